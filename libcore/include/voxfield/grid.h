@@ -1,0 +1,43 @@
+/* Voxfield - regular grids and boxes of them.
+ *
+ * A grid point (i, j, k) lies at origin + (i, j, k) * spacing. Values are at the points. Arrays over a grid are in C order
+ * with x fastest: [z][y][x]. Origin and spacing share one length unit, which the caller chooses.
+ */
+#ifndef VOXFIELD_GRID_H
+#define VOXFIELD_GRID_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct vf_grid {
+    double origin[3];  /* position of point (0,0,0): x, y, z */
+    double spacing[3]; /* > 0 */
+    int64_t counts[3]; /* points along x, y, z; >= 1 */
+} vf_grid;
+
+/* The points lo <= (i,j,k) < hi of a grid. */
+typedef struct vf_box {
+    int64_t lo[3], hi[3];
+} vf_box;
+
+/* Whether counts are positive, the number of points fits int64_t, and every number is finite. */
+bool vf_grid_valid(const vf_grid *grid);
+int64_t vf_grid_points(const vf_grid *grid);
+vf_box vf_grid_box(const vf_grid *grid); /* the whole grid */
+
+/* Whether the box is not empty and lies inside the grid; its number of points; its extent along an axis. */
+bool vf_box_inside(const vf_box *box, const vf_grid *grid);
+int64_t vf_box_points(const vf_box *box);
+static inline int64_t vf_box_extent(const vf_box *box, int axis)
+{
+    return box->hi[axis] - box->lo[axis];
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,51 @@
+/* Voxfield - status codes.
+ *
+ * Every function that can fail returns a vf_status that the compiler insists on being looked at. The text that says what
+ * happened, where, and what to do about it travels in the context (context.h: vf_fail, vf_context_message).
+ */
+#ifndef VOXFIELD_STATUS_H
+#define VOXFIELD_STATUS_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__) || defined(__clang__)
+#define VF_MUST_CHECK __attribute__((warn_unused_result))
+#define VF_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
+#else
+#define VF_MUST_CHECK
+#define VF_PRINTF(fmt, args)
+#endif
+
+/* X(name, exit status of a program that ends with it, text) */
+#define VF_STATUS_LIST(X)                                                                                              \
+    X(VF_OK, 0, "success")                                                                                             \
+    X(VF_ERR_ARGUMENT, 2, "argument out of range or options that contradict each other")                               \
+    X(VF_ERR_INPUT, 3, "input that is missing, unreadable or wrong")                                                   \
+    X(VF_ERR_OUTPUT, 4, "output that cannot be written")                                                               \
+    X(VF_ERR_MEMORY, 5, "not enough host memory")                                                                      \
+    X(VF_ERR_DEVICE, 6, "no such device, or a device that failed")                                                     \
+    X(VF_ERR_DEVICE_MEMORY, 7, "not enough device memory")                                                             \
+    X(VF_ERR_UNSUPPORTED, 8, "not built into this binary, or not possible in this format")                             \
+    X(VF_ERR_CANCELLED, 130, "interrupted")                                                                            \
+    X(VF_ERR_INTERNAL, 70, "a defect in Voxfield itself")
+
+typedef enum vf_status {
+#define VF_STATUS_ENUM(name, exit_code, text) name,
+    VF_STATUS_LIST(VF_STATUS_ENUM)
+#undef VF_STATUS_ENUM
+        VF_STATUS_COUNT
+} vf_status;
+
+/* The name ("VF_ERR_INPUT") and the general text of a status; never NULL, whatever the value. */
+const char *vf_status_name(vf_status status);
+const char *vf_status_text(vf_status status);
+
+/* The exit status a program should end with; 70 for a value that is no status. */
+int vf_status_exit_code(vf_status status);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,57 @@
+/* Voxfield - wall-clock time, the times of a program's stages, and progress on a terminal. */
+#ifndef VOXFIELD_TIMER_H
+#define VOXFIELD_TIMER_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "voxfield/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Seconds on a clock that never goes back. */
+double vf_now(void);
+
+/* The stages of a run and how long each took. Zero-initialise. `name` must outlive the record (a string literal). Starting a
+ * stage ends the one before; a name that was there before adds to its time. */
+enum { VF_MAX_STAGES = 16 };
+typedef struct vf_stages {
+    struct {
+        const char *name;
+        double seconds;
+    } stage[VF_MAX_STAGES];
+    int count;
+    int current; /* index + 1 of the running stage; 0: none */
+    double since;
+} vf_stages;
+void vf_stage_begin(vf_stages *stages, const char *name);
+void vf_stage_end(vf_stages *stages);
+double vf_stage_seconds(const vf_stages *stages, const char *name); /* 0 if there is none of that name */
+
+/* One line on a terminal: share done, rate, time left; redrawn at most ten times a second, and gone when ended.
+ * `unit_scale` and `unit` turn amounts into what is shown: 1e-9 and "G evaluations". */
+typedef enum vf_progress_mode { VF_PROGRESS_AUTO, VF_PROGRESS_ON, VF_PROGRESS_OFF } vf_progress_mode;
+typedef struct vf_progress {
+    FILE *stream; /* NULL: silent */
+    const char *title, *unit;
+    double unit_scale, total, began, drawn;
+    int width;
+} vf_progress;
+
+/* AUTO shows progress if `stream` is a terminal. A stream that is none gets a plain line every ten seconds with ON. */
+void vf_progress_begin(vf_progress *progress, FILE *stream, vf_progress_mode mode, const char *title, double total,
+                       double unit_scale, const char *unit);
+void vf_progress_update(vf_progress *progress, double done);
+void vf_progress_end(vf_progress *progress);
+
+/* "3.2 s", "4 min 10 s", "2 h 05 min" into `text` (32 bytes are enough); returns `text`. */
+const char *vf_format_seconds(double seconds, char *text, size_t size);
+/* "310 MiB" with three digits. */
+const char *vf_format_bytes(double bytes, char *text, size_t size);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

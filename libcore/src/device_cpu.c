@@ -1,0 +1,143 @@
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "context_internal.h"
+
+vf_isa vf_cpu_isa(void)
+{
+    vf_isa best = VF_ISA_BASELINE;
+#if defined(__x86_64__)
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+        best = VF_ISA_AVX2;
+    if (best == VF_ISA_AVX2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+        __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw"))
+        best = VF_ISA_AVX512;
+#endif
+    const char *wish = getenv("VOXFIELD_ISA");
+    for (int isa = 0; wish && isa < VF_ISA_COUNT; isa++)
+        if (strcmp(wish, vf_isa_name((vf_isa)isa)) == 0 && isa < (int)best)
+            return (vf_isa)isa;
+    return best;
+}
+
+const char *vf_isa_name(vf_isa isa)
+{
+    static const char *const names[] = {"baseline", "avx2", "avx512"};
+    return isa < VF_ISA_COUNT ? names[isa] : "unknown";
+}
+
+/* A line "key: value" or "key value" of a small text file in /proc or /sys; false if it is not there. */
+static bool read_field(const char *path, const char *key, char *value, size_t size)
+{
+    FILE *file = fopen(path, "r");
+    if (!file)
+        return false;
+    char line[512];
+    bool found = false;
+    while (!found && fgets(line, sizeof line, file)) {
+        if (strncmp(line, key, strlen(key)) != 0)
+            continue;
+        const char *text = line + strlen(key);
+        text += strspn(text, " \t:");
+        snprintf(value, size, "%.*s", (int)strcspn(text, "\n"), text);
+        found = true;
+    }
+    fclose(file);
+    return found;
+}
+
+void vf_host_memory(uint64_t *free_bytes, uint64_t *total_bytes)
+{
+    char text[64];
+    *total_bytes = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
+    *free_bytes = *total_bytes;
+    if (read_field("/proc/meminfo", "MemAvailable", text, sizeof text))
+        *free_bytes = strtoull(text, NULL, 10) * 1024;
+    if (read_field("/sys/fs/cgroup/memory.max", "", text, sizeof text) && text[0] >= '0' && text[0] <= '9') {
+        uint64_t limit = strtoull(text, NULL, 10), used = 0;
+        if (read_field("/sys/fs/cgroup/memory.current", "", text, sizeof text))
+            used = strtoull(text, NULL, 10);
+        uint64_t left = limit > used ? limit - used : 0;
+        *total_bytes = limit < *total_bytes ? limit : *total_bytes;
+        *free_bytes = left < *free_bytes ? left : *free_bytes;
+    }
+}
+
+static vf_status cpu_memory(vf_device *device, uint64_t *free_bytes, uint64_t *total_bytes)
+{
+    (void)device;
+    vf_host_memory(free_bytes, total_bytes);
+    return VF_OK;
+}
+
+static vf_status cpu_allocate(vf_device *device, vf_space space, size_t bytes, void **out)
+{
+    (void)space;
+    size_t rounded = (bytes + 63) / 64 * 64;
+    uint64_t available = 0, total = 0;
+    *out = rounded >= bytes ? aligned_alloc(64, rounded) : NULL;
+    if (*out)
+        return VF_OK;
+    vf_host_memory(&available, &total);
+    return vf_fail(device->ctx, VF_ERR_MEMORY, "not enough memory: %.3g GiB asked for, %.3g GiB available",
+                   (double)bytes / 0x1p30, (double)available / 0x1p30);
+}
+
+static void cpu_release(vf_device *device, vf_space space, void *data)
+{
+    (void)device;
+    (void)space;
+    free(data);
+}
+
+static vf_status cpu_queue_create(vf_device *device, void **native)
+{
+    (void)device;
+    *native = NULL;
+    return VF_OK;
+}
+
+static void cpu_queue_destroy(vf_device *device, void *native)
+{
+    (void)device;
+    (void)native;
+}
+
+static vf_status cpu_queue_sync(vf_device *device, void *native)
+{
+    (void)device;
+    (void)native;
+    return VF_OK;
+}
+
+static vf_status cpu_copy(vf_device *device, void *native, void *dst, const void *src, size_t bytes)
+{
+    (void)device;
+    (void)native;
+    memcpy(dst, src, bytes);
+    return VF_OK;
+}
+
+static const vf_device_ops cpu_ops = {
+    .memory = cpu_memory,
+    .allocate = cpu_allocate,
+    .release = cpu_release,
+    .queue_create = cpu_queue_create,
+    .queue_destroy = cpu_queue_destroy,
+    .queue_sync = cpu_queue_sync,
+    .copy = cpu_copy,
+};
+
+void vf_device_init_cpu(vf_device *device)
+{
+    char model[128] = "CPU";
+    (void)read_field("/proc/cpuinfo", "model name", model, sizeof model);
+    device->ops = &cpu_ops;
+    device->kind = VF_DEVICE_CPU;
+    device->ordinal = 0;
+    snprintf(device->spec, sizeof device->spec, "cpu");
+    snprintf(device->name, sizeof device->name, "%s", model);
+}

@@ -1,0 +1,128 @@
+/* Devices of kind VF_DEVICE_CUDA: the CUDA runtime behind libcore's table of device operations. */
+#include <cstdio>
+#include <cstring>
+
+#include "context_internal.h"
+#include "cuda_check.cuh"
+
+static vf_status use(vf_device *device)
+{
+    return VF_CUDA(device, cudaSetDevice(device->ordinal));
+}
+
+static vf_status cuda_memory(vf_device *device, uint64_t *free_bytes, uint64_t *total_bytes)
+{
+    size_t free_now = 0, total = 0;
+    vf_status status = use(device);
+    if (status == VF_OK)
+        status = VF_CUDA(device, cudaMemGetInfo(&free_now, &total));
+    *free_bytes = free_now;
+    *total_bytes = total;
+    return status;
+}
+
+static vf_status cuda_allocate(vf_device *device, vf_space space, size_t bytes, void **out)
+{
+    *out = NULL;
+    vf_status status = use(device);
+    if (status != VF_OK)
+        return status;
+    if (space == VF_SPACE_HOST)
+        return vf_fail(device->ctx, VF_ERR_INTERNAL, "a GPU does not hand out plain host memory: use VF_SPACE_PINNED");
+    cudaError_t error =
+        space == VF_SPACE_DEVICE ? cudaMalloc(out, bytes) : cudaHostAlloc(out, bytes, cudaHostAllocPortable);
+    if (error != cudaErrorMemoryAllocation)
+        return VF_CUDA(device, error);
+    (void)cudaGetLastError();
+    size_t free_now = 0, total = 0;
+    (void)cudaMemGetInfo(&free_now, &total);
+    if (space == VF_SPACE_PINNED)
+        return vf_fail(device->ctx, VF_ERR_MEMORY, "not enough host memory to pin: %.3g GiB asked for",
+                       (double)bytes / 0x1p30);
+    return vf_fail(device->ctx, VF_ERR_DEVICE_MEMORY,
+                   "%s (%s): not enough GPU memory: %.3g GiB asked for, %.3g of %.3g GiB free", device->spec, device->name,
+                   (double)bytes / 0x1p30, (double)free_now / 0x1p30, (double)total / 0x1p30);
+}
+
+static void cuda_release(vf_device *device, vf_space space, void *data)
+{
+    (void)cudaSetDevice(device->ordinal);
+    (void)(space == VF_SPACE_DEVICE ? cudaFree(data) : cudaFreeHost(data));
+}
+
+static vf_status cuda_queue_create(vf_device *device, void **native)
+{
+    cudaStream_t stream = NULL;
+    vf_status status = use(device);
+    if (status == VF_OK)
+        status = VF_CUDA(device, cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    *native = stream;
+    return status;
+}
+
+static void cuda_queue_destroy(vf_device *device, void *native)
+{
+    (void)cudaSetDevice(device->ordinal);
+    (void)cudaStreamSynchronize((cudaStream_t)native);
+    (void)cudaStreamDestroy((cudaStream_t)native);
+}
+
+static vf_status cuda_queue_sync(vf_device *device, void *native)
+{
+    vf_status status = use(device);
+    if (status == VF_OK)
+        status = VF_CUDA(device, cudaStreamSynchronize((cudaStream_t)native));
+    return status;
+}
+
+static vf_status cuda_copy(vf_device *device, void *native, void *dst, const void *src, size_t bytes)
+{
+    vf_status status = use(device);
+    if (status == VF_OK)
+        status = VF_CUDA(device, cudaMemcpyAsync(dst, src, bytes, cudaMemcpyDefault, (cudaStream_t)native));
+    return status;
+}
+
+static const vf_device_ops cuda_ops = {
+    cuda_memory, cuda_allocate, cuda_release, cuda_queue_create, cuda_queue_destroy, cuda_queue_sync, cuda_copy,
+};
+
+extern "C" bool vf_built_with_cuda(void)
+{
+    return true;
+}
+
+extern "C" int vf_cuda_device_count(const char **reason)
+{
+    int count = 0, driver = 0;
+    cudaError_t error = cudaGetDeviceCount(&count);
+    if (error != cudaSuccess)
+        count = 0;
+    /* Where there is no driver at all the runtime calls it too old. */
+    bool no_driver = cudaDriverGetVersion(&driver) == cudaSuccess && driver == 0;
+    (void)cudaGetLastError();
+    if (reason)
+        *reason = no_driver ? "this machine has no NVIDIA driver" : error != cudaSuccess ? cudaGetErrorString(error) : "";
+    return count;
+}
+
+extern "C" vf_status vf_device_init_cuda(vf_device *device, int ordinal)
+{
+    const char *reason = NULL;
+    int count = vf_cuda_device_count(&reason);
+    if (count == 0)
+        return vf_fail(device->ctx, VF_ERR_DEVICE, "cuda:%d: no GPU: %s; use --device cpu", ordinal, reason);
+    if (ordinal >= count)
+        return vf_fail(device->ctx, VF_ERR_DEVICE, "cuda:%d: there %s only cuda:0%s%.0d", ordinal, count == 1 ? "is" : "are",
+                       count == 1 ? "" : " to cuda:", count == 1 ? 0 : count - 1);
+    cudaDeviceProp properties;
+    device->ops = &cuda_ops;
+    device->kind = VF_DEVICE_CUDA;
+    device->ordinal = ordinal;
+    snprintf(device->spec, sizeof device->spec, "cuda:%d", ordinal);
+    snprintf(device->name, sizeof device->name, "GPU %d", ordinal);
+    vf_status status = VF_CUDA(device, cudaGetDeviceProperties(&properties, ordinal));
+    if (status == VF_OK)
+        snprintf(device->name, sizeof device->name, "%s", properties.name);
+    return status;
+}

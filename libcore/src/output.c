@@ -1,0 +1,209 @@
+#include "voxfield/output.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+struct vf_output {
+    vf_context *ctx;
+    FILE *stream;
+    char *path;      /* as given */
+    char *target;    /* with symbolic links followed */
+    char *temporary; /* equal to target where writing is direct */
+    char *buffer;
+    bool direct;
+};
+
+enum { STREAM_BUFFER = 1 << 20 };
+
+static void release(vf_output **output)
+{
+    vf_output *o = *output;
+    *output = NULL;
+    if (!o)
+        return;
+    if (o->stream)
+        fclose(o->stream);
+    free(o->path);
+    free(o->target);
+    free(o->temporary);
+    free(o->buffer);
+    free(o);
+}
+
+/* The directory part of a path, as a new string: "." if it has none. */
+static char *directory_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? strndup(path, slash == path ? 1 : (size_t)(slash - path)) : strdup(".");
+}
+
+static vf_status cannot_write(const vf_output *o, int error)
+{
+    return vf_fail(o->ctx, VF_ERR_OUTPUT, "%s: cannot write: %s", o->path, strerror(error));
+}
+
+/* The mode of the file to replace, or what the umask leaves of 0666. */
+static mode_t target_mode(const struct stat *existing, bool exists)
+{
+    if (exists)
+        return existing->st_mode & 07777;
+    mode_t mask = umask(0);
+    umask(mask);
+    return 0666 & ~mask;
+}
+
+static char *temporary_name(const char *target)
+{
+    const char *slash = strrchr(target, '/');
+    int directory = slash ? (int)(slash - target) + 1 : 0;
+    char *name = NULL;
+    if (asprintf(&name, "%.*s.%s.%ld.part", directory, target, target + directory, (long)getpid()) < 0)
+        return NULL;
+    return name;
+}
+
+vf_status vf_output_open(vf_context *ctx, const char *path, vf_output **out)
+{
+    struct stat existing;
+    int fd = -1;
+    vf_status status = VF_OK;
+    *out = NULL;
+    vf_output *o = calloc(1, sizeof *o);
+    if (!o)
+        return vf_fail(ctx, VF_ERR_MEMORY, "%s: no memory to open the file", path);
+    o->ctx = ctx;
+    o->path = strdup(path);
+    o->target = realpath(path, NULL);
+    if (!o->target)
+        o->target = strdup(path);
+    if (!o->path || !o->target) {
+        status = vf_fail(ctx, VF_ERR_MEMORY, "%s: no memory to open the file", path);
+        goto done;
+    }
+    bool exists = stat(o->target, &existing) == 0;
+    if (path[0] == '\0' || (exists && S_ISDIR(existing.st_mode)) || path[strlen(path) - 1] == '/') {
+        status = vf_fail(ctx, VF_ERR_OUTPUT, "%s: cannot write: not a file name%s", path, exists ? " but a directory" : "");
+        goto done;
+    }
+    o->direct = exists && !S_ISREG(existing.st_mode);
+    o->temporary = o->direct ? strdup(o->target) : temporary_name(o->target);
+    if (!o->temporary) {
+        status = vf_fail(ctx, VF_ERR_MEMORY, "%s: no memory to open the file", path);
+        goto done;
+    }
+    fd = open(o->temporary, o->direct ? O_WRONLY | O_CLOEXEC : O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    if (fd < 0) {
+        status = cannot_write(o, errno);
+        free(o->temporary); /* not ours to remove */
+        o->temporary = NULL;
+        goto done;
+    }
+    if (!o->direct && fchmod(fd, target_mode(&existing, exists)) != 0) {
+        status = cannot_write(o, errno);
+        goto done;
+    }
+    o->stream = fdopen(fd, "w");
+    o->buffer = malloc(STREAM_BUFFER);
+    if (!o->stream || !o->buffer || setvbuf(o->stream, o->buffer, _IOFBF, STREAM_BUFFER) != 0) {
+        status = cannot_write(o, ENOMEM);
+        goto done;
+    }
+    fd = -1;
+    *out = o;
+    o = NULL;
+done:
+    if (fd >= 0 && !(o && o->stream))
+        close(fd);
+    if (o)
+        vf_output_discard(&o);
+    return status;
+}
+
+FILE *vf_output_stream(vf_output *output)
+{
+    return output->stream;
+}
+
+const char *vf_output_temporary(const vf_output *output)
+{
+    return output->temporary;
+}
+
+const char *vf_output_path(const vf_output *output)
+{
+    return output->path;
+}
+
+vf_status vf_output_write(vf_output *output, const void *data, size_t bytes)
+{
+    if (fwrite(data, 1, bytes, output->stream) != bytes)
+        return cannot_write(output, errno);
+    return VF_OK;
+}
+
+vf_status vf_output_printf(vf_output *output, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    int written = vfprintf(output->stream, format, args);
+    va_end(args);
+    return written < 0 ? cannot_write(output, errno) : VF_OK;
+}
+
+uint64_t vf_output_space(const vf_output *output)
+{
+    struct statvfs fs;
+    if (output->direct || statvfs(output->temporary, &fs) != 0)
+        return UINT64_MAX;
+    return (uint64_t)fs.f_bavail * fs.f_frsize;
+}
+
+/* Makes the rename itself durable. Not every file system can; its refusal is no reason to fail. */
+static void sync_directory(const char *target)
+{
+    char *directory = directory_of(target);
+    int fd = directory ? open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+    if (fd >= 0) {
+        (void)fsync(fd);
+        close(fd);
+    }
+    free(directory);
+}
+
+vf_status vf_output_commit(vf_output **output)
+{
+    vf_output *o = *output;
+    int error = 0;
+    if (fflush(o->stream) != 0)
+        error = errno;
+    if (!error && !o->direct && fsync(fileno(o->stream)) != 0)
+        error = errno;
+    if (fclose(o->stream) != 0 && !error)
+        error = errno;
+    o->stream = NULL;
+    if (!error && !o->direct && rename(o->temporary, o->target) != 0)
+        error = errno;
+    if (error) {
+        vf_status status = cannot_write(o, error);
+        vf_output_discard(output);
+        return status;
+    }
+    if (!o->direct)
+        sync_directory(o->target);
+    release(output);
+    return VF_OK;
+}
+
+void vf_output_discard(vf_output **output)
+{
+    if (*output && !(*output)->direct && (*output)->temporary)
+        (void)unlink((*output)->temporary);
+    release(output);
+}

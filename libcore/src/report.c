@@ -1,0 +1,247 @@
+#include "voxfield/report.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "voxfield/output.h"
+#include "voxfield/version.h"
+
+struct vf_report {
+    vf_output *output;
+    vf_status status; /* the first failure; later calls do nothing */
+    int depth;
+    bool first; /* nothing stands in the innermost object yet */
+};
+
+static void put(vf_report *r, const char *text, size_t bytes)
+{
+    if (r->status == VF_OK)
+        r->status = vf_output_write(r->output, text, bytes);
+}
+
+static void puts_to(vf_report *r, const char *text)
+{
+    put(r, text, strlen(text));
+}
+
+/* The length of the well-formed UTF-8 sequence at s (RFC 3629), or 0. */
+static size_t utf8_length(const unsigned char *s)
+{
+    static const struct {
+        unsigned char first_low, first_high, second_low, second_high, length;
+    } forms[] = {{0x01, 0x7f, 0, 0, 1},       {0xc2, 0xdf, 0x80, 0xbf, 2}, {0xe0, 0xe0, 0xa0, 0xbf, 3},
+                 {0xe1, 0xec, 0x80, 0xbf, 3}, {0xed, 0xed, 0x80, 0x9f, 3}, {0xee, 0xef, 0x80, 0xbf, 3},
+                 {0xf0, 0xf0, 0x90, 0xbf, 4}, {0xf1, 0xf3, 0x80, 0xbf, 4}, {0xf4, 0xf4, 0x80, 0x8f, 4}};
+    for (size_t f = 0; f < sizeof forms / sizeof *forms; f++) {
+        size_t n = forms[f].length;
+        if (s[0] < forms[f].first_low || s[0] > forms[f].first_high)
+            continue;
+        if (n > 1 && (s[1] < forms[f].second_low || s[1] > forms[f].second_high))
+            return 0;
+        for (size_t i = 2; i < n; i++)
+            if ((s[i] & 0xc0) != 0x80)
+                return 0;
+        return n;
+    }
+    return 0;
+}
+
+static void put_string(vf_report *r, const char *text)
+{
+    puts_to(r, "\"");
+    for (const unsigned char *s = (const unsigned char *)text; *s;) {
+        size_t n = utf8_length(s);
+        char escape[8];
+        if (n == 0) {
+            puts_to(r, "\xef\xbf\xbd"); /* U+FFFD: the replacement character */
+            s++;
+        } else if (*s == '"' || *s == '\\' || *s < 0x20) {
+            snprintf(escape, sizeof escape, *s < 0x20 ? "\\u%04x" : "\\%c", *s);
+            puts_to(r, escape);
+            s++;
+        } else {
+            put(r, (const char *)s, n);
+            s += n;
+        }
+    }
+    puts_to(r, "\"");
+}
+
+static void put_double(vf_report *r, double value)
+{
+    char text[40];
+    snprintf(text, sizeof text, "%.17g", value);
+    if (strtod(text, NULL) == value) /* shorter where that says the same */
+        for (int digits = 6; digits < 17; digits++) {
+            snprintf(text, sizeof text, "%.*g", digits, value);
+            if (strtod(text, NULL) == value)
+                break;
+        }
+    puts_to(r, isfinite(value) ? text : "null");
+}
+
+static void put_integer(vf_report *r, int64_t value)
+{
+    char text[24];
+    snprintf(text, sizeof text, "%lld", (long long)value);
+    puts_to(r, text);
+}
+
+static void put_key(vf_report *r, const char *key)
+{
+    puts_to(r, r->first ? "\n" : ",\n");
+    for (int i = 0; i < r->depth; i++)
+        puts_to(r, "  ");
+    put_string(r, key);
+    puts_to(r, ": ");
+    r->first = false;
+}
+
+vf_status vf_report_create(vf_context *ctx, const char *path, vf_report **out)
+{
+    *out = NULL;
+    vf_report *r = calloc(1, sizeof *r);
+    if (!r)
+        return vf_fail(ctx, VF_ERR_MEMORY, "%s: no memory for the report", path);
+    vf_status status = vf_output_open(ctx, path, &r->output);
+    if (status != VF_OK) {
+        free(r);
+        return status;
+    }
+    puts_to(r, "{");
+    r->depth = 1;
+    r->first = true;
+    *out = r;
+    return VF_OK;
+}
+
+void vf_report_text(vf_report *report, const char *key, const char *value)
+{
+    if (!report)
+        return;
+    put_key(report, key);
+    put_string(report, value);
+}
+
+void vf_report_number(vf_report *report, const char *key, double value)
+{
+    if (!report)
+        return;
+    put_key(report, key);
+    put_double(report, value);
+}
+
+void vf_report_integer(vf_report *report, const char *key, int64_t value)
+{
+    if (!report)
+        return;
+    put_key(report, key);
+    put_integer(report, value);
+}
+
+/* `key: [...]`, each element written by the one of the three that is given. */
+static void put_list(vf_report *r, const char *key, int n, const double *numbers, const int64_t *integers,
+                     const char *const *texts)
+{
+    if (!r)
+        return;
+    put_key(r, key);
+    puts_to(r, "[");
+    for (int i = 0; i < n; i++) {
+        puts_to(r, i ? ", " : "");
+        if (numbers)
+            put_double(r, numbers[i]);
+        else if (integers)
+            put_integer(r, integers[i]);
+        else
+            put_string(r, texts[i]);
+    }
+    puts_to(r, "]");
+}
+
+void vf_report_numbers(vf_report *report, const char *key, const double *values, int n)
+{
+    put_list(report, key, n, values, NULL, NULL);
+}
+
+void vf_report_integers(vf_report *report, const char *key, const int64_t *values, int n)
+{
+    put_list(report, key, n, NULL, values, NULL);
+}
+
+void vf_report_texts(vf_report *report, const char *key, const char *const *values, int n)
+{
+    put_list(report, key, n, NULL, NULL, values);
+}
+
+void vf_report_begin(vf_report *report, const char *key)
+{
+    if (!report)
+        return;
+    put_key(report, key);
+    puts_to(report, "{");
+    report->depth++;
+    report->first = true;
+}
+
+void vf_report_end(vf_report *report)
+{
+    if (!report)
+        return;
+    report->depth--;
+    puts_to(report, "\n");
+    for (int i = 0; i < report->depth; i++)
+        puts_to(report, "  ");
+    puts_to(report, "}");
+    report->first = false;
+}
+
+void vf_report_run(vf_report *report, const char *program, int argc, char *const *argv)
+{
+    if (!report)
+        return;
+    char started[32];
+    time_t now = time(NULL);
+    struct tm utc;
+    strftime(started, sizeof started, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
+    vf_report_text(report, "program", program);
+    vf_report_text(report, "voxfield", VF_VERSION);
+    vf_report_text(report, "started", started);
+    vf_report_texts(report, "command", (const char *const *)argv, argc);
+}
+
+void vf_report_stages(vf_report *report, const vf_stages *stages)
+{
+    vf_report_begin(report, "seconds");
+    for (int i = 0; i < stages->count; i++)
+        vf_report_number(report, stages->stage[i].name, stages->stage[i].seconds);
+    vf_report_end(report);
+}
+
+vf_status vf_report_commit(vf_report **report)
+{
+    vf_report *r = *report;
+    *report = NULL;
+    if (!r)
+        return VF_OK;
+    while (r->depth > 0)
+        vf_report_end(r);
+    puts_to(r, "\n");
+    vf_status status = r->status;
+    if (status == VF_OK)
+        status = vf_output_commit(&r->output);
+    vf_output_discard(&r->output);
+    free(r);
+    return status;
+}
+
+void vf_report_discard(vf_report **report)
+{
+    if (*report)
+        vf_output_discard(&(*report)->output);
+    free(*report);
+    *report = NULL;
+}

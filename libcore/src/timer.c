@@ -1,0 +1,115 @@
+#include "voxfield/timer.h"
+
+#include <math.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+double vf_now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+void vf_stage_end(vf_stages *stages)
+{
+    if (stages->current > 0)
+        stages->stage[stages->current - 1].seconds += vf_now() - stages->since;
+    stages->current = 0;
+}
+
+void vf_stage_begin(vf_stages *stages, const char *name)
+{
+    vf_stage_end(stages);
+    int i = 0;
+    while (i < stages->count && strcmp(stages->stage[i].name, name) != 0)
+        i++;
+    if (i == VF_MAX_STAGES)
+        return;
+    if (i == stages->count) {
+        stages->stage[i].name = name;
+        stages->stage[i].seconds = 0;
+        stages->count++;
+    }
+    stages->current = i + 1;
+    stages->since = vf_now();
+}
+
+double vf_stage_seconds(const vf_stages *stages, const char *name)
+{
+    for (int i = 0; i < stages->count; i++)
+        if (strcmp(stages->stage[i].name, name) == 0)
+            return stages->stage[i].seconds;
+    return 0;
+}
+
+static bool on_terminal(const vf_progress *progress)
+{
+    return isatty(fileno(progress->stream));
+}
+
+void vf_progress_begin(vf_progress *progress, FILE *stream, vf_progress_mode mode, const char *title, double total,
+                       double unit_scale, const char *unit)
+{
+    *progress = (vf_progress){.stream = stream, .title = title, .unit = unit, .unit_scale = unit_scale, .total = total};
+    if (mode == VF_PROGRESS_OFF || (mode == VF_PROGRESS_AUTO && !on_terminal(progress)))
+        progress->stream = NULL;
+    progress->began = progress->drawn = vf_now();
+}
+
+void vf_progress_update(vf_progress *progress, double done)
+{
+    if (!progress->stream)
+        return;
+    bool terminal = on_terminal(progress);
+    double now = vf_now(), elapsed = now - progress->began;
+    if (!(now - progress->drawn >= (terminal ? 0.1 : 10)) || !(elapsed > 0) || !(done > 0))
+        return;
+    progress->drawn = now;
+    char left[32];
+    vf_format_seconds(elapsed * (progress->total / done - 1), left, sizeof left);
+    int width = fprintf(progress->stream, "%s%s %3.0f %%, %.3g %s/s, %s left", terminal ? "\r" : "", progress->title,
+                        100 * done / progress->total, done / elapsed * progress->unit_scale, progress->unit, left);
+    fprintf(progress->stream, terminal ? "%*s" : "%*s\n", progress->width > width ? progress->width - width : 0, "");
+    progress->width = width;
+    fflush(progress->stream);
+}
+
+void vf_progress_end(vf_progress *progress)
+{
+    if (progress->stream && progress->width > 0 && on_terminal(progress)) {
+        fprintf(progress->stream, "\r%*s\r", progress->width, "");
+        fflush(progress->stream);
+    }
+    progress->stream = NULL;
+}
+
+const char *vf_format_seconds(double seconds, char *text, size_t size)
+{
+    if (!(seconds >= 0) || !isfinite(seconds))
+        snprintf(text, size, "unknown time");
+    else if (seconds < 0.9995)
+        snprintf(text, size, "%.3g ms", seconds * 1e3);
+    else if (seconds < 99.95)
+        snprintf(text, size, "%.3g s", seconds);
+    else if (seconds < 5970)
+        snprintf(text, size, "%.0f min %02.0f s", floor(seconds / 60), floor(fmod(seconds, 60)));
+    else if (seconds < 1e7)
+        snprintf(text, size, "%.0f h %02.0f min", floor(seconds / 3600), floor(fmod(seconds, 3600) / 60));
+    else
+        snprintf(text, size, "%.3g years", seconds / (365.25 * 86400));
+    return text;
+}
+
+const char *vf_format_bytes(double bytes, char *text, size_t size)
+{
+    static const char *const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+    int unit = 0;
+    while (bytes >= 1000 && unit < 6) {
+        bytes /= 1024;
+        unit++;
+    }
+    snprintf(text, size, "%.3g %s", bytes, units[unit]);
+    return text;
+}
