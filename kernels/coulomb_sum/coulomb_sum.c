@@ -1,0 +1,137 @@
+/* The contract's own part: checks, the copy of the atoms, and the choice of the backend. */
+#include "coulomb_sum.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "coulomb_sum_backend.h"
+
+static const vf_coulomb_backend *const backends[] = {
+    &vf_coulomb_cpu,
+    &vf_coulomb_ref,
+#ifdef VF_HAVE_CUDA
+    &vf_coulomb_cuda,
+#endif
+};
+enum { BACKENDS = sizeof backends / sizeof *backends };
+
+const char *vf_coulomb_variant_name(vf_device_kind kind, int index)
+{
+    for (int b = 0; b < BACKENDS; b++)
+        for (int v = 0; backends[b]->kind == kind && backends[b]->variants[v]; v++)
+            if (index-- == 0)
+                return backends[b]->variants[v];
+    return NULL;
+}
+
+/* Sets plan->backend and plan->variant from the wish (NULL: the default). */
+static vf_status choose_variant(vf_coulomb *plan, const char *wish)
+{
+    vf_device_kind kind = vf_device_get_kind(plan->device);
+    for (int b = 0; b < BACKENDS; b++)
+        for (int v = 0; backends[b]->kind == kind && backends[b]->variants[v]; v++)
+            if (!wish || strcmp(wish, backends[b]->variants[v]) == 0) {
+                plan->backend = backends[b];
+                plan->variant = backends[b]->variants[v];
+                return VF_OK;
+            }
+    char known[256] = "";
+    const char *name;
+    for (int i = 0; (name = vf_coulomb_variant_name(kind, i)); i++)
+        snprintf(known + strlen(known), sizeof known - strlen(known), "%s%s", i ? ", " : "", name);
+    return vf_fail(vf_device_context(plan->device), VF_ERR_ARGUMENT, "Coulomb sum: no variant '%s' on %s; there are %s", wish,
+                   vf_device_spec(plan->device), known);
+}
+
+/* Refuses what would make sums meaningless: see the limits in the header. */
+static vf_status check(vf_context *ctx, const vf_grid *grid, const vf_coulomb_atoms *atoms, const vf_coulomb_options *options)
+{
+    if (!vf_grid_valid(grid))
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "Coulomb sum: the grid's counts or spacing are not positive and finite");
+    for (int a = 0; a < 3; a++)
+        if (!(fabs(grid->origin[a]) <= VF_COULOMB_MAX_COORDINATE) ||
+            !(fabs(vf_coulomb_position(grid, a, grid->counts[a])) <= VF_COULOMB_MAX_COORDINATE))
+            return vf_fail(ctx, VF_ERR_ARGUMENT, "Coulomb sum: the grid reaches beyond +-%g", VF_COULOMB_MAX_COORDINATE);
+    if (atoms->count < 0 || !isfinite(options->scale) || !(options->r_min >= VF_COULOMB_MIN_R_MIN) ||
+        !(options->r_min <= VF_COULOMB_MAX_COORDINATE))
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "Coulomb sum: scale %g or minimal distance %g is out of range", options->scale,
+                       options->r_min);
+    for (int64_t i = 0; i < atoms->count; i++)
+        if (!(fabs(atoms->x[i]) <= VF_COULOMB_MAX_COORDINATE) || !(fabs(atoms->y[i]) <= VF_COULOMB_MAX_COORDINATE) ||
+            !(fabs(atoms->z[i]) <= VF_COULOMB_MAX_COORDINATE) || !isfinite((float)(atoms->charge[i] * options->scale)))
+            return vf_fail(ctx, VF_ERR_ARGUMENT, "Coulomb sum: atom %lld at (%g, %g, %g) with charge %g is out of range",
+                           (long long)i + 1, atoms->x[i], atoms->y[i], atoms->z[i], atoms->charge[i]);
+    return VF_OK;
+}
+
+static vf_status copy_atoms(vf_coulomb *plan, const vf_coulomb_atoms *atoms)
+{
+    size_t n = (size_t)atoms->count;
+    double *block = n <= SIZE_MAX / (4 * sizeof *block) ? malloc(4 * (n ? n : 1) * sizeof *block) : NULL;
+    if (!block)
+        return vf_fail(vf_device_context(plan->device), VF_ERR_MEMORY, "no memory for %zu atoms", n);
+    plan->atoms = atoms->count;
+    plan->x = block;
+    plan->y = block + n;
+    plan->z = block + 2 * n;
+    plan->charge = block + 3 * n;
+    for (size_t i = 0; i < n; i++) {
+        plan->x[i] = atoms->x[i];
+        plan->y[i] = atoms->y[i];
+        plan->z[i] = atoms->z[i];
+        plan->charge[i] = atoms->charge[i] * plan->options.scale;
+    }
+    return VF_OK;
+}
+
+vf_status vf_coulomb_create(vf_device *device, const vf_grid *grid, const vf_coulomb_atoms *atoms,
+                            const vf_coulomb_options *options, vf_coulomb **out)
+{
+    vf_context *ctx = vf_device_context(device);
+    *out = NULL;
+    vf_status status = check(ctx, grid, atoms, options);
+    if (status != VF_OK)
+        return status;
+    vf_coulomb *plan = calloc(1, sizeof *plan);
+    if (!plan)
+        return vf_fail(ctx, VF_ERR_MEMORY, "no memory for a plan");
+    plan->device = device;
+    plan->grid = *grid;
+    plan->options = *options;
+    status = choose_variant(plan, options->variant);
+    plan->options.variant = NULL; /* the caller's string need not live on */
+    if (status == VF_OK)
+        status = copy_atoms(plan, atoms);
+    if (status == VF_OK)
+        status = plan->backend->create(plan);
+    if (status == VF_OK)
+        *out = plan;
+    else
+        vf_coulomb_destroy(plan);
+    return status;
+}
+
+vf_status vf_coulomb_execute(const vf_coulomb *plan, vf_queue *queue, const vf_box *box, void *out)
+{
+    if (!vf_box_inside(box, &plan->grid) || vf_queue_device(queue) != plan->device)
+        return vf_fail(vf_device_context(plan->device), VF_ERR_ARGUMENT,
+                       "Coulomb sum: the box is empty or not inside the grid, or the queue is another device's");
+    return plan->backend->execute(plan, queue, box, out);
+}
+
+void vf_coulomb_destroy(vf_coulomb *plan)
+{
+    if (!plan)
+        return;
+    if (plan->state)
+        plan->backend->destroy(plan);
+    free(plan->x);
+    free(plan);
+}
+
+const char *vf_coulomb_variant(const vf_coulomb *plan)
+{
+    return plan->variant;
+}

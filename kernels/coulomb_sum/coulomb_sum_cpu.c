@@ -1,0 +1,114 @@
+/* The CPU backend: the box is cut into blocks, OpenMP threads take blocks, and the instruction set chosen at run time sums. */
+#include <stdatomic.h>
+#include <string.h>
+
+#include "coulomb_sum_backend.h"
+#include "coulomb_sum_simd.h"
+
+static const char *const variants[] = {"simd", "baseline", "avx2", "avx512", NULL};
+
+static const coulomb_simd *const simd[VF_ISA_COUNT] = {
+    &coulomb_simd_baseline,
+#if defined(__x86_64__)
+    &coulomb_simd_avx2,
+    &coulomb_simd_avx512,
+#endif
+};
+
+static vf_status create(vf_coulomb *plan)
+{
+    vf_isa best = vf_cpu_isa(), isa = best;
+    if (strcmp(plan->variant, "simd") != 0)
+        for (isa = VF_ISA_BASELINE; strcmp(plan->variant, vf_isa_name(isa)) != 0;)
+            isa = (vf_isa)(isa + 1);
+    if (isa > best)
+        return vf_fail(vf_device_context(plan->device), VF_ERR_UNSUPPORTED, "Coulomb sum: this CPU has no %s, only %s",
+                       plan->variant, vf_isa_name(best));
+    plan->variant = vf_isa_name(isa);
+    plan->state = (void *)simd[isa];
+    return VF_OK;
+}
+
+/* Blocks lie on a lattice fixed to the grid, not to the box, so that a point's centre and with it its bits do not depend on
+ * the box. This is the part of the box that lies in one block, along one axis. */
+typedef struct span {
+    int64_t lo;
+    int count;
+    double centre;
+} span;
+
+static int64_t blocks_along(const vf_box *box, int axis, int size)
+{
+    return (box->hi[axis] - 1) / size - box->lo[axis] / size + 1;
+}
+
+static span block_span(const vf_grid *grid, const vf_box *box, int axis, int size, int64_t number)
+{
+    int64_t begin = (box->lo[axis] / size + number) * size, end = begin + size;
+    span s = {.lo = begin > box->lo[axis] ? begin : box->lo[axis],
+              .centre = vf_coulomb_position(grid, axis, begin + size / 2)};
+    s.count = (int)((end < box->hi[axis] ? end : box->hi[axis]) - s.lo);
+    return s;
+}
+
+static void relative_positions(const vf_grid *grid, int axis, const span *s, int size, double *positions)
+{
+    for (int n = 0; n < size; n++)
+        positions[n] = vf_coulomb_position(grid, axis, s->lo + n) - s->centre;
+}
+
+static void compute_block(const vf_coulomb *plan, const vf_box *box, int64_t number, void *out)
+{
+    const coulomb_simd *set = plan->state;
+    const vf_grid *grid = &plan->grid;
+    int64_t along_x = blocks_along(box, 0, BLOCK_X), along_y = blocks_along(box, 1, BLOCK_Y);
+    span x = block_span(grid, box, 0, BLOCK_X, number % along_x);
+    span y = block_span(grid, box, 1, BLOCK_Y, number / along_x % along_y);
+    span z = block_span(grid, box, 2, BLOCK_Z, number / along_x / along_y);
+    int64_t row = vf_box_extent(box, 0), layer = row * vf_box_extent(box, 1);
+    int64_t first = (z.lo - box->lo[2]) * layer + (y.lo - box->lo[1]) * row + (x.lo - box->lo[0]);
+    coulomb_block block = {
+        .atoms = plan->atoms,
+        .x = plan->x,
+        .y = plan->y,
+        .z = plan->z,
+        .charge = plan->charge,
+        .centre = {x.centre, y.centre, z.centre},
+        .nx = x.count,
+        .ny = y.count,
+        .nz = z.count,
+        .r_min = plan->options.r_min,
+        .distance_dielectric = plan->options.distance_dielectric,
+        .out = (char *)out + (size_t)first * vf_dtype_bytes(plan->options.precision),
+        .stride_y = row,
+        .stride_z = layer,
+    };
+    relative_positions(grid, 0, &x, BLOCK_X, block.px);
+    relative_positions(grid, 1, &y, BLOCK_Y, block.py);
+    relative_positions(grid, 2, &z, BLOCK_Z, block.pz);
+    if (plan->options.precision == VF_F64)
+        set->f64(&block);
+    else
+        set->f32(&block);
+}
+
+static vf_status execute(const vf_coulomb *plan, vf_queue *queue, const vf_box *box, void *out)
+{
+    (void)queue;
+    vf_context *ctx = vf_device_context(plan->device);
+    int64_t blocks = blocks_along(box, 0, BLOCK_X) * blocks_along(box, 1, BLOCK_Y) * blocks_along(box, 2, BLOCK_Z);
+    int threads = blocks < vf_context_threads(ctx) ? (int)blocks : vf_context_threads(ctx);
+#pragma omp parallel for schedule(dynamic, 1) num_threads(threads) if (threads > 1)
+    for (int64_t b = 0; b < blocks; b++)
+        if (!vf_cancelled(ctx))
+            compute_block(plan, box, b, out);
+    return vf_cancelled(ctx) ? vf_fail(ctx, VF_ERR_CANCELLED, "interrupted") : VF_OK;
+}
+
+static void destroy(vf_coulomb *plan)
+{
+    (void)plan;
+}
+
+const vf_coulomb_backend vf_coulomb_cpu = {
+    .kind = VF_DEVICE_CPU, .variants = variants, .create = create, .execute = execute, .destroy = destroy};

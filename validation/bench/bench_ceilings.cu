@@ -1,0 +1,55 @@
+/* What a GPU can do at most, measured: the ceilings that the benchmarks report shares of. */
+#include "bench_ceilings.h"
+
+#include <cuda_runtime.h>
+
+enum { CHAINS = 8, ROUNDS = 4096, THREADS = 256 };
+
+/* CHAINS independent chains of reciprocal square roots a thread: enough to hide the unit's latency, nothing else to do. */
+__global__ void rsqrt_chains(float *out, float start)
+{
+    float x[CHAINS];
+#pragma unroll
+    for (int c = 0; c < CHAINS; c++)
+        x[c] = start + c + threadIdx.x;
+    for (int r = 0; r < ROUNDS; r++)
+#pragma unroll
+        for (int c = 0; c < CHAINS; c++)
+            asm volatile("rsqrt.approx.ftz.f32 %0, %0;" : "+f"(x[c]));
+    float sum = 0;
+#pragma unroll
+    for (int c = 0; c < CHAINS; c++)
+        sum += x[c];
+    if (sum == -1) /* never: keeps the compiler from dropping the work */
+        *out = sum;
+}
+
+extern "C" double bench_ceiling_rsqrt(int ordinal)
+{
+    cudaDeviceProp properties;
+    cudaEvent_t began, ended;
+    if (cudaSetDevice(ordinal) != cudaSuccess || cudaGetDeviceProperties(&properties, ordinal) != cudaSuccess ||
+        cudaEventCreate(&began) != cudaSuccess || cudaEventCreate(&ended) != cudaSuccess)
+        return 0;
+    const int blocks = properties.multiProcessorCount * 8 * 4; /* eight blocks fill a multiprocessor's 2,048 threads */
+    double best = 0;
+    for (int run = 0; run < 8; run++) {
+        float milliseconds = 0;
+        cudaEventRecord(began);
+        rsqrt_chains<<<blocks, THREADS>>>(nullptr, 2.0f + (float)run);
+        cudaEventRecord(ended);
+        if (cudaEventSynchronize(ended) != cudaSuccess ||
+            cudaEventElapsedTime(&milliseconds, began, ended) != cudaSuccess || !(milliseconds > 0))
+            return 0;
+        const double rate = (double)blocks * THREADS * ROUNDS * CHAINS / (1e-3 * milliseconds);
+        best = rate > best ? rate : best;
+    }
+    cudaEventDestroy(began);
+    cudaEventDestroy(ended);
+    return best;
+}
+
+extern "C" int bench_cuda_versions(int *driver, int *runtime)
+{
+    return cudaDriverGetVersion(driver) == cudaSuccess && cudaRuntimeGetVersion(runtime) == cudaSuccess;
+}

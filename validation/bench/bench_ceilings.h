@@ -1,0 +1,19 @@
+/* Measured ceilings of a device. Each returns a rate per second, or 0 if it could not be measured. */
+#ifndef BENCH_CEILINGS_H
+#define BENCH_CEILINGS_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Reciprocal square roots of a GPU's special function units, single precision. */
+double bench_ceiling_rsqrt(int ordinal);
+int bench_cuda_versions(int *driver, int *runtime);
+
+/* Multiply-adds of single precision of all threads of the CPU, in the widest vectors the compiler was told of. */
+double bench_ceiling_fma(int threads);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

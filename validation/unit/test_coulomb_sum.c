@@ -1,0 +1,380 @@
+/* The Coulomb sum, every variant of a device against the reference, on fresh random molecules.
+ *
+ * usage: test_coulomb_sum DEVICE [SEED]     (cpu, cuda; exit 77 if there is no such device)
+ *
+ * The bound, from the arithmetic. u is the unit roundoff (2^-24 or 2^-53), S1 = sum |q|/r, S2 = sum |q|/r^2 over the atoms, with r
+ * bounded below by r_min (or S1 = sum |q|/r^2, S2 = 2 sum |q|/r^3 for the distance-dependent dielectric).
+ *   positions   point and atom are rounded relative to a centre: per axis u (|p| + |a| + |p - a|) <= u (2 P + 2 |d|), where P is the
+ *               largest distance of a point from the centre; as vectors u (2 |P| + 2 r). This moves a term by that times its
+ *               derivative: u (2 |P| S2 + 2 S1).
+ *   r^2         dx^2 + (dy^2 + dz^2): 3 roundings of positive terms, <= 3 u, of which the inverse root sees half; the square all.
+ *   1/sqrt      relative error E u: 5.2 for the vector code (coulomb_sum_simd_ops.h), 2.2 for a GPU in single precision (PTX ISA:
+ *               2^-22.9), 1 for a GPU in double (CUDA C++ Programming Guide, rsqrt: 1 ulp = 2 u). The largest, 5.2, is used for all.
+ *   charge      rounded once, multiplied once: 2 u.
+ *   sum         a term passes through at most as many additions as a chunk has atoms (256, 512, or what fits constant memory),
+ *               plus one a chunk where chunks are added in the same precision (const variants): n u S1. The result: u |V|.
+ * Together  (n + 3 + 5.2 + 2 + 2 + 1) u S1 + 2 |P| u S2 + 2^-50 S1 for the reference's own error. Second-order terms: 1 %.
+ */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <cmocka.h>
+
+#include "coulomb_sum.h"
+
+static vf_context *ctx;
+static vf_device *device;
+static uint64_t random_state;
+
+/* splitmix64 (Vigna): uniform in [0, 1). */
+static double uniform(void)
+{
+    uint64_t z = random_state += 0x9e3779b97f4a7c15u;
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+    return (double)((z ^ z >> 31) >> 11) * 0x1p-53;
+}
+
+typedef struct cloud {
+    int64_t count;
+    double *data; /* x, y, z, charge */
+} cloud;
+
+static vf_coulomb_atoms atoms_of(const cloud *c)
+{
+    int64_t n = c->count;
+    return (vf_coulomb_atoms){.count = n, .x = c->data, .y = c->data + n, .z = c->data + 2 * n, .charge = c->data + 3 * n};
+}
+
+/* Atoms all over the grid and 10 % beyond it, some of them exactly on grid points. */
+static cloud random_cloud(int64_t count, const vf_grid *grid)
+{
+    cloud c = {.count = count, .data = calloc((size_t)count * 4 + 1, sizeof(double))};
+    assert_non_null(c.data);
+    for (int64_t i = 0; i < count; i++)
+        for (int a = 0; a < 3; a++) {
+            double at = (1.2 * uniform() - 0.1) * (double)grid->counts[a];
+            c.data[a * count + i] = grid->origin[a] + grid->spacing[a] * (i % 7 == 3 ? floor(at) : at);
+        }
+    for (int64_t i = 0; i < count; i++)
+        c.data[3 * count + i] = 2 * uniform() - 1;
+    return c;
+}
+
+static void run(vf_device *on, const vf_grid *grid, const cloud *c, const vf_coulomb_options *options, const vf_box *box,
+                void *out)
+{
+    vf_coulomb *plan = NULL;
+    vf_queue *queue = NULL;
+    vf_array values = {0}, host = {0};
+    vf_coulomb_atoms atoms = atoms_of(c);
+    int64_t points = vf_box_points(box);
+    if (vf_coulomb_create(on, grid, &atoms, options, &plan) != VF_OK || vf_queue_create(on, &queue) != VF_OK ||
+        vf_array_create(on, VF_SPACE_DEVICE, options->precision, points, &values) != VF_OK ||
+        vf_array_create(on, VF_SPACE_PINNED, options->precision, points, &host) != VF_OK)
+        fail_msg("%s", vf_context_message(ctx));
+    /* NaN in the output: a point that is not written shows. */
+    memset(host.data, 0xff, (size_t)points * vf_dtype_bytes(options->precision));
+    if (vf_array_copy(queue, &values, &host, points) != VF_OK ||
+        vf_coulomb_execute(plan, queue, box, values.data) != VF_OK || vf_array_copy(queue, &host, &values, points) != VF_OK ||
+        vf_queue_sync(queue) != VF_OK)
+        fail_msg("%s", vf_context_message(ctx));
+    memcpy(out, host.data, (size_t)points * vf_dtype_bytes(options->precision));
+    vf_array_free(&values);
+    vf_array_free(&host);
+    vf_queue_destroy(queue);
+    vf_coulomb_destroy(plan);
+}
+
+static double value_at(const void *values, vf_dtype type, int64_t n)
+{
+    return type == VF_F64 ? ((const double *)values)[n] : (double)((const float *)values)[n];
+}
+
+/* See the head of the file. `half`: |P|. */
+static double bound(const vf_coulomb_options *o, const char *variant, int64_t atoms, double s1, double s2, double half)
+{
+    bool constant = strncmp(variant, "const", 5) == 0;
+    double u = o->precision == VF_F64 ? 0x1p-53 : 0x1p-24;
+    double chunk = constant ? (o->precision == VF_F64 ? 2000 : 4000) : 512;
+    double n = fmin((double)atoms, chunk) + (constant ? ceil((double)atoms / chunk) : 0);
+    return 1.01 * ((n + 13.2) * u * s1 + 2 * half * u * s2 + 0x1p-50 * s1);
+}
+
+/* Compares all variants of the device with the formula at every point of the box. */
+static void compare(const vf_grid *grid, const cloud *c, const vf_box *box, double r_min, bool square, vf_dtype precision)
+{
+    int64_t points = vf_box_points(box);
+    size_t bytes = (size_t)points * sizeof(double);
+    double *reference = malloc(bytes), *s1 = malloc(bytes), *s2 = malloc(bytes);
+    void *values = malloc(bytes);
+    assert_true(reference && s1 && s2 && values);
+    const double scale = 332.0637;
+    int64_t n = 0, atoms = c->count;
+    for (int64_t k = box->lo[2]; k < box->hi[2]; k++)
+        for (int64_t j = box->lo[1]; j < box->hi[1]; j++)
+            for (int64_t i = box->lo[0]; i < box->hi[0]; i++, n++) {
+                double p[3] = {grid->origin[0] + grid->spacing[0] * (double)i, grid->origin[1] + grid->spacing[1] * (double)j,
+                               grid->origin[2] + grid->spacing[2] * (double)k};
+                reference[n] = s1[n] = s2[n] = 0;
+                for (int64_t a = 0; a < atoms; a++) {
+                    double dx = p[0] - c->data[a], dy = p[1] - c->data[atoms + a], dz = p[2] - c->data[2 * atoms + a];
+                    double r = fmax(sqrt(dx * dx + dy * dy + dz * dz), r_min), q = scale * c->data[3 * atoms + a];
+                    reference[n] += q / (square ? r * r : r);
+                    s1[n] += fabs(q) / (square ? r * r : r);
+                    s2[n] += square ? 2 * fabs(q) / (r * r * r) : fabs(q) / (r * r);
+                }
+            }
+    const char *variant;
+    for (int v = 0; (variant = vf_coulomb_variant_name(vf_device_get_kind(device), v)); v++) {
+        vf_coulomb_options o = {
+            .scale = scale, .r_min = r_min, .distance_dielectric = square, .precision = precision, .variant = variant};
+        if (strcmp(variant, "avx512") == 0 && vf_cpu_isa() < VF_ISA_AVX512)
+            continue;
+        if (strcmp(variant, "avx2") == 0 && vf_cpu_isa() < VF_ISA_AVX2)
+            continue;
+        /* Half of the largest block around a centre: 32 x 32 points (GPU tile), 32 x 16 x 8 (CPU block); const variants are centred
+         * on the grid's middle, and their z distance is exact. */
+        bool constant = strncmp(variant, "const", 5) == 0;
+        double half = 0;
+        for (int a = 0; a < 3; a++) {
+            double extent = grid->spacing[a] * (constant ? (double)grid->counts[a] + 1 : 33) / 2;
+            half += extent * extent;
+        }
+        half = sqrt(half);
+        run(device, grid, c, &o, box, values);
+        for (int64_t m = 0; m < points; m++) {
+            double error = fabs(value_at(values, precision, m) - reference[m]);
+            double limit = bound(&o, variant, atoms, s1[m], s2[m], half);
+            if (!(error <= limit))
+                fail_msg("%s %s%s: point %lld of %lld, %lld atoms: %.9g instead of %.9g, off by %.3g, allowed %.3g", variant,
+                         precision == VF_F64 ? "double" : "single", square ? " 1/r^2" : "", (long long)m, (long long)points,
+                         (long long)atoms, value_at(values, precision, m), reference[m], error, limit);
+        }
+    }
+    free(reference);
+    free(s1);
+    free(s2);
+    free(values);
+}
+
+static vf_grid random_grid(int64_t nx, int64_t ny, int64_t nz)
+{
+    return (vf_grid){.origin = {100 * uniform() - 50, 100 * uniform() - 50, 100 * uniform() - 50},
+                     .spacing = {0.3 + uniform(), 0.3 + uniform(), 0.3 + uniform()},
+                     .counts = {nx, ny, nz}};
+}
+
+static void test_sizes(void **state)
+{
+    (void)state;
+    static const int64_t sizes[][3] = {{1, 1, 1},   {2, 1, 1},  {1, 37, 1}, {1, 1, 41}, {129, 1, 1}, {15, 16, 17},
+                                       {31, 17, 9}, {33, 5, 8}, {16, 33, 2}, {64, 31, 1}, {47, 3, 5}};
+    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
+        for (int kind = 0; kind < 4; kind++) {
+            vf_grid grid = random_grid(sizes[s][0], sizes[s][1], sizes[s][2]);
+            vf_box box = vf_grid_box(&grid);
+            cloud c = random_cloud((int64_t)(uniform() * 300), &grid);
+            compare(&grid, &c, &box, 0.1, kind & 1, kind & 2 ? VF_F64 : VF_F32);
+            free(c.data);
+        }
+}
+
+/* Around the chunks of every backend: 256 (CPU), 512 (tuned), 2000 and 4000 (constant memory in double and single). */
+static void test_atom_counts(void **state)
+{
+    (void)state;
+    static const int64_t counts[] = {0, 1, 2, 255, 256, 257, 511, 512, 513, 1999, 2000, 2001, 3999, 4000, 4001, 8001};
+    for (size_t n = 0; n < sizeof counts / sizeof *counts; n++)
+        for (int kind = 0; kind < 4; kind++) {
+            vf_grid grid = random_grid(21, 5, 3);
+            vf_box box = vf_grid_box(&grid);
+            cloud c = random_cloud(counts[n], &grid);
+            compare(&grid, &c, &box, 0.05, kind & 1, kind & 2 ? VF_F64 : VF_F32);
+            free(c.data);
+        }
+}
+
+/* Single precision far from the coordinates' origin, on a large grid: the reason for local centres. */
+static void test_far_box(void **state)
+{
+    (void)state;
+    vf_grid grid = {.origin = {-700, 300, 900}, .spacing = {0.5, 0.5, 0.5}, .counts = {3000, 3000, 3000}};
+    vf_box box = {.lo = {2950, 2977, 2991}, .hi = {2999, 2999, 3000}};
+    vf_grid near = {.origin = {770, 1785, 2390}, .spacing = {0.5, 0.5, 0.5}, .counts = {60, 30, 20}};
+    cloud c = random_cloud(700, &near);
+    for (int kind = 0; kind < 4; kind++)
+        compare(&grid, &c, &box, 0.1, kind & 1, kind & 2 ? VF_F64 : VF_F32);
+    free(c.data);
+}
+
+/* Indices beyond 2^31 in the grid: a small box at its far end, along each axis in turn. */
+static void test_far_index(void **state)
+{
+    (void)state;
+    for (int axis = 0; axis < 3; axis++) {
+        vf_grid grid = {.origin = {-20, -20, -20}, .spacing = {1, 1, 1}, .counts = {7, 7, 7}};
+        grid.counts[axis] = (int64_t)3 << 31;
+        grid.spacing[axis] = 0x1p-16;
+        vf_box box = {.hi = {7, 7, 7}};
+        box.hi[axis] = grid.counts[axis] - 5;
+        box.lo[axis] = box.hi[axis] - 37;
+        vf_grid near = grid;
+        near.counts[axis] = 41;
+        near.origin[axis] = grid.origin[axis] + grid.spacing[axis] * (double)box.lo[axis];
+        cloud c = random_cloud(100, &near);
+        const char *variant;
+        /* The const variants keep a padded layer of the whole grid: not for such a one. */
+        for (int v = 0; (variant = vf_coulomb_variant_name(vf_device_get_kind(device), v)) && v < 1; v++) {
+            vf_coulomb_options o = {.scale = 1, .r_min = 1e-3, .precision = VF_F64, .variant = variant}, r = o;
+            int64_t points = vf_box_points(&box);
+            double *got = calloc((size_t)points, sizeof *got), *expected = calloc((size_t)points, sizeof *expected);
+            assert_true(got && expected);
+            vf_context *reference_context;
+            assert_int_equal(vf_context_create(&reference_context), VF_OK);
+            r.variant = "ref";
+            run(device, &grid, &c, &o, &box, got);
+            run(vf_context_device(reference_context, 0), &grid, &c, &r, &box, expected);
+            vf_context_destroy(reference_context);
+            for (int64_t n = 0; n < points; n++)
+                if (!(fabs(got[n] - expected[n]) <= 1e-9 * fabs(expected[n]) + 1e-9))
+                    fail_msg("%s, axis %d, point %lld: %.17g instead of %.17g", variant, axis, (long long)n, got[n], expected[n]);
+            free(got);
+            free(expected);
+        }
+        free(c.data);
+    }
+}
+
+/* A map made of boxes has the bits of the whole, for every variant; so has one made by another number of threads. */
+static void test_boxes_and_threads(void **state)
+{
+    (void)state;
+    vf_grid grid = random_grid(75, 41, 19);
+    vf_box whole = vf_grid_box(&grid);
+    cloud c = random_cloud(600, &grid);
+    int64_t points = vf_grid_points(&grid);
+    float *all = malloc((size_t)points * sizeof *all), *piece = malloc((size_t)points * sizeof *piece);
+    assert_true(all && piece);
+    const char *variant;
+    int threads = vf_context_threads(ctx);
+    for (int v = 0; (variant = vf_coulomb_variant_name(vf_device_get_kind(device), v)); v++) {
+        vf_coulomb_options o = {.scale = 560, .r_min = 0.1, .precision = VF_F32, .variant = variant};
+        if ((strcmp(variant, "avx512") == 0 && vf_cpu_isa() < VF_ISA_AVX512) ||
+            (strcmp(variant, "avx2") == 0 && vf_cpu_isa() < VF_ISA_AVX2))
+            continue;
+        run(device, &grid, &c, &o, &whole, all);
+        for (int trial = 0; trial < 12; trial++) {
+            vf_box box;
+            for (int a = 0; a < 3; a++) {
+                box.lo[a] = (int64_t)(uniform() * (double)grid.counts[a]);
+                box.hi[a] = box.lo[a] + 1 + (int64_t)(uniform() * (double)(grid.counts[a] - box.lo[a]));
+            }
+            assert_int_equal(vf_context_set_threads(ctx, 1 + trial % 3), VF_OK);
+            run(device, &grid, &c, &o, &box, piece);
+            int64_t n = 0;
+            for (int64_t k = box.lo[2]; k < box.hi[2]; k++)
+                for (int64_t j = box.lo[1]; j < box.hi[1]; j++)
+                    for (int64_t i = box.lo[0]; i < box.hi[0]; i++, n++)
+                        if (memcmp(&piece[n], &all[(k * grid.counts[1] + j) * grid.counts[0] + i], sizeof *piece) != 0)
+                            fail_msg("%s: point (%lld, %lld, %lld) differs in a box", variant, (long long)i, (long long)j,
+                                     (long long)k);
+        }
+        assert_int_equal(vf_context_set_threads(ctx, threads), VF_OK);
+    }
+    free(all);
+    free(piece);
+    free(c.data);
+}
+
+/* Reversed charges give the negated bits: every rounding is symmetric about zero. */
+static void test_charge_reversal(void **state)
+{
+    (void)state;
+    vf_grid grid = random_grid(37, 11, 9);
+    vf_box box = vf_grid_box(&grid);
+    cloud c = random_cloud(800, &grid);
+    int64_t points = vf_grid_points(&grid);
+    float *plus = malloc((size_t)points * sizeof *plus), *minus = malloc((size_t)points * sizeof *minus);
+    assert_true(plus && minus);
+    vf_coulomb_options o = {.scale = 560, .r_min = 0.1, .precision = VF_F32};
+    run(device, &grid, &c, &o, &box, plus);
+    for (int64_t i = 0; i < c.count; i++)
+        c.data[3 * c.count + i] *= -1;
+    run(device, &grid, &c, &o, &box, minus);
+    for (int64_t n = 0; n < points; n++)
+        if (!(plus[n] == -minus[n]))
+            fail_msg("point %lld: %.9g and %.9g", (long long)n, (double)plus[n], (double)minus[n]);
+    free(plus);
+    free(minus);
+    free(c.data);
+}
+
+static void test_refusals(void **state)
+{
+    (void)state;
+    vf_grid grid = random_grid(4, 4, 4), bad_grid = grid;
+    double one[4] = {0, 0, 0, 1}, bad[4] = {0, NAN, 0, 1};
+    vf_coulomb_atoms good = {.count = 1, .x = one, .y = one + 1, .z = one + 2, .charge = one + 3};
+    vf_coulomb_atoms nan_atom = {.count = 1, .x = bad, .y = bad + 1, .z = bad + 2, .charge = bad + 3};
+    vf_coulomb_options o = {.scale = 1, .r_min = 0.1}, variant = o, r_min = o, scale = o;
+    vf_coulomb *plan;
+    variant.variant = "nonsense";
+    r_min.r_min = 0;
+    scale.scale = NAN;
+    bad_grid.spacing[1] = NAN;
+    struct {
+        const vf_grid *grid;
+        const vf_coulomb_atoms *atoms;
+        const vf_coulomb_options *options;
+        const char *says;
+    } cases[] = {{&grid, &nan_atom, &o, "atom 1"},
+                 {&grid, &good, &variant, "nonsense"},
+                 {&grid, &good, &r_min, "out of range"},
+                 {&grid, &good, &scale, "out of range"},
+                 {&bad_grid, &good, &o, "spacing"}};
+    for (size_t n = 0; n < sizeof cases / sizeof *cases; n++) {
+        assert_int_equal(vf_coulomb_create(device, cases[n].grid, cases[n].atoms, cases[n].options, &plan), VF_ERR_ARGUMENT);
+        assert_null(plan);
+        assert_non_null(strstr(vf_context_message(ctx), cases[n].says));
+        vf_context_clear_error(ctx);
+    }
+    vf_queue *queue;
+    vf_box outside = {.lo = {0, 0, 0}, .hi = {4, 5, 4}};
+    assert_int_equal(vf_coulomb_create(device, &grid, &good, &o, &plan), VF_OK);
+    assert_int_equal(vf_queue_create(device, &queue), VF_OK);
+    assert_int_equal(vf_coulomb_execute(plan, queue, &outside, NULL), VF_ERR_ARGUMENT);
+    vf_context_clear_error(ctx);
+    vf_queue_destroy(queue);
+    vf_coulomb_destroy(plan);
+}
+
+int main(int argc, char **argv)
+{
+    const char *spec = argc > 1 ? argv[1] : "cpu";
+    random_state = argc > 2 ? strtoull(argv[2], NULL, 10) : (uint64_t)time(NULL);
+    printf("device %s, seed %llu\n", spec, (unsigned long long)random_state);
+    if (vf_context_create(&ctx) != VF_OK)
+        return 1;
+    if (vf_context_set_devices(ctx, spec) != VF_OK) {
+        printf("SKIP: %s\n", vf_context_message(ctx));
+        vf_context_destroy(ctx);
+        return 77;
+    }
+    device = vf_context_device(ctx, 0);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_sizes),        cmocka_unit_test(test_atom_counts),       cmocka_unit_test(test_far_box),
+        cmocka_unit_test(test_far_index),    cmocka_unit_test(test_boxes_and_threads), cmocka_unit_test(test_charge_reversal),
+        cmocka_unit_test(test_refusals),
+    };
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    vf_context_destroy(ctx);
+    return failed != 0;
+}

@@ -1,0 +1,23 @@
+find_path(CMOCKA_INCLUDE cmocka.h)
+find_library(CMOCKA_LIBRARY cmocka)
+if(VOXFIELD_TESTS AND NOT (CMOCKA_INCLUDE AND CMOCKA_LIBRARY))
+    message(WARNING "Voxfield: cmocka is missing, so the unit tests are left out (package libcmocka-dev)")
+endif()
+find_package(Python3 COMPONENTS Interpreter)
+
+# A unit test written with cmocka: its program, linked to the library and the stages of cionize.
+function(vf_unit_test name)
+    if(NOT (CMOCKA_INCLUDE AND CMOCKA_LIBRARY))
+        return()
+    endif()
+    add_executable(${name} ${name}.c)
+    target_include_directories(${name} PRIVATE ${CMOCKA_INCLUDE})
+    target_link_libraries(${name} PRIVATE cionize_stages voxfield voxfield_flags ${CMOCKA_LIBRARY} PNG::PNG ZLIB::ZLIB m)
+    vf_register(${name} COMMAND ${name} ${ARGN})
+endfunction()
+
+# Registers a test whose exit status 77 means skipped.
+function(vf_register name)
+    add_test(NAME ${name} ${ARGN})
+    set_tests_properties(${name} PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 600)
+endfunction()
