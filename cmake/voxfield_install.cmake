@@ -1,0 +1,70 @@
+# What `cmake --install` copies: programs, library, public headers, manual page, sample data, and the descriptions by which
+# CMake (voxfieldConfig.cmake) and pkg-config (voxfield.pc) find them. All of it may be moved afterwards.
+include(CMakePackageConfigHelpers)
+
+set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/voxfield)
+
+install(TARGETS voxfield EXPORT voxfieldTargets)
+install(TARGETS cionize)
+install(DIRECTORY libcore/include/voxfield DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
+install(FILES ${PROJECT_BINARY_DIR}/include/voxfield/version.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/voxfield)
+# A kernel's contract is the header with its folder's name; its other headers are its own affair.
+file(GLOB kernels RELATIVE ${PROJECT_SOURCE_DIR}/kernels ${PROJECT_SOURCE_DIR}/kernels/*/CMakeLists.txt)
+foreach(kernel ${kernels})
+    cmake_path(GET kernel PARENT_PATH kernel)
+    install(FILES kernels/${kernel}/${kernel}.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/voxfield)
+endforeach()
+install(FILES docs/man/cionize.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+install(DIRECTORY data/ DESTINATION ${CMAKE_INSTALL_DATADIR}/voxfield/data FILES_MATCHING PATTERN "*.pqr" PATTERN "README.md")
+install(FILES LICENSE LICENSE.DejaVu README.md CHANGELOG.md CITATION.cff DESTINATION ${CMAKE_INSTALL_DOCDIR} OPTIONAL)
+
+# ---- CMake package ----
+set(BUILD_SHARED_LIBS_ON_OFF OFF)
+if(BUILD_SHARED_LIBS)
+    set(BUILD_SHARED_LIBS_ON_OFF ON)
+endif()
+configure_package_config_file(cmake/voxfieldConfig.cmake.in ${PROJECT_BINARY_DIR}/voxfieldConfig.cmake
+    INSTALL_DESTINATION ${package_dir} NO_SET_AND_CHECK_MACRO)
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/voxfieldConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(EXPORT voxfieldTargets NAMESPACE voxfield:: DESTINATION ${package_dir})
+install(FILES ${PROJECT_BINARY_DIR}/voxfieldConfig.cmake ${PROJECT_BINARY_DIR}/voxfieldConfigVersion.cmake
+    cmake/FindFFTW3.cmake DESTINATION ${package_dir})
+
+# ---- pkg-config ----
+# "/usr/lib/hdf5/libhdf5.so" -> "-L/usr/lib/hdf5 -lhdf5"; the folder is left out where linkers look anyway.
+function(pc_link_flags out)
+    set(flags "")
+    foreach(library ${ARGN})
+        cmake_path(GET library PARENT_PATH folder)
+        cmake_path(GET library STEM LAST_ONLY name)
+        string(REGEX REPLACE "^lib" "" name ${name})
+        if(NOT folder IN_LIST CMAKE_C_IMPLICIT_LINK_DIRECTORIES)
+            list(APPEND flags -L${folder})
+        endif()
+        list(APPEND flags -l${name})
+    endforeach()
+    list(JOIN flags " " flags)
+    set(${out} "${flags}" PARENT_SCOPE)
+endfunction()
+
+set(libraries ${HDF5_C_LIBRARIES})
+list(FILTER libraries INCLUDE REGEX "/libhdf5[^/]*$")
+get_target_property(fftw FFTW3::fftw3 INTERFACE_LINK_LIBRARIES)
+list(APPEND libraries ${fftw} ${PNG_LIBRARIES} ${ZLIB_LIBRARIES})
+if(VOXFIELD_HAVE_CUDA)
+    list(APPEND libraries ${CUDA_cudart_static_LIBRARY})
+endif()
+list(REMOVE_DUPLICATES libraries)
+pc_link_flags(pc_libs_private ${libraries})
+string(APPEND pc_libs_private " ${OpenMP_C_FLAGS} -pthread -lm")
+if(VOXFIELD_HAVE_CUDA)
+    string(APPEND pc_libs_private " -lstdc++ -lrt -ldl")
+endif()
+
+set(pc_dir ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig)
+file(RELATIVE_PATH pc_prefix ${pc_dir} ${CMAKE_INSTALL_PREFIX})
+string(REGEX REPLACE "/$" "" pc_prefix ${pc_prefix})
+file(RELATIVE_PATH pc_libdir ${CMAKE_INSTALL_PREFIX} ${CMAKE_INSTALL_FULL_LIBDIR})
+file(RELATIVE_PATH pc_includedir ${CMAKE_INSTALL_PREFIX} ${CMAKE_INSTALL_FULL_INCLUDEDIR})
+configure_file(cmake/voxfield.pc.in ${PROJECT_BINARY_DIR}/voxfield.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/voxfield.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

@@ -75,16 +75,19 @@ struct __align__(16) quad {
  *
  * A thread block computes a tile of 32 x 32 points of one z layer; the tiles lie on a lattice fixed to the grid. Atoms go
  * through shared memory in chunks, their positions made relative to the tile's centre in double precision before they are
- * rounded. A warp is a row of 32 points, which makes stores coalesce; a thread has POINTS points along y, which share dx^2 +
- * dz^2 and each load of an atom. A chunk's sums are added in double precision.
+ * rounded. A warp is a row of 32 points, which makes stores coalesce; a thread has TUNED_POINTS points along y, which share
+ * dx^2 + dz^2 and each load of an atom. A chunk's sums are added in double precision, in shared memory, which leaves the
+ * registers to the inner loop. Points, warps, chunk and unrolling were searched together on an H200.
  */
-enum { TILE = 32, WARPS = 4, TUNED_POINTS = TILE / WARPS, TUNED_CHUNK = 512 };
+enum { TILE = 32, WARPS = 4, TUNED_POINTS = TILE / WARPS, TUNED_CHUNK = 512, TUNED_UNROLL = 8 };
 
 template <typename T, bool SQUARE>
 __global__ void __launch_bounds__(TILE *WARPS) tuned_kernel(kernel_box at, const device_atom *__restrict__ atoms, int64_t count,
                                                             T r_min_squared, T *__restrict__ out)
 {
     __shared__ quad<T> chunk[TUNED_CHUNK];
+    __shared__ double total[TUNED_POINTS][TILE * WARPS]; /* each thread its own column */
+    const int thread = threadIdx.y * TILE + threadIdx.x;
     const int64_t tiles_x = (at.box.hi[0] - 1) / TILE - at.box.lo[0] / TILE + 1;
     const int64_t tiles_y = (at.box.hi[1] - 1) / TILE - at.box.lo[1] / TILE + 1;
     const int64_t tile_x = (at.box.lo[0] / TILE + blockIdx.x % tiles_x) * TILE;
@@ -95,23 +98,22 @@ __global__ void __launch_bounds__(TILE *WARPS) tuned_kernel(kernel_box at, const
     const int64_t i = tile_x + threadIdx.x;
     const T x = (T)(position(at.grid, 0, i) - centre_x);
     T y[TUNED_POINTS];
-    double total[TUNED_POINTS];
 #pragma unroll
     for (int p = 0; p < TUNED_POINTS; p++) {
         y[p] = (T)(position(at.grid, 1, tile_y + threadIdx.y + p * WARPS) - centre_y);
-        total[p] = 0;
+        total[p][thread] = 0;
     }
     for (int64_t first = 0; first < count; first += TUNED_CHUNK) {
         const int here = (int)min((int64_t)TUNED_CHUNK, count - first);
         __syncthreads();
-        for (int a = threadIdx.y * TILE + threadIdx.x; a < here; a += TILE * WARPS) {
+        for (int a = thread; a < here; a += TILE * WARPS) {
             const device_atom atom = atoms[first + a];
             const T dz = (T)(z - atom.z);
             chunk[a] = {(T)(atom.x - centre_x), (T)(atom.y - centre_y), dz * dz, (T)atom.charge};
         }
         __syncthreads();
         T sum[TUNED_POINTS] = {};
-#pragma unroll 4
+#pragma unroll TUNED_UNROLL
         for (int a = 0; a < here; a++) {
             const quad<T> atom = chunk[a];
             const T dx = x - atom.x, xz = dx * dx + atom.zz;
@@ -123,7 +125,7 @@ __global__ void __launch_bounds__(TILE *WARPS) tuned_kernel(kernel_box at, const
         }
 #pragma unroll
         for (int p = 0; p < TUNED_POINTS; p++)
-            total[p] += (double)sum[p];
+            total[p][thread] += (double)sum[p];
     }
     if (i < at.box.lo[0] || i >= at.box.hi[0])
         return;
@@ -132,7 +134,7 @@ __global__ void __launch_bounds__(TILE *WARPS) tuned_kernel(kernel_box at, const
     for (int p = 0; p < TUNED_POINTS; p++) {
         const int64_t j = tile_y + threadIdx.y + p * WARPS;
         if (j >= at.box.lo[1] && j < at.box.hi[1])
-            out[((k - at.box.lo[2]) * ny + (j - at.box.lo[1])) * nx + (i - at.box.lo[0])] = (T)total[p];
+            out[((k - at.box.lo[2]) * ny + (j - at.box.lo[1])) * nx + (i - at.box.lo[0])] = (T)total[p][thread];
     }
 }
 

@@ -1,5 +1,6 @@
 #include "voxfield/device.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -140,6 +141,10 @@ vf_status vf_device_choose(vf_context *ctx, double cpu_seconds, double gpu_secon
         snprintf(why, why_size, "no GPU: %s", reason);
         return VF_OK;
     }
+    /* Each further GPU takes as long to start as the first: worth it while each has at least that much to do. */
+    double worth = ceil(gpu_seconds / VF_CUDA_START_SECONDS);
+    if (worth < count)
+        count = worth > 1 ? (int)worth : 1;
     char spec[8 + 5 * VF_MAX_DEVICES] = "cuda:0";
     size_t used = strlen(spec);
     for (int i = 1; i < count && i < VF_MAX_DEVICES; i++)

@@ -46,7 +46,7 @@ static char *directory_of(const char *path)
 
 static vf_status cannot_write(const vf_output *o, int error)
 {
-    return vf_fail(o->ctx, VF_ERR_OUTPUT, "%s: cannot write: %s", o->path, strerror(error));
+    return vf_fail(o->ctx, error == ENOMEM ? VF_ERR_MEMORY : VF_ERR_OUTPUT, "%s: cannot write: %s", o->path, strerror(error));
 }
 
 /* The mode of the file to replace, or what the umask leaves of 0666. */
@@ -59,14 +59,56 @@ static mode_t target_mode(const struct stat *existing, bool exists)
     return 0666 & ~mask;
 }
 
-static char *temporary_name(const char *target)
+/* The file that a path means: symbolic links followed, also one whose target does not exist yet. */
+static char *follow_links(const char *path)
 {
-    const char *slash = strrchr(target, '/');
-    int directory = slash ? (int)(slash - target) + 1 : 0;
-    char *name = NULL;
-    if (asprintf(&name, "%.*s.%s.%ld.part", directory, target, target + directory, (long)getpid()) < 0)
-        return NULL;
-    return name;
+    enum { MOST_LINKS = 40 }; /* as the kernel */
+    char link[PATH_MAX];
+    char *target = realpath(path, NULL);
+    if (target)
+        return target;
+    target = strdup(path);
+    for (int i = 0; target && i < MOST_LINKS; i++) {
+        ssize_t bytes = readlink(target, link, sizeof link - 1);
+        if (bytes < 0)
+            break;
+        link[bytes] = '\0';
+        const char *slash = strrchr(target, '/');
+        int directory = slash && link[0] != '/' ? (int)(slash - target) + 1 : 0;
+        char *next = NULL;
+        if (asprintf(&next, "%.*s%s", directory, target, link) < 0)
+            next = NULL;
+        free(target);
+        target = next;
+    }
+    return target;
+}
+
+/* Opens a temporary file of its own: another process may have the same number on another host or in another container,
+ * and one that was killed may have left its file. Sets o->temporary; returns -1 with errno. */
+static int open_temporary(vf_output *o)
+{
+    enum { MOST_TRIES = 1000 };
+    const char *slash = strrchr(o->target, '/');
+    int directory = slash ? (int)(slash - o->target) + 1 : 0, fd = -1;
+    for (int i = 0; i < MOST_TRIES; i++) {
+        char again[16] = "";
+        if (i > 0)
+            snprintf(again, sizeof again, "-%d", i);
+        if (asprintf(&o->temporary, "%.*s.%s.%ld%s.part", directory, o->target, o->target + directory, (long)getpid(),
+                     again) < 0) {
+            o->temporary = NULL;
+            errno = ENOMEM;
+            return -1;
+        }
+        fd = open(o->temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+        if (fd >= 0 || errno != EEXIST)
+            break;
+        free(o->temporary);
+        o->temporary = NULL;
+        errno = EEXIST;
+    }
+    return fd;
 }
 
 vf_status vf_output_open(vf_context *ctx, const char *path, vf_output **out)
@@ -80,9 +122,7 @@ vf_status vf_output_open(vf_context *ctx, const char *path, vf_output **out)
         return vf_fail(ctx, VF_ERR_MEMORY, "%s: no memory to open the file", path);
     o->ctx = ctx;
     o->path = strdup(path);
-    o->target = realpath(path, NULL);
-    if (!o->target)
-        o->target = strdup(path);
+    o->target = follow_links(path);
     if (!o->path || !o->target) {
         status = vf_fail(ctx, VF_ERR_MEMORY, "%s: no memory to open the file", path);
         goto done;
@@ -93,12 +133,12 @@ vf_status vf_output_open(vf_context *ctx, const char *path, vf_output **out)
         goto done;
     }
     o->direct = exists && !S_ISREG(existing.st_mode);
-    o->temporary = o->direct ? strdup(o->target) : temporary_name(o->target);
-    if (!o->temporary) {
-        status = vf_fail(ctx, VF_ERR_MEMORY, "%s: no memory to open the file", path);
-        goto done;
+    if (o->direct) {
+        o->temporary = strdup(o->target);
+        fd = o->temporary ? open(o->target, O_WRONLY | O_CLOEXEC) : -1;
+    } else if (!exists || access(o->target, W_OK) == 0) { /* renaming would get around write protection */
+        fd = open_temporary(o);
     }
-    fd = open(o->temporary, o->direct ? O_WRONLY | O_CLOEXEC : O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     if (fd < 0) {
         status = cannot_write(o, errno);
         free(o->temporary); /* not ours to remove */

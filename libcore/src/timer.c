@@ -106,7 +106,7 @@ const char *vf_format_bytes(double bytes, char *text, size_t size)
 {
     static const char *const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
     int unit = 0;
-    while (bytes >= 1000 && unit < 6) {
+    while (bytes >= 999.5 && unit < 6) {
         bytes /= 1024;
         unit++;
     }

@@ -43,8 +43,8 @@ VF_MUST_CHECK vf_status vf_device_memory(vf_device *device, uint64_t *free_bytes
 int vf_cuda_device_count(const char **reason);
 bool vf_built_with_cuda(void);
 
-/* "auto" for one piece of work. Sets the context's devices to the CPU or to all GPUs, whichever is expected to finish first,
- * from the seconds the work is expected to take on this CPU and on one typical GPU, and what starting a GPU costs
+/* "auto" for one piece of work. Sets the context's devices to the CPU or to as many GPUs as pay, whichever is expected to finish
+ * first, from the seconds the work is expected to take on this CPU and on one typical GPU, and what starting a GPU costs
  * (VF_CUDA_START_SECONDS). CUDA is not touched when the CPU needs less than that. `why` gets one line that states the choice
  * and its reason; `why_size` bytes at most. */
 VF_MUST_CHECK vf_status vf_device_choose(vf_context *ctx, double cpu_seconds, double gpu_seconds, char *why,
@@ -52,7 +52,7 @@ VF_MUST_CHECK vf_status vf_device_choose(vf_context *ctx, double cpu_seconds, do
 
 /* What starting CUDA costs before the first kernel runs (driver, context, first allocation), in seconds: measured, see
  * validation/results. */
-#define VF_CUDA_START_SECONDS 0.5
+#define VF_CUDA_START_SECONDS 0.3
 
 /* ---- queues ---- */
 typedef struct vf_queue vf_queue;

@@ -1,0 +1,312 @@
+/* cionize: options, and nothing else. The work is cionize_run's. */
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cionize.h"
+#include "voxfield/parse.h"
+#include "voxfield/version.h"
+
+static const char usage[] =
+    "cionize - the electrostatic potential of a molecule on a grid\n"
+    "\n"
+    "usage: cionize [options] molecule.pqr\n"
+    "\n"
+    "Output\n"
+    "  -o, --output FILE        the map; by its extension .dx, .dx.gz, .mrc, .ccp4, .cube, .h5\n"
+    "                           (default: molecule.dx, beside the input)\n"
+    "  --picture FILE.png       slices through the middle of the map\n"
+    "  --report FILE.json       what was done, how long it took, and the figures of the map\n"
+    "\n"
+    "Grid (angstrom; one number, or three as x,y,z)\n"
+    "  --spacing H              distance of grid points (0.5)\n"
+    "  --border B               room around the molecule (10)\n"
+    "  --origin X,Y,Z           position of the first point\n"
+    "  --size X,Y,Z             edge lengths of the grid      | around the molecule's middle\n"
+    "  --counts NX,NY,NZ        numbers of points             | if there is no --origin\n"
+    "\n"
+    "Physics\n"
+    "  --units U                kT/e (default), V, kcal/mol/e or e/A\n"
+    "  --temperature K          of kT/e (298.15)\n"
+    "  --dielectric D           relative permittivity (1)\n"
+    "  --distance-dielectric C  permittivity C r: V = sum q / (C r^2)\n"
+    "  --r-min R                distances below R count as R (0.1)\n"
+    "\n"
+    "Computation\n"
+    "  --device D               auto (default), cpu, cuda, cuda:0,1\n"
+    "  --threads N              CPU threads (default: one per core)\n"
+    "  --precision P            single (default) or double\n"
+    "  --method direct[:V]      V on the CPU: simd, avx512, avx2, baseline, ref;\n"
+    "                           on GPUs: tuned, const1, const4, const8\n"
+    "  --dry-run                say what would be done, how long it would take, and stop\n"
+    "\n"
+    "  -q, --quiet              only warnings and errors\n"
+    "  --progress               a progress line even where stderr is no terminal\n"
+    "  -h, --help               this text\n"
+    "  --version                the version\n"
+    "\n"
+    "Exit status: 0 done, 2 options, 3 input, 4 output, 5 memory, 6 device, 7 device memory,\n"
+    "8 not supported, 130 interrupted. The manual page cionize(1) says more.\n";
+
+enum {
+    OPT_PICTURE = 256,
+    OPT_REPORT,
+    OPT_SPACING,
+    OPT_BORDER,
+    OPT_ORIGIN,
+    OPT_SIZE,
+    OPT_COUNTS,
+    OPT_UNITS,
+    OPT_TEMPERATURE,
+    OPT_DIELECTRIC,
+    OPT_DISTANCE_DIELECTRIC,
+    OPT_R_MIN,
+    OPT_DEVICE,
+    OPT_THREADS,
+    OPT_PRECISION,
+    OPT_METHOD,
+    OPT_DRY_RUN,
+    OPT_PROGRESS,
+    OPT_VERSION,
+};
+
+static const struct option options[] = {
+    {"output", required_argument, NULL, 'o'},
+    {"picture", required_argument, NULL, OPT_PICTURE},
+    {"report", required_argument, NULL, OPT_REPORT},
+    {"spacing", required_argument, NULL, OPT_SPACING},
+    {"border", required_argument, NULL, OPT_BORDER},
+    {"origin", required_argument, NULL, OPT_ORIGIN},
+    {"size", required_argument, NULL, OPT_SIZE},
+    {"counts", required_argument, NULL, OPT_COUNTS},
+    {"units", required_argument, NULL, OPT_UNITS},
+    {"temperature", required_argument, NULL, OPT_TEMPERATURE},
+    {"dielectric", required_argument, NULL, OPT_DIELECTRIC},
+    {"distance-dielectric", required_argument, NULL, OPT_DISTANCE_DIELECTRIC},
+    {"r-min", required_argument, NULL, OPT_R_MIN},
+    {"device", required_argument, NULL, OPT_DEVICE},
+    {"threads", required_argument, NULL, OPT_THREADS},
+    {"precision", required_argument, NULL, OPT_PRECISION},
+    {"method", required_argument, NULL, OPT_METHOD},
+    {"dry-run", no_argument, NULL, OPT_DRY_RUN},
+    {"quiet", no_argument, NULL, 'q'},
+    {"progress", no_argument, NULL, OPT_PROGRESS},
+    {"help", no_argument, NULL, 'h'},
+    {"version", no_argument, NULL, OPT_VERSION},
+    {0},
+};
+
+/* One number in [least, most] (NaN never is). */
+static vf_status number(vf_context *ctx, const char *option, const char *text, double least, double most, double *value)
+{
+    if (vf_parse_doubles(text, 1, 1, value) != 1 || !(*value >= least && *value <= most))
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "--%s '%s': expected a number from %g to %g", option, text, least, most);
+    return VF_OK;
+}
+
+/* Three numbers in [least, most], or one for all three. */
+static vf_status triple(vf_context *ctx, const char *option, const char *text, double least, double most, double *values)
+{
+    int n = vf_parse_doubles(text, 1, 3, values);
+    if (n == 1)
+        values[1] = values[2] = values[0];
+    for (int a = 0; a < 3; a++)
+        if ((n != 1 && n != 3) || !(values[a] >= least && values[a] <= most))
+            return vf_fail(ctx, VF_ERR_ARGUMENT, "--%s '%s': expected one number or three (x,y,z) from %g to %g angstrom",
+                           option, text, least, most);
+    return VF_OK;
+}
+
+static vf_status counts(vf_context *ctx, const char *text, int64_t *values)
+{
+    int n = vf_parse_integers(text, 1, 3, values);
+    if (n == 1)
+        values[1] = values[2] = values[0];
+    for (int a = 0; a < 3; a++)
+        if ((n != 1 && n != 3) || values[a] < 1)
+            return vf_fail(ctx, VF_ERR_ARGUMENT, "--counts '%s': expected one whole number or three (nx,ny,nz), 1 or more", text);
+    return VF_OK;
+}
+
+static vf_status threads(vf_context *ctx, const char *text)
+{
+    int64_t value;
+    if (vf_parse_integers(text, 1, 1, &value) != 1 || value < 1 || value > 4096)
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "--threads '%s': expected a whole number from 1 to 4096", text);
+    return vf_context_set_threads(ctx, (int)value);
+}
+
+static vf_status method(vf_context *ctx, const char *text, const char **variant)
+{
+    *variant = NULL;
+    if (strcmp(text, "direct") == 0)
+        return VF_OK;
+    if (strncmp(text, "direct:", 7) != 0)
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "--method '%s': expected direct, or direct: and a variant (cionize --help)", text);
+    *variant = text + 7;
+    return VF_OK;
+}
+
+static vf_status one_option(vf_context *ctx, int option, const char *text, cionize_settings *s)
+{
+    vf_status status = VF_OK;
+    switch (option) {
+    case 'o':
+        s->output = text;
+        break;
+    case 'q':
+        s->quiet = true;
+        break;
+    case OPT_PICTURE:
+        s->picture = text;
+        break;
+    case OPT_REPORT:
+        s->report = text;
+        break;
+    case OPT_SPACING:
+        status = triple(ctx, "spacing", text, 1e-3, 1e4, s->spacing);
+        break;
+    case OPT_BORDER:
+        status = number(ctx, "border", text, 0, 1e5, &s->border);
+        break;
+    case OPT_ORIGIN:
+        s->has_origin = true;
+        status = triple(ctx, "origin", text, -1e5, 1e5, s->origin);
+        break;
+    case OPT_SIZE:
+        s->has_size = true;
+        status = triple(ctx, "size", text, 0, 1e5, s->size);
+        break;
+    case OPT_COUNTS:
+        s->has_counts = true;
+        status = counts(ctx, text, s->counts);
+        break;
+    case OPT_UNITS:
+        s->unit = text;
+        if (!(potential_constant(text, 1) > 0))
+            status = vf_fail(ctx, VF_ERR_ARGUMENT, "--units '%s': expected one of %s", text, potential_units);
+        break;
+    case OPT_TEMPERATURE:
+        status = number(ctx, "temperature", text, 1, 1e5, &s->temperature);
+        break;
+    case OPT_DIELECTRIC:
+        status = number(ctx, "dielectric", text, 1e-3, 1e6, &s->dielectric);
+        break;
+    case OPT_DISTANCE_DIELECTRIC:
+        s->distance_dielectric = true;
+        status = number(ctx, "distance-dielectric", text, 1e-3, 1e6, &s->dielectric);
+        break;
+    case OPT_R_MIN:
+        status = number(ctx, "r-min", text, 1e-6, 1e3, &s->r_min);
+        break;
+    case OPT_DEVICE:
+        s->device = text;
+        break;
+    case OPT_THREADS:
+        status = threads(ctx, text);
+        break;
+    case OPT_PRECISION:
+        s->precision = strcmp(text, "double") == 0 ? VF_F64 : VF_F32;
+        if (strcmp(text, "double") != 0 && strcmp(text, "single") != 0)
+            status = vf_fail(ctx, VF_ERR_ARGUMENT, "--precision '%s': expected single or double", text);
+        break;
+    case OPT_METHOD:
+        status = method(ctx, text, &s->variant);
+        break;
+    case OPT_DRY_RUN:
+        s->dry_run = true;
+        break;
+    case OPT_PROGRESS:
+        s->progress = VF_PROGRESS_ON;
+        break;
+    default: /* getopt has said what is wrong */
+        status = vf_fail(ctx, VF_ERR_ARGUMENT, "cionize --help lists the options");
+    }
+    return status;
+}
+
+static vf_status read_options(vf_context *ctx, int argc, char **argv, cionize_settings *s)
+{
+    bool dielectric = false;
+    int option;
+    while ((option = getopt_long(argc, argv, "o:qh", options, NULL)) != -1) {
+        if (option == 'h' || option == OPT_VERSION) {
+            fputs(option == 'h' ? usage : "cionize (Voxfield) " VF_VERSION "\n", stdout);
+            exit(fflush(stdout) == 0 && !ferror(stdout) ? 0 : vf_status_exit_code(VF_ERR_OUTPUT));
+        }
+        dielectric |= option == OPT_DIELECTRIC;
+        vf_status status = one_option(ctx, option, optarg, s);
+        if (status != VF_OK)
+            return status;
+    }
+    if (dielectric && s->distance_dielectric)
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "--dielectric and --distance-dielectric exclude each other");
+    if (s->has_size && s->has_counts)
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "--size and --counts exclude each other");
+    if (optind == argc)
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "no input: cionize molecule.pqr (cionize --help says more)");
+    if (optind + 1 < argc)
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "'%s': one molecule at a time", argv[optind + 1]);
+    s->input = argv[optind];
+    return VF_OK;
+}
+
+static void print_log(void *user, vf_log_level level, const char *text)
+{
+    const cionize_settings *s = user;
+    if (level == VF_LOG_WARNING)
+        fprintf(stderr, "cionize: warning: %s\n", text);
+    else if (!s->quiet)
+        printf("%s\n", text);
+}
+
+/* A program started with a standard stream closed would get its number for the map, and print into it. */
+static void open_standard_streams(void)
+{
+    for (int fd = 0; fd <= 2; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && errno == EBADF)
+            (void)open("/dev/null", fd == 0 ? O_RDONLY : O_WRONLY); /* gets the lowest free number, which is fd */
+}
+
+int main(int argc, char **argv)
+{
+    cionize_settings settings = {
+        .spacing = {0.5, 0.5, 0.5},
+        .border = 10,
+        .unit = "kT/e",
+        .temperature = 298.15,
+        .dielectric = 1,
+        .r_min = 0.1,
+        .device = "auto",
+        .argc = argc,
+        .argv = argv,
+    };
+    vf_context *ctx = NULL;
+    open_standard_streams();
+    setvbuf(stdout, NULL, _IOLBF, 0); /* in order with stderr where both go into one file */
+    vf_status status = vf_context_create(&ctx);
+    if (status != VF_OK) {
+        fprintf(stderr, "cionize: %s\n", vf_status_text(status));
+        return vf_status_exit_code(status);
+    }
+    signal(SIGPIPE, SIG_IGN); /* the map is worth finishing when nobody reads the messages */
+    vf_context_set_log(ctx, print_log, &settings);
+    vf_context_cancel_on_signals(ctx);
+    char **arguments = calloc((size_t)argc + 1, sizeof *arguments); /* getopt reorders argv; the record must not */
+    if (arguments)
+        settings.argv = memcpy(arguments, argv, (size_t)argc * sizeof *arguments);
+    status = read_options(ctx, argc, argv, &settings);
+    if (status == VF_OK)
+        status = cionize_run(ctx, &settings);
+    free(arguments);
+    if (status != VF_OK)
+        fprintf(stderr, "cionize: error: %s\n", vf_context_message(ctx));
+    vf_context_cancel_on_signals(NULL);
+    vf_context_destroy(ctx);
+    return vf_status_exit_code(status);
+}

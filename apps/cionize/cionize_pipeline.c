@@ -1,0 +1,409 @@
+/* The stages of cionize, in the order data flows. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "cionize.h"
+#include "voxfield/output.h"
+#include "voxfield/version.h"
+
+/* Figures of a map, summed up while its layers go by. */
+typedef struct figures {
+    double minimum, maximum, sum, squares;
+    int64_t count;
+} figures;
+
+typedef struct run {
+    vf_context *ctx;
+    const cionize_settings *settings;
+    vf_stages stages;
+    vf_progress progress;
+    molecule molecule;
+    vf_grid grid;
+    potential_plan plan;
+    char *output; /* the map's path */
+    const map_format *format;
+    map_info info;
+    char created[32], method[128];
+    char *command;
+    void *map; /* the format's state; NULL when there is none open */
+    slices *planes;
+    figures figures;
+} run;
+
+/* "a/b.pqr" -> "a/b.dx"; other extensions are kept: "a/b.txt" -> "a/b.txt.dx". */
+static char *default_output(const char *input)
+{
+    static const char *const endings[] = {".pqr", ".pqr.gz"};
+    size_t stem = strlen(input);
+    for (size_t e = 0; e < sizeof endings / sizeof *endings; e++) {
+        size_t n = strlen(endings[e]);
+        if (stem > n && strcasecmp(input + stem - n, endings[e]) == 0) {
+            stem -= n;
+            break;
+        }
+    }
+    char *path = NULL;
+    return asprintf(&path, "%.*s.dx", (int)stem, input) < 0 ? NULL : path;
+}
+
+/* The command line as one string. */
+static char *join_arguments(int argc, char *const *argv)
+{
+    size_t size = 1;
+    for (int i = 0; i < argc; i++)
+        size += strlen(argv[i]) + 1;
+    char *text = calloc(1, size);
+    for (int i = 0; text && i < argc; i++) {
+        strcat(text, argv[i]);
+        if (i + 1 < argc)
+            strcat(text, " ");
+    }
+    for (char *c = text; c && *c; c++)
+        if ((unsigned char)*c < 0x20)
+            *c = ' ';
+    return text;
+}
+
+/* Whether two names lead to one file; one that is not there yet is known by its directory and its name in it. */
+static bool same_file(const char *a, const char *b)
+{
+    struct stat in_a, in_b;
+    bool has_a = stat(a, &in_a) == 0, has_b = stat(b, &in_b) == 0;
+    if (has_a != has_b)
+        return false;
+    if (!has_a) {
+        const char *slash_a = strrchr(a, '/'), *slash_b = strrchr(b, '/');
+        char *parent_a = slash_a ? strndup(a, (size_t)(slash_a - a) + 1) : strdup(".");
+        char *parent_b = slash_b ? strndup(b, (size_t)(slash_b - b) + 1) : strdup(".");
+        has_a = parent_a && parent_b && strcmp(slash_a ? slash_a + 1 : a, slash_b ? slash_b + 1 : b) == 0 &&
+                stat(parent_a, &in_a) == 0 && stat(parent_b, &in_b) == 0;
+        free(parent_a);
+        free(parent_b);
+    } else if (!S_ISREG(in_a.st_mode)) {
+        return false; /* /dev/null takes it all */
+    }
+    return has_a && in_a.st_dev == in_b.st_dev && in_a.st_ino == in_b.st_ino;
+}
+
+/* An output must not replace the molecule, nor another output. */
+static vf_status check_names(const run *r)
+{
+    const cionize_settings *s = r->settings;
+    const struct {
+        const char *what, *path;
+    } files[] = {{"the molecule", s->input}, {"the map", r->output}, {"the picture", s->picture}, {"the report", s->report}};
+    enum { FILES = sizeof files / sizeof *files };
+    for (int a = 0; a < FILES; a++)
+        for (int b = a + 1; b < FILES; b++)
+            if (files[a].path && files[b].path && same_file(files[a].path, files[b].path))
+                return vf_fail(r->ctx, VF_ERR_ARGUMENT, "%s: %s and %s would be the same file; give them different names",
+                               files[b].path, files[a].what, files[b].what);
+    return VF_OK;
+}
+
+/* Whether a file can be made under this name and has room for so many bytes, about: said before the work, not after it. */
+static vf_status check_place(vf_context *ctx, const char *path, double bytes)
+{
+    const double sure = 0.7; /* compressed maps can turn out smaller than expected */
+    struct stat existing;
+    char need[32], have[32];
+    if (stat(path, &existing) == 0 && !S_ISREG(existing.st_mode) && !S_ISDIR(existing.st_mode))
+        return VF_OK; /* the other end of a pipe would notice */
+    vf_output *probe = NULL;
+    vf_status status = vf_output_open(ctx, path, &probe);
+    if (status != VF_OK)
+        return status;
+    double space = (double)vf_output_space(probe);
+    vf_output_discard(&probe);
+    if (sure * bytes > space)
+        return vf_fail(ctx, VF_ERR_OUTPUT, "%s: needs about %s and there are %s free in that file system; make room, write "
+                       "elsewhere, or use a larger --spacing", path, vf_format_bytes(bytes, need, sizeof need),
+                       vf_format_bytes(space, have, sizeof have));
+    return VF_OK;
+}
+
+static vf_status prepare_output(run *r)
+{
+    const cionize_settings *s = r->settings;
+    r->output = s->output ? strdup(s->output) : default_output(s->input);
+    if (!r->output)
+        return vf_fail(r->ctx, VF_ERR_MEMORY, "no memory");
+    vf_status status = map_format_for(r->ctx, r->output, &r->format);
+    return status == VF_OK ? check_names(r) : status;
+}
+
+static void say_molecule(const run *r)
+{
+    const molecule *m = &r->molecule;
+    double off = m->total_charge - round(m->total_charge);
+    printf("molecule   %s: %lld atom%s, %s\n", r->settings->input, (long long)m->atoms, m->atoms == 1 ? "" : "s", m->dialect);
+    if (fabs(off) < 5e-7)
+        printf("           total charge %+.0f e\n", round(m->total_charge) + 0.0);
+    else
+        printf("           total charge %+.6f e, %.2g away from an integer\n", m->total_charge, fabs(off));
+    printf("           x %.3f to %.3f, y %.3f to %.3f, z %.3f to %.3f A\n", m->lo[0], m->hi[0], m->lo[1], m->hi[1], m->lo[2],
+           m->hi[2]);
+}
+
+static void say_plan(const run *r)
+{
+    const cionize_settings *s = r->settings;
+    const vf_grid *g = &r->grid;
+    char text[32], text2[32];
+    printf("grid       %lld x %lld x %lld = %lld points, spacing ", (long long)g->counts[0], (long long)g->counts[1],
+           (long long)g->counts[2], (long long)vf_grid_points(g));
+    if (g->spacing[0] == g->spacing[1] && g->spacing[0] == g->spacing[2])
+        printf("%g A", g->spacing[0]);
+    else
+        printf("%g x %g x %g A", g->spacing[0], g->spacing[1], g->spacing[2]);
+    printf(", origin (%g, %g, %g)\n", g->origin[0], g->origin[1], g->origin[2]);
+    printf("potential  V = C sum q / (eps max(r, %g A)), C = %.9g %s A/e", s->r_min, r->info.unit_constant, s->unit);
+    if (strcmp(s->unit, "kT/e") == 0)
+        printf(" at %g K", s->temperature);
+    printf(", eps = %g%s\n", s->dielectric, s->distance_dielectric ? " r/A" : "");
+    printf("device     %s\n", r->plan.device);
+    printf("work       %.3g G evaluations, %s, about %s", 1e-9 * r->plan.evaluations, r->method,
+           vf_format_seconds(r->plan.seconds, text, sizeof text));
+    printf(", %s of memory in %lld slab%s\n", vf_format_bytes((double)r->plan.host_bytes, text, sizeof text),
+           (long long)r->plan.slabs, r->plan.slabs == 1 ? "" : "s");
+    printf("map        %s: %s, about %s\n", r->output, r->format->name,
+           vf_format_bytes(r->format->bytes_per_value * (double)vf_grid_points(g), text2, sizeof text2));
+    fflush(stdout);
+}
+
+static vf_status check_size(run *r)
+{
+    int64_t points = vf_grid_points(&r->grid);
+    if (r->format->max_points > 0 && points > r->format->max_points)
+        return vf_fail(r->ctx, VF_ERR_UNSUPPORTED, "%s: %lld points are too many for %s: %s", r->output, (long long)points,
+                       r->format->name, r->format->max_reason);
+    return VF_OK;
+}
+
+static void describe(run *r)
+{
+    const cionize_settings *s = r->settings;
+    time_t now = time(NULL);
+    struct tm utc;
+    strftime(r->created, sizeof r->created, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
+    snprintf(r->method, sizeof r->method, "direct sum (%s), %s precision", r->plan.variant,
+             s->precision == VF_F64 ? "double" : "single");
+    r->info = (map_info){
+        .grid = r->grid,
+        .type = s->precision,
+        .quantity = "electrostatic potential",
+        .unit = s->unit,
+        .program = "cionize (Voxfield) " VF_VERSION,
+        .command = r->command,
+        .created = r->created,
+        .method = r->method,
+        .input = s->input,
+        .unit_constant = r->plan.scale * s->dielectric,
+        .temperature = s->temperature,
+        .dielectric = s->dielectric,
+        .distance_dielectric = s->distance_dielectric,
+        .r_min = s->r_min,
+        .molecule = &r->molecule,
+    };
+}
+
+/* A row at a time: eight running sums keep the order of additions fixed and let the compiler use vectors. */
+static void add_figures(figures *f, vf_dtype type, const void *values, int64_t count)
+{
+    enum { LANES = 8 };
+    double lo[LANES], hi[LANES], sum[LANES] = {0}, squares[LANES] = {0};
+    for (int l = 0; l < LANES; l++) {
+        lo[l] = f->minimum;
+        hi[l] = f->maximum;
+    }
+    for (int64_t i = 0; i < count; i++) {
+        int l = (int)(i % LANES);
+        double v = type == VF_F64 ? ((const double *)values)[i] : (double)((const float *)values)[i];
+        lo[l] = v < lo[l] ? v : lo[l];
+        hi[l] = v > hi[l] ? v : hi[l];
+        sum[l] += v;
+        squares[l] += v * v;
+    }
+    for (int l = 0; l < LANES; l++) {
+        f->minimum = fmin(f->minimum, lo[l]);
+        f->maximum = fmax(f->maximum, hi[l]);
+        f->sum += sum[l];
+        f->squares += squares[l];
+    }
+    f->count += count;
+}
+
+/* In pieces, so that an interrupt need not wait for a whole slab to be formatted and compressed. */
+static vf_status write_layers(run *r, int64_t first, int64_t count, int64_t layer, const void *values)
+{
+    enum { PIECE = 1 << 20 }; /* values: some tenths of a second for the slowest format */
+    int64_t step = layer < PIECE ? PIECE / layer : 1;
+    vf_status status = VF_OK;
+    for (int64_t done = 0; status == VF_OK && done < count; done += step) {
+        const char *from = (const char *)values + (size_t)(done * layer) * vf_dtype_bytes(r->info.type);
+        int64_t n = count - done < step ? count - done : step;
+        status = vf_cancelled(r->ctx) ? vf_fail(r->ctx, VF_ERR_CANCELLED, "interrupted")
+                                      : r->format->write(r->map, first + done, n, from);
+    }
+    return status;
+}
+
+/* Takes layers from the pool: to the file, the picture's planes, and the figures. */
+static vf_status take_layers(void *user, int64_t first, int64_t count, const void *values)
+{
+    run *r = user;
+    int64_t points = vf_grid_points(&r->grid);
+    int64_t layer = points / r->grid.counts[r->plan.order == MAP_Z_FASTEST ? 0 : 2];
+    add_figures(&r->figures, r->info.type, values, layer * count);
+    if (!isfinite(r->figures.sum))
+        return vf_fail(r->ctx, VF_ERR_INTERNAL, "%s: a value of the map is not finite; please report this", r->output);
+    if (r->planes)
+        slices_take(r->planes, r->plan.order, r->info.type, first, count, values);
+    vf_status status = write_layers(r, first, count, layer, values);
+    vf_progress_update(&r->progress, r->plan.evaluations * (double)r->figures.count / (double)points);
+    return status;
+}
+
+static void report_run(vf_report *report, const run *r, double mean, double deviation, double seconds)
+{
+    const cionize_settings *s = r->settings;
+    vf_report_run(report, "cionize", s->argc, s->argv);
+    vf_report_begin(report, "input");
+    vf_report_text(report, "path", s->input);
+    vf_report_text(report, "sha256", r->molecule.digest);
+    vf_report_integer(report, "atoms", r->molecule.atoms);
+    vf_report_number(report, "total_charge", r->molecule.total_charge);
+    vf_report_integer(report, "missing_atoms", r->molecule.missing_atoms);
+    vf_report_end(report);
+    vf_report_begin(report, "grid");
+    vf_report_numbers(report, "origin", r->grid.origin, 3);
+    vf_report_numbers(report, "spacing", r->grid.spacing, 3);
+    vf_report_integers(report, "counts", r->grid.counts, 3);
+    vf_report_end(report);
+    vf_report_begin(report, "potential");
+    vf_report_text(report, "unit", s->unit);
+    vf_report_number(report, "constant", r->info.unit_constant);
+    vf_report_number(report, "temperature", s->temperature);
+    vf_report_number(report, "dielectric", s->dielectric);
+    vf_report_integer(report, "distance_dielectric", s->distance_dielectric);
+    vf_report_number(report, "r_min", s->r_min);
+    vf_report_number(report, "minimum", r->figures.minimum);
+    vf_report_number(report, "maximum", r->figures.maximum);
+    vf_report_number(report, "mean", mean);
+    vf_report_number(report, "rms_deviation", deviation);
+    vf_report_end(report);
+    vf_report_text(report, "device", r->plan.device);
+    vf_report_text(report, "method", r->method);
+    vf_report_text(report, "map", r->output);
+    vf_report_number(report, "evaluations", r->plan.evaluations);
+    vf_report_number(report, "evaluations_per_second", r->plan.evaluations / seconds);
+    vf_report_number(report, "estimated_seconds", r->plan.seconds);
+    vf_report_stages(report, &r->stages);
+}
+
+/* From the molecule to the plan: everything that can be refused is refused here, before any work. */
+static vf_status prepare(run *r)
+{
+    const cionize_settings *s = r->settings;
+    vf_stage_begin(&r->stages, "read");
+    vf_status status = prepare_output(r);
+    if (status == VF_OK)
+        status = read_molecule(r->ctx, s->input, &r->molecule);
+    if (status != VF_OK)
+        return status;
+    if (!s->quiet)
+        say_molecule(r);
+    vf_stage_begin(&r->stages, "plan");
+    status = plan_grid(r->ctx, s, &r->molecule, &r->grid);
+    if (status == VF_OK)
+        status = check_size(r);
+    if (status == VF_OK)
+        status = potential_prepare(r->ctx, s, &r->molecule, &r->grid, r->format->order, &r->plan);
+    if (status != VF_OK)
+        return status;
+    describe(r);
+    if (!s->quiet)
+        say_plan(r);
+    return VF_OK;
+}
+
+static vf_status compute(run *r)
+{
+    const cionize_settings *s = r->settings;
+    vf_status status = check_place(r->ctx, r->output, r->format->bytes_per_value * (double)vf_grid_points(&r->grid));
+    if (status == VF_OK && s->picture)
+        status = check_place(r->ctx, s->picture, 0);
+    if (status != VF_OK)
+        return status;
+    vf_stage_begin(&r->stages, "compute");
+    status = r->format->begin(r->ctx, r->output, &r->info, &r->map);
+    if (status == VF_OK && s->picture)
+        status = slices_create(r->ctx, &r->grid, &r->planes);
+    if (status != VF_OK)
+        return status;
+    r->figures = (figures){.minimum = INFINITY, .maximum = -INFINITY};
+    vf_progress_begin(&r->progress, stderr, s->quiet ? VF_PROGRESS_OFF : s->progress, "computing", r->plan.evaluations, 1e-9,
+                      "G evaluations");
+    status = potential_compute(r->ctx, s, &r->molecule, &r->grid, &r->plan, take_layers, r);
+    vf_progress_end(&r->progress);
+    return status;
+}
+
+/* The files, and what there is to say of the map. */
+static vf_status finish(run *r, vf_report **report)
+{
+    const cionize_settings *s = r->settings;
+    double n = (double)r->figures.count, mean = r->figures.sum / n;
+    double deviation = sqrt(fmax(r->figures.squares / n - mean * mean, 0));
+    double seconds = vf_stage_seconds(&r->stages, "compute") + vf_now() - r->stages.since;
+    vf_stage_begin(&r->stages, "write");
+    void *map = r->map;
+    r->map = NULL;
+    vf_status status = r->format->commit(map, r->figures.minimum, r->figures.maximum, mean, deviation);
+    if (status == VF_OK && r->planes)
+        status = slices_draw(r->planes, &r->info, s->picture);
+    vf_stage_end(&r->stages);
+    if (status != VF_OK)
+        return status;
+    if (!s->quiet) {
+        char text[32];
+        printf("done       %s, %.3g G evaluations/s; %.6g to %.6g %s, mean %.6g\n",
+               vf_format_seconds(seconds, text, sizeof text), 1e-9 * r->plan.evaluations / seconds, r->figures.minimum,
+               r->figures.maximum, s->unit, mean);
+        if (s->picture)
+            printf("picture    %s\n", s->picture);
+    }
+    report_run(*report, r, mean, deviation, seconds);
+    return vf_report_commit(report);
+}
+
+vf_status cionize_run(vf_context *ctx, const cionize_settings *settings)
+{
+    run r = {.ctx = ctx, .settings = settings};
+    vf_report *report = NULL;
+    vf_status status = VF_OK;
+    r.command = join_arguments(settings->argc, settings->argv);
+    if (!r.command)
+        return vf_fail(ctx, VF_ERR_MEMORY, "no memory");
+    if (settings->report && !settings->dry_run)
+        status = vf_report_create(ctx, settings->report, &report);
+    if (status == VF_OK)
+        status = prepare(&r);
+    if (status == VF_OK && !settings->dry_run)
+        status = compute(&r);
+    if (status == VF_OK && !settings->dry_run)
+        status = finish(&r, &report);
+    if (r.map)
+        r.format->discard(r.map);
+    vf_report_discard(&report);
+    slices_destroy(r.planes);
+    molecule_free(&r.molecule);
+    free(r.output);
+    free(r.command);
+    return status;
+}

@@ -1,0 +1,144 @@
+/* Gaussian cube files: lengths in bohr, z fastest, every row of z on lines of its own, as cubegen writes them. */
+#include <float.h>
+#include <stdlib.h>
+
+#include "map_common.h"
+#include "voxfield/format_number.h"
+
+enum {
+    DIGITS = 6, /* E13.5 */
+    WIDTH = 13,
+    PER_LINE = 6,
+    GRID_DIGITS = 12,
+    PART_SIZE = 110, /* VMD takes 255 characters of a comment line, and two parts are joined */
+    ATOM_LINE = 160
+};
+
+/* CODATA 2022: 0.529 177 210 544 (82) angstrom. */
+static const double bohr = 0.529177210544;
+
+typedef struct cube_state {
+    map_progress map;
+    map_text *text;
+} cube_state;
+
+/* A length in bohr from one in angstrom. */
+static const char *length(double angstrom, char *text)
+{
+    return vf_format_general(angstrom / bohr, GRID_DIGITS, text);
+}
+
+static vf_status write_comments(cube_state *state)
+{
+    char parts[4][PART_SIZE];
+    const map_info *info = state->map.info;
+    for (int line = 0; line < 3; line++)
+        (void)map_provenance(info, line, parts[line], PART_SIZE);
+    (void)map_provenance(info, 4, parts[3], PART_SIZE);
+    return map_text_printf(state->text, "%s; %s\n%s; %s\n", parts[0], parts[1], parts[2], parts[3]);
+}
+
+/* The count of atoms is positive, since readers take 0 and less for a list of orbitals. A PQR file names no elements:
+ * the atomic number is 0, a dummy atom to every reader that asks, and the second column holds the atom's charge. */
+static vf_status write_atoms(cube_state *state)
+{
+    const molecule *solute = state->map.info->molecule;
+    char charge[VF_NUMBER_TEXT], x[VF_NUMBER_TEXT], y[VF_NUMBER_TEXT], z[VF_NUMBER_TEXT];
+    vf_status status = VF_OK;
+    for (int64_t i = 0; status == VF_OK && i < solute->atoms; i++)
+        status = map_text_printf(state->text, "    0 %s %s %s %s\n",
+                                 vf_format_general(solute->charge[i], GRID_DIGITS, charge), length(solute->x[i], x),
+                                 length(solute->y[i], y), length(solute->z[i], z));
+    return status;
+}
+
+static vf_status write_header(cube_state *state)
+{
+    const map_info *info = state->map.info;
+    const vf_grid *grid = &info->grid;
+    char x[VF_NUMBER_TEXT], y[VF_NUMBER_TEXT], z[VF_NUMBER_TEXT];
+    vf_status status = write_comments(state);
+    if (status == VF_OK)
+        status = map_text_printf(state->text, "%5lld %s %s %s\n", (long long)info->molecule->atoms,
+                                 length(grid->origin[0], x), length(grid->origin[1], y), length(grid->origin[2], z));
+    if (status == VF_OK)
+        status = map_text_printf(state->text, "%5lld %s 0 0\n%5lld 0 %s 0\n%5lld 0 0 %s\n", (long long)grid->counts[0],
+                                 length(grid->spacing[0], x), (long long)grid->counts[1], length(grid->spacing[1], y),
+                                 (long long)grid->counts[2], length(grid->spacing[2], z));
+    if (status == VF_OK)
+        status = write_atoms(state);
+    return status;
+}
+
+static void cube_discard(void *pointer)
+{
+    cube_state *state = pointer;
+    if (!state)
+        return;
+    map_text_discard(&state->text);
+    map_end(&state->map);
+    free(state);
+}
+
+static vf_status cube_begin(vf_context *ctx, const char *path, const map_info *info, void **out)
+{
+    vf_status status = VF_OK;
+    *out = NULL;
+    cube_state *state = calloc(1, sizeof *state);
+    if (!state)
+        return vf_fail(ctx, VF_ERR_MEMORY, "%s: no memory to begin the map", path);
+    status = map_begin(&state->map, ctx, &map_cube, path, info);
+    if (status != VF_OK)
+        goto done;
+    state->map.most = 9.999994e99; /* with two digits in the exponent */
+    const map_text_layout layout = {.digits = DIGITS,
+                                    .per_line = PER_LINE,
+                                    .row = info->grid.counts[2],
+                                    .total = vf_grid_points(&info->grid),
+                                    .width = WIDTH};
+    status = map_text_open(ctx, path, &layout, &state->text);
+    if (status == VF_OK)
+        status = write_header(state);
+    if (status != VF_OK)
+        goto done;
+    *out = state;
+    state = NULL;
+done:
+    cube_discard(state);
+    return status;
+}
+
+static vf_status cube_write(void *pointer, int64_t first, int64_t count, const void *values)
+{
+    cube_state *state = pointer;
+    vf_status status = map_take(&state->map, first, count, values);
+    if (status != VF_OK)
+        return status;
+    return map_text_values(state->text, state->map.info->type, values, count * map_layer_values(&state->map));
+}
+
+static vf_status cube_commit(void *pointer, double minimum, double maximum, double mean, double rms)
+{
+    cube_state *state = pointer;
+    (void)minimum;
+    (void)maximum;
+    (void)mean;
+    (void)rms;
+    vf_status status = map_complete(&state->map);
+    if (status == VF_OK)
+        status = map_text_commit(&state->text);
+    cube_discard(state);
+    return status;
+}
+
+const map_format map_cube = {.name = "Gaussian cube",
+                             .extensions = ".cube .cub",
+                             .order = MAP_Z_FASTEST,
+                             .max_points = INT32_MAX,
+                             .max_reason =
+                                 "readers of cube files count in 32 bits; write .h5 or .mrc, or choose a coarser grid",
+                             .bytes_per_value = 13.2,
+                             .begin = cube_begin,
+                             .write = cube_write,
+                             .commit = cube_commit,
+                             .discard = cube_discard};

@@ -1,0 +1,146 @@
+/* OpenDX maps, in the form that APBS writes and every reader knows; docs/formats.md says what breaks which reader. */
+#include <stdlib.h>
+
+#include "map_common.h"
+#include "voxfield/format_number.h"
+
+enum {
+    FLOAT_DIGITS = 9,
+    DOUBLE_DIGITS = 12, /* PyMOL reads tokens of 20 characters or more wrongly: -1.23456789012e-100 has 19 */
+    GRID_DIGITS = 12,
+    COMMENT_SIZE = 240, /* VMD reads lines into 2,040 characters, others into less */
+    COMPRESSION = 1     /* digits hardly compress better at higher levels, but much slower */
+};
+
+typedef struct dx_state {
+    map_progress map;
+    map_text *text;
+} dx_state;
+
+static vf_status write_header(dx_state *state)
+{
+    const map_info *info = state->map.info;
+    const vf_grid *grid = &info->grid;
+    const long long nx = grid->counts[0], ny = grid->counts[1], nz = grid->counts[2];
+    char comment[COMMENT_SIZE], x[VF_NUMBER_TEXT], y[VF_NUMBER_TEXT], z[VF_NUMBER_TEXT];
+    vf_status status = VF_OK;
+    for (int line = 0; status == VF_OK && map_provenance(info, line, comment, sizeof comment); line++)
+        status = map_text_printf(state->text, "# %s\n", comment);
+    if (status == VF_OK)
+        status = map_text_printf(state->text, "object 1 class gridpositions counts %lld %lld %lld\norigin %s %s %s\n",
+                                 nx, ny, nz, vf_format_general(grid->origin[0], GRID_DIGITS, x),
+                                 vf_format_general(grid->origin[1], GRID_DIGITS, y),
+                                 vf_format_general(grid->origin[2], GRID_DIGITS, z));
+    if (status == VF_OK)
+        status = map_text_printf(state->text,
+                                 "delta %s 0 0\ndelta 0 %s 0\ndelta 0 0 %s\n"
+                                 "object 2 class gridconnections counts %lld %lld %lld\n"
+                                 "object 3 class array type double rank 0 items %lld data follows\n",
+                                 vf_format_general(grid->spacing[0], GRID_DIGITS, x),
+                                 vf_format_general(grid->spacing[1], GRID_DIGITS, y),
+                                 vf_format_general(grid->spacing[2], GRID_DIGITS, z), nx, ny, nz, nx * ny * nz);
+    return status;
+}
+
+static void dx_discard(void *pointer)
+{
+    dx_state *state = pointer;
+    if (!state)
+        return;
+    map_text_discard(&state->text);
+    map_end(&state->map);
+    free(state);
+}
+
+static vf_status begin(vf_context *ctx, const map_format *format, int compression, const char *path,
+                       const map_info *info, void **out)
+{
+    vf_status status = VF_OK;
+    *out = NULL;
+    dx_state *state = calloc(1, sizeof *state);
+    if (!state)
+        return vf_fail(ctx, VF_ERR_MEMORY, "%s: no memory to begin the map", path);
+    status = map_begin(&state->map, ctx, format, path, info);
+    if (status != VF_OK)
+        goto done;
+    const int64_t points = vf_grid_points(&info->grid);
+    const map_text_layout layout = {.digits = info->type == VF_F32 ? FLOAT_DIGITS : DOUBLE_DIGITS,
+                                    .per_line = 3,
+                                    .row = points,
+                                    .total = points,
+                                    .compression = compression};
+    status = map_text_open(ctx, path, &layout, &state->text);
+    if (status == VF_OK)
+        status = write_header(state);
+    if (status != VF_OK)
+        goto done;
+    *out = state;
+    state = NULL;
+done:
+    dx_discard(state);
+    return status;
+}
+
+static vf_status dx_begin(vf_context *ctx, const char *path, const map_info *info, void **out)
+{
+    return begin(ctx, &map_dx, 0, path, info, out);
+}
+
+static vf_status dx_gz_begin(vf_context *ctx, const char *path, const map_info *info, void **out)
+{
+    return begin(ctx, &map_dx_gz, COMPRESSION, path, info, out);
+}
+
+static vf_status dx_write(void *pointer, int64_t first, int64_t count, const void *values)
+{
+    dx_state *state = pointer;
+    vf_status status = map_take(&state->map, first, count, values);
+    if (status != VF_OK)
+        return status;
+    return map_text_values(state->text, state->map.info->type, values, count * map_layer_values(&state->map));
+}
+
+static vf_status dx_commit(void *pointer, double minimum, double maximum, double mean, double rms)
+{
+    dx_state *state = pointer;
+    (void)minimum;
+    (void)maximum;
+    (void)mean;
+    (void)rms;
+    vf_status status = map_complete(&state->map);
+    if (status == VF_OK)
+        status = map_text_append(state->text, "attribute \"dep\" string \"positions\"\n"
+                                              "object \"regular positions regular connections\" class field\n"
+                                              "component \"positions\" value 1\n"
+                                              "component \"connections\" value 2\n"
+                                              "component \"data\" value 3\n");
+    if (status == VF_OK)
+        status = map_text_commit(&state->text);
+    dx_discard(state);
+    return status;
+}
+
+#define MAX_POINTS INT32_MAX
+#define MAX_REASON "every reader of OpenDX counts in 32 bits; write .h5 or .mrc, or choose a coarser grid"
+
+const map_format map_dx = {.name = "OpenDX",
+                           .extensions = ".dx",
+                           .order = MAP_Z_FASTEST,
+                           .max_points = MAX_POINTS,
+                           .max_reason = MAX_REASON,
+                           .bytes_per_value = 15.5,
+                           .begin = dx_begin,
+                           .write = dx_write,
+                           .commit = dx_commit,
+                           .discard = dx_discard};
+
+const map_format map_dx_gz = {.name = "OpenDX (gzip)",
+                              .extensions = ".dx.gz",
+                              .order = MAP_Z_FASTEST,
+                              .max_points = MAX_POINTS,
+                              .max_reason = MAX_REASON,
+                              .bytes_per_value = 6.5,
+                              .begin = dx_gz_begin,
+                              .write = dx_write,
+                              .commit = dx_commit,
+                              .discard = dx_discard};

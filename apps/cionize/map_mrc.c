@@ -1,0 +1,245 @@
+/* MRC/CCP4 maps (MRC2014; Cheng et al., J. Struct. Biol. 192 (2015) 146): a header of 256 words, then float values.
+ *
+ * The position of a map can be said twice: as N*START, in whole grid steps, and as ORIGIN, in angstrom. Some readers
+ * add the two, some know only one, and most take ORIGIN unless it is zero; docs/formats.md has the list. Only a map
+ * with one of them set lands in the same place in all of them, so only one is set: N*START if the origin is a whole
+ * number of steps, which every reader understands, else ORIGIN. Files called .ccp4 or .map have N*START alone by
+ * custom. */
+#include <errno.h>
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "map_common.h"
+#include "voxfield/format_number.h"
+
+/* Words of the header, from 0; the format's description counts them from 1. */
+enum {
+    NX = 0,
+    MODE = 3,
+    NXSTART = 4,
+    MX = 7,
+    CELL_LENGTHS = 10,
+    CELL_ANGLES = 13,
+    MAPC = 16,
+    DMIN = 19,
+    DMAX = 20,
+    DMEAN = 21,
+    ISPG = 22,
+    NVERSION = 27,
+    ORIGIN = 49,
+    MAP = 52,
+    MACHINE_STAMP = 53,
+    RMS = 54,
+    LABELS_USED = 55,
+    LABELS = 56,
+    WORDS = 256,
+    LABEL_SIZE = 80,
+    LABELS_MOST = 10,
+    MODE_FLOAT = 2,
+    SINGLE_CRYSTAL = 1, /* space group 1: one volume. 0 would be a stack of images, 401 a stack of volumes */
+    VERSION = 20141,
+    CONVERT_BLOCK = 1 << 16
+};
+
+/* An origin this near to a whole number of steps is one: more than the rounding of positions given as decimal
+ * fractions, and less than a viewer can show. */
+static const double STEP_TOLERANCE = 1e-4;
+
+/* ChimeraX takes N*START for rubbish beyond this many times the size of the map. */
+static const double START_MOST = 10;
+
+typedef struct mrc_state {
+    map_progress map;
+    vf_output *output;
+    float *converted; /* doubles on their way into the file */
+    uint32_t header[WORDS];
+} mrc_state;
+
+static void put_integer(uint32_t *header, int word, int32_t value)
+{
+    memcpy(header + word, &value, sizeof value);
+}
+
+static void put_float(uint32_t *header, int word, double value)
+{
+    float single = (float)value;
+    memcpy(header + word, &single, sizeof single);
+}
+
+static void put_statistics(uint32_t *header, double minimum, double maximum, double mean, double rms)
+{
+    put_float(header, DMIN, minimum);
+    put_float(header, DMAX, maximum);
+    put_float(header, DMEAN, mean);
+    put_float(header, RMS, rms);
+}
+
+static void put_labels(uint32_t *header, const map_info *info)
+{
+    char *labels = (char *)(header + LABELS), text[LABEL_SIZE + 1];
+    int used = 0;
+    memset(labels, ' ', LABELS_MOST * LABEL_SIZE);
+    while (used < LABELS_MOST && map_provenance(info, used, text, sizeof text)) {
+        memcpy(labels + used * LABEL_SIZE, text, strlen(text));
+        used++;
+    }
+    put_integer(header, LABELS_USED, used);
+}
+
+/* Whether the origin is a whole number of steps that every reader believes. */
+static bool whole_steps(const vf_grid *grid)
+{
+    double longest = fmax((double)grid->counts[0], fmax((double)grid->counts[1], (double)grid->counts[2]));
+    for (int a = 0; a < 3; a++) {
+        double steps = grid->origin[a] / grid->spacing[a];
+        if (!(fabs(steps - nearbyint(steps)) <= STEP_TOLERANCE) || !(fabs(steps) <= START_MOST * longest))
+            return false;
+    }
+    return true;
+}
+
+/* Puts the position; VF_ERR_UNSUPPORTED if a file of this name cannot hold it. */
+static vf_status put_position(mrc_state *state)
+{
+    const vf_grid *grid = &state->map.info->grid;
+    const char *dot = strrchr(state->map.path, '.');
+    bool ccp4 = dot && (strcasecmp(dot, ".ccp4") == 0 || strcasecmp(dot, ".map") == 0);
+    bool whole = whole_steps(grid);
+    char x[VF_NUMBER_TEXT], y[VF_NUMBER_TEXT], z[VF_NUMBER_TEXT];
+    if (ccp4 && !whole)
+        return vf_fail(
+            state->map.ctx, VF_ERR_UNSUPPORTED,
+            "%s: CCP4 maps hold the origin as a whole number of grid steps, and it is (%s, %s, %s) steps here; write "
+            ".mrc, or choose an origin that is a multiple of the spacing",
+            state->map.path, vf_format_general(grid->origin[0] / grid->spacing[0], 6, x),
+            vf_format_general(grid->origin[1] / grid->spacing[1], 6, y),
+            vf_format_general(grid->origin[2] / grid->spacing[2], 6, z));
+    for (int a = 0; a < 3; a++) {
+        if (whole)
+            put_integer(state->header, NXSTART + a, (int32_t)nearbyint(grid->origin[a] / grid->spacing[a]));
+        else
+            put_float(state->header, ORIGIN + a, grid->origin[a]);
+    }
+    return VF_OK;
+}
+
+static vf_status make_header(mrc_state *state)
+{
+    const vf_grid *grid = &state->map.info->grid;
+    const uint16_t one = 1;
+    for (int a = 0; a < 3; a++) {
+        if (grid->counts[a] > INT32_MAX)
+            return vf_fail(state->map.ctx, VF_ERR_UNSUPPORTED,
+                           "%s: MRC files hold at most %d points along an axis, not %lld", state->map.path, INT32_MAX,
+                           (long long)grid->counts[a]);
+        put_integer(state->header, NX + a, (int32_t)grid->counts[a]);
+        put_integer(state->header, MX + a, (int32_t)grid->counts[a]);
+        put_float(state->header, CELL_LENGTHS + a, (double)grid->counts[a] * grid->spacing[a]);
+        put_float(state->header, CELL_ANGLES + a, 90);
+        put_integer(state->header, MAPC + a, a + 1);
+    }
+    put_integer(state->header, MODE, MODE_FLOAT);
+    put_integer(state->header, ISPG, SINGLE_CRYSTAL);
+    put_integer(state->header, NVERSION, VERSION);
+    memcpy(state->header + MAP, "MAP ", 4);
+    memcpy(state->header + MACHINE_STAMP, *(const char *)&one ? "\x44\x44\0\0" : "\x11\x11\0\0", 4);
+    put_statistics(state->header, 0, -1, -2, -1); /* the format's way to say: not known; they stay in a pipe */
+    put_labels(state->header, state->map.info);
+    return put_position(state);
+}
+
+static void mrc_discard(void *pointer)
+{
+    mrc_state *state = pointer;
+    if (!state)
+        return;
+    vf_output_discard(&state->output);
+    map_end(&state->map);
+    free(state->converted);
+    free(state);
+}
+
+static vf_status mrc_begin(vf_context *ctx, const char *path, const map_info *info, void **out)
+{
+    vf_status status = VF_OK;
+    *out = NULL;
+    mrc_state *state = calloc(1, sizeof *state);
+    if (!state)
+        return vf_fail(ctx, VF_ERR_MEMORY, "%s: no memory to begin the map", path);
+    status = map_begin(&state->map, ctx, &map_mrc, path, info);
+    if (status == VF_OK)
+        status = make_header(state);
+    if (status != VF_OK)
+        goto done;
+    state->map.most = FLT_MAX;
+    if (info->type == VF_F64 && !(state->converted = malloc(CONVERT_BLOCK * sizeof *state->converted))) {
+        status = vf_fail(ctx, VF_ERR_MEMORY, "%s: no memory to begin the map", path);
+        goto done;
+    }
+    status = vf_output_open(ctx, path, &state->output);
+    if (status == VF_OK)
+        status = vf_output_write(state->output, state->header, sizeof state->header);
+    if (status != VF_OK)
+        goto done;
+    *out = state;
+    state = NULL;
+done:
+    mrc_discard(state);
+    return status;
+}
+
+static vf_status write_doubles(mrc_state *state, const double *values, int64_t n)
+{
+    vf_status status = VF_OK;
+    for (int64_t i = 0; i < n && status == VF_OK; i += CONVERT_BLOCK) {
+        int64_t block = n - i < CONVERT_BLOCK ? n - i : CONVERT_BLOCK;
+        for (int64_t j = 0; j < block; j++)
+            state->converted[j] = (float)values[i + j];
+        status = vf_output_write(state->output, state->converted, (size_t)block * sizeof *state->converted);
+    }
+    return status;
+}
+
+static vf_status mrc_write(void *pointer, int64_t first, int64_t count, const void *values)
+{
+    mrc_state *state = pointer;
+    const int64_t n = count * map_layer_values(&state->map);
+    vf_status status = map_take(&state->map, first, count, values);
+    if (status != VF_OK)
+        return status;
+    if (state->map.info->type == VF_F64)
+        return write_doubles(state, values, n);
+    return vf_output_write(state->output, values, (size_t)n * sizeof(float));
+}
+
+static vf_status mrc_commit(void *pointer, double minimum, double maximum, double mean, double rms)
+{
+    mrc_state *state = pointer;
+    vf_status status = map_complete(&state->map);
+    if (status != VF_OK)
+        goto done;
+    put_statistics(state->header, minimum, maximum, mean, rms);
+    if (fseeko(vf_output_stream(state->output), 0, SEEK_SET) == 0)
+        status = vf_output_write(state->output, state->header, sizeof state->header);
+    else if (errno != ESPIPE)
+        status = vf_fail(state->map.ctx, VF_ERR_OUTPUT, "%s: cannot write: %s", state->map.path, strerror(errno));
+    if (status == VF_OK)
+        status = vf_output_commit(&state->output);
+done:
+    mrc_discard(state);
+    return status;
+}
+
+const map_format map_mrc = {.name = "MRC/CCP4",
+                            .extensions = ".mrc .ccp4 .map",
+                            .order = MAP_X_FASTEST,
+                            .max_points = 0,
+                            .max_reason = "",
+                            .bytes_per_value = 4,
+                            .begin = mrc_begin,
+                            .write = mrc_write,
+                            .commit = mrc_commit,
+                            .discard = mrc_discard};

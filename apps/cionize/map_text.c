@@ -1,0 +1,234 @@
+#include <math.h>
+#include <omp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+#include "map_common.h"
+#include "voxfield/format_number.h"
+
+enum {
+    BLOCK = 3 << 13,   /* values a thread formats at a time */
+    MEMORY_LEVEL = 8,  /* zlib's default */
+    RAW_DEFLATE = -15, /* zlib's greatest window, without header and checksum */
+    GZIP_HEADER = 10,
+};
+
+/* A gzip file is one member, as the oldest readers want it: a header, raw deflate data, its checksum and length. Blocks
+ * are compressed apart and end on a byte boundary (Z_SYNC_FLUSH), so that they can follow one another; see RFC 1952 and
+ * pigz. */
+struct map_text {
+    vf_context *ctx;
+    vf_output *output;
+    map_text_layout layout;
+    int64_t written; /* values */
+    int threads;
+    size_t plain_size; /* bytes of a buffer for text, and for the text compressed */
+    size_t packed_size;
+    char *buffers;     /* [threads][plain_size + packed_size] */
+    uint32_t checksum; /* gzip: of the text so far, and its length */
+    uint32_t length;
+};
+
+/* ---- gzip ---- */
+
+/* Compresses to raw deflate data. Returns the bytes, or 0 if there is no memory. */
+static size_t deflate_block(int level, const char *text, size_t bytes, char *packed, size_t size)
+{
+    z_stream stream = {.next_in = (z_const Bytef *)text, .avail_in = (uInt)bytes, .next_out = (Bytef *)packed};
+    stream.avail_out = (uInt)size;
+    if (deflateInit2(&stream, level, Z_DEFLATED, RAW_DEFLATE, MEMORY_LEVEL, Z_DEFAULT_STRATEGY) != Z_OK)
+        return 0;
+    int result = deflate(&stream, Z_SYNC_FLUSH);
+    size_t out = result == Z_OK && stream.avail_in == 0 && stream.avail_out > 0 ? size - stream.avail_out : 0;
+    deflateEnd(&stream);
+    return out;
+}
+
+static vf_status begin_gzip(map_text *text)
+{
+    /* No name and no time, so that the same map gives the same bytes; system 3 is Unix. */
+    static const unsigned char header[GZIP_HEADER] = {0x1f, 0x8b, Z_DEFLATED, 0, 0, 0, 0, 0, 0, 3};
+    text->checksum = (uint32_t)crc32(0, NULL, 0);
+    return vf_output_write(text->output, header, sizeof header);
+}
+
+static vf_status end_gzip(map_text *text)
+{
+    /* An empty last block, then checksum and length with the low byte first. */
+    unsigned char trailer[10] = {0x03, 0x00};
+    for (int i = 0; i < 4; i++) {
+        trailer[2 + i] = (unsigned char)(text->checksum >> 8 * i);
+        trailer[6 + i] = (unsigned char)(text->length >> 8 * i);
+    }
+    return vf_output_write(text->output, trailer, sizeof trailer);
+}
+
+/* ---- pieces of text ---- */
+
+/* A piece of text on its way into the file, compressed already if the file is. */
+typedef struct piece {
+    const char *data;
+    size_t bytes; /* 0: there was no memory to compress it */
+    uint32_t plain_bytes;
+    uint32_t checksum; /* of the plain text */
+} piece;
+
+/* `packed` has room for text->packed_size bytes. */
+static piece make_piece(const map_text *text, const char *plain, size_t bytes, char *packed)
+{
+    piece made = {.data = plain, .bytes = bytes, .plain_bytes = (uint32_t)bytes};
+    if (text->layout.compression > 0) {
+        made.data = packed;
+        made.bytes = deflate_block(text->layout.compression, plain, bytes, packed, text->packed_size);
+        made.checksum = (uint32_t)crc32(crc32(0, NULL, 0), (const Bytef *)plain, (uInt)bytes);
+    }
+    return made;
+}
+
+static vf_status write_piece(map_text *text, const piece *from)
+{
+    if (from->bytes == 0)
+        return vf_fail(text->ctx, VF_ERR_MEMORY, "%s: no memory to compress the map", vf_output_path(text->output));
+    text->checksum = (uint32_t)crc32_combine(text->checksum, from->checksum, (z_off_t)from->plain_bytes);
+    text->length += from->plain_bytes;
+    return vf_output_write(text->output, from->data, from->bytes);
+}
+
+vf_status map_text_append(map_text *text, const char *string)
+{
+    size_t bytes = strlen(string);
+    for (size_t n; bytes > 0; bytes -= n, string += n) {
+        n = bytes < text->plain_size ? bytes : text->plain_size;
+        piece made = make_piece(text, string, n, text->buffers);
+        vf_status status = write_piece(text, &made);
+        if (status != VF_OK)
+            return status;
+    }
+    return VF_OK;
+}
+
+vf_status map_text_printf(map_text *text, const char *format, ...)
+{
+    char *string = NULL;
+    va_list args;
+    va_start(args, format);
+    int length = vasprintf(&string, format, args);
+    va_end(args);
+    if (length < 0)
+        return vf_fail(text->ctx, VF_ERR_MEMORY, "%s: no memory to write the map", vf_output_path(text->output));
+    vf_status status = map_text_append(text, string);
+    free(string);
+    return status;
+}
+
+/* ---- values ---- */
+
+/* Writes one value and returns its end. Right-justified values have two digits in the exponent, as Fortran's E13.5:
+ * what is too small for that becomes zero, what is too large must not get here. */
+static char *put_value(const map_text_layout *layout, double x, char *to)
+{
+    if (layout->width == 0)
+        return to + vf_format_scientific(x, layout->digits, to);
+    char token[VF_NUMBER_TEXT];
+    int length = vf_format_scientific(fabs(x) < 1e-99 ? 0.0 : x, layout->digits, token);
+    token[length - 4] = 'E';
+    memset(to, ' ', (size_t)(layout->width - length));
+    memcpy(to + layout->width - length, token, (size_t)length);
+    return to + layout->width;
+}
+
+/* Formats values [begin, begin + count) of the file; returns the length. */
+static size_t format_values(const map_text_layout *layout, vf_dtype type, const void *values, int64_t begin,
+                            int64_t count, char *to)
+{
+    const char *start = to;
+    int64_t in_row = begin % layout->row;
+    int in_line = (int)(in_row % layout->per_line);
+    for (int64_t i = 0; i < count; i++) {
+        to = put_value(layout, type == VF_F32 ? (double)((const float *)values)[i] : ((const double *)values)[i], to);
+        in_row++;
+        in_line++;
+        bool row_ends = in_row == layout->row || begin + i + 1 == layout->total;
+        if (row_ends || in_line == layout->per_line) {
+            *to++ = '\n';
+            in_line = 0;
+        } else if (layout->width == 0) {
+            *to++ = ' ';
+        }
+        if (row_ends)
+            in_row = 0;
+    }
+    return (size_t)(to - start);
+}
+
+vf_status map_text_values(map_text *text, vf_dtype type, const void *values, int64_t count)
+{
+    const int64_t blocks = (count + BLOCK - 1) / BLOCK;
+    vf_status status = VF_OK; /* read and written in the ordered region only */
+#pragma omp parallel for ordered schedule(dynamic, 1) num_threads(text->threads)
+    for (int64_t b = 0; b < blocks; b++) {
+        char *plain = text->buffers + (size_t)omp_get_thread_num() * (text->plain_size + text->packed_size);
+        int64_t first = b * BLOCK, n = count - first < BLOCK ? count - first : BLOCK;
+        const char *from = (const char *)values + (size_t)first * vf_dtype_bytes(type);
+        size_t bytes = format_values(&text->layout, type, from, text->written + first, n, plain);
+        piece made = make_piece(text, plain, bytes, plain + text->plain_size);
+#pragma omp ordered
+        if (status == VF_OK)
+            status = write_piece(text, &made);
+    }
+    text->written += count;
+    return status;
+}
+
+/* ---- the file ---- */
+
+vf_status map_text_open(vf_context *ctx, const char *path, const map_text_layout *layout, map_text **out)
+{
+    vf_status status = VF_OK;
+    *out = NULL;
+    map_text *text = calloc(1, sizeof *text);
+    if (!text)
+        return vf_fail(ctx, VF_ERR_MEMORY, "%s: no memory to open the file", path);
+    text->ctx = ctx;
+    text->layout = *layout;
+    text->threads = vf_context_threads(ctx);
+    text->plain_size = (size_t)BLOCK * (size_t)((layout->width ? layout->width : layout->digits + 7) + 1);
+    text->packed_size = layout->compression > 0 ? compressBound((uLong)text->plain_size) + GZIP_HEADER : 0;
+    text->buffers = malloc((size_t)text->threads * (text->plain_size + text->packed_size));
+    if (!text->buffers) {
+        status = vf_fail(ctx, VF_ERR_MEMORY, "%s: no memory to format the map", path);
+        goto done;
+    }
+    status = vf_output_open(ctx, path, &text->output);
+    if (status == VF_OK && layout->compression > 0)
+        status = begin_gzip(text);
+    if (status != VF_OK)
+        goto done;
+    *out = text;
+    text = NULL;
+done:
+    map_text_discard(&text);
+    return status;
+}
+
+vf_status map_text_commit(map_text **text_pointer)
+{
+    map_text *text = *text_pointer;
+    vf_status status = text->layout.compression > 0 ? end_gzip(text) : VF_OK;
+    if (status == VF_OK)
+        status = vf_output_commit(&text->output);
+    map_text_discard(text_pointer);
+    return status;
+}
+
+void map_text_discard(map_text **text)
+{
+    if (*text) {
+        vf_output_discard(&(*text)->output);
+        free((*text)->buffers);
+        free(*text);
+    }
+    *text = NULL;
+}

@@ -1,0 +1,76 @@
+#include <math.h>
+#include <string.h>
+
+#include "cionize.h"
+#include "coulomb_sum.h"
+
+const char *const potential_units = "kT/e, V, kcal/mol/e, e/A";
+
+double potential_constant(const char *unit, double temperature)
+{
+    /* CODATA 2022; the first three are exact. */
+    const double elementary_charge = 1.602176634e-19, boltzmann = 1.380649e-23, avogadro = 6.02214076e23;
+    const double vacuum_permittivity = 8.8541878188e-12, calorie = 4.184, angstrom = 1e-10;
+    const double volt = elementary_charge / (4 * acos(-1.0) * vacuum_permittivity * angstrom);
+    if (strcmp(unit, "e/A") == 0)
+        return 1;
+    if (strcmp(unit, "V") == 0)
+        return volt;
+    if (strcmp(unit, "kcal/mol/e") == 0)
+        return volt * elementary_charge * avogadro / (1000 * calorie);
+    if (strcmp(unit, "kT/e") == 0)
+        return volt * elementary_charge / (boltzmann * temperature);
+    return 0;
+}
+
+/* Where the grid begins along an axis, and how many points it has (as a double: it may be absurdly many). */
+static void plan_axis(const cionize_settings *s, const molecule *m, int axis, double *origin, double *count)
+{
+    double h = s->spacing[axis], lo = m->lo[axis] - s->border, hi = m->hi[axis] + s->border;
+    /* 1e-6: a bound that lies on a grid point but for rounding does not ask for one more. */
+    double first = floor(lo / h + 1e-6), last = ceil(hi / h - 1e-6);
+    *origin = s->has_origin ? s->origin[axis] : first * h;
+    if (s->has_counts)
+        *count = (double)s->counts[axis];
+    else if (s->has_size)
+        *count = floor(s->size[axis] / h + 1e-6) + 1;
+    else if (s->has_origin)
+        *count = fmax(ceil((hi - s->origin[axis]) / h - 1e-6), 0) + 1;
+    else
+        *count = last - first + 1;
+    if (!s->has_origin && (s->has_counts || s->has_size)) /* around the molecule's middle */
+        *origin = round((m->lo[axis] + m->hi[axis]) / 2 / h - (*count - 1) / 2) * h;
+}
+
+vf_status plan_grid(vf_context *ctx, const cionize_settings *settings, const molecule *mol, vf_grid *out)
+{
+    /* A DX reader indexes with 32 bits, an MRC header counts with them; beyond this nothing reads a map. */
+    const double most_along_axis = 2147483647;
+    double counts[3];
+    char size[32];
+    for (int a = 0; a < 3; a++) {
+        plan_axis(settings, mol, a, &out->origin[a], &counts[a]);
+        out->spacing[a] = settings->spacing[a];
+    }
+    double points = counts[0] * counts[1] * counts[2];
+    for (int a = 0; a < 3; a++)
+        if (!(counts[a] >= 1 && counts[a] <= most_along_axis) || !(points <= 0x1p53))
+            return vf_fail(ctx, VF_ERR_ARGUMENT,
+                           "a grid of %.0f x %.0f x %.0f points is out of reach: it would take %s; use a larger --spacing or a "
+                           "smaller --border, --size or --counts",
+                           counts[0], counts[1], counts[2], vf_format_bytes(points * sizeof(float), size, sizeof size));
+    for (int a = 0; a < 3; a++) {
+        double last = out->origin[a] + (counts[a] - 1) * out->spacing[a];
+        if (!(fabs(out->origin[a]) <= VF_COULOMB_MAX_COORDINATE && fabs(last) <= VF_COULOMB_MAX_COORDINATE))
+            return vf_fail(ctx, VF_ERR_ARGUMENT,
+                           "the grid reaches from %g to %g A along %c, beyond +-%g A; use smaller --spacing, --counts or --size",
+                           out->origin[a], last, "xyz"[a], VF_COULOMB_MAX_COORDINATE);
+        if (settings->has_origin && !settings->has_size && !settings->has_counts &&
+            out->origin[a] > mol->hi[a] + settings->border)
+            return vf_fail(ctx, VF_ERR_ARGUMENT,
+                           "--origin: %c = %g A lies beyond the molecule and its border, which end at %g A; give --size or "
+                           "--counts too if that is meant", "xyz"[a], out->origin[a], mol->hi[a] + settings->border);
+        out->counts[a] = (int64_t)counts[a];
+    }
+    return VF_OK;
+}

@@ -1,0 +1,361 @@
+/* The stage that computes: which device, how the map is cut into slabs, and the pool of queues that fills them. */
+#include <math.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cionize.h"
+#include "coulomb_sum.h"
+#include "voxfield/transpose.h"
+#include "voxfield/workpool.h"
+
+enum {
+    QUEUES_PER_GPU = 2,   /* one computes while the other copies */
+    LAYER_MULTIPLE_X = 32, /* the kernels' tile: 32 points along x; their blocks are 8 layers along z */
+    LAYER_MULTIPLE_Z = 8,
+};
+static const double slab_seconds = 0.25;          /* long enough to keep a device busy, short enough to stop at once */
+static const double slabs_least = 8;              /* so that writing overlaps with computing in short runs, too */
+static const double measure_seconds = 4e-3;       /* the least time to measure for: a sample of few atoms is over at once */
+static const double slab_bytes_most = 128 << 20;
+static const double typical_gpu_rate = 1.5e12;    /* pairs a second, to weigh a GPU before it is started */
+
+static vf_coulomb_options kernel_options(const cionize_settings *s, double scale)
+{
+    return (vf_coulomb_options){.scale = scale,
+                                .r_min = s->r_min,
+                                .distance_dielectric = s->distance_dielectric,
+                                .precision = s->precision,
+                                .variant = s->variant};
+}
+
+static vf_coulomb_atoms kernel_atoms(const molecule *m, int64_t most)
+{
+    return (vf_coulomb_atoms){
+        .count = m->atoms < most ? m->atoms : most, .x = m->x, .y = m->y, .z = m->z, .charge = m->charge};
+}
+
+/* ---- planning ---- */
+
+static void *wait_for_lock(void *lock)
+{
+    pthread_mutex_lock(lock);
+    pthread_mutex_unlock(lock);
+    pthread_exit(NULL); /* as OpenMP's: this loads a library, and ends the process where memory is short; better now */
+}
+
+/* OpenMP ends the process when it cannot start a thread, and leaves half a file behind. So see first whether as many can be
+ * started as there will be: a team each for the thread that computes and the one that writes, one of them the caller. */
+static vf_status check_threads(vf_context *ctx)
+{
+    int wanted = 2 * vf_context_threads(ctx) - 1, started = 0, error = 0;
+    pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    pthread_t *threads = calloc((size_t)wanted, sizeof *threads);
+    if (!threads)
+        return vf_fail(ctx, VF_ERR_MEMORY, "no memory for %d threads", wanted);
+    pthread_mutex_lock(&lock);
+    while (started < wanted && !error) {
+        error = pthread_create(&threads[started], NULL, wait_for_lock, &lock);
+        started += !error;
+    }
+    pthread_mutex_unlock(&lock);
+    for (int i = 0; i < started; i++)
+        pthread_join(threads[i], NULL);
+    free(threads);
+    if (error)
+        return vf_fail(ctx, VF_ERR_MEMORY, "cannot start %d threads, only %d: %s; use fewer --threads, or raise the limits on "
+                       "processes and memory (ulimit -u, -v)", wanted, started, strerror(error));
+    return VF_OK;
+}
+
+/* Pairs a second on a device, from a run of the real kernel over `count` atoms and a box that fills the device. */
+static vf_status measure_rate(vf_device *device, const cionize_settings *s, const molecule *m, int64_t count, int64_t layers,
+                              double *rate, char *variant, size_t variant_size)
+{
+    vf_queue *queue = NULL;
+    vf_coulomb *plan = NULL;
+    vf_array values = {0};
+    vf_grid grid = {.spacing = {s->spacing[0], s->spacing[1], s->spacing[2]}, .counts = {64, 64, layers}};
+    vf_coulomb_atoms atoms = kernel_atoms(m, count);
+    vf_coulomb_options options = kernel_options(s, 1);
+    vf_box box = vf_grid_box(&grid);
+    memcpy(grid.origin, m->lo, sizeof grid.origin);
+    vf_status status = vf_coulomb_create(device, &grid, &atoms, &options, &plan);
+    if (status != VF_OK)
+        goto done;
+    snprintf(variant, variant_size, "%s", vf_coulomb_variant(plan));
+    status = vf_queue_create(device, &queue);
+    if (status == VF_OK)
+        status = vf_array_create(device, VF_SPACE_DEVICE, s->precision, vf_box_points(&box), &values);
+    double fastest = INFINITY, first = vf_now();
+    for (int run = 0; status == VF_OK && (run < 3 || (run < 100 && vf_now() - first < measure_seconds)); run++) {
+        double began = vf_now();
+        status = vf_coulomb_execute(plan, queue, &box, values.data);
+        if (status == VF_OK)
+            status = vf_queue_sync(queue);
+        fastest = fmin(fastest, vf_now() - began);
+    }
+    *rate = (double)atoms.count * (double)vf_box_points(&box) / fmax(fastest, 1e-9);
+done:
+    vf_array_free(&values);
+    vf_queue_destroy(queue);
+    vf_coulomb_destroy(plan);
+    return status;
+}
+
+static vf_status measure_cpu(vf_device *cpu, const cionize_settings *s, const molecule *m, double *rate, char *variant,
+                             size_t variant_size)
+{
+    bool slow = s->variant && strcmp(s->variant, "ref") == 0;
+    int threads = vf_context_threads(vf_device_context(cpu));
+    return measure_rate(cpu, s, m, slow ? 16 : 256, slow ? 1 : (int64_t)LAYER_MULTIPLE_Z * (threads / 8 + 1), rate, variant,
+                        variant_size);
+}
+
+static bool has_variant(vf_device_kind kind, const char *variant)
+{
+    const char *name;
+    for (int i = 0; variant && (name = vf_coulomb_variant_name(kind, i)); i++)
+        if (strcmp(name, variant) == 0)
+            return true;
+    return !variant;
+}
+
+/* Sets the context's devices, plan->variant, plan->device and plan->seconds. */
+static vf_status choose_device(vf_context *ctx, const cionize_settings *s, const molecule *m, potential_plan *plan)
+{
+    double rate = 0;
+    char why[160] = "";
+    vf_status status;
+    bool only_gpu = !has_variant(VF_DEVICE_CPU, s->variant) && has_variant(VF_DEVICE_CUDA, s->variant);
+    bool only_cpu = has_variant(VF_DEVICE_CPU, s->variant) && s->variant;
+    const char *wish = s->device;
+    if (strcmp(wish, "auto") == 0 && only_gpu)
+        wish = "cuda";
+    if (strcmp(wish, "auto") == 0 && only_cpu)
+        wish = "cpu";
+    if (strcmp(wish, "auto") == 0) {
+        status = vf_context_set_devices(ctx, "cpu");
+        if (status == VF_OK)
+            status = measure_cpu(vf_context_device(ctx, 0), s, m, &rate, plan->variant, sizeof plan->variant);
+        if (status == VF_OK)
+            status = vf_device_choose(ctx, plan->evaluations / rate, plan->evaluations / typical_gpu_rate, why, sizeof why);
+    } else {
+        status = vf_context_set_devices(ctx, wish);
+    }
+    if (status != VF_OK)
+        return status;
+    vf_device *device = vf_context_device(ctx, 0);
+    int devices = vf_context_device_count(ctx);
+    if (vf_device_get_kind(device) == VF_DEVICE_CUDA)
+        status = measure_rate(device, s, m, 2048, 256, &rate, plan->variant, sizeof plan->variant);
+    else if (!(rate > 0))
+        status = measure_cpu(device, s, m, &rate, plan->variant, sizeof plan->variant);
+    if (status != VF_OK)
+        return status;
+    plan->seconds = plan->evaluations / (rate * devices);
+    int used = snprintf(plan->device, sizeof plan->device, "%s (%s", vf_device_spec(device), vf_device_name(device));
+    if (devices > 1)
+        used += snprintf(plan->device + used, sizeof plan->device - (size_t)used, ", %d of them", devices);
+    else if (vf_device_is_host(device))
+        used += snprintf(plan->device + used, sizeof plan->device - (size_t)used, ", %d thread%s", vf_context_threads(ctx),
+                         vf_context_threads(ctx) == 1 ? "" : "s");
+    snprintf(plan->device + used, sizeof plan->device - (size_t)used, ")%s%s", why[0] ? "; auto: " : "", why);
+    return VF_OK;
+}
+
+/* The axis along which slabs are cut: the file's slowest. */
+static int slab_axis(map_order order)
+{
+    return order == MAP_Z_FASTEST ? 0 : 2;
+}
+
+static vf_status plan_slabs(vf_context *ctx, const cionize_settings *s, const vf_grid *grid, potential_plan *plan)
+{
+    vf_device *device = vf_context_device(ctx, 0);
+    bool host = vf_device_is_host(device);
+    int axis = slab_axis(plan->order);
+    double layer_bytes = (double)vf_grid_points(grid) / (double)grid->counts[axis] * (double)vf_dtype_bytes(s->precision);
+    plan->workers = host ? 1 : QUEUES_PER_GPU * vf_context_device_count(ctx);
+    plan->slots = host ? 2 : plan->workers + 2;
+    /* Slab buffers in host memory: the slots, and one more a worker where layers must be reordered or pass through a GPU. */
+    int host_buffers = plan->slots + (plan->order == MAP_Z_FASTEST ? plan->workers : 0);
+
+    uint64_t host_free = 0, device_free = UINT64_MAX, total = 0;
+    vf_host_memory(&host_free, &total);
+    vf_status status = host ? VF_OK : vf_device_memory(device, &device_free, &total);
+    if (status != VF_OK)
+        return status;
+
+    double most = fmin(0.5 * (double)host_free / host_buffers, 0.8 * (double)device_free / QUEUES_PER_GPU);
+    double share = fmin(slab_seconds / fmax(plan->seconds, 1e-9), 1 / slabs_least);
+    double by_time = share * (double)grid->counts[axis] * vf_context_device_count(ctx);
+    int64_t multiple = axis == 0 ? LAYER_MULTIPLE_X : LAYER_MULTIPLE_Z;
+    double layers = floor(fmin(by_time, slab_bytes_most / layer_bytes) / (double)multiple) * (double)multiple;
+    layers = fmin(fmax(layers, (double)multiple), (double)grid->counts[axis]);
+    if (layers * layer_bytes > slab_bytes_most) /* even one tile's thickness is much: thinner, but one layer at least */
+        layers = fmax(floor(slab_bytes_most / layer_bytes), 1);
+    if (layers * layer_bytes > most)
+        layers = floor(most / layer_bytes);
+    plan->host_bytes = (uint64_t)(fmax(layers, 1) * layer_bytes * host_buffers);
+    plan->device_bytes = host ? 0 : (uint64_t)(fmax(layers, 1) * layer_bytes * QUEUES_PER_GPU);
+    if (!(layers >= 1)) {
+        char need[32], have[32], usable[32];
+        bool on_device = layer_bytes * QUEUES_PER_GPU > 0.8 * (double)device_free;
+        return vf_fail(ctx, on_device ? VF_ERR_DEVICE_MEMORY : VF_ERR_MEMORY,
+                       "one layer of this grid needs %s of %s memory and of the %s there are, %s may be used; use a larger "
+                       "--spacing or a smaller grid",
+                       vf_format_bytes(on_device ? (double)plan->device_bytes : (double)plan->host_bytes, need, sizeof need),
+                       on_device ? "GPU" : "host",
+                       vf_format_bytes(on_device ? (double)device_free : (double)host_free, have, sizeof have),
+                       vf_format_bytes(on_device ? 0.8 * (double)device_free : 0.5 * (double)host_free, usable, sizeof usable));
+    }
+    plan->layers = (int64_t)layers;
+    plan->slabs = (grid->counts[axis] + plan->layers - 1) / plan->layers;
+    return VF_OK;
+}
+
+vf_status potential_prepare(vf_context *ctx, const cionize_settings *settings, const molecule *mol, const vf_grid *grid,
+                            map_order order, potential_plan *plan)
+{
+    *plan = (potential_plan){.order = order};
+    plan->scale = potential_constant(settings->unit, settings->temperature) / settings->dielectric;
+    plan->evaluations = (double)mol->atoms * (double)vf_grid_points(grid);
+    vf_status status = check_threads(ctx);
+    if (status == VF_OK)
+        status = choose_device(ctx, settings, mol, plan);
+    if (status == VF_OK)
+        status = plan_slabs(ctx, settings, grid, plan);
+    return status;
+}
+
+/* ---- computing ---- */
+
+/* One queue on one device, with a slab of that device's memory and, where needed, one of host memory to reorder from. */
+typedef struct worker {
+    vf_queue *queue;
+    const vf_coulomb *kernel;
+    vf_array device_slab; /* empty on the CPU where the slot itself can be computed into */
+    vf_array host_slab;   /* empty unless a GPU's slab must be reordered */
+} worker;
+
+typedef struct computation {
+    vf_context *ctx;
+    const vf_grid *grid;
+    const potential_plan *plan;
+    vf_dtype type;
+    vf_coulomb **kernels; /* [devices] */
+    worker *workers;      /* [plan->workers] */
+    vf_array *slots;      /* [plan->slots] slabs in the file's order */
+    potential_sink sink;
+    void *user;
+} computation;
+
+static vf_box slab_box(const computation *c, int64_t slab)
+{
+    vf_box box = vf_grid_box(c->grid);
+    int axis = slab_axis(c->plan->order);
+    box.lo[axis] = slab * c->plan->layers;
+    if (box.hi[axis] - box.lo[axis] > c->plan->layers)
+        box.hi[axis] = box.lo[axis] + c->plan->layers;
+    return box;
+}
+
+static vf_status produce(void *user, int number, int slot, int64_t slab)
+{
+    computation *c = user;
+    worker *w = &c->workers[number];
+    vf_box box = slab_box(c, slab);
+    int64_t points = vf_box_points(&box);
+    bool reorder = c->plan->order == MAP_Z_FASTEST, host = vf_device_is_host(vf_queue_device(w->queue));
+    vf_array *target = w->device_slab.data ? &w->device_slab : &c->slots[slot];
+    vf_array *fetched = host ? target : reorder ? &w->host_slab : &c->slots[slot];
+    vf_status status = vf_coulomb_execute(w->kernel, w->queue, &box, target->data);
+    if (status == VF_OK && !host)
+        status = vf_array_copy(w->queue, fetched, target, points);
+    if (status == VF_OK)
+        status = vf_queue_sync(w->queue);
+    if (status == VF_OK && reorder)
+        vf_swap_xz(c->ctx, c->type, vf_box_extent(&box, 0), vf_box_extent(&box, 1), vf_box_extent(&box, 2), fetched->data,
+                   c->slots[slot].data);
+    return status;
+}
+
+static vf_status consume(void *user, int slot, int64_t slab)
+{
+    computation *c = user;
+    vf_box box = slab_box(c, slab);
+    int axis = slab_axis(c->plan->order);
+    return c->sink(c->user, box.lo[axis], vf_box_extent(&box, axis), c->slots[slot].data);
+}
+
+static vf_status make_worker(computation *c, int number, int64_t slab_points)
+{
+    worker *w = &c->workers[number];
+    int devices = vf_context_device_count(c->ctx);
+    vf_device *device = vf_context_device(c->ctx, number % devices);
+    bool reorder = c->plan->order == MAP_Z_FASTEST, host = vf_device_is_host(device);
+    w->kernel = c->kernels[number % devices];
+    vf_status status = vf_queue_create(device, &w->queue);
+    if (status == VF_OK && (reorder || !host))
+        status = vf_array_create(device, VF_SPACE_DEVICE, c->type, slab_points, &w->device_slab);
+    if (status == VF_OK && reorder && !host)
+        status = vf_array_create(device, VF_SPACE_PINNED, c->type, slab_points, &w->host_slab);
+    return status;
+}
+
+static vf_status make_computation(computation *c, const cionize_settings *settings, const molecule *mol)
+{
+    int devices = vf_context_device_count(c->ctx);
+    int64_t slab_points = vf_grid_points(c->grid) / c->grid->counts[slab_axis(c->plan->order)] * c->plan->layers;
+    vf_coulomb_atoms atoms = kernel_atoms(mol, INT64_MAX);
+    vf_coulomb_options options = kernel_options(settings, c->plan->scale);
+    c->kernels = calloc((size_t)devices, sizeof *c->kernels);
+    c->workers = calloc((size_t)c->plan->workers, sizeof *c->workers);
+    c->slots = calloc((size_t)c->plan->slots, sizeof *c->slots);
+    if (!c->kernels || !c->workers || !c->slots)
+        return vf_fail(c->ctx, VF_ERR_MEMORY, "no memory for %d workers", c->plan->workers);
+    vf_status status = VF_OK;
+    for (int d = 0; status == VF_OK && d < devices; d++)
+        status = vf_coulomb_create(vf_context_device(c->ctx, d), c->grid, &atoms, &options, &c->kernels[d]);
+    for (int w = 0; status == VF_OK && w < c->plan->workers; w++)
+        status = make_worker(c, w, slab_points);
+    for (int s = 0; status == VF_OK && s < c->plan->slots; s++)
+        status = vf_array_create(vf_context_device(c->ctx, 0), VF_SPACE_PINNED, c->type, slab_points, &c->slots[s]);
+    return status;
+}
+
+static void free_computation(computation *c)
+{
+    for (int s = 0; c->slots && s < c->plan->slots; s++)
+        vf_array_free(&c->slots[s]);
+    for (int w = 0; c->workers && w < c->plan->workers; w++) {
+        vf_array_free(&c->workers[w].device_slab);
+        vf_array_free(&c->workers[w].host_slab);
+        vf_queue_destroy(c->workers[w].queue);
+    }
+    for (int d = 0; c->kernels && d < vf_context_device_count(c->ctx); d++)
+        vf_coulomb_destroy(c->kernels[d]);
+    free(c->slots);
+    free(c->workers);
+    free(c->kernels);
+}
+
+vf_status potential_compute(vf_context *ctx, const cionize_settings *settings, const molecule *mol, const vf_grid *grid,
+                            const potential_plan *plan, potential_sink sink, void *user)
+{
+    computation c = {
+        .ctx = ctx, .grid = grid, .plan = plan, .type = settings->precision, .sink = sink, .user = user};
+    vf_workpool pool = {.items = plan->slabs,
+                        .workers = plan->workers,
+                        .slots = plan->slots,
+                        .user = &c,
+                        .produce = produce,
+                        .consume = consume};
+    vf_status status = make_computation(&c, settings, mol);
+    if (status == VF_OK)
+        status = vf_workpool_run(ctx, &pool);
+    free_computation(&c);
+    return status;
+}

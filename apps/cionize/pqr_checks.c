@@ -1,0 +1,224 @@
+/* What no single line of a PQR file shows: that it is another kind of file, that atoms are missing or doubled, that the
+ * charges cannot be right.
+ */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "pqr_reader.h"
+
+/* How a file begins that is something else, and what it is. */
+typedef struct signature {
+    const char *start;
+    size_t size;
+    const char *what;
+} signature;
+
+static const signature *find_signature(pqr_text text, const signature *list)
+{
+    for (; list->start; list++)
+        if (text.size >= list->size && memcmp(text.at, list->start, list->size) == 0)
+            return list;
+    return NULL;
+}
+
+vf_status pqr_check_is_text(vf_context *ctx, const char *name, pqr_text *text)
+{
+    static const signature binary[] = {{"\x1f\x8b", 2, "compressed twice with gzip; uncompress it once"},
+                                       {"BZh", 3, "compressed with bzip2; uncompress it (bunzip2)"},
+                                       {"\xfd\x37zXZ", 5, "compressed with xz; uncompress it (unxz)"},
+                                       {"\x28\xb5\x2f\xfd", 4, "compressed with zstd; uncompress it (unzstd)"},
+                                       {"PK\x03\x04", 4, "a zip archive; unpack it (unzip)"},
+                                       {"\x89HDF", 4, "an HDF5 file, not a PQR"},
+                                       {"\xff\xfe", 2, "UTF-16 text; save it as plain text (iconv -f UTF-16 -t ASCII)"},
+                                       {"\xfe\xff", 2, "UTF-16 text; save it as plain text (iconv -f UTF-16 -t ASCII)"},
+                                       {NULL, 0, NULL}};
+    if (text->size == 0)
+        return vf_fail(ctx, VF_ERR_INPUT, "%s: is empty; the program that should have written it may have failed",
+                       name);
+    const signature *found = find_signature(*text, binary);
+    if (found)
+        return vf_fail(ctx, VF_ERR_INPUT, "%s: is %s", name, found->what);
+    const char *zero = memchr(text->at, '\0', text->size);
+    if (zero)
+        return vf_fail(ctx, VF_ERR_INPUT, "%s: is a binary file, not a PQR (byte %td is zero)", name, zero - text->at);
+    if (text->size >= 3 && memcmp(text->at, "\xef\xbb\xbf", 3) == 0) {
+        text->at += 3;
+        text->size -= 3;
+    }
+    return VF_OK;
+}
+
+vf_status pqr_fail_no_atoms(const pqr_reader *r, pqr_text text)
+{
+    static const signature others[] = {
+        {"PSF", 3, "a PSF file, which has charges but neither coordinates nor radii; write a PQR with VMD"},
+        {"@<TRIPOS>", 9, "a mol2 file, which has no radii; write a PQR with pdb2pqr or Open Babel"},
+        {"object 1 class gridpositions", 28, "an OpenDX map, not a molecule"},
+        {"<", 1, "HTML or XML, perhaps a server's error page that was saved"},
+        {NULL, 0, NULL}};
+    while (text.size > 0 && (*text.at == ' ' || (*text.at >= '\t' && *text.at <= '\r')))
+        text.at++, text.size--;
+    const signature *found = find_signature(text, others);
+    if (found)
+        return vf_fail(r->ctx, VF_ERR_INPUT, "%s: is %s", r->name, found->what);
+    if (r->stopped && r->atoms_after_end > 0)
+        return vf_fail(r->ctx, VF_ERR_INPUT,
+                       "%s:%" PRId64 ": the file or its first model ends here without an atom, and %" PRId64
+                       " atoms follow; remove what stands before them",
+                       r->name, r->end_line, r->atoms_after_end);
+    return vf_fail(r->ctx, VF_ERR_INPUT, "%s: no atoms: none of its %" PRId64 " lines begins with ATOM or HETATM",
+                   r->name, r->line);
+}
+
+vf_status pqr_check_not_pdb(const pqr_reader *r)
+{
+    const double largest_atom = 6; /* angstrom */
+    int64_t atoms = r->out->atoms;
+    if (!r->two_decimals || r->negative_charges > 0 || r->large_charges > 0)
+        return VF_OK;
+    bool strange = r->pdb_records || r->largest_radius > largest_atom;
+    bool occupancies = 2 * r->whole_charges >= atoms && (strange || !r->one_name);
+    bool zeros = r->zero_charges == atoms && strange;
+    if (!r->elements && !occupancies && !zeros)
+        return VF_OK;
+    return vf_fail(
+        r->ctx, VF_ERR_INPUT,
+        "%s:%" PRId64 ": this is a PDB file: occupancy %.2f and B-factor %.2f stand where charge and radius should "
+        "be; make a PQR file with pdb2pqr (pdb2pqr --ff=AMBER in.pdb out.pqr). If they are charges and radii, write "
+        "them with three decimals",
+        r->name, r->atom_line[0], r->first_charge, r->first_radius);
+}
+
+vf_status pqr_check_not_swapped(const pqr_reader *r)
+{
+    if (r->swapped_line == 0 || r->negative_charges > 0)
+        return VF_OK;
+    return vf_fail(r->ctx, VF_ERR_INPUT,
+                   "%s:%" PRId64
+                   ": this REMARK says that the radii come before the charges, and no value in the charges' place "
+                   "is negative; exchange the two columns, and remove the REMARK",
+                   r->name, r->swapped_line);
+}
+
+static uint64_t hash_position(double x, double y, double z)
+{
+    double xyz[3] = {x + 0.0, y + 0.0, z + 0.0}; /* -0 becomes +0 */
+    uint64_t hash = 0, bits;
+    for (int a = 0; a < 3; a++) {
+        memcpy(&bits, &xyz[a], sizeof bits);
+        hash = (hash ^ bits) * UINT64_C(0x9e3779b97f4a7c15);
+        hash ^= hash >> 29;
+    }
+    return hash * UINT64_C(0xbf58476d1ce4e5b9) >> 16;
+}
+
+/* Two atoms at one point: a model or an alternate location read twice, usually. */
+static vf_status warn_of_duplicates(const pqr_reader *r)
+{
+    const molecule *m = r->out;
+    uint64_t size = 16;
+    while (size < 2 * (uint64_t)m->atoms)
+        size *= 2;
+    uint32_t *table = m->atoms < UINT32_MAX ? calloc(size, sizeof *table) : NULL; /* index + 1; 0: free */
+    if (!table)
+        return vf_fail(r->ctx, VF_ERR_MEMORY, "%s: no memory to look for atoms in the same place", r->name);
+    int64_t count = 0, first = 0, second = 0;
+    for (int64_t i = 0; i < m->atoms; i++) {
+        uint64_t slot = hash_position(m->x[i], m->y[i], m->z[i]) & (size - 1);
+        for (; table[slot]; slot = (slot + 1) & (size - 1)) {
+            int64_t j = (int64_t)table[slot] - 1;
+            if (m->x[i] != m->x[j] || m->y[i] != m->y[j] || m->z[i] != m->z[j])
+                continue;
+            if (count++ == 0) {
+                first = j;
+                second = i;
+            }
+            break;
+        }
+        if (!table[slot])
+            table[slot] = (uint32_t)(i + 1);
+    }
+    free(table);
+    if (count > 0)
+        vf_warn(r->ctx,
+                "%s:%" PRId64 ": atom in the very place of that in line %" PRId64 " (%g %g %g); %" PRId64
+                " such atom%s in all: was something read in twice?",
+                r->name, r->atom_line[second], r->atom_line[first], m->x[second], m->y[second], m->z[second], count,
+                count == 1 ? "" : "s");
+    return VF_OK;
+}
+
+/* A molecule's charge is an integer. What rounding of the charges can explain: at most half a unit of the last decimal
+ * for each atom; usually, when the errors are independent, not more than four standard deviations of their sum. */
+static void warn_of_charge(const pqr_reader *r)
+{
+    const double tolerance = 0.01;
+    double total = r->out->total_charge, distance = fabs(total - nearbyint(total));
+    double usual = fmin(4 * sqrt(r->rounding_variance), r->rounding_limit);
+    if (r->zero_charges == r->out->atoms) {
+        vf_warn(r->ctx, "%s: every charge is 0, and so will be the potential", r->name);
+        return;
+    }
+    if (r->coarse_limit >= 0.5)
+        vf_warn(
+            r->ctx,
+            "%s: charges have two decimals or fewer: rounding can have changed the total, %+.4f e, by up to %.3g e; "
+            "write them with more",
+            r->name, total, r->coarse_limit);
+    else if (distance > tolerance && distance > usual)
+        vf_warn(
+            r->ctx,
+            "%s: the total charge, %+.4f e, is %.4f e from an integer; rounding would explain %.2g e, at most %.2g e: "
+            "are atoms missing?",
+            r->name, total, distance, usual, r->rounding_limit);
+}
+
+static void warn_of_omissions(const pqr_reader *r)
+{
+    const molecule *m = r->out;
+    if (m->missing_atoms > 0)
+        vf_warn(r->ctx,
+                "%s:%" PRId64 ": the file says that %" PRId64 " atoms of %" PRId64
+                " residues were left out for lack of parameters (%s%s): charge and potential are without them",
+                r->name, r->first_left_out, m->missing_atoms, m->missing_residues, r->left_out_list,
+                m->missing_atoms > 3 ? ", ..." : "");
+    if (r->models > 1)
+        vf_warn(r->ctx, "%s: only the first of %" PRId64 " models is read", r->name, r->models);
+    else if (r->atoms_after_end > 0)
+        vf_warn(r->ctx, "%s:%" PRId64 ": the molecule ends here; %" PRId64 " later atoms are not read", r->name,
+                r->end_line, r->atoms_after_end);
+    if (r->unknown > 0)
+        vf_warn(r->ctx, "%s:%" PRId64 ": '%s' is no record of a PQR file; %" PRId64 " such line%s left out", r->name,
+                r->first_unknown, r->unknown_word, r->unknown, r->unknown == 1 ? "" : "s");
+    if (r->cut > 0)
+        vf_warn(r->ctx,
+                "%s:%" PRId64 ": coordinates were cut to their columns by the program that wrote the file, in %" PRId64
+                " atom%s: their last decimals are lost (0.01 angstrom or more); move the molecule nearer to the origin",
+                r->name, r->first_cut, r->cut, r->cut == 1 ? "" : "s");
+}
+
+vf_status pqr_warn(const pqr_reader *r)
+{
+    warn_of_omissions(r);
+    warn_of_charge(r);
+    return warn_of_duplicates(r);
+}
+
+void pqr_describe(const pqr_reader *r, char *text, size_t size)
+{
+    static const char *const names[PQR_READINGS] = {"blanks", "glued names", "run-together numbers", "fixed columns"};
+    size_t used = 0;
+    *text = '\0';
+    for (int i = 0; i < PQR_READINGS; i++) {
+        if (r->readings[i] == 0 || used >= size)
+            continue;
+        bool all = r->readings[i] == r->out->atoms;
+        int n =
+            all ? snprintf(text, size, "%s", names[i])
+                : snprintf(text + used, size - used, "%s%s in %" PRId64, used ? "; " : "", names[i], r->readings[i]);
+        used += n > 0 ? (size_t)n : 0;
+    }
+}

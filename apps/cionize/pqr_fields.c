@@ -1,0 +1,495 @@
+/* PQR has no standard. Its writers agree on the order of the fields, and on little else: some keep the columns of PDB
+ * files, where neighbours touch once they fill their columns. A record is read in the first of these ways that gives a
+ * consistent one: words between blanks; run-together numbers taken apart; pdb2pqr's columns. What is not consistent is
+ * refused.
+ *
+ * Only the five numbers are used. The words before them matter because they tell where the numbers begin: a record that
+ * lacks a field must not be read with its residue number as x.
+ */
+#include "pqr_fields.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const char *const value_names[PQR_VALUES] = {"x", "y", "z", "charge", "radius"};
+
+static const char record_form[] = "ATOM serial name resName [chain] resSeq x y z charge radius";
+
+bool pqr_ends_like_atom(pqr_text line, locale_t c_locale)
+{
+    pqr_words words;
+    pqr_number number;
+    int points = 0;
+    pqr_split(line, &words);
+    if (words.more || words.count <= PQR_VALUES)
+        return false;
+    for (int i = words.count - PQR_VALUES; i < words.count; i++) {
+        if (!pqr_read_number(words.word[i], c_locale, &number))
+            return false;
+        points += number.point;
+    }
+    return points >= 3;
+}
+
+/* ---- the words before the numbers ---- */
+
+static size_t trailing_digits(pqr_text text)
+{
+    size_t n = 0;
+    while (n < text.size && pqr_is_digit(text.at[text.size - 1 - n]))
+        n++;
+    return n;
+}
+
+static bool is_integer(pqr_text text)
+{
+    size_t sign = text.size > 0 && (*text.at == '-' || *text.at == '+');
+    return text.size > sign && trailing_digits(text) == text.size - sign;
+}
+
+/* A residue number: an integer, perhaps with an insertion code. */
+static bool is_residue_number(pqr_text text)
+{
+    if (text.size > 1 && pqr_is_letter(text.at[text.size - 1]))
+        text.size--;
+    return is_integer(text);
+}
+
+/* Chain and residue number without a blank: "A1001", "A-12". */
+static bool is_chain_and_number(pqr_text text)
+{
+    return text.size > 1 && !strchr("+-.*", *text.at) && is_residue_number((pqr_text){text.at + 1, text.size - 1});
+}
+
+/* Four columns of hybrid-36 or hexadecimal ("A000"), or of asterisks. */
+static bool is_overflowed_number(pqr_text text)
+{
+    size_t digits = 0, stars = 0;
+    for (size_t i = 0; i < text.size; i++) {
+        digits += pqr_is_digit(text.at[i]);
+        stars += text.at[i] == '*';
+        if (!pqr_is_digit(text.at[i]) && !pqr_is_letter(text.at[i]) && text.at[i] != '*')
+            return false;
+    }
+    return text.size == 4 && (stars == 4 || (stars == 0 && digits > 0));
+}
+
+typedef enum head {
+    HEAD_OK,
+    HEAD_COUNT,   /* too few words, or too many */
+    HEAD_RESIDUE, /* the last word is no residue number */
+    HEAD_NUMBER,  /* a word is a number with a decimal point */
+    HEAD_SHIFTED, /* consistent, but so it would be with the residue number as x */
+    HEAD_CUT      /* a coordinate lost its decimal point to its column */
+} head;
+
+/* Where names touch, or the residue number is not plainly one, the decimal points of the coordinates must show that
+ * these begin where they seem to: as many decimals in each. */
+static bool plain_coordinates(const pqr_number *xyz)
+{
+    return xyz[0].point && xyz[1].point && xyz[2].point && xyz[0].decimals == xyz[1].decimals &&
+           xyz[0].decimals == xyz[2].decimals;
+}
+
+/* Coordinates without a decimal point may be a residue number that got shifted. */
+static head check_whole_coordinates(const pqr_number *xyz, const pqr_text *coordinates, bool chain_is_number,
+                                    bool chain)
+{
+    int points = xyz[0].point + xyz[1].point + xyz[2].point;
+    if (points == 3)
+        return HEAD_OK;
+    for (int i = 0; i < 3; i++)
+        if (points > 0 && !xyz[i].point && coordinates[i].size >= 7)
+            return HEAD_CUT;
+    if (!xyz[0].point && (chain ? chain_is_number : points > 0))
+        return HEAD_SHIFTED;
+    return HEAD_OK;
+}
+
+/* Whether `count` words can be what stands before x: record, serial, name, resName, [chain], resSeq, [iCode], some of
+ * them perhaps glued together. */
+static head check_head(const pqr_text *word, int count, const pqr_number *xyz, locale_t c_locale, pqr_atom *out)
+{
+    bool glued = pqr_record_name(word[0]) < word[0].size; /* the serial number to the record's name */
+    int first = glued ? 1 : 2;
+    pqr_number number;
+    const pqr_text *coordinates = word + count;
+    if (count <= first)
+        return HEAD_COUNT;
+    for (int i = 1; i < count; i++)
+        if (memchr(word[i].at, '.', word[i].size) && pqr_read_number(word[i], c_locale, &number))
+            return HEAD_NUMBER;
+    out->name = word[first];
+
+    int names = count - first; /* name, resName, [chain], resSeq, [iCode] */
+    if (names > 2 && word[count - 1].size == 1 && pqr_is_letter(*word[count - 1].at) && is_integer(word[count - 2]))
+        names--, count--;
+    pqr_text residue = word[count - 1];
+    size_t digits = trailing_digits(residue);
+    bool plain = plain_coordinates(xyz);
+    if (names > 4)
+        return HEAD_COUNT;
+    if (names >= 3) {
+        out->reading = glued ? PQR_GLUED_NAMES : PQR_SEPARATED;
+        if (is_residue_number(residue))
+            return check_whole_coordinates(xyz, coordinates, is_integer(word[count - 2]), names == 4);
+        if (is_overflowed_number(residue) && plain)
+            return HEAD_OK;
+        out->reading = PQR_GLUED_NAMES;
+        return is_chain_and_number(residue) && plain && names == 3 ? HEAD_OK : HEAD_RESIDUE;
+    }
+    out->reading = PQR_GLUED_NAMES;
+    if (digits == 0 && !is_residue_number(residue))
+        return HEAD_RESIDUE;
+    /* A name touches its residue's only if it fills its four columns; a residue number its chain only if it fills
+     * its own. */
+    bool names_touch = word[first].size >= 5;
+    bool number_touches = digits >= 4 || (digits == 3 && residue.size > 4 && residue.at[residue.size - 4] == '-');
+    if (names == 2 && plain && names_touch && (is_residue_number(residue) || is_chain_and_number(residue)))
+        return HEAD_OK;
+    if (names == 2 && plain && number_touches && residue.size >= 6)
+        return HEAD_OK;
+    return names == 1 && plain && number_touches && residue.size >= 13 ? HEAD_OK : HEAD_COUNT;
+}
+
+/* ---- the three ways to read a record ---- */
+
+/* The words of a record without a comment at its end; `element` if what follows the radius looks like an element's
+ * symbol. */
+typedef struct record {
+    pqr_words words;
+    bool element;
+    locale_t c_locale;
+} record;
+
+/* Where only numbers can stand, a word that begins with # or % begins a comment; further left it can be a chain. */
+static void split_record(pqr_text line, locale_t c_locale, record *out)
+{
+    pqr_split(line, &out->words);
+    out->c_locale = c_locale;
+    out->element = false;
+    for (int i = 7; i < out->words.count; i++)
+        if (*out->words.word[i].at == '#' || *out->words.word[i].at == '%') {
+            out->words.count = i;
+            out->words.more = false;
+        }
+    pqr_words *words = &out->words;
+    if (words->count == 0)
+        return;
+    pqr_text last = words->word[words->count - 1];
+    out->element = !words->more && words->count > 7 && last.size <= 2 && pqr_is_letter(last.at[0]) &&
+                   pqr_is_letter(last.at[last.size - 1]);
+    words->count -= out->element;
+}
+
+static void take_values(const pqr_number *number, const record *from, pqr_atom *out)
+{
+    for (int i = 0; i < PQR_VALUES; i++) {
+        out->value[i] = number[i].value;
+        out->decimals[i] = number[i].decimals;
+    }
+    out->element = from->element;
+}
+
+static bool read_five(const pqr_text *word, locale_t c_locale, pqr_number *number)
+{
+    for (int i = 0; i < PQR_VALUES; i++)
+        if (!pqr_read_number(word[i], c_locale, &number[i]))
+            return false;
+    return true;
+}
+
+/* pdb2pqr cuts a coordinate to eight columns; then it has fewer decimals than three. */
+enum { COORDINATE_WIDTH = 8, COORDINATE_DECIMALS = 3 };
+
+static bool is_cut(const pqr_text *coordinates, const pqr_number *xyz)
+{
+    bool full = false, cut = false;
+    for (int i = 0; i < 3; i++) {
+        full |= xyz[i].decimals == COORDINATE_DECIMALS;
+        cut |= xyz[i].decimals < COORDINATE_DECIMALS && coordinates[i].size == COORDINATE_WIDTH;
+    }
+    return full && cut;
+}
+
+static bool read_separated(const record *from, head *trouble, pqr_atom *out)
+{
+    const pqr_words *words = &from->words;
+    pqr_number number[PQR_VALUES];
+    int names = words->count - PQR_VALUES;
+    *trouble = HEAD_COUNT;
+    if (names < 1 || words->more || !read_five(words->word + names, from->c_locale, number))
+        return false;
+    *trouble = check_head(words->word, names, number, from->c_locale, out);
+    if (*trouble != HEAD_OK)
+        return false;
+    take_values(number, from, out);
+    out->cut = is_cut(words->word + names, number);
+    return true;
+}
+
+/* Reads a record whose numbers run together. What was taken apart by its decimals must be among the coordinates, all of
+ * which then have three. (Pieces among the names are refused by check_head, for they have decimal points.) */
+static bool read_run_together(const record *from, pqr_atom *out)
+{
+    pqr_text word[PQR_MAX_WORDS];
+    pqr_number number[PQR_VALUES];
+    int count = 0, last_by_decimals = -1;
+    if (from->words.more)
+        return false;
+    for (int i = 0; i < from->words.count; i++) {
+        bool by_decimals = false;
+        int pieces = pqr_take_apart(from->words.word[i], word + count, PQR_MAX_WORDS - count, &by_decimals);
+        if (pieces <= 1) {
+            if (count == PQR_MAX_WORDS)
+                return false;
+            word[count] = from->words.word[i];
+            pieces = 1;
+        }
+        count += pieces;
+        if (by_decimals && pieces > 1)
+            last_by_decimals = count - 1;
+    }
+    int names = count - PQR_VALUES;
+    if (names < 1 || last_by_decimals > names + PQR_Z)
+        return false;
+    if (!read_five(word + names, from->c_locale, number))
+        return false;
+    for (int i = 0; i < 3; i++)
+        if (!number[i].point || (last_by_decimals >= 0 && number[i].decimals != COORDINATE_DECIMALS))
+            return false;
+    if (check_head(word, names, number, from->c_locale, out) != HEAD_OK)
+        return false;
+    take_values(number, from, out);
+    out->reading = PQR_GLUED_NUMBERS;
+    out->cut = is_cut(word + names, number);
+    return true;
+}
+
+/* Where pdb2pqr puts things, by default and with --whitespace; counted from 0. */
+typedef struct layout {
+    size_t name, residue, code, xyz[3], charge, radius, end;
+} layout;
+static const layout default_layout = {12, 22, 26, {30, 38, 46}, 54, 62, 69};
+static const layout whitespace_layout = {13, 24, 28, {32, 41, 50}, 58, 66, 73};
+
+/* A number at the right of its columns, with `decimals` decimals, or fewer if it fills them and was cut. */
+static bool read_column(pqr_text line, size_t begin, size_t end, int decimals, locale_t c_locale, pqr_number *out)
+{
+    if (line.size < end)
+        return false;
+    pqr_text text = {line.at + begin, end - begin};
+    while (text.size > 0 && *text.at == ' ')
+        text.at++, text.size--;
+    return pqr_read_number(text, c_locale, out) && out->point &&
+           (out->decimals == decimals || (out->decimals < decimals && text.size == end - begin));
+}
+
+static bool read_coordinate_columns(pqr_text line, const layout *at, locale_t c_locale, pqr_number *xyz)
+{
+    size_t free_from = at->code + 1;
+    for (int i = 0; i < 3; i++) {
+        size_t end = at->xyz[i] + COORDINATE_WIDTH;
+        if (!read_column(line, at->xyz[i], end, COORDINATE_DECIMALS, c_locale, &xyz[i]) ||
+            !pqr_all_blank((pqr_text){line.at + free_from, at->xyz[i] - free_from}))
+            return false;
+        free_from = end;
+    }
+    return true;
+}
+
+static bool read_columns(pqr_text line, const layout *at, const record *from, pqr_atom *out)
+{
+    enum { DECIMALS = 4 };
+    pqr_number number[PQR_VALUES];
+    if (!read_coordinate_columns(line, at, from->c_locale, number) ||
+        !read_column(line, at->charge, at->radius, DECIMALS, from->c_locale, &number[PQR_CHARGE]) ||
+        !read_column(line, at->radius, at->end, DECIMALS, from->c_locale, &number[PQR_RADIUS]))
+        return false;
+    pqr_text residue = {line.at + at->residue, at->code - at->residue};
+    while (residue.size > 0 && *residue.at == ' ')
+        residue.at++, residue.size--;
+    if (!is_residue_number(residue) && !is_overflowed_number(residue))
+        return false;
+    if (!pqr_all_blank((pqr_text){line.at + at->end, line.size - at->end}))
+        return false;
+    const char *name = line.at + at->name;
+    take_values(number, from, out);
+    out->name = pqr_next_word(&name, name + 4);
+    out->reading = PQR_COLUMNS;
+    out->cut = false;
+    for (int i = 0; i < 3; i++)
+        out->cut |= number[i].decimals < COORDINATE_DECIMALS;
+    return true;
+}
+
+/* ---- what is wrong with a record ---- */
+
+/* Whether occupancy and B-factor stand where PDB files have them; the pieces go to `found`. */
+static bool has_pdb_columns(pqr_text line, locale_t c_locale, pqr_text found[2])
+{
+    enum { OCCUPANCY = 54, B_FACTOR = 60, END = 66, DECIMALS = 2 };
+    pqr_number number[3];
+    if (!read_coordinate_columns(line, &default_layout, c_locale, number) ||
+        !read_column(line, OCCUPANCY, B_FACTOR, DECIMALS, c_locale, &number[0]) ||
+        !read_column(line, B_FACTOR, END, DECIMALS, c_locale, &number[1]))
+        return false;
+    if (number[0].decimals != DECIMALS || number[1].decimals != DECIMALS)
+        return false;
+    found[0] = (pqr_text){line.at + OCCUPANCY, B_FACTOR - OCCUPANCY};
+    found[1] = (pqr_text){line.at + B_FACTOR, END - B_FACTOR};
+    for (int i = 0; i < 2; i++)
+        while (*found[i].at == ' ')
+            found[i].at++, found[i].size--;
+    return true;
+}
+
+static void explain_head(const pqr_words *words, head trouble, char *why)
+{
+    char quoted[PQR_QUOTE_SIZE];
+    int x = words->count - PQR_VALUES; /* the word that seems to be x */
+    switch (trouble) {
+    case HEAD_RESIDUE:
+        snprintf(why, PQR_WHY_SIZE,
+                 "field %d (residue number): '%s' is not a number: a field is missing, or the columns are shifted; "
+                 "a record is: %s",
+                 x, pqr_quote(words->word[x - 1], quoted), record_form);
+        break;
+    case HEAD_NUMBER:
+        snprintf(why, PQR_WHY_SIZE, "%d fields: a number with a decimal point stands among the names; a record is: %s",
+                 words->count, record_form);
+        break;
+    case HEAD_SHIFTED:
+        snprintf(why, PQR_WHY_SIZE,
+                 "field %d (x): '%s' can be x or, if a field is missing or one too many, a residue number; "
+                 "write coordinates with a decimal point",
+                 x + 1, pqr_quote(words->word[x], quoted));
+        break;
+    case HEAD_CUT:
+        snprintf(why, PQR_WHY_SIZE,
+                 "fields %d to %d (x y z): a coordinate was cut to the width of its column and lost its decimal point; "
+                 "move the molecule nearer to the origin and write the file again",
+                 x + 1, x + 3);
+        break;
+    default:
+        snprintf(why, PQR_WHY_SIZE, "%d fields, which make no consistent record; a record is: %s", words->count,
+                 record_form);
+    }
+}
+
+/* Finds the first word that should be one of the five numbers and is none; if there is none, the first that is several
+ * numbers. Counted from the right, for names may be missing or glued. */
+static bool explain_number(const record *from, char *why)
+{
+    const pqr_words *words = &from->words;
+    char quoted[PQR_QUOTE_SIZE];
+    pqr_text piece[PQR_MAX_WORDS];
+    pqr_number number;
+    int wrong = -1, wrong_value = 0, several = -1;
+    for (int i = words->count - 1, value = PQR_RADIUS; i >= 2 && value >= 0; i--) {
+        bool by_decimals = false;
+        int pieces = 1;
+        if (!pqr_read_number(words->word[i], from->c_locale, &number))
+            pieces = pqr_take_apart(words->word[i], piece, PQR_MAX_WORDS, &by_decimals);
+        if (pieces == 0) {
+            wrong = i;
+            wrong_value = value;
+        } else if (pieces > 1) {
+            several = i;
+        }
+        value -= pieces ? pieces : 1;
+    }
+    if (wrong >= 0)
+        snprintf(why, PQR_WHY_SIZE, "field %d (%s): '%s' %s; a record is: %s", wrong + 1, value_names[wrong_value],
+                 pqr_quote(words->word[wrong], quoted), pqr_number_trouble(words->word[wrong]), record_form);
+    else if (several >= 0)
+        snprintf(why, PQR_WHY_SIZE, "field %d: '%s' %s", several + 1, pqr_quote(words->word[several], quoted),
+                 pqr_number_trouble(words->word[several]));
+    return wrong >= 0 || several >= 0;
+}
+
+/* Whether what was taken for an element's symbol is rather a radius that is no number: then what was taken for x is the
+ * residue number. */
+static bool blames_radius(const record *from, char *why)
+{
+    const pqr_words *words = &from->words;
+    char quoted[PQR_QUOTE_SIZE];
+    if (!from->element || !is_integer(words->word[words->count - PQR_VALUES]))
+        return false;
+    snprintf(why, PQR_WHY_SIZE, "field %d (radius): '%s' is not a number; a record is: %s", words->count + 1,
+             pqr_quote(words->word[words->count], quoted), record_form);
+    return true;
+}
+
+/* Says why a record could not be read, counting fields as the user counts words. */
+static void explain(pqr_text line, const record *from, head trouble, char *why)
+{
+    const pqr_words *words = &from->words;
+    char occupancy[PQR_QUOTE_SIZE], b_factor[PQR_QUOTE_SIZE];
+    pqr_text found[2];
+    if (has_pdb_columns(line, from->c_locale, found))
+        snprintf(why, PQR_WHY_SIZE,
+                 "this is a PDB file's record: occupancy %s and B-factor %s stand where charge and radius should be; "
+                 "make a PQR file with pdb2pqr (pdb2pqr --ff=AMBER in.pdb out.pqr)",
+                 pqr_quote(found[0], occupancy), pqr_quote(found[1], b_factor));
+    else if (words->more)
+        snprintf(why, PQR_WHY_SIZE, "more than %d fields; a record is: %s", words->count, record_form);
+    else if (words->count < PQR_VALUES + 2)
+        snprintf(why, PQR_WHY_SIZE, "only %d fields; a record is: %s", words->count, record_form);
+    else if (!explain_number(from, why) && !blames_radius(from, why))
+        explain_head(words, trouble, why);
+}
+
+/* Numbers no molecule has would make sums and grids overflow. */
+static bool check_values(const pqr_atom *atom, const record *from, char *why)
+{
+    const double limit = 1e9;
+    char quoted[PQR_QUOTE_SIZE] = "";
+    int radius = from->words.count - PQR_VALUES + PQR_RADIUS;
+    if (atom->reading <= PQR_GLUED_NAMES)
+        snprintf(quoted, sizeof quoted, "field %d ", radius + 1);
+    if (atom->value[PQR_RADIUS] < 0) {
+        snprintf(why, PQR_WHY_SIZE,
+                 "%s(radius): %g is negative; if the file has the radius before the charge, as DelPhi and GRASP do, "
+                 "exchange the two columns",
+                 quoted, atom->value[PQR_RADIUS]);
+        return false;
+    }
+    for (int i = 0; i < PQR_VALUES; i++)
+        if (!(atom->value[i] >= -limit && atom->value[i] <= limit)) {
+            snprintf(why, PQR_WHY_SIZE, "(%s): %g is beyond %g; lengths are in angstrom, charges in elementary charges",
+                     value_names[i], atom->value[i], limit);
+            return false;
+        }
+    return true;
+}
+
+/* Coordinates that ran together and were taken apart by their decimals, against what their columns say. */
+static bool columns_disagree(pqr_text line, locale_t c_locale, const pqr_atom *atom, char *why)
+{
+    pqr_number xyz[3];
+    if (!read_coordinate_columns(line, &default_layout, c_locale, xyz))
+        return false;
+    if (xyz[0].value == atom->value[0] && xyz[1].value == atom->value[1] && xyz[2].value == atom->value[2])
+        return false;
+    snprintf(why, PQR_WHY_SIZE,
+             "fields x y z run together and can be read as %.10g %.10g %.10g or, by columns, as %.10g %.10g %.10g; "
+             "put blanks between them",
+             atom->value[0], atom->value[1], atom->value[2], xyz[0].value, xyz[1].value, xyz[2].value);
+    return true;
+}
+
+bool pqr_read_atom(pqr_text line, locale_t c_locale, pqr_atom *out, char why[PQR_WHY_SIZE])
+{
+    record from;
+    head trouble;
+    split_record(line, c_locale, &from);
+    if (read_separated(&from, &trouble, out))
+        return check_values(out, &from, why);
+    if (read_run_together(&from, out))
+        return !columns_disagree(line, c_locale, out, why) && check_values(out, &from, why);
+    if (read_columns(line, &default_layout, &from, out) || read_columns(line, &whitespace_layout, &from, out))
+        return check_values(out, &from, why);
+    explain(line, &from, trouble, why);
+    return false;
+}

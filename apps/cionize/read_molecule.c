@@ -1,0 +1,465 @@
+/* Reads a PQR file: takes it into memory, walks its lines, and looks at the whole for what no single line shows. What
+ * one record says is decided in pqr_fields.c; what is read and what is refused, and why, in docs/formats.md.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include "cionize.h"
+#include "pqr_reader.h"
+
+/* ---- lines ---- */
+
+/* The next line without its end: LF, CR LF, or CR alone. False at the end of the file. */
+static bool next_line(pqr_reader *r, pqr_text *line)
+{
+    if (r->next == r->end)
+        return false;
+    if (!r->newline || r->newline < r->next) {
+        r->newline = memchr(r->next, '\n', (size_t)(r->end - r->next));
+        if (!r->newline)
+            r->newline = r->end;
+    }
+    const char *stop = r->newline;
+    const char *carriage = memchr(r->next, '\r', (size_t)(stop - r->next));
+    if (carriage)
+        stop = carriage;
+    *line = (pqr_text){r->next, (size_t)(stop - r->next)};
+    r->next = stop + (stop < r->end);
+    if (carriage && r->next < r->end && *r->next == '\n')
+        r->next++;
+    r->line++;
+    return true;
+}
+
+static vf_status VF_PRINTF(2, 3) fail_at(pqr_reader *r, const char *format, ...)
+{
+    char text[PQR_WHY_SIZE + 80];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    return vf_fail(r->ctx, VF_ERR_INPUT, "%s:%" PRId64 ": %s", r->name, r->line, text);
+}
+
+/* ---- atoms ---- */
+
+static bool grow_doubles(double **array, int64_t capacity)
+{
+    double *larger = realloc(*array, (size_t)capacity * sizeof **array);
+    if (larger)
+        *array = larger;
+    return larger != NULL;
+}
+
+static vf_status grow(pqr_reader *r)
+{
+    molecule *m = r->out;
+    int64_t capacity = r->capacity ? 2 * r->capacity : 1024;
+    int64_t *lines = realloc(r->atom_line, (size_t)capacity * sizeof *lines);
+    if (lines)
+        r->atom_line = lines;
+    if (!lines || !grow_doubles(&m->x, capacity) || !grow_doubles(&m->y, capacity) || !grow_doubles(&m->z, capacity) ||
+        !grow_doubles(&m->charge, capacity) || !grow_doubles(&m->radius, capacity))
+        return vf_fail(r->ctx, VF_ERR_MEMORY, "%s: no memory for %" PRId64 " atoms", r->name, capacity);
+    r->capacity = capacity;
+    return VF_OK;
+}
+
+/* Neumaier's compensated sum: the total of many charges is as good as the charges. */
+static void add_charge(pqr_reader *r, double charge)
+{
+    double sum = r->out->total_charge + charge;
+    bool larger = fabs(r->out->total_charge) >= fabs(charge);
+    r->total_rest += larger ? r->out->total_charge - sum + charge : charge - sum + r->out->total_charge;
+    r->out->total_charge = sum;
+}
+
+/* What rounding a charge to its decimals can have changed. A charge that is an integer is taken to be exact. */
+static void add_rounding(pqr_reader *r, double charge, int decimals)
+{
+    static const double steps[] = {1, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8};
+    if (charge == floor(charge))
+        return;
+    if (decimals >= (int)(sizeof steps / sizeof *steps))
+        return;
+    double step = steps[decimals];
+    r->rounding_limit += step / 2;
+    r->rounding_variance += step * step / 12;
+    if (decimals <= 2)
+        r->coarse_limit += step / 2;
+}
+
+static void note_signs_of_pdb(pqr_reader *r, const pqr_atom *atom)
+{
+    double charge = atom->value[PQR_CHARGE], radius = atom->value[PQR_RADIUS];
+    if (r->out->atoms == 0) {
+        r->first_charge = charge;
+        r->first_radius = radius;
+        r->first_name = atom->name;
+        r->two_decimals = r->one_name = true;
+    }
+    r->two_decimals &= atom->decimals[PQR_CHARGE] == 2 && atom->decimals[PQR_RADIUS] == 2;
+    r->one_name &=
+        atom->name.size == r->first_name.size && memcmp(atom->name.at, r->first_name.at, atom->name.size) == 0;
+    r->elements |= atom->element;
+    r->whole_charges += charge == 1;
+    r->zero_charges += charge == 0;
+    r->negative_charges += charge < 0;
+    r->large_charges += charge > 1;
+    if (radius > r->largest_radius)
+        r->largest_radius = radius;
+}
+
+static vf_status add_atom(pqr_reader *r, const pqr_atom *atom)
+{
+    molecule *m = r->out;
+    if (m->atoms == r->capacity && grow(r) != VF_OK)
+        return VF_ERR_MEMORY;
+    note_signs_of_pdb(r, atom);
+    double *const axis[3] = {m->x, m->y, m->z};
+    for (int a = 0; a < 3; a++) {
+        double value = atom->value[PQR_X + a];
+        axis[a][m->atoms] = value;
+        m->lo[a] = m->atoms == 0 || value < m->lo[a] ? value : m->lo[a];
+        m->hi[a] = m->atoms == 0 || value > m->hi[a] ? value : m->hi[a];
+    }
+    m->charge[m->atoms] = atom->value[PQR_CHARGE];
+    m->radius[m->atoms] = atom->value[PQR_RADIUS];
+    r->atom_line[m->atoms] = r->line;
+    m->atoms++;
+    add_charge(r, atom->value[PQR_CHARGE]);
+    add_rounding(r, atom->value[PQR_CHARGE], atom->decimals[PQR_CHARGE]);
+    r->readings[atom->reading]++;
+    if (atom->cut && r->cut++ == 0)
+        r->first_cut = r->line;
+    return VF_OK;
+}
+
+/* ---- records ---- */
+
+static bool word_is(pqr_text word, const char *text)
+{
+    return word.size == strlen(text) && memcmp(word.at, text, word.size) == 0;
+}
+
+static bool is_integer_word(pqr_text word)
+{
+    for (size_t i = 0; i < word.size; i++)
+        if (!pqr_is_digit(word.at[i]))
+            return false;
+    return word.size > 0;
+}
+
+/* "REMARK   5    1234 O1 in LIG 45": pdb2pqr names an atom it left out, for it had no parameters. */
+static void read_left_out(pqr_reader *r, const pqr_words *words)
+{
+    if (words->count != 7 || !word_is(words->word[1], "5") || !is_integer_word(words->word[2]) ||
+        !word_is(words->word[4], "in"))
+        return;
+    const char *end = words->word[6].at + words->word[6].size;
+    pqr_text residue = {words->word[5].at, (size_t)(end - words->word[5].at)};
+    if (r->left_out.size != residue.size || memcmp(r->left_out.at, residue.at, residue.size) != 0)
+        r->out->missing_residues++;
+    r->left_out = residue;
+    if (r->out->missing_atoms++ == 0)
+        r->first_left_out = r->line;
+    if (r->out->missing_atoms <= 3) {
+        char name[PQR_QUOTE_SIZE], where[PQR_QUOTE_SIZE];
+        size_t used = strlen(r->left_out_list);
+        snprintf(r->left_out_list + used, sizeof r->left_out_list - used, "%s%s in %s", used ? ", " : "",
+                 pqr_quote(words->word[3], name), pqr_quote(residue, where));
+    }
+}
+
+/* "REMARK  atom radii in columns 55-62": columns in another order than PQR's. */
+static void read_remark(pqr_reader *r, pqr_text line)
+{
+    pqr_words words;
+    pqr_split(line, &words);
+    read_left_out(r, &words);
+    if (words.count == 6 && word_is(words.word[2], "radii") && word_is(words.word[4], "columns") &&
+        word_is(words.word[5], "55-62"))
+        r->swapped_line = r->line;
+}
+
+/* A line that is no record of any kind known. If it ends like an atom's it is one that was damaged. */
+static vf_status read_unknown(pqr_reader *r, pqr_text line)
+{
+    char word[PQR_QUOTE_SIZE];
+    const char *p = line.at;
+    pqr_quote(pqr_next_word(&p, line.at + line.size), word);
+    if (pqr_ends_like_atom(line, r->c_locale))
+        return fail_at(
+            r,
+            "field 1 (record): '%s' is not ATOM or HETATM, though the line ends in five numbers like an atom's; "
+            "correct it, or make it a REMARK",
+            word);
+    if (r->unknown++ == 0) {
+        r->first_unknown = r->line;
+        memcpy(r->unknown_word, word, sizeof word);
+    }
+    return VF_OK;
+}
+
+static vf_status read_atom(pqr_reader *r, pqr_text line, bool capitals)
+{
+    pqr_atom atom;
+    char why[PQR_WHY_SIZE];
+    if (pqr_read_atom(line, r->c_locale, &atom, why))
+        return add_atom(r, &atom);
+    /* "Atom 12 was added by hand" is a remark, as long as it has nothing of a record. */
+    if (!capitals && !pqr_ends_like_atom(line, r->c_locale))
+        return read_unknown(r, line);
+    return fail_at(r, "%s", why);
+}
+
+/* Stops; what follows is only counted. */
+static void stop(pqr_reader *r)
+{
+    r->stopped = true;
+    r->end_line = r->line;
+}
+
+static vf_status read_line(pqr_reader *r, pqr_text line)
+{
+    pqr_kind kind = pqr_line_kind(line);
+    switch (kind) {
+    case PQR_ATOM:
+    case PQR_ATOM_CASE:
+        if (!r->stopped)
+            return read_atom(r, line, kind == PQR_ATOM);
+        r->atoms_after_end++;
+        return VF_OK;
+    case PQR_MODEL:
+        r->models++;
+        if (!r->stopped && (r->models > 1 || r->out->atoms > 0))
+            stop(r);
+        return VF_OK;
+    case PQR_END:
+    case PQR_ENDMDL:
+        if (!r->stopped)
+            stop(r);
+        return VF_OK;
+    case PQR_REMARK:
+        if (!r->stopped)
+            read_remark(r, line);
+        return VF_OK;
+    case PQR_PDB_ONLY:
+        r->pdb_records = true;
+        return VF_OK;
+    case PQR_MMCIF:
+        return r->stopped ? VF_OK
+                          : fail_at(r, "this is an mmCIF file, not a PQR; make a PQR file from it with pdb2pqr "
+                                       "(pdb2pqr --ff=AMBER in.cif out.pqr)");
+    case PQR_UNKNOWN:
+        return r->stopped ? VF_OK : read_unknown(r, line);
+    case PQR_BLANK:
+    case PQR_OTHER:
+        break;
+    }
+    return VF_OK;
+}
+
+static vf_status read_lines(pqr_reader *r)
+{
+    enum { LINES_BETWEEN_LOOKS = 1 << 16 };
+    pqr_text line;
+    while (next_line(r, &line)) {
+        if (r->line % LINES_BETWEEN_LOOKS == 0 && vf_cancelled(r->ctx))
+            return vf_fail(r->ctx, VF_ERR_CANCELLED, "%s: interrupted while reading", r->name);
+        vf_status status = read_line(r, line);
+        if (status != VF_OK)
+            return status;
+    }
+    return VF_OK;
+}
+
+/* Gives back what the growing arrays have too much. */
+static void shrink(molecule *m)
+{
+    double **arrays[] = {&m->x, &m->y, &m->z, &m->charge, &m->radius};
+    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
+        double *smaller = realloc(*arrays[i], (size_t)m->atoms * sizeof(double));
+        if (smaller)
+            *arrays[i] = smaller;
+    }
+}
+
+static vf_status finish(pqr_reader *r, pqr_text text)
+{
+    molecule *m = r->out;
+    vf_status status;
+    if (m->atoms == 0)
+        return pqr_fail_no_atoms(r, text);
+    m->total_charge += r->total_rest;
+    if ((status = pqr_check_not_pdb(r)) != VF_OK || (status = pqr_check_not_swapped(r)) != VF_OK)
+        return status;
+    pqr_describe(r, m->dialect, sizeof m->dialect);
+    shrink(m);
+    return pqr_warn(r);
+}
+
+vf_status parse_pqr(vf_context *ctx, const char *name, const char *text, size_t bytes, molecule *out)
+{
+    pqr_text rest = {text, bytes};
+    pqr_reader r = {.ctx = ctx, .name = name, .out = out};
+    memset(out, 0, sizeof *out);
+    vf_status status = pqr_check_is_text(ctx, name, &rest);
+    if (status != VF_OK)
+        goto done;
+    r.c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+    if (!r.c_locale) {
+        status = vf_fail(ctx, VF_ERR_MEMORY, "%s: no memory to read numbers", name);
+        goto done;
+    }
+    r.next = rest.at;
+    r.end = rest.at + rest.size;
+    status = read_lines(&r);
+    if (status == VF_OK)
+        status = finish(&r, rest);
+    if (status == VF_OK)
+        vf_digest(text, bytes, out->digest);
+done:
+    if (r.c_locale)
+        freelocale(r.c_locale);
+    free(r.atom_line);
+    if (status != VF_OK)
+        molecule_free(out);
+    return status;
+}
+
+void molecule_free(molecule *m)
+{
+    free(m->x);
+    free(m->y);
+    free(m->z);
+    free(m->charge);
+    free(m->radius);
+    memset(m, 0, sizeof *m);
+}
+
+/* ---- files ---- */
+
+/* No PQR file that fits a computer's memory is larger, and none but an attack shrinks so much under gzip. */
+enum { MAX_GIB = 8, MAX_RATIO = 200, RATIO_FROM_MIB = 64 };
+static const size_t max_text = (size_t)MAX_GIB << 30;
+
+typedef struct buffer {
+    char *data;
+    size_t size, capacity;
+} buffer;
+
+static vf_status fail_gzip(vf_context *ctx, const char *path, gzFile file)
+{
+    int code;
+    const char *text = gzerror(file, &code);
+    if (code == Z_ERRNO)
+        return vf_fail(ctx, VF_ERR_INPUT, "%s: cannot read: %s", path, strerror(errno));
+    if (code == Z_MEM_ERROR)
+        return vf_fail(ctx, VF_ERR_MEMORY, "%s: no memory to uncompress it", path);
+    return vf_fail(ctx, VF_ERR_INPUT, "%s: the gzip file is damaged or incomplete (%s); copy it again", path, text);
+}
+
+static vf_status make_room(vf_context *ctx, const char *path, buffer *to)
+{
+    if (to->size < to->capacity)
+        return VF_OK;
+    if (to->capacity >= max_text)
+        return vf_fail(ctx, VF_ERR_INPUT, "%s: holds more than %d GiB of text, which is no molecule", path, MAX_GIB);
+    size_t capacity = to->capacity * 2 < max_text ? to->capacity * 2 : max_text;
+    char *larger = realloc(to->data, capacity);
+    if (!larger)
+        return vf_fail(ctx, VF_ERR_MEMORY, "%s: no memory for %zu MiB of text", path, capacity >> 20);
+    to->data = larger;
+    to->capacity = capacity;
+    return VF_OK;
+}
+
+/* Reads to the end, through gunzip if the file is compressed. */
+static vf_status read_all(vf_context *ctx, const char *path, gzFile file, buffer *to)
+{
+    enum { STEP = 1 << 24 };
+    for (;;) {
+        vf_status status = make_room(ctx, path, to);
+        if (status != VF_OK)
+            return status;
+        if (vf_cancelled(ctx))
+            return vf_fail(ctx, VF_ERR_CANCELLED, "%s: interrupted while reading", path);
+        size_t room = to->capacity - to->size;
+        int got = gzread(file, to->data + to->size, room < STEP ? (unsigned)room : STEP);
+        int code;
+        gzerror(file, &code);
+        if (got < 0 || (code != Z_OK && code != Z_STREAM_END))
+            return fail_gzip(ctx, path, file);
+        if (got == 0)
+            return VF_OK;
+        to->size += (size_t)got;
+        z_off_t packed = gzoffset(file);
+        if (!gzdirect(file) && packed > 0 && to->size >> 20 >= RATIO_FROM_MIB && to->size / (size_t)packed > MAX_RATIO)
+            return vf_fail(
+                ctx, VF_ERR_INPUT,
+                "%s: uncompresses to more than %d times its size, which is no molecule; uncompress it yourself "
+                "(gunzip) if it is",
+                path, MAX_RATIO);
+    }
+}
+
+static vf_status open_input(vf_context *ctx, const char *path, gzFile *out, size_t *expected)
+{
+    struct stat info;
+    *out = NULL;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return vf_fail(ctx, VF_ERR_INPUT, "%s: cannot open: %s; check the name and the permissions", path,
+                       strerror(errno));
+    if (fstat(fd, &info) != 0 || S_ISDIR(info.st_mode)) {
+        close(fd);
+        return vf_fail(ctx, VF_ERR_INPUT, "%s: is a directory; name a PQR file in it", path);
+    }
+    *expected = S_ISREG(info.st_mode) && (uint64_t)info.st_size < max_text ? (size_t)info.st_size : 0;
+    *out = gzdopen(fd, "rb");
+    if (!*out) {
+        close(fd);
+        return vf_fail(ctx, VF_ERR_MEMORY, "%s: no memory to read it", path);
+    }
+    gzbuffer(*out, 1 << 18);
+    return VF_OK;
+}
+
+vf_status read_molecule(vf_context *ctx, const char *path, molecule *out)
+{
+    gzFile file = NULL;
+    size_t expected = 0;
+    buffer text = {0};
+    memset(out, 0, sizeof *out);
+    vf_status status = open_input(ctx, path, &file, &expected);
+    if (status != VF_OK)
+        goto done;
+    text.capacity = expected + (1 << 16); /* one more byte than the file has, to see its end */
+    text.data = malloc(text.capacity);
+    if (!text.data) {
+        status = vf_fail(ctx, VF_ERR_MEMORY, "%s: no memory for %zu MiB of text", path, text.capacity >> 20);
+        goto done;
+    }
+    status = read_all(ctx, path, file, &text);
+    int closed = gzclose_r(file);
+    file = NULL;
+    if (status == VF_OK && closed == Z_BUF_ERROR)
+        status = vf_fail(ctx, VF_ERR_INPUT, "%s: the gzip file is incomplete; copy it again", path);
+    if (status == VF_OK)
+        status = parse_pqr(ctx, path, text.data, text.size, out);
+done:
+    if (file)
+        gzclose_r(file);
+    free(text.data);
+    return status;
+}

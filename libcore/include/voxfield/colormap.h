@@ -1,0 +1,37 @@
+/* Voxfield - colours, and maps from numbers to colours. */
+#ifndef VOXFIELD_COLORMAP_H
+#define VOXFIELD_COLORMAP_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* sRGB, 8 bits a channel. `a` is the opacity: 255 covers what is below. */
+typedef struct vf_color {
+    uint8_t r, g, b, a;
+} vf_color;
+
+/* VF_COLORMAP_DIVERGING: red at 0, white at 1/2, blue at 1, equal steps in t looking equal. For a signed quantity on a
+ * range symmetric about zero. Red is the low end, as is the custom for electrostatic potentials. Numbers that are none
+ * are grey. VF_COLORMAP_GRAY: black at 0, white at 1, equal steps in CIE lightness. Numbers that are none are magenta.
+ */
+typedef enum vf_colormap_kind { VF_COLORMAP_DIVERGING, VF_COLORMAP_GRAY } vf_colormap_kind;
+
+enum { VF_COLORMAP_STEPS = 513 }; /* odd, so that 1/2 is a step */
+
+typedef struct vf_colormap {
+    vf_color step[VF_COLORMAP_STEPS];
+    vf_color missing; /* for NaN */
+} vf_colormap;
+
+void vf_colormap_make(vf_colormap_kind kind, vf_colormap *out);
+
+/* The colour at t, clamped to [0, 1]; `missing` for NaN. */
+vf_color vf_colormap_at(const vf_colormap *map, double t);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

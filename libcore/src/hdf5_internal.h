@@ -1,0 +1,51 @@
+/* What the files of libcore that call HDF5 share; not installed. */
+#ifndef VOXFIELD_HDF5_INTERNAL_H
+#define VOXFIELD_HDF5_INTERNAL_H
+
+#include <hdf5.h>
+#include <stdbool.h>
+
+#include "hdf5_sink.h"
+#include "voxfield/hdf5_io.h"
+#include "voxfield/output.h"
+
+/* The dataset used last. It stays open between calls, because closing it would empty its cache of chunks. */
+typedef struct vf_h5_dataset {
+    hid_t id;
+    char *name; /* NULL: none is open */
+    vf_dtype type;
+    bool plain; /* the file's type is the host's vf_dtype `type`, bit for bit */
+    int rank;
+    hsize_t dims[VF_H5_MAX_RANK];
+    hsize_t chunk[VF_H5_MAX_RANK];
+    int level; /* of deflate after shuffle; -1: stored in any other way */
+} vf_h5_dataset;
+
+struct vf_h5 {
+    vf_context *ctx;
+    char *path;
+    vf_output *output; /* NULL: opened to read */
+    vf_h5_sink sink;   /* into the output's temporary file */
+    hid_t id;
+    vf_h5_dataset current;
+};
+
+/* HDF5's own printing of errors, as it was before it was turned off. */
+typedef struct vf_h5_printing {
+    H5E_auto2_t print;
+    void *user;
+} vf_h5_printing;
+
+/* Every use of HDF5 lies between these two: they take the lock and silence HDF5. Leaving returns `status`, or the error
+ * of what could not be written meanwhile. */
+vf_h5_printing vf_h5_enter(void);
+VF_MUST_CHECK vf_status vf_h5_leave(const vf_h5 *file, vf_h5_printing before, vf_status status);
+
+/* Records an error together with its reason: what could not be written, or else the innermost thing HDF5 said. Between
+ * enter and leave. */
+vf_status vf_h5_fail(const vf_h5 *file, vf_status status, const char *format, ...) VF_PRINTF(3, 4);
+
+/* The vf_dtype that holds the stored type without loss, as far as one does. False if it is no number. */
+bool vf_h5_closest_type(hid_t stored, vf_dtype *type);
+
+#endif

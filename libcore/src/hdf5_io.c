@@ -1,0 +1,488 @@
+#include "voxfield/hdf5_io.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "chunk_pack.h"
+#include "hdf5_internal.h"
+
+enum {
+    REASON_SIZE = 256,
+    CACHE_SLOTS = 12421, /* a prime, about a hundred times the chunks of a usual row */
+    CACHE_LEAST = 16 << 20,
+    CACHE_MOST = 256 << 20
+};
+
+/* ---- the one lock, and HDF5's own printing ---- */
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+static vf_h5_printing hush(void)
+{
+    vf_h5_printing before;
+    H5Eget_auto2(H5E_DEFAULT, &before.print, &before.user);
+    H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
+    return before;
+}
+
+static void restore(vf_h5_printing before)
+{
+    H5Eset_auto2(H5E_DEFAULT, before.print, before.user);
+}
+
+vf_h5_printing vf_h5_enter(void)
+{
+    pthread_mutex_lock(&lock);
+    return hush();
+}
+
+static void unlock(vf_h5_printing before)
+{
+    restore(before);
+    pthread_mutex_unlock(&lock);
+}
+
+vf_status vf_h5_leave(const vf_h5 *file, vf_h5_printing before, vf_status status)
+{
+    unlock(before);
+    if (status == VF_OK && file->sink.error != 0)
+        status = vf_fail(file->ctx, VF_ERR_OUTPUT, "%s: cannot write: %s", file->path, strerror(file->sink.error));
+    return status;
+}
+
+/* The innermost entry says why. */
+static herr_t take_reason(unsigned n, const H5E_error2_t *entry, void *user)
+{
+    if (n == 0 && entry->desc)
+        snprintf(user, REASON_SIZE, "%s", entry->desc);
+    return 0;
+}
+
+vf_status vf_h5_fail(const vf_h5 *file, vf_status status, const char *format, ...)
+{
+    char what[REASON_SIZE], reason[REASON_SIZE] = "";
+    va_list args;
+    va_start(args, format);
+    vsnprintf(what, sizeof what, format, args);
+    va_end(args);
+    if (file->sink.error != 0)
+        snprintf(reason, sizeof reason, "%s", strerror(file->sink.error));
+    else
+        H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, take_reason, reason);
+    return vf_fail(file->ctx, status, "%s: %s%s%s", file->path, what, reason[0] ? ": " : "", reason);
+}
+
+/* VF_ERR_OUTPUT while a file is being made, VF_ERR_INPUT while one is read. */
+static vf_status file_error(const vf_h5 *file)
+{
+    return file->output ? VF_ERR_OUTPUT : VF_ERR_INPUT;
+}
+
+/* ---- files ---- */
+
+/* Closes the current dataset, which writes what its cache holds. */
+static vf_status close_dataset(vf_h5 *file)
+{
+    vf_status status = VF_OK;
+    if (file->current.name && H5Dclose(file->current.id) < 0 && file->output)
+        status = vf_h5_fail(file, VF_ERR_OUTPUT, "cannot write the dataset '%s'", file->current.name);
+    free(file->current.name);
+    file->current = (vf_h5_dataset){0};
+    return status;
+}
+
+static void release(vf_h5 *file)
+{
+    if (!file)
+        return;
+    if (file->id >= 0) {
+        if (file->sink.error == 0)
+            file->sink.error = ECANCELED; /* nothing that is still in a cache needs to be written */
+        vf_h5_printing before = vf_h5_enter();
+        if (file->current.name)
+            H5Dclose(file->current.id);
+        H5Fclose(file->id);
+        unlock(before);
+        free(file->current.name);
+    }
+    vf_output_discard(&file->output);
+    free(file->path);
+    free(file);
+}
+
+static vf_h5 *allocate(vf_context *ctx, const char *path)
+{
+    vf_h5 *file = calloc(1, sizeof *file);
+    if (file) {
+        file->ctx = ctx;
+        file->id = H5I_INVALID_HID;
+        file->path = strdup(path);
+    }
+    if (!file || !file->path) {
+        release(file);
+        file = NULL;
+        vf_fail(ctx, VF_ERR_MEMORY, "%s: no memory to open the file", path);
+    }
+    return file;
+}
+
+/* Identifiers left open must not keep the file open; a file system without locks must not keep it closed. */
+static hid_t read_properties(void)
+{
+    hid_t list = H5Pcreate(H5P_FILE_ACCESS);
+    H5Pset_fclose_degree(list, H5F_CLOSE_STRONG);
+#if H5_VERSION_GE(1, 10, 7)
+    H5Pset_file_locking(list, true, true);
+#endif
+    return list;
+}
+
+vf_status vf_h5_create(vf_context *ctx, const char *path, vf_h5 **out)
+{
+    vf_status status = VF_OK;
+    *out = NULL;
+    vf_h5 *file = allocate(ctx, path);
+    if (!file)
+        return VF_ERR_MEMORY;
+    status = vf_output_open(ctx, path, &file->output);
+    if (status != VF_OK)
+        goto done;
+    file->sink.descriptor = fileno(vf_output_stream(file->output));
+    vf_h5_printing before = vf_h5_enter();
+    file->id = vf_h5_sink_create(&file->sink);
+    if (file->id < 0 || H5Fflush(file->id, H5F_SCOPE_LOCAL) < 0) /* a full disk shows now, not after the work */
+        status = vf_h5_fail(file, VF_ERR_OUTPUT, "cannot create the HDF5 file");
+    status = vf_h5_leave(file, before, status);
+    if (status != VF_OK)
+        goto done;
+    *out = file;
+    file = NULL;
+done:
+    release(file);
+    return status;
+}
+
+vf_status vf_h5_commit(vf_h5 **file_pointer)
+{
+    vf_h5 *file = *file_pointer;
+    *file_pointer = NULL;
+    vf_h5_printing before = vf_h5_enter();
+    vf_status status = close_dataset(file);
+    if (H5Fclose(file->id) < 0 && status == VF_OK)
+        status = vf_h5_fail(file, VF_ERR_OUTPUT, "cannot finish the HDF5 file");
+    file->id = H5I_INVALID_HID;
+    status = vf_h5_leave(file, before, status);
+    if (status == VF_OK)
+        status = vf_output_commit(&file->output);
+    release(file);
+    return status;
+}
+
+/* What HDF5 would say less clearly, or as "unable to open file". */
+static vf_status check_readable(vf_h5 *file)
+{
+    struct stat about;
+    FILE *stream = stat(file->path, &about) == 0 ? fopen(file->path, "rb") : NULL;
+    if (!stream)
+        return vf_fail(file->ctx, VF_ERR_INPUT, "%s: cannot open: %s", file->path, strerror(errno));
+    fclose(stream);
+    if (S_ISDIR(about.st_mode))
+        return vf_fail(file->ctx, VF_ERR_INPUT, "%s: a directory, not an HDF5 file", file->path);
+    return VF_OK;
+}
+
+vf_status vf_h5_open(vf_context *ctx, const char *path, vf_h5 **out)
+{
+    vf_status status = VF_OK;
+    *out = NULL;
+    vf_h5 *file = allocate(ctx, path);
+    if (!file)
+        return VF_ERR_MEMORY;
+    status = check_readable(file);
+    if (status != VF_OK)
+        goto done;
+    vf_h5_printing before = vf_h5_enter();
+    if (H5Fis_hdf5(path) <= 0) {
+        status = vf_fail(ctx, VF_ERR_INPUT, "%s: not an HDF5 file", path);
+    } else {
+        hid_t list = read_properties();
+        file->id = H5Fopen(path, H5F_ACC_RDONLY, list);
+        if (file->id < 0)
+            status = vf_h5_fail(file, VF_ERR_INPUT, "cannot read the HDF5 file");
+        H5Pclose(list);
+    }
+    status = vf_h5_leave(file, before, status);
+    if (status != VF_OK)
+        goto done;
+    *out = file;
+    file = NULL;
+done:
+    release(file);
+    return status;
+}
+
+void vf_h5_close(vf_h5 **file)
+{
+    release(*file);
+    *file = NULL;
+}
+
+/* ---- datasets ---- */
+
+static hid_t memory_type(vf_dtype type)
+{
+    return type == VF_F32 ? H5T_NATIVE_FLOAT : H5T_NATIVE_DOUBLE;
+}
+
+bool vf_h5_closest_type(hid_t stored, vf_dtype *type)
+{
+    size_t exact_in_float = H5Tget_class(stored) == H5T_FLOAT ? 4 : H5Tget_class(stored) == H5T_INTEGER ? 2 : 0;
+    *type = H5Tget_size(stored) <= exact_in_float ? VF_F32 : VF_F64;
+    return exact_in_float > 0;
+}
+
+/* Fills in how the dataset is stored. False if HDF5 cannot say. */
+static bool describe_storage(vf_h5_dataset *set)
+{
+    hid_t list = H5Dget_create_plist(set->id);
+    if (list < 0)
+        return false;
+    set->level = -1;
+    if (H5Pget_layout(list) == H5D_CHUNKED && H5Pget_chunk(list, set->rank, set->chunk) == set->rank &&
+        H5Pget_nfilters(list) == 2) {
+        unsigned flags, level = 0;
+        size_t values = 0, one = 1;
+        bool shuffled = H5Pget_filter2(list, 0, &flags, &values, NULL, 0, NULL, NULL) == H5Z_FILTER_SHUFFLE;
+        bool deflated = H5Pget_filter2(list, 1, &flags, &one, &level, 0, NULL, NULL) == H5Z_FILTER_DEFLATE;
+        if (shuffled && deflated)
+            set->level = (int)level;
+    }
+    H5Pclose(list);
+    return true;
+}
+
+/* Makes `name` the current dataset, if it is not so already. Called between enter and leave. */
+static vf_status select_dataset(vf_h5 *file, const char *name)
+{
+    vf_h5_dataset *set = &file->current;
+    if (set->name && strcmp(set->name, name) == 0)
+        return VF_OK;
+    vf_status status = close_dataset(file);
+    if (status != VF_OK)
+        return status;
+    hid_t type = H5I_INVALID_HID, space = H5I_INVALID_HID;
+    hid_t id = H5Dopen2(file->id, name, H5P_DEFAULT);
+    if (id < 0)
+        return vf_h5_fail(file, file_error(file), "cannot open the dataset '%s'", name);
+    *set = (vf_h5_dataset){.id = id, .name = strdup(name)};
+    if (!set->name) {
+        H5Dclose(id);
+        return vf_fail(file->ctx, VF_ERR_MEMORY, "%s: no memory to open the dataset '%s'", file->path, name);
+    }
+    type = H5Dget_type(id);
+    space = H5Dget_space(id);
+    set->rank = space < 0 ? -1 : H5Sget_simple_extent_ndims(space);
+    if (type < 0 || set->rank < 0)
+        status = vf_h5_fail(file, file_error(file), "cannot read the type and shape of the dataset '%s'", name);
+    else if (!vf_h5_closest_type(type, &set->type))
+        status = vf_fail(file->ctx, VF_ERR_INPUT, "%s: the dataset '%s' does not hold numbers", file->path, name);
+    else if (set->rank > VF_H5_MAX_RANK)
+        status = vf_fail(file->ctx, VF_ERR_INPUT, "%s: the dataset '%s' has %d dimensions; at most %d are supported",
+                         file->path, name, set->rank, VF_H5_MAX_RANK);
+    else if (H5Sget_simple_extent_dims(space, set->dims, NULL) < 0 || !describe_storage(set))
+        status = vf_h5_fail(file, file_error(file), "cannot read the shape of the dataset '%s'", name);
+    set->plain = status == VF_OK && H5Tequal(type, memory_type(set->type)) > 0;
+    if (space >= 0)
+        H5Sclose(space);
+    if (type >= 0)
+        H5Tclose(type);
+    if (status != VF_OK)
+        (void)close_dataset(file);
+    return status;
+}
+
+/* Room in the cache for all chunks with the same first index, so that pieces that cut chunks are not compressed again
+ * and again. */
+static hid_t dataset_access(vf_dtype type, int rank, const hsize_t *dims, const hsize_t *chunk)
+{
+    double bytes = (double)vf_dtype_bytes(type) * (double)chunk[0];
+    for (int d = 1; d < rank; d++)
+        bytes *= (double)((dims[d] + chunk[d] - 1) / chunk[d] * chunk[d]);
+    size_t room = bytes < CACHE_LEAST ? CACHE_LEAST : bytes > CACHE_MOST ? CACHE_MOST : (size_t)bytes;
+    hid_t list = H5Pcreate(H5P_DATASET_ACCESS);
+    H5Pset_chunk_cache(list, CACHE_SLOTS, room, H5D_CHUNK_CACHE_W0_DEFAULT);
+    return list;
+}
+
+vf_status vf_h5_dataset_create(vf_h5 *file, const char *name, vf_dtype type, int rank, const int64_t *dims,
+                               const int64_t *chunk, int level)
+{
+    hsize_t extent[VF_H5_MAX_RANK] = {0}, piece[VF_H5_MAX_RANK] = {0};
+    bool valid = file->output && rank >= 1 && rank <= VF_H5_MAX_RANK && level >= 0 && level <= 9;
+    for (int d = 0; valid && d < rank; d++) {
+        valid = dims[d] >= 1 && chunk[d] >= 1 && chunk[d] <= dims[d];
+        extent[d] = (hsize_t)dims[d];
+        piece[d] = (hsize_t)chunk[d];
+    }
+    if (!valid)
+        return vf_fail(file->ctx, VF_ERR_OUTPUT, "%s: the dataset '%s' cannot have this shape, chunk or level",
+                       file->path, name);
+    vf_status status = VF_OK;
+    vf_h5_printing before = vf_h5_enter();
+    hid_t space = H5Screate_simple(rank, extent, NULL);
+    hid_t creation = H5Pcreate(H5P_DATASET_CREATE);
+    hid_t access = dataset_access(type, rank, extent, piece);
+    hid_t link = H5Pcreate(H5P_LINK_CREATE);
+    H5Pset_create_intermediate_group(link, 1);
+    H5Pset_obj_track_times(creation, false); /* the same content gives the same bytes */
+    bool ready = H5Pset_chunk(creation, rank, piece) >= 0;
+    if (level > 0)
+        ready = ready && H5Pset_shuffle(creation) >= 0 && H5Pset_deflate(creation, (unsigned)level) >= 0;
+    hid_t stored = type == VF_F32 ? H5T_IEEE_F32LE : H5T_IEEE_F64LE;
+    hid_t id = ready ? H5Dcreate2(file->id, name, stored, space, link, creation, access) : H5I_INVALID_HID;
+    if (id < 0) {
+        status = vf_h5_fail(file, VF_ERR_OUTPUT, "cannot create the dataset '%s'", name);
+    } else {
+        status = close_dataset(file);
+        file->current =
+            (vf_h5_dataset){.id = id, .name = strdup(name), .type = type, .rank = rank, .level = level ? level : -1};
+        file->current.plain = H5Tequal(stored, memory_type(type)) > 0;
+        memcpy(file->current.dims, extent, sizeof extent);
+        memcpy(file->current.chunk, piece, sizeof piece);
+        if (!file->current.name) {
+            H5Dclose(id);
+            status = vf_fail(file->ctx, VF_ERR_MEMORY, "%s: no memory for the dataset '%s'", file->path, name);
+        }
+    }
+    H5Pclose(link);
+    H5Pclose(access);
+    H5Pclose(creation);
+    H5Sclose(space);
+    return vf_h5_leave(file, before, status);
+}
+
+vf_status vf_h5_dataset_shape(vf_h5 *file, const char *name, vf_dtype *type, int *rank, int64_t *dims)
+{
+    vf_h5_printing before = vf_h5_enter();
+    vf_status status = select_dataset(file, name);
+    status = vf_h5_leave(file, before, status);
+    if (status != VF_OK)
+        return status;
+    *type = file->current.type;
+    *rank = file->current.rank;
+    for (int d = 0; d < file->current.rank; d++)
+        dims[d] = (int64_t)file->current.dims[d];
+    return VF_OK;
+}
+
+/* ---- pieces ---- */
+
+/* Makes `name` current and checks that the piece lies in it. */
+static vf_status select_piece(vf_h5 *file, const char *name, const int64_t *start, const int64_t *count)
+{
+    vf_status status = select_dataset(file, name);
+    for (int d = 0; status == VF_OK && d < file->current.rank; d++) {
+        int64_t size = (int64_t)file->current.dims[d];
+        if (start[d] < 0 || count[d] < 1 || start[d] > size || count[d] > size - start[d])
+            status = vf_fail(file->ctx, file_error(file),
+                             "%s: the piece from %lld, %lld long, lies outside dimension %d of the dataset '%s' (%lld)",
+                             file->path, (long long)start[d], (long long)count[d], d, name, (long long)size);
+    }
+    return status;
+}
+
+/* H5Dread and H5Dwrite in one: `in` NULL means read. */
+static vf_status transfer(vf_h5 *file, vf_dtype type, const int64_t *start, const int64_t *count, const void *in,
+                          void *out)
+{
+    const vf_h5_dataset *set = &file->current;
+    hsize_t from[VF_H5_MAX_RANK], extent[VF_H5_MAX_RANK];
+    for (int d = 0; d < set->rank; d++) {
+        from[d] = (hsize_t)start[d];
+        extent[d] = (hsize_t)count[d];
+    }
+    vf_status status = VF_OK;
+    hid_t where = H5Dget_space(set->id);
+    hid_t memory = H5Screate_simple(set->rank, extent, NULL);
+    herr_t result = -1;
+    if (where >= 0 && memory >= 0 &&
+        (set->rank == 0 || H5Sselect_hyperslab(where, H5S_SELECT_SET, from, NULL, extent, NULL) >= 0))
+        result = in ? H5Dwrite(set->id, memory_type(type), memory, where, H5P_DEFAULT, in)
+                    : H5Dread(set->id, memory_type(type), memory, where, H5P_DEFAULT, out);
+    if (result < 0)
+        status = vf_h5_fail(file, file_error(file), "cannot %s the dataset '%s'", in ? "write" : "read", set->name);
+    if (memory >= 0)
+        H5Sclose(memory);
+    if (where >= 0)
+        H5Sclose(where);
+    return status;
+}
+
+vf_status vf_h5_read(vf_h5 *file, const char *name, vf_dtype type, const int64_t *start, const int64_t *count,
+                     void *data)
+{
+    vf_h5_printing before = vf_h5_enter();
+    vf_status status = select_piece(file, name, start, count);
+    if (status == VF_OK)
+        status = transfer(file, type, start, count, NULL, data);
+    return vf_h5_leave(file, before, status);
+}
+
+/* ---- whole chunks, compressed by all threads: HDF5 itself uses one ---- */
+
+typedef struct chunk_target {
+    vf_h5 *file;
+    const int64_t *start; /* of the piece in the dataset */
+} chunk_target;
+
+static vf_status store_chunk(void *user, const int64_t *corner, const void *packed, size_t bytes)
+{
+    const chunk_target *to = user;
+    const vf_h5_dataset *set = &to->file->current;
+    hsize_t offset[VF_H5_MAX_RANK];
+    vf_status status = VF_OK;
+    for (int d = 0; d < set->rank; d++)
+        offset[d] = (hsize_t)(to->start[d] + corner[d]);
+    vf_h5_printing before = hush(); /* of this thread, where HDF5 keeps it by thread */
+    if (H5Dwrite_chunk(set->id, H5P_DEFAULT, 0, offset, bytes, packed) < 0)
+        status = vf_h5_fail(to->file, VF_ERR_OUTPUT, "cannot write the dataset '%s'", set->name);
+    restore(before);
+    return status;
+}
+
+/* Whether the piece is made of whole chunks of a dataset stored in the way that vf_pack_chunks packs them. */
+static bool whole_chunks(const vf_h5_dataset *set, vf_dtype type, const int64_t *start, const int64_t *count,
+                         const void *data, vf_chunked_piece *piece)
+{
+    if (set->level < 1 || !set->plain || set->type != type)
+        return false;
+    *piece = (vf_chunked_piece){.data = data, .element = vf_dtype_bytes(type), .rank = set->rank};
+    for (int d = 0; d < set->rank; d++) {
+        int64_t chunk = (int64_t)set->chunk[d];
+        if (start[d] % chunk != 0 || (count[d] % chunk != 0 && start[d] + count[d] != (int64_t)set->dims[d]))
+            return false;
+        piece->count[d] = count[d];
+        piece->chunk[d] = chunk;
+    }
+    return true;
+}
+
+vf_status vf_h5_write(vf_h5 *file, const char *name, vf_dtype type, const int64_t *start, const int64_t *count,
+                      const void *data)
+{
+    vf_chunked_piece piece;
+    chunk_target target = {file, start};
+    if (!file->output)
+        return vf_fail(file->ctx, VF_ERR_OUTPUT, "%s: opened to read, not to write", file->path);
+    vf_h5_printing before = vf_h5_enter();
+    vf_status status = select_piece(file, name, start, count);
+    if (status == VF_OK && whole_chunks(&file->current, type, start, count, data, &piece))
+        status = vf_pack_chunks(file->ctx, file->path, &piece, file->current.level, store_chunk, &target);
+    else if (status == VF_OK)
+        status = transfer(file, type, start, count, data, NULL);
+    return vf_h5_leave(file, before, status);
+}
