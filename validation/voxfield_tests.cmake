@@ -14,6 +14,7 @@ function(vf_unit_test name)
     target_include_directories(${name} PRIVATE ${CMOCKA_INCLUDE})
     target_link_libraries(${name} PRIVATE cionize_stages voxfield voxfield_flags ${CMOCKA_LIBRARY} PNG::PNG ZLIB::ZLIB m)
     vf_register(${name} COMMAND ${name} ${ARGN})
+    set_tests_properties(${name} PROPERTIES LABELS unit)
 endfunction()
 
 # Registers a test whose exit status 77 means skipped.

@@ -49,20 +49,20 @@ VF_MUST_CHECK vf_status cionize_run(vf_context *ctx, const cionize_settings *set
 
 /* The atoms of a molecule, in the order of the file. */
 typedef struct molecule {
-    int64_t atoms;                           /* >= 1 */
-    double *x, *y, *z;                       /* [atoms] angstrom */
-    double *charge;                          /* [atoms] e */
-    double *radius;                          /* [atoms] angstrom */
-    double total_charge;                     /* e */
-    double lo[3], hi[3];                     /* bounds of the atoms' centres: x, y, z */
-    int64_t missing_atoms;                   /* atoms the file itself says were left out (REMARK 5 of pdb2pqr) */
-    int64_t missing_residues;                /* residues those atoms belong to, or residues named as missing */
-    char dialect[96];                        /* how the records were read, for the summary */
-    char digest[VF_DIGEST_TEXT];             /* SHA-256 of the file's bytes */
+    int64_t atoms;               /* >= 1 */
+    double *x, *y, *z;           /* [atoms] angstrom */
+    double *charge;              /* [atoms] e */
+    double *radius;              /* [atoms] angstrom */
+    double total_charge;         /* e */
+    double lo[3], hi[3];         /* bounds of the atoms' centres: x, y, z */
+    int64_t missing_atoms;       /* atoms the file itself says were left out (REMARK 5 of pdb2pqr) */
+    int64_t missing_residues;    /* residues those atoms belong to, or residues named as missing */
+    char dialect[96];            /* how the records were read, for the summary */
+    char digest[VF_DIGEST_TEXT]; /* SHA-256 of the file's bytes */
 } molecule;
 
-/* Reads a PQR file (docs/formats.md). `out` is overwritten; free it with molecule_free. What deserves attention but is no error
- * goes out as vf_warn. Errors, each naming file, line and field: VF_ERR_INPUT; VF_ERR_MEMORY. */
+/* Reads a PQR file (docs/formats.md). `out` is overwritten; free it with molecule_free. What deserves attention but is
+ * no error goes out as vf_warn. Errors, each naming file, line and field: VF_ERR_INPUT; VF_ERR_MEMORY. */
 VF_MUST_CHECK vf_status read_molecule(vf_context *ctx, const char *path, molecule *out);
 
 /* The same from memory; `name` stands for the path in messages. The fuzzer's entry. */
@@ -71,11 +71,13 @@ void molecule_free(molecule *molecule);
 
 /* ---- plan_grid.c ---- */
 
-/* The grid the settings ask for, around the molecule. Without --origin, the origin is a whole multiple of the spacing, so that
- * formats which keep it as whole grid steps keep it exactly. Errors: VF_ERR_ARGUMENT (absurd: says how large it would be). */
+/* The grid the settings ask for, around the molecule. Without --origin, the origin is a whole multiple of the spacing,
+ * so that formats which keep it as whole grid steps keep it exactly. Errors: VF_ERR_ARGUMENT (absurd: says how large it
+ * would be). */
 VF_MUST_CHECK vf_status plan_grid(vf_context *ctx, const cionize_settings *settings, const molecule *mol, vf_grid *out);
 
-/* C in V = C sum q/r for a unit, in that unit times angstrom / e, from CODATA 2022; without the dielectric. 0: no such unit. */
+/* C in V = C sum q/r for a unit, in that unit times angstrom / e, from CODATA 2022; without the dielectric. 0: no such
+ * unit. */
 double potential_constant(const char *unit, double temperature);
 extern const char *const potential_units; /* "kT/e, V, kcal/mol/e, e/A" */
 
@@ -83,18 +85,18 @@ extern const char *const potential_units; /* "kT/e, V, kcal/mol/e, e/A" */
 
 /* What a map file says about itself. All strings UTF-8 without line breaks, and not NULL. */
 typedef struct map_info {
-    vf_grid grid;             /* angstrom */
-    vf_dtype type;            /* of the values handed over */
-    const char *quantity;     /* "electrostatic potential" */
-    const char *unit;         /* "kT/e" */
-    const char *program;      /* "cionize (Voxfield) 0.1.0" */
-    const char *command;      /* the command line */
-    const char *created;      /* UTC, ISO 8601 */
-    const char *method;       /* "direct:cpu-avx512, single precision" */
-    const char *input;        /* the molecule's path */
-    double unit_constant;     /* C in V = C sum q/r: unit * angstrom / e */
-    double temperature;       /* K */
-    double dielectric;        /* relative permittivity, or the factor c of eps(r) = c r */
+    vf_grid grid;         /* angstrom */
+    vf_dtype type;        /* of the values handed over */
+    const char *quantity; /* "electrostatic potential" */
+    const char *unit;     /* "kT/e" */
+    const char *program;  /* "cionize (Voxfield) 0.1.0" */
+    const char *command;  /* the command line */
+    const char *created;  /* UTC, ISO 8601 */
+    const char *method;   /* "direct:cpu-avx512, single precision" */
+    const char *input;    /* the molecule's path */
+    double unit_constant; /* C in V = C sum q/r: unit * angstrom / e */
+    double temperature;   /* K */
+    double dielectric;    /* relative permittivity, or the factor c of eps(r) = c r */
     bool distance_dielectric;
     double r_min;             /* angstrom */
     const molecule *molecule; /* total charge, digest; cube files list the atoms */
@@ -103,10 +105,10 @@ typedef struct map_info {
 /* The order of values in a file: [z][y][x] (x fastest) or [x][y][z] (z fastest). */
 typedef enum map_order { MAP_X_FASTEST, MAP_Z_FASTEST } map_order;
 
-/* One file format. A map is handed over in layers along the file's slowest axis (z for MAP_X_FASTEST, x for MAP_Z_FASTEST), in
- * order, without gaps, in any thickness: `values` holds layers [first, first + count) in the file's order, in info->type.
- * After `commit` the file stands under its name; `discard` leaves none. Both free `state`; discard(NULL) is allowed.
- * `begin` keeps a copy of the pointer `info`, which must outlive it. */
+/* One file format. A map is handed over in layers along the file's slowest axis (z for MAP_X_FASTEST, x for
+ * MAP_Z_FASTEST), in order, without gaps, in any thickness: `values` holds layers [first, first + count) in the file's
+ * order, in info->type. After `commit` the file stands under its name; `discard` leaves none. Both free `state`;
+ * discard(NULL) is allowed. `begin` keeps a copy of the pointer `info`, which must outlive it. */
 typedef struct map_format {
     const char *name;       /* "OpenDX" */
     const char *extensions; /* ".dx" ; several separated by a space */
@@ -129,26 +131,28 @@ VF_MUST_CHECK vf_status map_format_for(vf_context *ctx, const char *path, const 
 
 /* How a map is computed: in slabs of `layers` layers along the file's slowest axis. */
 typedef struct potential_plan {
-    double scale;          /* C / dielectric */
-    map_order order;       /* of the layers handed on */
-    int64_t layers, slabs; /* the last slab may be thinner */
-    int workers, slots;    /* queues over all devices; slabs in memory at a time */
+    double scale;                      /* C / dielectric */
+    map_order order;                   /* of the layers handed on */
+    int64_t layers, slabs;             /* the last slab may be thinner */
+    int workers, slots;                /* queues over all devices; slabs in memory at a time */
     uint64_t host_bytes, device_bytes; /* memory for slabs: in all, and on each GPU */
-    double evaluations;    /* atoms x points */
-    double seconds;        /* estimated, from a sample run on the device */
-    char variant[32];      /* what runs */
-    char device[320];      /* on what, and why if that was chosen here */
+    double evaluations;                /* atoms x points */
+    double seconds;                    /* estimated, from a sample run on the device */
+    char variant[32];                  /* what runs */
+    char device[320];                  /* on what, and why if that was chosen here */
 } potential_plan;
 
-/* Chooses the device (settings->device; "auto" weighs the work), measures how fast a small sample of the work runs on it, and
- * plans slabs that fit the memory. Errors: VF_ERR_DEVICE, VF_ERR_MEMORY, VF_ERR_DEVICE_MEMORY, VF_ERR_ARGUMENT. */
+/* Chooses the device (settings->device; "auto" weighs the work), measures how fast a small sample of the work runs on
+ * it, and plans slabs that fit the memory. Errors: VF_ERR_DEVICE, VF_ERR_MEMORY, VF_ERR_DEVICE_MEMORY, VF_ERR_ARGUMENT.
+ */
 VF_MUST_CHECK vf_status potential_prepare(vf_context *ctx, const cionize_settings *settings, const molecule *mol,
                                           const vf_grid *grid, map_order order, potential_plan *plan);
 
 /* Computes the map and hands its layers on, in order, from the calling thread (see map_format.write). */
 typedef vf_status (*potential_sink)(void *user, int64_t first, int64_t count, const void *values);
 VF_MUST_CHECK vf_status potential_compute(vf_context *ctx, const cionize_settings *settings, const molecule *mol,
-                                          const vf_grid *grid, const potential_plan *plan, potential_sink sink, void *user);
+                                          const vf_grid *grid, const potential_plan *plan, potential_sink sink,
+                                          void *user);
 
 /* ---- draw_slices.c ---- */
 

@@ -110,15 +110,17 @@ static vf_status number(vf_context *ctx, const char *option, const char *text, d
 }
 
 /* Three numbers in [least, most], or one for all three. */
-static vf_status triple(vf_context *ctx, const char *option, const char *text, double least, double most, double *values)
+static vf_status triple(vf_context *ctx, const char *option, const char *text, double least, double most,
+                        double *values)
 {
     int n = vf_parse_doubles(text, 1, 3, values);
     if (n == 1)
         values[1] = values[2] = values[0];
     for (int a = 0; a < 3; a++)
         if ((n != 1 && n != 3) || !(values[a] >= least && values[a] <= most))
-            return vf_fail(ctx, VF_ERR_ARGUMENT, "--%s '%s': expected one number or three (x,y,z) from %g to %g angstrom",
-                           option, text, least, most);
+            return vf_fail(ctx, VF_ERR_ARGUMENT,
+                           "--%s '%s': expected one number or three (x,y,z) from %g to %g angstrom", option, text,
+                           least, most);
     return VF_OK;
 }
 
@@ -129,7 +131,8 @@ static vf_status counts(vf_context *ctx, const char *text, int64_t *values)
         values[1] = values[2] = values[0];
     for (int a = 0; a < 3; a++)
         if ((n != 1 && n != 3) || values[a] < 1)
-            return vf_fail(ctx, VF_ERR_ARGUMENT, "--counts '%s': expected one whole number or three (nx,ny,nz), 1 or more", text);
+            return vf_fail(ctx, VF_ERR_ARGUMENT,
+                           "--counts '%s': expected one whole number or three (nx,ny,nz), 1 or more", text);
     return VF_OK;
 }
 
@@ -147,7 +150,8 @@ static vf_status method(vf_context *ctx, const char *text, const char **variant)
     if (strcmp(text, "direct") == 0)
         return VF_OK;
     if (strncmp(text, "direct:", 7) != 0)
-        return vf_fail(ctx, VF_ERR_ARGUMENT, "--method '%s': expected direct, or direct: and a variant (cionize --help)", text);
+        return vf_fail(ctx, VF_ERR_ARGUMENT,
+                       "--method '%s': expected direct, or direct: and a variant (cionize --help)", text);
     *variant = text + 7;
     return VF_OK;
 }
@@ -248,7 +252,7 @@ static vf_status read_options(vf_context *ctx, int argc, char **argv, cionize_se
         return vf_fail(ctx, VF_ERR_ARGUMENT, "--dielectric and --distance-dielectric exclude each other");
     if (s->has_size && s->has_counts)
         return vf_fail(ctx, VF_ERR_ARGUMENT, "--size and --counts exclude each other");
-    if (optind == argc)
+    if (optind == argc || argv[optind][0] == '\0')
         return vf_fail(ctx, VF_ERR_ARGUMENT, "no input: cionize molecule.pqr (cionize --help says more)");
     if (optind + 1 < argc)
         return vf_fail(ctx, VF_ERR_ARGUMENT, "'%s': one molecule at a time", argv[optind + 1]);
@@ -291,7 +295,7 @@ int main(int argc, char **argv)
     setvbuf(stdout, NULL, _IOLBF, 0); /* in order with stderr where both go into one file */
     vf_status status = vf_context_create(&ctx);
     if (status != VF_OK) {
-        fprintf(stderr, "cionize: %s\n", vf_status_text(status));
+        fprintf(stderr, "cionize: error: %s\n", vf_status_text(status));
         return vf_status_exit_code(status);
     }
     signal(SIGPIPE, SIG_IGN); /* the map is worth finishing when nobody reads the messages */

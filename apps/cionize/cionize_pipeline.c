@@ -96,17 +96,20 @@ static vf_status check_names(const run *r)
     const cionize_settings *s = r->settings;
     const struct {
         const char *what, *path;
-    } files[] = {{"the molecule", s->input}, {"the map", r->output}, {"the picture", s->picture}, {"the report", s->report}};
+    } files[] = {
+        {"the molecule", s->input}, {"the map", r->output}, {"the picture", s->picture}, {"the report", s->report}};
     enum { FILES = sizeof files / sizeof *files };
     for (int a = 0; a < FILES; a++)
         for (int b = a + 1; b < FILES; b++)
             if (files[a].path && files[b].path && same_file(files[a].path, files[b].path))
-                return vf_fail(r->ctx, VF_ERR_ARGUMENT, "%s: %s and %s would be the same file; give them different names",
-                               files[b].path, files[a].what, files[b].what);
+                return vf_fail(r->ctx, VF_ERR_ARGUMENT,
+                               "%s: %s and %s would be the same file; give them different names", files[b].path,
+                               files[a].what, files[b].what);
     return VF_OK;
 }
 
-/* Whether a file can be made under this name and has room for so many bytes, about: said before the work, not after it. */
+/* Whether a file can be made under this name and has room for so many bytes, about: said before the work, not after it.
+ */
 static vf_status check_place(vf_context *ctx, const char *path, double bytes)
 {
     const double sure = 0.7; /* compressed maps can turn out smaller than expected */
@@ -121,9 +124,10 @@ static vf_status check_place(vf_context *ctx, const char *path, double bytes)
     double space = (double)vf_output_space(probe);
     vf_output_discard(&probe);
     if (sure * bytes > space)
-        return vf_fail(ctx, VF_ERR_OUTPUT, "%s: needs about %s and there are %s free in that file system; make room, write "
-                       "elsewhere, or use a larger --spacing", path, vf_format_bytes(bytes, need, sizeof need),
-                       vf_format_bytes(space, have, sizeof have));
+        return vf_fail(ctx, VF_ERR_OUTPUT,
+                       "%s: needs about %s and there are %s free in that file system; make room, write "
+                       "elsewhere, or use a larger --spacing",
+                       path, vf_format_bytes(bytes, need, sizeof need), vf_format_bytes(space, have, sizeof have));
     return VF_OK;
 }
 
@@ -141,13 +145,14 @@ static void say_molecule(const run *r)
 {
     const molecule *m = &r->molecule;
     double off = m->total_charge - round(m->total_charge);
-    printf("molecule   %s: %lld atom%s, %s\n", r->settings->input, (long long)m->atoms, m->atoms == 1 ? "" : "s", m->dialect);
+    printf("molecule   %s: %lld atom%s, %s\n", r->settings->input, (long long)m->atoms, m->atoms == 1 ? "" : "s",
+           m->dialect);
     if (fabs(off) < 5e-7)
         printf("           total charge %+.0f e\n", round(m->total_charge) + 0.0);
     else
         printf("           total charge %+.6f e, %.2g away from an integer\n", m->total_charge, fabs(off));
-    printf("           x %.3f to %.3f, y %.3f to %.3f, z %.3f to %.3f A\n", m->lo[0], m->hi[0], m->lo[1], m->hi[1], m->lo[2],
-           m->hi[2]);
+    printf("           x %.3f to %.3f, y %.3f to %.3f, z %.3f to %.3f A\n", m->lo[0], m->hi[0], m->lo[1], m->hi[1],
+           m->lo[2], m->hi[2]);
 }
 
 static void say_plan(const run *r)
@@ -180,8 +185,8 @@ static vf_status check_size(run *r)
 {
     int64_t points = vf_grid_points(&r->grid);
     if (r->format->max_points > 0 && points > r->format->max_points)
-        return vf_fail(r->ctx, VF_ERR_UNSUPPORTED, "%s: %lld points are too many for %s: %s", r->output, (long long)points,
-                       r->format->name, r->format->max_reason);
+        return vf_fail(r->ctx, VF_ERR_UNSUPPORTED, "%s: %lld points are too many for %s: %s", r->output,
+                       (long long)points, r->format->name, r->format->max_reason);
     return VF_OK;
 }
 
@@ -347,8 +352,8 @@ static vf_status compute(run *r)
     if (status != VF_OK)
         return status;
     r->figures = (figures){.minimum = INFINITY, .maximum = -INFINITY};
-    vf_progress_begin(&r->progress, stderr, s->quiet ? VF_PROGRESS_OFF : s->progress, "computing", r->plan.evaluations, 1e-9,
-                      "G evaluations");
+    vf_progress_begin(&r->progress, stderr, s->quiet ? VF_PROGRESS_OFF : s->progress, "computing", r->plan.evaluations,
+                      1e-9, "G evaluations");
     status = potential_compute(r->ctx, s, &r->molecule, &r->grid, &r->plan, take_layers, r);
     vf_progress_end(&r->progress);
     return status;

@@ -45,6 +45,7 @@ bool map_provenance(const map_info *info, int line, char *text, size_t size);
 /* ---- map_text.c: values as text, formatted (and compressed) by all threads ---- */
 
 typedef struct map_text_layout {
+    vf_dtype type; /* of the values handed over */
     int digits;   /* significant digits: 9 keep a float, 12 are the most that make a token of less than 20 characters */
     int per_line; /* values on a line */
     int64_t row;  /* a new line also begins after every `row` values, and after the last of all */
@@ -63,7 +64,7 @@ VF_MUST_CHECK vf_status map_text_append(map_text *text, const char *string);
 VF_MUST_CHECK vf_status map_text_printf(map_text *text, const char *format, ...) VF_PRINTF(2, 3);
 
 /* Appends the next `count` values. */
-VF_MUST_CHECK vf_status map_text_values(map_text *text, vf_dtype type, const void *values, int64_t count);
+VF_MUST_CHECK vf_status map_text_values(map_text *text, const void *values, int64_t count);
 
 /* Commits or discards the file; *text becomes NULL. */
 VF_MUST_CHECK vf_status map_text_commit(map_text **text);

@@ -91,7 +91,8 @@ static vf_status cube_begin(vf_context *ctx, const char *path, const map_info *i
     if (status != VF_OK)
         goto done;
     state->map.most = 9.999994e99; /* with two digits in the exponent */
-    const map_text_layout layout = {.digits = DIGITS,
+    const map_text_layout layout = {.type = info->type,
+                                    .digits = DIGITS,
                                     .per_line = PER_LINE,
                                     .row = info->grid.counts[2],
                                     .total = vf_grid_points(&info->grid),
@@ -114,7 +115,7 @@ static vf_status cube_write(void *pointer, int64_t first, int64_t count, const v
     vf_status status = map_take(&state->map, first, count, values);
     if (status != VF_OK)
         return status;
-    return map_text_values(state->text, state->map.info->type, values, count * map_layer_values(&state->map));
+    return map_text_values(state->text, values, count * map_layer_values(&state->map));
 }
 
 static vf_status cube_commit(void *pointer, double minimum, double maximum, double mean, double rms)

@@ -64,7 +64,8 @@ static vf_status begin(vf_context *ctx, const map_format *format, int compressio
     if (status != VF_OK)
         goto done;
     const int64_t points = vf_grid_points(&info->grid);
-    const map_text_layout layout = {.digits = info->type == VF_F32 ? FLOAT_DIGITS : DOUBLE_DIGITS,
+    const map_text_layout layout = {.type = info->type,
+                                    .digits = info->type == VF_F32 ? FLOAT_DIGITS : DOUBLE_DIGITS,
                                     .per_line = 3,
                                     .row = points,
                                     .total = points,
@@ -97,7 +98,7 @@ static vf_status dx_write(void *pointer, int64_t first, int64_t count, const voi
     vf_status status = map_take(&state->map, first, count, values);
     if (status != VF_OK)
         return status;
-    return map_text_values(state->text, state->map.info->type, values, count * map_layer_values(&state->map));
+    return map_text_values(state->text, values, count * map_layer_values(&state->map));
 }
 
 static vf_status dx_commit(void *pointer, double minimum, double maximum, double mean, double rms)

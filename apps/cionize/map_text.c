@@ -1,5 +1,4 @@
 #include <math.h>
-#include <omp.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,6 +6,7 @@
 
 #include "map_common.h"
 #include "voxfield/format_number.h"
+#include "voxfield/workpool.h"
 
 enum {
     BLOCK = 3 << 13,   /* values a thread formats at a time */
@@ -14,6 +14,14 @@ enum {
     RAW_DEFLATE = -15, /* zlib's greatest window, without header and checksum */
     GZIP_HEADER = 10,
 };
+
+/* A piece of text on its way into the file, compressed already if the file is. */
+typedef struct piece {
+    const char *data;
+    size_t bytes;
+    uint32_t plain_bytes;
+    uint32_t checksum; /* of the plain text */
+} piece;
 
 /* A gzip file is one member, as the oldest readers want it: a header, raw deflate data, its checksum and length. Blocks
  * are compressed apart and end on a byte boundary (Z_SYNC_FLUSH), so that they can follow one another; see RFC 1952 and
@@ -23,10 +31,14 @@ struct map_text {
     vf_output *output;
     map_text_layout layout;
     int64_t written; /* values */
-    int threads;
+    int slots;
     size_t plain_size; /* bytes of a buffer for text, and for the text compressed */
     size_t packed_size;
-    char *buffers;     /* [threads][plain_size + packed_size] */
+    char *buffers; /* [slots][plain_size + packed_size] */
+    piece *pieces; /* [slots] */
+    void *wait; /* [BLOCK] values that do not fill a block yet; so blocks, and with them the bytes of a compressed file,
+                   do not depend on the pieces that the values come in */
+    int64_t waiting;
     uint32_t checksum; /* gzip: of the text so far, and its length */
     uint32_t length;
 };
@@ -67,60 +79,25 @@ static vf_status end_gzip(map_text *text)
 
 /* ---- pieces of text ---- */
 
-/* A piece of text on its way into the file, compressed already if the file is. */
-typedef struct piece {
-    const char *data;
-    size_t bytes; /* 0: there was no memory to compress it */
-    uint32_t plain_bytes;
-    uint32_t checksum; /* of the plain text */
-} piece;
-
 /* `packed` has room for text->packed_size bytes. */
-static piece make_piece(const map_text *text, const char *plain, size_t bytes, char *packed)
+static vf_status make_piece(const map_text *text, const char *plain, size_t bytes, char *packed, piece *out)
 {
-    piece made = {.data = plain, .bytes = bytes, .plain_bytes = (uint32_t)bytes};
+    *out = (piece){.data = plain, .bytes = bytes, .plain_bytes = (uint32_t)bytes};
     if (text->layout.compression > 0) {
-        made.data = packed;
-        made.bytes = deflate_block(text->layout.compression, plain, bytes, packed, text->packed_size);
-        made.checksum = (uint32_t)crc32(crc32(0, NULL, 0), (const Bytef *)plain, (uInt)bytes);
+        out->data = packed;
+        out->bytes = deflate_block(text->layout.compression, plain, bytes, packed, text->packed_size);
+        out->checksum = (uint32_t)crc32(crc32(0, NULL, 0), (const Bytef *)plain, (uInt)bytes);
     }
-    return made;
+    if (out->bytes == 0)
+        return vf_fail(text->ctx, VF_ERR_MEMORY, "%s: no memory to compress the map", vf_output_path(text->output));
+    return VF_OK;
 }
 
 static vf_status write_piece(map_text *text, const piece *from)
 {
-    if (from->bytes == 0)
-        return vf_fail(text->ctx, VF_ERR_MEMORY, "%s: no memory to compress the map", vf_output_path(text->output));
     text->checksum = (uint32_t)crc32_combine(text->checksum, from->checksum, (z_off_t)from->plain_bytes);
     text->length += from->plain_bytes;
     return vf_output_write(text->output, from->data, from->bytes);
-}
-
-vf_status map_text_append(map_text *text, const char *string)
-{
-    size_t bytes = strlen(string);
-    for (size_t n; bytes > 0; bytes -= n, string += n) {
-        n = bytes < text->plain_size ? bytes : text->plain_size;
-        piece made = make_piece(text, string, n, text->buffers);
-        vf_status status = write_piece(text, &made);
-        if (status != VF_OK)
-            return status;
-    }
-    return VF_OK;
-}
-
-vf_status map_text_printf(map_text *text, const char *format, ...)
-{
-    char *string = NULL;
-    va_list args;
-    va_start(args, format);
-    int length = vasprintf(&string, format, args);
-    va_end(args);
-    if (length < 0)
-        return vf_fail(text->ctx, VF_ERR_MEMORY, "%s: no memory to write the map", vf_output_path(text->output));
-    vf_status status = map_text_append(text, string);
-    free(string);
-    return status;
 }
 
 /* ---- values ---- */
@@ -140,14 +117,14 @@ static char *put_value(const map_text_layout *layout, double x, char *to)
 }
 
 /* Formats values [begin, begin + count) of the file; returns the length. */
-static size_t format_values(const map_text_layout *layout, vf_dtype type, const void *values, int64_t begin,
-                            int64_t count, char *to)
+static size_t format_values(const map_text_layout *layout, const void *values, int64_t begin, int64_t count, char *to)
 {
     const char *start = to;
     int64_t in_row = begin % layout->row;
     int in_line = (int)(in_row % layout->per_line);
     for (int64_t i = 0; i < count; i++) {
-        to = put_value(layout, type == VF_F32 ? (double)((const float *)values)[i] : ((const double *)values)[i], to);
+        to = put_value(layout,
+                       layout->type == VF_F32 ? (double)((const float *)values)[i] : ((const double *)values)[i], to);
         in_row++;
         in_line++;
         bool row_ends = in_row == layout->row || begin + i + 1 == layout->total;
@@ -163,22 +140,114 @@ static size_t format_values(const map_text_layout *layout, vf_dtype type, const 
     return (size_t)(to - start);
 }
 
-vf_status map_text_values(map_text *text, vf_dtype type, const void *values, int64_t count)
+/* Values on their way into the file, block by block: threads format, and the calling thread writes in order. */
+typedef struct job {
+    map_text *text;
+    const char *values;
+    int64_t count;
+} job;
+
+static vf_status format_block(void *user, int worker, int slot, int64_t block)
 {
+    const job *j = user;
+    const map_text *text = j->text;
+    (void)worker;
+    char *plain = text->buffers + (size_t)slot * (text->plain_size + text->packed_size);
+    int64_t first = block * BLOCK, n = j->count - first < BLOCK ? j->count - first : BLOCK;
+    const char *from = j->values + (size_t)first * vf_dtype_bytes(text->layout.type);
+    size_t bytes = format_values(&text->layout, from, text->written + first, n, plain);
+    return make_piece(text, plain, bytes, plain + text->plain_size, &text->pieces[slot]);
+}
+
+static vf_status write_block(void *user, int slot, int64_t block)
+{
+    const job *j = user;
+    (void)block;
+    return write_piece(j->text, &j->text->pieces[slot]);
+}
+
+/* Writes values that begin where the file is: whole blocks, or the last of all. */
+static vf_status write_blocks(map_text *text, const void *values, int64_t count)
+{
+    job work = {.text = text, .values = values, .count = count};
     const int64_t blocks = (count + BLOCK - 1) / BLOCK;
-    vf_status status = VF_OK; /* read and written in the ordered region only */
-#pragma omp parallel for ordered schedule(dynamic, 1) num_threads(text->threads)
-    for (int64_t b = 0; b < blocks; b++) {
-        char *plain = text->buffers + (size_t)omp_get_thread_num() * (text->plain_size + text->packed_size);
-        int64_t first = b * BLOCK, n = count - first < BLOCK ? count - first : BLOCK;
-        const char *from = (const char *)values + (size_t)first * vf_dtype_bytes(type);
-        size_t bytes = format_values(&text->layout, type, from, text->written + first, n, plain);
-        piece made = make_piece(text, plain, bytes, plain + text->plain_size);
-#pragma omp ordered
+    vf_status status = VF_OK;
+    if (blocks == 1) {
+        status = format_block(&work, 0, 0, 0);
+        if (status == VF_OK)
+            status = write_block(&work, 0, 0);
+    } else {
+        int workers = blocks < text->slots ? (int)blocks : text->slots - 1;
+        const vf_workpool pool = {.items = blocks,
+                                  .workers = workers,
+                                  .slots = workers + 1,
+                                  .user = &work,
+                                  .produce = format_block,
+                                  .consume = write_block};
+        status = vf_workpool_run(text->ctx, &pool);
+    }
+    text->written += count;
+    return status;
+}
+
+static vf_status write_waiting(map_text *text)
+{
+    int64_t count = text->waiting;
+    text->waiting = 0;
+    return count > 0 ? write_blocks(text, text->wait, count) : VF_OK;
+}
+
+vf_status map_text_values(map_text *text, const void *values, int64_t count)
+{
+    const size_t size = vf_dtype_bytes(text->layout.type);
+    const char *from = values;
+    vf_status status = VF_OK;
+    if (text->waiting > 0) {
+        int64_t n = count < BLOCK - text->waiting ? count : BLOCK - text->waiting;
+        memcpy((char *)text->wait + (size_t)text->waiting * size, from, (size_t)n * size);
+        text->waiting += n;
+        from += (size_t)n * size;
+        count -= n;
+        if (text->waiting == BLOCK)
+            status = write_waiting(text);
+    }
+    int64_t whole = count / BLOCK * BLOCK;
+    if (status == VF_OK && whole > 0)
+        status = write_blocks(text, from, whole);
+    if (count > whole) { /* only then: nothing may wait here still */
+        memcpy(text->wait, from + (size_t)whole * size, (size_t)(count - whole) * size);
+        text->waiting = count - whole;
+    }
+    return status;
+}
+
+/* ---- other text ---- */
+
+vf_status map_text_append(map_text *text, const char *string)
+{
+    vf_status status = write_waiting(text);
+    size_t bytes = strlen(string);
+    for (size_t n; bytes > 0 && status == VF_OK; bytes -= n, string += n) {
+        n = bytes < text->plain_size ? bytes : text->plain_size;
+        piece made;
+        status = make_piece(text, string, n, text->buffers, &made);
         if (status == VF_OK)
             status = write_piece(text, &made);
     }
-    text->written += count;
+    return status;
+}
+
+vf_status map_text_printf(map_text *text, const char *format, ...)
+{
+    char *string = NULL;
+    va_list args;
+    va_start(args, format);
+    int length = vasprintf(&string, format, args);
+    va_end(args);
+    if (length < 0)
+        return vf_fail(text->ctx, VF_ERR_MEMORY, "%s: no memory to write the map", vf_output_path(text->output));
+    vf_status status = map_text_append(text, string);
+    free(string);
     return status;
 }
 
@@ -193,11 +262,13 @@ vf_status map_text_open(vf_context *ctx, const char *path, const map_text_layout
         return vf_fail(ctx, VF_ERR_MEMORY, "%s: no memory to open the file", path);
     text->ctx = ctx;
     text->layout = *layout;
-    text->threads = vf_context_threads(ctx);
+    text->slots = vf_context_threads(ctx) + 1; /* one to be written while threads fill the others */
     text->plain_size = (size_t)BLOCK * (size_t)((layout->width ? layout->width : layout->digits + 7) + 1);
     text->packed_size = layout->compression > 0 ? compressBound((uLong)text->plain_size) + GZIP_HEADER : 0;
-    text->buffers = malloc((size_t)text->threads * (text->plain_size + text->packed_size));
-    if (!text->buffers) {
+    text->buffers = malloc((size_t)text->slots * (text->plain_size + text->packed_size));
+    text->wait = malloc((size_t)BLOCK * vf_dtype_bytes(layout->type));
+    text->pieces = calloc((size_t)text->slots, sizeof *text->pieces);
+    if (!text->buffers || !text->wait || !text->pieces) {
         status = vf_fail(ctx, VF_ERR_MEMORY, "%s: no memory to format the map", path);
         goto done;
     }
@@ -216,7 +287,9 @@ done:
 vf_status map_text_commit(map_text **text_pointer)
 {
     map_text *text = *text_pointer;
-    vf_status status = text->layout.compression > 0 ? end_gzip(text) : VF_OK;
+    vf_status status = write_waiting(text);
+    if (status == VF_OK && text->layout.compression > 0)
+        status = end_gzip(text);
     if (status == VF_OK)
         status = vf_output_commit(&text->output);
     map_text_discard(text_pointer);
@@ -228,6 +301,8 @@ void map_text_discard(map_text **text)
     if (*text) {
         vf_output_discard(&(*text)->output);
         free((*text)->buffers);
+        free((*text)->wait);
+        free((*text)->pieces);
         free(*text);
     }
     *text = NULL;

@@ -55,21 +55,25 @@ vf_status plan_grid(vf_context *ctx, const cionize_settings *settings, const mol
     double points = counts[0] * counts[1] * counts[2];
     for (int a = 0; a < 3; a++)
         if (!(counts[a] >= 1 && counts[a] <= most_along_axis) || !(points <= 0x1p53))
-            return vf_fail(ctx, VF_ERR_ARGUMENT,
-                           "a grid of %.0f x %.0f x %.0f points is out of reach: it would take %s; use a larger --spacing or a "
-                           "smaller --border, --size or --counts",
-                           counts[0], counts[1], counts[2], vf_format_bytes(points * sizeof(float), size, sizeof size));
+            return vf_fail(
+                ctx, VF_ERR_ARGUMENT,
+                "a grid of %.0f x %.0f x %.0f points is out of reach: it would take %s; use a larger --spacing or a "
+                "smaller --border, --size or --counts",
+                counts[0], counts[1], counts[2], vf_format_bytes(points * sizeof(float), size, sizeof size));
     for (int a = 0; a < 3; a++) {
         double last = out->origin[a] + (counts[a] - 1) * out->spacing[a];
         if (!(fabs(out->origin[a]) <= VF_COULOMB_MAX_COORDINATE && fabs(last) <= VF_COULOMB_MAX_COORDINATE))
-            return vf_fail(ctx, VF_ERR_ARGUMENT,
-                           "the grid reaches from %g to %g A along %c, beyond +-%g A; use smaller --spacing, --counts or --size",
-                           out->origin[a], last, "xyz"[a], VF_COULOMB_MAX_COORDINATE);
+            return vf_fail(
+                ctx, VF_ERR_ARGUMENT,
+                "the grid reaches from %g to %g A along %c, beyond +-%g A; use smaller --spacing, --counts or --size",
+                out->origin[a], last, "xyz"[a], VF_COULOMB_MAX_COORDINATE);
         if (settings->has_origin && !settings->has_size && !settings->has_counts &&
             out->origin[a] > mol->hi[a] + settings->border)
-            return vf_fail(ctx, VF_ERR_ARGUMENT,
-                           "--origin: %c = %g A lies beyond the molecule and its border, which end at %g A; give --size or "
-                           "--counts too if that is meant", "xyz"[a], out->origin[a], mol->hi[a] + settings->border);
+            return vf_fail(
+                ctx, VF_ERR_ARGUMENT,
+                "--origin: %c = %g A lies beyond the molecule and its border, which end at %g A; give --size or "
+                "--counts too if that is meant",
+                "xyz"[a], out -> origin[a], mol -> hi[a] + settings -> border);
         out->counts[a] = (int64_t)counts[a];
     }
     return VF_OK;

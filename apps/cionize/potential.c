@@ -11,15 +11,15 @@
 #include "voxfield/workpool.h"
 
 enum {
-    QUEUES_PER_GPU = 2,   /* one computes while the other copies */
+    QUEUES_PER_GPU = 2,    /* one computes while the other copies */
     LAYER_MULTIPLE_X = 32, /* the kernels' tile: 32 points along x; their blocks are 8 layers along z */
     LAYER_MULTIPLE_Z = 8,
 };
-static const double slab_seconds = 0.25;          /* long enough to keep a device busy, short enough to stop at once */
-static const double slabs_least = 8;              /* so that writing overlaps with computing in short runs, too */
-static const double measure_seconds = 4e-3;       /* the least time to measure for: a sample of few atoms is over at once */
+static const double slab_seconds = 0.25;    /* long enough to keep a device busy, short enough to stop at once */
+static const double slabs_least = 8;        /* so that writing overlaps with computing in short runs, too */
+static const double measure_seconds = 4e-3; /* the least time to measure for: a sample of few atoms is over at once */
 static const double slab_bytes_most = 128 << 20;
-static const double typical_gpu_rate = 1.5e12;    /* pairs a second, to weigh a GPU before it is started */
+static const double typical_gpu_rate = 1.5e12; /* pairs a second, to weigh a GPU before it is started */
 
 static vf_coulomb_options kernel_options(const cionize_settings *s, double scale)
 {
@@ -45,8 +45,9 @@ static void *wait_for_lock(void *lock)
     pthread_exit(NULL); /* as OpenMP's: this loads a library, and ends the process where memory is short; better now */
 }
 
-/* OpenMP ends the process when it cannot start a thread, and leaves half a file behind. So see first whether as many can be
- * started as there will be: a team each for the thread that computes and the one that writes, one of them the caller. */
+/* OpenMP ends the process when it cannot start a thread, and leaves half a file behind. So see first whether as many
+ * can be started as there will be: a team each for the thread that computes and the one that writes, one of them the
+ * caller. */
 static vf_status check_threads(vf_context *ctx)
 {
     int wanted = 2 * vf_context_threads(ctx) - 1, started = 0, error = 0;
@@ -64,14 +65,39 @@ static vf_status check_threads(vf_context *ctx)
         pthread_join(threads[i], NULL);
     free(threads);
     if (error)
-        return vf_fail(ctx, VF_ERR_MEMORY, "cannot start %d threads, only %d: %s; use fewer --threads, or raise the limits on "
-                       "processes and memory (ulimit -u, -v)", wanted, started, strerror(error));
+        return vf_fail(ctx, VF_ERR_MEMORY,
+                       "cannot start %d threads, only %d: %s; use fewer --threads, or raise the limits on "
+                       "processes and memory (ulimit -u, -v)",
+                       wanted, started, strerror(error));
     return VF_OK;
 }
 
+static bool has_variant(vf_device_kind kind, const char *variant)
+{
+    const char *name;
+    for (int i = 0; variant && (name = vf_coulomb_variant_name(kind, i)); i++)
+        if (strcmp(name, variant) == 0)
+            return true;
+    return !variant;
+}
+
+static vf_status check_variant(vf_device *device, const char *variant)
+{
+    vf_device_kind kind = vf_device_get_kind(device);
+    char known[128] = "";
+    const char *name;
+    if (has_variant(kind, variant))
+        return VF_OK;
+    for (int i = 0; (name = vf_coulomb_variant_name(kind, i)); i++)
+        snprintf(known + strlen(known), sizeof known - strlen(known), "%s%s", i ? ", " : "", name);
+    return vf_fail(vf_device_context(device), VF_ERR_ARGUMENT,
+                   "--method 'direct:%s': %s has no such variant; there are %s", variant, vf_device_spec(device),
+                   known);
+}
+
 /* Pairs a second on a device, from a run of the real kernel over `count` atoms and a box that fills the device. */
-static vf_status measure_rate(vf_device *device, const cionize_settings *s, const molecule *m, int64_t count, int64_t layers,
-                              double *rate, char *variant, size_t variant_size)
+static vf_status measure_rate(vf_device *device, const cionize_settings *s, const molecule *m, int64_t count,
+                              int64_t layers, double *rate, char *variant, size_t variant_size)
 {
     vf_queue *queue = NULL;
     vf_coulomb *plan = NULL;
@@ -81,7 +107,9 @@ static vf_status measure_rate(vf_device *device, const cionize_settings *s, cons
     vf_coulomb_options options = kernel_options(s, 1);
     vf_box box = vf_grid_box(&grid);
     memcpy(grid.origin, m->lo, sizeof grid.origin);
-    vf_status status = vf_coulomb_create(device, &grid, &atoms, &options, &plan);
+    vf_status status = check_variant(device, s->variant);
+    if (status == VF_OK)
+        status = vf_coulomb_create(device, &grid, &atoms, &options, &plan);
     if (status != VF_OK)
         goto done;
     snprintf(variant, variant_size, "%s", vf_coulomb_variant(plan));
@@ -109,17 +137,8 @@ static vf_status measure_cpu(vf_device *cpu, const cionize_settings *s, const mo
 {
     bool slow = s->variant && strcmp(s->variant, "ref") == 0;
     int threads = vf_context_threads(vf_device_context(cpu));
-    return measure_rate(cpu, s, m, slow ? 16 : 256, slow ? 1 : (int64_t)LAYER_MULTIPLE_Z * (threads / 8 + 1), rate, variant,
-                        variant_size);
-}
-
-static bool has_variant(vf_device_kind kind, const char *variant)
-{
-    const char *name;
-    for (int i = 0; variant && (name = vf_coulomb_variant_name(kind, i)); i++)
-        if (strcmp(name, variant) == 0)
-            return true;
-    return !variant;
+    return measure_rate(cpu, s, m, slow ? 16 : 256, slow ? 1 : (int64_t)LAYER_MULTIPLE_Z * (threads / 8 + 1), rate,
+                        variant, variant_size);
 }
 
 /* Sets the context's devices, plan->variant, plan->device and plan->seconds. */
@@ -140,7 +159,8 @@ static vf_status choose_device(vf_context *ctx, const cionize_settings *s, const
         if (status == VF_OK)
             status = measure_cpu(vf_context_device(ctx, 0), s, m, &rate, plan->variant, sizeof plan->variant);
         if (status == VF_OK)
-            status = vf_device_choose(ctx, plan->evaluations / rate, plan->evaluations / typical_gpu_rate, why, sizeof why);
+            status =
+                vf_device_choose(ctx, plan->evaluations / rate, plan->evaluations / typical_gpu_rate, why, sizeof why);
     } else {
         status = vf_context_set_devices(ctx, wish);
     }
@@ -159,8 +179,8 @@ static vf_status choose_device(vf_context *ctx, const cionize_settings *s, const
     if (devices > 1)
         used += snprintf(plan->device + used, sizeof plan->device - (size_t)used, ", %d of them", devices);
     else if (vf_device_is_host(device))
-        used += snprintf(plan->device + used, sizeof plan->device - (size_t)used, ", %d thread%s", vf_context_threads(ctx),
-                         vf_context_threads(ctx) == 1 ? "" : "s");
+        used += snprintf(plan->device + used, sizeof plan->device - (size_t)used, ", %d thread%s",
+                         vf_context_threads(ctx), vf_context_threads(ctx) == 1 ? "" : "s");
     snprintf(plan->device + used, sizeof plan->device - (size_t)used, ")%s%s", why[0] ? "; auto: " : "", why);
     return VF_OK;
 }
@@ -176,10 +196,12 @@ static vf_status plan_slabs(vf_context *ctx, const cionize_settings *s, const vf
     vf_device *device = vf_context_device(ctx, 0);
     bool host = vf_device_is_host(device);
     int axis = slab_axis(plan->order);
-    double layer_bytes = (double)vf_grid_points(grid) / (double)grid->counts[axis] * (double)vf_dtype_bytes(s->precision);
+    double layer_bytes =
+        (double)vf_grid_points(grid) / (double)grid->counts[axis] * (double)vf_dtype_bytes(s->precision);
     plan->workers = host ? 1 : QUEUES_PER_GPU * vf_context_device_count(ctx);
     plan->slots = host ? 2 : plan->workers + 2;
-    /* Slab buffers in host memory: the slots, and one more a worker where layers must be reordered or pass through a GPU. */
+    /* Slab buffers in host memory: the slots, and one more a worker where layers must be reordered or pass through a
+     * GPU. */
     int host_buffers = plan->slots + (plan->order == MAP_Z_FASTEST ? plan->workers : 0);
 
     uint64_t host_free = 0, device_free = UINT64_MAX, total = 0;
@@ -203,13 +225,14 @@ static vf_status plan_slabs(vf_context *ctx, const cionize_settings *s, const vf
     if (!(layers >= 1)) {
         char need[32], have[32], usable[32];
         bool on_device = layer_bytes * QUEUES_PER_GPU > 0.8 * (double)device_free;
-        return vf_fail(ctx, on_device ? VF_ERR_DEVICE_MEMORY : VF_ERR_MEMORY,
-                       "one layer of this grid needs %s of %s memory and of the %s there are, %s may be used; use a larger "
-                       "--spacing or a smaller grid",
-                       vf_format_bytes(on_device ? (double)plan->device_bytes : (double)plan->host_bytes, need, sizeof need),
-                       on_device ? "GPU" : "host",
-                       vf_format_bytes(on_device ? (double)device_free : (double)host_free, have, sizeof have),
-                       vf_format_bytes(on_device ? 0.8 * (double)device_free : 0.5 * (double)host_free, usable, sizeof usable));
+        return vf_fail(
+            ctx, on_device ? VF_ERR_DEVICE_MEMORY : VF_ERR_MEMORY,
+            "one layer of this grid needs %s of %s memory and of the %s there are, %s may be used; use a larger "
+            "--spacing or a smaller grid",
+            vf_format_bytes(on_device ? (double)plan->device_bytes : (double)plan->host_bytes, need, sizeof need),
+            on_device ? "GPU" : "host",
+            vf_format_bytes(on_device ? (double)device_free : (double)host_free, have, sizeof have),
+            vf_format_bytes(on_device ? 0.8 * (double)device_free : 0.5 * (double)host_free, usable, sizeof usable));
     }
     plan->layers = (int64_t)layers;
     plan->slabs = (grid->counts[axis] + plan->layers - 1) / plan->layers;
@@ -232,7 +255,8 @@ vf_status potential_prepare(vf_context *ctx, const cionize_settings *settings, c
 
 /* ---- computing ---- */
 
-/* One queue on one device, with a slab of that device's memory and, where needed, one of host memory to reorder from. */
+/* One queue on one device, with a slab of that device's memory and, where needed, one of host memory to reorder from.
+ */
 typedef struct worker {
     vf_queue *queue;
     const vf_coulomb *kernel;
@@ -277,8 +301,8 @@ static vf_status produce(void *user, int number, int slot, int64_t slab)
     if (status == VF_OK)
         status = vf_queue_sync(w->queue);
     if (status == VF_OK && reorder)
-        vf_swap_xz(c->ctx, c->type, vf_box_extent(&box, 0), vf_box_extent(&box, 1), vf_box_extent(&box, 2), fetched->data,
-                   c->slots[slot].data);
+        vf_swap_xz(c->ctx, c->type, vf_box_extent(&box, 0), vf_box_extent(&box, 1), vf_box_extent(&box, 2),
+                   fetched->data, c->slots[slot].data);
     return status;
 }
 
@@ -345,8 +369,7 @@ static void free_computation(computation *c)
 vf_status potential_compute(vf_context *ctx, const cionize_settings *settings, const molecule *mol, const vf_grid *grid,
                             const potential_plan *plan, potential_sink sink, void *user)
 {
-    computation c = {
-        .ctx = ctx, .grid = grid, .plan = plan, .type = settings->precision, .sink = sink, .user = user};
+    computation c = {.ctx = ctx, .grid = grid, .plan = plan, .type = settings->precision, .sink = sink, .user = user};
     vf_workpool pool = {.items = plan->slabs,
                         .workers = plan->workers,
                         .slots = plan->slots,

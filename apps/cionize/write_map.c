@@ -83,17 +83,27 @@ static double value_at(vf_dtype type, const void *values, int64_t i)
     return type == VF_F32 ? (double)((const float *)values)[i] : ((const double *)values)[i];
 }
 
-/* The first value that is nan, inf or beyond `most`; `n` if there is none. */
+/* The first value that is nan, inf or beyond `most`; `n` if there is none. Blocks are looked through without asking
+ * where, which the compiler turns into vector instructions. */
 static int64_t first_bad_value(const map_progress *map, const void *values, int64_t n)
 {
+    enum { BLOCK = 1024 };
     const vf_dtype type = map->info->type;
     const double most = map->most;
-    int64_t bad = n;
-#pragma omp parallel for num_threads(vf_context_threads(map->ctx)) reduction(min : bad) schedule(static)
-    for (int64_t i = 0; i < n; i++)
-        if (!(fabs(value_at(type, values, i)) <= most) && i < bad)
-            bad = i;
-    return bad;
+    for (int64_t i = 0; i < n; i += BLOCK) {
+        const int64_t end = n - i < BLOCK ? n : i + BLOCK;
+        int bad = 0;
+        if (type == VF_F32)
+            for (int64_t j = i; j < end; j++)
+                bad |= !(fabs((double)((const float *)values)[j]) <= most);
+        else
+            for (int64_t j = i; j < end; j++)
+                bad |= !(fabs(((const double *)values)[j]) <= most);
+        for (int64_t j = i; bad && j < end; j++)
+            if (!(fabs(value_at(type, values, j)) <= most))
+                return j;
+    }
+    return n;
 }
 
 static vf_status refuse_value(const map_progress *map, int64_t index, double value)

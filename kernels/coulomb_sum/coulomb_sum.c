@@ -41,28 +41,31 @@ static vf_status choose_variant(vf_coulomb *plan, const char *wish)
     const char *name;
     for (int i = 0; (name = vf_coulomb_variant_name(kind, i)); i++)
         snprintf(known + strlen(known), sizeof known - strlen(known), "%s%s", i ? ", " : "", name);
-    return vf_fail(vf_device_context(plan->device), VF_ERR_ARGUMENT, "Coulomb sum: no variant '%s' on %s; there are %s", wish,
-                   vf_device_spec(plan->device), known);
+    return vf_fail(vf_device_context(plan->device), VF_ERR_ARGUMENT, "Coulomb sum: no variant '%s' on %s; there are %s",
+                   wish, vf_device_spec(plan->device), known);
 }
 
 /* Refuses what would make sums meaningless: see the limits in the header. */
-static vf_status check(vf_context *ctx, const vf_grid *grid, const vf_coulomb_atoms *atoms, const vf_coulomb_options *options)
+static vf_status check(vf_context *ctx, const vf_grid *grid, const vf_coulomb_atoms *atoms,
+                       const vf_coulomb_options *options)
 {
     if (!vf_grid_valid(grid))
         return vf_fail(ctx, VF_ERR_ARGUMENT, "Coulomb sum: the grid's counts or spacing are not positive and finite");
     for (int a = 0; a < 3; a++)
         if (!(fabs(grid->origin[a]) <= VF_COULOMB_MAX_COORDINATE) ||
             !(fabs(vf_coulomb_position(grid, a, grid->counts[a])) <= VF_COULOMB_MAX_COORDINATE))
-            return vf_fail(ctx, VF_ERR_ARGUMENT, "Coulomb sum: the grid reaches beyond +-%g", VF_COULOMB_MAX_COORDINATE);
+            return vf_fail(ctx, VF_ERR_ARGUMENT, "Coulomb sum: the grid reaches beyond +-%g",
+                           VF_COULOMB_MAX_COORDINATE);
     if (atoms->count < 0 || !isfinite(options->scale) || !(options->r_min >= VF_COULOMB_MIN_R_MIN) ||
         !(options->r_min <= VF_COULOMB_MAX_COORDINATE))
-        return vf_fail(ctx, VF_ERR_ARGUMENT, "Coulomb sum: scale %g or minimal distance %g is out of range", options->scale,
-                       options->r_min);
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "Coulomb sum: scale %g or minimal distance %g is out of range",
+                       options->scale, options->r_min);
     for (int64_t i = 0; i < atoms->count; i++)
         if (!(fabs(atoms->x[i]) <= VF_COULOMB_MAX_COORDINATE) || !(fabs(atoms->y[i]) <= VF_COULOMB_MAX_COORDINATE) ||
             !(fabs(atoms->z[i]) <= VF_COULOMB_MAX_COORDINATE) || !isfinite((float)(atoms->charge[i] * options->scale)))
-            return vf_fail(ctx, VF_ERR_ARGUMENT, "Coulomb sum: atom %lld at (%g, %g, %g) with charge %g is out of range",
-                           (long long)i + 1, atoms->x[i], atoms->y[i], atoms->z[i], atoms->charge[i]);
+            return vf_fail(ctx, VF_ERR_ARGUMENT,
+                           "Coulomb sum: atom %lld at (%g, %g, %g) with charge %g is out of range", (long long)i + 1,
+                           atoms->x[i], atoms->y[i], atoms->z[i], atoms->charge[i]);
     return VF_OK;
 }
 

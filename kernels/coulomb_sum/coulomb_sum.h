@@ -3,18 +3,19 @@
  *     V_j = C sum_i q_i / max(|r_j - r_i|, r_min)            (Coulomb's law, r_min bounds the poles)
  *     V_j = C sum_i q_i / max(|r_j - r_i|, r_min)^2          (distance-dependent dielectric eps(r) = c r, 1/c inside C)
  *
- * Every pair of an atom and a grid point is summed: no cutoff. Formula and the GPU kernels "const1", "const4" and "const8":
- * Stone et al., J. Comput. Chem. 28 (2007) 2618; Kirk and Hwu, Programming Massively Parallel Processors (2010), chapter 9.
+ * Every pair of an atom and a grid point is summed: no cutoff. Formula and the GPU kernels "const1", "const4" and
+ * "const8": Stone et al., J. Comput. Chem. 28 (2007) 2618; Kirk and Hwu, Programming Massively Parallel Processors
+ * (2010), chapter 9.
  *
- * A plan is made for a device, a grid and a set of atoms; it is then executed for boxes of the grid in any order. A point's
- * value does not depend on the box it was computed in, so a map made in slabs has the same bits as one made whole (docs/
- * accuracy.md states for which variants); nor on the number of threads or queues.
+ * A plan is made for a device, a grid and a set of atoms; it is then executed for boxes of the grid in any order. A
+ * point's value does not depend on the box it was computed in, so a map made in slabs has the same bits as one made
+ * whole (docs/ accuracy.md states for which variants); nor on the number of threads or queues.
  *
  * Variants, by device (the first is the default):
  *   cpu   "simd"   the widest of avx512, avx2, baseline that the machine has; each can be asked for by name
  *         "ref"    plain C in double precision, one thread: the reference
- *   cuda  "tuned"  atoms staged in shared memory relative to each thread block's own origin, double-precision sums of chunks
- *         "const1", "const4", "const8"   the published kernels: constant memory, 1, 4 and 8 points a thread
+ *   cuda  "tuned"  atoms staged in shared memory relative to each thread block's own origin, double-precision sums of
+ * chunks "const1", "const4", "const8"   the published kernels: constant memory, 1, 4 and 8 points a thread
  */
 #ifndef VOXFIELD_COULOMB_SUM_H
 #define VOXFIELD_COULOMB_SUM_H
@@ -26,7 +27,8 @@
 extern "C" {
 #endif
 
-/* Point charges: [count] each, host memory. Positions in the grid's length unit, at most VF_COULOMB_MAX_COORDINATE in size. */
+/* Point charges: [count] each, host memory. Positions in the grid's length unit, at most VF_COULOMB_MAX_COORDINATE in
+ * size. */
 typedef struct vf_coulomb_atoms {
     int64_t count; /* >= 0 */
     const double *x, *y, *z, *charge;
@@ -39,22 +41,24 @@ typedef struct vf_coulomb_options {
     double scale;             /* C: finite */
     double r_min;             /* >= VF_COULOMB_MIN_R_MIN, in the grid's length unit */
     bool distance_dielectric; /* the second formula */
-    vf_dtype precision;       /* of positions, terms and results; "ref" always computes in double and rounds the result */
-    const char *variant;      /* NULL: the device's default */
+    vf_dtype precision;  /* of positions, terms and results; "ref" always computes in double and rounds the result */
+    const char *variant; /* NULL: the device's default */
 } vf_coulomb_options;
 
 typedef struct vf_coulomb vf_coulomb;
 
-/* Makes a plan: copies the atoms to the device (the arrays may go afterwards) and reserves what execution needs. Blocking.
- * Errors: VF_ERR_ARGUMENT (NaN, out of range, unknown variant: the message lists the known), VF_ERR_UNSUPPORTED (an
- * instruction set this CPU lacks), VF_ERR_MEMORY, VF_ERR_DEVICE, VF_ERR_DEVICE_MEMORY. *out is NULL then. */
+/* Makes a plan: copies the atoms to the device (the arrays may go afterwards) and reserves what execution needs.
+ * Blocking. Errors: VF_ERR_ARGUMENT (NaN, out of range, unknown variant: the message lists the known),
+ * VF_ERR_UNSUPPORTED (an instruction set this CPU lacks), VF_ERR_MEMORY, VF_ERR_DEVICE, VF_ERR_DEVICE_MEMORY. *out is
+ * NULL then. */
 VF_MUST_CHECK vf_status vf_coulomb_create(vf_device *device, const vf_grid *grid, const vf_coulomb_atoms *atoms,
                                           const vf_coulomb_options *options, vf_coulomb **out);
 
-/* Puts the sum over a box into the queue. `out`: memory of the queue's device (VF_SPACE_DEVICE), vf_box_points(box) elements
- * of the plan's precision, [z][y][x] of the box without padding, overwritten; must not be read until the queue is synchronised.
- * Asynchronous on a GPU, blocking on the CPU. Several queues of the plan's device may execute one plan at the same time.
- * Errors: VF_ERR_ARGUMENT (the box is not inside the grid), VF_ERR_DEVICE, VF_ERR_CANCELLED (CPU only). */
+/* Puts the sum over a box into the queue. `out`: memory of the queue's device (VF_SPACE_DEVICE), vf_box_points(box)
+ * elements of the plan's precision, [z][y][x] of the box without padding, overwritten; must not be read until the queue
+ * is synchronised. Asynchronous on a GPU, blocking on the CPU. Several queues of the plan's device may execute one plan
+ * at the same time. Errors: VF_ERR_ARGUMENT (the box is not inside the grid), VF_ERR_DEVICE, VF_ERR_CANCELLED (CPU
+ * only). */
 VF_MUST_CHECK vf_status vf_coulomb_execute(const vf_coulomb *plan, vf_queue *queue, const vf_box *box, void *out);
 
 /* NULL is allowed. Work in the queues must be done. */

@@ -1,4 +1,5 @@
-/* The CPU backend: the box is cut into blocks, OpenMP threads take blocks, and the instruction set chosen at run time sums. */
+/* The CPU backend: the box is cut into blocks, OpenMP threads take blocks, and the instruction set chosen at run time
+ * sums. */
 #include <stdatomic.h>
 #include <string.h>
 
@@ -29,8 +30,8 @@ static vf_status create(vf_coulomb *plan)
     return VF_OK;
 }
 
-/* Blocks lie on a lattice fixed to the grid, not to the box, so that a point's centre and with it its bits do not depend on
- * the box. This is the part of the box that lies in one block, along one axis. */
+/* Blocks lie on a lattice fixed to the grid, not to the box, so that a point's centre and with it its bits do not
+ * depend on the box. This is the part of the box that lies in one block, along one axis. */
 typedef struct span {
     int64_t lo;
     int count;

@@ -1,21 +1,22 @@
 /* The CUDA backend of the Coulomb sum: the published constant-memory kernels and the tuned default.
  *
- * Work and its limits: each pair of an atom and a point costs one reciprocal square root on the special function units, of
- * which a multiprocessor starts 16 a clock, against 128 fused multiply-adds. The pair's other instructions (position
- * difference, square, bound, sum) are 4 on units that are 4 to 8 times as fast, so the reciprocal square root is the limit;
- * bytes are none, since an atom is read once for 1,024 points.
+ * Work and its limits: each pair of an atom and a point costs one reciprocal square root on the special function units,
+ * of which a multiprocessor starts 16 a clock, against 128 fused multiply-adds. The pair's other instructions (position
+ * difference, square, bound, sum) are 4 on units that are 4 to 8 times as fast, so the reciprocal square root is the
+ * limit; bytes are none, since an atom is read once for 1,024 points.
  */
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "cuda_check.cuh"
 #include "coulomb_sum_backend.h"
+#include "cuda_check.cuh"
 
 namespace
 {
 
 /* An atom as the device stores it. */
-struct __align__(16) device_atom {
+struct __align__(16) device_atom
+{
     double x, y, z, charge;
 };
 
@@ -67,23 +68,33 @@ __device__ double larger(double a, double b)
 
 /* Four numbers in one 16- or 32-byte access. */
 template <typename T>
-struct __align__(16) quad {
+struct __align__(16) quad
+{
     T x, y, zz, charge; /* zz: the squared distance along z */
 };
 
 /* ---- the tuned kernel ----
  *
- * A thread block computes a tile of 32 x 32 points of one z layer; the tiles lie on a lattice fixed to the grid. Atoms go
- * through shared memory in chunks, their positions made relative to the tile's centre in double precision before they are
- * rounded. A warp is a row of 32 points, which makes stores coalesce; a thread has TUNED_POINTS points along y, which share
- * dx^2 + dz^2 and each load of an atom. A chunk's sums are added in double precision, in shared memory, which leaves the
- * registers to the inner loop. Points, warps, chunk and unrolling were searched together on an H200.
+ * A thread block computes a tile of 32 x 32 points of one z layer; the tiles lie on a lattice fixed to the grid. Atoms
+ * go through shared memory in chunks, their positions made relative to the tile's centre in double precision before
+ * they are rounded. A warp is a row of 32 points, which makes stores coalesce; a thread has TUNED_POINTS points along
+ * y, which share dx^2 + dz^2 and each load of an atom. A chunk's sums are added in double precision, in shared memory,
+ * which leaves the registers to the inner loop. Points, warps, chunk and unrolling were searched together on an H200.
  */
-enum { TILE = 32, WARPS = 4, TUNED_POINTS = TILE / WARPS, TUNED_CHUNK = 512, TUNED_UNROLL = 8 };
+enum { TILE = 32, WARPS = 4, TUNED_POINTS = TILE / WARPS, TUNED_CHUNK = 512, TUNED_UNROLL = 16 };
+
+/* Thread blocks on a multiprocessor: sets how many registers the unrolled loop may use (64 in single, 96 in double
+ * precision). */
+template <typename T>
+constexpr int tuned_blocks()
+{
+    return sizeof(T) == 4 ? 8 : 5;
+}
 
 template <typename T, bool SQUARE>
-__global__ void __launch_bounds__(TILE *WARPS) tuned_kernel(kernel_box at, const device_atom *__restrict__ atoms, int64_t count,
-                                                            T r_min_squared, T *__restrict__ out)
+__global__ void __launch_bounds__(TILE *WARPS, tuned_blocks<T>())
+    tuned_kernel(kernel_box at, const device_atom *__restrict__ atoms, int64_t count, T r_min_squared,
+                 T *__restrict__ out)
 {
     __shared__ quad<T> chunk[TUNED_CHUNK];
     __shared__ double total[TUNED_POINTS][TILE * WARPS]; /* each thread its own column */
@@ -140,10 +151,10 @@ __global__ void __launch_bounds__(TILE *WARPS) tuned_kernel(kernel_box at, const
 
 /* ---- the published kernels ----
  *
- * One z layer at a time, one launch for each chunk of atoms that fits constant memory, with the squared distance along z
- * computed beforehand. The layer is padded to whole thread blocks, so that no thread checks its range; launches add to it.
- * const1: a point a thread. const4: four neighbours along x, which share dy^2 + dz^2. const8: eight points a block's width
- * apart, so that the stores of a half warp coalesce.
+ * One z layer at a time, one launch for each chunk of atoms that fits constant memory, with the squared distance along
+ * z computed beforehand. The layer is padded to whole thread blocks, so that no thread checks its range; launches add
+ * to it. const1: a point a thread. const4: four neighbours along x, which share dy^2 + dz^2. const8: eight points a
+ * block's width apart, so that the stores of a half warp coalesce.
  */
 enum { BANK_BYTES = 64000, SIDE = 16, MOST_POINTS = 8 };
 __constant__ __align__(16) unsigned char bank[BANK_BYTES];
@@ -155,8 +166,8 @@ constexpr int bank_atoms()
 }
 
 template <typename T>
-__global__ void stage_atoms(const device_atom *__restrict__ atoms, int count, double centre_x, double centre_y, double z,
-                            quad<T> *__restrict__ staged)
+__global__ void stage_atoms(const device_atom *__restrict__ atoms, int count, double centre_x, double centre_y,
+                            double z, quad<T> *__restrict__ staged)
 {
     const int a = blockIdx.x * blockDim.x + threadIdx.x;
     if (a >= count)
@@ -167,9 +178,9 @@ __global__ void stage_atoms(const device_atom *__restrict__ atoms, int count, do
 }
 
 template <typename T, bool SQUARE, int POINTS, bool SPACED>
-__global__ void __launch_bounds__(SIDE *SIDE) constant_kernel(vf_grid grid, int64_t first_i, int64_t first_j, double centre_x,
-                                                              double centre_y, int count, T r_min_squared,
-                                                              T *__restrict__ layer, int64_t pitch)
+__global__ void __launch_bounds__(SIDE *SIDE)
+    constant_kernel(vf_grid grid, int64_t first_i, int64_t first_j, double centre_x, double centre_y, int count,
+                    T r_min_squared, T *__restrict__ layer, int64_t pitch)
 {
     const quad<T> *atoms = reinterpret_cast<const quad<T> *>(bank);
     const int step = SPACED ? SIDE : 1;
@@ -197,8 +208,8 @@ __global__ void __launch_bounds__(SIDE *SIDE) constant_kernel(vf_grid grid, int6
 
 const char *const variants[] = {"tuned", "const1", "const4", "const8", NULL};
 
-/* The constant bank is one for all plans on a device, and a plan's padded layer one for all its queues: each use waits, on
- * the device, for the one before. */
+/* The constant bank is one for all plans on a device, and a plan's padded layer one for all its queues: each use waits,
+ * on the device, for the one before. */
 enum { MAX_GPUS = 64 };
 struct bank_use {
     cudaEvent_t done;
@@ -236,7 +247,8 @@ vf_status execute_tuned(const vf_coulomb *plan, cudaStream_t stream, const vf_bo
 }
 
 template <typename T, bool SQUARE>
-void launch_constant(const vf_coulomb *plan, cudaStream_t stream, const vf_box *box, double centre_x, double centre_y, int count)
+void launch_constant(const vf_coulomb *plan, cudaStream_t stream, const vf_box *box, double centre_x, double centre_y,
+                     int count)
 {
     const cuda_state *state = static_cast<const cuda_state *>(plan->state);
     const int points = plan->variant[5] - '0';
@@ -246,14 +258,14 @@ void launch_constant(const vf_coulomb *plan, cudaStream_t stream, const vf_box *
     const T least = (T)(plan->options.r_min * plan->options.r_min);
     T *layer = static_cast<T *>(state->layer);
     if (points == 1)
-        constant_kernel<T, SQUARE, 1, false><<<blocks, threads, 0, stream>>>(plan->grid, box->lo[0], box->lo[1], centre_x,
-                                                                            centre_y, count, least, layer, state->pitch);
+        constant_kernel<T, SQUARE, 1, false><<<blocks, threads, 0, stream>>>(
+            plan->grid, box->lo[0], box->lo[1], centre_x, centre_y, count, least, layer, state->pitch);
     else if (points == 4)
-        constant_kernel<T, SQUARE, 4, false><<<blocks, threads, 0, stream>>>(plan->grid, box->lo[0], box->lo[1], centre_x,
-                                                                            centre_y, count, least, layer, state->pitch);
+        constant_kernel<T, SQUARE, 4, false><<<blocks, threads, 0, stream>>>(
+            plan->grid, box->lo[0], box->lo[1], centre_x, centre_y, count, least, layer, state->pitch);
     else
-        constant_kernel<T, SQUARE, 8, true><<<blocks, threads, 0, stream>>>(plan->grid, box->lo[0], box->lo[1], centre_x,
-                                                                           centre_y, count, least, layer, state->pitch);
+        constant_kernel<T, SQUARE, 8, true><<<blocks, threads, 0, stream>>>(
+            plan->grid, box->lo[0], box->lo[1], centre_x, centre_y, count, least, layer, state->pitch);
 }
 
 /* One z layer of the box: all chunks of atoms, then the layer without its padding to `out`. */
@@ -272,8 +284,9 @@ cudaError_t constant_layer(const vf_coulomb *plan, cudaStream_t stream, const vf
         const int64_t left = plan->atoms - first;
         const int count = left < bank_atoms<T>() ? (int)left : bank_atoms<T>();
         stage_atoms<T><<<(count + 255) / 256, 256, 0, stream>>>(state->atoms + first, count, centre_x, centre_y,
-                                                                 vf_coulomb_position(grid, 2, k), staged);
-        error = cudaMemcpyToSymbolAsync(bank, staged, (size_t)count * sizeof(quad<T>), 0, cudaMemcpyDeviceToDevice, stream);
+                                                                vf_coulomb_position(grid, 2, k), staged);
+        error =
+            cudaMemcpyToSymbolAsync(bank, staged, (size_t)count * sizeof(quad<T>), 0, cudaMemcpyDeviceToDevice, stream);
         if (error != cudaSuccess)
             break;
         if (plan->options.distance_dielectric)
@@ -362,7 +375,8 @@ vf_status upload_atoms(vf_coulomb *plan, cuda_state *state)
         return VF_OK;
     device_atom *packed = static_cast<device_atom *>(calloc((size_t)plan->atoms, sizeof *packed));
     if (!packed)
-        return vf_fail(vf_device_context(plan->device), VF_ERR_MEMORY, "no memory for %lld atoms", (long long)plan->atoms);
+        return vf_fail(vf_device_context(plan->device), VF_ERR_MEMORY, "no memory for %lld atoms",
+                       (long long)plan->atoms);
     for (int64_t a = 0; a < plan->atoms; a++)
         packed[a] = {plan->x[a], plan->y[a], plan->z[a], plan->charge[a]};
     const size_t bytes = (size_t)plan->atoms * sizeof *packed;

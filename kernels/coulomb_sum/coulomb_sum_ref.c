@@ -29,8 +29,8 @@ static vf_status execute(const vf_coulomb *plan, vf_queue *queue, const vf_box *
             if (vf_cancelled(vf_device_context(plan->device)))
                 return vf_fail(vf_device_context(plan->device), VF_ERR_CANCELLED, "interrupted");
             for (int64_t i = box->lo[0]; i < box->hi[0]; i++, n++) {
-                double v = potential(plan, vf_coulomb_position(&plan->grid, 0, i), vf_coulomb_position(&plan->grid, 1, j),
-                                     vf_coulomb_position(&plan->grid, 2, k));
+                double v = potential(plan, vf_coulomb_position(&plan->grid, 0, i),
+                                     vf_coulomb_position(&plan->grid, 1, j), vf_coulomb_position(&plan->grid, 2, k));
                 if (plan->options.precision == VF_F64)
                     ((double *)out)[n] = v;
                 else

@@ -1,5 +1,5 @@
-/* What the CPU backend (coulomb_sum_cpu.c: blocks, threads) asks of each instruction set (coulomb_sum_simd.inc, compiled once
- * for each); not installed. */
+/* What the CPU backend (coulomb_sum_cpu.c: blocks, threads) asks of each instruction set (coulomb_sum_simd.inc,
+ * compiled once for each); not installed. */
 #ifndef VOXFIELD_COULOMB_SUM_SIMD_H
 #define VOXFIELD_COULOMB_SUM_SIMD_H
 
@@ -12,14 +12,15 @@ enum { BLOCK_X = 32, BLOCK_Y = 16, BLOCK_Z = 8 };
 
 typedef struct coulomb_block {
     int64_t atoms;
-    const double *x, *y, *z, *charge;        /* [atoms] */
-    double centre[3];                        /* subtracted from all positions before they are rounded to single precision */
-    double px[BLOCK_X], py[BLOCK_Y], pz[BLOCK_Z]; /* positions of the points, relative to the centre; px filled to BLOCK_X */
-    int nx, ny, nz;                          /* points in the block: 1..BLOCK_X, ... */
+    const double *x, *y, *z, *charge; /* [atoms] */
+    double centre[3];                 /* subtracted from all positions before they are rounded to single precision */
+    double px[BLOCK_X], py[BLOCK_Y],
+        pz[BLOCK_Z]; /* positions of the points, relative to the centre; px filled to BLOCK_X */
+    int nx, ny, nz;  /* points in the block: 1..BLOCK_X, ... */
     double r_min;
     bool distance_dielectric;
-    void *out;                               /* the block's first point; float or double */
-    int64_t stride_y, stride_z;              /* in elements */
+    void *out;                  /* the block's first point; float or double */
+    int64_t stride_y, stride_z; /* in elements */
 } coulomb_block;
 
 typedef struct coulomb_simd {

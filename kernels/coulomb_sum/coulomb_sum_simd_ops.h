@@ -1,14 +1,15 @@
-/* Vectors of float and double in the instruction set this file is compiled for, as GCC and clang know them: the operators
- * + - * work on them. fma(a, b, c) is a b + c and fnma(a, b, c) is c - a b, with one rounding where the instruction set can.
- * They are written out, and the compiler fuses nothing by itself (-ffp-contract=off): it would choose differently in tiles of
- * different shape, and a point's bits would depend on its place in the box.
+/* Vectors of float and double in the instruction set this file is compiled for, as GCC and clang know them: the
+ * operators
+ * + - * work on them. fma(a, b, c) is a b + c and fnma(a, b, c) is c - a b, with one rounding where the instruction set
+ * can. They are written out, and the compiler fuses nothing by itself (-ffp-contract=off): it would choose differently
+ * in tiles of different shape, and a point's bits would depend on its place in the box.
  *
  * inverse_sum(sum, q, s, square) returns sum + q / sqrt(s), or sum + q / s if `square`; the charge comes multiplied by
  * charge_factor, which saves an operation in the Newton step. Errors per term, relative, for s in the normal range:
  *   AVX-512 single: seed 2^-14; after y (3 - s y^2) / 2 it is 1.5 * 2^-28 + rounding of 4 operations   < 2.1 * 2^-23
  *   AVX2, baseline single: seed 1.5 * 2^-12; the third-order step leaves 2.5 * (1.5 * 2^-12)^3 + rounding < 2.6 * 2^-23
- *   double: AVX-512 seed 2^-14 and two steps (2^-27, then 1.5 * 2^-54 + rounding); otherwise sqrt and division, exact to 2^-53
- * (seeds: Intel 64 manual, VRSQRT14PS and RSQRTPS; AMD documents the same bounds.)
+ *   double: AVX-512 seed 2^-14 and two steps (2^-27, then 1.5 * 2^-54 + rounding); otherwise sqrt and division, exact
+ * to 2^-53 (seeds: Intel 64 manual, VRSQRT14PS and RSQRTPS; AMD documents the same bounds.)
  */
 #ifndef VOXFIELD_COULOMB_SUM_SIMD_OPS_H
 #define VOXFIELD_COULOMB_SUM_SIMD_OPS_H

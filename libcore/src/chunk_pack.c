@@ -5,6 +5,8 @@
 #include <string.h>
 #include <zlib.h>
 
+#include "voxfield/workpool.h"
+
 static int64_t smaller(int64_t a, int64_t b)
 {
     return a < b ? a : b;
@@ -68,36 +70,65 @@ static void shuffle(const unsigned char *raw, size_t bytes, size_t element, unsi
             out[b * n + i] = raw[i * element + b];
 }
 
+/* Slots of a work pool, each with room for a chunk as it is, shuffled, and packed. */
+typedef struct packing {
+    vf_context *ctx;
+    const char *name;
+    const vf_chunked_piece *piece;
+    int level;
+    vf_store_chunk store;
+    void *user;
+    size_t bytes; /* of a chunk */
+    uLong most;   /* of a packed chunk */
+    unsigned char *buffers;
+    uLongf *packed; /* [slots] bytes */
+} packing;
+
+static unsigned char *slot_buffer(const packing *p, int slot)
+{
+    return p->buffers + (size_t)slot * (2 * p->bytes + p->most);
+}
+
+static vf_status pack(void *user, int worker, int slot, int64_t chunk)
+{
+    const packing *p = user;
+    unsigned char *raw = slot_buffer(p, slot), *shuffled = raw + p->bytes;
+    int64_t corner[VF_CHUNK_MAX_RANK];
+    (void)worker;
+    chunk_corner(p->piece, chunk, corner);
+    gather(p->piece, corner, raw, p->bytes);
+    shuffle(raw, p->bytes, p->piece->element, shuffled);
+    p->packed[slot] = p->most;
+    if (compress2(shuffled + p->bytes, &p->packed[slot], shuffled, (uLong)p->bytes, p->level) != Z_OK)
+        return vf_fail(p->ctx, VF_ERR_MEMORY, "%s: no memory to compress the data", p->name);
+    return VF_OK;
+}
+
+static vf_status hand_over(void *user, int slot, int64_t chunk)
+{
+    const packing *p = user;
+    int64_t corner[VF_CHUNK_MAX_RANK];
+    chunk_corner(p->piece, chunk, corner);
+    return p->store(p->user, corner, slot_buffer(p, slot) + 2 * p->bytes, p->packed[slot]);
+}
+
 vf_status vf_pack_chunks(vf_context *ctx, const char *name, const vf_chunked_piece *piece, int level,
                          vf_store_chunk store, void *user)
 {
-    const size_t bytes = chunk_bytes(piece);
-    const uLong most = compressBound((uLong)bytes);
-    const int64_t chunks = chunk_count(piece);
-    vf_status status = VF_OK; /* read and written in the ordered region only */
-#pragma omp parallel num_threads((int)smaller(vf_context_threads(ctx), chunks))
-    {
-        unsigned char *raw = malloc(2 * bytes + most);
-#pragma omp for ordered schedule(dynamic, 1)
-        for (int64_t c = 0; c < chunks; c++) {
-            int64_t corner[VF_CHUNK_MAX_RANK];
-            uLongf packed = most;
-            int result = Z_MEM_ERROR;
-            chunk_corner(piece, c, corner);
-            if (raw) {
-                gather(piece, corner, raw, bytes);
-                shuffle(raw, bytes, piece->element, raw + bytes);
-                result = compress2(raw + 2 * bytes, &packed, raw + bytes, (uLong)bytes, level);
-            }
-#pragma omp ordered
-            {
-                if (status == VF_OK && result != Z_OK)
-                    status = vf_fail(ctx, VF_ERR_MEMORY, "%s: no memory to compress the data", name);
-                if (status == VF_OK)
-                    status = store(user, corner, raw + 2 * bytes, packed);
-            }
-        }
-        free(raw);
-    }
+    packing p = {.ctx = ctx, .name = name, .piece = piece, .level = level, .store = store, .user = user};
+    vf_workpool pool = {.items = chunk_count(piece), .user = &p, .produce = pack, .consume = hand_over};
+    vf_status status = VF_OK;
+    pool.workers = (int)smaller(vf_context_threads(ctx), pool.items);
+    pool.slots = pool.workers + 1;
+    p.bytes = chunk_bytes(piece);
+    p.most = compressBound((uLong)p.bytes);
+    p.buffers = malloc((size_t)pool.slots * (2 * p.bytes + p.most));
+    p.packed = calloc((size_t)pool.slots, sizeof *p.packed);
+    if (!p.buffers || !p.packed)
+        status = vf_fail(ctx, VF_ERR_MEMORY, "%s: no memory to compress the data", name);
+    else
+        status = vf_workpool_run(ctx, &pool);
+    free(p.buffers);
+    free(p.packed);
     return status;
 }

@@ -22,8 +22,7 @@ typedef struct vf_chunked_piece {
     int64_t chunk[VF_CHUNK_MAX_RANK]; /* chunks that reach over the end are filled up with zeros */
 } vf_chunked_piece;
 
-/* Takes the packed chunk whose first element is at `corner` of the piece. Calls do not overlap, but come from several
- * threads. */
+/* Takes the packed chunk whose first element is at `corner` of the piece. On the calling thread. */
 typedef vf_status (*vf_store_chunk)(void *user, const int64_t *corner, const void *packed, size_t bytes);
 
 /* Packs every chunk at deflate level 1 to 9 and hands them to `store`, in C order whatever the number of threads.

@@ -167,7 +167,8 @@ void vf_context_cancel_on_signals(vf_context *ctx)
 vf_status vf_context_set_threads(vf_context *ctx, int threads)
 {
     if (threads < 0 || threads > MAX_THREADS)
-        return vf_fail(ctx, VF_ERR_ARGUMENT, "threads: %d is not between 0 (one per core) and %d", threads, MAX_THREADS);
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "threads: %d is not between 0 (one per core) and %d", threads,
+                       MAX_THREADS);
     ctx->threads = threads ? threads : usable_cores();
     return VF_OK;
 }
@@ -222,8 +223,8 @@ vf_status vf_context_set_devices(vf_context *ctx, const char *spec)
     int cuda = parse_cuda_spec(spec, ordinals);
     int count = cuda ? cuda : 1;
     if (!cuda && strcmp(spec, "cpu") != 0)
-        return vf_fail(ctx, VF_ERR_ARGUMENT, "device '%s': expected cpu, cuda, or cuda: with GPU numbers (cuda:0,1), each once",
-                       spec);
+        return vf_fail(ctx, VF_ERR_ARGUMENT,
+                       "device '%s': expected cpu, cuda, or cuda: with GPU numbers (cuda:0,1), each once", spec);
 
     vf_device *devices = calloc((size_t)count, sizeof *devices);
     if (!devices)

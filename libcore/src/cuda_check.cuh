@@ -6,7 +6,8 @@
 
 #include "voxfield/device.h"
 
-/* Records a CUDA error with what was being done, and clears the runtime's last error so that it is not reported twice. */
+/* Records a CUDA error with what was being done, and clears the runtime's last error so that it is not reported twice.
+ */
 static inline vf_status vf_cuda_fail(vf_device *device, cudaError_t error, const char *doing)
 {
     (void)cudaGetLastError();

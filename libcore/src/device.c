@@ -131,8 +131,8 @@ vf_status vf_device_choose(vf_context *ctx, double cpu_seconds, double gpu_secon
         return VF_OK;
     }
     if (cpu_seconds <= gpu_seconds + VF_CUDA_START_SECONDS) {
-        snprintf(why, why_size, "about %.2g s of work on the CPU, less than the %.1f s it takes to start a GPU", cpu_seconds,
-                 VF_CUDA_START_SECONDS);
+        snprintf(why, why_size, "about %.2g s of work on the CPU, less than the %.1f s it takes to start a GPU",
+                 cpu_seconds, VF_CUDA_START_SECONDS);
         return VF_OK;
     }
     const char *reason = NULL;
@@ -170,8 +170,9 @@ int vf_cuda_device_count(const char **reason)
 
 vf_status vf_device_init_cuda(vf_device *device, int ordinal)
 {
-    return vf_fail(device->ctx, VF_ERR_UNSUPPORTED,
-                   "cuda:%d: this binary was built without CUDA; use --device cpu, or build with the CUDA Toolkit installed",
-                   ordinal);
+    return vf_fail(
+        device->ctx, VF_ERR_UNSUPPORTED,
+        "cuda:%d: this binary was built without CUDA; use --device cpu, or build with the CUDA Toolkit installed",
+        ordinal);
 }
 #endif

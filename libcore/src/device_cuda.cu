@@ -40,8 +40,8 @@ static vf_status cuda_allocate(vf_device *device, vf_space space, size_t bytes, 
         return vf_fail(device->ctx, VF_ERR_MEMORY, "not enough host memory to pin: %.3g GiB asked for",
                        (double)bytes / 0x1p30);
     return vf_fail(device->ctx, VF_ERR_DEVICE_MEMORY,
-                   "%s (%s): not enough GPU memory: %.3g GiB asked for, %.3g of %.3g GiB free", device->spec, device->name,
-                   (double)bytes / 0x1p30, (double)free_now / 0x1p30, (double)total / 0x1p30);
+                   "%s (%s): not enough GPU memory: %.3g GiB asked for, %.3g of %.3g GiB free", device->spec,
+                   device->name, (double)bytes / 0x1p30, (double)free_now / 0x1p30, (double)total / 0x1p30);
 }
 
 static void cuda_release(vf_device *device, vf_space space, void *data)
@@ -102,7 +102,9 @@ extern "C" int vf_cuda_device_count(const char **reason)
     bool no_driver = cudaDriverGetVersion(&driver) == cudaSuccess && driver == 0;
     (void)cudaGetLastError();
     if (reason)
-        *reason = no_driver ? "this machine has no NVIDIA driver" : error != cudaSuccess ? cudaGetErrorString(error) : "";
+        *reason = no_driver              ? "this machine has no NVIDIA driver"
+                  : error != cudaSuccess ? cudaGetErrorString(error)
+                                         : "";
     return count;
 }
 
@@ -113,8 +115,8 @@ extern "C" vf_status vf_device_init_cuda(vf_device *device, int ordinal)
     if (count == 0)
         return vf_fail(device->ctx, VF_ERR_DEVICE, "cuda:%d: no GPU: %s; use --device cpu", ordinal, reason);
     if (ordinal >= count)
-        return vf_fail(device->ctx, VF_ERR_DEVICE, "cuda:%d: there %s only cuda:0%s%.0d", ordinal, count == 1 ? "is" : "are",
-                       count == 1 ? "" : " to cuda:", count == 1 ? 0 : count - 1);
+        return vf_fail(device->ctx, VF_ERR_DEVICE, "cuda:%d: there %s only cuda:0%s%.0d", ordinal,
+                       count == 1 ? "is" : "are", count == 1 ? "" : " to cuda:", count == 1 ? 0 : count - 1);
     cudaDeviceProp properties;
     device->ops = &cuda_ops;
     device->kind = VF_DEVICE_CUDA;

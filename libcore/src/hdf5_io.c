@@ -21,28 +21,18 @@ enum {
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-static vf_h5_printing hush(void)
+vf_h5_printing vf_h5_enter(void)
 {
     vf_h5_printing before;
+    pthread_mutex_lock(&lock);
     H5Eget_auto2(H5E_DEFAULT, &before.print, &before.user);
     H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
     return before;
 }
 
-static void restore(vf_h5_printing before)
-{
-    H5Eset_auto2(H5E_DEFAULT, before.print, before.user);
-}
-
-vf_h5_printing vf_h5_enter(void)
-{
-    pthread_mutex_lock(&lock);
-    return hush();
-}
-
 static void unlock(vf_h5_printing before)
 {
-    restore(before);
+    H5Eset_auto2(H5E_DEFAULT, before.print, before.user);
     pthread_mutex_unlock(&lock);
 }
 
@@ -444,14 +434,11 @@ static vf_status store_chunk(void *user, const int64_t *corner, const void *pack
     const chunk_target *to = user;
     const vf_h5_dataset *set = &to->file->current;
     hsize_t offset[VF_H5_MAX_RANK];
-    vf_status status = VF_OK;
     for (int d = 0; d < set->rank; d++)
         offset[d] = (hsize_t)(to->start[d] + corner[d]);
-    vf_h5_printing before = hush(); /* of this thread, where HDF5 keeps it by thread */
     if (H5Dwrite_chunk(set->id, H5P_DEFAULT, 0, offset, bytes, packed) < 0)
-        status = vf_h5_fail(to->file, VF_ERR_OUTPUT, "cannot write the dataset '%s'", set->name);
-    restore(before);
-    return status;
+        return vf_h5_fail(to->file, VF_ERR_OUTPUT, "cannot write the dataset '%s'", set->name);
+    return VF_OK;
 }
 
 /* Whether the piece is made of whole chunks of a dataset stored in the way that vf_pack_chunks packs them. */

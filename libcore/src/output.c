@@ -46,7 +46,8 @@ static char *directory_of(const char *path)
 
 static vf_status cannot_write(const vf_output *o, int error)
 {
-    return vf_fail(o->ctx, error == ENOMEM ? VF_ERR_MEMORY : VF_ERR_OUTPUT, "%s: cannot write: %s", o->path, strerror(error));
+    return vf_fail(o->ctx, error == ENOMEM ? VF_ERR_MEMORY : VF_ERR_OUTPUT, "%s: cannot write: %s", o->path,
+                   strerror(error));
 }
 
 /* The mode of the file to replace, or what the umask leaves of 0666. */
@@ -129,7 +130,8 @@ vf_status vf_output_open(vf_context *ctx, const char *path, vf_output **out)
     }
     bool exists = stat(o->target, &existing) == 0;
     if (path[0] == '\0' || (exists && S_ISDIR(existing.st_mode)) || path[strlen(path) - 1] == '/') {
-        status = vf_fail(ctx, VF_ERR_OUTPUT, "%s: cannot write: not a file name%s", path, exists ? " but a directory" : "");
+        status =
+            vf_fail(ctx, VF_ERR_OUTPUT, "%s: cannot write: not a file name%s", path, exists ? " but a directory" : "");
         goto done;
     }
     o->direct = exists && !S_ISREG(existing.st_mode);

@@ -31,10 +31,10 @@ void vf_swap_xz(const vf_context *ctx, vf_dtype type, int64_t nx, int64_t ny, in
                 int64_t x = xt * TILE, z = zt * TILE;
                 int64_t from = (z * ny + y) * nx + x, to = (x * ny + y) * nz + z;
                 if (type == VF_F64)
-                    swap_tile_f64((const double *)src + from, (double *)dst + to, at_most_tile(nx - x), at_most_tile(nz - z),
-                                  nx * ny, ny * nz);
+                    swap_tile_f64((const double *)src + from, (double *)dst + to, at_most_tile(nx - x),
+                                  at_most_tile(nz - z), nx * ny, ny * nz);
                 else
-                    swap_tile_f32((const float *)src + from, (float *)dst + to, at_most_tile(nx - x), at_most_tile(nz - z),
-                                  nx * ny, ny * nz);
+                    swap_tile_f32((const float *)src + from, (float *)dst + to, at_most_tile(nx - x),
+                                  at_most_tile(nz - z), nx * ny, ny * nz);
             }
 }

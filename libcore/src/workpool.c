@@ -9,11 +9,11 @@
 typedef struct run {
     vf_context *ctx;
     const vf_workpool *pool;
-    pthread_mutex_t lock;    /* guards all below */
-    pthread_cond_t changed;  /* an item became ready, was consumed, or the run stops */
-    int64_t next, consumed;  /* the first item not yet begun; how many are consumed */
-    bool *ready;             /* [slots] the slot holds a finished item that is not consumed yet */
-    vf_status status;        /* the first failure: nothing new is begun */
+    pthread_mutex_t lock;   /* guards all below */
+    pthread_cond_t changed; /* an item became ready, was consumed, or the run stops */
+    int64_t next, consumed; /* the first item not yet begun; how many are consumed */
+    bool *ready;            /* [slots] the slot holds a finished item that is not consumed yet */
+    vf_status status;       /* the first failure: nothing new is begun */
 } run;
 
 typedef struct worker {

@@ -5,7 +5,8 @@
 
 enum { CHAINS = 8, ROUNDS = 4096, THREADS = 256 };
 
-/* CHAINS independent chains of reciprocal square roots a thread: enough to hide the unit's latency, nothing else to do. */
+/* CHAINS independent chains of reciprocal square roots a thread: enough to hide the unit's latency, nothing else to do.
+ */
 __global__ void rsqrt_chains(float *out, float start)
 {
     float x[CHAINS];

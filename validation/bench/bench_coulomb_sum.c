@@ -1,13 +1,13 @@
-/* How fast the Coulomb sum is: pairs of an atom and a grid point a second, and the share of the device's ceiling measured in
- * the same run. Every result is checked against the reference at sample points before it is timed.
+/* How fast the Coulomb sum is: pairs of an atom and a grid point a second, and the share of the device's ceiling
+ * measured in the same run. Every result is checked against the reference at sample points before it is timed.
  *
  * usage: bench_coulomb_sum DEVICE [REPORT.json]
  *
  * Counts per pair (coulomb_sum_simd.inc, coulomb_sum_cuda.cu):
- *   CPU, AVX-512   7 vector operations: add, max, reciprocal root seed, and 4 on the multiply-add pipes (y^2, 3 - s y^2, q y,
- *                  sum). Two pipes a core, one operation a clock each: the ceiling is a quarter of the multiply-add rate.
- *   GPU            one reciprocal square root on the special function units: the ceiling is their rate.
- * Bytes do not count: an atom (16 bytes in shared memory or cache) serves 128 to 1,024 points.
+ *   CPU, AVX-512   7 vector operations: add, max, reciprocal root seed, and 4 on the multiply-add pipes (y^2, 3 - s
+ * y^2, q y, sum). Two pipes a core, one operation a clock each: the ceiling is a quarter of the multiply-add rate. GPU
+ * one reciprocal square root on the special function units: the ceiling is their rate. Bytes do not count: an atom (16
+ * bytes in shared memory or cache) serves 128 to 1,024 points.
  */
 #include <math.h>
 #include <stdio.h>
@@ -59,7 +59,8 @@ static double largest_error(const bench_case *c, const double *atoms, const vf_a
         int p[3] = {rand() % c->counts[0], rand() % c->counts[1], rand() % c->counts[2]};
         double sum = 0, size = 0;
         for (int i = 0; i < c->atoms; i++) {
-            double dx = 0.5 * p[0] - atoms[i], dy = 0.5 * p[1] - atoms[c->atoms + i], dz = 0.5 * p[2] - atoms[2 * c->atoms + i];
+            double dx = 0.5 * p[0] - atoms[i], dy = 0.5 * p[1] - atoms[c->atoms + i],
+                   dz = 0.5 * p[2] - atoms[2 * c->atoms + i];
             double r = fmax(sqrt(dx * dx + dy * dy + dz * dz), 0.1), q = atoms[3 * c->atoms + i];
             sum += q / r;
             size += fabs(q) / r;
@@ -89,8 +90,8 @@ static double median(double *values, int n)
 static double time_plain(const bench_case *c, const float *atoms, float *out)
 {
     double began = vf_now();
-    bench_plain_coulomb(atoms, atoms + c->atoms, atoms + 2 * c->atoms, atoms + 3 * c->atoms, c->atoms, c->counts, 0.5f, out,
-                        vf_context_threads(ctx));
+    bench_plain_coulomb(atoms, atoms + c->atoms, atoms + 2 * c->atoms, atoms + 3 * c->atoms, c->atoms, c->counts, 0.5f,
+                        out, vf_context_threads(ctx));
     return vf_now() - began;
 }
 
@@ -109,7 +110,8 @@ static void run_case(const bench_case *c)
     vf_array values = {0}, host = {0};
     vf_queue *queue;
     vf_coulomb *plan;
-    if (vf_coulomb_create(device, &grid, &atoms, &options, &plan) != VF_OK || vf_queue_create(device, &queue) != VF_OK ||
+    if (vf_coulomb_create(device, &grid, &atoms, &options, &plan) != VF_OK ||
+        vf_queue_create(device, &queue) != VF_OK ||
         vf_array_create(device, VF_SPACE_DEVICE, c->precision, vf_grid_points(&grid), &values) != VF_OK ||
         vf_array_create(device, VF_SPACE_PINNED, c->precision, vf_grid_points(&grid), &host) != VF_OK || !single)
         die();
@@ -213,8 +215,8 @@ int main(int argc, char **argv)
         ceiling = bench_ceiling_fma(vf_context_threads(ctx)) / 4;
         vf_report_integer(report, "threads", vf_context_threads(ctx));
         vf_report_number(report, "multiply_adds_per_second", 4 * ceiling);
-        printf(", %d threads, %s; ceiling %.1f G multiply-adds/s / 4\n", vf_context_threads(ctx), vf_isa_name(vf_cpu_isa()),
-               4e-9 * ceiling);
+        printf(", %d threads, %s; ceiling %.1f G multiply-adds/s / 4\n", vf_context_threads(ctx),
+               vf_isa_name(vf_cpu_isa()), 4e-9 * ceiling);
     }
     const bench_case *cases = gpu ? gpu_cases : cpu_cases;
     size_t count = gpu ? sizeof gpu_cases / sizeof *gpu_cases : sizeof cpu_cases / sizeof *cpu_cases;

@@ -2,9 +2,10 @@
  *
  * usage: test_coulomb_physics DEVICE [SEED]     (cpu, cuda; exit 77 if there is no such device)
  *
- * Tolerances. Single precision (u = 2^-24): a term's relative error is at most (13.2 + additions in its chunk) u + 2 |P| u / r (head of
- * unit/test_coulomb_sum.c), with |P| <= 14 angstrom from a block's centre at the spacings used here, so for few atoms, far enough
- * (r >= 1), it stays below 50 u = 3e-6 of sum |q| / r. Double: the same with u = 2^-53, below 1e-14.
+ * Tolerances. Single precision (u = 2^-24): a term's relative error is at most (13.2 + additions in its chunk) u + 2
+ * |P| u / r (head of unit/test_coulomb_sum.c), with |P| <= 14 angstrom from a block's centre at the spacings used here,
+ * so for few atoms, far enough (r >= 1), it stays below 50 u = 3e-6 of sum |q| / r. Double: the same with u = 2^-53,
+ * below 1e-14.
  */
 #include <math.h>
 #include <setjmp.h>
@@ -24,8 +25,10 @@
 static vf_context *ctx;
 static vf_device *device;
 
-/* Potential of `count` charges {x, y, z, q} on a grid, r_min 0.01, C = 1, as doubles. Frees nothing: the caller does. */
-static double *potential(const vf_grid *grid, const double *charges, int64_t count, const char *variant, vf_dtype precision)
+/* Potential of `count` charges {x, y, z, q} on a grid, r_min 0.01, C = 1, as doubles. Frees nothing: the caller does.
+ */
+static double *potential(const vf_grid *grid, const double *charges, int64_t count, const char *variant,
+                         vf_dtype precision)
 {
     double *soa = malloc((size_t)count * 4 * sizeof *soa);
     int64_t points = vf_grid_points(grid);
@@ -44,8 +47,8 @@ static double *potential(const vf_grid *grid, const double *charges, int64_t cou
     if (vf_coulomb_create(device, grid, &atoms, &options, &plan) != VF_OK || vf_queue_create(device, &queue) != VF_OK ||
         vf_array_create(device, VF_SPACE_DEVICE, precision, points, &out) != VF_OK ||
         vf_array_create(device, VF_SPACE_PINNED, precision, points, &host) != VF_OK ||
-        vf_coulomb_execute(plan, queue, &box, out.data) != VF_OK || vf_array_copy(queue, &host, &out, points) != VF_OK ||
-        vf_queue_sync(queue) != VF_OK)
+        vf_coulomb_execute(plan, queue, &box, out.data) != VF_OK ||
+        vf_array_copy(queue, &host, &out, points) != VF_OK || vf_queue_sync(queue) != VF_OK)
         fail_msg("%s", vf_context_message(ctx));
     for (int64_t n = 0; n < points; n++)
         values[n] = precision == VF_F64 ? ((double *)host.data)[n] : (double)((float *)host.data)[n];
@@ -87,7 +90,8 @@ static void check_point_and_dipole(const char *variant, vf_dtype precision, doub
             for (int64_t i = 0; i < grid.counts[0]; i++, n++) {
                 double x = -5.25 + 0.5 * (double)i, y = -6.25 + 0.5 * (double)j, z = -4.25 + 0.5 * (double)k;
                 double r = sqrt(x * x + y * y + z * z);
-                double up = 1 / sqrt(x * x + y * y + (z - 0.5) * (z - 0.5)), down = 1 / sqrt(x * x + y * y + (z + 0.5) * (z + 0.5));
+                double up = 1 / sqrt(x * x + y * y + (z - 0.5) * (z - 0.5)),
+                       down = 1 / sqrt(x * x + y * y + (z + 0.5) * (z + 0.5));
                 /* 2 |P| / r: the nearest points lie 0.43 from a charge */
                 double near = 28 / 0.43 * (tolerance / 50);
                 expect("point charge", variant, v[n], -1.5 / r, 1.5 / r * (tolerance + near));
@@ -103,10 +107,11 @@ static void test_point_and_dipole(void **state)
     for_variants(check_point_and_dipole);
 }
 
-/* Rock salt: the potential at an ion's site from all others is -M / d, M = 1.74756459463318 (Madelung; Evjen 1932). Evjen's
- * cube with half, quarter and eighth charges on faces, edges and corners converges like m^-4: 15 / (216 sqrt 3 m^4) is its
- * leading error for m shells, 2.4e-6 for m = 24. The sum of |q|/r is 4 pi m^2 / 2 d^-1 or so, 3,700 at m = 24, so that single
- * precision, whose error is relative to that, holds M to 3,700 * 50 u; double to 4e-12, far below Evjen's error. */
+/* Rock salt: the potential at an ion's site from all others is -M / d, M = 1.74756459463318 (Madelung; Evjen 1932).
+ * Evjen's cube with half, quarter and eighth charges on faces, edges and corners converges like m^-4: 15 / (216 sqrt 3
+ * m^4) is its leading error for m shells, 2.4e-6 for m = 24. The sum of |q|/r is 4 pi m^2 / 2 d^-1 or so, 3,700 at m =
+ * 24, so that single precision, whose error is relative to that, holds M to 3,700 * 50 u; double to 4e-12, far below
+ * Evjen's error. */
 static void check_madelung(const char *variant, vf_dtype precision, double tolerance)
 {
     enum { M = 24, SIDE = 2 * M + 1 };
@@ -144,9 +149,10 @@ static double uniform(void)
 }
 
 /* Charges on grid points: the sum is a convolution of the charges with 1/r, which an FFT on the doubled grid computes
- * exactly, everywhere, in double precision, by a way that shares nothing with the sum. FFT error: a few u log2(n) of the norms,
- * here below 1e-12 of max |V|. In single precision many charges add up: a chunk of up to 4,000 on the const variants; the bound
- * (n u sum |q|/r) is far from reached, since rounding errors cancel like sqrt(n): 8 sqrt(4000) u = 3e-5 of sum |q|/r is used. */
+ * exactly, everywhere, in double precision, by a way that shares nothing with the sum. FFT error: a few u log2(n) of
+ * the norms, here below 1e-12 of max |V|. In single precision many charges add up: a chunk of up to 4,000 on the const
+ * variants; the bound (n u sum |q|/r) is far from reached, since rounding errors cancel like sqrt(n): 8 sqrt(4000) u =
+ * 3e-5 of sum |q|/r is used. */
 static void check_convolution(const char *variant, vf_dtype precision, double tolerance)
 {
     enum { N = 24, D = 2 * N, CHARGES = 5000 };
@@ -196,7 +202,8 @@ static void check_convolution(const char *variant, vf_dtype precision, double to
         for (int j = 0; j < N; j++)
             for (int i = 0; i < N; i++) {
                 size_t cell = ((size_t)k * D + (size_t)j) * D + (size_t)i;
-                expect("convolution", variant, v[(k * N + j) * N + i], q[2 * cell], size[2 * cell] * (tolerance + rounding));
+                expect("convolution", variant, v[(k * N + j) * N + i], q[2 * cell],
+                       size[2 * cell] * (tolerance + rounding));
             }
     free(v);
     free(charges);
@@ -211,8 +218,8 @@ static void test_convolution(void **state)
     for_variants(check_convolution);
 }
 
-/* Superposition: the map of two molecules is the sum of their maps; moving molecule and grid by whole grid steps that binary
- * numbers hold exactly moves the map and, the blocks moving along, changes no bit. */
+/* Superposition: the map of two molecules is the sum of their maps; moving molecule and grid by whole grid steps that
+ * binary numbers hold exactly moves the map and, the blocks moving along, changes no bit. */
 static void check_superposition_and_translation(const char *variant, vf_dtype precision, double tolerance)
 {
     enum { A = 90, B = 70 };
@@ -225,7 +232,8 @@ static void check_superposition_and_translation(const char *variant, vf_dtype pr
         }
     for (int a = 0; a < 3; a++)
         shifted.origin[a] += 64;
-    double *all = potential(&grid, charges, A + B, variant, precision), *first = potential(&grid, charges, A, variant, precision);
+    double *all = potential(&grid, charges, A + B, variant, precision),
+           *first = potential(&grid, charges, A, variant, precision);
     double *second = potential(&grid, charges + 4 * A, B, variant, precision);
     double *there = potential(&shifted, moved, A + B, variant, precision);
     for (int64_t n = 0; n < vf_grid_points(&grid); n++) {

@@ -1,19 +1,20 @@
 /* The Coulomb sum, every variant of a device against the reference, on fresh random molecules.
  *
- * usage: test_coulomb_sum DEVICE [SEED | large]     (cpu, cuda; exit 77 if there is no such device, or no memory for `large`)
+ * usage: test_coulomb_sum DEVICE [SEED | large]     (cpu, cuda; exit 77 if there is no such device, or no memory for
+ * `large`)
  *
- * The bound, from the arithmetic. u is the unit roundoff (2^-24 or 2^-53), S1 = sum |q|/r, S2 = sum |q|/r^2 over the atoms, with r
- * bounded below by r_min (or S1 = sum |q|/r^2, S2 = 2 sum |q|/r^3 for the distance-dependent dielectric).
- *   positions   point and atom are rounded relative to a centre: per axis u (|p| + |a| + |p - a|) <= u (2 P + 2 |d|), where P is the
- *               largest distance of a point from the centre; as vectors u (2 |P| + 2 r). This moves a term by that times its
- *               derivative: u (2 |P| S2 + 2 S1).
- *   r^2         dx^2 + (dy^2 + dz^2): 3 roundings of positive terms, <= 3 u, of which the inverse root sees half; the square all.
- *   1/sqrt      relative error E u: 5.2 for the vector code (coulomb_sum_simd_ops.h), 2.2 for a GPU in single precision (PTX ISA:
- *               2^-22.9), 1 for a GPU in double (CUDA C++ Programming Guide, rsqrt: 1 ulp = 2 u). The largest, 5.2, is used for all.
- *   charge      rounded once, multiplied once: 2 u.
- *   sum         a term passes through at most as many additions as a chunk has atoms (256, 512, or what fits constant memory),
- *               plus one a chunk where chunks are added in the same precision (const variants): n u S1. The result: u |V|.
- * Together  (n + 3 + 5.2 + 2 + 2 + 1) u S1 + 2 |P| u S2 + 2^-50 S1 for the reference's own error. Second-order terms: 1 %.
+ * The bound, from the arithmetic. u is the unit roundoff (2^-24 or 2^-53), S1 = sum |q|/r, S2 = sum |q|/r^2 over the
+ * atoms, with r bounded below by r_min (or S1 = sum |q|/r^2, S2 = 2 sum |q|/r^3 for the distance-dependent dielectric).
+ *   positions   point and atom are rounded relative to a centre: per axis u (|p| + |a| + |p - a|) <= u (2 P + 2 |d|),
+ * where P is the largest distance of a point from the centre; as vectors u (2 |P| + 2 r). This moves a term by that
+ * times its derivative: u (2 |P| S2 + 2 S1). r^2         dx^2 + (dy^2 + dz^2): 3 roundings of positive terms, <= 3 u,
+ * of which the inverse root sees half; the square all. 1/sqrt      relative error E u: 5.2 for the vector code
+ * (coulomb_sum_simd_ops.h), 2.2 for a GPU in single precision (PTX ISA: 2^-22.9), 1 for a GPU in double (CUDA C++
+ * Programming Guide, rsqrt: 1 ulp = 2 u). The largest, 5.2, is used for all. charge      rounded once, multiplied once:
+ * 2 u. sum         a term passes through at most as many additions as a chunk has atoms (256, 512, or what fits
+ * constant memory), plus one a chunk where chunks are added in the same precision (const variants): n u S1. The result:
+ * u |V|. Together  (n + 3 + 5.2 + 2 + 2 + 1) u S1 + 2 |P| u S2 + 2^-50 S1 for the reference's own error. Second-order
+ * terms: 1 %.
  */
 #include <math.h>
 #include <setjmp.h>
@@ -50,7 +51,8 @@ typedef struct cloud {
 static vf_coulomb_atoms atoms_of(const cloud *c)
 {
     int64_t n = c->count;
-    return (vf_coulomb_atoms){.count = n, .x = c->data, .y = c->data + n, .z = c->data + 2 * n, .charge = c->data + 3 * n};
+    return (vf_coulomb_atoms){
+        .count = n, .x = c->data, .y = c->data + n, .z = c->data + 2 * n, .charge = c->data + 3 * n};
 }
 
 /* Atoms all over the grid and 10 % beyond it, some of them exactly on grid points. */
@@ -68,8 +70,8 @@ static cloud random_cloud(int64_t count, const vf_grid *grid)
     return c;
 }
 
-static void run(vf_device *on, const vf_grid *grid, const cloud *c, const vf_coulomb_options *options, const vf_box *box,
-                void *out)
+static void run(vf_device *on, const vf_grid *grid, const cloud *c, const vf_coulomb_options *options,
+                const vf_box *box, void *out)
 {
     vf_coulomb *plan = NULL;
     vf_queue *queue = NULL;
@@ -83,8 +85,8 @@ static void run(vf_device *on, const vf_grid *grid, const cloud *c, const vf_cou
     /* NaN in the output: a point that is not written shows. */
     memset(host.data, 0xff, (size_t)points * vf_dtype_bytes(options->precision));
     if (vf_array_copy(queue, &values, &host, points) != VF_OK ||
-        vf_coulomb_execute(plan, queue, box, values.data) != VF_OK || vf_array_copy(queue, &host, &values, points) != VF_OK ||
-        vf_queue_sync(queue) != VF_OK)
+        vf_coulomb_execute(plan, queue, box, values.data) != VF_OK ||
+        vf_array_copy(queue, &host, &values, points) != VF_OK || vf_queue_sync(queue) != VF_OK)
         fail_msg("%s", vf_context_message(ctx));
     memcpy(out, host.data, (size_t)points * vf_dtype_bytes(options->precision));
     vf_array_free(&values);
@@ -109,7 +111,8 @@ static double bound(const vf_coulomb_options *o, const char *variant, int64_t at
 }
 
 /* Compares all variants of the device with the formula at every point of the box. */
-static void compare(const vf_grid *grid, const cloud *c, const vf_box *box, double r_min, bool square, vf_dtype precision)
+static void compare(const vf_grid *grid, const cloud *c, const vf_box *box, double r_min, bool square,
+                    vf_dtype precision)
 {
     int64_t points = vf_box_points(box);
     size_t bytes = (size_t)points * sizeof(double);
@@ -121,7 +124,8 @@ static void compare(const vf_grid *grid, const cloud *c, const vf_box *box, doub
     for (int64_t k = box->lo[2]; k < box->hi[2]; k++)
         for (int64_t j = box->lo[1]; j < box->hi[1]; j++)
             for (int64_t i = box->lo[0]; i < box->hi[0]; i++, n++) {
-                double p[3] = {grid->origin[0] + grid->spacing[0] * (double)i, grid->origin[1] + grid->spacing[1] * (double)j,
+                double p[3] = {grid->origin[0] + grid->spacing[0] * (double)i,
+                               grid->origin[1] + grid->spacing[1] * (double)j,
                                grid->origin[2] + grid->spacing[2] * (double)k};
                 reference[n] = s1[n] = s2[n] = 0;
                 for (int64_t a = 0; a < atoms; a++) {
@@ -140,8 +144,8 @@ static void compare(const vf_grid *grid, const cloud *c, const vf_box *box, doub
             continue;
         if (strcmp(variant, "avx2") == 0 && vf_cpu_isa() < VF_ISA_AVX2)
             continue;
-        /* Half of the largest block around a centre: 32 x 32 points (GPU tile), 32 x 16 x 8 (CPU block); const variants are centred
-         * on the grid's middle, and their z distance is exact. */
+        /* Half of the largest block around a centre: 32 x 32 points (GPU tile), 32 x 16 x 8 (CPU block); const variants
+         * are centred on the grid's middle, and their z distance is exact. */
         bool constant = strncmp(variant, "const", 5) == 0;
         double half = 0;
         for (int a = 0; a < 3; a++) {
@@ -154,9 +158,10 @@ static void compare(const vf_grid *grid, const cloud *c, const vf_box *box, doub
             double error = fabs(value_at(values, precision, m) - reference[m]);
             double limit = bound(&o, variant, atoms, s1[m], s2[m], half);
             if (!(error <= limit))
-                fail_msg("%s %s%s: point %lld of %lld, %lld atoms: %.9g instead of %.9g, off by %.3g, allowed %.3g", variant,
-                         precision == VF_F64 ? "double" : "single", square ? " 1/r^2" : "", (long long)m, (long long)points,
-                         (long long)atoms, value_at(values, precision, m), reference[m], error, limit);
+                fail_msg("%s %s%s: point %lld of %lld, %lld atoms: %.9g instead of %.9g, off by %.3g, allowed %.3g",
+                         variant, precision == VF_F64 ? "double" : "single", square ? " 1/r^2" : "", (long long)m,
+                         (long long)points, (long long)atoms, value_at(values, precision, m), reference[m], error,
+                         limit);
         }
     }
     free(reference);
@@ -175,7 +180,7 @@ static vf_grid random_grid(int64_t nx, int64_t ny, int64_t nz)
 static void test_sizes(void **state)
 {
     (void)state;
-    static const int64_t sizes[][3] = {{1, 1, 1},   {2, 1, 1},  {1, 37, 1}, {1, 1, 41}, {129, 1, 1}, {15, 16, 17},
+    static const int64_t sizes[][3] = {{1, 1, 1},   {2, 1, 1},  {1, 37, 1},  {1, 1, 41},  {129, 1, 1}, {15, 16, 17},
                                        {31, 17, 9}, {33, 5, 8}, {16, 33, 2}, {64, 31, 1}, {47, 3, 5}};
     for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
         for (int kind = 0; kind < 4; kind++) {
@@ -245,7 +250,8 @@ static void test_far_index(void **state)
             vf_context_destroy(reference_context);
             for (int64_t n = 0; n < points; n++)
                 if (!(fabs(got[n] - expected[n]) <= 1e-9 * fabs(expected[n]) + 1e-9))
-                    fail_msg("%s, axis %d, point %lld: %.17g instead of %.17g", variant, axis, (long long)n, got[n], expected[n]);
+                    fail_msg("%s, axis %d, point %lld: %.17g instead of %.17g", variant, axis, (long long)n, got[n],
+                             expected[n]);
             free(got);
             free(expected);
         }
@@ -284,8 +290,8 @@ static void test_boxes_and_threads(void **state)
                 for (int64_t j = box.lo[1]; j < box.hi[1]; j++)
                     for (int64_t i = box.lo[0]; i < box.hi[0]; i++, n++)
                         if (memcmp(&piece[n], &all[(k * grid.counts[1] + j) * grid.counts[0] + i], sizeof *piece) != 0)
-                            fail_msg("%s: point (%lld, %lld, %lld) differs in a box", variant, (long long)i, (long long)j,
-                                     (long long)k);
+                            fail_msg("%s: point (%lld, %lld, %lld) differs in a box", variant, (long long)i,
+                                     (long long)j, (long long)k);
         }
         assert_int_equal(vf_context_set_threads(ctx, threads), VF_OK);
     }
@@ -341,7 +347,8 @@ static void test_refusals(void **state)
                  {&grid, &good, &scale, "out of range"},
                  {&bad_grid, &good, &o, "spacing"}};
     for (size_t n = 0; n < sizeof cases / sizeof *cases; n++) {
-        assert_int_equal(vf_coulomb_create(device, cases[n].grid, cases[n].atoms, cases[n].options, &plan), VF_ERR_ARGUMENT);
+        assert_int_equal(vf_coulomb_create(device, cases[n].grid, cases[n].atoms, cases[n].options, &plan),
+                         VF_ERR_ARGUMENT);
         assert_null(plan);
         assert_non_null(strstr(vf_context_message(ctx), cases[n].says));
         vf_context_clear_error(ctx);
@@ -356,8 +363,8 @@ static void test_refusals(void **state)
     vf_coulomb_destroy(plan);
 }
 
-/* One box of more than 2^31 points: every offset into the output needs 64 bits. Windows of it are compared with the formula:
- * at both ends, around 2^31 bytes, elements and 2^32 bytes, and at random. */
+/* One box of more than 2^31 points: every offset into the output needs 64 bits. Windows of it are compared with the
+ * formula: at both ends, around 2^31 bytes, elements and 2^32 bytes, and at random. */
 static void test_large_box(void **state)
 {
     (void)state;
@@ -373,7 +380,8 @@ static void test_large_box(void **state)
     vf_array values, window;
     int64_t points = vf_grid_points(&grid);
     assert_true(points > INT64_C(0x80000000));
-    if (vf_coulomb_create(device, &grid, &atoms, &options, &plan) != VF_OK || vf_queue_create(device, &queue) != VF_OK ||
+    if (vf_coulomb_create(device, &grid, &atoms, &options, &plan) != VF_OK ||
+        vf_queue_create(device, &queue) != VF_OK ||
         vf_array_create(device, VF_SPACE_DEVICE, VF_F32, points, &values) != VF_OK ||
         vf_array_create(device, VF_SPACE_PINNED, VF_F32, WINDOW, &window) != VF_OK ||
         vf_coulomb_execute(plan, queue, &box, values.data) != VF_OK)
@@ -382,8 +390,11 @@ static void test_large_box(void **state)
                              (INT64_C(1) << 31) - WINDOW / 2, points - WINDOW};
     for (int w = 0; w < 200; w++) {
         int64_t first = w < 5 ? marks[w] : (int64_t)(uniform() * (double)(points - WINDOW));
-        vf_array view = {
-            .data = (float *)values.data + first, .count = WINDOW, .type = VF_F32, .space = values.space, .device = device};
+        vf_array view = {.data = (float *)values.data + first,
+                         .count = WINDOW,
+                         .type = VF_F32,
+                         .space = values.space,
+                         .device = device};
         if (vf_array_copy(queue, &window, &view, WINDOW) != VF_OK || vf_queue_sync(queue) != VF_OK)
             fail_msg("%s", vf_context_message(ctx));
         for (int64_t n = first; n < first + WINDOW; n++) {
@@ -437,8 +448,12 @@ int main(int argc, char **argv)
         return status;
     }
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sizes),        cmocka_unit_test(test_atom_counts),       cmocka_unit_test(test_far_box),
-        cmocka_unit_test(test_far_index),    cmocka_unit_test(test_boxes_and_threads), cmocka_unit_test(test_charge_reversal),
+        cmocka_unit_test(test_sizes),
+        cmocka_unit_test(test_atom_counts),
+        cmocka_unit_test(test_far_box),
+        cmocka_unit_test(test_far_index),
+        cmocka_unit_test(test_boxes_and_threads),
+        cmocka_unit_test(test_charge_reversal),
         cmocka_unit_test(test_refusals),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,8 +1,8 @@
 /* Voxfield - the context: where messages go, how many threads to use, whether to stop, and on which devices to work.
  *
- * A context is made first and passed to everything. It may be used from several threads at once, except where a function
- * says otherwise. The library itself never prints and never exits: notes go to the caller's log function, errors into the
- * context, where the first one is kept (a failure during clean-up does not hide its cause).
+ * A context is made first and passed to everything. It may be used from several threads at once, except where a
+ * function says otherwise. The library itself never prints and never exits: notes go to the caller's log function,
+ * errors into the context, where the first one is kept (a failure during clean-up does not hide its cause).
  */
 #ifndef VOXFIELD_CONTEXT_H
 #define VOXFIELD_CONTEXT_H
@@ -21,7 +21,8 @@ typedef struct vf_device vf_device;
 typedef enum vf_log_level { VF_LOG_NOTE, VF_LOG_WARNING } vf_log_level;
 typedef void (*vf_log_fn)(void *user, vf_log_level level, const char *text);
 
-/* Makes a context with the CPU as its only device, one thread per usable core, and no log function. Errors: VF_ERR_MEMORY. */
+/* Makes a context with the CPU as its only device, one thread per usable core, and no log function. Errors:
+ * VF_ERR_MEMORY. */
 VF_MUST_CHECK vf_status vf_context_create(vf_context **out);
 
 /* Frees the context and its devices. NULL is allowed. Everything made with the context must have been freed before. */
@@ -41,22 +42,23 @@ void vf_context_set_log(vf_context *ctx, vf_log_fn log, void *user);
 void vf_note(vf_context *ctx, const char *format, ...) VF_PRINTF(2, 3);
 void vf_warn(vf_context *ctx, const char *format, ...) VF_PRINTF(2, 3);
 
-/* Asks everything that runs with this context to stop at the next safe point with VF_ERR_CANCELLED. Async-signal-safe. */
+/* Asks everything that runs with this context to stop at the next safe point with VF_ERR_CANCELLED. Async-signal-safe.
+ */
 void vf_context_cancel(vf_context *ctx);
 bool vf_cancelled(const vf_context *ctx);
 
-/* Makes SIGINT, SIGTERM and SIGHUP cancel this context; a second signal of the kind kills at once. One context a process;
- * NULL restores the default. For programs, not for libraries. */
+/* Makes SIGINT, SIGTERM and SIGHUP cancel this context; a second signal of the kind kills at once. One context a
+ * process; NULL restores the default. For programs, not for libraries. */
 void vf_context_cancel_on_signals(vf_context *ctx);
 
 /* Threads for work on the CPU. 0 means: one per core this process may use. Errors: VF_ERR_ARGUMENT beyond [0, 4096]. */
 VF_MUST_CHECK vf_status vf_context_set_threads(vf_context *ctx, int threads);
 int vf_context_threads(const vf_context *ctx);
 
-/* Chooses the devices: "cpu", "cuda" (the first GPU), "cuda:1", "cuda:0,2". No silent fallback: a GPU that is asked for and
- * is not there is VF_ERR_DEVICE, with what was found; VF_ERR_UNSUPPORTED if the library was built without CUDA.
- * On failure the devices stay as they were. ("auto" is a decision about a piece of work: device.h, vf_device_choose.)
- * Not to be called while work is running. */
+/* Chooses the devices: "cpu", "cuda" (the first GPU), "cuda:1", "cuda:0,2". No silent fallback: a GPU that is asked for
+ * and is not there is VF_ERR_DEVICE, with what was found; VF_ERR_UNSUPPORTED if the library was built without CUDA. On
+ * failure the devices stay as they were. ("auto" is a decision about a piece of work: device.h, vf_device_choose.) Not
+ * to be called while work is running. */
 VF_MUST_CHECK vf_status vf_context_set_devices(vf_context *ctx, const char *spec);
 int vf_context_device_count(const vf_context *ctx);
 vf_device *vf_context_device(const vf_context *ctx, int index);

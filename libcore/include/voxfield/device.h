@@ -1,8 +1,8 @@
 /* Voxfield - devices, queues and memory.
  *
- * A device is one place to compute: the CPU, or one NVIDIA GPU. A queue is an ordered stream of work on a device: what is
- * put into one queue runs in order, asynchronously to the caller on a GPU, at once on the CPU. Kernels are launched into a
- * queue; they neither allocate nor synchronise.
+ * A device is one place to compute: the CPU, or one NVIDIA GPU. A queue is an ordered stream of work on a device: what
+ * is put into one queue runs in order, asynchronously to the caller on a GPU, at once on the CPU. Kernels are launched
+ * into a queue; they neither allocate nor synchronise.
  */
 #ifndef VOXFIELD_DEVICE_H
 #define VOXFIELD_DEVICE_H
@@ -38,15 +38,15 @@ void vf_host_memory(uint64_t *free_bytes, uint64_t *total_bytes);
 /* Free and total memory of a device in bytes, now; the host's for the CPU. */
 VF_MUST_CHECK vf_status vf_device_memory(vf_device *device, uint64_t *free_bytes, uint64_t *total_bytes);
 
-/* How many GPUs this process could use; 0 without CUDA, driver or GPU. `reason` (may be NULL) gets a static text that says
- * why there are none. Starts the CUDA driver, which takes some tenths of a second: see vf_device_choose. */
+/* How many GPUs this process could use; 0 without CUDA, driver or GPU. `reason` (may be NULL) gets a static text that
+ * says why there are none. Starts the CUDA driver, which takes some tenths of a second: see vf_device_choose. */
 int vf_cuda_device_count(const char **reason);
 bool vf_built_with_cuda(void);
 
-/* "auto" for one piece of work. Sets the context's devices to the CPU or to as many GPUs as pay, whichever is expected to finish
- * first, from the seconds the work is expected to take on this CPU and on one typical GPU, and what starting a GPU costs
- * (VF_CUDA_START_SECONDS). CUDA is not touched when the CPU needs less than that. `why` gets one line that states the choice
- * and its reason; `why_size` bytes at most. */
+/* "auto" for one piece of work. Sets the context's devices to the CPU or to as many GPUs as pay, whichever is expected
+ * to finish first, from the seconds the work is expected to take on this CPU and on one typical GPU, and what starting
+ * a GPU costs (VF_CUDA_START_SECONDS). CUDA is not touched when the CPU needs less than that. `why` gets one line that
+ * states the choice and its reason; `why_size` bytes at most. */
 VF_MUST_CHECK vf_status vf_device_choose(vf_context *ctx, double cpu_seconds, double gpu_seconds, char *why,
                                          size_t why_size);
 
@@ -67,7 +67,8 @@ VF_MUST_CHECK vf_status vf_queue_sync(vf_queue *queue);
 
 /* ---- arrays ---- */
 
-/* A flat piece of memory that knows its type, length and space. Zero-initialise it ({0}); vf_array_free leaves it so. */
+/* A flat piece of memory that knows its type, length and space. Zero-initialise it ({0}); vf_array_free leaves it so.
+ */
 typedef struct vf_array {
     void *data;
     int64_t count; /* elements */
@@ -77,19 +78,20 @@ typedef struct vf_array {
 } vf_array;
 
 /* Allocates `count` >= 0 elements (count 0: data may be NULL), 64-byte aligned at least, contents undefined.
- * Errors: VF_ERR_MEMORY or VF_ERR_DEVICE_MEMORY (says how much was asked for and how much there is), VF_ERR_ARGUMENT. */
+ * Errors: VF_ERR_MEMORY or VF_ERR_DEVICE_MEMORY (says how much was asked for and how much there is), VF_ERR_ARGUMENT.
+ */
 VF_MUST_CHECK vf_status vf_array_create(vf_device *device, vf_space space, vf_dtype type, int64_t count, vf_array *out);
 void vf_array_free(vf_array *array);
 
-/* Copies `count` elements from the start of `src` to the start of `dst`, on the queue: asynchronous when a GPU is involved
- * and the host side is pinned. Types must be equal; the two must not overlap. */
+/* Copies `count` elements from the start of `src` to the start of `dst`, on the queue: asynchronous when a GPU is
+ * involved and the host side is pinned. Types must be equal; the two must not overlap. */
 VF_MUST_CHECK vf_status vf_array_copy(vf_queue *queue, vf_array *dst, const vf_array *src, int64_t count);
 
 /* ---- the CPU's instruction set, chosen at run time ---- */
 typedef enum vf_isa { VF_ISA_BASELINE, VF_ISA_AVX2, VF_ISA_AVX512, VF_ISA_COUNT } vf_isa;
 
-/* The best instruction set this CPU and this library have. The environment variable VOXFIELD_ISA (baseline, avx2, avx512)
- * lowers it, never raises it. */
+/* The best instruction set this CPU and this library have. The environment variable VOXFIELD_ISA (baseline, avx2,
+ * avx512) lowers it, never raises it. */
 vf_isa vf_cpu_isa(void);
 const char *vf_isa_name(vf_isa isa);
 

@@ -18,12 +18,13 @@ extern "C" {
 typedef enum vf_fft_direction { VF_FFT_FORWARD = -1, VF_FFT_BACKWARD = 1 } vf_fft_direction;
 typedef struct vf_fft vf_fft;
 
-/* Makes a plan for arrays of `type` (the real type of re and im), dims[rank] each in [1, 2^31), with the context's threads.
- * May be called from several threads. Errors: VF_ERR_ARGUMENT, VF_ERR_MEMORY. */
+/* Makes a plan for arrays of `type` (the real type of re and im), dims[rank] each in [1, 2^31), with the context's
+ * threads. May be called from several threads. Errors: VF_ERR_ARGUMENT, VF_ERR_MEMORY. */
 VF_MUST_CHECK vf_status vf_fft_create(vf_context *ctx, vf_dtype type, int rank, const int64_t *dims, vf_fft **out);
 void vf_fft_destroy(vf_fft *plan); /* NULL is allowed */
 
-/* Transforms host memory in place; 16-byte aligned at least (malloc, vf_array). Blocking. One plan may serve several threads. */
+/* Transforms host memory in place; 16-byte aligned at least (malloc, vf_array). Blocking. One plan may serve several
+ * threads. */
 void vf_fft_execute(const vf_fft *plan, vf_fft_direction direction, void *data);
 
 #ifdef __cplusplus

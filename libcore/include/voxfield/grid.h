@@ -1,7 +1,7 @@
 /* Voxfield - regular grids and boxes of them.
  *
- * A grid point (i, j, k) lies at origin + (i, j, k) * spacing. Values are at the points. Arrays over a grid are in C order
- * with x fastest: [z][y][x]. Origin and spacing share one length unit, which the caller chooses.
+ * A grid point (i, j, k) lies at origin + (i, j, k) * spacing. Values are at the points. Arrays over a grid are in C
+ * order with x fastest: [z][y][x]. Origin and spacing share one length unit, which the caller chooses.
  */
 #ifndef VOXFIELD_GRID_H
 #define VOXFIELD_GRID_H

@@ -1,8 +1,10 @@
 /* Voxfield - files that appear whole or not at all.
  *
- * An output is written to a temporary file in the directory of its final name (".NAME.PID.part") and renamed over the final
- * name only after everything is on disk. An interrupt, a full disk or a kill leaves the old file, or none. Special files
- * (/dev/null, a pipe) are written directly. A symbolic link is followed, so that the link stays and its target is replaced.
+ * An output is written to a temporary file in the directory of its final name (".NAME.PID.part") and renamed over the
+ * final name only after everything is on disk. An interrupt, a full disk or a kill leaves the old file, or none.
+ * Special files
+ * (/dev/null, a pipe) are written directly. A symbolic link is followed, so that the link stays and its target is
+ * replaced.
  */
 #ifndef VOXFIELD_OUTPUT_H
 #define VOXFIELD_OUTPUT_H
@@ -18,8 +20,8 @@ extern "C" {
 
 typedef struct vf_output vf_output;
 
-/* Opens the temporary file. Fails at once, before any work is done, if the directory is missing or not writable, or if the
- * final name is a directory. Errors: VF_ERR_OUTPUT, VF_ERR_MEMORY; *out is NULL then. */
+/* Opens the temporary file. Fails at once, before any work is done, if the directory is missing or not writable, or if
+ * the final name is a directory. Errors: VF_ERR_OUTPUT, VF_ERR_MEMORY; *out is NULL then. */
 VF_MUST_CHECK vf_status vf_output_open(vf_context *ctx, const char *path, vf_output **out);
 
 /* Where to write: a stream (owned by the output; do not close it), or the temporary file's name for libraries that open
@@ -39,7 +41,8 @@ uint64_t vf_output_space(const vf_output *output);
  * *output becomes NULL either way. Errors: VF_ERR_OUTPUT. */
 VF_MUST_CHECK vf_status vf_output_commit(vf_output **output);
 
-/* Removes the temporary file and frees the output; *output becomes NULL. A NULL *output is allowed: for `done:` labels. */
+/* Removes the temporary file and frees the output; *output becomes NULL. A NULL *output is allowed: for `done:` labels.
+ */
 void vf_output_discard(vf_output **output);
 
 #ifdef __cplusplus

@@ -9,8 +9,8 @@
 extern "C" {
 #endif
 
-/* Reads `least` to `most` finite decimal numbers separated by commas that make up the whole text; returns how many, or 0 if
- * the text is anything else. Hexadecimal numbers, inf and nan are refused. */
+/* Reads `least` to `most` finite decimal numbers separated by commas that make up the whole text; returns how many, or
+ * 0 if the text is anything else. Hexadecimal numbers, inf and nan are refused. */
 int vf_parse_doubles(const char *text, int least, int most, double *values);
 
 /* The same for whole numbers in the range of int64_t. */

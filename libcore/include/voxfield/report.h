@@ -1,6 +1,7 @@
 /* Voxfield - the run report: one JSON object in a file, written atomically.
  *
- * Keys are written in the order of the calls. A missing report (NULL) makes every call a no-op, so callers need no `if`.
+ * Keys are written in the order of the calls. A missing report (NULL) makes every call a no-op, so callers need no
+ * `if`.
  */
 #ifndef VOXFIELD_REPORT_H
 #define VOXFIELD_REPORT_H

@@ -1,7 +1,7 @@
 /* Voxfield - status codes.
  *
- * Every function that can fail returns a vf_status that the compiler insists on being looked at. The text that says what
- * happened, where, and what to do about it travels in the context (context.h: vf_fail, vf_context_message).
+ * Every function that can fail returns a vf_status that the compiler insists on being looked at. The text that says
+ * what happened, where, and what to do about it travels in the context (context.h: vf_fail, vf_context_message).
  */
 #ifndef VOXFIELD_STATUS_H
 #define VOXFIELD_STATUS_H

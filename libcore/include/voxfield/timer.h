@@ -14,8 +14,8 @@ extern "C" {
 /* Seconds on a clock that never goes back. */
 double vf_now(void);
 
-/* The stages of a run and how long each took. Zero-initialise. `name` must outlive the record (a string literal). Starting a
- * stage ends the one before; a name that was there before adds to its time. */
+/* The stages of a run and how long each took. Zero-initialise. `name` must outlive the record (a string literal).
+ * Starting a stage ends the one before; a name that was there before adds to its time. */
 enum { VF_MAX_STAGES = 16 };
 typedef struct vf_stages {
     struct {

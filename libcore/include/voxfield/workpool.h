@@ -1,8 +1,9 @@
 /* Voxfield - a work pool: several workers take numbered items, one consumer gets the results in order.
  *
- * For maps computed slab by slab: workers are queues on devices, the consumer writes the file. A worker takes the next item
- * as soon as it is free, so that the fastest device does the most, and nobody waits for the slowest. Results wait in `slots`
- * buffers, so the memory is bounded: item n uses slot n % slots, and is not begun before item n - slots was consumed.
+ * For maps computed slab by slab: workers are queues on devices, the consumer writes the file. A worker takes the next
+ * item as soon as it is free, so that the fastest device does the most, and nobody waits for the slowest. Results wait
+ * in `slots` buffers, so the memory is bounded: item n uses slot n % slots, and is not begun before item n - slots was
+ * consumed.
  */
 #ifndef VOXFIELD_WORKPOOL_H
 #define VOXFIELD_WORKPOOL_H
@@ -24,8 +25,8 @@ typedef struct vf_workpool {
     vf_status (*consume)(void *user, int slot, int64_t item);             /* on the calling thread, items in order */
 } vf_workpool;
 
-/* Runs until all items are consumed, one of the functions fails, or the context is cancelled (VF_ERR_CANCELLED). All threads
- * have ended when it returns. Blocking. */
+/* Runs until all items are consumed, one of the functions fails, or the context is cancelled (VF_ERR_CANCELLED). All
+ * threads have ended when it returns. Blocking. */
 VF_MUST_CHECK vf_status vf_workpool_run(vf_context *ctx, const vf_workpool *pool);
 
 #ifdef __cplusplus
