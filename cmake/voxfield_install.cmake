@@ -8,10 +8,12 @@ install(TARGETS voxfield EXPORT voxfieldTargets)
 install(TARGETS cionize)
 install(DIRECTORY libcore/include/voxfield DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
 install(FILES ${PROJECT_BINARY_DIR}/include/voxfield/version.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/voxfield)
-# A kernel's contract is the header with its folder's name; its other headers are its own affair.
+# A kernel's contract is the header with its folder's name; its other headers are its own affair. The copy lets projects that take
+# Voxfield in by add_subdirectory include it by the same name as those that find it installed.
 file(GLOB kernels RELATIVE ${PROJECT_SOURCE_DIR}/kernels ${PROJECT_SOURCE_DIR}/kernels/*/CMakeLists.txt)
 foreach(kernel ${kernels})
     cmake_path(GET kernel PARENT_PATH kernel)
+    configure_file(kernels/${kernel}/${kernel}.h ${PROJECT_BINARY_DIR}/include/voxfield/${kernel}.h COPYONLY)
     install(FILES kernels/${kernel}/${kernel}.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/voxfield)
 endforeach()
 install(FILES docs/man/cionize.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)

@@ -95,7 +95,8 @@ static vf_status make_piece(const map_text *text, const char *plain, size_t byte
 
 static vf_status write_piece(map_text *text, const piece *from)
 {
-    text->checksum = (uint32_t)crc32_combine(text->checksum, from->checksum, (z_off_t)from->plain_bytes);
+    if (text->layout.compression > 0)
+        text->checksum = (uint32_t)crc32_combine(text->checksum, from->checksum, (z_off_t)from->plain_bytes);
     text->length += from->plain_bytes;
     return vf_output_write(text->output, from->data, from->bytes);
 }

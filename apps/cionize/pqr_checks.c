@@ -84,12 +84,11 @@ vf_status pqr_check_not_pdb(const pqr_reader *r)
     bool zeros = r->zero_charges == atoms && strange;
     if (!r->elements && !occupancies && !zeros)
         return VF_OK;
-    return vf_fail(
-        r->ctx, VF_ERR_INPUT,
-        "%s:%" PRId64 ": this is a PDB file: occupancy %.2f and B-factor %.2f stand where charge and radius should "
-        "be; make a PQR file with pdb2pqr (pdb2pqr --ff=AMBER in.pdb out.pqr). If they are charges and radii, write "
-        "them with three decimals",
-        r->name, r->atom_line[0], r->first_charge, r->first_radius);
+    return vf_fail(r->ctx, VF_ERR_INPUT,
+                   "%s:%" PRId64 ": this is a PDB file: occupancy %.2f and B-factor %.2f stand where charge and radius "
+                   "should be; make a PQR file with pdb2pqr (pdb2pqr --ff=AMBER in.pdb out.pqr). If they are charges "
+                   "and radii, write them with three decimals",
+                   r->name, r->atom_line[0], r->first_charge, r->first_radius);
 }
 
 vf_status pqr_check_not_swapped(const pqr_reader *r)
@@ -97,9 +96,8 @@ vf_status pqr_check_not_swapped(const pqr_reader *r)
     if (r->swapped_line == 0 || r->negative_charges > 0)
         return VF_OK;
     return vf_fail(r->ctx, VF_ERR_INPUT,
-                   "%s:%" PRId64
-                   ": this REMARK says that the radii come before the charges, and no value in the charges' place "
-                   "is negative; exchange the two columns, and remove the REMARK",
+                   "%s:%" PRId64 ": this REMARK says that the radii come before the charges, and no value in the "
+                   "charges' place is negative; exchange the two columns, and remove the REMARK",
                    r->name, r->swapped_line);
 }
 
@@ -163,17 +161,15 @@ static void warn_of_charge(const pqr_reader *r)
         return;
     }
     if (r->coarse_limit >= 0.5)
-        vf_warn(
-            r->ctx,
-            "%s: charges have two decimals or fewer: rounding can have changed the total, %+.4f e, by up to %.3g e; "
-            "write them with more",
-            r->name, total, r->coarse_limit);
+        vf_warn(r->ctx,
+                "%s: charges have two decimals or fewer: rounding can have changed the total, %+.4f e, by up to "
+                "%.3g e; write them with more",
+                r->name, total, r->coarse_limit);
     else if (distance > tolerance && distance > usual)
-        vf_warn(
-            r->ctx,
-            "%s: the total charge, %+.4f e, is %.4f e from an integer; rounding would explain %.2g e, at most %.2g e: "
-            "are atoms missing?",
-            r->name, total, distance, usual, r->rounding_limit);
+        vf_warn(r->ctx,
+                "%s: the total charge, %+.4f e, is %.4f e from an integer; rounding would explain %.2g e, at most "
+                "%.2g e: are atoms missing?",
+                r->name, total, distance, usual, r->rounding_limit);
 }
 
 static void warn_of_omissions(const pqr_reader *r)
@@ -209,16 +205,15 @@ vf_status pqr_warn(const pqr_reader *r)
 
 void pqr_describe(const pqr_reader *r, char *text, size_t size)
 {
-    static const char *const names[PQR_READINGS] = {"blanks", "glued names", "run-together numbers", "fixed columns"};
+    static const char *const names[PQR_READINGS] = {"separate fields", "glued names", "glued numbers", "fixed columns"};
     size_t used = 0;
     *text = '\0';
-    for (int i = 0; i < PQR_READINGS; i++) {
-        if (r->readings[i] == 0 || used >= size)
-            continue;
-        bool all = r->readings[i] == r->out->atoms;
-        int n =
-            all ? snprintf(text, size, "%s", names[i])
-                : snprintf(text + used, size - used, "%s%s in %" PRId64, used ? "; " : "", names[i], r->readings[i]);
+    for (int i = 0; i < PQR_READINGS && used < size; i++) {
+        int n = 0;
+        if (r->readings[i] == r->out->atoms)
+            n = snprintf(text, size, "%s", names[i]);
+        else if (r->readings[i] > 0)
+            n = snprintf(text + used, size - used, "%s%s (%" PRId64 ")", used ? ", " : "", names[i], r->readings[i]);
         used += n > 0 ? (size_t)n : 0;
     }
 }

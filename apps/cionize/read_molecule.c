@@ -198,11 +198,10 @@ static vf_status read_unknown(pqr_reader *r, pqr_text line)
     const char *p = line.at;
     pqr_quote(pqr_next_word(&p, line.at + line.size), word);
     if (pqr_ends_like_atom(line, r->c_locale))
-        return fail_at(
-            r,
-            "field 1 (record): '%s' is not ATOM or HETATM, though the line ends in five numbers like an atom's; "
-            "correct it, or make it a REMARK",
-            word);
+        return fail_at(r,
+                       "field 1 (record): '%s' is not ATOM or HETATM, though the line ends in five numbers like an "
+                       "atom's; correct it, or make it a REMARK",
+                       word);
     if (r->unknown++ == 0) {
         r->first_unknown = r->line;
         memcpy(r->unknown_word, word, sizeof word);
@@ -366,7 +365,9 @@ static vf_status fail_gzip(vf_context *ctx, const char *path, gzFile file)
         return vf_fail(ctx, VF_ERR_INPUT, "%s: cannot read: %s", path, strerror(errno));
     if (code == Z_MEM_ERROR)
         return vf_fail(ctx, VF_ERR_MEMORY, "%s: no memory to uncompress it", path);
-    return vf_fail(ctx, VF_ERR_INPUT, "%s: the gzip file is damaged or incomplete (%s); copy it again", path, text);
+    const char *reason = strstr(text, ": "); /* before it stands zlib's name for the file, <fd:3> */
+    return vf_fail(ctx, VF_ERR_INPUT, "%s: the gzip file is damaged or incomplete (%s); copy it again", path,
+                   reason ? reason + 2 : text);
 }
 
 static vf_status make_room(vf_context *ctx, const char *path, buffer *to)
@@ -405,11 +406,10 @@ static vf_status read_all(vf_context *ctx, const char *path, gzFile file, buffer
         to->size += (size_t)got;
         z_off_t packed = gzoffset(file);
         if (!gzdirect(file) && packed > 0 && to->size >> 20 >= RATIO_FROM_MIB && to->size / (size_t)packed > MAX_RATIO)
-            return vf_fail(
-                ctx, VF_ERR_INPUT,
-                "%s: uncompresses to more than %d times its size, which is no molecule; uncompress it yourself "
-                "(gunzip) if it is",
-                path, MAX_RATIO);
+            return vf_fail(ctx, VF_ERR_INPUT,
+                           "%s: uncompresses to more than %d times its size, which is no molecule; "
+                           "if it is one, uncompress it yourself (gunzip)",
+                           path, MAX_RATIO);
     }
 }
 

@@ -222,7 +222,7 @@ static void sync_directory(const char *target)
 vf_status vf_output_commit(vf_output **output)
 {
     vf_output *o = *output;
-    int error = 0;
+    int error = ferror(o->stream) ? EIO : 0; /* an earlier write failed, and nobody looked */
     if (fflush(o->stream) != 0)
         error = errno;
     if (!error && !o->direct && fsync(fileno(o->stream)) != 0)

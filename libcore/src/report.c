@@ -6,7 +6,9 @@
 #include <string.h>
 #include <time.h>
 
+#include "voxfield/format_number.h"
 #include "voxfield/output.h"
+#include "voxfield/parse.h"
 #include "voxfield/version.h"
 
 struct vf_report {
@@ -72,14 +74,11 @@ static void put_string(vf_report *r, const char *text)
 
 static void put_double(vf_report *r, double value)
 {
-    char text[40];
-    snprintf(text, sizeof text, "%.17g", value);
-    if (strtod(text, NULL) == value) /* shorter where that says the same */
-        for (int digits = 6; digits < 17; digits++) {
-            snprintf(text, sizeof text, "%.*g", digits, value);
-            if (strtod(text, NULL) == value)
-                break;
-        }
+    char text[VF_NUMBER_TEXT];
+    double back = 0;
+    bool same = false; /* as few digits as say the same; neither printf nor strtod, which follow the locale */
+    for (int digits = 6; !same && digits <= VF_NUMBER_MAX_DIGITS; digits++)
+        same = vf_parse_doubles(vf_format_general(value, digits, text), 1, 1, &back) == 1 && back == value;
     puts_to(r, isfinite(value) ? text : "null");
 }
 

@@ -139,7 +139,8 @@ static void powers_and_limits(void **state)
 static void general(void **state)
 {
     (void)state;
-    static const double values[] = {0, -0.0, 0.5, -12.25, 1e-5, 123456789012.0, 1e300, -1.0 / 3, INFINITY, -INFINITY, NAN};
+    static const double values[] = {0,     -0.0,     0.5,      -12.25,    1e-5, 123456789012.0,
+                                    1e300, -1.0 / 3, INFINITY, -INFINITY, NAN};
     char expected[64], text[VF_NUMBER_TEXT];
     for (size_t i = 0; i < sizeof values / sizeof *values; i++)
         for (int digits = 1; digits <= VF_NUMBER_MAX_DIGITS; digits++) {

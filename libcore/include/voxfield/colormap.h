@@ -14,7 +14,7 @@ typedef struct vf_color {
 } vf_color;
 
 /* VF_COLORMAP_DIVERGING: red at 0, white at 1/2, blue at 1, equal steps in t looking equal. For a signed quantity on a
- * range symmetric about zero. Red is the low end, as is the custom for electrostatic potentials. Numbers that are none
+ * range symmetric about zero. Red is the low end, as viewers of such maps have it. Numbers that are none
  * are grey. VF_COLORMAP_GRAY: black at 0, white at 1, equal steps in CIE lightness. Numbers that are none are magenta.
  */
 typedef enum vf_colormap_kind { VF_COLORMAP_DIVERGING, VF_COLORMAP_GRAY } vf_colormap_kind;

@@ -1,0 +1,260 @@
+"""What the tests of cionize through its command line share: running it, its maps, and a Coulomb sum of their own.
+
+A test file ends with `program.main(globals())`, which runs its functions test_*: each gets an empty folder (pathlib.Path), which
+is the current directory meanwhile, and raises AssertionError or Skip. Called as `python3 test_x.py PROGRAM [DEVICE] [test_name
+...]`; DEVICE is cpu (default) or cuda. Exit status 0, 1 if a test failed, 77 if none could run.
+"""
+import math
+import os
+import pathlib
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+
+HERE = pathlib.Path(__file__).resolve().parent
+DATA = HERE.parent.parent / "data"
+sys.path.insert(0, str(HERE.parent / "peers"))
+sys.dont_write_bytecode = True
+import read_map  # noqa: E402  (strict readers of the formats)
+
+PROGRAM = os.path.abspath(sys.argv[1]) if len(sys.argv) > 1 else sys.exit(__doc__)
+DEVICE = sys.argv[2] if sys.argv[2:3] in (["cpu"], ["cuda"]) else "cpu"
+
+
+class Skip(Exception):
+    pass
+
+
+class Done:
+    """What a run of the program left: exit status, and its output as text."""
+
+    def __init__(self, process, out, err):
+        self.status = process.returncode
+        self.out = out.decode("utf-8", "replace")
+        self.err = err.decode("utf-8", "replace")
+
+
+def command(*arguments):
+    return [PROGRAM, "--device", DEVICE, *map(str, arguments)]
+
+
+def run(*arguments, prefix=(), timeout=300, **popen):
+    """Runs the program on the device under test, with stdout and stderr caught."""
+    popen = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **popen}
+    process = subprocess.Popen([*prefix, *command(*arguments)], **popen)
+    try:
+        out, err = process.communicate(timeout=timeout)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.communicate()
+        raise AssertionError(f"still running after {timeout} s: {arguments}") from None
+    return Done(process, out or b"", err or b"")
+
+
+def make(*arguments, **options):
+    """Runs the program and requires success, with nothing but warnings on stderr."""
+    done = run(*arguments, **options)
+    assert done.status == 0, f"{arguments}: exit {done.status}: {done.err}"
+    assert all(line.startswith("cionize: warning: ") for line in done.err.splitlines()), f"{arguments}: {done.err}"
+    return done
+
+
+def refuse(status, words, *arguments, **options):
+    """Runs the program and requires that it ends with `status` and one line of error that has all the words, and leaves the
+    folder as it was."""
+    before = listing()
+    done = run(*arguments, **options)
+    what = f"{arguments}: exit {done.status}: {done.err!r}"
+    assert done.status == status, f"{what}, expected exit {status}"
+    lines = done.err.splitlines()
+    assert lines and lines[-1].startswith("cionize: error: "), what
+    assert sum("error:" in line for line in lines) == 1, what
+    for word in [words] if isinstance(words, str) else words:
+        assert word in done.err, f"{what}, expected '{word}'"
+    assert listing() == before, f"{what}, and it changed {sorted(set(listing().items()) ^ set(before.items()))}"
+    return done
+
+
+def listing(folder="."):
+    """Every file under a folder with what it holds (its kind if it is no regular file)."""
+    found = {}
+    for path in sorted(pathlib.Path(folder).rglob("*")):
+        state = path.lstat()
+        found[str(path)] = (state.st_mode, path.read_bytes() if path.is_file() and os.access(path, os.R_OK) else None)
+    return found
+
+
+def as_nobody():
+    """What to put before the program so that permissions hold for it, in the current folder, also in tests run by root."""
+    if os.geteuid() != 0:
+        return []
+    if not shutil.which("setpriv"):
+        raise Skip("run by root, whom permissions do not bind, and there is no setpriv")
+    prefix = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+    os.chown(".", 65534, 65534)
+    if subprocess.run([*prefix, PROGRAM, "--version"], capture_output=True, check=False).returncode != 0:
+        raise Skip("run by root, and another user cannot run the program where it lies")
+    return prefix
+
+
+# ---- molecules ----
+
+
+def sample(name):
+    """Copies a molecule of data/ into the current folder."""
+    shutil.copy(DATA / name, name)
+    return name
+
+
+def read_atoms(path):
+    """(x, y, z, charge) of every atom of a PQR file with blanks between its fields."""
+    with open(path, encoding="ascii") as stream:
+        rows = [line.split() for line in stream if line.startswith(("ATOM", "HETATM"))]
+    return [tuple(float(v) for v in row[-5:-1]) for row in rows]
+
+
+def write_atoms(path, atoms):
+    """Writes numbers of at most six decimals."""
+    with open(path, "w", encoding="ascii") as stream:
+        for n, (x, y, z, q) in enumerate(atoms, 1):
+            stream.write(f"ATOM {n} X UNK {n} {x:.6f} {y:.6f} {z:.6f} {q:.6f} 1.0\n")
+    return path
+
+
+# ---- maps ----
+
+
+def read(path):
+    """A map by the readers of validation/peers, which share nothing with the program: values with x fastest."""
+    kind = read_map.kind_of(str(path))
+    if kind == "h5":
+        return read_h5(path)
+    return {"dx": read_map.own_dx, "dx.gz": read_map.own_dx_gz, "mrc": read_map.own_mrc, "cube": read_map.own_cube}[kind](
+        str(path), None)
+
+
+def read_h5(path):
+    """By h5dump: geometry from the attributes, values from its binary output."""
+    if not shutil.which("h5dump"):
+        raise Skip("no h5dump")
+    geometry = []
+    for name in ("counts", "origin", "spacing"):
+        text = subprocess.run(["h5dump", "-m", "%.17g", "-y", "-a", f"/potential/{name}", str(path)], check=True,
+                              capture_output=True, text=True).stdout
+        geometry.append([float(v) for v in text.split("DATA {")[1].split("}")[0].replace(",", " ").split()])
+    try:
+        return read_map.h5dump(str(path), read_map.Map(*geometry, []))
+    except read_map.Skip as skip:
+        raise Skip(str(skip)) from None
+
+
+def bits(path):
+    """The values of a single-precision map as they are stored: every format but cube keeps all bits."""
+    return struct.pack(f"<{len(read(path).values)}f", *read(path).values)
+
+
+def value(grid, i, j, k):
+    nx, ny, _ = grid.counts
+    return grid.values[(k * ny + j) * nx + i]
+
+
+def position(grid, n):
+    nx, ny, _ = grid.counts
+    index = (n % nx, n // nx % ny, n // nx // ny)
+    return tuple(grid.origin[a] + index[a] * grid.spacing[a] for a in range(3))
+
+
+# ---- the physics, in double precision ----
+
+# CODATA 2022 (h, c, e, k, N_A are exact). 1 / (4 pi eps0) is here by way of the fine-structure constant, alpha hbar c / e^2.
+ALPHA, PLANCK, LIGHT, CHARGE = 7.2973525643e-3, 6.62607015e-34, 299792458.0, 1.602176634e-19
+BOLTZMANN, AVOGADRO = 1.380649e-23, 6.02214076e23
+
+
+def unit_constant(unit, temperature=298.15):
+    """C in V = C sum q / r, for charges in e and lengths in angstrom."""
+    volt = ALPHA * PLANCK / (2 * math.pi) * LIGHT / CHARGE / 1e-10
+    return {"e/A": 1.0, "V": volt, "kcal/mol/e": volt * CHARGE * AVOGADRO / 4184,
+            "kT/e": volt * CHARGE / (BOLTZMANN * temperature)}[unit]
+
+
+class Sum:
+    """sum q / r at a point (power 2: q / r^2), and what its error is made of: S1 = sum |q| / r, S2 = sum |dV/dr|."""
+
+    def __init__(self, atoms, point, r_min=0.1, power=1):
+        terms, slopes = [], []
+        for x, y, z, q in atoms:
+            r = max(math.sqrt((x - point[0]) ** 2 + (y - point[1]) ** 2 + (z - point[2]) ** 2), r_min)
+            terms.append(q / r ** power)
+            slopes.append(power * abs(q) / r ** (power + 1))
+        self.atoms = len(atoms)
+        self.value = math.fsum(terms)
+        self.s1 = power * math.fsum(map(abs, terms))
+        self.s2 = math.fsum(slopes)
+
+    def bound(self, spacing, double=False):
+        """The most that the program's sum may be off. The derivation is at the head of unit/test_coulomb_sum.c: with the unit
+        roundoff u, at most 512 atoms in a chunk (GPU; 256 on the CPU), and the largest distance P of a point from the centre of
+        its block (32 points along each axis on a GPU, less on the CPU): (n + 13.2) u S1 + 2 P u S2, and 2^-50 S1 for the double
+        sums of chunks. To it, 1e-9 of S1 for the constant, which this file computes in another way from CODATA."""
+        u = 2.0 ** (-53 if double else -24)
+        half = math.sqrt(sum((16.5 * h) ** 2 for h in spacing))
+        return (1.01 * ((min(self.atoms, 512) + 13.2) * u + 2.0 ** -50) * self.s1 + 1.01 * 2 * half * u * self.s2
+                + 1e-9 * abs(self.value))
+
+
+# How much of a value its text keeps: half a unit of the last digit.
+DIGITS = {"dx": 0.5e-8, "dx.gz": 0.5e-8, "mrc": 0, "ccp4": 0, "cube": 0.5e-5, "h5": 0}
+
+
+def compare(path, atoms, scale=1.0, points=None, double=False, text=0.0, r_min=0.1, power=1):
+    """Every (or every so many-th) point of a map against the sum times `scale`, within the bound and `text` of the value.
+    Returns the root mean square of the errors relative to S1."""
+    grid = read(path)
+    total = len(grid.values)
+    squares = []
+    for n in range(0, total, max(total // points, 1) if points else 1):
+        truth = Sum(atoms, position(grid, n), r_min, power)
+        error = abs(grid.values[n] - scale * truth.value)
+        allowed = abs(scale) * truth.bound(grid.spacing, double) * (1 + text) + text * abs(scale * truth.value)
+        assert error <= allowed, (f"{path}: point {n} at {position(grid, n)}: {grid.values[n]!r}, expected "
+                                  f"{scale * truth.value!r}: off by {error:.3g}, allowed {allowed:.3g}")
+        squares.append((error / (abs(scale) * truth.s1)) ** 2)
+    return math.sqrt(math.fsum(squares) / len(squares))
+
+
+# ---- running the tests of a file ----
+
+
+def main(names):
+    chosen = [word for word in sys.argv[2:] if word.startswith("test_")]
+    tests = [(name, test) for name, test in names.items() if name.startswith("test_") and (not chosen or name in chosen)]
+    if not tests:
+        sys.exit("no such test")
+    failed = passed = 0
+    if DEVICE == "cuda" and run("--version").status == 0:
+        with tempfile.TemporaryDirectory() as folder:
+            done = run(DATA / "dipole.pqr", "-o", os.path.join(folder, "a.mrc"))
+        if done.status in (6, 8):
+            print("SKIP: " + done.err.strip())
+            sys.exit(77)
+    for name, test in tests:
+        began = time.monotonic()
+        with tempfile.TemporaryDirectory(prefix="cionize-") as folder:
+            os.chdir(folder)
+            try:
+                test(pathlib.Path(folder))
+                word = "ok"
+                passed += 1
+            except Skip as skip:
+                word = f"SKIP: {skip}"
+            except Exception:
+                word = "FAILED\n" + traceback.format_exc()
+                failed += 1
+            os.chdir("/")
+        print(f"{name:40} {time.monotonic() - began:5.2f} s  {word}", flush=True)
+    sys.exit(1 if failed else 0 if passed else 77)

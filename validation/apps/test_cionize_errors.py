@@ -1,0 +1,170 @@
+#!/usr/bin/env python3
+"""Bad options and bad input of cionize: each ends with its exit status and one line that names what is wrong, and leaves no file.
+
+usage: test_cionize_errors.py PROGRAM [DEVICE] [test_name ...]
+"""
+import os
+import pathlib
+import shutil
+
+import program
+from program import as_nobody, make, read, refuse, run, sample, Skip
+
+JUNK = ["nan", "inf", "-inf", "infinity", "", " ", "abc", "0x10", "1e999", "1.5.2", " 1", "1 ", "1;2", "1..2", "--", ",", "1e", "+-1"]
+NO_TRIPLE = ["1,2", "1,2,3,4", "1,,3", ",1,2", "1,2,", "1,nan,2", "1, 2,3"]
+SCALARS = {"--border": ["-1", "1e6"], "--temperature": ["-300", "0", "1e9"], "--dielectric": ["-80", "0", "1e9"],
+           "--distance-dielectric": ["-4", "0"], "--r-min": ["-0.1", "0", "1e9"]}
+TRIPLES = {"--spacing": ["-1", "0", "1e9", "1,0,1", "1,1,-1"], "--origin": ["1e9", "0,0,-1e9"], "--size": ["-1", "5,5,-5", "1e9"]}
+WHOLE = {"--counts": ["0", "-5", "1.5", "1e3", "2,2,0", "99999999999999999999"],
+         "--threads": ["0", "-1", "1.5", "1e1", "4097", "99999999999999999999", "1,2"]}
+
+
+def test_numbers(_):
+    sample("dipole.pqr")
+    for option, more in {**SCALARS, **TRIPLES, **WHOLE}.items():
+        bad = JUNK + more + ([] if option in ("--threads", "--counts") else []) + (
+            NO_TRIPLE if option in TRIPLES or option == "--counts" else ["1,2", "1,2,3"])
+        for text in bad:
+            # Attached, so that "--border -1" is no option.
+            refuse(2, [option, f"'{text}'", "expected"], "dipole.pqr", f"{option}={text}")
+
+
+def test_words(_):
+    sample("dipole.pqr")
+    for option, texts, words in (
+            ("--units", ["kT", "", "volt", "KT/E "], ["kT/e", "kcal/mol/e", "e/A"]),
+            ("--precision", ["", "half", "SINGLE", "float"], ["single", "double"]),
+            ("--device", ["", "gpu", "CPU", "cuda:", "cuda:x", "cuda:-1", "cuda:0,0", "cuda:0,", "cuda0", "cuda:1 "], ["cpu", "cuda"]),
+            ("--method", ["", "multilevel", "direct:", "direct:nonsense", "directly"], ["direct"])):
+        for text in texts:
+            refuse(2, words, "dipole.pqr", f"{option}={text}")
+    refuse(2, ["--method", "nonsense", "avx2", "ref"], "dipole.pqr", "--device=cpu", "--method=direct:nonsense")
+    refuse(2, ["--method", "tuned", "avx2", "ref"], "dipole.pqr", "--device=cpu", "--method=direct:tuned")
+
+
+def test_contradictions(_):
+    sample("dipole.pqr")
+    refuse(2, ["--dielectric", "--distance-dielectric"], "dipole.pqr", "--dielectric", "2", "--distance-dielectric", "2")
+    refuse(2, ["--dielectric", "--distance-dielectric"], "dipole.pqr", "--distance-dielectric", "2", "--dielectric", "2")
+    refuse(2, ["--size", "--counts"], "dipole.pqr", "--size", "2", "--counts", "2")
+
+
+def test_no_gpu(_):
+    """A GPU that is asked for and is not there is an error, not a quiet run on the CPU."""
+    sample("dipole.pqr")
+    refuse(run("dipole.pqr", "--device", "cuda:1000", "-o", "x.mrc").status, "cuda:1000", "dipole.pqr", "--device", "cuda:1000")
+    assert run("dipole.pqr", "--device", "cuda:1000").status in (6, 8)
+    if run("dipole.pqr", "--device", "cuda", "-o", "probe.dx").status == 0:
+        os.remove("probe.dx")
+        raise Skip("there is a GPU: what is said without one is not tested")
+    status = run("dipole.pqr", "--device", "cuda").status
+    assert status in (6, 8), status
+    refuse(status, "cuda", "dipole.pqr", "--device", "cuda")
+
+
+def write(name, text):
+    pathlib.Path(name).write_bytes(text if isinstance(text, bytes) else text.encode())
+    return name
+
+
+ATOM = "ATOM      1  N   ALA     1       1.000   2.000   3.000  0.5000 1.8000\n"
+
+
+def test_molecules(_):
+    os.mkdir("folder")
+    refuse(3, ["no.pqr", "No such file"], "no.pqr")
+    refuse(3, ["no/dir.pqr", "No such file"], "no/dir.pqr")
+    refuse(3, ["folder", "directory"], "folder")
+    refuse(2, "no input", "")
+    for name, text, words in (
+            ("empty.pqr", "", "empty"),
+            ("blank.pqr", "\n\n", "no atoms"),
+            ("remarks.pqr", "REMARK nothing\nEND\n", "no atoms"),
+            ("charge.pqr", ATOM + ATOM.replace("0.5000", "0.5x00"), [":2:", "0.5x00"]),
+            ("short.pqr", ATOM + "ATOM 2 N ALA 1 1.0 2.0\n", ":2:"),
+            ("nan.pqr", ATOM.replace("0.5000", "   nan"), [":1:", "nan"]),
+            ("infinite.pqr", ATOM.replace("  1.000", "    inf"), [":1:", "inf"]),
+            ("binary.pqr", b"\x7fELF\x00\x01\x02" * 50, "binary"),
+            ("broken.pqr.gz", b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03junk", "gzip"),
+            ("real.pdb", "HEADER    TEST\n" + "".join(
+                f"ATOM  {n:5}  N   ALA A{n:4}    {n:8.3f}{2 * n:8.3f}{3 * n:8.3f}  1.00 20.0{n}           N\n" for n in range(1, 5)),
+             ["PDB", "pdb2pqr"])):
+        refuse(3, [name] + ([words] if isinstance(words, str) else words), write(name, text))
+        refuse(3, name, name, "--dry-run")
+
+
+def test_unreadable_molecule(_):
+    sample("dipole.pqr")
+    os.chmod("dipole.pqr", 0)
+    prefix = as_nobody()
+    refuse(3, ["dipole.pqr", "Permission denied"], "dipole.pqr", prefix=prefix)
+
+
+def test_unwritable_folder(_):
+    sample("dipole.pqr")
+    os.mkdir("locked", 0o555)
+    prefix = as_nobody()
+    os.chmod("locked", 0o555)
+    refuse(4, ["locked/a.dx", "Permission denied"], "dipole.pqr", "-o", "locked/a.dx", prefix=prefix)
+    refuse(4, ["locked/a.png", "Permission denied"], "dipole.pqr", "-o", "a.dx", "--picture", "locked/a.png", prefix=prefix)
+    refuse(4, ["locked/a.json", "Permission denied"], "dipole.pqr", "-o", "a.dx", "--report", "locked/a.json", prefix=prefix)
+
+
+def test_outputs(_):
+    sample("dipole.pqr")
+    os.mkdir("folder.dx")
+    for name in ("a.xyz", "a", "dx", ".dx", "a.dx.bz2", "a.gz", "a.", "", "a.dx/", "folder.dx/.mrc"):
+        refuse(2, [name, ".dx", ".mrc", ".cube", ".h5"], "dipole.pqr", "-o", name)
+        refuse(2, name, "dipole.pqr", "-o", name, "--dry-run")
+    for kind in ("dx", "dx.gz", "mrc", "ccp4", "cube", "h5"):
+        refuse(4, [f"no/a.{kind}", "No such file"], "dipole.pqr", "-o", f"no/a.{kind}")
+        os.makedirs(f"sub.{kind}", exist_ok=True)
+        refuse(4, [f"sub.{kind}", "directory"], "dipole.pqr", "-o", f"sub.{kind}")
+        os.symlink("/dev/full", f"full.{kind}")
+        refuse(4, [f"full.{kind}", "No space left"], "dipole.pqr", "-o", f"full.{kind}")
+        os.symlink("/dev/null", f"null.{kind}")
+        make("-q", "dipole.pqr", "-o", f"null.{kind}", "--spacing", "1")
+        assert os.readlink(f"null.{kind}") == "/dev/null"
+    refuse(4, ["full.png", "No space left"], "dipole.pqr", "-o", "null.dx", "--picture", os.symlink("/dev/full", "full.png") or "full.png")
+    refuse(4, ["full.json", "No space left"], "dipole.pqr", "-o", "null.dx", "--report",
+           os.symlink("/dev/full", "full.json") or "full.json")
+    refuse(4, ["no/a.png", "No such file"], "dipole.pqr", "--picture", "no/a.png")
+    refuse(4, ["no/a.json", "No such file"], "dipole.pqr", "--report", "no/a.json")
+    refuse(4, ["folder.dx", "directory"], "dipole.pqr", "--report", "folder.dx")
+    assert not os.path.exists("dipole.dx")
+    # In whole steps only: said before the work.
+    refuse(8, ["a.ccp4", "whole number of grid steps"], "dipole.pqr", "--origin", "-1.13", "-o", "a.ccp4")
+
+
+def test_outputs_do_not_replace_the_molecule_or_each_other(_):
+    sample("dipole.pqr")
+    os.symlink("dipole.pqr", "link.dx")
+    os.link("dipole.pqr", "hard.dx")
+    shutil.copy("dipole.pqr", "text.dx")
+    os.mkdir("sub")
+    os.symlink("..", "sub/up")
+    for arguments in (["-o", "link.dx"], ["-o", "hard.dx"], ["--report", "dipole.pqr"], ["--picture", "dipole.pqr"],
+                      ["--report", "./dipole.pqr"], ["--picture", "sub/../dipole.pqr"], ["--report", "sub/up/dipole.pqr"]):
+        refuse(2, ["the molecule", "same file"], "dipole.pqr", *arguments)
+    refuse(2, ["the molecule", "same file"], "text.dx", "-o", "text.dx")
+    refuse(2, ["the molecule", "same file"], "link.dx", "-o", "hard.dx")
+    for a, b in (("--picture", "--report"), ("-o", "--report"), ("-o", "--picture")):
+        for one, two in (("new.dx", "new.dx"), ("new.dx", "./new.dx"), ("new.dx", "sub/up/new.dx"), ("text.dx", "sub/../text.dx")):
+            refuse(2, "same file", "dipole.pqr", "-o", "other.dx", a, one, b, two)
+    refuse(2, ["the map", "the report", "same file"], "dipole.pqr", "--report", "dipole.dx")  # the map's default name
+    make("-q", "dipole.pqr", "-o", "a.dx", "--report", "/dev/null", "--picture", "/dev/null")
+    make("-q", "dipole.pqr", "-o", "a.dx", "--report", "sub/a.dx")
+    assert len(read("a.dx").values) == 41 * 41 * 43
+
+
+def test_files_that_stood_there_stay(_):
+    """A run that fails leaves what was under its names."""
+    sample("dipole.pqr")
+    for name in ("a.dx", "a.png", "a.json"):
+        write(name, "precious")
+    refuse(3, "no.pqr", "no.pqr", "-o", "a.dx", "--picture", "a.png", "--report", "a.json")
+    refuse(2, "--counts", "dipole.pqr", "--counts", "0", "-o", "a.dx", "--picture", "a.png", "--report", "a.json")
+    refuse(8, "32 bits", "dipole.pqr", "--counts", "2048,1024,1024", "-o", "a.dx", "--picture", "a.png", "--report", "a.json")
+
+
+program.main(globals())

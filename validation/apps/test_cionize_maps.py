@@ -1,0 +1,119 @@
+#!/usr/bin/env python3
+"""Maps of cionize, format by format: against an independent sum, against each other, and whatever the number of threads.
+
+usage: test_cionize_maps.py PROGRAM [DEVICE] [test_name ...]
+"""
+import gzip
+import re
+import shutil
+import subprocess
+
+import program
+from program import compare, make, read, read_atoms, sample, Skip
+
+KINDS = ["dx", "dx.gz", "mrc", "ccp4", "cube", "h5"]
+# Three unlike axes, so that an exchange shows; the origin is a multiple of the spacing, as .ccp4 wants it.
+DIPOLE_GRID = ["--spacing", "0.5,0.75,1.25", "--border", "5"]
+PROTEIN_GRID = ["--spacing", "3,2,4", "--border", "4"]
+
+
+def test_every_format_holds_the_sum(_):
+    scale = program.unit_constant("kT/e")
+    cases = [("dipole.pqr", DIPOLE_GRID, None), ("1hpv.pqr", PROTEIN_GRID, 80)]
+    for name, grid, points in cases:
+        atoms = read_atoms(sample(name))
+        for kind in KINDS:
+            if kind == "h5" and not shutil.which("h5dump"):
+                print("SKIP: no h5dump: .h5 is not read")
+                continue
+            make("-q", name, *grid, "-o", f"map.{kind}")
+            rms = compare(f"map.{kind}", atoms, scale, points, text=program.DIGITS[kind])
+            # What single precision does on average is far below its bound: some u sqrt(256) / 2 of sum |q| / r, 5e-7.
+            assert rms < 1e-6 + program.DIGITS[kind], f"{name} {kind}: {rms:.3g} of sum |q|/r off on average"
+
+
+def test_double_precision(_):
+    atoms = read_atoms(sample("1hpv.pqr"))
+    make("-q", "1hpv.pqr", *PROTEIN_GRID, "--precision", "double", "--units", "e/A", "-o", "map.dx")
+    # 12 digits in a text file.
+    rms = compare("map.dx", atoms, 1.0, 200, double=True, text=0.5e-11)
+    assert rms < 1e-12, rms
+    make("-q", "1hpv.pqr", *PROTEIN_GRID, "--precision", "double", "--units", "e/A", "-o", "map.h5")
+    rms = compare("map.h5", atoms, 1.0, 200, double=True)
+    assert rms < 1e-14, rms
+
+
+def test_formats_hold_the_same_bits(_):
+    sample("1hpv.pqr")
+    for kind in KINDS:
+        make("-q", "1hpv.pqr", *PROTEIN_GRID, "-o", f"map.{kind}")
+    mrc = read("map.mrc")
+    assert len(set(mrc.counts)) == 3 and len(set(mrc.values)) > 0.99 * len(mrc.values), "values must tell the points apart"
+    for kind in KINDS:
+        if kind == "h5" and not shutil.which("h5dump"):
+            print("SKIP: no h5dump: .h5 is not compared")
+            continue
+        other = read(f"map.{kind}")
+        assert other.counts == mrc.counts, kind
+        for a in range(3):
+            # Cell lengths in single precision in an MRC file; 12 digits of a length in bohr in a cube file.
+            assert abs(other.origin[a] - mrc.origin[a]) <= 1e-6 * abs(mrc.origin[a]), (kind, other.origin, mrc.origin)
+            assert abs(other.spacing[a] - mrc.spacing[a]) <= 1e-6 * mrc.spacing[a], (kind, other.spacing, mrc.spacing)
+        if kind == "cube":
+            for a, b in zip(other.values, mrc.values):
+                assert abs(a - b) <= 0.5001e-5 * abs(b), (kind, a, b)
+        else:
+            assert program.bits(f"map.{kind}") == program.bits("map.mrc"), f"{kind} and mrc differ"
+
+
+def without_provenance(path):
+    """What must not depend on when and how a map was made: all but comments, labels and attributes."""
+    name = str(path)
+    if name.endswith(".dx.gz"):
+        return re.sub(rb"(?m)^#.*\n", b"", gzip.decompress(open(path, "rb").read()))
+    content = open(path, "rb").read()
+    if name.endswith(".dx"):
+        return re.sub(rb"(?m)^#.*\n", b"", content)
+    if name.endswith(".cube"):
+        return content.split(b"\n", 2)[2]
+    if name.endswith((".mrc", ".ccp4")):
+        return content[:224] + content[1024:]
+    if not shutil.which("h5dump"):
+        raise Skip("no h5dump")
+    subprocess.run(["h5dump", "-d", "/potential", "-o", "values", "-b", "FILE", name], check=True, stdout=subprocess.DEVNULL)
+    return open("values", "rb").read()
+
+
+def test_bits_do_not_depend_on_threads(_):
+    sample("water_box.pqr")
+    for kind in KINDS:
+        contents = set()
+        for threads in (1, 2, 3, 8):
+            make("-q", "water_box.pqr", "--spacing", "1", "--border", "3", "--threads", threads, "-o", f"map.{kind}")
+            contents.add(without_provenance(f"map.{kind}"))
+        assert len(contents) == 1, f"{kind}: {len(contents)} different maps from 4 numbers of threads"
+        assert max(map(len, contents)) > 4 * 1000
+
+
+def test_two_runs_differ_only_in_provenance(_):
+    sample("dipole.pqr")
+    for kind in KINDS:
+        make("-q", "dipole.pqr", "-o", f"a.{kind}")
+        make("-q", "dipole.pqr", "-o", f"b.{kind}")
+        assert without_provenance(f"a.{kind}") == without_provenance(f"b.{kind}"), kind
+
+
+def test_file_names_do_not_break_a_header(_):
+    for name in ("new\nline.pqr", 'quo"te.pqr', "schön.pqr", "with space.pqr", "x" * 200 + ".pqr"):
+        shutil.copy(sample("dipole.pqr"), name)
+        for kind in KINDS:
+            if kind == "h5" and not shutil.which("h5dump"):
+                continue
+            make("-q", name, *DIPOLE_GRID, "-o", f"map.{kind}")
+            read(f"map.{kind}")  # strict: stumbles over a line too many
+    shutil.copy("dipole.pqr", b"latin\xe9.pqr")
+    for kind in KINDS:
+        subprocess.run([*map(str.encode, program.command("-q", *DIPOLE_GRID, "-o", f"map.{kind}")), b"latin\xe9.pqr"], check=True)
+
+
+program.main(globals())

@@ -1,0 +1,227 @@
+#!/usr/bin/env python3
+"""What cionize says and leaves besides the map: --dry-run, --quiet, --report, --picture, --help, default names, odd inputs.
+
+usage: test_cionize_outputs.py PROGRAM [DEVICE] [test_name ...]
+"""
+import gzip
+import hashlib
+import json
+import math
+import os
+import pathlib
+import re
+import shutil
+import struct
+import subprocess
+import time
+import zlib
+
+import program
+from program import command, listing, make, read, read_atoms, refuse, run, sample
+
+GRID = ["--spacing", "0.5,0.75,1.25", "--border", "4"]
+
+
+def test_dry_run(_):
+    sample("1hpv.pqr")
+    before = listing()
+    done = make("1hpv.pqr", "--dry-run", "--picture", "p.png", "--report", "r.json", "--spacing", "0.25", "-o", "big.mrc")
+    assert listing() == before, "a dry run wrote something"
+    counts = re.search(r"^grid +(\d+) x (\d+) x (\d+) = (\d+) points", done.out, re.M)
+    assert counts, done.out
+    nx, ny, nz, points = map(int, counts.groups())
+    assert nx * ny * nz == points > 1e7
+    for part in (r"^molecule +1hpv\.pqr: 3129 atoms", r"total charge \+5 e", r"^grid .*spacing 0\.25 A, origin \(", r"^potential .*kT/e",
+                 r"^device +\w+", rf"^work +{3129e-9 * points:.3g} G evaluations, .*about [\d.e+-]+ (ms|s|min|h)",
+                 r"[\d.]+ [KMG]iB of memory", r"^map +big\.mrc: MRC/CCP4, about [\d.]+ MiB"):
+        assert re.search(part, done.out, re.M), f"no '{part}' in\n{done.out}"
+    size = re.search(r"about ([\d.]+) MiB$", done.out, re.M)
+    assert abs(float(size[1]) - 4 * points / 2 ** 20) <= 0.01 * float(size[1]), done.out
+    assert "done" not in done.out
+
+
+def test_dry_run_says_the_grid_that_is_made(_):
+    sample("dipole.pqr")
+    dry, wet = make("dipole.pqr", *GRID, "--dry-run").out, make("dipole.pqr", *GRID).out
+    line = re.compile(r"^(?:molecule|grid|potential|map) .*$", re.M)
+    assert line.findall(dry) == line.findall(wet) and len(line.findall(dry)) == 4
+    assert read("dipole.dx").counts == list(map(int, re.search(r"grid +(\d+) x (\d+) x (\d+)", dry).groups()))
+
+
+def test_quiet(_):
+    sample("dipole.pqr")
+    for option in ("-q", "--quiet"):
+        done = make(option, "dipole.pqr", *GRID, "--picture", "p.png", "--report", "r.json")
+        assert done.out == "" and done.err == "", (done.out, done.err)
+        done = make(option, "dipole.pqr", "--dry-run")
+        assert done.out == "" and done.err == ""
+    done = run("-q", "no.pqr")
+    assert done.out == "" and done.err.startswith("cionize: error: ")
+    pathlib.Path("odd.pqr").write_text("ATOM 1 X UNK 1 0.0 0.0 0.0 0.300 1.0\n")
+    done = make("-q", "odd.pqr", *GRID)
+    assert done.out == "" and "warning" in done.err, "warnings are not what --quiet is for"
+
+
+def test_samples_give_no_warnings(_):
+    for name in ("dipole.pqr", "point_charge.pqr", "1hpv.pqr", "water_box.pqr", "nacl.pqr"):
+        done = make(sample(name), "--spacing", "4")
+        assert done.err == "", done.err
+
+
+def test_default_name_is_beside_the_input(_):
+    os.mkdir("sub")
+    shutil.copy(sample("dipole.pqr"), "sub/a.pqr")
+    shutil.copy("dipole.pqr", "sub/B.PQR")
+    shutil.copy("dipole.pqr", "sub/c.txt")
+    pathlib.Path("sub/d.pqr.gz").write_bytes(gzip.compress(pathlib.Path("dipole.pqr").read_bytes()))
+    for name, expected in (("a.pqr", "a.dx"), ("B.PQR", "B.dx"), ("c.txt", "c.txt.dx"), ("d.pqr.gz", "d.dx")):
+        before = set(os.listdir("sub"))
+        done = make(f"sub/{name}", *GRID)
+        assert set(os.listdir("sub")) - before == {expected}, (name, set(os.listdir("sub")) - before)
+        assert f"sub/{expected}" in done.out
+
+
+def test_report(_):
+    atoms = read_atoms(sample("1hpv.pqr"))
+    arguments = ["-q", "1hpv.pqr", "--spacing", "3,2,4", "--dielectric", "4", "--units", "V", "-o", "map.mrc", "--report", "r.json"]
+    began = time.time()
+    make(*arguments)
+    wall = time.time() - began
+    report = json.loads(pathlib.Path("r.json").read_text(encoding="utf-8"))
+    assert report["program"] == "cionize" and re.fullmatch(r"\d+\.\d+\.\d+", report["voxfield"])
+    assert report["command"] == command(*arguments)
+    started = time.strptime(report["started"], "%Y-%m-%dT%H:%M:%SZ")
+    assert abs(time.mktime(started) - time.mktime(time.gmtime(began))) < 60 + wall
+    assert report["input"]["path"] == "1hpv.pqr" and report["input"]["atoms"] == len(atoms)
+    assert report["input"]["sha256"] == hashlib.sha256(pathlib.Path("1hpv.pqr").read_bytes()).hexdigest()
+    assert abs(report["input"]["total_charge"] - math.fsum(q for *_, q in atoms)) < 1e-9
+    values = read("map.mrc").values
+    points = len(values)
+    potential = report["potential"]
+    assert potential["minimum"] == min(values) and potential["maximum"] == max(values)
+    mean = math.fsum(values) / points
+    deviation = math.sqrt(math.fsum((v - mean) ** 2 for v in values) / points)
+    scale = max(map(abs, values))
+    # Double sums of n values: n 2^-53 of their largest; the deviation comes from a difference of squares.
+    assert abs(potential["mean"] - mean) <= points * 2 ** -53 * scale
+    assert abs(potential["rms_deviation"] ** 2 - deviation ** 2) <= 2 * points * 2 ** -53 * scale ** 2
+    assert potential["unit"] == "V" and potential["dielectric"] == 4 and potential["r_min"] == 0.1
+    assert abs(potential["constant"] - program.unit_constant("V")) < 1e-8
+    assert report["evaluations"] == len(atoms) * points == len(atoms) * math.prod(report["grid"]["counts"])
+    assert report["map"] == "map.mrc" and "single" in report["method"] and report["device"].startswith(program.DEVICE)
+    stages = report["seconds"]
+    assert set(stages) >= {"read", "plan", "compute", "write"} and all(s >= 0 for s in stages.values()), stages
+    assert 0 < sum(stages.values()) <= wall, (stages, wall)
+    assert report["evaluations_per_second"] > 0 and report["estimated_seconds"] > 0
+
+
+def test_report_of_odd_names(_):
+    for name in ('quo"te\\.pqr', "tab\t.pqr", "new\nline.pqr", "schön.pqr"):
+        shutil.copy(sample("dipole.pqr"), name)
+        make("-q", name, *GRID, "-o", "a.dx", "--report", "r.json")
+        assert json.loads(pathlib.Path("r.json").read_text(encoding="utf-8"))["input"]["path"] == name
+    shutil.copy("dipole.pqr", b"latin\xe9.pqr")
+    subprocess.run([*map(str.encode, command("-q", "-o", "a.dx", "--report", "r.json")), b"latin\xe9.pqr"], check=True)
+    assert json.loads(pathlib.Path("r.json").read_text(encoding="utf-8"))["input"]["path"] == "latin\ufffd.pqr"
+
+
+def check_png(path):
+    content = pathlib.Path(path).read_bytes()
+    assert content[:8] == b"\x89PNG\r\n\x1a\n", path
+    at, packed, kinds = 8, b"", []
+    while at < len(content):
+        length, kind = struct.unpack(">I4s", content[at:at + 8])
+        body = content[at + 8:at + 8 + length]
+        assert struct.unpack(">I", content[at + 8 + length:at + 12 + length])[0] == zlib.crc32(kind + body), (path, kind)
+        if kind == b"IHDR":
+            width, height, depth, colour = struct.unpack(">IIBB", body[:10])
+        packed += body if kind == b"IDAT" else b""
+        kinds.append(kind)
+        at += 12 + length
+    assert kinds[0] == b"IHDR" and kinds[-1] == b"IEND" and at == len(content), kinds
+    channels = {0: 1, 2: 3, 3: 1, 4: 2, 6: 4}[colour]
+    pixels = zlib.decompress(packed)
+    assert len(pixels) == height * (1 + (width * channels * depth + 7) // 8), (width, height)
+    assert width >= 200 and height >= 100 and len(set(pixels)) > 20, "an empty picture"
+    return content
+
+
+def test_picture(_):
+    sample("1hpv.pqr")
+    for kind in ("dx", "mrc"):  # slices come from layers along x in one, along z in the other
+        make("-q", "1hpv.pqr", "--spacing", "2,3,4", "-o", f"map.{kind}", "--picture", f"{kind}.png")
+    one = check_png("dx.png")
+    make("-q", "1hpv.pqr", "--spacing", "2,3,4", "--units", "V", "-o", "map.dx", "--picture", "volt.png")
+    assert check_png("volt.png") != one, "the unit stands in the picture"
+    sample("point_charge.pqr")
+    make("-q", "point_charge.pqr", "--counts", "1", "--picture", "one.png")  # a map of one point
+    check_png("one.png")
+
+
+def test_help_and_version(_):
+    for option in ("-h", "--help"):
+        done = run(option)
+        assert done.status == 0 and done.err == "" and "usage: cionize" in done.out
+    named = set(re.findall(r"--[a-z][a-z-]+", done.out))
+    assert len(named) > 15
+    sample("dipole.pqr")
+    values = {"--output": "a.dx", "--picture": "a.png", "--report": "a.json", "--units": "V", "--device": program.DEVICE,
+              "--precision": "double", "--method": "direct", "--origin": "0", "--border": "1", "--threads": "2", "--spacing": "1",
+              "--size": "1", "--counts": "2", "--temperature": "300", "--dielectric": "2", "--distance-dielectric": "2",
+              "--r-min": "0.1"}
+    for option in sorted(named - {"--help", "--version"}):
+        value = [values[option]] if option in values else []
+        make("dipole.pqr", option, *value, "--dry-run")
+    done = run("--version")
+    assert done.status == 0 and re.fullmatch(r"cionize \(Voxfield\) \d+\.\d+\.\d+\n", done.out) and done.err == ""
+    assert all(len(line) <= 100 for line in run("--help").out.splitlines())
+    with open("/dev/full", "w", encoding="ascii") as full:
+        for option in ("--help", "--version"):
+            assert run(option, stdout=full).status == 4, option
+
+
+def test_order_of_arguments(_):
+    shutil.copy(sample("dipole.pqr"), "-x.pqr")
+    make("dipole.pqr", "--spacing", "1", "-o", "a.dx")
+    assert read("a.dx").spacing == [1, 1, 1]
+    make("--spacing", "1", "-o", "b.dx", "--", "-x.pqr")
+    assert read("b.dx").spacing == [1, 1, 1]
+    make("./-x.pqr", "--spacing=1", "--output=c.dx")
+    refuse(2, "--help", "-x.pqr")
+    refuse(2, "--help", "dipole.pqr", "--spaceing", "1")
+    refuse(2, "--help", "dipole.pqr", "-o")
+    refuse(2, "no input")
+    refuse(2, ["b.pqr", "one molecule"], "dipole.pqr", "b.pqr")
+
+
+def test_molecule_from_a_pipe_and_compressed(_):
+    sample("dipole.pqr")
+    make("-q", "dipole.pqr", *GRID, "-o", "a.mrc")
+    with open("dipole.pqr", "rb") as stream:
+        cat = subprocess.Popen(["cat"], stdin=stream, stdout=subprocess.PIPE)
+        make("-q", "/dev/stdin", *GRID, "-o", "b.mrc", stdin=cat.stdout)
+        cat.stdout.close()
+        cat.wait()
+    pathlib.Path("z.pqr.gz").write_bytes(gzip.compress(pathlib.Path("dipole.pqr").read_bytes()))
+    make("-q", "z.pqr.gz", *GRID, "-o", "c.mrc")
+    assert program.bits("a.mrc") == program.bits("b.mrc") == program.bits("c.mrc")
+
+
+def test_messages_come_in_order(_):
+    """In a log of both, an error comes after what led to it."""
+    sample("dipole.pqr")
+    done = run("dipole.pqr", "--counts", "1000000000", stderr=subprocess.STDOUT)
+    assert done.status == 2 and done.out.splitlines()[0].startswith("molecule") and "error" in done.out.splitlines()[-1], done.out
+
+
+def test_locale_does_not_matter(_):
+    """A locale with a decimal comma neither reads nor writes commas."""
+    sample("dipole.pqr")
+    make("-q", "dipole.pqr", *GRID, "-o", "a.dx", "--report", "a.json")
+    french = {**os.environ, "LC_ALL": "fr_FR.UTF-8", "LANG": "de_DE.UTF-8"}
+    make("-q", "dipole.pqr", *GRID, "-o", "b.dx", "--report", "b.json", env=french)
+    assert read("a.dx").values == read("b.dx").values
+    json.loads(pathlib.Path("b.json").read_text(encoding="utf-8"))
+
+
+program.main(globals())

@@ -1,0 +1,76 @@
+#!/bin/bash
+# Installs a build of Voxfield into a folder, moves that folder, and uses it from there as a user would: the programs, the CMake
+# package, pkg-config. usage: check_consumer.sh BUILD [CMAKE]
+set -euo pipefail
+export LC_ALL=C
+
+build=$(cd "$1" && pwd)
+cmake=${2:-cmake}
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+cached() { # NAME: its value in the build's cache
+    sed -n "s|^$1:[A-Z]*=||p" "$build/CMakeCache.txt"
+}
+fail() {
+    echo "FAIL: $1" >&2
+    exit 1
+}
+quietly() { # COMMAND...: its output only if it fails
+    "$@" >"$work/log" 2>&1 || { tail -n 30 "$work/log" >&2; fail "$*"; }
+}
+cc=$(cached CMAKE_C_COMPILER)
+version=$(cached CMAKE_PROJECT_VERSION)
+
+# ---- where things go ----
+DESTDIR=$work/stage quietly "$cmake" --install "$build"
+[ -x "$work/stage$(cached CMAKE_INSTALL_PREFIX)/bin/cionize" ] || fail "DESTDIR is not honoured"
+quietly "$cmake" --install "$build" --prefix "$work/first"
+mv "$work/first" "$work/moved"
+prefix=$work/moved
+for file in bin/cionize include/voxfield/context.h include/voxfield/coulomb_sum.h include/voxfield/version.h \
+    share/man/man1/cionize.1 share/voxfield/data/1hpv.pqr share/doc/voxfield/LICENSE; do
+    [ -s "$prefix/$file" ] || fail "$file is not installed"
+done
+leaked=$(grep -rlFI -e "$build" -e "$(dirname "$(dirname "$here")")" "$prefix" || true)
+[ -z "$leaked" ] || fail "the installed files name the folders they were built in: $leaked"
+internal=$(find "$prefix/include" -name '*internal*' -o -name '*backend*' -o -name '*.in')
+[ -z "$internal" ] || fail "internal headers are installed: $internal"
+echo "ok: installed, moved, $(find "$prefix" -type f | wc -l) files"
+
+# ---- the program ----
+"$prefix/bin/cionize" --version | grep -qF "$version" || fail "cionize --version does not say $version"
+quietly "$prefix/bin/cionize" --device cpu -o "$work/map.dx" "$prefix/share/voxfield/data/point_charge.pqr"
+[ -s "$work/map.dx" ] || fail "the installed cionize made no map"
+if ldd "$prefix/bin/cionize" | grep -E 'libcuda|libcudart|not found'; then
+    fail "cionize would not start without the CUDA driver and runtime, or lacks a library"
+fi
+echo "ok: cionize $version runs from there, without CUDA's libraries"
+
+# ---- CMake package ----
+if [ -n "$(cached CMAKE_GENERATOR)" ]; then
+    export CMAKE_GENERATOR
+    CMAKE_GENERATOR=$(cached CMAKE_GENERATOR)
+fi
+quietly "$cmake" -S "$here" -B "$work/cmake" -DCMAKE_C_COMPILER="$cc" -DCMAKE_BUILD_TYPE=Release -DCMAKE_PREFIX_PATH="$prefix"
+grep -q "^voxfield_DIR:PATH=$prefix/" "$work/cmake/CMakeCache.txt" || fail "another voxfield was found"
+quietly "$cmake" --build "$work/cmake"
+"$work/cmake/point_charge" || fail "the program built with the CMake package"
+echo "ok: find_package(voxfield)"
+
+# ---- pkg-config ----
+if ! command -v pkg-config >/dev/null; then
+    echo "SKIP: pkg-config is not installed: voxfield.pc was not tried"
+    exit 77
+fi
+PKG_CONFIG_PATH=$(dirname "$(find "$prefix" -name voxfield.pc)")
+export PKG_CONFIG_PATH
+static=()
+[ -n "$(find "$prefix" -name 'libvoxfield.so')" ] || static=(--static)
+read -ra flags <<<"$(pkg-config --cflags --libs "${static[@]}" voxfield)"
+quietly "$cc" -std=c11 -Wall -Wextra -Werror -O2 -o "$work/point_charge" "$here/point_charge.c" "${flags[@]}" -lm
+library=$(dirname "$(dirname "$PKG_CONFIG_PATH")")/$(basename "$(dirname "$PKG_CONFIG_PATH")")
+LD_LIBRARY_PATH=$library "$work/point_charge" || fail "the program built with pkg-config"
+[ "$(pkg-config --modversion voxfield)" = "$version" ] || fail "voxfield.pc names another version"
+echo "ok: pkg-config"

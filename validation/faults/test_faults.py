@@ -1,0 +1,405 @@
+#!/usr/bin/env python3
+"""cionize under faults: full disks, signals, kills, closed streams, limits, files that stand in the way, runs side by side.
+
+usage: test_faults.py PROGRAM [DEVICE] [test_name ...]     (as validation/apps)
+
+What must hold whatever happens: a file under the final name is whole, and a run that fails says so once, with its exit status.
+"""
+import os
+import pathlib
+import random
+import resource
+import shutil
+import signal
+import stat
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "apps"))
+import program  # noqa: E402
+from program import as_nobody, command, make, read, refuse, run, sample, Skip, write_atoms  # noqa: E402
+
+KINDS = ["dx", "dx.gz", "mrc", "cube", "h5"]
+PROMPTLY = 2.0  # seconds from a signal to the end
+
+
+def rest():
+    """Files of the program that nobody has asked for."""
+    return [str(p) for p in pathlib.Path(".").rglob(".*.part*")]
+
+
+large = tempfile.NamedTemporaryFile(suffix=".pqr")  # gone when this program ends
+
+
+def long_run():
+    """A molecule and a grid that keep any device busy for many seconds: 130,000 atoms, 1e8 points."""
+    if os.path.getsize(large.name) == 0:
+        rng = random.Random(1)
+        atoms = [(rng.uniform(0, 60), rng.uniform(0, 60), rng.uniform(0, 60), rng.choice((-1, 1))) for _ in range(13000)]
+        write_atoms(large.name, atoms * 10)
+    return ["-q", large.name, "--counts", "480,460,450", "--spacing", "0.2"]
+
+
+def begin(arguments, output):
+    """Starts the program, and returns when it has begun to write."""
+    process = subprocess.Popen(command(*arguments, "-o", output), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
+    until = time.monotonic() + 60
+    while not rest():
+        assert process.poll() is None, (process.returncode, process.stderr.read())
+        assert time.monotonic() < until, "no temporary file"
+        time.sleep(0.01)
+    return process
+
+
+def end(process, number):
+    """Sends a signal; returns exit status, stderr and how long it took to end."""
+    began = time.monotonic()
+    process.send_signal(number)
+    _, err = process.communicate(timeout=60)
+    return process.returncode, err.decode(), time.monotonic() - began
+
+
+# ---- signals ----
+
+
+def interrupt(arguments, kind, number, wait):
+    """An interrupt takes effect at once, leaves what stood there, and is said once."""
+    seconds = []
+    for _ in range(3):  # a busy machine may be late now and then
+        pathlib.Path(f"a.{kind}").write_text("the map of before")
+        process = begin(arguments, f"a.{kind}")
+        time.sleep(wait)
+        status, err, took = end(process, number)
+        what = (kind, number, status, err, took)
+        assert status == 130 and err.splitlines()[-1] == "cionize: error: interrupted", what
+        assert err.count("error") == 1, what
+        assert rest() == [] and pathlib.Path(f"a.{kind}").read_text() == "the map of before", what
+        seconds.append(took)
+        if took < PROMPTLY:
+            return
+    raise AssertionError(f"{kind}: {seconds} s from the signal to the end")
+
+
+def test_interrupt_while_computing(_):
+    arguments = long_run()
+    for kind, number in (("dx", signal.SIGINT), ("h5", signal.SIGTERM), ("mrc", signal.SIGHUP)):
+        interrupt(arguments, kind, number, 0.3)
+    if program.DEVICE == "cpu":
+        interrupt([*arguments, "--method", "direct:ref"], "cube", signal.SIGINT, 0.1)
+
+
+def test_interrupt_while_writing(_):
+    """Two atoms and many points: nearly all the time goes into formatting, compressing and writing."""
+    sample("dipole.pqr")
+    for kind in KINDS:
+        interrupt(["dipole.pqr", "--counts", "500"], kind, signal.SIGTERM, 0.15)
+
+
+def test_second_signal_kills(_):
+    process = begin(long_run(), "a.mrc")
+    os.kill(process.pid, signal.SIGSTOP)
+    process.send_signal(signal.SIGINT)
+    process.send_signal(signal.SIGTERM)
+    os.kill(process.pid, signal.SIGCONT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode in (130, -signal.SIGINT, -signal.SIGTERM), (process.returncode, err)
+    assert not os.path.exists("a.mrc")
+
+
+def test_nohup(_):
+    """What was ignored from outside stays ignored."""
+    sample("dipole.pqr")
+    process = subprocess.Popen(command("-q", "dipole.pqr", "--counts", "250", "-o", "a.cube"), stdin=subprocess.DEVNULL,
+                               preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
+    while not rest() and process.poll() is None:
+        time.sleep(0.005)
+    process.send_signal(signal.SIGHUP)
+    assert process.wait(timeout=120) == 0 and os.path.exists("a.cube")
+
+
+def test_kill(_):
+    """A killed run leaves the map of before, or none; what it leaves behind is hidden and hinders nobody."""
+    arguments = long_run()
+    for before in (None, b"the map of before"):
+        if before:
+            pathlib.Path("a.dx").write_bytes(before)
+        process = begin(arguments, "a.dx")
+        time.sleep(0.2)
+        status, _, _ = end(process, signal.SIGKILL)
+        assert status == -signal.SIGKILL
+        assert (pathlib.Path("a.dx").read_bytes() if os.path.exists("a.dx") else None) == before
+        assert len(rest()) == 1 and rest()[0].startswith(".a.dx."), rest()
+        make("-q", sample("dipole.pqr"), "--spacing", "1", "-o", "a.dx")
+        assert read("a.dx").spacing == [1, 1, 1]
+        for path in rest():
+            os.remove(path)
+        os.remove("a.dx")
+
+
+# ---- disks and limits ----
+
+
+def small_disk(folder, size):
+    os.makedirs(folder, exist_ok=True)
+    done = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", folder], capture_output=True, check=False)
+    if done.returncode != 0:
+        raise Skip(f"no small file system can be mounted: {done.stderr.decode().strip()}")
+
+
+def test_full_disk(_):
+    sample("dipole.pqr")
+    points = 120 ** 3
+    small_disk("disk", "4m")
+    try:
+        # So little that it is known beforehand: said before the work.
+        for kind in KINDS:
+            refuse(4, [f"disk/a.{kind}", "needs about", "free"], "dipole.pqr", "--counts", "200", "-o", f"disk/a.{kind}")
+        done = run("dipole.pqr", "--counts", "200", "-o", "disk/a.mrc")
+        assert "done" not in done.out and "30.5 MiB" in done.err and "4 MiB free" in done.err, done.err
+        # Nearly enough: the disk fills up while the map is written, and an old map stays.
+        subprocess.run(["mount", "-o", f"remount,size={15 * points // 4096 * 4096 - 409600}", "disk"], check=True)
+        pathlib.Path("disk/a.dx").write_text("the map of before")
+        refuse(4, ["disk/a.dx", "No space left"], "dipole.pqr", "--counts", "120", "-o", "disk/a.dx")
+        # A report and a picture that do not fit.
+        subprocess.run(["mount", "-o", "remount,size=40k", "disk"], check=True)
+        refuse_beside(["disk/p.png", "No space left"], "--picture", "disk/p.png")
+        try:
+            pathlib.Path("disk/fill").write_bytes(b"x" * (1 << 20))
+        except OSError:
+            pass  # as intended
+        refuse_beside(["disk/r.json", "No space left"], "--report", "disk/r.json")
+        assert rest() == [] and pathlib.Path("disk/a.dx").read_text() == "the map of before"
+    finally:
+        subprocess.run(["umount", "disk"], check=True)
+
+
+def refuse_beside(words, *arguments):
+    """A file that fails beside a map that does not: exit 4, the map stays."""
+    done = run("-q", "dipole.pqr", "--spacing", "1", "-o", "beside.dx", *arguments)
+    assert done.status == 4 and all(word in done.err for word in words), (done.status, done.err)
+    os.remove("beside.dx")
+    assert rest() == []
+
+
+def limit_file_size(size):
+    def limit():
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+    return limit
+
+
+def test_file_size_limit(_):
+    """As a full disk, for every format, and without a mount: each write fails in turn."""
+    sample("dipole.pqr")
+    for kind in KINDS:
+        make("dipole.pqr", "--spacing", "0.4", "-o", f"b.{kind}")
+        size = os.path.getsize(f"b.{kind}")
+        for at in (0, 1, 100, 2000, size // 3, size - 1000, size - 100):
+            refuse(4, [f"a.{kind}", "File too large"], "dipole.pqr", "--spacing", "0.4", "-o", f"a.{kind}",
+                   preexec_fn=limit_file_size(at), stdout=subprocess.DEVNULL)
+        done = run("dipole.pqr", "--spacing", "0.4", "-o", f"a.{kind}", preexec_fn=limit_file_size(size + 4096))
+        assert done.status == 0, (kind, done.err)
+
+
+def is_sanitized():
+    content = pathlib.Path(program.PROGRAM).read_bytes()
+    return b"__asan_init" in content or b"__tsan_init" in content
+
+
+def test_little_memory(_):
+    """Under any limit of address space: success, or one message and exit 5. Not .h5: libhdf5 1.10 itself crashes in H5AC_create."""
+    if is_sanitized():
+        raise Skip("a sanitizer needs all of the address space")
+    sample("dipole.pqr")
+    seen = set()
+    for threads in (1, 2, 24):
+        for mebi in [*range(24, 80, 4), 100, 150, 200, 400]:
+            bytes_ = mebi << 20
+            done = run("-q", "dipole.pqr", "--spacing", "0.4", "--threads", threads, "-o", "a.dx",
+                       preexec_fn=lambda b=bytes_: resource.setrlimit(resource.RLIMIT_AS, (b, b)))
+            if done.status == 127 or "loading shared libraries" in done.err:
+                continue  # it did not get as far as main
+            seen.add(done.status)
+            what = f"{mebi} MiB, {threads} threads: exit {done.status}: {done.err}"
+            assert done.status in (0, 5), what
+            assert rest() == [] and os.path.exists("a.dx") == (done.status == 0), what
+            if done.status == 0:
+                read("a.dx")
+                os.remove("a.dx")
+            else:
+                assert done.err.startswith("cionize: error: ") and done.err.count("\n") == 1, what
+    assert seen == {0, 5}, f"the limits tried show nothing: {seen}"
+
+
+def test_few_files(_):
+    sample("dipole.pqr")
+    seen = set()
+    for most in range(3, 12):
+        done = run("-q", "dipole.pqr", "-o", "a.dx", "--picture", "a.png", "--report", "a.json",
+                   preexec_fn=lambda n=most: resource.setrlimit(resource.RLIMIT_NOFILE, (n, n)))
+        if done.status == 127 or "loading shared libraries" in done.err:
+            continue
+        assert done.status in (0, 3, 4), (most, done.status, done.err)
+        assert done.status == 0 or "Too many open files" in done.err, (most, done.err)
+        seen.add(done.status)
+        assert rest() == []
+    assert 0 in seen and len(seen) > 1, seen
+
+
+# ---- streams ----
+
+
+def test_closed_streams(_):
+    """Standard streams that are closed must not lend their number to the map."""
+    sample("dipole.pqr")
+    grid = ["--spacing", "0.5", "--picture", "p.png", "--report", "r.json", "--progress"]
+    make("dipole.pqr", *grid, "-o", "good.mrc")
+    good = program.bits("good.mrc")
+    for closed in ([1], [2], [1, 2], [0, 1, 2]):
+        for kind in ("dx", "mrc"):
+            process = subprocess.run(["sh", "-c", 'exec "$@" ' + " ".join(f"{fd}>&-" for fd in closed), "sh",
+                                      *command("dipole.pqr", *grid, "-o", f"a.{kind}")], capture_output=True, check=False)
+            assert process.returncode == 0, (closed, process)
+            assert program.bits(f"a.{kind}") == good, (closed, kind)
+    process = subprocess.run(["sh", "-c", 'exec "$@" 2>&-', "sh", *command("no.pqr")], capture_output=True, check=False)
+    assert process.returncode == 3
+
+
+def test_nobody_reads_the_messages(_):
+    """`cionize ... | head -1`: the map is worth finishing."""
+    sample("dipole.pqr")
+    process = subprocess.Popen(command("dipole.pqr", "--counts", "100", "-o", "a.dx"), stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE)
+    assert process.stdout.readline().startswith(b"molecule")
+    process.stdout.close()
+    assert process.wait(timeout=120) == 0, process.stderr.read()
+    assert read("a.dx").counts == [100] * 3
+    with open("/dev/full", "w", encoding="ascii") as full:
+        assert run("dipole.pqr", "-o", "b.dx", stdout=full).status == 0
+    assert read("b.dx").counts == [41, 41, 43]
+
+
+def test_named_pipe(_):
+    """A pipe is written directly, and never renamed over."""
+    sample("dipole.pqr")
+    for kind in ("dx", "dx.gz", "cube"):
+        make("-q", "dipole.pqr", "-o", f"file.{kind}")
+        os.mkfifo(f"pipe.{kind}")
+        with open(f"copy.{kind}", "wb") as copy:
+            cat = subprocess.Popen(["cat", f"pipe.{kind}"], stdout=copy)
+            make("-q", "dipole.pqr", "-o", f"pipe.{kind}", timeout=60)
+            assert cat.wait(timeout=60) == 0
+        assert stat.S_ISFIFO(os.stat(f"pipe.{kind}").st_mode)
+        assert read(f"copy.{kind}").values == read(f"file.{kind}").values
+    for kind in ("mrc", "h5"):  # which go back to their beginning: said, or done another way, but no hang and no half file
+        os.mkfifo(f"pipe.{kind}")
+        cat = subprocess.Popen(["cat", f"pipe.{kind}"], stdout=subprocess.PIPE)
+        thread = threading.Thread(target=cat.communicate)
+        thread.start()
+        done = run("-q", "dipole.pqr", "-o", f"pipe.{kind}", timeout=60)
+        if done.status != 0:
+            assert f"pipe.{kind}" in done.err, done.err
+        cat.kill()
+        thread.join()
+
+
+# ---- files that stand there ----
+
+
+def test_write_protected_output(_):
+    """Renaming would get around the protection of a file that its owner wants to keep."""
+    sample("dipole.pqr")
+    prefix = as_nobody()
+    for name in ("a.dx", "a.h5"):
+        pathlib.Path(name).write_text("precious")
+        os.chmod(name, 0o444)
+        refuse(4, [name, "Permission denied"], "dipole.pqr", "-o", name, prefix=prefix)
+    pathlib.Path("p.png").write_text("precious")
+    os.chmod("p.png", 0o444)
+    refuse(4, ["p.png", "Permission denied"], "dipole.pqr", "-o", "b.dx", "--picture", "p.png", prefix=prefix)
+
+
+def test_links(_):
+    """A link stays, and what it leads to is replaced, or made."""
+    sample("dipole.pqr")
+    os.makedirs("there/deep")
+    for kind in ("dx", "h5"):
+        pathlib.Path(f"there/old.{kind}").write_text("old")
+        os.symlink(f"there/old.{kind}", f"one.{kind}")
+        os.symlink(f"one.{kind}", f"two.{kind}")
+        os.symlink(f"deep/new.{kind}", f"there/new.{kind}")
+        os.symlink(f"there/new.{kind}", f"dangling.{kind}")
+        os.symlink(os.path.abspath(f"there/absolute.{kind}"), f"absolute.{kind}")
+        for link, target in (("two", "there/old"), ("dangling", "there/deep/new"), ("absolute", "there/absolute")):
+            make("-q", "dipole.pqr", "-o", f"{link}.{kind}")
+            assert os.path.islink(f"{link}.{kind}") and not os.path.islink(f"{target}.{kind}"), link
+            assert len(read(f"{target}.{kind}").values) == 41 * 41 * 43
+        assert os.path.islink(f"one.{kind}")
+    os.symlink("loop.dx", "loop.dx")
+    done = run("-q", "dipole.pqr", "-o", "loop.dx")
+    assert done.status == 4 or os.path.isfile("loop.dx"), done.err
+    assert rest() == []
+
+
+def test_permissions(_):
+    sample("dipole.pqr")
+    for kind in ("dx", "h5"):
+        for mode in (0o600, 0o640, 0o664, 0o755):
+            pathlib.Path(f"a.{kind}").write_text("old")
+            os.chmod(f"a.{kind}", mode)
+            make("-q", "dipole.pqr", "-o", f"a.{kind}")
+            assert stat.S_IMODE(os.stat(f"a.{kind}").st_mode) == mode, (kind, oct(os.stat(f"a.{kind}").st_mode))
+        for mask in (0o022, 0o077, 0o027, 0):
+            make("-q", "dipole.pqr", "-o", f"new{mask}.{kind}", "--picture", f"new{mask}.{kind}.png", "--report", f"new{mask}.{kind}.json",
+                 preexec_fn=lambda m=mask: os.umask(m))
+            for name in (f"new{mask}.{kind}", f"new{mask}.{kind}.png", f"new{mask}.{kind}.json"):
+                assert stat.S_IMODE(os.stat(name).st_mode) == 0o666 & ~mask, (name, oct(os.stat(name).st_mode))
+
+
+def test_folder_that_goes_away(_):
+    sample("dipole.pqr")
+    os.mkdir("gone")
+    process = subprocess.Popen(command("-q", "dipole.pqr", "--counts", "200", "-o", "gone/a.cube"), stdin=subprocess.DEVNULL,
+                               stderr=subprocess.PIPE)
+    while not rest() and process.poll() is None:
+        time.sleep(0.002)
+    process.send_signal(signal.SIGSTOP)
+    shutil.rmtree("gone")
+    process.send_signal(signal.SIGCONT)
+    _, err = process.communicate(timeout=120)
+    assert process.returncode == 4 and b"gone/a.cube" in err and b"No such file" in err, (process.returncode, err)
+
+
+# ---- side by side, and early ----
+
+
+def test_two_runs_on_one_output(_):
+    sample("dipole.pqr")
+    sample("point_charge.pqr")
+    for kind in ("mrc", "dx", "h5"):
+        for _ in range(3):
+            both = [subprocess.Popen(command("-q", name, "--counts", "60", "-o", f"a.{kind}"), stderr=subprocess.PIPE)
+                    for name in ("dipole.pqr", "point_charge.pqr")]
+            for process in both:
+                _, err = process.communicate(timeout=120)
+                assert process.returncode == 0, err
+            assert rest() == [] and read(f"a.{kind}").counts == [60] * 3
+
+
+def test_unwritable_names_fail_before_the_work(_):
+    """A run of many minutes must not end with "cannot write the picture"."""
+    arguments = long_run()
+    os.mkdir("folder")
+    for more in (["--picture", "no/a.png"], ["--report", "no/a.json"], ["--picture", "folder"], ["--report", "folder"],
+                 ["-o", "no/a.mrc"]):
+        began = time.monotonic()
+        refuse(4, more[1], *arguments, *more, timeout=60)
+        assert time.monotonic() - began < 20, more
+
+
+program.main(globals())

@@ -1,0 +1,218 @@
+#!/usr/bin/env python3
+"""What the script `run` does where it cannot be tried for real: on a machine with a GPU (with stand-ins for the GPU's tools),
+without one, with packages missing. usage: test_run_script.py SOURCE
+"""
+import hashlib
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+SOURCE = pathlib.Path(sys.argv.pop(1)).resolve() if len(sys.argv) > 1 else pathlib.Path(__file__).resolve().parents[2]
+# Nothing else is on the PATH, so that neither a real GPU nor a real apt-get has a part in this.
+TOOLS = """basename bash cat chmod cut date dirname env find flock git grep head id ls mkdir mktemp mv nproc python3 rm sed
+           sha256sum sort tail timeout xargs""".split()
+
+JUNIT = """<?xml version="1.0"?><testsuite name="t">
+<testcase name="test_sum_gpu" status="run" time="1.5"/>{more}
+</testsuite>"""
+SKIPPED = '<testcase name="test_other" status="notrun" time="0"><skipped message="SKIP_RETURN_CODE=77"/></testcase>'
+FAILED = '<testcase name="test_other" status="fail" time="0"><failure message="Failed"/></testcase>'
+
+STAND_INS = {
+    "cc": "exit 0",
+    "c++": "exit 0",
+    "ninja": "exit 0",
+    "pkg-config": "exit 0",
+    "nvidia-smi": 'case "$*" in *driver_version*) echo "NVIDIA H200, 580.1, 143771 MiB, 700 W, 1980 MHz";; *) echo "NVIDIA H200";; esac',
+    "nvcc": 'echo "Cuda compilation tools, release 13.0, V13.0.88"',
+    # Configures nothing; "builds" a test and a benchmark.
+    "cmake": """
+case $1 in
+--version) echo "cmake version 4.4.0" ;;
+--preset) echo "-- Voxfield: stand-in" && echo "$*" >"$4/configured" ;;
+--build)
+    mkdir -p "$2/validation/unit" "$2/validation/bench"
+    printf '#!/bin/bash\\nexit 0\\n' >"$2/validation/unit/test_coulomb_sum"
+    printf '#!/bin/bash\\necho "{\\\\"pairs\\\\": 1}" >"$2"\\n' >"$2/validation/bench/bench_coulomb_sum"
+    chmod +x "$2"/validation/*/*
+    ;;
+esac""",
+    "ctest": 'while [ "$1" != --output-junit ]; do shift; done; cp_xml=$2; cat "$STAND_IN_TESTS" >"$cp_xml"',
+    "compute-sanitizer": """
+case $2 in
+racecheck) echo "========= RACECHECK SUMMARY: 0 hazards displayed (0 errors, 0 warnings)" ;;
+initcheck) echo "========= Error: Device not supported. Please refer to the manual"; exit 99 ;;
+synccheck) exec sleep_forever ;;
+*) echo "========= ERROR SUMMARY: ${STAND_IN_ERRORS:-0} errors"; [ -z "${STAND_IN_ERRORS-}" ] || exit 99 ;;
+esac""",
+    "sleep_forever": 'python3 -c "import time; time.sleep(60)"',
+}
+
+
+class RunScript(unittest.TestCase):
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="run script "))
+        self.addCleanup(shutil.rmtree, self.folder)
+        self.tree, self.bin = self.folder / "tree", self.folder / "bin"
+        self.bin.mkdir()
+        for name in ("run", "validation/bench/gpu_record.py"):
+            (self.tree / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(SOURCE / name, self.tree / name)
+        (self.tree / "CMakeLists.txt").write_text("# a tree\n")
+        for name in TOOLS:
+            where = sys.executable if name == "python3" else shutil.which(name)
+            if where:
+                (self.bin / name).symlink_to(where)
+        self.environment = {"PATH": str(self.bin), "HOME": str(self.folder), "PYTHONDONTWRITEBYTECODE": "1"}
+
+    def stand_in(self, name, script):
+        path = self.bin / name
+        path.unlink(missing_ok=True)
+        path.write_text(f"#!{shutil.which('bash')}\n{script}\n")
+        path.chmod(0o755)
+
+    def run_script(self, *arguments):
+        done = subprocess.run([self.tree / "run", *arguments], env=self.environment, cwd="/", stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=300)
+        return done.returncode, done.stdout
+
+    # ---- words ----
+
+    def test_usage(self):
+        for arguments in ((), ("help",), ("--help",)):
+            status, text = self.run_script(*arguments)
+            self.assertEqual(status, 0, text)
+            for command in ("demo", "check", "bench", "gpu"):
+                self.assertRegex(text, rf"(?m)^  {command} ")
+
+    def test_wrong_words(self):
+        for arguments in (("nonsense",), ("demo", "nonsense"), ("packages", "nonsense")):
+            status, text = self.run_script(*arguments)
+            self.assertEqual(status, 2, text)
+            self.assertIn("nonsense", text)
+
+    # ---- packages ----
+
+    def apt_get(self):
+        self.calls = self.folder / "apt-get.calls"
+        self.stand_in("apt-get", f'echo "$DEBIAN_FRONTEND $*" >>"{self.calls}"')
+        self.stand_in("apt-cache", "exit 0")
+
+    def test_nothing_missing_calls_no_apt_get(self):
+        for name, script in STAND_INS.items():
+            self.stand_in(name, script)
+        self.stand_in("python3", "exit 0")
+        self.apt_get()
+        status, text = self.run_script("packages")
+        self.assertEqual(status, 0, text)
+        self.assertFalse(self.calls.exists(), text)
+
+    def test_missing_without_root_names_packages(self):
+        self.apt_get()
+        self.stand_in("id", "echo 1000")
+        for sudo in (None, "exit 1"):
+            if sudo:
+                self.stand_in("sudo", sudo)
+            status, text = self.run_script("packages")
+            self.assertEqual(status, 1, text)
+            for package in ("gcc", "cmake", "ninja-build", "zlib1g-dev", "libpng-dev", "libhdf5-dev", "libcmocka-dev"):
+                self.assertRegex(text, rf"As root: apt-get install .*\b{package}\b")
+            self.assertFalse(self.calls.exists(), text)
+
+    def test_missing_as_root_installs_without_questions(self):
+        self.apt_get()
+        self.stand_in("id", "echo 0")
+        status, text = self.run_script("packages")
+        self.assertEqual(status, 1, text)  # for the stand-in installs nothing
+        self.assertIn("still missing", text)
+        calls = self.calls.read_text().splitlines()
+        self.assertEqual(len(calls), 2, calls)
+        for call in calls:
+            self.assertRegex(call, r"^noninteractive .*-y ")
+        self.assertIn("libhdf5-dev", calls[1])
+
+    # ---- gpu ----
+
+    def gpu(self, more_tests="", **environment):
+        for name, script in STAND_INS.items():
+            self.stand_in(name, script)
+        tests = self.folder / "tests.xml"
+        tests.write_text(JUNIT.format(more=more_tests))
+        self.environment |= {"STAND_IN_TESTS": str(tests), "SANITIZER_SECONDS": "1", **environment}
+        for name, text in (("b/two.cu", "two\n"), ("a.cuh", "one\n"), ("B.cu", "three\n")):
+            (self.tree / name).parent.mkdir(exist_ok=True)
+            (self.tree / name).write_text(text)
+        status, text = self.run_script("gpu")
+        records = list((self.tree / "validation/results").glob("*"))
+        self.assertEqual(len(records), 1, text)
+        self.assertRegex(records[0].name, r"^gpu-nvidia-h200-\d{4}-\d\d-\d\d\.json$")
+        return status, text, json.loads(records[0].read_text())
+
+    def test_gpu_without_gpu(self):
+        status, text = self.run_script("gpu")
+        self.assertEqual(status, 77, text)
+        self.assertIn("SKIP: no GPU", text)
+        self.stand_in("nvidia-smi", 'echo "NVIDIA-SMI has failed" && exit 9')
+        status, text = self.run_script("gpu")
+        self.assertEqual(status, 77, text)
+        self.assertIn("NVIDIA-SMI has failed", text)
+        self.assertFalse((self.tree / "validation/results").exists())
+
+    def test_gpu_record(self):
+        status, text, record = self.gpu(VOXFIELD_COMMIT="0123abc")
+        self.assertEqual(status, 0, text)
+        self.assertEqual((record["device"], record["driver"], record["cuda"]), ("NVIDIA H200", "580.1", "13.0.88"))
+        self.assertRegex(record["date"], r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$")
+        self.assertEqual(record["commit"], "0123abc")
+        self.assertEqual(record["cuda_sources_listed_by"], "find")
+        # The order of LC_ALL=C sort: B.cu, a.cuh, b/two.cu.
+        self.assertEqual(record["cuda_sources_sha256"], hashlib.sha256(b"three\none\ntwo\n").hexdigest())
+        tests = record["tests"]
+        self.assertEqual((tests["passed"], tests["failed"], tests["skipped"]), (1, 0, 0))
+        results = {tool: entry["result"] for tool, entry in record["compute_sanitizer"].items()}
+        self.assertEqual(results, {"memcheck": "no errors", "racecheck": "no errors", "initcheck": "cannot run here",
+                                   "synccheck": "not finished"})
+        self.assertEqual(record["benchmarks"], {"bench_coulomb_sum": {"pairs": 1}})
+        self.assertIn("native", (self.tree / "build/gpu/configured").read_text())
+
+    def test_gpu_record_names_the_commit(self):
+        git = shutil.which("git")
+        if not git:
+            self.skipTest("git is not installed")
+        for command in (["init", "-q"], ["add", "CMakeLists.txt"],
+                        ["-c", "user.name=n", "-c", "user.email=e", "commit", "-qm", "tree"]):
+            subprocess.run([git, *command], cwd=self.tree, check=True, env=self.environment)
+        (self.tree / "B.cu").write_text("three\n")
+        subprocess.run([git, "add", "B.cu"], cwd=self.tree, check=True, env=self.environment)
+        status, text, record = self.gpu()
+        self.assertEqual(status, 0, text)
+        self.assertRegex(record["commit"], "^[0-9a-f]{40}$")
+        self.assertIn("not committed", record["commit_note"])
+        self.assertEqual(record["cuda_sources_listed_by"], "git")
+        self.assertEqual(record["cuda_sources_sha256"], hashlib.sha256(b"three\n").hexdigest())  # the only tracked one
+
+    def test_gpu_skip_is_a_failure(self):
+        status, text, record = self.gpu(SKIPPED)
+        self.assertEqual(status, 1, text)
+        self.assertIn("WRONG: test test_other: skipped", text)
+        self.assertEqual((record["tests"]["passed"], record["tests"]["skipped"]), (1, 1))
+
+    def test_gpu_failed_test(self):
+        status, text, record = self.gpu(FAILED)
+        self.assertEqual(status, 1, text)
+        self.assertEqual((record["tests"]["passed"], record["tests"]["failed"]), (1, 1))
+
+    def test_gpu_sanitizer_error(self):
+        status, text, record = self.gpu(STAND_IN_ERRORS="3")
+        self.assertEqual(status, 1, text)
+        self.assertIn("WRONG: compute-sanitizer memcheck: ERROR SUMMARY: 3 errors", text)
+        self.assertEqual(record["compute_sanitizer"]["memcheck"]["result"], "errors")
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

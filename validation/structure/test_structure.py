@@ -1,0 +1,374 @@
+#!/usr/bin/env python3
+"""Checks the rules by which the tree is built (docs/ and the comments below say why), and that each check can fail.
+
+    test_structure.py SOURCE
+
+First every rule is tried on a small tree with a violation planted in it, then all of them on SOURCE.
+"""
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+CODE = {".c", ".h", ".inc", ".cu", ".cuh"}
+# Samples, records and fixtures: not written by hand, or as long as what they hold.
+DATA = {".pqr", ".json", ".dx", ".cube", ".mrc", ".h5", ".png", ".gz", ".csv"}
+MAX_LINES = 500
+# File: why it may be longer.
+LONG_FILES = {
+    "libcore/src/canvas_font.inc": "generated glyphs",
+    "apps/cionize/draw_slices.c": "one picture: what is measured for its layout is what is then drawn",
+    "validation/unit/test_canvas.c": "a test for each function that draws, and the pictures it compares",
+    "validation/unit/test_draw_slices.c": "a test for each part of the picture, and what reads it back",
+    "validation/unit/test_read_molecule.c": "a test for each dialect and each refusal, with their files written out",
+}
+# Names that every folder may have.
+COMMON_NAMES = {"CMakeLists.txt", "README.md", ".gitignore", "run", "requirements.txt"}
+
+
+class Tree:
+    """The files of a source tree: what git tracks or would track, or all but build folders where there is no git."""
+
+    def __init__(self, root, long_files):
+        self.root = pathlib.Path(root)
+        self.long_files = long_files
+        self.files = sorted(f for f in self._list() if (self.root / f).is_file())
+        self._texts = {}
+
+    def _list(self):
+        git = ["git", "-C", str(self.root), "ls-files", "-co", "--exclude-standard", "-z"]
+        try:
+            if (self.root / ".git").exists():
+                return subprocess.run(git, check=True, capture_output=True, text=True).stdout.strip("\0").split("\0")
+        except (OSError, subprocess.CalledProcessError):
+            pass
+        found = []
+        for folder, folders, names in os.walk(self.root):
+            folders[:] = [d for d in folders if d not in (".git", "out", "__pycache__") and not d.startswith("build")]
+            found += [os.path.relpath(os.path.join(folder, name), self.root) for name in names]
+        return found
+
+    def text(self, file):
+        if file not in self._texts:
+            self._texts[file] = (self.root / file).read_bytes().decode(errors="replace")
+        return self._texts[file]
+
+    def code(self, *folders):
+        return [f for f in self.files if pathlib.PurePath(f).suffix in CODE and f.startswith(folders)]
+
+    def cmake(self):
+        return [f for f in self.files if f.endswith(("CMakeLists.txt", ".cmake"))]
+
+
+def blank(match):
+    return re.sub(r"[^\n]", " ", match.group(0))
+
+
+def without_comments(text):
+    """The code with comments blanked out and strings emptied; lines stay where they are."""
+    token = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.DOTALL)
+    return token.sub(lambda m: blank(m) if m.group(0)[0] == "/" else '""', text)
+
+
+def lines_with(pattern, text):
+    for match in re.finditer(pattern, text):
+        yield text.count("\n", 0, match.start()) + 1, match.group(0).strip()
+
+
+def includes(text):
+    return re.findall(r'^[ \t]*#[ \t]*include[ \t]*["<]([^">]+)[">]', text, re.MULTILINE)
+
+
+# ---- the rules: each yields (place, what is wrong) ----
+
+def rule_dependencies(tree):
+    """Dependencies point one way: libcore <- kernels <- apps; validation may use all."""
+    layers = ("libcore", "kernels", "apps")
+    homes = {}
+    for file in tree.code(*(layer + "/" for layer in layers)):
+        homes.setdefault(os.path.basename(file), set()).add(file.split("/")[0])
+    for rank, layer in enumerate(layers):
+        for file in tree.code(layer + "/"):
+            for name in includes(tree.text(file)):
+                for home in homes.get(os.path.basename(name), ()):
+                    if home not in layers[: rank + 1]:
+                        yield file, f"includes {name} of {home}"
+                if "validation/" in name or name.startswith("../"):
+                    yield file, f"includes {name}"
+
+
+# Words of MRI, chemistry and electrostatics. Parts of identifiers count (vf_coulomb_sum); "atomic" is another word than "atom".
+PHYSICS = set("""molecule molecules molecular atom atoms charge charges charged coulomb electrostatic electrostatics potential
+    potentials ion ions protein proteins ligand solvent chemistry chemical pqr pdb angstrom angstroms cionize
+    mri kspace coil coils trajectory scanner spin spins acquisition acquisitions ismrmrd""".split())
+
+
+def rule_no_physics_in_libcore(tree):
+    """libcore knows no physics."""
+    for file in tree.code("libcore/"):
+        text = tree.text(file).replace("free of charge", "")
+        for number, line in enumerate(text.splitlines(), 1):
+            words = {w.lower() for w in re.findall(r"[A-Z]?[a-z]+|[A-Z]+", line)} | set(re.findall(r"[a-z]+", line.lower()))
+            found = sorted(words & PHYSICS) + re.findall(r"k-space|mri_recon", line.lower())
+            if found:
+                yield f"{file}:{number}", f"speaks of {', '.join(found)}"
+
+
+CALL = r"(?<![\w.>])(?:{})\s*\("
+STREAM_IO = "fopen|freopen|fdopen|open|openat|creat|fread|fwrite|fgets|fputs|fputc|putc|fscanf|fclose|read|write|pread|pwrite|mmap"
+PRINTING = "printf|vprintf|fprintf|vfprintf|dprintf|puts|putchar|perror|psignal"
+
+
+def rule_kernels_do_no_io(tree):
+    """Kernels do no file I/O and print nothing (text goes into messages by snprintf)."""
+    for file in tree.code("kernels/"):
+        code = without_comments(tree.text(file))
+        for number, found in lines_with(CALL.format(STREAM_IO + "|" + PRINTING), code):
+            yield f"{file}:{number}", f"calls {found.rstrip('(')}"
+        for name in includes(tree.text(file)):
+            if re.search(r"voxfield/(output|hdf5_io|report|canvas|figure)\.h|^(hdf5|png|zlib|fcntl|unistd)\.h", name):
+                yield file, f"includes {name}"
+
+
+def rule_no_cuda_in_apps(tree):
+    """The programs contain no CUDA."""
+    for file in tree.files:
+        if file.startswith("apps/") and file.endswith((".cu", ".cuh")):
+            yield file, "is CUDA"
+    for file in tree.code("apps/"):
+        code = without_comments(tree.text(file))
+        for number, found in lines_with(r"\bcuda[A-Z_]\w*|\bcu[A-Z]\w+|<<<|__global__|__device__|\bVF_HAVE_CUDA\b", code):
+            yield f"{file}:{number}", f"uses {found}"
+        for name in includes(tree.text(file)):
+            if re.match(r"cu(da|fft|b/)", name):
+                yield file, f"includes {name}"
+
+
+def rule_library_is_quiet(tree):
+    """The library never ends the process and never prints on its own (progress goes to a stream of the caller's)."""
+    ends = "exit|_exit|_Exit|quick_exit|abort|assert|raise|kill|system|errx?|warnx?"
+    prints = "printf|vprintf|puts|putchar|perror|psignal"
+    for file in tree.code("libcore/", "kernels/"):
+        code = without_comments(tree.text(file))
+        for number, found in lines_with(CALL.format(ends + "|" + prints), code):
+            yield f"{file}:{number}", f"calls {found.rstrip('(').strip()}"
+        for number, found in lines_with(r"\b(stdout|stderr)\b|\bassert\.h\b", code):
+            yield f"{file}:{number}", f"uses {found}"
+
+
+def rule_unique_names(tree):
+    """A file's name says which file is meant."""
+    places = {}
+    for file in tree.files:
+        if not file.startswith("validation/faults/corpus/"):
+            places.setdefault(os.path.basename(file), []).append(file)
+    for name, files in sorted(places.items()):
+        if len(files) > 1 and name not in COMMON_NAMES:
+            yield files[0], f"has the name of {', '.join(files[1:])}"
+
+
+def rule_everything_is_built(tree):
+    """Every source is in some CMakeLists.txt, every other piece of code is included somewhere, every test is registered."""
+    listed = set()
+    for file in tree.cmake():
+        listed |= set(re.findall(r"[\w.+-]+", re.sub(r"#[^\n]*", "", tree.text(file))))
+    included = {os.path.basename(name) for file in tree.code("") for name in includes(tree.text(file))}
+    for file in tree.files:
+        name = os.path.basename(file)
+        stem, suffix = os.path.splitext(name)
+        if suffix in (".c", ".cu"):
+            # vf_unit_test(test_x) names the program; its source has the same name.
+            if name not in listed and stem not in listed and file.split("/")[0] in ("libcore", "kernels", "apps", "validation"):
+                yield file, "is in no CMakeLists.txt"
+        elif suffix in (".inc", ".cuh") or (suffix == ".h" and "/include/" not in file):
+            if name not in included:
+                yield file, "is included nowhere"
+        elif re.match(r"(test|check)_.*\.(py|sh)$", name) and file.startswith("validation/") and name not in listed:
+            yield file, "is in no CMakeLists.txt, so that nobody runs it"
+
+
+def public_headers(tree):
+    headers = [f for f in tree.files if f.startswith("libcore/include/")]
+    for file in tree.files:
+        parts = file.split("/")
+        if parts[0] == "kernels" and len(parts) == 3 and parts[2] == parts[1] + ".h":
+            headers.append(file)
+    return headers
+
+
+def rule_public_headers_say_what_they_are(tree):
+    """A public header begins with a comment that says what it is for, guards itself, and is one for C++ too."""
+    for file in public_headers(tree):
+        text = tree.text(file)
+        if not re.match(r"/\* \S[^\n]{20}", text):
+            yield file, "does not begin with a comment that says what it is for"
+        if not re.search(r"#ifndef (VOXFIELD_\w+_H)\n#define \1\n", text):
+            yield file, "has no include guard VOXFIELD_..._H"
+        declares = re.search(r"\);", without_comments(text))
+        if declares and '#ifdef __cplusplus\nextern "C" {' not in text:
+            yield file, 'has no extern "C" for C++'
+
+
+def rule_no_long_files(tree):
+    """A file over 500 lines wants a reason."""
+    for file in tree.files:
+        if pathlib.PurePath(file).suffix in DATA or file.startswith("validation/faults/corpus/"):
+            continue
+        lines = tree.text(file).count("\n")
+        if lines > MAX_LINES and file not in tree.long_files:
+            yield file, f"has {lines} lines, more than {MAX_LINES}, and no reason in this test"
+    for file in tree.long_files:
+        if file not in tree.files or tree.text(file).count("\n") <= MAX_LINES:
+            yield file, "is excused for its length in this test, and need not be"
+
+
+# Put together from pieces, so that this file does not name them itself.
+PRIVATE_PATHS = re.compile(
+    r"(?<![\w.~$}/-])/(?:" + "|".join(("wo" + "rk", "ho" + "me/\\w+", "ro" + "ot", "Us" + "ers/\\w+")) + r")\b(?=/|\s|$|['\"`:;,)])"
+    + r"|\.\./sha" + r"red\b|\.lib" + r"rary/")
+
+
+def rule_no_private_paths(tree):
+    """No file names a place on somebody's own machine."""
+    for file in tree.files:
+        if pathlib.PurePath(file).suffix not in {".h5", ".png", ".gz", ".mrc"}:
+            for number, found in lines_with(PRIVATE_PATHS, tree.text(file)):
+                yield f"{file}:{number}", f"names {found}"
+
+
+def rule_manual_page_has_all_options(tree):
+    """Manual page, --help and the table of options name the same options."""
+    for name in ("cionize",):
+        source, page = f"apps/{name}/{name}_main.c", f"docs/man/{name}.1"
+        if source not in tree.files:
+            continue
+        text = tree.text(source)
+        table = set(re.findall(r'^    \{"([a-z-]+)", (?:no|required|optional)_argument', text, re.MULTILINE))
+        usage = set(re.findall(r'^    " .*?--([a-z-]+)', text, re.MULTILINE))
+        manual = set(re.findall(r"^\.It .*?Fl -([a-z][a-z-]+)", tree.text(page), re.MULTILINE)) if page in tree.files else set()
+        for where, options in ((source + " (usage)", usage), (page, manual)):
+            for option in sorted(table ^ options):
+                yield where, f"--{option} is " + ("missing" if option in table else "no option of the table")
+
+
+RULES = [value for name, value in list(globals().items()) if name.startswith("rule_")]
+
+
+# ---- each rule can fail ----
+
+HEADER = """/* Voxfield - something that is explained here at some length. */
+#ifndef VOXFIELD_{0}_H
+#define VOXFIELD_{0}_H
+#ifdef __cplusplus
+extern "C" {{
+#endif
+int vf_{0}(void);
+#ifdef __cplusplus
+}}
+#endif
+#endif
+"""
+CLEAN = {
+    "CMakeLists.txt": "add_library(v libcore/src/status.c kernels/sum/sum.c kernels/sum/sum_cuda.cu)\nadd_executable(p prog_main.c)\n",
+    "libcore/include/voxfield/status.h": HEADER.format("STATUS"),
+    "libcore/src/status.c": '#include "voxfield/status.h"\n#include <stdatomic.h>\n/* exit(1), printf("x") in words */\n'
+                            'static const char *t = "abort()";\nint f(int*x){return snprintf(0,0,t)+atomic_load(x)+my_exit(1);}\n',
+    "libcore/src/canvas_font.inc": "1\n",
+    "libcore/src/font_user.h": '#include "canvas_font.inc"\n#include "font_user.h"\n',
+    "kernels/sum/sum.h": HEADER.format("SUM"),
+    "kernels/sum/sum.c": '#include "sum.h"\n#include "voxfield/status.h"\nint g(void){return snprintf(0,0,"");}\n',
+    "kernels/sum/sum_cuda.cu": "#include <cuda_runtime.h>\n",
+    "apps/cionize/prog_main.c": '#include "sum.h"\n#include "voxfield/status.h"\nint main(void){printf("cudaMalloc");return 0;}\n',
+    "apps/cionize/cionize_main.c": '    "  -o, --output FILE  x"\n    {"output", required_argument, NULL, \'o\'},\n',
+    "docs/man/cionize.1": ".It Fl o Ar file , Fl -output Ar file\n",
+    "docs/font.md": "line\n" * (MAX_LINES + 1),
+    "data/README.md": "see /usr/local/cuda, /tmp and ../data\n",
+}
+CLEAN["CMakeLists.txt"] += "# cionize_main.c\nadd_executable(q cionize_main.c)\n"
+
+# Rule: file and text that break it, and a word of the complaint.
+PLANTED = [
+    (rule_dependencies, "libcore/src/status.c", '#include "sum.h"\n', "sum.h of kernels"),
+    (rule_dependencies, "kernels/sum/sum.c", '#include "../../apps/cionize/x.h"\n', "x.h"),
+    (rule_no_physics_in_libcore, "libcore/src/status.c", "int atom_count;\n", "atom"),
+    (rule_no_physics_in_libcore, "libcore/src/status.c", "/* the molecule */\n", "molecule"),
+    (rule_no_physics_in_libcore, "libcore/src/status.c", "int vf_coulomb_x;\n", "coulomb"),
+    (rule_no_physics_in_libcore, "libcore/src/status.c", "int CoilMap;\n", "coil"),
+    (rule_no_physics_in_libcore, "libcore/src/status.c", "/* k-space */\n", "k-space"),
+    (rule_kernels_do_no_io, "kernels/sum/sum.c", 'int h(void){return fopen("x","r")!=0;}\n', "fopen"),
+    (rule_kernels_do_no_io, "kernels/sum/sum_cuda.cu", "__global__ void k(){ printf(0); }\n", "printf"),
+    (rule_kernels_do_no_io, "kernels/sum/sum.c", '#include "voxfield/output.h"\n', "output.h"),
+    (rule_no_cuda_in_apps, "apps/cionize/kernel.cu", "\n", "is CUDA"),
+    (rule_no_cuda_in_apps, "apps/cionize/prog_main.c", "#include <cuda_runtime.h>\n", "cuda_runtime"),
+    (rule_no_cuda_in_apps, "apps/cionize/prog_main.c", "int x(void){return cudaMalloc(0,0);}\n", "cudaMalloc"),
+    (rule_library_is_quiet, "libcore/src/status.c", "void h(void){exit(1);}\n", "exit"),
+    (rule_library_is_quiet, "kernels/sum/sum.c", "void h(void){abort ();}\n", "abort"),
+    (rule_library_is_quiet, "libcore/src/status.c", 'void h(void){fprintf(stderr, "x");}\n', "stderr"),
+    (rule_library_is_quiet, "libcore/src/status.c", 'void h(void){printf("x");}\n', "printf"),
+    (rule_library_is_quiet, "libcore/src/status.c", "void h(int x){assert(x);}\n", "assert"),
+    (rule_unique_names, "apps/cionize/status.c", "\n", "status.c"),
+    (rule_everything_is_built, "libcore/src/forgotten.c", "\n", "in no CMakeLists"),
+    (rule_everything_is_built, "kernels/sum/forgotten.inc", "\n", "included nowhere"),
+    (rule_everything_is_built, "validation/apps/test_forgotten.py", "\n", "nobody runs it"),
+    (rule_public_headers_say_what_they_are, "libcore/include/voxfield/bare.h", "int x;\n", "begin with a comment"),
+    (rule_public_headers_say_what_they_are, "libcore/include/voxfield/bare.h", "/* Voxfield - long enough to be read. */\nint f(int);\n",
+     "guard"),
+    (rule_public_headers_say_what_they_are, "kernels/sum/sum.h",
+     "/* Voxfield - long enough to be read. */\n#ifndef VOXFIELD_A_H\n#define VOXFIELD_A_H\nint f(int);\n#endif\n", "C++"),
+    (rule_no_long_files, "docs/long.md", "line\n" * (MAX_LINES + 1), "lines"),
+    (rule_no_long_files, "docs/font.md", "line\n", "need not be"),
+    (rule_no_private_paths, "docs/a.md", "see /ho" + "me/ann/x\n", "/ho"),
+    (rule_no_private_paths, "docs/a.md", "in '/wo" + "rk/main'\n", "/wo"),
+    (rule_no_private_paths, "docs/a.md", "see ../sha" + "red/x\n", "sha"),
+    (rule_manual_page_has_all_options, "apps/cionize/cionize_main.c",
+     '    "  -o, --output FILE  x"\n    {"output", required_argument, 0},\n    {"quiet", no_argument, 0},\n', "--quiet is missing"),
+    (rule_manual_page_has_all_options, "docs/man/cionize.1",
+     ".It Fl o Ar file , Fl -output Ar file\n.It Fl -old Ar x\n", "--old is no option"),
+]
+
+
+def plant(folder, files):
+    for name, text in files.items():
+        path = pathlib.Path(folder, name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return Tree(folder, {"docs/font.md": "a reason"})
+
+
+def try_rules():
+    wrong = []
+    with tempfile.TemporaryDirectory() as folder:
+        tree = plant(folder, CLEAN)
+        wrong += [f"the clean tree: {rule.__name__}: {place}: {what}" for rule in RULES for place, what in rule(tree)]
+    for rule, file, text, word in PLANTED:
+        with tempfile.TemporaryDirectory() as folder:
+            replaces = file.endswith(("_main.c", ".h", ".1", "font.md")) and "include" not in text.split("\n")[0]
+            tree = plant(folder, {**CLEAN, file: text if replaces else CLEAN.get(file, "") + text})
+            found = [what for place, what in rule(tree) if place.startswith(file)]
+            if not any(word in what for what in found):
+                wrong.append(f"{rule.__name__} does not see {text[:60]!r} in {file}: {found}")
+    wrong += [f"{rule.__name__} was never seen to fail" for rule in RULES if rule not in [p[0] for p in PLANTED]]
+    return wrong
+
+
+def main():
+    wrong = try_rules()
+    for line in wrong:
+        print(f"FAIL: self-test: {line}")
+    print(f"self-test: {len(PLANTED)} planted violations, {len(wrong)} not handled")
+    tree = Tree(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).parents[2], LONG_FILES)
+    violations = 0
+    for rule in RULES:
+        found = sorted(set(rule(tree)))
+        violations += len(found)
+        print(f"{'FAIL' if found else 'ok'}: {rule.__name__[5:]}: {rule.__doc__}")
+        for place, what in found:
+            print(f"    {place}: {what}")
+    print(f"{len(tree.files)} files, {violations} violations")
+    return 1 if wrong or violations else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

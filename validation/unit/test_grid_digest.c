@@ -1,0 +1,170 @@
+/* Small things with exact answers: grids and boxes, the reordering of arrays, SHA-256. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "voxfield/digest.h"
+#include "voxfield/grid.h"
+#include "voxfield/transpose.h"
+
+static void test_grid(void **state)
+{
+    (void)state;
+    const vf_grid good = {.origin = {-1, 2, 0.5}, .spacing = {0.5, 1, 2}, .counts = {3, 4, 5}};
+    assert_true(vf_grid_valid(&good));
+    assert_int_equal(vf_grid_points(&good), 60);
+    vf_box all = vf_grid_box(&good);
+    assert_true(vf_box_inside(&all, &good));
+    assert_int_equal(vf_box_points(&all), 60);
+    for (int a = 0; a < 3; a++) {
+        assert_int_equal(all.lo[a], 0);
+        assert_int_equal(vf_box_extent(&all, a), good.counts[a]);
+        const double bad_origins[] = {NAN, INFINITY, -INFINITY}, bad_spacings[] = {NAN, INFINITY, 0, -1, -0.0};
+        const int64_t bad_counts[] = {0, -1, INT64_MIN, INT64_MAX / 2};
+        for (int i = 0; i < 3; i++) {
+            vf_grid g = good;
+            g.origin[a] = bad_origins[i];
+            assert_false(vf_grid_valid(&g));
+        }
+        for (int i = 0; i < 5; i++) {
+            vf_grid g = good;
+            g.spacing[a] = bad_spacings[i];
+            assert_false(vf_grid_valid(&g));
+        }
+        for (int i = 0; i < 4; i++) {
+            vf_grid g = good;
+            g.counts[a] = bad_counts[i];
+            assert_false(vf_grid_valid(&g));
+        }
+        vf_grid far = good;
+        far.spacing[a] = 1e308;
+        assert_false(vf_grid_valid(&far)); /* its end is not finite */
+    }
+    const vf_grid largest = {.spacing = {1, 1, 1}, .counts = {(int64_t)1 << 21, (int64_t)1 << 21, (int64_t)1 << 20}};
+    assert_true(vf_grid_valid(&largest));
+    assert_true(vf_grid_points(&largest) == (int64_t)1 << 62);
+}
+
+static void test_box(void **state)
+{
+    (void)state;
+    const vf_grid grid = {.spacing = {1, 1, 1}, .counts = {3, 4, 5}};
+    const vf_box inner = {.lo = {1, 0, 4}, .hi = {2, 4, 5}};
+    assert_true(vf_box_inside(&inner, &grid));
+    assert_int_equal(vf_box_points(&inner), 4);
+    for (int a = 0; a < 3; a++) {
+        vf_box empty = inner, before = inner, beyond = inner, reversed = inner;
+        empty.hi[a] = empty.lo[a];
+        before.lo[a] = -1;
+        beyond.hi[a] = grid.counts[a] + 1;
+        reversed.lo[a] = inner.hi[a];
+        reversed.hi[a] = inner.lo[a];
+        assert_false(vf_box_inside(&empty, &grid));
+        assert_false(vf_box_inside(&before, &grid));
+        assert_false(vf_box_inside(&beyond, &grid));
+        assert_false(vf_box_inside(&reversed, &grid));
+    }
+}
+
+static void check_swap(const vf_context *ctx, vf_dtype type, int64_t nx, int64_t ny, int64_t nz)
+{
+    const size_t size = vf_dtype_bytes(type), bytes = (size_t)(nx * ny * nz) * size;
+    char *src = malloc(bytes), *dst = malloc(bytes + 64), *back = malloc(bytes);
+    assert_true(src && dst && back);
+    for (int64_t i = 0; i < nx * ny * nz; i++) {
+        if (type == VF_F64)
+            ((double *)src)[i] = (double)i + 0.25;
+        else
+            ((float *)src)[i] = (float)i; /* exact below 2^24 */
+    }
+    memset(dst, 0x7f, bytes + 64);
+    vf_swap_xz(ctx, type, nx, ny, nz, src, dst);
+    for (int64_t x = 0; x < nx; x++)
+        for (int64_t y = 0; y < ny; y++)
+            for (int64_t z = 0; z < nz; z++)
+                if (memcmp(dst + (size_t)((x * ny + y) * nz + z) * size, src + (size_t)((z * ny + y) * nx + x) * size,
+                           size) != 0)
+                    fail_msg("%lld x %lld x %lld: (%lld, %lld, %lld)", (long long)nx, (long long)ny, (long long)nz,
+                             (long long)x, (long long)y, (long long)z);
+    for (int i = 0; i < 64; i++)
+        assert_int_equal(dst[bytes + (size_t)i], 0x7f);
+    vf_swap_xz(ctx, type, nz, ny, nx, dst, back);
+    assert_memory_equal(back, src, bytes);
+    free(src);
+    free(dst);
+    free(back);
+}
+
+static void test_swap(void **state)
+{
+    (void)state;
+    static const int64_t sizes[][3] = {{1, 1, 1},   {1, 1, 7},   {7, 1, 1},     {1, 9, 1},
+                                       {2, 3, 4},   {31, 2, 33}, {32, 5, 32},   {33, 1, 31},
+                                       {64, 3, 65}, {100, 7, 1}, {1, 100, 200}, {129, 17, 70}};
+    vf_context *ctx;
+    assert_int_equal(vf_context_create(&ctx), VF_OK);
+    for (int threads = 1; threads <= 5; threads += 2) {
+        assert_int_equal(vf_context_set_threads(ctx, threads), VF_OK);
+        for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+            check_swap(ctx, VF_F32, sizes[i][0], sizes[i][1], sizes[i][2]);
+            check_swap(ctx, VF_F64, sizes[i][0], sizes[i][1], sizes[i][2]);
+        }
+    }
+    vf_context_destroy(ctx);
+}
+
+/* FIPS 180-4 by NIST's example values (SHA_All.pdf) and CAVP's SHA256ShortMsg; the others' lengths lie around the ends
+ * of blocks. */
+static void test_digest(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        size_t times;
+        const char *digest;
+    } cases[] = {
+        {"", 1, "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"},
+        {"abc", 1, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"},
+        {"\xd3", 1, "28969cdfa74a12c82f3bad960b0b000aca2ac329deea5c2328ebc6f2ba9802c1"},
+        {"abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq", 1,
+         "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1"},
+        {"abcdefghbcdefghicdefghijdefghijkefghijklfghijklmghijklmnhijklmnoijklmnopjklmnopqklmnopqrlmnopqrsmnopqrstnopqr"
+         "stu",
+         1, "cf5b16a778af8380036ce59e7b0492370b249b11e8f07a51afac45037afee9d1"},
+        {"a", 1000000, "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0"},
+        {"a", 55, "9f4390f8d30c2dd92ec9f095b65e2b9ae9b0a925a5258e241c9f1e910f734318"},
+        {"a", 56, "b35439a4ac6f0948b6d6f9e3c6af0f5f590ce20f1bde7090ef7970686ec6738a"},
+        {"a", 63, "7d3e74a05d7db15bce4ad9ec0658ea98e3f06eeecf16b4c6fff2da457ddc2f34"},
+        {"a", 64, "ffe054fe7ae0cb6dc65c3af9b61d5209f439851db43d0ba5997337df154668eb"},
+        {"a", 65, "635361c48bb9eab14198e76ea8ab7f1a41685d6ad62aa9146d301d4f17eb0ae0"},
+        {"a", 119, "31eba51c313a5c08226adf18d4a359cfdfd8d2e816b13f4af952f7ea6584dcfb"},
+        {"a", 120, "2f3d335432c70b580af0e8e1b3674a7c020d683aa5f73aaaedfdc55af904c21c"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        size_t length = strlen(cases[i].text), bytes = length * cases[i].times;
+        char *data = malloc(bytes + 1), digest[VF_DIGEST_TEXT];
+        assert_non_null(data);
+        for (size_t k = 0; k < cases[i].times; k++)
+            memcpy(data + k * length, cases[i].text, length);
+        vf_digest(data, bytes, digest);
+        assert_string_equal(digest, cases[i].digest);
+        free(data);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_grid),
+        cmocka_unit_test(test_box),
+        cmocka_unit_test(test_swap),
+        cmocka_unit_test(test_digest),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
