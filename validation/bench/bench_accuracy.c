@@ -1,6 +1,7 @@
-/* The error of every variant of the Coulomb sum against double precision, for a molecule where it is and far from the origin.
+/* The error of every variant of the Coulomb sum against double precision, for a molecule where it is and far from the
+ * origin.
  *
- * usage: accuracy_table DEVICE molecule.pqr [REPORT.json]
+ * usage: bench_accuracy DEVICE [REPORT.json [molecule.pqr]]     (default: the sample protein)
  *
  * Errors over a grid around the molecule (spacing 1 angstrom, border 5), in single precision:
  *   largest   the largest |V - V_ref| / sum |q|/r, in units of u = 2^-24
@@ -18,12 +19,12 @@ static vf_context *ctx;
 
 static void die(void)
 {
-    fprintf(stderr, "accuracy_table: %s\n", vf_context_message(ctx));
+    fprintf(stderr, "bench_accuracy: %s\n", vf_context_message(ctx));
     exit(1);
 }
 
-static void compute(vf_device *device, const vf_grid *grid, const vf_coulomb_atoms *atoms, const char *variant, vf_dtype type,
-                    vf_array *host)
+static void compute(vf_device *device, const vf_grid *grid, const vf_coulomb_atoms *atoms, const char *variant,
+                    vf_dtype type, vf_array *host)
 {
     vf_coulomb_options options = {.scale = 1, .r_min = 0.1, .precision = type, .variant = variant};
     vf_box box = vf_grid_box(grid);
@@ -58,7 +59,8 @@ static void table(vf_device *device, const molecule *m, double shift, vf_report 
         for (int64_t i = 0; i < n; i++)
             moved[a * n + i] = axes[a][i] + shift;
     }
-    vf_coulomb_atoms atoms = {.count = n, .x = moved, .y = moved + n, .z = moved + 2 * n, .charge = m->charge}, sizes = atoms;
+    vf_coulomb_atoms atoms = {.count = n, .x = moved, .y = moved + n, .z = moved + 2 * n, .charge = m->charge},
+                     sizes = atoms;
     for (int64_t i = 0; i < n; i++)
         moved[3 * n + i] = fabs(m->charge[i]);
     sizes.charge = moved + 3 * n;
@@ -102,20 +104,17 @@ int main(int argc, char **argv)
 {
     molecule m;
     vf_report *report = NULL;
-    if (argc < 3) {
-        fprintf(stderr, "usage: accuracy_table DEVICE molecule.pqr [REPORT.json]\n");
-        return 2;
-    }
     if (vf_context_create(&ctx) != VF_OK)
         return 1;
-    if (vf_context_set_devices(ctx, argv[1]) != VF_OK) {
+    if (vf_context_set_devices(ctx, argc > 1 ? argv[1] : "cpu") != VF_OK) {
         printf("SKIP: %s\n", vf_context_message(ctx));
         return 77;
     }
     vf_device *device = vf_context_device(ctx, 0);
-    if (read_molecule(ctx, argv[2], &m) != VF_OK || (argc > 3 && vf_report_create(ctx, argv[3], &report) != VF_OK))
+    if (read_molecule(ctx, argc > 3 ? argv[3] : SAMPLE_PROTEIN, &m) != VF_OK ||
+        (argc > 2 && vf_report_create(ctx, argv[2], &report) != VF_OK))
         die();
-    vf_report_run(report, "accuracy_table", argc, argv);
+    vf_report_run(report, "bench_accuracy", argc, argv);
     vf_report_text(report, "device", vf_device_name(device));
     table(device, &m, 0, report);
     table(device, &m, 2000, report);
