@@ -81,20 +81,6 @@ static bool has_variant(vf_device_kind kind, const char *variant)
     return !variant;
 }
 
-static vf_status check_variant(vf_device *device, const char *variant)
-{
-    vf_device_kind kind = vf_device_get_kind(device);
-    char known[128] = "";
-    const char *name;
-    if (has_variant(kind, variant))
-        return VF_OK;
-    for (int i = 0; (name = vf_coulomb_variant_name(kind, i)); i++)
-        snprintf(known + strlen(known), sizeof known - strlen(known), "%s%s", i ? ", " : "", name);
-    return vf_fail(vf_device_context(device), VF_ERR_ARGUMENT,
-                   "--method 'direct:%s': %s has no such variant; there are %s", variant, vf_device_spec(device),
-                   known);
-}
-
 /* Pairs a second on a device, from a run of the real kernel over `count` atoms and a box that fills the device. */
 static vf_status measure_rate(vf_device *device, const cionize_settings *s, const molecule *m, int64_t count,
                               int64_t layers, double *rate, char *variant, size_t variant_size)
@@ -107,9 +93,7 @@ static vf_status measure_rate(vf_device *device, const cionize_settings *s, cons
     vf_coulomb_options options = kernel_options(s, 1);
     vf_box box = vf_grid_box(&grid);
     memcpy(grid.origin, m->lo, sizeof grid.origin);
-    vf_status status = check_variant(device, s->variant);
-    if (status == VF_OK)
-        status = vf_coulomb_create(device, &grid, &atoms, &options, &plan);
+    vf_status status = vf_coulomb_create(device, &grid, &atoms, &options, &plan);
     if (status != VF_OK)
         goto done;
     snprintf(variant, variant_size, "%s", vf_coulomb_variant(plan));

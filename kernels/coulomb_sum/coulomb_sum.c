@@ -41,8 +41,9 @@ static vf_status choose_variant(vf_coulomb *plan, const char *wish)
     const char *name;
     for (int i = 0; (name = vf_coulomb_variant_name(kind, i)); i++)
         snprintf(known + strlen(known), sizeof known - strlen(known), "%s%s", i ? ", " : "", name);
-    return vf_fail(vf_device_context(plan->device), VF_ERR_ARGUMENT, "Coulomb sum: no variant '%s' on %s; there are %s",
-                   wish, vf_device_spec(plan->device), known);
+    return vf_fail(vf_device_context(plan->device), VF_ERR_ARGUMENT,
+                   "the direct Coulomb sum has no variant '%s' on %s; there are %s", wish, vf_device_spec(plan->device),
+                   known);
 }
 
 /* Refuses what would make sums meaningless: see the limits in the header. */

@@ -81,14 +81,20 @@ struct __align__(16) quad
  * y, which share dx^2 + dz^2 and each load of an atom. A chunk's sums are added in double precision, in shared memory,
  * which leaves the registers to the inner loop. Points, warps, chunk and unrolling were searched together on an H200.
  */
-enum { TILE = 32, WARPS = 4, TUNED_POINTS = TILE / WARPS, TUNED_CHUNK = 512, TUNED_UNROLL = 16 };
+enum { TILE = 32, WARPS = 4, TUNED_POINTS = TILE / WARPS, TUNED_CHUNK = 512 };
 
-/* Thread blocks on a multiprocessor: sets how many registers the unrolled loop may use (64 in single, 96 in double
- * precision). */
+/* Atoms the inner loop takes at a time, and thread blocks on a multiprocessor, which sets how many registers it may
+ * use. */
 template <typename T>
-constexpr int tuned_blocks()
+__host__ __device__ constexpr int tuned_unroll()
 {
-    return sizeof(T) == 4 ? 8 : 5;
+    return sizeof(T) == 4 ? 16 : 4;
+}
+
+template <typename T>
+__host__ __device__ constexpr int tuned_blocks()
+{
+    return sizeof(T) == 4 ? 8 : 6;
 }
 
 template <typename T, bool SQUARE>
@@ -124,7 +130,7 @@ __global__ void __launch_bounds__(TILE *WARPS, tuned_blocks<T>())
         }
         __syncthreads();
         T sum[TUNED_POINTS] = {};
-#pragma unroll TUNED_UNROLL
+#pragma unroll(tuned_unroll <T>())
         for (int a = 0; a < here; a++) {
             const quad<T> atom = chunk[a];
             const T dx = x - atom.x, xz = dx * dx + atom.zz;

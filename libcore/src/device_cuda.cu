@@ -102,7 +102,7 @@ extern "C" int vf_cuda_device_count(const char **reason)
     bool no_driver = cudaDriverGetVersion(&driver) == cudaSuccess && driver == 0;
     (void)cudaGetLastError();
     if (reason)
-        *reason = no_driver              ? "this machine has no NVIDIA driver"
+        *reason = no_driver              ? "no NVIDIA driver could be loaded"
                   : error != cudaSuccess ? cudaGetErrorString(error)
                                          : "";
     return count;

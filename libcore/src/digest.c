@@ -19,9 +19,18 @@ static uint32_t rotate(uint32_t x, int n)
     return x >> n | x << (32 - n);
 }
 
-static void compress(uint32_t h[8], const unsigned char *block)
+/* One round on eight words that keep their places: the caller rotates their names instead. */
+static inline void turn(uint32_t a, uint32_t b, uint32_t c, uint32_t *d, uint32_t e, uint32_t f, uint32_t g,
+                        uint32_t *h, uint32_t constant_and_word)
 {
-    uint32_t w[64], s[8];
+    uint32_t t = *h + (rotate(e, 6) ^ rotate(e, 11) ^ rotate(e, 25)) + (g ^ (e & (f ^ g))) + constant_and_word;
+    *d += t;
+    *h = t + (rotate(a, 2) ^ rotate(a, 13) ^ rotate(a, 22)) + ((a & b) | (c & (a | b)));
+}
+
+static void compress(uint32_t state[8], const unsigned char *block)
+{
+    uint32_t w[64];
     for (int t = 0; t < 16; t++)
         w[t] = (uint32_t)block[4 * t] << 24 | (uint32_t)block[4 * t + 1] << 16 | (uint32_t)block[4 * t + 2] << 8 |
                block[4 * t + 3];
@@ -30,18 +39,22 @@ static void compress(uint32_t h[8], const unsigned char *block)
         uint32_t s1 = rotate(w[t - 2], 17) ^ rotate(w[t - 2], 19) ^ w[t - 2] >> 10;
         w[t] = w[t - 16] + s0 + w[t - 7] + s1;
     }
-    memcpy(s, h, sizeof s);
-    for (int t = 0; t < 64; t++) {
-        uint32_t e = s[4], a = s[0];
-        uint32_t t1 = s[7] + (rotate(e, 6) ^ rotate(e, 11) ^ rotate(e, 25)) + ((e & s[5]) ^ (~e & s[6])) +
-                      round_constants[t] + w[t];
-        uint32_t t2 = (rotate(a, 2) ^ rotate(a, 13) ^ rotate(a, 22)) + ((a & s[1]) ^ (a & s[2]) ^ (s[1] & s[2]));
-        memmove(s + 1, s, 7 * sizeof *s);
-        s[4] += t1;
-        s[0] = t1 + t2;
+    uint32_t a = state[0], b = state[1], c = state[2], d = state[3], e = state[4], f = state[5], g = state[6],
+             h = state[7];
+    for (int t = 0; t < 64; t += 8) {
+        const uint32_t *k = round_constants + t, *v = w + t;
+        turn(a, b, c, &d, e, f, g, &h, k[0] + v[0]);
+        turn(h, a, b, &c, d, e, f, &g, k[1] + v[1]);
+        turn(g, h, a, &b, c, d, e, &f, k[2] + v[2]);
+        turn(f, g, h, &a, b, c, d, &e, k[3] + v[3]);
+        turn(e, f, g, &h, a, b, c, &d, k[4] + v[4]);
+        turn(d, e, f, &g, h, a, b, &c, k[5] + v[5]);
+        turn(c, d, e, &f, g, h, a, &b, k[6] + v[6]);
+        turn(b, c, d, &e, f, g, h, &a, k[7] + v[7]);
     }
+    const uint32_t sums[8] = {a, b, c, d, e, f, g, h};
     for (int i = 0; i < 8; i++)
-        h[i] += s[i];
+        state[i] += sums[i];
 }
 
 void vf_digest(const void *data, size_t bytes, char text[VF_DIGEST_TEXT])

@@ -38,8 +38,8 @@ def test_words(_):
             ("--method", ["", "multilevel", "direct:", "direct:nonsense", "directly"], ["direct"])):
         for text in texts:
             refuse(2, words, "dipole.pqr", f"{option}={text}")
-    refuse(2, ["--method", "nonsense", "avx2", "ref"], "dipole.pqr", "--device=cpu", "--method=direct:nonsense")
-    refuse(2, ["--method", "tuned", "avx2", "ref"], "dipole.pqr", "--device=cpu", "--method=direct:tuned")
+    refuse(2, ["direct", "nonsense", "avx2", "ref"], "dipole.pqr", "--device=cpu", "--method=direct:nonsense")
+    refuse(2, ["direct", "tuned", "avx2", "ref"], "dipole.pqr", "--device=cpu", "--method=direct:tuned")
 
 
 def test_contradictions(_):

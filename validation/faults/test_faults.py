@@ -215,6 +215,8 @@ def test_little_memory(_):
     """Under any limit of address space: success, or one message and exit 5. Not .h5: libhdf5 1.10 itself crashes in H5AC_create."""
     if is_sanitized():
         raise Skip("a sanitizer needs all of the address space")
+    if program.DEVICE == "cuda":
+        raise Skip("the NVIDIA driver reserves address space far beyond any limit worth trying")
     sample("dipole.pqr")
     seen = set()
     for threads in (1, 2, 24):
@@ -239,13 +241,14 @@ def test_little_memory(_):
 def test_few_files(_):
     sample("dipole.pqr")
     seen = set()
-    for most in range(3, 12):
+    for most in range(3, 60 if program.DEVICE == "cuda" else 12):
         done = run("-q", "dipole.pqr", "-o", "a.dx", "--picture", "a.png", "--report", "a.json",
                    preexec_fn=lambda n=most: resource.setrlimit(resource.RLIMIT_NOFILE, (n, n)))
         if done.status == 127 or "loading shared libraries" in done.err:
             continue
-        assert done.status in (0, 3, 4), (most, done.status, done.err)
-        assert done.status == 0 or "Too many open files" in done.err, (most, done.err)
+        no_gpu = program.DEVICE == "cuda" and done.status == 6 and "no GPU" in done.err  # its driver opens files, too
+        assert done.status in (0, 3, 4) or no_gpu, (most, done.status, done.err)
+        assert done.status == 0 or no_gpu or "Too many open files" in done.err, (most, done.err)
         seen.add(done.status)
         assert rest() == []
     assert 0 in seen and len(seen) > 1, seen
