@@ -15,8 +15,9 @@ enum {
     LAYER_MULTIPLE_X = 32, /* the kernels' tile: 32 points along x; their blocks are 8 layers along z */
     LAYER_MULTIPLE_Z = 8,
 };
-static const double slab_seconds = 0.25;    /* long enough to keep a device busy, short enough to stop at once */
-static const double slabs_least = 8;        /* so that writing overlaps with computing in short runs, too */
+static const double slab_seconds = 0.25; /* long enough to keep a device busy, short enough to stop at once */
+static const double slabs_least =
+    8; /* a worker: so that writing overlaps with computing, and the last device does not wait long */
 static const double measure_seconds = 4e-3; /* the least time to measure for: a sample of few atoms is over at once */
 static const double slab_bytes_most = 128 << 20;
 static const double typical_gpu_rate = 1.5e12; /* pairs a second, to weigh a GPU before it is started */
@@ -195,8 +196,9 @@ static vf_status plan_slabs(vf_context *ctx, const cionize_settings *s, const vf
         return status;
 
     double most = fmin(0.5 * (double)host_free / host_buffers, 0.8 * (double)device_free / QUEUES_PER_GPU);
-    double share = fmin(slab_seconds / fmax(plan->seconds, 1e-9), 1 / slabs_least);
-    double by_time = share * (double)grid->counts[axis] * vf_context_device_count(ctx);
+    int devices = vf_context_device_count(ctx);
+    double share = fmin(slab_seconds / fmax(plan->seconds * devices, 1e-9), 1 / (slabs_least * plan->workers));
+    double by_time = share * (double)grid->counts[axis];
     int64_t multiple = axis == 0 ? LAYER_MULTIPLE_X : LAYER_MULTIPLE_Z;
     double layers = floor(fmin(by_time, slab_bytes_most / layer_bytes) / (double)multiple) * (double)multiple;
     layers = fmin(fmax(layers, (double)multiple), (double)grid->counts[axis]);
