@@ -122,8 +122,11 @@ static vf_status measure_cpu(vf_device *cpu, const cionize_settings *s, const mo
 {
     bool slow = s->variant && strcmp(s->variant, "ref") == 0;
     int threads = vf_context_threads(vf_device_context(cpu));
-    return measure_rate(cpu, s, m, slow ? 16 : 256, slow ? 1 : (int64_t)LAYER_MULTIPLE_Z * (threads / 8 + 1), rate,
-                        variant, variant_size);
+    int64_t layers = (int64_t)LAYER_MULTIPLE_Z * (threads / 8 + 1);
+    /* Few atoms want more points: a run of some microseconds would measure how long threads take to wake up. */
+    if (!slow && m->atoms < 256)
+        layers *= m->atoms < 8 ? 32 : 256 / m->atoms;
+    return measure_rate(cpu, s, m, slow ? 16 : 256, slow ? 1 : layers, rate, variant, variant_size);
 }
 
 /* Sets the context's devices, plan->variant, plan->device and plan->seconds. */
