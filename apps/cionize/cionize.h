@@ -137,9 +137,10 @@ typedef struct potential_plan {
     int workers, slots;                /* queues over all devices; slabs in memory at a time */
     uint64_t host_bytes, device_bytes; /* memory for slabs: in all, and on each GPU */
     double evaluations;                /* atoms x points */
+    double launch_pairs;               /* evaluations of one GPU kernel at most */
     double seconds;                    /* estimated, from a sample run on the device */
     char variant[32];                  /* what runs */
-    char device[320];                  /* on what, and why if that was chosen here */
+    char device[640];                  /* on what, and why if that was chosen here */
 } potential_plan;
 
 /* Chooses the device (settings->device; "auto" weighs the work), measures how fast a small sample of the work runs on

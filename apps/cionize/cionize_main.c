@@ -156,6 +156,17 @@ static vf_status method(vf_context *ctx, const char *text, const char **variant)
     return VF_OK;
 }
 
+static vf_status picture(vf_context *ctx, const char *text, const char **path)
+{
+    static const char *const others[] = {".jpg", ".jpeg", ".gif", ".tif", ".tiff", ".bmp", ".svg", ".pdf", ".eps"};
+    const char *ending = strrchr(text, '.');
+    for (size_t n = 0; ending && n < sizeof others / sizeof *others; n++)
+        if (strcasecmp(ending, others[n]) == 0)
+            return vf_fail(ctx, VF_ERR_ARGUMENT, "--picture '%s': pictures are PNG files: name it .png", text);
+    *path = text;
+    return VF_OK;
+}
+
 static vf_status one_option(vf_context *ctx, int option, const char *text, cionize_settings *s)
 {
     vf_status status = VF_OK;
@@ -167,7 +178,7 @@ static vf_status one_option(vf_context *ctx, int option, const char *text, cioni
         s->quiet = true;
         break;
     case OPT_PICTURE:
-        s->picture = text;
+        status = picture(ctx, text, &s->picture);
         break;
     case OPT_REPORT:
         s->report = text;

@@ -217,7 +217,8 @@ static void describe(run *r)
     };
 }
 
-/* A row at a time: eight running sums keep the order of additions fixed and let the compiler use vectors. */
+/* One layer: always one, so that the sums do not depend on how thick the slabs are. Eight running sums let the compiler
+ * use vectors. */
 static void add_figures(figures *f, vf_dtype type, const void *values, int64_t count)
 {
     enum { LANES = 8 };
@@ -264,7 +265,9 @@ static vf_status take_layers(void *user, int64_t first, int64_t count, const voi
     run *r = user;
     int64_t points = vf_grid_points(&r->grid);
     int64_t layer = points / r->grid.counts[r->plan.order == MAP_Z_FASTEST ? 0 : 2];
-    add_figures(&r->figures, r->info.type, values, layer * count);
+    size_t layer_bytes = (size_t)layer * vf_dtype_bytes(r->info.type);
+    for (int64_t n = 0; n < count; n++)
+        add_figures(&r->figures, r->info.type, (const char *)values + (size_t)n * layer_bytes, layer);
     if (!isfinite(r->figures.sum))
         return vf_fail(r->ctx, VF_ERR_INTERNAL, "%s: a value of the map is not finite; please report this", r->output);
     if (r->planes)

@@ -10,7 +10,7 @@ enum {
     WIDTH = 13,
     PER_LINE = 6,
     GRID_DIGITS = 12,
-    PART_SIZE = 110, /* VMD takes 255 characters of a comment line, and two parts are joined */
+    PART_SIZE = 110, /* VMD takes 255 characters of a comment line; three parts are joined, two of them below 80 */
     ATOM_LINE = 160
 };
 
@@ -30,12 +30,13 @@ static const char *length(double angstrom, char *text)
 
 static vf_status write_comments(cube_state *state)
 {
-    char parts[4][PART_SIZE];
-    const map_info *info = state->map.info;
-    for (int line = 0; line < 3; line++)
-        (void)map_provenance(info, line, parts[line], PART_SIZE);
-    (void)map_provenance(info, 4, parts[3], PART_SIZE);
-    return map_text_printf(state->text, "%s; %s\n%s; %s\n", parts[0], parts[1], parts[2], parts[3]);
+    static const int lines[6] = {0, 1, 5,
+                                 2, 6, 3}; /* of map_provenance: all but method and command, for want of room */
+    char parts[6][PART_SIZE];
+    for (int n = 0; n < 6; n++)
+        (void)map_provenance(state->map.info, lines[n], parts[n], PART_SIZE);
+    return map_text_printf(state->text, "%s; %s; %s\n%s; %s; %s\n", parts[0], parts[1], parts[2], parts[3], parts[4],
+                           parts[5]);
 }
 
 /* The count of atoms is positive, since readers take 0 and less for a list of orbitals. A PQR file names no elements:

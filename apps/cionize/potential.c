@@ -15,12 +15,13 @@ enum {
     LAYER_MULTIPLE_X = 32, /* the kernels' tile: 32 points along x; their blocks are 8 layers along z */
     LAYER_MULTIPLE_Z = 8,
 };
-static const double slab_seconds = 0.25; /* long enough to keep a device busy, short enough to stop at once */
-static const double slabs_least =
-    8; /* a worker: so that writing overlaps with computing, and the last device does not wait long */
-static const double measure_seconds = 4e-3; /* the least time to measure for: a sample of few atoms is over at once */
+static const double slab_seconds = 0.25;  /* long enough to keep a device busy, short enough to stop at once */
+static const double launch_seconds = 0.2; /* of one GPU kernel: a desktop's watchdog ends longer ones */
+static const double slabs_least = 8;      /* a worker: writing overlaps with computing, the last device waits little */
+static const double measure_seconds = 4e-3, measure_seconds_most = 0.1;
 static const double slab_bytes_most = 128 << 20;
-static const double typical_gpu_rate = 1.5e12; /* pairs a second, to weigh a GPU before it is started */
+/* Pairs a second, to weigh a GPU before it is started: desktop cards have few units for double precision. */
+static const double typical_gpu_rate_single = 1.5e12, typical_gpu_rate_double = 0.05e12;
 
 static vf_coulomb_options kernel_options(const cionize_settings *s, double scale)
 {
@@ -47,11 +48,10 @@ static void *wait_for_lock(void *lock)
 }
 
 /* OpenMP ends the process when it cannot start a thread, and leaves half a file behind. So see first whether as many
- * can be started as there will be: a team each for the thread that computes and the one that writes, one of them the
- * caller. */
-static vf_status check_threads(vf_context *ctx)
+ * can be started as there will be: a team for each of the threads that compute and for the caller, which writes. */
+static vf_status check_threads(vf_context *ctx, int teams)
 {
-    int wanted = 2 * vf_context_threads(ctx) - 1, started = 0, error = 0;
+    int wanted = teams * vf_context_threads(ctx) - 1, started = 0, error = 0;
     pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     pthread_t *threads = calloc((size_t)wanted, sizeof *threads);
     if (!threads)
@@ -89,7 +89,7 @@ static vf_status measure_rate(vf_device *device, const cionize_settings *s, cons
     vf_queue *queue = NULL;
     vf_coulomb *plan = NULL;
     vf_array values = {0};
-    vf_grid grid = {.spacing = {s->spacing[0], s->spacing[1], s->spacing[2]}, .counts = {64, 64, layers}};
+    vf_grid grid = {.spacing = {0.5, 0.5, 0.5}, .counts = {64, 64, layers}};
     vf_coulomb_atoms atoms = kernel_atoms(m, count);
     vf_coulomb_options options = kernel_options(s, 1);
     vf_box box = vf_grid_box(&grid);
@@ -101,8 +101,12 @@ static vf_status measure_rate(vf_device *device, const cionize_settings *s, cons
     status = vf_queue_create(device, &queue);
     if (status == VF_OK)
         status = vf_array_create(device, VF_SPACE_DEVICE, s->precision, vf_box_points(&box), &values);
+    /* The fastest of several: the first ones wake threads up, and others may be disturbed. */
     double fastest = INFINITY, first = vf_now();
-    for (int run = 0; status == VF_OK && (run < 3 || (run < 100 && vf_now() - first < measure_seconds)); run++) {
+    for (int run = 0; status == VF_OK && run < 100; run++) {
+        double spent = vf_now() - first;
+        if (run >= 3 && (spent > measure_seconds_most || (run >= 10 && spent > measure_seconds)))
+            break;
         double began = vf_now();
         status = vf_coulomb_execute(plan, queue, &box, values.data);
         if (status == VF_OK)
@@ -111,65 +115,105 @@ static vf_status measure_rate(vf_device *device, const cionize_settings *s, cons
     }
     *rate = (double)atoms.count * (double)vf_box_points(&box) / fmax(fastest, 1e-9);
 done:
+    vf_queue_destroy(queue); /* waits for what may still run */
     vf_array_free(&values);
-    vf_queue_destroy(queue);
     vf_coulomb_destroy(plan);
     return status;
 }
 
+/* On one thread, times the threads: a team that must wait for one of its threads on a busy machine says nothing. */
 static vf_status measure_cpu(vf_device *cpu, const cionize_settings *s, const molecule *m, double *rate, char *variant,
                              size_t variant_size)
 {
-    bool slow = s->variant && strcmp(s->variant, "ref") == 0;
-    int threads = vf_context_threads(vf_device_context(cpu));
-    int64_t layers = (int64_t)LAYER_MULTIPLE_Z * (threads / 8 + 1);
-    /* Few atoms want more points: a run of some microseconds would measure how long threads take to wake up. */
-    if (!slow && m->atoms < 256)
-        layers *= m->atoms < 8 ? 32 : 256 / m->atoms;
-    return measure_rate(cpu, s, m, slow ? 16 : 256, slow ? 1 : layers, rate, variant, variant_size);
+    vf_context *ctx = vf_device_context(cpu);
+    bool slow = s->variant && strcmp(s->variant, "ref") == 0; /* and always on one thread */
+    int threads = vf_context_threads(ctx);
+    vf_status status = vf_context_set_threads(ctx, 1);
+    if (status == VF_OK)
+        status = measure_rate(cpu, s, m, slow ? 16 : 256, slow ? 1 : LAYER_MULTIPLE_Z, rate, variant, variant_size);
+    vf_status restored = vf_context_set_threads(ctx, threads);
+    if (!slow)
+        *rate *= threads;
+    return status == VF_OK ? restored : status;
 }
 
-/* Sets the context's devices, plan->variant, plan->device and plan->seconds. */
+/* Measures the context's devices as they are: *rate is that of one of them. */
+static vf_status measure_device(vf_context *ctx, const cionize_settings *s, const molecule *m, potential_plan *plan,
+                                double *rate)
+{
+    vf_device *device = vf_context_device(ctx, 0);
+    if (vf_device_is_host(device))
+        return measure_cpu(device, s, m, rate, plan->variant, sizeof plan->variant);
+    return measure_rate(device, s, m, 2048, 256, rate, plan->variant, sizeof plan->variant);
+}
+
+/* "auto": the CPU, or the GPUs if they are expected to be done sooner and, once measured, still are. A GPU that cannot
+ * be used is no error here. */
+static vf_status choose_automatically(vf_context *ctx, const cionize_settings *s, const molecule *m,
+                                      potential_plan *plan, double *rate, char *why, size_t why_size)
+{
+    vf_status status = vf_context_set_devices(ctx, "cpu");
+    if (status == VF_OK)
+        status = measure_device(ctx, s, m, plan, rate);
+    if (status != VF_OK)
+        return status;
+    double cpu_seconds = plan->evaluations / *rate, gpu_rate = 0;
+    double typical = s->precision == VF_F64 ? typical_gpu_rate_double : typical_gpu_rate_single;
+    status = vf_device_choose(ctx, cpu_seconds, plan->evaluations / typical, why, why_size);
+    if (status == VF_OK && vf_device_is_host(vf_context_device(ctx, 0)))
+        return VF_OK;
+    if (status == VF_OK)
+        status = measure_device(ctx, s, m, plan, &gpu_rate);
+    double gpu_seconds = plan->evaluations / (gpu_rate * vf_context_device_count(ctx));
+    if (vf_cancelled(ctx))
+        return vf_fail(ctx, VF_ERR_CANCELLED, "interrupted");
+    if (status == VF_OK && gpu_seconds < cpu_seconds) {
+        *rate = gpu_rate;
+        snprintf(why, why_size, "about %.2g s, the CPU would take %.2g s", gpu_seconds, cpu_seconds);
+        return VF_OK;
+    }
+    if (status == VF_OK) {
+        snprintf(why, why_size, "%s would take longer", vf_device_name(vf_context_device(ctx, 0)));
+    } else {
+        vf_warn(ctx, "the GPU cannot be used: %s", vf_context_message(ctx));
+        vf_context_clear_error(ctx);
+        snprintf(why, why_size, "the GPU cannot be used");
+    }
+    status = vf_context_set_devices(ctx, "cpu");
+    return status == VF_OK ? measure_device(ctx, s, m, plan, rate) : status;
+}
+
+/* Sets the context's devices, plan->variant, plan->device, plan->seconds and plan->launch_pairs. */
 static vf_status choose_device(vf_context *ctx, const cionize_settings *s, const molecule *m, potential_plan *plan)
 {
     double rate = 0;
-    char why[160] = "";
+    char why[300] = "";
     vf_status status;
-    bool only_gpu = !has_variant(VF_DEVICE_CPU, s->variant) && has_variant(VF_DEVICE_CUDA, s->variant);
-    bool only_cpu = has_variant(VF_DEVICE_CPU, s->variant) && s->variant;
     const char *wish = s->device;
-    if (strcmp(wish, "auto") == 0 && only_gpu)
-        wish = "cuda";
-    if (strcmp(wish, "auto") == 0 && only_cpu)
+    if (strcmp(wish, "auto") == 0 && s->variant && has_variant(VF_DEVICE_CUDA, s->variant))
+        wish = "cuda"; /* only a GPU has that variant */
+    else if (strcmp(wish, "auto") == 0 && s->variant)
         wish = "cpu";
     if (strcmp(wish, "auto") == 0) {
-        status = vf_context_set_devices(ctx, "cpu");
-        if (status == VF_OK)
-            status = measure_cpu(vf_context_device(ctx, 0), s, m, &rate, plan->variant, sizeof plan->variant);
-        if (status == VF_OK)
-            status =
-                vf_device_choose(ctx, plan->evaluations / rate, plan->evaluations / typical_gpu_rate, why, sizeof why);
+        status = choose_automatically(ctx, s, m, plan, &rate, why, sizeof why);
     } else {
         status = vf_context_set_devices(ctx, wish);
+        if (status == VF_OK)
+            status = measure_device(ctx, s, m, plan, &rate);
     }
     if (status != VF_OK)
         return status;
     vf_device *device = vf_context_device(ctx, 0);
-    int devices = vf_context_device_count(ctx);
-    if (vf_device_get_kind(device) == VF_DEVICE_CUDA)
-        status = measure_rate(device, s, m, 2048, 256, &rate, plan->variant, sizeof plan->variant);
-    else if (!(rate > 0))
-        status = measure_cpu(device, s, m, &rate, plan->variant, sizeof plan->variant);
-    if (status != VF_OK)
-        return status;
+    int devices = vf_context_device_count(ctx), threads = vf_context_threads(ctx);
     plan->seconds = plan->evaluations / (rate * devices);
-    int used = snprintf(plan->device, sizeof plan->device, "%s (%s", vf_device_spec(device), vf_device_name(device));
+    plan->launch_pairs = launch_seconds * rate;
+    char count[48] = "";
     if (devices > 1)
-        used += snprintf(plan->device + used, sizeof plan->device - (size_t)used, ", %d of them", devices);
+        snprintf(count, sizeof count, ", %d of them", devices);
     else if (vf_device_is_host(device))
-        used += snprintf(plan->device + used, sizeof plan->device - (size_t)used, ", %d thread%s",
-                         vf_context_threads(ctx), vf_context_threads(ctx) == 1 ? "" : "s");
-    snprintf(plan->device + used, sizeof plan->device - (size_t)used, ")%s%s", why[0] ? "; auto: " : "", why);
+        snprintf(count, sizeof count, ", %d thread%s", threads, threads == 1 ? "" : "s");
+    snprintf(plan->device, sizeof plan->device, "%s (%s%s)%s%s", vf_device_spec(device), vf_device_name(device), count,
+             why[0] ? "; auto: " : "", why);
     return VF_OK;
 }
 
@@ -194,9 +238,13 @@ static vf_status plan_slabs(vf_context *ctx, const cionize_settings *s, const vf
 
     uint64_t host_free = 0, device_free = UINT64_MAX, total = 0;
     vf_host_memory(&host_free, &total);
-    vf_status status = host ? VF_OK : vf_device_memory(device, &device_free, &total);
-    if (status != VF_OK)
-        return status;
+    for (int d = 0; !host && d < vf_context_device_count(ctx); d++) {
+        uint64_t free_there = 0;
+        vf_status status = vf_device_memory(vf_context_device(ctx, d), &free_there, &total);
+        if (status != VF_OK)
+            return status;
+        device_free = free_there < device_free ? free_there : device_free;
+    }
 
     double most = fmin(0.5 * (double)host_free / host_buffers, 0.8 * (double)device_free / QUEUES_PER_GPU);
     int devices = vf_context_device_count(ctx);
@@ -234,11 +282,13 @@ vf_status potential_prepare(vf_context *ctx, const cionize_settings *settings, c
     *plan = (potential_plan){.order = order};
     plan->scale = potential_constant(settings->unit, settings->temperature) / settings->dielectric;
     plan->evaluations = (double)mol->atoms * (double)vf_grid_points(grid);
-    vf_status status = check_threads(ctx);
+    vf_status status = check_threads(ctx, 2); /* measuring on the CPU starts a team, too */
     if (status == VF_OK)
         status = choose_device(ctx, settings, mol, plan);
     if (status == VF_OK)
         status = plan_slabs(ctx, settings, grid, plan);
+    if (status == VF_OK && plan->workers > 1)
+        status = check_threads(ctx, plan->workers + 1);
     return status;
 }
 
@@ -275,6 +325,30 @@ static vf_box slab_box(const computation *c, int64_t slab)
     return box;
 }
 
+/* Puts the sum over a box into the worker's queue; on a GPU in launches that end soon, one after the other. */
+static vf_status execute(const computation *c, worker *w, const vf_box *box, void *out)
+{
+    double layer_pairs = c->plan->evaluations / (double)vf_grid_points(c->grid) * (double)vf_box_points(box) /
+                         (double)vf_box_extent(box, 2);
+    double thickness = fmax(floor(c->plan->launch_pairs / fmax(layer_pairs, 1)), 1);
+    if (vf_device_is_host(vf_queue_device(w->queue)) || thickness >= (double)vf_box_extent(box, 2))
+        return vf_coulomb_execute(w->kernel, w->queue, box, out);
+    int64_t layer_points = vf_box_extent(box, 0) * vf_box_extent(box, 1), step = (int64_t)thickness;
+    vf_status status = VF_OK;
+    for (int64_t k = box->lo[2]; status == VF_OK && k < box->hi[2]; k += step) {
+        vf_box part = *box;
+        part.lo[2] = k;
+        part.hi[2] = k + step < box->hi[2] ? k + step : box->hi[2];
+        char *at = (char *)out + (size_t)((k - box->lo[2]) * layer_points) * vf_dtype_bytes(c->type);
+        status = vf_coulomb_execute(w->kernel, w->queue, &part, at);
+        if (status == VF_OK)
+            status = vf_queue_sync(w->queue);
+        if (status == VF_OK && vf_cancelled(c->ctx))
+            status = vf_fail(c->ctx, VF_ERR_CANCELLED, "interrupted");
+    }
+    return status;
+}
+
 static vf_status produce(void *user, int number, int slot, int64_t slab)
 {
     computation *c = user;
@@ -284,7 +358,7 @@ static vf_status produce(void *user, int number, int slot, int64_t slab)
     bool reorder = c->plan->order == MAP_Z_FASTEST, host = vf_device_is_host(vf_queue_device(w->queue));
     vf_array *target = w->device_slab.data ? &w->device_slab : &c->slots[slot];
     vf_array *fetched = host ? target : reorder ? &w->host_slab : &c->slots[slot];
-    vf_status status = vf_coulomb_execute(w->kernel, w->queue, &box, target->data);
+    vf_status status = execute(c, w, &box, target->data);
     if (status == VF_OK && !host)
         status = vf_array_copy(w->queue, fetched, target, points);
     if (status == VF_OK)
@@ -341,13 +415,14 @@ static vf_status make_computation(computation *c, const cionize_settings *settin
 
 static void free_computation(computation *c)
 {
-    for (int s = 0; c->slots && s < c->plan->slots; s++)
-        vf_array_free(&c->slots[s]);
+    for (int w = 0; c->workers && w < c->plan->workers; w++)
+        vf_queue_destroy(c->workers[w].queue); /* waits for what may still run */
     for (int w = 0; c->workers && w < c->plan->workers; w++) {
         vf_array_free(&c->workers[w].device_slab);
         vf_array_free(&c->workers[w].host_slab);
-        vf_queue_destroy(c->workers[w].queue);
     }
+    for (int s = 0; c->slots && s < c->plan->slots; s++)
+        vf_array_free(&c->slots[s]);
     for (int d = 0; c->kernels && d < vf_context_device_count(c->ctx); d++)
         vf_coulomb_destroy(c->kernels[d]);
     free(c->slots);

@@ -20,8 +20,11 @@ static vf_status create(vf_coulomb *plan)
 {
     vf_isa best = vf_cpu_isa(), isa = best;
     if (strcmp(plan->variant, "simd") != 0)
-        for (isa = VF_ISA_BASELINE; strcmp(plan->variant, vf_isa_name(isa)) != 0;)
+        for (isa = VF_ISA_BASELINE; isa < VF_ISA_COUNT && strcmp(plan->variant, vf_isa_name(isa)) != 0;)
             isa = (vf_isa)(isa + 1);
+    if (isa == VF_ISA_COUNT)
+        return vf_fail(vf_device_context(plan->device), VF_ERR_INTERNAL, "Coulomb sum: variant '%s' is not implemented",
+                       plan->variant);
     if (isa > best)
         return vf_fail(vf_device_context(plan->device), VF_ERR_UNSUPPORTED, "Coulomb sum: this CPU has no %s, only %s",
                        plan->variant, vf_isa_name(best));

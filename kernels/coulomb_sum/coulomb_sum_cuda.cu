@@ -7,6 +7,7 @@
  */
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "coulomb_sum_backend.h"
 #include "cuda_check.cuh"
@@ -213,6 +214,7 @@ __global__ void __launch_bounds__(SIDE *SIDE)
 /* ---- host side ---- */
 
 const char *const variants[] = {"tuned", "const1", "const4", "const8", NULL};
+const int variant_points[] = {0, 1, 4, 8}; /* points a thread of the constant-memory kernels; 0: the tuned kernel */
 
 /* The constant bank is one for all plans on a device, and a plan's padded layer one for all its queues: each use waits,
  * on the device, for the one before. */
@@ -229,6 +231,7 @@ struct cuda_state {
     void *staged;  /* a chunk of atoms on its way to the bank */
     void *layer;   /* a padded z layer of the whole grid */
     int64_t pitch; /* elements in a row of it */
+    int points;    /* see variant_points */
     bool uses_bank;
 };
 
@@ -257,7 +260,7 @@ void launch_constant(const vf_coulomb *plan, cudaStream_t stream, const vf_box *
                      int count)
 {
     const cuda_state *state = static_cast<const cuda_state *>(plan->state);
-    const int points = plan->variant[5] - '0';
+    const int points = state->points;
     const unsigned rows = (unsigned)((vf_box_extent(box, 1) + SIDE - 1) / SIDE);
     const unsigned columns = (unsigned)((vf_box_extent(box, 0) + SIDE * points - 1) / (SIDE * points));
     const dim3 blocks(columns, rows), threads(SIDE, SIDE);
@@ -316,8 +319,9 @@ vf_status execute_constant(const vf_coulomb *plan, cudaStream_t stream, const vf
     cudaError_t error = cudaStreamWaitEvent(stream, use.done, 0);
     for (int64_t k = box->lo[2]; error == cudaSuccess && k < box->hi[2]; k++)
         error = constant_layer<T>(plan, stream, box, k, (T *)out + (k - box->lo[2]) * layer_points);
-    if (error == cudaSuccess)
-        error = cudaEventRecord(use.done, stream);
+    /* Also after a failure: what was launched before it still uses the bank. */
+    const cudaError_t recorded = cudaEventRecord(use.done, stream);
+    error = error == cudaSuccess ? recorded : error;
     pthread_mutex_unlock(&bank_lock);
     return vf_cuda_check(plan->device, error, "the constant-memory Coulomb sum");
 }
@@ -402,8 +406,15 @@ vf_status create(vf_coulomb *plan)
     vf_status status = VF_CUDA(plan->device, cudaSetDevice(vf_device_ordinal(plan->device)));
     if (status == VF_OK)
         status = upload_atoms(plan, state);
-    if (status != VF_OK || plan->variant == variants[0])
+    int v = 0;
+    while (variants[v] && strcmp(variants[v], plan->variant) != 0)
+        v++;
+    state->points = variants[v] ? variant_points[v] : 0;
+    if (status != VF_OK || state->points == 0)
         return status;
+    if (plan->grid.counts[1] > 65535 * SIDE) /* thread blocks of a launch along y */
+        return vf_fail(vf_device_context(plan->device), VF_ERR_UNSUPPORTED,
+                       "Coulomb sum: %s is for at most %d points along y; use tuned", plan->variant, 65535 * SIDE);
     const int64_t rows = (plan->grid.counts[1] + SIDE - 1) / SIDE * SIDE, width = SIDE * MOST_POINTS;
     state->pitch = (plan->grid.counts[0] + width - 1) / width * width;
     status = open_bank(plan, state);

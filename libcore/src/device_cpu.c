@@ -62,6 +62,13 @@ void vf_host_memory(uint64_t *free_bytes, uint64_t *total_bytes)
         uint64_t limit = strtoull(text, NULL, 10), used = 0;
         if (read_field("/sys/fs/cgroup/memory.current", "", text, sizeof text))
             used = strtoull(text, NULL, 10);
+        /* The page cache counts as used, but gives way. */
+        static const char *const cache[] = {"inactive_file ", "active_file "};
+        for (int c = 0; c < 2; c++)
+            if (read_field("/sys/fs/cgroup/memory.stat", cache[c], text, sizeof text)) {
+                uint64_t bytes = strtoull(text, NULL, 10);
+                used -= bytes < used ? bytes : used;
+            }
         uint64_t left = limit > used ? limit - used : 0;
         *total_bytes = limit < *total_bytes ? limit : *total_bytes;
         *free_bytes = left < *free_bytes ? left : *free_bytes;

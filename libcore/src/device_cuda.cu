@@ -126,5 +126,9 @@ extern "C" vf_status vf_device_init_cuda(vf_device *device, int ordinal)
     vf_status status = VF_CUDA(device, cudaGetDeviceProperties(&properties, ordinal));
     if (status == VF_OK)
         snprintf(device->name, sizeof device->name, "%s", properties.name);
+    if (status == VF_OK && 10 * properties.major + properties.minor < 75)
+        status = vf_fail(device->ctx, VF_ERR_DEVICE,
+                         "%s (%s): compute capability %d.%d; 7.5 (Turing) or later is needed; use --device cpu",
+                         device->spec, device->name, properties.major, properties.minor);
     return status;
 }

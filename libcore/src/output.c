@@ -50,16 +50,6 @@ static vf_status cannot_write(const vf_output *o, int error)
                    strerror(error));
 }
 
-/* The mode of the file to replace, or what the umask leaves of 0666. */
-static mode_t target_mode(const struct stat *existing, bool exists)
-{
-    if (exists)
-        return existing->st_mode & 07777;
-    mode_t mask = umask(0);
-    umask(mask);
-    return 0666 & ~mask;
-}
-
 /* The file that a path means: symbolic links followed, also one whose target does not exist yet. */
 static char *follow_links(const char *path)
 {
@@ -87,22 +77,22 @@ static char *follow_links(const char *path)
 
 /* Opens a temporary file of its own: another process may have the same number on another host or in another container,
  * and one that was killed may have left its file. Sets o->temporary; returns -1 with errno. */
-static int open_temporary(vf_output *o)
+static int open_temporary(vf_output *o, mode_t mode)
 {
-    enum { MOST_TRIES = 1000 };
+    enum { MOST_TRIES = 1000, MOST_OF_NAME = 200 }; /* a name may have 255 bytes */
     const char *slash = strrchr(o->target, '/');
     int directory = slash ? (int)(slash - o->target) + 1 : 0, fd = -1;
     for (int i = 0; i < MOST_TRIES; i++) {
         char again[16] = "";
         if (i > 0)
             snprintf(again, sizeof again, "-%d", i);
-        if (asprintf(&o->temporary, "%.*s.%s.%ld%s.part", directory, o->target, o->target + directory, (long)getpid(),
-                     again) < 0) {
+        if (asprintf(&o->temporary, "%.*s.%.*s.%ld%s.part", directory, o->target, MOST_OF_NAME, o->target + directory,
+                     (long)getpid(), again) < 0) {
             o->temporary = NULL;
             errno = ENOMEM;
             return -1;
         }
-        fd = open(o->temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+        fd = open(o->temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode);
         if (fd >= 0 || errno != EEXIST)
             break;
         free(o->temporary);
@@ -139,7 +129,7 @@ vf_status vf_output_open(vf_context *ctx, const char *path, vf_output **out)
         o->temporary = strdup(o->target);
         fd = o->temporary ? open(o->target, O_WRONLY | O_CLOEXEC) : -1;
     } else if (!exists || access(o->target, W_OK) == 0) { /* renaming would get around write protection */
-        fd = open_temporary(o);
+        fd = open_temporary(o, exists ? 0600 : 0666);
     }
     if (fd < 0) {
         status = cannot_write(o, errno);
@@ -147,7 +137,7 @@ vf_status vf_output_open(vf_context *ctx, const char *path, vf_output **out)
         o->temporary = NULL;
         goto done;
     }
-    if (!o->direct && fchmod(fd, target_mode(&existing, exists)) != 0) {
+    if (!o->direct && exists && fchmod(fd, existing.st_mode & 07777) != 0) {
         status = cannot_write(o, errno);
         goto done;
     }

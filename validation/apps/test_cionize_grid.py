@@ -142,7 +142,8 @@ def test_absurd_grids(_):
         refuse(2, ["1000000000 x", "EiB"], "dipole.pqr", "--counts", "1000000000", *dry)
         refuse(2, ["922337203685477580", "EiB"], "dipole.pqr", "--counts", "9223372036854775807,1,1", *dry)
         refuse(2, ["along x", "1e+06"], "dipole.pqr", "--counts", "1000000,1,1", "--spacing", "10000", *dry)
-        refuse(7 if program.DEVICE == "cuda" else 5, ["one layer", "memory", "--spacing"], "dipole.pqr", "--counts", "1000000,1000000,2", "-o", "a.mrc", *dry)
+        memory = 7 if program.DEVICE == "cuda" else 5
+        refuse(memory, ["one layer", "memory", "--spacing"], "dipole.pqr", "--counts", "1000000,1000000,2", "-o", "a.mrc", *dry)
         # 2^31 points: one more than readers of these formats count to.
         for kind in ("dx", "dx.gz", "cube"):
             refuse(8, ["2147483648 points", "32 bits", ".h5"], "dipole.pqr", "--counts", "2048,1024,1024", "-o", f"a.{kind}", *dry)

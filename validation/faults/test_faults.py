@@ -98,7 +98,7 @@ def test_interrupt_while_writing(_):
     sample("dipole.pqr")
     for kind in KINDS:
         # The slowest in slabs of 128 MiB, which take seconds to compress.
-        count, bytes_per_value = (1000, 6.5) if kind == "dx.gz" else (480, 16)
+        count, bytes_per_value = (640, 6.5) if kind == "dx.gz" else (480, 16)
         if shutil.disk_usage(".").free < count ** 3 * bytes_per_value:
             print(f"SKIP: no room for a .{kind} that is large enough")
             continue

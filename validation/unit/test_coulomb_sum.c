@@ -110,6 +110,13 @@ static double bound(const vf_coulomb_options *o, const char *variant, int64_t at
     return 1.01 * ((n + 13.2) * u * s1 + 2 * half * u * s2 + 0x1p-50 * s1);
 }
 
+/* Whether this machine has the instruction set that a variant names. */
+static bool can_run(const char *variant)
+{
+    return !(strcmp(variant, "avx512") == 0 && vf_cpu_isa() < VF_ISA_AVX512) &&
+           !(strcmp(variant, "avx2") == 0 && vf_cpu_isa() < VF_ISA_AVX2);
+}
+
 /* Compares all variants of the device with the formula at every point of the box. */
 static void compare(const vf_grid *grid, const cloud *c, const vf_box *box, double r_min, bool square,
                     vf_dtype precision)
@@ -140,9 +147,7 @@ static void compare(const vf_grid *grid, const cloud *c, const vf_box *box, doub
     for (int v = 0; (variant = vf_coulomb_variant_name(vf_device_get_kind(device), v)); v++) {
         vf_coulomb_options o = {
             .scale = scale, .r_min = r_min, .distance_dielectric = square, .precision = precision, .variant = variant};
-        if (strcmp(variant, "avx512") == 0 && vf_cpu_isa() < VF_ISA_AVX512)
-            continue;
-        if (strcmp(variant, "avx2") == 0 && vf_cpu_isa() < VF_ISA_AVX2)
+        if (!can_run(variant))
             continue;
         /* Half of the largest block around a centre: 32 x 32 points (GPU tile), 32 x 16 x 8 (CPU block); const variants
          * are centred on the grid's middle, and their z distance is exact. */
@@ -259,45 +264,109 @@ static void test_far_index(void **state)
     }
 }
 
+/* One variant: random boxes, by 1 to 3 threads, against the whole grid by all threads. */
+static void compare_boxes(const vf_coulomb_options *options, const vf_grid *grid, const cloud *c)
+{
+    vf_box whole = vf_grid_box(grid);
+    size_t bytes = vf_dtype_bytes(options->precision), points = (size_t)vf_grid_points(grid);
+    char *all = malloc(points * bytes), *piece = malloc(points * bytes);
+    int threads = vf_context_threads(ctx);
+    assert_true(all && piece);
+    run(device, grid, c, options, &whole, all);
+    for (int trial = 0; trial < 12; trial++) {
+        vf_box box;
+        for (int a = 0; a < 3; a++) {
+            box.lo[a] = (int64_t)(uniform() * (double)grid->counts[a]);
+            box.hi[a] = box.lo[a] + 1 + (int64_t)(uniform() * (double)(grid->counts[a] - box.lo[a]));
+        }
+        assert_int_equal(vf_context_set_threads(ctx, 1 + trial % 3), VF_OK);
+        run(device, grid, c, options, &box, piece);
+        assert_int_equal(vf_context_set_threads(ctx, threads), VF_OK);
+        size_t row = (size_t)vf_box_extent(&box, 0) * bytes, n = 0;
+        for (int64_t k = box.lo[2]; k < box.hi[2]; k++)
+            for (int64_t j = box.lo[1]; j < box.hi[1]; j++, n++) {
+                size_t at = (size_t)((k * grid->counts[1] + j) * grid->counts[0] + box.lo[0]);
+                if (memcmp(piece + n * row, all + at * bytes, row) != 0)
+                    fail_msg("%s: row (%lld, %lld) differs in a box", options->variant, (long long)j, (long long)k);
+            }
+    }
+    free(all);
+    free(piece);
+}
+
 /* A map made of boxes has the bits of the whole, for every variant; so has one made by another number of threads. */
 static void test_boxes_and_threads(void **state)
 {
     (void)state;
     vf_grid grid = random_grid(75, 41, 19);
-    vf_box whole = vf_grid_box(&grid);
     cloud c = random_cloud(600, &grid);
-    int64_t points = vf_grid_points(&grid);
-    float *all = malloc((size_t)points * sizeof *all), *piece = malloc((size_t)points * sizeof *piece);
-    assert_true(all && piece);
     const char *variant;
-    int threads = vf_context_threads(ctx);
-    for (int v = 0; (variant = vf_coulomb_variant_name(vf_device_get_kind(device), v)); v++) {
-        vf_coulomb_options o = {.scale = 560, .r_min = 0.1, .precision = VF_F32, .variant = variant};
-        if ((strcmp(variant, "avx512") == 0 && vf_cpu_isa() < VF_ISA_AVX512) ||
-            (strcmp(variant, "avx2") == 0 && vf_cpu_isa() < VF_ISA_AVX2))
-            continue;
-        run(device, &grid, &c, &o, &whole, all);
-        for (int trial = 0; trial < 12; trial++) {
-            vf_box box;
-            for (int a = 0; a < 3; a++) {
-                box.lo[a] = (int64_t)(uniform() * (double)grid.counts[a]);
-                box.hi[a] = box.lo[a] + 1 + (int64_t)(uniform() * (double)(grid.counts[a] - box.lo[a]));
-            }
-            assert_int_equal(vf_context_set_threads(ctx, 1 + trial % 3), VF_OK);
-            run(device, &grid, &c, &o, &box, piece);
-            int64_t n = 0;
-            for (int64_t k = box.lo[2]; k < box.hi[2]; k++)
-                for (int64_t j = box.lo[1]; j < box.hi[1]; j++)
-                    for (int64_t i = box.lo[0]; i < box.hi[0]; i++, n++)
-                        if (memcmp(&piece[n], &all[(k * grid.counts[1] + j) * grid.counts[0] + i], sizeof *piece) != 0)
-                            fail_msg("%s: point (%lld, %lld, %lld) differs in a box", variant, (long long)i,
-                                     (long long)j, (long long)k);
+    for (int v = 0; (variant = vf_coulomb_variant_name(vf_device_get_kind(device), v)); v++)
+        for (int kind = 0; kind < 4; kind++) {
+            vf_coulomb_options o = {.scale = 560,
+                                    .r_min = 0.1,
+                                    .distance_dielectric = kind & 1,
+                                    .precision = kind & 2 ? VF_F64 : VF_F32,
+                                    .variant = variant};
+            if (can_run(variant))
+                compare_boxes(&o, &grid, &c);
         }
-        assert_int_equal(vf_context_set_threads(ctx, threads), VF_OK);
-    }
-    free(all);
-    free(piece);
     free(c.data);
+}
+
+/* Two plans in two queues at the same time, nothing waited for in between: the bits of one after the other. The
+ * constant- memory variants share one bank of a GPU, which must not be refilled while another queue still reads it. */
+static void test_queues_and_plans(void **state)
+{
+    (void)state;
+    enum { PLANS = 2, QUEUES = 2, ROUNDS = 3 };
+    vf_grid grid = random_grid(130, 70, 5);
+    vf_box box = vf_grid_box(&grid);
+    int64_t points = vf_grid_points(&grid);
+    cloud c[PLANS] = {random_cloud(4500, &grid), random_cloud(5000, &grid)};
+    vf_queue *queue[QUEUES];
+    vf_array alone = {0}, together = {0};
+    const char *variant;
+    assert_int_equal(vf_array_create(device, VF_SPACE_PINNED, VF_F32, points, &alone), VF_OK);
+    assert_int_equal(vf_array_create(device, VF_SPACE_PINNED, VF_F32, points, &together), VF_OK);
+    for (int q = 0; q < QUEUES; q++)
+        assert_int_equal(vf_queue_create(device, &queue[q]), VF_OK);
+    for (int v = 0; (variant = vf_coulomb_variant_name(vf_device_get_kind(device), v)); v++) {
+        if (!can_run(variant) || strcmp(variant, "ref") == 0)
+            continue;
+        vf_coulomb_options o = {.scale = 560, .r_min = 0.1, .precision = VF_F32, .variant = variant};
+        vf_coulomb *plan[PLANS];
+        vf_array out[PLANS][QUEUES];
+        for (int p = 0; p < PLANS; p++) {
+            vf_coulomb_atoms atoms = atoms_of(&c[p]);
+            assert_int_equal(vf_coulomb_create(device, &grid, &atoms, &o, &plan[p]), VF_OK);
+            for (int q = 0; q < QUEUES; q++)
+                assert_int_equal(vf_array_create(device, VF_SPACE_DEVICE, VF_F32, points, &out[p][q]), VF_OK);
+        }
+        for (int n = 0; n < ROUNDS * PLANS * QUEUES; n++) {
+            int p = n % PLANS, q = n / PLANS % QUEUES;
+            assert_int_equal(vf_coulomb_execute(plan[p], queue[q], &box, out[p][q].data), VF_OK);
+        }
+        for (int q = 0; q < QUEUES; q++)
+            assert_int_equal(vf_queue_sync(queue[q]), VF_OK);
+        for (int p = 0; p < PLANS; p++) {
+            run(device, &grid, &c[p], &o, &box, alone.data);
+            for (int q = 0; q < QUEUES; q++) {
+                assert_int_equal(vf_array_copy(queue[q], &together, &out[p][q], points), VF_OK);
+                assert_int_equal(vf_queue_sync(queue[q]), VF_OK);
+                if (memcmp(alone.data, together.data, (size_t)points * sizeof(float)) != 0)
+                    fail_msg("%s: plan %d in queue %d differs from alone", variant, p, q);
+                vf_array_free(&out[p][q]);
+            }
+            vf_coulomb_destroy(plan[p]);
+        }
+    }
+    for (int q = 0; q < QUEUES; q++)
+        vf_queue_destroy(queue[q]);
+    for (int p = 0; p < PLANS; p++)
+        free(c[p].data);
+    vf_array_free(&alone);
+    vf_array_free(&together);
 }
 
 /* Reversed charges give the negated bits: every rounding is symmetric about zero. */
@@ -453,6 +522,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_far_box),
         cmocka_unit_test(test_far_index),
         cmocka_unit_test(test_boxes_and_threads),
+        cmocka_unit_test(test_queues_and_plans),
         cmocka_unit_test(test_charge_reversal),
         cmocka_unit_test(test_refusals),
     };

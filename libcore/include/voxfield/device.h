@@ -32,7 +32,8 @@ const char *vf_device_name(const vf_device *device); /* "AMD EPYC ..., 2 threads
 int vf_device_ordinal(const vf_device *device);      /* the GPU's CUDA number; 0 for the CPU */
 bool vf_device_is_host(const vf_device *device);     /* true if host code may touch its VF_SPACE_DEVICE memory */
 
-/* Host memory in bytes: what the kernel calls available now, and all there is, both capped by the cgroup's limit. */
+/* Host memory in bytes: what the kernel calls available now, and all there is, both capped by the limit
+ * of the control group (version 2) that the process sees as its root, as in a container. */
 void vf_host_memory(uint64_t *free_bytes, uint64_t *total_bytes);
 
 /* Free and total memory of a device in bytes, now; the host's for the CPU. */
@@ -50,8 +51,8 @@ bool vf_built_with_cuda(void);
 VF_MUST_CHECK vf_status vf_device_choose(vf_context *ctx, double cpu_seconds, double gpu_seconds, char *why,
                                          size_t why_size);
 
-/* What starting CUDA costs before the first kernel runs (driver, context, first allocation), in seconds: measured, see
- * validation/results. */
+/* What starting CUDA costs before the first kernel runs (driver, context, first allocation), in seconds: a round
+ * figure; the stage "plan" in a run's report shows it. */
 #define VF_CUDA_START_SECONDS 0.3
 
 /* ---- queues ---- */
