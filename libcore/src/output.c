@@ -119,6 +119,10 @@ vf_status vf_output_open(vf_context *ctx, const char *path, vf_output **out)
         goto done;
     }
     bool exists = stat(o->target, &existing) == 0;
+    if (!exists && errno != ENOENT) { /* a name too long, say: the renaming at the end would fail */
+        status = cannot_write(o, errno);
+        goto done;
+    }
     if (path[0] == '\0' || (exists && S_ISDIR(existing.st_mode)) || path[strlen(path) - 1] == '/') {
         status =
             vf_fail(ctx, VF_ERR_OUTPUT, "%s: cannot write: not a file name%s", path, exists ? " but a directory" : "");

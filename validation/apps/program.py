@@ -1,8 +1,9 @@
 """What the tests of cionize through its command line share: running it, its maps, and a Coulomb sum of their own.
 
-A test file ends with `program.main(globals())`, which runs its functions test_*: each gets an empty folder (pathlib.Path), which
-is the current directory meanwhile, and raises AssertionError or Skip. Called as `python3 test_x.py PROGRAM [DEVICE] [test_name
-...]`; DEVICE is cpu (default) or cuda. Exit status 0, 1 if a test failed, 77 if none could run.
+A test file ends with `program.main(globals())`, which runs its functions test_*: each gets an empty folder
+(pathlib.Path), which is the current directory meanwhile, and raises AssertionError or Skip. Called as `python3 test_x.py
+PROGRAM [DEVICE] [test_name ...]`; DEVICE is cpu (default) or cuda. Exit status 0, 1 if a test failed, 77 if none could
+run.
 """
 import math
 import os

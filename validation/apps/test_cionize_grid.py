@@ -146,7 +146,8 @@ def test_absurd_grids(_):
         refuse(memory, ["one layer", "memory", "--spacing"], "dipole.pqr", "--counts", "1000000,1000000,2", "-o", "a.mrc", *dry)
         # 2^31 points: one more than readers of these formats count to.
         for kind in ("dx", "dx.gz", "cube"):
-            refuse(8, ["2147483648 points", "32 bits", ".h5"], "dipole.pqr", "--counts", "2048,1024,1024", "-o", f"a.{kind}", *dry)
+            refuse(8, ["2147483648 points", "32 bits", ".h5"], "dipole.pqr",
+                   "--counts", "2048,1024,1024", "-o", f"a.{kind}", *dry)
     for kind in ("dx", "dx.gz", "cube"):
         make("dipole.pqr", "--counts", "2047,1024,1024", "-o", f"a.{kind}", "--dry-run")
     for kind in ("mrc", "h5"):

@@ -113,7 +113,8 @@ def test_file_names_do_not_break_a_header(_):
             read(f"map.{kind}")  # strict: stumbles over a line too many
     shutil.copy("dipole.pqr", b"latin\xe9.pqr")
     for kind in KINDS:
-        subprocess.run([*map(str.encode, program.command("-q", *DIPOLE_GRID, "-o", f"map.{kind}")), b"latin\xe9.pqr"], check=True)
+        subprocess.run([*map(str.encode, program.command("-q", *DIPOLE_GRID,
+                       "-o", f"map.{kind}")), b"latin\xe9.pqr"], check=True)
 
 
 program.main(globals())

@@ -31,7 +31,8 @@ def test_dry_run(_):
     assert counts, done.out
     nx, ny, nz, points = map(int, counts.groups())
     assert nx * ny * nz == points > 1e7
-    for part in (r"^molecule +1hpv\.pqr: 3129 atoms", r"total charge \+5 e", r"^grid .*spacing 0\.25 A, origin \(", r"^potential .*kT/e",
+    for part in (r"^molecule +1hpv\.pqr: 3129 atoms", r"total charge \+5 e", r"^grid .*spacing 0\.25 A, origin \(",
+                 r"^potential .*kT/e",
                  r"^device +\w+", rf"^work +{3129e-9 * points:.3g} G evaluations, .*about [\d.e+-]+ (ms|s|min|h)",
                  r"[\d.]+ [KMG]iB of memory", r"^map +big\.mrc: MRC/CCP4, about [\d.]+ MiB"):
         assert re.search(part, done.out, re.M), f"no '{part}' in\n{done.out}"
@@ -86,7 +87,8 @@ def test_default_name_is_beside_the_input(_):
 
 def test_report(_):
     atoms = read_atoms(sample("1hpv.pqr"))
-    arguments = ["-q", "1hpv.pqr", "--spacing", "3,2,4", "--dielectric", "4", "--units", "V", "-o", "map.mrc", "--report", "r.json"]
+    arguments = ["-q", "1hpv.pqr", "--spacing", "3,2,4", "--dielectric", "4", "--units", "V",
+                 "-o", "map.mrc", "--report", "r.json"]
     began = time.time()
     make(*arguments)
     wall = time.time() - began
@@ -169,7 +171,8 @@ def test_help_and_version(_):
     assert len(named) > 15
     sample("dipole.pqr")
     values = {"--output": "a.dx", "--picture": "a.png", "--report": "a.json", "--units": "V", "--device": program.DEVICE,
-              "--precision": "double", "--method": "direct", "--origin": "0", "--border": "1", "--threads": "2", "--spacing": "1",
+              "--precision": "double", "--method": "direct", "--origin": "0", "--border": "1", "--threads": "2",
+              "--spacing": "1",
               "--size": "1", "--counts": "2", "--temperature": "300", "--dielectric": "2", "--distance-dielectric": "2",
               "--r-min": "0.1"}
     for option in sorted(named - {"--help", "--version"}):
@@ -214,7 +217,8 @@ def test_messages_come_in_order(_):
     """In a log of both, an error comes after what led to it."""
     sample("dipole.pqr")
     done = run("dipole.pqr", "--counts", "1000000000", stderr=subprocess.STDOUT)
-    assert done.status == 2 and done.out.splitlines()[0].startswith("molecule") and "error" in done.out.splitlines()[-1], done.out
+    lines = done.out.splitlines()
+    assert done.status == 2 and lines[0].startswith("molecule") and "error" in lines[-1], done.out
 
 
 def test_locale_does_not_matter(_):

@@ -25,7 +25,8 @@ def test_unit_constants(_):
     write_atoms("one.pqr", atoms)
     for unit in ("V", "kcal/mol/e", "kT/e", "e/A"):
         for r in (1.0, 3.0, 0.5):
-            make("-q", "one.pqr", "--units", unit, "--precision", "double", "--origin", f"{r},0,0", "--counts", "1", "-o", "a.dx")
+            make("-q", "one.pqr", "--units", unit, "--precision", "double", "--origin", f"{r},0,0", "--counts", "1",
+                 "-o", "a.dx")
             expected = unit_constant(unit) / r
             found = value(read("a.dx"), 0, 0, 0)
             assert abs(found - expected) <= 1e-9 * expected, (unit, r, found, expected)
@@ -86,7 +87,8 @@ def test_madelung(_):
                       ["--origin", "-14.1", "--spacing", "1.41", "--counts", "21"],
                       ["--spacing", "1.41", "--border", "2.82"]):
         for kind, double in (("dx", True), ("mrc", False)):
-            make("-q", "nacl.pqr", *arguments, "--units", "e/A", "--precision", "double" if double else "single", "-o", f"a.{kind}")
+            make("-q", "nacl.pqr", *arguments, "--units", "e/A", "--precision", "double" if double else "single",
+                 "-o", f"a.{kind}")
             grid = read(f"a.{kind}")
             seen = 0
             for n, found in enumerate(grid.values):
@@ -97,8 +99,8 @@ def test_madelung(_):
                 s = sums[point]
                 error = abs(found - MADELUNG[point])
                 assert error <= s.bound(grid.spacing, double) + (0.5e-11 if double else 0), (arguments, point, found)
-                # In single precision 2,000 terms of either sign err at random: each by at most 13.2 u of itself (see Sum.bound),
-                # each partial sum, which is below the largest term times sqrt(n), by u; six standard deviations of that.
+                # In single precision 2,000 terms of either sign err at random: each by at most 13.2 u of itself (see
+                # Sum.bound), each partial sum, which is below the largest term times sqrt(n), by u; six standard deviations of that.
                 if not double:
                     terms = math.sqrt(math.fsum((q / math.dist((x, y, z), point)) ** 2 for x, y, z, q in atoms))
                     likely = 6 * 2 ** -24 * (13.2 + math.sqrt(512)) * terms
@@ -120,7 +122,8 @@ def test_superposition(_):
         a, b, whole = maps
         scale = unit_constant("V")
         for n in range(0, len(whole.values), 7):
-            allowed = sum(scale * Sum(some, position(whole, n)).bound(whole.spacing, precision == "double") for some in parts + [atoms])
+            allowed = sum(scale * Sum(some, position(whole, n)).bound(whole.spacing, precision == "double")
+                          for some in parts + [atoms])
             if kind == "dx":
                 allowed += 0.5e-11 * (abs(a.values[n]) + abs(b.values[n]) + abs(whole.values[n]))
             assert abs(a.values[n] + b.values[n] - whole.values[n]) <= allowed, (kind, n)
@@ -136,12 +139,14 @@ def test_translation(_):
     write_atoms("there.pqr", [(x + shift[0], y + shift[1], z + shift[2], q) for x, y, z, q in atoms])
     for kind, precision in (("mrc", "single"), ("dx", "double")):
         for name in ("here", "there"):
-            make("-q", f"{name}.pqr", "--spacing", "0.5,0.75,1.25", "--border", "4", "--precision", precision, "-o", f"{name}.{kind}")
+            make("-q", f"{name}.pqr", "--spacing", "0.5,0.75,1.25", "--border", "4", "--precision", precision,
+                 "-o", f"{name}.{kind}")
         here, there = read(f"here.{kind}"), read(f"there.{kind}")
         assert here.counts == there.counts
         for a in range(3):
             assert abs(there.origin[a] - here.origin[a] - shift[a]) <= 1e-5
-        # All positions here are exact in binary, so relative to the centre of a block they may differ only by where blocks begin.
+        # All positions here are exact in binary, so relative to the centre of a
+        # block they may differ only by where blocks begin.
         for n in range(len(here.values)):
             s = Sum(atoms, position(here, n))
             allowed = 2 * unit_constant("kT/e") * s.bound(here.spacing, precision == "double") + (
@@ -207,7 +212,8 @@ def test_r_min(_):
     write_atoms("some.pqr", atoms)
     make("-q", "some.pqr", "--spacing", "2,3,2", "--border", "1", "--r-min", "1.5", "-o", "a.mrc")
     compare("a.mrc", atoms, unit_constant("kT/e"), 200, r_min=1.5)
-    make("-q", "one.pqr", *POINT, "--r-min", "2", "--distance-dielectric", "4", "--units", "e/A", "--precision", "double", "-o", "a.dx")
+    make("-q", "one.pqr", *POINT, "--r-min", "2", "--distance-dielectric", "4", "--units", "e/A", "--precision", "double",
+         "-o", "a.dx")
     assert abs(value(read("a.dx"), 0, 0, 0) - -0.75 / 16) <= 1e-12
 
 
@@ -228,7 +234,8 @@ def test_methods_agree(_):
         grid = read("a.mrc")
         for n in range(0, len(grid.values), 101):
             s = Sum(atoms, position(grid, n))
-            assert abs(grid.values[n] - scale * s.value) <= 1.01 * (2 ** -24 + 1e-9) * abs(scale * s.value) + 1e-13 * scale * s.s1, n
+            assert abs(grid.values[n] - scale * s.value) <= 1.01 * (2 ** -24 + 1e-9) * \
+                       abs(scale * s.value) + 1e-13 * scale * s.s1, n
         refuse(2, "nonsense", "some.pqr", "--method", "direct:nonsense")
 
 

@@ -217,7 +217,7 @@ def is_sanitized():
 
 
 def test_little_memory(_):
-    """Under any limit of address space: success, or one message and exit 5. Not .h5: libhdf5 1.10 itself crashes in H5AC_create."""
+    """Under any limit of address space: success, or one message and exit 5. Not .h5: libhdf5 1.10 crashes in H5AC_create."""
     if is_sanitized():
         raise Skip("a sanitizer needs all of the address space")
     if program.DEVICE == "cuda":
@@ -372,7 +372,8 @@ def test_permissions(_):
             make("-q", "dipole.pqr", "-o", f"a.{kind}")
             assert stat.S_IMODE(os.stat(f"a.{kind}").st_mode) == mode, (kind, oct(os.stat(f"a.{kind}").st_mode))
         for mask in (0o022, 0o077, 0o027, 0):
-            make("-q", "dipole.pqr", "-o", f"new{mask}.{kind}", "--picture", f"new{mask}.{kind}.png", "--report", f"new{mask}.{kind}.json",
+            make("-q", "dipole.pqr", "-o", f"new{mask}.{kind}", "--picture", f"new{mask}.{kind}.png",
+                 "--report", f"new{mask}.{kind}.json",
                  preexec_fn=lambda m=mask: os.umask(m))
             for name in (f"new{mask}.{kind}", f"new{mask}.{kind}.png", f"new{mask}.{kind}.json"):
                 assert stat.S_IMODE(os.stat(name).st_mode) == 0o666 & ~mask, (name, oct(os.stat(name).st_mode))
