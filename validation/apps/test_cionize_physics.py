@@ -100,7 +100,8 @@ def test_madelung(_):
                 error = abs(found - MADELUNG[point])
                 assert error <= s.bound(grid.spacing, double) + (0.5e-11 if double else 0), (arguments, point, found)
                 # In single precision 2,000 terms of either sign err at random: each by at most 13.2 u of itself (see
-                # Sum.bound), each partial sum, which is below the largest term times sqrt(n), by u; six standard deviations of that.
+                # Sum.bound), each partial sum, which is below the largest term times sqrt(n), by u; six standard deviations of
+                # that.
                 if not double:
                     terms = math.sqrt(math.fsum((q / math.dist((x, y, z), point)) ** 2 for x, y, z, q in atoms))
                     likely = 6 * 2 ** -24 * (13.2 + math.sqrt(512)) * terms
@@ -145,8 +146,7 @@ def test_translation(_):
         assert here.counts == there.counts
         for a in range(3):
             assert abs(there.origin[a] - here.origin[a] - shift[a]) <= 1e-5
-        # All positions here are exact in binary, so relative to the centre of a
-        # block they may differ only by where blocks begin.
+        # All positions here are exact in binary: relative to the centre of a block they differ only by where blocks begin.
         for n in range(len(here.values)):
             s = Sum(atoms, position(here, n))
             allowed = 2 * unit_constant("kT/e") * s.bound(here.spacing, precision == "double") + (
@@ -234,8 +234,8 @@ def test_methods_agree(_):
         grid = read("a.mrc")
         for n in range(0, len(grid.values), 101):
             s = Sum(atoms, position(grid, n))
-            assert abs(grid.values[n] - scale * s.value) <= 1.01 * (2 ** -24 + 1e-9) * \
-                       abs(scale * s.value) + 1e-13 * scale * s.s1, n
+            allowed = 1.01 * (2 ** -24 + 1e-9) * abs(scale * s.value) + 1e-13 * scale * s.s1
+            assert abs(grid.values[n] - scale * s.value) <= allowed, n
         refuse(2, "nonsense", "some.pqr", "--method", "direct:nonsense")
 
 

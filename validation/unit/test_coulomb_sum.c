@@ -319,11 +319,11 @@ static void test_boxes_and_threads(void **state)
 static void test_queues_and_plans(void **state)
 {
     (void)state;
-    enum { PLANS = 2, QUEUES = 2, ROUNDS = 3 };
-    vf_grid grid = random_grid(130, 70, 5);
+    enum { PLANS = 2, QUEUES = 2, ROUNDS = 2 };
+    vf_grid grid = random_grid(66, 35, 3);
     vf_box box = vf_grid_box(&grid);
     int64_t points = vf_grid_points(&grid);
-    cloud c[PLANS] = {random_cloud(4500, &grid), random_cloud(5000, &grid)};
+    cloud c[PLANS] = {random_cloud(4100, &grid), random_cloud(4200, &grid)};
     vf_queue *queue[QUEUES];
     vf_array alone = {0}, together = {0};
     const char *variant;
