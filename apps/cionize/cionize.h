@@ -113,9 +113,9 @@ typedef struct map_format {
     const char *name;       /* "OpenDX" */
     const char *extensions; /* ".dx" ; several separated by a space */
     map_order order;
-    int64_t max_points;     /* 0: no limit */
-    const char *max_reason; /* why, and what to use instead */
-    double bytes_per_value; /* of the finished file, about; for the plan */
+    int64_t max_points;        /* 0: no limit */
+    const char *max_reason;    /* why, and what to use instead */
+    double bytes_per_value[2]; /* of the finished file, about, by vf_dtype of the map; for the plan */
     vf_status (*begin)(vf_context *ctx, const char *path, const map_info *info, void **state);
     vf_status (*write)(void *state, int64_t first, int64_t count, const void *values);
     vf_status (*commit)(void *state, double minimum, double maximum, double mean, double rms);

@@ -155,6 +155,12 @@ static void say_molecule(const run *r)
            m->lo[2], m->hi[2]);
 }
 
+/* The size of the finished map, about. */
+static double map_bytes(const run *r)
+{
+    return r->format->bytes_per_value[r->settings->precision] * (double)vf_grid_points(&r->grid);
+}
+
 static void say_plan(const run *r)
 {
     const cionize_settings *s = r->settings;
@@ -177,7 +183,7 @@ static void say_plan(const run *r)
     printf(", %s of memory in %lld slab%s\n", vf_format_bytes((double)r->plan.host_bytes, text, sizeof text),
            (long long)r->plan.slabs, r->plan.slabs == 1 ? "" : "s");
     printf("map        %s: %s, about %s\n", r->output, r->format->name,
-           vf_format_bytes(r->format->bytes_per_value * (double)vf_grid_points(g), text2, sizeof text2));
+           vf_format_bytes(map_bytes(r), text2, sizeof text2));
     fflush(stdout);
 }
 
@@ -343,7 +349,7 @@ static vf_status prepare(run *r)
 static vf_status compute(run *r)
 {
     const cionize_settings *s = r->settings;
-    vf_status status = check_place(r->ctx, r->output, r->format->bytes_per_value * (double)vf_grid_points(&r->grid));
+    vf_status status = check_place(r->ctx, r->output, map_bytes(r));
     if (status == VF_OK && s->picture)
         status = check_place(r->ctx, s->picture, 0);
     if (status != VF_OK)

@@ -139,7 +139,7 @@ const map_format map_cube = {.name = "Gaussian cube",
                              .max_points = INT32_MAX,
                              .max_reason =
                                  "readers of cube files count in 32 bits; write .h5 or .mrc, or choose a coarser grid",
-                             .bytes_per_value = 13.2,
+                             .bytes_per_value = {13.2, 13.2},
                              .begin = cube_begin,
                              .write = cube_write,
                              .commit = cube_commit,

@@ -160,7 +160,7 @@ static void warn_of_charge(const pqr_reader *r)
         vf_warn(r->ctx, "%s: every charge is 0, and so will be the potential", r->name);
         return;
     }
-    if (r->coarse_limit >= 0.5)
+    if (r->coarse_limit >= 0.5 && r->coarse_limit > 0.99 * r->rounding_limit)
         vf_warn(r->ctx,
                 "%s: charges have two decimals or fewer: rounding can have changed the total, %+.4f e, by up to "
                 "%.3g e; write them with more",
