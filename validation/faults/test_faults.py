@@ -70,12 +70,15 @@ def end(process, number):
 def interrupt(arguments, kind, number, wait, promptly=PROMPTLY):
     """An interrupt takes effect at once, leaves what stood there, and is said once."""
     seconds = []
-    for _ in range(3):  # a busy machine may be late now and then
+    for _ in range(6):  # a busy machine may be late now and then, and an idle one done before the signal
         pathlib.Path(f"a.{kind}").write_text("the map of before")
         process = begin(arguments, f"a.{kind}")
         time.sleep(wait)
         status, err, took = end(process, number)
         what = (kind, number, status, err, took)
+        if status == 0:
+            wait /= 4
+            continue
         assert status == 130 and err.splitlines()[-1] == "cionize: error: interrupted", what
         assert err.count("error") == 1, what
         assert rest() == [] and pathlib.Path(f"a.{kind}").read_text() == "the map of before", what
@@ -102,7 +105,7 @@ def test_interrupt_while_writing(_):
         if shutil.disk_usage(".").free < count ** 3 * bytes_per_value:
             print(f"SKIP: no room for a .{kind} that is large enough")
             continue
-        interrupt(["dipole.pqr", "--counts", count], kind, signal.SIGTERM, 0.3, PROMPTLY / 2)
+        interrupt(["dipole.pqr", "--counts", count], kind, signal.SIGTERM, 0.2, PROMPTLY / 2)
 
 
 def test_second_signal_kills(_):
