@@ -70,4 +70,17 @@ VF_MUST_CHECK vf_status map_text_values(map_text *text, const void *values, int6
 VF_MUST_CHECK vf_status map_text_commit(map_text **text);
 void map_text_discard(map_text **text);
 
+/* The state of a format that is text, and what such formats do alike (see map_format): a header, the values, a footer.
+ * `layout`: type and total are filled in. `most`: the greatest |value| that the format can hold. */
+typedef struct text_map {
+    map_progress map;
+    map_text *text;
+} text_map;
+VF_MUST_CHECK vf_status text_map_begin(vf_context *ctx, const map_format *format, const char *path,
+                                       const map_info *info, map_text_layout layout, double most,
+                                       vf_status (*write_header)(text_map *), void **out);
+VF_MUST_CHECK vf_status text_map_write(void *state, int64_t first, int64_t count, const void *values);
+VF_MUST_CHECK vf_status text_map_commit(void *state, const char *footer);
+void text_map_discard(void *state);
+
 #endif

@@ -1,6 +1,4 @@
 /* Gaussian cube files: lengths in bohr, z fastest, every row of z on lines of its own, as cubegen writes them. */
-#include <float.h>
-#include <stdlib.h>
 
 #include "map_common.h"
 #include "voxfield/format_number.h"
@@ -17,18 +15,13 @@ enum {
 /* CODATA 2022: 0.529 177 210 544 (82) angstrom. */
 static const double bohr = 0.529177210544;
 
-typedef struct cube_state {
-    map_progress map;
-    map_text *text;
-} cube_state;
-
 /* A length in bohr from one in angstrom. */
 static const char *length(double angstrom, char *text)
 {
     return vf_format_general(angstrom / bohr, GRID_DIGITS, text);
 }
 
-static vf_status write_comments(cube_state *state)
+static vf_status write_comments(text_map *state)
 {
     static const int lines[6] = {0, 1, 5,
                                  2, 6, 3}; /* of map_provenance: all but method and command, for want of room */
@@ -41,7 +34,7 @@ static vf_status write_comments(cube_state *state)
 
 /* The count of atoms is positive, since readers take 0 and less for a list of orbitals. A PQR file names no elements:
  * the atomic number is 0, a dummy atom to every reader that asks, and the second column holds the atom's charge. */
-static vf_status write_atoms(cube_state *state)
+static vf_status write_atoms(text_map *state)
 {
     const molecule *solute = state->map.info->molecule;
     char charge[VF_NUMBER_TEXT], x[VF_NUMBER_TEXT], y[VF_NUMBER_TEXT], z[VF_NUMBER_TEXT];
@@ -53,7 +46,7 @@ static vf_status write_atoms(cube_state *state)
     return status;
 }
 
-static vf_status write_header(cube_state *state)
+static vf_status write_header(text_map *state)
 {
     const map_info *info = state->map.info;
     const vf_grid *grid = &info->grid;
@@ -71,66 +64,21 @@ static vf_status write_header(cube_state *state)
     return status;
 }
 
-static void cube_discard(void *pointer)
-{
-    cube_state *state = pointer;
-    if (!state)
-        return;
-    map_text_discard(&state->text);
-    map_end(&state->map);
-    free(state);
-}
-
 static vf_status cube_begin(vf_context *ctx, const char *path, const map_info *info, void **out)
 {
-    vf_status status = VF_OK;
-    *out = NULL;
-    cube_state *state = calloc(1, sizeof *state);
-    if (!state)
-        return vf_fail(ctx, VF_ERR_MEMORY, "%s: no memory to begin the map", path);
-    status = map_begin(&state->map, ctx, &map_cube, path, info);
-    if (status != VF_OK)
-        goto done;
-    state->map.most = 9.999994e99; /* with two digits in the exponent */
-    const map_text_layout layout = {.type = info->type,
-                                    .digits = DIGITS,
-                                    .per_line = PER_LINE,
-                                    .row = info->grid.counts[2],
-                                    .total = vf_grid_points(&info->grid),
-                                    .width = WIDTH};
-    status = map_text_open(ctx, path, &layout, &state->text);
-    if (status == VF_OK)
-        status = write_header(state);
-    if (status != VF_OK)
-        goto done;
-    *out = state;
-    state = NULL;
-done:
-    cube_discard(state);
-    return status;
+    const map_text_layout layout = {
+        .digits = DIGITS, .per_line = PER_LINE, .row = info->grid.counts[2], .width = WIDTH};
+    const double most = 9.999994e99; /* with two digits in the exponent */
+    return text_map_begin(ctx, &map_cube, path, info, layout, most, write_header, out);
 }
 
-static vf_status cube_write(void *pointer, int64_t first, int64_t count, const void *values)
+static vf_status cube_commit(void *state, double minimum, double maximum, double mean, double rms)
 {
-    cube_state *state = pointer;
-    vf_status status = map_take(&state->map, first, count, values);
-    if (status != VF_OK)
-        return status;
-    return map_text_values(state->text, values, count * map_layer_values(&state->map));
-}
-
-static vf_status cube_commit(void *pointer, double minimum, double maximum, double mean, double rms)
-{
-    cube_state *state = pointer;
     (void)minimum;
     (void)maximum;
     (void)mean;
     (void)rms;
-    vf_status status = map_complete(&state->map);
-    if (status == VF_OK)
-        status = map_text_commit(&state->text);
-    cube_discard(state);
-    return status;
+    return text_map_commit(state, "");
 }
 
 const map_format map_cube = {.name = "Gaussian cube",
@@ -141,6 +89,6 @@ const map_format map_cube = {.name = "Gaussian cube",
                                  "readers of cube files count in 32 bits; write .h5 or .mrc, or choose a coarser grid",
                              .bytes_per_value = {13.2, 13.2},
                              .begin = cube_begin,
-                             .write = cube_write,
+                             .write = text_map_write,
                              .commit = cube_commit,
-                             .discard = cube_discard};
+                             .discard = text_map_discard};

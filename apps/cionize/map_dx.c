@@ -1,5 +1,5 @@
 /* OpenDX maps, in the form that APBS writes and every reader knows; docs/formats.md says what breaks which reader. */
-#include <stdlib.h>
+#include <float.h>
 
 #include "map_common.h"
 #include "voxfield/format_number.h"
@@ -12,12 +12,7 @@ enum {
     COMPRESSION = 1     /* digits hardly compress better at higher levels, but much slower */
 };
 
-typedef struct dx_state {
-    map_progress map;
-    map_text *text;
-} dx_state;
-
-static vf_status write_header(dx_state *state)
+static vf_status write_header(text_map *state)
 {
     const map_info *info = state->map.info;
     const vf_grid *grid = &info->grid;
@@ -42,44 +37,14 @@ static vf_status write_header(dx_state *state)
     return status;
 }
 
-static void dx_discard(void *pointer)
-{
-    dx_state *state = pointer;
-    if (!state)
-        return;
-    map_text_discard(&state->text);
-    map_end(&state->map);
-    free(state);
-}
-
 static vf_status begin(vf_context *ctx, const map_format *format, int compression, const char *path,
                        const map_info *info, void **out)
 {
-    vf_status status = VF_OK;
-    *out = NULL;
-    dx_state *state = calloc(1, sizeof *state);
-    if (!state)
-        return vf_fail(ctx, VF_ERR_MEMORY, "%s: no memory to begin the map", path);
-    status = map_begin(&state->map, ctx, format, path, info);
-    if (status != VF_OK)
-        goto done;
-    const int64_t points = vf_grid_points(&info->grid);
-    const map_text_layout layout = {.type = info->type,
-                                    .digits = info->type == VF_F32 ? FLOAT_DIGITS : DOUBLE_DIGITS,
+    const map_text_layout layout = {.digits = info->type == VF_F32 ? FLOAT_DIGITS : DOUBLE_DIGITS,
                                     .per_line = 3,
-                                    .row = points,
-                                    .total = points,
+                                    .row = vf_grid_points(&info->grid),
                                     .compression = compression};
-    status = map_text_open(ctx, path, &layout, &state->text);
-    if (status == VF_OK)
-        status = write_header(state);
-    if (status != VF_OK)
-        goto done;
-    *out = state;
-    state = NULL;
-done:
-    dx_discard(state);
-    return status;
+    return text_map_begin(ctx, format, path, info, layout, DBL_MAX, write_header, out);
 }
 
 static vf_status dx_begin(vf_context *ctx, const char *path, const map_info *info, void **out)
@@ -92,33 +57,17 @@ static vf_status dx_gz_begin(vf_context *ctx, const char *path, const map_info *
     return begin(ctx, &map_dx_gz, COMPRESSION, path, info, out);
 }
 
-static vf_status dx_write(void *pointer, int64_t first, int64_t count, const void *values)
+static vf_status dx_commit(void *state, double minimum, double maximum, double mean, double rms)
 {
-    dx_state *state = pointer;
-    vf_status status = map_take(&state->map, first, count, values);
-    if (status != VF_OK)
-        return status;
-    return map_text_values(state->text, values, count * map_layer_values(&state->map));
-}
-
-static vf_status dx_commit(void *pointer, double minimum, double maximum, double mean, double rms)
-{
-    dx_state *state = pointer;
     (void)minimum;
     (void)maximum;
     (void)mean;
     (void)rms;
-    vf_status status = map_complete(&state->map);
-    if (status == VF_OK)
-        status = map_text_append(state->text, "attribute \"dep\" string \"positions\"\n"
-                                              "object \"regular positions regular connections\" class field\n"
-                                              "component \"positions\" value 1\n"
-                                              "component \"connections\" value 2\n"
-                                              "component \"data\" value 3\n");
-    if (status == VF_OK)
-        status = map_text_commit(&state->text);
-    dx_discard(state);
-    return status;
+    return text_map_commit(state, "attribute \"dep\" string \"positions\"\n"
+                                  "object \"regular positions regular connections\" class field\n"
+                                  "component \"positions\" value 1\n"
+                                  "component \"connections\" value 2\n"
+                                  "component \"data\" value 3\n");
 }
 
 #define MAX_POINTS INT32_MAX
@@ -131,9 +80,9 @@ const map_format map_dx = {.name = "OpenDX",
                            .max_reason = MAX_REASON,
                            .bytes_per_value = {15.5, 18.5},
                            .begin = dx_begin,
-                           .write = dx_write,
+                           .write = text_map_write,
                            .commit = dx_commit,
-                           .discard = dx_discard};
+                           .discard = text_map_discard};
 
 const map_format map_dx_gz = {.name = "OpenDX (gzip)",
                               .extensions = ".dx.gz",
@@ -142,6 +91,6 @@ const map_format map_dx_gz = {.name = "OpenDX (gzip)",
                               .max_reason = MAX_REASON,
                               .bytes_per_value = {6.5, 8.5},
                               .begin = dx_gz_begin,
-                              .write = dx_write,
+                              .write = text_map_write,
                               .commit = dx_commit,
-                              .discard = dx_discard};
+                              .discard = text_map_discard};

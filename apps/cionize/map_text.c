@@ -308,3 +308,61 @@ void map_text_discard(map_text **text)
     }
     *text = NULL;
 }
+
+/* ---- maps as text ---- */
+
+void text_map_discard(void *state)
+{
+    text_map *t = state;
+    if (!t)
+        return;
+    map_text_discard(&t->text);
+    map_end(&t->map);
+    free(t);
+}
+
+vf_status text_map_begin(vf_context *ctx, const map_format *format, const char *path, const map_info *info,
+                         map_text_layout layout, double most, vf_status (*write_header)(text_map *), void **out)
+{
+    *out = NULL;
+    text_map *t = calloc(1, sizeof *t);
+    if (!t)
+        return vf_fail(ctx, VF_ERR_MEMORY, "%s: no memory to begin the map", path);
+    vf_status status = map_begin(&t->map, ctx, format, path, info);
+    if (status != VF_OK)
+        goto done;
+    t->map.most = most;
+    layout.type = info->type;
+    layout.total = vf_grid_points(&info->grid);
+    status = map_text_open(ctx, path, &layout, &t->text);
+    if (status == VF_OK)
+        status = write_header(t);
+    if (status != VF_OK)
+        goto done;
+    *out = t;
+    t = NULL;
+done:
+    text_map_discard(t);
+    return status;
+}
+
+vf_status text_map_write(void *state, int64_t first, int64_t count, const void *values)
+{
+    text_map *t = state;
+    vf_status status = map_take(&t->map, first, count, values);
+    if (status != VF_OK)
+        return status;
+    return map_text_values(t->text, values, count * map_layer_values(&t->map));
+}
+
+vf_status text_map_commit(void *state, const char *footer)
+{
+    text_map *t = state;
+    vf_status status = map_complete(&t->map);
+    if (status == VF_OK)
+        status = map_text_append(t->text, footer);
+    if (status == VF_OK)
+        status = map_text_commit(&t->text);
+    text_map_discard(t);
+    return status;
+}
