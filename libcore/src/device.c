@@ -10,7 +10,8 @@
 
 size_t vf_dtype_bytes(vf_dtype type)
 {
-    return type == VF_F64 ? sizeof(double) : sizeof(float);
+    static const size_t bytes[] = {[VF_F32] = 4, [VF_F64] = 8, [VF_C64] = 8, [VF_C128] = 16};
+    return bytes[type];
 }
 
 vf_device_kind vf_device_get_kind(const vf_device *device)
@@ -119,6 +120,11 @@ vf_status vf_array_copy(vf_queue *queue, vf_array *dst, const vf_array *src, int
     if (count == 0)
         return VF_OK;
     return device->ops->copy(device, queue->native, dst->data, src->data, (size_t)count * vf_dtype_bytes(src->type));
+}
+
+vf_status vf_queue_copy(vf_queue *queue, void *dst, const void *src, size_t bytes)
+{
+    return bytes ? queue->device->ops->copy(queue->device, queue->native, dst, src, bytes) : VF_OK;
 }
 
 vf_status vf_device_choose(vf_context *ctx, double cpu_seconds, double gpu_seconds, char *why, size_t why_size)

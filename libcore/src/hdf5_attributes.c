@@ -1,5 +1,11 @@
-/* Attributes of HDF5 files: the rest of hdf5_io.h is in hdf5_io.c. */
+/* What an HDF5 file has, and its attributes: the rest of hdf5_io.h is in hdf5_io.c. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
 #include "hdf5_internal.h"
+
+enum { TEXT_MOST = 1 << 24 }; /* bytes of a text of fixed length: more is damage */
 
 /* Writes one attribute, in place of any of that name. */
 static vf_status write_attribute(vf_h5 *file, const char *object, const char *name, hid_t stored, hid_t memory,
@@ -60,30 +66,173 @@ vf_status vf_h5_attribute_integers(vf_h5 *file, const char *object, const char *
     return vf_h5_leave(file, before, status);
 }
 
+/* ---- what there is ---- */
+
+/* Each part of the path must exist before HDF5 can be asked for the next. A link may also lead nowhere. */
+static bool object_exists(const vf_h5 *file, const char *name)
+{
+    char *path = strdup(name);
+    bool exists = path != NULL;
+    for (char *at = path; exists && *at;) {
+        at += strspn(at, "/");
+        at += strcspn(at, "/");
+        char kept = *at;
+        *at = '\0';
+        if (path[strspn(path, "/")])
+            exists = H5Lexists(file->id, path, H5P_DEFAULT) > 0 && H5Oexists_by_name(file->id, path, H5P_DEFAULT) > 0;
+        *at = kept;
+    }
+    free(path);
+    return exists;
+}
+
+bool vf_h5_exists(vf_h5 *file, const char *name)
+{
+    vf_h5_printing before = vf_h5_enter();
+    bool exists = object_exists(file, name);
+    return vf_h5_leave(file, before, VF_OK) == VF_OK && exists;
+}
+
+bool vf_h5_attribute_exists(vf_h5 *file, const char *object, const char *name)
+{
+    vf_h5_printing before = vf_h5_enter();
+    bool exists = object_exists(file, object) && H5Aexists_by_name(file->id, object, name, H5P_DEFAULT) > 0;
+    return vf_h5_leave(file, before, VF_OK) == VF_OK && exists;
+}
+
+/* ---- reading ---- */
+
+/* An attribute opened to read; close_stored takes it back. */
+typedef struct stored_attribute {
+    hid_t id, type;
+    hssize_t values; /* -1: HDF5 cannot say */
+} stored_attribute;
+
+static vf_status open_stored(const vf_h5 *file, const char *object, const char *name, stored_attribute *out)
+{
+    *out = (stored_attribute){H5I_INVALID_HID, H5I_INVALID_HID, -1};
+    if (!object_exists(file, object) || H5Aexists_by_name(file->id, object, name, H5P_DEFAULT) == 0)
+        return vf_fail(file->ctx, VF_ERR_INPUT, "%s: no attribute '%s' at '%s'", file->path, name, object);
+    out->id = H5Aopen_by_name(file->id, object, name, H5P_DEFAULT, H5P_DEFAULT);
+    hid_t space = out->id < 0 ? H5I_INVALID_HID : H5Aget_space(out->id);
+    if (space >= 0) {
+        out->type = H5Aget_type(out->id);
+        out->values = H5Sget_simple_extent_npoints(space);
+        H5Sclose(space);
+    }
+    if (out->type < 0 || out->values < 0)
+        return vf_h5_fail(file, VF_ERR_INPUT, "cannot read the attribute '%s' of '%s'", name, object);
+    return VF_OK;
+}
+
+static void close_stored(const stored_attribute *attribute)
+{
+    if (attribute->type >= 0)
+        H5Tclose(attribute->type);
+    if (attribute->id >= 0)
+        H5Aclose(attribute->id);
+}
+
 vf_status vf_h5_attribute_get_doubles(vf_h5 *file, const char *object, const char *name, double *values, int n)
 {
-    vf_status status = VF_OK;
-    hid_t space = H5I_INVALID_HID, type = H5I_INVALID_HID;
+    stored_attribute attribute;
     vf_dtype closest;
     vf_h5_printing before = vf_h5_enter();
-    hid_t attribute = H5Aopen_by_name(file->id, object, name, H5P_DEFAULT, H5P_DEFAULT);
-    if (attribute < 0) {
-        status = vf_h5_fail(file, VF_ERR_INPUT, "no attribute '%s' at '%s'", name, object);
+    vf_status status = open_stored(file, object, name, &attribute);
+    if (status != VF_OK)
         goto done;
-    }
-    space = H5Aget_space(attribute);
-    type = H5Aget_type(attribute);
-    if (space < 0 || type < 0 || !vf_h5_closest_type(type, &closest) || H5Sget_simple_extent_npoints(space) != n)
+    if (!vf_h5_closest_type(attribute.type, &closest) || !vf_h5_same_kind(closest, VF_F64) || attribute.values != n)
         status = vf_fail(file->ctx, VF_ERR_INPUT, "%s: the attribute '%s' of '%s' is not %d number%s", file->path, name,
                          object, n, n == 1 ? "" : "s");
-    else if (H5Aread(attribute, H5T_NATIVE_DOUBLE, values) < 0)
+    else if (H5Aread(attribute.id, H5T_NATIVE_DOUBLE, values) < 0)
         status = vf_h5_fail(file, VF_ERR_INPUT, "cannot read the attribute '%s' of '%s'", name, object);
 done:
-    if (type >= 0)
-        H5Tclose(type);
-    if (space >= 0)
-        H5Sclose(space);
-    if (attribute >= 0)
-        H5Aclose(attribute);
+    close_stored(&attribute);
+    return vf_h5_leave(file, before, status);
+}
+
+/* Reads `n` numbers that are integers, whatever they are stored as. False if they are not, or cannot be read. */
+static bool read_integers(const stored_attribute *attribute, int64_t *values, int n)
+{
+    const double limit = 9007199254740992.0; /* 2^53: beyond it a double does not tell integers apart */
+    if (H5Tget_class(attribute->type) == H5T_INTEGER)
+        return H5Aread(attribute->id, H5T_NATIVE_INT64, values) >= 0;
+    double *numbers = H5Tget_class(attribute->type) == H5T_FLOAT ? malloc((size_t)n * sizeof *numbers) : NULL;
+    bool whole = numbers && H5Aread(attribute->id, H5T_NATIVE_DOUBLE, numbers) >= 0;
+    for (int i = 0; whole && i < n; i++) {
+        whole = fabs(numbers[i]) <= limit && floor(numbers[i]) == numbers[i];
+        if (whole)
+            values[i] = (int64_t)numbers[i];
+    }
+    free(numbers);
+    return whole;
+}
+
+vf_status vf_h5_attribute_get_integers(vf_h5 *file, const char *object, const char *name, int64_t *values, int n)
+{
+    stored_attribute attribute;
+    vf_h5_printing before = vf_h5_enter();
+    vf_status status = open_stored(file, object, name, &attribute);
+    if (status == VF_OK && (attribute.values != n || !read_integers(&attribute, values, n)))
+        status = vf_fail(file->ctx, VF_ERR_INPUT, "%s: the attribute '%s' of '%s' is not %d integer%s", file->path,
+                         name, object, n, n == 1 ? "" : "s");
+    close_stored(&attribute);
+    return vf_h5_leave(file, before, status);
+}
+
+/* The text of an attribute, for free(); NULL if it cannot be had. */
+static char *read_variable_text(const stored_attribute *attribute)
+{
+    char *stored = NULL, *copy = NULL;
+    hid_t memory = H5Tcopy(H5T_C_S1);
+    H5Tset_size(memory, H5T_VARIABLE);
+    H5Tset_cset(memory, H5Tget_cset(attribute->type));
+    if (H5Aread(attribute->id, memory, &stored) >= 0)
+        copy = strdup(stored ? stored : ""); /* an empty text may come as NULL */
+    if (stored)
+        H5free_memory(stored);
+    H5Tclose(memory);
+    return copy;
+}
+
+static char *read_fixed_text(const stored_attribute *attribute)
+{
+    const size_t bytes = H5Tget_size(attribute->type);
+    char *text = bytes <= TEXT_MOST ? calloc(bytes + 1, 1) : NULL;
+    if (text && H5Aread(attribute->id, attribute->type, text) < 0) {
+        free(text);
+        text = NULL;
+    }
+    if (text && H5Tget_strpad(attribute->type) == H5T_STR_SPACEPAD)
+        for (size_t end = strnlen(text, bytes); end > 0 && text[end - 1] == ' '; end--)
+            text[end - 1] = '\0';
+    return text;
+}
+
+vf_status vf_h5_attribute_get_text(vf_h5 *file, const char *object, const char *name, char *text, size_t size)
+{
+    char *stored = NULL;
+    stored_attribute attribute;
+    vf_h5_printing before = vf_h5_enter();
+    vf_status status = open_stored(file, object, name, &attribute);
+    if (status != VF_OK)
+        goto done;
+    if (H5Tget_class(attribute.type) != H5T_STRING || attribute.values != 1) {
+        status =
+            vf_fail(file->ctx, VF_ERR_INPUT, "%s: the attribute '%s' of '%s' is not a text", file->path, name, object);
+        goto done;
+    }
+    stored = H5Tis_variable_str(attribute.type) > 0 ? read_variable_text(&attribute) : read_fixed_text(&attribute);
+    if (!stored)
+        status = vf_h5_fail(file, VF_ERR_INPUT, "cannot read the attribute '%s' of '%s'", name, object);
+    else if (strlen(stored) >= size)
+        status =
+            vf_fail(file->ctx, VF_ERR_INPUT, "%s: the attribute '%s' of '%s' is a text of %zu bytes, more than %zu",
+                    file->path, name, object, strlen(stored), size - 1);
+    else
+        memcpy(text, stored, strlen(stored) + 1);
+done:
+    free(stored);
+    close_stored(&attribute);
     return vf_h5_leave(file, before, status);
 }

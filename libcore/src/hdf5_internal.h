@@ -45,7 +45,15 @@ VF_MUST_CHECK vf_status vf_h5_leave(const vf_h5 *file, vf_h5_printing before, vf
  * enter and leave. */
 vf_status vf_h5_fail(const vf_h5 *file, vf_status status, const char *format, ...) VF_PRINTF(3, 4);
 
+/* Types of HDF5, for the caller to close: of a vf_dtype in host memory (complex parts have the names that `stored`
+ * gives them; H5I_INVALID_HID: {r, i}), and as it is written to files. Negative on failure. */
+hid_t vf_h5_memory_type(vf_dtype type, hid_t stored);
+hid_t vf_h5_file_type(vf_dtype type);
+
 /* The vf_dtype that holds the stored type without loss, as far as one does. False if it is no number. */
 bool vf_h5_closest_type(hid_t stored, vf_dtype *type);
+
+/* Both real, or both complex. */
+bool vf_h5_same_kind(vf_dtype a, vf_dtype b);
 
 #endif

@@ -223,16 +223,13 @@ void vf_h5_close(vf_h5 **file)
 
 /* ---- datasets ---- */
 
-static hid_t memory_type(vf_dtype type)
+static bool is_memory_type(hid_t stored, vf_dtype type)
 {
-    return type == VF_F32 ? H5T_NATIVE_FLOAT : H5T_NATIVE_DOUBLE;
-}
-
-bool vf_h5_closest_type(hid_t stored, vf_dtype *type)
-{
-    size_t exact_in_float = H5Tget_class(stored) == H5T_FLOAT ? 4 : H5Tget_class(stored) == H5T_INTEGER ? 2 : 0;
-    *type = H5Tget_size(stored) <= exact_in_float ? VF_F32 : VF_F64;
-    return exact_in_float > 0;
+    hid_t memory = vf_h5_memory_type(type, stored);
+    bool equal = memory >= 0 && H5Tequal(stored, memory) > 0;
+    if (memory >= 0)
+        H5Tclose(memory);
+    return equal;
 }
 
 /* Fills in how the dataset is stored. False if HDF5 cannot say. */
@@ -285,7 +282,7 @@ static vf_status select_dataset(vf_h5 *file, const char *name)
                          file->path, name, set->rank, VF_H5_MAX_RANK);
     else if (H5Sget_simple_extent_dims(space, set->dims, NULL) < 0 || !describe_storage(set))
         status = vf_h5_fail(file, file_error(file), "cannot read the shape of the dataset '%s'", name);
-    set->plain = status == VF_OK && H5Tequal(type, memory_type(set->type)) > 0;
+    set->plain = status == VF_OK && is_memory_type(type, set->type);
     if (space >= 0)
         H5Sclose(space);
     if (type >= 0)
@@ -332,7 +329,7 @@ vf_status vf_h5_dataset_create(vf_h5 *file, const char *name, vf_dtype type, int
     bool ready = H5Pset_chunk(creation, rank, piece) >= 0;
     if (level > 0)
         ready = ready && H5Pset_shuffle(creation) >= 0 && H5Pset_deflate(creation, (unsigned)level) >= 0;
-    hid_t stored = type == VF_F32 ? H5T_IEEE_F32LE : H5T_IEEE_F64LE;
+    hid_t stored = vf_h5_file_type(type);
     hid_t id = ready ? H5Dcreate2(file->id, name, stored, space, link, creation, access) : H5I_INVALID_HID;
     if (id < 0) {
         status = vf_h5_fail(file, VF_ERR_OUTPUT, "cannot create the dataset '%s'", name);
@@ -340,7 +337,7 @@ vf_status vf_h5_dataset_create(vf_h5 *file, const char *name, vf_dtype type, int
         status = close_dataset(file);
         file->current =
             (vf_h5_dataset){.id = id, .name = strdup(name), .type = type, .rank = rank, .level = level ? level : -1};
-        file->current.plain = H5Tequal(stored, memory_type(type)) > 0;
+        file->current.plain = is_memory_type(stored, type);
         memcpy(file->current.dims, extent, sizeof extent);
         memcpy(file->current.chunk, piece, sizeof piece);
         if (!file->current.name) {
@@ -348,6 +345,8 @@ vf_status vf_h5_dataset_create(vf_h5 *file, const char *name, vf_dtype type, int
             status = vf_fail(file->ctx, VF_ERR_MEMORY, "%s: no memory for the dataset '%s'", file->path, name);
         }
     }
+    if (stored >= 0)
+        H5Tclose(stored);
     H5Pclose(link);
     H5Pclose(access);
     H5Pclose(creation);
@@ -371,10 +370,14 @@ vf_status vf_h5_dataset_shape(vf_h5 *file, const char *name, vf_dtype *type, int
 
 /* ---- pieces ---- */
 
-/* Makes `name` current and checks that the piece lies in it. */
-static vf_status select_piece(vf_h5 *file, const char *name, const int64_t *start, const int64_t *count)
+/* Makes `name` current and checks that the piece lies in it and holds numbers of the kind of `type`. */
+static vf_status select_piece(vf_h5 *file, const char *name, vf_dtype type, const int64_t *start, const int64_t *count)
 {
     vf_status status = select_dataset(file, name);
+    if (status == VF_OK && !vf_h5_same_kind(type, file->current.type))
+        status = vf_fail(file->ctx, file_error(file), "%s: the dataset '%s' holds %s numbers, not %s ones", file->path,
+                         name, vf_h5_same_kind(type, VF_F32) ? "complex" : "real",
+                         vf_h5_same_kind(type, VF_F32) ? "real" : "complex");
     for (int d = 0; status == VF_OK && d < file->current.rank; d++) {
         int64_t size = (int64_t)file->current.dims[d];
         if (start[d] < 0 || count[d] < 1 || start[d] > size || count[d] > size - start[d])
@@ -396,19 +399,25 @@ static vf_status transfer(vf_h5 *file, vf_dtype type, const int64_t *start, cons
         extent[d] = (hsize_t)count[d];
     }
     vf_status status = VF_OK;
+    hid_t stored = H5Dget_type(set->id);
+    hid_t element = vf_h5_memory_type(type, stored);
     hid_t where = H5Dget_space(set->id);
     hid_t memory = H5Screate_simple(set->rank, extent, NULL);
     herr_t result = -1;
-    if (where >= 0 && memory >= 0 &&
+    if (element >= 0 && where >= 0 && memory >= 0 &&
         (set->rank == 0 || H5Sselect_hyperslab(where, H5S_SELECT_SET, from, NULL, extent, NULL) >= 0))
-        result = in ? H5Dwrite(set->id, memory_type(type), memory, where, H5P_DEFAULT, in)
-                    : H5Dread(set->id, memory_type(type), memory, where, H5P_DEFAULT, out);
+        result = in ? H5Dwrite(set->id, element, memory, where, H5P_DEFAULT, in)
+                    : H5Dread(set->id, element, memory, where, H5P_DEFAULT, out);
     if (result < 0)
         status = vf_h5_fail(file, file_error(file), "cannot %s the dataset '%s'", in ? "write" : "read", set->name);
     if (memory >= 0)
         H5Sclose(memory);
     if (where >= 0)
         H5Sclose(where);
+    if (element >= 0)
+        H5Tclose(element);
+    if (stored >= 0)
+        H5Tclose(stored);
     return status;
 }
 
@@ -416,7 +425,7 @@ vf_status vf_h5_read(vf_h5 *file, const char *name, vf_dtype type, const int64_t
                      void *data)
 {
     vf_h5_printing before = vf_h5_enter();
-    vf_status status = select_piece(file, name, start, count);
+    vf_status status = select_piece(file, name, type, start, count);
     if (status == VF_OK)
         status = transfer(file, type, start, count, NULL, data);
     return vf_h5_leave(file, before, status);
@@ -466,7 +475,7 @@ vf_status vf_h5_write(vf_h5 *file, const char *name, vf_dtype type, const int64_
     if (!file->output)
         return vf_fail(file->ctx, VF_ERR_OUTPUT, "%s: opened to read, not to write", file->path);
     vf_h5_printing before = vf_h5_enter();
-    vf_status status = select_piece(file, name, start, count);
+    vf_status status = select_piece(file, name, type, start, count);
     if (status == VF_OK && whole_chunks(&file->current, type, start, count, data, &piece))
         status = vf_pack_chunks(file->ctx, file->path, &piece, file->current.level, store_chunk, &target);
     else if (status == VF_OK)

@@ -180,22 +180,28 @@ static void check_convolution(const char *variant, vf_dtype precision, double to
         z = z < N ? z : D - z;
         kernel[2 * cell] = 1 / fmax(0.5 * sqrt(x * x + y * y + z * z), 0.01);
     }
+    vf_context *host; /* the transforms are the CPU's, whatever device is tested */
+    vf_queue *queue;
     vf_fft *fft;
-    assert_int_equal(vf_fft_create(ctx, VF_F64, 3, dims, &fft), VF_OK);
-    vf_fft_execute(fft, VF_FFT_FORWARD, kernel);
+    assert_int_equal(vf_context_create(&host), VF_OK);
+    assert_int_equal(vf_queue_create(vf_context_device(host, 0), &queue), VF_OK);
+    assert_int_equal(vf_fft_create(vf_context_device(host, 0), VF_C128, 3, dims, 1, &fft), VF_OK);
+    assert_int_equal(vf_fft_execute(fft, queue, VF_FFT_FORWARD, kernel), VF_OK);
     double *sums[2] = {q, size};
     for (int s = 0; s < 2; s++) {
         double *f = sums[s];
-        vf_fft_execute(fft, VF_FFT_FORWARD, f);
+        assert_int_equal(vf_fft_execute(fft, queue, VF_FFT_FORWARD, f), VF_OK);
         for (size_t cell = 0; cell < cells; cell++) {
             double re = f[2 * cell] * kernel[2 * cell] - f[2 * cell + 1] * kernel[2 * cell + 1];
             double im = f[2 * cell] * kernel[2 * cell + 1] + f[2 * cell + 1] * kernel[2 * cell];
             f[2 * cell] = re / (double)cells;
             f[2 * cell + 1] = im / (double)cells;
         }
-        vf_fft_execute(fft, VF_FFT_BACKWARD, f);
+        assert_int_equal(vf_fft_execute(fft, queue, VF_FFT_BACKWARD, f), VF_OK);
     }
     vf_fft_destroy(fft);
+    vf_queue_destroy(queue);
+    vf_context_destroy(host);
     double *v = potential(&grid, charges, CHARGES, variant, precision);
     double rounding = precision == VF_F64 ? 1e-12 : 8 * sqrt(4000) * 0x1p-24;
     for (int k = 0; k < N; k++)

@@ -22,8 +22,19 @@ typedef enum vf_device_kind { VF_DEVICE_CPU, VF_DEVICE_CUDA } vf_device_kind;
  * reads and writes directly; on the CPU it is ordinary host memory. */
 typedef enum vf_space { VF_SPACE_HOST, VF_SPACE_PINNED, VF_SPACE_DEVICE } vf_space;
 
-typedef enum vf_dtype { VF_F32, VF_F64 } vf_dtype;
+/* Element types. Complex numbers are interleaved {re, im}. */
+typedef enum vf_dtype { VF_F32, VF_F64, VF_C64, VF_C128 } vf_dtype;
 size_t vf_dtype_bytes(vf_dtype type);
+
+/* The complex type whose parts are of `real`, and the real type of a complex one's parts. */
+static inline vf_dtype vf_dtype_complex(vf_dtype real)
+{
+    return real == VF_F64 ? VF_C128 : VF_C64;
+}
+static inline vf_dtype vf_dtype_real(vf_dtype type)
+{
+    return type == VF_F64 || type == VF_C128 ? VF_F64 : VF_F32;
+}
 
 vf_device_kind vf_device_get_kind(const vf_device *device);
 vf_context *vf_device_context(const vf_device *device);
@@ -65,6 +76,10 @@ void *vf_queue_native(const vf_queue *queue); /* the cudaStream_t; NULL on the C
 
 /* Waits until all work put into the queue is done, and reports any error of it. */
 VF_MUST_CHECK vf_status vf_queue_sync(vf_queue *queue);
+
+/* Copies bytes between host memory and VF_SPACE_DEVICE memory of the queue's device, either way, or within the device:
+ * asynchronous on a GPU if the host side is pinned, else it returns when the host side may be used again. */
+VF_MUST_CHECK vf_status vf_queue_copy(vf_queue *queue, void *dst, const void *src, size_t bytes);
 
 /* ---- arrays ---- */
 

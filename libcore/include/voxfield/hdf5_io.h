@@ -1,4 +1,7 @@
-/* Voxfield - HDF5 files: datasets of float or double written and read in pieces, and attributes.
+/* Voxfield - HDF5 files: datasets of real or complex numbers written and read in pieces, and attributes.
+ *
+ * Complex numbers are compounds {r, i}, as h5py writes them; {real, imag} and {re, im} are read too, in any order.
+ * A name is a path: "scan/data" and "/scan/data" are the same dataset.
  *
  * HDF5's own error printing is off while these functions run; what HDF5 said is part of the message.
  * Calls are serialised inside, since HDF5 is often built without thread safety.
@@ -6,6 +9,8 @@
 #ifndef VOXFIELD_HDF5_IO_H
 #define VOXFIELD_HDF5_IO_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "voxfield/device.h"
@@ -27,32 +32,48 @@ VF_MUST_CHECK vf_status vf_h5_open(vf_context *ctx, const char *path, vf_h5 **ou
 /* Closes a file that was opened, or gives up one that was being created. NULL is allowed; *file becomes NULL. */
 void vf_h5_close(vf_h5 **file);
 
-/* Creates a dataset of `rank` dimensions (C order, last fastest), chunked as given (each chunk dimension at most the
- * dataset's) and compressed with shuffle + deflate at `level` 0-9 (0: not compressed). Errors: VF_ERR_OUTPUT. */
+/* Whether the file has a group or dataset of that name; "/" it has. */
+bool vf_h5_exists(vf_h5 *file, const char *name);
+
+/* Creates a dataset, and the groups it lies in, of `rank` dimensions (C order, last fastest), chunked as given (each
+ * chunk dimension at most the dataset's) and compressed with shuffle + deflate at `level` 0-9 (0: not compressed).
+ * Errors: VF_ERR_OUTPUT. */
 VF_MUST_CHECK vf_status vf_h5_dataset_create(vf_h5 *file, const char *name, vf_dtype type, int rank,
                                              const int64_t *dims, const int64_t *chunk, int level);
 
-/* Type and dimensions of a dataset. `rank` gets at most VF_H5_MAX_RANK, else VF_ERR_INPUT. */
+/* The smallest type that holds a dataset's numbers without loss, as far as one does, and its dimensions. Errors:
+ * VF_ERR_INPUT: no dataset, no numbers, or more than VF_H5_MAX_RANK dimensions. */
 VF_MUST_CHECK vf_status vf_h5_dataset_shape(vf_h5 *file, const char *name, vf_dtype *type, int *rank, int64_t *dims);
 
 /* Writes or reads the piece [start, start + count) of a dataset, in C order, from or to host memory of type `type`
- * (converted if the file's differs). Errors: VF_ERR_OUTPUT, VF_ERR_INPUT. */
+ * (converted if the file's differs, but not between real and complex). Errors: VF_ERR_OUTPUT, VF_ERR_INPUT. */
 VF_MUST_CHECK vf_status vf_h5_write(vf_h5 *file, const char *name, vf_dtype type, const int64_t *start,
                                     const int64_t *count, const void *data);
 VF_MUST_CHECK vf_status vf_h5_read(vf_h5 *file, const char *name, vf_dtype type, const int64_t *start,
                                    const int64_t *count, void *data);
 
-/* Attributes of an object ("/" or a dataset's name): UTF-8 text, or a vector of `n` doubles or integers (a scalar for
- * n=1). */
+/* Attributes of an object ("/", or the name of a group or dataset): UTF-8 text, or a vector of `n` doubles or integers
+ * (a scalar for n=1). */
 VF_MUST_CHECK vf_status vf_h5_attribute_text(vf_h5 *file, const char *object, const char *name, const char *text);
 VF_MUST_CHECK vf_status vf_h5_attribute_doubles(vf_h5 *file, const char *object, const char *name, const double *values,
                                                 int n);
 VF_MUST_CHECK vf_status vf_h5_attribute_integers(vf_h5 *file, const char *object, const char *name,
                                                  const int64_t *values, int n);
 
-/* Reads a vector attribute of exactly `n` doubles. Errors: VF_ERR_INPUT if it is missing or of another length. */
+/* Whether there is such an object and it has such an attribute. */
+bool vf_h5_attribute_exists(vf_h5 *file, const char *object, const char *name);
+
+/* Reads a vector attribute of exactly `n` numbers. Whole numbers that are stored as floating point are integers too.
+ * Errors: VF_ERR_INPUT if it is missing, of another length, or of another kind. */
 VF_MUST_CHECK vf_status vf_h5_attribute_get_doubles(vf_h5 *file, const char *object, const char *name, double *values,
                                                     int n);
+VF_MUST_CHECK vf_status vf_h5_attribute_get_integers(vf_h5 *file, const char *object, const char *name, int64_t *values,
+                                                     int n);
+
+/* Reads one text of less than `size` bytes, ended by 0. Errors: VF_ERR_INPUT if it is missing, no text, or longer;
+ * VF_ERR_MEMORY. */
+VF_MUST_CHECK vf_status vf_h5_attribute_get_text(vf_h5 *file, const char *object, const char *name, char *text,
+                                                 size_t size);
 
 #ifdef __cplusplus
 }

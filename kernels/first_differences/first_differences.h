@@ -1,0 +1,35 @@
+/* Voxfield - weighted first differences on a grid, as the quadratic form's matrix: W^H W.
+ *
+ *     (W^H W x)(n) = sum_axes  w_a(n) (x(n) - x(n - e_a)) - w_a(n + e_a) (x(n + e_a) - x(n))
+ *
+ * where w_a(n) >= 0 weighs the difference between voxel n and the one before it along axis a; differences across the
+ * grid's faces are left out. With w = 1 this is the discrete Laplacian with reflecting faces. Weights that are small
+ * across the edges of a reference image keep those edges: Haldar, Hernando, Song and Liang, Magn. Reson. Med. 59 (2008)
+ * 810; and Stone et al., J. Parallel Distrib. Comput. 68 (2008) 1307, where it is the W of the case study.
+ */
+#ifndef VOXFIELD_FIRST_DIFFERENCES_H
+#define VOXFIELD_FIRST_DIFFERENCES_H
+
+#include "voxfield/device.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Puts y += scale W^H W x into the queue. `counts`: voxels along x, y, z; `x`, `y`: complex of `type` (VF_C64 or
+ * VF_C128), [z][y][x], distinct; `weights`: [3][z][y][x] real of the same precision, axes in the order x, y, z, or NULL
+ * for 1; all VF_SPACE_DEVICE memory of the queue's device. Asynchronous on a GPU, blocking on the CPU. */
+VF_MUST_CHECK vf_status vf_first_differences_add(vf_queue *queue, vf_dtype type, const int64_t counts[3], double scale,
+                                                 const void *weights, const void *x, void *y);
+
+/* Weights from reference images, host memory: w_a(n) = 1 / (1 + sum_r (d_ra(n) / (sharpness h_r))^2), d_ra the
+ * difference of image r between n and the voxel before it along axis a, h_r the root mean square of all differences of
+ * image r. `references`: [images][z][y][x]; `weights`: [3][z][y][x]. Differences across faces get 0. Errors:
+ * VF_ERR_ARGUMENT (values not finite, sharpness not positive). */
+VF_MUST_CHECK vf_status vf_first_differences_weights(vf_context *ctx, const int64_t counts[3], int images,
+                                                     const float *references, double sharpness, float *weights);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

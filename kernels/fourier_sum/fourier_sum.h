@@ -1,0 +1,92 @@
+/* Voxfield - the direct Fourier sum between scattered samples in k-space and voxels, exact, in both directions.
+ *
+ *     adjoint   y_b(n) = sum_m c_b(m) exp(+i 2 pi (k_m . r_n + t_m f_n))
+ *     forward   c_b(m) = sum_n x_b(n) exp(-i 2 pi (k_m . r_n + t_m f_n))
+ *
+ * k_m in cycles per field of view, r_n in fractions of the field of view, t_m in s and f_n in Hz (off-resonance, left
+ * out where there is none). Every pair of a sample and a voxel is summed. Formula and the GPU steps "naive",
+ * "registers", "constant" and "published": Stone et al., J. Parallel Distrib. Comput. 68 (2008) 1307; Kirk and Hwu,
+ * Programming Massively Parallel Processors (2010), chapter 8.
+ *
+ * A plan is made for a device, a set of samples and a set of voxels. Vectors of complex numbers are interleaved
+ * {re, im} in the plan's precision. `batch` vectors (coils) are summed with the same exponentials. A voxel's value
+ * depends neither on the range of voxels it was computed in, nor on the number of threads.
+ *
+ * Variants, by device (the first is the default):
+ *   cpu   "simd"   the widest of avx512, avx2, baseline that the machine has; each can be asked for by name
+ *         "ref"    plain C in double precision, one thread: the reference
+ *   cuda  "tuned"  the fastest
+ *         "naive", "registers", "constant", "published"   the published steps; the last is "constant" with threads,
+ *                  chunk and unrolling searched together
+ */
+#ifndef VOXFIELD_FOURIER_SUM_H
+#define VOXFIELD_FOURIER_SUM_H
+
+#include "voxfield/device.h"
+#include "voxfield/grid.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Sine and cosine in single precision: of full accuracy with a reduced argument, or the GPU's own instructions, whose
+ * argument is reduced too (a turn is the unit of phase here, so reduction is exact). CPU: no difference. */
+typedef enum vf_trig { VF_TRIG_ACCURATE, VF_TRIG_HARDWARE } vf_trig;
+
+typedef struct vf_fourier_samples {
+    int64_t count;     /* >= 0 */
+    const float *k;    /* [count][3] kx, ky, kz, host memory; at most VF_FOURIER_MAX_K in size */
+    const float *time; /* [count] s, or NULL */
+} vf_fourier_samples;
+
+/* Voxels: the points of a grid, [z][y][x], or `count` positions. */
+typedef struct vf_fourier_voxels {
+    const vf_grid *grid;     /* origin and spacing in fractions of the field of view; NULL: positions */
+    int64_t count;           /* of positions */
+    const double *positions; /* [count][3] x, y, z, host memory; at most VF_FOURIER_MAX_R in size */
+    const float *field;      /* [voxels] Hz, host memory, or NULL; needs samples' time, else ignored */
+} vf_fourier_voxels;
+
+#define VF_FOURIER_MAX_K 65536.0
+#define VF_FOURIER_MAX_R 64.0
+
+typedef struct vf_fourier_options {
+    vf_dtype precision;  /* VF_F32, VF_F64: of terms and vectors; "ref" computes in double and rounds the result */
+    vf_trig trig;        /* CUDA, single precision only */
+    const char *variant; /* NULL: the device's default */
+} vf_fourier_options;
+
+typedef struct vf_fourier vf_fourier;
+
+/* Makes a plan: copies samples and voxels to the device (the arrays may go afterwards) and reserves what execution
+ * needs, for batches of at most `most_batch`. Blocking. Errors: VF_ERR_ARGUMENT (NaN, out of range, unknown variant:
+ * the message lists the known), VF_ERR_UNSUPPORTED (an instruction set this CPU lacks), VF_ERR_MEMORY, VF_ERR_DEVICE,
+ * VF_ERR_DEVICE_MEMORY. *out is NULL then. */
+VF_MUST_CHECK vf_status vf_fourier_create(vf_device *device, const vf_fourier_samples *samples,
+                                          const vf_fourier_voxels *voxels, int most_batch,
+                                          const vf_fourier_options *options, vf_fourier **out);
+
+/* Puts the adjoint into the queue for voxels [first, first + count) in memory order. `c`: [batch][samples]; `y`:
+ * [batch][count], overwritten; both VF_SPACE_DEVICE memory of the plan's device, not overlapping. Asynchronous on a
+ * GPU, blocking on the CPU. One queue at a time may use a plan. Errors: VF_ERR_ARGUMENT, VF_ERR_DEVICE,
+ * VF_ERR_CANCELLED (CPU only). */
+VF_MUST_CHECK vf_status vf_fourier_adjoint(const vf_fourier *plan, vf_queue *queue, int batch, const void *c,
+                                           int64_t first, int64_t count, void *y);
+
+/* The same for the forward sum over all voxels: `x` [batch][voxels], `c` [batch][samples], overwritten. Variants of the
+ * adjoint only (the published steps) use the default kernel here. */
+VF_MUST_CHECK vf_status vf_fourier_forward(const vf_fourier *plan, vf_queue *queue, int batch, const void *x, void *c);
+
+void vf_fourier_destroy(vf_fourier *plan); /* NULL is allowed; work in the queue must be done */
+
+int64_t vf_fourier_sample_count(const vf_fourier *plan);
+int64_t vf_fourier_voxel_count(const vf_fourier *plan);
+const char *vf_fourier_variant(const vf_fourier *plan); /* what runs: "avx512" where "simd" was asked for */
+
+/* The names a device knows, the default first; NULL beyond the last. */
+const char *vf_fourier_variant_name(vf_device_kind kind, int index);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

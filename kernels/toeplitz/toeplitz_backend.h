@@ -1,0 +1,40 @@
+/* What a backend of the Toeplitz multiplication fills in, and what a plan holds; not installed. */
+#ifndef VOXFIELD_TOEPLITZ_BACKEND_H
+#define VOXFIELD_TOEPLITZ_BACKEND_H
+
+#include "toeplitz.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct vf_toeplitz_backend {
+    vf_device_kind kind;
+    const char *variant;
+    /* Makes plan->state from the rest of the plan, and says in plan->bytes how much device memory it takes. On failure
+     * what was made is left to destroy, if plan->state is set. */
+    vf_status (*create)(vf_toeplitz *plan);
+    vf_status (*set)(vf_toeplitz *plan, vf_queue *queue, int segment, void *q);
+    vf_status (*apply)(vf_toeplitz *plan, vf_queue *queue, int coils, const void *maps, const void *x, void *y);
+    void (*destroy)(vf_toeplitz *plan);
+} vf_toeplitz_backend;
+
+struct vf_toeplitz {
+    const vf_toeplitz_backend *backend;
+    vf_device *device;
+    vf_dtype precision;
+    int64_t matrix[3], doubled[3]; /* x, y, z */
+    int64_t voxels;
+    int segments;
+    double *time; /* [segments] or NULL */
+    vf_array field; /* [voxels] VF_F32, VF_SPACE_DEVICE, or no data; with time, or neither */
+    int64_t bytes;
+    void *state; /* the backend's own */
+};
+
+extern const vf_toeplitz_backend vf_toeplitz_ref, vf_toeplitz_cpu, vf_toeplitz_cuda;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

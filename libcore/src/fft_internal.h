@@ -1,0 +1,32 @@
+/* What a plan of a whole transform holds; not installed. */
+#ifndef VOXFIELD_FFT_INTERNAL_H
+#define VOXFIELD_FFT_INTERNAL_H
+
+#include "voxfield/fft.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { FFT_TILE_ROWS = 16 };
+
+struct vf_fft {
+    vf_device *device;
+    vf_dtype type;
+    int64_t dims[3]; /* slowest first; leading ones where there are fewer */
+    int64_t batch;
+    vf_fft_rows *rows[3]; /* CPU: FFT_TILE_ROWS rows along each axis longer than 1 */
+    int cufft;            /* GPU: the library's handle */
+    bool has_cufft;
+    vf_array work; /* GPU: the library's working memory */
+};
+
+/* fft_cuda.cu: make plan->cufft and plan->work; free plan->cufft if there is one; transform. */
+vf_status vf_fft_cuda_create(vf_fft *plan);
+void vf_fft_cuda_destroy(vf_fft *plan);
+vf_status vf_fft_cuda_execute(vf_fft *plan, vf_queue *queue, vf_fft_direction direction, void *data);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

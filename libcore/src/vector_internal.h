@@ -1,0 +1,28 @@
+/* What a kind of device fills in for vectors; not installed. */
+#ifndef VOXFIELD_VECTOR_INTERNAL_H
+#define VOXFIELD_VECTOR_INTERNAL_H
+
+#include "voxfield/vector.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* As vector.h has them, after the checks. */
+typedef struct vf_vector_ops {
+    vf_status (*zero)(vf_queue *queue, vf_dtype type, int64_t n, void *x);
+    vf_status (*axpby)(vf_queue *queue, vf_dtype type, int64_t n, double a, const void *x, double b, void *y);
+    vf_status (*multiply)(vf_queue *queue, vf_dtype type, int64_t n, bool conjugate, bool add, const void *x,
+                          const void *y, void *z);
+    vf_status (*scale_by)(vf_queue *queue, vf_dtype type, int64_t n, const void *w, const void *x, void *y);
+    vf_status (*dot)(vf_queue *queue, vf_dtype type, int64_t n, const void *x, const void *y, double result[2]);
+    vf_status (*cg_step)(vf_queue *queue, vf_dtype type, int64_t n, double a, const void *p, const void *q, void *x,
+                         void *r, double *squares);
+} vf_vector_ops;
+
+extern const vf_vector_ops vf_vector_cpu, vf_vector_cuda;
+
+#ifdef __cplusplus
+}
+#endif
+#endif
