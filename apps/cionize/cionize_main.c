@@ -1,16 +1,9 @@
 /* cionize: options, and nothing else. The work is cionize_run's. */
-#include <errno.h>
-#include <fcntl.h>
 #include <getopt.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "cionize.h"
-#include "voxfield/parse.h"
-#include "voxfield/version.h"
+#include "program.h"
 
 static const char usage[] =
     "cionize - the electrostatic potential of a molecule on a grid\n"
@@ -101,49 +94,6 @@ static const struct option options[] = {
     {0},
 };
 
-/* One number in [least, most] (NaN never is). */
-static vf_status number(vf_context *ctx, const char *option, const char *text, double least, double most, double *value)
-{
-    if (vf_parse_doubles(text, 1, 1, value) != 1 || !(*value >= least && *value <= most))
-        return vf_fail(ctx, VF_ERR_ARGUMENT, "--%s '%s': expected a number from %g to %g", option, text, least, most);
-    return VF_OK;
-}
-
-/* Three numbers in [least, most], or one for all three. */
-static vf_status triple(vf_context *ctx, const char *option, const char *text, double least, double most,
-                        double *values)
-{
-    int n = vf_parse_doubles(text, 1, 3, values);
-    if (n == 1)
-        values[1] = values[2] = values[0];
-    for (int a = 0; a < 3; a++)
-        if ((n != 1 && n != 3) || !(values[a] >= least && values[a] <= most))
-            return vf_fail(ctx, VF_ERR_ARGUMENT,
-                           "--%s '%s': expected one number or three (x,y,z) from %g to %g angstrom", option, text,
-                           least, most);
-    return VF_OK;
-}
-
-static vf_status counts(vf_context *ctx, const char *text, int64_t *values)
-{
-    int n = vf_parse_integers(text, 1, 3, values);
-    if (n == 1)
-        values[1] = values[2] = values[0];
-    for (int a = 0; a < 3; a++)
-        if ((n != 1 && n != 3) || values[a] < 1)
-            return vf_fail(ctx, VF_ERR_ARGUMENT,
-                           "--counts '%s': expected one whole number or three (nx,ny,nz), 1 or more", text);
-    return VF_OK;
-}
-
-static vf_status threads(vf_context *ctx, const char *text)
-{
-    int64_t value;
-    if (vf_parse_integers(text, 1, 1, &value) != 1 || value < 1 || value > 4096)
-        return vf_fail(ctx, VF_ERR_ARGUMENT, "--threads '%s': expected a whole number from 1 to 4096", text);
-    return vf_context_set_threads(ctx, (int)value);
-}
-
 static vf_status method(vf_context *ctx, const char *text, const char **variant)
 {
     *variant = NULL;
@@ -153,17 +103,6 @@ static vf_status method(vf_context *ctx, const char *text, const char **variant)
         return vf_fail(ctx, VF_ERR_ARGUMENT,
                        "--method '%s': expected direct, or direct: and a variant (cionize --help)", text);
     *variant = text + 7;
-    return VF_OK;
-}
-
-static vf_status picture(vf_context *ctx, const char *text, const char **path)
-{
-    static const char *const others[] = {".jpg", ".jpeg", ".gif", ".tif", ".tiff", ".bmp", ".svg", ".pdf", ".eps"};
-    const char *ending = strrchr(text, '.');
-    for (size_t n = 0; ending && n < sizeof others / sizeof *others; n++)
-        if (strcasecmp(ending, others[n]) == 0)
-            return vf_fail(ctx, VF_ERR_ARGUMENT, "--picture '%s': pictures are PNG files: name it .png", text);
-    *path = text;
     return VF_OK;
 }
 
@@ -178,28 +117,28 @@ static vf_status one_option(vf_context *ctx, int option, const char *text, cioni
         s->quiet = true;
         break;
     case OPT_PICTURE:
-        status = picture(ctx, text, &s->picture);
+        status = program_picture(ctx, text, &s->picture);
         break;
     case OPT_REPORT:
         s->report = text;
         break;
     case OPT_SPACING:
-        status = triple(ctx, "spacing", text, 1e-3, 1e4, s->spacing);
+        status = program_triple(ctx, "spacing", text, 1e-3, 1e4, "angstrom", s->spacing);
         break;
     case OPT_BORDER:
-        status = number(ctx, "border", text, 0, 1e5, &s->border);
+        status = program_number(ctx, "border", text, 0, 1e5, &s->border);
         break;
     case OPT_ORIGIN:
         s->has_origin = true;
-        status = triple(ctx, "origin", text, -1e5, 1e5, s->origin);
+        status = program_triple(ctx, "origin", text, -1e5, 1e5, "angstrom", s->origin);
         break;
     case OPT_SIZE:
         s->has_size = true;
-        status = triple(ctx, "size", text, 0, 1e5, s->size);
+        status = program_triple(ctx, "size", text, 0, 1e5, "angstrom", s->size);
         break;
     case OPT_COUNTS:
         s->has_counts = true;
-        status = counts(ctx, text, s->counts);
+        status = program_counts(ctx, "counts", text, s->counts);
         break;
     case OPT_UNITS:
         s->unit = text;
@@ -207,28 +146,26 @@ static vf_status one_option(vf_context *ctx, int option, const char *text, cioni
             status = vf_fail(ctx, VF_ERR_ARGUMENT, "--units '%s': expected one of %s", text, potential_units);
         break;
     case OPT_TEMPERATURE:
-        status = number(ctx, "temperature", text, 1, 1e5, &s->temperature);
+        status = program_number(ctx, "temperature", text, 1, 1e5, &s->temperature);
         break;
     case OPT_DIELECTRIC:
-        status = number(ctx, "dielectric", text, 1e-3, 1e6, &s->dielectric);
+        status = program_number(ctx, "dielectric", text, 1e-3, 1e6, &s->dielectric);
         break;
     case OPT_DISTANCE_DIELECTRIC:
         s->distance_dielectric = true;
-        status = number(ctx, "distance-dielectric", text, 1e-3, 1e6, &s->dielectric);
+        status = program_number(ctx, "distance-dielectric", text, 1e-3, 1e6, &s->dielectric);
         break;
     case OPT_R_MIN:
-        status = number(ctx, "r-min", text, 1e-6, 1e3, &s->r_min);
+        status = program_number(ctx, "r-min", text, 1e-6, 1e3, &s->r_min);
         break;
     case OPT_DEVICE:
         s->device = text;
         break;
     case OPT_THREADS:
-        status = threads(ctx, text);
+        status = program_threads(ctx, text);
         break;
     case OPT_PRECISION:
-        s->precision = strcmp(text, "double") == 0 ? VF_F64 : VF_F32;
-        if (strcmp(text, "double") != 0 && strcmp(text, "single") != 0)
-            status = vf_fail(ctx, VF_ERR_ARGUMENT, "--precision '%s': expected single or double", text);
+        status = program_precision(ctx, text, &s->precision);
         break;
     case OPT_METHOD:
         status = method(ctx, text, &s->variant);
@@ -245,15 +182,13 @@ static vf_status one_option(vf_context *ctx, int option, const char *text, cioni
     return status;
 }
 
-static vf_status read_options(vf_context *ctx, int argc, char **argv, cionize_settings *s)
+static vf_status read_options(vf_context *ctx, const program *p, int argc, char **argv, cionize_settings *s)
 {
     bool dielectric = false;
     int option;
     while ((option = getopt_long(argc, argv, "o:qh", options, NULL)) != -1) {
-        if (option == 'h' || option == OPT_VERSION) {
-            fputs(option == 'h' ? usage : "cionize (Voxfield) " VF_VERSION "\n", stdout);
-            exit(fflush(stdout) == 0 && !ferror(stdout) ? 0 : vf_status_exit_code(VF_ERR_OUTPUT));
-        }
+        if (option == 'h' || option == OPT_VERSION)
+            program_print_and_exit(p, option == 'h');
         dielectric |= option == OPT_DIELECTRIC;
         vf_status status = one_option(ctx, option, optarg, s);
         if (status != VF_OK)
@@ -271,24 +206,7 @@ static vf_status read_options(vf_context *ctx, int argc, char **argv, cionize_se
     return VF_OK;
 }
 
-static void print_log(void *user, vf_log_level level, const char *text)
-{
-    const cionize_settings *s = user;
-    if (level == VF_LOG_WARNING)
-        fprintf(stderr, "cionize: warning: %s\n", text);
-    else if (!s->quiet)
-        printf("%s\n", text);
-}
-
-/* A program started with a standard stream closed would get its number for the map, and print into it. */
-static void open_standard_streams(void)
-{
-    for (int fd = 0; fd <= 2; fd++)
-        if (fcntl(fd, F_GETFD) < 0 && errno == EBADF)
-            (void)open("/dev/null", fd == 0 ? O_RDONLY : O_WRONLY); /* gets the lowest free number, which is fd */
-}
-
-int main(int argc, char **argv)
+static vf_status run_cionize(vf_context *ctx, program *p, int argc, char **argv)
 {
     cionize_settings settings = {
         .spacing = {0.5, 0.5, 0.5},
@@ -298,30 +216,16 @@ int main(int argc, char **argv)
         .dielectric = 1,
         .r_min = 0.1,
         .device = "auto",
-        .argc = argc,
-        .argv = argv,
+        .argc = p->argc,
+        .argv = p->argv,
     };
-    vf_context *ctx = NULL;
-    open_standard_streams();
-    setvbuf(stdout, NULL, _IOLBF, 0); /* in order with stderr where both go into one file */
-    vf_status status = vf_context_create(&ctx);
-    if (status != VF_OK) {
-        fprintf(stderr, "cionize: error: %s\n", vf_status_text(status));
-        return vf_status_exit_code(status);
-    }
-    signal(SIGPIPE, SIG_IGN); /* the map is worth finishing when nobody reads the messages */
-    vf_context_set_log(ctx, print_log, &settings);
-    vf_context_cancel_on_signals(ctx);
-    char **arguments = calloc((size_t)argc + 1, sizeof *arguments); /* getopt reorders argv; the record must not */
-    if (arguments)
-        settings.argv = memcpy(arguments, argv, (size_t)argc * sizeof *arguments);
-    status = read_options(ctx, argc, argv, &settings);
-    if (status == VF_OK)
-        status = cionize_run(ctx, &settings);
-    free(arguments);
-    if (status != VF_OK)
-        fprintf(stderr, "cionize: error: %s\n", vf_context_message(ctx));
-    vf_context_cancel_on_signals(NULL);
-    vf_context_destroy(ctx);
-    return vf_status_exit_code(status);
+    vf_status status = read_options(ctx, p, argc, argv, &settings);
+    p->quiet = settings.quiet;
+    return status == VF_OK ? cionize_run(ctx, &settings) : status;
+}
+
+int main(int argc, char **argv)
+{
+    program p = {.name = "cionize", .usage = usage, .run = run_cionize};
+    return program_main(&p, argc, argv);
 }

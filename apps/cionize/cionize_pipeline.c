@@ -4,11 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/stat.h>
-#include <time.h>
 
 #include "cionize.h"
-#include "voxfield/output.h"
+#include "program.h"
 #include "voxfield/version.h"
 
 /* Figures of a map, summed up while its layers go by. */
@@ -28,7 +26,7 @@ typedef struct run {
     char *output; /* the map's path */
     const map_format *format;
     map_info info;
-    char created[32], method[128];
+    char created[PROGRAM_TIME_TEXT], method[128];
     char *command;
     void *map; /* the format's state; NULL when there is none open */
     slices *planes;
@@ -51,84 +49,13 @@ static char *default_output(const char *input)
     return asprintf(&path, "%.*s.dx", (int)stem, input) < 0 ? NULL : path;
 }
 
-/* The command line as one string. */
-static char *join_arguments(int argc, char *const *argv)
-{
-    size_t size = 1;
-    for (int i = 0; i < argc; i++)
-        size += strlen(argv[i]) + 1;
-    char *text = calloc(1, size);
-    for (int i = 0; text && i < argc; i++) {
-        strcat(text, argv[i]);
-        if (i + 1 < argc)
-            strcat(text, " ");
-    }
-    for (char *c = text; c && *c; c++)
-        if ((unsigned char)*c < 0x20)
-            *c = ' ';
-    return text;
-}
-
-/* Whether two names lead to one file; one that is not there yet is known by its directory and its name in it. */
-static bool same_file(const char *a, const char *b)
-{
-    struct stat in_a, in_b;
-    bool has_a = stat(a, &in_a) == 0, has_b = stat(b, &in_b) == 0;
-    if (has_a != has_b)
-        return false;
-    if (!has_a) {
-        const char *slash_a = strrchr(a, '/'), *slash_b = strrchr(b, '/');
-        char *parent_a = slash_a ? strndup(a, (size_t)(slash_a - a) + 1) : strdup(".");
-        char *parent_b = slash_b ? strndup(b, (size_t)(slash_b - b) + 1) : strdup(".");
-        has_a = parent_a && parent_b && strcmp(slash_a ? slash_a + 1 : a, slash_b ? slash_b + 1 : b) == 0 &&
-                stat(parent_a, &in_a) == 0 && stat(parent_b, &in_b) == 0;
-        free(parent_a);
-        free(parent_b);
-    } else if (!S_ISREG(in_a.st_mode)) {
-        return false; /* /dev/null takes it all */
-    }
-    return has_a && in_a.st_dev == in_b.st_dev && in_a.st_ino == in_b.st_ino;
-}
-
 /* An output must not replace the molecule, nor another output. */
 static vf_status check_names(const run *r)
 {
     const cionize_settings *s = r->settings;
-    const struct {
-        const char *what, *path;
-    } files[] = {
+    const program_file files[] = {
         {"the molecule", s->input}, {"the map", r->output}, {"the picture", s->picture}, {"the report", s->report}};
-    enum { FILES = sizeof files / sizeof *files };
-    for (int a = 0; a < FILES; a++)
-        for (int b = a + 1; b < FILES; b++)
-            if (files[a].path && files[b].path && same_file(files[a].path, files[b].path))
-                return vf_fail(r->ctx, VF_ERR_ARGUMENT,
-                               "%s: %s and %s would be the same file; give them different names", files[b].path,
-                               files[a].what, files[b].what);
-    return VF_OK;
-}
-
-/* Whether a file can be made under this name and has room for so many bytes, about: said before the work, not after it.
- */
-static vf_status check_place(vf_context *ctx, const char *path, double bytes)
-{
-    const double sure = 0.7; /* compressed maps can turn out smaller than expected */
-    struct stat existing;
-    char need[32], have[32];
-    if (stat(path, &existing) == 0 && !S_ISREG(existing.st_mode) && !S_ISDIR(existing.st_mode))
-        return VF_OK; /* the other end of a pipe would notice */
-    vf_output *probe = NULL;
-    vf_status status = vf_output_open(ctx, path, &probe);
-    if (status != VF_OK)
-        return status;
-    double space = (double)vf_output_space(probe);
-    vf_output_discard(&probe);
-    if (sure * bytes > space)
-        return vf_fail(ctx, VF_ERR_OUTPUT,
-                       "%s: needs about %s and there are %s free in that file system; make room, write "
-                       "elsewhere, or use a larger --spacing",
-                       path, vf_format_bytes(bytes, need, sizeof need), vf_format_bytes(space, have, sizeof have));
-    return VF_OK;
+    return program_check_names(r->ctx, files, sizeof files / sizeof *files);
 }
 
 static vf_status prepare_output(run *r)
@@ -199,9 +126,7 @@ static vf_status check_size(run *r)
 static void describe(run *r)
 {
     const cionize_settings *s = r->settings;
-    time_t now = time(NULL);
-    struct tm utc;
-    strftime(r->created, sizeof r->created, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
+    program_time(r->created);
     snprintf(r->method, sizeof r->method, "direct sum (%s), %s precision", r->plan.variant,
              s->precision == VF_F64 ? "double" : "single");
     r->info = (map_info){
@@ -349,9 +274,9 @@ static vf_status prepare(run *r)
 static vf_status compute(run *r)
 {
     const cionize_settings *s = r->settings;
-    vf_status status = check_place(r->ctx, r->output, map_bytes(r));
+    vf_status status = program_check_place(r->ctx, r->output, map_bytes(r), "use a larger --spacing");
     if (status == VF_OK && s->picture)
-        status = check_place(r->ctx, s->picture, 0);
+        status = program_check_place(r->ctx, s->picture, 0, "");
     if (status != VF_OK)
         return status;
     vf_stage_begin(&r->stages, "compute");
@@ -401,7 +326,7 @@ vf_status cionize_run(vf_context *ctx, const cionize_settings *settings)
     run r = {.ctx = ctx, .settings = settings};
     vf_report *report = NULL;
     vf_status status = VF_OK;
-    r.command = join_arguments(settings->argc, settings->argv);
+    r.command = program_join_arguments(settings->argc, settings->argv);
     if (!r.command)
         return vf_fail(ctx, VF_ERR_MEMORY, "no memory");
     if (settings->report && !settings->dry_run)

@@ -1,0 +1,62 @@
+#include "program.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "voxfield/version.h"
+
+static void print_log(void *user, vf_log_level level, const char *text)
+{
+    const program *p = user;
+    if (level == VF_LOG_WARNING)
+        fprintf(stderr, "%s: warning: %s\n", p->name, text);
+    else if (!p->quiet)
+        printf("%s\n", text);
+}
+
+/* A program started with a standard stream closed would get its number for the map, and print into it. */
+static void open_standard_streams(void)
+{
+    for (int fd = 0; fd <= 2; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && errno == EBADF)
+            (void)open("/dev/null", fd == 0 ? O_RDONLY : O_WRONLY); /* gets the lowest free number, which is fd */
+}
+
+void program_print_and_exit(const program *p, bool help)
+{
+    if (help)
+        fputs(p->usage, stdout);
+    else
+        printf("%s (Voxfield) %s\n", p->name, VF_VERSION);
+    exit(fflush(stdout) == 0 && !ferror(stdout) ? 0 : vf_status_exit_code(VF_ERR_OUTPUT));
+}
+
+int program_main(program *p, int argc, char **argv)
+{
+    vf_context *ctx = NULL;
+    open_standard_streams();
+    setvbuf(stdout, NULL, _IOLBF, 0); /* in order with stderr where both go into one file */
+    vf_status status = vf_context_create(&ctx);
+    if (status != VF_OK) {
+        fprintf(stderr, "%s: error: %s\n", p->name, vf_status_text(status));
+        return vf_status_exit_code(status);
+    }
+    signal(SIGPIPE, SIG_IGN); /* the result is worth finishing when nobody reads the messages */
+    vf_context_set_log(ctx, print_log, p);
+    vf_context_cancel_on_signals(ctx);
+    char **arguments = calloc((size_t)argc + 1, sizeof *arguments); /* getopt reorders argv; the record must not */
+    p->argc = argc;
+    p->argv = arguments ? memcpy(arguments, argv, (size_t)argc * sizeof *arguments) : argv;
+    status = p->run(ctx, p, argc, argv);
+    free(arguments);
+    if (status != VF_OK)
+        fprintf(stderr, "%s: error: %s\n", p->name, vf_context_message(ctx));
+    vf_context_cancel_on_signals(NULL);
+    vf_context_destroy(ctx);
+    return vf_status_exit_code(status);
+}

@@ -1,0 +1,85 @@
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "program.h"
+#include "voxfield/output.h"
+#include "voxfield/timer.h"
+
+/* Whether two names lead to one file; one that is not there yet is known by its directory and its name in it. */
+static bool same_file(const char *a, const char *b)
+{
+    struct stat in_a, in_b;
+    bool has_a = stat(a, &in_a) == 0, has_b = stat(b, &in_b) == 0;
+    if (has_a != has_b)
+        return false;
+    if (!has_a) {
+        const char *slash_a = strrchr(a, '/'), *slash_b = strrchr(b, '/');
+        char *parent_a = slash_a ? strndup(a, (size_t)(slash_a - a) + 1) : strdup(".");
+        char *parent_b = slash_b ? strndup(b, (size_t)(slash_b - b) + 1) : strdup(".");
+        has_a = parent_a && parent_b && strcmp(slash_a ? slash_a + 1 : a, slash_b ? slash_b + 1 : b) == 0 &&
+                stat(parent_a, &in_a) == 0 && stat(parent_b, &in_b) == 0;
+        free(parent_a);
+        free(parent_b);
+    } else if (!S_ISREG(in_a.st_mode)) {
+        return false; /* /dev/null takes it all */
+    }
+    return has_a && in_a.st_dev == in_b.st_dev && in_a.st_ino == in_b.st_ino;
+}
+
+vf_status program_check_names(vf_context *ctx, const program_file *files, int count)
+{
+    for (int a = 0; a < count; a++)
+        for (int b = a + 1; b < count; b++)
+            if (files[a].path && files[b].path && same_file(files[a].path, files[b].path))
+                return vf_fail(ctx, VF_ERR_ARGUMENT, "%s: %s and %s would be the same file; give them different names",
+                               files[b].path, files[a].what, files[b].what);
+    return VF_OK;
+}
+
+vf_status program_check_place(vf_context *ctx, const char *path, double bytes, const char *advice)
+{
+    const double sure = 0.7; /* compressed maps can turn out smaller than expected */
+    struct stat existing;
+    char need[32], have[32];
+    if (stat(path, &existing) == 0 && !S_ISREG(existing.st_mode) && !S_ISDIR(existing.st_mode))
+        return VF_OK; /* the other end of a pipe would notice */
+    vf_output *probe = NULL;
+    vf_status status = vf_output_open(ctx, path, &probe);
+    if (status != VF_OK)
+        return status;
+    double space = (double)vf_output_space(probe);
+    vf_output_discard(&probe);
+    if (sure * bytes > space)
+        return vf_fail(
+            ctx, VF_ERR_OUTPUT,
+            "%s: needs about %s and there are %s free in that file system; make room, write elsewhere, or %s", path,
+            vf_format_bytes(bytes, need, sizeof need), vf_format_bytes(space, have, sizeof have), advice);
+    return VF_OK;
+}
+
+char *program_join_arguments(int argc, char *const *argv)
+{
+    size_t size = 1;
+    for (int i = 0; i < argc; i++)
+        size += strlen(argv[i]) + 1;
+    char *text = calloc(1, size);
+    for (int i = 0; text && i < argc; i++) {
+        strcat(text, argv[i]);
+        if (i + 1 < argc)
+            strcat(text, " ");
+    }
+    for (char *c = text; c && *c; c++)
+        if ((unsigned char)*c < 0x20)
+            *c = ' ';
+    return text;
+}
+
+void program_time(char text[PROGRAM_TIME_TEXT])
+{
+    time_t now = time(NULL);
+    struct tm utc;
+    strftime(text, PROGRAM_TIME_TEXT, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
+}
