@@ -9,6 +9,15 @@ set(HDF5_PREFER_PARALLEL OFF)
 find_package(HDF5 REQUIRED COMPONENTS C)
 find_package(FFTW3 REQUIRED)
 
+# For the XML header of ISMRMRD files.
+find_package(EXPAT)
+set(VOXFIELD_HAVE_EXPAT OFF)
+if(EXPAT_FOUND)
+    set(VOXFIELD_HAVE_EXPAT ON)
+else()
+    message(STATUS "Voxfield: no ISMRMRD files (expat not found: package libexpat1-dev); mri_recon will say so")
+endif()
+
 set(VOXFIELD_HAVE_CUDA OFF)
 if(VOXFIELD_CUDA)
     include(CheckLanguage)

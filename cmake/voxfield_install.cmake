@@ -5,7 +5,7 @@ include(CMakePackageConfigHelpers)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/voxfield)
 
 install(TARGETS voxfield EXPORT voxfieldTargets)
-install(TARGETS cionize)
+install(TARGETS cionize mri_recon mri_phantom)
 install(DIRECTORY libcore/include/voxfield DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
 install(FILES ${PROJECT_BINARY_DIR}/include/voxfield/version.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/voxfield)
 # A kernel's contract is the header with its folder's name; its other headers are its own affair. The copy lets projects that take
@@ -16,8 +16,8 @@ foreach(kernel ${kernels})
     configure_file(kernels/${kernel}/${kernel}.h ${PROJECT_BINARY_DIR}/include/voxfield/${kernel}.h COPYONLY)
     install(FILES kernels/${kernel}/${kernel}.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/voxfield)
 endforeach()
-install(FILES docs/man/cionize.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
-install(DIRECTORY data/ DESTINATION ${CMAKE_INSTALL_DATADIR}/voxfield/data FILES_MATCHING PATTERN "*.pqr" PATTERN "README.md")
+install(FILES docs/man/cionize.1 docs/man/mri_recon.1 docs/man/mri_phantom.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+install(DIRECTORY data/ DESTINATION ${CMAKE_INSTALL_DATADIR}/voxfield/data FILES_MATCHING PATTERN "*.pqr" PATTERN "*.h5" PATTERN "README.md")
 install(FILES LICENSE LICENSE.DejaVu README.md CHANGELOG.md CITATION.cff DESTINATION ${CMAKE_INSTALL_DOCDIR} OPTIONAL)
 
 # ---- CMake package ----

@@ -5,14 +5,14 @@ if(VOXFIELD_TESTS AND NOT (CMOCKA_INCLUDE AND CMOCKA_LIBRARY))
 endif()
 find_package(Python3 COMPONENTS Interpreter)
 
-# A unit test written with cmocka: its program, linked to the library and the stages of cionize.
+# A unit test written with cmocka: its program, linked to the library and the stages of the programs.
 function(vf_unit_test name)
     if(NOT (CMOCKA_INCLUDE AND CMOCKA_LIBRARY))
         return()
     endif()
     add_executable(${name} ${name}.c)
     target_include_directories(${name} PRIVATE ${CMOCKA_INCLUDE})
-    target_link_libraries(${name} PRIVATE cionize_stages voxfield voxfield_flags ${CMOCKA_LIBRARY} PNG::PNG ZLIB::ZLIB m)
+    target_link_libraries(${name} PRIVATE cionize_stages mri_recon_stages voxfield voxfield_flags ${CMOCKA_LIBRARY} PNG::PNG ZLIB::ZLIB m)
     vf_register(${name} COMMAND ${name} ${ARGN})
     set_tests_properties(${name} PROPERTIES LABELS unit)
 endfunction()
@@ -21,4 +21,14 @@ endfunction()
 function(vf_register name)
     add_test(NAME ${name} ${ARGN})
     set_tests_properties(${name} PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 600)
+endfunction()
+
+# A unit test that names its device: once for the CPU, and once, as NAME_gpu, for a GPU. Where there is none that one says so
+# and is skipped.
+function(vf_device_test name)
+    vf_unit_test(${name} cpu)
+    if(TARGET ${name})
+        vf_register(${name}_gpu COMMAND ${name} cuda)
+        set_tests_properties(${name}_gpu PROPERTIES LABELS gpu)
+    endif()
 endfunction()

@@ -2,30 +2,21 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <zlib.h>
 
 #include "map_common.h"
 #include "voxfield/format_number.h"
+#include "voxfield/gzip.h"
 #include "voxfield/workpool.h"
 
-enum {
-    BLOCK = 3 << 13,   /* values a thread formats at a time */
-    MEMORY_LEVEL = 8,  /* zlib's default */
-    RAW_DEFLATE = -15, /* zlib's greatest window, without header and checksum */
-    GZIP_HEADER = 10,
-};
+enum { BLOCK = 3 << 13 }; /* values a thread formats at a time */
 
 /* A piece of text on its way into the file, compressed already if the file is. */
 typedef struct piece {
-    const char *data;
+    const char *plain; /* NULL: compressed */
     size_t bytes;
-    uint32_t plain_bytes;
-    uint32_t checksum; /* of the plain text */
+    vf_gzip_block block;
 } piece;
 
-/* A gzip file is one member, as the oldest readers want it: a header, raw deflate data, its checksum and length. Blocks
- * are compressed apart and end on a byte boundary (Z_SYNC_FLUSH), so that they can follow one another; see RFC 1952 and
- * pigz. */
 struct map_text {
     vf_context *ctx;
     vf_output *output;
@@ -39,66 +30,24 @@ struct map_text {
     void *wait; /* [BLOCK] values that do not fill a block yet; so blocks, and with them the bytes of a compressed file,
                    do not depend on the pieces that the values come in */
     int64_t waiting;
-    uint32_t checksum; /* gzip: of the text so far, and its length */
-    uint32_t length;
+    vf_gzip gzip;
 };
-
-/* ---- gzip ---- */
-
-/* Compresses to raw deflate data. Returns the bytes, or 0 if there is no memory. */
-static size_t deflate_block(int level, const char *text, size_t bytes, char *packed, size_t size)
-{
-    z_stream stream = {.next_in = (z_const Bytef *)text, .avail_in = (uInt)bytes, .next_out = (Bytef *)packed};
-    stream.avail_out = (uInt)size;
-    if (deflateInit2(&stream, level, Z_DEFLATED, RAW_DEFLATE, MEMORY_LEVEL, Z_DEFAULT_STRATEGY) != Z_OK)
-        return 0;
-    int result = deflate(&stream, Z_SYNC_FLUSH);
-    size_t out = result == Z_OK && stream.avail_in == 0 && stream.avail_out > 0 ? size - stream.avail_out : 0;
-    deflateEnd(&stream);
-    return out;
-}
-
-static vf_status begin_gzip(map_text *text)
-{
-    /* No name and no time, so that the same map gives the same bytes; system 3 is Unix. */
-    static const unsigned char header[GZIP_HEADER] = {0x1f, 0x8b, Z_DEFLATED, 0, 0, 0, 0, 0, 0, 3};
-    text->checksum = (uint32_t)crc32(0, NULL, 0);
-    return vf_output_write(text->output, header, sizeof header);
-}
-
-static vf_status end_gzip(map_text *text)
-{
-    /* An empty last block, then checksum and length with the low byte first. */
-    unsigned char trailer[10] = {0x03, 0x00};
-    for (int i = 0; i < 4; i++) {
-        trailer[2 + i] = (unsigned char)(text->checksum >> 8 * i);
-        trailer[6 + i] = (unsigned char)(text->length >> 8 * i);
-    }
-    return vf_output_write(text->output, trailer, sizeof trailer);
-}
 
 /* ---- pieces of text ---- */
 
 /* `packed` has room for text->packed_size bytes. */
-static vf_status make_piece(const map_text *text, const char *plain, size_t bytes, char *packed, piece *out)
+static piece make_piece(const map_text *text, const char *plain, size_t bytes, char *packed)
 {
-    *out = (piece){.data = plain, .bytes = bytes, .plain_bytes = (uint32_t)bytes};
-    if (text->layout.compression > 0) {
-        out->data = packed;
-        out->bytes = deflate_block(text->layout.compression, plain, bytes, packed, text->packed_size);
-        out->checksum = (uint32_t)crc32(crc32(0, NULL, 0), (const Bytef *)plain, (uInt)bytes);
-    }
-    if (out->bytes == 0)
-        return vf_fail(text->ctx, VF_ERR_MEMORY, "%s: no memory to compress the map", vf_output_path(text->output));
-    return VF_OK;
+    if (text->layout.compression == 0)
+        return (piece){.plain = plain, .bytes = bytes};
+    return (piece){.block = vf_gzip_pack(text->layout.compression, plain, bytes, packed)};
 }
 
 static vf_status write_piece(map_text *text, const piece *from)
 {
-    if (text->layout.compression > 0)
-        text->checksum = (uint32_t)crc32_combine(text->checksum, from->checksum, (z_off_t)from->plain_bytes);
-    text->length += from->plain_bytes;
-    return vf_output_write(text->output, from->data, from->bytes);
+    if (from->plain)
+        return vf_output_write(text->output, from->plain, from->bytes);
+    return vf_gzip_append(&text->gzip, &from->block);
 }
 
 /* ---- values ---- */
@@ -157,7 +106,8 @@ static vf_status format_block(void *user, int worker, int slot, int64_t block)
     int64_t first = block * BLOCK, n = j->count - first < BLOCK ? j->count - first : BLOCK;
     const char *from = j->values + (size_t)first * vf_dtype_bytes(text->layout.type);
     size_t bytes = format_values(&text->layout, from, text->written + first, n, plain);
-    return make_piece(text, plain, bytes, plain + text->plain_size, &text->pieces[slot]);
+    text->pieces[slot] = make_piece(text, plain, bytes, plain + text->plain_size);
+    return VF_OK;
 }
 
 static vf_status write_block(void *user, int slot, int64_t block)
@@ -230,10 +180,8 @@ vf_status map_text_append(map_text *text, const char *string)
     size_t bytes = strlen(string);
     for (size_t n; bytes > 0 && status == VF_OK; bytes -= n, string += n) {
         n = bytes < text->plain_size ? bytes : text->plain_size;
-        piece made;
-        status = make_piece(text, string, n, text->buffers, &made);
-        if (status == VF_OK)
-            status = write_piece(text, &made);
+        piece made = make_piece(text, string, n, text->buffers);
+        status = write_piece(text, &made);
     }
     return status;
 }
@@ -265,7 +213,7 @@ vf_status map_text_open(vf_context *ctx, const char *path, const map_text_layout
     text->layout = *layout;
     text->slots = vf_context_threads(ctx) + 1; /* one to be written while threads fill the others */
     text->plain_size = (size_t)BLOCK * (size_t)((layout->width ? layout->width : layout->digits + 7) + 1);
-    text->packed_size = layout->compression > 0 ? compressBound((uLong)text->plain_size) + GZIP_HEADER : 0;
+    text->packed_size = layout->compression > 0 ? vf_gzip_bound(text->plain_size) : 0;
     text->buffers = malloc((size_t)text->slots * (text->plain_size + text->packed_size));
     text->wait = malloc((size_t)BLOCK * vf_dtype_bytes(layout->type));
     text->pieces = calloc((size_t)text->slots, sizeof *text->pieces);
@@ -275,7 +223,7 @@ vf_status map_text_open(vf_context *ctx, const char *path, const map_text_layout
     }
     status = vf_output_open(ctx, path, &text->output);
     if (status == VF_OK && layout->compression > 0)
-        status = begin_gzip(text);
+        status = vf_gzip_begin(&text->gzip, ctx, text->output);
     if (status != VF_OK)
         goto done;
     *out = text;
@@ -290,7 +238,7 @@ vf_status map_text_commit(map_text **text_pointer)
     map_text *text = *text_pointer;
     vf_status status = write_waiting(text);
     if (status == VF_OK && text->layout.compression > 0)
-        status = end_gzip(text);
+        status = vf_gzip_end(&text->gzip);
     if (status == VF_OK)
         status = vf_output_commit(&text->output);
     map_text_discard(text_pointer);

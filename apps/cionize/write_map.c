@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "map_common.h"
 #include "voxfield/format_number.h"
@@ -12,28 +11,13 @@
 static const map_format *const formats[] = {&map_dx_gz, &map_dx, &map_mrc, &map_cube, &map_h5};
 enum { FORMATS = sizeof formats / sizeof *formats, EXTENSIONS_SIZE = 256 };
 
-/* Whether the file name in `path` ends with one of the extensions and is longer than it. */
-static bool has_extension(const char *path, const char *extensions)
-{
-    const char *slash = strrchr(path, '/');
-    const char *name = slash ? slash + 1 : path;
-    size_t length = strlen(name);
-    while (*extensions) {
-        size_t n = strcspn(extensions, " ");
-        if (length > n && strncasecmp(name + length - n, extensions, n) == 0)
-            return true;
-        extensions += n + strspn(extensions + n, " ");
-    }
-    return false;
-}
-
 vf_status map_format_for(vf_context *ctx, const char *path, const map_format **out)
 {
     char known[EXTENSIONS_SIZE] = "";
     size_t used = 0;
     *out = NULL;
     for (int f = 0; f < FORMATS; f++) {
-        if (has_extension(path, formats[f]->extensions)) {
+        if (vf_path_has_extension(path, formats[f]->extensions)) {
             *out = formats[f];
             return VF_OK;
         }

@@ -21,10 +21,11 @@ extern "C" {
 typedef struct vf_toeplitz vf_toeplitz;
 
 typedef struct vf_toeplitz_options {
-    vf_dtype precision; /* VF_F32, VF_F64 */
-    int segments;       /* >= 1 */
-    const double *time; /* [segments] t_l in s, host memory; NULL: e_l = 1 */
-    const float *field; /* [z][y][x] f in Hz, host memory; NULL: e_l = 1 */
+    vf_dtype precision;  /* VF_F32, VF_F64 */
+    int segments;        /* >= 1; more than one need time and field */
+    const double *time;  /* [segments] t_l in s, host memory; NULL: e_l = 1 */
+    const float *field;  /* [z][y][x] f in Hz, host memory; NULL: e_l = 1 */
+    const char *variant; /* NULL: by FFT. CPU: "ref", the sum over all pairs as it stands above, in double precision */
 } vf_toeplitz_options;
 
 /* Makes a plan for `matrix` voxels along x, y, z; copies what it needs. Blocking. Errors: VF_ERR_ARGUMENT,

@@ -6,7 +6,10 @@
 #include "canvas_internal.h"
 #include "voxfield/output.h"
 
-enum { PIXELS_PER_METER = 11811 }; /* 300 an inch */
+enum {
+    PIXELS_PER_METER = 11811, /* 300 an inch */
+    LEVEL = 3 /* with one filter for all rows: half the time of zlib's default, for a fifteenth more bytes */
+};
 
 typedef struct sink {
     vf_context *ctx;
@@ -44,6 +47,8 @@ static void on_warning(png_structp png, png_const_charp text)
 
 static void write_header(png_structp png, png_infop info, const vf_canvas *canvas, const vf_png_text *texts, int count)
 {
+    png_set_compression_level(png, LEVEL);
+    png_set_filter(png, PNG_FILTER_TYPE_BASE, PNG_FILTER_UP);
     png_set_IHDR(png, info, (png_uint_32)canvas->width, (png_uint_32)canvas->height, 8, PNG_COLOR_TYPE_RGB,
                  PNG_INTERLACE_NONE, PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
     png_set_sRGB_gAMA_and_cHRM(png, info, PNG_sRGB_INTENT_PERCEPTUAL);

@@ -39,8 +39,8 @@ vf_status vf_fft_axis_create(vf_context *ctx, vf_dtype type, int64_t n, vf_fft_a
     if (status == VF_OK) {
         axis->rows = aligned_alloc(ALIGNMENT, axis->thread_bytes * (size_t)axis->threads);
         if (!axis->rows)
-            status = vf_fail(ctx, VF_ERR_MEMORY, "FFT: no memory for %d lines of length %lld", VF_FFT_LINES,
-                             (long long)n);
+            status =
+                vf_fail(ctx, VF_ERR_MEMORY, "FFT: no memory for %d lines of length %lld", VF_FFT_LINES, (long long)n);
         else
             memset(axis->rows, 0, axis->thread_bytes * (size_t)axis->threads);
     }
@@ -165,7 +165,10 @@ vf_status vf_fft_axis_pass(const vf_fft_axis *axis, vf_fft_direction direction, 
                            const vf_fft_lines *src, int64_t src_outer, const vf_fft_lines *dst, int64_t dst_outer)
 {
     int64_t groups = (lines + VF_FFT_LINES - 1) / VF_FFT_LINES, total = groups * outer;
+    /* Other threads are woken for work that is worth it. */
+    int64_t worth = total * VF_FFT_LINES * axis->n / 8192 + 1;
     int threads = vf_context_threads(axis->ctx) < axis->threads ? vf_context_threads(axis->ctx) : axis->threads;
+    threads = worth < threads ? (int)worth : threads;
 #pragma omp parallel for schedule(dynamic, 4) num_threads(threads) if (threads > 1)
     for (int64_t g = 0; g < total; g++) {
         if (vf_cancelled(axis->ctx))

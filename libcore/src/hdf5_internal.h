@@ -45,6 +45,12 @@ VF_MUST_CHECK vf_status vf_h5_leave(const vf_h5 *file, vf_h5_printing before, vf
  * enter and leave. */
 vf_status vf_h5_fail(const vf_h5 *file, vf_status status, const char *format, ...) VF_PRINTF(3, 4);
 
+/* VF_ERR_OUTPUT while a file is being made, VF_ERR_INPUT while one is read. */
+vf_status vf_h5_error(const vf_h5 *file);
+
+/* Makes `name` the current dataset, if it is not so already. Called between enter and leave. */
+VF_MUST_CHECK vf_status vf_h5_select(vf_h5 *file, const char *name);
+
 /* Types of HDF5, for the caller to close: of a vf_dtype in host memory (complex parts have the names that `stored`
  * gives them; H5I_INVALID_HID: {r, i}), and as it is written to files. Negative on failure. */
 hid_t vf_h5_memory_type(vf_dtype type, hid_t stored);

@@ -7,7 +7,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "chunk_pack.h"
 #include "hdf5_internal.h"
 
 enum {
@@ -66,8 +65,7 @@ vf_status vf_h5_fail(const vf_h5 *file, vf_status status, const char *format, ..
     return vf_fail(file->ctx, status, "%s: %s%s%s", file->path, what, reason[0] ? ": " : "", reason);
 }
 
-/* VF_ERR_OUTPUT while a file is being made, VF_ERR_INPUT while one is read. */
-static vf_status file_error(const vf_h5 *file)
+vf_status vf_h5_error(const vf_h5 *file)
 {
     return file->output ? VF_ERR_OUTPUT : VF_ERR_INPUT;
 }
@@ -131,7 +129,34 @@ static hid_t read_properties(void)
     return list;
 }
 
-vf_status vf_h5_create(vf_context *ctx, const char *path, vf_h5 **out)
+/* Copies the file `source` into the output. */
+static vf_status copy_content(vf_h5 *file, const char *source)
+{
+    enum { BLOCK = 1 << 20 };
+    vf_status status = VF_OK;
+    size_t bytes;
+    FILE *stream = fopen(source, "rb");
+    char *block = malloc(BLOCK);
+    if (!stream || !block) {
+        status =
+            vf_fail(file->ctx, stream ? VF_ERR_MEMORY : VF_ERR_INPUT, "%s: cannot copy: %s", source, strerror(errno));
+        goto done;
+    }
+    while (status == VF_OK && (bytes = fread(block, 1, BLOCK, stream)) > 0)
+        status = vf_output_write(file->output, block, bytes);
+    if (status == VF_OK && ferror(stream))
+        status = vf_fail(file->ctx, VF_ERR_INPUT, "%s: cannot read: %s", source, strerror(errno));
+    if (status == VF_OK && fflush(vf_output_stream(file->output)) != 0)
+        status = vf_fail(file->ctx, VF_ERR_OUTPUT, "%s: cannot write: %s", file->path, strerror(errno));
+done:
+    free(block);
+    if (stream)
+        fclose(stream);
+    return status;
+}
+
+/* Creates an empty file, or a copy of `source` to add to. */
+static vf_status create(vf_context *ctx, const char *source, const char *path, vf_h5 **out)
 {
     vf_status status = VF_OK;
     *out = NULL;
@@ -139,13 +164,15 @@ vf_status vf_h5_create(vf_context *ctx, const char *path, vf_h5 **out)
     if (!file)
         return VF_ERR_MEMORY;
     status = vf_output_open(ctx, path, &file->output);
+    if (status == VF_OK && source)
+        status = copy_content(file, source);
     if (status != VF_OK)
         goto done;
     file->sink.descriptor = fileno(vf_output_stream(file->output));
     vf_h5_printing before = vf_h5_enter();
-    file->id = vf_h5_sink_create(&file->sink);
+    file->id = source ? vf_h5_sink_open(&file->sink) : vf_h5_sink_create(&file->sink);
     if (file->id < 0 || H5Fflush(file->id, H5F_SCOPE_LOCAL) < 0) /* a full disk shows now, not after the work */
-        status = vf_h5_fail(file, VF_ERR_OUTPUT, "cannot create the HDF5 file");
+        status = vf_h5_fail(file, VF_ERR_OUTPUT, "cannot %s the HDF5 file", source ? "add to a copy of" : "create");
     status = vf_h5_leave(file, before, status);
     if (status != VF_OK)
         goto done;
@@ -154,6 +181,32 @@ vf_status vf_h5_create(vf_context *ctx, const char *path, vf_h5 **out)
 done:
     release(file);
     return status;
+}
+
+vf_status vf_h5_create(vf_context *ctx, const char *path, vf_h5 **out)
+{
+    return create(ctx, NULL, path, out);
+}
+
+vf_status vf_h5_create_copy(vf_context *ctx, const char *source, const char *path, vf_h5 **out)
+{
+    vf_h5 *readable;
+    vf_status status = vf_h5_open(ctx, source, &readable);
+    *out = NULL;
+    if (status != VF_OK)
+        return status;
+    vf_h5_close(&readable);
+    return create(ctx, source, path, out);
+}
+
+vf_status vf_h5_call(vf_h5 *file, vf_h5_use use, void *user)
+{
+    vf_h5_printing before = vf_h5_enter();
+    vf_status status = VF_OK;
+    const char *failed = use(user, (int64_t)file->id);
+    if (failed)
+        status = vf_h5_fail(file, vf_h5_error(file), "cannot %s", failed);
+    return vf_h5_leave(file, before, status);
 }
 
 vf_status vf_h5_commit(vf_h5 **file_pointer)
@@ -252,8 +305,7 @@ static bool describe_storage(vf_h5_dataset *set)
     return true;
 }
 
-/* Makes `name` the current dataset, if it is not so already. Called between enter and leave. */
-static vf_status select_dataset(vf_h5 *file, const char *name)
+vf_status vf_h5_select(vf_h5 *file, const char *name)
 {
     vf_h5_dataset *set = &file->current;
     if (set->name && strcmp(set->name, name) == 0)
@@ -264,7 +316,7 @@ static vf_status select_dataset(vf_h5 *file, const char *name)
     hid_t type = H5I_INVALID_HID, space = H5I_INVALID_HID;
     hid_t id = H5Dopen2(file->id, name, H5P_DEFAULT);
     if (id < 0)
-        return vf_h5_fail(file, file_error(file), "cannot open the dataset '%s'", name);
+        return vf_h5_fail(file, vf_h5_error(file), "cannot open the dataset '%s'", name);
     *set = (vf_h5_dataset){.id = id, .name = strdup(name)};
     if (!set->name) {
         H5Dclose(id);
@@ -274,14 +326,14 @@ static vf_status select_dataset(vf_h5 *file, const char *name)
     space = H5Dget_space(id);
     set->rank = space < 0 ? -1 : H5Sget_simple_extent_ndims(space);
     if (type < 0 || set->rank < 0)
-        status = vf_h5_fail(file, file_error(file), "cannot read the type and shape of the dataset '%s'", name);
+        status = vf_h5_fail(file, vf_h5_error(file), "cannot read the type and shape of the dataset '%s'", name);
     else if (!vf_h5_closest_type(type, &set->type))
         status = vf_fail(file->ctx, VF_ERR_INPUT, "%s: the dataset '%s' does not hold numbers", file->path, name);
     else if (set->rank > VF_H5_MAX_RANK)
         status = vf_fail(file->ctx, VF_ERR_INPUT, "%s: the dataset '%s' has %d dimensions; at most %d are supported",
                          file->path, name, set->rank, VF_H5_MAX_RANK);
     else if (H5Sget_simple_extent_dims(space, set->dims, NULL) < 0 || !describe_storage(set))
-        status = vf_h5_fail(file, file_error(file), "cannot read the shape of the dataset '%s'", name);
+        status = vf_h5_fail(file, vf_h5_error(file), "cannot read the shape of the dataset '%s'", name);
     set->plain = status == VF_OK && is_memory_type(type, set->type);
     if (space >= 0)
         H5Sclose(space);
@@ -357,7 +409,7 @@ vf_status vf_h5_dataset_create(vf_h5 *file, const char *name, vf_dtype type, int
 vf_status vf_h5_dataset_shape(vf_h5 *file, const char *name, vf_dtype *type, int *rank, int64_t *dims)
 {
     vf_h5_printing before = vf_h5_enter();
-    vf_status status = select_dataset(file, name);
+    vf_status status = vf_h5_select(file, name);
     status = vf_h5_leave(file, before, status);
     if (status != VF_OK)
         return status;
@@ -366,119 +418,4 @@ vf_status vf_h5_dataset_shape(vf_h5 *file, const char *name, vf_dtype *type, int
     for (int d = 0; d < file->current.rank; d++)
         dims[d] = (int64_t)file->current.dims[d];
     return VF_OK;
-}
-
-/* ---- pieces ---- */
-
-/* Makes `name` current and checks that the piece lies in it and holds numbers of the kind of `type`. */
-static vf_status select_piece(vf_h5 *file, const char *name, vf_dtype type, const int64_t *start, const int64_t *count)
-{
-    vf_status status = select_dataset(file, name);
-    if (status == VF_OK && !vf_h5_same_kind(type, file->current.type))
-        status = vf_fail(file->ctx, file_error(file), "%s: the dataset '%s' holds %s numbers, not %s ones", file->path,
-                         name, vf_h5_same_kind(type, VF_F32) ? "complex" : "real",
-                         vf_h5_same_kind(type, VF_F32) ? "real" : "complex");
-    for (int d = 0; status == VF_OK && d < file->current.rank; d++) {
-        int64_t size = (int64_t)file->current.dims[d];
-        if (start[d] < 0 || count[d] < 1 || start[d] > size || count[d] > size - start[d])
-            status = vf_fail(file->ctx, file_error(file),
-                             "%s: the piece from %lld, %lld long, lies outside dimension %d of the dataset '%s' (%lld)",
-                             file->path, (long long)start[d], (long long)count[d], d, name, (long long)size);
-    }
-    return status;
-}
-
-/* H5Dread and H5Dwrite in one: `in` NULL means read. */
-static vf_status transfer(vf_h5 *file, vf_dtype type, const int64_t *start, const int64_t *count, const void *in,
-                          void *out)
-{
-    const vf_h5_dataset *set = &file->current;
-    hsize_t from[VF_H5_MAX_RANK], extent[VF_H5_MAX_RANK];
-    for (int d = 0; d < set->rank; d++) {
-        from[d] = (hsize_t)start[d];
-        extent[d] = (hsize_t)count[d];
-    }
-    vf_status status = VF_OK;
-    hid_t stored = H5Dget_type(set->id);
-    hid_t element = vf_h5_memory_type(type, stored);
-    hid_t where = H5Dget_space(set->id);
-    hid_t memory = H5Screate_simple(set->rank, extent, NULL);
-    herr_t result = -1;
-    if (element >= 0 && where >= 0 && memory >= 0 &&
-        (set->rank == 0 || H5Sselect_hyperslab(where, H5S_SELECT_SET, from, NULL, extent, NULL) >= 0))
-        result = in ? H5Dwrite(set->id, element, memory, where, H5P_DEFAULT, in)
-                    : H5Dread(set->id, element, memory, where, H5P_DEFAULT, out);
-    if (result < 0)
-        status = vf_h5_fail(file, file_error(file), "cannot %s the dataset '%s'", in ? "write" : "read", set->name);
-    if (memory >= 0)
-        H5Sclose(memory);
-    if (where >= 0)
-        H5Sclose(where);
-    if (element >= 0)
-        H5Tclose(element);
-    if (stored >= 0)
-        H5Tclose(stored);
-    return status;
-}
-
-vf_status vf_h5_read(vf_h5 *file, const char *name, vf_dtype type, const int64_t *start, const int64_t *count,
-                     void *data)
-{
-    vf_h5_printing before = vf_h5_enter();
-    vf_status status = select_piece(file, name, type, start, count);
-    if (status == VF_OK)
-        status = transfer(file, type, start, count, NULL, data);
-    return vf_h5_leave(file, before, status);
-}
-
-/* ---- whole chunks, compressed by all threads: HDF5 itself uses one ---- */
-
-typedef struct chunk_target {
-    vf_h5 *file;
-    const int64_t *start; /* of the piece in the dataset */
-} chunk_target;
-
-static vf_status store_chunk(void *user, const int64_t *corner, const void *packed, size_t bytes)
-{
-    const chunk_target *to = user;
-    const vf_h5_dataset *set = &to->file->current;
-    hsize_t offset[VF_H5_MAX_RANK];
-    for (int d = 0; d < set->rank; d++)
-        offset[d] = (hsize_t)(to->start[d] + corner[d]);
-    if (H5Dwrite_chunk(set->id, H5P_DEFAULT, 0, offset, bytes, packed) < 0)
-        return vf_h5_fail(to->file, VF_ERR_OUTPUT, "cannot write the dataset '%s'", set->name);
-    return VF_OK;
-}
-
-/* Whether the piece is made of whole chunks of a dataset stored in the way that vf_pack_chunks packs them. */
-static bool whole_chunks(const vf_h5_dataset *set, vf_dtype type, const int64_t *start, const int64_t *count,
-                         const void *data, vf_chunked_piece *piece)
-{
-    if (set->level < 1 || !set->plain || set->type != type)
-        return false;
-    *piece = (vf_chunked_piece){.data = data, .element = vf_dtype_bytes(type), .rank = set->rank};
-    for (int d = 0; d < set->rank; d++) {
-        int64_t chunk = (int64_t)set->chunk[d];
-        if (start[d] % chunk != 0 || (count[d] % chunk != 0 && start[d] + count[d] != (int64_t)set->dims[d]))
-            return false;
-        piece->count[d] = count[d];
-        piece->chunk[d] = chunk;
-    }
-    return true;
-}
-
-vf_status vf_h5_write(vf_h5 *file, const char *name, vf_dtype type, const int64_t *start, const int64_t *count,
-                      const void *data)
-{
-    vf_chunked_piece piece;
-    chunk_target target = {file, start};
-    if (!file->output)
-        return vf_fail(file->ctx, VF_ERR_OUTPUT, "%s: opened to read, not to write", file->path);
-    vf_h5_printing before = vf_h5_enter();
-    vf_status status = select_piece(file, name, type, start, count);
-    if (status == VF_OK && whole_chunks(&file->current, type, start, count, data, &piece))
-        status = vf_pack_chunks(file->ctx, file->path, &piece, file->current.level, store_chunk, &target);
-    else if (status == VF_OK)
-        status = transfer(file, type, start, count, data, NULL);
-    return vf_h5_leave(file, before, status);
 }

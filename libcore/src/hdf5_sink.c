@@ -1,8 +1,10 @@
 #include "hdf5_sink.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #if H5_VERSION_GE(1, 13, 0)
 #include <H5FDdevelop.h>
@@ -25,13 +27,16 @@ static void note(vf_h5_sink *sink, int error)
 static H5FD_t *sink_open(const char *name, unsigned flags, hid_t list, haddr_t most)
 {
     (void)name;
-    (void)flags;
     (void)most;
+    struct stat about;
     vf_h5_sink *const *sink = H5Pget_driver_info(list);
     sink_file *file = sink ? calloc(1, sizeof *file) : NULL;
-    if (file)
-        file->sink = *sink;
-    return file ? &file->own : NULL;
+    if (!file)
+        return NULL;
+    file->sink = *sink;
+    if (!(flags & H5F_ACC_TRUNC) && fstat(file->sink->descriptor, &about) == 0)
+        file->size = (haddr_t)about.st_size;
+    return &file->own;
 }
 
 static herr_t sink_close(H5FD_t *own)
@@ -152,21 +157,38 @@ static const H5FD_class_t driver = {
     .fl_map = H5FD_FLMAP_DICHOTOMY,
 };
 
-hid_t vf_h5_sink_create(vf_h5_sink *sink)
+/* Registered once: HDF5 still looks at a driver after it has let go of it for the last file. */
+static hid_t driver_number(void)
+{
+    static hid_t number = H5I_INVALID_HID;
+    if (H5Iget_type(number) != H5I_VFL)
+        number = H5FDregister(&driver);
+    return number;
+}
+
+static hid_t open_sink(vf_h5_sink *sink, bool empty)
 {
     hid_t id = H5I_INVALID_HID;
-    hid_t number = H5FDregister(&driver);
+    hid_t number = driver_number();
     hid_t list = H5Pcreate(H5P_FILE_ACCESS);
     if (number >= 0 && list >= 0 && H5Pset_driver(list, number, &sink) >= 0 &&
         H5Pset_fclose_degree(list, H5F_CLOSE_STRONG) >= 0)
-        id = H5Fcreate("voxfield", H5F_ACC_TRUNC, H5P_DEFAULT, list);
+        id = empty ? H5Fcreate("voxfield", H5F_ACC_TRUNC, H5P_DEFAULT, list) : H5Fopen("voxfield", H5F_ACC_RDWR, list);
     H5E_BEGIN_TRY /* whoever asks why sees the errors from above */
     {
         if (list >= 0)
             H5Pclose(list);
-        if (number >= 0)
-            H5FDunregister(number);
     }
     H5E_END_TRY
     return id;
+}
+
+hid_t vf_h5_sink_create(vf_h5_sink *sink)
+{
+    return open_sink(sink, true);
+}
+
+hid_t vf_h5_sink_open(vf_h5_sink *sink)
+{
+    return open_sink(sink, false);
 }

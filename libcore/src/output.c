@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -242,4 +243,18 @@ void vf_output_discard(vf_output **output)
     if (*output && !(*output)->direct && (*output)->temporary)
         (void)unlink((*output)->temporary);
     release(output);
+}
+
+bool vf_path_has_extension(const char *path, const char *extensions)
+{
+    const char *slash = strrchr(path, '/');
+    const char *name = slash ? slash + 1 : path;
+    size_t length = strlen(name);
+    while (*extensions) {
+        size_t n = strcspn(extensions, " ");
+        if (length > n && strncasecmp(name + length - n, extensions, n) == 0)
+            return true;
+        extensions += n + strspn(extensions + n, " ");
+    }
+    return false;
 }

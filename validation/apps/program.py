@@ -1,4 +1,4 @@
-"""What the tests of cionize through its command line share: running it, its maps, and a Coulomb sum of their own.
+"""What the tests through the command line share: running a program, cionize's maps, and a Coulomb sum of their own.
 
 A test file ends with `program.main(globals())`, which runs its functions test_*: each gets an empty folder
 (pathlib.Path), which is the current directory meanwhile, and raises AssertionError or Skip. Called as `python3 test_x.py
@@ -23,6 +23,7 @@ sys.dont_write_bytecode = True
 import read_map  # noqa: E402  (strict readers of the formats)
 
 PROGRAM = os.path.abspath(sys.argv[1]) if len(sys.argv) > 1 else sys.exit(__doc__)
+NAME = os.path.basename(PROGRAM)
 DEVICE = sys.argv[2] if sys.argv[2:3] in (["cpu"], ["cuda"]) else "cpu"
 
 
@@ -60,7 +61,7 @@ def make(*arguments, **options):
     """Runs the program and requires success, with nothing but warnings on stderr."""
     done = run(*arguments, **options)
     assert done.status == 0, f"{arguments}: exit {done.status}: {done.err}"
-    assert all(line.startswith("cionize: warning: ") for line in done.err.splitlines()), f"{arguments}: {done.err}"
+    assert all(line.startswith(f"{NAME}: warning: ") for line in done.err.splitlines()), f"{arguments}: {done.err}"
     return done
 
 
@@ -72,11 +73,13 @@ def refuse(status, words, *arguments, **options):
     what = f"{arguments}: exit {done.status}: {done.err!r}"
     assert done.status == status, f"{what}, expected exit {status}"
     lines = done.err.splitlines()
-    assert lines and lines[-1].startswith("cionize: error: "), what
+    assert lines and lines[-1].startswith(f"{NAME}: error: "), what
     assert sum("error:" in line for line in lines) == 1, what
     for word in [words] if isinstance(words, str) else words:
         assert word in done.err, f"{what}, expected '{word}'"
-    assert listing() == before, f"{what}, and it changed {sorted(set(listing().items()) ^ set(before.items()))}"
+    after = listing()
+    changed = sorted(name for name in {*before, *after} if before.get(name) != after.get(name))
+    assert not changed, f"{what}, and it changed {changed}"
     return done
 
 
@@ -231,21 +234,21 @@ def compare(path, atoms, scale=1.0, points=None, double=False, text=0.0, r_min=0
 # ---- running the tests of a file ----
 
 
-def main(names):
+def main(names, probe=(DATA / "dipole.pqr", "--dry-run")):
+    """`probe`: arguments of a run that shows whether the device is there."""
     chosen = [word for word in sys.argv[2:] if word.startswith("test_")]
     tests = [(name, test) for name, test in names.items() if name.startswith("test_") and (not chosen or name in chosen)]
     if not tests:
         sys.exit("no such test")
     failed = passed = 0
     if DEVICE == "cuda" and run("--version").status == 0:
-        with tempfile.TemporaryDirectory() as folder:
-            done = run(DATA / "dipole.pqr", "-o", os.path.join(folder, "a.mrc"))
+        done = run(*probe)
         if done.status in (6, 8):
             print("SKIP: " + done.err.strip())
             sys.exit(77)
     for name, test in tests:
         began = time.monotonic()
-        with tempfile.TemporaryDirectory(prefix="cionize-") as folder:
+        with tempfile.TemporaryDirectory(prefix=NAME + "-") as folder:
             os.chdir(folder)
             try:
                 test(pathlib.Path(folder))

@@ -8,6 +8,9 @@ extern "C" {
 
 /* Reciprocal square roots of a GPU's special function units, single precision. */
 double bench_ceiling_rsqrt(int ordinal);
+
+/* Pairs of a sine and a cosine of the same angle, of the same units. */
+double bench_ceiling_sincos(int ordinal);
 int bench_cuda_versions(int *driver, int *runtime);
 
 /* Multiply-adds of single precision of all threads of the CPU, in the widest vectors the compiler was told of. */

@@ -3,25 +3,14 @@
  *
  * With libFuzzer (clang -fsanitize=fuzzer, VOXFIELD_LIBFUZZER defined) a fuzzer; else a program that runs the files and
  * directories it is given, for tests without it. There, files named ok-* must be read and files named bad-* refused. */
-#include <dirent.h>
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "cionize.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-#define REQUIRE(condition)                                                                                             \
-    do {                                                                                                               \
-        if (!(condition)) {                                                                                            \
-            fprintf(stderr, "%s:%d: does not hold: %s\n", __FILE__, __LINE__, #condition);                             \
-            abort();                                                                                                   \
-        }                                                                                                              \
-    } while (0)
+#include "fuzz_replay.h"
 
 static void require_sound(const molecule *m)
 {
@@ -74,7 +63,7 @@ static void ignore_log(void *user, vf_log_level level, const char *text)
         REQUIRE(*text >= ' ' && *text <= '~'); /* nothing that a terminal would act on */
 }
 
-static vf_status run(const uint8_t *data, size_t size)
+vf_status fuzz_one(const uint8_t *data, size_t size)
 {
     vf_context *ctx;
     molecule m;
@@ -99,74 +88,3 @@ static vf_status run(const uint8_t *data, size_t size)
     vf_context_destroy(ctx);
     return status;
 }
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
-{
-    run(data, size);
-    return 0;
-}
-
-#ifndef VOXFIELD_LIBFUZZER
-static int run_file(const char *path)
-{
-    FILE *file = fopen(path, "rb");
-    uint8_t *data = NULL;
-    size_t size = 0, capacity = 0;
-    if (!file) {
-        perror(path);
-        return 1;
-    }
-    for (size_t got = 1; got > 0; size += got) {
-        if (size == capacity)
-            data = realloc(data, capacity = capacity ? 2 * capacity : 4096);
-        REQUIRE(data);
-        got = fread(data + size, 1, capacity - size, file);
-    }
-    fclose(file);
-    vf_status status = run(data, size);
-    free(data);
-    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-    bool wrong =
-        (strncmp(name, "ok-", 3) == 0 && status != VF_OK) || (strncmp(name, "bad-", 4) == 0 && status == VF_OK);
-    if (wrong)
-        fprintf(stderr, "%s: %s, contrary to its name\n", path, status == VF_OK ? "was read" : "was refused");
-    return wrong;
-}
-
-static int run_directory(const char *path, int *files)
-{
-    DIR *directory = opendir(path);
-    int wrong = 0;
-    if (!directory) {
-        perror(path);
-        return 1;
-    }
-    for (struct dirent *entry = readdir(directory); entry; entry = readdir(directory)) {
-        char *inner = NULL;
-        if (entry->d_name[0] == '.')
-            continue;
-        REQUIRE(asprintf(&inner, "%s/%s", path, entry->d_name) > 0);
-        wrong += run_file(inner);
-        ++*files;
-        free(inner);
-    }
-    closedir(directory);
-    return wrong;
-}
-
-int main(int argc, char **argv)
-{
-    int files = 0, wrong = 0;
-    for (int i = 1; i < argc; i++) {
-        struct stat info;
-        if (stat(argv[i], &info) == 0 && S_ISDIR(info.st_mode)) {
-            wrong += run_directory(argv[i], &files);
-        } else {
-            wrong += run_file(argv[i]);
-            files++;
-        }
-    }
-    printf("%d files, %d wrong\n", files, wrong);
-    return wrong || files == 0;
-}
-#endif

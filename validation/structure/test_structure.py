@@ -240,8 +240,9 @@ def rule_no_private_paths(tree):
 
 def rule_manual_page_has_all_options(tree):
     """Manual page, --help and the table of options name the same options."""
-    for name in ("cionize",):
-        source, page = f"apps/{name}/{name}_main.c", f"docs/man/{name}.1"
+    for folder in ("apps/cionize", "apps/mri_recon", "data/mri_phantom"):
+        name = os.path.basename(folder)
+        source, page = f"{folder}/{name}_main.c", f"docs/man/{name}.1"
         if source not in tree.files:
             continue
         text = tree.text(source)

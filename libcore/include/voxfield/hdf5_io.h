@@ -24,6 +24,9 @@ enum { VF_H5_MAX_RANK = 8 };
 
 /* Creates a file that appears under its final name when it is committed (see output.h). Errors: VF_ERR_OUTPUT. */
 VF_MUST_CHECK vf_status vf_h5_create(vf_context *ctx, const char *path, vf_h5 **out);
+/* The same, but it begins as a copy of the HDF5 file `source`, to which datasets and attributes can be added. Errors:
+ * VF_ERR_INPUT, VF_ERR_MEMORY too. */
+VF_MUST_CHECK vf_status vf_h5_create_copy(vf_context *ctx, const char *source, const char *path, vf_h5 **out);
 VF_MUST_CHECK vf_status vf_h5_commit(vf_h5 **file); /* *file becomes NULL either way */
 
 /* Opens a file to read. Errors: VF_ERR_INPUT (missing, not HDF5, truncated). */
@@ -74,6 +77,12 @@ VF_MUST_CHECK vf_status vf_h5_attribute_get_integers(vf_h5 *file, const char *ob
  * VF_ERR_MEMORY. */
 VF_MUST_CHECK vf_status vf_h5_attribute_get_text(vf_h5 *file, const char *object, const char *name, char *text,
                                                  size_t size);
+
+/* For what there is no function for: calls `use` with HDF5's identifier (hid_t) of the file, under the lock and with
+ * HDF5's printing off. It returns NULL, or what it could not do ("write the images"), which becomes the message
+ * together with what HDF5 said. Errors: VF_ERR_OUTPUT, VF_ERR_INPUT. */
+typedef const char *(*vf_h5_use)(void *user, int64_t file);
+VF_MUST_CHECK vf_status vf_h5_call(vf_h5 *file, vf_h5_use use, void *user);
 
 #ifdef __cplusplus
 }

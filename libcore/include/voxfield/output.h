@@ -9,6 +9,7 @@
 #ifndef VOXFIELD_OUTPUT_H
 #define VOXFIELD_OUTPUT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -40,6 +41,10 @@ uint64_t vf_output_space(const vf_output *output);
 /* Flushes, syncs, renames, and frees the output. On failure the temporary file is removed and the final name untouched.
  * *output becomes NULL either way. Errors: VF_ERR_OUTPUT. */
 VF_MUST_CHECK vf_status vf_output_commit(vf_output **output);
+
+/* Whether the file name in `path` ends with one of the `extensions` (".dx.gz .dx", without regard to case) and is
+ * longer than it. */
+bool vf_path_has_extension(const char *path, const char *extensions);
 
 /* Removes the temporary file and frees the output; *output becomes NULL. A NULL *output is allowed: for `done:` labels.
  */

@@ -1,0 +1,374 @@
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <omp.h>
+
+#include "mri_recon.h"
+
+/* The local covariance is the sum over a box of 2 REACH + 1 voxels along each axis, cut at the borders. Calibration
+ * images resolve less than that, so the box averages noise rather than coils. */
+enum { REACH = 2, BOX = 2 * REACH + 1 };
+enum { LANES = 16 }; /* voxels side by side in a row; loops over them become SIMD */
+enum { ROWS = 8 };   /* rows that one thread takes: fixed, so that the bits do not depend on the number of threads */
+enum { STEPS = 5 };  /* of the power method, after a start that is one step itself */
+
+/* Where the signal (root of the covariance's largest eigenvalue) is less than this share of its maximum there is
+ * nothing to see, and maps are 0. Low, so that dark tissue far from bright skin stays; and a step, since maps that
+ * faded would have the solver divide noise by them. */
+static const float faint = 1e-3f;
+
+typedef struct walsh {
+    const int64_t *n; /* matrix */
+    int coils, phase_coil;
+    float scale; /* makes the largest voxel 1, so that squares neither overflow nor vanish */
+    int64_t row; /* n[0] rounded up to whole LANES */
+    const float complex *images;
+    float complex *maps;
+    float *plane;   /* [BOX][coil][y][re, im][row]: images of the planes around the current one, 0 beyond n[0] */
+    float *signal;  /* [z][y][x] the largest eigenvalue */
+    float *scratch; /* [thread][scratch_floats] */
+    size_t scratch_floats;
+} walsh;
+
+/* The Hermitian matrix of a voxel as real numbers: on and below the diagonal (i, j) and (j, i) hold the real and the
+ * imaginary part of element (i, j). */
+static size_t entry(const walsh *w, int i, int j)
+{
+    return (size_t)i * (size_t)w->coils + (size_t)j;
+}
+
+static float *plane_row(const walsh *w, int64_t z, int coil, int64_t y)
+{
+    return w->plane + (size_t)((((z % BOX) * w->coils + coil) * w->n[1] + y) * 2 * w->row);
+}
+
+/* Takes a plane of the images in; its place is that of the plane BOX before it. */
+static void load_row(const walsh *w, int64_t z, int64_t y)
+{
+    for (int c = 0; c < w->coils; c++) {
+        const float complex *from = w->images + ((c * w->n[2] + z) * w->n[1] + y) * w->n[0];
+        float *re = plane_row(w, z, c, y), *im = re + w->row;
+        for (int64_t x = 0; x < w->n[0]; x++) {
+            re[x] = w->scale * crealf(from[x]);
+            im[x] = w->scale * cimagf(from[x]);
+        }
+    }
+}
+
+static void span(int64_t at, int64_t n, int64_t *begin, int64_t *end)
+{
+    *begin = at - REACH > 0 ? at - REACH : 0;
+    *end = at + REACH + 1 < n ? at + REACH + 1 : n;
+}
+
+/* out[entry][row] = products of the coils at row y, summed over the planes around z. */
+static void sum_along_z(const walsh *w, int64_t z, int64_t y, float *restrict out)
+{
+    int64_t begin, end;
+    span(z, w->n[2], &begin, &end);
+    memset(out, 0, (size_t)(w->coils * w->coils * w->row) * sizeof *out);
+    for (int64_t plane = begin; plane < end; plane++)
+        for (int i = 0; i < w->coils; i++) {
+            const float *a = plane_row(w, plane, i, y), *b = a + w->row;
+            float *square = out + entry(w, i, i) * (size_t)w->row;
+            for (int64_t x = 0; x < w->row; x++)
+                square[x] += a[x] * a[x] + b[x] * b[x];
+            for (int j = 0; j < i; j++) {
+                const float *c = plane_row(w, plane, j, y), *d = c + w->row;
+                float *restrict re = out + entry(w, i, j) * (size_t)w->row;
+                float *restrict im = out + entry(w, j, i) * (size_t)w->row;
+                for (int64_t x = 0; x < w->row; x++) {
+                    re[x] += a[x] * c[x] + b[x] * d[x];
+                    im[x] += b[x] * c[x] - a[x] * d[x];
+                }
+            }
+        }
+}
+
+/* covariance[row / LANES][entry][LANES]: the sum over the box around row y, from the sums along z of the rows around
+ * it, which lie in ring[y % BOX]. `line` holds one row with REACH zeros at either end. */
+static void finish_boxes(const walsh *w, int64_t y, const float *ring, float *restrict line, float *restrict covariance)
+{
+    int64_t y0, y1;
+    size_t entries = (size_t)w->coils * (size_t)w->coils, row = (size_t)w->row;
+    span(y, w->n[1], &y0, &y1);
+    for (size_t e = 0; e < entries; e++) {
+        memset(line, 0, (row + 2 * REACH) * sizeof *line);
+        for (int64_t at = y0; at < y1; at++) {
+            const float *from = ring + ((size_t)(at % BOX) * entries + e) * row;
+            for (size_t x = 0; x < row; x++)
+                line[REACH + x] += from[x];
+        }
+        for (size_t x = 0; x < row; x += LANES) {
+            float *out = covariance + (x * entries + e * LANES);
+            for (int l = 0; l < LANES; l++)
+                out[l] = line[x + (size_t)l] + line[x + (size_t)l + 1] + line[x + (size_t)l + 2] +
+                         line[x + (size_t)l + 3] + line[x + (size_t)l + 4];
+        }
+    }
+}
+
+/* y = R v for LANES voxels; vectors are [coil][re, im][LANES]. */
+static void multiply(int coils, const float *restrict r, const float *restrict v, float *restrict y)
+{
+    for (int i = 0; i < coils; i++) {
+        float re[LANES] = {0}, im[LANES] = {0};
+        for (int j = 0; j < coils; j++) {
+            const float *a = r + (j <= i ? i * coils + j : j * coils + i) * LANES;
+            const float *b = r + (j <= i ? j * coils + i : i * coils + j) * LANES;
+            const float *c = v + 2 * j * LANES, *d = c + LANES;
+            if (i == j)
+                for (int l = 0; l < LANES; l++) {
+                    re[l] += a[l] * c[l];
+                    im[l] += a[l] * d[l];
+                }
+            else if (j < i)
+                for (int l = 0; l < LANES; l++) {
+                    re[l] += a[l] * c[l] - b[l] * d[l];
+                    im[l] += a[l] * d[l] + b[l] * c[l];
+                }
+            else /* the conjugate of element (j, i) */
+                for (int l = 0; l < LANES; l++) {
+                    re[l] += a[l] * c[l] + b[l] * d[l];
+                    im[l] += a[l] * d[l] - b[l] * c[l];
+                }
+        }
+        memcpy(y + 2 * i * LANES, re, sizeof re);
+        memcpy(y + (2 * i + 1) * LANES, im, sizeof im);
+    }
+}
+
+/* Makes the vectors' length 1 (0 stays 0); `length` gets what it was. */
+static void normalise(int coils, float *v, float length[LANES])
+{
+    float squares[LANES] = {0}, inverse[LANES];
+    for (int c = 0; c < 2 * coils; c++)
+        for (int l = 0; l < LANES; l++)
+            squares[l] += v[c * LANES + l] * v[c * LANES + l];
+    for (int l = 0; l < LANES; l++) {
+        length[l] = sqrtf(squares[l]);
+        inverse[l] = length[l] > 0 ? 1 / length[l] : 0;
+    }
+    for (int c = 0; c < 2 * coils; c++)
+        for (int l = 0; l < LANES; l++)
+            v[c * LANES + l] *= inverse[l];
+}
+
+/* The column of R that belongs to the voxel's strongest coil: R e_c, a first step from a vector whose share of the
+ * eigenvector is 1 / sqrt(coils) at least where R has rank 1. It depends on no other voxel. */
+static void start(int coils, const float *restrict r, float *restrict v)
+{
+    float best[LANES], which[LANES] = {0};
+    memcpy(best, r, sizeof best);
+    for (int c = 1; c < coils; c++)
+        for (int l = 0; l < LANES; l++) {
+            float own = r[(c * coils + c) * LANES + l];
+            which[l] = own > best[l] ? (float)c : which[l];
+            best[l] = own > best[l] ? own : best[l];
+        }
+    for (int i = 0; i < coils; i++) {
+        float *re = v + 2 * i * LANES, *im = re + LANES;
+        for (int l = 0; l < LANES; l++) {
+            int j = (int)which[l];
+            re[l] = r[(j <= i ? i * coils + j : j * coils + i) * LANES + l];
+            im[l] = i == j ? 0 : j < i ? r[(j * coils + i) * LANES + l] : -r[(i * coils + j) * LANES + l];
+        }
+    }
+}
+
+/* Turns the vectors so that the phase coil's component is real and not negative. */
+static void turn(int coils, int phase_coil, float *v)
+{
+    float c[LANES], s[LANES];
+    for (int l = 0; l < LANES; l++) {
+        float re = v[2 * phase_coil * LANES + l], im = v[(2 * phase_coil + 1) * LANES + l];
+        float size = sqrtf(re * re + im * im);
+        c[l] = size > 0 ? re / size : 1;
+        s[l] = size > 0 ? -im / size : 0;
+    }
+    for (int i = 0; i < coils; i++) {
+        float *re = v + 2 * i * LANES, *im = re + LANES;
+        for (int l = 0; l < LANES; l++) {
+            float a = re[l], b = im[l];
+            re[l] = a * c[l] - b * s[l];
+            im[l] = i == phase_coil ? 0 : a * s[l] + b * c[l];
+        }
+    }
+}
+
+/* Maps and signal of the voxels of row (y, z) from their covariances; v, y: [coil][2][LANES]. */
+static void maps_of_row(const walsh *w, int64_t z, int64_t y, const float *covariance, float *v, float *next)
+{
+    size_t entries = (size_t)w->coils * (size_t)w->coils;
+    int64_t first = (z * w->n[1] + y) * w->n[0], coil = w->n[0] * w->n[1] * w->n[2];
+    for (int64_t x = 0; x < w->n[0]; x += LANES) {
+        float length[LANES];
+        int count = w->n[0] - x < LANES ? (int)(w->n[0] - x) : LANES;
+        const float *r = covariance + (size_t)x * entries;
+        start(w->coils, r, v);
+        normalise(w->coils, v, length);
+        for (int step = 0; step < STEPS; step++) {
+            float *swap = v;
+            multiply(w->coils, r, v, next);
+            normalise(w->coils, next, length);
+            v = next;
+            next = swap;
+        }
+        turn(w->coils, w->phase_coil, v);
+        memcpy(w->signal + first + x, length, (size_t)count * sizeof *length);
+        for (int c = 0; c < w->coils; c++)
+            for (int l = 0; l < count; l++)
+                w->maps[c * coil + first + x + l] = v[2 * c * LANES + l] + v[(2 * c + 1) * LANES + l] * I;
+    }
+}
+
+/* Maps of rows [begin, end) of plane z. */
+static void maps_of_rows(const walsh *w, int64_t z, int64_t begin, int64_t end, float *scratch)
+{
+    size_t entries = (size_t)w->coils * (size_t)w->coils, size = entries * (size_t)w->row;
+    float *ring = scratch, *covariance = ring + BOX * size, *line = covariance + size;
+    float *v = line + w->row + LANES, *next = v + 2 * w->coils * LANES;
+    int64_t have, need, unused;
+    span(begin, w->n[1], &have, &unused);
+    for (int64_t y = begin; y < end; y++) {
+        for (span(y, w->n[1], &unused, &need); have < need; have++)
+            sum_along_z(w, z, have, ring + (size_t)(have % BOX) * size);
+        finish_boxes(w, y, ring, line, covariance);
+        maps_of_row(w, z, y, covariance, v, next);
+    }
+}
+
+/* Plane by plane: no more than BOX planes of the images are held beside the results, so maps may overwrite images. */
+static void maps_of_planes(vf_context *ctx, const walsh *w, int threads)
+{
+    int64_t chunks = (w->n[1] + ROWS - 1) / ROWS, loaded = 0, unused, need;
+#pragma omp parallel num_threads(threads) if (threads > 1) private(unused, need) firstprivate(loaded)
+    for (int64_t z = 0; z < w->n[2]; z++) {
+        span(z, w->n[2], &unused, &need);
+        for (; loaded < need; loaded++) {
+#pragma omp for schedule(static)
+            for (int64_t y = 0; y < w->n[1]; y++)
+                load_row(w, loaded, y);
+        }
+#pragma omp for schedule(dynamic, 1)
+        for (int64_t chunk = 0; chunk < chunks; chunk++) {
+            int64_t begin = chunk * ROWS, end = begin + ROWS < w->n[1] ? begin + ROWS : w->n[1];
+            if (!vf_cancelled(ctx))
+                maps_of_rows(w, z, begin, end, w->scratch + (size_t)omp_get_thread_num() * w->scratch_floats);
+        }
+    }
+}
+
+/* The coil with the most energy, and the largest magnitude of all. */
+static void survey(int threads, int coils, int64_t voxels, const float complex *images, int *strongest, float *largest,
+                   double *energy)
+{
+    float *peak = (float *)(energy + coils);
+#pragma omp parallel for schedule(dynamic, 1) num_threads(threads) if (threads > 1)
+    for (int c = 0; c < coils; c++) {
+        const float complex *image = images + c * voxels;
+        energy[c] = peak[c] = 0;
+        for (int64_t n = 0; n < voxels; n++) {
+            float a = fabsf(crealf(image[n])), b = fabsf(cimagf(image[n]));
+            energy[c] += (double)a * a + (double)b * b;
+            peak[c] = a > peak[c] ? a : peak[c];
+            peak[c] = b > peak[c] ? b : peak[c];
+        }
+    }
+    *strongest = 0;
+    *largest = 0;
+    for (int c = 0; c < coils; c++) {
+        if (isfinite(energy[*strongest]) &&
+            !(energy[c] <= energy[*strongest])) /* what is not finite stays, to be seen */
+            *strongest = c;
+        *largest = peak[c] > *largest ? peak[c] : *largest;
+    }
+}
+
+static void remove_faint(int threads, int coils, int64_t voxels, const float *signal, float complex *maps)
+{
+    float largest = 0;
+    for (int64_t n = 0; n < voxels; n++)
+        largest = signal[n] > largest ? signal[n] : largest;
+    float bound = faint * faint * largest; /* of the eigenvalue, a square */
+#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
+    for (int c = 0; c < coils; c++)
+        for (int64_t n = 0; n < voxels; n++)
+            if (!(signal[n] >= bound))
+                maps[c * voxels + n] = 0;
+}
+
+vf_status coil_maps_walsh(vf_context *ctx, const int64_t matrix[3], int coils, const float complex *images,
+                          float complex *maps, float *signal)
+{
+    int threads = vf_context_threads(ctx), strongest = 0;
+    int64_t voxels = matrix[0] * matrix[1] * matrix[2];
+    float largest = 0;
+    vf_status status = VF_OK;
+    walsh w = {
+        .n = matrix, .coils = coils, .row = (matrix[0] + LANES - 1) / LANES * LANES, .images = images, .maps = maps};
+    if (threads > (matrix[1] + ROWS - 1) / ROWS)
+        threads = (int)((matrix[1] + ROWS - 1) / ROWS);
+    size_t entries = (size_t)coils * (size_t)coils, row = (size_t)w.row;
+    w.scratch_floats = (BOX + 1) * entries * row + row + LANES + 4 * (size_t)coils * LANES;
+    w.plane = calloc(BOX * (size_t)coils * (size_t)matrix[1] * 2 * row, sizeof *w.plane);
+    w.signal = malloc((size_t)voxels * sizeof *w.signal);
+    w.scratch = malloc((size_t)threads * w.scratch_floats * sizeof *w.scratch);
+    double *energy = malloc((size_t)coils * 2 * sizeof *energy);
+    if (!w.plane || !w.signal || !w.scratch || !energy) {
+        status = vf_fail(ctx, VF_ERR_MEMORY, "coil maps: not enough memory for %d coils of %lld x %lld x %lld voxels",
+                         coils, (long long)matrix[0], (long long)matrix[1], (long long)matrix[2]);
+        goto done;
+    }
+    survey(vf_context_threads(ctx), coils, voxels, images, &strongest, &largest, energy);
+    if (!isfinite(energy[strongest])) {
+        status = vf_fail(ctx, VF_ERR_INPUT, "coil maps: the image of coil %d is not finite; are the data?", strongest);
+        goto done;
+    }
+    w.phase_coil = strongest;
+    w.scale = largest >= FLT_MIN ? 1 / largest : 0;
+    maps_of_planes(ctx, &w, threads);
+    remove_faint(vf_context_threads(ctx), coils, voxels, w.signal, maps);
+    if (signal)
+        memcpy(signal, w.signal, (size_t)voxels * sizeof *signal);
+    if (vf_cancelled(ctx))
+        status = vf_fail(ctx, VF_ERR_CANCELLED, "interrupted");
+done:
+    free(energy);
+    free(w.scratch);
+    free(w.signal);
+    free(w.plane);
+    return status;
+}
+
+void coil_maps_calibration(const scan_trajectory *trajectory, int coils, const float complex *data,
+                           const double k_cut[3], const float *density, float complex *out)
+{
+    for (int64_t m = 0; m < trajectory->samples; m++) {
+        double q = 0;
+        for (int a = 0; a < 3; a++)
+            if (k_cut[a] > 0) {
+                double part = (double)trajectory->k[3 * m + a] / k_cut[a];
+                q += part * part;
+            }
+        float weight = q < 1 ? (float)(0.5 + 0.5 * cos(M_PI * sqrt(q))) : 0;
+        if (density)
+            weight *= density[m];
+        for (int c = 0; c < coils; c++)
+            out[c * trajectory->samples + m] = weight * data[c * trajectory->samples + m];
+    }
+}
+
+void coil_images_rss(int coils, int64_t voxels, const float complex *images, float complex *out)
+{
+    for (int64_t n = 0; n < voxels; n++) {
+        double sum = 0;
+        for (int c = 0; c < coils; c++) {
+            double re = crealf(images[c * voxels + n]), im = cimagf(images[c * voxels + n]);
+            sum += re * re + im * im;
+        }
+        out[n] = (float)sqrt(sum);
+    }
+}

@@ -1,0 +1,210 @@
+/* F and F^H of one trajectory: which operator, and how it is called. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "mri_recon.h"
+
+struct encoding {
+    vf_context *ctx;
+    vf_fourier *direct; /* one of the two */
+    vf_nufft *nufft;
+    int64_t samples, voxels;
+    char description[128];
+};
+
+/* Direct sums of fewer pairs take less time than a NUFFT's plan. */
+static const double FEW_PAIRS = 1e7;
+
+static vf_status create_direct(encoding *e, vf_device *device, const recon_settings *settings, const int64_t matrix[3],
+                               int extent, const vf_fourier_samples *samples, const float *field, int most_batch)
+{
+    vf_grid grid = {.counts = {matrix[0], matrix[1], matrix[2]}};
+    for (int a = 0; a < 3; a++) {
+        /* Voxel n lies at (n - N/2) / N fields of view; on the doubled grid at (n - N) / N. */
+        double n = matrix[a] > 1 && extent == 2 ? (double)matrix[a] / 2 : (double)matrix[a];
+        grid.spacing[a] = 1 / n;
+        grid.origin[a] = -(double)(matrix[a] / 2) / n;
+    }
+    const vf_fourier_voxels voxels = {.grid = &grid, .field = field};
+    const vf_fourier_options options = {.precision = settings->precision,
+                                        .trig = settings->hardware_trig ? VF_TRIG_HARDWARE : VF_TRIG_ACCURATE,
+                                        .variant = settings->variant};
+    vf_status status = vf_fourier_create(device, samples, &voxels, most_batch, &options, &e->direct);
+    if (status == VF_OK)
+        snprintf(e->description, sizeof e->description, "direct sum (%s)", vf_fourier_variant(e->direct));
+    return status;
+}
+
+static vf_status create_nufft(encoding *e, vf_device *device, const recon_settings *settings, const int64_t matrix[3],
+                              int extent, const vf_fourier_samples *samples, const float *field, int most_batch)
+{
+    vf_context *ctx = vf_device_context(device);
+    float *k = NULL;
+    vf_nufft_samples at = {.count = samples->count, .k = samples->k, .time = samples->time};
+    if (extent == 2) { /* the field of view is doubled too: k in cycles per doubled field of view */
+        k = malloc((size_t)samples->count * 3 * sizeof *k + 1);
+        if (!k)
+            return vf_fail(ctx, VF_ERR_MEMORY, "no memory for a trajectory of %lld samples", (long long)samples->count);
+        for (int64_t i = 0; i < 3 * samples->count; i++)
+            k[i] = 2 * samples->k[i];
+        at.k = k;
+    }
+    const vf_nufft_options options = {
+        .tolerance = settings->accuracy, .precision = settings->precision, .field = field};
+    vf_status status = vf_nufft_create(device, matrix, &at, most_batch, &options, &e->nufft);
+    free(k);
+    if (status != VF_OK)
+        return status;
+    vf_nufft_info info;
+    vf_nufft_get_info(e->nufft, &info);
+    int used = snprintf(e->description, sizeof e->description,
+                        "NUFFT to %.0e, kernel of %d points on %lld x %lld x %lld", settings->accuracy, info.width,
+                        (long long)info.grid[0], (long long)info.grid[1], (long long)info.grid[2]);
+    if (info.segments > 1 && used > 0 && (size_t)used < sizeof e->description)
+        snprintf(e->description + used, sizeof e->description - (size_t)used, ", %d time segments", info.segments);
+    return VF_OK;
+}
+
+vf_status encoding_create(vf_context *ctx, const recon_settings *settings, const int64_t matrix[3], int extent,
+                          int64_t samples, const float *k, const float *time, const float *field, int most_batch,
+                          encoding **out)
+{
+    vf_device *device = vf_context_device(ctx, 0);
+    *out = NULL;
+    encoding *e = calloc(1, sizeof *e);
+    if (!e)
+        return vf_fail(ctx, VF_ERR_MEMORY, "no memory");
+    e->ctx = ctx;
+    e->samples = samples;
+    e->voxels = matrix[0] * matrix[1] * matrix[2];
+    const vf_fourier_samples at = {.count = samples, .k = k, .time = field ? time : NULL};
+    bool direct = settings->encode_by == RECON_DIRECT ||
+                  (settings->encode_by == RECON_AUTO && (double)samples * (double)e->voxels <= FEW_PAIRS);
+    vf_status status = (direct ? create_direct : create_nufft)(e, device, settings, matrix, extent, &at,
+                                                               time ? field : NULL, most_batch);
+    if (status == VF_OK)
+        *out = e;
+    else
+        encoding_destroy(e);
+    return status;
+}
+
+void encoding_destroy(encoding *e)
+{
+    if (!e)
+        return;
+    vf_fourier_destroy(e->direct);
+    vf_nufft_destroy(e->nufft);
+    free(e);
+}
+
+/* Whether an array has the elements an operation will read or write. */
+static vf_status check_size(const encoding *e, const vf_array *array, int64_t count)
+{
+    return array->count >= count ? VF_OK
+                                 : vf_fail(e->ctx, VF_ERR_INTERNAL, "encoding: an array of %lld elements, not %lld",
+                                           (long long)array->count, (long long)count);
+}
+
+/* Voxels of a direct sum between two looks at whether to stop, and launches of a GPU that do not take seconds. */
+static int64_t piece(const encoding *e)
+{
+    const double pairs = 2e11;
+    double voxels = pairs / (double)(e->samples + 1);
+    return voxels < 1 ? 1 : voxels > (double)e->voxels ? e->voxels : (int64_t)voxels;
+}
+
+static vf_status adjoint_directly(encoding *e, vf_queue *queue, int batch, const vf_array *c, vf_array *y)
+{
+    /* A range of voxels is contiguous in the output of one vector only. */
+    vf_status status = VF_OK;
+    int64_t step = piece(e);
+    if (step == e->voxels)
+        return vf_fourier_adjoint(e->direct, queue, batch, c->data, 0, e->voxels, y->data);
+    for (int b = 0; b < batch; b++)
+        for (int64_t first = 0; first < e->voxels && status == VF_OK; first += step) {
+            size_t element = vf_dtype_bytes(y->type);
+            const char *from = (const char *)c->data + (size_t)(b * e->samples) * element;
+            char *to = (char *)y->data + (size_t)(b * e->voxels + first) * element;
+            status = vf_cancelled(e->ctx) ? vf_fail(e->ctx, VF_ERR_CANCELLED, "interrupted")
+                                          : vf_fourier_adjoint(e->direct, queue, 1, from, first,
+                                                               e->voxels - first < step ? e->voxels - first : step, to);
+            if (status == VF_OK)
+                status = vf_queue_sync(queue);
+        }
+    return status;
+}
+
+vf_status encoding_adjoint(encoding *e, vf_queue *queue, int batch, const vf_array *c, vf_array *y)
+{
+    vf_status status = check_size(e, c, batch * e->samples);
+    if (status == VF_OK)
+        status = check_size(e, y, batch * e->voxels);
+    if (status != VF_OK)
+        return status;
+    return e->direct ? adjoint_directly(e, queue, batch, c, y)
+                     : vf_nufft_adjoint(e->nufft, queue, batch, c->data, y->data);
+}
+
+vf_status encoding_forward(encoding *e, vf_queue *queue, int batch, const vf_array *x, vf_array *c)
+{
+    vf_status status = check_size(e, c, batch * e->samples);
+    if (status == VF_OK)
+        status = check_size(e, x, batch * e->voxels);
+    if (status != VF_OK)
+        return status;
+    return e->direct ? vf_fourier_forward(e->direct, queue, batch, x->data, c->data)
+                     : vf_nufft_forward(e->nufft, queue, batch, x->data, c->data);
+}
+
+vf_nufft *encoding_nufft(const encoding *e)
+{
+    return e->nufft;
+}
+
+const char *encoding_description(const encoding *e)
+{
+    return e->description;
+}
+
+vf_status upload(vf_queue *queue, const float complex *from, int64_t n, vf_array *to)
+{
+    vf_context *ctx = vf_device_context(vf_queue_device(queue));
+    if (n > to->count)
+        return vf_fail(ctx, VF_ERR_INTERNAL, "upload: %lld elements into %lld", (long long)n, (long long)to->count);
+    const void *host = from;
+    double complex *wide = NULL;
+    if (to->type == VF_C128) {
+        host = wide = malloc(((size_t)n + 1) * sizeof *wide);
+        if (!wide)
+            return vf_fail(ctx, VF_ERR_MEMORY, "no memory for %lld numbers", (long long)n);
+        for (int64_t i = 0; i < n; i++)
+            wide[i] = from[i];
+    }
+    vf_status status = vf_queue_copy(queue, to->data, host, (size_t)n * vf_dtype_bytes(to->type));
+    if (status == VF_OK)
+        status = vf_queue_sync(queue);
+    free(wide);
+    return status;
+}
+
+vf_status download(vf_queue *queue, const vf_array *from, int64_t n, float complex *to)
+{
+    vf_context *ctx = vf_device_context(vf_queue_device(queue));
+    if (n > from->count)
+        return vf_fail(ctx, VF_ERR_INTERNAL, "download: %lld elements of %lld", (long long)n, (long long)from->count);
+    void *host = to;
+    double complex *wide = NULL;
+    if (from->type == VF_C128) {
+        host = wide = malloc(((size_t)n + 1) * sizeof *wide);
+        if (!wide)
+            return vf_fail(ctx, VF_ERR_MEMORY, "no memory for %lld numbers", (long long)n);
+    }
+    vf_status status = vf_queue_copy(queue, host, from->data, (size_t)n * vf_dtype_bytes(from->type));
+    if (status == VF_OK)
+        status = vf_queue_sync(queue);
+    for (int64_t i = 0; wide && status == VF_OK && i < n; i++)
+        to[i] = (float complex)wide[i];
+    free(wide);
+    return status;
+}

@@ -1,0 +1,27 @@
+/* What the writers of images share. */
+#ifndef IMAGE_FILES_H
+#define IMAGE_FILES_H
+
+#include "mri_recon.h"
+
+typedef struct image_format {
+    const char *extensions; /* ".nii.gz .nii": without regard to case */
+    vf_status (*write)(vf_context *ctx, const recon_image *image, const char *path);
+} image_format;
+
+extern const image_format image_h5, image_nifti, image_nifti_gz, image_ismrmrd;
+
+/* Voxels of one volume. */
+int64_t image_volume(const recon_image *image);
+
+/* The patient's coordinates (LPS, mm) of voxel (i, j, k)'s centre: affine[.][0..2] . (i, j, k) + affine[.][3]. */
+void image_affine(const recon_image *image, double affine[3][4]);
+
+/* Magnitudes of `count` voxels. */
+void image_magnitude(const float complex *data, int64_t count, float *out);
+
+/* The magnitude to show as white: the 99.5th percentile of the voxels that are no background, which is what lies below
+ * a tenth of the 99.9th percentile of all; 1 for an image that is zero. Of the volumes [first, first + count). */
+VF_MUST_CHECK vf_status image_white(vf_context *ctx, const recon_image *image, int first, int count, double *white);
+
+#endif

@@ -1,0 +1,218 @@
+#include "ismrmrd_xml.h"
+
+#include <math.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "voxfield/parse.h"
+
+#ifdef VF_HAVE_EXPAT
+#include <expat.h>
+
+enum { MOST_DEPTH = 64, PATH_SIZE = 256, TEXT_SIZE = 64 };
+
+typedef enum kind { NUMBER, WHOLE, WORD } kind;
+
+/* Where an element's content goes. Names are compared without regard to case and without their namespace. */
+typedef struct element {
+    const char *path;
+    kind kind;
+    size_t offset;
+} element;
+
+#define AT(member) offsetof(ismrmrd_protocol, member)
+#define THREE(path, member, kind)                                                                                      \
+    {path "/x", kind, AT(member)}, {path "/y", kind, AT(member) + 8},                                                  \
+    {                                                                                                                  \
+        path "/z", kind, AT(member) + 16                                                                               \
+    }
+#define LIMITS(path, member)                                                                                           \
+    {path "/minimum", WHOLE, AT(member.minimum)}, {path "/maximum", WHOLE, AT(member.maximum)},                        \
+    {                                                                                                                  \
+        path "/center", WHOLE, AT(member.center)                                                                       \
+    }
+#define ROOT "/ismrmrdHeader"
+#define ENCODING ROOT "/encoding"
+
+static const element elements[] = {
+    THREE(ENCODING "/encodedSpace/matrixSize", encoded.matrix, WHOLE),
+    THREE(ENCODING "/encodedSpace/fieldOfView_mm", encoded.fov, NUMBER),
+    THREE(ENCODING "/reconSpace/matrixSize", recon.matrix, WHOLE),
+    THREE(ENCODING "/reconSpace/fieldOfView_mm", recon.fov, NUMBER),
+    LIMITS(ENCODING "/encodingLimits/kspace_encoding_step_1", step_1),
+    LIMITS(ENCODING "/encodingLimits/kspace_encoding_step_2", step_2),
+    {ENCODING "/trajectory", WORD, AT(trajectory)},
+    {ROOT "/acquisitionSystemInformation/relativeReceiverNoiseBandwidth", NUMBER, AT(noise_bandwidth)},
+};
+enum { ELEMENTS = sizeof elements / sizeof *elements };
+
+typedef struct parser {
+    XML_Parser expat;
+    ismrmrd_protocol *out;
+    char path[PATH_SIZE];          /* of the element that is open */
+    size_t length[MOST_DEPTH + 1]; /* of the path, by depth */
+    int depth;
+    char text[TEXT_SIZE]; /* its content so far */
+    size_t used;
+    bool declares_entity, too_deep;
+} parser;
+
+static void XMLCALL on_start(void *user, const XML_Char *name, const XML_Char **attributes)
+{
+    parser *p = user;
+    (void)attributes;
+    const char *colon = strrchr(name, ':');
+    const char *local = colon ? colon + 1 : name;
+    size_t before = p->length[p->depth], size = strlen(local);
+    if (p->depth == MOST_DEPTH) {
+        p->too_deep = true;
+        XML_StopParser(p->expat, XML_FALSE);
+        return;
+    }
+    /* A name that does not fit is none of ours: it stays a mark that matches nothing. */
+    if (before + 1 + size + 1 > PATH_SIZE) {
+        local = "?";
+        size = before + 3 > PATH_SIZE ? 0 : 1;
+    }
+    if (size > 0) {
+        p->path[before] = '/';
+        memcpy(p->path + before + 1, local, size);
+        before += 1 + size;
+    }
+    p->path[before] = 0;
+    p->length[++p->depth] = before;
+    p->used = 0;
+    if (strcasecmp(p->path, ENCODING) == 0)
+        p->out->encodings++;
+}
+
+static void XMLCALL on_text(void *user, const XML_Char *text, int size)
+{
+    parser *p = user;
+    for (int i = 0; i < size && p->used + 1 < TEXT_SIZE; i++) {
+        bool blank = text[i] == ' ' || text[i] == '\t' || text[i] == '\n' || text[i] == '\r';
+        if (!blank || p->used > 0)
+            p->text[p->used++] = text[i];
+    }
+}
+
+/* A number that cannot be read leaves what was there: "not in the file". */
+static void store(const parser *p, const element *e)
+{
+    char *at = (char *)p->out + e->offset;
+    double number;
+    int64_t whole;
+    if (e->kind == WORD) {
+        snprintf(at, ISMRMRD_WORD, "%s", p->text);
+        for (char *c = at; *c; c++)
+            *c = (char)(*c >= 'A' && *c <= 'Z' ? *c - 'A' + 'a' : *c < ' ' || *c > '~' ? '?' : *c);
+        return;
+    }
+    if (vf_parse_doubles(p->text, 1, 1, &number) != 1 || !(fabs(number) <= 1e9))
+        return;
+    whole = (int64_t)number;
+    if (e->kind == NUMBER)
+        memcpy(at, &number, sizeof number);
+    else if ((double)whole == number)
+        memcpy(at, &whole, sizeof whole);
+}
+
+static void XMLCALL on_end(void *user, const XML_Char *name)
+{
+    parser *p = user;
+    (void)name;
+    while (p->used > 0 && strchr(" \t\r\n", p->text[p->used - 1]))
+        p->used--;
+    p->text[p->used] = 0;
+    bool first = p->out->encodings <= 1;
+    for (int i = 0; first && i < ELEMENTS; i++)
+        if (strcasecmp(p->path, elements[i].path) == 0)
+            store(p, &elements[i]);
+    p->path[p->length[--p->depth]] = 0;
+    p->used = 0;
+}
+
+/* No header needs entities of its own; those who declare them want a small file to become a large one, or to be told of
+ * other files. */
+static void XMLCALL on_entity(void *user, const XML_Char *name, int is_parameter, const XML_Char *value, int size,
+                              const XML_Char *base, const XML_Char *system, const XML_Char *public_id,
+                              const XML_Char *notation)
+{
+    parser *p = user;
+    (void)name, (void)is_parameter, (void)value, (void)size, (void)base, (void)system, (void)public_id, (void)notation;
+    p->declares_entity = true;
+    XML_StopParser(p->expat, XML_FALSE);
+}
+
+static void reset(ismrmrd_protocol *out)
+{
+    *out = (ismrmrd_protocol){.step_1 = {-1, -1, -1}, .step_2 = {-1, -1, -1}, .noise_bandwidth = 1};
+}
+
+static vf_status run(vf_context *ctx, const char *path, const char *text, size_t size, const char *encoding, parser *p,
+                     enum XML_Error *error)
+{
+    vf_status status = VF_OK;
+    reset(p->out);
+    *error = XML_ERROR_NONE;
+    p->expat = XML_ParserCreate(encoding);
+    if (!p->expat)
+        return vf_fail(ctx, VF_ERR_MEMORY, "%s: no memory to parse the XML header", path);
+    XML_SetUserData(p->expat, p);
+    XML_SetElementHandler(p->expat, on_start, on_end);
+    XML_SetCharacterDataHandler(p->expat, on_text);
+    XML_SetEntityDeclHandler(p->expat, on_entity);
+    if (XML_Parse(p->expat, text, (int)size, XML_TRUE) != XML_STATUS_OK)
+        *error = XML_GetErrorCode(p->expat);
+    unsigned long line = XML_GetCurrentLineNumber(p->expat);
+    bool encoding_trouble = *error == XML_ERROR_INVALID_TOKEN || *error == XML_ERROR_UNKNOWN_ENCODING ||
+                            *error == XML_ERROR_INCORRECT_ENCODING || *error == XML_ERROR_PARTIAL_CHAR;
+    if (p->declares_entity)
+        status = vf_fail(ctx, VF_ERR_INPUT, "%s: xml: line %lu declares an entity, which no ISMRMRD header needs", path,
+                         line);
+    else if (p->too_deep)
+        status =
+            vf_fail(ctx, VF_ERR_INPUT, "%s: xml: line %lu: elements nested more than %d deep", path, line, MOST_DEPTH);
+    else if (*error == XML_ERROR_NO_MEMORY)
+        status = vf_fail(ctx, VF_ERR_MEMORY, "%s: no memory to parse the XML header", path);
+    else if (*error != XML_ERROR_NONE && !(encoding_trouble && !encoding))
+        status = vf_fail(ctx, VF_ERR_INPUT, "%s: xml: line %lu: %s", path, line, XML_ErrorString(*error));
+    XML_ParserFree(p->expat);
+    return status;
+}
+
+vf_status ismrmrd_parse_xml(vf_context *ctx, const char *path, const char *text, size_t size, ismrmrd_protocol *out)
+{
+    enum XML_Error error;
+    if (size > ISMRMRD_XML_MOST)
+        return vf_fail(ctx, VF_ERR_INPUT, "%s: xml: a header of %zu bytes; at most %d are read", path, size,
+                       ISMRMRD_XML_MOST);
+    parser p = {.out = out};
+    vf_status status = run(ctx, path, text, size, NULL, &p, &error);
+    if (status == VF_OK && error != XML_ERROR_NONE) {
+        /* Names of patients and hospitals in Latin-1, whatever the first line says. */
+        p = (parser){.out = out};
+        status = run(ctx, path, text, size, "ISO-8859-1", &p, &error);
+        if (status == VF_OK)
+            vf_warn(ctx, "%s: xml: not in the encoding that it declares; read as Latin-1", path);
+    }
+    if (status == VF_OK && out->encodings == 0)
+        status = vf_fail(ctx, VF_ERR_INPUT, "%s: xml: no ismrmrdHeader/encoding in the header", path);
+    return status;
+}
+
+#else
+
+vf_status ismrmrd_parse_xml(vf_context *ctx, const char *path, const char *text, size_t size, ismrmrd_protocol *out)
+{
+    (void)text, (void)size;
+    *out = (ismrmrd_protocol){0};
+    return vf_fail(
+        ctx, VF_ERR_UNSUPPORTED,
+        "%s: an ISMRMRD file, but this build cannot read XML: install expat (package libexpat1-dev) and build "
+        "again",
+        path);
+}
+#endif

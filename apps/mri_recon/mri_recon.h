@@ -1,0 +1,339 @@
+/* mri_recon: what its stages hand to one another.
+ *
+ *   read_scan -> prewhiten, compress_coils -> encoding -> coil_maps -> prior -> solve -> write_image, draw_montage
+ *
+ * k in cycles per field of view of the encoded space, time in s, frequencies in Hz, lengths in mm, positions and
+ * directions in the patient's coordinates (LPS: x to the left, y to the back, z to the head). Arrays in C order with x
+ * fastest; complex numbers interleaved. Host memory, unless it says otherwise.
+ */
+#ifndef MRI_RECON_H
+#define MRI_RECON_H
+
+#include <complex.h>
+
+#include "voxfield/context.h"
+#include "voxfield/device.h"
+#include "voxfield/digest.h"
+#include "voxfield/report.h"
+#include "voxfield/timer.h"
+
+#include "fourier_sum.h"
+#include "gridding.h"
+#include "toeplitz.h"
+
+/* ---- mri_recon_main.c ---- */
+
+typedef enum recon_method { RECON_CG, RECON_ADJOINT, RECON_GRIDDING, RECON_BILINEAR } recon_method;
+typedef enum recon_operator { RECON_AUTO, RECON_DIRECT, RECON_NUFFT } recon_operator;
+typedef enum recon_prior { RECON_IDENTITY, RECON_DIFFERENCES, RECON_REFERENCE } recon_prior;
+typedef enum recon_coils { RECON_COILS_AUTO, RECON_COILS_FILE, RECON_COILS_WALSH, RECON_COILS_RSS } recon_coils;
+typedef enum k_units { K_AUTO, K_NORMALIZED, K_FOV, K_RADIANS } k_units;
+
+/* What the user asked for. Numbers are checked where they are read: finite, and in range one by one. */
+typedef struct recon_settings {
+    const char *input;
+    const char *output;                     /* NULL: the input's name with _image.h5, in the working folder */
+    const char *picture, *report, *compare; /* compare: "truth", or a file; NULL: none */
+    const char *save_q, *load_q;
+    const char *group; /* of an ISMRMRD file; NULL: found */
+    recon_method method;
+    recon_operator encode_by;
+    recon_prior prior;
+    recon_coils coils;
+    k_units units;
+    int compress; /* coils to keep; 0: all */
+    int64_t matrix[3];
+    bool has_matrix;
+    bool box_voxels; /* phi is the transform of a box, unless the file has phi */
+    bool keep_oversampling;
+    bool append_to_copy; /* the image file is a copy of the ISMRMRD scan with the images added */
+    bool hardware_trig;
+    int iterations;
+    double tolerance;    /* of the solver: relative residual at which it stops */
+    double lambda;       /* relative to the diagonal of F^H W F in the object: see reconstruct.c */
+    double accuracy;     /* of the NUFFT */
+    vf_dtype precision;  /* VF_F32, VF_F64 */
+    const char *variant; /* of the direct sum; NULL: the device's default */
+    const char *device;  /* "auto" or as vf_context_set_devices */
+    bool dry_run, quiet;
+    vf_progress_mode progress;
+    int argc;
+    char *const *argv;
+} recon_settings;
+
+/* ---- mri_recon_pipeline.c ---- */
+
+/* All stages, in the order data flows. Everything it has to say besides errors goes to stdout, progress to stderr. */
+VF_MUST_CHECK vf_status mri_recon_run(vf_context *ctx, const recon_settings *settings);
+
+/* ---- read_scan.c: scan_plain.c, scan_ismrmrd.c ---- */
+
+/* Where the voxels lie in the patient. */
+typedef struct scan_geometry {
+    bool known;             /* false: directions are the axes, centre is 0 */
+    double direction[3][3]; /* unit vectors along x, y, z of the image, LPS */
+    double centre[3];       /* mm, LPS: of the field of view; of the first slice of a stack */
+    double slice_step;      /* mm between the centres of stacked slices, along direction[2]; 0: no stack */
+} scan_geometry;
+
+/* Where samples lie in k-space. Several frames may share one. */
+typedef struct scan_trajectory {
+    int64_t samples;    /* >= 1 */
+    float *k;           /* [sample][3] kx, ky, kz in cycles per encoded field of view, finite */
+    float *weights;     /* [sample] >= 0: of the samples in the sum of squares, or NULL */
+    float *time;        /* [sample] s since excitation, or NULL */
+    float complex *phi; /* [sample] transform of a voxel's basis function at k, or NULL */
+} scan_trajectory;
+
+/* One image to reconstruct: a volume, or a slice of a stack. */
+typedef struct scan_frame {
+    int trajectory;                       /* index */
+    int volume, slice;                    /* where the image goes: in 0 .. volumes - 1, 0 .. slices - 1 */
+    int contrast, phase, repetition, set; /* as the file numbers them; 0 where it does not */
+    float complex *data;                  /* [coil][sample] */
+} scan_frame;
+
+typedef struct scan {
+    int64_t matrix[3];   /* encoded voxels along x, y, z; z = 1 for 2D */
+    double fov[3];       /* mm, encoded; > 0 */
+    int64_t crop[3];     /* voxels of the image to keep, about the centre: matrix where nothing is to be cut */
+    int coils;           /* >= 1 */
+    int volumes, slices; /* volumes * slices = frames where none is missing */
+    int trajectories;
+    scan_trajectory *trajectory; /* [trajectories + calibrations] */
+    int frames;
+    int calibrations;           /* frames behind those, each with a trajectory behind the others: lines that only coil
+                                 * maps are estimated from; at most one a slice */
+    scan_frame *frame;          /* [frames + calibrations] */
+    double complex *noise;      /* [coil][coil] covariance of the coils' noise, or NULL */
+    float complex *sensitivity; /* [coil][z][y][x] of `matrix`, or NULL */
+    float *field_map;           /* [z][y][x] of `matrix`, Hz, or NULL */
+    int references;
+    float *reference; /* [references][z][y][x] of `matrix`, or NULL */
+    int truths;       /* 0, 1, or `volumes` */
+    float *truth;     /* [truths][z][y][x] of `crop`, or NULL */
+    scan_geometry geometry;
+    char *protocol;              /* the ISMRMRD header, to go into an ISMRMRD image file; NULL for plain files */
+    char layout[32];             /* "ISMRMRD", "plain" */
+    char description[256];       /* one line for people: trajectory, units and how they were chosen */
+    char digest[VF_DIGEST_TEXT]; /* of trajectories, weights, time and phi: what Q depends on */
+} scan;
+
+/* Reads a scan of either layout (docs/formats.md). `out` is overwritten; free it with scan_free. What deserves
+ * attention but is no error goes out as vf_warn. Errors, each naming file and dataset: VF_ERR_INPUT; VF_ERR_MEMORY. */
+VF_MUST_CHECK vf_status read_scan(vf_context *ctx, const char *path, const char *group, k_units units, scan *out);
+void scan_free(scan *scan); /* leaves it zero */
+
+/* ---- prewhiten.c, compress_coils.c ---- */
+
+/* Decorrelates the coils' noise by the inverse Cholesky factor of its covariance, in data and maps, and frees the
+ * covariance. Does nothing without one. A covariance that is singular (a dead coil) is VF_ERR_INPUT, naming the coil.
+ */
+VF_MUST_CHECK vf_status prewhiten(vf_context *ctx, scan *scan);
+
+/* Keeps the `keep` < coils principal components of the data over all frames (Buehrer et al., Magn. Reson. Med. 57
+ * (2007) 1131; Huang et al., Magn. Reson. Imaging 26 (2008) 133), in data and maps. `kept` gets their share of the
+ * energy. */
+VF_MUST_CHECK vf_status compress_coils(vf_context *ctx, scan *scan, int keep, double *kept);
+
+/* ---- coil_maps.c ---- */
+
+/* Coil maps from images of the coils that were made from the centre of k-space: adaptive combination (Walsh, Gmitro and
+ * Marcellin, Magn. Reson. Med. 43 (2000) 682; the dominant eigenvector of the local covariance). `images`, `maps`:
+ * [coil][z][y][x]; maps may be images. Normalised: the sum over coils of |s|^2 is 1 where there is signal, a thousandth
+ * of the strongest at least, else 0; phase relative to the coil with most signal. `signal` [z][y][x] gets the largest
+ * eigenvalue of the local covariance, in units of its own, or is NULL. Errors: VF_ERR_MEMORY, VF_ERR_INPUT
+ * (images that are not finite), VF_ERR_CANCELLED. */
+VF_MUST_CHECK vf_status coil_maps_walsh(vf_context *ctx, const int64_t matrix[3], int coils,
+                                        const float complex *images, float complex *maps, float *signal);
+
+/* Carries maps on into places without signal, smoothly, from those with signal around: `maps` as coil_maps_walsh makes
+ * them, with `signal`; overwritten, normalised everywhere. Errors: VF_ERR_MEMORY. */
+VF_MUST_CHECK vf_status coil_maps_extend(vf_context *ctx, const int64_t matrix[3], int coils, const float *signal,
+                                         float complex *maps);
+
+/* The samples of the centre of k-space that maps are estimated from: k_cut[axis] is where the taper (a Hann window in
+ * |k| / k_cut) reaches 0. Weighs `data` [coil][sample] into `out`, density-compensated by `density` [sample] or NULL.
+ */
+void coil_maps_calibration(const scan_trajectory *trajectory, int coils, const float complex *data,
+                           const double k_cut[3], const float *density, float complex *out);
+
+/* sqrt(sum over coils |x|^2), as a complex image with phase 0. `images` [coil][voxels]. */
+void coil_images_rss(int coils, int64_t voxels, const float complex *images, float complex *out);
+
+/* ---- write_image.c: image_h5.c, image_nifti.c, image_ismrmrd.c ---- */
+
+/* A reconstructed image and what its file says of it. */
+typedef struct recon_image {
+    int frames;        /* volumes */
+    int64_t counts[3]; /* voxels along x, y, z (slices stacked) */
+    double voxel[3];   /* mm */
+    scan_geometry geometry;
+    float complex *data;  /* [frame][z][y][x] */
+    const char *program;  /* "mri_recon (Voxfield) 0.1.0" */
+    const char *command;  /* the command line */
+    const char *created;  /* UTC, ISO 8601 */
+    const char *method;   /* one line: method, operator, prior, lambda, iterations, device */
+    const char *input;    /* the scan's path */
+    const char *digest;   /* the scan's */
+    const char *protocol; /* the ISMRMRD header of the scan, or NULL */
+    const char *copy_of;  /* an ISMRMRD file: .mrd becomes a copy of it, with the images added; NULL: a new file */
+    const char *group;    /* of the ISMRMRD file; NULL: found */
+} recon_image;
+
+/* Refuses, before any work is done, a path whose extension is not known or whose place cannot be written.
+ * .h5 (dataset /image), .nii, .nii.gz (magnitude), .mrd (ISMRMRD images). Errors: VF_ERR_ARGUMENT, VF_ERR_OUTPUT. */
+VF_MUST_CHECK vf_status image_check_path(vf_context *ctx, const char *path);
+
+/* Writes the image in the format of the path's extension, atomically. An image with NaN or infinities is VF_ERR_OUTPUT.
+ * Errors: VF_ERR_OUTPUT, VF_ERR_MEMORY, VF_ERR_UNSUPPORTED (more voxels along an axis than the format can count);
+ * VF_ERR_INPUT and VF_ERR_ARGUMENT for copy_of. */
+VF_MUST_CHECK vf_status write_image(vf_context *ctx, const recon_image *image, const char *path);
+
+/* Reads dataset /image of a file that write_image made, to compare with: [frame][z][y][x]. Fewer dimensions and real
+ * numbers will do too; texts stay NULL. Errors: VF_ERR_INPUT, VF_ERR_MEMORY. */
+VF_MUST_CHECK vf_status read_image(vf_context *ctx, const char *path, recon_image *out);
+void recon_image_free(recon_image *image); /* the data only */
+
+/* ---- compare.c ---- */
+
+/* How far an image is from the truth, over all voxels, as published (Stone et al. 2008): MSE = mean (I - I0)^2,
+ * PSNR = 20 log10(max I0 / sqrt(MSE)), SNR = 20 log10(rms I0 / sqrt(MSE)), percent error = 100 sqrt(MSE) / rms I0. I is
+ * the magnitude. Equal images: PSNR and SNR are infinite. Errors: VF_ERR_INPUT: values that are not finite, or a truth
+ * that is nowhere above zero. */
+typedef struct image_error {
+    double mse, psnr, snr, percent;
+} image_error;
+VF_MUST_CHECK vf_status compare_images(vf_context *ctx, int64_t voxels, const float complex *image, const float *truth,
+                                       image_error *out);
+
+/* ---- draw_montage.c ---- */
+
+/* A montage of slices of the magnitude (of the first frame, and of others where there is one slice each), as PNG,
+ * atomically; black at 0, white at the 99.5th percentile of what is not background; says orientation, window and
+ * method. */
+VF_MUST_CHECK vf_status draw_montage(vf_context *ctx, const recon_image *image, const char *path);
+
+/* ---- encoding.c ---- */
+
+/* F of one trajectory, on the context's first device: (F x)_m = sum_n x_n exp(-i 2 pi (k_m.r_n + t_m f_n)), by direct
+ * sum or by gridding; phi and weights are the caller's. */
+typedef struct encoding encoding;
+
+/* `matrix` voxels, over `extent` fields of view: 1 for images, 2 for Q (an axis of one voxel stays one). `time` and
+ * `field` may be NULL. Batches of at most `most_batch`. Errors: as vf_fourier_create and vf_nufft_create. */
+VF_MUST_CHECK vf_status encoding_create(vf_context *ctx, const recon_settings *settings, const int64_t matrix[3],
+                                        int extent, int64_t samples, const float *k, const float *time,
+                                        const float *field, int most_batch, encoding **out);
+void encoding_destroy(encoding *encoding); /* NULL is allowed */
+
+/* y = F^H c and c = F x; device memory, [batch][sample] and [batch][z][y][x], complex of the settings' precision. */
+VF_MUST_CHECK vf_status encoding_adjoint(encoding *e, vf_queue *queue, int batch, const vf_array *c, vf_array *y);
+VF_MUST_CHECK vf_status encoding_forward(encoding *e, vf_queue *queue, int batch, const vf_array *x, vf_array *c);
+
+/* The NUFFT behind it, or NULL if it is a direct sum. */
+vf_nufft *encoding_nufft(const encoding *e);
+
+/* What it is, for people: "NUFFT, 1e-06, kernel 7 wide on 256 x 256 x 256". */
+const char *encoding_description(const encoding *e);
+
+/* Copies complex numbers from the host to device memory of either precision, and back, waiting for it. */
+VF_MUST_CHECK vf_status upload(vf_queue *queue, const float complex *from, int64_t n, vf_array *to);
+VF_MUST_CHECK vf_status download(vf_queue *queue, const vf_array *from, int64_t n, float complex *to);
+
+/* ---- normal_matrix.c, q_file.c ---- */
+
+/* F^H W F of one trajectory as a Toeplitz matrix (toeplitz.h), W the samples' weights and |phi|^2. */
+typedef struct normal_matrix {
+    vf_toeplitz *toeplitz;
+    double diagonal; /* Q(0) = sum of the weights: of one coil with s = 1 */
+    int segments;    /* of time; 1 without a field map */
+    char description[160];
+} normal_matrix;
+
+/* Makes Q by either operator, or reads it from settings->load_q; writes it to settings->save_q. Errors: as
+ * encoding_create; VF_ERR_INPUT (a saved Q of another trajectory, matrix, field map or accuracy), VF_ERR_OUTPUT. */
+VF_MUST_CHECK vf_status normal_matrix_create(vf_context *ctx, const recon_settings *settings, const scan *raw,
+                                             const scan_trajectory *at, vf_queue *queue, normal_matrix *out);
+void normal_matrix_free(normal_matrix *normal); /* leaves it zero */
+
+/* phi of sample m: the file's, a box voxel's (settings->box_voxels), or 1. */
+float complex sample_phi(const recon_settings *settings, const scan *raw, const scan_trajectory *at, int64_t m);
+
+/* Q with its file: [segment][2z][2y][2x], complex. `key` says what Q depends on. */
+typedef struct q_file q_file;
+VF_MUST_CHECK vf_status q_file_create(vf_context *ctx, const char *path, vf_dtype type, int segments,
+                                      const int64_t doubled[3], const char *key, q_file **out);
+VF_MUST_CHECK vf_status q_file_open(vf_context *ctx, const char *path, vf_dtype type, int segments,
+                                    const int64_t doubled[3], const char *key, q_file **out);
+VF_MUST_CHECK vf_status q_file_write(q_file *file, int segment, const void *q);
+VF_MUST_CHECK vf_status q_file_read(q_file *file, int segment, void *q);
+VF_MUST_CHECK vf_status q_file_commit(q_file **file); /* *file becomes NULL either way */
+void q_file_close(q_file **file);                     /* reading, or giving up; *file becomes NULL */
+
+/* ---- prior.c ---- */
+
+/* lambda W^H W. */
+typedef struct prior {
+    recon_prior kind;
+    int64_t counts[3];
+    double lambda;    /* absolute */
+    vf_array weights; /* [3][z][y][x] of the differences, on the device; empty: 1 */
+} prior;
+
+VF_MUST_CHECK vf_status prior_create(vf_context *ctx, const recon_settings *settings, const scan *raw, vf_queue *queue,
+                                     prior *out);
+void prior_free(prior *prior); /* leaves it zero */
+/* y += lambda W^H W x */
+VF_MUST_CHECK vf_status prior_add(const prior *known, vf_queue *queue, const vf_array *x, vf_array *y);
+
+/* ---- solve.c ---- */
+
+/* (F^H W F + lambda W^H W) of one trajectory and one set of coil maps. */
+typedef struct system_matrix {
+    const normal_matrix *normal;
+    const prior *prior;
+    int coils;            /* of the maps */
+    const vf_array *maps; /* [coils][voxels] on the device, or NULL: one coil of s = 1 */
+} system_matrix;
+
+typedef struct solve_result {
+    int iterations;
+    double residual; /* |b - A x| / |b| by the recurrence */
+    bool converged;  /* to the tolerance */
+} solve_result;
+
+/* Conjugate gradients from x = 0 (Hestenes and Stiefel, J. Res. Natl. Bur. Stand. 49 (1952) 409), until the residual is
+ * at most settings->tolerance or settings->iterations are done. `b` is used up; `x` gets the solution; [voxels] each.
+ * `tell` (may be NULL) is called after each iteration. Errors: of the operations; VF_ERR_INTERNAL (not a number). */
+VF_MUST_CHECK vf_status solve(vf_context *ctx, const recon_settings *settings, const system_matrix *system,
+                              vf_queue *queue, vf_array *b, vf_array *x,
+                              void (*tell)(void *user, int iteration, double residual), void *user,
+                              solve_result *result);
+
+/* ---- calibrate.c ---- */
+
+/* Coil maps of a slice from the centre of its k-space, as coil_maps_walsh: `maps` [coil][z][y][x]. Uses the slice's
+ * calibration frames and all frames of the slice that differ from its first in repetition and trajectory only. `text`
+ * (of `size`) gets a line on how. Warns where the centre is not sampled densely enough. Errors: as vf_nufft_create. */
+VF_MUST_CHECK vf_status calibrate_maps(vf_context *ctx, const scan *raw, int slice, vf_queue *queue,
+                                       float complex *maps, char *text, size_t size);
+
+/* ---- reconstruct.c ---- */
+
+/* What the reconstruction says of itself. */
+typedef struct recon_summary {
+    char encoding[128], normal[160], coils[160];
+    double diagonal;    /* of F^H W F in the object, of the last frame: what lambda is relative to */
+    double lambda;      /* absolute, of the last frame */
+    int64_t iterations; /* over all frames */
+    double residual;    /* the largest */
+    bool converged;     /* all */
+    double coils_kept;  /* share of the energy after compression; 1 without */
+} recon_summary;
+
+/* All frames of the scan, whole images of scan->matrix: `images` [frame][z][y][x]. */
+VF_MUST_CHECK vf_status reconstruct(vf_context *ctx, const recon_settings *settings, const scan *raw, vf_stages *stages,
+                                    vf_progress *progress, float complex *images, recon_summary *summary);
+
+#endif

@@ -1,0 +1,336 @@
+/* mri_recon: options, and nothing else. The work is mri_recon_run's. */
+#include <getopt.h>
+#include <string.h>
+
+#include "mri_recon.h"
+#include "program.h"
+#include "voxfield/output.h"
+
+static const char usage[] =
+    "mri_recon - images from the raw data of an MRI scan, Cartesian or not\n"
+    "\n"
+    "usage: mri_recon [options] scan.h5\n"
+    "\n"
+    "The scan: an ISMRMRD file, or a plain HDF5 file with a group /scan (docs/formats.md). The image solves\n"
+    "(F^H F + lambda W^H W) image = F^H data by conjugate gradients; F has the trajectory, coils and field map.\n"
+    "\n"
+    "Output\n"
+    "  -o, --output FILE        the image; by its extension .h5, .nii, .nii.gz, .mrd (ISMRMRD)\n"
+    "                           (default: scan_image.h5, beside the input)\n"
+    "  --append-to-copy         the image file is a copy of the ISMRMRD scan with the images added\n"
+    "  --picture FILE.png       a montage of slices\n"
+    "  --report FILE.json       what was done, how long it took, and figures\n"
+    "  --compare FILE           print the error against `truth` (of the scan), or against another image .h5\n"
+    "\n"
+    "Reading\n"
+    "  --trajectory-units U     of ISMRMRD files: auto (default), normalized (k in [-1/2, 1/2)), fov (cycles per\n"
+    "                           field of view), radians (k in [-pi, pi))\n"
+    "  --group NAME             of an ISMRMRD file with several\n"
+    "  --matrix X,Y,Z           voxels over the encoded field of view (the header's)\n"
+    "  --keep-oversampling      do not crop to the reconstructed field of view\n"
+    "\n"
+    "Coils\n"
+    "  --coils C                auto (default: the file's maps, else walsh), file, walsh (maps estimated from the\n"
+    "                           centre of k-space), rss (each coil alone, root of the sum of squares)\n"
+    "  --compress N             first combine the coils to N virtual ones\n"
+    "\n"
+    "Reconstruction\n"
+    "  --method M               cg (default), adjoint (F^H data), gridding (density-compensated adjoint),\n"
+    "                           bilinear (plain gridding with linear weights)\n"
+    "  --iterations N           at most (60)\n"
+    "  --tolerance T            relative residual to stop at (1e-4; 0: all iterations)\n"
+    "  --lambda L               relative to the largest diagonal element of F^H F (1e-3)\n"
+    "  --prior P                identity (default), differences, reference (differences, small across the edges\n"
+    "                           of the scan's anatomical images)\n"
+    "  --operator O             auto (default), nufft, direct (the exact sum)\n"
+    "  --variant V              of the direct sum; on the CPU: simd, avx512, avx2, baseline, ref;\n"
+    "                           on GPUs: tuned, naive, registers, constant, published\n"
+    "  --trig T                 sines of the direct sum on GPUs: accurate (default), hardware\n"
+    "  --accuracy A             of the NUFFT (1e-6; double precision 1e-9)\n"
+    "  --voxel V                point (default) or box: the voxels' shape, if the scan does not say\n"
+    "  --save-q FILE            keep Q of this trajectory\n"
+    "  --load-q FILE            use a Q that was kept\n"
+    "\n"
+    "Computation\n"
+    "  --device D               auto (default), cpu, cuda, cuda:1\n"
+    "  --threads N              CPU threads (default: one per core)\n"
+    "  --precision P            single (default) or double\n"
+    "  --dry-run                say what would be done and stop\n"
+    "\n"
+    "  -q, --quiet              only warnings and errors\n"
+    "  --progress               a progress line even where stderr is no terminal\n"
+    "  -h, --help               this text\n"
+    "  --version                the version\n"
+    "\n"
+    "Exit status: 0 done, 2 options, 3 input, 4 output, 5 memory, 6 device, 7 device memory,\n"
+    "8 not supported, 130 interrupted. The manual page mri_recon(1) says more.\n";
+
+enum {
+    OPT_APPEND_TO_COPY = 256,
+    OPT_PICTURE,
+    OPT_REPORT,
+    OPT_COMPARE,
+    OPT_UNITS,
+    OPT_GROUP,
+    OPT_MATRIX,
+    OPT_KEEP_OVERSAMPLING,
+    OPT_COILS,
+    OPT_COMPRESS,
+    OPT_METHOD,
+    OPT_ITERATIONS,
+    OPT_TOLERANCE,
+    OPT_LAMBDA,
+    OPT_PRIOR,
+    OPT_OPERATOR,
+    OPT_VARIANT,
+    OPT_TRIG,
+    OPT_ACCURACY,
+    OPT_VOXEL,
+    OPT_SAVE_Q,
+    OPT_LOAD_Q,
+    OPT_DEVICE,
+    OPT_THREADS,
+    OPT_PRECISION,
+    OPT_DRY_RUN,
+    OPT_PROGRESS,
+    OPT_VERSION,
+};
+
+static const struct option options[] = {
+    {"output", required_argument, NULL, 'o'},
+    {"append-to-copy", no_argument, NULL, OPT_APPEND_TO_COPY},
+    {"picture", required_argument, NULL, OPT_PICTURE},
+    {"report", required_argument, NULL, OPT_REPORT},
+    {"compare", required_argument, NULL, OPT_COMPARE},
+    {"trajectory-units", required_argument, NULL, OPT_UNITS},
+    {"group", required_argument, NULL, OPT_GROUP},
+    {"matrix", required_argument, NULL, OPT_MATRIX},
+    {"keep-oversampling", no_argument, NULL, OPT_KEEP_OVERSAMPLING},
+    {"coils", required_argument, NULL, OPT_COILS},
+    {"compress", required_argument, NULL, OPT_COMPRESS},
+    {"method", required_argument, NULL, OPT_METHOD},
+    {"iterations", required_argument, NULL, OPT_ITERATIONS},
+    {"tolerance", required_argument, NULL, OPT_TOLERANCE},
+    {"lambda", required_argument, NULL, OPT_LAMBDA},
+    {"prior", required_argument, NULL, OPT_PRIOR},
+    {"operator", required_argument, NULL, OPT_OPERATOR},
+    {"variant", required_argument, NULL, OPT_VARIANT},
+    {"trig", required_argument, NULL, OPT_TRIG},
+    {"accuracy", required_argument, NULL, OPT_ACCURACY},
+    {"voxel", required_argument, NULL, OPT_VOXEL},
+    {"save-q", required_argument, NULL, OPT_SAVE_Q},
+    {"load-q", required_argument, NULL, OPT_LOAD_Q},
+    {"device", required_argument, NULL, OPT_DEVICE},
+    {"threads", required_argument, NULL, OPT_THREADS},
+    {"precision", required_argument, NULL, OPT_PRECISION},
+    {"dry-run", no_argument, NULL, OPT_DRY_RUN},
+    {"quiet", no_argument, NULL, 'q'},
+    {"progress", no_argument, NULL, OPT_PROGRESS},
+    {"help", no_argument, NULL, 'h'},
+    {"version", no_argument, NULL, OPT_VERSION},
+    {0},
+};
+
+/* The words of an option, in the order of its enum in mri_recon.h. */
+static const char *const unit_words[] = {"auto", "normalized", "fov", "radians", NULL};
+static const char *const coil_words[] = {"auto", "file", "walsh", "rss", NULL};
+static const char *const method_words[] = {"cg", "adjoint", "gridding", "bilinear", NULL};
+static const char *const prior_words[] = {"identity", "differences", "reference", NULL};
+static const char *const operator_words[] = {"auto", "direct", "nufft", NULL};
+static const char *const trig_words[] = {"accurate", "hardware", NULL};
+static const char *const voxel_words[] = {"point", "box", NULL};
+
+/* Options whose argument is one of a few words. */
+static vf_status word_option(vf_context *ctx, int option, const char *text, recon_settings *s)
+{
+    int word = 0;
+    vf_status status = VF_OK;
+    switch (option) {
+    case OPT_UNITS:
+        status = program_word(ctx, "trajectory-units", text, unit_words, &word);
+        s->units = (k_units)word;
+        break;
+    case OPT_COILS:
+        status = program_word(ctx, "coils", text, coil_words, &word);
+        s->coils = (recon_coils)word;
+        break;
+    case OPT_METHOD:
+        status = program_word(ctx, "method", text, method_words, &word);
+        s->method = (recon_method)word;
+        break;
+    case OPT_PRIOR:
+        status = program_word(ctx, "prior", text, prior_words, &word);
+        s->prior = (recon_prior)word;
+        break;
+    case OPT_OPERATOR:
+        status = program_word(ctx, "operator", text, operator_words, &word);
+        s->encode_by = (recon_operator)word;
+        break;
+    case OPT_TRIG:
+        status = program_word(ctx, "trig", text, trig_words, &word);
+        s->hardware_trig = word == 1;
+        break;
+    default:
+        status = program_word(ctx, "voxel", text, voxel_words, &word);
+        s->box_voxels = word == 1;
+    }
+    return status;
+}
+
+/* Options whose argument is a number or several. */
+static vf_status number_option(vf_context *ctx, int option, const char *text, recon_settings *s)
+{
+    int64_t whole = 0;
+    vf_status status = VF_OK;
+    switch (option) {
+    case OPT_MATRIX:
+        s->has_matrix = true;
+        return program_counts(ctx, "matrix", text, s->matrix);
+    case OPT_COMPRESS:
+        status = program_integer(ctx, "compress", text, 1, 4096, &whole);
+        s->compress = (int)whole;
+        return status;
+    case OPT_ITERATIONS:
+        status = program_integer(ctx, "iterations", text, 1, 1000000, &whole);
+        s->iterations = (int)whole;
+        return status;
+    case OPT_TOLERANCE:
+        return program_number(ctx, "tolerance", text, 0, 1, &s->tolerance);
+    case OPT_LAMBDA:
+        return program_number(ctx, "lambda", text, 0, 1e6, &s->lambda);
+    case OPT_ACCURACY:
+        return program_number(ctx, "accuracy", text, 1e-12, 0.1, &s->accuracy);
+    case OPT_THREADS:
+        return program_threads(ctx, text);
+    default:
+        return program_precision(ctx, text, &s->precision);
+    }
+}
+
+static vf_status one_option(vf_context *ctx, int option, const char *text, recon_settings *s)
+{
+    switch (option) {
+    case 'o':
+        s->output = text;
+        return VF_OK;
+    case 'q':
+        s->quiet = true;
+        return VF_OK;
+    case OPT_APPEND_TO_COPY:
+        s->append_to_copy = true;
+        return VF_OK;
+    case OPT_PICTURE:
+        return program_picture(ctx, text, &s->picture);
+    case OPT_REPORT:
+        s->report = text;
+        return VF_OK;
+    case OPT_COMPARE:
+        s->compare = text;
+        return VF_OK;
+    case OPT_GROUP:
+        s->group = text;
+        return VF_OK;
+    case OPT_KEEP_OVERSAMPLING:
+        s->keep_oversampling = true;
+        return VF_OK;
+    case OPT_VARIANT:
+        s->variant = text;
+        return VF_OK;
+    case OPT_SAVE_Q:
+        s->save_q = text;
+        return VF_OK;
+    case OPT_LOAD_Q:
+        s->load_q = text;
+        return VF_OK;
+    case OPT_DEVICE:
+        s->device = text;
+        return VF_OK;
+    case OPT_DRY_RUN:
+        s->dry_run = true;
+        return VF_OK;
+    case OPT_PROGRESS:
+        s->progress = VF_PROGRESS_ON;
+        return VF_OK;
+    case OPT_UNITS:
+    case OPT_COILS:
+    case OPT_METHOD:
+    case OPT_PRIOR:
+    case OPT_OPERATOR:
+    case OPT_TRIG:
+    case OPT_VOXEL:
+        return word_option(ctx, option, text, s);
+    case OPT_MATRIX:
+    case OPT_COMPRESS:
+    case OPT_ITERATIONS:
+    case OPT_TOLERANCE:
+    case OPT_LAMBDA:
+    case OPT_ACCURACY:
+    case OPT_THREADS:
+    case OPT_PRECISION:
+        return number_option(ctx, option, text, s);
+    default: /* getopt has said what is wrong */
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "mri_recon --help lists the options");
+    }
+}
+
+/* What does not go together, and what follows from something else. */
+static vf_status check_options(vf_context *ctx, recon_settings *s)
+{
+    if (s->save_q && s->load_q)
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "--save-q and --load-q exclude each other");
+    if ((s->save_q || s->load_q) && s->method != RECON_CG)
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "--save-q and --load-q go with --method cg only: nothing else uses Q");
+    if (s->encode_by == RECON_DIRECT && s->method == RECON_GRIDDING)
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "--method gridding is not a direct sum; leave out --operator direct");
+    if (s->variant && s->encode_by != RECON_DIRECT)
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "--variant is of the direct sum: it goes with --operator direct");
+    if (s->hardware_trig && s->encode_by != RECON_DIRECT)
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "--trig hardware is of the direct sum: it goes with --operator direct");
+    if (s->append_to_copy && !(s->output && vf_path_has_extension(s->output, ".mrd")))
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "--append-to-copy needs an output (-o) that ends in .mrd");
+    if (s->accuracy == 0)
+        s->accuracy = s->precision == VF_F64 ? 1e-9 : 1e-6;
+    if (s->precision == VF_F32 && s->accuracy < 1e-7)
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "--accuracy %g is beyond single precision (1e-7): use --precision double",
+                       s->accuracy);
+    return VF_OK;
+}
+
+static vf_status read_options(vf_context *ctx, const program *p, int argc, char **argv, recon_settings *s)
+{
+    int option;
+    while ((option = getopt_long(argc, argv, "o:qh", options, NULL)) != -1) {
+        if (option == 'h' || option == OPT_VERSION)
+            program_print_and_exit(p, option == 'h');
+        vf_status status = one_option(ctx, option, optarg, s);
+        if (status != VF_OK)
+            return status;
+    }
+    if (optind == argc || argv[optind][0] == '\0')
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "no input: mri_recon scan.h5 (mri_recon --help says more)");
+    if (optind + 1 < argc)
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "'%s': one scan at a time", argv[optind + 1]);
+    s->input = argv[optind];
+    return check_options(ctx, s);
+}
+
+static vf_status run_mri_recon(vf_context *ctx, program *p, int argc, char **argv)
+{
+    recon_settings settings = {
+        .iterations = 60,
+        .tolerance = 1e-4,
+        .lambda = 1e-3,
+        .device = "auto",
+        .argc = p->argc,
+        .argv = p->argv,
+    };
+    vf_status status = read_options(ctx, p, argc, argv, &settings);
+    p->quiet = settings.quiet;
+    return status == VF_OK ? mri_recon_run(ctx, &settings) : status;
+}
+
+int main(int argc, char **argv)
+{
+    program p = {.name = "mri_recon", .usage = usage, .run = run_mri_recon};
+    return program_main(&p, argc, argv);
+}

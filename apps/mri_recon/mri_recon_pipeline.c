@@ -1,0 +1,473 @@
+/* The stages of mri_recon, in the order data flows. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "mri_recon.h"
+#include "program.h"
+#include "voxfield/version.h"
+
+typedef struct run {
+    vf_context *ctx;
+    const recon_settings *settings;
+    vf_stages stages;
+    vf_progress progress;
+    scan scan;
+    recon_summary summary;
+    recon_image image;
+    recon_image other; /* what to compare with, if it is a file */
+    bool has_error;
+    image_error error; /* against the truth, of the first volume */
+    char *output, *command;
+    char created[PROGRAM_TIME_TEXT], method[256], device[640];
+} run;
+
+/* "a/b.h5" -> "a/b_image.h5" */
+static char *default_output(const char *input)
+{
+    static const char *const endings[] = {".h5", ".hdf5", ".mrd", ".ismrmrd"};
+    size_t stem = strlen(input);
+    for (size_t e = 0; e < sizeof endings / sizeof *endings; e++) {
+        size_t n = strlen(endings[e]);
+        if (stem > n && strcasecmp(input + stem - n, endings[e]) == 0) {
+            stem -= n;
+            break;
+        }
+    }
+    char *path = NULL;
+    return asprintf(&path, "%.*s_image.h5", (int)stem, input) < 0 ? NULL : path;
+}
+
+static bool compares_with_file(const recon_settings *s)
+{
+    return s->compare && strcmp(s->compare, "truth") != 0;
+}
+
+static vf_status prepare_files(run *r)
+{
+    const recon_settings *s = r->settings;
+    r->output = s->output ? strdup(s->output) : default_output(s->input);
+    if (!r->output)
+        return vf_fail(r->ctx, VF_ERR_MEMORY, "no memory");
+    const program_file files[] = {{"the scan", s->input},
+                                  {"the image", r->output},
+                                  {"the picture", s->picture},
+                                  {"the report", s->report},
+                                  {"Q (--save-q)", s->save_q},
+                                  {"Q (--load-q)", s->load_q},
+                                  {"the image to compare with", compares_with_file(s) ? s->compare : NULL}};
+    vf_status status = program_check_names(r->ctx, files, sizeof files / sizeof *files);
+    if (status == VF_OK)
+        status = image_check_path(r->ctx, r->output);
+    return status;
+}
+
+/* ---- the scan ---- */
+
+/* --matrix: other voxels over the same field of view. */
+static vf_status change_matrix(run *r)
+{
+    scan *raw = &r->scan;
+    const int64_t *wish = r->settings->matrix;
+    if (raw->sensitivity || raw->field_map || raw->reference)
+        return vf_fail(r->ctx, VF_ERR_ARGUMENT,
+                       "--matrix: the scan's coil maps, field map or references are on its own matrix, %lld x %lld x "
+                       "%lld; leave --matrix out",
+                       (long long)raw->matrix[0], (long long)raw->matrix[1], (long long)raw->matrix[2]);
+    for (int a = 0; a < 3; a++) {
+        if ((wish[a] == 1) != (raw->matrix[a] == 1))
+            return vf_fail(r->ctx, VF_ERR_ARGUMENT, "--matrix: the scan is %s",
+                           raw->matrix[2] == 1 ? "two-dimensional: give X,Y,1" : "three-dimensional");
+        /* The part of the field of view that is kept stays the same. */
+        double share = (double)raw->crop[a] / (double)raw->matrix[a];
+        raw->crop[a] = (int64_t)fmax(1, round(share * (double)wish[a]));
+        raw->matrix[a] = wish[a];
+    }
+    if (raw->truth) {
+        free(raw->truth);
+        raw->truth = NULL;
+        raw->truths = 0;
+    }
+    return VF_OK;
+}
+
+static vf_status read_stage(run *r)
+{
+    const recon_settings *s = r->settings;
+    scan *raw = &r->scan;
+    vf_stage_begin(&r->stages, "read");
+    vf_status status = read_scan(r->ctx, s->input, s->group, s->units, raw);
+    if (status == VF_OK && s->has_matrix)
+        status = change_matrix(r);
+    if (status == VF_OK && s->keep_oversampling)
+        memcpy(raw->crop, raw->matrix, sizeof raw->crop);
+    if (status == VF_OK && s->coils == RECON_COILS_FILE && !raw->sensitivity)
+        status = vf_fail(r->ctx, VF_ERR_INPUT, "%s: --coils file, but there are no coil maps in it; use --coils walsh",
+                         s->input);
+    if (status == VF_OK && s->prior == RECON_REFERENCE && !raw->reference)
+        status =
+            vf_fail(r->ctx, VF_ERR_INPUT,
+                    "%s: --prior reference needs anatomical images in the scan (dataset /scan/reference)", s->input);
+    if (status == VF_OK && (s->save_q || s->load_q) && raw->trajectories > 1)
+        status = vf_fail(r->ctx, VF_ERR_ARGUMENT,
+                         "%s: its frames have %d trajectories; --save-q and --load-q keep the Q of one", s->input,
+                         raw->trajectories);
+    if (status == VF_OK && s->append_to_copy && strcmp(raw->layout, "ISMRMRD") != 0)
+        status = vf_fail(r->ctx, VF_ERR_ARGUMENT, "%s: --append-to-copy is for ISMRMRD files; this one is %s", s->input,
+                         raw->layout);
+    if (status == VF_OK && s->compare && !compares_with_file(s) && !raw->truth)
+        status = vf_fail(r->ctx, VF_ERR_INPUT, "%s: --compare truth, but there is no truth for this matrix in the scan",
+                         s->input);
+    return status;
+}
+
+static vf_status coil_stage(run *r)
+{
+    const recon_settings *s = r->settings;
+    r->summary.coils_kept = 1;
+    vf_stage_begin(&r->stages, "coils");
+    vf_status status = prewhiten(r->ctx, &r->scan);
+    if (status == VF_OK && s->compress > 0 && s->compress < r->scan.coils)
+        status = compress_coils(r->ctx, &r->scan, s->compress, &r->summary.coils_kept);
+    return status;
+}
+
+static int64_t samples_of_all(const scan *raw)
+{
+    int64_t samples = 0;
+    for (int f = 0; f < raw->frames; f++)
+        samples += raw->trajectory[raw->frame[f].trajectory].samples;
+    return samples;
+}
+
+static void say_scan(const run *r)
+{
+    const scan *raw = &r->scan;
+    const scan_geometry *g = &raw->geometry;
+    printf("scan       %s: %s, %d coil%s, %d frame%s, %lld samples\n", r->settings->input, raw->layout, raw->coils,
+           raw->coils == 1 ? "" : "s", raw->frames, raw->frames == 1 ? "" : "s", (long long)samples_of_all(raw));
+    if (raw->description[0])
+        printf("           %s\n", raw->description);
+    printf("           matrix %lld x %lld x %lld over %g x %g x %g mm", (long long)raw->matrix[0],
+           (long long)raw->matrix[1], (long long)raw->matrix[2], raw->fov[0], raw->fov[1], raw->fov[2]);
+    if (memcmp(raw->crop, raw->matrix, sizeof raw->crop) != 0)
+        printf(", of which %lld x %lld x %lld are kept", (long long)raw->crop[0], (long long)raw->crop[1],
+               (long long)raw->crop[2]);
+    printf("%s\n", g->known ? ", position known" : "");
+}
+
+/* ---- the device ---- */
+
+/* Seconds of the transforms: about as measured on two cores and on an H200; good enough to choose by. */
+static void estimate(const run *r, double *cpu, double *gpu)
+{
+    const double cpu_rate = 1e10, gpu_rate = 2e12; /* floating-point operations a second of one core, of a GPU */
+    const recon_settings *s = r->settings;
+    const scan *raw = &r->scan;
+    double doubled = 1, voxels = (double)(raw->matrix[0] * raw->matrix[1] * raw->matrix[2]);
+    for (int a = 0; a < 3; a++)
+        doubled *= (double)(raw->matrix[a] > 1 ? 2 * raw->matrix[a] : 1);
+    double transform = 5 * doubled * log2(doubled + 1), threads = vf_context_threads(r->ctx);
+    double adjoint = 2 * transform * raw->coils * raw->frames + 500.0 * (double)samples_of_all(raw) * raw->coils;
+    double solver = s->method == RECON_CG ? 1.2 * transform * s->iterations * raw->coils * raw->frames : 0;
+    double q = s->method == RECON_CG ? 3 * transform * raw->trajectories : 0;
+    *cpu = (adjoint + solver + q) / (cpu_rate * threads);
+    *gpu = (adjoint + solver + q) / gpu_rate;
+    if (s->encode_by == RECON_DIRECT) {
+        double pairs = (double)samples_of_all(raw) * voxels +
+                       (s->method == RECON_CG ? (double)samples_of_all(raw) * doubled / 2 : 0);
+        *cpu += pairs / (1e9 * threads);
+        *gpu += pairs / 1.5e12;
+    }
+}
+
+static vf_status device_stage(run *r)
+{
+    const char *wish = r->settings->device;
+    double cpu, gpu;
+    char why[384] = "";
+    estimate(r, &cpu, &gpu);
+    vf_stage_begin(&r->stages, "device");
+    vf_status status = strcmp(wish, "auto") == 0 ? vf_device_choose(r->ctx, cpu, gpu, why, sizeof why)
+                                                 : vf_context_set_devices(r->ctx, wish);
+    if (status != VF_OK)
+        return status;
+    vf_device *device = vf_context_device(r->ctx, 0);
+    if (vf_context_device_count(r->ctx) > 1)
+        vf_note(r->ctx, "note: one GPU is used: %s", vf_device_spec(device));
+    snprintf(r->device, sizeof r->device, "%s: %s%s%s%s", vf_device_spec(device), vf_device_name(device),
+             why[0] ? " (auto: " : "", why, why[0] ? ")" : "");
+    return VF_OK;
+}
+
+/* ---- the image ---- */
+
+static const char *method_text(const recon_settings *s)
+{
+    static const char *const texts[] = {"conjugate gradients", "adjoint", "density-compensated gridding",
+                                        "bilinear gridding"};
+    return texts[s->method];
+}
+
+static const char *prior_text(const recon_settings *s)
+{
+    static const char *const texts[] = {"identity", "differences", "differences weighted by references"};
+    return texts[s->prior];
+}
+
+static void say_plan(const run *r)
+{
+    const recon_settings *s = r->settings;
+    printf("device     %s\n", r->device);
+    printf("method     %s", method_text(s));
+    if (s->method == RECON_CG)
+        printf(", %d iterations or residual %g, lambda %g (%s)", s->iterations, s->tolerance, s->lambda, prior_text(s));
+    printf(", %s precision\n", s->precision == VF_F64 ? "double" : "single");
+    printf("image      %s: %d volume%s of %lld x %lld x %lld\n", r->output, r->scan.volumes,
+           r->scan.volumes == 1 ? "" : "s", (long long)r->scan.crop[0], (long long)r->scan.crop[1],
+           (long long)(r->scan.crop[2] * r->scan.slices));
+    fflush(stdout);
+}
+
+static void describe(run *r)
+{
+    const recon_settings *s = r->settings;
+    program_time(r->created);
+    if (s->method == RECON_CG)
+        snprintf(r->method, sizeof r->method, "%s, %lld iterations, lambda %g (%s), %s, %s precision, %s",
+                 method_text(s), (long long)r->summary.iterations, s->lambda, prior_text(s), r->summary.encoding,
+                 s->precision == VF_F64 ? "double" : "single", vf_device_spec(vf_context_device(r->ctx, 0)));
+    else
+        snprintf(r->method, sizeof r->method, "%s, %s, %s precision, %s", method_text(s), r->summary.encoding,
+                 s->precision == VF_F64 ? "double" : "single", vf_device_spec(vf_context_device(r->ctx, 0)));
+}
+
+/* Cuts the middle out of one frame's image and puts it where it belongs in the volumes. */
+static void place_frame(const scan *raw, const scan_frame *frame, const float complex *whole, recon_image *image)
+{
+    const int64_t *n = raw->matrix, *crop = raw->crop;
+    int64_t first[3];
+    for (int a = 0; a < 3; a++)
+        first[a] = n[a] / 2 - crop[a] / 2; /* voxel N/2 is the middle of both */
+    for (int64_t z = 0; z < crop[2]; z++)
+        for (int64_t y = 0; y < crop[1]; y++) {
+            int64_t plane = frame->slice * crop[2] + z;
+            float complex *to = image->data + ((frame->volume * image->counts[2] + plane) * crop[1] + y) * crop[0];
+            const float complex *from = whole + ((first[2] + z) * n[1] + first[1] + y) * n[0] + first[0];
+            memcpy(to, from, (size_t)crop[0] * sizeof *to);
+        }
+}
+
+static vf_status reconstruct_stage(run *r)
+{
+    const scan *raw = &r->scan;
+    recon_image *image = &r->image;
+    const size_t voxels = (size_t)(raw->matrix[0] * raw->matrix[1] * raw->matrix[2]);
+    *image = (recon_image){.frames = raw->volumes,
+                           .counts = {raw->crop[0], raw->crop[1], raw->crop[2] * raw->slices},
+                           .geometry = raw->geometry,
+                           .program = "mri_recon (Voxfield) " VF_VERSION,
+                           .command = r->command,
+                           .created = r->created,
+                           .method = r->method,
+                           .input = r->settings->input,
+                           .digest = raw->digest,
+                           .protocol = raw->protocol,
+                           .copy_of = r->settings->append_to_copy ? r->settings->input : NULL,
+                           .group = r->settings->group};
+    for (int a = 0; a < 3; a++)
+        image->voxel[a] = raw->fov[a] / (double)raw->matrix[a];
+    const size_t volume = (size_t)(image->counts[0] * image->counts[1] * image->counts[2]);
+    float complex *whole = malloc((size_t)raw->frames * voxels * sizeof *whole);
+    image->data = calloc((size_t)raw->volumes * volume, sizeof *image->data);
+    vf_status status = VF_OK;
+    if (!whole || !image->data)
+        status = vf_fail(r->ctx, VF_ERR_MEMORY, "no memory for %d images of %zu voxels", raw->frames, voxels);
+    if (status == VF_OK)
+        status = reconstruct(r->ctx, r->settings, raw, &r->stages, &r->progress, whole, &r->summary);
+    for (int f = 0; status == VF_OK && f < raw->frames; f++)
+        place_frame(raw, &raw->frame[f], whole + (size_t)f * voxels, image);
+    free(whole);
+    describe(r);
+    return status;
+}
+
+/* The image to compare with, before any work: its size must be this one's. */
+static vf_status read_other(run *r)
+{
+    const recon_settings *s = r->settings;
+    const int64_t counts[3] = {r->scan.crop[0], r->scan.crop[1], r->scan.crop[2] * r->scan.slices};
+    if (!compares_with_file(s))
+        return VF_OK;
+    vf_status status = read_image(r->ctx, s->compare, &r->other);
+    if (status == VF_OK && memcmp(r->other.counts, counts, sizeof counts) != 0)
+        status = vf_fail(r->ctx, VF_ERR_INPUT, "%s: %lld x %lld x %lld voxels, not %lld x %lld x %lld", s->compare,
+                         (long long)r->other.counts[0], (long long)r->other.counts[1], (long long)r->other.counts[2],
+                         (long long)counts[0], (long long)counts[1], (long long)counts[2]);
+    return status;
+}
+
+static vf_status compare_stage(run *r)
+{
+    const int64_t voxels = r->image.counts[0] * r->image.counts[1] * r->image.counts[2];
+    if (!r->settings->compare)
+        return VF_OK;
+    float *magnitude = NULL;
+    if (r->other.data) {
+        magnitude = malloc((size_t)voxels * sizeof *magnitude);
+        if (!magnitude)
+            return vf_fail(r->ctx, VF_ERR_MEMORY, "no memory to compare images");
+        for (int64_t i = 0; i < voxels; i++)
+            magnitude[i] = cabsf(r->other.data[i]);
+    }
+    vf_status status = compare_images(r->ctx, voxels, r->image.data, magnitude ? magnitude : r->scan.truth, &r->error);
+    free(magnitude);
+    r->has_error = status == VF_OK;
+    return status;
+}
+
+static void report_run(vf_report *report, const run *r)
+{
+    const recon_settings *s = r->settings;
+    const scan *raw = &r->scan;
+    vf_report_run(report, "mri_recon", s->argc, s->argv);
+    vf_report_begin(report, "input");
+    vf_report_text(report, "path", s->input);
+    vf_report_text(report, "layout", raw->layout);
+    vf_report_text(report, "description", raw->description);
+    vf_report_text(report, "trajectory_sha256", raw->digest);
+    vf_report_integers(report, "matrix", raw->matrix, 3);
+    vf_report_numbers(report, "fov_mm", raw->fov, 3);
+    vf_report_integer(report, "coils", raw->coils);
+    vf_report_integer(report, "frames", raw->frames);
+    vf_report_integer(report, "trajectories", raw->trajectories);
+    vf_report_integer(report, "samples", samples_of_all(raw));
+    vf_report_end(report);
+    vf_report_begin(report, "reconstruction");
+    vf_report_text(report, "method", r->method);
+    vf_report_text(report, "encoding", r->summary.encoding);
+    vf_report_text(report, "coils", r->summary.coils);
+    vf_report_number(report, "coil_energy_kept", r->summary.coils_kept);
+    if (s->method == RECON_CG) {
+        vf_report_text(report, "q", r->summary.normal);
+        vf_report_text(report, "prior", prior_text(s));
+        vf_report_number(report, "lambda", s->lambda);
+        vf_report_number(report, "lambda_absolute", r->summary.lambda);
+        vf_report_number(report, "largest_diagonal", r->summary.diagonal);
+        vf_report_integer(report, "iterations", r->summary.iterations);
+        vf_report_number(report, "residual", r->summary.residual);
+    }
+    vf_report_end(report);
+    if (r->has_error) {
+        vf_report_begin(report, "error");
+        vf_report_number(report, "mse", r->error.mse);
+        vf_report_number(report, "psnr_db", r->error.psnr);
+        vf_report_number(report, "snr_db", r->error.snr);
+        vf_report_number(report, "percent", r->error.percent);
+        vf_report_end(report);
+    }
+    vf_report_text(report, "device", r->device);
+    vf_report_text(report, "image", r->output);
+    vf_report_stages(report, &r->stages);
+}
+
+static vf_status finish(run *r, vf_report **report)
+{
+    const recon_settings *s = r->settings;
+    vf_stage_begin(&r->stages, "write");
+    vf_status status = write_image(r->ctx, &r->image, r->output);
+    if (status == VF_OK && s->picture) {
+        vf_stage_begin(&r->stages, "picture");
+        status = draw_montage(r->ctx, &r->image, s->picture);
+    }
+    vf_stage_begin(&r->stages, "compare");
+    if (status == VF_OK)
+        status = compare_stage(r);
+    vf_stage_end(&r->stages);
+    if (status != VF_OK)
+        return status;
+    if (!s->quiet) {
+        char text[32];
+        double seconds = 0;
+        for (int i = 0; i < r->stages.count; i++)
+            seconds += r->stages.stage[i].seconds;
+        printf("coils      %s\n", r->summary.coils);
+        printf("encoding   %s\n", r->summary.encoding);
+        printf("done       %s", vf_format_seconds(seconds, text, sizeof text));
+        if (s->method == RECON_CG)
+            printf(", %lld iterations%s, residual %.2g%s", (long long)r->summary.iterations,
+                   r->scan.frames > 1 ? " in all frames" : "", r->summary.residual,
+                   r->summary.converged || s->tolerance == 0 ? "" : " (the tolerance was not reached)");
+        printf("\n");
+        if (r->has_error)
+            printf("error      MSE %.4g, PSNR %.2f dB, SNR %.2f dB, %.3g %%\n", r->error.mse, r->error.psnr,
+                   r->error.snr, r->error.percent);
+        if (s->picture)
+            printf("picture    %s\n", s->picture);
+    }
+    report_run(*report, r);
+    return vf_report_commit(report);
+}
+
+/* From the files' names to the device: everything that can be refused is refused here, before any work. */
+static vf_status prepare(run *r)
+{
+    vf_status status = prepare_files(r);
+    if (status == VF_OK)
+        status = read_stage(r);
+    if (status == VF_OK)
+        status = read_other(r);
+    if (status == VF_OK && !r->settings->quiet)
+        say_scan(r);
+    if (status == VF_OK)
+        status = coil_stage(r);
+    if (status == VF_OK)
+        status = device_stage(r);
+    if (status == VF_OK && !r->settings->quiet)
+        say_plan(r);
+    return status;
+}
+
+static vf_status check_places(run *r)
+{
+    const recon_settings *s = r->settings;
+    const scan *raw = &r->scan;
+    const double bytes = 8.0 * raw->volumes * raw->slices * (double)(raw->crop[0] * raw->crop[1] * raw->crop[2]);
+    vf_status status = program_check_place(r->ctx, r->output, bytes, "write .nii.gz");
+    if (status == VF_OK && s->picture)
+        status = program_check_place(r->ctx, s->picture, 0, "");
+    if (status == VF_OK && s->save_q)
+        status = program_check_place(r->ctx, s->save_q, 0, "");
+    return status;
+}
+
+vf_status mri_recon_run(vf_context *ctx, const recon_settings *settings)
+{
+    run r = {.ctx = ctx, .settings = settings};
+    vf_report *report = NULL;
+    vf_status status = VF_OK;
+    r.command = program_join_arguments(settings->argc, settings->argv);
+    if (!r.command)
+        return vf_fail(ctx, VF_ERR_MEMORY, "no memory");
+    if (settings->report && !settings->dry_run)
+        status = vf_report_create(ctx, settings->report, &report);
+    if (status == VF_OK)
+        status = prepare(&r);
+    if (!settings->dry_run) {
+        if (status == VF_OK)
+            status = check_places(&r);
+        if (status == VF_OK)
+            status = reconstruct_stage(&r);
+        if (status == VF_OK)
+            status = finish(&r, &report);
+    }
+    vf_report_discard(&report);
+    recon_image_free(&r.image);
+    recon_image_free(&r.other);
+    scan_free(&r.scan);
+    free(r.output);
+    free(r.command);
+    return status;
+}

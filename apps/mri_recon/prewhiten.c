@@ -1,0 +1,53 @@
+#include <complex.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "mri_recon.h"
+#include "small_matrix.h"
+
+/* A coil's noise must have this share of its variance that the coils before it do not explain, and this share of the
+ * largest variance. Real coils share at most some 90 % of their noise; a copy of another channel, or fewer noise
+ * samples than coils, leaves about 1e-16. A channel that is connected is within 1e-6 of the others in gain. */
+static const double least_own = 1e-10, least_variance = 1e-12;
+
+static vf_status whitening_matrix(vf_context *ctx, int coils, double complex *covariance)
+{
+    double largest = 0;
+    for (int c = 0; c < coils; c++)
+        largest = fmax(largest, creal(covariance[c * coils + c]));
+    for (int c = 0; c < coils; c++)
+        if (!(creal(covariance[c * coils + c]) > least_variance * largest))
+            return vf_fail(
+                ctx, VF_ERR_INPUT,
+                "noise: coil %d of %d (counted from 0) has none (variance %g, the largest is %g), so its data "
+                "cannot be trusted: it may be unplugged; remove it from the file, or remove the noise "
+                "acquisitions",
+                c, coils, creal(covariance[c * coils + c]), largest);
+    int row = small_matrix_cholesky(coils, covariance, least_own);
+    if (row >= 0)
+        return vf_fail(
+            ctx, VF_ERR_INPUT,
+            "noise: that of coil %d of %d (counted from 0) is a combination of that of other coils, or not a "
+            "number, so the coils cannot be decorrelated; remove the coil, or the noise acquisitions if they "
+            "hold fewer samples than there are coils",
+            row, coils);
+    small_matrix_invert_lower(coils, covariance);
+    return VF_OK;
+}
+
+/* With the covariance E[n_i conj(n_j)] = L L^H, the noise of L^-1 n has the covariance L^-1 L L^H L^-H = 1. */
+vf_status prewhiten(vf_context *ctx, scan *raw)
+{
+    if (!raw->noise)
+        return VF_OK;
+    vf_status status = whitening_matrix(ctx, raw->coils, raw->noise);
+    for (int f = 0; f < raw->frames + raw->calibrations && status == VF_OK; f++)
+        status = small_matrix_apply(ctx, raw->coils, raw->coils, raw->noise,
+                                    raw->trajectory[raw->frame[f].trajectory].samples, raw->frame[f].data);
+    if (status == VF_OK && raw->sensitivity)
+        status = small_matrix_apply(ctx, raw->coils, raw->coils, raw->noise,
+                                    raw->matrix[0] * raw->matrix[1] * raw->matrix[2], raw->sensitivity);
+    free(raw->noise);
+    raw->noise = NULL;
+    return status;
+}

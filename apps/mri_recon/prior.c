@@ -1,0 +1,59 @@
+/* lambda W^H W: what is known of images besides the data. */
+#include <stdlib.h>
+
+#include "first_differences.h"
+#include "mri_recon.h"
+#include "voxfield/vector.h"
+
+/* Differences this many times the root mean square of a reference's count half. Edges of tissue are several times as
+ * large, noise is smaller. */
+static const double SHARPNESS = 1;
+
+static vf_status reference_weights(vf_context *ctx, const scan *raw, vf_dtype type, vf_queue *queue, vf_array *out)
+{
+    const int64_t n = 3 * raw->matrix[0] * raw->matrix[1] * raw->matrix[2];
+    float *weights = malloc((size_t)n * sizeof *weights);
+    double *wide = type == VF_F64 ? malloc((size_t)n * sizeof *wide) : NULL;
+    vf_status status = VF_OK;
+    if (!weights || (type == VF_F64 && !wide))
+        status = vf_fail(ctx, VF_ERR_MEMORY, "no memory for the weights of %lld differences", (long long)n);
+    if (status == VF_OK)
+        status = vf_first_differences_weights(ctx, raw->matrix, raw->references, raw->reference, SHARPNESS, weights);
+    for (int64_t i = 0; status == VF_OK && wide && i < n; i++)
+        wide[i] = weights[i];
+    if (status == VF_OK)
+        status = vf_array_create(vf_context_device(ctx, 0), VF_SPACE_DEVICE, type, n, out);
+    if (status == VF_OK)
+        status = vf_queue_copy(queue, out->data, wide ? (void *)wide : weights, (size_t)n * vf_dtype_bytes(type));
+    if (status == VF_OK)
+        status = vf_queue_sync(queue);
+    free(weights);
+    free(wide);
+    return status;
+}
+
+vf_status prior_create(vf_context *ctx, const recon_settings *settings, const scan *raw, vf_queue *queue, prior *out)
+{
+    *out = (prior){.kind = settings->prior, .counts = {raw->matrix[0], raw->matrix[1], raw->matrix[2]}};
+    if (settings->prior != RECON_REFERENCE)
+        return VF_OK;
+    if (!raw->reference)
+        return vf_fail(ctx, VF_ERR_INPUT,
+                       "%s: --prior reference needs anatomical images in the scan (dataset /scan/reference)",
+                       settings->input);
+    return reference_weights(ctx, raw, settings->precision, queue, &out->weights);
+}
+
+void prior_free(prior *p)
+{
+    vf_array_free(&p->weights);
+}
+
+vf_status prior_add(const prior *p, vf_queue *queue, const vf_array *x, vf_array *y)
+{
+    if (p->lambda == 0)
+        return VF_OK;
+    if (p->kind == RECON_IDENTITY)
+        return vf_vector_axpby(queue, x->type, x->count, p->lambda, x->data, 1, y->data);
+    return vf_first_differences_add(queue, x->type, p->counts, p->lambda, p->weights.data, x->data, y->data);
+}

@@ -1,0 +1,69 @@
+/* What the files of the scan reader share. */
+#ifndef SCAN_INTERNAL_H
+#define SCAN_INTERNAL_H
+
+#include "mri_recon.h"
+
+/* ---- read_scan.c ---- */
+
+enum { SCAN_MOST_MATRIX = 16384, SCAN_MOST_COILS = 4096 };
+
+/* Zeroed memory for `count` elements of `size` bytes; `what` for the message. Refuses, before the kernel would end the
+ * process, what is more than the memory there is. Errors: VF_ERR_MEMORY. */
+VF_MUST_CHECK vf_status scan_allocate(vf_context *ctx, const char *path, const char *what, int64_t count, size_t size,
+                                      void *out);
+
+/* Whether there is memory for `count` elements of `size` bytes, before it is asked for piece by piece. */
+VF_MUST_CHECK vf_status scan_require_memory(vf_context *ctx, const char *path, const char *what, int64_t count,
+                                            size_t size);
+
+/* The index of the first value that is nan or infinite, or -1. */
+int64_t scan_first_not_finite(const float *values, int64_t count);
+const char *scan_not_finite_name(float value); /* "nan" or "inf" */
+
+/* Copies text that came with a file so that it can go to a terminal: what is not printable ASCII becomes '?'. */
+const char *scan_printable(const char *text, char *out, size_t size);
+
+/* The last look at a scan that is filled in: samples beyond the matrix, all-zero data, digest. */
+VF_MUST_CHECK vf_status scan_finish(vf_context *ctx, const char *path, scan *s);
+
+/* ---- scan_units.c ---- */
+
+/* The largest |k| along each axis. */
+void scan_extent(const float *k, int64_t samples, double extent[3]);
+
+/* Which units a trajectory is in, if its extent along the first `axes` axes is as given: `asked`, or for K_AUTO the one
+ * that fits. `why` gets a clause for people. False, and in `why` the reason, if none fits or two do. */
+bool scan_choose_units(k_units asked, const int64_t matrix[3], int axes, const double extent[3], k_units *chosen,
+                       char *why, size_t why_size);
+
+/* The factor from units to cycles per field of view along an axis of `matrix` voxels. */
+double scan_unit_factor(k_units units, int64_t matrix);
+
+/* ---- scan_plain.c ---- */
+
+/* Where a plain scan comes from: a file, or what a test makes up. The functions are those of hdf5_io.h. */
+typedef struct plain_source {
+    const char *path;
+    void *user;
+    bool (*exists)(void *user, const char *name);
+    vf_status (*shape)(void *user, const char *name, vf_dtype *type, int *rank, int64_t *dims);
+    vf_status (*read)(void *user, const char *name, vf_dtype type, const int64_t *start, const int64_t *count,
+                      void *data);
+    vf_status (*integers)(void *user, const char *object, const char *name, int64_t *values, int n);
+    vf_status (*doubles)(void *user, const char *object, const char *name, double *values, int n);
+} plain_source;
+
+VF_MUST_CHECK vf_status scan_read_plain(vf_context *ctx, const plain_source *source, k_units units, scan *out);
+
+/* ---- scan_ismrmrd.c ---- */
+
+/* Finds the group that holds `xml` and `data`: `group`, or the only one there is. `name` gets it; "" if there is none
+ * and none was asked for. Errors: VF_ERR_INPUT, VF_ERR_MEMORY. */
+VF_MUST_CHECK vf_status scan_find_ismrmrd(vf_context *ctx, const char *path, const char *group, char *name,
+                                          size_t name_size);
+
+VF_MUST_CHECK vf_status scan_read_ismrmrd(vf_context *ctx, const char *path, const char *group, k_units units,
+                                          scan *out);
+
+#endif

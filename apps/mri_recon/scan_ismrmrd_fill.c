@@ -1,0 +1,276 @@
+/* Reads what acquisitions hold: samples into their frames, trajectories as they are stored, and noise into its
+ * covariance. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "scan_ismrmrd.h"
+
+enum { BATCH_MOST = 1024, BATCH_BYTES = 32 << 20, ALIGNMENT = 16 };
+
+/* Sums over all samples of the noise acquisitions. */
+typedef struct noise_sums {
+    double complex *product; /* [coil][coil]: conj of the second */
+    double complex *samples; /* [coil][samples of one acquisition] */
+    int64_t count;
+    double dwell_us; /* of the first */
+    int64_t ignored;
+} noise_sums;
+
+typedef struct filler {
+    ismrmrd_reader *r;
+    ismrmrd_body *bodies;
+    noise_sums noise;
+} filler;
+
+/* ---- one acquisition ---- */
+
+static vf_status check_body(const ismrmrd_reader *r, int64_t index, const ismrmrd_body *body)
+{
+    const scan_line *line = &r->line[index];
+    int64_t data = 2 * (int64_t)line->samples * line->channels, traj = (int64_t)line->samples * line->dims;
+    if (body->data_floats != data)
+        return vf_fail(r->ctx, VF_ERR_INPUT,
+                       "%s: acquisition %" PRId64 " holds %" PRId64
+                       " numbers of data; its header says %d samples of %d channels, which makes %" PRId64,
+                       r->source->path, index, body->data_floats, line->samples, line->channels, data);
+    if (line->frame >= 0 && body->traj_floats < traj)
+        return vf_fail(r->ctx, VF_ERR_INPUT,
+                       "%s: acquisition %" PRId64 " holds %" PRId64
+                       " numbers of trajectory; its header says %d samples of %d components, which makes %" PRId64,
+                       r->source->path, index, body->traj_floats, line->samples, line->dims, traj);
+    return VF_OK;
+}
+
+static vf_status place_data(const ismrmrd_reader *r, int64_t index, const ismrmrd_body *body)
+{
+    const scan_line *line = &r->line[index];
+    int64_t kept = line_kept(line), frame_samples = r->frame_samples[line->frame];
+    float complex *to = r->out->frame[line->frame].data;
+    for (int c = 0; c < r->out->coils; c++) {
+        const float *from = body->data + 2 * ((int64_t)c * line->samples + line->pre);
+        int64_t bad = scan_first_not_finite(from, 2 * kept);
+        if (bad >= 0)
+            return vf_fail(r->ctx, VF_ERR_INPUT, "%s: acquisition %" PRId64 ": sample %" PRId64 " of channel %d is %s",
+                           r->source->path, index, bad / 2 + line->pre, c, scan_not_finite_name(from[bad]));
+        memcpy(to + c * frame_samples + line->at, from, (size_t)kept * sizeof *to);
+    }
+    return VF_OK;
+}
+
+/* The first three components go into k, the fourth is time. */
+static vf_status place_trajectory(const ismrmrd_reader *r, int64_t index, const ismrmrd_body *body)
+{
+    const scan_line *line = &r->line[index];
+    scan_trajectory *t = &r->out->trajectory[line->frame];
+    const float *from = body->traj + (int64_t)line->pre * line->dims;
+    int64_t kept = line_kept(line), bad = scan_first_not_finite(from, kept * line->dims);
+    if (bad >= 0)
+        return vf_fail(
+            r->ctx, VF_ERR_INPUT,
+            "%s: acquisition %" PRId64 ": component %" PRId64 " of the trajectory's sample %" PRId64 " is %s",
+            r->source->path, index, bad % line->dims, bad / line->dims + line->pre, scan_not_finite_name(from[bad]));
+    for (int64_t m = 0; m < kept; m++) {
+        for (int a = 0; a < 3 && a < line->dims; a++)
+            t->k[3 * (line->at + m) + a] = from[m * line->dims + a];
+        if (line->dims == 4)
+            t->time[line->at + m] = from[m * 4 + 3];
+    }
+    return VF_OK;
+}
+
+static void add_noise(filler *f, int64_t index, const ismrmrd_body *body)
+{
+    const ismrmrd_reader *r = f->r;
+    const scan_line *line = &r->line[index];
+    int coils = r->out->coils;
+    int64_t kept = line_kept(line);
+    if (line->channels != coils || kept < 1 || scan_first_not_finite(body->data, body->data_floats) >= 0) {
+        f->noise.ignored++;
+        return;
+    }
+    if (f->noise.count == 0)
+        f->noise.dwell_us = (double)line->sample_time_us;
+    const float *from = body->data + 2 * (int64_t)line->pre;
+    for (int c = 0; c < coils; c++)
+        for (int64_t m = 0; m < kept; m++) {
+            const float *sample = from + 2 * ((int64_t)c * line->samples + m);
+            f->noise.samples[c * kept + m] = (double)sample[0] + (double)sample[1] * I;
+        }
+    for (int a = 0; a < coils; a++)
+        for (int b = 0; b <= a; b++) {
+            const double complex *x = f->noise.samples + a * kept, *y = f->noise.samples + b * kept;
+            double re = 0, im = 0;
+            for (int64_t m = 0; m < kept; m++) {
+                re += creal(x[m]) * creal(y[m]) + cimag(x[m]) * cimag(y[m]);
+                im += cimag(x[m]) * creal(y[m]) - creal(x[m]) * cimag(y[m]);
+            }
+            f->noise.product[a * coils + b] += re + im * I;
+        }
+    f->noise.count += kept;
+}
+
+static vf_status place(filler *f, int64_t index, const ismrmrd_body *body)
+{
+    const ismrmrd_reader *r = f->r;
+    const scan_line *line = &r->line[index];
+    vf_status status = check_body(r, index, body);
+    if (status != VF_OK)
+        return status;
+    if (line->frame == LINE_NOISE) {
+        add_noise(f, index, body);
+        return VF_OK;
+    }
+    status = place_data(r, index, body);
+    if (status == VF_OK && line->dims > 0)
+        status = place_trajectory(r, index, body);
+    return status;
+}
+
+/* ---- batches ---- */
+
+static size_t line_bytes(const scan_line *line)
+{
+    size_t data = 2 * sizeof(float) * line->samples * line->channels, traj = sizeof(float) * line->samples * line->dims;
+    return data + traj + 2 * ALIGNMENT;
+}
+
+static vf_status read_some(filler *f, int64_t first, int64_t count, size_t bytes)
+{
+    const ismrmrd_source *source = f->r->source;
+    return source->bodies(f->r->ctx, source->user, first, count, bytes, f->bodies);
+}
+
+/* One that cannot be read stops the others of its batch: then they are read one by one, without those that are not
+ * needed, to name the one or do without it. */
+static vf_status read_batch(filler *f, int64_t first, int64_t count, size_t bytes)
+{
+    vf_status status = read_some(f, first, count, bytes);
+    bool singly = status != VF_OK && count > 1;
+    if (singly) {
+        vf_context_clear_error(f->r->ctx);
+        status = VF_OK;
+    }
+    for (int64_t i = first; status == VF_OK && i < first + count; i++) {
+        const scan_line *line = &f->r->line[i];
+        if (line->frame == LINE_LEFT_OUT)
+            continue;
+        if (singly)
+            status = read_some(f, i, 1, line_bytes(line));
+        if (status == VF_OK)
+            status = place(f, i, &f->bodies[singly ? 0 : i - first]);
+    }
+    return status;
+}
+
+static vf_status read_all(filler *f)
+{
+    ismrmrd_reader *r = f->r;
+    vf_status status = VF_OK;
+    int64_t end = r->source->acquisitions, count = 0;
+    for (int64_t first = 0; status == VF_OK && first < end; first += count) {
+        size_t bytes = 0;
+        count = 0;
+        if (r->line[first].frame == LINE_LEFT_OUT) {
+            count = 1;
+            continue;
+        }
+        while (count < BATCH_MOST && first + count < end && (count == 0 || bytes < BATCH_BYTES))
+            bytes += line_bytes(&r->line[first + count++]);
+        status = read_batch(f, first, count, bytes);
+        if (status == VF_OK && vf_cancelled(r->ctx))
+            status = vf_fail(r->ctx, VF_ERR_CANCELLED, "interrupted");
+    }
+    return status;
+}
+
+/* ---- noise ---- */
+
+/* White noise has a variance in proportion to the bandwidth, which is one over the time a sample takes. */
+static void finish_noise(filler *f)
+{
+    ismrmrd_reader *r = f->r;
+    int coils = r->out->coils;
+    double image_us = (double)r->first.sample_time_us, noise_us = f->noise.dwell_us;
+    bool known = image_us > 0 && noise_us > 0 && image_us < 1e6 && noise_us < 1e6;
+    double scale = known ? noise_us / image_us * r->protocol->noise_bandwidth : 1;
+    if (f->noise.ignored > 0)
+        vf_warn(r->ctx, "%s: %" PRId64 " noise acquisitions do not match the image data and are not used",
+                r->source->path, f->noise.ignored);
+    if (f->noise.count < 2 * (int64_t)coils) {
+        vf_warn(r->ctx, "%s: %" PRId64 " noise samples are too few for %d coils; the noise is taken to be white",
+                r->source->path, f->noise.count, coils);
+        return;
+    }
+    for (int a = 0; a < coils; a++)
+        for (int b = 0; b <= a; b++) {
+            double complex value = f->noise.product[a * coils + b] * (scale / (double)f->noise.count);
+            f->noise.product[a * coils + b] = value;
+            f->noise.product[b * coils + a] = conj(value);
+        }
+    r->out->noise = f->noise.product;
+    f->noise.product = NULL;
+}
+
+static vf_status allocate_noise(filler *f)
+{
+    ismrmrd_reader *r = f->r;
+    int64_t most = 0, coils = r->out->coils;
+    for (int64_t i = 0; i < r->source->acquisitions; i++)
+        if (r->line[i].frame == LINE_NOISE && r->line[i].samples > most)
+            most = r->line[i].samples;
+    vf_status status =
+        scan_allocate(r->ctx, r->source->path, "noise", coils * coils, sizeof *f->noise.product, &f->noise.product);
+    if (status == VF_OK)
+        status =
+            scan_allocate(r->ctx, r->source->path, "noise", coils * most, sizeof *f->noise.samples, &f->noise.samples);
+    return status;
+}
+
+/* ---- the whole ---- */
+
+static vf_status allocate_frames(ismrmrd_reader *r)
+{
+    scan *s = r->out;
+    const char *path = r->source->path;
+    int64_t samples = 0;
+    for (int f = 0; f < s->frames + s->calibrations; f++)
+        samples += r->frame_samples[f];
+    size_t each = (size_t)s->coils * sizeof(float complex) + (r->dims > 0 ? 3 + (r->dims == 4) : 0) * sizeof(float);
+    vf_status status = scan_require_memory(r->ctx, path, "the samples", samples, each);
+    for (int f = 0; status == VF_OK && f < s->frames + s->calibrations; f++)
+        status = scan_allocate(r->ctx, path, "samples", r->frame_samples[f] * s->coils, sizeof(float complex),
+                               &s->frame[f].data);
+    if (status != VF_OK || r->dims == 0)
+        return status;
+    status = scan_allocate(r->ctx, path, "trajectories", s->frames, sizeof *s->trajectory, &s->trajectory);
+    s->trajectories = status == VF_OK ? s->frames : 0;
+    for (int f = 0; status == VF_OK && f < s->frames; f++) {
+        scan_trajectory *t = &s->trajectory[f];
+        s->frame[f].trajectory = f;
+        t->samples = r->frame_samples[f];
+        status = scan_allocate(r->ctx, path, "a trajectory", t->samples, 3 * sizeof *t->k, &t->k);
+        if (status == VF_OK && r->dims == 4)
+            status = scan_allocate(r->ctx, path, "times", t->samples, sizeof *t->time, &t->time);
+    }
+    return status;
+}
+
+vf_status ismrmrd_fill(ismrmrd_reader *r)
+{
+    filler f = {.r = r};
+    vf_status status = scan_allocate(r->ctx, r->source->path, "acquisitions", BATCH_MOST, sizeof *f.bodies, &f.bodies);
+    if (status == VF_OK)
+        status = allocate_frames(r);
+    if (status == VF_OK && r->noise_lines > 0)
+        status = allocate_noise(&f);
+    if (status == VF_OK)
+        status = read_all(&f);
+    if (status == VF_OK && r->noise_lines > 0)
+        finish_noise(&f);
+    free(f.bodies);
+    free(f.noise.product);
+    free(f.noise.samples);
+    return status;
+}

@@ -1,0 +1,194 @@
+/* Where an ISMRMRD image lies: the matrix and field of view of its header, and the directions and positions of its
+ * acquisitions. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "scan_ismrmrd.h"
+
+/* ---- the header's spaces ---- */
+
+static bool matrix_known(const ismrmrd_space *space)
+{
+    return space->matrix[0] > 0 && space->matrix[1] > 0;
+}
+
+static vf_status encoded_matrix(ismrmrd_reader *r)
+{
+    const ismrmrd_protocol *p = r->protocol;
+    const ismrmrd_space *space = matrix_known(&p->encoded) ? &p->encoded : &p->recon;
+    const char *path = r->source->path;
+    if (!matrix_known(space))
+        return vf_fail(r->ctx, VF_ERR_INPUT, "%s: xml: encodedSpace has no matrixSize", path);
+    if (space == &p->recon)
+        vf_warn(r->ctx, "%s: xml: no matrix in encodedSpace; that of reconSpace is taken", path);
+    for (int a = 0; a < 3; a++) {
+        int64_t n = space->matrix[a];
+        if (a == 2 && n == 0) {
+            vf_warn(r->ctx, "%s: xml: no matrix along z; 1 is taken", path);
+            n = 1;
+        }
+        if (n < 1 || n > SCAN_MOST_MATRIX)
+            return vf_fail(r->ctx, VF_ERR_INPUT, "%s: xml: a matrix of %" PRId64 " along %c; expected 1 to %d", path, n,
+                           "xyz"[a], SCAN_MOST_MATRIX);
+        r->out->matrix[a] = n;
+    }
+    return VF_OK;
+}
+
+/* A field of view that is missing follows from the image's, or else voxels are 1 mm. */
+static void encoded_fov(ismrmrd_reader *r)
+{
+    const ismrmrd_protocol *p = r->protocol;
+    for (int a = 0; a < 3; a++) {
+        double n = (double)r->out->matrix[a], image = p->recon.fov[a];
+        double voxel = image > 0 && p->recon.matrix[a] > 0 ? image / (double)p->recon.matrix[a] : 0;
+        bool known = p->encoded.fov[a] > 0 && p->encoded.fov[a] < 1e6;
+        r->out->fov[a] = known ? p->encoded.fov[a] : voxel > 0 && voxel < 1e3 ? voxel * n : n;
+        if (!known)
+            vf_warn(r->ctx, "%s: xml: no field of view along %c in encodedSpace; %g mm are taken", r->source->path,
+                    "xyz"[a], r -> out -> fov[a]);
+    }
+}
+
+/* What of the encoded voxels is image: what lies in the field of view of reconSpace. */
+static void image_crop(ismrmrd_reader *r)
+{
+    const ismrmrd_space *image = &r->protocol->recon;
+    scan *s = r->out;
+    bool missing = !matrix_known(image) && !(image->fov[0] > 0);
+    if (missing)
+        vf_warn(r->ctx, "%s: xml: no reconSpace; the image is taken to be all of the encoded space", r->source->path);
+    for (int a = 0; a < 3; a++) {
+        double part = image->fov[a] > 0 ? image->fov[a] / s->fov[a] : 1;
+        int64_t n = part < 1 ? (int64_t)floor(part * (double)s->matrix[a] + 0.5) : s->matrix[a];
+        s->crop[a] = n < 1 ? 1 : n;
+    }
+}
+
+static int64_t step_center(ismrmrd_reader *r, const ismrmrd_limit *limit, int axis)
+{
+    int64_t n = r->out->matrix[axis];
+    if (limit->center >= 0 && limit->center <= UINT16_MAX)
+        return limit->center;
+    if (n > 1 && r->dims == 0)
+        vf_warn(r->ctx, "%s: xml: no centre of kspace_encoding_step_%d in encodingLimits; %" PRId64 " is taken",
+                r->source->path, axis, n / 2);
+    return n / 2;
+}
+
+vf_status ismrmrd_read_space(ismrmrd_reader *r)
+{
+    vf_status status = encoded_matrix(r);
+    if (status != VF_OK)
+        return status;
+    if (r->protocol->encodings > 1)
+        vf_warn(r->ctx, "%s: xml: %d encodings; only the first is reconstructed", r->source->path,
+                r->protocol->encodings);
+    encoded_fov(r);
+    image_crop(r);
+    return VF_OK;
+}
+
+/* ---- the patient ---- */
+
+static double dot(const double a[3], const double b[3])
+{
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+}
+
+/* Unit vectors along x, y, z, if they are such and at right angles. */
+static bool read_directions(const ismrmrd_acquisition_header *head, double direction[3][3])
+{
+    const float *const from[3] = {head->read_dir, head->phase_dir, head->slice_dir};
+    bool good = true;
+    for (int d = 0; d < 3; d++) {
+        for (int a = 0; a < 3; a++)
+            direction[d][a] = (double)from[d][a];
+        double length = sqrt(dot(direction[d], direction[d]));
+        good = good && fabs(length - 1) <= 0.01;
+        for (int a = 0; good && a < 3; a++)
+            direction[d][a] /= length;
+    }
+    for (int d = 0; good && d < 3; d++)
+        good = fabs(dot(direction[d], direction[(d + 1) % 3])) <= 0.01;
+    return good;
+}
+
+typedef struct place {
+    double along; /* the normal, mm */
+    int slice;
+} place;
+
+static int by_place(const void *a, const void *b)
+{
+    const place *p = a, *q = b;
+    return p->along < q->along ? -1 : p->along > q->along ? 1 : (p->slice > q->slice) - (p->slice < q->slice);
+}
+
+/* Distance between neighbours; 0 if two are in one place. Says so if the distances differ. */
+static double even_step(ismrmrd_reader *r, const place *places, int n)
+{
+    double step = n > 1 ? (places[n - 1].along - places[0].along) / (n - 1) : 0, worst = 0;
+    for (int i = 1; i < n; i++) {
+        double gap = places[i].along - places[i - 1].along;
+        if (!(gap > 1e-3))
+            return 0;
+        worst = fmax(worst, fabs(gap - step));
+    }
+    if (worst > 0.01 * step)
+        vf_warn(r->ctx, "%s: slices are not evenly spaced: the gaps differ from their mean of %g mm by up to %g mm",
+                r->source->path, step, worst);
+    return step;
+}
+
+/* Fills in the slices' ranks and the step between them. `places`: [slice_count]. */
+static void rank_slices(ismrmrd_reader *r, place *places)
+{
+    scan_geometry *g = &r->out->geometry;
+    double step = 0;
+    int n = 0;
+    for (int i = 0; i <= UINT16_MAX; i++) {
+        const float *p = r->slice[i].position;
+        const double position[3] = {(double)p[0], (double)p[1], (double)p[2]};
+        if (!r->slice[i].seen)
+            continue;
+        g->known = g->known && isfinite(position[0]) && isfinite(position[1]) && isfinite(position[2]);
+        places[n++] = (place){g->known ? dot(position, g->direction[2]) : 0, i};
+    }
+    if (g->known && n > 1) {
+        qsort(places, (size_t)n, sizeof *places, by_place);
+        step = even_step(r, places, n);
+        if (!(step > 0))
+            vf_warn(r->ctx, "%s: slices share a position; they are stacked by their numbers", r->source->path);
+    }
+    for (int i = 0; i < n && !(step > 0); i++)
+        places[i].along = 0;
+    qsort(places, (size_t)n, sizeof *places, by_place);
+    for (int i = 0; i < n; i++)
+        r->slice[places[i].slice].rank = i;
+    for (int a = 0; a < 3; a++)
+        g->centre[a] = g->known ? (double)r->slice[places[0].slice].position[a] : 0;
+    g->slice_step = r->out->slices > 1 ? (step > 0 ? step : r->out->fov[2]) : 0;
+}
+
+vf_status ismrmrd_order_slices(ismrmrd_reader *r)
+{
+    scan_geometry *g = &r->out->geometry;
+    place *places;
+    vf_status status = scan_allocate(r->ctx, r->source->path, "slices", r->slice_count, sizeof *places, &places);
+    if (status != VF_OK)
+        return status;
+    g->known = read_directions(&r->first, g->direction);
+    rank_slices(r, places);
+    for (int i = 0; i < 9 && !g->known; i++)
+        g->direction[i / 3][i % 3] = i % 4 == 0;
+    free(places);
+    if (r->oblique)
+        vf_warn(r->ctx, "%s: acquisitions differ in orientation; the image gets that of the first", r->source->path);
+    r->center[0] = step_center(r, &r->protocol->step_1, 1);
+    r->center[1] = step_center(r, &r->protocol->step_2, 2);
+    return VF_OK;
+}

@@ -1,0 +1,339 @@
+/* The trajectories of an ISMRMRD scan: of Cartesian readouts from their encoding steps, of others from what is stored,
+ * in units that are chosen; and frames with equal trajectories share one. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "scan_ismrmrd.h"
+
+/* ---- frames with equal trajectories ---- */
+
+typedef struct signature {
+    char digest[VF_DIGEST_TEXT];
+    int frame;
+} signature;
+
+static int by_digest(const void *a, const void *b)
+{
+    const signature *p = a, *q = b;
+    int order = strcmp(p->digest, q->digest);
+    return order ? order : (p->frame > q->frame) - (p->frame < q->frame);
+}
+
+/* For each frame the first frame with the same signature: first[f] <= f. Sorts the signatures. */
+static void find_equal(signature *signatures, int frames, int *first)
+{
+    qsort(signatures, (size_t)frames, sizeof *signatures, by_digest);
+    for (int i = 0, start = 0; i < frames; i++) {
+        if (strcmp(signatures[i].digest, signatures[start].digest) != 0)
+            start = i;
+        first[signatures[i].frame] = signatures[start].frame;
+    }
+}
+
+static vf_status allocate_equal(ismrmrd_reader *r, signature **signatures, int **first)
+{
+    const char *path = r->source->path;
+    *first = NULL;
+    vf_status status = scan_allocate(r->ctx, path, "frames", r->out->frames, sizeof **signatures, signatures);
+    return status == VF_OK ? scan_allocate(r->ctx, path, "frames", r->out->frames, sizeof **first, first) : status;
+}
+
+/* ---- Cartesian ---- */
+
+/* k of a sample of a readout. One that was acquired backwards is turned round first: center_sample counts from the end
+ * at negative k. */
+static float readout_k(const scan_line *line, int sample)
+{
+    return (float)((line->reversed ? line->samples - 1 - sample : sample) - line->center);
+}
+
+/* The least and the greatest k of what is kept of a readout. */
+static void readout_range(const scan_line *line, float range[2])
+{
+    float first = readout_k(line, line->pre), last = readout_k(line, line->samples - line->post - 1);
+    range[0] = fminf(first, last);
+    range[1] = fmaxf(first, last);
+}
+
+bool ismrmrd_line_fits(const ismrmrd_reader *r, const scan_line *line, int *axis)
+{
+    const int64_t *n = r->out->matrix;
+    const int64_t step[3] = {0, line->step_1, line->step_2};
+    float range[2];
+    for (*axis = 1; *axis <= 2; ++*axis) {
+        int64_t k = step[*axis] - r->center[*axis - 1];
+        if (n[*axis] == 1 ? k != 0 && step[*axis] != 0 : k < -n[*axis] / 2 || k > n[*axis] / 2)
+            return false;
+    }
+    *axis = 0;
+    readout_range(line, range);
+    return range[0] >= -(float)n[0] / 2 - 0.5f && range[1] <= (float)n[0] / 2 + 0.5f;
+}
+
+static vf_status check_line(const ismrmrd_reader *r, int64_t index)
+{
+    const scan_line *line = &r->line[index];
+    const int64_t step[2] = {line->step_1, line->step_2};
+    const int64_t *n = r->out->matrix;
+    int axis;
+    if (ismrmrd_line_fits(r, line, &axis))
+        return VF_OK;
+    if (axis > 0)
+        return vf_fail(r->ctx, VF_ERR_INPUT,
+                       "%s: acquisition %" PRId64 " has kspace_encode_step_%d = %" PRId64 ", which is %+" PRId64
+                       " from the centre; the encoded matrix is %" PRId64 " along %c",
+                       r->source->path, index, axis, step[axis - 1], step[axis - 1] - r->center[axis - 1], n[axis],
+                       "xyz"[axis]);
+    float range[2];
+    readout_range(line, range);
+    return vf_fail(r->ctx, VF_ERR_INPUT,
+                   "%s: acquisition %" PRId64
+                   ": its samples are %g to %g from center_sample, more than an encoded matrix of %" PRId64
+                   " along x has",
+                   r->source->path, index, (double)range[0], (double)range[1], n[0]);
+}
+
+/* The digest of all that k depends on. */
+static vf_status cartesian_signature(const ismrmrd_reader *r, int frame, signature *out)
+{
+    enum { VALUES = 7 };
+    int64_t lines = r->frame_first[frame + 1] - r->frame_first[frame];
+    uint16_t *values;
+    vf_status status = scan_allocate(r->ctx, r->source->path, "a frame", lines, VALUES * sizeof *values, &values);
+    for (int64_t i = 0; status == VF_OK && i < lines; i++) {
+        int64_t index = r->order[r->frame_first[frame] + i].line;
+        const scan_line *line = &r->line[index];
+        const uint16_t row[VALUES] = {line->samples, line->pre,    line->post,    line->center,
+                                      line->step_1,  line->step_2, line->reversed};
+        memcpy(values + i * VALUES, row, sizeof row);
+        status = check_line(r, index);
+    }
+    if (status == VF_OK)
+        vf_digest(values, (size_t)lines * VALUES * sizeof *values, out->digest);
+    out->frame = frame;
+    free(values);
+    return status;
+}
+
+static vf_status make_k(ismrmrd_reader *r, int frame, scan_trajectory *t)
+{
+    vf_status status =
+        scan_allocate(r->ctx, r->source->path, "a trajectory", r->frame_samples[frame], 3 * sizeof *t->k, &t->k);
+    if (status != VF_OK)
+        return status;
+    float *k = t->k;
+    t->samples = r->frame_samples[frame];
+    for (int64_t i = r->frame_first[frame]; i < r->frame_first[frame + 1]; i++) {
+        const scan_line *line = &r->line[r->order[i].line];
+        for (int m = line->pre; m < line->samples - line->post; m++, k += 3) {
+            k[0] = readout_k(line, m);
+            k[1] = r->out->matrix[1] == 1 ? 0 : (float)(line->step_1 - r->center[0]);
+            k[2] = r->out->matrix[2] == 1 ? 0 : (float)(line->step_2 - r->center[1]);
+        }
+    }
+    return VF_OK;
+}
+
+/* The header may have named a trajectory that encoding steps cannot give. */
+static vf_status check_is_cartesian(ismrmrd_reader *r)
+{
+    const char *name = r->protocol->trajectory;
+    if (strcmp(name, "cartesian") == 0)
+        return VF_OK;
+    if (strcmp(name, "radial") == 0 || strcmp(name, "goldenangle") == 0 || strcmp(name, "spiral") == 0)
+        return vf_fail(r->ctx, VF_ERR_INPUT,
+                       "%s: the header says '%s', but the acquisitions hold no trajectory (trajectory_dimensions is 0)",
+                       r->source->path, name);
+    vf_warn(r->ctx, "%s: xml: the trajectory is '%s' and the acquisitions hold none; taken as Cartesian%s",
+            r->source->path, name[0] ? name : "not named",
+            strcmp(name, "epi") == 0 ? ", sampled evenly (not on the gradient's ramps)" : "");
+    return VF_OK;
+}
+
+vf_status ismrmrd_make_cartesian(ismrmrd_reader *r)
+{
+    scan *s = r->out;
+    signature *signatures = NULL;
+    int *first = NULL;
+    vf_status status = check_is_cartesian(r);
+    if (status == VF_OK)
+        status = allocate_equal(r, &signatures, &first);
+    for (int f = 0; status == VF_OK && f < s->frames; f++)
+        status = cartesian_signature(r, f, &signatures[f]);
+    if (status != VF_OK)
+        goto done;
+    find_equal(signatures, s->frames, first);
+    for (int f = 0; f < s->frames; f++)
+        s->trajectories += first[f] == f;
+    status = scan_allocate(r->ctx, r->source->path, "trajectories", s->trajectories + s->calibrations,
+                           sizeof *s->trajectory, &s->trajectory);
+    int made = 0;
+    for (int f = 0; status == VF_OK && f < s->frames; f++) {
+        if (first[f] == f) {
+            status = make_k(r, f, &s->trajectory[made]);
+            s->frame[f].trajectory = made++;
+        } else {
+            s->frame[f].trajectory = s->frame[first[f]].trajectory;
+        }
+    }
+    for (int f = s->frames; status == VF_OK && f < s->frames + s->calibrations; f++) {
+        status = make_k(r, f, &s->trajectory[made]);
+        s->frame[f].trajectory = made++;
+    }
+    snprintf(r->units_text, sizeof r->units_text, "k from encoding steps about %" PRId64 ", %" PRId64, r->center[0],
+             r->center[1]);
+done:
+    free(signatures);
+    free(first);
+    return status;
+}
+
+/* ---- stored trajectories ---- */
+
+/* What the third component is. */
+typedef enum third { THIRD_KZ, THIRD_WEIGHT, THIRD_STEP } third;
+
+/* The rule that docs/formats.md states. */
+static vf_status third_component(const ismrmrd_reader *r, third *out)
+{
+    const scan *s = r->out;
+    bool all_zero = true, negative = false, steps = false;
+    for (int i = 0; i < s->trajectories; i++)
+        for (int64_t m = 0; m < s->trajectory[i].samples; m++) {
+            float z = s->trajectory[i].k[3 * m + 2];
+            all_zero = all_zero && z == 0;
+            negative = negative || z < 0;
+        }
+    for (int64_t i = 0; i < r->image_lines; i++)
+        steps = steps || r->line[r->order[i].line].step_2 != r->line[r->order[0].line].step_2;
+    if (s->matrix[2] > 1) {
+        *out = all_zero && (r->dims < 3 || steps) ? THIRD_STEP : THIRD_KZ;
+        return VF_OK;
+    }
+    *out = all_zero || r->dims == 4 ? THIRD_KZ : THIRD_WEIGHT;
+    if (*out == THIRD_WEIGHT && negative)
+        return vf_fail(r->ctx, VF_ERR_INPUT,
+                       "%s: the trajectory's third component is neither kz, as the matrix is 1 along z, nor a weight, "
+                       "as it is negative in places",
+                       r->source->path);
+    return VF_OK;
+}
+
+static vf_status move_weights(ismrmrd_reader *r, scan_trajectory *t)
+{
+    vf_status status = scan_allocate(r->ctx, r->source->path, "weights", t->samples, sizeof *t->weights, &t->weights);
+    for (int64_t m = 0; status == VF_OK && m < t->samples; m++) {
+        t->weights[m] = t->k[3 * m + 2];
+        t->k[3 * m + 2] = 0;
+    }
+    return status;
+}
+
+static vf_status step_kz(ismrmrd_reader *r)
+{
+    for (int64_t i = 0; i < r->image_lines; i++) {
+        const scan_line *line = &r->line[r->order[i].line];
+        int64_t k = line->step_2 - r->center[1], n = r->out->matrix[2];
+        if (k < -n / 2 || k > n / 2)
+            return vf_fail(r->ctx, VF_ERR_INPUT,
+                           "%s: acquisition %" PRId64 " has kspace_encode_step_2 = %d, which is %+" PRId64
+                           " from the centre; the encoded matrix is %" PRId64 " along z",
+                           r->source->path, r->order[i].line, line->step_2, k, n);
+        float *kz = r->out->trajectory[line->frame].k + 3 * line->at + 2;
+        for (int64_t m = 0; m < line_kept(line); m++)
+            kz[3 * m] = (float)k;
+    }
+    return VF_OK;
+}
+
+static vf_status convert_units(ismrmrd_reader *r, int axes)
+{
+    scan *s = r->out;
+    double most[3] = {0, 0, 0};
+    char why[160];
+    k_units chosen;
+    for (int i = 0; i < s->trajectories; i++) {
+        double extent[3];
+        scan_extent(s->trajectory[i].k, s->trajectory[i].samples, extent);
+        for (int a = 0; a < 3; a++)
+            most[a] = fmax(most[a], extent[a]);
+    }
+    if (!scan_choose_units(r->units, s->matrix, axes, most, &chosen, why, sizeof why))
+        return vf_fail(r->ctx, VF_ERR_INPUT, "%s: units of the trajectory: %s", r->source->path, why);
+    snprintf(r->units_text, sizeof r->units_text, "k %s", why);
+    for (int i = 0; i < s->trajectories; i++)
+        for (int a = 0; a < axes; a++) {
+            double factor = scan_unit_factor(chosen, s->matrix[a]);
+            float *k = s->trajectory[i].k + a;
+            for (int64_t m = 0; factor != 1 && m < s->trajectory[i].samples; m++)
+                k[3 * m] = (float)((double)k[3 * m] * factor);
+        }
+    return VF_OK;
+}
+
+static void trajectory_signature(const scan_trajectory *t, signature *out)
+{
+    char text[3][VF_DIGEST_TEXT] = {"", "", ""};
+    vf_digest(t->k, (size_t)t->samples * 3 * sizeof *t->k, text[0]);
+    if (t->weights)
+        vf_digest(t->weights, (size_t)t->samples * sizeof *t->weights, text[1]);
+    if (t->time)
+        vf_digest(t->time, (size_t)t->samples * sizeof *t->time, text[2]);
+    vf_digest(text, sizeof text, out->digest);
+}
+
+static vf_status share_equal(ismrmrd_reader *r)
+{
+    scan *s = r->out;
+    signature *signatures;
+    int *first, kept = 0;
+    vf_status status = allocate_equal(r, &signatures, &first);
+    for (int f = 0; status == VF_OK && f < s->frames; f++) {
+        trajectory_signature(&s->trajectory[f], &signatures[f]);
+        signatures[f].frame = f;
+    }
+    if (status == VF_OK)
+        find_equal(signatures, s->frames, first);
+    for (int f = 0; status == VF_OK && f < s->frames; f++) {
+        scan_trajectory t = s->trajectory[f];
+        s->trajectory[f] = (scan_trajectory){0};
+        if (first[f] == f) {
+            s->frame[f].trajectory = kept;
+            s->trajectory[kept++] = t;
+            continue;
+        }
+        s->frame[f].trajectory = s->frame[first[f]].trajectory;
+        free(t.k);
+        free(t.weights);
+        free(t.time);
+    }
+    if (status == VF_OK)
+        s->trajectories = kept;
+    free(signatures);
+    free(first);
+    return status;
+}
+
+vf_status ismrmrd_convert_trajectories(ismrmrd_reader *r)
+{
+    scan *s = r->out;
+    third component = THIRD_KZ;
+    vf_status status = third_component(r, &component);
+    for (int i = 0; status == VF_OK && component == THIRD_WEIGHT && i < s->trajectories; i++)
+        status = move_weights(r, &s->trajectory[i]);
+    if (status == VF_OK)
+        status = convert_units(r, component == THIRD_KZ ? 3 : 2);
+    if (status == VF_OK && component == THIRD_STEP)
+        status = step_kz(r);
+    if (status == VF_OK)
+        status = share_equal(r);
+    if (status == VF_OK && component != THIRD_KZ) {
+        size_t used = strlen(r->units_text);
+        snprintf(r->units_text + used, sizeof r->units_text - used, "; %s",
+                 component == THIRD_WEIGHT ? "third component: weights" : "kz from encoding step 2");
+    }
+    return status;
+}

@@ -1,0 +1,403 @@
+/* Reads the plain layout: group /scan with one dataset for each thing (docs/formats.md). */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "scan_internal.h"
+#include "voxfield/hdf5_io.h"
+
+enum { RANK_MOST = VF_H5_MAX_RANK, SHAPE_TEXT = 160, MOST_VOLUMES = 65536, MOST_FRAMES = 1 << 20 };
+static const int64_t MOST_SAMPLES = (int64_t)1 << 40;
+
+/* A dataset: its shape without the axis of two that stands for a complex number. */
+typedef struct array {
+    char name[32]; /* "/scan/data" */
+    bool exists;
+    bool pair;      /* complex numbers as real ones with a last axis of 2 */
+    bool two_parts; /* complex numbers {r, i} */
+    int rank;
+    int64_t dims[RANK_MOST];
+} array;
+
+typedef struct reader {
+    vf_context *ctx;
+    const plain_source *source;
+    scan *out;
+    array trajectory, data;
+    int components;        /* of the trajectory: 2, 3 */
+    bool own_trajectories; /* one a frame */
+    int64_t samples;
+} reader;
+
+static const char *shape_text(const array *a, char text[SHAPE_TEXT])
+{
+    int used = snprintf(text, SHAPE_TEXT, "[");
+    for (int d = 0; d < a->rank; d++)
+        used += snprintf(text + used, SHAPE_TEXT - (size_t)used, "%s%" PRId64, d ? ", " : "", a->dims[d]);
+    snprintf(text + used, SHAPE_TEXT - (size_t)used, "]");
+    return text;
+}
+
+static vf_status wrong_shape(const reader *r, const array *a, const char *expected)
+{
+    char shape[SHAPE_TEXT];
+    return vf_fail(r->ctx, VF_ERR_INPUT, "%s: %s has the shape %s; expected %s", r->source->path, a->name,
+                   shape_text(a, shape), expected);
+}
+
+/* Looks up a dataset. Those that are missing are only missing; those with axes of no length are refused. */
+static vf_status look_up(const reader *r, const char *name, bool complex_numbers, array *a)
+{
+    vf_dtype type;
+    memset(a, 0, sizeof *a);
+    snprintf(a->name, sizeof a->name, "/scan/%s", name);
+    a->exists = r->source->exists(r->source->user, a->name);
+    if (!a->exists)
+        return VF_OK;
+    vf_status status = r->source->shape(r->source->user, a->name, &type, &a->rank, a->dims);
+    if (status != VF_OK)
+        return status;
+    for (int d = 0; d < a->rank; d++)
+        if (a->dims[d] < 1)
+            return wrong_shape(r, a, "at least one element along each axis");
+    a->two_parts = vf_dtype_real(type) != type;
+    if (complex_numbers && !a->two_parts) {
+        a->pair = a->rank >= 1 && a->dims[a->rank - 1] == 2;
+        if (!a->pair)
+            return wrong_shape(r, a, "complex numbers {r, i}, or a last axis of 2 for real and imaginary part");
+        a->rank--;
+    } else if (!complex_numbers && a->two_parts) {
+        return vf_fail(r->ctx, VF_ERR_INPUT, "%s: %s holds complex numbers; expected real ones", r->source->path,
+                       a->name);
+    }
+    return VF_OK;
+}
+
+/* Reads element `index` of the first axis, or all for -1, as floats or complex floats, and checks that they are finite.
+ * `values`: floats in it. */
+static vf_status read_part(const reader *r, const array *a, int64_t index, float *out)
+{
+    int64_t start[RANK_MOST] = {0}, count[RANK_MOST], values = a->two_parts || a->pair ? 2 : 1;
+    for (int d = 0; d < a->rank; d++) {
+        start[d] = d == 0 && index >= 0 ? index : 0;
+        count[d] = d == 0 && index >= 0 ? 1 : a->dims[d];
+        values *= count[d];
+    }
+    if (a->pair)
+        count[a->rank] = 2;
+    vf_status status = r->source->read(r->source->user, a->name, a->two_parts ? VF_C64 : VF_F32, start, count, out);
+    if (status != VF_OK)
+        return status;
+    int64_t bad = scan_first_not_finite(out, values);
+    if (bad < 0)
+        return VF_OK;
+    char at[SHAPE_TEXT] = "";
+    const char *name = scan_not_finite_name(out[bad]);
+    int64_t rest = a->two_parts || a->pair ? bad / 2 : bad;
+    array place = {.rank = a->rank};
+    for (int d = a->rank - 1; d >= 0; d--) {
+        place.dims[d] = start[d] + rest % count[d];
+        rest /= count[d];
+    }
+    return vf_fail(r->ctx, VF_ERR_INPUT, "%s: %s%s is %s; all values must be finite numbers of single precision",
+                   r->source->path, a->name, shape_text(&place, at), name);
+}
+
+/* ---- attributes ---- */
+
+static vf_status read_attributes(reader *r)
+{
+    scan *s = r->out;
+    const plain_source *source = r->source;
+    vf_status status = source->integers(source->user, "/scan", "matrix", s->matrix, 3);
+    if (status == VF_OK)
+        status = source->doubles(source->user, "/scan", "fov_mm", s->fov, 3);
+    if (status != VF_OK)
+        return status;
+    for (int a = 0; a < 3; a++) {
+        if (s->matrix[a] < 1 || s->matrix[a] > SCAN_MOST_MATRIX)
+            return vf_fail(r->ctx, VF_ERR_INPUT, "%s: /scan: matrix is %" PRId64 " along %c; expected 1 to %d",
+                           source->path, s->matrix[a], "xyz"[a], SCAN_MOST_MATRIX);
+        if (!(s->fov[a] > 0 && s->fov[a] <= 1e6))
+            return vf_fail(r->ctx, VF_ERR_INPUT, "%s: /scan: fov_mm is %g along %c; expected millimetres above 0",
+                           source->path, s->fov[a], "xyz"[a]);
+        s->crop[a] = s->matrix[a];
+    }
+    return VF_OK;
+}
+
+/* ---- data and trajectory ---- */
+
+/* Decides how many frames, coils and samples there are, from the two shapes. */
+static vf_status plan(reader *r)
+{
+    const array *t = &r->trajectory, *d = &r->data;
+    scan *s = r->out;
+    char a[SHAPE_TEXT], b[SHAPE_TEXT];
+    if (d->rank < 1 || d->rank > 3)
+        return wrong_shape(r, d, "[coil][sample] or [frame][coil][sample]");
+    int64_t frames = d->rank == 3 ? d->dims[0] : 1, coils = d->rank >= 2 ? d->dims[d->rank - 2] : 1;
+    r->samples = d->dims[d->rank - 1];
+    if (t->rank != 2 && t->rank != 3)
+        return wrong_shape(r, t, "[sample][3] or [frame][sample][3]");
+    r->own_trajectories = t->rank == 3;
+    r->components = (int)t->dims[t->rank - 1];
+    if (t->dims[t->rank - 1] != 3 && !(t->dims[t->rank - 1] == 2 && s->matrix[2] == 1))
+        return wrong_shape(r, t, "a last axis of 3 (kx, ky, kz), or of 2 where the matrix is 1 along z");
+    if (t->dims[t->rank - 2] != r->samples)
+        return vf_fail(r->ctx, VF_ERR_INPUT,
+                       "%s: %s has the shape %s and %s %s: %" PRId64 " samples against %" PRId64
+                       "; data is [coil][sample], trajectory [sample][3]",
+                       r->source->path, d->name, shape_text(d, a), t->name, shape_text(t, b), r->samples,
+                       t->dims[t->rank - 2]);
+    if (r->own_trajectories && t->dims[0] != frames)
+        return vf_fail(r->ctx, VF_ERR_INPUT, "%s: %s has the shape %s and %s %s: %" PRId64 " frames against %" PRId64,
+                       r->source->path, d->name, shape_text(d, a), t->name, shape_text(t, b), frames, t->dims[0]);
+    if (coils > SCAN_MOST_COILS || frames > MOST_FRAMES || r->samples > MOST_SAMPLES)
+        return wrong_shape(r, d, "no more than 4096 coils, 2^20 frames and 2^40 samples");
+    s->coils = (int)coils;
+    s->frames = s->volumes = (int)frames;
+    s->slices = 1;
+    s->trajectories = r->own_trajectories ? s->frames : 1;
+    return VF_OK;
+}
+
+static vf_status read_data(reader *r)
+{
+    scan *s = r->out;
+    const char *path = r->source->path;
+    vf_status status = scan_require_memory(r->ctx, path, r->data.name, s->frames * r->samples,
+                                           (size_t)s->coils * sizeof(float complex));
+    if (status == VF_OK)
+        status = scan_allocate(r->ctx, path, "frames", s->frames, sizeof *s->frame, &s->frame);
+    for (int f = 0; status == VF_OK && f < s->frames; f++) {
+        scan_frame *frame = &s->frame[f];
+        frame->volume = frame->repetition = f;
+        frame->trajectory = r->own_trajectories ? f : 0;
+        status = scan_allocate(r->ctx, path, r->data.name, s->coils * r->samples, sizeof *frame->data, &frame->data);
+        if (status == VF_OK)
+            status = read_part(r, &r->data, r->data.rank == 3 ? f : -1, (float *)frame->data);
+        if (status == VF_OK && vf_cancelled(r->ctx))
+            status = vf_fail(r->ctx, VF_ERR_CANCELLED, "interrupted");
+    }
+    return status;
+}
+
+/* From two components a sample to three, in place. */
+static void spread_components(float *k, int64_t samples)
+{
+    for (int64_t m = samples - 1; m >= 0; m--) {
+        float x = k[2 * m], y = k[2 * m + 1];
+        k[3 * m] = x;
+        k[3 * m + 1] = y;
+        k[3 * m + 2] = 0;
+    }
+}
+
+static vf_status read_k(reader *r)
+{
+    scan *s = r->out;
+    const char *path = r->source->path;
+    vf_status status =
+        scan_allocate(r->ctx, path, "trajectories", s->trajectories, sizeof *s->trajectory, &s->trajectory);
+    for (int i = 0; status == VF_OK && i < s->trajectories; i++) {
+        scan_trajectory *t = &s->trajectory[i];
+        t->samples = r->samples;
+        status = scan_allocate(r->ctx, path, r->trajectory.name, r->samples, 3 * sizeof *t->k, &t->k);
+        if (status == VF_OK)
+            status = read_part(r, &r->trajectory, r->own_trajectories ? i : -1, t->k);
+        if (status == VF_OK && r->components == 2)
+            spread_components(t->k, t->samples);
+    }
+    return status;
+}
+
+/* In the plain layout k is in cycles per field of view, unless the user says otherwise. */
+static void convert_units(reader *r, k_units units)
+{
+    static const char *const names[] = {"cycles per field of view, as the layout has it",
+                                        "cycles per voxel as asked for", "cycles per field of view",
+                                        "radians per voxel as asked for"};
+    scan *s = r->out;
+    double most[3] = {0, 0, 0};
+    for (int i = 0; i < s->trajectories; i++) {
+        scan_trajectory *t = &s->trajectory[i];
+        double extent[3];
+        scan_extent(t->k, t->samples, extent);
+        for (int a = 0; a < 3; a++) {
+            most[a] = fmax(most[a], extent[a]);
+            float factor = (float)scan_unit_factor(units == K_AUTO ? K_FOV : units, s->matrix[a]);
+            for (int64_t m = 0; factor != 1 && m < t->samples; m++)
+                t->k[3 * m + a] *= factor;
+        }
+    }
+    snprintf(s->description, sizeof s->description,
+             "%" PRId64 " samples%s, k in %s (extent %.4g, %.4g, %.4g along x, y, z)", r->samples,
+             r->own_trajectories ? " a frame" : "", names[units], most[0], most[1], most[2]);
+    double largest = fmax(most[0], fmax(most[1], most[2]));
+    int64_t voxels = s->matrix[0] > s->matrix[1] ? s->matrix[0] : s->matrix[1];
+    if (units == K_AUTO && largest > 0 && largest <= 0.5 && voxels > 4)
+        vf_warn(r->ctx,
+                "%s: the trajectory reaches only %.3g cycles per field of view; if it is in cycles per voxel, say "
+                "--trajectory-units normalized",
+                r->source->path, largest);
+}
+
+/* A value a sample: [sample], or [frame][sample] where each frame has its trajectory. `floats`: 2 for complex ones. */
+static vf_status read_per_sample(reader *r, const char *name, bool complex_numbers, size_t offset)
+{
+    scan *s = r->out;
+    array a;
+    vf_status status = look_up(r, name, complex_numbers, &a);
+    if (status != VF_OK || !a.exists)
+        return status;
+    bool each = a.rank == 2 && r->own_trajectories && a.dims[0] == s->trajectories;
+    if (!(a.rank == 1 || each) || a.dims[a.rank - 1] != r->samples)
+        return wrong_shape(r, &a,
+                           r->own_trajectories ? "[frame][sample] or [sample], as the trajectory has them"
+                                               : "[sample], as many as the trajectory has");
+    for (int i = 0; status == VF_OK && i < s->trajectories; i++) {
+        float *values = NULL;
+        status = scan_allocate(r->ctx, r->source->path, a.name, r->samples, (complex_numbers ? 2 : 1) * sizeof(float),
+                               &values);
+        memcpy((char *)&s->trajectory[i] + offset, &values, sizeof values);
+        if (status == VF_OK)
+            status = read_part(r, &a, each ? i : -1, values);
+    }
+    return status;
+}
+
+static vf_status check_weights(const reader *r)
+{
+    for (int i = 0; i < r->out->trajectories; i++) {
+        const float *w = r->out->trajectory[i].weights;
+        for (int64_t m = 0; w && m < r->samples; m++)
+            if (!(w[m] >= 0))
+                return vf_fail(r->ctx, VF_ERR_INPUT,
+                               "%s: /scan/weights: the weight of sample %" PRId64 " is %g; "
+                               "expected 0 or more",
+                               r->source->path, m, (double)w[m]);
+    }
+    return VF_OK;
+}
+
+/* ---- volumes ---- */
+
+/* Whether the last axes are those of a volume, [z][y][x], or [y][x] where there is one slice; `front` gets the number
+ * of axes before them. */
+static bool is_volume(const array *a, const int64_t matrix[3], int *front)
+{
+    for (int axes = 3; axes >= (matrix[2] == 1 ? 2 : 3); axes--) {
+        bool same = a->rank >= axes;
+        for (int d = 0; same && d < axes; d++)
+            same = a->dims[a->rank - 1 - d] == matrix[d];
+        *front = a->rank - axes;
+        if (same && *front <= 1)
+            return true;
+    }
+    return false;
+}
+
+/* Reads `name` into *out; *count gets the length of the axis in front of the volume, 1 where there is none, 0 where the
+ * dataset is missing. */
+static vf_status read_volumes(reader *r, const char *name, const char *what, bool complex_numbers, int64_t *count,
+                              void *out)
+{
+    array a;
+    int front = 0;
+    float *values = NULL;
+    const int64_t *n = r->out->matrix;
+    *count = 0;
+    vf_status status = look_up(r, name, complex_numbers, &a);
+    if (status != VF_OK || !a.exists)
+        return status;
+    if (!is_volume(&a, n, &front)) {
+        char expected[SHAPE_TEXT];
+        snprintf(expected, sizeof expected, "%s[%" PRId64 "][%" PRId64 "][%" PRId64 "], the matrix of the scan", what,
+                 n[2], n[1], n[0]);
+        return wrong_shape(r, &a, expected);
+    }
+    *count = front ? a.dims[0] : 1;
+    if (*count > MOST_VOLUMES)
+        return wrong_shape(r, &a, "fewer volumes");
+    status = scan_allocate(r->ctx, r->source->path, a.name, *count * n[0] * n[1] * n[2],
+                           (complex_numbers ? 2 : 1) * sizeof(float), &values);
+    memcpy(out, &values, sizeof values);
+    return status == VF_OK ? read_part(r, &a, -1, values) : status;
+}
+
+static vf_status read_all_volumes(reader *r)
+{
+    scan *s = r->out;
+    int64_t maps, fields, references, truths;
+    vf_status status = read_volumes(r, "sensitivity", "[coil]", true, &maps, &s->sensitivity);
+    if (status == VF_OK && maps > 0 && maps != s->coils)
+        status = vf_fail(r->ctx, VF_ERR_INPUT, "%s: %d coils in /scan/data, but %" PRId64 " maps in /scan/sensitivity",
+                         r->source->path, s->coils, maps);
+    if (status == VF_OK)
+        status = read_volumes(r, "field_map", "", false, &fields, &s->field_map);
+    if (status == VF_OK && fields > 1)
+        status = vf_fail(r->ctx, VF_ERR_INPUT, "%s: %" PRId64 " volumes in /scan/field_map; expected one",
+                         r->source->path, fields);
+    if (status == VF_OK && fields > 0 && !s->trajectory[0].time)
+        status = vf_fail(r->ctx, VF_ERR_INPUT,
+                         "%s: /scan/field_map needs the time of each sample: add /scan/time [sample] in seconds",
+                         r->source->path);
+    if (status == VF_OK)
+        status = read_volumes(r, "reference", "[image]", false, &references, &s->reference);
+    if (status == VF_OK)
+        status = read_volumes(r, "truth", "[frame]", false, &truths, &s->truth);
+    if (status == VF_OK && truths > 1 && truths != s->volumes)
+        status = vf_fail(r->ctx, VF_ERR_INPUT, "%s: %" PRId64 " volumes in /scan/truth, but %d frames in /scan/data",
+                         r->source->path, truths, s->volumes);
+    if (status == VF_OK) {
+        s->references = (int)references;
+        s->truths = (int)truths;
+    }
+    return status;
+}
+
+/* ---- the whole ---- */
+
+static vf_status required(const reader *r, const array *a)
+{
+    return a->exists ? VF_OK : vf_fail(r->ctx, VF_ERR_INPUT, "%s: no dataset %s", r->source->path, a->name);
+}
+
+vf_status scan_read_plain(vf_context *ctx, const plain_source *source, k_units units, scan *out)
+{
+    reader r = {.ctx = ctx, .source = source, .out = out};
+    snprintf(out->layout, sizeof out->layout, "plain");
+    for (int a = 0; a < 3; a++)
+        out->geometry.direction[a][a] = 1;
+    vf_status status = read_attributes(&r);
+    if (status == VF_OK)
+        status = look_up(&r, "data", true, &r.data);
+    if (status == VF_OK)
+        status = required(&r, &r.data);
+    if (status == VF_OK)
+        status = look_up(&r, "trajectory", false, &r.trajectory);
+    if (status == VF_OK)
+        status = required(&r, &r.trajectory);
+    if (status == VF_OK)
+        status = plan(&r);
+    if (status == VF_OK)
+        status = read_data(&r);
+    if (status == VF_OK)
+        status = read_k(&r);
+    if (status == VF_OK)
+        convert_units(&r, units);
+    if (status == VF_OK)
+        status = read_per_sample(&r, "weights", false, offsetof(scan_trajectory, weights));
+    if (status == VF_OK)
+        status = check_weights(&r);
+    if (status == VF_OK)
+        status = read_per_sample(&r, "time", false, offsetof(scan_trajectory, time));
+    if (status == VF_OK)
+        status = read_per_sample(&r, "phi", true, offsetof(scan_trajectory, phi));
+    if (status == VF_OK)
+        status = read_all_volumes(&r);
+    return status;
+}

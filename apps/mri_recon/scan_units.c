@@ -1,0 +1,85 @@
+/* Units of a trajectory: docs/formats.md states the rule. */
+#include <math.h>
+#include <stdio.h>
+
+#include "scan_internal.h"
+
+/* How far beyond the edge of k-space real trajectories go: delays of gradients, rounding. */
+static const double SLACK = 1.05;
+static const double PI = 3.14159265358979323846;
+
+void scan_extent(const float *k, int64_t samples, double extent[3])
+{
+    float most[3] = {0, 0, 0};
+    for (int64_t m = 0; m < samples; m++)
+        for (int a = 0; a < 3; a++) {
+            float size = fabsf(k[3 * m + a]);
+            most[a] = size > most[a] ? size : most[a];
+        }
+    for (int a = 0; a < 3; a++)
+        extent[a] = (double)most[a];
+}
+
+double scan_unit_factor(k_units units, int64_t matrix)
+{
+    double n = (double)matrix;
+    return units == K_NORMALIZED ? n : units == K_RADIANS ? n / (2 * PI) : 1;
+}
+
+/* Whether the extent stays within the edge N/2 along every axis that is resolved; `covered` gets the least part of it
+ * that is reached. */
+static bool within_matrix(const int64_t matrix[3], int axes, const double extent[3], double *covered)
+{
+    bool within = true;
+    *covered = 1;
+    for (int a = 0; a < axes; a++) {
+        double edge = (double)matrix[a] / 2;
+        if (matrix[a] == 1)
+            continue;
+        within = within && extent[a] <= fmax(edge * SLACK, edge + 0.5);
+        *covered = fmin(*covered, extent[a] / edge);
+    }
+    return within;
+}
+
+bool scan_choose_units(k_units asked, const int64_t matrix[3], int axes, const double extent[3], k_units *chosen,
+                       char *why, size_t why_size)
+{
+    double most = 0, covered;
+    for (int a = 0; a < axes; a++)
+        most = matrix[a] > 1 && extent[a] > most ? extent[a] : most;
+    bool fov = within_matrix(matrix, axes, extent, &covered);
+    *chosen = asked;
+    if (asked != K_AUTO) {
+        static const char *const names[] = {"", "cycles per voxel", "cycles per field of view", "radians per voxel"};
+        snprintf(why, why_size, "in %s as asked for (extent %.4g)", names[asked], most);
+        return true;
+    }
+    if (most <= 0.5 * SLACK) {
+        *chosen = K_NORMALIZED;
+        snprintf(why, why_size, "in cycles per voxel, since its extent %.4g is no more than 0.5", most);
+        return true;
+    }
+    if (most <= PI * SLACK && fov && covered >= 0.5) {
+        snprintf(
+            why, why_size,
+            "an extent of %.4g fits radians per voxel (pi) as well as cycles per field of view (N/2): say which by "
+            "--trajectory-units radians or fov",
+            most);
+        return false;
+    }
+    if (most <= PI * SLACK) {
+        *chosen = K_RADIANS;
+        snprintf(why, why_size, "in radians per voxel, since its extent %.4g is no more than pi", most);
+        return true;
+    }
+    *chosen = K_FOV;
+    if (fov)
+        snprintf(why, why_size, "in cycles per field of view, since its extent %.4g is no more than N/2", most);
+    else
+        snprintf(why, why_size,
+                 "an extent of %.4g, %.4g, %.4g along x, y, z fits no units: neither 0.5 (cycles per voxel) nor pi "
+                 "(radians per voxel) nor half the matrix %lld x %lld x %lld (cycles per field of view)",
+                 extent[0], extent[1], extent[2], (long long)matrix[0], (long long)matrix[1], (long long)matrix[2]);
+    return fov;
+}

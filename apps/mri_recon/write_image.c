@@ -1,0 +1,139 @@
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "image_files.h"
+#include "voxfield/canvas.h"
+#include "voxfield/output.h"
+
+static const image_format *const formats[] = {&image_h5, &image_nifti_gz, &image_nifti, &image_ismrmrd};
+enum { FORMATS = sizeof formats / sizeof *formats };
+
+static vf_status format_for(vf_context *ctx, const char *path, const image_format **out)
+{
+    for (int f = 0; f < FORMATS; f++) {
+        *out = formats[f];
+        if (vf_path_has_extension(path, formats[f]->extensions))
+            return VF_OK;
+    }
+    return vf_fail(ctx, VF_ERR_ARGUMENT,
+                   "%s: the name does not say which kind of image to write; end it with one of %s %s %s %s", path,
+                   formats[0]->extensions, formats[1]->extensions, formats[2]->extensions, formats[3]->extensions);
+}
+
+vf_status image_check_path(vf_context *ctx, const char *path)
+{
+    const image_format *format;
+    vf_output *output = NULL;
+    struct stat existing;
+    vf_status status = format_for(ctx, path, &format);
+    if (stat(path, &existing) == 0 && !S_ISREG(existing.st_mode) && !S_ISDIR(existing.st_mode))
+        return status; /* the other end of a pipe would notice */
+    if (status == VF_OK)
+        status = vf_output_open(ctx, path, &output);
+    vf_output_discard(&output);
+    return status;
+}
+
+/* ---- what every file says of its voxels ---- */
+
+int64_t image_volume(const recon_image *image)
+{
+    return image->counts[0] * image->counts[1] * image->counts[2];
+}
+
+void image_affine(const recon_image *image, double affine[3][4])
+{
+    const scan_geometry *g = &image->geometry;
+    const bool stack = g->slice_step != 0;
+    for (int row = 0; row < 3; row++) {
+        affine[row][3] = g->centre[row];
+        for (int a = 0; a < 3; a++) {
+            affine[row][a] = g->direction[a][row] * (a == 2 && stack ? g->slice_step : image->voxel[a]);
+            if (!(a == 2 && stack)) /* the centre of a stack is that of its first slice */
+                affine[row][3] -= affine[row][a] * (double)(image->counts[a] / 2);
+        }
+    }
+}
+
+void image_magnitude(const float complex *data, int64_t count, float *out)
+{
+    for (int64_t i = 0; i < count; i++) {
+        const double re = (double)crealf(data[i]), im = (double)cimagf(data[i]);
+        out[i] = (float)sqrt(re * re + im * im);
+    }
+}
+
+/* ---- the window ---- */
+
+/* About MOST magnitudes, evenly spaced; the step is odd so that it does not keep to some columns. */
+static size_t sample_magnitudes(const recon_image *image, int first, int count, size_t most, float *out)
+{
+    const int64_t volume = image_volume(image), voxels = volume * count;
+    const int64_t step = voxels / (int64_t)most + 1;
+    size_t n = 0;
+    for (int64_t i = 0; i < voxels; i += step | 1)
+        image_magnitude(image->data + volume * first + i, 1, &out[n++]);
+    return n;
+}
+
+vf_status image_white(vf_context *ctx, const recon_image *image, int first, int count, double *white)
+{
+    enum { MOST = 1 << 17 };
+    float *values = malloc(MOST * sizeof *values);
+    if (!values)
+        return vf_fail(ctx, VF_ERR_MEMORY, "the image's window: not enough memory");
+    size_t n = sample_magnitudes(image, first, count, MOST, values);
+    const float background = 0.1f * vf_quantile(values, n, 0.999); /* sorts them */
+    size_t begin = 0;
+    while (begin < n && values[begin] < background)
+        begin++;
+    *white = (double)vf_quantile(values + begin, n - begin, 0.995);
+    if (!(*white > 0))
+        *white = 1;
+    free(values);
+    return VF_OK;
+}
+
+/* ---- writing ---- */
+
+static vf_status check_image(vf_context *ctx, const recon_image *image, const char *path)
+{
+    int64_t voxels = image->frames;
+    bool valid = image->frames >= 1 && image->data;
+    for (int a = 0; a < 3; a++)
+        valid = valid && image->counts[a] >= 1 && isfinite(image->voxel[a]) && image->voxel[a] > 0 &&
+                !__builtin_mul_overflow(voxels, image->counts[a], &voxels);
+    if (!valid)
+        return vf_fail(ctx, VF_ERR_INTERNAL, "%s: the image to be written has no valid shape", path);
+    const float *parts = (const float *)image->data;
+    for (int64_t i = 0; i < 2 * voxels; i++)
+        if (!(fabsf(parts[i]) <= FLT_MAX)) {
+            const int64_t at = i / 2, nx = image->counts[0], ny = image->counts[1], nz = image->counts[2];
+            return vf_fail(ctx, VF_ERR_OUTPUT,
+                           "%s: voxel (%lld, %lld, %lld) of frame %lld is not a finite number; the reconstruction has "
+                           "failed: try a larger --lambda, or look for absurd samples",
+                           path, (long long)(at % nx), (long long)(at / nx % ny), (long long)(at / nx / ny % nz),
+                           (long long)(at / nx / ny / nz));
+        }
+    return VF_OK;
+}
+
+vf_status write_image(vf_context *ctx, const recon_image *image, const char *path)
+{
+    const image_format *format;
+    vf_status status = format_for(ctx, path, &format);
+    if (status == VF_OK)
+        status = check_image(ctx, image, path);
+    if (status == VF_OK)
+        status = format->write(ctx, image, path);
+    return status;
+}
+
+void recon_image_free(recon_image *image)
+{
+    free(image->data);
+    image->data = NULL;
+}

@@ -1,0 +1,141 @@
+/* Coils and field map: functions whose product with the object keeps its Fourier transform in closed form. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "mri_phantom.h"
+
+static const double frequency = 0.5;  /* of the cosines, cycles per field of view: 0 at the far side */
+static const double asymmetry = 0.4;  /* of the two exponentials of a cosine: makes the phase vary */
+static const double radius = 0.45;    /* of the ring of coils, fractions of the field of view */
+static const double ring_reach = 0.5; /* heights of the rings: from - to + half of this */
+
+/* exp(i 2 pi turns) */
+static double complex turn(double turns)
+{
+    return complex_of(cos(2 * M_PI * turns), sin(2 * M_PI * turns));
+}
+
+/* Where coil c is: on rings of at most 8 coils in 3D, each turned against the one below. */
+static void place(int64_t c, int64_t coils, int dimensions, double position[3])
+{
+    int64_t rings = dimensions == 3 ? (coils + 7) / 8 : 1, ring = c % rings, each = (coils + rings - 1) / rings;
+    double angle = 2 * M_PI * ((double)(c / rings) + (double)ring / (double)rings) / (double)each;
+    position[0] = radius * cos(angle);
+    position[1] = radius * sin(angle);
+    position[2] = 0;
+    if (dimensions == 3 && rings == 1) /* one ring, up and down in turn, so that coils differ along z too */
+        position[2] = c % 2 ? -ring_reach / 2 : ring_reach / 2;
+    else if (dimensions == 3)
+        position[2] = ring_reach * ((double)ring / (double)(rings - 1) - 0.5);
+}
+
+/* The weights of the exponentials with frequencies 0, +, - that make up (1 + cos p + i asymmetry sin p) / 2, where
+ * p = 2 pi frequency (r - position): 1 at the position, and less everywhere else. */
+static void axis_weights(double position, double lean, double complex weight[3])
+{
+    weight[0] = 0.5;
+    weight[1] = (1 + lean) / 4 * turn(-frequency * position);
+    weight[2] = (1 - lean) / 4 * turn(frequency * position);
+}
+
+static void set_shifts(int dimensions, phantom_coils *out)
+{
+    static const double steps[3] = {0, 1, -1};
+    out->terms = dimensions == 3 ? 27 : 9;
+    for (int j = 0; j < out->terms; j++) {
+        out->shift[j][0] = frequency * steps[j % 3];
+        out->shift[j][1] = frequency * steps[j / 3 % 3];
+        out->shift[j][2] = frequency * steps[j / 9];
+    }
+}
+
+/* Makes the sum of squares 1 in the middle. */
+static void normalise(phantom_coils *coils)
+{
+    double squares = 0;
+    for (int64_t c = 0; c < coils->coils; c++) {
+        double complex middle = 0;
+        for (int j = 0; j < coils->terms; j++)
+            middle += coils->weight[c * coils->terms + j];
+        squares += creal(middle) * creal(middle) + cimag(middle) * cimag(middle);
+    }
+    for (int64_t n = 0; n < coils->coils * coils->terms; n++)
+        coils->weight[n] /= sqrt(squares);
+}
+
+vf_status coils_make(vf_context *ctx, int64_t coils, int dimensions, phantom_coils *out)
+{
+    *out = (phantom_coils){.coils = coils, .terms = 1};
+    out->weight = calloc((size_t)coils * COIL_TERMS, sizeof *out->weight);
+    if (!out->weight)
+        return vf_fail(ctx, VF_ERR_MEMORY, "no memory for %lld coils", (long long)coils);
+    out->weight[0] = 1;
+    if (coils == 1)
+        return VF_OK;
+    set_shifts(dimensions, out);
+    for (int64_t c = 0; c < coils; c++) {
+        double position[3];
+        double complex axis[3][3] = {{0}, {0}, {1, 1, 1}};
+        place(c, coils, dimensions, position);
+        for (int a = 0; a < (dimensions == 3 ? 3 : 2); a++)
+            axis_weights(position[a], c % 2 ? asymmetry : -asymmetry, axis[a]);
+        double complex phase = turn((double)c / (double)coils);
+        for (int j = 0; j < out->terms; j++)
+            out->weight[c * out->terms + j] = phase * axis[0][j % 3] * axis[1][j / 3 % 3] * axis[2][j / 9];
+    }
+    normalise(out);
+    return VF_OK;
+}
+
+void coils_free(phantom_coils *coils)
+{
+    free(coils->weight);
+    *coils = (phantom_coils){0};
+}
+
+/* The sum over the terms that differ along y and z leaves three terms along x. */
+static void one_row(const phantom_coils *coils, int64_t coil, const double r[3], double complex along_x[3])
+{
+    for (int j = 0; j < coils->terms; j++) {
+        const double *u = coils->shift[j];
+        along_x[j % 3] += coils->weight[coil * coils->terms + j] * turn(u[1] * r[1] + u[2] * r[2]);
+    }
+}
+
+void coils_voxels(vf_context *ctx, const phantom_coils *coils, const int64_t matrix[3], float complex *maps)
+{
+    int64_t rows = matrix[1] * matrix[2];
+#pragma omp parallel for num_threads(vf_context_threads(ctx)) schedule(static)
+    for (int64_t line = 0; line < rows * coils->coils; line++) {
+        int64_t row = line % rows;
+        double r[3] = {0, (double)(row % matrix[1] - matrix[1] / 2) / (double)matrix[1],
+                       (double)(row / matrix[1] - matrix[2] / 2) / (double)matrix[2]};
+        double complex along_x[3] = {0};
+        one_row(coils, line / rows, r, along_x);
+        for (int64_t x = 0; x < matrix[0]; x++) {
+            double complex forward = turn(frequency * (double)(x - matrix[0] / 2) / (double)matrix[0]);
+            double complex value = along_x[0] + along_x[1] * forward + along_x[2] * conj(forward);
+            maps[line * matrix[0] + x] = (float complex)value;
+        }
+    }
+}
+
+void field_make(double hertz, int dimensions, phantom_field *out)
+{
+    /* The sum of the parts is 2: from - to + hertz between opposite corners, which are 1 apart along each axis. */
+    static const double part[2][3] = {{1.2, 0.8, 0}, {1, 0.6, 0.4}};
+    for (int a = 0; a < 3; a++)
+        out->slope[a] = hertz * part[dimensions - 2][a];
+}
+
+void field_voxels(const phantom_field *field, const int64_t matrix[3], float *map)
+{
+    int64_t voxels = matrix[0] * matrix[1] * matrix[2];
+    for (int64_t n = 0; n < voxels; n++) {
+        int64_t index[3] = {n % matrix[0], n / matrix[0] % matrix[1], n / matrix[0] / matrix[1]};
+        double value = 0;
+        for (int a = 0; a < 3; a++)
+            value += field->slope[a] * (double)(index[a] - matrix[a] / 2) / (double)matrix[a];
+        map[n] = (float)value;
+    }
+}

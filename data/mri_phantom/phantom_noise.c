@@ -1,0 +1,82 @@
+/* Random numbers and noise. Serial on purpose: the same seed gives the same numbers whatever the number of threads. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "mri_phantom.h"
+
+static uint64_t splitmix(uint64_t *state)
+{
+    uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
+    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return z ^ (z >> 31);
+}
+
+static uint64_t rotate_left(uint64_t x, int bits)
+{
+    return x << bits | x >> (64 - bits);
+}
+
+phantom_random random_start(uint64_t seed, uint64_t stream)
+{
+    phantom_random random;
+    uint64_t state = splitmix(&seed) ^ stream * UINT64_C(0xd1342543de82ef95);
+    for (int n = 0; n < 4; n++)
+        random.state[n] = splitmix(&state);
+    return random;
+}
+
+static uint64_t next(phantom_random *random)
+{
+    uint64_t *s = random->state;
+    uint64_t result = rotate_left(s[0] + s[3], 23) + s[0], t = s[1] << 17;
+    s[2] ^= s[0];
+    s[3] ^= s[1];
+    s[1] ^= s[2];
+    s[0] ^= s[3];
+    s[2] ^= t;
+    s[3] = rotate_left(s[3], 45);
+    return result;
+}
+
+double random_uniform(phantom_random *random)
+{
+    return (double)(next(random) >> 11) * 0x1p-53;
+}
+
+double complex random_normal(phantom_random *random)
+{
+    double size = sqrt(-log(1 - random_uniform(random))); /* |z|^2 is exponential with mean 1 */
+    double angle = 2 * M_PI * random_uniform(random);
+    return complex_of(size * cos(angle), size * sin(angle));
+}
+
+double complex_rms(const float complex *data, int64_t count)
+{
+    double sum = 0;
+    for (int64_t n = 0; n < count; n++) {
+        double re = crealf(data[n]), im = cimagf(data[n]);
+        sum += re * re + im * im;
+    }
+    return count > 0 ? sqrt(sum / (double)count) : 0;
+}
+
+/* n_c = sigma (sqrt(1 - correlation) own_c + sqrt(correlation) common). */
+vf_status phantom_noise(vf_context *ctx, double sigma, double correlation, uint64_t seed, uint64_t stream,
+                        int64_t coils, int64_t samples, float complex *data)
+{
+    double own = sigma * sqrt(1 - correlation), shared = sigma * sqrt(correlation);
+    float complex *common = calloc((size_t)samples + 1, sizeof *common);
+    if (!common)
+        return vf_fail(ctx, VF_ERR_MEMORY, "no memory for the noise");
+    phantom_random random = random_start(seed, stream);
+    if (correlation > 0)
+        for (int64_t m = 0; m < samples; m++)
+            common[m] = (float complex)random_normal(&random);
+    for (int64_t n = 0; n < coils * samples; n++) {
+        double complex noise = own * random_normal(&random) + shared * common[n % samples];
+        data[n] = (float complex)((double complex)data[n] + noise);
+    }
+    free(common);
+    return VF_OK;
+}

@@ -1,0 +1,315 @@
+/* Trajectories. Each is a function from (readout, share of the readout) to k in units of the matrix, [-1/2, 1/2). */
+#include <math.h>
+#include <stdlib.h>
+
+#include "mri_phantom.h"
+
+const char *const trajectory_names[TRAJECTORY_COUNT + 1] = {
+    "radial", "golden-angle", "stack-of-stars", "koosh-ball", "koosh-ball-golden", "spiral", "stack-of-spirals",
+    "cones",  "rosette",      "cartesian",      NULL};
+
+static const double golden = 0.6180339887498949; /* (sqrt(5) - 1) / 2 */
+/* Chan et al., Magn. Reson. Med. 61 (2009) 354: the two-dimensional golden means. */
+static const double golden_mean_1 = 0.4655712318767680, golden_mean_2 = 0.6823278038280193;
+
+static double fraction(double x)
+{
+    return x - floor(x);
+}
+
+/* ---- the shapes of readouts ---- */
+
+/* A spiral of `turns`: share u of the readout -> share of the radius, so that the speed along the curve is constant. */
+static double spiral_radius(double u, double turns)
+{
+    double b = 2 * M_PI * turns;
+    return b < 1e-9 ? u : (sqrt(1 + 2 * b * u * (1 + b / 2)) - 1) / b;
+}
+
+/* One place of readout `n` of `total`: `i` of `length` samples. */
+typedef struct place {
+    const phantom_settings *settings;
+    int64_t n, total, i, length, partition;
+} place;
+
+static double through_centre(const place *at)
+{
+    return (double)(at->i - at->length / 2) / (double)at->length;
+}
+
+/* Angles in [0, pi) leave k = +1/2 out: only cos(pi) = -1 would reach it. */
+static void spoke_2d(const place *at, double angle, double k[3])
+{
+    k[0] = through_centre(at) * cos(angle);
+    k[1] = through_centre(at) * sin(angle);
+}
+
+/* Directions in the upper half: z of (0, 1), turn of [0, 1). */
+static void spoke_3d(const place *at, double z, double turn, double k[3])
+{
+    double flat = sqrt(1 - z * z), kappa = through_centre(at);
+    k[0] = kappa * flat * cos(2 * M_PI * turn);
+    k[1] = kappa * flat * sin(2 * M_PI * turn);
+    k[2] = kappa * z;
+}
+
+static void spiral(const place *at, double k[3])
+{
+    double turns = at->settings->turns;
+    double r = spiral_radius((double)at->i / (double)at->length, turns);
+    double angle = 2 * M_PI * (turns * r + (double)at->n / (double)at->total);
+    k[0] = r / 2 * cos(angle);
+    k[1] = r / 2 * sin(angle);
+}
+
+/* A spiral on a cone about the z axis; the cones' angles are evenly spread over the sphere. */
+static void cone(const place *at, double k[3])
+{
+    double z = 1 - (2 * (double)at->n + 1) / (double)at->total, flat = sqrt(1 - z * z);
+    double turns = at->settings->turns;
+    double r = spiral_radius((double)at->i / (double)at->length, turns * flat);
+    double angle = 2 * M_PI * (turns * r + fraction((double)at->n * golden));
+    k[0] = r / 2 * flat * cos(angle);
+    k[1] = r / 2 * flat * sin(angle);
+    k[2] = r / 2 * z;
+}
+
+/* Noll, IEEE Trans. Med. Imaging 16 (1997) 372: k = sin(w1 t) exp(i w2 t) / 2; a readout is one petal, and `turns` is
+ * w2 / w1. */
+static void petal(const place *at, double k[3])
+{
+    double phase = M_PI * (double)at->i / (double)at->length;
+    double turn = at->settings->turns / 2 * (double)at->n; /* what the petals before have turned */
+    double angle = 2 * M_PI * fraction(turn) + at->settings->turns * phase;
+    double r = (at->n % 2 ? -0.5 : 0.5) * sin(phase);
+    k[0] = r * cos(angle);
+    k[1] = r * sin(angle);
+}
+
+static void one_sample(const place *at, double k[3])
+{
+    double n = (double)at->n, total = (double)at->total;
+    const int64_t *matrix = at->settings->matrix;
+    k[2] = (double)(at->partition - matrix[2] / 2) / (double)matrix[2];
+    switch (at->settings->trajectory) {
+    case TRAJECTORY_RADIAL:
+    case TRAJECTORY_STACK_OF_STARS:
+        spoke_2d(at, M_PI * n / total, k);
+        break;
+    case TRAJECTORY_GOLDEN_ANGLE:
+        spoke_2d(at, M_PI * fraction(n * golden), k);
+        break;
+    case TRAJECTORY_KOOSH_BALL: /* Fibonacci's spiral: Swinbank and Purser, Q. J. R. Meteorol. Soc. 132 (2006) 1769 */
+        spoke_3d(at, (n + 0.5) / total, fraction(n * golden), k);
+        break;
+    case TRAJECTORY_KOOSH_BALL_GOLDEN:
+        spoke_3d(at, fraction((n + 0.5) * golden_mean_1), fraction((n + 0.5) * golden_mean_2), k);
+        break;
+    case TRAJECTORY_SPIRAL:
+    case TRAJECTORY_STACK_OF_SPIRALS:
+        spiral(at, k);
+        break;
+    case TRAJECTORY_CONES:
+        cone(at, k);
+        break;
+    case TRAJECTORY_ROSETTE:
+        petal(at, k);
+        break;
+    default: /* Cartesian */
+        k[0] = through_centre(at);
+        k[1] = (double)(at->n - matrix[1] / 2) / (double)matrix[1];
+    }
+}
+
+/* ---- what each needs ---- */
+
+typedef enum space_kind { PLANE, STACK, VOLUME, EITHER } space_kind;
+
+static space_kind space_of(trajectory_kind kind)
+{
+    switch (kind) {
+    case TRAJECTORY_STACK_OF_STARS:
+    case TRAJECTORY_STACK_OF_SPIRALS:
+        return STACK;
+    case TRAJECTORY_KOOSH_BALL:
+    case TRAJECTORY_KOOSH_BALL_GOLDEN:
+    case TRAJECTORY_CONES:
+        return VOLUME;
+    case TRAJECTORY_CARTESIAN:
+        return EITHER;
+    default:
+        return PLANE;
+    }
+}
+
+static bool out_from_centre(trajectory_kind kind)
+{
+    return kind == TRAJECTORY_SPIRAL || kind == TRAJECTORY_STACK_OF_SPIRALS || kind == TRAJECTORY_CONES ||
+           kind == TRAJECTORY_ROSETTE;
+}
+
+static bool has_turns(trajectory_kind kind)
+{
+    return out_from_centre(kind);
+}
+
+static int64_t round_up(double x)
+{
+    return x < 1 ? 1 : x > 1e15 ? (int64_t)1e15 : (int64_t)ceil(x);
+}
+
+/* Fills in readouts, turns and samples so that neighbouring samples are about one cycle per field of view apart: enough
+ * for the image without any other knowledge. N is the largest of the matrix. */
+static void fill_in(phantom_settings *s)
+{
+    double size = (double)s->matrix[0];
+    for (int a = 1; a < 3; a++)
+        size = fmax(size, (double)s->matrix[a]);
+    trajectory_kind kind = s->trajectory;
+    bool spiral_kind = kind == TRAJECTORY_SPIRAL || kind == TRAJECTORY_STACK_OF_SPIRALS;
+    if (spiral_kind && s->readouts == 0)
+        s->readouts = s->turns > 0 ? round_up(size / 2 / s->turns) : 16;
+    if (s->turns == 0 && has_turns(kind))
+        s->turns = spiral_kind ? fmax(size / 2 / (double)s->readouts, 0.25) : kind == TRAJECTORY_ROSETTE ? golden : 2;
+    double length = size / 2 * (1 + M_PI * s->turns); /* of a spiral */
+    if (kind == TRAJECTORY_CONES) {
+        double mean = size / 2 * (1 + M_PI * M_PI / 4 * s->turns);
+        if (s->readouts == 0) /* three times as many samples as there are voxels in the ball that is covered */
+            s->readouts = round_up(M_PI / 3 * size * size * size / mean);
+    } else if (kind == TRAJECTORY_KOOSH_BALL || kind == TRAJECTORY_KOOSH_BALL_GOLDEN) {
+        s->readouts = s->readouts ? s->readouts : round_up(M_PI / 2 * size * size);
+    } else if (kind == TRAJECTORY_ROSETTE) {
+        s->readouts = s->readouts ? s->readouts : round_up(M_PI * size);
+        length = M_PI / 2 * size;
+    } else if (kind == TRAJECTORY_CARTESIAN) {
+        s->readouts = s->matrix[1];
+        s->samples = s->matrix[0] * s->oversample;
+    } else if (s->readouts == 0) {
+        s->readouts = round_up(M_PI / 2 * size);
+    }
+    if (s->samples == 0)
+        s->samples = out_from_centre(kind) ? round_up(length / 0.8) * s->oversample : (int64_t)size * s->oversample;
+}
+
+static vf_status check(vf_context *ctx, const phantom_settings *s)
+{
+    const char *name = trajectory_names[s->trajectory];
+    space_kind space = space_of(s->trajectory);
+    if (space == PLANE && s->matrix[2] != 1)
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "--trajectory %s is two-dimensional: it needs --matrix %lld,%lld,1", name,
+                       (long long)s->matrix[0], (long long)s->matrix[1]);
+    if ((space == VOLUME || space == STACK) && s->matrix[2] == 1)
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "--trajectory %s is three-dimensional: it needs a --matrix with z > 1",
+                       name);
+    if (s->trajectory == TRAJECTORY_CARTESIAN && (s->readouts || s->samples))
+        return vf_fail(ctx, VF_ERR_ARGUMENT,
+                       "--samples and --spokes do not go with --trajectory cartesian: the matrix, --oversample and "
+                       "--accelerate say what is sampled");
+    if (s->trajectory != TRAJECTORY_CARTESIAN && s->accelerate > 1)
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "--accelerate is for --trajectory cartesian; others have --spokes");
+    if (s->turns > 0 && !has_turns(s->trajectory))
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "--turns does not go with --trajectory %s", name);
+    if (s->go_on && s->trajectory != TRAJECTORY_GOLDEN_ANGLE && s->trajectory != TRAJECTORY_KOOSH_BALL_GOLDEN)
+        return vf_fail(
+            ctx, VF_ERR_ARGUMENT,
+            "--continue is for --trajectory golden-angle and koosh-ball-golden: %s starts anew for each frame", name);
+    return VF_OK;
+}
+
+/* ---- making ---- */
+
+/* Every `accelerate`-th line of a Cartesian scan, and the middle eighth of them (at least 8) for the coils. */
+static bool acquired(const phantom_settings *s, int64_t line)
+{
+    int64_t from_centre = line - s->matrix[1] / 2, middle = s->matrix[1] / 16 > 4 ? s->matrix[1] / 16 : 4;
+    return s->accelerate <= 1 || from_centre % s->accelerate == 0 || (from_centre >= -middle && from_centre < middle);
+}
+
+/* Rounding to float must not lead out of [-N/2, N/2). */
+static float inside(double k, int64_t matrix)
+{
+    float value = (float)(k * (double)matrix), edge = (float)matrix / 2;
+    if (matrix == 1)
+        return 0;
+    return value >= edge ? nextafterf(edge, 0) : value < -edge ? -edge : value;
+}
+
+static void one_readout(const phantom_settings *s, int64_t line, int64_t partition, int64_t readout,
+                        phantom_trajectory *out)
+{
+    out->step[0][readout] = (uint16_t)line;
+    out->step[1][readout] = (uint16_t)partition;
+    for (int64_t i = 0; i < out->length; i++) {
+        int64_t m = readout * out->length + i;
+        for (int64_t set = 0; set < out->sets; set++) {
+            double k[3];
+            place at = {s, set * s->readouts + line, s->readouts, i, out->length, partition};
+            one_sample(&at, k);
+            for (int a = 0; a < 3; a++)
+                out->k[3 * (set * out->samples + m) + a] = inside(k[a], s->matrix[a]);
+        }
+        out->time[m] = (float)(s->readout * (double)i / (double)out->length);
+    }
+}
+
+vf_status trajectory_make(vf_context *ctx, phantom_settings *s, phantom_trajectory *out)
+{
+    *out = (phantom_trajectory){0};
+    vf_status status = check(ctx, s);
+    if (status != VF_OK)
+        return status;
+    fill_in(s);
+    space_kind space = space_of(s->trajectory);
+    int64_t partitions = space == STACK || space == EITHER ? s->matrix[2] : 1, lines = 0;
+    for (int64_t line = 0; line < s->readouts; line++)
+        lines += s->trajectory != TRAJECTORY_CARTESIAN || acquired(s, line);
+    double samples = (double)lines * (double)partitions * (double)s->samples;
+    int64_t sets = s->go_on ? s->frames : 1;
+    if (!(samples * (double)sets <= 1e10))
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "%g samples are more than this program makes (1e10): fewer --spokes?",
+                       samples);
+    *out = (phantom_trajectory){.sets = sets,
+                                .readouts = lines * partitions,
+                                .length = s->samples,
+                                .samples = lines * partitions * s->samples,
+                                .lines = lines,
+                                .centre = out_from_centre(s->trajectory) ? 0 : s->samples / 2};
+    out->k = malloc((size_t)(sets * out->samples) * 3 * sizeof *out->k);
+    out->time = malloc((size_t)out->samples * sizeof *out->time);
+    for (int n = 0; n < 2; n++)
+        out->step[n] = malloc((size_t)out->readouts * sizeof *out->step[n]);
+    if (!out->k || !out->time || !out->step[0] || !out->step[1]) {
+        trajectory_free(out);
+        return vf_fail(ctx, VF_ERR_MEMORY, "no memory for a trajectory of %g samples", samples);
+    }
+    int64_t readout = 0;
+    for (int64_t partition = 0; partition < partitions; partition++)
+        for (int64_t line = 0; line < s->readouts; line++)
+            if (s->trajectory != TRAJECTORY_CARTESIAN || acquired(s, line))
+                one_readout(s, line, partition, readout++, out);
+    return VF_OK;
+}
+
+void trajectory_free(phantom_trajectory *trajectory)
+{
+    free(trajectory->k);
+    free(trajectory->time);
+    free(trajectory->step[0]);
+    free(trajectory->step[1]);
+    *trajectory = (phantom_trajectory){0};
+}
+
+static double sinc(double x)
+{
+    return fabs(x) < 1e-8 ? 1 : sin(M_PI * x) / (M_PI * x);
+}
+
+void trajectory_phi(const phantom_trajectory *trajectory, const int64_t matrix[3], float complex *phi)
+{
+    for (int64_t m = 0; m < trajectory->sets * trajectory->samples; m++) {
+        double product = 1;
+        for (int a = 0; a < 3; a++)
+            product *= matrix[a] > 1 ? sinc((double)trajectory->k[3 * m + a] / (double)matrix[a]) : 1;
+        phi[m] = (float)product;
+    }
+}

@@ -1,0 +1,65 @@
+/* What a backend of the Fourier sum fills in, and what a plan holds; not installed. */
+#ifndef VOXFIELD_FOURIER_SUM_BACKEND_H
+#define VOXFIELD_FOURIER_SUM_BACKEND_H
+
+#include "fourier_sum.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct vf_fourier_backend {
+    vf_device_kind kind;
+    const char *const *variants; /* NULL-terminated, the default first */
+    /* Makes plan->state from the rest of the plan; may set plan->variant to what it chose. */
+    vf_status (*create)(vf_fourier *plan);
+    vf_status (*adjoint)(const vf_fourier *plan, vf_queue *queue, int batch, const void *c, int64_t first,
+                         int64_t count, void *y);
+    vf_status (*forward)(const vf_fourier *plan, vf_queue *queue, int batch, const void *x, void *c);
+    void (*destroy)(vf_fourier *plan);
+} vf_fourier_backend;
+
+/* Points of k-space and time, or of space and frequency: what two of them have to do with each other is the phase
+ * x x' + y y' + z z' + w w', in turns. */
+typedef struct vf_fourier_points {
+    const double *x, *y, *z, *w; /* w: s or Hz; NULL if there is no off-resonance */
+} vf_fourier_points;
+
+struct vf_fourier {
+    const vf_fourier_backend *backend;
+    vf_device *device;
+    vf_fourier_options options;
+    const char *variant;
+    int most_batch;
+    int64_t samples, voxels;
+    bool has_grid, has_field;
+    vf_grid grid;
+    double *sample_block; /* owns k and time */
+    double *voxel_block;  /* owns positions and field; NULL if the grid says it all */
+    vf_fourier_points k;  /* [samples] */
+    vf_fourier_points r;  /* [voxels]; x, y, z are NULL with a grid */
+    void *state;          /* the backend's own */
+};
+
+extern const vf_fourier_backend vf_fourier_ref, vf_fourier_cpu, vf_fourier_cuda;
+
+/* Where voxel n is, as every backend sees it; w[3] is the off-resonance. */
+static inline void vf_fourier_voxel(const vf_fourier *plan, int64_t n, double at[4])
+{
+    const vf_grid *g = &plan->grid;
+    at[3] = plan->has_field ? plan->r.w[n] : 0;
+    if (!plan->has_grid) {
+        at[0] = plan->r.x[n];
+        at[1] = plan->r.y[n];
+        at[2] = plan->r.z[n];
+        return;
+    }
+    at[0] = g->origin[0] + g->spacing[0] * (double)(n % g->counts[0]);
+    at[1] = g->origin[1] + g->spacing[1] * (double)(n / g->counts[0] % g->counts[1]);
+    at[2] = g->origin[2] + g->spacing[2] * (double)(n / g->counts[0] / g->counts[1]);
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,217 @@
+/* The CUDA backend of the Fourier sum: what a plan keeps on the GPU, and which kernels a call is for. */
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+
+#include "fourier_sum_cuda.cuh"
+
+namespace vf_fourier_gpu
+{
+
+/* Terms of a segment, at most: with the groups of a launch they bound how long it takes. */
+enum { MOST_SEGMENT_TERMS = 1 << 18, WAVES = 4 };
+
+static int64_t divide_up(int64_t a, int64_t b)
+{
+    return (a + b - 1) / b;
+}
+
+static int coil_width(const vf_fourier *plan)
+{
+    return plan->most_batch == 1 ? 1 : plan->options.precision == VF_F64 ? wide_batch<double>() : wide_batch<float>();
+}
+
+/* Bytes of one group's and segment's sums: real and imaginary part in double precision. */
+static size_t slot_bytes(const vf_fourier *plan, int points)
+{
+    return (size_t)coil_width(plan) * 2 * (size_t)points * sizeof(double);
+}
+
+partition make_partition(const vf_fourier *plan, int64_t all_groups, int64_t groups, int points, int64_t terms)
+{
+    const state *s = state_of(plan);
+    const int64_t slots = (int64_t)WAVES * s->wave_blocks;
+    partition cut = {groups, 1, FLUSH, 1};
+    int64_t segments = divide_up(slots, all_groups > 0 ? all_groups : 1);
+    const int64_t useful = divide_up(terms, FLUSH), needed = divide_up(terms, MOST_SEGMENT_TERMS);
+    segments = segments > useful ? useful : segments;
+    segments = segments < needed ? needed : segments;
+    segments = segments > slots ? slots : segments < 1 ? 1 : segments;
+    if (terms > 0)
+        cut.segment_terms = divide_up(divide_up(terms, segments), FLUSH) * FLUSH;
+    cut.segments = terms > 0 ? (int)divide_up(terms, cut.segment_terms) : 1;
+    const int64_t held = (int64_t)(s->partial_bytes / slot_bytes(plan, points)) / cut.segments;
+    cut.launch_groups = held < groups ? held : groups;
+    return cut;
+}
+
+namespace
+{
+
+const char *const variants[] = {"tuned", "naive", "registers", "constant", "published", NULL};
+
+/* A phase in turns, in units of 2^-64 turns; whole turns drop out. */
+uint64_t whole_phase(double turns)
+{
+    return (uint64_t)(int64_t)ldexp(turns - rint(turns), 63) << 1;
+}
+
+lattice_wave lattice_wave_of(const vf_fourier *plan, int64_t m)
+{
+    const double k[3] = {plan->k.x[m], plan->k.y[m], plan->k.z[m]};
+    lattice_wave wave = {};
+    for (int a = 0; a < 3; a++) {
+        wave.half[a] = whole_phase(0.5 * k[a] * plan->grid.spacing[a]);
+        wave.origin += whole_phase(k[a] * plan->grid.origin[a]);
+    }
+    return wave;
+}
+
+size_t wave_bytes(const vf_fourier *plan)
+{
+    return plan->has_grid ? (size_t)plan->samples * sizeof(lattice_wave) : 0;
+}
+
+/* Copies `count` numbers, if there are any, to *at, and moves it on. */
+cudaError_t upload(const double *from, int64_t count, char **at, const double **out)
+{
+    const size_t bytes = (size_t)count * sizeof *from;
+    *out = NULL;
+    if (!from || count == 0)
+        return cudaSuccess;
+    *out = reinterpret_cast<const double *>(*at);
+    const cudaError_t error = cudaMemcpy(*at, from, bytes, cudaMemcpyHostToDevice);
+    *at += bytes;
+    return error;
+}
+
+vf_status upload_waves(const vf_fourier *plan, char *at)
+{
+    lattice_wave *waves = static_cast<lattice_wave *>(malloc(wave_bytes(plan)));
+    if (!waves)
+        return vf_fail(vf_device_context(plan->device), VF_ERR_MEMORY, "no memory for %lld samples",
+                       (long long)plan->samples);
+    for (int64_t m = 0; m < plan->samples; m++)
+        waves[m] = lattice_wave_of(plan, m);
+    const cudaError_t error = cudaMemcpy(at, waves, wave_bytes(plan), cudaMemcpyHostToDevice);
+    free(waves);
+    return vf_cuda_check(plan->device, error, "copying the samples to the GPU");
+}
+
+vf_status upload_points(vf_fourier *plan, state *s)
+{
+    const double *k[4] = {plan->k.x, plan->k.y, plan->k.z, plan->k.w};
+    const double *r[4] = {plan->r.x, plan->r.y, plan->r.z, plan->r.w};
+    size_t numbers = 0;
+    for (int a = 0; a < 4; a++)
+        numbers += (k[a] ? (size_t)plan->samples : 0) + (r[a] ? (size_t)plan->voxels : 0);
+    const size_t bytes = wave_bytes(plan) + numbers * sizeof(double);
+    vf_status status = VF_CUDA(plan->device, cudaMalloc(&s->device_points, bytes ? bytes : 1));
+    if (status != VF_OK)
+        return status;
+    char *at = static_cast<char *>(s->device_points) + wave_bytes(plan);
+    cudaError_t error = cudaSuccess;
+    for (int a = 0; a < 4 && error == cudaSuccess; a++) {
+        error = upload(k[a], plan->samples, &at, &s->points.k[a]);
+        if (error == cudaSuccess)
+            error = upload(r[a], plan->voxels, &at, &s->points.r[a]);
+    }
+    status = vf_cuda_check(plan->device, error, "copying samples and voxels to the GPU");
+    s->points.lattice = static_cast<const lattice_wave *>(s->device_points);
+    if (status == VF_OK && wave_bytes(plan) > 0)
+        status = upload_waves(plan, static_cast<char *>(s->device_points));
+    return status;
+}
+
+bool uses_lattice_kernels(const vf_fourier *plan)
+{
+    return plan->has_grid && !plan->has_field;
+}
+
+/* The sums of as many thread blocks as a launch may have. */
+vf_status allocate_partial(const vf_fourier *plan, state *s)
+{
+    s->partial_bytes = (size_t)WAVES * (size_t)s->wave_blocks * slot_bytes(plan, LATTICE_POINTS);
+    return VF_CUDA(plan->device, cudaMalloc(&s->partial, s->partial_bytes));
+}
+
+void destroy(vf_fourier *plan)
+{
+    state *s = static_cast<state *>(plan->state);
+    (void)cudaSetDevice(vf_device_ordinal(plan->device));
+    if (!s->tuned)
+        published_close(plan, s);
+    (void)cudaFree(s->device_points);
+    (void)cudaFree(s->table);
+    (void)cudaFree(s->partial);
+    free(s);
+    plan->state = NULL;
+}
+
+vf_status create(vf_fourier *plan)
+{
+    state *s = static_cast<state *>(calloc(1, sizeof *s));
+    if (!s)
+        return vf_fail(vf_device_context(plan->device), VF_ERR_MEMORY, "no memory for a plan");
+    plan->state = s;
+    s->tuned = strcmp(plan->variant, "tuned") == 0;
+    s->lattice = plan->has_grid && plan->options.precision == VF_F32;
+    for (int a = 0; a < 3 && plan->has_grid; a++) {
+        s->points.origin[a] = plan->grid.origin[a];
+        s->points.spacing[a] = plan->grid.spacing[a];
+        s->lattice = s->lattice && plan->grid.counts[a] <= LONGEST_LATTICE;
+    }
+    for (int a = 0; a < 3; a++)
+        s->points.counts[a] = plan->has_grid ? plan->grid.counts[a] : 1;
+    int multiprocessors = 0;
+    const int ordinal = vf_device_ordinal(plan->device);
+    vf_status status = VF_CUDA(plan->device, cudaSetDevice(ordinal));
+    if (status == VF_OK)
+        status =
+            VF_CUDA(plan->device, cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, ordinal));
+    s->wave_blocks = 8 * multiprocessors;
+    if (status == VF_OK)
+        status = upload_points(plan, s);
+    if (status == VF_OK)
+        status = allocate_partial(plan, s);
+    if (status == VF_OK && uses_lattice_kernels(plan))
+        status = vf_cuda_check(plan->device, lattice_prepare(plan, s), "preparing the Fourier sum's table");
+    if (status == VF_OK && !s->tuned)
+        status = published_open(plan, s);
+    return status;
+}
+
+vf_status adjoint(const vf_fourier *plan, vf_queue *queue, int batch, const void *c, int64_t first, int64_t count,
+                  void *y)
+{
+    cudaStream_t stream = static_cast<cudaStream_t>(vf_queue_native(queue));
+    vf_status status = VF_CUDA(plan->device, cudaSetDevice(vf_device_ordinal(plan->device)));
+    if (status != VF_OK)
+        return status;
+    cudaError_t error;
+    if (!state_of(plan)->tuned)
+        error = published_adjoint(plan, stream, batch, c, first, count, y);
+    else if (uses_lattice_kernels(plan))
+        error = lattice_adjoint(plan, stream, batch, c, first, count, y);
+    else
+        error = pairs_sum(plan, stream, false, batch, c, first, count, y);
+    return vf_cuda_check(plan->device, error, "the Fourier sum's adjoint");
+}
+
+vf_status forward(const vf_fourier *plan, vf_queue *queue, int batch, const void *x, void *c)
+{
+    cudaStream_t stream = static_cast<cudaStream_t>(vf_queue_native(queue));
+    vf_status status = VF_CUDA(plan->device, cudaSetDevice(vf_device_ordinal(plan->device)));
+    if (status != VF_OK)
+        return status;
+    const cudaError_t error = uses_lattice_kernels(plan) ? lattice_forward(plan, stream, batch, x, c)
+                                                         : pairs_sum(plan, stream, true, batch, x, 0, plan->samples, c);
+    return vf_cuda_check(plan->device, error, "the Fourier sum");
+}
+
+} // namespace
+} // namespace vf_fourier_gpu
+
+extern "C" const vf_fourier_backend vf_fourier_cuda = {VF_DEVICE_CUDA,          vf_fourier_gpu::variants,
+                                                       vf_fourier_gpu::create,  vf_fourier_gpu::adjoint,
+                                                       vf_fourier_gpu::forward, vf_fourier_gpu::destroy};

@@ -1,0 +1,304 @@
+/* The published steps of the adjoint on a GPU (fourier_sum.h names the sources): one voxel a thread, a sine and a
+ * cosine a pair, sums in the precision of the vectors. What changes from step to step is where things are kept: naive
+ * everything in global memory, the sums included, which are updated for every sample registers  a voxel's place and
+ * sums in registers constant   the same, and samples with their values as an array of structures in constant memory,
+ * one launch for each chunk that fits, what remains in a last, smaller one published  the same, with the threads of a
+ * block, the samples of a chunk and the unrolling of the loop searched together Hardware trigonometry is an option of
+ * each. Coils are summed one after the other, as in the study, which had one.
+ */
+#include <pthread.h>
+#include <string.h>
+
+#include "fourier_sum_cuda.cuh"
+
+namespace vf_fourier_gpu
+{
+
+namespace
+{
+
+enum { NAIVE, REGISTERS, CONSTANT, PUBLISHED, STEPS };
+const char *const names[STEPS] = {"naive", "registers", "constant", "published"};
+enum { BANK_BYTES = 64000, PLAIN_THREADS = 256, TUNED_THREADS = 256, TUNED_CHUNK = 256, TUNED_UNROLL = 8 };
+
+/* What a launch takes at most, so that it ends soon: nothing else can use a GPU that drives a display meanwhile. */
+const int64_t MOST_VOXELS = 1 << 22;
+const int MOST_SAMPLES = 4096;
+
+__constant__ __align__(16) unsigned char bank[BANK_BYTES];
+
+template <typename P>
+struct __align__(16) sample
+{
+    typename P::wave wave;
+    typename P::real re, im;
+};
+
+template <typename P>
+constexpr int bank_samples()
+{
+    return BANK_BYTES / (int)sizeof(sample<P>);
+}
+
+template <typename P>
+__global__ void list_waves(const point_source points, int64_t count, typename P::wave *__restrict__ waves)
+{
+    const int64_t m = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+    if (m < count)
+        waves[m] = P::wave_at(points, m);
+}
+
+template <typename P>
+__global__ void list_places(const point_source points, int64_t count, typename P::place *__restrict__ places)
+{
+    const int64_t n = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+    if (n < count)
+        places[n] = P::place_at(points, n);
+}
+
+template <typename P>
+__global__ void pack_samples(const point_source points, int64_t first, int count,
+                             const typename P::real *__restrict__ c, sample<P> *__restrict__ packed)
+{
+    const int m = blockIdx.x * blockDim.x + threadIdx.x;
+    if (m < count)
+        packed[m] = {P::wave_at(points, first + m), c[2 * (first + m)], c[2 * (first + m) + 1]};
+}
+
+template <typename P, bool FIELD, bool HARDWARE>
+__global__ void naive_kernel(const typename P::wave *waves, const typename P::real *c, int samples,
+                             const typename P::place *places, int voxels, typename P::real *y)
+{
+    const int n = blockIdx.x * blockDim.x + threadIdx.x;
+    if (n >= voxels)
+        return;
+    for (int m = 0; m < samples; m++) {
+        typename P::real cosine, sine;
+        phasor<HARDWARE>(P::template phase<FIELD>(waves[m], places[n]), cosine, sine);
+        y[2 * n] += c[2 * m] * cosine - c[2 * m + 1] * sine;
+        y[2 * n + 1] += c[2 * m] * sine + c[2 * m + 1] * cosine;
+        asm volatile("" ::: "memory"); /* else the compiler would keep things in registers, which is the next step */
+    }
+}
+
+template <typename P, bool FIELD, bool HARDWARE>
+__global__ void registers_kernel(const typename P::wave *__restrict__ waves, const typename P::real *__restrict__ c,
+                                 int samples, const typename P::place *__restrict__ places, int voxels,
+                                 typename P::real *__restrict__ y)
+{
+    const int n = blockIdx.x * blockDim.x + threadIdx.x;
+    if (n >= voxels)
+        return;
+    const typename P::place place = places[n];
+    typename P::real re = y[2 * n], im = y[2 * n + 1];
+    for (int m = 0; m < samples; m++) {
+        typename P::real cosine, sine;
+        phasor<HARDWARE>(P::template phase<FIELD>(waves[m], place), cosine, sine);
+        re += c[2 * m] * cosine - c[2 * m + 1] * sine;
+        im += c[2 * m] * sine + c[2 * m + 1] * cosine;
+    }
+    y[2 * n] = re;
+    y[2 * n + 1] = im;
+}
+
+template <typename P, bool FIELD, bool HARDWARE, int UNROLL>
+__global__ void constant_kernel(int samples, const typename P::place *__restrict__ places, int voxels,
+                                typename P::real *__restrict__ y)
+{
+    const sample<P> *in_bank = reinterpret_cast<const sample<P> *>(bank);
+    const int n = blockIdx.x * blockDim.x + threadIdx.x;
+    if (n >= voxels)
+        return;
+    const typename P::place place = places[n];
+    typename P::real re = y[2 * n], im = y[2 * n + 1];
+#pragma unroll(UNROLL)
+    for (int m = 0; m < samples; m++) {
+        typename P::real cosine, sine;
+        phasor<HARDWARE>(P::template phase<FIELD>(in_bank[m].wave, place), cosine, sine);
+        re += in_bank[m].re * cosine - in_bank[m].im * sine;
+        im += in_bank[m].re * sine + in_bank[m].im * cosine;
+    }
+    y[2 * n] = re;
+    y[2 * n + 1] = im;
+}
+
+unsigned blocks_for(int64_t threads, int in_block)
+{
+    return (unsigned)((threads + in_block - 1) / in_block);
+}
+
+/* The constant bank is one for all plans on a device: each use waits, on the device, for the one before. */
+enum { MAX_GPUS = 64 };
+struct bank_use {
+    cudaEvent_t done;
+    int plans;
+};
+bank_use bank_uses[MAX_GPUS];
+pthread_mutex_t bank_lock = PTHREAD_MUTEX_INITIALIZER; /* guards them, and is held while work is put into a queue */
+
+/* One launch's samples and voxels of one coil. */
+template <typename P, bool FIELD, bool HARDWARE>
+cudaError_t step_launch(const vf_fourier *plan, cudaStream_t stream, const typename P::real *c, int64_t first_sample,
+                        int samples, int64_t first_voxel, int voxels, typename P::real *y)
+{
+    const state *s = state_of(plan);
+    const typename P::wave *waves = static_cast<const typename P::wave *>(s->waves) + first_sample;
+    const typename P::place *places = static_cast<const typename P::place *>(s->places) + first_voxel;
+    const unsigned plain = blocks_for(voxels, PLAIN_THREADS);
+    if (s->step == NAIVE)
+        naive_kernel<P, FIELD, HARDWARE>
+            <<<plain, PLAIN_THREADS, 0, stream>>>(waves, c + 2 * first_sample, samples, places, voxels, y);
+    else if (s->step == REGISTERS)
+        registers_kernel<P, FIELD, HARDWARE>
+            <<<plain, PLAIN_THREADS, 0, stream>>>(waves, c + 2 * first_sample, samples, places, voxels, y);
+    else if (s->step == CONSTANT)
+        constant_kernel<P, FIELD, HARDWARE, 1><<<plain, PLAIN_THREADS, 0, stream>>>(samples, places, voxels, y);
+    else
+        constant_kernel<P, FIELD, HARDWARE, TUNED_UNROLL>
+            <<<blocks_for(voxels, TUNED_THREADS), TUNED_THREADS, 0, stream>>>(samples, places, voxels, y);
+    return cudaGetLastError();
+}
+
+/* Puts a chunk of samples with their values into the bank. */
+template <typename P>
+cudaError_t fill_bank(const vf_fourier *plan, cudaStream_t stream, const typename P::real *c, int64_t first, int count)
+{
+    const state *s = state_of(plan);
+    sample<P> *packed = static_cast<sample<P> *>(s->waves);
+    pack_samples<P><<<blocks_for(count, 256), 256, 0, stream>>>(s->points, first, count, c, packed);
+    const cudaError_t error = cudaGetLastError();
+    return error != cudaSuccess ? error
+                                : cudaMemcpyToSymbolAsync(bank, packed, (size_t)count * sizeof *packed, 0,
+                                                          cudaMemcpyDeviceToDevice, stream);
+}
+
+template <typename P, bool FIELD, bool HARDWARE>
+cudaError_t step_coil(const vf_fourier *plan, cudaStream_t stream, const typename P::real *c, int64_t first,
+                      int64_t count, typename P::real *y)
+{
+    const state *s = state_of(plan);
+    const int chunk = !s->uses_bank ? MOST_SAMPLES : s->step == PUBLISHED ? (int)TUNED_CHUNK : bank_samples<P>();
+    cudaError_t error = cudaSuccess;
+    for (int64_t m = 0; error == cudaSuccess && m < plan->samples; m += chunk) {
+        const int samples = (int)(plan->samples - m < chunk ? plan->samples - m : chunk);
+        if (s->uses_bank)
+            error = fill_bank<P>(plan, stream, c, m, samples);
+        for (int64_t n = 0; error == cudaSuccess && n < count; n += MOST_VOXELS) {
+            const int voxels = (int)(count - n < MOST_VOXELS ? count - n : MOST_VOXELS);
+            error = step_launch<P, FIELD, HARDWARE>(plan, stream, c, s->uses_bank ? 0 : m, samples, first + n, voxels,
+                                                    y + 2 * n);
+        }
+    }
+    return error;
+}
+
+template <typename P, bool FIELD, bool HARDWARE>
+cudaError_t step_batch(const vf_fourier *plan, cudaStream_t stream, int batch, const void *c, int64_t first,
+                       int64_t count, void *y)
+{
+    typedef typename P::real T;
+    cudaError_t error = cudaMemsetAsync(y, 0, (size_t)(2 * batch * count) * sizeof(T), stream);
+    for (int b = 0; error == cudaSuccess && b < batch; b++)
+        error = step_coil<P, FIELD, HARDWARE>(plan, stream, (const T *)c + 2 * b * plan->samples, first, count,
+                                              (T *)y + 2 * b * count);
+    return error;
+}
+
+cudaError_t step_adjoint(const vf_fourier *plan, cudaStream_t stream, int batch, const void *c, int64_t first,
+                         int64_t count, void *y)
+{
+    const bool hardware = plan->options.trig == VF_TRIG_HARDWARE, field = plan->has_field;
+    if (plan->options.precision == VF_F64)
+        return step_batch<list_points<double>, true, false>(plan, stream, batch, c, first, count, y);
+    if (!state_of(plan)->lattice)
+        return hardware ? step_batch<list_points<float>, true, true>(plan, stream, batch, c, first, count, y)
+                        : step_batch<list_points<float>, true, false>(plan, stream, batch, c, first, count, y);
+    if (field)
+        return hardware ? step_batch<lattice_points, true, true>(plan, stream, batch, c, first, count, y)
+                        : step_batch<lattice_points, true, false>(plan, stream, batch, c, first, count, y);
+    return hardware ? step_batch<lattice_points, false, true>(plan, stream, batch, c, first, count, y)
+                    : step_batch<lattice_points, false, false>(plan, stream, batch, c, first, count, y);
+}
+
+/* Registers a plan as a user of the device's constant bank. */
+vf_status open_bank(vf_fourier *plan, state *s)
+{
+    const int ordinal = vf_device_ordinal(plan->device);
+    if (ordinal >= MAX_GPUS)
+        return vf_fail(vf_device_context(plan->device), VF_ERR_UNSUPPORTED,
+                       "Fourier sum: constant-memory variants work on the first %d GPUs only", MAX_GPUS);
+    bank_use &use = bank_uses[ordinal];
+    vf_status status = VF_OK;
+    pthread_mutex_lock(&bank_lock);
+    if (use.plans == 0)
+        status = VF_CUDA(plan->device, cudaEventCreateWithFlags(&use.done, cudaEventDisableTiming));
+    s->uses_bank = status == VF_OK;
+    use.plans += s->uses_bank;
+    pthread_mutex_unlock(&bank_lock);
+    return status;
+}
+
+template <typename P>
+cudaError_t list_points_of(const vf_fourier *plan, state *s)
+{
+    const size_t waves = s->uses_bank ? (size_t)BANK_BYTES : (size_t)plan->samples * sizeof(typename P::wave);
+    const size_t places = (size_t)plan->voxels * sizeof(typename P::place);
+    cudaError_t error = cudaMalloc(&s->waves, waves ? waves : 1);
+    if (error == cudaSuccess)
+        error = cudaMalloc(&s->places, places ? places : 1);
+    if (error == cudaSuccess && !s->uses_bank && plan->samples > 0)
+        list_waves<P><<<blocks_for(plan->samples, 256), 256>>>(s->points, plan->samples,
+                                                               static_cast<typename P::wave *>(s->waves));
+    if (error == cudaSuccess && plan->voxels > 0)
+        list_places<P><<<blocks_for(plan->voxels, 256), 256>>>(s->points, plan->voxels,
+                                                               static_cast<typename P::place *>(s->places));
+    if (error == cudaSuccess)
+        error = cudaGetLastError();
+    return error == cudaSuccess ? cudaDeviceSynchronize() : error;
+}
+
+} // namespace
+
+vf_status published_open(vf_fourier *plan, state *s)
+{
+    for (s->step = 0; s->step < PUBLISHED && strcmp(names[s->step], plan->variant) != 0;)
+        s->step++;
+    vf_status status = s->step >= CONSTANT ? open_bank(plan, s) : VF_OK;
+    if (status != VF_OK)
+        return status;
+    const cudaError_t error = plan->options.precision == VF_F64 ? list_points_of<list_points<double>>(plan, s)
+                              : s->lattice                      ? list_points_of<lattice_points>(plan, s)
+                                                                : list_points_of<list_points<float>>(plan, s);
+    return vf_cuda_check(plan->device, error, "listing samples and voxels for the Fourier sum");
+}
+
+void published_close(const vf_fourier *plan, state *s)
+{
+    (void)cudaFree(s->waves);
+    (void)cudaFree(s->places);
+    if (!s->uses_bank)
+        return;
+    bank_use &use = bank_uses[vf_device_ordinal(plan->device)];
+    pthread_mutex_lock(&bank_lock);
+    if (--use.plans == 0)
+        (void)cudaEventDestroy(use.done);
+    pthread_mutex_unlock(&bank_lock);
+}
+
+cudaError_t published_adjoint(const vf_fourier *plan, cudaStream_t stream, int batch, const void *c, int64_t first,
+                              int64_t count, void *y)
+{
+    if (!state_of(plan)->uses_bank)
+        return step_adjoint(plan, stream, batch, c, first, count, y);
+    bank_use &use = bank_uses[vf_device_ordinal(plan->device)];
+    pthread_mutex_lock(&bank_lock);
+    cudaError_t error = cudaStreamWaitEvent(stream, use.done, 0);
+    if (error == cudaSuccess)
+        error = step_adjoint(plan, stream, batch, c, first, count, y);
+    /* Also after a failure: what was launched before it still uses the bank. */
+    const cudaError_t recorded = cudaEventRecord(use.done, stream);
+    pthread_mutex_unlock(&bank_lock);
+    return error == cudaSuccess ? recorded : error;
+}
+
+} // namespace vf_fourier_gpu

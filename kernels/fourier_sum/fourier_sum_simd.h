@@ -1,0 +1,61 @@
+/* What the CPU backend (fourier_sum_cpu.c: blocks, threads) asks of each instruction set (fourier_sum_lattice.inc and
+ * fourier_sum_pairs.inc, compiled once for each); not installed. */
+#ifndef VOXFIELD_FOURIER_SUM_SIMD_H
+#define VOXFIELD_FOURIER_SUM_SIMD_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* ---- points of a grid without off-resonance ----
+ *
+ * A block of voxels lies on a lattice fixed to the grid. In it exp(i 2 pi k.r) is a product of one factor for the
+ * block's centre and one for the distance from it along each axis; distances are half-integers times the spacing and
+ * symmetric about the centre. */
+enum { BLOCK_X = 32, BLOCK_Y = 32, BLOCK_Z = 8, BLOCK_ROWS = BLOCK_Y * BLOCK_Z };
+enum { LATTICE_COILS = 4, LATTICE_SAMPLES = 256 }; /* most coils a call; samples that the forward sum takes at a time */
+
+typedef struct fourier_row {
+    short y, z;       /* in the block */
+    short begin, end; /* its voxels that are asked for, along x in the block */
+    int64_t at;       /* the element of voxel `begin` in a vector */
+} fourier_row;
+
+typedef struct fourier_lattice_block {
+    int64_t samples;
+    const double *k[3]; /* [samples] */
+    double centre[3], spacing[3];
+    int rows;
+    const fourier_row *row;
+} fourier_lattice_block;
+
+/* ---- any points ---- */
+enum { PAIRS_OUTER = 64, PAIRS_INNER = 128 }; /* PAIRS_OUTER: a multiple of the lanes of all instruction sets */
+
+typedef struct fourier_pairs {
+    int inner;                     /* 1..PAIRS_INNER */
+    const double *from[4], *to[4]; /* [inner], [PAIRS_OUTER]: x, y, z, w; from[3] may be NULL */
+    double sign;                   /* of the phase */
+    int coils;
+    const void *values; /* complex, [coils][stride], of which [coils][inner] are used */
+    int64_t stride;
+    double *sums; /* [coils][2][PAIRS_OUTER] re, im: added to */
+} fourier_pairs;
+
+typedef struct fourier_simd {
+    size_t workspace; /* bytes a thread needs */
+    /* y of the block's rows, `coils` at most LATTICE_COILS; c: [coils][samples], y: [coils][stride]. */
+    void (*lattice_adjoint)(void *workspace, const fourier_lattice_block *block, int coils, const void *c, void *y,
+                            int64_t stride);
+    /* begin; block for all blocks; end: c of at most LATTICE_SAMPLES samples, those of `block`. x: [coils][voxels]. */
+    void (*lattice_forward_begin)(void *workspace, const fourier_lattice_block *block, int coils);
+    void (*lattice_forward_block)(void *workspace, const fourier_lattice_block *block, int coils, const void *x,
+                                  int64_t voxels);
+    void (*lattice_forward_end)(void *workspace, const fourier_lattice_block *block, int coils, void *c,
+                                int64_t stride);
+    void (*pairs)(void *workspace, const fourier_pairs *pairs);
+} fourier_simd;
+
+/* [0] single, [1] double precision */
+extern const fourier_simd fourier_simd_baseline[2], fourier_simd_avx2[2], fourier_simd_avx512[2];
+
+#endif

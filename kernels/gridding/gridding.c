@@ -1,0 +1,229 @@
+/* The contract's own part: checks, the choice of grid and kernel, and the way to the backend. */
+#include "gridding.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "gridding_internal.h"
+#include "voxfield/fft.h"
+
+static const gridding_backend *find_backend(vf_device *device)
+{
+#ifdef VF_HAVE_CUDA
+    if (vf_device_get_kind(device) == VF_DEVICE_CUDA)
+        return &gridding_cuda;
+#endif
+    return vf_device_get_kind(device) == VF_DEVICE_CPU ? &gridding_cpu : NULL;
+}
+
+static vf_status check(vf_context *ctx, const int64_t matrix[3], const vf_nufft_samples *samples, int most_batch,
+                       const vf_nufft_options *options)
+{
+    double least = options->precision == VF_F64 ? 1e-12 : 1e-7;
+    for (int a = 0; a < 3; a++)
+        if (matrix[a] < 1 || matrix[a] > GRIDDING_MAX_MATRIX)
+            return vf_fail(ctx, VF_ERR_ARGUMENT, "NUFFT: a matrix of %lld voxels along an axis; 1 to %d are possible",
+                           (long long)matrix[a], GRIDDING_MAX_MATRIX);
+    if (options->precision != VF_F32 && options->precision != VF_F64)
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "NUFFT: the precision is neither single nor double");
+    if (!(options->tolerance >= least) || !(options->tolerance <= 0.1))
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "NUFFT: tolerance %g; %g to 0.1 are possible in %s precision",
+                       options->tolerance, least, options->precision == VF_F64 ? "double" : "single");
+    if (options->oversampling != 0 && (!(options->oversampling >= 1.25) || !(options->oversampling <= 2)))
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "NUFFT: oversampling %g; 1.25 to 2 are possible", options->oversampling);
+    if (most_batch < 1 || samples->count < 0 || samples->count > UINT32_MAX)
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "NUFFT: %lld samples, batches of %d are not possible",
+                       (long long)samples->count, most_batch);
+    if (options->field && !samples->time)
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "NUFFT: a field map needs the samples' times");
+    for (int64_t m = 0; m < samples->count; m++)
+        for (int a = 0; a < 3; a++)
+            if (matrix[a] > 1 && !isfinite(samples->k[3 * m + a]))
+                return vf_fail(ctx, VF_ERR_ARGUMENT, "NUFFT: sample %lld is at (%g, %g, %g)", (long long)m + 1,
+                               samples->k[3 * m], samples->k[3 * m + 1], samples->k[3 * m + 2]);
+    return VF_OK;
+}
+
+/* Sets the grids for an oversampling and returns the least ratio that came of it. */
+static double set_grids(vf_nufft *plan, double tolerance, double oversampling)
+{
+    double least = 1e300;
+    /* A kernel must not reach round the grid to its own start. */
+    int64_t least_grid = (int64_t)gridding_estimate_width(tolerance, oversampling, 3) + 4;
+    for (int a = 0; a < 3; a++) {
+        gridding_axis *axis = &plan->axis[a];
+        axis->grid = 1;
+        if (axis->voxels == 1)
+            continue;
+        int64_t wanted = (int64_t)ceil(oversampling * (double)axis->voxels - 1e-9);
+        axis->grid = vf_fft_good_length(wanted < least_grid ? least_grid : wanted);
+        least = fmin(least, (double)axis->grid / (double)axis->voxels);
+    }
+    return fmin(least, 2); /* small matrices: no gain from more */
+}
+
+static double grid_points(const vf_nufft *plan)
+{
+    return (double)plan->axis[0].grid * (double)plan->axis[1].grid * (double)plan->axis[2].grid;
+}
+
+static double unit_roundoff(const vf_nufft *plan)
+{
+    return plan->real == VF_F64 ? DBL_EPSILON / 2 : FLT_EPSILON / 2;
+}
+
+/* The oversampling for which spreading and transform together take least, by their costs in units of about a
+ * nanosecond of one core: a kernel's row of points, and a point's share of the transforms and of passing through
+ * memory. Two things bound it: below, what it does to rounding errors, which must not exceed the tolerance (else: the
+ * best that can be had); above, memory: a grid beyond LARGE_GRID bytes only where nothing smaller will do. */
+static double choose_oversampling(vf_nufft *plan, double tolerance)
+{
+    static const double candidates[] = {1.25, 1.375, 1.5, 1.625, 1.75, 2};
+    enum { CANDIDATES = sizeof candidates / sizeof *candidates };
+    const double LARGE_GRID = 420e6, row_cost = 0.35, wide_cost = 0.04, sample_cost = 30, point_cost = 2.2;
+    double unit = unit_roundoff(plan);
+    double best = candidates[0], least = HUGE_VAL, least_rounding = HUGE_VAL;
+    for (int i = 0; i < CANDIDATES; i++) {
+        double sigma = set_grids(plan, tolerance, candidates[i]), points = grid_points(plan);
+        double bytes =
+            points * (1 + GRIDDING_MAX_WIDTH / (double)plan->axis[0].grid) * (double)vf_dtype_bytes(plan->complex_type);
+        double width = gridding_estimate_width(tolerance, sigma, plan->axes);
+        double rounding = 1.5 * unit * gridding_estimate_rounding(tolerance, sigma, plan->axes);
+        double cost =
+            (double)plan->samples * (sample_cost + pow(width, plan->axes - 1) * (row_cost + wide_cost * width)) +
+            point_cost * points;
+        rounding = rounding < tolerance ? tolerance : rounding;
+        if (i > 0 && bytes > LARGE_GRID)
+            break;
+        if (rounding < least_rounding || (rounding == least_rounding && cost < least)) {
+            least_rounding = rounding;
+            least = cost;
+            best = candidates[i];
+        }
+    }
+    return best;
+}
+
+/* 1 / the kernel's transform at each voxel's frequency. */
+static vf_status make_scales(vf_nufft *plan)
+{
+    for (int a = 0; a < 3; a++) {
+        int64_t n = plan->axis[a].voxels;
+        plan->scale[a] = malloc((size_t)n * sizeof(double));
+        double *xi = malloc((size_t)n * sizeof(double));
+        if (plan->scale[a] && xi) {
+            for (int64_t i = 0; i < n; i++)
+                xi[i] = (double)(i - n / 2) / (double)plan->axis[a].grid;
+            if (plan->axis[a].width > 1)
+                gridding_kernel_transform(plan->kernel.width, plan->kernel.beta, (int)n, xi, plan->scale[a]);
+            else
+                plan->scale[a][0] = 1;
+            for (int64_t i = 0; i < n; i++)
+                plan->scale[a][i] = 1 / plan->scale[a][i];
+        }
+        free(xi);
+        if (!plan->scale[a])
+            return vf_fail(plan->ctx, VF_ERR_MEMORY, "NUFFT: no memory for a plan");
+    }
+    return VF_OK;
+}
+
+static vf_status make_plan(vf_nufft *plan, const vf_nufft_samples *samples, const vf_nufft_options *options)
+{
+    double tolerance = options->tolerance;
+    vf_status status = VF_OK;
+    if (options->field) {
+        /* Half of the tolerance for the time segments, the rest (as squares) for the transform. */
+        status = vf_segments_create(plan->ctx, samples->count, samples->time, plan->voxels, options->field, false,
+                                    0.5 * tolerance, &plan->segments);
+        tolerance *= 0.86;
+    }
+    if (status != VF_OK)
+        return status;
+    double sigma = options->oversampling;
+    if (sigma == 0)
+        sigma = plan->axes > 0 ? choose_oversampling(plan, tolerance) : 2;
+    sigma = set_grids(plan, tolerance, sigma);
+    if (!gridding_choose_kernel(tolerance, sigma, plan->axes > 0 ? plan->axes : 1, unit_roundoff(plan), &plan->kernel))
+        return vf_fail(plan->ctx, VF_ERR_INTERNAL, "NUFFT: no kernel for tolerance %g at oversampling %g", tolerance,
+                       sigma);
+    for (int a = 0; a < 3; a++)
+        plan->axis[a].width = plan->axis[a].voxels > 1 ? plan->kernel.width : 1;
+    status = make_scales(plan);
+    return status == VF_OK ? plan->backend->create(plan, samples, options->field) : status;
+}
+
+vf_status vf_nufft_create(vf_device *device, const int64_t matrix[3], const vf_nufft_samples *samples, int most_batch,
+                          const vf_nufft_options *options, vf_nufft **out)
+{
+    vf_context *ctx = vf_device_context(device);
+    *out = NULL;
+    vf_status status = check(ctx, matrix, samples, most_batch, options);
+    if (status != VF_OK)
+        return status;
+    vf_nufft *plan = calloc(1, sizeof *plan);
+    if (!plan)
+        return vf_fail(ctx, VF_ERR_MEMORY, "NUFFT: no memory for a plan");
+    plan->backend = find_backend(device);
+    plan->device = device;
+    plan->ctx = ctx;
+    plan->samples = samples->count;
+    plan->voxels = matrix[0] * matrix[1] * matrix[2];
+    plan->most_batch = most_batch;
+    plan->real = options->precision;
+    plan->complex_type = vf_dtype_complex(options->precision);
+    for (int a = 0; a < 3; a++) {
+        plan->axis[a].voxels = matrix[a];
+        plan->axes += matrix[a] > 1;
+    }
+    status = plan->backend ? make_plan(plan, samples, options)
+                           : vf_fail(ctx, VF_ERR_UNSUPPORTED, "NUFFT: not on %s", vf_device_spec(device));
+    if (status == VF_OK)
+        *out = plan;
+    else
+        vf_nufft_destroy(plan);
+    return status;
+}
+
+static vf_status check_call(const vf_nufft *plan, vf_queue *queue, int batch)
+{
+    if (batch < 1 || batch > plan->most_batch || vf_queue_device(queue) != plan->device)
+        return vf_fail(plan->ctx, VF_ERR_ARGUMENT, "NUFFT: a batch of %d where 1 to %d fit, or another device's queue",
+                       batch, plan->most_batch);
+    return VF_OK;
+}
+
+vf_status vf_nufft_adjoint(vf_nufft *plan, vf_queue *queue, int batch, const void *c, void *y)
+{
+    vf_status status = check_call(plan, queue, batch);
+    return status == VF_OK ? plan->backend->adjoint(plan, queue, batch, c, y) : status;
+}
+
+vf_status vf_nufft_forward(vf_nufft *plan, vf_queue *queue, int batch, const void *x, void *c)
+{
+    vf_status status = check_call(plan, queue, batch);
+    return status == VF_OK ? plan->backend->forward(plan, queue, batch, x, c) : status;
+}
+
+void vf_nufft_destroy(vf_nufft *plan)
+{
+    if (!plan)
+        return;
+    if (plan->state)
+        plan->backend->destroy(plan);
+    for (int a = 0; a < 3; a++)
+        free(plan->scale[a]);
+    vf_segments_free(&plan->segments);
+    free(plan);
+}
+
+void vf_nufft_get_info(const vf_nufft *plan, vf_nufft_info *info)
+{
+    *info = (vf_nufft_info){.width = plan->kernel.width,
+                            .beta = plan->kernel.beta,
+                            .grid = {plan->axis[0].grid, plan->axis[1].grid, plan->axis[2].grid},
+                            .segments = plan->segments.count > 0 ? plan->segments.count : 1,
+                            .bytes = plan->bytes};
+}

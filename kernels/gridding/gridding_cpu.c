@@ -1,0 +1,461 @@
+/* The CPU backend: tiles of samples spread by OpenMP threads, the inner loops by the instruction set chosen at run
+ * time.
+ *
+ * Kernels that start in one tile reach into the next along each axis, and no further. So tiles are coloured like a
+ * chessboard, in up to 8 colours: threads spread tiles of one colour into the grid at the same time without touching a
+ * common point, and a point gets its terms in an order that does not depend on the threads. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "gridding_cpu.h"
+
+/* The least tile, in points. Along x it must hold all that spreading a sample touches: see gridding_simd.h. */
+enum { TILE_X = GRIDDING_REACH + GRIDDING_LANES, TILE = 16, CHUNK = 512, COLOURS = 8 };
+
+static const gridding_simd *const simd[VF_ISA_COUNT] = {
+    &gridding_simd_baseline,
+#if defined(__x86_64__)
+    &gridding_simd_avx2,
+    &gridding_simd_avx512,
+#endif
+};
+
+static void destroy(vf_nufft *plan)
+{
+    gridding_cpu_state *state = plan->state;
+    vf_array_free(&state->samples);
+    vf_array_free(&state->table);
+    vf_array_free(&state->grid);
+    vf_array_free(&state->factor);
+    vf_array_free(&state->field);
+    for (int a = 0; a < 3; a++) {
+        vf_array_free(&state->scale[a]);
+        bool shared = false;
+        for (int b = 0; b < a; b++)
+            shared = shared || state->fft[b] == state->fft[a];
+        if (!shared)
+            vf_fft_axis_destroy(state->fft[a]);
+    }
+    free(state->first);
+    free(state->order);
+    free(state->used);
+    free(state);
+    plan->state = NULL;
+}
+
+/* ---- the plan ---- */
+
+static int64_t total_tiles(const gridding_cpu_state *state)
+{
+    return state->tiles.count[0] * state->tiles.count[1] * state->tiles.count[2];
+}
+
+/* An even number of tiles, each at least as long as the kernel reaches; or one. */
+static int64_t count_tiles(const gridding_axis *axis, int64_t least)
+{
+    int64_t reach = axis->width > least ? axis->width : least, tiles = axis->grid / reach;
+    return tiles < 2 ? 1 : tiles / 2 * 2;
+}
+
+static vf_status sort_samples(vf_nufft *plan, gridding_cpu_state *state, const vf_nufft_samples *samples)
+{
+    size_t size = plan->real == VF_F64 ? sizeof(gridding_sample_f64) : sizeof(gridding_sample_f32);
+    for (int a = 0; a < 3; a++) {
+        state->tiles.count[a] = count_tiles(&plan->axis[a], a == 0 ? TILE_X : TILE);
+        state->tiles.size[a] = plan->axis[a].grid / state->tiles.count[a];
+    }
+    int64_t tiles = total_tiles(state);
+    state->first = calloc((size_t)tiles + 1, sizeof *state->first);
+    state->order = calloc((size_t)tiles, sizeof *state->order);
+    if (!state->first || !state->order)
+        return vf_fail(plan->ctx, VF_ERR_MEMORY, "NUFFT: no memory for %lld tiles", (long long)tiles);
+    vf_status status = vf_array_create(plan->device, VF_SPACE_DEVICE, VF_F32,
+                                       plan->samples * (int64_t)(size / sizeof(float)), &state->samples);
+    return status == VF_OK ? gridding_sort(plan, samples, &state->tiles, state->samples.data, state->first) : status;
+}
+
+static int colour_of(const gridding_cpu_state *state, int64_t tile)
+{
+    const int64_t *count = state->tiles.count;
+    int64_t x = tile % count[0], y = tile / count[0] % count[1], z = tile / count[0] / count[1];
+    return (int)(x % 2 + 2 * (y % 2) + 4 * (z % 2));
+}
+
+typedef struct filled_tile {
+    int64_t tile, samples;
+} filled_tile;
+
+static int by_samples(const void *a, const void *b)
+{
+    const filled_tile *p = a, *q = b;
+    return p->samples != q->samples ? (p->samples < q->samples) - (p->samples > q->samples)
+                                    : (p->tile > q->tile) - (p->tile < q->tile);
+}
+
+/* Colour by colour, the fullest tiles first, so that no thread is left with one at the end. */
+static vf_status order_tiles(const vf_nufft *plan, gridding_cpu_state *state)
+{
+    int64_t tiles = total_tiles(state), count = 0;
+    filled_tile *filled = malloc((size_t)tiles * sizeof *filled);
+    if (!filled)
+        return vf_fail(plan->ctx, VF_ERR_MEMORY, "NUFFT: no memory for %lld tiles", (long long)tiles);
+    for (int c = 0; c < COLOURS; c++) {
+        int64_t begin = count;
+        for (int64_t t = 0; t < tiles; t++)
+            if (colour_of(state, t) == c && state->first[t + 1] > state->first[t])
+                filled[count++] = (filled_tile){t, state->first[t + 1] - state->first[t]};
+        qsort(filled + begin, (size_t)(count - begin), sizeof *filled, by_samples);
+        state->colour[c] = begin;
+    }
+    state->colour[COLOURS] = count;
+    for (int64_t i = 0; i < count; i++)
+        state->order[i] = filled[i].tile;
+    free(filled);
+    return VF_OK;
+}
+
+static void start_of(const vf_nufft *plan, const gridding_cpu_state *state, int64_t i, int64_t *y, int64_t *z)
+{
+    const int16_t *start = plan->real == VF_F64 ? ((const gridding_sample_f64 *)state->samples.data)[i].start
+                                                : ((const gridding_sample_f32 *)state->samples.data)[i].start;
+    *y = start[1];
+    *z = start[2];
+}
+
+/* Rows that a kernel reaches: those where one starts, and the kernel's width of rows after each, along y, then z. */
+static vf_status find_used_rows(const vf_nufft *plan, gridding_cpu_state *state)
+{
+    int64_t gy = plan->axis[1].grid, gz = plan->axis[2].grid, y, z;
+    unsigned char *starts = calloc((size_t)(gy * gz), 1), *along_y = calloc((size_t)(gy * gz), 1);
+    state->used = calloc((size_t)(gy * gz), 1);
+    if (state->used && starts && along_y) {
+        for (int64_t i = 0; i < plan->samples; i++) {
+            start_of(plan, state, i, &y, &z);
+            starts[z * gy + y] = 1;
+        }
+        for (z = 0; z < gz; z++)
+            for (y = 0; y < gy; y++)
+                for (int64_t w = 0; starts[z * gy + y] && w < plan->axis[1].width; w++)
+                    along_y[z * gy + (y + w) % gy] = 1;
+        for (z = 0; z < gz; z++)
+            for (y = 0; y < gy; y++)
+                for (int64_t w = 0; along_y[z * gy + y] && w < plan->axis[2].width; w++)
+                    state->used[(z + w) % gz * gy + y] = 1;
+    }
+    bool complete = starts && along_y && state->used;
+    free(starts);
+    free(along_y);
+    return complete ? VF_OK : vf_fail(plan->ctx, VF_ERR_MEMORY, "NUFFT: no memory for a plan");
+}
+
+/* The value of the polynomial of the point j at the power p, along an axis. */
+static double coefficient(const vf_nufft *plan, int a, int p, int j)
+{
+    const gridding_kernel *kernel = &plan->kernel;
+    if (plan->axis[a].width > 1)
+        return j < kernel->width ? kernel->coefficient[p][j] : 0;
+    return j == 0 && p == kernel->degree ? 1 : 0;
+}
+
+static vf_status make_table(const vf_nufft *plan, gridding_cpu_state *state)
+{
+    size_t bytes = plan->real == VF_F64 ? sizeof(gridding_table_f64) : sizeof(gridding_table_f32);
+    vf_status status =
+        vf_array_create(plan->device, VF_SPACE_DEVICE, VF_F32, (int64_t)(bytes / sizeof(float)), &state->table);
+    if (status != VF_OK)
+        return status;
+    gridding_table_f32 *f32 = state->table.data;
+    gridding_table_f64 *f64 = state->table.data;
+    for (int p = 0; p <= GRIDDING_MAX_DEGREE; p++)
+        for (int i = 0; i < GRIDDING_PADDED; i++) {
+            int q = p <= plan->kernel.degree ? p : 0; /* beyond the degree: not read */
+            bool once = i < GRIDDING_PADDED / 2;
+            double x = coefficient(plan, 0, q, i / 2), y = once ? coefficient(plan, 1, q, i) : 0,
+                   z = once ? coefficient(plan, 2, q, i) : 0;
+            if (plan->real == VF_F64) {
+                f64->twice[p][i] = x;
+                if (once) {
+                    f64->once[0][p][i] = y;
+                    f64->once[1][p][i] = z;
+                }
+            } else {
+                f32->twice[p][i] = (float)x;
+                if (once) {
+                    f32->once[0][p][i] = (float)y;
+                    f32->once[1][p][i] = (float)z;
+                }
+            }
+        }
+    return VF_OK;
+}
+
+static void set_real(vf_array *array, int64_t i, double value)
+{
+    if (array->type == VF_F64)
+        ((double *)array->data)[i] = value;
+    else
+        ((float *)array->data)[i] = (float)value;
+}
+
+static vf_status make_grid(vf_nufft *plan, gridding_cpu_state *state)
+{
+    /* Rows are longer by what a kernel in whole vectors may reach beyond them, and whole cache lines. */
+    int64_t reach = (plan->kernel.width + 2 * GRIDDING_LANES - 2) / GRIDDING_LANES * GRIDDING_LANES;
+    state->pitch = (plan->axis[0].grid + reach + 7) / 8 * 8;
+    state->plane = state->pitch * plan->axis[1].grid;
+    vf_status status = vf_array_create(plan->device, VF_SPACE_DEVICE, plan->complex_type,
+                                       state->plane * plan->axis[2].grid + GRIDDING_REACH, &state->grid);
+    for (int a = 0; a < 3 && status == VF_OK; a++) {
+        for (int b = 0; b < a; b++)
+            if (plan->axis[b].grid == plan->axis[a].grid)
+                state->fft[a] = state->fft[b];
+        if (!state->fft[a])
+            status = vf_fft_axis_create(plan->ctx, plan->complex_type, plan->axis[a].grid, &state->fft[a]);
+        if (status == VF_OK)
+            status = vf_array_create(plan->device, VF_SPACE_DEVICE, plan->real, plan->axis[a].voxels, &state->scale[a]);
+        for (int64_t i = 0; status == VF_OK && i < plan->axis[a].voxels; i++)
+            set_real(&state->scale[a], i, plan->scale[a][i]);
+    }
+    return status;
+}
+
+/* The segments' factors in the order of the sorted samples, and the field. */
+static vf_status keep_segments(vf_nufft *plan, gridding_cpu_state *state, const float *field)
+{
+    int segments = plan->segments.count;
+    if (segments == 0)
+        return VF_OK;
+    vf_status status = vf_array_create(plan->device, VF_SPACE_DEVICE, VF_F32, plan->voxels, &state->field);
+    if (status == VF_OK)
+        status =
+            vf_array_create(plan->device, VF_SPACE_DEVICE, plan->real, 2 * segments * plan->samples, &state->factor);
+    if (status != VF_OK)
+        return status;
+    memcpy(state->field.data, field, (size_t)plan->voxels * sizeof *field);
+    for (int64_t i = 0; i < plan->samples; i++) {
+        int64_t index = plan->real == VF_F64 ? ((gridding_sample_f64 *)state->samples.data)[i].index
+                                             : ((gridding_sample_f32 *)state->samples.data)[i].index;
+        for (int64_t l = 0; l < segments; l++)
+            for (int part = 0; part < 2; part++)
+                set_real(&state->factor, 2 * (l * plan->samples + i) + part,
+                         plan->segments.coefficient[2 * (l * plan->samples + index) + part]);
+    }
+    free(plan->segments.coefficient); /* the sorted copy is what is used */
+    plan->segments.coefficient = NULL;
+    return VF_OK;
+}
+
+static int64_t held(const vf_nufft *plan, const gridding_cpu_state *state)
+{
+    const vf_array *arrays[] = {&state->samples, &state->table, &state->grid, &state->factor, &state->field};
+    int64_t bytes = plan->axis[1].grid * plan->axis[2].grid + vf_fft_axis_bytes(state->fft[0]);
+    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
+        bytes += arrays[i]->count * (int64_t)vf_dtype_bytes(arrays[i]->type);
+    for (int a = 1; a < 3; a++)
+        if (state->fft[a] != state->fft[0] && state->fft[a] != state->fft[a - 1])
+            bytes += vf_fft_axis_bytes(state->fft[a]);
+    return bytes;
+}
+
+static vf_status create(vf_nufft *plan, const vf_nufft_samples *samples, const float *field)
+{
+    gridding_cpu_state *state = calloc(1, sizeof *state);
+    if (!state)
+        return vf_fail(plan->ctx, VF_ERR_MEMORY, "NUFFT: no memory for a plan");
+    plan->state = state;
+    state->simd = simd[vf_cpu_isa()];
+    vf_status status = sort_samples(plan, state, samples);
+    if (status == VF_OK)
+        status = order_tiles(plan, state);
+    if (status == VF_OK)
+        status = find_used_rows(plan, state);
+    if (status == VF_OK)
+        status = make_table(plan, state);
+    if (status == VF_OK)
+        status = make_grid(plan, state);
+    if (status == VF_OK)
+        status = keep_segments(plan, state, field);
+    if (status == VF_OK)
+        plan->bytes = held(plan, state);
+    return status;
+}
+
+/* ---- between samples and grid ---- */
+
+/* Grid points that all kernels cover. */
+static int64_t covered(const vf_nufft *plan)
+{
+    return plan->samples * plan->axis[0].width * plan->axis[1].width * plan->axis[2].width;
+}
+
+static int64_t grid_points(const vf_nufft *plan)
+{
+    return plan->axis[0].grid * plan->axis[1].grid * plan->axis[2].grid;
+}
+
+static gridding_job make_job(const vf_nufft *plan, int segment, const void *values)
+{
+    const gridding_cpu_state *state = plan->state;
+    gridding_job job = {.samples = state->samples.data,
+                        .table = state->table.data,
+                        .degree = plan->kernel.degree,
+                        .kernel_width = plan->kernel.width,
+                        .pitch = state->pitch,
+                        .plane = state->plane,
+                        .points = state->grid.data,
+                        .values = (void *)values,
+                        .add = segment > 0};
+    for (int a = 0; a < 3; a++) {
+        job.width[a] = plan->axis[a].width;
+        job.grid[a] = plan->axis[a].grid;
+    }
+    if (plan->segments.count > 0)
+        job.factor =
+            (const char *)state->factor.data + (size_t)(segment * plan->samples) * vf_dtype_bytes(plan->complex_type);
+    return job;
+}
+
+/* Rows are zeroed in the groups that the transforms read them in. */
+static void zero_used_rows(const vf_nufft *plan)
+{
+    const gridding_cpu_state *state = plan->state;
+    int threads = gridding_cpu_threads(plan, grid_points(plan));
+    int64_t gy = plan->axis[1].grid, groups = (gy + VF_FFT_LINES - 1) / VF_FFT_LINES;
+    size_t bytes = (size_t)state->pitch * vf_dtype_bytes(plan->complex_type);
+#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
+    for (int64_t g = 0; g < groups * plan->axis[2].grid; g++) {
+        int64_t y = g % groups * VF_FFT_LINES, row = g / groups * gy + y;
+        size_t rows = (size_t)(gy - y < VF_FFT_LINES ? gy - y : VF_FFT_LINES);
+        if (memchr(state->used + row, 1, rows))
+            memset(gridding_cpu_point(plan, row * state->pitch), 0, rows * bytes);
+    }
+}
+
+static vf_status spread(const vf_nufft *plan, int segment, const void *values)
+{
+    const gridding_cpu_state *state = plan->state;
+    int threads = gridding_cpu_threads(plan, covered(plan));
+    gridding_job all = make_job(plan, segment, values);
+    zero_used_rows(plan);
+    for (int c = 0; c < COLOURS; c++) {
+#pragma omp parallel for schedule(dynamic, 1) num_threads(threads) if (threads > 1)
+        for (int64_t i = state->colour[c]; i < state->colour[c + 1]; i++) {
+            gridding_job job = all;
+            job.first = state->first[state->order[i]];
+            job.last = state->first[state->order[i] + 1];
+            if (vf_cancelled(plan->ctx))
+                continue;
+            if (plan->real == VF_F64)
+                state->simd->spread_f64(&job);
+            else
+                state->simd->spread_f32(&job);
+        }
+    }
+    return vf_cancelled(plan->ctx) ? vf_fail(plan->ctx, VF_ERR_CANCELLED, "interrupted") : VF_OK;
+}
+
+static vf_status interpolate(const vf_nufft *plan, int segment, void *values)
+{
+    const gridding_cpu_state *state = plan->state;
+    int threads = gridding_cpu_threads(plan, covered(plan));
+    gridding_job all = make_job(plan, segment, values);
+#pragma omp parallel for schedule(dynamic, 4) num_threads(threads) if (threads > 1)
+    for (int64_t i = 0; i < plan->samples; i += CHUNK) {
+        gridding_job job = all;
+        job.first = i;
+        job.last = i + CHUNK < plan->samples ? i + CHUNK : plan->samples;
+        if (vf_cancelled(plan->ctx))
+            continue;
+        if (plan->real == VF_F64)
+            state->simd->interpolate_f64(&job);
+        else
+            state->simd->interpolate_f32(&job);
+    }
+    return vf_cancelled(plan->ctx) ? vf_fail(plan->ctx, VF_ERR_CANCELLED, "interrupted") : VF_OK;
+}
+
+/* The image in the grid to or from an image, with the phase of a segment's time; `sign` -1: into the grid. */
+static void rotate(const vf_nufft *plan, int segment, int sign, void *image)
+{
+    const gridding_cpu_state *state = plan->state;
+    int threads = gridding_cpu_threads(plan, plan->voxels);
+    int64_t nx = plan->axis[0].voxels, ny = plan->axis[1].voxels;
+    size_t element = vf_dtype_bytes(plan->complex_type);
+#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
+    for (int64_t row = 0; row < ny * plan->axis[2].voxels; row++) {
+        void *voxels = (char *)image + (size_t)(row * nx) * element;
+        void *grid = gridding_cpu_point(plan, row / ny * state->plane + row % ny * state->pitch);
+        gridding_phase phase = {.count = nx,
+                                .time = plan->segments.time[segment],
+                                .field = (const float *)state->field.data + row * nx,
+                                .in = sign > 0 ? grid : voxels,
+                                .out = sign > 0 ? voxels : grid};
+        if (plan->real == VF_F64)
+            state->simd->rotate_f64(&phase, sign, sign > 0 && segment > 0);
+        else
+            state->simd->rotate_f32(&phase, sign, sign > 0 && segment > 0);
+    }
+}
+
+/* ---- the operators ---- */
+
+static vf_status adjoint(vf_nufft *plan, vf_queue *queue, int batch, const void *c, void *y)
+{
+    (void)queue;
+    size_t element = vf_dtype_bytes(plan->complex_type);
+    vf_status status = VF_OK;
+    for (int b = 0; b < batch && status == VF_OK; b++) {
+        const void *values = (const char *)c + (size_t)(b * plan->samples) * element;
+        void *image = (char *)y + (size_t)(b * plan->voxels) * element;
+        bool phases = plan->segments.count > 0;
+        for (int l = 0; l < (phases ? plan->segments.count : 1) && status == VF_OK; l++) {
+            status = spread(plan, l, values);
+            if (status == VF_OK)
+                status = gridding_cpu_to_image(plan, phases ? NULL : image);
+            if (status == VF_OK && phases)
+                rotate(plan, l, 1, image);
+        }
+    }
+    return status;
+}
+
+static vf_status forward(vf_nufft *plan, vf_queue *queue, int batch, const void *x, void *c)
+{
+    (void)queue;
+    size_t element = vf_dtype_bytes(plan->complex_type);
+    vf_status status = VF_OK;
+    for (int b = 0; b < batch && status == VF_OK; b++) {
+        void *values = (char *)c + (size_t)(b * plan->samples) * element;
+        const void *image = (const char *)x + (size_t)(b * plan->voxels) * element;
+        bool phases = plan->segments.count > 0;
+        for (int l = 0; l < (phases ? plan->segments.count : 1) && status == VF_OK; l++) {
+            if (phases)
+                rotate(plan, l, -1, (void *)image);
+            status = gridding_cpu_from_image(plan, phases ? NULL : image);
+            if (status == VF_OK)
+                status = interpolate(plan, l, values);
+        }
+    }
+    return status;
+}
+
+static vf_status convolve(vf_nufft *plan, vf_queue *queue, const void *in, void *out)
+{
+    (void)queue;
+    const gridding_cpu_state *state = plan->state;
+    vf_nufft plain = *plan; /* without field: the same grid, no factors */
+    plain.segments.count = 0;
+    vf_status status = spread(&plain, 0, in);
+    int64_t rows = status == VF_OK ? plan->axis[1].grid * plan->axis[2].grid : 0;
+    int threads = gridding_cpu_threads(plan, grid_points(plan));
+#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
+    for (int64_t row = 0; row < rows; row++)
+        if (state->used[row]) {
+            gridding_cpu_fold(plan, gridding_cpu_point(plan, row * state->pitch));
+            gridding_cpu_extend(plan, gridding_cpu_point(plan, row * state->pitch));
+        }
+    return status == VF_OK ? interpolate(&plain, 0, out) : status;
+}
+
+const gridding_backend gridding_cpu = {
+    .create = create, .adjoint = adjoint, .forward = forward, .convolve = convolve, .destroy = destroy};

@@ -1,0 +1,50 @@
+/* The CPU backend's state, shared by its files; not installed. */
+#ifndef VOXFIELD_GRIDDING_CPU_H
+#define VOXFIELD_GRIDDING_CPU_H
+
+#include "gridding_simd.h"
+#include "voxfield/fft_axis.h"
+
+typedef struct gridding_cpu_state {
+    const gridding_simd *simd;
+    vf_array samples, table, grid; /* bytes as VF_F32 */
+    int64_t pitch, plane;          /* complex elements */
+    gridding_tiles tiles;
+    int64_t *first;                   /* [tiles + 1] samples */
+    int64_t *order;                   /* [tiles] by colour: those of one colour touch no common point */
+    int64_t colour[9];                /* colour c is order[colour[c]] to order[colour[c + 1] - 1], the fullest first */
+    unsigned char *used;              /* [grid z][grid y] whether a kernel reaches the row */
+    vf_fft_axis *fft[3];              /* axes of equal length share one */
+    vf_array scale[3], factor, field; /* factor: [segments][samples] complex; of the plan's precision */
+} gridding_cpu_state;
+
+/* ---- gridding_cpu_fft.c: from the grid to voxels and back, in place up to the last pass ---- */
+
+/* image [z][y][x] = the wanted part of the grid's backward transform, scaled; `image` NULL: left in the grid, voxel
+ * (x, y, z) at element x + y pitch + z plane. */
+VF_MUST_CHECK vf_status gridding_cpu_to_image(const vf_nufft *plan, void *image);
+
+/* The grid = the forward transform of the scaled image; `image` NULL: it is in the grid as above. Rows that no kernel
+ * reaches are undefined afterwards. */
+VF_MUST_CHECK vf_status gridding_cpu_from_image(const vf_nufft *plan, const void *image);
+
+/* Adds what was spread beyond the rows' ends to their starts; copies their starts beyond their ends. One row. */
+void gridding_cpu_fold(const vf_nufft *plan, void *row);
+void gridding_cpu_extend(const vf_nufft *plan, void *row);
+
+/* Threads for a loop over so many grid points: one where waking others would take longer than the work. */
+static inline int gridding_cpu_threads(const vf_nufft *plan, int64_t points)
+{
+    int threads = vf_context_threads(plan->ctx);
+    int64_t worth = points / 8192 + 1;
+    return worth < threads ? (int)worth : threads;
+}
+
+/* Complex element `at` of the grid. */
+static inline void *gridding_cpu_point(const vf_nufft *plan, int64_t at)
+{
+    const gridding_cpu_state *state = (const gridding_cpu_state *)plan->state;
+    return (char *)state->grid.data + at * (int64_t)vf_dtype_bytes(plan->complex_type);
+}
+
+#endif

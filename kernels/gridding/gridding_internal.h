@@ -1,0 +1,103 @@
+/* What a plan of the NUFFT holds, and what a backend fills in; not installed. */
+#ifndef VOXFIELD_GRIDDING_INTERNAL_H
+#define VOXFIELD_GRIDDING_INTERNAL_H
+
+#include "gridding.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Starts of kernels are kept in 16 bits: the grid, twice a matrix and a little more, must stay below 2^15. */
+enum { GRIDDING_MAX_WIDTH = 24, GRIDDING_MAX_DEGREE = 16, GRIDDING_MAX_MATRIX = 16000 };
+
+/* The kernel exp(beta (sqrt(1 - (2 x / width)^2) - 1)), |x| <= width / 2 in points of the oversampled grid. The j-th of
+ * the `width` points under it, for a sample `d` in [0, 1) in front of the first point's successor, has the value
+ * sum_p coefficient[p][j] z^(degree - p), z = 2 d - 1. */
+typedef struct gridding_kernel {
+    int width, degree;
+    double beta;
+    double coefficient[GRIDDING_MAX_DEGREE + 1][GRIDDING_MAX_WIDTH];
+} gridding_kernel;
+
+/* Sets width and beta: the least width whose aliasing error (root mean square over voxels and positions, `axes` axes,
+ * oversampling `sigma` or more) leaves room for the rest under the tolerance, or is no more than what rounding by
+ * `unit` makes; then the polynomials. false if no width will do. */
+bool gridding_choose_kernel(double tolerance, double sigma, int axes, double unit, gridding_kernel *kernel);
+
+/* About what width that will be; quick. */
+double gridding_estimate_width(double tolerance, double sigma, int axes);
+
+/* About how many times a relative rounding error of the grid's values, which is noise over all frequencies, is found in
+ * the voxels: the kernel's l2 norm times the root mean square of 1 / transform, to the power of the axes. It grows fast
+ * as the oversampling gets small. */
+double gridding_estimate_rounding(double tolerance, double sigma, int axes);
+
+/* The kernel's transform, integral phi(x) cos(2 pi xi x) dx, at `count` frequencies in cycles a grid point. */
+void gridding_kernel_transform(int width, double beta, int count, const double *xi, double *out);
+
+/* One axis of the plan. An axis of one voxel is left out: grid 1, width 1, the kernel 1 and no frequency. */
+typedef struct gridding_axis {
+    int64_t voxels, grid;
+    int width;
+} gridding_axis;
+
+/* Where a sample goes: the first grid point under the kernel and d above; k finite. */
+void gridding_locate(const gridding_axis *axis, float k, int64_t *start, double *d);
+
+/* A sample, sorted: `offset` is d of gridding_kernel along each axis, `start` the first grid point under the kernel,
+ * `index` its place in the caller's order. */
+typedef struct gridding_sample_f32 {
+    float offset[3];
+    int16_t start[3];
+    uint32_t index;
+} gridding_sample_f32;
+
+typedef struct gridding_sample_f64 {
+    double offset[3];
+    int16_t start[3];
+    uint32_t index;
+} gridding_sample_f64;
+
+/* Tiles of the grid: along an axis, a kernel that starts at point s belongs to tile s / size, or to the last. */
+typedef struct gridding_tiles {
+    int64_t count[3], size[3];
+} gridding_tiles;
+
+/* Sorts the samples by tile, x fastest, and by the caller's order within one: `sorted` [samples] of the plan's
+ * precision, `first` [tiles + 1] gets where each tile begins. */
+VF_MUST_CHECK vf_status gridding_sort(const vf_nufft *plan, const vf_nufft_samples *samples,
+                                      const gridding_tiles *tiles, void *sorted, int64_t *first);
+
+typedef struct gridding_backend {
+    /* Makes plan->state from the rest of the plan, and sets plan->bytes. */
+    vf_status (*create)(vf_nufft *plan, const vf_nufft_samples *samples, const float *field);
+    vf_status (*adjoint)(vf_nufft *plan, vf_queue *queue, int batch, const void *c, void *y);
+    vf_status (*forward)(vf_nufft *plan, vf_queue *queue, int batch, const void *x, void *c);
+    /* out = C in: spread and interpolated again, without the transform; complex [samples], distinct. */
+    vf_status (*convolve)(vf_nufft *plan, vf_queue *queue, const void *in, void *out);
+    void (*destroy)(vf_nufft *plan);
+} gridding_backend;
+
+extern const gridding_backend gridding_cpu, gridding_cuda;
+
+struct vf_nufft {
+    const gridding_backend *backend;
+    vf_device *device;
+    vf_context *ctx;
+    int axes; /* with more than one voxel */
+    gridding_axis axis[3];
+    int64_t samples, voxels;
+    int most_batch;
+    vf_dtype real, complex_type;
+    gridding_kernel kernel;
+    double *scale[3];     /* [voxels along the axis] 1 / transform of the kernel, first voxel first */
+    vf_segments segments; /* count 0: no field map */
+    int64_t bytes;
+    void *state; /* the backend's own */
+};
+
+#ifdef __cplusplus
+}
+#endif
+#endif

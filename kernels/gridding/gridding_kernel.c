@@ -1,0 +1,269 @@
+/* The spreading kernel: its width and shape from the tolerance, its transform, and its values as polynomials. */
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "gridding_internal.h"
+
+/* Aliases further away are smaller by orders of magnitude. */
+enum { NODES = 160, FREQUENCIES = 24, ALIASES = 2, CHECKS = 40 };
+
+static const double pi = 3.14159265358979323846;
+
+/* Nodes and weights of Gauss and Legendre on [-1, 1]: Newton's iteration on the polynomial's recurrence, in extended
+ * precision where there is one, since the weights' errors are enlarged by 1 / (1 - z^2). */
+static void gauss_legendre(int n, double *x, double *w)
+{
+    for (int i = 0; i < (n + 1) / 2; i++) {
+        long double z = cos(pi * (i + 0.75) / (n + 0.5)), slope = 1;
+        for (int iteration = 0; iteration < 4; iteration++) {
+            long double p0 = 1, p1 = z;
+            for (int k = 2; k <= n; k++) {
+                long double p2 = ((2 * k - 1) * z * p1 - (k - 1) * p0) / k;
+                p0 = p1;
+                p1 = p2;
+            }
+            slope = n * (z * p1 - p0) / (z * z - 1);
+            z -= p1 / slope;
+        }
+        x[i] = (double)z;
+        x[n - 1 - i] = (double)-z;
+        w[i] = w[n - 1 - i] = (double)(2 / ((1 - z * z) * slope * slope));
+    }
+}
+
+/* With x = width / 2 sin(theta) the integrand is smooth up to the kernel's ends. */
+typedef struct quadrature {
+    int nodes;
+    double sine[NODES], cosine[NODES], weight[NODES];
+    double kernel[NODES]; /* the kernel's values times the weights, for one width and beta */
+    double frequency[FREQUENCIES], frequency_weight[FREQUENCIES]; /* on [-1, 1] */
+} quadrature;
+
+static void make_quadrature(quadrature *q, int width)
+{
+    double node[NODES];
+    /* Enough for the highest alias: cos(pi xi width sin(theta)) turns width (ALIASES + 1/2) / 2 times. */
+    q->nodes = 40 + 5 * width < NODES ? 40 + 5 * width : NODES;
+    gauss_legendre(q->nodes, node, q->weight);
+    gauss_legendre(FREQUENCIES, q->frequency, q->frequency_weight);
+    for (int i = 0; i < q->nodes; i++) {
+        double theta = pi / 4 * (node[i] + 1);
+        q->sine[i] = sin(theta);
+        q->cosine[i] = cos(theta);
+        q->weight[i] *= pi / 4;
+    }
+}
+
+static void set_kernel(quadrature *q, int width, double beta)
+{
+    for (int i = 0; i < q->nodes; i++)
+        q->kernel[i] = width * q->weight[i] * exp(beta * (q->cosine[i] - 1)) * q->cosine[i];
+}
+
+static double transform(const quadrature *q, int width, double xi)
+{
+    double sum = 0;
+    for (int i = 0; i < q->nodes; i++)
+        sum += q->kernel[i] * cos(pi * xi * width * q->sine[i]);
+    return sum;
+}
+
+void gridding_kernel_transform(int width, double beta, int count, const double *xi, double *out)
+{
+    quadrature q;
+    make_quadrature(&q, width);
+    set_kernel(&q, width, beta);
+    for (int i = 0; i < count; i++)
+        out[i] = transform(&q, width, xi[i]);
+}
+
+/* The root mean square over the voxels of one axis of what the aliases add, relative to the voxel: for samples at
+ * random positions the aliases' phases are independent. `noise`, if not NULL, gets the same of an error of size 1 in
+ * the kernel's values. */
+static double aliasing(quadrature *q, int width, double beta, double sigma, double *noise)
+{
+    const double *weight = q->frequency_weight;
+    double sum = 0, inverse = 0;
+    set_kernel(q, width, beta);
+    for (int i = 0; i < FREQUENCIES; i++) {
+        double xi = 0.25 * (q->frequency[i] + 1) / sigma, aliases = 0, own = transform(q, width, xi);
+        for (int m = 1; m <= ALIASES; m++) {
+            double above = transform(q, width, xi + m), below = transform(q, width, xi - m);
+            aliases += above * above + below * below;
+        }
+        sum += 0.5 * weight[i] * aliases / (own * own);
+        inverse += 0.5 * weight[i] / (own * own);
+    }
+    if (noise)
+        *noise = sqrt(inverse);
+    return sqrt(sum);
+}
+
+/* The shape with the least aliasing lies near gamma pi (1 - 1 / (2 sigma)) width with gamma about 1 (Barnett et al.
+ * 2019, eq. 4.5 and after); searched by golden sections. */
+static double best_beta(quadrature *q, int width, double sigma, double *error)
+{
+    const double golden = 0.61803398874989485;
+    double unit = pi * (1 - 0.5 / sigma) * width, low = 0.70 * unit, high = 1.03 * unit;
+    double a = high - golden * (high - low), b = low + golden * (high - low);
+    double at_a = aliasing(q, width, a, sigma, NULL), at_b = aliasing(q, width, b, sigma, NULL);
+    for (int step = 0; step < 9; step++)
+        if (at_a < at_b) {
+            high = b;
+            b = a;
+            at_b = at_a;
+            a = high - golden * (high - low);
+            at_a = aliasing(q, width, a, sigma, NULL);
+        } else {
+            low = a;
+            a = b;
+            at_a = at_b;
+            b = low + golden * (high - low);
+            at_b = aliasing(q, width, b, sigma, NULL);
+        }
+    *error = at_a < at_b ? at_a : at_b;
+    return at_a < at_b ? a : b;
+}
+
+static double value(const gridding_kernel *kernel, double position)
+{
+    double t = (2 * position - kernel->width) / kernel->width, s = (1 - t) * (1 + t);
+    return exp(-kernel->beta * t * t / (1 + sqrt(s > 0 ? s : 0)));
+}
+
+/* The polynomial of `degree` through the kernel at Chebyshev's nodes, for the point j; highest power first. In extended
+ * precision where there is one: powers cancel. */
+static void fit_point(const gridding_kernel *kernel, int degree, int j, double *power)
+{
+    enum { MOST = GRIDDING_MAX_DEGREE + 1 };
+    int n = degree + 1;
+    long double chebyshev[MOST] = {0}, before[MOST] = {0}, now[MOST] = {0}, next[MOST] = {0}, sum[MOST] = {0};
+    for (int i = 0; i < n; i++) {
+        double angle = pi * (i + 0.5) / n, sample = value(kernel, j + 0.5 * (cos(angle) + 1));
+        for (int c = 0; c < n; c++)
+            chebyshev[c] += (c ? 2.0L : 1.0L) / n * cosl(c * (long double)angle) * sample;
+    }
+    /* T_c as powers by its recurrence; lowest first. */
+    before[0] = 1;
+    now[1] = 1;
+    sum[0] = chebyshev[0];
+    for (int c = 1; c < n; c++) {
+        for (int p = 0; p < n; p++) {
+            sum[p] += chebyshev[c] * now[p];
+            next[p] = (p > 0 ? 2 * now[p - 1] : 0) - before[p];
+        }
+        memcpy(before, now, sizeof before);
+        memcpy(now, next, sizeof now);
+    }
+    for (int p = 0; p < n; p++)
+        power[p] = (double)sum[n - 1 - p];
+}
+
+/* The root mean square over positions of what the polynomials' deviations from the kernel add up to; they are
+ * independent from point to point. */
+static double fit(gridding_kernel *kernel, int degree)
+{
+    double squares = 0, power[GRIDDING_MAX_DEGREE + 1];
+    kernel->degree = degree;
+    for (int j = 0; j < kernel->width; j++) {
+        fit_point(kernel, degree, j, power);
+        for (int p = 0; p <= degree; p++)
+            kernel->coefficient[p][j] = power[p];
+        for (int i = 0; i < CHECKS; i++) {
+            double z = (2 * i + 1.0) / CHECKS - 1, sum = 0;
+            for (int p = 0; p <= degree; p++)
+                sum = sum * z + power[p];
+            sum -= value(kernel, j + 0.5 * (z + 1));
+            squares += sum * sum / CHECKS;
+        }
+    }
+    return sqrt(squares);
+}
+
+double gridding_estimate_width(double tolerance, double sigma, int axes)
+{
+    double width = ceil(log(3 * sqrt(axes) / tolerance) / (pi * sqrt(1 - 1 / sigma)));
+    return width < 2 ? 2 : width;
+}
+
+/* How many times a relative rounding error of the grid's values, which is noise over all frequencies, is found in the
+ * voxels: the kernel's l2 norm times `noise`, to the power of the axes. */
+static double amplification(const gridding_kernel *kernel, double noise, int axes)
+{
+    double squares = 0;
+    for (int i = 0; i < CHECKS; i++)
+        squares += pow(value(kernel, kernel->width * (i + 0.5) / CHECKS), 2) * kernel->width / CHECKS;
+    return pow(sqrt(squares) * noise, axes);
+}
+
+double gridding_estimate_rounding(double tolerance, double sigma, int axes)
+{
+    gridding_kernel kernel = {.width = (int)gridding_estimate_width(tolerance, sigma, axes)};
+    quadrature q;
+    double noise;
+    if (kernel.width > GRIDDING_MAX_WIDTH)
+        kernel.width = GRIDDING_MAX_WIDTH;
+    kernel.beta = pi * (0.985 - 0.4925 / sigma) * kernel.width;
+    make_quadrature(&q, kernel.width);
+    (void)aliasing(&q, kernel.width, kernel.beta, sigma, &noise);
+    return amplification(&kernel, noise, axes);
+}
+
+bool gridding_choose_kernel(double tolerance, double sigma, int axes, double unit, gridding_kernel *kernel)
+{
+    /* Of the tolerance, aliasing gets most and the polynomials little; what is left is for samples on grid points or
+     * half way between, where aliases add up: up to sqrt(2) times what they do at random positions. */
+    const double share = 0.62, fit_share = 0.2;
+    quadrature q;
+    double error = 1, noise = 1;
+    int estimate = (int)gridding_estimate_width(tolerance, sigma, axes), width = estimate < 4 ? 2 : estimate - 2;
+    width = unit > DBL_EPSILON && width > 6 ? 6 : width; /* see below: it may end early */
+    for (; width <= GRIDDING_MAX_WIDTH; width++) {
+        make_quadrature(&q, width);
+        kernel->beta = best_beta(&q, width, sigma, &error);
+        (void)aliasing(&q, width, kernel->beta, sigma, &noise);
+        /* A small oversampling enlarges rounding errors, the more the wider the kernel: no wider than up to where they
+         * are as large as the aliases. */
+        kernel->width = width;
+        if (sqrt(axes) * error <= fmax(share * tolerance, unit * amplification(kernel, noise, axes)))
+            break;
+        /* Near 1e-12 and a small oversampling, the rounding of the transforms hides the aliases: by rule. */
+        if (width >= estimate && error <= 16 * DBL_EPSILON * width * noise) {
+            kernel->beta = 0.99 * pi * (1 - 0.5 / sigma) * width;
+            break;
+        }
+    }
+    if (width > GRIDDING_MAX_WIDTH)
+        return false;
+    kernel->width = width;
+    /* Beyond some degree rounding makes the fit worse again. */
+    int best = 3;
+    double least = fit(kernel, best);
+    for (int d = best + 1; d <= GRIDDING_MAX_DEGREE && !(sqrt(axes) * noise * least <= fit_share * tolerance); d++) {
+        double now = fit(kernel, d);
+        if (now < least) {
+            least = now;
+            best = d;
+        }
+    }
+    (void)fit(kernel, best);
+    return true;
+}
+
+void gridding_locate(const gridding_axis *axis, float k, int64_t *start, double *d)
+{
+    if (axis->grid == 1) {
+        *start = 0;
+        *d = 0;
+        return;
+    }
+    double turns = (double)k / (double)axis->voxels, position = (turns - floor(turns)) * (double)axis->grid;
+    double first = ceil(position - 0.5 * axis->width);
+    *d = first - (position - 0.5 * axis->width);
+    *start = (int64_t)first;
+    if (*start < 0)
+        *start += axis->grid;
+    else if (*start >= axis->grid)
+        *start -= axis->grid;
+}

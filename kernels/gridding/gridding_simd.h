@@ -1,0 +1,64 @@
+/* What the CPU backend (gridding_cpu.c: tiles, threads, transforms) asks of each instruction set (gridding_simd.inc,
+ * compiled once for each); not installed. */
+#ifndef VOXFIELD_GRIDDING_SIMD_H
+#define VOXFIELD_GRIDDING_SIMD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "gridding_internal.h"
+
+/* Kernels are padded with zeros to GRIDDING_REACH points: to whole vectors of at most GRIDDING_LANES complex numbers, at
+ * any place in the first. */
+enum { GRIDDING_LANES = 8, GRIDDING_REACH = GRIDDING_MAX_WIDTH + GRIDDING_LANES, GRIDDING_PADDED = 2 * GRIDDING_REACH };
+
+/* The kernel's polynomials in one precision, highest power first, zeros beyond the width: of each point twice, for the
+ * real and imaginary parts along x, and once for the other axes. An axis left out is the polynomial 1. */
+typedef struct gridding_table_f32 {
+    _Alignas(64) float twice[GRIDDING_MAX_DEGREE + 1][GRIDDING_PADDED];
+    _Alignas(64) float once[2][GRIDDING_MAX_DEGREE + 1][GRIDDING_PADDED / 2]; /* along y, z */
+} gridding_table_f32;
+
+typedef struct gridding_table_f64 {
+    _Alignas(64) double twice[GRIDDING_MAX_DEGREE + 1][GRIDDING_PADDED];
+    _Alignas(64) double once[2][GRIDDING_MAX_DEGREE + 1][GRIDDING_PADDED / 2];
+} gridding_table_f64;
+
+/* Samples [first, last) between the grid and the caller's vector. Zeros may be added up to GRIDDING_LANES - 1 points in
+ * front of a kernel, and zeros may be added or read up to GRIDDING_REACH points from its start on: rows are that much
+ * longer than `grid[0]`, and hold what belongs to their start. Rows are 64-byte aligned. */
+typedef struct gridding_job {
+    const void *samples, *table; /* of the precision */
+    int64_t first, last;
+    int degree, kernel_width, width[3]; /* width: 1 along an axis that is left out */
+    int64_t grid[3], pitch, plane;      /* points; strides from row to row, plane to plane in complex elements */
+    void *points;                       /* [grid[2]][grid[1]][pitch] */
+    const void *factor; /* [samples] complex, sorted, by which values are multiplied on the way (spreading)
+                         * or their conjugates (interpolation); NULL: 1 */
+    void *values;       /* [samples] complex, caller's order */
+    bool add;           /* interpolation: add to the values */
+} gridding_job;
+
+/* A row of voxels and the phase exp(i 2 pi time field). */
+typedef struct gridding_phase {
+    int64_t count;
+    double time;
+    const float *field;
+    const void *in; /* complex */
+    void *out;
+} gridding_phase;
+
+typedef struct gridding_simd {
+    int lanes_f32, lanes_f64;
+    void (*spread_f32)(const gridding_job *job);
+    void (*spread_f64)(const gridding_job *job);
+    void (*interpolate_f32)(const gridding_job *job);
+    void (*interpolate_f64)(const gridding_job *job);
+    /* out = in times the phase, or out += that; `sign` -1 takes the conjugate phase. */
+    void (*rotate_f32)(const gridding_phase *phase, int sign, bool add);
+    void (*rotate_f64)(const gridding_phase *phase, int sign, bool add);
+} gridding_simd;
+
+extern const gridding_simd gridding_simd_baseline, gridding_simd_avx2, gridding_simd_avx512;
+
+#endif

@@ -1,0 +1,379 @@
+/* Time segments of an off-resonance phase: where they lie, how many, and their coefficients of least squares.
+ *
+ * The frequencies are reduced to some hundred points: equal bins of their range, each bin that holds any by the nodes
+ * of Gauss and Legendre over what it holds, which stand for all smooth functions of f. The columns exp(i 2 pi t_l f)
+ * are made orthogonal (Gram and Schmidt, twice), so that nothing is squared and tolerances near rounding can be kept.
+ * The coefficients are smooth in t: they are solved for at Chebyshev's nodes and interpolated to the samples' times.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "gridding.h"
+
+enum { NODES = 6, MOST_BINS = 512, LEAST_BINS = 64, MOST_SEGMENTS = 4096 };
+
+static const double pi = 3.14159265358979323846;
+
+typedef struct point_set {
+    int count;
+    double *f, *weight; /* sum of squared weights: 1; f relative to `centre` */
+    double centre, half_range;
+} point_set;
+
+/* A bin's least and largest value and how much it holds. */
+typedef struct bin {
+    double low, high, amount;
+} bin;
+
+static void put(bin *bins, int count, double low, double range, double from, double to, double amount)
+{
+    int b = range > 0 ? (int)((0.5 * (from + to) - low) / range * count) : 0;
+    b = b < 0 ? 0 : b < count ? b : count - 1;
+    if (bins[b].amount == 0 || from < bins[b].low)
+        bins[b].low = from;
+    if (bins[b].amount == 0 || to > bins[b].high)
+        bins[b].high = to;
+    bins[b].amount += amount;
+}
+
+static vf_status make_points(vf_context *ctx, const bin *bins, int count, point_set *set)
+{
+    static const double node[NODES] = {-0.93246951420315203, -0.66120938646626451, -0.23861918608319691,
+                                       0.23861918608319691,  0.66120938646626451,  0.93246951420315203};
+    static const double weight[NODES] = {0.085662246189585173, 0.18038078652406930, 0.23395696728634552,
+                                         0.23395696728634552,  0.18038078652406930, 0.085662246189585173};
+    double total = 0;
+    for (int b = 0; b < count; b++)
+        total += bins[b].amount;
+    set->f = malloc((size_t)(count * NODES) * sizeof *set->f);
+    set->weight = malloc((size_t)(count * NODES) * sizeof *set->weight);
+    if (!set->f || !set->weight)
+        return vf_fail(ctx, VF_ERR_MEMORY, "time segments: no memory");
+    set->count = 0;
+    for (int b = 0; b < count; b++) {
+        double middle = 0.5 * (bins[b].low + bins[b].high), half = 0.5 * (bins[b].high - bins[b].low);
+        int nodes = bins[b].amount == 0 ? 0 : half > 0 ? NODES : 1;
+        for (int i = 0; i < nodes; i++) {
+            set->f[set->count] = middle - set->centre + (nodes > 1 ? half * node[i] : 0);
+            set->weight[set->count++] = sqrt(bins[b].amount / total * (nodes > 1 ? weight[i] : 1));
+        }
+    }
+    return VF_OK;
+}
+
+/* The points that stand for the field's values, or for all differences of two of them. `times` is the range of t. */
+static vf_status reduce_field(vf_context *ctx, int64_t voxels, const float *field, bool symmetric, double times,
+                              point_set *set)
+{
+    double low = voxels > 0 ? field[0] : 0, high = low;
+    for (int64_t n = 0; n < voxels; n++) {
+        if (!isfinite(field[n]))
+            return vf_fail(ctx, VF_ERR_ARGUMENT, "the field map is %g at voxel %lld", (double)field[n],
+                           (long long)n + 1);
+        low = field[n] < low ? field[n] : low;
+        high = field[n] > high ? field[n] : high;
+    }
+    double range = high - low, turns = 8 * range * times;
+    int count = turns < LEAST_BINS ? LEAST_BINS : turns < MOST_BINS ? (int)turns : MOST_BINS;
+    bin *bins = calloc((size_t)(2 * count), sizeof *bins), *differences = bins + count;
+    if (!bins)
+        return vf_fail(ctx, VF_ERR_MEMORY, "time segments: no memory");
+    for (int64_t n = 0; n < voxels; n++)
+        put(bins, count, low, range, field[n], field[n], 1);
+    if (voxels == 0)
+        put(bins, count, 0, 0, 0, 0, 1);
+    set->centre = symmetric ? 0 : 0.5 * (low + high);
+    set->half_range = symmetric ? range : 0.5 * range;
+    for (int i = 0; symmetric && i < count; i++)
+        for (int j = 0; j < count; j++)
+            if (bins[i].amount > 0 && bins[j].amount > 0)
+                put(differences, count, -range, 2 * range, bins[i].low - bins[j].high, bins[i].high - bins[j].low,
+                    bins[i].amount * bins[j].amount);
+    vf_status status = make_points(ctx, symmetric ? differences : bins, count, set);
+    free(bins);
+    return status;
+}
+
+/* Orthonormal columns of the weighted exp(i 2 pi t_l f), and the triangle that leads back: column l of the matrix is
+ * sum_k triangle[k][l] q_k. Complex numbers as {re, im}. */
+typedef struct basis {
+    int count, points;
+    double *time;     /* [count], relative to the middle */
+    double *q;        /* [count][2][points]: real, then imaginary parts */
+    double *triangle; /* [count][count][2] */
+} basis;
+
+static void exponential(const point_set *set, double t, double *column)
+{
+    for (int i = 0; i < set->count; i++) {
+        double angle = 2 * pi * t * set->f[i];
+        column[i] = set->weight[i] * cos(angle);
+        column[set->count + i] = set->weight[i] * sin(angle);
+    }
+}
+
+/* product = q^H column; column -= product q. */
+static void project_out(int points, const double *q, double *column, double product[2])
+{
+    double re = 0, im = 0;
+    for (int i = 0; i < points; i++) {
+        re += q[i] * column[i] + q[points + i] * column[points + i];
+        im += q[i] * column[points + i] - q[points + i] * column[i];
+    }
+    for (int i = 0; i < points; i++) {
+        column[i] -= re * q[i] - im * q[points + i];
+        column[points + i] -= re * q[points + i] + im * q[i];
+    }
+    product[0] = re;
+    product[1] = im;
+}
+
+static double norm(int points, const double *column)
+{
+    double sum = 0;
+    for (int i = 0; i < 2 * points; i++)
+        sum += column[i] * column[i];
+    return sqrt(sum);
+}
+
+static void basis_free(basis *b)
+{
+    free(b->time);
+    free(b->q);
+    free(b->triangle);
+    *b = (basis){0};
+}
+
+/* Segments at Chebyshev's nodes (best where the phase changes little) or equally spaced (where it turns often). */
+static double segment_time(int count, int l, bool equal, double half)
+{
+    if (count == 1)
+        return 0;
+    return equal ? half * (2.0 * l / (count - 1) - 1) : -half * cos(pi * (l + 0.5) / count);
+}
+
+static vf_status make_basis(vf_context *ctx, const point_set *set, int count, bool equal, double half, basis *b)
+{
+    size_t n = (size_t)count, points = (size_t)set->count;
+    *b = (basis){.count = count,
+                 .points = set->count,
+                 .time = malloc(n * sizeof(double)),
+                 .q = malloc(n * 2 * points * sizeof(double)),
+                 .triangle = calloc(n * n * 2, sizeof(double))};
+    if (!b->time || !b->q || !b->triangle) {
+        basis_free(b);
+        return vf_fail(ctx, VF_ERR_MEMORY, "no memory for %d time segments", count);
+    }
+    for (int l = 0; l < count; l++) {
+        double *column = b->q + (size_t)l * 2 * points;
+        b->time[l] = segment_time(count, l, equal, half);
+        exponential(set, b->time[l], column);
+        for (int pass = 0; pass < 2; pass++)
+            for (int k = 0; k < l; k++) {
+                double product[2];
+                project_out(set->count, b->q + (size_t)k * 2 * points, column, product);
+                b->triangle[2 * ((size_t)k * n + (size_t)l)] += product[0];
+                b->triangle[2 * ((size_t)k * n + (size_t)l) + 1] += product[1];
+            }
+        double length = norm(set->count, column);
+        /* A column that the others span to within rounding adds nothing: its coefficient will be 0. */
+        length = length > 1e-14 ? length : 0;
+        b->triangle[2 * ((size_t)l * n + (size_t)l)] = length;
+        for (size_t i = 0; i < 2 * points; i++)
+            column[i] = length > 0 ? column[i] / length : 0;
+    }
+    return VF_OK;
+}
+
+/* The coefficients [count] {re, im} for the time t, relative to the middle; returns the residual. `column`: working
+ * memory for 2 * points numbers. */
+static double solve(const basis *b, const point_set *set, double t, double *column, double *coefficient)
+{
+    int n = b->count;
+    exponential(set, t, column);
+    for (int k = 0; k < n; k++)
+        project_out(b->points, b->q + (size_t)k * 2 * (size_t)b->points, column, &coefficient[2 * k]);
+    double residual = norm(b->points, column);
+    for (int k = n - 1; k >= 0; k--) {
+        double re = coefficient[2 * k], im = coefficient[2 * k + 1];
+        for (int l = k + 1; l < n; l++) {
+            const double *r = b->triangle + 2 * ((size_t)k * (size_t)n + (size_t)l);
+            re -= r[0] * coefficient[2 * l] - r[1] * coefficient[2 * l + 1];
+            im -= r[0] * coefficient[2 * l + 1] + r[1] * coefficient[2 * l];
+        }
+        double own = b->triangle[2 * ((size_t)k * (size_t)n + (size_t)k)];
+        coefficient[2 * k] = own > 0 ? re / own : 0;
+        coefficient[2 * k + 1] = own > 0 ? im / own : 0;
+    }
+    return residual;
+}
+
+/* The coefficients at Chebyshev's nodes of the range of times, from which they are interpolated. */
+typedef struct table {
+    int nodes, count;
+    double *time, *weight; /* [nodes] of the barycentric formula */
+    double *value;         /* [nodes][count][2] */
+    double *column;        /* working memory */
+} table;
+
+static void table_free(table *t)
+{
+    free(t->time);
+    free(t->value);
+    free(t->column);
+    *t = (table){0};
+}
+
+static vf_status table_create(vf_context *ctx, const point_set *set, double half, table *t)
+{
+    double turns = 2 * pi * set->half_range * half;
+    if (!(turns < 1e5))
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "time segments: a field of +-%g Hz over %g s turns too often",
+                       set->half_range, 2 * half);
+    /* exp(i x t), |x t| <= turns, has Chebyshev coefficients J_n(turns): below rounding from there on. */
+    t->nodes = (int)(turns + 12 * cbrt(turns)) + 24;
+    t->time = malloc(2 * (size_t)t->nodes * sizeof(double));
+    t->weight = t->time + t->nodes;
+    t->column = malloc(2 * (size_t)set->count * sizeof(double));
+    if (!t->time || !t->column)
+        return vf_fail(ctx, VF_ERR_MEMORY, "time segments: no memory");
+    for (int i = 0; i < t->nodes; i++) {
+        double angle = pi * (i + 0.5) / t->nodes;
+        t->time[i] = half * cos(angle);
+        t->weight[i] = (i % 2 ? -1 : 1) * sin(angle);
+    }
+    return VF_OK;
+}
+
+/* Fills the table for a basis; *residual: the largest. */
+static vf_status table_fill(vf_context *ctx, const basis *b, const point_set *set, table *t, double *residual)
+{
+    double *value = realloc(t->value, (size_t)t->nodes * (size_t)b->count * 2 * sizeof *value);
+    if (!value)
+        return vf_fail(ctx, VF_ERR_MEMORY, "no memory for %d time segments", b->count);
+    t->value = value;
+    t->count = b->count;
+    *residual = 0;
+    for (int i = 0; i < t->nodes; i++)
+        *residual = fmax(*residual, solve(b, set, t->time[i], t->column, value + (size_t)i * (size_t)b->count * 2));
+    return VF_OK;
+}
+
+/* The least number of segments that keep the tolerance: their times in `b`, their coefficients in `t`. */
+static vf_status find_segments(vf_context *ctx, const point_set *set, double half, double tolerance, basis *b, table *t)
+{
+    /* No fewer than one for each turn of the phase; tolerances of rounding error are kept up to it. */
+    int count = (int)(4 * set->half_range * half), most = 2 * count + 64;
+    double allowed = fmax(tolerance, 4e-14), residual = 1;
+    vf_status status = VF_OK;
+    for (count = count < 1 ? 1 : count; status == VF_OK; count++) {
+        for (int equal = 0; equal < (count > 1 ? 2 : 1) && status == VF_OK; equal++) {
+            basis_free(b);
+            status = make_basis(ctx, set, count, equal == 1, half, b);
+            if (status == VF_OK)
+                status = table_fill(ctx, b, set, t, &residual);
+            if (status == VF_OK && residual <= allowed)
+                return VF_OK;
+        }
+        if (status == VF_OK && count >= most)
+            status = vf_fail(ctx, VF_ERR_INTERNAL, "%d time segments leave an error of %g, more than %g", count,
+                             residual, allowed);
+    }
+    return status;
+}
+
+/* The coefficients of one time from the table: [count] {re, im}. */
+static void interpolate_table(const table *t, double time, double *out)
+{
+    double total = 0;
+    memset(out, 0, (size_t)t->count * 2 * sizeof *out);
+    for (int i = 0; i < t->nodes; i++) {
+        double difference = time - t->time[i], w = difference != 0 ? t->weight[i] / difference : 1;
+        const double *value = t->value + (size_t)i * (size_t)t->count * 2;
+        if (difference == 0) {
+            memcpy(out, value, (size_t)t->count * 2 * sizeof *out);
+            return;
+        }
+        for (int l = 0; l < 2 * t->count; l++)
+            out[l] += w * value[l];
+        total += w;
+    }
+    for (int l = 0; l < 2 * t->count; l++)
+        out[l] /= total;
+}
+
+static vf_status fill_coefficients(vf_context *ctx, const basis *b, const table *t, double middle, double centre,
+                                   bool symmetric, int64_t samples, const float *time, vf_segments *out)
+{
+    int threads = vf_context_threads(ctx);
+    size_t count = (size_t)b->count;
+    out->time = malloc(count * sizeof *out->time);
+    out->coefficient = malloc(((size_t)samples + 1) * count * 2 * sizeof *out->coefficient);
+    double *rows = malloc((size_t)threads * count * 2 * sizeof *rows);
+    if (!out->time || !out->coefficient || !rows) {
+        free(rows);
+        return vf_fail(ctx, VF_ERR_MEMORY, "no memory for %d time segments of %lld samples", b->count,
+                       (long long)samples);
+    }
+    out->count = b->count;
+    for (size_t l = 0; l < count; l++)
+        out->time[l] = middle + b->time[l];
+#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
+    for (int part = 0; part < threads; part++) {
+        double *row = rows + (size_t)part * count * 2;
+        for (int64_t m = samples * part / threads; m < samples * (part + 1) / threads; m++) {
+            double at = (double)time[m] - middle;
+            interpolate_table(t, at, row);
+            for (size_t l = 0; l < count; l++) {
+                /* The centre of the frequencies was left out. */
+                double angle = 2 * pi * (at - b->time[l]) * centre, c = cos(angle), s = sin(angle);
+                double *to = out->coefficient + 2 * (l * (size_t)samples + (size_t)m);
+                to[0] = row[2 * l] * c - row[2 * l + 1] * s;
+                to[1] = symmetric ? 0 : row[2 * l] * s + row[2 * l + 1] * c;
+            }
+        }
+    }
+    free(rows);
+    return VF_OK;
+}
+
+vf_status vf_segments_create(vf_context *ctx, int64_t samples, const float *time, int64_t voxels, const float *field,
+                             bool symmetric, double tolerance, vf_segments *out)
+{
+    point_set set = {0};
+    basis b = {0};
+    table t = {0};
+    *out = (vf_segments){0};
+    if (!(tolerance > 0) || !(tolerance < 1) || samples < 0 || voxels < 0)
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "time segments: tolerance %g or a size is out of range", tolerance);
+    double first = samples > 0 ? time[0] : 0, last = first;
+    for (int64_t m = 0; m < samples; m++) {
+        if (!isfinite(time[m]))
+            return vf_fail(ctx, VF_ERR_ARGUMENT, "the time of sample %lld is %g", (long long)m + 1, (double)time[m]);
+        first = time[m] < first ? time[m] : first;
+        last = time[m] > last ? time[m] : last;
+    }
+    double half = 0.5 * (last - first), middle = 0.5 * (first + last);
+    vf_status status = reduce_field(ctx, voxels, field, symmetric, last - first, &set);
+    if (status == VF_OK)
+        status = table_create(ctx, &set, half, &t);
+    if (status == VF_OK)
+        status = find_segments(ctx, &set, half, tolerance, &b, &t);
+    if (status == VF_OK)
+        status = fill_coefficients(ctx, &b, &t, middle, set.centre, symmetric, samples, time, out);
+    if (status != VF_OK)
+        vf_segments_free(out);
+    free(set.f);
+    free(set.weight);
+    basis_free(&b);
+    table_free(&t);
+    return status;
+}
+
+void vf_segments_free(vf_segments *segments)
+{
+    free(segments->time);
+    free(segments->coefficient);
+    *segments = (vf_segments){0};
+}

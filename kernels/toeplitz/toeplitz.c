@@ -1,0 +1,157 @@
+/* The contract's own part: checks, copies of what a plan keeps, and the choice of the backend. */
+#include "toeplitz.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "toeplitz_backend.h"
+
+/* The first of a device's kind is its default. */
+static const vf_toeplitz_backend *const backends[] = {
+    &vf_toeplitz_cpu,
+    &vf_toeplitz_ref,
+#ifdef VF_HAVE_CUDA
+    &vf_toeplitz_cuda,
+#endif
+};
+enum { BACKENDS = sizeof backends / sizeof *backends };
+
+/* Of all segments together. With more, the size in bytes of a complex number for each point of the doubled grids would
+ * not fit 63 bits; no machine is near. */
+#define MOST_VOXELS ((int64_t)1 << 50)
+/* Their product is far below 2^51 turns, where the fraction of a turn would be lost. */
+#define MOST_SECONDS 1e5
+#define MOST_HERTZ 1e7f
+
+static vf_status check(vf_context *ctx, const int64_t matrix[3], const vf_toeplitz_options *options)
+{
+    if (options->segments < 1 || (options->precision != VF_F32 && options->precision != VF_F64))
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "Toeplitz: %d segments, or a precision that there is not",
+                       options->segments);
+    int64_t voxels = 1;
+    for (int a = 0; a < 3; a++) {
+        if (!(matrix[a] >= 1 && matrix[a] <= INT32_MAX / 2 && matrix[a] <= MOST_VOXELS / options->segments / voxels))
+            return vf_fail(ctx, VF_ERR_ARGUMENT, "Toeplitz: a grid of %lld x %lld x %lld voxels is not possible",
+                           (long long)matrix[0], (long long)matrix[1], (long long)matrix[2]);
+        voxels *= matrix[a];
+    }
+    if (options->segments > 1 && (!options->time || !options->field))
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "Toeplitz: %d segments need times and a field", options->segments);
+    for (int l = 0; options->time && l < options->segments; l++)
+        if (!(fabs(options->time[l]) <= MOST_SECONDS))
+            return vf_fail(ctx, VF_ERR_ARGUMENT, "Toeplitz: segment %d is at %g s, beyond +-%g s", l, options->time[l],
+                           MOST_SECONDS);
+    for (int64_t n = 0; options->field && n < voxels; n++)
+        if (!(fabsf(options->field[n]) <= MOST_HERTZ))
+            return vf_fail(ctx, VF_ERR_ARGUMENT, "Toeplitz: the field at voxel %lld is %g Hz, beyond +-%g Hz",
+                           (long long)n, (double)options->field[n], (double)MOST_HERTZ);
+    return VF_OK;
+}
+
+static vf_status choose_backend(vf_toeplitz *plan, const char *variant)
+{
+    vf_device_kind kind = vf_device_get_kind(plan->device);
+    for (int b = 0; b < BACKENDS; b++)
+        if (backends[b]->kind == kind && (!variant || strcmp(variant, backends[b]->variant) == 0)) {
+            plan->backend = backends[b];
+            return VF_OK;
+        }
+    return vf_fail(vf_device_context(plan->device), VF_ERR_ARGUMENT, "Toeplitz: no variant '%s' on %s", variant,
+                   vf_device_spec(plan->device));
+}
+
+/* Times to host memory, the field to the device's. */
+static vf_status copy_options(vf_toeplitz *plan, const vf_toeplitz_options *options)
+{
+    vf_queue *queue = NULL;
+    vf_array field = {.data = (void *)options->field, .count = plan->voxels, .type = VF_F32};
+    if (!options->time || !options->field)
+        return VF_OK;
+    plan->time = malloc((size_t)plan->segments * sizeof *plan->time);
+    if (!plan->time)
+        return vf_fail(vf_device_context(plan->device), VF_ERR_MEMORY, "Toeplitz: no memory for %d times",
+                       plan->segments);
+    memcpy(plan->time, options->time, (size_t)plan->segments * sizeof *plan->time);
+    vf_status status = vf_array_create(plan->device, VF_SPACE_DEVICE, VF_F32, plan->voxels, &plan->field);
+    if (status == VF_OK)
+        status = vf_queue_create(plan->device, &queue);
+    if (status == VF_OK)
+        status = vf_array_copy(queue, &plan->field, &field, plan->voxels);
+    if (status == VF_OK)
+        status = vf_queue_sync(queue);
+    vf_queue_destroy(queue);
+    plan->bytes = plan->voxels * (int64_t)sizeof(float);
+    return status;
+}
+
+vf_status vf_toeplitz_create(vf_device *device, const int64_t matrix[3], const vf_toeplitz_options *options,
+                             vf_toeplitz **out)
+{
+    vf_context *ctx = vf_device_context(device);
+    *out = NULL;
+    vf_status status = check(ctx, matrix, options);
+    if (status != VF_OK)
+        return status;
+    vf_toeplitz *plan = calloc(1, sizeof *plan);
+    if (!plan)
+        return vf_fail(ctx, VF_ERR_MEMORY, "Toeplitz: no memory for a plan");
+    plan->device = device;
+    plan->precision = options->precision;
+    plan->segments = options->segments;
+    plan->voxels = 1;
+    for (int a = 0; a < 3; a++) {
+        plan->matrix[a] = matrix[a];
+        plan->doubled[a] = matrix[a] > 1 ? 2 * matrix[a] : 1;
+        plan->voxels *= matrix[a];
+    }
+    status = choose_backend(plan, options->variant);
+    if (status == VF_OK)
+        status = copy_options(plan, options);
+    if (status == VF_OK)
+        status = plan->backend->create(plan);
+    if (status == VF_OK)
+        *out = plan;
+    else
+        vf_toeplitz_destroy(plan);
+    return status;
+}
+
+void vf_toeplitz_destroy(vf_toeplitz *plan)
+{
+    if (!plan)
+        return;
+    if (plan->state)
+        plan->backend->destroy(plan);
+    vf_array_free(&plan->field);
+    free(plan->time);
+    free(plan);
+}
+
+void vf_toeplitz_doubled(const vf_toeplitz *plan, int64_t doubled[3])
+{
+    memcpy(doubled, plan->doubled, sizeof plan->doubled);
+}
+
+int64_t vf_toeplitz_bytes(const vf_toeplitz *plan)
+{
+    return plan->bytes;
+}
+
+vf_status vf_toeplitz_set(vf_toeplitz *plan, vf_queue *queue, int segment, void *q)
+{
+    if (segment < 0 || segment >= plan->segments || !q || vf_queue_device(queue) != plan->device)
+        return vf_fail(vf_device_context(plan->device), VF_ERR_ARGUMENT,
+                       "Toeplitz: no segment %d of %d, no Q, or the queue is another device's", segment,
+                       plan->segments);
+    return plan->backend->set(plan, queue, segment, q);
+}
+
+vf_status vf_toeplitz_apply(vf_toeplitz *plan, vf_queue *queue, int coils, const void *maps, const void *x, void *y)
+{
+    if (coils < 1 || (!maps && coils != 1) || !x || !y || x == y || vf_queue_device(queue) != plan->device)
+        return vf_fail(vf_device_context(plan->device), VF_ERR_ARGUMENT,
+                       "Toeplitz: %d coils%s, vectors that are missing or the same, or the queue is another device's",
+                       coils, maps ? "" : " without maps");
+    return plan->backend->apply(plan, queue, coils, maps, x, y);
+}

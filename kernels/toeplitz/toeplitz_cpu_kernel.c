@@ -1,0 +1,124 @@
+/* From Q to what the CPU backend multiplies spectra by: the real part of Q's transform, in the order of the passes. */
+#include <string.h>
+
+#include "toeplitz_cpu.h"
+
+char *toeplitz_cpu_kernel(const vf_toeplitz *plan, int segment, int64_t plane, int half)
+{
+    const cpu_state *s = plan->state;
+    int64_t number = (segment * s->planes + plane) * s->halves[0] + half;
+    return (char *)s->kernels.data + (size_t)(number * s->half_plane) * vf_dtype_bytes(plan->precision);
+}
+
+/* Sets Q to zero where an index along a doubled axis is 0: r = -1 there. No difference of two voxels is that, so the
+ * value does not matter to the result; but an arbitrary one would have no partner at r = +1, Q would not be Hermitian
+ * and dropping the imaginary part of its transform would change the result. */
+static void clear_unused(const cpu_state *s, char *q)
+{
+    int64_t points = 1, stride = 1;
+    for (int a = 0; a < 3; a++)
+        points *= s->halves[a] * s->n[a];
+    for (int a = 0; a < 3; a++) {
+        size_t run = (size_t)stride * s->element;
+        stride *= s->halves[a] * s->n[a];
+        for (int64_t n = 0; s->halves[a] == 2 && n < points; n += stride)
+            memset(q + (size_t)n * s->element, 0, run);
+    }
+}
+
+/* Where Q's points and the kernel's numbers lie. */
+typedef struct source {
+    const vf_toeplitz *plan;
+    const cpu_state *s;
+    int64_t size[3]; /* of the doubled grid, as the axes are laid */
+    int segment;
+    char *q;
+} source;
+
+/* TILE neighbours along x, or those that are left, of one y: lines along z, in place. */
+static void along_z(const source *f, int64_t number, char *work)
+{
+    const cpu_state *s = f->s;
+    const int64_t tiles = (f->size[0] + TILE - 1) / TILE, x = number % tiles * TILE;
+    const toeplitz_tile tile = {f->size[2], smaller(TILE, f->size[0] - x), f->size[0] * f->size[1], NULL};
+    char *lines = f->q + (size_t)(number / tiles * f->size[0] + x) * s->element;
+    s->simd->split(&tile, lines, work, NULL);
+    vf_fft_rows_execute(s->doubled[2], VF_FFT_FORWARD, work);
+    s->simd->merge(&tile, work, NULL, lines);
+}
+
+/* Rows along x of a plane, in place. */
+static void along_x(const source *f, char *plane, char *work)
+{
+    const size_t row_bytes = (size_t)f->size[0] * f->s->element;
+    for (int64_t y = 0; y < f->size[1]; y += TILE) {
+        const size_t bytes = (size_t)smaller(TILE, f->size[1] - y) * row_bytes;
+        memcpy(work, plane + (size_t)y * row_bytes, bytes);
+        vf_fft_rows_execute(f->s->doubled[0], VF_FFT_FORWARD, work);
+        memcpy(plane + (size_t)y * row_bytes, work, bytes);
+    }
+}
+
+/* A line along y of the transform, at x, to the kernel. */
+static void take_line(const source *f, int64_t plane, int64_t x, const char *line)
+{
+    const cpu_state *s = f->s;
+    const int64_t kx = x / s->halves[0], x_half = x % s->halves[0];
+    char *kernel = toeplitz_cpu_kernel(f->plan, f->segment, plane, (int)x_half);
+    for (int64_t y = 0; y < f->size[1]; y++) {
+        const int64_t ky = y / s->halves[1], y_half = y % s->halves[1];
+        const int64_t to = ((kx / s->width * s->halves[1] + y_half) * s->width + kx % s->width) * s->n[1] + ky;
+        /* Q begins at r = -1, N points before r = 0: a factor (-1)^k along each doubled axis. */
+        const double sign = (x_half + y_half + plane / s->n[2]) % 2 ? -1 : 1;
+        const double scale = sign / (double)(f->size[0] * f->size[1] * f->size[2]);
+        if (s->type == VF_C128)
+            ((double *)kernel)[to] = scale * ((const double *)line)[2 * y];
+        else
+            ((float *)kernel)[to] = (float)scale * ((const float *)line)[2 * y];
+    }
+}
+
+/* A plane that is transformed along z: the other two axes, and to the kernel. */
+static void take_plane(const source *f, int64_t plane, char *work)
+{
+    const cpu_state *s = f->s;
+    const size_t line_bytes = (size_t)f->size[1] * s->element;
+    const int64_t z = s->halves[2] * (plane % s->n[2]) + plane / s->n[2];
+    char *points = f->q + (size_t)(z * f->size[0] * f->size[1]) * s->element;
+    if (s->doubled[0])
+        along_x(f, points, work);
+    for (int64_t x = 0; x < f->size[0]; x += TILE) {
+        const toeplitz_tile tile = {f->size[1], smaller(TILE, f->size[0] - x), f->size[0], NULL};
+        s->simd->split(&tile, points + (size_t)x * s->element, work, NULL);
+        if (s->doubled[1])
+            vf_fft_rows_execute(s->doubled[1], VF_FFT_FORWARD, work);
+        for (int64_t i = 0; i < tile.lines; i++)
+            take_line(f, plane, x + i, work + (size_t)i * line_bytes);
+    }
+}
+
+vf_status toeplitz_cpu_set(vf_toeplitz *plan, vf_queue *queue, int segment, void *q)
+{
+    (void)queue;
+    const cpu_state *s = plan->state;
+    vf_context *ctx = vf_device_context(plan->device);
+    source f = {.plan = plan, .s = s, .segment = segment, .q = q};
+    for (int a = 0; a < 3; a++)
+        f.size[a] = s->halves[a] * s->n[a];
+    const int64_t tiles = s->doubled[2] ? (f.size[0] + TILE - 1) / TILE * f.size[1] : 0;
+    const int threads = (int)smaller(s->threads, vf_context_threads(ctx));
+    (void)threads; /* unused in a build without OpenMP */
+    clear_unused(s, q);
+#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
+    for (int64_t i = 0; i < tiles; i++)
+        if (!vf_cancelled(ctx))
+            along_z(&f, i, toeplitz_cpu_work(s));
+            /* The transform of a Hermitian Q is real. What Q lacks of being Hermitian, by rounding, is what makes the
+             * imaginary part: to drop it is to replace Q by its Hermitian part (Q(r) + conj(Q(-r))) / 2, which is
+             * nearer to the true one, and keeps the matrix Hermitian, as conjugate gradients need it. */
+#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
+    for (int64_t plane = 0; plane < s->planes; plane++)
+        if (!vf_cancelled(ctx))
+            take_plane(&f, plane, toeplitz_cpu_work(s));
+    return vf_cancelled(ctx) ? vf_fail(ctx, VF_ERR_CANCELLED, "interrupted") : VF_OK;
+}

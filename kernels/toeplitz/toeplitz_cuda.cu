@@ -1,0 +1,350 @@
+/* The CUDA backend: the doubled grid in whole, transformed by cuFFT, with everything else in three kernels around it.
+ *
+ * Bytes for 128^3 voxels in single precision, one coil: enter writes 128 MiB (and reads a few), multiply reads and
+ * writes 128 MiB and reads 64 of the kernel, leave reads 16 and adds 16 to y; each transform moves 128 MiB some six
+ * times. So the two transforms are what takes the time. Small problems are done several coils and segments at a time,
+ * for enough threads and few launches.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cuda_check.cuh"
+#include "toeplitz_backend.h"
+#include "voxfield/fft.h"
+
+namespace
+{
+
+/* Threads in a block; points of the doubled grid that are done together at least, if there are that many; arrays that
+ * are done together at most. */
+enum { THREADS = 256, BATCH_POINTS = 1 << 22, MOST_BATCH = 32 };
+
+struct cuda_state {
+    int batch;          /* arrays that `many` transforms */
+    vf_fft *one, *many; /* many: NULL where batch is 1 */
+    vf_array buffer;    /* [batch][doubled grid] complex */
+    vf_array kernels;   /* [segments][doubled grid] real */
+    vf_array time;      /* [segments] or no data */
+};
+
+template <typename T>
+struct __align__(2 * sizeof(T)) number
+{
+    T re, im;
+};
+
+template <typename T>
+__device__ number<T> product(number<T> a, number<T> b)
+{
+    return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
+}
+
+/* conj(a) b */
+template <typename T>
+__device__ number<T> conjugate_product(number<T> a, number<T> b)
+{
+    return {a.re * b.re + a.im * b.im, a.re * b.im - a.im * b.re};
+}
+
+__device__ void sine_cosine_pi(float x, float *sine, float *cosine)
+{
+    sincospif(x, sine, cosine);
+}
+
+__device__ void sine_cosine_pi(double x, double *sine, double *cosine)
+{
+    sincospi(x, sine, cosine);
+}
+
+/* What the kernels need to know of a plan and of what is applied: pairs of a coil and a segment, numbered with the
+ * segments fastest, of which a batch begins at `first`. */
+template <typename T>
+struct work {
+    int64_t matrix[3], doubled[3], voxels, points;
+    int segments, first, count;
+    const double *time; /* or NULL */
+    const float *field;
+    const number<T> *maps; /* or NULL */
+    const T *kernels;
+    number<T> *buffer;
+};
+
+/* s_c(n) e_l(n) of the `item`-th pair. */
+template <typename T>
+__device__ number<T> seen_through(const work<T> &w, int item, int64_t n)
+{
+    number<T> s = {1, 0};
+    if (w.maps)
+        s = w.maps[item / w.segments * w.voxels + n];
+    if (w.time) {
+        const double turns = -w.time[item % w.segments] * (double)w.field[n];
+        number<T> e;
+        /* Reduced in double precision, so that many turns cost no accuracy. */
+        sine_cosine_pi((T)(2 * (turns - rint(turns))), &e.im, &e.re);
+        s = product(s, e);
+    }
+    return s;
+}
+
+/* A thread's row of rows(); rows are along x, the thread's place in one is threadIdx.x and every blockDim.x after it.
+ */
+__device__ int64_t own_row()
+{
+    return (int64_t)blockIdx.x * blockDim.y + threadIdx.y;
+}
+
+/* buffer = x times map and e_l, with zeros around it. A row of the batch's doubled grids for each thread row. */
+template <typename T>
+__global__ void __launch_bounds__(THREADS) enter(work<T> w, const number<T> *__restrict__ x)
+{
+    const int64_t row = own_row();
+    const int64_t j = row % w.doubled[1], k = row / w.doubled[1] % w.doubled[2];
+    const int item = w.first + (int)(row / w.doubled[1] / w.doubled[2]);
+    if (item >= w.first + w.count)
+        return;
+    const bool inside = j < w.matrix[1] && k < w.matrix[2];
+    for (int64_t i = threadIdx.x; i < w.doubled[0]; i += blockDim.x) {
+        number<T> v = {0, 0};
+        if (inside && i < w.matrix[0]) {
+            const int64_t n = (k * w.matrix[1] + j) * w.matrix[0] + i;
+            v = product(seen_through(w, item, n), x[n]);
+        }
+        w.buffer[row * w.doubled[0] + i] = v;
+    }
+}
+
+/* buffer *= kernel of each array's segment. A point of the doubled grid for each thread. */
+template <typename T>
+__global__ void __launch_bounds__(THREADS) multiply(work<T> w)
+{
+    const int64_t n = (int64_t)blockIdx.x * THREADS + threadIdx.x;
+    if (n >= w.points)
+        return;
+    for (int b = 0; b < w.count; b++) {
+        const T p = w.kernels[(w.first + b) % w.segments * w.points + n];
+        const number<T> v = w.buffer[b * w.points + n];
+        w.buffer[b * w.points + n] = {p * v.re, p * v.im};
+    }
+}
+
+/* y (+)= the sum over the batch of conj(map e_l) buffer, without what lies around. A row of voxels for each thread row;
+ * the batch's arrays are added in their order, so that the bits are always the same. */
+template <typename T>
+__global__ void __launch_bounds__(THREADS) leave(work<T> w, number<T> *__restrict__ y)
+{
+    const int64_t row = own_row();
+    if (row >= w.matrix[1] * w.matrix[2])
+        return;
+    const int64_t from = (row / w.matrix[1] * w.doubled[1] + row % w.matrix[1]) * w.doubled[0];
+    for (int64_t i = threadIdx.x; i < w.matrix[0]; i += blockDim.x) {
+        const int64_t n = row * w.matrix[0] + i;
+        number<T> sum = {0, 0};
+        if (w.first > 0)
+            sum = y[n];
+        for (int b = 0; b < w.count; b++) {
+            const number<T> v = conjugate_product(seen_through(w, w.first + b, n), w.buffer[b * w.points + from + i]);
+            sum = {sum.re + v.re, sum.im + v.im};
+        }
+        y[n] = sum;
+    }
+}
+
+template <typename T>
+__device__ bool unused(const work<T> &w, int64_t i, int64_t j, int64_t k)
+{
+    return (w.matrix[0] > 1 && i == 0) || (w.matrix[1] > 1 && j == 0) || (w.matrix[2] > 1 && k == 0);
+}
+
+/* Q = 0 where an index along a doubled axis is 0; see clear_unused in toeplitz_cpu_kernel.c. */
+template <typename T>
+__global__ void __launch_bounds__(THREADS) clear_unused(work<T> w, number<T> *q)
+{
+    const int64_t row = own_row();
+    if (row >= w.doubled[1] * w.doubled[2])
+        return;
+    for (int64_t i = threadIdx.x; i < w.doubled[0]; i += blockDim.x)
+        if (unused(w, i, row % w.doubled[1], row / w.doubled[1]))
+            q[row * w.doubled[0] + i] = {0, 0};
+}
+
+/* The kernel: the real part of Q's transform; see toeplitz_cpu_set. Q begins at r = -1, N points before r = 0: a
+ * factor (-1)^k along each doubled axis. An axis that is not doubled has k = 0 alone. */
+template <typename T>
+__global__ void __launch_bounds__(THREADS) take_kernel(work<T> w, T scale, const number<T> *q, T *kernel)
+{
+    const int64_t row = own_row();
+    if (row >= w.doubled[1] * w.doubled[2])
+        return;
+    for (int64_t i = threadIdx.x; i < w.doubled[0]; i += blockDim.x) {
+        const bool odd = (i + row % w.doubled[1] + row / w.doubled[1]) % 2 != 0;
+        const int64_t n = row * w.doubled[0] + i;
+        kernel[n] = (odd ? -scale : scale) * q[n].re;
+    }
+}
+
+/* ---- host side ---- */
+
+struct launch_shape {
+    dim3 blocks, threads;
+};
+
+/* Blocks for `rows` rows of `length` points, several short rows in one. */
+launch_shape rows_shape(int64_t length, int64_t rows)
+{
+    unsigned along = 1;
+    while (along < THREADS && along < length)
+        along *= 2;
+    const unsigned across = THREADS / along;
+    return {dim3((unsigned)((rows + across - 1) / across)), dim3(along, across)};
+}
+
+template <typename T>
+work<T> work_of(const vf_toeplitz *plan)
+{
+    const cuda_state *s = static_cast<const cuda_state *>(plan->state);
+    work<T> w = {};
+    memcpy(w.matrix, plan->matrix, sizeof w.matrix);
+    memcpy(w.doubled, plan->doubled, sizeof w.doubled);
+    w.voxels = plan->voxels;
+    w.points = plan->doubled[0] * plan->doubled[1] * plan->doubled[2];
+    w.segments = plan->segments;
+    w.time = static_cast<const double *>(s->time.data);
+    w.field = static_cast<const float *>(plan->field.data);
+    w.kernels = static_cast<const T *>(s->kernels.data);
+    w.buffer = static_cast<number<T> *>(s->buffer.data);
+    return w;
+}
+
+template <typename T>
+vf_status set_segment(vf_toeplitz *plan, vf_queue *queue, int segment, void *q)
+{
+    cuda_state *s = static_cast<cuda_state *>(plan->state);
+    cudaStream_t stream = static_cast<cudaStream_t>(vf_queue_native(queue));
+    const work<T> w = work_of<T>(plan);
+    const launch_shape shape = rows_shape(w.doubled[0], w.doubled[1] * w.doubled[2]);
+    T *kernel = static_cast<T *>(s->kernels.data) + segment * w.points;
+    clear_unused<<<shape.blocks, shape.threads, 0, stream>>>(w, static_cast<number<T> *>(q));
+    vf_status status = VF_CUDA(plan->device, cudaGetLastError());
+    if (status == VF_OK)
+        status = vf_fft_execute(s->one, queue, VF_FFT_FORWARD, q);
+    if (status != VF_OK)
+        return status;
+    take_kernel<<<shape.blocks, shape.threads, 0, stream>>>(w, (T)(1 / (double)w.points),
+                                                            static_cast<const number<T> *>(q), kernel);
+    return VF_CUDA(plan->device, cudaGetLastError());
+}
+
+/* One batch: w.count arrays from w.first on. A batch that is not full is transformed whole if it holds more than one:
+ * what the other arrays hold does not matter. */
+template <typename T>
+vf_status apply_batch(const vf_toeplitz *plan, vf_queue *queue, const work<T> &w, const void *x, void *y)
+{
+    const cuda_state *s = static_cast<const cuda_state *>(plan->state);
+    cudaStream_t stream = static_cast<cudaStream_t>(vf_queue_native(queue));
+    vf_fft *fft = w.count > 1 ? s->many : s->one;
+    const launch_shape in = rows_shape(w.doubled[0], w.doubled[1] * w.doubled[2] * w.count);
+    const launch_shape out = rows_shape(w.matrix[0], w.matrix[1] * w.matrix[2]);
+    enter<<<in.blocks, in.threads, 0, stream>>>(w, static_cast<const number<T> *>(x));
+    vf_status status = VF_CUDA(plan->device, cudaGetLastError());
+    if (status == VF_OK)
+        status = vf_fft_execute(fft, queue, VF_FFT_FORWARD, s->buffer.data);
+    if (status != VF_OK)
+        return status;
+    multiply<<<(unsigned)((w.points + THREADS - 1) / THREADS), THREADS, 0, stream>>>(w);
+    status = VF_CUDA(plan->device, cudaGetLastError());
+    if (status == VF_OK)
+        status = vf_fft_execute(fft, queue, VF_FFT_BACKWARD, s->buffer.data);
+    if (status != VF_OK)
+        return status;
+    leave<<<out.blocks, out.threads, 0, stream>>>(w, static_cast<number<T> *>(y));
+    return VF_CUDA(plan->device, cudaGetLastError());
+}
+
+template <typename T>
+vf_status apply_all(const vf_toeplitz *plan, vf_queue *queue, int coils, const void *maps, const void *x, void *y)
+{
+    const cuda_state *s = static_cast<const cuda_state *>(plan->state);
+    const int64_t items = (int64_t)coils * plan->segments;
+    work<T> w = work_of<T>(plan);
+    vf_status status = VF_OK;
+    w.maps = static_cast<const number<T> *>(maps);
+    if (items > INT32_MAX - MOST_BATCH)
+        return vf_fail(vf_device_context(plan->device), VF_ERR_ARGUMENT, "Toeplitz: %d coils are too many", coils);
+    for (w.first = 0; status == VF_OK && w.first < items; w.first += w.count) {
+        w.count = items - w.first < s->batch ? (int)(items - w.first) : s->batch;
+        status = apply_batch(plan, queue, w, x, y);
+    }
+    return status;
+}
+
+vf_status set(vf_toeplitz *plan, vf_queue *queue, int segment, void *q)
+{
+    vf_status status = VF_CUDA(plan->device, cudaSetDevice(vf_device_ordinal(plan->device)));
+    if (status != VF_OK)
+        return status;
+    return plan->precision == VF_F64 ? set_segment<double>(plan, queue, segment, q)
+                                     : set_segment<float>(plan, queue, segment, q);
+}
+
+vf_status apply(vf_toeplitz *plan, vf_queue *queue, int coils, const void *maps, const void *x, void *y)
+{
+    vf_status status = VF_CUDA(plan->device, cudaSetDevice(vf_device_ordinal(plan->device)));
+    if (status != VF_OK)
+        return status;
+    return plan->precision == VF_F64 ? apply_all<double>(plan, queue, coils, maps, x, y)
+                                     : apply_all<float>(plan, queue, coils, maps, x, y);
+}
+
+void destroy(vf_toeplitz *plan)
+{
+    cuda_state *s = static_cast<cuda_state *>(plan->state);
+    vf_fft_destroy(s->one);
+    vf_fft_destroy(s->many);
+    vf_array_free(&s->buffer);
+    vf_array_free(&s->kernels);
+    vf_array_free(&s->time);
+    free(s);
+    plan->state = NULL;
+}
+
+vf_status make_arrays(vf_toeplitz *plan, cuda_state *s, int64_t points)
+{
+    vf_status status = vf_array_create(plan->device, VF_SPACE_DEVICE, vf_dtype_complex(plan->precision),
+                                       s->batch * points, &s->buffer);
+    if (status == VF_OK)
+        status = vf_array_create(plan->device, VF_SPACE_DEVICE, plan->precision, plan->segments * points, &s->kernels);
+    if (status == VF_OK && plan->time)
+        status = vf_array_create(plan->device, VF_SPACE_DEVICE, VF_F64, plan->segments, &s->time);
+    if (status == VF_OK && plan->time)
+        status = VF_CUDA(plan->device, cudaMemcpy(s->time.data, plan->time, (size_t)plan->segments * sizeof(double),
+                                                  cudaMemcpyHostToDevice));
+    if (status == VF_OK)
+        plan->bytes += s->buffer.count * (int64_t)vf_dtype_bytes(s->buffer.type) +
+                       s->kernels.count * (int64_t)vf_dtype_bytes(s->kernels.type) +
+                       s->time.count * (int64_t)sizeof(double) + vf_fft_bytes(s->one) +
+                       (s->many ? vf_fft_bytes(s->many) : 0);
+    return status;
+}
+
+vf_status create(vf_toeplitz *plan)
+{
+    const int64_t dims[3] = {plan->doubled[2], plan->doubled[1], plan->doubled[0]},
+                  points = dims[0] * dims[1] * dims[2];
+    const vf_dtype type = vf_dtype_complex(plan->precision);
+    cuda_state *s = static_cast<cuda_state *>(calloc(1, sizeof *s));
+    if (!s)
+        return vf_fail(vf_device_context(plan->device), VF_ERR_MEMORY, "Toeplitz: no memory for a plan");
+    plan->state = s;
+    const int64_t fit = BATCH_POINTS / points;
+    s->batch = fit < 1 ? 1 : fit > MOST_BATCH ? (int)MOST_BATCH : (int)fit;
+    vf_status status = VF_CUDA(plan->device, cudaSetDevice(vf_device_ordinal(plan->device)));
+    if (status == VF_OK)
+        status = vf_fft_create(plan->device, type, 3, dims, 1, &s->one);
+    if (status == VF_OK && s->batch > 1)
+        status = vf_fft_create(plan->device, type, 3, dims, s->batch, &s->many);
+    return status == VF_OK ? make_arrays(plan, s, points) : status;
+}
+
+} // namespace
+
+const vf_toeplitz_backend vf_toeplitz_cuda = {VF_DEVICE_CUDA, "fft", create, set, apply, destroy};

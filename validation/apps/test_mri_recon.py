@@ -1,0 +1,346 @@
+#!/usr/bin/env python3
+"""mri_recon from end to end: phantoms whose signal is known in closed form, reconstructed and compared with the truth.
+
+usage: test_mri_recon.py PROGRAM [DEVICE] [test_name ...]     VOXFIELD_PHANTOM names mri_phantom
+"""
+import gzip
+import json
+import os
+import re
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+
+import program
+from program import Skip, command, listing, make, refuse, run
+
+PHANTOM = os.environ.get("VOXFIELD_PHANTOM") or sys.exit("VOXFIELD_PHANTOM is not set")
+try:
+    import h5py
+    import numpy
+except ImportError:
+    h5py = numpy = None
+
+
+def need_h5py():
+    if h5py is None:
+        raise Skip("no h5py")
+
+
+def phantom(path, *arguments):
+    subprocess.run([PHANTOM, "-q", "-o", path, *map(str, arguments)], check=True, stdin=subprocess.DEVNULL)
+    return path
+
+
+def error(*arguments):
+    """PSNR in dB and percent error that the program prints."""
+    out = make(*arguments, "--compare", "truth", "-o", "compared.h5").out
+    found = re.search(r"^error +MSE (\S+), PSNR (\S+) dB, SNR (\S+) dB, (\S+) %$", out, re.M)
+    assert found, out
+    return float(found[2]), float(found[4])
+
+
+def image(path):
+    need_h5py()
+    with h5py.File(path) as file:
+        return file["image"][...]
+
+
+def relative(a, b):
+    value = numpy.linalg.norm(a - b) / numpy.linalg.norm(b)
+    assert numpy.isfinite(value)
+    return value
+
+
+# ---- truth ----
+
+
+def test_iterative_beats_gridding(_):
+    """The published comparison, smaller: noiseless koosh-ball, an anatomical reference. The iterative image is at least 10 dB
+    above bilinear gridding."""
+    phantom("s.h5", "--matrix", 48, "--spokes", 800, "--phi", "--reference")
+    cg = error("s.h5", "--tolerance", 0, "--prior", "reference", "--lambda", 10)[0]
+    bilinear = error("s.h5", "--method", "bilinear")[0]
+    gridding = error("s.h5", "--method", "gridding")[0]
+    print(f"    PSNR: cg {cg}, gridding {gridding}, bilinear {bilinear} dB")
+    assert cg >= bilinear + 10, (cg, bilinear)
+    assert gridding > bilinear, (gridding, bilinear)
+
+
+def test_every_trajectory(_):
+    """Each trajectory of the phantom maker samples the image; ringing at edges is what is left (Gibbs: 9 % of a jump)."""
+    for name, matrix in [("radial", "64,64,1"), ("golden-angle", "64,64,1"), ("spiral", "64,64,1"), ("rosette", "64,64,1"),
+                         ("cartesian", "64,64,1"), ("koosh-ball", "32"), ("koosh-ball-golden", "32"), ("cones", "32"),
+                         ("stack-of-stars", "32"), ("stack-of-spirals", "32"), ("cartesian", "32")]:
+        phantom("t.h5", "--trajectory", name, "--matrix", matrix)
+        psnr, percent = error("t.h5", "--lambda", 1e-4)
+        print(f"    {name} {matrix}: PSNR {psnr} dB, {percent} %")
+        assert psnr > 18, (name, psnr)
+
+
+def test_coils(_):
+    """Eight coils: maps of the file, estimated ones, and none, on the same half-sampled radial scan."""
+    phantom("c.h5", "--matrix", "96,96,1", "--coils", 8, "--spokes", 48)
+    figures = {how: error("c.h5", "--coils", how)[0] for how in ("file", "walsh", "rss")}
+    print("    PSNR", figures)
+    # With the true maps nothing but the limited k-space is missing; root-sum-of-squares cannot use that coils differ.
+    assert figures["file"] > figures["rss"] + 1, figures
+    assert figures["walsh"] > 15, figures
+    compressed = error("c.h5", "--coils", "file", "--compress", 6)[0]
+    assert compressed > figures["file"] - 3, (compressed, figures)
+
+
+def test_off_resonance(_):
+    """A field of +-100 Hz over a readout of 10 ms blurs the image unless F has it."""
+    phantom("f.h5", "--matrix", "64,64,1", "--trajectory", "spiral", "--interleaves", 24, "--field-hz", 100, "--readout-ms", 10)
+    phantom("g.h5", "--matrix", "64,64,1", "--trajectory", "spiral", "--interleaves", 24, "--field-hz", 100, "--readout-ms", 10,
+            "--without", "field-map")
+    corrected, blurred = error("f.h5")[0], error("g.h5")[0]
+    print(f"    PSNR {corrected} dB with the field map, {blurred} dB without")
+    assert corrected > blurred + 5, (corrected, blurred)
+
+
+def test_operators_agree(_):
+    """Direct sum and NUFFT, single and double: the same image. Differences are the operators' errors (1e-6, rounding of single
+    precision) times the condition number: the largest eigenvalue, of k = 0, which every readout of the ball passes, is some
+    hundred times the diagonal, and lambda a tenth of that."""
+    phantom("o.h5", "--matrix", 16, "--coils", 2)
+    images = {}
+    for operator in ("direct", "nufft"):
+        for precision in ("single", "double"):
+            name = f"{operator}-{precision}.h5"
+            make("o.h5", "--operator", operator, "--precision", precision, "--lambda", 0.1, "--tolerance", 1e-6, "--iterations",
+                 500, "-o", name)
+            images[name] = image(name)
+    for name, one in images.items():
+        difference = relative(one, images["direct-double.h5"])
+        print(f"    {name}: {difference:.2g}")
+        assert difference < 1e-3, name
+
+
+def test_lambda_does_not_depend_on_scale(_):
+    """Data a thousand times as large, or every sample twice: the same image (times a thousand)."""
+    need_h5py()
+    phantom("a.h5", "--matrix", 24, "--snr", 20)
+    for name in ("b.h5", "c.h5"):
+        with h5py.File("a.h5") as old, h5py.File(name, "w") as new:
+            scan = new.create_group("scan")
+            for key, value in old["scan"].attrs.items():
+                scan.attrs[key] = value
+            twice = name == "c.h5"
+            k, d = old["scan/trajectory"][...], old["scan/data"][...]
+            scan["trajectory"] = numpy.concatenate([k, k]) if twice else k
+            scan["data"] = numpy.concatenate([d, d], axis=-1) if twice else d * numpy.float32(1000)
+    for name in "abc":
+        make(f"{name}.h5", "--lambda", 0.1, "--tolerance", 1e-6, "--iterations", 500, "-o", f"{name}_image.h5")
+    a, b, c = (image(f"{name}_image.h5") for name in "abc")
+    assert relative(b / 1000, a) < 1e-3 and relative(c, a) < 1e-3, (relative(b / 1000, a), relative(c, a))
+
+
+def test_frames(_):
+    """Frames of one file are the frames of two files."""
+    need_h5py()
+    phantom("all.h5", "--matrix", "48,48,1", "--frames", 3)
+    make("all.h5", "-o", "all_image.h5")
+    whole = image("all_image.h5")
+    assert whole.shape == (3, 1, 48, 48), whole.shape
+    with h5py.File("all.h5") as old:
+        for f in range(3):
+            with h5py.File("one.h5", "w") as new:
+                scan = new.create_group("scan")
+                for key, value in old["scan"].attrs.items():
+                    scan.attrs[key] = value
+                scan["trajectory"] = old["scan/trajectory"][...]
+                scan["data"] = old["scan/data"][f]
+            make("one.h5", "-o", "one_image.h5")
+            assert (image("one_image.h5")[0] == whole[f]).all(), f
+
+
+def test_layouts_agree(_):
+    """The same scan as a plain file and as ISMRMRD, in every unit, gives the same image; oversampling is cropped away."""
+    phantom("plain.h5", "--matrix", "64,64,1", "--trajectory", "radial", "--without", "sensitivity,truth")
+    make("plain.h5", "-o", "plain_image.h5")
+    expected = image("plain_image.h5")[0, 0]
+    for units in ("normalized", "fov", "radians"):
+        phantom("raw.mrd", "--matrix", "64,64,1", "--trajectory", "radial", "--trajectory-units", units)
+        done = make("raw.mrd", "-o", "raw_image.h5")
+        found = image("raw_image.h5")[0, 0]
+        assert units in done.out or "cycles" in done.out, done.out
+        assert relative(found, expected) < 1e-4, units
+    phantom("cart.mrd", "--matrix", "64,48,1", "--trajectory", "cartesian", "--oversample", 2)
+    make("cart.mrd", "-o", "cart_image.h5", "--lambda", 1e-5)
+    assert image("cart_image.h5").shape == (1, 1, 48, 64)
+    make("cart.mrd", "-o", "cart_wide.h5", "--keep-oversampling", "--lambda", 1e-5)
+    assert image("cart_wide.h5").shape == (1, 1, 48, 128)
+    assert (image("cart_wide.h5")[..., 32:96] == image("cart_image.h5")).all()
+
+
+def test_reference_prior(_):
+    """Few noisy spokes: smoothing keeps out noise; smoothing that knows the edges does better."""
+    phantom("r.h5", "--matrix", "96,96,1", "--spokes", 60, "--snr", 25, "--reference")
+    figures = {prior: error("r.h5", "--prior", prior, "--lambda", 1)[0] for prior in ("identity", "differences", "reference")}
+    print("    PSNR", figures)
+    assert figures["reference"] > figures["differences"] and figures["reference"] > figures["identity"] + 1, figures
+
+
+# ---- files ----
+
+
+def test_outputs(_):
+    phantom("scan.h5", "--matrix", "32,24,16", "--fov", "160,120,80")
+    make("scan.h5", "--picture", "p.png", "--report", "r.json")
+    with open("p.png", "rb") as file:
+        assert file.read(8) == b"\x89PNG\r\n\x1a\n"
+    with open("r.json", encoding="utf-8") as file:
+        report = json.load(file)
+    assert report["reconstruction"]["iterations"] >= 1 and report["seconds"]["solve"] >= 0
+    assert report["input"]["matrix"] == [32, 24, 16]
+    make("scan.h5", "-o", "i.nii.gz")
+    with gzip.open("i.nii.gz") as file:
+        header = file.read(348)
+    assert struct.unpack_from("<4h", header, 40) == (3, 32, 24, 16), "NIfTI dimensions"
+    assert struct.unpack_from("<3f", header, 80) == (5, 5, 5), "voxels of 5 mm"
+    make("scan.h5", "-o", "i.mrd")
+    if h5py:
+        a = image("scan_image.h5")
+        assert a.shape == (1, 16, 24, 32) and a.dtype == numpy.complex64
+        with h5py.File("i.mrd") as file:
+            assert any("image_0" in name for name in file["dataset"]), list(file["dataset"])
+        with gzip.open("i.nii.gz") as file:
+            values = numpy.frombuffer(file.read()[int(struct.unpack_from("<f", header, 108)[0]):], "<f4").reshape(16, 24, 32)
+        assert relative(values, abs(a[0])) < 1e-6
+
+
+def test_q_is_kept(_):
+    phantom("scan.h5", "--matrix", 16)
+    make("scan.h5", "--operator", "nufft", "--save-q", "q.h5", "-o", "a.h5")
+    make("scan.h5", "--operator", "nufft", "--load-q", "q.h5", "-o", "b.h5")
+    assert (image("a.h5") == image("b.h5")).all()
+    phantom("other.h5", "--matrix", 16, "--spokes", 300)
+    refuse(3, ["q.h5", "another trajectory"], "other.h5", "--operator", "nufft", "--load-q", "q.h5", "-o", "c.h5")
+    refuse(3, ["scan.h5", "/q"], "other.h5", "--load-q", "scan.h5", "-o", "c.h5")
+    refuse(2, "exclude", "scan.h5", "--load-q", "q.h5", "--save-q", "r.h5", "-o", "c.h5")
+
+
+def test_dry_run_and_quiet(_):
+    phantom("scan.h5", "--matrix", 16)
+    before = listing()
+    done = make("scan.h5", "--dry-run", "--picture", "p.png", "--report", "r.json")
+    assert listing() == before and "16 x 16 x 16" in done.out and "done" not in done.out
+    assert make("-q", "scan.h5").out == ""
+
+
+def test_same_bits_every_run(_):
+    phantom("scan.h5", "--matrix", 24, "--coils", 3)
+    kept = []
+    for threads in (1, 2, 2, 3):
+        make("scan.h5", "--threads", threads, "-o", "i.h5")
+        kept.append(image("i.h5").tobytes())
+    assert len(set(kept)) == 1
+
+
+def test_compare_with_a_file(_):
+    phantom("scan.h5", "--matrix", 24)
+    make("scan.h5", "-o", "a.h5", "--precision", "double", "--tolerance", 1e-6, "--iterations", 500, "--lambda", 0.1)
+    out = make("scan.h5", "-o", "b.h5", "--compare", "a.h5", "--tolerance", 1e-6, "--iterations", 500, "--lambda", 0.1).out
+    psnr = float(re.search(r"PSNR (\S+) dB", out)[1])
+    assert psnr > 60, out
+    refuse(3, "nothing.h5", "scan.h5", "-o", "b.h5", "--compare", "nothing.h5")
+
+
+# ---- what is refused ----
+
+
+def test_bad_options(_):
+    phantom("scan.h5", "--matrix", "16,16,1", "--without", "truth")
+    for words, arguments in [
+            ("no input", []), ("'nothing'", ["nothing", "scan.h5"]),
+            ("--iterations '0'", ["--iterations", "0", "scan.h5"]), ("--lambda '-1'", ["--lambda", "-1", "scan.h5"]),
+            ("--lambda 'nan'", ["--lambda", "nan", "scan.h5"]), ("cg, adjoint", ["--method", "magic", "scan.h5"]),
+            ("--matrix '0'", ["--matrix", "0", "scan.h5"]), ("two-dimensional", ["--matrix", "16,16,16", "scan.h5"]),
+            ("--accuracy", ["--accuracy", "1e-9", "scan.h5"]), ("--operator direct", ["--variant", "ref", "scan.h5"]),
+            (".jpg", ["--picture", "a.jpg", "scan.h5"]), ("image.xyz", ["-o", "image.xyz", "scan.h5"]),
+            ("same file", ["-o", "scan.h5", "scan.h5"])]:
+        status = 3 if words == "'nothing'" else 2
+        refuse(2 if status != 3 else 2, words if words != "'nothing'" else "scan", *arguments)
+    refuse(3, ["scan.h5", "truth"], "--compare", "truth", "scan.h5")
+    refuse(3, ["scan.h5", "walsh"], "--coils", "file", "--matrix", "16,16,1", "scan.h5")
+    refuse(3, ["scan.h5", "reference"], "--prior", "reference", "scan.h5")
+    refuse(4, "nowhere", "-o", "nowhere/image.h5", "scan.h5")
+
+
+def test_bad_files(_):
+    need_h5py()
+    refuse(3, "missing.h5", "missing.h5")
+    with open("text.h5", "w", encoding="ascii") as file:
+        file.write("this is no HDF5\n")
+    refuse(3, ["text.h5", "HDF5"], "text.h5")
+    with h5py.File("empty.h5", "w"):
+        pass
+    refuse(3, ["empty.h5", "/scan"], "empty.h5")
+    phantom("scan.h5", "--matrix", "16,16,1", "--coils", 2)
+    with open("scan.h5", "rb") as file:
+        whole = file.read()
+    with open("cut.h5", "wb") as file:
+        file.write(whole[:len(whole) // 2])
+    refuse(3, "cut.h5", "cut.h5")
+
+    def changed(name, change):
+        with open(name, "wb") as file:
+            file.write(whole)
+        with h5py.File(name, "r+") as file:
+            change(file["scan"])
+        return name
+
+    def replace(key, value):
+        def change(scan):
+            del scan[key]
+            if value is not None:
+                scan[key] = value
+        return change
+
+    with h5py.File("scan.h5") as file:
+        k, d = file["scan/trajectory"][...], file["scan/data"][...]
+    nan = d.copy()
+    nan[1, 7] = numpy.nan
+    for name, change, words in [
+            ("nodata", replace("data", None), "data"), ("nok", replace("trajectory", None), "trajectory"),
+            ("short", replace("data", d[:, :-3]), ["data", "trajectory"]), ("nan", replace("data", nan), "data"),
+            ("wide", replace("trajectory", k * 3), "trajectory"), ("flat", replace("trajectory", k[:, :1].copy()), "trajectory"),
+            ("none", replace("data", d[:, :0]), "data"), ("maps", replace("sensitivity", numpy.ones((1, 1, 16, 16), "c8")),
+                                                          "sensitivity"),
+            ("text", replace("data", numpy.array([b"x"])), "data")]:
+        refuse(3, [f"{name}.h5"] + ([words] if isinstance(words, str) else words), changed(f"{name}.h5", change))
+
+    def no_matrix(scan):
+        del scan.attrs["matrix"]
+
+    refuse(3, ["nomatrix.h5", "matrix"], changed("nomatrix.h5", no_matrix))
+
+
+def test_interrupt_leaves_nothing(_):
+    phantom("scan.h5", "--matrix", 64, "--coils", 4)
+    before = listing()
+    process = subprocess.Popen(command("scan.h5", "--tolerance", 0, "--iterations", 100000, "-o", "image.h5"),
+                               stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    time.sleep(3)
+    process.send_signal(signal.SIGINT)
+    text = process.communicate(timeout=60)[1].decode()
+    assert process.returncode == 130 and "interrupted" in text, (process.returncode, text)
+    assert listing() == before
+
+
+def test_no_memory(_):
+    """An image that no memory holds is refused, not tried."""
+    phantom("scan.h5", "--matrix", 16, "--without", "sensitivity,truth")
+    done = run("scan.h5", "--matrix", 100000, "-o", "i.h5")
+    assert done.status in (2, 4, 5, 7) and done.err.count("error:") == 1, (done.status, done.err)
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as folder:
+        scan = phantom(os.path.join(folder, "probe.h5"), "--matrix", "8,8,1")
+        program.main(globals(), probe=(scan, "--dry-run"))

@@ -1,0 +1,358 @@
+/* How fast the Fourier sum is: pairs of a sample and a voxel a second (times coils), and the share of the device's
+ * ceiling measured in the same run. Every result is checked against the formula at some points before it is timed.
+ *
+ * usage: bench_fourier_sum DEVICE [REPORT.json]
+ *
+ * The ceilings, and what a pair costs (fourier_sum_adjoint.inc, fourier_sum_pairs.inc, fourier_sum_lattice.cu):
+ *   CPU, a grid: 2 multiply-adds a pair, since two voxels share 4; two operations a clock and core. The ceiling is half
+ *     the multiply-add rate.
+ *   CPU, off-resonance or positions: for a vector of 16 pairs in single precision 23 operations on the multiply-add
+ *     pipes: 8 for the phases (in double precision, two vectors), 11 for sine and cosine, 4 for the sum.
+ *   GPU: sines and cosines of the special function units, one of each a pair. A grid's kernels take one of each for
+ *     eight pairs and may exceed it.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench_ceilings.h"
+#include "bench_plain_fourier.h"
+#include "fourier_sum.h"
+#include "voxfield/report.h"
+
+static vf_context *ctx;
+static vf_device *device;
+static vf_report *report;
+static bool gpu;
+static double ceiling; /* GPU: sines and cosines; CPU: multiply-adds a second */
+static double plain;   /* CPU: pairs a second of the plain kernel */
+static int failures;
+
+enum { GRID, FIELD, POSITIONS };
+
+typedef struct bench_case {
+    const char *name, *variant;
+    int samples, counts[3], coils, kind;
+    vf_dtype precision;
+    vf_trig trig;
+    bool forward;
+    double bar; /* least share of the ceiling; 0: none */
+} bench_case;
+
+static void die(void)
+{
+    fprintf(stderr, "bench_fourier_sum: %s\n", vf_context_message(ctx));
+    exit(1);
+}
+
+static double uniform(void)
+{
+    return rand() / (double)RAND_MAX;
+}
+
+static float *random_numbers(int64_t count, double half_width)
+{
+    float *v = malloc((size_t)count * sizeof *v);
+    if (!v)
+        exit(1);
+    for (int64_t i = 0; i < count; i++)
+        v[i] = (float)(half_width * (2 * uniform() - 1));
+    return v;
+}
+
+typedef struct bench_data {
+    int64_t voxels;
+    vf_grid grid;
+    float *k, *time, *field, *in; /* in: of the direction, [coils][...][2] */
+    double *positions;
+} bench_data;
+
+static bench_data make_data(const bench_case *c)
+{
+    bench_data d = {.voxels = (int64_t)c->counts[0] * c->counts[1] * c->counts[2]};
+    srand(1);
+    for (int a = 0; a < 3; a++) {
+        d.grid.counts[a] = c->counts[a];
+        d.grid.spacing[a] = 1.0 / c->counts[a];
+        d.grid.origin[a] = -0.5;
+    }
+    d.k = random_numbers(3 * (int64_t)c->samples, 64);
+    d.in = random_numbers(2 * c->coils * (c->forward ? d.voxels : c->samples), 1);
+    if (c->kind != GRID) {
+        d.time = random_numbers(c->samples, 0.02);
+        d.field = random_numbers(d.voxels, 200);
+    }
+    if (c->kind == POSITIONS) {
+        d.positions = malloc((size_t)d.voxels * 3 * sizeof *d.positions);
+        if (!d.positions)
+            exit(1);
+        for (int64_t i = 0; i < 3 * d.voxels; i++)
+            d.positions[i] = uniform() - 0.5;
+    }
+    return d;
+}
+
+static void free_data(bench_data *d)
+{
+    free(d->k);
+    free(d->time);
+    free(d->field);
+    free(d->in);
+    free(d->positions);
+}
+
+/* The phase between sample m and voxel n in turns. */
+static double turns(const bench_data *d, int64_t m, int64_t n)
+{
+    double at[3] = {(double)(n % d->grid.counts[0]), (double)(n / d->grid.counts[0] % d->grid.counts[1]),
+                    (double)(n / d->grid.counts[0] / d->grid.counts[1])},
+           sum = d->field ? (double)d->time[m] * (double)d->field[n] : 0;
+    for (int a = 0; a < 3; a++)
+        sum += (double)d->k[3 * m + a] *
+               (d->positions ? d->positions[3 * n + a] : d->grid.origin[a] + d->grid.spacing[a] * at[a]);
+    return sum;
+}
+
+/* The deviation from the formula at some points, relative to the root of the sum of squares of the terms; of the last
+ * coil. */
+static double largest_error(const bench_case *c, const bench_data *d, const vf_array *values)
+{
+    double largest = 0;
+    int64_t points = c->forward ? c->samples : d->voxels, terms = c->forward ? d->voxels : c->samples;
+    for (int trial = 0; trial < 8; trial++) {
+        int64_t to = (int64_t)(uniform() * (double)(points - 1));
+        const float *in = d->in + 2 * (c->coils - 1) * terms;
+        double re = 0, im = 0, size = 0;
+        for (int64_t t = 0; t < terms; t++) {
+            double p = c->forward ? -turns(d, to, t) : turns(d, t, to);
+            double co = cos(2 * M_PI * (p - rint(p))), si = sin(2 * M_PI * (p - rint(p)));
+            double a = (double)in[2 * t], b = (double)in[2 * t + 1];
+            re += a * co - b * si;
+            im += a * si + b * co;
+            size += a * a + b * b;
+        }
+        int64_t at = 2 * ((c->coils - 1) * points + to);
+        bool f64 = c->precision == VF_F64;
+        double x = f64 ? ((double *)values->data)[at] : (double)((float *)values->data)[at];
+        double y = f64 ? ((double *)values->data)[at + 1] : (double)((float *)values->data)[at + 1];
+        double error = hypot(x - re, y - im) / sqrt(size);
+        if (!(error <= largest))
+            largest = error;
+    }
+    return largest;
+}
+
+static int by_size(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Puts the sum into the queue and waits for it; returns seconds. */
+static double execute(const bench_case *c, const bench_data *d, vf_fourier *plan, vf_queue *queue, const vf_array *in,
+                      const vf_array *out)
+{
+    double began = vf_now();
+    vf_status status = c->forward ? vf_fourier_forward(plan, queue, c->coils, in->data, out->data)
+                                  : vf_fourier_adjoint(plan, queue, c->coils, in->data, 0, d->voxels, out->data);
+    if (status != VF_OK || vf_queue_sync(queue) != VF_OK)
+        die();
+    return vf_now() - began;
+}
+
+/* What the device could do at most, in pairs a second; see the head of the file. */
+static double case_ceiling(const bench_case *c)
+{
+    if (gpu)
+        return ceiling;
+    return c->kind == GRID ? ceiling / 2 : ceiling / 23;
+}
+
+static void report_case(const bench_case *c, const char *variant, double rate, double error, int runs)
+{
+    double share = case_ceiling(c) > 0 ? rate / case_ceiling(c) : 0;
+    bool counts = c->precision == VF_F32 && c->coils == 1 && (gpu || !c->variant);
+    bool wrong = !(error <= (c->precision == VF_F64 ? 1e-13 : c->trig == VF_TRIG_HARDWARE ? 3e-6 : 2e-6));
+    bool short_of_bar = c->bar > 0 && !(share >= c->bar);
+    failures += wrong;
+    printf("%-44s %-9s %9.2f G/s", c->name, variant, 1e-9 * rate);
+    if (counts)
+        printf("  %5.1f %% of ceiling", 100 * share);
+    if (plain > 0)
+        printf("  %6.2f x plain kernel", rate / plain);
+    printf("  error %.1e%s%s\n", error, wrong ? "  WRONG" : "", short_of_bar ? "  BELOW THE BAR" : "");
+    int64_t matrix[3] = {c->counts[0], c->counts[1], c->counts[2]};
+    vf_report_begin(report, c->name);
+    vf_report_text(report, "variant", variant);
+    vf_report_text(report, "precision", c->precision == VF_F64 ? "double" : "single");
+    vf_report_text(report, "trigonometry", c->trig == VF_TRIG_HARDWARE ? "hardware" : "accurate");
+    vf_report_text(report, "direction", c->forward ? "forward" : "adjoint");
+    vf_report_text(report, "voxels", c->kind == GRID ? "grid" : c->kind == FIELD ? "grid, off-resonance" : "positions");
+    vf_report_integer(report, "samples", c->samples);
+    vf_report_integers(report, "matrix", matrix, 3);
+    vf_report_integer(report, "coils", c->coils);
+    vf_report_number(report, "pairs_per_second", rate);
+    vf_report_integer(report, "runs", runs);
+    if (counts)
+        vf_report_number(report, "share_of_ceiling", share);
+    if (plain > 0)
+        vf_report_number(report, "times_plain_kernel", rate / plain);
+    if (c->bar > 0) {
+        vf_report_number(report, "bar_share_of_ceiling", c->bar);
+        vf_report_integer(report, "bar_reached", !short_of_bar);
+    }
+    vf_report_number(report, "largest_error", error);
+    vf_report_end(report);
+}
+
+static void run_case(const bench_case *c)
+{
+    enum { MOST_RUNS = 101 };
+    double seconds[MOST_RUNS];
+    bench_data d = make_data(c);
+    vf_fourier_samples samples = {c->samples, d.k, d.time};
+    vf_fourier_voxels voxels = {d.positions ? NULL : &d.grid, d.voxels, d.positions, d.field};
+    vf_fourier_options options = {.precision = c->precision, .trig = c->trig, .variant = c->variant};
+    int64_t ins = 2 * c->coils * (c->forward ? d.voxels : c->samples);
+    int64_t outs = 2 * c->coils * (c->forward ? c->samples : d.voxels);
+    vf_array in = {0}, out = {0}, host = {0};
+    vf_queue *queue;
+    vf_fourier *plan;
+    if (vf_fourier_create(device, &samples, &voxels, c->coils, &options, &plan) != VF_OK ||
+        vf_queue_create(device, &queue) != VF_OK ||
+        vf_array_create(device, VF_SPACE_DEVICE, c->precision, ins, &in) != VF_OK ||
+        vf_array_create(device, VF_SPACE_DEVICE, c->precision, outs, &out) != VF_OK ||
+        vf_array_create(device, VF_SPACE_PINNED, c->precision, ins > outs ? ins : outs, &host) != VF_OK)
+        die();
+    for (int64_t i = 0; i < ins; i++)
+        if (c->precision == VF_F64)
+            ((double *)host.data)[i] = (double)d.in[i];
+        else
+            ((float *)host.data)[i] = d.in[i];
+    if (vf_array_copy(queue, &in, &host, ins) != VF_OK || vf_queue_sync(queue) != VF_OK)
+        die();
+    memset(host.data, 0xff, (size_t)outs * vf_dtype_bytes(c->precision));
+    (void)execute(c, &d, plan, queue, &in, &out);
+    if (vf_array_copy(queue, &host, &out, outs) != VF_OK || vf_queue_sync(queue) != VF_OK)
+        die();
+    double error = largest_error(c, &d, &host);
+    int runs = 0;
+    for (double spent = 0; (runs < 3 || spent < 0.5) && runs < MOST_RUNS; runs++)
+        spent += seconds[runs] = execute(c, &d, plan, queue, &in, &out);
+    qsort(seconds, (size_t)runs, sizeof *seconds, by_size);
+    report_case(c, vf_fourier_variant(plan), (double)c->samples * (double)d.voxels * c->coils / seconds[runs / 2],
+                error, runs);
+    vf_array_free(&in);
+    vf_array_free(&out);
+    vf_array_free(&host);
+    vf_queue_destroy(queue);
+    vf_fourier_destroy(plan);
+    free_data(&d);
+}
+
+/* The plain kernel on a small piece of the first case, which is enough: its speed does not depend on the size. */
+static void time_plain(void)
+{
+    enum { SAMPLES = 16384, VOXELS = 4096, RUNS = 5 };
+    const int counts[3] = {128, 128, 128};
+    float *numbers = random_numbers(5 * SAMPLES, 64), *out = random_numbers(2 * VOXELS, 1);
+    const float *k[3] = {numbers, numbers + SAMPLES, numbers + 2 * SAMPLES};
+    const float *c[2] = {numbers + 3 * SAMPLES, numbers + 4 * SAMPLES};
+    float *y[2] = {out, out + VOXELS};
+    double seconds[RUNS];
+    for (int r = 0; r < RUNS; r++) {
+        double began = vf_now();
+        bench_plain_fourier(k, c, SAMPLES, counts, VOXELS, y, vf_context_threads(ctx));
+        seconds[r] = vf_now() - began;
+    }
+    qsort(seconds, RUNS, sizeof *seconds, by_size);
+    plain = (double)SAMPLES * VOXELS / seconds[RUNS / 2];
+    vf_report_number(report, "plain_kernel_pairs_per_second", plain);
+    printf("plain kernel: %.2f G/s\n", 1e-9 * plain);
+    free(numbers);
+    free(out);
+}
+
+#define A VF_TRIG_ACCURATE
+#define H VF_TRIG_HARDWARE
+
+static const bench_case cpu_cases[] = {
+    {"16384 samples, 128x128x64", NULL, 16384, {128, 128, 64}, 1, GRID, VF_F32, A, false, 0},
+    {"16384 samples, 128x128x64, forward", NULL, 16384, {128, 128, 64}, 1, GRID, VF_F32, A, true, 0},
+    {"16384 samples, 128x128x16, 8 coils", NULL, 16384, {128, 128, 16}, 8, GRID, VF_F32, A, false, 0},
+    {"20000 samples, 256x256", NULL, 20000, {256, 256, 1}, 1, GRID, VF_F32, A, false, 0},
+    {"4096 samples, 128x128x32, double", NULL, 4096, {128, 128, 32}, 1, GRID, VF_F64, A, false, 0},
+    {"4096 samples, 128x128x16, avx2", "avx2", 4096, {128, 128, 16}, 1, GRID, VF_F32, A, false, 0},
+    {"4096 samples, 128x128x16, baseline", "baseline", 4096, {128, 128, 16}, 1, GRID, VF_F32, A, false, 0},
+    {"4096 samples, 128x128x8, off-resonance", NULL, 4096, {128, 128, 8}, 1, FIELD, VF_F32, A, false, 0},
+    {"4096 samples, 131072 positions", NULL, 4096, {128, 128, 8}, 1, POSITIONS, VF_F32, A, false, 0},
+    {"4096 samples, 131072 positions, forward", NULL, 4096, {128, 128, 8}, 1, POSITIONS, VF_F32, A, true, 0},
+    {"4096 samples, 128x128x4, off-resonance, double", NULL, 4096, {128, 128, 4}, 1, FIELD, VF_F64, A, false, 0},
+};
+
+static const bench_case gpu_cases[] = {
+    {"tuned, hardware", NULL, 65536, {128, 128, 128}, 1, GRID, VF_F32, H, false, 0.9},
+    {"tuned, accurate", NULL, 65536, {128, 128, 128}, 1, GRID, VF_F32, A, false, 0.9},
+    {"tuned, accurate, forward", NULL, 65536, {128, 128, 128}, 1, GRID, VF_F32, A, true, 0},
+    {"tuned, accurate, 8 coils", NULL, 65536, {128, 128, 128}, 8, GRID, VF_F32, A, false, 0},
+    {"tuned, accurate, 8 coils, forward", NULL, 65536, {128, 128, 128}, 8, GRID, VF_F32, A, true, 0},
+    {"tuned, double", NULL, 16384, {128, 128, 128}, 1, GRID, VF_F64, A, false, 0},
+    {"tuned, accurate, 20000 samples, 256x256", NULL, 20000, {256, 256, 1}, 1, GRID, VF_F32, A, false, 0},
+    {"off-resonance, hardware", NULL, 16384, {128, 128, 128}, 1, FIELD, VF_F32, H, false, 0},
+    {"off-resonance, accurate", NULL, 16384, {128, 128, 128}, 1, FIELD, VF_F32, A, false, 0},
+    {"off-resonance, hardware, forward", NULL, 16384, {128, 128, 128}, 1, FIELD, VF_F32, H, true, 0},
+    {"off-resonance, hardware, 8 coils", NULL, 16384, {128, 128, 128}, 8, FIELD, VF_F32, H, false, 0},
+    {"positions, hardware", NULL, 16384, {128, 128, 128}, 1, POSITIONS, VF_F32, H, false, 0},
+    {"positions, accurate", NULL, 16384, {128, 128, 128}, 1, POSITIONS, VF_F32, A, false, 0},
+    {"naive, accurate", "naive", 4096, {128, 128, 128}, 1, GRID, VF_F32, A, false, 0},
+    {"naive, hardware", "naive", 4096, {128, 128, 128}, 1, GRID, VF_F32, H, false, 0},
+    {"registers, accurate", "registers", 16384, {128, 128, 128}, 1, GRID, VF_F32, A, false, 0},
+    {"registers, hardware", "registers", 16384, {128, 128, 128}, 1, GRID, VF_F32, H, false, 0},
+    {"constant, accurate", "constant", 16384, {128, 128, 128}, 1, GRID, VF_F32, A, false, 0},
+    {"constant, hardware", "constant", 16384, {128, 128, 128}, 1, GRID, VF_F32, H, false, 0},
+    {"published, accurate", "published", 16384, {128, 128, 128}, 1, GRID, VF_F32, A, false, 0},
+    {"published, hardware", "published", 16384, {128, 128, 128}, 1, GRID, VF_F32, H, false, 0},
+};
+
+int main(int argc, char **argv)
+{
+    const char *spec = argc > 1 ? argv[1] : "cpu";
+    if (vf_context_create(&ctx) != VF_OK)
+        return 1;
+    if (vf_context_set_devices(ctx, spec) != VF_OK) {
+        printf("SKIP: %s\n", vf_context_message(ctx));
+        return 77;
+    }
+    device = vf_context_device(ctx, 0);
+    gpu = vf_device_get_kind(device) == VF_DEVICE_CUDA;
+    if (argc > 2 && vf_report_create(ctx, argv[2], &report) != VF_OK)
+        die();
+    vf_report_run(report, "bench_fourier_sum", 0, NULL); /* no command: it names places on this machine */
+    vf_report_text(report, "device", vf_device_name(device));
+    printf("%s: %s", vf_device_spec(device), vf_device_name(device));
+    if (gpu) {
+#ifdef VF_HAVE_CUDA
+        ceiling = bench_ceiling_sincos(vf_device_ordinal(device));
+        vf_report_number(report, "sines_and_cosines_per_second", ceiling);
+        printf("; ceiling %.3f T sines and cosines/s\n", 1e-12 * ceiling);
+#endif
+    } else {
+        ceiling = bench_ceiling_fma(vf_context_threads(ctx));
+        vf_report_integer(report, "threads", vf_context_threads(ctx));
+        vf_report_number(report, "multiply_adds_per_second", ceiling);
+        printf(", %d threads, %s; ceiling %.1f G multiply-adds/s / 2 (grid) or / 23\n", vf_context_threads(ctx),
+               vf_isa_name(vf_cpu_isa()), 1e-9 * ceiling);
+        time_plain();
+    }
+    const bench_case *cases = gpu ? gpu_cases : cpu_cases;
+    size_t count = gpu ? sizeof gpu_cases / sizeof *gpu_cases : sizeof cpu_cases / sizeof *cpu_cases;
+    vf_report_begin(report, "cases");
+    for (size_t c = 0; c < count; c++)
+        if (!cases[c].variant || strcmp(cases[c].variant, "avx2") != 0 || vf_cpu_isa() >= VF_ISA_AVX2)
+            run_case(&cases[c]);
+    if (vf_report_commit(&report) != VF_OK)
+        die();
+    vf_context_destroy(ctx);
+    return failures > 0;
+}

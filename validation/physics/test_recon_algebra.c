@@ -1,0 +1,297 @@
+/* The reconstruction as linear algebra: F^H is F's adjoint, Q makes F^H W F, and the solver solves, against dense
+ * matrices written out, on the CPU or a GPU. */
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "recon_fixture.h"
+
+static vf_array device_array(problem *p, int64_t n)
+{
+    vf_array a;
+    assert_int_equal(
+        vf_array_create(vf_context_device(p->ctx, 0), VF_SPACE_DEVICE, vf_dtype_complex(p->settings.precision), n, &a),
+        VF_OK);
+    return a;
+}
+
+static double norm(const float complex *x, int64_t n)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < n; i++)
+        sum += creal(x[i]) * creal(x[i]) + cimag(x[i]) * cimag(x[i]);
+    return sqrt(sum);
+}
+
+/* Relative error allowed where results pass through float complex: the operators' accuracy and rounding of a few
+ * hundred terms in the precision at hand, and the rounding of the host's copies. */
+static double allowed(const problem *p)
+{
+    double rounding = p->settings.precision == VF_F64 ? 0 : 40 * 0x1p-24;
+    return 2 * p->settings.accuracy + rounding + 4 * 0x1p-24;
+}
+
+static void adjointness(const int64_t matrix[3], bool field, vf_dtype precision, recon_operator encode_by)
+{
+    problem p = open_problem(matrix, 1, 1, field, precision, encode_by);
+    encoding *e = NULL;
+    float complex *x = allocate((size_t)p.voxels, sizeof *x), *y = allocate(SAMPLES, sizeof *y);
+    float complex *fx = allocate(SAMPLES, sizeof *fx), *fy = allocate((size_t)p.voxels, sizeof *fy);
+    for (int64_t i = 0; i < p.voxels; i++)
+        x[i] = random_complex();
+    for (int m = 0; m < SAMPLES; m++)
+        y[m] = random_complex();
+    vf_array dx = device_array(&p, p.voxels), dy = device_array(&p, SAMPLES);
+    if (encoding_create(p.ctx, &p.settings, matrix, 1, SAMPLES, p.trajectory.k, p.trajectory.time, p.scan.field_map, 1,
+                        &e) != VF_OK)
+        fail_msg("%s", vf_context_message(p.ctx));
+    assert_int_equal(upload(p.queue, x, p.voxels, &dx), VF_OK);
+    assert_int_equal(encoding_forward(e, p.queue, 1, &dx, &dy), VF_OK);
+    assert_int_equal(download(p.queue, &dy, SAMPLES, fx), VF_OK);
+    assert_int_equal(upload(p.queue, y, SAMPLES, &dy), VF_OK);
+    assert_int_equal(encoding_adjoint(e, p.queue, 1, &dy, &dx), VF_OK);
+    assert_int_equal(download(p.queue, &dx, p.voxels, fy), VF_OK);
+    double complex left = 0, right = 0;
+    for (int m = 0; m < SAMPLES; m++)
+        left += conj(fx[m]) * y[m];
+    for (int64_t i = 0; i < p.voxels; i++)
+        right += conj(x[i]) * fy[i];
+    /* Both sides are inner products of vectors, each with a relative error of `allowed`. */
+    assert_true(cabs(left - right) <=
+                allowed(&p) * (norm(fx, SAMPLES) * norm(y, SAMPLES) + norm(x, p.voxels) * norm(fy, p.voxels)));
+    /* And against the matrix. */
+    double difference = 0, size = 0;
+    for (int m = 0; m < SAMPLES; m++) {
+        double complex sum = 0;
+        for (int64_t n = 0; n < p.voxels; n++)
+            sum += element(&p, m, n) * x[n];
+        difference += pow(cabs(sum - fx[m]), 2);
+        size += pow(cabs(sum), 2);
+    }
+    assert_true(sqrt(difference) <= allowed(&p) * sqrt(size));
+    encoding_destroy(e);
+    vf_array_free(&dx);
+    vf_array_free(&dy);
+    free(x);
+    free(y);
+    free(fx);
+    free(fy);
+    close_problem(&p);
+}
+
+static const int64_t cube[3] = {7, 8, 6}, plane[3] = {14, 17, 1};
+
+static void test_adjointness(void **state)
+{
+    (void)state;
+    for (int precision = 0; precision < 2; precision++)
+        for (int by = RECON_DIRECT; by <= RECON_NUFFT; by++)
+            for (int field = 0; field < 2; field++) {
+                adjointness(cube, field, precision ? VF_F64 : VF_F32, (recon_operator)by);
+                adjointness(plane, field, precision ? VF_F64 : VF_F32, (recon_operator)by);
+            }
+}
+
+static void run_reconstruction(problem *p, float complex *images, recon_summary *summary)
+{
+    vf_stages stages = {0};
+    vf_progress progress;
+    p->scan.trajectory = &p->trajectory;
+    memset(summary, 0, sizeof *summary);
+    if (reconstruct(p->ctx, &p->settings, &p->scan, &stages, &progress, images, summary) != VF_OK)
+        fail_msg("%s", vf_context_message(p->ctx));
+}
+
+static void against_dense(const int64_t matrix[3], int coils, bool field, bool differences, vf_dtype precision,
+                          recon_operator encode_by)
+{
+    problem p = open_problem(matrix, coils, 1, field, precision, encode_by);
+    p.settings.prior = differences ? RECON_DIFFERENCES : RECON_IDENTITY;
+    recon_summary summary;
+    float complex *image = allocate((size_t)p.voxels, sizeof *image);
+    run_reconstruction(&p, image, &summary);
+    double diagonal, difference = 0, size = 0;
+    double complex *b = dense_right_side(&p, 0), *a = dense_system(&p, p.settings.lambda, b, differences, &diagonal);
+    dense_solve(p.voxels, a, b);
+    for (int64_t i = 0; i < p.voxels; i++) {
+        difference += pow(cabs(image[i] - b[i]), 2);
+        size += pow(cabs(b[i]), 2);
+    }
+    /* The error of a solution is at most the matrix's condition number times that of matrix, right side and residual.
+     * Largest eigenvalue over smallest: at most trace / (lambda x diagonal), for the identity; random samples
+     * are worth 2.5 of that bound's root. Random cases reach a tenth of what is allowed here. */
+    double condition = 1 / p.settings.lambda * 10;
+    double bound = condition * (allowed(&p) + p.settings.tolerance);
+    double error = sqrt(difference / size);
+    if (!(error <= bound))
+        fail_msg("relative error %g, allowed %g (%d coils, field %d, differences %d, precision %d, operator %d)", error,
+                 bound, coils, field, differences, precision == VF_F64, encode_by);
+    assert_true(fabs(summary.diagonal - diagonal) <= 1e-5 * diagonal);
+    assert_true(summary.converged);
+    free(image);
+    free(a);
+    free(b);
+    close_problem(&p);
+}
+
+static void test_solver_against_dense(void **state)
+{
+    (void)state;
+    for (int precision = 0; precision < 2; precision++)
+        for (int by = RECON_DIRECT; by <= RECON_NUFFT; by++)
+            for (int which = 0; which < 8; which++)
+                against_dense(which & 4 ? plane : cube, which & 1 ? 3 : 1, false, which & 2,
+                              precision ? VF_F64 : VF_F32, (recon_operator)by);
+}
+
+static void test_off_resonance_against_dense(void **state)
+{
+    (void)state;
+    against_dense(cube, 1, true, false, VF_F64, RECON_NUFFT);
+    against_dense(plane, 3, true, false, VF_F64, RECON_NUFFT);
+    against_dense(cube, 2, true, true, VF_F32, RECON_NUFFT);
+    against_dense(cube, 2, true, false, VF_F32, RECON_DIRECT);
+}
+
+/* Two frames together are each of them alone, bit for bit. */
+static void test_frames_one_at_a_time(void **state)
+{
+    (void)state;
+    problem p = open_problem(cube, 2, 2, false, VF_F32, RECON_NUFFT);
+    recon_summary summary;
+    float complex *both = allocate((size_t)(2 * p.voxels), sizeof *both),
+                  *one = allocate((size_t)p.voxels, sizeof *one);
+    run_reconstruction(&p, both, &summary);
+    for (int f = 0; f < 2; f++) {
+        p.scan.frames = 1;
+        p.scan.frame = &p.frames[f];
+        run_reconstruction(&p, one, &summary);
+        assert_memory_equal(one, both + f * p.voxels, (size_t)p.voxels * sizeof *one);
+    }
+    p.scan.frames = 2;
+    p.scan.frame = p.frames;
+    free(both);
+    free(one);
+    close_problem(&p);
+}
+
+/* --coils rss of two coils is the root of the sum of the squares of each alone. */
+static void test_coils_one_at_a_time(void **state)
+{
+    (void)state;
+    problem p = open_problem(plane, 2, 1, false, VF_F32, RECON_NUFFT);
+    p.settings.coils = RECON_COILS_RSS;
+    recon_summary summary;
+    float complex *both = allocate((size_t)p.voxels, sizeof *both),
+                  *one = allocate((size_t)(2 * p.voxels), sizeof *one);
+    float complex *data = p.frames[0].data, *maps = p.scan.sensitivity;
+    run_reconstruction(&p, both, &summary);
+    p.scan.coils = 1;
+    p.scan.sensitivity = NULL;
+    for (int c = 0; c < 2; c++) {
+        p.frames[0].data = data + c * SAMPLES;
+        run_reconstruction(&p, one + c * p.voxels, &summary);
+    }
+    p.frames[0].data = data;
+    p.scan.sensitivity = maps;
+    for (int64_t i = 0; i < p.voxels; i++) {
+        double expected = sqrt(pow(cabs(one[i]), 2) + pow(cabs(one[p.voxels + i]), 2));
+        assert_true(fabs(cabs(both[i]) - expected) <= 8 * 0x1p-24 * expected);
+    }
+    free(both);
+    free(one);
+    close_problem(&p);
+}
+
+/* The adjoint of the direct sum and of the NUFFT, with everything in it, against the dense sum. */
+static void test_adjoint_method(void **state)
+{
+    (void)state;
+    for (int by = RECON_DIRECT; by <= RECON_NUFFT; by++) {
+        problem p = open_problem(cube, 3, 1, true, VF_F32, (recon_operator)by);
+        p.settings.method = RECON_ADJOINT;
+        recon_summary summary;
+        float complex *image = allocate((size_t)p.voxels, sizeof *image);
+        run_reconstruction(&p, image, &summary);
+        double complex *b = dense_right_side(&p, 0);
+        double difference = 0, size = 0;
+        for (int64_t i = 0; i < p.voxels; i++) {
+            difference += pow(cabs(image[i] - b[i]), 2);
+            size += pow(cabs(b[i]), 2);
+        }
+        assert_true(sqrt(difference) <= 2 * allowed(&p) * sqrt(size));
+        free(image);
+        free(b);
+        close_problem(&p);
+    }
+}
+
+/* A saved Q gives the same image, bit for bit, and is refused for another trajectory. */
+static void test_saved_q(void **state)
+{
+    (void)state;
+    problem p = open_problem(cube, 1, 1, true, VF_F32, RECON_NUFFT);
+    char path[] = "/tmp/voxfield_q_XXXXXX.h5";
+    int fd = mkstemps(path, 3);
+    assert_true(fd >= 0);
+    close(fd);
+    snprintf(p.scan.digest, sizeof p.scan.digest, "one");
+    recon_summary summary;
+    float complex *first = allocate((size_t)p.voxels, sizeof *first),
+                  *second = allocate((size_t)p.voxels, sizeof *second);
+    p.settings.save_q = path;
+    run_reconstruction(&p, first, &summary);
+    p.settings.save_q = NULL;
+    p.settings.load_q = path;
+    run_reconstruction(&p, second, &summary);
+    assert_memory_equal(first, second, (size_t)p.voxels * sizeof *first);
+    snprintf(p.scan.digest, sizeof p.scan.digest, "two");
+    vf_stages stages = {0};
+    vf_progress progress;
+    assert_int_equal(reconstruct(p.ctx, &p.settings, &p.scan, &stages, &progress, second, &summary), VF_ERR_INPUT);
+    assert_non_null(strstr(vf_context_message(p.ctx), "another trajectory"));
+    vf_context_clear_error(p.ctx);
+    unlink(path);
+    free(first);
+    free(second);
+    close_problem(&p);
+}
+
+static void test_zero_data(void **state)
+{
+    (void)state;
+    problem p = open_problem(cube, 1, 1, false, VF_F32, RECON_NUFFT);
+    recon_summary summary;
+    float complex *image = allocate((size_t)p.voxels, sizeof *image);
+    memset(p.frames[0].data, 0, SAMPLES * sizeof *p.frames[0].data);
+    run_reconstruction(&p, image, &summary);
+    for (int64_t i = 0; i < p.voxels; i++)
+        assert_true(image[i] == 0);
+    assert_int_equal(summary.iterations, 0);
+    free(image);
+    close_problem(&p);
+}
+
+int main(int argc, char **argv)
+{
+    device_spec = argc > 1 ? argv[1] : "cpu";
+    seed = argc > 2 ? strtoull(argv[2], NULL, 10) : (uint64_t)time(NULL) * 2654435761u + 1;
+    const char *reason = "";
+    if (strncmp(device_spec, "cuda", 4) == 0 && vf_cuda_device_count(&reason) == 0) {
+        printf("SKIP: no GPU: %s\n", reason);
+        return 77;
+    }
+    printf("seed %llu\n", (unsigned long long)seed);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_adjointness),
+        cmocka_unit_test(test_adjoint_method),
+        cmocka_unit_test(test_solver_against_dense),
+        cmocka_unit_test(test_off_resonance_against_dense),
+        cmocka_unit_test(test_frames_one_at_a_time),
+        cmocka_unit_test(test_coils_one_at_a_time),
+        cmocka_unit_test(test_saved_q),
+        cmocka_unit_test(test_zero_data),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

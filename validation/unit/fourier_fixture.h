@@ -1,0 +1,271 @@
+/* What the tests of the Fourier sum share: random problems, plans run with guards around their output, every variant of
+ * a device in turn, and the bound of the error.
+ *
+ * The bound of a sum's error, from the arithmetic. u is the unit roundoff (2^-24 or 2^-53), S = sum |c| over the terms.
+ *   phase     rounded to the precision once it is within 1/2 turn: 2^-2 u turns = 1.6 u in angle. On a GPU in single
+ *             precision the phase of a grid is a whole number of 2^-32 turns: three steps of at most half the grid,
+ * each off by 2^-33; for up to 512 points along an axis < 2^-24.4 turns together, 5 u; of other points a sum of seven
+ * terms within 1/2 turn, each rounded to 2^-26 or 2^-25 at most: < 2^-23.2 turns, 11 u. trig      cosine and sine
+ * within 2.5 u each (fourier_sum_simd_ops.h; CUDA C++ Programming Guide: sincospif 2 ulp at most), 3.6 u as a complex
+ * number. Hardware: 2^-21.2 each (same guide, __sinf, __cosf), 10 u together. factors   an exponential is a product of
+ * up to 4, and of c: 4 products at 2.3 u, 4 factors at 3.6 + 1.6 u: 30 u. sum       a term passes through n additions,
+ * one rounding each (explicit fma): n u S. n: CHUNK below; for published steps, which add up in the plan's precision,
+ * all terms. result    rounded once: u S. Together (n + 48) u S, with hardware trigonometry 16 more; and for the
+ * phase's own sum in double precision, which the reference shares, 2 pi 2^-50 times the largest phase in turns.
+ * Second-order terms: 1 %. This is for the worst signs. The sum of random terms sees the root of the mean square:
+ * test_large_k.
+ */
+#ifndef FOURIER_FIXTURE_H
+#define FOURIER_FIXTURE_H
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <cmocka.h>
+
+#include "fourier_sum.h"
+
+enum { CHUNK = 512, SENTINEL = 64 };
+#define PI 3.14159265358979323846264338327950288L
+
+static vf_context *ctx, *reference_ctx; /* of `device`; of the CPU */
+static vf_device *device;
+static uint64_t random_state;
+
+/* splitmix64 (Vigna): uniform in [0, 1). */
+static inline double uniform(void)
+{
+    uint64_t z = random_state += 0x9e3779b97f4a7c15u;
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+    return (double)((z ^ z >> 31) >> 11) * 0x1p-53;
+}
+
+/* A problem: samples, voxels, and a vector of each kind for every coil. */
+typedef struct problem {
+    vf_grid grid;
+    bool on_grid;
+    int64_t samples, voxels;
+    int batch;
+    float *k, *time, *field; /* time and field: NULL without off-resonance */
+    double *positions;
+    double *c, *x; /* [batch][samples][2], [batch][voxels][2]; values that single precision holds */
+    double turns;  /* at most, of any pair */
+} problem;
+
+static inline double *random_vector(int64_t count)
+{
+    double *v = calloc((size_t)count + 1, sizeof *v);
+    assert_non_null(v);
+    for (int64_t i = 0; i < count; i++)
+        v[i] = (double)(float)(2 * uniform() - 1);
+    return v;
+}
+
+enum { ON_GRID = 0, AT_POSITIONS = 1, OFF_RESONANCE = 2 };
+
+/* k up to `k_max` along each axis. The grid spans a field of view, 0 at voxel N/2. `kind`: see the enum above. */
+static inline problem random_problem(int64_t samples, int64_t nx, int64_t ny, int64_t nz, int batch, double k_max,
+                                     int kind)
+{
+    problem p = {.samples = samples, .voxels = nx * ny * nz, .batch = batch, .on_grid = !(kind & AT_POSITIONS)};
+    int64_t counts[3] = {nx, ny, nz};
+    for (int a = 0; a < 3; a++) {
+        p.grid.counts[a] = counts[a];
+        p.grid.spacing[a] = 1.0 / (double)counts[a];
+        p.grid.origin[a] = -p.grid.spacing[a] * (double)(counts[a] / 2);
+    }
+    p.k = calloc((size_t)samples * 3 + 1, sizeof *p.k);
+    assert_non_null(p.k);
+    for (int64_t i = 0; i < 3 * samples; i++)
+        p.k[i] = (float)(k_max * (2 * uniform() - 1));
+    p.turns = 3 * k_max;
+    if (kind & AT_POSITIONS) {
+        p.positions = random_vector(3 * p.voxels);
+        for (int64_t i = 0; i < 3 * p.voxels; i++)
+            p.positions[i] += 1e-9 * uniform(); /* not numbers of single precision */
+    }
+    if (kind & OFF_RESONANCE) {
+        p.time = calloc((size_t)samples + 1, sizeof *p.time);
+        p.field = calloc((size_t)p.voxels, sizeof *p.field);
+        assert_true(p.time && p.field);
+        for (int64_t i = 0; i < samples; i++)
+            p.time[i] = (float)(0.1 * uniform());
+        for (int64_t i = 0; i < p.voxels; i++)
+            p.field[i] = (float)(1000 * uniform() - 500);
+        p.turns += 50;
+    }
+    p.c = random_vector(2 * batch * samples);
+    p.x = random_vector(2 * batch * p.voxels);
+    return p;
+}
+
+static inline void free_problem(problem *p)
+{
+    free(p->k);
+    free(p->time);
+    free(p->field);
+    free(p->positions);
+    free(p->c);
+    free(p->x);
+}
+
+static inline vf_fourier *make_plan(vf_device *on, const problem *p, const vf_fourier_options *o)
+{
+    vf_fourier *plan = NULL;
+    vf_fourier_samples samples = {p->samples, p->k, p->time};
+    vf_fourier_voxels voxels = {p->on_grid ? &p->grid : NULL, p->voxels, p->positions, p->field};
+    if (vf_fourier_create(on, &samples, &voxels, p->batch, o, &plan) != VF_OK)
+        fail_msg("%s", vf_context_message(vf_device_context(on)));
+    assert_int_equal(vf_fourier_sample_count(plan), p->samples);
+    assert_int_equal(vf_fourier_voxel_count(plan), p->voxels);
+    return plan;
+}
+
+static inline void to_precision(vf_dtype type, const double *from, int64_t count, void *to)
+{
+    for (int64_t i = 0; i < count; i++)
+        if (type == VF_F64)
+            ((double *)to)[i] = from[i];
+        else
+            ((float *)to)[i] = (float)from[i];
+}
+
+static inline double value_at(vf_dtype type, const void *values, int64_t n)
+{
+    return type == VF_F64 ? ((const double *)values)[n] : (double)((const float *)values)[n];
+}
+
+/* Runs a direction of a plan: the adjoint for voxels [first, first + count), or the forward sum. `out`: the result in
+ * the plan's precision. Looks after what is around the output, and starts from NaN. */
+static inline void execute(vf_device *on, vf_fourier *plan, vf_dtype type, int batch, bool forward, const double *in,
+                           int64_t first, int64_t count, void *out)
+{
+    vf_queue *queue = NULL;
+    vf_array source = {0}, result = {0}, host = {0};
+    int64_t ins = 2 * batch * (forward ? vf_fourier_voxel_count(plan) : vf_fourier_sample_count(plan));
+    int64_t outs = 2 * batch * (forward ? vf_fourier_sample_count(plan) : count);
+    int64_t padded = outs + 2 * SENTINEL, most = padded > ins ? padded : ins;
+    if (vf_queue_create(on, &queue) != VF_OK || vf_array_create(on, VF_SPACE_DEVICE, type, ins, &source) != VF_OK ||
+        vf_array_create(on, VF_SPACE_DEVICE, type, padded, &result) != VF_OK ||
+        vf_array_create(on, VF_SPACE_PINNED, type, most, &host) != VF_OK)
+        fail_msg("%s", vf_context_message(vf_device_context(on)));
+    size_t bytes = vf_dtype_bytes(type);
+    to_precision(type, in, ins, host.data);
+    assert_int_equal(vf_array_copy(queue, &source, &host, ins), VF_OK);
+    assert_int_equal(vf_queue_sync(queue), VF_OK);
+    memset(host.data, 0xff, (size_t)padded * bytes);
+    assert_int_equal(vf_array_copy(queue, &result, &host, padded), VF_OK);
+    void *at = (char *)result.data + SENTINEL * bytes;
+    vf_status status = forward ? vf_fourier_forward(plan, queue, batch, source.data, at)
+                               : vf_fourier_adjoint(plan, queue, batch, source.data, first, count, at);
+    if (status != VF_OK || vf_array_copy(queue, &host, &result, padded) != VF_OK || vf_queue_sync(queue) != VF_OK)
+        fail_msg("%s", vf_context_message(vf_device_context(on)));
+    const unsigned char *all = host.data;
+    for (size_t i = 0; i < SENTINEL * bytes; i++)
+        assert_true(all[i] == 0xff && all[(size_t)padded * bytes - 1 - i] == 0xff);
+    memcpy(out, all + SENTINEL * bytes, (size_t)outs * bytes);
+    vf_array_free(&source);
+    vf_array_free(&result);
+    vf_array_free(&host);
+    vf_queue_destroy(queue);
+}
+
+/* The same with a plan of its own. */
+static inline void run(vf_device *on, const problem *p, const vf_fourier_options *o, bool forward, int64_t first,
+                       int64_t count, void *out)
+{
+    vf_fourier *plan = make_plan(on, p, o);
+    execute(on, plan, o->precision, p->batch, forward, forward ? p->x : p->c, first, count, out);
+    vf_fourier_destroy(plan);
+}
+
+static inline double *reference(const problem *p, bool forward)
+{
+    vf_fourier_options o = {.precision = VF_F64, .variant = "ref"};
+    double *out = calloc((size_t)(2 * p->batch * (forward ? p->samples : p->voxels)) + 1, sizeof *out);
+    assert_non_null(out);
+    run(vf_context_device(reference_ctx, 0), p, &o, forward, 0, p->voxels, out);
+    return out;
+}
+
+/* Every combination of variant, precision and trigonometry of the device that this machine can run, one a call;
+ * false beyond the last. Start with index 0. */
+static inline bool next_options(int *index, vf_fourier_options *o)
+{
+    for (;;) {
+        bool gpu = vf_device_get_kind(device) == VF_DEVICE_CUDA;
+        int kind = *index % 3;
+        const char *variant = vf_fourier_variant_name(vf_device_get_kind(device), (*index)++ / 3);
+        if (!variant)
+            return false;
+        if ((!gpu && kind == 2) || (strcmp(variant, "avx512") == 0 && vf_cpu_isa() < VF_ISA_AVX512) ||
+            (strcmp(variant, "avx2") == 0 && vf_cpu_isa() < VF_ISA_AVX2))
+            continue;
+        *o = (vf_fourier_options){.precision = kind == 1 ? VF_F64 : VF_F32,
+                                  .trig = kind == 2 ? VF_TRIG_HARDWARE : VF_TRIG_ACCURATE,
+                                  .variant = variant};
+        return true;
+    }
+}
+
+static inline const char *describe(const vf_fourier_options *o)
+{
+    static char text[80];
+    snprintf(text, sizeof text, "%s %s%s", o->variant, o->precision == VF_F64 ? "double" : "single",
+             o->trig == VF_TRIG_HARDWARE ? ", hardware trigonometry" : "");
+    return text;
+}
+
+static inline double unit(const vf_fourier_options *o)
+{
+    return o->precision == VF_F64 ? 0x1p-53 : 0x1p-24;
+}
+
+/* The published steps of the adjoint; their forward sum is the default kernel's. */
+static inline bool is_published(const vf_fourier_options *o)
+{
+    return vf_device_get_kind(device) == VF_DEVICE_CUDA && strcmp(o->variant, "tuned") != 0;
+}
+
+/* Terms that are added up in the plan's precision, at most. */
+static inline double partial_sum(const vf_fourier_options *o, int64_t terms, bool forward)
+{
+    return is_published(o) && !forward ? (double)terms : fmin((double)terms, CHUNK);
+}
+
+/* See the head of the file. */
+static inline double bound(const vf_fourier_options *o, const problem *p, int64_t terms, double size, bool forward)
+{
+    double trig = o->trig == VF_TRIG_HARDWARE ? 16 : 0;
+    return 1.01 * size * ((partial_sum(o, terms, forward) + 48 + trig) * unit(o) + 2 * (double)PI * 0x1p-50 * p->turns);
+}
+
+/* The tests' own main: DEVICE and SEED from the command line. */
+static inline int run_on_device(int argc, char **argv, const struct CMUnitTest *tests, size_t count)
+{
+    const char *spec = argc > 1 ? argv[1] : "cpu";
+    random_state = argc > 2 ? strtoull(argv[2], NULL, 10) : (uint64_t)time(NULL);
+    printf("device %s, seed %llu\n", spec, (unsigned long long)random_state);
+    if (vf_context_create(&ctx) != VF_OK || vf_context_create(&reference_ctx) != VF_OK)
+        return 1;
+    int failed = 77;
+    if (vf_context_set_devices(ctx, spec) != VF_OK) {
+        printf("SKIP: %s\n", vf_context_message(ctx));
+    } else {
+        device = vf_context_device(ctx, 0);
+        failed = _cmocka_run_group_tests("fourier_sum", tests, count, NULL, NULL) != 0;
+    }
+    vf_context_destroy(ctx);
+    vf_context_destroy(reference_ctx);
+    return failed;
+}
+
+#endif

@@ -1,0 +1,89 @@
+/* What the tests of the scan reader share: a folder of their own, messages kept, and small files to read. */
+#ifndef SCAN_FIXTURE_H
+#define SCAN_FIXTURE_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "ismrmrd_types.h"
+#include "mri_recon.h"
+#include "voxfield/hdf5_io.h"
+
+enum { FIXTURE_PATH = 256, FIXTURE_LOG = 4096 };
+
+static char directory[FIXTURE_PATH], path[FIXTURE_PATH], said[FIXTURE_LOG];
+static vf_context *ctx;
+static scan s; /* what was read last */
+
+static inline void keep_log(void *user, vf_log_level level, const char *text)
+{
+    size_t used = strlen(said);
+    (void)user;
+    snprintf(said + used, sizeof said - used, "%s%s\n", level == VF_LOG_WARNING ? "warning: " : "", text);
+}
+
+static inline int set_up(void **state)
+{
+    (void)state;
+    const char *parent = getenv("TMPDIR");
+    snprintf(directory, sizeof directory, "%.200s/test_scan.XXXXXX", parent ? parent : "/tmp");
+    if (!mkdtemp(directory) || vf_context_create(&ctx) != VF_OK)
+        return 1;
+    snprintf(path, sizeof path, "%.200s/scan.h5", directory);
+    vf_context_set_log(ctx, keep_log, NULL);
+    said[0] = 0;
+    memset(&s, 0, sizeof s);
+    return 0;
+}
+
+static inline int tear_down(void **state)
+{
+    (void)state;
+    scan_free(&s);
+    vf_context_destroy(ctx);
+    unlink(path);
+    return rmdir(directory);
+}
+
+static inline void must(vf_status status)
+{
+    if (status != VF_OK)
+        fail_msg("%s: %s", vf_status_name(status), vf_context_message(ctx));
+}
+
+/* Reads the file, which must be sound. */
+static inline void read_it(const char *group, k_units units)
+{
+    scan_free(&s);
+    said[0] = 0;
+    must(read_scan(ctx, path, group, units, &s));
+}
+
+/* Reads the file, which must be refused with a message that names the file and has these words; and nothing is left. */
+static inline void expect_refusal(const char *group, k_units units, vf_status expected, const char *words)
+{
+    static const scan nothing;
+    scan_free(&s);
+    vf_status status = read_scan(ctx, path, group, units, &s);
+    const char *text = vf_context_message(ctx);
+    if (status != expected || !strstr(text, words) || !strstr(text, path))
+        fail_msg("got %s, '%s', not %s, '%s'", vf_status_name(status), text, vf_status_name(expected), words);
+    assert_memory_equal(&s, &nothing, sizeof s);
+    vf_context_clear_error(ctx);
+}
+
+static inline void expect_said(const char *words)
+{
+    if (!strstr(said, words))
+        fail_msg("'%s' is not in what was said: '%s'", words, said);
+}
+
+#endif

@@ -1,0 +1,362 @@
+/* The stages of mri_recon that mix coils, by their algebra: prewhitening and coil compression. */
+#include <complex.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "coil_fixture.h"
+#include "mri_recon.h"
+#include "small_matrix.h"
+
+/* ---- a scan of random data, of frames on two trajectories ---- */
+
+enum { COILS = 6, SHORT = 700, LONG = 1200, VOXELS = 5 * 4 * 3 };
+
+static scan random_scan(void)
+{
+    scan s = {.matrix = {5, 4, 3}, .coils = COILS, .trajectories = 2, .frames = 3};
+    s.trajectory = allocate(2 * sizeof *s.trajectory);
+    s.trajectory[0] = (scan_trajectory){.samples = SHORT};
+    s.trajectory[1] = (scan_trajectory){.samples = LONG};
+    s.frame = allocate(3 * sizeof *s.frame);
+    for (int f = 0; f < 3; f++) {
+        s.frame[f] = (scan_frame){.trajectory = f == 1};
+        s.frame[f].data = random_images(COILS, f == 1 ? LONG : SHORT);
+    }
+    s.sensitivity = random_images(COILS, VOXELS);
+    return s;
+}
+
+static int64_t samples_of(const scan *s, int frame)
+{
+    return s->trajectory[s->frame[frame].trajectory].samples;
+}
+
+static void free_scan(scan *s)
+{
+    for (int f = 0; f < s->frames; f++)
+        free(s->frame[f].data);
+    free(s->frame);
+    free(s->trajectory);
+    free(s->sensitivity);
+    free(s->noise);
+}
+
+/* Makes the first voxels of the maps and the first samples of every frame obey d = s x, with known x. */
+static void make_consistent(scan *s, float complex x[VOXELS])
+{
+    for (int n = 0; n < VOXELS; n++)
+        x[n] = (float complex)random_complex();
+    for (int f = 0; f < s->frames; f++)
+        for (int c = 0; c < s->coils; c++)
+            for (int n = 0; n < VOXELS; n++)
+                s->frame[f].data[c * samples_of(s, f) + n] = s->sensitivity[c * VOXELS + n] * x[n];
+}
+
+static void assert_consistent(const scan *s, const float complex x[VOXELS], double tolerance)
+{
+    for (int f = 0; f < s->frames; f++)
+        for (int c = 0; c < s->coils; c++)
+            for (int n = 0; n < VOXELS; n++)
+                assert_near(cabsf(s->frame[f].data[c * samples_of(s, f) + n] - s->sensitivity[c * VOXELS + n] * x[n]),
+                            0, tolerance);
+}
+
+static double complex gram(const scan *s, int frame, int i, int j)
+{
+    int64_t samples = samples_of(s, frame);
+    const float complex *data = s->frame[frame].data;
+    double complex sum = 0;
+    for (int64_t m = 0; m < samples; m++)
+        sum += (double complex)data[i * samples + m] * conj((double complex)data[j * samples + m]);
+    return sum;
+}
+
+/* ---- prewhitening ---- */
+
+/* The covariance of a frame's own data: what is whitened by it has covariance 1, whatever the data are. Rounding of
+ * single precision (6e-8 COILS) times the condition of the mixing, some 100: 4e-5. */
+static void test_whitened_noise_is_white(void **state)
+{
+    scan s = random_scan();
+    double complex mixing[COILS * COILS];
+    for (int i = 0; i < COILS; i++) /* correlated, and of unequal gain */
+        for (int j = 0; j < COILS; j++)
+            mixing[i * COILS + j] = (i == j ? 1 : 0.3 * random_complex()) * (1 << i);
+    assert_int_equal(small_matrix_apply(*state, COILS, COILS, mixing, LONG, s.frame[1].data), VF_OK);
+    s.noise = allocate(COILS * COILS * sizeof *s.noise);
+    for (int i = 0; i < COILS; i++)
+        for (int j = 0; j < COILS; j++)
+            s.noise[i * COILS + j] = gram(&s, 1, i, j) / LONG;
+    assert_true(cabs(s.noise[1]) > 0.05); /* there is something to do */
+    assert_int_equal(prewhiten(*state, &s), VF_OK);
+    assert_null(s.noise);
+    for (int i = 0; i < COILS; i++)
+        for (int j = 0; j < COILS; j++)
+            assert_near(cabs(gram(&s, 1, i, j) / LONG - (i == j)), 0, 4e-5);
+    free_scan(&s);
+}
+
+static void set_noise(scan *s, double off_diagonal)
+{
+    s->noise = allocate(COILS * COILS * sizeof *s->noise);
+    for (int i = 0; i < COILS; i++)
+        for (int j = 0; j < COILS; j++)
+            s->noise[i * COILS + j] = i == j ? 4 + i : off_diagonal * (i < j ? 1 + I : 1 - I);
+}
+
+static void test_whitening_keeps_maps_and_data_together(void **state)
+{
+    scan s = random_scan();
+    float complex x[VOXELS], before = s.frame[2].data[SHORT - 1];
+    make_consistent(&s, x);
+    set_noise(&s, 0.5);
+    assert_int_equal(prewhiten(*state, &s), VF_OK);
+    assert_consistent(&s, x, 1e-5); /* rounding: sums of 6 terms of size 2 or so */
+    assert_near(cabsf(s.frame[2].data[SHORT - 1] - before / 2), 0,
+                1e-6); /* coil 0 only changes its scale, 1 / sqrt 4 */
+    free_scan(&s);
+}
+
+static void test_no_covariance_nothing_to_do(void **state)
+{
+    scan s = random_scan();
+    float complex *before = copy_of(s.frame[0].data, COILS * SHORT);
+    assert_int_equal(prewhiten(*state, &s), VF_OK);
+    assert_memory_equal(s.frame[0].data, before, COILS * SHORT * sizeof *before);
+    free(before);
+    free_scan(&s);
+}
+
+static void refuse_noise(vf_context *ctx, scan *s, const char *coil)
+{
+    float complex *before = copy_of(s->frame[0].data, COILS * SHORT);
+    vf_context_clear_error(ctx);
+    assert_int_equal(prewhiten(ctx, s), VF_ERR_INPUT);
+    if (!strstr(vf_context_message(ctx), coil))
+        fail_msg("'%s' does not name %s", vf_context_message(ctx), coil);
+    assert_memory_equal(s->frame[0].data, before, COILS * SHORT * sizeof *before); /* not half done */
+    vf_context_clear_error(ctx);
+    free(before);
+    free_scan(s);
+}
+
+static void test_singular_noise_is_refused(void **state)
+{
+    scan s = random_scan();
+    set_noise(&s, 0.5);
+    for (int j = 0; j < COILS; j++) /* a dead coil */
+        s.noise[3 * COILS + j] = s.noise[j * COILS + 3] = 0;
+    refuse_noise(*state, &s, "coil 3 of 6");
+
+    s = random_scan();
+    set_noise(&s, 0);
+    s.noise[2 * COILS + 2] = 1e-13; /* of no correlation, but a ten millionth of the others' amplitude: unplugged */
+    refuse_noise(*state, &s, "coil 2 of 6 (counted from 0) has none");
+
+    s = random_scan();
+    set_noise(&s, 0.5);
+    for (int j = 0; j < COILS; j++) /* coil 4 is twice coil 1 */
+        s.noise[4 * COILS + j] = s.noise[j * COILS + 4] = 2 * s.noise[1 * COILS + j];
+    for (int j = 0; j < COILS; j++)
+        s.noise[j * COILS + 4] = conj(s.noise[4 * COILS + j]);
+    s.noise[4 * COILS + 1] = 2 * s.noise[1 * COILS + 1];
+    s.noise[1 * COILS + 4] = conj(s.noise[4 * COILS + 1]);
+    s.noise[4 * COILS + 4] = 4 * s.noise[1 * COILS + 1];
+    refuse_noise(*state, &s, "coil 4 of 6");
+
+    s = random_scan();
+    set_noise(&s, 0.5);
+    s.noise[2 * COILS + 2] = NAN;
+    refuse_noise(*state, &s, "coil 2 of 6");
+
+    s = random_scan();
+    set_noise(&s, 0.5);
+    s.noise[5 * COILS + 2] = NAN;
+    refuse_noise(*state, &s, "coil 5 of 6");
+
+    s = random_scan(); /* covariance of 4 noise samples of 6 coils */
+    s.noise = allocate(COILS * COILS * sizeof *s.noise);
+    s.trajectory[0].samples = 4;
+    for (int i = 0; i < COILS; i++)
+        for (int j = 0; j < COILS; j++)
+            s.noise[i * COILS + j] = gram(&s, 0, i, j) / 4;
+    s.trajectory[0].samples = SHORT;
+    refuse_noise(*state, &s, "coil 4 of 6");
+}
+
+/* ---- coil compression ---- */
+
+/* Data whose principal components are known: coil i at sample m is sum_k size[k] u_ki f_km, with u unitary and the f
+ * orthogonal in every frame (harmonics, |f| = 1), so that component k has energy size[k]^2 times the samples. */
+static scan scan_of_components(const double complex *u, const double *size)
+{
+    scan s = random_scan();
+    for (int f = 0; f < s.frames; f++) {
+        int64_t samples = samples_of(&s, f);
+        for (int i = 0; i < COILS; i++)
+            for (int64_t m = 0; m < samples; m++) {
+                double complex sum = 0;
+                for (int k = 0; k < COILS; k++)
+                    sum += size[k] * u[k * COILS + i] *
+                           cexp(2 * M_PI * I * (double)((k + 1 + f) * m % samples) / (double)samples);
+                s.frame[f].data[i * samples + m] = (float complex)sum;
+            }
+    }
+    return s;
+}
+
+/* Every assertion allows for single precision: sums of 6 terms, relative to the largest component, 1e-6. */
+static void test_compression_keeps_the_largest_components(void **state)
+{
+    static const double size[COILS] = {0.1, 3, 0.3, 1, 0.03, 2}, sorted[COILS] = {3, 2, 1, 0.3, 0.1, 0.03};
+    double complex *u = random_unitary(COILS);
+    for (int keep = 1; keep < COILS; keep++) {
+        scan s = scan_of_components(u, size);
+        double kept = -1, first = 0, total = 0;
+        for (int k = 0; k < COILS; k++) {
+            total += sorted[k] * sorted[k];
+            first += k < keep ? sorted[k] * sorted[k] : 0;
+        }
+        assert_int_equal(compress_coils(*state, &s, keep, &kept), VF_OK);
+        assert_int_equal(s.coils, keep);
+        assert_near(kept, first / total, 1e-6);
+        for (int f = 0; f < s.frames; f++)
+            for (int i = 0; i < keep; i++)
+                for (int j = 0; j < keep; j++) /* uncorrelated, and of the energies known */
+                    assert_near(
+                        cabs(gram(&s, f, i, j) / (double)samples_of(&s, f) - (i == j ? sorted[i] * sorted[i] : 0)), 0,
+                        1e-5);
+        free_scan(&s);
+    }
+    free(u);
+}
+
+/* The components are those of all frames together. */
+static void test_compression_regards_every_frame(void **state)
+{
+    static const double size[COILS] = {0, 3, 0, 1, 0, 2};
+    double complex *u = random_unitary(COILS);
+    for (int only = 0; only < 3; only++) {
+        scan s = scan_of_components(u, size);
+        double kept = -1;
+        for (int f = 0; f < 3; f++)
+            if (f != only)
+                memset(s.frame[f].data, 0, (size_t)(COILS * samples_of(&s, f)) * sizeof *s.frame[f].data);
+        assert_int_equal(compress_coils(*state, &s, 2, &kept), VF_OK);
+        assert_near(kept, 13.0 / 14, 1e-6);
+        assert_near(creal(gram(&s, only, 0, 0)) / (double)samples_of(&s, only), 9, 1e-5);
+        free_scan(&s);
+    }
+    free(u);
+}
+
+static double rss(const scan *s, int frame, int64_t m)
+{
+    double sum = 0;
+    for (int c = 0; c < s->coils; c++)
+        sum += square(s->frame[frame].data[c * samples_of(s, frame) + m]);
+    return sqrt(sum);
+}
+
+/* What has only three components loses nothing when three coils are kept: unitary, so the root of the sum of squares
+ * stays at every sample. */
+static void test_compression_without_loss(void **state)
+{
+    static const double size[COILS] = {0, 3, 0, 1, 0, 2};
+    double complex *u = random_unitary(COILS);
+    scan s = scan_of_components(u, size), before = scan_of_components(u, size);
+    double kept = -1;
+    assert_int_equal(compress_coils(*state, &s, 3, &kept), VF_OK);
+    assert_near(kept, 1, 1e-9);
+    for (int f = 0; f < s.frames; f++)
+        for (int64_t m = 0; m < samples_of(&s, f); m++)
+            assert_near(rss(&s, f, m), rss(&before, f, m), 1e-5);
+    free_scan(&before);
+    free_scan(&s);
+    free(u);
+}
+
+static void test_compression_keeps_maps_and_data_together(void **state)
+{
+    for (int keep = 1; keep < COILS; keep += 2) {
+        scan s = random_scan();
+        float complex x[VOXELS];
+        double kept;
+        make_consistent(&s, x);
+        assert_int_equal(compress_coils(*state, &s, keep, &kept), VF_OK);
+        assert_true(kept > 0 && kept < 1);
+        assert_consistent(&s, x, 1e-5);
+        free_scan(&s);
+    }
+}
+
+static void test_compression_bits_do_not_depend_on_threads(void **state)
+{
+    vf_context *ctx = *state;
+    scan s = random_scan(), t = random_scan();
+    double kept, same;
+    for (int f = 0; f < s.frames; f++)
+        memcpy(t.frame[f].data, s.frame[f].data, (size_t)(COILS * samples_of(&s, f)) * sizeof *s.frame[f].data);
+    set_threads(ctx, 1);
+    assert_int_equal(compress_coils(ctx, &s, 4, &kept), VF_OK);
+    set_threads(ctx, 5);
+    assert_int_equal(compress_coils(ctx, &t, 4, &same), VF_OK);
+    assert_true(kept == same);
+    assert_memory_equal(s.frame[1].data, t.frame[1].data, 4 * LONG * sizeof *s.frame[1].data);
+    free_scan(&t);
+    free_scan(&s);
+}
+
+static void test_compression_of_nothing_and_to_nothing(void **state)
+{
+    vf_context *ctx = *state;
+    scan s = random_scan();
+    double kept = -1;
+    float complex *before = copy_of(s.frame[0].data, COILS * SHORT);
+    for (int keep = COILS; keep <= COILS + 3; keep++) { /* all: left as they are */
+        assert_int_equal(compress_coils(ctx, &s, keep, &kept), VF_OK);
+        assert_true(kept == 1 && s.coils == COILS);
+        assert_memory_equal(s.frame[0].data, before, COILS * SHORT * sizeof *before);
+    }
+    for (int keep = -1; keep <= 0; keep++) {
+        assert_int_equal(compress_coils(ctx, &s, keep, &kept), VF_ERR_ARGUMENT);
+        vf_context_clear_error(ctx);
+    }
+    set_noise(&s, 0); /* the order of the stages matters */
+    assert_int_equal(compress_coils(ctx, &s, 2, &kept), VF_ERR_INTERNAL);
+    vf_context_clear_error(ctx);
+    free(s.noise);
+    s.noise = NULL;
+    for (int f = 0; f < s.frames; f++)
+        memset(s.frame[f].data, 0, (size_t)(COILS * samples_of(&s, f)) * sizeof *s.frame[f].data);
+    assert_int_equal(compress_coils(ctx, &s, 2, &kept), VF_OK);
+    assert_true(kept == 1 && s.coils == 2);
+    for (int64_t m = 0; m < 2 * SHORT; m++)
+        assert_true(s.frame[0].data[m] == 0);
+    free(before);
+    free_scan(&s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_whitened_noise_is_white),
+        cmocka_unit_test(test_whitening_keeps_maps_and_data_together),
+        cmocka_unit_test(test_no_covariance_nothing_to_do),
+        cmocka_unit_test(test_singular_noise_is_refused),
+        cmocka_unit_test(test_compression_keeps_the_largest_components),
+        cmocka_unit_test(test_compression_regards_every_frame),
+        cmocka_unit_test(test_compression_without_loss),
+        cmocka_unit_test(test_compression_keeps_maps_and_data_together),
+        cmocka_unit_test(test_compression_bits_do_not_depend_on_threads),
+        cmocka_unit_test(test_compression_of_nothing_and_to_nothing),
+    };
+    return cmocka_run_group_tests(tests, make_context, free_context);
+}

@@ -1,0 +1,189 @@
+/* The Fourier sum, every variant of a device against the reference, both directions, on fresh random input, and against
+ * phases that are known.
+ *
+ * usage: test_fourier_sum DEVICE [SEED]     (cpu, cuda; exit 77 if there is no such device)
+ */
+#include "fourier_fixture.h"
+
+/* Compares all variants with the reference in one direction. */
+static void compare(const problem *p, bool forward)
+{
+    int64_t points = forward ? p->samples : p->voxels, terms = forward ? p->voxels : p->samples;
+    double *expected = reference(p, forward), *values = calloc((size_t)(2 * p->batch * points) + 1, sizeof *values);
+    const double *in = forward ? p->x : p->c;
+    vf_fourier_options o;
+    assert_non_null(values);
+    for (int index = 0; next_options(&index, &o);) {
+        run(device, p, &o, forward, 0, p->voxels, values);
+        for (int b = 0; b < p->batch; b++) {
+            double size = 0;
+            for (int64_t i = b * terms; i < (b + 1) * terms; i++)
+                size += hypot(in[2 * i], in[2 * i + 1]);
+            double limit = bound(&o, p, terms, size, forward);
+            for (int64_t n = 2 * b * points; n < 2 * (b + 1) * points; n++)
+                if (!(fabs(value_at(o.precision, values, n) - expected[n]) <= limit))
+                    fail_msg("%s, %s, %s%s: value %lld of %lld, coil %d of %d, %lld terms: %.9g instead of %.9g, "
+                             "allowed %.3g",
+                             describe(&o), forward ? "forward" : "adjoint", p->on_grid ? "grid" : "positions",
+                             p->field ? ", off-resonance" : "", (long long)n, (long long)(2 * points), b, p->batch,
+                             (long long)terms, value_at(o.precision, values, n), expected[n], limit);
+        }
+    }
+    free(expected);
+    free(values);
+}
+
+static void test_sizes(void **state)
+{
+    (void)state;
+    static const int64_t sizes[][3] = {{1, 1, 1},  {2, 1, 1},  {1, 37, 1}, {1, 1, 41},  {65, 1, 1}, {15, 16, 17},
+                                       {31, 9, 9}, {33, 5, 8}, {8, 33, 2}, {64, 31, 1}, {47, 3, 5}};
+    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
+        for (int kind = 0; kind < 4; kind++) {
+            problem p = random_problem((int64_t)(uniform() * 200), sizes[s][0], sizes[s][1], sizes[s][2],
+                                       1 + (int)(s % 3), 32, kind);
+            compare(&p, false);
+            compare(&p, true);
+            free_problem(&p);
+        }
+}
+
+/* Around the chunks of every backend, and what fits constant memory (1333 in double precision, 2000 in single). */
+static void test_sample_counts(void **state)
+{
+    (void)state;
+    static const int64_t counts[] = {0,   1,   2,   3,    127,  128,  129,  255,  256,  257,
+                                     511, 512, 513, 1332, 1333, 1334, 1999, 2000, 2001, 4001};
+    for (size_t n = 0; n < sizeof counts / sizeof *counts; n++)
+        for (int kind = 0; kind < 4; kind++) {
+            problem p = random_problem(counts[n], 11, 3, 2, 1, 64, kind);
+            compare(&p, false);
+            if (n % 3 == 0)
+                compare(&p, true);
+            free_problem(&p);
+        }
+}
+
+static void test_batches(void **state)
+{
+    (void)state;
+    for (int batch = 1; batch <= 11; batch += batch < 6 ? 1 : 5)
+        for (int kind = 0; kind < 4; kind++) {
+            problem p = random_problem(75, 33, 3, 2, batch, 16, kind);
+            compare(&p, false);
+            compare(&p, true);
+            free_problem(&p);
+        }
+}
+
+/* |k| of 64 to 128 cycles, where k.r in single precision would be off by 4e-6 turns. A sum of random terms with random
+ * relative errors of root mean square e has e as its own relative error (l2 over the voxels). Errors add up as squares:
+ * factors and products, spread evenly up to their bounds, (5.2^2 * 4 + 2.3^2 * 4) / 3 = 43 u^2; rounded partial sums of
+ * up to n terms, of root mean square sqrt(m) after m, n / 6 u^2; hardware trigonometry, 2^-21.2 in both parts,
+ * 2 * 7^2 / 3 = 33 u^2. The measure itself is of hundreds of values: 10 %. */
+static void test_large_k(void **state)
+{
+    (void)state;
+    for (int kind = 0; kind < 4; kind++) {
+        problem p = random_problem(3000, 128, 3, 2, 1, 128, kind);
+        for (int64_t i = 0; i < 3 * p.samples; i++)
+            p.k[i] = copysignf(64 + fabsf(p.k[i]) / 2, p.k[i]);
+        for (int forward = 0; forward < 2; forward++) {
+            int64_t count = 2 * (forward ? p.samples : p.voxels);
+            double *expected = reference(&p, forward), *values = calloc((size_t)count, sizeof *values);
+            vf_fourier_options o;
+            assert_non_null(values);
+            for (int index = 0; next_options(&index, &o);) {
+                double error = 0, size = 0;
+                run(device, &p, &o, forward, 0, p.voxels, values);
+                for (int64_t n = 0; n < count; n++) {
+                    double off = value_at(o.precision, values, n) - expected[n];
+                    error += off * off;
+                    size += expected[n] * expected[n];
+                }
+                double relative = sqrt(error / size), n = partial_sum(&o, forward ? p.voxels : p.samples, forward);
+                double limit = 1.1 * sqrt(43 + n / 6 + (o.trig == VF_TRIG_HARDWARE ? 33 : 0));
+                double phase = 2 * (double)PI * 0x1p-52 * p.turns; /* of double precision itself */
+                if (!(relative <= limit * unit(&o) + phase))
+                    fail_msg("%s, %s, kind %d: relative error %.3g = %.1f u, allowed %.3g", describe(&o),
+                             forward ? "forward" : "adjoint", kind, relative, relative / unit(&o),
+                             limit * unit(&o) + phase);
+            }
+            free(expected);
+            free(values);
+        }
+        free_problem(&p);
+    }
+}
+
+/* One sample of weight 1: y = exp(i 2 pi k.r), with phases of many whole turns that binary numbers hold exactly. The
+ * reference too. Bound: the terms of the head of the file for n = 1. */
+static void test_single_sample(void **state)
+{
+    (void)state;
+    float k[3] = {4097.25f, -1024.5f, 333.0f};
+    problem p = {.grid = {{-0.5, -0.5, -0.5}, {0x1p-6, 0x1p-3, 0x1p-2}, {64, 8, 4}}, .samples = 1, .batch = 1, .k = k};
+    double one[2] = {1, 0}, values[2 * 2048];
+    p.on_grid = true;
+    p.voxels = 2048;
+    p.c = one;
+    vf_fourier_options o;
+    for (int index = 0; next_options(&index, &o);) {
+        run(device, &p, &o, false, 0, p.voxels, values);
+        for (int64_t n = 0; n < p.voxels; n++) {
+            double at[3] = {(double)(n % 64) / 64 - 0.5, (double)(n / 64 % 8) / 8 - 0.5, (double)(n / 512) / 4 - 0.5};
+            double turns = (double)k[0] * at[0] + (double)k[1] * at[1] + (double)k[2] * at[2];
+            long double angle = 2 * PI * (long double)(turns - rint(turns));
+            double limit = bound(&o, &p, 1, 1, false);
+            if (!(fabs(value_at(o.precision, values, 2 * n) - (double)cosl(angle)) <= limit) ||
+                !(fabs(value_at(o.precision, values, 2 * n + 1) - (double)sinl(angle)) <= limit))
+                fail_msg("%s: voxel %lld: (%.9g, %.9g) instead of (%.9Lg, %.9Lg)", describe(&o), (long long)n,
+                         value_at(o.precision, values, 2 * n), value_at(o.precision, values, 2 * n + 1), cosl(angle),
+                         sinl(angle));
+        }
+    }
+}
+
+/* Indices and sizes beyond 2^31: single voxels at the far end of grids that nothing could hold, and an axis as long as
+ * that. */
+static void test_far_voxels(void **state)
+{
+    (void)state;
+    static const int64_t counts[][3] = {{4096, 4096, 4096}, {(int64_t)3 << 31, 1, 1}, {1, (int64_t)3 << 31, 1}};
+    vf_fourier_options o;
+    for (size_t g = 0; g < sizeof counts / sizeof *counts; g++) {
+        problem p = random_problem(200, 1, 1, 1, 1, 64, ON_GRID);
+        p.voxels = 1;
+        for (int a = 0; a < 3; a++) {
+            p.grid.counts[a] = counts[g][a];
+            p.grid.spacing[a] = 1.0 / (double)counts[g][a];
+            p.grid.origin[a] = -0.5;
+            p.voxels *= counts[g][a];
+        }
+        for (int index = 0; next_options(&index, &o);) {
+            if (strcmp(o.variant, "ref") == 0 || is_published(&o))
+                continue; /* the published steps hold a list of all voxels */
+            enum { COUNT = 77 };
+            int64_t first = p.voxels - 100;
+            double values[2 * COUNT], expected[2 * COUNT];
+            vf_fourier_options r = {.precision = VF_F64, .variant = "ref"};
+            run(device, &p, &o, false, first, COUNT, values);
+            run(vf_context_device(reference_ctx, 0), &p, &r, false, first, COUNT, expected);
+            double limit = bound(&o, &p, p.samples, 1.4143 * (double)p.samples, false);
+            for (int n = 0; n < 2 * COUNT; n++)
+                if (!(fabs(value_at(o.precision, values, n) - expected[n]) <= limit))
+                    fail_msg("%s, grid %zu, value %d: %.9g instead of %.9g", describe(&o), g, n,
+                             value_at(o.precision, values, n), expected[n]);
+        }
+        free_problem(&p);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_single_sample), cmocka_unit_test(test_sizes),   cmocka_unit_test(test_sample_counts),
+        cmocka_unit_test(test_batches),       cmocka_unit_test(test_large_k), cmocka_unit_test(test_far_voxels),
+    };
+    return run_on_device(argc, argv, tests, sizeof tests / sizeof *tests);
+}

@@ -1,0 +1,182 @@
+/* The NUFFT against the direct sum, for every tolerance offered, on fresh random input.
+ *
+ * usage: test_gridding DEVICE [SEED]     (cpu, cuda; exit 77 if there is no such device)
+ *
+ * The bound on the relative error in the l2 norm is the tolerance (which the plan takes as the root mean square over
+ * random positions) and what rounding adds, u the unit roundoff (2^-24, 2^-53):
+ *   of the grid's values: noise over all frequencies, which the division by the kernel's transform enlarges where that
+ *               is small. An axis: A = (kernel's l2 norm) (rms over the image of 1 / transform), near 1 for sigma 2 and
+ *               beyond 30 for 1.25; axes multiply. Products, sums and log2(points) stages of the transform are some 30
+ *               roundings, whose errors add as squares: 6 u prod A.
+ *   of the kernel's values: a polynomial of degree 3 to 16 by Horner's scheme, some 15 u of the largest value, and of
+ *               their transform by quadrature with some 100 terms, 25 u; an axis's errors meet exact kernels along the
+ *               others: 40 u sum A.
+ *   everything else (scaling, the input's own rounding): 6 u.
+ */
+#include "gridding_fixture.h"
+
+static double kernel_value(const vf_nufft_info *info, double x)
+{
+    double t = 2 * x / info->width;
+    return exp(info->beta * (sqrt(fmax(0, 1 - t * t)) - 1));
+}
+
+/* A of the head of the file, by sums over midpoints: a bound needs no more digits. */
+static double amplification(const vf_nufft_info *info, int64_t voxels, int64_t grid)
+{
+    enum { STEPS = 2000, FREQUENCIES = 32 };
+    double squares = 0, inverse = 0, step = info->width / (double)STEPS;
+    for (int f = 0; f < FREQUENCIES; f++) {
+        double sum = 0, xi = 0.5 * (f + 0.5) / FREQUENCIES * (double)voxels / (double)grid;
+        for (int i = 0; i < STEPS; i++) {
+            double x = (i + 0.5) * step - 0.5 * info->width;
+            sum += kernel_value(info, x) * cos(2 * M_PI * xi * x) * step;
+        }
+        inverse += 1 / (sum * sum) / FREQUENCIES;
+    }
+    for (int i = 0; i < STEPS; i++)
+        squares += pow(kernel_value(info, (i + 0.5) * step - 0.5 * info->width), 2) * step;
+    return sqrt(squares * inverse);
+}
+
+static double rounding(const vf_nufft_options *o, const vf_nufft *plan, const problem *p)
+{
+    vf_nufft_info info;
+    vf_nufft_get_info(plan, &info);
+    double product = 1, sum = 0;
+    for (int a = 0; a < 3; a++)
+        if (p->matrix[a] > 1) {
+            double amplified = amplification(&info, p->matrix[a], info.grid[a]);
+            product *= amplified;
+            sum += amplified;
+        }
+    return (o->precision == VF_F64 ? 0x1p-53 : 0x1p-24) * (6 + 6 * product + 40 * sum);
+}
+
+static double worst_share; /* of the bound */
+
+/* Both directions against the sums `y` and `c`. */
+static void check(const problem *p, const vf_nufft_options *o, const double complex *y, const double complex *c)
+{
+    vf_nufft *plan = make_plan(p, o, p->vectors);
+    int64_t voxels = p->vectors * p->voxels, samples = p->vectors * p->samples;
+    double complex *image = allocate((size_t)voxels, sizeof *image), *data = allocate((size_t)samples, sizeof *data);
+    apply(plan, o->precision, true, p->vectors, p->c, p->samples, image, p->voxels);
+    apply(plan, o->precision, false, p->vectors, p->x, p->voxels, data, p->samples);
+    /* Few sums may happen to be small: relative to their expected size, if that is larger. */
+    double back = difference(image, y, voxels, sqrt((double)p->voxels) * norm(p->c, samples));
+    double forth = difference(data, c, samples, sqrt((double)p->samples) * norm(p->x, voxels));
+    double bound = o->tolerance + rounding(o, plan, p);
+    worst_share = fmax(worst_share, fmax(back, forth) / bound);
+    if (!(back <= bound) || !(forth <= bound)) {
+        vf_nufft_info info;
+        vf_nufft_get_info(plan, &info);
+        fail_msg("%lld x %lld x %lld, %lld samples, tolerance %g, sigma %g, %s, grid %lld %lld %lld, width %d, %d "
+                 "segments: adjoint %.3g, forward %.3g, allowed %.3g",
+                 (long long)p->matrix[0], (long long)p->matrix[1], (long long)p->matrix[2], (long long)p->samples,
+                 o->tolerance, o->oversampling, o->precision == VF_F64 ? "double" : "single", (long long)info.grid[0],
+                 (long long)info.grid[1], (long long)info.grid[2], info.width, info.segments, back, forth, bound);
+    }
+    if (p->samples == 0)
+        for (int64_t n = 0; n < voxels; n++)
+            assert_true(image[n] == 0);
+    free(image);
+    free(data);
+    vf_nufft_destroy(plan);
+}
+
+static void check_tolerances(const problem *p)
+{
+    static const double oversampling[] = {0, 1.25, 1.5, 2};
+    double complex *y = allocate((size_t)(p->vectors * p->voxels), sizeof *y),
+                   *c = allocate((size_t)(p->vectors * p->samples), sizeof *c);
+    direct_sum(p, y, c);
+    for (int precision = 0; precision < 2; precision++)
+        for (int digits = 1; digits <= (precision ? 12 : 7); digits++)
+            for (size_t s = 0; s < sizeof oversampling / sizeof *oversampling; s++) {
+                vf_nufft_options o = {.tolerance = pow(10, -digits),
+                                      .precision = precision ? VF_F64 : VF_F32,
+                                      .oversampling = oversampling[s]};
+                check(p, &o, y, c);
+            }
+    free(y);
+    free(c);
+}
+
+static void test_three_dimensions(void **state)
+{
+    (void)state;
+    problem p = random_problem(20, 17, 26, 700, false);
+    check_tolerances(&p);
+    problem_free(&p);
+}
+
+static void test_two_dimensions(void **state)
+{
+    (void)state;
+    problem p = random_problem(63, 48, 1, 900, false);
+    check_tolerances(&p);
+    problem_free(&p);
+    p = random_problem(1, 40, 33, 500, false);
+    check_tolerances(&p);
+    problem_free(&p);
+}
+
+static void test_one_dimension(void **state)
+{
+    (void)state;
+    int64_t shapes[][3] = {{129, 1, 1}, {1, 96, 1}, {1, 1, 200}};
+    for (int i = 0; i < 3; i++) {
+        problem p = random_problem(shapes[i][0], shapes[i][1], shapes[i][2], 400, false);
+        check_tolerances(&p);
+        problem_free(&p);
+    }
+}
+
+/* Shapes and numbers of samples at the ends of their ranges. */
+static void test_edges(void **state)
+{
+    (void)state;
+    int64_t cases[][4] = {{16, 16, 16, 0}, {16, 16, 16, 1}, {1, 1, 1, 5},    {2, 2, 2, 30}, {3, 1, 2, 40},
+                          {7, 64, 1, 2},   {40, 1, 5, 300}, {2, 3, 70, 200}, {1, 1, 1, 0}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        problem p = random_problem(cases[i][0], cases[i][1], cases[i][2], cases[i][3], false);
+        double complex *y = allocate((size_t)(p.vectors * p.voxels), sizeof *y),
+                       *c = allocate((size_t)(p.vectors * p.samples), sizeof *c);
+        direct_sum(&p, y, c);
+        for (int digits = 2; digits <= 11; digits += 3) {
+            vf_nufft_options o = {.tolerance = pow(10, -digits), .precision = digits > 6 ? VF_F64 : VF_F32};
+            check(&p, &o, y, c);
+        }
+        free(y);
+        free(c);
+        problem_free(&p);
+    }
+}
+
+static void test_off_resonance(void **state)
+{
+    (void)state;
+    problem p = random_problem(18, 15, 1, 300, true), q = random_problem(10, 9, 12, 200, true);
+    check_tolerances(&p);
+    check_tolerances(&q);
+    problem_free(&p);
+    problem_free(&q);
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_three_dimensions), cmocka_unit_test(test_two_dimensions),
+    cmocka_unit_test(test_one_dimension),    cmocka_unit_test(test_edges),
+    cmocka_unit_test(test_off_resonance),
+};
+
+int main(int argc, char **argv)
+{
+    int ended = begin(argc, argv);
+    if (ended >= 0)
+        return ended;
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    printf("largest share of a bound: %.2f\n", worst_share);
+    vf_context_destroy(ctx);
+    return failed;
+}

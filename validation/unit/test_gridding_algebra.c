@@ -1,0 +1,324 @@
+/* What must hold for the NUFFT whatever the direct sum says: adjointness, linearity, batches, the same bits every time,
+ * refusals; and what is built on it: density weights and the plain gridding.
+ *
+ * usage: test_gridding_algebra DEVICE [SEED]     (cpu, cuda; exit 77 if there is no such device)
+ */
+#include "gridding_fixture.h"
+
+static const vf_nufft_options SINGLE = {.tolerance = 1e-4, .precision = VF_F32},
+                              DOUBLE = {.tolerance = 1e-4, .precision = VF_F64};
+
+static double complex inner(const double complex *a, const double complex *b, int64_t n)
+{
+    double complex sum = 0;
+    for (int64_t i = 0; i < n; i++)
+        sum += conj(a[i]) * b[i];
+    return sum;
+}
+
+/* <F x, c> = <x, F^H c>. Both directions use the same kernel values, so that they are adjoint to within rounding, not
+ * only to within the tolerance: the rounding of test_gridding.c, which for these sizes and sigma 1.5 is below 200 u,
+ * relative to the norms. */
+static void check_adjoint(const problem *p, const vf_nufft_options *o)
+{
+    vf_nufft *plan = make_plan(p, o, 1);
+    double complex *y = allocate((size_t)p->voxels, sizeof *y), *d = allocate((size_t)p->samples, sizeof *d);
+    apply(plan, o->precision, true, 1, p->c, p->samples, y, p->voxels);
+    apply(plan, o->precision, false, 1, p->x, p->voxels, d, p->samples);
+    double complex left = inner(d, p->c, p->samples), right = inner(p->x, y, p->voxels);
+    double bound = 200 * (o->precision == VF_F64 ? 0x1p-53 : 0x1p-24) * norm(d, p->samples) * norm(p->c, p->samples);
+    if (!(cabs(left - right) <= bound))
+        fail_msg("<Fx, c> = %.9g%+.9gi, <x, F^H c> = %.9g%+.9gi, allowed %.3g", creal(left), cimag(left), creal(right),
+                 cimag(right), bound);
+    assert_true(cabs(left) > 0);
+    vf_nufft_destroy(plan);
+    free(y);
+    free(d);
+}
+
+static void test_adjoint(void **state)
+{
+    (void)state;
+    int64_t shapes[][3] = {{24, 20, 18}, {48, 31, 1}, {100, 1, 1}};
+    for (int i = 0; i < 6; i++) {
+        problem p = random_problem(shapes[i / 2][0], shapes[i / 2][1], shapes[i / 2][2], 600, i % 2 == 1);
+        vf_nufft_options o = i % 4 < 2 ? DOUBLE : SINGLE;
+        o.oversampling = 1.5;
+        check_adjoint(&p, &o);
+        problem_free(&p);
+    }
+}
+
+/* Problem enough for several threads, with samples crowded at the centre as on spokes. */
+static problem crowded_problem(int64_t samples)
+{
+    problem p = random_problem(40, 36, 32, samples, false);
+    for (int64_t m = 0; m < samples; m++) {
+        float r = (float)pow(uniform(), 3);
+        for (int a = 0; a < 3; a++)
+            p.k[3 * m + a] *= 0.25f * r;
+    }
+    return p;
+}
+
+/* Bit for bit, whatever the number of threads, and when run again. */
+static void test_same_bits(void **state)
+{
+    (void)state;
+    problem p = crowded_problem(40000);
+    double complex *y[4], *d[4];
+    for (int i = 0; i < 4; i++) {
+        y[i] = allocate((size_t)p.voxels, sizeof **y);
+        d[i] = allocate((size_t)p.samples, sizeof **d);
+        int threads = vf_context_threads(ctx);
+        assert_int_equal(vf_context_set_threads(ctx, i == 3 ? 1 : i + 1), VF_OK);
+        vf_nufft *plan = make_plan(&p, &SINGLE, 1);
+        apply(plan, VF_F32, true, 1, p.c, p.samples, y[i], p.voxels);
+        apply(plan, VF_F32, false, 1, p.x, p.voxels, d[i], p.samples);
+        vf_nufft_destroy(plan);
+        assert_int_equal(vf_context_set_threads(ctx, threads), VF_OK);
+        assert_memory_equal(y[i], y[0], (size_t)p.voxels * sizeof **y);
+        assert_memory_equal(d[i], d[0], (size_t)p.samples * sizeof **d);
+    }
+    double complex *exact = allocate((size_t)p.voxels, sizeof *exact);
+    problem few = p;
+    few.x = p.x;
+    direct_sum(&few, exact, NULL);
+    assert_true(difference(y[0], exact, p.voxels, 0) <= SINGLE.tolerance);
+    free(exact);
+    for (int i = 0; i < 4; i++) {
+        free(y[i]);
+        free(d[i]);
+    }
+    problem_free(&p);
+}
+
+/* Each vector of a batch gets the bits it gets alone. */
+static void test_batch(void **state)
+{
+    (void)state;
+    enum { BATCH = 3 };
+    problem p = random_problem(18, 14, 10, 300, true);
+    vf_nufft *plan = make_plan(&p, &SINGLE, BATCH);
+    size_t samples = (size_t)p.samples, voxels = (size_t)p.voxels;
+    double complex *c = allocate(BATCH * samples, sizeof *c), *x = allocate(BATCH * voxels, sizeof *x);
+    double complex *y = allocate(BATCH * voxels, sizeof *y), *d = allocate(BATCH * samples, sizeof *d);
+    double complex *one = allocate(voxels + samples, sizeof *one);
+    for (size_t i = 0; i < BATCH * samples; i++)
+        c[i] = uniform() - 0.5;
+    for (size_t i = 0; i < BATCH * voxels; i++)
+        x[i] = uniform() - 0.5 + I * uniform();
+    apply(plan, VF_F32, true, BATCH, c, p.samples, y, p.voxels);
+    apply(plan, VF_F32, false, BATCH, x, p.voxels, d, p.samples);
+    for (size_t b = 0; b < BATCH; b++) {
+        apply(plan, VF_F32, true, 1, c + b * samples, p.samples, one, p.voxels);
+        assert_memory_equal(one, y + b * voxels, voxels * sizeof *one);
+        apply(plan, VF_F32, false, 1, x + b * voxels, p.voxels, one, p.samples);
+        assert_memory_equal(one, d + b * samples, samples * sizeof *one);
+    }
+    vf_nufft_destroy(plan);
+    free(c);
+    free(x);
+    free(y);
+    free(d);
+    free(one);
+    problem_free(&p);
+}
+
+/* F^H (a c + b d) = a F^H c + b F^H d, to within rounding: as for adjointness. */
+static void test_linear(void **state)
+{
+    (void)state;
+    problem p = random_problem(30, 22, 1, 500, false);
+    vf_nufft_options o = DOUBLE;
+    o.oversampling = 2;
+    vf_nufft *plan = make_plan(&p, &o, 1);
+    double complex a = 0.7 - 2 * I, b = -1.3 + 0.1 * I;
+    double complex *d = allocate((size_t)p.samples, sizeof *d), *sum = allocate((size_t)p.samples, sizeof *sum);
+    double complex *y[3];
+    for (int64_t m = 0; m < p.samples; m++) {
+        d[m] = uniform() + I * uniform();
+        sum[m] = a * p.c[m] + b * d[m];
+    }
+    const double complex *in[3] = {p.c, d, sum};
+    for (int i = 0; i < 3; i++) {
+        y[i] = allocate((size_t)p.voxels, sizeof **y);
+        apply(plan, VF_F64, true, 1, in[i], p.samples, y[i], p.voxels);
+    }
+    for (int64_t n = 0; n < p.voxels; n++)
+        y[0][n] = a * y[0][n] + b * y[1][n];
+    assert_true(difference(y[0], y[2], p.voxels, 0) <= 200 * 0x1p-53);
+    for (int i = 0; i < 3; i++)
+        free(y[i]);
+    free(d);
+    free(sum);
+    vf_nufft_destroy(plan);
+    problem_free(&p);
+}
+
+/* ---- density ---- */
+
+static void weights_of(const problem *p, vf_dtype precision, int iterations, double *out)
+{
+    vf_nufft_options o = {.tolerance = 1e-3, .precision = precision};
+    vf_nufft *plan = make_plan(p, &o, 1);
+    vf_queue *queue = NULL;
+    vf_array weights = {0}, host = {0};
+    if (vf_queue_create(device, &queue) != VF_OK ||
+        vf_array_create(device, VF_SPACE_DEVICE, precision, p->samples, &weights) != VF_OK ||
+        vf_array_create(device, VF_SPACE_PINNED, precision, p->samples, &host) != VF_OK ||
+        vf_nufft_density_weights(plan, queue, iterations, weights.data) != VF_OK ||
+        vf_array_copy(queue, &host, &weights, p->samples) != VF_OK || vf_queue_sync(queue) != VF_OK)
+        fail_msg("%s", vf_context_message(ctx));
+    for (int64_t m = 0; m < p->samples; m++)
+        out[m] = precision == VF_F64 ? ((double *)host.data)[m] : (double)((float *)host.data)[m];
+    vf_array_free(&weights);
+    vf_array_free(&host);
+    vf_queue_destroy(queue);
+    vf_nufft_destroy(plan);
+}
+
+/* On a Cartesian grid, where each point has one sample, all weights are equal: 1 / voxels, for which F^H w F is the
+ * identity. In single precision; the kernel's tolerance, 1e-3, is where they may differ. */
+static void test_density_cartesian(void **state)
+{
+    (void)state;
+    enum { N = 16 };
+    problem p = random_problem(N, N, 1, N * N, false);
+    for (int m = 0; m < N * N; m++) {
+        p.k[3 * m] = (float)(m % N - N / 2);
+        p.k[3 * m + 1] = (float)(m / N - N / 2);
+    }
+    double *w = allocate(N * N, sizeof *w);
+    weights_of(&p, VF_F32, 8, w);
+    for (int m = 0; m < N * N; m++)
+        if (!(fabs(w[m] * N * N - 1) <= 5e-3))
+            fail_msg("weight %d is %g of 1 / voxels", m, w[m] * N * N);
+    free(w);
+    problem_free(&p);
+}
+
+/* On spokes the area that a sample stands for grows as its distance from the centre. Between the centre, where spokes
+ * are closer than the kernel, and the end, beyond which there is nothing, weights divided by |k| are level. With S
+ * spokes of a step of 1 / 2 the area is pi |k| / (2 S), in a field where 1 has the weight 1 / voxels. */
+static void test_density_radial(void **state)
+{
+    (void)state;
+    enum { N = 32, SPOKES = 64, A_SPOKE = 2 * N };
+    problem p = random_problem(N, N, 1, SPOKES * A_SPOKE, false);
+    for (int m = 0; m < SPOKES * A_SPOKE; m++) {
+        double angle = M_PI * (m / A_SPOKE) / SPOKES, r = 0.5 * (m % A_SPOKE - A_SPOKE / 2);
+        p.k[3 * m] = (float)(r * cos(angle));
+        p.k[3 * m + 1] = (float)(r * sin(angle));
+    }
+    double *w = allocate((size_t)p.samples, sizeof *w), least = HUGE_VAL, largest = 0;
+    weights_of(&p, VF_F64, 40, w);
+    for (int64_t m = 0; m < p.samples; m++) {
+        double r = hypot(p.k[3 * m], p.k[3 * m + 1]), level = w[m] / r * 2 * SPOKES / M_PI * N * N;
+        assert_true(w[m] > 0 && isfinite(w[m]));
+        if (r < N / 8.0 || r > 3 * N / 8.0)
+            continue;
+        least = fmin(least, level);
+        largest = fmax(largest, level);
+    }
+    printf("radial density: weights between %.3f and %.3f of the area\n", least, largest);
+    assert_true(least > 0.9 && largest < 1.1);
+    free(w);
+    problem_free(&p);
+}
+
+/* ---- plain bilinear gridding ---- */
+
+static void test_bilinear(void **state)
+{
+    (void)state;
+    enum { NX = 12, NY = 9, SAMPLES = NX * NY };
+    problem p = random_problem(NX, NY, 1, SAMPLES, false);
+    vf_nufft_samples samples = {.count = SAMPLES, .k = p.k};
+    double complex y[SAMPLES], c[SAMPLES] = {0};
+    /* Samples on the grid: the inverse transform of the image's transform is the image. */
+    for (int m = 0; m < SAMPLES; m++) {
+        p.k[3 * m] = (float)(m % NX - NX / 2);
+        p.k[3 * m + 1] = (float)(m / NX - NY / 2);
+    }
+    p.vectors = 1;
+    direct_sum(&p, NULL, c);
+    if (vf_bilinear_gridding(ctx, p.matrix, &samples, VF_C128, c, y) != VF_OK)
+        fail_msg("%s", vf_context_message(ctx));
+    assert_true(difference(y, p.x, SAMPLES, 0) <= 1e-13);
+    /* One sample between points: all four get its value, whatever their weights. */
+    samples.count = 1;
+    p.k[0] = 2.25f;
+    p.k[1] = -4.6f;
+    c[0] = 3 - I;
+    memset(y, 0xff, sizeof y);
+    assert_int_equal(vf_bilinear_gridding(ctx, p.matrix, &samples, VF_C128, c, y), VF_OK);
+    double complex exact[SAMPLES] = {0};
+    float corners[4 * 3] = {2, -5, 0, 3, -5, 0, 2, -4, 0, 3, -4, 0};
+    problem four = p;
+    four.samples = 4;
+    four.k = corners;
+    for (int i = 0; i < 4; i++)
+        four.c[i] = c[0] / SAMPLES;
+    direct_sum(&four, exact, NULL);
+    assert_true(difference(y, exact, SAMPLES, 0) <= 1e-13);
+    problem_free(&p);
+}
+
+/* ---- refusals ---- */
+
+static void refuse(const int64_t matrix[3], const vf_nufft_samples *samples, int batch, vf_nufft_options o,
+                   const char *word)
+{
+    vf_nufft *plan = (vf_nufft *)&o;
+    assert_int_equal(vf_nufft_create(device, matrix, samples, batch, &o, &plan), VF_ERR_ARGUMENT);
+    assert_null(plan);
+    if (!strstr(vf_context_message(ctx), word))
+        fail_msg("'%s' does not say '%s'", vf_context_message(ctx), word);
+    vf_context_clear_error(ctx);
+}
+
+static void test_refusals(void **state)
+{
+    (void)state;
+    float k[6] = {1, 2, 3, 4, NAN, 6}, field[64] = {0}, time_of[2] = {0, 1};
+    int64_t cube[3] = {4, 4, 4}, flat[3] = {4, 1, 4}, empty[3] = {4, 0, 4}, huge[3] = {4, 4, 1 << 20};
+    vf_nufft_samples one = {.count = 1, .k = k}, two = {.count = 2, .k = k}, negative = {.count = -1, .k = k};
+    vf_nufft *plan = NULL;
+    refuse(cube, &two, 1, SINGLE, "sample 2");
+    assert_int_equal(vf_nufft_create(device, flat, &two, 1, &SINGLE, &plan), VF_OK); /* ky is ignored there */
+    vf_nufft_destroy(plan);
+    refuse(empty, &one, 1, SINGLE, "matrix");
+    refuse(huge, &one, 1, SINGLE, "matrix");
+    refuse(cube, &negative, 1, SINGLE, "-1 samples");
+    refuse(cube, &one, 0, SINGLE, "batches");
+    refuse(cube, &one, 1, (vf_nufft_options){.tolerance = 1e-8, .precision = VF_F32}, "tolerance");
+    refuse(cube, &one, 1, (vf_nufft_options){.tolerance = NAN, .precision = VF_F64}, "tolerance");
+    refuse(cube, &one, 1, (vf_nufft_options){.tolerance = 1e-13, .precision = VF_F64}, "tolerance");
+    refuse(cube, &one, 1, (vf_nufft_options){.tolerance = 1e-3, .precision = VF_C64}, "precision");
+    refuse(cube, &one, 1, (vf_nufft_options){.tolerance = 1e-3, .oversampling = 1.1}, "oversampling");
+    refuse(cube, &one, 1, (vf_nufft_options){.tolerance = 1e-3, .oversampling = NAN}, "oversampling");
+    refuse(cube, &one, 1, (vf_nufft_options){.tolerance = 1e-3, .field = field}, "times");
+    one.time = time_of;
+    field[5] = INFINITY;
+    refuse(cube, &one, 1, (vf_nufft_options){.tolerance = 1e-3, .field = field}, "voxel 6");
+    field[5] = 0;
+    time_of[0] = NAN;
+    refuse(cube, &one, 1, (vf_nufft_options){.tolerance = 1e-3, .field = field}, "time of sample 1");
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_adjoint),  cmocka_unit_test(test_same_bits),         cmocka_unit_test(test_batch),
+    cmocka_unit_test(test_linear),   cmocka_unit_test(test_density_cartesian), cmocka_unit_test(test_density_radial),
+    cmocka_unit_test(test_bilinear), cmocka_unit_test(test_refusals),
+};
+
+int main(int argc, char **argv)
+{
+    int ended = begin(argc, argv);
+    if (ended >= 0)
+        return ended;
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    vf_context_destroy(ctx);
+    return failed;
+}

@@ -1,0 +1,172 @@
+/* Time segments against exp(i 2 pi t f) itself, for every tolerance of the NUFFT.
+ *
+ * usage: test_time_segments [cpu [SEED]]
+ *
+ * The residual, root mean square over the field's values and the worst over the samples' times, must be at most the
+ * tolerance; beyond it only rounding: coefficients of size up to 2 of a sum of L terms, 2 L 2^-53, and phases of up to
+ * 100 turns, 2 pi 100 2^-53, together below 2e-13.
+ */
+#include "gridding_fixture.h"
+
+static double worst_residual(const vf_segments *s, int64_t samples, const float *t, int64_t voxels, const float *f,
+                             bool symmetric)
+{
+    double worst = 0;
+    for (int64_t m = 0; m < samples; m++) {
+        double sum = 0;
+        for (int64_t n = 0; n < voxels; n++) {
+            double frequency = symmetric ? (double)f[n] - (double)f[(7 * n + 3 * m) % voxels] : (double)f[n];
+            double complex left = cexp(2 * M_PI * I * (double)t[m] * frequency);
+            for (int l = 0; l < s->count; l++) {
+                const double *b = s->coefficient + 2 * (l * samples + m);
+                left -= (b[0] + I * b[1]) * cexp(2 * M_PI * I * s->time[l] * frequency);
+            }
+            sum += pow(cabs(left), 2);
+        }
+        worst = fmax(worst, sqrt(sum / (double)voxels));
+        if (isnan(sum))
+            return NAN;
+    }
+    return worst;
+}
+
+static vf_segments make(int64_t samples, const float *t, int64_t voxels, const float *f, bool symmetric,
+                        double tolerance)
+{
+    vf_segments s;
+    if (vf_segments_create(ctx, samples, t, voxels, f, symmetric, tolerance, &s) != VF_OK)
+        fail_msg("%s", vf_context_message(ctx));
+    return s;
+}
+
+enum { SAMPLES = 40, VOXELS = 600 };
+
+static void check_field(const float *t, const float *f)
+{
+    int before = 0;
+    for (int symmetric = 0; symmetric < 2; symmetric++, before = 0)
+        for (int digits = 1; digits <= 12; digits++) {
+            double tolerance = pow(10, -digits);
+            vf_segments s = make(SAMPLES, t, VOXELS, f, symmetric, tolerance);
+            double residual = worst_residual(&s, SAMPLES, t, VOXELS, f, symmetric);
+            /* The field is known by the points that stand for it, so the residual over its values is as near to the
+             * tolerance as they are to the values: a tenth. Differences are sampled here: a third. */
+            if (!(residual <= (symmetric ? 1.33 : 1.1) * tolerance + 2e-13))
+                fail_msg("%d segments, symmetric %d: residual %g, tolerance %g", s.count, symmetric, residual,
+                         tolerance);
+            assert_true(s.count >= before);
+            before = s.count;
+            for (int64_t i = 0; symmetric && i < s.count * SAMPLES; i++)
+                assert_true(s.coefficient[2 * i + 1] == 0);
+            vf_segments_free(&s);
+        }
+}
+
+static void random_times(float *t)
+{
+    for (int m = 0; m < SAMPLES; m++)
+        t[m] = (float)(0.003 + 0.01 * uniform());
+    t[1] = t[0];
+}
+
+static void test_smooth_field(void **state)
+{
+    (void)state;
+    float t[SAMPLES], f[VOXELS];
+    random_times(t);
+    for (int n = 0; n < VOXELS; n++)
+        f[n] = (float)(30 + 80 * sin(0.01 * n) + 20 * (uniform() - 0.5));
+    check_field(t, f);
+}
+
+/* Water and fat, each with some spread: two narrow groups, between which nothing counts. */
+static void test_two_groups(void **state)
+{
+    (void)state;
+    float t[SAMPLES], f[VOXELS];
+    random_times(t);
+    for (int n = 0; n < VOXELS; n++)
+        f[n] = (float)((n % 3 ? 0 : -440) + 0.5 * (uniform() - 0.5));
+    check_field(t, f);
+}
+
+/* Many turns: 600 Hz over 50 ms are 30. */
+static void test_many_turns(void **state)
+{
+    (void)state;
+    float t[SAMPLES], f[VOXELS];
+    for (int m = 0; m < SAMPLES; m++)
+        t[m] = (float)(0.05 * uniform());
+    for (int n = 0; n < VOXELS; n++)
+        f[n] = (float)(600 * (uniform() - 0.5));
+    vf_segments s = make(SAMPLES, t, VOXELS, f, false, 1e-5);
+    assert_true(worst_residual(&s, SAMPLES, t, VOXELS, f, false) <= 1.1e-5);
+    /* No fewer than the turns, and not many more are needed. */
+    assert_in_range(s.count, 25, 50);
+    vf_segments_free(&s);
+}
+
+/* Where there is nothing to interpolate, one segment is exact. */
+static void test_one_segment(void **state)
+{
+    (void)state;
+    float t[SAMPLES], f[VOXELS], same[SAMPLES];
+    random_times(t);
+    for (int m = 0; m < SAMPLES; m++)
+        same[m] = 0.017f;
+    for (int n = 0; n < VOXELS; n++)
+        f[n] = -35.25f;
+    vf_segments s = make(SAMPLES, t, VOXELS, f, false, 1e-12);
+    assert_int_equal(s.count, 1);
+    assert_true(worst_residual(&s, SAMPLES, t, VOXELS, f, false) <= 2e-13);
+    vf_segments_free(&s);
+    s = make(SAMPLES, t, VOXELS, f, true, 1e-12);
+    assert_int_equal(s.count, 1);
+    assert_true(worst_residual(&s, SAMPLES, t, VOXELS, f, true) <= 2e-13);
+    vf_segments_free(&s);
+    for (int n = 0; n < VOXELS; n++)
+        f[n] = (float)n;
+    s = make(SAMPLES, same, VOXELS, f, false, 1e-12);
+    assert_int_equal(s.count, 1);
+    assert_true(worst_residual(&s, SAMPLES, same, VOXELS, f, false) <= 2e-13);
+    vf_segments_free(&s);
+    s = make(0, NULL, 0, NULL, false, 1e-6);
+    assert_int_equal(s.count, 1);
+    vf_segments_free(&s);
+    assert_int_equal(s.count, 0);
+    assert_null(s.time);
+}
+
+static void test_refusals(void **state)
+{
+    (void)state;
+    float t[2] = {0, 1}, f[2] = {0, 1};
+    vf_segments s = {.count = 5};
+    assert_int_equal(vf_segments_create(ctx, 2, t, 2, f, false, 0, &s), VF_ERR_ARGUMENT);
+    assert_int_equal(s.count, 0);
+    assert_int_equal(vf_segments_create(ctx, 2, t, 2, f, false, NAN, &s), VF_ERR_ARGUMENT);
+    f[1] = NAN;
+    assert_int_equal(vf_segments_create(ctx, 2, t, 2, f, false, 1e-3, &s), VF_ERR_ARGUMENT);
+    f[1] = 1e9f;
+    assert_int_equal(vf_segments_create(ctx, 2, t, 2, f, false, 1e-3, &s), VF_ERR_ARGUMENT);
+    f[1] = 1;
+    t[0] = INFINITY;
+    assert_int_equal(vf_segments_create(ctx, 2, t, 2, f, false, 1e-3, &s), VF_ERR_ARGUMENT);
+    assert_null(s.time);
+    vf_context_clear_error(ctx);
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_smooth_field), cmocka_unit_test(test_two_groups), cmocka_unit_test(test_many_turns),
+    cmocka_unit_test(test_one_segment),  cmocka_unit_test(test_refusals),
+};
+
+int main(int argc, char **argv)
+{
+    int ended = begin(argc, argv);
+    if (ended >= 0)
+        return ended;
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    vf_context_destroy(ctx);
+    return failed;
+}
