@@ -1,4 +1,7 @@
-/* Coil maps from the scan itself: low-resolution images of the coils by gridding, then coil_maps_walsh. */
+/* Coil maps from the scan itself. Each coil's image of low resolution is solved for on a matrix that the centre of
+ * k-space fills, by least squares: gridding would leave a haze around the object, which mixes what coils see at
+ * different places. Its samples on a Cartesian grid, tapered, make smooth images on the scan's matrix, and
+ * coil_maps_walsh the maps. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,23 +12,29 @@
 /* The centre reaches this many cycles per field of view that is kept, as far in mm along every axis: coils vary slowly,
  * and 24 lines are what autocalibrated scans acquire. Along a thin slab at least LEAST_CYCLES. */
 static const double CENTRE_CYCLES = 12, LEAST_CYCLES = 4;
-/* Maps are far smoother than this error of the images they come from. */
-static const double CALIBRATION_ACCURACY = 1e-3;
 /* Of the unit cells of the centre, this share must hold a sample, or the images of the coils are folded. */
 static const double LEAST_COVERED = 0.85;
-enum { DENSITY_ITERATIONS = 8 };
+/* Enough for images from which ratios of coils are taken. */
+static const recon_settings small_settings = {.input = "calibration",
+                                              .method = RECON_CG,
+                                              .precision = VF_F32,
+                                              .iterations = 25,
+                                              .tolerance = 1e-3,
+                                              .lambda = 1e-3,
+                                              .accuracy = 1e-4,
+                                              .quiet = true};
 
 typedef struct calibration {
     vf_context *ctx;
     const scan *scan;
     vf_queue *queue;
-    vf_nufft *nufft;
-    int64_t voxels;
+    double k_cut[3];
+    int64_t small[3];       /* the matrix that the centre fills */
+    int64_t points, voxels; /* of the small matrix, of the scan's */
     scan_trajectory centre; /* samples of all frames within the centre; k only */
     float complex *data;    /* [coil][sample] of those */
-    float *weights;         /* [sample] */
-    double k_cut[3];
-    vf_array samples, image; /* of one coil, on the device */
+    scan_trajectory grid;   /* the small matrix' Cartesian samples */
+    float complex *gridded; /* [coil][point] */
 } calibration;
 
 static void choose_centre(calibration *c)
@@ -40,7 +49,10 @@ static void choose_centre(calibration *c)
         const double n = (double)raw->matrix[a];
         const double cycles = fmax(CENTRE_CYCLES * raw->fov[a] / widest, LEAST_CYCLES * raw->fov[a] / kept[a]);
         c->k_cut[a] = n > 1 ? fmin(n / 2, cycles) : INFINITY;
+        c->small[a] = n > 1 ? (int64_t)fmin(n, 2 * ceil(cycles)) : 1;
     }
+    c->points = c->small[0] * c->small[1] * c->small[2];
+    c->voxels = raw->matrix[0] * raw->matrix[1] * raw->matrix[2];
 }
 
 /* Whether frame f is of the slice and shows what its first frame shows. */
@@ -59,12 +71,13 @@ static bool belongs(const scan *raw, int f, int first, int slice)
     return true;
 }
 
+/* Whether a sample belongs to the small matrix. */
 static bool inside(const calibration *c, const float *k)
 {
-    double radius = 0;
     for (int a = 0; a < 3; a++)
-        radius += pow(k[a] / c->k_cut[a], 2);
-    return radius < 1;
+        if (c->small[a] > 1 && !(2 * fabs(k[a]) <= (double)c->small[a]))
+            return false;
+    return true;
 }
 
 /* Gathers the centres of the frames; with NULL arrays it counts. */
@@ -92,39 +105,47 @@ static int64_t gather(const calibration *c, int slice, float *k, float complex *
     return found;
 }
 
-/* The share of unit cells within the centre that hold a sample; 1 if there are too many to count. */
+/* The share of unit cells within the centre, a ball, that hold a sample; 1 if there are too many to count. */
 static double covered(const calibration *c)
 {
-    int64_t reach[3], cells = 1, within = 0, held = 0;
-    for (int a = 0; a < 3; a++) {
-        reach[a] = isfinite(c->k_cut[a]) ? (int64_t)floor(c->k_cut[a] - 0.5) : 0;
-        cells *= 2 * reach[a] + 1;
-    }
-    unsigned char *cell = cells < (1 << 24) ? calloc((size_t)cells, 1) : NULL;
+    int64_t within = 0, held = 0;
+    unsigned char *cell = calloc((size_t)c->points, 1);
     if (!cell)
         return 1;
     for (int64_t m = 0; m < c->centre.samples; m++) {
         int64_t at = 0;
-        bool in = true;
         for (int a = 2; a >= 0; a--) {
-            const int64_t n = reach[a] > 0 ? llroundf(c->centre.k[3 * m + a]) + reach[a] : 0;
-            in &= n >= 0 && n <= 2 * reach[a];
-            at = at * (2 * reach[a] + 1) + n;
+            int64_t n = c->small[a] > 1 ? llroundf(c->centre.k[3 * m + a]) + c->small[a] / 2 : 0;
+            n = n < 0 ? 0 : n < c->small[a] ? n : c->small[a] - 1;
+            at = at * c->small[a] + n;
         }
-        if (in)
-            cell[at] = 1;
+        cell[at] = 1;
     }
-    for (int64_t i = 0; i < cells; i++) {
-        const int64_t along = 2 * reach[0] + 1, rows = 2 * reach[1] + 1;
-        const float k[3] = {(float)(i % along - reach[0]), (float)(i / along % rows - reach[1]),
-                            (float)(i / along / rows - reach[2])};
-        if (inside(c, k)) {
-            within++;
-            held += cell[i];
-        }
+    for (int64_t i = 0; i < c->points; i++) {
+        double radius = 0;
+        for (int a = 0; a < 3; a++)
+            radius += pow((fabs((double)c->grid.k[3 * i + a]) + 0.5) / c->k_cut[a], 2);
+        within += radius < 1;
+        held += radius < 1 && cell[i];
     }
     free(cell);
     return within ? (double)held / (double)within : 1;
+}
+
+/* The Cartesian samples of the small matrix: voxel n's of its transform is k = n - N/2. */
+static vf_status make_grid(calibration *c)
+{
+    c->grid.samples = c->points;
+    c->grid.k = malloc((size_t)c->points * 3 * sizeof *c->grid.k);
+    c->gridded = malloc((size_t)c->points * (size_t)c->scan->coils * sizeof *c->gridded);
+    if (!c->grid.k || !c->gridded)
+        return vf_fail(c->ctx, VF_ERR_MEMORY, "no memory to estimate coil maps");
+    for (int64_t i = 0; i < c->points; i++) {
+        const int64_t at[3] = {i % c->small[0], i / c->small[0] % c->small[1], i / c->small[0] / c->small[1]};
+        for (int a = 0; a < 3; a++)
+            c->grid.k[3 * i + a] = (float)(at[a] - c->small[a] / 2);
+    }
+    return VF_OK;
 }
 
 static vf_status take_centre(calibration *c, int slice)
@@ -139,8 +160,7 @@ static vf_status take_centre(calibration *c, int slice)
             slice, c->k_cut[0]);
     c->centre.k = malloc((size_t)samples * 3 * sizeof *c->centre.k);
     c->data = malloc((size_t)samples * (size_t)coils * sizeof *c->data);
-    c->weights = malloc((size_t)samples * sizeof *c->weights);
-    if (!c->centre.k || !c->data || !c->weights)
+    if (!c->centre.k || !c->data)
         return vf_fail(c->ctx, VF_ERR_MEMORY, "no memory to estimate coil maps");
     gather(c, slice, c->centre.k, c->data, samples);
     const double share = covered(c);
@@ -153,36 +173,85 @@ static vf_status take_centre(calibration *c, int slice)
     return VF_OK;
 }
 
-/* Density weights of the samples, from the device. */
-static vf_status density(calibration *c)
+/* Device memory of the steps below; both use `samples` and `image` for one coil at a time. */
+typedef struct coil_work {
+    encoding *from, *to;
+    vf_array samples, image, solution, gridded;
+} coil_work;
+
+static vf_status allocate(calibration *c, int64_t samples, int64_t image, int64_t solution, int64_t gridded,
+                          coil_work *w)
 {
-    vf_array weights = {0};
-    const int64_t samples = c->centre.samples;
-    vf_status status = vf_array_create(vf_context_device(c->ctx, 0), VF_SPACE_DEVICE, VF_F32, samples, &weights);
-    if (status == VF_OK)
-        status = vf_nufft_density_weights(c->nufft, c->queue, DENSITY_ITERATIONS, weights.data);
-    if (status == VF_OK)
-        status = vf_queue_copy(c->queue, c->weights, weights.data, (size_t)samples * sizeof *c->weights);
-    if (status == VF_OK)
-        status = vf_queue_sync(c->queue);
-    vf_array_free(&weights);
+    const int64_t counts[4] = {samples, image, solution, gridded};
+    vf_array *const arrays[4] = {&w->samples, &w->image, &w->solution, &w->gridded};
+    vf_status status = VF_OK;
+    for (int i = 0; i < 4 && status == VF_OK; i++)
+        status = vf_array_create(vf_context_device(c->ctx, 0), VF_SPACE_DEVICE, VF_C64, counts[i], arrays[i]);
     return status;
 }
 
-static vf_status coil_images(calibration *c, float complex *images)
+static void free_work(coil_work *w)
 {
-    vf_device *device = vf_context_device(c->ctx, 0);
+    encoding_destroy(w->from);
+    encoding_destroy(w->to);
+    vf_array_free(&w->samples);
+    vf_array_free(&w->image);
+    vf_array_free(&w->solution);
+    vf_array_free(&w->gridded);
+}
+
+/* The small images by least squares, and their Cartesian samples. */
+static vf_status solve_small(calibration *c)
+{
+    vf_context *ctx = c->ctx;
     const int64_t samples = c->centre.samples;
-    vf_status status = vf_array_create(device, VF_SPACE_DEVICE, VF_C64, samples, &c->samples);
+    const scan small = {.matrix = {c->small[0], c->small[1], c->small[2]}, .coils = 1};
+    coil_work w = {0};
+    normal_matrix normal = {0};
+    prior known = {.kind = RECON_IDENTITY};
+    vf_status status = allocate(c, samples, c->points, c->points, c->points, &w);
     if (status == VF_OK)
-        status = vf_array_create(device, VF_SPACE_DEVICE, VF_C64, c->voxels, &c->image);
+        status = encoding_create(ctx, &small_settings, c->small, 1, samples, c->centre.k, NULL, NULL, 1, &w.from);
+    if (status == VF_OK)
+        status = encoding_create(ctx, &small_settings, c->small, 1, c->points, c->grid.k, NULL, NULL, 1, &w.to);
+    if (status == VF_OK)
+        status = normal_matrix_create(ctx, &small_settings, &small, &c->centre, c->queue, &normal);
+    known.lambda = small_settings.lambda * normal.diagonal;
+    const system_matrix system = {.normal = &normal, .prior = &known, .coils = 1};
     for (int coil = 0; coil < c->scan->coils && status == VF_OK; coil++) {
-        status = upload(c->queue, c->data + coil * samples, samples, &c->samples);
+        solve_result result;
+        status = upload(c->queue, c->data + coil * samples, samples, &w.samples);
         if (status == VF_OK)
-            status = vf_nufft_adjoint(c->nufft, c->queue, 1, c->samples.data, c->image.data);
+            status = encoding_adjoint(w.from, c->queue, 1, &w.samples, &w.image);
         if (status == VF_OK)
-            status = download(c->queue, &c->image, c->voxels, images + coil * c->voxels);
+            status = solve(ctx, &small_settings, &system, c->queue, &w.image, &w.solution, NULL, NULL, &result);
+        if (status == VF_OK)
+            status = encoding_forward(w.to, c->queue, 1, &w.solution, &w.gridded);
+        if (status == VF_OK)
+            status = download(c->queue, &w.gridded, c->points, c->gridded + coil * c->points);
     }
+    normal_matrix_free(&normal);
+    free_work(&w);
+    return status;
+}
+
+/* Smooth images on the scan's matrix from the tapered Cartesian samples. */
+static vf_status enlarge(calibration *c, float complex *images)
+{
+    coil_work w = {0};
+    coil_maps_calibration(&c->grid, c->scan->coils, c->gridded, c->k_cut, NULL, c->gridded);
+    vf_status status = allocate(c, c->points, c->voxels, 0, 0, &w);
+    if (status == VF_OK)
+        status =
+            encoding_create(c->ctx, &small_settings, c->scan->matrix, 1, c->points, c->grid.k, NULL, NULL, 1, &w.from);
+    for (int coil = 0; coil < c->scan->coils && status == VF_OK; coil++) {
+        status = upload(c->queue, c->gridded + coil * c->points, c->points, &w.samples);
+        if (status == VF_OK)
+            status = encoding_adjoint(w.from, c->queue, 1, &w.samples, &w.image);
+        if (status == VF_OK)
+            status = download(c->queue, &w.image, c->voxels, images + coil * c->voxels);
+    }
+    free_work(&w);
     return status;
 }
 
@@ -190,35 +259,22 @@ vf_status calibrate_maps(vf_context *ctx, const scan *raw, int slice, vf_queue *
                          size_t size)
 {
     calibration c = {.ctx = ctx, .scan = raw, .queue = queue};
-    const vf_nufft_options options = {.tolerance = CALIBRATION_ACCURACY, .precision = VF_F32};
-    c.voxels = raw->matrix[0] * raw->matrix[1] * raw->matrix[2];
     choose_centre(&c);
-    vf_status status = take_centre(&c, slice);
-    const vf_nufft_samples samples = {.count = c.centre.samples, .k = c.centre.k};
+    vf_status status = make_grid(&c);
     if (status == VF_OK)
-        status = vf_nufft_create(vf_context_device(ctx, 0), raw->matrix, &samples, 1, &options, &c.nufft);
+        status = take_centre(&c, slice);
     if (status == VF_OK)
-        status = density(&c);
-    if (status == VF_OK) {
-        coil_maps_calibration(&c.centre, raw->coils, c.data, c.k_cut, c.weights, c.data);
-        status = coil_images(&c, maps);
-    }
-    float *signal = malloc((size_t)c.voxels * sizeof *signal);
-    if (status == VF_OK && !signal)
-        status = vf_fail(ctx, VF_ERR_MEMORY, "no memory to estimate coil maps");
+        status = solve_small(&c);
     if (status == VF_OK)
-        status = coil_maps_walsh(ctx, raw->matrix, raw->coils, maps, maps, signal);
+        status = enlarge(&c, maps);
     if (status == VF_OK)
-        status = coil_maps_extend(ctx, raw->matrix, raw->coils, signal, maps);
-    free(signal);
+        status = coil_maps_walsh(ctx, raw->matrix, raw->coils, maps, maps);
     if (status == VF_OK)
         snprintf(text, size, "%d coils, maps estimated from the centre of k-space, |kx| < %.3g%s (Walsh)", raw->coils,
                  c.k_cut[0], raw->calibrations ? ", and calibration lines" : "");
-    vf_nufft_destroy(c.nufft);
-    vf_array_free(&c.samples);
-    vf_array_free(&c.image);
     free(c.centre.k);
     free(c.data);
-    free(c.weights);
+    free(c.grid.k);
+    free(c.gridded);
     return status;
 }

@@ -301,7 +301,7 @@ static void remove_faint(int threads, int coils, int64_t voxels, const float *si
 }
 
 vf_status coil_maps_walsh(vf_context *ctx, const int64_t matrix[3], int coils, const float complex *images,
-                          float complex *maps, float *signal)
+                          float complex *maps)
 {
     int threads = vf_context_threads(ctx), strongest = 0;
     int64_t voxels = matrix[0] * matrix[1] * matrix[2];
@@ -331,8 +331,6 @@ vf_status coil_maps_walsh(vf_context *ctx, const int64_t matrix[3], int coils, c
     w.scale = largest >= FLT_MIN ? 1 / largest : 0;
     maps_of_planes(ctx, &w, threads);
     remove_faint(vf_context_threads(ctx), coils, voxels, w.signal, maps);
-    if (signal)
-        memcpy(signal, w.signal, (size_t)voxels * sizeof *signal);
     if (vf_cancelled(ctx))
         status = vf_fail(ctx, VF_ERR_CANCELLED, "interrupted");
 done:

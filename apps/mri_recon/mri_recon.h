@@ -141,16 +141,10 @@ VF_MUST_CHECK vf_status compress_coils(vf_context *ctx, scan *scan, int keep, do
 /* Coil maps from images of the coils that were made from the centre of k-space: adaptive combination (Walsh, Gmitro and
  * Marcellin, Magn. Reson. Med. 43 (2000) 682; the dominant eigenvector of the local covariance). `images`, `maps`:
  * [coil][z][y][x]; maps may be images. Normalised: the sum over coils of |s|^2 is 1 where there is signal, a thousandth
- * of the strongest at least, else 0; phase relative to the coil with most signal. `signal` [z][y][x] gets the largest
- * eigenvalue of the local covariance, in units of its own, or is NULL. Errors: VF_ERR_MEMORY, VF_ERR_INPUT
+ * of the strongest at least, else 0; phase relative to the coil with most signal. Errors: VF_ERR_MEMORY, VF_ERR_INPUT
  * (images that are not finite), VF_ERR_CANCELLED. */
 VF_MUST_CHECK vf_status coil_maps_walsh(vf_context *ctx, const int64_t matrix[3], int coils,
-                                        const float complex *images, float complex *maps, float *signal);
-
-/* Carries maps on into places without signal, smoothly, from those with signal around: `maps` as coil_maps_walsh makes
- * them, with `signal`; overwritten, normalised everywhere. Errors: VF_ERR_MEMORY. */
-VF_MUST_CHECK vf_status coil_maps_extend(vf_context *ctx, const int64_t matrix[3], int coils, const float *signal,
-                                         float complex *maps);
+                                        const float complex *images, float complex *maps);
 
 /* The samples of the centre of k-space that maps are estimated from: k_cut[axis] is where the taper (a Hann window in
  * |k| / k_cut) reaches 0. Weighs `data` [coil][sample] into `out`, density-compensated by `density` [sample] or NULL.

@@ -50,10 +50,10 @@ namespace
 
 const char *const variants[] = {"tuned", "naive", "registers", "constant", "published", NULL};
 
-/* A phase in turns, in units of 2^-64 turns; whole turns drop out. */
+/* A phase in turns, in units of 2^-64 turns, to the nearest even one; whole turns drop out. */
 uint64_t whole_phase(double turns)
 {
-    return (uint64_t)(int64_t)ldexp(turns - rint(turns), 63) << 1;
+    return (uint64_t)llrint(ldexp(turns - rint(turns), 63)) << 1;
 }
 
 lattice_wave lattice_wave_of(const vf_fourier *plan, int64_t m)

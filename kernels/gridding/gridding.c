@@ -74,15 +74,26 @@ static double unit_roundoff(const vf_nufft *plan)
     return plan->real == VF_F64 ? DBL_EPSILON / 2 : FLT_EPSILON / 2;
 }
 
+/* What a point of the grid costs in the transforms, relative to lengths that FFTW's vectors suit. */
+static double length_cost(const vf_nufft *plan)
+{
+    double cost = 1;
+    for (int a = 0; a < 3; a++)
+        if (plan->axis[a].grid > 1 && plan->axis[a].grid % 16 != 0)
+            cost += 0.35 / plan->axes;
+    return cost;
+}
+
 /* The oversampling for which spreading and transform together take least, by their costs in units of about a
  * nanosecond of one core: a kernel's row of points, and a point's share of the transforms and of passing through
- * memory. Two things bound it: below, what it does to rounding errors, which must not exceed the tolerance (else: the
- * best that can be had); above, memory: a grid beyond LARGE_GRID bytes only where nothing smaller will do. */
+ * memory (measured on an EPYC of 2024, for which only their ratio counts). Two things bound it: below, what it does to
+ * rounding errors, which must not exceed the tolerance (else: the best that can be had); above, memory: a grid beyond
+ * LARGE_GRID bytes only where nothing smaller will do. */
 static double choose_oversampling(vf_nufft *plan, double tolerance)
 {
     static const double candidates[] = {1.25, 1.375, 1.5, 1.625, 1.75, 2};
     enum { CANDIDATES = sizeof candidates / sizeof *candidates };
-    const double LARGE_GRID = 420e6, row_cost = 0.35, wide_cost = 0.04, sample_cost = 30, point_cost = 2.2;
+    const double LARGE_GRID = 420e6, row_cost = 1.1, wide_cost = 0.02, sample_cost = 40, point_cost = 4;
     double unit = unit_roundoff(plan);
     double best = candidates[0], least = HUGE_VAL, least_rounding = HUGE_VAL;
     for (int i = 0; i < CANDIDATES; i++) {
@@ -93,7 +104,7 @@ static double choose_oversampling(vf_nufft *plan, double tolerance)
         double rounding = 1.5 * unit * gridding_estimate_rounding(tolerance, sigma, plan->axes);
         double cost =
             (double)plan->samples * (sample_cost + pow(width, plan->axes - 1) * (row_cost + wide_cost * width)) +
-            point_cost * points;
+            point_cost * length_cost(plan) * points;
         rounding = rounding < tolerance ? tolerance : rounding;
         if (i > 0 && bytes > LARGE_GRID)
             break;

@@ -2,18 +2,19 @@
  * a device in turn, and the bound of the error.
  *
  * The bound of a sum's error, from the arithmetic. u is the unit roundoff (2^-24 or 2^-53), S = sum |c| over the terms.
- *   phase     rounded to the precision once it is within 1/2 turn: 2^-2 u turns = 1.6 u in angle. On a GPU in single
- *             precision the phase of a grid is a whole number of 2^-32 turns: three steps of at most half the grid,
- * each off by 2^-33; for up to 512 points along an axis < 2^-24.4 turns together, 5 u; of other points a sum of seven
- * terms within 1/2 turn, each rounded to 2^-26 or 2^-25 at most: < 2^-23.2 turns, 11 u. trig      cosine and sine
- * within 2.5 u each (fourier_sum_simd_ops.h; CUDA C++ Programming Guide: sincospif 2 ulp at most), 3.6 u as a complex
- * number. Hardware: 2^-21.2 each (same guide, __sinf, __cosf), 10 u together. factors   an exponential is a product of
- * up to 4, and of c: 4 products at 2.3 u, 4 factors at 3.6 + 1.6 u: 30 u. sum       a term passes through n additions,
- * one rounding each (explicit fma): n u S. n: CHUNK below; for published steps, which add up in the plan's precision,
- * all terms. result    rounded once: u S. Together (n + 48) u S, with hardware trigonometry 16 more; and for the
- * phase's own sum in double precision, which the reference shares, 2 pi 2^-50 times the largest phase in turns.
- * Second-order terms: 1 %. This is for the worst signs. The sum of random terms sees the root of the mean square:
- * test_large_k.
+ *   phase    rounded to the precision once it is within 1/2 turn: 2^-2 u turns = 1.6 u in angle. On a GPU in single
+ *            precision the phase of a grid is a whole number of 2^-32 turns: three steps of at most half the grid, each
+ *            off by 2^-33, for up to 512 points along an axis 2^-23.4 turns together, 10 u. Of points anywhere it is a
+ *            sum of ten terms within 3/2 turns, rounded to 2^-24 turns at most: 2^-22.4 turns together, 19 u.
+ *   trig     cosine and sine within 2.5 u each (fourier_sum_simd_ops.h; CUDA C++ Programming Guide: sincospif 2 ulp at
+ *            most), 3.6 u as a complex number. Hardware: 2^-21.2 each (same guide, __sinf, __cosf), 10 u together.
+ *   factors  an exponential is a product of up to 4, and of c: 4 products at 2.3 u, 4 factors at 3.6 + 1.6 u: 30 u.
+ *   sum      a term, the real or imaginary part's half, passes through two additions for each of n terms, one rounding
+ *            each: 2 n u S. n: CHUNK below; for the published steps, which add up in the plan's precision, all.
+ *   result   rounded once: u S.
+ * Together (2 n + 48) u S, with hardware trigonometry 16 more; and for the phase's own sum in double precision, which
+ * the reference shares, 2 pi 2^-50 times the largest phase in turns. Second-order terms: 1 %. This is for the worst
+ * signs. The sum of random terms sees the root of the mean square: test_large_k.
  */
 #ifndef FOURIER_FIXTURE_H
 #define FOURIER_FIXTURE_H
@@ -235,17 +236,17 @@ static inline bool is_published(const vf_fourier_options *o)
     return vf_device_get_kind(device) == VF_DEVICE_CUDA && strcmp(o->variant, "tuned") != 0;
 }
 
-/* Terms that are added up in the plan's precision, at most. */
-static inline double partial_sum(const vf_fourier_options *o, int64_t terms, bool forward)
+/* Additions in the plan's precision that a term passes through, at most. */
+static inline double additions(const vf_fourier_options *o, int64_t terms, bool forward)
 {
-    return is_published(o) && !forward ? (double)terms : fmin((double)terms, CHUNK);
+    return 2 * (is_published(o) && !forward ? (double)terms : fmin((double)terms, CHUNK));
 }
 
 /* See the head of the file. */
 static inline double bound(const vf_fourier_options *o, const problem *p, int64_t terms, double size, bool forward)
 {
     double trig = o->trig == VF_TRIG_HARDWARE ? 16 : 0;
-    return 1.01 * size * ((partial_sum(o, terms, forward) + 48 + trig) * unit(o) + 2 * (double)PI * 0x1p-50 * p->turns);
+    return 1.01 * size * ((additions(o, terms, forward) + 48 + trig) * unit(o) + 2 * (double)PI * 0x1p-50 * p->turns);
 }
 
 /* The tests' own main: DEVICE and SEED from the command line. */

@@ -126,7 +126,7 @@ static void test_against_the_definition(void **state)
     for (size_t k = 0; k < sizeof boxes / sizeof *boxes; k++) {
         const box *b = &boxes[k];
         float complex *images = lively_images(b, k % 2 ? 2 : 1e-4), *maps = random_images(b->coils, voxels_of(b));
-        assert_int_equal(coil_maps_walsh(*state, b->n, b->coils, images, maps, NULL), VF_OK);
+        assert_int_equal(coil_maps_walsh(*state, b->n, b->coils, images, maps), VF_OK);
         check_by_definition(b, images, maps);
         free(maps);
         free(images);
@@ -141,17 +141,17 @@ static void test_same_bits(void **state)
     int64_t count = b.coils * voxels_of(&b);
     float complex *images = lively_images(&b, 0.1), *maps = copy_of(images, count), *other = copy_of(images, count);
     set_threads(ctx, 1);
-    assert_int_equal(coil_maps_walsh(ctx, b.n, b.coils, images, maps, NULL), VF_OK);
+    assert_int_equal(coil_maps_walsh(ctx, b.n, b.coils, images, maps), VF_OK);
     for (int threads = 2; threads <= 7; threads += 5) {
         memcpy(other, images, (size_t)count * sizeof *other);
         set_threads(ctx, threads);
-        assert_int_equal(coil_maps_walsh(ctx, b.n, b.coils, other, other, NULL), VF_OK);
+        assert_int_equal(coil_maps_walsh(ctx, b.n, b.coils, other, other), VF_OK);
         assert_memory_equal(other, maps, (size_t)count * sizeof *maps);
     }
     for (int exponent = -100; exponent <= 100; exponent += 200) { /* powers of 2: nothing is rounded */
         for (int64_t n = 0; n < count; n++)
             other[n] = ldexpf(crealf(images[n]), exponent) + ldexpf(cimagf(images[n]), exponent) * I;
-        assert_int_equal(coil_maps_walsh(ctx, b.n, b.coils, other, other, NULL), VF_OK);
+        assert_int_equal(coil_maps_walsh(ctx, b.n, b.coils, other, other), VF_OK);
         for (int64_t n = 0; n < count; n++)
             assert_near(cabsf(other[n] - maps[n]), 0, 1e-6);
     }
@@ -167,11 +167,11 @@ static void test_nothing_to_see(void **state)
     int64_t count = b.coils * voxels_of(&b);
     float complex *images = random_images(b.coils, voxels_of(&b));
     memset(images, 0, (size_t)count * sizeof *images);
-    assert_int_equal(coil_maps_walsh(ctx, b.n, b.coils, images, images, NULL), VF_OK);
+    assert_int_equal(coil_maps_walsh(ctx, b.n, b.coils, images, images), VF_OK);
     for (int64_t n = 0; n < count; n++)
         assert_true(images[n] == 0);
     images[voxels_of(&b) + 5] = NAN;
-    assert_int_equal(coil_maps_walsh(ctx, b.n, b.coils, images, images, NULL), VF_ERR_INPUT);
+    assert_int_equal(coil_maps_walsh(ctx, b.n, b.coils, images, images), VF_ERR_INPUT);
     assert_non_null(strstr(vf_context_message(ctx), "coil 1"));
     vf_context_clear_error(ctx);
     free(images);
@@ -249,7 +249,7 @@ static void test_known_maps(void **state)
             images[c * total + n] = (float complex)(object_at(at[0], at[1], at[2]) * true_map(c, at[0], at[1], at[2]) +
                                                     noise * sqrt(1.5) * random_complex());
     }
-    assert_int_equal(coil_maps_walsh(*state, b.n, b.coils, images, images, NULL), VF_OK);
+    assert_int_equal(coil_maps_walsh(*state, b.n, b.coils, images, images), VF_OK);
     double sum_angle = 0;
     for (int64_t n = 0; n < total; n++) {
         double at[3] = {(double)(n % SIDE) / SIDE - 0.5, (double)(n / SIDE % SIDE) / SIDE - 0.5,
@@ -293,7 +293,7 @@ static void test_outside_the_object(void **state)
         for (int c = 0; c < 4; c++)
             images[c * total + n] = (float complex)((inside ? 1 + c : 1e-5) * cexp(I * c));
     }
-    assert_int_equal(coil_maps_walsh(*state, b.n, b.coils, images, images, NULL), VF_OK);
+    assert_int_equal(coil_maps_walsh(*state, b.n, b.coils, images, images), VF_OK);
     for (int64_t n = 0; n < total; n++) {
         int64_t x = n % 30, y = n / 30 % 30, z = n / 900;
         double length = 0;
