@@ -70,7 +70,7 @@ static void name_direction(const double d[3], double sign, char out[4])
  * sagittal ones from the left with the head up. An image whose place is not known is shown as it lies in memory. */
 static view choose_view(const scan_geometry *g)
 {
-    view out = {.u = 0, .v = 1, .right = "x", .bottom = "y"};
+    view out = {.u = 0, .v = 1}; /* the text above says what is where */
     if (!g->known)
         return out;
     int normal = 0;

@@ -157,11 +157,6 @@ vf_status encoding_forward(encoding *e, vf_queue *queue, int batch, const vf_arr
                      : vf_nufft_forward(e->nufft, queue, batch, x->data, c->data);
 }
 
-vf_nufft *encoding_nufft(const encoding *e)
-{
-    return e->nufft;
-}
-
 const char *encoding_description(const encoding *e)
 {
     return e->description;

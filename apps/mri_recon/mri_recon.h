@@ -122,6 +122,9 @@ typedef struct scan {
 /* Reads a scan of either layout (docs/formats.md). `out` is overwritten; free it with scan_free. What deserves
  * attention but is no error goes out as vf_warn. Errors, each naming file and dataset: VF_ERR_INPUT; VF_ERR_MEMORY. */
 VF_MUST_CHECK vf_status read_scan(vf_context *ctx, const char *path, const char *group, k_units units, scan *out);
+/* Warns of what is allowed but seldom meant: a trajectory that covers little of k-space, a matrix deeper than the
+ * trajectory, coil maps that are 0. `name` is the file. */
+void scan_warn(vf_context *ctx, const char *name, const scan *raw);
 void scan_free(scan *scan); /* leaves it zero */
 
 /* ---- prewhiten.c, compress_coils.c ---- */
@@ -225,15 +228,19 @@ void encoding_destroy(encoding *encoding); /* NULL is allowed */
 VF_MUST_CHECK vf_status encoding_adjoint(encoding *e, vf_queue *queue, int batch, const vf_array *c, vf_array *y);
 VF_MUST_CHECK vf_status encoding_forward(encoding *e, vf_queue *queue, int batch, const vf_array *x, vf_array *c);
 
-/* The NUFFT behind it, or NULL if it is a direct sum. */
-vf_nufft *encoding_nufft(const encoding *e);
-
 /* What it is, for people: "NUFFT, 1e-06, kernel 7 wide on 256 x 256 x 256". */
 const char *encoding_description(const encoding *e);
 
 /* Copies complex numbers from the host to device memory of either precision, and back, waiting for it. */
 VF_MUST_CHECK vf_status upload(vf_queue *queue, const float complex *from, int64_t n, vf_array *to);
 VF_MUST_CHECK vf_status download(vf_queue *queue, const vf_array *from, int64_t n, float complex *to);
+
+/* ---- density.c ---- */
+
+/* Density weights [sample], such that F^H applied to the weighted samples makes an image of the object's values: 1 /
+ * voxels for the samples of a Cartesian grid. Errors: as encoding_create; VF_ERR_CANCELLED. */
+VF_MUST_CHECK vf_status density_weights(vf_context *ctx, const int64_t matrix[3], const scan_trajectory *at,
+                                        vf_queue *queue, float *weights);
 
 /* ---- normal_matrix.c, q_file.c ---- */
 

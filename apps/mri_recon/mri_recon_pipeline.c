@@ -99,6 +99,8 @@ static vf_status read_stage(run *r)
     scan *raw = &r->scan;
     vf_stage_begin(&r->stages, "read");
     vf_status status = read_scan(r->ctx, s->input, s->group, s->units, raw);
+    if (status == VF_OK)
+        scan_warn(r->ctx, s->input, raw);
     if (status == VF_OK && s->has_matrix)
         status = change_matrix(r);
     if (status == VF_OK && s->keep_oversampling)
@@ -234,14 +236,17 @@ static void say_plan(const run *r)
 static void describe(run *r)
 {
     const recon_settings *s = r->settings;
+    const int operator_length = (int)strcspn(r->summary.encoding, ","); /* the rest is in the report */
     program_time(r->created);
     if (s->method == RECON_CG)
-        snprintf(r->method, sizeof r->method, "%s, %lld iterations, lambda %g (%s), %s, %s precision, %s",
-                 method_text(s), (long long)r->summary.iterations, s->lambda, prior_text(s), r->summary.encoding,
-                 s->precision == VF_F64 ? "double" : "single", vf_device_spec(vf_context_device(r->ctx, 0)));
+        snprintf(r->method, sizeof r->method, "%s, %lld iterations, lambda %g (%s), %.*s, %s precision, %s",
+                 method_text(s), (long long)r->summary.iterations, s->lambda, prior_text(s), operator_length,
+                 r->summary.encoding, s->precision == VF_F64 ? "double" : "single",
+                 vf_device_spec(vf_context_device(r->ctx, 0)));
     else
-        snprintf(r->method, sizeof r->method, "%s, %s, %s precision, %s", method_text(s), r->summary.encoding,
-                 s->precision == VF_F64 ? "double" : "single", vf_device_spec(vf_context_device(r->ctx, 0)));
+        snprintf(r->method, sizeof r->method, "%s, %.*s, %s precision, %s", method_text(s), operator_length,
+                 r->summary.encoding, s->precision == VF_F64 ? "double" : "single",
+                 vf_device_spec(vf_context_device(r->ctx, 0)));
 }
 
 /* Cuts the middle out of one frame's image and puts it where it belongs in the volumes. */

@@ -8,7 +8,7 @@
 #include "mri_recon.h"
 #include "voxfield/vector.h"
 
-enum { MOST_BATCH = 8, DENSITY_ITERATIONS = 20 };
+enum { MOST_BATCH = 8 };
 static const int64_t BATCH_BYTES = 256 << 20; /* of coil images at a time */
 
 typedef struct job {
@@ -128,33 +128,6 @@ static void free_adjoint(adjoint_work *w)
     vf_array_free(&w->combined);
 }
 
-static vf_status density_weights(job *j, adjoint_work *w, int64_t samples)
-{
-    vf_array weights = {0};
-    double *wide = NULL;
-    w->density = malloc((size_t)samples * sizeof *w->density);
-    if (j->settings->precision == VF_F64)
-        wide = malloc((size_t)samples * sizeof *wide);
-    if (!w->density || (j->settings->precision == VF_F64 && !wide)) {
-        free(wide);
-        return vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for %lld weights", (long long)samples);
-    }
-    vf_status status =
-        vf_array_create(vf_context_device(j->ctx, 0), VF_SPACE_DEVICE, j->settings->precision, samples, &weights);
-    if (status == VF_OK)
-        status = vf_nufft_density_weights(encoding_nufft(w->encoding), j->queue, DENSITY_ITERATIONS, weights.data);
-    if (status == VF_OK)
-        status = vf_queue_copy(j->queue, wide ? (void *)wide : w->density, weights.data,
-                               (size_t)samples * vf_dtype_bytes(weights.type));
-    if (status == VF_OK)
-        status = vf_queue_sync(j->queue);
-    for (int64_t m = 0; wide && status == VF_OK && m < samples; m++)
-        w->density[m] = (float)wide[m];
-    free(wide);
-    vf_array_free(&weights);
-    return status;
-}
-
 static vf_status prepare_adjoint(job *j, int trajectory, adjoint_work *w)
 {
     vf_device *device = vf_context_device(j->ctx, 0);
@@ -173,8 +146,11 @@ static vf_status prepare_adjoint(job *j, int trajectory, adjoint_work *w)
         status = vf_array_create(device, VF_SPACE_DEVICE, j->type, j->voxels * j->batch, &w->coil_images);
     if (status == VF_OK)
         status = vf_array_create(device, VF_SPACE_DEVICE, j->type, j->voxels, &w->combined);
-    if (status == VF_OK && settings.method == RECON_GRIDDING)
-        status = density_weights(j, w, at->samples);
+    if (status == VF_OK && settings.method == RECON_GRIDDING) {
+        w->density = malloc((size_t)at->samples * sizeof *w->density);
+        status = w->density ? density_weights(j->ctx, j->scan->matrix, at, j->queue, w->density)
+                            : vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for density weights");
+    }
     if (status == VF_OK)
         snprintf(j->summary->encoding, sizeof j->summary->encoding, "%s",
                  w->encoding ? encoding_description(w->encoding) : "bilinear gridding");

@@ -57,7 +57,9 @@ bool scan_choose_units(k_units asked, const int64_t matrix[3], int axes, const d
     }
     if (most <= 0.5 * SLACK) {
         *chosen = K_NORMALIZED;
-        snprintf(why, why_size, "in cycles per voxel, since its extent %.4g is no more than 0.5", most);
+        snprintf(why, why_size,
+                 "in cycles per voxel, since its extent %.4g is no more than 0.5 (--trajectory-units normalized)",
+                 most);
         return true;
     }
     if (most <= PI * SLACK && fov && covered >= 0.5) {
@@ -70,12 +72,15 @@ bool scan_choose_units(k_units asked, const int64_t matrix[3], int axes, const d
     }
     if (most <= PI * SLACK) {
         *chosen = K_RADIANS;
-        snprintf(why, why_size, "in radians per voxel, since its extent %.4g is no more than pi", most);
+        snprintf(why, why_size,
+                 "in radians per voxel, since its extent %.4g is no more than pi (--trajectory-units radians)", most);
         return true;
     }
     *chosen = K_FOV;
     if (fov)
-        snprintf(why, why_size, "in cycles per field of view, since its extent %.4g is no more than N/2", most);
+        snprintf(why, why_size,
+                 "in cycles per field of view, since its extent %.4g is no more than N/2 (--trajectory-units fov)",
+                 most);
     else
         snprintf(why, why_size,
                  "an extent of %.4g, %.4g, %.4g along x, y, z fits no units: neither 0.5 (cycles per voxel) nor pi "

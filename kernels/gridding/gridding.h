@@ -67,12 +67,6 @@ typedef struct vf_nufft_info {
 } vf_nufft_info;
 void vf_nufft_get_info(const vf_nufft *plan, vf_nufft_info *info);
 
-/* Density compensation by iteration after Pipe and Menon, Magn. Reson. Med. 41 (1999) 179: w <- w / (C w), C the
- * convolution of the samples with the kernel of this plan, evaluated at the samples. `weights`: [samples], real of the
- * plan's precision, VF_SPACE_DEVICE, overwritten; scaled so that the weighted adjoint of a constant object's samples
- * has its value (sum of weights = number of voxels' reciprocal convention: docs/conventions.md). Blocking. */
-VF_MUST_CHECK vf_status vf_nufft_density_weights(vf_nufft *plan, vf_queue *queue, int iterations, void *weights);
-
 /* ---- the plain bilinear gridding of the published study, for comparison; host memory, CPU only ---- */
 
 /* Spreads each sample onto the N points around it with (bi-, tri-)linear weights, divides each point by the weights it

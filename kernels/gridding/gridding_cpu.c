@@ -439,23 +439,4 @@ static vf_status forward(vf_nufft *plan, vf_queue *queue, int batch, const void 
     return status;
 }
 
-static vf_status convolve(vf_nufft *plan, vf_queue *queue, const void *in, void *out)
-{
-    (void)queue;
-    const gridding_cpu_state *state = plan->state;
-    vf_nufft plain = *plan; /* without field: the same grid, no factors */
-    plain.segments.count = 0;
-    vf_status status = spread(&plain, 0, in);
-    int64_t rows = status == VF_OK ? plan->axis[1].grid * plan->axis[2].grid : 0;
-    int threads = gridding_cpu_threads(plan, grid_points(plan));
-#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
-    for (int64_t row = 0; row < rows; row++)
-        if (state->used[row]) {
-            gridding_cpu_fold(plan, gridding_cpu_point(plan, row * state->pitch));
-            gridding_cpu_extend(plan, gridding_cpu_point(plan, row * state->pitch));
-        }
-    return status == VF_OK ? interpolate(&plain, 0, out) : status;
-}
-
-const gridding_backend gridding_cpu = {
-    .create = create, .adjoint = adjoint, .forward = forward, .convolve = convolve, .destroy = destroy};
+const gridding_backend gridding_cpu = {.create = create, .adjoint = adjoint, .forward = forward, .destroy = destroy};

@@ -28,10 +28,6 @@ VF_MUST_CHECK vf_status gridding_cpu_to_image(const vf_nufft *plan, void *image)
  * reaches are undefined afterwards. */
 VF_MUST_CHECK vf_status gridding_cpu_from_image(const vf_nufft *plan, const void *image);
 
-/* Adds what was spread beyond the rows' ends to their starts; copies their starts beyond their ends. One row. */
-void gridding_cpu_fold(const vf_nufft *plan, void *row);
-void gridding_cpu_extend(const vf_nufft *plan, void *row);
-
 /* Threads for a loop over so many grid points: one where waking others would take longer than the work. */
 static inline int gridding_cpu_threads(const vf_nufft *plan, int64_t points)
 {

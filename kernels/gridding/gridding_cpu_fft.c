@@ -28,7 +28,8 @@ static vf_fft_span grid_span(const vf_nufft *plan, int a)
     return (vf_fft_span){0, plan->axis[a].grid};
 }
 
-void gridding_cpu_fold(const vf_nufft *plan, void *row)
+/* Adds what was spread beyond a row's end to its start. */
+static void fold(const vf_nufft *plan, void *row)
 {
     int64_t n = 2 * plan->axis[0].grid, beyond = 2 * (plan->axis[0].width - 1);
     float *f32 = row;
@@ -40,7 +41,8 @@ void gridding_cpu_fold(const vf_nufft *plan, void *row)
             f32[i] += f32[n + i];
 }
 
-void gridding_cpu_extend(const vf_nufft *plan, void *row)
+/* Copies a row's start beyond its end. */
+static void extend(const vf_nufft *plan, void *row)
 {
     const gridding_cpu_state *state = plan->state;
     size_t element = vf_dtype_bytes(plan->complex_type), n = (size_t)plan->axis[0].grid;
@@ -71,7 +73,7 @@ static void x_group(const vf_nufft *plan, vf_fft_direction direction, int64_t z,
     void *rows = vf_fft_axis_rows(state->fft[0], thread_number());
     if (used && adjoint)
         for (int64_t r = 0; r < count; r++)
-            gridding_cpu_fold(plan, gridding_cpu_point(plan, at + r * state->pitch));
+            fold(plan, gridding_cpu_point(plan, at + r * state->pitch));
     if (used)
         vf_fft_axis_lines(state->fft[0], direction, count, adjoint ? &grid : &voxels, adjoint ? &voxels : &grid, rows);
     else if (adjoint)
@@ -79,7 +81,7 @@ static void x_group(const vf_nufft *plan, vf_fft_direction direction, int64_t z,
             memset(gridding_cpu_point(plan, at + r * state->pitch), 0, row_bytes);
     if (used && !adjoint)
         for (int64_t r = 0; r < count; r++)
-            gridding_cpu_extend(plan, gridding_cpu_point(plan, at + r * state->pitch));
+            extend(plan, gridding_cpu_point(plan, at + r * state->pitch));
 }
 
 /* Columns x .. x + count of a plane, along y. */

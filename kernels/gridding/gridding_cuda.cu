@@ -404,20 +404,6 @@ vf_status forward(vf_nufft *plan, vf_queue *queue, int batch, const void *x, voi
                    plan->real == VF_F64 ? forward_one<double> : forward_one<float>);
 }
 
-vf_status convolve(vf_nufft *plan, vf_queue *queue, const void *in, void *out)
-{
-    cudaStream_t stream = static_cast<cudaStream_t>(vf_queue_native(queue));
-    vf_nufft plain = *plan; /* without field: the same grid, no factors */
-    plain.segments.count = 0;
-    vf_status status = VF_CUDA(plan->device, cudaSetDevice(vf_device_ordinal(plan->device)));
-    if (status == VF_OK)
-        status = plan->real == VF_F64 ? spread<double>(&plain, stream, 0, in) : spread<float>(&plain, stream, 0, in);
-    if (status != VF_OK)
-        return status;
-    return plan->real == VF_F64 ? interpolate<double>(&plain, stream, 0, out)
-                                : interpolate<float>(&plain, stream, 0, out);
-}
-
 } // namespace
 
-extern "C" const gridding_backend gridding_cuda = {create, adjoint, forward, convolve, destroy};
+extern "C" const gridding_backend gridding_cuda = {create, adjoint, forward, destroy};

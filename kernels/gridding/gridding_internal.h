@@ -74,8 +74,6 @@ typedef struct gridding_backend {
     vf_status (*create)(vf_nufft *plan, const vf_nufft_samples *samples, const float *field);
     vf_status (*adjoint)(vf_nufft *plan, vf_queue *queue, int batch, const void *c, void *y);
     vf_status (*forward)(vf_nufft *plan, vf_queue *queue, int batch, const void *x, void *c);
-    /* out = C in: spread and interpolated again, without the transform; complex [samples], distinct. */
-    vf_status (*convolve)(vf_nufft *plan, vf_queue *queue, const void *in, void *out);
     void (*destroy)(vf_nufft *plan);
 } gridding_backend;
 

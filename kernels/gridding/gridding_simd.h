@@ -8,8 +8,8 @@
 
 #include "gridding_internal.h"
 
-/* Kernels are padded with zeros to GRIDDING_REACH points: to whole vectors of at most GRIDDING_LANES complex numbers, at
- * any place in the first. */
+/* Kernels are padded with zeros to GRIDDING_REACH points: to whole vectors of at most GRIDDING_LANES complex numbers,
+ * at any place in the first. */
 enum { GRIDDING_LANES = 8, GRIDDING_REACH = GRIDDING_MAX_WIDTH + GRIDDING_LANES, GRIDDING_PADDED = 2 * GRIDDING_REACH };
 
 /* The kernel's polynomials in one precision, highest power first, zeros beyond the width: of each point twice, for the

@@ -4,9 +4,7 @@
 
 #include <fftw3.h>
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "fft_internal.h"
 
@@ -117,7 +115,7 @@ vf_status vf_fft_create(vf_device *device, vf_dtype type, int rank, const int64_
 #endif
     for (int d = 0; d < 3 && vf_device_is_host(device) && status == VF_OK; d++)
         if (plan->dims[d] > 1)
-            status = vf_fft_rows_create(ctx, type, plan->dims[d], FFT_TILE_ROWS, &plan->rows[d]);
+            status = vf_fft_axis_create(ctx, type, plan->dims[d], &plan->axis[d]);
     if (status == VF_OK)
         *out = plan;
     else
@@ -130,7 +128,7 @@ void vf_fft_destroy(vf_fft *plan)
     if (!plan)
         return;
     for (int d = 0; d < 3; d++)
-        vf_fft_rows_destroy(plan->rows[d]);
+        vf_fft_axis_destroy(plan->axis[d]);
 #ifdef VF_HAVE_CUDA
     vf_fft_cuda_destroy(plan);
 #endif
@@ -143,72 +141,24 @@ int64_t vf_fft_bytes(const vf_fft *plan)
     return plan->work.count * (int64_t)vf_dtype_bytes(plan->work.type);
 }
 
-/* Lines of one axis: line l starts at element l / inner * n * inner + l % inner and its elements are `inner` apart. */
-typedef struct lines {
-    char *data;
-    int64_t n, inner, count;
-    size_t element;
-} lines;
-
-/* Copies lines [first, first + FFT_TILE_ROWS) to the tile's rows, or back; what is beyond the last line is left. */
-static void move_lines(const lines *at, int64_t first, char *tile, bool back)
-{
-    int64_t here = at->count - first < FFT_TILE_ROWS ? at->count - first : FFT_TILE_ROWS;
-    for (int64_t i = 0; i < at->n; i++)
-        for (int64_t r = 0; r < here; r++) {
-            int64_t line = first + r;
-            char *in_array =
-                at->data + (size_t)((line / at->inner * at->n + i) * at->inner + line % at->inner) * at->element;
-            char *in_tile = tile + (size_t)(r * at->n + i) * at->element;
-            memcpy(back ? in_array : in_tile, back ? in_tile : in_array, at->element);
-        }
-}
-
-static vf_status transform_axis(const vf_fft *plan, vf_fft_direction direction, const lines *at,
-                                const vf_fft_rows *rows)
-{
-    vf_context *ctx = vf_device_context(plan->device);
-    const int64_t tiles = (at->count + FFT_TILE_ROWS - 1) / FFT_TILE_ROWS;
-    const int threads = tiles < vf_context_threads(ctx) ? (int)tiles : vf_context_threads(ctx);
-    const size_t bytes = ((size_t)at->n * FFT_TILE_ROWS * at->element + 63) / 64 * 64;
-    atomic_bool failed = false;
-#pragma omp parallel num_threads(threads) if (threads > 1)
-    {
-        char *tile = aligned_alloc(64, bytes);
-        if (!tile)
-            atomic_store(&failed, true);
-        else
-            memset(tile, 0, bytes);
-#pragma omp for schedule(static)
-        for (int64_t t = 0; t < tiles; t++) {
-            if (!tile || vf_cancelled(ctx))
-                continue;
-            move_lines(at, t * FFT_TILE_ROWS, tile, false);
-            vf_fft_rows_execute(rows, direction, tile);
-            move_lines(at, t * FFT_TILE_ROWS, tile, true);
-        }
-        free(tile);
-    }
-    if (atomic_load(&failed))
-        return vf_fail(ctx, VF_ERR_MEMORY, "FFT: no memory for a tile");
-    return vf_cancelled(ctx) ? vf_fail(ctx, VF_ERR_CANCELLED, "interrupted") : VF_OK;
-}
-
 vf_status vf_fft_execute(vf_fft *plan, vf_queue *queue, vf_fft_direction direction, void *data)
 {
+    const int64_t *n = plan->dims;
     vf_status status = VF_OK;
-    int64_t inner = 1, all = plan->batch * plan->dims[0] * plan->dims[1] * plan->dims[2];
     if (vf_queue_device(queue) != plan->device)
         return vf_fail(vf_device_context(plan->device), VF_ERR_ARGUMENT, "FFT: the queue is another device's");
 #ifdef VF_HAVE_CUDA
     if (!vf_device_is_host(plan->device))
         return vf_fft_cuda_execute(plan, queue, direction, data);
 #endif
+    const int64_t inner[3] = {n[1] * n[2], n[2], 1}, outer[3] = {plan->batch, plan->batch * n[0], 1};
+    const int64_t lines[3] = {n[1] * n[2], n[2], plan->batch * n[0] * n[1]};
     for (int d = 2; d >= 0 && status == VF_OK; d--) {
-        const lines at = {data, plan->dims[d], inner, all / plan->dims[d], vf_dtype_bytes(plan->type)};
-        if (plan->rows[d])
-            status = transform_axis(plan, direction, &at, plan->rows[d]);
-        inner *= plan->dims[d];
+        const vf_fft_lines at = {
+            .data = data, .point = inner[d], .line = d == 2 ? n[2] : 1, .span = {.first = 0, .count = n[d]}};
+        if (plan->axis[d])
+            status = vf_fft_axis_pass(plan->axis[d], direction, lines[d], outer[d], &at, n[d] * inner[d], &at,
+                                      n[d] * inner[d]);
     }
     return status;
 }

@@ -2,20 +2,18 @@
 #ifndef VOXFIELD_FFT_INTERNAL_H
 #define VOXFIELD_FFT_INTERNAL_H
 
-#include "voxfield/fft.h"
+#include "voxfield/fft_axis.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-enum { FFT_TILE_ROWS = 16 };
 
 struct vf_fft {
     vf_device *device;
     vf_dtype type;
     int64_t dims[3]; /* slowest first; leading ones where there are fewer */
     int64_t batch;
-    vf_fft_rows *rows[3]; /* CPU: FFT_TILE_ROWS rows along each axis longer than 1 */
+    vf_fft_axis *axis[3]; /* CPU: along each axis longer than 1 */
     int cufft;            /* GPU: the library's handle */
     bool has_cufft;
     vf_array work; /* GPU: the library's working memory */

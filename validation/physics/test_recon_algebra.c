@@ -258,6 +258,55 @@ static void test_saved_q(void **state)
     close_problem(&p);
 }
 
+/* Density weights of a Cartesian grid are 1 / voxels: the kernel is 0 between its samples, to the NUFFT's 1e-3. */
+static void test_density_cartesian(void **state)
+{
+    (void)state;
+    problem p = open_problem(plane, 1, 1, false, VF_F32, RECON_NUFFT);
+    const int64_t *n = p.scan.matrix;
+    scan_trajectory grid = {.samples = p.voxels, .k = allocate((size_t)(3 * p.voxels), sizeof(float))};
+    float *w = allocate((size_t)p.voxels, sizeof *w);
+    for (int64_t m = 0; m < p.voxels; m++) {
+        grid.k[3 * m] = (float)(m % n[0] - n[0] / 2);
+        grid.k[3 * m + 1] = (float)(m / n[0] - n[1] / 2);
+    }
+    assert_int_equal(density_weights(p.ctx, n, &grid, p.queue, w), VF_OK);
+    for (int64_t m = 0; m < p.voxels; m++)
+        assert_true(fabs((double)w[m] * (double)p.voxels - 1) <= 5e-3);
+    free(grid.k);
+    free(w);
+    close_problem(&p);
+}
+
+/* On spokes, the area that a sample stands for is pi |k| / (2 spokes) for steps of 1/2; between the centre, where
+ * spokes are closer than the kernel is wide, and the end, beyond which there is nothing, weights are that area. The
+ * kernel averages over about a cycle, the iteration is stopped early: within a tenth. */
+static void test_density_radial(void **state)
+{
+    (void)state;
+    enum { SPOKES = 64, N = 32, A_SPOKE = 2 * N };
+    const int64_t matrix[3] = {N, N, 1};
+    problem p = open_problem(matrix, 1, 1, false, VF_F32, RECON_NUFFT);
+    scan_trajectory spokes = {.samples = SPOKES * A_SPOKE, .k = allocate(3 * SPOKES * A_SPOKE, sizeof(float))};
+    float *w = allocate(SPOKES * A_SPOKE, sizeof *w);
+    for (int m = 0; m < SPOKES * A_SPOKE; m++) {
+        double angle = M_PI * (m / A_SPOKE) / SPOKES, r = 0.5 * (m % A_SPOKE - A_SPOKE / 2);
+        spokes.k[3 * m] = (float)(r * cos(angle));
+        spokes.k[3 * m + 1] = (float)(r * sin(angle));
+    }
+    assert_int_equal(density_weights(p.ctx, matrix, &spokes, p.queue, w), VF_OK);
+    for (int m = 0; m < SPOKES * A_SPOKE; m++) {
+        double r = hypot(spokes.k[3 * m], spokes.k[3 * m + 1]);
+        double level = w[m] * N * N / (M_PI * r / (2 * SPOKES));
+        assert_true(w[m] > 0 && isfinite(w[m]));
+        if (r > N / 8.0 && r < 3 * N / 8.0 && !(fabs(level - 1) <= 0.1))
+            fail_msg("at |k| = %g: %g of the area", r, level);
+    }
+    free(spokes.k);
+    free(w);
+    close_problem(&p);
+}
+
 static void test_zero_data(void **state)
 {
     (void)state;
@@ -291,6 +340,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_frames_one_at_a_time),
         cmocka_unit_test(test_coils_one_at_a_time),
         cmocka_unit_test(test_saved_q),
+        cmocka_unit_test(test_density_cartesian),
+        cmocka_unit_test(test_density_radial),
         cmocka_unit_test(test_zero_data),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
 /* What must hold for the NUFFT whatever the direct sum says: adjointness, linearity, batches, the same bits every time,
- * refusals; and what is built on it: density weights and the plain gridding.
+ * refusals; and the plain gridding.
  *
  * usage: test_gridding_algebra DEVICE [SEED]     (cpu, cuda; exit 77 if there is no such device)
  */
@@ -162,78 +162,6 @@ static void test_linear(void **state)
     problem_free(&p);
 }
 
-/* ---- density ---- */
-
-static void weights_of(const problem *p, vf_dtype precision, int iterations, double *out)
-{
-    /* The narrowest kernel in k-space: what density is seen through. */
-    vf_nufft_options o = {.tolerance = 1e-3, .precision = precision, .oversampling = 2};
-    vf_nufft *plan = make_plan(p, &o, 1);
-    vf_queue *queue = NULL;
-    vf_array weights = {0}, host = {0};
-    if (vf_queue_create(device, &queue) != VF_OK ||
-        vf_array_create(device, VF_SPACE_DEVICE, precision, p->samples, &weights) != VF_OK ||
-        vf_array_create(device, VF_SPACE_PINNED, precision, p->samples, &host) != VF_OK ||
-        vf_nufft_density_weights(plan, queue, iterations, weights.data) != VF_OK ||
-        vf_array_copy(queue, &host, &weights, p->samples) != VF_OK || vf_queue_sync(queue) != VF_OK)
-        fail_msg("%s", vf_context_message(ctx));
-    for (int64_t m = 0; m < p->samples; m++)
-        out[m] = precision == VF_F64 ? ((double *)host.data)[m] : (double)((float *)host.data)[m];
-    vf_array_free(&weights);
-    vf_array_free(&host);
-    vf_queue_destroy(queue);
-    vf_nufft_destroy(plan);
-}
-
-/* On a Cartesian grid, where each point has one sample, all weights are equal: 1 / voxels, for which F^H w F is the
- * identity. In single precision; the kernel's tolerance, 1e-3, is where they may differ. */
-static void test_density_cartesian(void **state)
-{
-    (void)state;
-    enum { N = 16 };
-    problem p = random_problem(N, N, 1, N * N, false);
-    for (int m = 0; m < N * N; m++) {
-        p.k[3 * m] = (float)(m % N - N / 2);
-        p.k[3 * m + 1] = (float)(m / N - N / 2);
-    }
-    double *w = allocate(N * N, sizeof *w);
-    weights_of(&p, VF_F32, 8, w);
-    for (int m = 0; m < N * N; m++)
-        if (!(fabs(w[m] * N * N - 1) <= 5e-3))
-            fail_msg("weight %d is %g of 1 / voxels", m, w[m] * N * N);
-    free(w);
-    problem_free(&p);
-}
-
-/* On spokes the area that a sample stands for grows as its distance from the centre. Between the centre, where spokes
- * are closer than the kernel, and the end, beyond which there is nothing, weights divided by |k| are level. With S
- * spokes of a step of 1 / 2 the area is pi |k| / (2 S), in a field where 1 has the weight 1 / voxels. */
-static void test_density_radial(void **state)
-{
-    (void)state;
-    enum { N = 32, SPOKES = 64, A_SPOKE = 2 * N };
-    problem p = random_problem(N, N, 1, SPOKES * A_SPOKE, false);
-    for (int m = 0; m < SPOKES * A_SPOKE; m++) {
-        double angle = M_PI * (m / A_SPOKE) / SPOKES, r = 0.5 * (m % A_SPOKE - A_SPOKE / 2);
-        p.k[3 * m] = (float)(r * cos(angle));
-        p.k[3 * m + 1] = (float)(r * sin(angle));
-    }
-    double *w = allocate((size_t)p.samples, sizeof *w), least = HUGE_VAL, largest = 0;
-    weights_of(&p, VF_F64, 40, w);
-    for (int64_t m = 0; m < p.samples; m++) {
-        double r = hypot(p.k[3 * m], p.k[3 * m + 1]), level = w[m] / r * 2 * SPOKES / M_PI * N * N;
-        assert_true(w[m] > 0 && isfinite(w[m]));
-        if (r < N / 8.0 || r > 3 * N / 8.0)
-            continue;
-        least = fmin(least, level);
-        largest = fmax(largest, level);
-    }
-    printf("radial density: weights between %.3f and %.3f of the area\n", least, largest);
-    assert_true(least > 0.9 && largest < 1.1 && largest < 1.05 * least);
-    free(w);
-    problem_free(&p);
-}
-
 /* ---- plain bilinear gridding ---- */
 
 static void test_bilinear(void **state)
@@ -315,9 +243,8 @@ static void test_refusals(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_adjoint),  cmocka_unit_test(test_same_bits),         cmocka_unit_test(test_batch),
-    cmocka_unit_test(test_linear),   cmocka_unit_test(test_density_cartesian), cmocka_unit_test(test_density_radial),
-    cmocka_unit_test(test_bilinear), cmocka_unit_test(test_refusals),
+    cmocka_unit_test(test_adjoint), cmocka_unit_test(test_same_bits), cmocka_unit_test(test_batch),
+    cmocka_unit_test(test_linear),  cmocka_unit_test(test_bilinear),  cmocka_unit_test(test_refusals),
 };
 
 int main(int argc, char **argv)

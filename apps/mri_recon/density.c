@@ -1,0 +1,107 @@
+/* Density compensation by iteration: Pipe and Menon, Magn. Reson. Med. 41 (1999) 179.
+ *
+ *     w <- w / (C w),    (C w)_m = sum_m' w_m' K(k_m - k_m')
+ *
+ * until the weighted samples, seen through the kernel K, are as dense everywhere. K is the transform of a triangle over
+ * twice the field of view, a product of sinc^2: nowhere negative, 1 at 0, and 0 at whole cycles per field of view, so
+ * that the samples of a Cartesian grid do not see each other and keep the weight 1 (after Johnson and Pipe, Magn.
+ * Reson. Med. 61 (2009) 439). C is applied as F^H on the doubled grid, the triangle, and F. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "mri_recon.h"
+#include "voxfield/vector.h"
+
+/* Weights need not be known better; and they hardly change after so many iterations. */
+static const double ACCURACY = 1e-3;
+enum { ITERATIONS = 8 };
+
+typedef struct density {
+    vf_queue *queue;
+    encoding *encoding;
+    int64_t samples, points;
+    vf_array values, image; /* [samples], [points of the doubled grid], complex, on the device */
+    vf_array triangle;      /* [points] real, on the device */
+} density;
+
+/* The triangle over the doubled grid, divided by the number of voxels. */
+static vf_status make_triangle(vf_context *ctx, const int64_t matrix[3], const int64_t doubled[3], density *d)
+{
+    float *triangle = malloc((size_t)d->points * sizeof *triangle);
+    if (!triangle)
+        return vf_fail(ctx, VF_ERR_MEMORY, "no memory for density weights");
+    const double voxels = (double)(matrix[0] * matrix[1] * matrix[2]);
+    for (int64_t i = 0; i < d->points; i++) {
+        const int64_t at[3] = {i % doubled[0], i / doubled[0] % doubled[1], i / doubled[0] / doubled[1]};
+        double product = 1 / voxels;
+        for (int a = 0; a < 3; a++)
+            product *= matrix[a] > 1 ? 1 - fabs((double)(at[a] - matrix[a]) / (double)matrix[a]) : 1;
+        triangle[i] = (float)product;
+    }
+    vf_status status = vf_array_create(vf_context_device(ctx, 0), VF_SPACE_DEVICE, VF_F32, d->points, &d->triangle);
+    if (status == VF_OK)
+        status = vf_queue_copy(d->queue, d->triangle.data, triangle, (size_t)d->points * sizeof *triangle);
+    if (status == VF_OK)
+        status = vf_queue_sync(d->queue);
+    free(triangle);
+    return status;
+}
+
+static vf_status iterate(vf_context *ctx, density *d, float complex *seen, float *weights)
+{
+    for (int64_t m = 0; m < d->samples; m++)
+        seen[m] = weights[m];
+    vf_status status = upload(d->queue, seen, d->samples, &d->values);
+    if (status == VF_OK)
+        status = encoding_adjoint(d->encoding, d->queue, 1, &d->values, &d->image);
+    if (status == VF_OK)
+        status = vf_vector_scale_by(d->queue, VF_C64, d->points, d->triangle.data, d->image.data, d->image.data);
+    if (status == VF_OK)
+        status = encoding_forward(d->encoding, d->queue, 1, &d->image, &d->values);
+    if (status == VF_OK)
+        status = download(d->queue, &d->values, d->samples, seen);
+    for (int64_t m = 0; status == VF_OK && m < d->samples; m++) {
+        /* K is 1 at 0 and nowhere negative, so a sample sees its own weight at least. */
+        if (!(crealf(seen[m]) > 0.5f * weights[m]))
+            return vf_fail(ctx, VF_ERR_INTERNAL, "density weights: sample %lld sees %g of its weight %g; please report",
+                           (long long)m, (double)crealf(seen[m]), (double)weights[m]);
+        weights[m] /= crealf(seen[m]);
+    }
+    return status;
+}
+
+vf_status density_weights(vf_context *ctx, const int64_t matrix[3], const scan_trajectory *at, vf_queue *queue,
+                          float *weights)
+{
+    const recon_settings settings = {.encode_by = RECON_NUFFT, .precision = VF_F32, .accuracy = ACCURACY};
+    vf_device *device = vf_context_device(ctx, 0);
+    density d = {.queue = queue, .samples = at->samples, .points = 1};
+    int64_t doubled[3];
+    const double voxels = (double)(matrix[0] * matrix[1] * matrix[2]);
+    for (int a = 0; a < 3; a++) {
+        doubled[a] = matrix[a] > 1 ? 2 * matrix[a] : 1;
+        d.points *= doubled[a];
+    }
+    float complex *seen = malloc((size_t)at->samples * sizeof *seen);
+    vf_status status = seen ? VF_OK : vf_fail(ctx, VF_ERR_MEMORY, "no memory for density weights");
+    if (status == VF_OK)
+        status = encoding_create(ctx, &settings, doubled, 2, at->samples, at->k, NULL, NULL, 1, &d.encoding);
+    if (status == VF_OK)
+        status = vf_array_create(device, VF_SPACE_DEVICE, VF_C64, d.samples, &d.values);
+    if (status == VF_OK)
+        status = vf_array_create(device, VF_SPACE_DEVICE, VF_C64, d.points, &d.image);
+    if (status == VF_OK)
+        status = make_triangle(ctx, matrix, doubled, &d);
+    for (int64_t m = 0; m < at->samples; m++)
+        weights[m] = 1;
+    for (int i = 0; i < ITERATIONS && status == VF_OK; i++)
+        status = vf_cancelled(ctx) ? vf_fail(ctx, VF_ERR_CANCELLED, "interrupted") : iterate(ctx, &d, seen, weights);
+    for (int64_t m = 0; m < at->samples; m++)
+        weights[m] = (float)(weights[m] / voxels);
+    encoding_destroy(d.encoding);
+    vf_array_free(&d.values);
+    vf_array_free(&d.image);
+    vf_array_free(&d.triangle);
+    free(seen);
+    return status;
+}
