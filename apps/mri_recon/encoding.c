@@ -14,6 +14,8 @@ struct encoding {
 
 /* Direct sums of fewer pairs take less time than a NUFFT's plan. */
 static const double FEW_PAIRS = 1e7;
+/* Accuracies beyond this need the denser grid in single precision. */
+static const double ROUNDING_SHOWS = 1e-4;
 
 static vf_status create_direct(encoding *e, vf_device *device, const recon_settings *settings, const int64_t matrix[3],
                                int extent, const vf_fourier_samples *samples, const float *field, int most_batch)
@@ -49,8 +51,13 @@ static vf_status create_nufft(encoding *e, vf_device *device, const recon_settin
             k[i] = 2 * samples->k[i];
         at.k = k;
     }
-    const vf_nufft_options options = {
-        .tolerance = settings->accuracy, .precision = settings->precision, .field = field};
+    /* On a grid of less than twice the density the corners of an image are divided by small numbers, and with them the
+     * rounding of what lies in the centre of k-space, where all spokes of a radial scan add up. */
+    const bool dense = settings->precision == VF_F32 && settings->accuracy < ROUNDING_SHOWS;
+    const vf_nufft_options options = {.tolerance = settings->accuracy,
+                                      .precision = settings->precision,
+                                      .oversampling = dense ? 2 : 0,
+                                      .field = field};
     vf_status status = vf_nufft_create(device, matrix, &at, most_batch, &options, &e->nufft);
     free(k);
     if (status != VF_OK)
@@ -155,6 +162,11 @@ vf_status encoding_forward(encoding *e, vf_queue *queue, int batch, const vf_arr
         return status;
     return e->direct ? vf_fourier_forward(e->direct, queue, batch, x->data, c->data)
                      : vf_nufft_forward(e->nufft, queue, batch, x->data, c->data);
+}
+
+bool encoding_is_direct(const encoding *e)
+{
+    return e->direct != NULL;
 }
 
 const char *encoding_description(const encoding *e)

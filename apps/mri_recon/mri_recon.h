@@ -228,6 +228,9 @@ void encoding_destroy(encoding *encoding); /* NULL is allowed */
 VF_MUST_CHECK vf_status encoding_adjoint(encoding *e, vf_queue *queue, int batch, const vf_array *c, vf_array *y);
 VF_MUST_CHECK vf_status encoding_forward(encoding *e, vf_queue *queue, int batch, const vf_array *x, vf_array *c);
 
+/* Whether it is a direct sum. */
+bool encoding_is_direct(const encoding *e);
+
 /* What it is, for people: "NUFFT, 1e-06, kernel 7 wide on 256 x 256 x 256". */
 const char *encoding_description(const encoding *e);
 

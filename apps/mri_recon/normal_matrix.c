@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "mri_recon.h"
+#include "voxfield/vector.h"
 
 float complex sample_phi(const recon_settings *settings, const scan *raw, const scan_trajectory *at, int64_t m)
 {
@@ -52,6 +53,7 @@ typedef struct q_maker {
     vf_segments segments; /* empty: one, without a field map */
     int64_t doubled[3];
     vf_array weights, q; /* on the device */
+    vf_array part;       /* a part of Q, [z][y][x] of the scan's matrix */
     encoding *encoding;
     q_file *file;
     void *host; /* Q on its way to or from the file; NULL if it need not go through the host */
@@ -82,12 +84,52 @@ static vf_status read_segment(q_maker *m, int l)
     return status;
 }
 
+/* The doubled grid in parts of the scan's matrix: along a doubled axis, index n of the lower part is r = (n - N) / N,
+ * which is voxel n's place moved by (N/2 - N) / N fields of view, and of the upper part r = n / N, moved by (N/2) / N.
+ * So each part is the adjoint of weights times exp(i 2 pi k.s), on the plan that images are made with. */
+static vf_status compute_in_parts(q_maker *m, const float complex *weights, float complex *moved)
+{
+    const int64_t *matrix = m->scan->matrix;
+    vf_status status = VF_OK;
+    for (int part = 0; part < 8 && status == VF_OK; part++) {
+        double shift[3];
+        int64_t at[3];
+        bool wanted = true;
+        for (int a = 0; a < 3; a++) {
+            const int64_t n = matrix[a], upper = part >> a & 1;
+            wanted = wanted && (n > 1 || !upper);
+            at[a] = upper ? n : 0;
+            shift[a] = n > 1 ? (double)(n / 2 - (upper ? 0 : n)) / (double)n : 0;
+        }
+        if (!wanted)
+            continue;
+        for (int64_t i = 0; i < m->at->samples; i++) {
+            double turns = 0;
+            for (int a = 0; a < 3; a++)
+                turns += shift[a] * (double)m->at->k[3 * i + a];
+            turns -= rint(turns);
+            moved[i] = weights[i] * (float complex)cexp(2 * M_PI * I * turns);
+        }
+        status = upload(m->queue, moved, m->at->samples, &m->weights);
+        if (status == VF_OK)
+            status = encoding_adjoint(m->encoding, m->queue, 1, &m->weights, &m->part);
+        if (status == VF_OK)
+            status = vf_vector_place(m->queue, m->q.type, matrix, m->part.data, m->doubled, at, m->q.data);
+    }
+    return status;
+}
+
 static vf_status compute_segment(q_maker *m, int l, float complex *weights)
 {
     segment_weights(m->settings, m->scan, m->at, &m->segments, l, weights);
-    vf_status status = upload(m->queue, weights, m->at->samples, &m->weights);
-    if (status == VF_OK)
-        status = encoding_adjoint(m->encoding, m->queue, 1, &m->weights, &m->q);
+    vf_status status = VF_OK;
+    if (encoding_is_direct(m->encoding)) {
+        status = upload(m->queue, weights, m->at->samples, &m->weights);
+        if (status == VF_OK)
+            status = encoding_adjoint(m->encoding, m->queue, 1, &m->weights, &m->q);
+    } else {
+        status = compute_in_parts(m, weights, weights + m->at->samples);
+    }
     if (status != VF_OK || !m->file)
         return status;
     if (m->host)
@@ -97,17 +139,33 @@ static vf_status compute_segment(q_maker *m, int l, float complex *weights)
     return status == VF_OK ? q_file_write(m->file, l, m->host ? m->host : m->q.data) : status;
 }
 
+/* A NUFFT of the scan's matrix makes Q in parts, a direct sum makes it whole. */
+static vf_status make_operator(q_maker *m)
+{
+    const int64_t samples = m->at->samples, *matrix = m->scan->matrix;
+    vf_status status = encoding_create(m->ctx, m->settings, matrix, 1, samples, m->at->k, NULL, NULL, 1, &m->encoding);
+    if (status != VF_OK || !encoding_is_direct(m->encoding))
+        return status != VF_OK ? status
+                               : vf_array_create(vf_context_device(m->ctx, 0), VF_SPACE_DEVICE, m->q.type,
+                                                 matrix[0] * matrix[1] * matrix[2], &m->part);
+    recon_settings direct = *m->settings;
+    direct.encode_by = RECON_DIRECT;
+    encoding_destroy(m->encoding);
+    m->encoding = NULL;
+    return encoding_create(m->ctx, &direct, m->doubled, 2, samples, m->at->k, NULL, NULL, 1, &m->encoding);
+}
+
 static vf_status make_segments(q_maker *m, normal_matrix *out)
 {
     const int64_t samples = m->at->samples;
     vf_device *device = vf_context_device(m->ctx, 0);
     const vf_dtype type = vf_dtype_complex(m->settings->precision);
-    float complex *weights = malloc((size_t)samples * sizeof *weights);
+    float complex *weights = malloc(2 * (size_t)samples * sizeof *weights); /* twice: compute_in_parts moves them */
     vf_status status = VF_OK;
     if (!weights)
         return vf_fail(m->ctx, VF_ERR_MEMORY, "no memory for %lld weights", (long long)samples);
     if (!m->settings->load_q) {
-        status = encoding_create(m->ctx, m->settings, m->doubled, 2, samples, m->at->k, NULL, NULL, 1, &m->encoding);
+        status = make_operator(m);
         if (status == VF_OK)
             status = vf_array_create(device, VF_SPACE_DEVICE, type, samples, &m->weights);
     }
@@ -128,6 +186,7 @@ static void free_maker(q_maker *m)
     encoding_destroy(m->encoding);
     vf_array_free(&m->weights);
     vf_array_free(&m->q);
+    vf_array_free(&m->part);
     vf_segments_free(&m->segments);
     q_file_close(&m->file);
     free(m->host);

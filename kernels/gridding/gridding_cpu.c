@@ -10,7 +10,7 @@
 #include "gridding_cpu.h"
 
 /* The least tile, in points. Along x it must hold all that spreading a sample touches: see gridding_simd.h. */
-enum { TILE_X = GRIDDING_REACH + GRIDDING_LANES, TILE = 16, CHUNK = 512, COLOURS = 8 };
+enum { TILE_X = GRIDDING_REACH + GRIDDING_LANES, TILE = 16, COLOURS = 8 };
 
 static const gridding_simd *const simd[VF_ISA_COUNT] = {
     &gridding_simd_baseline,
@@ -26,6 +26,7 @@ static void destroy(vf_nufft *plan)
     vf_array_free(&state->samples);
     vf_array_free(&state->table);
     vf_array_free(&state->grid);
+    vf_array_free(&state->locals);
     vf_array_free(&state->factor);
     vf_array_free(&state->field);
     for (int a = 0; a < 3; a++) {
@@ -247,7 +248,8 @@ static vf_status keep_segments(vf_nufft *plan, gridding_cpu_state *state, const 
 
 static int64_t held(const vf_nufft *plan, const gridding_cpu_state *state)
 {
-    const vf_array *arrays[] = {&state->samples, &state->table, &state->grid, &state->factor, &state->field};
+    const vf_array *arrays[] = {&state->samples, &state->table,  &state->grid,
+                                &state->locals,  &state->factor, &state->field};
     int64_t bytes = plan->axis[1].grid * plan->axis[2].grid + vf_fft_axis_bytes(state->fft[0]);
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
         bytes += arrays[i]->count * (int64_t)vf_dtype_bytes(arrays[i]->type);
@@ -255,6 +257,22 @@ static int64_t held(const vf_nufft *plan, const gridding_cpu_state *state)
         if (state->fft[a] != state->fft[0] && state->fft[a] != state->fft[a - 1])
             bytes += vf_fft_axis_bytes(state->fft[a]);
     return bytes;
+}
+
+/* Room for the sums of a piece, for each thread, if a tile is dense. */
+static vf_status make_locals(const vf_nufft *plan, gridding_cpu_state *state)
+{
+    int64_t fullest = 0;
+    for (int64_t t = 0; t < total_tiles(state); t++)
+        fullest = state->first[t + 1] - state->first[t] > fullest ? state->first[t + 1] - state->first[t] : fullest;
+    if (fullest <= GRIDDING_PIECE)
+        return VF_OK;
+    for (int a = 0; a < 3; a++) /* the last tile of an axis is the longest */
+        state->local[a] = plan->axis[a].grid - (state->tiles.count[a] - 1) * state->tiles.size[a] + plan->axis[a].width;
+    state->local[0] = (state->local[0] + 2 * GRIDDING_LANES + GRIDDING_REACH) / 8 * 8;
+    state->local_count = vf_context_threads(plan->ctx);
+    return vf_array_create(plan->device, VF_SPACE_DEVICE, plan->complex_type,
+                           state->local_count * state->local[0] * state->local[1] * state->local[2], &state->locals);
 }
 
 static vf_status create(vf_nufft *plan, const vf_nufft_samples *samples, const float *field)
@@ -274,104 +292,12 @@ static vf_status create(vf_nufft *plan, const vf_nufft_samples *samples, const f
     if (status == VF_OK)
         status = make_grid(plan, state);
     if (status == VF_OK)
+        status = make_locals(plan, state);
+    if (status == VF_OK)
         status = keep_segments(plan, state, field);
     if (status == VF_OK)
         plan->bytes = held(plan, state);
     return status;
-}
-
-/* ---- between samples and grid ---- */
-
-/* Grid points that all kernels cover. */
-static int64_t covered(const vf_nufft *plan)
-{
-    return plan->samples * plan->axis[0].width * plan->axis[1].width * plan->axis[2].width;
-}
-
-static int64_t grid_points(const vf_nufft *plan)
-{
-    return plan->axis[0].grid * plan->axis[1].grid * plan->axis[2].grid;
-}
-
-static gridding_job make_job(const vf_nufft *plan, int segment, const void *values)
-{
-    const gridding_cpu_state *state = plan->state;
-    gridding_job job = {.samples = state->samples.data,
-                        .table = state->table.data,
-                        .degree = plan->kernel.degree,
-                        .kernel_width = plan->kernel.width,
-                        .pitch = state->pitch,
-                        .plane = state->plane,
-                        .points = state->grid.data,
-                        .values = (void *)values,
-                        .add = segment > 0};
-    for (int a = 0; a < 3; a++) {
-        job.width[a] = plan->axis[a].width;
-        job.grid[a] = plan->axis[a].grid;
-    }
-    if (plan->segments.count > 0)
-        job.factor =
-            (const char *)state->factor.data + (size_t)(segment * plan->samples) * vf_dtype_bytes(plan->complex_type);
-    return job;
-}
-
-/* Rows are zeroed in the groups that the transforms read them in. */
-static void zero_used_rows(const vf_nufft *plan)
-{
-    const gridding_cpu_state *state = plan->state;
-    int threads = gridding_cpu_threads(plan, grid_points(plan));
-    int64_t gy = plan->axis[1].grid, groups = (gy + VF_FFT_LINES - 1) / VF_FFT_LINES;
-    size_t bytes = (size_t)state->pitch * vf_dtype_bytes(plan->complex_type);
-#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
-    for (int64_t g = 0; g < groups * plan->axis[2].grid; g++) {
-        int64_t y = g % groups * VF_FFT_LINES, row = g / groups * gy + y;
-        size_t rows = (size_t)(gy - y < VF_FFT_LINES ? gy - y : VF_FFT_LINES);
-        if (memchr(state->used + row, 1, rows))
-            memset(gridding_cpu_point(plan, row * state->pitch), 0, rows * bytes);
-    }
-}
-
-static vf_status spread(const vf_nufft *plan, int segment, const void *values)
-{
-    const gridding_cpu_state *state = plan->state;
-    int threads = gridding_cpu_threads(plan, covered(plan));
-    gridding_job all = make_job(plan, segment, values);
-    zero_used_rows(plan);
-    for (int c = 0; c < COLOURS; c++) {
-#pragma omp parallel for schedule(dynamic, 1) num_threads(threads) if (threads > 1)
-        for (int64_t i = state->colour[c]; i < state->colour[c + 1]; i++) {
-            gridding_job job = all;
-            job.first = state->first[state->order[i]];
-            job.last = state->first[state->order[i] + 1];
-            if (vf_cancelled(plan->ctx))
-                continue;
-            if (plan->real == VF_F64)
-                state->simd->spread_f64(&job);
-            else
-                state->simd->spread_f32(&job);
-        }
-    }
-    return vf_cancelled(plan->ctx) ? vf_fail(plan->ctx, VF_ERR_CANCELLED, "interrupted") : VF_OK;
-}
-
-static vf_status interpolate(const vf_nufft *plan, int segment, void *values)
-{
-    const gridding_cpu_state *state = plan->state;
-    int threads = gridding_cpu_threads(plan, covered(plan));
-    gridding_job all = make_job(plan, segment, values);
-#pragma omp parallel for schedule(dynamic, 4) num_threads(threads) if (threads > 1)
-    for (int64_t i = 0; i < plan->samples; i += CHUNK) {
-        gridding_job job = all;
-        job.first = i;
-        job.last = i + CHUNK < plan->samples ? i + CHUNK : plan->samples;
-        if (vf_cancelled(plan->ctx))
-            continue;
-        if (plan->real == VF_F64)
-            state->simd->interpolate_f64(&job);
-        else
-            state->simd->interpolate_f32(&job);
-    }
-    return vf_cancelled(plan->ctx) ? vf_fail(plan->ctx, VF_ERR_CANCELLED, "interrupted") : VF_OK;
 }
 
 /* The image in the grid to or from an image, with the phase of a segment's time; `sign` -1: into the grid. */
@@ -409,7 +335,7 @@ static vf_status adjoint(vf_nufft *plan, vf_queue *queue, int batch, const void 
         void *image = (char *)y + (size_t)(b * plan->voxels) * element;
         bool phases = plan->segments.count > 0;
         for (int l = 0; l < (phases ? plan->segments.count : 1) && status == VF_OK; l++) {
-            status = spread(plan, l, values);
+            status = gridding_cpu_spread(plan, l, values);
             if (status == VF_OK)
                 status = gridding_cpu_to_image(plan, phases ? NULL : image);
             if (status == VF_OK && phases)
@@ -433,7 +359,7 @@ static vf_status forward(vf_nufft *plan, vf_queue *queue, int batch, const void 
                 rotate(plan, l, -1, (void *)image);
             status = gridding_cpu_from_image(plan, phases ? NULL : image);
             if (status == VF_OK)
-                status = interpolate(plan, l, values);
+                status = gridding_cpu_interpolate(plan, l, values);
         }
     }
     return status;

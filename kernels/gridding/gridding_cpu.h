@@ -13,10 +13,26 @@ typedef struct gridding_cpu_state {
     int64_t *first;                   /* [tiles + 1] samples */
     int64_t *order;                   /* [tiles] by colour: those of one colour touch no common point */
     int64_t colour[9];                /* colour c is order[colour[c]] to order[colour[c + 1] - 1], the fullest first */
+    int64_t local[3];                 /* points of a tile with all that its kernels reach: x, y, z */
+    vf_array locals;                  /* [local_count][local z][local y][local x] complex, for dense tiles */
+    int local_count;                  /* threads that have one */
     unsigned char *used;              /* [grid z][grid y] whether a kernel reaches the row */
     vf_fft_axis *fft[3];              /* axes of equal length share one */
     vf_array scale[3], factor, field; /* factor: [segments][samples] complex; of the plan's precision */
 } gridding_cpu_state;
+
+/* Samples that are summed up in one go. Where many lie close, as in the centre of a radial scan, terms of the same sign
+ * would round the same way thousands of times over; so each piece of a dense tile is summed apart, and the sums added.
+ */
+enum { GRIDDING_PIECE = 512 };
+
+/* ---- gridding_cpu_spread.c: `segment` 0 without a field map; values [samples], complex ---- */
+
+/* grid = sum of the values times the kernel around each sample (times the segment's factors). */
+VF_MUST_CHECK vf_status gridding_cpu_spread(const vf_nufft *plan, int segment, const void *values);
+
+/* values = (segment 0) or += the grid under each sample's kernel (times the conjugate factors). */
+VF_MUST_CHECK vf_status gridding_cpu_interpolate(const vf_nufft *plan, int segment, void *values);
 
 /* ---- gridding_cpu_fft.c: from the grid to voxels and back, in place up to the last pass ---- */
 

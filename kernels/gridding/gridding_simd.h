@@ -33,6 +33,7 @@ typedef struct gridding_job {
     int degree, kernel_width, width[3]; /* width: 1 along an axis that is left out */
     int64_t grid[3], pitch, plane;      /* points; strides from row to row, plane to plane in complex elements */
     void *points;                       /* [grid[2]][grid[1]][pitch] */
+    int64_t origin[3];  /* spreading: the point of the grid that `points` begins with; x a multiple of GRIDDING_LANES */
     const void *factor; /* [samples] complex, sorted, by which values are multiplied on the way (spreading)
                          * or their conjugates (interpolation); NULL: 1 */
     void *values;       /* [samples] complex, caller's order */

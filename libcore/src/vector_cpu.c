@@ -77,6 +77,20 @@ static vf_status scale_by(vf_queue *queue, vf_dtype type, int64_t n, const void 
     return VF_OK;
 }
 
+static vf_status place(vf_queue *queue, vf_dtype type, const int64_t counts[3], const void *x, const int64_t whole[3],
+                       const int64_t at[3], void *y)
+{
+    const size_t size = vf_dtype_bytes(type), row = (size_t)counts[0] * size;
+    const int64_t rows = counts[1] * counts[2];
+    const int threads = threads_for(queue, rows * counts[0] / CHUNK + 1);
+#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
+    for (int64_t r = 0; r < rows; r++) {
+        const int64_t to = ((at[2] + r / counts[1]) * whole[1] + at[1] + r % counts[1]) * whole[0] + at[0];
+        memcpy((char *)y + (size_t)to * size, (const char *)x + (size_t)r * row, row);
+    }
+    return VF_OK;
+}
+
 /* Room for a pair of sums a chunk. */
 static double *partial_sums(vf_queue *queue, int64_t n)
 {
@@ -123,4 +137,4 @@ static vf_status cg_step(vf_queue *queue, vf_dtype type, int64_t n, double a, co
     return VF_OK;
 }
 
-const vf_vector_ops vf_vector_cpu = {zero, axpby, multiply, scale_by, dot, cg_step};
+const vf_vector_ops vf_vector_cpu = {zero, axpby, multiply, scale_by, dot, place, cg_step};

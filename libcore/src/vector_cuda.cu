@@ -209,6 +209,23 @@ vf_status scale_by(vf_queue *queue, vf_dtype type, int64_t n, const void *w, con
     return VF_OK;
 }
 
+vf_status place(vf_queue *queue, vf_dtype type, const int64_t counts[3], const void *x, const int64_t whole[3],
+                const int64_t at[3], void *y)
+{
+    const size_t size = vf_dtype_bytes(type);
+    vf_status status = begin(queue);
+    if (status != VF_OK)
+        return status;
+    cudaMemcpy3DParms copy = {};
+    copy.srcPtr = make_cudaPitchedPtr(const_cast<void *>(x), (size_t)counts[0] * size, (size_t)counts[0] * size,
+                                      (size_t)counts[1]);
+    copy.dstPtr = make_cudaPitchedPtr(y, (size_t)whole[0] * size, (size_t)whole[0] * size, (size_t)whole[1]);
+    copy.dstPos = make_cudaPos((size_t)at[0] * size, (size_t)at[1], (size_t)at[2]);
+    copy.extent = make_cudaExtent((size_t)counts[0] * size, (size_t)counts[1], (size_t)counts[2]);
+    copy.kind = cudaMemcpyDeviceToDevice;
+    return VF_CUDA(vf_queue_device(queue), cudaMemcpy3DAsync(&copy, stream_of(queue)));
+}
+
 /* Adds the blocks' sums and waits for the result. The device's lock is held by the caller. */
 vf_status fetch_total(vf_queue *queue, unsigned blocks, double2 *result)
 {
@@ -271,4 +288,4 @@ vf_status cg_step(vf_queue *queue, vf_dtype type, int64_t n, double a, const voi
 
 } // namespace
 
-extern "C" const vf_vector_ops vf_vector_cuda = {zero, axpby, multiply, scale_by, dot, cg_step};
+extern "C" const vf_vector_ops vf_vector_cuda = {zero, axpby, multiply, scale_by, dot, place, cg_step};

@@ -313,6 +313,29 @@ static void vector_case(vf_dtype type, int64_t n)
     close_fixture(&f);
 }
 
+static void test_place(void **state)
+{
+    (void)state;
+    const int64_t counts[3] = {3, 4, 5}, whole[3] = {7, 6, 9}, at[3] = {4, 1, 2}, beyond[3] = {5, 1, 2};
+    for (int t = 0; t < 2; t++) {
+        const vf_dtype type = t ? VF_C128 : VF_C64;
+        fixture f = open_fixture(2);
+        double complex *x = random_vector(60, type), *y = random_vector(378, type);
+        vf_array dx = to_device(&f, type, 60, x), dy = to_device(&f, type, 378, y);
+        assert_int_equal(vf_vector_place(f.queue, type, counts, dx.data, whole, at, dy.data), VF_OK);
+        assert_int_equal(vf_vector_place(f.queue, type, counts, dx.data, whole, beyond, dy.data), VF_ERR_ARGUMENT);
+        for (int64_t i = 0; i < 60; i++)
+            y[((at[2] + i / 12) * 6 + at[1] + i / 3 % 4) * 7 + at[0] + i % 3] = x[i];
+        double complex *got = from_device(&f, &dy);
+        assert_close(378, got, y, 0);
+        free(got);
+        free(x);
+        free(y);
+        vf_array_free(&dx);
+        close_fixture(&f);
+    }
+}
+
 static void test_vectors(void **state)
 {
     (void)state;
@@ -369,11 +392,9 @@ int main(int argc, char **argv)
     }
     printf("seed %llu\n", (unsigned long long)seed);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_transforms),
-        cmocka_unit_test(test_rows),
-        cmocka_unit_test(test_good_length),
-        cmocka_unit_test(test_vectors),
-        cmocka_unit_test(test_threads_give_the_same_bits),
+        cmocka_unit_test(test_transforms),  cmocka_unit_test(test_rows),
+        cmocka_unit_test(test_good_length), cmocka_unit_test(test_vectors),
+        cmocka_unit_test(test_place),       cmocka_unit_test(test_threads_give_the_same_bits),
         cmocka_unit_test(test_refusals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

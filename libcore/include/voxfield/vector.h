@@ -40,6 +40,11 @@ VF_MUST_CHECK vf_status vf_vector_scale_by(vf_queue *queue, vf_dtype type, int64
 VF_MUST_CHECK vf_status vf_vector_dot(vf_queue *queue, vf_dtype type, int64_t n, const void *x, const void *y,
                                       double result[2]);
 
+/* Copies an array of counts[2] x counts[1] x counts[0] elements (z, y, x; x fastest) into a larger one of `whole`
+ * counts, its first element to the place `at`; counts and places along x, y, z. The two must not overlap. */
+VF_MUST_CHECK vf_status vf_vector_place(vf_queue *queue, vf_dtype type, const int64_t counts[3], const void *x,
+                                        const int64_t whole[3], const int64_t at[3], void *y);
+
 /* A step of conjugate gradients: x += a p, r -= a q, and *squares = sum |r_i|^2 afterwards; the four are distinct.
  * Blocking. */
 VF_MUST_CHECK vf_status vf_vector_cg_step(vf_queue *queue, vf_dtype type, int64_t n, double a, const void *p,

@@ -1,0 +1,376 @@
+#!/usr/bin/env python3
+"""The table of the published MRI case study, measured again with mri_recon, and what its images must be worth.
+
+    mri_study.py run BIN_DIR OUT.json [--device all|cpu|cuda] [--limit SECONDS] [--quick]    measures, prints and writes
+    mri_study.py show OUT.json                                                                prints a record as Markdown
+
+BIN_DIR holds mri_recon and mri_phantom, or is a build folder. The scans are mri_phantom's: the published case (koosh-ball,
+284,592 samples, 128^3, an anatomical reference), a smaller one of the same shape (half of each axis), each without noise
+and with complex white noise. Rows whose Q and F^H d would take longer than --limit on the published case are timed on two
+parts of its readouts, and marked; their images are those of the smaller case.
+
+Exit status: 0; 1 if an image misses its bar or a row failed (the record is written all the same); 77 if --device cuda finds
+no GPU. Source of the published figures: Kirk and Hwu, Programming Massively Parallel Processors (2010), chapter 8.
+"""
+import argparse
+import datetime
+import json
+import math
+import os
+import pathlib
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+SKIPPED = 77  # exit status of a test that cannot run
+
+# What the study counts for a pair of a sample and a voxel of F^H d: 13 arithmetic operations and 2 trigonometric functions.
+#   k.r, 2 pi being in k already   3 products, 2 sums
+#   mu times (cosine, sine)        4 products, 2 sums
+#   onto the voxel's sums          2 sums
+# It counts a trigonometric function as one operation of the hardware, or as 12 and 13 where it is a series of five terms. One
+# is taken here, for its rows (from its minutes) as for ours. A rate is that of the plain sum's operations, however a program
+# gets it: ours needs fewer, since it shares the sine and cosine of a pair among neighbours.
+OPERATIONS_PER_PAIR = 13 + 2
+
+SOLVER = ["--iterations", "60", "--tolerance", "0", "--prior", "reference", "--lambda", "10"]
+NOISE = ["--snr", "45", "--seed", "1"]  # decibels
+# Voxels an axis, readouts, samples a readout; the smaller cases are as much undersampled as the published one.
+CASES = {"published": (128, 2156, 132), "small": (64, 539, 66)}
+QUICK = {"published": (32, 135, 33), "small": (24, 76, 25)}
+PARTS = (64, 16)          # rows that are too slow are timed on one readout in so many
+REPEATS, ENOUGH = 3, 10   # a program runs so many times, but not again after so many seconds; the median counts
+ABOVE_BILINEAR, FROM_DOUBLE = 10, 0.1  # bars in dB, on PSNR
+
+DIRECT = ["--operator", "direct"]
+HARDWARE = ["--trig", "hardware"]
+# Key: title, device, what mri_recon is called with. Seconds of the publication below.
+ROWS = {
+    "bilinear": ("bilinear gridding, CPU", "cpu", ["--method", "bilinear"]),
+    "cpu-double": ("direct sum, CPU, double", "cpu", [*DIRECT, "--precision", "double"]),
+    "cpu-single": ("direct sum, CPU, single", "cpu", DIRECT),
+    "gpu-naive": ("direct sum, GPU: naive", "cuda", [*DIRECT, "--variant", "naive"]),
+    "gpu-constant": ("constant memory", "cuda", [*DIRECT, "--variant", "constant"]),
+    "gpu-published": ("+ hardware trigonometry, tuned", "cuda", [*DIRECT, "--variant", "published", *HARDWARE]),
+    "gpu-double": ("ours: direct sum, GPU, double", "cuda", [*DIRECT, "--precision", "double"]),
+    "gpu-tuned": ("ours: direct sum, GPU", "cuda", DIRECT),
+    "gpu-hardware": ("ours: the same, hardware trigonometry", "cuda", [*DIRECT, *HARDWARE]),
+    "cpu-default": ("**ours: default, CPU (NUFFT)**", "cpu", []),
+    "gpu-default": ("**ours: default, GPU (NUFFT)**", "cuda", []),
+}
+DOUBLE = ("cpu-double", "gpu-double")  # what the others' images are compared with
+# The publication: minutes for Q, F^H d, F^H d and solver (a four-core CPU of 2007, Quadro FX 5600), and PSNR in dB.
+PUBLISHED = {
+    "bilinear": (None, None, None, 16.8),
+    "cpu-double": (4009, 518, 519.6, 27.6),
+    "cpu-single": (2678.7, 342.3, 343.9, 27.6),
+    "gpu-naive": (260.2, 41.0, 42.65, None),
+    "gpu-constant": (72.0, 9.8, 11.37, None),
+    "gpu-published": (7.5, 1.5, 3.19, 27.5),
+}
+
+
+class Failed(Exception):
+    pass
+
+
+# ---- measuring ----
+
+
+def find(folder, name, inside):
+    for path in (folder / name, folder / inside / name / name):
+        if path.is_file():
+            return str(path.resolve())
+    sys.exit(f"mri_study.py: no {name} in {folder}")
+
+
+def call(command):
+    """Seconds that a program took."""
+    started = time.perf_counter()
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    seconds = time.perf_counter() - started
+    if done.returncode != 0:
+        message = (done.stderr.strip() or "no message").splitlines()[-1]
+        raise Failed(f"exit status {done.returncode}: {message.removeprefix('mri_recon: error: ')}")
+    return seconds
+
+
+class Study:
+    def __init__(self, folder, work, quick, limit):
+        self.recon, self.phantom = find(folder, "mri_recon", "apps"), find(folder, "mri_phantom", "data")
+        self.work, self.limit = pathlib.Path(work), limit
+        self.cases = QUICK if quick else CASES
+
+    def scan(self, case, noisy=False, part=1):
+        """Path of the scan, made when it is first asked for; `part`: with one readout in so many."""
+        path = self.work / f"{case}-{'noise' if noisy else 'clean'}-{part}.h5"
+        matrix, readouts, samples = self.cases[case]
+        if not path.exists():
+            shape = ["--matrix", matrix, "--spokes", readouts // part, "--samples", samples]
+            call([self.phantom, "-q", "--trajectory", "koosh-ball", "--reference", *map(str, shape),
+                  *(NOISE if noisy else []), "-o", str(path)])
+        return str(path)
+
+    def once(self, key, scan):
+        """One run of mri_recon: its times and the error of its image."""
+        _, device, arguments = ROWS[key]
+        solver = [] if "--method" in arguments else SOLVER
+        report = self.work / "report.json"
+        wall = call([self.recon, "-q", "--device", device, *arguments, *solver, "--compare", "truth", "-o",
+                     str(self.work / "image.h5"), "--report", str(report), scan])
+        said = json.loads(report.read_text())
+        stages, error = said["seconds"], said["error"]
+        if not all(isinstance(error[name], (int, float)) and math.isfinite(error[name]) for name in ("psnr_db", "percent")):
+            raise Failed(f"the error of the image is {error}")
+        return {"q": stages.get("Q"), "adjoint": stages["F^H d"], "solver": stages.get("solve"), "program": wall,
+                "encoding": said["reconstruction"]["encoding"], "device": said["device"], "version": said["voxfield"],
+                "psnr": error["psnr_db"], "percent": error["percent"]}
+
+    def often(self, key, scan):
+        runs = [self.once(key, scan)]
+        while len(runs) < REPEATS and sum(run["program"] for run in runs) < ENOUGH:
+            runs.append(self.once(key, scan))
+        medians = {name: statistics.median_low(run[name] for run in runs)
+                   for name in ("q", "adjoint", "solver", "program") if runs[0][name] is not None}
+        return {**runs[0], **medians, "runs": len(runs)}
+
+    def images(self, key, case, clean):
+        noisy = self.once(key, self.scan(case, noisy=True))
+        return {"clean": {name: clean[name] for name in ("psnr", "percent")},
+                "noise": {name: noisy[name] for name in ("psnr", "percent")}}
+
+    def small(self, key):
+        clean = self.once(key, self.scan("small"))
+        return {**clean, "images": self.images(key, "small", clean)}
+
+    def from_parts(self, key):
+        """A row from two parts of the readouts: Q and F^H d cost something once and the same for each sample, so they lie on a
+        straight line; the solver's and the files' time does not depend on the samples."""
+        readouts = self.cases["published"][1]
+        counts = [readouts // part for part in PARTS]
+        few, more = (self.often(key, self.scan("published", part=part)) for part in PARTS)
+        row = dict(more)
+        for name in ("q", "adjoint"):
+            slope = (more[name] - few[name]) / (counts[1] - counts[0])
+            row[name] += max(slope, 0) * (readouts - counts[1])
+            row["program"] += row[name] - more[name]
+        return {**row, "parts": [*counts, readouts], "images": None}
+
+    def published(self, key):
+        if "direct" in ROWS[key][2]:
+            part = self.once(key, self.scan("published", part=PARTS[1]))
+            if (part["q"] + part["adjoint"]) * PARTS[1] > self.limit:
+                return self.from_parts(key)
+        row = self.often(key, self.scan("published"))
+        return {**row, "parts": None, "images": self.images(key, "published", row)}
+
+
+def skip_reasons(study, device):
+    """Why rows cannot be measured: {key: reason}, and None or why there is no GPU."""
+    no_gpu = None
+    if device != "cpu":
+        try:
+            call([study.recon, "--device", "cuda", "--dry-run", study.scan("small")])
+        except Failed as failure:
+            no_gpu = str(failure)
+    reasons = {}
+    for key, (_, where, _) in ROWS.items():
+        if device not in ("all", where) and key != "bilinear":
+            reasons[key] = f"--device {device}"
+        elif where == "cuda" and no_gpu:
+            reasons[key] = no_gpu
+    return reasons, no_gpu
+
+
+def measure(study, device):
+    skipped, no_gpu = skip_reasons(study, device)
+    if device == "cuda" and no_gpu:
+        print(f"SKIP: {no_gpu}")
+        sys.exit(SKIPPED)
+    tables, failed = {"published": {}, "small": {}}, {}
+    for key, (title, _, _) in ROWS.items():
+        if key in skipped:
+            continue
+        started = time.perf_counter()
+        try:
+            tables["small"][key] = study.small(key)
+            tables["published"][key] = study.published(key)
+        except Failed as failure:
+            failed[key] = str(failure)
+        print(f"{title}: {failed.get(key, f'{time.perf_counter() - started:.1f} s')}", file=sys.stderr, flush=True)
+    return tables, skipped, failed
+
+
+def bars_of(tables):
+    """What the images must be worth. `passed` is None where a row of it was not measured."""
+    bars = []
+
+    def bar(name, value, least, most):
+        # NaN fails: it is neither at least nor at most anything.
+        passed = None if value is None else bool(least <= value <= most)
+        bars.append({"name": name, "value": value, "least": least, "most": most, "passed": passed})
+
+    def psnr(case, key, noise):
+        images = tables[case].get(key, {}).get("images")
+        return images[noise]["psnr"] if images else None
+
+    def difference(a, b):
+        return None if a is None or b is None else a - b
+
+    for case in tables:
+        for key in ("cpu-default", "gpu-default"):
+            bar(f"{case} case, without noise: {key} above bilinear gridding",
+                difference(psnr(case, key, "clean"), psnr(case, "bilinear", "clean")), ABOVE_BILINEAR, 1000)
+        for noise, words in (("clean", "without noise"), ("noise", "with noise")):
+            double = next((psnr(case, key, noise) for key in DOUBLE if psnr(case, key, noise) is not None), None)
+            for key in ROWS:
+                if key not in ("bilinear", *DOUBLE):
+                    bar(f"{case} case, {words}: {key} from double precision", difference(psnr(case, key, noise), double),
+                        -FROM_DOUBLE, FROM_DOUBLE)
+    return bars
+
+
+def make_record(study, device, quick):
+    date = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+    tables, skipped, failed = measure(study, device)
+    rows = [row for table in tables.values() for row in table.values()]
+    return {
+        "program": "mri_study",
+        "voxfield": rows[0]["version"] if rows else None,
+        "date": date,
+        "devices": sorted({row.pop("device") for row in rows}),
+        "cpu_threads": len(os.sched_getaffinity(0)),
+        "quick": quick,
+        "cases": {name: dict(zip(("matrix", "readouts", "samples_a_readout"), case)) for name, case in study.cases.items()},
+        "solver": SOLVER,
+        "noise": NOISE,
+        "limit_seconds": study.limit,
+        "operations_per_pair": OPERATIONS_PER_PAIR,
+        "tables": tables,
+        "skipped": skipped,
+        "failed": failed,
+        "bars": bars_of(tables),
+    }
+
+
+def problems_of(record):
+    problems = [f"{key}: {why}" for key, why in record["failed"].items()]
+    problems += [f"{bar['name']}: {bar['value']:.3f} dB, not within {bar['least']} and {bar['most']}"
+                 for bar in record["bars"] if bar["passed"] is False]
+    if not any(bar["passed"] for bar in record["bars"]):
+        problems.append("no bar was reached")
+    return problems
+
+
+def write(record, path):
+    part = path.with_name(f".{path.name}.part")
+    part.write_text(json.dumps(record, indent=2) + "\n")
+    os.replace(part, path)
+
+
+# ---- showing ----
+
+
+def table(head, rows):
+    lines = ["| " + " | ".join(head) + " |", "|---|" + "---:|" * (len(head) - 1)]
+    return "\n".join(lines + ["| " + " | ".join(row) + " |" for row in rows])
+
+
+def number(value):
+    """Three digits."""
+    if value is None or not math.isfinite(value):
+        return "-" if value is None else str(value)
+    digits = 0 if abs(value) < 1e-9 else 2 - math.floor(math.log10(abs(value)))
+    return f"{value:,.{min(max(digits, 0), 4)}f}"
+
+
+def cell(ours, theirs=None):
+    return number(ours) + (f" ({number(theirs)})" if theirs is not None else "")
+
+
+def published_of(record, key):
+    """Seconds for Q, F^H d, F^H d and solver, and PSNR; the publication's case is not that of a quick record."""
+    figures = None if record["quick"] else PUBLISHED.get(key)
+    return (*(minutes and 60 * minutes for minutes in figures[:3]), figures[3]) if figures else (None,) * 4
+
+
+def image_cells(images):
+    return [f"{images[noise]['psnr']:.2f} dB, {number(images[noise]['percent'])} %" for noise in ("clean", "noise")]
+
+
+def time_row(record, key, row):
+    case = record["cases"]["published"]
+    work = record["operations_per_pair"] * case["matrix"] ** 3 * case["readouts"] * case["samples_a_readout"] * 1e-9
+    theirs = published_of(record, key)
+    solver = None if theirs[2] is None else theirs[2] - theirs[1]
+    direct = "direct" in ROWS[key][2]
+    return [ROWS[key][0] + (" †" if row["parts"] else ""), cell(row["q"], theirs[0]), cell(row["adjoint"], theirs[1]),
+            cell(row["solver"], solver), cell(row["adjoint"] + (row["solver"] or 0), theirs[2]), number(row["program"]),
+            cell(work / row["adjoint"], work / theirs[1] if theirs[1] else None) if direct else "-"]
+
+
+def missing_rows(record):
+    lines = [f"Not measured: {', '.join(keys)}: {why}." for why in dict.fromkeys(record["skipped"].values())
+             for keys in [[key for key, reason in record["skipped"].items() if reason == why]]]
+    return lines + [f"FAILED: {key}: {why}." for key, why in record["failed"].items()]
+
+
+def describe(case):
+    return f"{case['readouts'] * case['samples_a_readout']:,} samples, {case['matrix']}^3"
+
+
+def show(record):
+    cases, tables = record["cases"], record["tables"]
+    parts = next((row["parts"] for row in tables["published"].values() if row["parts"]), None)
+    whole = {key: row for key, row in tables["published"].items() if row["images"]}
+    head = ["", "without noise", f"with noise, {record['noise'][1]} dB"]
+    yield (f"mri_recon {record['voxfield']}, {record['date'][:10]}; {'; '.join(record['devices'])}; "
+           f"{record['cpu_threads']} CPU threads.")
+    yield (f"**Times** in seconds: {describe(cases['published'])}, {record['solver'][1]} iterations of the solver. In parentheses "
+           "the publication (a four-core CPU of 2007, Quadro FX 5600). GFLOPS: of F^H d, "
+           f"{record['operations_per_pair']} operations a pair of a sample and a voxel, for both.")
+    yield table(["", "Q", "F^H d", "solver", "F^H d + solver", "whole program", "GFLOPS"],
+                (time_row(record, key, row) for key, row in tables["published"].items()))
+    if parts:
+        yield (f"† Too slow to run whole: Q and F^H d are a straight line through {parts[0]:,} and {parts[1]:,} of the "
+               f"{parts[2]:,} readouts, since their cost is the same for each sample; the solver ran as it is. The image is in "
+               "the last table.")
+    yield "**Images**, the same case: PSNR (in parentheses the publication's) and percent error."
+    yield table(head, ([ROWS[key][0] + (f" ({theirs} dB)" if theirs else ""), *image_cells(row["images"])]
+                       for key, row in whole.items() for theirs in [published_of(record, key)[3]]))
+    yield f"**Images**, smaller case, every row whole: {describe(cases['small'])}."
+    yield table(head, ([ROWS[key][0], *image_cells(row["images"])] for key, row in tables["small"].items()))
+    yield from missing_rows(record)
+    measured = [bar for bar in record["bars"] if bar["passed"] is not None]
+    reached = sum(bar["passed"] for bar in measured)
+    yield f"Bars: {reached} of {len(measured)} reached, {len(record['bars']) - len(measured)} not measured."
+    yield from (f"WRONG: {problem}" for problem in problems_of(record))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    commands = parser.add_subparsers(dest="command", required=True)
+    run = commands.add_parser("run")
+    run.add_argument("programs", type=pathlib.Path, metavar="BIN_DIR")
+    run.add_argument("out", type=pathlib.Path, metavar="OUT.json")
+    run.add_argument("--device", choices=("all", "cpu", "cuda"), default="all")
+    run.add_argument("--limit", type=float, help="seconds of Q and F^H d of a row that is run whole (30; --quick: 0)")
+    run.add_argument("--quick", action="store_true", help="tiny cases, to see that this program works")
+    commands.add_parser("show").add_argument("out", type=pathlib.Path, metavar="OUT.json")
+    options = parser.parse_args()
+    if options.command == "run":
+        with tempfile.TemporaryDirectory(prefix="mri_study") as work:
+            limit = (0 if options.quick else 30) if options.limit is None else options.limit
+            study = Study(options.programs, work, options.quick, limit)
+            record = make_record(study, options.device, options.quick)
+        write(record, options.out)
+    else:
+        record = json.loads(options.out.read_text())
+    print("\n\n".join(show(record)))
+    return 1 if problems_of(record) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
