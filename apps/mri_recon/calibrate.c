@@ -55,18 +55,18 @@ static void choose_centre(calibration *c)
     c->voxels = raw->matrix[0] * raw->matrix[1] * raw->matrix[2];
 }
 
-/* Whether frame f is of the slice and shows what its first frame shows. */
-static bool belongs(const scan *raw, int f, int first, int slice)
+/* Whether frame f is of the place and shows what its first frame shows. */
+static bool belongs(const scan *raw, int f, int first, int place)
 {
     const scan_frame *frame = &raw->frame[f], *like = &raw->frame[first];
-    if (frame->slice != slice)
+    if (frame->place != place)
         return false;
     if (f >= raw->frames || f == first)
         return true;
     if (frame->contrast != like->contrast || frame->phase != like->phase || frame->set != like->set)
         return false;
     for (int g = 0; g < f; g++) /* the same samples again add nothing */
-        if (raw->frame[g].slice == slice && raw->frame[g].trajectory == frame->trajectory)
+        if (raw->frame[g].place == place && raw->frame[g].trajectory == frame->trajectory)
             return false;
     return true;
 }
@@ -75,21 +75,21 @@ static bool belongs(const scan *raw, int f, int first, int slice)
 static bool inside(const calibration *c, const float *k)
 {
     for (int a = 0; a < 3; a++)
-        if (c->small[a] > 1 && !(2 * fabs(k[a]) <= (double)c->small[a]))
+        if (c->small[a] > 1 && !(2 * fabsf(k[a]) <= (float)c->small[a]))
             return false;
     return true;
 }
 
 /* Gathers the centres of the frames; with NULL arrays it counts. */
-static int64_t gather(const calibration *c, int slice, float *k, float complex *data, int64_t samples)
+static int64_t gather(const calibration *c, int place, float *k, float complex *data, int64_t samples)
 {
     const scan *raw = c->scan;
     int64_t found = 0;
     int first = 0;
-    while (first < raw->frames && raw->frame[first].slice != slice)
+    while (first < raw->frames && raw->frame[first].place != place)
         first++;
     for (int f = 0; f < raw->frames + raw->calibrations && first < raw->frames; f++) {
-        if (!belongs(raw, f, first, slice))
+        if (!belongs(raw, f, first, place))
             continue;
         const scan_trajectory *at = &raw->trajectory[raw->frame[f].trajectory];
         for (int64_t m = 0; m < at->samples; m++) {
@@ -148,21 +148,21 @@ static vf_status make_grid(calibration *c)
     return VF_OK;
 }
 
-static vf_status take_centre(calibration *c, int slice)
+static vf_status take_centre(calibration *c, int place)
 {
     const int coils = c->scan->coils;
-    const int64_t samples = c->centre.samples = gather(c, slice, NULL, NULL, 0);
+    const int64_t samples = c->centre.samples = gather(c, place, NULL, NULL, 0);
     if (samples == 0)
         return vf_fail(
             c->ctx, VF_ERR_INPUT,
-            "slice %d: no sample lies in the centre of k-space (|k| < %g), so coil maps cannot be estimated; "
+            "place %d: no sample lies in the centre of k-space (|k| < %g), so coil maps cannot be estimated; "
             "use --coils rss",
-            slice, c->k_cut[0]);
+            place, c->k_cut[0]);
     c->centre.k = malloc((size_t)samples * 3 * sizeof *c->centre.k);
     c->data = malloc((size_t)samples * (size_t)coils * sizeof *c->data);
     if (!c->centre.k || !c->data)
         return vf_fail(c->ctx, VF_ERR_MEMORY, "no memory to estimate coil maps");
-    gather(c, slice, c->centre.k, c->data, samples);
+    gather(c, place, c->centre.k, c->data, samples);
     const double share = covered(c);
     if (share < LEAST_COVERED)
         vf_warn(
@@ -255,14 +255,14 @@ static vf_status enlarge(calibration *c, float complex *images)
     return status;
 }
 
-vf_status calibrate_maps(vf_context *ctx, const scan *raw, int slice, vf_queue *queue, float complex *maps, char *text,
+vf_status calibrate_maps(vf_context *ctx, const scan *raw, int place, vf_queue *queue, float complex *maps, char *text,
                          size_t size)
 {
     calibration c = {.ctx = ctx, .scan = raw, .queue = queue};
     choose_centre(&c);
     vf_status status = make_grid(&c);
     if (status == VF_OK)
-        status = take_centre(&c, slice);
+        status = take_centre(&c, place);
     if (status == VF_OK)
         status = solve_small(&c);
     if (status == VF_OK)

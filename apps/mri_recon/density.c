@@ -61,12 +61,59 @@ static vf_status iterate(vf_context *ctx, density *d, float complex *seen, float
     if (status == VF_OK)
         status = download(d->queue, &d->values, d->samples, seen);
     for (int64_t m = 0; status == VF_OK && m < d->samples; m++) {
+        if (weights[m] == 0)
+            continue;
         /* K is 1 at 0 and nowhere negative, so a sample sees its own weight at least. */
         if (!(crealf(seen[m]) > 0.5f * weights[m]))
             return vf_fail(ctx, VF_ERR_INTERNAL, "density weights: sample %lld sees %g of its weight %g; please report",
                            (long long)m, (double)crealf(seen[m]), (double)weights[m]);
         weights[m] /= crealf(seen[m]);
     }
+    return status;
+}
+
+/* Scales the weights so that a smooth object, a raised cosine over the field of view, keeps its energy in F^H w F: what
+ * the kernel averages in the centre of k-space leaves the iteration some per cent off. */
+static vf_status scale_weights(vf_context *ctx, const int64_t matrix[3], const scan_trajectory *at, vf_queue *queue,
+                               float complex *values, float *weights)
+{
+    const recon_settings settings = {.encode_by = RECON_NUFFT, .precision = VF_F32, .accuracy = ACCURACY};
+    vf_device *device = vf_context_device(ctx, 0);
+    const int64_t voxels = matrix[0] * matrix[1] * matrix[2];
+    double energy = 0, seen = 0;
+    encoding *e = NULL;
+    vf_array x = {0}, c = {0};
+    float complex *object = malloc((size_t)voxels * sizeof *object);
+    vf_status status = object ? VF_OK : vf_fail(ctx, VF_ERR_MEMORY, "no memory for density weights");
+    for (int64_t i = 0; status == VF_OK && i < voxels; i++) {
+        const int64_t n[3] = {i % matrix[0], i / matrix[0] % matrix[1], i / matrix[0] / matrix[1]};
+        double product = 1;
+        for (int a = 0; a < 3; a++)
+            product *= matrix[a] > 1 ? 0.5 - 0.5 * cos(2 * M_PI * ((double)n[a] + 0.5) / (double)matrix[a]) : 1;
+        object[i] = (float)product;
+        energy += product * product;
+    }
+    if (status == VF_OK)
+        status = encoding_create(ctx, &settings, matrix, 1, at->samples, at->k, NULL, NULL, 1, &e);
+    if (status == VF_OK)
+        status = vf_array_create(device, VF_SPACE_DEVICE, VF_C64, voxels, &x);
+    if (status == VF_OK)
+        status = vf_array_create(device, VF_SPACE_DEVICE, VF_C64, at->samples, &c);
+    if (status == VF_OK)
+        status = upload(queue, object, voxels, &x);
+    if (status == VF_OK)
+        status = encoding_forward(e, queue, 1, &x, &c);
+    if (status == VF_OK)
+        status = download(queue, &c, at->samples, values);
+    /* <x, F^H w F x> = sum w |F x|^2 */
+    for (int64_t m = 0; status == VF_OK && m < at->samples; m++)
+        seen += weights[m] * creal((double complex)values[m] * conj((double complex)values[m]));
+    for (int64_t m = 0; status == VF_OK && seen > 0 && m < at->samples; m++)
+        weights[m] = (float)(weights[m] * energy / seen);
+    encoding_destroy(e);
+    vf_array_free(&x);
+    vf_array_free(&c);
+    free(object);
     return status;
 }
 
@@ -93,12 +140,15 @@ vf_status density_weights(vf_context *ctx, const int64_t matrix[3], const scan_t
     if (status == VF_OK)
         status = make_triangle(ctx, matrix, doubled, &d);
     for (int64_t m = 0; m < at->samples; m++)
-        weights[m] = 1;
+        weights[m] = at->weights && at->weights[m] == 0 ? 0 : 1; /* what is left out is not seen either */
     for (int i = 0; i < ITERATIONS && status == VF_OK; i++)
         status = vf_cancelled(ctx) ? vf_fail(ctx, VF_ERR_CANCELLED, "interrupted") : iterate(ctx, &d, seen, weights);
     for (int64_t m = 0; m < at->samples; m++)
         weights[m] = (float)(weights[m] / voxels);
     encoding_destroy(d.encoding);
+    d.encoding = NULL;
+    if (status == VF_OK)
+        status = scale_weights(ctx, matrix, at, queue, seen, weights);
     vf_array_free(&d.values);
     vf_array_free(&d.image);
     vf_array_free(&d.triangle);

@@ -72,6 +72,12 @@ static vf_status create_nufft(encoding *e, vf_device *device, const recon_settin
     return VF_OK;
 }
 
+bool encoding_chooses_direct(const recon_settings *settings, int64_t samples, int64_t voxels)
+{
+    return settings->encode_by == RECON_DIRECT ||
+           (settings->encode_by == RECON_AUTO && (double)samples * (double)voxels <= FEW_PAIRS);
+}
+
 vf_status encoding_create(vf_context *ctx, const recon_settings *settings, const int64_t matrix[3], int extent,
                           int64_t samples, const float *k, const float *time, const float *field, int most_batch,
                           encoding **out)
@@ -85,8 +91,7 @@ vf_status encoding_create(vf_context *ctx, const recon_settings *settings, const
     e->samples = samples;
     e->voxels = matrix[0] * matrix[1] * matrix[2];
     const vf_fourier_samples at = {.count = samples, .k = k, .time = field ? time : NULL};
-    bool direct = settings->encode_by == RECON_DIRECT ||
-                  (settings->encode_by == RECON_AUTO && (double)samples * (double)e->voxels <= FEW_PAIRS);
+    const bool direct = encoding_chooses_direct(settings, samples, e->voxels);
     vf_status status = (direct ? create_direct : create_nufft)(e, device, settings, matrix, extent, &at,
                                                                time ? field : NULL, most_batch);
     if (status == VF_OK)

@@ -10,7 +10,7 @@
 #include "voxfield/format_number.h"
 #include "voxfield/hdf5_io.h"
 
-enum { RANK = 5, NAME_SIZE = 256 }; /* [image][channel][z][y][x] */
+enum { RANK = 5, NAME_SIZE = 300 }; /* [image][channel][z][y][x] */
 
 typedef struct series {
     const recon_image *image;
@@ -18,7 +18,7 @@ typedef struct series {
     ismrmrd_image_header *headers;
     char **attributes; /* [images] all the same text */
     char *meta, *protocol;
-    char group[NAME_SIZE], path[NAME_SIZE]; /* of the scan, and of the series in it */
+    char group[NAME_SIZE], path[NAME_SIZE]; /* of the scan, and of the series in it; both end in / */
 } series;
 
 /* ---- text ---- */
@@ -129,6 +129,20 @@ static void set_header(const series *s, int64_t index, ismrmrd_image_header *hea
     }
 }
 
+/* The scan's own counters, instead of one that counts the volumes. */
+static void take_counters(const series *s, const scan_frame *frame)
+{
+    const int64_t slices = s->images / s->image->frames;
+    for (int64_t i = 0; i < slices; i++) {
+        ismrmrd_image_header *header = &s->headers[frame->volume * slices + i];
+        header->contrast = (uint16_t)frame->contrast;
+        header->phase = (uint16_t)frame->phase;
+        header->repetition = (uint16_t)frame->repetition;
+        header->set = (uint16_t)frame->set;
+        header->slice = (uint16_t)(slices > 1 ? i : frame->place);
+    }
+}
+
 static vf_status make_series(vf_context *ctx, const recon_image *image, const char *path, series *s)
 {
     const bool stack = image->geometry.slice_step != 0;
@@ -150,6 +164,8 @@ static vf_status make_series(vf_context *ctx, const recon_image *image, const ch
         set_header(s, i, &s->headers[i]);
         s->attributes[i] = s->meta;
     }
+    for (int f = 0; image->sources && f < image->source_count; f++)
+        take_counters(s, &image->sources[f]);
     return VF_OK;
 }
 
@@ -175,13 +191,14 @@ static hid_t creation_properties(int rank, const hsize_t *chunk)
     return list;
 }
 
-/* Creates the dataset `place`/`name` and writes all of it. Takes the two types over, which may be negative. */
+/* Creates the dataset `name` in `place`, whose name ends in /, and writes all of it. Takes the two types over, which
+ * may be negative. */
 static bool put_dataset(hid_t file, const char *place, const char *name, hid_t stored, hid_t memory, int rank,
                         const hsize_t *dims, const hsize_t *chunk, const void *data)
 {
     char path[2 * NAME_SIZE];
     hsize_t most[RANK];
-    (void)snprintf(path, sizeof path, "%s/%s", place, name);
+    (void)snprintf(path, sizeof path, "%s%s", place, name);
     memcpy(most, dims, (size_t)rank * sizeof *most);
     most[0] = H5S_UNLIMITED;
     hid_t space = H5Screate_simple(rank, dims, most), list = creation_properties(rank, chunk);
@@ -242,46 +259,22 @@ static bool same_file(const char *a, const char *b)
     return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
-/* The first group with a header, as scans are found: called by vf_h5_call. */
-static herr_t look_for_header(hid_t file, const char *name, const H5L_info_t *about, void *user)
-{
-    series *s = user;
-    char path[NAME_SIZE + 8];
-    (void)about;
-    int length = snprintf(path, sizeof path, "%s/xml", name);
-    if (length >= NAME_SIZE || H5Lexists(file, path, H5P_DEFAULT) <= 0)
-        return 0;
-    (void)snprintf(s->group, sizeof s->group, "%s", name);
-    return 1;
-}
-
-static const char *find_group(void *user, int64_t file)
-{
-    return H5Literate((hid_t)file, H5_INDEX_NAME, H5_ITER_INC, NULL, look_for_header, user) < 0
-               ? "list the file's groups"
-               : NULL;
-}
-
 /* Where the series goes: into the scan's group, under the first number that is free. */
 static vf_status choose_names(vf_context *ctx, vf_h5 *file, series *s)
 {
     const recon_image *image = s->image;
-    vf_status status = VF_OK;
-    (void)snprintf(s->group, sizeof s->group, "%s", image->group ? image->group : "dataset");
-    if (image->copy_of && !image->group && !vf_h5_exists(file, "dataset/xml")) {
-        s->group[0] = '\0';
-        status = vf_h5_call(file, find_group, s);
-        if (status == VF_OK && s->group[0] == '\0')
-            status = vf_fail(ctx, VF_ERR_INPUT, "%s: no group of an ISMRMRD scan to add the images to", image->copy_of);
-    }
-    for (int n = 0; status == VF_OK; n++) {
-        int length = snprintf(s->path, sizeof s->path, "%s/image_%d", s->group, n);
-        if (length >= NAME_SIZE)
-            return vf_fail(ctx, VF_ERR_ARGUMENT, "%s: the name of the group is too long", s->group);
-        if (!vf_h5_exists(file, s->path))
+    const char *group = image->copy_of && image->group && image->group[0] ? image->group : "/dataset";
+    int length = snprintf(s->group, sizeof s->group, "%s/", group); /* HDF5 takes // for / */
+    (void)snprintf(s->path, sizeof s->path, "%.*sxml", NAME_SIZE - 4, s->group);
+    if (length < NAME_SIZE && image->copy_of && !vf_h5_exists(file, s->path))
+        return vf_fail(ctx, VF_ERR_INPUT, "%s: '%s' is no group of an ISMRMRD scan to add the images to",
+                       image->copy_of, group);
+    for (int n = 0; length < NAME_SIZE; n++) {
+        length = snprintf(s->path, sizeof s->path, "%simage_%d/", s->group, n);
+        if (length < NAME_SIZE && !vf_h5_exists(file, s->path))
             return VF_OK;
     }
-    return status;
+    return vf_fail(ctx, VF_ERR_ARGUMENT, "%s: the name of the group is too long", group);
 }
 
 static vf_status write_ismrmrd(vf_context *ctx, const recon_image *image, const char *path)

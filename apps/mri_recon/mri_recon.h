@@ -32,7 +32,7 @@ typedef enum k_units { K_AUTO, K_NORMALIZED, K_FOV, K_RADIANS } k_units;
 /* What the user asked for. Numbers are checked where they are read: finite, and in range one by one. */
 typedef struct recon_settings {
     const char *input;
-    const char *output;                     /* NULL: the input's name with _image.h5, in the working folder */
+    const char *output;                     /* NULL: the input's name with _image.h5, beside it */
     const char *picture, *report, *compare; /* compare: "truth", or a file; NULL: none */
     const char *save_q, *load_q;
     const char *group; /* of an ISMRMRD file; NULL: found */
@@ -89,6 +89,7 @@ typedef struct scan_trajectory {
 typedef struct scan_frame {
     int trajectory;                       /* index */
     int volume, slice;                    /* where the image goes: in 0 .. volumes - 1, 0 .. slices - 1 */
+    int place;                            /* what of the patient it shows: frames of one place share coil maps */
     int contrast, phase, repetition, set; /* as the file numbers them; 0 where it does not */
     float complex *data;                  /* [coil][sample] */
 } scan_frame;
@@ -99,11 +100,12 @@ typedef struct scan {
     int64_t crop[3];     /* voxels of the image to keep, about the centre: matrix where nothing is to be cut */
     int coils;           /* >= 1 */
     int volumes, slices; /* volumes * slices = frames where none is missing */
+    int places;          /* slices, or slabs of 3D scans, of which each is a volume; a frame's is in 0 .. places - 1 */
     int trajectories;
     scan_trajectory *trajectory; /* [trajectories + calibrations] */
     int frames;
     int calibrations;           /* frames behind those, each with a trajectory behind the others: lines that only coil
-                                 * maps are estimated from; at most one a slice */
+                                 * maps are estimated from; at most one a place */
     scan_frame *frame;          /* [frames + calibrations] */
     double complex *noise;      /* [coil][coil] covariance of the coils' noise, or NULL */
     float complex *sensitivity; /* [coil][z][y][x] of `matrix`, or NULL */
@@ -115,6 +117,7 @@ typedef struct scan {
     scan_geometry geometry;
     char *protocol;              /* the ISMRMRD header, to go into an ISMRMRD image file; NULL for plain files */
     char layout[32];             /* "ISMRMRD", "plain" */
+    char group[256];             /* of the ISMRMRD file, from its root: "/dataset"; "" for plain files */
     char description[256];       /* one line for people: trajectory, units and how they were chosen */
     char digest[VF_DIGEST_TEXT]; /* of trajectories, weights, time and phi: what Q depends on */
 } scan;
@@ -125,7 +128,24 @@ VF_MUST_CHECK vf_status read_scan(vf_context *ctx, const char *path, const char 
 /* Warns of what is allowed but seldom meant: a trajectory that covers little of k-space, a matrix deeper than the
  * trajectory, coil maps that are 0. `name` is the file. */
 void scan_warn(vf_context *ctx, const char *name, const scan *raw);
+/* The samples of all frames. */
+int64_t scan_samples(const scan *raw);
 void scan_free(scan *scan); /* leaves it zero */
+
+/* ---- change_matrix.c ---- */
+
+/* The scan's field of view in `wanted` voxels (x, y, z): matrix and crop; samples beyond a smaller matrix' k-space get
+ * the weight 0; the truth is dropped. Errors: VF_ERR_ARGUMENT (not possible, or the scan has maps on its matrix),
+ * VF_ERR_MEMORY. */
+VF_MUST_CHECK vf_status change_matrix(vf_context *ctx, const int64_t wanted[3], scan *raw);
+
+/* ---- plan_device.c ---- */
+
+/* Sets the context's device from the settings and the work, and checks its memory; `text` (of `size`) says which and
+ * why, `bytes` about how much memory is needed on it. Errors: as vf_context_set_devices; VF_ERR_MEMORY,
+ * VF_ERR_DEVICE_MEMORY. */
+VF_MUST_CHECK vf_status plan_device(vf_context *ctx, const recon_settings *settings, const scan *raw, char *text,
+                                    size_t size, double *bytes);
 
 /* ---- prewhiten.c, compress_coils.c ---- */
 
@@ -166,16 +186,18 @@ typedef struct recon_image {
     int64_t counts[3]; /* voxels along x, y, z (slices stacked) */
     double voxel[3];   /* mm */
     scan_geometry geometry;
-    float complex *data;  /* [frame][z][y][x] */
-    const char *program;  /* "mri_recon (Voxfield) 0.1.0" */
-    const char *command;  /* the command line */
-    const char *created;  /* UTC, ISO 8601 */
-    const char *method;   /* one line: method, operator, prior, lambda, iterations, device */
-    const char *input;    /* the scan's path */
-    const char *digest;   /* the scan's */
-    const char *protocol; /* the ISMRMRD header of the scan, or NULL */
-    const char *copy_of;  /* an ISMRMRD file: .mrd becomes a copy of it, with the images added; NULL: a new file */
-    const char *group;    /* of the ISMRMRD file; NULL: found */
+    float complex *data;       /* [frame][z][y][x] */
+    const char *program;       /* "mri_recon (Voxfield) 0.1.0" */
+    const char *command;       /* the command line */
+    const char *created;       /* UTC, ISO 8601 */
+    const char *method;        /* one line: method, operator, prior, lambda, iterations, device */
+    const char *input;         /* the scan's path */
+    const char *digest;        /* the scan's */
+    const char *protocol;      /* the ISMRMRD header of the scan, or NULL */
+    const char *copy_of;       /* an ISMRMRD file: .mrd becomes a copy of it, with the images added; NULL: a new file */
+    const char *group;         /* that the images are added to in the copy; NULL, "": "dataset" */
+    const scan_frame *sources; /* [source_count] frames of the scan, for the counters of .mrd; NULL: volume n is */
+    int source_count;          /* repetition n */
 } recon_image;
 
 /* Refuses, before any work is done, a path whose extension is not known or whose place cannot be written.
@@ -231,6 +253,9 @@ VF_MUST_CHECK vf_status encoding_forward(encoding *e, vf_queue *queue, int batch
 /* Whether it is a direct sum. */
 bool encoding_is_direct(const encoding *e);
 
+/* Whether the settings lead to a direct sum for so many samples and voxels. */
+bool encoding_chooses_direct(const recon_settings *settings, int64_t samples, int64_t voxels);
+
 /* What it is, for people: "NUFFT, 1e-06, kernel 7 wide on 256 x 256 x 256". */
 const char *encoding_description(const encoding *e);
 
@@ -241,7 +266,8 @@ VF_MUST_CHECK vf_status download(vf_queue *queue, const vf_array *from, int64_t 
 /* ---- density.c ---- */
 
 /* Density weights [sample], such that F^H applied to the weighted samples makes an image of the object's values: 1 /
- * voxels for the samples of a Cartesian grid. Errors: as encoding_create; VF_ERR_CANCELLED. */
+ * voxels for the samples of a Cartesian grid; 0 for samples of weight 0. Errors: as encoding_create; VF_ERR_CANCELLED.
+ */
 VF_MUST_CHECK vf_status density_weights(vf_context *ctx, const int64_t matrix[3], const scan_trajectory *at,
                                         vf_queue *queue, float *weights);
 
@@ -317,10 +343,10 @@ VF_MUST_CHECK vf_status solve(vf_context *ctx, const recon_settings *settings, c
 
 /* ---- calibrate.c ---- */
 
-/* Coil maps of a slice from the centre of its k-space, as coil_maps_walsh: `maps` [coil][z][y][x]. Uses the slice's
- * calibration frames and all frames of the slice that differ from its first in repetition and trajectory only. `text`
+/* Coil maps of a place from the centre of its k-space, as coil_maps_walsh: `maps` [coil][z][y][x]. Uses the place's
+ * calibration frames and all frames of the place that differ from its first in repetition and trajectory only. `text`
  * (of `size`) gets a line on how. Warns where the centre is not sampled densely enough. Errors: as vf_nufft_create. */
-VF_MUST_CHECK vf_status calibrate_maps(vf_context *ctx, const scan *raw, int slice, vf_queue *queue,
+VF_MUST_CHECK vf_status calibrate_maps(vf_context *ctx, const scan *raw, int place, vf_queue *queue,
                                        float complex *maps, char *text, size_t size);
 
 /* ---- reconstruct.c ---- */

@@ -39,7 +39,7 @@ static const char usage[] =
     "                           bilinear (plain gridding with linear weights)\n"
     "  --iterations N           at most (60)\n"
     "  --tolerance T            relative residual to stop at (1e-4; 0: all iterations)\n"
-    "  --lambda L               relative to the largest diagonal element of F^H F (1e-3)\n"
+    "  --lambda L               relative to the diagonal of F^H W F (1e-3)\n"
     "  --prior P                identity (default), differences, reference (differences, small across the edges\n"
     "                           of the scan's anatomical images)\n"
     "  --operator O             auto (default), nufft, direct (the exact sum)\n"
@@ -66,7 +66,8 @@ static const char usage[] =
     "8 not supported, 130 interrupted. The manual page mri_recon(1) says more.\n";
 
 enum {
-    OPT_APPEND_TO_COPY = 256,
+    OPT_FIRST = 256,
+    OPT_APPEND_TO_COPY = OPT_FIRST,
     OPT_PICTURE,
     OPT_REPORT,
     OPT_COMPARE,
@@ -94,6 +95,7 @@ enum {
     OPT_DRY_RUN,
     OPT_PROGRESS,
     OPT_VERSION,
+    OPT_END
 };
 
 static const struct option options[] = {
@@ -273,23 +275,46 @@ static vf_status one_option(vf_context *ctx, int option, const char *text, recon
     }
 }
 
+/* Options that would do nothing are refused: who gave them expects something. */
+static vf_status check_use(vf_context *ctx, const recon_settings *s, const bool *given)
+{
+    static const struct {
+        int option;
+        const char *name;
+    } of_cg[] = {{OPT_ITERATIONS, "iterations"}, {OPT_TOLERANCE, "tolerance"}, {OPT_LAMBDA, "lambda"},
+                 {OPT_PRIOR, "prior"},           {OPT_SAVE_Q, "save-q"},       {OPT_LOAD_Q, "load-q"}};
+    for (size_t i = 0; s->method != RECON_CG && i < sizeof of_cg / sizeof *of_cg; i++)
+        if (given[of_cg[i].option - OPT_FIRST])
+            return vf_fail(ctx, VF_ERR_ARGUMENT, "--%s is of --method cg; with --method %s it would do nothing",
+                           of_cg[i].name, method_words[s->method]);
+    if (s->method == RECON_BILINEAR && (given[OPT_OPERATOR - OPT_FIRST] || given[OPT_ACCURACY - OPT_FIRST]))
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "--operator and --accuracy do nothing with --method bilinear");
+    if (s->encode_by == RECON_DIRECT && given[OPT_ACCURACY - OPT_FIRST])
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "--accuracy is of the NUFFT: a direct sum is exact");
+    if (s->variant && s->encode_by != RECON_DIRECT)
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "--variant is of the direct sum: it goes with --operator direct");
+    if (s->hardware_trig && s->encode_by != RECON_DIRECT)
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "--trig hardware is of the direct sum: it goes with --operator direct");
+    return VF_OK;
+}
+
 /* What does not go together, and what follows from something else. */
 static vf_status check_options(vf_context *ctx, recon_settings *s)
 {
     if (s->save_q && s->load_q)
         return vf_fail(ctx, VF_ERR_ARGUMENT, "--save-q and --load-q exclude each other");
-    if ((s->save_q || s->load_q) && s->method != RECON_CG)
-        return vf_fail(ctx, VF_ERR_ARGUMENT, "--save-q and --load-q go with --method cg only: nothing else uses Q");
     if (s->encode_by == RECON_DIRECT && s->method == RECON_GRIDDING)
         return vf_fail(ctx, VF_ERR_ARGUMENT, "--method gridding is not a direct sum; leave out --operator direct");
-    if (s->variant && s->encode_by != RECON_DIRECT)
-        return vf_fail(ctx, VF_ERR_ARGUMENT, "--variant is of the direct sum: it goes with --operator direct");
-    if (s->hardware_trig && s->encode_by != RECON_DIRECT)
-        return vf_fail(ctx, VF_ERR_ARGUMENT, "--trig hardware is of the direct sum: it goes with --operator direct");
     if (s->append_to_copy && !(s->output && vf_path_has_extension(s->output, ".mrd")))
         return vf_fail(ctx, VF_ERR_ARGUMENT, "--append-to-copy needs an output (-o) that ends in .mrd");
     if (s->accuracy == 0)
         s->accuracy = s->precision == VF_F64 ? 1e-9 : 1e-6;
+    if (s->method == RECON_CG && s->accuracy > 0.01)
+        return vf_fail(
+            ctx, VF_ERR_ARGUMENT,
+            "--accuracy %g is too coarse for --method cg, whose matrix would not be positive definite: 0.01 or "
+            "finer",
+            s->accuracy);
     if (s->precision == VF_F32 && s->accuracy < 1e-7)
         return vf_fail(ctx, VF_ERR_ARGUMENT, "--accuracy %g is beyond single precision (1e-7): use --precision double",
                        s->accuracy);
@@ -298,10 +323,13 @@ static vf_status check_options(vf_context *ctx, recon_settings *s)
 
 static vf_status read_options(vf_context *ctx, const program *p, int argc, char **argv, recon_settings *s)
 {
+    bool given[OPT_END - OPT_FIRST] = {false};
     int option;
     while ((option = getopt_long(argc, argv, "o:qh", options, NULL)) != -1) {
         if (option == 'h' || option == OPT_VERSION)
             program_print_and_exit(p, option == 'h');
+        if (option >= OPT_FIRST && option < OPT_END)
+            given[option - OPT_FIRST] = true;
         vf_status status = one_option(ctx, option, optarg, s);
         if (status != VF_OK)
             return status;
@@ -311,7 +339,8 @@ static vf_status read_options(vf_context *ctx, const program *p, int argc, char 
     if (optind + 1 < argc)
         return vf_fail(ctx, VF_ERR_ARGUMENT, "'%s': one scan at a time", argv[optind + 1]);
     s->input = argv[optind];
-    return check_options(ctx, s);
+    vf_status status = check_use(ctx, s, given);
+    return status == VF_OK ? check_options(ctx, s) : status;
 }
 
 static vf_status run_mri_recon(vf_context *ctx, program *p, int argc, char **argv)

@@ -16,6 +16,7 @@ typedef struct run {
     vf_progress progress;
     scan scan;
     recon_summary summary;
+    double memory; /* bytes, about: on the device */
     recon_image image;
     recon_image other; /* what to compare with, if it is a file */
     bool has_error;
@@ -66,43 +67,16 @@ static vf_status prepare_files(run *r)
 
 /* ---- the scan ---- */
 
-/* --matrix: other voxels over the same field of view. */
-static vf_status change_matrix(run *r)
-{
-    scan *raw = &r->scan;
-    const int64_t *wish = r->settings->matrix;
-    if (raw->sensitivity || raw->field_map || raw->reference)
-        return vf_fail(r->ctx, VF_ERR_ARGUMENT,
-                       "--matrix: the scan's coil maps, field map or references are on its own matrix, %lld x %lld x "
-                       "%lld; leave --matrix out",
-                       (long long)raw->matrix[0], (long long)raw->matrix[1], (long long)raw->matrix[2]);
-    for (int a = 0; a < 3; a++) {
-        if ((wish[a] == 1) != (raw->matrix[a] == 1))
-            return vf_fail(r->ctx, VF_ERR_ARGUMENT, "--matrix: the scan is %s",
-                           raw->matrix[2] == 1 ? "two-dimensional: give X,Y,1" : "three-dimensional");
-        /* The part of the field of view that is kept stays the same. */
-        double share = (double)raw->crop[a] / (double)raw->matrix[a];
-        raw->crop[a] = (int64_t)fmax(1, round(share * (double)wish[a]));
-        raw->matrix[a] = wish[a];
-    }
-    if (raw->truth) {
-        free(raw->truth);
-        raw->truth = NULL;
-        raw->truths = 0;
-    }
-    return VF_OK;
-}
-
 static vf_status read_stage(run *r)
 {
     const recon_settings *s = r->settings;
     scan *raw = &r->scan;
     vf_stage_begin(&r->stages, "read");
     vf_status status = read_scan(r->ctx, s->input, s->group, s->units, raw);
+    if (status == VF_OK && s->has_matrix)
+        status = change_matrix(r->ctx, s->matrix, raw);
     if (status == VF_OK)
         scan_warn(r->ctx, s->input, raw);
-    if (status == VF_OK && s->has_matrix)
-        status = change_matrix(r);
     if (status == VF_OK && s->keep_oversampling)
         memcpy(raw->crop, raw->matrix, sizeof raw->crop);
     if (status == VF_OK && s->coils == RECON_COILS_FILE && !raw->sensitivity)
@@ -131,17 +105,11 @@ static vf_status coil_stage(run *r)
     r->summary.coils_kept = 1;
     vf_stage_begin(&r->stages, "coils");
     vf_status status = prewhiten(r->ctx, &r->scan);
+    if (status == VF_OK && s->compress >= r->scan.coils)
+        vf_note(r->ctx, "note: --compress %d keeps all %d coils", s->compress, r->scan.coils);
     if (status == VF_OK && s->compress > 0 && s->compress < r->scan.coils)
         status = compress_coils(r->ctx, &r->scan, s->compress, &r->summary.coils_kept);
     return status;
-}
-
-static int64_t samples_of_all(const scan *raw)
-{
-    int64_t samples = 0;
-    for (int f = 0; f < raw->frames; f++)
-        samples += raw->trajectory[raw->frame[f].trajectory].samples;
-    return samples;
 }
 
 static void say_scan(const run *r)
@@ -149,7 +117,7 @@ static void say_scan(const run *r)
     const scan *raw = &r->scan;
     const scan_geometry *g = &raw->geometry;
     printf("scan       %s: %s, %d coil%s, %d frame%s, %lld samples\n", r->settings->input, raw->layout, raw->coils,
-           raw->coils == 1 ? "" : "s", raw->frames, raw->frames == 1 ? "" : "s", (long long)samples_of_all(raw));
+           raw->coils == 1 ? "" : "s", raw->frames, raw->frames == 1 ? "" : "s", (long long)scan_samples(raw));
     if (raw->description[0])
         printf("           %s\n", raw->description);
     printf("           matrix %lld x %lld x %lld over %g x %g x %g mm", (long long)raw->matrix[0],
@@ -158,50 +126,6 @@ static void say_scan(const run *r)
         printf(", of which %lld x %lld x %lld are kept", (long long)raw->crop[0], (long long)raw->crop[1],
                (long long)raw->crop[2]);
     printf("%s\n", g->known ? ", position known" : "");
-}
-
-/* ---- the device ---- */
-
-/* Seconds of the transforms: about as measured on two cores and on an H200; good enough to choose by. */
-static void estimate(const run *r, double *cpu, double *gpu)
-{
-    const double cpu_rate = 1e10, gpu_rate = 2e12; /* floating-point operations a second of one core, of a GPU */
-    const recon_settings *s = r->settings;
-    const scan *raw = &r->scan;
-    double doubled = 1, voxels = (double)(raw->matrix[0] * raw->matrix[1] * raw->matrix[2]);
-    for (int a = 0; a < 3; a++)
-        doubled *= (double)(raw->matrix[a] > 1 ? 2 * raw->matrix[a] : 1);
-    double transform = 5 * doubled * log2(doubled + 1), threads = vf_context_threads(r->ctx);
-    double adjoint = 2 * transform * raw->coils * raw->frames + 500.0 * (double)samples_of_all(raw) * raw->coils;
-    double solver = s->method == RECON_CG ? 1.2 * transform * s->iterations * raw->coils * raw->frames : 0;
-    double q = s->method == RECON_CG ? 3 * transform * raw->trajectories : 0;
-    *cpu = (adjoint + solver + q) / (cpu_rate * threads);
-    *gpu = (adjoint + solver + q) / gpu_rate;
-    if (s->encode_by == RECON_DIRECT) {
-        double pairs = (double)samples_of_all(raw) * voxels +
-                       (s->method == RECON_CG ? (double)samples_of_all(raw) * doubled / 2 : 0);
-        *cpu += pairs / (1e9 * threads);
-        *gpu += pairs / 1.5e12;
-    }
-}
-
-static vf_status device_stage(run *r)
-{
-    const char *wish = r->settings->device;
-    double cpu, gpu;
-    char why[384] = "";
-    estimate(r, &cpu, &gpu);
-    vf_stage_begin(&r->stages, "device");
-    vf_status status = strcmp(wish, "auto") == 0 ? vf_device_choose(r->ctx, cpu, gpu, why, sizeof why)
-                                                 : vf_context_set_devices(r->ctx, wish);
-    if (status != VF_OK)
-        return status;
-    vf_device *device = vf_context_device(r->ctx, 0);
-    if (vf_context_device_count(r->ctx) > 1)
-        vf_note(r->ctx, "note: one GPU is used: %s", vf_device_spec(device));
-    snprintf(r->device, sizeof r->device, "%s: %s%s%s%s", vf_device_spec(device), vf_device_name(device),
-             why[0] ? " (auto: " : "", why, why[0] ? ")" : "");
-    return VF_OK;
 }
 
 /* ---- the image ---- */
@@ -226,7 +150,9 @@ static void say_plan(const run *r)
     printf("method     %s", method_text(s));
     if (s->method == RECON_CG)
         printf(", %d iterations or residual %g, lambda %g (%s)", s->iterations, s->tolerance, s->lambda, prior_text(s));
-    printf(", %s precision\n", s->precision == VF_F64 ? "double" : "single");
+    char text[32];
+    printf(", %s precision, about %s of memory\n", s->precision == VF_F64 ? "double" : "single",
+           vf_format_bytes(r->memory, text, sizeof text));
     printf("image      %s: %d volume%s of %lld x %lld x %lld\n", r->output, r->scan.volumes,
            r->scan.volumes == 1 ? "" : "s", (long long)r->scan.crop[0], (long long)r->scan.crop[1],
            (long long)(r->scan.crop[2] * r->scan.slices));
@@ -281,7 +207,9 @@ static vf_status reconstruct_stage(run *r)
                            .digest = raw->digest,
                            .protocol = raw->protocol,
                            .copy_of = r->settings->append_to_copy ? r->settings->input : NULL,
-                           .group = r->settings->group};
+                           .sources = raw->frame,
+                           .source_count = raw->frames,
+                           .group = raw->group};
     for (int a = 0; a < 3; a++)
         image->voxel[a] = raw->fov[a] / (double)raw->matrix[a];
     const size_t volume = (size_t)(image->counts[0] * image->counts[1] * image->counts[2]);
@@ -348,7 +276,7 @@ static void report_run(vf_report *report, const run *r)
     vf_report_integer(report, "coils", raw->coils);
     vf_report_integer(report, "frames", raw->frames);
     vf_report_integer(report, "trajectories", raw->trajectories);
-    vf_report_integer(report, "samples", samples_of_all(raw));
+    vf_report_integer(report, "samples", scan_samples(raw));
     vf_report_end(report);
     vf_report_begin(report, "reconstruction");
     vf_report_text(report, "method", r->method);
@@ -360,7 +288,7 @@ static void report_run(vf_report *report, const run *r)
         vf_report_text(report, "prior", prior_text(s));
         vf_report_number(report, "lambda", s->lambda);
         vf_report_number(report, "lambda_absolute", r->summary.lambda);
-        vf_report_number(report, "largest_diagonal", r->summary.diagonal);
+        vf_report_number(report, "diagonal", r->summary.diagonal);
         vf_report_integer(report, "iterations", r->summary.iterations);
         vf_report_number(report, "residual", r->summary.residual);
     }
@@ -407,8 +335,8 @@ static vf_status finish(run *r, vf_report **report)
                    r->summary.converged || s->tolerance == 0 ? "" : " (the tolerance was not reached)");
         printf("\n");
         if (r->has_error)
-            printf("error      MSE %.4g, PSNR %.2f dB, SNR %.2f dB, %.3g %%\n", r->error.mse, r->error.psnr,
-                   r->error.snr, r->error.percent);
+            printf("error      MSE %.4g, PSNR %.2f dB, SNR %.2f dB, %.3g %%%s\n", r->error.mse, r->error.psnr,
+                   r->error.snr, r->error.percent, r->image.frames > 1 ? " (of the first volume)" : "");
         if (s->picture)
             printf("picture    %s\n", s->picture);
     }
@@ -429,7 +357,9 @@ static vf_status prepare(run *r)
     if (status == VF_OK)
         status = coil_stage(r);
     if (status == VF_OK)
-        status = device_stage(r);
+        vf_stage_begin(&r->stages, "device");
+    if (status == VF_OK)
+        status = plan_device(r->ctx, r->settings, &r->scan, r->device, sizeof r->device, &r->memory);
     if (status == VF_OK && !r->settings->quiet)
         say_plan(r);
     return status;

@@ -33,14 +33,18 @@ static void segment_weights(const recon_settings *settings, const scan *raw, con
 }
 
 /* What Q depends on, as one digest. */
-static void make_key(const recon_settings *settings, const scan *raw, int segments, char key[VF_DIGEST_TEXT])
+static void make_key(const recon_settings *settings, const scan *raw, int64_t samples, int segments,
+                     char key[VF_DIGEST_TEXT])
 {
     char text[512], field[VF_DIGEST_TEXT] = "";
+    const int64_t *n = raw->matrix, voxels = n[0] * n[1] * n[2];
+    const bool direct = encoding_chooses_direct(settings, samples, voxels);
     if (raw->field_map)
-        vf_digest(raw->field_map, (size_t)(raw->matrix[0] * raw->matrix[1] * raw->matrix[2]) * sizeof(float), field);
-    snprintf(text, sizeof text, "scan %s matrix %lld %lld %lld segments %d field %s box %d accuracy %.17g operator %d",
-             raw->digest, (long long)raw->matrix[0], (long long)raw->matrix[1], (long long)raw->matrix[2], segments,
-             field, settings->box_voxels, settings->accuracy, (int)settings->encode_by);
+        vf_digest(raw->field_map, (size_t)voxels * sizeof(float), field);
+    snprintf(text, sizeof text,
+             "scan %s matrix %lld %lld %lld segments %d field %s box %d accuracy %.17g direct %d trig %d", raw->digest,
+             (long long)n[0], (long long)n[1], (long long)n[2], segments, field, settings->box_voxels,
+             direct && segments == 1 ? 0 : settings->accuracy, direct, direct && settings->hardware_trig);
     vf_digest(text, strlen(text), key);
 }
 
@@ -65,7 +69,7 @@ static vf_status open_file(q_maker *m, int segments, vf_dtype type)
     const recon_settings *s = m->settings;
     if (!s->save_q && !s->load_q)
         return VF_OK;
-    make_key(s, m->scan, segments, key);
+    make_key(s, m->scan, m->at->samples, segments, key);
     vf_status status = s->load_q ? q_file_open(m->ctx, s->load_q, type, segments, m->doubled, key, &m->file)
                                  : q_file_create(m->ctx, s->save_q, type, segments, m->doubled, key, &m->file);
     if (status == VF_OK && !vf_device_is_host(vf_context_device(m->ctx, 0))) {

@@ -86,7 +86,15 @@ vf_status q_file_write(q_file *file, int segment, const void *q)
 vf_status q_file_read(q_file *file, int segment, void *q)
 {
     const int64_t start[4] = {segment, 0, 0, 0}, count[4] = {1, file->dims[1], file->dims[2], file->dims[3]};
-    return vf_h5_read(file->file, DATASET, file->type, start, count, q);
+    vf_status status = vf_h5_read(file->file, DATASET, file->type, start, count, q);
+    double sum = 0; /* not finite as soon as one number is not */
+    for (int64_t i = 0; status == VF_OK && i < 2 * count[1] * count[2] * count[3]; i++)
+        sum += 0 * (file->type == VF_C128 ? ((const double *)q)[i] : (double)((const float *)q)[i]);
+    return sum == 0 ? status
+                    : vf_fail(file->ctx, VF_ERR_INPUT,
+                              "%s: /q holds values that are no numbers; make it anew with "
+                              "--save-q",
+                              file->path);
 }
 
 vf_status q_file_commit(q_file **file)

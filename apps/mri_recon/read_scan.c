@@ -220,17 +220,17 @@ static vf_status h5_doubles(void *user, const char *object, const char *name, do
 
 vf_status read_scan(vf_context *ctx, const char *path, const char *group, k_units units, scan *out)
 {
-    char found[256] = "";
+    char found[sizeof out->group] = "";
     vf_h5 *file = NULL;
     memset(out, 0, sizeof *out);
     vf_status status = vf_h5_open(ctx, path, &file);
     if (status != VF_OK)
         goto done;
-    if (!group && vf_h5_exists(file, "/scan/data")) {
+    if (!group && vf_h5_exists(file, "/scan/data") && !vf_h5_exists(file, "/scan/xml")) {
         const plain_source source = {path, file, h5_exists, h5_shape, h5_read, h5_integers, h5_doubles};
         status = scan_read_plain(ctx, &source, units, out);
     } else {
-        bool bare = vf_h5_exists(file, "/scan");
+        bool bare = vf_h5_exists(file, "/scan") && !vf_h5_exists(file, "/scan/data");
         vf_h5_close(&file);
         status = scan_find_ismrmrd(ctx, path, group, found, sizeof found);
         if (status == VF_OK && found[0])
@@ -243,9 +243,18 @@ vf_status read_scan(vf_context *ctx, const char *path, const char *group, k_unit
     }
 done:
     vf_h5_close(&file);
+    memcpy(out->group, found, sizeof out->group);
     if (status == VF_OK)
         status = scan_finish(ctx, path, out);
     if (status != VF_OK)
         scan_free(out);
     return status;
+}
+
+int64_t scan_samples(const scan *raw)
+{
+    int64_t samples = 0;
+    for (int f = 0; f < raw->frames; f++)
+        samples += raw->trajectory[raw->frame[f].trajectory].samples;
+    return samples;
 }

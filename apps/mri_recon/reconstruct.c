@@ -24,9 +24,10 @@ typedef struct job {
     int channels;         /* images a frame: 1, or one a coil where they are combined at the end */
     int batch;            /* coils at a time */
     bool has_maps;        /* more than one coil, seen through maps */
-    float complex **maps; /* [slice] -> [coil][voxels]; the scan's own where they come from it */
+    float complex **maps; /* [place] -> [coil][voxels]; the scan's own where they come from it */
     vf_array device_maps;
-    int maps_slice;    /* the slice whose maps are on the device; -1: none */
+    double *power;     /* [place] map_power of its first frame; 0: not known yet */
+    int maps_place;    /* the place whose maps are on the device; -1: none */
     char title[64];    /* of the progress line */
     double work, done; /* iterations of all frames and channels */
 } job;
@@ -43,9 +44,9 @@ static vf_status prepare_maps(job *j, const scan_frame *frame)
     const scan *raw = j->scan;
     if (!j->has_maps)
         return VF_OK;
-    if (!j->maps[frame->slice]) {
+    if (!j->maps[frame->place]) {
         if (raw->sensitivity && j->settings->coils != RECON_COILS_WALSH) {
-            j->maps[frame->slice] = raw->sensitivity;
+            j->maps[frame->place] = raw->sensitivity;
             snprintf(j->summary->coils, sizeof j->summary->coils, "%d coil%s, maps from the file", raw->coils,
                      raw->coils == 1 ? "" : "s");
         } else {
@@ -53,17 +54,17 @@ static vf_status prepare_maps(job *j, const scan_frame *frame)
             float complex *maps = malloc((size_t)raw->coils * (size_t)j->voxels * sizeof *maps);
             if (!maps)
                 return vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for the maps of %d coils", raw->coils);
-            j->maps[frame->slice] = maps;
+            j->maps[frame->place] = maps;
             vf_status status =
-                calibrate_maps(j->ctx, raw, frame->slice, j->queue, maps, j->summary->coils, sizeof j->summary->coils);
+                calibrate_maps(j->ctx, raw, frame->place, j->queue, maps, j->summary->coils, sizeof j->summary->coils);
             if (status != VF_OK)
                 return status;
         }
     }
-    if (j->maps_slice == frame->slice)
+    if (j->maps_place == frame->place)
         return VF_OK;
-    j->maps_slice = frame->slice;
-    return upload(j->queue, j->maps[frame->slice], raw->coils * j->voxels, &j->device_maps);
+    j->maps_place = frame->place;
+    return upload(j->queue, j->maps[frame->place], raw->coils * j->voxels, &j->device_maps);
 }
 
 /* sum over coils of |s|^2, averaged over voxels with |F^H d|^2 (`image`) as weights: where the object is. Maps of a
@@ -72,7 +73,7 @@ static double map_power(const job *j, const scan_frame *frame, const char *image
 {
     if (!j->has_maps)
         return 1;
-    const float complex *maps = j->maps[frame->slice];
+    const float complex *maps = j->maps[frame->place];
     double power = 0, weights = 0;
     for (int64_t n = 0; n < j->voxels; n++) {
         double re, im, sum = 0;
@@ -157,20 +158,54 @@ static vf_status prepare_adjoint(job *j, int trajectory, adjoint_work *w)
     return status;
 }
 
-/* The study's gridding of coils [first, first + count), on the CPU: into w->coil_images. */
+/* The study's gridding of coils [first, first + count), on the CPU: into w->coil_images. Samples of weight 0 are left
+ * out. */
 static vf_status bilinear(job *j, const scan_frame *frame, int first, int count, adjoint_work *w)
 {
     const scan_trajectory *at = trajectory_of(j, frame);
-    const vf_nufft_samples samples = {.count = at->samples, .k = at->k};
+    float *k = malloc((size_t)at->samples * 3 * sizeof *k);
+    float complex *kept = malloc((size_t)at->samples * sizeof *kept);
     float complex *image = malloc((size_t)j->voxels * (size_t)count * sizeof *image);
-    vf_status status = image ? VF_OK : vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for the coils' images");
-    for (int c = 0; c < count && status == VF_OK; c++)
-        status = vf_bilinear_gridding(j->ctx, j->scan->matrix, &samples, VF_C64,
-                                      frame->data + (first + c) * at->samples, image + c * j->voxels);
+    vf_status status = image && k && kept ? VF_OK : vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for the coils' images");
+    for (int c = 0; c < count && status == VF_OK; c++) {
+        const float complex *data = frame->data + (first + c) * at->samples;
+        vf_nufft_samples samples = {.k = k};
+        for (int64_t m = 0; m < at->samples; m++)
+            if (!at->weights || at->weights[m] > 0) {
+                memcpy(k + 3 * samples.count, at->k + 3 * m, 3 * sizeof *k);
+                kept[samples.count++] = data[m];
+            }
+        status = vf_bilinear_gridding(j->ctx, j->scan->matrix, &samples, VF_C64, kept, image + c * j->voxels);
+    }
     if (status == VF_OK)
         status = upload(j->queue, image, j->voxels * count, &w->coil_images);
     free(image);
+    free(k);
+    free(kept);
     return status;
+}
+
+/* Gridding makes each coil's image; combined by conj(s), they are sum |s|^2 too bright, by which is divided where coils
+ * see anything. */
+static void normalise(const job *j, const scan_frame *frame, char *image)
+{
+    const double least = 0.01; /* of the largest sum |s|^2 */
+    const float complex *maps = j->maps[frame->place];
+    double most = 0;
+    for (int pass = 0; pass < 2; pass++)
+        for (int64_t n = 0; n < j->voxels; n++) {
+            double sum = 0;
+            for (int c = 0; c < j->scan->coils; c++) {
+                const float complex s = maps[c * j->voxels + n];
+                sum += (double)crealf(s) * crealf(s) + (double)cimagf(s) * cimagf(s);
+            }
+            if (pass == 0)
+                most = fmax(most, sum);
+            else if (most > 0 && j->type == VF_C128)
+                ((double complex *)(void *)image)[n] /= fmax(sum, least * most);
+            else if (most > 0)
+                ((float complex *)(void *)image)[n] /= (float)fmax(sum, least * most);
+        }
 }
 
 /* F^H d of one frame into out[channel][voxel], host memory of the job's type. */
@@ -234,7 +269,9 @@ static vf_status solve_frame(job *j, const scan_frame *frame, const normal_matri
                                   .prior = known,
                                   .coils = j->has_maps ? j->scan->coils : 1,
                                   .maps = j->has_maps ? &j->device_maps : NULL};
-    summary->diagonal = normal->diagonal * map_power(j, frame, images);
+    if (!(j->power[frame->place] > 0))
+        j->power[frame->place] = map_power(j, frame, images);
+    summary->diagonal = normal->diagonal * j->power[frame->place];
     summary->lambda = known->lambda = j->settings->lambda * summary->diagonal;
     for (int c = 0; c < j->channels && status == VF_OK; c++) {
         solve_result result = {0};
@@ -322,8 +359,12 @@ static vf_status adjoint_of_frames(job *j, int trajectory, char *images)
             continue;
         status = prepare_maps(j, frame);
         vf_stage_begin(j->stages, "F^H d");
+        char *image = images + (size_t)here++ * frame_bytes;
         if (status == VF_OK)
-            status = adjoint_of_frame(j, frame, &w, images + (size_t)here++ * frame_bytes);
+            status = adjoint_of_frame(j, frame, &w, image);
+        if (status == VF_OK && j->has_maps &&
+            (j->settings->method == RECON_GRIDDING || j->settings->method == RECON_BILINEAR))
+            normalise(j, frame, image);
     }
     free_adjoint(&w);
     return status;
@@ -364,11 +405,12 @@ static vf_status prepare_job(job *j)
     snprintf(j->summary->coils, sizeof j->summary->coils,
              raw->coils == 1 ? "1 coil" : "%d coils, root of the sum of squares", raw->coils);
     for (int f = 0; f < raw->frames; f++)
-        if (raw->frame[f].slice < 0 || raw->frame[f].slice >= raw->slices)
-            return vf_fail(j->ctx, VF_ERR_INTERNAL, "frame %d: slice %d of %d", f, raw->frame[f].slice, raw->slices);
+        if (raw->frame[f].place < 0 || raw->frame[f].place >= raw->places)
+            return vf_fail(j->ctx, VF_ERR_INTERNAL, "frame %d: place %d of %d", f, raw->frame[f].place, raw->places);
     j->work = (double)raw->frames * j->channels * s->iterations;
-    j->maps = calloc((size_t)raw->slices, sizeof *j->maps);
-    if (!j->maps)
+    j->maps = calloc((size_t)raw->places, sizeof *j->maps);
+    j->power = calloc((size_t)raw->places, sizeof *j->power);
+    if (!j->maps || !j->power)
         return vf_fail(j->ctx, VF_ERR_MEMORY, "no memory");
     return j->has_maps ? vf_array_create(vf_context_device(j->ctx, 0), VF_SPACE_DEVICE, j->type, raw->coils * j->voxels,
                                          &j->device_maps)
@@ -386,7 +428,7 @@ vf_status reconstruct(vf_context *ctx, const recon_settings *settings, const sca
              .summary = summary,
              .type = vf_dtype_complex(settings->precision),
              .voxels = raw->matrix[0] * raw->matrix[1] * raw->matrix[2],
-             .maps_slice = -1,
+             .maps_place = -1,
              .title = "reconstructing,"};
     const double kept = summary->coils_kept;
     *summary = (recon_summary){.converged = true, .coils_kept = kept};
@@ -398,10 +440,11 @@ vf_status reconstruct(vf_context *ctx, const recon_settings *settings, const sca
     for (int t = 0; t < raw->trajectories && status == VF_OK; t++)
         status = one_trajectory(&j, t, images);
     vf_progress_end(progress);
-    for (int s = 0; j.maps && s < raw->slices; s++)
+    for (int s = 0; j.maps && s < raw->places; s++)
         if (j.maps[s] != raw->sensitivity)
             free(j.maps[s]);
     free(j.maps);
+    free(j.power);
     vf_array_free(&j.device_maps);
     vf_queue_destroy(j.queue);
     return status;

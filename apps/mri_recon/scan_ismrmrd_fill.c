@@ -187,14 +187,21 @@ static vf_status read_all(filler *f)
 
 /* ---- noise ---- */
 
-/* White noise has a variance in proportion to the bandwidth, which is one over the time a sample takes. */
+/* White noise has a variance in proportion to the bandwidth, which is one over the time a sample takes. The noise
+ * acquisitions show less than that, by relativeReceiverNoiseBandwidth: the receiver's filter takes away some at the
+ * edges of their band (Kellman and McVeigh, Magn. Reson. Med. 54 (2005) 1439). */
 static void finish_noise(filler *f)
 {
     ismrmrd_reader *r = f->r;
     int coils = r->out->coils;
     double image_us = (double)r->first.sample_time_us, noise_us = f->noise.dwell_us;
     bool known = image_us > 0 && noise_us > 0 && image_us < 1e6 && noise_us < 1e6;
-    double scale = known ? noise_us / image_us * r->protocol->noise_bandwidth : 1;
+    double bandwidth = r->protocol->noise_bandwidth;
+    if (!(bandwidth > 0)) {
+        vf_warn(r->ctx, "%s: xml: relativeReceiverNoiseBandwidth is %g; 1 is taken", r->source->path, bandwidth);
+        bandwidth = 1;
+    }
+    double scale = known ? noise_us / (image_us * bandwidth) : 1;
     if (f->noise.ignored > 0)
         vf_warn(r->ctx, "%s: %" PRId64 " noise acquisitions do not match the image data and are not used",
                 r->source->path, f->noise.ignored);

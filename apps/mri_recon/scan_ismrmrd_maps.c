@@ -76,7 +76,7 @@ vf_status ismrmrd_read_maps(vf_context *ctx, const char *path, hid_t group, scan
     hid_t type = H5Dget_type(dataset);
     bool complex_numbers = type >= 0 && H5Tget_class(type) == H5T_COMPOUND && H5Tget_member_index(type, "real") >= 0 &&
                            H5Tget_member_index(type, "imag") >= 0;
-    int rank = complex_numbers && s->slices == 1 ? get_shape(dataset, dims) : 0;
+    int rank = complex_numbers && s->places == 1 ? get_shape(dataset, dims) : 0;
     vf_status status = VF_OK;
     int64_t cropped = s->crop[0] * s->crop[1] * s->crop[2], voxels = s->matrix[0] * s->matrix[1] * s->matrix[2];
     if (has_shape(rank, dims, s->coils, s->matrix)) {

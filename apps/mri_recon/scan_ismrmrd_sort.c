@@ -132,7 +132,8 @@ static vf_status take_image(ismrmrd_reader *r, int64_t index, const ismrmrd_acqu
                        "%s: acquisition %" PRId64 " has a trajectory of %d components, those before it %d", path, index,
                        head->trajectory_dimensions, r->dims);
     r->oblique = r->oblique || !same_direction(head->slice_dir, r->first.slice_dir) ||
-                 !same_direction(head->read_dir, r->first.read_dir);
+                 !same_direction(head->read_dir, r->first.read_dir) ||
+                 !same_direction(head->phase_dir, r->first.phase_dir);
     scan_slice *slice = &r->slice[head->idx.slice];
     if (!slice->seen) {
         slice->seen = true;
@@ -268,6 +269,7 @@ static scan_frame frame_of(const ismrmrd_reader *r, const scan_order *o)
     int volume = o->key & CALIBRATION_KEY ? 0 : (int)(o->key >> 16), slice = (int)(o->key & 0xffff);
     return (scan_frame){.volume = r->slabs ? volume * r->slice_count + slice : volume,
                         .slice = r->slabs ? 0 : slice,
+                        .place = slice,
                         .contrast = line->contrast,
                         .phase = line->phase,
                         .repetition = line->repetition,
@@ -335,6 +337,7 @@ static vf_status check_what_is_left(ismrmrd_reader *r, const tally *t)
     if (r->slabs)
         vf_warn(r->ctx, "%s: %d slabs of 3D data; each becomes a volume of its own", r->source->path, r->slice_count);
     r->out->slices = r->slabs ? 1 : r->slice_count;
+    r->out->places = r->slice_count;
     return VF_OK;
 }
 

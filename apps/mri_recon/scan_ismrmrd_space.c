@@ -144,6 +144,28 @@ static double even_step(ismrmrd_reader *r, const place *places, int n)
     return step;
 }
 
+/* Says so if slices lie beside the normal through the first one, where their positions are written. */
+static void check_shear(ismrmrd_reader *r, const place *places, int n)
+{
+    const scan *s = r->out;
+    const float *first = r->slice[places[0].slice].position;
+    const double voxel = fmin(s->fov[0] / (double)s->matrix[0], s->fov[1] / (double)s->matrix[1]);
+    double worst = 0;
+    for (int i = 1; i < n; i++) {
+        const float *position = r->slice[places[i].slice].position;
+        double beside[3];
+        for (int a = 0; a < 3; a++)
+            beside[a] = (double)position[a] - (double)first[a] -
+                        (places[i].along - places[0].along) * s->geometry.direction[2][a];
+        worst = fmax(worst, sqrt(dot(beside, beside)));
+    }
+    if (worst > 0.01 * voxel)
+        vf_warn(r->ctx,
+                "%s: positions are not along the normal of the slices; written positions of slices are approximate, by "
+                "up to %.3g mm",
+                r->source->path, worst);
+}
+
 /* Fills in the slices' ranks and the step between them. `places`: [slice_count]. */
 static void rank_slices(ismrmrd_reader *r, place *places)
 {
@@ -163,6 +185,8 @@ static void rank_slices(ismrmrd_reader *r, place *places)
         step = even_step(r, places, n);
         if (!(step > 0))
             vf_warn(r->ctx, "%s: slices share a position; they are stacked by their numbers", r->source->path);
+        else if (!r->slabs)
+            check_shear(r, places, n);
     }
     for (int i = 0; i < n && !(step > 0); i++)
         places[i].along = 0;
@@ -183,8 +207,15 @@ vf_status ismrmrd_order_slices(ismrmrd_reader *r)
         return status;
     g->known = read_directions(&r->first, g->direction);
     rank_slices(r, places);
-    for (int i = 0; i < 9 && !g->known; i++)
+    if (g->known && r->slabs) {
+        vf_warn(r->ctx, "%s: the positions of slabs are not written: an image has one position for all its volumes",
+                r->source->path);
+        g->known = false;
+    }
+    for (int i = 0; i < 9 && !g->known; i++) {
         g->direction[i / 3][i % 3] = i % 4 == 0;
+        g->centre[i / 3] = 0;
+    }
     free(places);
     if (r->oblique)
         vf_warn(r->ctx, "%s: acquisitions differ in orientation; the image gets that of the first", r->source->path);

@@ -160,6 +160,7 @@ static vf_status plan(reader *r)
     s->coils = (int)coils;
     s->frames = s->volumes = (int)frames;
     s->slices = 1;
+    s->places = 1;
     s->trajectories = r->own_trajectories ? s->frames : 1;
     return VF_OK;
 }

@@ -4,6 +4,9 @@
 #include "mri_recon.h"
 #include "voxfield/vector.h"
 
+/* A residual below this is what single precision leaves. */
+static const double ONLY_ROUNDING = 1e-5;
+
 static vf_status apply(const system_matrix *system, vf_queue *queue, const vf_array *x, vf_array *y)
 {
     vf_status status = vf_toeplitz_apply(system->normal->toeplitz, queue, system->coils,
@@ -38,8 +41,16 @@ static vf_status iterate(vf_context *ctx, const recon_settings *settings, const 
             status = vf_vector_dot(queue, type, n, p->data, q->data, curvature);
         if (status != VF_OK)
             return status;
-        if (curvature[0] <= 0) { /* only rounding is left of the direction */
-            result->converged = true;
+        if (!isfinite(curvature[0]))
+            return vf_fail(ctx, VF_ERR_INTERNAL, "conjugate gradients: not a number in iteration %d; please report",
+                           result->iterations + 1);
+        if (!(curvature[0] > 0)) {
+            if (result->residual > ONLY_ROUNDING)
+                vf_warn(
+                    ctx,
+                    "conjugate gradients stopped in iteration %d at residual %.2g: the matrix is not positive "
+                    "definite to the accuracy at hand; use a finer --accuracy, a larger --lambda or --precision double",
+                    result->iterations + 1, result->residual);
             break;
         }
         status = vf_vector_cg_step(queue, type, n, now / curvature[0], p->data, q->data, x->data, r->data, &next);

@@ -11,14 +11,14 @@
 
 #include "gridding.h"
 
-enum { NODES = 6, MOST_BINS = 512, LEAST_BINS = 64, MOST_SEGMENTS = 4096 };
+enum { NODES = 6, MOST_BINS = 512, LEAST_BINS = 64, MOST_SEGMENTS = 256 };
 
 static const double pi = 3.14159265358979323846;
 
 typedef struct point_set {
     int count;
     double *f, *weight; /* sum of squared weights: 1; f relative to `centre` */
-    double centre, half_range;
+    double centre, half_range, field_range;
 } point_set;
 
 /* A bin's least and largest value and how much it holds. */
@@ -85,6 +85,7 @@ static vf_status reduce_field(vf_context *ctx, int64_t voxels, const float *fiel
         put(bins, count, 0, 0, 0, 0, 1);
     set->centre = symmetric ? 0 : 0.5 * (low + high);
     set->half_range = symmetric ? range : 0.5 * range;
+    set->field_range = range;
     for (int i = 0; symmetric && i < count; i++)
         for (int j = 0; j < count; j++)
             if (bins[i].amount > 0 && bins[j].amount > 0)
@@ -145,6 +146,11 @@ static void basis_free(basis *b)
     *b = (basis){0};
 }
 
+static vf_status check_cancelled(vf_context *ctx)
+{
+    return vf_cancelled(ctx) ? vf_fail(ctx, VF_ERR_CANCELLED, "interrupted") : VF_OK;
+}
+
 /* Segments at Chebyshev's nodes (best where the phase changes little) or equally spaced (where it turns often). */
 static double segment_time(int count, int l, bool equal, double half)
 {
@@ -165,7 +171,7 @@ static vf_status make_basis(vf_context *ctx, const point_set *set, int count, bo
         basis_free(b);
         return vf_fail(ctx, VF_ERR_MEMORY, "no memory for %d time segments", count);
     }
-    for (int l = 0; l < count; l++) {
+    for (int l = 0; l < count && !vf_cancelled(ctx); l++) {
         double *column = b->q + (size_t)l * 2 * points;
         b->time[l] = segment_time(count, l, equal, half);
         exponential(set, b->time[l], column);
@@ -183,7 +189,7 @@ static vf_status make_basis(vf_context *ctx, const point_set *set, int count, bo
         for (size_t i = 0; i < 2 * points; i++)
             column[i] = length > 0 ? column[i] / length : 0;
     }
-    return VF_OK;
+    return check_cancelled(ctx);
 }
 
 /* The coefficients [count] {re, im} for the time t, relative to the middle; returns the residual. `column`: working
@@ -225,23 +231,36 @@ static void table_free(table *t)
     *t = (table){0};
 }
 
+static vf_status refuse_range(vf_context *ctx, const point_set *set, double half)
+{
+    return vf_fail(ctx, VF_ERR_ARGUMENT,
+                   "times over %g s and a field over %g Hz need more than %d segments: is the time in seconds and the "
+                   "field in Hz?",
+                   2 * half, set->field_range, MOST_SEGMENTS);
+}
+
+/* Turns of the phase over all times and frequencies; no fewer segments will do. */
+static double turns_of(const point_set *set, double half)
+{
+    return 2 * set->half_range * 2 * half;
+}
+
 static vf_status table_create(vf_context *ctx, const point_set *set, double half, table *t)
 {
-    double turns = 2 * pi * set->half_range * half;
-    if (!(turns < 1e5))
-        return vf_fail(ctx, VF_ERR_ARGUMENT, "time segments: a field of +-%g Hz over %g s turns too often",
-                       set->half_range, 2 * half);
-    /* exp(i x t), |x t| <= turns, has Chebyshev coefficients J_n(turns): below rounding from there on. */
-    t->nodes = (int)(turns + 12 * cbrt(turns)) + 24;
+    if (!(turns_of(set, half) < MOST_SEGMENTS))
+        return refuse_range(ctx, set, half);
+    double angle = 2 * pi * set->half_range * half;
+    /* exp(i x t), |x t| <= angle, has Chebyshev coefficients J_n(angle): below rounding from there on. */
+    t->nodes = (int)(angle + 12 * cbrt(angle)) + 24;
     t->time = malloc(2 * (size_t)t->nodes * sizeof(double));
     t->weight = t->time + t->nodes;
     t->column = malloc(2 * (size_t)set->count * sizeof(double));
     if (!t->time || !t->column)
         return vf_fail(ctx, VF_ERR_MEMORY, "time segments: no memory");
     for (int i = 0; i < t->nodes; i++) {
-        double angle = pi * (i + 0.5) / t->nodes;
-        t->time[i] = half * cos(angle);
-        t->weight[i] = (i % 2 ? -1 : 1) * sin(angle);
+        double node = pi * (i + 0.5) / t->nodes;
+        t->time[i] = half * cos(node);
+        t->weight[i] = (i % 2 ? -1 : 1) * sin(node);
     }
     return VF_OK;
 }
@@ -255,16 +274,16 @@ static vf_status table_fill(vf_context *ctx, const basis *b, const point_set *se
     t->value = value;
     t->count = b->count;
     *residual = 0;
-    for (int i = 0; i < t->nodes; i++)
+    for (int i = 0; i < t->nodes && !vf_cancelled(ctx); i++)
         *residual = fmax(*residual, solve(b, set, t->time[i], t->column, value + (size_t)i * (size_t)b->count * 2));
-    return VF_OK;
+    return check_cancelled(ctx);
 }
 
 /* The least number of segments that keep the tolerance: their times in `b`, their coefficients in `t`. */
 static vf_status find_segments(vf_context *ctx, const point_set *set, double half, double tolerance, basis *b, table *t)
 {
     /* No fewer than one for each turn of the phase; tolerances of rounding error are kept up to it. */
-    int count = (int)(4 * set->half_range * half), most = 2 * count + 64;
+    int count = (int)turns_of(set, half), most = 2 * count + 64 < MOST_SEGMENTS ? 2 * count + 64 : MOST_SEGMENTS;
     double allowed = fmax(tolerance, 4e-14), residual = 1;
     vf_status status = VF_OK;
     for (count = count < 1 ? 1 : count; status == VF_OK; count++) {
@@ -276,7 +295,9 @@ static vf_status find_segments(vf_context *ctx, const point_set *set, double hal
             if (status == VF_OK && residual <= allowed)
                 return VF_OK;
         }
-        if (status == VF_OK && count >= most)
+        if (status == VF_OK && count >= MOST_SEGMENTS)
+            status = refuse_range(ctx, set, half);
+        else if (status == VF_OK && count >= most)
             status = vf_fail(ctx, VF_ERR_INTERNAL, "%d time segments leave an error of %g, more than %g", count,
                              residual, allowed);
     }

@@ -311,6 +311,10 @@ vf_status make_arrays(vf_toeplitz *plan, cuda_state *s, int64_t points)
 {
     vf_status status = vf_array_create(plan->device, VF_SPACE_DEVICE, vf_dtype_complex(plan->precision),
                                        s->batch * points, &s->buffer);
+    if (status ==
+        VF_OK) /* a batch that is not full is transformed whole: what is in the rest is not used, but is a number */
+        status = VF_CUDA(plan->device,
+                         cudaMemset(s->buffer.data, 0, (size_t)s->buffer.count * vf_dtype_bytes(s->buffer.type)));
     if (status == VF_OK)
         status = vf_array_create(plan->device, VF_SPACE_DEVICE, plan->precision, plan->segments * points, &s->kernels);
     if (status == VF_OK && plan->time)

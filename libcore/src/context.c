@@ -61,7 +61,7 @@ void vf_context_destroy(vf_context *ctx)
     free(ctx);
 }
 
-vf_status vf_fail(vf_context *ctx, vf_status status, const char *format, ...)
+vf_status(vf_fail)(vf_context *ctx, vf_status status, const char *format, ...)
 {
     pthread_mutex_lock(&ctx->lock);
     if (ctx->status == VF_OK) {

@@ -1,7 +1,7 @@
 /* How fast the NUFFT is: both directions for a koosh-ball scan, by tolerance, each checked against the exact sum at
  * some outputs before it is timed.
  *
- * usage: bench_gridding DEVICE [SPOKES [SAMPLES_A_SPOKE [MATRIX]]]     (2156, 132, 128)
+ * usage: bench_gridding DEVICE [REPORT.json [SPOKES [SAMPLES_A_SPOKE [MATRIX]]]]     (none, 2156, 132, 128)
  *
  * Counts: a sample's kernel covers width^3 grid points, 4 floating-point operations each (a complex number times a real
  * weight, added), and rather fewer for its 3 width values; the transform 5 G log2(G) for G grid points, of which the
@@ -13,11 +13,15 @@
 #include <string.h>
 
 #include "gridding.h"
+#include "voxfield/report.h"
 #include "voxfield/timer.h"
+
+enum { RUNS = 7 };
 
 static vf_context *ctx;
 static vf_device *device;
 static vf_queue *queue;
+static vf_report *report;
 static int failures;
 
 static void die(void)
@@ -139,7 +143,6 @@ static int by_size(const void *a, const void *b)
 
 static double median_seconds(vf_nufft *plan, const vectors *v, bool adjoint)
 {
-    enum { RUNS = 7 };
     double seconds[RUNS];
     for (int i = -1; i < RUNS; i++) {
         double start = vf_now();
@@ -153,47 +156,116 @@ static double median_seconds(vf_nufft *plan, const vectors *v, bool adjoint)
     return seconds[RUNS / 2];
 }
 
-static void bench(const scan *s, double tolerance, vf_dtype precision, double oversampling)
-{
-    vf_nufft *plan = NULL;
+typedef struct bench_case {
+    double tolerance, oversampling; /* oversampling 0: the plan's choice */
+    vf_dtype precision;
+} bench_case;
+
+static const bench_case cases[] = {
+    {1e-2, 0, VF_F32}, {1e-3, 0, VF_F32},    {1e-4, 0, VF_F32}, {1e-5, 0, VF_F32},
+    {1e-6, 0, VF_F32}, {1e-3, 1.25, VF_F32}, {1e-5, 2, VF_F32}, {1e-9, 0, VF_F64},
+};
+
+typedef struct bench_result {
     vf_nufft_info info;
+    double plan_seconds, operations;
+    double seconds[2], error[2]; /* adjoint, forward */
+} bench_result;
+
+/* Three times the tolerance is wrong by any measure, though twelve outputs scatter about the root mean square.
+ * Rounding: test_gridding.c. */
+static double allowed_error(const bench_case *c)
+{
+    return 3 * c->tolerance + (c->precision == VF_F64 ? 1e-13 : 4e-6);
+}
+
+static void report_direction(const scan *s, const bench_case *c, const bench_result *r, int direction)
+{
+    const char *name = direction == 0 ? "adjoint" : "forward",
+               *precision = c->precision == VF_F64 ? "double" : "single";
+    char key[96];
+    int length = snprintf(key, sizeof key, "%g, %s, ", c->tolerance, precision);
+    if (c->oversampling > 0)
+        length += snprintf(key + length, sizeof key - (size_t)length, "oversampling %g, ", c->oversampling);
+    snprintf(key + length, sizeof key - (size_t)length, "%s", name);
+    vf_report_begin(report, key);
+    vf_report_text(report, "direction", name);
+    vf_report_text(report, "precision", precision);
+    vf_report_number(report, "tolerance", c->tolerance);
+    if (c->oversampling > 0)
+        vf_report_number(report, "oversampling", c->oversampling);
+    vf_report_integers(report, "grid", r->info.grid, 3);
+    vf_report_integer(report, "width", r->info.width);
+    vf_report_integer(report, "plan_bytes", r->info.bytes);
+    vf_report_number(report, "plan_milliseconds", 1e3 * r->plan_seconds);
+    vf_report_number(report, "milliseconds", 1e3 * r->seconds[direction]);
+    vf_report_integer(report, "runs", RUNS);
+    vf_report_number(report, "samples_per_second", (double)s->samples / r->seconds[direction]);
+    vf_report_number(report, "gflop", 1e-9 * r->operations);
+    vf_report_number(report, "gflop_per_second", 1e-9 * r->operations / r->seconds[direction]);
+    vf_report_number(report, "relative_error", r->error[direction]);
+    vf_report_number(report, "allowed_error", allowed_error(c));
+    vf_report_end(report);
+}
+
+static void note(const scan *s, const bench_case *c, const bench_result *r)
+{
+    bool wrong = !(r->error[0] <= allowed_error(c)) || !(r->error[1] <= allowed_error(c));
+    failures += wrong;
+    printf("%6g %s %5.2f  %4lld^3  %2d  plan %6.1f ms  adjoint %7.2f ms  forward %7.2f ms  %6.2f M samples/s  %6.1f "
+           "GFLOP/s  %6.1f MB  error %.1e %.1e%s\n",
+           c->tolerance, c->precision == VF_F64 ? "double" : "single", c->oversampling, (long long)r->info.grid[0],
+           r->info.width, 1e3 * r->plan_seconds, 1e3 * r->seconds[0], 1e3 * r->seconds[1],
+           (double)s->samples / r->seconds[0] / 1e6, r->operations / r->seconds[0] / 1e9, (double)r->info.bytes / 1e6,
+           r->error[0], r->error[1], wrong ? "  WRONG" : "");
+    report_direction(s, c, r, 0);
+    report_direction(s, c, r, 1);
+}
+
+static void run_case(const scan *s, const bench_case *c)
+{
+    bench_result r;
+    vf_nufft *plan = NULL;
     vf_nufft_samples samples = {.count = s->samples, .k = s->k};
-    vf_nufft_options options = {.tolerance = tolerance, .precision = precision, .oversampling = oversampling};
-    vectors v = make_vectors(s, vf_dtype_complex(precision));
+    vf_nufft_options options = {.tolerance = c->tolerance, .precision = c->precision, .oversampling = c->oversampling};
+    vectors v = make_vectors(s, vf_dtype_complex(c->precision));
     double start = vf_now();
     must(vf_nufft_create(device, s->matrix, &samples, 1, &options, &plan));
-    double plan_seconds = vf_now() - start;
-    vf_nufft_get_info(plan, &info);
-    double adjoint = median_seconds(plan, &v, true), forward = median_seconds(plan, &v, false);
+    r.plan_seconds = vf_now() - start;
+    vf_nufft_get_info(plan, &r.info);
+    r.seconds[0] = median_seconds(plan, &v, true);
+    r.seconds[1] = median_seconds(plan, &v, false);
     must(vf_array_copy(queue, &v.host_y, &v.y, v.y.count));
     must(vf_array_copy(queue, &v.host_d, &v.d, v.d.count));
     must(vf_queue_sync(queue));
-    double back = error_of(s, &v.host_c, &v.host_y, true), forth = error_of(s, &v.host_x, &v.host_d, false);
-    double points = (double)info.grid[0] * (double)info.grid[1] * (double)info.grid[2];
-    double operations = 4 * pow(info.width, 3) * (double)s->samples + 5 * points * log2(points);
-    printf("%6g %s %5.2f  %4lld^3  %2d  plan %6.1f ms  adjoint %7.2f ms  forward %7.2f ms  %6.2f M samples/s  %6.1f "
-           "GFLOP/s  %6.1f MB  error %.1e %.1e\n",
-           tolerance, precision == VF_F64 ? "double" : "single", oversampling, (long long)info.grid[0], info.width,
-           1e3 * plan_seconds, 1e3 * adjoint, 1e3 * forward, (double)s->samples / adjoint / 1e6,
-           operations / adjoint / 1e9, (double)info.bytes / 1e6, back, forth);
-    /* Twelve outputs scatter about the root mean square: three times the tolerance is wrong by any measure. Rounding:
-     * test_gridding.c. */
-    double allowed = 3 * tolerance + (precision == VF_F64 ? 1e-13 : 4e-6);
-    if (!(back <= allowed) || !(forth <= allowed)) {
-        printf("FAIL: errors beyond %g\n", allowed);
-        failures++;
-    }
+    r.error[0] = error_of(s, &v.host_c, &v.host_y, true);
+    r.error[1] = error_of(s, &v.host_x, &v.host_d, false);
+    double points = (double)r.info.grid[0] * (double)r.info.grid[1] * (double)r.info.grid[2];
+    r.operations = 4 * pow(r.info.width, 3) * (double)s->samples + 5 * points * log2(points);
+    note(s, c, &r);
     vf_nufft_destroy(plan);
     free_vectors(&v);
 }
 
+/* A whole number from 1 to `most`; 0 if it is none. */
+static int64_t parse_size(const char *text, int64_t most)
+{
+    char *end;
+    long long value = strtoll(text, &end, 10);
+    return end != text && !*end && value >= 1 && value <= most ? value : 0;
+}
+
 int main(int argc, char **argv)
 {
-    if (argc < 2) {
-        fprintf(stderr, "usage: bench_gridding DEVICE [SPOKES [SAMPLES_A_SPOKE [MATRIX]]]\n");
+    int64_t spokes = argc > 3 ? parse_size(argv[3], 1000000) : 2156;
+    int64_t a_spoke = argc > 4 ? parse_size(argv[4], 10000) : 132, matrix = argc > 5 ? parse_size(argv[5], 1024) : 128;
+    if (argc < 2 || argc > 6 || !spokes || !a_spoke || matrix < 2) {
+        fprintf(stderr, "usage: bench_gridding DEVICE [REPORT.json [SPOKES [SAMPLES_A_SPOKE [MATRIX]]]]\n"
+                        "SPOKES: 1 to 1000000, SAMPLES_A_SPOKE: 1 to 10000, MATRIX: 2 to 1024\n");
         return 2;
     }
-    must(vf_context_create(&ctx));
+    if (vf_context_create(&ctx) != VF_OK)
+        return 1;
     if (vf_context_set_devices(ctx, argv[1]) != VF_OK) {
         printf("SKIP: %s\n", vf_context_message(ctx));
         vf_context_destroy(ctx);
@@ -201,17 +273,21 @@ int main(int argc, char **argv)
     }
     device = vf_context_device(ctx, 0);
     must(vf_queue_create(device, &queue));
-    int64_t spokes = argc > 2 ? atoll(argv[2]) : 2156, a_spoke = argc > 3 ? atoll(argv[3]) : 132;
-    int64_t matrix = argc > 4 ? atoll(argv[4]) : 128;
+    if (argc > 2)
+        must(vf_report_create(ctx, argv[2], &report));
+    vf_report_run(report, "bench_gridding", 0, NULL); /* no command: it names places on this machine */
     scan s = koosh_ball(spokes, a_spoke, matrix);
     setvbuf(stdout, NULL, _IOLBF, 0);
     printf("%s, %d threads; %lld samples, %lld^3 voxels\n", vf_device_name(device), vf_context_threads(ctx),
            (long long)s.samples, (long long)matrix);
-    for (int digits = 2; digits <= 6; digits++)
-        bench(&s, pow(10, -digits), VF_F32, 0);
-    bench(&s, 1e-3, VF_F32, 1.25);
-    bench(&s, 1e-5, VF_F32, 2);
-    bench(&s, 1e-9, VF_F64, 0);
+    vf_report_text(report, "device", vf_device_name(device));
+    vf_report_integer(report, "threads", vf_context_threads(ctx));
+    vf_report_integer(report, "samples", s.samples);
+    vf_report_integers(report, "matrix", s.matrix, 3);
+    vf_report_begin(report, "cases");
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++)
+        run_case(&s, &cases[c]);
+    must(vf_report_commit(&report));
     free(s.k);
     vf_queue_destroy(queue);
     vf_context_destroy(ctx);

@@ -305,9 +305,12 @@ static void note(const bench_case *c, double took, int runs, double error, int64
     bool wrong = !(error <= (c->precision == VF_F64 ? 2e-14 : 3e-6));
     double flops = operations(c) / took, bytes = bytes_moved(c) / took;
     failures += wrong;
-    printf("%-26s %6s %10.3f ms  %8.1f GFLOP/s (%4.1f %%)  %7.1f GB/s (%4.1f %%)  %6.1f MB  error %.1e%s\n", c->name,
-           c->precision == VF_F64 ? "double" : "single", 1e3 * took, 1e-9 * flops,
-           flops_ceiling > 0 ? 100 * flops / flops_ceiling : 0, 1e-9 * bytes, 100 * bytes / copy_ceiling,
+    bool known = flops_ceiling > 0 && c->precision == VF_F32;
+    printf("%-26s %6s %10.3f ms  %8.1f GFLOP/s", c->name, c->precision == VF_F64 ? "double" : "single", 1e3 * took,
+           1e-9 * flops);
+    if (known)
+        printf(" (%4.1f %%)", 100 * flops / flops_ceiling);
+    printf("  %7.1f GB/s (%4.1f %%)  %6.1f MB  error %.1e%s\n", 1e-9 * bytes, 100 * bytes / copy_ceiling,
            1e-6 * (double)memory, error, wrong ? "  WRONG" : "");
     vf_report_begin(report, c->name);
     vf_report_text(report, "precision", c->precision == VF_F64 ? "double" : "single");
@@ -317,7 +320,7 @@ static void note(const bench_case *c, double took, int runs, double error, int64
     vf_report_number(report, "seconds", took);
     vf_report_integer(report, "runs", runs);
     vf_report_number(report, "operations_per_second", flops);
-    if (flops_ceiling > 0 && c->precision == VF_F32)
+    if (known)
         vf_report_number(report, "share_of_multiply_add_ceiling", flops / flops_ceiling);
     vf_report_number(report, "bytes_per_second", bytes);
     vf_report_number(report, "share_of_copy_ceiling", bytes / copy_ceiling);

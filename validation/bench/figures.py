@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the tables of measured figures in README.md and docs/accuracy.md from the newest records in validation/results.
+"""Writes the tables of measured figures in README.md and docs from the newest records in validation/results.
 
     figures.py            rewrites what stands between the markers <!-- figures: NAME --> and <!-- end -->
     figures.py --check    exit 1 if a file says anything else than the records
@@ -13,7 +13,10 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 RESULTS = ROOT / "validation" / "results"
-FILES = ["README.md", "docs/accuracy.md"]
+FILES = ["README.md", "docs/accuracy.md", "docs/reconstruction.md"]
+sys.path.insert(0, str(ROOT / "validation" / "tables"))
+sys.dont_write_bytecode = True
+import mri_study  # noqa: E402  (how its table is written)
 
 
 def newest(pattern):
@@ -60,6 +63,54 @@ def error_rows(report):
                            (f"{report[place][variant]['largest_in_u']:.1f} u", f"{report[place][variant]['rms']:.1e}")]
 
 
+def fourier_rows(report):
+    for name, case in report["cases"].items():
+        yield [name, case["variant"], case["precision"], case["direction"], rate(case["pairs_per_second"]),
+               f"{100 * case['share_of_ceiling']:.0f} %" if "share_of_ceiling" in case else "",
+               f"{case['largest_error']:.1e}"]
+
+
+def toeplitz_rows(report):
+    for name, case in report["cases"].items():
+        yield [name, case["precision"], f"{1e3 * case['seconds']:.3g}", f"{case['operations_per_second'] * 1e-9:,.0f}",
+               f"{100 * case['share_of_copy_ceiling']:.0f} %", f"{case['relative_error']:.1e}"]
+
+
+def recon_rows(name, report):
+    for case in report["cases"]:
+        bars = [f"{'seconds' if key == 'seconds' else 'GB' if key == 'bytes' else 'kernels and transfers, s'} "
+                f"{bar['bar'] / (1e9 if key == 'bytes' else 1):g}: {'met' if bar['met'] else 'missed'}"
+                for key, bar in case["bars"].items()]
+        yield [name, str(case["coils"]), f"{case['seconds']:.2f}", f"{case['device_seconds']:.3f}", f"{case['bytes'] / 1e9:.2f}",
+               "; ".join(bars)]
+
+
+def recon_figures(data):
+    """Blocks about mri_recon."""
+    cpu, gpu = data["cpu"], data["gpu"]
+    head = ["case", "variant", "precision", "direction", "G pairs/s", "of the ceiling", "largest error"]
+    toeplitz_head = ["case", "precision", "ms", "GFLOP/s", "of a copy's speed", "error"]
+    devices = [(f"{cpu['bench_fourier_sum']['device']}, {cpu['bench_fourier_sum']['threads']} threads", cpu["bench_mri_recon"]),
+               (f"one {data['gpu_name']}", gpu["bench_mri_recon"])]
+    one = [report["cases"][0] for _, report in devices]
+    bart = cpu["bench_mri_recon"].get("bart", {})
+    beside = f"; BART {bart['version']}, in the same run, {bart['seconds']:.0f} s" if "seconds" in bart else ""
+    return {
+        "recon summary": "The published case (284,592 samples, 128^3 voxels, 60 iterations, one coil), from file to image: "
+                         f"{one[0]['seconds']:.1f} s and {one[0]['bytes'] / 1e9:.2f} GB on {devices[0][0]}{beside}; "
+                         f"{one[1]['seconds']:.2f} s on {devices[1][0]}, {one[1]['device_seconds']:.2f} s of it kernels and transfers. "
+                         f"F^H d differs from the exact sum by {cpu['bench_mri_recon']['adjoint']['relative_error']:.1e}.",
+        "recon cases": table(["device", "coils", "seconds", "of it F^H d, Q, solver", "GB", "bars"],
+                             [row for name, report in devices for row in recon_rows(name, report)]),
+        "recon study cpu": "\n\n".join(mri_study.show(cpu["bench_mri_study"])),
+        "recon study gpu": "\n\n".join(mri_study.show(gpu["bench_mri_study"])),
+        "fourier cpu": table(head, fourier_rows(cpu["bench_fourier_sum"])),
+        "fourier gpu": table(head, fourier_rows(gpu["bench_fourier_sum"])),
+        "toeplitz cpu": table(toeplitz_head, toeplitz_rows(cpu["bench_toeplitz"])),
+        "toeplitz gpu": table(toeplitz_head, toeplitz_rows(gpu["bench_toeplitz"])),
+    }
+
+
 def figures(data):
     cpu, gpu = data["cpu"]["bench_coulomb_sum"], data["gpu"]["bench_coulomb_sum"]
     head = ["work", "variant", "precision", "G pairs/s", "of the ceiling", "against plain C"]
@@ -67,7 +118,7 @@ def figures(data):
     first_cpu, first_gpu = (next(iter(report["cases"].values())) for report in (cpu, gpu))
     errors = data["cpu"]["bench_accuracy"]["2000 angstrom from the origin"]["simd"]
     gpu_errors = data["gpu"]["bench_accuracy"]["2000 angstrom from the origin"]["tuned"]
-    return {
+    return recon_figures(data) | {
         "summary": table(["", "pairs of atom and grid point a second", ""], [
             [f"{cpu['device']}, {cpu['threads']} threads, {first_cpu['variant']}",
              f"{first_cpu['pairs_per_second'] * 1e-9:.0f} G/s",

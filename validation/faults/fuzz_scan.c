@@ -42,13 +42,14 @@ static void require_trajectory(const scan *s, const scan_trajectory *t)
 static void require_frames(const scan *s)
 {
     REQUIRE(s->frames >= 1 && (int64_t)s->frames <= (int64_t)s->volumes * s->slices);
-    REQUIRE(s->calibrations >= 0 && s->calibrations <= s->slices);
+    REQUIRE(s->calibrations >= 0 && s->calibrations <= s->places);
     for (int f = 0; f < s->frames + s->calibrations; f++) {
         const scan_frame *frame = &s->frame[f];
         int from = f < s->frames ? 0 : s->frames; /* images and calibrations have places of their own */
         REQUIRE(frame->trajectory >= 0 && frame->trajectory < s->trajectories + s->calibrations);
         REQUIRE((f < s->frames) == (frame->trajectory < s->trajectories));
         REQUIRE(frame->volume >= 0 && frame->volume < s->volumes && frame->slice >= 0 && frame->slice < s->slices);
+        REQUIRE(frame->place >= 0 && frame->place < s->places);
         for (int g = from; g < f; g++)
             REQUIRE(s->frame[g].volume != frame->volume || s->frame[g].slice != frame->slice);
         int64_t samples = s->coils * s->trajectory[frame->trajectory].samples;
@@ -66,6 +67,7 @@ static void require_sound(const scan *s)
             REQUIRE(fabs(s->geometry.direction[d][a]) <= 1.02);
     }
     REQUIRE(s->coils >= 1 && s->slices >= 1 && s->volumes >= 1 && s->trajectories >= 1);
+    REQUIRE(s->places == s->slices || (s->slices == 1 && s->matrix[2] > 1 && !s->geometry.known));
     REQUIRE(s->geometry.slice_step >= 0 && (s->slices == 1) == (s->geometry.slice_step == 0));
     for (int i = 0; i < s->trajectories + s->calibrations; i++)
         require_trajectory(s, &s->trajectory[i]);

@@ -6,11 +6,12 @@
 Runs bench_gridding on the CPU and FINUFFT on the same koosh-ball scan; prints times and their ratio (above 1: Voxfield
 is faster). Exit status 77 if finufft or numpy is missing.
 """
+import json
 import os
-import re
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 
 try:
@@ -19,8 +20,6 @@ try:
 except ImportError as missing:
     print(f"SKIP: {missing}")
     sys.exit(77)
-
-ROW = re.compile(r"^\s*(\S+) (single|double)\s+(\S+)\s+(\d+)\^3\s+(\d+).* adjoint\s+(\S+) ms\s+forward\s+(\S+) ms")
 
 
 def koosh_ball(spokes, a_spoke):
@@ -59,23 +58,36 @@ def finufft_ms(points, matrix, tolerance, single, threads):
     return result
 
 
+def run_bench(bench, sizes):
+    """Exit status, and milliseconds by tolerance, precision and direction, with the oversampling that the plan chose."""
+    with tempfile.TemporaryDirectory() as folder:
+        report = os.path.join(folder, "report.json")
+        status = subprocess.run([bench, "cpu", report] + [str(n) for n in sizes], check=False).returncode
+        if not os.path.exists(report):
+            return status, {}
+        with open(report, encoding="utf-8") as file:
+            cases = json.load(file)["cases"].values()
+    times = {}
+    for case in cases:
+        if "oversampling" not in case:
+            times.setdefault((case["tolerance"], case["precision"]), {})[case["direction"]] = case["milliseconds"]
+    return status, times
+
+
 def main():
     bench, sizes = sys.argv[1], [int(a) for a in sys.argv[2:]]
     spokes, a_spoke, matrix = sizes + [2156, 132, 128][len(sizes):]
     threads = len(os.sched_getaffinity(0))
-    run = subprocess.run([bench, "cpu"] + [str(n) for n in (spokes, a_spoke, matrix)], capture_output=True, text=True)
-    print(run.stdout, end="")
-    rows = [ROW.match(line) for line in run.stdout.splitlines()]
-    rows = [row for row in rows if row and float(row[3]) == 0]
-    if run.returncode or len(rows) < 5:
-        print(f"FAIL: {bench} ended with {run.returncode} and {len(rows)} rows\n{run.stderr}")
+    status, times = run_bench(bench, (spokes, a_spoke, matrix))
+    if status or len(times) < 5:
+        print(f"FAIL: {bench} ended with {status} and {len(times)} rows")
         return 1
     points = koosh_ball(spokes, a_spoke)
     print(f"\nFINUFFT {finufft.__version__}, {threads} threads; ms adjoint, forward; ratio to Voxfield")
-    for row in rows:
-        adjoint, forward = finufft_ms(points, matrix, float(row[1]), row[2] == "single", threads)
-        print(f"{row[1]:>7} {row[2]}  {adjoint:8.2f} {forward:8.2f}   {adjoint / float(row[6]):5.2f} "
-              f"{forward / float(row[7]):5.2f}")
+    for (tolerance, precision), ours in times.items():
+        adjoint, forward = finufft_ms(points, matrix, tolerance, precision == "single", threads)
+        print(f"{tolerance:7g} {precision}  {adjoint:8.2f} {forward:8.2f}   {adjoint / ours['adjoint']:5.2f} "
+              f"{forward / ours['forward']:5.2f}")
     return 0
 
 

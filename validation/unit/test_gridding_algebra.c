@@ -99,6 +99,41 @@ static void test_same_bits(void **state)
     problem_free(&p);
 }
 
+/* Terms of one sign, thousands on the same grid points, as in the centre of a radial scan: three quarters at k = 0, the
+ * rest close by. The bound, u = 2^-24:
+ *   aliasing   the tolerance is the root mean square over random positions. Here all have almost the same one, where
+ *              the two nearest aliases of an axis may add (sqrt 2), and the errors of three axes too (sqrt 3).
+ *   sums       equal terms are rounded alike as long as their sum keeps its exponent. At worst, each of n roundings is
+ *              off by u times the sum so far, n / 2 u in all; what is cut off differs from grid point to grid point,
+ *              evenly: n / (2 sqrt 3) u in the root mean square, and in voxels no more (A of test_gridding.c is near 1
+ *              for sigma 2). n: 512 terms of a piece, and as many again as there are pieces, 40.
+ *   the rest   as in test_gridding.c with A = 1: 6 + 6 + 3 * 40 = 132 u.
+ * Were all 20000 summed in one go, 5800 u would be allowed, and some 1100 u are found. */
+static void test_dense_centre(void **state)
+{
+    (void)state;
+    enum { SAMPLES = 20000, PIECE = 512 };
+    problem p = random_problem(24, 24, 24, SAMPLES, false);
+    const vf_nufft_options o = {.tolerance = 1e-6, .precision = VF_F32, .oversampling = 2};
+    for (int64_t m = 0; m < SAMPLES; m++) {
+        for (int a = 0; a < 3; a++)
+            p.k[3 * m + a] = m % 4 ? 0 : (float)(uniform() - 0.5);
+        p.c[m] = 1;
+    }
+    double complex *y = allocate((size_t)p.voxels, sizeof *y), *exact = allocate((size_t)p.voxels, sizeof *exact);
+    direct_sum(&p, exact, NULL);
+    vf_nufft *plan = make_plan(&p, &o, 1);
+    apply(plan, o.precision, true, 1, p.c, p.samples, y, p.voxels);
+    double error = difference(y, exact, p.voxels, 0), sums = (PIECE + SAMPLES / PIECE + 1) / (2 * sqrt(3));
+    double bound = sqrt(6) * o.tolerance + (sums + 132) * 0x1p-24;
+    if (!(error <= bound))
+        fail_msg("relative error %.3g, allowed %.3g", error, bound);
+    vf_nufft_destroy(plan);
+    free(y);
+    free(exact);
+    problem_free(&p);
+}
+
 /* Each vector of a batch gets the bits it gets alone. */
 static void test_batch(void **state)
 {
@@ -243,8 +278,9 @@ static void test_refusals(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_adjoint), cmocka_unit_test(test_same_bits), cmocka_unit_test(test_batch),
-    cmocka_unit_test(test_linear),  cmocka_unit_test(test_bilinear),  cmocka_unit_test(test_refusals),
+    cmocka_unit_test(test_adjoint),      cmocka_unit_test(test_same_bits), cmocka_unit_test(test_batch),
+    cmocka_unit_test(test_dense_centre), cmocka_unit_test(test_linear),    cmocka_unit_test(test_bilinear),
+    cmocka_unit_test(test_refusals),
 };
 
 int main(int argc, char **argv)

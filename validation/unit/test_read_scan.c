@@ -85,6 +85,8 @@ static void test_all_datasets(void **state)
     assert_memory_equal(s.fov, fov, sizeof fov);
     assert_int_equal(s.coils, COILS);
     assert_int_equal(s.frames * 100 + s.volumes * 10 + s.slices, 111);
+    assert_int_equal(s.places * 10 + s.frame[0].place, 10);
+    assert_string_equal(s.group, "");
     assert_int_equal(s.trajectories, 1);
     assert_int_equal(s.trajectory[0].samples, SAMPLES);
     assert_memory_equal(s.trajectory[0].k, k, sizeof k);

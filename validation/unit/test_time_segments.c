@@ -106,6 +106,68 @@ static void test_many_turns(void **state)
     vf_segments_free(&s);
 }
 
+/* The longest scan that is allowed: 5 s of 50 Hz are 250 turns; with `symmetric`, half of it. No fewer than the turns,
+ * and as above not many more. Beyond 256: refused at once, before anything grows with the number, by a message that
+ * names both ranges; the tolerance is of no help. */
+static void test_most_segments(void **state)
+{
+    (void)state;
+    float t[2] = {1, 6}, f[2] = {-20, 30};
+    for (int symmetric = 0; symmetric < 2; symmetric++) {
+        vf_segments s;
+        t[1] = symmetric ? 3.5f : 6;
+        s = make(2, t, 2, f, symmetric, 0.1);
+        assert_in_range(s.count, 250, 256);
+        vf_segments_free(&s);
+        t[1] = symmetric ? 4.5f : 8;
+        assert_int_equal(vf_segments_create(ctx, 2, t, 2, f, symmetric, 0.1, &s), VF_ERR_ARGUMENT);
+        assert_null(s.time);
+        const char *expected = symmetric
+                                   ? "times over 3.5 s and a field over 50 Hz need more than 256 segments: is the "
+                                     "time in seconds and the field in Hz?"
+                                   : "times over 7 s and a field over 50 Hz need more than 256 segments: is the "
+                                     "time in seconds and the field in Hz?";
+        assert_string_equal(vf_context_message(ctx), expected);
+        vf_context_clear_error(ctx);
+    }
+    /* Milliseconds taken for seconds: refused without counting up to a million. */
+    t[0] = 0;
+    t[1] = 1e6f;
+    vf_segments s;
+    assert_int_equal(vf_segments_create(ctx, 2, t, 2, f, false, 1e-3, &s), VF_ERR_ARGUMENT);
+    vf_context_clear_error(ctx);
+}
+
+/* 256 are too few for the tolerance although there are fewer turns. */
+static void test_too_few(void **state)
+{
+    (void)state;
+    float t[SAMPLES], f[VOXELS];
+    for (int m = 0; m < SAMPLES; m++)
+        t[m] = (float)(5.1 * m / (SAMPLES - 1));
+    for (int n = 0; n < VOXELS; n++)
+        f[n] = (float)(50.0 * n / (VOXELS - 1));
+    vf_segments s;
+    assert_int_equal(vf_segments_create(ctx, SAMPLES, t, VOXELS, f, false, 1e-12, &s), VF_ERR_ARGUMENT);
+    assert_non_null(strstr(vf_context_message(ctx), "more than 256 segments"));
+    assert_null(s.time);
+    vf_context_clear_error(ctx);
+}
+
+static void test_cancelled(void **state)
+{
+    (void)state;
+    vf_context *cancelled = NULL;
+    float t[2] = {0, 1}, f[2] = {0, 1};
+    vf_segments s;
+    assert_int_equal(vf_context_create(&cancelled), VF_OK);
+    vf_context_cancel(cancelled);
+    assert_int_equal(vf_segments_create(cancelled, 2, t, 2, f, false, 1e-3, &s), VF_ERR_CANCELLED);
+    assert_int_equal(s.count, 0);
+    assert_null(s.time);
+    vf_context_destroy(cancelled);
+}
+
 /* Where there is nothing to interpolate, one segment is exact. */
 static void test_one_segment(void **state)
 {
@@ -158,7 +220,8 @@ static void test_refusals(void **state)
 
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_smooth_field), cmocka_unit_test(test_two_groups), cmocka_unit_test(test_many_turns),
-    cmocka_unit_test(test_one_segment),  cmocka_unit_test(test_refusals),
+    cmocka_unit_test(test_one_segment),  cmocka_unit_test(test_refusals),   cmocka_unit_test(test_most_segments),
+    cmocka_unit_test(test_too_few),      cmocka_unit_test(test_cancelled),
 };
 
 int main(int argc, char **argv)

@@ -31,6 +31,9 @@ void vf_context_destroy(vf_context *ctx);
 /* Records an error (kept only if it is the first since vf_context_clear_error) and returns `status`, so that
  * `return vf_fail(ctx, VF_ERR_INPUT, "%s:%d: ...", ...)` is the whole error path. Say what, where, and what to do. */
 vf_status vf_fail(vf_context *ctx, vf_status status, const char *format, ...) VF_PRINTF(3, 4);
+#ifdef __clang_analyzer__ /* which cannot see that it returns what it is given */
+#define vf_fail(ctx, status, ...) ((void)vf_fail((ctx), (status), __VA_ARGS__), (status))
+#endif
 
 /* The first error's status (VF_OK if none) and its text ("" if none). The text lives until vf_context_clear_error. */
 vf_status vf_context_status(const vf_context *ctx);

@@ -1,0 +1,66 @@
+/* --matrix: the same field of view in other voxels. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "mri_recon.h"
+
+/* Samples beyond the edge of a smaller matrix get the weight 0. */
+static vf_status drop_samples(vf_context *ctx, const scan *raw, scan_trajectory *at)
+{
+    const int64_t *matrix = raw->matrix;
+    int64_t dropped = 0;
+    if (!at->weights) {
+        at->weights = malloc((size_t)at->samples * sizeof *at->weights);
+        if (!at->weights)
+            return vf_fail(ctx, VF_ERR_MEMORY, "no memory for weights");
+        for (int64_t m = 0; m < at->samples; m++)
+            at->weights[m] = 1;
+    }
+    for (int64_t m = 0; m < at->samples; m++) {
+        bool beyond = false;
+        for (int a = 0; a < 3; a++)
+            beyond = beyond || (matrix[a] > 1 && 2 * fabs((double)at->k[3 * m + a]) > (double)matrix[a]);
+        dropped += beyond;
+        at->weights[m] = beyond ? 0 : at->weights[m];
+    }
+    if (dropped == at->samples)
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "--matrix: no sample lies within the k-space of so few voxels");
+    if (dropped > 0)
+        vf_note(ctx, "note: %lld of %lld samples lie beyond the k-space of --matrix and are left out",
+                (long long)dropped, (long long)at->samples);
+    return VF_OK;
+}
+
+/* --matrix: other voxels over the same field of view. */
+vf_status change_matrix(vf_context *ctx, const int64_t wanted[3], scan *raw)
+{
+    enum { MOST = 16000 }; /* what the NUFFT takes */
+    vf_status status = VF_OK;
+    if (raw->sensitivity || raw->field_map || raw->reference)
+        return vf_fail(ctx, VF_ERR_ARGUMENT,
+                       "--matrix: the scan's coil maps, field map or references are on its own matrix, %lld x %lld x "
+                       "%lld; leave --matrix out",
+                       (long long)raw->matrix[0], (long long)raw->matrix[1], (long long)raw->matrix[2]);
+    for (int a = 0; a < 3; a++) {
+        int64_t wish = wanted[a];
+        if (raw->matrix[2] == 1 && a == 2 && wish == wanted[0] && wish == wanted[1])
+            wish = 1; /* one number for all axes of a plane */
+        if (wish > MOST || (wish == 1) != (raw->matrix[a] == 1))
+            return vf_fail(
+                ctx, VF_ERR_ARGUMENT,
+                "--matrix: %lld along %c is not possible for a scan of %lld x %lld x %lld (an axis of 1 stays 1; "
+                "at most %d)",
+                (long long)wish, "xyz"[a], (long long)raw -> matrix[0], (long long)raw -> matrix[1],
+                (long long)raw -> matrix[2], MOST);
+        /* The part of the field of view that is kept stays the same. */
+        double share = (double)raw->crop[a] / (double)raw->matrix[a];
+        raw->crop[a] = (int64_t)fmax(1, round(share * (double)wish));
+        raw->matrix[a] = wish;
+    }
+    for (int t = 0; t < raw->trajectories && status == VF_OK; t++)
+        status = drop_samples(ctx, raw, &raw->trajectory[t]);
+    free(raw->truth);
+    raw->truth = NULL;
+    raw->truths = 0;
+    return status;
+}

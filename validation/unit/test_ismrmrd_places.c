@@ -1,0 +1,293 @@
+/* The reader of ISMRMRD files: where slices and slabs lie in the patient, and where scans lie in their files. */
+#include <math.h>
+
+#include "image_files.h"
+#include "ismrmrd_fixture.h"
+
+static const char *const cartesian = "<trajectory>cartesian</trajectory>";
+
+/* Four readouts, one a slice, 5 mm apart along z. */
+static void acquire_stack(void)
+{
+    begin_acquisitions();
+    for (int i = 0; i < 4; i++) {
+        ismrmrd_acquisition *a = acquire(4, 2, 0);
+        a->head.idx.slice = (uint16_t)i;
+        a->head.idx.kspace_encode_step_1 = 2;
+        a->head.position[2] = 5.0f * (float)i;
+    }
+}
+
+static void expect_not_said(const char *words)
+{
+    if (strstr(said, words))
+        fail_msg("'%s' is in what was said: '%s'", words, said);
+}
+
+static void test_each_direction_is_compared(void **state)
+{
+    (void)state;
+    acquire_stack();
+    write_scan(plain_header(4, 4, 1, cartesian));
+    read_it(NULL, K_AUTO);
+    expect_not_said("orientation");
+    for (int d = 0; d < 3; d++) {
+        acquire_stack();
+        ismrmrd_acquisition_header *head = &acquired[2].head;
+        float *flipped = d == 0 ? head->read_dir : d == 1 ? head->phase_dir : head->slice_dir;
+        flipped[d] = -1;
+        write_scan(plain_header(4, 4, 1, cartesian));
+        read_it(NULL, K_AUTO);
+        expect_said("acquisitions differ in orientation");
+    }
+}
+
+/* Voxels are 2 mm: 1 % of one is 0.02 mm. */
+static void test_slices_beside_the_normal(void **state)
+{
+    (void)state;
+    static const float steps[3] = {0, 0.005f, 0.01f}; /* mm to the side a slice: 0, 0.015, 0.03 in all */
+    for (int t = 0; t < 3; t++) {
+        acquire_stack();
+        for (int i = 0; i < 4; i++)
+            acquired[i].head.position[1] = 40 + steps[t] * (float)i;
+        write_scan(plain_header(4, 4, 1, cartesian));
+        read_it(NULL, K_AUTO);
+        assert_true(fabs(s.geometry.slice_step - 5) < 1e-6);
+        if (t == 2)
+            expect_said("positions are not along the normal of the slices; written positions of slices are "
+                        "approximate, by up to 0.03 mm");
+        else
+            expect_not_said("normal");
+    }
+}
+
+/* Slabs in the order of their positions, which is not that of their numbers; the second is missing once. */
+static void test_slabs(void **state)
+{
+    (void)state;
+    static const int places[5] = {0, 1, 2, 0, 2}, slices[3] = {7, 0, 3};
+    begin_acquisitions();
+    for (int i = 0; i < 5; i++) {
+        ismrmrd_acquisition *a = acquire(4, 2, 0);
+        a->head.idx.slice = (uint16_t)slices[places[i]];
+        a->head.idx.repetition = i >= 3;
+        a->head.position[2] = 40.0f * (float)places[i];
+    }
+    write_scan(plain_header(4, 4, 2, cartesian));
+    read_it(NULL, K_AUTO);
+    assert_int_equal(s.frames * 100 + s.volumes * 10 + s.slices, 561);
+    assert_int_equal(s.places, 3);
+    for (int f = 0; f < 5; f++) {
+        assert_int_equal(s.frame[f].place, places[f]);
+        assert_int_equal(s.frame[f].slice, 0);
+        assert_int_equal(s.frame[f].volume, 3 * (f >= 3) + places[f]);
+    }
+    assert_false(s.geometry.known);
+    assert_true(s.geometry.centre[2] == 0 && s.geometry.slice_step == 0);
+    expect_said("the positions of slabs are not written");
+    acquire_stack();
+    write_scan(plain_header(4, 4, 1, cartesian));
+    read_it(NULL, K_AUTO);
+    assert_true(s.geometry.known);
+    assert_int_equal(s.places, 4);
+    for (int f = 0; f < 4; f++)
+        assert_int_equal(s.frame[f].place, f);
+    begin_acquisitions();
+    acquire(4, 2, 0)->head.position[2] = 40; /* one slab is a volume as any */
+    write_scan(plain_header(4, 4, 2, cartesian));
+    read_it(NULL, K_AUTO);
+    assert_true(s.geometry.known && s.geometry.centre[2] == 40);
+    assert_int_equal(s.places, 1);
+}
+
+/* Coil maps beside the acquisitions are those of one volume: not of several slabs. */
+static void test_maps_of_slabs(void **state)
+{
+    (void)state;
+    static const hsize_t dims[4] = {2, 2, 4, 4};
+    static float complex maps[2 * 2 * 4 * 4];
+    for (int slabs = 1; slabs <= 2; slabs++) {
+        acquire_stack();
+        acquisitions = slabs;
+        write_scan(plain_header(4, 4, 2, cartesian));
+        hid_t file = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT), space = H5Screate_simple(4, dims, NULL);
+        hid_t type = ismrmrd_complex_float_type();
+        hid_t set = H5Dcreate2(file, "/dataset/csm", type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+        assert_true(H5Dwrite(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, maps) >= 0);
+        H5Dclose(set);
+        H5Tclose(type);
+        H5Sclose(space);
+        H5Fclose(file);
+        read_it(NULL, K_AUTO);
+        assert_true((s.sensitivity != NULL) == (slabs == 1));
+    }
+}
+
+/* A share of the noise that is none is not divided by. */
+static void test_no_bandwidth_of_noise(void **state)
+{
+    (void)state;
+    static const char *const shares[3] = {"0", "-0.8", "1"};
+    for (int i = 0; i < 3; i++) {
+        char xml[4096];
+        const char *plain = plain_header(4, 4, 1, cartesian), *rest = strstr(plain, "<encoding>");
+        snprintf(xml, sizeof xml,
+                 "%.*s<acquisitionSystemInformation><relativeReceiverNoiseBandwidth>%s</relativeReceiverNoiseBandwidth>"
+                 "</acquisitionSystemInformation>%s",
+                 (int)(rest - plain), plain, shares[i], rest);
+        begin_acquisitions();
+        acquire(4, 1, 0)->head.flags = ISMRMRD_BIT(ISMRMRD_NOISE);
+        acquire(4, 1, 0);
+        write_scan(xml);
+        read_it(NULL, K_AUTO);
+        double sum = 0;
+        for (int m = 0; m < 4; m++)
+            sum += pow((double)cabsf(value_of(0, 0, m)), 2) / 4;
+        assert_true(fabs(creal(s.noise[0]) - sum) <= 1e-6 * sum); /* value_of is of floats */
+        if (i < 2)
+            expect_said("1 is taken");
+        else
+            expect_not_said("relativeReceiverNoiseBandwidth");
+    }
+}
+
+/* ---- groups ---- */
+
+/* Moves what lies in /made to where `to` says, in groups that are made for it: "/" is the root. */
+static void move_scan(const char *to)
+{
+    hid_t file = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT), links = H5Pcreate(H5P_LINK_CREATE);
+    static const char *const names[2] = {"xml", "data"};
+    H5Pset_create_intermediate_group(links, 1);
+    for (int i = 0; i < 2; i++) {
+        char from[FIXTURE_PATH], target[FIXTURE_PATH];
+        snprintf(from, sizeof from, "/made/%s", names[i]);
+        snprintf(target, sizeof target, "%.200s%s%s", to, strcmp(to, "/") == 0 ? "" : "/", names[i]);
+        assert_true(H5Lmove(file, from, file, target, links, H5P_DEFAULT) >= 0);
+    }
+    H5Pclose(links);
+    H5Fclose(file);
+}
+
+static void expect_in(const char *file_path, const char *group, const char *name, bool expected)
+{
+    char dataset[2 * FIXTURE_PATH];
+    vf_h5 *file;
+    snprintf(dataset, sizeof dataset, "%s/%s", group, name);
+    must(vf_h5_open(ctx, file_path, &file));
+    if (vf_h5_exists(file, dataset) != expected)
+        fail_msg("%s is %s", dataset, expected ? "missing" : "there");
+    vf_h5_close(&file);
+}
+
+/* Wherever the scan lies, its images are added there; also in a group that has the name of the plain layout's. */
+static void test_images_go_to_the_group_of_the_scan(void **state)
+{
+    (void)state;
+    static const char *const groups[4] = {"/dataset", "/study/scan1", "/scan", "/"};
+    static float complex voxels[16];
+    char copy[FIXTURE_PATH + 16];
+    snprintf(copy, sizeof copy, "%.200s/copy.mrd", directory);
+    for (int g = 0; g < 4; g++) {
+        begin_acquisitions();
+        acquire(4, 2, 0);
+        write_scan_in("/made", plain_header(4, 4, 1, cartesian));
+        move_scan(groups[g]);
+        read_it(NULL, K_AUTO);
+        assert_string_equal(s.layout, "ISMRMRD");
+        assert_string_equal(s.group, groups[g]);
+        recon_image image = {.frames = 1,
+                             .counts = {4, 4, 1},
+                             .voxel = {2, 2, 2},
+                             .geometry = s.geometry,
+                             .data = voxels,
+                             .copy_of = path,
+                             .group = s.group};
+        const char *place = g == 3 ? "" : groups[g];
+        must(write_image(ctx, &image, copy));
+        expect_in(copy, place, "data", true);
+        expect_in(copy, place, "image_0/data", true);
+        expect_in(copy, place, "image_0/header", true);
+        read_it(groups[g], K_AUTO);
+        assert_string_equal(s.group, groups[g]);
+        image.copy_of = NULL; /* a file of its own: the usual group, whatever that of the scan */
+        must(write_image(ctx, &image, copy));
+        expect_in(copy, "/dataset", "image_0/data", true);
+        expect_in(copy, "/dataset", "xml", true);
+    }
+    unlink(copy);
+}
+
+/* ---- counters of images ---- */
+
+static void read_headers(const char *file_path, int count, ismrmrd_image_header *headers)
+{
+    hid_t file = H5Fopen(file_path, H5F_ACC_RDONLY, H5P_DEFAULT), type = ismrmrd_image_header_memory_type();
+    hid_t set = H5Dopen2(file, "/dataset/image_0/header", H5P_DEFAULT), space = H5Dget_space(set);
+    assert_int_equal(H5Sget_simple_extent_npoints(space), count);
+    assert_true(H5Dread(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, headers) >= 0);
+    H5Sclose(space);
+    H5Dclose(set);
+    H5Tclose(type);
+    H5Fclose(file);
+}
+
+static void test_counters_of_images(void **state)
+{
+    (void)state;
+    enum { MOST = 6 };
+    static const scan_frame stack[3] = {/* the second volume's first slice is missing */
+                                        {.volume = 0, .slice = 0, .place = 0, .contrast = 1, .set = 4},
+                                        {.volume = 0, .slice = 1, .place = 1, .contrast = 1, .set = 4},
+                                        {.volume = 1, .slice = 1, .place = 1, .phase = 2, .repetition = 9}};
+    static const scan_frame slabs[2] = {{.volume = 0, .place = 0, .repetition = 3},
+                                        {.volume = 1, .place = 1, .repetition = 3}};
+    static const int expected[3][4][5] = {/* contrast, phase, repetition, set, slice */
+                                          {{1, 0, 0, 4, 0}, {1, 0, 0, 4, 1}, {0, 2, 9, 0, 0}, {0, 2, 9, 0, 1}},
+                                          {{0, 0, 3, 0, 0}, {0, 0, 3, 0, 1}},
+                                          {{0, 0, 0, 0, 0}, {0, 0, 1, 0, 0}}}; /* nothing known */
+    static float complex voxels[2 * 2 * 4 * 4];
+    static ismrmrd_image_header headers[MOST];
+    char file_path[FIXTURE_PATH + 16];
+    snprintf(file_path, sizeof file_path, "%.200s/image.mrd", directory);
+    for (int t = 0; t < 3; t++) {
+        const int images = t == 0 ? 4 : 2;
+        recon_image image = {.frames = 2,
+                             .counts = {4, 4, 2},
+                             .voxel = {2, 2, 2},
+                             .data = voxels,
+                             .sources = t == 0   ? stack
+                                        : t == 1 ? slabs
+                                                 : NULL,
+                             .source_count = t == 0 ? 3 : 2};
+        image.geometry.slice_step = t == 0 ? 5 : 0;
+        must(write_image(ctx, &image, file_path));
+        read_headers(file_path, images, headers);
+        for (int i = 0; i < images; i++) {
+            const ismrmrd_image_header *h = &headers[i];
+            const int got[5] = {h->contrast, h->phase, h->repetition, h->set, h->slice};
+            for (int c = 0; c < 5; c++)
+                if (got[c] != expected[t][i][c])
+                    fail_msg("case %d, image %d: counter %d is %d, not %d", t, i, c, got[c], expected[t][i][c]);
+            assert_int_equal(h->image_index, i + 1);
+        }
+    }
+    unlink(file_path);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_each_direction_is_compared, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_slices_beside_the_normal, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_slabs, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_maps_of_slabs, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_no_bandwidth_of_noise, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_images_go_to_the_group_of_the_scan, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_counters_of_images, set_up, tear_down),
+    };
+    if (built_without_expat())
+        return 77;
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
