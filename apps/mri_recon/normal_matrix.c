@@ -94,7 +94,7 @@ static vf_status read_segment(q_maker *m, int l)
 static vf_status compute_in_parts(q_maker *m, const float complex *weights, float complex *moved)
 {
     const int64_t *matrix = m->scan->matrix;
-    vf_status status = VF_OK;
+    vf_status status = vf_vector_zero(m->queue, m->q.type, m->q.count, m->q.data);
     for (int part = 0; part < 8 && status == VF_OK; part++) {
         double shift[3];
         int64_t at[3];
