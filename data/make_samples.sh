@@ -24,7 +24,7 @@ command -v python3 >/dev/null || { echo "SKIP: python3 is not installed"; exit 7
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-phantom=${MRI_PHANTOM:-$(command -v mri_phantom || ls "$folder"/../build/{,*/}data/mri_phantom/mri_phantom 2>/dev/null | head -1 || true)}
+phantom=${MRI_PHANTOM:-$(command -v mri_phantom || find "$folder/../build" -path '*/data/mri_phantom/mri_phantom' -type f -perm -u+x -print -quit 2>/dev/null || true)}
 
 scan() { # FILE OPTIONS...: to standard output
     [ -n "$phantom" ] || { echo "SKIP: $1: mri_phantom is not built" >&2; return 77; }
