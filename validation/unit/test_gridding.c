@@ -24,7 +24,7 @@ static double kernel_value(const vf_nufft_info *info, double x)
 /* A of the head of the file, by sums over midpoints: a bound needs no more digits. */
 static double amplification(const vf_nufft_info *info, int64_t voxels, int64_t grid)
 {
-    enum { STEPS = 200, FREQUENCIES = 16 };
+    enum { STEPS = 2000, FREQUENCIES = 32 };
     double squares = 0, inverse = 0, step = info->width / (double)STEPS;
     for (int f = 0; f < FREQUENCIES; f++) {
         double sum = 0, xi = 0.5 * (f + 0.5) / FREQUENCIES * (double)voxels / (double)grid;
