@@ -244,6 +244,8 @@ cudaError_t list_points_of(const vf_fourier *plan, state *s)
     const size_t waves = s->uses_bank ? (size_t)BANK_BYTES : (size_t)plan->samples * sizeof(typename P::wave);
     const size_t places = (size_t)plan->voxels * sizeof(typename P::place);
     cudaError_t error = cudaMalloc(&s->waves, waves ? waves : 1);
+    if (error == cudaSuccess && waves > 0) /* what lies between the members of a sample is copied with them */
+        error = cudaMemset(s->waves, 0, waves);
     if (error == cudaSuccess)
         error = cudaMalloc(&s->places, places ? places : 1);
     if (error == cudaSuccess && !s->uses_bank && plan->samples > 0)
