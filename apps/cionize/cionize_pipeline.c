@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "cionize.h"
 #include "program.h"
@@ -36,17 +35,8 @@ typedef struct run {
 /* "a/b.pqr" -> "a/b.dx"; other extensions are kept: "a/b.txt" -> "a/b.txt.dx". */
 static char *default_output(const char *input)
 {
-    static const char *const endings[] = {".pqr", ".pqr.gz"};
-    size_t stem = strlen(input);
-    for (size_t e = 0; e < sizeof endings / sizeof *endings; e++) {
-        size_t n = strlen(endings[e]);
-        if (stem > n && strcasecmp(input + stem - n, endings[e]) == 0) {
-            stem -= n;
-            break;
-        }
-    }
-    char *path = NULL;
-    return asprintf(&path, "%.*s.dx", (int)stem, input) < 0 ? NULL : path;
+    static const char *const endings[] = {".pqr", ".pqr.gz", NULL};
+    return program_replace_ending(input, endings, ".dx");
 }
 
 /* An output must not replace the molecule, nor another output. */

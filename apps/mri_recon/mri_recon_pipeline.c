@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "mri_recon.h"
 #include "program.h"
@@ -28,17 +27,8 @@ typedef struct run {
 /* "a/b.h5" -> "a/b_image.h5" */
 static char *default_output(const char *input)
 {
-    static const char *const endings[] = {".h5", ".hdf5", ".mrd", ".ismrmrd"};
-    size_t stem = strlen(input);
-    for (size_t e = 0; e < sizeof endings / sizeof *endings; e++) {
-        size_t n = strlen(endings[e]);
-        if (stem > n && strcasecmp(input + stem - n, endings[e]) == 0) {
-            stem -= n;
-            break;
-        }
-    }
-    char *path = NULL;
-    return asprintf(&path, "%.*s_image.h5", (int)stem, input) < 0 ? NULL : path;
+    static const char *const endings[] = {".h5", ".hdf5", ".mrd", ".ismrmrd", NULL};
+    return program_replace_ending(input, endings, "_image.h5");
 }
 
 static bool compares_with_file(const recon_settings *s)

@@ -57,6 +57,10 @@ VF_MUST_CHECK vf_status program_check_names(vf_context *ctx, const program_file 
  * `advice` ends the message: "use a larger --spacing". */
 VF_MUST_CHECK vf_status program_check_place(vf_context *ctx, const char *path, double bytes, const char *advice);
 
+/* `path` with `ending` in place of the first of the NULL-terminated `endings` (in any case) that it has, else behind
+ * it; free() it. NULL: no memory. */
+char *program_replace_ending(const char *path, const char *const *endings, const char *ending);
+
 /* The command line as one string, without control characters; free() it. NULL: no memory. */
 char *program_join_arguments(int argc, char *const *argv);
 

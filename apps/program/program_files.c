@@ -1,6 +1,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <time.h>
 
@@ -82,4 +83,18 @@ void program_time(char text[PROGRAM_TIME_TEXT])
     time_t now = time(NULL);
     struct tm utc;
     strftime(text, PROGRAM_TIME_TEXT, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
+}
+
+char *program_replace_ending(const char *path, const char *const *endings, const char *ending)
+{
+    size_t stem = strlen(path);
+    for (int e = 0; endings[e]; e++) {
+        const size_t n = strlen(endings[e]);
+        if (stem > n && strcasecmp(path + stem - n, endings[e]) == 0) {
+            stem -= n;
+            break;
+        }
+    }
+    char *result = NULL;
+    return asprintf(&result, "%.*s%s", (int)stem, path, ending) < 0 ? NULL : result;
 }
