@@ -32,13 +32,15 @@ static double worst_residual(const vf_segments *s, int64_t samples, const float 
         for (int64_t other = 0; other < (symmetric ? voxels : 1); other++)
             for (int64_t n = 0; n < voxels; n++) {
                 double complex e = symmetric ? left[n] * conj(left[other]) : left[n];
+                double re = creal(e), im = cimag(e);
                 for (int l = 0; l < s->count; l++) {
                     const double *b = s->coefficient + 2 * (l * samples + m);
                     const double complex *one = segment + l * voxels;
-                    double complex v = symmetric ? one[n] * conj(one[other]) : one[n];
-                    e -= CMPLX(b[0] * creal(v) - b[1] * cimag(v), b[0] * cimag(v) + b[1] * creal(v));
+                    const double complex v = symmetric ? one[n] * conj(one[other]) : one[n];
+                    re -= b[0] * creal(v) - b[1] * cimag(v);
+                    im -= b[0] * cimag(v) + b[1] * creal(v);
                 }
-                sum += creal(e) * creal(e) + cimag(e) * cimag(e);
+                sum += re * re + im * im;
             }
         worst = fmax(worst, sqrt(sum / (double)(symmetric ? voxels * voxels : voxels)));
         if (isnan(sum)) {
