@@ -215,7 +215,7 @@ static vf_status solve_small(calibration *c)
     if (status == VF_OK)
         status = encoding_create(ctx, &small_settings, c->small, 1, c->points, c->grid.k, NULL, NULL, 1, &w.to);
     if (status == VF_OK)
-        status = normal_matrix_create(ctx, &small_settings, &small, &c->centre, c->queue, &normal);
+        status = normal_matrix_create(ctx, &small_settings, &small, &c->centre, c->queue, NULL, &normal);
     known.lambda = small_settings.lambda * normal.diagonal;
     const system_matrix system = {.normal = &normal, .prior = &known, .coils = 1};
     for (int coil = 0; coil < c->scan->coils && status == VF_OK; coil++) {
@@ -239,7 +239,7 @@ static vf_status solve_small(calibration *c)
 static vf_status enlarge(calibration *c, float complex *images)
 {
     coil_work w = {0};
-    coil_maps_calibration(&c->grid, c->scan->coils, c->gridded, c->k_cut, NULL, c->gridded);
+    coil_maps_calibration(&c->grid, c->scan->coils, c->gridded, c->k_cut, c->gridded);
     vf_status status = allocate(c, c->points, c->voxels, 0, 0, &w);
     if (status == VF_OK)
         status =

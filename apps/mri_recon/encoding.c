@@ -8,7 +8,10 @@ struct encoding {
     vf_context *ctx;
     vf_fourier *direct; /* one of the two */
     vf_nufft *nufft;
-    int64_t samples, voxels;
+    int64_t samples, voxels, row;
+    double piece_pairs;
+    vf_array part; /* [batch][voxels of a piece] of a direct sum; empty until it is used */
+    vf_progress *progress;
     char description[128];
 };
 
@@ -90,6 +93,8 @@ vf_status encoding_create(vf_context *ctx, const recon_settings *settings, const
     e->ctx = ctx;
     e->samples = samples;
     e->voxels = matrix[0] * matrix[1] * matrix[2];
+    e->row = matrix[0];
+    e->piece_pairs = settings->piece_pairs > 0 ? settings->piece_pairs : vf_device_is_host(device) ? 2e10 : 2e11;
     const vf_fourier_samples at = {.count = samples, .k = k, .time = field ? time : NULL};
     const bool direct = encoding_chooses_direct(settings, samples, e->voxels);
     vf_status status = (direct ? create_direct : create_nufft)(e, device, settings, matrix, extent, &at,
@@ -107,6 +112,7 @@ void encoding_destroy(encoding *e)
         return;
     vf_fourier_destroy(e->direct);
     vf_nufft_destroy(e->nufft);
+    vf_array_free(&e->part);
     free(e);
 }
 
@@ -118,32 +124,53 @@ static vf_status check_size(const encoding *e, const vf_array *array, int64_t co
                                            (long long)array->count, (long long)count);
 }
 
-/* Voxels of a direct sum between two looks at whether to stop, and launches of a GPU that do not take seconds. */
-static int64_t piece(const encoding *e)
+void encoding_watch(encoding *e, vf_progress *progress)
 {
-    const double pairs = 2e11;
-    double voxels = pairs / (double)(e->samples + 1);
-    return voxels < 1 ? 1 : voxels > (double)e->voxels ? e->voxels : (int64_t)voxels;
+    e->progress = progress;
+}
+
+/* Voxels of a direct sum between two looks at whether to stop: whole rows, about a second of a CPU, and enough to keep
+ * a GPU busy. */
+static int64_t piece(const encoding *e, int batch)
+{
+    const double rows = e->piece_pairs / ((double)e->samples + 1) / (double)e->row / batch;
+    return rows < 1 ? e->row : rows * (double)e->row > (double)e->voxels ? e->voxels : (int64_t)rows * e->row;
+}
+
+/* A range of voxels is contiguous in the output of one vector only: of several it is computed elsewhere and copied. */
+static vf_status adjoint_piece(encoding *e, vf_queue *queue, int batch, const vf_array *c, int64_t first, int64_t count,
+                               vf_array *y)
+{
+    const size_t element = vf_dtype_bytes(y->type);
+    char *to = (char *)y->data + (size_t)first * element;
+    if (batch == 1 || count == e->voxels)
+        return vf_fourier_adjoint(e->direct, queue, batch, c->data, first, count, to);
+    vf_status status = VF_OK;
+    if (e->part.count < batch * count) {
+        vf_array_free(&e->part);
+        status = vf_array_create(vf_queue_device(queue), VF_SPACE_DEVICE, y->type, batch * count, &e->part);
+    }
+    if (status == VF_OK)
+        status = vf_fourier_adjoint(e->direct, queue, batch, c->data, first, count, e->part.data);
+    for (int b = 0; b < batch && status == VF_OK; b++)
+        status = vf_queue_copy(queue, to + (size_t)(b * e->voxels) * element,
+                               (const char *)e->part.data + (size_t)(b * count) * element, (size_t)count * element);
+    return status;
 }
 
 static vf_status adjoint_directly(encoding *e, vf_queue *queue, int batch, const vf_array *c, vf_array *y)
 {
-    /* A range of voxels is contiguous in the output of one vector only. */
     vf_status status = VF_OK;
-    int64_t step = piece(e);
-    if (step == e->voxels)
-        return vf_fourier_adjoint(e->direct, queue, batch, c->data, 0, e->voxels, y->data);
-    for (int b = 0; b < batch; b++)
-        for (int64_t first = 0; first < e->voxels && status == VF_OK; first += step) {
-            size_t element = vf_dtype_bytes(y->type);
-            const char *from = (const char *)c->data + (size_t)(b * e->samples) * element;
-            char *to = (char *)y->data + (size_t)(b * e->voxels + first) * element;
-            status = vf_cancelled(e->ctx) ? vf_fail(e->ctx, VF_ERR_CANCELLED, "interrupted")
-                                          : vf_fourier_adjoint(e->direct, queue, 1, from, first,
-                                                               e->voxels - first < step ? e->voxels - first : step, to);
-            if (status == VF_OK)
-                status = vf_queue_sync(queue);
-        }
+    const int64_t step = piece(e, batch);
+    for (int64_t first = 0; first < e->voxels && status == VF_OK; first += step) {
+        const int64_t count = e->voxels - first < step ? e->voxels - first : step;
+        status = vf_cancelled(e->ctx) ? vf_fail(e->ctx, VF_ERR_CANCELLED, "interrupted")
+                                      : adjoint_piece(e, queue, batch, c, first, count, y);
+        if (status == VF_OK && count < e->voxels)
+            status = vf_queue_sync(queue);
+        if (status == VF_OK && e->progress)
+            vf_progress_add(e->progress, batch * (double)count / (double)e->voxels);
+    }
     return status;
 }
 
@@ -154,8 +181,12 @@ vf_status encoding_adjoint(encoding *e, vf_queue *queue, int batch, const vf_arr
         status = check_size(e, y, batch * e->voxels);
     if (status != VF_OK)
         return status;
-    return e->direct ? adjoint_directly(e, queue, batch, c, y)
-                     : vf_nufft_adjoint(e->nufft, queue, batch, c->data, y->data);
+    if (e->direct)
+        return adjoint_directly(e, queue, batch, c, y);
+    status = vf_nufft_adjoint(e->nufft, queue, batch, c->data, y->data);
+    if (status == VF_OK && e->progress)
+        vf_progress_add(e->progress, batch);
+    return status;
 }
 
 vf_status encoding_forward(encoding *e, vf_queue *queue, int batch, const vf_array *x, vf_array *c)

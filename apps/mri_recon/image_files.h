@@ -14,8 +14,12 @@ extern const image_format image_h5, image_nifti, image_nifti_gz, image_ismrmrd;
 /* Voxels of one volume. */
 int64_t image_volume(const recon_image *image);
 
-/* The patient's coordinates (LPS, mm) of voxel (i, j, k)'s centre: affine[.][0..2] . (i, j, k) + affine[.][3]. */
-void image_affine(const recon_image *image, double affine[3][4]);
+/* Where a volume's voxels lie. */
+const scan_geometry *image_geometry(const recon_image *image, int64_t frame);
+
+/* The patient's coordinates (LPS, mm) of the centre of a volume's voxel (i, j, k): affine[.][0..2] . (i, j, k) +
+ * affine[.][3]. */
+void image_affine(const recon_image *image, int64_t frame, double affine[3][4]);
 
 /* Magnitudes of `count` voxels. */
 void image_magnitude(const float complex *data, int64_t count, float *out);

@@ -1,5 +1,5 @@
 /* HDF5 images: the dataset /image [frame][z][y][x] of complex numbers, with everything there is to say about it in
- * attributes. */
+ * attributes, and /affine [frame][3][4]: where each volume's voxels lie. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,7 +12,7 @@ enum {
     CHUNK_VOXELS = 1 << 17 /* 1 MiB: HDF5's cache of chunks */
 };
 
-static const char DATASET[] = "image";
+static const char DATASET[] = "image", AFFINE[] = "affine";
 
 /* Whole slices, or rows of a large slice: what is next to one another in memory. */
 static void choose_chunk(const recon_image *image, int64_t chunk[4])
@@ -53,20 +53,27 @@ static vf_status describe_file(vf_h5 *file, const recon_image *image)
     return status;
 }
 
+static const char *coordinates(const recon_image *image)
+{
+    return image->geometry.known ? "patient: LPS (x to the left, y to the back, z to the head), mm"
+                                 : "the image's own axes, mm: the scan does not say how the patient lies";
+}
+
 static vf_status describe_dataset(vf_h5 *file, const recon_image *image)
 {
     double affine[3][4], origin[3];
     const scan_geometry *g = &image->geometry;
     const int64_t known = g->known;
-    image_affine(image, affine);
+    image_affine(image, 0, affine);
     for (int a = 0; a < 3; a++)
         origin[a] = affine[a][3];
     const text_attribute texts[] = {
         {"quantity", "magnetization (complex; arbitrary unit)"},
         {"axis_order",
-         "[frame][z][y][x]; the centre of voxel [k][j][i] is at origin + i * step_x + j * step_y + k * step_z"},
-        {"coordinates", g->known ? "patient: LPS (x to the left, y to the back, z to the head), mm"
-                                 : "the image's own axes, mm: the scan does not say how the patient lies"}};
+         image->place_geometry
+             ? "[frame][z][y][x]; the frames lie at different places: see /affine; what is said here is of frame 0"
+             : "[frame][z][y][x]; the centre of voxel [k][j][i] is at origin + i * step_x + j * step_y + k * step_z"},
+        {"coordinates", coordinates(image)}};
     const struct {
         const char *name;
         double values[3];
@@ -89,6 +96,27 @@ static vf_status describe_dataset(vf_h5 *file, const recon_image *image)
     return status;
 }
 
+/* Where the voxels of each volume lie. */
+static vf_status write_affines(vf_h5 *file, const recon_image *image)
+{
+    enum { CHUNK = 1 << 13 }; /* volumes: 768 KiB */
+    const int64_t dims[3] = {image->frames, 3, 4}, one[3] = {1, 3, 4};
+    const int64_t chunk[3] = {image->frames < CHUNK ? image->frames : CHUNK, 3, 4};
+    const text_attribute texts[] = {
+        {"axis_order", "[frame][3][4]; the centre of voxel [frame][k][j][i] is at affine[frame] . (i, j, k, 1)"},
+        {"coordinates", coordinates(image)}};
+    vf_status status = vf_h5_dataset_create(file, AFFINE, VF_F64, 3, dims, chunk, LEVEL);
+    if (status == VF_OK)
+        status = write_texts(file, AFFINE, texts, sizeof texts / sizeof *texts);
+    for (int64_t frame = 0; frame < image->frames && status == VF_OK; frame++) {
+        const int64_t start[3] = {frame, 0, 0};
+        double affine[3][4];
+        image_affine(image, frame, affine);
+        status = vf_h5_write(file, AFFINE, VF_F64, start, one, affine);
+    }
+    return status;
+}
+
 static vf_status write_h5(vf_context *ctx, const recon_image *image, const char *path)
 {
     const int64_t dims[4] = {image->frames, image->counts[2], image->counts[1], image->counts[0]};
@@ -103,6 +131,8 @@ static vf_status write_h5(vf_context *ctx, const recon_image *image, const char 
         status = vf_h5_dataset_create(file, DATASET, VF_C64, 4, dims, chunk, LEVEL);
     if (status == VF_OK)
         status = describe_dataset(file, image);
+    if (status == VF_OK)
+        status = write_affines(file, image);
     if (status == VF_OK)
         status = vf_h5_write(file, DATASET, VF_C64, start, dims, image->data);
     if (status == VF_OK)

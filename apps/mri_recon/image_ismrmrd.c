@@ -108,8 +108,8 @@ static char *make_protocol(const recon_image *image, int64_t depth)
 static void set_header(const series *s, int64_t index, ismrmrd_image_header *header)
 {
     const recon_image *image = s->image;
-    const scan_geometry *g = &image->geometry;
     const int64_t slices = s->images / image->frames, slice = index % slices;
+    const scan_geometry *g = image_geometry(image, index / slices);
     *header = (ismrmrd_image_header){.version = ISMRMRD_VERSION,
                                      .data_type = ISMRMRD_CXFLOAT,
                                      .channels = 1,

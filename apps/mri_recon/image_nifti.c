@@ -114,7 +114,7 @@ static void to_quaternion(const double r[3][3], float out[3])
 static void set_orientation(const recon_image *image, nifti_header *header)
 {
     double affine[3][4], r[3][3], flip = 1;
-    image_affine(image, affine);
+    image_affine(image, 0, affine);
     for (int c = 0; c < 4; c++) {
         affine[0][c] = -affine[0][c];
         affine[1][c] = -affine[1][c];
@@ -145,6 +145,16 @@ static vf_status check_limits(vf_context *ctx, const recon_image *image, const c
                        ".h5 instead",
                        path, (long long)most);
     return VF_OK;
+}
+
+/* The file has one affine for all volumes. */
+static void warn_of_places(vf_context *ctx, const recon_image *image, const char *path)
+{
+    if (image->place_geometry)
+        vf_warn(ctx,
+                "%s: the volumes lie at %d different places, and a NIfTI file has one for all: that of the first is "
+                "written; .h5 and .mrd keep each",
+                path, image->places);
 }
 
 static vf_status make_header(vf_context *ctx, const recon_image *image, nifti_header *header)
@@ -189,10 +199,14 @@ static char *make_head(const recon_image *image, nifti_header *header, size_t *b
         return NULL;
     char *extension = head + sizeof *header + EXTENDER, *text = extension + EXTENSION;
     const int room = MOST_TEXT - EXTENSION;
-    int length =
-        snprintf(text, (size_t)room, "program: %s\ncreated: %s\nmethod: %s\ninput: %s\nscan_sha256: %s\ncommand: %s\n",
-                 or_empty(image->program), or_empty(image->created), or_empty(image->method), or_empty(image->input),
-                 or_empty(image->digest), or_empty(image->command));
+    char places[96] = "";
+    if (image->place_geometry)
+        (void)snprintf(places, sizeof places, "place: volume n lies at place n mod %d; the affine is that of place 0\n",
+                       image->places);
+    int length = snprintf(text, (size_t)room,
+                          "%sprogram: %s\ncreated: %s\nmethod: %s\ninput: %s\nscan_sha256: %s\ncommand: %s\n", places,
+                          or_empty(image->program), or_empty(image->created), or_empty(image->method),
+                          or_empty(image->input), or_empty(image->digest), or_empty(image->command));
     length = length < room ? length : room - 1;
     const int32_t about[2] = {(EXTENSION + length + 1 + 15) / 16 * 16, COMMENT};
     *bytes = sizeof *header + EXTENDER + (size_t)about[0];
@@ -288,6 +302,7 @@ static vf_status write_nifti(vf_context *ctx, const recon_image *image, const ch
         status = vf_fail(ctx, VF_ERR_MEMORY, "%s: no memory to write the image", path);
         goto done;
     }
+    warn_of_places(ctx, image, path);
     status = vf_output_open(ctx, path, &w.output);
     if (status == VF_OK)
         status = write_head(ctx, &w, head, head_bytes);

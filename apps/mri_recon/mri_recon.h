@@ -55,11 +55,27 @@ typedef struct recon_settings {
     vf_dtype precision;  /* VF_F32, VF_F64 */
     const char *variant; /* of the direct sum; NULL: the device's default */
     const char *device;  /* "auto" or as vf_context_set_devices */
+    int64_t group_bytes; /* of the frames' images that are worked on together, one frame at least; 0: 1 GiB */
+    double piece_pairs;  /* of a direct sum between two looks at progress and whether to stop; 0: about a second */
     bool dry_run, quiet;
     vf_progress_mode progress;
     int argc;
     char *const *argv;
 } recon_settings;
+
+/* ---- watch.c ---- */
+
+/* What a run is at: the stages' times, and a line for people. */
+typedef struct recon_watch {
+    vf_stages stages;
+    vf_progress progress;
+    vf_progress_mode mode;
+    char which[96];  /* the frames at hand: "frame 3 of 20: ", or "" */
+    char title[160]; /* of the line */
+} recon_watch;
+
+/* A stage begins, of `work` units that vf_progress_add counts (0: not known). `name` must outlive the watch. */
+void watch_stage(recon_watch *watch, const char *name, double work);
 
 /* ---- mri_recon_pipeline.c ---- */
 
@@ -111,15 +127,16 @@ typedef struct scan {
     float complex *sensitivity; /* [coil][z][y][x] of `matrix`, or NULL */
     float *field_map;           /* [z][y][x] of `matrix`, Hz, or NULL */
     int references;
-    float *reference; /* [references][z][y][x] of `matrix`, or NULL */
-    int truths;       /* 0, 1, or `volumes` */
-    float *truth;     /* [truths][z][y][x] of `crop`, or NULL */
-    scan_geometry geometry;
-    char *protocol;              /* the ISMRMRD header, to go into an ISMRMRD image file; NULL for plain files */
-    char layout[32];             /* "ISMRMRD", "plain" */
-    char group[256];             /* of the ISMRMRD file, from its root: "/dataset"; "" for plain files */
-    char description[256];       /* one line for people: trajectory, units and how they were chosen */
-    char digest[VF_DIGEST_TEXT]; /* of trajectories, weights, time and phi: what Q depends on */
+    float *reference;              /* [references][z][y][x] of `matrix`, or NULL */
+    int truths;                    /* 0, 1, or `volumes` */
+    float *truth;                  /* [truths][z][y][x] of `crop`, or NULL */
+    scan_geometry geometry;        /* of all volumes; of the first, where they differ */
+    scan_geometry *place_geometry; /* [places] of slabs: volume n shows place n % places; NULL: all share `geometry` */
+    char *protocol;                /* the ISMRMRD header, to go into an ISMRMRD image file; NULL for plain files */
+    char layout[32];               /* "ISMRMRD", "plain" */
+    char group[256];               /* of the ISMRMRD file, from its root: "/dataset"; "" for plain files */
+    char description[256];         /* one line for people: trajectory, units and how they were chosen */
+    char digest[VF_DIGEST_TEXT];   /* of trajectories, weights, time and phi: what Q depends on */
 } scan;
 
 /* Reads a scan of either layout (docs/formats.md). `out` is overwritten; free it with scan_free. What deserves
@@ -170,10 +187,9 @@ VF_MUST_CHECK vf_status coil_maps_walsh(vf_context *ctx, const int64_t matrix[3]
                                         const float complex *images, float complex *maps);
 
 /* The samples of the centre of k-space that maps are estimated from: k_cut[axis] is where the taper (a Hann window in
- * |k| / k_cut) reaches 0. Weighs `data` [coil][sample] into `out`, density-compensated by `density` [sample] or NULL.
- */
+ * |k| / k_cut) reaches 0. Weighs `data` [coil][sample] into `out`, which may be data. */
 void coil_maps_calibration(const scan_trajectory *trajectory, int coils, const float complex *data,
-                           const double k_cut[3], const float *density, float complex *out);
+                           const double k_cut[3], float complex *out);
 
 /* sqrt(sum over coils |x|^2), as a complex image with phase 0. `images` [coil][voxels]. */
 void coil_images_rss(int coils, int64_t voxels, const float complex *images, float complex *out);
@@ -182,18 +198,20 @@ void coil_images_rss(int coils, int64_t voxels, const float complex *images, flo
 
 /* A reconstructed image and what its file says of it. */
 typedef struct recon_image {
-    int frames;        /* volumes */
-    int64_t counts[3]; /* voxels along x, y, z (slices stacked) */
-    double voxel[3];   /* mm */
-    scan_geometry geometry;
-    float complex *data;       /* [frame][z][y][x] */
-    const char *program;       /* "mri_recon (Voxfield) 0.1.0" */
-    const char *command;       /* the command line */
-    const char *created;       /* UTC, ISO 8601 */
-    const char *method;        /* one line: method, operator, prior, lambda, iterations, device */
-    const char *input;         /* the scan's path */
-    const char *digest;        /* the scan's */
-    const char *protocol;      /* the ISMRMRD header of the scan, or NULL */
+    int frames;                          /* volumes */
+    int64_t counts[3];                   /* voxels along x, y, z (slices stacked) */
+    double voxel[3];                     /* mm */
+    scan_geometry geometry;              /* of all volumes; of the first, where they differ */
+    int places;                          /* in turn: volume n is at place n % places */
+    const scan_geometry *place_geometry; /* [places] the caller's; NULL: all volumes share `geometry` */
+    float complex *data;                 /* [frame][z][y][x] */
+    const char *program;                 /* "mri_recon (Voxfield) 0.1.0" */
+    const char *command;                 /* the command line */
+    const char *created;                 /* UTC, ISO 8601 */
+    const char *method;                  /* one line: method, operator, prior, lambda, iterations, device */
+    const char *input;                   /* the scan's path */
+    const char *digest;                  /* the scan's */
+    const char *protocol;                /* the ISMRMRD header of the scan, or NULL */
     const char *copy_of;       /* an ISMRMRD file: .mrd becomes a copy of it, with the images added; NULL: a new file */
     const char *group;         /* that the images are added to in the copy; NULL, "": "dataset" */
     const scan_frame *sources; /* [source_count] frames of the scan, for the counters of .mrd; NULL: volume n is */
@@ -210,7 +228,7 @@ VF_MUST_CHECK vf_status image_check_path(vf_context *ctx, const char *path);
 VF_MUST_CHECK vf_status write_image(vf_context *ctx, const recon_image *image, const char *path);
 
 /* Reads dataset /image of a file that write_image made, to compare with: [frame][z][y][x]. Fewer dimensions and real
- * numbers will do too; texts stay NULL. Errors: VF_ERR_INPUT, VF_ERR_MEMORY. */
+ * numbers will do too; texts and place_geometry stay NULL. Errors: VF_ERR_INPUT, VF_ERR_MEMORY. */
 VF_MUST_CHECK vf_status read_image(vf_context *ctx, const char *path, recon_image *out);
 void recon_image_free(recon_image *image); /* the data only */
 
@@ -245,6 +263,9 @@ VF_MUST_CHECK vf_status encoding_create(vf_context *ctx, const recon_settings *s
                                         int extent, int64_t samples, const float *k, const float *time,
                                         const float *field, int most_batch, encoding **out);
 void encoding_destroy(encoding *encoding); /* NULL is allowed */
+
+/* Each adjoint of a vector adds 1 to `progress`, a long one in parts. NULL ends that. */
+void encoding_watch(encoding *e, vf_progress *progress);
 
 /* y = F^H c and c = F x; device memory, [batch][sample] and [batch][z][y][x], complex of the settings' precision. */
 VF_MUST_CHECK vf_status encoding_adjoint(encoding *e, vf_queue *queue, int batch, const vf_array *c, vf_array *y);
@@ -281,10 +302,12 @@ typedef struct normal_matrix {
     char description[160];
 } normal_matrix;
 
-/* Makes Q by either operator, or reads it from settings->load_q; writes it to settings->save_q. Errors: as
- * encoding_create; VF_ERR_INPUT (a saved Q of another trajectory, matrix, field map or accuracy), VF_ERR_OUTPUT. */
+/* Makes Q by either operator, or reads it from settings->load_q; writes it to settings->save_q. With `watch`, as a
+ * stage named Q; NULL: silently. Errors: as encoding_create; VF_ERR_INPUT (a saved Q of another trajectory, matrix,
+ * field map or accuracy), VF_ERR_OUTPUT. */
 VF_MUST_CHECK vf_status normal_matrix_create(vf_context *ctx, const recon_settings *settings, const scan *raw,
-                                             const scan_trajectory *at, vf_queue *queue, normal_matrix *out);
+                                             const scan_trajectory *at, vf_queue *queue, recon_watch *watch,
+                                             normal_matrix *out);
 void normal_matrix_free(normal_matrix *normal); /* leaves it zero */
 
 /* phi of sample m: the file's, a box voxel's (settings->box_voxels), or 1. */
@@ -300,6 +323,21 @@ VF_MUST_CHECK vf_status q_file_write(q_file *file, int segment, const void *q);
 VF_MUST_CHECK vf_status q_file_read(q_file *file, int segment, void *q);
 VF_MUST_CHECK vf_status q_file_commit(q_file **file); /* *file becomes NULL either way */
 void q_file_close(q_file **file);                     /* reading, or giving up; *file becomes NULL */
+
+/* ---- right_side.c ---- */
+
+/* F^H W d of the frames of one trajectory (for gridding, of density-weighted data). Starts the stages "density weights"
+ * and "F^H d"; each coil done adds 1 to the watch's progress. Errors: as encoding_create. */
+typedef struct right_side right_side;
+VF_MUST_CHECK vf_status right_side_create(vf_context *ctx, const recon_settings *settings, const scan *raw,
+                                          const scan_trajectory *at, vf_queue *queue, recon_watch *watch,
+                                          right_side **out);
+void right_side_destroy(right_side *side); /* NULL is allowed */
+const char *right_side_description(const right_side *side);
+
+/* `out`, host memory, complex of the settings' precision: with `maps` ([coil][voxels] on the device) [voxels], the
+ * coils combined, sum conj(s) x; else [coil][voxels]. */
+VF_MUST_CHECK vf_status right_side_of_frame(right_side *side, const scan_frame *frame, const vf_array *maps, void *out);
 
 /* ---- prior.c ---- */
 
@@ -362,8 +400,14 @@ typedef struct recon_summary {
     double coils_kept;  /* share of the energy after compression; 1 without */
 } recon_summary;
 
-/* All frames of the scan, whole images of scan->matrix: `images` [frame][z][y][x]. */
-VF_MUST_CHECK vf_status reconstruct(vf_context *ctx, const recon_settings *settings, const scan *raw, vf_stages *stages,
-                                    vf_progress *progress, float complex *images, recon_summary *summary);
+/* Takes the image [z][y][x] of scan->matrix of a frame, which is gone afterwards. */
+typedef void (*recon_put)(void *user, const scan_frame *frame, const float complex *image);
+
+/* recon_settings' group_bytes, or what stands for 0. */
+int64_t recon_group_bytes(const recon_settings *settings);
+
+/* All frames of the scan: each once, in any order, to `put`. */
+VF_MUST_CHECK vf_status reconstruct(vf_context *ctx, const recon_settings *settings, const scan *raw,
+                                    recon_watch *watch, recon_put put, void *user, recon_summary *summary);
 
 #endif

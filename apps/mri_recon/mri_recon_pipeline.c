@@ -11,8 +11,7 @@
 typedef struct run {
     vf_context *ctx;
     const recon_settings *settings;
-    vf_stages stages;
-    vf_progress progress;
+    recon_watch watch;
     scan scan;
     recon_summary summary;
     double memory; /* bytes, about: on the device */
@@ -61,7 +60,7 @@ static vf_status read_stage(run *r)
 {
     const recon_settings *s = r->settings;
     scan *raw = &r->scan;
-    vf_stage_begin(&r->stages, "read");
+    watch_stage(&r->watch, "read", 0);
     vf_status status = read_scan(r->ctx, s->input, s->group, s->units, raw);
     if (status == VF_OK && s->has_matrix)
         status = change_matrix(r->ctx, s->matrix, raw);
@@ -93,7 +92,7 @@ static vf_status coil_stage(run *r)
 {
     const recon_settings *s = r->settings;
     r->summary.coils_kept = 1;
-    vf_stage_begin(&r->stages, "coils");
+    watch_stage(&r->watch, "coils", 0);
     vf_status status = prewhiten(r->ctx, &r->scan);
     if (status == VF_OK && s->compress >= r->scan.coils)
         vf_note(r->ctx, "note: --compress %d keeps all %d coils", s->compress, r->scan.coils);
@@ -166,9 +165,11 @@ static void describe(run *r)
 }
 
 /* Cuts the middle out of one frame's image and puts it where it belongs in the volumes. */
-static void place_frame(const scan *raw, const scan_frame *frame, const float complex *whole, recon_image *image)
+static void place_frame(void *user, const scan_frame *frame, const float complex *whole)
 {
-    const int64_t *n = raw->matrix, *crop = raw->crop;
+    run *r = user;
+    recon_image *image = &r->image;
+    const int64_t *n = r->scan.matrix, *crop = r->scan.crop;
     int64_t first[3];
     for (int a = 0; a < 3; a++)
         first[a] = n[a] / 2 - crop[a] / 2; /* voxel N/2 is the middle of both */
@@ -185,10 +186,11 @@ static vf_status reconstruct_stage(run *r)
 {
     const scan *raw = &r->scan;
     recon_image *image = &r->image;
-    const size_t voxels = (size_t)(raw->matrix[0] * raw->matrix[1] * raw->matrix[2]);
     *image = (recon_image){.frames = raw->volumes,
                            .counts = {raw->crop[0], raw->crop[1], raw->crop[2] * raw->slices},
                            .geometry = raw->geometry,
+                           .places = raw->places,
+                           .place_geometry = raw->place_geometry,
                            .program = "mri_recon (Voxfield) " VF_VERSION,
                            .command = r->command,
                            .created = r->created,
@@ -203,16 +205,12 @@ static vf_status reconstruct_stage(run *r)
     for (int a = 0; a < 3; a++)
         image->voxel[a] = raw->fov[a] / (double)raw->matrix[a];
     const size_t volume = (size_t)(image->counts[0] * image->counts[1] * image->counts[2]);
-    float complex *whole = malloc((size_t)raw->frames * voxels * sizeof *whole);
     image->data = calloc((size_t)raw->volumes * volume, sizeof *image->data);
     vf_status status = VF_OK;
-    if (!whole || !image->data)
-        status = vf_fail(r->ctx, VF_ERR_MEMORY, "no memory for %d images of %zu voxels", raw->frames, voxels);
+    if (!image->data)
+        status = vf_fail(r->ctx, VF_ERR_MEMORY, "no memory for %d volumes of %zu voxels", raw->volumes, volume);
     if (status == VF_OK)
-        status = reconstruct(r->ctx, r->settings, raw, &r->stages, &r->progress, whole, &r->summary);
-    for (int f = 0; status == VF_OK && f < raw->frames; f++)
-        place_frame(raw, &raw->frame[f], whole + (size_t)f * voxels, image);
-    free(whole);
+        status = reconstruct(r->ctx, r->settings, raw, &r->watch, place_frame, r, &r->summary);
     describe(r);
     return status;
 }
@@ -293,29 +291,30 @@ static void report_run(vf_report *report, const run *r)
     }
     vf_report_text(report, "device", r->device);
     vf_report_text(report, "image", r->output);
-    vf_report_stages(report, &r->stages);
+    vf_report_stages(report, &r->watch.stages);
 }
 
 static vf_status finish(run *r, vf_report **report)
 {
     const recon_settings *s = r->settings;
-    vf_stage_begin(&r->stages, "write");
+    watch_stage(&r->watch, "write", 0);
     vf_status status = write_image(r->ctx, &r->image, r->output);
     if (status == VF_OK && s->picture) {
-        vf_stage_begin(&r->stages, "picture");
+        watch_stage(&r->watch, "picture", 0);
         status = draw_montage(r->ctx, &r->image, s->picture);
     }
-    vf_stage_begin(&r->stages, "compare");
+    watch_stage(&r->watch, "compare", 0);
     if (status == VF_OK)
         status = compare_stage(r);
-    vf_stage_end(&r->stages);
+    vf_stage_end(&r->watch.stages);
+    vf_progress_end(&r->watch.progress);
     if (status != VF_OK)
         return status;
     if (!s->quiet) {
         char text[32];
         double seconds = 0;
-        for (int i = 0; i < r->stages.count; i++)
-            seconds += r->stages.stage[i].seconds;
+        for (int i = 0; i < r->watch.stages.count; i++)
+            seconds += r->watch.stages.stage[i].seconds;
         printf("coils      %s\n", r->summary.coils);
         printf("encoding   %s\n", r->summary.encoding);
         printf("done       %s", vf_format_seconds(seconds, text, sizeof text));
@@ -342,14 +341,16 @@ static vf_status prepare(run *r)
         status = read_stage(r);
     if (status == VF_OK)
         status = read_other(r);
+    vf_progress_end(&r->watch.progress); /* what is said has a line of its own */
     if (status == VF_OK && !r->settings->quiet)
         say_scan(r);
     if (status == VF_OK)
         status = coil_stage(r);
     if (status == VF_OK)
-        vf_stage_begin(&r->stages, "device");
+        watch_stage(&r->watch, "device", 0);
     if (status == VF_OK)
         status = plan_device(r->ctx, r->settings, &r->scan, r->device, sizeof r->device, &r->memory);
+    vf_progress_end(&r->watch.progress);
     if (status == VF_OK && !r->settings->quiet)
         say_plan(r);
     return status;
@@ -370,7 +371,7 @@ static vf_status check_places(run *r)
 
 vf_status mri_recon_run(vf_context *ctx, const recon_settings *settings)
 {
-    run r = {.ctx = ctx, .settings = settings};
+    run r = {.ctx = ctx, .settings = settings, .watch.mode = settings->quiet ? VF_PROGRESS_OFF : settings->progress};
     vf_report *report = NULL;
     vf_status status = VF_OK;
     r.command = program_join_arguments(settings->argc, settings->argv);
@@ -388,6 +389,7 @@ vf_status mri_recon_run(vf_context *ctx, const recon_settings *settings)
         if (status == VF_OK)
             status = finish(&r, &report);
     }
+    vf_progress_end(&r.watch.progress);
     vf_report_discard(&report);
     recon_image_free(&r.image);
     recon_image_free(&r.other);

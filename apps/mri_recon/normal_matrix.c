@@ -54,6 +54,7 @@ typedef struct q_maker {
     const scan *scan;
     const scan_trajectory *at;
     vf_queue *queue;
+    recon_watch *watch;   /* or NULL */
     vf_segments segments; /* empty: one, without a field map */
     int64_t doubled[3];
     vf_array weights, q; /* on the device */
@@ -159,6 +160,14 @@ static vf_status make_operator(q_maker *m)
     return encoding_create(m->ctx, &direct, m->doubled, 2, samples, m->at->k, NULL, NULL, 1, &m->encoding);
 }
 
+/* Of a segment. */
+static int adjoints(const q_maker *m)
+{
+    const int64_t *n = m->scan->matrix;
+    const bool whole = encoding_chooses_direct(m->settings, m->at->samples, n[0] * n[1] * n[2]);
+    return whole ? 1 : (n[0] > 1 ? 2 : 1) * (n[1] > 1 ? 2 : 1) * (n[2] > 1 ? 2 : 1);
+}
+
 static vf_status make_segments(q_maker *m, normal_matrix *out)
 {
     const int64_t samples = m->at->samples;
@@ -168,8 +177,12 @@ static vf_status make_segments(q_maker *m, normal_matrix *out)
     vf_status status = VF_OK;
     if (!weights)
         return vf_fail(m->ctx, VF_ERR_MEMORY, "no memory for %lld weights", (long long)samples);
+    if (m->watch)
+        watch_stage(m->watch, "Q", (double)out->segments * (m->settings->load_q ? 0 : adjoints(m)));
     if (!m->settings->load_q) {
         status = make_operator(m);
+        if (status == VF_OK && m->watch)
+            encoding_watch(m->encoding, &m->watch->progress);
         if (status == VF_OK)
             status = vf_array_create(device, VF_SPACE_DEVICE, type, samples, &m->weights);
     }
@@ -197,14 +210,16 @@ static void free_maker(q_maker *m)
 }
 
 vf_status normal_matrix_create(vf_context *ctx, const recon_settings *settings, const scan *raw,
-                               const scan_trajectory *at, vf_queue *queue, normal_matrix *out)
+                               const scan_trajectory *at, vf_queue *queue, recon_watch *watch, normal_matrix *out)
 {
     vf_device *device = vf_context_device(ctx, 0);
     const int64_t voxels = raw->matrix[0] * raw->matrix[1] * raw->matrix[2];
     const bool off_resonance = raw->field_map && at->time;
-    q_maker m = {.ctx = ctx, .settings = settings, .scan = raw, .at = at, .queue = queue};
+    q_maker m = {.ctx = ctx, .settings = settings, .scan = raw, .at = at, .queue = queue, .watch = watch};
     vf_status status = VF_OK;
     *out = (normal_matrix){.segments = 1};
+    if (watch)
+        watch_stage(watch, "Q", 0);
     if (off_resonance) {
         status = vf_segments_create(ctx, at->samples, at->time, voxels, raw->field_map, true, settings->accuracy,
                                     &m.segments);

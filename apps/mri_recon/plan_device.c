@@ -21,8 +21,8 @@ static void estimate(vf_context *ctx, const recon_settings *s, const scan *raw, 
     if (s->encode_by == RECON_DIRECT) {
         double pairs =
             (double)scan_samples(raw) * voxels + (s->method == RECON_CG ? (double)scan_samples(raw) * doubled / 2 : 0);
-        *cpu += pairs / (1e9 * threads);
-        *gpu += pairs / 1.5e12;
+        *cpu += pairs / (2e10 * threads);
+        *gpu += pairs / 3e12;
     }
 }
 
@@ -36,10 +36,12 @@ static void estimate_memory(const recon_settings *s, const scan *raw, double *de
     double doubled = 1;
     for (int a = 0; a < 3; a++)
         doubled *= (double)(raw->matrix[a] > 1 ? 2 * raw->matrix[a] : 1);
-    const double images = (maps ? raw->coils : 0) + 6;
-    *device = element * (images * voxels + (s->method == RECON_CG ? 2.5 : 1.2) * doubled);
-    *host = 8 * frames * voxels + element * frames * voxels * (maps ? 1 : raw->coils) +
-            (maps ? 8.0 * raw->coils * voxels : 0);
+    const double images = (maps ? raw->coils : 0) + 6, of_frame = element * voxels * (maps ? 1 : raw->coils);
+    const double group = fmin(frames * of_frame, fmax(of_frame, (double)recon_group_bytes(s)));
+    /* With several groups, Q is there while the right sides of the next are made. */
+    const double grids = s->method != RECON_CG ? 1.2 : group < frames * of_frame ? 3.7 : 2.5;
+    *device = element * (images * voxels + grids * doubled);
+    *host = 8 * frames * voxels + group + (maps ? 8.0 * raw->coils * voxels : 0);
 }
 
 static vf_status check_memory(vf_context *ctx, const recon_settings *s, const scan *raw, double *bytes)

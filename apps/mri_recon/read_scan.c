@@ -53,6 +53,7 @@ void scan_free(scan *s)
     free(s->field_map);
     free(s->reference);
     free(s->truth);
+    free(s->place_geometry);
     free(s->protocol);
     memset(s, 0, sizeof *s);
 }
@@ -131,7 +132,7 @@ static vf_status check_extent(vf_context *ctx, const char *path, const int64_t m
     return VF_OK;
 }
 
-static bool all_zero(const float *values, int64_t count)
+bool scan_all_zero(const float *values, int64_t count)
 {
     for (int64_t i = 0; i < count; i++)
         if (values[i] != 0)
@@ -172,7 +173,7 @@ vf_status scan_finish(vf_context *ctx, const char *path, scan *s)
         vf_status status = check_extent(ctx, path, s->matrix, t, &outside);
         if (status != VF_OK)
             return status;
-        if (t->weights && all_zero(t->weights, t->samples))
+        if (t->weights && scan_all_zero(t->weights, t->samples))
             return vf_fail(ctx, VF_ERR_INPUT, "%s: all samples have the weight 0", path);
         samples += t->samples;
     }
@@ -183,8 +184,8 @@ vf_status scan_finish(vf_context *ctx, const char *path, scan *s)
                 path, outside, samples);
     bool silent = true;
     for (int i = 0; silent && i < s->frames; i++)
-        silent =
-            all_zero((const float *)s->frame[i].data, 2 * s->coils * s->trajectory[s->frame[i].trajectory].samples);
+        silent = scan_all_zero((const float *)s->frame[i].data,
+                               2 * s->coils * s->trajectory[s->frame[i].trajectory].samples);
     if (silent)
         vf_warn(ctx, "%s: all samples are 0", path);
     return digest_trajectories(ctx, path, s);

@@ -40,8 +40,8 @@ typedef struct scan_line {
 /* A slice as the acquisitions number it. */
 typedef struct scan_slice {
     bool seen;
-    float position[3];
-    int rank; /* in the stack */
+    float position[3], direction[3][3]; /* of the first acquisition */
+    int rank;                           /* in the stack */
     bool calibrated;
     uint64_t calibration_volume; /* the least key of volumes that have calibration lines */
 } scan_slice;
@@ -69,7 +69,8 @@ typedef struct ismrmrd_reader {
     int64_t *frame_samples;           /* [frames + calibrations] */
     int dims;                         /* components of the trajectory; 0: Cartesian */
     ismrmrd_acquisition_header first; /* of the first image acquisition */
-    bool oblique;                     /* slices of different orientations */
+    bool oblique;                     /* acquisitions of different orientations */
+    bool oblique_slice;               /* such within a slice */
     int64_t center[2];                /* the encoding steps at k = 0 */
     char units_text[200];
 } ismrmrd_reader;

@@ -88,12 +88,31 @@ static void keep(scan_line *line, const ismrmrd_acquisition_header *head)
                         .sample_time_us = head->sample_time_us};
 }
 
-static bool same_direction(const float a[3], const float b[3])
+/* Whether an acquisition has these directions of read, phase and slice. */
+static bool has_directions(const ismrmrd_acquisition_header *head, const float direction[3][3])
 {
     for (int i = 0; i < 3; i++)
-        if (!(fabsf(a[i] - b[i]) <= 1e-3f))
+        if (!(fabsf(head->read_dir[i] - direction[0][i]) <= 1e-3f &&
+              fabsf(head->phase_dir[i] - direction[1][i]) <= 1e-3f &&
+              fabsf(head->slice_dir[i] - direction[2][i]) <= 1e-3f))
             return false;
     return true;
+}
+
+/* Takes in where an image acquisition lies: what differs from the first of all, and from the first of its slice. */
+static void take_place(ismrmrd_reader *r, const ismrmrd_acquisition_header *head)
+{
+    scan_slice *slice = &r->slice[head->idx.slice];
+    if (!slice->seen) {
+        slice->seen = true;
+        memcpy(slice->position, head->position, sizeof slice->position);
+        memcpy(slice->direction[0], head->read_dir, sizeof slice->direction[0]);
+        memcpy(slice->direction[1], head->phase_dir, sizeof slice->direction[1]);
+        memcpy(slice->direction[2], head->slice_dir, sizeof slice->direction[2]);
+        r->slice_count++;
+    }
+    r->oblique = r->oblique || !has_directions(head, r->slice[r->first.idx.slice].direction);
+    r->oblique_slice = r->oblique_slice || !has_directions(head, slice->direction);
 }
 
 static bool is_compressed(const ismrmrd_acquisition_header *head)
@@ -131,15 +150,7 @@ static vf_status take_image(ismrmrd_reader *r, int64_t index, const ismrmrd_acqu
         return vf_fail(r->ctx, VF_ERR_INPUT,
                        "%s: acquisition %" PRId64 " has a trajectory of %d components, those before it %d", path, index,
                        head->trajectory_dimensions, r->dims);
-    r->oblique = r->oblique || !same_direction(head->slice_dir, r->first.slice_dir) ||
-                 !same_direction(head->read_dir, r->first.read_dir) ||
-                 !same_direction(head->phase_dir, r->first.phase_dir);
-    scan_slice *slice = &r->slice[head->idx.slice];
-    if (!slice->seen) {
-        slice->seen = true;
-        memcpy(slice->position, head->position, sizeof slice->position);
-        r->slice_count++;
-    }
+    take_place(r, head);
     return VF_OK;
 }
 

@@ -100,9 +100,8 @@ static double dot(const double a[3], const double b[3])
 }
 
 /* Unit vectors along x, y, z, if they are such and at right angles. */
-static bool read_directions(const ismrmrd_acquisition_header *head, double direction[3][3])
+static bool read_directions(const float from[3][3], double direction[3][3])
 {
-    const float *const from[3] = {head->read_dir, head->phase_dir, head->slice_dir};
     bool good = true;
     for (int d = 0; d < 3; d++) {
         for (int a = 0; a < 3; a++)
@@ -128,19 +127,17 @@ static int by_place(const void *a, const void *b)
     return p->along < q->along ? -1 : p->along > q->along ? 1 : (p->slice > q->slice) - (p->slice < q->slice);
 }
 
-/* Distance between neighbours; 0 if two are in one place. Says so if the distances differ. */
-static double even_step(ismrmrd_reader *r, const place *places, int n)
+/* Distance between neighbours; 0 if two are in one place. `worst` gets how far from it they are. */
+static double even_step(const place *places, int n, double *worst)
 {
-    double step = n > 1 ? (places[n - 1].along - places[0].along) / (n - 1) : 0, worst = 0;
+    double step = n > 1 ? (places[n - 1].along - places[0].along) / (n - 1) : 0;
+    *worst = 0;
     for (int i = 1; i < n; i++) {
         double gap = places[i].along - places[i - 1].along;
         if (!(gap > 1e-3))
             return 0;
-        worst = fmax(worst, fabs(gap - step));
+        *worst = fmax(*worst, fabs(gap - step));
     }
-    if (worst > 0.01 * step)
-        vf_warn(r->ctx, "%s: slices are not evenly spaced: the gaps differ from their mean of %g mm by up to %g mm",
-                r->source->path, step, worst);
     return step;
 }
 
@@ -166,11 +163,24 @@ static void check_shear(ismrmrd_reader *r, const place *places, int n)
                 r->source->path, worst);
 }
 
+/* Says so if positions are not those of a stack, which is what is written of slices. */
+static void check_stack(ismrmrd_reader *r, const place *places, int n, double step, double worst)
+{
+    const char *path = r->source->path;
+    if (worst > 0.01 * step && step > 0)
+        vf_warn(r->ctx, "%s: slices are not evenly spaced: the gaps differ from their mean of %g mm by up to %g mm",
+                path, step, worst);
+    if (step > 0)
+        check_shear(r, places, n);
+    else
+        vf_warn(r->ctx, "%s: slices share a position; they are stacked by their numbers", path);
+}
+
 /* Fills in the slices' ranks and the step between them. `places`: [slice_count]. */
 static void rank_slices(ismrmrd_reader *r, place *places)
 {
     scan_geometry *g = &r->out->geometry;
-    double step = 0;
+    double step = 0, worst;
     int n = 0;
     for (int i = 0; i <= UINT16_MAX; i++) {
         const float *p = r->slice[i].position;
@@ -182,11 +192,9 @@ static void rank_slices(ismrmrd_reader *r, place *places)
     }
     if (g->known && n > 1) {
         qsort(places, (size_t)n, sizeof *places, by_place);
-        step = even_step(r, places, n);
-        if (!(step > 0))
-            vf_warn(r->ctx, "%s: slices share a position; they are stacked by their numbers", r->source->path);
-        else if (!r->slabs)
-            check_shear(r, places, n);
+        step = even_step(places, n, &worst);
+        if (!r->slabs)
+            check_stack(r, places, n, step, worst);
     }
     for (int i = 0; i < n && !(step > 0); i++)
         places[i].along = 0;
@@ -198,6 +206,49 @@ static void rank_slices(ismrmrd_reader *r, place *places)
     g->slice_step = r->out->slices > 1 ? (step > 0 ? step : r->out->fov[2]) : 0;
 }
 
+/* ---- slabs ---- */
+
+static bool same_place(const scan_geometry *a, const scan_geometry *b)
+{
+    return memcmp(a->direction, b->direction, sizeof a->direction) == 0 &&
+           memcmp(a->centre, b->centre, sizeof a->centre) == 0;
+}
+
+/* Where each slab lies. Of none if it is not known of all. */
+static vf_status place_slabs(ismrmrd_reader *r)
+{
+    scan *s = r->out;
+    bool known = s->geometry.known, differ = false;
+    vf_status status =
+        scan_allocate(r->ctx, r->source->path, "slabs", s->places, sizeof *s->place_geometry, &s->place_geometry);
+    if (status != VF_OK)
+        return status;
+    for (int i = 0; i <= UINT16_MAX; i++) {
+        const scan_slice *slice = &r->slice[i];
+        if (!slice->seen)
+            continue;
+        scan_geometry *g = &s->place_geometry[slice->rank];
+        g->known = read_directions(slice->direction, g->direction);
+        known = known && g->known;
+        for (int a = 0; a < 3; a++)
+            g->centre[a] = (double)slice->position[a];
+    }
+    for (int p = 1; p < s->places; p++)
+        differ = differ || !same_place(&s->place_geometry[p], &s->place_geometry[0]);
+    if (!known)
+        vf_warn(r->ctx, "%s: the position and directions of some slabs are not known; those of none are written",
+                r->source->path);
+    s->geometry = s->place_geometry[0];
+    s->geometry.known = known;
+    if (!known || !differ) {
+        free(s->place_geometry);
+        s->place_geometry = NULL;
+    }
+    return VF_OK;
+}
+
+/* ---- the whole ---- */
+
 vf_status ismrmrd_order_slices(ismrmrd_reader *r)
 {
     scan_geometry *g = &r->out->geometry;
@@ -205,21 +256,20 @@ vf_status ismrmrd_order_slices(ismrmrd_reader *r)
     vf_status status = scan_allocate(r->ctx, r->source->path, "slices", r->slice_count, sizeof *places, &places);
     if (status != VF_OK)
         return status;
-    g->known = read_directions(&r->first, g->direction);
+    g->known = read_directions(r->slice[r->first.idx.slice].direction, g->direction);
     rank_slices(r, places);
-    if (g->known && r->slabs) {
-        vf_warn(r->ctx, "%s: the positions of slabs are not written: an image has one position for all its volumes",
-                r->source->path);
-        g->known = false;
-    }
+    if (r->slabs)
+        status = place_slabs(r);
     for (int i = 0; i < 9 && !g->known; i++) {
         g->direction[i / 3][i % 3] = i % 4 == 0;
         g->centre[i / 3] = 0;
     }
     free(places);
-    if (r->oblique)
+    if (r->slabs && r->oblique_slice)
+        vf_warn(r->ctx, "%s: acquisitions of a slab differ in orientation; it gets that of its first", r->source->path);
+    else if (!r->slabs && r->oblique)
         vf_warn(r->ctx, "%s: acquisitions differ in orientation; the image gets that of the first", r->source->path);
     r->center[0] = step_center(r, &r->protocol->step_1, 1);
     r->center[1] = step_center(r, &r->protocol->step_2, 2);
-    return VF_OK;
+    return status;
 }

@@ -44,9 +44,14 @@ int64_t image_volume(const recon_image *image)
     return image->counts[0] * image->counts[1] * image->counts[2];
 }
 
-void image_affine(const recon_image *image, double affine[3][4])
+const scan_geometry *image_geometry(const recon_image *image, int64_t frame)
 {
-    const scan_geometry *g = &image->geometry;
+    return image->place_geometry ? &image->place_geometry[frame % image->places] : &image->geometry;
+}
+
+void image_affine(const recon_image *image, int64_t frame, double affine[3][4])
+{
+    const scan_geometry *g = image_geometry(image, frame);
     const bool stack = g->slice_step != 0;
     for (int row = 0; row < 3; row++) {
         affine[row][3] = g->centre[row];

@@ -13,6 +13,8 @@
 static void print_log(void *user, vf_log_level level, const char *text)
 {
     const program *p = user;
+    if (isatty(2))
+        fputs("\r\033[K", stderr); /* a line of progress makes place, and is drawn again below */
     if (level == VF_LOG_WARNING)
         fprintf(stderr, "%s: warning: %s\n", p->name, text);
     else if (!p->quiet)

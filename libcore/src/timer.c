@@ -49,6 +49,16 @@ static bool on_terminal(const vf_progress *progress)
     return isatty(fileno(progress->stream));
 }
 
+/* The line as it is to be: over the one before on a terminal, one more elsewhere. */
+static void draw(vf_progress *progress, const char *text)
+{
+    const bool terminal = on_terminal(progress);
+    const int width = fprintf(progress->stream, "%s%s%s", terminal ? "\r" : "", progress->title, text);
+    fprintf(progress->stream, terminal ? "%*s" : "%*s\n", progress->width > width ? progress->width - width : 0, "");
+    progress->width = width;
+    fflush(progress->stream);
+}
+
 void vf_progress_begin(vf_progress *progress, FILE *stream, vf_progress_mode mode, const char *title, double total,
                        double unit_scale, const char *unit)
 {
@@ -56,24 +66,31 @@ void vf_progress_begin(vf_progress *progress, FILE *stream, vf_progress_mode mod
     if (mode == VF_PROGRESS_OFF || (mode == VF_PROGRESS_AUTO && !on_terminal(progress)))
         progress->stream = NULL;
     progress->began = progress->drawn = vf_now();
+    if (progress->stream && on_terminal(progress))
+        draw(progress, " ...");
 }
 
 void vf_progress_update(vf_progress *progress, double done)
 {
+    progress->done = done;
     if (!progress->stream)
         return;
-    bool terminal = on_terminal(progress);
     double now = vf_now(), elapsed = now - progress->began;
-    if (!(now - progress->drawn >= (terminal ? 0.1 : 10)) || !(elapsed > 0) || !(done > 0))
+    if (!(now - progress->drawn >= (on_terminal(progress) ? 0.1 : 10)) || !(elapsed > 0) || !(done > 0) ||
+        !(progress->total > 0))
         return;
     progress->drawn = now;
-    char left[32];
+    char left[32], rate[64] = "", text[160];
     vf_format_seconds(elapsed * (progress->total / done - 1), left, sizeof left);
-    int width = fprintf(progress->stream, "%s%s %3.0f %%, %.3g %s/s, %s left", terminal ? "\r" : "", progress->title,
-                        100 * done / progress->total, done / elapsed * progress->unit_scale, progress->unit, left);
-    fprintf(progress->stream, terminal ? "%*s" : "%*s\n", progress->width > width ? progress->width - width : 0, "");
-    progress->width = width;
-    fflush(progress->stream);
+    if (progress->unit)
+        snprintf(rate, sizeof rate, " %.3g %s/s,", done / elapsed * progress->unit_scale, progress->unit);
+    snprintf(text, sizeof text, " %3.0f %%,%s %s left", 100 * done / progress->total, rate, left);
+    draw(progress, text);
+}
+
+void vf_progress_add(vf_progress *progress, double more)
+{
+    vf_progress_update(progress, progress->done + more);
 }
 
 void vf_progress_end(vf_progress *progress)

@@ -218,6 +218,59 @@ def test_outputs(_):
         assert relative(values, abs(a[0])) < 1e-6
 
 
+def two_slabs(path):
+    """A Cartesian scan whose acquisitions are there twice: as slice 0, and as slice 1 with twice the signal, oblique and below.
+    Returns position and the three directions of the volumes, in the order of the positions."""
+    places = [((10, -20, 30), ((1, 0, 0), (0, 1, 0), (0, 0, 1))), ((-5, 8, -60), ((0, 0.8, 0.6), (0, -0.6, 0.8), (1, 0, 0)))]
+    phantom("one.mrd", "--matrix", "16,12,8", "--trajectory", "cartesian", "--fov", "160,144,120")
+    with h5py.File("one.mrd") as old, h5py.File(path, "w") as new:
+        lines = old["dataset/data"][...]
+        both = numpy.concatenate([lines, lines])
+        for n, line in enumerate(both):
+            head, slab = line["head"], n // len(lines)
+            head["idx"]["slice"] = slab
+            head["position"], directions = places[slab]
+            head["read_dir"], head["phase_dir"], head["slice_dir"] = directions
+            line["data"] = line["data"] * numpy.float32(1 + slab)
+        new["dataset/xml"] = old["dataset/xml"][...]
+        new.create_dataset("dataset/data", data=both, dtype=old["dataset/data"].dtype)
+    return places[::-1]
+
+
+def test_slabs_lie_where_they_were(_):
+    """Each volume of a scan of several slabs has its own position and directions, in .h5 and .mrd; NIfTI, which has one for all
+    volumes, gets the first's, with a warning."""
+    need_h5py()
+    places = two_slabs("slabs.mrd")
+    affines = numpy.empty((2, 3, 4))
+    for affine, (position, directions) in zip(affines, places):
+        affine[:, :3] = numpy.transpose(directions) * [10, 12, 15]
+        affine[:, 3] = position - affine[:, :3] @ [8, 6, 4]
+    done = make("slabs.mrd", "--method", "adjoint", "-o", "i.h5")
+    assert "2 slabs" in done.err and "position" not in done.err, done.err
+    volumes = image("i.h5")
+    assert abs(volumes[1]).max() > 0 and (volumes[0] == 2 * volumes[1]).all(), "the slab below comes first"
+    with h5py.File("i.h5") as file:
+        # Directions are of single precision (6e-8), places some 100 mm.
+        assert abs(file["affine"][...] - affines).max() < 1e-4, file["affine"][...]
+        about = file["image"].attrs
+        assert about["patient_coordinates_known"] == 1 and "affine" in about["axis_order"], dict(about)
+        assert abs(about["origin"] - affines[0, :, 3]).max() < 1e-4 and (about["centre"] == places[0][0]).all(), dict(about)
+    done = make("slabs.mrd", "--method", "adjoint", "-o", "i.mrd")
+    assert "NIfTI" not in done.err, done.err
+    with h5py.File("i.mrd") as file:
+        for n, head in enumerate(file["dataset/image_0/header"][...]):
+            found = [head[name] for name in ("position", "read_dir", "phase_dir", "slice_dir")]
+            assert numpy.allclose(found, [places[n][0], *places[n][1]], atol=1e-6), (n, found)
+            assert head["slice"] == n and (file["dataset/image_0/data"]["real"][n, 0] == volumes[n].real).all(), n
+    done = make("slabs.mrd", "--method", "adjoint", "-o", "i.nii")
+    assert "i.nii: the volumes lie at 2 different places" in done.err and ".h5 and .mrd keep each" in done.err, done.err
+    with open("i.nii", "rb") as file:
+        header = file.read(348)
+    rows = numpy.frombuffer(header, "<f4", 12, 280).reshape(3, 4) * [[-1], [-1], [1]]  # RAS to LPS
+    assert struct.unpack_from("<2h", header, 252) == (1, 1) and abs(rows - affines[0]).max() < 1e-4, rows
+
+
 def test_q_is_kept(_):
     phantom("scan.h5", "--matrix", 16)
     make("scan.h5", "--operator", "nufft", "--save-q", "q.h5", "-o", "a.h5")

@@ -58,16 +58,27 @@ static void require_frames(const scan *s)
     }
 }
 
+static void require_directions(const scan_geometry *g)
+{
+    for (int a = 0; a < 3; a++) {
+        REQUIRE(isfinite(g->centre[a]));
+        for (int d = 0; d < 3; d++)
+            REQUIRE(fabs(g->direction[d][a]) <= 1.02);
+    }
+}
+
 static void require_sound(const scan *s)
 {
     for (int a = 0; a < 3; a++) {
         REQUIRE(s->matrix[a] >= 1 && s->crop[a] >= 1 && s->crop[a] <= s->matrix[a]);
-        REQUIRE(s->fov[a] > 0 && isfinite(s->fov[a]) && isfinite(s->geometry.centre[a]));
-        for (int d = 0; d < 3; d++)
-            REQUIRE(fabs(s->geometry.direction[d][a]) <= 1.02);
+        REQUIRE(s->fov[a] > 0 && isfinite(s->fov[a]));
     }
+    require_directions(&s->geometry);
     REQUIRE(s->coils >= 1 && s->slices >= 1 && s->volumes >= 1 && s->trajectories >= 1);
-    REQUIRE(s->places == s->slices || (s->slices == 1 && s->matrix[2] > 1 && !s->geometry.known));
+    REQUIRE(s->places == s->slices || (s->slices == 1 && s->matrix[2] > 1 && s->volumes % s->places == 0));
+    REQUIRE(!s->place_geometry || (s->places > s->slices && s->geometry.known));
+    for (int p = 0; s->place_geometry && p < s->places; p++)
+        require_directions(&s->place_geometry[p]);
     REQUIRE(s->geometry.slice_step >= 0 && (s->slices == 1) == (s->geometry.slice_step == 0));
     for (int i = 0; i < s->trajectories + s->calibrations; i++)
         require_trajectory(s, &s->trajectory[i]);

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "recon_fixture.h"
+#include "voxfield/vector.h"
 
 static vf_array device_array(problem *p, int64_t n)
 {
@@ -93,13 +94,26 @@ static void test_adjointness(void **state)
             }
 }
 
+/* Images of all frames, one behind the other. */
+typedef struct kept {
+    const problem *problem;
+    float complex *images;
+} kept;
+
+static void keep(void *user, const scan_frame *frame, const float complex *image)
+{
+    const kept *k = user;
+    const size_t voxels = (size_t)k->problem->voxels;
+    memcpy(k->images + (size_t)(frame - k->problem->scan.frame) * voxels, image, voxels * sizeof *image);
+}
+
 static void run_reconstruction(problem *p, float complex *images, recon_summary *summary)
 {
-    vf_stages stages = {0};
-    vf_progress progress;
+    recon_watch watch = {.mode = VF_PROGRESS_OFF};
+    kept k = {p, images};
     p->scan.trajectory = &p->trajectory;
     memset(summary, 0, sizeof *summary);
-    if (reconstruct(p->ctx, &p->settings, &p->scan, &stages, &progress, images, summary) != VF_OK)
+    if (reconstruct(p->ctx, &p->settings, &p->scan, &watch, keep, &k, summary) != VF_OK)
         fail_msg("%s", vf_context_message(p->ctx));
 }
 
@@ -176,6 +190,50 @@ static void test_frames_one_at_a_time(void **state)
     close_problem(&p);
 }
 
+/* Frames in groups, and direct sums of several coils in pieces that do not divide the rows, change no bit. */
+static void test_groups_and_pieces(void **state)
+{
+    (void)state;
+    problem p = open_problem(cube, 3, 2, false, VF_F32, RECON_DIRECT);
+    recon_summary summary;
+    float complex *whole = allocate((size_t)(2 * p.voxels), sizeof *whole),
+                  *parts = allocate((size_t)(2 * p.voxels), sizeof *parts);
+    run_reconstruction(&p, whole, &summary);
+    p.settings.group_bytes = 1;
+    p.settings.piece_pairs = 3.0 * (SAMPLES + 1) * 5 * (double)cube[0] + 1; /* 3 coils, 5 rows */
+    assert_int_not_equal(cube[1] * cube[2] % 5, 0);
+    run_reconstruction(&p, parts, &summary);
+    assert_memory_equal(whole, parts, (size_t)(2 * p.voxels) * sizeof *whole);
+    free(whole);
+    free(parts);
+    close_problem(&p);
+}
+
+/* The pieces of adjoints add up to their number, to rounding. */
+static void test_progress_adds_up(void **state)
+{
+    (void)state;
+    for (int by = RECON_DIRECT; by <= RECON_NUFFT; by++) {
+        problem p = open_problem(cube, 1, 1, false, VF_F32, (recon_operator)by);
+        p.settings.piece_pairs = 7.0 * (SAMPLES + 1) * (double)cube[0];
+        encoding *e = NULL;
+        vf_progress progress = {0};
+        vf_array samples = device_array(&p, 2 * SAMPLES), images = device_array(&p, 2 * p.voxels);
+        assert_int_equal(encoding_create(p.ctx, &p.settings, cube, 1, SAMPLES, p.trajectory.k, NULL, NULL, 2, &e),
+                         VF_OK);
+        assert_int_equal(vf_vector_zero(p.queue, samples.type, samples.count, samples.data), VF_OK);
+        encoding_watch(e, &progress);
+        for (int batch = 1; batch <= 2; batch++)
+            assert_int_equal(encoding_adjoint(e, p.queue, batch, &samples, &images), VF_OK);
+        assert_int_equal(vf_queue_sync(p.queue), VF_OK);
+        assert_true(fabs(progress.done - 3) <= 1e-12);
+        encoding_destroy(e);
+        vf_array_free(&samples);
+        vf_array_free(&images);
+        close_problem(&p);
+    }
+}
+
 /* --coils rss of two coils is the root of the sum of the squares of each alone. */
 static void test_coils_one_at_a_time(void **state)
 {
@@ -247,9 +305,9 @@ static void test_saved_q(void **state)
     run_reconstruction(&p, second, &summary);
     assert_memory_equal(first, second, (size_t)p.voxels * sizeof *first);
     snprintf(p.scan.digest, sizeof p.scan.digest, "two");
-    vf_stages stages = {0};
-    vf_progress progress;
-    assert_int_equal(reconstruct(p.ctx, &p.settings, &p.scan, &stages, &progress, second, &summary), VF_ERR_INPUT);
+    recon_watch watch = {.mode = VF_PROGRESS_OFF};
+    kept k = {&p, second};
+    assert_int_equal(reconstruct(p.ctx, &p.settings, &p.scan, &watch, keep, &k, &summary), VF_ERR_INPUT);
     assert_non_null(strstr(vf_context_message(p.ctx), "another trajectory"));
     vf_context_clear_error(p.ctx);
     unlink(path);
@@ -338,6 +396,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_solver_against_dense),
         cmocka_unit_test(test_off_resonance_against_dense),
         cmocka_unit_test(test_frames_one_at_a_time),
+        cmocka_unit_test(test_groups_and_pieces),
+        cmocka_unit_test(test_progress_adds_up),
         cmocka_unit_test(test_coils_one_at_a_time),
         cmocka_unit_test(test_saved_q),
         cmocka_unit_test(test_density_cartesian),

@@ -34,6 +34,8 @@ typedef struct scene {
     int64_t counts[3];
     double voxel[3];
     scan_geometry geometry;
+    int places;
+    const scan_geometry *place; /* [places] where volume n is at place n % places; NULL: all at `geometry` */
 } scene;
 
 /* Oblique: a rotation by 0.5 about z, then by 0.3 about x. */
@@ -45,19 +47,24 @@ typedef struct scene {
             0, -0.29552020666133955, 0.95533648912560598                                                               \
         }                                                                                                              \
     }
+static const scan_geometry slabs[2] = {
+    {true, SCENE_OBLIQUE, {12, -7, 30}, 0},
+    {true, {{0, 1, 0}, {0, 0, -1}, {-1, 0, 0}}, {-20, 15, 8}, 0},
+};
 static const scene scenes[] = {
-    {"volume", 2, {12, 10, 8}, {1.5, 2, 3}, {true, SCENE_OBLIQUE, {12, -7, 30}, 0}},
-    {"odd", 1, {7, 9, 5}, {1.5, 1.5, 1.5}, {true, SCENE_OBLIQUE, {-3, 2, 1}, 0}},
-    {"stack", 2, {9, 7, 5}, {2, 2.5, 4}, {true, SCENE_OBLIQUE, {5, 6, -7}, 6}},
-    {"backwards", 1, {9, 7, 5}, {2, 2.5, 4}, {true, SCENE_OBLIQUE, {5, 6, -7}, -5}},
-    {"axial", 1, {6, 5, 4}, {1, 2, 3}, {true, {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}, {1, 2, 3}, 0}},
-    {"ras", 1, {6, 5, 4}, {1, 2, 3}, {true, {{-1, 0, 0}, {0, -1, 0}, {0, 0, 1}}, {1, 2, 3}, 0}},
-    {"coronal", 1, {6, 5, 4}, {1, 2, 3}, {true, {{1, 0, 0}, {0, 0, -1}, {0, 1, 0}}, {1, 2, 3}, 0}},
-    {"sagittal", 1, {6, 5, 4}, {1, 2, 3}, {true, {{0, 1, 0}, {0, 0, -1}, {-1, 0, 0}}, {1, 2, 3}, 0}},
-    {"mirrored", 1, {6, 5, 4}, {1, 2, 3}, {true, {{0, 1, 0}, {0, 0, -1}, {1, 0, 0}}, {1, 2, 3}, 0}},
-    {"slice", 1, {16, 12, 1}, {2, 2, 8}, {true, {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}, {10, 20, 30}, 0}},
-    {"films", 3, {16, 12, 1}, {2, 2, 8}, {true, SCENE_OBLIQUE, {10, 20, 30}, 0}},
-    {"unknown", 1, {6, 5, 4}, {1, 2, 3}, {false, {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}, {0, 0, 0}, 0}},
+    {"volume", 2, {12, 10, 8}, {1.5, 2, 3}, {true, SCENE_OBLIQUE, {12, -7, 30}, 0}, 1, NULL},
+    {"odd", 1, {7, 9, 5}, {1.5, 1.5, 1.5}, {true, SCENE_OBLIQUE, {-3, 2, 1}, 0}, 1, NULL},
+    {"stack", 2, {9, 7, 5}, {2, 2.5, 4}, {true, SCENE_OBLIQUE, {5, 6, -7}, 6}, 1, NULL},
+    {"backwards", 1, {9, 7, 5}, {2, 2.5, 4}, {true, SCENE_OBLIQUE, {5, 6, -7}, -5}, 1, NULL},
+    {"axial", 1, {6, 5, 4}, {1, 2, 3}, {true, {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}, {1, 2, 3}, 0}, 1, NULL},
+    {"ras", 1, {6, 5, 4}, {1, 2, 3}, {true, {{-1, 0, 0}, {0, -1, 0}, {0, 0, 1}}, {1, 2, 3}, 0}, 1, NULL},
+    {"coronal", 1, {6, 5, 4}, {1, 2, 3}, {true, {{1, 0, 0}, {0, 0, -1}, {0, 1, 0}}, {1, 2, 3}, 0}, 1, NULL},
+    {"sagittal", 1, {6, 5, 4}, {1, 2, 3}, {true, {{0, 1, 0}, {0, 0, -1}, {-1, 0, 0}}, {1, 2, 3}, 0}, 1, NULL},
+    {"mirrored", 1, {6, 5, 4}, {1, 2, 3}, {true, {{0, 1, 0}, {0, 0, -1}, {1, 0, 0}}, {1, 2, 3}, 0}, 1, NULL},
+    {"slice", 1, {16, 12, 1}, {2, 2, 8}, {true, {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}, {10, 20, 30}, 0}, 1, NULL},
+    {"films", 3, {16, 12, 1}, {2, 2, 8}, {true, SCENE_OBLIQUE, {10, 20, 30}, 0}, 1, NULL},
+    {"unknown", 1, {6, 5, 4}, {1, 2, 3}, {false, {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}, {0, 0, 0}, 0}, 1, NULL},
+    {"slabs", 5, {6, 5, 4}, {1, 2, 3}, {true, SCENE_OBLIQUE, {12, -7, 30}, 0}, 2, slabs},
 };
 enum { SCENES = sizeof scenes / sizeof *scenes };
 
@@ -69,11 +76,11 @@ static inline const scene *scene_named(const char *name)
     return NULL;
 }
 
-/* The place of a voxel by the ISMRMRD rules, independently of the program's affine: voxel N/2 of an axis (rounded down)
- * is at the centre of the field of view; slices of a stack have a centre each. */
-static inline void scene_place(const scene *s, const int64_t voxel[3], double place[3])
+/* The place of a frame's voxel by the ISMRMRD rules, independently of the program's affine: voxel N/2 of an axis
+ * (rounded down) is at the centre of the field of view; slices of a stack have a centre each. */
+static inline void scene_place(const scene *s, int frame, const int64_t voxel[3], double place[3])
 {
-    const scan_geometry *g = &s->geometry;
+    const scan_geometry *g = s->place ? &s->place[frame % s->places] : &s->geometry;
     const bool stack = g->slice_step != 0;
     for (int row = 0; row < 3; row++) {
         place[row] = g->centre[row];
@@ -92,6 +99,8 @@ static inline recon_image scene_image(const scene *s)
                          .counts = {n[0], n[1], n[2]},
                          .voxel = {s->voxel[0], s->voxel[1], s->voxel[2]},
                          .geometry = s->geometry,
+                         .places = s->places,
+                         .place_geometry = s->place,
                          .data = malloc((size_t)(volume * s->frames) * sizeof(float complex)),
                          .program = "mri_recon (Voxfield) test",
                          .command = "mri_recon scan.h5 -o image --note <a&b>",
@@ -103,7 +112,7 @@ static inline recon_image scene_image(const scene *s)
         const int64_t voxel[3] = {i % n[0], i / n[0] % n[1], i / n[0] / n[1] % n[2]};
         const int frame = (int)(i / volume);
         double place[3];
-        scene_place(s, voxel, place);
+        scene_place(s, frame, voxel, place);
         const double magnitude = scene_magnitude(frame, place);
         image.data[i] =
             complex_of((float)(magnitude * cos(scene_phase(frame))), (float)(magnitude * sin(scene_phase(frame))));

@@ -83,13 +83,16 @@ static void test_slabs(void **state)
         assert_int_equal(s.frame[f].slice, 0);
         assert_int_equal(s.frame[f].volume, 3 * (f >= 3) + places[f]);
     }
-    assert_false(s.geometry.known);
-    assert_true(s.geometry.centre[2] == 0 && s.geometry.slice_step == 0);
-    expect_said("the positions of slabs are not written");
+    assert_true(s.geometry.known && s.geometry.slice_step == 0);
+    for (int p = 0; p < 3; p++) {
+        const scan_geometry *g = &s.place_geometry[p];
+        assert_true(g->known && g->centre[0] == 0 && g->centre[2] == 40 * p && g->slice_step == 0);
+        assert_true(g->direction[0][0] == 1 && g->direction[2][2] == 1);
+    }
     acquire_stack();
     write_scan(plain_header(4, 4, 1, cartesian));
     read_it(NULL, K_AUTO);
-    assert_true(s.geometry.known);
+    assert_true(s.geometry.known && !s.place_geometry);
     assert_int_equal(s.places, 4);
     for (int f = 0; f < 4; f++)
         assert_int_equal(s.frame[f].place, f);
@@ -97,8 +100,104 @@ static void test_slabs(void **state)
     acquire(4, 2, 0)->head.position[2] = 40; /* one slab is a volume as any */
     write_scan(plain_header(4, 4, 2, cartesian));
     read_it(NULL, K_AUTO);
-    assert_true(s.geometry.known && s.geometry.centre[2] == 40);
+    assert_true(s.geometry.known && s.geometry.centre[2] == 40 && !s.place_geometry);
     assert_int_equal(s.places, 1);
+}
+
+/* Turns an acquisition's directions: x becomes y, y becomes z, z becomes x. */
+static void turn(ismrmrd_acquisition_header *head)
+{
+    memcpy(head->read_dir, (const float[3]){0, 1, 0}, sizeof head->read_dir);
+    memcpy(head->phase_dir, (const float[3]){0, 0, 1}, sizeof head->phase_dir);
+    memcpy(head->slice_dir, (const float[3]){1, 0, 0}, sizeof head->slice_dir);
+}
+
+/* Two slabs of two readouts each, in turn; the second slab of the file is turned, and comes first: it lies 64 mm
+ * further down along the normal of the first. */
+static void acquire_turned_slabs(void)
+{
+    begin_acquisitions();
+    for (int i = 0; i < 4; i++) {
+        ismrmrd_acquisition_header *head = &acquire(4, 2, 0)->head;
+        head->idx.slice = (uint16_t)(i % 2);
+        head->idx.kspace_encode_step_2 = (uint16_t)(i / 2);
+        memcpy(head->position, i % 2 ? (const float[3]){-8, 24, -60} : (const float[3]){16, 2, 4},
+               sizeof head->position);
+        if (i % 2)
+            turn(head);
+    }
+}
+
+static void test_slabs_of_different_directions(void **state)
+{
+    (void)state;
+    static const scan_geometry expected[2] = {
+        {true, {{0, 1, 0}, {0, 0, 1}, {1, 0, 0}}, {-8, 24, -60}, 0},
+        {true, {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}, {16, 2, 4}, 0},
+    };
+    acquire_turned_slabs();
+    write_scan(plain_header(4, 4, 2, cartesian));
+    read_it(NULL, K_AUTO);
+    expect_not_said("differ in orientation");
+    assert_int_equal(s.places, 2);
+    for (int p = -1; p < 2; p++) {
+        const scan_geometry *g = p < 0 ? &s.geometry : &s.place_geometry[p], *e = &expected[p < 0 ? 0 : p];
+        assert_true(g->known && g->slice_step == 0);
+        assert_memory_equal(g->direction, e->direction, sizeof e->direction);
+        assert_memory_equal(g->centre, e->centre, sizeof e->centre);
+    }
+    for (int d = 0; d < 3; d++) {
+        acquire_turned_slabs();
+        ismrmrd_acquisition_header *head = &acquired[3].head;
+        float *changed = d == 0 ? head->read_dir : d == 1 ? head->phase_dir : head->slice_dir;
+        changed[d] = 0.1f;
+        write_scan(plain_header(4, 4, 2, cartesian));
+        read_it(NULL, K_AUTO);
+        expect_said("acquisitions of a slab differ in orientation; it gets that of its first");
+        assert_memory_equal(s.place_geometry[0].direction, expected[0].direction, sizeof expected[0].direction);
+    }
+    acquire_turned_slabs(); /* about one centre: in the order of their numbers */
+    for (int i = 0; i < 4; i++)
+        memset(acquired[i].head.position, 0, sizeof acquired[i].head.position);
+    write_scan(plain_header(4, 4, 2, cartesian));
+    read_it(NULL, K_AUTO);
+    for (int p = 0; p < 2; p++)
+        assert_memory_equal(s.place_geometry[p].direction, expected[1 - p].direction, sizeof expected[p].direction);
+    expect_not_said("position");
+}
+
+/* One geometry where slabs do not differ, and none where it is not known of all. */
+static void test_slabs_without_places(void **state)
+{
+    (void)state;
+    for (int t = 0; t < 4; t++) {
+        acquire_turned_slabs();
+        const ismrmrd_acquisition_header first = acquired[0].head;
+        for (int i = 0; i < 4; i++) {
+            ismrmrd_acquisition_header *head = &acquired[i].head;
+            if (t == 0) { /* the first's */
+                memcpy(head->position, first.position, sizeof head->position);
+                memcpy(head->read_dir, first.read_dir, sizeof head->read_dir);
+                memcpy(head->phase_dir, first.phase_dir, sizeof head->phase_dir);
+                memcpy(head->slice_dir, first.slice_dir, sizeof head->slice_dir);
+            } else if (t == 2 && i % 2) {
+                head->position[1] = NAN;
+            } else if (t != 2 && i % 2 == (t == 1)) {
+                memset(head->phase_dir, 0, sizeof head->phase_dir);
+            }
+        }
+        write_scan(plain_header(4, 4, 2, cartesian));
+        read_it(NULL, K_AUTO);
+        assert_int_equal(s.places * 10 + s.volumes, 22);
+        assert_null(s.place_geometry);
+        assert_true(s.geometry.known == (t == 0));
+        assert_true(s.geometry.direction[1][1] == 1 && s.geometry.direction[2][0] == 0);
+        assert_true(s.geometry.centre[0] == (t == 0 ? 16 : 0) && s.geometry.centre[1] == (t == 0 ? 2 : 0));
+        if (t == 0)
+            expect_not_said("position");
+        else
+            expect_said("the position and directions of some slabs are not known; those of none are written");
+    }
 }
 
 /* Coil maps beside the acquisitions are those of one volume: not of several slabs. */
@@ -276,13 +375,56 @@ static void test_counters_of_images(void **state)
     unlink(file_path);
 }
 
+/* Images of slabs, and of the repetition of one, lie where their acquisitions do. */
+static void test_places_of_images(void **state)
+{
+    (void)state;
+    enum { IMAGES = 4 };
+    static float complex voxels[IMAGES * 2 * 4 * 4];
+    static ismrmrd_image_header headers[IMAGES];
+    char file_path[FIXTURE_PATH + 16];
+    snprintf(file_path, sizeof file_path, "%.200s/image.mrd", directory);
+    acquire_turned_slabs();
+    ismrmrd_acquisition_header *again = &acquire(4, 2, 0)->head, first = acquired[0].head;
+    memcpy(again->position, first.position, sizeof again->position);
+    again->idx.repetition = 1;
+    write_scan(plain_header(4, 4, 2, cartesian));
+    read_it(NULL, K_AUTO);
+    assert_int_equal(s.volumes, IMAGES);
+    const recon_image image = {.frames = IMAGES,
+                               .counts = {4, 4, 2},
+                               .voxel = {2, 2, 2},
+                               .geometry = s.geometry,
+                               .places = s.places,
+                               .place_geometry = s.place_geometry,
+                               .data = voxels,
+                               .sources = s.frame,
+                               .source_count = s.frames};
+    must(write_image(ctx, &image, file_path));
+    read_headers(file_path, IMAGES, headers);
+    for (int i = 0; i < IMAGES; i++) {
+        const ismrmrd_acquisition_header *of = &acquired[i % 2 ? 0 : 1].head; /* the second slab comes first */
+        const ismrmrd_image_header *h = &headers[i];
+        assert_memory_equal(h->position, of->position, sizeof h->position);
+        assert_memory_equal(h->read_dir, of->read_dir, sizeof h->read_dir);
+        assert_memory_equal(h->phase_dir, of->phase_dir, sizeof h->phase_dir);
+        assert_memory_equal(h->slice_dir, of->slice_dir, sizeof h->slice_dir);
+        if (i != 2) /* the one that is missing has no counters of its own */
+            assert_int_equal(h->slice * 10 + h->repetition, i % 2 * 10 + i / 2);
+    }
+    unlink(file_path);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_each_direction_is_compared, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_slices_beside_the_normal, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_slabs, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_slabs_of_different_directions, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_slabs_without_places, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_maps_of_slabs, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_places_of_images, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_no_bandwidth_of_noise, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_images_go_to_the_group_of_the_scan, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_counters_of_images, set_up, tear_down),

@@ -5,6 +5,23 @@
 
 #include "voxfield/hdf5_io.h"
 
+static char said[1024]; /* the last warning */
+
+static void keep_log(void *user, vf_log_level level, const char *text)
+{
+    (void)user;
+    if (level == VF_LOG_WARNING)
+        snprintf(said, sizeof said, "%s", text);
+}
+
+static int set_up_log(void **state)
+{
+    const int failed = set_up(state);
+    if (!failed)
+        vf_context_set_log(ctx, keep_log, NULL);
+    return failed;
+}
+
 static unsigned char *slurp(const char *path, size_t *bytes)
 {
     gzFile stream = gzopen(path, "rb"); /* reads what is not compressed as it is */
@@ -20,34 +37,58 @@ static unsigned char *slurp(const char *path, size_t *bytes)
 
 /* ---- places ---- */
 
-/* The affine of 1e-12: sums of a few products of numbers below 100. */
+/* To 1e-12: sums of a few products of numbers below 100. */
+static void check_affine(const scene *s, int frame, const double affine[3][4])
+{
+    for (int corner = 0; corner < 8; corner++) {
+        int64_t voxel[3];
+        double place[3];
+        for (int axis = 0; axis < 3; axis++)
+            voxel[axis] = corner >> axis & 1 ? s->counts[axis] - 1 : 0;
+        scene_place(s, frame, voxel, place);
+        for (int row = 0; row < 3; row++) {
+            double found = affine[row][3];
+            for (int axis = 0; axis < 3; axis++)
+                found += affine[row][axis] * (double)voxel[axis];
+            if (!(fabs(found - place[row]) <= 1e-12 * 100))
+                fail_msg("%s: frame %d, corner %d, coordinate %d is %g, not %g", s->name, frame, corner, row, found,
+                         place[row]);
+        }
+    }
+}
+
 static void affine(void **state)
 {
     (void)state;
     for (int s = 0; s < SCENES; s++) {
         recon_image image = scene_image(&scenes[s]);
         double a[3][4];
-        image_affine(&image, a);
-        for (int corner = 0; corner < 8; corner++) {
-            int64_t voxel[3];
-            double place[3];
-            for (int axis = 0; axis < 3; axis++)
-                voxel[axis] = corner >> axis & 1 ? scenes[s].counts[axis] - 1 : 0;
-            scene_place(&scenes[s], voxel, place);
-            for (int row = 0; row < 3; row++) {
-                double found = a[row][3];
-                for (int axis = 0; axis < 3; axis++)
-                    found += a[row][axis] * (double)voxel[axis];
-                if (!(fabs(found - place[row]) <= 1e-12 * 100))
-                    fail_msg("%s: corner %d, coordinate %d is %g, not %g", scenes[s].name, corner, row, found,
-                             place[row]);
-            }
+        for (int frame = 0; frame < image.frames; frame++) {
+            image_affine(&image, frame, a);
+            check_affine(&scenes[s], frame, a);
         }
         recon_image_free(&image);
     }
 }
 
 /* ---- HDF5 ---- */
+
+/* The file has an affine for each volume. */
+static void check_affines(const scene *s, vf_h5 *file)
+{
+    vf_dtype type;
+    int rank;
+    int64_t dims[VF_H5_MAX_RANK];
+    const int64_t expected[3] = {s->frames, 3, 4}, start[3] = {0};
+    double affines[5][3][4];
+    must(vf_h5_dataset_shape(file, "affine", &type, &rank, dims));
+    assert_true(type == VF_F64 && rank == 3 && s->frames <= 5);
+    assert_memory_equal(dims, expected, sizeof expected);
+    memset(affines, 0xff, sizeof affines); /* nan */
+    must(vf_h5_read(file, "affine", VF_F64, start, expected, affines));
+    for (int frame = 0; frame < s->frames; frame++)
+        check_affine(s, frame, affines[frame]);
+}
 
 static void h5_comes_back(void **state)
 {
@@ -73,6 +114,7 @@ static void h5_comes_back(void **state)
         assert_string_equal(text, image.method);
         must(vf_h5_attribute_get_text(file, "/", "scan_sha256", text, sizeof text));
         assert_string_equal(text, image.digest);
+        check_affines(&scenes[s], file);
         vf_h5_close(&file);
         recon_image_free(&back);
         recon_image_free(&image);
@@ -174,7 +216,7 @@ static void check_places(const scene *s, const unsigned char *header)
         double expected[3], rows[3], quaternion[3];
         for (int axis = 0; axis < 3; axis++)
             voxel[axis] = corner >> axis & 1 ? s->counts[axis] - 1 : 0;
-        scene_place(s, voxel, expected);
+        scene_place(s, 0, voxel, expected);
         expected[0] = -expected[0]; /* LPS to RAS */
         expected[1] = -expected[1];
         place_by_rows(header, voxel, rows);
@@ -184,6 +226,22 @@ static void check_places(const scene *s, const unsigned char *header)
                 fail_msg("%s: corner %d, coordinate %d is %g and %g, not %g", s->name, corner, row, rows[row],
                          quaternion[row], expected[row]);
     }
+}
+
+/* What is written of volumes at different places is said, in the file too. */
+static void check_said(const scene *s, const unsigned char *header)
+{
+    char expected[PATH_SIZE] = "", *text = (char *)header + 360;
+    const char *program = strstr(text, "program: ");
+    if (s->place)
+        snprintf(expected, sizeof expected, "place: volume n lies at place n mod %d; the affine is that of place 0\n",
+                 s->places);
+    assert_non_null(program);
+    assert_int_equal(program - text, strlen(expected));
+    assert_memory_equal(text, expected, strlen(expected));
+    snprintf(expected, sizeof expected, "the volumes lie at %d different places", s->places);
+    assert_true((strstr(said, expected) != NULL) == (s->place != NULL));
+    assert_true((said[0] != 0) == (s->place != NULL));
 }
 
 static void nifti_holds_the_image(void **state)
@@ -196,6 +254,7 @@ static void nifti_holds_the_image(void **state)
         recon_image image = scene_image(&scenes[s]);
         const int64_t total = image_volume(&image) * image.frames;
         size_t bytes, unpacked_bytes;
+        said[0] = 0;
         must(write_image(ctx, &image, path));
         must(write_image(ctx, &image, packed_path));
         unsigned char *header = slurp(path, &bytes), *unpacked = slurp(packed_path, &unpacked_bytes);
@@ -210,6 +269,7 @@ static void nifti_holds_the_image(void **state)
         for (size_t at = 252; at <= 254; at += 2)
             assert_int_equal(get_short(header, at), image.geometry.known);
         check_places(&scenes[s], header);
+        check_said(&scenes[s], header);
         const size_t offset = (size_t)get_float(header, 108);
         assert_int_equal(offset % 16, 0);
         assert_int_equal(bytes, offset + 4 * (size_t)total);
@@ -235,7 +295,7 @@ static void nifti_of_any_rotation(void **state)
     char path[PATH_SIZE];
     path_of("image.nii", path);
     for (int turn = 0; turn < 100; turn++) {
-        scene s = {"rotation", 1, {5, 4, 3}, {1, 2, 3}, {.known = true, .centre = {1, -2, 3}}};
+        scene s = {"rotation", 1, {5, 4, 3}, {1, 2, 3}, {.known = true, .centre = {1, -2, 3}}, 1, NULL};
         double q[4], norm = 0;
         size_t bytes;
         for (int i = 0; i < 4; i++) {
@@ -368,5 +428,5 @@ int main(void)
         cmocka_unit_test(mrd_holds_the_image),
         cmocka_unit_test(same_bytes_whatever_the_threads),
     };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return cmocka_run_group_tests(tests, set_up_log, tear_down);
 }

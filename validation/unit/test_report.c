@@ -1,4 +1,5 @@
 /* The run report, character by character, and the stages and times it tells of. */
+#include <fcntl.h>
 #include <locale.h>
 #include <math.h>
 #include <setjmp.h>
@@ -358,9 +359,46 @@ static void test_progress(void **state)
     vf_progress_update(&p, 50e9);
     vf_progress_update(&p, 60e9);
     vf_progress_end(&p);
+    vf_progress_begin(&p, stream, VF_PROGRESS_ON, "solving", 10, 1, NULL);
+    for (int i = 0; i < 4; i++) { /* parts add up; no unit, no rate */
+        p.began -= i < 3 ? 0 : 40;
+        p.drawn -= i < 3 ? 0 : 40;
+        vf_progress_add(&p, 1);
+    }
+    vf_progress_end(&p);
+    vf_progress_begin(&p, stream, VF_PROGRESS_ON, "reading", 0, 1, NULL);
+    p.drawn -= 40;
+    vf_progress_add(&p, 1); /* of nothing known */
+    vf_progress_end(&p);
     fclose(stream);
-    assert_string_equal(shown, "computing  25 %, 2.5 G things/s, 60 s left\n");
+    assert_string_equal(shown, "computing  25 %, 2.5 G things/s, 60 s left\nsolving  40 %, 60 s left\n");
     free(shown);
+}
+
+/* On a terminal: the title at once, each line over the one before, and nothing left of them. */
+static void test_progress_on_a_terminal(void **state)
+{
+    (void)state;
+    int master = posix_openpt(O_RDWR | O_NOCTTY);
+    if (master < 0 || grantpt(master) != 0 || unlockpt(master) != 0)
+        skip();
+    FILE *stream = fopen(ptsname(master), "w");
+    assert_non_null(stream);
+    vf_progress p;
+    vf_progress_begin(&p, stream, VF_PROGRESS_AUTO, "Q", 4, 1, NULL);
+    p.began -= 1;
+    p.drawn -= 1;
+    vf_progress_add(&p, 2);
+    vf_progress_end(&p);
+    char shown[256];
+    ssize_t length = read(master, shown, sizeof shown - 1);
+    assert_true(length > 0);
+    shown[length] = '\0';
+    char expected[256];
+    snprintf(expected, sizeof expected, "\rQ ...\rQ  50 %%, 1 s left\r%*s\r", (int)strlen("\rQ  50 %, 1 s left"), "");
+    assert_string_equal(shown, expected);
+    fclose(stream);
+    close(master);
 }
 
 int main(void)
@@ -378,6 +416,7 @@ int main(void)
         cmocka_unit_test(test_clock),
         cmocka_unit_test(test_seconds_and_bytes),
         cmocka_unit_test(test_progress),
+        cmocka_unit_test(test_progress_on_a_terminal),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

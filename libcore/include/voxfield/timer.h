@@ -30,20 +30,23 @@ void vf_stage_begin(vf_stages *stages, const char *name);
 void vf_stage_end(vf_stages *stages);
 double vf_stage_seconds(const vf_stages *stages, const char *name); /* 0 if there is none of that name */
 
-/* One line on a terminal: share done, rate, time left; redrawn at most ten times a second, and gone when ended.
- * `unit_scale` and `unit` turn amounts into what is shown: 1e-9 and "G evaluations". */
+/* One line on a terminal: the title at once, then share done, rate and time left, redrawn at most ten times a second;
+ * gone when ended. `unit_scale` and `unit` turn amounts into what is shown: 1e-9 and "G evaluations"; NULL: no rate.
+ * The title may change in its place while it is shown. */
 typedef enum vf_progress_mode { VF_PROGRESS_AUTO, VF_PROGRESS_ON, VF_PROGRESS_OFF } vf_progress_mode;
 typedef struct vf_progress {
     FILE *stream; /* NULL: silent */
     const char *title, *unit;
-    double unit_scale, total, began, drawn;
+    double unit_scale, total, done, began, drawn;
     int width;
 } vf_progress;
 
-/* AUTO shows progress if `stream` is a terminal. A stream that is none gets a plain line every ten seconds with ON. */
+/* AUTO shows progress if `stream` is a terminal. A stream that is none gets a plain line every ten seconds with ON.
+ * `total` 0: only the title is known. */
 void vf_progress_begin(vf_progress *progress, FILE *stream, vf_progress_mode mode, const char *title, double total,
                        double unit_scale, const char *unit);
 void vf_progress_update(vf_progress *progress, double done);
+void vf_progress_add(vf_progress *progress, double more); /* to what is done */
 void vf_progress_end(vf_progress *progress);
 
 /* "3.2 s", "4 min 10 s", "2 h 05 min" into `text` (32 bytes are enough); returns `text`. */
