@@ -198,12 +198,7 @@ static vf_status read_options(vf_context *ctx, const program *p, int argc, char 
         return vf_fail(ctx, VF_ERR_ARGUMENT, "--dielectric and --distance-dielectric exclude each other");
     if (s->has_size && s->has_counts)
         return vf_fail(ctx, VF_ERR_ARGUMENT, "--size and --counts exclude each other");
-    if (optind == argc || argv[optind][0] == '\0')
-        return vf_fail(ctx, VF_ERR_ARGUMENT, "no input: cionize molecule.pqr (cionize --help says more)");
-    if (optind + 1 < argc)
-        return vf_fail(ctx, VF_ERR_ARGUMENT, "'%s': one molecule at a time", argv[optind + 1]);
-    s->input = argv[optind];
-    return VF_OK;
+    return program_input(ctx, p, argc, argv, "molecule.pqr", "one molecule", &s->input);
 }
 
 static vf_status run_cionize(vf_context *ctx, program *p, int argc, char **argv)

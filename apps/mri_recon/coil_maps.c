@@ -342,7 +342,7 @@ done:
 }
 
 void coil_maps_calibration(const scan_trajectory *trajectory, int coils, const float complex *data,
-                           const double k_cut[3], const float *density, float complex *out)
+                           const double k_cut[3], float complex *out)
 {
     for (int64_t m = 0; m < trajectory->samples; m++) {
         double q = 0;
@@ -352,8 +352,6 @@ void coil_maps_calibration(const scan_trajectory *trajectory, int coils, const f
                 q += part * part;
             }
         float weight = q < 1 ? (float)(0.5 + 0.5 * cos(M_PI * sqrt(q))) : 0;
-        if (density)
-            weight *= density[m];
         for (int c = 0; c < coils; c++)
             out[c * trajectory->samples + m] = weight * data[c * trajectory->samples + m];
     }

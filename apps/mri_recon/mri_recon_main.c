@@ -334,12 +334,9 @@ static vf_status read_options(vf_context *ctx, const program *p, int argc, char 
         if (status != VF_OK)
             return status;
     }
-    if (optind == argc || argv[optind][0] == '\0')
-        return vf_fail(ctx, VF_ERR_ARGUMENT, "no input: mri_recon scan.h5 (mri_recon --help says more)");
-    if (optind + 1 < argc)
-        return vf_fail(ctx, VF_ERR_ARGUMENT, "'%s': one scan at a time", argv[optind + 1]);
-    s->input = argv[optind];
-    vf_status status = check_use(ctx, s, given);
+    vf_status status = program_input(ctx, p, argc, argv, "scan.h5", "one scan", &s->input);
+    if (status == VF_OK)
+        status = check_use(ctx, s, given);
     return status == VF_OK ? check_options(ctx, s) : status;
 }
 

@@ -19,7 +19,9 @@ VF_MUST_CHECK vf_status scan_require_memory(vf_context *ctx, const char *path, c
 
 /* The index of the first value that is nan or infinite, or -1. */
 int64_t scan_first_not_finite(const float *values, int64_t count);
-const char *scan_not_finite_name(float value); /* "nan" or "inf" */
+const char *scan_not_finite_name(float value); /* "nan" or "infinite" */
+
+bool scan_all_zero(const float *values, int64_t count);
 
 /* Copies text that came with a file so that it can go to a terminal: what is not printable ASCII becomes '?'. */
 const char *scan_printable(const char *text, char *out, size_t size);

@@ -31,19 +31,11 @@ static void warn_of_extent(vf_context *ctx, const char *name, const scan *raw)
     }
 }
 
-static bool all_zero(const float complex *values, int64_t count)
-{
-    for (int64_t i = 0; i < count; i++)
-        if (values[i] != 0)
-            return false;
-    return true;
-}
-
 void scan_warn(vf_context *ctx, const char *name, const scan *raw)
 {
     const int64_t voxels = raw->matrix[0] * raw->matrix[1] * raw->matrix[2];
     warn_of_extent(ctx, name, raw);
     for (int c = 0; raw->sensitivity && c < raw->coils; c++)
-        if (all_zero(raw->sensitivity + c * voxels, voxels))
+        if (scan_all_zero((const float *)(raw->sensitivity + c * voxels), 2 * voxels))
             vf_warn(ctx, "%s: the map of coil %d (counted from 0) is 0 everywhere: its data will not be used", name, c);
 }

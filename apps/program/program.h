@@ -40,6 +40,10 @@ VF_MUST_CHECK vf_status program_threads(vf_context *ctx, const char *text);
 VF_MUST_CHECK vf_status program_precision(vf_context *ctx, const char *text, vf_dtype *precision);
 /* A picture's path: PNG only. */
 VF_MUST_CHECK vf_status program_picture(vf_context *ctx, const char *text, const char **path);
+/* What follows the options and must be there once: the file to read. `example` and `one` are for messages:
+ * "molecule.pqr", "one molecule". */
+VF_MUST_CHECK vf_status program_input(vf_context *ctx, const program *program, int argc, char **argv,
+                                      const char *example, const char *one, const char **input);
 /* The number of `text` among NULL-terminated `words`. */
 VF_MUST_CHECK vf_status program_word(vf_context *ctx, const char *option, const char *text, const char *const *words,
                                      int *number);

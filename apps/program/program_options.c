@@ -1,3 +1,4 @@
+#include <getopt.h>
 #include <string.h>
 #include <strings.h>
 
@@ -84,4 +85,15 @@ vf_status program_word(vf_context *ctx, const char *option, const char *text, co
         strncat(known, words[n], sizeof known - strlen(known) - 1);
     }
     return vf_fail(ctx, VF_ERR_ARGUMENT, "--%s '%s': expected one of %s", option, text, known);
+}
+
+vf_status program_input(vf_context *ctx, const program *p, int argc, char **argv, const char *example, const char *one,
+                        const char **input)
+{
+    if (optind == argc || argv[optind][0] == '\0')
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "no input: %s %s (%s --help says more)", p->name, example, p->name);
+    if (optind + 1 < argc)
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "'%s': %s at a time", argv[optind + 1], one);
+    *input = argv[optind];
+    return VF_OK;
 }

@@ -2,48 +2,22 @@
 #include "coulomb_sum.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "coulomb_sum_backend.h"
 
-static const vf_coulomb_backend *const backends[] = {
-    &vf_coulomb_cpu,
-    &vf_coulomb_ref,
+static const vf_variants *const backends[] = {
+    &vf_coulomb_cpu.variants,
+    &vf_coulomb_ref.variants,
 #ifdef VF_HAVE_CUDA
-    &vf_coulomb_cuda,
+    &vf_coulomb_cuda.variants,
 #endif
 };
 enum { BACKENDS = sizeof backends / sizeof *backends };
 
 const char *vf_coulomb_variant_name(vf_device_kind kind, int index)
 {
-    for (int b = 0; b < BACKENDS; b++)
-        for (int v = 0; backends[b]->kind == kind && backends[b]->variants[v]; v++)
-            if (index-- == 0)
-                return backends[b]->variants[v];
-    return NULL;
-}
-
-/* Sets plan->backend and plan->variant from the wish (NULL: the default). */
-static vf_status choose_variant(vf_coulomb *plan, const char *wish)
-{
-    vf_device_kind kind = vf_device_get_kind(plan->device);
-    for (int b = 0; b < BACKENDS; b++)
-        for (int v = 0; backends[b]->kind == kind && backends[b]->variants[v]; v++)
-            if (!wish || strcmp(wish, backends[b]->variants[v]) == 0) {
-                plan->backend = backends[b];
-                plan->variant = backends[b]->variants[v];
-                return VF_OK;
-            }
-    char known[256] = "";
-    const char *name;
-    for (int i = 0; (name = vf_coulomb_variant_name(kind, i)); i++)
-        snprintf(known + strlen(known), sizeof known - strlen(known), "%s%s", i ? ", " : "", name);
-    return vf_fail(vf_device_context(plan->device), VF_ERR_ARGUMENT,
-                   "the direct Coulomb sum has no variant '%s' on %s; there are %s", wish, vf_device_spec(plan->device),
-                   known);
+    return vf_variant_name(backends, BACKENDS, kind, index);
 }
 
 /* Refuses what would make sums meaningless: see the limits in the header. */
@@ -104,8 +78,11 @@ vf_status vf_coulomb_create(vf_device *device, const vf_grid *grid, const vf_cou
     plan->device = device;
     plan->grid = *grid;
     plan->options = *options;
-    status = choose_variant(plan, options->variant);
-    plan->options.variant = NULL; /* the caller's string need not live on */
+    const vf_variants *chosen = NULL;
+    status = vf_variant_choose(device, "the direct Coulomb sum", backends, BACKENDS, options->variant, &chosen,
+                               &plan->variant);
+    plan->backend = (const vf_coulomb_backend *)chosen; /* whose first member it is */
+    plan->options.variant = NULL;                       /* the caller's string need not live on */
     if (status == VF_OK)
         status = copy_atoms(plan, atoms);
     if (status == VF_OK)

@@ -3,14 +3,14 @@
 #define VOXFIELD_COULOMB_SUM_BACKEND_H
 
 #include "coulomb_sum.h"
+#include "variants.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
 typedef struct vf_coulomb_backend {
-    vf_device_kind kind;
-    const char *const *variants; /* NULL-terminated, the default first */
+    vf_variants variants; /* first: variants.h chooses by it */
     /* Makes plan->state from the rest of the plan; may set plan->variant to what it chose. */
     vf_status (*create)(vf_coulomb *plan);
     vf_status (*execute)(const vf_coulomb *plan, vf_queue *queue, const vf_box *box, void *out);

@@ -1,12 +1,9 @@
 /* The CPU backend: the box is cut into blocks, OpenMP threads take blocks, and the instruction set chosen at run time
  * sums. */
 #include <stdatomic.h>
-#include <string.h>
 
 #include "coulomb_sum_backend.h"
 #include "coulomb_sum_simd.h"
-
-static const char *const variants[] = {"simd", "baseline", "avx2", "avx512", NULL};
 
 static const coulomb_simd *const simd[VF_ISA_COUNT] = {
     &coulomb_simd_baseline,
@@ -18,17 +15,10 @@ static const coulomb_simd *const simd[VF_ISA_COUNT] = {
 
 static vf_status create(vf_coulomb *plan)
 {
-    vf_isa best = vf_cpu_isa(), isa = best;
-    if (strcmp(plan->variant, "simd") != 0)
-        for (isa = VF_ISA_BASELINE; isa < VF_ISA_COUNT && strcmp(plan->variant, vf_isa_name(isa)) != 0;)
-            isa = (vf_isa)(isa + 1);
-    if (isa == VF_ISA_COUNT)
-        return vf_fail(vf_device_context(plan->device), VF_ERR_INTERNAL, "Coulomb sum: variant '%s' is not implemented",
-                       plan->variant);
-    if (isa > best)
-        return vf_fail(vf_device_context(plan->device), VF_ERR_UNSUPPORTED, "Coulomb sum: this CPU has no %s, only %s",
-                       plan->variant, vf_isa_name(best));
-    plan->variant = vf_isa_name(isa);
+    vf_isa isa;
+    vf_status status = vf_variant_isa(plan->device, "Coulomb sum", &plan->variant, &isa);
+    if (status != VF_OK)
+        return status;
     plan->state = (void *)simd[isa];
     return VF_OK;
 }
@@ -115,4 +105,4 @@ static void destroy(vf_coulomb *plan)
 }
 
 const vf_coulomb_backend vf_coulomb_cpu = {
-    .kind = VF_DEVICE_CPU, .variants = variants, .create = create, .execute = execute, .destroy = destroy};
+    .variants = {VF_DEVICE_CPU, vf_isa_variants}, .create = create, .execute = execute, .destroy = destroy};

@@ -47,4 +47,4 @@ static void destroy(vf_coulomb *plan)
 
 static const char *const variants[] = {"ref", NULL};
 const vf_coulomb_backend vf_coulomb_ref = {
-    .kind = VF_DEVICE_CPU, .variants = variants, .create = create, .execute = execute, .destroy = destroy};
+    .variants = {VF_DEVICE_CPU, variants}, .create = create, .execute = execute, .destroy = destroy};

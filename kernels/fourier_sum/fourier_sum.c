@@ -2,17 +2,15 @@
 #include "fourier_sum.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "fourier_sum_backend.h"
 
-static const vf_fourier_backend *const backends[] = {
-    &vf_fourier_cpu,
-    &vf_fourier_ref,
+static const vf_variants *const backends[] = {
+    &vf_fourier_cpu.variants,
+    &vf_fourier_ref.variants,
 #ifdef VF_HAVE_CUDA
-    &vf_fourier_cuda,
+    &vf_fourier_cuda.variants,
 #endif
 };
 enum { BACKENDS = sizeof backends / sizeof *backends };
@@ -22,31 +20,7 @@ enum { BACKENDS = sizeof backends / sizeof *backends };
 
 const char *vf_fourier_variant_name(vf_device_kind kind, int index)
 {
-    for (int b = 0; b < BACKENDS; b++)
-        for (int v = 0; backends[b]->kind == kind && backends[b]->variants[v]; v++)
-            if (index-- == 0)
-                return backends[b]->variants[v];
-    return NULL;
-}
-
-/* Sets plan->backend and plan->variant from the wish (NULL: the default). */
-static vf_status choose_variant(vf_fourier *plan, const char *wish)
-{
-    vf_device_kind kind = vf_device_get_kind(plan->device);
-    for (int b = 0; b < BACKENDS; b++)
-        for (int v = 0; backends[b]->kind == kind && backends[b]->variants[v]; v++)
-            if (!wish || strcmp(wish, backends[b]->variants[v]) == 0) {
-                plan->backend = backends[b];
-                plan->variant = backends[b]->variants[v];
-                return VF_OK;
-            }
-    char known[256] = "";
-    const char *name;
-    for (int i = 0; (name = vf_fourier_variant_name(kind, i)); i++)
-        snprintf(known + strlen(known), sizeof known - strlen(known), "%s%s", i ? ", " : "", name);
-    return vf_fail(vf_device_context(plan->device), VF_ERR_ARGUMENT,
-                   "the direct Fourier sum has no variant '%s' on %s; there are %s", wish, vf_device_spec(plan->device),
-                   known);
+    return vf_variant_name(backends, BACKENDS, kind, index);
 }
 
 static vf_status check_grid(vf_context *ctx, const vf_grid *grid)
@@ -187,8 +161,11 @@ vf_status vf_fourier_create(vf_device *device, const vf_fourier_samples *samples
         plan->grid = *voxels->grid;
     plan->voxels = plan->has_grid ? vf_grid_points(&plan->grid) : voxels->count;
     plan->has_field = voxels->field && samples->time;
-    status = choose_variant(plan, options->variant);
-    plan->options.variant = NULL; /* the caller's string need not live on */
+    const vf_variants *chosen = NULL;
+    status = vf_variant_choose(device, "the direct Fourier sum", backends, BACKENDS, options->variant, &chosen,
+                               &plan->variant);
+    plan->backend = (const vf_fourier_backend *)chosen; /* whose first member it is */
+    plan->options.variant = NULL;                       /* the caller's string need not live on */
     if (status == VF_OK && plan->has_field)
         status = check_off_resonance(plan, samples->time, voxels->field);
     if (status == VF_OK)
@@ -242,16 +219,6 @@ void vf_fourier_destroy(vf_fourier *plan)
     free(plan->sample_block);
     free(plan->voxel_block);
     free(plan);
-}
-
-int64_t vf_fourier_sample_count(const vf_fourier *plan)
-{
-    return plan->samples;
-}
-
-int64_t vf_fourier_voxel_count(const vf_fourier *plan)
-{
-    return plan->voxels;
 }
 
 const char *vf_fourier_variant(const vf_fourier *plan)

@@ -79,8 +79,6 @@ VF_MUST_CHECK vf_status vf_fourier_forward(const vf_fourier *plan, vf_queue *que
 
 void vf_fourier_destroy(vf_fourier *plan); /* NULL is allowed; work in the queue must be done */
 
-int64_t vf_fourier_sample_count(const vf_fourier *plan);
-int64_t vf_fourier_voxel_count(const vf_fourier *plan);
 const char *vf_fourier_variant(const vf_fourier *plan); /* what runs: "avx512" where "simd" was asked for */
 
 /* The names a device knows, the default first; NULL beyond the last. */

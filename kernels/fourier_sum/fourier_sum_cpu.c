@@ -11,8 +11,6 @@
 #include "fourier_sum_backend.h"
 #include "fourier_sum_simd.h"
 
-static const char *const variants[] = {"simd", "baseline", "avx2", "avx512", NULL};
-
 static const fourier_simd *const simd[VF_ISA_COUNT] = {
     fourier_simd_baseline,
 #if defined(__x86_64__)
@@ -54,20 +52,14 @@ static size_t whole_lines(size_t bytes)
 static vf_status create(vf_fourier *plan)
 {
     vf_context *ctx = vf_device_context(plan->device);
-    vf_isa best = vf_cpu_isa(), isa = best;
-    if (strcmp(plan->variant, "simd") != 0)
-        for (isa = VF_ISA_BASELINE; isa < VF_ISA_COUNT && strcmp(plan->variant, vf_isa_name(isa)) != 0;)
-            isa = (vf_isa)(isa + 1);
-    if (isa == VF_ISA_COUNT)
-        return vf_fail(ctx, VF_ERR_INTERNAL, "Fourier sum: variant '%s' is not implemented", plan->variant);
-    if (isa > best)
-        return vf_fail(ctx, VF_ERR_UNSUPPORTED, "Fourier sum: this CPU has no %s, only %s", plan->variant,
-                       vf_isa_name(best));
+    vf_isa isa;
+    vf_status status = vf_variant_isa(plan->device, "Fourier sum", &plan->variant, &isa);
+    if (status != VF_OK)
+        return status;
     cpu_state *s = calloc(1, sizeof *s);
     if (!s)
         return vf_fail(ctx, VF_ERR_MEMORY, "no memory for a plan");
     plan->state = s;
-    plan->variant = vf_isa_name(isa);
     s->set = &simd[isa][plan->options.precision == VF_F64];
     s->threads = vf_context_threads(ctx);
     s->sums_at = whole_lines(s->set->workspace);
@@ -311,8 +303,7 @@ static vf_status forward(const vf_fourier *plan, vf_queue *queue, int batch, con
     return pairs_all(plan, true, batch, x, 0, plan->samples, c);
 }
 
-const vf_fourier_backend vf_fourier_cpu = {.kind = VF_DEVICE_CPU,
-                                           .variants = variants,
+const vf_fourier_backend vf_fourier_cpu = {.variants = {VF_DEVICE_CPU, vf_isa_variants},
                                            .create = create,
                                            .adjoint = adjoint,
                                            .forward = forward,

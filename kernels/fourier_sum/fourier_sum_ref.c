@@ -82,8 +82,7 @@ static void destroy(vf_fourier *plan)
 }
 
 static const char *const variants[] = {"ref", NULL};
-const vf_fourier_backend vf_fourier_ref = {.kind = VF_DEVICE_CPU,
-                                           .variants = variants,
+const vf_fourier_backend vf_fourier_ref = {.variants = {VF_DEVICE_CPU, variants},
                                            .create = create,
                                            .adjoint = adjoint,
                                            .forward = forward,

@@ -1,7 +1,5 @@
-/* Vectors of float and double in the instruction set this file is compiled for, as GCC and clang know them: the
- * operators + - * & | ^ work on them. fma(a, b, c) is a b + c and fnma(a, b, c) is c - a b, with one rounding where the
- * instruction set can. They are written out, and the compiler fuses nothing by itself (-ffp-contract=off): it would
- * choose differently in tiles of different shape, and a voxel's bits would depend on the range it was computed in.
+/* Multiply-adds are written out, and the compiler fuses nothing by itself (-ffp-contract=off): it would choose
+ * differently in tiles of different shape, and a voxel's bits would depend on the range it was computed in.
  *
  * phasor(p, &c, &s): cosine and sine of p turns, |p| <= 1/2. p is reduced to r in [-1/8, 1/8] (exactly: p - q/4 for the
  * nearest quarter q/4), then sin(2 pi r) = r S(r^2) and cos(2 pi r) = 1 + r^2 C(r^2) with polynomials fitted at
@@ -15,137 +13,19 @@
 #ifndef VOXFIELD_FOURIER_SUM_SIMD_OPS_H
 #define VOXFIELD_FOURIER_SUM_SIMD_OPS_H
 
-#include <stdint.h>
-#include <string.h>
+#include "simd.h"
 
-#if defined(__AVX512F__)
-#include <immintrin.h>
-enum { LANES_F32 = 16, LANES_F64 = 8 };
-#elif defined(__AVX2__)
-#include <immintrin.h>
-enum { LANES_F32 = 8, LANES_F64 = 4 };
-#elif defined(__SSE2__)
-#include <emmintrin.h>
-enum { LANES_F32 = 4, LANES_F64 = 2 };
-#else
-enum { LANES_F32 = 4, LANES_F64 = 2 };
-#endif
-
-typedef float vec_f32 __attribute__((vector_size(4 * LANES_F32)));
-typedef double vec_f64 __attribute__((vector_size(8 * LANES_F64)));
-typedef int32_t bits_f32 __attribute__((vector_size(4 * LANES_F32)));
-typedef int64_t bits_f64 __attribute__((vector_size(8 * LANES_F64)));
-
-#if defined(__AVX512F__)
-static inline vec_f32 fma_f32(vec_f32 a, vec_f32 b, vec_f32 c)
-{
-    return (vec_f32)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c);
-}
-
-static inline vec_f32 fnma_f32(vec_f32 a, vec_f32 b, vec_f32 c)
-{
-    return (vec_f32)_mm512_fnmadd_ps((__m512)a, (__m512)b, (__m512)c);
-}
-
-static inline vec_f64 fma_f64(vec_f64 a, vec_f64 b, vec_f64 c)
-{
-    return (vec_f64)_mm512_fmadd_pd((__m512d)a, (__m512d)b, (__m512d)c);
-}
-
-static inline vec_f64 fnma_f64(vec_f64 a, vec_f64 b, vec_f64 c)
-{
-    return (vec_f64)_mm512_fnmadd_pd((__m512d)a, (__m512d)b, (__m512d)c);
-}
-
-static inline vec_f32 narrow(vec_f64 low, vec_f64 high)
-{
-    return (vec_f32)_mm512_insertf32x8(_mm512_castps256_ps512(_mm512_cvtpd_ps((__m512d)low)),
-                                       _mm512_cvtpd_ps((__m512d)high), 1);
-}
-
-#elif defined(__AVX2__)
-static inline vec_f32 fma_f32(vec_f32 a, vec_f32 b, vec_f32 c)
-{
-    return (vec_f32)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c);
-}
-
-static inline vec_f32 fnma_f32(vec_f32 a, vec_f32 b, vec_f32 c)
-{
-    return (vec_f32)_mm256_fnmadd_ps((__m256)a, (__m256)b, (__m256)c);
-}
-
-static inline vec_f64 fma_f64(vec_f64 a, vec_f64 b, vec_f64 c)
-{
-    return (vec_f64)_mm256_fmadd_pd((__m256d)a, (__m256d)b, (__m256d)c);
-}
-
-static inline vec_f64 fnma_f64(vec_f64 a, vec_f64 b, vec_f64 c)
-{
-    return (vec_f64)_mm256_fnmadd_pd((__m256d)a, (__m256d)b, (__m256d)c);
-}
-
-static inline vec_f32 narrow(vec_f64 low, vec_f64 high)
-{
-    return (vec_f32)_mm256_set_m128(_mm256_cvtpd_ps((__m256d)high), _mm256_cvtpd_ps((__m256d)low));
-}
-
-#else
-static inline vec_f32 fma_f32(vec_f32 a, vec_f32 b, vec_f32 c)
-{
-    return a * b + c;
-}
-
-static inline vec_f32 fnma_f32(vec_f32 a, vec_f32 b, vec_f32 c)
-{
-    return c - a * b;
-}
-
-static inline vec_f64 fma_f64(vec_f64 a, vec_f64 b, vec_f64 c)
-{
-    return a * b + c;
-}
-
-static inline vec_f64 fnma_f64(vec_f64 a, vec_f64 b, vec_f64 c)
-{
-    return c - a * b;
-}
-
-static inline vec_f32 narrow(vec_f64 low, vec_f64 high)
-{
-    vec_f32 v;
-    for (int i = 0; i < LANES_F64; i++) {
-        v[i] = (float)low[i];
-        v[LANES_F64 + i] = (float)high[i];
-    }
-    return v;
-}
-#endif
-
-/* What both precisions have alike: load, store, all(a): every lane a, and turn: (re, im) *= (by_re, by_im). */
-#define COMMON(F, REAL)                                                                                                \
-    static inline vec_##F load_##F(const REAL *p)                                                                      \
-    {                                                                                                                  \
-        vec_##F v;                                                                                                     \
-        memcpy(&v, p, sizeof v);                                                                                       \
-        return v;                                                                                                      \
-    }                                                                                                                  \
-    static inline void store_##F(REAL *p, vec_##F v)                                                                   \
-    {                                                                                                                  \
-        memcpy(p, &v, sizeof v);                                                                                       \
-    }                                                                                                                  \
-    static inline vec_##F all_##F(REAL a)                                                                              \
-    {                                                                                                                  \
-        return a - (vec_##F){0};                                                                                       \
-    }                                                                                                                  \
+/* turn: (re, im) *= (by_re, by_im). */
+#define TURN(F)                                                                                                        \
     static inline void turn_##F(vec_##F *re, vec_##F *im, vec_##F by_re, vec_##F by_im)                                \
     {                                                                                                                  \
         vec_##F old = *re;                                                                                             \
         *re = fnma_##F(*im, by_im, old * by_re);                                                                       \
         *im = fma_##F(*im, by_re, old * by_im);                                                                        \
     }
-COMMON(f32, float)
-COMMON(f64, double)
-#undef COMMON
+TURN(f32)
+TURN(f64)
+#undef TURN
 
 /* p less its nearest whole number, |p| < 2^51: adding 1.5 * 2^52 leaves no fraction. */
 static inline vec_f64 fraction(vec_f64 p)

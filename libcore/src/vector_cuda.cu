@@ -4,6 +4,7 @@
 #include <pthread.h>
 
 #include "cuda_check.cuh"
+#include "launch_blocks.h"
 #include "vector_internal.h"
 
 namespace
@@ -36,8 +37,8 @@ void make_locks()
 
 unsigned blocks_for(int64_t n)
 {
-    const int64_t blocks = (n + THREADS - 1) / THREADS, most = MOST_BLOCKS;
-    return (unsigned)(blocks < 1 ? 1 : blocks < most ? blocks : most);
+    const unsigned blocks = vf_blocks_for(n, THREADS), most = MOST_BLOCKS;
+    return blocks < 1 ? 1 : blocks < most ? blocks : most;
 }
 
 __device__ int64_t first_element()

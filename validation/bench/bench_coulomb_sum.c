@@ -10,20 +10,13 @@
  * bytes in shared memory or cache) serves 128 to 1,024 points.
  */
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "bench_ceilings.h"
+#include "bench_device.h"
 #include "bench_plain_coulomb.h"
 #include "coulomb_sum.h"
-#include "voxfield/report.h"
 
-static vf_context *ctx;
-static vf_device *device;
-static vf_report *report;
 static double ceiling; /* pairs a second */
-static int failures;
 
 typedef struct bench_case {
     const char *name, *variant;
@@ -33,17 +26,9 @@ typedef struct bench_case {
     double bar; /* least pairs a second, or least share of the ceiling on a GPU; 0: none */
 } bench_case;
 
-static void die(void)
-{
-    fprintf(stderr, "bench_coulomb_sum: %s\n", vf_context_message(ctx));
-    exit(1);
-}
-
 static double *random_atoms(const bench_case *c)
 {
-    double *data = malloc((size_t)c->atoms * 4 * sizeof *data);
-    if (!data)
-        exit(1);
+    double *data = room((size_t)c->atoms * 4, sizeof *data);
     srand(1);
     for (int a = 0; a < 4; a++)
         for (int i = 0; i < c->atoms; i++)
@@ -74,18 +59,6 @@ static double largest_error(const bench_case *c, const double *atoms, const vf_a
     return largest;
 }
 
-static int by_size(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static double median(double *values, int n)
-{
-    qsort(values, (size_t)n, sizeof *values, by_size);
-    return values[n / 2];
-}
-
 /* Runs the plain kernel on the same work once; returns seconds. */
 static double time_plain(const bench_case *c, const float *atoms, float *out)
 {
@@ -101,33 +74,30 @@ static void run_case(const bench_case *c)
     double seconds[MOST_RUNS], plain[MOST_RUNS];
     double pairs = (double)c->atoms * c->counts[0] * c->counts[1] * c->counts[2];
     double *data = random_atoms(c);
-    float *single = malloc((size_t)c->atoms * 4 * sizeof *single);
+    float *single = room((size_t)c->atoms * 4, sizeof *single);
     vf_grid grid = {.spacing = {0.5, 0.5, 0.5}, .counts = {c->counts[0], c->counts[1], c->counts[2]}};
     vf_box box = vf_grid_box(&grid);
     vf_coulomb_atoms atoms = {
         .count = c->atoms, .x = data, .y = data + c->atoms, .z = data + 2 * c->atoms, .charge = data + 3 * c->atoms};
     vf_coulomb_options options = {.scale = 1, .r_min = 0.1, .precision = c->precision, .variant = c->variant};
     vf_array values = {0}, host = {0};
-    vf_queue *queue;
     vf_coulomb *plan;
-    if (vf_coulomb_create(device, &grid, &atoms, &options, &plan) != VF_OK ||
-        vf_queue_create(device, &queue) != VF_OK ||
-        vf_array_create(device, VF_SPACE_DEVICE, c->precision, vf_grid_points(&grid), &values) != VF_OK ||
-        vf_array_create(device, VF_SPACE_PINNED, c->precision, vf_grid_points(&grid), &host) != VF_OK || !single)
-        die();
+    need(vf_coulomb_create(device, &grid, &atoms, &options, &plan));
+    need(vf_array_create(device, VF_SPACE_DEVICE, c->precision, vf_grid_points(&grid), &values));
+    need(vf_array_create(device, VF_SPACE_PINNED, c->precision, vf_grid_points(&grid), &host));
     for (int i = 0; i < 4 * c->atoms; i++)
         single[i] = (float)data[i];
     memset(host.data, 0xff, (size_t)host.count * vf_dtype_bytes(host.type));
-    if (vf_array_copy(queue, &values, &host, values.count) != VF_OK ||
-        vf_coulomb_execute(plan, queue, &box, values.data) != VF_OK ||
-        vf_array_copy(queue, &host, &values, values.count) != VF_OK || vf_queue_sync(queue) != VF_OK)
-        die();
+    need(vf_array_copy(queue, &values, &host, values.count));
+    need(vf_coulomb_execute(plan, queue, &box, values.data));
+    need(vf_array_copy(queue, &host, &values, values.count));
+    need(vf_queue_sync(queue));
     double error = largest_error(c, data, &host);
     int runs = 0;
     for (double spent = 0; (runs < 5 || spent < 1) && runs < MOST_RUNS; runs++) {
         double began = vf_now();
-        if (vf_coulomb_execute(plan, queue, &box, values.data) != VF_OK || vf_queue_sync(queue) != VF_OK)
-            die();
+        need(vf_coulomb_execute(plan, queue, &box, values.data));
+        need(vf_queue_sync(queue));
         seconds[runs] = vf_now() - began;
         plain[runs] = c->against_plain ? time_plain(c, single, host.data) : 0;
         spent += seconds[runs] + plain[runs];
@@ -164,7 +134,6 @@ static void run_case(const bench_case *c)
     vf_report_end(report);
     vf_array_free(&values);
     vf_array_free(&host);
-    vf_queue_destroy(queue);
     vf_coulomb_destroy(plan);
     free(data);
     free(single);
@@ -195,19 +164,10 @@ static const bench_case gpu_cases[] = {
 
 int main(int argc, char **argv)
 {
-    const char *spec = argc > 1 ? argv[1] : "cpu";
-    if (vf_context_create(&ctx) != VF_OK)
-        return 1;
-    if (vf_context_set_devices(ctx, spec) != VF_OK) {
-        printf("SKIP: %s\n", vf_context_message(ctx));
-        return 77;
-    }
-    device = vf_context_device(ctx, 0);
+    int ended = begin("bench_coulomb_sum", argc > 1 ? argv[1] : "cpu", argc > 2 ? argv[2] : NULL);
+    if (ended >= 0)
+        return ended;
     bool gpu = vf_device_get_kind(device) == VF_DEVICE_CUDA;
-    if (argc > 2 && vf_report_create(ctx, argv[2], &report) != VF_OK)
-        die();
-    vf_report_run(report, "bench_coulomb_sum", 0, NULL); /* no command: it names places on this machine */
-    vf_report_text(report, "device", vf_device_name(device));
     printf("%s: %s", vf_device_spec(device), vf_device_name(device));
     if (gpu) {
 #ifdef VF_HAVE_CUDA
@@ -225,13 +185,8 @@ int main(int argc, char **argv)
     const bench_case *cases = gpu ? gpu_cases : cpu_cases;
     size_t count = gpu ? sizeof gpu_cases / sizeof *gpu_cases : sizeof cpu_cases / sizeof *cpu_cases;
     vf_report_begin(report, "cases");
-    for (size_t c = 0; c < count; c++) {
-        bool has = !cases[c].variant || strcmp(cases[c].variant, "avx2") != 0 || vf_cpu_isa() >= VF_ISA_AVX2;
-        if (has)
+    for (size_t c = 0; c < count; c++)
+        if (runs_here(cases[c].variant))
             run_case(&cases[c]);
-    }
-    if (vf_report_commit(&report) != VF_OK)
-        die();
-    vf_context_destroy(ctx);
-    return failures > 0;
+    return end();
 }

@@ -12,22 +12,15 @@
  *     eight pairs and may exceed it.
  */
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "bench_ceilings.h"
+#include "bench_device.h"
 #include "bench_plain_fourier.h"
 #include "fourier_sum.h"
-#include "voxfield/report.h"
 
-static vf_context *ctx;
-static vf_device *device;
-static vf_report *report;
 static bool gpu;
 static double ceiling; /* GPU: sines and cosines; CPU: multiply-adds a second */
 static double plain;   /* CPU: pairs a second of the plain kernel */
-static int failures;
 
 enum { GRID, FIELD, POSITIONS };
 
@@ -40,12 +33,6 @@ typedef struct bench_case {
     double bar; /* least share of the ceiling; 0: none */
 } bench_case;
 
-static void die(void)
-{
-    fprintf(stderr, "bench_fourier_sum: %s\n", vf_context_message(ctx));
-    exit(1);
-}
-
 static double uniform(void)
 {
     return rand() / (double)RAND_MAX;
@@ -53,9 +40,7 @@ static double uniform(void)
 
 static float *random_numbers(int64_t count, double half_width)
 {
-    float *v = malloc((size_t)count * sizeof *v);
-    if (!v)
-        exit(1);
+    float *v = room((size_t)count, sizeof *v);
     for (int64_t i = 0; i < count; i++)
         v[i] = (float)(half_width * (2 * uniform() - 1));
     return v;
@@ -84,9 +69,7 @@ static bench_data make_data(const bench_case *c)
         d.field = random_numbers(d.voxels, 200);
     }
     if (c->kind == POSITIONS) {
-        d.positions = malloc((size_t)d.voxels * 3 * sizeof *d.positions);
-        if (!d.positions)
-            exit(1);
+        d.positions = room((size_t)d.voxels * 3, sizeof *d.positions);
         for (int64_t i = 0; i < 3 * d.voxels; i++)
             d.positions[i] = uniform() - 0.5;
     }
@@ -143,21 +126,14 @@ static double largest_error(const bench_case *c, const bench_data *d, const vf_a
     return largest;
 }
 
-static int by_size(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* Puts the sum into the queue and waits for it; returns seconds. */
-static double execute(const bench_case *c, const bench_data *d, vf_fourier *plan, vf_queue *queue, const vf_array *in,
+static double execute(const bench_case *c, const bench_data *d, vf_fourier *plan, const vf_array *in,
                       const vf_array *out)
 {
     double began = vf_now();
-    vf_status status = c->forward ? vf_fourier_forward(plan, queue, c->coils, in->data, out->data)
-                                  : vf_fourier_adjoint(plan, queue, c->coils, in->data, 0, d->voxels, out->data);
-    if (status != VF_OK || vf_queue_sync(queue) != VF_OK)
-        die();
+    need(c->forward ? vf_fourier_forward(plan, queue, c->coils, in->data, out->data)
+                    : vf_fourier_adjoint(plan, queue, c->coils, in->data, 0, d->voxels, out->data));
+    need(vf_queue_sync(queue));
     return vf_now() - began;
 }
 
@@ -233,36 +209,31 @@ static void run_case(const bench_case *c)
     int64_t ins = 2 * c->coils * (c->forward ? d.voxels : c->samples);
     int64_t outs = 2 * c->coils * (c->forward ? c->samples : d.voxels);
     vf_array in = {0}, out = {0}, host = {0};
-    vf_queue *queue;
     vf_fourier *plan;
-    if (vf_fourier_create(device, &samples, &voxels, c->coils, &options, &plan) != VF_OK ||
-        vf_queue_create(device, &queue) != VF_OK ||
-        vf_array_create(device, VF_SPACE_DEVICE, c->precision, ins, &in) != VF_OK ||
-        vf_array_create(device, VF_SPACE_DEVICE, c->precision, outs, &out) != VF_OK ||
-        vf_array_create(device, VF_SPACE_PINNED, c->precision, ins > outs ? ins : outs, &host) != VF_OK)
-        die();
+    need(vf_fourier_create(device, &samples, &voxels, c->coils, &options, &plan));
+    need(vf_array_create(device, VF_SPACE_DEVICE, c->precision, ins, &in));
+    need(vf_array_create(device, VF_SPACE_DEVICE, c->precision, outs, &out));
+    need(vf_array_create(device, VF_SPACE_PINNED, c->precision, ins > outs ? ins : outs, &host));
     for (int64_t i = 0; i < ins; i++)
         if (c->precision == VF_F64)
             ((double *)host.data)[i] = (double)d.in[i];
         else
             ((float *)host.data)[i] = d.in[i];
-    if (vf_array_copy(queue, &in, &host, ins) != VF_OK || vf_queue_sync(queue) != VF_OK)
-        die();
+    need(vf_array_copy(queue, &in, &host, ins));
+    need(vf_queue_sync(queue));
     memset(host.data, 0xff, (size_t)outs * vf_dtype_bytes(c->precision));
-    (void)execute(c, &d, plan, queue, &in, &out);
-    if (vf_array_copy(queue, &host, &out, outs) != VF_OK || vf_queue_sync(queue) != VF_OK)
-        die();
+    (void)execute(c, &d, plan, &in, &out);
+    need(vf_array_copy(queue, &host, &out, outs));
+    need(vf_queue_sync(queue));
     double error = largest_error(c, &d, &host);
     int runs = 0;
     for (double spent = 0; (runs < 3 || spent < 0.5) && runs < MOST_RUNS; runs++)
-        spent += seconds[runs] = execute(c, &d, plan, queue, &in, &out);
-    qsort(seconds, (size_t)runs, sizeof *seconds, by_size);
-    report_case(c, vf_fourier_variant(plan), (double)c->samples * (double)d.voxels * c->coils / seconds[runs / 2],
+        spent += seconds[runs] = execute(c, &d, plan, &in, &out);
+    report_case(c, vf_fourier_variant(plan), (double)c->samples * (double)d.voxels * c->coils / median(seconds, runs),
                 error, runs);
     vf_array_free(&in);
     vf_array_free(&out);
     vf_array_free(&host);
-    vf_queue_destroy(queue);
     vf_fourier_destroy(plan);
     free_data(&d);
 }
@@ -282,8 +253,7 @@ static void time_plain(void)
         bench_plain_fourier(k, c, SAMPLES, counts, VOXELS, y, vf_context_threads(ctx));
         seconds[r] = vf_now() - began;
     }
-    qsort(seconds, RUNS, sizeof *seconds, by_size);
-    plain = (double)SAMPLES * VOXELS / seconds[RUNS / 2];
+    plain = (double)SAMPLES * VOXELS / median(seconds, RUNS);
     vf_report_number(report, "plain_kernel_pairs_per_second", plain);
     printf("plain kernel: %.2f G/s\n", 1e-9 * plain);
     free(numbers);
@@ -333,19 +303,10 @@ static const bench_case gpu_cases[] = {
 
 int main(int argc, char **argv)
 {
-    const char *spec = argc > 1 ? argv[1] : "cpu";
-    if (vf_context_create(&ctx) != VF_OK)
-        return 1;
-    if (vf_context_set_devices(ctx, spec) != VF_OK) {
-        printf("SKIP: %s\n", vf_context_message(ctx));
-        return 77;
-    }
-    device = vf_context_device(ctx, 0);
+    int ended = begin("bench_fourier_sum", argc > 1 ? argv[1] : "cpu", argc > 2 ? argv[2] : NULL);
+    if (ended >= 0)
+        return ended;
     gpu = vf_device_get_kind(device) == VF_DEVICE_CUDA;
-    if (argc > 2 && vf_report_create(ctx, argv[2], &report) != VF_OK)
-        die();
-    vf_report_run(report, "bench_fourier_sum", 0, NULL); /* no command: it names places on this machine */
-    vf_report_text(report, "device", vf_device_name(device));
     printf("%s: %s", vf_device_spec(device), vf_device_name(device));
     if (gpu) {
 #ifdef VF_HAVE_CUDA
@@ -365,10 +326,7 @@ int main(int argc, char **argv)
     size_t count = gpu ? sizeof gpu_cases / sizeof *gpu_cases : sizeof cpu_cases / sizeof *cpu_cases;
     vf_report_begin(report, "cases");
     for (size_t c = 0; c < count; c++)
-        if (!cases[c].variant || strcmp(cases[c].variant, "avx2") != 0 || vf_cpu_isa() >= VF_ISA_AVX2)
+        if (runs_here(cases[c].variant))
             run_case(&cases[c]);
-    if (vf_report_commit(&report) != VF_OK)
-        die();
-    vf_context_destroy(ctx);
-    return failures > 0;
+    return end();
 }

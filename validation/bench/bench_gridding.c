@@ -8,33 +8,11 @@
  * pruned passes on a CPU do about half. "rate" is samples a second of the whole operator.
  */
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
+#include "bench_device.h"
 #include "gridding.h"
-#include "voxfield/report.h"
-#include "voxfield/timer.h"
 
 enum { RUNS = 7 };
-
-static vf_context *ctx;
-static vf_device *device;
-static vf_queue *queue;
-static vf_report *report;
-static int failures;
-
-static void die(void)
-{
-    fprintf(stderr, "bench_gridding: %s\n", vf_context_message(ctx));
-    exit(1);
-}
-
-static void must(vf_status status)
-{
-    if (status != VF_OK)
-        die();
-}
 
 typedef struct scan {
     int64_t matrix[3], samples;
@@ -45,9 +23,7 @@ typedef struct scan {
 static scan koosh_ball(int64_t spokes, int64_t a_spoke, int64_t matrix)
 {
     scan s = {.matrix = {matrix, matrix, matrix}, .samples = spokes * a_spoke};
-    s.k = malloc((size_t)s.samples * 3 * sizeof *s.k);
-    if (!s.k)
-        exit(1);
+    s.k = room((size_t)s.samples * 3, sizeof *s.k);
     for (int64_t i = 0; i < spokes; i++) {
         double z = 1 - (2 * (double)i + 1) / (double)spokes, angle = 2.399963229728653 * (double)i;
         double direction[3] = {sqrt(1 - z * z) * cos(angle), sqrt(1 - z * z) * sin(angle), z};
@@ -86,12 +62,12 @@ static vectors make_vectors(const scan *s, vf_dtype type)
     int64_t voxels = s->matrix[0] * s->matrix[1] * s->matrix[2];
     vf_array *all[] = {&v.c, &v.d, &v.x, &v.y, &v.host_c, &v.host_d, &v.host_x, &v.host_y};
     for (int i = 0; i < 8; i++)
-        must(vf_array_create(device, i < 4 ? VF_SPACE_DEVICE : VF_SPACE_PINNED, type, i % 4 < 2 ? s->samples : voxels,
+        need(vf_array_create(device, i < 4 ? VF_SPACE_DEVICE : VF_SPACE_PINNED, type, i % 4 < 2 ? s->samples : voxels,
                              all[i]));
     fill(&v.host_c);
     fill(&v.host_x);
-    must(vf_array_copy(queue, &v.c, &v.host_c, s->samples));
-    must(vf_array_copy(queue, &v.x, &v.host_x, voxels));
+    need(vf_array_copy(queue, &v.c, &v.host_c, s->samples));
+    need(vf_array_copy(queue, &v.x, &v.host_x, voxels));
     return v;
 }
 
@@ -135,25 +111,18 @@ static double error_of(const scan *s, const vf_array *in, const vf_array *out, b
     return sqrt(error / squares);
 }
 
-static int by_size(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 static double median_seconds(vf_nufft *plan, const vectors *v, bool adjoint)
 {
     double seconds[RUNS];
     for (int i = -1; i < RUNS; i++) {
         double start = vf_now();
-        must(adjoint ? vf_nufft_adjoint(plan, queue, 1, v->c.data, v->y.data)
+        need(adjoint ? vf_nufft_adjoint(plan, queue, 1, v->c.data, v->y.data)
                      : vf_nufft_forward(plan, queue, 1, v->x.data, v->d.data));
-        must(vf_queue_sync(queue));
+        need(vf_queue_sync(queue));
         if (i >= 0)
             seconds[i] = vf_now() - start;
     }
-    qsort(seconds, RUNS, sizeof *seconds, by_size);
-    return seconds[RUNS / 2];
+    return median(seconds, RUNS);
 }
 
 typedef struct bench_case {
@@ -230,14 +199,14 @@ static void run_case(const scan *s, const bench_case *c)
     vf_nufft_options options = {.tolerance = c->tolerance, .precision = c->precision, .oversampling = c->oversampling};
     vectors v = make_vectors(s, vf_dtype_complex(c->precision));
     double start = vf_now();
-    must(vf_nufft_create(device, s->matrix, &samples, 1, &options, &plan));
+    need(vf_nufft_create(device, s->matrix, &samples, 1, &options, &plan));
     r.plan_seconds = vf_now() - start;
     vf_nufft_get_info(plan, &r.info);
     r.seconds[0] = median_seconds(plan, &v, true);
     r.seconds[1] = median_seconds(plan, &v, false);
-    must(vf_array_copy(queue, &v.host_y, &v.y, v.y.count));
-    must(vf_array_copy(queue, &v.host_d, &v.d, v.d.count));
-    must(vf_queue_sync(queue));
+    need(vf_array_copy(queue, &v.host_y, &v.y, v.y.count));
+    need(vf_array_copy(queue, &v.host_d, &v.d, v.d.count));
+    need(vf_queue_sync(queue));
     r.error[0] = error_of(s, &v.host_c, &v.host_y, true);
     r.error[1] = error_of(s, &v.host_x, &v.host_d, false);
     double points = (double)r.info.grid[0] * (double)r.info.grid[1] * (double)r.info.grid[2];
@@ -264,32 +233,19 @@ int main(int argc, char **argv)
                         "SPOKES: 1 to 1000000, SAMPLES_A_SPOKE: 1 to 10000, MATRIX: 2 to 1024\n");
         return 2;
     }
-    if (vf_context_create(&ctx) != VF_OK)
-        return 1;
-    if (vf_context_set_devices(ctx, argv[1]) != VF_OK) {
-        printf("SKIP: %s\n", vf_context_message(ctx));
-        vf_context_destroy(ctx);
-        return 77;
-    }
-    device = vf_context_device(ctx, 0);
-    must(vf_queue_create(device, &queue));
-    if (argc > 2)
-        must(vf_report_create(ctx, argv[2], &report));
-    vf_report_run(report, "bench_gridding", 0, NULL); /* no command: it names places on this machine */
+    int ended = begin("bench_gridding", argv[1], argc > 2 ? argv[2] : NULL);
+    if (ended >= 0)
+        return ended;
     scan s = koosh_ball(spokes, a_spoke, matrix);
     setvbuf(stdout, NULL, _IOLBF, 0);
     printf("%s, %d threads; %lld samples, %lld^3 voxels\n", vf_device_name(device), vf_context_threads(ctx),
            (long long)s.samples, (long long)matrix);
-    vf_report_text(report, "device", vf_device_name(device));
     vf_report_integer(report, "threads", vf_context_threads(ctx));
     vf_report_integer(report, "samples", s.samples);
     vf_report_integers(report, "matrix", s.matrix, 3);
     vf_report_begin(report, "cases");
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++)
         run_case(&s, &cases[c]);
-    must(vf_report_commit(&report));
     free(s.k);
-    vf_queue_destroy(queue);
-    vf_context_destroy(ctx);
-    return failures ? 1 : 0;
+    return end();
 }

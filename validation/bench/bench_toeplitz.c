@@ -17,23 +17,14 @@
  * the kernel: H / 2 Where caches hold part of that, the share of the copy ceiling may pass 100 %. */
 #include <complex.h>
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "bench_ceilings.h"
+#include "bench_device.h"
 #include "toeplitz.h"
-#include "voxfield/report.h"
-#include "voxfield/timer.h"
 
 enum { SAMPLES = 2, PART = 1024, MOST_RUNS = 201, COPY_BYTES = 1 << 28 };
 
-static vf_context *ctx;
-static vf_device *device;
-static vf_queue *queue;
-static vf_report *report;
 static double flops_ceiling, copy_ceiling; /* operations, bytes a second; 0: not known */
-static int failures;
 
 typedef struct bench_case {
     const char *name;
@@ -52,22 +43,6 @@ static const bench_case cases[] = {
     {"256^2, 8 coils", {256, 256, 1}, 8, 1, VF_F32},
     {"256^2, 1 coil", {256, 256, 1}, 1, 1, VF_F32},
 };
-
-static void need(vf_status status)
-{
-    if (status == VF_OK)
-        return;
-    fprintf(stderr, "bench_toeplitz: %s\n", vf_context_message(ctx));
-    exit(1);
-}
-
-static void *room(size_t count, size_t size)
-{
-    void *p = malloc(count * size);
-    if (!p)
-        exit(1);
-    return p;
-}
 
 /* ---- a problem whose answer is known: Q of a few samples ---- */
 
@@ -232,18 +207,6 @@ static double relative_error(const problem *p, const vf_array *y)
     return sqrt(wrong / size);
 }
 
-static int by_size(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static double median(double *values, int n)
-{
-    qsort(values, (size_t)n, sizeof *values, by_size);
-    return values[n / 2];
-}
-
 /* Bytes read and written a second by copying memory. */
 static double measure_copy(void)
 {
@@ -368,19 +331,9 @@ static void run_case(const bench_case *c)
 
 int main(int argc, char **argv)
 {
-    const char *spec = argc > 1 ? argv[1] : "cpu";
-    if (vf_context_create(&ctx) != VF_OK)
-        return 1;
-    if (vf_context_set_devices(ctx, spec) != VF_OK) {
-        printf("SKIP: %s\n", vf_context_message(ctx));
-        return 77;
-    }
-    device = vf_context_device(ctx, 0);
-    need(vf_queue_create(device, &queue));
-    if (argc > 2)
-        need(vf_report_create(ctx, argv[2], &report));
-    vf_report_run(report, "bench_toeplitz", 0, NULL); /* no command: it names places on this machine */
-    vf_report_text(report, "device", vf_device_name(device));
+    int ended = begin("bench_toeplitz", argc > 1 ? argv[1] : "cpu", argc > 2 ? argv[2] : NULL);
+    if (ended >= 0)
+        return ended;
     copy_ceiling = measure_copy();
     printf("%s: %s, copy %.1f GB/s", vf_device_spec(device), vf_device_name(device), 1e-9 * copy_ceiling);
     if (vf_device_is_host(device)) {
@@ -395,9 +348,5 @@ int main(int argc, char **argv)
     vf_report_begin(report, "cases");
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++)
         run_case(&cases[c]);
-    if (vf_report_commit(&report) != VF_OK)
-        need(vf_context_status(ctx));
-    vf_queue_destroy(queue);
-    vf_context_destroy(ctx);
-    return failures > 0;
+    return end();
 }

@@ -8,22 +8,10 @@
  * below 1e-14.
  */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
-
-#include <cmocka.h>
 
 #include "coulomb_sum.h"
+#include "device_fixture.h"
 #include "voxfield/fft.h"
-
-static vf_context *ctx;
-static vf_device *device;
 
 /* Potential of `count` charges {x, y, z, q} on a grid, r_min 0.01, C = 1, as doubles. Frees nothing: the caller does.
  */
@@ -65,8 +53,7 @@ static void for_variants(void (*check)(const char *variant, vf_dtype precision, 
 {
     const char *variant;
     for (int v = 0; (variant = vf_coulomb_variant_name(vf_device_get_kind(device), v)); v++) {
-        if ((strcmp(variant, "avx512") == 0 && vf_cpu_isa() < VF_ISA_AVX512) ||
-            (strcmp(variant, "avx2") == 0 && vf_cpu_isa() < VF_ISA_AVX2))
+        if (!can_run(variant))
             continue;
         check(variant, VF_F32, 50 * 0x1p-24);
         check(variant, VF_F64, 50 * 0x1p-53);
@@ -141,11 +128,6 @@ static void test_madelung(void **state)
 {
     (void)state;
     for_variants(check_madelung);
-}
-
-static double uniform(void)
-{
-    return rand() / (RAND_MAX + 1.0);
 }
 
 /* Charges on grid points: the sum is a convolution of the charges with 1/r, which an FFT on the doubled grid computes
@@ -270,25 +252,11 @@ static void test_superposition_and_translation(void **state)
 
 int main(int argc, char **argv)
 {
-    const char *spec = argc > 1 ? argv[1] : "cpu";
-    unsigned seed = argc > 2 ? (unsigned)strtoul(argv[2], NULL, 10) : (unsigned)time(NULL);
-    srand(seed);
-    printf("device %s, seed %u\n", spec, seed);
-    if (vf_context_create(&ctx) != VF_OK)
-        return 1;
-    if (vf_context_set_devices(ctx, spec) != VF_OK) {
-        printf("SKIP: %s\n", vf_context_message(ctx));
-        vf_context_destroy(ctx);
-        return 77;
-    }
-    device = vf_context_device(ctx, 0);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_point_and_dipole),
         cmocka_unit_test(test_madelung),
         cmocka_unit_test(test_convolution),
         cmocka_unit_test(test_superposition_and_translation),
     };
-    int failed = cmocka_run_group_tests(tests, NULL, NULL);
-    vf_context_destroy(ctx);
-    return failed != 0;
+    return run_on_device(argc, argv, tests, NULL, NULL);
 }

@@ -20,34 +20,14 @@
 #define FOURIER_FIXTURE_H
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
 
-#include <cmocka.h>
-
+#include "device_fixture.h"
 #include "fourier_sum.h"
 
 enum { CHUNK = 512, SENTINEL = 64 };
 #define PI 3.14159265358979323846264338327950288L
 
-static vf_context *ctx, *reference_ctx; /* of `device`; of the CPU */
-static vf_device *device;
-static uint64_t random_state;
-
-/* splitmix64 (Vigna): uniform in [0, 1). */
-static inline double uniform(void)
-{
-    uint64_t z = random_state += 0x9e3779b97f4a7c15u;
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-    return (double)((z ^ z >> 31) >> 11) * 0x1p-53;
-}
+static vf_context *reference_ctx; /* of the CPU */
 
 /* A problem: samples, voxels, and a vector of each kind for every coil. */
 typedef struct problem {
@@ -125,8 +105,6 @@ static inline vf_fourier *make_plan(vf_device *on, const problem *p, const vf_fo
     vf_fourier_voxels voxels = {p->on_grid ? &p->grid : NULL, p->voxels, p->positions, p->field};
     if (vf_fourier_create(on, &samples, &voxels, p->batch, o, &plan) != VF_OK)
         fail_msg("%s", vf_context_message(vf_device_context(on)));
-    assert_int_equal(vf_fourier_sample_count(plan), p->samples);
-    assert_int_equal(vf_fourier_voxel_count(plan), p->voxels);
     return plan;
 }
 
@@ -144,15 +122,15 @@ static inline double value_at(vf_dtype type, const void *values, int64_t n)
     return type == VF_F64 ? ((const double *)values)[n] : (double)((const float *)values)[n];
 }
 
-/* Runs a direction of a plan: the adjoint for voxels [first, first + count), or the forward sum. `out`: the result in
- * the plan's precision. Looks after what is around the output, and starts from NaN. */
-static inline void execute(vf_device *on, vf_fourier *plan, vf_dtype type, int batch, bool forward, const double *in,
-                           int64_t first, int64_t count, void *out)
+/* Runs a direction of the problem's plan: the adjoint for voxels [first, first + count), or the forward sum. `out`: the
+ * result in the plan's precision. Looks after what is around the output, and starts from NaN. */
+static inline void execute(vf_device *on, vf_fourier *plan, const problem *p, vf_dtype type, bool forward,
+                           const double *in, int64_t first, int64_t count, void *out)
 {
     vf_queue *queue = NULL;
     vf_array source = {0}, result = {0}, host = {0};
-    int64_t ins = 2 * batch * (forward ? vf_fourier_voxel_count(plan) : vf_fourier_sample_count(plan));
-    int64_t outs = 2 * batch * (forward ? vf_fourier_sample_count(plan) : count);
+    const int batch = p->batch;
+    int64_t ins = 2 * batch * (forward ? p->voxels : p->samples), outs = 2 * batch * (forward ? p->samples : count);
     int64_t padded = outs + 2 * SENTINEL, most = padded > ins ? padded : ins;
     if (vf_queue_create(on, &queue) != VF_OK || vf_array_create(on, VF_SPACE_DEVICE, type, ins, &source) != VF_OK ||
         vf_array_create(on, VF_SPACE_DEVICE, type, padded, &result) != VF_OK ||
@@ -184,7 +162,7 @@ static inline void run(vf_device *on, const problem *p, const vf_fourier_options
                        int64_t count, void *out)
 {
     vf_fourier *plan = make_plan(on, p, o);
-    execute(on, plan, o->precision, p->batch, forward, forward ? p->x : p->c, first, count, out);
+    execute(on, plan, p, o->precision, forward, forward ? p->x : p->c, first, count, out);
     vf_fourier_destroy(plan);
 }
 
@@ -207,8 +185,7 @@ static inline bool next_options(int *index, vf_fourier_options *o)
         const char *variant = vf_fourier_variant_name(vf_device_get_kind(device), (*index)++ / 3);
         if (!variant)
             return false;
-        if ((!gpu && kind == 2) || (strcmp(variant, "avx512") == 0 && vf_cpu_isa() < VF_ISA_AVX512) ||
-            (strcmp(variant, "avx2") == 0 && vf_cpu_isa() < VF_ISA_AVX2))
+        if ((!gpu && kind == 2) || !can_run(variant))
             continue;
         *o = (vf_fourier_options){.precision = kind == 1 ? VF_F64 : VF_F32,
                                   .trig = kind == 2 ? VF_TRIG_HARDWARE : VF_TRIG_ACCURATE,
@@ -249,24 +226,17 @@ static inline double bound(const vf_fourier_options *o, const problem *p, int64_
     return 1.01 * size * ((additions(o, terms, forward) + 48 + trig) * unit(o) + 2 * (double)PI * 0x1p-50 * p->turns);
 }
 
-/* The tests' own main: DEVICE and SEED from the command line. */
-static inline int run_on_device(int argc, char **argv, const struct CMUnitTest *tests, size_t count)
+static inline int set_up(void **state)
 {
-    const char *spec = argc > 1 ? argv[1] : "cpu";
-    random_state = argc > 2 ? strtoull(argv[2], NULL, 10) : (uint64_t)time(NULL);
-    printf("device %s, seed %llu\n", spec, (unsigned long long)random_state);
-    if (vf_context_create(&ctx) != VF_OK || vf_context_create(&reference_ctx) != VF_OK)
-        return 1;
-    int failed = 77;
-    if (vf_context_set_devices(ctx, spec) != VF_OK) {
-        printf("SKIP: %s\n", vf_context_message(ctx));
-    } else {
-        device = vf_context_device(ctx, 0);
-        failed = _cmocka_run_group_tests("fourier_sum", tests, count, NULL, NULL) != 0;
-    }
-    vf_context_destroy(ctx);
+    (void)state;
+    return vf_context_create(&reference_ctx) != VF_OK;
+}
+
+static inline int tear_down(void **state)
+{
+    (void)state;
     vf_context_destroy(reference_ctx);
-    return failed;
+    return 0;
 }
 
 #endif

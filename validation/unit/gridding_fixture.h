@@ -1,34 +1,12 @@
-/* What the tests of the NUFFT share: problems, the direct sum, and one run of a plan; and main's beginning. */
+/* What the tests of the NUFFT share: problems, the direct sum, and one run of a plan. */
 #ifndef GRIDDING_FIXTURE_H
 #define GRIDDING_FIXTURE_H
 
 #include <complex.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
 
-#include <cmocka.h>
-
+#include "device_fixture.h"
 #include "gridding.h"
-
-static vf_context *ctx;
-static vf_device *device;
-static uint64_t random_state;
-
-/* splitmix64 (Vigna): uniform in [0, 1). */
-static inline double uniform(void)
-{
-    uint64_t z = random_state += 0x9e3779b97f4a7c15u;
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-    return (double)((z ^ z >> 31) >> 11) * 0x1p-53;
-}
 
 /* A problem: samples, and vectors of samples and of voxels, in double precision. Small problems have several, so that
  * errors, which a few voxels at the edge may make up, come near their root mean square. */
@@ -193,26 +171,6 @@ static inline double difference(const double complex *a, const double complex *b
     for (int64_t i = 0; i < n; i++)
         sum += pow(cabs(a[i] - b[i]), 2);
     return sum == 0 ? 0 : sqrt(sum) / fmax(norm(b, n), least);
-}
-
-/* Sets context, device and seed from the command line, DEVICE [SEED]; the exit status, or -1 to go on. */
-static inline int begin(int argc, char **argv)
-{
-    const char *spec = argc > 1 ? argv[1] : "cpu";
-    random_state = argc > 2 ? strtoull(argv[2], NULL, 10) : (uint64_t)time(NULL);
-    printf("seed %llu\n", (unsigned long long)random_state);
-    if (vf_context_create(&ctx) != VF_OK)
-        return 1;
-    vf_status status = vf_context_set_devices(ctx, spec);
-    if (status == VF_ERR_DEVICE || status == VF_ERR_UNSUPPORTED) {
-        printf("SKIP: %s\n", vf_context_message(ctx));
-        vf_context_destroy(ctx);
-        return 77;
-    }
-    if (status != VF_OK)
-        return 1;
-    device = vf_context_device(ctx, 0);
-    return -1;
 }
 
 #endif

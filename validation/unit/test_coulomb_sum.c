@@ -17,31 +17,9 @@
  * terms: 1 %.
  */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
-
-#include <cmocka.h>
 
 #include "coulomb_sum.h"
-
-static vf_context *ctx;
-static vf_device *device;
-static uint64_t random_state;
-
-/* splitmix64 (Vigna): uniform in [0, 1). */
-static double uniform(void)
-{
-    uint64_t z = random_state += 0x9e3779b97f4a7c15u;
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-    return (double)((z ^ z >> 31) >> 11) * 0x1p-53;
-}
+#include "device_fixture.h"
 
 typedef struct cloud {
     int64_t count;
@@ -108,13 +86,6 @@ static double bound(const vf_coulomb_options *o, const char *variant, int64_t at
     double chunk = constant ? (o->precision == VF_F64 ? 2000 : 4000) : 512;
     double n = fmin((double)atoms, chunk) + (constant ? ceil((double)atoms / chunk) : 0);
     return 1.01 * ((n + 13.2) * u * s1 + 2 * half * u * s2 + 0x1p-50 * s1);
-}
-
-/* Whether this machine has the instruction set that a variant names. */
-static bool can_run(const char *variant)
-{
-    return !(strcmp(variant, "avx512") == 0 && vf_cpu_isa() < VF_ISA_AVX512) &&
-           !(strcmp(variant, "avx2") == 0 && vf_cpu_isa() < VF_ISA_AVX2);
 }
 
 /* Compares all variants of the device with the formula at every point of the box. */
@@ -432,19 +403,53 @@ static void test_refusals(void **state)
     vf_coulomb_destroy(plan);
 }
 
+/* A plan for a variant of the empty sum; the status, and in `chosen` what runs. */
+static vf_status choose(const char *variant, const char **chosen)
+{
+    vf_grid grid = random_grid(4, 4, 4);
+    vf_coulomb_atoms none = {0};
+    vf_coulomb_options o = {.scale = 1, .r_min = 0.1, .variant = variant};
+    vf_coulomb *plan;
+    vf_status status = vf_coulomb_create(device, &grid, &none, &o, &plan);
+    *chosen = plan ? vf_coulomb_variant(plan) : NULL;
+    vf_coulomb_destroy(plan);
+    return status;
+}
+
+/* The names a device knows, all of them in the message that refuses another; and what "simd" stands for. */
+static void test_variant_names(void **state)
+{
+    (void)state;
+    bool gpu = vf_device_get_kind(device) == VF_DEVICE_CUDA;
+    const char *name, *chosen,
+        *list = gpu ? "there are tuned, const1, const4, const8" : "there are simd, baseline, avx2, avx512, ref";
+    assert_int_equal(choose("nonsense", &chosen), VF_ERR_ARGUMENT);
+    assert_null(chosen);
+    name = strstr(vf_context_message(ctx), list);
+    assert_non_null(name);
+    assert_string_equal(name, list); /* and nothing behind it */
+    vf_context_clear_error(ctx);
+    for (int v = 0; (name = vf_coulomb_variant_name(vf_device_get_kind(device), v)); v++)
+        if (can_run(name)) {
+            assert_int_equal(choose(name, &chosen), VF_OK);
+            assert_string_equal(chosen, strcmp(name, "simd") == 0 ? vf_isa_name(vf_cpu_isa()) : name);
+        }
+    assert_int_equal(choose(NULL, &chosen), VF_OK);
+    assert_string_equal(chosen, gpu ? "tuned" : vf_isa_name(vf_cpu_isa()));
+    if (gpu)
+        return;
+    assert_int_equal(setenv("VOXFIELD_ISA", "baseline", 1), 0);
+    vf_status status = choose("avx2", &name), plain = choose("simd", &chosen);
+    assert_int_equal(unsetenv("VOXFIELD_ISA"), 0);
+    assert_int_equal(status, VF_ERR_UNSUPPORTED);
+    assert_non_null(strstr(vf_context_message(ctx), "no avx2, only baseline"));
+    vf_context_clear_error(ctx);
+    assert_int_equal(plain, VF_OK);
+    assert_string_equal(chosen, "baseline");
+}
+
 int main(int argc, char **argv)
 {
-    const char *spec = argc > 1 ? argv[1] : "cpu";
-    random_state = argc > 2 ? strtoull(argv[2], NULL, 10) : (uint64_t)time(NULL);
-    printf("device %s, seed %llu\n", spec, (unsigned long long)random_state);
-    if (vf_context_create(&ctx) != VF_OK)
-        return 1;
-    if (vf_context_set_devices(ctx, spec) != VF_OK) {
-        printf("SKIP: %s\n", vf_context_message(ctx));
-        vf_context_destroy(ctx);
-        return 77;
-    }
-    device = vf_context_device(ctx, 0);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sizes),
         cmocka_unit_test(test_atom_counts),
@@ -454,8 +459,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_queues_and_plans),
         cmocka_unit_test(test_charge_reversal),
         cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_variant_names),
     };
-    int failed = cmocka_run_group_tests(tests, NULL, NULL);
-    vf_context_destroy(ctx);
-    return failed != 0;
+    return run_on_device(argc, argv, tests, NULL, NULL);
 }

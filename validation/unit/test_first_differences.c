@@ -8,34 +8,13 @@
  * |x'|)), 1 % for second-order terms. */
 #include <complex.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
 
-#include <cmocka.h>
-
+#include "device_fixture.h"
 #include "first_differences.h"
 
 enum { GUARD = 64 };
 
-static vf_context *ctx;
-static vf_device *device;
 static vf_queue *queue;
-static uint64_t random_state;
-
-/* splitmix64 (Vigna): uniform in [0, 1). */
-static double uniform(void)
-{
-    uint64_t z = random_state += 0x9e3779b97f4a7c15u;
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-    return (double)((z ^ z >> 31) >> 11) * 0x1p-53;
-}
 
 static void *room(int64_t count, size_t size)
 {
@@ -322,28 +301,25 @@ static void test_refusals(void **state)
     vf_context_clear_error(ctx);
 }
 
+static int set_up(void **state)
+{
+    (void)state;
+    return vf_queue_create(device, &queue) != VF_OK;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    vf_queue_destroy(queue);
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
-    const char *spec = argc > 1 ? argv[1] : "cpu";
-    random_state = argc > 2 ? strtoull(argv[2], NULL, 10) : (uint64_t)time(NULL);
-    printf("device %s, seed %llu\n", spec, (unsigned long long)random_state);
-    if (vf_context_create(&ctx) != VF_OK)
-        return 1;
-    if (vf_context_set_devices(ctx, spec) != VF_OK) {
-        printf("SKIP: %s\n", vf_context_message(ctx));
-        vf_context_destroy(ctx);
-        return 77;
-    }
-    device = vf_context_device(ctx, 0);
-    if (vf_queue_create(device, &queue) != VF_OK)
-        return 1;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_matrix),          cmocka_unit_test(test_symmetry_and_energy),
         cmocka_unit_test(test_threads_and_nan), cmocka_unit_test(test_weights_by_hand),
         cmocka_unit_test(test_refusals),
     };
-    int failed = cmocka_run_group_tests(tests, NULL, NULL);
-    vf_queue_destroy(queue);
-    vf_context_destroy(ctx);
-    return failed != 0;
+    return run_on_device(argc, argv, tests, set_up, tear_down);
 }

@@ -21,20 +21,20 @@ static void test_ranges_and_threads(void **state)
             char *forward = calloc((size_t)p.samples * 2, bytes), *again = calloc((size_t)p.samples * 2, bytes);
             assert_true(all && piece && forward && again);
             vf_fourier *plan = make_plan(device, &p, &o);
-            execute(device, plan, o.precision, 2, false, p.c, 0, p.voxels, all);
-            execute(device, plan, o.precision, 2, true, p.x, 0, 0, forward);
+            execute(device, plan, &p, o.precision, false, p.c, 0, p.voxels, all);
+            execute(device, plan, &p, o.precision, true, p.x, 0, 0, forward);
             for (int trial = 0; trial < 6; trial++) {
                 int64_t first = (int64_t)(uniform() * (double)p.voxels);
                 int64_t count = 1 + (int64_t)(uniform() * (double)(p.voxels - first));
                 assert_int_equal(vf_context_set_threads(ctx, 1 + trial % 3), VF_OK);
-                execute(device, plan, o.precision, 2, false, p.c, first, count, piece);
+                execute(device, plan, &p, o.precision, false, p.c, first, count, piece);
                 for (int b = 0; b < 2; b++)
                     if (memcmp(piece + (size_t)(b * count) * bytes, all + (size_t)(b * p.voxels + first) * bytes,
                                (size_t)count * bytes) != 0)
                         fail_msg("%s, kind %d: voxels %lld + %lld differ", describe(&o), kind, (long long)first,
                                  (long long)count);
             }
-            execute(device, plan, o.precision, 2, true, p.x, 0, 0, again);
+            execute(device, plan, &p, o.precision, true, p.x, 0, 0, again);
             assert_memory_equal(forward, again, (size_t)p.samples * 2 * bytes);
             assert_int_equal(vf_context_set_threads(ctx, threads), VF_OK);
             vf_fourier_destroy(plan);
@@ -142,8 +142,8 @@ static void test_scaling(void **state)
             scaled[i] = -2 * p.c[i];
         for (int index = 0; next_options(&index, &o);) {
             vf_fourier *plan = make_plan(device, &p, &o);
-            execute(device, plan, o.precision, 1, false, p.c, 0, p.voxels, once);
-            execute(device, plan, o.precision, 1, false, scaled, 0, p.voxels, twice);
+            execute(device, plan, &p, o.precision, false, p.c, 0, p.voxels, once);
+            execute(device, plan, &p, o.precision, false, scaled, 0, p.voxels, twice);
             for (int64_t n = 0; n < 2 * p.voxels; n++)
                 if (!(value_at(o.precision, twice, n) == -2 * value_at(o.precision, once, n)))
                     fail_msg("%s: value %lld: %.9g, then %.9g", describe(&o), (long long)n,
@@ -261,5 +261,5 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_nan),
         cmocka_unit_test(test_refusals),
     };
-    return run_on_device(argc, argv, tests, sizeof tests / sizeof *tests);
+    return run_on_device(argc, argv, tests, set_up, tear_down);
 }

@@ -170,17 +170,22 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_off_resonance),
 };
 
+/* Hundreds of small plans: on a busy machine threads would wait for each other at every step, for minutes.
+ * test_gridding_algebra finds the same bits with any number of them. */
+static int set_up(void **state)
+{
+    (void)state;
+    return vf_context_set_threads(ctx, 1) != VF_OK;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    printf("largest share of a bound: %.2f\n", worst_share);
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
-    int ended = begin(argc, argv);
-    if (ended >= 0)
-        return ended;
-    /* Hundreds of small plans: on a busy machine threads would wait for each other at every step, for minutes.
-     * test_gridding_algebra finds the same bits with any number of them. */
-    if (vf_context_set_threads(ctx, 1) != VF_OK)
-        return 1;
-    int failed = cmocka_run_group_tests(tests, NULL, NULL);
-    printf("largest share of a bound: %.2f\n", worst_share);
-    vf_context_destroy(ctx);
-    return failed;
+    return run_on_device(argc, argv, tests, set_up, tear_down);
 }

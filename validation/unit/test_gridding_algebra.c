@@ -285,10 +285,5 @@ static const struct CMUnitTest tests[] = {
 
 int main(int argc, char **argv)
 {
-    int ended = begin(argc, argv);
-    if (ended >= 0)
-        return ended;
-    int failed = cmocka_run_group_tests(tests, NULL, NULL);
-    vf_context_destroy(ctx);
-    return failed;
+    return run_on_device(argc, argv, tests, NULL, NULL);
 }

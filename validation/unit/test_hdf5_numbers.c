@@ -2,54 +2,8 @@
 #include <complex.h>
 #include <hdf5.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
-#include <cmocka.h>
-
-#include "voxfield/hdf5_io.h"
-
-static char directory[256], path[300];
-static vf_context *ctx;
-
-static int set_up(void **state)
-{
-    (void)state;
-    const char *parent = getenv("TMPDIR");
-    snprintf(directory, sizeof directory, "%.200s/test_hdf5_numbers.XXXXXX", parent ? parent : "/tmp");
-    if (!mkdtemp(directory) || vf_context_create(&ctx) != VF_OK)
-        return 1;
-    snprintf(path, sizeof path, "%.200s/file.h5", directory);
-    return vf_context_set_threads(ctx, 3) != VF_OK;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    vf_context_destroy(ctx);
-    unlink(path);
-    return rmdir(directory);
-}
-
-static void must(vf_status status)
-{
-    if (status != VF_OK)
-        fail_msg("%s: %s", vf_status_name(status), vf_context_message(ctx));
-}
-
-static void expect_error(vf_status status, vf_status expected, const char *part)
-{
-    if (status != expected || !strstr(vf_context_message(ctx), part))
-        fail_msg("got %s, '%s', not %s, '%s'", vf_status_name(status), vf_context_message(ctx),
-                 vf_status_name(expected), part);
-    vf_context_clear_error(ctx);
-}
+#include "hdf5_fixture.h"
 
 enum { NX = 11, NY = 7, NZ = 5, VALUES = NX * NY * NZ };
 static const int64_t dims[3] = {NZ, NY, NX}, zero[3] = {0, 0, 0};

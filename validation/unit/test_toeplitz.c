@@ -208,17 +208,12 @@ static void test_cancel(void **state)
     device = vf_context_device(ctx, 0);
 }
 
-static int all_tests(void)
+int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_against_dense),  cmocka_unit_test(test_many_coils), cmocka_unit_test(test_delta),
         cmocka_unit_test(test_hermitian_part), cmocka_unit_test(test_nan),        cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_cancel),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
-
-int main(int argc, char **argv)
-{
-    return run_on_device(argc, argv, all_tests);
+    return run_on_device(argc, argv, tests, NULL, NULL);
 }

@@ -126,17 +126,12 @@ static void test_threads_and_instruction_sets(void **state)
     }
 }
 
-static int all_tests(void)
+int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_algebra),
         cmocka_unit_test(test_parts_add_up),
         cmocka_unit_test(test_threads_and_instruction_sets),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
-
-int main(int argc, char **argv)
-{
-    return run_on_device(argc, argv, all_tests);
+    return run_on_device(argc, argv, tests, NULL, NULL);
 }

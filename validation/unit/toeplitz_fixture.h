@@ -17,33 +17,11 @@
 
 #include <complex.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
 
-#include <cmocka.h>
-
+#include "device_fixture.h"
 #include "toeplitz.h"
 
 enum { GUARD = 64, MOST_SEGMENTS = 4, SAMPLES = 12 };
-
-static vf_context *ctx;
-static vf_device *device;
-static uint64_t random_state;
-
-/* splitmix64 (Vigna): uniform in [0, 1). */
-static inline double uniform(void)
-{
-    uint64_t z = random_state += 0x9e3779b97f4a7c15u;
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-    return (double)((z ^ z >> 31) >> 11) * 0x1p-53;
-}
 
 static inline double complex number(double re, double im)
 {
@@ -362,25 +340,6 @@ static inline void check_near(const problem *p, const char *what, const double c
         fail_msg("%s, %s, %lld x %lld x %lld, %d coils, %d segments: off by %.3g of %.3g, allowed %.3g", what,
                  p->precision == VF_F64 ? "double" : "single", (long long)p->matrix[0], (long long)p->matrix[1],
                  (long long)p->matrix[2], p->coils, p->segments, sqrt(sum), norm(p->voxels, expected), limit);
-}
-
-/* Takes DEVICE [SEED] from the command line; exit status 77 means that there is no such device. */
-static inline int run_on_device(int argc, char **argv, int (*tests)(void))
-{
-    const char *spec = argc > 1 ? argv[1] : "cpu";
-    random_state = argc > 2 ? strtoull(argv[2], NULL, 10) : (uint64_t)time(NULL);
-    printf("device %s, seed %llu\n", spec, (unsigned long long)random_state);
-    if (vf_context_create(&ctx) != VF_OK)
-        return 1;
-    if (vf_context_set_devices(ctx, spec) != VF_OK) {
-        printf("SKIP: %s\n", vf_context_message(ctx));
-        vf_context_destroy(ctx);
-        return 77;
-    }
-    device = vf_context_device(ctx, 0);
-    int failed = tests();
-    vf_context_destroy(ctx);
-    return failed != 0;
 }
 
 #endif

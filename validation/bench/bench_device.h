@@ -1,0 +1,86 @@
+/* What the benchmarks share: a device by its name, the report, medians, and how a main begins and ends. */
+#ifndef BENCH_DEVICE_H
+#define BENCH_DEVICE_H
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "voxfield/device.h"
+#include "voxfield/report.h"
+#include "voxfield/timer.h"
+
+static const char *program; /* "bench_coulomb_sum" */
+static vf_context *ctx;
+static vf_device *device;
+static vf_queue *queue;
+static vf_report *report; /* NULL if none is asked for */
+static int failures;      /* wrong results */
+
+static inline void need(vf_status status)
+{
+    if (status == VF_OK)
+        return;
+    fprintf(stderr, "%s: %s\n", program, vf_context_message(ctx));
+    exit(1);
+}
+
+static inline void *room(size_t count, size_t size)
+{
+    void *p = malloc(count * size);
+    if (!p) {
+        fprintf(stderr, "%s: no memory\n", program);
+        exit(1);
+    }
+    return p;
+}
+
+static inline int by_size(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static inline double median(double *values, int n)
+{
+    qsort(values, (size_t)n, sizeof *values, by_size);
+    return values[n / 2];
+}
+
+/* Whether a case's variant is not of an instruction set that this CPU lacks. */
+static inline bool runs_here(const char *variant)
+{
+    return !variant || strcmp(variant, "avx2") != 0 || vf_cpu_isa() >= VF_ISA_AVX2;
+}
+
+/* Opens the device and, unless the path is NULL, the report. Returns main's exit status, 77 if there is no such device,
+ * or -1 to go on. */
+static inline int begin(const char *name, const char *spec, const char *report_path)
+{
+    program = name;
+    if (vf_context_create(&ctx) != VF_OK)
+        return 1;
+    if (vf_context_set_devices(ctx, spec) != VF_OK) {
+        printf("SKIP: %s\n", vf_context_message(ctx));
+        vf_context_destroy(ctx);
+        return 77;
+    }
+    device = vf_context_device(ctx, 0);
+    need(vf_queue_create(device, &queue));
+    if (report_path)
+        need(vf_report_create(ctx, report_path, &report));
+    vf_report_run(report, name, 0, NULL); /* no command: it names places on this machine */
+    vf_report_text(report, "device", vf_device_name(device));
+    return -1;
+}
+
+/* Writes the report; returns main's exit status. */
+static inline int end(void)
+{
+    need(vf_report_commit(&report));
+    vf_queue_destroy(queue);
+    vf_context_destroy(ctx);
+    return failures > 0;
+}
+
+#endif
