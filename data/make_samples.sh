@@ -2,7 +2,7 @@
 # Makes the sample molecules and scans of this folder anew, or with --check compares the files with what the generators make
 # (byte for byte; scans, where bytes depend on the versions of libraries, number by number) and the molecules with the physics
 # they stand for (check_samples.py).
-# Scans are made by mri_phantom: the one that the variable MRI_PHANTOM names, or one on the PATH, or one built in ../build.
+# Scans are made by mri_phantom: the one that the variable MRI_PHANTOM names, or one on the PATH, or that of ./run in ../build.
 # Exits with 0 if all is well, 1 if a file differs or is wrong, 77 if nothing could be checked.
 # What cannot be made here is named in a line that starts with SKIP.
 set -euo pipefail
@@ -24,7 +24,7 @@ command -v python3 >/dev/null || { echo "SKIP: python3 is not installed"; exit 7
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-phantom=${MRI_PHANTOM:-$(command -v mri_phantom || find "$folder/../build" -path '*/data/mri_phantom/mri_phantom' -type f -perm -u+x -print -quit 2>/dev/null || true)}
+phantom=${MRI_PHANTOM:-$(command -v mri_phantom || ls "$folder/../build/release/data/mri_phantom/mri_phantom" 2>/dev/null || true)}
 
 scan() { # FILE OPTIONS...: to standard output
     [ -n "$phantom" ] || { echo "SKIP: $1: mri_phantom is not built" >&2; return 77; }

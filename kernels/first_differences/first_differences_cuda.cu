@@ -4,7 +4,6 @@
 
 #include "cuda_check.cuh"
 #include "first_differences_backend.h"
-#include "launch_blocks.h"
 
 namespace
 {
@@ -55,7 +54,7 @@ __global__ void __launch_bounds__(THREADS) add_differences(extents e, T scale, c
 template <typename T>
 void launch(cudaStream_t stream, const extents &e, double scale, const void *weights, const void *x, void *y)
 {
-    const unsigned blocks = vf_blocks_for(e.voxels, THREADS);
+    const unsigned blocks = (unsigned)((e.voxels + THREADS - 1) / THREADS);
     add_differences<T><<<blocks, THREADS, 0, stream>>>(e, (T)scale, static_cast<const T *>(weights),
                                                        static_cast<const number<T> *>(x), static_cast<number<T> *>(y));
 }
