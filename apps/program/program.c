@@ -29,6 +29,31 @@ static void open_standard_streams(void)
             (void)open("/dev/null", fd == 0 ? O_RDONLY : O_WRONLY); /* gets the lowest free number, which is fd */
 }
 
+/* Tasks of the whole machine that run or want to, this one among them; 0: not known. */
+static int running_tasks(void)
+{
+    int running = 0;
+    FILE *f = fopen("/proc/loadavg", "re");
+    if (f && fscanf(f, "%*s %*s %*s %d/", &running) != 1)
+        running = 0;
+    if (f)
+        (void)fclose(f);
+    return running;
+}
+
+/* Threads that wait for others spin, for milliseconds: best where each has a core to itself, but where other programs
+ * want the cores too, those that spin keep them from the threads they wait for, and small problems take ten times as
+ * long. How long to spin is read by the OpenMP library when it is loaded, so the program starts itself anew, once. */
+static void spin_less_where_busy(vf_context *ctx, char **argv)
+{
+    const long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    if (getenv("OMP_WAIT_POLICY") || getenv("GOMP_SPINCOUNT") || getenv("KMP_BLOCKTIME") ||
+        running_tasks() - 1 + vf_context_threads(ctx) <= cores)
+        return;
+    if (setenv("GOMP_SPINCOUNT", "1000", 1) == 0 && setenv("KMP_BLOCKTIME", "0", 1) == 0)
+        (void)execv("/proc/self/exe", argv); /* if it cannot be, things go on as they are */
+}
+
 void program_print_and_exit(const program *p, bool help)
 {
     if (help)
@@ -48,6 +73,7 @@ int program_main(program *p, int argc, char **argv)
         fprintf(stderr, "%s: error: %s\n", p->name, vf_status_text(status));
         return vf_status_exit_code(status);
     }
+    spin_less_where_busy(ctx, argv);
     signal(SIGPIPE, SIG_IGN); /* the result is worth finishing when nobody reads the messages */
     vf_context_set_log(ctx, print_log, p);
     vf_context_cancel_on_signals(ctx);

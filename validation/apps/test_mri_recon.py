@@ -390,6 +390,62 @@ def test_interrupt_leaves_nothing(_):
     assert listing() == before
 
 
+def test_threads_spin_less_beside_other_programs(_):
+    """OpenMP says, when it is loaded, how long threads will spin; the program loads it anew where others want the cores."""
+    environment = {k: v for k, v in os.environ.items() if k not in ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "KMP_BLOCKTIME")}
+    environment["OMP_DISPLAY_ENV"] = "VERBOSE"
+
+    def spins(**more):
+        return re.findall(r"GOMP_SPINCOUNT = '(\w+)'", run("--version", env={**environment, **more}).err)
+
+    others = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range((os.cpu_count() or 1) + 1)]
+    try:
+        time.sleep(0.5)
+        if not spins():
+            raise Skip("the OpenMP library is not GCC's")
+        assert spins()[-1] == "1000", spins()
+        assert spins(OMP_WAIT_POLICY="active") == spins(OMP_WAIT_POLICY="active")[:1], "what the user asks for stays"
+    finally:
+        for other in others:
+            other.kill()
+            other.wait()
+
+
+def on_a_terminal(*arguments):
+    """What a terminal gets, as one text."""
+    master, slave = os.openpty()
+    process = subprocess.Popen(command(*arguments), stdin=slave, stdout=slave, stderr=slave)
+    os.close(slave)
+    shown = b""
+    try:
+        while piece := os.read(master, 65536):
+            shown += piece
+    except OSError:  # how Linux says that the other end is closed
+        pass
+    os.close(master)
+    assert process.wait(timeout=300) == 0, shown
+    return shown.decode()
+
+
+def test_progress_on_a_terminal(_):
+    """Every stage says what it is, the solver how far it is, and nothing of it is left on the screen."""
+    phantom("scan.h5", "--matrix", 40, "--coils", 2, "--frames", 2)
+    shown = on_a_terminal("scan.h5", "-o", "i.h5", "--coils", "walsh", "--operator", "direct", "--tolerance", 0)
+    for stage in ("read", "coil maps", "F^H d", "Q", "solve", "write"):
+        assert f"\r{stage} ..." in shown, (stage, shown)
+    assert re.search(r"\rsolving, iteration \d+ of 60, residual \d\.\de-\d+: +\d+ %, \S+ (m?s|min) left", shown), shown
+    # What stays on a line is what was written last into each column.
+    lines = []
+    for line in shown.replace("\r\n", "\n").split("\n"):
+        screen = ""
+        for piece in re.sub(r"\r\033\[K", "\n", line).split("\n")[-1].split("\r"):
+            screen = piece + screen[len(piece):]
+        lines.append(screen.rstrip())
+    assert not any("..." in line or "left" in line for line in lines), lines
+    assert [line.split()[0] for line in lines if line and line[0] != " "] == [
+        "scan", "device", "method", "image", "coils", "encoding", "done"], lines
+
+
 def test_no_memory(_):
     """An image that no memory holds is refused, not tried."""
     phantom("scan.h5", "--matrix", 16, "--without", "sensitivity,truth")
