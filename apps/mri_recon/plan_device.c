@@ -27,7 +27,7 @@ static void estimate(vf_context *ctx, const recon_settings *s, const scan *raw, 
 }
 
 /* Memory that the largest step needs, about: on the device (with coil maps, images of a batch of coils, Q and its
- * transform, or the NUFFT's grid), and on the host. */
+ * transform, or the NUFFT's grid; the NUFFT's sorted samples), and on the host (with the scan). */
 static void estimate_memory(const recon_settings *s, const scan *raw, double *device, double *host)
 {
     const double element = s->precision == VF_F64 ? 16 : 8, frames = raw->frames;
@@ -40,8 +40,12 @@ static void estimate_memory(const recon_settings *s, const scan *raw, double *de
     const double group = fmin(frames * of_frame, fmax(of_frame, (double)recon_group_bytes(s)));
     /* With several groups, Q is there while the right sides of the next are made. */
     const double grids = s->method != RECON_CG ? 1.2 : group < frames * of_frame ? 3.7 : 2.5;
-    *device = element * (images * voxels + grids * doubled);
-    *host = 8 * frames * voxels + group + (maps ? 8.0 * raw->coils * voxels : 0);
+    double samples = 0; /* of the longest trajectory */
+    for (int t = 0; t < raw->trajectories; t++)
+        samples = fmax(samples, (double)raw->trajectory[t].samples);
+    *device = element * (images * voxels + grids * doubled) + samples * (3 * element + 8);
+    *host = 8 * frames * voxels + group + (maps ? 8.0 * raw->coils * voxels : 0) +
+            (double)scan_samples(raw) * 8 * raw->coils + raw->trajectories * samples * 16 + samples * 16;
 }
 
 static vf_status check_memory(vf_context *ctx, const recon_settings *s, const scan *raw, double *bytes)

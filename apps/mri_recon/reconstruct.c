@@ -8,6 +8,9 @@
 #include "mri_recon.h"
 #include "voxfield/vector.h"
 
+/* A residual so many times the tolerance, where that was asked for. */
+static const double WORTH_A_WARNING = 10;
+
 typedef struct job {
     vf_context *ctx;
     const recon_settings *settings;
@@ -187,7 +190,8 @@ static vf_status prepare_solver(job *j, const scan_trajectory *at, solver *s)
     vf_status status = normal_matrix_create(j->ctx, j->settings, j->scan, at, j->queue, j->watch, &s->normal);
     if (status == VF_OK)
         snprintf(j->summary->normal, sizeof j->summary->normal, "%s", s->normal.description);
-    watch_stage(j->watch, "solve", 0);
+    if (status == VF_OK)
+        watch_stage(j->watch, "solve", 0);
     if (status == VF_OK)
         status = prior_create(j->ctx, j->settings, j->scan, j->queue, &s->known);
     if (status == VF_OK)
@@ -201,7 +205,8 @@ static vf_status prepare_solver(job *j, const scan_trajectory *at, solver *s)
 static vf_status solve_frames(job *j, const group *g, solver *s)
 {
     vf_status status = s->ready ? VF_OK : prepare_solver(j, g->at, s);
-    watch_stage(j->watch, "solve", (double)g->count * j->channels * j->settings->iterations);
+    if (status == VF_OK)
+        watch_stage(j->watch, "solve", (double)g->count * j->channels * j->settings->iterations);
     for (int f = 0; f < g->count && status == VF_OK; f++) {
         status = upload_maps(j, g->frame[f]);
         if (status == VF_OK)
@@ -247,7 +252,8 @@ static vf_status adjoint_of_frames(job *j, const group *g)
         status = right_side_create(j->ctx, j->settings, j->scan, g->at, j->queue, j->watch, &side);
     if (status == VF_OK)
         snprintf(j->summary->encoding, sizeof j->summary->encoding, "%s", right_side_description(side));
-    watch_stage(j->watch, "F^H d", (double)g->count * j->scan->coils);
+    if (status == VF_OK)
+        watch_stage(j->watch, "F^H d", (double)g->count * j->scan->coils);
     for (int f = 0; f < g->count && status == VF_OK; f++) {
         char *image = g->images + (size_t)f * frame_bytes(j);
         status = upload_maps(j, g->frame[f]);
@@ -270,7 +276,8 @@ static vf_status one_group(job *j, const group *g, solver *s)
     vf_status status = adjoint_of_frames(j, g);
     if (status == VF_OK && j->settings->method == RECON_CG)
         status = solve_frames(j, g, s);
-    watch_stage(j->watch, "combine", 0);
+    if (status == VF_OK)
+        watch_stage(j->watch, "combine", 0);
     for (int f = 0; f < g->count && status == VF_OK; f++) {
         status = finish_frame(j, g->images + (size_t)f * frame_bytes(j), j->image);
         if (status == VF_OK)
@@ -353,6 +360,12 @@ vf_status reconstruct(vf_context *ctx, const recon_settings *settings, const sca
     for (int t = 0; t < raw->trajectories && status == VF_OK; t++)
         status = one_trajectory(&j, t);
     vf_progress_end(&watch->progress);
+    if (status == VF_OK && settings->method == RECON_CG && !summary->converged && settings->tolerance > 0 &&
+        summary->residual > WORTH_A_WARNING * settings->tolerance)
+        vf_warn(ctx,
+                "the solver stopped after %d iterations at a residual of %.2g, far from the tolerance of %g: use more "
+                "--iterations, or a larger --lambda",
+                settings->iterations, summary->residual, settings->tolerance);
     for (int s = 0; j.maps && s < raw->places; s++)
         if (j.maps[s] != raw->sensitivity)
             free(j.maps[s]);

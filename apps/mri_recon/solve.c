@@ -14,6 +14,14 @@ static vf_status apply(const system_matrix *system, vf_queue *queue, const vf_ar
     return status == VF_OK ? prior_add(system->prior, queue, x, y) : status;
 }
 
+/* Data are finite where they are read; squares of their sums need not be. */
+static vf_status overflow(vf_context *ctx, const recon_settings *settings)
+{
+    return vf_fail(ctx, VF_ERR_INPUT, "%s: the data or coil maps are too large for %s precision; scale them down%s",
+                   settings->input, settings->precision == VF_F64 ? "double" : "single",
+                   settings->precision == VF_F64 ? "" : ", or use --precision double");
+}
+
 /* The loop, with its vectors at hand: p the direction, q = A p. */
 static vf_status iterate(vf_context *ctx, const recon_settings *settings, const system_matrix *system, vf_queue *queue,
                          vf_array *r, vf_array *p, vf_array *q, vf_array *x,
@@ -26,8 +34,7 @@ static vf_status iterate(vf_context *ctx, const recon_settings *settings, const 
     const double begin = squares[0];
     double now = begin;
     if (status == VF_OK && !isfinite(begin))
-        status =
-            vf_fail(ctx, VF_ERR_INPUT, "%s: the data overflow: they are too large, or not numbers", settings->input);
+        status = overflow(ctx, settings);
     if (status == VF_OK)
         status = vf_vector_zero(queue, type, n, x->data);
     if (status == VF_OK)
@@ -42,8 +49,7 @@ static vf_status iterate(vf_context *ctx, const recon_settings *settings, const 
         if (status != VF_OK)
             return status;
         if (!isfinite(curvature[0]))
-            return vf_fail(ctx, VF_ERR_INTERNAL, "conjugate gradients: not a number in iteration %d; please report",
-                           result->iterations + 1);
+            return overflow(ctx, settings);
         if (!(curvature[0] > 0)) {
             if (result->residual > ONLY_ROUNDING)
                 vf_warn(
@@ -55,8 +61,7 @@ static vf_status iterate(vf_context *ctx, const recon_settings *settings, const 
         }
         status = vf_vector_cg_step(queue, type, n, now / curvature[0], p->data, q->data, x->data, r->data, &next);
         if (status == VF_OK && !isfinite(next))
-            status = vf_fail(ctx, VF_ERR_INTERNAL, "conjugate gradients: not a number in iteration %d; please report",
-                             result->iterations + 1);
+            status = overflow(ctx, settings);
         if (status == VF_OK)
             status = vf_vector_axpby(queue, type, n, 1, r->data, next / now, p->data);
         now = next;

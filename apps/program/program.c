@@ -32,13 +32,15 @@ static void open_standard_streams(void)
 /* Tasks of the whole machine that run or want to, this one among them; 0: not known. */
 static int running_tasks(void)
 {
-    int running = 0;
+    char line[128] = ""; /* "0.20 0.18 0.12 1/80 11206" */
     FILE *f = fopen("/proc/loadavg", "re");
-    if (f && fscanf(f, "%*s %*s %*s %d/", &running) != 1)
-        running = 0;
+    const bool read = f && fgets(line, sizeof line, f);
     if (f)
         (void)fclose(f);
-    return running;
+    const char *slash = read ? strchr(line, '/') : NULL;
+    while (slash && slash > line && slash[-1] != ' ')
+        slash--;
+    return slash ? (int)strtol(slash, NULL, 10) : 0;
 }
 
 /* Threads that wait for others spin, for milliseconds: best where each has a core to itself, but where other programs
@@ -74,6 +76,7 @@ int program_main(program *p, int argc, char **argv)
         return vf_status_exit_code(status);
     }
     spin_less_where_busy(ctx, argv);
+    signal(SIGXFSZ, SIG_IGN); /* a file beyond the limit is an error like a full disk */
     signal(SIGPIPE, SIG_IGN); /* the result is worth finishing when nobody reads the messages */
     vf_context_set_log(ctx, print_log, p);
     vf_context_cancel_on_signals(ctx);

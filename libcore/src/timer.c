@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -49,13 +50,26 @@ static bool on_terminal(const vf_progress *progress)
     return isatty(fileno(progress->stream));
 }
 
-/* The line as it is to be: over the one before on a terminal, one more elsewhere. */
+/* Columns of the terminal that a line may have; 0: unknown. */
+static int columns(const vf_progress *progress)
+{
+    struct winsize size = {0};
+    return ioctl(fileno(progress->stream), TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+}
+
+/* The line as it is to be: over the one before on a terminal, cut to its width; one more elsewhere. */
 static void draw(vf_progress *progress, const char *text)
 {
-    const bool terminal = on_terminal(progress);
-    const int width = fprintf(progress->stream, "%s%s%s", terminal ? "\r" : "", progress->title, text);
-    fprintf(progress->stream, terminal ? "%*s" : "%*s\n", progress->width > width ? progress->width - width : 0, "");
-    progress->width = width;
+    char line[400];
+    const int length = snprintf(line, sizeof line, "%s%s", progress->title, text);
+    if (!on_terminal(progress)) {
+        fprintf(progress->stream, "%s\n", line);
+    } else {
+        const int most = columns(progress) > 1 ? columns(progress) - 1 : (int)sizeof line - 1;
+        const int width = length < most ? length : most;
+        fprintf(progress->stream, "\r%.*s%*s", width, line, progress->width > width ? progress->width - width : 0, "");
+        progress->width = width;
+    }
     fflush(progress->stream);
 }
 

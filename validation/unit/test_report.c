@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -376,23 +377,23 @@ static void test_progress(void **state)
     free(shown);
 }
 
-/* On a terminal: the title at once, each line over the one before, and nothing left of them. */
-static void test_progress_on_a_terminal(void **state)
+/* What a terminal of `columns` (0: it does not say) gets of a line half way. */
+static void check_terminal(unsigned short columns, const char *title, const char *expected)
 {
-    (void)state;
     int master = posix_openpt(O_RDWR | O_NOCTTY);
     if (master < 0 || grantpt(master) != 0 || unlockpt(master) != 0)
         skip();
     FILE *stream = fopen(ptsname(master), "w");
     assert_non_null(stream);
+    const struct winsize size = {.ws_col = columns, .ws_row = 25};
+    assert_int_equal(ioctl(master, TIOCSWINSZ, &size), 0);
     vf_progress p;
-    vf_progress_begin(&p, stream, VF_PROGRESS_AUTO, "Q", 4, 1, NULL);
+    vf_progress_begin(&p, stream, VF_PROGRESS_AUTO, title, 4, 1, NULL);
     p.began -= 1;
     p.drawn -= 1;
     vf_progress_add(&p, 2);
     vf_progress_end(&p);
-    char shown[256] = "", expected[256];
-    snprintf(expected, sizeof expected, "\rQ ...\rQ  50 %%, 1 s left\r%*s\r", (int)strlen("\rQ  50 %, 1 s left"), "");
+    char shown[256] = "";
     /* It arrives when the terminal's driver gets to it, in pieces. */
     struct pollfd ready = {.fd = master, .events = POLLIN};
     for (size_t length = 0; length < strlen(expected) && poll(&ready, 1, 10000) == 1;) {
@@ -404,6 +405,15 @@ static void test_progress_on_a_terminal(void **state)
     assert_string_equal(shown, expected);
     fclose(stream);
     close(master);
+}
+
+/* On a terminal: the title at once, each line over the one before, cut to the width, and nothing left of them. */
+static void test_progress_on_a_terminal(void **state)
+{
+    (void)state;
+    check_terminal(0, "Q", "\rQ ...\rQ  50 %, 1 s left\r                 \r");
+    check_terminal(80, "Q", "\rQ ...\rQ  50 %, 1 s left\r                 \r");
+    check_terminal(9, "title", "\rtitle ..\rtitle  5\r        \r");
 }
 
 int main(void)

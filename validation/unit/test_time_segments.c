@@ -52,6 +52,21 @@ static double worst_residual(const vf_segments *s, int64_t samples, const float 
     return worst;
 }
 
+/* The largest sum of a sample's |b_l|^2. What is rounded in each segment's transform is added up with them. */
+static double largest_power(const vf_segments *s, int64_t samples)
+{
+    double largest = 0;
+    for (int64_t m = 0; m < samples; m++) {
+        double sum = 0;
+        for (int l = 0; l < s->count; l++) {
+            const double *b = s->coefficient + 2 * (l * samples + m);
+            sum += b[0] * b[0] + b[1] * b[1];
+        }
+        largest = fmax(largest, sum);
+    }
+    return largest;
+}
+
 static vf_segments make(int64_t samples, const float *t, int64_t voxels, const float *f, bool symmetric,
                         double tolerance)
 {
@@ -80,6 +95,7 @@ static void check_field(const float *t, const float *f)
             if (!(residual <= (symmetric ? 1.2 : 1.1) * tolerance + 2e-13))
                 fail_msg("%d segments, symmetric %d: residual %g, tolerance %g", s.count, symmetric, residual,
                          tolerance);
+            assert_true(largest_power(&s, SAMPLES) <= 1.01 / (0.3 * 0.3)); /* see time_segments.c: KEPT_SMALL */
             assert_true(s.count >= before);
             before = s.count;
             for (int64_t i = 0; symmetric && i < s.count * SAMPLES; i++)
@@ -130,6 +146,12 @@ static void test_many_turns(void **state)
     assert_true(worst_residual(&s, SAMPLES, t, VOXELS, f, false) <= 1.1e-5);
     /* No fewer than the turns, and not many more are needed. */
     assert_in_range(s.count, 25, 50);
+    vf_segments_free(&s);
+    /* Of all differences, 60: where the least number of segments has coefficients of 10^6. */
+    s = make(SAMPLES, t, FEW_VOXELS, f, true, 1e-5);
+    assert_true(worst_residual(&s, SAMPLES, t, FEW_VOXELS, f, true) <= 1.2e-5);
+    assert_true(largest_power(&s, SAMPLES) <= 1.01 / (0.3 * 0.3));
+    assert_in_range(s.count, 50, 95);
     vf_segments_free(&s);
 }
 
