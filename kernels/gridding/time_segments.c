@@ -366,9 +366,9 @@ static vf_status fill_coefficients(vf_context *ctx, const basis *b, const table 
 {
     int threads = vf_context_threads(ctx);
     size_t count = (size_t)b->count;
-    out->time = malloc(count * sizeof *out->time);
-    out->coefficient = malloc(((size_t)samples + 1) * count * 2 * sizeof *out->coefficient);
-    double *rows = malloc((size_t)threads * count * 2 * sizeof *rows);
+    out->time = malloc((count + 1) * sizeof *out->time);
+    out->coefficient = malloc(((size_t)samples + 1) * (count + 1) * 2 * sizeof *out->coefficient);
+    double *rows = malloc((size_t)threads * (count + 1) * 2 * sizeof *rows);
     if (!out->time || !out->coefficient || !rows) {
         free(rows);
         return vf_fail(ctx, VF_ERR_MEMORY, "no memory for %d time segments of %lld samples", b->count,
