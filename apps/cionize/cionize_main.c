@@ -216,6 +216,8 @@ static vf_status run_cionize(vf_context *ctx, program *p, int argc, char **argv)
     };
     vf_status status = read_options(ctx, p, argc, argv, &settings);
     p->quiet = settings.quiet;
+    if (status == VF_OK && settings.dry_run && settings.report)
+        vf_note(ctx, "note: --dry-run writes nothing, so there will be no report %s", settings.report);
     return status == VF_OK ? cionize_run(ctx, &settings) : status;
 }
 

@@ -2,7 +2,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "mri_recon.h"
+#include "scan_internal.h"
 
 /* Samples beyond the edge of a smaller matrix get the weight 0. */
 static vf_status drop_samples(vf_context *ctx, const scan *raw, scan_trajectory *at)
@@ -34,7 +34,6 @@ static vf_status drop_samples(vf_context *ctx, const scan *raw, scan_trajectory 
 /* --matrix: other voxels over the same field of view. */
 vf_status change_matrix(vf_context *ctx, const int64_t wanted[3], scan *raw)
 {
-    enum { MOST = 16000 }; /* what the NUFFT takes */
     vf_status status = VF_OK;
     if (raw->sensitivity || raw->field_map || raw->reference)
         return vf_fail(ctx, VF_ERR_ARGUMENT,
@@ -45,13 +44,13 @@ vf_status change_matrix(vf_context *ctx, const int64_t wanted[3], scan *raw)
         int64_t wish = wanted[a];
         if (raw->matrix[2] == 1 && a == 2 && wish == wanted[0] && wish == wanted[1])
             wish = 1; /* one number for all axes of a plane */
-        if (wish > MOST || (wish == 1) != (raw->matrix[a] == 1))
+        if (wish > SCAN_MOST_MATRIX || (wish == 1) != (raw->matrix[a] == 1))
             return vf_fail(
                 ctx, VF_ERR_ARGUMENT,
                 "--matrix: %lld along %c is not possible for a scan of %lld x %lld x %lld (an axis of 1 stays 1; "
                 "at most %d)",
                 (long long)wish, "xyz"[a], (long long)raw -> matrix[0], (long long)raw -> matrix[1],
-                (long long)raw -> matrix[2], MOST);
+                (long long)raw -> matrix[2], SCAN_MOST_MATRIX);
         /* The part of the field of view that is kept stays the same. */
         double share = (double)raw->crop[a] / (double)raw->matrix[a];
         raw->crop[a] = (int64_t)fmax(1, round(share * (double)wish));

@@ -1,33 +1,130 @@
 #include <math.h>
+#include <stdio.h>
 
 #include "mri_recon.h"
 
-vf_status compare_images(vf_context *ctx, int64_t voxels, const float complex *image, const float *truth,
-                         image_error *out)
+/* Of `squares` = sum (I - I0)^2, as published. */
+static image_error figures(int64_t voxels, double squares, double energy, double largest)
 {
-    double squares = 0, energy = 0, largest = -INFINITY;
-    *out = (image_error){0};
-    if (voxels < 1)
-        return vf_fail(ctx, VF_ERR_ARGUMENT, "the comparison with the truth: there are no voxels to compare");
+    const double mse = squares / (double)voxels, rms = sqrt(energy / (double)voxels);
+    return (image_error){.mse = mse,
+                         .psnr = 20 * log10(largest / sqrt(mse)),
+                         .snr = 20 * log10(rms / sqrt(mse)),
+                         .percent = 100 * sqrt(mse) / rms};
+}
+
+static double magnitude(float complex value)
+{
+    const double re = (double)crealf(value), im = (double)cimagf(value);
+    return sqrt(re * re + im * im);
+}
+
+static double sum_of_squares(int64_t voxels, const float complex *image, const float *truth, double scale)
+{
+    double squares = 0;
     for (int64_t i = 0; i < voxels; i++) {
-        const double re = (double)crealf(image[i]), im = (double)cimagf(image[i]), expected = (double)truth[i];
-        const double error = sqrt(re * re + im * im) - expected;
+        const double error = scale * magnitude(image[i]) - (double)truth[i];
         squares += error * error;
+    }
+    return squares;
+}
+
+vf_status compare_images(vf_context *ctx, const char *name, int64_t voxels, const float complex *image,
+                         const float *truth, image_comparison *out)
+{
+    double energy = 0, largest = -INFINITY, own = 0, product = 0;
+    *out = (image_comparison){.scale = 1};
+    if (voxels < 1)
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "%s: there are no voxels to compare", name);
+    for (int64_t i = 0; i < voxels; i++) {
+        const double value = magnitude(image[i]), expected = (double)truth[i];
+        own += value * value;
+        product += value * expected;
         energy += expected * expected;
         largest = fmax(largest, expected);
     }
     if (!isfinite(energy))
-        return vf_fail(ctx, VF_ERR_INPUT, "the comparison with the truth: the truth has values that are not finite");
-    if (!isfinite(squares))
-        return vf_fail(ctx, VF_ERR_INPUT, "the comparison with the truth: the image has values that are not finite");
+        return vf_fail(ctx, VF_ERR_INPUT, "%s: the truth has values that are not finite", name);
+    if (!isfinite(own))
+        return vf_fail(ctx, VF_ERR_INPUT, "%s: the image has values that are not finite", name);
     if (!(energy > 0) || !(largest > 0))
-        return vf_fail(
-            ctx, VF_ERR_INPUT,
-            "the comparison with the truth: the truth is nowhere above zero, so no error can be relative to it");
-    const double rms = sqrt(energy / (double)voxels);
-    out->mse = squares / (double)voxels;
-    out->psnr = 20 * log10(largest / sqrt(out->mse));
-    out->snr = 20 * log10(rms / sqrt(out->mse));
-    out->percent = 100 * sqrt(out->mse) / rms;
+        return vf_fail(ctx, VF_ERR_INPUT, "%s: the truth is nowhere above zero, so no error can be relative to it",
+                       name);
+    if (own > 0)
+        out->scale = product / own;
+    out->error = figures(voxels, sum_of_squares(voxels, image, truth, 1), energy, largest);
+    out->scaled = figures(voxels, sum_of_squares(voxels, image, truth, out->scale), energy, largest);
     return VF_OK;
+}
+
+bool comparison_scale_matters(const image_comparison *c)
+{
+    return !(fabs(c->scale - 1) <= 0.05);
+}
+
+int comparison_worst(const image_comparison *all, int count)
+{
+    int worst = 0;
+    for (int i = 1; i < count; i++)
+        if (all[i].error.percent > all[worst].error.percent)
+            worst = i;
+    return worst;
+}
+
+static void add_share(image_error *mean, const image_error *one, int count)
+{
+    mean->mse += one->mse / count;
+    mean->psnr += one->psnr / count;
+    mean->snr += one->snr / count;
+    mean->percent += one->percent / count;
+}
+
+image_comparison comparison_mean(const image_comparison *all, int count)
+{
+    image_comparison mean = {0};
+    for (int i = 0; i < count; i++) {
+        add_share(&mean.error, &all[i].error, count);
+        add_share(&mean.scaled, &all[i].scaled, count);
+        mean.scale += all[i].scale / count;
+    }
+    return mean;
+}
+
+/* ---- the report ---- */
+
+static void report_figures(vf_report *report, const image_error *e)
+{
+    vf_report_number(report, "mse", e->mse);
+    vf_report_number(report, "psnr_db", e->psnr);
+    vf_report_number(report, "snr_db", e->snr);
+    vf_report_number(report, "percent", e->percent);
+}
+
+static void report_one(vf_report *report, const char *key, const image_comparison *c)
+{
+    vf_report_begin(report, key);
+    report_figures(report, &c->error);
+    vf_report_number(report, "scale", c->scale);
+    vf_report_begin(report, "scaled");
+    report_figures(report, &c->scaled);
+    vf_report_end(report);
+    vf_report_end(report);
+}
+
+void comparison_report(vf_report *report, const image_comparison *all, int count)
+{
+    char key[24];
+    if (count < 1)
+        return;
+    report_one(report, "error", &all[0]);
+    if (count == 1)
+        return;
+    const image_comparison mean = comparison_mean(all, count);
+    report_one(report, "error_mean", &mean);
+    vf_report_begin(report, "error_of_volumes");
+    for (int i = 0; i < count; i++) {
+        (void)snprintf(key, sizeof key, "%d", i);
+        report_one(report, key, &all[i]);
+    }
+    vf_report_end(report);
 }

@@ -13,8 +13,9 @@ enum {
     MIN_WIDTH = 1800,
     MAX_BODY = 1800, /* height of the panels together */
     MARGIN = 50,
-    GAP = 24,             /* between panels */
-    CAPTION_GAP = 8,      /* between a panel and what is written above it */
+    GAP = 24,        /* between panels */
+    CAPTION_GAP = 8, /* between a panel and what is written above it */
+    FRAME_LINE = 2,
     SIDE = 60,            /* beside the panels, for the letters of the orientation */
     LARGEST_STEP = 16,    /* from voxel to voxel: more shows nothing more ... */
     SMALLEST_PANEL = 400, /* ... but a panel of this size is welcome anyway */
@@ -22,7 +23,8 @@ enum {
     MOST_PANELS = 20
 };
 
-static const vf_color PAPER = {255, 255, 255, 255}, INK = {25, 25, 25, 255}, FAINT_INK = {90, 90, 90, 255};
+static const vf_color PAPER = {255, 255, 255, 255}, INK = {25, 25, 25, 255}, FAINT_INK = {90, 90, 90, 255},
+                      FRAME = {150, 150, 150, 255}; /* around panels, which may be white to their edges */
 
 /* How a slice is turned on paper, and what its edges are: "L", "RA", or "" for none. */
 typedef struct view {
@@ -35,7 +37,8 @@ typedef struct montage {
     vf_context *ctx;
     const recon_image *image;
     view view;
-    bool frames; /* panels are frames, not slices */
+    bool frames;   /* panels are frames, not slices */
+    int64_t total; /* of those, in the image */
     int panels;
     int64_t item[MOST_PANELS]; /* which frame or slice a panel shows */
     double white;
@@ -95,8 +98,8 @@ static view choose_view(const scan_geometry *g)
 
 /* ---- choice of panels ---- */
 
-/* Whether a slice shows anything: more than one voxel in 200 at a fifth of white or more. */
-static bool slice_has_signal(const montage *m, int64_t slice, float *values)
+/* How many voxels of a slice have a fifth of white or more. */
+static int64_t count_bright(const montage *m, int64_t slice, float *values)
 {
     const int64_t voxels = m->image->counts[0] * m->image->counts[1];
     const float least = (float)(0.2 * m->white);
@@ -104,7 +107,21 @@ static bool slice_has_signal(const montage *m, int64_t slice, float *values)
     image_magnitude(m->image->data + slice * voxels, voxels, values);
     for (int64_t i = 0; i < voxels; i++)
         bright += values[i] >= least;
-    return bright * 200 > voxels;
+    return bright;
+}
+
+/* Cuts off the slices at either end that show nothing, which is what has `least` bright voxels or fewer. False: all. */
+static bool trim_slices(const montage *m, int64_t least, float *values, int64_t *first, int64_t *last)
+{
+    *first = 0;
+    *last = m->total - 1;
+    while (*first < m->total && count_bright(m, *first, values) <= least)
+        ++*first;
+    if (*first == m->total)
+        return false;
+    while (count_bright(m, *last, values) <= least)
+        --*last;
+    return true;
 }
 
 /* All items from `first` to `last`, or as many as there is room for, evenly spaced. */
@@ -116,29 +133,34 @@ static void spread(montage *m, int64_t first, int64_t last)
         m->item[p] = first + (2 * p + 1) * count / (2 * m->panels);
 }
 
+/* Slabs at different places: the panels are of the first. */
+static int slabs(const montage *m)
+{
+    return m->image->place_geometry ? m->image->places : 1;
+}
+
 static vf_status choose_panels(montage *m)
 {
     const recon_image *image = m->image;
-    m->frames = image->counts[2] == 1 && image->frames > 1;
-    if (m->frames) {
-        spread(m, 0, image->frames - 1);
-        return image_white(m->ctx, image, 0, image->frames, &m->white);
-    }
-    vf_status status = image_white(m->ctx, image, 0, 1, &m->white);
+    const int64_t voxels = image->counts[0] * image->counts[1];
+    m->frames = image->counts[2] == 1 && image->frames > slabs(m);
+    m->total = m->frames ? (image->frames - 1) / slabs(m) + 1 : image->counts[2];
+    vf_status status = image_white(m->ctx, image, 0, m->frames ? image->frames : 1, &m->white);
     if (status != VF_OK)
         return status;
-    float *values = malloc((size_t)(image->counts[0] * image->counts[1]) * sizeof *values);
-    if (!values)
-        return vf_fail(m->ctx, VF_ERR_MEMORY, "the picture: not enough memory for a slice");
-    int64_t first = 0, last = image->counts[2] - 1;
-    while (first < last && !slice_has_signal(m, first, values))
-        first++;
-    if (!slice_has_signal(m, first, values)) /* nothing anywhere */
-        first = 0;
-    while (last > first && !slice_has_signal(m, last, values))
-        last--;
-    free(values);
-    spread(m, first, last > first ? last : image->counts[2] - 1);
+    int64_t first = 0, last = m->total - 1;
+    if (!m->frames && m->total > MOST_PANELS) {
+        float *values = malloc((size_t)voxels * sizeof *values);
+        if (!values)
+            return vf_fail(m->ctx, VF_ERR_MEMORY, "the picture: not enough memory for a slice");
+        /* one voxel in 200, or else any: a small object */
+        if (!trim_slices(m, voxels / 200, values, &first, &last) && !trim_slices(m, 0, values, &first, &last)) {
+            first = 0;
+            last = m->total - 1;
+        }
+        free(values);
+    }
+    spread(m, first, last);
     return VF_OK;
 }
 
@@ -149,10 +171,10 @@ static int larger(int a, int b)
     return a > b ? a : b;
 }
 
-/* What a panel is called is left out where there is only one. */
+/* What a panel is called is left out where there is nothing else. */
 static int caption_height(const montage *m)
 {
-    return m->panels > 1 ? vf_line_height() + CAPTION_GAP : 0;
+    return m->total > 1 ? vf_line_height() + CAPTION_GAP : 0;
 }
 
 /* Size of a slice on paper, in mm. */
@@ -193,7 +215,8 @@ static void take_plane(const montage *m, int panel, float *magnitude, float *out
     const view *v = &m->view;
     const int64_t *counts = m->image->counts, voxels = counts[0] * counts[1];
     const int64_t step_u = v->u == 0 ? 1 : counts[0], step_v = v->v == 0 ? 1 : counts[0];
-    image_magnitude(m->image->data + m->item[panel] * voxels, voxels, magnitude);
+    const int64_t plane = m->frames ? m->item[panel] * slabs(m) : m->item[panel]; /* a frame has one */
+    image_magnitude(m->image->data + plane * voxels, voxels, magnitude);
     for (int64_t row = 0; row < counts[v->v]; row++)
         for (int64_t column = 0; column < counts[v->u]; column++) {
             const int64_t j = v->flip_v ? counts[v->v] - 1 - row : row;
@@ -205,7 +228,7 @@ static void take_plane(const montage *m, int panel, float *magnitude, float *out
 static void draw_caption(const montage *m, int panel, int x, int y)
 {
     char text[64];
-    if (m->panels == 1)
+    if (m->total == 1)
         return;
     const char *what = m->frames ? "frame" : m->image->geometry.slice_step != 0 ? "slice" : "z =";
     (void)snprintf(text, sizeof text, "%s %lld", what, (long long)m->item[panel]);
@@ -230,6 +253,7 @@ static vf_status draw_panels(const montage *m, int left, int top)
         take_plane(m, p, planes, planes + voxels);
         vf_resample(planes + voxels, m->image->counts[m->view.u], m->image->counts[m->view.v], VF_FILTER_BILINEAR,
                     m->width, m->height, pixels);
+        vf_canvas_frame(m->canvas, x, y, m->width, m->height, FRAME_LINE, FRAME);
         vf_canvas_image(m->canvas, x, y, m->width, m->height, pixels, &m->map, 0, m->white);
         draw_caption(m, p, x, y);
     }
@@ -253,7 +277,7 @@ static void draw_letters(const montage *m, int left, int top, int width, int hei
 /* What the picture shows, in parts. */
 enum { MOST_PARTS = 16 };
 typedef struct caption {
-    char title[1200], voxels[200], shown[160], method[1024];
+    char title[1200], voxels[200], shown[240], method[1024];
     const char *part[MOST_PARTS];
     int parts;
 } caption;
@@ -290,28 +314,40 @@ static void describe_voxels(const recon_image *image, caption *out)
                        number[0], number[1], number[2]);
 }
 
+/* "all 5 slices of slab 0 (of 2), numbered from 0" */
+static void describe_shown(const montage *m, caption *out)
+{
+    const recon_image *image = m->image;
+    const long long total = m->total, frames = (image->frames - 1) / slabs(m) + 1;
+    char slab[64] = "", frame[64] = "", items[64] = "";
+    if (slabs(m) > 1)
+        (void)snprintf(slab, sizeof slab, " of slab 0 (of %d)", slabs(m));
+    if (!m->frames && frames > 1)
+        (void)snprintf(frame, sizeof frame, " of frame 0 (of %lld)", frames);
+    const char *what = m->frames ? "frames" : "slices";
+    if (total > m->panels)
+        (void)snprintf(items, sizeof items, "%d of %lld %s", m->panels, total, what);
+    else if (total > 1)
+        (void)snprintf(items, sizeof items, "all %lld %s", total, what);
+    else if (slab[0])
+        (void)snprintf(items, sizeof items, "the slice");
+    (void)snprintf(out->shown, sizeof out->shown, "%s%s%s%s", items, slab, frame, total > 1 ? ", numbered from 0" : "");
+    if (items[0])
+        out->part[out->parts++] = out->shown;
+}
+
 static void describe(const montage *m, int width, caption *out)
 {
     const recon_image *image = m->image;
     const char *input = image->input ? image->input : "scan", *slash = strrchr(input, '/');
-    const long long total = m->frames ? image->frames : image->counts[2];
-    char name[1024], frame[64] = "";
+    char name[1024];
     vf_text_shorten(VF_FONT_LARGE, slash ? slash + 1 : input, width - vf_text_width(VF_FONT_LARGE, ": magnitude"), name,
                     sizeof name);
     (void)snprintf(out->title, sizeof out->title, "%s: magnitude", name);
     describe_voxels(image, out);
     out->parts = 0;
     out->part[out->parts++] = out->voxels;
-    if (!m->frames && image->frames > 1)
-        (void)snprintf(frame, sizeof frame, " of frame 0 (of %d)", image->frames);
-    const char *what = m->frames ? "frames" : "slices";
-    if (total > m->panels)
-        (void)snprintf(out->shown, sizeof out->shown, "%d of %lld %s, numbered from 0%s", m->panels, total, what,
-                       frame);
-    else if (total > 1)
-        (void)snprintf(out->shown, sizeof out->shown, "all %lld %s, numbered from 0%s", total, what, frame);
-    if (total > 1)
-        out->part[out->parts++] = out->shown;
+    describe_shown(m, out);
     if (!image->geometry.known)
         out->part[out->parts++] = "x to the right, y down: the scan does not say how the patient lies";
     if (image->method)

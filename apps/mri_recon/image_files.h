@@ -25,7 +25,8 @@ void image_affine(const recon_image *image, int64_t frame, double affine[3][4]);
 void image_magnitude(const float complex *data, int64_t count, float *out);
 
 /* The magnitude to show as white: the 99.5th percentile of the voxels that are no background, which is what lies below
- * a tenth of the 99.9th percentile of all; 1 for an image that is zero. Of the volumes [first, first + count). */
+ * a tenth of the 99.9th percentile of all or a thousandth of the largest; 1 for an image that is zero. Of the volumes
+ * [first, first + count). */
 VF_MUST_CHECK vf_status image_white(vf_context *ctx, const recon_image *image, int first, int count, double *white);
 
 #endif

@@ -236,19 +236,34 @@ void recon_image_free(recon_image *image); /* the data only */
 
 /* How far an image is from the truth, over all voxels, as published (Stone et al. 2008): MSE = mean (I - I0)^2,
  * PSNR = 20 log10(max I0 / sqrt(MSE)), SNR = 20 log10(rms I0 / sqrt(MSE)), percent error = 100 sqrt(MSE) / rms I0. I is
- * the magnitude. Equal images: PSNR and SNR are infinite. Errors: VF_ERR_INPUT: values that are not finite, or a truth
- * that is nowhere above zero. */
+ * the magnitude. Equal images: PSNR and SNR are infinite. */
 typedef struct image_error {
     double mse, psnr, snr, percent;
 } image_error;
-VF_MUST_CHECK vf_status compare_images(vf_context *ctx, int64_t voxels, const float complex *image, const float *truth,
-                                       image_error *out);
+/* The same for the image as it is, and for s I with the s that minimises |s I - I0|: 1 for an image of zeros. */
+typedef struct image_comparison {
+    image_error error, scaled;
+    double scale;
+} image_comparison;
+/* `name` begins messages. Errors: VF_ERR_ARGUMENT (no voxels); VF_ERR_INPUT: values that are not finite, or a truth
+ * that is nowhere above zero. */
+VF_MUST_CHECK vf_status compare_images(vf_context *ctx, const char *name, int64_t voxels, const float complex *image,
+                                       const float *truth, image_comparison *out);
+
+/* Whether the scale is more than 5 % off 1. */
+bool comparison_scale_matters(const image_comparison *comparison);
+/* Of several volumes: the one with the largest percent error, and the mean of each figure. */
+int comparison_worst(const image_comparison *all, int count);
+image_comparison comparison_mean(const image_comparison *all, int count);
+
+/* "error", of the first volume; of several also "error_mean" and "error_of_volumes". */
+void comparison_report(vf_report *report, const image_comparison *all, int count);
 
 /* ---- draw_montage.c ---- */
 
 /* A montage of slices of the magnitude (of the first frame, and of others where there is one slice each), as PNG,
  * atomically; black at 0, white at the 99.5th percentile of what is not background; says orientation, window and
- * method. */
+ * method. All slices where they fit, else those that show something. Of slabs at different places, the first. */
 VF_MUST_CHECK vf_status draw_montage(vf_context *ctx, const recon_image *image, const char *path);
 
 /* ---- encoding.c ---- */
@@ -373,7 +388,7 @@ typedef struct solve_result {
 
 /* Conjugate gradients from x = 0 (Hestenes and Stiefel, J. Res. Natl. Bur. Stand. 49 (1952) 409), until the residual is
  * at most settings->tolerance or settings->iterations are done. `b` is used up; `x` gets the solution; [voxels] each.
- * `tell` (may be NULL) is called after each iteration. Errors: of the operations; VF_ERR_INTERNAL (not a number). */
+ * `tell` (may be NULL) is called after each iteration. Errors: of the operations; VF_ERR_INPUT (overflow). */
 VF_MUST_CHECK vf_status solve(vf_context *ctx, const recon_settings *settings, const system_matrix *system,
                               vf_queue *queue, vf_array *b, vf_array *x,
                               void (*tell)(void *user, int iteration, double residual), void *user,

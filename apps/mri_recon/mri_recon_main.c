@@ -12,7 +12,8 @@ static const char usage[] =
     "usage: mri_recon [options] scan.h5\n"
     "\n"
     "The scan: an ISMRMRD file, or a plain HDF5 file with a group /scan (docs/formats.md). The image solves\n"
-    "(F^H F + lambda W^H W) image = F^H data by conjugate gradients; F has the trajectory, coils and field map.\n"
+    "(F^H W F + lambda P) image = F^H W data by conjugate gradients; F has the trajectory, coils and field map, W the\n"
+    "samples' weights, P the prior.\n"
     "\n"
     "Output\n"
     "  -o, --output FILE        the image; by its extension .h5, .nii, .nii.gz, .mrd (ISMRMRD)\n"
@@ -352,6 +353,8 @@ static vf_status run_mri_recon(vf_context *ctx, program *p, int argc, char **arg
     };
     vf_status status = read_options(ctx, p, argc, argv, &settings);
     p->quiet = settings.quiet;
+    if (status == VF_OK && settings.dry_run && settings.report)
+        vf_note(ctx, "note: --dry-run writes nothing, so there will be no report %s", settings.report);
     return status == VF_OK ? mri_recon_run(ctx, &settings) : status;
 }
 

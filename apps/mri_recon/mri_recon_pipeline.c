@@ -3,9 +3,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "mri_recon.h"
 #include "program.h"
+#include "voxfield/output.h"
 #include "voxfield/version.h"
 
 typedef struct run {
@@ -16,9 +18,9 @@ typedef struct run {
     recon_summary summary;
     double memory; /* bytes, about: on the device */
     recon_image image;
-    recon_image other; /* what to compare with, if it is a file */
-    bool has_error;
-    image_error error; /* against the truth, of the first volume */
+    recon_image other;            /* what to compare with, if it is a file */
+    image_comparison *comparison; /* [compared] with the truth, or with the other image */
+    int compared;                 /* volumes, from the first */
     char *output, *command;
     char created[PROGRAM_TIME_TEXT], method[256], device[640];
 } run;
@@ -105,8 +107,14 @@ static void say_scan(const run *r)
 {
     const scan *raw = &r->scan;
     const scan_geometry *g = &raw->geometry;
-    printf("scan       %s: %s, %d coil%s, %d frame%s, %lld samples\n", r->settings->input, raw->layout, raw->coils,
-           raw->coils == 1 ? "" : "s", raw->frames, raw->frames == 1 ? "" : "s", (long long)scan_samples(raw));
+    const int missing = raw->volumes * raw->slices - raw->frames;
+    printf("scan       %s: %s, %d coil%s, %d volume%s", r->settings->input, raw->layout, raw->coils,
+           raw->coils == 1 ? "" : "s", raw->volumes, raw->volumes == 1 ? "" : "s");
+    if (raw->slices > 1)
+        printf(" of %d slices", raw->slices);
+    if (missing > 0)
+        printf(" (%d missing)", missing);
+    printf(", %lld samples\n", (long long)scan_samples(raw));
     if (raw->description[0])
         printf("           %s\n", raw->description);
     printf("           matrix %lld x %lld x %lld over %g x %g x %g mm", (long long)raw->matrix[0],
@@ -230,23 +238,78 @@ static vf_status read_other(run *r)
     return status;
 }
 
+/* All volumes if there are as many to compare with, else the first. */
 static vf_status compare_stage(run *r)
 {
     const int64_t voxels = r->image.counts[0] * r->image.counts[1] * r->image.counts[2];
     if (!r->settings->compare)
         return VF_OK;
-    float *magnitude = NULL;
-    if (r->other.data) {
-        magnitude = malloc((size_t)voxels * sizeof *magnitude);
-        if (!magnitude)
-            return vf_fail(r->ctx, VF_ERR_MEMORY, "no memory to compare images");
-        for (int64_t i = 0; i < voxels; i++)
-            magnitude[i] = cabsf(r->other.data[i]);
+    const int count = (r->other.data ? r->other.frames : r->scan.truths) == r->image.frames ? r->image.frames : 1;
+    vf_status status = VF_OK;
+    float *magnitude = r->other.data ? malloc((size_t)voxels * sizeof *magnitude) : NULL;
+    r->comparison = calloc((size_t)count, sizeof *r->comparison);
+    if (!r->comparison || (r->other.data && !magnitude))
+        status = vf_fail(r->ctx, VF_ERR_MEMORY, "no memory to compare images");
+    for (int v = 0; status == VF_OK && v < count; v++) {
+        char name[64] = "the comparison with the truth";
+        const float *truth = magnitude;
+        if (count > 1)
+            (void)snprintf(name, sizeof name, "the comparison of volume %d with its truth", v);
+        if (magnitude)
+            for (int64_t i = 0; i < voxels; i++)
+                magnitude[i] = cabsf(r->other.data[v * voxels + i]);
+        else
+            truth = r->scan.truth + v * voxels;
+        status = compare_images(r->ctx, name, voxels, r->image.data + v * voxels, truth, &r->comparison[v]);
     }
-    vf_status status = compare_images(r->ctx, voxels, r->image.data, magnitude ? magnitude : r->scan.truth, &r->error);
     free(magnitude);
-    r->has_error = status == VF_OK;
+    r->compared = status == VF_OK ? count : 0;
     return status;
+}
+
+/* `scaled`: how the second line begins; empty: there is none. */
+static void say_comparison(const char *head, const char *volume, const image_comparison *c, const char *remark,
+                           const char *scaled)
+{
+    printf("%-10s %sMSE %.4g, PSNR %.2f dB, SNR %.2f dB, %.3g %%%s\n", head, volume, c->error.mse, c->error.psnr,
+           c->error.snr, c->error.percent, remark);
+    if (scaled[0])
+        printf("%-10s %s: PSNR %.2f dB, SNR %.2f dB, %.3g %%\n", "", scaled, c->scaled.psnr, c->scaled.snr,
+               c->scaled.percent);
+}
+
+static void say_volume(const run *r, int volume, const char *remark)
+{
+    const image_comparison *c = &r->comparison[volume];
+    char name[32] = "", scaled[64] = "";
+    if (r->compared > 1)
+        (void)snprintf(name, sizeof name, "volume %d: ", volume);
+    if (comparison_scale_matters(c))
+        (void)snprintf(scaled, sizeof scaled, "with the image scaled by %.3g, which fits best", c->scale);
+    say_comparison(volume == 0 ? "error" : "", name, c, remark, scaled);
+}
+
+/* Few volumes each, of many the first, the worst and the mean. */
+static void say_error(const run *r)
+{
+    enum { FEW = 8 };
+    const int worst = comparison_worst(r->comparison, r->compared);
+    const bool many = r->compared > FEW;
+    bool scaled = false;
+    for (int v = 0; v < r->compared; v++) {
+        scaled = scaled || comparison_scale_matters(&r->comparison[v]);
+        if (!many || v == 0 || v == worst)
+            say_volume(r, v,
+                       r->compared < r->image.frames ? " (of the first volume)"
+                       : many && v == worst          ? " (the worst)"
+                                                     : "");
+    }
+    if (many) {
+        const image_comparison mean = comparison_mean(r->comparison, r->compared);
+        char name[40];
+        (void)snprintf(name, sizeof name, "mean of %d volumes: ", r->compared);
+        say_comparison("", name, &mean, "", scaled ? "with each volume scaled as fits it best" : "");
+    }
 }
 
 static void report_run(vf_report *report, const run *r)
@@ -281,14 +344,7 @@ static void report_run(vf_report *report, const run *r)
         vf_report_number(report, "residual", r->summary.residual);
     }
     vf_report_end(report);
-    if (r->has_error) {
-        vf_report_begin(report, "error");
-        vf_report_number(report, "mse", r->error.mse);
-        vf_report_number(report, "psnr_db", r->error.psnr);
-        vf_report_number(report, "snr_db", r->error.snr);
-        vf_report_number(report, "percent", r->error.percent);
-        vf_report_end(report);
-    }
+    comparison_report(report, r->comparison, r->compared);
     vf_report_text(report, "device", r->device);
     vf_report_text(report, "image", r->output);
     vf_report_stages(report, &r->watch.stages);
@@ -323,9 +379,7 @@ static vf_status finish(run *r, vf_report **report)
                    r->scan.frames > 1 ? " in all frames" : "", r->summary.residual,
                    r->summary.converged || s->tolerance == 0 ? "" : " (the tolerance was not reached)");
         printf("\n");
-        if (r->has_error)
-            printf("error      MSE %.4g, PSNR %.2f dB, SNR %.2f dB, %.3g %%%s\n", r->error.mse, r->error.psnr,
-                   r->error.snr, r->error.percent, r->image.frames > 1 ? " (of the first volume)" : "");
+        say_error(r);
         if (s->picture)
             printf("picture    %s\n", s->picture);
     }
@@ -356,12 +410,29 @@ static vf_status prepare(run *r)
     return status;
 }
 
+/* What the image takes at most, and how it would take less. */
+static double image_bytes(const run *r, const char **advice)
+{
+    const scan *raw = &r->scan;
+    const double voxels = (double)raw->volumes * raw->slices * (double)(raw->crop[0] * raw->crop[1] * raw->crop[2]);
+    struct stat copied;
+    if (vf_path_has_extension(r->output, ".nii.gz .nii")) {
+        *advice = vf_path_has_extension(r->output, ".nii") ? "write .nii.gz" : "reconstruct fewer voxels (--matrix)";
+        return sizeof(float) * voxels;
+    }
+    *advice = "write .nii.gz, which has magnitudes alone";
+    if (!r->settings->append_to_copy || stat(r->settings->input, &copied) != 0)
+        return sizeof(float complex) * voxels;
+    *advice = "leave out --append-to-copy";
+    return sizeof(float complex) * voxels + (double)copied.st_size;
+}
+
 static vf_status check_places(run *r)
 {
     const recon_settings *s = r->settings;
-    const scan *raw = &r->scan;
-    const double bytes = 8.0 * raw->volumes * raw->slices * (double)(raw->crop[0] * raw->crop[1] * raw->crop[2]);
-    vf_status status = program_check_place(r->ctx, r->output, bytes, "write .nii.gz");
+    const char *advice;
+    const double bytes = image_bytes(r, &advice);
+    vf_status status = program_check_place(r->ctx, r->output, bytes, advice);
     if (status == VF_OK && s->picture)
         status = program_check_place(r->ctx, s->picture, 0, "");
     if (status == VF_OK && s->save_q)
@@ -393,6 +464,7 @@ vf_status mri_recon_run(vf_context *ctx, const recon_settings *settings)
     vf_report_discard(&report);
     recon_image_free(&r.image);
     recon_image_free(&r.other);
+    free(r.comparison);
     scan_free(&r.scan);
     free(r.output);
     free(r.command);

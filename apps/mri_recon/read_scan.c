@@ -182,6 +182,12 @@ vf_status scan_finish(vf_context *ctx, const char *path, scan *s)
                 "%s: %" PRId64 " of %" PRId64
                 " samples lie more than half a cycle beyond what the matrix resolves; they get the weight 0",
                 path, outside, samples);
+    const int64_t maps = (int64_t)s->coils * s->matrix[0] * s->matrix[1] * s->matrix[2];
+    if (s->sensitivity && scan_all_zero((const float *)s->sensitivity, 2 * maps))
+        return vf_fail(ctx, VF_ERR_INPUT,
+                       "%s: the coil maps in %s are 0 everywhere, as is the image they make: leave "
+                       "them out of the file, and maps are estimated",
+                       path, strcmp(s->layout, "plain") == 0 ? "/scan/sensitivity" : "'csm'");
     bool silent = true;
     for (int i = 0; silent && i < s->frames; i++)
         silent = scan_all_zero((const float *)s->frame[i].data,
@@ -230,6 +236,8 @@ vf_status read_scan(vf_context *ctx, const char *path, const char *group, k_unit
     if (!group && vf_h5_exists(file, "/scan/data") && !vf_h5_exists(file, "/scan/xml")) {
         const plain_source source = {path, file, h5_exists, h5_shape, h5_read, h5_integers, h5_doubles};
         status = scan_read_plain(ctx, &source, units, out);
+        if (status == VF_OK)
+            status = scan_warn_unread(ctx, path, file);
     } else {
         bool bare = vf_h5_exists(file, "/scan") && !vf_h5_exists(file, "/scan/data");
         vf_h5_close(&file);

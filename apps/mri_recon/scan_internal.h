@@ -3,10 +3,14 @@
 #define SCAN_INTERNAL_H
 
 #include "mri_recon.h"
+#include "voxfield/hdf5_io.h"
 
 /* ---- read_scan.c ---- */
 
-enum { SCAN_MOST_MATRIX = 16384, SCAN_MOST_COILS = 4096 };
+enum {
+    SCAN_MOST_MATRIX = 16000, /* along an axis, of files and of --matrix: what the NUFFT takes */
+    SCAN_MOST_COILS = 4096
+};
 
 /* Zeroed memory for `count` elements of `size` bytes; `what` for the message. Refuses, before the kernel would end the
  * process, what is more than the memory there is. Errors: VF_ERR_MEMORY. */
@@ -26,7 +30,7 @@ bool scan_all_zero(const float *values, int64_t count);
 /* Copies text that came with a file so that it can go to a terminal: what is not printable ASCII becomes '?'. */
 const char *scan_printable(const char *text, char *out, size_t size);
 
-/* The last look at a scan that is filled in: samples beyond the matrix, all-zero data, digest. */
+/* The last look at a scan that is filled in: samples beyond the matrix, data and coil maps that are all 0, digest. */
 VF_MUST_CHECK vf_status scan_finish(vf_context *ctx, const char *path, scan *s);
 
 /* ---- scan_units.c ---- */
@@ -57,6 +61,11 @@ typedef struct plain_source {
 } plain_source;
 
 VF_MUST_CHECK vf_status scan_read_plain(vf_context *ctx, const plain_source *source, k_units units, scan *out);
+
+/* ---- scan_unread.c ---- */
+
+/* Warns of what lies in group /scan under names that are not the layout's, which may be misspelt; notes attributes. */
+VF_MUST_CHECK vf_status scan_warn_unread(vf_context *ctx, const char *path, vf_h5 *file);
 
 /* ---- scan_ismrmrd.c ---- */
 

@@ -168,10 +168,9 @@ static void describe(const ismrmrd_reader *r)
 {
     scan *s = r->out;
     const char *name = r->protocol->trajectory;
-    int used =
-        snprintf(s->description, sizeof s->description, "%.40s, %" PRId64 " readouts, %d frame%s, %d trajector%s",
-                 name[0] ? name : "trajectory not named", r->image_lines, s->frames, s->frames == 1 ? "" : "s",
-                 s->trajectories, s->trajectories == 1 ? "y" : "ies");
+    int used = snprintf(s->description, sizeof s->description, "%.40s, %" PRId64 " readouts, %d trajector%s",
+                        name[0] ? name : "trajectory not named", r->image_lines, s->trajectories,
+                        s->trajectories == 1 ? "y" : "ies");
     snprintf(s->description + used, sizeof s->description - (size_t)used, ", %s", r->units_text);
 }
 

@@ -53,6 +53,41 @@ static void encoded_fov(ismrmrd_reader *r)
     }
 }
 
+/* Says so where the matrix of reconSpace is not that of the image, and where its field of view cannot be. The third
+ * axis of slices is left alone: some files count there how many there are. */
+static void check_crop(const ismrmrd_reader *r)
+{
+    const ismrmrd_space *image = &r->protocol->recon;
+    const scan *s = r->out;
+    const int64_t *n = s->matrix, *kept = s->crop, *wanted = image->matrix;
+    bool other = false, larger = false, wider = false;
+    for (int a = 0; a < 3; a++) {
+        if (a == 2 && n[a] == 1)
+            continue;
+        other = other || (wanted[a] > 0 && wanted[a] != kept[a]);
+        larger = larger || wanted[a] > n[a];
+        wider = wider || image->fov[a] > s->fov[a] * (1 + 0.5 / (double)n[a]); /* by half a voxel or more */
+    }
+    if (!other && !wider)
+        return;
+    char advice[160] = "";
+    if (memcmp(kept, n, sizeof s->crop) != 0)
+        snprintf(advice, sizeof advice,
+                 "; --keep-oversampling keeps all of the encoded %" PRId64 " x %" PRId64 " x %" PRId64, n[0], n[1],
+                 n[2]);
+    vf_warn(r->ctx,
+            "%s: xml: reconSpace says %" PRId64 " x %" PRId64 " x %" PRId64
+            " voxels over %g x %g x %g mm, encodedSpace "
+            "%" PRId64 " x %" PRId64 " x %" PRId64 " over %g x %g x %g mm: the image keeps %" PRId64 " x %" PRId64
+            " x %" PRId64 " voxels, %s%s",
+            r->source->path, wanted[0], wanted[1], wanted[2], image->fov[0], image->fov[1], image->fov[2], n[0], n[1],
+            n[2], s->fov[0], s->fov[1], s->fov[2], kept[0], kept[1], kept[2],
+            wider    ? "as nothing is known beyond the encoded field of view"
+            : larger ? "as nothing is interpolated"
+                     : "those within the field of view of reconSpace, not its matrix",
+            advice);
+}
+
 /* What of the encoded voxels is image: what lies in the field of view of reconSpace. */
 static void image_crop(ismrmrd_reader *r)
 {
@@ -66,6 +101,8 @@ static void image_crop(ismrmrd_reader *r)
         int64_t n = part < 1 ? (int64_t)floor(part * (double)s->matrix[a] + 0.5) : s->matrix[a];
         s->crop[a] = n < 1 ? 1 : n;
     }
+    if (!missing)
+        check_crop(r);
 }
 
 static int64_t step_center(ismrmrd_reader *r, const ismrmrd_limit *limit, int axis)

@@ -153,6 +153,17 @@ static vf_status check_is_cartesian(ismrmrd_reader *r)
     return VF_OK;
 }
 
+static void describe_steps(ismrmrd_reader *r)
+{
+    const int64_t *n = r->out->matrix;
+    char *text = r->units_text;
+    int used = snprintf(text, sizeof r->units_text, "k = 0 at center_sample");
+    if (n[1] > 1)
+        used += snprintf(text + used, sizeof r->units_text - (size_t)used, " of line %" PRId64, r->center[0]);
+    if (n[2] > 1)
+        snprintf(text + used, sizeof r->units_text - (size_t)used, " of partition %" PRId64, r->center[1]);
+}
+
 vf_status ismrmrd_make_cartesian(ismrmrd_reader *r)
 {
     scan *s = r->out;
@@ -183,8 +194,7 @@ vf_status ismrmrd_make_cartesian(ismrmrd_reader *r)
         status = make_k(r, f, &s->trajectory[made]);
         s->frame[f].trajectory = made++;
     }
-    snprintf(r->units_text, sizeof r->units_text, "k from encoding steps about %" PRId64 ", %" PRId64, r->center[0],
-             r->center[1]);
+    describe_steps(r);
 done:
     free(signatures);
     free(first);

@@ -84,6 +84,18 @@ static size_t sample_magnitudes(const recon_image *image, int first, int count, 
     return n;
 }
 
+/* Of all voxels: a sample could miss the only bright one. */
+static double largest_magnitude(const recon_image *image, int first, int count)
+{
+    const int64_t volume = image_volume(image);
+    double largest = 0;
+    for (int64_t i = volume * first; i < volume * (first + count); i++) {
+        const double re = (double)crealf(image->data[i]), im = (double)cimagf(image->data[i]);
+        largest = fmax(largest, re * re + im * im);
+    }
+    return sqrt(largest);
+}
+
 vf_status image_white(vf_context *ctx, const recon_image *image, int first, int count, double *white)
 {
     enum { MOST = 1 << 17 };
@@ -91,11 +103,12 @@ vf_status image_white(vf_context *ctx, const recon_image *image, int first, int 
     if (!values)
         return vf_fail(ctx, VF_ERR_MEMORY, "the image's window: not enough memory");
     size_t n = sample_magnitudes(image, first, count, MOST, values);
-    const float background = 0.1f * vf_quantile(values, n, 0.999); /* sorts them */
+    const double largest = largest_magnitude(image, first, count);
+    const double background = fmax(0.1 * (double)vf_quantile(values, n, 0.999), 1e-3 * largest); /* sorts them */
     size_t begin = 0;
-    while (begin < n && values[begin] < background)
+    while (begin < n && (double)values[begin] < background)
         begin++;
-    *white = (double)vf_quantile(values + begin, n - begin, 0.995);
+    *white = begin < n ? (double)vf_quantile(values + begin, n - begin, 0.995) : largest;
     if (!(*white > 0))
         *white = 1;
     free(values);

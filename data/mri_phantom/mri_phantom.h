@@ -61,6 +61,8 @@ typedef enum phantom_array {
     ARRAY_TRUTH = 32
 } phantom_array;
 
+enum { PHANTOM_SLICE = 5 }; /* mm, the thickness of a slice */
+
 /* Numbers are checked one by one where they are read; 0 stands for a default that depends on the rest. */
 typedef struct phantom_settings {
     const char *output;
@@ -70,7 +72,7 @@ typedef struct phantom_settings {
     trajectory_kind trajectory;
     bool has_trajectory;
     int64_t matrix[3]; /* even; z may be 1 */
-    double fov[3];     /* mm */
+    double fov[3];     /* mm; z: 0 for that of x, or PHANTOM_SLICE where matrix[2] is 1 */
     int64_t samples, readouts;
     double turns, readout; /* readout: seconds */
     int64_t oversample, accelerate;

@@ -24,7 +24,8 @@ static const char usage[] =
     "Object\n"
     "  --phantom P              shepp-logan (default), ellipsoids, ball or point\n"
     "  --matrix X,Y,Z           even numbers (one for all three); Z = 1: two-dimensional (128)\n"
-    "  --fov X,Y,Z              field of view in mm (one for all three) (240)\n"
+    "  --fov X,Y,Z              field of view in mm (240); one number for all three, but slices\n"
+    "                           are then 5 mm thick\n"
     "  --frames N               images, with contrast that grows from one to the next (1)\n"
     "  --coils N                receiver coils around the object (1: uniform)\n"
     "  --field-hz F             off-resonance, from -F to F across the field of view (0)\n"
@@ -220,6 +221,14 @@ static vf_status snr(vf_context *ctx, const char *text, phantom_settings *s)
     return status;
 }
 
+static vf_status field_of_view(vf_context *ctx, const char *text, phantom_settings *s)
+{
+    vf_status status = program_triple(ctx, "fov", text, 0.001, 1e5, "mm", s->fov);
+    if (!strchr(text, ','))
+        s->fov[2] = 0;
+    return status;
+}
+
 static vf_status readout(vf_context *ctx, const char *text, phantom_settings *s)
 {
     vf_status status = program_number(ctx, "readout-ms", text, 0.001, 10000, &s->readout);
@@ -254,7 +263,7 @@ static vf_status one_option(vf_context *ctx, int option, const char *text, phant
     case OPT_MATRIX:
         return matrix(ctx, text, s->matrix);
     case OPT_FOV:
-        return program_triple(ctx, "fov", text, 0.001, 1e5, "mm", s->fov);
+        return field_of_view(ctx, text, s);
     case OPT_FRAMES:
         return program_integer(ctx, "frames", text, 1, 65535, &s->frames);
     case OPT_COILS:
@@ -322,7 +331,7 @@ static vf_status run_phantom(vf_context *ctx, program *p, int argc, char **argv)
 {
     phantom_settings settings = {
         .matrix = {128, 128, 128},
-        .fov = {240, 240, 240},
+        .fov = {240, 240, 0},
         .readout = 0.005,
         .oversample = 1,
         .accelerate = 1,

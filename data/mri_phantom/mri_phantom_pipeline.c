@@ -40,6 +40,8 @@ static vf_status settle(vf_context *ctx, phantom_settings *s)
                        "--output %s: name it .h5 (plain) or .mrd (ISMRMRD), or say which with --layout", s->output);
     if (!s->has_trajectory)
         s->trajectory = s->matrix[2] == 1 ? TRAJECTORY_GOLDEN_ANGLE : TRAJECTORY_KOOSH_BALL;
+    if (s->fov[2] == 0)
+        s->fov[2] = s->matrix[2] == 1 ? PHANTOM_SLICE : s->fov[0];
     if (s->correlation > 0 && s->coils == 1)
         return vf_fail(ctx, VF_ERR_ARGUMENT, "--noise-correlation needs more than one of --coils");
     if (s->noise_scan && s->layout != LAYOUT_ISMRMRD)

@@ -102,6 +102,11 @@ def test_plain_layout():
     assert shapes == {"trajectory": (70, 3), "data": (2, 3, 70), "time": (70,), "phi": (70,), "sensitivity": (3, 8, 10, 12),
                       "field_map": (8, 10, 12), "reference": (1, 8, 10, 12), "truth": (2, 8, 10, 12)}, shapes
     assert attribute("a.h5", "matrix") == [12, 10, 8] and attribute("a.h5", "fov_mm") == [240, 200, 80.5]
+    for fov, expected in (([], [240, 240, 5]), (["--fov", 180], [180, 180, 5]), (["--fov", "180,170,3"], [180, 170, 3])):
+        make("--matrix", "12,10,1", *fov, "-o", "slice.h5")
+        assert attribute("slice.h5", "fov_mm") == expected, attribute("slice.h5", "fov_mm")
+    make("--matrix", 8, "--fov", 100, "-o", "cube.h5")
+    assert attribute("cube.h5", "fov_mm") == [100, 100, 100]
     make("--matrix", "12,10,8", "--spokes", 5, "--coils", 2, "--without", "time,truth,sensitivity", "-o", "b.hdf5")
     assert names("b.hdf5") == {"trajectory", "data"}, names("b.hdf5")
     assert Dataset("b.hdf5", "data").shape == (2, 60)

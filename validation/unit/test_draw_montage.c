@@ -1,4 +1,4 @@
-/* The picture of an image. It is read back, its panels are found as black rectangles on white paper, and it is seen on
+/* The picture of an image. It is read back, its panels are found by their grey frames on white paper, and it is seen on
  * which side of them the parts of the patient are. */
 #include "image_test.h"
 
@@ -18,19 +18,20 @@ typedef struct rectangle {
     int x, y, width, height;
 } rectangle;
 
-/* The panels in reading order, with a black pixel at their top left corner and at least `least` wide and high; at most
- * `most`. Paper and letters are no panels: those have no black rows that long. */
+/* The panels in reading order, inside frames of 2 pixels, and at least `least` wide and high; at most `most`. Letters
+ * have no edges that long. */
 static int find_panels(const png_picture *p, int least, rectangle *out, int most)
 {
+    enum { GREY = 150, LINE = 2 };
     int found = 0;
     for (int y = 0; y < p->height; y++)
         for (int x = 0; x < p->width; x++) {
-            if (brightness(p, x, y) > 60 || brightness(p, x - 1, y) != 255 || brightness(p, x, y - 1) != 255)
+            if (brightness(p, x, y) != GREY || brightness(p, x - 1, y) != 255 || brightness(p, x, y - 1) != 255)
                 continue;
-            rectangle r = {x, y, 0, 0};
-            while (brightness(p, x + r.width, y) <= 60)
+            rectangle r = {x + LINE, y + LINE, -2 * LINE, -2 * LINE};
+            while (brightness(p, x + r.width + 2 * LINE, y) == GREY)
                 r.width++;
-            while (brightness(p, x, y + r.height) <= 60)
+            while (brightness(p, x, y + r.height + 2 * LINE) == GREY)
                 r.height++;
             if (r.width < least || r.height < least)
                 continue;
@@ -156,8 +157,8 @@ static void slices_and_frames(void **state)
         int64_t nz, first, last;
         int expected;
     } cases[] = {
-        {1, 1, 0, 0, 1},     {1, 12, 0, 11, 12}, {1, 12, 3, 9, 7},   {1, 100, 10, 89, 20},
-        {1, 100, 40, 45, 6}, {5, 1, 0, 4, 5},    {50, 1, 0, 49, 20}, {3, 8, 2, 4, 3},
+        {1, 1, 0, 0, 1}, {1, 12, 0, 11, 12}, {1, 40, 3, 9, 7}, {1, 100, 10, 89, 20}, {1, 100, 40, 45, 6},
+        {5, 1, 0, 4, 5}, {50, 1, 0, 49, 20}, {3, 28, 2, 4, 3}, {1, 30, 7, 7, 1},
     };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         recon_image image = squares(cases[c].frames, cases[c].nz, cases[c].first, cases[c].last);
@@ -166,6 +167,90 @@ static void slices_and_frames(void **state)
             fail_msg("case %zu: %d panels, not %d", c, found, cases[c].expected);
         recon_image_free(&image);
     }
+}
+
+/* Where all slices fit all are shown, bright or not; white to their edges, they end at their frames. */
+static void all_that_fit(void **state)
+{
+    (void)state;
+    rectangle panels[32];
+    png_picture picture;
+    recon_image image = squares(1, 20, 3, 9), tiny = plain_image(1, 1, 1, 5);
+    draw(&image, &picture);
+    assert_int_equal(find_panels(&picture, 60, panels, 32), 20);
+    for (int p = 0; p < 20; p++)
+        assert_true(is_bright(&picture, &panels[p], 0.5, 0.5) == (p >= 3 && p <= 9));
+    png_picture_free(&picture);
+    for (int i = 0; i < 5; i++)
+        tiny.data[i] = i < 4 ? 10 : 1;
+    draw(&tiny, &picture);
+    assert_int_equal(find_panels(&picture, 60, panels, 32), 5);
+    for (int y = 0; y < panels[0].height; y++)
+        for (int x = 0; x < panels[0].width; x++)
+            assert_int_equal(brightness(&picture, panels[0].x + x, panels[0].y + y), 255);
+    assert_false(is_bright(&picture, &panels[4], 0.5, 0.5));
+    png_picture_free(&picture);
+    recon_image_free(&image);
+    recon_image_free(&tiny);
+}
+
+/* One voxel among rounding errors: its slice is the one shown, and the rest is black. */
+static void one_voxel(void **state)
+{
+    (void)state;
+    rectangle panel;
+    png_picture picture;
+    recon_image image = plain_image(1, 24, 24, 200);
+    for (int64_t i = 0; i < image_volume(&image); i++)
+        image.data[i] *= 1e-7f;
+    image.data[(77 * 24 + 12) * 24 + 12] = 1;
+    draw(&image, &picture);
+    assert_int_equal(find_panels(&picture, 60, &panel, 1), 1);
+    assert_true(is_bright(&picture, &panel, 12.5 / 24, 12.5 / 24));
+    for (int i = 0; i < 24; i++)
+        assert_true(i == 12 || brightness(&picture, panel.x + (int)((i + 0.5) / 24 * panel.width),
+                                          panel.y + panel.height * 25 / 48) < 10);
+    png_picture_free(&picture);
+    recon_image_free(&image);
+}
+
+/* How many pixels differ in the rows [first, last). */
+static int differing(const png_picture *a, const png_picture *b, int first, int last)
+{
+    int count = 0;
+    for (int y = first; y < last; y++)
+        for (int x = 0; x < a->width; x++)
+            count += brightness(a, x, y) != brightness(b, x, y);
+    return count;
+}
+
+/* Slabs at different places: the first one's slices, or frames, and the text above them says so. */
+static void first_slab(void **state)
+{
+    (void)state;
+    const scan_geometry places[2] = {{.direction = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}},
+                                     {.direction = {{0, 1, 0}, {0, 0, 1}, {1, 0, 0}}}};
+    rectangle panels[32];
+    png_picture picture, other;
+    recon_image image = squares(2, 6, 1, 4), frames = squares(6, 1, 0, 5);
+    image.places = frames.places = 2;
+    image.place_geometry = frames.place_geometry = places;
+    draw(&image, &picture);
+    assert_int_equal(find_panels(&picture, 60, panels, 32), 6);
+    image.place_geometry = NULL;
+    for (image.frames = 1; image.frames <= 2; image.frames++) { /* neither what it says of a volume nor of frames */
+        draw(&image, &other);
+        assert_true(picture.width == other.width && picture.height == other.height);
+        assert_true(differing(&picture, &other, 0, panels[0].y) > 100);
+        assert_int_equal(differing(&picture, &other, panels[0].y, picture.height), 0);
+        png_picture_free(&other);
+    }
+    png_picture_free(&picture);
+    for (int i = 0; i < 6 * 400; i++) /* the other slab is bright all over */
+        frames.data[i] = i / 400 % 2 ? 1 : frames.data[i];
+    assert_int_equal(count_panels(&frames), 3);
+    recon_image_free(&image);
+    recon_image_free(&frames);
 }
 
 /* Lengths on paper are as in the patient: voxels of 1 x 3 mm. */
@@ -251,6 +336,9 @@ int main(void)
         cmocka_unit_test(every_orientation),
         cmocka_unit_test(unknown_orientation),
         cmocka_unit_test(slices_and_frames),
+        cmocka_unit_test(all_that_fit),
+        cmocka_unit_test(one_voxel),
+        cmocka_unit_test(first_slab),
         cmocka_unit_test(aspect),
         cmocka_unit_test(scale_of_the_numbers),
         cmocka_unit_test(odd_images),

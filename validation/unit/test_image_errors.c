@@ -132,30 +132,80 @@ static void window(void **state)
     must(image_white(ctx, &image, 0, 1, &white));
     assert_true(fabs(white - 0.1) < 1e-7);
     recon_image_free(&image);
+    /* One voxel among rounding errors, in an image of which only a part is looked at: white is its magnitude. */
+    image = plain_image(1, 90, 90, 90);
+    for (int64_t i = 0; i < image_volume(&image); i++)
+        image.data[i] *= 1e-7f;
+    for (int at = 1; at < 9; at++) {
+        image.data[at] = complex_of(-3, 4);
+        must(image_white(ctx, &image, 0, 1, &white));
+        assert_true(white == 5);
+        image.data[at] = 0;
+    }
+    recon_image_free(&image);
 }
 
-/* By hand: truth 3, 4, 0, 0 and image 3i, 3, 1, -1: squares of errors 0, 1, 1, 1; mean 3/4; rms of the truth 5/2. */
+/* By hand: truth 3, 4, 0, 0 and image 3i, 3, 1, -1: squares of errors 0, 1, 1, 1; mean 3/4; rms of the truth 5/2. The
+ * scale: sum I I0 / sum I^2 = 21/20, with which sum (s I - I0)^2 = 25 - 21^2/20 = 2.95. */
 static void comparison(void **state)
 {
     (void)state;
     const float complex image[4] = {complex_of(0, 3), 3, 1, -1};
+    const float truth[4] = {3, 4, 0, 0};
+    image_comparison c;
+    must(compare_images(ctx, "it", 4, image, truth, &c));
+    assert_true(fabs(c.error.mse - 0.75) < 1e-15);
+    assert_true(fabs(c.error.psnr - 20 * log10(4 / sqrt(0.75))) < 1e-12);
+    assert_true(fabs(c.error.snr - 20 * log10(2.5 / sqrt(0.75))) < 1e-12);
+    assert_true(fabs(c.error.percent - 100 * sqrt(0.75) / 2.5) < 1e-12);
+    assert_true(fabs(c.scale - 1.05) < 1e-14);
+    assert_true(fabs(c.scaled.mse - 2.95 / 4) < 1e-14);
+    assert_true(fabs(c.scaled.psnr - 20 * log10(4 / sqrt(2.95 / 4))) < 1e-12);
+    assert_true(fabs(c.scaled.percent - 100 * sqrt(2.95 / 25)) < 1e-12);
+    must(compare_images(ctx, "it", 2, (const float complex[2]){complex_of(0, -3), 4}, truth, &c));
+    assert_true(c.error.mse == 0 && c.error.percent == 0 && isinf(c.error.psnr) && c.error.psnr > 0 &&
+                isinf(c.error.snr) && c.error.snr > 0 && c.scale == 1 && c.scaled.mse == 0);
+    must(compare_images(ctx, "it", 2, (const float complex[2]){0, 0}, truth, &c));
+    assert_true(c.scale == 1 && c.error.percent == 100 && c.scaled.percent == 100);
+    /* Other units: 2^-20, and as far apart as numbers of single precision can be. */
+    must(compare_images(ctx, "it", 2, (const float complex[2]){complex_of(0, 0x3p-20f), 0x4p-20f}, truth, &c));
+    assert_true(c.scale == 0x1p20 && c.scaled.mse == 0 && fabs(c.error.percent - 100) < 1e-3);
+    must(compare_images(ctx, "it", 2, (const float complex[2]){0x3p-149f, 0x4p-149f},
+                        (const float[2]){0x3p125f, 0x4p125f}, &c));
+    assert_true(fabs(c.scale / 0x1p274 - 1) < 1e-15 && c.scaled.percent < 1e-13);
+}
+
+static void what_cannot_be_compared(void **state)
+{
+    (void)state;
+    const float complex image[4] = {complex_of(0, 3), 3, 1, -1};
     const float truth[4] = {3, 4, 0, 0}, zero[4] = {0}, negative[4] = {-1, -1, -1, -1};
-    image_error e;
-    must(compare_images(ctx, 4, image, truth, &e));
-    assert_true(fabs(e.mse - 0.75) < 1e-15);
-    assert_true(fabs(e.psnr - 20 * log10(4 / sqrt(0.75))) < 1e-12);
-    assert_true(fabs(e.snr - 20 * log10(2.5 / sqrt(0.75))) < 1e-12);
-    assert_true(fabs(e.percent - 100 * sqrt(0.75) / 2.5) < 1e-12);
-    must(compare_images(ctx, 2, (const float complex[2]){complex_of(0, -3), 4}, truth, &e));
-    assert_true(e.mse == 0 && e.percent == 0 && isinf(e.psnr) && e.psnr > 0 && isinf(e.snr) && e.snr > 0);
-    expect_error(compare_images(ctx, 4, image, zero, &e), VF_ERR_INPUT, "truth", "nowhere above zero");
-    expect_error(compare_images(ctx, 4, image, negative, &e), VF_ERR_INPUT, "truth", "nowhere above zero");
-    expect_error(compare_images(ctx, 0, image, truth, &e), VF_ERR_ARGUMENT, "truth", "no voxels");
-    expect_error(compare_images(ctx, 4, image, (const float[4]){1, NAN, 1, 1}, &e), VF_ERR_INPUT, "the truth has", "");
-    expect_error(compare_images(ctx, 4, image, (const float[4]){1, 1, INFINITY, 1}, &e), VF_ERR_INPUT, "the truth has",
-                 "");
-    expect_error(compare_images(ctx, 2, (const float complex[2]){1, complex_of(0, NAN)}, truth, &e), VF_ERR_INPUT,
-                 "the image has", "");
+    image_comparison c;
+    expect_error(compare_images(ctx, "it", 4, image, zero, &c), VF_ERR_INPUT, "it: the truth", "nowhere above zero");
+    expect_error(compare_images(ctx, "it", 4, image, negative, &c), VF_ERR_INPUT, "it: ", "nowhere above zero");
+    expect_error(compare_images(ctx, "it", 0, image, truth, &c), VF_ERR_ARGUMENT, "it: ", "no voxels");
+    expect_error(compare_images(ctx, "it", 4, image, (const float[4]){1, NAN, 1, 1}, &c), VF_ERR_INPUT,
+                 "it: ", "the truth has");
+    expect_error(compare_images(ctx, "it", 4, image, (const float[4]){1, 1, INFINITY, 1}, &c), VF_ERR_INPUT,
+                 "it: ", "the truth has");
+    expect_error(compare_images(ctx, "it", 2, (const float complex[2]){1, complex_of(0, NAN)}, truth, &c), VF_ERR_INPUT,
+                 "it: ", "the image has");
+}
+
+static void several_comparisons(void **state)
+{
+    (void)state;
+    const image_comparison all[3] = {{{1, 30, 20, 10}, {1, 31, 21, 9}, 1.04},
+                                     {{4, 27, 17, 40}, {2, 28, 18, 6}, 1.06},
+                                     {{1, 24, 14, 10}, {3, 25, 15, 3}, 0.9}};
+    assert_int_equal(comparison_worst(all, 3), 1);
+    const image_comparison mean = comparison_mean(all, 3);
+    assert_true(fabs(mean.error.mse - 2) < 1e-12 && fabs(mean.error.psnr - 27) < 1e-12 &&
+                fabs(mean.error.snr - 17) < 1e-12 && fabs(mean.error.percent - 20) < 1e-12);
+    assert_true(fabs(mean.scaled.psnr - 28) < 1e-12 && fabs(mean.scaled.percent - 6) < 1e-12 &&
+                fabs(mean.scale - 1) < 1e-12);
+    assert_true(!comparison_scale_matters(&all[0]) && comparison_scale_matters(&all[1]) &&
+                comparison_scale_matters(&all[2]));
 }
 
 int main(void)
@@ -168,6 +218,8 @@ int main(void)
         cmocka_unit_test(names),
         cmocka_unit_test(window),
         cmocka_unit_test(comparison),
+        cmocka_unit_test(what_cannot_be_compared),
+        cmocka_unit_test(several_comparisons),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -200,27 +200,51 @@ static void test_slabs_without_places(void **state)
     }
 }
 
+static void write_maps(const hsize_t dims[4], const float complex *maps)
+{
+    hid_t file = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT), space = H5Screate_simple(4, dims, NULL);
+    hid_t type = ismrmrd_complex_float_type();
+    hid_t set = H5Dcreate2(file, "/dataset/csm", type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    assert_true(H5Dwrite(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, maps) >= 0);
+    H5Dclose(set);
+    H5Tclose(type);
+    H5Sclose(space);
+    H5Fclose(file);
+}
+
 /* Coil maps beside the acquisitions are those of one volume: not of several slabs. */
 static void test_maps_of_slabs(void **state)
 {
     (void)state;
     static const hsize_t dims[4] = {2, 2, 4, 4};
-    static float complex maps[2 * 2 * 4 * 4];
+    static const float complex maps[2 * 2 * 4 * 4] = {1};
     for (int slabs = 1; slabs <= 2; slabs++) {
         acquire_stack();
         acquisitions = slabs;
         write_scan(plain_header(4, 4, 2, cartesian));
-        hid_t file = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT), space = H5Screate_simple(4, dims, NULL);
-        hid_t type = ismrmrd_complex_float_type();
-        hid_t set = H5Dcreate2(file, "/dataset/csm", type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
-        assert_true(H5Dwrite(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, maps) >= 0);
-        H5Dclose(set);
-        H5Tclose(type);
-        H5Sclose(space);
-        H5Fclose(file);
+        write_maps(dims, maps);
         read_it(NULL, K_AUTO);
         assert_true((s.sensitivity != NULL) == (slabs == 1));
     }
+}
+
+/* Maps that are 0 everywhere make an image that is, and are refused; what k counts from is said. */
+static void test_maps_of_zeros(void **state)
+{
+    (void)state;
+    static const hsize_t dims[4] = {2, 2, 4, 4};
+    static const float complex maps[2 * 2 * 4 * 4];
+    acquire_stack();
+    acquisitions = 1;
+    write_scan(plain_header(4, 4, 2, cartesian));
+    read_it(NULL, K_AUTO);
+    assert_non_null(strstr(s.description, "k = 0 at center_sample of line 2 of partition 1"));
+    write_maps(dims, maps);
+    expect_refusal(NULL, K_AUTO, VF_ERR_INPUT, "the coil maps in 'csm' are 0 everywhere");
+    write_scan(plain_header(4, 4, 1, cartesian));
+    read_it(NULL, K_AUTO);
+    assert_non_null(strstr(s.description, "k = 0 at center_sample of line 2"));
+    assert_null(strstr(s.description, "partition"));
 }
 
 /* A share of the noise that is none is not divided by. */
@@ -424,6 +448,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_slabs_of_different_directions, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_slabs_without_places, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_maps_of_slabs, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_maps_of_zeros, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_places_of_images, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_no_bandwidth_of_noise, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_images_go_to_the_group_of_the_scan, set_up, tear_down),

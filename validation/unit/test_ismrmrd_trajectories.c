@@ -313,9 +313,76 @@ static void test_coil_maps(void **state)
     expect_said("'csm' is not used");
 }
 
+/* What reconSpace says and the image is not: said, and nowhere else. */
+static void test_other_matrix_than_kept(void **state)
+{
+    (void)state;
+    static const struct {
+        int encoded[3];
+        double encoded_fov[3];
+        int image[3];
+        double image_fov[3];
+        const char *words[2]; /* NULL: none */
+    } cases[] = {
+        {{8, 4, 1}, {16, 8, 5}, {4, 4, 1}, {8, 8, 5}, {NULL, NULL}},  /* oversampled twice */
+        {{8, 6, 1}, {16, 8, 5}, {4, 6, 9}, {8, 8, 45}, {NULL, NULL}}, /* partial Fourier; slices counted along z */
+        {{7, 4, 6}, {16, 8, 6}, {4, 4, 4}, {8.1, 8, 4}, {NULL, NULL}},
+        {{8, 4, 1}, {16, 8, 5}, {4, 4, 1}, {8, 8.9, 5}, {NULL, NULL}}, /* by less than half a voxel */
+        {{4, 4, 1},
+         {16, 8, 5},
+         {4, 4, 1},
+         {8, 8, 5},
+         {"reconSpace says 4 x 4 x 1 voxels over 8 x 8 x 5 mm, encodedSpace 4 x 4 x 1 over 16 x 8 x 5 mm: the image "
+          "keeps 2 x 4 x 1 voxels, those within the field of view of reconSpace",
+          "--keep-oversampling keeps all of the encoded 4 x 4 x 1"}},
+        {{8, 4, 2},
+         {16, 8, 5},
+         {4, 4, 4},
+         {8, 8, 5},
+         {"keeps 4 x 4 x 2 voxels, as nothing is interpolated", "8 x 4 x 2"}},
+        {{4, 4, 1}, {8, 8, 5}, {4, 8, 1}, {8, 8, 5}, {"keeps 4 x 4 x 1 voxels, as nothing is interpolated", ""}},
+        {{4, 4, 1}, {8, 8, 5}, {4, 4, 1}, {8, 9.1, 5}, {"as nothing is known beyond the encoded field of view", ""}},
+    };
+    for (size_t t = 0; t < sizeof cases / sizeof *cases; t++) {
+        begin_acquisitions();
+        acquire(4, 2, 0)->head.center_sample = 2;
+        write_scan(header(cases[t].encoded, cases[t].encoded_fov, cases[t].image, cases[t].image_fov,
+                          "<trajectory>cartesian</trajectory>"));
+        read_it(NULL, K_AUTO);
+        for (int i = 0; i < 2; i++)
+            if (cases[t].words[i])
+                expect_said(cases[t].words[i]);
+        if (!cases[t].words[0] && strstr(said, "reconSpace"))
+            fail_msg("case %d: '%s'", (int)t, said);
+    }
+}
+
+/* One limit, of files and of --matrix. */
+static void test_most_voxels(void **state)
+{
+    (void)state;
+    static const int64_t beyond[3] = {16001, 4, 1}, most[3] = {16000, 4, 1};
+    for (int n = 16000; n <= 16001; n++) {
+        begin_acquisitions();
+        acquire(4, 2, 0)->head.center_sample = 2;
+        write_scan(plain_header(n, 4, 1, "<trajectory>cartesian</trajectory>"));
+        if (n == most[0])
+            read_it(NULL, K_AUTO);
+        else
+            expect_refusal(NULL, K_AUTO, VF_ERR_INPUT, "a matrix of 16001 along x; expected 1 to 16000");
+    }
+    write_scan(plain_header(4, 4, 1, "<trajectory>cartesian</trajectory>"));
+    read_it(NULL, K_AUTO);
+    must(change_matrix(ctx, most, &s));
+    assert_int_equal(change_matrix(ctx, beyond, &s), VF_ERR_ARGUMENT);
+    assert_non_null(strstr(vf_context_message(ctx), "at most 16000"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_other_matrix_than_kept, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_most_voxels, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_units_found, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_units_asked_for, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_units_that_fit_none_or_two, set_up, tear_down),

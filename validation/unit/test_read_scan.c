@@ -353,7 +353,7 @@ static void test_attributes_that_are_wrong(void **state)
         const char *words;
     } cases[] = {
         {{NX, 0, NZ}, {1, 1, 1}, "matrix is 0 along y"},       {{NX, NY, -1}, {1, 1, 1}, "matrix is -1 along z"},
-        {{1000000, NY, NZ}, {1, 1, 1}, "matrix is 1000000"},   {{NX, NY, NZ}, {1, 1, 0}, "fov_mm is 0 along z"},
+        {{16001, NY, NZ}, {1, 1, 1}, "expected 1 to 16000"},   {{NX, NY, NZ}, {1, 1, 0}, "fov_mm is 0 along z"},
         {{NX, NY, NZ}, {-5, 1, 1}, "fov_mm is -5 along x"},    {{NX, NY, NZ}, {1, NAN, 1}, "along y; expected"},
         {{4, NY, NZ}, {1, 1, 1}, "|kx| = 3 cycles per field"}, {{NX, NY, NZ}, {1, INFINITY, 1}, "along y; expected"},
     };
@@ -396,6 +396,33 @@ static void test_more_than_memory(void **state)
     must(vf_h5_attribute_doubles(file, "/scan", "fov_mm", fov, 3));
     must(vf_h5_commit(&file));
     expect_refusal(NULL, K_AUTO, VF_ERR_MEMORY, "not enough memory for /scan/data");
+}
+
+/* Names that are not the layout's may be misspelt. */
+static void test_names_that_are_not_known(void **state)
+{
+    (void)state;
+    static const float complex zeros[COILS * VOXELS];
+    const content odd[] = {DATA, K, {"/scan/Weights", VF_F32, 1, {SAMPLES}, weights}, {NULL, VF_F32, 0, {0}, NULL}};
+    write_file(odd, matrix, fov);
+    read_it(NULL, K_AUTO);
+    expect_said("/scan/Weights is not read; known are trajectory, data, weights, time, phi, sensitivity, field_map, "
+                "reference, truth\n");
+    hid_t file = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT);
+    hid_t set = H5Gcreate2(file, "/scan/truht", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    hid_t scan_group = H5Gopen2(file, "/scan", H5P_DEFAULT), space = H5Screate(H5S_SCALAR);
+    H5Aclose(H5Acreate2(scan_group, "fov", H5T_NATIVE_INT, space, H5P_DEFAULT, H5P_DEFAULT));
+    H5Sclose(space);
+    H5Gclose(set);
+    H5Gclose(scan_group);
+    assert_true(H5Fclose(file) >= 0);
+    read_it(NULL, K_AUTO);
+    expect_said("/scan/Weights, /scan/truht are not read; known are trajectory");
+    expect_said("attributes of /scan that are not read: fov; known are matrix, fov_mm");
+    const content dark[] = {
+        DATA, K, {"/scan/sensitivity", VF_C64, 4, {COILS, NZ, NY, NX}, zeros}, {NULL, VF_F32, 0, {0}, NULL}};
+    write_file(dark, matrix, fov);
+    expect_refusal(NULL, K_AUTO, VF_ERR_INPUT, "the coil maps in /scan/sensitivity are 0 everywhere");
 }
 
 /* voxfield's own writer makes no empty datasets. */
@@ -462,6 +489,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_attributes_that_are_wrong, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_datasets_that_are_missing, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_zero_samples, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_names_that_are_not_known, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_more_than_memory, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_files_that_are_none, set_up, tear_down),
     };

@@ -1,0 +1,142 @@
+#!/usr/bin/env python3
+"""What mri_recon says and leaves besides the image: --compare, --dry-run, --quiet, and disks that are too small.
+
+usage: test_mri_outputs.py PROGRAM [DEVICE] [test_name ...]     VOXFIELD_PHANTOM names mri_phantom
+"""
+import json
+import os
+import re
+import subprocess
+import tempfile
+
+import program
+from program import Skip, listing, make, refuse, run
+from test_mri_recon import h5py, need_h5py, numpy, phantom
+
+LINE = re.compile(r"^(error)? +(.*?)(?:MSE \S+, )?PSNR (\S+) dB, SNR (\S+) dB, (\S+) %(.*)$", re.M)
+
+
+def test_dry_run_and_quiet(_):
+    phantom("scan.h5", "--matrix", 16)
+    before = listing()
+    done = make("scan.h5", "--dry-run", "--picture", "p.png", "--report", "r.json")
+    assert listing() == before and "16 x 16 x 16" in done.out and "done" not in done.out
+    assert "no report r.json" in done.out, done.out
+    assert "report" not in make("scan.h5", "--dry-run").out and make("-q", "scan.h5", "--dry-run", "--report", "r.json").out == ""
+    assert make("-q", "scan.h5").out == ""
+
+
+# ---- comparison ----
+
+
+def compared(scan, *arguments):
+    """The lines of the error, each as (what it is of, PSNR, SNR, percent, what follows), and the report."""
+    out = make(scan, "-o", "compared.h5", "--report", "compared.json", "--compare", *arguments).out
+    lines = [(found[2], float(found[3]), float(found[4]), float(found[5]), found[6]) for found in LINE.finditer(out)]
+    assert len(re.findall("^error ", out, re.M)) == 1 and lines, out
+    with open("compared.json", encoding="utf-8") as file:
+        return lines, json.load(file)
+
+
+def in_units(old, new, units, truths=None):
+    """The same scan with the data of frame n divided by units[n], and with so many truths."""
+    with h5py.File(old) as a, h5py.File(new, "w") as b:
+        scan = b.create_group("scan")
+        for key, value in a["scan"].attrs.items():
+            scan.attrs[key] = value
+        scan["trajectory"] = a["scan/trajectory"][...]
+        d, t = a["scan/data"][...], a["scan/truth"][...]
+        d, t = d.reshape(-1, 1, d.shape[-1]), t.reshape(-1, *t.shape[-3:])
+        scan["data"] = numpy.stack([d[n % len(d)] / numpy.float32(unit) for n, unit in enumerate(units)])
+        t = numpy.stack([t[n % len(t)] for n in range(truths or len(units))])
+        scan["truth"] = t if len(t) > 1 else t[0]
+
+
+def test_compare_with_a_file(_):
+    phantom("scan.h5", "--matrix", 24)
+    make("scan.h5", "-o", "a.h5", "--precision", "double", "--tolerance", 1e-6, "--iterations", 500, "--lambda", 0.1)
+    lines, _ = compared("scan.h5", "a.h5", "--tolerance", 1e-6, "--iterations", 500, "--lambda", 0.1)
+    assert len(lines) == 1 and lines[0][1] > 60, lines
+    refuse(3, "nothing.h5", "scan.h5", "-o", "b.h5", "--compare", "nothing.h5")
+
+
+def test_compare_in_other_units(_):
+    """A scan in other units gives the image in other units: the figures as published say 100 %, those of the scaled image what the
+    image's own are. Where the units are the truth's, there is one line."""
+    need_h5py()
+    phantom("scan.h5", "--matrix", "32,32,1")
+    in_units("scan.h5", "units.h5", [2.0 ** 14])
+    (plain,), one = compared("scan.h5", "truth")
+    (published, scaled), other = compared("units.h5", "truth")
+    assert abs(published[3] - 100) < 0.1 and abs(published[2]) < 0.01, published
+    found = re.fullmatch(r"with the image scaled by (\S+), which fits best: ", scaled[0])
+    assert abs(float(found[1]) / (2 ** 14 * one["error"]["scale"]) - 1) < 0.005, (scaled, one["error"])
+    # The best scale can only be better than 1, and is within 5 % of it here.
+    assert plain[3] - 1 < scaled[3] <= plain[3] + 0.01, (plain, scaled)
+    assert one["error"]["scaled"]["percent"] <= one["error"]["percent"] and abs(one["error"]["scale"] - 1) < 0.05, one["error"]
+    assert abs(other["error"]["scaled"]["percent"] - one["error"]["scaled"]["percent"]) < 0.01, (other["error"], one["error"])
+    assert "error_of_volumes" not in one and "error_mean" not in one, one
+
+
+def test_compare_volumes(_):
+    """Each volume with its own truth; of many the first, the worst and the mean; with a truth for one, that one."""
+    need_h5py()
+    phantom("scan.h5", "--matrix", "32,32,1", "--frames", 3)
+    (a, b, c), report = compared("scan.h5", "truth")
+    assert [line[0] for line in (a, b, c)] == ["volume 0: ", "volume 1: ", "volume 2: "]
+    percents = [report["error_of_volumes"][str(n)]["percent"] for n in range(3)]
+    assert numpy.allclose(percents, [a[3], b[3], c[3]], rtol=5e-3) and len(set(percents)) == 3, (percents, a, b, c)
+    with h5py.File("scan.h5") as scan, h5py.File("compared.h5") as result:
+        truths, images = scan["scan/truth"][...].astype(float), abs(result["image"][...].astype(complex))
+    for n, (i, t) in enumerate(zip(images, truths)):
+        best = (i * t).sum() / (i * i).sum()
+        for figures, s in [(report["error_of_volumes"][str(n)], 1), (report["error_of_volumes"][str(n)]["scaled"], best)]:
+            assert abs(figures["percent"] / (100 * numpy.linalg.norm(s * i - t) / numpy.linalg.norm(t)) - 1) < 1e-6, (n, figures)
+    assert report["error"] == report["error_of_volumes"]["0"], report["error"]
+    assert abs(report["error_mean"]["percent"] - sum(percents) / 3) < 1e-9, report["error_mean"]
+    in_units("scan.h5", "many.h5", [1] * 7 + [2] + [1] * 4)
+    lines, report = compared("many.h5", "truth")
+    assert [line[0] for line in lines] == ["volume 0: ", "volume 7: ", lines[2][0], "mean of 12 volumes: ",
+                                           "with each volume scaled as fits it best: "], lines
+    scale = re.fullmatch(r"with the image scaled by (\S+), which fits best: ", lines[2][0])
+    assert lines[1][4] == " (the worst)" and scale and abs(float(scale[1]) - 2) < 0.1, lines
+    assert lines[2][3] < 15 and abs(lines[1][3] - 50) < 5 and len(report["error_of_volumes"]) == 12, lines
+    make("many.h5", "-o", "a.h5")
+    assert all(report["percent"] < 1e-3 for report in compared("many.h5", "a.h5")[1]["error_of_volumes"].values())
+    in_units("scan.h5", "one.h5", [1, 1, 1], truths=1)
+    (line,), report = compared("one.h5", "truth")
+    assert line[0] == "" and line[4] == " (of the first volume)" and "error_of_volumes" not in report, line
+
+
+# ---- disks ----
+
+
+def test_small_disk(_):
+    """What does not fit is refused before the work: by the bytes of the format, and with advice that helps."""
+    phantom("scan.mrd", "--matrix", "64,64,16", "--trajectory", "cartesian", "--coils", 2)
+    os.mkdir("disk")
+    done = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=100k", "tmpfs", "disk"], capture_output=True, check=False)
+    if done.returncode != 0:
+        raise Skip(f"no small file system can be mounted: {done.stderr.decode().strip()}")
+    copy = 512 + os.path.getsize("scan.mrd") / 1024
+    try:
+        for name, need, advice, *more in [
+                ("i.h5", 512, "write .nii.gz"), ("i.mrd", 512, "write .nii.gz"), ("i.nii", 256, "write .nii.gz"),
+                ("i.nii.gz", 256, "--matrix"), ("copy.mrd", copy, "leave out --append-to-copy", "--append-to-copy")]:
+            done = refuse(4, [f"disk/{name}", advice], "scan.mrd", "-o", f"disk/{name}", *more)
+            found = re.search(r"needs about (\S+) ([KM])iB and there are \S+ KiB free", done.err)
+            assert found and "coils  " not in done.out, (done.err, done.out)
+            assert abs(float(found[1]) * {"K": 1, "M": 1024}[found[2]] / need - 1) < 0.01, (name, done.err)
+            assert name != "i.nii.gz" or "or write" not in done.err, done.err
+        # Half of the bytes are enough for half of the formats.
+        subprocess.run(["mount", "-o", "remount,size=300k", "disk"], check=True)
+        refuse(4, "needs about", "scan.mrd", "-o", "disk/i.h5")
+        assert run("scan.mrd", "-o", "disk/i.nii").status == 0
+    finally:
+        subprocess.run(["umount", "disk"], check=True)
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as folder:
+        probe = phantom(os.path.join(folder, "probe.h5"), "--matrix", "8,8,1")
+        program.main(globals(), probe=(probe, "--dry-run"))
