@@ -74,6 +74,17 @@ static vf_status upload_maps(job *j, const scan_frame *frame)
     return upload(j->queue, j->maps[frame->place], j->scan->coils * j->voxels, &j->device_maps);
 }
 
+/* sum over coils of |s|^2 at a voxel */
+static double power_at(const job *j, const float complex *maps, int64_t n)
+{
+    double sum = 0;
+    for (int c = 0; c < j->scan->coils; c++) {
+        const float complex s = maps[c * j->voxels + n];
+        sum += (double)crealf(s) * crealf(s) + (double)cimagf(s) * cimagf(s);
+    }
+    return sum;
+}
+
 /* sum over coils of |s|^2, averaged over voxels with |F^H d|^2 (`image`) as weights: where the object is. Maps of a
  * file may be of any scale, and largest where there is nothing. */
 static double map_power(const job *j, const scan_frame *frame, const char *image)
@@ -83,17 +94,14 @@ static double map_power(const job *j, const scan_frame *frame, const char *image
     const float complex *maps = j->maps[frame->place];
     double power = 0, weights = 0;
     for (int64_t n = 0; n < j->voxels; n++) {
-        double re, im, sum = 0;
+        const double sum = power_at(j, maps, n);
+        double re, im;
         if (j->type == VF_C128) {
             re = creal(((const double complex *)(const void *)image)[n]);
             im = cimag(((const double complex *)(const void *)image)[n]);
         } else {
             re = crealf(((const float complex *)(const void *)image)[n]);
             im = cimagf(((const float complex *)(const void *)image)[n]);
-        }
-        for (int c = 0; c < j->scan->coils; c++) {
-            float complex s = maps[c * j->voxels + n];
-            sum += (double)crealf(s) * crealf(s) + (double)cimagf(s) * cimagf(s);
         }
         power += (re * re + im * im) * sum;
         weights += re * re + im * im;
@@ -110,11 +118,7 @@ static void normalise(const job *j, const scan_frame *frame, char *image)
     double most = 0;
     for (int pass = 0; pass < 2; pass++)
         for (int64_t n = 0; n < j->voxels; n++) {
-            double sum = 0;
-            for (int c = 0; c < j->scan->coils; c++) {
-                const float complex s = maps[c * j->voxels + n];
-                sum += (double)crealf(s) * crealf(s) + (double)cimagf(s) * cimagf(s);
-            }
+            const double sum = power_at(j, maps, n);
             if (pass == 0)
                 most = fmax(most, sum);
             else if (most > 0 && j->type == VF_C128)

@@ -7,7 +7,7 @@
 
 #include "scan_ismrmrd.h"
 
-enum { NAME_SIZE = 256, REASON_SIZE = 160, MOST_NAMED = 8 };
+enum { NAME_SIZE = 256, MOST_NAMED = 8 };
 
 /* ---- the file ---- */
 
@@ -21,12 +21,6 @@ static hid_t open_file(const char *path)
     hid_t file = H5Fopen(path, H5F_ACC_RDONLY, list);
     H5Pclose(list);
     return file;
-}
-
-static vf_status hdf5_failure(vf_context *ctx, const char *path, const char *what)
-{
-    char reason[REASON_SIZE];
-    return vf_fail(ctx, VF_ERR_INPUT, "%s: %s: %s", path, what, ismrmrd_reason(reason, sizeof reason));
 }
 
 static bool is_dataset(hid_t file, const char *group, const char *name)
@@ -90,7 +84,7 @@ static vf_status find_group(vf_context *ctx, const char *path, const char *group
                        scan_printable(group, printable, sizeof printable));
     }
     if (H5Lvisit(s->file, H5_INDEX_NAME, H5_ITER_INC, look_at_link, s) < 0)
-        return hdf5_failure(ctx, path, "cannot list what is in the file");
+        return ismrmrd_failure(ctx, path, "cannot list what is in the file");
     if (s->found > 1)
         return vf_fail(ctx, VF_ERR_INPUT, "%s: %d groups hold scans (%s): choose one by --group", path, s->found,
                        s->all);
@@ -104,7 +98,7 @@ vf_status scan_find_ismrmrd(vf_context *ctx, const char *path, const char *group
     ismrmrd_printing before = ismrmrd_silence();
     s.file = open_file(path);
     if (s.file < 0)
-        status = hdf5_failure(ctx, path, "cannot read the HDF5 file");
+        status = ismrmrd_failure(ctx, path, "cannot read the HDF5 file");
     else
         status = find_group(ctx, path, group, &s);
     if (s.file >= 0)
@@ -208,7 +202,7 @@ static vf_status read_acquisitions(vf_context *ctx, const char *path, hid_t grou
     ismrmrd_source source;
     hid_t dataset = H5Dopen2(group, "data", H5P_DEFAULT);
     if (dataset < 0)
-        return hdf5_failure(ctx, path, "cannot open 'data'");
+        return ismrmrd_failure(ctx, path, "cannot open 'data'");
     vf_status status = ismrmrd_file_open(ctx, path, dataset, &file);
     if (status == VF_OK) {
         ismrmrd_file_source(file, &source);
@@ -231,7 +225,7 @@ vf_status scan_read_ismrmrd(vf_context *ctx, const char *path, const char *group
     if (file >= 0)
         id = H5Gopen2(file, group, H5P_DEFAULT);
     if (id < 0)
-        status = hdf5_failure(ctx, place, "cannot open the group");
+        status = ismrmrd_failure(ctx, place, "cannot open the group");
     if (status == VF_OK)
         status = read_header(ctx, place, id, out, &protocol);
     if (status == VF_OK)

@@ -114,5 +114,7 @@ typedef struct ismrmrd_file ismrmrd_file;
 VF_MUST_CHECK vf_status ismrmrd_file_open(vf_context *ctx, const char *path, hid_t dataset, ismrmrd_file **out);
 void ismrmrd_file_close(ismrmrd_file *file); /* NULL is allowed */
 void ismrmrd_file_source(ismrmrd_file *file, ismrmrd_source *source);
+/* VF_ERR_INPUT, naming `path`, `what` failed and HDF5's own reason. */
+VF_MUST_CHECK vf_status ismrmrd_failure(vf_context *ctx, const char *path, const char *what);
 
 #endif

@@ -73,7 +73,7 @@ static hid_t body_type(bool has_trajectory)
     return type;
 }
 
-static vf_status hdf5_failure(vf_context *ctx, const char *path, const char *what)
+vf_status ismrmrd_failure(vf_context *ctx, const char *path, const char *what)
 {
     char reason[REASON_SIZE];
     return vf_fail(ctx, VF_ERR_INPUT, "%s: %s: %s", path, what, ismrmrd_reason(reason, sizeof reason));
@@ -128,7 +128,7 @@ vf_status ismrmrd_file_open(vf_context *ctx, const char *path, hid_t dataset, is
         return vf_fail(ctx, VF_ERR_INPUT, "%s: 'data' is not a list of acquisitions", path);
     if (file->head_type < 0 || file->body_type < 0 ||
         H5Pset_vlen_mem_manager(file->transfer, arena_allocate, &file->arena, arena_free, NULL) < 0)
-        return hdf5_failure(ctx, path, "cannot prepare to read acquisitions");
+        return ismrmrd_failure(ctx, path, "cannot prepare to read acquisitions");
     if (count < 1 || count > INT32_MAX)
         return vf_fail(ctx, VF_ERR_INPUT, "%s: %" PRIu64 " acquisitions; expected 1 to 2^31 - 1", path,
                        (uint64_t)count);
@@ -173,7 +173,7 @@ static vf_status range_failure(vf_context *ctx, const ismrmrd_file *file, int64_
                  first);
     else
         snprintf(what, sizeof what, "cannot read acquisitions %" PRId64 " to %" PRId64, first, first + count - 1);
-    return hdf5_failure(ctx, file->path, what);
+    return ismrmrd_failure(ctx, file->path, what);
 }
 
 static vf_status read_heads(vf_context *ctx, void *user, int64_t first, int64_t count, ismrmrd_acquisition_header *out)

@@ -44,7 +44,7 @@ static int running_tasks(void)
 }
 
 /* Threads that wait for others spin, for milliseconds: best where each has a core to itself, but where other programs
- * want the cores too, those that spin keep them from the threads they wait for, and small problems take ten times as
+ * want the cores too, those that spin keep them from the threads they wait for, and small problems take many times as
  * long. How long to spin is read by the OpenMP library when it is loaded, so the program starts itself anew, once. */
 static void spin_less_where_busy(vf_context *ctx, char **argv)
 {

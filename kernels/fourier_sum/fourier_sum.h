@@ -16,8 +16,8 @@
  *   cpu   "simd"   the widest of avx512, avx2, baseline that the machine has; each can be asked for by name
  *         "ref"    plain C in double precision, one thread: the reference
  *   cuda  "tuned"  the fastest
- *         "naive", "registers", "constant", "published"   the published steps; the last is "constant" with threads,
- *                  chunk and unrolling searched together
+ *         "naive", "registers", "constant", "published"   the published steps; the last is "constant" with smaller
+ *                  chunks and an unrolled loop, of a shape that is chosen, not searched for
  */
 #ifndef VOXFIELD_FOURIER_SUM_H
 #define VOXFIELD_FOURIER_SUM_H
