@@ -5,12 +5,12 @@
  * difference, square, bound, sum) are 4 on units that are 4 to 8 times as fast, so the reciprocal square root is the
  * limit; bytes are none, since an atom is read once for 1,024 points.
  */
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "constant_bank.cuh"
 #include "coulomb_sum_backend.h"
-#include "cuda_check.cuh"
+#include "launch_blocks.h"
 
 namespace
 {
@@ -163,13 +163,14 @@ __global__ void __launch_bounds__(TILE *WARPS, tuned_blocks<T>())
  * to it. const1: a point a thread. const4: four neighbours along x, which share dy^2 + dz^2. const8: eight points a
  * block's width apart, so that the stores of a half warp coalesce.
  */
-enum { BANK_BYTES = 64000, SIDE = 16, MOST_POINTS = 8 };
-__constant__ __align__(16) unsigned char bank[BANK_BYTES];
+enum { SIDE = 16, MOST_POINTS = 8 };
+__constant__ __align__(16) unsigned char bank[VF_BANK_BYTES];
+vf_constant_bank bank_users = {"Coulomb sum"}; /* a plan's padded layer, too, is one for all its queues */
 
 template <typename T>
 constexpr int bank_atoms()
 {
-    return BANK_BYTES / (int)sizeof(quad<T>);
+    return VF_BANK_BYTES / (int)sizeof(quad<T>);
 }
 
 template <typename T>
@@ -216,16 +217,6 @@ __global__ void __launch_bounds__(SIDE *SIDE)
 const char *const variants[] = {"tuned", "const1", "const4", "const8", NULL};
 const int variant_points[] = {0, 1, 4, 8}; /* points a thread of the constant-memory kernels; 0: the tuned kernel */
 
-/* The constant bank is one for all plans on a device, and a plan's padded layer one for all its queues: each use waits,
- * on the device, for the one before. */
-enum { MAX_GPUS = 64 };
-struct bank_use {
-    cudaEvent_t done;
-    int plans;
-};
-bank_use bank_uses[MAX_GPUS];
-pthread_mutex_t bank_lock = PTHREAD_MUTEX_INITIALIZER; /* guards them, and is held while work is put into a queue */
-
 struct cuda_state {
     device_atom *atoms;
     void *staged;  /* a chunk of atoms on its way to the bank */
@@ -261,8 +252,8 @@ void launch_constant(const vf_coulomb *plan, cudaStream_t stream, const vf_box *
 {
     const cuda_state *state = static_cast<const cuda_state *>(plan->state);
     const int points = state->points;
-    const unsigned rows = (unsigned)((vf_box_extent(box, 1) + SIDE - 1) / SIDE);
-    const unsigned columns = (unsigned)((vf_box_extent(box, 0) + SIDE * points - 1) / (SIDE * points));
+    const unsigned rows = vf_blocks_for(vf_box_extent(box, 1), SIDE);
+    const unsigned columns = vf_blocks_for(vf_box_extent(box, 0), SIDE * points);
     const dim3 blocks(columns, rows), threads(SIDE, SIDE);
     const T least = (T)(plan->options.r_min * plan->options.r_min);
     T *layer = static_cast<T *>(state->layer);
@@ -292,8 +283,8 @@ cudaError_t constant_layer(const vf_coulomb *plan, cudaStream_t stream, const vf
     for (int64_t first = 0; error == cudaSuccess && first < plan->atoms; first += bank_atoms<T>()) {
         const int64_t left = plan->atoms - first;
         const int count = left < bank_atoms<T>() ? (int)left : bank_atoms<T>();
-        stage_atoms<T><<<(count + 255) / 256, 256, 0, stream>>>(state->atoms + first, count, centre_x, centre_y,
-                                                                vf_coulomb_position(grid, 2, k), staged);
+        stage_atoms<T><<<vf_blocks_for(count, 256), 256, 0, stream>>>(state->atoms + first, count, centre_x, centre_y,
+                                                                      vf_coulomb_position(grid, 2, k), staged);
         error =
             cudaMemcpyToSymbolAsync(bank, staged, (size_t)count * sizeof(quad<T>), 0, cudaMemcpyDeviceToDevice, stream);
         if (error != cudaSuccess)
@@ -313,16 +304,13 @@ cudaError_t constant_layer(const vf_coulomb *plan, cudaStream_t stream, const vf
 template <typename T>
 vf_status execute_constant(const vf_coulomb *plan, cudaStream_t stream, const vf_box *box, void *out)
 {
-    bank_use &use = bank_uses[vf_device_ordinal(plan->device)];
     const int64_t layer_points = vf_box_extent(box, 0) * vf_box_extent(box, 1);
-    pthread_mutex_lock(&bank_lock);
-    cudaError_t error = cudaStreamWaitEvent(stream, use.done, 0);
-    for (int64_t k = box->lo[2]; error == cudaSuccess && k < box->hi[2]; k++)
-        error = constant_layer<T>(plan, stream, box, k, (T *)out + (k - box->lo[2]) * layer_points);
-    /* Also after a failure: what was launched before it still uses the bank. */
-    const cudaError_t recorded = cudaEventRecord(use.done, stream);
-    error = error == cudaSuccess ? recorded : error;
-    pthread_mutex_unlock(&bank_lock);
+    const cudaError_t error = vf_bank_use(&bank_users, plan->device, stream, [&] {
+        cudaError_t layer_error = cudaSuccess;
+        for (int64_t k = box->lo[2]; layer_error == cudaSuccess && k < box->hi[2]; k++)
+            layer_error = constant_layer<T>(plan, stream, box, k, (T *)out + (k - box->lo[2]) * layer_points);
+        return layer_error;
+    });
     return vf_cuda_check(plan->device, error, "the constant-memory Coulomb sum");
 }
 
@@ -339,39 +327,12 @@ vf_status execute(const vf_coulomb *plan, vf_queue *queue, const vf_box *box, vo
     return f64 ? execute_tuned<double>(plan, stream, box, out) : execute_tuned<float>(plan, stream, box, out);
 }
 
-/* Registers a plan as a user of the device's constant bank. */
-vf_status open_bank(vf_coulomb *plan, cuda_state *state)
-{
-    const int ordinal = vf_device_ordinal(plan->device);
-    if (ordinal >= MAX_GPUS)
-        return vf_fail(vf_device_context(plan->device), VF_ERR_UNSUPPORTED,
-                       "Coulomb sum: constant-memory variants work on the first %d GPUs only", MAX_GPUS);
-    bank_use &use = bank_uses[ordinal];
-    vf_status status = VF_OK;
-    pthread_mutex_lock(&bank_lock);
-    if (use.plans == 0)
-        status = VF_CUDA(plan->device, cudaEventCreateWithFlags(&use.done, cudaEventDisableTiming));
-    state->uses_bank = status == VF_OK;
-    use.plans += state->uses_bank;
-    pthread_mutex_unlock(&bank_lock);
-    return status;
-}
-
-void close_bank(const vf_coulomb *plan)
-{
-    bank_use &use = bank_uses[vf_device_ordinal(plan->device)];
-    pthread_mutex_lock(&bank_lock);
-    if (--use.plans == 0)
-        (void)cudaEventDestroy(use.done);
-    pthread_mutex_unlock(&bank_lock);
-}
-
 void destroy(vf_coulomb *plan)
 {
     cuda_state *state = static_cast<cuda_state *>(plan->state);
     (void)cudaSetDevice(vf_device_ordinal(plan->device));
     if (state->uses_bank)
-        close_bank(plan);
+        vf_bank_close(&bank_users, plan->device);
     (void)cudaFree(state->atoms);
     (void)cudaFree(state->staged);
     (void)cudaFree(state->layer);
@@ -417,9 +378,10 @@ vf_status create(vf_coulomb *plan)
                        "Coulomb sum: %s is for at most %d points along y; use tuned", plan->variant, 65535 * SIDE);
     const int64_t rows = (plan->grid.counts[1] + SIDE - 1) / SIDE * SIDE, width = SIDE * MOST_POINTS;
     state->pitch = (plan->grid.counts[0] + width - 1) / width * width;
-    status = open_bank(plan, state);
+    status = vf_bank_open(&bank_users, plan->device);
+    state->uses_bank = status == VF_OK;
     if (status == VF_OK)
-        status = VF_CUDA(plan->device, cudaMalloc(&state->staged, BANK_BYTES));
+        status = VF_CUDA(plan->device, cudaMalloc(&state->staged, VF_BANK_BYTES));
     if (status == VF_OK)
         status = VF_CUDA(plan->device, cudaMalloc(&state->layer, (size_t)(state->pitch * rows) *
                                                                      vf_dtype_bytes(plan->options.precision)));

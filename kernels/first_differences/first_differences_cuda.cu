@@ -4,6 +4,7 @@
 
 #include "cuda_check.cuh"
 #include "first_differences_backend.h"
+#include "launch_blocks.h"
 
 namespace
 {
@@ -54,7 +55,7 @@ __global__ void __launch_bounds__(THREADS) add_differences(extents e, T scale, c
 template <typename T>
 void launch(cudaStream_t stream, const extents &e, double scale, const void *weights, const void *x, void *y)
 {
-    const unsigned blocks = (unsigned)((e.voxels + THREADS - 1) / THREADS);
+    const unsigned blocks = vf_blocks_for(e.voxels, THREADS);
     add_differences<T><<<blocks, THREADS, 0, stream>>>(e, (T)scale, static_cast<const T *>(weights),
                                                        static_cast<const number<T> *>(x), static_cast<number<T> *>(y));
 }

@@ -25,6 +25,25 @@ typedef struct vf_fourier_points {
     const double *x, *y, *z, *w; /* w: s or Hz; NULL if there is no off-resonance */
 } vf_fourier_points;
 
+/* How the step "published" of a GPU is launched: threads of a block, samples of a chunk in constant memory (at most the
+ * plan's most_chunk), and samples that the loop takes at a time (a power of two). */
+typedef struct vf_fourier_tuning {
+    int threads, chunk, unroll;
+} vf_fourier_tuning;
+enum {
+    VF_FOURIER_LEAST_THREADS = 64,
+    VF_FOURIER_MOST_THREADS = 1024,
+    VF_FOURIER_THREAD_STEP = 32,
+    VF_FOURIER_LEAST_CHUNK = 16,
+    VF_FOURIER_MOST_UNROLL = 16
+};
+
+/* What was found for a compute capability; {0, 0}: for any other. */
+typedef struct vf_fourier_tuning_row {
+    int capability[2]; /* major, minor */
+    vf_fourier_tuning accurate, hardware;
+} vf_fourier_tuning_row;
+
 struct vf_fourier {
     const vf_fourier_backend *backend;
     vf_device *device;
@@ -39,9 +58,21 @@ struct vf_fourier {
     vf_fourier_points k;  /* [samples] */
     vf_fourier_points r;  /* [voxels]; x, y, z are NULL with a grid */
     void *state;          /* the backend's own */
+    /* Of a GPU's steps that use constant memory, else 0. */
+    int capability[2], most_chunk;
+    vf_fourier_tuning tuning;
 };
 
 extern const vf_fourier_backend vf_fourier_ref, vf_fourier_cpu, vf_fourier_cuda;
+
+/* The tuning for a GPU of this compute capability, out of fourier_sum_tuning.h. */
+vf_fourier_tuning vf_fourier_find_tuning(const int capability[2], vf_trig trig);
+
+bool vf_fourier_tuning_valid(const vf_fourier_tuning *tuning, int most_chunk);
+
+/* Changes the tuning of a plan for "published", between executions. For the search program and tests. Errors:
+ * VF_ERR_ARGUMENT (out of range), VF_ERR_UNSUPPORTED (another variant); the plan is unchanged then. */
+VF_MUST_CHECK vf_status vf_fourier_set_tuning(vf_fourier *plan, const vf_fourier_tuning *tuning);
 
 /* Where voxel n is, as every backend sees it; w[3] is the off-resonance. */
 static inline void vf_fourier_voxel(const vf_fourier *plan, int64_t n, double at[4])

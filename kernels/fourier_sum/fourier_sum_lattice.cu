@@ -14,6 +14,7 @@
  * would take 64.
  */
 #include "fourier_sum_cuda.cuh"
+#include "launch_blocks.h"
 
 namespace vf_fourier_gpu
 {
@@ -422,14 +423,14 @@ cudaError_t forward_batch(const vf_fourier *plan, cudaStream_t stream, int batch
 cudaError_t lattice_prepare(const vf_fourier *plan, state *s)
 {
     const size_t bytes = (size_t)plan->samples * 2 * PAIRS_OF_RUN * vf_dtype_bytes(plan->options.precision);
-    const int64_t blocks = (plan->samples + 255) / 256;
+    const unsigned blocks = vf_blocks_for(plan->samples, 256);
     cudaError_t error = cudaMalloc(&s->table, bytes ? bytes : 1);
     if (error != cudaSuccess || plan->samples == 0)
         return error;
     if (plan->options.precision == VF_F64)
-        fill_table<<<(unsigned)blocks, 256>>>(s->points.lattice, plan->samples, (double *)s->table);
+        fill_table<<<blocks, 256>>>(s->points.lattice, plan->samples, (double *)s->table);
     else
-        fill_table<<<(unsigned)blocks, 256>>>(s->points.lattice, plan->samples, (float *)s->table);
+        fill_table<<<blocks, 256>>>(s->points.lattice, plan->samples, (float *)s->table);
     error = cudaGetLastError();
     return error == cudaSuccess ? cudaDeviceSynchronize() : error;
 }

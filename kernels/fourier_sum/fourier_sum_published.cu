@@ -1,15 +1,20 @@
 /* The published steps of the adjoint on a GPU (fourier_sum.h names the sources): one voxel a thread, a sine and a
- * cosine a pair, sums in the precision of the vectors. What changes from step to step is where things are kept: naive
- * everything in global memory, the sums included, which are updated for every sample registers  a voxel's place and
- * sums in registers constant   the same, and samples with their values as an array of structures in constant memory,
- * one launch for each chunk that fits, what remains in a last, smaller one published  the same, with the threads of a
- * block, the samples of a chunk and the unrolling of the loop searched together Hardware trigonometry is an option of
- * each. Coils are summed one after the other, as in the study, which had one.
+ * cosine a pair, sums in the precision of the vectors. What changes from step to step is where things are kept:
+ *
+ * - naive: everything is in global memory, the sums included, which are updated for every sample.
+ * - registers: a voxel's place and sums are in registers.
+ * - constant: besides, samples with their values are in constant memory, as an array of structures, as many as fit;
+ *   one launch for each such chunk, what remains in a last, smaller one.
+ * - published: the same, with the threads of a block, the samples of a chunk and the unrolling of the loop searched
+ *   together: validation/bench/tune_fourier_sum.c searches, fourier_sum_tuning.h has what it found.
+ *
+ * Hardware trigonometry is an option of each. Coils are summed one after the other, as in the study, which had one.
  */
-#include <pthread.h>
 #include <string.h>
 
+#include "constant_bank.cuh"
 #include "fourier_sum_cuda.cuh"
+#include "launch_blocks.h"
 
 namespace vf_fourier_gpu
 {
@@ -19,13 +24,14 @@ namespace
 
 enum { NAIVE, REGISTERS, CONSTANT, PUBLISHED, STEPS };
 const char *const names[STEPS] = {"naive", "registers", "constant", "published"};
-enum { BANK_BYTES = 64000, PLAIN_THREADS = 256, TUNED_THREADS = 256, TUNED_CHUNK = 256, TUNED_UNROLL = 8 };
+enum { PLAIN_THREADS = 256 };
 
 /* What a launch takes at most, so that it ends soon: nothing else can use a GPU that drives a display meanwhile. */
 const int64_t MOST_VOXELS = 1 << 22;
 const int MOST_SAMPLES = 4096;
 
-__constant__ __align__(16) unsigned char bank[BANK_BYTES];
+__constant__ __align__(16) unsigned char bank[VF_BANK_BYTES];
+vf_constant_bank bank_users = {"Fourier sum"};
 
 template <typename P>
 struct __align__(16) sample
@@ -37,7 +43,7 @@ struct __align__(16) sample
 template <typename P>
 constexpr int bank_samples()
 {
-    return BANK_BYTES / (int)sizeof(sample<P>);
+    return VF_BANK_BYTES / (int)sizeof(sample<P>);
 }
 
 template <typename P>
@@ -101,9 +107,11 @@ __global__ void registers_kernel(const typename P::wave *__restrict__ waves, con
     y[2 * n + 1] = im;
 }
 
+/* May be launched with any number of threads, which limits its registers. */
 template <typename P, bool FIELD, bool HARDWARE, int UNROLL>
-__global__ void constant_kernel(int samples, const typename P::place *__restrict__ places, int voxels,
-                                typename P::real *__restrict__ y)
+__global__ void __launch_bounds__(VF_FOURIER_MOST_THREADS)
+    constant_kernel(int samples, const typename P::place *__restrict__ places, int voxels,
+                    typename P::real *__restrict__ y)
 {
     const sample<P> *in_bank = reinterpret_cast<const sample<P> *>(bank);
     const int n = blockIdx.x * blockDim.x + threadIdx.x;
@@ -122,19 +130,25 @@ __global__ void constant_kernel(int samples, const typename P::place *__restrict
     y[2 * n + 1] = im;
 }
 
-unsigned blocks_for(int64_t threads, int in_block)
-{
-    return (unsigned)((threads + in_block - 1) / in_block);
-}
+template <typename P>
+using constant_kernel_of = void (*)(int, const typename P::place *, int, typename P::real *);
 
-/* The constant bank is one for all plans on a device: each use waits, on the device, for the one before. */
-enum { MAX_GPUS = 64 };
-struct bank_use {
-    cudaEvent_t done;
-    int plans;
-};
-bank_use bank_uses[MAX_GPUS];
-pthread_mutex_t bank_lock = PTHREAD_MUTEX_INITIALIZER; /* guards them, and is held while work is put into a queue */
+template <typename P, bool FIELD, bool HARDWARE>
+constant_kernel_of<P> choose_unrolling(int unroll)
+{
+    switch (unroll) {
+    case 1:
+        return constant_kernel<P, FIELD, HARDWARE, 1>;
+    case 2:
+        return constant_kernel<P, FIELD, HARDWARE, 2>;
+    case 4:
+        return constant_kernel<P, FIELD, HARDWARE, 4>;
+    case 8:
+        return constant_kernel<P, FIELD, HARDWARE, 8>;
+    default:
+        return constant_kernel<P, FIELD, HARDWARE, 16>;
+    }
+}
 
 /* One launch's samples and voxels of one coil. */
 template <typename P, bool FIELD, bool HARDWARE>
@@ -144,18 +158,17 @@ cudaError_t step_launch(const vf_fourier *plan, cudaStream_t stream, const typen
     const state *s = state_of(plan);
     const typename P::wave *waves = static_cast<const typename P::wave *>(s->waves) + first_sample;
     const typename P::place *places = static_cast<const typename P::place *>(s->places) + first_voxel;
-    const unsigned plain = blocks_for(voxels, PLAIN_THREADS);
+    const unsigned plain = vf_blocks_for(voxels, PLAIN_THREADS);
+    const vf_fourier_tuning &shape = plan->tuning;
+    const constant_kernel_of<P> kernel = choose_unrolling<P, FIELD, HARDWARE>(shape.unroll);
     if (s->step == NAIVE)
         naive_kernel<P, FIELD, HARDWARE>
             <<<plain, PLAIN_THREADS, 0, stream>>>(waves, c + 2 * first_sample, samples, places, voxels, y);
     else if (s->step == REGISTERS)
         registers_kernel<P, FIELD, HARDWARE>
             <<<plain, PLAIN_THREADS, 0, stream>>>(waves, c + 2 * first_sample, samples, places, voxels, y);
-    else if (s->step == CONSTANT)
-        constant_kernel<P, FIELD, HARDWARE, 1><<<plain, PLAIN_THREADS, 0, stream>>>(samples, places, voxels, y);
     else
-        constant_kernel<P, FIELD, HARDWARE, TUNED_UNROLL>
-            <<<blocks_for(voxels, TUNED_THREADS), TUNED_THREADS, 0, stream>>>(samples, places, voxels, y);
+        kernel<<<vf_blocks_for(voxels, shape.threads), shape.threads, 0, stream>>>(samples, places, voxels, y);
     return cudaGetLastError();
 }
 
@@ -165,7 +178,7 @@ cudaError_t fill_bank(const vf_fourier *plan, cudaStream_t stream, const typenam
 {
     const state *s = state_of(plan);
     sample<P> *packed = static_cast<sample<P> *>(s->waves);
-    pack_samples<P><<<blocks_for(count, 256), 256, 0, stream>>>(s->points, first, count, c, packed);
+    pack_samples<P><<<vf_blocks_for(count, 256), 256, 0, stream>>>(s->points, first, count, c, packed);
     const cudaError_t error = cudaGetLastError();
     return error != cudaSuccess ? error
                                 : cudaMemcpyToSymbolAsync(bank, packed, (size_t)count * sizeof *packed, 0,
@@ -177,7 +190,7 @@ cudaError_t step_coil(const vf_fourier *plan, cudaStream_t stream, const typenam
                       int64_t count, typename P::real *y)
 {
     const state *s = state_of(plan);
-    const int chunk = !s->uses_bank ? MOST_SAMPLES : s->step == PUBLISHED ? (int)TUNED_CHUNK : bank_samples<P>();
+    const int chunk = s->uses_bank ? plan->tuning.chunk : MOST_SAMPLES;
     cudaError_t error = cudaSuccess;
     for (int64_t m = 0; error == cudaSuccess && m < plan->samples; m += chunk) {
         const int samples = (int)(plan->samples - m < chunk ? plan->samples - m : chunk);
@@ -220,28 +233,28 @@ cudaError_t step_adjoint(const vf_fourier *plan, cudaStream_t stream, int batch,
                     : step_batch<lattice_points, false, false>(plan, stream, batch, c, first, count, y);
 }
 
-/* Registers a plan as a user of the device's constant bank. */
-vf_status open_bank(vf_fourier *plan, state *s)
+/* Sets how the steps that use constant memory are launched. */
+vf_status choose_tuning(vf_fourier *plan, const state *s)
 {
     const int ordinal = vf_device_ordinal(plan->device);
-    if (ordinal >= MAX_GPUS)
-        return vf_fail(vf_device_context(plan->device), VF_ERR_UNSUPPORTED,
-                       "Fourier sum: constant-memory variants work on the first %d GPUs only", MAX_GPUS);
-    bank_use &use = bank_uses[ordinal];
-    vf_status status = VF_OK;
-    pthread_mutex_lock(&bank_lock);
-    if (use.plans == 0)
-        status = VF_CUDA(plan->device, cudaEventCreateWithFlags(&use.done, cudaEventDisableTiming));
-    s->uses_bank = status == VF_OK;
-    use.plans += s->uses_bank;
-    pthread_mutex_unlock(&bank_lock);
-    return status;
+    cudaError_t error = cudaDeviceGetAttribute(&plan->capability[0], cudaDevAttrComputeCapabilityMajor, ordinal);
+    if (error == cudaSuccess)
+        error = cudaDeviceGetAttribute(&plan->capability[1], cudaDevAttrComputeCapabilityMinor, ordinal);
+    plan->most_chunk = plan->options.precision == VF_F64 ? bank_samples<list_points<double>>()
+                       : s->lattice                      ? bank_samples<lattice_points>()
+                                                         : bank_samples<list_points<float>>();
+    plan->tuning = {PLAIN_THREADS, plan->most_chunk, 1};
+    if (s->step == PUBLISHED)
+        plan->tuning = vf_fourier_find_tuning(plan->capability, plan->options.trig);
+    if (plan->tuning.chunk > plan->most_chunk)
+        plan->tuning.chunk = plan->most_chunk;
+    return vf_cuda_check(plan->device, error, "asking for the compute capability");
 }
 
 template <typename P>
 cudaError_t list_points_of(const vf_fourier *plan, state *s)
 {
-    const size_t waves = s->uses_bank ? (size_t)BANK_BYTES : (size_t)plan->samples * sizeof(typename P::wave);
+    const size_t waves = s->uses_bank ? (size_t)VF_BANK_BYTES : (size_t)plan->samples * sizeof(typename P::wave);
     const size_t places = (size_t)plan->voxels * sizeof(typename P::place);
     cudaError_t error = cudaMalloc(&s->waves, waves ? waves : 1);
     if (error == cudaSuccess && waves > 0) /* what lies between the members of a sample is copied with them */
@@ -249,11 +262,11 @@ cudaError_t list_points_of(const vf_fourier *plan, state *s)
     if (error == cudaSuccess)
         error = cudaMalloc(&s->places, places ? places : 1);
     if (error == cudaSuccess && !s->uses_bank && plan->samples > 0)
-        list_waves<P><<<blocks_for(plan->samples, 256), 256>>>(s->points, plan->samples,
-                                                               static_cast<typename P::wave *>(s->waves));
+        list_waves<P><<<vf_blocks_for(plan->samples, 256), 256>>>(s->points, plan->samples,
+                                                                  static_cast<typename P::wave *>(s->waves));
     if (error == cudaSuccess && plan->voxels > 0)
-        list_places<P><<<blocks_for(plan->voxels, 256), 256>>>(s->points, plan->voxels,
-                                                               static_cast<typename P::place *>(s->places));
+        list_places<P><<<vf_blocks_for(plan->voxels, 256), 256>>>(s->points, plan->voxels,
+                                                                  static_cast<typename P::place *>(s->places));
     if (error == cudaSuccess)
         error = cudaGetLastError();
     return error == cudaSuccess ? cudaDeviceSynchronize() : error;
@@ -265,7 +278,13 @@ vf_status published_open(vf_fourier *plan, state *s)
 {
     for (s->step = 0; s->step < PUBLISHED && strcmp(names[s->step], plan->variant) != 0;)
         s->step++;
-    vf_status status = s->step >= CONSTANT ? open_bank(plan, s) : VF_OK;
+    vf_status status = VF_OK;
+    if (s->step >= CONSTANT) {
+        status = vf_bank_open(&bank_users, plan->device);
+        s->uses_bank = status == VF_OK;
+    }
+    if (s->uses_bank)
+        status = choose_tuning(plan, s);
     if (status != VF_OK)
         return status;
     const cudaError_t error = plan->options.precision == VF_F64 ? list_points_of<list_points<double>>(plan, s)
@@ -278,29 +297,15 @@ void published_close(const vf_fourier *plan, state *s)
 {
     (void)cudaFree(s->waves);
     (void)cudaFree(s->places);
-    if (!s->uses_bank)
-        return;
-    bank_use &use = bank_uses[vf_device_ordinal(plan->device)];
-    pthread_mutex_lock(&bank_lock);
-    if (--use.plans == 0)
-        (void)cudaEventDestroy(use.done);
-    pthread_mutex_unlock(&bank_lock);
+    if (s->uses_bank)
+        vf_bank_close(&bank_users, plan->device);
 }
 
 cudaError_t published_adjoint(const vf_fourier *plan, cudaStream_t stream, int batch, const void *c, int64_t first,
                               int64_t count, void *y)
 {
-    if (!state_of(plan)->uses_bank)
-        return step_adjoint(plan, stream, batch, c, first, count, y);
-    bank_use &use = bank_uses[vf_device_ordinal(plan->device)];
-    pthread_mutex_lock(&bank_lock);
-    cudaError_t error = cudaStreamWaitEvent(stream, use.done, 0);
-    if (error == cudaSuccess)
-        error = step_adjoint(plan, stream, batch, c, first, count, y);
-    /* Also after a failure: what was launched before it still uses the bank. */
-    const cudaError_t recorded = cudaEventRecord(use.done, stream);
-    pthread_mutex_unlock(&bank_lock);
-    return error == cudaSuccess ? recorded : error;
+    const auto work = [&] { return step_adjoint(plan, stream, batch, c, first, count, y); };
+    return state_of(plan)->uses_bank ? vf_bank_use(&bank_users, plan->device, stream, work) : work();
 }
 
 } // namespace vf_fourier_gpu

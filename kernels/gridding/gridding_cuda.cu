@@ -4,6 +4,7 @@
 
 #include "cuda_check.cuh"
 #include "gridding_cuda.cuh"
+#include "launch_blocks.h"
 #include "voxfield/fft.h"
 
 namespace
@@ -296,11 +297,11 @@ vf_status spread(const vf_nufft *plan, cudaStream_t stream, int segment, const v
     const cuda_state *state = static_cast<const cuda_state *>(plan->state);
     const spread_task<T> task = make_task<T>(plan, segment, values);
     const size_t shared = (size_t)(precision<T>::VISITS * task.kernel_pitch) * sizeof(T);
-    spread_tiles<T><<<(unsigned)state->item_count, TILE_ROWS, shared, stream>>>(
+    spread_tiles<T><<<vf_blocks_for(state->item_count, 1), TILE_ROWS, shared, stream>>>(
         task, static_cast<const work_item *>(state->items.data));
     cudaError_t error = cudaGetLastError();
     if (error == cudaSuccess && state->split_count > 0) {
-        add_pieces<T><<<(unsigned)state->split_count, POINT_THREADS, 0, stream>>>(
+        add_pieces<T><<<vf_blocks_for(state->split_count, 1), POINT_THREADS, 0, stream>>>(
             task, static_cast<const split_tile *>(state->splits.data));
         error = cudaGetLastError();
     }
@@ -312,7 +313,7 @@ vf_status interpolate(const vf_nufft *plan, cudaStream_t stream, int segment, vo
 {
     typedef typename precision<T>::complex C;
     const spread_task<T> task = make_task<T>(plan, segment, NULL);
-    const unsigned blocks = (unsigned)((plan->samples + SAMPLE_WARPS - 1) / SAMPLE_WARPS);
+    const unsigned blocks = vf_blocks_for(plan->samples, SAMPLE_WARPS);
     C *out = static_cast<C *>(values);
     if (blocks == 0)
         return VF_OK;
@@ -343,11 +344,6 @@ crop_task<T> make_crop(const vf_nufft *plan, int segment, int sign)
     return task;
 }
 
-unsigned blocks_for(int64_t points)
-{
-    return (unsigned)((points + POINT_THREADS - 1) / POINT_THREADS);
-}
-
 template <typename T>
 vf_status adjoint_one(const vf_nufft *plan, vf_queue *queue, int segment, const void *c, void *y)
 {
@@ -359,7 +355,7 @@ vf_status adjoint_one(const vf_nufft *plan, vf_queue *queue, int segment, const 
         status = vf_fft_execute(state->fft, queue, VF_FFT_BACKWARD, state->grid.data);
     if (status != VF_OK)
         return status;
-    crop_grid<T><<<blocks_for(plan->voxels), POINT_THREADS, 0, stream>>>(
+    crop_grid<T><<<vf_blocks_for(plan->voxels, POINT_THREADS), POINT_THREADS, 0, stream>>>(
         make_crop<T>(plan, segment, 1), static_cast<const C *>(state->grid.data), static_cast<C *>(y));
     return vf_cuda_check(plan->device, cudaGetLastError(), "cropping the grid");
 }
@@ -370,7 +366,7 @@ vf_status forward_one(const vf_nufft *plan, vf_queue *queue, int segment, const 
     typedef typename precision<T>::complex C;
     const cuda_state *state = static_cast<const cuda_state *>(plan->state);
     cudaStream_t stream = static_cast<cudaStream_t>(vf_queue_native(queue));
-    pad_image<T><<<blocks_for(grid_points(plan)), POINT_THREADS, 0, stream>>>(
+    pad_image<T><<<vf_blocks_for(grid_points(plan), POINT_THREADS), POINT_THREADS, 0, stream>>>(
         make_crop<T>(plan, segment, -1), static_cast<const C *>(x), static_cast<C *>(state->grid.data));
     vf_status status = vf_cuda_check(plan->device, cudaGetLastError(), "padding the image");
     if (status == VF_OK)

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "cuda_check.cuh"
+#include "launch_blocks.h"
 #include "toeplitz_backend.h"
 #include "voxfield/fft.h"
 
@@ -195,7 +196,7 @@ launch_shape rows_shape(int64_t length, int64_t rows)
     while (along < THREADS && along < length)
         along *= 2;
     const unsigned across = THREADS / along;
-    return {dim3((unsigned)((rows + across - 1) / across)), dim3(along, across)};
+    return {dim3(vf_blocks_for(rows, (int)across)), dim3(along, across)};
 }
 
 template <typename T>
@@ -250,7 +251,7 @@ vf_status apply_batch(const vf_toeplitz *plan, vf_queue *queue, const work<T> &w
         status = vf_fft_execute(fft, queue, VF_FFT_FORWARD, s->buffer.data);
     if (status != VF_OK)
         return status;
-    multiply<<<(unsigned)((w.points + THREADS - 1) / THREADS), THREADS, 0, stream>>>(w);
+    multiply<<<vf_blocks_for(w.points, THREADS), THREADS, 0, stream>>>(w);
     status = VF_CUDA(plan->device, cudaGetLastError());
     if (status == VF_OK)
         status = vf_fft_execute(fft, queue, VF_FFT_BACKWARD, s->buffer.data);

@@ -36,15 +36,9 @@ vf_status vf_vector_axpby(vf_queue *queue, vf_dtype type, int64_t n, double a, c
     VECTOR_OPERATION(queue, type, n, axpby(queue, type, n, a, x, b, y));
 }
 
-vf_status vf_vector_multiply(vf_queue *queue, vf_dtype type, int64_t n, bool conjugate, const void *x, const void *y,
-                             void *z)
-{
-    VECTOR_OPERATION(queue, type, n, multiply(queue, type, n, conjugate, false, x, y, z));
-}
-
 vf_status vf_vector_multiply_add(vf_queue *queue, vf_dtype type, int64_t n, const void *x, const void *y, void *z)
 {
-    VECTOR_OPERATION(queue, type, n, multiply(queue, type, n, true, true, x, y, z));
+    VECTOR_OPERATION(queue, type, n, multiply_add(queue, type, n, x, y, z));
 }
 
 vf_status vf_vector_scale_by(vf_queue *queue, vf_dtype type, int64_t n, const void *w, const void *x, void *y)

@@ -53,17 +53,15 @@ static vf_status axpby(vf_queue *queue, vf_dtype type, int64_t n, double a, cons
     return VF_OK;
 }
 
-static vf_status multiply(vf_queue *queue, vf_dtype type, int64_t n, bool conjugate, bool add, const void *x,
-                          const void *y, void *z)
+static vf_status multiply_add(vf_queue *queue, vf_dtype type, int64_t n, const void *x, const void *y, void *z)
 {
     if (type == VF_C128)
-        FOR_CHUNKS(queue, n,
-                   multiply_f64(here, conjugate, add, (const double *)x + 2 * at, (const double *)y + 2 * at,
-                                (double *)z + 2 * at));
+        FOR_CHUNKS(
+            queue, n,
+            multiply_add_f64(here, (const double *)x + 2 * at, (const double *)y + 2 * at, (double *)z + 2 * at));
     else
         FOR_CHUNKS(queue, n,
-                   multiply_f32(here, conjugate, add, (const float *)x + 2 * at, (const float *)y + 2 * at,
-                                (float *)z + 2 * at));
+                   multiply_add_f32(here, (const float *)x + 2 * at, (const float *)y + 2 * at, (float *)z + 2 * at));
     return VF_OK;
 }
 
@@ -137,4 +135,4 @@ static vf_status cg_step(vf_queue *queue, vf_dtype type, int64_t n, double a, co
     return VF_OK;
 }
 
-const vf_vector_ops vf_vector_cpu = {zero, axpby, multiply, scale_by, dot, place, cg_step};
+const vf_vector_ops vf_vector_cpu = {zero, axpby, multiply_add, scale_by, dot, place, cg_step};

@@ -4,6 +4,7 @@
 #include <pthread.h>
 
 #include "cuda_check.cuh"
+#include "launch_blocks.h"
 #include "vector_internal.h"
 
 namespace
@@ -36,8 +37,8 @@ void make_locks()
 
 unsigned blocks_for(int64_t n)
 {
-    const int64_t blocks = (n + THREADS - 1) / THREADS, most = MOST_BLOCKS;
-    return (unsigned)(blocks < 1 ? 1 : blocks < most ? blocks : most);
+    const unsigned blocks = vf_blocks_for(n, THREADS), most = MOST_BLOCKS;
+    return blocks < 1 ? 1 : blocks < most ? blocks : most;
 }
 
 __device__ int64_t first_element()
@@ -63,13 +64,14 @@ __global__ void __launch_bounds__(THREADS) axpby_kernel(int64_t n, T a, const C 
 }
 
 template <typename T, typename C>
-__global__ void __launch_bounds__(THREADS) multiply_kernel(int64_t n, T sign, bool add, const C *x, const C *y, C *z)
+__global__ void __launch_bounds__(THREADS)
+    multiply_add_kernel(int64_t n, const C *__restrict__ x, const C *__restrict__ y, C *__restrict__ z)
 {
     for (int64_t i = first_element(); i < n; i += stride()) {
         const C u = x[i], v = y[i];
-        C w = add ? z[i] : C{0, 0};
-        w.x += u.x * v.x - sign * u.y * v.y;
-        w.y += u.x * v.y + sign * u.y * v.x;
+        C w = z[i];
+        w.x += u.x * v.x + u.y * v.y;
+        w.y += u.x * v.y - u.y * v.x;
         z[i] = w;
     }
 }
@@ -193,12 +195,10 @@ vf_status axpby(vf_queue *queue, vf_dtype type, int64_t n, double a, const void 
     return VF_OK;
 }
 
-vf_status multiply(vf_queue *queue, vf_dtype type, int64_t n, bool conjugate, bool add, const void *x, const void *y,
-                   void *z)
+vf_status multiply_add(vf_queue *queue, vf_dtype type, int64_t n, const void *x, const void *y, void *z)
 {
     LAUNCH(queue, type, n,
-           (multiply_kernel<T, C>
-            <<<blocks, THREADS, 0, stream>>>(n, (T)(conjugate ? -1 : 1), add, (const C *)x, (const C *)y, (C *)z)));
+           (multiply_add_kernel<T, C><<<blocks, THREADS, 0, stream>>>(n, (const C *)x, (const C *)y, (C *)z)));
     return VF_OK;
 }
 
@@ -288,4 +288,4 @@ vf_status cg_step(vf_queue *queue, vf_dtype type, int64_t n, double a, const voi
 
 } // namespace
 
-extern "C" const vf_vector_ops vf_vector_cuda = {zero, axpby, multiply, scale_by, dot, place, cg_step};
+extern "C" const vf_vector_ops vf_vector_cuda = {zero, axpby, multiply_add, scale_by, dot, place, cg_step};

@@ -38,7 +38,9 @@ case $1 in
 --build)
     mkdir -p "$2/validation/unit" "$2/validation/bench" "$2/data/mri_phantom"
     printf '#!/bin/bash\\nexit 0\\n' | tee "$2/validation/unit/test_coulomb_sum" >"$2/data/mri_phantom/mri_phantom"
-    printf '#!/bin/bash\\necho "{\\\\"command\\\\": \\\\"$0 $2\\\\"}" >"$2"\\n' >"$2/validation/bench/bench_coulomb_sum"
+    printf '#!/bin/bash\\necho "{\\\\"command\\\\": \\\\"$0 $2\\\\"}" >"$2"; echo benchmark >>"${STAND_IN_CALLS:-/dev/null}"\\n' \\
+        >"$2/validation/bench/bench_coulomb_sum"
+    printf '#!/bin/bash\\nexit 1\\n' >"$2/validation/bench/tune_fourier_sum" # is no benchmark, so nobody runs it
     chmod +x "$2"/validation/*/* "$2"/data/*/*
     ;;
 esac""",
@@ -142,7 +144,10 @@ class RunScript(unittest.TestCase):
     # ---- gpu ----
 
     def gpu(self, more_tests="", **environment):
-        for name, script in STAND_INS.items():
+        """A test may have stand-ins of its own: self.sanitizer, self.ctest, self.nproc."""
+        own = {"compute-sanitizer": getattr(self, "sanitizer", None), "ctest": getattr(self, "ctest", None),
+               "nproc": getattr(self, "nproc", None)}
+        for name, script in {**STAND_INS, **{name: script for name, script in own.items() if script}}.items():
             self.stand_in(name, script)
         tests = self.folder / "tests.xml"
         tests.write_text(JUNIT.format(more=more_tests))
@@ -210,6 +215,48 @@ class RunScript(unittest.TestCase):
         status, text, record = self.gpu(FAILED)
         self.assertEqual(status, 1, text)
         self.assertEqual((record["tests"]["passed"], record["tests"]["failed"]), (1, 1))
+
+    def test_gpu_sanitizers_run_side_by_side(self):
+        calls = self.folder / "sanitizer.calls"
+        self.sanitizer = """echo "begin $2 $*" >>"$STAND_IN_CALLS"
+            read -rt 1 <> <(:)
+            echo "========= ERROR SUMMARY: 0 errors"
+            echo "end $2" >>"$STAND_IN_CALLS\""""
+        # The tests end only when a sanitizer has begun (or not, after some seconds).
+        self.ctest = """for ((i = 0; i < 100; i++)); do [ -s "$STAND_IN_CALLS" ] && break; read -rt 0.1 <> <(:); done
+            echo tests >>"$STAND_IN_CALLS"
+            """ + STAND_INS["ctest"]
+        self.nproc = "echo 20"
+        status, text, record = self.gpu(STAND_IN_CALLS=str(calls), SANITIZER_SECONDS="60")
+        self.assertEqual(status, 0, text)
+        lines = calls.read_text().splitlines()
+        running, most = 0, 0
+        for line in lines:
+            running += line.startswith("begin ") - line.startswith("end ")
+            most = max(most, running)
+        self.assertTrue(4 < most <= 12, most)  # more than a tool at a time
+        begun = [line for line in lines if line.startswith("begin ")]
+        self.assertEqual(len(begun), len(set(begun)))
+        for tool in ("memcheck", "racecheck", "initcheck", "synccheck"):
+            cases = sum(line.startswith(f"begin {tool} ") for line in begun)
+            self.assertEqual(cases, 11)
+            self.assertIn(f"{tool}: status 0, 11 cases: ", text)
+            self.assertEqual((self.tree / f"build/gpu/record/{tool}.log").read_text().count("SUMMARY"), 11)
+        ends = [n for n, line in enumerate(lines) if line.startswith("end ")]
+        self.assertTrue(0 < lines.index("tests") < ends[-1], lines)  # the tests ran beside the sanitizers
+        self.assertEqual(lines.index("benchmark"), len(lines) - 1)  # and nothing ran beside the benchmark
+
+    def test_gpu_sanitizer_error_counts_more_than_time(self):
+        self.sanitizer = """case $* in
+            *" naive "*) echo "========= ERROR SUMMARY: 2 errors"; exit 99 ;;
+            *" constant "*) exec sleep_forever ;;
+            *) echo "========= ERROR SUMMARY: 0 errors" ;;
+            esac"""
+        status, text, record = self.gpu()
+        self.assertEqual(status, 1, text)
+        self.assertIn("memcheck: status 99: ", text)
+        self.assertIn("memcheck: status 99, 11 cases: ", text)
+        self.assertEqual(record["compute_sanitizer"]["memcheck"]["result"], "errors")
 
     def test_gpu_sanitizer_error(self):
         status, text, record = self.gpu(STAND_IN_ERRORS="3")

@@ -234,15 +234,6 @@ static void vector_case(vf_dtype type, int64_t n)
     free(got);
     free(bad);
 
-    for (int conjugate = 0; conjugate < 2; conjugate++) {
-        dz = to_device(&f, type, n, z);
-        assert_int_equal(vf_vector_multiply(f.queue, type, n, conjugate, dx.data, dy.data, dz.data), VF_OK);
-        for (int64_t i = 0; i < n; i++)
-            expected[i] = (conjugate ? conj(x[i]) : x[i]) * y[i];
-        got = from_device(&f, &dz);
-        assert_close(n, got, expected, 8 * eps);
-        free(got);
-    }
     dz = to_device(&f, type, n, z);
     assert_int_equal(vf_vector_multiply_add(f.queue, type, n, dx.data, dy.data, dz.data), VF_OK);
     for (int64_t i = 0; i < n; i++)

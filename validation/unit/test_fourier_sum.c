@@ -4,30 +4,45 @@
  * usage: test_fourier_sum DEVICE [SEED]     (cpu, cuda; exit 77 if there is no such device)
  */
 #include "fourier_fixture.h"
+#include "fourier_sum_backend.h"
+
+/* Compares what a variant gave with the reference. */
+static void compare_values(const vf_fourier_options *o, const problem *p, bool forward, const double *values,
+                           const double *expected)
+{
+    int64_t points = forward ? p->samples : p->voxels, terms = forward ? p->voxels : p->samples;
+    const double *in = forward ? p->x : p->c;
+    for (int b = 0; b < p->batch; b++) {
+        double size = 0;
+        for (int64_t i = b * terms; i < (b + 1) * terms; i++)
+            size += hypot(in[2 * i], in[2 * i + 1]);
+        double limit = bound(o, p, terms, size, forward);
+        for (int64_t n = 2 * b * points; n < 2 * (b + 1) * points; n++)
+            if (!(fabs(value_at(o->precision, values, n) - expected[n]) <= limit))
+                fail_msg("%s, %s, %s%s: value %lld of %lld, coil %d of %d, %lld terms: %.9g instead of %.9g, "
+                         "allowed %.3g",
+                         describe(o), forward ? "forward" : "adjoint", p->on_grid ? "grid" : "positions",
+                         p->field ? ", off-resonance" : "", (long long)n, (long long)(2 * points), b, p->batch,
+                         (long long)terms, value_at(o->precision, values, n), expected[n], limit);
+    }
+}
+
+/* Room for the result of a direction in any precision. */
+static double *room_for(const problem *p, bool forward)
+{
+    double *values = calloc((size_t)(2 * p->batch * (forward ? p->samples : p->voxels)) + 1, sizeof *values);
+    assert_non_null(values);
+    return values;
+}
 
 /* Compares all variants with the reference in one direction. */
 static void compare(const problem *p, bool forward)
 {
-    int64_t points = forward ? p->samples : p->voxels, terms = forward ? p->voxels : p->samples;
-    double *expected = reference(p, forward), *values = calloc((size_t)(2 * p->batch * points) + 1, sizeof *values);
-    const double *in = forward ? p->x : p->c;
+    double *expected = reference(p, forward), *values = room_for(p, forward);
     vf_fourier_options o;
-    assert_non_null(values);
     for (int index = 0; next_options(&index, &o);) {
         run(device, p, &o, forward, 0, p->voxels, values);
-        for (int b = 0; b < p->batch; b++) {
-            double size = 0;
-            for (int64_t i = b * terms; i < (b + 1) * terms; i++)
-                size += hypot(in[2 * i], in[2 * i + 1]);
-            double limit = bound(&o, p, terms, size, forward);
-            for (int64_t n = 2 * b * points; n < 2 * (b + 1) * points; n++)
-                if (!(fabs(value_at(o.precision, values, n) - expected[n]) <= limit))
-                    fail_msg("%s, %s, %s%s: value %lld of %lld, coil %d of %d, %lld terms: %.9g instead of %.9g, "
-                             "allowed %.3g",
-                             describe(&o), forward ? "forward" : "adjoint", p->on_grid ? "grid" : "positions",
-                             p->field ? ", off-resonance" : "", (long long)n, (long long)(2 * points), b, p->batch,
-                             (long long)terms, value_at(o.precision, values, n), expected[n], limit);
-        }
+        compare_values(&o, p, forward, values, expected);
     }
     free(expected);
     free(values);
@@ -74,6 +89,71 @@ static void test_batches(void **state)
             compare(&p, true);
             free_problem(&p);
         }
+}
+
+/* Launch shapes of the step "published" (of at most what constant memory holds in double precision), with every
+ * unrolling: the least and the most of each, also together, chunks that do not divide the samples, and that are more
+ * than there are. One plan runs them all. */
+static const vf_fourier_tuning shapes[] = {{64, 16, 1},   {1024, 1333, 16}, {1024, 16, 16}, {64, 1333, 1},
+                                           {96, 17, 2},   {256, 64, 4},     {320, 100, 8},  {1024, 333, 8},
+                                           {512, 48, 16}, {992, 1000, 4}};
+
+static void compare_shapes(const problem *p)
+{
+    double *expected = reference(p, false), *values = room_for(p, false);
+    vf_fourier_options o;
+    for (int index = 0; next_options(&index, &o);) {
+        if (strcmp(o.variant, "published") != 0)
+            continue;
+        vf_fourier *plan = make_plan(device, p, &o);
+        for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++) {
+            assert_int_equal(vf_fourier_set_tuning(plan, &shapes[s]), VF_OK);
+            execute(device, plan, p, o.precision, false, p->c, 0, p->voxels, values);
+            compare_values(&o, p, false, values, expected);
+        }
+        vf_fourier_destroy(plan);
+    }
+    free(expected);
+    free(values);
+}
+
+/* More voxels than the threads of a block, and no multiple of them. */
+static void test_tunings(void **state)
+{
+    (void)state;
+    static const int64_t counts[] = {0, 1, 15, 16, 17, 200, 1334};
+    if (vf_device_get_kind(device) != VF_DEVICE_CUDA)
+        return; /* the CPU has no such step */
+    for (size_t n = 0; n < sizeof counts / sizeof *counts; n++)
+        for (int kind = 0; kind < 4; kind++) {
+            problem p = random_problem(counts[n], 33, 5, 8, 1 + (int)(n % 2), 64, kind);
+            compare_shapes(&p);
+            free_problem(&p);
+        }
+}
+
+/* What is in the table and what is refused; that a refusal changes nothing. */
+static void test_tuning_limits(void **state)
+{
+    (void)state;
+    problem p = random_problem(100, 8, 8, 8, 1, 64, ON_GRID);
+    vf_fourier_options o;
+    for (int index = 0; next_options(&index, &o);) {
+        vf_fourier *plan = make_plan(device, &p, &o);
+        bool tunable = strcmp(o.variant, "published") == 0;
+        int most = o.precision == VF_F64 ? 1333 : 2000;
+        vf_fourier_tuning before = plan->tuning, good = {128, most, 2}, bad = {128, most + 1, 2}, none = {0, 0, 0};
+        if (tunable)
+            assert_true(vf_fourier_tuning_valid(&before, most));
+        assert_int_equal(vf_fourier_set_tuning(plan, &bad), tunable ? VF_ERR_ARGUMENT : VF_ERR_UNSUPPORTED);
+        assert_int_equal(vf_fourier_set_tuning(plan, &none), tunable ? VF_ERR_ARGUMENT : VF_ERR_UNSUPPORTED);
+        assert_memory_equal(&plan->tuning, &before, sizeof before);
+        vf_context_clear_error(ctx);
+        assert_int_equal(vf_fourier_set_tuning(plan, &good), tunable ? VF_OK : VF_ERR_UNSUPPORTED);
+        vf_context_clear_error(ctx);
+        vf_fourier_destroy(plan);
+    }
+    free_problem(&p);
 }
 
 /* |k| of 64 to 128 cycles, where k.r in single precision would be off by 4e-6 turns. A sum of random terms with random
@@ -185,8 +265,9 @@ static void test_far_voxels(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_single_sample), cmocka_unit_test(test_sizes),   cmocka_unit_test(test_sample_counts),
-        cmocka_unit_test(test_batches),       cmocka_unit_test(test_large_k), cmocka_unit_test(test_far_voxels),
+        cmocka_unit_test(test_single_sample), cmocka_unit_test(test_sizes),      cmocka_unit_test(test_sample_counts),
+        cmocka_unit_test(test_batches),       cmocka_unit_test(test_tunings),    cmocka_unit_test(test_tuning_limits),
+        cmocka_unit_test(test_large_k),       cmocka_unit_test(test_far_voxels),
     };
     return run_on_device(argc, argv, tests, set_up, tear_down);
 }

@@ -24,10 +24,6 @@ VF_MUST_CHECK vf_status vf_vector_zero(vf_queue *queue, vf_dtype type, int64_t n
 VF_MUST_CHECK vf_status vf_vector_axpby(vf_queue *queue, vf_dtype type, int64_t n, double a, const void *x, double b,
                                         void *y);
 
-/* z_i = x_i y_i, or conj(x_i) y_i; z may be x or y. */
-VF_MUST_CHECK vf_status vf_vector_multiply(vf_queue *queue, vf_dtype type, int64_t n, bool conjugate, const void *x,
-                                           const void *y, void *z);
-
 /* z_i += conj(x_i) y_i; z is neither x nor y. */
 VF_MUST_CHECK vf_status vf_vector_multiply_add(vf_queue *queue, vf_dtype type, int64_t n, const void *x, const void *y,
                                                void *z);

@@ -1,0 +1,37 @@
+/* Which launch shape the GPU's step "published" has: a look-up, and a way for the search program to set another. */
+#include "fourier_sum_tuning.h"
+
+#include <string.h>
+
+vf_fourier_tuning vf_fourier_find_tuning(const int capability[2], vf_trig trig)
+{
+    const vf_fourier_tuning_row *found = &vf_fourier_tunings[0];
+    for (size_t i = 1; i < sizeof vf_fourier_tunings / sizeof *vf_fourier_tunings; i++)
+        if (vf_fourier_tunings[i].capability[0] == capability[0] &&
+            vf_fourier_tunings[i].capability[1] == capability[1])
+            found = &vf_fourier_tunings[i];
+    return trig == VF_TRIG_HARDWARE ? found->hardware : found->accurate;
+}
+
+bool vf_fourier_tuning_valid(const vf_fourier_tuning *t, int most_chunk)
+{
+    return t->threads >= VF_FOURIER_LEAST_THREADS && t->threads <= VF_FOURIER_MOST_THREADS &&
+           t->threads % VF_FOURIER_THREAD_STEP == 0 && t->chunk >= VF_FOURIER_LEAST_CHUNK && t->chunk <= most_chunk &&
+           t->unroll >= 1 && t->unroll <= VF_FOURIER_MOST_UNROLL && (t->unroll & (t->unroll - 1)) == 0;
+}
+
+vf_status vf_fourier_set_tuning(vf_fourier *plan, const vf_fourier_tuning *t)
+{
+    vf_context *ctx = vf_device_context(plan->device);
+    if (plan->most_chunk == 0 || strcmp(plan->variant, "published") != 0)
+        return vf_fail(ctx, VF_ERR_UNSUPPORTED, "Fourier sum: variant '%s' on %s has nothing to tune", plan->variant,
+                       vf_device_spec(plan->device));
+    if (!vf_fourier_tuning_valid(t, plan->most_chunk))
+        return vf_fail(ctx, VF_ERR_ARGUMENT,
+                       "Fourier sum: %d threads, chunks of %d, unrolling %d: threads must be a multiple of %d from %d "
+                       "to %d, chunks %d to %d, unrolling a power of two up to %d",
+                       t->threads, t->chunk, t->unroll, VF_FOURIER_THREAD_STEP, VF_FOURIER_LEAST_THREADS,
+                       VF_FOURIER_MOST_THREADS, VF_FOURIER_LEAST_CHUNK, plan->most_chunk, VF_FOURIER_MOST_UNROLL);
+    plan->tuning = *t;
+    return VF_OK;
+}

@@ -1,0 +1,426 @@
+/* Searches how the Fourier sum's step "published" is best launched on this GPU: threads of a block, samples of a chunk
+ * in constant memory and unrolling of the loop, all three together, for accurate and for hardware trigonometry.
+ *
+ * usage: tune_fourier_sum [DEVICE [REPORT.json [HEADER]]]     (DEVICE: cuda; exit 77 without a GPU)
+ *
+ * HEADER is kernels/fourier_sum/fourier_sum_tuning.h: its row of this GPU's compute capability is written anew.
+ *
+ * Two rounds, since the time has a limit. Coarse: every combination of threads and chunks that are powers of two (and
+ * the largest chunk) with every unrolling, in random order, each once; a chunk is given up when two of its shapes took
+ * SLOW times as long as the best so far. Fine: the best of those, their neighbours at 3/4 and 3/2 of their threads and
+ * chunk, and what the table says now, each several times, in an order that is shuffled for every repeat, so that what
+ * drifts (clock, temperature) falls on all alike; the least median is chosen. What was left out is reported.
+ *
+ * The case is the published one's grid, 128^3 voxels in single precision, with as many samples as take TRIAL_SECONDS. A
+ * trial counts only if its result is right: all voxels are compared with a sum in double precision, which is itself
+ * compared with the formula at some voxels. Relative to that sum (l2) the error of one in single precision is at most
+ * sqrt(43 + 2 n / 6 + 1) u for n samples, with hardware trigonometry sqrt(33 + ...): see test_large_k of
+ * validation/unit/test_fourier_sum.c; 1 u^2 is for the reference, kept in single precision, and 10 % for chance. A
+ * missing sample would be 1 / sqrt(n), a missing voxel 1 / sqrt(128^3): both are hundreds of times as much.
+ */
+#include <math.h>
+
+#include "bench_device.h"
+#include "fourier_sum_backend.h"
+#include "tuning_table.h"
+
+#define TRIAL_SECONDS 0.015
+#define COARSE_SECONDS 12.0 /* limit of a round; two of each make less than 40 s with all the rest */
+#define FINE_SECONDS 5.0
+enum {
+    MATRIX = 128,
+    VOXELS = MATRIX * MATRIX * MATRIX,
+    PILOT_SAMPLES = 1024,
+    LEAST_SAMPLES = 2048, /* more than the largest chunk */
+    MOST_SAMPLES = 65536,
+    MOST_SHAPES = 256,
+    REPEATS = 7,
+    SLOW = 4,
+    BEST = 5,   /* of the coarse round, whose neighbours are tried */
+    SHOWN = 10, /* lines of the table */
+    FORMULA_VOXELS = 16
+};
+
+static vf_grid grid;
+static int64_t samples;
+static float *k, *c; /* [samples][3], [samples][2] */
+static vf_array values, result, host, poison;
+static float *reference; /* [VOXELS][2] */
+static double reference_size;
+
+typedef struct trial {
+    vf_fourier_tuning shape;
+    double seconds[REPEATS], median;
+    int runs;
+} trial;
+
+typedef struct search {
+    const char *name;
+    vf_trig trig;
+    vf_fourier *plan;
+    vf_fourier_tuning table; /* what the table says now */
+    trial trials[MOST_SHAPES];
+    int count, not_tried;
+    double error, allowed; /* the largest that was found */
+} search;
+
+static double uniform(void)
+{
+    return rand() / (RAND_MAX + 1.0);
+}
+
+static vf_fourier *make_plan(const char *variant, vf_dtype precision, vf_trig trig)
+{
+    vf_fourier_samples points = {samples, k, NULL};
+    vf_fourier_voxels voxels = {.grid = &grid};
+    vf_fourier_options options = {.precision = precision, .trig = trig, .variant = variant};
+    vf_fourier *plan = NULL;
+    need(vf_fourier_create(device, &points, &voxels, 1, &options, &plan));
+    return plan;
+}
+
+/* Seconds of one execution for the first `count` voxels. */
+static double execute(const vf_fourier *plan, int64_t count)
+{
+    double began = vf_now();
+    need(vf_fourier_adjoint(plan, queue, 1, values.data, 0, count, result.data));
+    need(vf_queue_sync(queue));
+    return vf_now() - began;
+}
+
+/* ---- the case ---- */
+
+static void make_samples(int64_t count)
+{
+    free(k);
+    free(c);
+    vf_array_free(&values);
+    samples = count;
+    k = room((size_t)count * 3, sizeof *k);
+    c = room((size_t)count * 2, sizeof *c);
+    for (int64_t i = 0; i < 3 * count; i++)
+        k[i] = (float)(MATRIX * (uniform() - 0.5));
+    for (int64_t i = 0; i < 2 * count; i++)
+        c[i] = (float)(2 * uniform() - 1);
+    need(vf_array_create(device, VF_SPACE_DEVICE, VF_F32, 2 * count, &values));
+    need(vf_queue_copy(queue, values.data, c, (size_t)count * 2 * sizeof *c));
+    need(vf_queue_sync(queue));
+}
+
+/* As many samples as take TRIAL_SECONDS with what the table says. Also brings the GPU's clock up. */
+static void choose_samples(void)
+{
+    make_samples(PILOT_SAMPLES);
+    vf_fourier *plan = make_plan("published", VF_F32, VF_TRIG_ACCURATE);
+    double least = execute(plan, VOXELS);
+    for (double began = vf_now(); vf_now() - began < 0.5;)
+        least = fmin(least, execute(plan, VOXELS));
+    vf_fourier_destroy(plan);
+    double wanted = floor(PILOT_SAMPLES * TRIAL_SECONDS / least / 64) * 64;
+    make_samples((int64_t)fmin(fmax(wanted, LEAST_SAMPLES), MOST_SAMPLES));
+}
+
+/* The error of the sum at a voxel, relative to the root of the terms' sum of squares. */
+static double formula_error(int64_t n, const double y[2])
+{
+    double at[3] = {(double)(n % MATRIX), (double)(n / MATRIX % MATRIX), (double)(n / MATRIX / MATRIX)};
+    double re = 0, im = 0, size = 0;
+    for (int64_t m = 0; m < samples; m++) {
+        double turns = 0;
+        for (int a = 0; a < 3; a++)
+            turns += (double)k[3 * m + a] * (grid.origin[a] + grid.spacing[a] * at[a]);
+        double cosine = cos(2 * M_PI * (turns - rint(turns))), sine = sin(2 * M_PI * (turns - rint(turns)));
+        double p = (double)c[2 * m], q = (double)c[2 * m + 1];
+        re += p * cosine - q * sine;
+        im += p * sine + q * cosine;
+        size += p * p + q * q;
+    }
+    return hypot(y[0] - re, y[1] - im) / sqrt(size);
+}
+
+/* The sum in double precision, by the default kernel. Its phases of up to 96 turns are good to 2 pi 96 2^-53 = 7e-14,
+ * and errors of random terms add up like the terms themselves: 1e-11 leaves room and is far below single precision. */
+static void make_reference(void)
+{
+    vf_array in = {0}, out = {0}, block = {0};
+    need(vf_array_create(device, VF_SPACE_DEVICE, VF_F64, 2 * samples, &in));
+    need(vf_array_create(device, VF_SPACE_DEVICE, VF_F64, 2 * (int64_t)VOXELS, &out));
+    need(vf_array_create(device, VF_SPACE_PINNED, VF_F64, 2 * (int64_t)VOXELS, &block)); /* more than the samples */
+    double *exact = block.data;
+    for (int64_t i = 0; i < 2 * samples; i++)
+        exact[i] = (double)c[i];
+    need(vf_array_copy(queue, &in, &block, 2 * samples));
+    vf_fourier *plan = make_plan("tuned", VF_F64, VF_TRIG_ACCURATE);
+    need(vf_fourier_adjoint(plan, queue, 1, in.data, 0, VOXELS, out.data));
+    need(vf_array_copy(queue, &block, &out, 2 * (int64_t)VOXELS));
+    need(vf_queue_sync(queue));
+    vf_fourier_destroy(plan);
+    for (int i = 0; i < FORMULA_VOXELS; i++) {
+        int64_t n = i == 0 ? VOXELS - 1 : (int64_t)(uniform() * VOXELS);
+        if (!(formula_error(n, exact + 2 * n) <= 1e-11))
+            need(vf_fail(ctx, VF_ERR_INTERNAL, "the sum in double precision is wrong"));
+    }
+    reference = room((size_t)2 * VOXELS, sizeof *reference);
+    reference_size = 0;
+    for (int64_t i = 0; i < 2 * (int64_t)VOXELS; i++) {
+        reference[i] = (float)exact[i];
+        reference_size += exact[i] * exact[i];
+    }
+    vf_array_free(&in);
+    vf_array_free(&out);
+    vf_array_free(&block);
+}
+
+static void make_case(void)
+{
+    for (int a = 0; a < 3; a++) {
+        grid.counts[a] = MATRIX;
+        grid.spacing[a] = 1.0 / MATRIX;
+        grid.origin[a] = -0.5;
+    }
+    need(vf_array_create(device, VF_SPACE_DEVICE, VF_F32, 2 * (int64_t)VOXELS, &result));
+    need(vf_array_create(device, VF_SPACE_PINNED, VF_F32, 2 * (int64_t)VOXELS, &host));
+    need(vf_array_create(device, VF_SPACE_PINNED, VF_F32, 2 * (int64_t)VOXELS, &poison));
+    memset(poison.data, 0xff, (size_t)2 * VOXELS * sizeof(float)); /* NaN */
+    choose_samples();
+    make_reference();
+}
+
+/* ---- the search ---- */
+
+/* Times a shape and checks what it gave; dies if that is wrong. */
+static double try_shape(search *s, const vf_fourier_tuning *shape)
+{
+    need(vf_fourier_set_tuning(s->plan, shape));
+    need(vf_array_copy(queue, &result, &poison, 2 * (int64_t)VOXELS));
+    need(vf_queue_sync(queue));
+    double seconds = execute(s->plan, VOXELS), sum = 0;
+    need(vf_array_copy(queue, &host, &result, 2 * (int64_t)VOXELS));
+    need(vf_queue_sync(queue));
+    const float *got = host.data;
+#pragma omp parallel for schedule(static) reduction(+ : sum)
+    for (int64_t i = 0; i < 2 * (int64_t)VOXELS; i++) {
+        double off = (double)got[i] - (double)reference[i];
+        sum += off * off;
+    }
+    double error = sqrt(sum / reference_size);
+    if (!(error <= s->error))
+        s->error = error;
+    if (!(error <= s->allowed))
+        need(vf_fail(ctx, VF_ERR_INTERNAL, "%d threads, chunk %d, unrolling %d, %s: relative error %g, allowed %g",
+                     shape->threads, shape->chunk, shape->unroll, s->name, error, s->allowed));
+    return seconds;
+}
+
+/* Adds a shape to the list unless it is there or cannot be launched. */
+static void add_shape(search *s, int threads, int chunk, int unroll)
+{
+    vf_fourier_tuning shape = {threads, chunk, unroll};
+    if (!vf_fourier_tuning_valid(&shape, s->plan->most_chunk) || s->count == MOST_SHAPES)
+        return;
+    for (int i = 0; i < s->count; i++)
+        if (memcmp(&s->trials[i].shape, &shape, sizeof shape) == 0)
+            return;
+    s->trials[s->count++] = (trial){.shape = shape};
+}
+
+static void shuffle(trial *trials, int count)
+{
+    for (int i = count - 1; i > 0; i--) {
+        int j = (int)(uniform() * (i + 1));
+        trial swapped = trials[i];
+        trials[i] = trials[j];
+        trials[j] = swapped;
+    }
+}
+
+static int by_median(const void *a, const void *b)
+{
+    return by_size(&((const trial *)a)->median, &((const trial *)b)->median);
+}
+
+/* Sets the medians, the untried last, and drops those. */
+static void rank_trials(search *s)
+{
+    for (int i = 0; i < s->count; i++) {
+        trial *t = &s->trials[i];
+        t->median = t->runs > 0 ? median(t->seconds, t->runs) : HUGE_VAL; /* sorts them */
+    }
+    qsort(s->trials, (size_t)s->count, sizeof *s->trials, by_median);
+    while (s->count > 0 && s->trials[s->count - 1].runs == 0) {
+        s->count--;
+        s->not_tried++;
+    }
+}
+
+/* Whether two of the trials before `t` had its chunk and took SLOW times as long as the best of all. */
+static bool is_given_up(const search *s, const trial *t)
+{
+    double least = HUGE_VAL;
+    int slow = 0;
+    for (const trial *u = s->trials; u < t; u++)
+        if (u->runs > 0)
+            least = fmin(least, u->seconds[0]);
+    for (const trial *u = s->trials; u < t; u++)
+        slow += u->runs > 0 && u->shape.chunk == t->shape.chunk && u->seconds[0] > SLOW * least;
+    return slow >= 2;
+}
+
+/* Tries all in the list up to `repeats` times each, within a limit. */
+static void run_round(search *s, int repeats, double limit)
+{
+    double began = vf_now();
+    for (int r = 0; r < repeats; r++) {
+        shuffle(s->trials, s->count);
+        for (trial *t = s->trials; t < s->trials + s->count && vf_now() - began < limit; t++)
+            if (repeats > 1 || !is_given_up(s, t))
+                t->seconds[t->runs++] = try_shape(s, &t->shape);
+    }
+    rank_trials(s);
+}
+
+static void list_coarse(search *s)
+{
+    for (int threads = VF_FOURIER_LEAST_THREADS; threads <= VF_FOURIER_MOST_THREADS; threads *= 2)
+        for (int unroll = 1; unroll <= VF_FOURIER_MOST_UNROLL; unroll *= 2) {
+            for (int chunk = VF_FOURIER_LEAST_CHUNK; chunk <= s->plan->most_chunk; chunk *= 2)
+                add_shape(s, threads, chunk, unroll);
+            add_shape(s, threads, s->plan->most_chunk, unroll);
+        }
+}
+
+static void list_fine(search *s)
+{
+    static const int quarters[3] = {4, 3, 6};
+    vf_fourier_tuning best[BEST];
+    int count = s->count < BEST ? s->count : BEST;
+    for (int i = 0; i < count; i++)
+        best[i] = s->trials[i].shape;
+    s->count = 0;
+    add_shape(s, s->table.threads, s->table.chunk, s->table.unroll);
+    for (int i = 0; i < count; i++)
+        for (int t = 0; t < 3; t++)
+            for (int h = 0; h < 3; h++)
+                add_shape(s, best[i].threads * quarters[t] / 4, best[i].chunk * quarters[h] / 4, best[i].unroll);
+}
+
+static double rate_of(const trial *t)
+{
+    return (double)samples * VOXELS / t->median;
+}
+
+static void report_trials(const search *s)
+{
+    int64_t shape[3][MOST_SHAPES];
+    double rate[MOST_SHAPES];
+    for (int i = 0; i < s->count; i++) {
+        shape[0][i] = s->trials[i].shape.threads;
+        shape[1][i] = s->trials[i].shape.chunk;
+        shape[2][i] = s->trials[i].shape.unroll;
+        rate[i] = rate_of(&s->trials[i]);
+    }
+    vf_report_integers(report, "threads", shape[0], s->count);
+    vf_report_integers(report, "chunk", shape[1], s->count);
+    vf_report_integers(report, "unroll", shape[2], s->count);
+    vf_report_numbers(report, "pairs_per_second", rate, s->count);
+    vf_report_integer(report, "not_tried", s->not_tried);
+}
+
+static void print_trials(const search *s)
+{
+    printf("\n%s trigonometry\n  threads  chunk  unroll   median ms      least   greatest   runs   T pairs/s\n",
+           s->name);
+    for (int i = 0; i < s->count; i++) {
+        const trial *t = &s->trials[i];
+        bool in_table = memcmp(&t->shape, &s->table, sizeof t->shape) == 0;
+        if (i < SHOWN || in_table)
+            printf("  %7d %6d %7d %11.3f %10.3f %10.3f %6d %11.4f%s\n", t->shape.threads, t->shape.chunk,
+                   t->shape.unroll, 1e3 * t->median, 1e3 * t->seconds[0], 1e3 * t->seconds[t->runs - 1], t->runs,
+                   1e-12 * rate_of(t), in_table ? "   in the table now" : "");
+    }
+}
+
+/* Both rounds; returns what was chosen, and for which compute capability. */
+static vf_fourier_tuning run_search(search *s, int capability[2])
+{
+    s->plan = make_plan("published", VF_F32, s->trig);
+    s->table = s->plan->tuning;
+    memcpy(capability, s->plan->capability, sizeof s->plan->capability);
+    s->allowed = 1.1 * 0x1p-24 * sqrt(44 + (s->trig == VF_TRIG_HARDWARE ? 33 : 0) + 2 * (double)samples / 6);
+    for (int unroll = 1; unroll <= VF_FOURIER_MOST_UNROLL; unroll *= 2) { /* loads the kernels */
+        vf_fourier_tuning shape = {VF_FOURIER_LEAST_THREADS, VF_FOURIER_LEAST_CHUNK, unroll};
+        need(vf_fourier_set_tuning(s->plan, &shape));
+        (void)execute(s->plan, MATRIX);
+    }
+    vf_report_begin(report, s->name);
+    list_coarse(s);
+    run_round(s, 1, COARSE_SECONDS);
+    vf_report_begin(report, "coarse");
+    report_trials(s);
+    vf_report_end(report);
+    if (s->not_tried > 0)
+        printf("%s: %d shapes of the coarse round left out\n", s->name, s->not_tried);
+    s->not_tried = 0;
+    list_fine(s);
+    run_round(s, REPEATS, FINE_SECONDS);
+    if (s->count == 0)
+        need(vf_fail(ctx, VF_ERR_INTERNAL, "no shape was tried"));
+    vf_report_begin(report, "fine");
+    report_trials(s);
+    vf_report_end(report);
+    print_trials(s);
+    const trial *best = &s->trials[0];
+    vf_report_number(report, "largest_error", s->error);
+    vf_report_number(report, "allowed_error", s->allowed);
+    int64_t chosen[3] = {best->shape.threads, best->shape.chunk, best->shape.unroll};
+    vf_report_integers(report, "chosen", chosen, 3);
+    vf_report_number(report, "chosen_pairs_per_second", rate_of(best));
+    vf_report_end(report);
+    vf_fourier_destroy(s->plan);
+    return best->shape;
+}
+
+static void free_case(void)
+{
+    free(k);
+    free(c);
+    free(reference);
+    vf_array_free(&values);
+    vf_array_free(&result);
+    vf_array_free(&host);
+    vf_array_free(&poison);
+}
+
+int main(int argc, char **argv)
+{
+    static search searches[2] = {{.name = "accurate", .trig = VF_TRIG_ACCURATE},
+                                 {.name = "hardware", .trig = VF_TRIG_HARDWARE}};
+    const char *spec = argc > 1 ? argv[1] : "cuda";
+    double began = vf_now();
+    if (strncmp(spec, "cuda", 4) != 0) {
+        printf("SKIP: there is nothing to tune on %s\n", spec);
+        return 77;
+    }
+    int ended = begin("tune_fourier_sum", spec, argc > 2 ? argv[2] : NULL);
+    if (ended >= 0)
+        return ended;
+    srand(1);
+    make_case();
+    printf("%s: %lld samples, %d^3 voxels\n", vf_device_name(device), (long long)samples, MATRIX);
+    vf_report_integer(report, "samples", samples);
+    vf_report_integer(report, "matrix", MATRIX);
+    vf_fourier_tuning_row row;
+    row.accurate = run_search(&searches[0], row.capability);
+    row.hardware = run_search(&searches[1], row.capability);
+    free_case();
+    char text[TUNING_ROW_TEXT];
+    if (tuning_row_format(&row, vf_device_name(device), text))
+        printf("\n%s", text);
+    if (argc > 3)
+        need(tuning_table_write(ctx, argv[3], &row, vf_device_name(device)));
+    int64_t capability[2] = {row.capability[0], row.capability[1]};
+    vf_report_integers(report, "compute_capability", capability, 2);
+    vf_report_number(report, "seconds", vf_now() - began);
+    printf("%.1f s\n", vf_now() - began);
+    return end();
+}
