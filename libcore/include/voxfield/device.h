@@ -23,7 +23,7 @@ typedef enum vf_device_kind { VF_DEVICE_CPU, VF_DEVICE_CUDA } vf_device_kind;
 typedef enum vf_space { VF_SPACE_HOST, VF_SPACE_PINNED, VF_SPACE_DEVICE } vf_space;
 
 /* Element types. Complex numbers are interleaved {re, im}. */
-typedef enum vf_dtype { VF_F32, VF_F64, VF_C64, VF_C128 } vf_dtype;
+typedef enum vf_dtype { VF_F32, VF_F64, VF_C64, VF_C128, VF_I32, VF_I64, VF_U8 } vf_dtype;
 size_t vf_dtype_bytes(vf_dtype type);
 
 /* The complex type whose parts are of `real`, and the real type of a complex one's parts. */

@@ -1,0 +1,49 @@
+/* Voxfield - what moves elements and does not look at them: copy, fill, gather, scatter, boxes of arrays.
+ *
+ * All arrays are VF_SPACE_DEVICE memory of the queue's device, aligned to their elements at least; source and
+ * destination must not overlap. Lengths are 64-bit, 0 is allowed. Operations go into the queue: asynchronous on a GPU,
+ * at once with the context's threads on the CPU. `type` says how large an element is. Between host and device:
+ * vf_queue_copy (device.h), and with computing beside it pipeline.h.
+ */
+#ifndef VOXFIELD_COPY_H
+#define VOXFIELD_COPY_H
+
+#include <stdint.h>
+
+#include "voxfield/device.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* y_i = x_i */
+VF_MUST_CHECK vf_status vf_copy(vf_queue *queue, vf_dtype type, int64_t n, const void *x, void *y);
+
+/* y_i = *value, which is in host memory and may go afterwards */
+VF_MUST_CHECK vf_status vf_fill(vf_queue *queue, vf_dtype type, int64_t n, const void *value, void *y);
+
+/* y_i = x_(index_i), for i in [0, n), and y_(index_i) = x_i. `index`: device memory; the caller vouches that it stays
+ * within the array, and for scatter that no value comes twice. */
+VF_MUST_CHECK vf_status vf_gather(vf_queue *queue, vf_dtype type, int64_t n, const uint32_t *index, const void *x,
+                                  void *y);
+VF_MUST_CHECK vf_status vf_scatter(vf_queue *queue, vf_dtype type, int64_t n, const uint32_t *index, const void *x,
+                                   void *y);
+
+/* A box in an array of up to three dimensions, x fastest: element (i, j, k) is at i + row j + plane k elements. */
+typedef struct vf_pitch {
+    int64_t row, plane;
+} vf_pitch;
+
+/* Copies a box of counts[2] x counts[1] x counts[0] elements (z, y, x). Crop: x points to the first element that is
+ * kept, with the larger array's pitch; pad: y points to where the first is to go, after vf_fill. */
+VF_MUST_CHECK vf_status vf_copy_box(vf_queue *queue, vf_dtype type, const int64_t counts[3], const void *x,
+                                    vf_pitch x_pitch, void *y, vf_pitch y_pitch);
+
+/* The transpose of `batch` matrices: y[b][j][i] = x[b][i][j], i < rows, j < columns. */
+VF_MUST_CHECK vf_status vf_transpose(vf_queue *queue, vf_dtype type, int64_t batch, int64_t rows, int64_t columns,
+                                     const void *x, void *y);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

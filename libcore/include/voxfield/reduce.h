@@ -1,0 +1,63 @@
+/* Voxfield - reductions of arrays in the memory of a device: sums, products of vectors, norms, extremes and where they
+ * are.
+ *
+ * All arrays are VF_SPACE_DEVICE memory of the queue's device, aligned to their elements at least. Lengths are 64-bit;
+ * 0 is allowed. The result is the same bits whatever the number of threads, and each time, on one device: elements are
+ * regrouped by a rule that depends on n alone, and never reordered, so the internal templates (libcore/src/reduce.cuh
+ * and reduce.inc) take any associative operator with an identity, commutative or not.
+ *
+ * Sums of floating-point numbers are accumulated in double precision, of integers in 64 bits (they wrap). NaN is never
+ * lost: a sum over it is NaN, and the least and the greatest of values of which any is NaN is the first NaN. Of equal
+ * extremes the first counts. -0 equals 0.
+ *
+ * Source: Sengupta, Harris and Garland, NVIDIA Technical Report NVR-2008-003 (grouping); Brown, PhD thesis, University
+ * of North Carolina (2015) (data access skeletons; see libcore/src/access.cuh).
+ */
+#ifndef VOXFIELD_REDUCE_H
+#define VOXFIELD_REDUCE_H
+
+#include <stdint.h>
+
+#include "voxfield/device.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum vf_reduction {
+    VF_REDUCE_SUM,     /* sum x_i */
+    VF_REDUCE_DOT,     /* sum conj(x_i) y_i */
+    VF_REDUCE_SQUARES, /* sum |x_i|^2 */
+    VF_REDUCE_MIN,     /* the least x_i and its index; real types and integers */
+    VF_REDUCE_MAX      /* the greatest */
+} vf_reduction;
+
+/* A result. What does not apply is 0; of an empty array sums are 0, and index is -1. */
+typedef struct vf_reduced {
+    double re, im;   /* sums of floating-point numbers (im: of complex ones, VF_REDUCE_DOT); extremes of them */
+    int64_t integer; /* sums and extremes of integers */
+    int64_t index;   /* of an extreme */
+} vf_reduced;
+
+typedef struct vf_reduce vf_reduce;
+
+/* Makes a plan with the scratch memory that arrays of up to `most` elements need. Types: all of vf_dtype, but
+ * extremes not of complex ones, DOT and SQUARES not of integers. Errors: VF_ERR_ARGUMENT, VF_ERR_MEMORY,
+ * VF_ERR_DEVICE_MEMORY. */
+VF_MUST_CHECK vf_status vf_reduce_create(vf_device *device, vf_reduction reduction, vf_dtype type, int64_t most,
+                                         vf_reduce **out);
+void vf_reduce_destroy(vf_reduce *plan); /* NULL is allowed; work in queues must be done */
+
+/* Puts the reduction of x [n] (DOT: and y [n]; else y is NULL) into the queue. `result`: VF_SPACE_DEVICE memory; it may
+ * be read by what follows in the queue. One queue at a time may use a plan. Errors: VF_ERR_ARGUMENT (n > most). */
+VF_MUST_CHECK vf_status vf_reduce_execute(const vf_reduce *plan, vf_queue *queue, int64_t n, const void *x,
+                                          const void *y, vf_reduced *result);
+
+/* The same, and waits for the result: in host memory. */
+VF_MUST_CHECK vf_status vf_reduce_now(const vf_reduce *plan, vf_queue *queue, int64_t n, const void *x, const void *y,
+                                      vf_reduced *result);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
