@@ -24,3 +24,17 @@ if(VOXFIELD_SANITIZE)
         $<$<COMPILE_LANGUAGE:C>:-fsanitize=${VOXFIELD_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer>)
     target_link_options(voxfield_flags INTERFACE -fsanitize=${VOXFIELD_SANITIZE})
 endif()
+
+# Flags of NAME_baseline.c, NAME_avx2.c and NAME_avx512.c, which are one source compiled for each instruction set; more
+# flags for all three may follow the name.
+# -O3: the loops have constant bounds and must be unrolled.
+# -mprefer-vector-width=512: no splitting of the vectors named in the code.
+function(voxfield_instruction_sets name)
+    set_property(SOURCE ${name}_baseline.c ${name}_avx2.c ${name}_avx512.c TARGET_DIRECTORY voxfield
+        APPEND PROPERTY COMPILE_OPTIONS -O3 ${ARGN})
+    if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+        set_property(SOURCE ${name}_avx2.c TARGET_DIRECTORY voxfield APPEND PROPERTY COMPILE_OPTIONS -mavx2 -mfma)
+        set_property(SOURCE ${name}_avx512.c TARGET_DIRECTORY voxfield APPEND PROPERTY COMPILE_OPTIONS
+            -mavx512f -mavx512dq -mavx512vl -mavx512bw -mfma -mprefer-vector-width=512)
+    endif()
+endfunction()

@@ -1,4 +1,4 @@
-/* The stage that computes: which device, how the map is cut into slabs, and the pool of queues that fills them. */
+/* The stage that computes: which device, how the map is cut into slabs, and the pipeline that fills them. */
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -7,8 +7,8 @@
 
 #include "cionize.h"
 #include "coulomb_sum.h"
-#include "voxfield/transpose.h"
-#include "voxfield/workpool.h"
+#include "voxfield/copy.h"
+#include "voxfield/pipeline.h"
 
 enum {
     QUEUES_PER_GPU = 2,    /* one computes while the other copies */
@@ -232,9 +232,9 @@ static vf_status plan_slabs(vf_context *ctx, const cionize_settings *s, const vf
         (double)vf_grid_points(grid) / (double)grid->counts[axis] * (double)vf_dtype_bytes(s->precision);
     plan->workers = host ? 1 : QUEUES_PER_GPU * vf_context_device_count(ctx);
     plan->slots = host ? 2 : plan->workers + 2;
-    /* Slab buffers in host memory: the slots, and one more a worker where layers must be reordered or pass through a
-     * GPU. */
-    int host_buffers = plan->slots + (plan->order == MAP_Z_FASTEST ? plan->workers : 0);
+    /* Slabs in memory: each stage computes into one more where layers must be reordered. */
+    const int more = plan->order == MAP_Z_FASTEST, host_buffers = plan->slots + (host ? more : 0),
+              device_buffers = QUEUES_PER_GPU * (1 + more);
 
     uint64_t host_free = 0, device_free = UINT64_MAX, total = 0;
     vf_host_memory(&host_free, &total);
@@ -246,7 +246,7 @@ static vf_status plan_slabs(vf_context *ctx, const cionize_settings *s, const vf
         device_free = free_there < device_free ? free_there : device_free;
     }
 
-    double most = fmin(0.5 * (double)host_free / host_buffers, 0.8 * (double)device_free / QUEUES_PER_GPU);
+    double most = fmin(0.5 * (double)host_free / host_buffers, 0.8 * (double)device_free / device_buffers);
     int devices = vf_context_device_count(ctx);
     double share = fmin(slab_seconds / fmax(plan->seconds * devices, 1e-9), 1 / (slabs_least * plan->workers));
     double by_time = share * (double)grid->counts[axis];
@@ -258,10 +258,10 @@ static vf_status plan_slabs(vf_context *ctx, const cionize_settings *s, const vf
     if (layers * layer_bytes > most)
         layers = floor(most / layer_bytes);
     plan->host_bytes = (uint64_t)(fmax(layers, 1) * layer_bytes * host_buffers);
-    plan->device_bytes = host ? 0 : (uint64_t)(fmax(layers, 1) * layer_bytes * QUEUES_PER_GPU);
+    plan->device_bytes = host ? 0 : (uint64_t)(fmax(layers, 1) * layer_bytes * device_buffers);
     if (!(layers >= 1)) {
         char need[32], have[32], usable[32];
-        bool on_device = layer_bytes * QUEUES_PER_GPU > 0.8 * (double)device_free;
+        bool on_device = layer_bytes * device_buffers > 0.8 * (double)device_free;
         return vf_fail(
             ctx, on_device ? VF_ERR_DEVICE_MEMORY : VF_ERR_MEMORY,
             "one layer of this grid needs %s of %s memory and of the %s there are, %s may be used; use a larger "
@@ -294,23 +294,13 @@ vf_status potential_prepare(vf_context *ctx, const cionize_settings *settings, c
 
 /* ---- computing ---- */
 
-/* One queue on one device, with a slab of that device's memory and, where needed, one of host memory to reorder from.
- */
-typedef struct worker {
-    vf_queue *queue;
-    const vf_coulomb *kernel;
-    vf_array device_slab; /* empty on the CPU where the slot itself can be computed into */
-    vf_array host_slab;   /* empty unless a GPU's slab must be reordered */
-} worker;
-
 typedef struct computation {
     vf_context *ctx;
     const vf_grid *grid;
     const potential_plan *plan;
     vf_dtype type;
     vf_coulomb **kernels; /* [devices] */
-    worker *workers;      /* [plan->workers] */
-    vf_array *slots;      /* [plan->slots] slabs in the file's order */
+    vf_pipeline *pipeline;
     potential_sink sink;
     void *user;
 } computation;
@@ -325,14 +315,14 @@ static vf_box slab_box(const computation *c, int64_t slab)
     return box;
 }
 
-/* Puts the sum over a box into the worker's queue; on a GPU in launches that end soon, one after the other. */
-static vf_status execute(const computation *c, worker *w, const vf_box *box, void *out)
+/* Puts the sum over a box into the queue, x fastest; on a GPU in launches that end soon, one after the other. */
+static vf_status execute(const computation *c, const vf_coulomb *kernel, vf_queue *queue, const vf_box *box, void *out)
 {
     double layer_pairs = c->plan->evaluations / (double)vf_grid_points(c->grid) * (double)vf_box_points(box) /
                          (double)vf_box_extent(box, 2);
     double thickness = fmax(floor(c->plan->launch_pairs / fmax(layer_pairs, 1)), 1);
-    if (vf_device_is_host(vf_queue_device(w->queue)) || thickness >= (double)vf_box_extent(box, 2))
-        return vf_coulomb_execute(w->kernel, w->queue, box, out);
+    if (vf_device_is_host(vf_queue_device(queue)) || thickness >= (double)vf_box_extent(box, 2))
+        return vf_coulomb_execute(kernel, queue, box, out);
     int64_t layer_points = vf_box_extent(box, 0) * vf_box_extent(box, 1), step = (int64_t)thickness;
     vf_status status = VF_OK;
     for (int64_t k = box->lo[2]; status == VF_OK && k < box->hi[2]; k += step) {
@@ -340,93 +330,66 @@ static vf_status execute(const computation *c, worker *w, const vf_box *box, voi
         part.lo[2] = k;
         part.hi[2] = k + step < box->hi[2] ? k + step : box->hi[2];
         char *at = (char *)out + (size_t)((k - box->lo[2]) * layer_points) * vf_dtype_bytes(c->type);
-        status = vf_coulomb_execute(w->kernel, w->queue, &part, at);
+        status = vf_coulomb_execute(kernel, queue, &part, at);
         if (status == VF_OK)
-            status = vf_queue_sync(w->queue);
+            status = vf_queue_sync(queue);
         if (status == VF_OK && vf_cancelled(c->ctx))
             status = vf_fail(c->ctx, VF_ERR_CANCELLED, "interrupted");
     }
     return status;
 }
 
-static vf_status produce(void *user, int number, int slot, int64_t slab)
+static vf_status compute(void *user, const vf_piece *piece, size_t *bytes)
 {
-    computation *c = user;
-    worker *w = &c->workers[number];
-    vf_box box = slab_box(c, slab);
-    int64_t points = vf_box_points(&box);
-    bool reorder = c->plan->order == MAP_Z_FASTEST, host = vf_device_is_host(vf_queue_device(w->queue));
-    vf_array *target = w->device_slab.data ? &w->device_slab : &c->slots[slot];
-    vf_array *fetched = host ? target : reorder ? &w->host_slab : &c->slots[slot];
-    vf_status status = execute(c, w, &box, target->data);
-    if (status == VF_OK && !host)
-        status = vf_array_copy(w->queue, fetched, target, points);
-    if (status == VF_OK)
-        status = vf_queue_sync(w->queue);
-    if (status == VF_OK && reorder)
-        vf_swap_xz(c->ctx, c->type, vf_box_extent(&box, 0), vf_box_extent(&box, 1), vf_box_extent(&box, 2),
-                   fetched->data, c->slots[slot].data);
-    return status;
+    const computation *c = user;
+    const vf_box box = slab_box(c, piece->number);
+    const bool reorder = c->plan->order == MAP_Z_FASTEST;
+    *bytes = (size_t)vf_box_points(&box) * vf_dtype_bytes(c->type);
+    vf_status status =
+        execute(c, c->kernels[piece->device], piece->queue, &box, reorder ? piece->scratch : piece->memory);
+    if (status != VF_OK || !reorder)
+        return status;
+    const int64_t nx = vf_box_extent(&box, 0), ny = vf_box_extent(&box, 1), nz = vf_box_extent(&box, 2);
+    return vf_transpose(piece->queue, c->type, ny, nz, nx, piece->scratch, (vf_pitch){ny * nx, nx}, piece->memory,
+                        (vf_pitch){ny * nz, nz});
 }
 
-static vf_status consume(void *user, int slot, int64_t slab)
+static vf_status store(void *user, const vf_piece *piece)
 {
-    computation *c = user;
-    vf_box box = slab_box(c, slab);
-    int axis = slab_axis(c->plan->order);
-    return c->sink(c->user, box.lo[axis], vf_box_extent(&box, axis), c->slots[slot].data);
-}
-
-static vf_status make_worker(computation *c, int number, int64_t slab_points)
-{
-    worker *w = &c->workers[number];
-    int devices = vf_context_device_count(c->ctx);
-    vf_device *device = vf_context_device(c->ctx, number % devices);
-    bool reorder = c->plan->order == MAP_Z_FASTEST, host = vf_device_is_host(device);
-    w->kernel = c->kernels[number % devices];
-    vf_status status = vf_queue_create(device, &w->queue);
-    if (status == VF_OK && (reorder || !host))
-        status = vf_array_create(device, VF_SPACE_DEVICE, c->type, slab_points, &w->device_slab);
-    if (status == VF_OK && reorder && !host)
-        status = vf_array_create(device, VF_SPACE_PINNED, c->type, slab_points, &w->host_slab);
-    return status;
+    const computation *c = user;
+    const vf_box box = slab_box(c, piece->number);
+    const int axis = slab_axis(c->plan->order);
+    return c->sink(c->user, box.lo[axis], vf_box_extent(&box, axis), piece->host);
 }
 
 static vf_status make_computation(computation *c, const cionize_settings *settings, const molecule *mol)
 {
-    int devices = vf_context_device_count(c->ctx);
-    int64_t slab_points = vf_grid_points(c->grid) / c->grid->counts[slab_axis(c->plan->order)] * c->plan->layers;
+    const int devices = vf_context_device_count(c->ctx);
+    const int64_t slab_points = vf_grid_points(c->grid) / c->grid->counts[slab_axis(c->plan->order)] * c->plan->layers;
+    const size_t slab_bytes = (size_t)slab_points * vf_dtype_bytes(c->type);
+    const vf_pipeline_options stages = {.devices = devices,
+                                        .stages = QUEUES_PER_GPU,
+                                        .buffers = c->plan->slots,
+                                        .bytes = slab_bytes,
+                                        .scratch = c->plan->order == MAP_Z_FASTEST ? slab_bytes : 0};
     vf_coulomb_atoms atoms = kernel_atoms(mol, INT64_MAX);
     vf_coulomb_options options = kernel_options(settings, c->plan->scale);
     c->kernels = calloc((size_t)devices, sizeof *c->kernels);
-    c->workers = calloc((size_t)c->plan->workers, sizeof *c->workers);
-    c->slots = calloc((size_t)c->plan->slots, sizeof *c->slots);
-    if (!c->kernels || !c->workers || !c->slots)
-        return vf_fail(c->ctx, VF_ERR_MEMORY, "no memory for %d workers", c->plan->workers);
+    if (!c->kernels)
+        return vf_fail(c->ctx, VF_ERR_MEMORY, "no memory for %d devices", devices);
     vf_status status = VF_OK;
     for (int d = 0; status == VF_OK && d < devices; d++)
         status = vf_coulomb_create(vf_context_device(c->ctx, d), c->grid, &atoms, &options, &c->kernels[d]);
-    for (int w = 0; status == VF_OK && w < c->plan->workers; w++)
-        status = make_worker(c, w, slab_points);
-    for (int s = 0; status == VF_OK && s < c->plan->slots; s++)
-        status = vf_array_create(vf_context_device(c->ctx, 0), VF_SPACE_PINNED, c->type, slab_points, &c->slots[s]);
+    if (status == VF_OK)
+        status = vf_pipeline_create(c->ctx, &stages, &c->pipeline);
     return status;
 }
 
 static void free_computation(computation *c)
 {
-    for (int w = 0; c->workers && w < c->plan->workers; w++)
-        vf_queue_destroy(c->workers[w].queue); /* waits for what may still run */
-    for (int w = 0; c->workers && w < c->plan->workers; w++) {
-        vf_array_free(&c->workers[w].device_slab);
-        vf_array_free(&c->workers[w].host_slab);
-    }
-    for (int s = 0; c->slots && s < c->plan->slots; s++)
-        vf_array_free(&c->slots[s]);
+    vf_pipeline_destroy(c->pipeline);
     for (int d = 0; c->kernels && d < vf_context_device_count(c->ctx); d++)
         vf_coulomb_destroy(c->kernels[d]);
-    free(c->slots);
-    free(c->workers);
     free(c->kernels);
 }
 
@@ -434,15 +397,10 @@ vf_status potential_compute(vf_context *ctx, const cionize_settings *settings, c
                             const potential_plan *plan, potential_sink sink, void *user)
 {
     computation c = {.ctx = ctx, .grid = grid, .plan = plan, .type = settings->precision, .sink = sink, .user = user};
-    vf_workpool pool = {.items = plan->slabs,
-                        .workers = plan->workers,
-                        .slots = plan->slots,
-                        .user = &c,
-                        .produce = produce,
-                        .consume = consume};
+    const vf_pipeline_work work = {.pieces = plan->slabs, .user = &c, .compute = compute, .store = store};
     vf_status status = make_computation(&c, settings, mol);
     if (status == VF_OK)
-        status = vf_workpool_run(ctx, &pool);
+        status = vf_pipeline_run(c.pipeline, &work);
     free_computation(&c);
     return status;
 }

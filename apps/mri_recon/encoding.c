@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "mri_recon.h"
+#include "voxfield/copy.h"
 
 struct encoding {
     vf_context *ctx;
@@ -141,8 +142,7 @@ static int64_t piece(const encoding *e, int batch)
 static vf_status adjoint_piece(encoding *e, vf_queue *queue, int batch, const vf_array *c, int64_t first, int64_t count,
                                vf_array *y)
 {
-    const size_t element = vf_dtype_bytes(y->type);
-    char *to = (char *)y->data + (size_t)first * element;
+    char *to = (char *)y->data + (size_t)first * vf_dtype_bytes(y->type);
     if (batch == 1 || count == e->voxels)
         return vf_fourier_adjoint(e->direct, queue, batch, c->data, first, count, to);
     vf_status status = VF_OK;
@@ -152,10 +152,9 @@ static vf_status adjoint_piece(encoding *e, vf_queue *queue, int batch, const vf
     }
     if (status == VF_OK)
         status = vf_fourier_adjoint(e->direct, queue, batch, c->data, first, count, e->part.data);
-    for (int b = 0; b < batch && status == VF_OK; b++)
-        status = vf_queue_copy(queue, to + (size_t)(b * e->voxels) * element,
-                               (const char *)e->part.data + (size_t)(b * count) * element, (size_t)count * element);
-    return status;
+    const int64_t counts[3] = {count, batch, 1};
+    const vf_pitch part_pitch = {.row = count}, pitch = {.row = e->voxels};
+    return status == VF_OK ? vf_copy_box(queue, y->type, counts, e->part.data, part_pitch, to, pitch) : status;
 }
 
 static vf_status adjoint_directly(encoding *e, vf_queue *queue, int batch, const vf_array *c, vf_array *y)

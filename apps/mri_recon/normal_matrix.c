@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "mri_recon.h"
-#include "voxfield/vector.h"
+#include "voxfield/copy.h"
 
 float complex sample_phi(const recon_settings *settings, const scan *raw, const scan_trajectory *at, int64_t m)
 {
@@ -94,16 +94,18 @@ static vf_status read_segment(q_maker *m, int l)
  * So each part is the adjoint of weights times exp(i 2 pi k.s), on the plan that images are made with. */
 static vf_status compute_in_parts(q_maker *m, const float complex *weights, float complex *moved)
 {
-    const int64_t *matrix = m->scan->matrix;
-    vf_status status = vf_vector_zero(m->queue, m->q.type, m->q.count, m->q.data);
+    const int64_t *matrix = m->scan->matrix, *whole = m->doubled;
+    const vf_pitch part_pitch = {matrix[0], matrix[0] * matrix[1]}, pitch = {whole[0], whole[0] * whole[1]};
+    vf_status status = vf_fill(m->queue, m->q.type, m->q.count, (const double[2]){0}, m->q.data);
     for (int part = 0; part < 8 && status == VF_OK; part++) {
         double shift[3];
-        int64_t at[3];
+        int64_t at = 0, step = 1;
         bool wanted = true;
         for (int a = 0; a < 3; a++) {
             const int64_t n = matrix[a], upper = part >> a & 1;
             wanted = wanted && (n > 1 || !upper);
-            at[a] = upper ? n : 0;
+            at += upper * n * step;
+            step *= whole[a];
             shift[a] = n > 1 ? (double)(n / 2 - (upper ? 0 : n)) / (double)n : 0;
         }
         if (!wanted)
@@ -119,7 +121,8 @@ static vf_status compute_in_parts(q_maker *m, const float complex *weights, floa
         if (status == VF_OK)
             status = encoding_adjoint(m->encoding, m->queue, 1, &m->weights, &m->part);
         if (status == VF_OK)
-            status = vf_vector_place(m->queue, m->q.type, matrix, m->part.data, m->doubled, at, m->q.data);
+            status = vf_copy_box(m->queue, m->q.type, matrix, m->part.data, part_pitch,
+                                 (char *)m->q.data + (size_t)at * vf_dtype_bytes(m->q.type), pitch);
     }
     return status;
 }

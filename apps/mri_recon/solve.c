@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "mri_recon.h"
+#include "voxfield/copy.h"
 #include "voxfield/vector.h"
 
 /* A residual below this is what single precision leaves. */
@@ -36,9 +37,9 @@ static vf_status iterate(vf_context *ctx, const recon_settings *settings, const 
     if (status == VF_OK && !isfinite(begin))
         status = overflow(ctx, settings);
     if (status == VF_OK)
-        status = vf_vector_zero(queue, type, n, x->data);
+        status = vf_fill(queue, type, n, (const double[2]){0}, x->data);
     if (status == VF_OK)
-        status = vf_vector_axpby(queue, type, n, 1, r->data, 0, p->data);
+        status = vf_copy(queue, type, n, r->data, p->data);
     *result = (solve_result){.residual = begin > 0, .converged = !(begin > 0)};
     while (status == VF_OK && !result->converged && result->iterations < settings->iterations) {
         if (vf_cancelled(ctx))

@@ -2,6 +2,8 @@
 #ifndef VOXFIELD_CONTEXT_INTERNAL_H
 #define VOXFIELD_CONTEXT_INTERNAL_H
 
+#include <pthread.h>
+
 #include "voxfield/context.h"
 #include "voxfield/device.h"
 
@@ -19,6 +21,7 @@ typedef struct vf_device_ops {
     vf_status (*queue_create)(vf_device *device, void **native);
     void (*queue_destroy)(vf_device *device, void *native);
     vf_status (*queue_sync)(vf_device *device, void *native);
+    vf_status (*queue_after)(vf_device *device, void *native, void *before);
     vf_status (*copy)(vf_device *device, void *native, void *dst, const void *src, size_t bytes);
 } vf_device_ops;
 
@@ -34,6 +37,12 @@ struct vf_device {
 struct vf_queue {
     vf_device *device;
     void *native;
+    /* What the sums of vectors on a GPU keep here: made by the first, freed with the queue. */
+    struct {
+        pthread_mutex_t lock; /* held while a sum is on its way */
+        void *data;
+        void (*release)(void *data);
+    } sums;
 };
 
 /* Fills `device` (ctx already set). */

@@ -10,7 +10,8 @@
 
 size_t vf_dtype_bytes(vf_dtype type)
 {
-    static const size_t bytes[] = {[VF_F32] = 4, [VF_F64] = 8, [VF_C64] = 8, [VF_C128] = 16};
+    static const size_t bytes[] = {
+        [VF_F32] = 4, [VF_F64] = 8, [VF_C64] = 8, [VF_C128] = 16, [VF_I32] = 4, [VF_I64] = 8, [VF_U8] = 1};
     return bytes[type];
 }
 
@@ -61,6 +62,7 @@ vf_status vf_queue_create(vf_device *device, vf_queue **out)
         free(queue);
         return status;
     }
+    pthread_mutex_init(&queue->sums.lock, NULL);
     *out = queue;
     return VF_OK;
 }
@@ -70,6 +72,9 @@ void vf_queue_destroy(vf_queue *queue)
     if (!queue)
         return;
     queue->device->ops->queue_destroy(queue->device, queue->native);
+    if (queue->sums.data)
+        queue->sums.release(queue->sums.data);
+    pthread_mutex_destroy(&queue->sums.lock);
     free(queue);
 }
 
@@ -86,6 +91,15 @@ void *vf_queue_native(const vf_queue *queue)
 vf_status vf_queue_sync(vf_queue *queue)
 {
     return queue->device->ops->queue_sync(queue->device, queue->native);
+}
+
+vf_status vf_queue_after(vf_queue *queue, vf_queue *before)
+{
+    vf_device *device = queue->device;
+    if (before->device != device)
+        return vf_fail(device->ctx, VF_ERR_INTERNAL, "queues of %s and %s cannot be put in order", device->spec,
+                       before->device->spec);
+    return device->ops->queue_after(device, queue->native, before->native);
 }
 
 vf_status vf_array_create(vf_device *device, vf_space space, vf_dtype type, int64_t count, vf_array *out)

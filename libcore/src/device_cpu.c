@@ -125,6 +125,14 @@ static vf_status cpu_queue_sync(vf_device *device, void *native)
     return VF_OK;
 }
 
+static vf_status cpu_queue_after(vf_device *device, void *native, void *before)
+{
+    (void)device;
+    (void)native;
+    (void)before;
+    return VF_OK;
+}
+
 static vf_status cpu_copy(vf_device *device, void *native, void *dst, const void *src, size_t bytes)
 {
     (void)device;
@@ -140,6 +148,7 @@ static const vf_device_ops cpu_ops = {
     .queue_create = cpu_queue_create,
     .queue_destroy = cpu_queue_destroy,
     .queue_sync = cpu_queue_sync,
+    .queue_after = cpu_queue_after,
     .copy = cpu_copy,
 };
 

@@ -75,6 +75,22 @@ static vf_status cuda_queue_sync(vf_device *device, void *native)
     return status;
 }
 
+/* An event that is destroyed before it was reached lives until then. */
+static vf_status cuda_queue_after(vf_device *device, void *native, void *before)
+{
+    cudaEvent_t reached = NULL;
+    vf_status status = use(device);
+    if (status == VF_OK)
+        status = VF_CUDA(device, cudaEventCreateWithFlags(&reached, cudaEventDisableTiming));
+    if (status != VF_OK)
+        return status;
+    status = VF_CUDA(device, cudaEventRecord(reached, (cudaStream_t)before));
+    if (status == VF_OK)
+        status = VF_CUDA(device, cudaStreamWaitEvent((cudaStream_t)native, reached, 0));
+    (void)cudaEventDestroy(reached);
+    return status;
+}
+
 static vf_status cuda_copy(vf_device *device, void *native, void *dst, const void *src, size_t bytes)
 {
     vf_status status = use(device);
@@ -84,7 +100,8 @@ static vf_status cuda_copy(vf_device *device, void *native, void *dst, const voi
 }
 
 static const vf_device_ops cuda_ops = {
-    cuda_memory, cuda_allocate, cuda_release, cuda_queue_create, cuda_queue_destroy, cuda_queue_sync, cuda_copy,
+    cuda_memory,        cuda_allocate,   cuda_release,     cuda_queue_create,
+    cuda_queue_destroy, cuda_queue_sync, cuda_queue_after, cuda_copy,
 };
 
 extern "C" bool vf_built_with_cuda(void)

@@ -26,11 +26,6 @@ static vf_status check(const vf_queue *queue, vf_dtype type, int64_t n)
         return status_ != VF_OK ? status_ : ops_for(queue)->call;                                                      \
     } while (0)
 
-vf_status vf_vector_zero(vf_queue *queue, vf_dtype type, int64_t n, void *x)
-{
-    VECTOR_OPERATION(queue, type, n, zero(queue, type, n, x));
-}
-
 vf_status vf_vector_axpby(vf_queue *queue, vf_dtype type, int64_t n, double a, const void *x, double b, void *y)
 {
     VECTOR_OPERATION(queue, type, n, axpby(queue, type, n, a, x, b, y));
@@ -50,17 +45,6 @@ vf_status vf_vector_dot(vf_queue *queue, vf_dtype type, int64_t n, const void *x
 {
     result[0] = result[1] = 0;
     VECTOR_OPERATION(queue, type, n, dot(queue, type, n, x, y, result));
-}
-
-vf_status vf_vector_place(vf_queue *queue, vf_dtype type, const int64_t counts[3], const void *x,
-                          const int64_t whole[3], const int64_t at[3], void *y)
-{
-    for (int a = 0; a < 3; a++)
-        if (counts[a] < 1 || at[a] < 0 || at[a] + counts[a] > whole[a])
-            return vf_fail(vf_device_context(vf_queue_device(queue)), VF_ERR_ARGUMENT,
-                           "%lld elements from %lld on do not fit into %lld", (long long)counts[a], (long long)at[a],
-                           (long long)whole[a]);
-    VECTOR_OPERATION(queue, type, counts[0], place(queue, type, counts, x, whole, at, y));
 }
 
 vf_status vf_vector_cg_step(vf_queue *queue, vf_dtype type, int64_t n, double a, const void *p, const void *q, void *x,

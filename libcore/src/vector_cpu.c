@@ -1,11 +1,11 @@
-/* Vectors on the CPU: threads take chunks of a fixed length; partial sums are added in the order of the chunks. All is
- * bound by memory bandwidth, so the compiler's own vectors do. */
-#include <stdlib.h>
+/* Vectors on the CPU: threads take chunks of a fixed length; sums are those of reduce_internal.h. All is bound by
+ * memory bandwidth, so the compiler's own vectors do. */
 #include <string.h>
 
+#include "reduce_internal.h"
 #include "vector_internal.h"
 
-enum { CHUNK = 16384, COLUMNS = 8 };
+enum { CHUNK = 16384, BLOCK = 2048 };
 
 #define REAL float
 #define NAME(x) x##_f32
@@ -36,13 +36,6 @@ static int threads_for(vf_queue *queue, int64_t chunks)
             body;                                                                                                      \
         }                                                                                                              \
     } while (0)
-
-static vf_status zero(vf_queue *queue, vf_dtype type, int64_t n, void *x)
-{
-    const size_t size = vf_dtype_bytes(type);
-    FOR_CHUNKS(queue, n, memset((char *)x + (size_t)at * size, 0, (size_t)here * size));
-    return VF_OK;
-}
 
 static vf_status axpby(vf_queue *queue, vf_dtype type, int64_t n, double a, const void *x, double b, void *y)
 {
@@ -75,64 +68,57 @@ static vf_status scale_by(vf_queue *queue, vf_dtype type, int64_t n, const void 
     return VF_OK;
 }
 
-static vf_status place(vf_queue *queue, vf_dtype type, const int64_t counts[3], const void *x, const int64_t whole[3],
-                       const int64_t at[3], void *y)
-{
-    const size_t size = vf_dtype_bytes(type), row = (size_t)counts[0] * size;
-    const int64_t rows = counts[1] * counts[2];
-    const int threads = threads_for(queue, rows * counts[0] / CHUNK + 1);
-#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
-    for (int64_t r = 0; r < rows; r++) {
-        const int64_t to = ((at[2] + r / counts[1]) * whole[1] + at[1] + r % counts[1]) * whole[0] + at[0];
-        memcpy((char *)y + (size_t)to * size, (const char *)x + (size_t)r * row, row);
-    }
-    return VF_OK;
-}
-
-/* Room for a pair of sums a chunk. */
-static double *partial_sums(vf_queue *queue, int64_t n)
-{
-    double *sums = calloc((size_t)((n + CHUNK - 1) / CHUNK + 1), 2 * sizeof *sums);
-    if (!sums)
-        (void)vf_fail(vf_device_context(vf_queue_device(queue)), VF_ERR_MEMORY, "no memory for partial sums");
-    return sums;
-}
-
 static vf_status dot(vf_queue *queue, vf_dtype type, int64_t n, const void *x, const void *y, double result[2])
 {
-    double *sums = partial_sums(queue, n);
-    if (!sums)
-        return VF_ERR_MEMORY;
-    if (type == VF_C128)
-        FOR_CHUNKS(queue, n, dot_f64(here, (const double *)x + 2 * at, (const double *)y + 2 * at, sums + 2 * chunk));
-    else
-        FOR_CHUNKS(queue, n, dot_f32(here, (const float *)x + 2 * at, (const float *)y + 2 * at, sums + 2 * chunk));
-    for (int64_t c = 0; c * CHUNK < n; c++) {
-        result[0] += sums[2 * c];
-        result[1] += sums[2 * c + 1];
-    }
-    free(sums);
+    vf_reduced sum;
+    vf_reduce_on_cpu(queue, VF_REDUCE_DOT, type, n, x, y, &sum);
+    result[0] = sum.re;
+    result[1] = sum.im;
     return VF_OK;
+}
+
+typedef struct step {
+    vf_dtype type;
+    double a;
+    const char *p, *q;
+    char *x, *r;
+    vf_reduce_chunk squares;
+} step;
+
+/* In blocks, whose squares are added up while the cache has them. */
+static void step_chunk(const void *user, int64_t at, int64_t count, void *state)
+{
+    const step *s = user;
+    const size_t size = vf_dtype_bytes(s->type);
+    double sum = 0;
+    for (int64_t i = at; i < at + count; i += BLOCK) {
+        const int64_t here = at + count - i < BLOCK ? at + count - i : BLOCK;
+        const size_t from = (size_t)i * size;
+        vf_reduced squares;
+        if (s->type == VF_C128)
+            cg_step_f64(here, s->a, (const double *)(s->p + from), (const double *)(s->q + from),
+                        (double *)(s->x + from), (double *)(s->r + from));
+        else
+            cg_step_f32(here, (float)s->a, (const float *)(s->p + from), (const float *)(s->q + from),
+                        (float *)(s->x + from), (float *)(s->r + from));
+        s->squares(here, s->r + from, NULL, &squares);
+        sum += squares.re;
+    }
+    memcpy(state, &sum, sizeof sum);
+}
+
+static void add(void *state, const void *next)
+{
+    *(double *)state += *(const double *)next;
 }
 
 static vf_status cg_step(vf_queue *queue, vf_dtype type, int64_t n, double a, const void *p, const void *q, void *x,
                          void *r, double *squares)
 {
-    double *sums = partial_sums(queue, n);
-    if (!sums)
-        return VF_ERR_MEMORY;
-    if (type == VF_C128)
-        FOR_CHUNKS(queue, n,
-                   sums[chunk] = cg_step_f64(here, a, (const double *)p + 2 * at, (const double *)q + 2 * at,
-                                             (double *)x + 2 * at, (double *)r + 2 * at));
-    else
-        FOR_CHUNKS(queue, n,
-                   sums[chunk] = cg_step_f32(here, (float)a, (const float *)p + 2 * at, (const float *)q + 2 * at,
-                                             (float *)x + 2 * at, (float *)r + 2 * at));
-    for (int64_t c = 0; c * CHUNK < n; c++)
-        *squares += sums[c];
-    free(sums);
+    const step s = {type, a, p, q, x, r, vf_reduce_chunk_of(VF_REDUCE_SQUARES, type)};
+    const vf_chunked what = {&s, step_chunk, add};
+    vf_reduce_in_chunks(queue, n, &what, squares);
     return VF_OK;
 }
 
-const vf_vector_ops vf_vector_cpu = {zero, axpby, multiply_add, scale_by, dot, place, cg_step};
+const vf_vector_ops vf_vector_cpu = {axpby, multiply_add, scale_by, dot, cg_step};

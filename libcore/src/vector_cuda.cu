@@ -1,16 +1,19 @@
 /* Vectors on a GPU. Each element is read and written once, so all is bound by memory bandwidth; a thread takes every
- * (blocks x threads)th element, with a number of blocks that depends on the length alone. Sums: each thread's in double
- * precision, each block's by a tree, the blocks' by one more block. */
-#include <pthread.h>
+ * (blocks x threads)th element, with a number of blocks that depends on the length alone. Sums are the reductions of
+ * reduce.cuh, with scratch memory that the queue keeps. */
+#include <stdlib.h>
 
+#include "context_internal.h"
 #include "cuda_check.cuh"
 #include "launch_blocks.h"
+#include "reduce_tuning.cuh"
+#include "reduce_works.cuh"
 #include "vector_internal.h"
 
 namespace
 {
 
-enum { THREADS = 256, MOST_BLOCKS = 1024, MAX_GPUS = 64 };
+enum { THREADS = 256, MOST_BLOCKS = 1024 };
 
 template <typename T>
 struct complex_type;
@@ -22,18 +25,6 @@ template <>
 struct complex_type<double> {
     typedef double2 type;
 };
-
-__device__ double2 partial[MOST_BLOCKS];
-__device__ double2 total;
-/* Guards `partial` and `total` of each GPU while a sum is on its way: blocking calls, so they are held that long. */
-pthread_mutex_t sum_lock[MAX_GPUS];
-pthread_once_t sum_lock_once = PTHREAD_ONCE_INIT;
-
-void make_locks()
-{
-    for (int i = 0; i < MAX_GPUS; i++)
-        pthread_mutex_init(&sum_lock[i], NULL);
-}
 
 unsigned blocks_for(int64_t n)
 {
@@ -85,67 +76,52 @@ __global__ void __launch_bounds__(THREADS) scale_by_kernel(int64_t n, const T *w
     }
 }
 
-/* The block's sum of one pair a thread; valid in thread 0. */
-__device__ double2 block_sum(double2 mine)
-{
-    __shared__ double2 sums[THREADS];
-    sums[threadIdx.x] = mine;
-    for (int half = THREADS / 2; half > 0; half /= 2) {
-        __syncthreads();
-        if (threadIdx.x < half) {
-            sums[threadIdx.x].x += sums[threadIdx.x + half].x;
-            sums[threadIdx.x].y += sums[threadIdx.x + half].y;
+/* A step of conjugate gradients as a reduction of what it makes. */
+template <typename E>
+struct step_work : vf_of_arrays<E, false>, vf_summing<1> {
+    typedef vf_sums<1> State;
+    typedef typename E::Real Real;
+    static constexpr int bytes = 4 * sizeof(E);
+    Real a;
+    const E *p, *q;
+    E *to_x, *to_r;
+    double *squares;
+
+    template <int V>
+    struct Items {
+        vf_pack<E, V> p, q, x, r;
+    };
+
+    template <int V, bool ALIGNED>
+    __device__ Items<V> fetch(int64_t i) const
+    {
+        return {vf_load<V, ALIGNED>(p + i), vf_load<V, ALIGNED>(q + i), vf_load<V, ALIGNED>((const E *)to_x + i),
+                vf_load<V, ALIGNED>((const E *)to_r + i)};
+    }
+    template <int V>
+    __device__ void take(State &s, Items<V> items, int64_t i) const
+    {
+#pragma unroll
+        for (int j = 0; j < V; j++)
+            for (int part = 0; part < 2; part++) {
+                Real &x = items.x.of[j].part[part], &r = items.r.of[j].part[part];
+                x = fma(a, items.p.of[j].part[part], x);
+                r = fma(-a, items.q.of[j].part[part], r);
+                s.of[0] = fma((double)r, (double)r, s.of[0]);
+            }
+        if (this->aligned) {
+            vf_store<V, true>(to_x + i, items.x);
+            vf_store<V, true>(to_r + i, items.r);
+        } else {
+            vf_store<V, false>(to_x + i, items.x);
+            vf_store<V, false>(to_r + i, items.r);
         }
     }
-    return sums[0];
-}
-
-template <typename C>
-__global__ void __launch_bounds__(THREADS) dot_kernel(int64_t n, const C *x, const C *y)
-{
-    double2 sum = {0, 0};
-    for (int64_t i = first_element(); i < n; i += stride()) {
-        const C u = x[i], v = y[i];
-        sum.x += (double)u.x * v.x + (double)u.y * v.y;
-        sum.y += (double)u.x * v.y - (double)u.y * v.x;
+    __device__ void finish(const State &s) const
+    {
+        *squares = s.of[0];
     }
-    sum = block_sum(sum);
-    if (threadIdx.x == 0)
-        partial[blockIdx.x] = sum;
-}
-
-template <typename T, typename C>
-__global__ void __launch_bounds__(THREADS) cg_step_kernel(int64_t n, T a, const C *__restrict__ p,
-                                                          const C *__restrict__ q, C *__restrict__ x, C *__restrict__ r)
-{
-    double2 sum = {0, 0};
-    for (int64_t i = first_element(); i < n; i += stride()) {
-        const C pi = p[i], qi = q[i];
-        C xi = x[i], ri = r[i];
-        xi.x += a * pi.x;
-        xi.y += a * pi.y;
-        ri.x -= a * qi.x;
-        ri.y -= a * qi.y;
-        x[i] = xi;
-        r[i] = ri;
-        sum.x += (double)ri.x * ri.x + (double)ri.y * ri.y;
-    }
-    sum = block_sum(sum);
-    if (threadIdx.x == 0)
-        partial[blockIdx.x] = sum;
-}
-
-__global__ void __launch_bounds__(THREADS) total_kernel(unsigned blocks)
-{
-    double2 sum = {0, 0};
-    for (unsigned i = threadIdx.x; i < blocks; i += THREADS) {
-        sum.x += partial[i].x;
-        sum.y += partial[i].y;
-    }
-    sum = block_sum(sum);
-    if (threadIdx.x == 0)
-        total = sum;
-}
+};
 
 cudaStream_t stream_of(vf_queue *queue)
 {
@@ -180,15 +156,6 @@ vf_status begin(vf_queue *queue)
             return status_;                                                                                            \
     } while (0)
 
-vf_status zero(vf_queue *queue, vf_dtype type, int64_t n, void *x)
-{
-    vf_status status = begin(queue);
-    if (status == VF_OK && n > 0)
-        status =
-            VF_CUDA(vf_queue_device(queue), cudaMemsetAsync(x, 0, (size_t)n * vf_dtype_bytes(type), stream_of(queue)));
-    return status;
-}
-
 vf_status axpby(vf_queue *queue, vf_dtype type, int64_t n, double a, const void *x, double b, void *y)
 {
     LAUNCH(queue, type, n, (axpby_kernel<T, C><<<blocks, THREADS, 0, stream>>>(n, (T)a, (const C *)x, (T)b, (C *)y)));
@@ -209,83 +176,125 @@ vf_status scale_by(vf_queue *queue, vf_dtype type, int64_t n, const void *w, con
     return VF_OK;
 }
 
-vf_status place(vf_queue *queue, vf_dtype type, const int64_t counts[3], const void *x, const int64_t whole[3],
-                const int64_t at[3], void *y)
+/* ---- sums: plans and scratch memory of a queue ---- */
+
+struct queue_sums {
+    vf_reduce *dot[2]; /* of VF_C64, VF_C128 */
+    vf_launch step[2];
+    vf_array scratch, result; /* a step's partial results; its sum, in pinned memory */
+};
+
+typedef vf_element<float, 2> c64;
+typedef vf_element<double, 2> c128;
+template <typename E>
+using step_tuning = vf_reduce_tuning<step_work<E>::bytes>;
+
+template <typename E>
+cudaError_t find_step(vf_launch *launch)
 {
-    const size_t size = vf_dtype_bytes(type);
+    return vf_find_launch<step_tuning<E>>(vf_reduce_columns<step_tuning<E>, step_work<E>>, launch);
+}
+
+void release_sums(void *data)
+{
+    queue_sums *sums = static_cast<queue_sums *>(data);
+    vf_reduce_destroy(sums->dot[0]);
+    vf_reduce_destroy(sums->dot[1]);
+    vf_array_free(&sums->scratch);
+    vf_array_free(&sums->result);
+    free(sums);
+}
+
+/* The queue's sums, made if they are not there. Its lock is held by the caller. */
+vf_status find_sums(vf_queue *queue, queue_sums **out)
+{
+    vf_device *device = queue->device;
+    *out = static_cast<queue_sums *>(queue->sums.data);
+    if (*out)
+        return VF_OK;
+    queue_sums *sums = static_cast<queue_sums *>(calloc(1, sizeof *sums));
+    if (!sums)
+        return vf_fail(vf_device_context(device), VF_ERR_MEMORY, "no memory for the sums of a queue");
+    size_t bytes = 0;
     vf_status status = begin(queue);
-    if (status != VF_OK)
+    for (int i = 0; i < 2 && status == VF_OK; i++)
+        status = vf_reduce_create(device, VF_REDUCE_DOT, i ? VF_C128 : VF_C64, INT64_MAX, &sums->dot[i]);
+    for (int i = 0; i < 2 && status == VF_OK; i++) {
+        status = VF_CUDA(device, i ? find_step<c128>(&sums->step[i]) : find_step<c64>(&sums->step[i]));
+        if (vf_partials_bytes<vf_sums<1>>(sums->step[i]) > bytes)
+            bytes = vf_partials_bytes<vf_sums<1>>(sums->step[i]);
+    }
+    if (status == VF_OK)
+        status = vf_array_create(device, VF_SPACE_DEVICE, VF_U8, (int64_t)bytes, &sums->scratch);
+    if (status == VF_OK)
+        status = vf_array_create(device, VF_SPACE_PINNED, VF_F64, 1, &sums->result);
+    if (status == VF_OK)
+        status = VF_CUDA(device, cudaMemsetAsync(sums->scratch.data, 0, bytes, stream_of(queue)));
+    if (status != VF_OK) {
+        release_sums(sums);
         return status;
-    cudaMemcpy3DParms copy = {};
-    copy.srcPtr = make_cudaPitchedPtr(const_cast<void *>(x), (size_t)counts[0] * size, (size_t)counts[0] * size,
-                                      (size_t)counts[1]);
-    copy.dstPtr = make_cudaPitchedPtr(y, (size_t)whole[0] * size, (size_t)whole[0] * size, (size_t)whole[1]);
-    copy.dstPos = make_cudaPos((size_t)at[0] * size, (size_t)at[1], (size_t)at[2]);
-    copy.extent = make_cudaExtent((size_t)counts[0] * size, (size_t)counts[1], (size_t)counts[2]);
-    copy.kind = cudaMemcpyDeviceToDevice;
-    return VF_CUDA(vf_queue_device(queue), cudaMemcpy3DAsync(&copy, stream_of(queue)));
-}
-
-/* Adds the blocks' sums and waits for the result. The device's lock is held by the caller. */
-vf_status fetch_total(vf_queue *queue, unsigned blocks, double2 *result)
-{
-    vf_device *device = vf_queue_device(queue);
-    total_kernel<<<1, THREADS, 0, stream_of(queue)>>>(blocks);
-    vf_status status = VF_CUDA(device, cudaGetLastError());
-    if (status == VF_OK)
-        status = VF_CUDA(device, cudaMemcpyFromSymbolAsync(result, total, sizeof *result, 0, cudaMemcpyDeviceToHost,
-                                                           stream_of(queue)));
-    if (status == VF_OK)
-        status = VF_CUDA(device, cudaStreamSynchronize(stream_of(queue)));
-    return status;
-}
-
-pthread_mutex_t *lock_of(vf_queue *queue)
-{
-    pthread_once(&sum_lock_once, make_locks);
-    return &sum_lock[vf_device_ordinal(vf_queue_device(queue)) % MAX_GPUS];
-}
-
-vf_status launch_dot(vf_queue *queue, vf_dtype type, int64_t n, const void *x, const void *y)
-{
-    LAUNCH(queue, type, n, (dot_kernel<C><<<blocks, THREADS, 0, stream>>>(n, (const C *)x, (const C *)y)));
+    }
+    queue->sums.data = *out = sums;
+    queue->sums.release = release_sums;
     return VF_OK;
 }
 
 vf_status dot(vf_queue *queue, vf_dtype type, int64_t n, const void *x, const void *y, double result[2])
 {
-    double2 sum = {0, 0};
-    pthread_mutex_lock(lock_of(queue));
-    vf_status status = launch_dot(queue, type, n, x, y);
+    queue_sums *sums;
+    vf_reduced sum = {0, 0, 0, 0};
+    pthread_mutex_lock(&queue->sums.lock);
+    vf_status status = find_sums(queue, &sums);
     if (status == VF_OK)
-        status = fetch_total(queue, blocks_for(n), &sum);
-    pthread_mutex_unlock(lock_of(queue));
-    result[0] = sum.x;
-    result[1] = sum.y;
+        status = vf_reduce_now(sums->dot[type == VF_C128], queue, n, x, y, &sum);
+    pthread_mutex_unlock(&queue->sums.lock);
+    result[0] = sum.re;
+    result[1] = sum.im;
     return status;
 }
 
-vf_status launch_cg_step(vf_queue *queue, vf_dtype type, int64_t n, double a, const void *p, const void *q, void *x,
-                         void *r)
+template <typename E>
+cudaError_t launch_step(const vf_launch &launch, const queue_sums *sums, cudaStream_t stream, int64_t n, double a,
+                        const void *p, const void *q, void *x, void *r)
 {
-    LAUNCH(queue, type, n,
-           (cg_step_kernel<T, C><<<blocks, THREADS, 0, stream>>>(n, (T)a, (const C *)p, (const C *)q, (C *)x, (C *)r)));
-    return VF_OK;
+    step_work<E> work;
+    const vf_range range = vf_range_from_0(n);
+    const int V = work.vector(launch.in_block / launch.threads);
+    work.a = (typename E::Real)a;
+    work.p = static_cast<const E *>(p);
+    work.q = static_cast<const E *>(q);
+    work.to_x = static_cast<E *>(x);
+    work.to_r = static_cast<E *>(r);
+    work.squares = static_cast<double *>(sums->result.data);
+    work.x = work.y = NULL;
+    work.result = NULL;
+    work.aligned = vf_is_aligned(work.p, range, V) && vf_is_aligned(work.q, range, V) &&
+                   vf_is_aligned(work.to_x, range, V) && vf_is_aligned(work.to_r, range, V);
+    vf_reduce_columns<step_tuning<E>, step_work<E>><<<vf_reduce_blocks(launch, range), launch.threads, 0, stream>>>(
+        work, range, vf_partials_in<vf_sums<1>>(sums->scratch.data, launch));
+    return cudaGetLastError();
 }
 
 vf_status cg_step(vf_queue *queue, vf_dtype type, int64_t n, double a, const void *p, const void *q, void *x, void *r,
                   double *squares)
 {
-    double2 sum = {0, 0};
-    pthread_mutex_lock(lock_of(queue));
-    vf_status status = launch_cg_step(queue, type, n, a, p, q, x, r);
+    queue_sums *sums = NULL;
+    vf_device *device = queue->device;
+    pthread_mutex_lock(&queue->sums.lock);
+    vf_status status = begin(queue);
     if (status == VF_OK)
-        status = fetch_total(queue, blocks_for(n), &sum);
-    pthread_mutex_unlock(lock_of(queue));
-    *squares = sum.x;
+        status = find_sums(queue, &sums);
+    if (status == VF_OK)
+        status = VF_CUDA(device, type == VF_C128
+                                     ? launch_step<c128>(sums->step[1], sums, stream_of(queue), n, a, p, q, x, r)
+                                     : launch_step<c64>(sums->step[0], sums, stream_of(queue), n, a, p, q, x, r));
+    if (status == VF_OK)
+        status = vf_queue_sync(queue);
+    *squares = status == VF_OK ? *static_cast<const double *>(sums->result.data) : 0;
+    pthread_mutex_unlock(&queue->sums.lock);
     return status;
 }
 
 } // namespace
 
-extern "C" const vf_vector_ops vf_vector_cuda = {zero, axpby, multiply_add, scale_by, dot, place, cg_step};
+extern "C" const vf_vector_ops vf_vector_cuda = {axpby, multiply_add, scale_by, dot, cg_step};

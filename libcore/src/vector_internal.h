@@ -10,13 +10,10 @@ extern "C" {
 
 /* As vector.h has them, after the checks. */
 typedef struct vf_vector_ops {
-    vf_status (*zero)(vf_queue *queue, vf_dtype type, int64_t n, void *x);
     vf_status (*axpby)(vf_queue *queue, vf_dtype type, int64_t n, double a, const void *x, double b, void *y);
     vf_status (*multiply_add)(vf_queue *queue, vf_dtype type, int64_t n, const void *x, const void *y, void *z);
     vf_status (*scale_by)(vf_queue *queue, vf_dtype type, int64_t n, const void *w, const void *x, void *y);
     vf_status (*dot)(vf_queue *queue, vf_dtype type, int64_t n, const void *x, const void *y, double result[2]);
-    vf_status (*place)(vf_queue *queue, vf_dtype type, const int64_t counts[3], const void *x, const int64_t whole[3],
-                       const int64_t at[3], void *y);
     vf_status (*cg_step)(vf_queue *queue, vf_dtype type, int64_t n, double a, const void *p, const void *q, void *x,
                          void *r, double *squares);
 } vf_vector_ops;

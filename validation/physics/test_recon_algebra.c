@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "recon_fixture.h"
-#include "voxfield/vector.h"
+#include "voxfield/copy.h"
 
 static vf_array device_array(problem *p, int64_t n)
 {
@@ -221,7 +221,7 @@ static void test_progress_adds_up(void **state)
         vf_array samples = device_array(&p, 2 * SAMPLES), images = device_array(&p, 2 * p.voxels);
         assert_int_equal(encoding_create(p.ctx, &p.settings, cube, 1, SAMPLES, p.trajectory.k, NULL, NULL, 2, &e),
                          VF_OK);
-        assert_int_equal(vf_vector_zero(p.queue, samples.type, samples.count, samples.data), VF_OK);
+        assert_int_equal(vf_fill(p.queue, samples.type, samples.count, (const double[2]){0}, samples.data), VF_OK);
         encoding_watch(e, &progress);
         for (int batch = 1; batch <= 2; batch++)
             assert_int_equal(encoding_adjoint(e, p.queue, batch, &samples, &images), VF_OK);

@@ -226,12 +226,6 @@ static void vector_case(vf_dtype type, int64_t n)
     got = from_device(&f, &dz);
     assert_close(n, got, expected, 0);
     free(got);
-    dz = to_device(&f, type, n, bad);
-    assert_int_equal(vf_vector_zero(f.queue, type, n, dz.data), VF_OK);
-    memset(expected, 0, (size_t)n * sizeof *expected);
-    got = from_device(&f, &dz);
-    assert_close(n, got, expected, 0);
-    free(got);
     free(bad);
 
     dz = to_device(&f, type, n, z);
@@ -304,29 +298,6 @@ static void vector_case(vf_dtype type, int64_t n)
     close_fixture(&f);
 }
 
-static void test_place(void **state)
-{
-    (void)state;
-    const int64_t counts[3] = {3, 4, 5}, whole[3] = {7, 6, 9}, at[3] = {4, 1, 2}, beyond[3] = {5, 1, 2};
-    for (int t = 0; t < 2; t++) {
-        const vf_dtype type = t ? VF_C128 : VF_C64;
-        fixture f = open_fixture(2);
-        double complex *x = random_vector(60, type), *y = random_vector(378, type);
-        vf_array dx = to_device(&f, type, 60, x), dy = to_device(&f, type, 378, y);
-        assert_int_equal(vf_vector_place(f.queue, type, counts, dx.data, whole, at, dy.data), VF_OK);
-        assert_int_equal(vf_vector_place(f.queue, type, counts, dx.data, whole, beyond, dy.data), VF_ERR_ARGUMENT);
-        for (int64_t i = 0; i < 60; i++)
-            y[((at[2] + i / 12) * 6 + at[1] + i / 3 % 4) * 7 + at[0] + i % 3] = x[i];
-        double complex *got = from_device(&f, &dy);
-        assert_close(378, got, y, 0);
-        free(got);
-        free(x);
-        free(y);
-        vf_array_free(&dx);
-        close_fixture(&f);
-    }
-}
-
 static void test_vectors(void **state)
 {
     (void)state;
@@ -367,8 +338,8 @@ static void test_refusals(void **state)
     assert_int_equal(vf_fft_create(f.device, VF_C64, 3, bad, 1, &plan), VF_ERR_ARGUMENT);
     assert_int_equal(vf_fft_create(f.device, VF_C64, 3, good, 0, &plan), VF_ERR_ARGUMENT);
     assert_null(plan);
-    assert_int_equal(vf_vector_zero(f.queue, VF_F32, 1, NULL), VF_ERR_ARGUMENT);
-    assert_int_equal(vf_vector_zero(f.queue, VF_C64, -1, NULL), VF_ERR_ARGUMENT);
+    assert_int_equal(vf_vector_axpby(f.queue, VF_F32, 1, 1, NULL, 1, NULL), VF_ERR_ARGUMENT);
+    assert_int_equal(vf_vector_axpby(f.queue, VF_C64, -1, 1, NULL, 1, NULL), VF_ERR_ARGUMENT);
     close_fixture(&f);
 }
 
@@ -383,9 +354,11 @@ int main(int argc, char **argv)
     }
     printf("seed %llu\n", (unsigned long long)seed);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_transforms),  cmocka_unit_test(test_rows),
-        cmocka_unit_test(test_good_length), cmocka_unit_test(test_vectors),
-        cmocka_unit_test(test_place),       cmocka_unit_test(test_threads_give_the_same_bits),
+        cmocka_unit_test(test_transforms),
+        cmocka_unit_test(test_rows),
+        cmocka_unit_test(test_good_length),
+        cmocka_unit_test(test_vectors),
+        cmocka_unit_test(test_threads_give_the_same_bits),
         cmocka_unit_test(test_refusals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

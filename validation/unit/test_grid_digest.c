@@ -11,7 +11,6 @@
 
 #include "voxfield/digest.h"
 #include "voxfield/grid.h"
-#include "voxfield/transpose.h"
 
 static void test_grid(void **state)
 {
@@ -72,53 +71,6 @@ static void test_box(void **state)
     }
 }
 
-static void check_swap(const vf_context *ctx, vf_dtype type, int64_t nx, int64_t ny, int64_t nz)
-{
-    const size_t size = vf_dtype_bytes(type), bytes = (size_t)(nx * ny * nz) * size;
-    char *src = malloc(bytes), *dst = malloc(bytes + 64), *back = malloc(bytes);
-    assert_true(src && dst && back);
-    for (int64_t i = 0; i < nx * ny * nz; i++) {
-        if (type == VF_F64)
-            ((double *)src)[i] = (double)i + 0.25;
-        else
-            ((float *)src)[i] = (float)i; /* exact below 2^24 */
-    }
-    memset(dst, 0x7f, bytes + 64);
-    vf_swap_xz(ctx, type, nx, ny, nz, src, dst);
-    for (int64_t x = 0; x < nx; x++)
-        for (int64_t y = 0; y < ny; y++)
-            for (int64_t z = 0; z < nz; z++)
-                if (memcmp(dst + (size_t)((x * ny + y) * nz + z) * size, src + (size_t)((z * ny + y) * nx + x) * size,
-                           size) != 0)
-                    fail_msg("%lld x %lld x %lld: (%lld, %lld, %lld)", (long long)nx, (long long)ny, (long long)nz,
-                             (long long)x, (long long)y, (long long)z);
-    for (int i = 0; i < 64; i++)
-        assert_int_equal(dst[bytes + (size_t)i], 0x7f);
-    vf_swap_xz(ctx, type, nz, ny, nx, dst, back);
-    assert_memory_equal(back, src, bytes);
-    free(src);
-    free(dst);
-    free(back);
-}
-
-static void test_swap(void **state)
-{
-    (void)state;
-    static const int64_t sizes[][3] = {{1, 1, 1},   {1, 1, 7},   {7, 1, 1},     {1, 9, 1},
-                                       {2, 3, 4},   {31, 2, 33}, {32, 5, 32},   {33, 1, 31},
-                                       {64, 3, 65}, {100, 7, 1}, {1, 100, 200}, {129, 17, 70}};
-    vf_context *ctx;
-    assert_int_equal(vf_context_create(&ctx), VF_OK);
-    for (int threads = 1; threads <= 5; threads += 2) {
-        assert_int_equal(vf_context_set_threads(ctx, threads), VF_OK);
-        for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-            check_swap(ctx, VF_F32, sizes[i][0], sizes[i][1], sizes[i][2]);
-            check_swap(ctx, VF_F64, sizes[i][0], sizes[i][1], sizes[i][2]);
-        }
-    }
-    vf_context_destroy(ctx);
-}
-
 /* FIPS 180-4 by NIST's example values (SHA_All.pdf) and CAVP's SHA256ShortMsg; the others' lengths lie around the ends
  * of blocks. */
 static void test_digest(void **state)
@@ -163,7 +115,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_grid),
         cmocka_unit_test(test_box),
-        cmocka_unit_test(test_swap),
         cmocka_unit_test(test_digest),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -29,19 +29,23 @@ VF_MUST_CHECK vf_status vf_gather(vf_queue *queue, vf_dtype type, int64_t n, con
 VF_MUST_CHECK vf_status vf_scatter(vf_queue *queue, vf_dtype type, int64_t n, const uint32_t *index, const void *x,
                                    void *y);
 
-/* A box in an array of up to three dimensions, x fastest: element (i, j, k) is at i + row j + plane k elements. */
+/* How an array of three dimensions lies in memory: element (i, j, k) is at i + row j + plane k elements. */
 typedef struct vf_pitch {
     int64_t row, plane;
 } vf_pitch;
 
 /* Copies a box of counts[2] x counts[1] x counts[0] elements (z, y, x). Crop: x points to the first element that is
- * kept, with the larger array's pitch; pad: y points to where the first is to go, after vf_fill. */
+ * kept, with the larger array's pitch; pad: y points to where the first is to go, after vf_fill. Rows do not overlap in
+ * either. Errors: VF_ERR_ARGUMENT (a pitch is shorter than a row). */
 VF_MUST_CHECK vf_status vf_copy_box(vf_queue *queue, vf_dtype type, const int64_t counts[3], const void *x,
                                     vf_pitch x_pitch, void *y, vf_pitch y_pitch);
 
-/* The transpose of `batch` matrices: y[b][j][i] = x[b][i][j], i < rows, j < columns. */
+/* The transpose of `batch` matrices: y[b][j][i] = x[b][i][j], i < rows, j < columns, where b is the third dimension:
+ * {columns, rows * columns} and {rows, rows * columns} are the pitches of matrices one after the other. x and z of
+ * [z][y][x] exchanged: batch ny, rows nz, columns nx, pitches {ny * nx, nx} and {ny * nz, nz}. Errors: VF_ERR_ARGUMENT.
+ */
 VF_MUST_CHECK vf_status vf_transpose(vf_queue *queue, vf_dtype type, int64_t batch, int64_t rows, int64_t columns,
-                                     const void *x, void *y);
+                                     const void *x, vf_pitch x_pitch, void *y, vf_pitch y_pitch);
 
 #ifdef __cplusplus
 }

@@ -17,9 +17,6 @@
 extern "C" {
 #endif
 
-/* x_i = 0 */
-VF_MUST_CHECK vf_status vf_vector_zero(vf_queue *queue, vf_dtype type, int64_t n, void *x);
-
 /* y_i = a x_i + b y_i, a and b real; x may be y; b = 0 does not read y. */
 VF_MUST_CHECK vf_status vf_vector_axpby(vf_queue *queue, vf_dtype type, int64_t n, double a, const void *x, double b,
                                         void *y);
@@ -35,11 +32,6 @@ VF_MUST_CHECK vf_status vf_vector_scale_by(vf_queue *queue, vf_dtype type, int64
 /* result = sum_i conj(x_i) y_i as {re, im}; blocking. */
 VF_MUST_CHECK vf_status vf_vector_dot(vf_queue *queue, vf_dtype type, int64_t n, const void *x, const void *y,
                                       double result[2]);
-
-/* Copies an array of counts[2] x counts[1] x counts[0] elements (z, y, x; x fastest) into a larger one of `whole`
- * counts, its first element to the place `at`; counts and places along x, y, z. The two must not overlap. */
-VF_MUST_CHECK vf_status vf_vector_place(vf_queue *queue, vf_dtype type, const int64_t counts[3], const void *x,
-                                        const int64_t whole[3], const int64_t at[3], void *y);
 
 /* A step of conjugate gradients: x += a p, r -= a q, and *squares = sum |r_i|^2 afterwards; the four are distinct.
  * Blocking. */

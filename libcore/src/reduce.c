@@ -1,0 +1,91 @@
+#include <stdlib.h>
+
+#include "reduce_internal.h"
+
+static bool is_complex(vf_dtype type)
+{
+    return type == VF_C64 || type == VF_C128;
+}
+
+static bool is_integer(vf_dtype type)
+{
+    return type == VF_I32 || type == VF_I64 || type == VF_U8;
+}
+
+bool vf_reduce_exists(vf_reduction reduction, vf_dtype type)
+{
+    if ((unsigned)reduction >= VF_REDUCTION_COUNT || (unsigned)type >= VF_DTYPE_COUNT)
+        return false;
+    if (reduction == VF_REDUCE_MIN || reduction == VF_REDUCE_MAX)
+        return !is_complex(type);
+    return reduction == VF_REDUCE_SUM || !is_integer(type);
+}
+
+static const vf_reduce_ops *ops_for(const vf_device *device)
+{
+#ifdef VF_HAVE_CUDA
+    if (vf_device_get_kind(device) == VF_DEVICE_CUDA)
+        return &vf_reduce_ops_cuda;
+#endif
+    (void)device;
+    return &vf_reduce_ops_cpu;
+}
+
+vf_status vf_reduce_create(vf_device *device, vf_reduction reduction, vf_dtype type, int64_t most, vf_reduce **out)
+{
+    vf_context *ctx = vf_device_context(device);
+    *out = NULL;
+    if (!vf_reduce_exists(reduction, type))
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "reduction %d of elements of type %d is not defined", (int)reduction,
+                       (int)type);
+    if (most < 0)
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "a reduction of up to %lld elements", (long long)most);
+    vf_reduce *plan = calloc(1, sizeof *plan);
+    if (!plan)
+        return vf_fail(ctx, VF_ERR_MEMORY, "no memory for the plan of a reduction");
+    *plan = (vf_reduce){.device = device, .ops = ops_for(device), .reduction = reduction, .type = type, .most = most};
+    vf_status status = plan->ops->create(plan);
+    if (status != VF_OK) {
+        free(plan);
+        return status;
+    }
+    *out = plan;
+    return VF_OK;
+}
+
+void vf_reduce_destroy(vf_reduce *plan)
+{
+    if (!plan)
+        return;
+    plan->ops->destroy(plan);
+    free(plan);
+}
+
+static vf_status check(const vf_reduce *plan, const vf_queue *queue, int64_t n, const void *x, const void *y)
+{
+    vf_context *ctx = vf_device_context(plan->device);
+    if (vf_queue_device(queue) != plan->device)
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "a reduction planned for %s in a queue of %s",
+                       vf_device_spec(plan->device), vf_device_spec(vf_queue_device(queue)));
+    if (n < 0 || n > plan->most)
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "a reduction of %lld elements by a plan for at most %lld", (long long)n,
+                       (long long)plan->most);
+    if (n > 0 && (!x || (plan->reduction == VF_REDUCE_DOT) != (y != NULL)))
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "a reduction takes one array, the dot product two");
+    return VF_OK;
+}
+
+vf_status vf_reduce_execute(const vf_reduce *plan, vf_queue *queue, int64_t n, const void *x, const void *y,
+                            vf_reduced *result)
+{
+    vf_status status = check(plan, queue, n, x, y);
+    return status == VF_OK ? plan->ops->execute(plan, queue, n, x, y, result) : status;
+}
+
+vf_status vf_reduce_now(const vf_reduce *plan, vf_queue *queue, int64_t n, const void *x, const void *y,
+                        vf_reduced *result)
+{
+    *result = (vf_reduced){0};
+    vf_status status = check(plan, queue, n, x, y);
+    return status == VF_OK ? plan->ops->now(plan, queue, n, x, y, result) : status;
+}

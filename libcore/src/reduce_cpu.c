@@ -1,0 +1,117 @@
+/* Reductions on the CPU: threads take chunks whose length depends on n alone; the chunks' results are combined in their
+ * order. */
+#include <string.h>
+
+#include "reduce_internal.h"
+
+/* At least so many elements a chunk, and so many chunks at most: their results fit the stack. */
+enum { LEAST = 16384, MOST_CHUNKS = 1024, STEP = 64 };
+
+void vf_reduce_in_chunks(vf_queue *queue, int64_t n, const vf_chunked *what, void *state)
+{
+    /* A cache line each: threads do not write to each other's. */
+    _Alignas(64) unsigned char states[MOST_CHUNKS][VF_STATE_BYTES];
+    int64_t length = (n / MOST_CHUNKS / STEP + 1) * STEP; /* the chunks are multiples of all vectors */
+    if (length < LEAST)
+        length = LEAST;
+    const int chunks = (int)((n + length - 1) / length);
+    int threads = vf_context_threads(vf_device_context(vf_queue_device(queue)));
+    if (threads > chunks)
+        threads = chunks;
+#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
+    for (int c = 0; c < chunks; c++) {
+        const int64_t at = c * length;
+        what->chunk(what->user, at, n - at < length ? n - at : length, states[c]);
+    }
+    for (int c = 0; c < chunks; c++)
+        what->combine(state, states[c]);
+}
+
+static void add(void *state, const void *next)
+{
+    vf_reduced *s = state;
+    const vf_reduced *t = next;
+    s->re += t->re;
+    s->im += t->im;
+    s->integer = (int64_t)((uint64_t)s->integer + (uint64_t)t->integer);
+}
+
+/* Of two extremes the first, unless the second is better. Of both kinds, one is 0. */
+static void keep_least(void *state, const void *next)
+{
+    vf_reduced *s = state;
+    const vf_reduced *t = next;
+    if (s->index < 0 || t->integer < s->integer || (!(s->re <= t->re) && s->re == s->re))
+        *s = *t;
+}
+
+static void keep_greatest(void *state, const void *next)
+{
+    vf_reduced *s = state;
+    const vf_reduced *t = next;
+    if (s->index < 0 || t->integer > s->integer || (!(s->re >= t->re) && s->re == s->re))
+        *s = *t;
+}
+
+typedef struct arrays {
+    const char *x, *y;
+    size_t size;
+    vf_reduce_chunk chunk;
+} arrays;
+
+static void reduce_chunk(const void *user, int64_t at, int64_t count, void *state)
+{
+    const arrays *a = user;
+    vf_reduced reduced = {0};
+    a->chunk(count, a->x + (size_t)at * a->size, a->y ? a->y + (size_t)at * a->size : NULL, &reduced);
+    reduced.index += at;
+    memcpy(state, &reduced, sizeof reduced);
+}
+
+vf_reduce_chunk vf_reduce_chunk_of(vf_reduction reduction, vf_dtype type)
+{
+    switch (vf_cpu_isa()) {
+    case VF_ISA_AVX512:
+        return vf_reduce_chunks_avx512[reduction][type];
+    case VF_ISA_AVX2:
+        return vf_reduce_chunks_avx2[reduction][type];
+    default:
+        return vf_reduce_chunks_baseline[reduction][type];
+    }
+}
+
+void vf_reduce_on_cpu(vf_queue *queue, vf_reduction reduction, vf_dtype type, int64_t n, const void *x, const void *y,
+                      vf_reduced *result)
+{
+    const bool extreme = reduction == VF_REDUCE_MIN || reduction == VF_REDUCE_MAX;
+    const arrays a = {x, y, vf_dtype_bytes(type), vf_reduce_chunk_of(reduction, type)};
+    const vf_chunked what = {&a, reduce_chunk,
+                             !extreme                     ? add
+                             : reduction == VF_REDUCE_MIN ? keep_least
+                                                          : keep_greatest};
+    vf_reduced all = {.index = extreme ? -1 : 0};
+    vf_reduce_in_chunks(queue, n, &what, &all);
+    if (!extreme)
+        all.index = 0;
+    *result = all;
+}
+
+static vf_status create(vf_reduce *plan)
+{
+    (void)plan;
+    return VF_OK;
+}
+
+static void destroy(vf_reduce *plan)
+{
+    (void)plan;
+}
+
+static vf_status execute(const vf_reduce *plan, vf_queue *queue, int64_t n, const void *x, const void *y,
+                         vf_reduced *result)
+{
+    vf_reduce_on_cpu(queue, plan->reduction, plan->type, n, x, y, result);
+    return VF_OK;
+}
+
+const vf_reduce_ops vf_reduce_ops_cpu = {create, destroy, execute, execute};

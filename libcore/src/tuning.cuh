@@ -1,0 +1,101 @@
+/* Launch shapes of templates that are bound by memory: which (nWarps, nWork) a kernel is compiled with for each compute
+ * capability, from a table that is apart from the algorithm. Not installed.
+ *
+ * A kernel is compiled once for each architecture, with the shape that the table has for it, so all architectures
+ * together have no more code than with one shape. The host finds out which of them the driver runs.
+ *
+ * A tuning is a type with `static constexpr vf_tuning at(int arch)`: arch 90 is compute capability
+ * 9.0. In a kernel its shape is vf_shape_of<Tuning>, and its __launch_bounds__ are VF_TUNED_THREADS(Tuning).
+ */
+#ifndef VOXFIELD_TUNING_CUH
+#define VOXFIELD_TUNING_CUH
+
+#include "access.cuh"
+
+#ifdef __CUDA_ARCH__
+#define VF_ARCH (__CUDA_ARCH__ / 10)
+#else
+#define VF_ARCH 0
+#endif
+
+/* A row of a table: elements of up to `bytes` on `arch` and what is later and has no row of its own. */
+struct vf_tuning {
+    int arch, bytes;
+    int warps, work; /* nWarps, nWork */
+    int blocks;      /* thread blocks a multiprocessor, at most; persistent kernels */
+};
+
+/* The row with the latest arch that is not later, and of those the fewest bytes that are enough. Rows are sorted by
+ * arch, then bytes; the first are for arch 0, the last of each arch is for all sizes. */
+template <int rows>
+constexpr vf_tuning vf_find_tuning(const vf_tuning (&table)[rows], int arch, int bytes)
+{
+    int chosen = 0;
+    for (int i = 1; i < rows; i++)
+        if (table[i].arch <= arch && (table[i].arch > table[chosen].arch || table[chosen].bytes < bytes))
+            chosen = i;
+    return table[chosen];
+}
+
+/* A shape that a test or a search names. */
+template <int nWarps, int nWork, int nBlocks = 4>
+struct vf_fixed_tuning {
+    static constexpr vf_tuning at(int)
+    {
+        return {0, 0, nWarps, nWork, nBlocks};
+    }
+};
+
+/* Constants of the architecture that is being compiled for. */
+template <typename Tuning>
+struct vf_tuned {
+    static constexpr vf_tuning here = Tuning::at(VF_ARCH);
+    typedef vf_shape<here.warps, here.work> Shape;
+};
+template <typename Tuning>
+using vf_shape_of = typename vf_tuned<Tuning>::Shape;
+#define VF_TUNED_THREADS(...) (vf_tuned<__VA_ARGS__>::Shape::threads)
+
+/* The second of the __launch_bounds__ of a kernel that is to leave registers for the table's number of thread blocks:
+ * as many of them as a multiprocessor has threads for. */
+constexpr int vf_blocks_within(vf_tuning t, int arch)
+{
+    const int threads = arch == 75                                              ? 1024
+                        : arch == 86 || arch == 87 || arch == 89 || arch >= 110 ? 1536
+                                                                                : 2048,
+              most = threads / (32 * t.warps);
+    return most < 1 ? 1 : t.blocks < most ? t.blocks : most;
+}
+template <typename Tuning>
+struct vf_tuned_blocks {
+    static constexpr int count = vf_blocks_within(Tuning::at(VF_ARCH), VF_ARCH);
+};
+
+/* Thread blocks of `threads` threads of a persistent kernel: as many as the current device runs at a time. */
+struct vf_launch {
+    int threads, in_block;
+    unsigned most_blocks;
+};
+
+template <typename Tuning, typename Kernel>
+cudaError_t vf_find_launch(Kernel kernel, vf_launch *launch)
+{
+    int device = 0, multiprocessors = 0, resident = 0;
+    cudaFuncAttributes attributes;
+    cudaError_t error = cudaFuncGetAttributes(&attributes, kernel);
+    if (error != cudaSuccess)
+        return error;
+    const vf_tuning t = Tuning::at(attributes.ptxVersion);
+    launch->threads = 32 * t.warps;
+    launch->in_block = launch->threads * t.work;
+    error = cudaGetDevice(&device);
+    if (error == cudaSuccess)
+        error = cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device);
+    if (error == cudaSuccess)
+        error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, kernel, launch->threads, 0);
+    resident = resident < t.blocks ? resident : t.blocks;
+    launch->most_blocks = (unsigned)(multiprocessors * (resident > 1 ? resident : 1));
+    return error;
+}
+
+#endif

@@ -1,0 +1,36 @@
+/* In place of bench_peers.cu where there is no CUDA. */
+#include "bench_peers.h"
+
+const char *bench_peer_name(bench_peer peer)
+{
+    (void)peer;
+    return "none";
+}
+
+size_t bench_peer_scratch(bench_peer peer, int64_t n)
+{
+    (void)peer;
+    (void)n;
+    return SIZE_MAX;
+}
+
+int bench_peer_run(bench_peer peer, void *stream, void *scratch, size_t scratch_bytes, int64_t n, const float *in,
+                   float *out)
+{
+    (void)peer;
+    (void)stream;
+    (void)scratch;
+    (void)scratch_bytes;
+    (void)n;
+    (void)in;
+    (void)out;
+    return 0;
+}
+
+double bench_gpu_seconds(void *stream, void (*put)(void *user), void *user)
+{
+    (void)stream;
+    (void)put;
+    (void)user;
+    return -1;
+}

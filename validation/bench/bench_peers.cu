@@ -1,0 +1,61 @@
+/* The GPU's peers: what the CUDA Toolkit has for the same work. */
+#include "bench_peers.h"
+
+#include <cub/device/device_reduce.cuh>
+#include <cub/device/device_scan.cuh>
+#include <cuda_runtime.h>
+
+static cudaError_t call(bench_peer peer, cudaStream_t stream, void *scratch, size_t *scratch_bytes, int64_t n,
+                        const float *in, float *out)
+{
+    const size_t bytes = (size_t)n * sizeof *out;
+    switch (peer) {
+    case PEER_COPY:
+        *scratch_bytes = 1;
+        return scratch ? cudaMemcpyAsync(out, in, bytes, cudaMemcpyDeviceToDevice, stream) : cudaSuccess;
+    case PEER_SET:
+        *scratch_bytes = 1;
+        return scratch ? cudaMemsetAsync(out, 0, bytes, stream) : cudaSuccess;
+    case PEER_SUM:
+        return cub::DeviceReduce::Sum(scratch, *scratch_bytes, in, out, n, stream);
+    case PEER_SCAN:
+        return cub::DeviceScan::InclusiveSum(scratch, *scratch_bytes, in, out, n, stream);
+    default:
+        return cudaErrorInvalidValue;
+    }
+}
+
+extern "C" const char *bench_peer_name(bench_peer peer)
+{
+    static const char *const names[PEERS] = {"cudaMemcpyAsync", "cudaMemsetAsync", "cub::DeviceReduce::Sum",
+                                             "cub::DeviceScan::InclusiveSum"};
+    return names[peer];
+}
+
+extern "C" size_t bench_peer_scratch(bench_peer peer, int64_t n)
+{
+    size_t bytes = 0;
+    return call(peer, nullptr, nullptr, &bytes, n, nullptr, nullptr) == cudaSuccess ? bytes : SIZE_MAX;
+}
+
+extern "C" int bench_peer_run(bench_peer peer, void *stream, void *scratch, size_t scratch_bytes, int64_t n,
+                              const float *in, float *out)
+{
+    return call(peer, (cudaStream_t)stream, scratch, &scratch_bytes, n, in, out) == cudaSuccess;
+}
+
+extern "C" double bench_gpu_seconds(void *stream, void (*put)(void *user), void *user)
+{
+    cudaEvent_t began = nullptr, ended = nullptr;
+    float milliseconds = -1e3f;
+    if (cudaEventCreate(&began) == cudaSuccess && cudaEventCreate(&ended) == cudaSuccess &&
+        cudaEventRecord(began, (cudaStream_t)stream) == cudaSuccess) {
+        put(user);
+        if (cudaEventRecord(ended, (cudaStream_t)stream) != cudaSuccess || cudaEventSynchronize(ended) != cudaSuccess ||
+            cudaEventElapsedTime(&milliseconds, began, ended) != cudaSuccess)
+            milliseconds = -1e3f;
+    }
+    (void)cudaEventDestroy(began);
+    (void)cudaEventDestroy(ended);
+    return 1e-3 * milliseconds;
+}

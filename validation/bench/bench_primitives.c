@@ -1,0 +1,500 @@
+/* How fast the primitives are: throughput against size, beside what is as fast as it gets on the device, in the same
+ * run. On a GPU CUB's sum and scan and cudaMemcpyAsync within the device, on the CPU a copy with streaming stores.
+ *
+ * usage: bench_primitives DEVICE [REPORT.json]
+ *
+ * Numbers are whole and small, with sums of any range below 2^24, so that every result, also of scans in single
+ * precision, is exact in whatever order it is made, and is compared for equality, at every size, before it is timed.
+ *
+ * A time is the median of several batches of executions in a row, between events on a GPU; peers take their batches in
+ * turn with ours. So what fits into caches is there: shares of memory's speed have a meaning for the largest sizes
+ * only. Bytes count as read and written once: 2 n for a copy, n for a sum. Sizes are of 4-byte elements, but
+ * histograms', which are of bytes, and sorts', which are of pairs.
+ */
+#include <float.h>
+#include <math.h>
+
+#include "bench_device.h"
+#include "bench_peers.h"
+#include "bench_truth.h"
+#include "voxfield/copy.h"
+#include "voxfield/reduce.h"
+#include "voxfield/scan.h"
+#include "voxfield/sort.h"
+
+enum { LEAST = 10, MOST_GPU = 28, MOST_CPU = 26, MOST_SORT = 27, MOST_SIZES = MOST_GPU - LEAST + 1 };
+enum { BATCHES = 9, MOST_IN_BATCH = 200 };
+#define BATCH_SECONDS (on_gpu() ? 1e-3 : 2e-2)
+
+typedef struct op op;
+struct op {
+    const char *name;
+    double bytes; /* of an element, read and written */
+    void (*run)(const op *o, int64_t n);
+    bool (*right)(const op *o, int64_t n);
+    int peer;     /* bench_peer, or -1 */
+    int most;     /* size, as a power of two; 0: the device's */
+    double bar;   /* on a GPU, of the peer's throughput; 0: none */
+    bool of_gpus; /* is run on GPUs alone */
+    void *plan;
+    double rate[MOST_SIZES], peer_rate[MOST_SIZES]; /* bytes a second; 0: not measured */
+};
+
+static bench_truth truth;
+static vf_array x, y, z, small, host; /* [most] floats each, but for `small`, which holds sums and counts */
+static const float fill_value = 0.25f;
+static vf_array scratch[PEERS];
+static int most_log;
+
+static bool on_gpu(void)
+{
+    return !vf_device_is_host(device);
+}
+
+static int threads(void)
+{
+    return vf_context_threads(ctx);
+}
+
+static void upload(vf_array *to, const void *from, size_t bytes)
+{
+    need(vf_queue_copy(queue, to->data, from, bytes));
+    need(vf_queue_sync(queue));
+}
+
+/* The first `bytes` of an array, on the host. */
+static const void *fetch(const vf_array *from, size_t bytes)
+{
+    if (on_gpu())
+        need(vf_queue_copy(queue, host.data, from->data, bytes));
+    need(vf_queue_sync(queue));
+    return on_gpu() ? host.data : from->data;
+}
+
+/* What no result is, in the first bytes of y and in all of `small`. */
+static void poison(int64_t bytes)
+{
+    static const uint8_t wrong = 0x81;
+    need(vf_fill(queue, VF_U8, bytes, &wrong, y.data));
+    need(vf_fill(queue, VF_U8, small.count * 8, &wrong, small.data));
+}
+
+/* ---- the operations ---- */
+
+static void run_copy(const op *o, int64_t n)
+{
+    (void)o;
+    need(vf_copy(queue, VF_F32, n, x.data, y.data));
+}
+
+static bool copy_right(const op *o, int64_t n)
+{
+    (void)o;
+    return truth_is_copy(&truth, n, fetch(&y, (size_t)n * 4));
+}
+
+static void run_fill(const op *o, int64_t n)
+{
+    (void)o;
+    need(vf_fill(queue, VF_F32, n, &fill_value, y.data));
+}
+
+static bool fill_right(const op *o, int64_t n)
+{
+    (void)o;
+    return truth_is_filled(&truth, n, fetch(&y, (size_t)n * 4), fill_value);
+}
+
+static void run_sum(const op *o, int64_t n)
+{
+    need(vf_reduce_execute(o->plan, queue, n, x.data, NULL, small.data));
+}
+
+static void run_dot(const op *o, int64_t n)
+{
+    need(vf_reduce_execute(o->plan, queue, n, x.data, z.data, small.data));
+}
+
+static bool sum_right(const op *o, int64_t n)
+{
+    const vf_reduced *got = fetch(&small, sizeof *got);
+    return got->re == (o->run == run_dot ? truth_dot : truth_sum)(&truth, n);
+}
+
+static void run_scan(const op *o, int64_t n)
+{
+    need(vf_scan_execute(o->plan, queue, n, x.data, NULL, y.data));
+}
+
+static bool scan_right(const op *o, int64_t n)
+{
+    (void)o;
+    return truth_is_scan(&truth, n, fetch(&y, (size_t)n * 4));
+}
+
+static void run_histogram(const op *o, int64_t n)
+{
+    need(vf_histogram_execute(o->plan, queue, n, z.data, small.data));
+}
+
+static bool histogram_right(const op *o, int64_t n)
+{
+    (void)o;
+    return truth_is_histogram(&truth, n, fetch(&small, TRUTH_BINS * sizeof(uint64_t)));
+}
+
+/* Keys in z, values 0, 1, ... in x; both sorted into y, one behind the other. */
+static void run_sort(const op *o, int64_t n)
+{
+    uint32_t *out = y.data;
+    need(vf_sort_execute(o->plan, queue, n, z.data, x.data, out, out + n));
+}
+
+static bool sort_right(const op *o, int64_t n)
+{
+    const uint32_t *keys = fetch(&y, (size_t)n * 8);
+    (void)o;
+    return truth_is_sorted(&truth, n, keys, keys + n);
+}
+
+enum { COPY, FILL, SUM, DOT, SCAN, SCAN_THREE, HISTOGRAM, SORT, OPS };
+/* clang-format off */
+static op ops[OPS] = {
+    [COPY] = {.name = "copy", .bytes = 8, .run = run_copy, .right = copy_right, .peer = PEER_COPY, .bar = 0.97},
+    [FILL] = {.name = "fill", .bytes = 4, .run = run_fill, .right = fill_right, .peer = PEER_SET},
+    [SUM] = {.name = "sum", .bytes = 4, .run = run_sum, .right = sum_right, .peer = PEER_SUM, .bar = 1},
+    [DOT] = {.name = "dot", .bytes = 8, .run = run_dot, .right = sum_right, .peer = -1},
+    [SCAN] = {.name = "inclusive scan", .bytes = 8, .run = run_scan, .right = scan_right, .peer = PEER_SCAN, .bar = 1},
+    [SCAN_THREE] = {.name = "inclusive scan, three kernels", .bytes = 8, .run = run_scan, .right = scan_right,
+                    .peer = -1, .of_gpus = true},
+    [HISTOGRAM] = {.name = "histogram of bytes", .bytes = 1, .run = run_histogram, .right = histogram_right,
+                   .peer = -1, .of_gpus = true},
+    [SORT] = {.name = "sort of pairs", .bytes = 16, .run = run_sort, .right = sort_right, .peer = -1,
+              .most = MOST_SORT, .of_gpus = true},
+};
+/* clang-format on */
+
+static void make_plans(void)
+{
+    const int64_t most = (int64_t)1 << most_log;
+    const vf_scan_options single = {.type = VF_F32}, three = {.type = VF_F32, .variant = "three-kernel"};
+    const vf_histogram_bins bins = {.type = VF_U8, .bins = TRUTH_BINS};
+    vf_reduce *sum, *dot;
+    vf_scan *scan, *scan_three;
+    vf_histogram *histogram;
+    vf_sort *sort;
+    need(vf_reduce_create(device, VF_REDUCE_SUM, VF_F32, most, &sum));
+    need(vf_reduce_create(device, VF_REDUCE_DOT, VF_F32, most, &dot));
+    need(vf_scan_create(device, &single, most, &scan));
+    ops[SUM].plan = sum;
+    ops[DOT].plan = dot;
+    ops[SCAN].plan = scan;
+    if (!on_gpu())
+        return;
+    need(vf_scan_create(device, &three, most, &scan_three));
+    need(vf_histogram_create(device, &bins, most, &histogram));
+    need(vf_sort_create(device, 32, (int64_t)1 << MOST_SORT, &sort));
+    ops[SCAN_THREE].plan = scan_three;
+    ops[HISTOGRAM].plan = histogram;
+    ops[SORT].plan = sort;
+}
+
+/* ---- peers ---- */
+
+static void run_peer(const op *o, int64_t n)
+{
+    if (!on_gpu())
+        bench_stream_copy(threads(), n, x.data, y.data);
+    else if (!bench_peer_run((bench_peer)o->peer, vf_queue_native(queue), scratch[o->peer].data,
+                             (size_t)scratch[o->peer].count, n, x.data, (o->peer == PEER_SUM ? &small : &y)->data))
+        need(vf_fail(ctx, VF_ERR_DEVICE, "%s failed", bench_peer_name((bench_peer)o->peer)));
+}
+
+static void make_peers(void)
+{
+    for (int p = 0; on_gpu() && p < PEERS; p++) {
+        size_t most = 0;
+        for (int log = LEAST; log <= most_log; log++) {
+            const size_t bytes = bench_peer_scratch((bench_peer)p, (int64_t)1 << log);
+            most = bytes > most ? bytes : most;
+        }
+        if (most == SIZE_MAX)
+            need(vf_fail(ctx, VF_ERR_DEVICE, "%s failed", bench_peer_name((bench_peer)p)));
+        need(vf_array_create(device, VF_SPACE_DEVICE, VF_U8, (int64_t)most, &scratch[p]));
+    }
+}
+
+static const char *peer_name(const op *o)
+{
+    return on_gpu() ? bench_peer_name((bench_peer)o->peer) : "copy with streaming stores";
+}
+
+/* A peer that gives no result is none. */
+static bool peer_right(const op *o, int64_t n)
+{
+    if (!on_gpu() || o->peer == PEER_COPY)
+        return copy_right(o, n);
+    if (o->peer == PEER_SCAN)
+        return scan_right(o, n);
+    if (o->peer == PEER_SUM)
+        return (double)*(const float *)fetch(&small, sizeof(float)) == truth_sum(&truth, n);
+    return truth_is_filled(&truth, n, fetch(&y, (size_t)n * 4), 0);
+}
+
+/* ---- time ---- */
+
+typedef struct batch {
+    const op *o;
+    void (*run)(const op *o, int64_t n);
+    int64_t n;
+    int count;
+} batch;
+
+static void put_batch(void *user)
+{
+    const batch *b = user;
+    for (int i = 0; i < b->count; i++)
+        b->run(b->o, b->n);
+}
+
+/* Seconds of an execution. */
+static double time_batch(batch *b)
+{
+    if (on_gpu()) {
+        const double seconds = bench_gpu_seconds(vf_queue_native(queue), put_batch, b);
+        if (!(seconds > 0))
+            need(vf_fail(ctx, VF_ERR_DEVICE, "%s could not be timed", b->o->name));
+        return seconds / b->count;
+    }
+    const double began = vf_now();
+    put_batch(b);
+    return (vf_now() - began) / b->count;
+}
+
+/* How many make a batch, from a few executions, which also wake up what sleeps. */
+static batch make_batch(const op *o, void (*run)(const op *o, int64_t n), int64_t n)
+{
+    batch b = {.o = o, .run = run, .n = n, .count = 2};
+    (void)time_batch(&b);
+    const double count = BATCH_SECONDS / time_batch(&b);
+    b.count = count < 1 ? 1 : count > MOST_IN_BATCH ? MOST_IN_BATCH : (int)count;
+    return b;
+}
+
+static void check(const char *name, bool right, int64_t n)
+{
+    failures += !right;
+    if (!right)
+        printf("%s of %lld elements: WRONG\n", name, (long long)n);
+}
+
+static void measure(op *o, int log)
+{
+    const int64_t n = (int64_t)1 << log;
+    double seconds[BATCHES], peers[BATCHES];
+    const bool beside = on_gpu() && o->peer >= 0;
+    poison(o == &ops[SORT] ? 8 * n : 4 * n);
+    o->run(o, n);
+    check(o->name, o->right(o, n), n);
+    batch ours = make_batch(o, o->run, n), theirs = {0};
+    if (beside) {
+        poison(4 * n);
+        run_peer(o, n);
+        check(peer_name(o), peer_right(o, n), n);
+        theirs = make_batch(o, run_peer, n);
+    }
+    for (int i = 0; i < BATCHES; i++) {
+        seconds[i] = time_batch(&ours);
+        peers[i] = beside ? time_batch(&theirs) : 0;
+    }
+    o->rate[log - LEAST] = o->bytes * (double)n / median(seconds, BATCHES);
+    if (beside)
+        o->peer_rate[log - LEAST] = o->bytes * (double)n / median(peers, BATCHES);
+}
+
+/* On the CPU all are compared with one copy, the best of several at the largest size, some before each operation. */
+static double stream_rate(void)
+{
+    const int64_t n = (int64_t)1 << most_log;
+    double least = DBL_MAX;
+    for (int i = 0; i < BATCHES; i++) {
+        const double began = vf_now();
+        run_peer(&ops[COPY], n);
+        const double seconds = vf_now() - began;
+        least = seconds < least ? seconds : least;
+    }
+    check("copy with streaming stores", copy_right(&ops[COPY], n), n);
+    return 8 * (double)n / least;
+}
+
+static bool is_run(const op *o)
+{
+    return on_gpu() || !o->of_gpus;
+}
+
+static int most_of(const op *o)
+{
+    return o->most > 0 && o->most < most_log ? o->most : most_log;
+}
+
+/* ---- what came of it ---- */
+
+static void bar(const char *name, int log, double rate, double beside, const char *what, double least)
+{
+    const double share = rate / beside;
+    char key[96];
+    snprintf(key, sizeof key, "%s, 2^%d", name, log);
+    printf("  %-36s %8.1f GB/s  %.3f of %s", key, 1e-9 * rate, share, what);
+    if (least > 0)
+        printf(": %s (%.2f)", share >= least ? "met" : "MISSED", least);
+    printf("\n");
+    vf_report_begin(report, key);
+    vf_report_number(report, "bytes_per_second", rate);
+    vf_report_text(report, "beside", what);
+    vf_report_number(report, "share", share);
+    if (least > 0) {
+        vf_report_number(report, "bar", least);
+        vf_report_integer(report, "met", share >= least);
+    }
+    vf_report_end(report);
+}
+
+static void note_bars(double ceiling)
+{
+    printf("\n");
+    vf_report_begin(report, "shares");
+    for (op *o = ops; o < ops + OPS; o++) {
+        const int last = most_of(o) - LEAST;
+        const bool beside = on_gpu() && o->peer >= 0;
+        if (is_run(o))
+            bar(o->name, last + LEAST, o->rate[last], beside ? o->peer_rate[last] : ceiling,
+                peer_name(beside ? o : &ops[COPY]),
+                on_gpu()          ? o->bar
+                : o == &ops[FILL] ? 0
+                                  : 0.9);
+        if (on_gpu() && o == &ops[SUM])
+            bar(o->name, 20, o->rate[20 - LEAST], o->peer_rate[20 - LEAST], peer_name(o), o->bar);
+    }
+    if (on_gpu())
+        bar("inclusive scan of the copy's", most_log, ops[SCAN].rate[most_log - LEAST], ceiling, peer_name(&ops[COPY]),
+            0.85); /* what is aimed at */
+    vf_report_end(report);
+}
+
+static void print_table(void)
+{
+    printf("\nGB/s%15s", "");
+    for (const op *o = ops; o < ops + OPS; o++)
+        if (is_run(o))
+            printf(" %10.10s%s", o->name, on_gpu() && o->peer >= 0 ? "      peer" : "");
+    printf("\n");
+    for (int log = LEAST; log <= most_log; log++) {
+        printf("2^%-2d = %-12lld", log, 1LL << log);
+        for (const op *o = ops; o < ops + OPS; o++) {
+            if (!is_run(o))
+                continue;
+            printf(" %10.1f", 1e-9 * o->rate[log - LEAST]);
+            if (on_gpu() && o->peer >= 0)
+                printf(" %9.1f", 1e-9 * o->peer_rate[log - LEAST]);
+        }
+        printf("\n");
+    }
+}
+
+static void report_curves(void)
+{
+    int64_t sizes[MOST_SIZES];
+    for (int log = LEAST; log <= most_log; log++)
+        sizes[log - LEAST] = (int64_t)1 << log;
+    vf_report_integers(report, "elements", sizes, most_log - LEAST + 1);
+    vf_report_begin(report, "bytes_per_second");
+    for (const op *o = ops; o < ops + OPS; o++) {
+        if (is_run(o))
+            vf_report_numbers(report, o->name, o->rate, most_of(o) - LEAST + 1);
+        if (is_run(o) && on_gpu() && o->peer >= 0)
+            vf_report_numbers(report, peer_name(o), o->peer_rate, most_log - LEAST + 1);
+    }
+    vf_report_end(report);
+}
+
+/* ---- all ---- */
+
+static void make_all(void)
+{
+    const int64_t most = (int64_t)1 << most_log;
+    if (!truth_make(&truth, most_log, threads()))
+        need(vf_fail(ctx, VF_ERR_MEMORY, "no memory for %lld numbers, or sums that are not exact", (long long)most));
+    vf_array *arrays[] = {&x, &y, &z};
+    for (int a = 0; a < 3; a++)
+        need(vf_array_create(device, VF_SPACE_DEVICE, VF_F32, most, arrays[a]));
+    need(vf_array_create(device, VF_SPACE_DEVICE, VF_I64, TRUTH_BINS, &small)); /* more than a vf_reduced */
+    if (on_gpu())
+        need(vf_array_create(device, VF_SPACE_PINNED, VF_F32, most, &host));
+    upload(&x, truth.x, (size_t)most * 4);
+    upload(&z, truth.y, (size_t)most * 4);
+    make_plans();
+    make_peers();
+}
+
+static void free_all(void)
+{
+    vf_reduce_destroy(ops[SUM].plan);
+    vf_reduce_destroy(ops[DOT].plan);
+    vf_scan_destroy(ops[SCAN].plan);
+    vf_scan_destroy(ops[SCAN_THREE].plan);
+    vf_histogram_destroy(ops[HISTOGRAM].plan);
+    vf_sort_destroy(ops[SORT].plan);
+    for (int p = 0; p < PEERS; p++)
+        vf_array_free(&scratch[p]);
+    vf_array_free(&x);
+    vf_array_free(&y);
+    vf_array_free(&z);
+    vf_array_free(&small);
+    vf_array_free(&host);
+    truth_free(&truth);
+}
+
+/* Sorts and histograms take random numbers, and values 0, 1, ... */
+static void make_random(void)
+{
+    uint32_t *values = host.data;
+    truth_randomise(&truth);
+    upload(&z, truth.random, (size_t)4 << most_log);
+    for (int64_t i = 0; i < (int64_t)1 << MOST_SORT; i++)
+        values[i] = (uint32_t)i;
+    upload(&x, values, (size_t)4 << MOST_SORT);
+}
+
+int main(int argc, char **argv)
+{
+    const double first = vf_now();
+    int ended = begin("bench_primitives", argc > 1 ? argv[1] : "cpu", argc > 2 ? argv[2] : NULL);
+    if (ended >= 0)
+        return ended;
+    most_log = on_gpu() ? MOST_GPU : MOST_CPU;
+    make_all();
+    double ceiling = on_gpu() ? 0 : stream_rate();
+    for (op *o = ops; o < ops + OPS; o++) {
+        if (o == &ops[HISTOGRAM] && on_gpu())
+            make_random();
+        for (int log = LEAST; is_run(o) && log <= most_of(o); log++)
+            measure(o, log);
+        if (!on_gpu() && is_run(o))
+            ceiling = fmax(ceiling, stream_rate());
+    }
+    if (on_gpu())
+        ceiling = ops[COPY].peer_rate[most_log - LEAST];
+    printf("%s: %s, copy %.1f GB/s (%s)\n", vf_device_spec(device), vf_device_name(device), 1e-9 * ceiling,
+           peer_name(&ops[COPY]));
+    print_table();
+    vf_report_number(report, "copy_bytes_per_second", ceiling);
+    vf_report_text(report, "copy_by", peer_name(&ops[COPY]));
+    if (!on_gpu())
+        vf_report_integer(report, "threads", threads());
+    report_curves();
+    note_bars(ceiling);
+    vf_report_number(report, "seconds", vf_now() - first);
+    printf("%.1f s\n", vf_now() - first);
+    free_all();
+    return end();
+}

@@ -1,0 +1,95 @@
+/* What the tests of copies share: memory of the device with a mirror on the host, so that all of it is compared, what
+ * lies around a result too. */
+#ifndef COPY_FIXTURE_H
+#define COPY_FIXTURE_H
+
+#include "device_fixture.h"
+
+#include "voxfield/copy.h"
+
+static vf_queue *queue;
+
+static inline int open_queue(void **state)
+{
+    (void)state;
+    return vf_queue_create(device, &queue) != VF_OK;
+}
+
+static inline int close_queue(void **state)
+{
+    (void)state;
+    vf_queue_destroy(queue);
+    return 0;
+}
+
+static inline uint64_t random_bits(void)
+{
+    return (uint64_t)(uniform() * 0x1p32) << 32 ^ (uint64_t)(uniform() * 0x1p53);
+}
+
+/* A whole number in [from, to]. */
+static inline int64_t between(int64_t from, int64_t to)
+{
+    return from + (int64_t)(uniform() * (double)(to - from + 1));
+}
+
+typedef struct memory {
+    vf_array array; /* bytes on the device */
+    uint8_t *host;  /* what they should be */
+} memory;
+
+static inline void *at(const memory *m, int64_t byte)
+{
+    return (char *)m->array.data + byte;
+}
+
+static inline void upload(memory *m)
+{
+    assert_int_equal(vf_queue_copy(queue, m->array.data, m->host, (size_t)m->array.count), VF_OK);
+    assert_int_equal(vf_queue_sync(queue), VF_OK);
+}
+
+/* Random bytes. */
+static inline memory make_memory(int64_t bytes)
+{
+    memory m = {.array = {.count = bytes}};
+    if (vf_device_is_host(device)) /* not a byte more, so that reading beyond is seen by memory checkers */
+        m.array.data = malloc((size_t)bytes);
+    else
+        assert_int_equal(vf_array_create(device, VF_SPACE_DEVICE, VF_U8, bytes, &m.array), VF_OK);
+    assert_true(m.array.data || bytes == 0);
+    m.host = malloc((size_t)bytes + 8);
+    assert_non_null(m.host);
+    for (int64_t i = 0; i < bytes; i += 8) {
+        const uint64_t bits = random_bits();
+        memcpy(m.host + i, &bits, 8);
+    }
+    upload(&m);
+    return m;
+}
+
+/* The device's bytes are the host's, all of them; `what` says what was done. */
+static inline void check_memory(memory *m, const char *what)
+{
+    const size_t bytes = (size_t)m->array.count;
+    uint8_t *got = malloc(bytes + 1);
+    assert_non_null(got);
+    assert_int_equal(vf_queue_copy(queue, got, m->array.data, bytes), VF_OK);
+    assert_int_equal(vf_queue_sync(queue), VF_OK);
+    const bool same = memcmp(got, m->host, bytes) == 0;
+    for (size_t i = 0; i < bytes && !same; i++)
+        if (got[i] != m->host[i])
+            fail_msg("%s: byte %zu of %zu is %d, not %d", what, i, bytes, got[i], m->host[i]);
+    free(got);
+}
+
+static inline void free_memory(memory *m)
+{
+    if (m->array.device)
+        vf_array_free(&m->array);
+    else
+        free(m->array.data);
+    free(m->host);
+}
+
+#endif

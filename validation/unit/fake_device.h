@@ -1,0 +1,208 @@
+/* A device that works behind the caller's back, as a GPU does, on any machine: it takes the place of the context's CPU,
+ * with memory of its own kind and queues that are threads, each job of which waits a random while first. It can only
+ * copy. What a GPU would do wrong by chance, such as reading a buffer that was filled anew too early, goes wrong here
+ * often. And it can be told to fail at its n-th allocation, queue or copy. */
+#ifndef FAKE_DEVICE_H
+#define FAKE_DEVICE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "context_internal.h"
+
+typedef struct fake_event {
+    bool reached;
+    int users;
+} fake_event;
+
+typedef struct fake_job {
+    struct fake_job *next;
+    void *to; /* copy, if not NULL */
+    const void *from;
+    size_t bytes;
+    fake_event *signal, *wait;
+} fake_job;
+
+typedef struct fake_queue {
+    pthread_t thread;
+    fake_job *first, *last; /* what is at work is still the first */
+    bool ends;
+} fake_queue;
+
+static pthread_mutex_t fake_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t fake_changed = PTHREAD_COND_INITIALIZER;
+static atomic_int fake_calls, fake_fails_at, fake_sleep; /* calls that can fail; the one that does; microseconds */
+static atomic_int fake_held;                             /* allocations and queues that are not freed */
+static vf_device real_device;
+
+static inline vf_status fake_may_fail(vf_device *d, vf_status status)
+{
+    return atomic_fetch_add(&fake_calls, 1) + 1 == fake_fails_at ? vf_fail(d->ctx, status, "made to fail") : VF_OK;
+}
+
+static inline void fake_leave(fake_event *event)
+{
+    if (event && --event->users == 0)
+        free(event);
+}
+
+static void *fake_work(void *argument)
+{
+    fake_queue *q = argument;
+    unsigned random = (unsigned)(uintptr_t)q;
+    pthread_mutex_lock(&fake_lock);
+    for (;;) {
+        while (!q->first && !q->ends)
+            pthread_cond_wait(&fake_changed, &fake_lock);
+        fake_job *job = q->first;
+        if (!job)
+            break;
+        while (job->wait && !job->wait->reached)
+            pthread_cond_wait(&fake_changed, &fake_lock);
+        pthread_mutex_unlock(&fake_lock);
+        random = random * 1664525u + 1013904223u;
+        if (fake_sleep)
+            usleep((random >> 8) % (unsigned)fake_sleep);
+        if (job->to)
+            memcpy(job->to, job->from, job->bytes);
+        pthread_mutex_lock(&fake_lock);
+        if (job->signal)
+            job->signal->reached = true;
+        fake_leave(job->signal);
+        fake_leave(job->wait);
+        q->first = job->next;
+        free(job);
+        pthread_cond_broadcast(&fake_changed);
+    }
+    pthread_mutex_unlock(&fake_lock);
+    return NULL;
+}
+
+static inline vf_status fake_put(vf_device *d, fake_queue *q, fake_job job)
+{
+    fake_job *copy = malloc(sizeof *copy);
+    if (!copy)
+        return vf_fail(d->ctx, VF_ERR_MEMORY, "no memory for a job");
+    *copy = job;
+    pthread_mutex_lock(&fake_lock);
+    if (q->first)
+        q->last->next = copy;
+    else
+        q->first = copy;
+    q->last = copy;
+    pthread_cond_broadcast(&fake_changed);
+    pthread_mutex_unlock(&fake_lock);
+    return VF_OK;
+}
+
+static vf_status fake_memory(vf_device *d, uint64_t *free_bytes, uint64_t *total_bytes)
+{
+    (void)d;
+    *free_bytes = *total_bytes = 1 << 30;
+    return VF_OK;
+}
+
+static vf_status fake_allocate(vf_device *d, vf_space space, size_t bytes, void **out)
+{
+    vf_status status = fake_may_fail(d, space == VF_SPACE_DEVICE ? VF_ERR_DEVICE_MEMORY : VF_ERR_MEMORY);
+    *out = status == VF_OK ? malloc(bytes) : NULL;
+    if (status == VF_OK && !*out)
+        status = vf_fail(d->ctx, VF_ERR_MEMORY, "no memory");
+    fake_held += status == VF_OK;
+    return status;
+}
+
+static void fake_release(vf_device *d, vf_space space, void *data)
+{
+    (void)d;
+    (void)space;
+    fake_held--;
+    free(data);
+}
+
+static vf_status fake_queue_create(vf_device *d, void **native)
+{
+    fake_queue *q = NULL;
+    vf_status status = fake_may_fail(d, VF_ERR_DEVICE);
+    if (status == VF_OK && (!(q = calloc(1, sizeof *q)) || pthread_create(&q->thread, NULL, fake_work, q)))
+        status = vf_fail(d->ctx, VF_ERR_MEMORY, "no memory");
+    fake_held += status == VF_OK;
+    *native = q;
+    return status;
+}
+
+static vf_status fake_queue_sync(vf_device *d, void *native)
+{
+    const fake_queue *q = native;
+    (void)d;
+    pthread_mutex_lock(&fake_lock);
+    while (q->first)
+        pthread_cond_wait(&fake_changed, &fake_lock);
+    pthread_mutex_unlock(&fake_lock);
+    return VF_OK;
+}
+
+static void fake_queue_destroy(vf_device *d, void *native)
+{
+    fake_queue *q = native;
+    (void)d;
+    pthread_mutex_lock(&fake_lock);
+    q->ends = true;
+    pthread_cond_broadcast(&fake_changed);
+    pthread_mutex_unlock(&fake_lock);
+    pthread_join(q->thread, NULL);
+    free(q);
+    fake_held--;
+}
+
+static vf_status fake_queue_after(vf_device *d, void *native, void *before)
+{
+    vf_status status = fake_may_fail(d, VF_ERR_DEVICE);
+    fake_event *event = status == VF_OK ? calloc(1, sizeof *event) : NULL;
+    if (status != VF_OK)
+        return status;
+    if (!event)
+        return vf_fail(d->ctx, VF_ERR_MEMORY, "no memory");
+    event->users = 2;
+    status = fake_put(d, before, (fake_job){.signal = event});
+    return status == VF_OK ? fake_put(d, native, (fake_job){.wait = event}) : status;
+}
+
+static vf_status fake_copy(vf_device *d, void *native, void *to, const void *from, size_t bytes)
+{
+    vf_status status = fake_may_fail(d, VF_ERR_DEVICE);
+    return status == VF_OK ? fake_put(d, native, (fake_job){.to = to, .from = from, .bytes = bytes}) : status;
+}
+
+static const vf_device_ops fake_ops = {
+    .memory = fake_memory,
+    .allocate = fake_allocate,
+    .release = fake_release,
+    .queue_create = fake_queue_create,
+    .queue_destroy = fake_queue_destroy,
+    .queue_sync = fake_queue_sync,
+    .queue_after = fake_queue_after,
+    .copy = fake_copy,
+};
+
+/* Puts it in the CPU's place, with jobs that wait up to `sleep` microseconds, and the `fails_at`-th call failing (0:
+ * none); and back. */
+static inline void fake_device_begin(vf_device *d, int sleep, int fails_at)
+{
+    real_device = *d;
+    d->ops = &fake_ops;
+    d->kind = VF_DEVICE_CUDA;
+    fake_calls = 0;
+    fake_fails_at = fails_at;
+    fake_sleep = sleep;
+}
+
+static inline void fake_device_end(vf_device *d)
+{
+    *d = real_device;
+}
+
+#endif

@@ -1,0 +1,142 @@
+/* Queues that wait for each other, and what a GPU does at the same time in several of them, as pipelines have it. */
+#include "device_fixture.h"
+#include "fake_device.h"
+#include "voxfield/pipeline.h"
+
+/* ---- that a GPU copies and loads while it computes ---- */
+
+enum { LONG_PIECES = 8, LONG_COPIES = 400, LONG_BYTES = 128 << 20 };
+
+/* Work of some 25 ms or more on an H200, and a mark when it is done, for the host to see. */
+typedef struct long_work {
+    vf_array from, to, marks, zero_and_one;
+    atomic_int queued[LONG_PIECES], beside;
+    bool ordered;
+} long_work;
+
+static bool is_running(long_work *w, int64_t n)
+{
+    return n >= 0 && w->queued[n] && !__atomic_load_n((volatile uint8_t *)w->marks.data + n, __ATOMIC_ACQUIRE);
+}
+
+static vf_status long_load(void *user, const vf_piece *piece, size_t *bytes)
+{
+    long_work *w = user;
+    *bytes = 1 << 20;
+    if (w->ordered)
+        w->beside += is_running(w, piece->number - 1);
+    return VF_OK;
+}
+
+static vf_status long_compute(void *user, const vf_piece *piece, size_t *bytes)
+{
+    long_work *w = user;
+    vf_status status = VF_OK;
+    if (!w->ordered) { /* what was copied in is there, while the other stage's piece is worked on */
+        status = vf_queue_sync(piece->queue);
+        w->beside += is_running(w, piece->number - 1);
+    }
+    for (int i = 0; i < LONG_COPIES && status == VF_OK; i++)
+        status = vf_queue_copy(piece->queue, w->to.data, w->from.data, LONG_BYTES);
+    if (status == VF_OK)
+        status = vf_queue_copy(piece->queue, (uint8_t *)w->marks.data + piece->number,
+                               (uint8_t *)w->zero_and_one.data + 1, 1);
+    w->queued[piece->number] = 1;
+    *bytes = 0;
+    return status;
+}
+
+static void test_a_gpu_overlaps(void **state)
+{
+    (void)state;
+    if (vf_device_is_host(device))
+        skip();
+    for (int ordered = 0; ordered < 2; ordered++) {
+        long_work w = {.ordered = ordered};
+        const uint8_t zero_and_one[2] = {0, 1};
+        vf_queue *queue;
+        vf_pipeline *pipeline;
+        assert_int_equal(vf_array_create(device, VF_SPACE_DEVICE, VF_U8, LONG_BYTES, &w.from), VF_OK);
+        assert_int_equal(vf_array_create(device, VF_SPACE_DEVICE, VF_U8, LONG_BYTES, &w.to), VF_OK);
+        assert_int_equal(vf_array_create(device, VF_SPACE_DEVICE, VF_U8, 2, &w.zero_and_one), VF_OK);
+        assert_int_equal(vf_array_create(device, VF_SPACE_PINNED, VF_U8, LONG_PIECES, &w.marks), VF_OK);
+        memset(w.marks.data, 0, LONG_PIECES);
+        assert_int_equal(vf_queue_create(device, &queue), VF_OK);
+        assert_int_equal(vf_queue_copy(queue, w.zero_and_one.data, zero_and_one, 2), VF_OK);
+        assert_int_equal(vf_queue_sync(queue), VF_OK);
+        const vf_pipeline_options options = {1, 2, 3, 1 << 20, 0, ordered};
+        const vf_pipeline_work work = {.pieces = LONG_PIECES, .user = &w, .load = long_load, .compute = long_compute};
+        assert_int_equal(vf_pipeline_create(ctx, &options, &pipeline), VF_OK);
+        assert_int_equal(vf_pipeline_run(pipeline, &work), VF_OK);
+        for (int n = 0; n < LONG_PIECES; n++)
+            assert_int_equal(((uint8_t *)w.marks.data)[n], 1);
+        printf("%s: %d of %d pieces began beside the one before\n", ordered ? "ordered" : "unordered", w.beside,
+               LONG_PIECES - 1);
+        assert_true(w.beside >= 3);
+        vf_pipeline_destroy(pipeline);
+        vf_queue_destroy(queue);
+        vf_array_free(&w.from);
+        vf_array_free(&w.to);
+        vf_array_free(&w.zero_and_one);
+        vf_array_free(&w.marks);
+    }
+}
+
+/* Queues in order: what is put into one after another waits for it, and the caller does not. */
+static void in_order(void)
+{
+    enum { ROUNDS = 50 };
+    vf_queue *queue[2];
+    vf_array memory;
+    uint8_t *host = NULL;
+    vf_array pinned;
+    assert_int_equal(vf_array_create(device, VF_SPACE_DEVICE, VF_U8, (ROUNDS + 1) * 64, &memory), VF_OK);
+    assert_int_equal(vf_array_create(device, VF_SPACE_PINNED, VF_U8, (ROUNDS + 1) * 64, &pinned), VF_OK);
+    for (int q = 0; q < 2; q++)
+        assert_int_equal(vf_queue_create(device, &queue[q]), VF_OK);
+    host = pinned.data;
+    for (int i = 0; i < (ROUNDS + 1) * 64; i++)
+        host[i] = (uint8_t)i;
+    assert_int_equal(vf_queue_copy(queue[0], memory.data, host, (ROUNDS + 1) * 64), VF_OK);
+    for (int n = 0; n < ROUNDS; n++) { /* the first line travels from line to line, by one queue and the other */
+        uint8_t *line = (uint8_t *)memory.data + (size_t)n * 64;
+        assert_int_equal(vf_queue_after(queue[1 - n % 2], queue[n % 2]), VF_OK);
+        assert_int_equal(vf_queue_copy(queue[1 - n % 2], line + 64, line, 64), VF_OK);
+    }
+    assert_int_equal(vf_queue_copy(queue[ROUNDS % 2], host, memory.data, (ROUNDS + 1) * 64), VF_OK);
+    assert_int_equal(vf_queue_sync(queue[ROUNDS % 2]), VF_OK);
+    for (int i = 0; i < (ROUNDS + 1) * 64; i++)
+        assert_int_equal(host[i], i % 64);
+    for (int q = 0; q < 2; q++)
+        vf_queue_destroy(queue[q]);
+    vf_array_free(&memory);
+    vf_array_free(&pinned);
+}
+
+static void test_queues_in_order(void **state)
+{
+    (void)state;
+    in_order();
+}
+
+static void test_queues_in_order_behind_the_back(void **state)
+{
+    (void)state;
+    if (!vf_device_is_host(device))
+        skip(); /* the machine has a real one */
+    fake_device_begin(device, 300, 0);
+    in_order();
+    assert_int_equal(fake_held, 0);
+    fake_device_end(device);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_queues_in_order),
+        cmocka_unit_test(test_queues_in_order_behind_the_back),
+        cmocka_unit_test(test_a_gpu_overlaps),
+    };
+    alarm(120); /* what waits for ever has failed */
+    return run_on_device(argc, argv, tests, NULL, NULL);
+}

@@ -1,0 +1,385 @@
+/* The templates of reductions and scans on a GPU with operators that do not commute, products of matrices and
+ * compositions of affine maps, of integers that wrap, so that the results are exact: a wrong order of the operands
+ * shows. Several shapes, lengths and alignments; sentinels around what is written. Run as `test_reduce_operators
+ * [SEED]`; exit status 77 without a GPU. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <vector>
+
+#include "scan.cuh"
+
+namespace
+{
+
+int failures;
+
+#define CHECK(...)                                                                                                     \
+    do {                                                                                                               \
+        if (!(__VA_ARGS__)) {                                                                                          \
+            printf("FAIL: line %d: %s\n", __LINE__, #__VA_ARGS__);                                                     \
+            failures++;                                                                                                \
+            return;                                                                                                    \
+        }                                                                                                              \
+    } while (0)
+#define CUDA(call) CHECK(check((call), #call))
+
+bool check(cudaError_t error, const char *call)
+{
+    if (error != cudaSuccess)
+        printf("%s: %s\n", call, cudaGetErrorString(error));
+    return error == cudaSuccess;
+}
+
+uint64_t random_state;
+
+unsigned random_bits()
+{
+    uint64_t z = random_state += 0x9e3779b97f4a7c15u;
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+    return (unsigned)((z ^ z >> 31) >> 32);
+}
+
+/* ---- operators ---- */
+
+struct matrix {
+    unsigned a, b, c, d;
+};
+
+struct product {
+    typedef matrix State;
+
+    __host__ __device__ static State identity()
+    {
+        return {1, 0, 0, 1};
+    }
+    __host__ __device__ static State combine(const State &p, const State &q)
+    {
+        return {p.a * q.a + p.b * q.c, p.a * q.b + p.b * q.d, p.c * q.a + p.d * q.c, p.c * q.b + p.d * q.d};
+    }
+    /* Odd determinants: products do not come to nothing. */
+    static State random()
+    {
+        return {random_bits() | 1, random_bits() & ~1u, random_bits(), random_bits() | 1};
+    }
+};
+
+/* x -> slope x + shift, the first map first. */
+struct map {
+    unsigned slope, shift;
+};
+
+struct composition {
+    typedef map State;
+
+    __host__ __device__ static State identity()
+    {
+        return {1, 0};
+    }
+    __host__ __device__ static State combine(const State &f, const State &g)
+    {
+        return {f.slope * g.slope, g.slope * f.shift + g.shift};
+    }
+    static State random()
+    {
+        return {random_bits() | 1, random_bits()};
+    }
+};
+
+/* With segments: a head forgets what came before. */
+template <typename Op>
+struct segmented {
+    struct State {
+        typename Op::State value;
+        unsigned flag, unused;
+    };
+
+    __host__ __device__ static State identity()
+    {
+        return {Op::identity(), 0, 0};
+    }
+    __host__ __device__ static State combine(const State &a, const State &b)
+    {
+        return {b.flag ? b.value : Op::combine(a.value, b.value), a.flag | b.flag, 0};
+    }
+};
+
+template <typename Op>
+struct reduce_work : Op {
+    typedef typename Op::State State;
+    typedef State Element;
+    static constexpr bool SEGMENTED = false;
+    const Element *x;
+    const uint8_t *head;
+    bool aligned;
+    State *result;
+
+    __device__ static State start(const Element &e, bool)
+    {
+        return e;
+    }
+    __device__ void finish(const State &s) const
+    {
+        *result = s;
+    }
+};
+
+template <typename Op, bool exclusive>
+struct scan_work : Op {
+    typedef typename Op::State State;
+    typedef State Element;
+    typedef State Out;
+    static constexpr bool SEGMENTED = false, EXCLUSIVE = exclusive;
+    const Element *x;
+    const uint8_t *head;
+    Out *y;
+    bool aligned;
+
+    __device__ static State start(const Element &e, bool)
+    {
+        return e;
+    }
+    __device__ static Out value(const State &s)
+    {
+        return s;
+    }
+    __device__ static Out value_before(const State &before, bool)
+    {
+        return before;
+    }
+};
+
+template <typename Op, bool exclusive>
+struct segmented_work : segmented<Op> {
+    typedef typename segmented<Op>::State State;
+    typedef typename Op::State Element;
+    typedef Element Out;
+    static constexpr bool SEGMENTED = true, EXCLUSIVE = exclusive;
+    const Element *x;
+    const uint8_t *head;
+    Out *y;
+    bool aligned;
+
+    __device__ static State start(const Element &e, bool is_head)
+    {
+        return {e, is_head, 0};
+    }
+    __device__ static Out value(const State &s)
+    {
+        return s.value;
+    }
+    __device__ static Out value_before(const State &before, bool is_head)
+    {
+        return is_head ? Op::identity() : before.value;
+    }
+};
+
+/* ---- arrays ---- */
+
+enum { GUARD = 64, SENTINEL = 0xA5 };
+
+/* n elements that begin `offset` elements after a line, between sentinels. */
+template <typename T>
+struct placed {
+    int64_t n = 0, from = 0;
+    T *all = nullptr;
+
+    cudaError_t create(int64_t count, int64_t offset, const T *host)
+    {
+        n = count;
+        from = 128 + offset;
+        std::vector<unsigned char> image((size_t)(from + n + GUARD) * sizeof(T), (unsigned char)SENTINEL);
+        if (host && n > 0)
+            memcpy(image.data() + (size_t)from * sizeof(T), host, (size_t)n * sizeof(T));
+        const cudaError_t error = cudaMalloc(&all, image.size());
+        return error == cudaSuccess ? cudaMemcpy(all, image.data(), image.size(), cudaMemcpyHostToDevice) : error;
+    }
+    T *data() const
+    {
+        return all + from;
+    }
+    /* The elements; `clean`: whether nothing around them was written. */
+    std::vector<T> fetch(bool *clean) const
+    {
+        std::vector<unsigned char> image((size_t)(from + n + GUARD) * sizeof(T));
+        std::vector<T> host((size_t)n);
+        *clean = check(cudaMemcpy(image.data(), all, image.size(), cudaMemcpyDeviceToHost), "copying back");
+        const size_t begin = (size_t)from * sizeof(T), end = begin + (size_t)n * sizeof(T);
+        for (size_t i = 0; i < image.size(); i++)
+            *clean = *clean && ((i >= begin && i < end) || image[i] == SENTINEL);
+        if (n > 0)
+            memcpy(host.data(), image.data() + begin, end - begin);
+        return host;
+    }
+    ~placed()
+    {
+        cudaFree(all);
+    }
+};
+
+template <typename T>
+bool same(const T &a, const T &b)
+{
+    return memcmp(&a, &b, sizeof a) == 0;
+}
+
+template <typename Op>
+std::vector<typename Op::State> random_elements(int64_t n)
+{
+    std::vector<typename Op::State> x((size_t)n);
+    for (auto &e : x)
+        e = Op::random();
+    return x;
+}
+
+const int64_t sizes[] = {0, 1, 31, 32, 33, 255, 257, 1001, 4095, 4096, 4097, 33000, 300007, 1048579};
+
+/* ---- reductions ---- */
+
+template <typename Tuning, typename Op>
+void reduce_case(int64_t n, int64_t offset, bool from_0)
+{
+    typedef typename Op::State T;
+    typedef reduce_work<Op> Work;
+    const std::vector<T> x = random_elements<Op>(n);
+    T want = Op::identity();
+    for (const T &e : x)
+        want = Op::combine(want, e);
+    placed<T> px, result;
+    CUDA(px.create(n, offset, x.data()));
+    CUDA(result.create(1, 0, nullptr));
+    vf_launch launch;
+    CUDA(vf_find_launch<Tuning>(vf_reduce_rows<Tuning, Work>, &launch));
+    placed<unsigned char> scratch;
+    const std::vector<unsigned char> zeros(vf_partials_bytes<T>(launch));
+    CUDA(scratch.create((int64_t)zeros.size(), 0, zeros.data()));
+    Work work;
+    work.x = px.data();
+    work.head = nullptr;
+    work.result = result.data();
+    const vf_range range = from_0 ? vf_range_from_0(n) : vf_range_at(work.x, n);
+    work.aligned = vf_is_aligned(work.x, range, vf_vector_of<T>(launch.in_block / launch.threads));
+    for (int again = 0; again < 2; again++) { /* the ticket is left as it was found */
+        vf_reduce_rows<Tuning, Work><<<vf_reduce_blocks(launch, range), launch.threads>>>(
+            work, range, vf_partials_in<T>(scratch.data(), launch));
+        CUDA(cudaGetLastError());
+        CUDA(cudaDeviceSynchronize());
+        bool clean, clean_scratch;
+        const T got = result.fetch(&clean)[0];
+        scratch.fetch(&clean_scratch);
+        CHECK(clean && clean_scratch);
+        CHECK(same(got, want));
+    }
+}
+
+/* ---- scans ---- */
+
+template <typename Tuning, typename Work, typename Op>
+void scan_case(int64_t n, int64_t offset, bool three_kernel)
+{
+    typedef typename Op::State T;
+    if (n == 0)
+        return;
+    const std::vector<T> x = random_elements<Op>(n);
+    std::vector<uint8_t> head((size_t)n);
+    std::vector<T> want((size_t)n);
+    const unsigned rare = 1u << (random_bits() % 14);
+    T sum = Op::identity();
+    for (int64_t i = 0; i < n; i++) {
+        head[i] = random_bits() % rare == 0 ? (uint8_t)(1 + random_bits() % 255) : 0;
+        if (Work::SEGMENTED && head[i])
+            sum = Op::identity();
+        if (Work::EXCLUSIVE)
+            want[i] = sum;
+        sum = Op::combine(sum, x[i]);
+        if (!Work::EXCLUSIVE)
+            want[i] = sum;
+    }
+    placed<T> px, py;
+    placed<uint8_t> ph;
+    CUDA(px.create(n, offset, x.data()));
+    CUDA(py.create(n, offset % 3, nullptr));
+    CUDA(ph.create(n, offset / 2, head.data()));
+    vf_launch launch;
+    CUDA(three_kernel ? vf_find_launch<Tuning>(vf_scan_rows<Tuning, Work>, &launch)
+                      : vf_find_launch<Tuning>(vf_scan_tiles<Tuning, Work>, &launch));
+    Work work;
+    work.x = px.data();
+    work.head = ph.data();
+    work.y = py.data();
+    const vf_range range = vf_range_at(work.x, n);
+    const int nWork = launch.in_block / launch.threads;
+    work.aligned = vf_is_aligned(work.x, range, vf_vector_of<T>(nWork)) &&
+                   vf_is_aligned(work.y, range, vf_vector_of<T>(nWork)) &&
+                   (!Work::SEGMENTED || vf_is_aligned(work.head, range, vf_vector_of<uint8_t>(nWork)));
+    placed<unsigned char> scratch;
+    const int64_t bytes =
+        (int64_t)vf_scan_scratch_bytes<typename Work::State>(launch, vf_scan_count_tiles(launch, range));
+    CUDA(scratch.create(bytes, 0, nullptr));
+    CUDA(three_kernel ? vf_scan_three_kernel<Tuning>(launch, 0, work, range, scratch.data())
+                      : vf_scan_single_pass<Tuning>(launch, 0, work, range, scratch.data()));
+    CUDA(cudaDeviceSynchronize());
+    bool clean, clean_scratch;
+    const std::vector<T> got = py.fetch(&clean);
+    scratch.fetch(&clean_scratch);
+    CHECK(clean && clean_scratch);
+    for (int64_t i = 0; i < n; i++)
+        if (!same(got[i], want[i])) {
+            printf("FAIL: scan of %lld, %d warps, %d elements a thread, %s: element %lld is wrong\n", (long long)n,
+                   launch.threads / 32, nWork, three_kernel ? "three-kernel" : "single-pass", (long long)i);
+            failures++;
+            return;
+        }
+}
+
+template <typename Tuning, typename Op>
+void all_sizes()
+{
+    static const int64_t offsets[] = {0, 1, 3, 7};
+    for (const int64_t n : sizes)
+        for (const int64_t offset : offsets) {
+            if (n > 100000 && offset > 1)
+                continue;
+            reduce_case<Tuning, Op>(n, offset, false);
+            reduce_case<Tuning, Op>(n, offset, true);
+            for (int three_kernel = 0; three_kernel < 2; three_kernel++) {
+                scan_case<Tuning, scan_work<Op, false>, Op>(n, offset, three_kernel);
+                scan_case<Tuning, scan_work<Op, true>, Op>(n, offset, three_kernel);
+                scan_case<Tuning, segmented_work<Op, false>, Op>(n, offset, three_kernel);
+                scan_case<Tuning, segmented_work<Op, true>, Op>(n, offset, three_kernel);
+            }
+        }
+}
+
+/* One warp alone; odd numbers of elements a thread; the shapes of tables; many warps. */
+template <typename Op>
+void all_shapes()
+{
+    all_sizes<vf_fixed_tuning<1, 1>, Op>();
+    all_sizes<vf_fixed_tuning<3, 5, 2>, Op>();
+    all_sizes<vf_fixed_tuning<8, 4>, Op>();
+    all_sizes<vf_fixed_tuning<16, 2, 2>, Op>();
+    if constexpr (sizeof(typename Op::State) == 8)
+        all_sizes<vf_fixed_tuning<4, 16, 2>, Op>();
+}
+
+} // namespace
+
+int main(int argc, char **argv)
+{
+    int count = 0;
+    if (cudaGetDeviceCount(&count) != cudaSuccess || count == 0) {
+        printf("SKIP: no GPU\n");
+        return 77;
+    }
+    random_state = argc > 1 ? strtoull(argv[1], NULL, 10) : (uint64_t)time(NULL);
+    printf("seed %llu\n", (unsigned long long)random_state);
+    all_shapes<composition>();
+    printf("affine maps: %d failures\n", failures);
+    all_shapes<product>();
+    printf("with matrices: %d failures\n", failures);
+    return failures != 0;
+}
