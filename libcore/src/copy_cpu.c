@@ -1,10 +1,9 @@
 /* Copies on the CPU: threads take pieces of a fixed length. Large arrays are written past the caches, which would have
  * to read every line before it is written: a third of the traffic. */
-#include <stdbool.h>
 #include <string.h>
 
 #if defined(__SSE2__)
-#include <emmintrin.h>
+#include <immintrin.h>
 #endif
 
 #include "copy_internal.h"
@@ -37,32 +36,60 @@ static int64_t least(int64_t a, int64_t b)
 
 /* ---- moving bytes ---- */
 
-/* Writes `bytes` from `x` to `y`, past the caches if `past`. What another thread reads must be fenced: see publish. */
-static void move(char *y, const char *x, size_t bytes, bool past)
+/* Writes whole lines of 64 bytes past the caches, to an address that is a multiple of that; returns how many bytes. */
+typedef size_t stream_lines(char *y, const char *x, size_t bytes);
+
+#if defined(__SSE2__)
+static size_t stream_lines_sse2(char *y, const char *x, size_t bytes)
+{
+    size_t at = 0;
+    for (; at + 64 <= bytes; at += 64) {
+        const __m128i *from = (const __m128i *)(const void *)(x + at);
+        const __m128i a = _mm_loadu_si128(from), b = _mm_loadu_si128(from + 1), c = _mm_loadu_si128(from + 2),
+                      d = _mm_loadu_si128(from + 3);
+        __m128i *to = (__m128i *)(void *)(y + at);
+        _mm_stream_si128(to, a);
+        _mm_stream_si128(to + 1, b);
+        _mm_stream_si128(to + 2, c);
+        _mm_stream_si128(to + 3, d);
+    }
+    return at;
+}
+
+__attribute__((target("avx512f"))) static size_t stream_lines_avx512(char *y, const char *x, size_t bytes)
+{
+    size_t at = 0;
+    for (; at + 64 <= bytes; at += 64)
+        _mm512_stream_si512((__m512i *)(void *)(y + at), _mm512_loadu_si512(x + at));
+    return at;
+}
+#endif
+
+/* How `bytes` in all are to be written past the caches; NULL: through them. */
+static stream_lines *past_caches(int64_t bytes)
 {
 #if defined(__SSE2__)
-    if (past && bytes >= 128) {
-        const size_t head = (64 - ((uintptr_t)y & 63)) & 63;
-        memcpy(y, x, head);
-        for (y += head, x += head, bytes -= head; bytes >= 64; y += 64, x += 64, bytes -= 64) {
-            const __m128i *from = (const __m128i *)(const void *)x;
-            const __m128i a = _mm_loadu_si128(from), b = _mm_loadu_si128(from + 1), c = _mm_loadu_si128(from + 2),
-                          d = _mm_loadu_si128(from + 3);
-            __m128i *to = (__m128i *)(void *)y;
-            _mm_stream_si128(to, a);
-            _mm_stream_si128(to + 1, b);
-            _mm_stream_si128(to + 2, c);
-            _mm_stream_si128(to + 3, d);
-        }
-    }
-#else
-    (void)past;
+    if (bytes >= STREAM_FROM)
+        return vf_cpu_isa() >= VF_ISA_AVX512 ? stream_lines_avx512 : stream_lines_sse2;
 #endif
-    memcpy(y, x, bytes);
+    (void)bytes;
+    return NULL;
+}
+
+/* Writes `bytes` from `x` to `y`. If past the caches, the thread ends with publish. */
+static void move(char *y, const char *x, size_t bytes, stream_lines *past)
+{
+    size_t done = 0;
+    if (past && bytes >= 128) {
+        done = (64 - ((uintptr_t)y & 63)) & 63;
+        memcpy(y, x, done);
+        done += past(y + done, x + done, bytes - done);
+    }
+    memcpy(y + done, x + done, bytes - done);
 }
 
 /* Stores past the caches are not ordered with others; a barrier of threads does not order them either. */
-static void publish(bool past)
+static void publish(stream_lines *past)
 {
 #if defined(__SSE2__)
     if (past)
@@ -76,7 +103,7 @@ static vf_status copy(vf_queue *queue, size_t bytes, const void *x, void *y)
 {
     const int64_t pieces = (int64_t)((bytes + PIECE - 1) / PIECE);
     const int threads = threads_for(queue, pieces);
-    const bool past = bytes >= STREAM_FROM;
+    stream_lines *past = past_caches((int64_t)bytes);
 #pragma omp parallel num_threads(threads) if (threads > 1)
     {
 #pragma omp for schedule(static) nowait
@@ -95,7 +122,7 @@ static vf_status box(vf_queue *queue, const int64_t counts[3], const void *x, vf
     const int64_t in_row = (counts[0] + PIECE - 1) / PIECE, pieces = in_row * counts[1] * counts[2];
     const int64_t bytes = counts[0] * counts[1] * counts[2];
     const int threads = threads_for(queue, bytes / PIECE + 1);
-    const bool past = bytes >= STREAM_FROM;
+    stream_lines *past = past_caches(bytes);
 #pragma omp parallel num_threads(threads) if (threads > 1)
     {
 #pragma omp for schedule(static) nowait
@@ -194,9 +221,10 @@ static vf_status fill(vf_queue *queue, size_t size, int64_t n, const void *value
 {
     enum { COPIES = 4096 };
     _Alignas(64) char copies[COPIES];
-    const bool past = (size_t)n * size >= STREAM_FROM;
-    for (size_t at = 0; at < COPIES; at += size)
-        memcpy(copies + at, value, size);
+    stream_lines *past = past_caches(n * (int64_t)size);
+    memcpy(copies, value, size);
+    for (size_t made = size; made < COPIES; made *= 2) /* both are powers of two */
+        memcpy(copies + made, copies, made);
     FOR_PIECES(queue, size, n, {
         for (int64_t byte = at * (int64_t)size; byte < end * (int64_t)size; byte += COPIES)
             move((char *)y + byte, copies, (size_t)least(COPIES, end * (int64_t)size - byte), past);

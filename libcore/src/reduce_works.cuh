@@ -83,7 +83,7 @@ struct vf_sum_work : vf_of_x<E, false>, vf_summing<E::parts> {
     }
     __device__ void finish(const State &s) const
     {
-        *this->result = {s.of[0], s.of[E::parts - 1] * (E::parts - 1), 0, 0};
+        *this->result = {s.of[0], E::parts == 2 ? s.of[E::parts - 1] : 0.0, 0, 0};
     }
 };
 

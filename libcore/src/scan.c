@@ -1,6 +1,6 @@
 #include <stdlib.h>
 
-#include "scan_internal.h"
+#include "scan_plan.h"
 
 /* The first member of each is its vf_variants. */
 static const vf_variants *const backends[] = {&vf_scan_ops_cpu.variants, &vf_scan_ops_ref.variants,

@@ -3,7 +3,7 @@
  * chunks have fixed lengths, and the runs' sums are added up in their order: threads do not change the bits. */
 #include <stdlib.h>
 
-#include "scan_internal.h"
+#include "scan_plan.h"
 
 /* Elements of a run; runs of a chunk; chunks of a thread between two passes, and of all at most. */
 enum { RUN = 1024, RUNS = 8, CHUNK = RUN * RUNS, OF_A_THREAD = 4, MOST_CHUNKS = 1024, COLUMNS = 8 };

@@ -4,7 +4,7 @@
 
 #include "cuda_check.cuh"
 #include "scan.cuh"
-#include "scan_internal.h"
+#include "scan_plan.h"
 #include "scan_tuning.cuh"
 
 namespace

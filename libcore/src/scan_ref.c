@@ -1,5 +1,5 @@
 /* The scan as it is defined, one element after the other; sums of floating-point numbers in long double. */
-#include "scan_internal.h"
+#include "scan_plan.h"
 
 static const char *const names[] = {"ref", NULL};
 

@@ -19,22 +19,26 @@ static uint8_t content(int64_t i)
     return (uint8_t)(z >> i % 8 * 8);
 }
 
+static void *in(const vf_array *array, int64_t byte)
+{
+    return (char *)array->data + byte;
+}
+
 static int make_arrays(void **state)
 {
     enum { PIECE = 1 << 24 };
     uint8_t *piece = malloc(PIECE);
-    if (open_queue(state) != 0 || !piece || vf_array_create(device, VF_SPACE_DEVICE, VF_U8, BYTES, &x) != VF_OK ||
-        vf_array_create(device, VF_SPACE_DEVICE, VF_U8, BYTES, &y) != VF_OK)
-        return 1;
-    for (int64_t i = 0; i < BYTES; i += PIECE) {
+    bool made = open_queue(state) == 0 && piece &&
+                vf_array_create(device, VF_SPACE_DEVICE, VF_U8, BYTES, &x) == VF_OK &&
+                vf_array_create(device, VF_SPACE_DEVICE, VF_U8, BYTES, &y) == VF_OK;
+    for (int64_t i = 0; made && i < BYTES; i += PIECE) {
         const int64_t count = BYTES - i < PIECE ? BYTES - i : PIECE;
         for (int64_t k = 0; k < count; k++)
             piece[k] = content(i + k);
-        if (vf_queue_copy(queue, (char *)x.data + i, piece, (size_t)count) != VF_OK || vf_queue_sync(queue) != VF_OK)
-            return 1;
+        made = vf_queue_copy(queue, in(&x, i), piece, (size_t)count) == VF_OK && vf_queue_sync(queue) == VF_OK;
     }
     free(piece);
-    return 0;
+    return !made;
 }
 
 static int free_arrays(void **state)
@@ -42,11 +46,6 @@ static int free_arrays(void **state)
     vf_array_free(&x);
     vf_array_free(&y);
     return close_queue(state);
-}
-
-static void *in(const vf_array *array, int64_t byte)
-{
-    return (char *)array->data + byte;
 }
 
 static void clear_result(void)

@@ -150,7 +150,7 @@ static void same_bits_case(vf_reduction reduction, vf_dtype type, int64_t n)
     for (int o = 0; o < 4; o++) {
         placed px = place(type, n, offsets[o], x), py = place(type, n, offsets[3 - o], y);
         for (int t = 0; t < 3; t++)
-            for (int isa = 0; isa < sets; isa++) {
+            for (int isa = 0; isa < (o == 0 ? sets : 1); isa++) {
                 need_ok(vf_context_set_threads(ctx, threads[t]));
                 setenv("VOXFIELD_ISA", vf_isa_name((vf_isa)isa), 1);
                 const vf_reduced got = run(plan, n, px.data, reduction == VF_REDUCE_DOT ? py.data : NULL);

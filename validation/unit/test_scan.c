@@ -2,7 +2,7 @@
 #include "device_fixture.h"
 #include "reduce_fixture.h"
 
-#include "scan_internal.h"
+#include "scan_plan.h"
 
 /* Around warps, vectors, data blocks of all shapes that a table may have, the CPU's runs and chunks, 32 data blocks,
  * and more than 1,024 of them, where looking back has one level more. */
@@ -126,6 +126,13 @@ static void *scan_at(const vf_scan *plan, int64_t n, const void *x, const uint8_
     return y;
 }
 
+/* The largest for one kind of each type only. */
+static bool is_too_long(const vf_scan_options *o, int64_t n)
+{
+    return n >= LARGE &&
+           (o->exclusive || o->segmented != (o->type == VF_F32 || o->type == VF_U8) || strcmp(o->variant, "ref") == 0);
+}
+
 static void sizes_case(const vf_scan_options *options)
 {
     static const int64_t offsets[][3] = {{0, 0, 0}, {1, 1, 1}, {3, 0, 2}, {0, 17, -1}, {31, 2, 5}};
@@ -134,6 +141,8 @@ static void sizes_case(const vf_scan_options *options)
     for (int s = SIZES - 1; s >= 0; s--) /* the largest first: one that leaves its scratch dirty shows */
         for (int o = 0; o < (sizes[s] < 10000 ? 5 : sizes[s] < LARGE ? 2 : 1); o++) {
             const int64_t n = sizes[s];
+            if (is_too_long(options, n))
+                continue;
             int64_t at[3];
             memcpy(at, offsets[(o + s) % 5], sizeof at);
             if (options->type == VF_U8 && at[2] < 0)
@@ -168,8 +177,10 @@ static void test_sizes(void **state)
 /* The same bits each time, with any number of threads, and wherever the arrays begin. */
 static void same_bits_case(const vf_scan_options *options)
 {
+    if (strcmp(options->variant, "ref") == 0)
+        return;
     static const int threads[] = {1, 2, 7};
-    static const int64_t some[] = {4097, 300007, 1048579}, offsets[][3] = {{0, 0, 0}, {1, 2, 3}, {7, 0, 0}};
+    static const int64_t some[] = {4097, 100003, 1048579}, offsets[][3] = {{0, 0, 0}, {1, 2, 3}, {7, 0, 0}};
     const int before = vf_context_threads(ctx);
     for (int s = 0; s < 3; s++) {
         const int64_t n = some[s];
@@ -177,7 +188,7 @@ static void same_bits_case(const vf_scan_options *options)
         uint8_t *head = random_heads(options, n, 0.0002);
         vf_scan *plan = make_plan(options, n);
         for (int t = 0; t < 3; t++)
-            for (int o = 0; o < 3; o++) {
+            for (int o = 0; o < (t == 0 ? 3 : 1); o++) {
                 need_ok(vf_context_set_threads(ctx, threads[t]));
                 void *y = scan_at(plan, n, x, head, offsets[o]);
                 if (first && memcmp(y, first, (size_t)n * vf_dtype_bytes(result_type(options->type))) != 0)
@@ -315,6 +326,8 @@ static void test_large(void **state)
         return;
     uint32_t *piece = allocate_host(PIECE * sizeof *piece);
     for (int v = 0; (variant = vf_scan_variant_name(vf_device_get_kind(device), v)); v++) {
+        if (strcmp(variant, "ref") == 0)
+            continue;
         const vf_scan_options options = {VF_I32, false, false, variant};
         vf_array x = filled(VF_I32, n, &one);
         vf_scan *plan = make_plan(&options, n);

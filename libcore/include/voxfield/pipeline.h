@@ -33,11 +33,11 @@ typedef struct vf_pipeline_options {
     int devices;    /* >= 1: the context's first so many work */
     int stages;     /* >= 1: of each GPU. 2 overlap copies with computing; a CPU has 1, whatever is asked for */
     int buffers;    /* pieces in host memory at a time, those at work among them; at least one a stage */
-    size_t bytes;   /* of a piece, at most */
-    size_t scratch; /* bytes of device memory that each stage has beside */
     bool ordered;   /* compute is called for one piece after the other, in their order, and what it puts into its queue
                      * runs after what it put into those of the pieces before: it may use memory that all pieces share.
                      * One device only. */
+    size_t bytes;   /* of a piece, at most */
+    size_t scratch; /* bytes of device memory that each stage has beside */
 } vf_pipeline_options;
 
 typedef struct vf_pipeline vf_pipeline;

@@ -2,9 +2,10 @@
  * are.
  *
  * All arrays are VF_SPACE_DEVICE memory of the queue's device, aligned to their elements at least. Lengths are 64-bit;
- * 0 is allowed. The result is the same bits whatever the number of threads, and each time, on one device: elements are
- * regrouped by a rule that depends on n alone, and never reordered, so the internal templates (libcore/src/reduce.cuh
- * and reduce.inc) take any associative operator with an identity, commutative or not.
+ * 0 is allowed. The result is the same bits whatever the number of threads, and each time, on one device: the order in
+ * which elements are combined depends on n alone. The reductions here commute, so it is the fastest one. The internal
+ * templates (vf_reduce_rows in libcore/src/reduce.cuh, vf_reduce_in_chunks in reduce_internal.h) take any associative
+ * operator with an identity, commutative or not: they regroup elements and never reorder them.
  *
  * Sums of floating-point numbers are accumulated in double precision, of integers in 64 bits (they wrap). NaN is never
  * lost: a sum over it is NaN, and the least and the greatest of values of which any is NaN is the first NaN. Of equal

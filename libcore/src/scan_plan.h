@@ -1,6 +1,6 @@
 /* Inside scans: the plan, and what a backend fills in; not installed. */
-#ifndef VOXFIELD_SCAN_INTERNAL_H
-#define VOXFIELD_SCAN_INTERNAL_H
+#ifndef VOXFIELD_SCAN_PLAN_H
+#define VOXFIELD_SCAN_PLAN_H
 
 #include "variants.h"
 #include "voxfield/scan.h"
