@@ -155,30 +155,29 @@ constexpr work_entry entry()
     return {prepare<Work>, launch<Work>};
 }
 
-/* Inclusive, exclusive; then both segmented. */
 template <typename In, typename T>
-struct entries_of {
-    static const work_entry entries[2][2];
-};
-template <typename In, typename T>
-const work_entry entries_of<In, T>::entries[2][2] = {
-    {entry<sum_work<In, T, false, false>>(), entry<sum_work<In, T, true, false>>()},
-    {entry<sum_work<In, T, false, true>>(), entry<sum_work<In, T, true, true>>()}};
+const work_entry *entry_for(const vf_scan_options *o)
+{
+    static const work_entry entries[2][2] = {
+        {entry<sum_work<In, T, false, false>>(), entry<sum_work<In, T, true, false>>()},
+        {entry<sum_work<In, T, false, true>>(), entry<sum_work<In, T, true, true>>()}};
+    return &entries[o->segmented][o->exclusive];
+}
 
 /* Integers wrap, so they are added without a sign. */
 const work_entry *find_entry(const vf_scan_options *o)
 {
     switch (o->type) {
     case VF_F32:
-        return &entries_of<float, float>::entries[o->segmented][o->exclusive];
+        return entry_for<float, float>(o);
     case VF_F64:
-        return &entries_of<double, double>::entries[o->segmented][o->exclusive];
+        return entry_for<double, double>(o);
     case VF_I32:
-        return &entries_of<uint32_t, uint32_t>::entries[o->segmented][o->exclusive];
+        return entry_for<uint32_t, uint32_t>(o);
     case VF_I64:
-        return &entries_of<uint64_t, uint64_t>::entries[o->segmented][o->exclusive];
+        return entry_for<uint64_t, uint64_t>(o);
     default:
-        return &entries_of<uint8_t, uint64_t>::entries[o->segmented][o->exclusive];
+        return entry_for<uint8_t, uint64_t>(o);
     }
 }
 

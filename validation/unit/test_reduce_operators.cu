@@ -251,7 +251,7 @@ void reduce_case(int64_t n, int64_t offset, bool from_0)
     placed<T> px, result;
     CUDA(px.create(n, offset, x.data()));
     CUDA(result.create(1, 0, nullptr));
-    vf_launch launch;
+    vf_launch launch = {};
     CUDA(vf_find_launch<Tuning>(vf_reduce_rows<Tuning, Work>, &launch));
     placed<unsigned char> scratch;
     const std::vector<unsigned char> zeros(vf_partials_bytes<T>(launch));
@@ -303,7 +303,7 @@ void scan_case(int64_t n, int64_t offset, bool three_kernel)
     CUDA(px.create(n, offset, x.data()));
     CUDA(py.create(n, offset % 3, nullptr));
     CUDA(ph.create(n, offset / 2, head.data()));
-    vf_launch launch;
+    vf_launch launch = {};
     CUDA(three_kernel ? vf_find_launch<Tuning>(vf_scan_rows<Tuning, Work>, &launch)
                       : vf_find_launch<Tuning>(vf_scan_tiles<Tuning, Work>, &launch));
     Work work;
