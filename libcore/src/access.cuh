@@ -103,7 +103,7 @@ struct vf_shape {
     /* The first of the V contiguous elements that this thread touches in step k. */
     __device__ static int64_t at(int64_t first, int k, int V)
     {
-        return first + in_block_at(k, V);
+        return first + in_block_at(0, V) + (int64_t)k * VF_WARP * V; /* one address, and constants to add to it */
     }
     __device__ static int in_block_at(int k, int V)
     {
@@ -261,6 +261,23 @@ __device__ inline vf_pack<T, V> vf_load(const T *from)
     return pack;
 }
 
+/* One store: of an assignment the compiler may make one for each element. */
+template <typename Word>
+__device__ inline void vf_store_word(Word *to, Word w)
+{
+    *to = w;
+}
+__device__ inline void vf_store_word(uint2 *to, uint2 w)
+{
+    asm volatile("st.global.v2.u32 [%0], {%1, %2};" ::"l"(__cvta_generic_to_global(to)), "r"(w.x), "r"(w.y) : "memory");
+}
+__device__ inline void vf_store_word(uint4 *to, uint4 w)
+{
+    asm volatile("st.global.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(__cvta_generic_to_global(to)), "r"(w.x), "r"(w.y),
+                 "r"(w.z), "r"(w.w)
+                 : "memory");
+}
+
 template <int V, bool ALIGNED, typename T>
 __device__ inline void vf_store(T *to, const vf_pack<T, V> &pack)
 {
@@ -268,7 +285,7 @@ __device__ inline void vf_store(T *to, const vf_pack<T, V> &pack)
     if constexpr (ALIGNED && V > 1 && sizeof pack <= VF_VECTOR) {
         word w;
         memcpy(&w, &pack, sizeof pack);
-        *reinterpret_cast<word *>(to) = w;
+        vf_store_word(reinterpret_cast<word *>(to), w);
     } else {
 #pragma unroll
         for (int j = 0; j < V; j++)

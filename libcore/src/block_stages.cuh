@@ -116,13 +116,12 @@ __device__ inline typename Op::State vf_warp_before(const typename Op::State &in
 
 /* ---- a thread block: `sums` is shared memory for a State a warp ---- */
 
-/* All threads' States in order; thread 0 has it. One barrier: the next call must be given other memory, the one after
- * it may have this again. */
+/* All warps' States in order, of which each lane 0 has one; thread 0 gets it. One barrier: the next call must be given
+ * other memory, the one after it may have this again. */
 template <int nWarps, typename Op>
-__device__ inline typename Op::State vf_block_reduce(typename Op::State s, typename Op::State *sums)
+__device__ inline typename Op::State vf_block_reduce_warps(typename Op::State s, typename Op::State *sums)
 {
     const int warp = (int)threadIdx.x / VF_WARP, lane = (int)threadIdx.x % VF_WARP;
-    s = vf_warp_reduce<Op>(s);
     if (nWarps == 1)
         return s;
     if (lane == 0)
@@ -133,63 +132,161 @@ __device__ inline typename Op::State vf_block_reduce(typename Op::State s, typen
     return s;
 }
 
-/* What comes before each thread, and in `all`, for every thread, the States of all threads. One barrier: as above. */
+/* All threads' States in order; thread 0 has it. One barrier, as above. */
 template <int nWarps, typename Op>
-__device__ inline typename Op::State vf_block_before(const typename Op::State &s, typename Op::State *sums,
-                                                     typename Op::State *all)
+__device__ inline typename Op::State vf_block_reduce(const typename Op::State &s, typename Op::State *sums)
 {
-    const int warp = (int)threadIdx.x / VF_WARP, lane = (int)threadIdx.x % VF_WARP;
-    const typename Op::State inclusive = vf_warp_scan<Op>(s);
-    const typename Op::State in_warp = vf_warp_before<Op>(inclusive);
-    if (lane == VF_WARP - 1)
-        sums[warp] = inclusive;
-    __syncthreads();
-    /* Each warp scans the warps' sums for itself: cheaper than one more barrier. */
-    const typename Op::State warps = vf_warp_scan<Op>(lane < nWarps ? sums[lane] : Op::identity());
-    *all = vf_shuffle_from(warps, nWarps - 1);
-    const typename Op::State before = vf_shuffle_from(warps, warp > 0 ? warp - 1 : 0);
-    return warp > 0 ? Op::combine(before, in_warp) : in_warp;
+    return vf_block_reduce_warps<nWarps, Op>(vf_warp_reduce<Op>(s), sums);
 }
 
-/* ---- a warp's piece of a data block: from coalesced steps to a contiguous run of nWork elements a lane, and back ----
+/* What comes before each of nWarps warps, in its lane, from the warps' sums; *all: of all, for every lane. */
+template <int nWarps, typename Op>
+__device__ inline typename Op::State vf_before_warps(const typename Op::State *sums, typename Op::State *all)
+{
+    const int lane = (int)threadIdx.x % VF_WARP;
+    const typename Op::State inclusive = vf_warp_scan<Op>(lane < nWarps ? sums[lane] : Op::identity());
+    *all = vf_shuffle_from(inclusive, nWarps - 1);
+    return vf_warp_before<Op>(inclusive);
+}
+
+/* What comes before each warp, from its sum, which all its lanes have; *all: the sum of all, for every thread. One
+ * barrier, as above. Each warp scans the warps' sums for itself: cheaper than one more barrier. */
+template <int nWarps, typename Op>
+__device__ inline typename Op::State vf_block_before(const typename Op::State &sum, typename Op::State *sums,
+                                                     typename Op::State *all)
+{
+    const int warp = (int)threadIdx.x / VF_WARP;
+    if (threadIdx.x % VF_WARP == 0)
+        sums[warp] = sum;
+    __syncthreads();
+    return vf_shuffle_from(vf_before_warps<nWarps, Op>(sums, all), warp);
+}
+
+/* ---- a warp's piece of a data block, in registers: operators in order ----
  *
- * Through shared memory, a warp's own, without bank conflicts: 4 bytes, or an element, are left out after every 128
- * bytes, so that lanes whose runs begin in the same bank are one bank apart. */
-template <typename T, int nWork>
-struct vf_runs {
-    static constexpr int every = VF_LINE / (int)sizeof(T), gap = sizeof(T) < 4 ? 4 / (int)sizeof(T) : 1,
-                         elements = VF_WARP * nWork, size = elements + (elements - 1) / every * gap;
+ * Work: an operator, and
+ *   Element, const Element *x
+ *   static constexpr int vector(int nWork)           how many elements a lane loads at once: divides nWork
+ *   bool aligned                                     whether those are at addresses of vectors
+ *   static constexpr bool SEGMENTED                  if so, const uint8_t *head, a flag for each element, aligned alike
+ *   static State start(const Element &, bool head)   an element as a State
+ *   static Element blank()                           an element whose State is the identity
+ *   static constexpr bool COMMUTES                   if so, sums are made with fewer shuffles
+ *
+ * Step k of the access Warp-by-Warp gives each lane V contiguous elements, and the warp 32 V. A lane combines its own,
+ * shuffles combine the lanes', and the sums of steps are combined one after the other. All steps' shuffles are
+ * independent of each other. Elements stay where they were loaded to; none goes through shared memory. */
+template <typename Shape, typename Work>
+struct vf_piece {
+    typedef typename Work::Element Element;
+    typedef typename Work::State State;
+    static constexpr int V = Work::vector(Shape::work), steps = Shape::steps(V);
+    vf_pack<Element, V> items[steps];
+    vf_pack<uint8_t, V> flags[steps]; /* segmented */
 
-    __device__ static int place(int i)
+    /* Of a whole data block. Nothing waits for the elements here. */
+    __device__ void load_whole(const Work &work, int64_t first)
     {
-        return i + i / every * gap;
+        if (work.aligned)
+            load_all<true>(work, first);
+        else
+            load_all<false>(work, first);
     }
 
-    /* Puts V elements of step k into a lane's warp's memory. */
-    template <int V>
-    __device__ static void put_step(T *memory, int k, const vf_pack<T, V> &pack)
+    /* Of a partial one. */
+    __device__ void load_part(const Work &work, int64_t first, const vf_range &range)
+    {
+        const vf_part part = vf_part_of<Shape>(range, first);
+#pragma unroll
+        for (int k = 0; k < steps; k++)
+#pragma unroll
+            for (int j = 0; j < V; j++) {
+                const bool has = part.has(Shape::in_block_at(k, V) + j);
+                const int64_t i = Shape::at(first, k, V) + j;
+                items[k].of[j] = has ? work.x[i] : Work::blank();
+                if constexpr (Work::SEGMENTED)
+                    flags[k].of[j] = has ? work.head[i] : (uint8_t)0;
+            }
+    }
+
+    /* Of a piece that lies in shared memory, whole; what is not there is blank. */
+    __device__ void take(const Element *elements, const uint8_t *heads)
     {
         const int lane = (int)threadIdx.x % VF_WARP;
 #pragma unroll
-        for (int j = 0; j < V; j++)
-            memory[place((k * VF_WARP + lane) * V + j)] = pack.of[j];
-    }
-
-    template <int V>
-    __device__ static vf_pack<T, V> get_step(const T *memory, int k)
-    {
-        const int lane = (int)threadIdx.x % VF_WARP;
-        vf_pack<T, V> pack;
+        for (int k = 0; k < steps; k++)
+            items[k] = vf_load<V, true>(elements + (k * VF_WARP + lane) * V);
+        if constexpr (Work::SEGMENTED)
 #pragma unroll
-        for (int j = 0; j < V; j++)
-            pack.of[j] = memory[place((k * VF_WARP + lane) * V + j)];
-        return pack;
+            for (int k = 0; k < steps; k++)
+                flags[k] = vf_load<V, true>(heads + (k * VF_WARP + lane) * V);
     }
 
-    __device__ static T &in_run(T *memory, int j)
+    __device__ bool is_head(int k, int j) const
     {
-        const int lane = (int)threadIdx.x % VF_WARP;
-        return memory[place(lane * nWork + j)];
+        if constexpr (Work::SEGMENTED)
+            return flags[k].of[j] != 0;
+        return false;
+    }
+
+    __device__ State state(int k, int j) const
+    {
+        return Work::start(items[k].of[j], is_head(k, j));
+    }
+
+    /* What comes before the lane's elements of each step in the piece; returns the piece's sum, to all lanes. */
+    __device__ State scan(State (&before)[steps]) const
+    {
+        State sum = Work::identity();
+#pragma unroll
+        for (int k = 0; k < steps; k++) {
+            const State inclusive = vf_warp_scan<Work>(of_lane(k));
+            before[k] = vf_warp_before<Work>(inclusive);
+            if (k > 0)
+                before[k] = Work::combine(sum, before[k]);
+            const State of_step = vf_shuffle_from(inclusive, VF_WARP - 1);
+            sum = k > 0 ? Work::combine(sum, of_step) : of_step;
+        }
+        return sum;
+    }
+
+    /* The piece's sum, in lane 0. */
+    __device__ State reduce() const
+    {
+        if constexpr (Work::COMMUTES) {
+            State s = of_lane(0);
+#pragma unroll
+            for (int k = 1; k < steps; k++)
+                s = Work::combine(s, of_lane(k));
+            return vf_warp_reduce<Work>(s);
+        }
+        State sum = vf_warp_reduce<Work>(of_lane(0));
+#pragma unroll
+        for (int k = 1; k < steps; k++)
+            sum = Work::combine(sum, vf_warp_reduce<Work>(of_lane(k)));
+        return sum;
+    }
+
+  private:
+    template <bool ALIGNED>
+    __device__ void load_all(const Work &work, int64_t first)
+    {
+#pragma unroll
+        for (int k = 0; k < steps; k++)
+            items[k] = vf_load<V, ALIGNED>(work.x + Shape::at(first, k, V));
+        if constexpr (Work::SEGMENTED)
+#pragma unroll
+            for (int k = 0; k < steps; k++)
+                flags[k] = vf_load<V, ALIGNED>(work.head + Shape::at(first, k, V));
+    }
+
+    __device__ State of_lane(int k) const
+    {
+        State s = state(k, 0);
+#pragma unroll
+        for (int j = 1; j < V; j++)
+            s = Work::combine(s, state(k, j));
+        return s;
     }
 };
 

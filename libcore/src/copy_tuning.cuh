@@ -1,5 +1,5 @@
 /* The launch shapes of copies on a GPU, by compute capability and size of a word or an element: data, apart from the
- * algorithm (tuning.cuh says what a row is). No row has been measured yet. Not installed. */
+ * algorithm (tuning.cuh says what a row is). Not installed. */
 #ifndef VOXFIELD_COPY_TUNING_CUH
 #define VOXFIELD_COPY_TUNING_CUH
 
@@ -10,6 +10,8 @@
 constexpr vf_tuning vf_copy_tunings[] = { /* words that are moved as they are */
     {0, 4, 8, 8, 0},
     {0, 16, 8, 4, 0},
+    {90, 4, 4, 4, 0}, /* NVIDIA H200 */
+    {90, 16, 4, 1, 0},
 };
 constexpr vf_tuning vf_shifted_tunings[] = { /* words of 4 bytes, each put together from two */
     {0, 4, 8, 8, 0},

@@ -3,9 +3,9 @@
  * one that is differs from run to run; what it does with which numbers does not, so neither does the result. Not
  * installed.
  *
- *   vf_reduce_rows      in order: operators need not commute. The published stages: coalesced load, contiguous runs
- *                       through shared memory, a serial reduction in registers, the warp's by shuffles, the warps'
- * sums. vf_reduce_columns   the fast path for operators that commute: a thread combines what it loads as it comes.
+ *   vf_reduce_rows      in order: operators need not commute. The published stages: coalesced load, a serial reduction
+ *                       in registers, the warp's by shuffles, the warps' sums.
+ *   vf_reduce_columns   the fast path for operators that commute: a thread combines what it loads as it comes.
  *
  * How elements are grouped depends on the range, the shape and the number of thread blocks, which depend on n, on the
  * GPU and, unless the range is vf_range_from_0, on where the array begins.
@@ -116,121 +116,20 @@ __global__ void __launch_bounds__(VF_TUNED_THREADS(Tuning))
     vf_reduce_partials<Shape>(work, vf_block_reduce<Shape::warps, Work>(body.state, sums), partials, sums);
 }
 
-/* ---- operators in order ----
- *
- * Work: an operator, and
- *   Element, const Element *x, bool aligned          aligned: as above, with vf_vector_of<Element>(nWork) at once
- *   static constexpr bool SEGMENTED                  if so, const uint8_t *head, a flag for each element, aligned alike
- *   static State start(const Element &, bool head)   an element as a State
- *   void finish(State)
- *
- * The first stages: a thread gets the States of a contiguous run of nWork elements. `memory` is the warp's own. */
-template <typename Shape, typename Work>
-struct vf_run_loader {
-    typedef typename Work::Element Element;
-    typedef vf_runs<Element, Shape::work> Runs;
-    typedef vf_runs<uint8_t, Shape::work> HeadRuns;
-    static constexpr size_t bytes = Runs::size * sizeof(Element) > HeadRuns::size ? Runs::size * sizeof(Element)
-                                                                                  : HeadRuns::size;
-
-    /* A whole data block, or a part of it; other elements of the run stay as they are. */
-    template <bool WHOLE, bool ALIGNED, typename T>
-    __device__ static void exchange(const T *data, int64_t first, const vf_part &part, void *memory, T run[Shape::work])
-    {
-        typedef vf_runs<T, Shape::work> R;
-        constexpr int V = vf_vector_of<T>(Shape::work);
-        T *mine = static_cast<T *>(memory);
-        if constexpr (WHOLE) {
-            vf_pack<T, V> items[Shape::steps(V)];
-#pragma unroll
-            for (int k = 0; k < Shape::steps(V); k++)
-                items[k] = vf_load<V, ALIGNED>(data + Shape::at(first, k, V));
-#pragma unroll
-            for (int k = 0; k < Shape::steps(V); k++)
-                R::put_step(mine, k, items[k]);
-        } else {
-#pragma unroll 1
-            for (int k = 0; k < Shape::work; k++)
-                if (part.has(Shape::in_block_at(k, 1)))
-                    R::put_step(mine, k, vf_load<1, false>(data + Shape::at(first, k, 1)));
-        }
-        __syncwarp();
-#pragma unroll
-        for (int j = 0; j < Shape::work; j++)
-            if (WHOLE || part.has(run_at(j)))
-                run[j] = R::in_run(mine, j);
-        __syncwarp(); /* all have read before anything else is put there */
-    }
-
-    /* Where element j of the thread's run is in the data block. */
-    __device__ static int run_at(int j)
-    {
-        return (int)threadIdx.x * Shape::work + j;
-    }
-
-    template <bool WHOLE, bool ALIGNED>
-    __device__ static void load(const Work &work, int64_t first, const vf_part &part, void *memory,
-                                typename Work::State run[Shape::work], unsigned *heads)
-    {
-        Element elements[Shape::work];
-        *heads = 0;
-        exchange<WHOLE, ALIGNED>(work.x, first, part, memory, elements);
-        if constexpr (Work::SEGMENTED) {
-            static_assert(Shape::work <= 32, "a bit for each element of a run");
-            uint8_t flags[Shape::work];
-            exchange<WHOLE, ALIGNED>(work.head, first, part, memory, flags);
-#pragma unroll
-            for (int j = 0; j < Shape::work; j++)
-                if (WHOLE || part.has(run_at(j)))
-                    *heads |= (flags[j] != 0 ? 1u : 0u) << j;
-        }
-#pragma unroll
-        for (int j = 0; j < Shape::work; j++)
-            run[j] = WHOLE || part.has(run_at(j)) ? Work::start(elements[j], *heads >> j & 1) : Work::identity();
-    }
-
-    /* Whole data blocks; bit j of `heads` is element j's flag. */
-    __device__ static void whole(const Work &work, int64_t first, void *memory, typename Work::State run[Shape::work],
-                                 unsigned *heads)
-    {
-        if (work.aligned)
-            load<true, true>(work, first, {}, memory, run, heads);
-        else
-            load<true, false>(work, first, {}, memory, run, heads);
-    }
-
-    /* Partial ones: an element that is not there is the identity. */
-    __device__ static void part(const Work &work, int64_t first, const vf_range &range, void *memory,
-                                typename Work::State run[Shape::work], unsigned *heads)
-    {
-        load<false, false>(work, first, vf_part_of<Shape>(range, first), memory, run, heads);
-    }
-};
-
-template <typename Work, int nWork>
-__device__ inline typename Work::State vf_serial_reduce(const typename Work::State (&run)[nWork])
-{
-    typename Work::State s = run[0];
-#pragma unroll
-    for (int j = 1; j < nWork; j++)
-        s = Work::combine(s, run[j]);
-    return s;
-}
+/* ---- operators in order: Work as for vf_piece (block_stages.cuh), and void finish(State) ---- */
 
 template <typename Shape, typename Work>
 struct vf_row_body {
     typedef typename Work::State State;
-    typedef vf_run_loader<Shape, Work> Loader;
     const Work &work;
     const vf_range range;
-    void *memory;                /* the warp's */
     State (*sums)[Shape::warps]; /* two, used in turn */
     int turn;
     State total; /* in thread 0 */
 
-    __device__ void add(const State (&run)[Shape::work])
+    __device__ void add(const vf_piece<Shape, Work> &piece)
     {
-        const State s = vf_block_reduce<Shape::warps, Work>(vf_serial_reduce<Work>(run), sums[turn]);
+        const State s = vf_block_reduce_warps<Shape::warps, Work>(piece.reduce(), sums[turn]);
         if (threadIdx.x == 0)
             total = Work::combine(total, s);
         turn ^= 1;
@@ -238,18 +137,16 @@ struct vf_row_body {
 
     __device__ void middle(int64_t first)
     {
-        State run[Shape::work];
-        unsigned heads;
-        Loader::whole(work, first, memory, run, &heads);
-        add(run);
+        vf_piece<Shape, Work> piece;
+        piece.load_whole(work, first);
+        add(piece);
     }
 
     __device__ void edge(int64_t first)
     {
-        State run[Shape::work];
-        unsigned heads;
-        Loader::part(work, first, range, memory, run, &heads);
-        add(run);
+        vf_piece<Shape, Work> piece;
+        piece.load_part(work, first, range);
+        add(piece);
     }
 };
 
@@ -261,9 +158,7 @@ __device__ inline typename Work::State vf_reduce_run(const Work &work, const vf_
                                                      typename Work::State **free_sums)
 {
     typedef vf_row_body<Shape, Work> Body;
-    constexpr size_t piece = (Body::Loader::bytes + 15) / 16 * 16;
-    __shared__ __align__(16) unsigned char memory[Shape::warps * piece];
-    Body body = {work, range, memory + threadIdx.x / VF_WARP * piece, sums, 0, Work::identity()};
+    Body body = {work, range, sums, 0, Work::identity()};
     vf_skeleton_row<Shape>(range, body);
     *free_sums = sums[body.turn];
     return body.total;
@@ -282,11 +177,17 @@ __global__ void __launch_bounds__(VF_TUNED_THREADS(Tuning))
 
 /* ---- launching ---- */
 
-/* Thread blocks for a range; one at least, which stores the identity if there is nothing. */
-inline unsigned vf_reduce_blocks(const vf_launch &launch, vf_range r)
+/* More thread blocks than run at a time: multiprocessors that are done early take from what is left. */
+template <typename Tuning, typename Work>
+inline cudaError_t vf_find_columns(vf_launch *launch)
 {
-    const int64_t blocks = r.n > 0 ? (r.n + r.lead - 1) / launch.in_block + 1 : 1;
-    return blocks < launch.most_blocks ? (unsigned)blocks : launch.most_blocks;
+    return vf_find_launch<Tuning>(vf_reduce_columns<Tuning, Work>, false, launch);
+}
+
+template <typename Tuning, typename Work>
+inline cudaError_t vf_find_rows(vf_launch *launch)
+{
+    return vf_find_launch<Tuning>(vf_reduce_rows<Tuning, Work>, false, launch);
 }
 
 /* Room for the partial results of a launch, then its ticket; the first must be aligned to 16 bytes, and all be 0

@@ -27,7 +27,7 @@ using tuning_of = vf_reduce_tuning<Work::bytes>;
 template <typename Work>
 cudaError_t prepare(vf_launch *launch, size_t *scratch_bytes)
 {
-    const cudaError_t error = vf_find_launch<tuning_of<Work>>(vf_reduce_columns<tuning_of<Work>, Work>, launch);
+    const cudaError_t error = vf_find_columns<tuning_of<Work>, Work>(launch);
     *scratch_bytes = error == cudaSuccess ? vf_partials_bytes<typename Work::State>(*launch) : 0;
     return error;
 }
@@ -43,9 +43,9 @@ cudaError_t launch(const cuda_state *state, cudaStream_t stream, int64_t n, cons
     work.y = static_cast<const Element *>(y);
     work.result = result;
     const vf_range range = Work::EXACT ? vf_range_at(work.x, n) : vf_range_from_0(n);
-    const int V = Work::vector(shape.in_block / shape.threads);
+    const int V = Work::vector(shape.work);
     work.aligned = vf_is_aligned(work.x, range, V) && (!y || vf_is_aligned(work.y, range, V));
-    vf_reduce_columns<tuning_of<Work>, Work><<<vf_reduce_blocks(shape, range), shape.threads, 0, stream>>>(
+    vf_reduce_columns<tuning_of<Work>, Work><<<vf_count_thread_blocks(shape, range), shape.threads, 0, stream>>>(
         work, range, vf_partials_in<typename Work::State>(state->scratch.data, shape));
     return cudaGetLastError();
 }

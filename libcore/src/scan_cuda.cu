@@ -3,8 +3,9 @@
 #include <string.h>
 
 #include "cuda_check.cuh"
-#include "scan.cuh"
 #include "scan_plan.h"
+#include "scan_runs.cuh"
+#include "scan_tiles.cuh"
 #include "scan_tuning.cuh"
 
 namespace
@@ -74,13 +75,21 @@ struct sum_work : summing<T, segmented> {
     typedef typename summing<T, segmented>::State State;
     typedef In Element;
     typedef T Out;
-    static constexpr bool EXCLUSIVE = exclusive;
+    static constexpr bool EXCLUSIVE = exclusive, COMMUTES = !segmented;
     static constexpr int bytes = (sizeof(In) > sizeof(T) ? sizeof(In) : sizeof(T)) + segmented;
+    static constexpr int vector(int nWork)
+    {
+        return sizeof(In) > sizeof(T) ? vf_vector_of<In>(nWork) : vf_vector_of<T>(nWork);
+    }
     const In *x;
     const uint8_t *head;
     T *y;
     bool aligned;
 
+    __device__ static In blank()
+    {
+        return 0;
+    }
     __device__ static State start(In value, bool head)
     {
         return summing<T, segmented>::state((T)value, head);
@@ -101,7 +110,7 @@ struct cuda_state;
 
 struct work_entry {
     cudaError_t (*prepare)(vf_launch *launch, bool three_kernel, int64_t most, size_t *scratch_bytes);
-    cudaError_t (*launch)(const cuda_state *state, cudaStream_t stream, int64_t n, const void *x, const uint8_t *head,
+    cudaError_t (*launch)(cuda_state *state, cudaStream_t stream, int64_t n, const void *x, const uint8_t *head,
                           void *y);
 };
 
@@ -109,27 +118,29 @@ struct cuda_state {
     const work_entry *entry;
     bool three_kernel;
     vf_launch launch;
-    vf_array scratch;
+    vf_array array;
+    vf_scan_scratch scratch; /* in the array */
 };
 
 template <typename Work>
-using tuning_of = vf_scan_tuning<Work::bytes>;
+using tile_tuning = vf_scan_tile_tuning<Work::bytes>;
+template <typename Work>
+using run_tuning = vf_scan_run_tuning<Work::bytes>;
 
 template <typename Work>
 cudaError_t prepare(vf_launch *launch, bool three_kernel, int64_t most, size_t *scratch_bytes)
 {
-    typedef tuning_of<Work> Tuning;
-    const cudaError_t error = three_kernel ? vf_find_launch<Tuning>(vf_scan_rows<Tuning, Work>, launch)
-                                           : vf_find_launch<Tuning>(vf_scan_tiles<Tuning, Work>, launch);
+    const cudaError_t error = three_kernel ? vf_find_three_kernel<run_tuning<Work>, Work>(launch)
+                                           : vf_find_single_pass<tile_tuning<Work>, Work>(launch);
     if (error == cudaSuccess) { /* an array that begins late in a line may have a data block more */
         const vf_range range = {most, VF_LINE};
-        *scratch_bytes = vf_scan_scratch_bytes<typename Work::State>(*launch, vf_scan_count_tiles(*launch, range));
+        *scratch_bytes = three_kernel ? vf_scan_runs_bytes<Work>(*launch) : vf_scan_tiles_bytes<Work>(*launch, range);
     }
     return error;
 }
 
 template <typename Work>
-cudaError_t launch(const cuda_state *state, cudaStream_t stream, int64_t n, const void *x, const uint8_t *head, void *y)
+cudaError_t launch(cuda_state *state, cudaStream_t stream, int64_t n, const void *x, const uint8_t *head, void *y)
 {
     typedef typename Work::Element Element;
     typedef typename Work::Out Out;
@@ -140,13 +151,12 @@ cudaError_t launch(const cuda_state *state, cudaStream_t stream, int64_t n, cons
     /* How sums are grouped matters to floating-point numbers only. */
     const bool exact = (Out)0.5 == (Out)0;
     const vf_range range = exact ? vf_range_at(work.x, n) : vf_range_from_0(n);
-    const int nWork = state->launch.in_block / state->launch.threads;
-    work.aligned = vf_is_aligned(work.x, range, vf_vector_of<Element>(nWork)) &&
-                   vf_is_aligned(work.y, range, vf_vector_of<Out>(nWork)) &&
-                   (!head || vf_is_aligned(head, range, vf_vector_of<uint8_t>(nWork)));
+    const int V = Work::vector(state->launch.work);
+    work.aligned =
+        vf_is_aligned(work.x, range, V) && vf_is_aligned(work.y, range, V) && (!head || vf_is_aligned(head, range, V));
     return state->three_kernel
-               ? vf_scan_three_kernel<tuning_of<Work>>(state->launch, stream, work, range, state->scratch.data)
-               : vf_scan_single_pass<tuning_of<Work>>(state->launch, stream, work, range, state->scratch.data);
+               ? vf_scan_three_kernel<run_tuning<Work>>(state->launch, stream, work, range, &state->scratch)
+               : vf_scan_single_pass<tile_tuning<Work>>(state->launch, stream, work, range, &state->scratch);
 }
 
 template <typename Work>
@@ -188,7 +198,7 @@ void destroy(vf_scan *plan)
     cuda_state *state = static_cast<cuda_state *>(plan->state);
     if (!state)
         return;
-    vf_array_free(&state->scratch);
+    vf_array_free(&state->array);
     free(state);
     plan->state = NULL;
 }
@@ -207,7 +217,12 @@ vf_status create(vf_scan *plan)
     if (status == VF_OK)
         status = VF_CUDA(device, state->entry->prepare(&state->launch, state->three_kernel, plan->most, &bytes));
     if (status == VF_OK)
-        status = vf_array_create(device, VF_SPACE_DEVICE, VF_U8, (int64_t)bytes, &state->scratch);
+        status = vf_array_create(device, VF_SPACE_DEVICE, VF_U8, (int64_t)bytes, &state->array);
+    if (status == VF_OK)
+        status = VF_CUDA(device, cudaMemset(state->array.data, 0, bytes));
+    if (status == VF_OK) /* queues do not wait for the stream that this has gone into */
+        status = VF_CUDA(device, cudaStreamSynchronize(NULL));
+    state->scratch = {state->array.data, bytes, 0, 0};
     if (status != VF_OK)
         destroy(plan);
     return status;
@@ -215,7 +230,7 @@ vf_status create(vf_scan *plan)
 
 vf_status execute(const vf_scan *plan, vf_queue *queue, int64_t n, const void *x, const uint8_t *head, void *y)
 {
-    const cuda_state *state = static_cast<const cuda_state *>(plan->state);
+    cuda_state *state = static_cast<cuda_state *>(plan->state);
     vf_status status = VF_CUDA(plan->device, cudaSetDevice(vf_device_ordinal(plan->device)));
     if (status == VF_OK)
         status = VF_CUDA(plan->device,

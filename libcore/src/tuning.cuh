@@ -22,7 +22,7 @@
 struct vf_tuning {
     int arch, bytes;
     int warps, work; /* nWarps, nWork */
-    int blocks;      /* thread blocks a multiprocessor, at most; persistent kernels */
+    int blocks;      /* thread blocks a multiprocessor; of scans, that run at a time: at most */
 };
 
 /* The row with the latest arch that is not later, and of those the fewest bytes that are enough. Rows are sorted by
@@ -57,28 +57,31 @@ using vf_shape_of = typename vf_tuned<Tuning>::Shape;
 #define VF_TUNED_THREADS(...) (vf_tuned<__VA_ARGS__>::Shape::threads)
 
 /* The second of the __launch_bounds__ of a kernel that is to leave registers for the table's number of thread blocks:
- * as many of them as a multiprocessor has threads for. */
-constexpr int vf_blocks_within(vf_tuning t, int arch)
+ * as many of them as a multiprocessor has threads for. `more_warps`: beside those of the shape. */
+constexpr int vf_blocks_within(vf_tuning t, int more_warps, int arch)
 {
     const int threads = arch == 75                                              ? 1024
                         : arch == 86 || arch == 87 || arch == 89 || arch >= 110 ? 1536
                                                                                 : 2048,
-              most = threads / (32 * t.warps);
+              most = threads / (32 * (t.warps + more_warps));
     return most < 1 ? 1 : t.blocks < most ? t.blocks : most;
 }
 template <typename Tuning>
 struct vf_tuned_blocks {
-    static constexpr int count = vf_blocks_within(Tuning::at(VF_ARCH), VF_ARCH);
+    static constexpr int count = vf_blocks_within(Tuning::at(VF_ARCH), 0, VF_ARCH);
 };
 
-/* Thread blocks of `threads` threads of a persistent kernel: as many as the current device runs at a time. */
+/* A kernel's launch on the current device: the table's number of thread blocks a multiprocessor, or as many as run at a
+ * time if those are fewer and it must be so. */
 struct vf_launch {
-    int threads, in_block;
+    int threads, work, in_block; /* threads of a block; elements of one of the shape's threads and of a data block */
     unsigned most_blocks;
+    size_t shared_bytes = 0;   /* a block's, beside what the kernel declares */
+    unsigned first_claims = 0; /* of a block of a single-pass scan (scan_tiles.cuh) */
 };
 
 template <typename Tuning, typename Kernel>
-cudaError_t vf_find_launch(Kernel kernel, vf_launch *launch)
+cudaError_t vf_find_launch(Kernel kernel, bool all_at_a_time, vf_launch *launch, int more_warps = 0)
 {
     int device = 0, multiprocessors = 0, resident = 0;
     cudaFuncAttributes attributes;
@@ -86,16 +89,30 @@ cudaError_t vf_find_launch(Kernel kernel, vf_launch *launch)
     if (error != cudaSuccess)
         return error;
     const vf_tuning t = Tuning::at(attributes.ptxVersion);
-    launch->threads = 32 * t.warps;
-    launch->in_block = launch->threads * t.work;
+    launch->threads = 32 * (t.warps + more_warps);
+    launch->work = t.work;
+    launch->in_block = 32 * t.warps * t.work;
     error = cudaGetDevice(&device);
     if (error == cudaSuccess)
         error = cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device);
     if (error == cudaSuccess)
-        error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, kernel, launch->threads, 0);
-    resident = resident < t.blocks ? resident : t.blocks;
-    launch->most_blocks = (unsigned)(multiprocessors * (resident > 1 ? resident : 1));
+        error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, kernel, launch->threads, launch->shared_bytes);
+    const int blocks = all_at_a_time && resident < t.blocks ? resident : t.blocks;
+    launch->most_blocks = (unsigned)(multiprocessors * (blocks > 1 ? blocks : 1));
     return error;
+}
+
+/* Data blocks of a range in the launch's shape; one at least. */
+inline int64_t vf_count_data_blocks(const vf_launch &launch, vf_range r)
+{
+    return r.n > 0 ? (r.n + r.lead - 1) / launch.in_block + 1 : 1;
+}
+
+/* Thread blocks for them. */
+inline unsigned vf_count_thread_blocks(const vf_launch &launch, vf_range r)
+{
+    const int64_t blocks = vf_count_data_blocks(launch, r);
+    return blocks < launch.most_blocks ? (unsigned)blocks : launch.most_blocks;
 }
 
 #endif

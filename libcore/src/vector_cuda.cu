@@ -192,7 +192,7 @@ using step_tuning = vf_reduce_tuning<step_work<E>::bytes>;
 template <typename E>
 cudaError_t find_step(vf_launch *launch)
 {
-    return vf_find_launch<step_tuning<E>>(vf_reduce_columns<step_tuning<E>, step_work<E>>, launch);
+    return vf_find_columns<step_tuning<E>, step_work<E>>(launch);
 }
 
 void release_sums(void *data)
@@ -259,7 +259,7 @@ cudaError_t launch_step(const vf_launch &launch, const queue_sums *sums, cudaStr
 {
     step_work<E> work;
     const vf_range range = vf_range_from_0(n);
-    const int V = work.vector(launch.in_block / launch.threads);
+    const int V = work.vector(launch.work);
     work.a = (typename E::Real)a;
     work.p = static_cast<const E *>(p);
     work.q = static_cast<const E *>(q);
@@ -270,7 +270,7 @@ cudaError_t launch_step(const vf_launch &launch, const queue_sums *sums, cudaStr
     work.result = NULL;
     work.aligned = vf_is_aligned(work.p, range, V) && vf_is_aligned(work.q, range, V) &&
                    vf_is_aligned(work.to_x, range, V) && vf_is_aligned(work.to_r, range, V);
-    vf_reduce_columns<step_tuning<E>, step_work<E>><<<vf_reduce_blocks(launch, range), launch.threads, 0, stream>>>(
+    vf_reduce_columns<step_tuning<E>, step_work<E>><<<vf_count_thread_blocks(launch, range), launch.threads, 0, stream>>>(
         work, range, vf_partials_in<vf_sums<1>>(sums->scratch.data, launch));
     return cudaGetLastError();
 }

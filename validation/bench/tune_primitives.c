@@ -41,10 +41,10 @@ static const struct {
     [TUNE_DOT_8] = {"dot, float", "vf_reduce_tunings", 8, 2, false},
     [TUNE_DOT_16] = {"dot, double", "vf_reduce_tunings", 16, 2, true},
     [TUNE_DOT_32] = {"dot, complex double", "vf_reduce_tunings", 32, 2, true},
-    [TUNE_SCAN_4] = {"scan, float", "vf_scan_tunings", 4, 2, false},
-    [TUNE_SCAN_8] = {"scan, double", "vf_scan_tunings", 8, 2, true},
-    [TUNE_THREE_4] = {"scan of three kernels, float", NULL, 4, 2, false},
-    [TUNE_THREE_8] = {"scan of three kernels, double", NULL, 8, 2, true},
+    [TUNE_SCAN_4] = {"scan, float", "vf_scan_tile_tunings", 4, 2, false},
+    [TUNE_SCAN_8] = {"scan, double", "vf_scan_tile_tunings", 8, 2, true},
+    [TUNE_THREE_4] = {"scan of three kernels, float", "vf_scan_run_tunings", 4, 2, false},
+    [TUNE_THREE_8] = {"scan of three kernels, double", "vf_scan_run_tunings", 8, 2, true},
 };
 
 static bench_truth truth;
@@ -274,12 +274,13 @@ int main(int argc, char **argv)
     for (int k = 0; k < TUNED_KERNELS; k++)
         chosen[k] = search((tuned_kernel)k);
     (void)tune_table(TUNE_COPY_4, &arch);
-    printf("\nRows for %s; a scan of three kernels has the shape of the other:\n", vf_device_name(device));
-    for (int k = 0; k < TUNED_KERNELS; k++)
-        if (kernels[k].table)
-            printf("%s\n    {%d, %d, %d, %d, %d},\n",
-                   k > 0 && kernels[k].table == kernels[k - 1].table ? "" : kernels[k].table, arch, kernels[k].bytes,
-                   chosen[k].warps, chosen[k].work, chosen[k].blocks);
+    printf("\nRows for %s\n", vf_device_name(device));
+    for (int k = 0; k < TUNED_KERNELS; k++) {
+        if (k == 0 || strcmp(kernels[k].table, kernels[k - 1].table) != 0)
+            printf("%s\n", kernels[k].table);
+        printf("    {%d, %d, %d, %d, %d},\n", arch, kernels[k].bytes, chosen[k].warps, chosen[k].work,
+               chosen[k].blocks);
+    }
     vf_report_integer(report, "arch", arch);
     vf_report_number(report, "seconds", vf_now() - began);
     printf("%.1f s\n", vf_now() - began);

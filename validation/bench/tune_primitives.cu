@@ -6,7 +6,8 @@
 #include "copy_tuning.cuh"
 #include "reduce_tuning.cuh"
 #include "reduce_works.cuh"
-#include "scan.cuh"
+#include "scan_runs.cuh"
+#include "scan_tiles.cuh"
 #include "scan_tuning.cuh"
 
 namespace
@@ -16,8 +17,8 @@ struct launcher {
     tuned_shape shape;
     cudaError_t (*find)(vf_launch *launch);
     size_t (*scratch)(const vf_launch &launch, int64_t n);
-    cudaError_t (*run)(const vf_launch &launch, cudaStream_t stream, void *scratch, int64_t bytes, const void *x,
-                       const void *y, void *out);
+    cudaError_t (*run)(const vf_launch &launch, cudaStream_t stream, vf_scan_scratch *scratch, int64_t bytes,
+                       const void *x, const void *y, void *out);
 };
 
 /* ---- copies ---- */
@@ -34,8 +35,8 @@ size_t no_scratch(const vf_launch &, int64_t)
 }
 
 template <typename Tuning, typename Word>
-cudaError_t run_copy(const vf_launch &, cudaStream_t stream, void *, int64_t bytes, const void *x, const void *,
-                     void *out)
+cudaError_t run_copy(const vf_launch &, cudaStream_t stream, vf_scan_scratch *, int64_t bytes, const void *x,
+                     const void *, void *out)
 {
     const vf_move_ends ends = {static_cast<const vf_byte *>(x), static_cast<vf_byte *>(out), bytes, 0, 0, {}};
     return vf_copy_words<Tuning, Word>(stream, ends);
@@ -50,12 +51,12 @@ struct copies {
     }
 };
 
-/* ---- reductions: how many thread blocks there are is known when they are launched ---- */
+/* ---- reductions ---- */
 
 template <typename Tuning, typename Work>
 cudaError_t find_columns(vf_launch *launch)
 {
-    return vf_find_launch<Tuning>(vf_reduce_columns<Tuning, Work>, launch);
+    return vf_find_columns<Tuning, Work>(launch);
 }
 
 template <typename Work>
@@ -65,8 +66,8 @@ size_t columns_scratch(const vf_launch &launch, int64_t)
 }
 
 template <typename Tuning, typename Work>
-cudaError_t run_columns(const vf_launch &launch, cudaStream_t stream, void *scratch, int64_t bytes, const void *x,
-                        const void *y, void *out)
+cudaError_t run_columns(const vf_launch &launch, cudaStream_t stream, vf_scan_scratch *scratch, int64_t bytes,
+                        const void *x, const void *y, void *out)
 {
     typedef typename Work::Element Element;
     const int64_t n = bytes / (int64_t)sizeof(Element);
@@ -76,8 +77,8 @@ cudaError_t run_columns(const vf_launch &launch, cudaStream_t stream, void *scra
     work.y = static_cast<const Element *>(y);
     work.result = static_cast<vf_reduced *>(out);
     work.aligned = true;
-    vf_reduce_columns<Tuning, Work><<<vf_reduce_blocks(launch, range), launch.threads, 0, stream>>>(
-        work, range, vf_partials_in<typename Work::State>(scratch, launch));
+    vf_reduce_columns<Tuning, Work><<<vf_count_thread_blocks(launch, range), launch.threads, 0, stream>>>(
+        work, range, vf_partials_in<typename Work::State>(scratch->memory, launch));
     return cudaGetLastError();
 }
 
@@ -97,13 +98,21 @@ struct columns {
 template <typename T>
 struct scan_work {
     typedef T State, Element, Out;
-    static constexpr bool EXCLUSIVE = false, SEGMENTED = false;
+    static constexpr bool EXCLUSIVE = false, SEGMENTED = false, COMMUTES = true;
     const T *x;
     const uint8_t *head;
     T *y;
     bool aligned;
 
+    static constexpr int vector(int nWork)
+    {
+        return vf_vector_of<T>(nWork);
+    }
     __device__ static T identity()
+    {
+        return 0;
+    }
+    __device__ static T blank()
     {
         return 0;
     }
@@ -129,20 +138,21 @@ template <typename Tuning, typename T, bool three>
 cudaError_t find_scan(vf_launch *launch)
 {
     if constexpr (three)
-        return vf_find_launch<Tuning>(vf_scan_rows<Tuning, scan_work<T>>, launch);
+        return vf_find_three_kernel<Tuning, scan_work<T>>(launch);
     else
-        return vf_find_launch<Tuning>(vf_scan_tiles<Tuning, scan_work<T>>, launch);
+        return vf_find_single_pass<Tuning, scan_work<T>>(launch);
 }
 
-template <typename T>
+template <typename T, bool three>
 size_t scan_scratch(const vf_launch &launch, int64_t n)
 {
-    return vf_scan_scratch_bytes<T>(launch, vf_scan_count_tiles(launch, vf_range_from_0(n)));
+    return three ? vf_scan_runs_bytes<scan_work<T>>(launch)
+                 : vf_scan_tiles_bytes<scan_work<T>>(launch, vf_range_from_0(n));
 }
 
 template <typename Tuning, typename T, bool three>
-cudaError_t run_scan(const vf_launch &launch, cudaStream_t stream, void *scratch, int64_t bytes, const void *x,
-                     const void *, void *out)
+cudaError_t run_scan(const vf_launch &launch, cudaStream_t stream, vf_scan_scratch *scratch, int64_t bytes,
+                     const void *x, const void *, void *out)
 {
     const vf_range range = vf_range_from_0(bytes / (int64_t)sizeof(T));
     const scan_work<T> work = {static_cast<const T *>(x), NULL, static_cast<T *>(out), true};
@@ -158,13 +168,13 @@ struct scans {
     static constexpr launcher at()
     {
         typedef vf_fixed_tuning<warps, work, blocks> Tuning;
-        return {{warps, work, blocks}, find_scan<Tuning, T, three>, scan_scratch<T>, run_scan<Tuning, T, three>};
+        return {{warps, work, blocks}, find_scan<Tuning, T, three>, scan_scratch<T, three>, run_scan<Tuning, T, three>};
     }
 };
 
 /* ---- the shapes that are compiled ---- */
 
-enum { COPY_SHAPES = 12, COLUMN_SHAPES = 24, SCAN_SHAPES = 12 };
+enum { COPY_SHAPES = 12, COLUMN_SHAPES = 24, TILE_SHAPES = 15, RUN_SHAPES = 9 };
 typedef vf_element<float, 1> f32;
 typedef vf_element<double, 1> f64;
 typedef vf_element<double, 2> c128;
@@ -186,10 +196,10 @@ template <typename Of, int u, int warps>
 constexpr void column_shapes_of(launcher *out)
 {
     const launcher all[COLUMN_SHAPES / 3] = {
-        Of::template at<warps, u, 64 / warps>(),     Of::template at<warps, 2 * u, 64 / warps>(),
-        Of::template at<warps, 4 * u, 64 / warps>(), Of::template at<warps, 8 * u, 64 / warps>(),
-        Of::template at<warps, u, 32 / warps>(),     Of::template at<warps, 2 * u, 32 / warps>(),
-        Of::template at<warps, 4 * u, 32 / warps>(), Of::template at<warps, 8 * u, 32 / warps>()};
+        Of::template at<warps, u, 64 / warps>(),      Of::template at<warps, 2 * u, 64 / warps>(),
+        Of::template at<warps, 2 * u, 128 / warps>(), Of::template at<warps, 4 * u, 32 / warps>(),
+        Of::template at<warps, 4 * u, 48 / warps>(),  Of::template at<warps, 4 * u, 64 / warps>(),
+        Of::template at<warps, 4 * u, 128 / warps>(), Of::template at<warps, 8 * u, 32 / warps>()};
     for (int i = 0; i < COLUMN_SHAPES / 3; i++)
         out[i] = all[i];
 }
@@ -202,16 +212,28 @@ constexpr void column_shapes(launcher *out)
     column_shapes_of<Of, u, 16>(out + 2 * COLUMN_SHAPES / 3);
 }
 
-/* `u`: elements of 16 bytes. The thread blocks bound the registers, and are the larger the more warps there are. */
+/* `u`: elements of 16 bytes. The thread blocks bound the registers, and of single passes the shared memory. */
 template <typename Of, int u>
-constexpr void scan_shapes(launcher *out)
+constexpr void tile_shapes(launcher *out)
 {
-    const launcher all[SCAN_SHAPES] = {
-        Of::template at<4, 2 * u, 8>(),  Of::template at<4, 4 * u, 6>(),  Of::template at<4, 6 * u, 5>(),
-        Of::template at<8, 2 * u, 4>(),  Of::template at<8, 4 * u, 3>(),  Of::template at<8, 4 * u, 4>(),
-        Of::template at<8, 6 * u, 2>(),  Of::template at<8, 6 * u, 3>(),  Of::template at<12, 4 * u, 2>(),
-        Of::template at<16, 2 * u, 2>(), Of::template at<16, 4 * u, 1>(), Of::template at<16, 4 * u, 2>()};
-    for (int i = 0; i < SCAN_SHAPES; i++)
+    const launcher all[TILE_SHAPES] = {
+        Of::template at<4, 8 * u, 2>(),  Of::template at<8, 3 * u, 2>(),  Of::template at<8, 4 * u, 1>(),
+        Of::template at<8, 4 * u, 2>(),  Of::template at<8, 6 * u, 1>(),  Of::template at<8, 6 * u, 2>(),
+        Of::template at<8, 8 * u, 1>(),  Of::template at<12, 4 * u, 2>(), Of::template at<12, 8 * u, 1>(),
+        Of::template at<16, 4 * u, 1>(), Of::template at<16, 6 * u, 1>(), Of::template at<16, 8 * u, 1>(),
+        Of::template at<24, 2 * u, 1>(), Of::template at<24, 4 * u, 1>(), Of::template at<24, 6 * u, 1>()};
+    for (int i = 0; i < TILE_SHAPES; i++)
+        out[i] = all[i];
+}
+
+template <typename Of, int u>
+constexpr void run_shapes(launcher *out)
+{
+    const launcher all[RUN_SHAPES] = {
+        Of::template at<4, 2 * u, 8>(), Of::template at<4, 4 * u, 6>(), Of::template at<4, 6 * u, 5>(),
+        Of::template at<8, 2 * u, 4>(), Of::template at<8, 3 * u, 3>(), Of::template at<8, 4 * u, 3>(),
+        Of::template at<8, 4 * u, 4>(), Of::template at<8, 6 * u, 2>(), Of::template at<16, 8 * u, 1>()};
+    for (int i = 0; i < RUN_SHAPES; i++)
         out[i] = all[i];
 }
 
@@ -223,7 +245,7 @@ struct launchers {
 launchers make_launchers()
 {
     launchers l = {{COPY_SHAPES, COPY_SHAPES, COLUMN_SHAPES, COLUMN_SHAPES, COLUMN_SHAPES, COLUMN_SHAPES, COLUMN_SHAPES,
-                    SCAN_SHAPES, SCAN_SHAPES, SCAN_SHAPES, SCAN_SHAPES},
+                    TILE_SHAPES, TILE_SHAPES, RUN_SHAPES, RUN_SHAPES},
                    {}};
     copy_shapes<copies<uint32_t>>(l.of[TUNE_COPY_4]);
     copy_shapes<copies<uint4>>(l.of[TUNE_COPY_16]);
@@ -232,22 +254,25 @@ launchers make_launchers()
     column_shapes<columns<vf_dot_work<f32>>, 2>(l.of[TUNE_DOT_8]);
     column_shapes<columns<vf_dot_work<f64>>, 1>(l.of[TUNE_DOT_16]);
     column_shapes<columns<vf_dot_work<c128>>, 1>(l.of[TUNE_DOT_32]);
-    scan_shapes<scans<float, false>, 4>(l.of[TUNE_SCAN_4]);
-    scan_shapes<scans<double, false>, 2>(l.of[TUNE_SCAN_8]);
-    scan_shapes<scans<float, true>, 4>(l.of[TUNE_THREE_4]);
-    scan_shapes<scans<double, true>, 2>(l.of[TUNE_THREE_8]);
+    tile_shapes<scans<float, false>, 4>(l.of[TUNE_SCAN_4]);
+    tile_shapes<scans<double, false>, 2>(l.of[TUNE_SCAN_8]);
+    run_shapes<scans<float, true>, 4>(l.of[TUNE_THREE_4]);
+    run_shapes<scans<double, true>, 2>(l.of[TUNE_THREE_8]);
     return l;
 }
 
 const launchers compiled = make_launchers();
-vf_launch found[TUNED_KERNELS][COLUMN_SHAPES]; /* by tune_scratch, so that launches need not look */
+/* By tune_scratch, so that launches need not look. */
+vf_launch found[TUNED_KERNELS][COLUMN_SHAPES];
+vf_scan_scratch scratches[TUNED_KERNELS][COLUMN_SHAPES];
 
 vf_tuning in_table(tuned_kernel kernel, int arch)
 {
     static const int bytes[TUNED_KERNELS] = {4, 16, 1, 4, 8, 16, 32, 4, 8, 4, 8};
     return kernel <= TUNE_COPY_16  ? vf_find_tuning(vf_copy_tunings, arch, bytes[kernel])
            : kernel <= TUNE_DOT_32 ? vf_find_tuning(vf_reduce_tunings, arch, bytes[kernel])
-                                   : vf_find_tuning(vf_scan_tunings, arch, bytes[kernel]);
+           : kernel <= TUNE_SCAN_8 ? vf_find_tuning(vf_scan_tile_tunings, arch, bytes[kernel])
+                                   : vf_find_tuning(vf_scan_run_tunings, arch, bytes[kernel]);
 }
 
 } // namespace
@@ -281,12 +306,16 @@ extern "C" size_t tune_scratch(tuned_kernel kernel, int shape, int64_t n)
         (void)cudaGetLastError();
         return SIZE_MAX;
     }
-    return l.scratch(*launch, n);
+    const size_t bytes = l.scratch(*launch, n);
+    scratches[kernel][shape] = {NULL, bytes, 0, 0};
+    return bytes;
 }
 
 extern "C" int tune_launch(tuned_kernel kernel, int shape, void *stream, void *scratch, int64_t bytes, const void *x,
                            const void *y, void *out)
 {
-    return compiled.of[kernel][shape].run(found[kernel][shape], static_cast<cudaStream_t>(stream), scratch, bytes, x, y,
+    vf_scan_scratch *mine = &scratches[kernel][shape];
+    mine->memory = scratch;
+    return compiled.of[kernel][shape].run(found[kernel][shape], static_cast<cudaStream_t>(stream), mine, bytes, x, y,
                                           out);
 }

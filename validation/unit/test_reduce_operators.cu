@@ -9,7 +9,8 @@
 
 #include <vector>
 
-#include "scan.cuh"
+#include "scan_runs.cuh"
+#include "scan_tiles.cuh"
 
 namespace
 {
@@ -24,7 +25,7 @@ int failures;
             return;                                                                                                    \
         }                                                                                                              \
     } while (0)
-#define CUDA(call) CHECK(check((call), #call))
+#define CUDA(...) CHECK(check((__VA_ARGS__), #__VA_ARGS__))
 
 bool check(cudaError_t error, const char *call)
 {
@@ -111,11 +112,20 @@ template <typename Op>
 struct reduce_work : Op {
     typedef typename Op::State State;
     typedef State Element;
-    static constexpr bool SEGMENTED = false;
+    static constexpr bool SEGMENTED = false, COMMUTES = false;
     const Element *x;
     const uint8_t *head;
     bool aligned;
     State *result;
+
+    static constexpr int vector(int nWork)
+    {
+        return vf_vector_of<Element>(nWork);
+    }
+    __device__ static Element blank()
+    {
+        return Op::identity();
+    }
 
     __device__ static State start(const Element &e, bool)
     {
@@ -132,11 +142,20 @@ struct scan_work : Op {
     typedef typename Op::State State;
     typedef State Element;
     typedef State Out;
-    static constexpr bool SEGMENTED = false, EXCLUSIVE = exclusive;
+    static constexpr bool SEGMENTED = false, EXCLUSIVE = exclusive, COMMUTES = false;
     const Element *x;
     const uint8_t *head;
     Out *y;
     bool aligned;
+
+    static constexpr int vector(int nWork)
+    {
+        return vf_vector_of<Element>(nWork);
+    }
+    __device__ static Element blank()
+    {
+        return Op::identity();
+    }
 
     __device__ static State start(const Element &e, bool)
     {
@@ -157,11 +176,20 @@ struct segmented_work : segmented<Op> {
     typedef typename segmented<Op>::State State;
     typedef typename Op::State Element;
     typedef Element Out;
-    static constexpr bool SEGMENTED = true, EXCLUSIVE = exclusive;
+    static constexpr bool SEGMENTED = true, EXCLUSIVE = exclusive, COMMUTES = false;
     const Element *x;
     const uint8_t *head;
     Out *y;
     bool aligned;
+
+    static constexpr int vector(int nWork)
+    {
+        return vf_vector_of<Element>(nWork);
+    }
+    __device__ static Element blank()
+    {
+        return Op::identity();
+    }
 
     __device__ static State start(const Element &e, bool is_head)
     {
@@ -191,6 +219,8 @@ struct placed {
     {
         n = count;
         from = 128 + offset;
+        cudaFree(all);
+        all = nullptr;
         std::vector<unsigned char> image((size_t)(from + n + GUARD) * sizeof(T), (unsigned char)SENTINEL);
         if (host && n > 0)
             memcpy(image.data() + (size_t)from * sizeof(T), host, (size_t)n * sizeof(T));
@@ -252,7 +282,7 @@ void reduce_case(int64_t n, int64_t offset, bool from_0)
     CUDA(px.create(n, offset, x.data()));
     CUDA(result.create(1, 0, nullptr));
     vf_launch launch = {};
-    CUDA(vf_find_launch<Tuning>(vf_reduce_rows<Tuning, Work>, &launch));
+    CUDA(vf_find_rows<Tuning, Work>(&launch));
     placed<unsigned char> scratch;
     const std::vector<unsigned char> zeros(vf_partials_bytes<T>(launch));
     CUDA(scratch.create((int64_t)zeros.size(), 0, zeros.data()));
@@ -261,9 +291,9 @@ void reduce_case(int64_t n, int64_t offset, bool from_0)
     work.head = nullptr;
     work.result = result.data();
     const vf_range range = from_0 ? vf_range_from_0(n) : vf_range_at(work.x, n);
-    work.aligned = vf_is_aligned(work.x, range, vf_vector_of<T>(launch.in_block / launch.threads));
+    work.aligned = vf_is_aligned(work.x, range, Work::vector(launch.work));
     for (int again = 0; again < 2; again++) { /* the ticket is left as it was found */
-        vf_reduce_rows<Tuning, Work><<<vf_reduce_blocks(launch, range), launch.threads>>>(
+        vf_reduce_rows<Tuning, Work><<<vf_count_thread_blocks(launch, range), launch.threads>>>(
             work, range, vf_partials_in<T>(scratch.data(), launch));
         CUDA(cudaGetLastError());
         CUDA(cudaDeviceSynchronize());
@@ -301,38 +331,49 @@ void scan_case(int64_t n, int64_t offset, bool three_kernel)
     placed<T> px, py;
     placed<uint8_t> ph;
     CUDA(px.create(n, offset, x.data()));
-    CUDA(py.create(n, offset % 3, nullptr));
     CUDA(ph.create(n, offset / 2, head.data()));
     vf_launch launch = {};
-    CUDA(three_kernel ? vf_find_launch<Tuning>(vf_scan_rows<Tuning, Work>, &launch)
-                      : vf_find_launch<Tuning>(vf_scan_tiles<Tuning, Work>, &launch));
+    CUDA(three_kernel ? vf_find_three_kernel<Tuning, Work>(&launch) : vf_find_single_pass<Tuning, Work>(&launch));
     Work work;
     work.x = px.data();
     work.head = ph.data();
-    work.y = py.data();
     const vf_range range = vf_range_at(work.x, n);
-    const int nWork = launch.in_block / launch.threads;
-    work.aligned = vf_is_aligned(work.x, range, vf_vector_of<T>(nWork)) &&
-                   vf_is_aligned(work.y, range, vf_vector_of<T>(nWork)) &&
-                   (!Work::SEGMENTED || vf_is_aligned(work.head, range, vf_vector_of<uint8_t>(nWork)));
-    placed<unsigned char> scratch;
-    const int64_t bytes =
-        (int64_t)vf_scan_scratch_bytes<typename Work::State>(launch, vf_scan_count_tiles(launch, range));
-    CUDA(scratch.create(bytes, 0, nullptr));
-    CUDA(three_kernel ? vf_scan_three_kernel<Tuning>(launch, 0, work, range, scratch.data())
-                      : vf_scan_single_pass<Tuning>(launch, 0, work, range, scratch.data()));
-    CUDA(cudaDeviceSynchronize());
-    bool clean, clean_scratch;
-    const std::vector<T> got = py.fetch(&clean);
-    scratch.fetch(&clean_scratch);
-    CHECK(clean && clean_scratch);
-    for (int64_t i = 0; i < n; i++)
-        if (!same(got[i], want[i])) {
-            printf("FAIL: scan of %lld, %d warps, %d elements a thread, %s: element %lld is wrong\n", (long long)n,
-                   launch.threads / 32, nWork, three_kernel ? "three-kernel" : "single-pass", (long long)i);
-            failures++;
-            return;
+    const int V = Work::vector(launch.work);
+    placed<unsigned char> memory;
+    const std::vector<unsigned char> zeros(three_kernel ? vf_scan_runs_bytes<Work>(launch)
+                                                        : vf_scan_tiles_bytes<Work>(launch, range));
+    CUDA(memory.create((int64_t)zeros.size(), 0, zeros.data()));
+    vf_scan_scratch scratch = {memory.data(), zeros.size(), 0, 0};
+    for (int again = 0; again < 3; again++) { /* what a launch leaves in the scratch memory does not harm the next */
+        if (again == 2) {                     /* nor when the numbers of launches begin anew */
+            if (three_kernel)
+                break;
+            scratch.launches = UINT32_MAX;
         }
+        const int64_t m = again == 1 ? n : 1 + (int64_t)(random_bits() % (uint64_t)n);
+        const vf_range part = {m, range.lead};
+        CUDA(py.create(n, offset % 3, nullptr));
+        work.y = py.data();
+        work.aligned = vf_is_aligned(work.x, range, V) && vf_is_aligned(work.y, range, V) &&
+                       (!Work::SEGMENTED || vf_is_aligned(work.head, range, V));
+        CUDA(three_kernel ? vf_scan_three_kernel<Tuning>(launch, 0, work, part, &scratch)
+                          : vf_scan_single_pass<Tuning>(launch, 0, work, part, &scratch));
+        CUDA(cudaDeviceSynchronize());
+        bool clean, clean_scratch;
+        const std::vector<T> got = py.fetch(&clean);
+        memory.fetch(&clean_scratch);
+        CHECK(clean && clean_scratch);
+        T sentinel;
+        memset(&sentinel, SENTINEL, sizeof sentinel);
+        for (int64_t i = 0; i < n; i++)
+            if (!same(got[i], i < m ? want[i] : sentinel)) {
+                printf("FAIL: scan of %lld, %d threads, %d elements a thread, %s, launch %d: element %lld is wrong\n",
+                       (long long)m, launch.threads, launch.work, three_kernel ? "three-kernel" : "single-pass", again,
+                       (long long)i);
+                failures++;
+                return;
+            }
+    }
 }
 
 template <typename Tuning, typename Op>

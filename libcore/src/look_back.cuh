@@ -1,0 +1,157 @@
+/* What comes before a tile (data block) of a scan, from the sums that other thread blocks publish while they run. Not
+ * installed.
+ *
+ * Why the bits are the same each time. In Merrill and Garland's decoupled look-back (NVIDIA Technical Report
+ * NVR-2016-002) a tile adds up the sums of those before it until it meets one that knows its whole prefix; how many it
+ * adds itself is a matter of timing, and with floating-point numbers so is the result. Here the association is fixed.
+ * VF_GROUP tiles form a group, and what comes before a tile is
+ *
+ *     P + A,   P: all before the group,
+ *              A: the tiles before that one in the group, some in a row by each lane of a warp, lanes by always the
+ *                 same tree of shuffles; a lane that has none has the identity.
+ *
+ * Each term is a value that one thread block makes and publishes once: a tile's sum as soon as it is known; P by the
+ * last tile of the group before, what comes before that tile + its sum. So every y is an expression that is determined
+ * by n, the shape and the tile's number; time only decides how long the wait is. The only chain, P, has one link for
+ * VF_GROUP tiles, and a warp asks for all that it needs at once.
+ *
+ * Progress: tiles are handed out by a counter, so the tiles before one's own are with thread blocks that run already,
+ * and the first of all unfinished tiles waits for nothing that is not on its way.
+ *
+ * Publishing: each 32-bit word of a State travels in one 64-bit word with the number of the launch. Such words are read
+ * and written as a whole, so what is read with that number is the value; no fence and no order between words is needed,
+ * and what earlier launches have left needs no clearing. */
+#ifndef VOXFIELD_LOOK_BACK_CUH
+#define VOXFIELD_LOOK_BACK_CUH
+
+#include "scan_piece.cuh"
+
+enum { VF_GROUP_ROWS = 8, VF_GROUP = VF_GROUP_ROWS * VF_WARP };
+
+/* A published State: words of 32 bits, each with the launch's number. */
+template <typename State>
+struct vf_cell {
+    unsigned long long word[vf_words<State>::count];
+
+    __device__ State value() const
+    {
+        vf_words<State> w;
+#pragma unroll
+        for (int i = 0; i < w.count; i++)
+            w.of[i] = (unsigned)word[i];
+        return w.value();
+    }
+};
+
+/* What one launch has of the scratch memory. */
+template <typename State>
+struct vf_look_back {
+    unsigned launch, first_claim;
+    unsigned *next_tile;                   /* counts on from launch to launch */
+    vf_cell<State> *tiles, *before_groups; /* sums; all before a group, of which [0] is not used */
+
+    static size_t bytes(int64_t tiles)
+    {
+        const int64_t groups = (tiles - 1) / VF_GROUP + 1;
+        return 16 + (size_t)(groups * VF_GROUP + groups + 1) * sizeof(vf_cell<State>);
+    }
+
+    /* The next launch's. */
+    static vf_look_back next(const vf_scan_scratch &scratch, int64_t tiles)
+    {
+        vf_cell<State> *cells = reinterpret_cast<vf_cell<State> *>(static_cast<unsigned char *>(scratch.memory) + 16);
+        return {scratch.launches + 1, scratch.claims, static_cast<unsigned *>(scratch.memory), cells,
+                cells + ((tiles - 1) / VF_GROUP + 1) * VF_GROUP};
+    }
+
+    __device__ unsigned claim() const
+    {
+        return atomicAdd(next_tile, 1) - first_claim;
+    }
+
+    __device__ void publish(vf_cell<State> *cell, const State &s) const
+    {
+        const vf_words<State> w(s);
+#pragma unroll
+        for (int i = 0; i < w.count; i++)
+            asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" ::"l"(cell->word + i),
+                         "l"((unsigned long long)launch << 32 | w.of[i])
+                         : "memory");
+    }
+
+    /* A cell as it is now; nothing waits for it here. */
+    __device__ void read(const vf_cell<State> *cell, vf_cell<State> *out) const
+    {
+#pragma unroll
+        for (int i = 0; i < vf_words<State>::count; i++)
+            asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(out->word[i]) : "l"(cell->word + i) : "memory");
+    }
+
+    __device__ bool is_of_launch(const vf_cell<State> &cell) const
+    {
+        bool all = true;
+#pragma unroll
+        for (int i = 0; i < vf_words<State>::count; i++)
+            all = all && cell.word[i] >> 32 == launch;
+        return all;
+    }
+};
+
+/* Where tile `in_group` of a group has its cell: row by row the lanes' first ones, second ones ..., so that a warp
+ * reads rows and each lane gets VF_GROUP_ROWS tiles in a row. */
+__device__ inline unsigned vf_cell_of(unsigned in_group)
+{
+    return in_group % VF_GROUP_ROWS * VF_WARP + in_group / VF_GROUP_ROWS;
+}
+
+template <typename State>
+__device__ inline void vf_publish_tile(const vf_look_back<State> &cells, unsigned tile, const State &sum)
+{
+    cells.publish(cells.tiles + tile / VF_GROUP * VF_GROUP + vf_cell_of(tile % VF_GROUP), sum);
+}
+
+/* What comes before a tile, of which `sum` is the sum, in lane 0 of the warp that calls. */
+template <typename Op>
+__device__ inline typename Op::State vf_before_tile(const vf_look_back<typename Op::State> &cells, unsigned tile,
+                                                    const typename Op::State &sum)
+{
+    typedef typename Op::State State;
+    const unsigned lane = threadIdx.x % VF_WARP, group = tile / VF_GROUP, in_group = tile % VF_GROUP;
+    const vf_cell<State> *mine = cells.tiles + group * VF_GROUP + lane;
+    vf_cell<State> rows[VF_GROUP_ROWS] = {}, head = {}; /* of no launch */
+    bool has_head = group == 0, has_rows;
+    for (;;) {
+        /* All that is missing is asked for at once: its ways there and back overlap. */
+#pragma unroll
+        for (int r = 0; r < VF_GROUP_ROWS; r++)
+            if (lane * VF_GROUP_ROWS + r < in_group && !cells.is_of_launch(rows[r]))
+                cells.read(mine + r * VF_WARP, &rows[r]);
+        if (!has_head)
+            cells.read(cells.before_groups + group, &head);
+        has_rows = true;
+#pragma unroll
+        for (int r = 0; r < VF_GROUP_ROWS; r++)
+            has_rows = has_rows && (lane * VF_GROUP_ROWS + r >= in_group || cells.is_of_launch(rows[r]));
+        has_head = has_head || cells.is_of_launch(head);
+        if (__all_sync(VF_ALL_LANES, has_rows))
+            break;
+        __nanosleep(20);
+    }
+    State before = Op::identity();
+#pragma unroll
+    for (int r = 0; r < VF_GROUP_ROWS; r++)
+        if (lane * VF_GROUP_ROWS + r < in_group)
+            before = Op::combine(before, rows[r].value());
+    before = vf_warp_reduce<Op>(before);
+    while (!has_head) {
+        cells.read(cells.before_groups + group, &head);
+        has_head = cells.is_of_launch(head);
+    }
+    if (group > 0)
+        before = Op::combine(head.value(), before);
+    if (lane == 0 && in_group == VF_GROUP - 1)
+        cells.publish(cells.before_groups + group + 1, Op::combine(before, sum));
+    return before;
+}
+
+#endif
