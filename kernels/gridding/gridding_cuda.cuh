@@ -1,11 +1,11 @@
 /* The kernels of the CUDA backend: between samples and grid, and between grid and voxels; not installed.
  *
- * Adjoint. A thread block owns a tile of grid points in shared memory, a thread a row of it along x. The block walks
- * all samples whose kernels reach the tile, those that start in it and in the tiles before it, in a fixed order; so no
- * two threads add to a point, nothing is atomic, and the same input gives the same bits. A sample is visited by as many
- * tiles as its kernel reaches (about 5 for width 8), but each of its width^3 terms is computed once. Where samples are
- * dense (the centre of a radial scan), the walk is cut into pieces of PIECE visits for several blocks, whose tiles a
- * second kernel adds in order. Limits: shared memory, width^3 complex reads and writes a sample.
+ * Adjoint. A thread block owns a tile of grid points in shared memory, a thread a row of it along x. The block follows
+ * the tile's walk (gridding_walk.cuh); no two threads add to a point, nothing is atomic, and the same input gives the
+ * same bits. A sample is visited by as many tiles as its kernel reaches (about 5 for width 8), but each of its width^3
+ * terms is computed once. Where samples are dense (the centre of a radial scan), the walk is cut into pieces of
+ * GRIDDING_PIECE visits for several blocks, whose tiles a second kernel adds in order. Limits: shared memory, width^3
+ * complex reads and writes a sample.
  *
  * Forward. A warp computes a sample: lanes along x, several rows at a time; grid points come through the L2 cache,
  * since neighbouring warps have neighbouring samples.
@@ -15,20 +15,16 @@
 
 #include <cuda_runtime.h>
 
-#include "gridding_internal.h"
+#include "gridding_bins.h"
+#include "gridding_walk.cuh"
 
 namespace
 {
 
 enum {
-    TILE_X = 16,
-    TILE_Y = 8,
-    TILE_Z = 8,
     TILE_ROWS = TILE_Y * TILE_Z, /* threads of a spreading block */
     TILE_PITCH = TILE_X + 1,     /* odd: rows begin in different banks */
     TILE_POINTS = TILE_X * TILE_ROWS,
-    PIECE = 512, /* visits of a block */
-    MOST_RANGES = 96,
     WARP = 32,
     SAMPLE_WARPS = 8,
     POINT_THREADS = 256
@@ -49,18 +45,6 @@ struct precision<double> {
     typedef gridding_sample_f64 sample;
 };
 
-/* Part of the walk of a tile. `slot` < 0: the whole of it, straight into the grid; else into that scratch tile. */
-struct work_item {
-    uint32_t tile, first_visit, last_visit;
-    int32_t slot;
-};
-
-/* A tile whose pieces, scratch tiles [slot, slot + pieces), are to be added. */
-struct split_tile {
-    uint32_t tile;
-    int32_t slot, pieces;
-};
-
 template <typename T>
 struct spread_task {
     const typename precision<T>::sample *samples;
@@ -71,77 +55,6 @@ struct spread_task {
     int grid_size[3], tiles[3], width[3];
     int kernel_width, degree, kernel_pitch; /* pitch: an odd number, so that visits begin in different banks */
 };
-
-/* The tiles along an axis in which kernels start that reach the tile that begins at `begin`: entry e of `count`. Those
- * in front of the grid's beginning are at its end, `-grid` away; they come first. */
-struct reach {
-    int wrapped, wrapped_first, direct_first, count;
-};
-
-__host__ __device__ inline reach tiles_that_reach(int tile, int size, int width, int grid, int tiles)
-{
-    const int low = tile * size - (width - 1);
-    reach r;
-    r.wrapped_first = low < 0 ? (low + grid) / size : 0;
-    r.wrapped = low < 0 ? tiles - r.wrapped_first : 0;
-    r.direct_first = low < 0 ? 0 : low / size;
-    r.count = r.wrapped + tile - r.direct_first + 1;
-    return r;
-}
-
-__host__ __device__ inline int reach_tile(const reach &r, int entry)
-{
-    return entry < r.wrapped ? r.wrapped_first + entry : r.direct_first + entry - r.wrapped;
-}
-
-/* The samples of one row of tiles along x (or of its wrapped part). */
-struct visit_range {
-    uint32_t first, end; /* samples; visits before and in this range */
-    int shift[3];        /* add to a sample's start: relative to the tile's beginning */
-};
-
-/* The walk of a tile as ranges. Returns their number; `range` n is computed by get_range. */
-struct tile_walk {
-    reach x, y, z;
-    int begin[3], segments; /* segments along x: 1, or 2 if it wraps */
-};
-
-__host__ __device__ inline tile_walk walk_of(const int grid[3], const int tiles[3], const int width[3], int tile)
-{
-    tile_walk w;
-    const int tx = tile % tiles[0], ty = tile / tiles[0] % tiles[1], tz = tile / tiles[0] / tiles[1];
-    w.x = tiles_that_reach(tx, TILE_X, width[0], grid[0], tiles[0]);
-    w.y = tiles_that_reach(ty, TILE_Y, width[1], grid[1], tiles[1]);
-    w.z = tiles_that_reach(tz, TILE_Z, width[2], grid[2], tiles[2]);
-    w.begin[0] = tx * TILE_X;
-    w.begin[1] = ty * TILE_Y;
-    w.begin[2] = tz * TILE_Z;
-    w.segments = w.x.wrapped > 0 ? 2 : 1;
-    return w;
-}
-
-__host__ __device__ inline int walk_ranges(const tile_walk &w)
-{
-    return w.segments * w.y.count * w.z.count;
-}
-
-/* `end` gets the range's number of visits; the caller adds up. */
-__host__ __device__ inline visit_range walk_range(const tile_walk &w, const int grid[3], const int tiles[3],
-                                                  const uint32_t *first, int n)
-{
-    const int segment = n % w.segments, ey = n / w.segments % w.y.count, ez = n / w.segments / w.y.count;
-    const bool wrapped = w.segments == 2 && segment == 0;
-    const int row = (reach_tile(w.z, ez) * tiles[1] + reach_tile(w.y, ey)) * tiles[0];
-    const int low = wrapped ? w.x.wrapped_first : w.x.direct_first;
-    const int high = wrapped ? tiles[0] : w.x.direct_first + w.x.count - w.x.wrapped;
-    visit_range r;
-    r.first = first[row + low];
-    r.end = first[row + high] - r.first;
-    r.shift[0] = -w.begin[0] - (wrapped ? grid[0] : 0);
-    r.shift[1] = -w.begin[1] - (ey < w.y.wrapped ? grid[1] : 0);
-    r.shift[2] = -w.begin[2] - (ez < w.z.wrapped ? grid[2] : 0);
-    return r;
-}
 
 template <typename T>
 __device__ T horner(const T *table, int degree, int width, int j, T z)
@@ -225,31 +138,31 @@ __device__ void add_visits(const spread_task<T> &task, const visit_batch<T> &bat
 }
 
 template <typename T>
-__global__ void __launch_bounds__(TILE_ROWS) spread_tiles(const spread_task<T> task, const work_item *items)
+__global__ void __launch_bounds__(TILE_ROWS) spread_tiles(const spread_task<T> task, const gridding_piece *pieces)
 {
     typedef typename precision<T>::complex C;
     __shared__ C tile[TILE_ROWS * TILE_PITCH];
     __shared__ visit_batch<T> batch;
     __shared__ visit_range ranges[MOST_RANGES];
     extern __shared__ double kernel_values[];
-    const work_item item = items[blockIdx.x];
-    const tile_walk walk = walk_of(task.grid_size, task.tiles, task.width, (int)item.tile);
+    const gridding_piece piece = pieces[blockIdx.x];
+    const tile_walk walk = walk_of(task.grid_size, task.tiles, task.width, (int)piece.tile);
     const int count = walk_ranges(walk);
     C *row = tile + threadIdx.x * TILE_PITCH;
     if (threadIdx.x == 0)
         batch.kernel = reinterpret_cast<T *>(kernel_values);
     for (int i = 0; i < TILE_X; i++)
         row[i].x = row[i].y = 0;
-    if (item.last_visit > item.first_visit) { /* the same for the whole block */
+    if (piece.last_visit > piece.first_visit) { /* the same for the whole block */
         for (int n = threadIdx.x; n < count; n += TILE_ROWS)
             ranges[n] = walk_range(walk, task.grid_size, task.tiles, task.first, n);
         __syncthreads();
         if (threadIdx.x == 0)
             for (int n = 1; n < count; n++)
                 ranges[n].end += ranges[n - 1].end;
-        for (uint32_t v = item.first_visit; v < item.last_visit; v += precision<T>::VISITS) {
+        for (uint32_t v = piece.first_visit; v < piece.last_visit; v += precision<T>::VISITS) {
             __syncthreads();
-            const int visits = min((int)(item.last_visit - v), (int)precision<T>::VISITS);
+            const int visits = min((int)(piece.last_visit - v), (int)precision<T>::VISITS);
             if ((int)threadIdx.x < visits)
                 prepare_visit(task, ranges, count, v + threadIdx.x, batch);
             __syncthreads();
@@ -261,18 +174,18 @@ __global__ void __launch_bounds__(TILE_ROWS) spread_tiles(const spread_task<T> t
         const C value = tile[i / TILE_X * TILE_PITCH + i % TILE_X];
         const int x = walk.begin[0] + i % TILE_X, y = walk.begin[1] + i / TILE_X % TILE_Y,
                   z = walk.begin[2] + i / TILE_X / TILE_Y;
-        if (item.slot >= 0)
-            task.scratch[(int64_t)item.slot * TILE_POINTS + i] = value;
+        if (piece.slot >= 0)
+            task.scratch[(int64_t)piece.slot * TILE_POINTS + i] = value;
         else if (x < task.grid_size[0] && y < task.grid_size[1] && z < task.grid_size[2])
             task.grid[((int64_t)z * task.grid_size[1] + y) * task.grid_size[0] + x] = value;
     }
 }
 
 template <typename T>
-__global__ void add_pieces(const spread_task<T> task, const split_tile *splits)
+__global__ void add_pieces(const spread_task<T> task, const gridding_split *splits)
 {
     typedef typename precision<T>::complex C;
-    const split_tile split = splits[blockIdx.x];
+    const gridding_split split = splits[blockIdx.x];
     const tile_walk walk = walk_of(task.grid_size, task.tiles, task.width, (int)split.tile);
     for (int i = threadIdx.x; i < TILE_POINTS; i += blockDim.x) {
         const int x = walk.begin[0] + i % TILE_X, y = walk.begin[1] + i / TILE_X % TILE_Y,

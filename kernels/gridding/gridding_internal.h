@@ -42,9 +42,6 @@ typedef struct gridding_axis {
     int width;
 } gridding_axis;
 
-/* Where a sample goes: the first grid point under the kernel and d above; k finite. */
-void gridding_locate(const gridding_axis *axis, float k, int64_t *start, double *d);
-
 /* A sample, sorted: `offset` is d of gridding_kernel along each axis, `start` the first grid point under the kernel,
  * `index` its place in the caller's order. */
 typedef struct gridding_sample_f32 {

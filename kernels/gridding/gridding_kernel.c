@@ -253,20 +253,3 @@ bool gridding_choose_kernel(double tolerance, double sigma, int axes, double uni
     (void)fit(kernel, best);
     return true;
 }
-
-void gridding_locate(const gridding_axis *axis, float k, int64_t *start, double *d)
-{
-    if (axis->grid == 1) {
-        *start = 0;
-        *d = 0;
-        return;
-    }
-    double turns = (double)k / (double)axis->voxels, position = (turns - floor(turns)) * (double)axis->grid;
-    double first = ceil(position - 0.5 * axis->width);
-    *d = first - (position - 0.5 * axis->width);
-    *start = (int64_t)first;
-    if (*start < 0)
-        *start += axis->grid;
-    else if (*start >= axis->grid)
-        *start -= axis->grid;
-}

@@ -1,7 +1,7 @@
 /* Samples sorted by the tile of the grid that their kernels start in. */
 #include <stdlib.h>
 
-#include "gridding_internal.h"
+#include "gridding_locate.h"
 
 vf_status gridding_sort(const vf_nufft *plan, const vf_nufft_samples *samples, const gridding_tiles *tiles,
                         void *sorted, int64_t *first)
@@ -13,13 +13,8 @@ vf_status gridding_sort(const vf_nufft *plan, const vf_nufft_samples *samples, c
     for (int64_t t = 0; t <= total; t++)
         first[t] = 0;
     for (int64_t m = 0; m < samples->count; m++) {
-        int64_t start, tile = 0;
-        double d;
-        for (int a = 2; a >= 0; a--) {
-            gridding_locate(&plan->axis[a], samples->k[3 * m + a], &start, &d);
-            int64_t along = start / tiles->size[a];
-            tile = tile * tiles->count[a] + (along < tiles->count[a] ? along : tiles->count[a] - 1);
-        }
+        const gridding_place place = gridding_locate(plan->axis, samples->k + 3 * m);
+        const int64_t tile = gridding_tile_of(tiles, &place);
         tile_of[m] = (uint32_t)tile;
         first[tile + 1]++;
     }
@@ -27,19 +22,17 @@ vf_status gridding_sort(const vf_nufft *plan, const vf_nufft_samples *samples, c
         first[t + 1] += first[t];
     /* Each tile's beginning moves on as it is filled, and is its end afterwards: the next one's beginning. */
     for (int64_t m = 0; m < samples->count; m++) {
+        const gridding_place place = gridding_locate(plan->axis, samples->k + 3 * m);
         int64_t at = first[tile_of[m]]++;
         gridding_sample_f32 *f32 = (gridding_sample_f32 *)sorted + at;
         gridding_sample_f64 *f64 = (gridding_sample_f64 *)sorted + at;
         for (int a = 0; a < 3; a++) {
-            int64_t start;
-            double d;
-            gridding_locate(&plan->axis[a], samples->k[3 * m + a], &start, &d);
             if (plan->real == VF_F64) {
-                f64->offset[a] = d;
-                f64->start[a] = (int16_t)start;
+                f64->offset[a] = place.offset[a];
+                f64->start[a] = (int16_t)place.start[a];
             } else {
-                f32->offset[a] = (float)d;
-                f32->start[a] = (int16_t)start;
+                f32->offset[a] = (float)place.offset[a];
+                f32->start[a] = (int16_t)place.start[a];
             }
         }
         if (plan->real == VF_F64)

@@ -41,13 +41,6 @@ vf_status vf_gather(vf_queue *queue, vf_dtype type, int64_t n, const uint32_t *i
     return n == 0 ? VF_OK : ops_for(queue)->gather(queue, vf_dtype_bytes(type), n, index, x, y);
 }
 
-vf_status vf_scatter(vf_queue *queue, vf_dtype type, int64_t n, const uint32_t *index, const void *x, void *y)
-{
-    if (n < 0)
-        return refuse(queue, "a scatter", n);
-    return n == 0 ? VF_OK : ops_for(queue)->scatter(queue, vf_dtype_bytes(type), n, index, x, y);
-}
-
 /* A step from row to row, and from plane to plane, leads out of a row of counts[0]. */
 static bool rows_fit(const int64_t counts[3], vf_pitch pitch)
 {

@@ -85,8 +85,8 @@ void with_element(size_t size, uintptr_t addresses, const Launch &launch)
         launch(vf_pack<vf_byte, 1>());
 }
 
-template <typename T, bool SCATTER>
-struct move_indexed {
+template <typename T>
+struct gathering {
     vf_range range;
     const uint32_t *__restrict__ index;
     const T *__restrict__ x;
@@ -102,10 +102,10 @@ struct move_indexed {
             at[k] = index[Shape::at(first, k, 1)];
 #pragma unroll
         for (int k = 0; k < Shape::work; k++)
-            element[k] = x[SCATTER ? Shape::at(first, k, 1) : (int64_t)at[k]];
+            element[k] = x[at[k]];
 #pragma unroll
         for (int k = 0; k < Shape::work; k++)
-            y[SCATTER ? (int64_t)at[k] : Shape::at(first, k, 1)] = element[k];
+            y[Shape::at(first, k, 1)] = element[k];
     }
 
     __device__ void edge(int64_t first) const
@@ -115,21 +115,19 @@ struct move_indexed {
         for (int k = 0; k < Shape::work; k++) {
             const int64_t i = Shape::at(first, k, 1);
             if (range.has(i))
-                y[SCATTER ? (int64_t)index[i] : i] = x[SCATTER ? i : (int64_t)index[i]];
+                y[i] = x[index[i]];
         }
     }
 };
 
-template <typename T, bool SCATTER>
-__global__ void __launch_bounds__(VF_TUNED_THREADS(vf_element_tuning<sizeof(T)>))
-    indexed_kernel(const move_indexed<T, SCATTER> body)
+template <typename T>
+__global__ void __launch_bounds__(VF_TUNED_THREADS(vf_element_tuning<sizeof(T)>)) gather_kernel(const gathering<T> body)
 {
     vf_skeleton_block<vf_shape_of<vf_element_tuning<sizeof(T)>>>(body.range, body);
 }
 
-/* Data blocks are aligned in the array that is walked through in order. */
-template <bool SCATTER>
-vf_status indexed(vf_queue *queue, size_t size, int64_t n, const uint32_t *index, const void *x, void *y)
+/* Data blocks are aligned in y. */
+vf_status gather(vf_queue *queue, size_t size, int64_t n, const uint32_t *index, const void *x, void *y)
 {
     cudaError_t error = cudaSuccess;
     vf_status status = begin(queue);
@@ -137,11 +135,11 @@ vf_status indexed(vf_queue *queue, size_t size, int64_t n, const uint32_t *index
         return status;
     with_element(size, (uintptr_t)x | (uintptr_t)y, [&](auto element) {
         typedef decltype(element) T;
-        const vf_range range = vf_range_at(static_cast<const T *>(SCATTER ? x : y), n);
-        const move_indexed<T, SCATTER> body = {range, index, static_cast<const T *>(x), static_cast<T *>(y)};
-        error = launch_for<vf_element_tuning<sizeof(T)>>(stream_of(queue), indexed_kernel<T, SCATTER>, body);
+        const vf_range range = vf_range_at(static_cast<const T *>(y), n);
+        const gathering<T> body = {range, index, static_cast<const T *>(x), static_cast<T *>(y)};
+        error = launch_for<vf_element_tuning<sizeof(T)>>(stream_of(queue), gather_kernel<T>, body);
     });
-    return vf_cuda_check(vf_queue_device(queue), error, SCATTER ? "a scatter" : "a gather");
+    return vf_cuda_check(vf_queue_device(queue), error, "a gather");
 }
 
 /* ---- boxes ---- */
@@ -350,4 +348,4 @@ vf_status transpose(vf_queue *queue, size_t size, int64_t batch, int64_t rows, i
 
 } // namespace
 
-extern "C" const vf_copy_ops vf_copy_cuda = {copy, fill, indexed<false>, indexed<true>, box, transpose};
+extern "C" const vf_copy_ops vf_copy_cuda = {copy, fill, gather, box, transpose};

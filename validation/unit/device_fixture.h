@@ -1,5 +1,5 @@
 /* What the tests that run on a device share: the context, the device and random numbers, by the command line's DEVICE
- * [SEED]; which variants this machine can run; and main's body. */
+ * [SEED [TEST...]]; which variants this machine can run; and main's body. */
 #ifndef DEVICE_FIXTURE_H
 #define DEVICE_FIXTURE_H
 
@@ -36,14 +36,36 @@ static inline bool can_run(const char *variant)
            (strcmp(variant, "avx2") != 0 || vf_cpu_isa() >= VF_ISA_AVX2);
 }
 
-/* Runs the tests between set_up and tear_down, which may be NULL; returns main's exit status, 77 if there is no such
- * device. */
+/* The tests of these names; false, and a line that says so, if there is none of one of them. */
+static inline bool choose_tests(int names, char **name, const struct CMUnitTest *tests, size_t count,
+                                struct CMUnitTest *chosen)
+{
+    for (int i = 0; i < names; i++) {
+        size_t t = 0;
+        while (t < count && strcmp(tests[t].name, name[i]) != 0)
+            t++;
+        if (t == count) {
+            printf("there is no test %s\n", name[i]);
+            return false;
+        }
+        chosen[i] = tests[t];
+    }
+    return true;
+}
+
+/* Runs the tests, or those that the command line names, between set_up and tear_down, which may be NULL; returns main's
+ * exit status, 77 if there is no such device. */
 static inline int run_group(int argc, char **argv, const struct CMUnitTest *tests, size_t count,
                             CMFixtureFunction set_up, CMFixtureFunction tear_down)
 {
+    enum { MOST_NAMED = 16 };
     const char *spec = argc > 1 ? argv[1] : "cpu";
+    const int names = argc > 3 ? argc - 3 : 0;
+    struct CMUnitTest chosen[MOST_NAMED];
     random_state = argc > 2 ? strtoull(argv[2], NULL, 10) : (uint64_t)time(NULL);
     printf("device %s, seed %llu\n", spec, (unsigned long long)random_state);
+    if (names > MOST_NAMED || !choose_tests(names, argv + 3, tests, count, chosen))
+        return 1;
     if (vf_context_create(&ctx) != VF_OK)
         return 1;
     vf_status status = vf_context_set_devices(ctx, spec);
@@ -53,7 +75,8 @@ static inline int run_group(int argc, char **argv, const struct CMUnitTest *test
         result = 77;
     } else if (status == VF_OK) {
         device = vf_context_device(ctx, 0);
-        result = _cmocka_run_group_tests("tests", tests, count, set_up, tear_down) != 0;
+        result = _cmocka_run_group_tests("tests", names ? chosen : tests, names ? (size_t)names : count, set_up,
+                                         tear_down) != 0;
     } else {
         printf("%s\n", vf_context_message(ctx));
     }

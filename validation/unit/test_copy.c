@@ -1,4 +1,4 @@
-/* Copies on the CPU or a GPU, against loops over bytes: copy, fill, gather, scatter, boxes and transposes. */
+/* Copies on the CPU or a GPU, against loops over bytes: copy, fill, gather, boxes and transposes. */
 #include "copy_fixture.h"
 
 static const vf_dtype types[] = {VF_F32, VF_F64, VF_C64, VF_C128, VF_I32, VF_I64, VF_U8};
@@ -101,32 +101,26 @@ static void shuffle(int64_t n, uint32_t *order)
     }
 }
 
-static void check_indexed(vf_dtype type, int64_t n, bool scatter)
+static void check_gather(vf_dtype type, int64_t n)
 {
     const size_t size = vf_dtype_bytes(type);
     const int64_t x_at = alignment(type) * between(0, 15), y_at = 16 + alignment(type) * between(0, 15);
     const int64_t index_at = 4 * between(0, 7), whole = n + between(0, 5), bytes = whole * (int64_t)size;
     char what[128];
-    snprintf(what, sizeof what, "%s of type %d, %lld elements, from %lld to %lld", scatter ? "scatter" : "gather",
-             (int)type, (long long)n, (long long)x_at, (long long)y_at);
+    snprintf(what, sizeof what, "gather of type %d, %lld elements, from %lld to %lld", (int)type, (long long)n,
+             (long long)x_at, (long long)y_at);
     memory x = make_memory(x_at + bytes), y = make_memory(y_at + bytes + GUARD), index = make_memory(index_at + 4 * n);
     uint32_t *order = malloc(((size_t)whole + 1) * sizeof *order);
     assert_non_null(order);
     shuffle(whole, order);
-    for (int64_t i = 0; !scatter && i < n; i++)
+    for (int64_t i = 0; i < n; i++)
         if (between(0, 9) == 0)
             order[i] = (uint32_t)between(0, whole - 1); /* twice */
     memcpy(index.host + index_at, order, (size_t)n * sizeof *order);
     upload(&index);
-    const uint32_t *device_index = at(&index, index_at);
-    if (scatter)
-        assert_int_equal(vf_scatter(queue, type, n, device_index, at(&x, x_at), at(&y, y_at)), VF_OK);
-    else
-        assert_int_equal(vf_gather(queue, type, n, device_index, at(&x, x_at), at(&y, y_at)), VF_OK);
-    for (int64_t i = 0; i < n; i++) {
-        const int64_t from = scatter ? i : order[i], to = scatter ? order[i] : i;
-        memcpy(y.host + y_at + to * (int64_t)size, x.host + x_at + from * (int64_t)size, size);
-    }
+    assert_int_equal(vf_gather(queue, type, n, at(&index, index_at), at(&x, x_at), at(&y, y_at)), VF_OK);
+    for (int64_t i = 0; i < n; i++)
+        memcpy(y.host + y_at + i * (int64_t)size, x.host + x_at + order[i] * (int64_t)size, size);
     check_memory(&y, what);
     free(order);
     free_memory(&x);
@@ -134,17 +128,16 @@ static void check_indexed(vf_dtype type, int64_t n, bool scatter)
     free_memory(&index);
 }
 
-static void test_gather_and_scatter(void **state)
+static void test_gather(void **state)
 {
     (void)state;
-    for (int t = 0; t < TYPES; t++)
-        for (int scatter = 0; scatter < 2; scatter++) {
-            for (int l = 0; l < LENGTHS; l++)
-                check_indexed(types[t], lengths[l], scatter);
-            for (int repeat = 0; repeat < 20; repeat++)
-                check_indexed(types[t], between(0, 3000), scatter);
-            check_indexed(types[t], (1 << 20) + 3, scatter);
-        }
+    for (int t = 0; t < TYPES; t++) {
+        for (int l = 0; l < LENGTHS; l++)
+            check_gather(types[t], lengths[l]);
+        for (int repeat = 0; repeat < 20; repeat++)
+            check_gather(types[t], between(0, 3000));
+        check_gather(types[t], (1 << 20) + 3);
+    }
 }
 
 /* Rows do not overlap: they are at least a row apart, planes at least all their rows. */
@@ -272,7 +265,6 @@ static void test_refusals(void **state)
     refused(vf_copy(queue, VF_F32, -1, NULL, NULL));
     refused(vf_fill(queue, VF_F32, -1, NULL, NULL));
     refused(vf_gather(queue, VF_F32, -1, NULL, NULL, NULL));
-    refused(vf_scatter(queue, VF_F32, -1, NULL, NULL, NULL));
     refused(vf_copy_box(queue, VF_F32, negative, NULL, right, NULL, right));
     refused(vf_copy_box(queue, VF_F32, box, NULL, row, NULL, right));
     refused(vf_copy_box(queue, VF_F32, box, NULL, right, NULL, plane));
@@ -289,7 +281,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_copy_every_type),
         cmocka_unit_test(test_copy_large),
         cmocka_unit_test(test_fill),
-        cmocka_unit_test(test_gather_and_scatter),
+        cmocka_unit_test(test_gather),
         cmocka_unit_test(test_boxes),
         cmocka_unit_test(test_transposes),
         cmocka_unit_test(test_swap),

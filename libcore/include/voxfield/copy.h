@@ -1,4 +1,4 @@
-/* Voxfield - what moves elements and does not look at them: copy, fill, gather, scatter, boxes of arrays.
+/* Voxfield - what moves elements and does not look at them: copy, fill, gather, boxes of arrays.
  *
  * All arrays are VF_SPACE_DEVICE memory of the queue's device, aligned to their elements at least; source and
  * destination must not overlap. Lengths are 64-bit, 0 is allowed. Operations go into the queue: asynchronous on a GPU,
@@ -22,12 +22,9 @@ VF_MUST_CHECK vf_status vf_copy(vf_queue *queue, vf_dtype type, int64_t n, const
 /* y_i = *value, which is in host memory and may go afterwards */
 VF_MUST_CHECK vf_status vf_fill(vf_queue *queue, vf_dtype type, int64_t n, const void *value, void *y);
 
-/* y_i = x_(index_i), for i in [0, n), and y_(index_i) = x_i. `index`: device memory; the caller vouches that it stays
- * within the array, and for scatter that no value comes twice. */
+/* y_i = x_(index_i), for i in [0, n). `index`: device memory; the caller vouches that it stays within x. */
 VF_MUST_CHECK vf_status vf_gather(vf_queue *queue, vf_dtype type, int64_t n, const uint32_t *index, const void *x,
                                   void *y);
-VF_MUST_CHECK vf_status vf_scatter(vf_queue *queue, vf_dtype type, int64_t n, const uint32_t *index, const void *x,
-                                   void *y);
 
 /* How an array of three dimensions lies in memory: element (i, j, k) is at i + row j + plane k elements. */
 typedef struct vf_pitch {

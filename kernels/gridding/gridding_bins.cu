@@ -1,0 +1,403 @@
+/* Samples binned on a GPU, and the tiles' walks cut into pieces: what is done for each by kernels here, the rest by
+ * libcore's sort, scan and gather. */
+#include "cuda_check.cuh"
+#include "gridding_bins.h"
+#include "gridding_locate.h"
+#include "gridding_walk.cuh"
+#include "launch_blocks.h"
+#include "voxfield/copy.h"
+#include "voxfield/scan.h"
+#include "voxfield/sort.h"
+
+namespace
+{
+
+enum { THREADS = 256 };
+
+cudaStream_t stream_of(vf_queue *queue)
+{
+    return static_cast<cudaStream_t>(vf_queue_native(queue));
+}
+
+template <typename T>
+T *data_of(const vf_array &array)
+{
+    return static_cast<T *>(array.data);
+}
+
+/* Waits for the queue even after an error, so that what its work uses may be freed; keeps the first error. */
+vf_status finish(vf_queue *queue, vf_status status)
+{
+    const vf_status waited = vf_queue_sync(queue);
+    return status == VF_OK ? waited : status;
+}
+
+int64_t total_tiles(const gridding_tiles *tiles)
+{
+    return tiles->count[0] * tiles->count[1] * tiles->count[2];
+}
+
+/* ---- sorting numbers by keys ---- */
+
+/* uint32: the keys of things, and their numbers. The kernel that fills in the former two counts from 0. */
+struct ordering {
+    vf_array keys, numbers, sorted_keys, sorted_numbers;
+};
+
+void free_ordering(ordering *order)
+{
+    vf_array_free(&order->keys);
+    vf_array_free(&order->numbers);
+    vf_array_free(&order->sorted_keys);
+    vf_array_free(&order->sorted_numbers);
+}
+
+vf_status create_ordering(vf_device *device, int64_t count, ordering *order)
+{
+    vf_status status = vf_array_create(device, VF_SPACE_DEVICE, VF_I32, count, &order->keys);
+    return status == VF_OK ? vf_array_create(device, VF_SPACE_DEVICE, VF_I32, count, &order->numbers) : status;
+}
+
+/* Numbers of equal keys, which are below `end`, stay in order. Waits, and frees what was sorted. */
+vf_status sort_by_key(vf_queue *queue, int64_t end, ordering *order)
+{
+    vf_device *device = vf_queue_device(queue);
+    const int64_t count = order->keys.count;
+    int bits = 1;
+    while (((int64_t)1 << bits) < end)
+        bits++;
+    vf_sort *sort = NULL;
+    vf_status status = vf_array_create(device, VF_SPACE_DEVICE, VF_I32, count, &order->sorted_keys);
+    if (status == VF_OK)
+        status = vf_array_create(device, VF_SPACE_DEVICE, VF_I32, count, &order->sorted_numbers);
+    if (status == VF_OK)
+        status = vf_sort_create(device, bits, count, &sort);
+    if (status == VF_OK)
+        status = vf_sort_execute(sort, queue, count, data_of<uint32_t>(order->keys), data_of<uint32_t>(order->numbers),
+                                 data_of<uint32_t>(order->sorted_keys), data_of<uint32_t>(order->sorted_numbers));
+    status = finish(queue, status);
+    vf_sort_destroy(sort);
+    vf_array_free(&order->keys);
+    vf_array_free(&order->numbers);
+    return status;
+}
+
+/* ---- samples ---- */
+
+struct bin_task {
+    gridding_axis axis[3];
+    gridding_tiles tiles;
+    const float *k; /* [samples][3] */
+    int64_t samples;
+};
+
+__global__ void find_tiles(const bin_task task, uint32_t *keys, uint32_t *numbers)
+{
+    const int64_t m = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+    if (m >= task.samples)
+        return;
+    const gridding_place place = gridding_locate(task.axis, task.k + 3 * m);
+    keys[m] = (uint32_t)gridding_tile_of(&task.tiles, &place);
+    numbers[m] = (uint32_t)m;
+}
+
+/* `Sample` has offsets of type `T`. */
+template <typename T, typename Sample>
+__global__ void write_records(const bin_task task, const uint32_t *index, Sample *sorted)
+{
+    const int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= task.samples)
+        return;
+    const int64_t m = index[i];
+    const gridding_place place = gridding_locate(task.axis, task.k + 3 * m);
+    for (int a = 0; a < 3; a++) {
+        sorted[i].offset[a] = (T)place.offset[a];
+        sorted[i].start[a] = (int16_t)place.start[a];
+    }
+    sorted[i].index = (uint32_t)m;
+}
+
+/* first[t], t <= tiles: how many keys are less. */
+__global__ void find_first(const uint32_t *sorted_keys, int64_t samples, int64_t tiles, uint32_t *first)
+{
+    const int64_t t = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+    if (t > tiles)
+        return;
+    int64_t low = 0, high = samples;
+    while (low < high) {
+        const int64_t middle = (low + high) / 2;
+        if (sorted_keys[middle] < t)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    first[t] = (uint32_t)low;
+}
+
+/* In order of their tiles; what the sort took is freed before records are made. */
+vf_status sort_samples(vf_queue *queue, const bin_task &task, ordering *order)
+{
+    vf_device *device = vf_queue_device(queue);
+    vf_status status = create_ordering(device, task.samples, order);
+    if (status == VF_OK && task.samples > 0) {
+        find_tiles<<<vf_blocks_for(task.samples, THREADS), THREADS, 0, stream_of(queue)>>>(
+            task, data_of<uint32_t>(order->keys), data_of<uint32_t>(order->numbers));
+        status = vf_cuda_check(device, cudaGetLastError(), "finding samples' tiles");
+    }
+    return status == VF_OK ? sort_by_key(queue, total_tiles(&task.tiles), order) : status;
+}
+
+vf_status make_records(const vf_nufft *plan, vf_queue *queue, const bin_task &task, const ordering *order,
+                       gridding_bins *out)
+{
+    const bool is_double = plan->real == VF_F64;
+    const size_t bytes = is_double ? sizeof(gridding_sample_f64) : sizeof(gridding_sample_f32);
+    const uint32_t *index = data_of<uint32_t>(order->sorted_numbers);
+    const unsigned blocks = vf_blocks_for(task.samples, THREADS);
+    vf_status status =
+        vf_array_create(plan->device, VF_SPACE_DEVICE, VF_U8, task.samples * (int64_t)bytes, &out->samples);
+    if (status != VF_OK || blocks == 0)
+        return status;
+    if (is_double)
+        write_records<double>
+            <<<blocks, THREADS, 0, stream_of(queue)>>>(task, index, data_of<gridding_sample_f64>(out->samples));
+    else
+        write_records<float>
+            <<<blocks, THREADS, 0, stream_of(queue)>>>(task, index, data_of<gridding_sample_f32>(out->samples));
+    return vf_cuda_check(plan->device, cudaGetLastError(), "writing sorted samples");
+}
+
+vf_status make_first(vf_queue *queue, const bin_task &task, const ordering *order, gridding_bins *out)
+{
+    vf_device *device = vf_queue_device(queue);
+    const int64_t tiles = total_tiles(&task.tiles);
+    vf_status status = vf_array_create(device, VF_SPACE_DEVICE, VF_I32, tiles + 1, &out->first);
+    if (status != VF_OK)
+        return status;
+    find_first<<<vf_blocks_for(tiles + 1, THREADS), THREADS, 0, stream_of(queue)>>>(
+        data_of<uint32_t>(order->sorted_keys), task.samples, tiles, data_of<uint32_t>(out->first));
+    return vf_cuda_check(device, cudaGetLastError(), "finding where tiles begin");
+}
+
+/* ---- walks ---- */
+
+struct walk_task {
+    const uint32_t *first;
+    int64_t total;
+    int grid[3], tiles[3], width[3];
+};
+
+__device__ uint64_t visits_of(const walk_task &task, int tile)
+{
+    const tile_walk walk = walk_of(task.grid, task.tiles, task.width, tile);
+    const int ranges = walk_ranges(walk);
+    uint64_t visits = 0;
+    for (int n = 0; n < ranges; n++)
+        visits += walk_range(walk, task.grid, task.tiles, task.first, n).end;
+    return visits;
+}
+
+/* How many pieces each tile has, and whether that is more than one; of the end, which is no tile, 0. More visits than
+ * 32 bits count are refused by a number of pieces that no plan may have. */
+__global__ void count_pieces(const walk_task task, int64_t *pieces, int64_t *splits)
+{
+    const int64_t t = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+    if (t > task.total)
+        return;
+    int64_t count = 0;
+    if (t < task.total) {
+        const uint64_t visits = visits_of(task, (int)t);
+        count = visits > UINT32_MAX       ? (int64_t)INT32_MAX + 1
+                : visits > GRIDDING_PIECE ? (int64_t)((visits + GRIDDING_PIECE - 1) / GRIDDING_PIECE)
+                                          : 1;
+    }
+    pieces[t] = count;
+    splits[t] = count > 1;
+}
+
+/* Their exclusive sums. */
+struct piece_sums {
+    vf_array pieces, splits; /* int64 [tiles + 1] */
+};
+
+/* A thread makes a piece, and the first one of a split tile its split. The key is the less the fuller the piece is. */
+__global__ void write_pieces(const walk_task task, const int64_t *first_piece, const int64_t *first_split,
+                             int64_t pieces, gridding_piece *piece, gridding_split *split, uint32_t *keys,
+                             uint32_t *numbers)
+{
+    const int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= pieces)
+        return;
+    int64_t t = 0, high = task.total - 1; /* the last tile whose pieces begin at i or before */
+    while (t < high) {
+        const int64_t middle = (t + high + 1) / 2;
+        if (first_piece[middle] <= i)
+            t = middle;
+        else
+            high = middle - 1;
+    }
+    const uint32_t visits = (uint32_t)visits_of(task, (int)t);
+    const int64_t of_tile = first_piece[t + 1] - first_piece[t], number = i - first_piece[t];
+    /* The tiles before it that are not split have a piece and no slot each. */
+    const int64_t slot = first_piece[t] - (t - first_split[t]);
+    const int64_t begin = number * GRIDDING_PIECE, end = number + 1 < of_tile ? begin + GRIDDING_PIECE : visits;
+    piece[i].tile = (uint32_t)t;
+    piece[i].first_visit = (uint32_t)begin;
+    piece[i].last_visit = (uint32_t)end;
+    piece[i].slot = of_tile > 1 ? (int32_t)(slot + number) : -1;
+    keys[i] = (uint32_t)(GRIDDING_PIECE - (end - begin));
+    numbers[i] = (uint32_t)i;
+    if (of_tile > 1 && number == 0) {
+        gridding_split *to = split + first_split[t];
+        to->tile = (uint32_t)t;
+        to->slot = (int32_t)slot;
+        to->pieces = (int32_t)of_tile;
+    }
+}
+
+/* What shared memory must hold of the longest walk. */
+vf_status check_ranges(const vf_nufft *plan, const walk_task &task)
+{
+    static const int sizes[3] = {TILE_X, TILE_Y, TILE_Z};
+    int most[3] = {1, 1, 1};
+    for (int a = 0; a < 3; a++)
+        for (int t = 0; t < task.tiles[a]; t++) {
+            const reach r = tiles_that_reach(t, sizes[a], task.width[a], task.grid[a], task.tiles[a]);
+            const int ranges = a > 0 ? r.count : r.wrapped > 0 ? 2 : 1;
+            most[a] = ranges > most[a] ? ranges : most[a];
+        }
+    const int ranges = most[0] * most[1] * most[2];
+    return ranges <= MOST_RANGES
+               ? VF_OK
+               : vf_fail(plan->ctx, VF_ERR_INTERNAL, "NUFFT: a kernel reaches %d rows of tiles", ranges);
+}
+
+/* Sets the sums, and the numbers in `out` by their last elements. */
+vf_status sum_pieces(const vf_nufft *plan, vf_queue *queue, const walk_task &task, piece_sums *sums,
+                     gridding_pieces *out)
+{
+    const vf_scan_options options = {VF_I64, true, false, NULL};
+    const int64_t count = task.total + 1;
+    vf_scan *scan = NULL;
+    vf_status status = vf_array_create(plan->device, VF_SPACE_DEVICE, VF_I64, count, &sums->pieces);
+    if (status == VF_OK)
+        status = vf_array_create(plan->device, VF_SPACE_DEVICE, VF_I64, count, &sums->splits);
+    if (status == VF_OK)
+        status = vf_scan_create(plan->device, &options, count, &scan);
+    if (status != VF_OK)
+        return status;
+    int64_t *pieces = data_of<int64_t>(sums->pieces), *splits = data_of<int64_t>(sums->splits);
+    count_pieces<<<vf_blocks_for(count, THREADS), THREADS, 0, stream_of(queue)>>>(task, pieces, splits);
+    status = vf_cuda_check(plan->device, cudaGetLastError(), "counting visits of tiles");
+    if (status == VF_OK)
+        status = vf_scan_execute(scan, queue, count, pieces, NULL, pieces);
+    if (status == VF_OK)
+        status = vf_scan_execute(scan, queue, count, splits, NULL, splits);
+    if (status == VF_OK)
+        status = vf_queue_copy(queue, &out->piece_count, pieces + task.total, sizeof *pieces);
+    if (status == VF_OK)
+        status = vf_queue_copy(queue, &out->split_count, splits + task.total, sizeof *splits);
+    status = finish(queue, status);
+    vf_scan_destroy(scan);
+    out->slots = out->piece_count - (task.total - out->split_count);
+    if (status == VF_OK && out->slots > INT32_MAX)
+        status = vf_fail(plan->ctx, VF_ERR_UNSUPPORTED, "NUFFT: too many samples at one place for a GPU");
+    return status;
+}
+
+/* The pieces, the fullest first, from the sums; `unsorted` and `order` are the caller's to free. */
+vf_status list_pieces(const vf_nufft *plan, vf_queue *queue, const walk_task &task, const piece_sums *sums,
+                      vf_array *unsorted, ordering *order, gridding_pieces *out)
+{
+    static_assert(sizeof(gridding_piece) == 16, "pieces are moved as elements of VF_C128");
+    const int64_t count = out->piece_count, bytes = count * (int64_t)sizeof(gridding_piece),
+                  split_bytes = out->split_count * (int64_t)sizeof(gridding_split);
+    vf_status status = vf_array_create(plan->device, VF_SPACE_DEVICE, VF_U8, split_bytes, &out->splits);
+    if (status == VF_OK)
+        status = vf_array_create(plan->device, VF_SPACE_DEVICE, VF_U8, bytes, &out->pieces);
+    if (status == VF_OK)
+        status = vf_array_create(plan->device, VF_SPACE_DEVICE, VF_U8, bytes, unsorted);
+    if (status == VF_OK)
+        status = create_ordering(plan->device, count, order);
+    if (status != VF_OK)
+        return status;
+    write_pieces<<<vf_blocks_for(count, THREADS), THREADS, 0, stream_of(queue)>>>(
+        task, data_of<int64_t>(sums->pieces), data_of<int64_t>(sums->splits), count, data_of<gridding_piece>(*unsorted),
+        data_of<gridding_split>(out->splits), data_of<uint32_t>(order->keys), data_of<uint32_t>(order->numbers));
+    status = vf_cuda_check(plan->device, cudaGetLastError(), "cutting walks into pieces");
+    if (status == VF_OK)
+        status = sort_by_key(queue, GRIDDING_PIECE + 1, order);
+    if (status == VF_OK)
+        status = vf_gather(queue, VF_C128, count, data_of<uint32_t>(order->sorted_numbers), unsorted->data,
+                           out->pieces.data);
+    return status;
+}
+
+} // namespace
+
+extern "C" vf_status gridding_bin_tiles(const vf_nufft *plan, gridding_tiles *tiles)
+{
+    *tiles = {{1, 1, 1}, {TILE_X, TILE_Y, TILE_Z}};
+    for (int a = 0; a < 3; a++)
+        tiles->count[a] = (plan->axis[a].grid + tiles->size[a] - 1) / tiles->size[a];
+    return total_tiles(tiles) <= INT32_MAX / 2
+               ? VF_OK
+               : vf_fail(plan->ctx, VF_ERR_UNSUPPORTED, "NUFFT: the grid is too large for a GPU");
+}
+
+extern "C" vf_status gridding_bin_samples(const vf_nufft *plan, vf_queue *queue, const vf_nufft_samples *samples,
+                                          const gridding_tiles *tiles, gridding_bins *out)
+{
+    ordering order = {};
+    vf_array k = {};
+    *out = {};
+    bin_task task = {{plan->axis[0], plan->axis[1], plan->axis[2]}, *tiles, NULL, samples->count};
+    vf_status status = VF_CUDA(plan->device, cudaSetDevice(vf_device_ordinal(plan->device)));
+    if (status == VF_OK)
+        status = vf_array_create(plan->device, VF_SPACE_DEVICE, VF_F32, 3 * samples->count, &k);
+    task.k = data_of<float>(k);
+    if (status == VF_OK)
+        status = vf_queue_copy(queue, k.data, samples->k, (size_t)k.count * sizeof *samples->k);
+    if (status == VF_OK)
+        status = sort_samples(queue, task, &order);
+    if (status == VF_OK)
+        status = make_records(plan, queue, task, &order, out);
+    if (status == VF_OK)
+        status = make_first(queue, task, &order, out);
+    status = finish(queue, status);
+    if (status == VF_OK) {
+        out->index = order.sorted_numbers;
+        order.sorted_numbers = {};
+    }
+    free_ordering(&order);
+    vf_array_free(&k);
+    return status;
+}
+
+extern "C" vf_status gridding_cut_walks(const vf_nufft *plan, vf_queue *queue, const gridding_tiles *tiles,
+                                        const uint32_t *first, gridding_pieces *out)
+{
+    walk_task task = {first, total_tiles(tiles), {}, {}, {}};
+    piece_sums sums = {};
+    ordering order = {};
+    vf_array unsorted = {};
+    *out = {};
+    for (int a = 0; a < 3; a++) {
+        task.grid[a] = (int)plan->axis[a].grid;
+        task.tiles[a] = (int)tiles->count[a];
+        task.width[a] = plan->axis[a].width;
+    }
+    vf_status status = VF_CUDA(plan->device, cudaSetDevice(vf_device_ordinal(plan->device)));
+    if (status == VF_OK)
+        status = check_ranges(plan, task);
+    if (status == VF_OK)
+        status = sum_pieces(plan, queue, task, &sums, out);
+    if (status == VF_OK)
+        status = list_pieces(plan, queue, task, &sums, &unsorted, &order, out);
+    status = finish(queue, status);
+    vf_array_free(&sums.pieces);
+    vf_array_free(&sums.splits);
+    vf_array_free(&unsorted);
+    free_ordering(&order);
+    return status;
+}

@@ -1,0 +1,61 @@
+/* Where a sample's kernel lies, the same bits on host and GPU: the backends sort by it; not installed. */
+#ifndef VOXFIELD_GRIDDING_LOCATE_H
+#define VOXFIELD_GRIDDING_LOCATE_H
+
+#include <math.h>
+
+#include "gridding_internal.h"
+
+#ifdef __CUDACC__
+#define GRIDDING_HOST_DEVICE __host__ __device__
+#else
+#define GRIDDING_HOST_DEVICE
+#endif
+
+/* Along each axis the first grid point under the kernel, and d of gridding_kernel. */
+typedef struct gridding_place {
+    double offset[3];
+    int64_t start[3];
+} gridding_place;
+
+/* Rounded before anything is added, also where the compiler would make one multiply-add of both. */
+GRIDDING_HOST_DEVICE static inline double gridding_product(double a, double b)
+{
+#ifdef __CUDA_ARCH__
+    return __dmul_rn(a, b);
+#else
+    return a * b;
+#endif
+}
+
+/* `k` finite on axes of more than one voxel. */
+GRIDDING_HOST_DEVICE static inline gridding_place gridding_locate(const gridding_axis axis[3], const float k[3])
+{
+    gridding_place place;
+    for (int a = 0; a < 3; a++) {
+        place.start[a] = 0;
+        place.offset[a] = 0;
+        if (axis[a].grid == 1)
+            continue;
+        const double turns = (double)k[a] / (double)axis[a].voxels;
+        const double position = gridding_product(turns - floor(turns), (double)axis[a].grid);
+        const double begin = position - 0.5 * axis[a].width, first = ceil(begin); /* half the width is exact */
+        const int64_t start = (int64_t)first;
+        place.offset[a] = first - begin;
+        place.start[a] = start < 0 ? start + axis[a].grid : start >= axis[a].grid ? start - axis[a].grid : start;
+    }
+    return place;
+}
+
+/* The tile in which the kernel starts, x fastest. */
+GRIDDING_HOST_DEVICE static inline int64_t gridding_tile_of(const gridding_tiles *tiles, const gridding_place *place)
+{
+    int64_t tile = 0;
+    for (int a = 2; a >= 0; a--) {
+        const int64_t along = place->start[a] / tiles->size[a];
+        tile = tile * tiles->count[a] + (along < tiles->count[a] ? along : tiles->count[a] - 1);
+    }
+    return tile;
+}
+
+#endif
