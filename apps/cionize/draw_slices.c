@@ -6,6 +6,7 @@
 
 #include "cionize.h"
 #include "voxfield/figure.h"
+#include "voxfield/statistics.h"
 
 /* ---- gathering the planes ---- */
 
@@ -317,17 +318,14 @@ static vf_status sample_panel(const picture *pic, panel *p)
     return VF_OK;
 }
 
-/* Collects the finite magnitudes, of all pixels or of those outside the molecule, about `most` at most. */
-static size_t collect_magnitudes(const picture *pic, bool outside, float *out, size_t most)
+/* Collects the finite magnitudes, of all pixels or of those outside the molecule. */
+static int64_t collect_magnitudes(const picture *pic, bool outside, float *out)
 {
-    size_t pixels = 0, found = 0, seen = 0;
-    for (int i = 0; i < 3; i++)
-        pixels += pixels_of(&pic->panel[i]);
-    const size_t stride = pixels / most + 1;
+    int64_t found = 0;
     for (int i = 0; i < 3; i++) {
         const panel *p = &pic->panel[i];
         for (size_t k = 0; k < pixels_of(p); k++)
-            if (seen++ % stride == 0 && isfinite(p->values[k]) && !(outside && p->distance[k] < 0))
+            if (isfinite(p->values[k]) && !(outside && p->distance[k] < 0))
                 out[found++] = fabsf(p->values[k]);
     }
     return found;
@@ -350,17 +348,18 @@ static void find_extremes(picture *pic)
  * at the atoms themselves: a range that spans it would leave everything else white. */
 static vf_status choose_range(picture *pic)
 {
-    enum { MOST = 200000 };
-    float *magnitudes = malloc(MOST * sizeof *magnitudes);
+    const size_t pixels = pixels_of(&pic->panel[0]) + pixels_of(&pic->panel[1]) + pixels_of(&pic->panel[2]);
+    float limit = 0, *magnitudes = malloc(pixels * sizeof *magnitudes);
     if (!magnitudes)
-        return vf_fail(pic->planes->ctx, VF_ERR_MEMORY, "the picture: not enough memory");
-    size_t n = collect_magnitudes(pic, true, magnitudes, MOST);
+        return vf_fail(pic->planes->ctx, VF_ERR_MEMORY, "the picture: not enough memory for %zu pixels", pixels);
+    int64_t n = collect_magnitudes(pic, true, magnitudes);
     if (n == 0)
-        n = collect_magnitudes(pic, false, magnitudes, MOST);
-    double typical = (double)vf_quantile(magnitudes, n, 0.98);
+        n = collect_magnitudes(pic, false, magnitudes);
+    const vf_status status = vf_host_quantile(pic->planes->ctx, n, magnitudes, 0.98, &limit);
     free(magnitudes);
-    if (!(typical > 0)) /* an empty map, or nothing but NaN */
-        typical = 1;
+    if (status != VF_OK)
+        return status;
+    const double typical = limit > 0 ? (double)limit : 1; /* 0: an empty map, or nothing but NaN */
     const vf_ticks quarter = vf_ticks_make(0, 0, typical / 4);
     const double step = vf_tick_step(&quarter);
     pic->range = step * ceil(typical / step * (1 - 1e-6));

@@ -6,6 +6,7 @@
 #include <omp.h>
 
 #include "mri_recon.h"
+#include "voxfield/statistics.h"
 
 /* The local covariance is the sum over a box of 2 REACH + 1 voxels along each axis, cut at the borders. Calibration
  * images resolve less than that, so the box averages noise rather than coils. */
@@ -261,43 +262,44 @@ static void maps_of_planes(vf_context *ctx, const walsh *w, int threads)
     }
 }
 
-/* The coil with the most energy, and the largest magnitude of all. */
-static void survey(int threads, int coils, int64_t voxels, const float complex *images, int *strongest, float *largest,
-                   double *energy)
+/* The coil with the most energy, and the largest part of all numbers. */
+static vf_status survey(vf_context *ctx, int coils, int64_t voxels, const float complex *images, int *strongest,
+                        float *largest)
 {
-    float *peak = (float *)(energy + coils);
-#pragma omp parallel for schedule(dynamic, 1) num_threads(threads) if (threads > 1)
+    vf_reduced least, greatest, energy;
+    double most = 0;
+    *strongest = 0;
+    vf_status status = vf_host_reduce(ctx, VF_REDUCE_MIN, VF_F32, 2 * coils * voxels, images, NULL, &least);
+    if (status == VF_OK)
+        status = vf_host_reduce(ctx, VF_REDUCE_MAX, VF_F32, 2 * coils * voxels, images, NULL, &greatest);
+    if (status != VF_OK)
+        return status;
+    *largest = (float)fmax(-least.re, greatest.re);
     for (int c = 0; c < coils; c++) {
-        const float complex *image = images + c * voxels;
-        energy[c] = peak[c] = 0;
-        for (int64_t n = 0; n < voxels; n++) {
-            float a = fabsf(crealf(image[n])), b = fabsf(cimagf(image[n]));
-            energy[c] += (double)a * a + (double)b * b;
-            peak[c] = a > peak[c] ? a : peak[c];
-            peak[c] = b > peak[c] ? b : peak[c];
+        status = vf_host_reduce(ctx, VF_REDUCE_SQUARES, VF_C64, voxels, images + c * voxels, NULL, &energy);
+        if (status != VF_OK)
+            return status;
+        if (!isfinite(energy.re))
+            return vf_fail(ctx, VF_ERR_INPUT, "coil maps: the image of coil %d is not finite; are the data?", c);
+        if (energy.re > most) {
+            most = energy.re;
+            *strongest = c;
         }
     }
-    *strongest = 0;
-    *largest = 0;
-    for (int c = 0; c < coils; c++) {
-        if (isfinite(energy[*strongest]) &&
-            !(energy[c] <= energy[*strongest])) /* what is not finite stays, to be seen */
-            *strongest = c;
-        *largest = peak[c] > *largest ? peak[c] : *largest;
-    }
+    return VF_OK;
 }
 
-static void remove_faint(int threads, int coils, int64_t voxels, const float *signal, float complex *maps)
+static vf_status remove_faint(vf_context *ctx, int coils, int64_t voxels, const float *signal, float complex *maps)
 {
-    float largest = 0;
-    for (int64_t n = 0; n < voxels; n++)
-        largest = signal[n] > largest ? signal[n] : largest;
-    float bound = faint * faint * largest; /* of the eigenvalue, a square */
-#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
+    vf_reduced largest;
+    vf_status status = vf_host_reduce(ctx, VF_REDUCE_MAX, VF_F32, voxels, signal, NULL, &largest);
+    const float bound = faint * faint * (float)largest.re; /* of the eigenvalue, a square */
+#pragma omp parallel for schedule(static) num_threads(vf_context_threads(ctx)) if (coils > 1)
     for (int c = 0; c < coils; c++)
         for (int64_t n = 0; n < voxels; n++)
             if (!(signal[n] >= bound))
                 maps[c * voxels + n] = 0;
+    return status;
 }
 
 vf_status coil_maps_walsh(vf_context *ctx, const int64_t matrix[3], int coils, const float complex *images,
@@ -306,7 +308,7 @@ vf_status coil_maps_walsh(vf_context *ctx, const int64_t matrix[3], int coils, c
     int threads = vf_context_threads(ctx), strongest = 0;
     int64_t voxels = matrix[0] * matrix[1] * matrix[2];
     float largest = 0;
-    vf_status status = VF_OK;
+    vf_status status;
     walsh w = {
         .n = matrix, .coils = coils, .row = (matrix[0] + LANES - 1) / LANES * LANES, .images = images, .maps = maps};
     if (threads > (matrix[1] + ROWS - 1) / ROWS)
@@ -316,25 +318,21 @@ vf_status coil_maps_walsh(vf_context *ctx, const int64_t matrix[3], int coils, c
     w.plane = calloc(BOX * (size_t)coils * (size_t)matrix[1] * 2 * row, sizeof *w.plane);
     w.signal = malloc((size_t)voxels * sizeof *w.signal);
     w.scratch = malloc((size_t)threads * w.scratch_floats * sizeof *w.scratch);
-    double *energy = malloc((size_t)coils * 2 * sizeof *energy);
-    if (!w.plane || !w.signal || !w.scratch || !energy) {
+    if (!w.plane || !w.signal || !w.scratch) {
         status = vf_fail(ctx, VF_ERR_MEMORY, "coil maps: not enough memory for %d coils of %lld x %lld x %lld voxels",
                          coils, (long long)matrix[0], (long long)matrix[1], (long long)matrix[2]);
         goto done;
     }
-    survey(vf_context_threads(ctx), coils, voxels, images, &strongest, &largest, energy);
-    if (!isfinite(energy[strongest])) {
-        status = vf_fail(ctx, VF_ERR_INPUT, "coil maps: the image of coil %d is not finite; are the data?", strongest);
+    status = survey(ctx, coils, voxels, images, &strongest, &largest);
+    if (status != VF_OK)
         goto done;
-    }
     w.phase_coil = strongest;
     w.scale = largest >= FLT_MIN ? 1 / largest : 0;
     maps_of_planes(ctx, &w, threads);
-    remove_faint(vf_context_threads(ctx), coils, voxels, w.signal, maps);
-    if (vf_cancelled(ctx))
+    status = remove_faint(ctx, coils, voxels, w.signal, maps);
+    if (status == VF_OK && vf_cancelled(ctx))
         status = vf_fail(ctx, VF_ERR_CANCELLED, "interrupted");
 done:
-    free(energy);
     free(w.scratch);
     free(w.signal);
     free(w.plane);

@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "mri_recon.h"
+#include "voxfield/statistics.h"
 
 /* Of `squares` = sum (I - I0)^2, as published. */
 static image_error figures(int64_t voxels, double squares, double energy, double largest)
@@ -29,31 +30,39 @@ static double sum_of_squares(int64_t voxels, const float complex *image, const f
     return squares;
 }
 
+static double product(int64_t voxels, const float complex *image, const float *truth)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < voxels; i++)
+        sum += magnitude(image[i]) * (double)truth[i];
+    return sum;
+}
+
 vf_status compare_images(vf_context *ctx, const char *name, int64_t voxels, const float complex *image,
                          const float *truth, image_comparison *out)
 {
-    double energy = 0, largest = -INFINITY, own = 0, product = 0;
+    vf_reduced energy, own, largest;
     *out = (image_comparison){.scale = 1};
     if (voxels < 1)
         return vf_fail(ctx, VF_ERR_ARGUMENT, "%s: there are no voxels to compare", name);
-    for (int64_t i = 0; i < voxels; i++) {
-        const double value = magnitude(image[i]), expected = (double)truth[i];
-        own += value * value;
-        product += value * expected;
-        energy += expected * expected;
-        largest = fmax(largest, expected);
-    }
-    if (!isfinite(energy))
+    vf_status status = vf_host_reduce(ctx, VF_REDUCE_SQUARES, VF_F32, voxels, truth, NULL, &energy);
+    if (status == VF_OK)
+        status = vf_host_reduce(ctx, VF_REDUCE_MAX, VF_F32, voxels, truth, NULL, &largest);
+    if (status == VF_OK)
+        status = vf_host_reduce(ctx, VF_REDUCE_SQUARES, VF_C64, voxels, image, NULL, &own);
+    if (status != VF_OK)
+        return status;
+    if (!isfinite(energy.re))
         return vf_fail(ctx, VF_ERR_INPUT, "%s: the truth has values that are not finite", name);
-    if (!isfinite(own))
+    if (!isfinite(own.re))
         return vf_fail(ctx, VF_ERR_INPUT, "%s: the image has values that are not finite", name);
-    if (!(energy > 0) || !(largest > 0))
+    if (!(energy.re > 0) || !(largest.re > 0))
         return vf_fail(ctx, VF_ERR_INPUT, "%s: the truth is nowhere above zero, so no error can be relative to it",
                        name);
-    if (own > 0)
-        out->scale = product / own;
-    out->error = figures(voxels, sum_of_squares(voxels, image, truth, 1), energy, largest);
-    out->scaled = figures(voxels, sum_of_squares(voxels, image, truth, out->scale), energy, largest);
+    if (own.re > 0)
+        out->scale = product(voxels, image, truth) / own.re;
+    out->error = figures(voxels, sum_of_squares(voxels, image, truth, 1), energy.re, largest.re);
+    out->scaled = figures(voxels, sum_of_squares(voxels, image, truth, out->scale), energy.re, largest.re);
     return VF_OK;
 }
 

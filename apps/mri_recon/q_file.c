@@ -1,9 +1,11 @@
 /* Q in a file: computed once for a trajectory, used for every scan that has it. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "mri_recon.h"
 #include "voxfield/hdf5_io.h"
+#include "voxfield/statistics.h"
 
 struct q_file {
     vf_context *ctx;
@@ -86,15 +88,14 @@ vf_status q_file_write(q_file *file, int segment, const void *q)
 vf_status q_file_read(q_file *file, int segment, void *q)
 {
     const int64_t start[4] = {segment, 0, 0, 0}, count[4] = {1, file->dims[1], file->dims[2], file->dims[3]};
+    vf_reduced sum; /* not finite as soon as one number is not */
     vf_status status = vf_h5_read(file->file, DATASET, file->type, start, count, q);
-    double sum = 0; /* not finite as soon as one number is not */
-    for (int64_t i = 0; status == VF_OK && i < 2 * count[1] * count[2] * count[3]; i++)
-        sum += 0 * (file->type == VF_C128 ? ((const double *)q)[i] : (double)((const float *)q)[i]);
-    return sum == 0 ? status
-                    : vf_fail(file->ctx, VF_ERR_INPUT,
-                              "%s: /q holds values that are no numbers; make it anew with "
-                              "--save-q",
-                              file->path);
+    if (status == VF_OK)
+        status = vf_host_reduce(file->ctx, VF_REDUCE_SUM, file->type, count[1] * count[2] * count[3], q, NULL, &sum);
+    if (status == VF_OK && !(isfinite(sum.re) && isfinite(sum.im)))
+        status = vf_fail(file->ctx, VF_ERR_INPUT, "%s: /q holds values that are no numbers; make it anew with --save-q",
+                         file->path);
+    return status;
 }
 
 vf_status q_file_commit(q_file **file)

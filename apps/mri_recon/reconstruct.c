@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "mri_recon.h"
-#include "voxfield/vector.h"
+#include "voxfield/statistics.h"
 
 /* A residual so many times the tolerance, where that was asked for. */
 static const double WORTH_A_WARNING = 10;
@@ -111,21 +111,23 @@ static double map_power(const job *j, const scan_frame *frame, const char *image
 
 /* Gridding makes each coil's image; combined by conj(s), they are sum |s|^2 too bright, by which is divided where coils
  * see anything. */
-static void normalise(const job *j, const scan_frame *frame, char *image)
+static vf_status normalise(const job *j, const scan_frame *frame, char *image)
 {
     const double least = 0.01; /* of the largest sum |s|^2 */
-    const float complex *maps = j->maps[frame->place];
-    double most = 0;
-    for (int pass = 0; pass < 2; pass++)
-        for (int64_t n = 0; n < j->voxels; n++) {
-            const double sum = power_at(j, maps, n);
-            if (pass == 0)
-                most = fmax(most, sum);
-            else if (most > 0 && j->type == VF_C128)
-                ((double complex *)(void *)image)[n] /= fmax(sum, least * most);
-            else if (most > 0)
-                ((float complex *)(void *)image)[n] /= (float)fmax(sum, least * most);
-        }
+    vf_reduced most;
+    double *sum = malloc((size_t)j->voxels * sizeof *sum);
+    if (!sum)
+        return vf_fail(j->ctx, VF_ERR_MEMORY, "no memory to combine coils");
+    for (int64_t n = 0; n < j->voxels; n++)
+        sum[n] = power_at(j, j->maps[frame->place], n);
+    vf_status status = vf_host_reduce(j->ctx, VF_REDUCE_MAX, VF_F64, j->voxels, sum, NULL, &most);
+    for (int64_t n = 0; status == VF_OK && most.re > 0 && n < j->voxels; n++)
+        if (j->type == VF_C128)
+            ((double complex *)(void *)image)[n] /= fmax(sum[n], least * most.re);
+        else
+            ((float complex *)(void *)image)[n] /= (float)fmax(sum[n], least * most.re);
+    free(sum);
+    return status;
 }
 
 /* ---- the solver ---- */
@@ -264,7 +266,7 @@ static vf_status adjoint_of_frames(job *j, const group *g)
         if (status == VF_OK)
             status = right_side_of_frame(side, g->frame[f], j->has_maps ? &j->device_maps : NULL, image);
         if (status == VF_OK && j->has_maps && gridding)
-            normalise(j, g->frame[f], image);
+            status = normalise(j, g->frame[f], image);
     }
     right_side_destroy(side);
     return status;

@@ -5,8 +5,8 @@
 #include <sys/stat.h>
 
 #include "image_files.h"
-#include "voxfield/canvas.h"
 #include "voxfield/output.h"
+#include "voxfield/statistics.h"
 
 static const image_format *const formats[] = {&image_h5, &image_nifti_gz, &image_nifti, &image_ismrmrd};
 enum { FORMATS = sizeof formats / sizeof *formats };
@@ -73,46 +73,59 @@ void image_magnitude(const float complex *data, int64_t count, float *out)
 
 /* ---- the window ---- */
 
-/* About MOST magnitudes, evenly spaced; the step is odd so that it does not keep to some columns. */
-static size_t sample_magnitudes(const recon_image *image, int first, int count, size_t most, float *out)
+/* Every `step`-th magnitude of `voxels` from `from` on. */
+static int64_t sample_magnitudes(const float complex *from, int64_t voxels, int64_t step, float *out)
 {
-    const int64_t volume = image_volume(image), voxels = volume * count;
-    const int64_t step = voxels / (int64_t)most + 1;
-    size_t n = 0;
-    for (int64_t i = 0; i < voxels; i += step | 1)
-        image_magnitude(image->data + volume * first + i, 1, &out[n++]);
+    int64_t n = 0;
+    for (int64_t i = 0; i < voxels; i += step)
+        image_magnitude(from + i, 1, &out[n++]);
     return n;
 }
 
 /* Of all voxels: a sample could miss the only bright one. */
-static double largest_magnitude(const recon_image *image, int first, int count)
+static double largest_magnitude(const float complex *from, int64_t voxels)
 {
-    const int64_t volume = image_volume(image);
     double largest = 0;
-    for (int64_t i = volume * first; i < volume * (first + count); i++) {
-        const double re = (double)crealf(image->data[i]), im = (double)cimagf(image->data[i]);
+    for (int64_t i = 0; i < voxels; i++) {
+        const double re = (double)crealf(from[i]), im = (double)cimagf(from[i]);
         largest = fmax(largest, re * re + im * im);
     }
     return sqrt(largest);
 }
 
+/* Moves those that are no background to the front. */
+static int64_t remove_background(float *values, int64_t n, double background)
+{
+    int64_t kept = 0;
+    for (int64_t i = 0; i < n; i++)
+        if ((double)values[i] >= background)
+            values[kept++] = values[i];
+    return kept;
+}
+
+/* Of a million voxels at least, or all. Of those that are no background, w, the share below the percentile is as
+ * uncertain as sqrt(0.005 / w): for a tenth of a million, 0.02 %. The step is odd so that it does not keep to some
+ * columns. */
 vf_status image_white(vf_context *ctx, const recon_image *image, int first, int count, double *white)
 {
-    enum { MOST = 1 << 17 };
-    float *values = malloc(MOST * sizeof *values);
+    enum { ENOUGH = 1 << 20 };
+    const int64_t voxels = image_volume(image) * count, step = voxels < 3 * ENOUGH ? 1 : (voxels / ENOUGH - 1) | 1;
+    const float complex *from = image->data + image_volume(image) * first;
+    float high, bright = 0, *values = malloc((size_t)(voxels / step + 1) * sizeof *values);
     if (!values)
         return vf_fail(ctx, VF_ERR_MEMORY, "the image's window: not enough memory");
-    size_t n = sample_magnitudes(image, first, count, MOST, values);
-    const double largest = largest_magnitude(image, first, count);
-    const double background = fmax(0.1 * (double)vf_quantile(values, n, 0.999), 1e-3 * largest); /* sorts them */
-    size_t begin = 0;
-    while (begin < n && (double)values[begin] < background)
-        begin++;
-    *white = begin < n ? (double)vf_quantile(values + begin, n - begin, 0.995) : largest;
+    int64_t n = sample_magnitudes(from, voxels, step, values);
+    const double largest = largest_magnitude(from, voxels);
+    vf_status status = vf_host_quantile(ctx, n, values, 0.999, &high);
+    if (status == VF_OK) {
+        n = remove_background(values, n, fmax(0.1 * (double)high, 1e-3 * largest));
+        status = vf_host_quantile(ctx, n, values, 0.995, &bright);
+    }
+    *white = n > 0 ? (double)bright : largest;
     if (!(*white > 0))
         *white = 1;
     free(values);
-    return VF_OK;
+    return status;
 }
 
 /* ---- writing ---- */
@@ -126,6 +139,10 @@ static vf_status check_image(vf_context *ctx, const recon_image *image, const ch
                 !__builtin_mul_overflow(voxels, image->counts[a], &voxels);
     if (!valid)
         return vf_fail(ctx, VF_ERR_INTERNAL, "%s: the image to be written has no valid shape", path);
+    vf_reduced sum; /* not finite as soon as one number is not */
+    vf_status status = vf_host_reduce(ctx, VF_REDUCE_SUM, VF_C64, voxels, image->data, NULL, &sum);
+    if (status != VF_OK || (isfinite(sum.re) && isfinite(sum.im)))
+        return status;
     const float *parts = (const float *)image->data;
     for (int64_t i = 0; i < 2 * voxels; i++)
         if (!(fabsf(parts[i]) <= FLT_MAX)) {

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "gridding.h"
+#include "voxfield/statistics.h"
 
 enum { NODES = 6, MOST_BINS = 512, LEAST_BINS = 64, MOST_SEGMENTS = 256, MOST_CHEBYSHEV = 96 };
 static const double KEPT_SMALL = 0.3; /* delta, of the tolerance */
@@ -68,18 +69,31 @@ static vf_status make_points(vf_context *ctx, const bin *bins, int count, point_
     return VF_OK;
 }
 
+/* The range of values, 0 to 0 if there are none; *bad: the index of one that is not finite, or -1. */
+static vf_status range_of(vf_context *ctx, int64_t count, const float *values, double *low, double *high, int64_t *bad)
+{
+    vf_reduced least, greatest = {0};
+    vf_status status = vf_host_reduce(ctx, VF_REDUCE_MIN, VF_F32, count, values, NULL, &least);
+    if (status == VF_OK)
+        status = vf_host_reduce(ctx, VF_REDUCE_MAX, VF_F32, count, values, NULL, &greatest);
+    *low = least.re;
+    *high = greatest.re;
+    *bad = !isfinite(least.re) ? least.index : !isfinite(greatest.re) ? greatest.index : -1;
+    return status;
+}
+
 /* The points that stand for the field's values, or for all differences of two of them. `times` is the range of t. */
 static vf_status reduce_field(vf_context *ctx, int64_t voxels, const float *field, bool symmetric, double times,
                               point_set *set)
 {
-    double low = voxels > 0 ? field[0] : 0, high = low;
-    for (int64_t n = 0; n < voxels; n++) {
-        if (!isfinite(field[n]))
-            return vf_fail(ctx, VF_ERR_ARGUMENT, "the field map is %g at voxel %lld", (double)field[n],
-                           (long long)n + 1);
-        low = field[n] < low ? field[n] : low;
-        high = field[n] > high ? field[n] : high;
-    }
+    double low, high;
+    int64_t bad;
+    vf_status status = range_of(ctx, voxels, field, &low, &high, &bad);
+    if (status == VF_OK && bad >= 0)
+        status =
+            vf_fail(ctx, VF_ERR_ARGUMENT, "the field map is %g at voxel %lld", (double)field[bad], (long long)bad + 1);
+    if (status != VF_OK)
+        return status;
     double range = high - low, turns = 8 * range * times;
     int count = turns < LEAST_BINS ? LEAST_BINS : turns < MOST_BINS ? (int)turns : MOST_BINS;
     bin *bins = calloc((size_t)(2 * count), sizeof *bins), *differences = bins + count;
@@ -97,7 +111,7 @@ static vf_status reduce_field(vf_context *ctx, int64_t voxels, const float *fiel
             if (bins[i].amount > 0 && bins[j].amount > 0)
                 put(differences, count, -range, 2 * range, bins[i].low - bins[j].high, bins[i].high - bins[j].low,
                     bins[i].amount * bins[j].amount);
-    vf_status status = make_points(ctx, symmetric ? differences : bins, count, set);
+    status = make_points(ctx, symmetric ? differences : bins, count, set);
     free(bins);
     return status;
 }
@@ -405,15 +419,15 @@ vf_status vf_segments_create(vf_context *ctx, int64_t samples, const float *time
     *out = (vf_segments){0};
     if (!(tolerance > 0) || !(tolerance < 1) || samples < 0 || voxels < 0)
         return vf_fail(ctx, VF_ERR_ARGUMENT, "time segments: tolerance %g or a size is out of range", tolerance);
-    double first = samples > 0 ? time[0] : 0, last = first;
-    for (int64_t m = 0; m < samples; m++) {
-        if (!isfinite(time[m]))
-            return vf_fail(ctx, VF_ERR_ARGUMENT, "the time of sample %lld is %g", (long long)m + 1, (double)time[m]);
-        first = time[m] < first ? time[m] : first;
-        last = time[m] > last ? time[m] : last;
-    }
+    double first, last;
+    int64_t bad;
+    vf_status status = range_of(ctx, samples, time, &first, &last, &bad);
+    if (status == VF_OK && bad >= 0)
+        status = vf_fail(ctx, VF_ERR_ARGUMENT, "the time of sample %lld is %g", (long long)bad + 1, (double)time[bad]);
+    if (status != VF_OK)
+        return status;
     double half = 0.5 * (last - first), middle = 0.5 * (first + last);
-    vf_status status = reduce_field(ctx, voxels, field, symmetric, last - first, &set);
+    status = reduce_field(ctx, voxels, field, symmetric, last - first, &set);
     if (status == VF_OK)
         status = table_create(ctx, &set, half, &t);
     if (status == VF_OK)

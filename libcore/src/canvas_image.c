@@ -1,6 +1,5 @@
 /* Images of values: resampling, colouring, contours. */
 #include <math.h>
-#include <stdlib.h>
 
 #include "canvas_internal.h"
 
@@ -57,20 +56,6 @@ void vf_resample(const float *values, int64_t columns, int64_t rows, vf_filter f
             out[(size_t)j * (size_t)width + (size_t)i] = sample(values, columns, &fx, &fy);
         }
     }
-}
-
-static int compare_floats(const void *a, const void *b)
-{
-    const float x = *(const float *)a, y = *(const float *)b;
-    return (x > y) - (x < y);
-}
-
-float vf_quantile(float *values, size_t count, double q)
-{
-    if (count == 0)
-        return 0;
-    qsort(values, count, sizeof *values, compare_floats);
-    return values[(size_t)(fmin(fmax(q, 0), 1) * (double)(count - 1))];
 }
 
 void vf_canvas_image(vf_canvas *canvas, int x, int y, int width, int height, const float *values,

@@ -23,6 +23,7 @@ struct vf_context {
     int threads;
     vf_device *devices;
     int device_count;
+    vf_device host;
 };
 
 static int usable_cores(void)
@@ -46,6 +47,7 @@ vf_status vf_context_create(vf_context **out)
     ctx->threads = usable_cores();
     cpu->ctx = ctx;
     vf_device_init_cpu(cpu);
+    ctx->host = *cpu;
     ctx->devices = cpu;
     ctx->device_count = 1;
     *out = ctx;
@@ -186,6 +188,11 @@ int vf_context_device_count(const vf_context *ctx)
 vf_device *vf_context_device(const vf_context *ctx, int index)
 {
     return index >= 0 && index < ctx->device_count ? &ctx->devices[index] : NULL;
+}
+
+vf_device *vf_context_host(vf_context *ctx)
+{
+    return &ctx->host;
 }
 
 /* Reads "cuda" or "cuda:0,2" into ordinals; returns how many, or 0 if it is neither or names one twice. */

@@ -5,22 +5,24 @@
  * a ring of STAGES in shared memory, and its warps have different parts. In a turn the workers, the warps of the shape,
  *
  *   make the sum of a tile, for the publisher to make known to other thread blocks and a scout to look back from;
- *   take the tile that was summed BEHIND turns ago into registers, and send for the tile AHEAD of this turn in its
- * place; scan what they took, wait for what its scout has found to come before it, and store the results.
+ *   take the tile that was summed BEHIND turns ago into registers, and send for the one AHEAD turns on in its place;
+ *   scan what they took, wait for what its scout has found to come before it, and store the results.
  *
  * So AHEAD tiles are on their way from memory at any time, and BEHIND are being looked back from, by several scouts in
  * turn. The publisher also claims tiles, early enough that nobody waits for the counter.
  *
- * A worker's piece of a stage is its own; workers wait for no other's. They meet the others at two named barriers a
- * stage: SUMS, at which workers leave their pieces' sums and do not wait, and BEFORE, at which the scout leaves what
- * comes before each piece. A place is written again only when all who read it have passed a later barrier: workers that
- * make the sum of tile j + STAGES have passed BEFORE of tile j, at which its scout and the publisher are done with the
- * sums of tile j; and those pass SUMS of tile j + STAGES when all workers have stored tile j. */
+ * A worker's piece of a stage is its own; workers wait for no other's. With the others they have three events a stage:
+ * `named`, the publisher has said which tile goes into it; `summed`, all workers have left their pieces' sums; `found`,
+ * the scout has left what comes before each piece. A place is written again only when all who read it have passed a
+ * later event: before workers make the sum of tile j + STAGES, `found` of tile j has told them that its scout is done
+ * with the sums of tile j, and `named` of tile j + STAGES that the publisher is, who names it in turn j + 1 at the
+ * earliest; and scouts pass `summed` of tile j + STAGES when all workers have stored tile j. */
 #ifndef VOXFIELD_SCAN_TILES_CUH
 #define VOXFIELD_SCAN_TILES_CUH
 
 #include <cuda_pipeline.h>
 
+#include "block_events.cuh"
 #include "look_back.cuh"
 #include "tuning.cuh"
 
@@ -34,7 +36,7 @@ constexpr int vf_shared_of(int arch)
     return 1024 * kib;
 }
 
-enum { VF_MOST_STAGES = 7, VF_MOST_SCOUTS = 4 }; /* a stage has two of the 15 named barriers */
+enum { VF_MOST_STAGES = 8, VF_MOST_SCOUTS = 4 };
 
 /* Of an element in shared memory. */
 template <typename Work>
@@ -48,7 +50,7 @@ template <typename Work>
 constexpr int vf_stages_within(vf_tuning t, int arch)
 {
     const int stage = 32 * t.warps * t.work * vf_scan_staged_bytes<Work>(),
-              letters = 2 * VF_MOST_STAGES * (t.warps * (int)sizeof(typename Work::State) + 4),
+              letters = VF_MOST_STAGES * (2 * t.warps * (int)sizeof(typename Work::State) + 3 * 16 + 8),
               most = vf_shared_of(arch) / (t.blocks > 0 ? t.blocks : 1) - 1024 - letters, stages = most / stage;
     return stages < 2 ? 2 : stages < VF_MOST_STAGES ? stages : (int)VF_MOST_STAGES;
 }
@@ -63,19 +65,27 @@ constexpr int vf_scouts_of(int stages)
     return vf_behind_of(stages) < VF_MOST_SCOUTS ? vf_behind_of(stages) + 1 : (int)VF_MOST_SCOUTS;
 }
 
-/* Tiles that the publisher of a thread block claims, beside one for each that the thread block has: one for each turn
- * to come, one that is on its way, and one for each turn in which a scout learns that there are no more. */
+/* How many turns ahead of the sum the publisher names a tile: a turn earlier than it is sent for, so that quick workers
+ * need not wait for slow ones, if by then all have read what was in its place. */
+constexpr int vf_named_of(int stages)
+{
+    return stages - vf_behind_of(stages) + (vf_behind_of(stages) > 1);
+}
+/* Tiles that the publisher of a thread block claims, beside one for each that the thread block has: those it names
+ * before the first turn, one that is on its way, and one for each turn in which a scout learns that there are no more.
+ */
 constexpr unsigned vf_first_claims_of(int stages)
 {
-    return (unsigned)(stages - vf_behind_of(stages) + 2 + vf_scouts_of(stages));
+    return (unsigned)(vf_named_of(stages) + 1 + vf_scouts_of(stages));
 }
 
 /* What the warps of a thread block leave for each other. */
 template <typename Shape, typename State, int STAGES>
 struct vf_scan_letters {
     State sums[STAGES][Shape::warps], before[STAGES][Shape::warps];
-    unsigned tile[STAGES];          /* whose sums those are */
-    volatile unsigned next[STAGES]; /* the publisher's: what tile is to go into a stage */
+    vf_event named[STAGES], summed[STAGES], found[STAGES];
+    unsigned next[STAGES]; /* tile that is to go into a stage */
+    unsigned tile[STAGES]; /* whose sums those are */
 };
 
 template <typename Shape, typename Work, int nStages>
@@ -89,9 +99,7 @@ struct vf_scan_ring {
         BEHIND = vf_behind_of(STAGES),
         AHEAD = STAGES - BEHIND,
         SCOUTS = vf_scouts_of(STAGES),
-        THREADS = Shape::threads + 2 * VF_WARP, /* at a barrier: with the publisher and one scout */
-        SUMS = 1,
-        BEFORE = SUMS + STAGES
+        NAMED = vf_named_of(STAGES)
     };
     static constexpr unsigned NO_TILE = 0xffffffffu;
     static constexpr int element_bytes = Shape::in_block * (int)sizeof(Element),
@@ -104,20 +112,21 @@ struct vf_scan_ring {
     unsigned char *stages;
     unsigned tiles;
 
-    __device__ static void wait(int barrier)
-    {
-        __syncwarp();
-        asm volatile("bar.sync %0, %1;" ::"r"(barrier), "r"((int)THREADS) : "memory");
-    }
-    __device__ static void arrive(int barrier)
-    {
-        __syncwarp();
-        asm volatile("bar.arrive %0, %1;" ::"r"(barrier), "r"((int)THREADS) : "memory");
-    }
-    __device__ static int after(int stage)
-    {
-        return stage + 1 < STAGES ? stage + 1 : 0;
-    }
+    /* Where a ring's turns are: the stage, and whether its phase is odd. */
+    struct place {
+        int stage;
+        bool odd;
+
+        __device__ void advance(int by)
+        {
+            stage += by;
+            if (stage >= STAGES) {
+                stage -= STAGES;
+                odd = !odd;
+            }
+        }
+    };
+
     __device__ static int lane()
     {
         return (int)threadIdx.x % VF_WARP;
@@ -195,13 +204,11 @@ struct vf_scan_ring {
         }
     }
 
-    /* The number of the tile that is to go into a stage in which there was `last`. */
-    __device__ unsigned next_for(int stage, unsigned last) const
+    /* The tile that is to go into a stage. */
+    __device__ unsigned next_for(const place &p) const
     {
-        unsigned next;
-        while ((next = letters.next[stage]) == last)
-            ;
-        return next;
+        letters.named[p.stage].wait(p.odd);
+        return letters.next[p.stage];
     }
 
     __device__ static void push(unsigned (&tile)[STAGES], unsigned next)
@@ -219,81 +226,85 @@ struct vf_scan_ring {
 #pragma unroll
         for (int i = 0; i < STAGES; i++)
             tile[i] = NO_TILE;
+        place summed = {0, false}, stored = {STAGES - BEHIND, true}, named = {0, false};
 #pragma unroll 1
-        for (int i = 0; i < AHEAD; i++) {
-            push(tile, next_for(i, NO_TILE));
+        for (int i = 0; i < AHEAD; i++, named.advance(1)) {
+            push(tile, next_for(named));
             if (tile[STAGES - 1] < tiles)
                 send_for(i, tile[STAGES - 1]);
             __pipeline_commit();
         }
-        for (int summed = 0, stored = AHEAD, turn = 0;; summed = after(summed), stored = after(stored), turn++) {
+        for (int turn = 0;; turn++, summed.advance(1), stored.advance(1), named.advance(1)) {
             const unsigned t = tile[BEHIND];
             if (t < tiles) {
                 __pipeline_wait_prior(AHEAD - 1);
                 __syncwarp();
                 Piece piece;
-                piece.take(elements_in(summed), heads_in(summed));
+                piece.take(elements_in(summed.stage), heads_in(summed.stage));
                 const State sum = piece.reduce();
                 if (lane() == 0)
-                    letters.sums[summed][warp()] = sum;
+                    letters.sums[summed.stage][warp()] = sum;
             } else
                 past++;
             if (past <= SCOUTS) { /* each scout learns that there are no more */
                 if (threadIdx.x == 0)
-                    letters.tile[summed] = t;
-                arrive(SUMS + summed);
+                    letters.tile[summed.stage] = t;
+                letters.summed[summed.stage].arrive();
             }
             if (past > BEHIND)
                 return;
             const bool has_last = turn >= BEHIND;
             vf_scan_piece<Shape, Work> last;
             if (has_last)
-                last.piece.take(elements_in(stored), heads_in(stored));
+                last.piece.take(elements_in(stored.stage), heads_in(stored.stage));
             __syncwarp(); /* the stage is free */
             unsigned next = NO_TILE;
             if (past == 0) {
-                next = next_for(stored, tile[0]);
+                next = next_for(named);
                 if (next < tiles)
-                    send_for(stored, next);
+                    send_for(named.stage, next);
                 __pipeline_commit();
             }
             if (has_last) {
                 last.scan();
-                wait(BEFORE + stored);
+                letters.found[stored.stage].wait(stored.odd);
                 last.store(work, range, vf_first_of<Shape>(range, tile[0]), is_whole(tile[0]),
-                           letters.before[stored][warp()]);
+                           letters.before[stored.stage][warp()]);
             }
             push(tile, next);
         }
     }
 
-    /* ---- the other two ---- */
+    /* ---- publisher and scouts ---- */
+
+    __device__ void name(const place &p, unsigned tile) const
+    {
+        if (lane() == 0)
+            letters.next[p.stage] = tile;
+        letters.named[p.stage].arrive();
+    }
 
     __device__ void publish() const
     {
+        place p = {0, false}, named = {0, false};
         int past = 0;
-        unsigned next = 0;
-        for (int i = 0; i <= AHEAD; i++) {
-            if (lane() == 0)
-                letters.next[i % STAGES] = cells.claim();
-            __threadfence_block(); /* one after the other: meanwhile other thread blocks claim theirs */
-        }
+        unsigned next = 0; /* in lane 0 */
+        for (int i = 0; i < NAMED; i++, named.advance(1))
+            name(named, lane() == 0 ? cells.claim() : 0);
         if (lane() == 0)
             next = cells.claim();
-        for (int stage = 0, coming = (AHEAD + 1) % STAGES;; stage = after(stage), coming = after(coming)) {
-            if (lane() == 0) {
-                letters.next[coming] = next;
+        for (;; p.advance(1), named.advance(1)) {
+            name(named, next);
+            if (lane() == 0)
                 next = cells.claim(); /* on its way during a turn */
-            }
-            wait(SUMS + stage);
-            const unsigned tile = letters.tile[stage];
+            letters.summed[p.stage].wait(p.odd);
+            const unsigned tile = letters.tile[p.stage];
             if (tile >= tiles && ++past == SCOUTS)
                 return;
             if (tile >= tiles)
                 continue;
             State sum;
-            vf_before_warps<Shape::warps, Work>(letters.sums[stage], &sum);
-            arrive(BEFORE + stage);
+            vf_before_warps<Shape::warps, Work>(letters.sums[p.stage], &sum);
             if (lane() == 0)
                 vf_publish_tile(cells, tile, sum);
         }
@@ -301,17 +312,17 @@ struct vf_scan_ring {
 
     __device__ void look_back(int scout) const
     {
-        for (int stage = scout % STAGES;; stage = (stage + SCOUTS) % STAGES) {
-            wait(SUMS + stage);
-            const unsigned tile = letters.tile[stage];
+        for (place p = {scout, false};; p.advance(SCOUTS)) {
+            letters.summed[p.stage].wait(p.odd);
+            const unsigned tile = letters.tile[p.stage];
             if (tile >= tiles)
                 return;
             State sum;
-            const State before_warp = vf_before_warps<Shape::warps, Work>(letters.sums[stage], &sum);
+            const State before_warp = vf_before_warps<Shape::warps, Work>(letters.sums[p.stage], &sum);
             const State before = vf_shuffle_from(vf_before_tile<Work>(cells, tile, sum), 0);
             if (lane() < Shape::warps)
-                letters.before[stage][lane()] = Work::combine(before, before_warp);
-            arrive(BEFORE + stage);
+                letters.before[p.stage][lane()] = Work::combine(before, before_warp);
+            letters.found[p.stage].arrive();
         }
     }
 };
@@ -339,8 +350,11 @@ __global__ void __launch_bounds__(VF_TUNED_THREADS(Tuning) +
     extern __shared__ __align__(16) unsigned char vf_scan_stages[];
     __shared__ typename Ring::Letters letters;
     const Ring ring = {work, range, cells, letters, vf_scan_stages, (unsigned)vf_data_blocks<Shape>(range)};
-    if (threadIdx.x < Ring::STAGES)
-        letters.next[threadIdx.x] = Ring::NO_TILE;
+    if (threadIdx.x < Ring::STAGES) {
+        letters.named[threadIdx.x].init(1);
+        letters.summed[threadIdx.x].init(Shape::warps);
+        letters.found[threadIdx.x].init(1);
+    }
     __syncthreads();
     const int warp = Ring::warp();
     if (warp < Shape::warps)

@@ -11,8 +11,8 @@ constexpr vf_tuning vf_scan_tile_tunings[] = { /* single-pass (scan_tiles.cuh) *
     { 0,  4,  8, 16, 1},
     { 0,  8,  8,  8, 1},
     { 0, 64,  8,  4, 1},
-    {90,  4, 16, 32, 1}, /* NVIDIA H200 */
-    {90,  8, 16, 12, 1},
+    {90,  4, 24, 16, 1}, /* NVIDIA H200 */
+    {90,  8, 24,  8, 1},
     {90, 64,  8,  8, 1},
 };
 constexpr vf_tuning vf_scan_run_tunings[] = { /* three-kernel (scan_runs.cuh) */

@@ -284,6 +284,10 @@ def test_q_is_kept(_):
     refuse(3, ["q.h5", "another trajectory"], "other.h5", "--operator", "nufft", "--load-q", "q.h5", "-o", "c.h5")
     refuse(3, ["scan.h5", "/q"], "other.h5", "--load-q", "scan.h5", "-o", "c.h5")
     refuse(2, "exclude", "scan.h5", "--load-q", "q.h5", "--save-q", "r.h5", "-o", "c.h5")
+    for bad in numpy.nan, numpy.inf, -numpy.inf:
+        with h5py.File("q.h5", "r+") as file:
+            file["q"][0, 0, 4, 5] = complex(0, bad)
+        refuse(3, ["q.h5", "no numbers"], "scan.h5", "--operator", "nufft", "--load-q", "q.h5", "-o", "c.h5")
 
 
 def test_same_bits_every_run(_):

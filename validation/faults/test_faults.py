@@ -230,10 +230,12 @@ def test_little_memory(_):
     for threads in (1, 2, 24):
         for mebi in [*range(24, 80, 4), 100, 150, 200, 400]:
             bytes_ = mebi << 20
-            done = run("-q", "dipole.pqr", "--spacing", "0.4", "--threads", threads, "-o", "a.dx",
-                       preexec_fn=lambda b=bytes_: resource.setrlimit(resource.RLIMIT_AS, (b, b)))
+            limited = {"preexec_fn": lambda b=bytes_: resource.setrlimit(resource.RLIMIT_AS, (b, b))}
+            done = run("-q", "dipole.pqr", "--spacing", "0.4", "--threads", threads, "-o", "a.dx", **limited)
             if done.status == 127 or "loading shared libraries" in done.err:
                 continue  # it did not get as far as main
+            if "libgomp: Out of memory" in done.err and "libgomp: Out of memory" in run("--version", **limited).err:
+                continue  # nor here: --version starts no threads, so that was libgomp's constructor
             seen.add(done.status)
             what = f"{mebi} MiB, {threads} threads: exit {done.status}: {done.err}"
             assert done.status in (0, 5), what

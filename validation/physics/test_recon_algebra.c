@@ -285,6 +285,37 @@ static void test_adjoint_method(void **state)
     }
 }
 
+/* Gridded coils are combined by conj(s) and divided by sum |s|^2, or by 1 % of its largest where it is less: with s = 1
+ * replaced by 0.5 a voxel becomes 0.5 / 0.25 = 2 times as bright, by 0.02 it becomes 0.02 / 0.01 = 2 times, too. */
+static void test_gridding_divides_by_the_maps(void **state)
+{
+    (void)state;
+    static const struct {
+        float map, times;
+    } cases[] = {{0.5f, 2}, {0.02f, 2}, {0, 0}};
+    for (int precision = 0; precision < 2; precision++) {
+        problem p = open_problem(cube, 2, 1, false, precision ? VF_F64 : VF_F32, RECON_NUFFT);
+        recon_summary summary;
+        float complex *plain = allocate((size_t)p.voxels, sizeof *plain),
+                      *image = allocate((size_t)p.voxels, sizeof *image);
+        p.settings.method = RECON_GRIDDING;
+        for (int64_t n = 0; n < 2 * p.voxels; n++)
+            p.scan.sensitivity[n] = n < p.voxels; /* the second coil sees nothing */
+        run_reconstruction(&p, plain, &summary);
+        assert_true(norm(plain, p.voxels) > 0);
+        for (int i = 0; i < 3; i++)
+            p.scan.sensitivity[5 + i] = cases[i].map;
+        run_reconstruction(&p, image, &summary);
+        for (int64_t n = 0; n < p.voxels; n++) {
+            const float times = n >= 5 && n < 8 ? cases[n - 5].times : 1;
+            assert_true(cabsf(image[n] - times * plain[n]) <= 1e-6f * times * cabsf(plain[n])); /* some roundings */
+        }
+        free(plain);
+        free(image);
+        close_problem(&p);
+    }
+}
+
 /* A saved Q gives the same image, bit for bit, and is refused for another trajectory. */
 static void test_saved_q(void **state)
 {
@@ -399,6 +430,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_groups_and_pieces),
         cmocka_unit_test(test_progress_adds_up),
         cmocka_unit_test(test_coils_one_at_a_time),
+        cmocka_unit_test(test_gridding_divides_by_the_maps),
         cmocka_unit_test(test_saved_q),
         cmocka_unit_test(test_density_cartesian),
         cmocka_unit_test(test_density_radial),

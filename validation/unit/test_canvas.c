@@ -502,19 +502,6 @@ static void test_neighbours_do_not_reach_a_cells_centre(void **state)
             }
 }
 
-static void test_quantile(void **state)
-{
-    (void)state;
-    float values[101];
-    for (int i = 0; i <= 100; i++)
-        values[i] = (float)((i * 37) % 101);
-    assert_true(vf_quantile(values, 101, 0.98) == 98);
-    assert_true(vf_quantile(values, 101, 0) == 0);
-    assert_true(vf_quantile(values, 101, 1) == 100);
-    assert_true(vf_quantile(values, 1, 0.5) == 0);
-    assert_true(vf_quantile(NULL, 0, 0.5) == 0);
-}
-
 static void test_image_has_the_maps_colours(void **state)
 {
     vf_canvas *canvas = new_canvas(*state, 10, 10);
@@ -867,7 +854,6 @@ int main(void)
         TEST(test_reducing),
         TEST(test_nan_spoils_its_neighbours_only),
         TEST(test_neighbours_do_not_reach_a_cells_centre),
-        TEST(test_quantile),
         TEST(test_image_has_the_maps_colours),
         TEST(test_contour_of_a_circle),
         TEST(test_contour_at_a_saddle),

@@ -160,6 +160,26 @@ static void test_same_bits(void **state)
     free(images);
 }
 
+/* The scale is that of the largest part, of whichever sign: maps of -x are those of x, here with all of x negative. */
+static void test_sign(void **state)
+{
+    const box b = {{19, 14, 6}, 3};
+    const int64_t count = b.coils * voxels_of(&b);
+    float complex *images = lively_images(&b, 0.1), *maps = copy_of(images, count), *other = copy_of(images, count);
+    for (int64_t n = 0; n < count; n++)
+        images[n] = -fabsf(crealf(images[n])) - fabsf(cimagf(images[n])) * I;
+    assert_int_equal(coil_maps_walsh(*state, b.n, b.coils, images, maps), VF_OK);
+    check_by_definition(&b, images, maps);
+    for (int64_t n = 0; n < count; n++)
+        images[n] = -images[n];
+    assert_int_equal(coil_maps_walsh(*state, b.n, b.coils, images, other), VF_OK);
+    for (int64_t n = 0; n < count; n++)
+        assert_true(maps[n] == other[n]);
+    free(other);
+    free(maps);
+    free(images);
+}
+
 static void test_nothing_to_see(void **state)
 {
     vf_context *ctx = *state;
@@ -344,9 +364,13 @@ static void test_root_of_squares(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_against_the_definition), cmocka_unit_test(test_same_bits),
-        cmocka_unit_test(test_nothing_to_see),         cmocka_unit_test(test_known_maps),
-        cmocka_unit_test(test_outside_the_object),     cmocka_unit_test(test_calibration),
+        cmocka_unit_test(test_against_the_definition),
+        cmocka_unit_test(test_same_bits),
+        cmocka_unit_test(test_sign),
+        cmocka_unit_test(test_nothing_to_see),
+        cmocka_unit_test(test_known_maps),
+        cmocka_unit_test(test_outside_the_object),
+        cmocka_unit_test(test_calibration),
         cmocka_unit_test(test_root_of_squares),
     };
     return cmocka_run_group_tests(tests, make_context, free_context);

@@ -396,6 +396,20 @@ static void test_range_ignores_the_peaks(void **state)
     png_picture_free(&all.picture);
 }
 
+/* Where all of the picture is inside the molecule all of it counts: 98 of 100 values stay within the range. */
+static void test_range_where_there_is_no_outside(void **state)
+{
+    fixture *f = *state;
+    panels all;
+    f->radius[0] = 100;
+    draw(f, coulomb, MAP_Z_FASTEST, VF_F64, 2);
+    find_panels(f, &all);
+    assert_color(color_at(f, &all, 2, 0, 0), vf_colormap_at(&f->map, 1));
+    const vf_color middle = color_at(f, &all, 2, 4, 0.5), full = vf_colormap_at(&f->map, 1);
+    assert_true(abs(middle.r - full.r) + abs(middle.g - full.g) > 20);
+    png_picture_free(&all.picture);
+}
+
 /* Nor must the few largest values elsewhere, or infinite ones: here most values are 1. */
 static void test_range_ignores_the_rare_and_the_infinite(void **state)
 {
@@ -542,6 +556,7 @@ int main(void)
         TEST(test_outline_of_one_atom),
         TEST(test_outline_is_that_of_the_union),
         TEST(test_range_ignores_the_peaks),
+        TEST(test_range_where_there_is_no_outside),
         TEST(test_range_ignores_the_rare_and_the_infinite),
         TEST(test_what_is_no_number_is_grey),
         TEST(test_odd_grids),

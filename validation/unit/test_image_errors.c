@@ -143,6 +143,26 @@ static void window(void **state)
         image.data[at] = 0;
     }
     recon_image_free(&image);
+    /* A million numbers from 500000 on, shuffled: all are looked at, so the percentile is exact. The largest becomes a
+     * hot voxel, a hundred times brighter; it is still the largest, and white stays. */
+    image = plain_image(1, 100, 100, 100);
+    for (int64_t i = 0; i < 1000000; i++)
+        image.data[i] = complex_of(0, (float)(500000 + i * 7919 % 1000000));
+    must(image_white(ctx, &image, 0, 1, &white));
+    assert_true(white == 500000 + 994999); /* floor(0.995 * 999999) */
+    for (int64_t i = 0; i < 1000000; i++)
+        if (cimagf(image.data[i]) == 1499999)
+            image.data[i] = 1.5e8f;
+    must(image_white(ctx, &image, 0, 1, &white));
+    assert_true(white == 500000 + 994999);
+    recon_image_free(&image);
+    /* Of 4.1 million, every third: the rank is uncertain by sqrt(0.005 / 1.37e6) of a million, 60; six times that. */
+    image = plain_image(1, 160, 160, 160);
+    for (int64_t i = 0; i < image_volume(&image); i++)
+        image.data[i] = (float)(500000 + i * 7919 % 1000000);
+    must(image_white(ctx, &image, 0, 1, &white));
+    assert_true(fabs(white - 1494999) < 360);
+    recon_image_free(&image);
 }
 
 /* By hand: truth 3, 4, 0, 0 and image 3i, 3, 1, -1: squares of errors 0, 1, 1, 1; mean 3/4; rms of the truth 5/2. The
@@ -173,6 +193,32 @@ static void comparison(void **state)
     must(compare_images(ctx, "it", 2, (const float complex[2]){0x3p-149f, 0x4p-149f},
                         (const float[2]){0x3p125f, 0x4p125f}, &c));
     assert_true(fabs(c.scale / 0x1p274 - 1) < 1e-15 && c.scaled.percent < 1e-13);
+}
+
+/* More voxels than one thread adds up. The image is half the truth, with a phase: the errors are half the truth. */
+static void comparison_of_many(void **state)
+{
+    (void)state;
+    enum { VOXELS = 100003, BRIGHT = 70001 };
+    float complex *image = malloc(VOXELS * sizeof *image);
+    float *truth = malloc(VOXELS * sizeof *truth);
+    image_comparison c;
+    assert_true(image && truth);
+    for (int i = 0; i < VOXELS; i++) {
+        truth[i] = i == BRIGHT ? 6 : 2;
+        image[i] = complex_of(0, -truth[i] / 2);
+    }
+    const double energy = 4.0 * (VOXELS - 1) + 36, mse = energy / 4 / VOXELS;
+    for (int threads = 1; threads <= 3; threads++) {
+        must(vf_context_set_threads(ctx, threads));
+        must(compare_images(ctx, "it", VOXELS, image, truth, &c));
+        assert_true(c.error.mse == mse && c.scale == 2 && c.scaled.mse == 0); /* sums of small integers: exact */
+        assert_true(fabs(c.error.psnr - 20 * log10(6 / sqrt(mse))) < 1e-12);
+        assert_true(fabs(c.error.percent - 50) < 1e-12);
+    }
+    must(vf_context_set_threads(ctx, 0));
+    free(image);
+    free(truth);
 }
 
 static void what_cannot_be_compared(void **state)
@@ -218,6 +264,7 @@ int main(void)
         cmocka_unit_test(names),
         cmocka_unit_test(window),
         cmocka_unit_test(comparison),
+        cmocka_unit_test(comparison_of_many),
         cmocka_unit_test(what_cannot_be_compared),
         cmocka_unit_test(several_comparisons),
     };

@@ -256,13 +256,20 @@ static void test_refusals(void **state)
     assert_int_equal(vf_segments_create(ctx, 2, t, 2, f, false, 0, &s), VF_ERR_ARGUMENT);
     assert_int_equal(s.count, 0);
     assert_int_equal(vf_segments_create(ctx, 2, t, 2, f, false, NAN, &s), VF_ERR_ARGUMENT);
-    f[1] = NAN;
-    assert_int_equal(vf_segments_create(ctx, 2, t, 2, f, false, 1e-3, &s), VF_ERR_ARGUMENT);
+    for (int i = 0; i < 3; i++) {
+        f[1] = i == 0 ? NAN : i == 1 ? INFINITY : -INFINITY;
+        vf_context_clear_error(ctx);
+        assert_int_equal(vf_segments_create(ctx, 2, t, 2, f, false, 1e-3, &s), VF_ERR_ARGUMENT);
+        assert_non_null(strstr(vf_context_message(ctx), "the field map is"));
+        assert_non_null(strstr(vf_context_message(ctx), "at voxel 2"));
+    }
     f[1] = 1e9f;
     assert_int_equal(vf_segments_create(ctx, 2, t, 2, f, false, 1e-3, &s), VF_ERR_ARGUMENT);
     f[1] = 1;
     t[0] = INFINITY;
+    vf_context_clear_error(ctx);
     assert_int_equal(vf_segments_create(ctx, 2, t, 2, f, false, 1e-3, &s), VF_ERR_ARGUMENT);
+    assert_non_null(strstr(vf_context_message(ctx), "the time of sample 1 is inf"));
     assert_null(s.time);
     vf_context_clear_error(ctx);
 }

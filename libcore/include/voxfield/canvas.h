@@ -81,10 +81,6 @@ typedef enum vf_filter { VF_FILTER_NEAREST, VF_FILTER_BILINEAR } vf_filter;
 void vf_resample(const float *values, int64_t columns, int64_t rows, vf_filter filter, int width, int height,
                  float *out);
 
-/* The value that the share `q`, 0 to 1, of `count` values lies at or below; 0 if there are none. Sorts the values,
- * among which there must be no NaN. */
-float vf_quantile(float *values, size_t count, double q);
-
 /* Draws values[height][width], a pixel each, row 0 at the top, its first pixel at (x, y): `low` has the map's colour at
  * 0 and `high` that at 1. */
 void vf_canvas_image(vf_canvas *canvas, int x, int y, int width, int height, const float *values,

@@ -66,6 +66,9 @@ VF_MUST_CHECK vf_status vf_context_set_devices(vf_context *ctx, const char *spec
 int vf_context_device_count(const vf_context *ctx);
 vf_device *vf_context_device(const vf_context *ctx, int index);
 
+/* The CPU, whatever the devices are: for arrays in host memory. */
+vf_device *vf_context_host(vf_context *ctx);
+
 #ifdef __cplusplus
 }
 #endif
