@@ -1,97 +1,69 @@
-/* Scans on the CPU: threads take chunks twice, first for their sums, then for the results with what comes before each.
- * So that a chunk is still in the cache the second time, that is done for a few chunks a thread at a time. Runs and
- * chunks have fixed lengths, and the runs' sums are added up in their order: threads do not change the bits. */
-#include <stdlib.h>
+/* Scans on the CPU: threads take chunks in their order. Each sums its chunk, which brings it into the cache, takes what
+ * comes before it from the thread that has the chunk before, hands on what comes before the next, and then scans its
+ * chunk while the one that it takes next is fetched: memory is read once and written once. Runs and chunks have fixed
+ * lengths, and the runs' sums are added up in their order: threads do not change the bits. */
+#include <sched.h>
+#include <stdatomic.h>
 
+#if defined(__SSE2__)
+#include <immintrin.h>
+#endif
+
+#include "scan_chunks.h"
 #include "scan_plan.h"
 
-/* Elements of a run; runs of a chunk; chunks of a thread between two passes, and of all at most. */
-enum { RUN = 1024, RUNS = 8, CHUNK = RUN * RUNS, OF_A_THREAD = 4, MOST_CHUNKS = 1024, COLUMNS = 8 };
-
-/* The sum of a run, and whether there is a head in it; then what comes before the run. */
-typedef struct scan_sum {
-    union {
-        double real;
-        uint64_t integer;
-    };
-    bool flag;
-} scan_sum;
-
-#define IN float
-#define SUM double
-#define OUT float
-#define NAME_OF_SUM real
-#define NAME(x) x##_f32
-#include "scan_chunk.inc"
-#undef IN
-#undef OUT
-#undef NAME
-
-#define IN double
-#define OUT double
-#define NAME(x) x##_f64
-#include "scan_chunk.inc"
-#undef IN
-#undef SUM
-#undef OUT
-#undef NAME_OF_SUM
-#undef NAME
-
-#define IN int32_t
-#define SUM uint64_t
-#define OUT int32_t
-#define NAME_OF_SUM integer
-#define NAME(x) x##_i32
-#include "scan_chunk.inc"
-#undef IN
-#undef OUT
-#undef NAME
-
-#define IN int64_t
-#define OUT int64_t
-#define NAME(x) x##_i64
-#include "scan_chunk.inc"
-#undef IN
-#undef NAME
-
-#define IN uint8_t
-#define NAME(x) x##_u8
-#include "scan_chunk.inc"
-#undef IN
-#undef OUT
-#undef NAME
-
-typedef struct chunk_functions {
-    void (*sum)(int64_t at, int64_t count, const void *x, const uint8_t *head, scan_sum *sums);
-    void (*scan)(int64_t at, int64_t count, const void *x, const uint8_t *head, void *y, const scan_sum *before,
-                 bool exclusive);
-} chunk_functions;
-
-static const chunk_functions functions_of[] = {
-    [VF_F32] = {sum_chunk_f32, scan_chunk_f32}, [VF_F64] = {sum_chunk_f64, scan_chunk_f64},
-    [VF_I32] = {sum_chunk_i32, scan_chunk_i32}, [VF_I64] = {sum_chunk_i64, scan_chunk_i64},
-    [VF_U8] = {sum_chunk_u8, scan_chunk_u8},
-};
+/* Results of so many bytes are written past the caches, whose last levels hold some tens of MiB. */
+enum { STREAM_FROM = 32 << 20, POLLS = 2000 };
 
 static const char *const names[] = {"chunks", NULL};
 
 static vf_status create(vf_scan *plan)
 {
-    plan->state = calloc((size_t)MOST_CHUNKS * RUNS, sizeof(scan_sum));
-    return plan->state ? VF_OK
-                       : vf_fail(vf_device_context(plan->device), VF_ERR_MEMORY, "no memory for the plan of a scan");
+    (void)plan;
+    return VF_OK;
 }
 
 static void destroy(vf_scan *plan)
 {
-    free(plan->state);
+    (void)plan;
 }
 
-/* Puts in place of each sum what comes before it; *carry goes from one group of chunks to the next. */
-static void scan_sums(int64_t runs, scan_sum *sums, bool real, scan_sum *carry)
+static const vf_scan_chunk *chunk_functions(vf_dtype type)
+{
+    switch (vf_cpu_isa()) {
+    case VF_ISA_AVX512:
+        return &vf_scan_chunks_avx512[type];
+    case VF_ISA_AVX2:
+        return &vf_scan_chunks_avx2[type];
+    default:
+        return &vf_scan_chunks_baseline[type];
+    }
+}
+
+/* What the threads share: the chunk to be taken next, the one whose turn it is to add its sums, and what comes before
+ * that one; each on a cache line of its own. */
+typedef struct line {
+    _Alignas(64) atomic_llong taken;
+    _Alignas(64) atomic_llong turn;
+    vf_scan_sum carry;
+} line;
+
+static void wait_for_turn(line *shared, int64_t chunk)
+{
+    for (int poll = 0; atomic_load_explicit(&shared->turn, memory_order_acquire) != chunk; poll++)
+        if (poll >= POLLS)
+            sched_yield(); /* there are more threads than cores */
+#if defined(__SSE2__)
+        else
+            _mm_pause();
+#endif
+}
+
+/* Puts in place of each sum what comes before it. */
+static void add_up(int64_t runs, vf_scan_sum *sums, bool real, vf_scan_sum *carry)
 {
     for (int64_t r = 0; r < runs; r++) {
-        const scan_sum sum = sums[r];
+        const vf_scan_sum sum = sums[r];
         sums[r] = *carry;
         if (real)
             carry->real = sum.flag ? sum.real : carry->real + sum.real;
@@ -100,32 +72,43 @@ static void scan_sums(int64_t runs, scan_sum *sums, bool real, scan_sum *carry)
     }
 }
 
+static void do_chunks(const vf_scan *plan, int64_t n, vf_scan_piece piece, line *shared)
+{
+    const vf_scan_chunk *chunk = chunk_functions(plan->options.type);
+    const bool real = plan->options.type == VF_F32 || plan->options.type == VF_F64;
+    const size_t size = vf_dtype_bytes(plan->options.type);
+    vf_scan_sum sums[VF_SCAN_RUNS] = {{.flag = false}};
+    int64_t c = atomic_fetch_add(&shared->taken, 1);
+    while (c * VF_SCAN_CHUNK < n) {
+        piece.at = c * VF_SCAN_CHUNK;
+        piece.count = n - piece.at < VF_SCAN_CHUNK ? n - piece.at : VF_SCAN_CHUNK;
+        chunk->sum(&piece, sums);
+        wait_for_turn(shared, c);
+        add_up((piece.count + VF_SCAN_RUN - 1) / VF_SCAN_RUN, sums, real, &shared->carry);
+        atomic_store_explicit(&shared->turn, c + 1, memory_order_release);
+        c = atomic_fetch_add(&shared->taken, 1);
+        const int64_t next = (c + 1) * VF_SCAN_CHUNK <= n ? c * VF_SCAN_CHUNK : piece.at;
+        piece.ahead = (const char *)piece.x + (size_t)next * size;
+        chunk->scan(&piece, sums);
+    }
+#if defined(__SSE2__)
+    if (piece.past)
+        _mm_sfence(); /* stores past the caches are not ordered with others, nor by a barrier of threads */
+#endif
+}
+
 static vf_status execute(const vf_scan *plan, vf_queue *queue, int64_t n, const void *x, const uint8_t *head, void *y)
 {
-    const chunk_functions *f = &functions_of[plan->options.type];
-    const bool real = plan->options.type == VF_F32 || plan->options.type == VF_F64;
-    const int64_t chunks = (n + CHUNK - 1) / CHUNK;
-    scan_sum *sums = plan->state, carry = {.flag = false};
+    const size_t size = vf_dtype_bytes(plan->options.type == VF_U8 ? VF_I64 : plan->options.type);
+    const bool past = (size_t)n * size >= STREAM_FROM && x != y && ((uintptr_t)y & 63) == 0;
+    const vf_scan_piece piece = {.x = x, .head = head, .y = y, .exclusive = plan->options.exclusive, .past = past};
+    const int64_t chunks = (n + VF_SCAN_CHUNK - 1) / VF_SCAN_CHUNK;
+    line shared = {0};
     int threads = vf_context_threads(vf_device_context(vf_queue_device(queue)));
     if (threads > chunks)
         threads = (int)chunks;
-    const int64_t group = (int64_t)OF_A_THREAD * threads < MOST_CHUNKS ? (int64_t)OF_A_THREAD * threads : MOST_CHUNKS;
 #pragma omp parallel num_threads(threads) if (threads > 1)
-    for (int64_t first = 0; first < chunks; first += group) {
-        const int64_t here = chunks - first < group ? chunks - first : group;
-#pragma omp for schedule(static)
-        for (int64_t c = 0; c < here; c++) {
-            const int64_t at = (first + c) * CHUNK;
-            f->sum(at, n - at < CHUNK ? n - at : CHUNK, x, head, sums + c * RUNS);
-        }
-#pragma omp single
-        scan_sums(here * RUNS, sums, real, &carry);
-#pragma omp for schedule(static)
-        for (int64_t c = 0; c < here; c++) {
-            const int64_t at = (first + c) * CHUNK;
-            f->scan(at, n - at < CHUNK ? n - at : CHUNK, x, head, y, sums + c * RUNS, plan->options.exclusive);
-        }
-    }
+    do_chunks(plan, n, piece, &shared);
     return VF_OK;
 }
 

@@ -9,6 +9,7 @@
  *   fnma_F(a, b, c)     c - a b, likewise
  *   max_F, sqrt_F       of each lane
  *   narrow(low, high)   both vectors of double as one of float
+ *   widen(p)            LANES_F64 floats from p on, as double
  * Compilers fuse + and * by themselves or not, as -ffp-contract says: fma and fnma do not depend on it where the set
  * has them. */
 #ifndef VOXFIELD_SIMD_H
@@ -125,6 +126,19 @@ static inline vec_f32 narrow(vec_f64 low, vec_f64 high)
         v[LANES_F64 + i] = (float)high[i];
     }
     return v;
+#endif
+}
+
+/* Written out: gcc 12 converts half vectors, and puts them together. */
+static inline vec_f64 widen(const float *p)
+{
+#if defined(__AVX512F__)
+    return (vec_f64)_mm512_cvtps_pd(_mm256_loadu_ps(p));
+#else
+    typedef float half_f32 __attribute__((vector_size(VECTOR_BYTES / 2)));
+    half_f32 h;
+    memcpy(&h, p, sizeof h);
+    return __builtin_convertvector(h, vec_f64);
 #endif
 }
 

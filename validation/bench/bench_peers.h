@@ -29,6 +29,9 @@ double bench_gpu_seconds(void *stream, void (*put)(void *user), void *user);
 /* y = x by all threads, past the caches (STREAM's copy: McCalpin, IEEE TCCA Newsletter, December 1995). */
 void bench_stream_copy(int threads, int64_t n, const float *x, float *y);
 
+/* All bits of x, or-ed together, by all threads. */
+uint32_t bench_plain_read(int threads, int64_t n, const float *x);
+
 #ifdef __cplusplus
 }
 #endif

@@ -9,11 +9,12 @@
  * A time is the median of several batches of executions in a row, between events on a GPU; peers take their batches in
  * turn with ours. So what fits into caches is there: shares of memory's speed have a meaning for the largest sizes
  * only. Bytes count as read and written once: 2 n for a copy, n for a sum. Sizes are of 4-byte elements, but
- * histograms', which are of bytes, and sorts', which are of pairs. Shares of the CPU's copy are of the best times.
+ * histograms', which are of bytes, and sorts', which are of pairs.
+ *
+ * A share is one median by another, of the same size. On the CPU the peer of all is the copy; what only reads is
+ * limited by what a core or its link to memory can read, less than it reads and writes at once: the plain read, of all
+ * bits or-ed together, says how much that is.
  */
-#include <float.h>
-#include <math.h>
-
 #include "bench_device.h"
 #include "bench_peers.h"
 #include "bench_truth.h"
@@ -32,12 +33,12 @@ struct op {
     double bytes; /* of an element, read and written */
     void (*run)(const op *o, int64_t n);
     bool (*right)(const op *o, int64_t n);
-    int peer;     /* bench_peer, or -1 */
-    int most;     /* size, as a power of two; 0: the device's */
-    double bar;   /* on a GPU, of the peer's throughput; 0: none */
-    bool of_gpus; /* is run on GPUs alone */
+    int peer;   /* bench_peer, or -1 */
+    int most;   /* size, as a power of two; 0: the device's */
+    double bar; /* on a GPU, of the peer's throughput; 0: none */
+    enum { EVERYWHERE, GPUS, CPUS } where;
     void *plan;
-    double rate[MOST_SIZES], peer_rate[MOST_SIZES]; /* bytes a second; on the CPU the second is our own best */
+    double rate[MOST_SIZES], peer_rate[MOST_SIZES]; /* bytes a second; on the CPU the second is the copy's */
 };
 
 static bench_truth truth;
@@ -105,6 +106,23 @@ static bool fill_right(const op *o, int64_t n)
     return truth_is_filled(&truth, n, fetch(&y, (size_t)n * 4), fill_value);
 }
 
+static uint32_t bits_read;
+
+static void run_read(const op *o, int64_t n)
+{
+    (void)o;
+    bits_read = bench_plain_read(threads(), n, x.data);
+}
+
+static bool read_right(const op *o, int64_t n)
+{
+    uint32_t all = 0;
+    for (int64_t i = 0; i < n; i++)
+        all |= ((const uint32_t *)x.data)[i];
+    (void)o;
+    return all == bits_read;
+}
+
 static void run_sum(const op *o, int64_t n)
 {
     need(vf_reduce_execute(o->plan, queue, n, x.data, NULL, small.data));
@@ -157,20 +175,21 @@ static bool sort_right(const op *o, int64_t n)
     return truth_is_sorted(&truth, n, keys, keys + n);
 }
 
-enum { COPY, FILL, SUM, DOT, SCAN, SCAN_THREE, HISTOGRAM, SORT, OPS };
+enum { COPY, FILL, READ, SUM, DOT, SCAN, SCAN_THREE, HISTOGRAM, SORT, OPS };
 /* clang-format off */
 static op ops[OPS] = {
     [COPY] = {.name = "copy", .bytes = 8, .run = run_copy, .right = copy_right, .peer = PEER_COPY, .bar = 0.97},
     [FILL] = {.name = "fill", .bytes = 4, .run = run_fill, .right = fill_right, .peer = PEER_SET},
+    [READ] = {.name = "plain read", .bytes = 4, .run = run_read, .right = read_right, .peer = -1, .where = CPUS},
     [SUM] = {.name = "sum", .bytes = 4, .run = run_sum, .right = sum_right, .peer = PEER_SUM, .bar = 1},
     [DOT] = {.name = "dot", .bytes = 8, .run = run_dot, .right = sum_right, .peer = -1},
     [SCAN] = {.name = "inclusive scan", .bytes = 8, .run = run_scan, .right = scan_right, .peer = PEER_SCAN, .bar = 1},
     [SCAN_THREE] = {.name = "inclusive scan, three kernels", .bytes = 8, .run = run_scan, .right = scan_right,
-                    .peer = -1, .of_gpus = true},
+                    .peer = -1, .where = GPUS},
     [HISTOGRAM] = {.name = "histogram of bytes", .bytes = 1, .run = run_histogram, .right = histogram_right,
-                   .peer = -1, .of_gpus = true},
+                   .peer = -1, .where = GPUS},
     [SORT] = {.name = "sort of pairs", .bytes = 16, .run = run_sort, .right = sort_right, .peer = -1,
-              .most = MOST_SORT, .of_gpus = true},
+              .most = MOST_SORT, .where = GPUS},
 };
 /* clang-format on */
 
@@ -222,6 +241,11 @@ static void make_peers(void)
             need(vf_fail(ctx, VF_ERR_DEVICE, "%s failed", bench_peer_name((bench_peer)p)));
         need(vf_array_create(device, VF_SPACE_DEVICE, VF_U8, (int64_t)most, &scratch[p]));
     }
+}
+
+static bool has_peer(const op *o)
+{
+    return !on_gpu() || o->peer >= 0;
 }
 
 static const char *peer_name(const op *o)
@@ -292,7 +316,7 @@ static void measure(op *o, int log)
 {
     const int64_t n = (int64_t)1 << log;
     double seconds[BATCHES], peers[BATCHES];
-    const bool beside = on_gpu() && o->peer >= 0;
+    const bool beside = has_peer(o);
     poison(o == &ops[SORT] ? 8 * n : 4 * n);
     o->run(o, n);
     check(o->name, o->right(o, n), n);
@@ -307,28 +331,13 @@ static void measure(op *o, int log)
         seconds[i] = time_batch(&ours);
         peers[i] = beside ? time_batch(&theirs) : 0;
     }
-    o->rate[log - LEAST] = o->bytes * (double)n / median(seconds, BATCHES); /* which sorts them */
-    o->peer_rate[log - LEAST] = o->bytes * (double)n / (beside ? median(peers, BATCHES) : seconds[0]);
-}
-
-/* On the CPU all are compared with one copy, the best of several at the largest size, some after each operation. */
-static double stream_rate(void)
-{
-    const int64_t n = (int64_t)1 << most_log;
-    double least = DBL_MAX;
-    for (int i = 0; i < BATCHES; i++) {
-        const double began = vf_now();
-        run_peer(&ops[COPY], n);
-        const double seconds = vf_now() - began;
-        least = seconds < least ? seconds : least;
-    }
-    check("copy with streaming stores", copy_right(&ops[COPY], n), n);
-    return 8 * (double)n / least;
+    o->rate[log - LEAST] = o->bytes * (double)n / median(seconds, BATCHES);
+    o->peer_rate[log - LEAST] = beside ? (on_gpu() ? o : &ops[COPY])->bytes * (double)n / median(peers, BATCHES) : 0;
 }
 
 static bool is_run(const op *o)
 {
-    return on_gpu() || !o->of_gpus;
+    return o->where == EVERYWHERE || (o->where == GPUS) == on_gpu();
 }
 
 static int most_of(const op *o)
@@ -364,13 +373,9 @@ static void note_bars(double ceiling)
     vf_report_begin(report, "shares");
     for (op *o = ops; o < ops + OPS; o++) {
         const int last = most_of(o) - LEAST;
-        const bool beside = on_gpu() && o->peer >= 0;
         if (is_run(o))
-            bar(o->name, last + LEAST, on_gpu() ? o->rate[last] : o->peer_rate[last],
-                beside ? o->peer_rate[last] : ceiling, peer_name(beside ? o : &ops[COPY]),
-                on_gpu()          ? o->bar
-                : o == &ops[FILL] ? 0
-                                  : 0.9);
+            bar(o->name, last + LEAST, o->rate[last], has_peer(o) ? o->peer_rate[last] : ceiling,
+                peer_name(has_peer(o) ? o : &ops[COPY]), on_gpu() || o == &ops[FILL] || o == &ops[READ] ? o->bar : 0.9);
         if (on_gpu() && o == &ops[SUM])
             bar(o->name, 20, o->rate[20 - LEAST], o->peer_rate[20 - LEAST], peer_name(o), o->bar);
     }
@@ -472,17 +477,13 @@ int main(int argc, char **argv)
         return ended;
     most_log = on_gpu() ? MOST_GPU : MOST_CPU;
     make_all();
-    double ceiling = 0;
     for (op *o = ops; o < ops + OPS; o++) {
         if (o == &ops[HISTOGRAM] && on_gpu())
             make_random();
         for (int log = LEAST; is_run(o) && log <= most_of(o); log++)
             measure(o, log);
-        if (!on_gpu() && is_run(o))
-            ceiling = fmax(ceiling, stream_rate());
     }
-    if (on_gpu())
-        ceiling = ops[COPY].peer_rate[most_log - LEAST];
+    const double ceiling = ops[COPY].peer_rate[most_log - LEAST];
     printf("%s: %s, copy %.1f GB/s (%s)\n", vf_device_spec(device), vf_device_name(device), 1e-9 * ceiling,
            peer_name(&ops[COPY]));
     print_table();

@@ -1,5 +1,5 @@
-/* The CPU's peer: a copy that is written past the caches, so that no line is read before it is overwritten. Compiled
- * for the machine at hand, like the other plain programs. */
+/* The CPU's peers: a copy that is written past the caches, so that no line is read before it is overwritten, and what
+ * reads only. Compiled for the machine at hand, like the other plain programs. */
 #include "bench_peers.h"
 
 #if defined(__SSE2__)
@@ -34,4 +34,31 @@ void bench_stream_copy(int threads, int64_t n, const float *x, float *y)
     }
     for (int64_t i = whole * WIDTH; i < n; i++)
         y[i] = x[i];
+}
+
+/* Each thread reads in four places: more lines are on their way than of one. */
+uint32_t bench_plain_read(int threads, int64_t n, const float *x)
+{
+    enum { WORDS = 16 };
+    typedef uint32_t __attribute__((may_alias)) bits;
+    typedef uint32_t line __attribute__((vector_size(4 * WORDS), may_alias, aligned(4)));
+    const int64_t part = n / 4 / threads / WORDS * WORDS;
+    uint32_t all = 0;
+#pragma omp parallel for schedule(static) num_threads(threads) reduction(| : all)
+    for (int t = 0; t < threads; t++) {
+        const float *from = x + 4 * t * part;
+        line a = {0}, b = a, c = a, d = a;
+        for (int64_t i = 0; i < part; i += WORDS) {
+            a |= *(const line *)(const void *)(from + i);
+            b |= *(const line *)(const void *)(from + part + i);
+            c |= *(const line *)(const void *)(from + 2 * part + i);
+            d |= *(const line *)(const void *)(from + 3 * part + i);
+        }
+        a |= b | c | d;
+        for (int w = 0; w < WORDS; w++)
+            all |= a[w];
+    }
+    for (int64_t i = 4 * threads * part; i < n; i++)
+        all |= ((const bits *)(const void *)x)[i];
+    return all;
 }

@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""Writes the tables of measured figures in README.md and docs from the newest records in validation/results.
+"""Writes the tables of measured figures in README.md and docs, and the pictures, from the newest records in validation/results.
 
-    figures.py            rewrites what stands between the markers <!-- figures: NAME --> and <!-- end -->
+    figures.py            rewrites what stands between the markers <!-- figures: NAME --> and <!-- end -->, and the pictures
+                          docs/primitives-gpu.svg and docs/primitives-cpu.svg
     figures.py --check    exit 1 if a file says anything else than the records
 
-Records: gpu-DEVICE-DATE.json (./run gpu), and folders cpu-DEVICE-DATE with the reports of ./run bench.
+Records: gpu-DEVICE-DATE.json (./run gpu), and folders cpu-DEVICE-DATE with the reports of ./run bench. The primitives may be
+missing in a record: then their tables say so, and there is no picture.
 """
 import json
 import pathlib
@@ -13,10 +15,11 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 RESULTS = ROOT / "validation" / "results"
-FILES = ["README.md", "docs/accuracy.md", "docs/reconstruction.md"]
+FILES = ["README.md", "docs/accuracy.md", "docs/reconstruction.md", "docs/primitives.md"]
 sys.path.insert(0, str(ROOT / "validation" / "tables"))
 sys.dont_write_bytecode = True
 import mri_study  # noqa: E402  (how its table is written)
+import plot_primitives  # noqa: E402
 
 
 def newest(pattern):
@@ -31,8 +34,14 @@ def load():
     gpu = json.loads(record.read_text())
     if gpu["tests"]["failed"] or gpu["tests"]["skipped"] or not gpu["tests"]["passed"]:
         sys.exit(f"figures.py: {record.name} is the record of a run that failed")
+    reports = dict(gpu["benchmarks"])
+    # A run that was cut off has the primitives, and says what it lacks; nothing else is taken from it.
+    cut_off = sorted(RESULTS.glob("incomplete-gpu-*.json"))
+    if "bench_primitives" not in reports and cut_off:
+        reports["bench_primitives"] = json.loads(cut_off[-1].read_text())["benchmarks"]["bench_primitives"]
+        reports["bench_primitives"]["note"] = f"From a run that is not complete: see `note` in validation/results/{cut_off[-1].name}."
     return {
-        "gpu": {name: report for name, report in gpu["benchmarks"].items()},
+        "gpu": reports,
         "gpu_name": gpu["device"],
         "cpu": {path.stem.removesuffix("-cpu"): json.loads(path.read_text()) for path in cpu.glob("*.json")},
         "cpu_name": None,
@@ -44,8 +53,9 @@ def table(head, rows):
     return "\n".join(lines + ["| " + " | ".join(row) + " |" for row in rows])
 
 
-def rate(pairs):
-    return f"{pairs * 1e-9:,.0f}" if pairs >= 1e11 else f"{pairs * 1e-9:.1f}"
+def rate(per_second):
+    """In 10^9 a second."""
+    return f"{per_second * 1e-9:,.0f}" if per_second >= 1e11 else f"{per_second * 1e-9:.1f}"
 
 
 def speed_rows(report):
@@ -111,6 +121,38 @@ def recon_figures(data):
     }
 
 
+def primitives(data, kind):
+    """The report of bench_primitives in the newest record; None if that has none."""
+    return data[kind].get("bench_primitives")
+
+
+def primitives_rows(report):
+    for name, case in report["shares"].items():
+        operation, log = name.rsplit(", 2^", 1)
+        bar = f"{case['bar']:g}: {'met' if case['met'] else 'missed'}" if "bar" in case else ""
+        yield [operation.removesuffix(" of the copy's"), f"2^{log}", rate(case["bytes_per_second"]), f"{case['share']:.3f}", case["beside"], bar]
+
+
+def primitives_block(data, kind):
+    report = primitives(data, kind)
+    if not report:
+        made_by = "`./run gpu`, on a GPU," if kind == "gpu" else "`./run bench`"
+        return f"The newest record in `validation/results` has no measurement of the primitives: {made_by} makes one."
+    device = f"{report['device']}, {report['threads']} threads" if "threads" in report else report["device"]
+    return (f"{device}; {report['copy_by']} of 2^{report['elements'][-1].bit_length() - 1} elements: "
+            f"{rate(report['copy_bytes_per_second'])} GB/s, read and written.\n\n" +
+            (report["note"] + "\n\n" if "note" in report else "") +
+            table(["primitive", "elements", "GB/s", "share", "of", "bar"], primitives_rows(report)) +
+            f"\n\n![Throughput of the primitives against size on {report['device']}](primitives-{kind}.svg)")
+
+
+def pictures(data):
+    """{path: what is in it; None: there is no such file}"""
+    return {ROOT / "docs" / f"primitives-{kind}.svg":
+            plot_primitives.draw(report, plot_primitives.Svg()).encode() if report else None
+            for kind in ("gpu", "cpu") for report in [primitives(data, kind)]}
+
+
 def figures(data):
     cpu, gpu = data["cpu"]["bench_coulomb_sum"], data["gpu"]["bench_coulomb_sum"]
     head = ["work", "variant", "precision", "G pairs/s", "of the ceiling", "against plain C"]
@@ -118,7 +160,7 @@ def figures(data):
     first_cpu, first_gpu = (next(iter(report["cases"].values())) for report in (cpu, gpu))
     errors = data["cpu"]["bench_accuracy"]["2000 angstrom from the origin"]["simd"]
     gpu_errors = data["gpu"]["bench_accuracy"]["2000 angstrom from the origin"]["tuned"]
-    return recon_figures(data) | {
+    return recon_figures(data) | {f"primitives {kind}": primitives_block(data, kind) for kind in ("gpu", "cpu")} | {
         "summary": table(["", "pairs of atom and grid point a second", ""], [
             [f"{cpu['device']}, {cpu['threads']} threads, {first_cpu['variant']}",
              f"{first_cpu['pairs_per_second'] * 1e-9:.0f} G/s",
@@ -142,19 +184,32 @@ def filled(text, blocks):
     return re.sub(r"<!-- figures: ([^>]*?) -->\n.*?<!-- end -->", fill, text, flags=re.DOTALL)
 
 
+def update(path, new, check):
+    """Makes a file what it should be; True if it was not, and --check was given."""
+    old = path.read_bytes() if path.exists() else None
+    if new == old:
+        return False
+    name = path.relative_to(ROOT)
+    if check:
+        print(f"{name} does not say what the records say: run validation/bench/figures.py")
+        return True
+    if new is None:
+        path.unlink()
+    else:
+        path.write_bytes(new)
+    print(f"{name} {'removed' if new is None else 'rewritten'}")
+    return False
+
+
 def main():
-    blocks, wrong = figures(load()), 0
-    for name in FILES:
-        path = ROOT / name
-        old = path.read_text()
-        new = filled(old, blocks)
-        if new != old and "--check" in sys.argv[1:]:
-            print(f"{name} does not say what the records say: run validation/bench/figures.py")
-            wrong = 1
-        elif new != old:
-            path.write_text(new)
-            print(f"{name} rewritten")
-    return wrong
+    check = "--check" in sys.argv[1:]
+    data = load()
+    blocks = figures(data)
+    for kind in ("gpu", "cpu"):
+        if not primitives(data, kind):
+            print(f"the newest {kind} record has no report of bench_primitives")
+    new = {ROOT / name: filled((ROOT / name).read_text(), blocks).encode() for name in FILES} | pictures(data)
+    return int(any([update(path, content, check) for path, content in new.items()]))
 
 
 if __name__ == "__main__":

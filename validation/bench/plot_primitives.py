@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
-"""Draws the primitives' throughput against size, as PNG and SVG, from the records of bench_primitives.
+"""Draws the primitives' throughput against size, as PNG or SVG, from a report of bench_primitives.
 
-    plot_primitives.py                          the newest records in validation/results, into docs/primitives-gpu.png, .svg
-                                                and docs/primitives-cpu.png, .svg; exit 77 if no record has them
-    plot_primitives.py REPORT.json FILE...      one report of bench_primitives, or a GPU's record, into FILE.png or FILE.svg
+    plot_primitives.py REPORT.json FILE...      a report of bench_primitives, or a GPU's record that has one, into each FILE.png
+                                                or FILE.svg
 
-Needs nothing but Python: PNG files get their letters from libcore/src/canvas_font.inc, and lines with smooth edges from the
+The pictures in docs/primitives.md are drawn by figures.py, from the newest records. Needs nothing but Python: PNG files get their letters from libcore/src/canvas_font.inc, and lines with smooth edges from the
 distance of each pixel to the line. Our own curves are solid, those of what they are measured beside dashed.
 """
 import json
@@ -19,7 +18,6 @@ import zlib
 from xml.sax.saxutils import escape
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-RESULTS = ROOT / "validation" / "results"
 WIDTH, HEIGHT = 1640, 1000
 LEFT, RIGHT, TOP, BOTTOM = 130, 1120, 110, 880  # the axes' box
 DARK, GREY, WHITE = (64, 64, 64), (216, 216, 216), (255, 255, 255)
@@ -197,9 +195,9 @@ def draw(report, canvas):
 
 
 def write(report, path):
-    canvas = draw(report, {".png": Png, ".svg": Svg}[path.suffix]())
+    data = draw(report, {".png": Png, ".svg": Svg}[path.suffix]()).encode()
     part = path.with_name(f".{path.name}.part")
-    part.write_bytes(canvas.encode())
+    part.write_bytes(data)
     os.replace(part, path)
     print(path)
 
@@ -209,34 +207,16 @@ def report_of(path):
     return report.get("benchmarks", {}).get("bench_primitives") if "benchmarks" in report else report
 
 
-def newest():
-    """The newest records that have these measurements, by what they are of."""
-    found = {}
-    for kind, pattern in (("gpu", "gpu-*.json"), ("cpu", "cpu-*/bench_primitives-cpu.json")):
-        paths = sorted(RESULTS.glob(pattern), key=lambda path: re.findall(r"\d{4}-\d{2}-\d{2}", str(path))[-1:])
-        found |= {kind: report for report in map(report_of, paths) if report}
-    return found
-
-
 def main():
-    if len(sys.argv) > 2:
-        report = report_of(pathlib.Path(sys.argv[1]))
-        if not report or "bytes_per_second" not in report:
-            sys.exit(f"{sys.argv[1]}: has nothing of bench_primitives")
-        for name in sys.argv[2:]:
-            if pathlib.Path(name).suffix not in (".png", ".svg"):
-                sys.exit(f"{name}: a name that ends in .png or .svg is wanted")
-            write(report, pathlib.Path(name))
-        return 0
-    if len(sys.argv) == 2:
+    if len(sys.argv) < 3:
         sys.exit(__doc__)
-    records = newest()
-    if not records:
-        print("SKIP: no record of bench_primitives in validation/results")
-        return 77
-    for kind, report in records.items():
-        for suffix in (".png", ".svg"):
-            write(report, ROOT / "docs" / f"primitives-{kind}{suffix}")
+    report = report_of(pathlib.Path(sys.argv[1]))
+    if not report or "bytes_per_second" not in report:
+        sys.exit(f"{sys.argv[1]}: has nothing of bench_primitives")
+    for name in sys.argv[2:]:
+        if pathlib.Path(name).suffix not in (".png", ".svg"):
+            sys.exit(f"{name}: a name that ends in .png or .svg is wanted")
+        write(report, pathlib.Path(name))
     return 0
 
 

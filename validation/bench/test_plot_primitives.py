@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """The plot of the primitives' throughput: curves lie where their numbers belong, in both kinds of file, and what is no report of
-bench_primitives is refused."""
+bench_primitives is refused. And what figures.py makes of such a report: a table, and a picture that is compared byte by byte."""
+import contextlib
+import io
 import json
 import pathlib
 import struct
@@ -13,6 +15,7 @@ import zlib
 HERE = pathlib.Path(__file__).resolve().parent
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(HERE))
+import figures  # noqa: E402
 import plot_primitives as plot  # noqa: E402
 
 SIZES = [1 << log for log in range(10, 29)]
@@ -97,13 +100,47 @@ def test_files(report, folder):
     assert not list(folder.glob("a.*")) and not list(folder.glob(".*"))
 
 
+def test_table(report):
+    shares = {"sum, 2^20": {"bytes_per_second": 922e9, "beside": "cub::DeviceReduce::Sum", "share": 2.0706, "bar": 1, "met": 1},
+              "inclusive scan, three kernels, 2^28": {"bytes_per_second": 1.33e12, "beside": "cudaMemcpyAsync", "share": 0.321},
+              "inclusive scan of the copy's, 2^28": {"bytes_per_second": 1.5e12, "beside": "cudaMemcpyAsync", "share": 0.3624,
+                                                     "bar": 0.85, "met": 0}}
+    data = {"gpu": {"bench_primitives": report | {"shares": shares}}, "cpu": {}}
+    text = figures.primitives_block(data, "gpu").splitlines()
+    for row in ("| sum | 2^20 | 922 | 2.071 | cub::DeviceReduce::Sum | 1: met |",
+                "| inclusive scan, three kernels | 2^28 | 1,330 | 0.321 | cudaMemcpyAsync |  |",
+                "| inclusive scan | 2^28 | 1,500 | 0.362 | cudaMemcpyAsync | 0.85: missed |"):
+        assert row in text, f"{row} is not in {text}"
+    assert text[0].endswith("cudaMemcpyAsync of 2^28 elements: 4,270 GB/s, read and written."), text[0]
+    assert "primitives-gpu.svg" in text[-1]
+    assert "no measurement" in figures.primitives_block(data, "cpu")
+    drawn = {path.name: content for path, content in figures.pictures(data).items()}
+    assert drawn == {"primitives-gpu.svg": plot.draw(report, plot.Svg()).encode(), "primitives-cpu.svg": None}
+
+
+def test_update(folder):
+    """What differs is found and written; what no record has is removed."""
+    figures.ROOT, path = folder, folder / "picture.svg"
+    with contextlib.redirect_stdout(io.StringIO()) as said:
+        for old, new in ((None, b"new"), (b"old", b"new"), (b"old", None)):
+            path.write_bytes(old) if old else path.unlink(missing_ok=True)
+            assert figures.update(path, new, check=True) and path.exists() == bool(old), (old, new)
+            assert not figures.update(path, new, check=False) and path.exists() == bool(new), (old, new)
+            assert not figures.update(path, new, check=True), (old, new)
+            assert not new or path.read_bytes() == new
+            path.unlink(missing_ok=True)
+    assert said.getvalue().count("picture.svg does not say what the records say") == 3, said.getvalue()
+
+
 def main():
     report = made_up()
+    test_table(report)
     test_axes(report)
     test_png(report)
     test_svg(report)
     with tempfile.TemporaryDirectory() as folder:
         test_files(report, pathlib.Path(folder))
+        test_update(pathlib.Path(folder))
     print("ok")
 
 
