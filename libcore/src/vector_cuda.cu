@@ -270,8 +270,9 @@ cudaError_t launch_step(const vf_launch &launch, const queue_sums *sums, cudaStr
     work.result = NULL;
     work.aligned = vf_is_aligned(work.p, range, V) && vf_is_aligned(work.q, range, V) &&
                    vf_is_aligned(work.to_x, range, V) && vf_is_aligned(work.to_r, range, V);
-    vf_reduce_columns<step_tuning<E>, step_work<E>><<<vf_count_thread_blocks(launch, range), launch.threads, 0, stream>>>(
-        work, range, vf_partials_in<vf_sums<1>>(sums->scratch.data, launch));
+    vf_reduce_columns<step_tuning<E>, step_work<E>>
+        <<<vf_count_thread_blocks(launch, range), launch.threads, 0, stream>>>(
+            work, range, vf_partials_in<vf_sums<1>>(sums->scratch.data, launch));
     return cudaGetLastError();
 }
 

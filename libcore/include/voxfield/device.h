@@ -77,8 +77,8 @@ void *vf_queue_native(const vf_queue *queue); /* the cudaStream_t; NULL on the C
 /* Waits until all work put into the queue is done, and reports any error of it. */
 VF_MUST_CHECK vf_status vf_queue_sync(vf_queue *queue);
 
-/* What is put into `queue` from now on runs after what has been put into `before` so far; the caller does not wait. Both
- * are of one device. */
+/* What is put into `queue` from now on runs after what has been put into `before` so far; the caller does not wait.
+ * Both are of one device. */
 VF_MUST_CHECK vf_status vf_queue_after(vf_queue *queue, vf_queue *before);
 
 /* Copies bytes between host memory and VF_SPACE_DEVICE memory of the queue's device, either way, or within the device:
