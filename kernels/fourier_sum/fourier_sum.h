@@ -17,7 +17,7 @@
  *         "ref"    plain C in double precision, one thread: the reference
  *   cuda  "tuned"  the fastest
  *         "naive", "registers", "constant", "published"   the published steps; the last is "constant" with smaller
- *                  chunks and an unrolled loop, of a shape that is chosen, not searched for
+ *                  chunks and an unrolled loop, of the shape that a search found (fourier_sum_tuning.c)
  */
 #ifndef VOXFIELD_FOURIER_SUM_H
 #define VOXFIELD_FOURIER_SUM_H
