@@ -76,6 +76,10 @@ void molecule_free(molecule *molecule);
  * would be). */
 VF_MUST_CHECK vf_status plan_grid(vf_context *ctx, const cionize_settings *settings, const molecule *mol, vf_grid *out);
 
+/* About how many evaluations the map of a molecule takes whose file has so many bytes: atoms x points, before the file
+ * is read. */
+double expected_evaluations(const cionize_settings *settings, double file_bytes);
+
 /* C in V = C sum q/r for a unit, in that unit times angstrom / e, from CODATA 2022; without the dielectric. 0: no such
  * unit. */
 double potential_constant(const char *unit, double temperature);
@@ -113,9 +117,12 @@ typedef struct map_format {
     const char *name;       /* "OpenDX" */
     const char *extensions; /* ".dx" ; several separated by a space */
     map_order order;
-    int64_t max_points;        /* 0: no limit */
-    const char *max_reason;    /* why, and what to use instead */
-    double bytes_per_value[2]; /* of the finished file, about, by vf_dtype of the map; for the plan */
+    int64_t max_points;     /* 0: no limit */
+    const char *max_reason; /* why, and what to use instead */
+    /* Of the finished file, about; for the plan. */
+    double bytes_per_value[2]; /* by vf_dtype of the map */
+    double bytes_per_atom;
+    double bytes_besides; /* header, footer, and what a container needs for itself */
     vf_status (*begin)(vf_context *ctx, const char *path, const map_info *info, void **state);
     vf_status (*write)(void *state, int64_t first, int64_t count, const void *values);
     vf_status (*commit)(void *state, double minimum, double maximum, double mean, double rms);
@@ -127,13 +134,28 @@ extern const map_format map_dx, map_dx_gz, map_mrc, map_cube, map_h5;
 /* The format for a path by its extension (case-insensitive). Errors: VF_ERR_ARGUMENT, listing the known ones. */
 VF_MUST_CHECK vf_status map_format_for(vf_context *ctx, const char *path, const map_format **out);
 
-/* ---- potential.c ---- */
+/* ---- cut_slabs.c ---- */
 
-/* How a map is computed: in slabs of `layers` layers along the file's slowest axis. */
+/* Layers [0, layers) cut into slabs for `queues` queues of devices: as thick as `most`, and thinner towards the end,
+ * but `least` at least, unless the last has less. Cuts are at multiples of `unit`. */
+typedef struct slab_cut {
+    int64_t layers; /* >= 1 */
+    int64_t unit;   /* >= 1; most and least are multiples of it, 1 <= unit <= least <= most */
+    int64_t most, least;
+    int queues; /* >= 1 */
+} slab_cut;
+int64_t slab_count(const slab_cut *cut);
+int64_t slab_first(const slab_cut *cut, int64_t n); /* its first layer; of slab_count(cut): all layers */
+
+/* ---- plan_potential.c ---- */
+
+/* How a map is computed: in slabs along the file's slowest axis. */
 typedef struct potential_plan {
     double scale;                      /* C / dielectric */
     map_order order;                   /* of the layers handed on */
-    int64_t layers, slabs;             /* the last slab may be thinner */
+    slab_cut cut;                      /* of the layers */
+    int64_t slabs;                     /* slab_count(&cut) */
+    bool spare;                        /* devices were chosen here: any that fail to start are left out */
     int workers, slots;                /* queues over all devices; slabs in memory at a time */
     uint64_t host_bytes, device_bytes; /* memory for slabs: in all, and on each GPU */
     double evaluations;                /* atoms x points */
@@ -143,17 +165,25 @@ typedef struct potential_plan {
     char device[640];                  /* on what, and why if that was chosen here */
 } potential_plan;
 
+/* Begins to start the GPUs that are asked for, or that "auto" might choose for a molecule whose file has so many bytes
+ * (vf_device_warm_up): to be called before the molecule is read. */
+void potential_warm_up(vf_context *ctx, const cionize_settings *settings, double file_bytes);
+
 /* Chooses the device (settings->device; "auto" weighs the work), measures how fast a small sample of the work runs on
  * it, and plans slabs that fit the memory. Errors: VF_ERR_DEVICE, VF_ERR_MEMORY, VF_ERR_DEVICE_MEMORY, VF_ERR_ARGUMENT.
  */
 VF_MUST_CHECK vf_status potential_prepare(vf_context *ctx, const cionize_settings *settings, const molecule *mol,
                                           const vf_grid *grid, map_order order, potential_plan *plan);
 
-/* Computes the map and hands its layers on, in order, from the calling thread (see map_format.write). */
+/* ---- potential.c ---- */
+
+/* Computes the map and hands its layers on, in order, from the calling thread (see map_format.write). Devices that
+ * fail are given up (vf_device_give_up) while others are left. slabs_done: [the context's devices] how many each has
+ * computed. */
 typedef vf_status (*potential_sink)(void *user, int64_t first, int64_t count, const void *values);
 VF_MUST_CHECK vf_status potential_compute(vf_context *ctx, const cionize_settings *settings, const molecule *mol,
                                           const vf_grid *grid, const potential_plan *plan, potential_sink sink,
-                                          void *user);
+                                          void *user, int64_t *slabs_done);
 
 /* ---- draw_slices.c ---- */
 

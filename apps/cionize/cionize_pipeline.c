@@ -30,6 +30,7 @@ typedef struct run {
     void *map; /* the format's state; NULL when there is none open */
     slices *planes;
     figures figures;
+    int64_t *slabs_done; /* [the context's devices] */
 } run;
 
 /* "a/b.pqr" -> "a/b.dx"; other extensions are kept: "a/b.txt" -> "a/b.txt.dx". */
@@ -75,7 +76,9 @@ static void say_molecule(const run *r)
 /* The size of the finished map, about. */
 static double map_bytes(const run *r)
 {
-    return r->format->bytes_per_value[r->settings->precision] * (double)vf_grid_points(&r->grid);
+    const map_format *format = r->format;
+    return format->bytes_per_value[r->settings->precision] * (double)vf_grid_points(&r->grid) +
+           format->bytes_per_atom * (double)r->molecule.atoms + format->bytes_besides;
 }
 
 static void say_plan(const run *r)
@@ -198,6 +201,21 @@ static vf_status take_layers(void *user, int64_t first, int64_t count, const voi
     return status;
 }
 
+static void report_devices(vf_report *report, const run *r)
+{
+    vf_report_begin(report, "devices");
+    for (int d = 0; d < vf_context_device_count(r->ctx); d++) {
+        const vf_device *device = vf_context_device(r->ctx, d);
+        vf_report_begin(report, vf_device_spec(device));
+        vf_report_text(report, "name", vf_device_name(device));
+        vf_report_integer(report, "slabs", r->slabs_done[d]);
+        if (vf_device_failure(device))
+            vf_report_text(report, "failure", vf_device_failure(device));
+        vf_report_end(report);
+    }
+    vf_report_end(report);
+}
+
 static void report_run(vf_report *report, const run *r, double mean, double deviation, double seconds)
 {
     const cionize_settings *s = r->settings;
@@ -227,6 +245,8 @@ static void report_run(vf_report *report, const run *r, double mean, double devi
     vf_report_number(report, "rms_deviation", deviation);
     vf_report_end(report);
     vf_report_text(report, "device", r->plan.device);
+    program_report_warm_up(r->ctx, report);
+    report_devices(report, r);
     vf_report_text(report, "method", r->method);
     vf_report_text(report, "map", r->output);
     vf_report_number(report, "evaluations", r->plan.evaluations);
@@ -240,6 +260,7 @@ static vf_status prepare(run *r)
 {
     const cionize_settings *s = r->settings;
     vf_stage_begin(&r->stages, "read");
+    potential_warm_up(r->ctx, s, program_file_bytes(s->input));
     vf_status status = prepare_output(r);
     if (status == VF_OK)
         status = read_molecule(r->ctx, s->input, &r->molecule);
@@ -275,10 +296,13 @@ static vf_status compute(run *r)
         status = slices_create(r->ctx, &r->grid, &r->planes);
     if (status != VF_OK)
         return status;
+    r->slabs_done = calloc((size_t)vf_context_device_count(r->ctx), sizeof *r->slabs_done);
+    if (!r->slabs_done)
+        return vf_fail(r->ctx, VF_ERR_MEMORY, "no memory");
     r->figures = (figures){.minimum = INFINITY, .maximum = -INFINITY};
     vf_progress_begin(&r->progress, stderr, s->quiet ? VF_PROGRESS_OFF : s->progress, "computing", r->plan.evaluations,
                       1e-9, "G evaluations");
-    status = potential_compute(r->ctx, s, &r->molecule, &r->grid, &r->plan, take_layers, r);
+    status = potential_compute(r->ctx, s, &r->molecule, &r->grid, &r->plan, take_layers, r, r->slabs_done);
     vf_progress_end(&r->progress);
     return status;
 }
@@ -332,6 +356,7 @@ vf_status cionize_run(vf_context *ctx, const cionize_settings *settings)
     vf_report_discard(&report);
     slices_destroy(r.planes);
     molecule_free(&r.molecule);
+    free(r.slabs_done);
     free(r.output);
     free(r.command);
     return status;

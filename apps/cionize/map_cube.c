@@ -88,6 +88,8 @@ const map_format map_cube = {.name = "Gaussian cube",
                              .max_reason =
                                  "readers of cube files count in 32 bits; write .h5 or .mrc, or choose a coarser grid",
                              .bytes_per_value = {13.2, 13.2},
+                             .bytes_per_atom = 54,
+                             .bytes_besides = 340,
                              .begin = cube_begin,
                              .write = text_map_write,
                              .commit = cube_commit,

@@ -42,6 +42,19 @@ static void plan_axis(const cionize_settings *s, const molecule *m, int axis, do
         *origin = round((m->lo[axis] + m->hi[axis]) / 2 / h - (*count - 1) / 2) * h;
 }
 
+double expected_evaluations(const cionize_settings *settings, double file_bytes)
+{
+    const double record_bytes = 70, atom_volume = 16; /* angstrom^3: proteins in boxes they do not fill */
+    const double atoms = fmax(file_bytes / record_bytes, 1), edge = cbrt(atoms * atom_volume);
+    const molecule cube = {.hi = {edge, edge, edge}};
+    double points = 1, origin, count;
+    for (int a = 0; a < 3; a++) {
+        plan_axis(settings, &cube, a, &origin, &count);
+        points *= count;
+    }
+    return atoms * points;
+}
+
 vf_status plan_grid(vf_context *ctx, const cionize_settings *settings, const molecule *mol, vf_grid *out)
 {
     /* A DX reader indexes with 32 bits, an MRC header counts with them; beyond this nothing reads a map. */

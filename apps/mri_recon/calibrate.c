@@ -27,7 +27,8 @@ static const recon_settings small_settings = {.input = "calibration",
 typedef struct calibration {
     vf_context *ctx;
     const scan *scan;
-    vf_queue *queue;
+    const device_team *team;
+    vf_queue *queue; /* the team's first */
     double k_cut[3];
     int64_t small[3];       /* the matrix that the centre fills */
     int64_t points, voxels; /* of the small matrix, of the scan's */
@@ -186,7 +187,7 @@ static vf_status allocate(calibration *c, int64_t samples, int64_t image, int64_
     vf_array *const arrays[4] = {&w->samples, &w->image, &w->solution, &w->gridded};
     vf_status status = VF_OK;
     for (int i = 0; i < 4 && status == VF_OK; i++)
-        status = vf_array_create(vf_context_device(c->ctx, 0), VF_SPACE_DEVICE, VF_C64, counts[i], arrays[i]);
+        status = vf_array_create(vf_queue_device(c->queue), VF_SPACE_DEVICE, VF_C64, counts[i], arrays[i]);
     return status;
 }
 
@@ -204,27 +205,30 @@ static void free_work(coil_work *w)
 static vf_status solve_small(calibration *c)
 {
     vf_context *ctx = c->ctx;
+    vf_device *device = vf_queue_device(c->queue);
     const int64_t samples = c->centre.samples;
+    const device_team alone = {.ctx = ctx, .first = c->team->first, .count = 1, .queue = c->team->queue};
     const scan small = {.matrix = {c->small[0], c->small[1], c->small[2]}, .coils = 1};
     coil_work w = {0};
     normal_matrix normal = {0};
     prior known = {.kind = RECON_IDENTITY};
     vf_status status = allocate(c, samples, c->points, c->points, c->points, &w);
     if (status == VF_OK)
-        status = encoding_create(ctx, &small_settings, c->small, 1, samples, c->centre.k, NULL, NULL, 1, &w.from);
+        status = encoding_create(device, &small_settings, c->small, 1, samples, c->centre.k, NULL, NULL, 1, &w.from);
     if (status == VF_OK)
-        status = encoding_create(ctx, &small_settings, c->small, 1, c->points, c->grid.k, NULL, NULL, 1, &w.to);
+        status = encoding_create(device, &small_settings, c->small, 1, c->points, c->grid.k, NULL, NULL, 1, &w.to);
     if (status == VF_OK)
-        status = normal_matrix_create(ctx, &small_settings, &small, &c->centre, c->queue, NULL, &normal);
+        status = normal_matrix_create(&alone, &small_settings, &small, &c->centre, NULL, 1, &normal);
     known.lambda = small_settings.lambda * normal.diagonal;
-    const system_matrix system = {.normal = &normal, .prior = &known, .coils = 1};
+    const system_part part = {.queue = c->queue, .normal = &normal, .coils = 1};
+    const system_matrix system = {.prior = &known, .parts = 1, .part = &part};
     for (int coil = 0; coil < c->scan->coils && status == VF_OK; coil++) {
         solve_result result;
         status = upload(c->queue, c->data + coil * samples, samples, &w.samples);
         if (status == VF_OK)
             status = encoding_adjoint(w.from, c->queue, 1, &w.samples, &w.image);
         if (status == VF_OK)
-            status = solve(ctx, &small_settings, &system, c->queue, &w.image, &w.solution, NULL, NULL, &result);
+            status = solve(ctx, &small_settings, &system, &w.image, &w.solution, NULL, NULL, &result);
         if (status == VF_OK)
             status = encoding_forward(w.to, c->queue, 1, &w.solution, &w.gridded);
         if (status == VF_OK)
@@ -242,8 +246,8 @@ static vf_status enlarge(calibration *c, float complex *images)
     coil_maps_calibration(&c->grid, c->scan->coils, c->gridded, c->k_cut, c->gridded);
     vf_status status = allocate(c, c->points, c->voxels, 0, 0, &w);
     if (status == VF_OK)
-        status =
-            encoding_create(c->ctx, &small_settings, c->scan->matrix, 1, c->points, c->grid.k, NULL, NULL, 1, &w.from);
+        status = encoding_create(vf_queue_device(c->queue), &small_settings, c->scan->matrix, 1, c->points, c->grid.k,
+                                 NULL, NULL, 1, &w.from);
     for (int coil = 0; coil < c->scan->coils && status == VF_OK; coil++) {
         status = upload(c->queue, c->gridded + coil * c->points, c->points, &w.samples);
         if (status == VF_OK)
@@ -255,10 +259,11 @@ static vf_status enlarge(calibration *c, float complex *images)
     return status;
 }
 
-vf_status calibrate_maps(vf_context *ctx, const scan *raw, int place, vf_queue *queue, float complex *maps, char *text,
+vf_status calibrate_maps(const device_team *team, const scan *raw, int place, float complex *maps, char *text,
                          size_t size)
 {
-    calibration c = {.ctx = ctx, .scan = raw, .queue = queue};
+    vf_context *ctx = team->ctx;
+    calibration c = {.ctx = ctx, .scan = raw, .team = team, .queue = team->queue[0]};
     choose_centre(&c);
     vf_status status = make_grid(&c);
     if (status == VF_OK)

@@ -38,7 +38,7 @@ static vf_status make_triangle(vf_context *ctx, const int64_t matrix[3], const i
             product *= matrix[a] > 1 ? 1 - fabs((double)(at[a] - matrix[a]) / (double)matrix[a]) : 1;
         triangle[i] = (float)product;
     }
-    vf_status status = vf_array_create(vf_context_device(ctx, 0), VF_SPACE_DEVICE, VF_F32, d->points, &d->triangle);
+    vf_status status = vf_array_create(vf_queue_device(d->queue), VF_SPACE_DEVICE, VF_F32, d->points, &d->triangle);
     if (status == VF_OK)
         status = vf_queue_copy(d->queue, d->triangle.data, triangle, (size_t)d->points * sizeof *triangle);
     if (status == VF_OK)
@@ -78,7 +78,7 @@ static vf_status scale_weights(vf_context *ctx, const int64_t matrix[3], const s
                                float complex *values, float *weights)
 {
     const recon_settings settings = {.encode_by = RECON_NUFFT, .precision = VF_F32, .accuracy = ACCURACY};
-    vf_device *device = vf_context_device(ctx, 0);
+    vf_device *device = vf_queue_device(queue);
     const int64_t voxels = matrix[0] * matrix[1] * matrix[2];
     double energy = 0, seen = 0;
     encoding *e = NULL;
@@ -94,7 +94,7 @@ static vf_status scale_weights(vf_context *ctx, const int64_t matrix[3], const s
         energy += product * product;
     }
     if (status == VF_OK)
-        status = encoding_create(ctx, &settings, matrix, 1, at->samples, at->k, NULL, NULL, 1, &e);
+        status = encoding_create(device, &settings, matrix, 1, at->samples, at->k, NULL, NULL, 1, &e);
     if (status == VF_OK)
         status = vf_array_create(device, VF_SPACE_DEVICE, VF_C64, voxels, &x);
     if (status == VF_OK)
@@ -121,7 +121,7 @@ vf_status density_weights(vf_context *ctx, const int64_t matrix[3], const scan_t
                           float *weights)
 {
     const recon_settings settings = {.encode_by = RECON_NUFFT, .precision = VF_F32, .accuracy = ACCURACY};
-    vf_device *device = vf_context_device(ctx, 0);
+    vf_device *device = vf_queue_device(queue);
     density d = {.queue = queue, .samples = at->samples, .points = 1};
     int64_t doubled[3];
     const double voxels = (double)(matrix[0] * matrix[1] * matrix[2]);
@@ -132,7 +132,7 @@ vf_status density_weights(vf_context *ctx, const int64_t matrix[3], const scan_t
     float complex *seen = malloc((size_t)at->samples * sizeof *seen);
     vf_status status = seen ? VF_OK : vf_fail(ctx, VF_ERR_MEMORY, "no memory for density weights");
     if (status == VF_OK)
-        status = encoding_create(ctx, &settings, doubled, 2, at->samples, at->k, NULL, NULL, 1, &d.encoding);
+        status = encoding_create(device, &settings, doubled, 2, at->samples, at->k, NULL, NULL, 1, &d.encoding);
     if (status == VF_OK)
         status = vf_array_create(device, VF_SPACE_DEVICE, VF_C64, d.samples, &d.values);
     if (status == VF_OK)

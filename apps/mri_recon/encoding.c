@@ -10,9 +10,10 @@ struct encoding {
     vf_fourier *direct; /* one of the two */
     vf_nufft *nufft;
     int64_t samples, voxels, row;
+    int64_t first, count; /* voxels of an adjoint */
     double piece_pairs;
     vf_array part; /* [batch][voxels of a piece] of a direct sum; empty until it is used */
-    vf_progress *progress;
+    recon_watch *watch;
     char description[128];
 };
 
@@ -82,18 +83,18 @@ bool encoding_chooses_direct(const recon_settings *settings, int64_t samples, in
            (settings->encode_by == RECON_AUTO && (double)samples * (double)voxels <= FEW_PAIRS);
 }
 
-vf_status encoding_create(vf_context *ctx, const recon_settings *settings, const int64_t matrix[3], int extent,
+vf_status encoding_create(vf_device *device, const recon_settings *settings, const int64_t matrix[3], int extent,
                           int64_t samples, const float *k, const float *time, const float *field, int most_batch,
                           encoding **out)
 {
-    vf_device *device = vf_context_device(ctx, 0);
+    vf_context *ctx = vf_device_context(device);
     *out = NULL;
     encoding *e = calloc(1, sizeof *e);
     if (!e)
         return vf_fail(ctx, VF_ERR_MEMORY, "no memory");
     e->ctx = ctx;
     e->samples = samples;
-    e->voxels = matrix[0] * matrix[1] * matrix[2];
+    e->voxels = e->count = matrix[0] * matrix[1] * matrix[2];
     e->row = matrix[0];
     e->piece_pairs = settings->piece_pairs > 0 ? settings->piece_pairs : vf_device_is_host(device) ? 2e10 : 2e11;
     const vf_fourier_samples at = {.count = samples, .k = k, .time = field ? time : NULL};
@@ -125,9 +126,17 @@ static vf_status check_size(const encoding *e, const vf_array *array, int64_t co
                                            (long long)array->count, (long long)count);
 }
 
-void encoding_watch(encoding *e, vf_progress *progress)
+void encoding_watch(encoding *e, recon_watch *watch)
 {
-    e->progress = progress;
+    e->watch = watch;
+}
+
+void encoding_restrict(encoding *e, int64_t first, int64_t count)
+{
+    if (e->direct) {
+        e->first = first;
+        e->count = count;
+    }
 }
 
 /* Voxels of a direct sum between two looks at whether to stop: whole rows, about a second of a CPU, and enough to keep
@@ -135,7 +144,7 @@ void encoding_watch(encoding *e, vf_progress *progress)
 static int64_t piece(const encoding *e, int batch)
 {
     const double rows = e->piece_pairs / ((double)e->samples + 1) / (double)e->row / batch;
-    return rows < 1 ? e->row : rows * (double)e->row > (double)e->voxels ? e->voxels : (int64_t)rows * e->row;
+    return rows < 1 ? e->row : rows * (double)e->row > (double)e->count ? e->count : (int64_t)rows * e->row;
 }
 
 /* A range of voxels is contiguous in the output of one vector only: of several it is computed elsewhere and copied. */
@@ -143,17 +152,17 @@ static vf_status adjoint_piece(encoding *e, vf_queue *queue, int batch, const vf
                                vf_array *y)
 {
     char *to = (char *)y->data + (size_t)first * vf_dtype_bytes(y->type);
-    if (batch == 1 || count == e->voxels)
-        return vf_fourier_adjoint(e->direct, queue, batch, c->data, first, count, to);
+    if (batch == 1 || count == e->count)
+        return vf_fourier_adjoint(e->direct, queue, batch, c->data, e->first + first, count, to);
     vf_status status = VF_OK;
     if (e->part.count < batch * count) {
         vf_array_free(&e->part);
         status = vf_array_create(vf_queue_device(queue), VF_SPACE_DEVICE, y->type, batch * count, &e->part);
     }
     if (status == VF_OK)
-        status = vf_fourier_adjoint(e->direct, queue, batch, c->data, first, count, e->part.data);
+        status = vf_fourier_adjoint(e->direct, queue, batch, c->data, e->first + first, count, e->part.data);
     const int64_t counts[3] = {count, batch, 1};
-    const vf_pitch part_pitch = {.row = count}, pitch = {.row = e->voxels};
+    const vf_pitch part_pitch = {.row = count}, pitch = {.row = e->count};
     return status == VF_OK ? vf_copy_box(queue, y->type, counts, e->part.data, part_pitch, to, pitch) : status;
 }
 
@@ -161,14 +170,14 @@ static vf_status adjoint_directly(encoding *e, vf_queue *queue, int batch, const
 {
     vf_status status = VF_OK;
     const int64_t step = piece(e, batch);
-    for (int64_t first = 0; first < e->voxels && status == VF_OK; first += step) {
-        const int64_t count = e->voxels - first < step ? e->voxels - first : step;
+    for (int64_t first = 0; first < e->count && status == VF_OK; first += step) {
+        const int64_t count = e->count - first < step ? e->count - first : step;
         status = vf_cancelled(e->ctx) ? vf_fail(e->ctx, VF_ERR_CANCELLED, "interrupted")
                                       : adjoint_piece(e, queue, batch, c, first, count, y);
-        if (status == VF_OK && count < e->voxels)
+        if (status == VF_OK && count < e->count)
             status = vf_queue_sync(queue);
-        if (status == VF_OK && e->progress)
-            vf_progress_add(e->progress, batch * (double)count / (double)e->voxels);
+        if (status == VF_OK && e->watch)
+            watch_add(e->watch, batch * (double)count / (double)e->voxels);
     }
     return status;
 }
@@ -177,14 +186,14 @@ vf_status encoding_adjoint(encoding *e, vf_queue *queue, int batch, const vf_arr
 {
     vf_status status = check_size(e, c, batch * e->samples);
     if (status == VF_OK)
-        status = check_size(e, y, batch * e->voxels);
+        status = check_size(e, y, batch * e->count);
     if (status != VF_OK)
         return status;
     if (e->direct)
         return adjoint_directly(e, queue, batch, c, y);
     status = vf_nufft_adjoint(e->nufft, queue, batch, c->data, y->data);
-    if (status == VF_OK && e->progress)
-        vf_progress_add(e->progress, batch);
+    if (status == VF_OK && e->watch)
+        watch_add(e->watch, batch);
     return status;
 }
 
@@ -209,11 +218,13 @@ const char *encoding_description(const encoding *e)
     return e->description;
 }
 
-vf_status upload(vf_queue *queue, const float complex *from, int64_t n, vf_array *to)
+vf_status upload_at(vf_queue *queue, const float complex *from, int64_t n, vf_array *to, int64_t at)
 {
     vf_context *ctx = vf_device_context(vf_queue_device(queue));
-    if (n > to->count)
-        return vf_fail(ctx, VF_ERR_INTERNAL, "upload: %lld elements into %lld", (long long)n, (long long)to->count);
+    const size_t element = vf_dtype_bytes(to->type);
+    if (at < 0 || n > to->count - at)
+        return vf_fail(ctx, VF_ERR_INTERNAL, "upload: %lld elements to %lld of %lld", (long long)n, (long long)at,
+                       (long long)to->count);
     const void *host = from;
     double complex *wide = NULL;
     if (to->type == VF_C128) {
@@ -223,11 +234,16 @@ vf_status upload(vf_queue *queue, const float complex *from, int64_t n, vf_array
         for (int64_t i = 0; i < n; i++)
             wide[i] = from[i];
     }
-    vf_status status = vf_queue_copy(queue, to->data, host, (size_t)n * vf_dtype_bytes(to->type));
+    vf_status status = vf_queue_copy(queue, (char *)to->data + (size_t)at * element, host, (size_t)n * element);
     if (status == VF_OK)
         status = vf_queue_sync(queue);
     free(wide);
     return status;
+}
+
+vf_status upload(vf_queue *queue, const float complex *from, int64_t n, vf_array *to)
+{
+    return upload_at(queue, from, n, to, 0);
 }
 
 vf_status download(vf_queue *queue, const vf_array *from, int64_t n, float complex *to)

@@ -19,6 +19,7 @@
 
 #include "fourier_sum.h"
 #include "gridding.h"
+#include "team.h"
 #include "toeplitz.h"
 
 /* ---- mri_recon_main.c ---- */
@@ -65,17 +66,28 @@ typedef struct recon_settings {
 
 /* ---- watch.c ---- */
 
-/* What a run is at: the stages' times, and a line for people. */
+/* What a run is at: the stages' times, and a line for people. That of a device which makes whole images beside others
+ * is silent, and tells `whole`, which counts frames. */
 typedef struct recon_watch {
     vf_stages stages;
     vf_progress progress;
     vf_progress_mode mode;
     char which[96];  /* the frames at hand: "frame 3 of 20: ", or "" */
     char title[160]; /* of the line */
+    struct recon_watch *whole;
+    double frames, told; /* of the stage at hand, and how many were told so far */
 } recon_watch;
 
 /* A stage begins, of `work` units that vf_progress_add counts (0: not known). `name` must outlive the watch. */
 void watch_stage(recon_watch *watch, const char *name, double work);
+
+/* From any thread: so much more is done; what the line says. */
+void watch_add(recon_watch *watch, double more);
+void watch_title(recon_watch *watch, const char *text);
+
+/* The stage's work is worth so many frames of the whole; all that was told makes `frames`. */
+void watch_part(recon_watch *watch, double frames);
+void watch_part_ends(recon_watch *watch, double frames);
 
 /* ---- mri_recon_pipeline.c ---- */
 
@@ -158,11 +170,13 @@ VF_MUST_CHECK vf_status change_matrix(vf_context *ctx, const int64_t wanted[3], 
 
 /* ---- plan_device.c ---- */
 
-/* Sets the context's device from the settings and the work, and checks its memory; `text` (of `size`) says which and
- * why, `bytes` about how much memory is needed on it. Errors: as vf_context_set_devices; VF_ERR_MEMORY,
- * VF_ERR_DEVICE_MEMORY. */
+/* Sets the context's devices from the settings and the work, and checks their memory; `text` (of `size`) says which,
+ * why, and how they share the work; `bytes` about how much memory is needed on each. Errors: as vf_context_set_devices;
+ * VF_ERR_MEMORY, VF_ERR_DEVICE_MEMORY. */
 VF_MUST_CHECK vf_status plan_device(vf_context *ctx, const recon_settings *settings, const scan *raw, char *text,
                                     size_t size, double *bytes);
+/* "cuda:0,1": the context's first `count` devices. */
+void device_list(const vf_context *ctx, int count, char *text, size_t size);
 
 /* ---- prewhiten.c, compress_coils.c ---- */
 
@@ -268,19 +282,23 @@ VF_MUST_CHECK vf_status draw_montage(vf_context *ctx, const recon_image *image, 
 
 /* ---- encoding.c ---- */
 
-/* F of one trajectory, on the context's first device: (F x)_m = sum_n x_n exp(-i 2 pi (k_m.r_n + t_m f_n)), by direct
- * sum or by gridding; phi and weights are the caller's. */
+/* F of one trajectory on one device: (F x)_m = sum_n x_n exp(-i 2 pi (k_m.r_n + t_m f_n)), by direct sum or by
+ * gridding; phi and weights are the caller's. */
 typedef struct encoding encoding;
 
 /* `matrix` voxels, over `extent` fields of view: 1 for images, 2 for Q (an axis of one voxel stays one). `time` and
  * `field` may be NULL. Batches of at most `most_batch`. Errors: as vf_fourier_create and vf_nufft_create. */
-VF_MUST_CHECK vf_status encoding_create(vf_context *ctx, const recon_settings *settings, const int64_t matrix[3],
+VF_MUST_CHECK vf_status encoding_create(vf_device *device, const recon_settings *settings, const int64_t matrix[3],
                                         int extent, int64_t samples, const float *k, const float *time,
                                         const float *field, int most_batch, encoding **out);
 void encoding_destroy(encoding *encoding); /* NULL is allowed */
 
-/* Each adjoint of a vector adds 1 to `progress`, a long one in parts. NULL ends that. */
-void encoding_watch(encoding *e, vf_progress *progress);
+/* Each adjoint of a vector adds 1 to the watch's progress, a long one in parts. NULL ends that. */
+void encoding_watch(encoding *e, recon_watch *watch);
+
+/* From now on adjoints are of voxels [first, first + count) only, and add that share of 1; y is [batch][count] then.
+ * The bits stay the same. Of direct sums; else it does nothing. */
+void encoding_restrict(encoding *e, int64_t first, int64_t count);
 
 /* y = F^H c and c = F x; device memory, [batch][sample] and [batch][z][y][x], complex of the settings' precision. */
 VF_MUST_CHECK vf_status encoding_adjoint(encoding *e, vf_queue *queue, int batch, const vf_array *c, vf_array *y);
@@ -297,6 +315,7 @@ const char *encoding_description(const encoding *e);
 
 /* Copies complex numbers from the host to device memory of either precision, and back, waiting for it. */
 VF_MUST_CHECK vf_status upload(vf_queue *queue, const float complex *from, int64_t n, vf_array *to);
+VF_MUST_CHECK vf_status upload_at(vf_queue *queue, const float complex *from, int64_t n, vf_array *to, int64_t at);
 VF_MUST_CHECK vf_status download(vf_queue *queue, const vf_array *from, int64_t n, float complex *to);
 
 /* ---- density.c ---- */
@@ -317,11 +336,12 @@ typedef struct normal_matrix {
     char description[160];
 } normal_matrix;
 
-/* Makes Q by either operator, or reads it from settings->load_q; writes it to settings->save_q. With `watch`, as a
- * stage named Q; NULL: silently. Errors: as encoding_create; VF_ERR_INPUT (a saved Q of another trajectory, matrix,
- * field map or accuracy), VF_ERR_OUTPUT. */
-VF_MUST_CHECK vf_status normal_matrix_create(vf_context *ctx, const recon_settings *settings, const scan *raw,
-                                             const scan_trajectory *at, vf_queue *queue, recon_watch *watch,
+/* For the team's first `wanted` devices, one each: makes Q by either operator, together, with the bits that one device
+ * would make; or reads it from settings->load_q; writes it to settings->save_q. With `watch`, as a stage named Q; NULL:
+ * silently. Errors: as encoding_create; VF_ERR_INPUT (a saved Q of another trajectory, matrix, field map or accuracy),
+ * VF_ERR_OUTPUT; all of `out` is zero then. */
+VF_MUST_CHECK vf_status normal_matrix_create(const device_team *team, const recon_settings *settings, const scan *raw,
+                                             const scan_trajectory *at, recon_watch *watch, int wanted,
                                              normal_matrix *out);
 void normal_matrix_free(normal_matrix *normal); /* leaves it zero */
 
@@ -341,18 +361,23 @@ void q_file_close(q_file **file);                     /* reading, or giving up; 
 
 /* ---- right_side.c ---- */
 
-/* F^H W d of the frames of one trajectory (for gridding, of density-weighted data). Starts the stages "density weights"
- * and "F^H d"; each coil done adds 1 to the watch's progress. Errors: as encoding_create. */
+/* F^H W d of the frames of one trajectory (for gridding, of density-weighted data) by a team, which must outlive it.
+ * Starts the stages "density weights" and "F^H d"; each coil done adds 1 to the watch's progress. Direct sums are
+ * shared by voxels, which changes no bit; NUFFTs by coils, whose groups are added up in the order of the devices.
+ * Errors: as encoding_create. */
 typedef struct right_side right_side;
-VF_MUST_CHECK vf_status right_side_create(vf_context *ctx, const recon_settings *settings, const scan *raw,
-                                          const scan_trajectory *at, vf_queue *queue, recon_watch *watch,
-                                          right_side **out);
+VF_MUST_CHECK vf_status right_side_create(const device_team *team, const recon_settings *settings, const scan *raw,
+                                          const scan_trajectory *at, recon_watch *watch, right_side **out);
 void right_side_destroy(right_side *side); /* NULL is allowed */
 const char *right_side_description(const right_side *side);
 
-/* `out`, host memory, complex of the settings' precision: with `maps` ([coil][voxels] on the device) [voxels], the
- * coils combined, sum conj(s) x; else [coil][voxels]. */
-VF_MUST_CHECK vf_status right_side_of_frame(right_side *side, const scan_frame *frame, const vf_array *maps, void *out);
+/* What each device does: what of the maps it needs. */
+const team_share *right_side_shares(const right_side *side, int *parts);
+
+/* `out`, host memory, complex of the settings' precision: with `maps`, of those shares, [voxels], the coils combined,
+ * sum conj(s) x; with NULL [coil][voxels]. */
+VF_MUST_CHECK vf_status right_side_of_frame(right_side *side, const scan_frame *frame, const device_maps *maps,
+                                            void *out);
 
 /* ---- prior.c ---- */
 
@@ -372,12 +397,26 @@ VF_MUST_CHECK vf_status prior_add(const prior *known, vf_queue *queue, const vf_
 
 /* ---- solve.c ---- */
 
-/* (F^H W F + lambda W^H W) of one trajectory and one set of coil maps. */
-typedef struct system_matrix {
+/* Some coils' part of F^H W F, on one device. */
+typedef struct system_part {
+    vf_queue *queue;
     const normal_matrix *normal;
-    const prior *prior;
     int coils;            /* of the maps */
     const vf_array *maps; /* [coils][voxels] on the device, or NULL: one coil of s = 1 */
+    vf_array x, y;        /* [voxels] on the device; of parts behind the first only */
+    vf_array arrived;     /* y on the first part's device */
+} system_part;
+
+/* Allocates what parts behind the first have; the rest is the caller's. Errors: VF_ERR_DEVICE_MEMORY, VF_ERR_MEMORY. */
+VF_MUST_CHECK vf_status system_part_create(const system_part *first, vf_dtype type, int64_t voxels, system_part *out);
+void system_part_free(system_part *part);
+
+/* (F^H W F + lambda W^H W) of one trajectory and one set of coil maps: the sum of its parts, added up in their order.
+ */
+typedef struct system_matrix {
+    const prior *prior; /* on the device of the first part */
+    int parts;          /* >= 1 */
+    const system_part *part;
 } system_matrix;
 
 typedef struct solve_result {
@@ -389,20 +428,30 @@ typedef struct solve_result {
 /* Conjugate gradients from x = 0 (Hestenes and Stiefel, J. Res. Natl. Bur. Stand. 49 (1952) 409), until the residual is
  * at most settings->tolerance or settings->iterations are done. `b` is used up; `x` gets the solution; [voxels] each.
  * `tell` (may be NULL) is called after each iteration. Errors: of the operations; VF_ERR_INPUT (overflow). */
-VF_MUST_CHECK vf_status solve(vf_context *ctx, const recon_settings *settings, const system_matrix *system,
-                              vf_queue *queue, vf_array *b, vf_array *x,
-                              void (*tell)(void *user, int iteration, double residual), void *user,
+VF_MUST_CHECK vf_status solve(vf_context *ctx, const recon_settings *settings, const system_matrix *system, vf_array *b,
+                              vf_array *x, void (*tell)(void *user, int iteration, double residual), void *user,
                               solve_result *result);
 
 /* ---- calibrate.c ---- */
 
-/* Coil maps of a place from the centre of its k-space, as coil_maps_walsh: `maps` [coil][z][y][x]. Uses the place's
+/* Coil maps of a place from the centre of its k-space, as coil_maps_walsh: `maps` [coil][z][y][x], host memory; on the
+ * team's first device. Uses the place's
  * calibration frames and all frames of the place that differ from its first in repetition and trajectory only. `text`
  * (of `size`) gets a line on how. Warns where the centre is not sampled densely enough. Errors: as vf_nufft_create. */
-VF_MUST_CHECK vf_status calibrate_maps(vf_context *ctx, const scan *raw, int place, vf_queue *queue,
-                                       float complex *maps, char *text, size_t size);
+VF_MUST_CHECK vf_status calibrate_maps(const device_team *team, const scan *raw, int place, float complex *maps,
+                                       char *text, size_t size);
 
 /* ---- reconstruct.c ---- */
+
+/* How a scan is shared among devices: so many frames are made at the same time, each by so many devices. Neither
+ * depends on speeds, and so the bits do not. */
+typedef struct recon_sharing {
+    int teams, each;
+    bool by_voxels; /* direct sums are, within a team; all else by coils */
+} recon_sharing;
+recon_sharing share_devices(const recon_settings *settings, const scan *raw, int devices);
+
+enum { RECON_MAX_DEVICES = 64 };
 
 /* What the reconstruction says of itself. */
 typedef struct recon_summary {
@@ -413,6 +462,11 @@ typedef struct recon_summary {
     double residual;    /* the largest */
     bool converged;     /* all */
     double coils_kept;  /* share of the energy after compression; 1 without */
+    recon_sharing sharing;
+    struct {
+        int frames;     /* that it made, or helped to make */
+        double seconds; /* at work on them */
+    } device[RECON_MAX_DEVICES];
 } recon_summary;
 
 /* Takes the image [z][y][x] of scan->matrix of a frame, which is gone afterwards. */
@@ -421,7 +475,9 @@ typedef void (*recon_put)(void *user, const scan_frame *frame, const float compl
 /* recon_settings' group_bytes, or what stands for 0. */
 int64_t recon_group_bytes(const recon_settings *settings);
 
-/* All frames of the scan: each once, in any order, to `put`. */
+/* All frames of the scan, shared among the context's devices: each once, in any order, to `put`, on the caller's
+ * thread. A device that fails leaves its frames to the others; one of several that make a frame together ends the run.
+ */
 VF_MUST_CHECK vf_status reconstruct(vf_context *ctx, const recon_settings *settings, const scan *raw,
                                     recon_watch *watch, recon_put put, void *user, recon_summary *summary);
 

@@ -140,6 +140,12 @@ static const char *prior_text(const recon_settings *s)
     return texts[s->prior];
 }
 
+/* Iterations are counted through all frames, which have a solver each. */
+static const char *in_all_frames(const run *r)
+{
+    return r->scan.frames > 1 ? " in all frames" : "";
+}
+
 static void say_plan(const run *r)
 {
     const recon_settings *s = r->settings;
@@ -160,16 +166,17 @@ static void describe(run *r)
 {
     const recon_settings *s = r->settings;
     const int operator_length = (int)strcspn(r->summary.encoding, ","); /* the rest is in the report */
+    const int devices = r->summary.sharing.teams * r->summary.sharing.each;
+    char list[64];
+    device_list(r->ctx, devices, list, sizeof list);
     program_time(r->created);
     if (s->method == RECON_CG)
-        snprintf(r->method, sizeof r->method, "%s, %lld iterations, lambda %g (%s), %.*s, %s precision, %s",
-                 method_text(s), (long long)r->summary.iterations, s->lambda, prior_text(s), operator_length,
-                 r->summary.encoding, s->precision == VF_F64 ? "double" : "single",
-                 vf_device_spec(vf_context_device(r->ctx, 0)));
+        snprintf(r->method, sizeof r->method, "%s, %lld iterations%s, lambda %g (%s), %.*s, %s precision, %s",
+                 method_text(s), (long long)r->summary.iterations, in_all_frames(r), s->lambda, prior_text(s),
+                 operator_length, r->summary.encoding, s->precision == VF_F64 ? "double" : "single", list);
     else
         snprintf(r->method, sizeof r->method, "%s, %.*s, %s precision, %s", method_text(s), operator_length,
-                 r->summary.encoding, s->precision == VF_F64 ? "double" : "single",
-                 vf_device_spec(vf_context_device(r->ctx, 0)));
+                 r->summary.encoding, s->precision == VF_F64 ? "double" : "single", list);
 }
 
 /* Cuts the middle out of one frame's image and puts it where it belongs in the volumes. */
@@ -312,6 +319,22 @@ static void say_error(const run *r)
     }
 }
 
+/* What each device did. Those that made a frame together count it each. */
+static void report_devices(vf_report *report, const run *r)
+{
+    vf_report_begin(report, "devices");
+    for (int d = 0; d < r->summary.sharing.teams * r->summary.sharing.each; d++) {
+        const vf_device *device = vf_context_device(r->ctx, d);
+        vf_report_begin(report, vf_device_spec(device));
+        vf_report_integer(report, "frames", r->summary.device[d].frames);
+        vf_report_number(report, "seconds", r->summary.device[d].seconds);
+        if (vf_device_failure(device))
+            vf_report_text(report, "failed", vf_device_failure(device));
+        vf_report_end(report);
+    }
+    vf_report_end(report);
+}
+
 static void report_run(vf_report *report, const run *r)
 {
     const recon_settings *s = r->settings;
@@ -346,6 +369,8 @@ static void report_run(vf_report *report, const run *r)
     vf_report_end(report);
     comparison_report(report, r->comparison, r->compared);
     vf_report_text(report, "device", r->device);
+    program_report_warm_up(r->ctx, report);
+    report_devices(report, r);
     vf_report_text(report, "image", r->output);
     vf_report_stages(report, &r->watch.stages);
 }
@@ -375,8 +400,8 @@ static vf_status finish(run *r, vf_report **report)
         printf("encoding   %s\n", r->summary.encoding);
         printf("done       %s", vf_format_seconds(seconds, text, sizeof text));
         if (s->method == RECON_CG)
-            printf(", %lld iterations%s, residual %.2g%s", (long long)r->summary.iterations,
-                   r->scan.frames > 1 ? " in all frames" : "", r->summary.residual,
+            printf(", %lld iterations%s, residual %.2g%s", (long long)r->summary.iterations, in_all_frames(r),
+                   r->summary.residual,
                    r->summary.converged || s->tolerance == 0 ? "" : " (the tolerance was not reached)");
         printf("\n");
         say_error(r);
@@ -387,12 +412,24 @@ static vf_status finish(run *r, vf_report **report)
     return vf_report_commit(report);
 }
 
+/* GPUs that are asked for, or may turn out to pay, start while the scan is read. */
+static void warm_up(const run *r)
+{
+    const double seconds_a_byte = 2e-6; /* of work for one core, of a scan that is small for its work */
+    const char *wish = r->settings->device;
+    const double seconds = seconds_a_byte * program_file_bytes(r->settings->input) / vf_context_threads(r->ctx);
+    if (strcmp(wish, "auto") != 0 || seconds > VF_CUDA_START_SECONDS + VF_CUDA_USE_SECONDS)
+        vf_device_warm_up(r->ctx, wish);
+}
+
 /* From the files' names to the device: everything that can be refused is refused here, before any work. */
 static vf_status prepare(run *r)
 {
     vf_status status = prepare_files(r);
-    if (status == VF_OK)
+    if (status == VF_OK) {
+        warm_up(r);
         status = read_stage(r);
+    }
     if (status == VF_OK)
         status = read_other(r);
     vf_progress_end(&r->watch.progress); /* what is said has a line of its own */

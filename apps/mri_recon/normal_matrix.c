@@ -1,4 +1,5 @@
-/* Q: the weights' Fourier sum on the doubled grid, and with it F^H W F. */
+/* Q: the weights' Fourier sum on the doubled grid, and with it F^H W F. A device alone makes and keeps it in its own
+ * memory. Of several each makes a part, the parts meet in host memory, and whoever needs Q copies it from there. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -48,214 +49,358 @@ static void make_key(const recon_settings *settings, const scan *raw, int64_t sa
     vf_digest(text, strlen(text), key);
 }
 
+struct q_maker;
+
+/* What one device does of Q. */
+typedef struct q_part {
+    struct q_maker *maker;
+    vf_queue *queue;
+    int64_t first, count; /* points of the doubled grid, of a direct sum */
+    encoding *encoding;
+    vf_array weights;
+    vf_array part;         /* a part of Q, [z][y][x] of the scan's matrix */
+    vf_array q;            /* Q, where this device needs it; else its points */
+    float complex *moved;  /* [sample] */
+    char *host;            /* a part, on its way to the host */
+    vf_toeplitz *toeplitz; /* the device's own, or NULL */
+} q_part;
+
 typedef struct q_maker {
-    vf_context *ctx;
+    const device_team *team;
     const recon_settings *settings;
     const scan *scan;
     const scan_trajectory *at;
-    vf_queue *queue;
     recon_watch *watch;   /* or NULL */
     vf_segments segments; /* empty: one, without a field map */
-    int64_t doubled[3];
-    vf_array weights, q; /* on the device */
-    vf_array part;       /* a part of Q, [z][y][x] of the scan's matrix */
-    encoding *encoding;
+    int64_t doubled[3], points;
+    vf_dtype type;
+    bool direct;
+    int parts;    /* devices at work */
+    q_part *part; /* [parts] */
     q_file *file;
-    void *host; /* Q on its way to or from the file; NULL if it need not go through the host */
+    vf_array host;          /* Q on its way to or from the file, or from device to device; empty: neither */
+    float complex *weights; /* [sample] of the segment at hand */
+    int segment;
 } q_maker;
 
-static vf_status open_file(q_maker *m, int segments, vf_dtype type)
+static int64_t voxels_of(const scan *raw)
 {
-    char key[VF_DIGEST_TEXT];
-    const recon_settings *s = m->settings;
-    if (!s->save_q && !s->load_q)
-        return VF_OK;
-    make_key(s, m->scan, m->at->samples, segments, key);
-    vf_status status = s->load_q ? q_file_open(m->ctx, s->load_q, type, segments, m->doubled, key, &m->file)
-                                 : q_file_create(m->ctx, s->save_q, type, segments, m->doubled, key, &m->file);
-    if (status == VF_OK && !vf_device_is_host(vf_context_device(m->ctx, 0))) {
-        m->host = malloc((size_t)m->q.count * vf_dtype_bytes(type));
-        if (!m->host)
-            status = vf_fail(m->ctx, VF_ERR_MEMORY, "no memory for Q");
-    }
-    return status;
+    return raw->matrix[0] * raw->matrix[1] * raw->matrix[2];
 }
 
-static vf_status read_segment(q_maker *m, int l)
-{
-    vf_status status = q_file_read(m->file, l, m->host ? m->host : m->q.data);
-    if (status == VF_OK && m->host)
-        status = vf_queue_copy(m->queue, m->q.data, m->host, (size_t)m->q.count * vf_dtype_bytes(m->q.type));
-    return status;
-}
+/* ---- Q in parts ---- */
 
 /* The doubled grid in parts of the scan's matrix: along a doubled axis, index n of the lower part is r = (n - N) / N,
  * which is voxel n's place moved by (N/2 - N) / N fields of view, and of the upper part r = n / N, moved by (N/2) / N.
- * So each part is the adjoint of weights times exp(i 2 pi k.s), on the plan that images are made with. */
-static vf_status compute_in_parts(q_maker *m, const float complex *weights, float complex *moved)
+ * So each part is the adjoint of weights times exp(i 2 pi k.s), on the plan that images are made with. The part with
+ * the bits of `upper` begins at the point returned; -1: there is none, of an axis that is not doubled. */
+static int64_t shift_of_part(const q_maker *m, int upper_bits, double shift[3])
+{
+    int64_t at = 0, step = 1;
+    for (int a = 0; a < 3; a++) {
+        const int64_t n = m->scan->matrix[a], upper = upper_bits >> a & 1;
+        if (n == 1 && upper)
+            return -1;
+        at += upper * n * step;
+        step *= m->doubled[a];
+        shift[a] = n > 1 ? (double)(n / 2 - (upper ? 0 : n)) / (double)n : 0;
+    }
+    return at;
+}
+
+/* Into `part`. */
+static vf_status compute_part(q_part *p, const double shift[3])
+{
+    const q_maker *m = p->maker;
+    for (int64_t i = 0; i < m->at->samples; i++) {
+        double turns = 0;
+        for (int a = 0; a < 3; a++)
+            turns += shift[a] * (double)m->at->k[3 * i + a];
+        turns -= rint(turns);
+        p->moved[i] = m->weights[i] * (float complex)cexp(2 * M_PI * I * turns);
+    }
+    vf_status status = upload(p->queue, p->moved, m->at->samples, &p->weights);
+    return status == VF_OK ? encoding_adjoint(p->encoding, p->queue, 1, &p->weights, &p->part) : status;
+}
+
+/* A box of the scan's matrix into Q. */
+static vf_status place_part(const q_maker *m, vf_queue *queue, const void *part, int64_t at, void *q)
 {
     const int64_t *matrix = m->scan->matrix, *whole = m->doubled;
     const vf_pitch part_pitch = {matrix[0], matrix[0] * matrix[1]}, pitch = {whole[0], whole[0] * whole[1]};
-    vf_status status = vf_fill(m->queue, m->q.type, m->q.count, (const double[2]){0}, m->q.data);
-    for (int part = 0; part < 8 && status == VF_OK; part++) {
-        double shift[3];
-        int64_t at = 0, step = 1;
-        bool wanted = true;
-        for (int a = 0; a < 3; a++) {
-            const int64_t n = matrix[a], upper = part >> a & 1;
-            wanted = wanted && (n > 1 || !upper);
-            at += upper * n * step;
-            step *= whole[a];
-            shift[a] = n > 1 ? (double)(n / 2 - (upper ? 0 : n)) / (double)n : 0;
-        }
-        if (!wanted)
+    return vf_copy_box(queue, m->type, matrix, part, part_pitch, (char *)q + (size_t)at * vf_dtype_bytes(m->type),
+                       pitch);
+}
+
+/* Every parts-th box, into the device's Q, or into the host's where several devices work. */
+static vf_status compute_boxes(q_part *p, int number)
+{
+    const q_maker *m = p->maker;
+    const size_t bytes = (size_t)p->part.count * vf_dtype_bytes(m->type);
+    double shift[3];
+    int found = 0;
+    vf_status status = VF_OK;
+    if (m->parts == 1)
+        status = vf_fill(p->queue, m->type, m->points, (const double[2]){0}, p->q.data);
+    for (int bits = 0; bits < 8 && status == VF_OK; bits++) {
+        const int64_t at = shift_of_part(m, bits, shift);
+        if (at < 0 || found++ % m->parts != number)
             continue;
-        for (int64_t i = 0; i < m->at->samples; i++) {
-            double turns = 0;
-            for (int a = 0; a < 3; a++)
-                turns += shift[a] * (double)m->at->k[3 * i + a];
-            turns -= rint(turns);
-            moved[i] = weights[i] * (float complex)cexp(2 * M_PI * I * turns);
+        status = compute_part(p, shift);
+        if (status == VF_OK && m->parts == 1) {
+            status = place_part(m, p->queue, p->part.data, at, p->q.data);
+            continue;
         }
-        status = upload(m->queue, moved, m->at->samples, &m->weights);
         if (status == VF_OK)
-            status = encoding_adjoint(m->encoding, m->queue, 1, &m->weights, &m->part);
+            status = vf_queue_copy(p->queue, p->host, p->part.data, bytes);
         if (status == VF_OK)
-            status = vf_copy_box(m->queue, m->q.type, matrix, m->part.data, part_pitch,
-                                 (char *)m->q.data + (size_t)at * vf_dtype_bytes(m->q.type), pitch);
+            status = vf_queue_sync(p->queue);
+        for (int64_t z = 0; z < m->scan->matrix[2] && status == VF_OK; z++)
+            for (int64_t y = 0; y < m->scan->matrix[1]; y++) {
+                const size_t row = (size_t)m->scan->matrix[0] * vf_dtype_bytes(m->type);
+                memcpy((char *)m->host.data +
+                           (size_t)(at + (z * m->doubled[1] + y) * m->doubled[0]) * vf_dtype_bytes(m->type),
+                       p->host + (size_t)(z * m->scan->matrix[1] + y) * row, row);
+            }
     }
     return status;
 }
 
-static vf_status compute_segment(q_maker *m, int l, float complex *weights)
+static vf_status compute_points(q_part *p)
 {
-    segment_weights(m->settings, m->scan, m->at, &m->segments, l, weights);
-    vf_status status = VF_OK;
-    if (encoding_is_direct(m->encoding)) {
-        status = upload(m->queue, weights, m->at->samples, &m->weights);
-        if (status == VF_OK)
-            status = encoding_adjoint(m->encoding, m->queue, 1, &m->weights, &m->q);
-    } else {
-        status = compute_in_parts(m, weights, weights + m->at->samples);
-    }
-    if (status != VF_OK || !m->file)
-        return status;
-    if (m->host)
-        status = vf_queue_copy(m->queue, m->host, m->q.data, (size_t)m->q.count * vf_dtype_bytes(m->q.type));
+    const q_maker *m = p->maker;
+    const size_t element = vf_dtype_bytes(m->type);
+    vf_status status = upload(p->queue, m->weights, m->at->samples, &p->weights);
     if (status == VF_OK)
-        status = vf_queue_sync(m->queue);
-    return status == VF_OK ? q_file_write(m->file, l, m->host ? m->host : m->q.data) : status;
+        status = encoding_adjoint(p->encoding, p->queue, 1, &p->weights, &p->q);
+    if (status == VF_OK && m->parts > 1)
+        status = vf_queue_copy(p->queue, (char *)m->host.data + (size_t)p->first * element, p->q.data,
+                               (size_t)p->count * element);
+    return status == VF_OK ? vf_queue_sync(p->queue) : status;
+}
+
+static vf_status compute_share(void *user, int number)
+{
+    const q_maker *m = user;
+    return m->direct ? compute_points(&m->part[number]) : compute_boxes(&m->part[number], number);
+}
+
+/* From wherever the segment's Q is. */
+static vf_status give_to_device(void *user, int number)
+{
+    const q_maker *m = user;
+    q_part *p = &m->part[number];
+    const bool copied = m->parts > 1 || m->settings->load_q;
+    vf_status status = VF_OK;
+    if (!p->toeplitz)
+        return VF_OK;
+    if (copied)
+        status = vf_queue_copy(p->queue, p->q.data, m->host.data, (size_t)m->points * vf_dtype_bytes(m->type));
+    if (status == VF_OK)
+        status = vf_toeplitz_set(p->toeplitz, p->queue, m->segment, p->q.data);
+    return status == VF_OK ? vf_queue_sync(p->queue) : status;
+}
+
+/* One after the other, so that the host has one at a time. */
+static vf_status make_segment(q_maker *m)
+{
+    const size_t bytes = (size_t)m->points * vf_dtype_bytes(m->type);
+    vf_status status = VF_OK;
+    if (m->settings->load_q) {
+        status = q_file_read(m->file, m->segment, m->host.data);
+    } else {
+        segment_weights(m->settings, m->scan, m->at, &m->segments, m->segment, m->weights);
+        if (m->parts > 1)
+            memset(m->host.data, 0, bytes);
+        status = team_run(m->team, m->parts, compute_share, m);
+        if (status == VF_OK && m->file && m->parts == 1)
+            status = vf_queue_copy(m->part->queue, m->host.data, m->part->q.data, bytes);
+        if (status == VF_OK && m->file && m->parts == 1)
+            status = vf_queue_sync(m->part->queue);
+        if (status == VF_OK && m->file)
+            status = q_file_write(m->file, m->segment, m->host.data);
+    }
+    return status == VF_OK ? team_run(m->team, m->parts, give_to_device, m) : status;
+}
+
+/* ---- plans and memory ---- */
+
+static vf_status open_file(q_maker *m, int segments)
+{
+    char key[VF_DIGEST_TEXT];
+    const recon_settings *s = m->settings;
+    vf_context *ctx = m->team->ctx;
+    vf_status status = VF_OK;
+    if (s->save_q || s->load_q || m->parts > 1)
+        status = vf_array_create(vf_queue_device(m->team->queue[0]), VF_SPACE_PINNED, m->type, m->points, &m->host);
+    if (status != VF_OK || (!s->save_q && !s->load_q))
+        return status;
+    make_key(s, m->scan, m->at->samples, segments, key);
+    return s->load_q ? q_file_open(ctx, s->load_q, m->type, segments, m->doubled, key, &m->file)
+                     : q_file_create(ctx, s->save_q, m->type, segments, m->doubled, key, &m->file);
 }
 
 /* A NUFFT of the scan's matrix makes Q in parts, a direct sum makes it whole. */
-static vf_status make_operator(q_maker *m)
+static vf_status make_operator(q_part *p)
 {
-    const int64_t samples = m->at->samples, *matrix = m->scan->matrix;
-    vf_status status = encoding_create(m->ctx, m->settings, matrix, 1, samples, m->at->k, NULL, NULL, 1, &m->encoding);
-    if (status != VF_OK || !encoding_is_direct(m->encoding))
-        return status != VF_OK ? status
-                               : vf_array_create(vf_context_device(m->ctx, 0), VF_SPACE_DEVICE, m->q.type,
-                                                 matrix[0] * matrix[1] * matrix[2], &m->part);
-    recon_settings direct = *m->settings;
-    direct.encode_by = RECON_DIRECT;
-    encoding_destroy(m->encoding);
-    m->encoding = NULL;
-    return encoding_create(m->ctx, &direct, m->doubled, 2, samples, m->at->k, NULL, NULL, 1, &m->encoding);
+    const q_maker *m = p->maker;
+    const int64_t samples = m->at->samples, voxels = voxels_of(m->scan);
+    recon_settings settings = *m->settings;
+    settings.encode_by = m->direct ? RECON_DIRECT : RECON_NUFFT;
+    vf_device *device = vf_queue_device(p->queue);
+    vf_status status = encoding_create(device, &settings, m->direct ? m->doubled : m->scan->matrix, m->direct ? 2 : 1,
+                                       samples, m->at->k, NULL, NULL, 1, &p->encoding);
+    if (status == VF_OK)
+        status = vf_array_create(device, VF_SPACE_DEVICE, m->type, samples, &p->weights);
+    if (status == VF_OK && m->watch)
+        encoding_watch(p->encoding, m->watch);
+    if (status != VF_OK)
+        return status;
+    if (m->direct) {
+        encoding_restrict(p->encoding, p->first, p->count);
+        return VF_OK;
+    }
+    p->moved = malloc((size_t)samples * sizeof *p->moved);
+    p->host = m->parts > 1 ? malloc((size_t)voxels * vf_dtype_bytes(m->type)) : NULL;
+    if (!p->moved || (m->parts > 1 && !p->host))
+        return vf_fail(m->team->ctx, VF_ERR_MEMORY, "no memory for %lld weights", (long long)samples);
+    return vf_array_create(device, VF_SPACE_DEVICE, m->type, voxels, &p->part);
+}
+
+static vf_status prepare_part(void *user, int number)
+{
+    q_maker *m = user;
+    q_part *p = &m->part[number];
+    const int64_t points = p->toeplitz ? m->points : m->direct ? p->count : 0;
+    vf_status status = vf_array_create(vf_queue_device(p->queue), VF_SPACE_DEVICE, m->type, points, &p->q);
+    return status == VF_OK && !m->settings->load_q ? make_operator(p) : status;
 }
 
 /* Of a segment. */
-static int adjoints(const q_maker *m)
+static int boxes(const q_maker *m)
 {
     const int64_t *n = m->scan->matrix;
-    const bool whole = encoding_chooses_direct(m->settings, m->at->samples, n[0] * n[1] * n[2]);
-    return whole ? 1 : (n[0] > 1 ? 2 : 1) * (n[1] > 1 ? 2 : 1) * (n[2] > 1 ? 2 : 1);
+    return (n[0] > 1 ? 2 : 1) * (n[1] > 1 ? 2 : 1) * (n[2] > 1 ? 2 : 1);
 }
 
-static vf_status make_segments(q_maker *m, normal_matrix *out)
+/* The devices that need Q take part; in a direct sum, which takes so much longer, all do. */
+static vf_status make_parts(q_maker *m, int wanted)
+{
+    m->direct = encoding_chooses_direct(m->settings, m->at->samples, voxels_of(m->scan));
+    const int64_t row = m->doubled[0];
+    const int64_t most = m->settings->load_q || !m->direct ? wanted : m->points / row;
+    m->parts = most < m->team->count ? (int)most : m->team->count;
+    m->parts = m->parts < wanted ? wanted : m->parts;
+    m->part = calloc((size_t)m->parts, sizeof *m->part);
+    if (!m->part)
+        return vf_fail(m->team->ctx, VF_ERR_MEMORY, "no memory");
+    for (int d = 0; d < m->parts; d++) {
+        const int64_t first = team_cut(m->points, row, m->parts, d);
+        m->part[d] = (q_part){.maker = m,
+                              .queue = m->team->queue[d],
+                              .first = first,
+                              .count = team_cut(m->points, row, m->parts, d + 1) - first};
+    }
+    return VF_OK;
+}
+
+static vf_status make_segments(q_maker *m, int segments)
 {
     const int64_t samples = m->at->samples;
-    vf_device *device = vf_context_device(m->ctx, 0);
-    const vf_dtype type = vf_dtype_complex(m->settings->precision);
-    float complex *weights = malloc(2 * (size_t)samples * sizeof *weights); /* twice: compute_in_parts moves them */
-    vf_status status = VF_OK;
-    if (!weights)
-        return vf_fail(m->ctx, VF_ERR_MEMORY, "no memory for %lld weights", (long long)samples);
+    m->weights = malloc((size_t)samples * sizeof *m->weights);
+    if (!m->weights)
+        return vf_fail(m->team->ctx, VF_ERR_MEMORY, "no memory for %lld weights", (long long)samples);
     if (m->watch)
-        watch_stage(m->watch, "Q", (double)out->segments * (m->settings->load_q ? 0 : adjoints(m)));
-    if (!m->settings->load_q) {
-        status = make_operator(m);
-        if (status == VF_OK && m->watch)
-            encoding_watch(m->encoding, &m->watch->progress);
-        if (status == VF_OK)
-            status = vf_array_create(device, VF_SPACE_DEVICE, type, samples, &m->weights);
-    }
-    for (int l = 0; status == VF_OK && l < out->segments; l++) {
-        status = m->settings->load_q ? read_segment(m, l) : compute_segment(m, l, weights);
-        if (status == VF_OK)
-            status = vf_toeplitz_set(out->toeplitz, m->queue, l, m->q.data);
-        if (status == VF_OK)
-            status = vf_queue_sync(m->queue);
-    }
-    free(weights);
+        watch_stage(m->watch, "Q", m->settings->load_q ? 0 : (double)segments * (m->direct ? 1 : boxes(m)));
+    vf_status status = team_run(m->team, m->parts, prepare_part, m);
+    for (m->segment = 0; status == VF_OK && m->segment < segments; m->segment++)
+        status = make_segment(m);
     return status;
 }
 
 /* Where the memory of Q's making is freed before the solver's begins. */
 static void free_maker(q_maker *m)
 {
-    encoding_destroy(m->encoding);
-    vf_array_free(&m->weights);
-    vf_array_free(&m->q);
-    vf_array_free(&m->part);
+    for (int d = 0; m->part && d < m->parts; d++) {
+        q_part *p = &m->part[d];
+        encoding_destroy(p->encoding);
+        vf_array_free(&p->weights);
+        vf_array_free(&p->part);
+        vf_array_free(&p->q);
+        free(p->moved);
+        free(p->host);
+    }
+    free(m->part);
+    free(m->weights);
     vf_segments_free(&m->segments);
     q_file_close(&m->file);
-    free(m->host);
+    vf_array_free(&m->host);
 }
 
-vf_status normal_matrix_create(vf_context *ctx, const recon_settings *settings, const scan *raw,
-                               const scan_trajectory *at, vf_queue *queue, recon_watch *watch, normal_matrix *out)
+/* F^H W F without its Q, on each device that is to have it. */
+static vf_status make_matrices(q_maker *m, int wanted, normal_matrix *out)
 {
-    vf_device *device = vf_context_device(ctx, 0);
-    const int64_t voxels = raw->matrix[0] * raw->matrix[1] * raw->matrix[2];
-    const bool off_resonance = raw->field_map && at->time;
-    q_maker m = {.ctx = ctx, .settings = settings, .scan = raw, .at = at, .queue = queue, .watch = watch};
+    const scan_trajectory *at = m->at;
+    const bool off_resonance = m->segments.count > 0;
+    double diagonal = 0;
     vf_status status = VF_OK;
-    *out = (normal_matrix){.segments = 1};
+    for (int64_t i = 0; i < at->samples; i++) {
+        float complex phi = sample_phi(m->settings, m->scan, at, i);
+        diagonal += (at->weights ? at->weights[i] : 1) * creal((double complex)phi * conj((double complex)phi));
+    }
+    for (int d = 0; d < wanted && status == VF_OK; d++) {
+        out[d].segments = off_resonance ? m->segments.count : 1;
+        out[d].diagonal = diagonal;
+        const vf_toeplitz_options options = {.precision = m->settings->precision,
+                                             .segments = out[d].segments,
+                                             .time = off_resonance ? m->segments.time : NULL,
+                                             .field = off_resonance ? m->scan->field_map : NULL};
+        status = vf_toeplitz_create(vf_queue_device(m->team->queue[d]), m->scan->matrix, &options, &out[d].toeplitz);
+    }
+    return status;
+}
+
+vf_status normal_matrix_create(const device_team *team, const recon_settings *settings, const scan *raw,
+                               const scan_trajectory *at, recon_watch *watch, int wanted, normal_matrix *out)
+{
+    vf_context *ctx = team->ctx;
+    q_maker m = {.team = team,
+                 .settings = settings,
+                 .scan = raw,
+                 .at = at,
+                 .watch = watch,
+                 .points = 1,
+                 .type = vf_dtype_complex(settings->precision)};
+    vf_status status = VF_OK;
+    memset(out, 0, (size_t)wanted * sizeof *out);
+    for (int a = 0; a < 3; a++) {
+        m.doubled[a] = raw->matrix[a] > 1 ? 2 * raw->matrix[a] : 1;
+        m.points *= m.doubled[a];
+    }
     if (watch)
         watch_stage(watch, "Q", 0);
-    if (off_resonance) {
-        status = vf_segments_create(ctx, at->samples, at->time, voxels, raw->field_map, true, settings->accuracy,
-                                    &m.segments);
-        out->segments = m.segments.count;
-    }
-    for (int64_t i = 0; i < at->samples; i++) {
-        float complex phi = sample_phi(settings, raw, at, i);
-        out->diagonal += (at->weights ? at->weights[i] : 1) * creal((double complex)phi * conj((double complex)phi));
-    }
-    const vf_toeplitz_options options = {.precision = settings->precision,
-                                         .segments = out->segments,
-                                         .time = off_resonance ? m.segments.time : NULL,
-                                         .field = off_resonance ? raw->field_map : NULL};
+    if (raw->field_map && at->time)
+        status = vf_segments_create(ctx, at->samples, at->time, voxels_of(raw), raw->field_map, true,
+                                    settings->accuracy, &m.segments);
     if (status == VF_OK)
-        status = vf_toeplitz_create(device, raw->matrix, &options, &out->toeplitz);
-    if (status == VF_OK) {
-        vf_toeplitz_doubled(out->toeplitz, m.doubled);
-        status = vf_array_create(device, VF_SPACE_DEVICE, vf_dtype_complex(settings->precision),
-                                 m.doubled[0] * m.doubled[1] * m.doubled[2], &m.q);
-    }
+        status = make_matrices(&m, wanted, out);
     if (status == VF_OK)
-        status = open_file(&m, out->segments, m.q.type);
+        status = make_parts(&m, wanted);
+    for (int d = 0; d < wanted && status == VF_OK; d++)
+        m.part[d].toeplitz = out[d].toeplitz;
     if (status == VF_OK)
-        status = make_segments(&m, out);
+        status = open_file(&m, out->segments);
+    if (status == VF_OK)
+        status = make_segments(&m, out->segments);
     if (status == VF_OK && m.file && settings->save_q)
         status = q_file_commit(&m.file);
-    if (status == VF_OK)
-        snprintf(out->description, sizeof out->description, "%s%s",
-                 settings->load_q ? "Q from its file" : encoding_description(m.encoding),
+    for (int d = 0; d < wanted && status == VF_OK; d++)
+        snprintf(out[d].description, sizeof out[d].description, "%s%s",
+                 settings->load_q ? "Q from its file" : encoding_description(m.part->encoding),
                  out->segments > 1 ? ", off-resonance" : "");
     free_maker(&m);
-    if (status != VF_OK)
-        normal_matrix_free(out);
+    for (int d = 0; d < wanted && status != VF_OK; d++)
+        normal_matrix_free(&out[d]);
     return status;
 }
 

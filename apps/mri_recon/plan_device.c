@@ -26,9 +26,103 @@ static void estimate(vf_context *ctx, const recon_settings *s, const scan *raw, 
     }
 }
 
-/* Memory that the largest step needs, about: on the device (with coil maps, images of a batch of coils, Q and its
- * transform, or the NUFFT's grid; the NUFFT's sorted samples), and on the host (with the scan). */
-static void estimate_memory(const recon_settings *s, const scan *raw, double *device, double *host)
+/* Of the devices that are there, how many pay for one image whose coils are shared: each application of F^H W F sends
+ * the image to all, and adds up what comes back. The first rate is as measured on an H200, the others are guesses
+ * between PCIe and NVLink: nothing depends on them but how many GPUs "cuda" and "auto" take. */
+static int coils_pay_for(const recon_settings *s, const scan *raw, int devices)
+{
+    const double rate = 6e12, link = 1e11, wait = 5e-5; /* FLOP/s of transforms, bytes/s between devices, s: about */
+    const double element = s->precision == VF_F64 ? 16 : 8;
+    double doubled = 1, voxels = (double)(raw->matrix[0] * raw->matrix[1] * raw->matrix[2]), least = INFINITY;
+    int best = 1;
+    for (int a = 0; a < 3; a++)
+        doubled *= (double)(raw->matrix[a] > 1 ? 2 * raw->matrix[a] : 1);
+    for (int n = 1; n <= devices; n++) {
+        const double coils = ceil((double)raw->coils / n), others = n - 1;
+        const double seconds =
+            coils * 10 * doubled * log2(doubled + 1) / rate + others * (2 * element * voxels / link + wait);
+        if (seconds < least)
+            best = n;
+        least = fmin(seconds, least);
+    }
+    return best;
+}
+
+/* How many of the devices are worth using where the user leaves that open. */
+static int devices_that_pay(const recon_settings *s, const scan *raw, int devices)
+{
+    const recon_sharing how = share_devices(s, raw, devices);
+    int each = how.each;
+    if (raw->coils > 1 && !how.by_voxels && s->method == RECON_CG)
+        each = coils_pay_for(s, raw, each);
+    return how.teams * each;
+}
+
+void device_list(const vf_context *ctx, int count, char *text, size_t size)
+{
+    int used = snprintf(text, size, "%s", vf_device_spec(vf_context_device(ctx, 0)));
+    for (int d = 1; d < count && used > 0 && (size_t)used < size; d++)
+        used += snprintf(text + used, size - (size_t)used, ",%d", vf_device_ordinal(vf_context_device(ctx, d)));
+}
+
+/* The first `count` of the context's devices, from here on. */
+static vf_status keep_devices(vf_context *ctx, int count)
+{
+    char list[8 + 5 * RECON_MAX_DEVICES];
+    if (count >= vf_context_device_count(ctx))
+        return VF_OK;
+    device_list(ctx, count, list, sizeof list);
+    return vf_context_set_devices(ctx, list);
+}
+
+/* "cuda" is as many GPUs as pay, "auto" those or the CPU, and a list all that it names. */
+static vf_status set_devices(vf_context *ctx, const recon_settings *s, const scan *raw, char *why, size_t size)
+{
+    const bool all_gpus = strcmp(s->device, "cuda") == 0 && vf_cuda_device_count(NULL) > 1;
+    const double endless = 1e9; /* s: no GPU takes longer */
+    double cpu, gpu;
+    vf_status status;
+    estimate(ctx, s, raw, &cpu, &gpu);
+    if (all_gpus)
+        status = vf_device_choose(ctx, endless, gpu, why, size);
+    else if (strcmp(s->device, "auto") == 0)
+        status = vf_device_choose(ctx, cpu, gpu, why, size);
+    else
+        return vf_context_set_devices(ctx, s->device);
+    if (all_gpus && size > 0)
+        why[0] = '\0'; /* the user chose */
+    return status == VF_OK ? keep_devices(ctx, devices_that_pay(s, raw, vf_context_device_count(ctx))) : status;
+}
+
+/* What each of the devices does. */
+static void say_sharing(const vf_context *ctx, const recon_settings *s, const scan *raw, char *text, size_t size)
+{
+    const int devices = vf_context_device_count(ctx);
+    const recon_sharing how = share_devices(s, raw, devices);
+    const int used = how.teams * how.each;
+    const char *solver = s->method != RECON_CG ? ""
+                         : raw->coils == 1     ? ", the solver on the first"
+                                               : ", the solver by coils";
+    char by[32] = "", idle[64] = "";
+    if (how.each > 1)
+        snprintf(by, sizeof by, ", each by %d", how.each);
+    if (used < devices)
+        snprintf(idle, sizeof idle, "; %d find%s nothing to do", devices - used, devices - used == 1 ? "s" : "");
+    if (devices == 1)
+        text[0] = '\0';
+    else if (how.teams > 1)
+        snprintf(text, size, ", %d of them: %d frames at a time%s%s", devices, how.teams, by, idle);
+    else if (how.each == 1)
+        snprintf(text, size, ", %d of them, of which the first does all: one frame of one coil is not shared", devices);
+    else
+        snprintf(text, size, ", %d of them: shared by %s%s%s", devices, how.by_voxels ? "voxels" : "coils",
+                 how.by_voxels ? solver : "", idle);
+}
+
+/* Memory that the largest step needs, about: on each device (with its coils' maps, images of a batch of coils, Q and
+ * its transform, or the NUFFT's grid; the NUFFT's sorted samples; on the first what the others make of an image), and
+ * on the host (with the scan, and what passes from device to device). */
+static void estimate_memory(const recon_settings *s, const scan *raw, recon_sharing how, double *device, double *host)
 {
     const double element = s->precision == VF_F64 ? 16 : 8, frames = raw->frames;
     const double voxels = (double)raw->matrix[0] * (double)raw->matrix[1] * (double)raw->matrix[2];
@@ -36,16 +130,21 @@ static void estimate_memory(const recon_settings *s, const scan *raw, double *de
     double doubled = 1;
     for (int a = 0; a < 3; a++)
         doubled *= (double)(raw->matrix[a] > 1 ? 2 * raw->matrix[a] : 1);
-    const double images = (maps ? raw->coils : 0) + 6, of_frame = element * voxels * (maps ? 1 : raw->coils);
-    const double group = fmin(frames * of_frame, fmax(of_frame, (double)recon_group_bytes(s)));
+    const double others = how.each - 1, devices = how.teams * how.each;
+    const double images = (maps ? ceil((double)raw->coils / how.each) : 0) + 6 + (others > 0 ? others + 2 : 0);
+    const double of_frame = element * voxels * (maps ? 1 : raw->coils);
+    const double slots = how.teams > 1 ? how.teams + 1 : 1;
+    const double group = fmin(frames * of_frame, fmax(slots * of_frame, (double)recon_group_bytes(s)));
     /* With several groups, Q is there while the right sides of the next are made. */
-    const double grids = s->method != RECON_CG ? 1.2 : group < frames * of_frame ? 3.7 : 2.5;
+    const bool several = how.teams > 1 || group < frames * of_frame;
+    const double grids = s->method != RECON_CG ? 1.2 : several ? 3.7 : 2.5;
     double samples = 0; /* of the longest trajectory */
     for (int t = 0; t < raw->trajectories; t++)
         samples = fmax(samples, (double)raw->trajectory[t].samples);
     *device = element * (images * voxels + grids * doubled) + samples * (3 * element + 8);
     *host = 8 * frames * voxels + group + (maps ? 8.0 * raw->coils * voxels : 0) +
-            (double)scan_samples(raw) * 8 * raw->coils + raw->trajectories * samples * 16 + samples * 16;
+            (double)scan_samples(raw) * 8 * raw->coils + raw->trajectories * samples * 16 + samples * 16 * devices +
+            element * (how.teams * others * voxels + (devices > 1 && s->method == RECON_CG ? 2 * doubled : 0));
 }
 
 static vf_status check_memory(vf_context *ctx, const recon_settings *s, const scan *raw, double *bytes)
@@ -53,19 +152,24 @@ static vf_status check_memory(vf_context *ctx, const recon_settings *s, const sc
     char need[32], have[32];
     uint64_t free_bytes, total, host_free, host_total;
     double device_bytes, host_bytes;
-    vf_device *device = vf_context_device(ctx, 0);
-    estimate_memory(s, raw, &device_bytes, &host_bytes);
-    vf_status status = vf_device_memory(device, &free_bytes, &total);
-    if (status != VF_OK)
-        return status;
+    const recon_sharing how = share_devices(s, raw, vf_context_device_count(ctx));
+    const int devices = how.teams * how.each;
+    estimate_memory(s, raw, how, &device_bytes, &host_bytes);
+    for (int d = 0; d < devices; d++) {
+        vf_device *device = vf_context_device(ctx, d);
+        const bool host = vf_device_is_host(device);
+        vf_status status = vf_device_memory(device, &free_bytes, &total);
+        if (status != VF_OK)
+            return status;
+        *bytes = host ? devices * device_bytes + host_bytes : device_bytes;
+        if (*bytes > (double)free_bytes)
+            return vf_fail(ctx, host ? VF_ERR_MEMORY : VF_ERR_DEVICE_MEMORY,
+                           "%s: about %s of memory are needed and %s are free; use a smaller --matrix, fewer coils "
+                           "(--compress), or another --device",
+                           vf_device_spec(device), vf_format_bytes(*bytes, need, sizeof need),
+                           vf_format_bytes((double)free_bytes, have, sizeof have));
+    }
     vf_host_memory(&host_free, &host_total);
-    *bytes = vf_device_is_host(device) ? device_bytes + host_bytes : device_bytes;
-    if (*bytes > (double)free_bytes)
-        return vf_fail(ctx, vf_device_is_host(device) ? VF_ERR_MEMORY : VF_ERR_DEVICE_MEMORY,
-                       "%s: about %s of memory are needed and %s are free; use a smaller --matrix, fewer coils "
-                       "(--compress), or another --device",
-                       vf_device_spec(device), vf_format_bytes(*bytes, need, sizeof need),
-                       vf_format_bytes((double)free_bytes, have, sizeof have));
     if (host_bytes > (double)host_free)
         return vf_fail(ctx, VF_ERR_MEMORY,
                        "about %s of host memory are needed for %d images and %s are free; use a smaller --matrix",
@@ -76,21 +180,17 @@ static vf_status check_memory(vf_context *ctx, const recon_settings *s, const sc
 
 vf_status plan_device(vf_context *ctx, const recon_settings *s, const scan *raw, char *text, size_t size, double *bytes)
 {
-    const char *wish = s->device;
-    double cpu, gpu;
-    char why[384] = "";
-    estimate(ctx, s, raw, &cpu, &gpu);
-    vf_status status = strcmp(wish, "auto") == 0 ? vf_device_choose(ctx, cpu, gpu, why, sizeof why)
-                                                 : vf_context_set_devices(ctx, wish);
+    char why[384] = "", list[8 + 5 * RECON_MAX_DEVICES], shared[160];
+    vf_status status = set_devices(ctx, s, raw, why, sizeof why);
     if (status != VF_OK)
         return status;
     vf_device *device = vf_context_device(ctx, 0);
     if (s->hardware_trig && vf_device_is_host(device))
         return vf_fail(ctx, VF_ERR_ARGUMENT, "--trig hardware is of GPUs; this runs on %s: use --device cuda",
                        vf_device_spec(device));
-    if (vf_context_device_count(ctx) > 1)
-        vf_note(ctx, "note: one GPU is used: %s", vf_device_spec(device));
-    snprintf(text, size, "%s: %s%s%s%s", vf_device_spec(device), vf_device_name(device), why[0] ? " (auto: " : "", why,
+    device_list(ctx, vf_context_device_count(ctx), list, sizeof list);
+    say_sharing(ctx, s, raw, shared, sizeof shared);
+    snprintf(text, size, "%s: %s%s%s%s%s", list, vf_device_name(device), shared, why[0] ? " (auto: " : "", why,
              why[0] ? ")" : "");
     return check_memory(ctx, s, raw, bytes);
 }

@@ -22,7 +22,7 @@ static vf_status reference_weights(vf_context *ctx, const scan *raw, vf_dtype ty
     for (int64_t i = 0; status == VF_OK && wide && i < n; i++)
         wide[i] = weights[i];
     if (status == VF_OK)
-        status = vf_array_create(vf_context_device(ctx, 0), VF_SPACE_DEVICE, type, n, out);
+        status = vf_array_create(vf_queue_device(queue), VF_SPACE_DEVICE, type, n, out);
     if (status == VF_OK)
         status = vf_queue_copy(queue, out->data, wide ? (void *)wide : weights, (size_t)n * vf_dtype_bytes(type));
     if (status == VF_OK)

@@ -11,45 +11,66 @@
 enum { MOST_BATCH = 8, STAGES = 2 };
 static const int64_t BATCH_BYTES = 256 << 20; /* of coil images at a time */
 
+/* What one device does of it. */
+typedef struct side_part {
+    right_side *side;
+    vf_queue *queue;
+    team_share share;
+    encoding *encoding;   /* NULL: bilinear */
+    int batch;            /* coils at a time */
+    vf_pipeline *batches; /* of [batch][sample] */
+    vf_array coil_images; /* [batch][its voxels] */
+    vf_array combined;    /* [its voxels] */
+} side_part;
+
 struct right_side {
-    vf_context *ctx;
+    const device_team *team;
     const recon_settings *settings;
     const scan *scan;
     const scan_trajectory *at;
-    vf_queue *queue;
     recon_watch *watch;
-    encoding *encoding; /* NULL: bilinear */
     vf_dtype type;
     int64_t voxels;
-    int batch;            /* coils at a time */
-    float *density;       /* [sample], or NULL */
-    vf_pipeline *batches; /* of [batch][sample] */
-    vf_array coil_images; /* [batch][voxels] */
-    vf_array combined;    /* [voxels] */
+    float *density;    /* [sample], or NULL */
+    int parts;         /* devices at work */
+    team_share *share; /* [parts] */
+    side_part *part;   /* [parts] */
+    vf_queue *host;    /* where the images of several coils' groups are added up; NULL: that is not needed */
+    vf_array partial;  /* [parts - 1][voxel], in host memory: of the groups behind the first */
 };
 
 /* A frame on its way. */
 typedef struct side_of_frame {
     right_side *side;
     const scan_frame *frame;
-    const vf_array *maps;
+    const device_maps *maps;
     void *out;
 } side_of_frame;
 
-static int batch_coils(const right_side *r, int64_t batch, int *first)
+/* The same, for one device. */
+typedef struct part_of_frame {
+    side_part *part;
+    const scan_frame *frame;
+    const vf_array *maps;
+    void *out; /* with maps: its voxels; else all coils' images of all voxels */
+} part_of_frame;
+
+/* Coils of a batch, `first` of all. */
+static int batch_coils(const side_part *p, int64_t batch, int *first)
 {
-    *first = (int)batch * r->batch;
-    return r->scan->coils - *first < r->batch ? r->scan->coils - *first : r->batch;
+    const int64_t left = p->share.coils - batch * p->batch;
+    *first = (int)(p->share.first_coil + batch * p->batch);
+    return (int)(left < p->batch ? left : p->batch);
 }
 
 /* conj(phi) w d of a batch; for gridding `density` d, which is no least-squares right side. */
 static vf_status weighted_data(void *user, const vf_piece *piece, size_t *bytes)
 {
-    const side_of_frame *f = user;
-    const right_side *r = f->side;
+    const part_of_frame *f = user;
+    const right_side *r = f->part->side;
     const scan_trajectory *at = r->at;
     int first;
-    const int count = batch_coils(r, piece->number, &first);
+    const int count = batch_coils(f->part, piece->number, &first);
     for (int64_t m = 0; m < at->samples; m++) {
         float complex factor = r->density ? r->density[m] : conjf(sample_phi(r->settings, r->scan, at, m));
         if (!r->density && at->weights)
@@ -66,74 +87,131 @@ static vf_status weighted_data(void *user, const vf_piece *piece, size_t *bytes)
     return VF_OK;
 }
 
-static void choose_batch(right_side *r)
+/* ---- who does what ---- */
+
+/* A direct sum is shared by voxels: so the exponentials serve all coils of a batch, and no bit changes. A NUFFT takes
+ * whole images: it is shared by coils. Bilinear gridding runs on the CPU. */
+static vf_status make_shares(right_side *r)
 {
-    const int coils = r->scan->coils;
-    r->batch = coils < MOST_BATCH ? coils : MOST_BATCH;
-    while (r->batch > 1 && r->batch * r->voxels * (int64_t)vf_dtype_bytes(r->type) > BATCH_BYTES)
-        r->batch /= 2;
+    const bool cuts_voxels = r->settings->method != RECON_GRIDDING && r->settings->method != RECON_BILINEAR &&
+                             encoding_chooses_direct(r->settings, r->at->samples, r->voxels);
+    const int64_t row = r->scan->matrix[0], coils = r->scan->coils;
+    const int64_t most = r->settings->method == RECON_BILINEAR ? 1 : cuts_voxels ? r->voxels / row : coils;
+    r->parts = most < r->team->count ? (int)most : r->team->count;
+    r->share = calloc((size_t)r->parts, sizeof *r->share);
+    r->part = calloc((size_t)r->parts, sizeof *r->part);
+    if (!r->share || !r->part)
+        return vf_fail(r->team->ctx, VF_ERR_MEMORY, "no memory");
+    for (int d = 0; d < r->parts; d++) {
+        team_share *s = &r->share[d];
+        *s = (team_share){.coils = coils, .voxels = r->voxels};
+        if (cuts_voxels) {
+            s->first_voxel = team_cut(r->voxels, row, r->parts, d);
+            s->voxels = team_cut(r->voxels, row, r->parts, d + 1) - s->first_voxel;
+        } else {
+            s->first_coil = team_cut(coils, 1, r->parts, d);
+            s->coils = team_cut(coils, 1, r->parts, d + 1) - s->first_coil;
+        }
+        r->part[d] = (side_part){.side = r, .queue = r->team->queue[d], .share = *s};
+    }
+    return VF_OK;
+}
+
+const team_share *right_side_shares(const right_side *r, int *parts)
+{
+    *parts = r->parts;
+    return r->share;
+}
+
+static bool adds_groups(const right_side *r)
+{
+    return r->parts > 1 && r->share[0].voxels == r->voxels;
+}
+
+/* ---- memory and plans ---- */
+
+static void choose_batch(side_part *p)
+{
+    const int64_t image = p->share.voxels * (int64_t)vf_dtype_bytes(p->side->type);
+    p->batch = p->share.coils < MOST_BATCH ? (int)p->share.coils : MOST_BATCH;
+    while (p->batch > 1 && p->batch * image > BATCH_BYTES)
+        p->batch /= 2;
 }
 
 static vf_status make_density(right_side *r)
 {
     watch_stage(r->watch, "density weights", 0);
     r->density = malloc((size_t)r->at->samples * sizeof *r->density);
-    return r->density ? density_weights(r->ctx, r->scan->matrix, r->at, r->queue, r->density)
-                      : vf_fail(r->ctx, VF_ERR_MEMORY, "no memory for density weights");
+    return r->density ? density_weights(r->team->ctx, r->scan->matrix, r->at, r->team->queue[0], r->density)
+                      : vf_fail(r->team->ctx, VF_ERR_MEMORY, "no memory for density weights");
 }
 
 /* Batches share arrays and the transform's memory, and add up in one order: they are computed one by one. */
-static vf_status make_batches(right_side *r)
+static vf_status make_batches(side_part *p, int device)
 {
-    const bool overlap = r->scan->coils > r->batch && !vf_device_is_host(vf_context_device(r->ctx, 0));
+    const right_side *r = p->side;
+    const bool overlap = p->share.coils > p->batch && !vf_device_is_host(vf_queue_device(p->queue));
     const int stages = overlap ? STAGES : 1;
-    const int64_t samples = r->encoding ? r->at->samples * r->batch : 0; /* bilinear gridding takes them as they are */
-    const vf_pipeline_options options = {.devices = 1,
+    const int64_t samples = p->encoding ? r->at->samples * p->batch : 0; /* bilinear gridding takes them as they are */
+    const vf_pipeline_options options = {.first = device,
+                                         .devices = 1,
                                          .stages = stages,
                                          .buffers = stages,
                                          .bytes = (size_t)samples * vf_dtype_bytes(r->type),
                                          .ordered = true};
-    return vf_pipeline_create(r->ctx, &options, &r->batches);
+    return vf_pipeline_create(r->team->ctx, &options, &p->batches);
 }
 
-static vf_status prepare(right_side *r)
+static vf_status prepare_part(void *user, int number)
 {
-    vf_device *device = vf_context_device(r->ctx, 0);
+    right_side *r = user;
+    side_part *p = &r->part[number];
+    vf_device *device = vf_queue_device(p->queue);
     recon_settings settings = *r->settings;
     if (settings.method == RECON_GRIDDING)
         settings.encode_by = RECON_NUFFT;
-    choose_batch(r);
-    vf_status status = settings.method == RECON_GRIDDING ? make_density(r) : VF_OK;
-    watch_stage(r->watch, "F^H d", 0);
-    if (status == VF_OK && settings.method != RECON_BILINEAR)
-        status = encoding_create(r->ctx, &settings, r->scan->matrix, 1, r->at->samples, r->at->k, r->at->time,
-                                 r->scan->field_map, r->batch, &r->encoding);
+    choose_batch(p);
+    vf_status status = VF_OK;
+    if (settings.method != RECON_BILINEAR)
+        status = encoding_create(device, &settings, r->scan->matrix, 1, r->at->samples, r->at->k, r->at->time,
+                                 r->scan->field_map, p->batch, &p->encoding);
+    if (status == VF_OK && p->encoding) {
+        encoding_restrict(p->encoding, p->share.first_voxel, p->share.voxels);
+        encoding_watch(p->encoding, r->watch);
+    }
     if (status == VF_OK)
-        status = make_batches(r);
+        status = make_batches(p, r->team->first + number);
     if (status == VF_OK)
-        status = vf_array_create(device, VF_SPACE_DEVICE, r->type, r->voxels * r->batch, &r->coil_images);
+        status = vf_array_create(device, VF_SPACE_DEVICE, r->type, p->share.voxels * p->batch, &p->coil_images);
     if (status == VF_OK)
-        status = vf_array_create(device, VF_SPACE_DEVICE, r->type, r->voxels, &r->combined);
-    if (status == VF_OK && r->encoding)
-        encoding_watch(r->encoding, &r->watch->progress);
+        status = vf_array_create(device, VF_SPACE_DEVICE, r->type, p->share.voxels, &p->combined);
     return status;
 }
 
-vf_status right_side_create(vf_context *ctx, const recon_settings *settings, const scan *raw, const scan_trajectory *at,
-                            vf_queue *queue, recon_watch *watch, right_side **out)
+vf_status right_side_create(const device_team *team, const recon_settings *settings, const scan *raw,
+                            const scan_trajectory *at, recon_watch *watch, right_side **out)
 {
     right_side *r = *out = calloc(1, sizeof *r);
     if (!r)
-        return vf_fail(ctx, VF_ERR_MEMORY, "no memory");
-    *r = (right_side){.ctx = ctx,
+        return vf_fail(team->ctx, VF_ERR_MEMORY, "no memory");
+    *r = (right_side){.team = team,
                       .settings = settings,
                       .scan = raw,
                       .at = at,
-                      .queue = queue,
                       .watch = watch,
                       .type = vf_dtype_complex(settings->precision),
                       .voxels = raw->matrix[0] * raw->matrix[1] * raw->matrix[2]};
-    vf_status status = prepare(r);
+    vf_device *host = vf_context_host(team->ctx);
+    vf_status status = settings->method == RECON_GRIDDING ? make_density(r) : VF_OK;
+    watch_stage(watch, "F^H d", 0);
+    if (status == VF_OK)
+        status = make_shares(r);
+    if (status == VF_OK)
+        status = team_run(team, r->parts, prepare_part, r);
+    if (status == VF_OK && adds_groups(r))
+        status = vf_queue_create(host, &r->host);
+    if (status == VF_OK && adds_groups(r))
+        status = vf_array_create(host, VF_SPACE_HOST, r->type, (r->parts - 1) * r->voxels, &r->partial);
     if (status != VF_OK) {
         right_side_destroy(r);
         *out = NULL;
@@ -145,28 +223,39 @@ void right_side_destroy(right_side *r)
 {
     if (!r)
         return;
-    encoding_destroy(r->encoding);
+    for (int d = 0; r->part && d < r->parts; d++) {
+        side_part *p = &r->part[d];
+        encoding_destroy(p->encoding);
+        vf_pipeline_destroy(p->batches);
+        vf_array_free(&p->coil_images);
+        vf_array_free(&p->combined);
+    }
+    vf_queue_destroy(r->host);
+    vf_array_free(&r->partial);
     free(r->density);
-    vf_pipeline_destroy(r->batches);
-    vf_array_free(&r->coil_images);
-    vf_array_free(&r->combined);
+    free(r->share);
+    free(r->part);
     free(r);
 }
 
 const char *right_side_description(const right_side *r)
 {
-    return r->encoding ? encoding_description(r->encoding) : "bilinear gridding";
+    return r->part[0].encoding ? encoding_description(r->part[0].encoding) : "bilinear gridding";
 }
+
+/* ---- a frame ---- */
 
 /* The study's gridding of coils [first, first + count), on the CPU: into coil_images. Samples of weight 0 are left out.
  */
-static vf_status bilinear(right_side *r, const scan_frame *frame, vf_queue *queue, int first, int count)
+static vf_status bilinear(side_part *p, const scan_frame *frame, vf_queue *queue, int first, int count)
 {
+    const right_side *r = p->side;
     const scan_trajectory *at = r->at;
+    vf_context *ctx = r->team->ctx;
     float *k = malloc((size_t)at->samples * 3 * sizeof *k);
     float complex *kept = malloc((size_t)at->samples * sizeof *kept);
     float complex *image = malloc((size_t)r->voxels * (size_t)count * sizeof *image);
-    vf_status status = image && k && kept ? VF_OK : vf_fail(r->ctx, VF_ERR_MEMORY, "no memory for the coils' images");
+    vf_status status = image && k && kept ? VF_OK : vf_fail(ctx, VF_ERR_MEMORY, "no memory for the coils' images");
     for (int c = 0; c < count && status == VF_OK; c++) {
         const float complex *data = frame->data + (first + c) * at->samples;
         vf_nufft_samples samples = {.k = k};
@@ -175,12 +264,12 @@ static vf_status bilinear(right_side *r, const scan_frame *frame, vf_queue *queu
                 memcpy(k + 3 * samples.count, at->k + 3 * m, 3 * sizeof *k);
                 kept[samples.count++] = data[m];
             }
-        status = vf_bilinear_gridding(r->ctx, r->scan->matrix, &samples, VF_C64, kept, image + c * r->voxels);
+        status = vf_bilinear_gridding(ctx, r->scan->matrix, &samples, VF_C64, kept, image + c * r->voxels);
         if (status == VF_OK)
-            vf_progress_add(&r->watch->progress, 1);
+            watch_add(r->watch, 1);
     }
     if (status == VF_OK)
-        status = upload(queue, image, r->voxels * count, &r->coil_images);
+        status = upload(queue, image, r->voxels * count, &p->coil_images);
     free(image);
     free(k);
     free(kept);
@@ -188,51 +277,80 @@ static vf_status bilinear(right_side *r, const scan_frame *frame, vf_queue *queu
 }
 
 /* Into coil_images. */
-static vf_status adjoint(right_side *r, const scan_frame *frame, const vf_piece *piece, int first, int count)
+static vf_status adjoint(side_part *p, const scan_frame *frame, const vf_piece *piece, int first, int count)
 {
-    if (!r->encoding)
-        return bilinear(r, frame, piece->queue, first, count);
+    if (!p->encoding)
+        return bilinear(p, frame, piece->queue, first, count);
     const vf_array samples = {.data = piece->memory,
-                              .count = r->at->samples * count,
-                              .type = r->type,
+                              .count = p->side->at->samples * count,
+                              .type = p->side->type,
                               .space = VF_SPACE_DEVICE,
                               .device = vf_queue_device(piece->queue)};
-    return encoding_adjoint(r->encoding, piece->queue, count, &samples, &r->coil_images);
+    return encoding_adjoint(p->encoding, piece->queue, count, &samples, &p->coil_images);
 }
 
 /* A batch's images, and their part of what is asked for. */
 static vf_status take_batch(void *user, const vf_piece *piece, size_t *bytes)
 {
-    const side_of_frame *f = user;
-    right_side *r = f->side;
-    const size_t image_bytes = (size_t)r->voxels * vf_dtype_bytes(r->type);
+    const part_of_frame *f = user;
+    side_part *p = f->part;
+    const right_side *r = p->side;
+    const size_t element = vf_dtype_bytes(r->type), image_bytes = (size_t)p->share.voxels * element;
     int first;
-    const int count = batch_coils(r, piece->number, &first);
-    vf_status status = adjoint(r, f->frame, piece, first, count);
+    const int count = batch_coils(p, piece->number, &first);
+    vf_status status = adjoint(p, f->frame, piece, first, count);
     for (int c = 0; c < count && status == VF_OK; c++) {
-        const char *image = (const char *)r->coil_images.data + (size_t)c * image_bytes;
-        const size_t at = (size_t)(first + c) * image_bytes;
-        status = f->maps ? vf_vector_multiply_add(piece->queue, r->type, r->voxels, (const char *)f->maps->data + at,
-                                                  image, r->combined.data)
-                         : vf_queue_copy(piece->queue, (char *)f->out + at, image, image_bytes);
+        const char *image = (const char *)p->coil_images.data + (size_t)c * image_bytes;
+        const int64_t coil = first + c;
+        if (f->maps)
+            status =
+                vf_vector_multiply_add(piece->queue, r->type, p->share.voxels,
+                                       (const char *)f->maps->data + (size_t)(coil - p->share.first_coil) * image_bytes,
+                                       image, p->combined.data);
+        else
+            status = vf_queue_copy(piece->queue,
+                                   (char *)f->out + (size_t)(coil * r->voxels + p->share.first_voxel) * element, image,
+                                   image_bytes);
     }
     *bytes = 0;
     return status;
 }
 
-vf_status right_side_of_frame(right_side *r, const scan_frame *frame, const vf_array *maps, void *out)
+static vf_status run_part(void *user, int number)
+{
+    const side_of_frame *whole = user;
+    const right_side *r = whole->side;
+    side_part *p = &r->part[number];
+    const size_t element = vf_dtype_bytes(r->type);
+    const bool maps = whole->maps != NULL;
+    part_of_frame f = {p, whole->frame, maps ? &whole->maps->array[number] : NULL, whole->out};
+    if (maps && r->host && number > 0)
+        f.out = (char *)r->partial.data + (size_t)((number - 1) * r->voxels) * element;
+    else if (maps)
+        f.out = (char *)whole->out + (size_t)p->share.first_voxel * element;
+    const vf_pipeline_work work = {.pieces = (p->share.coils + p->batch - 1) / p->batch,
+                                   .user = &f,
+                                   .load = p->encoding ? weighted_data : NULL,
+                                   .compute = take_batch};
+    vf_status status =
+        maps ? vf_fill(p->queue, r->type, p->share.voxels, (const double[2]){0}, p->combined.data) : VF_OK;
+    if (status == VF_OK)
+        status = vf_queue_sync(p->queue); /* batches have queues of their own */
+    if (status == VF_OK)
+        status = vf_pipeline_run(p->batches, &work);
+    if (status == VF_OK && maps)
+        status = vf_queue_copy(p->queue, f.out, p->combined.data, (size_t)p->share.voxels * element);
+    return status == VF_OK ? vf_queue_sync(p->queue) : status;
+}
+
+vf_status right_side_of_frame(right_side *r, const scan_frame *frame, const device_maps *maps, void *out)
 {
     side_of_frame f = {.side = r, .frame = frame, .maps = maps, .out = out};
-    const vf_pipeline_work work = {.pieces = (r->scan->coils + r->batch - 1) / r->batch,
-                                   .user = &f,
-                                   .load = r->encoding ? weighted_data : NULL,
-                                   .compute = take_batch};
-    vf_status status = maps ? vf_fill(r->queue, r->type, r->voxels, (const double[2]){0}, r->combined.data) : VF_OK;
-    if (status == VF_OK)
-        status = vf_queue_sync(r->queue); /* batches have queues of their own */
-    if (status == VF_OK)
-        status = vf_pipeline_run(r->batches, &work);
-    if (status == VF_OK && maps)
-        status = vf_queue_copy(r->queue, out, r->combined.data, (size_t)r->voxels * vf_dtype_bytes(r->type));
-    return status == VF_OK ? vf_queue_sync(r->queue) : status;
+    vf_status status = team_run(r->team, r->parts, run_part, &f);
+    /* Always in the order of the devices. */
+    for (int d = 1; maps && r->host && d < r->parts && status == VF_OK; d++)
+        status = vf_vector_axpby(
+            r->host, r->type, r->voxels, 1,
+            (const char *)r->partial.data + (size_t)((d - 1) * r->voxels) * vf_dtype_bytes(r->type), 1, out);
+    return status;
 }

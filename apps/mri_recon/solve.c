@@ -1,4 +1,6 @@
-/* Conjugate gradients, all of it on the device; two numbers an iteration come back to the host. */
+/* Conjugate gradients, all of it on the device; two numbers an iteration come back to the host. Where several devices
+ * share the coils, the vectors are on the first, which sends the direction to the others and adds up what they make of
+ * it. */
 #include <math.h>
 
 #include "mri_recon.h"
@@ -8,11 +10,66 @@
 /* A residual below this is what single precision leaves. */
 static const double ONLY_ROUNDING = 1e-5;
 
-static vf_status apply(const system_matrix *system, vf_queue *queue, const vf_array *x, vf_array *y)
+/* y += what the other parts make of x, in their order. */
+static vf_status add_parts(const system_matrix *system, vf_array *y)
 {
-    vf_status status = vf_toeplitz_apply(system->normal->toeplitz, queue, system->coils,
-                                         system->maps ? system->maps->data : NULL, x->data, y->data);
+    vf_queue *queue = system->part[0].queue;
+    vf_status status = VF_OK;
+    for (int d = 1; d < system->parts && status == VF_OK; d++) {
+        status = vf_queue_sync(system->part[d].queue);
+        if (status == VF_OK)
+            status = vf_vector_axpby(queue, y->type, y->count, 1, system->part[d].arrived.data, 1, y->data);
+    }
+    return status;
+}
+
+static vf_status apply_part(const system_part *p, const vf_array *x, vf_array *y)
+{
+    return vf_toeplitz_apply(p->normal->toeplitz, p->queue, p->coils, p->maps ? p->maps->data : NULL, x->data, y->data);
+}
+
+/* Everything is put into the queues before any is waited for, so that GPUs work at the same time. */
+static vf_status apply(const system_matrix *system, const vf_array *x, vf_array *y)
+{
+    vf_queue *queue = system->part[0].queue;
+    vf_status status =
+        system->parts > 1 ? vf_queue_sync(queue) : VF_OK; /* x, and what was added up before, are there */
+    for (int d = 1; d < system->parts && status == VF_OK; d++) {
+        const system_part *p = &system->part[d];
+        vf_array copy = p->x, result = p->y, arrived = p->arrived;
+        status = vf_array_copy(p->queue, &copy, x, x->count);
+        if (status == VF_OK)
+            status = apply_part(p, &copy, &result);
+        if (status == VF_OK)
+            status = vf_array_copy(p->queue, &arrived, &result, x->count);
+    }
+    if (status == VF_OK)
+        status = apply_part(&system->part[0], x, y);
+    if (status == VF_OK)
+        status = add_parts(system, y);
+    for (int d = 1; d < system->parts && status != VF_OK; d++) {
+        const vf_status ended = vf_queue_sync(system->part[d].queue); /* it uses x */
+        (void)ended;
+    }
     return status == VF_OK ? prior_add(system->prior, queue, x, y) : status;
+}
+
+vf_status system_part_create(const system_part *first, vf_dtype type, int64_t voxels, system_part *out)
+{
+    vf_device *device = vf_queue_device(out->queue);
+    vf_status status = vf_array_create(device, VF_SPACE_DEVICE, type, voxels, &out->x);
+    if (status == VF_OK)
+        status = vf_array_create(device, VF_SPACE_DEVICE, type, voxels, &out->y);
+    if (status == VF_OK)
+        status = vf_array_create(vf_queue_device(first->queue), VF_SPACE_DEVICE, type, voxels, &out->arrived);
+    return status;
+}
+
+void system_part_free(system_part *part)
+{
+    vf_array_free(&part->x);
+    vf_array_free(&part->y);
+    vf_array_free(&part->arrived);
 }
 
 /* Data are finite where they are read; squares of their sums need not be. */
@@ -24,10 +81,11 @@ static vf_status overflow(vf_context *ctx, const recon_settings *settings)
 }
 
 /* The loop, with its vectors at hand: p the direction, q = A p. */
-static vf_status iterate(vf_context *ctx, const recon_settings *settings, const system_matrix *system, vf_queue *queue,
-                         vf_array *r, vf_array *p, vf_array *q, vf_array *x,
+static vf_status iterate(vf_context *ctx, const recon_settings *settings, const system_matrix *system, vf_array *r,
+                         vf_array *p, vf_array *q, vf_array *x,
                          void (*tell)(void *user, int iteration, double residual), void *user, solve_result *result)
 {
+    vf_queue *queue = system->part[0].queue;
     const vf_dtype type = x->type;
     const int64_t n = x->count;
     double squares[2], curvature[2], next;
@@ -44,7 +102,7 @@ static vf_status iterate(vf_context *ctx, const recon_settings *settings, const 
     while (status == VF_OK && !result->converged && result->iterations < settings->iterations) {
         if (vf_cancelled(ctx))
             return vf_fail(ctx, VF_ERR_CANCELLED, "interrupted");
-        status = apply(system, queue, p, q);
+        status = apply(system, p, q);
         if (status == VF_OK)
             status = vf_vector_dot(queue, type, n, p->data, q->data, curvature);
         if (status != VF_OK)
@@ -75,17 +133,16 @@ static vf_status iterate(vf_context *ctx, const recon_settings *settings, const 
     return status;
 }
 
-vf_status solve(vf_context *ctx, const recon_settings *settings, const system_matrix *system, vf_queue *queue,
-                vf_array *b, vf_array *x, void (*tell)(void *user, int iteration, double residual), void *user,
-                solve_result *result)
+vf_status solve(vf_context *ctx, const recon_settings *settings, const system_matrix *system, vf_array *b, vf_array *x,
+                void (*tell)(void *user, int iteration, double residual), void *user, solve_result *result)
 {
-    vf_device *device = vf_context_device(ctx, 0);
+    vf_device *device = vf_queue_device(system->part[0].queue);
     vf_array p = {0}, q = {0};
     vf_status status = vf_array_create(device, VF_SPACE_DEVICE, x->type, x->count, &p);
     if (status == VF_OK)
         status = vf_array_create(device, VF_SPACE_DEVICE, x->type, x->count, &q);
     if (status == VF_OK)
-        status = iterate(ctx, settings, system, queue, b, &p, &q, x, tell, user, result);
+        status = iterate(ctx, settings, system, b, &p, &q, x, tell, user, result);
     vf_array_free(&p);
     vf_array_free(&q);
     return status;

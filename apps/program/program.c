@@ -88,6 +88,12 @@ int program_main(program *p, int argc, char **argv)
     if (status != VF_OK)
         fprintf(stderr, "%s: error: %s\n", p->name, vf_context_message(ctx));
     vf_context_cancel_on_signals(NULL);
+    const vf_warm_up_state warm = vf_device_warm_up_state(ctx);
+    /* Nobody needs a GPU any more that is still being started: the process ends under the thread that starts it. */
+    if (warm.begun && !warm.ended) {
+        (void)fflush(NULL);
+        _exit(vf_status_exit_code(status));
+    }
     vf_context_destroy(ctx);
     return vf_status_exit_code(status);
 }

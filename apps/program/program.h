@@ -4,6 +4,7 @@
 
 #include "voxfield/context.h"
 #include "voxfield/device.h"
+#include "voxfield/report.h"
 
 /* ---- the frame: program.c ---- */
 
@@ -60,6 +61,12 @@ VF_MUST_CHECK vf_status program_check_names(vf_context *ctx, const program_file 
 /* Whether a file can be made under this name and has room for so many bytes, about: said before the work, not after it.
  * `advice` ends the message: "use a larger --spacing". */
 VF_MUST_CHECK vf_status program_check_place(vf_context *ctx, const char *path, double bytes, const char *advice);
+
+/* The size of a regular file; 0 for what is none, or cannot be asked. */
+double program_file_bytes(const char *path);
+
+/* "gpu_start": what starting GPUs took, and how much of it was waited for; nothing if none was started ahead. */
+void program_report_warm_up(vf_context *ctx, vf_report *report);
 
 /* `path` with `ending` in place of the first of the NULL-terminated `endings` (in any case) that it has, else behind
  * it; free() it. NULL: no memory. */

@@ -85,6 +85,23 @@ void program_time(char text[PROGRAM_TIME_TEXT])
     strftime(text, PROGRAM_TIME_TEXT, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
 }
 
+double program_file_bytes(const char *path)
+{
+    struct stat file;
+    return stat(path, &file) == 0 && S_ISREG(file.st_mode) ? (double)file.st_size : 0;
+}
+
+void program_report_warm_up(vf_context *ctx, vf_report *report)
+{
+    const vf_warm_up_state warm = vf_device_warm_up_state(ctx);
+    if (!warm.begun)
+        return;
+    vf_report_begin(report, "gpu_start");
+    vf_report_number(report, "seconds", warm.seconds);
+    vf_report_number(report, "waited", warm.waited);
+    vf_report_end(report);
+}
+
 char *program_replace_ending(const char *path, const char *const *endings, const char *ending)
 {
     size_t stem = strlen(path);

@@ -35,6 +35,8 @@ static vf_status check(vf_context *ctx, const vf_grid *grid, const vf_coulomb_at
         !(options->r_min <= VF_COULOMB_MAX_COORDINATE))
         return vf_fail(ctx, VF_ERR_ARGUMENT, "Coulomb sum: scale %g or minimal distance %g is out of range",
                        options->scale, options->r_min);
+    if (options->precision != VF_F32 && options->precision != VF_F64)
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "Coulomb sum: the precision must be VF_F32 or VF_F64");
     for (int64_t i = 0; i < atoms->count; i++)
         if (!(fabs(atoms->x[i]) <= VF_COULOMB_MAX_COORDINATE) || !(fabs(atoms->y[i]) <= VF_COULOMB_MAX_COORDINATE) ||
             !(fabs(atoms->z[i]) <= VF_COULOMB_MAX_COORDINATE) || !isfinite((float)(atoms->charge[i] * options->scale)))

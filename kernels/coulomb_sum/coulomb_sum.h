@@ -15,7 +15,9 @@
  *   cpu   "simd"   the widest of avx512, avx2, baseline that the machine has; each can be asked for by name
  *         "ref"    plain C in double precision, one thread: the reference
  *   cuda  "tuned"  atoms staged in shared memory relative to each thread block's own origin, double-precision sums of
- * chunks "const1", "const4", "const8"   the published kernels: constant memory, 1, 4 and 8 points a thread
+ *                  chunks; in single precision some reciprocal roots are made from their neighbours'
+ *         "roots"  the same with every root by the special function units
+ *         "const1", "const4", "const8"   the published kernels: constant memory, 1, 4 and 8 points a thread
  */
 #ifndef VOXFIELD_COULOMB_SUM_H
 #define VOXFIELD_COULOMB_SUM_H
@@ -41,7 +43,7 @@ typedef struct vf_coulomb_options {
     double scale;             /* C: finite */
     double r_min;             /* >= VF_COULOMB_MIN_R_MIN, in the grid's length unit */
     bool distance_dielectric; /* the second formula */
-    vf_dtype precision;  /* of positions, terms and results; "ref" always computes in double and rounds the result */
+    vf_dtype precision;  /* VF_F32, VF_F64: of positions, terms, results; "ref" computes in double, rounds the result */
     const char *variant; /* NULL: the device's default */
 } vf_coulomb_options;
 

@@ -1,71 +1,16 @@
-/* The CUDA backend of the Coulomb sum: the published constant-memory kernels and the tuned default.
- *
- * Work and its limits: each pair of an atom and a point costs one reciprocal square root on the special function units,
- * of which a multiprocessor starts 16 a clock, against 128 fused multiply-adds. The pair's other instructions (position
- * difference, square, bound, sum) are 4 on units that are 4 to 8 times as fast, so the reciprocal square root is the
- * limit; bytes are none, since an atom is read once for 1,024 points.
- */
+/* The CUDA backend of the Coulomb sum: the published constant-memory kernels, and which kernel a call is for. The tuned
+ * one is in coulomb_sum_tiles.cuh. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "constant_bank.cuh"
-#include "coulomb_sum_backend.h"
+#include "coulomb_sum_tiles.cuh"
 #include "launch_blocks.h"
 
 namespace
 {
 
-/* An atom as the device stores it. */
-struct __align__(16) device_atom
-{
-    double x, y, z, charge;
-};
-
-/* Everything a kernel needs to know of the grid and the box. */
-struct kernel_box {
-    vf_grid grid;
-    vf_box box;
-};
-
-__device__ double position(const vf_grid &grid, int axis, int64_t n)
-{
-    /* One rounding each, as on the host: no fused operation, so that all backends see the same point. */
-    return __dadd_rn(grid.origin[axis], __dmul_rn(grid.spacing[axis], (double)n));
-}
-
-__device__ int64_t extent(const vf_box &box, int axis)
-{
-    return box.hi[axis] - box.lo[axis];
-}
-
-/* 1 / sqrt(s), or 1 / s if SQUARE. Single precision: the hardware's approximation, relative error < 2^-22.9 (PTX ISA,
- * rsqrt.approx.ftz.f32) and 2^-23 (rcp.approx.ftz.f32); s is never subnormal, r_min sees to that. */
-template <bool SQUARE>
-__device__ float inverse(float s)
-{
-    float y;
-    if (SQUARE)
-        asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(s));
-    else
-        asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(s));
-    return y;
-}
-
-template <bool SQUARE>
-__device__ double inverse(double s)
-{
-    return SQUARE ? 1.0 / s : rsqrt(s);
-}
-
-__device__ float larger(float a, float b)
-{
-    return fmaxf(a, b);
-}
-
-__device__ double larger(double a, double b)
-{
-    return fmax(a, b);
-}
+using namespace vf_coulomb_gpu;
 
 /* Four numbers in one 16- or 32-byte access. */
 template <typename T>
@@ -73,88 +18,6 @@ struct __align__(16) quad
 {
     T x, y, zz, charge; /* zz: the squared distance along z */
 };
-
-/* ---- the tuned kernel ----
- *
- * A thread block computes a tile of 32 x 32 points of one z layer; the tiles lie on a lattice fixed to the grid. Atoms
- * go through shared memory in chunks, their positions made relative to the tile's centre in double precision before
- * they are rounded. A warp is a row of 32 points, which makes stores coalesce; a thread has TUNED_POINTS points along
- * y, which share dx^2 + dz^2 and each load of an atom. A chunk's sums are added in double precision, in shared memory,
- * which leaves the registers to the inner loop. Points, warps, chunk and unrolling were searched together on an H200.
- */
-enum { TILE = 32, WARPS = 4, TUNED_POINTS = TILE / WARPS, TUNED_CHUNK = 512 };
-
-/* Atoms the inner loop takes at a time, and thread blocks on a multiprocessor, which sets how many registers it may
- * use. */
-template <typename T>
-__host__ __device__ constexpr int tuned_unroll()
-{
-    return sizeof(T) == 4 ? 16 : 4;
-}
-
-template <typename T>
-__host__ __device__ constexpr int tuned_blocks()
-{
-    return sizeof(T) == 4 ? 8 : 6;
-}
-
-template <typename T, bool SQUARE>
-__global__ void __launch_bounds__(TILE *WARPS, tuned_blocks<T>())
-    tuned_kernel(kernel_box at, const device_atom *__restrict__ atoms, int64_t count, T r_min_squared,
-                 T *__restrict__ out)
-{
-    __shared__ quad<T> chunk[TUNED_CHUNK];
-    __shared__ double total[TUNED_POINTS][TILE * WARPS]; /* each thread its own column */
-    const int thread = threadIdx.y * TILE + threadIdx.x;
-    const int64_t tiles_x = (at.box.hi[0] - 1) / TILE - at.box.lo[0] / TILE + 1;
-    const int64_t tiles_y = (at.box.hi[1] - 1) / TILE - at.box.lo[1] / TILE + 1;
-    const int64_t tile_x = (at.box.lo[0] / TILE + blockIdx.x % tiles_x) * TILE;
-    const int64_t tile_y = (at.box.lo[1] / TILE + blockIdx.x / tiles_x % tiles_y) * TILE;
-    const int64_t k = at.box.lo[2] + blockIdx.x / tiles_x / tiles_y;
-    const double centre_x = position(at.grid, 0, tile_x + TILE / 2), centre_y = position(at.grid, 1, tile_y + TILE / 2);
-    const double z = position(at.grid, 2, k);
-    const int64_t i = tile_x + threadIdx.x;
-    const T x = (T)(position(at.grid, 0, i) - centre_x);
-    T y[TUNED_POINTS];
-#pragma unroll
-    for (int p = 0; p < TUNED_POINTS; p++) {
-        y[p] = (T)(position(at.grid, 1, tile_y + threadIdx.y + p * WARPS) - centre_y);
-        total[p][thread] = 0;
-    }
-    for (int64_t first = 0; first < count; first += TUNED_CHUNK) {
-        const int here = (int)min((int64_t)TUNED_CHUNK, count - first);
-        __syncthreads();
-        for (int a = thread; a < here; a += TILE * WARPS) {
-            const device_atom atom = atoms[first + a];
-            const T dz = (T)(z - atom.z);
-            chunk[a] = {(T)(atom.x - centre_x), (T)(atom.y - centre_y), dz * dz, (T)atom.charge};
-        }
-        __syncthreads();
-        T sum[TUNED_POINTS] = {};
-#pragma unroll(tuned_unroll <T>())
-        for (int a = 0; a < here; a++) {
-            const quad<T> atom = chunk[a];
-            const T dx = x - atom.x, xz = dx * dx + atom.zz;
-#pragma unroll
-            for (int p = 0; p < TUNED_POINTS; p++) {
-                const T dy = y[p] - atom.y;
-                sum[p] += atom.charge * inverse<SQUARE>(larger(dy * dy + xz, r_min_squared));
-            }
-        }
-#pragma unroll
-        for (int p = 0; p < TUNED_POINTS; p++)
-            total[p][thread] += (double)sum[p];
-    }
-    if (i < at.box.lo[0] || i >= at.box.hi[0])
-        return;
-    const int64_t nx = extent(at.box, 0), ny = extent(at.box, 1);
-#pragma unroll
-    for (int p = 0; p < TUNED_POINTS; p++) {
-        const int64_t j = tile_y + threadIdx.y + p * WARPS;
-        if (j >= at.box.lo[1] && j < at.box.hi[1])
-            out[((k - at.box.lo[2]) * ny + (j - at.box.lo[1])) * nx + (i - at.box.lo[0])] = (T)total[p][thread];
-    }
-}
 
 /* ---- the published kernels ----
  *
@@ -214,8 +77,8 @@ __global__ void __launch_bounds__(SIDE *SIDE)
 
 /* ---- host side ---- */
 
-const char *const variants[] = {"tuned", "const1", "const4", "const8", NULL};
-const int variant_points[] = {0, 1, 4, 8}; /* points a thread of the constant-memory kernels; 0: the tuned kernel */
+const char *const variants[] = {"tuned", "roots", "const1", "const4", "const8", NULL};
+const int variant_points[] = {0, 0, 1, 4, 8}; /* points a thread of the constant-memory kernels; 0: the tuned kernel */
 
 struct cuda_state {
     device_atom *atoms;
@@ -224,26 +87,42 @@ struct cuda_state {
     int64_t pitch; /* elements in a row of it */
     int points;    /* see variant_points */
     bool uses_bank;
+    bool wide; /* tiles of two columns */
 };
 
-template <typename T>
-vf_status execute_tuned(const vf_coulomb *plan, cudaStream_t stream, const vf_box *box, void *out)
+template <typename T, bool SQUARE, bool ROOTS, int COLUMNS>
+vf_status execute_tiles(const vf_coulomb *plan, cudaStream_t stream, const vf_box *box, void *out)
 {
     const cuda_state *state = static_cast<const cuda_state *>(plan->state);
-    const int64_t tiles = ((box->hi[0] - 1) / TILE - box->lo[0] / TILE + 1) *
-                          ((box->hi[1] - 1) / TILE - box->lo[1] / TILE + 1) * vf_box_extent(box, 2);
+    const int64_t tiles = count_tiles<COLUMNS>(*box);
     if (tiles > INT32_MAX)
         return vf_fail(vf_device_context(plan->device), VF_ERR_ARGUMENT,
                        "Coulomb sum: a box of %lld points is too large for one launch; use smaller boxes",
                        (long long)vf_box_points(box));
-    const kernel_box at = {plan->grid, *box};
-    const T least = (T)(plan->options.r_min * plan->options.r_min);
-    const dim3 threads(TILE, WARPS);
-    if (plan->options.distance_dielectric)
-        tuned_kernel<T, true><<<(unsigned)tiles, threads, 0, stream>>>(at, state->atoms, plan->atoms, least, (T *)out);
-    else
-        tuned_kernel<T, false><<<(unsigned)tiles, threads, 0, stream>>>(at, state->atoms, plan->atoms, least, (T *)out);
+    tile_kernel<T, SQUARE, table_shape<T, ROOTS, COLUMNS>><<<(unsigned)tiles, TILE_THREADS, 0, stream>>>(
+        {plan->grid, *box}, state->atoms, plan->atoms, (T)(plan->options.r_min * plan->options.r_min),
+        (T)far_squared(plan->grid, plan->options.r_min), (T *)out);
     return VF_CUDA(plan->device, cudaGetLastError());
+}
+
+template <bool SQUARE, bool ROOTS>
+vf_status execute_single(const vf_coulomb *plan, cudaStream_t stream, const vf_box *box, void *out)
+{
+    return static_cast<const cuda_state *>(plan->state)->wide
+               ? execute_tiles<float, SQUARE, ROOTS, 2>(plan, stream, box, out)
+               : execute_tiles<float, SQUARE, ROOTS, 1>(plan, stream, box, out);
+}
+
+vf_status execute_tuned(const vf_coulomb *plan, cudaStream_t stream, const vf_box *box, void *out)
+{
+    const bool square = plan->options.distance_dielectric;
+    if (plan->options.precision == VF_F64)
+        return square ? execute_tiles<double, true, true, 1>(plan, stream, box, out)
+                      : execute_tiles<double, false, true, 1>(plan, stream, box, out);
+    if (square)
+        return execute_single<true, true>(plan, stream, box, out);
+    return strcmp(plan->variant, "roots") == 0 ? execute_single<false, true>(plan, stream, box, out)
+                                               : execute_single<false, false>(plan, stream, box, out);
 }
 
 template <typename T, bool SQUARE>
@@ -324,7 +203,7 @@ vf_status execute(const vf_coulomb *plan, vf_queue *queue, const vf_box *box, vo
     const bool f64 = plan->options.precision == VF_F64;
     if (state->uses_bank)
         return f64 ? execute_constant<double>(plan, stream, box, out) : execute_constant<float>(plan, stream, box, out);
-    return f64 ? execute_tuned<double>(plan, stream, box, out) : execute_tuned<float>(plan, stream, box, out);
+    return execute_tuned(plan, stream, box, out);
 }
 
 void destroy(vf_coulomb *plan)
@@ -365,6 +244,12 @@ vf_status create(vf_coulomb *plan)
         return vf_fail(vf_device_context(plan->device), VF_ERR_MEMORY, "no memory for a plan");
     plan->state = state;
     vf_status status = VF_CUDA(plan->device, cudaSetDevice(vf_device_ordinal(plan->device)));
+    int shared_bytes = 0;
+    if (status == VF_OK)
+        status =
+            VF_CUDA(plan->device, cudaDeviceGetAttribute(&shared_bytes, cudaDevAttrMaxSharedMemoryPerMultiprocessor,
+                                                         vf_device_ordinal(plan->device)));
+    state->wide = prefers_wide_tiles(plan->grid.counts[0], shared_bytes);
     if (status == VF_OK)
         status = upload_atoms(plan, state);
     int v = 0;

@@ -30,9 +30,10 @@ struct roles<P, false> {
     {
         return P::wave_at(s, m);
     }
+    template <bool HARDWARE>
     static __device__ typename P::real phase(const outer &o, const inner &i)
     {
-        return P::template phase<true>(i, o);
+        return P::template phase<true, HARDWARE>(i, o);
     }
 };
 template <typename P>
@@ -47,9 +48,10 @@ struct roles<P, true> {
     {
         return P::place_at(s, n);
     }
+    template <bool HARDWARE>
     static __device__ typename P::real phase(const outer &o, const inner &i)
     {
-        return -P::template phase<true>(o, i);
+        return -P::template phase<true, HARDWARE>(o, i);
     }
 };
 
@@ -94,7 +96,7 @@ __global__ void __launch_bounds__(THREADS)
 #pragma unroll
                 for (int e = 0; e < EACH; e++) {
                     T cosine, sine;
-                    phasor<HARDWARE>(role::phase(outer[e], p), cosine, sine);
+                    phasor<HARDWARE>(role::template phase<HARDWARE>(outer[e], p), cosine, sine);
 #pragma unroll
                     for (int b = 0; b < B; b++) {
                         const T re = value[i][2 * b], im = value[i][2 * b + 1];

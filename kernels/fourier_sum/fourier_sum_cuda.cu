@@ -48,7 +48,7 @@ partition make_partition(const vf_fourier *plan, int64_t all_groups, int64_t gro
 namespace
 {
 
-const char *const variants[] = {"tuned", "naive", "registers", "constant", "published", NULL};
+const char *const variants[] = {"tuned", "products", "phasors", "naive", "registers", "constant", "published", NULL};
 
 /* A phase in turns, in units of 2^-64 turns, to the nearest even one; whole turns drop out. */
 uint64_t whole_phase(double turns)
@@ -123,11 +123,6 @@ vf_status upload_points(vf_fourier *plan, state *s)
     return status;
 }
 
-bool uses_lattice_kernels(const vf_fourier *plan)
-{
-    return plan->has_grid && !plan->has_field;
-}
-
 /* The sums of as many thread blocks as a launch may have. */
 vf_status allocate_partial(const vf_fourier *plan, state *s)
 {
@@ -143,9 +138,23 @@ void destroy(vf_fourier *plan)
         published_close(plan, s);
     (void)cudaFree(s->device_points);
     (void)cudaFree(s->table);
+    (void)cudaFree(s->factors);
+    (void)cudaFree(s->peaks);
     (void)cudaFree(s->partial);
     free(s);
     plan->state = NULL;
+}
+
+/* Which kernels are for the plan's variant; sets plan->variant to what runs. */
+void choose_kernels(vf_fourier *plan, state *s)
+{
+    const bool products = strcmp(plan->variant, "products") == 0, phasors = strcmp(plan->variant, "phasors") == 0;
+    s->tuned = products || phasors || strcmp(plan->variant, "tuned") == 0;
+    s->phasors = plan->has_grid && !plan->has_field;
+    if (!s->tuned)
+        return;
+    s->products = s->phasors && !phasors && products_possible(plan) && (products || products_pay(plan));
+    plan->variant = s->products ? "products" : s->phasors ? "phasors" : "pairs";
 }
 
 vf_status create(vf_fourier *plan)
@@ -154,7 +163,7 @@ vf_status create(vf_fourier *plan)
     if (!s)
         return vf_fail(vf_device_context(plan->device), VF_ERR_MEMORY, "no memory for a plan");
     plan->state = s;
-    s->tuned = strcmp(plan->variant, "tuned") == 0;
+    choose_kernels(plan, s);
     s->lattice = plan->has_grid && plan->options.precision == VF_F32;
     for (int a = 0; a < 3 && plan->has_grid; a++) {
         s->points.origin[a] = plan->grid.origin[a];
@@ -174,8 +183,10 @@ vf_status create(vf_fourier *plan)
         status = upload_points(plan, s);
     if (status == VF_OK)
         status = allocate_partial(plan, s);
-    if (status == VF_OK && uses_lattice_kernels(plan))
+    if (status == VF_OK && s->phasors)
         status = vf_cuda_check(plan->device, lattice_prepare(plan, s), "preparing the Fourier sum's table");
+    if (status == VF_OK && s->products)
+        status = vf_cuda_check(plan->device, products_prepare(plan, s), "making room for the Fourier sum's factors");
     if (status == VF_OK && !s->tuned)
         status = published_open(plan, s);
     return status;
@@ -191,7 +202,10 @@ vf_status adjoint(const vf_fourier *plan, vf_queue *queue, int batch, const void
     cudaError_t error;
     if (!state_of(plan)->tuned)
         error = published_adjoint(plan, stream, batch, c, first, count, y);
-    else if (uses_lattice_kernels(plan))
+    else if (state_of(plan)->products && count > 0)
+        error =
+            products_adjoint(plan, stream, batch, static_cast<const float *>(c), first, count, static_cast<float *>(y));
+    else if (state_of(plan)->phasors)
         error = lattice_adjoint(plan, stream, batch, c, first, count, y);
     else
         error = pairs_sum(plan, stream, false, batch, c, first, count, y);
@@ -204,8 +218,8 @@ vf_status forward(const vf_fourier *plan, vf_queue *queue, int batch, const void
     vf_status status = VF_CUDA(plan->device, cudaSetDevice(vf_device_ordinal(plan->device)));
     if (status != VF_OK)
         return status;
-    const cudaError_t error = uses_lattice_kernels(plan) ? lattice_forward(plan, stream, batch, x, c)
-                                                         : pairs_sum(plan, stream, true, batch, x, 0, plan->samples, c);
+    const cudaError_t error = state_of(plan)->phasors ? lattice_forward(plan, stream, batch, x, c)
+                                                      : pairs_sum(plan, stream, true, batch, x, 0, plan->samples, c);
     return vf_cuda_check(plan->device, error, "the Fourier sum");
 }
 

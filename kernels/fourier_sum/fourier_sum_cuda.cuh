@@ -60,6 +60,7 @@ __device__ inline float fraction(float p)
 /* Each kind of points has: real, wave (a sample), place (a voxel), and their phase within 1/2 turn. */
 struct lattice_points {
     typedef float real;
+    static constexpr uint32_t SHIFT = 0x80000100u; /* half a turn, and half a rounding: see phase */
     struct wave {
         uint32_t x, y, z, origin;
         float t;
@@ -78,7 +79,7 @@ struct lattice_points {
             origin += 2 * (uint64_t)(s.counts[a] / 2) * w.half[a];
         const uint64_t round = (uint64_t)1 << 31;
         return {(uint32_t)((2 * w.half[0] + round) >> 32), (uint32_t)((2 * w.half[1] + round) >> 32),
-                (uint32_t)((2 * w.half[2] + round) >> 32), (uint32_t)((origin + round) >> 32),
+                (uint32_t)((2 * w.half[2] + round) >> 32), (uint32_t)((origin + round) >> 32) + SHIFT,
                 s.k[3] ? (float)s.k[3][m] : 0};
     }
 
@@ -90,11 +91,14 @@ struct lattice_points {
                 s.r[3] ? (float)s.r[3][n] : 0};
     }
 
-    template <bool FIELD>
+    /* HARDWARE: for sines and cosines that are worth no more, rounded to 2^-23 turns, without a conversion, which would
+     * take its turn on the units that make them: the phase and half a turn are the fraction of a number from 1 to 2. */
+    template <bool FIELD, bool HARDWARE>
     static __device__ float phase(const wave &w, const place &at)
     {
         const uint32_t p = w.origin + w.x * (uint32_t)at.x + w.y * (uint32_t)at.y + w.z * (uint32_t)at.z;
-        const float turns = (float)(int32_t)p * 0x1p-32f;
+        const float turns =
+            HARDWARE ? __uint_as_float(__funnelshift_r(p, 127u, 9)) - 1.5f : (float)(int32_t)(p - SHIFT) * 0x1p-32f;
         return FIELD ? fraction(turns + product_fraction(w.t, at.f)) : turns;
     }
 };
@@ -128,7 +132,7 @@ struct list_points<float> {
         return {x1, y1, z1, s.r[3] ? (float)s.r[3][n] : 0, (float)(x - x1), (float)(y - y1), (float)(z - z1), 0};
     }
 
-    template <bool FIELD>
+    template <bool FIELD, bool HARDWARE>
     static __device__ float phase(const wave &w, const place &at)
     {
         const float x = product_fraction(w.x, at.x), y = product_fraction(w.y, at.y), z = product_fraction(w.z, at.z);
@@ -163,7 +167,7 @@ struct list_points<double> {
         return {coordinate(s, at, n, 0), coordinate(s, at, n, 1), coordinate(s, at, n, 2), s.r[3] ? s.r[3][n] : 0};
     }
 
-    template <bool FIELD>
+    template <bool FIELD, bool HARDWARE>
     static __device__ double phase(const wave &w, const place &at)
     {
         double p = __fma_rn(w.x, at.x, __fma_rn(w.y, at.y, __dmul_rn(w.z, at.z)));
@@ -208,6 +212,10 @@ struct state {
     point_source points;
     void *device_points; /* owns what `points` points to */
     void *table;         /* the lattice kernels' factors along x; NULL if not used */
+    bool phasors;        /* the sums are those of the lattice kernels */
+    bool products;       /* the adjoint is a matrix product; it alone uses what follows */
+    uint4 *factors;      /* along x, of a segment of the samples */
+    unsigned *peaks;     /* [most_batch] the largest |Re c|, |Im c|, as bits */
     double *partial;     /* sums of thread blocks, the tuned kernels' */
     size_t partial_bytes;
     int wave_blocks; /* thread blocks that the GPU holds at a time, roughly */
@@ -249,6 +257,14 @@ cudaError_t lattice_adjoint(const vf_fourier *plan, cudaStream_t stream, int bat
                             int64_t count, void *y);
 cudaError_t lattice_forward(const vf_fourier *plan, cudaStream_t stream, int batch, const void *x, void *c);
 cudaError_t lattice_prepare(const vf_fourier *plan, state *s);
+/* The adjoint as a matrix product: whether this GPU can, and whether so many voxels of whole tiles are the plan's that
+ * it is faster than the lattice kernels. */
+bool products_possible(const vf_fourier *plan);
+bool products_pay(const vf_fourier *plan);
+cudaError_t products_prepare(const vf_fourier *plan, state *s);
+cudaError_t products_adjoint(const vf_fourier *plan, cudaStream_t stream, int batch, const float *c, int64_t first,
+                             int64_t count, float *y);
+
 cudaError_t pairs_sum(const vf_fourier *plan, cudaStream_t stream, bool forward, int batch, const void *values,
                       int64_t first, int64_t count, void *out);
 

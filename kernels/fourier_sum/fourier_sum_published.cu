@@ -6,7 +6,9 @@
  * - constant: besides, samples with their values are in constant memory, as an array of structures, as many as fit;
  *   one launch for each such chunk, what remains in a last, smaller one.
  * - published: the same, with the threads of a block, the samples of a chunk and the unrolling of the loop searched
- *   together: validation/bench/tune_fourier_sum.c searches, fourier_sum_tuning.h has what it found.
+ *   together: validation/bench/tune_fourier_sum.c searches, fourier_sum_tuning.h has what it found. The caches of
+ *   constant memory are small on today's GPUs: in single precision each load is for four voxels, and the warps of a
+ *   block wait for each other every 32 samples.
  *
  * Hardware trigonometry is an option of each. Coils are summed one after the other, as in the study, which had one.
  */
@@ -24,7 +26,7 @@ namespace
 
 enum { NAIVE, REGISTERS, CONSTANT, PUBLISHED, STEPS };
 const char *const names[STEPS] = {"naive", "registers", "constant", "published"};
-enum { PLAIN_THREADS = 256 };
+enum { PLAIN_THREADS = 256, TOGETHER = 32 };
 
 /* What a launch takes at most, so that it ends soon: nothing else can use a GPU that drives a display meanwhile. */
 const int64_t MOST_VOXELS = 1 << 22;
@@ -80,7 +82,7 @@ __global__ void naive_kernel(const typename P::wave *waves, const typename P::re
         return;
     for (int m = 0; m < samples; m++) {
         typename P::real cosine, sine;
-        phasor<HARDWARE>(P::template phase<FIELD>(waves[m], places[n]), cosine, sine);
+        phasor<HARDWARE>(P::template phase<FIELD, HARDWARE>(waves[m], places[n]), cosine, sine);
         y[2 * n] += c[2 * m] * cosine - c[2 * m + 1] * sine;
         y[2 * n + 1] += c[2 * m] * sine + c[2 * m + 1] * cosine;
         asm volatile("" ::: "memory"); /* else the compiler would keep things in registers, which is the next step */
@@ -99,7 +101,7 @@ __global__ void registers_kernel(const typename P::wave *__restrict__ waves, con
     typename P::real re = y[2 * n], im = y[2 * n + 1];
     for (int m = 0; m < samples; m++) {
         typename P::real cosine, sine;
-        phasor<HARDWARE>(P::template phase<FIELD>(waves[m], place), cosine, sine);
+        phasor<HARDWARE>(P::template phase<FIELD, HARDWARE>(waves[m], place), cosine, sine);
         re += c[2 * m] * cosine - c[2 * m + 1] * sine;
         im += c[2 * m] * sine + c[2 * m + 1] * cosine;
     }
@@ -107,46 +109,74 @@ __global__ void registers_kernel(const typename P::wave *__restrict__ waves, con
     y[2 * n + 1] = im;
 }
 
-/* May be launched with any number of threads, which limits its registers. */
-template <typename P, bool FIELD, bool HARDWARE, int UNROLL>
+/* May be launched with any number of threads, which limits its registers. A thread has VOXELS voxels, a block's width
+ * apart. */
+template <typename P, bool FIELD, bool HARDWARE, int UNROLL, int VOXELS>
 __global__ void __launch_bounds__(VF_FOURIER_MOST_THREADS)
     constant_kernel(int samples, const typename P::place *__restrict__ places, int voxels,
                     typename P::real *__restrict__ y)
 {
     const sample<P> *in_bank = reinterpret_cast<const sample<P> *>(bank);
-    const int n = blockIdx.x * blockDim.x + threadIdx.x;
-    if (n >= voxels)
-        return;
-    const typename P::place place = places[n];
-    typename P::real re = y[2 * n], im = y[2 * n + 1];
-#pragma unroll(UNROLL)
-    for (int m = 0; m < samples; m++) {
-        typename P::real cosine, sine;
-        phasor<HARDWARE>(P::template phase<FIELD>(in_bank[m].wave, place), cosine, sine);
-        re += in_bank[m].re * cosine - in_bank[m].im * sine;
-        im += in_bank[m].re * sine + in_bank[m].im * cosine;
+    const int first = blockIdx.x * blockDim.x * VOXELS + threadIdx.x, step = blockDim.x;
+    typename P::place place[VOXELS];
+    typename P::real re[VOXELS], im[VOXELS];
+#pragma unroll
+    for (int v = 0; v < VOXELS; v++) {
+        const int n = min(first + v * step, voxels - 1);
+        place[v] = places[n];
+        re[v] = y[2 * n];
+        im[v] = y[2 * n + 1];
     }
-    y[2 * n] = re;
-    y[2 * n + 1] = im;
+    for (int from = 0; from < samples; from += TOGETHER) {
+        if (VOXELS > 1)
+            __syncthreads();
+        const int to = min(from + TOGETHER, samples);
+#pragma unroll(UNROLL)
+        for (int m = from; m < to; m++) {
+            const sample<P> s = in_bank[m];
+#pragma unroll
+            for (int v = 0; v < VOXELS; v++) {
+                typename P::real cosine, sine;
+                phasor<HARDWARE>(P::template phase<FIELD, HARDWARE>(s.wave, place[v]), cosine, sine);
+                re[v] += s.re * cosine - s.im * sine;
+                im[v] += s.re * sine + s.im * cosine;
+            }
+        }
+    }
+#pragma unroll
+    for (int v = 0; v < VOXELS; v++) {
+        const int n = first + v * step;
+        if (n < voxels) {
+            y[2 * n] = re[v];
+            y[2 * n + 1] = im[v];
+        }
+    }
 }
 
 template <typename P>
 using constant_kernel_of = void (*)(int, const typename P::place *, int, typename P::real *);
 
+template <typename P>
+constexpr int voxels_of_thread()
+{
+    return sizeof(typename P::real) == 4 ? 4 : 1;
+}
+
 template <typename P, bool FIELD, bool HARDWARE>
 constant_kernel_of<P> choose_unrolling(int unroll)
 {
+    constexpr int voxels = voxels_of_thread<P>();
     switch (unroll) {
     case 1:
-        return constant_kernel<P, FIELD, HARDWARE, 1>;
+        return constant_kernel<P, FIELD, HARDWARE, 1, voxels>;
     case 2:
-        return constant_kernel<P, FIELD, HARDWARE, 2>;
+        return constant_kernel<P, FIELD, HARDWARE, 2, voxels>;
     case 4:
-        return constant_kernel<P, FIELD, HARDWARE, 4>;
+        return constant_kernel<P, FIELD, HARDWARE, 4, voxels>;
     case 8:
-        return constant_kernel<P, FIELD, HARDWARE, 8>;
+        return constant_kernel<P, FIELD, HARDWARE, 8, voxels>;
     default:
-        return constant_kernel<P, FIELD, HARDWARE, 16>;
+        return constant_kernel<P, FIELD, HARDWARE, 16, voxels>;
     }
 }
 
@@ -160,7 +190,10 @@ cudaError_t step_launch(const vf_fourier *plan, cudaStream_t stream, const typen
     const typename P::place *places = static_cast<const typename P::place *>(s->places) + first_voxel;
     const unsigned plain = vf_blocks_for(voxels, PLAIN_THREADS);
     const vf_fourier_tuning &shape = plan->tuning;
-    const constant_kernel_of<P> kernel = choose_unrolling<P, FIELD, HARDWARE>(shape.unroll);
+    const bool published = s->step == PUBLISHED;
+    const constant_kernel_of<P> kernel =
+        published ? choose_unrolling<P, FIELD, HARDWARE>(shape.unroll) : constant_kernel<P, FIELD, HARDWARE, 1, 1>;
+    const int points = shape.threads * (published ? voxels_of_thread<P>() : 1);
     if (s->step == NAIVE)
         naive_kernel<P, FIELD, HARDWARE>
             <<<plain, PLAIN_THREADS, 0, stream>>>(waves, c + 2 * first_sample, samples, places, voxels, y);
@@ -168,7 +201,7 @@ cudaError_t step_launch(const vf_fourier *plan, cudaStream_t stream, const typen
         registers_kernel<P, FIELD, HARDWARE>
             <<<plain, PLAIN_THREADS, 0, stream>>>(waves, c + 2 * first_sample, samples, places, voxels, y);
     else
-        kernel<<<vf_blocks_for(voxels, shape.threads), shape.threads, 0, stream>>>(samples, places, voxels, y);
+        kernel<<<vf_blocks_for(voxels, points), shape.threads, 0, stream>>>(samples, places, voxels, y);
     return cudaGetLastError();
 }
 

@@ -37,35 +37,33 @@ struct vf_words {
     }
 };
 
-/* The State of lane - by, lane + by; a lane's own where there is none. */
-template <typename S>
-__device__ inline S vf_shuffle_up(const S &s, int by)
+template <typename S, typename Function>
+__device__ inline S vf_each_word(const S &s, Function function)
 {
     vf_words<S> w(s);
 #pragma unroll
     for (int i = 0; i < w.count; i++)
-        w.of[i] = __shfl_up_sync(VF_ALL_LANES, w.of[i], by);
+        w.of[i] = function(w.of[i]);
     return w.value();
+}
+
+/* The State of lane - by, lane + by; a lane's own where there is none. */
+template <typename S>
+__device__ inline S vf_shuffle_up(const S &s, int by)
+{
+    return vf_each_word(s, [by](unsigned w) { return __shfl_up_sync(VF_ALL_LANES, w, by); });
 }
 
 template <typename S>
 __device__ inline S vf_shuffle_down(const S &s, int by)
 {
-    vf_words<S> w(s);
-#pragma unroll
-    for (int i = 0; i < w.count; i++)
-        w.of[i] = __shfl_down_sync(VF_ALL_LANES, w.of[i], by);
-    return w.value();
+    return vf_each_word(s, [by](unsigned w) { return __shfl_down_sync(VF_ALL_LANES, w, by); });
 }
 
 template <typename S>
 __device__ inline S vf_shuffle_from(const S &s, int lane)
 {
-    vf_words<S> w(s);
-#pragma unroll
-    for (int i = 0; i < w.count; i++)
-        w.of[i] = __shfl_sync(VF_ALL_LANES, w.of[i], lane);
-    return w.value();
+    return vf_each_word(s, [lane](unsigned w) { return __shfl_sync(VF_ALL_LANES, w, lane); });
 }
 
 /* A State that another multiprocessor has written and this one has not read before: past the cache of its own. */

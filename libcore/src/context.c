@@ -10,13 +10,14 @@
 #include <string.h>
 
 #include "context_internal.h"
+#include "warm_up.h"
 
-enum { MESSAGE_SIZE = 1024, MAX_THREADS = 4096 };
+enum { MAX_THREADS = 4096 };
 
 struct vf_context {
     pthread_mutex_t lock; /* guards status, message and calls of log */
     vf_status status;
-    char message[MESSAGE_SIZE];
+    char message[VF_MESSAGE_SIZE];
     vf_log_fn log;
     void *log_user;
     atomic_bool cancelled;
@@ -24,6 +25,7 @@ struct vf_context {
     vf_device *devices;
     int device_count;
     vf_device host;
+    vf_warm_up warm_up;
 };
 
 static int usable_cores(void)
@@ -44,9 +46,10 @@ vf_status vf_context_create(vf_context **out)
         free(cpu);
         return VF_ERR_MEMORY;
     }
+    vf_warm_up_init(&ctx->warm_up);
     ctx->threads = usable_cores();
     cpu->ctx = ctx;
-    vf_device_init_cpu(cpu);
+    vf_device_init_cpu(cpu, -1);
     ctx->host = *cpu;
     ctx->devices = cpu;
     ctx->device_count = 1;
@@ -58,22 +61,48 @@ void vf_context_destroy(vf_context *ctx)
 {
     if (!ctx)
         return;
+    vf_warm_up_end(&ctx->warm_up);
+    vf_device_forget(ctx->devices, ctx->device_count);
     free(ctx->devices);
     pthread_mutex_destroy(&ctx->lock);
     free(ctx);
 }
 
+static _Thread_local vf_caught *catcher;
+
+vf_caught *vf_catch(vf_context *ctx, vf_caught *caught)
+{
+    vf_caught *before = catcher;
+    caught->ctx = ctx;
+    caught->status = VF_OK;
+    caught->text[0] = '\0';
+    catcher = caught;
+    return before;
+}
+
+void vf_catch_end(vf_caught *before)
+{
+    catcher = before;
+}
+
 vf_status(vf_fail)(vf_context *ctx, vf_status status, const char *format, ...)
 {
-    pthread_mutex_lock(&ctx->lock);
-    if (ctx->status == VF_OK) {
-        va_list args;
-        va_start(args, format);
-        vsnprintf(ctx->message, sizeof ctx->message, format, args);
-        va_end(args);
-        ctx->status = status;
+    va_list args;
+    va_start(args, format);
+    if (catcher && catcher->ctx == ctx) {
+        if (catcher->status == VF_OK) {
+            vsnprintf(catcher->text, sizeof catcher->text, format, args);
+            catcher->status = status;
+        }
+    } else {
+        pthread_mutex_lock(&ctx->lock);
+        if (ctx->status == VF_OK) {
+            vsnprintf(ctx->message, sizeof ctx->message, format, args);
+            ctx->status = status;
+        }
+        pthread_mutex_unlock(&ctx->lock);
     }
-    pthread_mutex_unlock(&ctx->lock);
+    va_end(args);
     return status;
 }
 
@@ -108,7 +137,7 @@ void vf_context_set_log(vf_context *ctx, vf_log_fn log, void *user)
 
 static void VF_PRINTF(3, 0) log_text(vf_context *ctx, vf_log_level level, const char *format, va_list args)
 {
-    char text[MESSAGE_SIZE];
+    char text[VF_MESSAGE_SIZE];
     vsnprintf(text, sizeof text, format, args);
     pthread_mutex_lock(&ctx->lock);
     if (ctx->log)
@@ -195,61 +224,85 @@ vf_device *vf_context_host(vf_context *ctx)
     return &ctx->host;
 }
 
-/* Reads "cuda" or "cuda:0,2" into ordinals; returns how many, or 0 if it is neither or names one twice. */
-static int parse_cuda_spec(const char *spec, int *ordinals)
+vf_warm_up *vf_context_warm_up(vf_context *ctx)
 {
-    if (strncmp(spec, "cuda", 4) != 0)
-        return 0;
-    spec += 4;
+    return &ctx->warm_up;
+}
+
+/* What a list of devices says. */
+typedef struct device_list {
+    bool cuda, numbered; /* "cpu" is not numbered; "cuda" is the first one */
+    int count, ordinals[VF_MAX_DEVICES];
+} device_list;
+
+/* Reads "cpu", "cpu:0,1", "cuda" or "cuda:0,2"; false if it is none of them or names a device twice. */
+static bool parse_devices(const char *spec, device_list *list)
+{
+    *list = (device_list){.cuda = strncmp(spec, "cuda", 4) == 0};
+    if (!list->cuda && strncmp(spec, "cpu", 3) != 0)
+        return false;
+    spec += list->cuda ? 4 : 3;
+    list->numbered = list->cuda || *spec;
     if (*spec == '\0') {
-        ordinals[0] = 0;
-        return 1;
+        list->count = 1;
+        return true;
     }
     if (*spec != ':')
-        return 0;
-    int n = 0;
+        return false;
     do {
         char *end;
-        if (spec[1] < '0' || spec[1] > '9' || n == VF_MAX_DEVICES)
-            return 0;
+        if (spec[1] < '0' || spec[1] > '9' || list->count == VF_MAX_DEVICES)
+            return false;
         long value = strtol(spec + 1, &end, 10);
         if ((*end != ',' && *end != '\0') || value > 1023)
-            return 0;
-        for (int i = 0; i < n; i++)
-            if (ordinals[i] == value)
-                return 0;
-        ordinals[n++] = (int)value;
+            return false;
+        for (int i = 0; i < list->count; i++)
+            if (list->ordinals[i] == value)
+                return false;
+        list->ordinals[list->count++] = (int)value;
         spec = end;
     } while (*spec == ',');
-    return n;
+    return true;
+}
+
+int vf_parse_cuda_spec(const char *spec, int *ordinals)
+{
+    device_list list;
+    if (!parse_devices(spec, &list) || !list.cuda)
+        return 0;
+    memcpy(ordinals, list.ordinals, (size_t)list.count * sizeof *ordinals);
+    return list.count;
 }
 
 vf_status vf_context_set_devices(vf_context *ctx, const char *spec)
 {
-    int ordinals[VF_MAX_DEVICES];
-    int cuda = parse_cuda_spec(spec, ordinals);
-    int count = cuda ? cuda : 1;
-    if (!cuda && strcmp(spec, "cpu") != 0)
+    device_list list;
+    if (!parse_devices(spec, &list))
         return vf_fail(ctx, VF_ERR_ARGUMENT,
-                       "device '%s': expected cpu, cuda, or cuda: with GPU numbers (cuda:0,1), each once", spec);
+                       "device '%s': expected cpu, cuda, or one of them with numbers, each once (cuda:0,1); not both "
+                       "in one list",
+                       spec);
 
-    vf_device *devices = calloc((size_t)count, sizeof *devices);
+    if (list.cuda)
+        vf_warm_up_join(&ctx->warm_up);
+    vf_device *devices = calloc((size_t)list.count, sizeof *devices);
     if (!devices)
-        return vf_fail(ctx, VF_ERR_MEMORY, "no memory for %d devices", count);
-    for (int i = 0; i < count; i++) {
+        return vf_fail(ctx, VF_ERR_MEMORY, "no memory for %d devices", list.count);
+    for (int i = 0; i < list.count; i++) {
         devices[i].ctx = ctx;
-        if (!cuda) {
-            vf_device_init_cpu(&devices[i]);
+        if (!list.cuda) {
+            vf_device_init_cpu(&devices[i], list.numbered ? list.ordinals[i] : -1);
             continue;
         }
-        vf_status status = vf_device_init_cuda(&devices[i], ordinals[i]);
+        vf_status status = vf_device_init_cuda(&devices[i], list.ordinals[i]);
         if (status != VF_OK) {
             free(devices);
             return status;
         }
     }
+    vf_device_forget(ctx->devices, ctx->device_count);
     free(ctx->devices);
     ctx->devices = devices;
-    ctx->device_count = count;
+    ctx->device_count = list.count;
     return VF_OK;
 }

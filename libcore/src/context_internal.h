@@ -11,7 +11,7 @@
 extern "C" {
 #endif
 
-enum { VF_MAX_DEVICES = 64 };
+enum { VF_MAX_DEVICES = 64, VF_MESSAGE_SIZE = 1024 };
 
 /* What a device must be able to do. One table a kind of device. Memory sizes in bytes. */
 typedef struct vf_device_ops {
@@ -23,6 +23,9 @@ typedef struct vf_device_ops {
     vf_status (*queue_sync)(vf_device *device, void *native);
     vf_status (*queue_after)(vf_device *device, void *native, void *before);
     vf_status (*copy)(vf_device *device, void *native, void *dst, const void *src, size_t bytes);
+    /* The same between `device` and another of its kind, `peer`, either way; NULL: `copy` does that too. */
+    vf_status (*copy_peer)(vf_device *device, void *native, void *dst, const void *src, size_t bytes, vf_device *peer,
+                           bool to_peer);
 } vf_device_ops;
 
 struct vf_device {
@@ -32,6 +35,7 @@ struct vf_device {
     int ordinal;
     char spec[24];
     char name[256];
+    char *failure; /* why it was given up; NULL: it was not. Written once, and atomically */
 };
 
 struct vf_queue {
@@ -45,8 +49,42 @@ struct vf_queue {
     } sums;
 };
 
-/* Fills `device` (ctx already set). */
-void vf_device_init_cpu(vf_device *device);
+/* Reads "cuda" or "cuda:0,2" into ordinals [VF_MAX_DEVICES]; returns how many, or 0 if it is neither or names one
+ * twice.
+ */
+int vf_parse_cuda_spec(const char *spec, int *ordinals);
+
+typedef struct vf_warm_up vf_warm_up; /* warm_up.h */
+vf_warm_up *vf_context_warm_up(vf_context *ctx);
+
+/* Starts a GPU for this process, if that can be done: loads the driver and makes the device's context. From any thread;
+ * reports nothing. */
+bool vf_cuda_start(int ordinal);
+
+/* The first error of a thread, held back from the context: what another device may yet make good. Between vf_catch,
+ * which returns what was in force before, and vf_catch_end, which is given that, the calling thread's vf_fail with
+ * `ctx` puts it here. */
+typedef struct vf_caught {
+    vf_context *ctx;
+    vf_status status; /* VF_OK: there was none */
+    char text[VF_MESSAGE_SIZE];
+} vf_caught;
+vf_caught *vf_catch(vf_context *ctx, vf_caught *caught);
+void vf_catch_end(vf_caught *before);
+
+/* Forgets why devices were given up. */
+void vf_device_forget(vf_device *devices, int count);
+
+/* What the environment variable VOXFIELD_SIMULATE_FAILURE says (docs/architecture.md): at[d] becomes the piece of the
+ * context's device d that is to fail, counted from 1; 0: the device cannot be started; -1: nothing. Errors:
+ * VF_ERR_ARGUMENT. */
+VF_MUST_CHECK vf_status vf_simulation_read(vf_context *ctx, int devices, int64_t *at);
+
+/* The failure itself: always VF_ERR_DEVICE. */
+VF_MUST_CHECK vf_status vf_simulation_fail(const vf_device *device);
+
+/* Fills `device` (ctx already set). A CPU that is one of several has a number, else -1. */
+void vf_device_init_cpu(vf_device *device, int number);
 VF_MUST_CHECK vf_status vf_device_init_cuda(vf_device *device, int ordinal);
 
 #ifdef __cplusplus

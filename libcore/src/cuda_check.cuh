@@ -23,4 +23,15 @@ static inline vf_status vf_cuda_check(vf_device *device, cudaError_t error, cons
     return error == cudaSuccess ? VF_OK : vf_cuda_fail(device, error, doing);
 }
 
+/* Scratch memory of a plan: bytes of the device's memory, all 0, for use on any queue at once. */
+static inline vf_status vf_create_cleared(vf_device *device, size_t bytes, vf_array *array)
+{
+    vf_status status = vf_array_create(device, VF_SPACE_DEVICE, VF_U8, (int64_t)bytes, array);
+    if (status == VF_OK)
+        status = VF_CUDA(device, cudaMemset(array->data, 0, bytes));
+    if (status == VF_OK) /* queues do not wait for the stream that this has gone into */
+        status = VF_CUDA(device, cudaStreamSynchronize(NULL));
+    return status;
+}
+
 #endif

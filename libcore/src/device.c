@@ -1,18 +1,32 @@
 #include "voxfield/device.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "arguments.h"
 #include "context_internal.h"
+
+static const struct {
+    const char *name;
+    size_t bytes;
+} types[] = {[VF_F32] = {"VF_F32", 4}, [VF_F64] = {"VF_F64", 8}, [VF_C64] = {"VF_C64", 8}, [VF_C128] = {"VF_C128", 16},
+             [VF_I32] = {"VF_I32", 4}, [VF_I64] = {"VF_I64", 8}, [VF_U8] = {"VF_U8", 1}};
+
+static bool known_type(vf_dtype type)
+{
+    return (unsigned)type < sizeof types / sizeof *types;
+}
 
 size_t vf_dtype_bytes(vf_dtype type)
 {
-    static const size_t bytes[] = {
-        [VF_F32] = 4, [VF_F64] = 8, [VF_C64] = 8, [VF_C128] = 16, [VF_I32] = 4, [VF_I64] = 8, [VF_U8] = 1};
-    return bytes[type];
+    return known_type(type) ? types[type].bytes : 0;
+}
+
+const char *vf_dtype_name(vf_dtype type)
+{
+    return known_type(type) ? types[type].name : "VF_UNKNOWN";
 }
 
 vf_device_kind vf_device_get_kind(const vf_device *device)
@@ -43,6 +57,31 @@ int vf_device_ordinal(const vf_device *device)
 bool vf_device_is_host(const vf_device *device)
 {
     return device->kind == VF_DEVICE_CPU;
+}
+
+static char no_memory[] = "no memory for the reason";
+
+void vf_device_give_up(vf_device *device, const char *why)
+{
+    char *reason = strdup(why), *none = NULL;
+    if (!reason)
+        reason = no_memory;
+    if (__atomic_compare_exchange_n(&device->failure, &none, reason, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+        vf_warn(device->ctx, "%s is given up, the other devices take over: %s", device->spec, why);
+    else if (reason != no_memory)
+        free(reason);
+}
+
+void vf_device_forget(vf_device *devices, int count)
+{
+    for (int d = 0; d < count; d++)
+        if (devices[d].failure != no_memory)
+            free(devices[d].failure);
+}
+
+const char *vf_device_failure(const vf_device *device)
+{
+    return __atomic_load_n(&device->failure, __ATOMIC_ACQUIRE);
 }
 
 vf_status vf_device_memory(vf_device *device, uint64_t *free_bytes, uint64_t *total_bytes)
@@ -104,16 +143,13 @@ vf_status vf_queue_after(vf_queue *queue, vf_queue *before)
 
 vf_status vf_array_create(vf_device *device, vf_space space, vf_dtype type, int64_t count, vf_array *out)
 {
-    size_t bytes;
     *out = (vf_array){0};
-    if (count < 0 || __builtin_mul_overflow((size_t)count, vf_dtype_bytes(type), &bytes))
-        return vf_fail(device->ctx, VF_ERR_ARGUMENT, "an array of %lld elements is not possible", (long long)count);
+    vf_status status = vf_check_length(device->ctx, "an array", type, count);
     void *data = NULL;
-    if (bytes > 0) {
-        vf_status status = device->ops->allocate(device, space, bytes, &data);
-        if (status != VF_OK)
-            return status;
-    }
+    if (status == VF_OK && count > 0)
+        status = device->ops->allocate(device, space, (size_t)count * vf_dtype_bytes(type), &data);
+    if (status != VF_OK)
+        return status;
     *out = (vf_array){.data = data, .count = count, .type = type, .space = space, .device = device};
     return VF_OK;
 }
@@ -133,46 +169,18 @@ vf_status vf_array_copy(vf_queue *queue, vf_array *dst, const vf_array *src, int
                        (long long)count, (long long)src->count, (long long)dst->count);
     if (count == 0)
         return VF_OK;
-    return device->ops->copy(device, queue->native, dst->data, src->data, (size_t)count * vf_dtype_bytes(src->type));
+    const size_t bytes = (size_t)count * vf_dtype_bytes(src->type);
+    const bool to_peer = src->device == device;
+    vf_device *peer = to_peer ? dst->device : src->device;
+    if (src->space == VF_SPACE_DEVICE && dst->space == VF_SPACE_DEVICE && peer && peer != device &&
+        peer->kind == device->kind && device->ops->copy_peer)
+        return device->ops->copy_peer(device, queue->native, dst->data, src->data, bytes, peer, to_peer);
+    return device->ops->copy(device, queue->native, dst->data, src->data, bytes);
 }
 
 vf_status vf_queue_copy(vf_queue *queue, void *dst, const void *src, size_t bytes)
 {
     return bytes ? queue->device->ops->copy(queue->device, queue->native, dst, src, bytes) : VF_OK;
-}
-
-vf_status vf_device_choose(vf_context *ctx, double cpu_seconds, double gpu_seconds, char *why, size_t why_size)
-{
-    vf_status status = vf_context_set_devices(ctx, "cpu");
-    if (status != VF_OK)
-        return status;
-    if (!vf_built_with_cuda()) {
-        snprintf(why, why_size, "this binary was built without CUDA");
-        return VF_OK;
-    }
-    if (cpu_seconds <= gpu_seconds + VF_CUDA_START_SECONDS) {
-        snprintf(why, why_size, "about %.2g s of work on the CPU, less than the %.1f s it takes to start a GPU",
-                 cpu_seconds, VF_CUDA_START_SECONDS);
-        return VF_OK;
-    }
-    const char *reason = NULL;
-    int count = vf_cuda_device_count(&reason);
-    if (count == 0) {
-        snprintf(why, why_size, "no GPU: %s", reason);
-        return VF_OK;
-    }
-    /* Each further GPU takes as long to start as the first: worth it while each has at least that much to do. */
-    double worth = ceil(gpu_seconds / VF_CUDA_START_SECONDS);
-    if (worth < count)
-        count = worth > 1 ? (int)worth : 1;
-    char spec[8 + 5 * VF_MAX_DEVICES] = "cuda:0";
-    size_t used = strlen(spec);
-    for (int i = 1; i < count && i < VF_MAX_DEVICES; i++)
-        used += (size_t)snprintf(spec + used, sizeof spec - used, ",%d", i);
-    status = vf_context_set_devices(ctx, spec);
-    snprintf(why, why_size, "about %.2g s of work on the CPU, %.2g s on a GPU after %.1f s to start it", cpu_seconds,
-             gpu_seconds / count, VF_CUDA_START_SECONDS);
-    return status;
 }
 
 #ifndef VF_HAVE_CUDA
@@ -186,6 +194,12 @@ int vf_cuda_device_count(const char **reason)
     if (reason)
         *reason = "this binary was built without CUDA";
     return 0;
+}
+
+bool vf_cuda_start(int ordinal)
+{
+    (void)ordinal;
+    return false;
 }
 
 vf_status vf_device_init_cuda(vf_device *device, int ordinal)

@@ -152,13 +152,13 @@ static const vf_device_ops cpu_ops = {
     .copy = cpu_copy,
 };
 
-void vf_device_init_cpu(vf_device *device)
+void vf_device_init_cpu(vf_device *device, int number)
 {
     char model[128] = "CPU";
     (void)read_field("/proc/cpuinfo", "model name", model, sizeof model);
     device->ops = &cpu_ops;
     device->kind = VF_DEVICE_CPU;
-    device->ordinal = 0;
-    snprintf(device->spec, sizeof device->spec, "cpu");
+    device->ordinal = number < 0 ? 0 : number;
+    snprintf(device->spec, sizeof device->spec, number < 0 ? "cpu" : "cpu:%d", number);
     snprintf(device->name, sizeof device->name, "%s", model);
 }

@@ -1,4 +1,5 @@
 /* Devices of kind VF_DEVICE_CUDA: the CUDA runtime behind libcore's table of device operations. */
+#include <atomic>
 #include <cstdio>
 #include <cstring>
 
@@ -48,6 +49,7 @@ static void cuda_release(vf_device *device, vf_space space, void *data)
 {
     (void)cudaSetDevice(device->ordinal);
     (void)(space == VF_SPACE_DEVICE ? cudaFree(data) : cudaFreeHost(data));
+    (void)cudaGetLastError(); /* of a device that has failed: no other device's next launch is to be blamed for it */
 }
 
 static vf_status cuda_queue_create(vf_device *device, void **native)
@@ -65,6 +67,7 @@ static void cuda_queue_destroy(vf_device *device, void *native)
     (void)cudaSetDevice(device->ordinal);
     (void)cudaStreamSynchronize((cudaStream_t)native);
     (void)cudaStreamDestroy((cudaStream_t)native);
+    (void)cudaGetLastError(); /* as above */
 }
 
 static vf_status cuda_queue_sync(vf_device *device, void *native)
@@ -99,9 +102,34 @@ static vf_status cuda_copy(vf_device *device, void *native, void *dst, const voi
     return status;
 }
 
+/* Lets a device, which is the thread's, read and write another's memory, once. Where that is not possible the driver
+ * passes copies through the host. */
+static void reach(const vf_device *device, const vf_device *peer)
+{
+    static std::atomic<uint64_t> reached[VF_MAX_DEVICES]; /* by ordinal, a bit for each peer's */
+    int possible = 0;
+    if (device->ordinal >= VF_MAX_DEVICES || peer->ordinal >= VF_MAX_DEVICES ||
+        (reached[device->ordinal].fetch_or(UINT64_C(1) << peer->ordinal) >> peer->ordinal & 1))
+        return;
+    if (cudaDeviceCanAccessPeer(&possible, device->ordinal, peer->ordinal) == cudaSuccess && possible)
+        (void)cudaDeviceEnablePeerAccess(peer->ordinal, 0);
+    (void)cudaGetLastError();
+}
+
+static vf_status cuda_copy_peer(vf_device *device, void *native, void *dst, const void *src, size_t bytes,
+                                vf_device *peer, bool to_peer)
+{
+    vf_status status = use(device);
+    if (status != VF_OK)
+        return status;
+    reach(device, peer);
+    return VF_CUDA(device, cudaMemcpyPeerAsync(dst, (to_peer ? peer : device)->ordinal, src,
+                                               (to_peer ? device : peer)->ordinal, bytes, (cudaStream_t)native));
+}
+
 static const vf_device_ops cuda_ops = {
-    cuda_memory,        cuda_allocate,   cuda_release,     cuda_queue_create,
-    cuda_queue_destroy, cuda_queue_sync, cuda_queue_after, cuda_copy,
+    cuda_memory,     cuda_allocate,    cuda_release, cuda_queue_create, cuda_queue_destroy,
+    cuda_queue_sync, cuda_queue_after, cuda_copy,    cuda_copy_peer,
 };
 
 extern "C" bool vf_built_with_cuda(void)
@@ -123,6 +151,13 @@ extern "C" int vf_cuda_device_count(const char **reason)
                   : error != cudaSuccess ? cudaGetErrorString(error)
                                          : "";
     return count;
+}
+
+extern "C" bool vf_cuda_start(int ordinal)
+{
+    const bool started = cudaSetDevice(ordinal) == cudaSuccess && cudaFree(NULL) == cudaSuccess;
+    (void)cudaGetLastError();
+    return started;
 }
 
 extern "C" vf_status vf_device_init_cuda(vf_device *device, int ordinal)

@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "arguments.h"
 #include "fft_internal.h"
 
 struct vf_fft_rows {
@@ -38,7 +39,10 @@ static void make_plans(vf_fft_rows *plan, int n, int rows)
 vf_status vf_fft_rows_create(vf_context *ctx, vf_dtype type, int64_t n, int64_t rows, vf_fft_rows **out)
 {
     *out = NULL;
-    if (n < 1 || n > INT32_MAX || rows < 1 || rows > INT32_MAX || (type != VF_C64 && type != VF_C128))
+    vf_status status = vf_check_complex(ctx, "FFT", type);
+    if (status != VF_OK)
+        return status;
+    if (n < 1 || n > INT32_MAX || rows < 1 || rows > INT32_MAX)
         return vf_fail(ctx, VF_ERR_ARGUMENT, "FFT: %lld rows of length %lld are not possible", (long long)rows,
                        (long long)n);
     vf_fft_rows *plan = calloc(1, sizeof *plan);
@@ -96,7 +100,10 @@ vf_status vf_fft_create(vf_device *device, vf_dtype type, int rank, const int64_
 {
     vf_context *ctx = vf_device_context(device);
     *out = NULL;
-    if (rank < 1 || rank > 3 || batch < 1 || (type != VF_C64 && type != VF_C128))
+    vf_status status = vf_check_complex(ctx, "FFT", type);
+    if (status != VF_OK)
+        return status;
+    if (rank < 1 || rank > 3 || batch < 1)
         return vf_fail(ctx, VF_ERR_ARGUMENT, "FFT: %d dimensions, batch of %lld; there are 1 to 3, of at least 1", rank,
                        (long long)batch);
     for (int d = 0; d < rank; d++)
@@ -108,7 +115,6 @@ vf_status vf_fft_create(vf_device *device, vf_dtype type, int rank, const int64_
     *plan = (vf_fft){.device = device, .type = type, .batch = batch, .dims = {1, 1, 1}};
     for (int d = 0; d < rank; d++)
         plan->dims[3 - rank + d] = dims[d];
-    vf_status status = VF_OK;
 #ifdef VF_HAVE_CUDA
     if (!vf_device_is_host(device))
         status = vf_fft_cuda_create(plan);

@@ -7,6 +7,8 @@
 #include <omp.h>
 #endif
 
+#include "arguments.h"
+
 struct vf_fft_axis {
     vf_context *ctx;
     vf_dtype type;
@@ -23,8 +25,11 @@ enum { BLOCK = 8, ALIGNMENT = 64, THREAD_GAP = 256 };
 vf_status vf_fft_axis_create(vf_context *ctx, vf_dtype type, int64_t n, vf_fft_axis **out)
 {
     *out = NULL;
-    if ((type != VF_C64 && type != VF_C128) || n < 1 || n > INT32_MAX)
-        return vf_fail(ctx, VF_ERR_ARGUMENT, "FFT: lines of length %lld or their type are not possible", (long long)n);
+    vf_status status = vf_check_complex(ctx, "FFT", type);
+    if (status != VF_OK)
+        return status;
+    if (n < 1 || n > INT32_MAX)
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "FFT: lines of length %lld are not possible", (long long)n);
     vf_fft_axis *axis = calloc(1, sizeof *axis);
     if (!axis)
         return vf_fail(ctx, VF_ERR_MEMORY, "FFT: no memory for a plan");
@@ -35,7 +40,7 @@ vf_status vf_fft_axis_create(vf_context *ctx, vf_dtype type, int64_t n, vf_fft_a
     axis->row_bytes = (size_t)n * (type == VF_C128 ? 2 * sizeof(double) : 2 * sizeof(float));
     /* A gap, so that the threads' rows do not begin at the same place of a page. */
     axis->thread_bytes = (axis->row_bytes * VF_FFT_LINES + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT + THREAD_GAP;
-    vf_status status = vf_fft_rows_create(ctx, type, n, VF_FFT_LINES, &axis->plan);
+    status = vf_fft_rows_create(ctx, type, n, VF_FFT_LINES, &axis->plan);
     if (status == VF_OK) {
         axis->rows = aligned_alloc(ALIGNMENT, axis->thread_bytes * (size_t)axis->threads);
         if (!axis->rows)

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "arguments.h"
 #include "hdf5_internal.h"
 
 enum {
@@ -361,6 +362,9 @@ vf_status vf_h5_dataset_create(vf_h5 *file, const char *name, vf_dtype type, int
                                const int64_t *chunk, int level)
 {
     hsize_t extent[VF_H5_MAX_RANK] = {0}, piece[VF_H5_MAX_RANK] = {0};
+    vf_status status = vf_check_type(file->ctx, file->path, type);
+    if (status != VF_OK)
+        return status;
     bool valid = file->output && rank >= 1 && rank <= VF_H5_MAX_RANK && level >= 0 && level <= 9;
     for (int d = 0; valid && d < rank; d++) {
         valid = dims[d] >= 1 && chunk[d] >= 1 && chunk[d] <= dims[d];
@@ -370,7 +374,6 @@ vf_status vf_h5_dataset_create(vf_h5 *file, const char *name, vf_dtype type, int
     if (!valid)
         return vf_fail(file->ctx, VF_ERR_OUTPUT, "%s: the dataset '%s' cannot have this shape, chunk or level",
                        file->path, name);
-    vf_status status = VF_OK;
     vf_h5_printing before = vf_h5_enter();
     hid_t space = H5Screate_simple(rank, extent, NULL);
     hid_t creation = H5Pcreate(H5P_DATASET_CREATE);

@@ -1,11 +1,14 @@
 /* Pieces of the datasets of HDF5 files: the rest of hdf5_io.h is in hdf5_io.c. */
+#include "arguments.h"
 #include "chunk_pack.h"
 #include "hdf5_internal.h"
 
 /* Makes `name` current and checks that the piece lies in it and holds numbers of the kind of `type`. */
 static vf_status select_piece(vf_h5 *file, const char *name, vf_dtype type, const int64_t *start, const int64_t *count)
 {
-    vf_status status = vf_h5_select(file, name);
+    vf_status status = vf_check_type(file->ctx, file->path, type);
+    if (status == VF_OK)
+        status = vf_h5_select(file, name);
     if (status == VF_OK && !vf_h5_same_kind(type, file->current.type))
         status = vf_fail(file->ctx, vf_h5_error(file), "%s: the dataset '%s' holds %s numbers, not %s ones", file->path,
                          name, vf_h5_same_kind(type, VF_F32) ? "complex" : "real",

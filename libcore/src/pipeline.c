@@ -1,9 +1,11 @@
 #include "voxfield/pipeline.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <time.h>
 
+#include "context_internal.h"
 #include "voxfield/workpool.h"
 
 /* What one thread works with. */
@@ -12,13 +14,17 @@ typedef struct stage {
     vf_queue *queue;
     vf_array memory; /* empty on the CPU: pieces are computed on in their buffers */
     vf_array scratch;
+    int64_t pieces; /* done in this run */
 } stage;
 
 struct vf_pipeline {
     vf_context *ctx;
     vf_pipeline_options options;
-    int count;
+    int count;         /* of stages whose devices have not failed */
     stage *stages;     /* [count] */
+    int *devices;      /* [count] the stages' */
+    int64_t *fail_at;  /* [device] which piece's failure is simulated; -1: none */
+    int64_t *done;     /* [device] pieces in the last run */
     vf_array *buffers; /* [options.buffers] */
     vf_queue *order;   /* holds no work, but waits for that of the pieces before; NULL: none is needed */
 };
@@ -26,6 +32,7 @@ struct vf_pipeline {
 typedef struct run {
     const vf_pipeline *pipeline;
     const vf_pipeline_work *work;
+    atomic_llong *begun;    /* [devices] pieces */
     bool ordered;           /* and by more than one thread */
     pthread_mutex_t lock;   /* guards all below; only used if ordered */
     pthread_cond_t changed; /* it is another piece's turn, or the run stops */
@@ -35,12 +42,19 @@ typedef struct run {
 
 /* ---- memory and queues ---- */
 
+/* The number behind the last device's. */
+static int behind_last(const vf_pipeline *p)
+{
+    return p->options.first + p->options.devices;
+}
+
 static vf_status check_options(vf_context *ctx, const vf_pipeline_options *o)
 {
     const int devices = vf_context_device_count(ctx);
-    if (o->devices < 1 || o->devices > devices || o->stages < 1 || (o->ordered && o->devices > 1))
-        return vf_fail(ctx, VF_ERR_ARGUMENT, "pipeline: %d stages on each of %d devices of %d%s", o->stages, o->devices,
-                       devices, o->ordered ? ", in order" : "");
+    if (o->first < 0 || o->devices < 1 || o->devices > devices - o->first || o->stages < 1 ||
+        (o->ordered && o->devices > 1))
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "pipeline: %d stages on each of %d devices from number %d, of %d%s",
+                       o->stages, o->devices, o->first, devices, o->ordered ? ", in order" : "");
     return VF_OK;
 }
 
@@ -48,7 +62,9 @@ static vf_status make_stage(vf_pipeline *p, stage *s, int device)
 {
     vf_device *where = vf_context_device(p->ctx, device);
     s->device = device;
-    vf_status status = vf_queue_create(where, &s->queue);
+    vf_status status = p->fail_at[device] == 0 ? vf_simulation_fail(where) : VF_OK;
+    if (status == VF_OK)
+        status = vf_queue_create(where, &s->queue);
     if (status == VF_OK && !vf_device_is_host(where))
         status = vf_array_create(where, VF_SPACE_DEVICE, VF_U8, (int64_t)p->options.bytes, &s->memory);
     if (status == VF_OK)
@@ -56,24 +72,87 @@ static vf_status make_stage(vf_pipeline *p, stage *s, int device)
     return status;
 }
 
+static void free_stage(stage *s)
+{
+    vf_queue_destroy(s->queue);
+    vf_array_free(&s->memory);
+    vf_array_free(&s->scratch);
+    *s = (stage){0};
+}
+
+/* Frees the stages of devices that were given up; the others move together. */
+static void drop_failed(vf_pipeline *p)
+{
+    int kept = 0;
+    for (int s = 0; s < p->count; s++) {
+        if (vf_device_failure(vf_context_device(p->ctx, p->stages[s].device))) {
+            free_stage(&p->stages[s]);
+            continue;
+        }
+        p->devices[kept] = p->stages[s].device;
+        p->stages[kept++] = p->stages[s];
+    }
+    p->count = kept;
+}
+
+static bool another_left(const vf_pipeline *p, int device)
+{
+    for (int d = p->options.first; d < behind_last(p); d++)
+        if (d != device && !vf_device_failure(vf_context_device(p->ctx, d)))
+            return true;
+    return false;
+}
+
+static vf_status make_stages(vf_pipeline *p, int wanted)
+{
+    for (int n = 0; n < wanted; n++) {
+        const int device = p->options.first + n % p->options.devices;
+        vf_device *where = vf_context_device(p->ctx, device);
+        if (vf_device_failure(where))
+            continue;
+        vf_caught error;
+        vf_caught *before = vf_catch(p->ctx, &error);
+        const vf_status status = make_stage(p, &p->stages[p->count++], device);
+        vf_catch_end(before);
+        if (p->options.spare && vf_is_device_error(status) && another_left(p, device))
+            vf_device_give_up(where, error.text);
+        else if (status != VF_OK)
+            return vf_fail(p->ctx, status, "%s", error.text);
+    }
+    drop_failed(p);
+    return VF_OK;
+}
+
+static vf_status no_device(const vf_pipeline *p)
+{
+    return vf_fail(p->ctx, VF_ERR_DEVICE, "every device has failed; the first one: %s",
+                   vf_device_failure(vf_context_device(p->ctx, p->options.first)));
+}
+
 static vf_status make_all(vf_pipeline *p)
 {
     const vf_pipeline_options *o = &p->options;
-    vf_device *first = vf_context_device(p->ctx, 0);
-    p->count = vf_device_is_host(first) ? 1 : o->devices * o->stages;
-    if (o->buffers < p->count || o->bytes > INT64_MAX || o->scratch > INT64_MAX)
+    const int stages = o->devices * (vf_device_is_host(vf_context_device(p->ctx, o->first)) ? 1 : o->stages);
+    if (o->buffers < stages || o->bytes > INT64_MAX || o->scratch > INT64_MAX)
         return vf_fail(p->ctx, VF_ERR_ARGUMENT, "pipeline: %d buffers of %zu bytes for %d stages", o->buffers, o->bytes,
-                       p->count);
-    p->stages = calloc((size_t)p->count, sizeof *p->stages);
+                       stages);
+    p->stages = calloc((size_t)stages, sizeof *p->stages);
+    p->devices = calloc((size_t)stages, sizeof *p->devices);
+    p->fail_at = calloc((size_t)behind_last(p), sizeof *p->fail_at);
+    p->done = calloc((size_t)behind_last(p), sizeof *p->done);
     p->buffers = calloc((size_t)o->buffers, sizeof *p->buffers);
-    vf_status status =
-        p->stages && p->buffers ? VF_OK : vf_fail(p->ctx, VF_ERR_MEMORY, "no memory for %d stages", p->count);
-    for (int s = 0; s < p->count && status == VF_OK; s++)
-        status = make_stage(p, &p->stages[s], s % o->devices);
+    if (!p->stages || !p->devices || !p->fail_at || !p->done || !p->buffers)
+        return vf_fail(p->ctx, VF_ERR_MEMORY, "no memory for %d stages", stages);
+    vf_status status = vf_simulation_read(p->ctx, behind_last(p), p->fail_at);
+    if (status == VF_OK)
+        status = make_stages(p, stages);
+    if (status == VF_OK && p->count == 0)
+        status = no_device(p);
     for (int b = 0; b < o->buffers && status == VF_OK; b++)
-        status = vf_array_create(first, VF_SPACE_PINNED, VF_U8, (int64_t)o->bytes, &p->buffers[b]);
+        status = vf_array_create(vf_context_device(p->ctx, p->devices[0]), VF_SPACE_PINNED, VF_U8, (int64_t)o->bytes,
+                                 &p->buffers[b]);
     if (status == VF_OK && o->ordered && p->count > 1)
-        status = vf_queue_create(first, &p->order);
+        status = vf_queue_create(vf_context_device(p->ctx, o->first), &p->order);
     return status;
 }
 
@@ -101,14 +180,14 @@ void vf_pipeline_destroy(vf_pipeline *p)
     if (!p)
         return;
     vf_queue_destroy(p->order);
-    for (int s = 0; p->stages && s < p->count; s++) {
-        vf_queue_destroy(p->stages[s].queue);
-        vf_array_free(&p->stages[s].memory);
-        vf_array_free(&p->stages[s].scratch);
-    }
+    for (int s = 0; p->stages && s < p->count; s++)
+        free_stage(&p->stages[s]);
     for (int b = 0; p->buffers && b < p->options.buffers; b++)
         vf_array_free(&p->buffers[b]);
     free(p->stages);
+    free(p->devices);
+    free(p->fail_at);
+    free(p->done);
     free(p->buffers);
     free(p);
 }
@@ -116,6 +195,11 @@ void vf_pipeline_destroy(vf_pipeline *p)
 int vf_pipeline_stages(const vf_pipeline *p)
 {
     return p->count;
+}
+
+int64_t vf_pipeline_done(const vf_pipeline *p, int device)
+{
+    return p->done[device];
 }
 
 /* ---- whose turn it is to compute ---- */
@@ -185,7 +269,7 @@ static vf_status produce(void *user, int number, int slot, int64_t item)
     run *r = user;
     const vf_pipeline *p = r->pipeline;
     const vf_pipeline_work *w = r->work;
-    const stage *s = &p->stages[number];
+    stage *s = &p->stages[number];
     void *host = p->buffers[slot].data;
     const vf_piece piece = {.number = item,
                             .device = s->device,
@@ -193,6 +277,7 @@ static vf_status produce(void *user, int number, int slot, int64_t item)
                             .host = host,
                             .memory = s->memory.data ? s->memory.data : host,
                             .scratch = s->scratch.data};
+    const int64_t begun = atomic_fetch_add(&r->begun[s->device], 1) + 1, fail_at = p->fail_at[s->device];
     size_t in = 0, out = 0;
     vf_status status = w->load ? w->load(w->user, &piece, &in) : VF_OK;
     if (status == VF_OK)
@@ -201,11 +286,22 @@ static vf_status produce(void *user, int number, int slot, int64_t item)
         pass_turn(r, item, status);
     else if (status == VF_OK)
         status = r->ordered ? compute_in_turn(r, &piece, &out) : w->compute(w->user, &piece, &out);
+    if (status == VF_OK && fail_at > 0 && begun >= fail_at)
+        status = vf_simulation_fail(vf_queue_device(s->queue));
     if (status == VF_OK && w->store)
         status = copy(p, &piece, host, piece.memory, out);
     /* Also after a failure: what is in the queue must not outlast the run. */
     const vf_status ended = vf_queue_sync(s->queue);
-    return status == VF_OK ? ended : status;
+    if (status == VF_OK)
+        status = ended;
+    s->pieces += status == VF_OK;
+    return status;
+}
+
+static void give_up(void *user, int device, const char *error)
+{
+    const run *r = user;
+    vf_device_give_up(vf_context_device(r->pipeline->ctx, device), error);
 }
 
 static vf_status consume(void *user, int slot, int64_t item)
@@ -227,23 +323,43 @@ static vf_status run_here(run *r)
     return status;
 }
 
+static vf_status run_threads(run *r)
+{
+    const vf_pipeline *p = r->pipeline;
+    const vf_workpool pool = {.items = r->work->pieces,
+                              .workers = p->count,
+                              .slots = p->options.buffers,
+                              .user = r,
+                              .produce = produce,
+                              .consume = consume,
+                              .devices = p->devices,
+                              .give_up = give_up};
+    pthread_mutex_init(&r->lock, NULL);
+    pthread_cond_init(&r->changed, NULL);
+    vf_status status = vf_workpool_run(p->ctx, &pool);
+    pthread_cond_destroy(&r->changed);
+    pthread_mutex_destroy(&r->lock);
+    return status;
+}
+
 vf_status vf_pipeline_run(vf_pipeline *p, const vf_pipeline_work *work)
 {
     run r = {.pipeline = p, .work = work, .ordered = p->order != NULL};
     if (work->pieces < 0 || !work->compute)
         return vf_fail(p->ctx, VF_ERR_INTERNAL, "pipeline: %lld pieces", (long long)work->pieces);
-    if (p->count == 1 && !work->store)
-        return run_here(&r);
-    const vf_workpool pool = {.items = work->pieces,
-                              .workers = p->count,
-                              .slots = p->options.buffers,
-                              .user = &r,
-                              .produce = produce,
-                              .consume = consume};
-    pthread_mutex_init(&r.lock, NULL);
-    pthread_cond_init(&r.changed, NULL);
-    vf_status status = vf_workpool_run(p->ctx, &pool);
-    pthread_cond_destroy(&r.changed);
-    pthread_mutex_destroy(&r.lock);
+    drop_failed(p);
+    if (p->count == 0)
+        return no_device(p);
+    r.begun = calloc((size_t)behind_last(p), sizeof *r.begun);
+    if (!r.begun)
+        return vf_fail(p->ctx, VF_ERR_MEMORY, "no memory for %d devices", p->options.devices);
+    for (int s = 0; s < p->count; s++)
+        p->stages[s].pieces = 0;
+    vf_status status = p->count == 1 && !work->store ? run_here(&r) : run_threads(&r);
+    for (int d = 0; d < behind_last(p); d++)
+        p->done[d] = 0;
+    for (int s = 0; s < p->count; s++)
+        p->done[p->stages[s].device] += p->stages[s].pieces;
+    free(r.begun);
     return status;
 }

@@ -1,5 +1,6 @@
 #include <stdlib.h>
 
+#include "arguments.h"
 #include "scan_plan.h"
 
 /* The first member of each is its vf_variants. */
@@ -26,10 +27,12 @@ vf_status vf_scan_create(vf_device *device, const vf_scan_options *options, int6
     const vf_variants *backend;
     const char *variant;
     *out = NULL;
-    if (!is_scanned(options->type) || most < 0)
-        return vf_fail(ctx, VF_ERR_ARGUMENT, "a scan of up to %lld elements of type %d is not defined", (long long)most,
-                       (int)options->type);
-    vf_status status = vf_variant_choose(device, "the scan", backends, BACKENDS, options->variant, &backend, &variant);
+    vf_status status =
+        vf_check_length(ctx, "the plan of a scan", options->type == VF_U8 ? VF_I64 : options->type, most);
+    if (status == VF_OK && !is_scanned(options->type))
+        status = vf_fail(ctx, VF_ERR_ARGUMENT, "a scan of %s elements is not defined", vf_dtype_name(options->type));
+    if (status == VF_OK)
+        status = vf_variant_choose(device, "the scan", backends, BACKENDS, options->variant, &backend, &variant);
     if (status != VF_OK)
         return status;
     vf_scan *plan = calloc(1, sizeof *plan);
@@ -63,9 +66,11 @@ vf_status vf_scan_execute(const vf_scan *plan, vf_queue *queue, int64_t n, const
     if (n < 0 || n > plan->most)
         return vf_fail(ctx, VF_ERR_ARGUMENT, "a scan of %lld elements by a plan for at most %lld", (long long)n,
                        (long long)plan->most);
-    if (n == 0)
-        return VF_OK;
-    if (!x || !y || plan->options.segmented != (head != NULL))
-        return vf_fail(ctx, VF_ERR_ARGUMENT, "a scan takes heads if it is segmented, and only then");
+    vf_status status = VF_CHECK_ARRAYS(ctx, "a scan", plan->options.type, n, {"x", x}, {"y", y});
+    if (status != VF_OK || n == 0)
+        return status;
+    if (plan->options.segmented != (head != NULL))
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "a scan takes heads if it is segmented, and only then: head is %sNULL",
+                       head ? "not " : "");
     return plan->ops->execute(plan, queue, n, x, head, y);
 }

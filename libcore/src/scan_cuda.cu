@@ -217,11 +217,7 @@ vf_status create(vf_scan *plan)
     if (status == VF_OK)
         status = VF_CUDA(device, state->entry->prepare(&state->launch, state->three_kernel, plan->most, &bytes));
     if (status == VF_OK)
-        status = vf_array_create(device, VF_SPACE_DEVICE, VF_U8, (int64_t)bytes, &state->array);
-    if (status == VF_OK)
-        status = VF_CUDA(device, cudaMemset(state->array.data, 0, bytes));
-    if (status == VF_OK) /* queues do not wait for the stream that this has gone into */
-        status = VF_CUDA(device, cudaStreamSynchronize(NULL));
+        status = vf_create_cleared(device, bytes, &state->array);
     state->scratch = {state->array.data, bytes, 0, 0};
     if (status != VF_OK)
         destroy(plan);

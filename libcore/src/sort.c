@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "arguments.h"
 #include "sort_internal.h"
 
 enum { MOST_BINS = 65536, BYTE_BINS = 256 };
@@ -22,12 +23,19 @@ static const vf_sort_ops *ops_for(const vf_device *device)
 
 static vf_status check_bins(vf_context *ctx, const vf_histogram_bins *bins, int64_t most)
 {
-    if (most < 0)
-        return vf_fail(ctx, VF_ERR_ARGUMENT, "a histogram of %lld elements", (long long)most);
+    vf_status status = vf_check_length(ctx, "the plan of a histogram", bins->type, most);
+    if (status != VF_OK)
+        return status;
+    if (bins->type == VF_U8 && bins->edges)
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "a histogram of bytes has no edges");
     if (bins->type == VF_U8)
-        return bins->edges ? vf_fail(ctx, VF_ERR_ARGUMENT, "a histogram of bytes has no edges") : VF_OK;
+        return bins->bins == 0 || bins->bins == BYTE_BINS
+                   ? VF_OK
+                   : vf_fail(ctx, VF_ERR_ARGUMENT, "a histogram of bytes has %d bins (0 means so, too), not %d",
+                             BYTE_BINS, bins->bins);
     if (bins->type != VF_F32 && bins->type != VF_F64)
-        return vf_fail(ctx, VF_ERR_ARGUMENT, "histograms are of bytes and of real floating-point numbers");
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "histograms are of bytes and of real floating-point numbers, not of %s",
+                       vf_dtype_name(bins->type));
     if (!bins->edges || bins->bins < 1 || bins->bins > MOST_BINS)
         return vf_fail(ctx, VF_ERR_ARGUMENT, "a histogram of %d bins, not 1 to %d, or without edges", bins->bins,
                        MOST_BINS);
@@ -88,7 +96,11 @@ vf_status vf_histogram_execute(const vf_histogram *plan, vf_queue *queue, int64_
     if (n < 0 || n > plan->most)
         return vf_fail(vf_device_context(plan->device), VF_ERR_ARGUMENT, "a histogram of %lld elements, not 0 to %lld",
                        (long long)n, (long long)plan->most);
-    return plan->ops->histogram_execute(plan, queue, n, x, counts);
+    vf_context *ctx = vf_device_context(plan->device);
+    vf_status status = VF_CHECK_POINTERS(ctx, "a histogram", {"counts", counts});
+    if (status == VF_OK)
+        status = VF_CHECK_ARRAYS(ctx, "a histogram", plan->type, n, {"x", x});
+    return status == VF_OK ? plan->ops->histogram_execute(plan, queue, n, x, counts) : status;
 }
 
 /* ---- sorting ---- */
@@ -120,11 +132,26 @@ void vf_sort_destroy(vf_sort *plan)
     free(plan);
 }
 
+/* Whether arrays [n] have elements in common. */
+static bool overlap(int64_t n, const uint32_t *a, const uint32_t *b)
+{
+    const uintptr_t p = (uintptr_t)a, q = (uintptr_t)b;
+    return (p < q ? q - p : p - q) / sizeof *a < (uintptr_t)n;
+}
+
 vf_status vf_sort_execute(const vf_sort *plan, vf_queue *queue, int64_t n, const uint32_t *keys, const uint32_t *values,
                           uint32_t *keys_out, uint32_t *values_out)
 {
     if (n < 0 || n > plan->most)
         return vf_fail(vf_device_context(plan->device), VF_ERR_ARGUMENT, "a sort of %lld pairs, not 0 to %lld",
                        (long long)n, (long long)plan->most);
-    return n == 0 ? VF_OK : plan->ops->sort_execute(plan, queue, n, keys, values, keys_out, values_out);
+    vf_context *ctx = vf_device_context(plan->device);
+    vf_status status = VF_CHECK_ARRAYS(ctx, "a sort", VF_I32, n, {"keys", keys}, {"values", values},
+                                       {"keys_out", keys_out}, {"values_out", values_out});
+    if (status != VF_OK || n == 0)
+        return status;
+    if (overlap(n, keys, keys_out) || overlap(n, keys, values_out) || overlap(n, values, keys_out) ||
+        overlap(n, values, values_out) || overlap(n, keys_out, values_out))
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "a sort: an output overlaps an input, or the other output");
+    return plan->ops->sort_execute(plan, queue, n, keys, values, keys_out, values_out);
 }

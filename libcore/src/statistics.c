@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "arguments.h"
 #include "voxfield/sort.h"
 
 vf_status vf_host_reduce(vf_context *ctx, vf_reduction reduction, vf_dtype type, int64_t n, const void *x,
@@ -11,8 +12,11 @@ vf_status vf_host_reduce(vf_context *ctx, vf_reduction reduction, vf_dtype type,
     vf_device *host = vf_context_host(ctx);
     vf_queue *queue = NULL;
     vf_reduce *plan = NULL;
+    vf_status status = VF_CHECK_POINTERS(ctx, "a reduction", {"result", result});
+    if (status != VF_OK)
+        return status;
     *result = (vf_reduced){0};
-    vf_status status = vf_queue_create(host, &queue);
+    status = vf_queue_create(host, &queue);
     if (status == VF_OK)
         status = vf_reduce_create(host, reduction, type, n, &plan);
     if (status == VF_OK)
@@ -78,24 +82,41 @@ static vf_status narrow(vf_queue *queue, int64_t n, const float *x, key_range *r
     return status;
 }
 
+/* The least and the greatest value, all being finite. */
+static vf_status find_range(vf_context *ctx, int64_t n, const float *x, vf_reduced *least, vf_reduced *greatest)
+{
+    vf_status status = vf_host_reduce(ctx, VF_REDUCE_MIN, VF_F32, n, x, NULL, least);
+    if (status == VF_OK)
+        status = vf_host_reduce(ctx, VF_REDUCE_MAX, VF_F32, n, x, NULL, greatest);
+    if (status == VF_OK && isnan(least->re))
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "a quantile: there is a NaN among the values, at index %lld",
+                       (long long)least->index);
+    if (status == VF_OK && !(isfinite(least->re) && isfinite(greatest->re)))
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "a quantile of values from %g to %g, which must be finite", least->re,
+                       greatest->re);
+    return status;
+}
+
 vf_status vf_host_quantile(vf_context *ctx, int64_t n, const float *x, double q, float *value)
 {
     vf_queue *queue = NULL;
     vf_reduced least, greatest;
+    vf_status status = VF_CHECK_POINTERS(ctx, "a quantile", {"value", value});
+    if (status != VF_OK)
+        return status;
     *value = 0;
-    if (n == 0)
-        return VF_OK;
-    vf_status status = vf_host_reduce(ctx, VF_REDUCE_MIN, VF_F32, n, x, NULL, &least);
-    if (status == VF_OK)
-        status = vf_host_reduce(ctx, VF_REDUCE_MAX, VF_F32, n, x, NULL, &greatest);
-    if (status == VF_OK && !(isfinite(least.re) && isfinite(greatest.re)))
-        status = vf_fail(ctx, VF_ERR_ARGUMENT, "a quantile of values from %g to %g", least.re, greatest.re);
+    if (!(q >= 0 && q <= 1))
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "a quantile: the share %g is not between 0 and 1", q);
+    status = VF_CHECK_ARRAYS(ctx, "a quantile", VF_F32, n, {"x", x});
+    if (status != VF_OK || n == 0)
+        return status;
+    status = find_range(ctx, n, x, &least, &greatest);
     if (status == VF_OK)
         status = vf_queue_create(vf_context_host(ctx), &queue);
     if (status != VF_OK)
         return status;
     key_range range = {key_of((float)least.re), key_of((float)greatest.re) + 1};
-    uint64_t rank = (uint64_t)(fmin(fmax(q, 0), 1) * (double)(n - 1));
+    uint64_t rank = (uint64_t)(q * (double)(n - 1));
     while (status == VF_OK && range.end - range.low > 1)
         status = narrow(queue, n, x, &range, &rank);
     *value = (float)value_of(range.low);

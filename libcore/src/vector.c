@@ -1,5 +1,6 @@
 #include "voxfield/vector.h"
 
+#include "arguments.h"
 #include "vector_internal.h"
 
 static const vf_vector_ops *ops_for(const vf_queue *queue)
@@ -12,44 +13,58 @@ static const vf_vector_ops *ops_for(const vf_queue *queue)
     return &vf_vector_cpu;
 }
 
-static vf_status check(const vf_queue *queue, vf_dtype type, int64_t n)
+static vf_context *context_of(const vf_queue *queue)
 {
-    if (n >= 0 && (type == VF_C64 || type == VF_C128))
-        return VF_OK;
-    return vf_fail(vf_device_context(vf_queue_device(queue)), VF_ERR_ARGUMENT,
-                   "a vector of %lld elements that are not complex", (long long)n);
+    return vf_device_context(vf_queue_device(queue));
 }
 
-#define VECTOR_OPERATION(queue, type, n, call)                                                                         \
-    do {                                                                                                               \
-        vf_status status_ = check(queue, type, n);                                                                     \
-        return status_ != VF_OK ? status_ : ops_for(queue)->call;                                                      \
-    } while (0)
+static vf_status check(const vf_queue *queue, vf_dtype type, int64_t n, const vf_pointer *pointers)
+{
+    vf_status status = vf_check_complex(context_of(queue), "a vector", type);
+    return status == VF_OK ? vf_check_arrays(context_of(queue), "a vector", type, n, pointers) : status;
+}
+#define CHECK(queue, type, n, ...) check(queue, type, n, (const vf_pointer[]){__VA_ARGS__, {NULL, NULL}})
+
+/* Sums are 0 where there is nothing to sum, or an error. */
+static vf_status clear(const vf_queue *queue, const char *name, double *sum, int count)
+{
+    vf_status status = VF_CHECK_POINTERS(context_of(queue), "a vector", {name, sum});
+    for (int i = 0; status == VF_OK && i < count; i++)
+        sum[i] = 0;
+    return status;
+}
 
 vf_status vf_vector_axpby(vf_queue *queue, vf_dtype type, int64_t n, double a, const void *x, double b, void *y)
 {
-    VECTOR_OPERATION(queue, type, n, axpby(queue, type, n, a, x, b, y));
+    vf_status status = CHECK(queue, type, n, {"x", x}, {"y", y});
+    return status == VF_OK ? ops_for(queue)->axpby(queue, type, n, a, x, b, y) : status;
 }
 
 vf_status vf_vector_multiply_add(vf_queue *queue, vf_dtype type, int64_t n, const void *x, const void *y, void *z)
 {
-    VECTOR_OPERATION(queue, type, n, multiply_add(queue, type, n, x, y, z));
+    vf_status status = CHECK(queue, type, n, {"x", x}, {"y", y}, {"z", z});
+    return status == VF_OK ? ops_for(queue)->multiply_add(queue, type, n, x, y, z) : status;
 }
 
 vf_status vf_vector_scale_by(vf_queue *queue, vf_dtype type, int64_t n, const void *w, const void *x, void *y)
 {
-    VECTOR_OPERATION(queue, type, n, scale_by(queue, type, n, w, x, y));
+    vf_status status = CHECK(queue, type, n, {"w", w}, {"x", x}, {"y", y});
+    return status == VF_OK ? ops_for(queue)->scale_by(queue, type, n, w, x, y) : status;
 }
 
 vf_status vf_vector_dot(vf_queue *queue, vf_dtype type, int64_t n, const void *x, const void *y, double result[2])
 {
-    result[0] = result[1] = 0;
-    VECTOR_OPERATION(queue, type, n, dot(queue, type, n, x, y, result));
+    vf_status status = clear(queue, "result", result, 2);
+    if (status == VF_OK)
+        status = CHECK(queue, type, n, {"x", x}, {"y", y});
+    return status == VF_OK ? ops_for(queue)->dot(queue, type, n, x, y, result) : status;
 }
 
 vf_status vf_vector_cg_step(vf_queue *queue, vf_dtype type, int64_t n, double a, const void *p, const void *q, void *x,
                             void *r, double *squares)
 {
-    *squares = 0;
-    VECTOR_OPERATION(queue, type, n, cg_step(queue, type, n, a, p, q, x, r, squares));
+    vf_status status = clear(queue, "squares", squares, 1);
+    if (status == VF_OK)
+        status = CHECK(queue, type, n, {"p", p}, {"q", q}, {"x", x}, {"r", r});
+    return status == VF_OK ? ops_for(queue)->cg_step(queue, type, n, a, p, q, x, r, squares) : status;
 }

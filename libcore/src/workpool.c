@@ -6,14 +6,27 @@
 #include <string.h>
 #include <time.h>
 
+#include "context_internal.h"
+
+typedef enum slot_state {
+    EMPTY,
+    AT_WORK,
+    AGAIN, /* its item must be produced anew, by another device */
+    READY, /* it holds a finished item that is not consumed yet */
+} slot_state;
+
 typedef struct run {
     vf_context *ctx;
     const vf_workpool *pool;
     pthread_mutex_t lock;   /* guards all below */
-    pthread_cond_t changed; /* an item became ready, was consumed, or the run stops */
-    int64_t next, consumed; /* the first item not yet begun; how many are consumed */
-    bool *ready;            /* [slots] the slot holds a finished item that is not consumed yet */
+    pthread_cond_t changed; /* an item became ready or must be made again, was consumed, or the run stops */
+    int64_t next;           /* the first item not yet begun */
+    int64_t made, consumed; /* how many */
+    int again;              /* how many slots are AGAIN */
+    slot_state *slots;      /* [slots] */
+    bool *dismissed;        /* [workers] it belongs to a device that was given up */
     vf_status status;       /* the first failure: nothing new is begun */
+    vf_caught error;        /* what was said of it */
 } run;
 
 typedef struct worker {
@@ -22,13 +35,26 @@ typedef struct worker {
     pthread_t thread;
 } worker;
 
-static void stop(run *r, vf_status status)
+/* Called with the lock held. A worker that stops because of another may come first, without a word of its own. */
+static void stop_held(run *r, vf_status status, const vf_caught *error)
 {
-    pthread_mutex_lock(&r->lock);
     if (r->status == VF_OK)
         r->status = status;
+    if (r->error.status == VF_OK)
+        r->error = *error;
     pthread_cond_broadcast(&r->changed);
+}
+
+static void stop(run *r, vf_status status, const vf_caught *error)
+{
+    pthread_mutex_lock(&r->lock);
+    stop_held(r, status, error);
     pthread_mutex_unlock(&r->lock);
+}
+
+static vf_status cancelled(vf_context *ctx)
+{
+    return vf_cancelled(ctx) ? vf_fail(ctx, VF_ERR_CANCELLED, "interrupted") : VF_OK;
 }
 
 /* Waits for news, but not for long: a cancelled context sends none. Called with the lock held. */
@@ -42,23 +68,81 @@ static void wait_for_change(run *r)
         until.tv_sec++;
     }
     pthread_cond_timedwait(&r->changed, &r->lock, &until);
-    if (r->status == VF_OK && vf_cancelled(r->ctx))
-        r->status = vf_fail(r->ctx, VF_ERR_CANCELLED, "interrupted");
+    if (r->status == VF_OK && vf_cancelled(r->ctx)) {
+        vf_caught error;
+        vf_caught *before = vf_catch(r->ctx, &error);
+        const vf_status status = cancelled(r->ctx);
+        vf_catch_end(before);
+        stop_held(r, status, &error);
+    }
 }
 
-/* Takes the next item once its slot is free; false if there is none or the run stops. */
-static bool take(run *r, int64_t *item)
+/* The item to begin now: the first that must be made again, else the next once its slot is free; -1: none. Called with
+ * the lock held. */
+static int64_t choose(run *r)
 {
-    bool taken = false;
+    const int slots = r->pool->slots;
+    for (int64_t item = r->consumed; r->again > 0 && item < r->next; item++)
+        if (r->slots[item % slots] == AGAIN) {
+            r->again--;
+            return item;
+        }
+    return r->next < r->pool->items && r->next < r->consumed + slots ? r->next++ : -1;
+}
+
+/* Takes an item; false if there will be none for this worker. Until all are made, one may have to be made again. */
+static bool take(run *r, const worker *w, int64_t *item)
+{
+    *item = -1;
     pthread_mutex_lock(&r->lock);
-    while (r->status == VF_OK && r->next < r->pool->items && r->next >= r->consumed + r->pool->slots)
+    while (r->status == VF_OK && !r->dismissed[w->number] && r->made < r->pool->items && (*item = choose(r)) < 0)
         wait_for_change(r);
-    if (r->status == VF_OK && r->next < r->pool->items) {
-        *item = r->next++;
-        taken = true;
+    if (*item >= 0)
+        r->slots[*item % r->pool->slots] = AT_WORK;
+    pthread_mutex_unlock(&r->lock);
+    return *item >= 0;
+}
+
+static int device_of(const vf_workpool *pool, int number)
+{
+    return pool->devices ? pool->devices[number] : 0;
+}
+
+/* Dismisses all of the worker's device; true if that is news. Called with the lock held. */
+static bool dismiss(run *r, int device)
+{
+    bool news = false;
+    for (int w = 0; w < r->pool->workers; w++)
+        if (device_of(r->pool, w) == device && !r->dismissed[w])
+            r->dismissed[w] = news = true;
+    return news;
+}
+
+static bool others_left(const run *r, int device)
+{
+    for (int w = 0; w < r->pool->workers; w++)
+        if (device_of(r->pool, w) != device && !r->dismissed[w])
+            return true;
+    return false;
+}
+
+/* What comes of an item that could not be made: another device's work, or the end of the run. */
+static void fail_item(run *r, const worker *w, int64_t item, vf_status status, const vf_caught *error)
+{
+    const int device = device_of(r->pool, w->number);
+    bool news = false;
+    pthread_mutex_lock(&r->lock);
+    if (vf_is_device_error(status) && others_left(r, device)) {
+        news = dismiss(r, device);
+        r->slots[item % r->pool->slots] = AGAIN;
+        r->again++;
+        pthread_cond_broadcast(&r->changed);
+    } else {
+        stop_held(r, status, error);
     }
     pthread_mutex_unlock(&r->lock);
-    return taken;
+    if (news && r->pool->give_up)
+        r->pool->give_up(r->pool->user, device, error->text);
 }
 
 static void *work(void *argument)
@@ -66,16 +150,21 @@ static void *work(void *argument)
     worker *w = argument;
     run *r = w->run;
     int64_t item;
-    while (take(r, &item)) {
-        int slot = (int)(item % r->pool->slots);
-        vf_status status = vf_cancelled(r->ctx) ? vf_fail(r->ctx, VF_ERR_CANCELLED, "interrupted")
-                                                : r->pool->produce(r->pool->user, w->number, slot, item);
+    while (take(r, w, &item)) {
+        const int slot = (int)(item % r->pool->slots);
+        vf_caught error;
+        vf_caught *before = vf_catch(r->ctx, &error);
+        vf_status status = cancelled(r->ctx);
+        if (status == VF_OK)
+            status = r->pool->produce(r->pool->user, w->number, slot, item);
+        vf_catch_end(before);
         if (status != VF_OK) {
-            stop(r, status);
+            fail_item(r, w, item, status, &error);
             break;
         }
         pthread_mutex_lock(&r->lock);
-        r->ready[slot] = true;
+        r->slots[slot] = READY;
+        r->made++;
         pthread_cond_broadcast(&r->changed);
         pthread_mutex_unlock(&r->lock);
     }
@@ -84,26 +173,52 @@ static void *work(void *argument)
 
 static void consume_all(run *r)
 {
+    vf_caught error;
     for (int64_t item = 0; item < r->pool->items; item++) {
         int slot = (int)(item % r->pool->slots);
         pthread_mutex_lock(&r->lock);
-        while (r->status == VF_OK && !r->ready[slot])
+        while (r->status == VF_OK && r->slots[slot] != READY)
             wait_for_change(r);
         bool stopped = r->status != VF_OK;
         pthread_mutex_unlock(&r->lock);
         if (stopped)
             return;
+        vf_caught *before = vf_catch(r->ctx, &error);
         vf_status status = r->pool->consume(r->pool->user, slot, item);
+        vf_catch_end(before);
         if (status != VF_OK) {
-            stop(r, status);
+            stop(r, status, &error);
             return;
         }
         pthread_mutex_lock(&r->lock);
-        r->ready[slot] = false;
+        r->slots[slot] = EMPTY;
         r->consumed++;
         pthread_cond_broadcast(&r->changed);
         pthread_mutex_unlock(&r->lock);
     }
+}
+
+/* Starts the workers, consumes, and ends them. */
+static void run_all(run *r, worker *workers)
+{
+    int started = 0;
+    for (; started < r->pool->workers; started++) {
+        workers[started] = (worker){.run = r, .number = started};
+        int error = pthread_create(&workers[started].thread, NULL, work, &workers[started]);
+        if (error) {
+            vf_caught caught;
+            vf_caught *before = vf_catch(r->ctx, &caught);
+            vf_status status = vf_fail(r->ctx, VF_ERR_MEMORY, "cannot start a thread: %s", strerror(error));
+            vf_catch_end(before);
+            stop(r, status, &caught);
+            break;
+        }
+    }
+    consume_all(r);
+    for (int i = 0; i < started; i++)
+        pthread_join(workers[i].thread, NULL);
+    if (r->error.status != VF_OK)
+        vf_fail(r->ctx, r->error.status, "%s", r->error.text);
 }
 
 vf_status vf_workpool_run(vf_context *ctx, const vf_workpool *pool)
@@ -113,29 +228,20 @@ vf_status vf_workpool_run(vf_context *ctx, const vf_workpool *pool)
         return vf_fail(ctx, VF_ERR_INTERNAL, "work pool: %lld items, %d workers, %d slots", (long long)pool->items,
                        pool->workers, pool->slots);
     worker *workers = calloc((size_t)pool->workers, sizeof *workers);
-    r.ready = calloc((size_t)pool->slots, sizeof *r.ready);
-    if (!workers || !r.ready) {
-        free(workers);
-        free(r.ready);
-        return vf_fail(ctx, VF_ERR_MEMORY, "no memory for %d workers", pool->workers);
+    r.slots = calloc((size_t)pool->slots, sizeof *r.slots);
+    r.dismissed = calloc((size_t)pool->workers, sizeof *r.dismissed);
+    if (!workers || !r.slots || !r.dismissed) {
+        r.status = vf_fail(ctx, VF_ERR_MEMORY, "no memory for %d workers", pool->workers);
+        goto done;
     }
     pthread_mutex_init(&r.lock, NULL);
     pthread_cond_init(&r.changed, NULL);
-    int started = 0;
-    for (; started < pool->workers; started++) {
-        workers[started] = (worker){.run = &r, .number = started};
-        int error = pthread_create(&workers[started].thread, NULL, work, &workers[started]);
-        if (error) {
-            stop(&r, vf_fail(ctx, VF_ERR_MEMORY, "cannot start a thread: %s", strerror(error)));
-            break;
-        }
-    }
-    consume_all(&r);
-    for (int i = 0; i < started; i++)
-        pthread_join(workers[i].thread, NULL);
+    run_all(&r, workers);
     pthread_cond_destroy(&r.changed);
     pthread_mutex_destroy(&r.lock);
+done:
     free(workers);
-    free(r.ready);
+    free(r.slots);
+    free(r.dismissed);
     return r.status;
 }

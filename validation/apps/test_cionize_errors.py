@@ -35,7 +35,8 @@ def test_words(_):
     for option, texts, words in (
             ("--units", ["kT", "", "volt", "KT/E "], ["kT/e", "kcal/mol/e", "e/A"]),
             ("--precision", ["", "half", "SINGLE", "float"], ["single", "double"]),
-            ("--device", ["", "gpu", "CPU", "cuda:", "cuda:x", "cuda:-1", "cuda:0,0", "cuda:0,", "cuda0", "cuda:1 "],
+            ("--device", ["", "gpu", "CPU", "cuda:", "cuda:x", "cuda:-1", "cuda:0,0", "cuda:0,", "cuda0", "cuda:1 ", "cpu:",
+                          "cpu:0,0", "cpu,cpu", "cuda:0,cpu", "cpu:0,cuda:0"],
              ["cpu", "cuda"]),
             ("--method", ["", "multilevel", "direct:", "direct:nonsense", "directly"], ["direct"])):
         for text in texts:

@@ -44,6 +44,21 @@ def test_dry_run(_):
     assert listing() == before
 
 
+def test_size_of_small_maps(_):
+    """Headers count in the size that is said. What a header says of its origin has some 60 characters more or less, of 800 at
+    least with the rest of it (OpenDX), and the container of HDF5 grows in steps of 2 KiB, of 12: less than 20 %."""
+    units = {"bytes": 1, "KiB": 2 ** 10, "MiB": 2 ** 20}
+    for molecule in ("dipole", "1hpv"):
+        sample(f"{molecule}.pqr")
+        for extension in ("dx", "dx.gz", "mrc", "cube", "h5"):
+            for counts in ("1", "2,3,4"):
+                name = f"{molecule}.{extension}"
+                done = make(f"{molecule}.pqr", "--counts", counts, "-o", name)
+                said = re.search(r"^map .*about ([\d.]+) (\w+)$", done.out, re.M)
+                size, expected = os.path.getsize(name), float(said[1]) * units[said[2]]
+                assert abs(expected - size) < 0.2 * size, f"{name}, {counts} points: {size} bytes, not {said[0]}"
+
+
 def test_dry_run_says_the_grid_that_is_made(_):
     sample("dipole.pqr")
     dry, wet = make("dipole.pqr", *GRID, "--dry-run").out, make("dipole.pqr", *GRID).out

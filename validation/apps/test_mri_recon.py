@@ -145,11 +145,16 @@ def test_lambda_does_not_depend_on_scale(_):
 
 
 def test_frames(_):
-    """Frames of one file are the frames of two files."""
+    """Frames of one file are those of several files. Of all the iterations are counted, and pictures and files say so."""
     need_h5py()
+
+    def iterations(path):
+        with h5py.File(path) as file:
+            return re.search(r", (\d+) iterations([^,]*), ", file.attrs["method"]).groups()
+
     phantom("all.h5", "--matrix", "48,48,1", "--frames", 3)
     make("all.h5", "-o", "all_image.h5")
-    whole = image("all_image.h5")
+    whole, counted = image("all_image.h5"), 0
     assert whole.shape == (3, 1, 48, 48), whole.shape
     with h5py.File("all.h5") as old:
         for f in range(3):
@@ -161,6 +166,8 @@ def test_frames(_):
                 scan["data"] = old["scan/data"][f]
             make("one.h5", "-o", "one_image.h5")
             assert (image("one_image.h5")[0] == whole[f]).all(), f
+            counted += int(iterations("one_image.h5")[0])
+    assert iterations("all_image.h5") == (str(counted), " in all frames")
 
 
 def test_layouts_agree(_):

@@ -29,9 +29,9 @@ static void compute(vf_device *device, const vf_grid *grid, const vf_coulomb_ato
     vf_coulomb_options options = {.scale = 1, .r_min = 0.1, .precision = type, .variant = variant};
     vf_box box = vf_grid_box(grid);
     int64_t points = vf_grid_points(grid);
-    vf_array values;
-    vf_queue *queue;
-    vf_coulomb *plan;
+    vf_array values = {0};
+    vf_queue *queue = NULL;
+    vf_coulomb *plan = NULL;
     if (vf_coulomb_create(device, grid, atoms, &options, &plan) != VF_OK || vf_queue_create(device, &queue) != VF_OK ||
         vf_array_create(device, VF_SPACE_DEVICE, type, points, &values) != VF_OK ||
         vf_array_create(device, VF_SPACE_PINNED, type, points, host) != VF_OK ||

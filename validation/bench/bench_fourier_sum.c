@@ -21,8 +21,11 @@
 static bool gpu;
 static double ceiling; /* GPU: sines and cosines; CPU: multiply-adds a second */
 static double plain;   /* CPU: pairs a second of the plain kernel */
+static double grid_rate,
+    pairs_rate; /* CPU, single precision, adjoint: of a grid, and with a sine and a cosine a pair */
 
 enum { GRID, FIELD, POSITIONS };
+enum { GRID_BAR = 4 };
 
 typedef struct bench_case {
     const char *name, *variant;
@@ -147,21 +150,25 @@ static double case_ceiling(const bench_case *c)
 
 /* The bound of largest_error. Sums are kept short in single precision, but for the published steps of the GPU, which
  * add all terms up in the plan's precision. Their errors, in units of the roundoff u and relative to the root of the
- * terms' sum of squares, add up as squares (test_large_k of test_fourier_sum.c): 43 of factors and products, 33 of
+ * terms' sum of squares, add up as squares (test_large_k of test_fourier_sum.c): 43 of factors and products, 46 of
  * hardware trigonometry, and n / 6 of n additions, two for each term, to partial sums of root mean square sqrt(m / 2)
  * after m. That is the root mean square; the largest of a few is allowed three times as much. */
 static double allowed_error(const bench_case *c)
 {
     bool hardware = c->trig == VF_TRIG_HARDWARE;
     double tight = c->precision == VF_F64 ? 1e-13 : hardware ? 3e-6 : 2e-6;
-    if (!gpu || !c->variant || strcmp(c->variant, "tuned") == 0 || c->forward)
+    if (!gpu || !c->variant || strcmp(c->variant, "phasors") == 0 || c->forward)
         return tight;
     double u = c->precision == VF_F64 ? 0x1p-53 : 0x1p-24, n = 2.0 * c->samples;
-    return fmax(tight, 3 * u * sqrt(43 + (hardware ? 33 : 0) + n / 6));
+    return fmax(tight, 3 * u * sqrt(43 + (hardware ? 46 : 0) + n / 6));
 }
 
 static void report_case(const bench_case *c, const char *variant, double rate, double error, int runs)
 {
+    if (!gpu && !c->variant && c->coils == 1 && c->precision == VF_F32 && !c->forward && c->kind != FIELD) {
+        double *best = c->kind == GRID ? &grid_rate : &pairs_rate;
+        *best = fmax(*best, rate);
+    }
     double share = case_ceiling(c) > 0 ? rate / case_ceiling(c) : 0;
     bool counts = c->precision == VF_F32 && c->coils == 1 && (gpu || !c->variant);
     bool wrong = !(error <= allowed_error(c));
@@ -229,8 +236,11 @@ static void run_case(const bench_case *c)
     int runs = 0;
     for (double spent = 0; (runs < 3 || spent < 0.5) && runs < MOST_RUNS; runs++)
         spent += seconds[runs] = execute(c, &d, plan, &in, &out);
-    report_case(c, vf_fourier_variant(plan), (double)c->samples * (double)d.voxels * c->coils / median(seconds, runs),
-                error, runs);
+    /* Matrix products are the adjoint's. */
+    const char *variant = vf_fourier_variant(plan);
+    if (c->forward && strcmp(variant, "products") == 0)
+        variant = "phasors";
+    report_case(c, variant, (double)c->samples * (double)d.voxels * c->coils / median(seconds, runs), error, runs);
     vf_array_free(&in);
     vf_array_free(&out);
     vf_array_free(&host);
@@ -278,8 +288,11 @@ static const bench_case cpu_cases[] = {
 };
 
 static const bench_case gpu_cases[] = {
-    {"tuned, hardware", NULL, 65536, {128, 128, 128}, 1, GRID, VF_F32, H, false, 0.9},
-    {"tuned, accurate", NULL, 65536, {128, 128, 128}, 1, GRID, VF_F32, A, false, 0.9},
+    {"tuned, accurate", NULL, 65536, {128, 128, 128}, 1, GRID, VF_F32, A, false, 8},
+    {"phasors, accurate", "phasors", 65536, {128, 128, 128}, 1, GRID, VF_F32, A, false, 0.95},
+    {"phasors, hardware", "phasors", 65536, {128, 128, 128}, 1, GRID, VF_F32, H, false, 0.95},
+    {"tuned, accurate, 96x100x40", NULL, 65536, {96, 100, 40}, 1, GRID, VF_F32, A, false, 0},
+    {"tuned, accurate, 256x256x256", NULL, 65536, {256, 256, 256}, 1, GRID, VF_F32, A, false, 0},
     {"tuned, accurate, forward", NULL, 65536, {128, 128, 128}, 1, GRID, VF_F32, A, true, 0},
     {"tuned, accurate, 8 coils", NULL, 65536, {128, 128, 128}, 8, GRID, VF_F32, A, false, 0},
     {"tuned, accurate, 8 coils, forward", NULL, 65536, {128, 128, 128}, 8, GRID, VF_F32, A, true, 0},
@@ -298,7 +311,7 @@ static const bench_case gpu_cases[] = {
     {"constant, accurate", "constant", 16384, {128, 128, 128}, 1, GRID, VF_F32, A, false, 0},
     {"constant, hardware", "constant", 16384, {128, 128, 128}, 1, GRID, VF_F32, H, false, 0},
     {"published, accurate", "published", 16384, {128, 128, 128}, 1, GRID, VF_F32, A, false, 0},
-    {"published, hardware", "published", 16384, {128, 128, 128}, 1, GRID, VF_F32, H, false, 0},
+    {"published, hardware", "published", 16384, {128, 128, 128}, 1, GRID, VF_F32, H, false, 0.92},
 };
 
 int main(int argc, char **argv)
@@ -328,5 +341,16 @@ int main(int argc, char **argv)
     for (size_t c = 0; c < count; c++)
         if (runs_here(cases[c].variant))
             run_case(&cases[c]);
+    vf_report_end(report);
+    if (pairs_rate > 0) {
+        bool reached = grid_rate >= GRID_BAR * pairs_rate;
+        printf("a grid: %.1f times the kernel with a sine and a cosine a pair (bar %d)%s\n", grid_rate / pairs_rate,
+               GRID_BAR, reached ? "" : "  BELOW THE BAR");
+        vf_report_begin(report, "grid against a sine and a cosine a pair");
+        vf_report_number(report, "times", grid_rate / pairs_rate);
+        vf_report_integer(report, "bar", GRID_BAR);
+        vf_report_integer(report, "bar_reached", reached);
+        vf_report_end(report);
+    }
     return end();
 }

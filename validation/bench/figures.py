@@ -2,11 +2,11 @@
 """Writes the tables of measured figures in README.md and docs, and the pictures, from the newest records in validation/results.
 
     figures.py            rewrites what stands between the markers <!-- figures: NAME --> and <!-- end -->, and the pictures
-                          docs/primitives-gpu.svg and docs/primitives-cpu.svg
+                          docs/primitives-gpu.svg, docs/primitives-cpu.svg, docs/cionize-times.svg and docs/cionize-kernels.svg
     figures.py --check    exit 1 if a file says anything else than the records
 
-Records: gpu-DEVICE-DATE.json (./run gpu), and folders cpu-DEVICE-DATE with the reports of ./run bench. The primitives may be
-missing in a record: then their tables say so, and there is no picture.
+Records: gpu-DEVICE-DATE.json (./run gpu), and folders cpu-DEVICE-DATE with the reports of ./run bench. The primitives and the study
+of cionize may be missing in a record: then their tables say so, and there is no picture.
 """
 import json
 import pathlib
@@ -18,7 +18,8 @@ RESULTS = ROOT / "validation" / "results"
 FILES = ["README.md", "docs/accuracy.md", "docs/reconstruction.md", "docs/primitives.md"]
 sys.path.insert(0, str(ROOT / "validation" / "tables"))
 sys.dont_write_bytecode = True
-import mri_study  # noqa: E402  (how its table is written)
+import cionize_study  # noqa: E402  (how its tables are written)
+import mri_study  # noqa: E402
 import plot_primitives  # noqa: E402
 
 
@@ -34,14 +35,12 @@ def load():
     gpu = json.loads(record.read_text())
     if gpu["tests"]["failed"] or gpu["tests"]["skipped"] or not gpu["tests"]["passed"]:
         sys.exit(f"figures.py: {record.name} is the record of a run that failed")
-    reports = dict(gpu["benchmarks"])
-    # A run that was cut off has the primitives, and says what it lacks; nothing else is taken from it.
-    cut_off = sorted(RESULTS.glob("incomplete-gpu-*.json"))
-    if "bench_primitives" not in reports and cut_off:
-        reports["bench_primitives"] = json.loads(cut_off[-1].read_text())["benchmarks"]["bench_primitives"]
-        reports["bench_primitives"]["note"] = f"From a run that is not complete: see `note` in validation/results/{cut_off[-1].name}."
+    # A later run that is not complete says in `note` what it lacks; its benchmarks are of the sources as they are.
+    later = [path for path in RESULTS.glob("incomplete-gpu-*.json") if json.loads(path.read_text())["date"] > gpu["date"]]
+    overlay = json.loads(later[0].read_text())["benchmarks"] if later else {}
     return {
-        "gpu": reports,
+        "gpu": gpu["benchmarks"] | overlay,
+        "incomplete": later[0].name if later else None,
         "gpu_name": gpu["device"],
         "cpu": {path.stem.removesuffix("-cpu"): json.loads(path.read_text()) for path in cpu.glob("*.json")},
         "cpu_name": None,
@@ -133,27 +132,48 @@ def primitives_rows(report):
         yield [operation.removesuffix(" of the copy's"), f"2^{log}", rate(case["bytes_per_second"]), f"{case['share']:.3f}", case["beside"], bar]
 
 
+def no_record(kind, what):
+    made_by = "`./run gpu`, on a GPU," if kind == "gpu" else "`./run bench`"
+    return f"The newest record in `validation/results` has no measurement of {what}: {made_by} makes one."
+
+
+def study_block(data):
+    report = data["gpu"].get("bench_cionize_study")
+    if not report:
+        return no_record("gpu", "this")
+    return "\n\n".join([*cionize_study.show(report), "![Seconds against atoms, on the CPU and on a GPU](cionize-times.svg)",
+                        "![Rates of the kernels against the grid's size](cionize-kernels.svg)"])
+
+
 def primitives_block(data, kind):
     report = primitives(data, kind)
     if not report:
-        made_by = "`./run gpu`, on a GPU," if kind == "gpu" else "`./run bench`"
-        return f"The newest record in `validation/results` has no measurement of the primitives: {made_by} makes one."
+        return no_record(kind, "the primitives")
     device = f"{report['device']}, {report['threads']} threads" if "threads" in report else report["device"]
     return (f"{device}; {report['copy_by']} of 2^{report['elements'][-1].bit_length() - 1} elements: "
             f"{rate(report['copy_bytes_per_second'])} GB/s, read and written.\n\n" +
-            (report["note"] + "\n\n" if "note" in report else "") +
             table(["primitive", "elements", "GB/s", "share", "of", "bar"], primitives_rows(report)) +
             f"\n\n![Throughput of the primitives against size on {report['device']}](primitives-{kind}.svg)")
 
 
 def pictures(data):
     """{path: what is in it; None: there is no such file}"""
-    return {ROOT / "docs" / f"primitives-{kind}.svg":
-            plot_primitives.draw(report, plot_primitives.Svg()).encode() if report else None
-            for kind in ("gpu", "cpu") for report in [primitives(data, kind)]}
+    study = data["gpu"].get("bench_cionize_study")
+    drawn = {f"primitives-{kind}": (plot_primitives.draw, primitives(data, kind)) for kind in ("gpu", "cpu")}
+    drawn |= {"cionize-times": (cionize_study.draw_times, study), "cionize-kernels": (cionize_study.draw_kernels, study)}
+    return {ROOT / "docs" / f"{name}.svg": draw(report, plot_primitives.Svg()).encode() if report else None
+            for name, (draw, report) in drawn.items()}
 
 
 def figures(data):
+    blocks = all_figures(data)
+    if data["incomplete"]:
+        for name in ("summary", "gpu speed", "gpu errors", "fourier gpu", "toeplitz gpu", "primitives gpu"):
+            blocks[name] += f"\n\nOf a run that is not complete: see `note` in validation/results/{data['incomplete']}."
+    return blocks
+
+
+def all_figures(data):
     cpu, gpu = data["cpu"]["bench_coulomb_sum"], data["gpu"]["bench_coulomb_sum"]
     head = ["work", "variant", "precision", "G pairs/s", "of the ceiling", "against plain C"]
     error_head = ["variant", "largest error", "rms", "largest, 2000 A away", "rms, 2000 A away"]
@@ -173,6 +193,7 @@ def figures(data):
                      "multiply-adds/s / 4 a pair.\n\n" + table(head, speed_rows(cpu)),
         "gpu speed": f"{gpu['device']}; ceiling: {gpu['reciprocal_square_roots_per_second'] * 1e-12:.2f} T reciprocal square "
                      "roots/s.\n\n" + table(head[:-1], (row[:-1] for row in speed_rows(gpu))),
+        "cionize study": study_block(data),
         "cpu errors": table(error_head, error_rows(data["cpu"]["bench_accuracy"])),
         "gpu errors": table(error_head, error_rows(data["gpu"]["bench_accuracy"])),
     }

@@ -132,22 +132,31 @@ def dashes(points, on=12, off=8):
 
 # ---- the plot ----
 
-class Axes:
-    """Both logarithmic: elements, and GB/s over whole decades."""
+class LogAxes:
+    """Both logarithmic: sizes from the first to the last, and values over whole decades."""
+
+    def __init__(self, sizes, values):
+        self.sizes = sizes
+        self.low = math.floor(math.log10(min(values)))
+        self.high = max(math.ceil(math.log10(max(values))), self.low + 1)
+
+    def x(self, size):
+        low, high = math.log2(self.sizes[0]), math.log2(self.sizes[-1])
+        return LEFT + (math.log2(size) - low) / max(high - low, 1) * (RIGHT - LEFT)
+
+    def y(self, value):
+        return BOTTOM - (math.log10(value) - self.low) / (self.high - self.low) * (BOTTOM - TOP)
+
+
+class Axes(LogAxes):
+    """Elements, and bytes a second as GB/s."""
 
     def __init__(self, report):
         rates = [rate for curve in report["bytes_per_second"].values() for rate in curve if rate]
-        self.sizes = report["elements"]
-        self.low = math.floor(math.log10(min(rates) * 1e-9))
-        self.high = math.ceil(math.log10(max(rates + [report["copy_bytes_per_second"]]) * 1e-9))
-        self.high = max(self.high, self.low + 1)
-
-    def x(self, elements):
-        low, high = math.log2(self.sizes[0]), math.log2(self.sizes[-1])
-        return LEFT + (math.log2(elements) - low) / max(high - low, 1) * (RIGHT - LEFT)
+        super().__init__(report["elements"], [rate * 1e-9 for rate in rates + [report["copy_bytes_per_second"]]])
 
     def y(self, rate):
-        return BOTTOM - (math.log10(rate * 1e-9) - self.low) / (self.high - self.low) * (BOTTOM - TOP)
+        return super().y(rate * 1e-9)
 
 
 def amount(elements):
@@ -157,18 +166,26 @@ def amount(elements):
     return str(elements)
 
 
-def draw_axes(canvas, axes):
+def draw_axes(canvas, axes, labels, across, upwards):
+    """`labels`: {size: text}."""
     for decade in range(axes.low, axes.high + 1):
-        y = axes.y(1e9 * 10 ** decade)
+        y = LogAxes.y(axes, 10.0 ** decade)
         canvas.line([(LEFT, y), (RIGHT, y)], GREY, 1)
         canvas.text(LEFT - 14, round(y) + 9, f"{10 ** decade:,}" if decade >= 0 else f"{10.0 ** decade:g}", "right")
-    for elements in axes.sizes[::2]:
-        x = axes.x(elements)
+    for size, text in labels.items():
+        x = axes.x(size)
         canvas.line([(x, TOP), (x, BOTTOM)], GREY, 1)
-        canvas.text(round(x), BOTTOM + 38, amount(elements), "center")
+        canvas.text(round(x), BOTTOM + 38, text, "center")
     canvas.line([(LEFT, TOP), (RIGHT, TOP), (RIGHT, BOTTOM), (LEFT, BOTTOM), (LEFT, TOP)], DARK, 2)
-    canvas.text((LEFT + RIGHT) // 2, BOTTOM + 88, "elements", "center")
-    canvas.text(34, (TOP + BOTTOM) // 2, "GB/s, read and written", "center", upwards=True)
+    canvas.text((LEFT + RIGHT) // 2, BOTTOM + 88, across, "center")
+    canvas.text(34, (TOP + BOTTOM) // 2, upwards, "center", upwards=True)
+
+
+def draw_curve(canvas, points, color, width, dashed, key, name):
+    """A curve, and at height `key` what it is."""
+    canvas.line(points, color, width, dashed=dashed)
+    canvas.line([(RIGHT + 24, key), (RIGHT + 74, key)], color, width, dashed=dashed)
+    canvas.text(RIGHT + 88, key + 9, name)
 
 
 def draw(report, canvas):
@@ -178,24 +195,27 @@ def draw(report, canvas):
         sys.exit(f"plot_primitives.py: {len(own)} curves, and {len(COLORS)} colours")
     color = dict(zip(own, COLORS))
     canvas.text(LEFT, 60, f"Primitives on {report['device']}", large=True)
-    draw_axes(canvas, axes)
+    draw_axes(canvas, axes, {size: amount(size) for size in axes.sizes[::2]}, "elements", "GB/s, read and written")
     ceiling = axes.y(report["copy_bytes_per_second"])
     canvas.line([(LEFT, ceiling), (RIGHT, ceiling)], DARK, 1.5, dashed=True)
     key = TOP + 12
     for name in sorted(curves, key=lambda name: (own.index(PEER_OF.get(name, name)), name in PEER_OF)):
         peer = name in PEER_OF
         points = [(axes.x(size), axes.y(rate)) for size, rate in zip(axes.sizes, curves[name]) if rate]
-        canvas.line(points, color[PEER_OF.get(name, name)], 3 if peer else 4, dashed=peer)
-        canvas.line([(RIGHT + 24, key), (RIGHT + 74, key)], color[PEER_OF.get(name, name)], 3 if peer else 4, dashed=peer)
-        canvas.text(RIGHT + 88, key + 9, name.replace("inclusive scan, three kernels", "scan, three kernels"))
+        draw_curve(canvas, points, color[PEER_OF.get(name, name)], 3 if peer else 4, peer, key,
+                   name.replace("inclusive scan, three kernels", "scan, three kernels"))
         key += 44
     canvas.line([(RIGHT + 24, key), (RIGHT + 74, key)], DARK, 1.5, dashed=True)
     canvas.text(RIGHT + 88, key + 9, "largest copy by the device" if report["copy_by"] in PEER_OF else "largest streaming copy")
     return canvas
 
 
-def write(report, path):
-    data = draw(report, {".png": Png, ".svg": Svg}[path.suffix]()).encode()
+def canvas_for(path):
+    return {".png": Png, ".svg": Svg}[path.suffix]()
+
+
+def write(canvas, path):
+    data = canvas.encode()
     part = path.with_name(f".{path.name}.part")
     part.write_bytes(data)
     os.replace(part, path)
@@ -216,7 +236,7 @@ def main():
     for name in sys.argv[2:]:
         if pathlib.Path(name).suffix not in (".png", ".svg"):
             sys.exit(f"{name}: a name that ends in .png or .svg is wanted")
-        write(report, pathlib.Path(name))
+        write(draw(report, canvas_for(pathlib.Path(name))), pathlib.Path(name))
     return 0
 
 

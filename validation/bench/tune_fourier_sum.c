@@ -14,7 +14,7 @@
  * The case is the published one's grid, 128^3 voxels in single precision, with as many samples as take TRIAL_SECONDS. A
  * trial counts only if its result is right: all voxels are compared with a sum in double precision, which is itself
  * compared with the formula at some voxels. Relative to that sum (l2) the error of one in single precision is at most
- * sqrt(43 + 2 n / 6 + 1) u for n samples, with hardware trigonometry sqrt(33 + ...): see test_large_k of
+ * sqrt(43 + 2 n / 6 + 1) u for n samples, with hardware trigonometry sqrt(46 + ...): see test_large_k of
  * validation/unit/test_fourier_sum.c; 1 u^2 is for the reference, kept in single precision, and 10 % for chance. A
  * missing sample would be 1 / sqrt(n), a missing voxel 1 / sqrt(128^3): both are hundreds of times as much.
  */
@@ -346,7 +346,7 @@ static vf_fourier_tuning run_search(search *s, int capability[2])
     s->plan = make_plan("published", VF_F32, s->trig);
     s->table = s->plan->tuning;
     memcpy(capability, s->plan->capability, sizeof s->plan->capability);
-    s->allowed = 1.1 * 0x1p-24 * sqrt(44 + (s->trig == VF_TRIG_HARDWARE ? 33 : 0) + 2 * (double)samples / 6);
+    s->allowed = 1.1 * 0x1p-24 * sqrt(44 + (s->trig == VF_TRIG_HARDWARE ? 46 : 0) + 2 * (double)samples / 6);
     for (int unroll = 1; unroll <= VF_FOURIER_MOST_UNROLL; unroll *= 2) { /* loads the kernels */
         vf_fourier_tuning shape = {VF_FOURIER_LEAST_THREADS, VF_FOURIER_LEAST_CHUNK, unroll};
         need(vf_fourier_set_tuning(s->plan, &shape));

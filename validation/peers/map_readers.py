@@ -194,6 +194,8 @@ def run_python(module, program, path):
         if line.startswith("{"):
             found = json.loads(line)
             return Map(found["counts"], found["origin"], found["spacing"], found["values"])
+        if line.startswith("SKIP: "):
+            raise Skip(line.removeprefix("SKIP: "))
     words = (done.stderr.strip() or done.stdout.strip() or f"exit status {done.returncode}").splitlines()
     raise Wrong(words[-1])
 
@@ -243,7 +245,13 @@ shape = [m.header_i32(1 + a) for a in range(3)]
 cell = m.grid.unit_cell
 step = [cell.a / shape[0], cell.b / shape[1], cell.c / shape[2]]
 m.setup(float("nan"))
-values = m.grid.get_subarray(start, shape)
+try:
+    values = m.grid.get_subarray(start, shape)
+except RuntimeError as error:  # of 0.5, for some maps
+    if "XYZ order" not in str(error):
+        raise
+    print("SKIP: this version of gemmi takes no part of this grid")
+    sys.exit()
 p = m.grid.get_position(*start)
 show(numpy.array(values), [p.x, p.y, p.z], step)
 """)
@@ -267,6 +275,9 @@ from ase.io.cube import read_cube
 import numpy
 with open(path) as f:
     r = read_cube(f)
+if "spacing" not in r:
+    print("SKIP: this version of ASE does not tell the steps")
+    sys.exit()
 s = r["spacing"]
 assert abs(s - numpy.diag(numpy.diag(s))).max() == 0
 show(r["data"], r["origin"], numpy.diag(s))

@@ -1,4 +1,5 @@
-/* A small random scan with everything in it, and its matrices written out; for test_recon_algebra.c. */
+/* A small random scan with everything in it, and its matrices written out; for test_recon_algebra.c and
+ * test_recon_devices.c. */
 #ifndef RECON_FIXTURE_H
 #define RECON_FIXTURE_H
 
@@ -136,8 +137,8 @@ static double complex element(const problem *p, int64_t m, int64_t n)
 }
 
 /* A = sum_c S_c^H F^H W F S_c + lambda D of the scan, dense, with D = 1 or the Laplacian with reflecting faces. */
-static double complex *dense_system(const problem *p, double lambda, const double complex *b, bool differences,
-                                    double *diagonal)
+static inline double complex *dense_system(const problem *p, double lambda, const double complex *b, bool differences,
+                                           double *diagonal)
 {
     const int64_t n = p->voxels;
     double complex *a = allocate((size_t)(n * n), sizeof *a);
@@ -190,7 +191,7 @@ static double complex *dense_system(const problem *p, double lambda, const doubl
 }
 
 /* S^H F^H W conj(phi)... of one frame. */
-static double complex *dense_right_side(const problem *p, int frame)
+static inline double complex *dense_right_side(const problem *p, int frame)
 {
     const int64_t n = p->voxels;
     double complex *b = allocate((size_t)n, sizeof *b);
@@ -206,7 +207,7 @@ static double complex *dense_right_side(const problem *p, int frame)
 }
 
 /* Cholesky: A = L L^H in place, then b = A^-1 b. */
-static void dense_solve(int64_t n, double complex *a, double complex *b)
+static inline void dense_solve(int64_t n, double complex *a, double complex *b)
 {
     for (int64_t j = 0; j < n; j++) {
         for (int64_t k = 0; k < j; k++)

@@ -44,8 +44,8 @@ static void adjointness(const int64_t matrix[3], bool field, vf_dtype precision,
     for (int m = 0; m < SAMPLES; m++)
         y[m] = random_complex();
     vf_array dx = device_array(&p, p.voxels), dy = device_array(&p, SAMPLES);
-    if (encoding_create(p.ctx, &p.settings, matrix, 1, SAMPLES, p.trajectory.k, p.trajectory.time, p.scan.field_map, 1,
-                        &e) != VF_OK)
+    if (encoding_create(vf_context_device(p.ctx, 0), &p.settings, matrix, 1, SAMPLES, p.trajectory.k, p.trajectory.time,
+                        p.scan.field_map, 1, &e) != VF_OK)
         fail_msg("%s", vf_context_message(p.ctx));
     assert_int_equal(upload(p.queue, x, p.voxels, &dx), VF_OK);
     assert_int_equal(encoding_forward(e, p.queue, 1, &dx, &dy), VF_OK);
@@ -217,16 +217,17 @@ static void test_progress_adds_up(void **state)
         problem p = open_problem(cube, 1, 1, false, VF_F32, (recon_operator)by);
         p.settings.piece_pairs = 7.0 * (SAMPLES + 1) * (double)cube[0];
         encoding *e = NULL;
-        vf_progress progress = {0};
+        recon_watch watch = {.mode = VF_PROGRESS_OFF};
         vf_array samples = device_array(&p, 2 * SAMPLES), images = device_array(&p, 2 * p.voxels);
-        assert_int_equal(encoding_create(p.ctx, &p.settings, cube, 1, SAMPLES, p.trajectory.k, NULL, NULL, 2, &e),
+        assert_int_equal(encoding_create(vf_context_device(p.ctx, 0), &p.settings, cube, 1, SAMPLES, p.trajectory.k,
+                                         NULL, NULL, 2, &e),
                          VF_OK);
         assert_int_equal(vf_fill(p.queue, samples.type, samples.count, (const double[2]){0}, samples.data), VF_OK);
-        encoding_watch(e, &progress);
+        encoding_watch(e, &watch);
         for (int batch = 1; batch <= 2; batch++)
             assert_int_equal(encoding_adjoint(e, p.queue, batch, &samples, &images), VF_OK);
         assert_int_equal(vf_queue_sync(p.queue), VF_OK);
-        assert_true(fabs(progress.done - 3) <= 1e-12);
+        assert_true(fabs(watch.progress.done - 3) <= 1e-12);
         encoding_destroy(e);
         vf_array_free(&samples);
         vf_array_free(&images);

@@ -67,7 +67,8 @@ class RunScript(unittest.TestCase):
             (self.tree / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(SOURCE / name, self.tree / name)
         (self.tree / "CMakeLists.txt").write_text("# a tree\n")
-        for name in ("validation/bench/time_mri_recon.py", "validation/tables/mri_study.py"):  # they would want a GPU
+        wanting_a_gpu = ("validation/bench/time_mri_recon.py", "validation/tables/mri_study.py", "validation/tables/cionize_study.py")
+        for name in wanting_a_gpu:
             (self.tree / name).parent.mkdir(parents=True, exist_ok=True)
             (self.tree / name).write_text("raise SystemExit(0)\n")
         for name in TOOLS:
@@ -117,6 +118,16 @@ class RunScript(unittest.TestCase):
         status, text = self.run_script("packages")
         self.assertEqual(status, 0, text)
         self.assertFalse(self.calls.exists(), text)
+
+    def test_gpu_code_can_be_left_out(self):
+        """What a build folder was told before does not count."""
+        for name, script in STAND_INS.items():
+            self.stand_in(name, script)
+        for value, expected in (("OFF", "OFF"), (None, "AUTO"), ("ON", "ON")):
+            self.environment.pop("VOXFIELD_CUDA", None)
+            self.environment.update({"VOXFIELD_INSTALL": "no"} | ({"VOXFIELD_CUDA": value} if value else {}))
+            text = self.run_script("demo")[1]  # there are no programs to go on with
+            self.assertIn(f"-DVOXFIELD_CUDA={expected} ", (self.tree / "build/release/configured").read_text() + " ", text)
 
     def test_missing_without_root_names_packages(self):
         self.apt_get()
@@ -240,9 +251,9 @@ class RunScript(unittest.TestCase):
         self.assertEqual(len(begun), len(set(begun)))
         for tool in ("memcheck", "racecheck", "initcheck", "synccheck"):
             cases = sum(line.startswith(f"begin {tool} ") for line in begun)
-            self.assertEqual(cases, 16)
-            self.assertIn(f"{tool}: status 0, 16 cases: ", text)
-            self.assertEqual((self.tree / f"build/gpu/record/{tool}.log").read_text().count("SUMMARY"), 16)
+            self.assertEqual(cases, 17)
+            self.assertIn(f"{tool}: status 0, 17 cases: ", text)
+            self.assertEqual((self.tree / f"build/gpu/record/{tool}.log").read_text().count("SUMMARY"), 17)
             for name in ("copy", "reduce", "scan", "sort", "reduce_operators"):
                 self.assertTrue(any(f"/test_{name} " in line for line in begun if f" {tool} " in line), name)
         self.assertEqual(lines.index("tests"), 0, lines)  # before the sanitizers
@@ -265,7 +276,7 @@ class RunScript(unittest.TestCase):
         status, text, record = self.gpu()
         self.assertEqual(status, 1, text)
         self.assertIn("memcheck: status 99: ", text)
-        self.assertIn("memcheck: status 99, 16 cases: ", text)
+        self.assertIn("memcheck: status 99, 17 cases: ", text)
         self.assertEqual(record["compute_sanitizer"]["memcheck"]["result"], "errors")
 
     def test_gpu_sanitizer_error(self):

@@ -84,7 +84,7 @@ def find(folder, name, inside):
     for path in (folder / name, folder / inside / name / name):
         if path.is_file():
             return str(path.resolve())
-    sys.exit(f"mri_study.py: no {name} in {folder}")
+    sys.exit(f"{pathlib.Path(sys.argv[0]).name}: no {name} in {folder}")
 
 
 def call(command):

@@ -1,7 +1,8 @@
 /* A device that works behind the caller's back, as a GPU does, on any machine: it takes the place of the context's CPU,
  * with memory of its own kind and queues that are threads, each job of which waits a random while first. It can only
  * copy. What a GPU would do wrong by chance, such as reading a buffer that was filled anew too early, goes wrong here
- * often. And it can be told to fail at its n-th allocation, queue or copy. */
+ * often. And it can be told to fail at its n-th allocation, queue or copy, and to stay failed from then on: then it
+ * copies nothing any more, and waiting for it is an error, too. */
 #ifndef FAKE_DEVICE_H
 #define FAKE_DEVICE_H
 
@@ -30,6 +31,7 @@ typedef struct fake_queue {
     pthread_t thread;
     fake_job *first, *last; /* what is at work is still the first */
     bool ends;
+    vf_device *device;
 } fake_queue;
 
 static pthread_mutex_t fake_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -37,10 +39,20 @@ static pthread_cond_t fake_changed = PTHREAD_COND_INITIALIZER;
 static atomic_int fake_calls, fake_fails_at, fake_sleep; /* calls that can fail; the one that does; microseconds */
 static atomic_int fake_held;                             /* allocations and queues that are not freed */
 static vf_device real_device;
+static atomic_bool fake_stays; /* a device that has failed stays so: */
+static _Atomic(vf_device *) fake_failed[2];
+
+static inline bool fake_has_failed(vf_device *d)
+{
+    return fake_failed[0] == d || fake_failed[1] == d;
+}
 
 static inline vf_status fake_may_fail(vf_device *d, vf_status status)
 {
-    return atomic_fetch_add(&fake_calls, 1) + 1 == fake_fails_at ? vf_fail(d->ctx, status, "made to fail") : VF_OK;
+    const bool now = atomic_fetch_add(&fake_calls, 1) + 1 == fake_fails_at;
+    if (now && fake_stays)
+        fake_failed[fake_failed[0] != NULL] = d;
+    return now || fake_has_failed(d) ? vf_fail(d->ctx, status, "made to fail") : VF_OK;
 }
 
 static inline void fake_leave(fake_event *event)
@@ -66,7 +78,7 @@ static void *fake_work(void *argument)
         random = random * 1664525u + 1013904223u;
         if (fake_sleep)
             usleep((random >> 8) % (unsigned)fake_sleep);
-        if (job->to)
+        if (job->to && !fake_has_failed(q->device))
             memcpy(job->to, job->from, job->bytes);
         pthread_mutex_lock(&fake_lock);
         if (job->signal)
@@ -127,7 +139,9 @@ static vf_status fake_queue_create(vf_device *d, void **native)
 {
     fake_queue *q = NULL;
     vf_status status = fake_may_fail(d, VF_ERR_DEVICE);
-    if (status == VF_OK && (!(q = calloc(1, sizeof *q)) || pthread_create(&q->thread, NULL, fake_work, q)))
+    if (status == VF_OK && (q = calloc(1, sizeof *q)))
+        q->device = d;
+    if (status == VF_OK && (!q || pthread_create(&q->thread, NULL, fake_work, q)))
         status = vf_fail(d->ctx, VF_ERR_MEMORY, "no memory");
     fake_held += status == VF_OK;
     *native = q;
@@ -137,12 +151,11 @@ static vf_status fake_queue_create(vf_device *d, void **native)
 static vf_status fake_queue_sync(vf_device *d, void *native)
 {
     const fake_queue *q = native;
-    (void)d;
     pthread_mutex_lock(&fake_lock);
     while (q->first)
         pthread_cond_wait(&fake_changed, &fake_lock);
     pthread_mutex_unlock(&fake_lock);
-    return VF_OK;
+    return fake_has_failed(d) ? vf_fail(d->ctx, VF_ERR_DEVICE, "made to fail") : VF_OK;
 }
 
 static void fake_queue_destroy(vf_device *d, void *native)
@@ -188,6 +201,12 @@ static const vf_device_ops fake_ops = {
     .copy = fake_copy,
 };
 
+/* Whether the device is the CPU, and the only one. */
+static inline bool fake_device_fits(const vf_device *d)
+{
+    return vf_device_is_host(d) && vf_context_device_count(d->ctx) == 1;
+}
+
 /* Puts it in the CPU's place, with jobs that wait up to `sleep` microseconds, and the `fails_at`-th call failing (0:
  * none); and back. */
 static inline void fake_device_begin(vf_device *d, int sleep, int fails_at)
@@ -198,6 +217,8 @@ static inline void fake_device_begin(vf_device *d, int sleep, int fails_at)
     fake_calls = 0;
     fake_fails_at = fails_at;
     fake_sleep = sleep;
+    fake_stays = false;
+    fake_failed[0] = fake_failed[1] = NULL;
 }
 
 static inline void fake_device_end(vf_device *d)

@@ -184,10 +184,11 @@ static void test_device_names(void **state)
 {
     (void)state;
     static const char *const bad[] = {
-        "",         "CPU",    "cpu ",    "cpu:0",     "gpu",       "auto",
-        "cuda:",    "cuda:a", "cuda:-1", "cuda: 1",   "cuda:0,",   "cuda:0,0",
-        "cuda:,1",  "cuda0",  "cuda:1 ", "cuda:0 ,1", "cuda:4096", "cuda:99999999999999999999",
-        "cuda:0;1", "cudax"};
+        "",         "CPU",     "cpu ",         "cpu:",      "gpu",       "auto",
+        "cuda:",    "cuda:a",  "cuda:-1",      "cuda: 1",   "cuda:0,",   "cuda:0,0",
+        "cuda:,1",  "cuda0",   "cuda:1 ",      "cuda:0 ,1", "cuda:4096", "cuda:99999999999999999999",
+        "cuda:0;1", "cudax",   "cpu0",         "cpu:0,0",   "cpu:x",     "cpu:1,",
+        "cpux",     "cpu,cpu", "cpu:0,cuda:0", "cuda:0,cpu"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         vf_context_clear_error(ctx);
         assert_int_equal(vf_context_set_devices(ctx, bad[i]), VF_ERR_ARGUMENT);
@@ -207,6 +208,24 @@ static void test_device_names(void **state)
     assert_int_equal(vf_context_device_count(ctx), 1);
     vf_context_clear_error(ctx);
     assert_int_equal(vf_context_set_devices(ctx, "cpu"), VF_OK);
+}
+
+static void test_several_cpu_devices(void **state)
+{
+    (void)state;
+    assert_int_equal(vf_context_set_devices(ctx, "cpu:2,0,5"), VF_OK);
+    assert_int_equal(vf_context_device_count(ctx), 3);
+    static const char *const specs[] = {"cpu:2", "cpu:0", "cpu:5"};
+    static const int numbers[] = {2, 0, 5};
+    for (int d = 0; d < 3; d++) {
+        assert_string_equal(vf_device_spec(vf_context_device(ctx, d)), specs[d]);
+        assert_int_equal(vf_device_ordinal(vf_context_device(ctx, d)), numbers[d]);
+        assert_true(vf_device_is_host(vf_context_device(ctx, d)));
+    }
+    assert_int_equal(vf_context_set_devices(ctx, "cpu:3"), VF_OK);
+    assert_int_equal(vf_context_device_count(ctx), 1);
+    assert_string_equal(vf_device_spec(vf_context_device(ctx, 0)), "cpu:3");
+    assert_string_equal(vf_device_spec(vf_context_host(ctx)), "cpu");
 }
 
 static void test_cpu_device(void **state)
@@ -275,6 +294,11 @@ static void test_arrays(void **state)
     assert_null(a.data);
     vf_context_clear_error(ctx);
 
+    assert_int_equal(vf_array_create(cpu, VF_SPACE_HOST, (vf_dtype)99, 1, &a), VF_ERR_ARGUMENT);
+    assert_non_null(strstr(vf_context_message(ctx), "no such element type: 99"));
+    assert_null(a.data);
+    vf_context_clear_error(ctx);
+
     assert_int_equal(vf_array_create(cpu, VF_SPACE_DEVICE, VF_F64, 100, &a), VF_OK);
     assert_int_equal(vf_array_create(cpu, VF_SPACE_DEVICE, VF_F64, 50, &b), VF_OK);
     assert_int_equal(vf_array_create(cpu, VF_SPACE_DEVICE, VF_F32, 100, &d), VF_OK);
@@ -333,8 +357,31 @@ static void test_instruction_sets(void **state)
     assert_string_equal(vf_isa_name(VF_ISA_AVX2), "avx2");
     assert_string_equal(vf_isa_name(VF_ISA_AVX512), "avx512");
     assert_non_null(vf_isa_name(VF_ISA_COUNT));
-    assert_int_equal(vf_dtype_bytes(VF_F32), 4);
-    assert_int_equal(vf_dtype_bytes(VF_F64), 8);
+}
+
+static void test_element_types(void **state)
+{
+    (void)state;
+    static const struct {
+        vf_dtype type;
+        size_t bytes;
+        const char *name;
+    } known[] = {{VF_F32, sizeof(float), "VF_F32"},
+                 {VF_F64, sizeof(double), "VF_F64"},
+                 {VF_C64, 2 * sizeof(float), "VF_C64"},
+                 {VF_C128, 2 * sizeof(double), "VF_C128"},
+                 {VF_I32, sizeof(int32_t), "VF_I32"},
+                 {VF_I64, sizeof(int64_t), "VF_I64"},
+                 {VF_U8, 1, "VF_U8"}};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        assert_int_equal(vf_dtype_bytes(known[i].type), known[i].bytes);
+        assert_string_equal(vf_dtype_name(known[i].type), known[i].name);
+    }
+    const int strange[] = {VF_U8 + 1, -1, 99, 1000000};
+    for (int i = 0; i < 4; i++) {
+        assert_int_equal(vf_dtype_bytes((vf_dtype)strange[i]), 0);
+        assert_string_equal(vf_dtype_name((vf_dtype)strange[i]), "VF_UNKNOWN");
+    }
 }
 
 int main(void)
@@ -346,11 +393,13 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_signals, make_context, free_context),
         cmocka_unit_test_setup_teardown(test_threads, make_context, free_context),
         cmocka_unit_test_setup_teardown(test_device_names, make_context, free_context),
+        cmocka_unit_test_setup_teardown(test_several_cpu_devices, make_context, free_context),
         cmocka_unit_test_setup_teardown(test_cpu_device, make_context, free_context),
         cmocka_unit_test_setup_teardown(test_auto, make_context, free_context),
         cmocka_unit_test_setup_teardown(test_arrays, make_context, free_context),
         cmocka_unit_test_setup_teardown(test_more_memory_than_there_is, make_context, free_context),
         cmocka_unit_test(test_instruction_sets),
+        cmocka_unit_test(test_element_types),
     };
     vf_context_destroy(NULL);
     return cmocka_run_group_tests(tests, NULL, NULL);

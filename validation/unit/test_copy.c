@@ -1,5 +1,6 @@
 /* Copies on the CPU or a GPU, against loops over bytes: copy, fill, gather, boxes and transposes. */
 #include "copy_fixture.h"
+#include "refusal_fixture.h"
 
 static const vf_dtype types[] = {VF_F32, VF_F64, VF_C64, VF_C128, VF_I32, VF_I64, VF_U8};
 enum { TYPES = sizeof types / sizeof *types };
@@ -194,6 +195,7 @@ static void test_boxes(void **state)
     const int64_t line[3] = {50, 1, 1}, plane[3] = {5, 7, 1}, woven[3] = {5, 7, 3};
     check_box(VF_F64, line, (vf_pitch){-3, 0}, (vf_pitch){0, -1});
     check_box(VF_F64, plane, (vf_pitch){5, 0}, (vf_pitch){5, -1});
+    check_box(VF_F64, line, (vf_pitch){INT64_MAX, INT64_MIN}, (vf_pitch){INT64_MIN, INT64_MAX});
     check_box(VF_F32, woven, (vf_pitch){20, 5}, (vf_pitch){5, 35});
     check_box(VF_F32, woven, (vf_pitch){5, 35}, (vf_pitch){15, 5});
 }
@@ -250,28 +252,78 @@ static void test_swap(void **state)
         }
 }
 
-static void refused(vf_status status)
-{
-    assert_int_equal(status, VF_ERR_ARGUMENT);
-    assert_true(vf_context_message(ctx)[0] != '\0');
-    vf_context_clear_error(ctx);
-}
+static const char no_type[] = "no such element type: 99", too_long[] = "more than any memory holds";
 
-static void test_refusals(void **state)
+static void test_refused_copies(void **state)
 {
     (void)state;
-    const int64_t negative[3] = {3, -1, 2}, box[3] = {3, 4, 2};
-    const vf_pitch right = {3, 12}, row = {2, 12}, plane = {3, 2}, backward = {-3, 12};
-    refused(vf_copy(queue, VF_F32, -1, NULL, NULL));
-    refused(vf_fill(queue, VF_F32, -1, NULL, NULL));
-    refused(vf_gather(queue, VF_F32, -1, NULL, NULL, NULL));
-    refused(vf_copy_box(queue, VF_F32, negative, NULL, right, NULL, right));
-    refused(vf_copy_box(queue, VF_F32, box, NULL, row, NULL, right));
-    refused(vf_copy_box(queue, VF_F32, box, NULL, right, NULL, plane));
-    refused(vf_copy_box(queue, VF_F32, box, NULL, right, NULL, backward));
-    refused(vf_transpose(queue, VF_F32, 2, -4, 3, NULL, right, NULL, right));
-    refused(vf_transpose(queue, VF_F32, 2, 4, 3, NULL, row, NULL, (vf_pitch){4, 12}));
-    refused(vf_transpose(queue, VF_F32, 2, 4, 3, NULL, right, NULL, right));
+    const vf_dtype strange = (vf_dtype)99;
+    memory m = make_memory(64);
+    void *x = at(&m, 0), *y = at(&m, 32);
+    assert_refused(ctx, vf_copy(queue, VF_F32, -1, x, y), "a copy", "-1");
+    assert_refused(ctx, vf_copy(queue, VF_F32, INT64_MAX, x, y), "a copy", too_long);
+    assert_refused(ctx, vf_copy(queue, VF_F32, INT64_MAX / 4 + 1, x, y), "a copy", too_long); /* no bytes, in 64 bits */
+    assert_refused(ctx, vf_copy(queue, strange, 1, x, y), "a copy", no_type);
+    assert_refused(ctx, vf_copy(queue, (vf_dtype)-1, 0, x, y), "a copy", "no such element type: -1");
+    assert_refused(ctx, vf_copy(queue, VF_F32, 1, NULL, y), "a copy", "x is NULL");
+    assert_refused(ctx, vf_copy(queue, VF_F32, 1, x, NULL), "a copy", "y is NULL");
+    assert_refused(ctx, vf_fill(queue, VF_F32, -1, x, y), "a fill", "-1");
+    assert_refused(ctx, vf_fill(queue, VF_C128, INT64_MAX, x, y), "a fill", too_long);
+    assert_refused(ctx, vf_fill(queue, strange, 1, x, y), "a fill", no_type);
+    assert_refused(ctx, vf_fill(queue, VF_F32, 1, NULL, y), "a fill", "value is NULL");
+    assert_refused(ctx, vf_fill(queue, VF_F32, 1, x, NULL), "a fill", "y is NULL");
+    assert_refused(ctx, vf_gather(queue, VF_F32, -1, x, x, y), "a gather", "-1");
+    assert_refused(ctx, vf_gather(queue, VF_I64, INT64_MAX, x, x, y), "a gather", too_long);
+    assert_refused(ctx, vf_gather(queue, strange, 1, x, x, y), "a gather", no_type);
+    assert_refused(ctx, vf_gather(queue, VF_F32, 1, NULL, x, y), "a gather", "index is NULL");
+    assert_refused(ctx, vf_gather(queue, VF_F32, 1, x, NULL, y), "a gather", "x is NULL");
+    assert_refused(ctx, vf_gather(queue, VF_F32, 1, x, x, NULL), "a gather", "y is NULL");
+    assert_int_equal(vf_copy(queue, VF_F32, 0, NULL, NULL), VF_OK);
+    assert_int_equal(vf_fill(queue, VF_F32, 0, NULL, NULL), VF_OK);
+    assert_int_equal(vf_gather(queue, VF_F32, 0, NULL, NULL, NULL), VF_OK);
+    check_memory(&m, "refused copies");
+    free_memory(&m);
+}
+
+static void test_refused_boxes(void **state)
+{
+    (void)state;
+    const vf_dtype strange = (vf_dtype)99;
+    const int64_t negative[3] = {-1, 4, 4}, box[3] = {3, 4, 2}, cube[3] = {4, 4, 4}, none[3] = {0, 4, 4},
+                  huge[3] = {INT64_C(1) << 40, INT64_C(1) << 40, 1}, wide[3] = {INT64_MAX, 1, 1};
+    const vf_pitch right = {3, 12}, row = {2, 12}, plane = {3, 2}, backward = {-3, 12}, even = {4, 16},
+                   contiguous = {INT64_C(1) << 40, 0}, far = {4, INT64_MAX / 2};
+    /* Planes begin within the rows of the plane before, and where rows are; one element short of apart. */
+    const vf_pitch overlapping[] = {{4, 8}, {4, 0}, {4, 4}, {4, 15}, {15, 4}, {3, 16}};
+    memory m = make_memory(64);
+    void *x = at(&m, 0), *y = at(&m, 32);
+    assert_refused(ctx, vf_copy_box(queue, VF_F32, negative, x, right, y, right), "a box", "{-1, 4, 4}");
+    assert_refused(ctx, vf_copy_box(queue, VF_F32, box, x, row, y, right), "a box", "rows of x overlap");
+    assert_refused(ctx, vf_copy_box(queue, VF_F32, box, x, right, y, plane), "a box", "rows of y overlap");
+    assert_refused(ctx, vf_copy_box(queue, VF_F32, box, x, right, y, backward), "a box", "rows of y overlap");
+    for (size_t p = 0; p < sizeof overlapping / sizeof *overlapping; p++) {
+        assert_refused(ctx, vf_copy_box(queue, VF_U8, cube, x, overlapping[p], y, even), "a box", "rows of x overlap");
+        assert_refused(ctx, vf_copy_box(queue, VF_U8, cube, x, even, y, overlapping[p]), "a box", "rows of y overlap");
+        assert_refused(ctx, vf_transpose(queue, VF_U8, 4, 4, 4, x, overlapping[p], y, even), "a transpose",
+                       "rows of x overlap");
+    }
+    assert_refused(ctx, vf_copy_box(queue, VF_F32, huge, x, contiguous, y, contiguous), "a box", too_long);
+    assert_refused(ctx, vf_copy_box(queue, VF_U8, wide, x, right, y, right), "a box", too_long);
+    assert_refused(ctx, vf_copy_box(queue, VF_C128, cube, x, even, y, far), "a box", too_long);
+    assert_refused(ctx, vf_copy_box(queue, strange, box, x, right, y, right), "a box", no_type);
+    assert_refused(ctx, vf_copy_box(queue, VF_F32, box, NULL, right, y, right), "a box", "x is NULL");
+    assert_refused(ctx, vf_copy_box(queue, VF_F32, box, x, right, NULL, right), "a box", "y is NULL");
+    assert_refused(ctx, vf_transpose(queue, VF_F32, 2, -4, 3, x, right, y, right), "a transpose", "{3, -4, 2}");
+    assert_refused(ctx, vf_transpose(queue, VF_F32, 2, 4, 3, x, row, y, (vf_pitch){4, 12}), "a transpose",
+                   "rows of x overlap");
+    assert_refused(ctx, vf_transpose(queue, VF_F32, 2, 4, 3, x, right, y, right), "a transpose", "rows of y overlap");
+    assert_refused(ctx, vf_transpose(queue, strange, 2, 4, 3, x, right, y, (vf_pitch){4, 12}), "a transpose", no_type);
+    assert_refused(ctx, vf_transpose(queue, VF_F32, 2, 4, 3, x, right, NULL, (vf_pitch){4, 12}), "a transpose",
+                   "y is NULL");
+    assert_int_equal(vf_copy_box(queue, VF_F32, none, NULL, row, NULL, row), VF_OK);
+    assert_int_equal(vf_transpose(queue, VF_F32, 0, 4, 3, NULL, row, NULL, row), VF_OK);
+    check_memory(&m, "refused boxes");
+    free_memory(&m);
 }
 
 int main(int argc, char **argv)
@@ -285,7 +337,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_boxes),
         cmocka_unit_test(test_transposes),
         cmocka_unit_test(test_swap),
-        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_refused_copies),
+        cmocka_unit_test(test_refused_boxes),
     };
     return run_on_device(argc, argv, tests, open_queue, close_queue);
 }

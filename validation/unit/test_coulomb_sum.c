@@ -9,12 +9,13 @@
  * where P is the largest distance of a point from the centre; as vectors u (2 |P| + 2 r). This moves a term by that
  * times its derivative: u (2 |P| S2 + 2 S1). r^2         dx^2 + (dy^2 + dz^2): 3 roundings of positive terms, <= 3 u,
  * of which the inverse root sees half; the square all. 1/sqrt      relative error E u: 5.2 for the vector code
- * (coulomb_sum_simd_ops.h), 2.2 for a GPU in single precision (PTX ISA: 2^-22.9), 1 for a GPU in double (CUDA C++
- * Programming Guide, rsqrt: 1 ulp = 2 u). The largest, 5.2, is used for all. charge      rounded once, multiplied once:
- * 2 u. sum         a term passes through at most as many additions as a chunk has atoms (256, 512, or what fits
- * constant memory), plus one a chunk where chunks are added in the same precision (const variants): n u S1. The result:
- * u |V|. Together  (n + 3 + 5.2 + 2 + 2 + 1) u S1 + 2 |P| u S2 + 2^-50 S1 for the reference's own error. Second-order
- * terms: 1 %.
+ * (coulomb_sum_simd_ops.h), 2.2 for a GPU in single precision (PTX ISA: 2^-22.9), 5 where it is made from its
+ * neighbours (coulomb_sum_tiles.cuh: 2.5, and roundings of e, half of whose error counts, and of the last two
+ * products), 1 for a GPU in double (CUDA C++ Programming Guide, rsqrt: 1 ulp = 2 u). The largest, 5.2, is used for all.
+ * charge      rounded once, multiplied once: 2 u. sum         a term passes through at most as many additions as a
+ * chunk has atoms (256, 512, or what fits constant memory), plus one a chunk where chunks are added in the same
+ * precision (const variants): n u S1. The result: u |V|. Together  (n + 3 + 5.2 + 2 + 2 + 1) u S1 + 2 |P| u S2 + 2^-50
+ * S1 for the reference's own error. Second-order terms: 1 %.
  */
 #include <math.h>
 
@@ -120,12 +121,12 @@ static void compare(const vf_grid *grid, const cloud *c, const vf_box *box, doub
             .scale = scale, .r_min = r_min, .distance_dielectric = square, .precision = precision, .variant = variant};
         if (!can_run(variant))
             continue;
-        /* Half of the largest block around a centre: 32 x 32 points (GPU tile), 32 x 16 x 8 (CPU block); const variants
+        /* Half of the largest block around a centre: 64 x 32 points (GPU tile), 32 x 16 x 8 (CPU block); const variants
          * are centred on the grid's middle, and their z distance is exact. */
         bool constant = strncmp(variant, "const", 5) == 0;
         double half = 0;
         for (int a = 0; a < 3; a++) {
-            double extent = grid->spacing[a] * (constant ? (double)grid->counts[a] + 1 : 33) / 2;
+            double extent = grid->spacing[a] * (constant ? (double)grid->counts[a] + 1 : a == 0 ? 65 : 33) / 2;
             half += extent * extent;
         }
         half = sqrt(half);
@@ -370,22 +371,21 @@ static void test_refusals(void **state)
     double one[4] = {0, 0, 0, 1}, bad[4] = {0, NAN, 0, 1};
     vf_coulomb_atoms good = {.count = 1, .x = one, .y = one + 1, .z = one + 2, .charge = one + 3};
     vf_coulomb_atoms nan_atom = {.count = 1, .x = bad, .y = bad + 1, .z = bad + 2, .charge = bad + 3};
-    vf_coulomb_options o = {.scale = 1, .r_min = 0.1}, variant = o, r_min = o, scale = o;
+    vf_coulomb_options o = {.scale = 1, .r_min = 0.1}, variant = o, r_min = o, scale = o, precision = o;
     vf_coulomb *plan;
     variant.variant = "nonsense";
     r_min.r_min = 0;
     scale.scale = NAN;
+    precision.precision = VF_C64;
     bad_grid.spacing[1] = NAN;
     struct {
         const vf_grid *grid;
         const vf_coulomb_atoms *atoms;
         const vf_coulomb_options *options;
         const char *says;
-    } cases[] = {{&grid, &nan_atom, &o, "atom 1"},
-                 {&grid, &good, &variant, "nonsense"},
-                 {&grid, &good, &r_min, "out of range"},
-                 {&grid, &good, &scale, "out of range"},
-                 {&bad_grid, &good, &o, "spacing"}};
+    } cases[] = {{&grid, &nan_atom, &o, "atom 1"},       {&grid, &good, &variant, "nonsense"},
+                 {&grid, &good, &r_min, "out of range"}, {&grid, &good, &scale, "out of range"},
+                 {&grid, &good, &precision, "VF_F32"},   {&bad_grid, &good, &o, "spacing"}};
     for (size_t n = 0; n < sizeof cases / sizeof *cases; n++) {
         assert_int_equal(vf_coulomb_create(device, cases[n].grid, cases[n].atoms, cases[n].options, &plan),
                          VF_ERR_ARGUMENT);
@@ -422,7 +422,7 @@ static void test_variant_names(void **state)
     (void)state;
     bool gpu = vf_device_get_kind(device) == VF_DEVICE_CUDA;
     const char *name, *chosen,
-        *list = gpu ? "there are tuned, const1, const4, const8" : "there are simd, baseline, avx2, avx512, ref";
+        *list = gpu ? "there are tuned, roots, const1, const4, const8" : "there are simd, baseline, avx2, avx512, ref";
     assert_int_equal(choose("nonsense", &chosen), VF_ERR_ARGUMENT);
     assert_null(chosen);
     name = strstr(vf_context_message(ctx), list);

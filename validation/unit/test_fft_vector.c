@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "refusal_fixture.h"
 #include "voxfield/fft.h"
 #include "voxfield/vector.h"
 
@@ -338,8 +339,32 @@ static void test_refusals(void **state)
     assert_int_equal(vf_fft_create(f.device, VF_C64, 3, bad, 1, &plan), VF_ERR_ARGUMENT);
     assert_int_equal(vf_fft_create(f.device, VF_C64, 3, good, 0, &plan), VF_ERR_ARGUMENT);
     assert_null(plan);
-    assert_int_equal(vf_vector_axpby(f.queue, VF_F32, 1, 1, NULL, 1, NULL), VF_ERR_ARGUMENT);
-    assert_int_equal(vf_vector_axpby(f.queue, VF_C64, -1, 1, NULL, 1, NULL), VF_ERR_ARGUMENT);
+    vf_context_clear_error(f.ctx);
+    assert_refused(f.ctx, vf_fft_create(f.device, (vf_dtype)99, 3, good, 1, &plan), "FFT", "no such element type: 99");
+    close_fixture(&f);
+}
+
+static void test_refused_vectors(void **state)
+{
+    (void)state;
+    fixture f = open_fixture(1);
+    vf_queue *q = f.queue;
+    char element[16]; /* not touched */
+    void *v = element;
+    double sums[2];
+    assert_refused(f.ctx, vf_vector_axpby(q, VF_F32, 1, 1, v, 1, v), "a vector", "VF_F32");
+    assert_refused(f.ctx, vf_vector_axpby(q, (vf_dtype)99, 1, 1, v, 1, v), "a vector", "no such element type: 99");
+    assert_refused(f.ctx, vf_vector_axpby(q, VF_C64, -5, 1, v, 1, v), "a vector", "-5 elements");
+    assert_refused(f.ctx, vf_vector_axpby(q, VF_C64, INT64_MAX, 1, v, 1, v), "a vector", "memory");
+    assert_refused(f.ctx, vf_vector_axpby(q, VF_C64, 1, 1, NULL, 1, v), "a vector", "x is NULL");
+    assert_refused(f.ctx, vf_vector_axpby(q, VF_C64, 1, 1, v, 0, NULL), "a vector", "y is NULL");
+    assert_refused(f.ctx, vf_vector_multiply_add(q, VF_C64, 1, v, v, NULL), "a vector", "z is NULL");
+    assert_refused(f.ctx, vf_vector_scale_by(q, VF_C64, 1, NULL, v, v), "a vector", "w is NULL");
+    assert_refused(f.ctx, vf_vector_dot(q, VF_C64, 1, v, NULL, sums), "a vector", "y is NULL");
+    assert_refused(f.ctx, vf_vector_dot(q, VF_C64, 0, NULL, NULL, NULL), "a vector", "result is NULL");
+    assert_refused(f.ctx, vf_vector_cg_step(q, VF_C64, 1, 1, v, v, v, NULL, sums), "a vector", "r is NULL");
+    assert_refused(f.ctx, vf_vector_cg_step(q, VF_C64, 0, 1, NULL, NULL, NULL, NULL, NULL), "a vector",
+                   "squares is NULL");
     close_fixture(&f);
 }
 
@@ -360,6 +385,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_vectors),
         cmocka_unit_test(test_threads_give_the_same_bits),
         cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_refused_vectors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

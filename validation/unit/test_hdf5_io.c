@@ -243,6 +243,7 @@ static void wrong_calls(void **state)
     (void)state;
     const int64_t dims[2] = {4, 6}, chunk[2] = {2, 3}, large[2] = {5, 3}, none[2] = {0, 3}, start[2] = {0, 0};
     const int64_t beyond[2] = {3, 0}, two[2] = {2, 6}, negative[2] = {-1, 0}, huge[2] = {INT64_MAX, 1};
+    const vf_dtype strange = (vf_dtype)99;
     float values[24] = {0};
     vf_h5 *file;
     must(vf_h5_create(ctx, path, &file));
@@ -252,10 +253,12 @@ static void wrong_calls(void **state)
     expect_error(vf_h5_dataset_create(file, "a", VF_F32, 0, dims, chunk, 1), VF_ERR_OUTPUT, "'a'");
     expect_error(vf_h5_dataset_create(file, "a", VF_F32, 9, dims, chunk, 1), VF_ERR_OUTPUT, "'a'");
     expect_error(vf_h5_dataset_create(file, "a", VF_F32, 2, dims, chunk, 10), VF_ERR_OUTPUT, "'a'");
+    expect_error(vf_h5_dataset_create(file, "a", strange, 2, dims, chunk, 1), VF_ERR_ARGUMENT, "element type: 99");
     expect_error(vf_h5_write(file, "a", VF_F32, start, dims, values), VF_ERR_OUTPUT, "'a'");
     must(vf_h5_dataset_create(file, "a", VF_F32, 2, dims, chunk, 1));
     expect_error(vf_h5_dataset_create(file, "a", VF_F32, 2, dims, chunk, 1), VF_ERR_OUTPUT, "name already exists");
     must(vf_h5_write(file, "a", VF_F32, start, dims, values));
+    expect_error(vf_h5_write(file, "a", strange, start, two, values), VF_ERR_ARGUMENT, "element type: 99");
     expect_error(vf_h5_write(file, "a", VF_F32, beyond, two, values), VF_ERR_OUTPUT, "outside dimension 0");
     expect_error(vf_h5_write(file, "a", VF_F32, negative, two, values), VF_ERR_OUTPUT, "outside dimension 0");
     expect_error(vf_h5_write(file, "a", VF_F32, huge, two, values), VF_ERR_OUTPUT, "outside dimension 0");
@@ -266,6 +269,7 @@ static void wrong_calls(void **state)
     expect_error(vf_h5_write(file, "a", VF_F32, start, dims, values), VF_ERR_OUTPUT, "opened to read");
     expect_error(vf_h5_dataset_create(file, "b", VF_F32, 2, dims, chunk, 1), VF_ERR_OUTPUT, "'b'");
     expect_error(vf_h5_read(file, "b", VF_F32, start, dims, values), VF_ERR_INPUT, "'b'");
+    expect_error(vf_h5_read(file, "a", strange, start, two, values), VF_ERR_ARGUMENT, "element type: 99");
     expect_error(vf_h5_read(file, "a", VF_F32, beyond, two, values), VF_ERR_INPUT, "outside dimension 0");
     must(vf_h5_read(file, "a", VF_F32, start, dims, values)); /* after all that */
     vf_h5_close(&file);

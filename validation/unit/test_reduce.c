@@ -450,6 +450,7 @@ static void test_refusals(void **state)
                {VF_REDUCE_DOT, VF_I32, 1},
                {VF_REDUCE_SQUARES, VF_U8, 1},
                {VF_REDUCE_SUM, VF_F32, -1},
+               {VF_REDUCE_SUM, VF_U8, INT64_MAX - 1},
                {5, VF_F32, 1},
                {-1, VF_F32, 1},
                {VF_REDUCE_SUM, 7, 1}};

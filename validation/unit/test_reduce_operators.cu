@@ -109,90 +109,72 @@ struct segmented {
     }
 };
 
-template <typename Op>
-struct reduce_work : Op {
-    typedef typename Op::State State;
-    typedef State Element;
-    static constexpr bool SEGMENTED = false, COMMUTES = false;
+/* What all works have: elements E, a flag for each if there are segments. */
+template <typename Op, typename E, bool segments>
+struct any_work : Op {
+    typedef E Element;
+    typedef E Out;
+    static constexpr bool SEGMENTED = segments, COMMUTES = false;
     const Element *x;
     const uint8_t *head;
     bool aligned;
-    State *result;
 
     static constexpr int vector(int nWork)
     {
         return vf_vector_of<Element>(nWork);
     }
-    __device__ static Element blank()
+};
+
+template <typename Op, bool exclusive = false>
+struct plain_work : any_work<Op, typename Op::State, false> {
+    typedef typename Op::State State;
+    static constexpr bool EXCLUSIVE = exclusive;
+
+    __device__ static State blank()
     {
         return Op::identity();
     }
-
-    __device__ static State start(const Element &e, bool)
+    __device__ static State start(const State &e, bool)
     {
         return e;
     }
-    __device__ void finish(const State &s) const
+    __device__ static State value(const State &s)
+    {
+        return s;
+    }
+    __device__ static State value_before(const State &before, bool)
+    {
+        return before;
+    }
+};
+
+template <typename Op>
+struct reduce_work : plain_work<Op> {
+    typename Op::State *result;
+
+    __device__ void finish(const typename Op::State &s) const
     {
         *result = s;
     }
 };
 
 template <typename Op, bool exclusive>
-struct scan_work : Op {
-    typedef typename Op::State State;
-    typedef State Element;
-    typedef State Out;
-    static constexpr bool SEGMENTED = false, EXCLUSIVE = exclusive, COMMUTES = false;
-    const Element *x;
-    const uint8_t *head;
-    Out *y;
-    bool aligned;
-
-    static constexpr int vector(int nWork)
-    {
-        return vf_vector_of<Element>(nWork);
-    }
-    __device__ static Element blank()
-    {
-        return Op::identity();
-    }
-
-    __device__ static State start(const Element &e, bool)
-    {
-        return e;
-    }
-    __device__ static Out value(const State &s)
-    {
-        return s;
-    }
-    __device__ static Out value_before(const State &before, bool)
-    {
-        return before;
-    }
+struct scan_work : plain_work<Op, exclusive> {
+    typename Op::State *y;
 };
 
 template <typename Op, bool exclusive>
-struct segmented_work : segmented<Op> {
+struct segmented_work : any_work<segmented<Op>, typename Op::State, true> {
     typedef typename segmented<Op>::State State;
-    typedef typename Op::State Element;
-    typedef Element Out;
-    static constexpr bool SEGMENTED = true, EXCLUSIVE = exclusive, COMMUTES = false;
-    const Element *x;
-    const uint8_t *head;
+    typedef typename Op::State Out;
+    static constexpr bool EXCLUSIVE = exclusive;
     Out *y;
-    bool aligned;
 
-    static constexpr int vector(int nWork)
-    {
-        return vf_vector_of<Element>(nWork);
-    }
-    __device__ static Element blank()
+    __device__ static Out blank()
     {
         return Op::identity();
     }
-
-    __device__ static State start(const Element &e, bool is_head)
+    __device__ static State start(const Out &e, bool is_head)
     {
         return {e, is_head, 0};
     }
@@ -413,7 +395,6 @@ void all_shapes()
         all_sizes<vf_fixed_tuning<4, 16, 2>, Op>();
         all_sizes<vf_fixed_tuning<24, 16, 1>, Op>(); /* few stages of a single pass: 2 on an H200 */
         all_sizes<vf_fixed_tuning<16, 16, 1>, Op>();
-        all_sizes<vf_fixed_tuning<12, 12, 1>, Op>();
     }
 }
 

@@ -1,6 +1,7 @@
 /* Scans of libcore, on the CPU or a GPU, all variants, against their definition. */
 #include "device_fixture.h"
 #include "reduce_fixture.h"
+#include "refusal_fixture.h"
 
 #include "scan_plan.h"
 
@@ -358,18 +359,29 @@ static void test_refusals(void **state)
     for (int b = 0; b < 3; b++) {
         assert_int_equal(vf_scan_create(device, &bad[b], 4, &plan), VF_ERR_ARGUMENT);
         assert_null(plan);
+        vf_context_clear_error(ctx);
     }
-    assert_int_equal(vf_scan_create(device, &(vf_scan_options){.type = VF_F32}, -1, &plan), VF_ERR_ARGUMENT);
+    assert_refused(ctx, vf_scan_create(device, &(vf_scan_options){.type = VF_C64}, 4, &plan), "a scan", "VF_C64");
+    assert_refused(ctx, vf_scan_create(device, &(vf_scan_options){.type = (vf_dtype)99}, 4, &plan),
+                   "the plan of a scan", "no such element type: 99");
+    assert_refused(ctx, vf_scan_create(device, &(vf_scan_options){.type = VF_F32}, -5, &plan), "the plan of a scan",
+                   "-5 elements");
+    assert_refused(ctx, vf_scan_create(device, &(vf_scan_options){.type = VF_F32}, INT64_MAX, &plan),
+                   "the plan of a scan", "memory");
+    assert_refused(ctx, vf_scan_create(device, &(vf_scan_options){.type = VF_U8}, INT64_MAX / 8, &plan),
+                   "the plan of a scan", "memory"); /* of y */
+    assert_null(plan);
     plan = make_plan(&(vf_scan_options){.type = VF_F32}, 3);
     assert_int_equal(vf_scan_execute(plan, queue, 4, x.data, NULL, x.data), VF_ERR_ARGUMENT);
     assert_int_equal(vf_scan_execute(plan, queue, -1, x.data, NULL, x.data), VF_ERR_ARGUMENT);
-    assert_int_equal(vf_scan_execute(plan, queue, 3, x.data, h.data, x.data), VF_ERR_ARGUMENT);
-    assert_int_equal(vf_scan_execute(plan, queue, 3, NULL, NULL, x.data), VF_ERR_ARGUMENT);
-    assert_int_equal(vf_scan_execute(plan, queue, 3, x.data, NULL, NULL), VF_ERR_ARGUMENT);
+    vf_context_clear_error(ctx);
+    assert_refused(ctx, vf_scan_execute(plan, queue, 3, x.data, h.data, x.data), "a scan", "heads");
+    assert_refused(ctx, vf_scan_execute(plan, queue, 3, NULL, NULL, x.data), "a scan", "x is NULL");
+    assert_refused(ctx, vf_scan_execute(plan, queue, 3, x.data, NULL, NULL), "a scan", "y is NULL");
     need_ok(vf_scan_execute(plan, queue, 0, NULL, NULL, NULL));
     vf_scan_destroy(plan);
     plan = make_plan(&(vf_scan_options){.type = VF_F32, .segmented = true}, 3);
-    assert_int_equal(vf_scan_execute(plan, queue, 3, x.data, NULL, x.data), VF_ERR_ARGUMENT);
+    assert_refused(ctx, vf_scan_execute(plan, queue, 3, x.data, NULL, x.data), "a scan", "heads");
     vf_scan_destroy(plan);
     vf_scan_destroy(NULL);
     plan = make_plan(&(vf_scan_options){.type = VF_F32}, 0);

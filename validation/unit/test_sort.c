@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "copy_fixture.h"
+#include "refusal_fixture.h"
 #include "voxfield/sort.h"
 
 /* Lengths about a warp, about where another thread of the CPU begins, and what the data blocks of CUB do not divide. */
@@ -270,48 +271,89 @@ static void test_more_threads_than_planned(void **state)
     free(values);
 }
 
-static void refused(vf_status status)
-{
-    assert_int_equal(status, VF_ERR_ARGUMENT);
-    assert_true(vf_context_message(ctx)[0] != '\0');
-    vf_context_clear_error(ctx);
-}
-
-static void refused_bins(vf_dtype type, int bins, const double *edges)
+static void refused_bins(vf_dtype type, int bins, const double *edges, const char *why)
 {
     vf_histogram *plan = (vf_histogram *)&plan;
-    refused(vf_histogram_create(device, &(vf_histogram_bins){.type = type, .bins = bins, .edges = edges}, 10, &plan));
+    assert_refused(
+        ctx, vf_histogram_create(device, &(vf_histogram_bins){.type = type, .bins = bins, .edges = edges}, 10, &plan),
+        "", why);
     assert_null(plan);
 }
 
-static void test_refusals(void **state)
+static void test_refused_histograms(void **state)
 {
     (void)state;
     const double edges[3] = {0, 1, 2}, equal[3] = {0, 0, 1}, nan[3] = {0, NAN, 1}, infinite[3] = {0, 1, INFINITY};
-    refused_bins(VF_C64, 2, edges);
-    refused_bins(VF_I32, 2, edges);
-    refused_bins(VF_U8, 2, edges);
-    refused_bins(VF_F32, 2, NULL);
-    refused_bins(VF_F32, 0, edges);
-    refused_bins(VF_F32, 65537, edges);
-    refused_bins(VF_F64, 2, equal);
-    refused_bins(VF_F64, 2, nan);
-    refused_bins(VF_F64, 2, infinite);
-    vf_histogram *histogram;
-    refused(vf_histogram_create(device, &(vf_histogram_bins){.type = VF_U8}, -1, &histogram));
-    assert_int_equal(vf_histogram_create(device, &(vf_histogram_bins){.type = VF_U8}, 10, &histogram), VF_OK);
-    refused(vf_histogram_execute(histogram, queue, 11, NULL, NULL));
-    refused(vf_histogram_execute(histogram, queue, -1, NULL, NULL));
-    vf_histogram_destroy(histogram);
+    refused_bins(VF_C64, 2, edges, "VF_C64");
+    refused_bins(VF_I32, 2, edges, "VF_I32");
+    refused_bins((vf_dtype)99, 2, edges, "no such element type: 99");
+    refused_bins(VF_U8, 256, edges, "edges");
+    refused_bins(VF_U8, 16, NULL, "not 16");
+    refused_bins(VF_U8, 257, NULL, "not 257");
+    refused_bins(VF_U8, -1, NULL, "not -1");
+    refused_bins(VF_F32, 2, NULL, "without edges");
+    refused_bins(VF_F32, 0, edges, "0 bins");
+    refused_bins(VF_F32, 65537, edges, "65537 bins");
+    refused_bins(VF_F64, 2, equal, "edge 1");
+    refused_bins(VF_F64, 2, nan, "edge 1");
+    refused_bins(VF_F64, 2, infinite, "edge 2");
+    const vf_histogram_bins bytes = {.type = VF_U8}, all = {.type = VF_U8, .bins = 256};
+    vf_histogram *plan;
+    memory m = make_memory(2048 + 8);
+    uint64_t *counts = at(&m, 0);
+    assert_refused(ctx, vf_histogram_create(device, &bytes, -1, &plan), "the plan of a histogram", "-1");
+    assert_refused(ctx, vf_histogram_create(device, &bytes, INT64_MAX, &plan), "the plan of a histogram", "memory");
+    assert_int_equal(vf_histogram_create(device, &all, 10, &plan), VF_OK);
+    assert_refused(ctx, vf_histogram_execute(plan, queue, 11, at(&m, 2048), counts), "a histogram", "11");
+    assert_refused(ctx, vf_histogram_execute(plan, queue, -1, at(&m, 2048), counts), "a histogram", "-1");
+    assert_refused(ctx, vf_histogram_execute(plan, queue, 8, NULL, counts), "a histogram", "x is NULL");
+    assert_refused(ctx, vf_histogram_execute(plan, queue, 0, NULL, NULL), "a histogram",
+                   "counts is NULL"); /* zeros go there */
+    check_memory(&m, "refused histograms");
+    assert_int_equal(vf_histogram_execute(plan, queue, 0, NULL, counts), VF_OK);
+    memset(m.host, 0, 2048);
+    check_memory(&m, "a histogram of nothing");
+    free_memory(&m);
+    vf_histogram_destroy(plan);
     vf_histogram_destroy(NULL);
+}
+
+/* Outputs that begin where an input does, end in one, or are each other. */
+static void test_refused_sorts(void **state)
+{
+    (void)state;
+    enum { N = 10 };
     vf_sort *sort;
-    refused(vf_sort_create(device, 0, 10, &sort));
-    refused(vf_sort_create(device, 33, 10, &sort));
-    refused(vf_sort_create(device, 8, -1, &sort));
-    refused(vf_sort_create(device, 8, ((int64_t)1 << 32) + 1, &sort));
-    assert_int_equal(vf_sort_create(device, 8, 10, &sort), VF_OK);
-    refused(vf_sort_execute(sort, queue, 11, NULL, NULL, NULL, NULL));
-    refused(vf_sort_execute(sort, queue, -1, NULL, NULL, NULL, NULL));
+    memory m = make_memory(4 * 4 * N);
+    uint32_t *at_of[4], *a[4];
+    for (int i = 0; i < 4; i++)
+        at_of[i] = at(&m, (int64_t)4 * N * i);
+    assert_refused(ctx, vf_sort_create(device, 0, N, &sort), "a sort", "0 bits");
+    assert_refused(ctx, vf_sort_create(device, 33, N, &sort), "a sort", "33 bits");
+    assert_refused(ctx, vf_sort_create(device, 8, -1, &sort), "a sort", "-1 pairs");
+    assert_refused(ctx, vf_sort_create(device, 8, ((int64_t)1 << 32) + 1, &sort), "a sort", "4294967297 pairs");
+    assert_int_equal(vf_sort_create(device, 8, N, &sort), VF_OK);
+    assert_refused(ctx, vf_sort_execute(sort, queue, N + 1, at_of[0], at_of[1], at_of[2], at_of[3]), "a sort",
+                   "11 pairs");
+    assert_refused(ctx, vf_sort_execute(sort, queue, -1, at_of[0], at_of[1], at_of[2], at_of[3]), "a sort", "-1 pairs");
+    static const char *const names[4] = {"keys is", "values is", "keys_out is", "values_out is"};
+    for (int one = 0; one < 4; one++) {
+        for (int i = 0; i < 4; i++)
+            a[i] = i == one ? NULL : at_of[i];
+        assert_refused(ctx, vf_sort_execute(sort, queue, N, a[0], a[1], a[2], a[3]), "a sort", names[one]);
+        for (int other = 0; other < 4 && one >= 2; other++)
+            for (int shift = 1 - N; shift < N && other != one; shift++) {
+                a[one] = at_of[other] + shift;
+                if (a[one] < at_of[0] || a[one] > at_of[3])
+                    continue;
+                assert_refused(ctx, vf_sort_execute(sort, queue, N, a[0], a[1], a[2], a[3]), "a sort", "overlap");
+            }
+    }
+    check_memory(&m, "refused sorts");
+    assert_int_equal(vf_sort_execute(sort, queue, N, at_of[0], at_of[0], at_of[2], at_of[3]), VF_OK); /* inputs may */
+    assert_int_equal(vf_sort_execute(sort, queue, 0, NULL, NULL, NULL, NULL), VF_OK);
+    assert_int_equal(vf_queue_sync(queue), VF_OK);
+    free_memory(&m);
     vf_sort_destroy(sort);
     vf_sort_destroy(NULL);
 }
@@ -319,10 +361,14 @@ static void test_refusals(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_byte_histograms), cmocka_unit_test(test_histograms),
-        cmocka_unit_test(test_extreme_edges),   cmocka_unit_test(test_every_number_of_bits),
-        cmocka_unit_test(test_lengths),         cmocka_unit_test(test_more_threads_than_planned),
-        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_byte_histograms),
+        cmocka_unit_test(test_histograms),
+        cmocka_unit_test(test_extreme_edges),
+        cmocka_unit_test(test_every_number_of_bits),
+        cmocka_unit_test(test_lengths),
+        cmocka_unit_test(test_more_threads_than_planned),
+        cmocka_unit_test(test_refused_histograms),
+        cmocka_unit_test(test_refused_sorts),
     };
     return run_on_device(argc, argv, tests, open_queue, close_queue);
 }

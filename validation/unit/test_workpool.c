@@ -5,12 +5,14 @@
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
+#include "voxfield/device.h"
 #include "voxfield/timer.h"
 #include "voxfield/workpool.h"
 
@@ -27,6 +29,9 @@ typedef struct record {
     int64_t held[MOST_SLOTS];    /* plain memory: a race here is one for the thread sanitizer */
     int64_t fail_produce, fail_consume, cancel_at;
     int sleep_most; /* microseconds */
+    int devices[MOST_SLOTS];
+    int64_t fail_from[MOST_SLOTS]; /* a device fails at every item from this one on, if > 0 */
+    atomic_int given_up[MOST_SLOTS];
     int by_worker[MOST_SLOTS];
 } record;
 
@@ -54,6 +59,12 @@ static vf_status produce(void *user, int worker, int slot, int64_t item)
     r->by_worker[worker]++;
     r->held[slot] = item;
     pause_a_little(r, item, 0);
+    const int64_t from = r->fail_from[r->devices[worker]];
+    if (from > 0 && item >= from) {
+        r->held[slot] = -1;
+        atomic_store(&r->busy[slot], 0);
+        return vf_fail(r->ctx, item % 2 ? VF_ERR_DEVICE : VF_ERR_DEVICE_MEMORY, "device %d fails", r->devices[worker]);
+    }
     if (item == r->fail_produce)
         return vf_fail(r->ctx, VF_ERR_DEVICE, "item %lld cannot be made", (long long)item);
     expect(r, atomic_fetch_add(&r->produced[item], 1) == 0, 5);
@@ -147,6 +158,108 @@ static void test_the_fastest_does_the_most(void **state)
     assert_int_equal(r->by_worker[0] + r->by_worker[1] + r->by_worker[2], 120);
     assert_true(r->by_worker[0] < 30);
     free_record(r);
+}
+
+static void give_up(void *user, int device, const char *error)
+{
+    record *r = user;
+    char expected[32];
+    snprintf(expected, sizeof expected, "device %d fails", device);
+    expect(r, strcmp(error, expected) == 0, 9);
+    r->given_up[device]++;
+}
+
+static record *new_record_of_devices(int64_t items, int devices, int workers_each, int more_slots)
+{
+    record *r = new_record(items, devices * workers_each, devices * workers_each + more_slots);
+    for (int w = 0; w < r->pool.workers; w++)
+        r->devices[w] = w % devices;
+    r->pool.devices = r->devices;
+    r->pool.give_up = give_up;
+    return r;
+}
+
+/* Devices fail until one is left: every item is there all the same, once and in order, and nothing is an error. */
+static void test_takeover(void **state)
+{
+    (void)state;
+    for (int devices = 2; devices <= 4; devices++)
+        for (int each = 1; each <= 3; each++)
+            for (int more = 0; more <= 1; more++)
+                for (int failing = 1; failing < devices; failing++)
+                    for (int64_t from = 1; from <= 40; from += 13) {
+                        record *r = new_record_of_devices(60, devices, each, more);
+                        r->sleep_most = 150;
+                        for (int d = 0; d < failing; d++)
+                            r->fail_from[d] = from + 3 * d;
+                        assert_int_equal(vf_workpool_run(r->ctx, &r->pool), VF_OK);
+                        assert_int_equal(vf_context_status(r->ctx), VF_OK);
+                        assert_int_equal(r->consumed, 60);
+                        for (int64_t i = 0; i < 60; i++)
+                            assert_int_equal(r->produced[i], 1);
+                        for (int d = 0; d < devices; d++)
+                            assert_true(r->given_up[d] <= (d < failing));
+                        free_record(r);
+                    }
+}
+
+/* An item waits for its device to fail while all others are done, and no other item is left: it is taken over still. */
+static vf_status fail_late(void *user, int worker, int slot, int64_t item)
+{
+    record *r = user;
+    (void)slot;
+    if (item == 2 && r->by_worker[3] == 0 && worker != 3) {
+        r->by_worker[3] = 1;
+        for (double began = vf_now(); r->produced[4] + r->produced[3] < 2 && vf_now() - began < 10;)
+            usleep(200);
+        usleep(20000); /* the others have looked for more */
+        return vf_fail(r->ctx, VF_ERR_DEVICE, "device %d fails", r->devices[worker]);
+    }
+    r->produced[item]++;
+    return VF_OK;
+}
+
+static void test_the_last_item_is_taken_over(void **state)
+{
+    (void)state;
+    record *r = new_record_of_devices(5, 3, 1, 2);
+    r->pool.produce = fail_late;
+    r->pool.consume = swallow;
+    assert_int_equal(vf_workpool_run(r->ctx, &r->pool), VF_OK);
+    for (int i = 0; i < 5; i++)
+        assert_int_equal(r->produced[i], 1);
+    assert_int_equal(r->given_up[0] + r->given_up[1] + r->given_up[2], 1);
+    free_record(r);
+}
+
+static void test_the_last_device_fails(void **state)
+{
+    (void)state;
+    for (int devices = 1; devices <= 3; devices++)
+        for (int each = 1; each <= 2; each++)
+            for (int which = 0; which < 3;
+                 which++) { /* all devices; one and another kind of error; and a cancelled run */
+                record *r = new_record_of_devices(60, devices, each, 1);
+                r->sleep_most = 150;
+                r->fail_from[0] = 10;
+                for (int d = 1; which == 0 && d < devices; d++)
+                    r->fail_from[d] = 10 + 5 * d;
+                r->fail_consume = which == 1 ? 20 : -1;
+                r->cancel_at = which == 2 ? 20 : -1;
+                const vf_status expected = which == 1 ? VF_ERR_OUTPUT : VF_ERR_CANCELLED;
+                const vf_status status = vf_workpool_run(r->ctx, &r->pool);
+                if (which == 0 || devices == 1)
+                    assert_true(vf_is_device_error(status) && strstr(vf_context_message(r->ctx), "fails"));
+                else
+                    assert_int_equal(status, expected);
+                assert_int_equal(vf_context_status(r->ctx), status);
+                assert_true(r->consumed < 60);
+                int given_up = 0;
+                for (int d = 0; d < devices; d++)
+                    given_up += r->given_up[d];
+                assert_true(given_up < devices);
+                free_record(r);
+            }
 }
 
 static void test_failures(void **state)
@@ -261,6 +374,9 @@ int main(void)
         cmocka_unit_test(test_every_item_once_and_in_order),
         cmocka_unit_test(test_the_fastest_does_the_most),
         cmocka_unit_test(test_failures),
+        cmocka_unit_test(test_takeover),
+        cmocka_unit_test(test_the_last_item_is_taken_over),
+        cmocka_unit_test(test_the_last_device_fails),
         cmocka_unit_test(test_cancelled_by_the_consumer),
         cmocka_unit_test(test_cancelled_from_outside),
         cmocka_unit_test(test_cancelled_before),

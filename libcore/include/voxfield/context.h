@@ -45,8 +45,10 @@ void vf_context_set_log(vf_context *ctx, vf_log_fn log, void *user);
 void vf_note(vf_context *ctx, const char *format, ...) VF_PRINTF(2, 3);
 void vf_warn(vf_context *ctx, const char *format, ...) VF_PRINTF(2, 3);
 
-/* Asks everything that runs with this context to stop at the next safe point with VF_ERR_CANCELLED. Async-signal-safe.
- */
+/* Asks what runs with this context to stop at the next safe point with VF_ERR_CANCELLED; it cannot be taken back.
+ * Async-signal-safe. What heeds it: vf_pipeline_run and vf_workpool_run, from piece to piece; on the CPU the transforms
+ * of fft.h and fft_axis.h and the kernels' sums, except first_differences.h. Copies, reductions, scans, sorts and
+ * operations on vectors come to their end, and so does what a GPU's queue holds; loops around them ask vf_cancelled. */
 void vf_context_cancel(vf_context *ctx);
 bool vf_cancelled(const vf_context *ctx);
 
@@ -58,10 +60,12 @@ void vf_context_cancel_on_signals(vf_context *ctx);
 VF_MUST_CHECK vf_status vf_context_set_threads(vf_context *ctx, int threads);
 int vf_context_threads(const vf_context *ctx);
 
-/* Chooses the devices: "cpu", "cuda" (the first GPU), "cuda:1", "cuda:0,2". No silent fallback: a GPU that is asked for
- * and is not there is VF_ERR_DEVICE, with what was found; VF_ERR_UNSUPPORTED if the library was built without CUDA. On
- * failure the devices stay as they were. ("auto" is a decision about a piece of work: device.h, vf_device_choose.) Not
- * to be called while work is running. */
+/* Chooses the devices: "cpu", "cuda" (the first GPU), "cuda:1", "cuda:0,2". "cpu:0,1" makes several devices of the
+ * CPU: the numbers are but names, and each works with all the context's threads, at the same time as the others. That
+ * is no faster; it runs what is meant for several GPUs where there is none. No silent fallback: a GPU that is asked for
+ * and is not there is VF_ERR_DEVICE, with what was found; VF_ERR_UNSUPPORTED if the library was built without CUDA;
+ * VF_ERR_ARGUMENT for any other text, lists of both kinds among them. On failure the devices stay as they were. ("auto"
+ * is a decision about a piece of work: device.h, vf_device_choose.) Not to be called while work is running. */
 VF_MUST_CHECK vf_status vf_context_set_devices(vf_context *ctx, const char *spec);
 int vf_context_device_count(const vf_context *ctx);
 vf_device *vf_context_device(const vf_context *ctx, int index);

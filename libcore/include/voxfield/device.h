@@ -24,7 +24,8 @@ typedef enum vf_space { VF_SPACE_HOST, VF_SPACE_PINNED, VF_SPACE_DEVICE } vf_spa
 
 /* Element types. Complex numbers are interleaved {re, im}. */
 typedef enum vf_dtype { VF_F32, VF_F64, VF_C64, VF_C128, VF_I32, VF_I64, VF_U8 } vf_dtype;
-size_t vf_dtype_bytes(vf_dtype type);
+size_t vf_dtype_bytes(vf_dtype type);     /* 0 for a value that is no type */
+const char *vf_dtype_name(vf_dtype type); /* "VF_F32"; never NULL, whatever the value */
 
 /* The complex type whose parts are of `real`, and the real type of a complex one's parts. */
 static inline vf_dtype vf_dtype_complex(vf_dtype real)
@@ -38,9 +39,9 @@ static inline vf_dtype vf_dtype_real(vf_dtype type)
 
 vf_device_kind vf_device_get_kind(const vf_device *device);
 vf_context *vf_device_context(const vf_device *device);
-const char *vf_device_spec(const vf_device *device); /* "cpu", "cuda:0" */
+const char *vf_device_spec(const vf_device *device); /* "cpu", "cpu:1", "cuda:0" */
 const char *vf_device_name(const vf_device *device); /* "AMD EPYC ..., 2 threads, AVX-512", "NVIDIA H200" */
-int vf_device_ordinal(const vf_device *device);      /* the GPU's CUDA number; 0 for the CPU */
+int vf_device_ordinal(const vf_device *device);      /* the GPU's CUDA number; that of "cpu:1"; 0 for "cpu" */
 bool vf_device_is_host(const vf_device *device);     /* true if host code may touch its VF_SPACE_DEVICE memory */
 
 /* Host memory in bytes: what the kernel calls available now, and all there is, both capped by the limit
@@ -55,16 +56,61 @@ VF_MUST_CHECK vf_status vf_device_memory(vf_device *device, uint64_t *free_bytes
 int vf_cuda_device_count(const char **reason);
 bool vf_built_with_cuda(void);
 
-/* "auto" for one piece of work. Sets the context's devices to the CPU or to as many GPUs as pay, whichever is expected
- * to finish first, from the seconds the work is expected to take on this CPU and on one typical GPU, and what starting
- * a GPU costs (VF_CUDA_START_SECONDS). CUDA is not touched when the CPU needs less than that. `why` gets one line that
+/* What using a GPU costs besides the work, in seconds, as on an H200 (validation/results): the driver and the device's
+ * context, the stage "device" of its reports, which can be had ahead (vf_device_warm_up); and what its programs take
+ * beyond all stages, such as pinning memory and leaving the driver. The study in docs/accuracy.md measures both. */
+#define VF_CUDA_START_SECONDS 0.22
+#define VF_CUDA_USE_SECONDS 0.1
+
+/* Begins to start the GPUs of `spec` (as vf_context_set_devices; "auto": the first) on a thread of its own, so that the
+ * caller can read its input meanwhile. Returns at once. Only the first call of a context counts; "cpu", a text that
+ * names no GPU, and a library without CUDA start nothing. It reports nothing: what is wrong with a driver or a GPU
+ * comes up where that GPU is used. vf_context_set_devices waits for it where GPUs are asked for, vf_device_choose where
+ * they may pay, vf_context_destroy always. */
+void vf_device_warm_up(vf_context *ctx, const char *spec);
+
+typedef struct vf_warm_up_state {
+    bool begun, ended; /* false where there is nothing to start */
+    int started;       /* GPUs that are ready; 0 before the end */
+    double seconds;    /* that it took, or has taken so far */
+    double waited;     /* that the caller spent waiting for its end */
+} vf_warm_up_state;
+
+/* How far it is: at once, unless another thread is waiting for it. */
+vf_warm_up_state vf_device_warm_up_state(vf_context *ctx);
+
+/* What "auto" weighs: seconds of one piece of work on this CPU and on one GPU, and seconds until the first GPU is
+ * ready, counted from now. */
+typedef struct vf_device_costs {
+    double cpu, gpu, start;
+} vf_device_costs;
+
+/* The rule of "auto": how many of `gpus` GPUs to use; 0: the CPU is expected to be done first, or gpus < 1. On n GPUs
+ * the work takes start + (n - 1) VF_CUDA_START_SECONDS + gpu / n + VF_CUDA_USE_SECONDS; *seconds (may be NULL) gets
+ * what is expected of the choice. The CPU is chosen if both take as long, or if a cost is NaN. */
+int vf_device_rule(const vf_device_costs *costs, int gpus, double *seconds);
+
+/* "auto" for one piece of work: chooses by vf_device_rule, and sets the context's devices to what it says. CUDA is not
+ * touched if the rule says CPU however many GPUs there may be; if a warm-up is under way, what is left of it is what
+ * counts. GPUs that cannot be used are left out with a warning; VF_ERR_DEVICE if all are. `why` gets one line that
  * states the choice and its reason; `why_size` bytes at most. */
 VF_MUST_CHECK vf_status vf_device_choose(vf_context *ctx, double cpu_seconds, double gpu_seconds, char *why,
                                          size_t why_size);
 
-/* What starting CUDA costs before the first kernel runs (driver, context, first allocation), in seconds: a round
- * figure; the stage "plan" in a run's report shows it. */
-#define VF_CUDA_START_SECONDS 0.3
+/* ---- devices that fail ---- */
+
+/* Whether a status says that a device is at fault, so that another may do better. */
+static inline bool vf_is_device_error(vf_status status)
+{
+    return status == VF_ERR_DEVICE || status == VF_ERR_DEVICE_MEMORY;
+}
+
+/* Gives a device up, for as long as the context has it: pipelines begin nothing on it any more (pipeline.h). The first
+ * time it is a warning, with the device's name and `why`; later calls do nothing. From any thread. */
+void vf_device_give_up(vf_device *device, const char *why);
+
+/* Why a device was given up; NULL if it was not. The text lives as long as the device. */
+const char *vf_device_failure(const vf_device *device);
 
 /* ---- queues ---- */
 typedef struct vf_queue vf_queue;
@@ -104,7 +150,9 @@ VF_MUST_CHECK vf_status vf_array_create(vf_device *device, vf_space space, vf_dt
 void vf_array_free(vf_array *array);
 
 /* Copies `count` elements from the start of `src` to the start of `dst`, on the queue: asynchronous when a GPU is
- * involved and the host side is pinned. Types must be equal; the two must not overlap. */
+ * involved and the host side is pinned. Types must be equal; the two must not overlap. Between VF_SPACE_DEVICE memory
+ * of two devices of a kind the queue is of either: directly where the machine has a way, else through the host. Errors:
+ * VF_ERR_INTERNAL, VF_ERR_DEVICE. */
 VF_MUST_CHECK vf_status vf_array_copy(vf_queue *queue, vf_array *dst, const vf_array *src, int64_t count);
 
 /* ---- the CPU's instruction set, chosen at run time ---- */

@@ -40,7 +40,7 @@ bool vf_h5_exists(vf_h5 *file, const char *name);
 
 /* Creates a dataset, and the groups it lies in, of `rank` dimensions (C order, last fastest), chunked as given (each
  * chunk dimension at most the dataset's) and compressed with shuffle + deflate at `level` 0-9 (0: not compressed).
- * Errors: VF_ERR_OUTPUT. */
+ * Errors: VF_ERR_OUTPUT, VF_ERR_ARGUMENT (no such type). */
 VF_MUST_CHECK vf_status vf_h5_dataset_create(vf_h5 *file, const char *name, vf_dtype type, int rank,
                                              const int64_t *dims, const int64_t *chunk, int level);
 
@@ -49,7 +49,8 @@ VF_MUST_CHECK vf_status vf_h5_dataset_create(vf_h5 *file, const char *name, vf_d
 VF_MUST_CHECK vf_status vf_h5_dataset_shape(vf_h5 *file, const char *name, vf_dtype *type, int *rank, int64_t *dims);
 
 /* Writes or reads the piece [start, start + count) of a dataset, in C order, from or to host memory of type `type`
- * (converted if the file's differs, but not between real and complex). Errors: VF_ERR_OUTPUT, VF_ERR_INPUT. */
+ * (converted if the file's differs, but not between real and complex). Errors: VF_ERR_OUTPUT, VF_ERR_INPUT,
+ * VF_ERR_ARGUMENT (no such type). */
 VF_MUST_CHECK vf_status vf_h5_write(vf_h5 *file, const char *name, vf_dtype type, const int64_t *start,
                                     const int64_t *count, const void *data);
 VF_MUST_CHECK vf_status vf_h5_read(vf_h5 *file, const char *name, vf_dtype type, const int64_t *start,

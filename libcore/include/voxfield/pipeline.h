@@ -7,6 +7,10 @@
  * another loads and copies; the fastest device does the most. On the CPU nothing is copied: pieces are computed on in
  * the buffer itself, one at a time with all the context's threads.
  *
+ * A device that fails (VF_ERR_DEVICE, VF_ERR_DEVICE_MEMORY) while others are left is given up: a warning says so
+ * (vf_device_give_up), and the stages of the others take over its pieces, those among them whose results had not
+ * reached the host, which are loaded and computed anew. Results do not depend on it.
+ *
  * Made of a work pool (workpool.h), queues and arrays (device.h); which see for work that needs neither.
  */
 #ifndef VOXFIELD_PIPELINE_H
@@ -30,7 +34,7 @@ typedef struct vf_piece {
 } vf_piece;
 
 typedef struct vf_pipeline_options {
-    int devices;    /* >= 1: the context's first so many work */
+    int devices;    /* >= 1: so many of the context's devices work */
     int stages;     /* >= 1: of each GPU. 2 overlap copies with computing; a CPU has 1, whatever is asked for */
     int buffers;    /* pieces in host memory at a time, those at work among them; at least one a stage */
     bool ordered;   /* compute is called for one piece after the other, in their order, and what it puts into its queue
@@ -38,18 +42,24 @@ typedef struct vf_pipeline_options {
                      * One device only. */
     size_t bytes;   /* of a piece, at most */
     size_t scratch; /* bytes of device memory that each stage has beside */
+    bool spare;     /* a device whose stages cannot be made is given up, too, while others are left; else an error */
+    int first;      /* of the devices that work, its index in the context */
 } vf_pipeline_options;
 
 typedef struct vf_pipeline vf_pipeline;
 
-/* Starts queues and allocates all memory: `buffers` pieces on the host, one for each stage on the GPUs, and scratch.
- * Errors: VF_ERR_ARGUMENT, VF_ERR_MEMORY, VF_ERR_DEVICE_MEMORY, VF_ERR_DEVICE. */
+/* Starts queues and allocates all memory: `buffers` pieces on the host, one for each stage on the GPUs, and scratch;
+ * nothing on devices that have been given up. Errors: VF_ERR_ARGUMENT (also for a malformed VOXFIELD_SIMULATE_FAILURE:
+ * docs/architecture.md), VF_ERR_MEMORY, VF_ERR_DEVICE_MEMORY, VF_ERR_DEVICE. */
 VF_MUST_CHECK vf_status vf_pipeline_create(vf_context *ctx, const vf_pipeline_options *options, vf_pipeline **out);
 void vf_pipeline_destroy(vf_pipeline *pipeline); /* NULL is allowed */
 
-/* How many stages all devices have: as many threads, but for one without `store`, whose work the caller's thread does.
- */
+/* How many stages there are on all devices that were not given up: as many threads, but for one without `store`, whose
+ * work the caller's thread does. */
 int vf_pipeline_stages(const vf_pipeline *pipeline);
+
+/* How many pieces a device, by its index in the context, has done in the last run: all that came to the host. */
+int64_t vf_pipeline_done(const vf_pipeline *pipeline, int device);
 
 typedef struct vf_pipeline_work {
     int64_t pieces; /* >= 0 */
@@ -65,8 +75,9 @@ typedef struct vf_pipeline_work {
 
 /* Takes all pieces through, until one of the functions fails or the context is cancelled. All work is done when it
  * returns, and no thread is left. Pieces behind one that failed are not stored; no function is called twice for a
- * piece. One run at a time. Blocking. Errors: those of the functions, the first one; VF_ERR_CANCELLED;
- * VF_ERR_INTERNAL (more bytes than a piece has); VF_ERR_MEMORY, VF_ERR_DEVICE. */
+ * piece, but load and compute for one whose device failed. One run at a time. Blocking. Errors: those of the functions,
+ * the first one, a device's if no other device is left; VF_ERR_CANCELLED; VF_ERR_INTERNAL (more bytes than a piece
+ * has); VF_ERR_MEMORY, VF_ERR_DEVICE. */
 VF_MUST_CHECK vf_status vf_pipeline_run(vf_pipeline *pipeline, const vf_pipeline_work *work);
 
 #ifdef __cplusplus

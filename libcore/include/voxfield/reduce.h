@@ -42,15 +42,16 @@ typedef struct vf_reduced {
 
 typedef struct vf_reduce vf_reduce;
 
-/* Makes a plan with the scratch memory that arrays of up to `most` elements need. Types: all of vf_dtype, but
- * extremes not of complex ones, DOT and SQUARES not of integers. Errors: VF_ERR_ARGUMENT, VF_ERR_MEMORY,
- * VF_ERR_DEVICE_MEMORY. */
+/* Makes a plan with the scratch memory that arrays of up to `most` elements need (INT64_MAX: of any length). Types: all
+ * of vf_dtype, but extremes not of complex ones, DOT and SQUARES not of integers. Errors: VF_ERR_ARGUMENT (no such
+ * reduction or type; a length that is negative or more than any memory holds), VF_ERR_MEMORY, VF_ERR_DEVICE_MEMORY. */
 VF_MUST_CHECK vf_status vf_reduce_create(vf_device *device, vf_reduction reduction, vf_dtype type, int64_t most,
                                          vf_reduce **out);
 void vf_reduce_destroy(vf_reduce *plan); /* NULL is allowed; work in queues must be done */
 
 /* Puts the reduction of x [n] (DOT: and y [n]; else y is NULL) into the queue. `result`: VF_SPACE_DEVICE memory; it may
- * be read by what follows in the queue. One queue at a time may use a plan. Errors: VF_ERR_ARGUMENT (n > most). */
+ * be read by what follows in the queue. One queue at a time may use a plan. Errors: VF_ERR_ARGUMENT (n > most, a
+ * pointer is NULL). */
 VF_MUST_CHECK vf_status vf_reduce_execute(const vf_reduce *plan, vf_queue *queue, int64_t n, const void *x,
                                           const void *y, vf_reduced *result);
 

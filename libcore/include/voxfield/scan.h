@@ -32,12 +32,13 @@ typedef struct vf_scan_options {
 
 typedef struct vf_scan vf_scan;
 
-/* A plan for arrays of up to `most` elements. Errors: VF_ERR_ARGUMENT, VF_ERR_MEMORY, VF_ERR_DEVICE_MEMORY. */
+/* A plan for arrays of up to `most` elements. Errors: VF_ERR_ARGUMENT (a type that is not scanned; a length that is
+ * negative or more than any memory holds), VF_ERR_MEMORY, VF_ERR_DEVICE_MEMORY. */
 VF_MUST_CHECK vf_status vf_scan_create(vf_device *device, const vf_scan_options *options, int64_t most, vf_scan **out);
 void vf_scan_destroy(vf_scan *plan); /* NULL is allowed; work in queues must be done */
 
 /* Puts the scan of x [n] into y [n] into the queue; `head` [n] bytes, NULL unless segmented. One queue at a time may
- * use a plan. Errors: VF_ERR_ARGUMENT. */
+ * use a plan. Errors: VF_ERR_ARGUMENT (n > most, a pointer is NULL, heads). */
 VF_MUST_CHECK vf_status vf_scan_execute(const vf_scan *plan, vf_queue *queue, int64_t n, const void *x,
                                         const uint8_t *head, void *y);
 

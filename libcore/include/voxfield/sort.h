@@ -17,7 +17,7 @@ extern "C" {
 /* Bins of a histogram: [edge_b, edge_(b+1)), the last one closed. */
 typedef struct vf_histogram_bins {
     vf_dtype type;       /* VF_U8: 256 bins, a value each; VF_F32, VF_F64: by edges */
-    int bins;            /* by edges: >= 1; at most 65,536 */
+    int bins;            /* by edges: 1 to 65,536; VF_U8: 256, or 0, which means so, too */
     const double *edges; /* [bins + 1], host memory, ascending, finite; NULL for VF_U8 */
 } vf_histogram_bins;
 
@@ -28,18 +28,20 @@ VF_MUST_CHECK vf_status vf_histogram_create(vf_device *device, const vf_histogra
                                             vf_histogram **out);
 void vf_histogram_destroy(vf_histogram *plan); /* NULL is allowed; work in queues must be done */
 
-/* counts [bins], device memory, overwritten. Values beyond the edges, and NaN, count nowhere. */
+/* counts [bins], device memory, overwritten: 256 of bytes. Values beyond the edges, and NaN, count nowhere. Errors:
+ * VF_ERR_ARGUMENT (n > most, a pointer is NULL). */
 VF_MUST_CHECK vf_status vf_histogram_execute(const vf_histogram *plan, vf_queue *queue, int64_t n, const void *x,
                                              uint64_t *counts);
 
 typedef struct vf_sort vf_sort;
 
-/* A plan for up to `most` <= 2^32 pairs with keys below 2^bits, bits in [1, 32]. */
+/* A plan for up to `most` <= 2^32 pairs with keys below 2^bits, bits in [1, 32]. If a key is not below, the order of
+ * all pairs is undefined. Errors: VF_ERR_ARGUMENT, VF_ERR_MEMORY, VF_ERR_DEVICE_MEMORY. */
 VF_MUST_CHECK vf_status vf_sort_create(vf_device *device, int bits, int64_t most, vf_sort **out);
 void vf_sort_destroy(vf_sort *plan); /* NULL is allowed; work in queues must be done */
 
 /* Sorts by key, ascending; values of equal keys keep their order. `keys_out`, `values_out` [n] must not overlap the
- * inputs. Errors: VF_ERR_ARGUMENT (n > most). */
+ * inputs or each other. Errors: VF_ERR_ARGUMENT (n > most, they do overlap, a pointer is NULL). */
 VF_MUST_CHECK vf_status vf_sort_execute(const vf_sort *plan, vf_queue *queue, int64_t n, const uint32_t *keys,
                                         const uint32_t *values, uint32_t *keys_out, uint32_t *values_out);
 

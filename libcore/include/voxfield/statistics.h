@@ -19,8 +19,8 @@ VF_MUST_CHECK vf_status vf_host_reduce(vf_context *ctx, vf_reduction reduction, 
                                        const void *y, vf_reduced *result);
 
 /* The value that the share `q`, 0 to 1, of x [n] lies at or below: of the values in ascending order the one with index
- * floor(q (n - 1)), exactly; 0 if there are none. The values stay as they are. Errors: VF_ERR_ARGUMENT (one of them is
- * not finite), VF_ERR_MEMORY. */
+ * floor(q (n - 1)), exactly; 0 if there are none. The values stay as they are. Errors: VF_ERR_ARGUMENT (`q` is
+ * beyond 0 and 1 or NaN, one of the values is not finite), VF_ERR_MEMORY. */
 VF_MUST_CHECK vf_status vf_host_quantile(vf_context *ctx, int64_t n, const float *x, double q, float *value);
 
 #ifdef __cplusplus

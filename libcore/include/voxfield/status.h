@@ -2,6 +2,10 @@
  *
  * Every function that can fail returns a vf_status that the compiler insists on being looked at. The text that says
  * what happened, where, and what to do about it travels in the context (context.h: vf_fail, vf_context_message).
+ *
+ * Pointers are not NULL unless a header says so. Arrays of no elements may be NULL everywhere. What takes arrays or
+ * writes results in copy.h, reduce.h, scan.h, sort.h, statistics.h and vector.h looks at these, and refuses NULL with
+ * VF_ERR_ARGUMENT; contexts, devices, queues, plans and where a new one goes are not looked at.
  */
 #ifndef VOXFIELD_STATUS_H
 #define VOXFIELD_STATUS_H

@@ -4,7 +4,7 @@
  * are VF_SPACE_DEVICE memory of the queue's device. Operations go into the queue (asynchronous on a GPU, at once with
  * the context's threads on the CPU) except those that return a number, which wait for it. Sums are accumulated in
  * double precision in an order that depends on n alone, so the same input gives the same bits, whatever the number of
- * threads.
+ * threads. Errors: VF_ERR_ARGUMENT (another type, a negative length, a pointer that is NULL).
  */
 #ifndef VOXFIELD_VECTOR_H
 #define VOXFIELD_VECTOR_H

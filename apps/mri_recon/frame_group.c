@@ -1,0 +1,352 @@
+/* A group of frames of one trajectory on one team of devices: F^H d of all, then, when the memory of that is free, Q
+ * (once) and the solver. */
+#include "frame_group.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "voxfield/statistics.h"
+
+/* Of the time that a frame takes, what F^H d takes about, where a solver follows; for the line on progress. */
+static const double BEFORE_SOLVING = 0.25;
+
+size_t frame_bytes(const recon_job *j)
+{
+    return (size_t)j->voxels * (size_t)j->channels * vf_dtype_bytes(j->type);
+}
+
+static const scan_frame *frame_of(const recon_job *j, const frame_group *g, int f)
+{
+    return j->frames[g->first + f];
+}
+
+/* ---- F^H d ---- */
+
+/* Gridding makes each coil's image; combined by conj(s), they are sum |s|^2 too bright, by which is divided where coils
+ * see anything. */
+static vf_status normalise(const recon_job *j, const float complex *maps, char *image)
+{
+    const double least = 0.01; /* of the largest sum |s|^2 */
+    vf_reduced most;
+    double *sum = malloc((size_t)j->voxels * sizeof *sum);
+    if (!sum)
+        return vf_fail(j->ctx, VF_ERR_MEMORY, "no memory to combine coils");
+    for (int64_t n = 0; n < j->voxels; n++)
+        sum[n] = map_power_at(j, maps, n);
+    vf_status status = vf_host_reduce(j->ctx, VF_REDUCE_MAX, VF_F64, j->voxels, sum, NULL, &most);
+    for (int64_t n = 0; status == VF_OK && most.re > 0 && n < j->voxels; n++)
+        if (j->type == VF_C128)
+            ((double complex *)(void *)image)[n] /= fmax(sum[n], least * most.re);
+        else
+            ((float complex *)(void *)image)[n] /= (float)fmax(sum[n], least * most.re);
+    free(sum);
+    return status;
+}
+
+static vf_status image_of_frame(crew *c, right_side *side, const scan_frame *frame, char *image)
+{
+    const recon_job *j = c->job;
+    const float complex *maps = j->has_maps ? j->place[frame->place].maps : NULL;
+    int parts;
+    const team_share *shares = right_side_shares(side, &parts);
+    vf_status status = VF_OK;
+    if (maps)
+        status = device_maps_put(&c->team, parts, shares, j->type, frame->place, j->voxels, maps, &c->maps);
+    return status == VF_OK ? right_side_of_frame(side, frame, maps ? &c->maps : NULL, image) : status;
+}
+
+static vf_status adjoint_of_frames(crew *c, const frame_group *g, char *images)
+{
+    const recon_job *j = c->job;
+    const recon_method method = j->settings->method;
+    right_side *side = NULL;
+    vf_status status = VF_OK;
+    for (int f = 0; f < g->count && status == VF_OK; f++)
+        status = place_maps(c, frame_of(j, g, f));
+    if (status == VF_OK)
+        status =
+            right_side_create(&c->team, j->settings, j->scan, &j->scan->trajectory[g->trajectory], c->watch, &side);
+    if (status == VF_OK)
+        snprintf(c->summary.encoding, sizeof c->summary.encoding, "%s", right_side_description(side));
+    if (status == VF_OK)
+        watch_stage(c->watch, "F^H d", (double)g->count * j->scan->coils);
+    watch_part(c->watch, g->count * (method == RECON_CG ? BEFORE_SOLVING : 1));
+    for (int f = 0; f < g->count && status == VF_OK; f++) {
+        const scan_frame *frame = frame_of(j, g, f);
+        char *image = images + (size_t)f * frame_bytes(j);
+        status = image_of_frame(c, side, frame, image);
+        if (status == VF_OK)
+            found_image(c, frame, image);
+        if (status == VF_OK && j->has_maps && (method == RECON_GRIDDING || method == RECON_BILINEAR))
+            status = normalise(j, j->place[frame->place].maps, image);
+    }
+    right_side_destroy(side);
+    return status;
+}
+
+/* The power of a place whose first frame another team was to make, and could not. */
+static vf_status find_power(crew *c, const scan_frame *first)
+{
+    const recon_job *j = c->job;
+    const scan_trajectory *at = &j->scan->trajectory[first->trajectory];
+    recon_watch silent = {.mode = VF_PROGRESS_OFF};
+    right_side *side = NULL;
+    char *image = malloc(frame_bytes(j));
+    vf_status status = image ? VF_OK : vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for an image");
+    if (status == VF_OK)
+        status = right_side_create(&c->team, j->settings, j->scan, at, &silent, &side);
+    if (status == VF_OK)
+        status = image_of_frame(c, side, first, image);
+    if (status == VF_OK)
+        found_image(c, first, image);
+    right_side_destroy(side);
+    free(image);
+    return status;
+}
+
+static vf_status power_of(crew *c, const scan_frame *frame, double *power)
+{
+    vf_status status = VF_OK;
+    while (status == VF_OK && !place_power(c, frame, power))
+        status = find_power(c, c->job->place[frame->place].first);
+    return status;
+}
+
+/* ---- the solver ---- */
+
+static bool shares_channels(const recon_job *j)
+{
+    return j->channels > 1;
+}
+
+/* Devices that solve: for coils that are seen through maps, parts of one system, which take some coils each; for coils
+ * that are images of their own, whole systems; one for one coil. */
+int crew_normals(const recon_job *j, int devices)
+{
+    const int most = j->settings->method == RECON_CG ? j->scan->coils : 0;
+    return most < devices ? most : devices;
+}
+
+static void free_solvers(crew *c)
+{
+    for (int d = 0; d < c->solvers; d++) {
+        device_solver *s = &c->solver[d];
+        vf_array_free(&s->b);
+        vf_array_free(&s->x);
+        system_part_free(&s->part);
+        prior_free(&s->known);
+        if (!c->normal)
+            normal_matrix_free(&s->normal);
+    }
+    free(c->solver);
+    c->solver = NULL;
+    c->solvers = 0;
+}
+
+/* The vectors are where a system is solved. */
+static vf_status prepare_device(crew *c, int d)
+{
+    const recon_job *j = c->job;
+    device_solver *s = &c->solver[d];
+    vf_queue *queue = c->team.queue[d];
+    vf_device *device = vf_queue_device(queue);
+    s->part = (system_part){.queue = queue, .normal = &s->normal, .coils = 1};
+    if (d > 0 && !shares_channels(j))
+        return system_part_create(&c->solver->part, j->type, j->voxels, &s->part);
+    vf_status status = prior_create(j->ctx, j->settings, j->scan, queue, &s->known);
+    if (status == VF_OK)
+        status = vf_array_create(device, VF_SPACE_DEVICE, j->type, j->voxels, &s->b);
+    if (status == VF_OK)
+        status = vf_array_create(device, VF_SPACE_DEVICE, j->type, j->voxels, &s->x);
+    return status;
+}
+
+static vf_status prepare_solvers(crew *c, int trajectory)
+{
+    const recon_job *j = c->job;
+    const int wanted = crew_normals(j, c->team.count);
+    normal_matrix *normal = calloc((size_t)wanted + 1, sizeof *normal);
+    c->solver = calloc((size_t)wanted + 1, sizeof *c->solver);
+    vf_status status = normal && c->solver ? VF_OK : vf_fail(j->ctx, VF_ERR_MEMORY, "no memory");
+    if (status == VF_OK && !c->normal)
+        status = normal_matrix_create(&c->team, j->settings, j->scan, &j->scan->trajectory[trajectory], c->watch,
+                                      wanted, normal);
+    if (status == VF_OK) {
+        c->solvers = wanted;
+        c->trajectory = trajectory;
+        for (int d = 0; d < wanted; d++)
+            c->solver[d].normal = c->normal ? c->normal[d] : normal[d];
+        snprintf(c->summary.normal, sizeof c->summary.normal, "%s", c->solver->normal.description);
+        watch_stage(c->watch, "solve", 0);
+    }
+    for (int d = 0; d < wanted && status == VF_OK; d++)
+        status = prepare_device(c, d);
+    free(normal);
+    if (status != VF_OK)
+        free_solvers(c);
+    return status;
+}
+
+/* Each device's coils, of a frame that is seen through maps. */
+static vf_status give_coils(crew *c, const scan_frame *frame)
+{
+    const recon_job *j = c->job;
+    const int coils = j->scan->coils, parts = c->solvers;
+    team_share *shares = calloc((size_t)parts, sizeof *shares);
+    if (!shares)
+        return vf_fail(j->ctx, VF_ERR_MEMORY, "no memory");
+    for (int d = 0; d < parts; d++) {
+        const int64_t first = team_cut(coils, 1, parts, d);
+        shares[d] =
+            (team_share){.first_coil = first, .coils = team_cut(coils, 1, parts, d + 1) - first, .voxels = j->voxels};
+    }
+    vf_status status = device_maps_put(&c->team, parts, shares, j->type, frame->place, j->voxels,
+                                       j->place[frame->place].maps, &c->maps);
+    for (int d = 0; d < parts && status == VF_OK; d++) {
+        c->solver[d].part.coils = (int)shares[d].coils;
+        c->solver[d].part.maps = &c->maps.array[d];
+    }
+    free(shares);
+    return status;
+}
+
+/* A frame on its way. */
+typedef struct solving {
+    crew *crew;
+    char *images;
+    solve_result *result; /* [channel] */
+} solving;
+
+static void tell(void *user, int iteration, double residual)
+{
+    const crew *c = user;
+    char text[96];
+    snprintf(text, sizeof text, "solving, iteration %d of %d, residual %.1e:", iteration, c->job->settings->iterations,
+             residual);
+    watch_title(c->watch, text);
+    watch_add(c->watch, 1);
+}
+
+/* A channel on the device `d`, or on all of them. */
+static vf_status solve_channel(const solving *w, int d, int channel)
+{
+    crew *c = w->crew;
+    const recon_job *j = c->job;
+    device_solver *s = &c->solver[d];
+    const size_t image_bytes = (size_t)j->voxels * vf_dtype_bytes(j->type);
+    char *image = w->images + (size_t)channel * image_bytes;
+    const int parts = shares_channels(j) ? 1 : c->solvers;
+    system_part *part = calloc((size_t)parts, sizeof *part);
+    if (!part)
+        return vf_fail(j->ctx, VF_ERR_MEMORY, "no memory");
+    for (int p = 0; p < parts; p++)
+        part[p] = c->solver[d + p].part;
+    const system_matrix system = {.prior = &s->known, .parts = parts, .part = part};
+    solve_result *result = &w->result[channel];
+    vf_status status = vf_queue_copy(s->part.queue, s->b.data, image, image_bytes);
+    if (status == VF_OK)
+        status = solve(j->ctx, j->settings, &system, &s->b, &s->x, tell, c, result);
+    if (status == VF_OK)
+        status = vf_queue_copy(s->part.queue, image, s->x.data, image_bytes);
+    if (status == VF_OK)
+        status = vf_queue_sync(s->part.queue);
+    if (status == VF_OK)
+        watch_add(c->watch, j->settings->iterations - result->iterations);
+    free(part);
+    return status;
+}
+
+/* The channels of one device, of images that are solved for one by one. */
+static vf_status solve_channels(void *user, int d)
+{
+    const solving *w = user;
+    vf_status status = VF_OK;
+    const int all = w->crew->job->channels, devices = shares_channels(w->crew->job) ? w->crew->solvers : 1;
+    for (int i = (int)team_cut(all, 1, devices, d); i < team_cut(all, 1, devices, d + 1) && status == VF_OK; i++)
+        status = solve_channel(w, d, i);
+    return status;
+}
+
+static vf_status solve_frame(crew *c, const scan_frame *frame, char *images)
+{
+    const recon_job *j = c->job;
+    recon_summary *summary = &c->summary;
+    double power = 1;
+    solving w = {c, images, calloc((size_t)j->channels, sizeof *w.result)};
+    vf_status status = w.result ? power_of(c, frame, &power) : vf_fail(j->ctx, VF_ERR_MEMORY, "no memory");
+    if (status == VF_OK && j->has_maps)
+        status = give_coils(c, frame);
+    summary->diagonal = c->solver->normal.diagonal * power;
+    summary->lambda = j->settings->lambda * summary->diagonal;
+    for (int d = 0; d < c->solvers; d++)
+        c->solver[d].known.lambda = summary->lambda;
+    if (status == VF_OK)
+        status = team_run(&c->team, shares_channels(j) ? c->solvers : 1, solve_channels, &w);
+    for (int i = 0; i < j->channels && status == VF_OK; i++) {
+        summary->iterations += w.result[i].iterations;
+        summary->residual = fmax(summary->residual, w.result[i].residual);
+        summary->converged &= w.result[i].converged;
+    }
+    free(w.result);
+    return status;
+}
+
+static vf_status solve_frames(crew *c, const frame_group *g, char *images)
+{
+    const recon_job *j = c->job;
+    vf_status status = c->solvers ? VF_OK : prepare_solvers(c, g->trajectory);
+    if (status == VF_OK)
+        watch_stage(c->watch, "solve", (double)g->count * j->channels * j->settings->iterations);
+    watch_part(c->watch, g->count * (1 - BEFORE_SOLVING));
+    for (int f = 0; f < g->count && status == VF_OK; f++)
+        status = solve_frame(c, frame_of(j, g, f), images + (size_t)f * frame_bytes(j));
+    return status;
+}
+
+/* ---- all of it ---- */
+
+vf_status crew_make_group(crew *c, const frame_group *g, char *images)
+{
+    const recon_job *j = c->job;
+    const int number = (int)(frame_of(j, g, 0) - j->scan->frame) + 1, frames = j->scan->frames;
+    const recon_summary before = c->summary;
+    const double begin = vf_now();
+    if (g->count < frames && g->count > 1)
+        snprintf(c->watch->which, sizeof c->watch->which, "frame %d and %d more of %d: ", number, g->count - 1, frames);
+    else if (g->count < frames)
+        snprintf(c->watch->which, sizeof c->watch->which, "frame %d of %d: ", number, frames);
+    if (c->solvers && c->trajectory != g->trajectory)
+        free_solvers(c);
+    vf_status status = claim_powers(c, g);
+    if (status == VF_OK)
+        status = adjoint_of_frames(c, g, images);
+    if (status == VF_OK && j->settings->method == RECON_CG)
+        status = solve_frames(c, g, images);
+    leave_powers(c);
+    watch_part_ends(c->watch, status == VF_OK ? g->count : 0);
+    if (status != VF_OK) {
+        c->summary = before;
+        return status;
+    }
+    if (g->first < c->last) { /* taken over: what is said of the last frame stays */
+        c->summary.diagonal = before.diagonal;
+        c->summary.lambda = before.lambda;
+    } else {
+        c->last = g->first + g->count - 1;
+    }
+    for (int d = 0; d < c->team.count; d++) {
+        c->summary.device[c->team.first + d].frames += g->count;
+        c->summary.device[c->team.first + d].seconds += vf_now() - begin;
+    }
+    return VF_OK;
+}
+
+void crew_free(crew *c)
+{
+    free_solvers(c);
+    device_maps_free(&c->maps);
+    free(c->claim);
+    team_free(&c->team);
+}

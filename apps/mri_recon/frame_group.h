@@ -1,0 +1,94 @@
+/* What makes frames: a team of devices, with all that it keeps from one group of frames to the next. */
+#ifndef FRAME_GROUP_H
+#define FRAME_GROUP_H
+
+#include <pthread.h>
+
+#include "mri_recon.h"
+
+/* Something that is made once, by whoever needs it first; others wait for it. */
+typedef enum once_state { ONCE_NONE, ONCE_BEGUN, ONCE_MADE } once_state;
+
+/* What frames of one place share. */
+typedef struct frame_place {
+    const scan_frame *first; /* in the order of reconstruction */
+    once_state maps_made, power_made;
+    float complex *maps; /* [coil][voxels]; the scan's own where they come from it */
+    double power;        /* map_power of the first frame */
+} frame_place;
+
+/* The whole work; what several teams change is behind the lock. */
+typedef struct recon_job {
+    vf_context *ctx;
+    const recon_settings *settings;
+    const scan *scan;
+    vf_dtype type;
+    int64_t voxels;
+    int channels;              /* images a frame: 1, or one a coil where they are combined at the end */
+    bool has_maps;             /* more than one coil, seen through maps */
+    const scan_frame **frames; /* [scan->frames] trajectory by trajectory */
+    pthread_mutex_t lock;
+    pthread_cond_t changed; /* something was made, or is not going to be */
+    frame_place *place;     /* [scan->places] */
+    char coils[160];        /* how maps were made */
+} recon_job;
+
+size_t frame_bytes(const recon_job *job);
+
+/* Frames of one trajectory that are worked on together. */
+typedef struct frame_group {
+    int trajectory, first, count; /* frames [first, first + count) of the job's */
+} frame_group;
+
+/* What the solver needs on each device, for all frames of a trajectory. */
+typedef struct device_solver {
+    normal_matrix normal;
+    prior known;
+    vf_array b, x;
+    system_part part;
+} device_solver;
+
+typedef struct crew {
+    recon_job *job;
+    device_team team;
+    recon_watch *watch;
+    recon_summary summary; /* of its own frames */
+    int last;              /* the job's number of the last frame among them */
+    device_maps maps;
+    int solvers, trajectory;  /* devices that have a solver, and for which trajectory; 0: none */
+    device_solver *solver;    /* [team.count] */
+    normal_matrix *normal;    /* [team.count] given by the job for its only trajectory, or NULL: the crew makes them */
+    const scan_frame **claim; /* frames whose power this crew is to find, NULL behind the last */
+} crew;
+
+/* How many devices of a team need Q. */
+int crew_normals(const recon_job *job, int devices);
+
+/* The images of a group, [count][channel][voxel] in host memory. After an error the crew can be freed, and another do
+ * the same group. Errors: of the stages. */
+VF_MUST_CHECK vf_status crew_make_group(crew *c, const frame_group *g, char *images);
+void crew_free(crew *c); /* but not its watch */
+
+/* ---- frame_places.c ---- */
+
+VF_MUST_CHECK vf_status places_create(recon_job *job);
+void places_free(recon_job *job);
+
+/* The place's coil maps, once, into host memory. */
+VF_MUST_CHECK vf_status place_maps(crew *c, const scan_frame *frame);
+
+/* Those of the group's frames that are the first of their place: this crew finds their power, unless one has begun to.
+ */
+VF_MUST_CHECK vf_status claim_powers(crew *c, const frame_group *g);
+/* The image F^H d of a frame: of one that was claimed, it gives the place's power. */
+void found_image(crew *c, const scan_frame *frame, const char *image);
+/* What was claimed and not found: another may. */
+void leave_powers(crew *c);
+/* The power of a frame's place; waits where another finds it. False: nobody does, so this crew is to make the image of
+ * the place's first frame, and to call found_image or leave_powers. */
+bool place_power(crew *c, const scan_frame *frame, double *power);
+
+/* sum over coils of |s|^2 at a voxel */
+double map_power_at(const recon_job *job, const float complex *maps, int64_t n);
+
+#endif

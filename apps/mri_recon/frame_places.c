@@ -1,0 +1,201 @@
+/* What the frames of one place share, made once by whichever team needs it first: coil maps, and how bright they make
+ * the object, which lambda is relative to. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "frame_group.h"
+
+vf_status places_create(recon_job *job)
+{
+    const scan *raw = job->scan;
+    for (int f = 0; f < raw->frames; f++)
+        if (raw->frame[f].place < 0 || raw->frame[f].place >= raw->places)
+            return vf_fail(job->ctx, VF_ERR_INTERNAL, "frame %d: place %d of %d", f, raw->frame[f].place, raw->places);
+    job->place = calloc((size_t)raw->places, sizeof *job->place);
+    if (!job->place)
+        return vf_fail(job->ctx, VF_ERR_MEMORY, "no memory");
+    for (int f = raw->frames - 1; f >= 0; f--)
+        job->place[job->frames[f]->place].first = job->frames[f];
+    return VF_OK;
+}
+
+void places_free(recon_job *job)
+{
+    for (int p = 0; job->place && p < job->scan->places; p++)
+        if (job->place[p].maps != job->scan->sensitivity)
+            free(job->place[p].maps);
+    free(job->place);
+    pthread_cond_destroy(&job->changed);
+    pthread_mutex_destroy(&job->lock);
+}
+
+/* ---- once ---- */
+
+/* Waits while another makes it. True: the caller is to make it, and to say so with once_end. */
+static bool once_begin(recon_job *job, once_state *state)
+{
+    pthread_mutex_lock(&job->lock);
+    while (*state == ONCE_BEGUN)
+        pthread_cond_wait(&job->changed, &job->lock);
+    const bool begins = *state == ONCE_NONE;
+    if (begins)
+        *state = ONCE_BEGUN;
+    pthread_mutex_unlock(&job->lock);
+    return begins;
+}
+
+static void once_end(recon_job *job, once_state *state, bool made)
+{
+    pthread_mutex_lock(&job->lock);
+    *state = made ? ONCE_MADE : ONCE_NONE;
+    pthread_cond_broadcast(&job->changed);
+    pthread_mutex_unlock(&job->lock);
+}
+
+/* ---- coil maps ---- */
+
+static vf_status make_maps(crew *c, frame_place *place, char *text, size_t size)
+{
+    const recon_job *j = c->job;
+    const scan *raw = j->scan;
+    if (raw->sensitivity && j->settings->coils != RECON_COILS_WALSH) {
+        place->maps = raw->sensitivity;
+        snprintf(text, size, "%d coil%s, maps from the file", raw->coils, raw->coils == 1 ? "" : "s");
+        return VF_OK;
+    }
+    watch_stage(c->watch, "coil maps", 0);
+    place->maps = malloc((size_t)raw->coils * (size_t)j->voxels * sizeof *place->maps);
+    if (!place->maps)
+        return vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for the maps of %d coils", raw->coils);
+    vf_status status = calibrate_maps(&c->team, raw, place->first->place, place->maps, text, size);
+    if (status != VF_OK) {
+        free(place->maps);
+        place->maps = NULL;
+    }
+    return status;
+}
+
+/* Nobody waits while making maps, so all who wait for them get on. */
+vf_status place_maps(crew *c, const scan_frame *frame)
+{
+    recon_job *j = c->job;
+    frame_place *place = &j->place[frame->place];
+    char text[sizeof j->coils] = "";
+    if (!j->has_maps || !once_begin(j, &place->maps_made))
+        return VF_OK;
+    vf_status status = make_maps(c, place, text, sizeof text);
+    if (status == VF_OK) {
+        pthread_mutex_lock(&j->lock);
+        snprintf(j->coils, sizeof j->coils, "%s", text);
+        pthread_mutex_unlock(&j->lock);
+    }
+    once_end(j, &place->maps_made, status == VF_OK);
+    return status;
+}
+
+/* ---- their power ---- */
+
+double map_power_at(const recon_job *j, const float complex *maps, int64_t n)
+{
+    double sum = 0;
+    for (int c = 0; c < j->scan->coils; c++) {
+        const float complex s = maps[c * j->voxels + n];
+        sum += (double)crealf(s) * crealf(s) + (double)cimagf(s) * cimagf(s);
+    }
+    return sum;
+}
+
+/* sum over coils of |s|^2, averaged over voxels with |F^H d|^2 (`image`) as weights: where the object is. Maps of a
+ * file may be of any scale, and largest where there is nothing. */
+static double map_power(const recon_job *j, const float complex *maps, const char *image)
+{
+    double power = 0, weights = 0;
+    for (int64_t n = 0; n < j->voxels; n++) {
+        const double sum = map_power_at(j, maps, n);
+        double re, im;
+        if (j->type == VF_C128) {
+            re = creal(((const double complex *)(const void *)image)[n]);
+            im = cimag(((const double complex *)(const void *)image)[n]);
+        } else {
+            re = crealf(((const float complex *)(const void *)image)[n]);
+            im = cimagf(((const float complex *)(const void *)image)[n]);
+        }
+        power += (re * re + im * im) * sum;
+        weights += re * re + im * im;
+    }
+    return weights > 0 ? power / weights : 1;
+}
+
+static bool needs_power(const recon_job *j)
+{
+    return j->has_maps && j->settings->method == RECON_CG;
+}
+
+/* A claim is held while images F^H d are made, for which maps are waited for, but never another's power: so all who
+ * wait for a power get on. */
+vf_status claim_powers(crew *c, const frame_group *g)
+{
+    recon_job *j = c->job;
+    int claims = 0;
+    free(c->claim);
+    c->claim = calloc((size_t)g->count + 2, sizeof *c->claim);
+    if (!c->claim)
+        return vf_fail(j->ctx, VF_ERR_MEMORY, "no memory");
+    pthread_mutex_lock(&j->lock);
+    for (int f = g->first; needs_power(j) && f < g->first + g->count; f++) {
+        frame_place *place = &j->place[j->frames[f]->place];
+        if (place->first != j->frames[f] || place->power_made != ONCE_NONE)
+            continue;
+        place->power_made = ONCE_BEGUN;
+        c->claim[claims++] = j->frames[f];
+    }
+    pthread_mutex_unlock(&j->lock);
+    return VF_OK;
+}
+
+/* Takes a frame from the claims; false if it is none of them. */
+static bool take_claim(crew *c, const scan_frame *frame)
+{
+    for (int i = 0; c->claim && c->claim[i]; i++) {
+        if (c->claim[i] != frame)
+            continue;
+        for (; c->claim[i]; i++)
+            c->claim[i] = c->claim[i + 1];
+        return true;
+    }
+    return false;
+}
+
+void found_image(crew *c, const scan_frame *frame, const char *image)
+{
+    frame_place *place = &c->job->place[frame->place];
+    if (!take_claim(c, frame))
+        return;
+    place->power = map_power(c->job, place->maps, image); /* nobody else writes it, or reads it before once_end */
+    once_end(c->job, &place->power_made, true);
+}
+
+void leave_powers(crew *c)
+{
+    for (int i = 0; c->claim && c->claim[i]; i++)
+        once_end(c->job, &c->job->place[c->claim[i]->place].power_made, false);
+    free(c->claim);
+    c->claim = NULL;
+}
+
+/* All that the crew claimed before has been found by now. */
+bool place_power(crew *c, const scan_frame *frame, double *power)
+{
+    recon_job *j = c->job;
+    frame_place *place = &j->place[frame->place];
+    *power = 1;
+    if (!needs_power(j))
+        return true;
+    const bool begins = once_begin(j, &place->power_made);
+    if (begins) {
+        c->claim[0] = place->first;
+        c->claim[1] = NULL;
+    }
+    *power = begins ? 0 : place->power;
+    return !begins;
+}

@@ -1,0 +1,125 @@
+/* Devices that work together, and their shares. */
+#include "team.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "mri_recon.h"
+#include "voxfield/workpool.h"
+
+vf_status team_create(vf_context *ctx, int first, int count, device_team *out)
+{
+    *out =
+        (device_team){.ctx = ctx, .first = first, .count = count, .queue = calloc((size_t)count, sizeof *out->queue)};
+    vf_status status = out->queue ? VF_OK : vf_fail(ctx, VF_ERR_MEMORY, "no memory");
+    for (int d = 0; d < count && status == VF_OK; d++)
+        status = vf_queue_create(vf_context_device(ctx, first + d), &out->queue[d]);
+    return status;
+}
+
+void team_free(device_team *t)
+{
+    for (int d = 0; t->queue && d < t->count; d++)
+        vf_queue_destroy(t->queue[d]);
+    free(t->queue);
+    *t = (device_team){0};
+}
+
+typedef struct team_work {
+    vf_status (*work)(void *user, int part);
+    void *user;
+} team_work;
+
+/* As many threads as items: each takes one. The item says which part it is, whichever thread took it. */
+static vf_status produce(void *user, int worker, int slot, int64_t item)
+{
+    const team_work *w = user;
+    (void)worker;
+    (void)slot;
+    return w->work(w->user, (int)item);
+}
+
+static vf_status consume(void *user, int slot, int64_t item)
+{
+    (void)user;
+    (void)slot;
+    (void)item;
+    return VF_OK;
+}
+
+vf_status team_run(const device_team *t, int parts, vf_status (*work)(void *user, int part), void *user)
+{
+    team_work w = {work, user};
+    const vf_workpool pool = {
+        .items = parts, .workers = parts, .slots = parts, .user = &w, .produce = produce, .consume = consume};
+    return parts == 1 ? work(user, 0) : vf_workpool_run(t->ctx, &pool);
+}
+
+int64_t team_cut(int64_t n, int64_t step, int parts, int part)
+{
+    const int64_t steps = (n + step - 1) / step, at = steps * part / parts * step;
+    return at < n ? at : n;
+}
+
+/* ---- coil maps ---- */
+
+static vf_status make_room(const device_team *t, int parts, const team_share *shares, vf_dtype type, device_maps *m)
+{
+    m->share = malloc((size_t)parts * sizeof *m->share);
+    m->array = calloc((size_t)parts, sizeof *m->array);
+    if (!m->share || !m->array)
+        return vf_fail(t->ctx, VF_ERR_MEMORY, "no memory");
+    memcpy(m->share, shares, (size_t)parts * sizeof *shares);
+    m->parts = parts;
+    m->place = -1;
+    vf_status status = VF_OK;
+    for (int d = 0; d < parts && status == VF_OK; d++)
+        status = vf_array_create(vf_queue_device(t->queue[d]), VF_SPACE_DEVICE, type,
+                                 shares[d].coils * shares[d].voxels, &m->array[d]);
+    return status;
+}
+
+typedef struct putting {
+    const device_team *team;
+    device_maps *to;
+    int64_t voxels;
+    const float complex *maps;
+} putting;
+
+static vf_status put_share(void *user, int part)
+{
+    const putting *p = user;
+    const team_share *s = &p->to->share[part];
+    vf_status status = VF_OK;
+    for (int64_t c = 0; c < s->coils && status == VF_OK; c++)
+        status = upload_at(p->team->queue[part], p->maps + (s->first_coil + c) * p->voxels + s->first_voxel, s->voxels,
+                           &p->to->array[part], c * s->voxels);
+    return status;
+}
+
+vf_status device_maps_put(const device_team *t, int parts, const team_share *shares, vf_dtype type, int place,
+                          int64_t voxels, const float complex *maps, device_maps *out)
+{
+    putting p = {t, out, voxels, maps};
+    vf_status status = VF_OK;
+    if (out->parts != parts || memcmp(out->share, shares, (size_t)parts * sizeof *shares) != 0) {
+        device_maps_free(out);
+        status = make_room(t, parts, shares, type, out);
+    }
+    if (status != VF_OK || out->place == place)
+        return status;
+    out->place = -1;
+    status = team_run(t, parts, put_share, &p);
+    if (status == VF_OK)
+        out->place = place;
+    return status;
+}
+
+void device_maps_free(device_maps *m)
+{
+    for (int d = 0; m->array && d < m->parts; d++)
+        vf_array_free(&m->array[d]);
+    free(m->array);
+    free(m->share);
+    *m = (device_maps){0};
+}

@@ -1,0 +1,96 @@
+/* "auto": the CPU or GPUs, whichever is expected to be done sooner. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "context_internal.h"
+#include "warm_up.h"
+
+double vf_warm_up_left(const vf_warm_up_state *w)
+{
+    if (!w->begun)
+        return VF_CUDA_START_SECONDS;
+    return w->ended ? 0 : fabs(VF_CUDA_START_SECONDS - w->seconds);
+}
+
+static double seconds_on(const vf_device_costs *c, int gpus)
+{
+    return c->start + (gpus - 1) * VF_CUDA_START_SECONDS + c->gpu / gpus + VF_CUDA_USE_SECONDS;
+}
+
+int vf_device_rule(const vf_device_costs *costs, int gpus, double *seconds)
+{
+    int best = 0;
+    double least = costs->cpu;
+    for (int n = 1; n <= gpus; n++)
+        if (seconds_on(costs, n) < least) {
+            best = n;
+            least = seconds_on(costs, n);
+        }
+    if (seconds)
+        *seconds = least;
+    return best;
+}
+
+/* Both sides of the balance, in words: of the GPUs that would be used, or of one. */
+static void explain(const vf_device_costs *c, int gpus, char *why, size_t size)
+{
+    const int n = gpus > 0 ? gpus : 1;
+    char count[24] = "a GPU";
+    if (n > 1)
+        (void)snprintf(count, sizeof count, "%d GPUs", n);
+    (void)snprintf(why, size, "about %.2g s on the CPU, %.2g s on %s (%.2g s to start, %.2g s of work, %.2g s besides)",
+                   c->cpu, seconds_on(c, n), count, c->start + (n - 1) * VF_CUDA_START_SECONDS, c->gpu / n,
+                   VF_CUDA_USE_SECONDS);
+}
+
+/* The first `most` of `count` GPUs that can be used; others are left out with a warning. It is an error if none can. */
+static vf_status take_gpus(vf_context *ctx, int count, int most, int *taken)
+{
+    char spec[8 + 5 * VF_MAX_DEVICES] = "cuda", one[24];
+    size_t used = strlen(spec);
+    vf_caught error = {0};
+    for (int i = 0; i < count && i < 1000 && *taken < most; i++) {
+        snprintf(one, sizeof one, "cuda:%d", i);
+        vf_caught *before = vf_catch(ctx, &error);
+        const vf_status status = vf_context_set_devices(ctx, one);
+        vf_catch_end(before);
+        if (status == VF_OK)
+            used += (size_t)snprintf(spec + used, sizeof spec - used, "%c%d", (*taken)++ ? ',' : ':', i);
+        else if (!vf_is_device_error(status))
+            return vf_fail(ctx, status, "%s", error.text);
+        else if (*taken || i + 1 < count)
+            vf_warn(ctx, "%s is left out: %s", one, error.text);
+    }
+    return *taken ? vf_context_set_devices(ctx, spec) : vf_fail(ctx, VF_ERR_DEVICE, "%s", error.text);
+}
+
+vf_status vf_device_choose(vf_context *ctx, double cpu_seconds, double gpu_seconds, char *why, size_t why_size)
+{
+    vf_status status = vf_context_set_devices(ctx, "cpu");
+    if (status != VF_OK)
+        return status;
+    if (!vf_built_with_cuda()) {
+        (void)snprintf(why, why_size, "this binary was built without CUDA");
+        return VF_OK;
+    }
+    const vf_warm_up_state warm = vf_device_warm_up_state(ctx);
+    vf_device_costs costs = {.cpu = cpu_seconds, .gpu = gpu_seconds, .start = vf_warm_up_left(&warm)};
+    explain(&costs, 1, why, why_size);
+    /* More GPUs than there can be: if not even they pay, the driver is left alone. */
+    if (vf_device_rule(&costs, VF_MAX_DEVICES, NULL) == 0)
+        return VF_OK;
+    vf_warm_up_join(vf_context_warm_up(ctx));
+    costs.start = warm.begun ? 0 : costs.start; /* what it took is spent */
+    const char *reason = NULL;
+    int there = vf_cuda_device_count(&reason);
+    if (there == 0) {
+        (void)snprintf(why, why_size, "no GPU: %s", reason);
+        return VF_OK;
+    }
+    there = there < VF_MAX_DEVICES ? there : VF_MAX_DEVICES;
+    const int use = vf_device_rule(&costs, there, NULL);
+    explain(&costs, use, why, why_size);
+    int taken = 0;
+    return use > 0 ? take_gpus(ctx, there, use, &taken) : VF_OK;
+}

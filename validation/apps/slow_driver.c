@@ -1,0 +1,24 @@
+/* In place of the CUDA driver's library: the first thing that is asked of it takes long, and fails. For
+ * test_warm_up.py. */
+#include <unistd.h>
+
+int cuGetProcAddress(void);
+int cuGetProcAddress_v2(void);
+
+static int fail_slowly(void)
+{
+    static const char text[] = "the slow driver is asked\n";
+    (void)!write(2, text, sizeof text - 1);
+    sleep(8); /* seconds; test_warm_up.py knows */
+    return 999;
+}
+
+int cuGetProcAddress(void)
+{
+    return fail_slowly();
+}
+
+int cuGetProcAddress_v2(void)
+{
+    return fail_slowly();
+}

@@ -1,0 +1,171 @@
+#!/usr/bin/env python3
+"""mri_recon on several devices: the bits of one where frames or voxels are shared, the plan, the report, and devices that
+fail. The devices are of the CPU, so no GPU is needed.
+
+usage: test_mri_devices.py PROGRAM [test_name ...]     VOXFIELD_PHANTOM names mri_phantom
+"""
+import json
+import os
+import re
+import subprocess
+import sys
+
+import program
+from program import Skip, listing, make, run
+
+PHANTOM = os.environ.get("VOXFIELD_PHANTOM") or sys.exit("VOXFIELD_PHANTOM is not set")
+LISTS = ("cpu:0,1", "cpu:3,1,2")
+try:
+    import h5py
+    import numpy
+except ImportError:
+    h5py = numpy = None
+
+
+def phantom(path, *arguments):
+    subprocess.run([PHANTOM, "-q", "-o", path, *map(str, arguments)], check=True, stdin=subprocess.DEVNULL)
+    return path
+
+
+def on(devices, *arguments, **options):
+    return make(*arguments, "--device", devices, **options)
+
+
+def image(path):
+    if h5py is None:
+        raise Skip("no h5py")
+    with h5py.File(path) as file:
+        return file["image"][...]
+
+
+def device_line(text):
+    return re.search(r"^device +(.*)$", text, re.M)[1]
+
+
+def scans():
+    """Scans that are shared by frames or voxels, with the options they are made with."""
+    phantom("frames.h5", "--matrix", "32,32,1", "--frames", 5)
+    phantom("voxels.h5", "--matrix", 16)
+    phantom("places.mrd", "--matrix", "32,32,1", "--frames", 3, "--coils", 4)
+    return [("frames.h5",), ("frames.h5", "--operator", "nufft", "--precision", "double"),
+            ("frames.h5", "--method", "gridding"), ("voxels.h5", "--operator", "direct"),
+            ("voxels.h5", "--operator", "direct", "--method", "adjoint"), ("places.mrd", "--coils", "walsh", "--operator", "nufft"),
+            ("places.mrd", "--coils", "rss")]
+
+
+def test_several_devices_make_the_bits_of_one(_):
+    for arguments in scans():
+        if "walsh" in arguments:
+            devices = LISTS  # three frames, so coils are not shared
+        else:
+            devices = (*LISTS, "cpu:0,1,2,3,4,5,6,7")
+        on("cpu", *arguments, "-o", "one.h5")
+        expected = image("one.h5")
+        assert numpy.abs(expected).max() > 0, arguments
+        for name in devices:
+            on(name, *arguments, "-o", "several.h5")
+            assert (image("several.h5") == expected).all(), (arguments, name)
+
+
+def test_shared_coils_agree_to_rounding(_):
+    """F^H d of 8 coils, added up in another order: at most 2 (2 C + D) u T apart, T the sum of the terms' sizes
+    (test_recon_devices.c), which over an object all coils see is some times the image: a factor of 10 is left for that. And the
+    same bits each time."""
+    phantom("c.h5", "--matrix", "64,64,1", "--coils", 8)
+    for name in LISTS:
+        for output in ("a.h5", "b.h5"):
+            on(name, "c.h5", "--method", "adjoint", "--operator", "nufft", "-o", output)
+        on("cpu", "c.h5", "--method", "adjoint", "--operator", "nufft", "-o", "one.h5")
+        a, b, one = map(image, ("a.h5", "b.h5", "one.h5"))
+        assert (a == b).all(), name
+        difference = numpy.linalg.norm(a - one) / numpy.linalg.norm(one)
+        print(f"    {name}: {difference:.2g}")
+        assert difference <= 10 * 2 * (2 * 8 + 3) * 2.0**-24, (name, difference)
+
+
+def test_the_plan_says_who_does_what(_):
+    phantom("frames.h5", "--matrix", "16,16,1", "--frames", 4)
+    phantom("coils.h5", "--matrix", "64,64,1", "--coils", 3)
+    phantom("one.h5", "--matrix", 16)
+    cases = [("frames.h5", "cpu:0,1", (), "2 frames at a time"),
+             ("frames.h5", "cpu:0,1,2,3,4", (), "4 frames at a time; 1 finds nothing to do"),
+             ("coils.h5", "cpu:0,1,2,3,4", ("--operator", "nufft"), "shared by coils; 2 find nothing to do"),
+             ("coils.h5", "cpu:0,1", ("--operator", "direct"), "shared by voxels, the solver by coils"),
+             ("one.h5", "cpu:0,1", ("--operator", "direct"), "shared by voxels, the solver on the first"),
+             ("one.h5", "cpu:0,1", ("--operator", "direct", "--method", "adjoint"), "shared by voxels"),
+             ("one.h5", "cpu:0,1", ("--operator", "nufft"), "the first does all")]
+    before = listing()
+    for name, devices, more, words in cases:
+        line = device_line(on(devices, name, "--dry-run", *more).out)
+        assert line.startswith(devices + ": ") and words in line, (words, line)
+    assert " of them" not in device_line(on("cpu", "one.h5", "--dry-run").out)
+    assert listing() == before
+
+
+def test_the_report_says_what_each_did(_):
+    phantom("f.h5", "--matrix", "16,16,1", "--frames", 5)
+    phantom("c.h5", "--matrix", "16,16,1", "--coils", 4)
+    for name, frames, each in (("f.h5", 5, 1), ("c.h5", 1, 2)):
+        on("cpu:0,1", name, "--operator", "nufft", "--report", "r.json", "-o", "i.h5")
+        with open("r.json", encoding="utf-8") as file:
+            report = json.load(file)
+        devices = report["devices"]
+        assert list(devices) == ["cpu:0", "cpu:1"], devices
+        assert sum(d["frames"] for d in devices.values()) == frames * each, devices
+        assert all(d["seconds"] >= 0 for d in devices.values()) and "failed" not in str(devices), devices
+        assert "cpu:0,1" in report["reconstruction"]["method"], report["reconstruction"]
+
+
+def with_failures(what):
+    return {**os.environ, "VOXFIELD_SIMULATE_FAILURE": what}
+
+
+def test_a_device_that_fails_is_made_up_for(_):
+    """The other makes its frames: the same bits, one warning, exit status 0, and the report says who failed. A device that finds
+    all frames taken does not come to fail, so several runs are tried."""
+    phantom("f.h5", "--matrix", "48,48,1", "--frames", 6, "--coils", 3)
+    on("cpu", "f.h5", "--operator", "nufft", "-o", "one.h5")
+    failed = 0
+    for device in ("cpu:0", "cpu:1") * 3:
+        done = on("cpu:0,1", "f.h5", "--operator", "nufft", "-o", "i.h5", "--report", "r.json", env=with_failures(device + "@1"))
+        assert (image("i.h5") == image("one.h5")).all(), device
+        with open("r.json", encoding="utf-8") as file:
+            devices = json.load(file)["devices"]
+        assert sum(d["frames"] for d in devices.values()) == 6, devices
+        if "failed" in devices[device]:
+            failed += 1
+            assert done.err.count("warning") == 1 and device in done.err and "given up" in done.err, done.err
+            assert devices[device]["frames"] == 0, devices
+        else:
+            assert done.err == "", done.err
+    assert failed > 0
+
+
+def test_failures_that_nobody_makes_up_for(_):
+    """All devices, or one of those that make an image together: exit status 6, one line of error, and no image."""
+    phantom("f.h5", "--matrix", "16,16,1", "--frames", 4)
+    phantom("c.h5", "--matrix", "16,16,1", "--coils", 4)
+    for name, what in (("f.h5", "cpu:0@1,cpu:1@1"), ("f.h5", "cpu:0@0,cpu:1@0"), ("c.h5", "cpu:1@1"), ("c.h5", "cpu:0@0")):
+        done = run(name, "--operator", "nufft", "-o", "i.h5", "--device", "cpu:0,1", env=with_failures(what))
+        errors = [line for line in done.err.splitlines() if "error:" in line]
+        assert done.status == 6 and len(errors) == 1 and "simulated" in errors[0], (name, what, done.status, done.err)
+        assert not os.path.exists("i.h5"), (name, what)
+    done = run("f.h5", "-o", "i.h5", "--device", "cpu:0,1", env=with_failures("nonsense"))
+    assert done.status == 2 and "VOXFIELD_SIMULATE_FAILURE" in done.err and not os.path.exists("i.h5"), done.err
+
+
+def test_saved_q(_):
+    """Q that several devices made is that of one, and several read it."""
+    phantom("c.h5", "--matrix", 12, "--coils", 3)
+    for operator in ("direct", "nufft"):
+        on("cpu:0,1,2", "c.h5", "--operator", operator, "--save-q", "three.q", "-o", "a.h5")
+        on("cpu", "c.h5", "--operator", operator, "--save-q", "one.q", "-o", "b.h5")
+        if h5py:
+            with h5py.File("three.q") as three, h5py.File("one.q") as one:
+                assert (three["q"][...] == one["q"][...]).all() and numpy.abs(one["q"][...]).max() > 0, operator
+        on("cpu:0,1,2", "c.h5", "--operator", operator, "--load-q", "one.q", "-o", "c_image.h5")
+        assert (image("c_image.h5") == image("a.h5")).all(), operator
+
+
+if __name__ == "__main__":
+    program.main(globals())

@@ -1,0 +1,66 @@
+#!/usr/bin/env python3
+"""A GPU that is being started holds up nobody who does not need it: programs with a driver that takes SLOW seconds to say that
+it does not work.
+
+usage: test_warm_up.py CIONIZE MRI_RECON FOLDER_OF_THE_DRIVER
+"""
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import time
+
+SLOW = 8       # seconds: slow_driver.c
+QUICK = 6      # a program that waits for the driver takes longer, one that does not some tenths, or a few where all is busy
+ASKED = "the slow driver is asked\n"
+
+
+def run(*command):
+    began = time.monotonic()
+    done = subprocess.run(command, env={**os.environ, "LD_LIBRARY_PATH": sys.argv[3]}, stdin=subprocess.DEVNULL,
+                          capture_output=True, text=True, check=False)
+    return done, time.monotonic() - began
+
+
+def test_reading_error(programs):
+    pathlib.Path("no.pqr").write_text("REMARK   1 nothing\n" * 200000)
+    pathlib.Path("no.h5").write_bytes(b"nothing" * 300000)
+    for program, name in zip(programs, ("no.pqr", "no.h5")):
+        for device in ("cuda", "auto"):
+            done, seconds = run(program, "--device", device, name)
+            assert done.returncode == 3 and f"{name}: " in done.stderr, (program, device, done)
+            assert seconds < QUICK, f"{program} --device {device}: {seconds:.1f} s"
+            assert done.stderr.replace(ASKED, "").count("\n") == 1, done.stderr
+
+
+def test_cpu_is_chosen(programs):
+    """By its size the file may be worth a GPU; what is in it is not."""
+    text = "REMARK   1 nothing\n" * 500000 + "ATOM 1 X UNK 1 0.0 0.0 0.0 1.0 1.0\n"
+    pathlib.Path("long.pqr").write_text(text)
+    done, seconds = run(programs[0], "-o", "long.mrc", "long.pqr")
+    assert done.returncode == 0 and "device     cpu" in done.stdout and "done " in done.stdout, done
+    assert done.stderr == ASKED, f"the driver was not asked, or something else was said: {done.stderr!r}"
+    assert seconds < QUICK, f"{seconds:.1f} s"
+    assert sorted(os.listdir()) == ["long.mrc", "long.pqr", "no.h5", "no.pqr"], os.listdir()
+
+
+def test_small_files_do_not_ask(programs):
+    pathlib.Path("short.pqr").write_text("ATOM 1 X UNK 1 0.0 0.0 0.0 1.0 1.0\n")
+    for device in ("auto", "cpu"):
+        done, seconds = run(programs[0], "--device", device, "short.pqr")
+        assert done.returncode == 0 and done.stderr == "" and seconds < QUICK, (done, seconds)
+
+
+def main():
+    programs = [os.path.abspath(path) for path in sys.argv[1:3]]
+    sys.argv[3] = os.path.abspath(sys.argv[3])
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        for test in (test_reading_error, test_cpu_is_chosen, test_small_files_do_not_ask):
+            test(programs)
+        os.chdir("/")
+    print("ok")
+
+
+main()

@@ -1,0 +1,90 @@
+#!/usr/bin/env python3
+"""Times cionize on small work on the CPU, from start to end of the program, and holds it to its bar.
+
+    time_cionize.py BUILD REPORT.json [--rounds N] [--molecule FILE.pqr]
+
+BUILD is a build folder. Case: the sample protein with the program's defaults. Bar: the whole program takes at most BAR times what
+it cannot do without (time_cionize_parts: the file's bytes read, one call of the kernel, the map's bytes written and synced).
+In each of N rounds everything runs once, one after the other; times are medians over the rounds, the ratio is the median of
+the rounds' ratios, so that a machine that others use too shifts both sides. Beside it stand other outputs, and an empty run. Exit status: 0; 1 if
+the bar is missed or a program failed.
+"""
+import argparse
+import json
+import os
+import pathlib
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+BAR = 2
+# What is run beside the default, with the arguments of each.
+OUTPUTS = {"dx": [], "dx, picture": ["--picture", "map.png"], "dx.gz": [], "mrc": [], "cube": [], "h5": []}
+# Those that wait for others sleep, in the program and in its parts alike: nobody knows what else the machine does.
+ENVIRONMENT = {**os.environ, "OMP_WAIT_POLICY": "passive"}
+
+
+def run(command, folder):
+    """Seconds that a command takes."""
+    began = time.perf_counter()
+    done = subprocess.run(command, cwd=folder, env=ENVIRONMENT, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    seconds = time.perf_counter() - began
+    if done.returncode != 0:
+        sys.exit(f"failed: {' '.join(map(str, command))}: {done.stderr.strip()}")
+    return seconds
+
+
+def one_round(build, molecule, folder):
+    """{what: times}"""
+    program, parts = build / "apps/cionize/cionize", build / "validation/bench/time_cionize_parts"
+    row = {"empty": {"whole": run([program, "--version"], folder)}}
+    for name, arguments in OUTPUTS.items():
+        whole = run([program, "-q", *arguments, "--report", "report.json", "-o", f"map.{name.split(',')[0]}", molecule], folder)
+        report = json.loads((folder / "report.json").read_text())
+        row[name] = {"whole": whole, **report["seconds"], "device": report["device"]}
+        if name == "dx":
+            run([parts, molecule, "map.dx", "copy.dx", "parts.json"], folder)
+            row["parts"] = {key: value for key, value in json.loads((folder / "parts.json").read_text()).items()
+                            if key in ("kernel", "read", "write", "evaluations", "threads")}
+            row["ratio"] = whole / sum(row["parts"][key] for key in ("kernel", "read", "write"))
+    return row
+
+
+def medians(rounds, key):
+    return {name: statistics.median(row[key][name] for row in rounds) for name, value in rounds[0][key].items()
+            if not isinstance(value, str)}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("build", type=pathlib.Path)
+    parser.add_argument("report", type=pathlib.Path)
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--molecule", type=pathlib.Path, default=ROOT / "data" / "1hpv.pqr")
+    parser.add_argument("--no-bar", action="store_true", help="exit 0 whatever the ratio is: to see that this program works")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="time_cionize") as name:
+        rounds = [one_round(options.build.resolve(), options.molecule.resolve(), pathlib.Path(name)) for _ in range(options.rounds)]
+    parts, ratio = medians(rounds, "parts"), statistics.median(row["ratio"] for row in rounds)
+    met = bool(ratio <= BAR)
+    out = {"benchmark": "cionize", "case": f"{options.molecule.name}, defaults", "rounds": options.rounds,
+           "device": rounds[0]["dx"]["device"], "parts": parts, "ratio": ratio,
+           "ratios_of_rounds": [row["ratio"] for row in rounds], "bar": BAR, "met": met,
+           "empty": medians(rounds, "empty")["whole"], "outputs": {name: medians(rounds, name) for name in OUTPUTS}}
+    options.report.write_text(json.dumps(out, indent=2) + "\n")
+    print(f"{out['case']}; {out['device']}; medians of {options.rounds} rounds, ms")
+    print(f"{'':14}{'whole':>9}{'read':>9}{'plan':>9}{'compute':>9}{'write':>9}")
+    for name, row in out["outputs"].items():
+        print(f"{name:14}" + "".join(f"{1e3 * row[key]:9.1f}" for key in ("whole", "read", "plan", "compute", "write")))
+    print(f"{'an empty run':14}{1e3 * out['empty']:9.1f}")
+    print("without which it cannot be: " + ", ".join(f"{key} {1e3 * parts[key]:.1f}" for key in ("read", "kernel", "write")))
+    print(f"ratio {ratio:.2f} (rounds {min(out['ratios_of_rounds']):.2f} to {max(out['ratios_of_rounds']):.2f}), bar {BAR}: "
+          f"{'met' if met else 'MISSED'}")
+    return 0 if met or options.no_bar else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
