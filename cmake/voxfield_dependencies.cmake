@@ -27,7 +27,7 @@ if(VOXFIELD_CUDA)
         set(CMAKE_CUDA_RUNTIME_LIBRARY Static)
         set(CMAKE_CUDA_STANDARD 17)
         find_package(CUDAToolkit REQUIRED)
-        if(NOT CMAKE_CUDA_ARCHITECTURES)
+        if(NOT CMAKE_CUDA_ARCHITECTURES AND NOT DEFINED ENV{CUDAARCHS})
             # Machine code for the generations in use that this toolkit knows, and PTX of the last for those to come.
             set(architectures 75-real 80-real 86-real)
             if(CUDAToolkit_VERSION VERSION_LESS 11.8)
