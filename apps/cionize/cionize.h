@@ -47,12 +47,23 @@ VF_MUST_CHECK vf_status cionize_run(vf_context *ctx, const cionize_settings *set
 
 /* ---- read_molecule.c ---- */
 
+/* What a file calls an atom, for files that name it again; texts are empty where it does not say. */
+typedef struct atom_label {
+    char name[9], residue[9]; /* "CA", "ALA" */
+    char chain[9];            /* chain or segment: "A", "PROT" */
+    char element[3];          /* "Na" */
+    char insertion;           /* code after the residue's number; 0: none */
+    bool hetero;              /* a HETATM record */
+    int32_t residue_number;
+} atom_label;
+
 /* The atoms of a molecule, in the order of the file. */
 typedef struct molecule {
     int64_t atoms;               /* >= 1 */
     double *x, *y, *z;           /* [atoms] angstrom */
     double *charge;              /* [atoms] e */
     double *radius;              /* [atoms] angstrom */
+    atom_label *labels;          /* [atoms] */
     double total_charge;         /* e */
     double lo[3], hi[3];         /* bounds of the atoms' centres: x, y, z */
     int64_t missing_atoms;       /* atoms the file itself says were left out (REMARK 5 of pdb2pqr) */
