@@ -13,13 +13,18 @@ static const coulomb_simd *const simd[VF_ISA_COUNT] = {
 #endif
 };
 
+const coulomb_simd *coulomb_simd_for(vf_isa isa)
+{
+    return simd[isa];
+}
+
 static vf_status create(vf_coulomb *plan)
 {
     vf_isa isa;
     vf_status status = vf_variant_isa(plan->device, "Coulomb sum", &plan->variant, &isa);
     if (status != VF_OK)
         return status;
-    plan->state = (void *)simd[isa];
+    plan->state = (void *)coulomb_simd_for(isa);
     return VF_OK;
 }
 

@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "voxfield/device.h"
+
 /* A block of grid points is what one thread computes at a time: small enough that its sums stay in the cache and that
  * positions relative to its centre are short numbers, which single precision holds well. */
 enum { BLOCK_X = 32, BLOCK_Y = 16, BLOCK_Z = 8 };
@@ -29,5 +31,6 @@ typedef struct coulomb_simd {
 } coulomb_simd;
 
 extern const coulomb_simd coulomb_simd_baseline, coulomb_simd_avx2, coulomb_simd_avx512;
+const coulomb_simd *coulomb_simd_for(vf_isa isa);
 
 #endif

@@ -1,0 +1,234 @@
+/* The contract's own part: checks, the sources, and the choice of the backend. */
+#include "ion_search.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ion_search_internal.h"
+
+static const vf_variants *const backends[] = {
+    &vf_ion_search_blocks.variants,
+    &vf_ion_search_ref.variants,
+    &vf_ion_search_blocks_cuda.variants,
+};
+enum { BACKENDS = sizeof backends / sizeof *backends };
+
+/* ---- sources ---- */
+
+static bool grow(double **array, int64_t capacity)
+{
+    double *larger = realloc(*array, (size_t)capacity * sizeof *larger);
+    if (larger)
+        *array = larger;
+    return larger != NULL;
+}
+
+static vf_status make_room(vf_context *ctx, ion_sources *s, int64_t count)
+{
+    if (count <= s->capacity)
+        return VF_OK;
+    const int64_t capacity = count > 2 * s->capacity ? count : 2 * s->capacity;
+    if (!grow(&s->x, capacity) || !grow(&s->y, capacity) || !grow(&s->z, capacity) || !grow(&s->charge, capacity) ||
+        !grow(&s->magnitude, capacity) || !grow(&s->distance, capacity))
+        return vf_fail(ctx, VF_ERR_MEMORY, "no memory for %lld charges", (long long)count);
+    s->capacity = capacity;
+    return VF_OK;
+}
+
+static void free_sources(ion_sources *s)
+{
+    free(s->x);
+    free(s->y);
+    free(s->z);
+    free(s->charge);
+    free(s->magnitude);
+    free(s->distance);
+}
+
+static vf_status add_source(vf_ion_search *search, int kind, const double position[3], double charge, double distance)
+{
+    ion_sources *s = &search->sources[kind];
+    vf_status status = make_room(search->ctx, s, s->count + 1);
+    if (status != VF_OK)
+        return status;
+    const double scaled = search->options.potential.scale * charge;
+    s->x[s->count] = position[0];
+    s->y[s->count] = position[1];
+    s->z[s->count] = position[2];
+    s->charge[s->count] = scaled;
+    s->magnitude[s->count] = fabs(scaled);
+    s->distance[s->count] = distance;
+    s->count++;
+    return VF_OK;
+}
+
+/* ---- plans ---- */
+
+static vf_status check_map(const vf_ion_search *search)
+{
+    const int64_t points = vf_grid_points(&search->grid);
+    for (int64_t i = 0; i < points; i++)
+        if (!isfinite(ion_map_value(search, i)))
+            return vf_fail(search->ctx, VF_ERR_ARGUMENT, "search for ions: value %lld of the map is not finite",
+                           (long long)i);
+    return VF_OK;
+}
+
+/* The sums' own checks of all that they are given; nothing else is done with that plan. */
+static vf_status check_sums(vf_ion_search *search, const vf_coulomb_atoms *atoms)
+{
+    vf_coulomb *sums = NULL;
+    vf_coulomb_options options = search->options.potential;
+    options.variant = NULL;
+    vf_status status = vf_coulomb_create(vf_context_host(search->ctx), &search->grid, atoms, &options, &sums);
+    vf_coulomb_destroy(sums);
+    return status;
+}
+
+static vf_status take_atoms(vf_ion_search *search, const vf_coulomb_atoms *atoms)
+{
+    vf_status status = make_room(search->ctx, &search->sources[ION_ATOMS], atoms->count);
+    for (int64_t i = 0; status == VF_OK && i < atoms->count; i++)
+        status = add_source(search, ION_ATOMS, (double[3]){atoms->x[i], atoms->y[i], atoms->z[i]}, atoms->charge[i], 0);
+    return status;
+}
+
+vf_status vf_ion_search_create(vf_device *device, const vf_grid *grid, const vf_coulomb_atoms *atoms, const void *map,
+                               const vf_ion_search_options *options, vf_ion_search **out)
+{
+    vf_context *ctx = vf_device_context(device);
+    *out = NULL;
+    vf_ion_search *search = calloc(1, sizeof *search);
+    if (!search)
+        return vf_fail(ctx, VF_ERR_MEMORY, "no memory for a search");
+    search->device = device;
+    search->ctx = ctx;
+    search->grid = *grid;
+    search->options = *options;
+    search->map = map;
+    search->simd = coulomb_simd_for(vf_cpu_isa());
+    const vf_variants *chosen = NULL;
+    vf_status status = vf_variant_choose(device, "the search for ions", backends, BACKENDS, options->variant, &chosen,
+                                         &search->variant);
+    if (status == VF_OK)
+        status = check_sums(search, atoms);
+    if (status == VF_OK)
+        status = check_map(search);
+    if (status == VF_OK)
+        status = take_atoms(search, atoms);
+    if (status == VF_OK) {
+        search->free = vf_grid_points(grid);
+        search->mask = calloc((size_t)search->free, 1);
+        if (!search->mask)
+            status =
+                vf_fail(ctx, VF_ERR_MEMORY, "no memory for what is excluded of %lld points", (long long)search->free);
+    }
+    if (status == VF_OK) {
+        search->backend = (const vf_ion_search_backend *)chosen; /* whose first member it is */
+        status = search->backend->create(search);
+    }
+    if (status == VF_OK)
+        *out = search;
+    else
+        vf_ion_search_destroy(search);
+    return status;
+}
+
+void vf_ion_search_destroy(vf_ion_search *search)
+{
+    if (!search)
+        return;
+    if (search->backend)
+        search->backend->destroy(search);
+    for (int kind = 0; kind < ION_SOURCES; kind++)
+        free_sources(&search->sources[kind]);
+    free(search->mask);
+    free(search);
+}
+
+vf_status vf_ion_search_exclude(vf_ion_search *search, const double *distance)
+{
+    ion_sources *atoms = &search->sources[ION_ATOMS];
+    if (search->sources[ION_IONS].count > 0)
+        return vf_fail(search->ctx, VF_ERR_ARGUMENT, "search for ions: atoms exclude points before there are ions");
+    search->least_distance = atoms->count > 0 ? VF_COULOMB_MAX_COORDINATE : 0;
+    for (int64_t i = 0; i < atoms->count; i++) {
+        if (!(distance[i] >= 0) || !(distance[i] <= VF_COULOMB_MAX_COORDINATE))
+            return vf_fail(search->ctx, VF_ERR_ARGUMENT, "search for ions: distance %g of atom %lld is out of range",
+                           distance[i], (long long)i + 1);
+        atoms->distance[i] = distance[i];
+        search->least_distance = fmin(search->least_distance, distance[i]);
+    }
+    return ion_exclude(search, ION_ATOMS, 0, atoms->count);
+}
+
+int64_t vf_ion_search_free(const vf_ion_search *search)
+{
+    return search->free;
+}
+
+const uint8_t *vf_ion_search_mask(const vf_ion_search *search)
+{
+    return search->mask;
+}
+
+static vf_status check_charge(vf_ion_search *search, double charge)
+{
+    return isfinite((float)(search->options.potential.scale * charge))
+               ? VF_OK
+               : vf_fail(search->ctx, VF_ERR_ARGUMENT, "search for ions: charge %g is out of range", charge);
+}
+
+vf_status vf_ion_search_find(vf_ion_search *search, double charge, vf_ion_place *out)
+{
+    *out = (vf_ion_place){.index = -1};
+    vf_status status = check_charge(search, charge);
+    if (status != VF_OK || search->free == 0)
+        return status;
+    if (charge == 0)
+        out->index =
+            (const uint8_t *)memchr(search->mask, VF_ION_FREE, (size_t)vf_grid_points(&search->grid)) - search->mask;
+    else
+        status = search->backend->find(search, charge, out);
+    if (status != VF_OK || out->index < 0)
+        return status;
+    ion_point(&search->grid, out->index, out->position);
+    out->energy = charge * ion_total_potential(search, out->index, out->position);
+    return VF_OK;
+}
+
+/* The grid point at a position, or -1. */
+static int64_t point_at(const vf_grid *grid, const double position[3])
+{
+    int64_t index = 0;
+    for (int a = 2; a >= 0; a--) {
+        const double n = round((position[a] - grid->origin[a]) / grid->spacing[a]);
+        if (!(n >= 0) || !(n < (double)grid->counts[a]) || grid->origin[a] + grid->spacing[a] * n != position[a])
+            return -1;
+        index = index * grid->counts[a] + (int64_t)n;
+    }
+    return index;
+}
+
+vf_status vf_ion_search_add(vf_ion_search *search, const double position[3], double charge, double distance)
+{
+    vf_status status = check_charge(search, charge);
+    if (status != VF_OK)
+        return status;
+    for (int a = 0; a < 3; a++)
+        if (!(fabs(position[a]) <= VF_COULOMB_MAX_COORDINATE))
+            return vf_fail(search->ctx, VF_ERR_ARGUMENT, "search for ions: an ion at (%g, %g, %g) is out of range",
+                           position[0], position[1], position[2]);
+    if (!(distance >= 0) || !(distance <= VF_COULOMB_MAX_COORDINATE))
+        return vf_fail(search->ctx, VF_ERR_ARGUMENT, "search for ions: distance %g is out of range", distance);
+    status = add_source(search, ION_IONS, position, charge, distance);
+    if (status == VF_OK)
+        status = ion_exclude(search, ION_IONS, search->sources[ION_IONS].count - 1, 1);
+    const int64_t point = point_at(&search->grid, position);
+    if (status == VF_OK && point >= 0 && search->mask[point] == VF_ION_FREE) {
+        search->mask[point] = VF_ION_ION;
+        search->free--;
+    }
+    return status == VF_OK ? search->backend->add(search) : status;
+}

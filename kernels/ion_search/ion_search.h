@@ -1,0 +1,84 @@
+/* Voxfield - where ions go, one after another: the free point of a grid where an ion's energy is least.
+ *
+ * The energy of an ion of charge z at r is z V(r), with the potential of coulomb_sum.h,
+ *
+ *     V(r) = C sum_i q_i / max(|r - r_i|, r_min)      (or the square of it: distance-dependent dielectric)
+ *
+ * over the solute's atoms and the ions added so far. Points nearer to an atom or an ion than a given distance are
+ * excluded. Each ion goes to the free point where its energy is least; then its own potential is added and the points
+ * about it are excluded: the greedy placement of VMD's cionize (Stone et al., J. Comput. Chem. 28 (2007) 2618).
+ *
+ * What is found does not depend on the device, nor on the number of threads: energies are compared as sums in double
+ * precision. Energies that differ by no more than 2^-40 of |z| C sum |q_i|/r_i are equal (a symmetric molecule has such
+ * points, which differ by rounding alone), and of equal ones the point that comes first in the order [z][y][x] is
+ * taken.
+ *
+ * Not all points are summed in double precision: a map of the atoms' potential, usually in single precision, says which
+ * blocks of the grid can hold the least energy, and only those are summed again, and get the potential of ions as they
+ * need it. A map in single precision is taken to be good to 16 u C sum |q_i|/r_i (u = 2^-24; the largest errors that
+ * are measured are 5 to 7 u: docs/accuracy.md). If it were worse somewhere, the energy found would still be the
+ * least to that error.
+ *
+ * Variants: "blocks" (the default), on all devices; "ref", on the CPU: plain C, every point in double precision.
+ */
+#ifndef VOXFIELD_ION_SEARCH_H
+#define VOXFIELD_ION_SEARCH_H
+
+#include "coulomb_sum.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct vf_ion_search vf_ion_search;
+
+typedef struct vf_ion_search_options {
+    vf_coulomb_options potential; /* C, r_min, dielectric; precision: of the map; its variant is not used */
+    bool map_is_exact;   /* the map is the atoms' potential, whatever made it: the atoms' charges do not count */
+    const char *variant; /* NULL: the default */
+} vf_ion_search_options;
+
+/* Makes a search on the device. `map`: host memory, [z][y][x] of the grid, options->potential.precision; the atoms'
+ * potential, without ions; it must live as long as the search, and every value must be finite. The atoms are copied.
+ * Errors: as vf_coulomb_create. */
+VF_MUST_CHECK vf_status vf_ion_search_create(vf_device *device, const vf_grid *grid, const vf_coulomb_atoms *atoms,
+                                             const void *map, const vf_ion_search_options *options,
+                                             vf_ion_search **out);
+void vf_ion_search_destroy(vf_ion_search *search); /* NULL is allowed */
+
+/* Excludes the points that are nearer to atom i than distance[i] ([atoms] host, >= 0, in the grid's length unit). Once,
+ * before the first ion. Errors: VF_ERR_ARGUMENT, VF_ERR_MEMORY. */
+VF_MUST_CHECK vf_status vf_ion_search_exclude(vf_ion_search *search, const double *distance);
+
+/* Points that no atom and no ion excludes. */
+int64_t vf_ion_search_free(const vf_ion_search *search);
+
+/* Why points are excluded: [z][y][x] of the grid, host memory of the search's. An atom's reason stays. */
+enum { VF_ION_FREE = 0, VF_ION_SOLUTE = 1, VF_ION_ION = 2 };
+const uint8_t *vf_ion_search_mask(const vf_ion_search *search);
+
+typedef struct vf_ion_place {
+    int64_t index;      /* of the point in [z][y][x]; -1: no point is free */
+    double position[3]; /* in the grid's length unit */
+    double energy;      /* z V there */
+} vf_ion_place;
+
+/* The free point of least energy for an ion of this charge (finite; 0: all points are equal). Blocking. Errors:
+ * VF_ERR_MEMORY, VF_ERR_DEVICE, VF_ERR_CANCELLED. */
+VF_MUST_CHECK vf_status vf_ion_search_find(vf_ion_search *search, double charge, vf_ion_place *out);
+
+/* Moves a place off the grid to a local minimum of the energy: by steps along the axes and diagonals, halved down to
+ * 1/64 of the spacing, within one spacing of the point, inside the grid's bounds, never nearer to an atom or an ion
+ * than the distances given. (Coulomb's potential has no minimum where there is no charge, so the minimum is one on the
+ * edge of what is allowed.) Errors: VF_ERR_ARGUMENT if options->map_is_exact. */
+VF_MUST_CHECK vf_status vf_ion_search_refine(vf_ion_search *search, double charge, vf_ion_place *place);
+
+/* Adds an ion: its potential, and the points nearer than `distance` to it are excluded. The point it lies on, if any,
+ * always is. Errors: VF_ERR_ARGUMENT, VF_ERR_MEMORY. */
+VF_MUST_CHECK vf_status vf_ion_search_add(vf_ion_search *search, const double position[3], double charge,
+                                          double distance);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

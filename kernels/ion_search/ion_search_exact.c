@@ -1,0 +1,80 @@
+/* Potentials at single points, in double precision. */
+#include <math.h>
+
+#include "ion_search_internal.h"
+
+void ion_point(const vf_grid *grid, int64_t index, double position[3])
+{
+    for (int a = 0; a < 3; a++) {
+        position[a] = grid->origin[a] + grid->spacing[a] * (double)(index % grid->counts[a]);
+        index /= grid->counts[a];
+    }
+}
+
+double ion_map_value(const vf_ion_search *search, int64_t index)
+{
+    return search->options.potential.precision == VF_F64 ? ((const double *)search->map)[index]
+                                                         : (double)((const float *)search->map)[index];
+}
+
+/* A block of one point. */
+static double sum_at(const vf_ion_search *search, const ion_sources *s, int64_t first, int64_t count,
+                     const double position[3], bool magnitude)
+{
+    const vf_coulomb_options *potential = &search->options.potential;
+    double sum = 0;
+    coulomb_block block = {
+        .atoms = count,
+        .x = s->x + first,
+        .y = s->y + first,
+        .z = s->z + first,
+        .charge = (magnitude ? s->magnitude : s->charge) + first,
+        .centre = {position[0], position[1], position[2]},
+        .nx = 1,
+        .ny = 1,
+        .nz = 1,
+        .r_min = potential->r_min,
+        .distance_dielectric = potential->distance_dielectric,
+        .out = &sum,
+        .stride_y = 1,
+        .stride_z = 1,
+    };
+    search->simd->f64(&block);
+    return sum;
+}
+
+double ion_potential(const vf_ion_search *search, int kind, const double position[3], bool magnitude)
+{
+    enum { PART = 4096, MOST_PARTS = 64 };
+    const ion_sources *s = &search->sources[kind];
+    double sum = 0;
+    /* The parts are the same whatever the number of threads, and they are added in their order. */
+    for (int64_t from = 0; from < s->count; from += (int64_t)PART * MOST_PARTS) {
+        const int64_t left = s->count - from;
+        const int parts = left < (int64_t)PART * MOST_PARTS ? (int)((left + PART - 1) / PART) : MOST_PARTS;
+        double part[MOST_PARTS];
+        const int threads = vf_context_threads(search->ctx);
+#pragma omp parallel for schedule(static) num_threads(threads) if (parts > 2 && threads > 1)
+        for (int p = 0; p < parts; p++) {
+            const int64_t first = from + (int64_t)p * PART, rest = s->count - first;
+            part[p] = sum_at(search, s, first, rest < PART ? rest : PART, position, magnitude);
+        }
+        for (int p = 0; p < parts; p++)
+            sum += part[p];
+    }
+    return sum;
+}
+
+double ion_total_potential(const vf_ion_search *search, int64_t index, const double position[3])
+{
+    double atoms = search->options.map_is_exact && index >= 0 ? ion_map_value(search, index)
+                                                              : ion_potential(search, ION_ATOMS, position, false);
+    return atoms + ion_potential(search, ION_IONS, position, false);
+}
+
+double ion_tolerance(const vf_ion_search *search, int64_t index, const double position[3], double charge)
+{
+    double atoms = search->options.map_is_exact && index >= 0 ? fabs(ion_map_value(search, index))
+                                                              : ion_potential(search, ION_ATOMS, position, true);
+    return 0x1p-40 * fabs(charge) * (atoms + ion_potential(search, ION_IONS, position, true));
+}

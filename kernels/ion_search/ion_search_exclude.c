@@ -1,0 +1,112 @@
+/* Spheres on the grid: a row of points at a time. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "ion_search_internal.h"
+
+/* A position on the grid's axes, in the one way that all parts compute it. */
+static double at(const vf_grid *grid, int axis, int64_t n)
+{
+    return grid->origin[axis] + grid->spacing[axis] * (double)n;
+}
+
+/* All points of an axis less than `reach` from `centre`, and perhaps one more at each end. */
+static void axis_range(const vf_grid *grid, int axis, double centre, double reach, int64_t *lo, int64_t *hi)
+{
+    const double most = (double)grid->counts[axis];
+    const double first = ceil((centre - reach - grid->origin[axis]) / grid->spacing[axis]) - 1;
+    const double last = floor((centre + reach - grid->origin[axis]) / grid->spacing[axis]) + 2;
+    *lo = (int64_t)fmin(fmax(first, 0), most);
+    *hi = (int64_t)fmin(fmax(last, 0), most);
+}
+
+/* Marks the free points of [lo, hi) of a row; returns how many they were. */
+static int64_t mark(uint8_t *row, int64_t lo, int64_t hi, uint8_t value)
+{
+    int64_t marked = 0;
+    for (int64_t i = lo; i < hi; i++) {
+        marked += row[i] == VF_ION_FREE;
+        row[i] = row[i] == VF_ION_FREE ? value : row[i];
+    }
+    return marked;
+}
+
+/* The points of row (j, k) that are too near the source. */
+static int64_t exclude_row(const vf_grid *grid, const ion_sources *s, int64_t n, int64_t j, int64_t k, uint8_t *row,
+                           uint8_t value)
+{
+    const double dy = at(grid, 1, j) - s->y[n], dz = at(grid, 2, k) - s->z[n], distance = s->distance[n];
+    const double rest = distance * distance - (dy * dy + dz * dz);
+    int64_t lo, hi;
+    if (!(rest > 0))
+        return 0;
+    axis_range(grid, 0, s->x[n], sqrt(rest), &lo, &hi);
+    /* The ends were rounded; what counts is the distance itself. */
+    while (lo < hi && !ion_too_near(ion_distance_squared(at(grid, 0, lo) - s->x[n], dy, dz), distance))
+        lo++;
+    while (lo < hi && !ion_too_near(ion_distance_squared(at(grid, 0, hi - 1) - s->x[n], dy, dz), distance))
+        hi--;
+    return mark(row, lo, hi, value);
+}
+
+static int64_t exclude_in_layer(const vf_ion_search *search, const ion_sources *s, int64_t n, int64_t k, uint8_t value)
+{
+    const vf_grid *grid = &search->grid;
+    int64_t lo, hi, marked = 0;
+    axis_range(grid, 1, s->y[n], s->distance[n], &lo, &hi);
+    for (int64_t j = lo; j < hi; j++)
+        marked += exclude_row(grid, s, n, j, k, search->mask + (k * grid->counts[1] + j) * grid->counts[0], value);
+    return marked;
+}
+
+/* Which sources reach layer k: lists, one after another, of the layers in order. */
+typedef struct layer_lists {
+    int64_t *begin; /* [layers + 1] */
+    int64_t *source;
+} layer_lists;
+
+static bool make_lists(const vf_grid *grid, const ion_sources *s, int64_t first, int64_t count, layer_lists *lists)
+{
+    const int64_t layers = grid->counts[2];
+    int64_t lo, hi, total = 0;
+    lists->begin = calloc((size_t)layers + 2, sizeof *lists->begin);
+    if (!lists->begin)
+        return false;
+    for (int64_t n = first; n < first + count; n++) {
+        axis_range(grid, 2, s->z[n], s->distance[n], &lo, &hi);
+        for (int64_t k = lo; k < hi; k++, total++)
+            lists->begin[k + 2]++;
+    }
+    lists->source = malloc((size_t)(total + 1) * sizeof *lists->source);
+    if (!lists->source)
+        return false;
+    for (int64_t k = 0; k < layers; k++)
+        lists->begin[k + 2] += lists->begin[k + 1];
+    for (int64_t n = first; n < first + count; n++) {
+        axis_range(grid, 2, s->z[n], s->distance[n], &lo, &hi);
+        for (int64_t k = lo; k < hi; k++)
+            lists->source[lists->begin[k + 1]++] = n;
+    }
+    return true;
+}
+
+vf_status ion_exclude(vf_ion_search *search, int kind, int64_t first, int64_t count)
+{
+    const ion_sources *s = &search->sources[kind];
+    const int64_t layers = search->grid.counts[2];
+    const uint8_t value = (uint8_t)(kind + 1);
+    const int threads = vf_context_threads(search->ctx);
+    int64_t marked = 0;
+    layer_lists lists = {0};
+    const bool made = make_lists(&search->grid, s, first, count, &lists);
+    if (made) {
+#pragma omp parallel for schedule(dynamic, 1) reduction(+ : marked) num_threads(threads) if (count > 1 && threads > 1)
+        for (int64_t k = 0; k < layers; k++)
+            for (int64_t i = lists.begin[k]; i < lists.begin[k + 1]; i++)
+                marked += exclude_in_layer(search, s, lists.source[i], k, value);
+    }
+    search->free -= marked;
+    free(lists.begin);
+    free(lists.source);
+    return made ? VF_OK : vf_fail(search->ctx, VF_ERR_MEMORY, "no memory for the atoms near each layer");
+}

@@ -1,0 +1,92 @@
+/* The reference: the potential of every point in double precision, and a look at each. Never tuned. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "ion_search_internal.h"
+
+typedef struct ref_state {
+    double *potential; /* [z][y][x] */
+} ref_state;
+
+static vf_status sum_atoms(const vf_ion_search *search, double *potential)
+{
+    const ion_sources *s = &search->sources[ION_ATOMS];
+    vf_coulomb_options options = search->options.potential;
+    vf_coulomb_atoms atoms = {.count = s->count, .x = s->x, .y = s->y, .z = s->z, .charge = s->charge};
+    vf_coulomb *sums = NULL;
+    vf_queue *queue = NULL;
+    const vf_box box = vf_grid_box(&search->grid);
+    options.scale = 1; /* it is in the sources' charges */
+    options.precision = VF_F64;
+    options.variant = "ref";
+    vf_status status = vf_coulomb_create(search->device, &search->grid, &atoms, &options, &sums);
+    if (status == VF_OK)
+        status = vf_queue_create(search->device, &queue);
+    if (status == VF_OK)
+        status = vf_coulomb_execute(sums, queue, &box, potential);
+    vf_queue_destroy(queue);
+    vf_coulomb_destroy(sums);
+    return status;
+}
+
+static vf_status create(vf_ion_search *search)
+{
+    const int64_t points = vf_grid_points(&search->grid);
+    ref_state *state = calloc(1, sizeof *state);
+    search->state = state;
+    if (state)
+        state->potential = malloc((size_t)points * sizeof *state->potential);
+    if (!state || !state->potential)
+        return vf_fail(search->ctx, VF_ERR_MEMORY, "no memory for %lld points", (long long)points);
+    if (!search->options.map_is_exact)
+        return sum_atoms(search, state->potential);
+    for (int64_t i = 0; i < points; i++)
+        state->potential[i] = ion_map_value(search, i);
+    return VF_OK;
+}
+
+static vf_status find(vf_ion_search *search, double charge, vf_ion_place *out)
+{
+    const ref_state *state = search->state;
+    const int64_t points = vf_grid_points(&search->grid);
+    int64_t least = -1;
+    for (int64_t i = 0; i < points; i++)
+        if (search->mask[i] == VF_ION_FREE &&
+            (least < 0 || charge * state->potential[i] < charge * state->potential[least]))
+            least = i;
+    double position[3];
+    ion_point(&search->grid, least, position);
+    const double limit = charge * state->potential[least] + ion_tolerance(search, least, position, charge);
+    for (int64_t i = 0; i <= least && out->index < 0; i++)
+        if (search->mask[i] == VF_ION_FREE && charge * state->potential[i] <= limit)
+            out->index = i;
+    return VF_OK;
+}
+
+static vf_status add(vf_ion_search *search)
+{
+    const ref_state *state = search->state;
+    const ion_sources *ions = &search->sources[ION_IONS];
+    const vf_coulomb_options *potential = &search->options.potential;
+    const int64_t points = vf_grid_points(&search->grid), n = ions->count - 1;
+    for (int64_t i = 0; i < points; i++) {
+        double p[3];
+        ion_point(&search->grid, i, p);
+        const double dx = p[0] - ions->x[n], dy = p[1] - ions->y[n], dz = p[2] - ions->z[n];
+        const double r = fmax(sqrt(dx * dx + dy * dy + dz * dz), potential->r_min);
+        state->potential[i] += ions->charge[n] / (potential->distance_dielectric ? r * r : r);
+    }
+    return VF_OK;
+}
+
+static void destroy(vf_ion_search *search)
+{
+    ref_state *state = search->state;
+    if (state)
+        free(state->potential);
+    free(state);
+}
+
+static const char *const variants[] = {"ref", NULL};
+const vf_ion_search_backend vf_ion_search_ref = {
+    .variants = {VF_DEVICE_CPU, variants}, .create = create, .find = find, .add = add, .destroy = destroy};

@@ -1,0 +1,365 @@
+/* The search for ions' places: against a search by brute force of the test's own, against each other's variants, and
+ * where the answer is known.
+ *
+ * usage: test_ion_search DEVICE [SEED]
+ *
+ * The test's own search sums every point in long double. Both take the first of the points whose energies differ by no
+ * more than 2^-40 of |z| C sum |q|/r; sums in double precision are good to some 2^-50 of that, so that only points
+ * within that of the limit could be decided otherwise: of the some 10^4 points of a test about one in 10^8 tests.
+ */
+#include <math.h>
+
+#include "device_fixture.h"
+#include "ion_search.h"
+
+typedef struct problem {
+    vf_grid grid;
+    int64_t points, atoms;
+    double *data; /* x, y, z, charge, distance */
+    vf_ion_search_options options;
+    void *map; /* in options.potential.precision */
+} problem;
+
+static vf_coulomb_atoms atoms_of(const problem *p)
+{
+    const int64_t n = p->atoms;
+    return (vf_coulomb_atoms){
+        .count = n, .x = p->data, .y = p->data + n, .z = p->data + 2 * n, .charge = p->data + 3 * n};
+}
+
+static const double *distances(const problem *p)
+{
+    return p->data + 4 * p->atoms;
+}
+
+static void point(const vf_grid *g, int64_t index, double position[3])
+{
+    for (int a = 0; a < 3; a++) {
+        position[a] = g->origin[a] + g->spacing[a] * (double)(index % g->counts[a]);
+        index /= g->counts[a];
+    }
+}
+
+static void *compute_map(const problem *p)
+{
+    vf_device *host = vf_context_host(ctx);
+    vf_coulomb *sums = NULL;
+    vf_queue *queue = NULL;
+    const vf_coulomb_atoms atoms = atoms_of(p);
+    const vf_box box = vf_grid_box(&p->grid);
+    void *map = malloc((size_t)p->points * vf_dtype_bytes(p->options.potential.precision));
+    assert_non_null(map);
+    assert_int_equal(vf_coulomb_create(host, &p->grid, &atoms, &p->options.potential, &sums), VF_OK);
+    assert_int_equal(vf_queue_create(host, &queue), VF_OK);
+    assert_int_equal(vf_coulomb_execute(sums, queue, &box, map), VF_OK);
+    vf_queue_destroy(queue);
+    vf_coulomb_destroy(sums);
+    return map;
+}
+
+static problem make_problem(int64_t atoms, const int64_t counts[3], double distance, vf_dtype precision, bool square)
+{
+    problem p = {.atoms = atoms, .points = counts[0] * counts[1] * counts[2]};
+    for (int a = 0; a < 3; a++) {
+        p.grid.counts[a] = counts[a];
+        p.grid.spacing[a] = 0.3 + 0.4 * uniform();
+        p.grid.origin[a] = 20 * (uniform() - 0.5);
+    }
+    p.data = calloc((size_t)atoms * 5 + 1, sizeof(double));
+    assert_non_null(p.data);
+    for (int64_t i = 0; i < atoms; i++) {
+        for (int a = 0; a < 3; a++)
+            p.data[a * atoms + i] = p.grid.origin[a] + p.grid.spacing[a] * (double)counts[a] * (0.25 + 0.5 * uniform());
+        p.data[3 * atoms + i] = 2 * uniform() - 1;
+        p.data[4 * atoms + i] = distance * (0.5 + uniform());
+    }
+    p.options.potential =
+        (vf_coulomb_options){.scale = 560.459322, .r_min = 0.1, .distance_dielectric = square, .precision = precision};
+    p.map = compute_map(&p);
+    return p;
+}
+
+static void free_problem(problem *p)
+{
+    free(p->data);
+    free(p->map);
+}
+
+static vf_ion_search *make_search(const problem *p, const char *variant)
+{
+    vf_ion_search *search = NULL;
+    vf_ion_search_options options = p->options;
+    const vf_coulomb_atoms atoms = atoms_of(p);
+    options.variant = variant;
+    if (vf_ion_search_create(device, &p->grid, &atoms, p->map, &options, &search) != VF_OK ||
+        vf_ion_search_exclude(search, distances(p)) != VF_OK)
+        fail_msg("%s", vf_context_message(ctx));
+    return search;
+}
+
+/* ---- brute force ---- */
+
+typedef struct brute {
+    const problem *problem;
+    long double *potential, *magnitude;
+    uint8_t *mask;
+    int64_t free;
+} brute;
+
+static long double inverse(const problem *p, const double at[3], const double from[3])
+{
+    long double squared = 0;
+    for (int a = 0; a < 3; a++)
+        squared += ((long double)at[a] - from[a]) * ((long double)at[a] - from[a]);
+    const long double r = fmaxl(sqrtl(squared), p->options.potential.r_min);
+    return (long double)p->options.potential.scale / (p->options.potential.distance_dielectric ? r * r : r);
+}
+
+static bool too_near(const double at[3], const double from[3], double distance)
+{
+    const double dx = at[0] - from[0], dy = at[1] - from[1], dz = at[2] - from[2];
+    return dx * dx + (dy * dy + dz * dz) < distance * distance;
+}
+
+static brute make_brute(const problem *p)
+{
+    brute b = {.problem = p};
+    b.potential = calloc((size_t)p->points, sizeof *b.potential);
+    b.magnitude = calloc((size_t)p->points, sizeof *b.magnitude);
+    b.mask = calloc((size_t)p->points, 1);
+    assert_true(b.potential && b.magnitude && b.mask);
+    for (int64_t i = 0; i < p->points; i++) {
+        double at[3];
+        point(&p->grid, i, at);
+        for (int64_t n = 0; n < p->atoms; n++) {
+            const double from[3] = {p->data[n], p->data[p->atoms + n], p->data[2 * p->atoms + n]};
+            const double q = p->data[3 * p->atoms + n];
+            b.potential[i] += q * inverse(p, at, from);
+            b.magnitude[i] += fabs(q) * inverse(p, at, from);
+            if (too_near(at, from, distances(p)[n]))
+                b.mask[i] = VF_ION_SOLUTE;
+        }
+        b.free += b.mask[i] == VF_ION_FREE;
+    }
+    return b;
+}
+
+static int64_t brute_find(const brute *b, double charge)
+{
+    int64_t least = -1;
+    for (int64_t i = 0; i < b->problem->points; i++)
+        if (b->mask[i] == VF_ION_FREE && (least < 0 || charge * b->potential[i] < charge * b->potential[least]))
+            least = i;
+    if (least < 0)
+        return -1;
+    const long double limit = charge * b->potential[least] + 0x1p-40L * fabs(charge) * b->magnitude[least];
+    for (int64_t i = 0; i <= least; i++)
+        if (b->mask[i] == VF_ION_FREE && charge * b->potential[i] <= limit)
+            return i;
+    return least;
+}
+
+static void brute_add(brute *b, const double from[3], double charge, double distance)
+{
+    for (int64_t i = 0; i < b->problem->points; i++) {
+        double at[3];
+        point(&b->problem->grid, i, at);
+        b->potential[i] += charge * inverse(b->problem, at, from);
+        b->magnitude[i] += fabs(charge) * inverse(b->problem, at, from);
+        if (b->mask[i] == VF_ION_FREE && (too_near(at, from, distance) || memcmp(at, from, sizeof at) == 0)) {
+            b->mask[i] = VF_ION_ION;
+            b->free--;
+        }
+    }
+}
+
+static void free_brute(brute *b)
+{
+    free(b->potential);
+    free(b->magnitude);
+    free(b->mask);
+}
+
+/* ---- tests ---- */
+
+/* Places ions until none fits, beside the brute force. */
+static void place_all(const problem *p, const char *variant, double distance, int most)
+{
+    vf_ion_search *search = make_search(p, variant);
+    brute b = make_brute(p);
+    const bool any = b.free > 0;
+    int placed = 0;
+    for (; placed < most; placed++) {
+        const double charge = (double[]){1, -1, 2, -1, 1.5}[(int)(5 * uniform())];
+        vf_ion_place place;
+        assert_int_equal(vf_ion_search_free(search), b.free);
+        assert_memory_equal(vf_ion_search_mask(search), b.mask, (size_t)p->points);
+        if (vf_ion_search_find(search, charge, &place) != VF_OK)
+            fail_msg("%s", vf_context_message(ctx));
+        const int64_t expected = brute_find(&b, charge);
+        if (place.index != expected)
+            fail_msg("%s, ion %d of charge %g: point %lld, not %lld", variant, placed, charge, (long long)place.index,
+                     (long long)expected);
+        if (expected < 0)
+            break;
+        const double energy = charge * (double)b.potential[expected];
+        const double bound = 0x1p-48 * fabs(charge) * (double)b.magnitude[expected];
+        if (!(fabs(place.energy - energy) <= bound)) /* NaN fails */
+            fail_msg("%s, ion %d: energy %.17g, not %.17g", variant, placed, place.energy, energy);
+        assert_int_equal(vf_ion_search_add(search, place.position, charge, distance), VF_OK);
+        brute_add(&b, place.position, charge, distance);
+    }
+    assert_true(placed > 0 || !any);
+    free_brute(&b);
+    vf_ion_search_destroy(search);
+}
+
+static const char *const variants[] = {"blocks", "ref"};
+
+static bool has_variant(const char *name)
+{
+    return strcmp(name, "ref") != 0 || vf_device_get_kind(device) == VF_DEVICE_CPU;
+}
+
+static void test_random(void **state)
+{
+    (void)state;
+    static const int64_t counts[][3] = {{1, 1, 1}, {7, 1, 3}, {33, 17, 9}, {32, 16, 8}, {40, 35, 20}, {65, 9, 30}};
+    for (size_t c = 0; c < sizeof counts / sizeof *counts; c++)
+        for (int v = 0; v < 2; v++) {
+            if (!has_variant(variants[v]))
+                continue;
+            const bool square = uniform() < 0.3;
+            problem p = make_problem(1 + (int64_t)(60 * uniform()), counts[c], c == 0 ? 0 : 1.5,
+                                     uniform() < 0.5 ? VF_F32 : VF_F64, square);
+            place_all(&p, variants[v], 1 + 2 * uniform(), 60);
+            free_problem(&p);
+        }
+}
+
+/* Points that mirror one another have one energy: the first is taken, by all variants. */
+static void test_ties(void **state)
+{
+    (void)state;
+    problem p = make_problem(2, (int64_t[3]){41, 41, 41}, 1, VF_F32, false);
+    for (int a = 0; a < 3; a++) {
+        p.grid.spacing[a] = 0.5;
+        p.grid.origin[a] = -10;
+        p.data[2 * a] = p.data[2 * a + 1] = 0;
+    }
+    p.data[4] = 1.3;
+    p.data[5] = -1.3;
+    p.data[6] = p.data[7] = 1;
+    p.data[8] = p.data[9] = 3;
+    free(p.map);
+    p.map = compute_map(&p);
+    for (int v = 0; v < 2; v++)
+        if (has_variant(variants[v]))
+            place_all(&p, variants[v], 4, 30);
+    free_problem(&p);
+}
+
+/* Without charges all points are equal: the first free one. */
+static void test_no_charge(void **state)
+{
+    (void)state;
+    problem p = make_problem(3, (int64_t[3]){30, 20, 10}, 2, VF_F32, false);
+    for (int64_t i = 0; i < p.atoms; i++)
+        p.data[3 * p.atoms + i] = 0;
+    memset(p.map, 0, (size_t)p.points * sizeof(float));
+    for (int v = 0; v < 2; v++)
+        if (has_variant(variants[v]))
+            place_all(&p, variants[v], 3, 10);
+    free_problem(&p);
+}
+
+/* A map that is exact is taken as it is, with atoms that only exclude. */
+static void test_exact_map(void **state)
+{
+    (void)state;
+    problem p = make_problem(9, (int64_t[3]){40, 30, 20}, 1.5, VF_F32, false);
+    p.options.map_is_exact = true;
+    float *map = p.map;
+    for (int64_t i = 0; i < p.points; i++)
+        map[i] = (float)(uniform() - 0.5);
+    for (int v = 0; v < 2; v++) {
+        if (!has_variant(variants[v]))
+            continue;
+        vf_ion_search *search = make_search(&p, variants[v]);
+        int64_t least = -1;
+        for (int64_t i = 0; i < p.points; i++)
+            if (vf_ion_search_mask(search)[i] == VF_ION_FREE && (least < 0 || map[i] < map[least]))
+                least = i;
+        vf_ion_place place;
+        assert_int_equal(vf_ion_search_find(search, 1, &place), VF_OK);
+        assert_int_equal(place.index, least);
+        assert_true(place.energy == (double)map[least]);
+        assert_int_equal(vf_ion_search_refine(search, 1, &place), VF_ERR_ARGUMENT);
+        vf_context_clear_error(ctx);
+        vf_ion_search_destroy(search);
+    }
+    free_problem(&p);
+}
+
+/* One charge in the middle: the counter-ion goes to the sphere about it, and off the grid to a distance that is allowed
+ * and nearer to it than the grid point; there its energy is -C/r, to rounding. */
+static void test_refine(void **state)
+{
+    (void)state;
+    const double radius = 3.3;
+    problem p = make_problem(1, (int64_t[3]){41, 41, 41}, 1, VF_F32, false);
+    for (int a = 0; a < 3; a++) {
+        p.grid.spacing[a] = 0.5;
+        p.grid.origin[a] = -10;
+        p.data[a] = 0.01 * uniform();
+    }
+    p.data[3] = 1;
+    p.data[4] = radius;
+    free(p.map);
+    p.map = compute_map(&p);
+    vf_ion_search *search = make_search(&p, NULL);
+    vf_ion_place place;
+    assert_int_equal(vf_ion_search_find(search, -1, &place), VF_OK);
+    const double before = place.energy;
+    assert_int_equal(vf_ion_search_refine(search, -1, &place), VF_OK);
+    const double dx = place.position[0] - p.data[0], dy = place.position[1] - p.data[1],
+                 dz = place.position[2] - p.data[2], r = sqrt(dx * dx + dy * dy + dz * dz);
+    assert_true(place.energy <= before);
+    assert_true(dx * dx + (dy * dy + dz * dz) >= radius * radius);
+    /* The last steps are 1/64 of the spacing long along an axis or diagonal; to stay outside the sphere it may have to
+     * stop up to one short of it. */
+    assert_true(r <= radius + sqrt(3) * 0.5 / 64 + 1e-9);
+    assert_true(fabs(place.energy + 560.459322 / r) <= 0x1p-48 * 560.459322 / r);
+    vf_ion_search_destroy(search);
+    free_problem(&p);
+}
+
+static void test_errors(void **state)
+{
+    (void)state;
+    problem p = make_problem(3, (int64_t[3]){10, 10, 10}, 2, VF_F32, false);
+    vf_ion_search *search = make_search(&p, NULL);
+    vf_ion_place place;
+    const double nowhere[3] = {NAN, 0, 0}, somewhere[3] = {0, 0, 0};
+    assert_int_equal(vf_ion_search_find(search, NAN, &place), VF_ERR_ARGUMENT);
+    vf_context_clear_error(ctx);
+    assert_int_equal(vf_ion_search_add(search, nowhere, 1, 1), VF_ERR_ARGUMENT);
+    vf_context_clear_error(ctx);
+    assert_int_equal(vf_ion_search_add(search, somewhere, 1, NAN), VF_ERR_ARGUMENT);
+    vf_context_clear_error(ctx);
+    vf_ion_search_destroy(search);
+    ((float *)p.map)[77] = NAN;
+    const vf_coulomb_atoms atoms = atoms_of(&p);
+    assert_int_equal(vf_ion_search_create(device, &p.grid, &atoms, p.map, &p.options, &search), VF_ERR_ARGUMENT);
+    assert_null(search);
+    vf_context_clear_error(ctx);
+    free_problem(&p);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_random),    cmocka_unit_test(test_ties),
+                                       cmocka_unit_test(test_no_charge), cmocka_unit_test(test_exact_map),
+                                       cmocka_unit_test(test_refine),    cmocka_unit_test(test_errors)};
+    return run_on_device(argc, argv, tests, NULL, NULL);
+}
