@@ -193,7 +193,7 @@ static vf_status add_salt(vf_context *ctx, const ion_demand *demand, double char
         mean[1] = fmax(charge, 0) / -z[1];
     }
     for (int i = 0; i < 2; i++)
-        if (!(mean[i] <= ION_MOST))
+        if (!(mean[i] < ION_MOST + 0.5))
             return too_many(ctx, &salt[i], mean[i]);
     const double rest = round_to_neutral(charge, salt, cations, mean, number);
     if (fabs(rest) > NEUTRAL)
