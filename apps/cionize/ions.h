@@ -19,6 +19,65 @@ typedef struct ion_kind {
     double radius;   /* angstrom, for PQR files; 0 if not known */
 } ion_kind;
 
+/* So many ions of a kind. */
+typedef struct ion_request {
+    ion_kind kind;
+    int64_t count; /* in [0, ION_MOST] */
+} ion_request;
+enum { ION_MOST = 10000000 };
+
+/* What is wrong with a name for an ion, as the end of a sentence: "is too long ..."; NULL: nothing. */
+const char *ion_name_trouble(const char *name);
+
+/* In all of these, `where` begins the messages: "--salt", "script.cfg:12". */
+
+/* The ion that force fields know by this name (docs/conventions.md), in any mixture of capital and small letters;
+ * kind->name is the table's spelling. Errors: VF_ERR_ARGUMENT, listing the known. */
+VF_MUST_CHECK vf_status ion_kind_from_name(vf_context *ctx, const char *where, const char *name, ion_kind *kind);
+
+/* The same with a charge (e), which makes any name of 1 to 4 printable characters without blanks an ion. One that is
+ * not the table's is taken with a warning. Errors: VF_ERR_ARGUMENT: another name; a charge that is 0 or not finite. */
+VF_MUST_CHECK vf_status ion_kind_with_charge(vf_context *ctx, const char *where, const char *name, double charge,
+                                             ion_kind *kind);
+
+/* "SOD:12", "XYZ:3:+2": NAME:COUNT[:CHARGE]; a charge is needed where the name is not known. `option` is the name of
+ * the option: "place". Errors: VF_ERR_ARGUMENT. */
+VF_MUST_CHECK vf_status parse_placement(vf_context *ctx, const char *option, const char *text, ion_request *request);
+
+/* ---- count_ions.c ---- */
+
+/* What the numbers of ions are to do. Either neutralise the solute with what is at hand, or give the solvent a
+ * concentration of salt, which neutralises, too. */
+typedef struct ion_demand {
+    int counter_kinds;   /* 0: not asked for; 1 or 2 */
+    ion_kind counter[2]; /* if there are two, one of each sign */
+    bool has_concentration;
+    double concentration; /* of the salt's formula units in the reservoir, mol/L; in [0, ION_MOST_CONCENTRATION] */
+    ion_kind salt[2];     /* cation, anion */
+} ion_demand;
+enum { ION_MOST_CONCENTRATION = 20 };
+
+/* "SOD" or "SOD,CLA": which ions neutralise, into counter. Errors: VF_ERR_ARGUMENT. */
+VF_MUST_CHECK vf_status parse_counter_ions(vf_context *ctx, const char *option, const char *text, ion_demand *demand);
+
+/* "SOD,CLA", in any order, into salt. Errors: VF_ERR_ARGUMENT. */
+VF_MUST_CHECK vf_status parse_salt(vf_context *ctx, const char *option, const char *text, ion_demand *demand);
+
+/* How many ions of which kinds a solute of this charge (e) needs in so much solvent (angstrom^3; looked at only for a
+ * concentration): docs/conventions.md has the rule. out: [2], *kinds of which are set; kinds of which none is needed
+ * are left out. What no numbers of these ions can make up is said in a warning, and so is a charge that is no integer.
+ * Errors: VF_ERR_ARGUMENT: both demands or none; no ion of the right sign; more than ION_MOST ions. */
+VF_MUST_CHECK vf_status count_ions(vf_context *ctx, const ion_demand *demand, double solute_charge,
+                                   double solvent_volume, ion_request *out, int *kinds);
+
+/* ---- solvent_volume.c ---- */
+
+/* The volume of the grid (points x cell, angstrom^3) that is outside the solute's solvent-excluded surface: where a
+ * probe of radius 1.4 angstrom reaches without touching an atom; cavities it fits into are solvent. A radius of 0
+ * counts as 1.5 angstrom, with a note. The same bits whatever the number of threads. Errors: VF_ERR_MEMORY,
+ * VF_ERR_CANCELLED. */
+VF_MUST_CHECK vf_status solvent_volume(vf_context *ctx, const molecule *mol, const vf_grid *grid, double *volume);
+
 /* ---- place_ions.c ---- */
 
 /* An ion that was placed. */
@@ -41,9 +100,9 @@ typedef struct ion_list {
 /* Writes the ions, and before them the solute if it is not NULL (with the labels it was read with), as the path's
  * extension says: .pdb, .pqr, .xyz. The file appears whole or not at all. Atoms' numbers beyond 99,999 and residues'
  * beyond 9,999 are hybrid-36 in PDB files, whole numbers in PQR. A warning where a format cannot hold something (PDB:
- * coordinates outside -999.999 to 9999.999 are VF_ERR_UNSUPPORTED, and the message offers .pqr and .xyz). `comment`: one
- * line of ASCII for the head of the file, or NULL. Errors: VF_ERR_OUTPUT, VF_ERR_UNSUPPORTED, VF_ERR_ARGUMENT (unknown
- * extension: lists the known), VF_ERR_MEMORY. */
+ * coordinates outside -999.999 to 9999.999 are VF_ERR_UNSUPPORTED, and the message offers .pqr and .xyz). `comment`:
+ * one line of ASCII for the head of the file, or NULL. Errors: VF_ERR_OUTPUT, VF_ERR_UNSUPPORTED, VF_ERR_ARGUMENT
+ * (unknown extension: lists the known), VF_ERR_MEMORY. */
 VF_MUST_CHECK vf_status write_ions(vf_context *ctx, const char *path, const ion_list *ions, const molecule *solute,
                                    const char *comment);
 

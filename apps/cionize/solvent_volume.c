@@ -1,0 +1,281 @@
+/* The volume of solvent in a grid: what a probe reaches that touches no atom.
+ *
+ * The probe's centre may be anywhere outside the atoms' spheres widened by the probe's radius. Points outside those are
+ * solvent, and so are the points within the probe's radius of their surface; the rest is the solute. Along grid lines
+ * in all three directions the surface is known exactly: a line's part inside the spheres is a union of intervals, and
+ * their ends are positions of the probe. (Positions on grid points would be up to a step too far out, and the solute as
+ * much too large.)
+ *
+ * The grid is cut into blocks of layers, each of which one thread does on its own. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "ions.h"
+
+static const double PROBE_RADIUS = 1.4, MISSING_RADIUS = 1.5, BLOCK_THICKNESS = 8; /* angstrom */
+enum { BLOCK_BYTES = 1 << 26, INSIDE = 1, REACHED = 2 };
+
+typedef struct sphere {
+    double centre[3], reach; /* radius with the probe's */
+    double order;
+} sphere;
+
+/* A line's part inside one sphere. */
+typedef struct piece {
+    double lo, hi;
+    int64_t next; /* of the same line; -1: none */
+} piece;
+
+/* A thread's work on layers [first, first + layers). */
+typedef struct block {
+    const vf_grid *grid;
+    int64_t first, layers;
+    uint8_t *points; /* [layers][y][x]: INSIDE a sphere, REACHED by the probe */
+    sphere *near;    /* those that matter here */
+    int64_t near_count;
+    int64_t *head; /* [lines of a plane] the last piece of each; -1: none */
+    piece *pieces;
+    int64_t piece_count, piece_capacity;
+    piece *line; /* [near_count] the pieces of one line */
+} block;
+
+static double position(const vf_grid *grid, int axis, int64_t i)
+{
+    return grid->origin[axis] + (double)i * grid->spacing[axis];
+}
+
+/* The points of [begin, end) along an axis that lie strictly between lo and hi: [*from, *to). */
+static void points_between(const vf_grid *grid, int axis, double lo, double hi, int64_t begin, int64_t end,
+                           int64_t *from, int64_t *to)
+{
+    const double a = floor((lo - grid->origin[axis]) / grid->spacing[axis]) + 1;
+    const double b = ceil((hi - grid->origin[axis]) / grid->spacing[axis]);
+    *from = a > (double)begin ? (a < (double)end ? (int64_t)a : end) : begin;
+    *to = b < (double)end ? (b > (double)*from ? (int64_t)b : *from) : end;
+}
+
+/* Along x from lo to hi, in a row of the block. */
+static void mark(block *b, int64_t y, int64_t layer, double lo, double hi, uint8_t bit)
+{
+    const int64_t nx = b->grid->counts[0];
+    uint8_t *row = b->points + (layer * b->grid->counts[1] + y) * nx;
+    int64_t from, to;
+    points_between(b->grid, 0, lo, hi, 0, nx, &from, &to);
+    for (int64_t i = from; i < to; i++)
+        row[i] |= bit;
+}
+
+/* All that a probe at `centre` covers. */
+static void reach_from(block *b, const double centre[3])
+{
+    const vf_grid *grid = b->grid;
+    const double square = PROBE_RADIUS * PROBE_RADIUS;
+    int64_t z0, z1, y0, y1;
+    points_between(grid, 2, centre[2] - PROBE_RADIUS, centre[2] + PROBE_RADIUS, b->first, b->first + b->layers, &z0,
+                   &z1);
+    points_between(grid, 1, centre[1] - PROBE_RADIUS, centre[1] + PROBE_RADIUS, 0, grid->counts[1], &y0, &y1);
+    for (int64_t z = z0; z < z1; z++)
+        for (int64_t y = y0; y < y1; y++) {
+            const double dz = position(grid, 2, z) - centre[2], dy = position(grid, 1, y) - centre[1];
+            const double rest = square - dz * dz - dy * dy;
+            if (rest > 0)
+                mark(b, y, z - b->first, centre[0] - sqrt(rest), centre[0] + sqrt(rest), REACHED);
+        }
+}
+
+static bool add_piece(block *b, int64_t line, double lo, double hi)
+{
+    if (b->piece_count == b->piece_capacity) {
+        const int64_t capacity = b->piece_capacity ? 2 * b->piece_capacity : 4096;
+        piece *larger = realloc(b->pieces, (size_t)capacity * sizeof *larger);
+        if (!larger)
+            return false;
+        b->pieces = larger;
+        b->piece_capacity = capacity;
+    }
+    b->pieces[b->piece_count] = (piece){lo, hi, b->head[line]};
+    b->head[line] = b->piece_count++;
+    return true;
+}
+
+/* The pieces of a line by where they begin; returns how many. They come nearly sorted, since the spheres came in the
+ * reverse order of their centres, and a list gives back the last first. */
+static int64_t sort_line(block *b, int64_t line)
+{
+    int64_t count = 0;
+    for (int64_t p = b->head[line]; p >= 0; p = b->pieces[p].next) {
+        int64_t at = count++;
+        for (; at > 0 && b->line[at - 1].lo > b->pieces[p].lo; at--)
+            b->line[at] = b->line[at - 1];
+        b->line[at] = b->pieces[p];
+    }
+    return count;
+}
+
+/* A line along `axis` through `place`: where it leaves the spheres, the probe can be. Lines along x that are a row of
+ * the block's points also mark what is inside. */
+static void do_line(block *b, int axis, int64_t line, double place[3], bool row, int64_t y, int64_t layer)
+{
+    const int64_t count = sort_line(b, line);
+    for (int64_t p = 0; p < count;) {
+        const double lo = b->line[p].lo;
+        double hi = b->line[p].hi;
+        for (p++; p < count && b->line[p].lo <= hi; p++)
+            hi = fmax(hi, b->line[p].hi);
+        if (row)
+            mark(b, y, layer, lo, hi, INSIDE);
+        place[axis] = lo;
+        reach_from(b, place);
+        place[axis] = hi;
+        reach_from(b, place);
+    }
+}
+
+/* Lines of a plane: along `axis`, one for each point of `across` in [begin, end). The plane is at `place`[`level`]. */
+static bool cut_plane(block *b, int axis, int across, int level, int64_t begin, int64_t end, const double place[3])
+{
+    b->piece_count = 0;
+    for (int64_t i = begin; i < end; i++)
+        b->head[i - begin] = -1;
+    for (int64_t s = 0; s < b->near_count; s++) {
+        const sphere *ball = &b->near[s];
+        const double off = place[level] - ball->centre[level], square = ball->reach * ball->reach - off * off;
+        int64_t from, to;
+        if (!(square > 0))
+            continue;
+        points_between(b->grid, across, ball->centre[across] - sqrt(square), ball->centre[across] + sqrt(square), begin,
+                       end, &from, &to);
+        for (int64_t i = from; i < to; i++) {
+            const double aside = position(b->grid, across, i) - ball->centre[across];
+            const double half = sqrt(fmax(square - aside * aside, 0));
+            if (!add_piece(b, i - begin, ball->centre[axis] - half, ball->centre[axis] + half))
+                return false;
+        }
+    }
+    return true;
+}
+
+/* Points beyond the grid from which the probe reaches into it. */
+static int64_t margin(const vf_grid *grid, int axis)
+{
+    return (int64_t)fmin(ceil(PROBE_RADIUS / grid->spacing[axis]), 1e6);
+}
+
+static int by_order(const void *left, const void *right)
+{
+    const double a = ((const sphere *)left)->order, b = ((const sphere *)right)->order;
+    return (a > b) - (a < b);
+}
+
+/* All lines along an axis that matter to the block: through the points of the planes of `level`. */
+static bool do_axis(block *b, int axis)
+{
+    const vf_grid *grid = b->grid;
+    const int level = axis == 2 ? 1 : 2, across = axis == 0 ? 1 : 0;
+    const int64_t beside = margin(grid, across), above = margin(grid, level);
+    const int64_t first = level == 2 ? b->first : 0, last = level == 2 ? b->first + b->layers : grid->counts[1];
+    const int64_t begin = -beside, end = grid->counts[across] + beside;
+    for (int64_t s = 0; s < b->near_count; s++)
+        b->near[s].order = -b->near[s].centre[axis];
+    qsort(b->near, (size_t)b->near_count, sizeof *b->near, by_order);
+    for (int64_t plane = first - above; plane < last + above; plane++) {
+        double place[3];
+        place[level] = position(grid, level, plane);
+        if (!cut_plane(b, axis, across, level, begin, end, place))
+            return false;
+        const bool inside = axis == 0 && plane >= first && plane < last;
+        for (int64_t i = begin; i < end; i++) {
+            place[across] = position(grid, across, i);
+            if (b->head[i - begin] >= 0)
+                do_line(b, axis, i - begin, place, inside && i >= 0 && i < grid->counts[1], i, plane - b->first);
+        }
+    }
+    return true;
+}
+
+static void find_near(block *b, const sphere *spheres, int64_t count)
+{
+    const double lo = position(b->grid, 2, b->first) - PROBE_RADIUS;
+    const double hi = position(b->grid, 2, b->first + b->layers - 1) + PROBE_RADIUS;
+    b->near_count = 0;
+    for (int64_t s = 0; s < count; s++)
+        if (spheres[s].centre[2] + spheres[s].reach > lo && spheres[s].centre[2] - spheres[s].reach < hi)
+            b->near[b->near_count++] = spheres[s];
+}
+
+/* The points of layers [first, first + layers) that are solvent; -1: no memory. */
+static int64_t count_block(const vf_grid *grid, const sphere *spheres, int64_t count, int64_t first, int64_t layers)
+{
+    const int64_t points = grid->counts[0] * grid->counts[1] * layers;
+    int64_t lines = grid->counts[0] + 2 * margin(grid, 0), outside = -1;
+    if (lines < grid->counts[1] + 2 * margin(grid, 1))
+        lines = grid->counts[1] + 2 * margin(grid, 1);
+    block b = {.grid = grid, .first = first, .layers = layers};
+    b.points = calloc((size_t)points, 1);
+    b.near = malloc((size_t)count * sizeof *b.near);
+    b.line = malloc((size_t)count * sizeof *b.line);
+    b.head = malloc((size_t)lines * sizeof *b.head);
+    if (b.points && b.near && b.line && b.head) {
+        find_near(&b, spheres, count);
+        if (do_axis(&b, 0) && do_axis(&b, 1) && do_axis(&b, 2)) {
+            outside = 0;
+            for (int64_t i = 0; i < points; i++)
+                outside += b.points[i] != INSIDE;
+        }
+    }
+    free(b.points);
+    free(b.near);
+    free(b.line);
+    free(b.head);
+    free(b.pieces);
+    return outside;
+}
+
+static sphere *make_spheres(vf_context *ctx, const molecule *mol)
+{
+    int64_t missing = 0;
+    sphere *spheres = malloc((size_t)mol->atoms * sizeof *spheres);
+    for (int64_t i = 0; spheres && i < mol->atoms; i++) {
+        missing += mol->radius[i] == 0;
+        spheres[i] = (sphere){.centre = {mol->x[i], mol->y[i], mol->z[i]},
+                              .reach = PROBE_RADIUS + (mol->radius[i] == 0 ? MISSING_RADIUS : mol->radius[i])};
+    }
+    if (spheres && missing > 0)
+        vf_note(ctx,
+                "note: %" PRId64 " of %" PRId64 " atoms have a radius of 0; for the volume of solvent they count "
+                "as %g A",
+                missing, mol->atoms, MISSING_RADIUS);
+    return spheres;
+}
+
+vf_status solvent_volume(vf_context *ctx, const molecule *mol, const vf_grid *grid, double *volume)
+{
+    /* Of a size that does not depend on the number of threads; so do the sums, which are whole numbers. */
+    const double layer = (double)grid->counts[0] * (double)grid->counts[1];
+    const int64_t most = grid->counts[2], threads = vf_context_threads(ctx);
+    const double wanted = fmin(ceil(BLOCK_THICKNESS / grid->spacing[2]), floor(BLOCK_BYTES / layer));
+    const int64_t layers = wanted < 1 ? 1 : wanted < (double)most ? (int64_t)wanted : most;
+    int64_t outside = 0, failed = 0;
+    sphere *spheres = make_spheres(ctx, mol);
+    if (!spheres)
+        return vf_fail(ctx, VF_ERR_MEMORY, "no memory for the spheres of %" PRId64 " atoms", mol->atoms);
+#pragma omp parallel for schedule(dynamic) num_threads((int)threads) reduction(+ : outside, failed)
+    for (int64_t n = 0; n < (most + layers - 1) / layers; n++) {
+        const int64_t first = n * layers;
+        if (failed > 0 || vf_cancelled(ctx))
+            continue;
+        const int64_t points =
+            count_block(grid, spheres, mol->atoms, first, most - first < layers ? most - first : layers);
+        failed += points < 0;
+        outside += points;
+    }
+    free(spheres);
+    if (failed > 0)
+        return vf_fail(ctx, VF_ERR_MEMORY, "no memory for the volume of solvent in a grid of %.0f x %" PRId64 " points",
+                       layer, most);
+    if (vf_cancelled(ctx))
+        return vf_fail(ctx, VF_ERR_CANCELLED, "interrupted while the solvent's volume was measured");
+    *volume = (double)outside * (grid->spacing[0] * grid->spacing[1] * grid->spacing[2]);
+    return VF_OK;
+}

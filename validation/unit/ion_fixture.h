@@ -1,0 +1,102 @@
+/* What the tests of ions and scripts share: a context whose notes and warnings are kept, and fresh random numbers. */
+#ifndef ION_FIXTURE_H
+#define ION_FIXTURE_H
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "ions.h"
+
+typedef struct ion_fixture {
+    vf_context *ctx;
+    char log[8192]; /* "warning: ...\n" */
+    uint64_t seed;
+} ion_fixture;
+
+static ion_fixture fixture;
+
+static inline void keep_log(void *user, vf_log_level level, const char *text)
+{
+    const size_t used = strlen(fixture.log);
+    (void)user;
+    snprintf(fixture.log + used, sizeof fixture.log - used, "%s: %s\n", level == VF_LOG_WARNING ? "warning" : "note",
+             text);
+}
+
+static inline int ion_setup(void **state)
+{
+    const char *given = getenv("VOXFIELD_TEST_SEED");
+    (void)state;
+    fixture.seed = given ? strtoull(given, NULL, 0) : (uint64_t)time(NULL) * 1000003 + (uint64_t)getpid();
+    print_message("seed %llu (VOXFIELD_TEST_SEED repeats it)\n", (unsigned long long)fixture.seed);
+    fixture.seed = fixture.seed ? fixture.seed : 1;
+    if (vf_context_create(&fixture.ctx) != VF_OK)
+        return -1;
+    vf_context_set_log(fixture.ctx, keep_log, NULL);
+    return 0;
+}
+
+static inline int ion_teardown(void **state)
+{
+    (void)state;
+    vf_context_destroy(fixture.ctx);
+    return 0;
+}
+
+/* Before each call whose messages matter. */
+static inline vf_context *fresh(void)
+{
+    fixture.log[0] = '\0';
+    vf_context_clear_error(fixture.ctx);
+    return fixture.ctx;
+}
+
+/* xorshift64*: the same on every machine for the same seed; in [0, 1). */
+static inline double uniform(void)
+{
+    fixture.seed ^= fixture.seed >> 12;
+    fixture.seed ^= fixture.seed << 25;
+    fixture.seed ^= fixture.seed >> 27;
+    return (double)((fixture.seed * UINT64_C(2685821657736338717)) >> 11) * 0x1p-53;
+}
+
+static inline int64_t uniform_integer(int64_t least, int64_t most)
+{
+    return least + (int64_t)floor(uniform() * (double)(most - least + 1));
+}
+
+static inline void assert_ok(vf_status status)
+{
+    if (status != VF_OK)
+        fail_msg("%s: %s", vf_status_name(status), vf_context_message(fixture.ctx));
+}
+
+/* Whether the text has every one of `words`, which are separated by |. */
+static inline void assert_says(const char *text, const char *words)
+{
+    char copy[512], *state = NULL;
+    snprintf(copy, sizeof copy, "%s", words);
+    for (char *word = strtok_r(copy, "|", &state); word; word = strtok_r(NULL, "|", &state))
+        if (!strstr(text, word))
+            fail_msg("'%s' lacks '%s'", text, word);
+}
+
+static inline void assert_fails(vf_status status, vf_status expected, const char *words)
+{
+    if (status != expected)
+        fail_msg("%s instead of %s: %s", vf_status_name(status), vf_status_name(expected),
+                 vf_context_message(fixture.ctx));
+    assert_says(vf_context_message(fixture.ctx), words);
+}
+
+#endif
