@@ -115,6 +115,9 @@ static vf_status read_footer(dx_reader *r)
     bool found = false, class_follows = false;
     pqr_number number;
     pqr_text word;
+    if (r->next == r->end)
+        return dx_fail(r, "the file ends right behind its last value, which may be cut; copy or write it again, or end "
+                          "the line");
     for (;;) {
         vf_status status = dx_next_word(r, &word);
         if (status == VF_OK && word.size == 0)
