@@ -1,4 +1,4 @@
-/* Decimal numbers as PQR files hold them. Private to the PQR reader. */
+/* Decimal numbers as PQR files and OpenDX maps hold them. Private to their readers. */
 #ifndef CIONIZE_PQR_NUMBER_H
 #define CIONIZE_PQR_NUMBER_H
 

@@ -1,19 +1,15 @@
 /* Reads a PQR file: takes it into memory, walks its lines, and looks at the whole for what no single line shows. What
  * one record says is decided in pqr_fields.c; what is read and what is refused, and why, in docs/formats.md.
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-#include <zlib.h>
 
 #include "cionize.h"
+#include "gzip_input.h"
 #include "pqr_reader.h"
 
 /* ---- lines ---- */
@@ -357,19 +353,6 @@ typedef struct buffer {
     size_t size, capacity;
 } buffer;
 
-static vf_status fail_gzip(vf_context *ctx, const char *path, gzFile file)
-{
-    int code;
-    const char *text = gzerror(file, &code);
-    if (code == Z_ERRNO)
-        return vf_fail(ctx, VF_ERR_INPUT, "%s: cannot read: %s", path, strerror(errno));
-    if (code == Z_MEM_ERROR)
-        return vf_fail(ctx, VF_ERR_MEMORY, "%s: no memory to uncompress it", path);
-    const char *reason = strstr(text, ": "); /* before it stands zlib's name for the file, <fd:3> */
-    return vf_fail(ctx, VF_ERR_INPUT, "%s: the gzip file is damaged or incomplete (%s); copy it again", path,
-                   reason ? reason + 2 : text);
-}
-
 static vf_status make_room(vf_context *ctx, const char *path, buffer *to)
 {
     if (to->size < to->capacity)
@@ -388,22 +371,14 @@ static vf_status make_room(vf_context *ctx, const char *path, buffer *to)
 /* Reads to the end, through gunzip if the file is compressed. */
 static vf_status read_all(vf_context *ctx, const char *path, gzFile file, buffer *to)
 {
-    enum { STEP = 1 << 24 };
     for (;;) {
+        size_t got;
         vf_status status = make_room(ctx, path, to);
-        if (status != VF_OK)
+        if (status == VF_OK)
+            status = gzip_input_read(ctx, path, file, to->data + to->size, to->capacity - to->size, &got);
+        if (status != VF_OK || got == 0)
             return status;
-        if (vf_cancelled(ctx))
-            return vf_fail(ctx, VF_ERR_CANCELLED, "%s: interrupted while reading", path);
-        size_t room = to->capacity - to->size;
-        int got = gzread(file, to->data + to->size, room < STEP ? (unsigned)room : STEP);
-        int code;
-        gzerror(file, &code);
-        if (got < 0 || (code != Z_OK && code != Z_STREAM_END))
-            return fail_gzip(ctx, path, file);
-        if (got == 0)
-            return VF_OK;
-        to->size += (size_t)got;
+        to->size += got;
         z_off_t packed = gzoffset(file);
         if (!gzdirect(file) && packed > 0 && to->size >> 20 >= RATIO_FROM_MIB && to->size / (size_t)packed > MAX_RATIO)
             return vf_fail(ctx, VF_ERR_INPUT,
@@ -413,37 +388,17 @@ static vf_status read_all(vf_context *ctx, const char *path, gzFile file, buffer
     }
 }
 
-static vf_status open_input(vf_context *ctx, const char *path, gzFile *out, size_t *expected)
-{
-    struct stat info;
-    *out = NULL;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return vf_fail(ctx, VF_ERR_INPUT, "%s: cannot open: %s; check the name and the permissions", path,
-                       strerror(errno));
-    if (fstat(fd, &info) != 0 || S_ISDIR(info.st_mode)) {
-        close(fd);
-        return vf_fail(ctx, VF_ERR_INPUT, "%s: is a directory; name a PQR file in it", path);
-    }
-    *expected = S_ISREG(info.st_mode) && (uint64_t)info.st_size < max_text ? (size_t)info.st_size : 0;
-    *out = gzdopen(fd, "rb");
-    if (!*out) {
-        close(fd);
-        return vf_fail(ctx, VF_ERR_MEMORY, "%s: no memory to read it", path);
-    }
-    gzbuffer(*out, 1 << 18);
-    return VF_OK;
-}
-
 vf_status read_molecule(vf_context *ctx, const char *path, molecule *out)
 {
     gzFile file = NULL;
     size_t expected = 0;
     buffer text = {0};
     memset(out, 0, sizeof *out);
-    vf_status status = open_input(ctx, path, &file, &expected);
+    vf_status status = gzip_input_open(ctx, path, "PQR", &file, &expected);
     if (status != VF_OK)
         goto done;
+    if (expected >= max_text)
+        expected = 0;
     text.capacity = expected + (1 << 16); /* one more byte than the file has, to see its end */
     text.data = malloc(text.capacity);
     if (!text.data) {

@@ -1,0 +1,153 @@
+/* PDB files, in the columns of wwPDB 3.3, 80 to a line. */
+#include <math.h>
+#include <string.h>
+
+#include "hybrid36.h"
+#include "ion_files.h"
+
+enum {
+    COLUMNS = 80,
+    DECIMALS = 3,
+    LEAST = -999999, /* in thousandths: what eight columns hold */
+    GREATEST = 9999999,
+    REMARK_TEXT = 68 /* characters of a remark on a line, from column 12 */
+};
+
+typedef struct pdb_line {
+    char text[COLUMNS + 1];
+} pdb_line;
+
+/* Where `column`, from 1, is in the line. */
+static char *at_column(pdb_line *line, int column)
+{
+    return line->text + column - 1;
+}
+
+/* A line of blanks that begins with a record's name. */
+static pdb_line new_line(const char *record)
+{
+    pdb_line line;
+    memset(line.text, ' ', COLUMNS);
+    line.text[COLUMNS] = '\n';
+    memcpy(line.text, record, strlen(record));
+    return line;
+}
+
+static vf_status write_line(const ion_file *file, const pdb_line *line)
+{
+    return vf_output_write(file->output, line->text, sizeof line->text);
+}
+
+/* REMARK 6 and beyond are free text; the first line of each is empty. */
+static vf_status pdb_begin(ion_file *file)
+{
+    if (!file->comment)
+        return VF_OK;
+    pdb_line line = new_line("REMARK   6");
+    vf_status status = write_line(file, &line);
+    const char *from = file->comment;
+    for (size_t left = strlen(from), n; left > 0 && status == VF_OK; left -= n, from += n) {
+        n = left < REMARK_TEXT ? left : REMARK_TEXT;
+        line = new_line("REMARK   6");
+        memcpy(at_column(&line, 12), from, n);
+        status = write_line(file, &line);
+    }
+    return status;
+}
+
+/* Serial number, residue and chain: what ATOM, HETATM and TER have alike. */
+static vf_status put_identity(ion_file *file, const filed_atom *atom, pdb_line *line)
+{
+    if (!hybrid36_put(++file->records, 5, at_column(line, 7)))
+        return vf_fail(file->ctx, VF_ERR_UNSUPPORTED,
+                       "%s: a PDB file holds at most %lld atoms, with hybrid-36 numbers; write .pqr or .xyz",
+                       file->path, (long long)hybrid36_greatest(5));
+    const size_t residue = strlen(atom->residue), chain = strlen(atom->chain);
+    put_name(file, atom->residue, 4, at_column(line, residue < 3 ? 21 - (int)residue : 18));
+    if (chain == 1)
+        put_name(file, atom->chain, 1, at_column(line, 22));
+    if (!hybrid36_put(atom->residue_number, 4, at_column(line, 23)))
+        return vf_fail(file->ctx, VF_ERR_UNSUPPORTED,
+                       "%s: atom %lld is in residue %lld; a PDB file holds residue numbers from -999 to %lld, with "
+                       "hybrid-36; write .pqr or .xyz",
+                       file->path, (long long)file->written + 1, (long long)atom->residue_number,
+                       (long long)hybrid36_greatest(4));
+    if (atom->insertion)
+        *at_column(line, 27) = atom->insertion;
+    return VF_OK;
+}
+
+static vf_status put_coordinates(const ion_file *file, const filed_atom *atom, pdb_line *line)
+{
+    static const char *const axes[3] = {"its x", "its y", "its z"};
+    for (int a = 0; a < 3; a++) {
+        char number[PUT_NUMBER_TEXT];
+        int64_t scaled;
+        if (!scale_number(atom->position[a], DECIMALS, &scaled) || scaled < LEAST || scaled > GREATEST)
+            return refuse_number(file, atom, axes[a], atom->position[a],
+                                 "a PDB file holds coordinates from -999.999 to 9999.999; move the molecule, or write "
+                                 ".pqr or .xyz");
+        const size_t length = (size_t)(put_scaled(scaled, DECIMALS, number) - number);
+        memcpy(at_column(line, 39 + 8 * a - (int)length), number, length);
+    }
+    return VF_OK;
+}
+
+/* "1+", "2-" in 79 and 80, of ions alone: the charges of a solute's atoms are parts of one. */
+static void put_charge(ion_file *file, const filed_atom *atom, pdb_line *line)
+{
+    const double size = fabs(atom->charge);
+    if (!(size >= 1 && size <= 9 && size == floor(size))) {
+        file->uncharged++;
+        return;
+    }
+    *at_column(line, 79) = (char)('0' + (int)size);
+    *at_column(line, 80) = atom->charge < 0 ? '-' : '+';
+}
+
+/* To the right in 77 and 78, in capitals. */
+static void put_element(const filed_atom *atom, pdb_line *line)
+{
+    const int length = (int)strlen(atom->element);
+    for (int i = 0; i < length; i++) {
+        const char c = atom->element[i];
+        *at_column(line, 79 - length + i) = (char)(c >= 'a' && c <= 'z' ? c - 'a' + 'A' : c);
+    }
+}
+
+static vf_status pdb_atom(ion_file *file, const filed_atom *atom)
+{
+    pdb_line line = new_line(atom->hetero ? "HETATM" : "ATOM");
+    put_name(file, atom->name, 4, at_column(&line, name_column(atom)));
+    vf_status status = put_identity(file, atom, &line);
+    if (status == VF_OK)
+        status = put_coordinates(file, atom, &line);
+    if (status != VF_OK)
+        return status;
+    memcpy(at_column(&line, 57), "1.00  0.00", 10); /* occupancy and temperature factor */
+    if (strlen(atom->chain) > 1)                    /* a segment, where versions before 3.3 have it */
+        put_name(file, atom->chain, 4, at_column(&line, 73));
+    put_element(atom, &line);
+    if (atom->ion)
+        put_charge(file, atom, &line);
+    return write_line(file, &line);
+}
+
+static vf_status pdb_part(ion_file *file, const filed_atom *last)
+{
+    pdb_line line = new_line("TER");
+    const int64_t shortened = file->shortened, odd = file->odd;
+    vf_status status = put_identity(file, last, &line);
+    file->shortened = shortened; /* the atom has been counted */
+    file->odd = odd;
+    return status == VF_OK ? write_line(file, &line) : status;
+}
+
+static vf_status pdb_end(ion_file *file)
+{
+    const pdb_line line = new_line("END");
+    return write_line(file, &line);
+}
+
+const ion_format ions_as_pdb = {
+    .extension = ".pdb", .begin = pdb_begin, .atom = pdb_atom, .part = pdb_part, .end = pdb_end};

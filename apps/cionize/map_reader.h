@@ -1,0 +1,14 @@
+/* What the readers of map files share. Private to read_map. */
+#ifndef CIONIZE_MAP_READER_H
+#define CIONIZE_MAP_READER_H
+
+#include "read_map.h"
+
+/* They fill in everything but the path, which is there; what they allocate is freed with the map. */
+VF_MUST_CHECK vf_status read_map_dx(vf_context *ctx, vf_map *map);
+VF_MUST_CHECK vf_status read_map_h5(vf_context *ctx, vf_map *map);
+
+/* Allocates the values of map->grid, of map->type. VF_ERR_INPUT if the grid is not valid, VF_ERR_MEMORY. */
+VF_MUST_CHECK vf_status map_allocate(vf_context *ctx, vf_map *map);
+
+#endif

@@ -1,0 +1,108 @@
+#include "read_map.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "map_reader.h"
+#include "voxfield/format_number.h"
+#include "voxfield/output.h"
+
+vf_status map_allocate(vf_context *ctx, vf_map *map)
+{
+    const vf_grid *grid = &map->grid;
+    size_t bytes;
+    if (!vf_grid_valid(grid))
+        return vf_fail(ctx, VF_ERR_INPUT, "%s: %lld x %lld x %lld points are no grid, or too large a one", map->path,
+                       (long long)grid->counts[0], (long long)grid->counts[1], (long long)grid->counts[2]);
+    if (__builtin_mul_overflow((size_t)vf_grid_points(grid), vf_dtype_bytes(map->type), &bytes) ||
+        !(map->values = malloc(bytes)))
+        return vf_fail(ctx, VF_ERR_MEMORY, "%s: no memory for the map's %lld values", map->path,
+                       (long long)vf_grid_points(grid));
+    return VF_OK;
+}
+
+static vf_status check_unit(vf_context *ctx, vf_map *map, const char *wanted)
+{
+    if (!wanted)
+        return VF_OK;
+    if (*map->unit && strcmp(map->unit, wanted) != 0)
+        return vf_fail(ctx, VF_ERR_INPUT, "%s: the map is in %s, not in %s; ask for %s, or for another map", map->path,
+                       map->unit, wanted, map->unit);
+    if (!*map->unit) {
+        vf_warn(ctx, "%s: the file does not say in which unit the map is; it is taken to be in %s", map->path, wanted);
+        strncat(map->unit, wanted, sizeof map->unit - 1);
+    }
+    return VF_OK;
+}
+
+vf_status read_map(vf_context *ctx, const char *path, const char *wanted_unit, vf_map *out)
+{
+    vf_status status = VF_OK;
+    *out = (vf_map){.unit_constant = NAN, .temperature = NAN, .dielectric = NAN, .r_min = NAN};
+    out->path = strdup(path);
+    if (!out->path)
+        status = vf_fail(ctx, VF_ERR_MEMORY, "%s: no memory to read the map", path);
+    else if (vf_path_has_extension(path, ".dx .dx.gz"))
+        status = read_map_dx(ctx, out);
+    else if (vf_path_has_extension(path, ".h5 .hdf5"))
+        status = read_map_h5(ctx, out);
+    else
+        status = vf_fail(ctx, VF_ERR_ARGUMENT,
+                         "%s: the name does not say which kind of map to read; maps are read back from .dx .dx.gz .h5 "
+                         ".hdf5",
+                         path);
+    if (status == VF_OK)
+        status = check_unit(ctx, out, wanted_unit);
+    if (status != VF_OK)
+        map_free(out);
+    return status;
+}
+
+void map_free(vf_map *map)
+{
+    free(map->path);
+    free(map->values);
+    *map = (vf_map){.path = NULL};
+}
+
+/* ---- the same grid ---- */
+
+static vf_status other_place(vf_context *ctx, const vf_map *map, const vf_grid *wanted, int axis, bool origin)
+{
+    char has[VF_NUMBER_TEXT], wants[VF_NUMBER_TEXT];
+    return vf_fail(ctx, VF_ERR_INPUT, "%s: the map's %s along %c is %s, and %s is asked for; read the map of this grid",
+                   map->path, origin ? "origin" : "spacing", "xyz"[axis],
+                   vf_format_general((origin ? map->grid.origin : map->grid.spacing)[axis], 12, has),
+                   vf_format_general((origin ? wanted->origin : wanted->spacing)[axis], 12, wants));
+}
+
+/* Whether numbers that may be off by `slack` put a point elsewhere than it should be. Half a unit of a last digit says
+ * how far off a number is that was rounded, but one that a program wrote as short as possible, such as 3 for 3.000, was
+ * not: a thousandth of a step is the most that is believed to be rounding. */
+static bool elsewhere(double difference, double slack, double step)
+{
+    return !(fabs(difference) <= fmax(1e-6 * step, fmin(slack, 1e-3 * step)));
+}
+
+vf_status check_map_grid(vf_context *ctx, const vf_map *map, const vf_grid *wanted)
+{
+    const vf_grid *grid = &map->grid;
+    if (memcmp(grid->counts, wanted->counts, sizeof grid->counts) != 0)
+        return vf_fail(ctx, VF_ERR_INPUT,
+                       "%s: the map has %lld x %lld x %lld points, and %lld x %lld x %lld are asked for; read the map "
+                       "of this grid",
+                       map->path, (long long)grid->counts[0], (long long)grid->counts[1], (long long)grid->counts[2],
+                       (long long)wanted->counts[0], (long long)wanted->counts[1], (long long)wanted->counts[2]);
+    /* The first point of an axis and the last one being where they should be, so are all. */
+    for (int a = 0; a < 3; a++) {
+        const double steps = grid->counts[a] > 1 ? (double)(grid->counts[a] - 1) : 1, step = wanted->spacing[a];
+        const double first = grid->origin[a] - wanted->origin[a];
+        if (elsewhere(first, map->origin_slack[a], step))
+            return other_place(ctx, map, wanted, a, true);
+        if (elsewhere(first + steps * (grid->spacing[a] - step), map->origin_slack[a] + steps * map->spacing_slack[a],
+                      step))
+            return other_place(ctx, map, wanted, a, false);
+    }
+    return VF_OK;
+}

@@ -1,0 +1,346 @@
+/* Ions and their solute into files: PQR and XYZ here, PDB in ions_pdb.c. docs/formats.md says what each holds. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "ion_files.h"
+#include "voxfield/format_number.h"
+
+/* ---- text in columns ---- */
+
+int name_column(const filed_atom *atom)
+{
+    const size_t symbol = strlen(atom->element);
+    if (strlen(atom->name) >= 4 || (*atom->name >= '0' && *atom->name <= '9') ||
+        (symbol == 2 && strncasecmp(atom->name, atom->element, symbol) == 0))
+        return 13;
+    return 14;
+}
+
+char *put_name(ion_file *file, const char *name, int room, char *to)
+{
+    bool odd = false;
+    int n = 0;
+    for (; n < room && name[n]; n++) {
+        const bool plain = name[n] > ' ' && name[n] <= '~';
+        to[n] = plain ? name[n] : '_';
+        odd |= !plain;
+    }
+    file->odd += odd;
+    file->shortened += name[n] != '\0';
+    return to + n;
+}
+
+static const double scales[] = {1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6};
+
+bool scale_number(double value, int decimals, int64_t *out)
+{
+    if (!(fabs(value) <= 1e9))
+        return false;
+    *out = llrint(value * scales[decimals]);
+    return true;
+}
+
+char *put_scaled(int64_t scaled, int decimals, char *to)
+{
+    char digits[PUT_NUMBER_TEXT];
+    uint64_t rest = scaled < 0 ? (uint64_t)-scaled : (uint64_t)scaled;
+    int n = 0;
+    for (int i = 0; i < decimals; i++, rest /= 10)
+        digits[n++] = (char)('0' + rest % 10);
+    if (decimals > 0)
+        digits[n++] = '.';
+    do {
+        digits[n++] = (char)('0' + rest % 10);
+        rest /= 10;
+    } while (rest > 0);
+    if (scaled < 0)
+        *to++ = '-';
+    while (n > 0)
+        *to++ = digits[--n];
+    return to;
+}
+
+vf_status refuse_number(const ion_file *file, const filed_atom *atom, const char *what, double value, const char *why)
+{
+    char text[VF_NUMBER_TEXT];
+    return vf_fail(file->ctx, VF_ERR_UNSUPPORTED, "%s: atom %lld (%s): %s is %s: %s", file->path,
+                   (long long)file->written + 1, atom->name, what, vf_format_general(value, 10, text), why);
+}
+
+/* ---- PQR ---- */
+
+enum {
+    LINE = 256,      /* the names and numbers of a record, at their longest, and the columns between */
+    LONGEST_NAME = 8 /* of an atom_label */
+};
+
+/* Appends a field so that it begins in `column` (from 1), or behind a blank where that is taken already. */
+static char *put_field(const char *line, char *to, int column, const char *text, size_t length)
+{
+    const char *start = line + column - 1;
+    do
+        *to++ = ' ';
+    while (to < start);
+    memcpy(to, text, length);
+    return to + length;
+}
+
+static char *put_name_field(ion_file *file, const char *line, char *to, int column, const char *name)
+{
+    char text[LONGEST_NAME];
+    return put_field(line, to, column, text, (size_t)(put_name(file, name, LONGEST_NAME, text) - text));
+}
+
+/* The same, so that the number ends in column `last`. */
+static char *put_number_field(const char *line, char *to, int last, int64_t scaled, int decimals)
+{
+    char text[PUT_NUMBER_TEXT];
+    const size_t length = (size_t)(put_scaled(scaled, decimals, text) - text);
+    return put_field(line, to, last + 1 - (int)length, text, length);
+}
+
+/* Decimals of a charge or radius: four, as pdb2pqr writes them, where these say it all, else six, so that a sum of
+ * charges is off by half a millionth for each at most. */
+static int pqr_decimals(double value)
+{
+    int64_t scaled;
+    return scale_number(value, 4, &scaled) && fabs(value - (double)scaled / scales[4]) <= 1e-9 ? 4 : 6;
+}
+
+/* REMARK is what every reader skips, and after # APBS does not take a word ATOM for a record. */
+static vf_status pqr_begin(ion_file *file)
+{
+    return file->comment ? vf_output_printf(file->output, "REMARK   1 # %s\n", file->comment) : VF_OK;
+}
+
+static char *put_pqr_numbers(const filed_atom *atom, const char *line, char *to, const char **bad, double *bad_value)
+{
+    static const char *const names[5] = {"its x", "its y", "its z", "its charge", "its radius"};
+    static const int last[5] = {40, 50, 60, 69, 77};
+    const double values[5] = {atom->position[0], atom->position[1], atom->position[2], atom->charge, atom->radius};
+    for (int i = 0; i < 5; i++) {
+        const int decimals = i < 3 ? 4 : pqr_decimals(values[i]);
+        int64_t scaled;
+        if (!scale_number(values[i], decimals, &scaled)) {
+            *bad = names[i];
+            *bad_value = values[i];
+            return to;
+        }
+        to = put_number_field(line, to, last[i], scaled, decimals);
+    }
+    return to;
+}
+
+static const char out_of_range[] = "the file would hold numbers up to 1e9, and no nan";
+
+static vf_status pqr_atom(ion_file *file, const filed_atom *atom)
+{
+    char line[LINE], *to = line;
+    const char *bad = NULL;
+    double bad_value = 0;
+    const size_t residue = strlen(atom->residue);
+    to = put_name(file, atom->hetero ? "HETATM" : "ATOM", 6, to);
+    to = put_number_field(line, to, 11, file->written + 1, 0);
+    to = put_name_field(file, line, to, name_column(atom), atom->name);
+    to = put_name_field(file, line, to, residue < 3 ? 21 - (int)residue : 18, atom->residue);
+    if (*atom->chain)
+        to = put_name_field(file, line, to, 22, atom->chain);
+    to = put_number_field(line, to, 26, atom->residue_number, 0);
+    if (atom->insertion)
+        *to++ = atom->insertion;
+    to = put_pqr_numbers(atom, line, to, &bad, &bad_value);
+    if (bad)
+        return refuse_number(file, atom, bad, bad_value, out_of_range);
+    *to++ = '\n';
+    return vf_output_write(file->output, line, (size_t)(to - line));
+}
+
+static vf_status pqr_part(ion_file *file, const filed_atom *last)
+{
+    (void)last;
+    return vf_output_printf(file->output, "TER\n");
+}
+
+static vf_status pqr_end(ion_file *file)
+{
+    return vf_output_printf(file->output, "END\n");
+}
+
+static const ion_format ions_as_pqr = {
+    .extension = ".pqr", .begin = pqr_begin, .atom = pqr_atom, .part = pqr_part, .end = pqr_end};
+
+/* ---- XYZ ---- */
+
+static vf_status xyz_begin(ion_file *file)
+{
+    return vf_output_printf(file->output, "%lld\n%s\n", (long long)file->atoms, file->comment ? file->comment : "");
+}
+
+static vf_status xyz_atom(ion_file *file, const filed_atom *atom)
+{
+    static const char *const axes[3] = {"its x", "its y", "its z"};
+    char line[LINE];
+    char *to = put_name(file, *atom->element ? atom->element : atom->name, LONGEST_NAME, line);
+    for (int a = 0; a < 3; a++) {
+        int64_t scaled;
+        if (!scale_number(atom->position[a], 6, &scaled))
+            return refuse_number(file, atom, axes[a], atom->position[a], out_of_range);
+        to = put_number_field(line, to, 18 + 16 * a, scaled, 6);
+    }
+    *to++ = '\n';
+    return vf_output_write(file->output, line, (size_t)(to - line));
+}
+
+static const ion_format ions_as_xyz = {.extension = ".xyz", .begin = xyz_begin, .atom = xyz_atom};
+
+/* ---- the atoms ---- */
+
+static const char *or_else(const char *text, const char *otherwise)
+{
+    return *text ? text : otherwise;
+}
+
+static filed_atom solute_atom(const molecule *solute, int64_t i)
+{
+    filed_atom atom = {.name = "X",
+                       .residue = "MOL",
+                       .chain = "",
+                       .element = "",
+                       .residue_number = 1,
+                       .position = {solute->x[i], solute->y[i], solute->z[i]},
+                       .charge = solute->charge[i],
+                       .radius = solute->radius[i]};
+    if (solute->labels) {
+        const atom_label *label = &solute->labels[i];
+        atom.name = or_else(label->name, atom.name);
+        atom.residue = or_else(label->residue, atom.residue);
+        atom.chain = label->chain;
+        atom.element = label->element;
+        atom.residue_number = label->residue_number;
+        atom.insertion = label->insertion;
+        atom.hetero = label->hetero;
+    }
+    return atom;
+}
+
+/* Every ion is a residue of its own, numbered from 1. */
+static filed_atom ion_atom(const ion_list *ions, int64_t i, const char *chain)
+{
+    const ion_site *site = &ions->sites[i];
+    const ion_kind *kind = &ions->kinds[site->kind];
+    return (filed_atom){.name = kind->name,
+                        .residue = kind->name,
+                        .chain = chain,
+                        .element = kind->element,
+                        .residue_number = i + 1,
+                        .hetero = true,
+                        .ion = true,
+                        .position = {site->position[0], site->position[1], site->position[2]},
+                        .charge = kind->charge,
+                        .radius = kind->radius};
+}
+
+/* The chain of the ions: I, or if the solute has one of that name the last letter that is free, so that no residue's
+ * number occurs twice. */
+static char ion_chain(const molecule *solute)
+{
+    bool taken[256] = {false};
+    for (int64_t i = 0; solute && solute->labels && i < solute->atoms; i++)
+        if (*solute->labels[i].chain && !solute->labels[i].chain[1])
+            taken[(unsigned char)*solute->labels[i].chain] = true;
+    if (!taken['I'])
+        return 'I';
+    for (const char *c = "ZYXWVUTSRQPONMLKJHGFEDCBAzyxwvutsrqponmlkjihgfedcba9876543210"; *c; c++)
+        if (!taken[(unsigned char)*c])
+            return *c;
+    return 'I';
+}
+
+static vf_status write_atoms(ion_file *file, const ion_format *format, const ion_list *ions, const molecule *solute)
+{
+    const char chain[2] = {ion_chain(solute), '\0'};
+    const int64_t before = solute ? solute->atoms : 0;
+    filed_atom atom = {.name = ""};
+    vf_status status = VF_OK;
+    for (; file->written < file->atoms && status == VF_OK; file->written++) {
+        if (file->written == before && before > 0 && format->part)
+            status = format->part(file, &atom);
+        atom =
+            file->written < before ? solute_atom(solute, file->written) : ion_atom(ions, file->written - before, chain);
+        if (status == VF_OK)
+            status = format->atom(file, &atom);
+    }
+    return status;
+}
+
+/* ---- files ---- */
+
+static const ion_format *const formats[] = {&ions_as_pdb, &ions_as_pqr, &ions_as_xyz};
+enum { FORMATS = sizeof formats / sizeof *formats };
+
+static vf_status find_format(vf_context *ctx, const char *path, const ion_format **out)
+{
+    for (int f = 0; f < FORMATS; f++)
+        if (vf_path_has_extension(path, formats[f]->extension)) {
+            *out = formats[f];
+            return VF_OK;
+        }
+    return vf_fail(ctx, VF_ERR_ARGUMENT,
+                   "%s: the name does not say which kind of file the ions go into; end it with one of .pdb .pqr .xyz",
+                   path);
+}
+
+vf_status check_ions_path(vf_context *ctx, const char *path)
+{
+    const ion_format *format;
+    return find_format(ctx, path, &format);
+}
+
+/* A line break in the comment would be read as an atom. */
+static vf_status check_comment(vf_context *ctx, const char *path, const char *comment)
+{
+    for (; comment && *comment; comment++)
+        if (*comment < ' ' || *comment > '~')
+            return vf_fail(ctx, VF_ERR_INTERNAL, "%s: the comment is not one line of ASCII", path);
+    return VF_OK;
+}
+
+static void warn(const ion_file *file)
+{
+    if (file->shortened > 0)
+        vf_warn(file->ctx, "%s: %lld names are too long for their columns and were cut; .pqr holds them whole",
+                file->path, (long long)file->shortened);
+    if (file->odd > 0)
+        vf_warn(file->ctx, "%s: %lld names with blanks or other than ASCII characters have _ in their place",
+                file->path, (long long)file->odd);
+    if (file->uncharged > 0)
+        vf_warn(file->ctx,
+                "%s: the charges of %lld ions are left out: a PDB file holds whole ones up to 9; .pqr holds them all",
+                file->path, (long long)file->uncharged);
+}
+
+vf_status write_ions(vf_context *ctx, const char *path, const ion_list *ions, const molecule *solute,
+                     const char *comment)
+{
+    const ion_format *format = NULL;
+    ion_file file = {.ctx = ctx, .path = path, .comment = comment, .atoms = ions->count + (solute ? solute->atoms : 0)};
+    vf_status status = find_format(ctx, path, &format);
+    if (status == VF_OK)
+        status = check_comment(ctx, path, comment);
+    if (status == VF_OK)
+        status = vf_output_open(ctx, path, &file.output);
+    if (status == VF_OK && format->begin)
+        status = format->begin(&file);
+    if (status == VF_OK)
+        status = write_atoms(&file, format, ions, solute);
+    if (status == VF_OK && format->end)
+        status = format->end(&file);
+    if (status == VF_OK)
+        status = vf_output_commit(&file.output);
+    if (status == VF_OK)
+        warn(&file);
+    vf_output_discard(&file.output);
+    return status;
+}

@@ -1,0 +1,460 @@
+/* Maps read back: what the writers wrote, what other programs write, and what is refused. */
+#include <time.h>
+#include <zlib.h>
+
+#include "map_fixture.h"
+#include "read_map.h"
+#include "voxfield/hdf5_io.h"
+
+static char warnings[1024];
+
+static void keep_warning(void *user, vf_log_level level, const char *text)
+{
+    (void)user;
+    (void)level;
+    strncat(warnings, text, sizeof warnings - strlen(warnings) - 1);
+}
+
+static vf_status read_quietly(const char *path, const char *unit, vf_map *map)
+{
+    warnings[0] = '\0';
+    vf_context_set_log(ctx, keep_warning, NULL);
+    vf_status status = read_map(ctx, path, unit, map);
+    vf_context_set_log(ctx, NULL, NULL);
+    return status;
+}
+
+static vf_map must_read(const char *path, const char *unit)
+{
+    vf_map map;
+    if (read_quietly(path, unit, &map) != VF_OK)
+        fail_msg("%s", vf_context_message(ctx));
+    return map;
+}
+
+static double value_of(const vf_map *map, int64_t i, int64_t j, int64_t k)
+{
+    const int64_t *n = map->grid.counts, v = (k * n[1] + j) * n[0] + i;
+    return map->type == VF_F32 ? (double)((float *)map->values)[v] : ((double *)map->values)[v];
+}
+
+/* ---- what write_map wrote ---- */
+
+/* DX: 12 digits of doubles are off by half a unit, 5e-12; 9 digits of a float are off by 5e-9, but the nearest float is
+ * the one that was written. */
+static void check_values(const vf_map *map, const map_info *info, bool exact)
+{
+    const int64_t *n = info->grid.counts;
+    for (int64_t k = 0; k < n[2]; k++)
+        for (int64_t j = 0; j < n[1]; j++)
+            for (int64_t i = 0; i < n[0]; i++) {
+                const double found = value_of(map, i, j, k);
+                const double wanted = info->type == VF_F32 ? (double)sample(i, j, k) : sample_double(i, j, k);
+                const float f = (float)found, w = (float)wanted;
+                bool same = info->type == VF_F32 ? memcmp(&f, &w, sizeof f) == 0
+                                                 : fabs(found - wanted) <= (exact ? 0 : 5e-12 * fabs(wanted));
+                if (!same)
+                    fail_msg("(%d, %d, %d): %.17g, not %.17g", (int)i, (int)j, (int)k, found, wanted);
+            }
+}
+
+static void written_maps_read_back(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"map.dx", "map.dx.gz", "map.h5"};
+    char path[PATH_SIZE];
+    for (int name = 0; name < 3; name++)
+        for (int g = 0; g < GRIDS; g++)
+            for (int type = VF_F32; type <= VF_F64; type++) {
+                map_info info = describe(grids[g], (vf_dtype)type);
+                path_of(names[name], path);
+                must_write(&info, path);
+                vf_map map = must_read(path, "kT/e");
+                assert_string_equal(warnings, "");
+                assert_string_equal(map.unit, "kT/e");
+                assert_int_equal(map.type, name < 2 ? VF_F64 : type);
+                assert_memory_equal(map.grid.counts, info.grid.counts, sizeof info.grid.counts);
+                for (int a = 0; a < 3; a++) {
+                    const double slack = name < 2 ? 5e-12 : 0; /* 12 digits */
+                    assert_true(fabs(map.grid.origin[a] - info.grid.origin[a]) <= slack * fabs(info.grid.origin[a]));
+                    assert_true(fabs(map.grid.spacing[a] - info.grid.spacing[a]) <= slack * info.grid.spacing[a]);
+                }
+                check_values(&map, &info, name == 2);
+                assert_int_equal(check_map_grid(ctx, &map, &info.grid), VF_OK);
+                if (name < 2) {
+                    assert_true(isnan(map.unit_constant) && isnan(map.temperature) && isnan(map.dielectric) &&
+                                isnan(map.r_min));
+                } else {
+                    assert_true(map.unit_constant == 560.459343 && map.temperature == 298.15 &&
+                                map.dielectric == 78.5 && map.r_min == 0.125 && !map.distance_dielectric);
+                }
+                map_free(&map);
+                expect_error(read_map(ctx, path, "V", &map), VF_ERR_INPUT, path, "is in kT/e, not in V");
+                assert_null(map.values);
+                unlink(path);
+            }
+    map_info info = describe(grids[1], VF_F32);
+    info.distance_dielectric = true;
+    must_write(&info, path);
+    vf_map map = must_read(path, NULL);
+    assert_true(map.distance_dielectric);
+    map_free(&map);
+    unlink(path);
+}
+
+/* ---- what others write ---- */
+
+static void put_file(const char *path, const char *text, size_t bytes)
+{
+    FILE *file = fopen(path, "wb");
+    assert_non_null(file);
+    assert_int_equal(fwrite(text, 1, bytes, file), bytes);
+    assert_int_equal(fclose(file), 0);
+}
+
+static void put_gzip(const char *path, const char *text)
+{
+    gzFile file = gzopen(path, "wb");
+    assert_non_null(file);
+    assert_int_equal(gzwrite(file, text, (unsigned)strlen(text)), strlen(text));
+    assert_int_equal(gzclose(file), Z_OK);
+}
+
+#define HEAD                                                                                                           \
+    "object 1 class gridpositions counts 1 2 3\norigin -1.5 2 0.25\ndelta 0.5 0 0\ndelta 0 0.5 0\ndelta 0 0 0.25\n"    \
+    "object 2 class gridconnections counts 1 2 3\n"
+#define ARRAY "object 3 class array type double rank 0 items 6 data follows\n"
+#define FOOT                                                                                                           \
+    "attribute \"dep\" string \"positions\"\nobject \"regular positions regular connections\" class field\n"           \
+    "component \"positions\" value 1\ncomponent \"connections\" value 2\ncomponent \"data\" value 3\n"
+
+/* Each holds the same map. `warning`: a part of what is said besides that the unit is not known; NULL: nothing. */
+static const struct {
+    const char *text, *warning;
+    vf_dtype type;
+    const char *unit;
+} accepted[] = {
+    {HEAD ARRAY "1 2 3\n4 5 6\n" FOOT, NULL, VF_F64, ""},
+    {HEAD ARRAY "1 2 3\n4 5 6\n", "without the lines", VF_F64, ""},
+    {HEAD ARRAY "1 2 3\n4 5 6\n# the end\n", "without the lines", VF_F64, ""},
+    {HEAD ARRAY "1\n2 3 4 5\n\n\t6e0 # no more\n" FOOT, NULL, VF_F64, ""},
+    {"# electrostatic potential in V, really\n" HEAD "# and\n" ARRAY "1 2 3 4 5 6\n" FOOT, NULL, VF_F64, "V,"},
+    {"#electrostatic potential in kT/e\r\n" HEAD ARRAY "1.0 +2 3.\r\n.4e1 50E-1 6\r\n" FOOT, NULL, VF_F64, "kT/e"},
+    {"# electrostatic potential in V\n# electrostatic potential in kT/e\n" HEAD ARRAY "1 2 3 4 5 6\n" FOOT, NULL,
+     VF_F64, "V"},
+    {"\n" HEAD "object 3 class array type float rank 0 items 6 data follows\n1 2 3 4 5 6\n" FOOT, NULL, VF_F32, ""},
+    {HEAD "object 3 class array type \"double\" rank 0 items 6 data follows\n1 2 3 4 5 6\n" FOOT, NULL, VF_F64, ""},
+    {HEAD "attribute \"element type\" string \"cubes\"\nobject \"the data\" class array rank 0 type float items 6\n"
+          "data follows\n1 2 3 4 5 6\nend\n",
+     NULL, VF_F32, ""},
+    {"object 1 class gridpositions counts 1 2 3 # here\n#\norigin -1.5 2 0.25\ndelta 0.5 0 -0\ndelta 0 0.5 0.0\n"
+     "delta 0 0e5 0.25\n" ARRAY "1 2 3 4 5 6\n" FOOT,
+     NULL, VF_F64, ""}, /* no connections */
+};
+
+static void other_programs_maps(void **state)
+{
+    (void)state;
+    static const vf_grid grid = {{-1.5, 2, 0.25}, {0.5, 0.5, 0.25}, {1, 2, 3}};
+    char path[PATH_SIZE];
+    for (size_t c = 0; c < 2 * (sizeof accepted / sizeof *accepted); c++) {
+        const size_t which = c / 2;
+        path_of(c % 2 ? "other.dx.gz" : "other.DX", path);
+        if (c % 2)
+            put_gzip(path, accepted[which].text);
+        else
+            put_file(path, accepted[which].text, strlen(accepted[which].text));
+        vf_map map = must_read(path, NULL);
+        assert_int_equal(map.type, accepted[which].type);
+        assert_string_equal(map.unit, accepted[which].unit);
+        assert_memory_equal(&map.grid, &grid, sizeof grid);
+        for (int j = 0; j < 2; j++)
+            for (int k = 0; k < 3; k++)
+                assert_true(value_of(&map, 0, j, k) == 1 + 3 * j + k);
+        if (accepted[which].warning ? !strstr(warnings, accepted[which].warning) : *warnings != '\0')
+            fail_msg("%zu: '%s'", which, warnings);
+        map_free(&map);
+        if (!*accepted[which].unit) { /* what is not known is taken, with a warning */
+            map = must_read(path, "e/A");
+            assert_string_equal(map.unit, "e/A");
+            assert_non_null(strstr(warnings, "taken to be in e/A"));
+            map_free(&map);
+        }
+        unlink(path);
+    }
+}
+
+#define SIX "1 2 3 4 5 6\n"
+
+static const struct {
+    const char *text, *part;
+} refused[] = {
+    {"", "ends before the data"},
+    {"# electrostatic potential in V", "ends before the data"},
+    {HEAD, "ends before the data"},
+    {HEAD "object 3 class array type double rank 0 items 6", ":7: the file ends before data follows"},
+    {"ATOM 1 2 3\n", "other.dx:1: 'ATOM' is no part"},
+    {"# electrostatic potential in a_unit_that_is_as_long_as_the_room\n" HEAD ARRAY SIX, "unit of 34"},
+    {HEAD ARRAY "1 2 3 4 5\n" FOOT, ":9: the data end after 5 values, and 6 are announced"},
+    {HEAD ARRAY "1 2 3 4 5\n", "the data end after 5 values, and 6 are announced"},
+    {HEAD ARRAY SIX "7 8\n" FOOT, "there are 8 values, and only 6 are announced"},
+    {HEAD ARRAY SIX "7", "there are 7 values, and only 6 are announced"},
+    {HEAD ARRAY "1 2 3 4 5 6", ":8: the file ends right behind its last value"}, /* 6, or 6.5 that was cut */
+    {HEAD ARRAY "1 2 3\n4 nan 6\n" FOOT, ":9: the value at grid point (0, 1, 1): 'nan' is not a finite number"},
+    {HEAD ARRAY "1 2 -inf\n4 5 6\n" FOOT, ":8: the value at grid point (0, 0, 2): '-inf' is not a finite number"},
+    {HEAD ARRAY "1 2 1e999\n4 5 6\n" FOOT, "grid point (0, 0, 2): '1e999'"},
+    {HEAD ARRAY "1,5 2 3 4 5 6\n" FOOT, "(0, 0, 0): '1,5' has a decimal comma"},
+    {HEAD ARRAY "1 2 3\n# now\n4 5 6\n" FOOT, "(0, 1, 0): '#'"},
+    {HEAD ARRAY "1 2 3 4 5 0x6\n" FOOT, "(0, 1, 2): '0x6'"},
+    {HEAD ARRAY SIX "junk\n", "after the last value stands 'junk'"},
+    {HEAD ARRAY SIX "nan\n", "after the last value stands 'nan'"},
+    {HEAD ARRAY SIX FOOT "object 4 class array type double rank 0 items 6 data follows\n" SIX, "second array"},
+    {HEAD "object 3 class array type float rank 0 items 6 data follows\n1 2 3 4 5 1e39\n" FOOT, "range of a float"},
+    {HEAD "object 3 class array type int rank 0 items 6 data follows\n" SIX, "type 'int'"},
+    {HEAD "object 3 class array type double rank 1 shape 3 items 6 data follows\n" SIX, "'shape'"},
+    {HEAD "object 3 class array type double rank 1 items 6 data follows\n" SIX, "rank 1"},
+    {HEAD "object 3 class array type float rank 0 items 6 lsb ieee data follows\n" SIX, "binary (lsb)"},
+    {HEAD "object 3 class array type double rank 0 items 6 data file x.bin\n", "'file' stands where 'follows'"},
+    {HEAD "object 3 class array type double rank 0 items 7 data follows\n" SIX "7\n",
+     "7 items, and the grid 1 x 2 x 3 = 6 points"},
+    {HEAD "object 3 class array type double rank 0 data follows\n" SIX, "0 items"},
+    {HEAD "object 3 class array type double rank 0 items 6.5 data follows\n" SIX, "6.5 is no whole number"},
+    {HEAD "object 3 class constantarray type double\n", "class 'constantarray'"},
+    {ARRAY SIX, "before 'class gridpositions counts'"},
+    {"object 1 class gridpositions counts 1 2 3\ndelta 1 0 0\ndelta 0 1 0\ndelta 0 0 1\n" ARRAY SIX, "before 'origin'"},
+    {"object 1 class gridpositions counts 1 2 3\norigin 0 0 0\ndelta 1 0 0\ndelta 0 1 0\n" ARRAY SIX, "before three"},
+    {"object 1 class gridpositions counts 1 2 3\norigin 0 0 0\ndelta 1 0 0\ndelta 0.1 1 0\n",
+     "delta 2 has a part along x"},
+    {"object 1 class gridpositions counts 1 2 3\norigin 0 0 0\ndelta 0 0 1\n", "delta 1 has a part along z"},
+    {"object 1 class gridpositions counts 1 2 3\norigin 0 0 0\ndelta -1 0 0\n", "delta 1 is -1"},
+    {"object 1 class gridpositions counts 1 2 3\norigin 0 0 0\ndelta 0 0 0\n", "delta 1 is 0"},
+    {HEAD "delta 0 0 1\n", "fourth delta"},
+    {"object 1 class gridpositions counts 1 2 3\norigin 0 nan 0\n", "origin: 'nan' is not a finite number"},
+    {"object 1 class gridpositions counts 0 2 3\n", "counts: 0 is no whole number"},
+    {"object 1 class gridpositions counts -1 2 3\n", "counts: -1 is no whole number"},
+    {"object 1 class gridpositions counts 1 2\norigin 0 0 0\n", ":2: counts: 'origin' is not a number"},
+    {"object 1 class gridpositions 1 2 3\n", "'1' stands where 'counts' should"},
+    {HEAD "object 2 class gridconnections counts 3 2 1\n" ARRAY SIX, "gridconnections has 3 x 2 x 1 points"},
+    {"object 1 class gridpositions counts 4000000 4000000 4000000\norigin 0 0 0\ndelta 1 0 0\ndelta 0 1 0\ndelta 0 0 "
+     "1\n"
+     "object 3 class array type double rank 0 items 4000000 data follows\n",
+     "too large"},
+    {"object 1 class gridpositions counts 40000 40000 40000\norigin 0 0 0\ndelta 1 0 0\ndelta 0 1 0\ndelta 0 0 1\n"
+     "object 3 class array type double rank 0 items 64000000000000 data follows\n" SIX,
+     "holds less"},
+};
+
+static void damaged_dx(void **state)
+{
+    (void)state;
+    char path[PATH_SIZE];
+    vf_map map;
+    for (size_t c = 0; c < sizeof refused / sizeof *refused; c++) {
+        path_of("other.dx", path);
+        put_file(path, refused[c].text, strlen(refused[c].text));
+        expect_error(read_quietly(path, NULL, &map), VF_ERR_INPUT, path, refused[c].part);
+        assert_null(map.values);
+        unlink(path);
+    }
+    path_of("none.dx", path);
+    expect_error(read_map(ctx, path, NULL, &map), VF_ERR_INPUT, path, "cannot open");
+    path_of("map.mrc", path);
+    expect_error(read_map(ctx, path, NULL, &map), VF_ERR_ARGUMENT, path, ".dx .dx.gz .h5 .hdf5");
+    expect_error(read_map(ctx, directory, NULL, &map), VF_ERR_ARGUMENT, directory, ".dx");
+}
+
+/* A map cut off anywhere is refused, or, where only its footer is cut, warned of; a compressed one is always refused.
+ */
+static void cut_maps(void **state)
+{
+    (void)state;
+    char path[PATH_SIZE];
+    size_t bytes;
+    vf_map map;
+    map_info info = describe(grids[1], VF_F32);
+    path_of("map.dx", path);
+    must_write(&info, path);
+    char *text = slurp(path, &bytes);
+    const size_t data_end = (size_t)(strstr(text, "attribute") - text) - 1;
+    for (size_t cut = 0; cut < bytes; cut++) {
+        char *part = malloc(cut + 1);
+        memcpy(part, text, cut);
+        put_file(path, part, cut);
+        vf_status status = read_quietly(path, NULL, &map);
+        free(part);
+        /* "attr" is no part of a footer, "attribute" is one. */
+        const bool whole = cut == data_end + 1 || cut >= data_end + 1 + strlen("attribute");
+        if (status != (whole ? VF_OK : VF_ERR_INPUT))
+            fail_msg("cut at %zu of %zu: %s", cut, bytes, vf_context_message(ctx));
+        map_free(&map);
+        vf_context_clear_error(ctx);
+    }
+    free(text);
+    unlink(path);
+
+    path_of("map.dx.gz", path);
+    must_write(&info, path);
+    text = slurp(path, &bytes);
+    for (size_t cut = 1; cut < bytes; cut++) {
+        put_file(path, text, cut);
+        expect_error(read_quietly(path, NULL, &map), VF_ERR_INPUT, path, "");
+    }
+    for (size_t at = 20; at < bytes; at += 7) { /* and one with a bit turned */
+        text[at] ^= 16;
+        put_file(path, text, bytes);
+        expect_error(read_quietly(path, NULL, &map), VF_ERR_INPUT, path, "");
+        text[at] ^= 16;
+    }
+    free(text);
+    unlink(path);
+}
+
+/* Numbers and comments that lie across the ends of the reader's buffer, of 4 MiB: every number has its place, whatever
+ * the widths. */
+static void long_files(void **state)
+{
+    (void)state;
+    enum { NX = 37, NY = 120, NZ = 150, POINTS = NX * NY * NZ, WIDTH = 24 };
+    char path[PATH_SIZE];
+    struct timespec now;
+    timespec_get(&now, TIME_UTC);
+    const unsigned seed = (unsigned)(now.tv_sec ^ now.tv_nsec);
+    printf("seed %u\n", seed);
+    srand(seed);
+    char *text = malloc(1024 + (size_t)POINTS * WIDTH);
+    assert_non_null(text);
+    size_t used = (size_t)sprintf(text,
+                                  "object 1 class gridpositions counts %d %d %d\norigin 0 0 0\ndelta 1 0 0\n"
+                                  "delta 0 1 0\ndelta 0 0 1\nobject 3 class array type double rank 0 items %d data "
+                                  "follows\n",
+                                  NX, NY, NZ, POINTS);
+    for (int v = 0; v < POINTS; v++)
+        used += (size_t)sprintf(text + used, "%d.%0*d%c", v, 1 + rand() % 9, 0, " \n"[rand() % 2]);
+    path_of("long.dx", path);
+    put_file(path, text, used);
+    vf_map map = must_read(path, NULL);
+    for (int i = 0; i < NX; i++)
+        for (int j = 0; j < NY; j++)
+            for (int k = 0; k < NZ; k++)
+                if (value_of(&map, i, j, k) != (i * NY + j) * NZ + k)
+                    fail_msg("(%d, %d, %d): %.17g", i, j, k, value_of(&map, i, j, k));
+    map_free(&map);
+
+    memset(text, 'x', used); /* no word at all */
+    memcpy(text, "origin ", 7);
+    put_file(path, text, used);
+    expect_error(read_map(ctx, path, NULL, &map), VF_ERR_INPUT, path, "does not end");
+    free(text);
+    unlink(path);
+}
+
+/* ---- HDF5 ---- */
+
+/* What to leave out, or to write differently, in a small file. */
+typedef struct h5_flaw {
+    const char *without;
+    const char *format, *model;
+    int64_t version, counts[3];
+    vf_dtype type;
+    int rank;
+    double bad; /* the value at (1, 0, 2) if it is not finite */
+    const char *part;
+} h5_flaw;
+
+static void put_h5(const char *path, const h5_flaw *flaw)
+{
+    static const double three[3] = {1, 2, 3}, one = 1;
+    static const char *const numbers[] = {"unit_constant", "temperature", "dielectric", "r_min"};
+    const int64_t dims[4] = {4, 3, 2, 1}, start[4] = {0};
+    double values[48] = {0};
+    vf_h5 *file;
+    if (flaw->bad != 0)
+        values[2 * 6 + 1] = flaw->bad;
+    assert_int_equal(vf_h5_create(ctx, path, &file), VF_OK);
+    assert_int_equal(vf_h5_dataset_create(file, "potential", flaw->type, flaw->rank, dims, dims, 1), VF_OK);
+    assert_int_equal(vf_h5_write(file, "potential", flaw->type == VF_C128 ? VF_C128 : VF_F64, start, dims, values),
+                     VF_OK);
+#define WANTED(name) (strcmp(flaw->without, name) != 0)
+    if (WANTED("format"))
+        assert_int_equal(vf_h5_attribute_text(file, "/", "format", flaw->format), VF_OK);
+    if (WANTED("format_version"))
+        assert_int_equal(vf_h5_attribute_integers(file, "/", "format_version", &flaw->version, 1), VF_OK);
+    if (WANTED("origin"))
+        assert_int_equal(vf_h5_attribute_doubles(file, "potential", "origin", three, 3), VF_OK);
+    if (WANTED("spacing"))
+        assert_int_equal(vf_h5_attribute_doubles(file, "potential", "spacing", three, 3), VF_OK);
+    if (WANTED("counts"))
+        assert_int_equal(vf_h5_attribute_integers(file, "potential", "counts", flaw->counts, 3), VF_OK);
+    if (WANTED("unit"))
+        assert_int_equal(vf_h5_attribute_text(file, "potential", "unit", "V"), VF_OK);
+    if (WANTED("dielectric_model"))
+        assert_int_equal(vf_h5_attribute_text(file, "potential", "dielectric_model", flaw->model), VF_OK);
+    for (int i = 0; i < 4; i++)
+        if (WANTED(numbers[i]))
+            assert_int_equal(vf_h5_attribute_doubles(file, "potential", numbers[i], &one, 1), VF_OK);
+    assert_int_equal(vf_h5_commit(&file), VF_OK);
+}
+
+static void damaged_h5(void **state)
+{
+    (void)state;
+#define GOOD                                                                                                           \
+    .without = "", .format = "voxfield map", .model = "eps = dielectric", .version = 1, .counts = {2, 3, 4},           \
+    .type = VF_F64, .rank = 3
+    h5_flaw flaws[] = {
+        {GOOD},
+        {GOOD, .part = "format 'other'"},
+        {GOOD, .part = "version 2"},
+        {GOOD, .part = "model 'eps = 7'"},
+        {GOOD, .part = "2 points along z, and /potential has 4"},
+        {GOOD, .part = "VF_C128"},
+        {GOOD, .part = "4 dimensions"},
+        {GOOD, .bad = NAN, .part = "(1, 0, 2) is nan"},
+        {GOOD, .bad = -INFINITY, .part = "(1, 0, 2) is inf"},
+    };
+    flaws[1].format = "other";
+    flaws[1].part = "'other'";
+    flaws[2].version = 2;
+    flaws[3].model = "eps = 7";
+    flaws[4].counts[2] = 2;
+    flaws[5].type = VF_C128;
+    flaws[6].rank = 4;
+    char path[PATH_SIZE];
+    vf_map map;
+    path_of("map.hdf5", path);
+    put_h5(path, &flaws[0]);
+    map = must_read(path, "V");
+    map_free(&map);
+    for (size_t f = 1; f < sizeof flaws / sizeof *flaws; f++) {
+        put_h5(path, &flaws[f]);
+        expect_error(read_map(ctx, path, NULL, &map), VF_ERR_INPUT, path, flaws[f].part);
+        assert_null(map.values);
+    }
+    static const char *const names[] = {"format",     "format_version", "origin",          "spacing",
+                                        "counts",     "unit",           "unit_constant",   "temperature",
+                                        "dielectric", "r_min",          "dielectric_model"};
+    for (size_t n = 0; n < sizeof names / sizeof *names; n++) {
+        flaws[0].without = names[n];
+        put_h5(path, &flaws[0]);
+        expect_error(read_map(ctx, path, NULL, &map), VF_ERR_INPUT, path, names[n]);
+    }
+    size_t bytes;
+    char *content = slurp(path, &bytes);
+    put_file(path, content, bytes / 2);
+    expect_error(read_map(ctx, path, NULL, &map), VF_ERR_INPUT, path, "");
+    free(content);
+    unlink(path);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(written_maps_read_back),
+        cmocka_unit_test(other_programs_maps),
+        cmocka_unit_test(damaged_dx),
+        cmocka_unit_test(cut_maps),
+        cmocka_unit_test(long_files),
+        cmocka_unit_test(damaged_h5),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
