@@ -40,6 +40,54 @@ vf_status potential_leave_out(vf_context *ctx, const potential_plan *plan, int d
     return VF_OK;
 }
 
+/* ---- what an average of maps has, too ---- */
+
+vf_box potential_slab_box(const potential_plan *plan, const vf_grid *grid, int64_t first, int64_t behind)
+{
+    vf_box box = vf_grid_box(grid);
+    const int axis = potential_slab_axis(plan->order);
+    box.lo[axis] = first;
+    box.hi[axis] = behind;
+    return box;
+}
+
+/* Puts the sum over a box into the queue, x fastest; on a GPU in launches that end soon, one after the other. */
+static vf_status execute(const potential_plan *plan, const vf_grid *grid, vf_dtype type, const vf_coulomb *kernel,
+                         vf_queue *queue, const vf_box *box, void *out)
+{
+    vf_context *ctx = vf_device_context(vf_queue_device(queue));
+    double layer_pairs =
+        plan->evaluations / (double)vf_grid_points(grid) * (double)vf_box_points(box) / (double)vf_box_extent(box, 2);
+    double thickness = fmax(floor(plan->launch_pairs / fmax(layer_pairs, 1)), 1);
+    if (vf_device_is_host(vf_queue_device(queue)) || thickness >= (double)vf_box_extent(box, 2))
+        return vf_coulomb_execute(kernel, queue, box, out);
+    int64_t layer_points = vf_box_extent(box, 0) * vf_box_extent(box, 1), step = (int64_t)thickness;
+    vf_status status = VF_OK;
+    for (int64_t k = box->lo[2]; status == VF_OK && k < box->hi[2]; k += step) {
+        vf_box part = *box;
+        part.lo[2] = k;
+        part.hi[2] = k + step < box->hi[2] ? k + step : box->hi[2];
+        char *at = (char *)out + (size_t)((k - box->lo[2]) * layer_points) * vf_dtype_bytes(type);
+        status = vf_coulomb_execute(kernel, queue, &part, at);
+        if (status == VF_OK)
+            status = vf_queue_sync(queue);
+        if (status == VF_OK && vf_cancelled(ctx))
+            status = vf_fail(ctx, VF_ERR_CANCELLED, "interrupted");
+    }
+    return status;
+}
+
+vf_status potential_execute(const potential_plan *plan, const vf_grid *grid, vf_dtype type, const vf_coulomb *kernel,
+                            vf_queue *queue, const vf_box *box, void *scratch, void *out)
+{
+    const bool reorder = plan->order == MAP_Z_FASTEST;
+    vf_status status = execute(plan, grid, type, kernel, queue, box, reorder ? scratch : out);
+    if (status != VF_OK || !reorder)
+        return status;
+    const int64_t nx = vf_box_extent(box, 0), ny = vf_box_extent(box, 1), nz = vf_box_extent(box, 2);
+    return vf_transpose(queue, type, ny, nz, nx, scratch, (vf_pitch){ny * nx, nx}, out, (vf_pitch){ny * nz, nz});
+}
+
 /* ---- computing ---- */
 
 typedef struct computation {
@@ -55,50 +103,17 @@ typedef struct computation {
 
 static vf_box slab_box(const computation *c, int64_t slab)
 {
-    vf_box box = vf_grid_box(c->grid);
-    int axis = potential_slab_axis(c->plan->order);
-    box.lo[axis] = slab_first(&c->plan->cut, slab);
-    box.hi[axis] = slab_first(&c->plan->cut, slab + 1);
-    return box;
-}
-
-/* Puts the sum over a box into the queue, x fastest; on a GPU in launches that end soon, one after the other. */
-static vf_status execute(const computation *c, const vf_coulomb *kernel, vf_queue *queue, const vf_box *box, void *out)
-{
-    double layer_pairs = c->plan->evaluations / (double)vf_grid_points(c->grid) * (double)vf_box_points(box) /
-                         (double)vf_box_extent(box, 2);
-    double thickness = fmax(floor(c->plan->launch_pairs / fmax(layer_pairs, 1)), 1);
-    if (vf_device_is_host(vf_queue_device(queue)) || thickness >= (double)vf_box_extent(box, 2))
-        return vf_coulomb_execute(kernel, queue, box, out);
-    int64_t layer_points = vf_box_extent(box, 0) * vf_box_extent(box, 1), step = (int64_t)thickness;
-    vf_status status = VF_OK;
-    for (int64_t k = box->lo[2]; status == VF_OK && k < box->hi[2]; k += step) {
-        vf_box part = *box;
-        part.lo[2] = k;
-        part.hi[2] = k + step < box->hi[2] ? k + step : box->hi[2];
-        char *at = (char *)out + (size_t)((k - box->lo[2]) * layer_points) * vf_dtype_bytes(c->type);
-        status = vf_coulomb_execute(kernel, queue, &part, at);
-        if (status == VF_OK)
-            status = vf_queue_sync(queue);
-        if (status == VF_OK && vf_cancelled(c->ctx))
-            status = vf_fail(c->ctx, VF_ERR_CANCELLED, "interrupted");
-    }
-    return status;
+    const slab_cut *cut = &c->plan->cut;
+    return potential_slab_box(c->plan, c->grid, slab_first(cut, slab), slab_first(cut, slab + 1));
 }
 
 static vf_status compute(void *user, const vf_piece *piece, size_t *bytes)
 {
     const computation *c = user;
     const vf_box box = slab_box(c, piece->number);
-    const bool reorder = c->plan->order == MAP_Z_FASTEST;
     *bytes = (size_t)vf_box_points(&box) * vf_dtype_bytes(c->type);
-    vf_status status =
-        execute(c, c->kernels[piece->device], piece->queue, &box, reorder ? piece->scratch : piece->memory);
-    if (status != VF_OK || !reorder)
-        return status;
-    const int64_t nx = vf_box_extent(&box, 0), ny = vf_box_extent(&box, 1), nz = vf_box_extent(&box, 2);
-    return vf_transpose(piece->queue, c->type, ny, nz, nx, piece->scratch, (vf_pitch){ny * nx, nx}, piece->memory,
-                        (vf_pitch){ny * nz, nz});
+    return potential_execute(c->plan, c->grid, c->type, c->kernels[piece->device], piece->queue, &box, piece->scratch,
+                             piece->memory);
 }
 
 static vf_status store(void *user, const vf_piece *piece)

@@ -1,0 +1,243 @@
+/* The header of a DCD file: what it says, whether it can be true, and where by it the frames lie (dcd_file.h). */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "dcd_file.h"
+
+enum {
+    CONTROL_BYTES = 84,               /* of the first record */
+    MOST_ATOMS = (INT32_MAX - 8) / 4, /* whose record's length a 32-bit marker still holds */
+};
+
+/* The record of the header that begins at `offset` must lie within the file, between markers that agree. */
+static vf_status enter_record(const trajectory *t, const char *what, int64_t offset, int64_t *bytes)
+{
+    int64_t behind = -1;
+    if (t->size - offset < 2 * t->marker)
+        return dcd_fail(t, "ends before its %s; copy it again", what);
+    vf_status status = dcd_read_marker(t, offset, bytes);
+    if (status != VF_OK)
+        return status;
+    if (*bytes < 0 || *bytes > t->size - offset - 2 * t->marker)
+        return dcd_fail(t,
+                        "the record of its %s, at byte %" PRId64 ", is said to have %" PRId64
+                        " bytes, and the file ends before; it is dcd_fail, or was cut: copy it again",
+                        what, offset, *bytes);
+    status = dcd_read_marker(t, offset + t->marker + *bytes, &behind);
+    if (status == VF_OK && behind != *bytes)
+        return dcd_fail(t,
+                        "the record of its %s, at byte %" PRId64 ", begins with a length of %" PRId64
+                        " and ends with %" PRId64 "; the file is dcd_fail: copy it again",
+                        what, offset, *bytes, behind);
+    return status;
+}
+
+/* ---- what a file is ---- */
+
+typedef struct known_format {
+    const char *bytes;
+    int count;
+    const char *advice;
+} known_format;
+
+static const known_format others[] = {
+    {"\x00\x00\x07\xcb", 4, "is a GROMACS XTC trajectory; convert it to DCD: mdconvert -o out.dcd in.xtc (MDTraj)"},
+    {"\x00\x00\x07\xe7", 4, "is a GROMACS XTC trajectory; convert it to DCD with MDAnalysis, or gmx trjconv and VMD"},
+    {"\x00\x00\x07\xc9", 4, "is a GROMACS TRR trajectory; convert it to DCD: mdconvert -o out.dcd in.trr (MDTraj)"},
+    {"CDF\x01", 4, "is a NetCDF file, as of AMBER; convert it to DCD: cpptraj with trajin in.nc, trajout out.dcd"},
+    {"CDF\x02", 4, "is a NetCDF file, as of AMBER; convert it to DCD: cpptraj with trajin in.nc, trajout out.dcd"},
+    {"CDF\x05", 4, "is a NetCDF file, as of AMBER; convert it to DCD: cpptraj with trajin in.nc, trajout out.dcd"},
+    {"\x89HDF\r\n\x1a\n", 8,
+     "is an HDF5 file (MDTraj's, H5MD or NetCDF-4); convert it to DCD with mdconvert (MDTraj) or MDAnalysis"},
+    {"\x1f\x8b", 2, "is compressed with gzip; frames are read in any order, so uncompress it: gunzip"},
+    {"BZh", 3, "is compressed with bzip2; frames are read in any order, so uncompress it: bunzip2"},
+    {"\xfd"
+     "7zXZ",
+     5, "is compressed with xz; frames are read in any order, so uncompress it: unxz"},
+    {"\x28\xb5\x2f\xfd", 4, "is compressed with zstd; frames are read in any order, so uncompress it: unzstd"},
+    {"PK\x03\x04", 4, "is a zip archive; unpack it: unzip"},
+};
+
+static bool is_first_record(const unsigned char *head, int marker, bool big_endian, uint64_t bytes)
+{
+    return dcd_unsigned(head, marker, big_endian) == bytes &&
+           (memcmp(head + marker, "CORD", 4) == 0 || memcmp(head + marker, "VELD", 4) == 0);
+}
+
+/* Byte order and markers, from the first record's length and name. */
+static vf_status recognise(trajectory *t)
+{
+    enum { HEAD = 12, WIDE_CONTROL_BYTES = 164 };
+    unsigned char head[HEAD] = {0};
+    const vf_status status = dcd_read(t, 0, head, t->size < HEAD ? (size_t)t->size : HEAD);
+    if (status != VF_OK)
+        return status;
+    for (int kind = 0; kind < 4; kind++) {
+        t->big_endian = kind & 1;
+        t->marker = kind & 2 ? 8 : 4;
+        if (is_first_record(head, t->marker, t->big_endian, WIDE_CONTROL_BYTES))
+            return vf_fail(t->ctx, VF_ERR_UNSUPPORTED,
+                           "%s: is a DCD file whose header has 64-bit integers, which no other program reads either; "
+                           "write it anew with a program built for 32-bit integers",
+                           t->path);
+        if (!is_first_record(head, t->marker, t->big_endian, CONTROL_BYTES))
+            continue;
+        if (head[t->marker] == 'V')
+            return dcd_fail(t, "holds velocities (VELD), not coordinates; name the trajectory of coordinates");
+        return VF_OK;
+    }
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (memcmp(head, others[i].bytes, (size_t)others[i].count) == 0)
+            return vf_fail(t->ctx, VF_ERR_UNSUPPORTED, "%s: %s", t->path, others[i].advice);
+    return dcd_fail(t, "is no DCD trajectory: it does not begin with a record of 84 bytes named CORD; convert it with "
+                       "mdconvert, catdcd, cpptraj or MDAnalysis");
+}
+
+/* ---- opening ---- */
+
+/* The first record, the titles, and the number of atoms; *offset is moved behind them. */
+static vf_status read_header(trajectory *t, int64_t *offset)
+{
+    unsigned char control[CONTROL_BYTES];
+    int64_t bytes;
+    vf_status status = enter_record(t, "header", *offset, &bytes);
+    if (status == VF_OK)
+        status = dcd_read(t, *offset + t->marker, control, sizeof control);
+    if (status != VF_OK)
+        return status;
+    /* control[0..3] is the name, icntrl(n) stands at 4 n */
+    t->promised = dcd_integer(t, control + 4);
+    t->version = dcd_integer(t, control + 80);
+    t->cell = t->version != 0 && dcd_integer(t, control + 44) != 0;
+    t->fourth = t->version != 0 && dcd_integer(t, control + 48) == 1;
+    const int64_t fixed = dcd_integer(t, control + 36);
+    *offset += dcd_record_bytes(t, bytes);
+
+    status = enter_record(t, "titles", *offset, &bytes);
+    if (status != VF_OK)
+        return status;
+    *offset += dcd_record_bytes(t, bytes);
+
+    status = enter_record(t, "number of atoms", *offset, &bytes);
+    if (status == VF_OK && bytes != 4)
+        return dcd_fail(t,
+                        "the record of its number of atoms, at byte %" PRId64 ", has %" PRId64
+                        " bytes instead of 4; the file is dcd_fail: copy it again",
+                        *offset, bytes);
+    if (status == VF_OK)
+        status = dcd_read(t, *offset + t->marker, control, 4);
+    if (status != VF_OK)
+        return status;
+    t->atoms = dcd_integer(t, control);
+    t->moving = t->atoms - fixed;
+    *offset += dcd_record_bytes(t, bytes);
+    if (t->atoms < 1 || t->atoms > MOST_ATOMS)
+        return dcd_fail(t, "has %" PRId64 " atoms by its header; from 1 to %d are possible", t->atoms, MOST_ATOMS);
+    if (fixed < 0 || fixed >= t->atoms)
+        return dcd_fail(t, "%" PRId64 " of its %" PRId64 " atoms are fixed by its header; at least one must move",
+                        fixed, t->atoms);
+    return VF_OK;
+}
+
+/* Where the frames lie, and how many are whole. */
+static vf_status count_frames(trajectory *t)
+{
+    const int64_t cell = t->cell ? dcd_record_bytes(t, DCD_CELL_BYTES) : 0, axes = t->fourth ? 4 : 3;
+    t->first_bytes = cell + axes * dcd_record_bytes(t, 4 * t->atoms);
+    t->frame_bytes = cell + axes * dcd_record_bytes(t, 4 * t->moving);
+    const int64_t behind_first = t->size - t->begin - t->first_bytes;
+    if (behind_first < 0)
+        return dcd_fail(t,
+                        "holds no whole frame: one of %" PRId64 " atoms has %" PRId64
+                        " bytes, and behind the header are %" PRId64 "; the header is wrong, or the file was cut",
+                        t->atoms, t->first_bytes, t->size - t->begin);
+    t->frames = 1 + behind_first / t->frame_bytes;
+    return VF_OK;
+}
+
+static void warn_of_frames(const trajectory *t)
+{
+    const int64_t rest = (t->size - t->begin - t->first_bytes) % t->frame_bytes;
+    char promised[64] = "";
+    if (t->promised > 0 && t->promised != t->frames)
+        snprintf(promised, sizeof promised, "; its header says %" PRId32, t->promised);
+    if (rest > 0)
+        vf_warn(t->ctx,
+                "%s: ends within frame %" PRId64 ", after %" PRId64 " of its %" PRId64
+                " bytes: that frame is left out, and %" PRId64 " are there%s",
+                t->path, t->frames + 1, rest, t->frame_bytes, t->frames, promised);
+    else if (*promised)
+        vf_warn(t->ctx, "%s: holds %" PRId64 " frames%s, which is not so", t->path, t->frames, promised);
+}
+
+/* Fixed atoms: the list of the others, and the first frame. The file was seen to be large enough for both. */
+static vf_status read_index(trajectory *t, int64_t offset)
+{
+    vf_status status = VF_OK;
+    t->index = malloc((size_t)t->moving * sizeof *t->index);
+    unsigned char *seen = calloc((size_t)t->atoms, 1);
+    if (!t->index || !seen)
+        status = vf_fail(t->ctx, VF_ERR_MEMORY, "%s: no memory for %" PRId64 " atoms", t->path, t->atoms);
+    if (status == VF_OK)
+        status = dcd_read(t, offset + t->marker, t->index, (size_t)t->moving * sizeof *t->index);
+    for (int64_t i = 0; status == VF_OK && i < t->moving; i++) {
+        unsigned char bytes[4];
+        memcpy(bytes, &t->index[i], sizeof bytes);
+        t->index[i] = dcd_integer(t, bytes);
+        if (t->index[i] < 1 || t->index[i] > t->atoms || seen[t->index[i] - 1]++)
+            status = dcd_fail(t,
+                              "number %" PRId64 " of the atoms that move is %" PRId32
+                              ", which is not one of the %" PRId64 " atoms, or there twice; the file is dcd_fail",
+                              i + 1, t->index[i], t->atoms);
+    }
+    free(seen);
+    return status;
+}
+
+static vf_status read_fixed(trajectory *t)
+{
+    vf_status status = VF_OK;
+    for (int axis = 0; status == VF_OK && axis < 3; axis++) {
+        t->fixed[axis] = malloc((size_t)t->atoms * sizeof(double));
+        status = t->fixed[axis]
+                     ? dcd_read_axis(t, 0, axis, t->fixed[axis])
+                     : vf_fail(t->ctx, VF_ERR_MEMORY, "%s: no memory for %" PRId64 " atoms", t->path, t->atoms);
+    }
+    return status;
+}
+
+vf_status dcd_read_layout(trajectory *t)
+{
+    int64_t index_at = 0, bytes = 0;
+    vf_status status = recognise(t);
+    if (status == VF_OK)
+        status = read_header(t, &t->begin);
+    if (status != VF_OK)
+        return status;
+    if (t->moving < t->atoms) {
+        index_at = t->begin;
+        status = enter_record(t, "list of atoms that move", index_at, &bytes);
+        if (status == VF_OK && bytes != 4 * t->moving)
+            status = dcd_fail(t,
+                              "its list of atoms that move has %" PRId64 " bytes instead of %" PRId64
+                              "; the file is dcd_fail: copy it again",
+                              bytes, 4 * t->moving);
+        t->begin += dcd_record_bytes(t, bytes);
+    }
+    if (status == VF_OK)
+        status = count_frames(t);
+    /* The second frame shows whether the list of fixed atoms is heeded, the last whether all are equally long. */
+    const int64_t looks[] = {0, 1, t->frames - 1};
+    for (int i = 0; status == VF_OK && i < 3; i++)
+        if (looks[i] < t->frames)
+            status = dcd_check_frame(t, looks[i]);
+    if (status == VF_OK && index_at > 0)
+        status = read_index(t, index_at);
+    if (status == VF_OK && index_at > 0)
+        status = read_fixed(t);
+    if (status == VF_OK)
+        warn_of_frames(t);
+    return status;
+}

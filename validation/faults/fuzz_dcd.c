@@ -1,0 +1,85 @@
+/* Feeds any bytes to the reader of DCD trajectories, and checks what must hold whatever they are: a file that is opened
+ * has frames that lie within it, and each is read with finite coordinates or refused with its number; one that is
+ * refused leaves a message and nothing else.
+ *
+ * With libFuzzer (clang -fsanitize=fuzzer, VOXFIELD_LIBFUZZER defined) a fuzzer; else a program that runs the files and
+ * directories it is given, for tests without it. There, files named ok-* must be read, all frames, and files named
+ * bad-* refused. */
+#include <math.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "fuzz_replay.h"
+#include "trajectory.h"
+
+static char name[32]; /* of the file, which messages begin with */
+
+static void check_text(void *user, vf_log_level level, const char *text)
+{
+    (void)user;
+    (void)level;
+    REQUIRE(strncmp(text, name, strlen(name)) == 0 && text[strlen(name)] == ':');
+    for (; *text; text++)
+        REQUIRE(*text >= ' ' && *text <= '~'); /* nothing that a terminal would act on */
+}
+
+/* Whether a frame can be read; from memory of its own, so that a sanitizer sees an atom too many. */
+static bool read_frame(vf_context *ctx, const trajectory *t, int64_t frame)
+{
+    const int64_t n = trajectory_atoms(t);
+    double *xyz[3];
+    for (int a = 0; a < 3; a++) {
+        xyz[a] = malloc((size_t)n * sizeof(double));
+        REQUIRE(xyz[a]);
+    }
+    const vf_status status = trajectory_read(t, frame, xyz[0], xyz[1], xyz[2]);
+    REQUIRE(status == VF_OK || status == VF_ERR_INPUT);
+    for (int a = 0; a < 3; a++) {
+        for (int64_t i = 0; status == VF_OK && i < n; i++)
+            REQUIRE(isfinite(xyz[a][i]));
+        free(xyz[a]);
+    }
+    trajectory_cell cell;
+    if (status == VF_OK) {
+        REQUIRE(trajectory_read_cell(t, frame, &cell) == VF_OK);
+        for (int a = 0; cell.known && a < 3; a++)
+            REQUIRE(cell.lengths[a] > 0 && isfinite(cell.lengths[a]) && cell.angles[a] > 0 && cell.angles[a] < 180);
+    } else {
+        check_text(NULL, VF_LOG_NOTE, vf_context_message(ctx));
+        vf_context_clear_error(ctx);
+    }
+    return status == VF_OK;
+}
+
+vf_status fuzz_one(const uint8_t *data, size_t size)
+{
+    enum { MOST_FRAMES = 64 };
+    vf_context *ctx;
+    trajectory *t = NULL;
+    if (vf_context_create(&ctx) != VF_OK)
+        return VF_ERR_MEMORY;
+    vf_context_set_log(ctx, check_text, NULL);
+    const int fd = memfd_create("fuzz", MFD_CLOEXEC);
+    REQUIRE(fd >= 0 && write(fd, data, size) == (ssize_t)size);
+    snprintf(name, sizeof name, "/proc/self/fd/%d", fd);
+    vf_status status = trajectory_open(ctx, name, &t);
+    if (status == VF_OK) {
+        const int64_t frames = trajectory_frames(t), atoms = trajectory_atoms(t);
+        REQUIRE(frames >= 1 && atoms >= 1 && (uint64_t)atoms <= size / 12 && (uint64_t)frames <= size / 12);
+        for (int64_t f = 0; f < frames && f < MOST_FRAMES; f++)
+            if (!read_frame(ctx, t, frames - 1 - f))
+                status = VF_ERR_INPUT;
+    } else {
+        REQUIRE(!t && (status == VF_ERR_INPUT || status == VF_ERR_UNSUPPORTED));
+        check_text(NULL, VF_LOG_NOTE, vf_context_message(ctx));
+    }
+    trajectory_close(t);
+    close(fd);
+    vf_context_destroy(ctx);
+    return status;
+}
