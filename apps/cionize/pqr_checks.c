@@ -12,7 +12,9 @@
 vf_status pqr_fail_no_atoms(const pqr_reader *r, pqr_text text)
 {
     static const text_signature others[] = {
-        {"PSF", 3, "a PSF file, which has charges but neither coordinates nor radii; write a PQR with VMD"},
+        {"PSF", 3,
+         "a PSF file, which has charges and no coordinates; name the PDB file with the coordinates as the molecule, "
+         "and this file after --charges"},
         {"@<TRIPOS>", 9, "a mol2 file, which has no radii; write a PQR with pdb2pqr or Open Babel"},
         {"object 1 class gridpositions", 28, "an OpenDX map, not a molecule"},
         {"<", 1, "HTML or XML, perhaps a server's error page that was saved"},
@@ -44,7 +46,8 @@ vf_status pqr_check_not_pdb(const pqr_reader *r)
         return VF_OK;
     return vf_fail(r->ctx, VF_ERR_INPUT,
                    "%s:%" PRId64 ": this is a PDB file: occupancy %.2f and B-factor %.2f stand where charge and radius "
-                   "should be; make a PQR file with pdb2pqr (pdb2pqr --ff=AMBER in.pdb out.pqr). If they are charges "
+                   "should be; give the charges (--charges molecule.psf, or .prmtop), or make a PQR file with "
+                   "pdb2pqr (pdb2pqr --ff=AMBER in.pdb out.pqr). If they are charges "
                    "and radii, write them with three decimals",
                    r->name, r->atom_line[0], r->first_charge, r->first_radius);
 }

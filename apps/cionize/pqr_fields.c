@@ -319,7 +319,9 @@ static void explain(pqr_text line, const record *from, pqr_head trouble, char *w
     if (has_pdb_columns(line, from->c_locale, found))
         snprintf(why, PQR_WHY_SIZE,
                  "this is a PDB file's record: occupancy %s and B-factor %s stand where charge and radius should be; "
-                 "make a PQR file with pdb2pqr (pdb2pqr --ff=AMBER in.pdb out.pqr)",
+                 "give the charges (--charges molecule.psf, or .prmtop), or make a PQR file with pdb2pqr (pdb2pqr "
+                 "--ff=AMBER "
+                 "in.pdb out.pqr)",
                  pqr_quote(found[0], occupancy), pqr_quote(found[1], b_factor));
     else if (words->more)
         snprintf(why, PQR_WHY_SIZE, "more than %d fields; a record is: %s", words->count, record_form);
