@@ -55,6 +55,8 @@ const text_signature *text_find_signature(pqr_text text, const text_signature *l
     return NULL;
 }
 
+#define NETCDF "a NetCDF file; if it is an AMBER restart, write it as text with cpptraj (trajout m.rst7 restart)"
+
 vf_status text_check(vf_context *ctx, const char *name, pqr_text *text)
 {
     static const text_signature binary[] = {
@@ -63,7 +65,10 @@ vf_status text_check(vf_context *ctx, const char *name, pqr_text *text)
         {"\xfd\x37zXZ", 5, "compressed with xz; uncompress it (unxz)"},
         {"\x28\xb5\x2f\xfd", 4, "compressed with zstd; uncompress it (unzstd)"},
         {"PK\x03\x04", 4, "a zip archive; unpack it (unzip)"},
-        {"\x89HDF", 4, "an HDF5 file, no molecule's text"},
+        {"\x89HDF", 4, "an HDF5 file (or NetCDF 4), and no text; write an AMBER restart as text with cpptraj"},
+        {"CDF\x01", 4, NETCDF},
+        {"CDF\x02", 4, NETCDF},
+        {"CDF\x05", 4, NETCDF},
         {"\xff\xfe", 2, "UTF-16 text; save it as plain text (iconv -f UTF-16 -t ASCII)"},
         {"\xfe\xff", 2, "UTF-16 text; save it as plain text (iconv -f UTF-16 -t ASCII)"},
         {NULL, 0, NULL}};
