@@ -58,7 +58,7 @@ vf_status reader_number(const molecule_reader *r, pqr_text line, size_t begin, s
                          begin + 1, end, what, pqr_quote(text, quoted), trouble, "must be a number with", decimals);
     if (trouble)
         return text_fail(r->ctx, r->name, r->lines.line, "columns %zu-%zu (%s): '%s' %s", begin + 1, end, what,
-                         pqr_quote(text, quoted), trouble);
+                         pqr_quote(inner, quoted), trouble);
     *out = number.value;
     return VF_OK;
 }
