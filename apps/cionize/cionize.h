@@ -19,7 +19,8 @@
 /* What the user asked for. Numbers are checked where they are read: finite, and in range one by one. */
 typedef struct cionize_settings {
     const char *input;
-    const char *output; /* NULL: the input's name with .dx, beside it */
+    const char *charges; /* of a molecule whose file has none; NULL: the input is a PQR */
+    const char *output;  /* NULL: the input's name with .dx, beside it */
     const char *picture, *report;
     double spacing[3];
     double border;
@@ -69,7 +70,7 @@ typedef struct molecule {
     int64_t missing_atoms;       /* atoms the file itself says were left out (REMARK 5 of pdb2pqr) */
     int64_t missing_residues;    /* residues those atoms belong to, or residues named as missing */
     char dialect[96];            /* how the records were read, for the summary */
-    char digest[VF_DIGEST_TEXT]; /* SHA-256 of the file's bytes */
+    char digest[VF_DIGEST_TEXT]; /* SHA-256 of the file's text */
 } molecule;
 
 /* Reads a PQR file (docs/formats.md). `out` is overwritten; free it with molecule_free. What deserves attention but is
@@ -79,6 +80,24 @@ VF_MUST_CHECK vf_status read_molecule(vf_context *ctx, const char *path, molecul
 /* The same from memory; `name` stands for the path in messages. The fuzzer's entry. */
 VF_MUST_CHECK vf_status parse_pqr(vf_context *ctx, const char *name, const char *text, size_t bytes, molecule *out);
 void molecule_free(molecule *molecule);
+
+/* ---- molecule_with_charges.c ---- */
+
+/* The same out of two files: coordinates (PDB, or AMBER's inpcrd and rst7 as text) and charges (PSF, or AMBER's
+ * prmtop), told apart by what they hold. Both must have the same atoms in the same order; names are compared, as far as
+ * both files have them. Radii are 0 where the charges' file has none, and a note says so. The digest is that of the
+ * coordinates' text followed by the charges' text. */
+VF_MUST_CHECK vf_status read_molecule_with_charges(vf_context *ctx, const char *coordinates, const char *charges,
+                                                   molecule *out);
+
+/* The same from memory. The fuzzer's entry. */
+typedef struct named_text {
+    const char *name; /* stands for the path in messages */
+    const char *text;
+    size_t bytes;
+} named_text;
+VF_MUST_CHECK vf_status parse_molecule_with_charges(vf_context *ctx, const named_text *coordinates,
+                                                    const named_text *charges, molecule *out);
 
 /* ---- plan_grid.c ---- */
 

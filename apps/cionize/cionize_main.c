@@ -9,6 +9,11 @@ static const char usage[] =
     "cionize - the electrostatic potential of a molecule on a grid\n"
     "\n"
     "usage: cionize [options] molecule.pqr\n"
+    "       cionize [options] --charges FILE molecule.pdb\n"
+    "\n"
+    "Molecule\n"
+    "  --charges FILE           the charges of a molecule whose own file has none: a PSF or AMBER\n"
+    "                           prmtop file, for coordinates in a PDB, inpcrd or rst7 file\n"
     "\n"
     "Output\n"
     "  -o, --output FILE        the map; by its extension .dx, .dx.gz, .mrc, .ccp4, .cube, .h5\n"
@@ -48,7 +53,8 @@ static const char usage[] =
     "8 not supported, 130 interrupted. The manual page cionize(1) says more.\n";
 
 enum {
-    OPT_PICTURE = 256,
+    OPT_CHARGES = 256,
+    OPT_PICTURE,
     OPT_REPORT,
     OPT_SPACING,
     OPT_BORDER,
@@ -71,6 +77,7 @@ enum {
 
 static const struct option options[] = {
     {"output", required_argument, NULL, 'o'},
+    {"charges", required_argument, NULL, OPT_CHARGES},
     {"picture", required_argument, NULL, OPT_PICTURE},
     {"report", required_argument, NULL, OPT_REPORT},
     {"spacing", required_argument, NULL, OPT_SPACING},
@@ -116,6 +123,9 @@ static vf_status one_option(vf_context *ctx, int option, const char *text, cioni
         break;
     case 'q':
         s->quiet = true;
+        break;
+    case OPT_CHARGES:
+        s->charges = text;
         break;
     case OPT_PICTURE:
         status = program_picture(ctx, text, &s->picture);

@@ -36,7 +36,7 @@ typedef struct run {
 /* "a/b.pqr" -> "a/b.dx"; other extensions are kept: "a/b.txt" -> "a/b.txt.dx". */
 static char *default_output(const char *input)
 {
-    static const char *const endings[] = {".pqr", ".pqr.gz", NULL};
+    static const char *const endings[] = {".pqr", ".pqr.gz", ".pdb", ".pdb.gz", ".inpcrd", ".rst7", NULL};
     return program_replace_ending(input, endings, ".dx");
 }
 
@@ -44,8 +44,11 @@ static char *default_output(const char *input)
 static vf_status check_names(const run *r)
 {
     const cionize_settings *s = r->settings;
-    const program_file files[] = {
-        {"the molecule", s->input}, {"the map", r->output}, {"the picture", s->picture}, {"the report", s->report}};
+    const program_file files[] = {{"the molecule", s->input},
+                                  {"the charges", s->charges},
+                                  {"the map", r->output},
+                                  {"the picture", s->picture},
+                                  {"the report", s->report}};
     return program_check_names(r->ctx, files, sizeof files / sizeof *files);
 }
 
@@ -222,6 +225,8 @@ static void report_run(vf_report *report, const run *r, double mean, double devi
     vf_report_run(report, "cionize", s->argc, s->argv);
     vf_report_begin(report, "input");
     vf_report_text(report, "path", s->input);
+    if (s->charges)
+        vf_report_text(report, "charges", s->charges);
     vf_report_text(report, "sha256", r->molecule.digest);
     vf_report_integer(report, "atoms", r->molecule.atoms);
     vf_report_number(report, "total_charge", r->molecule.total_charge);
@@ -263,7 +268,8 @@ static vf_status prepare(run *r)
     potential_warm_up(r->ctx, s, program_file_bytes(s->input));
     vf_status status = prepare_output(r);
     if (status == VF_OK)
-        status = read_molecule(r->ctx, s->input, &r->molecule);
+        status = s->charges ? read_molecule_with_charges(r->ctx, s->input, s->charges, &r->molecule)
+                            : read_molecule(r->ctx, s->input, &r->molecule);
     if (status != VF_OK)
         return status;
     if (!s->quiet)

@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-vf_status gzip_input_open(vf_context *ctx, const char *path, const char *kind, gzFile *out, size_t *bytes)
+vf_status gzip_input_open(vf_context *ctx, const char *path, gzFile *out, size_t *bytes)
 {
     struct stat info;
     *out = NULL;
@@ -17,7 +17,7 @@ vf_status gzip_input_open(vf_context *ctx, const char *path, const char *kind, g
                        strerror(errno));
     if (fstat(fd, &info) != 0 || S_ISDIR(info.st_mode)) {
         close(fd);
-        return vf_fail(ctx, VF_ERR_INPUT, "%s: is a directory; name a %s file in it", path, kind);
+        return vf_fail(ctx, VF_ERR_INPUT, "%s: is a directory; name a file in it", path);
     }
     *bytes = S_ISREG(info.st_mode) && (uint64_t)info.st_size < SIZE_MAX ? (size_t)info.st_size : 0;
     *out = gzdopen(fd, "rb");

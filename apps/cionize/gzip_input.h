@@ -6,10 +6,9 @@
 
 #include "voxfield/context.h"
 
-/* Opens a file; *bytes: its size as it lies there, 0 if it is no regular file. `kind` is what is to be read, for the
- * message about a directory: "PQR". Errors: VF_ERR_INPUT, VF_ERR_MEMORY. */
-VF_MUST_CHECK vf_status gzip_input_open(vf_context *ctx, const char *path, const char *kind, gzFile *out,
-                                        size_t *bytes);
+/* Opens a file; *bytes: its size as it lies there, 0 if it is no regular file. Errors: VF_ERR_INPUT,
+ * VF_ERR_MEMORY. */
+VF_MUST_CHECK vf_status gzip_input_open(vf_context *ctx, const char *path, gzFile *out, size_t *bytes);
 
 /* Says why gzread failed. VF_ERR_INPUT, VF_ERR_MEMORY. */
 VF_MUST_CHECK vf_status gzip_input_fail(vf_context *ctx, const char *path, gzFile file);

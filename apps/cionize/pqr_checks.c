@@ -9,59 +9,19 @@
 
 #include "pqr_reader.h"
 
-/* How a file begins that is something else, and what it is. */
-typedef struct signature {
-    const char *start;
-    size_t size;
-    const char *what;
-} signature;
-
-static const signature *find_signature(pqr_text text, const signature *list)
-{
-    for (; list->start; list++)
-        if (text.size >= list->size && memcmp(text.at, list->start, list->size) == 0)
-            return list;
-    return NULL;
-}
-
-vf_status pqr_check_is_text(vf_context *ctx, const char *name, pqr_text *text)
-{
-    static const signature binary[] = {{"\x1f\x8b", 2, "compressed twice with gzip; uncompress it once"},
-                                       {"BZh", 3, "compressed with bzip2; uncompress it (bunzip2)"},
-                                       {"\xfd\x37zXZ", 5, "compressed with xz; uncompress it (unxz)"},
-                                       {"\x28\xb5\x2f\xfd", 4, "compressed with zstd; uncompress it (unzstd)"},
-                                       {"PK\x03\x04", 4, "a zip archive; unpack it (unzip)"},
-                                       {"\x89HDF", 4, "an HDF5 file, not a PQR"},
-                                       {"\xff\xfe", 2, "UTF-16 text; save it as plain text (iconv -f UTF-16 -t ASCII)"},
-                                       {"\xfe\xff", 2, "UTF-16 text; save it as plain text (iconv -f UTF-16 -t ASCII)"},
-                                       {NULL, 0, NULL}};
-    if (text->size == 0)
-        return vf_fail(ctx, VF_ERR_INPUT, "%s: is empty; the program that should have written it may have failed",
-                       name);
-    const signature *found = find_signature(*text, binary);
-    if (found)
-        return vf_fail(ctx, VF_ERR_INPUT, "%s: is %s", name, found->what);
-    const char *zero = memchr(text->at, '\0', text->size);
-    if (zero)
-        return vf_fail(ctx, VF_ERR_INPUT, "%s: is a binary file, not a PQR (byte %td is zero)", name, zero - text->at);
-    if (text->size >= 3 && memcmp(text->at, "\xef\xbb\xbf", 3) == 0) {
-        text->at += 3;
-        text->size -= 3;
-    }
-    return VF_OK;
-}
-
 vf_status pqr_fail_no_atoms(const pqr_reader *r, pqr_text text)
 {
-    static const signature others[] = {
-        {"PSF", 3, "a PSF file, which has charges but neither coordinates nor radii; write a PQR with VMD"},
+    static const text_signature others[] = {
+        {"PSF", 3,
+         "a PSF file, which has charges and no coordinates; name the PDB file with the coordinates as the molecule, "
+         "and this file after --charges"},
         {"@<TRIPOS>", 9, "a mol2 file, which has no radii; write a PQR with pdb2pqr or Open Babel"},
         {"object 1 class gridpositions", 28, "an OpenDX map, not a molecule"},
         {"<", 1, "HTML or XML, perhaps a server's error page that was saved"},
         {NULL, 0, NULL}};
     while (text.size > 0 && (*text.at == ' ' || (*text.at >= '\t' && *text.at <= '\r')))
         text.at++, text.size--;
-    const signature *found = find_signature(text, others);
+    const text_signature *found = text_find_signature(text, others);
     if (found)
         return vf_fail(r->ctx, VF_ERR_INPUT, "%s: is %s", r->name, found->what);
     if (r->stopped && r->atoms_after_end > 0)
@@ -70,7 +30,7 @@ vf_status pqr_fail_no_atoms(const pqr_reader *r, pqr_text text)
                        " atoms follow; remove what stands before them",
                        r->name, r->end_line, r->atoms_after_end);
     return vf_fail(r->ctx, VF_ERR_INPUT, "%s: no atoms: none of its %" PRId64 " lines begins with ATOM or HETATM",
-                   r->name, r->line);
+                   r->name, r->lines.line);
 }
 
 vf_status pqr_check_not_pdb(const pqr_reader *r)
@@ -86,7 +46,8 @@ vf_status pqr_check_not_pdb(const pqr_reader *r)
         return VF_OK;
     return vf_fail(r->ctx, VF_ERR_INPUT,
                    "%s:%" PRId64 ": this is a PDB file: occupancy %.2f and B-factor %.2f stand where charge and radius "
-                   "should be; make a PQR file with pdb2pqr (pdb2pqr --ff=AMBER in.pdb out.pqr). If they are charges "
+                   "should be; give the charges (--charges molecule.psf, or .prmtop), or make a PQR file with "
+                   "pdb2pqr (pdb2pqr --ff=AMBER in.pdb out.pqr). If they are charges "
                    "and radii, write them with three decimals",
                    r->name, r->atom_line[0], r->first_charge, r->first_radius);
 }

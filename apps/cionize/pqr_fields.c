@@ -11,6 +11,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "molecule_arrays.h"
+#include "pqr_head.h"
+
 static const char *const value_names[PQR_VALUES] = {"x", "y", "z", "charge", "radius"};
 
 static const char record_form[] = "ATOM serial name resName [chain] resSeq x y z charge radius";
@@ -31,132 +34,12 @@ bool pqr_ends_like_atom(pqr_text line, locale_t c_locale)
     return points >= 3;
 }
 
-/* ---- the words before the numbers ---- */
-
-static size_t trailing_digits(pqr_text text)
-{
-    size_t n = 0;
-    while (n < text.size && pqr_is_digit(text.at[text.size - 1 - n]))
-        n++;
-    return n;
-}
-
-static bool is_integer(pqr_text text)
-{
-    size_t sign = text.size > 0 && (*text.at == '-' || *text.at == '+');
-    return text.size > sign && trailing_digits(text) == text.size - sign;
-}
-
-/* A residue number: an integer, perhaps with an insertion code. */
-static bool is_residue_number(pqr_text text)
-{
-    if (text.size > 1 && pqr_is_letter(text.at[text.size - 1]))
-        text.size--;
-    return is_integer(text);
-}
-
-/* Chain and residue number without a blank: "A1001", "A-12". */
-static bool is_chain_and_number(pqr_text text)
-{
-    return text.size > 1 && !strchr("+-.*", *text.at) && is_residue_number((pqr_text){text.at + 1, text.size - 1});
-}
-
-/* Four columns of hybrid-36 or hexadecimal ("A000"), or of asterisks. */
-static bool is_overflowed_number(pqr_text text)
-{
-    size_t digits = 0, stars = 0;
-    for (size_t i = 0; i < text.size; i++) {
-        digits += pqr_is_digit(text.at[i]);
-        stars += text.at[i] == '*';
-        if (!pqr_is_digit(text.at[i]) && !pqr_is_letter(text.at[i]) && text.at[i] != '*')
-            return false;
-    }
-    return text.size == 4 && (stars == 4 || (stars == 0 && digits > 0));
-}
-
-typedef enum head {
-    HEAD_OK,
-    HEAD_COUNT,   /* too few words, or too many */
-    HEAD_RESIDUE, /* the last word is no residue number */
-    HEAD_NUMBER,  /* a word is a number with a decimal point */
-    HEAD_SHIFTED, /* consistent, but so it would be with the residue number as x */
-    HEAD_CUT      /* a coordinate lost its decimal point to its column */
-} head;
-
-/* Where names touch, or the residue number is not plainly one, the decimal points of the coordinates must show that
- * these begin where they seem to: as many decimals in each. */
-static bool plain_coordinates(const pqr_number *xyz)
-{
-    return xyz[0].point && xyz[1].point && xyz[2].point && xyz[0].decimals == xyz[1].decimals &&
-           xyz[0].decimals == xyz[2].decimals;
-}
-
-/* Coordinates without a decimal point may be a residue number that got shifted. */
-static head check_whole_coordinates(const pqr_number *xyz, const pqr_text *coordinates, bool chain_is_number,
-                                    bool chain)
-{
-    int points = xyz[0].point + xyz[1].point + xyz[2].point;
-    if (points == 3)
-        return HEAD_OK;
-    for (int i = 0; i < 3; i++)
-        if (points > 0 && !xyz[i].point && coordinates[i].size >= 7)
-            return HEAD_CUT;
-    if (!xyz[0].point && (chain ? chain_is_number : points > 0))
-        return HEAD_SHIFTED;
-    return HEAD_OK;
-}
-
-/* Whether `count` words can be what stands before x: record, serial, name, resName, [chain], resSeq, [iCode], some of
- * them perhaps glued together. */
-static head check_head(const pqr_text *word, int count, const pqr_number *xyz, locale_t c_locale, pqr_atom *out)
-{
-    bool glued = pqr_record_name(word[0]) < word[0].size; /* the serial number to the record's name */
-    int first = glued ? 1 : 2;
-    pqr_number number;
-    const pqr_text *coordinates = word + count;
-    if (count <= first)
-        return HEAD_COUNT;
-    for (int i = 1; i < count; i++)
-        if (memchr(word[i].at, '.', word[i].size) && pqr_read_number(word[i], c_locale, &number))
-            return HEAD_NUMBER;
-    out->name = word[first];
-
-    int names = count - first; /* name, resName, [chain], resSeq, [iCode] */
-    if (names > 2 && word[count - 1].size == 1 && pqr_is_letter(*word[count - 1].at) && is_integer(word[count - 2]))
-        names--, count--;
-    pqr_text residue = word[count - 1];
-    size_t digits = trailing_digits(residue);
-    bool plain = plain_coordinates(xyz);
-    if (names > 4)
-        return HEAD_COUNT;
-    if (names >= 3) {
-        out->reading = glued ? PQR_GLUED_NAMES : PQR_SEPARATED;
-        if (is_residue_number(residue))
-            return check_whole_coordinates(xyz, coordinates, is_integer(word[count - 2]), names == 4);
-        if (is_overflowed_number(residue) && plain)
-            return HEAD_OK;
-        out->reading = PQR_GLUED_NAMES;
-        return is_chain_and_number(residue) && plain && names == 3 ? HEAD_OK : HEAD_RESIDUE;
-    }
-    out->reading = PQR_GLUED_NAMES;
-    if (digits == 0 && !is_residue_number(residue))
-        return HEAD_RESIDUE;
-    /* A name touches its residue's only if it fills its four columns; a residue number its chain only if it fills
-     * its own. */
-    bool names_touch = word[first].size >= 5;
-    bool number_touches = digits >= 4 || (digits == 3 && residue.size > 4 && residue.at[residue.size - 4] == '-');
-    if (names == 2 && plain && names_touch && (is_residue_number(residue) || is_chain_and_number(residue)))
-        return HEAD_OK;
-    if (names == 2 && plain && number_touches && residue.size >= 6)
-        return HEAD_OK;
-    return names == 1 && plain && number_touches && residue.size >= 13 ? HEAD_OK : HEAD_COUNT;
-}
-
 /* ---- the three ways to read a record ---- */
 
 /* The words of a record without a comment at its end; `element` if what follows the radius looks like an element's
  * symbol. */
 typedef struct record {
+    pqr_text line;
     pqr_words words;
     bool element;
     locale_t c_locale;
@@ -165,6 +48,7 @@ typedef struct record {
 /* Where only numbers can stand, a word that begins with # or % begins a comment; further left it can be a chain. */
 static void split_record(pqr_text line, locale_t c_locale, record *out)
 {
+    out->line = line;
     pqr_split(line, &out->words);
     out->c_locale = c_locale;
     out->element = false;
@@ -189,6 +73,8 @@ static void take_values(const pqr_number *number, const record *from, pqr_atom *
         out->decimals[i] = number[i].decimals;
     }
     out->element = from->element;
+    if (from->element)
+        label_element(from->words.word[from->words.count], out->label.element);
 }
 
 static bool read_five(const pqr_text *word, locale_t c_locale, pqr_number *number)
@@ -212,24 +98,25 @@ static bool is_cut(const pqr_text *coordinates, const pqr_number *xyz)
     return full && cut;
 }
 
-static bool read_separated(const record *from, head *trouble, pqr_atom *out)
+static bool read_separated(const record *from, pqr_head *trouble, pqr_atom *out)
 {
     const pqr_words *words = &from->words;
     pqr_number number[PQR_VALUES];
     int names = words->count - PQR_VALUES;
-    *trouble = HEAD_COUNT;
+    *trouble = PQR_HEAD_COUNT;
     if (names < 1 || words->more || !read_five(words->word + names, from->c_locale, number))
         return false;
-    *trouble = check_head(words->word, names, number, from->c_locale, out);
-    if (*trouble != HEAD_OK)
+    *trouble = pqr_check_head(words->word, names, number, from->c_locale, out);
+    if (*trouble != PQR_HEAD_OK)
         return false;
+    pqr_label_words(from->line, words->word, names, &out->label);
     take_values(number, from, out);
     out->cut = is_cut(words->word + names, number);
     return true;
 }
 
 /* Reads a record whose numbers run together. What was taken apart by its decimals must be among the coordinates, all of
- * which then have three. (Pieces among the names are refused by check_head, for they have decimal points.) */
+ * which then have three. (Pieces among the names are refused by pqr_check_head, for they have decimal points.) */
 static bool read_run_together(const record *from, pqr_atom *out)
 {
     pqr_text word[PQR_MAX_WORDS];
@@ -258,8 +145,9 @@ static bool read_run_together(const record *from, pqr_atom *out)
     for (int i = 0; i < 3; i++)
         if (!number[i].point || (last_by_decimals >= 0 && number[i].decimals != COORDINATE_DECIMALS))
             return false;
-    if (check_head(word, names, number, from->c_locale, out) != HEAD_OK)
+    if (pqr_check_head(word, names, number, from->c_locale, out) != PQR_HEAD_OK)
         return false;
+    pqr_label_words(from->line, word, names, &out->label);
     take_values(number, from, out);
     out->reading = PQR_GLUED_NUMBERS;
     out->cut = is_cut(word + names, number);
@@ -309,11 +197,12 @@ static bool read_columns(pqr_text line, const layout *at, const record *from, pq
     pqr_text residue = {line.at + at->residue, at->code - at->residue};
     while (residue.size > 0 && *residue.at == ' ')
         residue.at++, residue.size--;
-    if (!is_residue_number(residue) && !is_overflowed_number(residue))
+    if (!pqr_is_residue_number(residue) && !pqr_is_overflowed_number(residue))
         return false;
     if (!pqr_all_blank((pqr_text){line.at + at->end, line.size - at->end}))
         return false;
     const char *name = line.at + at->name;
+    pqr_label_columns(line, at->name, at->residue, at->code, &out->label);
     take_values(number, from, out);
     out->name = pqr_next_word(&name, name + 4);
     out->reading = PQR_COLUMNS;
@@ -344,28 +233,28 @@ static bool has_pdb_columns(pqr_text line, locale_t c_locale, pqr_text found[2])
     return true;
 }
 
-static void explain_head(const pqr_words *words, head trouble, char *why)
+static void explain_head(const pqr_words *words, pqr_head trouble, char *why)
 {
     char quoted[PQR_QUOTE_SIZE];
     int x = words->count - PQR_VALUES; /* the word that seems to be x */
     switch (trouble) {
-    case HEAD_RESIDUE:
+    case PQR_HEAD_RESIDUE:
         snprintf(why, PQR_WHY_SIZE,
                  "field %d (residue number): '%s' is not a number: a field is missing, or the columns are shifted; "
                  "a record is: %s",
                  x, pqr_quote(words->word[x - 1], quoted), record_form);
         break;
-    case HEAD_NUMBER:
+    case PQR_HEAD_NUMBER:
         snprintf(why, PQR_WHY_SIZE, "%d fields: a number with a decimal point stands among the names; a record is: %s",
                  words->count, record_form);
         break;
-    case HEAD_SHIFTED:
+    case PQR_HEAD_SHIFTED:
         snprintf(why, PQR_WHY_SIZE,
                  "field %d (x): '%s' can be x or, if a field is missing or one too many, a residue number; "
                  "write coordinates with a decimal point",
                  x + 1, pqr_quote(words->word[x], quoted));
         break;
-    case HEAD_CUT:
+    case PQR_HEAD_CUT:
         snprintf(why, PQR_WHY_SIZE,
                  "fields %d to %d (x y z): a coordinate was cut to the width of its column and lost its decimal point; "
                  "move the molecule nearer to the origin and write the file again",
@@ -414,7 +303,7 @@ static bool blames_radius(const record *from, char *why)
 {
     const pqr_words *words = &from->words;
     char quoted[PQR_QUOTE_SIZE];
-    if (!from->element || !is_integer(words->word[words->count - PQR_VALUES]))
+    if (!from->element || !pqr_is_integer(words->word[words->count - PQR_VALUES]))
         return false;
     snprintf(why, PQR_WHY_SIZE, "field %d (radius): '%s' is not a number; a record is: %s", words->count + 1,
              pqr_quote(words->word[words->count], quoted), record_form);
@@ -422,7 +311,7 @@ static bool blames_radius(const record *from, char *why)
 }
 
 /* Says why a record could not be read, counting fields as the user counts words. */
-static void explain(pqr_text line, const record *from, head trouble, char *why)
+static void explain(pqr_text line, const record *from, pqr_head trouble, char *why)
 {
     const pqr_words *words = &from->words;
     char occupancy[PQR_QUOTE_SIZE], b_factor[PQR_QUOTE_SIZE];
@@ -430,7 +319,9 @@ static void explain(pqr_text line, const record *from, head trouble, char *why)
     if (has_pdb_columns(line, from->c_locale, found))
         snprintf(why, PQR_WHY_SIZE,
                  "this is a PDB file's record: occupancy %s and B-factor %s stand where charge and radius should be; "
-                 "make a PQR file with pdb2pqr (pdb2pqr --ff=AMBER in.pdb out.pqr)",
+                 "give the charges (--charges molecule.psf, or .prmtop), or make a PQR file with pdb2pqr (pdb2pqr "
+                 "--ff=AMBER "
+                 "in.pdb out.pqr)",
                  pqr_quote(found[0], occupancy), pqr_quote(found[1], b_factor));
     else if (words->more)
         snprintf(why, PQR_WHY_SIZE, "more than %d fields; a record is: %s", words->count, record_form);
@@ -482,7 +373,7 @@ static bool columns_disagree(pqr_text line, locale_t c_locale, const pqr_atom *a
 bool pqr_read_atom(pqr_text line, locale_t c_locale, pqr_atom *out, char why[PQR_WHY_SIZE])
 {
     record from;
-    head trouble;
+    pqr_head trouble;
     split_record(line, c_locale, &from);
     if (read_separated(&from, &trouble, out))
         return check_values(out, &from, why);

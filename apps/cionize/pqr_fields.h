@@ -2,6 +2,7 @@
 #ifndef CIONIZE_PQR_FIELDS_H
 #define CIONIZE_PQR_FIELDS_H
 
+#include "cionize.h"
 #include "pqr_words.h"
 
 /* Whether a line ends in five numbers as an atom's record does, whatever it begins with. */
@@ -24,6 +25,7 @@ typedef struct pqr_atom {
     bool cut;      /* a coordinate lost decimals because it filled its column */
     bool element;  /* an element symbol followed the radius */
     pqr_text name; /* the atom's name, or the word it is part of */
+    atom_label label;
 } pqr_atom;
 
 /* Reads one ATOM or HETATM record. `c_locale` is a locale for numbers with a decimal point. On failure returns false,

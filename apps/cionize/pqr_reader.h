@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include "cionize.h"
+#include "input_text.h"
 #include "pqr_fields.h"
 
 typedef struct pqr_reader {
@@ -14,10 +15,8 @@ typedef struct pqr_reader {
     int64_t capacity;   /* atoms that out's arrays have room for */
     int64_t *atom_line; /* [atoms] the line each atom came from */
     locale_t c_locale;
-    const char *next, *end; /* what is still to be read */
-    const char *newline;    /* the first at or after `next`; `end` if there is none */
-    int64_t line;           /* the current line, from 1 */
-    bool stopped;           /* at END or after the first model */
+    text_lines lines;
+    bool stopped; /* at END or after the first model */
 
     int64_t readings[PQR_READINGS];
     double total_rest; /* what total_charge lacks through rounding */
@@ -37,9 +36,6 @@ typedef struct pqr_reader {
     double largest_radius, first_charge, first_radius;
     pqr_text first_name;
 } pqr_reader;
-
-/* Refuses what is no text. Moves `text` behind a byte-order mark. */
-VF_MUST_CHECK vf_status pqr_check_is_text(vf_context *ctx, const char *name, pqr_text *text);
 
 /* Says what a file without atoms is. Always fails. */
 VF_MUST_CHECK vf_status pqr_fail_no_atoms(const pqr_reader *r, pqr_text text);

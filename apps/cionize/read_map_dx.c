@@ -149,7 +149,7 @@ static vf_status read_footer(dx_reader *r)
 vf_status read_map_dx(vf_context *ctx, vf_map *map)
 {
     dx_reader r = {.ctx = ctx, .map = map, .line = 1};
-    vf_status status = gzip_input_open(ctx, map->path, "OpenDX", &r.file, &r.file_bytes);
+    vf_status status = gzip_input_open(ctx, map->path, &r.file, &r.file_bytes);
     if (status != VF_OK)
         return status;
     r.buffer = malloc(DX_BUFFER_BYTES);

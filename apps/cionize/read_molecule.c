@@ -3,80 +3,26 @@
  */
 #include <inttypes.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cionize.h"
-#include "gzip_input.h"
+#include "molecule_arrays.h"
 #include "pqr_reader.h"
-
-/* ---- lines ---- */
-
-/* The next line without its end: LF, CR LF, or CR alone. False at the end of the file. */
-static bool next_line(pqr_reader *r, pqr_text *line)
-{
-    if (r->next == r->end)
-        return false;
-    if (!r->newline || r->newline < r->next) {
-        r->newline = memchr(r->next, '\n', (size_t)(r->end - r->next));
-        if (!r->newline)
-            r->newline = r->end;
-    }
-    const char *stop = r->newline;
-    const char *carriage = memchr(r->next, '\r', (size_t)(stop - r->next));
-    if (carriage)
-        stop = carriage;
-    *line = (pqr_text){r->next, (size_t)(stop - r->next)};
-    r->next = stop + (stop < r->end);
-    if (carriage && r->next < r->end && *r->next == '\n')
-        r->next++;
-    r->line++;
-    return true;
-}
-
-static vf_status VF_PRINTF(2, 3) fail_at(pqr_reader *r, const char *format, ...)
-{
-    char text[PQR_WHY_SIZE + 80];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
-    va_end(args);
-    return vf_fail(r->ctx, VF_ERR_INPUT, "%s:%" PRId64 ": %s", r->name, r->line, text);
-}
 
 /* ---- atoms ---- */
 
-static bool grow_doubles(double **array, int64_t capacity)
-{
-    double *larger = realloc(*array, (size_t)capacity * sizeof **array);
-    if (larger)
-        *array = larger;
-    return larger != NULL;
-}
-
 static vf_status grow(pqr_reader *r)
 {
-    molecule *m = r->out;
     int64_t capacity = r->capacity ? 2 * r->capacity : 1024;
     int64_t *lines = realloc(r->atom_line, (size_t)capacity * sizeof *lines);
     if (lines)
         r->atom_line = lines;
-    if (!lines || !grow_doubles(&m->x, capacity) || !grow_doubles(&m->y, capacity) || !grow_doubles(&m->z, capacity) ||
-        !grow_doubles(&m->charge, capacity) || !grow_doubles(&m->radius, capacity))
+    if (!lines || !molecule_resize(r->out, capacity))
         return vf_fail(r->ctx, VF_ERR_MEMORY, "%s: no memory for %" PRId64 " atoms", r->name, capacity);
     r->capacity = capacity;
     return VF_OK;
-}
-
-/* Neumaier's compensated sum: the total of many charges is as good as the charges. */
-static void add_charge(pqr_reader *r, double charge)
-{
-    double sum = r->out->total_charge + charge;
-    bool larger = fabs(r->out->total_charge) >= fabs(charge);
-    r->total_rest += larger ? r->out->total_charge - sum + charge : charge - sum + r->out->total_charge;
-    r->out->total_charge = sum;
 }
 
 /* What rounding a charge to its decimals can have changed. A charge that is an integer is taken to be exact. */
@@ -121,22 +67,17 @@ static vf_status add_atom(pqr_reader *r, const pqr_atom *atom)
     if (m->atoms == r->capacity && grow(r) != VF_OK)
         return VF_ERR_MEMORY;
     note_signs_of_pdb(r, atom);
-    double *const axis[3] = {m->x, m->y, m->z};
-    for (int a = 0; a < 3; a++) {
-        double value = atom->value[PQR_X + a];
-        axis[a][m->atoms] = value;
-        m->lo[a] = m->atoms == 0 || value < m->lo[a] ? value : m->lo[a];
-        m->hi[a] = m->atoms == 0 || value > m->hi[a] ? value : m->hi[a];
-    }
+    molecule_place(m, m->atoms, atom->value + PQR_X);
     m->charge[m->atoms] = atom->value[PQR_CHARGE];
     m->radius[m->atoms] = atom->value[PQR_RADIUS];
-    r->atom_line[m->atoms] = r->line;
+    m->labels[m->atoms] = atom->label;
+    r->atom_line[m->atoms] = r->lines.line;
     m->atoms++;
-    add_charge(r, atom->value[PQR_CHARGE]);
+    molecule_add_charge(m, atom->value[PQR_CHARGE], &r->total_rest);
     add_rounding(r, atom->value[PQR_CHARGE], atom->decimals[PQR_CHARGE]);
     r->readings[atom->reading]++;
     if (atom->cut && r->cut++ == 0)
-        r->first_cut = r->line;
+        r->first_cut = r->lines.line;
     return VF_OK;
 }
 
@@ -167,7 +108,7 @@ static void read_left_out(pqr_reader *r, const pqr_words *words)
         r->out->missing_residues++;
     r->left_out = residue;
     if (r->out->missing_atoms++ == 0)
-        r->first_left_out = r->line;
+        r->first_left_out = r->lines.line;
     if (r->out->missing_atoms <= 3) {
         char name[PQR_QUOTE_SIZE], where[PQR_QUOTE_SIZE];
         size_t used = strlen(r->left_out_list);
@@ -184,7 +125,7 @@ static void read_remark(pqr_reader *r, pqr_text line)
     read_left_out(r, &words);
     if (words.count == 6 && word_is(words.word[2], "radii") && word_is(words.word[4], "columns") &&
         word_is(words.word[5], "55-62"))
-        r->swapped_line = r->line;
+        r->swapped_line = r->lines.line;
 }
 
 /* A line that is no record of any kind known. If it ends like an atom's it is one that was damaged. */
@@ -194,12 +135,12 @@ static vf_status read_unknown(pqr_reader *r, pqr_text line)
     const char *p = line.at;
     pqr_quote(pqr_next_word(&p, line.at + line.size), word);
     if (pqr_ends_like_atom(line, r->c_locale))
-        return fail_at(r,
-                       "field 1 (record): '%s' is not ATOM or HETATM, though the line ends in five numbers like an "
-                       "atom's; correct it, or make it a REMARK",
-                       word);
+        return text_fail(r->ctx, r->name, r->lines.line,
+                         "field 1 (record): '%s' is not ATOM or HETATM, though the line ends in five numbers like an "
+                         "atom's; correct it, or make it a REMARK",
+                         word);
     if (r->unknown++ == 0) {
-        r->first_unknown = r->line;
+        r->first_unknown = r->lines.line;
         memcpy(r->unknown_word, word, sizeof word);
     }
     return VF_OK;
@@ -214,14 +155,14 @@ static vf_status read_atom(pqr_reader *r, pqr_text line, bool capitals)
     /* "Atom 12 was added by hand" is a remark, as long as it has nothing of a record. */
     if (!capitals && !pqr_ends_like_atom(line, r->c_locale))
         return read_unknown(r, line);
-    return fail_at(r, "%s", why);
+    return text_fail(r->ctx, r->name, r->lines.line, "%s", why);
 }
 
 /* Stops; what follows is only counted. */
 static void stop(pqr_reader *r)
 {
     r->stopped = true;
-    r->end_line = r->line;
+    r->end_line = r->lines.line;
 }
 
 static vf_status read_line(pqr_reader *r, pqr_text line)
@@ -253,8 +194,9 @@ static vf_status read_line(pqr_reader *r, pqr_text line)
         return VF_OK;
     case PQR_MMCIF:
         return r->stopped ? VF_OK
-                          : fail_at(r, "this is an mmCIF file, not a PQR; make a PQR file from it with pdb2pqr "
-                                       "(pdb2pqr --ff=AMBER in.cif out.pqr)");
+                          : text_fail(r->ctx, r->name, r->lines.line,
+                                      "this is an mmCIF file, not a PQR; make a PQR file from it with pdb2pqr "
+                                      "(pdb2pqr --ff=AMBER in.cif out.pqr)");
     case PQR_UNKNOWN:
         return r->stopped ? VF_OK : read_unknown(r, line);
     case PQR_BLANK:
@@ -268,25 +210,14 @@ static vf_status read_lines(pqr_reader *r)
 {
     enum { LINES_BETWEEN_LOOKS = 1 << 16 };
     pqr_text line;
-    while (next_line(r, &line)) {
-        if (r->line % LINES_BETWEEN_LOOKS == 0 && vf_cancelled(r->ctx))
+    while (text_next_line(&r->lines, &line)) {
+        if (r->lines.line % LINES_BETWEEN_LOOKS == 0 && vf_cancelled(r->ctx))
             return vf_fail(r->ctx, VF_ERR_CANCELLED, "%s: interrupted while reading", r->name);
         vf_status status = read_line(r, line);
         if (status != VF_OK)
             return status;
     }
     return VF_OK;
-}
-
-/* Gives back what the growing arrays have too much. */
-static void shrink(molecule *m)
-{
-    double **arrays[] = {&m->x, &m->y, &m->z, &m->charge, &m->radius};
-    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
-        double *smaller = realloc(*arrays[i], (size_t)m->atoms * sizeof(double));
-        if (smaller)
-            *arrays[i] = smaller;
-    }
 }
 
 static vf_status finish(pqr_reader *r, pqr_text text)
@@ -299,7 +230,8 @@ static vf_status finish(pqr_reader *r, pqr_text text)
     if ((status = pqr_check_not_pdb(r)) != VF_OK || (status = pqr_check_not_swapped(r)) != VF_OK)
         return status;
     pqr_describe(r, m->dialect, sizeof m->dialect);
-    shrink(m);
+    if (!molecule_resize(m, m->atoms))
+        return vf_fail(r->ctx, VF_ERR_MEMORY, "%s: no memory", r->name);
     return pqr_warn(r);
 }
 
@@ -308,7 +240,7 @@ vf_status parse_pqr(vf_context *ctx, const char *name, const char *text, size_t 
     pqr_text rest = {text, bytes};
     pqr_reader r = {.ctx = ctx, .name = name, .out = out};
     memset(out, 0, sizeof *out);
-    vf_status status = pqr_check_is_text(ctx, name, &rest);
+    vf_status status = text_check(ctx, name, &rest);
     if (status != VF_OK)
         goto done;
     r.c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
@@ -316,8 +248,7 @@ vf_status parse_pqr(vf_context *ctx, const char *name, const char *text, size_t 
         status = vf_fail(ctx, VF_ERR_MEMORY, "%s: no memory to read numbers", name);
         goto done;
     }
-    r.next = rest.at;
-    r.end = rest.at + rest.size;
+    r.lines = (text_lines){.next = rest.at, .end = rest.at + rest.size};
     status = read_lines(&r);
     if (status == VF_OK)
         status = finish(&r, rest);
@@ -332,89 +263,15 @@ done:
     return status;
 }
 
-void molecule_free(molecule *m)
-{
-    free(m->x);
-    free(m->y);
-    free(m->z);
-    free(m->charge);
-    free(m->radius);
-    memset(m, 0, sizeof *m);
-}
-
 /* ---- files ---- */
-
-/* No PQR file that fits a computer's memory is larger, and none but an attack shrinks so much under gzip. */
-enum { MAX_GIB = 8, MAX_RATIO = 200, RATIO_FROM_MIB = 64 };
-static const size_t max_text = (size_t)MAX_GIB << 30;
-
-typedef struct buffer {
-    char *data;
-    size_t size, capacity;
-} buffer;
-
-static vf_status make_room(vf_context *ctx, const char *path, buffer *to)
-{
-    if (to->size < to->capacity)
-        return VF_OK;
-    if (to->capacity >= max_text)
-        return vf_fail(ctx, VF_ERR_INPUT, "%s: holds more than %d GiB of text, which is no molecule", path, MAX_GIB);
-    size_t capacity = to->capacity * 2 < max_text ? to->capacity * 2 : max_text;
-    char *larger = realloc(to->data, capacity);
-    if (!larger)
-        return vf_fail(ctx, VF_ERR_MEMORY, "%s: no memory for %zu MiB of text", path, capacity >> 20);
-    to->data = larger;
-    to->capacity = capacity;
-    return VF_OK;
-}
-
-/* Reads to the end, through gunzip if the file is compressed. */
-static vf_status read_all(vf_context *ctx, const char *path, gzFile file, buffer *to)
-{
-    for (;;) {
-        size_t got;
-        vf_status status = make_room(ctx, path, to);
-        if (status == VF_OK)
-            status = gzip_input_read(ctx, path, file, to->data + to->size, to->capacity - to->size, &got);
-        if (status != VF_OK || got == 0)
-            return status;
-        to->size += got;
-        z_off_t packed = gzoffset(file);
-        if (!gzdirect(file) && packed > 0 && to->size >> 20 >= RATIO_FROM_MIB && to->size / (size_t)packed > MAX_RATIO)
-            return vf_fail(ctx, VF_ERR_INPUT,
-                           "%s: uncompresses to more than %d times its size, which is no molecule; "
-                           "if it is one, uncompress it yourself (gunzip)",
-                           path, MAX_RATIO);
-    }
-}
 
 vf_status read_molecule(vf_context *ctx, const char *path, molecule *out)
 {
-    gzFile file = NULL;
-    size_t expected = 0;
-    buffer text = {0};
+    input_text text;
     memset(out, 0, sizeof *out);
-    vf_status status = gzip_input_open(ctx, path, "PQR", &file, &expected);
-    if (status != VF_OK)
-        goto done;
-    if (expected >= max_text)
-        expected = 0;
-    text.capacity = expected + (1 << 16); /* one more byte than the file has, to see its end */
-    text.data = malloc(text.capacity);
-    if (!text.data) {
-        status = vf_fail(ctx, VF_ERR_MEMORY, "%s: no memory for %zu MiB of text", path, text.capacity >> 20);
-        goto done;
-    }
-    status = read_all(ctx, path, file, &text);
-    int closed = gzclose_r(file);
-    file = NULL;
-    if (status == VF_OK && closed == Z_BUF_ERROR)
-        status = vf_fail(ctx, VF_ERR_INPUT, "%s: the gzip file is incomplete; copy it again", path);
+    vf_status status = input_text_read(ctx, path, &text);
     if (status == VF_OK)
         status = parse_pqr(ctx, path, text.data, text.size, out);
-done:
-    if (file)
-        gzclose_r(file);
-    free(text.data);
+    input_text_free(&text);
     return status;
 }

@@ -1,0 +1,157 @@
+/* Files of text: into memory, through gunzip if need be, and line by line. */
+#include "input_text.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "gzip_input.h"
+
+/* ---- lines ---- */
+
+bool text_next_line(text_lines *lines, pqr_text *line)
+{
+    if (lines->next == lines->end)
+        return false;
+    if (!lines->newline || lines->newline < lines->next) {
+        lines->newline = memchr(lines->next, '\n', (size_t)(lines->end - lines->next));
+        if (!lines->newline)
+            lines->newline = lines->end;
+    }
+    const char *stop = lines->newline;
+    const char *carriage = memchr(lines->next, '\r', (size_t)(stop - lines->next));
+    if (carriage)
+        stop = carriage;
+    *line = (pqr_text){lines->next, (size_t)(stop - lines->next)};
+    lines->next = stop + (stop < lines->end);
+    if (carriage && lines->next < lines->end && *lines->next == '\n')
+        lines->next++;
+    lines->line++;
+    return true;
+}
+
+vf_status text_fail(vf_context *ctx, const char *name, int64_t line, const char *format, ...)
+{
+    char text[560];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    return vf_fail(ctx, VF_ERR_INPUT, "%s:%" PRId64 ": %s", name, line, text);
+}
+
+/* ---- what is no text ---- */
+
+const text_signature *text_find_signature(pqr_text text, const text_signature *list)
+{
+    for (; list->start; list++)
+        if (text.size >= list->size && memcmp(text.at, list->start, list->size) == 0)
+            return list;
+    return NULL;
+}
+
+#define NETCDF "a NetCDF file; if it is an AMBER restart, write it as text with cpptraj (trajout m.rst7 restart)"
+
+vf_status text_check(vf_context *ctx, const char *name, pqr_text *text)
+{
+    static const text_signature binary[] = {
+        {"\x1f\x8b", 2, "compressed twice with gzip; uncompress it once"},
+        {"BZh", 3, "compressed with bzip2; uncompress it (bunzip2)"},
+        {"\xfd\x37zXZ", 5, "compressed with xz; uncompress it (unxz)"},
+        {"\x28\xb5\x2f\xfd", 4, "compressed with zstd; uncompress it (unzstd)"},
+        {"PK\x03\x04", 4, "a zip archive; unpack it (unzip)"},
+        {"\x89HDF", 4, "an HDF5 file (or NetCDF 4), and no text; write an AMBER restart as text with cpptraj"},
+        {"CDF\x01", 4, NETCDF},
+        {"CDF\x02", 4, NETCDF},
+        {"CDF\x05", 4, NETCDF},
+        {"\xff\xfe", 2, "UTF-16 text; save it as plain text (iconv -f UTF-16 -t ASCII)"},
+        {"\xfe\xff", 2, "UTF-16 text; save it as plain text (iconv -f UTF-16 -t ASCII)"},
+        {NULL, 0, NULL}};
+    if (text->size == 0)
+        return vf_fail(ctx, VF_ERR_INPUT, "%s: is empty; the program that should have written it may have failed",
+                       name);
+    const text_signature *found = text_find_signature(*text, binary);
+    if (found)
+        return vf_fail(ctx, VF_ERR_INPUT, "%s: is %s", name, found->what);
+    const char *zero = memchr(text->at, '\0', text->size);
+    if (zero)
+        return vf_fail(ctx, VF_ERR_INPUT, "%s: is a binary file, no molecule's text (byte %td is zero)", name,
+                       zero - text->at);
+    if (text->size >= 3 && memcmp(text->at, "\xef\xbb\xbf", 3) == 0) {
+        text->at += 3;
+        text->size -= 3;
+    }
+    return VF_OK;
+}
+
+/* ---- files ---- */
+
+/* No molecule's file that fits a computer's memory is larger, and none but an attack shrinks so much under gzip. */
+enum { MAX_GIB = 8, MAX_RATIO = 200, RATIO_FROM_MIB = 64 };
+static const size_t max_text = (size_t)MAX_GIB << 30;
+
+static vf_status make_room(vf_context *ctx, const char *path, input_text *to)
+{
+    if (to->size < to->capacity)
+        return VF_OK;
+    if (to->capacity >= max_text)
+        return vf_fail(ctx, VF_ERR_INPUT, "%s: holds more than %d GiB of text, which is no molecule", path, MAX_GIB);
+    size_t capacity = to->capacity * 2 < max_text ? to->capacity * 2 : max_text;
+    char *larger = realloc(to->data, capacity);
+    if (!larger)
+        return vf_fail(ctx, VF_ERR_MEMORY, "%s: no memory for %zu MiB of text", path, capacity >> 20);
+    to->data = larger;
+    to->capacity = capacity;
+    return VF_OK;
+}
+
+/* Reads to the end, through gunzip if the file is compressed. */
+static vf_status read_all(vf_context *ctx, const char *path, gzFile file, input_text *to)
+{
+    for (;;) {
+        size_t got;
+        vf_status status = make_room(ctx, path, to);
+        if (status == VF_OK)
+            status = gzip_input_read(ctx, path, file, to->data + to->size, to->capacity - to->size, &got);
+        if (status != VF_OK || got == 0)
+            return status;
+        to->size += got;
+        z_off_t packed = gzoffset(file);
+        if (!gzdirect(file) && packed > 0 && to->size >> 20 >= RATIO_FROM_MIB && to->size / (size_t)packed > MAX_RATIO)
+            return vf_fail(ctx, VF_ERR_INPUT,
+                           "%s: uncompresses to more than %d times its size, which is no molecule; "
+                           "if it is one, uncompress it yourself (gunzip)",
+                           path, MAX_RATIO);
+    }
+}
+
+vf_status input_text_read(vf_context *ctx, const char *path, input_text *out)
+{
+    gzFile file = NULL;
+    size_t expected = 0;
+    *out = (input_text){0};
+    vf_status status = gzip_input_open(ctx, path, &file, &expected);
+    if (status != VF_OK)
+        return status;
+    if (expected >= max_text)
+        expected = 0;
+    out->capacity = expected + (1 << 16); /* one more byte than the file has, to see its end */
+    out->data = malloc(out->capacity);
+    if (!out->data) {
+        gzclose_r(file);
+        return vf_fail(ctx, VF_ERR_MEMORY, "%s: no memory for %zu MiB of text", path, out->capacity >> 20);
+    }
+    status = read_all(ctx, path, file, out);
+    int closed = gzclose_r(file);
+    if (status == VF_OK && closed == Z_BUF_ERROR)
+        status = vf_fail(ctx, VF_ERR_INPUT, "%s: the gzip file is incomplete; copy it again", path);
+    return status;
+}
+
+void input_text_free(input_text *text)
+{
+    free(text->data);
+    *text = (input_text){0};
+}

@@ -1,0 +1,133 @@
+#include "molecule_arrays.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool resize(void *array, int64_t count, size_t bytes)
+{
+    void **at = array, *moved = realloc(*at, (size_t)count * bytes);
+    if (moved)
+        *at = moved;
+    return moved != NULL;
+}
+
+bool molecule_resize(molecule *m, int64_t capacity)
+{
+    double **arrays[] = {&m->x, &m->y, &m->z, &m->charge, &m->radius};
+    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
+        if (!resize(arrays[i], capacity, sizeof **arrays[i]))
+            return false;
+    return resize(&m->labels, capacity, sizeof *m->labels);
+}
+
+void molecule_free(molecule *m)
+{
+    free(m->x);
+    free(m->y);
+    free(m->z);
+    free(m->charge);
+    free(m->radius);
+    free(m->labels);
+    memset(m, 0, sizeof *m);
+}
+
+void molecule_place(molecule *m, int64_t i, const double xyz[3])
+{
+    double *const axis[3] = {m->x, m->y, m->z};
+    for (int a = 0; a < 3; a++) {
+        axis[a][i] = xyz[a];
+        m->lo[a] = i == 0 || xyz[a] < m->lo[a] ? xyz[a] : m->lo[a];
+        m->hi[a] = i == 0 || xyz[a] > m->hi[a] ? xyz[a] : m->hi[a];
+    }
+}
+
+void molecule_add_charge(molecule *m, double charge, double *rest)
+{
+    double sum = m->total_charge + charge;
+    bool larger = fabs(m->total_charge) >= fabs(charge);
+    *rest += larger ? m->total_charge - sum + charge : charge - sum + m->total_charge;
+    m->total_charge = sum;
+}
+
+/* ---- labels ---- */
+
+pqr_text label_trim(pqr_text text)
+{
+    while (text.size > 0 && pqr_all_blank((pqr_text){text.at, 1}))
+        text.at++, text.size--;
+    while (text.size > 0 && pqr_all_blank((pqr_text){text.at + text.size - 1, 1}))
+        text.size--;
+    return text;
+}
+
+void label_copy(pqr_text text, char out[LABEL_SIZE])
+{
+    text = label_trim(text);
+    size_t n = text.size < LABEL_SIZE - 1 ? text.size : LABEL_SIZE - 1;
+    for (size_t i = 0; i < n; i++)
+        out[i] = text.at[i] >= ' ' && text.at[i] <= '~' ? text.at[i] : '?';
+    out[n] = '\0';
+}
+
+void label_element(pqr_text text, char out[3])
+{
+    const char to_small = 'a' - 'A';
+    text = label_trim(text);
+    out[0] = '\0';
+    if (text.size < 1 || text.size > 2 || !pqr_is_letter(text.at[0]) || !pqr_is_letter(text.at[text.size - 1]))
+        return;
+    out[0] = (char)(text.at[0] >= 'a' ? text.at[0] - to_small : text.at[0]);
+    out[1] = (char)(text.size < 2 ? '\0' : text.at[1] <= 'Z' ? text.at[1] + to_small : text.at[1]);
+    out[2] = '\0';
+}
+
+/* Hybrid-36 goes on where four digits end: A000 to ZZZZ, then a000 to zzzz. */
+static bool hybrid_36(pqr_text text, int32_t *out)
+{
+    enum { WIDTH = 4, BLOCK = 26 * 36 * 36 * 36, FIRST = 10000 };
+    if (text.size != WIDTH || !pqr_is_letter(*text.at))
+        return false;
+    char a = *text.at >= 'a' ? 'a' : 'A';
+    int32_t value = *text.at - a;
+    for (size_t i = 1; i < WIDTH; i++) {
+        char c = text.at[i];
+        if (!pqr_is_digit(c) && (c < a || c > a + 25))
+            return false;
+        value = value * 36 + (pqr_is_digit(c) ? c - '0' : c - a + 10);
+    }
+    *out = FIRST + value + (a == 'a' ? BLOCK : 0);
+    return true;
+}
+
+bool label_number(pqr_text text, int32_t *out)
+{
+    const char *p = text.at, *end = text.at + text.size;
+    bool negative = p < end && *p == '-';
+    int64_t value = 0;
+    p += p < end && (*p == '-' || *p == '+');
+    if (p == end)
+        return false;
+    for (; p < end; p++) {
+        if (!pqr_is_digit(*p))
+            return hybrid_36(text, out);
+        value = value * 10 + (*p - '0');
+        if (value > INT32_MAX)
+            return false;
+    }
+    *out = (int32_t)(negative ? -value : value);
+    return true;
+}
+
+bool label_number_and_code(pqr_text text, int32_t *number, char *code)
+{
+    *code = '\0';
+    if (label_number(text, number))
+        return true;
+    if (text.size < 2 || !pqr_is_letter(text.at[text.size - 1]))
+        return false;
+    if (!label_number((pqr_text){text.at, text.size - 1}, number))
+        return false;
+    *code = text.at[text.size - 1];
+    return true;
+}

@@ -1,0 +1,64 @@
+#include "molecule_readers.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+vf_status reader_next(molecule_reader *r, pqr_text *line, bool *more)
+{
+    enum { LINES_BETWEEN_LOOKS = 1 << 16 };
+    *more = text_next_line(&r->lines, line);
+    if (*more && r->lines.line % LINES_BETWEEN_LOOKS == 0 && vf_cancelled(r->ctx))
+        return vf_fail(r->ctx, VF_ERR_CANCELLED, "%s: interrupted while reading", r->name);
+    return VF_OK;
+}
+
+vf_status reader_add_atom(molecule_reader *r)
+{
+    molecule *m = r->out;
+    if (m->atoms == r->capacity) {
+        int64_t capacity = r->capacity ? 2 * r->capacity : 1024;
+        if (!molecule_resize(m, capacity))
+            return vf_fail(r->ctx, VF_ERR_MEMORY, "%s: no memory for %" PRId64 " atoms", r->name, capacity);
+        r->capacity = capacity;
+    }
+    int64_t i = m->atoms++;
+    m->x[i] = m->y[i] = m->z[i] = m->charge[i] = m->radius[i] = 0;
+    m->labels[i] = (atom_label){0};
+    return VF_OK;
+}
+
+pqr_text text_columns(pqr_text line, size_t begin, size_t end)
+{
+    begin = begin < line.size ? begin : line.size;
+    end = end < line.size ? end : line.size;
+    return (pqr_text){line.at + begin, end - begin};
+}
+
+vf_status reader_number(const molecule_reader *r, pqr_text line, size_t begin, size_t end, int decimals,
+                        const char *what, double *out)
+{
+    const double limit = 1e9; /* as in PQR files: sums and grids would overflow */
+    char quoted[PQR_QUOTE_SIZE];
+    pqr_number number;
+    pqr_text text = text_columns(line, begin, end), inner = label_trim(text);
+    const char *trouble = NULL;
+    if (inner.size == 0)
+        trouble = "is missing";
+    else if (!pqr_read_number(inner, r->c_locale, &number))
+        trouble = pqr_number_trouble(inner);
+    else if (!(number.value >= -limit && number.value <= limit))
+        trouble = "is beyond 1e9; lengths are in angstrom, charges in elementary charges";
+    else if (decimals >= 0 && (number.decimals != decimals || inner.size <= (size_t)decimals ||
+                               text.size != end - begin || inner.at + inner.size != text.at + text.size ||
+                               inner.at[inner.size - 1] < '0' || inner.at[inner.size - 1 - (size_t)decimals] != '.'))
+        trouble = "does not fill its columns as the format has it: it was cut, or the line is shifted";
+    if (trouble && decimals >= 0)
+        return text_fail(r->ctx, r->name, r->lines.line, "columns %zu-%zu (%s): '%s' %s; there %s %d decimals",
+                         begin + 1, end, what, pqr_quote(text, quoted), trouble, "must be a number with", decimals);
+    if (trouble)
+        return text_fail(r->ctx, r->name, r->lines.line, "columns %zu-%zu (%s): '%s' %s", begin + 1, end, what,
+                         pqr_quote(inner, quoted), trouble);
+    *out = number.value;
+    return VF_OK;
+}

@@ -1,0 +1,120 @@
+/* Coordinates from an AMBER coordinate or restart file in text form (inpcrd, rst7): a title, the number of atoms with
+ * perhaps a time, then numbers in columns of 12 with seven decimals, six a line. Velocities and a box may follow; they
+ * are only counted, for their number shows whether that of the atoms is right.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "molecule_readers.h"
+
+enum { WIDTH = 12, DECIMALS = 7, ATOMS_A_LINE = 2 };
+
+/* The number of atoms on the second line; 0 if it is none. */
+static int64_t atom_count(pqr_text line, locale_t c_locale)
+{
+    enum { MOST_DIGITS = 12 };
+    pqr_words words;
+    pqr_number number;
+    int64_t count = 0;
+    pqr_split(line, &words);
+    if (words.count == 0 || words.more || words.word[0].size > MOST_DIGITS)
+        return 0;
+    for (size_t i = 0; i < words.word[0].size; i++) {
+        if (!pqr_is_digit(words.word[0].at[i]))
+            return 0;
+        count = count * 10 + (words.word[0].at[i] - '0');
+    }
+    for (int i = 1; i < words.count; i++)
+        if (!pqr_read_number(words.word[i], c_locale, &number))
+            return 0;
+    return count;
+}
+
+bool is_inpcrd(pqr_text text, locale_t c_locale)
+{
+    text_lines lines = {.next = text.at, .end = text.at + text.size};
+    pqr_text line;
+    if (!text_next_line(&lines, &line) || !text_next_line(&lines, &line) || atom_count(line, c_locale) == 0 ||
+        !text_next_line(&lines, &line))
+        return false;
+    pqr_text first = text_columns(line, 0, WIDTH);
+    for (size_t i = 0; i < first.size; i++)
+        if (pqr_is_letter(first.at[i]))
+            return false;
+    return first.size > 0 && (memchr(first.at, '.', first.size) || memchr(first.at, '*', first.size));
+}
+
+static vf_status fail_short(const molecule_reader *r, int64_t count)
+{
+    return vf_fail(r->ctx, VF_ERR_INPUT,
+                   "%s: ends after %" PRId64 " of the %" PRId64 " atoms that its second line announces; copy it again",
+                   r->name, r->out->atoms, count);
+}
+
+static vf_status read_atoms(molecule_reader *r, int64_t count)
+{
+    static const char *const names[3] = {"x", "y", "z"};
+    pqr_text line;
+    bool more;
+    while (r->out->atoms < count) {
+        vf_status status = reader_next(r, &line, &more);
+        if (status != VF_OK)
+            return status;
+        if (!more)
+            return fail_short(r, count);
+        for (size_t n = 0; n < ATOMS_A_LINE && r->out->atoms < count; n++) {
+            double xyz[3];
+            for (size_t a = 0; a < 3; a++) {
+                size_t begin = (3 * n + a) * WIDTH;
+                status = reader_number(r, line, begin, begin + WIDTH, DECIMALS, names[a], &xyz[a]);
+                if (status != VF_OK)
+                    return status;
+            }
+            status = reader_add_atom(r);
+            if (status != VF_OK)
+                return status;
+            molecule_place(r->out, r->out->atoms - 1, xyz);
+        }
+    }
+    return VF_OK;
+}
+
+/* What follows the coordinates: nothing, velocities, a box, or both. */
+static vf_status check_rest(molecule_reader *r, int64_t count)
+{
+    int64_t lines = 0, velocities = (count + ATOMS_A_LINE - 1) / ATOMS_A_LINE;
+    int64_t first = r->lines.line + 1;
+    pqr_text line;
+    bool more = true;
+    while (more) {
+        vf_status status = reader_next(r, &line, &more);
+        if (status != VF_OK)
+            return status;
+        lines += more && !pqr_all_blank(line);
+    }
+    if (lines <= 1 || lines == velocities || lines == velocities + 1)
+        return VF_OK;
+    return text_fail(r->ctx, r->name, first,
+                     "%" PRId64 " lines follow the %" PRId64 " atoms that the second line announces; velocities would "
+                     "take %" PRId64 ", and a box 1: the number of atoms is wrong, or lines are missing",
+                     lines, count, velocities);
+}
+
+vf_status read_inpcrd(molecule_reader *r)
+{
+    pqr_text line;
+    bool more;
+    vf_status status = reader_next(r, &line, &more); /* the title */
+    if (status == VF_OK)
+        status = reader_next(r, &line, &more);
+    if (status != VF_OK)
+        return status;
+    int64_t count = more ? atom_count(line, r->c_locale) : 0;
+    if (count == 0)
+        return text_fail(r->ctx, r->name, r->lines.line, "the second line must begin with the number of atoms");
+    status = read_atoms(r, count);
+    if (status == VF_OK)
+        status = check_rest(r, count);
+    strcpy(r->out->dialect, "AMBER coordinates");
+    return status;
+}

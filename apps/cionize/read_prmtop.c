@@ -1,0 +1,322 @@
+/* Charges, radii and names from an AMBER parameter and topology file (prmtop, parm7), also one that chamber made of a
+ * CHARMM file. It is made of sections, in any order: %FLAG with the name, %FORMAT with Fortran's format, then the
+ * values.
+ */
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "molecule_readers.h"
+
+/* What AMBER multiplies charges with, so that q q / r is in kcal/mol. */
+static const double charge_unit = 18.2223;
+
+/* A section that is needed: where its values begin, and in which columns they stand. */
+typedef struct section {
+    const char *name;
+    const char *kinds; /* of Fortran's edit descriptors that can be read, in capitals */
+    bool optional, found;
+    text_lines lines;
+    size_t per_line, width;
+} section;
+
+enum { POINTERS, ATOM_NAME, CHARGE, RESIDUE_LABEL, RESIDUE_POINTER, RADII, SECTIONS };
+
+typedef struct prmtop_reader {
+    molecule_reader *r;
+    section sections[SECTIONS];
+    int64_t atoms, residues;
+} prmtop_reader;
+
+/* ---- sections ---- */
+
+static bool begins(pqr_text text, const char *start)
+{
+    return text.size >= strlen(start) && memcmp(text.at, start, strlen(start)) == 0;
+}
+
+/* A number at most `most`, 1 if there is none; *p moves behind it. */
+static size_t scan_count(const char **p, const char *end, size_t most)
+{
+    size_t value = 0;
+    const char *begin = *p;
+    for (; *p < end && pqr_is_digit(**p); ++*p)
+        value = value > most ? value : value * 10 + (size_t)(**p - '0');
+    return *p == begin ? 1 : value;
+}
+
+/* "%FORMAT(5E16.8)": values on a line, kind, columns of a value. */
+static vf_status read_format(const molecule_reader *r, pqr_text line, section *s)
+{
+    enum { MOST = 1000 };
+    char quoted[PQR_QUOTE_SIZE];
+    const char *p = memchr(line.at, '(', line.size), *end = line.at + line.size;
+    char kind = '\0';
+    if (begins(line, "%FORMAT") && p) {
+        p++;
+        s->per_line = scan_count(&p, end, MOST);
+        if (p < end)
+            kind = (char)(*p >= 'a' ? *p - ('a' - 'A') : *p);
+        p += p < end;
+        s->width = scan_count(&p, end, MOST);
+    }
+    if (!pqr_is_letter(kind) || !strchr(s->kinds, kind) || s->per_line < 1 || s->per_line > MOST || s->width < 1 ||
+        s->width > MOST)
+        return text_fail(r->ctx, r->name, r->lines.line,
+                         "'%s': here must be the %%FORMAT of section %s, such as (20a4), (10I8) or (5E16.8)",
+                         pqr_quote(label_trim(line), quoted), s->name);
+    return VF_OK;
+}
+
+/* Reads what stands between a section's name and its values. */
+static vf_status read_section(molecule_reader *r, section *s)
+{
+    pqr_text line;
+    bool more;
+    if (s->found)
+        return text_fail(r->ctx, r->name, r->lines.line, "section %s stands here for the second time", s->name);
+    vf_status status;
+    do
+        status = reader_next(r, &line, &more);
+    while (status == VF_OK && more && begins(line, "%COMMENT"));
+    if (status != VF_OK)
+        return status;
+    status = read_format(r, more ? line : (pqr_text){"", 0}, s);
+    s->found = true;
+    s->lines = r->lines;
+    return status;
+}
+
+static vf_status find_sections(prmtop_reader *p)
+{
+    molecule_reader *r = p->r;
+    pqr_text line;
+    bool more;
+    vf_status status = reader_next(r, &line, &more);
+    while (status == VF_OK && more) {
+        pqr_words words;
+        pqr_split(line, &words);
+        if (begins(line, "%FLAG") && words.count >= 2) {
+            pqr_text name = words.word[1];
+            if (begins(name, "AMOEBA_FORCEFIELD"))
+                return text_fail(r->ctx, r->name, r->lines.line,
+                                 "AMOEBA's multipoles are more than charges, and are not read");
+            for (int i = 0; status == VF_OK && i < SECTIONS; i++)
+                if (name.size == strlen(p->sections[i].name) && begins(name, p->sections[i].name))
+                    status = read_section(r, &p->sections[i]);
+        }
+        if (status == VF_OK)
+            status = reader_next(r, &line, &more);
+    }
+    for (int i = 0; status == VF_OK && i < SECTIONS; i++)
+        if (!p->sections[i].found && !p->sections[i].optional)
+            return vf_fail(r->ctx, VF_ERR_INPUT,
+                           "%s: has no section %%FLAG %s; copy it again, or write it again with tleap or ParmEd",
+                           r->name, p->sections[i].name);
+    return status;
+}
+
+/* ---- values ---- */
+
+/* Goes through a section's values. */
+typedef struct cursor {
+    const section *section;
+    text_lines lines;
+    pqr_text line;
+    size_t field; /* the next on the line */
+    int64_t done, count;
+} cursor;
+
+static cursor begin_section(const prmtop_reader *p, int which, int64_t count)
+{
+    const section *s = &p->sections[which];
+    return (cursor){.section = s, .lines = s->lines, .field = s->per_line, .count = count};
+}
+
+/* The section's next line; *more is false where the next section begins. Messages then are about that line. */
+static vf_status next_line(molecule_reader *r, cursor *c, bool *more)
+{
+    vf_status status;
+    r->lines = c->lines;
+    do
+        status = reader_next(r, &c->line, more);
+    while (status == VF_OK && *more && begins(c->line, "%COMMENT"));
+    c->lines = r->lines;
+    c->field = 0;
+    if (status == VF_OK && *more && begins(c->line, "%"))
+        *more = false;
+    return status;
+}
+
+/* The columns [*begin, *end) of the next value. */
+static vf_status next_field(molecule_reader *r, cursor *c, size_t *begin, size_t *end)
+{
+    if (c->field == c->section->per_line) {
+        bool more;
+        vf_status status = next_line(r, c, &more);
+        if (status != VF_OK)
+            return status;
+        if (!more)
+            return text_fail(r->ctx, r->name, r->lines.line,
+                             "section %s ends here after %" PRId64 " of %" PRId64 " values", c->section->name, c->done,
+                             c->count);
+    }
+    r->lines = c->lines;
+    *begin = c->field++ * c->section->width;
+    *end = *begin + c->section->width;
+    c->done++;
+    return VF_OK;
+}
+
+static vf_status next_name(molecule_reader *r, cursor *c, char name[LABEL_SIZE])
+{
+    size_t begin, end;
+    vf_status status = next_field(r, c, &begin, &end);
+    if (status == VF_OK)
+        label_copy(text_columns(c->line, begin, end), name);
+    return status;
+}
+
+static vf_status next_number(molecule_reader *r, cursor *c, double *out)
+{
+    size_t begin, end;
+    vf_status status = next_field(r, c, &begin, &end);
+    return status == VF_OK ? reader_number(r, c->line, begin, end, -1, c->section->name, out) : status;
+}
+
+static vf_status next_integer(molecule_reader *r, cursor *c, int64_t *out)
+{
+    double value;
+    vf_status status = next_number(r, c, &value);
+    if (status != VF_OK)
+        return status;
+    *out = (int64_t)value;
+    if (value == floor(value))
+        return VF_OK;
+    return text_fail(r->ctx, r->name, r->lines.line, "section %s: %g is no whole number", c->section->name, value);
+}
+
+/* A section must end where its values do. */
+static vf_status check_end(molecule_reader *r, cursor *c)
+{
+    bool more;
+    pqr_text rest = text_columns(c->line, c->field * c->section->width, c->line.size);
+    vf_status status = VF_OK;
+    if (pqr_all_blank(rest)) {
+        do
+            status = next_line(r, c, &more);
+        while (status == VF_OK && more && pqr_all_blank(c->line));
+        if (status != VF_OK || !more)
+            return status;
+    }
+    return text_fail(r->ctx, r->name, r->lines.line, "section %s has more than the %" PRId64 " values that it should",
+                     c->section->name, c->count);
+}
+
+static vf_status read_pointers(prmtop_reader *p)
+{
+    enum { NATOM = 0, NRES = 11, NEEDED = 12 };
+    molecule_reader *r = p->r;
+    cursor c = begin_section(p, POINTERS, NEEDED);
+    for (int i = 0; i < NEEDED; i++) {
+        int64_t value;
+        vf_status status = next_integer(r, &c, &value);
+        if (status != VF_OK)
+            return status;
+        if (i == NATOM)
+            p->atoms = value;
+        if (i == NRES)
+            p->residues = value;
+    }
+    if (p->atoms >= 1 && p->residues >= 1 && p->residues <= p->atoms)
+        return VF_OK;
+    return text_fail(r->ctx, r->name, r->lines.line,
+                     "section POINTERS announces %" PRId64 " atoms in %" PRId64 " residues, which cannot be", p->atoms,
+                     p->residues);
+}
+
+static vf_status read_atoms(prmtop_reader *p)
+{
+    molecule_reader *r = p->r;
+    molecule *m = r->out;
+    bool radii = p->sections[RADII].found;
+    double rest = 0;
+    cursor names = begin_section(p, ATOM_NAME, p->atoms), charges = begin_section(p, CHARGE, p->atoms);
+    cursor sizes = begin_section(p, RADII, p->atoms);
+    while (m->atoms < p->atoms) {
+        vf_status status = reader_add_atom(r);
+        int64_t i = m->atoms - 1;
+        if (status == VF_OK)
+            status = next_name(r, &names, m->labels[i].name);
+        if (status == VF_OK)
+            status = next_number(r, &charges, &m->charge[i]);
+        if (status == VF_OK && radii)
+            status = next_number(r, &sizes, &m->radius[i]);
+        if (status != VF_OK)
+            return status;
+        if (m->radius[i] < 0)
+            return text_fail(r->ctx, r->name, r->lines.line, "section RADII: %g is negative", m->radius[i]);
+        m->charge[i] /= charge_unit;
+        molecule_add_charge(m, m->charge[i], &rest);
+    }
+    m->total_charge += rest;
+    vf_status status = check_end(r, &names);
+    if (status == VF_OK)
+        status = check_end(r, &charges);
+    return status == VF_OK && radii ? check_end(r, &sizes) : status;
+}
+
+/* Residues have a name and their first atom each, in order. */
+static vf_status read_residues(prmtop_reader *p)
+{
+    molecule_reader *r = p->r;
+    atom_label *labels = r->out->labels, residue = {0};
+    cursor names = begin_section(p, RESIDUE_LABEL, p->residues);
+    cursor firsts = begin_section(p, RESIDUE_POINTER, p->residues);
+    int64_t filled = 0; /* atoms whose residue is known */
+    for (int64_t i = 0; i < p->residues; i++) {
+        int64_t first;
+        char name[LABEL_SIZE];
+        vf_status status = next_name(r, &names, name);
+        if (status == VF_OK)
+            status = next_integer(r, &firsts, &first);
+        if (status != VF_OK)
+            return status;
+        if (first > p->atoms || (i == 0 ? first != 1 : first <= filled + 1))
+            return text_fail(r->ctx, r->name, r->lines.line,
+                             "section RESIDUE_POINTER: residue %" PRId64 " cannot begin with atom %" PRId64, i + 1,
+                             first);
+        for (; filled < first - 1; filled++) {
+            memcpy(labels[filled].residue, residue.residue, LABEL_SIZE);
+            labels[filled].residue_number = residue.residue_number;
+        }
+        memcpy(residue.residue, name, LABEL_SIZE);
+        residue.residue_number = (int32_t)(i + 1);
+    }
+    for (; filled < p->atoms; filled++) {
+        memcpy(labels[filled].residue, residue.residue, LABEL_SIZE);
+        labels[filled].residue_number = residue.residue_number;
+    }
+    vf_status status = check_end(r, &names);
+    return status == VF_OK ? check_end(r, &firsts) : status;
+}
+
+vf_status read_prmtop(molecule_reader *r)
+{
+    prmtop_reader p = {.r = r,
+                       .sections = {[POINTERS] = {.name = "POINTERS", .kinds = "I"},
+                                    [ATOM_NAME] = {.name = "ATOM_NAME", .kinds = "A"},
+                                    [CHARGE] = {.name = "CHARGE", .kinds = "EF"},
+                                    [RESIDUE_LABEL] = {.name = "RESIDUE_LABEL", .kinds = "A"},
+                                    [RESIDUE_POINTER] = {.name = "RESIDUE_POINTER", .kinds = "I"},
+                                    [RADII] = {.name = "RADII", .kinds = "EF", .optional = true}}};
+    vf_status status = find_sections(&p);
+    if (status == VF_OK)
+        status = read_pointers(&p);
+    if (status == VF_OK)
+        status = read_atoms(&p);
+    if (status == VF_OK)
+        status = read_residues(&p);
+    strcpy(r->out->dialect, "prmtop");
+    return status;
+}

@@ -1,0 +1,232 @@
+/* Charges and names from a PSF file of CHARMM, X-PLOR, NAMD or VMD. The words of the first line say which form the
+ * atoms' lines have: columns of four characters for names, or of eight (EXT); NAMD separates by blanks only. What CHEQ
+ * and DRUDE add stands behind the masses and is not needed.
+ *
+ * A line is read by words between blanks, if that gives a consistent one, since VMD lets long names push the rest to
+ * the right; else by the columns, since a name may be blank.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "molecule_readers.h"
+
+/* Where the fields of an atom begin, from 0; every name has a blank behind it. */
+typedef struct layout {
+    size_t segment, number, residue, name, type, charge;
+} layout;
+static const layout standard_layout = {9, 14, 19, 24, 29, 34};
+static const layout extended_layout = {11, 20, 29, 38, 47, 52};
+static const layout extended_wide_types = {11, 20, 29, 38, 47, 54}; /* X-PLOR types of CHARMM 36 and later */
+enum { CHARGE_WIDTH = 14 };
+
+typedef struct psf_reader {
+    molecule_reader *r;
+    bool extended, xplor, free_form;
+    int64_t count;
+    double rest; /* of the charges' sum */
+} psf_reader;
+
+static bool word_is(pqr_text word, const char *text)
+{
+    return word.size == strlen(text) && memcmp(word.at, text, word.size) == 0;
+}
+
+static bool word_begins(pqr_text word, const char *text)
+{
+    return word.size >= strlen(text) && memcmp(word.at, text, strlen(text)) == 0;
+}
+
+static bool is_count(pqr_text word, int64_t *out)
+{
+    enum { MOST_DIGITS = 12 };
+    *out = 0;
+    for (size_t i = 0; i < word.size; i++) {
+        if (!pqr_is_digit(word.at[i]))
+            return false;
+        *out = *out * 10 + (word.at[i] - '0');
+    }
+    return word.size > 0 && word.size <= MOST_DIGITS;
+}
+
+/* "   15 !NATOM", "   15 !NATOM: atoms" */
+static bool is_heading(pqr_text line, const char *name, int64_t *count)
+{
+    pqr_words words;
+    pqr_split(line, &words);
+    return words.count >= 2 && is_count(words.word[0], count) && word_begins(words.word[1], name);
+}
+
+static vf_status read_flags(psf_reader *p)
+{
+    molecule_reader *r = p->r;
+    molecule *m = r->out;
+    pqr_words words;
+    pqr_text line;
+    bool more;
+    vf_status status = reader_next(r, &line, &more);
+    if (status != VF_OK)
+        return status;
+    pqr_split(more ? line : (pqr_text){"", 0}, &words);
+    if (words.count == 0 || !word_is(words.word[0], "PSF"))
+        return text_fail(r->ctx, r->name, r->lines.line, "a PSF file begins with the word PSF");
+    for (int i = 1; i < words.count; i++) {
+        p->extended |= word_is(words.word[i], "EXT");
+        p->xplor |= word_is(words.word[i], "XPLOR");
+        p->free_form |= word_is(words.word[i], "NAMD");
+    }
+    snprintf(m->dialect, sizeof m->dialect, "PSF%s%s%s", p->extended ? " EXT" : "", p->xplor ? " XPLOR" : "",
+             p->free_form ? " NAMD" : "");
+    return VF_OK;
+}
+
+/* Goes through titles to the number of atoms. Title lines are counted, since they may hold any text. */
+static vf_status find_atoms(psf_reader *p)
+{
+    molecule_reader *r = p->r;
+    char quoted[PQR_QUOTE_SIZE];
+    int64_t titles = 0;
+    for (;;) {
+        pqr_text line;
+        bool more;
+        vf_status status = reader_next(r, &line, &more);
+        if (status != VF_OK)
+            return status;
+        if (!more)
+            return vf_fail(r->ctx, VF_ERR_INPUT, "%s: ends before a line such as '1234 !NATOM'; copy it again",
+                           r->name);
+        if (titles > 0) {
+            titles--;
+            continue;
+        }
+        const char *at = line.at;
+        pqr_text word = pqr_next_word(&at, line.at + line.size);
+        if (word.size == 0 || word_is(word, "REMARKS") || *word.at == '*' || is_heading(line, "!NTITLE", &titles))
+            continue;
+        if (!is_heading(line, "!NATOM", &p->count))
+            return text_fail(r->ctx, r->name, r->lines.line, "'%s': here must be the number of atoms and !NATOM",
+                             pqr_quote(label_trim(line), quoted));
+        if (p->count == 0)
+            return text_fail(r->ctx, r->name, r->lines.line, "the file has no atoms");
+        return VF_OK;
+    }
+}
+
+/* The fields that are used, as pieces of the line. */
+typedef struct fields {
+    pqr_text segment, number, residue, name;
+    size_t charge, charge_end; /* columns */
+} fields;
+
+/* Serial, segment, number, residue, name, type, charge, mass, a whole number: consistent only if nothing is shifted. */
+static bool split_words(pqr_text line, locale_t c_locale, fields *out)
+{
+    enum { SERIAL, SEGMENT, NUMBER, RESIDUE, NAME, TYPE, CHARGE, MASS, FIXED, LEAST };
+    pqr_words words;
+    pqr_number number;
+    int64_t serial, fixed;
+    int32_t residue;
+    char code;
+    pqr_split(line, &words);
+    const pqr_text *word = words.word;
+    if (words.count < LEAST || !is_count(word[SERIAL], &serial) ||
+        !label_number_and_code(word[NUMBER], &residue, &code) || !pqr_read_number(word[CHARGE], c_locale, &number) ||
+        !pqr_read_number(word[MASS], c_locale, &number))
+        return false;
+    pqr_text last = word[FIXED];
+    if (last.size > 1 && *last.at == '-') /* -1 is a lone pair */
+        last.at++, last.size--;
+    size_t charge = (size_t)(word[CHARGE].at - line.at);
+    *out = (fields){word[SEGMENT], word[NUMBER], word[RESIDUE], word[NAME], charge, charge + word[CHARGE].size};
+    return is_count(last, &fixed);
+}
+
+/* The columns, with blanks where the format has them. */
+static bool split_columns(pqr_text line, const layout *at, fields *out)
+{
+    const size_t begins[] = {at->segment, at->number, at->residue, at->name, at->type, at->charge};
+    if (line.size <= at->charge)
+        return false;
+    for (size_t i = 0; i < sizeof begins / sizeof *begins; i++)
+        if (line.at[begins[i] - 1] != ' ')
+            return false;
+    *out = (fields){text_columns(line, at->segment, at->number),
+                    text_columns(line, at->number, at->residue),
+                    text_columns(line, at->residue, at->name),
+                    text_columns(line, at->name, at->type),
+                    at->charge,
+                    at->charge + CHARGE_WIDTH};
+    return true;
+}
+
+/* Whether the columns have a number with a decimal point. */
+static bool has_charge(pqr_text line, const fields *from, locale_t c_locale)
+{
+    pqr_number number;
+    return pqr_read_number(label_trim(text_columns(line, from->charge, from->charge_end)), c_locale, &number) &&
+           number.point;
+}
+
+static bool split_line(const psf_reader *p, pqr_text line, fields *out)
+{
+    if (split_words(line, p->r->c_locale, out))
+        return true;
+    if (p->free_form)
+        return false;
+    if (!p->extended)
+        return split_columns(line, &standard_layout, out);
+    /* With XPLOR the types have four or six columns, as old or new the program was. */
+    return (p->xplor && split_columns(line, &extended_wide_types, out) && has_charge(line, out, p->r->c_locale)) ||
+           split_columns(line, &extended_layout, out);
+}
+
+static vf_status read_atom(psf_reader *p, pqr_text line)
+{
+    molecule_reader *r = p->r;
+    atom_label label = {0};
+    fields from;
+    double charge;
+    char quoted[PQR_QUOTE_SIZE];
+    if (!split_line(p, line, &from))
+        return text_fail(r->ctx, r->name, r->lines.line,
+                         "this is no atom's line: serial, segment, residue number, residue, name, type, charge, mass, "
+                         "and a whole number, between blanks%s",
+                         p->free_form ? "" : " or in the columns that the first line announces");
+    if (!label_number_and_code(label_trim(from.number), &label.residue_number, &label.insertion))
+        return text_fail(r->ctx, r->name, r->lines.line, "'%s' is no residue number", pqr_quote(from.number, quoted));
+    label_copy(from.name, label.name);
+    label_copy(from.residue, label.residue);
+    label_copy(from.segment, label.chain);
+    if (!*label.name)
+        return text_fail(r->ctx, r->name, r->lines.line, "the atom has no name");
+    vf_status status = reader_number(r, line, from.charge, from.charge_end, -1, "charge", &charge);
+    if (status == VF_OK)
+        status = reader_add_atom(r);
+    if (status != VF_OK)
+        return status;
+    r->out->charge[r->out->atoms - 1] = charge;
+    r->out->labels[r->out->atoms - 1] = label;
+    molecule_add_charge(r->out, charge, &p->rest);
+    return VF_OK;
+}
+
+vf_status read_psf(molecule_reader *r)
+{
+    psf_reader p = {.r = r};
+    vf_status status = read_flags(&p);
+    if (status == VF_OK)
+        status = find_atoms(&p);
+    while (status == VF_OK && r->out->atoms < p.count) {
+        pqr_text line;
+        bool more;
+        status = reader_next(r, &line, &more);
+        if (status == VF_OK && !more)
+            return vf_fail(r->ctx, VF_ERR_INPUT,
+                           "%s: ends after %" PRId64 " of the %" PRId64 " atoms that !NATOM announces; copy it again",
+                           r->name, r->out->atoms, p.count);
+        if (status == VF_OK)
+            status = read_atom(&p, line);
+    }
+    r->out->total_charge += p.rest;
+    return status;
+}

@@ -1,0 +1,137 @@
+/* Feeds any bytes to the readers of molecules in two files, and checks what must hold whatever they are: a molecule
+ * that is read is whole and finite, and reads the same when it is written out plainly; one that is refused leaves a
+ * message and no memory.
+ *
+ * The input is the coordinates' text, a line of equals signs (at least three), and the charges' text. Without such a
+ * line it is read as coordinates of one atom and as the charges of one atom. fuzz_replay.c says how it is run. */
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cionize.h"
+#include "fuzz_replay.h"
+
+static void require_text(const char *text, size_t size)
+{
+    REQUIRE(memchr(text, '\0', size));
+    for (; *text; text++)
+        REQUIRE(*text >= ' ' && *text <= '~'); /* nothing that a terminal would act on */
+}
+
+static void require_sound(const molecule *m)
+{
+    double total = 0, size = 0;
+    REQUIRE(m->atoms >= 1 && m->missing_atoms == 0 && m->missing_residues == 0);
+    for (int64_t i = 0; i < m->atoms; i++) {
+        const double xyz[3] = {m->x[i], m->y[i], m->z[i]};
+        const atom_label *label = &m->labels[i];
+        for (int a = 0; a < 3; a++)
+            REQUIRE(isfinite(xyz[a]) && xyz[a] >= m->lo[a] && xyz[a] <= m->hi[a]);
+        REQUIRE(isfinite(m->charge[i]) && isfinite(m->radius[i]) && m->radius[i] >= 0);
+        require_text(label->name, sizeof label->name);
+        require_text(label->residue, sizeof label->residue);
+        require_text(label->chain, sizeof label->chain);
+        require_text(label->element, sizeof label->element);
+        total += m->charge[i];
+        size += fabs(m->charge[i]);
+    }
+    /* A plain sum of n numbers is off by at most n half units in the last place of their absolute sum. */
+    REQUIRE(fabs(total - m->total_charge) <= 1.2e-16 * (double)m->atoms * size);
+    REQUIRE(strlen(m->digest) == VF_DIGEST_TEXT - 1 && *m->dialect && strlen(m->dialect) < sizeof m->dialect);
+}
+
+static void require_same(const molecule *a, const molecule *b)
+{
+    size_t bytes = (size_t)a->atoms * sizeof(double);
+    REQUIRE(a->atoms == b->atoms);
+    REQUIRE(memcmp(a->x, b->x, bytes) == 0 && memcmp(a->y, b->y, bytes) == 0 && memcmp(a->z, b->z, bytes) == 0);
+    REQUIRE(memcmp(a->charge, b->charge, bytes) == 0);
+}
+
+/* Three or seven decimals give back the coordinates that were written with so many, and 17 digits every charge. */
+static void require_round_trip(vf_context *ctx, const molecule *m)
+{
+    enum { LINE = 120, MOST = 64 };
+    static char places[LINE * (MOST + 2)], charges[LINE * (MOST + 2)];
+    bool pdb = strncmp(m->dialect, "PDB", 3) == 0;
+    molecule again;
+    if (m->atoms > MOST)
+        return;
+    int used = pdb ? 0 : snprintf(places, sizeof places, "title\n%5d\n", (int)m->atoms);
+    int put = snprintf(charges, sizeof charges, "PSF NAMD\n%d !NATOM\n", (int)m->atoms);
+    for (int64_t i = 0; i < m->atoms; i++) {
+        used += snprintf(places + used, sizeof places - (size_t)used,
+                         pdb ? "ATOM      1  C   ION A   1    %8.3f%8.3f%8.3f\n" : "%12.7f%12.7f%12.7f", m->x[i],
+                         m->y[i], m->z[i]);
+        if (!pdb && (i % 2 == 1 || i + 1 == m->atoms))
+            used += snprintf(places + used, sizeof places - (size_t)used, "\n");
+        put += snprintf(charges + put, sizeof charges - (size_t)put, "1 S 1 ION C T %.16e 1.0 0\n", m->charge[i]);
+    }
+    const named_text first = {"plain.mol", places, (size_t)used}, second = {"plain.chg", charges, (size_t)put};
+    REQUIRE(parse_molecule_with_charges(ctx, &first, &second, &again) == VF_OK);
+    require_same(m, &again);
+    molecule_free(&again);
+}
+
+static void check_log(void *user, vf_log_level level, const char *text)
+{
+    (void)user;
+    (void)level;
+    const char *name = strncmp(text, "note: ", 6) == 0 ? text + 6 : text;
+    REQUIRE(strncmp(name, "fuzz.", 5) == 0 || strncmp(name, "plain.", 6) == 0);
+    require_text(text, strlen(text) + 1);
+}
+
+/* Memory of its own, ending where the data ends, so that a sanitizer sees a byte too far. */
+static char *copy_exactly(const uint8_t *data, size_t size)
+{
+    char *text = malloc(size ? size : 1);
+    REQUIRE(text);
+    if (size)
+        memcpy(text, data, size);
+    return text;
+}
+
+static vf_status read_two(const uint8_t *places, size_t place_bytes, const uint8_t *charges, size_t charge_bytes)
+{
+    vf_context *ctx;
+    molecule m;
+    memset(&m, 0x5a, sizeof m);
+    if (vf_context_create(&ctx) != VF_OK)
+        return VF_ERR_MEMORY;
+    vf_context_set_log(ctx, check_log, NULL);
+    char *first = copy_exactly(places, place_bytes), *second = copy_exactly(charges, charge_bytes);
+    vf_status status = parse_molecule_with_charges(ctx, &(named_text){"fuzz.mol", first, place_bytes},
+                                                   &(named_text){"fuzz.chg", second, charge_bytes}, &m);
+    free(first);
+    free(second);
+    if (status == VF_OK) {
+        require_sound(&m);
+        require_round_trip(ctx, &m);
+    } else {
+        REQUIRE(status == VF_ERR_INPUT && m.atoms == 0 && !m.x && !m.labels);
+        check_log(NULL, VF_LOG_NOTE, vf_context_message(ctx));
+    }
+    molecule_free(&m);
+    vf_context_destroy(ctx);
+    return status;
+}
+
+vf_status fuzz_one(const uint8_t *data, size_t size)
+{
+    static const char one_place[] = "ATOM      1  N   ALA A   1      13.120  39.003   5.159\n";
+    static const char one_charge[] = "PSF\n1 !NATOM\n1 PROT 1 ALA N NH3 -0.3 14.007 0\n";
+    const uint8_t *line = memmem(data, size, "\n===", 4);
+    if (line) {
+        const uint8_t *second = line + 1;
+        while (second < data + size && *second == '=')
+            second++;
+        second += second < data + size;
+        return read_two(data, (size_t)(line + 1 - data), second, (size_t)(data + size - second));
+    }
+    vf_status as_places = read_two(data, size, (const uint8_t *)one_charge, sizeof one_charge - 1);
+    vf_status as_charges = read_two((const uint8_t *)one_place, sizeof one_place - 1, data, size);
+    return as_places == VF_OK ? as_places : as_charges;
+}

@@ -1,0 +1,130 @@
+/* What the tests of molecules' readers share: a context that keeps warnings, random numbers, labels to compare. */
+#ifndef MOLECULE_FIXTURE_H
+#define MOLECULE_FIXTURE_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "cionize.h"
+
+static vf_context *ctx;
+static char warnings[8192];
+static uint64_t seed;
+
+static void keep_warning(void *user, vf_log_level level, const char *text)
+{
+    (void)user;
+    size_t used = strlen(warnings);
+    snprintf(warnings + used, sizeof warnings - used, "%s%s\n", level == VF_LOG_WARNING ? "" : "(note) ", text);
+}
+
+static inline int set_up_context(void **state)
+{
+    (void)state;
+    const char *given = getenv("VOXFIELD_TEST_SEED");
+    seed = given ? strtoull(given, NULL, 0) : (uint64_t)time(NULL) * 1000003 + (uint64_t)getpid();
+    print_message("seed %llu (VOXFIELD_TEST_SEED repeats it)\n", (unsigned long long)seed);
+    seed = seed ? seed : 1;
+    if (vf_context_create(&ctx) != VF_OK)
+        return -1;
+    vf_context_set_log(ctx, keep_warning, NULL);
+    return 0;
+}
+
+static inline int tear_down_context(void **state)
+{
+    (void)state;
+    vf_context_destroy(ctx);
+    return 0;
+}
+
+/* xorshift64*: the same on every machine for the same seed. */
+static inline int64_t random_between(int64_t lo, int64_t hi)
+{
+    seed ^= seed >> 12;
+    seed ^= seed << 25;
+    seed ^= seed >> 27;
+    return lo + (int64_t)((seed * UINT64_C(2685821657736338717)) % (uint64_t)(hi - lo + 1));
+}
+
+/* An allocation of its own, so that a sanitizer sees a byte too far. */
+static inline char *copy_exactly(const char *text, size_t bytes)
+{
+    char *copy = malloc(bytes ? bytes : 1);
+    assert_non_null(copy);
+    memcpy(copy, text, bytes);
+    return copy;
+}
+
+static inline bool contains_all(const char *text, const char *words)
+{
+    char copy[512], *state = NULL;
+    snprintf(copy, sizeof copy, "%s", words);
+    for (char *word = strtok_r(copy, "|", &state); word; word = strtok_r(NULL, "|", &state))
+        if (!strstr(text, word))
+            return false;
+    return true;
+}
+
+static inline void expect_label(const atom_label *got, const atom_label *expected, const char *what)
+{
+    if (strcmp(got->name, expected->name) != 0 || strcmp(got->residue, expected->residue) != 0 ||
+        strcmp(got->chain, expected->chain) != 0 || strcmp(got->element, expected->element) != 0 ||
+        got->insertion != expected->insertion || got->hetero != expected->hetero ||
+        got->residue_number != expected->residue_number)
+        fail_msg("%s: '%s' '%s' '%s' '%s' %d%c %d instead of '%s' '%s' '%s' '%s' %d%c %d", what, got->name,
+                 got->residue, got->chain, got->element, got->residue_number, got->insertion ? got->insertion : '-',
+                 got->hetero, expected->name, expected->residue, expected->chain, expected->element,
+                 expected->residue_number, expected->insertion ? expected->insertion : '-', expected->hetero);
+}
+
+/* ---- molecules in two files ---- */
+
+static inline vf_status parse_two(const char *places, const char *charges, molecule *out)
+{
+    size_t a = strlen(places), b = strlen(charges);
+    char *first = copy_exactly(places, a), *second = copy_exactly(charges, b);
+    warnings[0] = '\0';
+    vf_context_clear_error(ctx);
+    memset(out, 0x5a, sizeof *out);
+    vf_status status =
+        parse_molecule_with_charges(ctx, &(named_text){"m.xyz", first, a}, &(named_text){"m.chg", second, b}, out);
+    free(first);
+    free(second);
+    return status;
+}
+
+static inline void expect_read(const char *places, const char *charges, molecule *out)
+{
+    if (parse_two(places, charges, out) != VF_OK)
+        fail_msg("not read: %s\n%.600s\n%.600s", vf_context_message(ctx), places, charges);
+}
+
+/* Numbers are compared for equality: a decimal number has one nearest double, and the reader has to find it. A prmtop's
+ * charge is that double divided by 18.2223, one operation. */
+static inline void expect_molecule(const char *places, const char *charges, const double (*xyz)[3],
+                                   const double *charge, const double *radius, int64_t atoms)
+{
+    molecule m;
+    expect_read(places, charges, &m);
+    assert_int_equal(m.atoms, atoms);
+    for (int64_t i = 0; i < atoms; i++) {
+        bool same = m.x[i] == xyz[i][0] && m.y[i] == xyz[i][1] && m.z[i] == xyz[i][2] && m.charge[i] == charge[i] &&
+                    m.radius[i] == radius[i];
+        if (!same) /* of NaN, too */
+            fail_msg("atom %d: %.17g %.17g %.17g %.17g %.17g in\n%.600s\n%.600s", (int)i, m.x[i], m.y[i], m.z[i],
+                     m.charge[i], m.radius[i], places, charges);
+    }
+    molecule_free(&m);
+}
+
+#endif
