@@ -35,6 +35,20 @@ pqr_text text_columns(pqr_text line, size_t begin, size_t end)
     return (pqr_text){line.at + begin, end - begin};
 }
 
+bool text_count(pqr_text word, int64_t *out)
+{
+    enum { MOST_DIGITS = 12 };
+    *out = 0;
+    if (word.size < 1 || word.size > MOST_DIGITS)
+        return false;
+    for (size_t i = 0; i < word.size; i++) {
+        if (!pqr_is_digit(word.at[i]))
+            return false;
+        *out = *out * 10 + (word.at[i] - '0');
+    }
+    return true;
+}
+
 vf_status reader_number(const molecule_reader *r, pqr_text line, size_t begin, size_t end, int decimals,
                         const char *what, double *out)
 {

@@ -36,6 +36,9 @@ VF_MUST_CHECK vf_status reader_add_atom(molecule_reader *r);
 /* Columns [begin, end) of a line, counted from 0; fewer, or none, where the line is shorter. */
 pqr_text text_columns(pqr_text line, size_t begin, size_t end);
 
+/* A number of things: at most twelve digits and nothing else. */
+bool text_count(pqr_text word, int64_t *out);
+
 /* A number in columns [begin, end), with blanks around it. `decimals`: it ends where its columns end and has so many
  * decimals, without an exponent, which shows that it is not shifted or cut; -1: any number. Errors: VF_ERR_INPUT,
  * naming line, columns and `what`. */

@@ -12,18 +12,12 @@ enum { WIDTH = 12, DECIMALS = 7, ATOMS_A_LINE = 2 };
 /* The number of atoms on the second line; 0 if it is none. */
 static int64_t atom_count(pqr_text line, locale_t c_locale)
 {
-    enum { MOST_DIGITS = 12 };
     pqr_words words;
     pqr_number number;
-    int64_t count = 0;
+    int64_t count;
     pqr_split(line, &words);
-    if (words.count == 0 || words.more || words.word[0].size > MOST_DIGITS)
+    if (words.count == 0 || words.more || !text_count(words.word[0], &count))
         return 0;
-    for (size_t i = 0; i < words.word[0].size; i++) {
-        if (!pqr_is_digit(words.word[0].at[i]))
-            return 0;
-        count = count * 10 + (words.word[0].at[i] - '0');
-    }
     for (int i = 1; i < words.count; i++)
         if (!pqr_read_number(words.word[i], c_locale, &number))
             return 0;

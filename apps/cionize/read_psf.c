@@ -37,24 +37,12 @@ static bool word_begins(pqr_text word, const char *text)
     return word.size >= strlen(text) && memcmp(word.at, text, strlen(text)) == 0;
 }
 
-static bool is_count(pqr_text word, int64_t *out)
-{
-    enum { MOST_DIGITS = 12 };
-    *out = 0;
-    for (size_t i = 0; i < word.size; i++) {
-        if (!pqr_is_digit(word.at[i]))
-            return false;
-        *out = *out * 10 + (word.at[i] - '0');
-    }
-    return word.size > 0 && word.size <= MOST_DIGITS;
-}
-
 /* "   15 !NATOM", "   15 !NATOM: atoms" */
 static bool is_heading(pqr_text line, const char *name, int64_t *count)
 {
     pqr_words words;
     pqr_split(line, &words);
-    return words.count >= 2 && is_count(words.word[0], count) && word_begins(words.word[1], name);
+    return words.count >= 2 && text_count(words.word[0], count) && word_begins(words.word[1], name);
 }
 
 static vf_status read_flags(psf_reader *p)
@@ -129,7 +117,7 @@ static bool split_words(pqr_text line, locale_t c_locale, fields *out)
     char code;
     pqr_split(line, &words);
     const pqr_text *word = words.word;
-    if (words.count < LEAST || !is_count(word[SERIAL], &serial) ||
+    if (words.count < LEAST || !text_count(word[SERIAL], &serial) ||
         !label_number_and_code(word[NUMBER], &residue, &code) || !pqr_read_number(word[CHARGE], c_locale, &number) ||
         !pqr_read_number(word[MASS], c_locale, &number))
         return false;
@@ -138,7 +126,7 @@ static bool split_words(pqr_text line, locale_t c_locale, fields *out)
         last.at++, last.size--;
     size_t charge = (size_t)(word[CHARGE].at - line.at);
     *out = (fields){word[SEGMENT], word[NUMBER], word[RESIDUE], word[NAME], charge, charge + word[CHARGE].size};
-    return is_count(last, &fixed);
+    return text_count(last, &fixed);
 }
 
 /* The columns, with blanks where the format has them. */

@@ -309,6 +309,7 @@ static void refuses_damaged_psf_files(void **state)
     expect_refused(pdb, with(psf, "PROT 1   ", "PROT x   "), "m.chg:8: |'x    '|residue number");
     expect_refused(pdb, "PSF NAMD\n\n3 !NATOM\n1 1 ALA N NH3 -0.3 14.007 0\n", "m.chg:4: |no atom's line");
     expect_refused(pdb, "PSF\n\n3 !NATOM\n1 P 1 ALA N NH3 -0.3 14.007 0\n", "ends after 1 of the 3 atoms");
+    expect_refused(pdb, with(psf, "3 !NATOM", "11111111111111111111 !NATOM"), "m.chg:7: |!NATOM");
     expect_refused(pdb, "PSF\n\n", "ends before|!NATOM");
     expect_refused(pdb, "PSF\n1 !NATOM\n1 P 1 ALA N NH3 1e10 14.0 0\n", "m.chg:3: columns 17-20 (charge)|beyond");
     expect_refused(pdb, pdb, "m.chg: is neither a PSF|prmtop");
