@@ -1,6 +1,7 @@
 /* cionize: what its stages hand to one another.
  *
- *   read_molecule -> plan_grid -> potential -> write_map, draw_slices
+ *   read_molecule -> plan_grid -> potential -> map_output -> write_map, draw_slices
+ *                                           -> stored_map -> place_ions -> write_ions      (ions.h)
  *
  * Lengths in angstrom, charges in elementary charges, potentials in the unit the user chose.
  */
@@ -20,11 +21,15 @@
 typedef struct cionize_settings {
     const char *input;
     const char *charges; /* of a molecule whose file has none; NULL: the input is a PQR */
-    const char *output;  /* NULL: the input's name with .dx, beside it */
+    const char *map;     /* NULL: the input's name with .dx, beside it, unless there are ions */
     const char *picture, *report;
+    const char *read_map;            /* a map to begin with; NULL: it is computed */
+    const char *trajectory, *frames; /* average over these; NULL: none, all */
+    const char *deviation;           /* the map of the standard deviation over frames */
+    const struct ion_settings *ions; /* ions.h */
     double spacing[3];
     double border;
-    bool has_origin, has_size, has_counts;
+    bool has_spacing, has_border, has_origin, has_size, has_counts;
     double origin[3], size[3];
     int64_t counts[3];
     const char *unit; /* one of the names potential_constant knows */
@@ -32,7 +37,7 @@ typedef struct cionize_settings {
     double dielectric; /* relative permittivity; with distance_dielectric the factor c of eps(r) = c r */
     bool distance_dielectric;
     double r_min;
-    vf_dtype precision;
+    vf_dtype precision;  /* of a map that is read: the file's */
     const char *variant; /* of the direct sum; NULL: the device's default */
     const char *device;  /* "auto" or as vf_context_set_devices */
     bool dry_run, quiet;

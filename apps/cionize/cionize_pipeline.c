@@ -4,127 +4,164 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cionize.h"
-#include "program.h"
+#include "average.h"
+#include "cionize_run.h"
+#include "potential_common.h"
 #include "voxfield/version.h"
 
-/* Figures of a map, summed up while its layers go by. */
-typedef struct figures {
-    double minimum, maximum, sum, squares;
-    int64_t count;
-} figures;
-
-typedef struct run {
-    vf_context *ctx;
-    const cionize_settings *settings;
-    vf_stages stages;
-    vf_progress progress;
-    molecule molecule;
-    vf_grid grid;
-    potential_plan plan;
-    char *output; /* the map's path */
-    const map_format *format;
-    map_info info;
-    char created[PROGRAM_TIME_TEXT], method[128];
-    char *command;
-    void *map; /* the format's state; NULL when there is none open */
-    slices *planes;
-    figures figures;
-    int64_t *slabs_done; /* [the context's devices] */
-} run;
+/* ---- names of files ---- */
 
 /* "a/b.pqr" -> "a/b.dx"; other extensions are kept: "a/b.txt" -> "a/b.txt.dx". */
-static char *default_output(const char *input)
+static vf_status default_name(run *r, const char *ending, const char **name)
 {
-    static const char *const endings[] = {".pqr", ".pqr.gz", ".pdb", ".pdb.gz", ".inpcrd", ".rst7", NULL};
-    return program_replace_ending(input, endings, ".dx");
+    static const char *const endings[] = {".pqr", ".pqr.gz", ".pdb", ".pdb.gz", NULL};
+    r->default_name = program_replace_ending(r->settings.input, endings, ending);
+    *name = r->default_name;
+    return r->default_name ? VF_OK : vf_fail(r->ctx, VF_ERR_MEMORY, "no memory");
 }
 
-/* An output must not replace the molecule, nor another output. */
+/* An output must not replace an input, nor another output. */
 static vf_status check_names(const run *r)
 {
-    const cionize_settings *s = r->settings;
+    const cionize_settings *s = &r->settings;
     const program_file files[] = {{"the molecule", s->input},
                                   {"the charges", s->charges},
-                                  {"the map", r->output},
+                                  {"the map that is read", s->read_map},
+                                  {"the trajectory", s->trajectory},
+                                  {"the script", r->ions.script},
+                                  {"the map", r->map.path ? r->map.path : r->after.path},
+                                  {"the map of the deviation", s->deviation},
                                   {"the picture", s->picture},
-                                  {"the report", s->report}};
+                                  {"the report", s->report},
+                                  {"the solute with its ions", r->ions.ionized},
+                                  {"the ions", r->ions.ions},
+                                  {"the mask", r->ions.mask}};
     return program_check_names(r->ctx, files, sizeof files / sizeof *files);
+}
+
+/* Ways that exclude each other, and options that do nothing without another. */
+static vf_status check_combinations(const run *r)
+{
+    const cionize_settings *s = &r->settings;
+    const bool ions = ions_asked(r);
+    const char *const needs_ions[][2] = {{"--ions", r->ions.ions},
+                                         {"--mask", r->ions.mask},
+                                         {"-o with .pdb, .pqr or .xyz", r->ions.ionized},
+                                         {"--map-with-ions", r->ions.map_with_ions ? "" : NULL},
+                                         {"--read-map", s->read_map}};
+    for (size_t n = 0; !ions && n < sizeof needs_ions / sizeof *needs_ions; n++)
+        if (needs_ions[n][1])
+            return vf_fail(r->ctx, VF_ERR_ARGUMENT,
+                           "%s is for ions: ask for some by --place, --neutralize or "
+                           "--concentration",
+                           needs_ions[n][0]);
+    if (s->read_map && s->trajectory)
+        return vf_fail(r->ctx, VF_ERR_ARGUMENT, "--read-map and --trajectory exclude each other");
+    if ((s->frames || s->deviation) && !s->trajectory)
+        return vf_fail(r->ctx, VF_ERR_ARGUMENT, "--frames and --deviation are for a --trajectory");
+    if (r->ions.refine && (s->read_map || s->trajectory))
+        return vf_fail(r->ctx, VF_ERR_ARGUMENT,
+                       "--refine needs the potential between grid points, which %s does not give",
+                       s->read_map ? "a map that is read" : "an average over frames");
+    return VF_OK;
 }
 
 static vf_status prepare_output(run *r)
 {
-    const cionize_settings *s = r->settings;
-    r->output = s->output ? strdup(s->output) : default_output(s->input);
-    if (!r->output)
-        return vf_fail(r->ctx, VF_ERR_MEMORY, "no memory");
-    vf_status status = map_format_for(r->ctx, r->output, &r->format);
+    const cionize_settings *s = &r->settings;
+    const bool ions = ions_asked(r);
+    const char *map = s->map;
+    vf_status status = check_combinations(r);
+    if (status == VF_OK && !map && !ions)
+        status = default_name(r, ".dx", &map);
+    if (status == VF_OK && ions && !r->ions.script && !map && !r->ions.ionized && !r->ions.ions && !r->ions.mask)
+        status = default_name(r, "_ionized.pdb", &r->ions.ionized);
+    map_output *out = r->ions.map_with_ions ? &r->after : &r->map;
+    r->map = r->after = r->deviation = (map_output){.ctx = r->ctx, .info = &r->info};
+    r->deviation.info = &r->deviation_info;
+    out->path = map;
+    out->picture = s->picture;
+    r->deviation.path = s->deviation;
+    if (status == VF_OK && map)
+        status = map_format_for(r->ctx, map, &out->format);
+    if (status == VF_OK && s->deviation)
+        status = map_format_for(r->ctx, s->deviation, &r->deviation.format);
+    if (status == VF_OK && s->deviation && r->map.format && r->map.format->order != r->deviation.format->order)
+        status = vf_fail(r->ctx, VF_ERR_ARGUMENT, "%s and %s order their values differently; write both in one format",
+                         map, s->deviation);
+    const char *const lists[] = {r->ions.ionized, r->ions.ions};
+    for (int n = 0; status == VF_OK && n < 2; n++)
+        if (lists[n])
+            status = check_ions_path(r->ctx, lists[n]);
+    const map_format *mask;
+    if (status == VF_OK && r->ions.mask)
+        status = map_format_for(r->ctx, r->ions.mask, &mask);
     return status == VF_OK ? check_names(r) : status;
 }
 
-static void say_molecule(const run *r)
+/* ---- what a script says ---- */
+
+static vf_status read_settings_script(run *r)
 {
-    const molecule *m = &r->molecule;
-    double off = m->total_charge - round(m->total_charge);
-    printf("molecule   %s: %lld atom%s, %s\n", r->settings->input, (long long)m->atoms, m->atoms == 1 ? "" : "s",
-           m->dialect);
-    if (fabs(off) < 5e-7)
-        printf("           total charge %+.0f e\n", round(m->total_charge) + 0.0);
-    else
-        printf("           total charge %+.6f e, %.2g away from an integer\n", m->total_charge, fabs(off));
-    printf("           x %.3f to %.3f, y %.3f to %.3f, z %.3f to %.3f A\n", m->lo[0], m->hi[0], m->lo[1], m->hi[1],
-           m->lo[2], m->hi[2]);
+    cionize_settings *s = &r->settings;
+    script *from = &r->script;
+    vf_status status = read_script(r->ctx, r->ions.script, from);
+    if (status != VF_OK)
+        return status;
+    if (wants_ions(&r->ions))
+        return vf_fail(r->ctx, VF_ERR_ARGUMENT,
+                       "a script places ions itself: leave out --place, --neutralize and "
+                       "--concentration, or -i");
+    if (from->has_ion_solute)
+        r->ions.ion_solute = from->ion_solute;
+    if (from->has_ion_ion)
+        r->ions.ion_ion = from->ion_ion;
+    if (from->has_border)
+        s->border = from->border;
+    for (int a = 0; a < 3; a++) {
+        if (from->has_spacing)
+            s->spacing[a] = from->spacing;
+        if (from->has_box) {
+            s->origin[a] = from->box_lo[a];
+            s->counts[a] = (int64_t)round((from->box_hi[a] - from->box_lo[a]) / s->spacing[a]) + 1;
+        }
+    }
+    s->has_origin |= from->has_box;
+    s->has_counts |= from->has_box;
+    s->has_size &= !from->has_box;
+    if (from->has_distance_dielectric) {
+        s->distance_dielectric = true;
+        s->dielectric = from->distance_dielectric;
+    }
+    if (from->grid_file)
+        s->read_map = from->grid_file;
+    return VF_OK;
 }
 
-/* The size of the finished map, about. */
-static double map_bytes(const run *r)
-{
-    const map_format *format = r->format;
-    return format->bytes_per_value[r->settings->precision] * (double)vf_grid_points(&r->grid) +
-           format->bytes_per_atom * (double)r->molecule.atoms + format->bytes_besides;
-}
-
-static void say_plan(const run *r)
-{
-    const cionize_settings *s = r->settings;
-    const vf_grid *g = &r->grid;
-    char text[32], text2[32];
-    printf("grid       %lld x %lld x %lld = %lld points, spacing ", (long long)g->counts[0], (long long)g->counts[1],
-           (long long)g->counts[2], (long long)vf_grid_points(g));
-    if (g->spacing[0] == g->spacing[1] && g->spacing[0] == g->spacing[2])
-        printf("%g A", g->spacing[0]);
-    else
-        printf("%g x %g x %g A", g->spacing[0], g->spacing[1], g->spacing[2]);
-    printf(", origin (%g, %g, %g)\n", g->origin[0], g->origin[1], g->origin[2]);
-    printf("potential  V = C sum q / (eps max(r, %g A)), C = %.9g %s A/e", s->r_min, r->info.unit_constant, s->unit);
-    if (strcmp(s->unit, "kT/e") == 0)
-        printf(" at %g K", s->temperature);
-    printf(", eps = %g%s\n", s->dielectric, s->distance_dielectric ? " r/A" : "");
-    printf("device     %s\n", r->plan.device);
-    printf("work       %.3g G evaluations, %s, about %s", 1e-9 * r->plan.evaluations, r->method,
-           vf_format_seconds(r->plan.seconds, text, sizeof text));
-    printf(", %s of memory in %lld slab%s\n", vf_format_bytes((double)r->plan.host_bytes, text, sizeof text),
-           (long long)r->plan.slabs, r->plan.slabs == 1 ? "" : "s");
-    printf("map        %s: %s, about %s\n", r->output, r->format->name,
-           vf_format_bytes(map_bytes(r), text2, sizeof text2));
-    fflush(stdout);
-}
+/* ---- the plan ---- */
 
 static vf_status check_size(run *r)
 {
+    const map_output *const outputs[] = {&r->map, &r->after, &r->deviation};
     int64_t points = vf_grid_points(&r->grid);
-    if (r->format->max_points > 0 && points > r->format->max_points)
-        return vf_fail(r->ctx, VF_ERR_UNSUPPORTED, "%s: %lld points are too many for %s: %s", r->output,
-                       (long long)points, r->format->name, r->format->max_reason);
+    for (int n = 0; n < 3; n++) {
+        const map_format *format = outputs[n]->format;
+        if (format && format->max_points > 0 && points > format->max_points)
+            return vf_fail(r->ctx, VF_ERR_UNSUPPORTED, "%s: %lld points are too many for %s: %s", outputs[n]->path,
+                           (long long)points, format->name, format->max_reason);
+    }
     return VF_OK;
 }
 
 static void describe(run *r)
 {
-    const cionize_settings *s = r->settings;
+    const cionize_settings *s = &r->settings;
     program_time(r->created);
-    snprintf(r->method, sizeof r->method, "direct sum (%s), %s precision", r->plan.variant,
-             s->precision == VF_F64 ? "double" : "single");
+    if (s->read_map)
+        snprintf(r->method, sizeof r->method, "read from %.100s", s->read_map);
+    else
+        snprintf(r->method, sizeof r->method, "direct sum (%s), %s precision%s", r->plan.variant,
+                 s->precision == VF_F64 ? "double" : "single", r->trajectory ? ", mean over frames" : "");
     r->info = (map_info){
         .grid = r->grid,
         .type = s->precision,
@@ -135,138 +172,131 @@ static void describe(run *r)
         .created = r->created,
         .method = r->method,
         .input = s->input,
-        .unit_constant = r->plan.scale * s->dielectric,
+        .unit_constant = potential_constant(s->unit, s->temperature),
         .temperature = s->temperature,
         .dielectric = s->dielectric,
         .distance_dielectric = s->distance_dielectric,
         .r_min = s->r_min,
         .molecule = &r->molecule,
     };
+    r->deviation_info = r->info;
+    r->deviation_info.quantity = "standard deviation over frames of the electrostatic potential";
 }
 
-/* One layer: always one, so that the sums do not depend on how thick the slabs are. Eight running sums let the compiler
- * use vectors. */
-static void add_figures(figures *f, vf_dtype type, const void *values, int64_t count)
+/* A map that is read says what it was made with; ions must be of the same world. */
+static vf_status check_read_map(const run *r)
 {
-    enum { LANES = 8 };
-    double lo[LANES], hi[LANES], sum[LANES] = {0}, squares[LANES] = {0};
-    for (int l = 0; l < LANES; l++) {
-        lo[l] = f->minimum;
-        hi[l] = f->maximum;
-    }
-    for (int64_t i = 0; i < count; i++) {
-        int l = (int)(i % LANES);
-        double v = type == VF_F64 ? ((const double *)values)[i] : (double)((const float *)values)[i];
-        lo[l] = v < lo[l] ? v : lo[l];
-        hi[l] = v > hi[l] ? v : hi[l];
-        sum[l] += v;
-        squares[l] += v * v;
-    }
-    for (int l = 0; l < LANES; l++) {
-        f->minimum = fmin(f->minimum, lo[l]);
-        f->maximum = fmax(f->maximum, hi[l]);
-        f->sum += sum[l];
-        f->squares += squares[l];
-    }
-    f->count += count;
+    const cionize_settings *s = &r->settings;
+    const vf_map *m = &r->read;
+    if (m->distance_dielectric != s->distance_dielectric && !isnan(m->dielectric))
+        return vf_fail(r->ctx, VF_ERR_ARGUMENT, "%s: the map's dielectric %s on the distance; give %s %g", m->path,
+                       m->distance_dielectric ? "depends" : "does not depend",
+                       m->distance_dielectric ? "--distance-dielectric" : "--dielectric", m->dielectric);
+    if (!isnan(m->dielectric) && m->dielectric != s->dielectric)
+        return vf_fail(r->ctx, VF_ERR_ARGUMENT, "%s: the map was made with a dielectric of %g, not %g; give %s %g",
+                       m->path, m->dielectric, s->dielectric,
+                       m->distance_dielectric ? "--distance-dielectric" : "--dielectric", m->dielectric);
+    if (strcmp(s->unit, "kT/e") == 0 && !isnan(m->temperature) && m->temperature != s->temperature)
+        return vf_fail(r->ctx, VF_ERR_ARGUMENT, "%s: the map was made for %g K, not %g; give --temperature %g", m->path,
+                       m->temperature, s->temperature, m->temperature);
+    return VF_OK;
 }
 
-/* In pieces, so that an interrupt need not wait for a whole slab to be formatted and compressed. */
-static vf_status write_layers(run *r, int64_t first, int64_t count, int64_t layer, const void *values)
+/* The map is there already: its grid is the grid, unless another is asked for, which it must be then. */
+static vf_status take_read_map(run *r)
 {
-    enum { PIECE = 1 << 20 }; /* values: some tenths of a second for the slowest format */
-    int64_t step = layer < PIECE ? PIECE / layer : 1;
-    vf_status status = VF_OK;
-    for (int64_t done = 0; status == VF_OK && done < count; done += step) {
-        const char *from = (const char *)values + (size_t)(done * layer) * vf_dtype_bytes(r->info.type);
-        int64_t n = count - done < step ? count - done : step;
-        status = vf_cancelled(r->ctx) ? vf_fail(r->ctx, VF_ERR_CANCELLED, "interrupted")
-                                      : r->format->write(r->map, first + done, n, from);
+    cionize_settings *s = &r->settings;
+    vf_status status = read_map(r->ctx, s->read_map, s->unit, &r->read);
+    if (status == VF_OK)
+        status = check_read_map(r);
+    if (status != VF_OK)
+        return status;
+    r->grid = r->read.grid;
+    if (s->has_spacing || s->has_border || s->has_origin || s->has_size || s->has_counts || r->script.has_spacing ||
+        r->script.has_border) {
+        vf_grid wanted;
+        status = plan_grid(r->ctx, s, &r->molecule, &wanted);
+        if (status == VF_OK)
+            status = check_map_grid(r->ctx, &r->read, &wanted);
     }
+    s->precision = r->read.type;
+    r->stored = r->read.values;
+    r->plan.scale = potential_constant(s->unit, s->temperature) / s->dielectric;
+    if (status == VF_OK && strcmp(s->device, "auto") != 0)
+        status = vf_context_set_devices(r->ctx, s->device);
+    snprintf(r->plan.device, sizeof r->plan.device, "%s", vf_device_name(potential_first_device(r->ctx)));
     return status;
 }
 
-/* Takes layers from the pool: to the file, the picture's planes, and the figures. */
-static vf_status take_layers(void *user, int64_t first, int64_t count, const void *values)
+/* The bounds of the frames that are averaged: the grid is to hold them all. */
+static vf_status find_bounds(run *r)
 {
-    run *r = user;
-    int64_t points = vf_grid_points(&r->grid);
-    int64_t layer = points / r->grid.counts[r->plan.order == MAP_Z_FASTEST ? 0 : 2];
-    size_t layer_bytes = (size_t)layer * vf_dtype_bytes(r->info.type);
-    for (int64_t n = 0; n < count; n++)
-        add_figures(&r->figures, r->info.type, (const char *)values + (size_t)n * layer_bytes, layer);
-    if (!isfinite(r->figures.sum))
-        return vf_fail(r->ctx, VF_ERR_INTERNAL, "%s: a value of the map is not finite; please report this", r->output);
-    if (r->planes)
-        slices_take(r->planes, r->plan.order, r->info.type, first, count, values);
-    vf_status status = write_layers(r, first, count, layer, values);
-    vf_progress_update(&r->progress, r->plan.evaluations * (double)r->figures.count / (double)points);
+    molecule *m = &r->molecule;
+    const int64_t atoms = trajectory_atoms(r->trajectory);
+    if (atoms != m->atoms)
+        return vf_fail(r->ctx, VF_ERR_INPUT, "%s: has %lld atoms, but %s has %lld; the two must be of one system",
+                       trajectory_path(r->trajectory), (long long)atoms, r->settings.input, (long long)m->atoms);
+    double *data = malloc((size_t)atoms * 3 * sizeof *data);
+    vf_status status = data ? VF_OK : vf_fail(r->ctx, VF_ERR_MEMORY, "no memory for %lld atoms", (long long)atoms);
+    for (int64_t f = 0; status == VF_OK && f < r->frames.count; f++) {
+        status =
+            trajectory_read(r->trajectory, r->frames.first + f * r->frames.step, data, data + atoms, data + 2 * atoms);
+        for (int a = 0; status == VF_OK && a < 3; a++)
+            for (int64_t i = 0; i < atoms; i++) {
+                const double x = data[a * atoms + i];
+                m->lo[a] = (f == 0 && i == 0) || x < m->lo[a] ? x : m->lo[a];
+                m->hi[a] = (f == 0 && i == 0) || x > m->hi[a] ? x : m->hi[a];
+            }
+        if (status == VF_OK && vf_cancelled(r->ctx))
+            status = vf_fail(r->ctx, VF_ERR_CANCELLED, "interrupted");
+    }
+    free(data);
     return status;
 }
 
-static void report_devices(vf_report *report, const run *r)
+static vf_status open_trajectory(run *r)
 {
-    vf_report_begin(report, "devices");
-    for (int d = 0; d < vf_context_device_count(r->ctx); d++) {
-        const vf_device *device = vf_context_device(r->ctx, d);
-        vf_report_begin(report, vf_device_spec(device));
-        vf_report_text(report, "name", vf_device_name(device));
-        vf_report_integer(report, "slabs", r->slabs_done[d]);
-        if (vf_device_failure(device))
-            vf_report_text(report, "failure", vf_device_failure(device));
-        vf_report_end(report);
-    }
-    vf_report_end(report);
+    vf_status status = trajectory_open(r->ctx, r->settings.trajectory, &r->trajectory);
+    if (status == VF_OK)
+        status = parse_frames(r->ctx, r->settings.frames ? r->settings.frames : ":", trajectory_frames(r->trajectory),
+                              &r->frames);
+    return status == VF_OK ? find_bounds(r) : status;
 }
 
-static void report_run(vf_report *report, const run *r, double mean, double deviation, double seconds)
+static map_order output_order(const run *r)
 {
-    const cionize_settings *s = r->settings;
-    vf_report_run(report, "cionize", s->argc, s->argv);
-    vf_report_begin(report, "input");
-    vf_report_text(report, "path", s->input);
-    if (s->charges)
-        vf_report_text(report, "charges", s->charges);
-    vf_report_text(report, "sha256", r->molecule.digest);
-    vf_report_integer(report, "atoms", r->molecule.atoms);
-    vf_report_number(report, "total_charge", r->molecule.total_charge);
-    vf_report_integer(report, "missing_atoms", r->molecule.missing_atoms);
-    vf_report_end(report);
-    vf_report_begin(report, "grid");
-    vf_report_numbers(report, "origin", r->grid.origin, 3);
-    vf_report_numbers(report, "spacing", r->grid.spacing, 3);
-    vf_report_integers(report, "counts", r->grid.counts, 3);
-    vf_report_end(report);
-    vf_report_begin(report, "potential");
-    vf_report_text(report, "unit", s->unit);
-    vf_report_number(report, "constant", r->info.unit_constant);
-    vf_report_number(report, "temperature", s->temperature);
-    vf_report_number(report, "dielectric", s->dielectric);
-    vf_report_integer(report, "distance_dielectric", s->distance_dielectric);
-    vf_report_number(report, "r_min", s->r_min);
-    vf_report_number(report, "minimum", r->figures.minimum);
-    vf_report_number(report, "maximum", r->figures.maximum);
-    vf_report_number(report, "mean", mean);
-    vf_report_number(report, "rms_deviation", deviation);
-    vf_report_end(report);
-    vf_report_text(report, "device", r->plan.device);
-    program_report_warm_up(r->ctx, report);
-    report_devices(report, r);
-    vf_report_text(report, "method", r->method);
-    vf_report_text(report, "map", r->output);
-    vf_report_number(report, "evaluations", r->plan.evaluations);
-    vf_report_number(report, "evaluations_per_second", r->plan.evaluations / seconds);
-    vf_report_number(report, "estimated_seconds", r->plan.seconds);
-    vf_report_stages(report, &r->stages);
+    return r->map.format ? r->map.format->order : r->deviation.format ? r->deviation.format->order : MAP_X_FASTEST;
+}
+
+static vf_status plan(run *r)
+{
+    const cionize_settings *s = &r->settings;
+    if (s->read_map)
+        return take_read_map(r);
+    vf_status status = s->trajectory ? open_trajectory(r) : VF_OK;
+    if (status == VF_OK)
+        status = plan_grid(r->ctx, s, &r->molecule, &r->grid);
+    if (status == VF_OK)
+        status = check_size(r);
+    if (status == VF_OK)
+        status = potential_prepare(r->ctx, s, &r->molecule, &r->grid, output_order(r), &r->plan);
+    if (status == VF_OK && s->trajectory) {
+        r->plan.evaluations *= (double)r->frames.count;
+        r->plan.seconds *= (double)r->frames.count;
+    }
+    return status;
 }
 
 /* From the molecule to the plan: everything that can be refused is refused here, before any work. */
 static vf_status prepare(run *r)
 {
-    const cionize_settings *s = r->settings;
+    const cionize_settings *s = &r->settings;
     vf_stage_begin(&r->stages, "read");
-    potential_warm_up(r->ctx, s, program_file_bytes(s->input));
-    vf_status status = prepare_output(r);
+    vf_status status = r->ions.script ? read_settings_script(r) : VF_OK;
+    if (status == VF_OK && !s->read_map)
+        potential_warm_up(r->ctx, s, program_file_bytes(s->input));
+    if (status == VF_OK)
+        status = prepare_output(r);
     if (status == VF_OK)
         status = s->charges ? read_molecule_with_charges(r->ctx, s->input, s->charges, &r->molecule)
                             : read_molecule(r->ctx, s->input, &r->molecule);
@@ -275,75 +305,174 @@ static vf_status prepare(run *r)
     if (!s->quiet)
         say_molecule(r);
     vf_stage_begin(&r->stages, "plan");
-    status = plan_grid(r->ctx, s, &r->molecule, &r->grid);
-    if (status == VF_OK)
-        status = check_size(r);
-    if (status == VF_OK)
-        status = potential_prepare(r->ctx, s, &r->molecule, &r->grid, r->format->order, &r->plan);
+    status = plan(r);
+    if (status == VF_OK && ions_asked(r))
+        status = ions_prepare(r);
     if (status != VF_OK)
         return status;
     describe(r);
     if (!s->quiet)
         say_plan(r);
+    if (!s->quiet && ions_asked(r))
+        say_ions(r);
     return VF_OK;
 }
 
-static vf_status compute(run *r)
+/* ---- the map ---- */
+
+/* Takes layers from the pool. */
+static vf_status take_layers(void *user, int64_t first, int64_t count, const void *values)
 {
-    const cionize_settings *s = r->settings;
-    vf_status status = program_check_place(r->ctx, r->output, map_bytes(r), "use a larger --spacing");
-    if (status == VF_OK && s->picture)
-        status = program_check_place(r->ctx, s->picture, 0, "");
-    if (status != VF_OK)
-        return status;
-    vf_stage_begin(&r->stages, "compute");
-    status = r->format->begin(r->ctx, r->output, &r->info, &r->map);
-    if (status == VF_OK && s->picture)
-        status = slices_create(r->ctx, &r->grid, &r->planes);
-    if (status != VF_OK)
-        return status;
+    run *r = user;
+    vf_status status =
+        r->stored ? store_layers(r->ctx, &r->grid, r->settings.precision, r->map.order, first, count, values, r->stored)
+                  : VF_OK;
+    if (status == VF_OK)
+        status = map_output_take(&r->map, first, count, values);
+    vf_progress_update(&r->progress,
+                       r->plan.evaluations * (double)r->map.figures.count / (double)vf_grid_points(&r->grid));
+    return status;
+}
+
+static vf_status take_averages(void *user, int64_t first, int64_t count, const void *mean, const void *deviation)
+{
+    run *r = user;
+    vf_status status = take_layers(r, first, count, mean);
+    return status == VF_OK && r->deviation.path ? map_output_take(&r->deviation, first, count, deviation) : status;
+}
+
+static vf_status check_places(const run *r)
+{
+    const map_output *const outputs[] = {&r->map, &r->after, &r->deviation};
+    const char *const others[] = {r->settings.picture, r->ions.ionized, r->ions.ions, r->ions.mask};
+    vf_status status = VF_OK;
+    for (int n = 0; status == VF_OK && n < 3; n++)
+        if (outputs[n]->path)
+            status = program_check_place(r->ctx, outputs[n]->path, map_output_bytes(outputs[n]->format, &r->info),
+                                         "use a larger --spacing");
+    for (int n = 0; status == VF_OK && n < 4; n++)
+        if (others[n])
+            status = program_check_place(r->ctx, others[n], 0, "");
+    return status;
+}
+
+static vf_status make_store(run *r)
+{
+    const double bytes = (double)vf_grid_points(&r->grid) * (double)vf_dtype_bytes(r->settings.precision);
+    uint64_t available, total;
+    char text[32], text2[32];
+    vf_host_memory(&available, &total);
+    if (bytes < (double)available)
+        r->stored = malloc((size_t)bytes);
+    if (!r->stored)
+        return vf_fail(r->ctx, VF_ERR_MEMORY,
+                       "placing ions takes the whole map in memory, %s of %s available; use a larger --spacing",
+                       vf_format_bytes(bytes, text, sizeof text),
+                       vf_format_bytes((double)available, text2, sizeof text2));
+    return VF_OK;
+}
+
+static vf_status sum_map(run *r)
+{
+    const cionize_settings *s = &r->settings;
+    r->map.order = output_order(r);
+    r->deviation.order = r->map.order;
+    vf_status status = map_output_begin(&r->map);
+    if (status == VF_OK && s->deviation)
+        status = map_output_begin(&r->deviation);
     r->slabs_done = calloc((size_t)vf_context_device_count(r->ctx), sizeof *r->slabs_done);
-    if (!r->slabs_done)
-        return vf_fail(r->ctx, VF_ERR_MEMORY, "no memory");
-    r->figures = (figures){.minimum = INFINITY, .maximum = -INFINITY};
+    if (status == VF_OK && !r->slabs_done)
+        status = vf_fail(r->ctx, VF_ERR_MEMORY, "no memory");
+    if (status != VF_OK)
+        return status;
     vf_progress_begin(&r->progress, stderr, s->quiet ? VF_PROGRESS_OFF : s->progress, "computing", r->plan.evaluations,
                       1e-9, "G evaluations");
-    status = potential_compute(r->ctx, s, &r->molecule, &r->grid, &r->plan, take_layers, r, r->slabs_done);
+    status =
+        r->trajectory
+            ? average_compute(r->ctx, s, &r->molecule, r->trajectory, &r->frames, &r->grid, &r->plan, take_averages, r)
+            : potential_compute(r->ctx, s, &r->molecule, &r->grid, &r->plan, take_layers, r, r->slabs_done);
     vf_progress_end(&r->progress);
     return status;
 }
 
-/* The files, and what there is to say of the map. */
-static vf_status finish(run *r, vf_report **report)
+static vf_status compute(run *r)
 {
-    const cionize_settings *s = r->settings;
-    double n = (double)r->figures.count, mean = r->figures.sum / n;
-    double deviation = sqrt(fmax(r->figures.squares / n - mean * mean, 0));
-    double seconds = vf_stage_seconds(&r->stages, "compute") + vf_now() - r->stages.since;
-    vf_stage_begin(&r->stages, "write");
-    void *map = r->map;
-    r->map = NULL;
-    vf_status status = r->format->commit(map, r->figures.minimum, r->figures.maximum, mean, deviation);
-    if (status == VF_OK && r->planes)
-        status = slices_draw(r->planes, &r->info, s->picture);
-    vf_stage_end(&r->stages);
+    const cionize_settings *s = &r->settings;
+    vf_status status = check_places(r);
+    if (status == VF_OK && ions_asked(r) && !s->read_map)
+        status = make_store(r);
     if (status != VF_OK)
         return status;
-    if (!s->quiet) {
-        char text[32];
-        printf("done       %s, %.3g G evaluations/s; %.6g to %.6g %s, mean %.6g\n",
-               vf_format_seconds(seconds, text, sizeof text), 1e-9 * r->plan.evaluations / seconds, r->figures.minimum,
-               r->figures.maximum, s->unit, mean);
-        if (s->picture)
-            printf("picture    %s\n", s->picture);
-    }
-    report_run(*report, r, mean, deviation, seconds);
-    return vf_report_commit(report);
+    vf_stage_begin(&r->stages, "compute");
+    if (s->read_map)
+        return write_stored_map(r->ctx, s, &r->grid, r->stored, NULL, 0, &r->map);
+    return sum_map(r);
+}
+
+/* The files of the map. */
+static vf_status commit(run *r)
+{
+    vf_stage_begin(&r->stages, "write");
+    vf_status status = r->settings.read_map ? VF_OK : map_output_commit(&r->map);
+    if (status == VF_OK && r->settings.deviation)
+        status = map_output_commit(&r->deviation);
+    vf_stage_end(&r->stages);
+    return status;
+}
+
+static vf_status place_ions(run *r)
+{
+    const double began = vf_now();
+    vf_stage_begin(&r->stages, "place");
+    vf_status status = ions_place(r);
+    vf_stage_end(&r->stages);
+    if (status == VF_OK && !r->settings.quiet)
+        say_placed(r, vf_now() - began);
+    return status;
+}
+
+static vf_status execute(run *r, vf_report **report)
+{
+    vf_status status = compute(r);
+    const double seconds = vf_stage_seconds(&r->stages, "compute") + vf_now() - r->stages.since;
+    if (status == VF_OK)
+        status = commit(r);
+    if (status == VF_OK && !r->settings.quiet)
+        say_done(r, seconds);
+    if (status == VF_OK && ions_asked(r))
+        status = place_ions(r);
+    if (status != VF_OK)
+        return status;
+    report_run(*report, r, seconds);
+    status = vf_report_commit(report);
+    if (status == VF_OK && r->missing > 0)
+        status = vf_fail(r->ctx, VF_ERR_INCOMPLETE, "%lld of %lld ions are missing: there was no room for them",
+                         (long long)r->missing, (long long)(r->placed.count + r->missing));
+    return status;
+}
+
+static void free_run(run *r)
+{
+    map_output_discard(&r->map);
+    map_output_discard(&r->after);
+    map_output_discard(&r->deviation);
+    placement_destroy(r->placement);
+    ion_list_free(&r->placed);
+    free(r->request);
+    if (r->stored != r->read.values)
+        free(r->stored);
+    map_free(&r->read);
+    trajectory_close(r->trajectory);
+    script_free(&r->script);
+    molecule_free(&r->molecule);
+    free(r->slabs_done);
+    free(r->default_name);
+    free(r->command);
 }
 
 vf_status cionize_run(vf_context *ctx, const cionize_settings *settings)
 {
-    run r = {.ctx = ctx, .settings = settings};
+    run r = {.ctx = ctx, .settings = *settings, .ions = *settings->ions};
     vf_report *report = NULL;
     vf_status status = VF_OK;
     r.command = program_join_arguments(settings->argc, settings->argv);
@@ -354,16 +483,8 @@ vf_status cionize_run(vf_context *ctx, const cionize_settings *settings)
     if (status == VF_OK)
         status = prepare(&r);
     if (status == VF_OK && !settings->dry_run)
-        status = compute(&r);
-    if (status == VF_OK && !settings->dry_run)
-        status = finish(&r, &report);
-    if (r.map)
-        r.format->discard(r.map);
+        status = execute(&r, &report);
     vf_report_discard(&report);
-    slices_destroy(r.planes);
-    molecule_free(&r.molecule);
-    free(r.slabs_done);
-    free(r.output);
-    free(r.command);
+    free_run(&r);
     return status;
 }

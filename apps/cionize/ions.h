@@ -80,6 +80,34 @@ VF_MUST_CHECK vf_status solvent_volume(vf_context *ctx, const molecule *mol, con
 
 /* ---- place_ions.c ---- */
 
+/* In which order the ions of several requests are placed. */
+typedef enum ion_order {
+    ION_ORDER_GIVEN,     /* as requested, one kind after another */
+    ION_ORDER_ALTERNATE, /* one of each kind in turn, as long as there are any left */
+    ION_ORDER_LARGEST    /* the largest charges first; of equal ones as requested */
+} ion_order;
+
+/* What the user asked for. */
+typedef struct ion_settings { /* cionize_settings.ions */
+    int requests;
+    ion_request *request; /* [requests] of --place, in their order */
+    ion_demand demand;    /* after those */
+    double ion_solute;    /* least distance from the centres of atoms */
+    double ion_ion;       /* least distance of ions */
+    bool from_surface;    /* ion_solute is from the atoms' surfaces: their radii are added */
+    bool refine;          /* off the grid */
+    ion_order order;
+    /* Files; NULL: none. */
+    const char *ionized; /* the solute and the ions */
+    const char *ions;    /* the ions alone */
+    const char *mask;    /* what excludes each point: a map of VF_ION_FREE, ... */
+    bool map_with_ions;  /* the map is that of the solute and the ions */
+    const char *script;  /* commands in place of all these */
+} ion_settings;
+
+/* Whether ions are asked for. */
+bool wants_ions(const ion_settings *settings);
+
 /* An ion that was placed. */
 typedef struct ion_site {
     int kind;           /* index into ion_list.kinds */
@@ -94,6 +122,28 @@ typedef struct ion_list {
     int64_t count;
     ion_site *sites; /* [count] */
 } ion_list;
+void ion_list_free(ion_list *list);
+
+/* Ions on a map of the solute's potential: ion_search.h has the rules. */
+typedef struct placement placement;
+
+/* Begins on the context's first device that works. `map`: [z][y][x] of the grid in settings->precision, must live as
+ * long; map_is_exact: it was read from a file, and atoms only exclude. scale: C / dielectric. Errors: VF_ERR_MEMORY,
+ * VF_ERR_DEVICE, VF_ERR_DEVICE_MEMORY. */
+VF_MUST_CHECK vf_status placement_create(vf_context *ctx, const cionize_settings *settings,
+                                         const ion_settings *ion_settings, const molecule *mol, const vf_grid *grid,
+                                         const void *map, bool map_is_exact, double scale, placement **out);
+void placement_destroy(placement *p); /* NULL is allowed */
+
+/* Places the requested ions in the settings' order and appends them to the list (zero-initialised at first; its kinds
+ * are the requests'). When no point is free any more it stops: the list has those that were placed, and the result is
+ * VF_OK; compare counts. `progress` counts ions. Errors: VF_ERR_MEMORY, VF_ERR_DEVICE, VF_ERR_CANCELLED. */
+VF_MUST_CHECK vf_status placement_place(placement *p, const ion_request *request, int requests, vf_progress *progress,
+                                        ion_list *list);
+
+/* Points of the grid that nothing excludes, the solute does, ions do. */
+void placement_points(const placement *p, int64_t points[3]);
+const uint8_t *placement_mask(const placement *p); /* [z][y][x]: VF_ION_FREE, ... */
 
 /* ---- write_ions.c ---- */
 

@@ -23,6 +23,14 @@ vf_coulomb_atoms potential_kernel_atoms(const molecule *m, int64_t most)
         .count = m->atoms < most ? m->atoms : most, .x = m->x, .y = m->y, .z = m->z, .charge = m->charge};
 }
 
+vf_device *potential_first_device(const vf_context *ctx)
+{
+    int d = 0;
+    while (d + 1 < vf_context_device_count(ctx) && vf_device_failure(vf_context_device(ctx, d)))
+        d++;
+    return vf_context_device(ctx, d);
+}
+
 int potential_slab_axis(map_order order)
 {
     return order == MAP_Z_FASTEST ? 0 : 2;

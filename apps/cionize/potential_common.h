@@ -11,6 +11,9 @@ enum { POTENTIAL_QUEUES_PER_GPU = 2 }; /* one computes while the other copies */
 vf_coulomb_options potential_kernel_options(const cionize_settings *s, double scale);
 vf_coulomb_atoms potential_kernel_atoms(const molecule *m, int64_t most);
 
+/* The context's first device that has not been given up. */
+vf_device *potential_first_device(const vf_context *ctx);
+
 /* The axis along which slabs are cut: the file's slowest. */
 int potential_slab_axis(map_order order);
 

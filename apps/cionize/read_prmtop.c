@@ -170,7 +170,7 @@ static vf_status next_field(molecule_reader *r, cursor *c, size_t *begin, size_t
 
 static vf_status next_name(molecule_reader *r, cursor *c, char name[LABEL_SIZE])
 {
-    size_t begin, end;
+    size_t begin = 0, end = 0;
     vf_status status = next_field(r, c, &begin, &end);
     if (status == VF_OK)
         label_copy(text_columns(c->line, begin, end), name);
@@ -179,7 +179,7 @@ static vf_status next_name(molecule_reader *r, cursor *c, char name[LABEL_SIZE])
 
 static vf_status next_number(molecule_reader *r, cursor *c, double *out)
 {
-    size_t begin, end;
+    size_t begin = 0, end = 0;
     vf_status status = next_field(r, c, &begin, &end);
     return status == VF_OK ? reader_number(r, c->line, begin, end, -1, c->section->name, out) : status;
 }

@@ -32,6 +32,7 @@ extern "C" {
     X(VF_ERR_DEVICE, 6, "no such device, or a device that failed")                                                     \
     X(VF_ERR_DEVICE_MEMORY, 7, "not enough device memory")                                                             \
     X(VF_ERR_UNSUPPORTED, 8, "not built into this binary, or not possible in this format")                             \
+    X(VF_ERR_INCOMPLETE, 9, "not all that was asked for was possible; what was is there")                              \
     X(VF_ERR_CANCELLED, 130, "interrupted")                                                                            \
     X(VF_ERR_INTERNAL, 70, "a defect in Voxfield itself")
 

@@ -1,0 +1,69 @@
+/* What the parts of a run of cionize share: the state of the run. */
+#ifndef CIONIZE_RUN_H
+#define CIONIZE_RUN_H
+
+#include "ions.h"
+#include "map_output.h"
+#include "program.h"
+#include "read_map.h"
+#include "script.h"
+#include "trajectory.h"
+
+typedef struct run {
+    vf_context *ctx;
+    cionize_settings settings; /* with what a script says, and a map that is read */
+    ion_settings ions;
+    script script;
+    vf_stages stages;
+    vf_progress progress;
+    molecule molecule;
+    vf_grid grid;
+    potential_plan plan;
+    int64_t *slabs_done; /* [the context's devices]; NULL: none were computed */
+
+    /* The map: what it says of itself, where it goes, and itself if ions are placed on it. */
+    map_info info, mask_info, deviation_info;
+    char created[PROGRAM_TIME_TEXT], method[160];
+    char *command;
+    char *default_name;   /* of the one output that there always is */
+    map_output map;       /* of the solute; without a file where none is asked for */
+    map_output after;     /* with the ions */
+    map_output deviation; /* over the frames */
+    vf_map read;          /* --read-map: its values are `stored` then */
+    void *stored;         /* [z][y][x], settings.precision */
+
+    trajectory *trajectory;
+    frame_selection frames;
+
+    /* Ions. */
+    int requests;
+    ion_request *request; /* all that are asked for, by number or by rule */
+    int64_t wanted;
+    double solvent; /* angstrom^3, if a concentration was asked for */
+    placement *placement;
+    ion_list placed;
+    int64_t points[3]; /* of the grid at first: free, excluded by the solute; then by ions */
+    int64_t missing;   /* ions for which there was no room */
+} run;
+
+/* ---- ion_stage.c ---- */
+
+/* What there is to place and where it goes: settings and script, once the molecule and the grid are known. */
+VF_MUST_CHECK vf_status ions_prepare(run *r);
+
+/* Places all requests on r->stored, and writes files: those of the options, or those of the script. */
+VF_MUST_CHECK vf_status ions_place(run *r);
+
+/* Whether the run places ions, by options or by a script; whether the map has to stay in memory. */
+bool ions_asked(const run *r);
+
+/* ---- say_run.c ---- */
+
+void say_molecule(const run *r);
+void say_plan(const run *r);
+void say_ions(const run *r); /* before they are placed */
+void say_placed(const run *r, double seconds);
+void say_done(const run *r, double seconds);
+void report_run(vf_report *report, const run *r, double seconds);
+
+#endif

@@ -1,0 +1,222 @@
+/* The stage that places ions: what there is to place, and the files that come of it. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cionize_run.h"
+#include "ion_search.h"
+#include "voxfield/version.h"
+
+static bool has_script(const run *r)
+{
+    return r->ions.script != NULL;
+}
+
+bool ions_asked(const run *r)
+{
+    return has_script(r) || wants_ions(&r->ions);
+}
+
+/* ---- what there is to place ---- */
+
+static vf_status add_requests(run *r, const ion_request *request, int count)
+{
+    ion_request *larger = realloc(r->request, (size_t)(r->requests + count + 1) * sizeof *larger);
+    if (!larger)
+        return vf_fail(r->ctx, VF_ERR_MEMORY, "no memory for %d kinds of ions", r->requests + count);
+    r->request = larger;
+    for (int n = 0; n < count; n++) {
+        r->request[r->requests++] = request[n];
+        r->wanted += request[n].count;
+    }
+    return VF_OK;
+}
+
+/* Ions by rule: they see the solute's charge and that of the ions that are asked for by number. */
+static vf_status add_by_rule(run *r)
+{
+    double charge = r->molecule.total_charge;
+    ion_request request[2];
+    int kinds = 0;
+    for (int n = 0; n < r->requests; n++)
+        charge += (double)r->request[n].count * r->request[n].kind.charge;
+    vf_status status = VF_OK;
+    if (r->ions.demand.has_concentration)
+        status = solvent_volume(r->ctx, &r->molecule, &r->grid, &r->solvent);
+    if (status == VF_OK)
+        status = count_ions(r->ctx, &r->ions.demand, charge, r->solvent, request, &kinds);
+    return status == VF_OK ? add_requests(r, request, kinds) : status;
+}
+
+vf_status ions_prepare(run *r)
+{
+    vf_status status = VF_OK;
+    for (int64_t n = 0; status == VF_OK && n < r->script.commands; n++)
+        if (r->script.command[n].verb == SCRIPT_PLACEION)
+            status = add_requests(r, &r->script.command[n].request, 1);
+    if (has_script(r))
+        return status;
+    status = add_requests(r, r->ions.request, r->ions.requests);
+    if (status == VF_OK && (r->ions.demand.counter_kinds > 0 || r->ions.demand.has_concentration))
+        status = add_by_rule(r);
+    if (status == VF_OK && r->wanted == 0)
+        vf_warn(r->ctx, "no ions are needed: the rule comes to none");
+    return status;
+}
+
+/* ---- files ---- */
+
+static vf_status write_list(const run *r, const char *path, const ion_list *list, const molecule *solute)
+{
+    char comment[80];
+    snprintf(comment, sizeof comment, "cionize (Voxfield) %s: %lld ions", VF_VERSION, (long long)list->count);
+    return write_ions(r->ctx, path, list, solute, comment);
+}
+
+/* The map with all ions placed so far. */
+static vf_status write_map_with_ions(const run *r, map_output *out)
+{
+    const ion_list *list = &r->placed;
+    const size_t n = (size_t)list->count;
+    double *data = malloc((4 * n + 1) * sizeof *data);
+    if (!data)
+        return vf_fail(r->ctx, VF_ERR_MEMORY, "no memory for %zu ions", n);
+    const molecule ions = {.atoms = list->count, .x = data, .y = data + n, .z = data + 2 * n, .charge = data + 3 * n};
+    for (size_t i = 0; i < n; i++) {
+        ions.x[i] = list->sites[i].position[0];
+        ions.y[i] = list->sites[i].position[1];
+        ions.z[i] = list->sites[i].position[2];
+        ions.charge[i] = list->kinds[list->sites[i].kind].charge;
+    }
+    vf_status status =
+        write_stored_map(r->ctx, &r->settings, &r->grid, r->stored, n > 0 ? &ions : NULL, r->plan.scale, out);
+    free(data);
+    return status;
+}
+
+static vf_status save_grid(run *r, const char *path)
+{
+    map_output out = {.ctx = r->ctx, .path = path, .info = &r->info};
+    vf_status status = map_format_for(r->ctx, path, &out.format);
+    if (status == VF_OK)
+        status = write_map_with_ions(r, &out);
+    map_output_discard(&out);
+    return status;
+}
+
+static vf_status write_mask(run *r)
+{
+    const int64_t points = vf_grid_points(&r->grid);
+    const uint8_t *mask = placement_mask(r->placement);
+    map_output out = {.ctx = r->ctx, .path = r->ions.mask, .info = &r->mask_info};
+    r->mask_info = r->info;
+    r->mask_info.type = VF_F32;
+    r->mask_info.quantity = "what excludes ions: 0 nothing, 1 the solute, 2 an ion";
+    r->mask_info.unit = "1";
+    float *values = malloc((size_t)points * sizeof *values);
+    if (!values)
+        return vf_fail(r->ctx, VF_ERR_MEMORY, "%s: no memory for %lld points", r->ions.mask, (long long)points);
+    for (int64_t i = 0; i < points; i++)
+        values[i] = (float)mask[i];
+    vf_status status = map_format_for(r->ctx, r->ions.mask, &out.format);
+    if (status == VF_OK)
+        status = write_stored_map(r->ctx, &r->settings, &r->grid, values, NULL, 0, &out);
+    map_output_discard(&out);
+    free(values);
+    return status;
+}
+
+/* ---- placing ---- */
+
+static void note_missing(run *r, const ion_request *request, int requests, const ion_list *list, int64_t before)
+{
+    int64_t wanted = 0, points[3];
+    for (int n = 0; n < requests; n++)
+        wanted += request[n].count;
+    const int64_t placed = list->count - before;
+    r->missing += wanted - placed;
+    if (placed == wanted)
+        return;
+    placement_points(r->placement, points);
+    vf_warn(
+        r->ctx,
+        "only %lld of %lld ions could be placed: no point of the grid is left that is %g A from the solute's %s and "
+        "%g A from every ion (of %lld points the solute excludes %lld, ions %lld); %s",
+        (long long)placed, (long long)wanted, r->ions.ion_solute, r->ions.from_surface ? "surface" : "atoms",
+        r->ions.ion_ion, (long long)vf_grid_points(&r->grid), (long long)points[VF_ION_SOLUTE],
+        (long long)points[VF_ION_ION],
+        points[VF_ION_ION] > points[VF_ION_SOLUTE] ? "the ions' own distance is what stops it: lower --ion-ion, or "
+                                                     "take a larger --border"
+                                                   : "the solute is what stops it: take a larger --border, or lower "
+                                                     "--ion-solute");
+}
+
+static vf_status place(run *r, const ion_request *request, int requests)
+{
+    const int64_t before = r->placed.count;
+    vf_status status = placement_place(r->placement, request, requests, &r->progress, &r->placed);
+    if (status == VF_OK)
+        note_missing(r, request, requests, &r->placed, before);
+    return status;
+}
+
+/* The ions of the script's last PLACEION: the end of all. */
+static vf_status save_ions(const run *r, const script_command *command, int64_t first)
+{
+    const ion_list last = {.kind_count = r->placed.kind_count,
+                           .kinds = r->placed.kinds,
+                           .count = r->placed.count - first,
+                           .sites = r->placed.sites + first};
+    return write_list(r, command->path, &last, NULL);
+}
+
+static vf_status run_commands(run *r)
+{
+    int64_t last = 0;
+    vf_status status = VF_OK;
+    for (int64_t n = 0; status == VF_OK && n < r->script.commands; n++) {
+        const script_command *command = &r->script.command[n];
+        switch (command->verb) {
+        case SCRIPT_PLACEION:
+            last = r->placed.count;
+            status = place(r, &command->request, 1);
+            break;
+        case SCRIPT_SAVEGRID:
+            status = save_grid(r, command->path);
+            break;
+        case SCRIPT_SAVEION:
+            status = save_ions(r, command, last);
+            break;
+        }
+    }
+    return status;
+}
+
+static vf_status write_files(run *r)
+{
+    vf_status status = VF_OK;
+    if (r->ions.ionized)
+        status = write_list(r, r->ions.ionized, &r->placed, &r->molecule);
+    if (status == VF_OK && r->ions.ions)
+        status = write_list(r, r->ions.ions, &r->placed, NULL);
+    if (status == VF_OK && r->ions.mask)
+        status = write_mask(r);
+    if (status == VF_OK && r->ions.map_with_ions)
+        status = write_map_with_ions(r, &r->after);
+    return status;
+}
+
+vf_status ions_place(run *r)
+{
+    vf_status status = placement_create(r->ctx, &r->settings, &r->ions, &r->molecule, &r->grid, r->stored,
+                                        r->settings.read_map || r->settings.trajectory, r->plan.scale, &r->placement);
+    if (status != VF_OK)
+        return status;
+    placement_points(r->placement, r->points);
+    vf_progress_begin(&r->progress, stderr, r->settings.quiet ? VF_PROGRESS_OFF : r->settings.progress, "placing ions",
+                      (double)r->wanted, 1, "ions");
+    status = has_script(r) ? run_commands(r) : place(r, r->request, r->requests);
+    vf_progress_end(&r->progress);
+    return status == VF_OK && !has_script(r) ? write_files(r) : status;
+}

@@ -1,0 +1,112 @@
+#include "map_output.h"
+
+#include <math.h>
+
+double map_figures_mean(const map_figures *f)
+{
+    return f->sum / (double)f->count;
+}
+
+double map_figures_deviation(const map_figures *f)
+{
+    const double mean = map_figures_mean(f);
+    return sqrt(fmax(f->squares / (double)f->count - mean * mean, 0));
+}
+
+/* One layer: always one, so that the sums do not depend on how thick the slabs are. Eight running sums let the compiler
+ * use vectors. */
+static void add_figures(map_figures *f, vf_dtype type, const void *values, int64_t count)
+{
+    enum { LANES = 8 };
+    double lo[LANES], hi[LANES], sum[LANES] = {0}, squares[LANES] = {0};
+    for (int l = 0; l < LANES; l++) {
+        lo[l] = f->minimum;
+        hi[l] = f->maximum;
+    }
+    for (int64_t i = 0; i < count; i++) {
+        int l = (int)(i % LANES);
+        double v = type == VF_F64 ? ((const double *)values)[i] : (double)((const float *)values)[i];
+        lo[l] = v < lo[l] ? v : lo[l];
+        hi[l] = v > hi[l] ? v : hi[l];
+        sum[l] += v;
+        squares[l] += v * v;
+    }
+    for (int l = 0; l < LANES; l++) {
+        f->minimum = fmin(f->minimum, lo[l]);
+        f->maximum = fmax(f->maximum, hi[l]);
+        f->sum += sum[l];
+        f->squares += squares[l];
+    }
+    f->count += count;
+}
+
+/* In pieces, so that an interrupt need not wait for a whole slab to be formatted and compressed. */
+static vf_status write_layers(map_output *out, int64_t first, int64_t count, int64_t layer, const void *values)
+{
+    enum { PIECE = 1 << 20 }; /* values: some tenths of a second for the slowest format */
+    int64_t step = layer < PIECE ? PIECE / layer : 1;
+    vf_status status = VF_OK;
+    for (int64_t done = 0; status == VF_OK && done < count; done += step) {
+        const char *from = (const char *)values + (size_t)(done * layer) * vf_dtype_bytes(out->info->type);
+        int64_t n = count - done < step ? count - done : step;
+        status = vf_cancelled(out->ctx) ? vf_fail(out->ctx, VF_ERR_CANCELLED, "interrupted")
+                                        : out->format->write(out->state, first + done, n, from);
+    }
+    return status;
+}
+
+vf_status map_output_begin(map_output *out)
+{
+    out->figures = (map_figures){.minimum = INFINITY, .maximum = -INFINITY};
+    vf_status status = VF_OK;
+    if (out->format) {
+        out->order = out->format->order;
+        status = out->format->begin(out->ctx, out->path, out->info, &out->state);
+    }
+    if (status == VF_OK && out->picture)
+        status = slices_create(out->ctx, &out->info->grid, &out->planes);
+    return status;
+}
+
+vf_status map_output_take(map_output *out, int64_t first, int64_t count, const void *values)
+{
+    const vf_grid *grid = &out->info->grid;
+    const int64_t layer = vf_grid_points(grid) / grid->counts[out->order == MAP_Z_FASTEST ? 0 : 2];
+    const size_t layer_bytes = (size_t)layer * vf_dtype_bytes(out->info->type);
+    for (int64_t n = 0; n < count; n++)
+        add_figures(&out->figures, out->info->type, (const char *)values + (size_t)n * layer_bytes, layer);
+    if (!isfinite(out->figures.sum))
+        return vf_fail(out->ctx, VF_ERR_INTERNAL, "%s: a value of the map is not finite; please report this",
+                       out->path ? out->path : "the map");
+    if (out->planes)
+        slices_take(out->planes, out->order, out->info->type, first, count, values);
+    return out->format ? write_layers(out, first, count, layer, values) : VF_OK;
+}
+
+vf_status map_output_commit(map_output *out)
+{
+    const map_figures *f = &out->figures;
+    void *state = out->state;
+    vf_status status = VF_OK;
+    out->state = NULL;
+    if (out->format)
+        status = out->format->commit(state, f->minimum, f->maximum, map_figures_mean(f), map_figures_deviation(f));
+    if (status == VF_OK && out->planes)
+        status = slices_draw(out->planes, out->info, out->picture);
+    return status;
+}
+
+void map_output_discard(map_output *out)
+{
+    if (out->state)
+        out->format->discard(out->state);
+    slices_destroy(out->planes);
+    out->state = NULL;
+    out->planes = NULL;
+}
+
+double map_output_bytes(const map_format *format, const map_info *info)
+{
+    return format->bytes_per_value[info->type] * (double)vf_grid_points(&info->grid) +
+           format->bytes_per_atom * (double)info->molecule->atoms + format->bytes_besides;
+}

@@ -1,0 +1,259 @@
+/* What a run of cionize says: to people on stdout, and in the report. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cionize_run.h"
+
+void say_molecule(const run *r)
+{
+    const molecule *m = &r->molecule;
+    double off = m->total_charge - round(m->total_charge);
+    printf("molecule   %s: %lld atom%s, %s\n", r->settings.input, (long long)m->atoms, m->atoms == 1 ? "" : "s",
+           m->dialect);
+    if (fabs(off) < 5e-7)
+        printf("           total charge %+.0f e\n", round(m->total_charge) + 0.0);
+    else
+        printf("           total charge %+.6f e, %.2g away from an integer\n", m->total_charge, fabs(off));
+    printf("           x %.3f to %.3f, y %.3f to %.3f, z %.3f to %.3f A\n", m->lo[0], m->hi[0], m->lo[1], m->hi[1],
+           m->lo[2], m->hi[2]);
+}
+
+static void say_grid(const run *r)
+{
+    const vf_grid *g = &r->grid;
+    printf("grid       %lld x %lld x %lld = %lld points, spacing ", (long long)g->counts[0], (long long)g->counts[1],
+           (long long)g->counts[2], (long long)vf_grid_points(g));
+    if (g->spacing[0] == g->spacing[1] && g->spacing[0] == g->spacing[2])
+        printf("%g A", g->spacing[0]);
+    else
+        printf("%g x %g x %g A", g->spacing[0], g->spacing[1], g->spacing[2]);
+    printf(", origin (%g, %g, %g)\n", g->origin[0], g->origin[1], g->origin[2]);
+}
+
+static void say_potential(const run *r)
+{
+    const cionize_settings *s = &r->settings;
+    if (s->read_map)
+        printf("potential  read from %s, in %s; ions: C = %.9g %s A/e", s->read_map, s->unit, r->info.unit_constant,
+               s->unit);
+    else
+        printf("potential  V = C sum q / (eps max(r, %g A)), C = %.9g %s A/e", s->r_min, r->info.unit_constant,
+               s->unit);
+    if (strcmp(s->unit, "kT/e") == 0)
+        printf(" at %g K", s->temperature);
+    printf(", eps = %g%s\n", s->dielectric, s->distance_dielectric ? " r/A" : "");
+}
+
+static void say_map(const char *what, const map_format *format, const char *path, const map_info *info)
+{
+    char text[32];
+    printf("%-10s %s: %s, about %s\n", what, path, format->name,
+           vf_format_bytes(map_output_bytes(format, info), text, sizeof text));
+}
+
+void say_plan(const run *r)
+{
+    char text[32];
+    say_grid(r);
+    say_potential(r);
+    if (r->trajectory)
+        printf("frames     %lld of the %lld of %s, from %lld in steps of %lld\n", (long long)r->frames.count,
+               (long long)trajectory_frames(r->trajectory), trajectory_path(r->trajectory),
+               (long long)r->frames.first + 1, (long long)r->frames.step);
+    printf("device     %s\n", r->plan.device);
+    if (r->plan.slabs > 0) {
+        printf("work       %.3g G evaluations, %s, about %s", 1e-9 * r->plan.evaluations, r->method,
+               vf_format_seconds(r->plan.seconds, text, sizeof text));
+        printf(", %s of memory in %lld slab%s\n", vf_format_bytes((double)r->plan.host_bytes, text, sizeof text),
+               (long long)r->plan.slabs, r->plan.slabs == 1 ? "" : "s");
+    }
+    if (r->map.format)
+        say_map("map", r->map.format, r->map.path, &r->info);
+    if (r->after.format)
+        say_map("map", r->after.format, r->after.path, &r->info);
+    if (r->deviation.format)
+        say_map("deviation", r->deviation.format, r->deviation.path, &r->deviation_info);
+    fflush(stdout);
+}
+
+/* ---- ions ---- */
+
+void say_ions(const run *r)
+{
+    static const char *const orders[] = {"one kind after another", "kinds in turn", "largest charges first"};
+    printf("ions      ");
+    for (int n = 0; n < r->requests; n++)
+        printf("%s %lld %s (%+g)", n ? "," : "", (long long)r->request[n].count, r->request[n].kind.name,
+               r->request[n].kind.charge);
+    printf("%s%s%s\n", r->wanted == 0 ? " none" : "", r->requests > 1 && !r->ions.script ? ", " : "",
+           r->requests > 1 && !r->ions.script ? orders[r->ions.order] : "");
+    printf("           %g A or more from atoms' %s, %g A from each other%s\n", r->ions.ion_solute,
+           r->ions.from_surface ? "surfaces" : "centres", r->ions.ion_ion,
+           r->ions.refine ? ", moved off the grid to the least energy" : "");
+    if (r->solvent > 0)
+        printf("           %.4g A^3 of solvent\n", r->solvent);
+    fflush(stdout);
+}
+
+void say_placed(const run *r, double seconds)
+{
+    const ion_list *list = &r->placed;
+    const double points = (double)vf_grid_points(&r->grid);
+    char text[32];
+    double least = INFINITY, most = -INFINITY;
+    for (int64_t n = 0; n < list->count; n++) {
+        least = fmin(least, list->sites[n].energy);
+        most = fmax(most, list->sites[n].energy);
+    }
+    printf("placed     %lld of %lld ions, %s", (long long)list->count, (long long)(list->count + r->missing),
+           vf_format_seconds(seconds, text, sizeof text));
+    if (list->count > 0)
+        printf("; energies %.6g to %.6g e %s", least, most, r->settings.unit);
+    printf("\n           the solute excludes %.3g %% of the grid\n", 100 * (double)r->points[VF_ION_SOLUTE] / points);
+    const char *const files[][2] = {
+        {"ionized", r->ions.ionized}, {"ions", r->ions.ions}, {"mask", r->ions.mask}, {"map", r->after.path}};
+    for (size_t n = 0; n < sizeof files / sizeof *files; n++)
+        if (files[n][1])
+            printf("%-10s %s\n", files[n][0], files[n][1]);
+    for (int64_t n = 0; n < r->script.commands; n++)
+        if (r->script.command[n].path)
+            printf("%-10s %s\n", r->script.command[n].verb == SCRIPT_SAVEION ? "ions" : "map",
+                   r->script.command[n].path);
+}
+
+void say_done(const run *r, double seconds)
+{
+    char text[32];
+    const map_figures *f = &r->map.figures;
+    printf("done       %s", vf_format_seconds(seconds, text, sizeof text));
+    if (r->plan.slabs > 0)
+        printf(", %.3g G evaluations/s", 1e-9 * r->plan.evaluations / seconds);
+    printf("; %.6g to %.6g %s, mean %.6g\n", f->minimum, f->maximum, r->settings.unit, map_figures_mean(f));
+    if (r->settings.picture)
+        printf("picture    %s\n", r->settings.picture);
+}
+
+/* ---- the report ---- */
+
+static void report_devices(vf_report *report, const run *r)
+{
+    if (!r->slabs_done)
+        return;
+    vf_report_begin(report, "devices");
+    for (int d = 0; d < vf_context_device_count(r->ctx); d++) {
+        const vf_device *device = vf_context_device(r->ctx, d);
+        vf_report_begin(report, vf_device_spec(device));
+        vf_report_text(report, "name", vf_device_name(device));
+        vf_report_integer(report, "slabs", r->slabs_done[d]);
+        if (vf_device_failure(device))
+            vf_report_text(report, "failure", vf_device_failure(device));
+        vf_report_end(report);
+    }
+    vf_report_end(report);
+}
+
+static void report_input(vf_report *report, const run *r)
+{
+    const cionize_settings *s = &r->settings;
+    vf_report_begin(report, "input");
+    vf_report_text(report, "path", s->input);
+    if (s->charges)
+        vf_report_text(report, "charges", s->charges);
+    vf_report_text(report, "sha256", r->molecule.digest);
+    vf_report_integer(report, "atoms", r->molecule.atoms);
+    vf_report_number(report, "total_charge", r->molecule.total_charge);
+    vf_report_integer(report, "missing_atoms", r->molecule.missing_atoms);
+    vf_report_end(report);
+    if (!r->trajectory)
+        return;
+    vf_report_begin(report, "frames");
+    vf_report_text(report, "path", s->trajectory);
+    vf_report_integer(report, "first", r->frames.first + 1);
+    vf_report_integer(report, "step", r->frames.step);
+    vf_report_integer(report, "count", r->frames.count);
+    vf_report_end(report);
+}
+
+static void report_potential(vf_report *report, const run *r)
+{
+    const cionize_settings *s = &r->settings;
+    const map_figures *f = &r->map.figures;
+    vf_report_begin(report, "potential");
+    if (s->read_map)
+        vf_report_text(report, "read", s->read_map);
+    vf_report_text(report, "unit", s->unit);
+    vf_report_number(report, "constant", r->info.unit_constant);
+    vf_report_number(report, "temperature", s->temperature);
+    vf_report_number(report, "dielectric", s->dielectric);
+    vf_report_integer(report, "distance_dielectric", s->distance_dielectric);
+    vf_report_number(report, "r_min", s->r_min);
+    vf_report_number(report, "minimum", f->minimum);
+    vf_report_number(report, "maximum", f->maximum);
+    vf_report_number(report, "mean", map_figures_mean(f));
+    vf_report_number(report, "rms_deviation", map_figures_deviation(f));
+    vf_report_end(report);
+}
+
+/* One of the numbers of each ion, in the order they were placed. */
+static void report_sites(vf_report *report, const run *r, const char *key, int what, double *values)
+{
+    for (int64_t n = 0; n < r->placed.count; n++)
+        values[n] = what < 3 ? r->placed.sites[n].position[what] : r->placed.sites[n].energy;
+    vf_report_numbers(report, key, values, (int)r->placed.count);
+}
+
+static void report_ions(vf_report *report, const run *r)
+{
+    static const char *const keys[] = {"x", "y", "z", "energy"};
+    double *values = malloc((size_t)(r->placed.count + 1) * sizeof *values);
+    const char **names = malloc((size_t)(r->placed.count + 1) * sizeof *names);
+    if (values && names) {
+        vf_report_begin(report, "ions");
+        vf_report_number(report, "ion_solute", r->ions.ion_solute);
+        vf_report_number(report, "ion_ion", r->ions.ion_ion);
+        vf_report_integer(report, "from_surface", r->ions.from_surface);
+        vf_report_integer(report, "refined", r->ions.refine);
+        vf_report_integers(report, "points_free_solute_ions", r->points, 3);
+        if (r->solvent > 0)
+            vf_report_number(report, "solvent_volume", r->solvent);
+        vf_report_integer(report, "asked", r->placed.count + r->missing);
+        vf_report_integer(report, "placed", r->placed.count);
+        for (int64_t n = 0; n < r->placed.count; n++)
+            names[n] = r->placed.kinds[r->placed.sites[n].kind].name;
+        vf_report_texts(report, "name", names, (int)r->placed.count);
+        for (int what = 0; what < 4; what++)
+            report_sites(report, r, keys[what], what, values);
+        vf_report_end(report);
+    }
+    free(values);
+    free(names);
+}
+
+void report_run(vf_report *report, const run *r, double seconds)
+{
+    const cionize_settings *s = &r->settings;
+    if (!report)
+        return;
+    vf_report_run(report, "cionize", s->argc, s->argv);
+    report_input(report, r);
+    vf_report_begin(report, "grid");
+    vf_report_numbers(report, "origin", r->grid.origin, 3);
+    vf_report_numbers(report, "spacing", r->grid.spacing, 3);
+    vf_report_integers(report, "counts", r->grid.counts, 3);
+    vf_report_end(report);
+    report_potential(report, r);
+    if (r->placement)
+        report_ions(report, r);
+    vf_report_text(report, "device", r->plan.device);
+    program_report_warm_up(r->ctx, report);
+    report_devices(report, r);
+    vf_report_text(report, "method", r->method);
+    if (r->map.path || r->after.path)
+        vf_report_text(report, "map", r->map.path ? r->map.path : r->after.path);
+    vf_report_number(report, "evaluations", r->plan.evaluations);
+    vf_report_number(report, "evaluations_per_second", r->plan.evaluations / seconds);
+    vf_report_number(report, "estimated_seconds", r->plan.seconds);
+    vf_report_stages(report, &r->stages);
+}
