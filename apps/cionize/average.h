@@ -11,7 +11,7 @@
  * and keeps a running mean m and a sum S of squared deviations of each point in double precision (Welford,
  * Technometrics 4 (1962) 419):
  *
- *   d = V_k - m;  m += d / k;  S += d (V_k - m)          k = 1, 2, ..., n
+ *   d = V_k - m;  m += d (1/k);  S += d (V_k - m)        k = 1, 2, ..., n
  *
  * So bits depend neither on the number of devices and threads, nor on how the grid is cut, nor on a device that fails.
  *
@@ -25,14 +25,15 @@
  * works in one type), and values in double precision cost a desktop's GPU 30 times the work. What it costs: a pair of
  * an atom and a point takes a GPU 1 / 1.5e12 s, so a point of one frame 0.7 ns for 1,000 atoms; its value is 4 bytes
  * more to copy, 0.16 ns at 25 GB/s, beside the computing; and 12 bytes of host memory to pass, 4 of the value and 32 of
- * reading and writing m and S once for each 4 frames, 0.4 ns at 30 GB/s with all threads. From some 600 atoms a GPU on,
- * the sums are all there is to wait for.
+ * reading and writing m and S once for each 4 frames, 0.4 ns at 30 GB/s with all threads. From some 600 atoms on, times
+ * the number of GPUs, the sums are all there is to wait for.
  *
- * What a frame's sum costs to prepare (the coordinates are read and copied to the device: 20 ns an atom and some tenths
- * of a millisecond) is paid once for each slab and frame, on the device that has the piece, while the other stage of
- * that device computes. So slabs are thicker than those of one map: of what a device takes at least 10 ms for, and
- * fewer than 64 only because of that, so that layers come out, and can be counted, all along. Memory: three copies of a
- * piece for each device, and 16 bytes a point of one slab, whatever the number of frames and the size of the map.
+ * What a frame's sum costs to prepare (its coordinates are read and copied to the device: about 20 ns an atom and some
+ * tenths of a millisecond) is paid once for each slab and frame, on the device that has the piece, by one stage while
+ * the other's sums run; holding the prepared sums of all frames instead would take memory that grows with their number.
+ * So slabs are thicker than those of one map: a device takes 10 ms for one of a frame at least. Where a frame takes
+ * longer than 64 times that there are 64 slabs, so that layers come out, and can be counted, all along. Memory: a piece
+ * for each buffer of the plan, and 16 bytes a point of one slab, whatever the number of frames and the size of the map.
  */
 #ifndef CIONIZE_AVERAGE_H
 #define CIONIZE_AVERAGE_H
