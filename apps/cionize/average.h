@@ -15,11 +15,11 @@
  *
  * So bits depend neither on the number of devices and threads, nor on how the grid is cut, nor on a device that fails.
  *
- * Rounding. With u = 2^-53, m is off by n u max |V_f| at most, and S relatively by about n u kappa, kappa = sqrt(1 +
- * mean^2 / deviation^2) (Chan, Golub and LeVeque, Am. Stat. 37 (1983) 242). Of n = 10^4 frames in single precision,
- * that is 1e-12 of the largest value, far below the rounding of V_f itself, 6e-8; and even a deviation as small as
- * that, where kappa is 2e7, is good to 1e-5 of itself. Points at which all frames have the same value have a deviation
- * of exactly 0 and that value as their mean. Sums of V and V^2 would lose n u kappa^2 instead.
+ * Rounding. With u = 2^-53, m is off by about n u max |V_f| at most, and S relatively by about n u kappa, kappa =
+ * sqrt(1 + mean^2 / deviation^2) (Chan, Golub and LeVeque, Am. Stat. 37 (1983) 242). Of n = 10^4 frames in single
+ * precision, that is 1e-12 of the largest value, far below the rounding of V_f itself, 6e-8; and even a deviation as
+ * small as that, where kappa is 2e7, is good to 1e-5 of itself. Points at which all frames have the same value have a
+ * deviation of exactly 0 and that value as their mean. Sums of V and V^2 would lose n u kappa^2 instead.
  *
  * Why the accumulators are on the host. Devices have no double-precision operation on single-precision values (vector.h
  * works in one type), and values in double precision cost a desktop's GPU 30 times the work. What it costs: a pair of
@@ -45,12 +45,11 @@
  * gaps, in settings->precision. */
 typedef vf_status (*average_sink)(void *user, int64_t first, int64_t count, const void *mean, const void *deviation);
 
-/* Computes both maps on the context's devices, as `plan` of potential_prepare for this grid says, of the selected
- * frames
- * (>= 1), and hands their layers on from the calling thread. Devices that fail are given up while others are left.
- * Errors: VF_ERR_INPUT (the trajectory has another number of atoms than the molecule; a frame that cannot be read, or
- * with an atom farther than 10^6 angstrom from zero), VF_ERR_ARGUMENT (frames that are not there), VF_ERR_MEMORY,
- * VF_ERR_DEVICE_MEMORY, VF_ERR_DEVICE, VF_ERR_CANCELLED, and the sink's. */
+/* Computes both maps on the context's devices, as `plan` of potential_prepare for this grid says, of the
+ * selected frames (>= 1), and hands their layers on from the calling thread. Devices that fail are given up while
+ * others are left. Errors: VF_ERR_INPUT (the trajectory has another number of atoms than the molecule; a frame that
+ * cannot be read, or with an atom farther than 10^6 angstrom from zero), VF_ERR_ARGUMENT (frames that are not there),
+ * VF_ERR_MEMORY, VF_ERR_DEVICE_MEMORY, VF_ERR_DEVICE, VF_ERR_CANCELLED, and the sink's. */
 VF_MUST_CHECK vf_status average_compute(vf_context *ctx, const cionize_settings *settings, const molecule *mol,
                                         const trajectory *t, const frame_selection *selection, const vf_grid *grid,
                                         const potential_plan *plan, average_sink sink, void *user);
