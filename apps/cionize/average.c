@@ -50,6 +50,8 @@ static vf_status piece_bytes(const averaging *a, double *most)
      * precision and four in double; and a scratch for each stage. */
     const double host_pieces = a->plan->slots + 6 + (host && reorder ? a->plan->workers : 0);
     const double device_pieces = POTENTIAL_QUEUES_PER_GPU * (reorder ? 2 : 1);
+    const double atoms_bytes =
+        (double)(POTENTIAL_QUEUES_PER_GPU * MOST_FRAMES) * (double)a->mol->atoms * 4 * sizeof(double);
     uint64_t free_bytes = 0, total = 0;
     vf_host_memory(&free_bytes, &total);
     *most = smaller(piece_bytes_most, 0.5 * (double)free_bytes / host_pieces);
@@ -63,7 +65,7 @@ static vf_status piece_bytes(const averaging *a, double *most)
         if (status != VF_OK)
             return status;
         if (!vf_device_failure(device))
-            *most = smaller(*most, 0.8 * (double)free_bytes / device_pieces);
+            *most = smaller(*most, (0.8 * (double)free_bytes - atoms_bytes) / device_pieces);
     }
     return VF_OK;
 }

@@ -98,7 +98,7 @@ static vf_status check_record(const trajectory *t, int64_t frame, const char *wh
         return dcd_fail(t,
                         "frame %" PRId64 ": the record of %s, at byte %" PRId64 ", should have %" PRId64
                         " bytes by the header (%" PRId64 " atoms, %" PRId64 " of them fixed%s%s), but its ends say "
-                        "%" PRId64 " and %" PRId64 "; the file is dcd_fail, or of another kind: write it anew with "
+                        "%" PRId64 " and %" PRId64 "; the file is damaged, or of another kind: write it anew with "
                         "catdcd, cpptraj or MDAnalysis",
                         frame + 1, what, offset, bytes, t->atoms, t->atoms - t->moving,
                         t->cell ? ", with unit cells" : "", t->fourth ? ", with a fourth dimension" : "", before,
@@ -155,7 +155,7 @@ vf_status dcd_read_axis(const trajectory *t, int64_t frame, int axis, double *ou
             if (!isfinite(out[atom]))
                 return dcd_fail(t,
                                 "frame %" PRId64 ": %s of atom %" PRId64
-                                " is %s; the simulation failed there, or the file is dcd_fail: leave that frame out",
+                                " is %s; the simulation failed there, or the file is damaged: leave that frame out",
                                 frame + 1, axis_names[axis], atom + 1, isnan(out[atom]) ? "not a number" : "infinite");
         }
     }

@@ -21,12 +21,12 @@ class Writer:
 
 
 def dcd(order="<", marker="i", version=24, cell=False, fourth=False, moving=(), frames=3, name=b"CORD", atoms=ATOMS,
-        cell_values=(10, 90, 11, 90, 90, 12), value=0.5):
+        cell_values=(10, 90, 11, 90, 90, 12), value=0.5, titles=1):
     w = Writer(order, marker)
     control = [0] * 20
     control[0], control[8], control[10], control[11], control[19] = frames, ATOMS - len(moving) if moving else 0, cell, fourth, version
     w.record("4s20i", name, *control)
-    w.record("i80s", 1, b"REMARK made for the fuzzer".ljust(80))
+    w.record(f"i{80 * titles}s", titles, b"REMARK made for the fuzzer".ljust(80 * titles))
     w.record("i", atoms)
     if moving:
         w.record(f"{len(moving)}i", *moving)
@@ -52,6 +52,7 @@ FILES = {
     "ok-shape": dcd(version=38, cell=True, cell_values=(10, 1, 11, 2, 3, 12)),
     "ok-cell-nan": dcd(cell=True, cell_values=(float("nan"),) * 6),
     "ok-cut": dcd()[:-5],
+    "ok-titles": dcd(titles=3).replace(struct.pack("<i", 244), struct.pack("<i", 164)),
     "bad-empty": b"",
     "bad-header-only": dcd(frames=0),
     "bad-velocities": dcd(name=b"VELD"),

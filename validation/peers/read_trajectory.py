@@ -109,7 +109,7 @@ def check_samples(program):
         name = os.path.basename(path)
         try:
             with DCDFile(path) as file:
-                expected = np.array([frame.xyz for frame in file])
+                expected = np.array([frame.xyz.copy() for frame in file])  # each is the same memory
         except OSError as error:
             print(f"{name}: SKIP (MDAnalysis does not read it either: {error})")
             continue

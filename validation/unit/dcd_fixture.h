@@ -78,7 +78,7 @@ static inline void put_header(dcd_sample *s)
     control[3] = 10;   /* NSAVC */
     control[9] = k->fixed;
     control[11] = k->cell;
-    control[12] = k->fourth;
+    control[12] = k->fourth || k->version == 0; /* means nothing in X-PLOR's */
     control[20] = k->version;
     put_marker(s, 84);
     for (int i = 0; i < 4; i++)
