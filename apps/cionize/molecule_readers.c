@@ -68,8 +68,9 @@ vf_status reader_number(const molecule_reader *r, pqr_text line, size_t begin, s
                                inner.at[inner.size - 1] < '0' || inner.at[inner.size - 1 - (size_t)decimals] != '.'))
         trouble = "does not fill its columns as the format has it: it was cut, or the line is shifted";
     if (trouble && decimals >= 0)
-        return text_fail(r->ctx, r->name, r->lines.line, "columns %zu-%zu (%s): '%s' %s; there %s %d decimals",
-                         begin + 1, end, what, pqr_quote(text, quoted), trouble, "must be a number with", decimals);
+        return text_fail(r->ctx, r->name, r->lines.line,
+                         "columns %zu-%zu (%s): '%s' %s; there must be a number with %d decimals", begin + 1, end, what,
+                         pqr_quote(text, quoted), trouble, decimals);
     if (trouble)
         return text_fail(r->ctx, r->name, r->lines.line, "columns %zu-%zu (%s): '%s' %s", begin + 1, end, what,
                          pqr_quote(inner, quoted), trouble);

@@ -1,6 +1,5 @@
 /* Readers of files that hold a part of a molecule: coordinates or charges, and what the atoms are called. Private to
- * cionize itself.
- */
+ * the readers of molecules. */
 #ifndef CIONIZE_MOLECULE_READERS_H
 #define CIONIZE_MOLECULE_READERS_H
 

@@ -3,6 +3,8 @@
 
 usage: test_cionize_errors.py PROGRAM [DEVICE] [test_name ...]
 """
+import hashlib
+import json
 import os
 import pathlib
 import shutil
@@ -94,6 +96,27 @@ def test_molecules(_):
              ["PDB", "pdb2pqr"])):
         refuse(3, [name] + ([words] if isinstance(words, str) else words), write(name, text))
         refuse(3, name, name, "--dry-run")
+
+
+PDB = "ATOM      1  N   ALA A   1       1.000   2.000   3.000  1.00 20.00           N\n"
+PSF = "PSF\n\n       1 !NATOM\n       1 PROT 1    ALA  N    NH3    0.500000       14.0070           0\n"
+
+
+def test_charges(_):
+    """Coordinates and charges of two files make the map of the same atoms in one."""
+    for name, text in (("one.pqr", ATOM), ("two.pdb", PDB), ("two.psf", PSF), ("other.psf", PSF.replace(" N ", " C "))):
+        write(name, text)
+    make("-q", "one.pqr", "--spacing", "2")
+    make("-q", "two.pdb", "--charges", "two.psf", "--spacing", "2", "--report", "two.json")
+    one, two = ([line for line in open(name) if not line.startswith("#")] for name in ("one.dx", "two.dx"))
+    assert len(one) > 100 and one == two
+    said = json.load(open("two.json"))["input"]
+    digest = hashlib.sha256((PDB + PSF).encode()).hexdigest()
+    assert (said["charges"], said["sha256"]) == ("two.psf", digest), said
+    refuse(3, ["two.pdb", "--charges", ".psf"], "two.pdb")
+    refuse(3, ["no.psf", "No such file"], "two.pdb", "--charges", "no.psf")
+    refuse(3, ["atom 1", "'N'", "'C'"], "two.pdb", "--charges", "other.psf")
+    refuse(2, ["two.psf", "the charges"], "two.pdb", "--charges", "two.psf", "--report", "two.psf")
 
 
 def test_unreadable_molecule(_):

@@ -10,15 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cionize.h"
-#include "fuzz_replay.h"
-
-static void require_text(const char *text, size_t size)
-{
-    REQUIRE(memchr(text, '\0', size));
-    for (; *text; text++)
-        REQUIRE(*text >= ' ' && *text <= '~'); /* nothing that a terminal would act on */
-}
+#include "fuzz_label.h"
 
 static void require_sound(const molecule *m)
 {
@@ -26,14 +18,10 @@ static void require_sound(const molecule *m)
     REQUIRE(m->atoms >= 1 && m->missing_atoms == 0 && m->missing_residues == 0);
     for (int64_t i = 0; i < m->atoms; i++) {
         const double xyz[3] = {m->x[i], m->y[i], m->z[i]};
-        const atom_label *label = &m->labels[i];
         for (int a = 0; a < 3; a++)
             REQUIRE(isfinite(xyz[a]) && xyz[a] >= m->lo[a] && xyz[a] <= m->hi[a]);
         REQUIRE(isfinite(m->charge[i]) && isfinite(m->radius[i]) && m->radius[i] >= 0);
-        require_text(label->name, sizeof label->name);
-        require_text(label->residue, sizeof label->residue);
-        require_text(label->chain, sizeof label->chain);
-        require_text(label->element, sizeof label->element);
+        require_label(&m->labels[i]);
         total += m->charge[i];
         size += fabs(m->charge[i]);
     }

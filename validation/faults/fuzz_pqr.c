@@ -9,8 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cionize.h"
-#include "fuzz_replay.h"
+#include "fuzz_label.h"
 
 static void require_sound(const molecule *m)
 {
@@ -21,6 +20,7 @@ static void require_sound(const molecule *m)
         for (int a = 0; a < 3; a++)
             REQUIRE(isfinite(xyz[a]) && xyz[a] >= m->lo[a] && xyz[a] <= m->hi[a]);
         REQUIRE(isfinite(m->charge[i]) && isfinite(m->radius[i]) && m->radius[i] >= 0);
+        require_label(&m->labels[i]);
         total += m->charge[i];
         size += fabs(m->charge[i]);
     }
@@ -59,8 +59,7 @@ static void ignore_log(void *user, vf_log_level level, const char *text)
     (void)user;
     (void)level;
     REQUIRE(strncmp(text, "fuzz.pqr:", 9) == 0 || strncmp(text, "plain.pqr:", 10) == 0);
-    for (; *text; text++)
-        REQUIRE(*text >= ' ' && *text <= '~'); /* nothing that a terminal would act on */
+    require_text(text, strlen(text) + 1);
 }
 
 vf_status fuzz_one(const uint8_t *data, size_t size)

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "voxfield/status.h"
 
@@ -19,5 +20,12 @@ vf_status fuzz_one(const uint8_t *data, size_t size);
             abort();                                                                                                   \
         }                                                                                                              \
     } while (0)
+
+static inline void require_text(const char *text, size_t size)
+{
+    REQUIRE(memchr(text, '\0', size));
+    for (; *text; text++)
+        REQUIRE(*text >= ' ' && *text <= '~'); /* nothing that a terminal would act on */
+}
 
 #endif

@@ -142,7 +142,7 @@ static void reads_every_form_of_psf(void **state)
         "         2          1        ALA      HB1      HA    0.900000E-01   1.00800           0   0.000000      0.0\n"
         "         3          1        TIP3     OH2      OT   -0.790000       15.9994           0   0.000000      0.0\n",
         "PSF NAMD\n\n 3 !NATOM\n1 P 1 ALA N LONGTYPE7 -0.3 14.007 0\n2 SEGMENT8 1A ALA HB1 HA 9e-2 1.008 0\n"
-        "3 W A000 TIP3 OH2 OT -0.79 15.9994 0\n",
+        "3 W A000 TIP3 OH2 LP -0.79 0.0 -1\n",
         "PSF EXT CMAP DRUDE XPLOR\n\n         3 !NATOM\n"
         "         1 P        1        ALA      N        ND2A1   -0.300000       14.0070           0  -1.69230  1.0 F\n"
         "         2 P        1        ALA      HB1      HDA1    0.900000E-01   1.00800          -1   0.00000  0.0 F\n"
@@ -167,6 +167,8 @@ static void reads_ends_of_lines_and_models(void **state)
     snprintf(model, sizeof model, "MODEL        1\n%sMODEL        2\n%s", with(pdb, "END\n", "ENDMDL\n"), pdb);
     expect_molecule(model, psf, three_places, psf_charges, no_radii, 3);
     assert_true(contains_all(warnings, "only the first of 2 models"));
+    snprintf(model, sizeof model, "MODEL        1\n%sMODEL        2\n%s", with(pdb, "END\n", ""), pdb); /* no ENDMDL */
+    expect_molecule(model, psf, three_places, psf_charges, no_radii, 3);
     snprintf(text, sizeof text, "%s%s", pdb, pdb);
     expect_molecule(text, psf, three_places, psf_charges, no_radii, 3);
     assert_true(contains_all(warnings, "m.xyz:6:|3 later atoms"));
@@ -299,6 +301,8 @@ static void refuses_damaged_psf_files(void **state)
 {
     (void)state;
     expect_refused(pdb, with(psf, "3 !NATOM", "2 !NATOM"), "has 3 atoms|has 2|same atoms");
+    expect_refused(with(pdb, "HETATM", "REMARK"), psf, "has 2 atoms|has 3|same atoms");
+    expect_refused(pdb, with(with(psf, "PROT", "    "), "PSF CMAP", "PSF NAMD"), "m.chg:8: |no atom's line");
     expect_refused(pdb, with(psf, "3 !NATOM", "4 !NATOM"), "m.chg:11: |no atom's line");
     expect_refused(pdb, with(psf, "3 !NATOM", "0 !NATOM"), "m.chg:7: |no atoms");
     expect_refused(pdb, with(psf, "2 !NTITLE", "8 !NTITLE"), "m.chg:12: '0 !NBOND: bonds'|!NATOM");
