@@ -49,10 +49,10 @@ static double position(const vf_grid *grid, int axis, int64_t i)
 static void points_between(const vf_grid *grid, int axis, double lo, double hi, int64_t begin, int64_t end,
                            int64_t *from, int64_t *to)
 {
-    const double a = floor((lo - grid->origin[axis]) / grid->spacing[axis]) + 1;
-    const double b = ceil((hi - grid->origin[axis]) / grid->spacing[axis]);
-    *from = a > (double)begin ? (a < (double)end ? (int64_t)a : end) : begin;
-    *to = b < (double)end ? (b > (double)*from ? (int64_t)b : *from) : end;
+    const double a = (lo - grid->origin[axis]) / grid->spacing[axis],
+                 b = (hi - grid->origin[axis]) / grid->spacing[axis];
+    *from = !(a >= (double)begin) ? begin : a < (double)end ? begin + (int64_t)(a - (double)begin) + 1 : end;
+    *to = !(b > (double)*from) ? *from : b < (double)end ? end - (int64_t)((double)end - b) : end;
 }
 
 /* Along x from lo to hi, in a row of the block. */
