@@ -87,8 +87,12 @@ static vf_status read_path(reader *r, int n, char **path)
     for (size_t i = 0; i < word.size; i++)
         if ((unsigned char)word.at[i] < ' ' || word.at[i] == 0x7f)
             return fail_at(r, "%s: the file's name has a control character in it", r->keyword->name);
-    *path = strndup(word.at, word.size);
-    return *path ? VF_OK : vf_fail(r->ctx, VF_ERR_MEMORY, "%s: no memory for a file's name", r->name);
+    *path = malloc(word.size + 1);
+    if (!*path)
+        return vf_fail(r->ctx, VF_ERR_MEMORY, "%s: no memory for a file's name", r->name);
+    memcpy(*path, word.at, word.size);
+    (*path)[word.size] = '\0';
+    return VF_OK;
 }
 
 /* ---- settings ---- */

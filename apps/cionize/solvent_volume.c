@@ -13,7 +13,7 @@
 
 #include "ions.h"
 
-static const double PROBE_RADIUS = 1.4, MISSING_RADIUS = 1.5, BLOCK_THICKNESS = 8; /* angstrom */
+static const double PROBE_RADIUS = 1.4, MISSING_RADIUS = 1.5, BLOCK_THICKNESS = 8, LINE_SPACING = 0.1; /* angstrom */
 enum { BLOCK_BYTES = 1 << 26, INSIDE = 1, REACHED = 2 };
 
 typedef struct sphere {
@@ -49,10 +49,10 @@ static double position(const vf_grid *grid, int axis, int64_t i)
 static void points_between(const vf_grid *grid, int axis, double lo, double hi, int64_t begin, int64_t end,
                            int64_t *from, int64_t *to)
 {
-    const double a = floor((lo - grid->origin[axis]) / grid->spacing[axis]) + 1;
-    const double b = ceil((hi - grid->origin[axis]) / grid->spacing[axis]);
-    *from = a > (double)begin ? (a < (double)end ? (int64_t)a : end) : begin;
-    *to = b < (double)end ? (b > (double)*from ? (int64_t)b : *from) : end;
+    const double a = (lo - grid->origin[axis]) / grid->spacing[axis],
+                 b = (hi - grid->origin[axis]) / grid->spacing[axis];
+    *from = !(a >= (double)begin) ? begin : a < (double)end ? begin + (int64_t)(a - (double)begin) + 1 : end;
+    *to = !(b > (double)*from) ? *from : b < (double)end ? end - (int64_t)((double)end - b) : end;
 }
 
 /* Along x from lo to hi, in a row of the block. */
@@ -113,9 +113,9 @@ static int64_t sort_line(block *b, int64_t line)
     return count;
 }
 
-/* A line along `axis` through `place`: where it leaves the spheres, the probe can be. Lines along x that are a row of
- * the block's points also mark what is inside. */
-static void do_line(block *b, int axis, int64_t line, double place[3], bool row, int64_t y, int64_t layer)
+/* A line along `axis` through `place`: where it leaves the spheres, the probe can be (`probe`: and is tried). Lines
+ * along x that are a row of the block's points (`row`) mark what is inside. */
+static void do_line(block *b, int axis, int64_t line, double place[3], bool probe, bool row, int64_t y, int64_t layer)
 {
     const int64_t count = sort_line(b, line);
     for (int64_t p = 0; p < count;) {
@@ -125,6 +125,8 @@ static void do_line(block *b, int axis, int64_t line, double place[3], bool row,
             hi = fmax(hi, b->line[p].hi);
         if (row)
             mark(b, y, layer, lo, hi, INSIDE);
+        if (!probe)
+            continue;
         place[axis] = lo;
         reach_from(b, place);
         place[axis] = hi;
@@ -162,6 +164,12 @@ static int64_t margin(const vf_grid *grid, int axis)
     return (int64_t)fmin(ceil(PROBE_RADIUS / grid->spacing[axis]), 1e6);
 }
 
+/* Every which line the probe is tried on: closer ones would only cost time. */
+static int64_t stride(const vf_grid *grid, int axis)
+{
+    return (int64_t)fmax(floor(LINE_SPACING / grid->spacing[axis]), 1);
+}
+
 static int by_order(const void *left, const void *right)
 {
     const double a = ((const sphere *)left)->order, b = ((const sphere *)right)->order;
@@ -180,15 +188,18 @@ static bool do_axis(block *b, int axis)
         b->near[s].order = -b->near[s].centre[axis];
     qsort(b->near, (size_t)b->near_count, sizeof *b->near, by_order);
     for (int64_t plane = first - above; plane < last + above; plane++) {
+        const bool inside = axis == 0 && plane >= first && plane < last, probe = plane % stride(grid, level) == 0;
         double place[3];
         place[level] = position(grid, level, plane);
+        if (!inside && !probe)
+            continue;
         if (!cut_plane(b, axis, across, level, begin, end, place))
             return false;
-        const bool inside = axis == 0 && plane >= first && plane < last;
         for (int64_t i = begin; i < end; i++) {
             place[across] = position(grid, across, i);
             if (b->head[i - begin] >= 0)
-                do_line(b, axis, i - begin, place, inside && i >= 0 && i < grid->counts[1], i, plane - b->first);
+                do_line(b, axis, i - begin, place, probe && i % stride(grid, across) == 0,
+                        inside && i >= 0 && i < grid->counts[1], i, plane - b->first);
         }
     }
     return true;
