@@ -109,6 +109,14 @@ static int pqr_decimals(double value)
     return scale_number(value, 4, &scaled) && fabs(value - (double)scaled / scales[4]) <= 1e-9 ? 4 : 6;
 }
 
+/* Decimals of a coordinate: four, or three where only so it fits the eight columns of pdb2pqr behind a blank, since
+ * Open Babel reads by columns. What fits with neither has four, and is for readers that go by blanks. */
+static int place_decimals(double value)
+{
+    const bool four = value > -9.9999 && value<99.9999, three = value> - 99.999 && value < 999.999;
+    return three && !four ? 3 : 4;
+}
+
 /* REMARK is what every reader skips, and after # APBS does not take a word ATOM for a record. */
 static vf_status pqr_begin(ion_file *file)
 {
@@ -118,10 +126,10 @@ static vf_status pqr_begin(ion_file *file)
 static char *put_pqr_numbers(const filed_atom *atom, const char *line, char *to, const char **bad, double *bad_value)
 {
     static const char *const names[5] = {"its x", "its y", "its z", "its charge", "its radius"};
-    static const int last[5] = {40, 50, 60, 69, 77};
+    static const int last[5] = {38, 46, 54, 62, 69};
     const double values[5] = {atom->position[0], atom->position[1], atom->position[2], atom->charge, atom->radius};
     for (int i = 0; i < 5; i++) {
-        const int decimals = i < 3 ? 4 : pqr_decimals(values[i]);
+        const int decimals = i < 3 ? place_decimals(values[i]) : pqr_decimals(values[i]);
         int64_t scaled;
         if (!scale_number(values[i], decimals, &scaled)) {
             *bad = names[i];
