@@ -1,25 +1,48 @@
 /* cionize: options, and nothing else. The work is cionize_run's. */
 #include <getopt.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "cionize.h"
+#include "ions.h"
 #include "program.h"
+#include "voxfield/output.h"
 
 static const char usage[] =
-    "cionize - the electrostatic potential of a molecule on a grid\n"
+    "cionize - the electrostatic potential of a molecule on a grid, and ions at its minima\n"
     "\n"
     "usage: cionize [options] molecule.pqr\n"
     "       cionize [options] --charges FILE molecule.pdb\n"
+    "       cionize [options] -i script.cfg molecule.pqr      (a script of VMD's cionize)\n"
     "\n"
-    "Molecule\n"
+    "Input\n"
     "  --charges FILE           the charges of a molecule whose own file has none: a PSF or AMBER\n"
-    "                           prmtop file, for coordinates in a PDB, inpcrd or rst7 file\n"
+    "                           prmtop; the molecule's file is then a PDB or AMBER inpcrd\n"
+    "  --trajectory FILE.dcd    the map is the mean over the frames of a trajectory\n"
+    "  --frames FIRST:LAST:STEP which frames, from 1 (all)\n"
+    "  --read-map FILE          place ions on this map (.dx, .dx.gz, .h5) instead of computing one\n"
     "\n"
     "Output\n"
-    "  -o, --output FILE        the map; by its extension .dx, .dx.gz, .mrc, .ccp4, .cube, .h5\n"
-    "                           (default: molecule.dx, beside the input)\n"
+    "  -o, --output FILE        a map: .dx, .dx.gz, .mrc, .ccp4, .cube, .h5; or the molecule and its\n"
+    "                           ions: .pdb, .pqr, .xyz (default: molecule.dx, or, with ions,\n"
+    "                           molecule_ionized.pdb, beside the input)\n"
+    "  --map FILE               a map, beside the ions' files\n"
+    "  --map-with-ions          the map is that of the molecule and the ions\n"
+    "  --deviation FILE         a map of the standard deviation over the frames\n"
+    "  --ions FILE              the ions alone: .pdb, .pqr, .xyz\n"
+    "  --mask FILE              a map of what excludes ions: 0 nothing, 1 the molecule, 2 an ion\n"
     "  --picture FILE.png       slices through the middle of the map\n"
-    "  --report FILE.json       what was done, how long it took, and the figures of the map\n"
+    "  --report FILE.json       what was done, how long it took, and the figures of map and ions\n"
+    "\n"
+    "Ions\n"
+    "  --place NAME:N[:CHARGE]  N ions, each where its energy is least; may be given several times\n"
+    "  --neutralize NAME[,NAME] as many as make the total charge zero, of the one of the right sign\n"
+    "  --concentration C        salt of C mol/L in the solvent's volume, and a total charge of zero\n"
+    "  --salt CATION,ANION      which salt (SOD,CLA)\n"
+    "  --ion-solute D           least distance from the centres of atoms (6)\n"
+    "  --from-surface           that distance is from the atoms' surfaces: radii are added\n"
+    "  --ion-ion D              least distance of ions from each other (10)\n"
+    "  --order O                given (default), alternate, largest (charges first)\n"
+    "  --refine                 move each ion off the grid to the least energy\n"
     "\n"
     "Grid (angstrom; one number, or three as x,y,z)\n"
     "  --spacing H              distance of grid points (0.5)\n"
@@ -50,10 +73,27 @@ static const char usage[] =
     "  --version                the version\n"
     "\n"
     "Exit status: 0 done, 2 options, 3 input, 4 output, 5 memory, 6 device, 7 device memory,\n"
-    "8 not supported, 130 interrupted. The manual page cionize(1) says more.\n";
+    "8 not supported, 9 not all ions fitted, 130 interrupted. The manual page cionize(1) says more.\n";
 
 enum {
     OPT_CHARGES = 256,
+    OPT_MAP,
+    OPT_MAP_WITH_IONS,
+    OPT_DEVIATION,
+    OPT_IONS,
+    OPT_MASK,
+    OPT_TRAJECTORY,
+    OPT_FRAMES,
+    OPT_READ_MAP,
+    OPT_PLACE,
+    OPT_NEUTRALIZE,
+    OPT_CONCENTRATION,
+    OPT_SALT,
+    OPT_ION_SOLUTE,
+    OPT_FROM_SURFACE,
+    OPT_ION_ION,
+    OPT_ORDER,
+    OPT_REFINE,
     OPT_PICTURE,
     OPT_REPORT,
     OPT_SPACING,
@@ -78,6 +118,24 @@ enum {
 static const struct option options[] = {
     {"output", required_argument, NULL, 'o'},
     {"charges", required_argument, NULL, OPT_CHARGES},
+    {"script", required_argument, NULL, 'i'},
+    {"map", required_argument, NULL, OPT_MAP},
+    {"map-with-ions", no_argument, NULL, OPT_MAP_WITH_IONS},
+    {"deviation", required_argument, NULL, OPT_DEVIATION},
+    {"ions", required_argument, NULL, OPT_IONS},
+    {"mask", required_argument, NULL, OPT_MASK},
+    {"trajectory", required_argument, NULL, OPT_TRAJECTORY},
+    {"frames", required_argument, NULL, OPT_FRAMES},
+    {"read-map", required_argument, NULL, OPT_READ_MAP},
+    {"place", required_argument, NULL, OPT_PLACE},
+    {"neutralize", required_argument, NULL, OPT_NEUTRALIZE},
+    {"concentration", required_argument, NULL, OPT_CONCENTRATION},
+    {"salt", required_argument, NULL, OPT_SALT},
+    {"ion-solute", required_argument, NULL, OPT_ION_SOLUTE},
+    {"from-surface", no_argument, NULL, OPT_FROM_SURFACE},
+    {"ion-ion", required_argument, NULL, OPT_ION_ION},
+    {"order", required_argument, NULL, OPT_ORDER},
+    {"refine", no_argument, NULL, OPT_REFINE},
     {"picture", required_argument, NULL, OPT_PICTURE},
     {"report", required_argument, NULL, OPT_REPORT},
     {"spacing", required_argument, NULL, OPT_SPACING},
@@ -114,12 +172,114 @@ static vf_status method(vf_context *ctx, const char *text, const char **variant)
     return VF_OK;
 }
 
+/* What is asked for of ions; the program's only. */
+static ion_settings ions = {.ion_solute = 6, .ion_ion = 10};
+
+/* -o is a map, or the molecule with its ions: the extension says it. */
+static vf_status output(vf_context *ctx, const char *text, cionize_settings *s)
+{
+    const map_format *format;
+    if (vf_path_has_extension(text, ".pdb .pqr .xyz")) {
+        ions.ionized = text;
+        return VF_OK;
+    }
+    if (map_format_for(ctx, text, &format) == VF_OK) {
+        s->map = text;
+        return VF_OK;
+    }
+    vf_context_clear_error(ctx);
+    return vf_fail(ctx, VF_ERR_ARGUMENT,
+                   "%s: the name does not say what to write; end it with one of .dx .dx.gz .mrc .ccp4 .map .cube .cub "
+                   ".h5 .hdf5 for "
+                   "a map, or .pdb .pqr .xyz for the molecule and its ions",
+                   text);
+}
+
+static vf_status place(vf_context *ctx, const char *text)
+{
+    ion_request *larger = realloc(ions.request, (size_t)(ions.requests + 1) * sizeof *larger);
+    if (!larger)
+        return vf_fail(ctx, VF_ERR_MEMORY, "no memory for %d kinds of ions", ions.requests + 1);
+    ions.request = larger;
+    vf_status status = parse_placement(ctx, "place", text, &ions.request[ions.requests]);
+    ions.requests += status == VF_OK;
+    return status;
+}
+
+static vf_status ion_option(vf_context *ctx, int option, const char *text)
+{
+    static const char *const orders[] = {"given", "alternate", "largest", NULL};
+    int order = 0;
+    vf_status status = VF_OK;
+    switch (option) {
+    case 'i':
+        ions.script = text;
+        break;
+    case OPT_MAP_WITH_IONS:
+        ions.map_with_ions = true;
+        break;
+    case OPT_IONS:
+        ions.ions = text;
+        break;
+    case OPT_MASK:
+        ions.mask = text;
+        break;
+    case OPT_PLACE:
+        status = place(ctx, text);
+        break;
+    case OPT_NEUTRALIZE:
+        status = parse_counter_ions(ctx, "neutralize", text, &ions.demand);
+        break;
+    case OPT_CONCENTRATION:
+        ions.demand.has_concentration = true;
+        status = program_number(ctx, "concentration", text, 0, ION_MOST_CONCENTRATION, &ions.demand.concentration);
+        break;
+    case OPT_SALT:
+        status = parse_salt(ctx, "salt", text, &ions.demand);
+        break;
+    case OPT_ION_SOLUTE:
+        status = program_number(ctx, "ion-solute", text, 0, 1e4, &ions.ion_solute);
+        break;
+    case OPT_FROM_SURFACE:
+        ions.from_surface = true;
+        break;
+    case OPT_ION_ION:
+        status = program_number(ctx, "ion-ion", text, 0, 1e4, &ions.ion_ion);
+        break;
+    case OPT_ORDER:
+        status = program_word(ctx, "order", text, orders, &order);
+        ions.order = (ion_order)order;
+        break;
+    case OPT_REFINE:
+        ions.refine = true;
+        break;
+    default: /* getopt has said what is wrong */
+        status = vf_fail(ctx, VF_ERR_ARGUMENT, "cionize --help lists the options");
+    }
+    return status;
+}
+
 static vf_status one_option(vf_context *ctx, int option, const char *text, cionize_settings *s)
 {
     vf_status status = VF_OK;
     switch (option) {
     case 'o':
-        s->output = text;
+        status = output(ctx, text, s);
+        break;
+    case OPT_MAP:
+        s->map = text;
+        break;
+    case OPT_DEVIATION:
+        s->deviation = text;
+        break;
+    case OPT_TRAJECTORY:
+        s->trajectory = text;
+        break;
+    case OPT_FRAMES:
+        s->frames = text;
+        break;
+    case OPT_READ_MAP:
+        s->read_map = text;
         break;
     case 'q':
         s->quiet = true;
@@ -134,9 +294,11 @@ static vf_status one_option(vf_context *ctx, int option, const char *text, cioni
         s->report = text;
         break;
     case OPT_SPACING:
+        s->has_spacing = true;
         status = program_triple(ctx, "spacing", text, 1e-3, 1e4, "angstrom", s->spacing);
         break;
     case OPT_BORDER:
+        s->has_border = true;
         status = program_number(ctx, "border", text, 0, 1e5, &s->border);
         break;
     case OPT_ORIGIN:
@@ -187,8 +349,8 @@ static vf_status one_option(vf_context *ctx, int option, const char *text, cioni
     case OPT_PROGRESS:
         s->progress = VF_PROGRESS_ON;
         break;
-    default: /* getopt has said what is wrong */
-        status = vf_fail(ctx, VF_ERR_ARGUMENT, "cionize --help lists the options");
+    default:
+        status = ion_option(ctx, option, text);
     }
     return status;
 }
@@ -197,7 +359,7 @@ static vf_status read_options(vf_context *ctx, const program *p, int argc, char 
 {
     bool dielectric = false;
     int option;
-    while ((option = getopt_long(argc, argv, "o:qh", options, NULL)) != -1) {
+    while ((option = getopt_long(argc, argv, "i:o:qh", options, NULL)) != -1) {
         if (option == 'h' || option == OPT_VERSION)
             program_print_and_exit(p, option == 'h');
         dielectric |= option == OPT_DIELECTRIC;
@@ -207,6 +369,8 @@ static vf_status read_options(vf_context *ctx, const program *p, int argc, char 
     }
     if (dielectric && s->distance_dielectric)
         return vf_fail(ctx, VF_ERR_ARGUMENT, "--dielectric and --distance-dielectric exclude each other");
+    if (ions.demand.has_concentration && ions.demand.counter_kinds > 0)
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "--concentration neutralises, too: leave out --neutralize");
     if (s->has_size && s->has_counts)
         return vf_fail(ctx, VF_ERR_ARGUMENT, "--size and --counts exclude each other");
     return program_input(ctx, p, argc, argv, "molecule.pqr", "one molecule", &s->input);
@@ -222,14 +386,20 @@ static vf_status run_cionize(vf_context *ctx, program *p, int argc, char **argv)
         .dielectric = 1,
         .r_min = 0.1,
         .device = "auto",
+        .ions = &ions,
         .argc = p->argc,
         .argv = p->argv,
     };
     vf_status status = read_options(ctx, p, argc, argv, &settings);
+    if (status == VF_OK && ions.demand.salt[0].charge == 0)
+        status = parse_salt(ctx, "salt", "SOD,CLA", &ions.demand);
     p->quiet = settings.quiet;
     if (status == VF_OK && settings.dry_run && settings.report)
         vf_note(ctx, "note: --dry-run writes nothing, so there will be no report %s", settings.report);
-    return status == VF_OK ? cionize_run(ctx, &settings) : status;
+    if (status == VF_OK)
+        status = cionize_run(ctx, &settings);
+    free(ions.request);
+    return status;
 }
 
 int main(int argc, char **argv)

@@ -130,9 +130,9 @@ typedef struct placement placement;
 /* Begins on the context's first device that works. `map`: [z][y][x] of the grid in settings->precision, must live as
  * long; map_is_exact: it was read from a file, and atoms only exclude. scale: C / dielectric. Errors: VF_ERR_MEMORY,
  * VF_ERR_DEVICE, VF_ERR_DEVICE_MEMORY. */
-VF_MUST_CHECK vf_status placement_create(vf_context *ctx, const cionize_settings *settings,
-                                         const ion_settings *ion_settings, const molecule *mol, const vf_grid *grid,
-                                         const void *map, bool map_is_exact, double scale, placement **out);
+VF_MUST_CHECK vf_status placement_create(vf_context *ctx, const cionize_settings *settings, const ion_settings *ions,
+                                         const molecule *mol, const vf_grid *grid, const void *map, bool map_is_exact,
+                                         double scale, placement **out);
 void placement_destroy(placement *p); /* NULL is allowed */
 
 /* Places the requested ions in the settings' order and appends them to the list (zero-initialised at first; its kinds

@@ -40,7 +40,7 @@ static vf_status exclude_solute(placement *p, const molecule *mol)
     return status;
 }
 
-vf_status placement_create(vf_context *ctx, const cionize_settings *settings, const ion_settings *ion_settings,
+vf_status placement_create(vf_context *ctx, const cionize_settings *settings, const ion_settings *ions,
                            const molecule *mol, const vf_grid *grid, const void *map, bool map_is_exact, double scale,
                            placement **out)
 {
@@ -52,7 +52,7 @@ vf_status placement_create(vf_context *ctx, const cionize_settings *settings, co
     if (!p)
         return vf_fail(ctx, VF_ERR_MEMORY, "no memory to place ions");
     p->ctx = ctx;
-    p->settings = ion_settings;
+    p->settings = ions;
     p->points = vf_grid_points(grid);
     vf_status status = vf_ion_search_create(potential_first_device(ctx), grid, &atoms, map, &options, &p->search);
     if (status == VF_OK)

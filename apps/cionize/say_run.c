@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cionize_run.h"
+#include "ion_search.h"
 
 void say_molecule(const run *r)
 {

@@ -209,7 +209,7 @@ static vf_status read_exit(reader *r)
 
 static vf_status read_savegrid(reader *r)
 {
-    script_command *command;
+    script_command *command = NULL;
     vf_status status = add_command(r, SCRIPT_SAVEGRID, &command);
     return status == VF_OK ? read_path(r, 1, &command->path) : status;
 }
@@ -226,7 +226,7 @@ static void warn_unsaved(const reader *r)
 static vf_status read_placeion(reader *r)
 {
     char name[NUMBER_SIZE], count[NUMBER_SIZE], where[256], quoted[PQR_QUOTE_SIZE];
-    script_command *command;
+    script_command *command = NULL;
     double charge;
     vf_status status = add_command(r, SCRIPT_PLACEION, &command);
     if (status != VF_OK)
@@ -253,7 +253,7 @@ static vf_status read_placeion(reader *r)
 static vf_status read_saveion(reader *r)
 {
     char ending[PQR_QUOTE_SIZE + 1], quoted[PQR_QUOTE_SIZE];
-    script_command *command;
+    script_command *command = NULL;
     if (!r->placed)
         return fail_at(r, "SAVEION: there are no ions yet; PLACEION has to come first");
     vf_status status = add_command(r, SCRIPT_SAVEION, &command);
