@@ -8,9 +8,9 @@
 #include "ion_search_internal.h"
 
 static const vf_variants *const backends[] = {
-    &vf_ion_search_blocks.variants,
+    &vf_ion_search_cells.variants,
     &vf_ion_search_ref.variants,
-    &vf_ion_search_blocks_cuda.variants,
+    &vf_ion_search_cells_cuda.variants,
 };
 enum { BACKENDS = sizeof backends / sizeof *backends };
 

@@ -14,12 +14,12 @@
  * taken.
  *
  * Not all points are summed in double precision: a map of the atoms' potential, usually in single precision, says which
- * blocks of the grid can hold the least energy, and only those are summed again, and get the potential of ions as they
+ * cells of the grid can hold the least energy, and only those are summed again, and get the potential of ions as they
  * need it. A map in single precision is taken to be good to 16 u C sum |q_i|/r_i (u = 2^-24; the largest errors that
  * are measured are 5 to 7 u: docs/accuracy.md). If it were worse somewhere, the energy found would still be the
  * least to that error.
  *
- * Variants: "blocks" (the default), on all devices; "ref", on the CPU: plain C, every point in double precision.
+ * Variants: "cells" (the default), for all devices, on the CPU; "ref": plain C, every point in double precision.
  */
 #ifndef VOXFIELD_ION_SEARCH_H
 #define VOXFIELD_ION_SEARCH_H

@@ -43,7 +43,7 @@ struct vf_ion_search {
     void *state; /* the backend's own */
 };
 
-extern const vf_ion_search_backend vf_ion_search_blocks, vf_ion_search_blocks_cuda, vf_ion_search_ref;
+extern const vf_ion_search_backend vf_ion_search_cells, vf_ion_search_cells_cuda, vf_ion_search_ref;
 
 /* ---- ion_search_exclude.c ---- */
 

@@ -214,7 +214,7 @@ static void place_all(const problem *p, const char *variant, double distance, in
     vf_ion_search_destroy(search);
 }
 
-static const char *const variants[] = {"blocks", "ref"};
+static const char *const variants[] = {"cells", "ref"};
 
 static bool has_variant(const char *name)
 {

@@ -1,0 +1,480 @@
+/* The search by cells of the grid: bounds say which cells can hold the least energy, and only those are looked at.
+ *
+ * For each cell there are four numbers: bounds of the least potential over its free points, and of the greatest. They
+ * begin as the extremes of the map, give or take its error. An ion moves them by what its potential is at the nearest
+ * and at the farthest place of the cell. To find the least energy, cells are taken in the order of their lower bounds:
+ * their points are summed in double precision (once), get the ions they lack, and have their extremes found, until no
+ * other cell's lower bound is below the least energy that was found. A bound that ions have blurred costs a look at the
+ * cell, never a wrong place.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "coulomb_sum_backend.h"
+#include "ion_search_internal.h"
+
+/* Errors relative to C sum |q|/r: of the map, see ion_search.h; and what energies that are compared exactly may differ
+ * by, many times what rounding in double precision does, so that all points within the tolerance of the least are
+ * candidates. */
+#define MAP_ERROR (16 * 0x1p-24)
+#define EXACT_ERROR 0x1p-39
+
+/* Small, so that an ion's potential differs little within a cell; as wide along x as a vector of the widest kind. */
+enum { CELL_X = 8, CELL_Y = 4, CELL_Z = 4, CELL_POINTS = CELL_X * CELL_Y * CELL_Z };
+static const int cell_shape[3] = {CELL_X, CELL_Y, CELL_Z};
+
+typedef struct cell {
+    double *values;  /* [z][y][x] of its box, in double precision; NULL: not summed yet */
+    int64_t applied; /* ions that are in `values` */
+    int64_t seen;    /* ions when the bounds were made exact; -1: never */
+} cell;
+
+typedef struct cell_state {
+    bool begun; /* the bounds are there */
+    int64_t along[3], count;
+    cell *cells;
+    /* Bounds over the free points: least >= low, least <= low_top; greatest <= high, greatest >= high_bottom. A cell
+     * without free points has low = INFINITY, high = -INFINITY. */
+    double *low, *low_top, *high, *high_bottom;
+    double *magnitude; /* bound of C sum |q|/r over atoms and ions */
+    double largest;    /* of magnitude */
+    double radius;     /* half a cell's diagonal */
+    vf_coulomb *sums;  /* the atoms', in double precision, on the CPU */
+    vf_queue *queue;
+    int64_t *heap; /* [count] cells that wait, the one of the least bound first */
+} cell_state;
+
+/* Cells that are looked at before the least energy so far is looked at again, at least. */
+enum { ROUND = 16, PARALLEL_FROM = 4096 };
+
+/* ---- what a cell is ---- */
+
+static vf_box cell_box(const vf_ion_search *search, const cell_state *state, int64_t number)
+{
+    vf_box box;
+    for (int a = 0; a < 3; a++) {
+        const int64_t end = (number % state->along[a] + 1) * cell_shape[a];
+        box.lo[a] = end - cell_shape[a];
+        box.hi[a] = end < search->grid.counts[a] ? end : search->grid.counts[a];
+        number /= state->along[a];
+    }
+    return box;
+}
+
+/* The first point of row (j, k) of a box in the grid's order, j and k counted from the box's first. */
+static int64_t row_start(const vf_grid *grid, const vf_box *box, int64_t j, int64_t k)
+{
+    return ((box->lo[2] + k) * grid->counts[1] + box->lo[1] + j) * grid->counts[0] + box->lo[0];
+}
+
+/* The extremes over the free points, of the cell's values or of the map. */
+static void look_at(const vf_ion_search *search, const vf_box *box, const double *values, double *low, double *high)
+{
+    const int64_t nx = vf_box_extent(box, 0), ny = vf_box_extent(box, 1), nz = vf_box_extent(box, 2);
+    *low = INFINITY;
+    *high = -INFINITY;
+    for (int64_t k = 0; k < nz; k++)
+        for (int64_t j = 0; j < ny; j++) {
+            const int64_t row = row_start(&search->grid, box, j, k);
+            for (int64_t i = 0; i < nx; i++) {
+                if (search->mask[row + i] != VF_ION_FREE)
+                    continue;
+                const double v = values ? values[(k * ny + j) * nx + i] : ion_map_value(search, row + i);
+                *low = v < *low ? v : *low;
+                *high = v > *high ? v : *high;
+            }
+        }
+}
+
+static vf_status create(vf_ion_search *search)
+{
+    const ion_sources *s = &search->sources[ION_ATOMS];
+    vf_device *host = vf_context_host(search->ctx);
+    cell_state *state = calloc(1, sizeof *state);
+    search->state = state;
+    if (!state)
+        return vf_fail(search->ctx, VF_ERR_MEMORY, "no memory for a search");
+    state->count = 1;
+    for (int a = 0; a < 3; a++) {
+        const double half = 0.5 * (cell_shape[a] - 1) * search->grid.spacing[a];
+        state->along[a] = (search->grid.counts[a] - 1) / cell_shape[a] + 1;
+        state->count *= state->along[a];
+        state->radius += half * half;
+    }
+    state->radius = sqrt(state->radius) * (1 + 1e-12);
+    const size_t n = (size_t)state->count;
+    state->cells = calloc(n, sizeof *state->cells);
+    state->low = malloc(5 * n * sizeof *state->low);
+    state->heap = malloc(n * sizeof *state->heap);
+    if (!state->cells || !state->low || !state->heap)
+        return vf_fail(search->ctx, VF_ERR_MEMORY, "no memory for %lld cells", (long long)state->count);
+    state->low_top = state->low + n;
+    state->high = state->low + 2 * n;
+    state->high_bottom = state->low + 3 * n;
+    state->magnitude = state->low + 4 * n;
+    if (search->options.map_is_exact)
+        return VF_OK;
+    vf_coulomb_options options = search->options.potential;
+    const vf_coulomb_atoms atoms = {.count = s->count, .x = s->x, .y = s->y, .z = s->z, .charge = s->charge};
+    options.scale = 1; /* it is in the sources' charges */
+    options.precision = VF_F64;
+    options.variant = NULL;
+    vf_status status = vf_queue_create(host, &state->queue);
+    return status == VF_OK ? vf_coulomb_create(host, &search->grid, &atoms, &options, &state->sums) : status;
+}
+
+static void destroy(vf_ion_search *search)
+{
+    cell_state *state = search->state;
+    if (!state)
+        return;
+    for (int64_t n = 0; state->cells && n < state->count; n++)
+        free(state->cells[n].values);
+    vf_queue_destroy(state->queue);
+    vf_coulomb_destroy(state->sums);
+    free(state->cells);
+    free(state->low);
+    free(state->heap);
+    free(state);
+}
+
+/* ---- bounds ---- */
+
+/* Bounds of sum |q|/r over the cells' free points, which are `d` from any atom at least, from that sum with max(r, d +
+ * rho) at each cell's middle, rho its radius: a free point is no nearer to an atom than max(d, r - rho), and
+ * max(r, d + rho) / max(d, r - rho) is largest at r = d + rho, (d + rho) / d. */
+static vf_status bound_atoms(vf_ion_search *search, cell_state *state)
+{
+    const ion_sources *s = &search->sources[ION_ATOMS];
+    vf_coulomb_options options = search->options.potential;
+    const double d = fmax(search->least_distance, options.r_min), ratio = (d + state->radius) / d;
+    const double factor = (options.distance_dielectric ? ratio * ratio : ratio) * (1 + 1e-9);
+    vf_grid coarse = search->grid;
+    for (int a = 0; a < 3; a++) {
+        coarse.origin[a] += 0.5 * (cell_shape[a] - 1) * coarse.spacing[a];
+        coarse.spacing[a] *= cell_shape[a];
+        coarse.counts[a] = state->along[a];
+    }
+    const vf_box box = vf_grid_box(&coarse);
+    const vf_coulomb_atoms atoms = {.count = s->count, .x = s->x, .y = s->y, .z = s->z, .charge = s->magnitude};
+    vf_coulomb *sums = NULL;
+    options.scale = 1; /* it is in the sources' charges */
+    options.r_min = d + state->radius;
+    options.precision = VF_F64;
+    options.variant = NULL;
+    vf_status status = vf_coulomb_create(vf_context_host(search->ctx), &coarse, &atoms, &options, &sums);
+    if (status == VF_OK)
+        status = vf_coulomb_execute(sums, state->queue, &box, state->magnitude);
+    vf_coulomb_destroy(sums);
+    for (int64_t n = 0; n < state->count; n++)
+        state->magnitude[n] *= factor;
+    return status;
+}
+
+/* What must be known of all cells before the first ion, when all is excluded that atoms exclude. */
+static vf_status begin(vf_ion_search *search, cell_state *state)
+{
+    const bool exact = search->options.map_is_exact;
+    const double error = exact || search->options.potential.precision == VF_F64 ? EXACT_ERROR : MAP_ERROR;
+    const int threads = vf_context_threads(search->ctx);
+    vf_status status = exact ? VF_OK : bound_atoms(search, state);
+    if (status != VF_OK)
+        return status;
+    double largest = 0;
+#pragma omp parallel for schedule(static) reduction(max : largest) num_threads(threads) if (threads > 1)
+    for (int64_t n = 0; n < state->count; n++) {
+        const vf_box box = cell_box(search, state, n);
+        look_at(search, &box, NULL, &state->low[n], &state->high[n]);
+        if (exact)
+            state->magnitude[n] = state->low[n] <= state->high[n] ? fmax(fabs(state->low[n]), fabs(state->high[n])) : 0;
+        state->low_top[n] = state->low[n] + error * state->magnitude[n];
+        state->high_bottom[n] = state->high[n] - error * state->magnitude[n];
+        state->low[n] -= error * state->magnitude[n];
+        state->high[n] += error * state->magnitude[n];
+        state->cells[n].seen = -1;
+        largest = fmax(largest, state->magnitude[n]);
+    }
+    state->largest = largest;
+    state->begun = true;
+    return VF_OK;
+}
+
+/* Moves the bounds of a row of cells along x for the last ion. */
+static double bound_row(const vf_ion_search *search, cell_state *state, int64_t row)
+{
+    const vf_grid *g = &search->grid;
+    const ion_sources *ions = &search->sources[ION_IONS];
+    const int64_t n = ions->count - 1, first = row * state->along[0];
+    const int64_t along[3] = {0, row % state->along[1], row / state->along[1]};
+    double middle[3], q = ions->charge[n], largest = 0;
+    for (int a = 0; a < 3; a++)
+        middle[a] = g->origin[a] + g->spacing[a] * ((double)(along[a] * cell_shape[a]) + 0.5 * (cell_shape[a] - 1));
+    const double dx = middle[0] - ions->x[n], dy = middle[1] - ions->y[n], dz = middle[2] - ions->z[n];
+    const double step = g->spacing[0] * CELL_X, yz = dy * dy + dz * dz, radius = state->radius;
+    /* No free point is nearer to the ion than this. */
+    const double least = fmax(ions->distance[n], search->options.potential.r_min) * (1 - 1e-12);
+    const bool square = search->options.potential.distance_dielectric;
+    for (int64_t i = 0; i < state->along[0]; i++) {
+        const double x = dx + step * (double)i, r = sqrt(x * x + yz);
+        double near = r - radius, far = r + radius;
+        near = near > least ? near : least;
+        far = far > least ? far : least;
+        near = 1 / (square ? near * near : near) * (1 + 1e-12);
+        far = 1 / (square ? far * far : far) * (1 - 1e-12);
+        const double less = q > 0 ? q * far : q * near, more = q > 0 ? q * near : q * far;
+        /* The point that was the least may be excluded now; then there is no upper bound of what is the least. */
+        const bool excluded = r - radius < ions->distance[n];
+        state->low[first + i] += less;
+        state->high[first + i] += more;
+        state->low_top[first + i] = excluded ? INFINITY : state->low_top[first + i] + more;
+        state->high_bottom[first + i] = excluded ? -INFINITY : state->high_bottom[first + i] + less;
+        state->magnitude[first + i] += fabs(q) * near;
+        largest = largest > state->magnitude[first + i] ? largest : state->magnitude[first + i];
+    }
+    return largest;
+}
+
+static vf_status add(vf_ion_search *search)
+{
+    cell_state *state = search->state;
+    if (!state->begun) { /* an ion before anything was looked for: what it excludes is excluded for the bounds, too */
+        vf_status status = begin(search, state);
+        if (status != VF_OK)
+            return status;
+    }
+    const int threads = vf_context_threads(search->ctx);
+    const int64_t rows = state->along[1] * state->along[2];
+    double largest = state->largest;
+#pragma omp parallel for schedule(static) reduction(max                                                                \
+                                                    : largest)                                                         \
+    num_threads(threads) if (state->count > PARALLEL_FROM && threads > 1)
+    for (int64_t row = 0; row < rows; row++)
+        largest = fmax(largest, bound_row(search, state, row));
+    state->largest = largest;
+    return VF_OK;
+}
+
+/* ---- looking at cells ---- */
+
+/* Adds the ions that the cell lacks. */
+static void apply_ions(const vf_ion_search *search, const vf_box *box, cell *c)
+{
+    const ion_sources *ions = &search->sources[ION_IONS];
+    const vf_coulomb_options *potential = &search->options.potential;
+    double sums[CELL_POINTS];
+    const int64_t points = vf_box_points(box), first = c->applied;
+    coulomb_block block = {
+        .atoms = ions->count - first,
+        .x = ions->x + first,
+        .y = ions->y + first,
+        .z = ions->z + first,
+        .charge = ions->charge + first,
+        .nx = (int)vf_box_extent(box, 0),
+        .ny = (int)vf_box_extent(box, 1),
+        .nz = (int)vf_box_extent(box, 2),
+        .r_min = potential->r_min,
+        .distance_dielectric = potential->distance_dielectric,
+        .out = sums,
+        .stride_y = vf_box_extent(box, 0),
+        .stride_z = vf_box_extent(box, 0) * vf_box_extent(box, 1),
+    };
+    double *const positions[3] = {block.px, block.py, block.pz};
+    for (int a = 0; a < 3; a++) {
+        block.centre[a] = vf_coulomb_position(&search->grid, a, box->lo[a] + cell_shape[a] / 2);
+        for (int n = 0; n < cell_shape[a]; n++)
+            positions[a][n] = vf_coulomb_position(&search->grid, a, box->lo[a] + n) - block.centre[a];
+    }
+    search->simd->f64(&block);
+    for (int64_t i = 0; i < points; i++)
+        c->values[i] += sums[i];
+    c->applied = ions->count;
+}
+
+static void copy_map(const vf_ion_search *search, const vf_box *box, double *values)
+{
+    const int64_t nx = vf_box_extent(box, 0), ny = vf_box_extent(box, 1), nz = vf_box_extent(box, 2);
+    for (int64_t k = 0; k < nz; k++)
+        for (int64_t j = 0; j < ny; j++)
+            for (int64_t i = 0; i < nx; i++)
+                values[(k * ny + j) * nx + i] = ion_map_value(search, row_start(&search->grid, box, j, k) + i);
+}
+
+/* Makes a cell's bounds exact. */
+static vf_status make_exact(const vf_ion_search *search, cell_state *state, int64_t number)
+{
+    cell *c = &state->cells[number];
+    const vf_box box = cell_box(search, state, number);
+    vf_status status = VF_OK;
+    if (!c->values) {
+        c->values = malloc((size_t)vf_box_points(&box) * sizeof *c->values);
+        if (!c->values)
+            return vf_fail(search->ctx, VF_ERR_MEMORY,
+                           "no memory for another cell of the search for ions; use a larger --spacing");
+        if (search->options.map_is_exact)
+            copy_map(search, &box, c->values);
+        else
+            status = vf_coulomb_execute(state->sums, state->queue, &box, c->values);
+    }
+    if (status == VF_OK && c->applied < search->sources[ION_IONS].count)
+        apply_ions(search, &box, c);
+    look_at(search, &box, c->values, &state->low[number], &state->high[number]);
+    state->low_top[number] = state->low[number];
+    state->high_bottom[number] = state->high[number];
+    c->seen = search->sources[ION_IONS].count;
+    return status;
+}
+
+/* ---- the search ---- */
+
+/* The least energy that a cell can have, and one that it has or undercuts. */
+static double lower_bound(const cell_state *state, int64_t n, double charge)
+{
+    return state->low[n] > state->high[n] ? INFINITY : charge * (charge > 0 ? state->low[n] : state->high[n]);
+}
+static double upper_bound(const cell_state *state, int64_t n, double charge)
+{
+    return state->low[n] > state->high[n] ? INFINITY
+                                          : charge * (charge > 0 ? state->low_top[n] : state->high_bottom[n]);
+}
+
+static void sink(const cell_state *state, double charge, int64_t count, int64_t at)
+{
+    int64_t *heap = state->heap;
+    const int64_t moving = heap[at];
+    const double bound = lower_bound(state, moving, charge);
+    for (int64_t child = 2 * at + 1; child < count; child = 2 * at + 1) {
+        if (child + 1 < count && lower_bound(state, heap[child + 1], charge) < lower_bound(state, heap[child], charge))
+            child++;
+        if (!(lower_bound(state, heap[child], charge) < bound))
+            break;
+        heap[at] = heap[child];
+        at = child;
+    }
+    heap[at] = moving;
+}
+
+/* The cells that have to be looked at, as a heap; the least energy that is known to be there goes to *least. */
+static int64_t gather_waiting(const vf_ion_search *search, const cell_state *state, double charge, double window,
+                              double *least)
+{
+    const int64_t ions = search->sources[ION_IONS].count;
+    int64_t count = 0;
+    *least = INFINITY;
+    for (int64_t n = 0; n < state->count; n++)
+        *least = fmin(*least, upper_bound(state, n, charge));
+    for (int64_t n = 0; n < state->count; n++) {
+        const double bound = lower_bound(state, n, charge);
+        if (state->cells[n].seen != ions && bound < INFINITY && bound - window <= *least + window)
+            state->heap[count++] = n;
+    }
+    for (int64_t at = count / 2 - 1; at >= 0; at--)
+        sink(state, charge, count, at);
+    return count;
+}
+
+/* Looks at cells until no bound is below the least energy, which is returned in *least. */
+static vf_status settle(vf_ion_search *search, cell_state *state, double charge, double window, double *least)
+{
+    enum { MOST = 4096 };
+    const int threads = vf_context_threads(search->ctx);
+    const int most = threads * ROUND < MOST ? threads * ROUND : MOST;
+    int64_t round[MOST], waiting = gather_waiting(search, state, charge, window, least);
+    vf_status status = VF_OK;
+    while (status == VF_OK && waiting > 0) {
+        int count = 0, failed = 0;
+        while (waiting > 0 && count < most && lower_bound(state, state->heap[0], charge) - window <= *least + window) {
+            round[count++] = state->heap[0];
+            state->heap[0] = state->heap[--waiting];
+            sink(state, charge, waiting, 0);
+        }
+        if (count == 0)
+            break;
+#pragma omp parallel for schedule(dynamic, 1) reduction(| : failed) num_threads(threads) if (count > 1 && threads > 1)
+        for (int n = 0; n < count; n++)
+            failed |= make_exact(search, state, round[n]) != VF_OK;
+        for (int n = 0; n < count; n++)
+            *least = fmin(*least, upper_bound(state, round[n], charge));
+        if (failed)
+            status = vf_context_status(search->ctx);
+        else if (vf_cancelled(search->ctx))
+            status = vf_fail(search->ctx, VF_ERR_CANCELLED, "interrupted");
+    }
+    return status;
+}
+
+/* The free points whose energies are so near the least that only exact sums tell. */
+typedef struct candidates {
+    int64_t count, first; /* first: the least index */
+    int64_t *index;       /* [min(count, MOST_CANDIDATES)] */
+} candidates;
+
+/* More only where a map is flat, as without charges: there all points are equal. */
+enum { MOST_CANDIDATES = 1 << 14 };
+
+static void gather(const vf_ion_search *search, const vf_box *box, const double *values, double charge, double limit,
+                   candidates *c)
+{
+    const int64_t nx = vf_box_extent(box, 0), ny = vf_box_extent(box, 1), nz = vf_box_extent(box, 2);
+    for (int64_t k = 0; k < nz; k++)
+        for (int64_t j = 0; j < ny; j++)
+            for (int64_t i = 0; i < nx; i++) {
+                const int64_t index = row_start(&search->grid, box, j, k) + i;
+                if (search->mask[index] != VF_ION_FREE || !(charge * values[(k * ny + j) * nx + i] <= limit))
+                    continue;
+                if (c->count < MOST_CANDIDATES)
+                    c->index[c->count] = index;
+                c->first = c->count == 0 || index < c->first ? index : c->first;
+                c->count++;
+            }
+}
+
+/* Of the candidates the first whose energy is the least, to the tolerance of the contract. */
+static int64_t choose(const vf_ion_search *search, double charge, const candidates *c, double *energy)
+{
+    int64_t least = 0, chosen = -1;
+    double position[3];
+    for (int64_t n = 0; n < c->count; n++) {
+        ion_point(&search->grid, c->index[n], position);
+        energy[n] = charge * ion_total_potential(search, c->index[n], position);
+        least = energy[n] < energy[least] ? n : least;
+    }
+    ion_point(&search->grid, c->index[least], position);
+    const double limit = energy[least] + ion_tolerance(search, c->index[least], position, charge);
+    for (int64_t n = 0; n < c->count; n++)
+        if (energy[n] <= limit && (chosen < 0 || c->index[n] < chosen))
+            chosen = c->index[n];
+    return chosen;
+}
+
+static vf_status find(vf_ion_search *search, double charge, vf_ion_place *out)
+{
+    cell_state *state = search->state;
+    vf_status status = state->begun ? VF_OK : begin(search, state);
+    if (status != VF_OK)
+        return status;
+    const int64_t ions = search->sources[ION_IONS].count;
+    const double window = EXACT_ERROR * fabs(charge) * state->largest;
+    double least = 0;
+    candidates c = {0};
+    double *energy = malloc(MOST_CANDIDATES * sizeof *energy);
+    c.index = malloc(MOST_CANDIDATES * sizeof *c.index);
+    status = energy && c.index ? settle(search, state, charge, window, &least)
+                               : vf_fail(search->ctx, VF_ERR_MEMORY, "no memory for a search");
+    for (int64_t n = 0; status == VF_OK && n < state->count; n++)
+        if (state->cells[n].seen == ions && lower_bound(state, n, charge) <= least + window) {
+            const vf_box box = cell_box(search, state, n);
+            gather(search, &box, state->cells[n].values, charge, least + window, &c);
+        }
+    if (status == VF_OK && c.count > 0)
+        out->index = c.count == 1 || c.count > MOST_CANDIDATES ? c.first : choose(search, charge, &c, energy);
+    free(c.index);
+    free(energy);
+    return status;
+}
+
+static const char *const variants[] = {"cells", NULL};
+const vf_ion_search_backend vf_ion_search_cells = {
+    .variants = {VF_DEVICE_CPU, variants}, .create = create, .find = find, .add = add, .destroy = destroy};
+const vf_ion_search_backend vf_ion_search_cells_cuda = {
+    .variants = {VF_DEVICE_CUDA, variants}, .create = create, .find = find, .add = add, .destroy = destroy};
