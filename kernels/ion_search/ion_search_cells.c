@@ -1,11 +1,13 @@
 /* The search by cells of the grid: bounds say which cells can hold the least energy, and only those are looked at.
  *
- * For each cell there are four numbers: bounds of the least potential over its free points, and of the greatest. They
- * begin as the extremes of the map, give or take its error. An ion moves them by what its potential is at the nearest
- * and at the farthest place of the cell. To find the least energy, cells are taken in the order of their lower bounds:
- * their points are summed in double precision (once), get the ions they lack, and have their extremes found, until no
- * other cell's lower bound is below the least energy that was found. A bound that ions have blurred costs a look at the
- * cell, never a wrong place.
+ * For each cell there are bounds of the least potential over its free points, and of the greatest. They begin as the
+ * extremes of the map, give or take its error. What ions add since is kept as their potential at the cell's middle, its
+ * gradient there, and a bound of the rest: by Taylor's theorem rho^2 / (r - rho)^3 for 1/r, within rho of the middle,
+ * since no second derivative is beyond 2/r^3; for 1/r^2 it is 3 rho^2 / (r - rho)^4. An ion near the cell counts with
+ * the middle of what its potential can be, give or take. To find the least energy, cells are taken in the order of
+ * their lower bounds: their points are summed in double precision (once), get the ions they lack, and have their
+ * extremes found, until no other cell's lower bound is below the least energy that was found. A bound that ions have
+ * blurred costs a look at the cell, never a wrong place.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -30,17 +32,24 @@ typedef struct cell {
     int64_t seen;    /* ions when the bounds were made exact; -1: never */
 } cell;
 
+/* Over a cell's free points. Without any low = INFINITY, high = -INFINITY. */
+typedef struct bounds {
+    /* Of the potential without what follows: low <= the least <= low_top, high_bottom <= the greatest <= high. */
+    double low, low_top, high, high_bottom;
+    /* Ions' since then: at the middle, its gradient, and how far the rest can be off. */
+    double middle, gradient[3], rest;
+    double magnitude; /* bound of C sum |q|/r over atoms and ions */
+} bounds;
+
 typedef struct cell_state {
     bool begun; /* the bounds are there */
     int64_t along[3], count;
     cell *cells;
-    /* Bounds over the free points: least >= low, least <= low_top; greatest <= high, greatest >= high_bottom. A cell
-     * without free points has low = INFINITY, high = -INFINITY. */
-    double *low, *low_top, *high, *high_bottom;
-    double *magnitude; /* bound of C sum |q|/r over atoms and ions */
-    double largest;    /* of magnitude */
-    double radius;     /* half a cell's diagonal */
-    vf_coulomb *sums;  /* the atoms', in double precision, on the CPU */
+    bounds *bounds;   /* [count] */
+    double largest;   /* of magnitude */
+    double half[3];   /* of a cell's edges, from point to point */
+    double radius;    /* half its diagonal */
+    vf_coulomb *sums; /* the atoms', in double precision, on the CPU */
     vf_queue *queue;
     int64_t *heap; /* [count] cells that wait, the one of the least bound first */
 } cell_state;
@@ -100,19 +109,16 @@ static vf_status create(vf_ion_search *search)
         const double half = 0.5 * (cell_shape[a] - 1) * search->grid.spacing[a];
         state->along[a] = (search->grid.counts[a] - 1) / cell_shape[a] + 1;
         state->count *= state->along[a];
+        state->half[a] = half * (1 + 1e-12);
         state->radius += half * half;
     }
     state->radius = sqrt(state->radius) * (1 + 1e-12);
     const size_t n = (size_t)state->count;
     state->cells = calloc(n, sizeof *state->cells);
-    state->low = malloc(5 * n * sizeof *state->low);
+    state->bounds = calloc(n, sizeof *state->bounds);
     state->heap = malloc(n * sizeof *state->heap);
-    if (!state->cells || !state->low || !state->heap)
+    if (!state->cells || !state->bounds || !state->heap)
         return vf_fail(search->ctx, VF_ERR_MEMORY, "no memory for %lld cells", (long long)state->count);
-    state->low_top = state->low + n;
-    state->high = state->low + 2 * n;
-    state->high_bottom = state->low + 3 * n;
-    state->magnitude = state->low + 4 * n;
     if (search->options.map_is_exact)
         return VF_OK;
     vf_coulomb_options options = search->options.potential;
@@ -134,7 +140,7 @@ static void destroy(vf_ion_search *search)
     vf_queue_destroy(state->queue);
     vf_coulomb_destroy(state->sums);
     free(state->cells);
-    free(state->low);
+    free(state->bounds);
     free(state->heap);
     free(state);
 }
@@ -163,12 +169,16 @@ static vf_status bound_atoms(vf_ion_search *search, cell_state *state)
     options.r_min = d + state->radius;
     options.precision = VF_F64;
     options.variant = NULL;
+    double *magnitude = malloc((size_t)state->count * sizeof *magnitude);
+    if (!magnitude)
+        return vf_fail(search->ctx, VF_ERR_MEMORY, "no memory for the bounds of %lld cells", (long long)state->count);
     vf_status status = vf_coulomb_create(vf_context_host(search->ctx), &coarse, &atoms, &options, &sums);
     if (status == VF_OK)
-        status = vf_coulomb_execute(sums, state->queue, &box, state->magnitude);
+        status = vf_coulomb_execute(sums, state->queue, &box, magnitude);
     vf_coulomb_destroy(sums);
-    for (int64_t n = 0; n < state->count; n++)
-        state->magnitude[n] *= factor;
+    for (int64_t n = 0; status == VF_OK && n < state->count; n++)
+        state->bounds[n].magnitude = factor * magnitude[n];
+    free(magnitude);
     return status;
 }
 
@@ -185,19 +195,41 @@ static vf_status begin(vf_ion_search *search, cell_state *state)
 #pragma omp parallel for schedule(static) reduction(max : largest) num_threads(threads) if (threads > 1)
     for (int64_t n = 0; n < state->count; n++) {
         const vf_box box = cell_box(search, state, n);
-        look_at(search, &box, NULL, &state->low[n], &state->high[n]);
+        bounds *b = &state->bounds[n];
+        look_at(search, &box, NULL, &b->low, &b->high);
         if (exact)
-            state->magnitude[n] = state->low[n] <= state->high[n] ? fmax(fabs(state->low[n]), fabs(state->high[n])) : 0;
-        state->low_top[n] = state->low[n] + error * state->magnitude[n];
-        state->high_bottom[n] = state->high[n] - error * state->magnitude[n];
-        state->low[n] -= error * state->magnitude[n];
-        state->high[n] += error * state->magnitude[n];
+            b->magnitude = b->low <= b->high ? fmax(fabs(b->low), fabs(b->high)) : 0;
+        b->low_top = b->low + error * b->magnitude;
+        b->high_bottom = b->high - error * b->magnitude;
+        b->low -= error * b->magnitude;
+        b->high += error * b->magnitude;
         state->cells[n].seen = -1;
-        largest = fmax(largest, state->magnitude[n]);
+        largest = fmax(largest, b->magnitude);
     }
     state->largest = largest;
     state->begun = true;
     return VF_OK;
+}
+
+/* An ion of charge q, C in it, at `to` from the cell's middle, and no nearer to any free point than `least`. */
+static void bound_ion(const cell_state *state, bool square, double q, const double to[3], double least, bounds *b)
+{
+    const double r = sqrt(to[0] * to[0] + to[1] * to[1] + to[2] * to[2]), nearest = r - state->radius;
+    if (nearest > state->radius && nearest > least) {
+        const double v = square ? 1 / (r * r) : 1 / r, slope = (square ? -2 : -1) * q * v / (r * r);
+        const double rest = state->radius * state->radius / (nearest * nearest * nearest);
+        b->middle += q * v;
+        for (int a = 0; a < 3; a++)
+            b->gradient[a] += slope * to[a];
+        b->rest += fabs(q) * (square ? 3 * rest / nearest : rest);
+        b->magnitude += fabs(q) * (square ? 1 / (nearest * nearest) : 1 / nearest);
+        return;
+    }
+    const double near = fmax(nearest, least), far = fmax(r + state->radius, least);
+    const double most = square ? 1 / (near * near) : 1 / near, fewest = square ? 1 / (far * far) : 1 / far;
+    b->middle += 0.5 * q * (most + fewest);
+    b->rest += 0.5 * fabs(q) * (most - fewest);
+    b->magnitude += fabs(q) * most;
 }
 
 /* Moves the bounds of a row of cells along x for the last ion. */
@@ -205,32 +237,24 @@ static double bound_row(const vf_ion_search *search, cell_state *state, int64_t 
 {
     const vf_grid *g = &search->grid;
     const ion_sources *ions = &search->sources[ION_IONS];
-    const int64_t n = ions->count - 1, first = row * state->along[0];
-    const int64_t along[3] = {0, row % state->along[1], row / state->along[1]};
-    double middle[3], q = ions->charge[n], largest = 0;
-    for (int a = 0; a < 3; a++)
-        middle[a] = g->origin[a] + g->spacing[a] * ((double)(along[a] * cell_shape[a]) + 0.5 * (cell_shape[a] - 1));
-    const double dx = middle[0] - ions->x[n], dy = middle[1] - ions->y[n], dz = middle[2] - ions->z[n];
-    const double step = g->spacing[0] * CELL_X, yz = dy * dy + dz * dz, radius = state->radius;
-    /* No free point is nearer to the ion than this. */
+    const int64_t n = ions->count - 1, along[3] = {0, row % state->along[1], row / state->along[1]};
     const double least = fmax(ions->distance[n], search->options.potential.r_min) * (1 - 1e-12);
-    const bool square = search->options.potential.distance_dielectric;
+    const double at[3] = {ions->x[n], ions->y[n], ions->z[n]};
+    double to[3], largest = 0;
+    for (int a = 0; a < 3; a++)
+        to[a] = g->origin[a] + g->spacing[a] * ((double)(along[a] * cell_shape[a]) + 0.5 * (cell_shape[a] - 1)) - at[a];
+    const double x = to[0];
     for (int64_t i = 0; i < state->along[0]; i++) {
-        const double x = dx + step * (double)i, r = sqrt(x * x + yz);
-        double near = r - radius, far = r + radius;
-        near = near > least ? near : least;
-        far = far > least ? far : least;
-        near = 1 / (square ? near * near : near) * (1 + 1e-12);
-        far = 1 / (square ? far * far : far) * (1 - 1e-12);
-        const double less = q > 0 ? q * far : q * near, more = q > 0 ? q * near : q * far;
+        bounds *b = &state->bounds[row * state->along[0] + i];
+        to[0] = x + g->spacing[0] * (double)(i * CELL_X);
+        bound_ion(state, search->options.potential.distance_dielectric, ions->charge[n], to, least, b);
         /* The point that was the least may be excluded now; then there is no upper bound of what is the least. */
-        const bool excluded = r - radius < ions->distance[n];
-        state->low[first + i] += less;
-        state->high[first + i] += more;
-        state->low_top[first + i] = excluded ? INFINITY : state->low_top[first + i] + more;
-        state->high_bottom[first + i] = excluded ? -INFINITY : state->high_bottom[first + i] + less;
-        state->magnitude[first + i] += fabs(q) * near;
-        largest = largest > state->magnitude[first + i] ? largest : state->magnitude[first + i];
+        const double reach = ions->distance[n] + state->radius;
+        if (to[0] * to[0] + to[1] * to[1] + to[2] * to[2] < reach * reach) {
+            b->low_top = INFINITY;
+            b->high_bottom = -INFINITY;
+        }
+        largest = fmax(largest, b->magnitude);
     }
     return largest;
 }
@@ -318,24 +342,38 @@ static vf_status make_exact(const vf_ion_search *search, cell_state *state, int6
     }
     if (status == VF_OK && c->applied < search->sources[ION_IONS].count)
         apply_ions(search, &box, c);
-    look_at(search, &box, c->values, &state->low[number], &state->high[number]);
-    state->low_top[number] = state->low[number];
-    state->high_bottom[number] = state->high[number];
+    bounds *b = &state->bounds[number];
+    look_at(search, &box, c->values, &b->low, &b->high);
+    b->low_top = b->low;
+    b->high_bottom = b->high;
+    b->middle = b->rest = b->gradient[0] = b->gradient[1] = b->gradient[2] = 0;
     c->seen = search->sources[ION_IONS].count;
     return status;
 }
 
 /* ---- the search ---- */
 
+/* How far ions' potential can be from that at the middle. */
+static double spread(const cell_state *state, const bounds *b)
+{
+    return fabs(b->gradient[0]) * state->half[0] + fabs(b->gradient[1]) * state->half[1] +
+           fabs(b->gradient[2]) * state->half[2] + b->rest;
+}
+
 /* The least energy that a cell can have, and one that it has or undercuts. */
 static double lower_bound(const cell_state *state, int64_t n, double charge)
 {
-    return state->low[n] > state->high[n] ? INFINITY : charge * (charge > 0 ? state->low[n] : state->high[n]);
+    const bounds *b = &state->bounds[n];
+    if (b->low > b->high)
+        return INFINITY;
+    return charge * (b->middle + (charge > 0 ? b->low - spread(state, b) : b->high + spread(state, b)));
 }
 static double upper_bound(const cell_state *state, int64_t n, double charge)
 {
-    return state->low[n] > state->high[n] ? INFINITY
-                                          : charge * (charge > 0 ? state->low_top[n] : state->high_bottom[n]);
+    const bounds *b = &state->bounds[n];
+    if (b->low > b->high)
+        return INFINITY;
+    return charge * (b->middle + (charge > 0 ? b->low_top + spread(state, b) : b->high_bottom - spread(state, b)));
 }
 
 static void sink(const cell_state *state, double charge, int64_t count, int64_t at)
