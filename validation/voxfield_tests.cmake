@@ -23,11 +23,22 @@ function(vf_register name)
     set_tests_properties(${name} PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 600)
 endfunction()
 
+# Tests whose threads share memory: those that the thread sanitizer runs.
+function(vf_threads)
+    foreach(name ${ARGN})
+        if(TEST ${name})
+            get_test_property(${name} LABELS labels)
+            set_tests_properties(${name} PROPERTIES LABELS "${labels};threads")
+        endif()
+    endforeach()
+endfunction()
+
 # A unit test that names its device: once for the CPU, and once, as NAME_gpu, for a GPU. Where there is none that one says so
 # and is skipped.
 function(vf_device_test name)
     vf_unit_test(${name} cpu)
     if(TARGET ${name})
+        vf_threads(${name})
         vf_register(${name}_gpu COMMAND ${name} cuda)
         set_tests_properties(${name}_gpu PROPERTIES LABELS gpu)
     endif()
