@@ -4,10 +4,11 @@
  * extremes of the map, give or take its error. What ions add since is kept as their potential at the cell's middle, its
  * gradient there, and a bound of the rest: by Taylor's theorem rho^2 / (r - rho)^3 for 1/r, within rho of the middle,
  * since no second derivative is beyond 2/r^3; for 1/r^2 it is 3 rho^2 / (r - rho)^4. An ion near the cell counts with
- * the middle of what its potential can be, give or take. To find the least energy, cells are taken in the order of
- * their lower bounds: their points are summed in double precision (once), get the ions they lack, and have their
- * extremes found, until no other cell's lower bound is below the least energy that was found. A bound that ions have
- * blurred costs a look at the cell, never a wrong place.
+ * the middle of what its potential can be, give or take. To find the least
+ * energy, cells are taken in the order of their lower bounds, until none is below the least energy that was found. A
+ * cell that is looked at takes the values of the map, gets the ions it lacks, and has its extremes found; if it still
+ * may hold the least energy to the map's error, its atoms are summed again in double precision (once). A bound that
+ * ions have blurred costs a look at the cell, never a wrong place.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -27,7 +28,8 @@ enum { CELL_X = 8, CELL_Y = 4, CELL_Z = 4, CELL_POINTS = CELL_X * CELL_Y * CELL_
 static const int cell_shape[3] = {CELL_X, CELL_Y, CELL_Z};
 
 typedef struct cell {
-    double *values;  /* [z][y][x] of its box, in double precision; NULL: not summed yet */
+    double *values;  /* [z][y][x] of its box, in double precision; NULL: not looked at yet */
+    bool summed;     /* the values are good to EXACT_ERROR, not only to the map's */
     int64_t applied; /* ions that are in `values` */
     int64_t seen;    /* ions when the bounds were made exact; -1: never */
 } cell;
@@ -47,6 +49,7 @@ typedef struct cell_state {
     cell *cells;
     bounds *bounds;   /* [count] */
     double largest;   /* of magnitude */
+    double map_error; /* relative to magnitude */
     double half[3];   /* of a cell's edges, from point to point */
     double radius;    /* half its diagonal */
     vf_coulomb *sums; /* the atoms', in double precision, on the CPU */
@@ -187,6 +190,7 @@ static vf_status begin(vf_ion_search *search, cell_state *state)
 {
     const bool exact = search->options.map_is_exact;
     const double error = exact || search->options.potential.precision == VF_F64 ? EXACT_ERROR : MAP_ERROR;
+    state->map_error = error;
     const int threads = vf_context_threads(search->ctx);
     vf_status status = exact ? VF_OK : bound_atoms(search, state);
     if (status != VF_OK)
@@ -324,30 +328,47 @@ static void copy_map(const vf_ion_search *search, const vf_box *box, double *val
                 values[(k * ny + j) * nx + i] = ion_map_value(search, row_start(&search->grid, box, j, k) + i);
 }
 
-/* Makes a cell's bounds exact. */
-static vf_status make_exact(const vf_ion_search *search, cell_state *state, int64_t number)
+/* Puts the sum of the atoms, in double precision, in place of what the values have from the map. */
+static vf_status sum_atoms(const vf_ion_search *search, const cell_state *state, const vf_box *box, cell *c)
 {
-    cell *c = &state->cells[number];
+    double sums[CELL_POINTS], map[CELL_POINTS];
+    const int64_t points = vf_box_points(box);
+    vf_status status = vf_coulomb_execute(state->sums, state->queue, box, sums);
+    copy_map(search, box, map);
+    for (int64_t i = 0; status == VF_OK && i < points; i++)
+        c->values[i] += sums[i] - map[i];
+    c->summed = status == VF_OK;
+    return status;
+}
+
+/* Looks at a cell: its bounds become exact, or, the first time, good to the map's error. */
+static vf_status visit(const vf_ion_search *search, cell_state *state, int64_t number)
+{
+    const int64_t ions = search->sources[ION_IONS].count;
     const vf_box box = cell_box(search, state, number);
+    cell *c = &state->cells[number];
+    bounds *b = &state->bounds[number];
     vf_status status = VF_OK;
     if (!c->values) {
         c->values = malloc((size_t)vf_box_points(&box) * sizeof *c->values);
         if (!c->values)
             return vf_fail(search->ctx, VF_ERR_MEMORY,
                            "no memory for another cell of the search for ions; use a larger --spacing");
-        if (search->options.map_is_exact)
-            copy_map(search, &box, c->values);
-        else
-            status = vf_coulomb_execute(state->sums, state->queue, &box, c->values);
+        copy_map(search, &box, c->values);
+        c->summed = state->map_error <= EXACT_ERROR;
+    } else if (!c->summed && c->applied == ions) { /* the map is not enough to tell */
+        status = sum_atoms(search, state, &box, c);
     }
-    if (status == VF_OK && c->applied < search->sources[ION_IONS].count)
+    if (c->applied < ions)
         apply_ions(search, &box, c);
-    bounds *b = &state->bounds[number];
     look_at(search, &box, c->values, &b->low, &b->high);
-    b->low_top = b->low;
-    b->high_bottom = b->high;
+    const double error = c->summed ? 0 : state->map_error * b->magnitude;
+    b->low_top = b->low + error;
+    b->high_bottom = b->high - error;
+    b->low -= error;
+    b->high += error;
     b->middle = b->rest = b->gradient[0] = b->gradient[1] = b->gradient[2] = 0;
-    c->seen = search->sources[ION_IONS].count;
+    c->seen = c->summed ? ions : -1;
     return status;
 }
 
@@ -376,6 +397,16 @@ static double upper_bound(const cell_state *state, int64_t n, double charge)
     return charge * (b->middle + (charge > 0 ? b->low_top + spread(state, b) : b->high_bottom - spread(state, b)));
 }
 
+/* Puts a cell into the heap, at the end and up. */
+static void push(const cell_state *state, double charge, int64_t count, int64_t number)
+{
+    const double bound = lower_bound(state, number, charge);
+    int64_t at = count;
+    for (; at > 0 && bound < lower_bound(state, state->heap[(at - 1) / 2], charge); at = (at - 1) / 2)
+        state->heap[at] = state->heap[(at - 1) / 2];
+    state->heap[at] = number;
+}
+
 static void sink(const cell_state *state, double charge, int64_t count, int64_t at)
 {
     int64_t *heap = state->heap;
@@ -397,14 +428,24 @@ static int64_t gather_waiting(const vf_ion_search *search, const cell_state *sta
                               double *least)
 {
     const int64_t ions = search->sources[ION_IONS].count;
+    const int threads = vf_context_threads(search->ctx);
     int64_t count = 0;
-    *least = INFINITY;
+    double top = INFINITY;
+#pragma omp parallel for schedule(static) reduction(min                                                                \
+                                                    : top)                                                             \
+    num_threads(threads) if (state->count > PARALLEL_FROM && threads > 1)
     for (int64_t n = 0; n < state->count; n++)
-        *least = fmin(*least, upper_bound(state, n, charge));
+        top = fmin(top, upper_bound(state, n, charge));
+    *least = top;
+#pragma omp parallel for schedule(static) num_threads(threads) if (state->count > PARALLEL_FROM && threads > 1)
     for (int64_t n = 0; n < state->count; n++) {
         const double bound = lower_bound(state, n, charge);
-        if (state->cells[n].seen != ions && bound < INFINITY && bound - window <= *least + window)
-            state->heap[count++] = n;
+        int64_t place;
+        if (state->cells[n].seen == ions || bound == INFINITY || bound - window > top + window)
+            continue;
+#pragma omp atomic capture
+        place = count++;
+        state->heap[place] = n;
     }
     for (int64_t at = count / 2 - 1; at >= 0; at--)
         sink(state, charge, count, at);
@@ -430,9 +471,12 @@ static vf_status settle(vf_ion_search *search, cell_state *state, double charge,
             break;
 #pragma omp parallel for schedule(dynamic, 1) reduction(| : failed) num_threads(threads) if (count > 1 && threads > 1)
         for (int n = 0; n < count; n++)
-            failed |= make_exact(search, state, round[n]) != VF_OK;
-        for (int n = 0; n < count; n++)
+            failed |= visit(search, state, round[n]) != VF_OK;
+        for (int n = 0; n < count; n++) {
             *least = fmin(*least, upper_bound(state, round[n], charge));
+            if (!state->cells[round[n]].summed && lower_bound(state, round[n], charge) < INFINITY)
+                push(state, charge, waiting++, round[n]);
+        }
         if (failed)
             status = vf_context_status(search->ctx);
         else if (vf_cancelled(search->ctx))
