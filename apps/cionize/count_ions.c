@@ -113,8 +113,9 @@ static vf_status formula(vf_context *ctx, const ion_kind salt[2], double *cation
 {
     enum { MOST = 12 };
     const double ratio = -salt[0].charge / salt[1].charge;
-    for (*cations = 1; *cations <= MOST; ++*cations) {
-        const double anions = *cations * ratio;
+    for (int n = 1; n <= MOST; n++) {
+        const double anions = n * ratio;
+        *cations = n;
         if (anions >= 0.5 && fabs(anions - nearbyint(anions)) < 1e-9 * anions)
             return VF_OK;
     }
@@ -151,9 +152,12 @@ static double round_to_neutral(double charge, const ion_kind salt[2], double ste
 {
     double best_rest = INFINITY, best_distance = INFINITY;
     const double first = fmax(floor(mean[0]) - step, 0), last = ceil(mean[0]) + step;
-    for (double cations = first; cations <= last; cations++) {
-        const double anions = -(charge + cations * salt[0].charge) / salt[1].charge;
-        for (double n = fmax(floor(anions + 1e-9), 0); n <= fmax(ceil(anions - 1e-9), 0); n++) {
+    const int64_t choices = (int64_t)(last - first) + 1;
+    for (int64_t choice = 0; choice < choices; choice++) {
+        const double cations = first + (double)choice, anions = -(charge + cations * salt[0].charge) / salt[1].charge;
+        const double fewest = fmax(floor(anions + 1e-9), 0), most = fmax(ceil(anions - 1e-9), 0);
+        for (int more = 0; fewest + more <= most; more++) {
+            const double n = fewest + more;
             const double rest = charge + cations * salt[0].charge + n * salt[1].charge;
             const double distance = hypot(cations - mean[0], n - mean[1]);
             const bool as_neutral = fabs(rest) < best_rest + NEUTRAL, neutral = fabs(rest) < best_rest - NEUTRAL;

@@ -127,8 +127,8 @@ static vf_status recognise(trajectory *t)
 /* The first record, the titles, and the number of atoms; *offset is moved behind them. */
 static vf_status read_header(trajectory *t, int64_t *offset)
 {
-    unsigned char control[CONTROL_BYTES];
-    int64_t bytes;
+    unsigned char control[CONTROL_BYTES] = {0};
+    int64_t bytes = 0;
     vf_status status = enter_record(t, "header", *offset, &bytes);
     if (status == VF_OK)
         status = dcd_read(t, *offset + t->marker, control, sizeof control);

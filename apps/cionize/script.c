@@ -227,7 +227,7 @@ static vf_status read_placeion(reader *r)
 {
     char name[NUMBER_SIZE], count[NUMBER_SIZE], where[256], quoted[PQR_QUOTE_SIZE];
     script_command *command = NULL;
-    double charge;
+    double charge = 0;
     vf_status status = add_command(r, SCRIPT_PLACEION, &command);
     if (status != VF_OK)
         return status;

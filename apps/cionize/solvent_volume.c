@@ -264,14 +264,14 @@ vf_status solvent_volume(vf_context *ctx, const molecule *mol, const vf_grid *gr
 {
     /* Of a size that does not depend on the number of threads; so do the sums, which are whole numbers. */
     const double layer = (double)grid->counts[0] * (double)grid->counts[1];
-    const int64_t most = grid->counts[2], threads = vf_context_threads(ctx);
+    const int64_t most = grid->counts[2];
     const double wanted = fmin(ceil(BLOCK_THICKNESS / grid->spacing[2]), floor(BLOCK_BYTES / layer));
     const int64_t layers = wanted < 1 ? 1 : wanted < (double)most ? (int64_t)wanted : most;
     int64_t outside = 0, failed = 0;
     sphere *spheres = make_spheres(ctx, mol);
     if (!spheres)
         return vf_fail(ctx, VF_ERR_MEMORY, "no memory for the spheres of %" PRId64 " atoms", mol->atoms);
-#pragma omp parallel for schedule(dynamic) num_threads((int)threads) reduction(+ : outside, failed)
+#pragma omp parallel for schedule(dynamic) num_threads(vf_context_threads(ctx)) reduction(+ : outside, failed)
     for (int64_t n = 0; n < (most + layers - 1) / layers; n++) {
         const int64_t first = n * layers;
         if (failed > 0 || vf_cancelled(ctx))

@@ -331,7 +331,7 @@ static void copy_map(const vf_ion_search *search, const vf_box *box, double *val
 /* Puts the sum of the atoms, in double precision, in place of what the values have from the map. */
 static vf_status sum_atoms(const vf_ion_search *search, const cell_state *state, const vf_box *box, cell *c)
 {
-    double sums[CELL_POINTS], map[CELL_POINTS];
+    double sums[CELL_POINTS] = {0}, map[CELL_POINTS] = {0};
     const int64_t points = vf_box_points(box);
     vf_status status = vf_coulomb_execute(state->sums, state->queue, box, sums);
     copy_map(search, box, map);

@@ -91,8 +91,8 @@ vf_status vf_ion_search_refine(vf_ion_search *search, double charge, vf_ion_plac
     if (!gather(search, start, &near))
         status = vf_fail(search->ctx, VF_ERR_MEMORY, "no memory for %lld neighbours", (long long)near.count);
     const double tolerance = status == VF_OK ? ion_tolerance(search, place->index, start, charge) : 0;
-    for (double fraction = 0.5; status == VF_OK && fraction >= 1.0 / 64; fraction /= 2)
-        while (status == VF_OK && step(search, &near, start, charge, fraction, tolerance, place))
+    for (int halvings = 1; status == VF_OK && halvings <= 6; halvings++)
+        while (status == VF_OK && step(search, &near, start, charge, ldexp(1, -halvings), tolerance, place))
             if (vf_cancelled(search->ctx))
                 status = vf_fail(search->ctx, VF_ERR_CANCELLED, "interrupted");
     free(near.position);
