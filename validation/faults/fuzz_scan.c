@@ -89,7 +89,7 @@ static void require_sound(const scan *s)
     REQUIRE(strlen(s->description) < sizeof s->description && s->layout[0]);
 }
 
-static void require_text(void *user, vf_log_level level, const char *text)
+static void require_message(void *user, vf_log_level level, const char *text)
 {
     (void)user;
     (void)level;
@@ -372,7 +372,7 @@ vf_status fuzz_one(const uint8_t *data, size_t size)
     bytes rest = {data + (size > 0), data + size};
     if (vf_context_create(&ctx) != VF_OK)
         return VF_ERR_MEMORY;
-    vf_context_set_log(ctx, require_text, NULL);
+    vf_context_set_log(ctx, require_message, NULL);
     int part = size > 0 ? data[0] : 0;
     vf_status status = part == 'x'   ? run_xml(ctx, rest, &s)
                        : part == 'a' ? run_acquisitions(ctx, rest, &s)
@@ -382,7 +382,7 @@ vf_status fuzz_one(const uint8_t *data, size_t size)
     if (status == VF_OK)
         require_sound(&s);
     else
-        require_text(NULL, VF_LOG_NOTE, vf_context_message(ctx));
+        require_message(NULL, VF_LOG_NOTE, vf_context_message(ctx));
     REQUIRE(status == VF_OK || status == VF_ERR_INPUT || status == VF_ERR_MEMORY || status == VF_ERR_UNSUPPORTED);
     scan_free(&s);
     REQUIRE(memcmp(&s, &nothing, sizeof s) == 0);
