@@ -357,16 +357,25 @@ static vf_status one_option(vf_context *ctx, int option, const char *text, cioni
 
 static vf_status read_options(vf_context *ctx, const program *p, int argc, char **argv, cionize_settings *s)
 {
-    bool dielectric = false;
-    int option;
+    bool dielectric = false, salt = false;
+    const char *map = NULL;
+    int option, named_by = 0; /* the map */
     while ((option = getopt_long(argc, argv, "i:o:qh", options, NULL)) != -1) {
         if (option == 'h' || option == OPT_VERSION)
             program_print_and_exit(p, option == 'h');
         dielectric |= option == OPT_DIELECTRIC;
+        salt |= option == OPT_SALT;
         vf_status status = one_option(ctx, option, optarg, s);
         if (status != VF_OK)
             return status;
+        if (map && s->map != map && option != named_by)
+            return vf_fail(ctx, VF_ERR_ARGUMENT, "-o and --map both name the map, %s and %s: give one of them", map,
+                           s->map);
+        named_by = s->map != map ? option : named_by;
+        map = s->map;
     }
+    if (salt && !ions.demand.has_concentration)
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "--salt is for a --concentration");
     if (dielectric && s->distance_dielectric)
         return vf_fail(ctx, VF_ERR_ARGUMENT, "--dielectric and --distance-dielectric exclude each other");
     if (ions.demand.has_concentration && ions.demand.counter_kinds > 0)

@@ -46,6 +46,12 @@ typedef struct run {
     int64_t missing;   /* ions for which there was no room */
 } run;
 
+/* ---- name_files.c ---- */
+
+/* Settles which files are written, with the names that nobody gave. Errors: VF_ERR_ARGUMENT: options that exclude each
+ * other or do nothing, endings that say no format, one name for two files; VF_ERR_MEMORY. */
+VF_MUST_CHECK vf_status prepare_output(run *r);
+
 /* ---- ion_stage.c ---- */
 
 /* What there is to place and where it goes: settings and script, once the molecule and the grid are known. */

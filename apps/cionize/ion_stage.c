@@ -218,5 +218,5 @@ vf_status ions_place(run *r)
                       (double)r->wanted, 1, "ions");
     status = has_script(r) ? run_commands(r) : place(r, r->request, r->requests);
     vf_progress_end(&r->progress);
-    return status == VF_OK && !has_script(r) ? write_files(r) : status;
+    return status == VF_OK ? write_files(r) : status;
 }

@@ -189,10 +189,15 @@ def test_help_and_version(_):
               "--precision": "double", "--method": "direct", "--origin": "0", "--border": "1", "--threads": "2",
               "--spacing": "1",
               "--size": "1", "--counts": "2", "--temperature": "300", "--dielectric": "2", "--distance-dielectric": "2",
-              "--r-min": "0.1"}
-    for option in sorted(named - {"--help", "--version"}):
+              "--r-min": "0.1", "--map": "a.dx", "--ions": "i.pdb", "--mask": "m.dx", "--place": "SOD:1", "--neutralize": "CLA",
+              "--concentration": "0.1", "--salt": "POT,CLA", "--ion-solute": "5", "--ion-ion": "5", "--order": "alternate"}
+    place = ["--place", "SOD:1"]
+    of_ions = {"--ions": place, "--mask": place, "--map-with-ions": ["--map", "a.dx", *place], "--refine": place,
+               "--salt": ["--concentration", "0.1"]}
+    files = {"--charges", "--trajectory", "--frames", "--read-map", "--deviation"}  # need a file of theirs; tested elsewhere
+    for option in sorted(named - {"--help", "--version"} - files):
         value = [values[option]] if option in values else []
-        make("dipole.pqr", option, *value, "--dry-run")
+        make("dipole.pqr", option, *value, *of_ions.get(option, []), "--dry-run")
     done = run("--version")
     assert done.status == 0 and re.fullmatch(r"cionize \(Voxfield\) \d+\.\d+\.\d+\n", done.out) and done.err == ""
     assert all(len(line) <= 100 for line in run("--help").out.splitlines())

@@ -47,6 +47,7 @@ static void test_status_list(void **state)
                       {VF_ERR_DEVICE, "VF_ERR_DEVICE", 6},
                       {VF_ERR_DEVICE_MEMORY, "VF_ERR_DEVICE_MEMORY", 7},
                       {VF_ERR_UNSUPPORTED, "VF_ERR_UNSUPPORTED", 8},
+                      {VF_ERR_INCOMPLETE, "VF_ERR_INCOMPLETE", 9},
                       {VF_ERR_CANCELLED, "VF_ERR_CANCELLED", 130},
                       {VF_ERR_INTERNAL, "VF_ERR_INTERNAL", 70}};
     assert_int_equal(sizeof documented / sizeof *documented, VF_STATUS_COUNT);

@@ -1,0 +1,126 @@
+/* Which files a run writes, and what is wrong with what was asked for: said before any work. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cionize_run.h"
+
+/* ---- names of files ---- */
+
+/* "a/b.pqr" -> "a/b.dx"; other extensions are kept: "a/b.txt" -> "a/b.txt.dx". */
+static vf_status default_name(run *r, const char *ending, const char **name)
+{
+    static const char *const endings[] = {".pqr", ".pqr.gz", ".pdb", ".pdb.gz", NULL};
+    r->default_name = program_replace_ending(r->settings.input, endings, ending);
+    *name = r->default_name;
+    return r->default_name ? VF_OK : vf_fail(r->ctx, VF_ERR_MEMORY, "no memory");
+}
+
+/* An output must not replace an input, nor another output. */
+static vf_status check_names(const run *r)
+{
+    const cionize_settings *s = &r->settings;
+    const program_file files[] = {{"the molecule", s->input},
+                                  {"the charges", s->charges},
+                                  {"the map that is read", s->read_map},
+                                  {"the trajectory", s->trajectory},
+                                  {"the script", r->ions.script},
+                                  {"the map", r->map.path ? r->map.path : r->after.path},
+                                  {"the map of the deviation", s->deviation},
+                                  {"the picture", s->picture},
+                                  {"the report", s->report},
+                                  {"the solute with its ions", r->ions.ionized},
+                                  {"the ions", r->ions.ions},
+                                  {"the mask", r->ions.mask}};
+    enum { FILES = sizeof files / sizeof *files };
+    program_file *all = malloc((FILES + (size_t)r->script.commands) * sizeof *all);
+    if (!all)
+        return vf_fail(r->ctx, VF_ERR_MEMORY, "no memory for the names of %lld files", (long long)r->script.commands);
+    memcpy(all, files, sizeof files);
+    for (int64_t n = 0; n < r->script.commands; n++)
+        all[FILES + n] = (program_file){"a file of the script", r->script.command[n].path};
+    vf_status status = program_check_names(r->ctx, all, FILES + (int)r->script.commands);
+    free(all);
+    return status;
+}
+
+/* Before any work, as for files that options name. */
+static vf_status check_script_formats(const run *r)
+{
+    const map_format *format;
+    vf_status status = VF_OK;
+    for (int64_t n = 0; status == VF_OK && n < r->script.commands; n++) {
+        const script_command *command = &r->script.command[n];
+        if (command->verb == SCRIPT_SAVEGRID)
+            status = map_format_for(r->ctx, command->path, &format);
+        else if (command->verb == SCRIPT_SAVEION)
+            status = check_ions_path(r->ctx, command->path);
+    }
+    return status;
+}
+
+/* Ways that exclude each other, and options that do nothing without another. */
+static vf_status check_combinations(const run *r)
+{
+    const cionize_settings *s = &r->settings;
+    const bool ions = ions_asked(r);
+    const char *const needs_ions[][2] = {{"--ions", r->ions.ions},
+                                         {"--mask", r->ions.mask},
+                                         {"-o with .pdb, .pqr or .xyz", r->ions.ionized},
+                                         {"--map-with-ions", r->ions.map_with_ions ? "" : NULL},
+                                         {"--refine", r->ions.refine ? "" : NULL},
+                                         {"--from-surface", r->ions.from_surface ? "" : NULL},
+                                         {"--read-map", s->read_map}};
+    for (size_t n = 0; !ions && n < sizeof needs_ions / sizeof *needs_ions; n++)
+        if (needs_ions[n][1])
+            return vf_fail(r->ctx, VF_ERR_ARGUMENT,
+                           "%s is for ions: ask for some by --place, --neutralize or "
+                           "--concentration",
+                           needs_ions[n][0]);
+    if (s->read_map && s->trajectory)
+        return vf_fail(r->ctx, VF_ERR_ARGUMENT, "--read-map and --trajectory exclude each other");
+    if ((s->frames || s->deviation) && !s->trajectory)
+        return vf_fail(r->ctx, VF_ERR_ARGUMENT, "--frames and --deviation are for a --trajectory");
+    if (r->ions.map_with_ions && !s->map && !s->picture)
+        return vf_fail(r->ctx, VF_ERR_ARGUMENT,
+                       "--map-with-ions is for a map or a picture: name one by --map or --picture");
+    if (r->ions.refine && (s->read_map || s->trajectory))
+        return vf_fail(r->ctx, VF_ERR_ARGUMENT,
+                       "--refine needs the potential between grid points, which %s does not give",
+                       s->read_map ? "a map that is read" : "an average over frames");
+    return VF_OK;
+}
+
+vf_status prepare_output(run *r)
+{
+    const cionize_settings *s = &r->settings;
+    const bool ions = ions_asked(r);
+    const char *map = s->map;
+    vf_status status = check_combinations(r);
+    if (status == VF_OK && !map && !ions)
+        status = default_name(r, ".dx", &map);
+    if (status == VF_OK && ions && !r->ions.script && !map && !r->ions.ionized && !r->ions.ions && !r->ions.mask)
+        status = default_name(r, "_ionized.pdb", &r->ions.ionized);
+    map_output *out = r->ions.map_with_ions ? &r->after : &r->map;
+    r->map = r->after = r->deviation = (map_output){.ctx = r->ctx, .info = &r->info};
+    r->deviation.info = &r->deviation_info;
+    out->path = map;
+    out->picture = s->picture;
+    r->deviation.path = s->deviation;
+    if (status == VF_OK && map)
+        status = map_format_for(r->ctx, map, &out->format);
+    if (status == VF_OK && s->deviation)
+        status = map_format_for(r->ctx, s->deviation, &r->deviation.format);
+    if (status == VF_OK && s->deviation && r->map.format && r->map.format->order != r->deviation.format->order)
+        status = vf_fail(r->ctx, VF_ERR_ARGUMENT, "%s and %s order their values differently; write both in one format",
+                         map, s->deviation);
+    const char *const lists[] = {r->ions.ionized, r->ions.ions};
+    for (int n = 0; status == VF_OK && n < 2; n++)
+        if (lists[n])
+            status = check_ions_path(r->ctx, lists[n]);
+    const map_format *mask;
+    if (status == VF_OK && r->ions.mask)
+        status = map_format_for(r->ctx, r->ions.mask, &mask);
+    if (status == VF_OK)
+        status = check_script_formats(r);
+    return status == VF_OK ? check_names(r) : status;
+}

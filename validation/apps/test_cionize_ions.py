@@ -1,0 +1,329 @@
+#!/usr/bin/env python3
+"""Where cionize puts ions, held against brute force, against what physics says, and against itself by other ways.
+
+usage: test_cionize_ions.py PROGRAM [DEVICE] [test_name ...]
+"""
+import math
+import os
+
+import program
+from ion_truth import check_file, generator, numpy, Placed, random_molecule, replay, run_ions, squares, whole, write_molecule
+from program import make, read, run
+
+SMALL = ["--border", "9", "--spacing", "1"]
+
+
+def spread(kinds, order):
+    """The names in the order that they are placed. kinds: [(name, count, charge)]."""
+    if order == "given":
+        return [name for name, count, _ in kinds for _ in range(count)]
+    if order == "largest":
+        return spread(sorted(kinds, key=lambda kind: -abs(kind[2])), "given")
+    return [name for turn in range(max(count for _, count, _ in kinds)) for name, count, _ in kinds if turn < count]
+
+
+# ---- brute force ----
+
+
+def test_every_ion_is_where_its_energy_is_least(_):
+    rng = generator()
+    kinds = [("SOD", 3, 1), ("CLA", 4, -1), ("MG", 2, 2), ("XYZ", 2, -2.5)]
+    place = [f"--place={name}:{count}" + (f":{charge}" if name == "XYZ" else "") for name, count, charge in kinds]
+    for number, (order, options, truth) in enumerate((
+            ("given", [], {}),
+            ("alternate", ["--units", "V", "--dielectric", "80"], {"unit": "V", "dielectric": 80.0}),
+            ("largest", ["--units", "kcal/mol/e", "--from-surface", "--ion-solute", "3.5"],
+             {"unit": "kcal/mol/e", "from_surface": True, "ion_solute": 3.5}),
+            ("alternate", ["--distance-dielectric", "4", "--units", "e/A", "--ion-ion", "4.2"],
+             {"unit": "e/A", "dielectric": 4.0, "power": 2, "ion_ion": 4.2}),
+            # Ions among the atoms, where r_min matters; and none that keeps another away.
+            ("given", ["--ion-solute", "0", "--ion-ion", "0", "--r-min", "1.5", "--spacing", "0.75,1.25,1"],
+             {"ion_solute": 0.0, "ion_ion": 0.0, "r_min": 1.5}))):
+        atoms = random_molecule(rng, 40 + 17 * number)
+        write_molecule("a.pqr", atoms)
+        placed = run_ions("a.pqr", *SMALL, *place, "--order", order, *options, "-o", "a.pdb", "--ions", "i.pqr")
+        charges = {"XYZ": -2.5}
+        replay(placed, atoms, spread(kinds, order), charges=charges, **truth)
+        check_file("i.pqr", placed.names, placed.places, charges)
+        assert placed.asked == placed.placed == 11
+
+
+def test_refined_ions(_):
+    rng = generator()
+    atoms = random_molecule(rng, 60)
+    write_molecule("a.pqr", atoms)
+    for options, truth in (([], {}), (["--distance-dielectric", "2", "--from-surface"],
+                                      {"power": 2, "dielectric": 2.0, "from_surface": True})):
+        placed = run_ions("a.pqr", *SMALL, "--place", "SOD:4", "--place", "CLA:4", "--refine", *options, "--ions", "i.xyz")
+        replay(placed, atoms, ["SOD"] * 4 + ["CLA"] * 4, refined=True, **truth)
+        check_file("i.xyz", placed.names, placed.places)
+        off = numpy.abs((placed.places - placed.origin) / placed.spacing % 1 - 0.5) < 0.49
+        assert off.any(), "no ion has left the grid"
+
+
+def test_files_agree(_):
+    rng = generator()
+    atoms = random_molecule(rng, 50)
+    write_molecule("a.pqr", atoms)
+    arguments = ["a.pqr", *SMALL, "--place", "SOD:3", "--place", "MG:2", "--place", "CLA:3"]
+    names = ["SOD"] * 3 + ["MG"] * 2 + ["CLA"] * 3
+    for kind in ("pdb", "pqr", "xyz"):
+        placed = run_ions(*arguments, "-o", f"all.{kind}", "--ions", f"ions.{kind}", "--refine")
+        assert placed.names == names
+        check_file(f"all.{kind}", names, placed.places, solute=atoms)
+        check_file(f"ions.{kind}", names, placed.places)
+    before = set(os.listdir("."))
+    done = make(*arguments)
+    assert set(os.listdir(".")) - before == {"a_ionized.pdb"} and "a_ionized.pdb" in done.out
+    check_file("a_ionized.pdb", names, run_ions(*arguments).places, solute=atoms)
+    # What is written is a molecule again.
+    assert "58 atoms" in make("all.pqr", "--dry-run").out
+
+
+# ---- physics ----
+
+
+def test_a_charge_and_its_counter_ion(_):
+    """The nearest free point; off the grid, the exclusion distance."""
+    rng = generator()
+    centre = numpy.array([*rng.uniform(-0.25, 0.25, 3).round(3)])
+    write_molecule("a.pqr", numpy.array([[*centre, 1.0, 1.0]]))
+    arguments = ["a.pqr", "--place", "CLA:1", "--ion-solute", "4.3", "--border", "6"]
+    placed = run_ions(*arguments, "--ions", "i.pdb")
+    d2 = squares(placed.axes(), centre)
+    r = numpy.linalg.norm(placed.places[0] - centre)
+    assert abs(r - math.sqrt(d2[d2 >= 4.3 ** 2].min())) < 1e-9, r
+    placed = run_ions(*arguments, "--ions", "i.pdb", "--refine")
+    r = numpy.linalg.norm(placed.places[0] - centre)
+    # The last steps are 1/64 of the spacing; to stay outside it may stop one short along a diagonal.
+    assert 4.3 * (1 - 1e-12) <= r <= 4.3 + math.sqrt(3) * 0.5 / 64 + 1e-9, r
+    assert abs(placed.energies[0] + program.unit_constant("kT/e") / r) < 1e-6
+    # A like charge goes as far away as the grid allows.
+    placed = run_ions("a.pqr", "--place", "SOD:1", "--border", "6", "--ions", "i.pdb")
+    assert abs(numpy.linalg.norm(placed.places[0] - centre) - math.sqrt(squares(placed.axes(), centre).max())) < 1e-9
+
+
+def test_a_dipole(_):
+    """The cation is on the axis behind the negative end, the anion behind the positive one."""
+    generator()
+    write_molecule("a.pqr", numpy.array([[0, 0, 1, 1, 1], [0, 0, -1, -1, 1.0]]))
+    placed = run_ions("a.pqr", "--place", "SOD:1", "--ions", "i.pdb", "--border", "8")
+    assert placed.places[0].tolist() == [0, 0, -7]
+    placed = run_ions("a.pqr", "--place", "CLA:1", "--ions", "i.pdb", "--border", "8")
+    assert placed.places[0].tolist() == [0, 0, 7]
+    # V = C (1/8 - 1/6) where the cation was.
+    assert abs(placed.energies[0] - program.unit_constant("kT/e") * (1 / 8 - 1 / 6)) < 1e-6
+
+
+def test_a_charged_sphere(_):
+    """Many equal charges on a sphere are, outside, one charge in its middle. 2000 charges on a spiral: the potential at twice
+    the radius differs from that by 1e-3 at most (the largest gap between neighbours is 4 percent of the radius, and its
+    field dies off within some gaps)."""
+    count, radius = 2000, 4.0
+    generator()
+    n = numpy.arange(count) + 0.5
+    height, turn = 1 - 2 * n / count, math.pi * (1 + math.sqrt(5)) * n
+    ring = numpy.sqrt(1 - height ** 2)
+    atoms = numpy.stack([radius * ring * numpy.cos(turn), radius * ring * numpy.sin(turn), radius * height,
+                         numpy.full(count, 0.005), numpy.ones(count)], axis=1).round(3)
+    write_molecule("sphere.pqr", atoms)
+    write_molecule("point.pqr", numpy.array([[0, 0, 0, 10.0, 1]]))
+    grid = ["--origin", "-11,-11,-11", "--counts", "23", "--spacing", "1", "--place", "CLA:6"]
+    one = run_ions("sphere.pqr", *grid, "--ions", "i.pdb", "--ion-solute", "4", "--ion-ion", "9")
+    two = run_ions("point.pqr", *grid, "--ions", "i.pdb", "--ion-solute", "8", "--ion-ion", "9")
+    # The sphere's grains leave equal points of the one a little apart in the other, so energies are compared.
+    assert one.placed == two.placed == 6
+    assert abs(one.energies[0] / two.energies[0] - 1) < 2e-2, (one.energies[0], two.energies[0])
+    for place, energy in zip(one.places[:1], one.energies[:1]):
+        expected = -10 * program.unit_constant("kT/e") / numpy.linalg.norm(place)
+        assert abs(energy / expected - 1) < 1e-3, (energy, expected)
+
+
+# ---- the same by other ways ----
+
+
+def test_the_same_ions_in_every_way(_):
+    rng = generator()
+    atoms = random_molecule(rng, 300)
+    write_molecule("a.pqr", atoms)
+    arguments = ["a.pqr", "--border", "8", "--spacing", "0.75", "--place", "SOD:6", "--place", "CLA:6", "--order", "alternate"]
+    expected = run_ions(*arguments, "--ions", "one.pqr")
+    replay(expected, atoms, ["SOD", "CLA"] * 6)
+    for ways in (["--device", "cpu"], ["--device", "cpu:0,1"], ["--threads", "1"], ["--threads", "2"],
+                 ["--precision", "single"], ["--precision", "double"], ["--method", "direct:ref", "--device", "cpu"],
+                 ["--device", "cpu:0,1", "--precision", "double", "--threads", "1"]):
+        other = run_ions(*arguments, *ways, "--ions", "two.pqr")
+        assert (other.places == expected.places).all(), ways
+        assert other.names == expected.names
+        assert (numpy.abs(other.energies - expected.energies) <= 1e-12 * numpy.abs(expected.energies).max()).all(), ways
+        assert open("one.pqr").read() == open("two.pqr").read(), ways
+
+
+# ---- how many ----
+
+
+def total(path):
+    return math.fsum(float(line.split()[-2]) for line in open(path) if line.startswith(("ATOM", "HETATM")))
+
+
+def test_neutralize(_):
+    rng = generator()
+    for charge, option, names in ((5, "CLA", ["CLA"] * 5), (-3, "SOD", ["SOD"] * 3), (-4, "MG", ["MG"] * 2),
+                                  (3, "SOD,CLA", ["CLA"] * 3), (-2, "CLA,SOD", ["SOD"] * 2)):
+        atoms = whole(random_molecule(rng, 30), charge)
+        write_molecule("a.pqr", atoms)
+        placed = run_ions("a.pqr", *SMALL, "--neutralize", option, "-o", "a.ionized.pqr")
+        replay(placed, atoms, names)
+        assert abs(total("a.ionized.pqr")) < 1e-6
+    # An odd charge and an ion of two: the smaller number, and what is left is said.
+    write_molecule("a.pqr", whole(random_molecule(rng, 30), -5))
+    placed = run_ions("a.pqr", *SMALL, "--neutralize", "MG", "-o", "b.pqr")
+    assert placed.names == ["MG"] * 2 and "warning" in placed.said.err and "-1 e" in placed.said.err
+    # Ions asked for by number count.
+    placed = run_ions("a.pqr", *SMALL, "--place", "ZN:1", "--neutralize", "SOD", "-o", "b.pqr")
+    assert placed.names == ["ZN"] + ["SOD"] * 3 and abs(total("b.pqr")) < 1e-6
+
+
+def salt_numbers(charge, volume, concentration, z, nu):
+    """docs/conventions.md's rule: the mean numbers by bisection, then the nearest neutral pair of all."""
+    n0 = concentration * 6.02214076e-4 * volume
+    lo, hi = -50.0, 50.0
+    for _ in range(300):
+        phi = (lo + hi) / 2
+        rest = sum(zi * ni * n0 * math.exp(-zi * phi) for zi, ni in zip(z, nu)) + charge
+        lo, hi = (phi, hi) if rest > 0 else (lo, phi)
+    mean = [ni * n0 * math.exp(-zi * lo) for zi, ni in zip(z, nu)]
+    # (what is left, distance, pair): the first counts most.
+    best = min((abs(a * z[0] + b * z[1] + charge), math.hypot(a - mean[0], b - mean[1]), (a, b))
+               for a in range(int(mean[0]) + 8) for b in range(int(mean[1]) + 8))
+    return best[2], mean
+
+
+def test_concentration(_):
+    rng = generator()
+    for charge, concentration, salt in ((4, 0.3, "SOD,CLA"), (-6, 0.15, "CLA,POT"), (0, 0.5, "SOD,CLA"), (-3, 0.4, "MG,CLA"),
+                                        (2, 0, "SOD,CLA")):
+        atoms = whole(random_molecule(rng, 80), charge)
+        write_molecule("a.pqr", atoms)
+        placed = run_ions("a.pqr", *SMALL, "--concentration", concentration, "--salt", salt, "-o", "b.pqr", "--ion-ion", "4",
+                          "--ion-solute", "4")
+        names = sorted(salt.split(","), key=lambda name: name == "CLA")
+        z = [2 if names[0] == "MG" else 1, -1]
+        volume = placed.report["ions"]["solvent_volume"]
+        numbers, mean = salt_numbers(charge, volume, concentration, z, [1, 2] if z[0] == 2 else [1, 1])
+        replay(placed, atoms, [names[0]] * numbers[0] + [names[1]] * numbers[1], ion_ion=4.0, ion_solute=4.0)
+        assert abs(total("b.pqr")) < 1e-6 and placed.asked == sum(numbers), (numbers, mean)
+
+
+def test_volume_of_solvent_around_one_atom(_):
+    """A sphere's. The points between grid lines where the probe falls short: 0.5 h^2/A of the radius (docs/conventions.md)."""
+    generator()
+    radius, h = 3.0, 0.25
+    write_molecule("a.pqr", numpy.array([[0, 0, 0, 1, radius]]))
+    placed = run_ions("a.pqr", "--spacing", h, "--border", "7", "--concentration", "0.5", "--ions", "i.pdb", "--ion-ion", "3")
+    r = numpy.sqrt(squares(placed.axes(), (0, 0, 0)))
+    most = (r >= radius - 1e-9).sum() * h ** 3
+    least = (r >= radius + 0.5 * h * h + 1e-9).sum() * h ** 3
+    assert least <= placed.report["ions"]["solvent_volume"] <= most
+
+
+# ---- maps ----
+
+
+def test_mask(_):
+    rng = generator()
+    atoms = random_molecule(rng, 60)
+    write_molecule("a.pqr", atoms)
+    for kind in ("dx", "mrc"):
+        placed = run_ions("a.pqr", *SMALL, "--place", "SOD:3", "--place", "CLA:2", "--mask", f"m.{kind}", "--from-surface",
+                          "--ion-solute", "2")
+        grid = read(f"m.{kind}")
+        assert list(map(int, grid.counts)) == placed.counts
+        mask = numpy.array(grid.values).reshape(placed.counts[::-1])
+        axes = placed.axes()
+        # The margins by which distances hold: near 0 either value is right.
+        solute = numpy.min([squares(axes, a[:3]) / (2 + a[4]) ** 2 for a in atoms], axis=0) - 1
+        ions = numpy.min([squares(axes, place) / 100 for place in placed.places], axis=0) - 1
+        expected = numpy.where(solute < 0, 1, numpy.where(ions < 0, 2, 0))
+        sure = (numpy.abs(solute) > 1e-9) & (numpy.abs(ions) > 1e-9)
+        assert (mask[sure] == expected[sure]).all() and sure.mean() > 0.99
+        assert set(mask.ravel().tolist()) == {0, 1, 2}
+        assert placed.report["ions"]["points_free_solute_ions"][1] == (mask == 1).sum()
+
+
+# A map in single precision is good to 16 u S (ion_search.h).
+SINGLE = 16 * 2.0 ** -24
+
+
+def test_maps_before_and_with_ions(_):
+    """The map holds the potential everywhere, at excluded points too; with ions it is the map of the ionized molecule."""
+    rng = generator()
+    atoms = random_molecule(rng, 60)
+    write_molecule("a.pqr", atoms)
+    ions = ["--place", "SOD:4", "--place", "MG:2"]
+    for kind in ("h5", "dx", "mrc"):
+        make("-q", "a.pqr", *SMALL, "-o", f"plain.{kind}")
+        run_ions("a.pqr", *SMALL, *ions, "--map", f"before.{kind}", "-o", "all.pqr")
+        assert read(f"plain.{kind}").values == read(f"before.{kind}").values
+        assert 0 not in read(f"before.{kind}").values
+        placed = run_ions("a.pqr", *SMALL, *ions, "--map", f"with.{kind}", "--map-with-ions", "-o", "all.pqr")
+        potential, _ = replay(placed, atoms, ["SOD"] * 4 + ["MG"] * 2)
+        grid = read(f"with.{kind}")
+        origin, size = (",".join(map(str, v)) for v in (grid.origin, map(int, grid.counts)))
+        make("-q", "all.pqr", f"--origin={origin}", "--counts", size, "--spacing", "1", "-o", f"again.{kind}")
+        values, again = (numpy.array(read(f"{name}.{kind}").values).reshape(potential.values.shape)
+                         for name in ("with", "again"))
+        # 1e-9 of the values for the constant; 1e-8 for the digits of text.
+        allowed = SINGLE * potential.sizes + 2e-8 * numpy.abs(potential.values)
+        assert (numpy.abs(values - potential.values) <= allowed).all()
+        assert (numpy.abs(again - values) <= 2 * allowed).all()
+
+
+def test_maps_read_back(_):
+    rng = generator()
+    atoms = random_molecule(rng, 60)
+    write_molecule("a.pqr", atoms)
+    place = ["--place", "SOD:4", "--place", "CLA:4"]
+    expected = run_ions("a.pqr", *SMALL, *place, "--precision", "double", "--map", "m.h5", "--ions", "one.pqr")
+    make("-q", "a.pqr", *SMALL, "--precision", "double", "-o", "m.dx.gz")
+    make("-q", "a.pqr", *SMALL, "-o", "single.h5")
+    for name in ("m.h5", "m.dx.gz", "single.h5"):
+        for grid in ([], SMALL):
+            placed = run_ions("a.pqr", *grid, *place, "--read-map", name, "--ions", "two.pqr", "--map", "copy.h5",
+                              "--map-with-ions")
+            assert (placed.places == expected.places).all(), name
+            size = numpy.abs(expected.energies).max()
+            close = 1e-12 if name == "m.h5" else 1e-4
+            assert (numpy.abs(placed.energies - expected.energies) <= close * size).all(), name
+        assert open("one.pqr").read() == open("two.pqr").read()
+    program.refuse(3, ["m.h5", "points"], "a.pqr", "--border", "8", "--spacing", "1", *place, "--read-map", "m.h5")
+    origin = ",".join(str(v + 0.25) for v in expected.origin)
+    counts = ",".join(map(str, expected.counts))
+    program.refuse(3, ["m.h5", "origin"], "a.pqr", f"--origin={origin}", "--counts", counts, "--spacing", "1", *place,
+                   "--read-map", "m.h5")
+    for options, words in ((["--dielectric", "80"], "dielectric"), (["--distance-dielectric", "1"], "dielectric"),
+                           (["--temperature", "310"], "temperature"), (["--refine"], "--refine")):
+        program.refuse(2, words, "a.pqr", *place, "--read-map", "m.h5", *options)
+    program.refuse(3, "kT/e", "a.pqr", *place, "--read-map", "m.h5", "--units", "V")
+
+
+def test_more_ions_than_fit(_):
+    """Exit status 9; the ones there was room for are written, at their distances, and a message says what stops the others."""
+    rng = generator()
+    atoms = random_molecule(rng, 40)
+    write_molecule("a.pqr", atoms)
+    for words, asked, options, kept in (
+            ("ions' own distance", 400, [], {}),
+            ("the solute is what stops", 3000, ["--border", "3", "--ion-ion", "1"], {"ion_ion": 1.0})):
+        done = run("-q", "a.pqr", *SMALL, "--place", f"SOD:{asked}", *options, "-o", "all.pqr", "--report", "r.json")
+        assert done.status == 9 and words in done.err, (done.status, done.err)
+        placed = Placed()
+        assert placed.placed < asked == placed.asked and (placed.placed > 0 or kept)
+        assert f"{asked - placed.placed} of {asked} ions are missing" in done.err, done.err
+        assert f"only {placed.placed} of {asked}" in done.err, done.err
+        _, room = replay(placed, atoms, ["SOD"] * placed.placed, **kept)
+        assert not room.sure.any(), "there is room left"
+        check_file("all.pqr", placed.names, placed.places, solute=atoms)
+
+
+program.main(globals())
