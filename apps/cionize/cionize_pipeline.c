@@ -36,7 +36,16 @@ static vf_status check_names(const run *r)
                                   {"the solute with its ions", r->ions.ionized},
                                   {"the ions", r->ions.ions},
                                   {"the mask", r->ions.mask}};
-    return program_check_names(r->ctx, files, sizeof files / sizeof *files);
+    enum { FILES = sizeof files / sizeof *files };
+    program_file *all = malloc((FILES + (size_t)r->script.commands) * sizeof *all);
+    if (!all)
+        return vf_fail(r->ctx, VF_ERR_MEMORY, "no memory");
+    memcpy(all, files, sizeof files);
+    for (int64_t n = 0; n < r->script.commands; n++)
+        all[FILES + n] = (program_file){"a file of the script", r->script.command[n].path};
+    vf_status status = program_check_names(r->ctx, all, FILES + (int)r->script.commands);
+    free(all);
+    return status;
 }
 
 /* Ways that exclude each other, and options that do nothing without another. */
