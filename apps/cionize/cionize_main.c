@@ -360,25 +360,6 @@ static vf_status one_option(vf_context *ctx, int option, const char *text, cioni
     return status;
 }
 
-/* Options that would do nothing. */
-static vf_status check_ion_options(vf_context *ctx, const cionize_settings *s)
-{
-    if (ions.demand.has_concentration && ions.demand.counter_kinds > 0)
-        return vf_fail(ctx, VF_ERR_ARGUMENT, "--concentration neutralises, too: leave out --neutralize");
-    if (ions.demand.salt[0].charge != 0 && !ions.demand.has_concentration)
-        return vf_fail(ctx, VF_ERR_ARGUMENT,
-                       "--salt says which salt a --concentration is of: give one, or leave it out");
-    if (ions.script && says_order)
-        return vf_fail(ctx, VF_ERR_ARGUMENT, "--order: a script's ions are placed in the order of its commands");
-    if ((says_where || says_order) && !ions.script && !wants_ions(&ions))
-        return vf_fail(ctx, VF_ERR_ARGUMENT,
-                       "--ion-solute, --from-surface, --ion-ion, --order and --refine say how ions are placed: ask for "
-                       "some by --place, --neutralize or --concentration");
-    if (ions.map_with_ions && !s->map && !s->picture)
-        return vf_fail(ctx, VF_ERR_ARGUMENT, "--map-with-ions says what the map holds: name a map by --map");
-    return VF_OK;
-}
-
 static vf_status read_options(vf_context *ctx, const program *p, int argc, char **argv, cionize_settings *s)
 {
     bool dielectric = false;
@@ -393,12 +374,23 @@ static vf_status read_options(vf_context *ctx, const program *p, int argc, char 
     }
     if (dielectric && s->distance_dielectric)
         return vf_fail(ctx, VF_ERR_ARGUMENT, "--dielectric and --distance-dielectric exclude each other");
-    vf_status status = check_ion_options(ctx, s);
-    if (status != VF_OK)
-        return status;
+    if (ions.demand.has_concentration && ions.demand.counter_kinds > 0)
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "--concentration neutralises, too: leave out --neutralize");
     if (s->has_size && s->has_counts)
         return vf_fail(ctx, VF_ERR_ARGUMENT, "--size and --counts exclude each other");
     return program_input(ctx, p, argc, argv, "molecule.pqr", "one molecule", &s->input);
+}
+
+/* Options that say how ions are placed where none are, or where a script says it. */
+static vf_status check_ion_options(vf_context *ctx)
+{
+    if (ions.script && says_order)
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "--order: a script's ions are placed in the order of its commands");
+    if ((says_where || says_order) && !ions.script && !wants_ions(&ions))
+        return vf_fail(ctx, VF_ERR_ARGUMENT,
+                       "--ion-solute, --from-surface, --ion-ion, --order and --refine say how ions are placed: ask for "
+                       "some by --place, --neutralize or --concentration");
+    return VF_OK;
 }
 
 static vf_status run_cionize(vf_context *ctx, program *p, int argc, char **argv)
@@ -416,6 +408,8 @@ static vf_status run_cionize(vf_context *ctx, program *p, int argc, char **argv)
         .argv = p->argv,
     };
     vf_status status = read_options(ctx, p, argc, argv, &settings);
+    if (status == VF_OK)
+        status = check_ion_options(ctx);
     if (status == VF_OK && ions.demand.salt[0].charge == 0)
         status = parse_salt(ctx, "salt", "SOD,CLA", &ions.demand);
     p->quiet = settings.quiet;

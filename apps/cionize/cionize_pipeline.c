@@ -36,16 +36,7 @@ static vf_status check_names(const run *r)
                                   {"the solute with its ions", r->ions.ionized},
                                   {"the ions", r->ions.ions},
                                   {"the mask", r->ions.mask}};
-    enum { FILES = sizeof files / sizeof *files };
-    program_file *all = malloc((FILES + (size_t)r->script.commands) * sizeof *all);
-    if (!all)
-        return vf_fail(r->ctx, VF_ERR_MEMORY, "no memory");
-    memcpy(all, files, sizeof files);
-    for (int64_t n = 0; n < r->script.commands; n++)
-        all[FILES + n] = (program_file){"a file of the script", r->script.command[n].path};
-    vf_status status = program_check_names(r->ctx, all, FILES + (int)r->script.commands);
-    free(all);
-    return status;
+    return program_check_names(r->ctx, files, sizeof files / sizeof *files);
 }
 
 /* Ways that exclude each other, and options that do nothing without another. */
@@ -83,8 +74,7 @@ static vf_status prepare_output(run *r)
     vf_status status = check_combinations(r);
     if (status == VF_OK && !map && !ions)
         status = default_name(r, ".dx", &map);
-    if (status == VF_OK && ions && !r->ions.script && !r->ions.map_with_ions && !r->ions.ionized && !r->ions.ions &&
-        !r->ions.mask)
+    if (status == VF_OK && ions && !r->ions.script && !map && !r->ions.ionized && !r->ions.ions && !r->ions.mask)
         status = default_name(r, "_ionized.pdb", &r->ions.ionized);
     map_output *out = r->ions.map_with_ions ? &r->after : &r->map;
     r->map = r->after = r->deviation = (map_output){.ctx = r->ctx, .info = &r->info};

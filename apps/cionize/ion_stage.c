@@ -49,26 +49,9 @@ static vf_status add_by_rule(run *r)
     return status == VF_OK ? add_requests(r, request, kinds) : status;
 }
 
-/* Names that a script gives its files are checked before the work, as those of options are. */
-static vf_status check_script_files(const run *r)
-{
-    const map_format *format;
-    vf_status status = VF_OK;
-    for (int64_t n = 0; status == VF_OK && n < r->script.commands; n++) {
-        const script_command *command = &r->script.command[n];
-        if (!command->path)
-            continue;
-        status = command->verb == SCRIPT_SAVEGRID ? map_format_for(r->ctx, command->path, &format)
-                                                  : check_ions_path(r->ctx, command->path);
-        if (status == VF_OK && !r->settings.dry_run)
-            status = program_check_place(r->ctx, command->path, 0, "");
-    }
-    return status;
-}
-
 vf_status ions_prepare(run *r)
 {
-    vf_status status = check_script_files(r);
+    vf_status status = VF_OK;
     for (int64_t n = 0; status == VF_OK && n < r->script.commands; n++)
         if (r->script.command[n].verb == SCRIPT_PLACEION)
             status = add_requests(r, &r->script.command[n].request, 1);
