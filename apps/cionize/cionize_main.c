@@ -12,7 +12,7 @@ static const char usage[] =
     "\n"
     "usage: cionize [options] molecule.pqr\n"
     "       cionize [options] --charges FILE molecule.pdb\n"
-    "       cionize [options] -i script.cfg molecule.pqr      (a script of VMD's cionize)\n"
+    "       cionize [options] --script FILE.cfg molecule.pqr\n"
     "\n"
     "Input\n"
     "  --charges FILE           the charges of a molecule whose own file has none: a PSF or AMBER\n"
@@ -20,13 +20,14 @@ static const char usage[] =
     "  --trajectory FILE.dcd    the map is the mean over the frames of a trajectory\n"
     "  --frames FIRST:LAST:STEP which frames, from 1 (all)\n"
     "  --read-map FILE          place ions on this map (.dx, .dx.gz, .h5) instead of computing one\n"
+    "  -i, --script FILE        a script of VMD's cionize; -: from standard input\n"
     "\n"
     "Output\n"
     "  -o, --output FILE        a map: .dx, .dx.gz, .mrc, .ccp4, .cube, .h5; or the molecule and its\n"
     "                           ions: .pdb, .pqr, .xyz (default: molecule.dx, or, with ions,\n"
     "                           molecule_ionized.pdb, beside the input)\n"
-    "  --map FILE               a map, beside the ions' files\n"
-    "  --map-with-ions          the map is that of the molecule and the ions\n"
+    "  --map FILE               the map, beside the ions' files\n"
+    "  --map-with-ions          that map is of the molecule and the ions\n"
     "  --deviation FILE         a map of the standard deviation over the frames\n"
     "  --ions FILE              the ions alone: .pdb, .pqr, .xyz\n"
     "  --mask FILE              a map of what excludes ions: 0 nothing, 1 the molecule, 2 an ion\n"
@@ -37,7 +38,7 @@ static const char usage[] =
     "  --place NAME:N[:CHARGE]  N ions, each where its energy is least; may be given several times\n"
     "  --neutralize NAME[,NAME] as many as make the total charge zero, of the one of the right sign\n"
     "  --concentration C        salt of C mol/L in the solvent's volume, and a total charge of zero\n"
-    "  --salt CATION,ANION      which salt (SOD,CLA)\n"
+    "  --salt CATION,ANION      which salt that is (SOD,CLA)\n"
     "  --ion-solute D           least distance from the centres of atoms (6)\n"
     "  --from-surface           that distance is from the atoms' surfaces: radii are added\n"
     "  --ion-ion D              least distance of ions from each other (10)\n"
@@ -174,6 +175,7 @@ static vf_status method(vf_context *ctx, const char *text, const char **variant)
 
 /* What is asked for of ions; the program's only. */
 static ion_settings ions = {.ion_solute = 6, .ion_ion = 10};
+static bool says_where, says_order; /* options of theirs were given */
 
 /* -o is a map, or the molecule with its ions: the extension says it. */
 static vf_status output(vf_context *ctx, const char *text, cionize_settings *s)
@@ -211,6 +213,9 @@ static vf_status ion_option(vf_context *ctx, int option, const char *text)
     static const char *const orders[] = {"given", "alternate", "largest", NULL};
     int order = 0;
     vf_status status = VF_OK;
+    says_where |=
+        option == OPT_ION_SOLUTE || option == OPT_FROM_SURFACE || option == OPT_ION_ION || option == OPT_REFINE;
+    says_order |= option == OPT_ORDER;
     switch (option) {
     case 'i':
         ions.script = text;
@@ -385,6 +390,18 @@ static vf_status read_options(vf_context *ctx, const program *p, int argc, char 
     return program_input(ctx, p, argc, argv, "molecule.pqr", "one molecule", &s->input);
 }
 
+/* Options that say how ions are placed where none are, or where a script says it. */
+static vf_status check_ion_options(vf_context *ctx)
+{
+    if (ions.script && says_order)
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "--order: a script's ions are placed in the order of its commands");
+    if ((says_where || says_order) && !ions.script && !wants_ions(&ions))
+        return vf_fail(ctx, VF_ERR_ARGUMENT,
+                       "--ion-solute, --from-surface, --ion-ion, --order and --refine say how ions are placed: ask for "
+                       "some by --place, --neutralize or --concentration");
+    return VF_OK;
+}
+
 static vf_status run_cionize(vf_context *ctx, program *p, int argc, char **argv)
 {
     cionize_settings settings = {
@@ -400,6 +417,8 @@ static vf_status run_cionize(vf_context *ctx, program *p, int argc, char **argv)
         .argv = p->argv,
     };
     vf_status status = read_options(ctx, p, argc, argv, &settings);
+    if (status == VF_OK)
+        status = check_ion_options(ctx);
     if (status == VF_OK && ions.demand.salt[0].charge == 0)
         status = parse_salt(ctx, "salt", "SOD,CLA", &ions.demand);
     p->quiet = settings.quiet;

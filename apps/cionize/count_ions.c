@@ -4,15 +4,15 @@
 #include <string.h>
 
 #include "ions.h"
-#include "pqr_words.h"
+#include "text_words.h"
 
 /* ---- options ---- */
 
 /* One name, or two separated by a comma. */
 static vf_status parse_names(vf_context *ctx, const char *option, const char *text, ion_kind kinds[2], int *count)
 {
-    char where[128], quoted[PQR_QUOTE_SIZE], name[64];
-    snprintf(where, sizeof where, "--%s '%s'", option, pqr_quote((pqr_text){text, strlen(text)}, quoted));
+    char where[128], quoted[TEXT_QUOTE_SIZE], name[64];
+    snprintf(where, sizeof where, "--%s '%s'", option, text_quote((text_piece){text, strlen(text)}, quoted));
     *count = 0;
     for (const char *p = text;; p++) {
         const size_t n = strcspn(p, ",");

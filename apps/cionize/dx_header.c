@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "dx_reader.h"
-#include "pqr_words.h"
+#include "text_words.h"
 
 enum {
     MOST_DEFLATE = 1032, /* bytes of text in a byte of gzip, at most */
@@ -45,7 +45,7 @@ static vf_status refill(dx_reader *r)
     return status;
 }
 
-vf_status dx_next_word(dx_reader *r, pqr_text *word)
+vf_status dx_next_word(dx_reader *r, text_piece *word)
 {
     for (;;) {
         const char *p = r->next, *end = r->end;
@@ -55,7 +55,7 @@ vf_status dx_next_word(dx_reader *r, pqr_text *word)
         while (p < end && !is_space(*p))
             p++;
         if (p < end || r->last) {
-            *word = (pqr_text){r->next, (size_t)(p - r->next)};
+            *word = (text_piece){r->next, (size_t)(p - r->next)};
             r->next = p;
             return VF_OK;
         }
@@ -65,7 +65,7 @@ vf_status dx_next_word(dx_reader *r, pqr_text *word)
     }
 }
 
-vf_status dx_rest_of_line(dx_reader *r, pqr_text *rest)
+vf_status dx_rest_of_line(dx_reader *r, text_piece *rest)
 {
     const char *stop;
     while (!(stop = memchr(r->next, '\n', (size_t)(r->end - r->next))) && !r->last) {
@@ -74,21 +74,21 @@ vf_status dx_rest_of_line(dx_reader *r, pqr_text *rest)
             return status;
     }
     stop = stop ? stop : r->end;
-    *rest = (pqr_text){r->next, (size_t)(stop - r->next)};
+    *rest = (text_piece){r->next, (size_t)(stop - r->next)};
     r->next = stop;
     return VF_OK;
 }
 
-bool dx_is(pqr_text word, const char *text)
+bool dx_is(text_piece word, const char *text)
 {
     return word.size == strlen(text) && memcmp(word.at, text, word.size) == 0;
 }
 
 /* GridDataFormats writes the type between quotation marks. */
-static pqr_text unquoted(pqr_text word)
+static text_piece unquoted(text_piece word)
 {
     if (word.size >= 2 && *word.at == '"' && word.at[word.size - 1] == '"')
-        return (pqr_text){word.at + 1, word.size - 2};
+        return (text_piece){word.at + 1, word.size - 2};
     return word;
 }
 
@@ -97,9 +97,9 @@ static pqr_text unquoted(pqr_text word)
 static const char unit_comment[] = "electrostatic potential in ";
 
 /* "# electrostatic potential in kT/e" */
-static vf_status read_comment(dx_reader *r, pqr_text word)
+static vf_status read_comment(dx_reader *r, text_piece word)
 {
-    pqr_text rest;
+    text_piece rest;
     r->next = word.at + 1; /* "#electrostatic" is a comment, too */
     vf_status status = dx_rest_of_line(r, &rest);
     if (status != VF_OK)
@@ -110,7 +110,7 @@ static vf_status read_comment(dx_reader *r, pqr_text word)
     if (*r->map->unit || rest.size <= before || memcmp(rest.at, unit_comment, before) != 0)
         return VF_OK;
     const char *p = rest.at + before;
-    const pqr_text unit = pqr_next_word(&p, rest.at + rest.size);
+    const text_piece unit = text_next_word(&p, rest.at + rest.size);
     size_t length = unit.size;
     while (length > 0 && is_space(unit.at[length - 1])) /* CR */
         length--;
@@ -121,7 +121,7 @@ static vf_status read_comment(dx_reader *r, pqr_text word)
 }
 
 /* The next word that is no comment; `what` is what the file lacks if it ends here. */
-static vf_status header_word(dx_reader *r, const char *what, pqr_text *word)
+static vf_status header_word(dx_reader *r, const char *what, text_piece *word)
 {
     for (;;) {
         vf_status status = dx_next_word(r, word);
@@ -139,29 +139,29 @@ static vf_status header_word(dx_reader *r, const char *what, pqr_text *word)
 
 static vf_status expect_word(dx_reader *r, const char *expected)
 {
-    pqr_text word;
-    char text[PQR_QUOTE_SIZE];
+    text_piece word;
+    char text[TEXT_QUOTE_SIZE];
     vf_status status = header_word(r, expected, &word);
     if (status == VF_OK && !dx_is(word, expected))
         return dx_fail(r, "'%s' stands where '%s' should; this is not the form of OpenDX that is read",
-                       pqr_quote(word, text), expected);
+                       text_quote(word, text), expected);
     return status;
 }
 
-static vf_status read_number(dx_reader *r, const char *what, pqr_number *number)
+static vf_status read_number(dx_reader *r, const char *what, text_number *number)
 {
-    pqr_text word;
-    char text[PQR_QUOTE_SIZE];
+    text_piece word;
+    char text[TEXT_QUOTE_SIZE];
     vf_status status = header_word(r, what, &word);
-    if (status == VF_OK && !pqr_read_number(word, r->c_locale, number))
-        return dx_fail(r, "%s: '%s' %s", what, pqr_quote(word, text), pqr_number_trouble(word));
+    if (status == VF_OK && !text_read_number(word, r->c_locale, number))
+        return dx_fail(r, "%s: '%s' %s", what, text_quote(word, text), text_number_trouble(word));
     return status;
 }
 
 /* A whole number of at least 1, or of at least 0. */
 static vf_status read_whole(dx_reader *r, const char *what, int64_t least, int64_t *value)
 {
-    pqr_number number;
+    text_number number;
     vf_status status = read_number(r, what, &number);
     if (status != VF_OK)
         return status;
@@ -179,7 +179,7 @@ static vf_status read_counts(dx_reader *r, int64_t counts[3])
     return status;
 }
 
-static double half_a_unit(const pqr_number *number)
+static double half_a_unit(const text_number *number)
 {
     return 0.5 * pow(10, -number->decimals);
 }
@@ -188,7 +188,7 @@ static vf_status read_origin(dx_reader *r)
 {
     vf_status status = VF_OK;
     for (int a = 0; a < 3 && status == VF_OK; a++) {
-        pqr_number number = {0};
+        text_number number = {0};
         status = read_number(r, "origin", &number);
         r->map->grid.origin[a] = number.value;
         r->map->origin_slack[a] = half_a_unit(&number);
@@ -203,7 +203,7 @@ static vf_status read_delta(dx_reader *r)
     if (axis == 3)
         return dx_fail(r, "there is a fourth delta; a map has three");
     for (int a = 0; a < 3; a++) {
-        pqr_number number = {0};
+        text_number number = {0};
         vf_status status = read_number(r, "delta", &number);
         if (status != VF_OK)
             return status;
@@ -223,14 +223,14 @@ static vf_status read_delta(dx_reader *r)
 
 static vf_status read_type(dx_reader *r)
 {
-    pqr_text word;
-    char text[PQR_QUOTE_SIZE];
+    text_piece word;
+    char text[TEXT_QUOTE_SIZE];
     vf_status status = header_word(r, "type", &word);
     if (status != VF_OK)
         return status;
     word = unquoted(word);
     if (!dx_is(word, "float") && !dx_is(word, "double"))
-        return dx_fail(r, "the values are of type '%s'; float and double are read", pqr_quote(word, text));
+        return dx_fail(r, "the values are of type '%s'; float and double are read", text_quote(word, text));
     r->map->type = dx_is(word, "float") ? VF_F32 : VF_F64;
     return VF_OK;
 }
@@ -238,8 +238,8 @@ static vf_status read_type(dx_reader *r)
 /* "type double rank 0 items N data follows", behind "class array". */
 static vf_status read_array(dx_reader *r)
 {
-    char text[PQR_QUOTE_SIZE];
-    pqr_text word;
+    char text[TEXT_QUOTE_SIZE];
+    text_piece word;
     int64_t rank = 0;
     vf_status status = VF_OK;
     r->map->type = VF_F32; /* OpenDX's own default */
@@ -254,10 +254,10 @@ static vf_status read_array(dx_reader *r)
             status = read_whole(r, "items", 1, &r->items);
         else if (dx_is(word, "lsb") || dx_is(word, "msb") || dx_is(word, "binary") || dx_is(word, "ieee") ||
                  dx_is(word, "xdr"))
-            return dx_fail(r, "the values are binary (%s); write them as text", pqr_quote(word, text));
+            return dx_fail(r, "the values are binary (%s); write them as text", text_quote(word, text));
         else if (!dx_is(word, "text") && !dx_is(word, "ascii"))
             return dx_fail(r, "'%s' is no part of an array that is read: type, rank, items, data follows",
-                           pqr_quote(word, text));
+                           text_quote(word, text));
         if (status != VF_OK)
             return status;
     }
@@ -272,8 +272,8 @@ static vf_status read_array(dx_reader *r)
 /* "1 class gridpositions ...", behind "object". */
 static vf_status read_object(dx_reader *r)
 {
-    char text[PQR_QUOTE_SIZE];
-    pqr_text word;
+    char text[TEXT_QUOTE_SIZE];
+    text_piece word;
     vf_status status = VF_OK;
     for (int n = 0; n < MOST_ID_WORDS; n++) {
         status = header_word(r, "class", &word);
@@ -293,7 +293,7 @@ static vf_status read_object(dx_reader *r)
     if (dx_is(word, "array"))
         return read_array(r);
     return dx_fail(r, "objects of class '%s' are not read before the data: gridpositions, gridconnections, array",
-                   pqr_quote(word, text));
+                   text_quote(word, text));
 }
 
 static vf_status check_header(dx_reader *r)
@@ -325,8 +325,8 @@ static vf_status check_header(dx_reader *r)
 
 vf_status dx_read_header(dx_reader *r)
 {
-    char text[PQR_QUOTE_SIZE];
-    pqr_text word;
+    char text[TEXT_QUOTE_SIZE];
+    text_piece word;
     while (!r->array) {
         vf_status status = header_word(r, "the data", &word);
         if (status != VF_OK)
@@ -340,8 +340,8 @@ vf_status dx_read_header(dx_reader *r)
         else if (dx_is(word, "attribute")) /* such as: "ref" string "positions" */
             status = dx_rest_of_line(r, &word);
         else
-            status =
-                dx_fail(r, "'%s' is no part of an OpenDX header; is this another kind of file?", pqr_quote(word, text));
+            status = dx_fail(r, "'%s' is no part of an OpenDX header; is this another kind of file?",
+                             text_quote(word, text));
         if (status != VF_OK)
             return status;
     }

@@ -4,7 +4,7 @@
 
 #include "gzip_input.h"
 #include "map_reader.h"
-#include "pqr_number.h"
+#include "text_number.h"
 
 enum { DX_BUFFER_BYTES = 4 << 20 };
 
@@ -28,12 +28,12 @@ typedef struct dx_reader {
 vf_status dx_fail(const dx_reader *r, const char *format, ...) VF_PRINTF(2, 3);
 
 /* The next word, which stays where it is until the next call; empty at the end of the file. */
-VF_MUST_CHECK vf_status dx_next_word(dx_reader *r, pqr_text *word);
+VF_MUST_CHECK vf_status dx_next_word(dx_reader *r, text_piece *word);
 
 /* The rest of the line, without its end. */
-VF_MUST_CHECK vf_status dx_rest_of_line(dx_reader *r, pqr_text *rest);
+VF_MUST_CHECK vf_status dx_rest_of_line(dx_reader *r, text_piece *rest);
 
-bool dx_is(pqr_text word, const char *text);
+bool dx_is(text_piece word, const char *text);
 
 /* Everything up to the first value: the map's grid, type and unit, and what does not agree among them. */
 VF_MUST_CHECK vf_status dx_read_header(dx_reader *r);

@@ -11,7 +11,7 @@
 
 /* ---- lines ---- */
 
-bool text_next_line(text_lines *lines, pqr_text *line)
+bool text_next_line(text_lines *lines, text_piece *line)
 {
     if (lines->next == lines->end)
         return false;
@@ -24,7 +24,7 @@ bool text_next_line(text_lines *lines, pqr_text *line)
     const char *carriage = memchr(lines->next, '\r', (size_t)(stop - lines->next));
     if (carriage)
         stop = carriage;
-    *line = (pqr_text){lines->next, (size_t)(stop - lines->next)};
+    *line = (text_piece){lines->next, (size_t)(stop - lines->next)};
     lines->next = stop + (stop < lines->end);
     if (carriage && lines->next < lines->end && *lines->next == '\n')
         lines->next++;
@@ -44,7 +44,7 @@ vf_status text_fail(vf_context *ctx, const char *name, int64_t line, const char 
 
 /* ---- what is no text ---- */
 
-const text_signature *text_find_signature(pqr_text text, const text_signature *list)
+const text_signature *text_find_signature(text_piece text, const text_signature *list)
 {
     for (; list->start; list++)
         if (text.size >= list->size && memcmp(text.at, list->start, list->size) == 0)
@@ -54,7 +54,7 @@ const text_signature *text_find_signature(pqr_text text, const text_signature *l
 
 #define NETCDF "a NetCDF file; if it is an AMBER restart, write it as text with cpptraj (trajout m.rst7 restart)"
 
-vf_status text_check(vf_context *ctx, const char *name, pqr_text *text)
+vf_status text_check(vf_context *ctx, const char *name, text_piece *text)
 {
     static const text_signature binary[] = {
         {"\x1f\x8b", 2, "compressed twice with gzip; uncompress it once"},

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#include "pqr_words.h"
+#include "text_words.h"
 #include "voxfield/context.h"
 
 /* A file's text, uncompressed. */
@@ -26,10 +26,10 @@ typedef struct text_signature {
 } text_signature;
 
 /* The first of a list that `text` begins with; NULL if there is none. A list ends with a NULL `start`. */
-const text_signature *text_find_signature(pqr_text text, const text_signature *list);
+const text_signature *text_find_signature(text_piece text, const text_signature *list);
 
 /* Refuses what is no text. Moves `text` behind a byte-order mark. */
-VF_MUST_CHECK vf_status text_check(vf_context *ctx, const char *name, pqr_text *text);
+VF_MUST_CHECK vf_status text_check(vf_context *ctx, const char *name, text_piece *text);
 
 /* A text line by line. */
 typedef struct text_lines {
@@ -39,7 +39,7 @@ typedef struct text_lines {
 } text_lines;
 
 /* The next line without its end: LF, CR LF, or CR alone. False at the end of the text. */
-bool text_next_line(text_lines *lines, pqr_text *line);
+bool text_next_line(text_lines *lines, text_piece *line);
 
 /* Records an error of a line, as vf_fail: "NAME:LINE: ...". Always VF_ERR_INPUT. */
 vf_status text_fail(vf_context *ctx, const char *name, int64_t line, const char *format, ...) VF_PRINTF(4, 5);

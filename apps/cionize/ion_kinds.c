@@ -5,7 +5,7 @@
 #include <strings.h>
 
 #include "ions.h"
-#include "pqr_words.h"
+#include "text_words.h"
 #include "voxfield/parse.h"
 
 /* Effective ionic radii for six neighbours, high spin: R. D. Shannon, Acta Cryst. A32 (1976) 751. Names are those of
@@ -79,10 +79,10 @@ const char *ion_name_trouble(const char *name)
 
 static vf_status check_name(vf_context *ctx, const char *where, const char *name)
 {
-    char quoted[PQR_QUOTE_SIZE];
+    char quoted[TEXT_QUOTE_SIZE];
     const char *trouble = ion_name_trouble(name);
     return trouble ? vf_fail(ctx, VF_ERR_ARGUMENT, "%s: '%s' %s", where,
-                             pqr_quote((pqr_text){name, strlen(name)}, quoted), trouble)
+                             text_quote((text_piece){name, strlen(name)}, quoted), trouble)
                    : VF_OK;
 }
 
@@ -123,10 +123,10 @@ vf_status ion_kind_with_charge(vf_context *ctx, const char *where, const char *n
 
 vf_status parse_placement(vf_context *ctx, const char *option, const char *text, ion_request *request)
 {
-    char where[128], quoted[PQR_QUOTE_SIZE], word[3][64];
+    char where[128], quoted[TEXT_QUOTE_SIZE], word[3][64];
     int words = 0;
     bool fits = true;
-    snprintf(where, sizeof where, "--%s '%s'", option, pqr_quote((pqr_text){text, strlen(text)}, quoted));
+    snprintf(where, sizeof where, "--%s '%s'", option, text_quote((text_piece){text, strlen(text)}, quoted));
     for (const char *p = text; fits; words++) {
         const size_t n = strcspn(p, ":");
         fits = words < 3 && n < sizeof word[0];

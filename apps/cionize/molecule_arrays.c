@@ -52,16 +52,16 @@ void molecule_add_charge(molecule *m, double charge, double *rest)
 
 /* ---- labels ---- */
 
-pqr_text label_trim(pqr_text text)
+text_piece label_trim(text_piece text)
 {
-    while (text.size > 0 && pqr_all_blank((pqr_text){text.at, 1}))
+    while (text.size > 0 && text_all_blank((text_piece){text.at, 1}))
         text.at++, text.size--;
-    while (text.size > 0 && pqr_all_blank((pqr_text){text.at + text.size - 1, 1}))
+    while (text.size > 0 && text_all_blank((text_piece){text.at + text.size - 1, 1}))
         text.size--;
     return text;
 }
 
-void label_copy(pqr_text text, char out[LABEL_SIZE])
+void label_copy(text_piece text, char out[LABEL_SIZE])
 {
     text = label_trim(text);
     size_t n = text.size < LABEL_SIZE - 1 ? text.size : LABEL_SIZE - 1;
@@ -70,12 +70,12 @@ void label_copy(pqr_text text, char out[LABEL_SIZE])
     out[n] = '\0';
 }
 
-void label_element(pqr_text text, char out[3])
+void label_element(text_piece text, char out[3])
 {
     const char to_small = 'a' - 'A';
     text = label_trim(text);
     out[0] = '\0';
-    if (text.size < 1 || text.size > 2 || !pqr_is_letter(text.at[0]) || !pqr_is_letter(text.at[text.size - 1]))
+    if (text.size < 1 || text.size > 2 || !text_is_letter(text.at[0]) || !text_is_letter(text.at[text.size - 1]))
         return;
     out[0] = (char)(text.at[0] >= 'a' ? text.at[0] - to_small : text.at[0]);
     out[1] = (char)(text.size < 2 ? '\0' : text.at[1] <= 'Z' ? text.at[1] + to_small : text.at[1]);
@@ -83,24 +83,24 @@ void label_element(pqr_text text, char out[3])
 }
 
 /* Hybrid-36 goes on where four digits end: A000 to ZZZZ, then a000 to zzzz. */
-static bool hybrid_36(pqr_text text, int32_t *out)
+static bool hybrid_36(text_piece text, int32_t *out)
 {
     enum { WIDTH = 4, BLOCK = 26 * 36 * 36 * 36, FIRST = 10000 };
-    if (text.size != WIDTH || !pqr_is_letter(*text.at))
+    if (text.size != WIDTH || !text_is_letter(*text.at))
         return false;
     char a = *text.at >= 'a' ? 'a' : 'A';
     int32_t value = *text.at - a;
     for (size_t i = 1; i < WIDTH; i++) {
         char c = text.at[i];
-        if (!pqr_is_digit(c) && (c < a || c > a + 25))
+        if (!text_is_digit(c) && (c < a || c > a + 25))
             return false;
-        value = value * 36 + (pqr_is_digit(c) ? c - '0' : c - a + 10);
+        value = value * 36 + (text_is_digit(c) ? c - '0' : c - a + 10);
     }
     *out = FIRST + value + (a == 'a' ? BLOCK : 0);
     return true;
 }
 
-bool label_number(pqr_text text, int32_t *out)
+bool label_number(text_piece text, int32_t *out)
 {
     const char *p = text.at, *end = text.at + text.size;
     bool negative = p < end && *p == '-';
@@ -109,7 +109,7 @@ bool label_number(pqr_text text, int32_t *out)
     if (p == end)
         return false;
     for (; p < end; p++) {
-        if (!pqr_is_digit(*p))
+        if (!text_is_digit(*p))
             return hybrid_36(text, out);
         value = value * 10 + (*p - '0');
         if (value > INT32_MAX)
@@ -119,14 +119,14 @@ bool label_number(pqr_text text, int32_t *out)
     return true;
 }
 
-bool label_number_and_code(pqr_text text, int32_t *number, char *code)
+bool label_number_and_code(text_piece text, int32_t *number, char *code)
 {
     *code = '\0';
     if (label_number(text, number))
         return true;
-    if (text.size < 2 || !pqr_is_letter(text.at[text.size - 1]))
+    if (text.size < 2 || !text_is_letter(text.at[text.size - 1]))
         return false;
-    if (!label_number((pqr_text){text.at, text.size - 1}, number))
+    if (!label_number((text_piece){text.at, text.size - 1}, number))
         return false;
     *code = text.at[text.size - 1];
     return true;

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-vf_status reader_next(molecule_reader *r, pqr_text *line, bool *more)
+vf_status reader_next(molecule_reader *r, text_piece *line, bool *more)
 {
     enum { LINES_BETWEEN_LOOKS = 1 << 16 };
     *more = text_next_line(&r->lines, line);
@@ -28,39 +28,39 @@ vf_status reader_add_atom(molecule_reader *r)
     return VF_OK;
 }
 
-pqr_text text_columns(pqr_text line, size_t begin, size_t end)
+text_piece text_columns(text_piece line, size_t begin, size_t end)
 {
     begin = begin < line.size ? begin : line.size;
     end = end < line.size ? end : line.size;
-    return (pqr_text){line.at + begin, end - begin};
+    return (text_piece){line.at + begin, end - begin};
 }
 
-bool text_count(pqr_text word, int64_t *out)
+bool text_count(text_piece word, int64_t *out)
 {
     enum { MOST_DIGITS = 12 };
     *out = 0;
     if (word.size < 1 || word.size > MOST_DIGITS)
         return false;
     for (size_t i = 0; i < word.size; i++) {
-        if (!pqr_is_digit(word.at[i]))
+        if (!text_is_digit(word.at[i]))
             return false;
         *out = *out * 10 + (word.at[i] - '0');
     }
     return true;
 }
 
-vf_status reader_number(const molecule_reader *r, pqr_text line, size_t begin, size_t end, int decimals,
+vf_status reader_number(const molecule_reader *r, text_piece line, size_t begin, size_t end, int decimals,
                         const char *what, double *out)
 {
     const double limit = 1e9; /* as in PQR files: sums and grids would overflow */
-    char quoted[PQR_QUOTE_SIZE];
-    pqr_number number;
-    pqr_text text = text_columns(line, begin, end), inner = label_trim(text);
+    char quoted[TEXT_QUOTE_SIZE];
+    text_number number;
+    text_piece text = text_columns(line, begin, end), inner = label_trim(text);
     const char *trouble = NULL;
     if (inner.size == 0)
         trouble = "is missing";
-    else if (!pqr_read_number(inner, r->c_locale, &number))
-        trouble = pqr_number_trouble(inner);
+    else if (!text_read_number(inner, r->c_locale, &number))
+        trouble = text_number_trouble(inner);
     else if (!(number.value >= -limit && number.value <= limit))
         trouble = "is beyond 1e9; lengths are in angstrom, charges in elementary charges";
     else if (decimals >= 0 && (number.decimals != decimals || inner.size <= (size_t)decimals ||
@@ -70,10 +70,10 @@ vf_status reader_number(const molecule_reader *r, pqr_text line, size_t begin, s
     if (trouble && decimals >= 0)
         return text_fail(r->ctx, r->name, r->lines.line,
                          "columns %zu-%zu (%s): '%s' %s; there must be a number with %d decimals", begin + 1, end, what,
-                         pqr_quote(text, quoted), trouble, decimals);
+                         text_quote(text, quoted), trouble, decimals);
     if (trouble)
         return text_fail(r->ctx, r->name, r->lines.line, "columns %zu-%zu (%s): '%s' %s", begin + 1, end, what,
-                         pqr_quote(inner, quoted), trouble);
+                         text_quote(inner, quoted), trouble);
     *out = number.value;
     return VF_OK;
 }

@@ -24,24 +24,24 @@ VF_MUST_CHECK vf_status read_psf(molecule_reader *r);
 VF_MUST_CHECK vf_status read_prmtop(molecule_reader *r);
 
 /* Whether the text is an AMBER coordinate file: a title, a line with the number of atoms, and a coordinate. */
-bool is_inpcrd(pqr_text text, locale_t c_locale);
+bool is_inpcrd(text_piece text, locale_t c_locale);
 
 /* The next line; *more is false at the end of the text. Errors: VF_ERR_CANCELLED. */
-VF_MUST_CHECK vf_status reader_next(molecule_reader *r, pqr_text *line, bool *more);
+VF_MUST_CHECK vf_status reader_next(molecule_reader *r, text_piece *line, bool *more);
 
 /* Makes room for one more atom behind out->atoms, and sets it to 0. Errors: VF_ERR_MEMORY. */
 VF_MUST_CHECK vf_status reader_add_atom(molecule_reader *r);
 
 /* Columns [begin, end) of a line, counted from 0; fewer, or none, where the line is shorter. */
-pqr_text text_columns(pqr_text line, size_t begin, size_t end);
+text_piece text_columns(text_piece line, size_t begin, size_t end);
 
 /* A number of things: at most twelve digits and nothing else. */
-bool text_count(pqr_text word, int64_t *out);
+bool text_count(text_piece word, int64_t *out);
 
 /* A number in columns [begin, end), with blanks around it. `decimals`: it ends where its columns end and has so many
  * decimals, without an exponent, which shows that it is not shifted or cut; -1: any number. Errors: VF_ERR_INPUT,
  * naming line, columns and `what`. */
-VF_MUST_CHECK vf_status reader_number(const molecule_reader *r, pqr_text line, size_t begin, size_t end, int decimals,
+VF_MUST_CHECK vf_status reader_number(const molecule_reader *r, text_piece line, size_t begin, size_t end, int decimals,
                                       const char *what, double *out);
 
 #endif

@@ -14,7 +14,7 @@ typedef vf_status (*reader_function)(molecule_reader *r);
 /* ---- which file is which ---- */
 
 /* The reader for a file of charges; NULL if it is none. */
-static reader_function charges_reader(pqr_text text)
+static reader_function charges_reader(text_piece text)
 {
     static const text_signature psf[] = {{"PSF", 3, "PSF"}, {NULL, 0, NULL}};
     static const text_signature prmtop[] = {
@@ -26,7 +26,7 @@ static reader_function charges_reader(pqr_text text)
     return text_find_signature(text, prmtop) ? read_prmtop : NULL;
 }
 
-static vf_status choose_coordinates(const molecule_reader *r, pqr_text text, reader_function *out)
+static vf_status choose_coordinates(const molecule_reader *r, text_piece text, reader_function *out)
 {
     *out = is_inpcrd(text, r->c_locale) ? read_inpcrd : read_pdb;
     if (charges_reader(text))
@@ -37,7 +37,7 @@ static vf_status choose_coordinates(const molecule_reader *r, pqr_text text, rea
     return VF_OK;
 }
 
-static vf_status choose_charges(const molecule_reader *r, pqr_text text, reader_function *out)
+static vf_status choose_charges(const molecule_reader *r, text_piece text, reader_function *out)
 {
     *out = charges_reader(text);
     if (!*out)
@@ -50,9 +50,9 @@ static vf_status choose_charges(const molecule_reader *r, pqr_text text, reader_
 
 /* Reads one of the files. */
 static vf_status read_part(vf_context *ctx, const named_text *from, locale_t c_locale,
-                           vf_status (*choose)(const molecule_reader *, pqr_text, reader_function *), molecule *out)
+                           vf_status (*choose)(const molecule_reader *, text_piece, reader_function *), molecule *out)
 {
-    pqr_text text = {from->text, from->bytes};
+    text_piece text = {from->text, from->bytes};
     reader_function read;
     vf_status status = text_check(ctx, from->name, &text);
     if (status != VF_OK)

@@ -9,7 +9,7 @@
 
 #include "pqr_reader.h"
 
-vf_status pqr_fail_no_atoms(const pqr_reader *r, pqr_text text)
+vf_status pqr_fail_no_atoms(const pqr_reader *r, text_piece text)
 {
     static const text_signature others[] = {
         {"PSF", 3,

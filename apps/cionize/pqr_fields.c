@@ -18,16 +18,16 @@ static const char *const value_names[PQR_VALUES] = {"x", "y", "z", "charge", "ra
 
 static const char record_form[] = "ATOM serial name resName [chain] resSeq x y z charge radius";
 
-bool pqr_ends_like_atom(pqr_text line, locale_t c_locale)
+bool pqr_ends_like_atom(text_piece line, locale_t c_locale)
 {
-    pqr_words words;
-    pqr_number number;
+    text_words words;
+    text_number number;
     int points = 0;
-    pqr_split(line, &words);
+    text_split(line, &words);
     if (words.more || words.count <= PQR_VALUES)
         return false;
     for (int i = words.count - PQR_VALUES; i < words.count; i++) {
-        if (!pqr_read_number(words.word[i], c_locale, &number))
+        if (!text_read_number(words.word[i], c_locale, &number))
             return false;
         points += number.point;
     }
@@ -39,17 +39,17 @@ bool pqr_ends_like_atom(pqr_text line, locale_t c_locale)
 /* The words of a record without a comment at its end; `element` if what follows the radius looks like an element's
  * symbol. */
 typedef struct record {
-    pqr_text line;
-    pqr_words words;
+    text_piece line;
+    text_words words;
     bool element;
     locale_t c_locale;
 } record;
 
 /* Where only numbers can stand, a word that begins with # or % begins a comment; further left it can be a chain. */
-static void split_record(pqr_text line, locale_t c_locale, record *out)
+static void split_record(text_piece line, locale_t c_locale, record *out)
 {
     out->line = line;
-    pqr_split(line, &out->words);
+    text_split(line, &out->words);
     out->c_locale = c_locale;
     out->element = false;
     for (int i = 7; i < out->words.count; i++)
@@ -57,16 +57,16 @@ static void split_record(pqr_text line, locale_t c_locale, record *out)
             out->words.count = i;
             out->words.more = false;
         }
-    pqr_words *words = &out->words;
+    text_words *words = &out->words;
     if (words->count == 0)
         return;
-    pqr_text last = words->word[words->count - 1];
-    out->element = !words->more && words->count > 7 && last.size <= 2 && pqr_is_letter(last.at[0]) &&
-                   pqr_is_letter(last.at[last.size - 1]);
+    text_piece last = words->word[words->count - 1];
+    out->element = !words->more && words->count > 7 && last.size <= 2 && text_is_letter(last.at[0]) &&
+                   text_is_letter(last.at[last.size - 1]);
     words->count -= out->element;
 }
 
-static void take_values(const pqr_number *number, const record *from, pqr_atom *out)
+static void take_values(const text_number *number, const record *from, pqr_atom *out)
 {
     for (int i = 0; i < PQR_VALUES; i++) {
         out->value[i] = number[i].value;
@@ -77,10 +77,10 @@ static void take_values(const pqr_number *number, const record *from, pqr_atom *
         label_element(from->words.word[from->words.count], out->label.element);
 }
 
-static bool read_five(const pqr_text *word, locale_t c_locale, pqr_number *number)
+static bool read_five(const text_piece *word, locale_t c_locale, text_number *number)
 {
     for (int i = 0; i < PQR_VALUES; i++)
-        if (!pqr_read_number(word[i], c_locale, &number[i]))
+        if (!text_read_number(word[i], c_locale, &number[i]))
             return false;
     return true;
 }
@@ -88,7 +88,7 @@ static bool read_five(const pqr_text *word, locale_t c_locale, pqr_number *numbe
 /* pdb2pqr cuts a coordinate to eight columns; then it has fewer decimals than three. */
 enum { COORDINATE_WIDTH = 8, COORDINATE_DECIMALS = 3 };
 
-static bool is_cut(const pqr_text *coordinates, const pqr_number *xyz)
+static bool is_cut(const text_piece *coordinates, const text_number *xyz)
 {
     bool full = false, cut = false;
     for (int i = 0; i < 3; i++) {
@@ -100,8 +100,8 @@ static bool is_cut(const pqr_text *coordinates, const pqr_number *xyz)
 
 static bool read_separated(const record *from, pqr_head *trouble, pqr_atom *out)
 {
-    const pqr_words *words = &from->words;
-    pqr_number number[PQR_VALUES];
+    const text_words *words = &from->words;
+    text_number number[PQR_VALUES];
     int names = words->count - PQR_VALUES;
     *trouble = PQR_HEAD_COUNT;
     if (names < 1 || words->more || !read_five(words->word + names, from->c_locale, number))
@@ -119,16 +119,16 @@ static bool read_separated(const record *from, pqr_head *trouble, pqr_atom *out)
  * which then have three. (Pieces among the names are refused by pqr_check_head, for they have decimal points.) */
 static bool read_run_together(const record *from, pqr_atom *out)
 {
-    pqr_text word[PQR_MAX_WORDS];
-    pqr_number number[PQR_VALUES];
+    text_piece word[TEXT_MAX_WORDS];
+    text_number number[PQR_VALUES];
     int count = 0, last_by_decimals = -1;
     if (from->words.more)
         return false;
     for (int i = 0; i < from->words.count; i++) {
         bool by_decimals = false;
-        int pieces = pqr_take_apart(from->words.word[i], word + count, PQR_MAX_WORDS - count, &by_decimals);
+        int pieces = text_take_apart(from->words.word[i], word + count, TEXT_MAX_WORDS - count, &by_decimals);
         if (pieces <= 1) {
-            if (count == PQR_MAX_WORDS)
+            if (count == TEXT_MAX_WORDS)
                 return false;
             word[count] = from->words.word[i];
             pieces = 1;
@@ -162,49 +162,49 @@ static const layout default_layout = {12, 22, 26, {30, 38, 46}, 54, 62, 69};
 static const layout whitespace_layout = {13, 24, 28, {32, 41, 50}, 58, 66, 73};
 
 /* A number at the right of its columns, with `decimals` decimals, or fewer if it fills them and was cut. */
-static bool read_column(pqr_text line, size_t begin, size_t end, int decimals, locale_t c_locale, pqr_number *out)
+static bool read_column(text_piece line, size_t begin, size_t end, int decimals, locale_t c_locale, text_number *out)
 {
     if (line.size < end)
         return false;
-    pqr_text text = {line.at + begin, end - begin};
+    text_piece text = {line.at + begin, end - begin};
     while (text.size > 0 && *text.at == ' ')
         text.at++, text.size--;
-    return pqr_read_number(text, c_locale, out) && out->point &&
+    return text_read_number(text, c_locale, out) && out->point &&
            (out->decimals == decimals || (out->decimals < decimals && text.size == end - begin));
 }
 
-static bool read_coordinate_columns(pqr_text line, const layout *at, locale_t c_locale, pqr_number *xyz)
+static bool read_coordinate_columns(text_piece line, const layout *at, locale_t c_locale, text_number *xyz)
 {
     size_t free_from = at->code + 1;
     for (int i = 0; i < 3; i++) {
         size_t end = at->xyz[i] + COORDINATE_WIDTH;
         if (!read_column(line, at->xyz[i], end, COORDINATE_DECIMALS, c_locale, &xyz[i]) ||
-            !pqr_all_blank((pqr_text){line.at + free_from, at->xyz[i] - free_from}))
+            !text_all_blank((text_piece){line.at + free_from, at->xyz[i] - free_from}))
             return false;
         free_from = end;
     }
     return true;
 }
 
-static bool read_columns(pqr_text line, const layout *at, const record *from, pqr_atom *out)
+static bool read_columns(text_piece line, const layout *at, const record *from, pqr_atom *out)
 {
     enum { DECIMALS = 4 };
-    pqr_number number[PQR_VALUES];
+    text_number number[PQR_VALUES];
     if (!read_coordinate_columns(line, at, from->c_locale, number) ||
         !read_column(line, at->charge, at->radius, DECIMALS, from->c_locale, &number[PQR_CHARGE]) ||
         !read_column(line, at->radius, at->end, DECIMALS, from->c_locale, &number[PQR_RADIUS]))
         return false;
-    pqr_text residue = {line.at + at->residue, at->code - at->residue};
+    text_piece residue = {line.at + at->residue, at->code - at->residue};
     while (residue.size > 0 && *residue.at == ' ')
         residue.at++, residue.size--;
     if (!pqr_is_residue_number(residue) && !pqr_is_overflowed_number(residue))
         return false;
-    if (!pqr_all_blank((pqr_text){line.at + at->end, line.size - at->end}))
+    if (!text_all_blank((text_piece){line.at + at->end, line.size - at->end}))
         return false;
     const char *name = line.at + at->name;
     pqr_label_columns(line, at->name, at->residue, at->code, &out->label);
     take_values(number, from, out);
-    out->name = pqr_next_word(&name, name + 4);
+    out->name = text_next_word(&name, name + 4);
     out->reading = PQR_COLUMNS;
     out->cut = false;
     for (int i = 0; i < 3; i++)
@@ -215,34 +215,34 @@ static bool read_columns(pqr_text line, const layout *at, const record *from, pq
 /* ---- what is wrong with a record ---- */
 
 /* Whether occupancy and B-factor stand where PDB files have them; the pieces go to `found`. */
-static bool has_pdb_columns(pqr_text line, locale_t c_locale, pqr_text found[2])
+static bool has_pdb_columns(text_piece line, locale_t c_locale, text_piece found[2])
 {
     enum { OCCUPANCY = 54, B_FACTOR = 60, END = 66, DECIMALS = 2 };
-    pqr_number number[3];
+    text_number number[3];
     if (!read_coordinate_columns(line, &default_layout, c_locale, number) ||
         !read_column(line, OCCUPANCY, B_FACTOR, DECIMALS, c_locale, &number[0]) ||
         !read_column(line, B_FACTOR, END, DECIMALS, c_locale, &number[1]))
         return false;
     if (number[0].decimals != DECIMALS || number[1].decimals != DECIMALS)
         return false;
-    found[0] = (pqr_text){line.at + OCCUPANCY, B_FACTOR - OCCUPANCY};
-    found[1] = (pqr_text){line.at + B_FACTOR, END - B_FACTOR};
+    found[0] = (text_piece){line.at + OCCUPANCY, B_FACTOR - OCCUPANCY};
+    found[1] = (text_piece){line.at + B_FACTOR, END - B_FACTOR};
     for (int i = 0; i < 2; i++)
         while (*found[i].at == ' ')
             found[i].at++, found[i].size--;
     return true;
 }
 
-static void explain_head(const pqr_words *words, pqr_head trouble, char *why)
+static void explain_head(const text_words *words, pqr_head trouble, char *why)
 {
-    char quoted[PQR_QUOTE_SIZE];
+    char quoted[TEXT_QUOTE_SIZE];
     int x = words->count - PQR_VALUES; /* the word that seems to be x */
     switch (trouble) {
     case PQR_HEAD_RESIDUE:
         snprintf(why, PQR_WHY_SIZE,
                  "field %d (residue number): '%s' is not a number: a field is missing, or the columns are shifted; "
                  "a record is: %s",
-                 x, pqr_quote(words->word[x - 1], quoted), record_form);
+                 x, text_quote(words->word[x - 1], quoted), record_form);
         break;
     case PQR_HEAD_NUMBER:
         snprintf(why, PQR_WHY_SIZE, "%d fields: a number with a decimal point stands among the names; a record is: %s",
@@ -252,7 +252,7 @@ static void explain_head(const pqr_words *words, pqr_head trouble, char *why)
         snprintf(why, PQR_WHY_SIZE,
                  "field %d (x): '%s' can be x or, if a field is missing or one too many, a residue number; "
                  "write coordinates with a decimal point",
-                 x + 1, pqr_quote(words->word[x], quoted));
+                 x + 1, text_quote(words->word[x], quoted));
         break;
     case PQR_HEAD_CUT:
         snprintf(why, PQR_WHY_SIZE,
@@ -270,16 +270,16 @@ static void explain_head(const pqr_words *words, pqr_head trouble, char *why)
  * numbers. Counted from the right, for names may be missing or glued. */
 static bool explain_number(const record *from, char *why)
 {
-    const pqr_words *words = &from->words;
-    char quoted[PQR_QUOTE_SIZE];
-    pqr_text piece[PQR_MAX_WORDS];
-    pqr_number number;
+    const text_words *words = &from->words;
+    char quoted[TEXT_QUOTE_SIZE];
+    text_piece piece[TEXT_MAX_WORDS];
+    text_number number;
     int wrong = -1, wrong_value = 0, several = -1;
     for (int i = words->count - 1, value = PQR_RADIUS; i >= 2 && value >= 0; i--) {
         bool by_decimals = false;
         int pieces = 1;
-        if (!pqr_read_number(words->word[i], from->c_locale, &number))
-            pieces = pqr_take_apart(words->word[i], piece, PQR_MAX_WORDS, &by_decimals);
+        if (!text_read_number(words->word[i], from->c_locale, &number))
+            pieces = text_take_apart(words->word[i], piece, TEXT_MAX_WORDS, &by_decimals);
         if (pieces == 0) {
             wrong = i;
             wrong_value = value;
@@ -290,10 +290,10 @@ static bool explain_number(const record *from, char *why)
     }
     if (wrong >= 0)
         snprintf(why, PQR_WHY_SIZE, "field %d (%s): '%s' %s; a record is: %s", wrong + 1, value_names[wrong_value],
-                 pqr_quote(words->word[wrong], quoted), pqr_number_trouble(words->word[wrong]), record_form);
+                 text_quote(words->word[wrong], quoted), text_number_trouble(words->word[wrong]), record_form);
     else if (several >= 0)
-        snprintf(why, PQR_WHY_SIZE, "field %d: '%s' %s", several + 1, pqr_quote(words->word[several], quoted),
-                 pqr_number_trouble(words->word[several]));
+        snprintf(why, PQR_WHY_SIZE, "field %d: '%s' %s", several + 1, text_quote(words->word[several], quoted),
+                 text_number_trouble(words->word[several]));
     return wrong >= 0 || several >= 0;
 }
 
@@ -301,28 +301,28 @@ static bool explain_number(const record *from, char *why)
  * residue number. */
 static bool blames_radius(const record *from, char *why)
 {
-    const pqr_words *words = &from->words;
-    char quoted[PQR_QUOTE_SIZE];
+    const text_words *words = &from->words;
+    char quoted[TEXT_QUOTE_SIZE];
     if (!from->element || !pqr_is_integer(words->word[words->count - PQR_VALUES]))
         return false;
     snprintf(why, PQR_WHY_SIZE, "field %d (radius): '%s' is not a number; a record is: %s", words->count + 1,
-             pqr_quote(words->word[words->count], quoted), record_form);
+             text_quote(words->word[words->count], quoted), record_form);
     return true;
 }
 
 /* Says why a record could not be read, counting fields as the user counts words. */
-static void explain(pqr_text line, const record *from, pqr_head trouble, char *why)
+static void explain(text_piece line, const record *from, pqr_head trouble, char *why)
 {
-    const pqr_words *words = &from->words;
-    char occupancy[PQR_QUOTE_SIZE], b_factor[PQR_QUOTE_SIZE];
-    pqr_text found[2];
+    const text_words *words = &from->words;
+    char occupancy[TEXT_QUOTE_SIZE], b_factor[TEXT_QUOTE_SIZE];
+    text_piece found[2];
     if (has_pdb_columns(line, from->c_locale, found))
         snprintf(why, PQR_WHY_SIZE,
                  "this is a PDB file's record: occupancy %s and B-factor %s stand where charge and radius should be; "
                  "give the charges (--charges molecule.psf, or .prmtop), or make a PQR file with pdb2pqr (pdb2pqr "
                  "--ff=AMBER "
                  "in.pdb out.pqr)",
-                 pqr_quote(found[0], occupancy), pqr_quote(found[1], b_factor));
+                 text_quote(found[0], occupancy), text_quote(found[1], b_factor));
     else if (words->more)
         snprintf(why, PQR_WHY_SIZE, "more than %d fields; a record is: %s", words->count, record_form);
     else if (words->count < PQR_VALUES + 2)
@@ -335,7 +335,7 @@ static void explain(pqr_text line, const record *from, pqr_head trouble, char *w
 static bool check_values(const pqr_atom *atom, const record *from, char *why)
 {
     const double limit = 1e9;
-    char quoted[PQR_QUOTE_SIZE] = "";
+    char quoted[TEXT_QUOTE_SIZE] = "";
     int radius = from->words.count - PQR_VALUES + PQR_RADIUS;
     if (atom->reading <= PQR_GLUED_NAMES)
         snprintf(quoted, sizeof quoted, "field %d ", radius + 1);
@@ -356,9 +356,9 @@ static bool check_values(const pqr_atom *atom, const record *from, char *why)
 }
 
 /* Coordinates that ran together and were taken apart by their decimals, against what their columns say. */
-static bool columns_disagree(pqr_text line, locale_t c_locale, const pqr_atom *atom, char *why)
+static bool columns_disagree(text_piece line, locale_t c_locale, const pqr_atom *atom, char *why)
 {
-    pqr_number xyz[3];
+    text_number xyz[3];
     if (!read_coordinate_columns(line, &default_layout, c_locale, xyz))
         return false;
     if (xyz[0].value == atom->value[0] && xyz[1].value == atom->value[1] && xyz[2].value == atom->value[2])
@@ -370,7 +370,7 @@ static bool columns_disagree(pqr_text line, locale_t c_locale, const pqr_atom *a
     return true;
 }
 
-bool pqr_read_atom(pqr_text line, locale_t c_locale, pqr_atom *out, char why[PQR_WHY_SIZE])
+bool pqr_read_atom(text_piece line, locale_t c_locale, pqr_atom *out, char why[PQR_WHY_SIZE])
 {
     record from;
     pqr_head trouble;

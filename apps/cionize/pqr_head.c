@@ -5,41 +5,43 @@
 #include <string.h>
 
 #include "molecule_arrays.h"
+#include "pqr_lines.h"
 
-static size_t trailing_digits(pqr_text text)
+static size_t trailing_digits(text_piece text)
 {
     size_t n = 0;
-    while (n < text.size && pqr_is_digit(text.at[text.size - 1 - n]))
+    while (n < text.size && text_is_digit(text.at[text.size - 1 - n]))
         n++;
     return n;
 }
 
-bool pqr_is_integer(pqr_text text)
+bool pqr_is_integer(text_piece text)
 {
     size_t sign = text.size > 0 && (*text.at == '-' || *text.at == '+');
     return text.size > sign && trailing_digits(text) == text.size - sign;
 }
 
-bool pqr_is_residue_number(pqr_text text)
+bool pqr_is_residue_number(text_piece text)
 {
-    if (text.size > 1 && pqr_is_letter(text.at[text.size - 1]))
+    if (text.size > 1 && text_is_letter(text.at[text.size - 1]))
         text.size--;
     return pqr_is_integer(text);
 }
 
 /* Chain and residue number without a blank: "A1001", "A-12". */
-static bool is_chain_and_number(pqr_text text)
+static bool is_chain_and_number(text_piece text)
 {
-    return text.size > 1 && !strchr("+-.*", *text.at) && pqr_is_residue_number((pqr_text){text.at + 1, text.size - 1});
+    return text.size > 1 && !strchr("+-.*", *text.at) &&
+           pqr_is_residue_number((text_piece){text.at + 1, text.size - 1});
 }
 
-bool pqr_is_overflowed_number(pqr_text text)
+bool pqr_is_overflowed_number(text_piece text)
 {
     size_t digits = 0, stars = 0;
     for (size_t i = 0; i < text.size; i++) {
-        digits += pqr_is_digit(text.at[i]);
+        digits += text_is_digit(text.at[i]);
         stars += text.at[i] == '*';
-        if (!pqr_is_digit(text.at[i]) && !pqr_is_letter(text.at[i]) && text.at[i] != '*')
+        if (!text_is_digit(text.at[i]) && !text_is_letter(text.at[i]) && text.at[i] != '*')
             return false;
     }
     return text.size == 4 && (stars == 4 || (stars == 0 && digits > 0));
@@ -47,14 +49,14 @@ bool pqr_is_overflowed_number(pqr_text text)
 
 /* Where names touch, or the residue number is not plainly one, the decimal points of the coordinates must show that
  * these begin where they seem to: as many decimals in each. */
-static bool plain_coordinates(const pqr_number *xyz)
+static bool plain_coordinates(const text_number *xyz)
 {
     return xyz[0].point && xyz[1].point && xyz[2].point && xyz[0].decimals == xyz[1].decimals &&
            xyz[0].decimals == xyz[2].decimals;
 }
 
 /* Coordinates without a decimal point may be a residue number that got shifted. */
-static pqr_head check_whole_coordinates(const pqr_number *xyz, const pqr_text *coordinates, bool chain_is_number,
+static pqr_head check_whole_coordinates(const text_number *xyz, const text_piece *coordinates, bool chain_is_number,
                                         bool chain)
 {
     int points = xyz[0].point + xyz[1].point + xyz[2].point;
@@ -68,23 +70,24 @@ static pqr_head check_whole_coordinates(const pqr_number *xyz, const pqr_text *c
     return PQR_HEAD_OK;
 }
 
-pqr_head pqr_check_head(const pqr_text *word, int count, const pqr_number *xyz, locale_t c_locale, pqr_atom *out)
+pqr_head pqr_check_head(const text_piece *word, int count, const text_number *xyz, locale_t c_locale, pqr_atom *out)
 {
     bool glued = pqr_record_name(word[0]) < word[0].size; /* the serial number to the record's name */
     int first = glued ? 1 : 2;
-    pqr_number number;
-    const pqr_text *coordinates = word + count;
+    text_number number;
+    const text_piece *coordinates = word + count;
     if (count <= first)
         return PQR_HEAD_COUNT;
     for (int i = 1; i < count; i++)
-        if (memchr(word[i].at, '.', word[i].size) && pqr_read_number(word[i], c_locale, &number))
+        if (memchr(word[i].at, '.', word[i].size) && text_read_number(word[i], c_locale, &number))
             return PQR_HEAD_NUMBER;
     out->name = word[first];
 
     int names = count - first; /* name, resName, [chain], resSeq, [iCode] */
-    if (names > 2 && word[count - 1].size == 1 && pqr_is_letter(*word[count - 1].at) && pqr_is_integer(word[count - 2]))
+    if (names > 2 && word[count - 1].size == 1 && text_is_letter(*word[count - 1].at) &&
+        pqr_is_integer(word[count - 2]))
         names--, count--;
-    pqr_text residue = word[count - 1];
+    text_piece residue = word[count - 1];
     size_t digits = trailing_digits(residue);
     bool plain = plain_coordinates(xyz);
     if (names > 4)
@@ -115,18 +118,18 @@ pqr_head pqr_check_head(const pqr_text *word, int count, const pqr_number *xyz, 
 /* ---- labels ---- */
 
 /* Takes up to `size` characters away from the front of a text. */
-static pqr_text take_front(pqr_text *text, size_t size)
+static text_piece take_front(text_piece *text, size_t size)
 {
-    pqr_text front = {text->at, text->size < size ? text->size : size};
+    text_piece front = {text->at, text->size < size ? text->size : size};
     text->at += front.size;
     text->size -= front.size;
     return front;
 }
 
-static pqr_text take_back(pqr_text *text, size_t size)
+static text_piece take_back(text_piece *text, size_t size)
 {
     size_t rest = text->size < size ? 0 : text->size - size;
-    pqr_text back = {text->at + rest, text->size - rest};
+    text_piece back = {text->at + rest, text->size - rest};
     text->size = rest;
     return back;
 }
@@ -135,7 +138,7 @@ static pqr_text take_back(pqr_text *text, size_t size)
 enum { NAME = 12, RESIDUE = 16, NAME_WIDTH = 4, RESIDUE_WIDTH = 4, NUMBER_WIDTH = 4 };
 
 /* A name that touches its residue's: " HB1NLEU" in its columns, else the first four characters. */
-static pqr_text take_name(pqr_text line, pqr_text *word)
+static text_piece take_name(text_piece line, text_piece *word)
 {
     size_t begin = (size_t)(word->at - line.at);
     return take_front(word, begin >= NAME && begin < RESIDUE ? RESIDUE - begin : NAME_WIDTH);
@@ -143,33 +146,33 @@ static pqr_text take_name(pqr_text line, pqr_text *word)
 
 /* Whether the chain stands right behind a residue's name in the columns of gmx editconf -mead (chain 21, number 22-25)
  * or of PDB (chain 22, number 23-26): else a longer word is the residue's name alone. */
-static bool chain_touches(pqr_text line, pqr_text residue, pqr_text number)
+static bool chain_touches(text_piece line, text_piece residue, text_piece number)
 {
     size_t begin = (size_t)(residue.at - line.at), end = begin + residue.size;
     size_t number_end = (size_t)(number.at - line.at) + number.size;
-    if (pqr_is_letter(number.at[number.size - 1]) && !pqr_is_overflowed_number(number))
+    if (text_is_letter(number.at[number.size - 1]) && !pqr_is_overflowed_number(number))
         number_end--; /* an insertion code */
     return residue.size > 1 && begin >= RESIDUE && begin <= RESIDUE + 1 && (end == 21 || end == 22) &&
            number_end == end + NUMBER_WIDTH;
 }
 
-void pqr_label_words(pqr_text line, const pqr_text *word, int count, atom_label *out)
+void pqr_label_words(text_piece line, const text_piece *word, int count, atom_label *out)
 {
-    const pqr_text *names = word + (pqr_record_name(word[0]) < word[0].size ? 1 : 2);
+    const text_piece *names = word + (pqr_record_name(word[0]) < word[0].size ? 1 : 2);
     int n = count - (int)(names - word);
     char code = '\0';
     *out = (atom_label){.hetero = *word[0].at == 'H' || *word[0].at == 'h'};
-    if (n > 2 && names[n - 1].size == 1 && pqr_is_letter(*names[n - 1].at) && pqr_is_integer(names[n - 2]))
+    if (n > 2 && names[n - 1].size == 1 && text_is_letter(*names[n - 1].at) && pqr_is_integer(names[n - 2]))
         code = *names[--n].at;
 
-    pqr_text name = names[0], residue = {0}, chain = {0}, number = names[n - 1];
+    text_piece name = names[0], residue = {0}, chain = {0}, number = names[n - 1];
     bool plain = pqr_is_residue_number(number), with_chain = is_chain_and_number(number);
     if (n == 1) {
         name = take_name(line, &number);
         residue = take_front(&number, RESIDUE_WIDTH);
         chain = take_front(&number, 1);
     } else if (n == 2 && name.size > NAME_WIDTH && (plain || with_chain)) {
-        pqr_text rest = name;
+        text_piece rest = name;
         name = take_name(line, &rest);
         residue = take_front(&rest, RESIDUE_WIDTH);
         chain = plain ? rest : take_front(&number, 1);
@@ -199,16 +202,16 @@ void pqr_label_words(pqr_text line, const pqr_text *word, int count, atom_label 
         out->insertion = code;
 }
 
-void pqr_label_columns(pqr_text line, size_t name, size_t number, size_t code, atom_label *out)
+void pqr_label_columns(text_piece line, size_t name, size_t number, size_t code, atom_label *out)
 {
     const char *record = line.at, *first = line.at + name;
     size_t residue = name + NAME_WIDTH;
-    record = pqr_next_word(&record, line.at + line.size).at;
+    record = text_next_word(&record, line.at + line.size).at;
     *out = (atom_label){.hetero = *record == 'H' || *record == 'h'};
-    label_copy(pqr_next_word(&first, line.at + residue), out->name);
-    label_copy((pqr_text){line.at + residue, number - 1 - residue}, out->residue);
-    label_copy((pqr_text){line.at + number - 1, 1}, out->chain);
-    label_number(label_trim((pqr_text){line.at + number, code - number}), &out->residue_number);
-    if (pqr_is_letter(line.at[code]))
+    label_copy(text_next_word(&first, line.at + residue), out->name);
+    label_copy((text_piece){line.at + residue, number - 1 - residue}, out->residue);
+    label_copy((text_piece){line.at + number - 1, 1}, out->chain);
+    label_number(label_trim((text_piece){line.at + number, code - number}), &out->residue_number);
+    if (text_is_letter(line.at[code]))
         out->insertion = line.at[code];
 }

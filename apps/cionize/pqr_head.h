@@ -4,13 +4,13 @@
 
 #include "pqr_fields.h"
 
-bool pqr_is_integer(pqr_text text);
+bool pqr_is_integer(text_piece text);
 
 /* A residue number: an integer, perhaps with an insertion code. */
-bool pqr_is_residue_number(pqr_text text);
+bool pqr_is_residue_number(text_piece text);
 
 /* Four columns of hybrid-36 or hexadecimal ("A000"), or of asterisks. */
-bool pqr_is_overflowed_number(pqr_text text);
+bool pqr_is_overflowed_number(text_piece text);
 
 typedef enum pqr_head {
     PQR_HEAD_OK,
@@ -23,15 +23,15 @@ typedef enum pqr_head {
 
 /* Whether `count` words can be what stands before x: record, serial, name, resName, [chain], resSeq, [iCode], some of
  * them perhaps glued together. `xyz` are the numbers that follow. Sets the name and the reading of `out`. */
-pqr_head pqr_check_head(const pqr_text *word, int count, const pqr_number *xyz, locale_t c_locale, pqr_atom *out);
+pqr_head pqr_check_head(const text_piece *word, int count, const text_number *xyz, locale_t c_locale, pqr_atom *out);
 
 /* What such words call the atom, after pqr_check_head. Where glued names do not show how they divide, the columns of
  * PDB files say it: four for the name, four for the residue, one for the chain, four for the residue's number. A
  * residue number that is none, or is too large, is 0. */
-void pqr_label_words(pqr_text line, const pqr_text *word, int count, atom_label *out);
+void pqr_label_words(text_piece line, const text_piece *word, int count, atom_label *out);
 
 /* The same out of the columns of a record: where the name begins, where the residue's number does, and where its
  * insertion code is, from 0. */
-void pqr_label_columns(pqr_text line, size_t name, size_t number, size_t code, atom_label *out);
+void pqr_label_columns(text_piece line, size_t name, size_t number, size_t code, atom_label *out);
 
 #endif

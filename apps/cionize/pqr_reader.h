@@ -23,9 +23,9 @@ typedef struct pqr_reader {
     double rounding_limit, rounding_variance, coarse_limit;
     int64_t first_cut, cut;
     int64_t first_unknown, unknown;
-    char unknown_word[PQR_QUOTE_SIZE];
+    char unknown_word[TEXT_QUOTE_SIZE];
     int64_t models, atoms_after_end, end_line;
-    pqr_text left_out; /* the residue of the last atom that REMARK 5 names */
+    text_piece left_out; /* the residue of the last atom that REMARK 5 names */
     int64_t first_left_out;
     char left_out_list[160];
     int64_t swapped_line; /* of a REMARK that says that radii come before charges; 0: none */
@@ -34,11 +34,11 @@ typedef struct pqr_reader {
     bool two_decimals, one_name, pdb_records, elements;
     int64_t whole_charges, zero_charges, negative_charges, large_charges;
     double largest_radius, first_charge, first_radius;
-    pqr_text first_name;
+    text_piece first_name;
 } pqr_reader;
 
 /* Says what a file without atoms is. Always fails. */
-VF_MUST_CHECK vf_status pqr_fail_no_atoms(const pqr_reader *r, pqr_text text);
+VF_MUST_CHECK vf_status pqr_fail_no_atoms(const pqr_reader *r, text_piece text);
 
 /* In a PDB file occupancy and B-factor, both with two decimals, stand where a PQR file has charge and radius.
  * Occupancies are between 0 and 1, and mostly 1. Ions of charge 1 look the same, so one name for all atoms speaks for

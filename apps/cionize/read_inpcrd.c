@@ -10,30 +10,30 @@
 enum { WIDTH = 12, DECIMALS = 7, ATOMS_A_LINE = 2 };
 
 /* The number of atoms on the second line; 0 if it is none. */
-static int64_t atom_count(pqr_text line, locale_t c_locale)
+static int64_t atom_count(text_piece line, locale_t c_locale)
 {
-    pqr_words words;
-    pqr_number number;
+    text_words words;
+    text_number number;
     int64_t count;
-    pqr_split(line, &words);
+    text_split(line, &words);
     if (words.count == 0 || words.more || !text_count(words.word[0], &count))
         return 0;
     for (int i = 1; i < words.count; i++)
-        if (!pqr_read_number(words.word[i], c_locale, &number))
+        if (!text_read_number(words.word[i], c_locale, &number))
             return 0;
     return count;
 }
 
-bool is_inpcrd(pqr_text text, locale_t c_locale)
+bool is_inpcrd(text_piece text, locale_t c_locale)
 {
     text_lines lines = {.next = text.at, .end = text.at + text.size};
-    pqr_text line;
+    text_piece line;
     if (!text_next_line(&lines, &line) || !text_next_line(&lines, &line) || atom_count(line, c_locale) == 0 ||
         !text_next_line(&lines, &line))
         return false;
-    pqr_text first = text_columns(line, 0, WIDTH);
+    text_piece first = text_columns(line, 0, WIDTH);
     for (size_t i = 0; i < first.size; i++)
-        if (pqr_is_letter(first.at[i]))
+        if (text_is_letter(first.at[i]))
             return false;
     return first.size > 0 && (memchr(first.at, '.', first.size) || memchr(first.at, '*', first.size));
 }
@@ -48,7 +48,7 @@ static vf_status fail_short(const molecule_reader *r, int64_t count)
 static vf_status read_atoms(molecule_reader *r, int64_t count)
 {
     static const char *const names[3] = {"x", "y", "z"};
-    pqr_text line;
+    text_piece line;
     bool more;
     while (r->out->atoms < count) {
         vf_status status = reader_next(r, &line, &more);
@@ -78,13 +78,13 @@ static vf_status check_rest(molecule_reader *r, int64_t count)
 {
     int64_t lines = 0, velocities = (count + ATOMS_A_LINE - 1) / ATOMS_A_LINE;
     int64_t first = r->lines.line + 1;
-    pqr_text line;
+    text_piece line;
     bool more = true;
     while (more) {
         vf_status status = reader_next(r, &line, &more);
         if (status != VF_OK)
             return status;
-        lines += more && !pqr_all_blank(line);
+        lines += more && !text_all_blank(line);
     }
     if (lines <= 1 || lines == velocities || lines == velocities + 1)
         return VF_OK;
@@ -96,7 +96,7 @@ static vf_status check_rest(molecule_reader *r, int64_t count)
 
 vf_status read_inpcrd(molecule_reader *r)
 {
-    pqr_text line;
+    text_piece line;
     bool more;
     vf_status status = reader_next(r, &line, &more); /* the title */
     if (status == VF_OK)

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "dx_reader.h"
-#include "pqr_words.h"
+#include "text_words.h"
 
 enum {
     SLAB_BYTES = 32 << 20, /* layers wait here, to be turned into the other order together */
@@ -12,34 +12,34 @@ enum {
 
 /* ---- values ---- */
 
-static bool in_footer(pqr_text word)
+static bool in_footer(text_piece word)
 {
     return dx_is(word, "attribute") || dx_is(word, "object") || dx_is(word, "component") || dx_is(word, "end");
 }
 
 /* Value `v`, in the file's order, is no number, or there is none. */
-static vf_status refuse_value(const dx_reader *r, int64_t v, pqr_text word, const char *trouble)
+static vf_status refuse_value(const dx_reader *r, int64_t v, text_piece word, const char *trouble)
 {
     const int64_t *n = r->map->grid.counts;
-    char text[PQR_QUOTE_SIZE];
+    char text[TEXT_QUOTE_SIZE];
     if (word.size == 0 || in_footer(word))
         return dx_fail(r, "the data end after %lld values, and %lld are announced; copy or write the file again",
                        (long long)v, (long long)r->items);
     return dx_fail(r, "the value at grid point (%lld, %lld, %lld): '%s' %s", (long long)(v / (n[1] * n[2])),
-                   (long long)(v / n[2] % n[1]), (long long)(v % n[2]), pqr_quote(word, text), trouble);
+                   (long long)(v / n[2] % n[1]), (long long)(v % n[2]), text_quote(word, text), trouble);
 }
 
 /* The next `count` values, from value `first` of the file. */
 static vf_status read_slab(dx_reader *r, int64_t first, int64_t count, void *slab)
 {
     for (int64_t v = 0; v < count; v++) {
-        pqr_text word;
-        pqr_number number;
+        text_piece word;
+        text_number number;
         vf_status status = dx_next_word(r, &word);
         if (status != VF_OK)
             return status;
-        if (!pqr_read_number(word, r->c_locale, &number))
-            return refuse_value(r, first + v, word, pqr_number_trouble(word));
+        if (!text_read_number(word, r->c_locale, &number))
+            return refuse_value(r, first + v, word, text_number_trouble(word));
         if (r->map->type == VF_F64)
             ((double *)slab)[v] = number.value;
         else
@@ -93,12 +93,12 @@ static vf_status read_values(dx_reader *r)
 
 /* ---- the footer ---- */
 
-static vf_status refuse_more_values(dx_reader *r, pqr_text word)
+static vf_status refuse_more_values(dx_reader *r, text_piece word)
 {
     int64_t more = 0;
-    pqr_number number;
+    text_number number;
     vf_status status = VF_OK;
-    while (status == VF_OK && pqr_read_number(word, r->c_locale, &number)) {
+    while (status == VF_OK && text_read_number(word, r->c_locale, &number)) {
         more++;
         status = dx_next_word(r, &word);
     }
@@ -111,10 +111,10 @@ static vf_status refuse_more_values(dx_reader *r, pqr_text word)
 /* To the end of the file, of which a compressed one's checksum is a part. */
 static vf_status read_footer(dx_reader *r)
 {
-    char text[PQR_QUOTE_SIZE];
+    char text[TEXT_QUOTE_SIZE];
     bool found = false, class_follows = false;
-    pqr_number number;
-    pqr_text word;
+    text_number number;
+    text_piece word;
     if (r->next == r->end)
         return dx_fail(r, "the file ends right behind its last value, which may be cut; copy or write it again, or end "
                           "the line");
@@ -125,11 +125,11 @@ static vf_status read_footer(dx_reader *r)
         if (status == VF_OK && *word.at == '#') {
             status = dx_rest_of_line(r, &word);
         } else if (status == VF_OK) {
-            if (!found && pqr_read_number(word, r->c_locale, &number))
+            if (!found && text_read_number(word, r->c_locale, &number))
                 status = refuse_more_values(r, word);
             else if (!found && !in_footer(word))
                 status = dx_fail(r, "after the last value stands '%s', which is no part of an OpenDX file",
-                                 pqr_quote(word, text));
+                                 text_quote(word, text));
             else if (class_follows && dx_is(word, "array"))
                 status = dx_fail(r, "there is a second array; a map has one");
             found = true;

@@ -9,6 +9,7 @@
 
 #include "cionize.h"
 #include "molecule_arrays.h"
+#include "pqr_lines.h"
 #include "pqr_reader.h"
 
 /* ---- atoms ---- */
@@ -83,45 +84,45 @@ static vf_status add_atom(pqr_reader *r, const pqr_atom *atom)
 
 /* ---- records ---- */
 
-static bool word_is(pqr_text word, const char *text)
+static bool word_is(text_piece word, const char *text)
 {
     return word.size == strlen(text) && memcmp(word.at, text, word.size) == 0;
 }
 
-static bool is_integer_word(pqr_text word)
+static bool is_integer_word(text_piece word)
 {
     for (size_t i = 0; i < word.size; i++)
-        if (!pqr_is_digit(word.at[i]))
+        if (!text_is_digit(word.at[i]))
             return false;
     return word.size > 0;
 }
 
 /* "REMARK   5    1234 O1 in LIG 45": pdb2pqr names an atom it left out, for it had no parameters. */
-static void read_left_out(pqr_reader *r, const pqr_words *words)
+static void read_left_out(pqr_reader *r, const text_words *words)
 {
     if (words->count != 7 || !word_is(words->word[1], "5") || !is_integer_word(words->word[2]) ||
         !word_is(words->word[4], "in"))
         return;
     const char *end = words->word[6].at + words->word[6].size;
-    pqr_text residue = {words->word[5].at, (size_t)(end - words->word[5].at)};
+    text_piece residue = {words->word[5].at, (size_t)(end - words->word[5].at)};
     if (r->left_out.size != residue.size || memcmp(r->left_out.at, residue.at, residue.size) != 0)
         r->out->missing_residues++;
     r->left_out = residue;
     if (r->out->missing_atoms++ == 0)
         r->first_left_out = r->lines.line;
     if (r->out->missing_atoms <= 3) {
-        char name[PQR_QUOTE_SIZE], where[PQR_QUOTE_SIZE];
+        char name[TEXT_QUOTE_SIZE], where[TEXT_QUOTE_SIZE];
         size_t used = strlen(r->left_out_list);
         snprintf(r->left_out_list + used, sizeof r->left_out_list - used, "%s%s in %s", used ? ", " : "",
-                 pqr_quote(words->word[3], name), pqr_quote(residue, where));
+                 text_quote(words->word[3], name), text_quote(residue, where));
     }
 }
 
 /* "REMARK  atom radii in columns 55-62": columns in another order than PQR's. */
-static void read_remark(pqr_reader *r, pqr_text line)
+static void read_remark(pqr_reader *r, text_piece line)
 {
-    pqr_words words;
-    pqr_split(line, &words);
+    text_words words;
+    text_split(line, &words);
     read_left_out(r, &words);
     if (words.count == 6 && word_is(words.word[2], "radii") && word_is(words.word[4], "columns") &&
         word_is(words.word[5], "55-62"))
@@ -129,11 +130,11 @@ static void read_remark(pqr_reader *r, pqr_text line)
 }
 
 /* A line that is no record of any kind known. If it ends like an atom's it is one that was damaged. */
-static vf_status read_unknown(pqr_reader *r, pqr_text line)
+static vf_status read_unknown(pqr_reader *r, text_piece line)
 {
-    char word[PQR_QUOTE_SIZE];
+    char word[TEXT_QUOTE_SIZE];
     const char *p = line.at;
-    pqr_quote(pqr_next_word(&p, line.at + line.size), word);
+    text_quote(text_next_word(&p, line.at + line.size), word);
     if (pqr_ends_like_atom(line, r->c_locale))
         return text_fail(r->ctx, r->name, r->lines.line,
                          "field 1 (record): '%s' is not ATOM or HETATM, though the line ends in five numbers like an "
@@ -146,7 +147,7 @@ static vf_status read_unknown(pqr_reader *r, pqr_text line)
     return VF_OK;
 }
 
-static vf_status read_atom(pqr_reader *r, pqr_text line, bool capitals)
+static vf_status read_atom(pqr_reader *r, text_piece line, bool capitals)
 {
     pqr_atom atom;
     char why[PQR_WHY_SIZE];
@@ -165,7 +166,7 @@ static void stop(pqr_reader *r)
     r->end_line = r->lines.line;
 }
 
-static vf_status read_line(pqr_reader *r, pqr_text line)
+static vf_status read_line(pqr_reader *r, text_piece line)
 {
     pqr_kind kind = pqr_line_kind(line);
     switch (kind) {
@@ -209,7 +210,7 @@ static vf_status read_line(pqr_reader *r, pqr_text line)
 static vf_status read_lines(pqr_reader *r)
 {
     enum { LINES_BETWEEN_LOOKS = 1 << 16 };
-    pqr_text line;
+    text_piece line;
     while (text_next_line(&r->lines, &line)) {
         if (r->lines.line % LINES_BETWEEN_LOOKS == 0 && vf_cancelled(r->ctx))
             return vf_fail(r->ctx, VF_ERR_CANCELLED, "%s: interrupted while reading", r->name);
@@ -220,7 +221,7 @@ static vf_status read_lines(pqr_reader *r)
     return VF_OK;
 }
 
-static vf_status finish(pqr_reader *r, pqr_text text)
+static vf_status finish(pqr_reader *r, text_piece text)
 {
     molecule *m = r->out;
     vf_status status;
@@ -237,7 +238,7 @@ static vf_status finish(pqr_reader *r, pqr_text text)
 
 vf_status parse_pqr(vf_context *ctx, const char *name, const char *text, size_t bytes, molecule *out)
 {
-    pqr_text rest = {text, bytes};
+    text_piece rest = {text, bytes};
     pqr_reader r = {.ctx = ctx, .name = name, .out = out};
     memset(out, 0, sizeof *out);
     vf_status status = text_check(ctx, name, &rest);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "molecule_readers.h"
+#include "pqr_lines.h"
 
 /* Counted from 0; each ends where the next begins, but for the gaps that the format has. The residue's name has three
  * columns there, and programs of molecular dynamics take the free one behind it (TIP3). */
@@ -30,20 +31,20 @@ typedef struct pdb_reader {
     bool has_alternates, stopped;
     int64_t models, atoms_after_end, end_line;
     int64_t unknown, first_unknown;
-    char unknown_word[PQR_QUOTE_SIZE];
+    char unknown_word[TEXT_QUOTE_SIZE];
 } pdb_reader;
 
 /* ---- records ---- */
 
-static char column(pqr_text line, size_t at)
+static char column(text_piece line, size_t at)
 {
     return at < line.size ? line.at[at] : ' ';
 }
 
-static vf_status read_label(const molecule_reader *r, pqr_text line, atom_label *label)
+static vf_status read_label(const molecule_reader *r, text_piece line, atom_label *label)
 {
-    char quoted[PQR_QUOTE_SIZE];
-    pqr_text number = text_columns(line, NUMBER, CODE);
+    char quoted[TEXT_QUOTE_SIZE];
+    text_piece number = text_columns(line, NUMBER, CODE);
     char code = column(line, CODE);
     label_copy(text_columns(line, NAME, ALTERNATE), label->name);
     label_copy(text_columns(line, RESIDUE, CHAIN), label->residue);
@@ -55,17 +56,17 @@ static vf_status read_label(const molecule_reader *r, pqr_text line, atom_label 
     if (!label_number(label_trim(number), &label->residue_number))
         return text_fail(r->ctx, r->name, r->lines.line,
                          "columns %d-%d (residue number): '%s' is no number, neither decimal nor hybrid-36 (A000)",
-                         NUMBER + 1, CODE, pqr_quote(number, quoted));
-    if (code != ' ' && !pqr_is_letter(code))
+                         NUMBER + 1, CODE, text_quote(number, quoted));
+    if (code != ' ' && !text_is_letter(code))
         return text_fail(r->ctx, r->name, r->lines.line,
                          "column %d (insertion code): '%s' is no letter; is the line shifted, or a residue number "
                          "longer than its columns?",
-                         CODE + 1, pqr_quote((pqr_text){&code, 1}, quoted));
+                         CODE + 1, text_quote((text_piece){&code, 1}, quoted));
     label->insertion = (char)(code == ' ' ? '\0' : code);
     return VF_OK;
 }
 
-static vf_status read_atom(pdb_reader *p, pqr_text line)
+static vf_status read_atom(pdb_reader *p, text_piece line)
 {
     static const char *const names[3] = {"x", "y", "z"};
     molecule_reader *r = p->r;
@@ -103,16 +104,16 @@ static void stop(pdb_reader *p)
     p->end_line = p->r->lines.line;
 }
 
-static void note_unknown(pdb_reader *p, pqr_text line)
+static void note_unknown(pdb_reader *p, text_piece line)
 {
     const char *at = line.at;
     if (p->unknown++ > 0)
         return;
     p->first_unknown = p->r->lines.line;
-    pqr_quote(pqr_next_word(&at, line.at + line.size), p->unknown_word);
+    text_quote(text_next_word(&at, line.at + line.size), p->unknown_word);
 }
 
-static vf_status read_line(pdb_reader *p, pqr_text line)
+static vf_status read_line(pdb_reader *p, text_piece line)
 {
     const molecule_reader *r = p->r;
     switch (pqr_line_kind(line)) {
@@ -276,7 +277,7 @@ static vf_status finish(pdb_reader *p)
 vf_status read_pdb(molecule_reader *r)
 {
     pdb_reader p = {.r = r};
-    pqr_text line;
+    text_piece line;
     bool more;
     vf_status status = reader_next(r, &line, &more);
     while (status == VF_OK && more) {

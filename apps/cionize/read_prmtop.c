@@ -30,7 +30,7 @@ typedef struct prmtop_reader {
 
 /* ---- sections ---- */
 
-static bool begins(pqr_text text, const char *start)
+static bool begins(text_piece text, const char *start)
 {
     return text.size >= strlen(start) && memcmp(text.at, start, strlen(start)) == 0;
 }
@@ -40,16 +40,16 @@ static size_t scan_count(const char **p, const char *end, size_t most)
 {
     size_t value = 0;
     const char *begin = *p;
-    for (; *p < end && pqr_is_digit(**p); ++*p)
+    for (; *p < end && text_is_digit(**p); ++*p)
         value = value > most ? value : value * 10 + (size_t)(**p - '0');
     return *p == begin ? 1 : value;
 }
 
 /* "%FORMAT(5E16.8)": values on a line, kind, columns of a value. */
-static vf_status read_format(const molecule_reader *r, pqr_text line, section *s)
+static vf_status read_format(const molecule_reader *r, text_piece line, section *s)
 {
     enum { MOST = 1000 };
-    char quoted[PQR_QUOTE_SIZE];
+    char quoted[TEXT_QUOTE_SIZE];
     const char *p = memchr(line.at, '(', line.size), *end = line.at + line.size;
     char kind = '\0';
     if (begins(line, "%FORMAT") && p) {
@@ -60,18 +60,18 @@ static vf_status read_format(const molecule_reader *r, pqr_text line, section *s
         p += p < end;
         s->width = scan_count(&p, end, MOST);
     }
-    if (!pqr_is_letter(kind) || !strchr(s->kinds, kind) || s->per_line < 1 || s->per_line > MOST || s->width < 1 ||
+    if (!text_is_letter(kind) || !strchr(s->kinds, kind) || s->per_line < 1 || s->per_line > MOST || s->width < 1 ||
         s->width > MOST)
         return text_fail(r->ctx, r->name, r->lines.line,
                          "'%s': here must be the %%FORMAT of section %s, such as (20a4), (10I8) or (5E16.8)",
-                         pqr_quote(label_trim(line), quoted), s->name);
+                         text_quote(label_trim(line), quoted), s->name);
     return VF_OK;
 }
 
 /* Reads what stands between a section's name and its values. */
 static vf_status read_section(molecule_reader *r, section *s)
 {
-    pqr_text line;
+    text_piece line;
     bool more;
     if (s->found)
         return text_fail(r->ctx, r->name, r->lines.line, "section %s stands here for the second time", s->name);
@@ -81,7 +81,7 @@ static vf_status read_section(molecule_reader *r, section *s)
     while (status == VF_OK && more && begins(line, "%COMMENT"));
     if (status != VF_OK)
         return status;
-    status = read_format(r, more ? line : (pqr_text){"", 0}, s);
+    status = read_format(r, more ? line : (text_piece){"", 0}, s);
     s->found = true;
     s->lines = r->lines;
     return status;
@@ -90,14 +90,14 @@ static vf_status read_section(molecule_reader *r, section *s)
 static vf_status find_sections(prmtop_reader *p)
 {
     molecule_reader *r = p->r;
-    pqr_text line;
+    text_piece line;
     bool more;
     vf_status status = reader_next(r, &line, &more);
     while (status == VF_OK && more) {
-        pqr_words words;
-        pqr_split(line, &words);
+        text_words words;
+        text_split(line, &words);
         if (begins(line, "%FLAG") && words.count >= 2) {
-            pqr_text name = words.word[1];
+            text_piece name = words.word[1];
             if (begins(name, "AMOEBA_FORCEFIELD"))
                 return text_fail(r->ctx, r->name, r->lines.line,
                                  "AMOEBA's multipoles are more than charges, and are not read");
@@ -122,7 +122,7 @@ static vf_status find_sections(prmtop_reader *p)
 typedef struct cursor {
     const section *section;
     text_lines lines;
-    pqr_text line;
+    text_piece line;
     size_t field; /* the next on the line */
     int64_t done, count;
 } cursor;
@@ -200,12 +200,12 @@ static vf_status next_integer(molecule_reader *r, cursor *c, int64_t *out)
 static vf_status check_end(molecule_reader *r, cursor *c)
 {
     bool more;
-    pqr_text rest = text_columns(c->line, c->field * c->section->width, c->line.size);
+    text_piece rest = text_columns(c->line, c->field * c->section->width, c->line.size);
     vf_status status = VF_OK;
-    if (pqr_all_blank(rest)) {
+    if (text_all_blank(rest)) {
         do
             status = next_line(r, c, &more);
-        while (status == VF_OK && more && pqr_all_blank(c->line));
+        while (status == VF_OK && more && text_all_blank(c->line));
         if (status != VF_OK || !more)
             return status;
     }

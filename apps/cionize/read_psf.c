@@ -27,21 +27,21 @@ typedef struct psf_reader {
     double rest; /* of the charges' sum */
 } psf_reader;
 
-static bool word_is(pqr_text word, const char *text)
+static bool word_is(text_piece word, const char *text)
 {
     return word.size == strlen(text) && memcmp(word.at, text, word.size) == 0;
 }
 
-static bool word_begins(pqr_text word, const char *text)
+static bool word_begins(text_piece word, const char *text)
 {
     return word.size >= strlen(text) && memcmp(word.at, text, strlen(text)) == 0;
 }
 
 /* "   15 !NATOM", "   15 !NATOM: atoms" */
-static bool is_heading(pqr_text line, const char *name, int64_t *count)
+static bool is_heading(text_piece line, const char *name, int64_t *count)
 {
-    pqr_words words;
-    pqr_split(line, &words);
+    text_words words;
+    text_split(line, &words);
     return words.count >= 2 && text_count(words.word[0], count) && word_begins(words.word[1], name);
 }
 
@@ -49,13 +49,13 @@ static vf_status read_flags(psf_reader *p)
 {
     molecule_reader *r = p->r;
     molecule *m = r->out;
-    pqr_words words;
-    pqr_text line;
+    text_words words;
+    text_piece line;
     bool more;
     vf_status status = reader_next(r, &line, &more);
     if (status != VF_OK)
         return status;
-    pqr_split(more ? line : (pqr_text){"", 0}, &words);
+    text_split(more ? line : (text_piece){"", 0}, &words);
     if (words.count == 0 || !word_is(words.word[0], "PSF"))
         return text_fail(r->ctx, r->name, r->lines.line, "a PSF file begins with the word PSF");
     for (int i = 1; i < words.count; i++) {
@@ -72,10 +72,10 @@ static vf_status read_flags(psf_reader *p)
 static vf_status find_atoms(psf_reader *p)
 {
     molecule_reader *r = p->r;
-    char quoted[PQR_QUOTE_SIZE];
+    char quoted[TEXT_QUOTE_SIZE];
     int64_t titles = 0;
     for (;;) {
-        pqr_text line;
+        text_piece line;
         bool more;
         vf_status status = reader_next(r, &line, &more);
         if (status != VF_OK)
@@ -88,12 +88,12 @@ static vf_status find_atoms(psf_reader *p)
             continue;
         }
         const char *at = line.at;
-        pqr_text word = pqr_next_word(&at, line.at + line.size);
+        text_piece word = text_next_word(&at, line.at + line.size);
         if (word.size == 0 || word_is(word, "REMARKS") || *word.at == '*' || is_heading(line, "!NTITLE", &titles))
             continue;
         if (!is_heading(line, "!NATOM", &p->count))
             return text_fail(r->ctx, r->name, r->lines.line, "'%s': here must be the number of atoms and !NATOM",
-                             pqr_quote(label_trim(line), quoted));
+                             text_quote(label_trim(line), quoted));
         if (p->count == 0)
             return text_fail(r->ctx, r->name, r->lines.line, "the file has no atoms");
         return VF_OK;
@@ -102,26 +102,26 @@ static vf_status find_atoms(psf_reader *p)
 
 /* The fields that are used, as pieces of the line. */
 typedef struct fields {
-    pqr_text segment, number, residue, name;
+    text_piece segment, number, residue, name;
     size_t charge, charge_end; /* columns */
 } fields;
 
 /* Serial, segment, number, residue, name, type, charge, mass, a whole number: consistent only if nothing is shifted. */
-static bool split_words(pqr_text line, locale_t c_locale, fields *out)
+static bool split_words(text_piece line, locale_t c_locale, fields *out)
 {
     enum { SERIAL, SEGMENT, NUMBER, RESIDUE, NAME, TYPE, CHARGE, MASS, FIXED, LEAST };
-    pqr_words words;
-    pqr_number number;
+    text_words words;
+    text_number number;
     int64_t serial, fixed;
     int32_t residue;
     char code;
-    pqr_split(line, &words);
-    const pqr_text *word = words.word;
+    text_split(line, &words);
+    const text_piece *word = words.word;
     if (words.count < LEAST || !text_count(word[SERIAL], &serial) ||
-        !label_number_and_code(word[NUMBER], &residue, &code) || !pqr_read_number(word[CHARGE], c_locale, &number) ||
-        !pqr_read_number(word[MASS], c_locale, &number))
+        !label_number_and_code(word[NUMBER], &residue, &code) || !text_read_number(word[CHARGE], c_locale, &number) ||
+        !text_read_number(word[MASS], c_locale, &number))
         return false;
-    pqr_text last = word[FIXED];
+    text_piece last = word[FIXED];
     if (last.size > 1 && *last.at == '-') /* -1 is a lone pair */
         last.at++, last.size--;
     size_t charge = (size_t)(word[CHARGE].at - line.at);
@@ -130,7 +130,7 @@ static bool split_words(pqr_text line, locale_t c_locale, fields *out)
 }
 
 /* The columns, with blanks where the format has them. */
-static bool split_columns(pqr_text line, const layout *at, fields *out)
+static bool split_columns(text_piece line, const layout *at, fields *out)
 {
     const size_t begins[] = {at->segment, at->number, at->residue, at->name, at->type, at->charge};
     if (line.size <= at->charge)
@@ -148,14 +148,14 @@ static bool split_columns(pqr_text line, const layout *at, fields *out)
 }
 
 /* Whether the columns have a number with a decimal point. */
-static bool has_charge(pqr_text line, const fields *from, locale_t c_locale)
+static bool has_charge(text_piece line, const fields *from, locale_t c_locale)
 {
-    pqr_number number;
-    return pqr_read_number(label_trim(text_columns(line, from->charge, from->charge_end)), c_locale, &number) &&
+    text_number number;
+    return text_read_number(label_trim(text_columns(line, from->charge, from->charge_end)), c_locale, &number) &&
            number.point;
 }
 
-static bool split_line(const psf_reader *p, pqr_text line, fields *out)
+static bool split_line(const psf_reader *p, text_piece line, fields *out)
 {
     if (split_words(line, p->r->c_locale, out))
         return true;
@@ -168,20 +168,20 @@ static bool split_line(const psf_reader *p, pqr_text line, fields *out)
            split_columns(line, &extended_layout, out);
 }
 
-static vf_status read_atom(psf_reader *p, pqr_text line)
+static vf_status read_atom(psf_reader *p, text_piece line)
 {
     molecule_reader *r = p->r;
     atom_label label = {0};
     fields from;
     double charge;
-    char quoted[PQR_QUOTE_SIZE];
+    char quoted[TEXT_QUOTE_SIZE];
     if (!split_line(p, line, &from))
         return text_fail(r->ctx, r->name, r->lines.line,
                          "this is no atom's line: serial, segment, residue number, residue, name, type, charge, mass, "
                          "and a whole number, between blanks%s",
                          p->free_form ? "" : " or in the columns that the first line announces");
     if (!label_number_and_code(label_trim(from.number), &label.residue_number, &label.insertion))
-        return text_fail(r->ctx, r->name, r->lines.line, "'%s' is no residue number", pqr_quote(from.number, quoted));
+        return text_fail(r->ctx, r->name, r->lines.line, "'%s' is no residue number", text_quote(from.number, quoted));
     label_copy(from.name, label.name);
     label_copy(from.residue, label.residue);
     label_copy(from.segment, label.chain);
@@ -205,7 +205,7 @@ vf_status read_psf(molecule_reader *r)
     if (status == VF_OK)
         status = find_atoms(&p);
     while (status == VF_OK && r->out->atoms < p.count) {
-        pqr_text line;
+        text_piece line;
         bool more;
         status = reader_next(r, &line, &more);
         if (status == VF_OK && !more)

@@ -7,16 +7,21 @@
 #include "cionize_run.h"
 #include "ion_search.h"
 
+static void say_charge(const char *what, double charge)
+{
+    const double off = charge - round(charge);
+    if (fabs(off) < 5e-7)
+        printf("           %s %+.0f e\n", what, round(charge) + 0.0);
+    else
+        printf("           %s %+.6f e, %.2g away from an integer\n", what, charge, fabs(off));
+}
+
 void say_molecule(const run *r)
 {
     const molecule *m = &r->molecule;
-    double off = m->total_charge - round(m->total_charge);
     printf("molecule   %s: %lld atom%s, %s\n", r->settings.input, (long long)m->atoms, m->atoms == 1 ? "" : "s",
            m->dialect);
-    if (fabs(off) < 5e-7)
-        printf("           total charge %+.0f e\n", round(m->total_charge) + 0.0);
-    else
-        printf("           total charge %+.6f e, %.2g away from an integer\n", m->total_charge, fabs(off));
+    say_charge("total charge", m->total_charge);
     printf("           x %.3f to %.3f, y %.3f to %.3f, z %.3f to %.3f A\n", m->lo[0], m->hi[0], m->lo[1], m->hi[1],
            m->lo[2], m->hi[2]);
 }
@@ -81,6 +86,36 @@ void say_plan(const run *r)
 
 /* ---- ions ---- */
 
+/* The unit of charge times potential. */
+static const char *energy_unit(const run *r)
+{
+    static const char *const units[][2] = {{"kT/e", "kT"}, {"V", "eV"}, {"kcal/mol/e", "kcal/mol"}, {"e/A", "e^2/A"}};
+    for (size_t n = 0; n < sizeof units / sizeof *units; n++)
+        if (strcmp(r->settings.unit, units[n][0]) == 0)
+            return units[n][1];
+    return "?";
+}
+
+static double charge_with_ions(const run *r)
+{
+    double charge = r->molecule.total_charge;
+    for (int64_t n = 0; n < r->placed.count; n++)
+        charge += r->placed.kinds[r->placed.sites[n].kind].charge;
+    return charge;
+}
+
+static void say_ion_files(const run *r)
+{
+    const char *const files[][2] = {{"ionized", r->ions.ionized}, {"ions", r->ions.ions}, {"mask", r->ions.mask}};
+    for (size_t n = 0; n < sizeof files / sizeof *files; n++)
+        if (files[n][1])
+            printf("%-10s %s\n", files[n][0], files[n][1]);
+    for (int64_t n = 0; n < r->script.commands; n++)
+        if (r->script.command[n].path)
+            printf("%-10s %s\n", r->script.command[n].verb == SCRIPT_SAVEION ? "ions" : "map",
+                   r->script.command[n].path);
+}
+
 void say_ions(const run *r)
 {
     static const char *const orders[] = {"one kind after another", "kinds in turn", "largest charges first"};
@@ -95,6 +130,8 @@ void say_ions(const run *r)
            r->ions.refine ? ", moved off the grid to the least energy" : "");
     if (r->solvent > 0)
         printf("           %.4g A^3 of solvent\n", r->solvent);
+    if (r->settings.dry_run)
+        say_ion_files(r);
     fflush(stdout);
 }
 
@@ -111,24 +148,17 @@ void say_placed(const run *r, double seconds)
     printf("placed     %lld of %lld ions, %s", (long long)list->count, (long long)(list->count + r->missing),
            vf_format_seconds(seconds, text, sizeof text));
     if (list->count > 0)
-        printf("; energies %.6g to %.6g e %s", least, most, r->settings.unit);
+        printf("; energies %.6g to %.6g %s", least, most, energy_unit(r));
     printf("\n           the solute excludes %.3g %% of the grid\n", 100 * (double)r->points[VF_ION_SOLUTE] / points);
-    const char *const files[][2] = {
-        {"ionized", r->ions.ionized}, {"ions", r->ions.ions}, {"mask", r->ions.mask}, {"map", r->after.path}};
-    for (size_t n = 0; n < sizeof files / sizeof *files; n++)
-        if (files[n][1])
-            printf("%-10s %s\n", files[n][0], files[n][1]);
-    for (int64_t n = 0; n < r->script.commands; n++)
-        if (r->script.command[n].path)
-            printf("%-10s %s\n", r->script.command[n].verb == SCRIPT_SAVEION ? "ions" : "map",
-                   r->script.command[n].path);
+    say_charge("with the ions, the total charge is", charge_with_ions(r));
+    say_ion_files(r);
 }
 
 void say_done(const run *r, double seconds)
 {
     char text[32];
     const map_figures *f = &r->map.figures;
-    printf("done       %s", vf_format_seconds(seconds, text, sizeof text));
+    printf("%-10s %s", ions_asked(r) ? "computed" : "done", vf_format_seconds(seconds, text, sizeof text));
     if (r->plan.slabs > 0)
         printf(", %.3g G evaluations/s", 1e-9 * r->plan.evaluations / seconds);
     printf("; %.6g to %.6g %s, mean %.6g\n", f->minimum, f->maximum, r->settings.unit, map_figures_mean(f));
@@ -221,6 +251,8 @@ static void report_ions(vf_report *report, const run *r)
             vf_report_number(report, "solvent_volume", r->solvent);
         vf_report_integer(report, "asked", r->placed.count + r->missing);
         vf_report_integer(report, "placed", r->placed.count);
+        vf_report_number(report, "total_charge", charge_with_ions(r));
+        vf_report_text(report, "energy_unit", energy_unit(r));
         for (int64_t n = 0; n < r->placed.count; n++)
             names[n] = r->placed.kinds[r->placed.sites[n].kind].name;
         vf_report_texts(report, "name", names, (int)r->placed.count);

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "pqr_words.h"
+#include "text_words.h"
 #include "voxfield/output.h"
 #include "voxfield/parse.h"
 
@@ -22,7 +22,7 @@ typedef struct reader {
     script *out;
     int64_t line;
     const struct keyword *keyword; /* of this line */
-    pqr_text word[MAX_WORDS];      /* of this line, the keyword first */
+    text_piece word[MAX_WORDS];    /* of this line, the keyword first */
     int words;
     int64_t begin_line, exit_line; /* 0: not yet */
     int64_t multigrid_line, dielectric_line;
@@ -55,7 +55,7 @@ static vf_status VF_PRINTF(2, 3) fail_at(reader *r, const char *format, ...)
 
 /* ---- words ---- */
 
-static bool is_keyword(pqr_text word, const char *keyword)
+static bool is_keyword(text_piece word, const char *keyword)
 {
     return word.size == strlen(keyword) && strncasecmp(word.at, keyword, word.size) == 0;
 }
@@ -72,9 +72,9 @@ static bool copy_word(const reader *r, int n, char text[NUMBER_SIZE])
 
 static vf_status read_number(reader *r, int n, double least, double most, const char *unit, double *value)
 {
-    char text[NUMBER_SIZE], quoted[PQR_QUOTE_SIZE];
+    char text[NUMBER_SIZE], quoted[TEXT_QUOTE_SIZE];
     if (!copy_word(r, n, text) || !vf_parse_doubles(text, 1, 1, value))
-        return fail_at(r, "%s: '%s' is not a number; expected %s", r->keyword->name, pqr_quote(r->word[n], quoted),
+        return fail_at(r, "%s: '%s' is not a number; expected %s", r->keyword->name, text_quote(r->word[n], quoted),
                        r->keyword->expect);
     if (!(*value >= least && *value <= most))
         return fail_at(r, "%s: %s is out of range; expected %g to %g %s", r->keyword->name, text, least, most, unit);
@@ -83,7 +83,7 @@ static vf_status read_number(reader *r, int n, double least, double most, const 
 
 static vf_status read_path(reader *r, int n, char **path)
 {
-    const pqr_text word = r->word[n];
+    const text_piece word = r->word[n];
     for (size_t i = 0; i < word.size; i++)
         if ((unsigned char)word.at[i] < ' ' || word.at[i] == 0x7f)
             return fail_at(r, "%s: the file's name has a control character in it", r->keyword->name);
@@ -225,7 +225,7 @@ static void warn_unsaved(const reader *r)
 
 static vf_status read_placeion(reader *r)
 {
-    char name[NUMBER_SIZE], count[NUMBER_SIZE], where[256], quoted[PQR_QUOTE_SIZE];
+    char name[NUMBER_SIZE], count[NUMBER_SIZE], where[256], quoted[TEXT_QUOTE_SIZE];
     script_command *command = NULL;
     double charge = 0;
     vf_status status = add_command(r, SCRIPT_PLACEION, &command);
@@ -234,14 +234,14 @@ static vf_status read_placeion(reader *r)
     if (!copy_word(r, 2, count) || !vf_parse_integers(count, 1, 1, &command->request.count) ||
         command->request.count < 0 || command->request.count > ION_MOST)
         return fail_at(r, "PLACEION: '%s' is not a whole number from 0 to %d; expected %s",
-                       pqr_quote(r->word[2], quoted), ION_MOST, r->keyword->expect);
+                       text_quote(r->word[2], quoted), ION_MOST, r->keyword->expect);
     if ((status = read_number(r, 3, -1e6, 1e6, "elementary charges", &charge)) != VF_OK)
         return status;
     if (charge == 0)
         return fail_at(r, "PLACEION: an ion of charge 0 would go anywhere; expected %s", r->keyword->expect);
     const char *trouble = copy_word(r, 1, name) ? ion_name_trouble(name) : "is too long for an ion's name";
     if (trouble)
-        return fail_at(r, "PLACEION: '%s' %s", pqr_quote(r->word[1], quoted), trouble);
+        return fail_at(r, "PLACEION: '%s' %s", text_quote(r->word[1], quoted), trouble);
     warn_unsaved(r);
     r->placed = true;
     r->placed_line = r->line;
@@ -252,7 +252,7 @@ static vf_status read_placeion(reader *r)
 /* SAVEION [FORMAT] FILE. The ending says the format to what writes the ions, so a format must agree with it. */
 static vf_status read_saveion(reader *r)
 {
-    char ending[PQR_QUOTE_SIZE + 1], quoted[PQR_QUOTE_SIZE];
+    char ending[TEXT_QUOTE_SIZE + 1], quoted[TEXT_QUOTE_SIZE];
     script_command *command = NULL;
     if (!r->placed)
         return fail_at(r, "SAVEION: there are no ions yet; PLACEION has to come first");
@@ -261,7 +261,7 @@ static vf_status read_saveion(reader *r)
         status = read_path(r, r->words - 1, &command->path);
     if (status != VF_OK)
         return status;
-    snprintf(ending, sizeof ending, ".%s", pqr_quote(r->word[1], quoted));
+    snprintf(ending, sizeof ending, ".%s", text_quote(r->word[1], quoted));
     if (r->words == 3 && !vf_path_has_extension(command->path, ending))
         return fail_at(
             r,
@@ -302,12 +302,12 @@ enum { KEYWORDS = sizeof keywords / sizeof *keywords };
 
 static vf_status fail_unknown(reader *r)
 {
-    char quoted[PQR_QUOTE_SIZE], known[256] = "";
+    char quoted[TEXT_QUOTE_SIZE], known[256] = "";
     size_t used = 0;
     for (int k = 0; k < KEYWORDS; k++)
         if ((keywords[k].part == COMMAND) == (r->begin_line > 0))
             used += (size_t)snprintf(known + used, sizeof known - used, "%s%s", used ? ", " : "", keywords[k].name);
-    return fail_at(r, "'%s' is no keyword; expected here: %s", pqr_quote(r->word[0], quoted), known);
+    return fail_at(r, "'%s' is no keyword; expected here: %s", text_quote(r->word[0], quoted), known);
 }
 
 /* Whether the line's keyword may stand here, and has as many words as it needs. */
@@ -315,7 +315,7 @@ static vf_status check_line(reader *r)
 {
     const struct keyword *k = r->keyword;
     const int number = (int)(k - keywords);
-    char quoted[PQR_QUOTE_SIZE];
+    char quoted[TEXT_QUOTE_SIZE];
     if (k->part == SETTING && r->begin_line > 0)
         return fail_at(r, "%s: belongs before BEGIN, which is in line %" PRId64, k->name, r->begin_line);
     if (k->part == COMMAND && r->begin_line == 0)
@@ -324,7 +324,7 @@ static vf_status check_line(reader *r)
         return fail_at(r, "%s: %d %s missing; expected %s", k->name, k->least - r->words + 1,
                        k->least - r->words == 0 ? "word is" : "words are", k->expect);
     if (r->words - 1 > k->most)
-        return fail_at(r, "%s: '%s' is too much; expected %s%s", k->name, pqr_quote(r->word[k->most + 1], quoted),
+        return fail_at(r, "%s: '%s' is too much; expected %s%s", k->name, text_quote(r->word[k->most + 1], quoted),
                        k->expect, strstr(k->expect, "FILE") ? " (names of files cannot have blanks)" : "");
     if (k->part != SETTING)
         return VF_OK;
@@ -336,11 +336,12 @@ static vf_status check_line(reader *r)
     return VF_OK;
 }
 
-static vf_status read_line(reader *r, pqr_text line)
+static vf_status read_line(reader *r, text_piece line)
 {
     const char *p = line.at, *end = line.at + line.size;
     r->words = 0;
-    for (pqr_text word = pqr_next_word(&p, end); word.size > 0 && word.at[0] != '#'; word = pqr_next_word(&p, end)) {
+    for (text_piece word = text_next_word(&p, end); word.size > 0 && word.at[0] != '#';
+         word = text_next_word(&p, end)) {
         if (r->words == MAX_WORDS)
             break; /* more than any keyword takes, which is said of the first of them */
         r->word[r->words++] = word;
@@ -358,9 +359,9 @@ static vf_status read_line(reader *r, pqr_text line)
 }
 
 /* The next line without its end: LF, CR LF, or CR alone. */
-static pqr_text take_line(const char **next, const char *end)
+static text_piece take_line(const char **next, const char *end)
 {
-    pqr_text line = {*next, 0};
+    text_piece line = {*next, 0};
     while (line.at + line.size < end && line.at[line.size] != '\n' && line.at[line.size] != '\r')
         line.size++;
     *next = line.at + line.size;
@@ -373,7 +374,7 @@ static vf_status read_lines(reader *r, const char *next, const char *end)
 {
     vf_status status = VF_OK;
     while (next < end && r->exit_line == 0 && status == VF_OK) {
-        pqr_text line = take_line(&next, end);
+        text_piece line = take_line(&next, end);
         r->line++;
         status = read_line(r, line);
     }

@@ -151,7 +151,7 @@ typedef struct scan {
     char digest[VF_DIGEST_TEXT];   /* of trajectories, weights, time and phi: what Q depends on */
 } scan;
 
-/* Reads a scan of either layout (docs/formats.md). `out` is overwritten; free it with scan_free. What deserves
+/* Reads a scan of either layout (docs/scans.md). `out` is overwritten; free it with scan_free. What deserves
  * attention but is no error goes out as vf_warn. Errors, each naming file and dataset: VF_ERR_INPUT; VF_ERR_MEMORY. */
 VF_MUST_CHECK vf_status read_scan(vf_context *ctx, const char *path, const char *group, k_units units, scan *out);
 /* Warns of what is allowed but seldom meant: a trajectory that covers little of k-space, a matrix deeper than the

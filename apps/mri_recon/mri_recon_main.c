@@ -11,7 +11,7 @@ static const char usage[] =
     "\n"
     "usage: mri_recon [options] scan.h5\n"
     "\n"
-    "The scan: an ISMRMRD file, or a plain HDF5 file with a group /scan (docs/formats.md). The image solves\n"
+    "The scan: an ISMRMRD file, or a plain HDF5 file with a group /scan (docs/scans.md). The image solves\n"
     "(F^H W F + lambda P) image = F^H W data by conjugate gradients; F has the trajectory, coils and field map, W the\n"
     "samples' weights, P the prior.\n"
     "\n"

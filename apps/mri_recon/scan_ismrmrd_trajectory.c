@@ -206,7 +206,7 @@ done:
 /* What the third component is. */
 typedef enum third { THIRD_KZ, THIRD_WEIGHT, THIRD_STEP } third;
 
-/* The rule that docs/formats.md states. */
+/* The rule that docs/scans.md states. */
 static vf_status third_component(const ismrmrd_reader *r, third *out)
 {
     const scan *s = r->out;

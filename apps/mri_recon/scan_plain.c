@@ -1,4 +1,4 @@
-/* Reads the plain layout: group /scan with one dataset for each thing (docs/formats.md). */
+/* Reads the plain layout: group /scan with one dataset for each thing (docs/scans.md). */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* Units of a trajectory: docs/formats.md states the rule. */
+/* Units of a trajectory: docs/scans.md states the rule. */
 #include <math.h>
 #include <stdio.h>
 

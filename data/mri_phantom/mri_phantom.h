@@ -224,7 +224,7 @@ typedef struct phantom_scan {
     char description[256];            /* one line for people */
 } phantom_scan;
 
-/* Group /scan of docs/formats.md, or ISMRMRD; atomically. Errors: VF_ERR_OUTPUT, VF_ERR_MEMORY. */
+/* Group /scan of docs/scans.md, or ISMRMRD; atomically. Errors: VF_ERR_OUTPUT, VF_ERR_MEMORY. */
 VF_MUST_CHECK vf_status phantom_write_plain(vf_context *ctx, const phantom_scan *scan);
 /* Refuses, before the work, what ISMRMRD has no place for; a field map is a warning. Errors: VF_ERR_ARGUMENT. */
 VF_MUST_CHECK vf_status phantom_check_ismrmrd(vf_context *ctx, const phantom_settings *settings,

@@ -1,4 +1,4 @@
-/* The plain layout: group /scan (docs/formats.md). */
+/* The plain layout: group /scan (docs/scans.md). */
 #include <string.h>
 
 #include "mri_phantom.h"

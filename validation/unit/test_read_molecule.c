@@ -18,7 +18,7 @@
 #include <cmocka.h>
 
 #include "cionize.h"
-#include "pqr_number.h"
+#include "text_number.h"
 
 enum { PATH_SIZE = 256, LOG_SIZE = 8192, X = 0, Y, Z, CHARGE, RADIUS, VALUES };
 
@@ -906,8 +906,8 @@ static void reads_more_atoms_than_serials(void **state)
 static bool number(const char *text, double *value)
 {
     locale_t c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
-    pqr_number out = {.value = NAN};
-    bool is = pqr_read_number((pqr_text){text, strlen(text)}, c_locale, &out);
+    text_number out = {.value = NAN};
+    bool is = text_read_number((text_piece){text, strlen(text)}, c_locale, &out);
     freelocale(c_locale);
     *value = out.value;
     return is;

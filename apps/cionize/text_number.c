@@ -1,4 +1,4 @@
-#include "pqr_number.h"
+#include "text_number.h"
 
 #include <math.h>
 #include <stdint.h>
@@ -29,7 +29,7 @@ static const char *scan_exponent(const char *p, const char *end, int *exponent)
     if (q < end && is_sign(*q))
         q++;
     const char *digits = q;
-    for (; q < end && pqr_is_digit(*q); q++)
+    for (; q < end && text_is_digit(*q); q++)
         if (*exponent < 10000)
             *exponent = *exponent * 10 + (*q - '0');
     if (q == digits)
@@ -39,7 +39,7 @@ static const char *scan_exponent(const char *p, const char *end, int *exponent)
     return q;
 }
 
-static bool read_slowly(pqr_text text, locale_t c_locale, double *value)
+static bool read_slowly(text_piece text, locale_t c_locale, double *value)
 {
     char copy[MAX_LENGTH + 1];
     char *end;
@@ -49,7 +49,7 @@ static bool read_slowly(pqr_text text, locale_t c_locale, double *value)
     return end == copy + text.size && isfinite(*value);
 }
 
-bool pqr_read_number(pqr_text text, locale_t c_locale, pqr_number *out)
+bool text_read_number(text_piece text, locale_t c_locale, text_number *out)
 {
     const char *p = text.at, *end = text.at + text.size;
     if (text.size > MAX_LENGTH)
@@ -66,7 +66,7 @@ bool pqr_read_number(pqr_text text, locale_t c_locale, pqr_number *out)
             point = true;
             continue;
         }
-        if (!pqr_is_digit(*p))
+        if (!text_is_digit(*p))
             break;
         fits &= mantissa < UINT64_C(1) << 53;
         mantissa = fits ? mantissa * 10 + (uint64_t)(*p - '0') : mantissa;
@@ -88,7 +88,7 @@ bool pqr_read_number(pqr_text text, locale_t c_locale, pqr_number *out)
     return true;
 }
 
-const char *pqr_number_trouble(pqr_text text)
+const char *text_number_trouble(text_piece text)
 {
     const char *p = text.at;
     size_t n = text.size;
@@ -100,7 +100,7 @@ const char *pqr_number_trouble(pqr_text text)
         commas += p[i] == ',';
         stars += p[i] == '*';
         fortran += p[i] == 'd' || p[i] == 'D';
-        digits += pqr_is_digit(p[i]);
+        digits += text_is_digit(p[i]);
         signs += is_sign(p[i]);
         exponents += p[i] == 'e' || p[i] == 'E';
     }
@@ -122,7 +122,7 @@ const char *pqr_number_trouble(pqr_text text)
     return "is not a number";
 }
 
-int pqr_take_apart(pqr_text text, pqr_text *pieces, int room, bool *by_decimals)
+int text_take_apart(text_piece text, text_piece *pieces, int room, bool *by_decimals)
 {
     const char *p = text.at, *end = text.at + text.size;
     int count = 0, exponent;
@@ -130,12 +130,12 @@ int pqr_take_apart(pqr_text text, pqr_text *pieces, int room, bool *by_decimals)
         const char *begin = p;
         p += is_sign(*p);
         const char *whole = p;
-        while (p < end && pqr_is_digit(*p))
+        while (p < end && text_is_digit(*p))
             p++;
         if (p == whole || p == end || *p != '.' || count == room)
             return 0;
         const char *decimals = ++p;
-        while (p < end && pqr_is_digit(*p))
+        while (p < end && text_is_digit(*p))
             p++;
         if (p == decimals)
             return 0;
@@ -150,7 +150,7 @@ int pqr_take_apart(pqr_text text, pqr_text *pieces, int room, bool *by_decimals)
             if (p < end && !is_sign(*p))
                 return 0;
         }
-        pieces[count++] = (pqr_text){begin, (size_t)(p - begin)};
+        pieces[count++] = (text_piece){begin, (size_t)(p - begin)};
     }
     return count;
 }
