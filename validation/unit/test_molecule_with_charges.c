@@ -61,7 +61,11 @@ static const char *with(const char *text, const char *from, const char *to)
     const char *at = strstr(text, from);
     char *result = results[turn = !turn];
     assert_non_null(at);
-    snprintf(result, TEXT, "%.*s%s%s", (int)(at - text), text, to, at + strlen(from));
+    const size_t before = (size_t)(at - text), after = strlen(at + strlen(from)) + 1;
+    assert_true(before + strlen(to) + after <= TEXT);
+    memcpy(result, text, before);
+    memcpy(result + before, to, strlen(to));
+    memcpy(result + before + strlen(to), at + strlen(from), after);
     return result;
 }
 
