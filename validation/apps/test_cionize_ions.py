@@ -115,6 +115,16 @@ def test_a_dipole(_):
     assert abs(placed.energies[0] - program.unit_constant("kT/e") * (1 / 8 - 1 / 6)) < 1e-6
 
 
+def test_equal_points(_):
+    """Charges at a cube's corners: of points whose energies differ by rounding alone, the first in the order of the map."""
+    rng = generator()
+    for edge in rng.uniform(0.5, 2, 3).round(3):
+        atoms = numpy.array([[x, y, z, 0.7, 1] for x in (-edge, edge) for y in (-edge, edge) for z in (-edge, edge)])
+        write_molecule("a.pqr", atoms)
+        placed = run_ions("a.pqr", *SMALL, "--place", "CLA:6", "--place", "SOD:3", "--ions", "i.pdb")
+        replay(placed, atoms, ["CLA"] * 6 + ["SOD"] * 3)
+
+
 def test_ions_that_may_touch_do_not_share_a_point(_):
     """With no distance at all, the anion of a pair is a step from the cation, not on it."""
     generator()
