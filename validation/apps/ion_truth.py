@@ -247,7 +247,7 @@ def read_ions(path):
     for (name, *numbers), charge in words:
         rows.append((name, *map(float, numbers), charge))
         half.append([0.5 * 10.0 ** -len(number.split(".")[1].strip()) for number in numbers])
-    return rows, numpy.array(half).reshape(-1, 3)
+    return rows, half
 
 
 ELEMENTS = {"SOD": "Na", "CLA": "Cl", "MG": "Mg", "ZN": "Zn", "POT": "K", "CAL": "Ca", "IOD": "I"}
@@ -261,7 +261,7 @@ def check_file(path, names, places, charges=None, solute=None):
     expected = places if solute is None else numpy.concatenate([solute[:, :3], places])
     found = numpy.array([row[1:4] for row in rows]).reshape(-1, 3)
     # 1e-9: the text of a coordinate as a double.
-    assert (numpy.abs(found - expected) <= half + 1e-9).all(), f"{path}: {numpy.abs(found - expected).max()}"
+    assert (numpy.abs(found - expected) <= numpy.array(half).reshape(-1, 3) + 1e-9).all(), f"{path}: {numpy.abs(found - expected).max()}"
     element = ELEMENTS if path.endswith(".xyz") else {}
     assert [row[0] for row in rows[before:]] == [element.get(name, name) for name in names], path
     if path.endswith(".xyz"):
