@@ -76,6 +76,8 @@ static vf_status check_combinations(const run *r)
                            "%s is for ions: ask for some by --place, --neutralize or "
                            "--concentration",
                            needs_ions[n][0]);
+    if (r->ions.script && r->ions.order != ION_ORDER_GIVEN)
+        return vf_fail(r->ctx, VF_ERR_ARGUMENT, "--order is for --place: a script says the order itself");
     if (s->read_map && s->trajectory)
         return vf_fail(r->ctx, VF_ERR_ARGUMENT, "--read-map and --trajectory exclude each other");
     if ((s->frames || s->deviation) && !s->trajectory)

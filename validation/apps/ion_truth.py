@@ -3,6 +3,7 @@
 Everything is worked out anew from the molecule's file and the grid that the report states: all points, all atoms, all ions.
 """
 import json
+import math
 import os
 import pathlib
 import time
@@ -94,19 +95,29 @@ def squares(axes, place):
 
 
 class Potential:
-    """C sum q/max(r, r_min) on all points, and the sum of its terms' magnitudes."""
+    """C sum q/max(r, r_min) on all points, the sum of its terms' magnitudes, and that of their slopes'."""
 
     def __init__(self, axes, scale, r_min=0.1, power=1):
         self.axes, self.scale, self.r_min, self.power = axes, scale, r_min, power
         self.values = numpy.zeros([len(axis) for axis in axes[::-1]])
-        self.sizes = self.values.copy()
+        self.sizes, self.slopes = self.values.copy(), self.values.copy()
 
     def add(self, places, charges):
         for place, charge in zip(places, charges):
-            terms = self.scale / numpy.maximum(numpy.sqrt(squares(self.axes, place)), self.r_min) ** self.power
+            r = numpy.maximum(numpy.sqrt(squares(self.axes, place)), self.r_min)
+            terms = self.scale / r ** self.power
             self.values += charge * terms
             self.sizes += abs(charge) * terms
+            self.slopes += abs(charge) * self.power * terms / r
         return self
+
+    def error(self, double=False):
+        """The most that the program's map of these charges may be off: 16 u S (ion_search.h), and near a charge, where a
+        rounded distance weighs more, 2 P u of the slopes, P as in program.Sum.bound; 2e-8 of the value for the digits of
+        text and for the constant, which is found in another way here (1e-9)."""
+        u = 2.0 ** (-53 if double else -24)
+        half = math.sqrt(sum((16.5 * (axis[1] - axis[0])) ** 2 for axis in self.axes))
+        return u * (16 * self.sizes + 2 * half * self.slopes) + (1e-9 if double else 2e-8) * numpy.abs(self.values)
 
     def at(self, place, places, charges):
         """At any place: the value, and the magnitude."""
@@ -236,7 +247,7 @@ def read_ions(path):
     for (name, *numbers), charge in words:
         rows.append((name, *map(float, numbers), charge))
         half.append([0.5 * 10.0 ** -len(number.split(".")[1].strip()) for number in numbers])
-    return rows, numpy.array(half).reshape(-1, 3)
+    return rows, half
 
 
 ELEMENTS = {"SOD": "Na", "CLA": "Cl", "MG": "Mg", "ZN": "Zn", "POT": "K", "CAL": "Ca", "IOD": "I"}
@@ -250,7 +261,7 @@ def check_file(path, names, places, charges=None, solute=None):
     expected = places if solute is None else numpy.concatenate([solute[:, :3], places])
     found = numpy.array([row[1:4] for row in rows]).reshape(-1, 3)
     # 1e-9: the text of a coordinate as a double.
-    assert (numpy.abs(found - expected) <= half + 1e-9).all(), f"{path}: {numpy.abs(found - expected).max()}"
+    assert (numpy.abs(found - expected) <= numpy.array(half).reshape(-1, 3) + 1e-9).all(), f"{path}: {numpy.abs(found - expected).max()}"
     element = ELEMENTS if path.endswith(".xyz") else {}
     assert [row[0] for row in rows[before:]] == [element.get(name, name) for name in names], path
     if path.endswith(".xyz"):

@@ -193,6 +193,7 @@ def test_help_and_version(_):
               "--concentration": "0.1", "--salt": "POT,CLA", "--ion-solute": "5", "--ion-ion": "5", "--order": "alternate"}
     place = ["--place", "SOD:1"]
     of_ions = {"--ions": place, "--mask": place, "--map-with-ions": ["--map", "a.dx", *place], "--refine": place,
+               "--from-surface": place,
                "--salt": ["--concentration", "0.1"]}
     files = {"--charges", "--trajectory", "--frames", "--read-map", "--deviation"}  # need a file of theirs; tested elsewhere
     for option in sorted(named - {"--help", "--version"} - files):

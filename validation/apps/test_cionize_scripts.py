@@ -17,7 +17,6 @@ from ion_truth import (check_file, CHARGES, generator, numpy, Placed, Potential,
 from program import command, listing, make, read, refuse, run, sample, Skip
 
 GRID = ["--border", "9", "--spacing", "1"]
-SINGLE = 16 * 2.0 ** -24  # of S: what a map in single precision is good to (ion_search.h)
 
 
 def write(name, text):
@@ -66,7 +65,7 @@ def test_script(_):
         expected = Potential(placed.axes(), program.unit_constant("kT/e")).add(atoms[:, :3], atoms[:, 3])
         expected.add(placed.places[:count], [CHARGES[n] for n in names[:count]])
         values = numpy.array(read(name).values).reshape(expected.values.shape)
-        assert (numpy.abs(values - expected.values) <= SINGLE * expected.sizes + 2e-8 * numpy.abs(expected.values)).all(), name
+        assert (numpy.abs(values - expected.values) <= expected.error()).all(), name
     assert (potential.sizes == expected.sizes).all()
     texts = {name: pathlib.Path(name).read_bytes() for name in ("one.pdb", "two.pqr", "two.xyz")}
     maps = {name: read(name).values for name in files[:3]}
@@ -157,6 +156,7 @@ def test_errors_of_scripts(_):
     write("s.cfg", save)
     for options in (["--place", "SOD:1"], ["--neutralize", "SOD"], ["--concentration", "0.1"]):
         refuse(2, ["script", "-i"], "dipole.pqr", "-i", "s.cfg", *options)
+    refuse(2, "--order", "dipole.pqr", "-i", "s.cfg", "--order", "alternate")
     refuse(2, ["s.cfg", "the script"], "dipole.pqr", "-i", "s.cfg", "--report", "s.cfg")
 
 
@@ -185,14 +185,14 @@ def test_averages_over_frames(_):
     write_dcd("t.dcd", frames)
     for selection, chosen in ((None, range(7)), ("2:7:2", [1, 3, 5]), ("-3:", [4, 5, 6]), ("4", [3])):
         selected = [] if selection is None else [f"--frames={selection}"]
-        for precision, error in (("single", SINGLE), ("double", 2.0 ** -40)):
+        for precision in ("single", "double"):
             placed = run_ions("a.pqr", "--trajectory", "t.dcd", *selected, *GRID, "--precision", precision, "-o", "mean.h5",
                               "--deviation", "dev.h5", "--place", "SOD:3", "--ions", "i.pqr")
             each = [Potential(placed.axes(), program.unit_constant("kT/e")).add(frames[f], atoms[:, 3]) for f in chosen]
             values = numpy.array([one.values for one in each])
             mean, deviation = (numpy.array(read(name).values).reshape(values[0].shape) for name in ("mean.h5", "dev.h5"))
-            # 1e-9 for the constant. Deviations differ by the root mean square of the frames' errors at most.
-            allowed = error * numpy.max([one.sizes for one in each], axis=0) + 1e-9 * numpy.abs(values).max(axis=0)
+            # Deviations differ by the root mean square of the frames' errors at most.
+            allowed = numpy.max([one.error(precision == "double") for one in each], axis=0)
             assert (numpy.abs(mean - values.mean(axis=0)) <= allowed).all(), (selection, precision)
             assert (numpy.abs(deviation - values.std(axis=0)) <= allowed).all(), (selection, precision)
             assert len(chosen) > 1 or (deviation == 0).all()

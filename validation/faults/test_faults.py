@@ -214,6 +214,35 @@ def test_file_size_limit(_):
         assert done.status == 0, (kind, done.err)
 
 
+def test_ions_under_a_file_size_limit(_):
+    """Files of ions, masks and what a script saves: each write fails in turn, and none is left."""
+    sample("1hpv.pqr")
+    arguments = ["-q", "1hpv.pqr", "--spacing", "3"]
+    for option, name in (("-o", "a.pdb"), ("-o", "a.pqr"), ("-o", "a.xyz"), ("--mask", "a.dx")):
+        ions = [*arguments, "--place", "CLA:5", option]
+        make(*ions, f"whole.{name}")
+        size = os.path.getsize(f"whole.{name}")
+        for at in (0, size // 2, size - 100):  # 100: the command, which maps hold, has a shorter name in it
+            refuse(4, [name, "File too large"], *ions, name, preexec_fn=limit_file_size(at))
+    for command_name, name in (("SAVEION", "a.pdb"), ("SAVEGRID", "a.mrc")):
+        pathlib.Path("s.cfg").write_text(f"GRIDSPACING 3\nBEGIN\nPLACEION CLA 5 -1\n{command_name} {name}\nEXIT\n")
+        refuse(4, [name, "File too large"], "-q", "1hpv.pqr", "-i", "s.cfg", preexec_fn=limit_file_size(100))
+
+
+def test_kill_while_placing(_):
+    """The map is whole, and there are no ions under their names."""
+    write_atoms("a.pqr", [(x, y, 0, (-1) ** x) for x in range(20) for y in range(20)])
+    process = subprocess.Popen(command("-q", "a.pqr", "--border", "20", "--place", "SOD:50000", "--ion-ion", "0.4", "--map",
+                                       "m.mrc", "-o", "all.pqr", "--ions", "i.pdb"), stdin=subprocess.DEVNULL)
+    until = time.monotonic() + 60
+    while not os.path.exists("m.mrc"):
+        assert process.poll() is None and time.monotonic() < until
+        time.sleep(0.01)
+    process.kill()
+    assert process.wait(timeout=60) == -signal.SIGKILL
+    assert sorted(p for p in os.listdir(".") if not p.startswith(".")) == ["a.pqr", "m.mrc"] and len(read("m.mrc").values) > 1000
+
+
 def is_sanitized():
     content = pathlib.Path(program.PROGRAM).read_bytes()
     return b"__asan_init" in content or b"__tsan_init" in content
