@@ -193,9 +193,9 @@ def test_help_and_version(_):
               "--concentration": "0.1", "--salt": "POT,CLA", "--ion-solute": "5", "--ion-ion": "5", "--order": "alternate"}
     place = ["--place", "SOD:1"]
     of_ions = {"--ions": place, "--mask": place, "--map-with-ions": ["--map", "a.dx", *place], "--refine": place,
-               "--from-surface": place,
+               "--from-surface": place, "--ion-solute": place, "--ion-ion": place, "--order": place,
                "--salt": ["--concentration", "0.1"]}
-    files = {"--charges", "--trajectory", "--frames", "--read-map", "--deviation"}  # need a file of theirs; tested elsewhere
+    files = {"--script", "--charges", "--trajectory", "--frames", "--read-map", "--deviation"}  # need a file of theirs; tested elsewhere
     for option in sorted(named - {"--help", "--version"} - files):
         value = [values[option]] if option in values else []
         make("dipole.pqr", option, *value, *of_ions.get(option, []), "--dry-run")
