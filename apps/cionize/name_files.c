@@ -100,7 +100,8 @@ vf_status prepare_output(run *r)
     vf_status status = check_combinations(r);
     if (status == VF_OK && !map && !ions)
         status = default_name(r, ".dx", &map);
-    if (status == VF_OK && ions && !r->ions.script && !r->ions.ionized && !r->ions.ions && !r->ions.map_with_ions)
+    if (status == VF_OK && ions && !r->ions.script && !r->ions.ionized && !r->ions.ions && !r->ions.mask &&
+        !r->ions.map_with_ions)
         status = default_name(r, "_ionized.pdb", &r->ions.ionized);
     map_output *out = r->ions.map_with_ions ? &r->after : &r->map;
     r->map = r->after = r->deviation = (map_output){.ctx = r->ctx, .info = &r->info};
