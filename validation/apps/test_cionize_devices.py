@@ -56,13 +56,17 @@ def test_others_take_over(_):
         expected = bits(name)
         for devices, simulated, lost in (("cpu:0,1", "cpu:1@1", {"cpu:1": 0}), ("cpu:0,1", "cpu:0@2", {"cpu:0": 1}),
                                          ("cpu:2,0,1", "cpu:2@2,cpu:1@1", {"cpu:2": 1, "cpu:1": 0})):
-            os.remove(name)
-            done = make(*LONG, "--device", devices, "-o", name, env=failing(simulated))
-            warnings = done.err.splitlines()
+            # On a machine with other work, others may have done all before a device begins the piece at which it would fail.
+            for _attempt in range(20):
+                os.remove(name)
+                done = make(*LONG, "--device", devices, "-o", name, env=failing(simulated))
+                assert bits(name) == expected, f"{name}, {simulated}: other values"
+                warnings = done.err.splitlines()
+                if len(warnings) == len(lost):
+                    break
             assert len(warnings) == len(lost), done.err
             for device in lost:
                 assert sum(f"{device} is given up" in w and "simulated" in w for w in warnings) == 1, done.err
-            assert bits(name) == expected, f"{name}, {simulated}: other values"
             found = devices_of("r.json")
             slabs = int(re.search(r" in (\d+) slabs$", done.out, re.M)[1])
             assert sum(d["slabs"] for d in found.values()) == slabs, found
