@@ -3,39 +3,12 @@
  *
  * With libFuzzer (clang -fsanitize=fuzzer, VOXFIELD_LIBFUZZER defined) a fuzzer; else a program that runs the files and
  * directories it is given, for tests without it. There, files named ok-* must be read and files named bad-* refused. */
-#include <math.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "fuzz_label.h"
-
-static void require_sound(const molecule *m)
-{
-    double total = 0, size = 0;
-    REQUIRE(m->atoms >= 1 && m->missing_atoms >= 0 && m->missing_residues >= 0);
-    for (int64_t i = 0; i < m->atoms; i++) {
-        const double xyz[3] = {m->x[i], m->y[i], m->z[i]};
-        for (int a = 0; a < 3; a++)
-            REQUIRE(isfinite(xyz[a]) && xyz[a] >= m->lo[a] && xyz[a] <= m->hi[a]);
-        REQUIRE(isfinite(m->charge[i]) && isfinite(m->radius[i]) && m->radius[i] >= 0);
-        require_label(&m->labels[i]);
-        total += m->charge[i];
-        size += fabs(m->charge[i]);
-    }
-    /* A plain sum of n numbers is off by at most n half units in the last place of their absolute sum. */
-    REQUIRE(fabs(total - m->total_charge) <= 1.2e-16 * (double)m->atoms * size);
-    REQUIRE(strlen(m->digest) == VF_DIGEST_TEXT - 1 && *m->dialect && strlen(m->dialect) < sizeof m->dialect);
-}
-
-static void require_same(const molecule *a, const molecule *b)
-{
-    size_t bytes = (size_t)a->atoms * sizeof(double);
-    REQUIRE(a->atoms == b->atoms);
-    REQUIRE(memcmp(a->x, b->x, bytes) == 0 && memcmp(a->y, b->y, bytes) == 0 && memcmp(a->z, b->z, bytes) == 0);
-    REQUIRE(memcmp(a->charge, b->charge, bytes) == 0 && memcmp(a->radius, b->radius, bytes) == 0);
-}
+#include "fuzz_molecules.h"
 
 /* 17 digits and an exponent give back every double; and no PDB file has such numbers. */
 static void require_round_trip(vf_context *ctx, const molecule *m)
@@ -51,6 +24,7 @@ static void require_round_trip(vf_context *ctx, const molecule *m)
                                  m->x[i], m->y[i], m->z[i], m->charge[i], m->radius[i]);
     REQUIRE(parse_pqr(ctx, "plain.pqr", text, used, &again) == VF_OK);
     require_same(m, &again);
+    REQUIRE(memcmp(m->radius, again.radius, (size_t)m->atoms * sizeof(double)) == 0);
     molecule_free(&again);
 }
 
