@@ -204,11 +204,12 @@ typedef struct potential_plan {
  * (vf_device_warm_up): to be called before the molecule is read. */
 void potential_warm_up(vf_context *ctx, const cionize_settings *settings, double file_bytes);
 
-/* Chooses the device (settings->device; "auto" weighs the work), measures how fast a small sample of the work runs on
- * it, and plans slabs that fit the memory. Errors: VF_ERR_DEVICE, VF_ERR_MEMORY, VF_ERR_DEVICE_MEMORY, VF_ERR_ARGUMENT.
+/* Chooses the device (settings->device; "auto" weighs the work of so many maps, >= 1), measures how fast a small sample
+ * of the work runs on it, and plans slabs of one map that fit the memory. Errors: VF_ERR_DEVICE, VF_ERR_MEMORY,
+ * VF_ERR_DEVICE_MEMORY, VF_ERR_ARGUMENT.
  */
 VF_MUST_CHECK vf_status potential_prepare(vf_context *ctx, const cionize_settings *settings, const molecule *mol,
-                                          const vf_grid *grid, map_order order, potential_plan *plan);
+                                          const vf_grid *grid, map_order order, int64_t maps, potential_plan *plan);
 
 /* ---- potential.c ---- */
 

@@ -189,7 +189,8 @@ static vf_status plan(run *r)
     if (status == VF_OK)
         status = check_size(r);
     if (status == VF_OK)
-        status = potential_prepare(r->ctx, s, &r->molecule, &r->grid, output_order(r), &r->plan);
+        status = potential_prepare(r->ctx, s, &r->molecule, &r->grid, output_order(r),
+                                   s->trajectory ? r->frames.count : 1, &r->plan);
     if (status == VF_OK && s->trajectory) {
         r->plan.evaluations *= (double)r->frames.count;
         r->plan.seconds *= (double)r->frames.count;

@@ -51,11 +51,11 @@ static vf_status add_by_rule(run *r)
 
 vf_status ions_prepare(run *r)
 {
-    vf_status status = VF_OK;
+    vf_status status = r->ions.ionized ? check_ions_room(r->ctx, r->ions.ionized, &r->molecule) : VF_OK;
     for (int64_t n = 0; status == VF_OK && n < r->script.commands; n++)
         if (r->script.command[n].verb == SCRIPT_PLACEION)
             status = add_requests(r, &r->script.command[n].request, 1);
-    if (has_script(r))
+    if (status != VF_OK || has_script(r))
         return status;
     status = add_requests(r, r->ions.request, r->ions.requests);
     if (status == VF_OK && (r->ions.demand.counter_kinds > 0 || r->ions.demand.has_concentration))

@@ -159,4 +159,8 @@ VF_MUST_CHECK vf_status write_ions(vf_context *ctx, const char *path, const ion_
 /* Whether write_ions knows the path's extension. Errors: VF_ERR_ARGUMENT. */
 VF_MUST_CHECK vf_status check_ions_path(vf_context *ctx, const char *path);
 
+/* Whether the solute's coordinates fit the format's columns: to be asked before the work. Errors: VF_ERR_UNSUPPORTED.
+ */
+VF_MUST_CHECK vf_status check_ions_room(vf_context *ctx, const char *path, const molecule *solute);
+
 #endif

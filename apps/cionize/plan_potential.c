@@ -295,14 +295,17 @@ static vf_status plan_slabs(vf_context *ctx, const cionize_settings *s, const vf
 }
 
 vf_status potential_prepare(vf_context *ctx, const cionize_settings *settings, const molecule *mol, const vf_grid *grid,
-                            map_order order, potential_plan *plan)
+                            map_order order, int64_t maps, potential_plan *plan)
 {
     *plan = (potential_plan){.order = order};
     plan->scale = potential_constant(settings->unit, settings->temperature) / settings->dielectric;
-    plan->evaluations = (double)mol->atoms * (double)vf_grid_points(grid);
+    const double evaluations = (double)mol->atoms * (double)vf_grid_points(grid);
+    plan->evaluations = evaluations * (double)maps;
     vf_status status = check_threads(ctx, 2); /* measuring on the CPU starts a team, too */
     if (status == VF_OK)
         status = choose_device(ctx, settings, mol, plan);
+    plan->evaluations = evaluations;
+    plan->seconds /= (double)maps;
     if (status == VF_OK)
         status = plan_slabs(ctx, settings, grid, plan);
     if (status == VF_OK && plan->workers > 1)

@@ -306,6 +306,18 @@ vf_status check_ions_path(vf_context *ctx, const char *path)
     return find_format(ctx, path, &format);
 }
 
+vf_status check_ions_room(vf_context *ctx, const char *path, const molecule *solute)
+{
+    const double least = -999.9995, most = 9999.9995; /* what is rounded to three decimals in eight columns */
+    for (int a = 0; a < 3; a++)
+        if (vf_path_has_extension(path, ".pdb") && !(solute->lo[a] > least && solute->hi[a] < most))
+            return vf_fail(ctx, VF_ERR_UNSUPPORTED,
+                           "%s: the columns of a PDB file hold coordinates from -999.999 to 9999.999, and the molecule "
+                           "reaches from %g to %g along %c; write .pqr or .xyz",
+                           path, solute->lo[a], solute->hi[a], "xyz"[a]);
+    return VF_OK;
+}
+
 /* A line break in the comment would be read as an atom. */
 static vf_status check_comment(vf_context *ctx, const char *path, const char *comment)
 {

@@ -300,6 +300,10 @@ def test_bad_options(_):
     assert "warning" in done.err and len(read_ions("none.pqr")[0]) == 2, "a dipole needs no ions"
     write("plus.pqr", "ATOM 1 X MOL 1 0.0 0.0 0.0 1.000 1.0\n")
     refuse(2, ["SOD", "CLA"], "plus.pqr", "--neutralize", "SOD")
+    write("far.pqr", "ATOM 1 X MOL 1 0.0 -1000.0 0.0 1.000 1.0\n")
+    for more in ([], ["--dry-run"]):  # before any work
+        refuse(8, ["far.pdb", "-1000", "along y", ".pqr"], "far.pqr", "--place", "CLA:1", "-o", "far.pdb", *more)
+    make("-q", "far.pqr", "--place", "CLA:1", "-o", "near.pqr")
 
 
 def test_dry_run_places_nothing(_):

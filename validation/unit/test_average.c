@@ -70,7 +70,7 @@ static problem *random_problem(vf_dtype precision)
 static potential_plan make_plan(const problem *p, map_order order)
 {
     potential_plan plan;
-    if (potential_prepare(ctx, &p->settings, &p->mol, &p->grid, order, &plan) != VF_OK)
+    if (potential_prepare(ctx, &p->settings, &p->mol, &p->grid, order, 1, &plan) != VF_OK)
         fail_msg("%s", vf_context_message(ctx));
     return plan;
 }
