@@ -21,12 +21,12 @@
  * small as that, where kappa is 2e7, is good to 1e-5 of itself. Points at which all frames have the same value have a
  * deviation of exactly 0 and that value as their mean. Sums of V and V^2 would lose n u kappa^2 instead.
  *
- * Why the accumulators are on the host. Devices have no double-precision operation on single-precision values (vector.h
- * works in one type), and values in double precision cost a desktop's GPU 30 times the work. What it costs: a pair of
- * an atom and a point takes a GPU 1 / 1.5e12 s, so a point of one frame 0.7 ns for 1,000 atoms; its value is 4 bytes
- * more to copy, 0.16 ns at 25 GB/s, beside the computing; and 12 bytes of host memory to pass, 4 of the value and 32 of
- * reading and writing m and S once for each 4 frames, 0.4 ns at 30 GB/s with all threads. From some 600 atoms on, times
- * the number of GPUs, the sums are all there is to wait for.
+ * Why the accumulators are on the host, by reckoning, not yet measured. Devices have no double-precision operation on
+ * single-precision values (vector.h works in one type), and values in double precision cost a desktop's GPU 30 times
+ * the work. What it costs: a pair of an atom and a point takes a GPU 1 / 1.5e12 s, so a point of one frame 0.7 ns for
+ * 1,000 atoms; its value is 4 bytes more to copy, 0.16 ns at 25 GB/s, beside the computing; and 12 bytes of host memory
+ * to pass, 4 of the value and 32 of reading and writing m and S once for each 4 frames, 0.4 ns at 30 GB/s with all
+ * threads. From some 600 atoms on, times the number of GPUs, the sums are all there is to wait for.
  *
  * What a frame's sum costs to prepare (its coordinates are read and copied to the device: about 20 ns an atom and some
  * tenths of a millisecond) is paid once for each slab and frame, on the device that has the piece, by one stage while

@@ -38,9 +38,9 @@ typedef struct vf_ion_search_options {
     const char *variant; /* NULL: the default */
 } vf_ion_search_options;
 
-/* Makes a search on the device. `map`: host memory, [z][y][x] of the grid, options->potential.precision; the atoms'
- * potential, without ions; it must live as long as the search, and every value must be finite. The atoms are copied.
- * Errors: as vf_coulomb_create. */
+/* Makes a search; what it sums, it sums on the CPU, whatever the device. `map`: host memory, [z][y][x] of the grid,
+ * options->potential.precision; the atoms' potential, without ions; it must live as long as the search, and every value
+ * must be finite. The atoms are copied. Errors: as vf_coulomb_create. */
 VF_MUST_CHECK vf_status vf_ion_search_create(vf_device *device, const vf_grid *grid, const vf_coulomb_atoms *atoms,
                                              const void *map, const vf_ion_search_options *options,
                                              vf_ion_search **out);

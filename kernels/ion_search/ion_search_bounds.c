@@ -1,6 +1,5 @@
 /* What the cells hold: bounds, which ions move, and values. See ion_search_cells.c for the whole. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "coulomb_sum_backend.h"
 #include "ion_search_cells.h"

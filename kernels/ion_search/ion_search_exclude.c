@@ -2,13 +2,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "coulomb_sum_backend.h"
 #include "ion_search_internal.h"
-
-/* A position on the grid's axes, in the one way that all parts compute it. */
-static double at(const vf_grid *grid, int axis, int64_t n)
-{
-    return grid->origin[axis] + grid->spacing[axis] * (double)n;
-}
 
 /* All points of an axis less than `reach` from `centre`, and perhaps one more at each end. */
 static void axis_range(const vf_grid *grid, int axis, double centre, double reach, int64_t *lo, int64_t *hi)
@@ -35,16 +30,18 @@ static int64_t mark(uint8_t *row, int64_t lo, int64_t hi, uint8_t value)
 static int64_t exclude_row(const vf_grid *grid, const ion_sources *s, int64_t n, int64_t j, int64_t k, uint8_t *row,
                            uint8_t value)
 {
-    const double dy = at(grid, 1, j) - s->y[n], dz = at(grid, 2, k) - s->z[n], distance = s->distance[n];
+    const double dy = vf_coulomb_position(grid, 1, j) - s->y[n], dz = vf_coulomb_position(grid, 2, k) - s->z[n],
+                 distance = s->distance[n];
     const double rest = distance * distance - (dy * dy + dz * dz);
     int64_t lo, hi;
     if (!(rest > 0))
         return 0;
     axis_range(grid, 0, s->x[n], sqrt(rest), &lo, &hi);
     /* The ends were rounded; what counts is the distance itself. */
-    while (lo < hi && !ion_too_near(ion_distance_squared(at(grid, 0, lo) - s->x[n], dy, dz), distance))
+    while (lo < hi && !ion_too_near(ion_distance_squared(vf_coulomb_position(grid, 0, lo) - s->x[n], dy, dz), distance))
         lo++;
-    while (lo < hi && !ion_too_near(ion_distance_squared(at(grid, 0, hi - 1) - s->x[n], dy, dz), distance))
+    while (lo < hi &&
+           !ion_too_near(ion_distance_squared(vf_coulomb_position(grid, 0, hi - 1) - s->x[n], dy, dz), distance))
         hi--;
     return mark(row, lo, hi, value);
 }
