@@ -127,7 +127,8 @@ void ion_list_free(ion_list *list);
 /* Ions on a map of the solute's potential: ion_search.h has the rules. */
 typedef struct placement placement;
 
-/* Begins on the context's first device that works. `map`: [z][y][x] of the grid in settings->precision, must live as
+/* Begins on the context's first device that works. If it fails, now or later, the next takes over, and at last the CPU:
+ * the ions are the same. The molecule, the grid's `map` ([z][y][x], in settings->precision) and settings must live as
  * long; map_is_exact: it was read from a file, and atoms only exclude. scale: C / dielectric. Errors: VF_ERR_MEMORY,
  * VF_ERR_DEVICE, VF_ERR_DEVICE_MEMORY. */
 VF_MUST_CHECK vf_status placement_create(vf_context *ctx, const cionize_settings *settings, const ion_settings *ions,

@@ -10,6 +10,11 @@
 struct placement {
     vf_context *ctx;
     const ion_settings *settings;
+    const molecule *mol;
+    const void *map;
+    vf_grid grid;
+    vf_ion_search_options options;
+    vf_device *device; /* of the search */
     vf_ion_search *search;
     int64_t points;
 };
@@ -40,23 +45,57 @@ static vf_status exclude_solute(placement *p, const molecule *mol)
     return status;
 }
 
+/* ---- searching, on another device if one fails ---- */
+
+/* A search with what is excluded, and the ions of the list. */
+static vf_status open_search(placement *p, const ion_list *list)
+{
+    const vf_coulomb_atoms atoms = potential_kernel_atoms(p->mol, INT64_MAX);
+    vf_ion_search_destroy(p->search);
+    vf_status status = vf_ion_search_create(p->device, &p->grid, &atoms, p->map, &p->options, &p->search);
+    if (status == VF_OK)
+        status = exclude_solute(p, p->mol);
+    for (int64_t n = 0; status == VF_OK && n < list->count; n++) {
+        const ion_site *site = &list->sites[n];
+        status = vf_ion_search_add(p->search, site->position, list->kinds[site->kind].charge, p->settings->ion_ion);
+    }
+    return status;
+}
+
+/* After a failure: the next device that works, or else the CPU, takes over where the list ends. Another failure is
+ * returned as it is. */
+static vf_status take_over(placement *p, const ion_list *list, vf_status status)
+{
+    while (vf_is_device_error(status) && p->device != vf_context_host(p->ctx)) {
+        vf_device_give_up(p->device, vf_context_message(p->ctx));
+        vf_context_clear_error(p->ctx);
+        p->device = potential_first_device(p->ctx);
+        if (vf_device_failure(p->device)) /* none is left */
+            p->device = vf_context_host(p->ctx);
+        status = open_search(p, list);
+    }
+    return status;
+}
+
 vf_status placement_create(vf_context *ctx, const cionize_settings *settings, const ion_settings *ions,
                            const molecule *mol, const vf_grid *grid, const void *map, bool map_is_exact, double scale,
                            placement **out)
 {
-    const vf_coulomb_atoms atoms = potential_kernel_atoms(mol, INT64_MAX);
-    const vf_ion_search_options options = {.potential = potential_kernel_options(settings, scale),
-                                           .map_is_exact = map_is_exact};
+    const ion_list none = {0};
     *out = NULL;
     placement *p = calloc(1, sizeof *p);
     if (!p)
         return vf_fail(ctx, VF_ERR_MEMORY, "no memory to place ions");
     p->ctx = ctx;
     p->settings = ions;
+    p->mol = mol;
+    p->map = map;
+    p->grid = *grid;
+    p->options =
+        (vf_ion_search_options){.potential = potential_kernel_options(settings, scale), .map_is_exact = map_is_exact};
+    p->device = potential_first_device(ctx);
     p->points = vf_grid_points(grid);
-    vf_status status = vf_ion_search_create(potential_first_device(ctx), grid, &atoms, map, &options, &p->search);
-    if (status == VF_OK)
-        status = exclude_solute(p, mol);
+    vf_status status = take_over(p, &none, open_search(p, &none));
     if (status == VF_OK)
         *out = p;
     else
@@ -102,18 +141,30 @@ static int next_request(const ion_request *request, const int64_t *left, int req
 
 /* ---- placing ---- */
 
+/* Finds a place and takes it; index -1: there is none. */
+static vf_status take_place(placement *p, double charge, vf_ion_place *place)
+{
+    vf_status status = vf_ion_search_find(p->search, charge, place);
+    if (status == VF_OK && place->index >= 0 && p->settings->refine)
+        status = vf_ion_search_refine(p->search, charge, place);
+    if (status == VF_OK && place->index >= 0)
+        status = vf_ion_search_add(p->search, place->position, charge, p->settings->ion_ion);
+    return status;
+}
+
 static vf_status place_one(placement *p, const ion_kind *kind, int number, ion_list *list, bool *placed)
 {
     vf_ion_place place;
-    vf_status status = vf_ion_search_find(p->search, kind->charge, &place);
+    vf_status status = take_place(p, kind->charge, &place);
+    while (vf_is_device_error(status)) {
+        status = take_over(p, list, status);
+        if (status == VF_OK)
+            status = take_place(p, kind->charge, &place);
+        else
+            break;
+    }
     *placed = status == VF_OK && place.index >= 0;
     if (!*placed)
-        return status;
-    if (p->settings->refine)
-        status = vf_ion_search_refine(p->search, kind->charge, &place);
-    if (status == VF_OK)
-        status = vf_ion_search_add(p->search, place.position, kind->charge, p->settings->ion_ion);
-    if (status != VF_OK)
         return status;
     ion_site *site = &list->sites[list->count++];
     site->kind = number;

@@ -232,7 +232,7 @@ vf_status upload_atoms(vf_coulomb *plan, cuda_state *state)
     const size_t bytes = (size_t)plan->atoms * sizeof *packed;
     cudaError_t error = cudaMalloc(&state->atoms, bytes);
     if (error == cudaSuccess)
-        error = cudaMemcpy(state->atoms, packed, bytes, cudaMemcpyHostToDevice);
+        error = vf_cuda_upload(state->atoms, packed, bytes);
     free(packed);
     return vf_cuda_check(plan->device, error, "copying the atoms to the GPU");
 }

@@ -80,7 +80,7 @@ cudaError_t upload(const double *from, int64_t count, char **at, const double **
     if (!from || count == 0)
         return cudaSuccess;
     *out = reinterpret_cast<const double *>(*at);
-    const cudaError_t error = cudaMemcpy(*at, from, bytes, cudaMemcpyHostToDevice);
+    const cudaError_t error = vf_cuda_upload(*at, from, bytes);
     *at += bytes;
     return error;
 }
@@ -93,7 +93,7 @@ vf_status upload_waves(const vf_fourier *plan, char *at)
                        (long long)plan->samples);
     for (int64_t m = 0; m < plan->samples; m++)
         waves[m] = lattice_wave_of(plan, m);
-    const cudaError_t error = cudaMemcpy(at, waves, wave_bytes(plan), cudaMemcpyHostToDevice);
+    const cudaError_t error = vf_cuda_upload(at, waves, wave_bytes(plan));
     free(waves);
     return vf_cuda_check(plan->device, error, "copying the samples to the GPU");
 }

@@ -91,15 +91,30 @@ struct lattice_points {
                 s.r[3] ? (float)s.r[3][n] : 0};
     }
 
+    /* The grid's part of a phase, and SHIFT. */
+    static __device__ uint32_t steps(const wave &w, const place &at)
+    {
+        return w.origin + w.x * (uint32_t)at.x + w.y * (uint32_t)at.y + w.z * (uint32_t)at.z;
+    }
+
     /* HARDWARE: for sines and cosines that are worth no more, rounded to 2^-23 turns, without a conversion, which would
      * take its turn on the units that make them: the phase and half a turn are the fraction of a number from 1 to 2. */
+    static __device__ float from_one(uint32_t steps)
+    {
+        return __uint_as_float(__funnelshift_r(steps, 127u, 9));
+    }
+
+    template <bool FIELD, bool HARDWARE>
+    static __device__ float phase_at(uint32_t steps, float t, float f)
+    {
+        const float turns = HARDWARE ? from_one(steps) - 1.5f : (float)(int32_t)(steps - SHIFT) * 0x1p-32f;
+        return FIELD ? fraction(turns + product_fraction(t, f)) : turns;
+    }
+
     template <bool FIELD, bool HARDWARE>
     static __device__ float phase(const wave &w, const place &at)
     {
-        const uint32_t p = w.origin + w.x * (uint32_t)at.x + w.y * (uint32_t)at.y + w.z * (uint32_t)at.z;
-        const float turns =
-            HARDWARE ? __uint_as_float(__funnelshift_r(p, 127u, 9)) - 1.5f : (float)(int32_t)(p - SHIFT) * 0x1p-32f;
-        return FIELD ? fraction(turns + product_fraction(w.t, at.f)) : turns;
+        return phase_at<FIELD, HARDWARE>(steps(w, at), w.t, at.f);
     }
 };
 

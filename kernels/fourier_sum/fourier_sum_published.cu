@@ -8,7 +8,8 @@
  * - published: the same, with the threads of a block, the samples of a chunk and the unrolling of the loop searched
  *   together: validation/bench/tune_fourier_sum.c searches, fourier_sum_tuning.h has what it found. The caches of
  *   constant memory are small on today's GPUs: in single precision each load is for four voxels, and the warps of a
- *   block wait for each other every 32 samples.
+ *   block wait for each other every 32 samples. On a grid the four are neighbours along x, whose phases are a step
+ *   apart: fewer instructions beside the sine and the cosine, which are to be the limit.
  *
  * Hardware trigonometry is an option of each. Coils are summed one after the other, as in the study, which had one.
  */
@@ -109,23 +110,113 @@ __global__ void registers_kernel(const typename P::wave *__restrict__ waves, con
     y[2 * n + 1] = im;
 }
 
-/* May be launched with any number of threads, which limits its registers. A thread has VOXELS voxels, a block's width
- * apart. */
+/* A launch's voxels [first, first + count) of the plan's. */
+struct voxel_range {
+    int64_t first;
+    int count, row; /* row: the grid's points along x */
+};
+
+/* The voxels of a thread, a block's width apart. */
+template <typename P, int VOXELS>
+struct own_voxels {
+    typename P::place place[VOXELS];
+    int at[VOXELS]; /* counted from the launch's first; -1: none */
+
+    static int64_t threads(const voxel_range &range)
+    {
+        return (range.count + VOXELS - 1) / VOXELS;
+    }
+
+    __device__ own_voxels(const voxel_range &range, const typename P::place *places)
+    {
+#pragma unroll
+        for (int v = 0; v < VOXELS; v++) {
+            const int n = (blockIdx.x * VOXELS + v) * blockDim.x + threadIdx.x;
+            at[v] = n < range.count ? n : -1;
+            place[v] = places[n < range.count ? n : 0];
+        }
+    }
+
+    template <bool FIELD, bool HARDWARE>
+    __device__ void phasors(const typename P::wave &w, typename P::real (&cosine)[VOXELS],
+                            typename P::real (&sine)[VOXELS]) const
+    {
+#pragma unroll
+        for (int v = 0; v < VOXELS; v++)
+            phasor<HARDWARE>(P::template phase<FIELD, HARDWARE>(w, place[v]), cosine[v], sine[v]);
+    }
+};
+
+/* Of a grid: a run along x, of which a row's last may have fewer. */
+template <int VOXELS>
+struct own_run {
+    lattice_points::place start;
+    float f[VOXELS];
+    int at[VOXELS];
+
+    static __host__ __device__ int runs(const voxel_range &range)
+    {
+        return (range.row + VOXELS - 1) / VOXELS;
+    }
+
+    static int64_t threads(const voxel_range &range)
+    {
+        const int64_t rows = (range.first + range.count - 1) / range.row - range.first / range.row + 1;
+        return rows * runs(range);
+    }
+
+    __device__ own_run(const voxel_range &range, const lattice_points::place *places)
+    {
+        const int64_t run = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+        const int64_t row = range.first / range.row + run / runs(range);
+        const int x = (int)(run % runs(range)) * VOXELS;
+        start = places[0];
+#pragma unroll
+        for (int v = 0; v < VOXELS; v++) {
+            const int64_t n = row * range.row + x + v - range.first;
+            at[v] = x + v < range.row && n >= 0 && n < range.count ? (int)n : -1;
+            f[v] = 0;
+            if (at[v] < 0)
+                continue;
+            start = places[n];
+            start.x -= v;
+            f[v] = start.f;
+        }
+    }
+
+    template <bool FIELD, bool HARDWARE>
+    __device__ void phasors(const lattice_points::wave &w, float (&cosine)[VOXELS], float (&sine)[VOXELS]) const
+    {
+        uint32_t steps = lattice_points::steps(w, start);
+#pragma unroll
+        for (int v = 0; v < VOXELS; v++, steps += w.x) {
+            if (HARDWARE && !FIELD) { /* from turns, and half a turn, to radians in one operation */
+                const float round = 6.283185307f;
+                __sincosf(fmaf(lattice_points::from_one(steps), round, -1.5f * round), &sine[v], &cosine[v]);
+            } else {
+                phasor<HARDWARE>(lattice_points::phase_at<FIELD, HARDWARE>(steps, w.t, f[v]), cosine[v], sine[v]);
+            }
+        }
+    }
+};
+template <>
+struct own_voxels<lattice_points, 4> : own_run<4> {
+    using own_run<4>::own_run;
+};
+
+/* May be launched with any number of threads, which limits its registers. */
 template <typename P, bool FIELD, bool HARDWARE, int UNROLL, int VOXELS>
 __global__ void __launch_bounds__(VF_FOURIER_MOST_THREADS)
-    constant_kernel(int samples, const typename P::place *__restrict__ places, int voxels,
+    constant_kernel(int samples, const typename P::place *__restrict__ places, const voxel_range range,
                     typename P::real *__restrict__ y)
 {
     const sample<P> *in_bank = reinterpret_cast<const sample<P> *>(bank);
-    const int first = blockIdx.x * blockDim.x * VOXELS + threadIdx.x, step = blockDim.x;
-    typename P::place place[VOXELS];
+    const own_voxels<P, VOXELS> own(range, places);
     typename P::real re[VOXELS], im[VOXELS];
 #pragma unroll
     for (int v = 0; v < VOXELS; v++) {
-        const int n = min(first + v * step, voxels - 1);
-        place[v] = places[n];
-        re[v] = y[2 * n];
-        im[v] = y[2 * n + 1];
+        re[v] = own.at[v] < 0 ? 0 : y[2 * own.at[v]];
+        im[v] = own.at[v] < 0 ? 0 : y[2 * own.at[v] + 1];
     }
     for (int from = 0; from < samples; from += TOGETHER) {
         if (VOXELS > 1)
@@ -134,27 +225,25 @@ __global__ void __launch_bounds__(VF_FOURIER_MOST_THREADS)
 #pragma unroll(UNROLL)
         for (int m = from; m < to; m++) {
             const sample<P> s = in_bank[m];
+            typename P::real cosine[VOXELS], sine[VOXELS];
+            own.template phasors<FIELD, HARDWARE>(s.wave, cosine, sine);
 #pragma unroll
             for (int v = 0; v < VOXELS; v++) {
-                typename P::real cosine, sine;
-                phasor<HARDWARE>(P::template phase<FIELD, HARDWARE>(s.wave, place[v]), cosine, sine);
-                re[v] += s.re * cosine - s.im * sine;
-                im[v] += s.re * sine + s.im * cosine;
+                re[v] += s.re * cosine[v] - s.im * sine[v];
+                im[v] += s.re * sine[v] + s.im * cosine[v];
             }
         }
     }
 #pragma unroll
-    for (int v = 0; v < VOXELS; v++) {
-        const int n = first + v * step;
-        if (n < voxels) {
-            y[2 * n] = re[v];
-            y[2 * n + 1] = im[v];
+    for (int v = 0; v < VOXELS; v++)
+        if (own.at[v] >= 0) {
+            y[2 * own.at[v]] = re[v];
+            y[2 * own.at[v] + 1] = im[v];
         }
-    }
 }
 
 template <typename P>
-using constant_kernel_of = void (*)(int, const typename P::place *, int, typename P::real *);
+using constant_kernel_of = void (*)(int, const typename P::place *, voxel_range, typename P::real *);
 
 template <typename P>
 constexpr int voxels_of_thread()
@@ -193,7 +282,8 @@ cudaError_t step_launch(const vf_fourier *plan, cudaStream_t stream, const typen
     const bool published = s->step == PUBLISHED;
     const constant_kernel_of<P> kernel =
         published ? choose_unrolling<P, FIELD, HARDWARE>(shape.unroll) : constant_kernel<P, FIELD, HARDWARE, 1, 1>;
-    const int points = shape.threads * (published ? voxels_of_thread<P>() : 1);
+    const voxel_range range = {first_voxel, voxels, (int)(s->lattice ? plan->grid.counts[0] : 1)};
+    const int64_t threads = published ? own_voxels<P, voxels_of_thread<P>()>::threads(range) : voxels;
     if (s->step == NAIVE)
         naive_kernel<P, FIELD, HARDWARE>
             <<<plain, PLAIN_THREADS, 0, stream>>>(waves, c + 2 * first_sample, samples, places, voxels, y);
@@ -201,7 +291,7 @@ cudaError_t step_launch(const vf_fourier *plan, cudaStream_t stream, const typen
         registers_kernel<P, FIELD, HARDWARE>
             <<<plain, PLAIN_THREADS, 0, stream>>>(waves, c + 2 * first_sample, samples, places, voxels, y);
     else
-        kernel<<<vf_blocks_for(voxels, points), shape.threads, 0, stream>>>(samples, places, voxels, y);
+        kernel<<<vf_blocks_for(threads, shape.threads), shape.threads, 0, stream>>>(samples, places, range, y);
     return cudaGetLastError();
 }
 

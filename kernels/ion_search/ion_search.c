@@ -5,12 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "context_internal.h"
 #include "ion_search_internal.h"
 
 static const vf_variants *const backends[] = {
     &vf_ion_search_cells.variants,
     &vf_ion_search_ref.variants,
-    &vf_ion_search_cells_cuda.variants,
+#ifdef VF_HAVE_CUDA
+    &vf_ion_search_cuda.variants,
+#endif
 };
 enum { BACKENDS = sizeof backends / sizeof *backends };
 
@@ -94,6 +97,19 @@ static vf_status take_atoms(vf_ion_search *search, const vf_coulomb_atoms *atoms
     return status;
 }
 
+/* VOXFIELD_SIMULATE_FAILURE: the ion that a failure is simulated at. */
+static vf_status read_simulation(vf_ion_search *search)
+{
+    int64_t at[VF_MAX_DEVICES];
+    const int devices = vf_context_device_count(search->ctx);
+    vf_status status = vf_simulation_read(search->ctx, devices, at);
+    search->fail_at = -1;
+    for (int d = 0; status == VF_OK && d < devices; d++)
+        if (vf_context_device(search->ctx, d) == search->device)
+            search->fail_at = at[d];
+    return status;
+}
+
 vf_status vf_ion_search_create(vf_device *device, const vf_grid *grid, const vf_coulomb_atoms *atoms, const void *map,
                                const vf_ion_search_options *options, vf_ion_search **out)
 {
@@ -111,6 +127,8 @@ vf_status vf_ion_search_create(vf_device *device, const vf_grid *grid, const vf_
     const vf_variants *chosen = NULL;
     vf_status status = vf_variant_choose(device, "the search for ions", backends, BACKENDS, options->variant, &chosen,
                                          &search->variant);
+    if (status == VF_OK)
+        status = read_simulation(search);
     if (status == VF_OK)
         status = check_sums(search, atoms);
     if (status == VF_OK)
@@ -160,7 +178,8 @@ vf_status vf_ion_search_exclude(vf_ion_search *search, const double *distance)
         atoms->distance[i] = distance[i];
         search->least_distance = fmin(search->least_distance, distance[i]);
     }
-    return ion_exclude(search, ION_ATOMS, 0, atoms->count);
+    return search->backend->exclude ? search->backend->exclude(search)
+                                    : ion_exclude(search, ION_ATOMS, 0, atoms->count);
 }
 
 int64_t vf_ion_search_free(const vf_ion_search *search)
@@ -184,6 +203,8 @@ vf_status vf_ion_search_find(vf_ion_search *search, double charge, vf_ion_place 
 {
     *out = (vf_ion_place){.index = -1};
     vf_status status = check_charge(search, charge);
+    if (status == VF_OK && search->fail_at >= 0 && search->fail_at-- == 0)
+        status = vf_simulation_fail(search->device);
     if (status != VF_OK || search->free == 0)
         return status;
     if (charge == 0)
@@ -223,6 +244,8 @@ vf_status vf_ion_search_add(vf_ion_search *search, const double position[3], dou
     if (!(distance >= 0) || !(distance <= VF_COULOMB_MAX_COORDINATE))
         return vf_fail(search->ctx, VF_ERR_ARGUMENT, "search for ions: distance %g is out of range", distance);
     status = add_source(search, ION_IONS, position, charge, distance);
+    if (status == VF_OK) /* a device works at this while the host goes on */
+        status = search->backend->add(search);
     if (status == VF_OK)
         status = ion_exclude(search, ION_IONS, search->sources[ION_IONS].count - 1, 1);
     const int64_t point = point_at(&search->grid, position);
@@ -230,5 +253,5 @@ vf_status vf_ion_search_add(vf_ion_search *search, const double position[3], dou
         search->mask[point] = VF_ION_ION;
         search->free--;
     }
-    return status == VF_OK ? search->backend->add(search) : status;
+    return status;
 }

@@ -19,7 +19,8 @@
  * are measured are 5 to 7 u: docs/accuracy.md). If it were worse somewhere, the energy found would still be the
  * least to that error.
  *
- * Variants: "cells" (the default), for all devices, on the CPU; "ref": plain C, every point in double precision.
+ * Variants: on the CPU "cells" (the default), and "ref": plain C, every point in double precision; on a GPU "field",
+ * which needs 8 bytes of its memory a point, and 5 or 9 more while it begins.
  */
 #ifndef VOXFIELD_ION_SEARCH_H
 #define VOXFIELD_ION_SEARCH_H
@@ -38,9 +39,9 @@ typedef struct vf_ion_search_options {
     const char *variant; /* NULL: the default */
 } vf_ion_search_options;
 
-/* Makes a search; what it sums, it sums on the CPU, whatever the device. `map`: host memory, [z][y][x] of the grid,
- * options->potential.precision; the atoms' potential, without ions; it must live as long as the search, and every value
- * must be finite. The atoms are copied. Errors: as vf_coulomb_create. */
+/* Makes a search. `map`: host memory, [z][y][x] of the grid, options->potential.precision; the atoms' potential,
+ * without ions; it must live as long as the search, and every value must be finite. The atoms are copied. Errors: as
+ * vf_coulomb_create, and VF_ERR_ARGUMENT for a malformed VOXFIELD_SIMULATE_FAILURE (docs/architecture.md). */
 VF_MUST_CHECK vf_status vf_ion_search_create(vf_device *device, const vf_grid *grid, const vf_coulomb_atoms *atoms,
                                              const void *map, const vf_ion_search_options *options,
                                              vf_ion_search **out);
@@ -64,7 +65,7 @@ typedef struct vf_ion_place {
 } vf_ion_place;
 
 /* The free point of least energy for an ion of this charge (finite; 0: all points are equal). Blocking. Errors:
- * VF_ERR_MEMORY, VF_ERR_DEVICE, VF_ERR_CANCELLED. */
+ * VF_ERR_MEMORY, VF_ERR_DEVICE, VF_ERR_DEVICE_MEMORY, VF_ERR_CANCELLED. */
 VF_MUST_CHECK vf_status vf_ion_search_find(vf_ion_search *search, double charge, vf_ion_place *out);
 
 /* Moves a place off the grid to a local minimum of the energy: by steps along the axes and diagonals, halved down to

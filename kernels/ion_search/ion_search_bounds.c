@@ -4,21 +4,7 @@
 #include "coulomb_sum_backend.h"
 #include "ion_search_cells.h"
 
-const int ion_cell_shape[3] = {CELL_X, CELL_Y, CELL_Z};
-
-/* ---- what a cell is ---- */
-
-vf_box ion_cell_box(const vf_ion_search *search, const cell_state *state, int64_t number)
-{
-    vf_box box;
-    for (int a = 0; a < 3; a++) {
-        const int64_t end = (number % state->along[a] + 1) * ion_cell_shape[a];
-        box.lo[a] = end - ion_cell_shape[a];
-        box.hi[a] = end < search->grid.counts[a] ? end : search->grid.counts[a];
-        number /= state->along[a];
-    }
-    return box;
-}
+/* ---- values ---- */
 
 /* The first point of row (j, k) of a box in the grid's order, j and k counted from the box's first. */
 int64_t ion_row_start(const vf_grid *grid, const vf_box *box, int64_t j, int64_t k)
@@ -47,37 +33,16 @@ static void look_at(const vf_ion_search *search, const vf_box *box, const double
 
 /* ---- bounds ---- */
 
-/* Bounds of sum |q|/r over the cells' free points, which are `d` from any atom at least, from that sum with max(r, d +
- * rho) at each cell's middle, rho its radius: a free point is no nearer to an atom than max(d, r - rho), and
- * max(r, d + rho) / max(d, r - rho) is largest at r = d + rho, (d + rho) / d. */
-static vf_status bound_atoms(vf_ion_search *search, cell_state *state)
+static vf_status bound_atoms(const vf_ion_search *search, cell_state *state)
 {
-    const ion_sources *s = &search->sources[ION_ATOMS];
-    vf_coulomb_options options = search->options.potential;
-    const double d = fmax(search->least_distance, options.r_min), ratio = (d + state->radius) / d;
-    const double factor = (options.distance_dielectric ? ratio * ratio : ratio) * (1 + 1e-9);
-    vf_grid coarse = search->grid;
-    for (int a = 0; a < 3; a++) {
-        coarse.origin[a] += 0.5 * (ion_cell_shape[a] - 1) * coarse.spacing[a];
-        coarse.spacing[a] *= ion_cell_shape[a];
-        coarse.counts[a] = state->along[a];
-    }
-    const vf_box box = vf_grid_box(&coarse);
-    const vf_coulomb_atoms atoms = {.count = s->count, .x = s->x, .y = s->y, .z = s->z, .charge = s->magnitude};
-    vf_coulomb *sums = NULL;
-    options.scale = 1; /* it is in the sources' charges */
-    options.r_min = d + state->radius;
-    options.precision = VF_F64;
-    options.variant = NULL;
-    double *magnitude = malloc((size_t)state->count * sizeof *magnitude);
+    double factor = 0;
+    float *magnitude = malloc((size_t)state->grid.count * sizeof *magnitude);
     if (!magnitude)
-        return vf_fail(search->ctx, VF_ERR_MEMORY, "no memory for the bounds of %lld cells", (long long)state->count);
-    vf_status status = vf_coulomb_create(vf_context_host(search->ctx), &coarse, &atoms, &options, &sums);
-    if (status == VF_OK)
-        status = vf_coulomb_execute(sums, state->queue, &box, magnitude);
-    vf_coulomb_destroy(sums);
-    for (int64_t n = 0; status == VF_OK && n < state->count; n++)
-        state->bounds[n].magnitude = factor * magnitude[n];
+        return vf_fail(search->ctx, VF_ERR_MEMORY, "no memory for the bounds of %lld cells",
+                       (long long)state->grid.count);
+    vf_status status = ion_bound_atoms(search, &state->grid, state->queue, magnitude, &factor);
+    for (int64_t n = 0; status == VF_OK && n < state->grid.count; n++)
+        state->bounds[n].magnitude = factor * (double)magnitude[n];
     free(magnitude);
     return status;
 }
@@ -86,16 +51,15 @@ static vf_status bound_atoms(vf_ion_search *search, cell_state *state)
 vf_status ion_cells_begin(vf_ion_search *search, cell_state *state)
 {
     const bool exact = search->options.map_is_exact;
-    const double error = exact || search->options.potential.precision == VF_F64 ? EXACT_ERROR : MAP_ERROR;
-    state->map_error = error;
+    const double error = state->map_error = ion_map_error(search);
     const int threads = vf_context_threads(search->ctx);
     vf_status status = exact ? VF_OK : bound_atoms(search, state);
     if (status != VF_OK)
         return status;
     double largest = 0;
 #pragma omp parallel for schedule(static) reduction(max : largest) num_threads(threads) if (threads > 1)
-    for (int64_t n = 0; n < state->count; n++) {
-        const vf_box box = ion_cell_box(search, state, n);
+    for (int64_t n = 0; n < state->grid.count; n++) {
+        const vf_box box = ion_cell_box(&search->grid, &state->grid, n);
         bounds *b = &state->bounds[n];
         look_at(search, &box, NULL, &b->low, &b->high);
         if (exact)
@@ -115,10 +79,10 @@ vf_status ion_cells_begin(vf_ion_search *search, cell_state *state)
 /* An ion of charge q, C in it, at `to` from the cell's middle, and no nearer to any free point than `least`. */
 static void bound_ion(const cell_state *state, bool square, double q, const double to[3], double least, bounds *b)
 {
-    const double r = sqrt(to[0] * to[0] + to[1] * to[1] + to[2] * to[2]), nearest = r - state->radius;
-    if (nearest > state->radius && nearest > least) {
+    const double r = sqrt(to[0] * to[0] + to[1] * to[1] + to[2] * to[2]), nearest = r - state->grid.radius;
+    if (nearest > state->grid.radius && nearest > least) {
         const double v = square ? 1 / (r * r) : 1 / r, slope = (square ? -2 : -1) * q * v / (r * r);
-        const double rest = state->radius * state->radius / (nearest * nearest * nearest);
+        const double rest = state->grid.radius * state->grid.radius / (nearest * nearest * nearest);
         b->middle += q * v;
         for (int a = 0; a < 3; a++)
             b->gradient[a] += slope * to[a];
@@ -126,7 +90,7 @@ static void bound_ion(const cell_state *state, bool square, double q, const doub
         b->magnitude += fabs(q) * (square ? 1 / (nearest * nearest) : 1 / nearest);
         return;
     }
-    const double near = fmax(nearest, least), far = fmax(r + state->radius, least);
+    const double near = fmax(nearest, least), far = fmax(r + state->grid.radius, least);
     const double most = square ? 1 / (near * near) : 1 / near, fewest = square ? 1 / (far * far) : 1 / far;
     b->middle += 0.5 * q * (most + fewest);
     b->rest += 0.5 * fabs(q) * (most - fewest);
@@ -138,7 +102,7 @@ static double bound_row(const vf_ion_search *search, cell_state *state, int64_t 
 {
     const vf_grid *g = &search->grid;
     const ion_sources *ions = &search->sources[ION_IONS];
-    const int64_t n = ions->count - 1, along[3] = {0, row % state->along[1], row / state->along[1]};
+    const int64_t n = ions->count - 1, along[3] = {0, row % state->grid.along[1], row / state->grid.along[1]};
     const double least = fmax(ions->distance[n], search->options.potential.r_min) * (1 - 1e-12);
     const double at[3] = {ions->x[n], ions->y[n], ions->z[n]};
     double to[3], largest = 0;
@@ -146,12 +110,14 @@ static double bound_row(const vf_ion_search *search, cell_state *state, int64_t 
         to[a] = g->origin[a] +
                 g->spacing[a] * ((double)(along[a] * ion_cell_shape[a]) + 0.5 * (ion_cell_shape[a] - 1)) - at[a];
     const double x = to[0];
-    for (int64_t i = 0; i < state->along[0]; i++) {
-        bounds *b = &state->bounds[row * state->along[0] + i];
+    for (int64_t i = 0; i < state->grid.along[0]; i++) {
+        bounds *b = &state->bounds[row * state->grid.along[0] + i];
+        if (b->low > b->high) /* nothing is free there, nor will be */
+            continue;
         to[0] = x + g->spacing[0] * (double)(i * CELL_X);
         bound_ion(state, search->options.potential.distance_dielectric, ions->charge[n], to, least, b);
         /* The point that was the least may be excluded now; then there is no upper bound of what is the least. */
-        const double reach = ions->distance[n] + state->radius;
+        const double reach = ions->distance[n] + state->grid.radius;
         if (to[0] * to[0] + to[1] * to[1] + to[2] * to[2] < reach * reach) {
             b->low_top = INFINITY;
             b->high_bottom = -INFINITY;
@@ -164,11 +130,11 @@ static double bound_row(const vf_ion_search *search, cell_state *state, int64_t 
 void ion_cells_add(vf_ion_search *search, cell_state *state)
 {
     const int threads = vf_context_threads(search->ctx);
-    const int64_t rows = state->along[1] * state->along[2];
+    const int64_t rows = state->grid.along[1] * state->grid.along[2];
     double largest = state->largest;
 #pragma omp parallel for schedule(static) reduction(max                                                                \
                                                     : largest)                                                         \
-    num_threads(threads) if (state->count > PARALLEL_FROM && threads > 1)
+    num_threads(threads) if (state->grid.count > PARALLEL_FROM && threads > 1)
     for (int64_t row = 0; row < rows; row++)
         largest = fmax(largest, bound_row(search, state, row));
     state->largest = largest;
@@ -236,7 +202,7 @@ static vf_status sum_atoms(const vf_ion_search *search, const cell_state *state,
 vf_status ion_cell_visit(const vf_ion_search *search, cell_state *state, int64_t number)
 {
     const int64_t ions = search->sources[ION_IONS].count;
-    const vf_box box = ion_cell_box(search, state, number);
+    const vf_box box = ion_cell_box(&search->grid, &state->grid, number);
     cell *c = &state->cells[number];
     bounds *b = &state->bounds[number];
     vf_status status = VF_OK;

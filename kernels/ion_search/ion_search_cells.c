@@ -27,21 +27,13 @@ static vf_status create(vf_ion_search *search)
     search->state = state;
     if (!state)
         return vf_fail(search->ctx, VF_ERR_MEMORY, "no memory for a search");
-    state->count = 1;
-    for (int a = 0; a < 3; a++) {
-        const double half = 0.5 * (ion_cell_shape[a] - 1) * search->grid.spacing[a];
-        state->along[a] = (search->grid.counts[a] - 1) / ion_cell_shape[a] + 1;
-        state->count *= state->along[a];
-        state->half[a] = half * (1 + 1e-12);
-        state->radius += half * half;
-    }
-    state->radius = sqrt(state->radius) * (1 + 1e-12);
-    const size_t n = (size_t)state->count;
+    state->grid = ion_cells_of(&search->grid);
+    const size_t n = (size_t)state->grid.count;
     state->cells = calloc(n, sizeof *state->cells);
     state->bounds = calloc(n, sizeof *state->bounds);
     state->heap = malloc(n * sizeof *state->heap);
     if (!state->cells || !state->bounds || !state->heap)
-        return vf_fail(search->ctx, VF_ERR_MEMORY, "no memory for %lld cells", (long long)state->count);
+        return vf_fail(search->ctx, VF_ERR_MEMORY, "no memory for %lld cells", (long long)state->grid.count);
     if (search->options.map_is_exact)
         return VF_OK;
     vf_coulomb_options options = search->options.potential;
@@ -58,7 +50,7 @@ static void destroy(vf_ion_search *search)
     cell_state *state = search->state;
     if (!state)
         return;
-    for (int64_t n = 0; state->cells && n < state->count; n++)
+    for (int64_t n = 0; state->cells && n < state->grid.count; n++)
         free(state->cells[n].values);
     vf_queue_destroy(state->queue);
     vf_coulomb_destroy(state->sums);
@@ -116,12 +108,12 @@ static int64_t gather_waiting(const vf_ion_search *search, const cell_state *sta
     double top = INFINITY;
 #pragma omp parallel for schedule(static) reduction(min                                                                \
                                                     : top)                                                             \
-    num_threads(threads) if (state->count > PARALLEL_FROM && threads > 1)
-    for (int64_t n = 0; n < state->count; n++)
+    num_threads(threads) if (state->grid.count > PARALLEL_FROM && threads > 1)
+    for (int64_t n = 0; n < state->grid.count; n++)
         top = fmin(top, upper_bound(state, n, charge));
     *least = top;
-#pragma omp parallel for schedule(static) num_threads(threads) if (state->count > PARALLEL_FROM && threads > 1)
-    for (int64_t n = 0; n < state->count; n++) {
+#pragma omp parallel for schedule(static) num_threads(threads) if (state->grid.count > PARALLEL_FROM && threads > 1)
+    for (int64_t n = 0; n < state->grid.count; n++) {
         const double bound = lower_bound(state, n, charge);
         int64_t place;
         if (state->cells[n].seen == ions || bound == INFINITY || bound - window > top + window)
@@ -168,17 +160,8 @@ static vf_status settle(vf_ion_search *search, cell_state *state, double charge,
     return status;
 }
 
-/* The free points whose energies are so near the least that only exact sums tell. */
-typedef struct candidates {
-    int64_t count, first; /* first: the least index */
-    int64_t *index;       /* [min(count, MOST_CANDIDATES)] */
-} candidates;
-
-/* More only where a map is flat, as without charges: there all points are equal. */
-enum { MOST_CANDIDATES = 1 << 14 };
-
 static void gather(const vf_ion_search *search, const vf_box *box, const double *values, double charge, double limit,
-                   candidates *c)
+                   ion_candidates *c)
 {
     const int64_t nx = vf_box_extent(box, 0), ny = vf_box_extent(box, 1), nz = vf_box_extent(box, 2);
     for (int64_t k = 0; k < nz; k++)
@@ -194,24 +177,6 @@ static void gather(const vf_ion_search *search, const vf_box *box, const double 
             }
 }
 
-/* Of the candidates the first whose energy is the least, to the tolerance of the contract. */
-static int64_t choose(const vf_ion_search *search, double charge, const candidates *c, double *energy)
-{
-    int64_t least = 0, chosen = -1;
-    double position[3];
-    for (int64_t n = 0; n < c->count; n++) {
-        ion_point(&search->grid, c->index[n], position);
-        energy[n] = charge * ion_total_potential(search, c->index[n], position);
-        least = energy[n] < energy[least] ? n : least;
-    }
-    ion_point(&search->grid, c->index[least], position);
-    const double limit = energy[least] + ion_tolerance(search, c->index[least], position, charge);
-    for (int64_t n = 0; n < c->count; n++)
-        if (energy[n] <= limit && (chosen < 0 || c->index[n] < chosen))
-            chosen = c->index[n];
-    return chosen;
-}
-
 static vf_status find(vf_ion_search *search, double charge, vf_ion_place *out)
 {
     cell_state *state = search->state;
@@ -221,25 +186,22 @@ static vf_status find(vf_ion_search *search, double charge, vf_ion_place *out)
     const int64_t ions = search->sources[ION_IONS].count;
     const double window = EXACT_ERROR * fabs(charge) * state->largest;
     double least = 0;
-    candidates c = {0};
-    double *energy = malloc(MOST_CANDIDATES * sizeof *energy);
-    c.index = malloc(MOST_CANDIDATES * sizeof *c.index);
-    status = energy && c.index ? settle(search, state, charge, window, &least)
-                               : vf_fail(search->ctx, VF_ERR_MEMORY, "no memory for a search");
-    for (int64_t n = 0; status == VF_OK && n < state->count; n++)
+    ion_candidates *c = malloc(sizeof *c);
+    if (!c)
+        return vf_fail(search->ctx, VF_ERR_MEMORY, "no memory for a search");
+    c->count = 0;
+    status = settle(search, state, charge, window, &least);
+    for (int64_t n = 0; status == VF_OK && n < state->grid.count; n++)
         if (state->cells[n].seen == ions && lower_bound(state, n, charge) <= least + window) {
-            const vf_box box = ion_cell_box(search, state, n);
-            gather(search, &box, state->cells[n].values, charge, least + window, &c);
+            const vf_box box = ion_cell_box(&search->grid, &state->grid, n);
+            gather(search, &box, state->cells[n].values, charge, least + window, c);
         }
-    if (status == VF_OK && c.count > 0)
-        out->index = c.count == 1 || c.count > MOST_CANDIDATES ? c.first : choose(search, charge, &c, energy);
-    free(c.index);
-    free(energy);
+    if (status == VF_OK && c->count > 0)
+        status = ion_choose(search, charge, c, &out->index);
+    free(c);
     return status;
 }
 
 static const char *const variants[] = {"cells", NULL};
 const vf_ion_search_backend vf_ion_search_cells = {
     .variants = {VF_DEVICE_CPU, variants}, .create = create, .find = find, .add = add, .destroy = destroy};
-const vf_ion_search_backend vf_ion_search_cells_cuda = {
-    .variants = {VF_DEVICE_CUDA, variants}, .create = create, .find = find, .add = add, .destroy = destroy};

@@ -7,16 +7,6 @@
 
 #include "ion_search_internal.h"
 
-/* Errors relative to C sum |q|/r: of the map, see ion_search.h; and what energies that are compared exactly may differ
- * by, many times what rounding in double precision does, so that all points within the tolerance of the least are
- * candidates. */
-#define MAP_ERROR (16 * 0x1p-24)
-#define EXACT_ERROR 0x1p-39
-
-/* Small, so that an ion's potential differs little within a cell; as wide along x as a vector of the widest kind. */
-enum { CELL_X = 8, CELL_Y = 4, CELL_Z = 4, CELL_POINTS = CELL_X * CELL_Y * CELL_Z };
-extern const int ion_cell_shape[3];
-
 typedef struct cell {
     double *values;  /* [z][y][x] of its box, in double precision; NULL: not looked at yet */
     bool summed;     /* the values are good to EXACT_ERROR, not only to the map's */
@@ -35,13 +25,11 @@ typedef struct bounds {
 
 typedef struct cell_state {
     bool begun; /* the bounds are there */
-    int64_t along[3], count;
+    ion_cells grid;
     cell *cells;
     bounds *bounds;   /* [count] */
     double largest;   /* of magnitude */
     double map_error; /* relative to magnitude */
-    double half[3];   /* of a cell's edges, from point to point */
-    double radius;    /* half its diagonal */
     vf_coulomb *sums; /* the atoms', in double precision, on the CPU */
     vf_queue *queue;
     int64_t *heap; /* [count] cells that wait, the one of the least bound first */
@@ -51,8 +39,6 @@ typedef struct cell_state {
 enum { PARALLEL_FROM = 4096 };
 
 /* ---- ion_search_bounds.c ---- */
-
-vf_box ion_cell_box(const vf_ion_search *search, const cell_state *state, int64_t number);
 
 /* The first point of row (j, k) of a box in the grid's order, j and k counted from the box's first. */
 int64_t ion_row_start(const vf_grid *grid, const vf_box *box, int64_t j, int64_t k);
@@ -70,8 +56,8 @@ VF_MUST_CHECK vf_status ion_cell_visit(const vf_ion_search *search, cell_state *
 /* How far ions' potential can be from that at the middle. */
 static inline double spread(const cell_state *state, const bounds *b)
 {
-    return fabs(b->gradient[0]) * state->half[0] + fabs(b->gradient[1]) * state->half[1] +
-           fabs(b->gradient[2]) * state->half[2] + b->rest;
+    const double *half = state->grid.half;
+    return fabs(b->gradient[0]) * half[0] + fabs(b->gradient[1]) * half[1] + fabs(b->gradient[2]) * half[2] + b->rest;
 }
 
 /* The least energy that a cell can have, and one that it has or undercuts. */

@@ -1,5 +1,6 @@
 /* Potentials at single points, in double precision. */
 #include <math.h>
+#include <stdlib.h>
 
 #include "ion_search_internal.h"
 
@@ -77,4 +78,30 @@ double ion_tolerance(const vf_ion_search *search, int64_t index, const double po
     double atoms = search->options.map_is_exact && index >= 0 ? fabs(ion_map_value(search, index))
                                                               : ion_potential(search, ION_ATOMS, position, true);
     return 0x1p-40 * fabs(charge) * (atoms + ion_potential(search, ION_IONS, position, true));
+}
+
+vf_status ion_choose(const vf_ion_search *search, double charge, const ion_candidates *candidates, int64_t *chosen)
+{
+    const int64_t count = candidates->count;
+    int64_t least = 0;
+    double position[3];
+    *chosen = candidates->first;
+    if (count == 1 || count > MOST_CANDIDATES)
+        return VF_OK;
+    double *energy = malloc((size_t)count * sizeof *energy);
+    if (!energy)
+        return vf_fail(search->ctx, VF_ERR_MEMORY, "no memory for a search");
+    for (int64_t n = 0; n < count; n++) {
+        ion_point(&search->grid, candidates->index[n], position);
+        energy[n] = charge * ion_total_potential(search, candidates->index[n], position);
+        least = energy[n] < energy[least] ? n : least;
+    }
+    ion_point(&search->grid, candidates->index[least], position);
+    const double limit = energy[least] + ion_tolerance(search, candidates->index[least], position, charge);
+    *chosen = candidates->index[least];
+    for (int64_t n = 0; n < count; n++)
+        if (energy[n] <= limit && candidates->index[n] < *chosen)
+            *chosen = candidates->index[n];
+    free(energy);
+    return VF_OK;
 }

@@ -6,6 +6,13 @@
 #include "ion_search.h"
 #include "variants.h"
 
+#ifdef __CUDACC__
+#define ION_HOST_DEVICE __host__ __device__
+extern "C" {
+#else
+#define ION_HOST_DEVICE
+#endif
+
 /* Charges, and the distance that each keeps free around it. They grow for ions. */
 typedef struct ion_sources {
     int64_t count, capacity;
@@ -21,8 +28,10 @@ enum { ION_ATOMS = VF_ION_SOLUTE - 1, ION_IONS = VF_ION_ION - 1, ION_SOURCES };
 typedef struct vf_ion_search_backend {
     vf_variants variants; /* first: variants.h chooses by it */
     vf_status (*create)(vf_ion_search *search);
+    /* Excludes what is too near to atoms, and counts it off search->free; NULL: ion_exclude does it. */
+    vf_status (*exclude)(vf_ion_search *search);
     vf_status (*find)(vf_ion_search *search, double charge, vf_ion_place *out);
-    /* After the last of ION_IONS was added. */
+    /* After the last of ION_IONS was added, before the mask has what it excludes. */
     vf_status (*add)(vf_ion_search *search);
     void (*destroy)(vf_ion_search *search);
 } vf_ion_search_backend;
@@ -40,10 +49,46 @@ struct vf_ion_search {
     double least_distance; /* of the atoms' */
     uint8_t *mask;         /* [z][y][x] */
     int64_t free;
-    void *state; /* the backend's own */
+    int64_t fail_at; /* a failure is simulated at this find from now; -1: none */
+    void *state;     /* the backend's own */
 };
 
-extern const vf_ion_search_backend vf_ion_search_cells, vf_ion_search_cells_cuda, vf_ion_search_ref;
+extern const vf_ion_search_backend vf_ion_search_cells, vf_ion_search_cuda, vf_ion_search_ref;
+
+/* Errors relative to C sum |q|/r: of the map, see ion_search.h; and what energies that are compared exactly may differ
+ * by, many times what rounding in double precision does, so that all points within the tolerance of the least are
+ * candidates. */
+#define MAP_ERROR (16 * 0x1p-24)
+#define EXACT_ERROR 0x1p-39
+
+/* The map's, for what is not summed again. */
+static inline double ion_map_error(const vf_ion_search *search)
+{
+    return search->options.map_is_exact || search->options.potential.precision == VF_F64 ? EXACT_ERROR : MAP_ERROR;
+}
+
+/* ---- ion_search_grid.c: cells of the grid ---- */
+
+/* Small, so that an ion's potential differs little within a cell; as wide along x as a vector of the widest kind. */
+enum { CELL_X = 8, CELL_Y = 4, CELL_Z = 4, CELL_POINTS = CELL_X * CELL_Y * CELL_Z };
+extern const int ion_cell_shape[3];
+
+typedef struct ion_cells {
+    int64_t along[3], count;
+    double half[3]; /* of a cell's edges, from point to point */
+    double radius;  /* half its diagonal */
+} ion_cells;
+
+ion_cells ion_cells_of(const vf_grid *grid);
+
+/* The points of cell `number`, in the order [z][y][x]. */
+vf_box ion_cell_box(const vf_grid *grid, const ion_cells *cells, int64_t number);
+
+/* Bounds of C sum |q|/max(r, r_min) over the atoms, for the free points of each cell: *factor times magnitude[cells],
+ * VF_SPACE_DEVICE memory of the queue's device. When all is excluded that atoms exclude. Errors: as vf_coulomb_create.
+ */
+VF_MUST_CHECK vf_status ion_bound_atoms(const vf_ion_search *search, const ion_cells *cells, vf_queue *queue,
+                                        float *magnitude, double *factor);
 
 /* ---- ion_search_exclude.c ---- */
 
@@ -52,11 +97,11 @@ extern const vf_ion_search_backend vf_ion_search_cells, vf_ion_search_cells_cuda
 VF_MUST_CHECK vf_status ion_exclude(vf_ion_search *search, int kind, int64_t first, int64_t count);
 
 /* Whether d^2 (as ion_distance_squared has it) is too near: the one rule of all who ask. */
-static inline bool ion_too_near(double squared, double distance)
+ION_HOST_DEVICE static inline bool ion_too_near(double squared, double distance)
 {
     return squared < distance * distance;
 }
-static inline double ion_distance_squared(double dx, double dy, double dz)
+ION_HOST_DEVICE static inline double ion_distance_squared(double dx, double dy, double dz)
 {
     return dx * dx + (dy * dy + dz * dz);
 }
@@ -77,4 +122,20 @@ double ion_tolerance(const vf_ion_search *search, int64_t index, const double po
 void ion_point(const vf_grid *grid, int64_t index, double position[3]);
 double ion_map_value(const vf_ion_search *search, int64_t index);
 
+/* The free points whose energies are so near the least that only exact sums tell: more than are kept only where a map
+ * is flat, as without charges; there all points are equal. */
+enum { MOST_CANDIDATES = 1 << 14 };
+typedef struct ion_candidates {
+    int64_t count, first;           /* first: the least index */
+    int64_t index[MOST_CANDIDATES]; /* of min(count, MOST_CANDIDATES) of them, in any order */
+} ion_candidates;
+
+/* Of the candidates, of which there is one at least, the first whose energy is the least to the tolerance of the
+ * contract. Errors: VF_ERR_MEMORY. */
+VF_MUST_CHECK vf_status ion_choose(const vf_ion_search *search, double charge, const ion_candidates *candidates,
+                                   int64_t *chosen);
+
+#ifdef __CUDACC__
+}
+#endif
 #endif

@@ -310,19 +310,16 @@ void destroy(vf_toeplitz *plan)
 
 vf_status make_arrays(vf_toeplitz *plan, cuda_state *s, int64_t points)
 {
-    vf_status status = vf_array_create(plan->device, VF_SPACE_DEVICE, vf_dtype_complex(plan->precision),
-                                       s->batch * points, &s->buffer);
-    if (status ==
-        VF_OK) /* a batch that is not full is transformed whole: what is in the rest is not used, but is a number */
-        status = VF_CUDA(plan->device,
-                         cudaMemset(s->buffer.data, 0, (size_t)s->buffer.count * vf_dtype_bytes(s->buffer.type)));
+    /* Cleared: a batch that is not full is transformed whole; what is in the rest is not used, but is a number. */
+    vf_status status =
+        vf_create_cleared(plan->device, vf_dtype_complex(plan->precision), s->batch * points, &s->buffer);
     if (status == VF_OK)
         status = vf_array_create(plan->device, VF_SPACE_DEVICE, plan->precision, plan->segments * points, &s->kernels);
     if (status == VF_OK && plan->time)
         status = vf_array_create(plan->device, VF_SPACE_DEVICE, VF_F64, plan->segments, &s->time);
     if (status == VF_OK && plan->time)
-        status = VF_CUDA(plan->device, cudaMemcpy(s->time.data, plan->time, (size_t)plan->segments * sizeof(double),
-                                                  cudaMemcpyHostToDevice));
+        status =
+            VF_CUDA(plan->device, vf_cuda_upload(s->time.data, plan->time, (size_t)plan->segments * sizeof(double)));
     if (status == VF_OK)
         plan->bytes += s->buffer.count * (int64_t)vf_dtype_bytes(s->buffer.type) +
                        s->kernels.count * (int64_t)vf_dtype_bytes(s->kernels.type) +

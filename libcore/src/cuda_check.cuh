@@ -23,12 +23,20 @@ static inline vf_status vf_cuda_check(vf_device *device, cudaError_t error, cons
     return error == cudaSuccess ? VF_OK : vf_cuda_fail(device, error, doing);
 }
 
-/* Scratch memory of a plan: bytes of the device's memory, all 0, for use on any queue at once. */
-static inline vf_status vf_create_cleared(vf_device *device, size_t bytes, vf_array *array)
+/* Copies from host memory to the current device's, for use on any queue at once: queues do not wait for the stream that
+ * cudaMemcpy goes into, and it returns when the host's memory may be used again, which may be before the end. */
+static inline cudaError_t vf_cuda_upload(void *dst, const void *src, size_t bytes)
 {
-    vf_status status = vf_array_create(device, VF_SPACE_DEVICE, VF_U8, (int64_t)bytes, array);
+    const cudaError_t error = cudaMemcpy(dst, src, bytes, cudaMemcpyHostToDevice);
+    return error == cudaSuccess ? cudaStreamSynchronize(NULL) : error;
+}
+
+/* Device memory of an array, all 0, for use on any queue at once. */
+static inline vf_status vf_create_cleared(vf_device *device, vf_dtype type, int64_t count, vf_array *array)
+{
+    vf_status status = vf_array_create(device, VF_SPACE_DEVICE, type, count, array);
     if (status == VF_OK)
-        status = VF_CUDA(device, cudaMemset(array->data, 0, bytes));
+        status = VF_CUDA(device, cudaMemset(array->data, 0, (size_t)count * vf_dtype_bytes(type)));
     if (status == VF_OK) /* queues do not wait for the stream that this has gone into */
         status = VF_CUDA(device, cudaStreamSynchronize(NULL));
     return status;

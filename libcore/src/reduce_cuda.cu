@@ -112,7 +112,7 @@ vf_status create(vf_reduce *plan)
     if (status == VF_OK)
         status = VF_CUDA(device, entry_of(plan).prepare(&state->launch, &bytes));
     if (status == VF_OK)
-        status = vf_create_cleared(device, bytes, &state->scratch);
+        status = vf_create_cleared(device, VF_U8, (int64_t)bytes, &state->scratch);
     if (status == VF_OK)
         status = vf_array_create(device, VF_SPACE_PINNED, VF_U8, sizeof(vf_reduced), &state->pinned);
     if (status != VF_OK)

@@ -217,7 +217,7 @@ vf_status create(vf_scan *plan)
     if (status == VF_OK)
         status = VF_CUDA(device, state->entry->prepare(&state->launch, state->three_kernel, plan->most, &bytes));
     if (status == VF_OK)
-        status = vf_create_cleared(device, bytes, &state->array);
+        status = vf_create_cleared(device, VF_U8, (int64_t)bytes, &state->array);
     state->scratch = {state->array.data, bytes, 0, 0};
     if (status != VF_OK)
         destroy(plan);

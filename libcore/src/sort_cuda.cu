@@ -81,9 +81,8 @@ vf_status histogram_create(vf_histogram *plan)
     if (status == VF_OK && plan->edges)
         status = vf_array_create(plan->device, VF_SPACE_DEVICE, VF_F64, plan->bins + 1, &state->edges);
     if (status == VF_OK && plan->edges)
-        status =
-            VF_CUDA(plan->device, cudaMemcpy(state->edges.data, plan->edges,
-                                             ((size_t)plan->bins + 1) * sizeof *plan->edges, cudaMemcpyHostToDevice));
+        status = VF_CUDA(plan->device, vf_cuda_upload(state->edges.data, plan->edges,
+                                                      ((size_t)plan->bins + 1) * sizeof *plan->edges));
     if (status == VF_OK)
         status = vf_cuda_check(plan->device, count(plan, NULL, &bytes, plan->most, NULL, NULL, NULL),
                                "planning a histogram");

@@ -177,6 +177,19 @@ def test_the_same_ions_in_every_way(_):
         assert open("one.pqr").read() == open("two.pqr").read(), ways
 
 
+def test_another_device_takes_over(_):
+    write_molecule("a.pqr", random_molecule(generator(), 80))
+    # The map is one slab, so that only the search for ions can fail at a later piece.
+    arguments = ["a.pqr", *SMALL, "--place", "SOD:4", "--place", "CLA:4"]
+    expected = run_ions(*arguments, "--ions", "one.pqr")
+    gpu = program.DEVICE.startswith("cuda")
+    for devices, simulated in ([("cuda:0", "cuda:0@3")] if gpu else [("cpu:0,1", "cpu:0@5"), ("cpu:0,1", "cpu:0@3,cpu:1@2")]):
+        environment = {**os.environ, "VOXFIELD_SIMULATE_FAILURE": simulated}
+        other = run_ions(*arguments, "--device", devices, "--ions", "two.pqr", env=environment)
+        assert other.said.err.count("given up") == simulated.count("@"), other.said.err
+        assert (other.places == expected.places).all() and open("one.pqr").read() == open("two.pqr").read()
+
+
 # ---- how many ----
 
 
