@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "voxfield/copy.h"
 #include "voxfield/device.h"
 #include "voxfield/report.h"
 #include "voxfield/timer.h"
@@ -51,6 +52,37 @@ static inline double median(double *values, int n)
 static inline bool runs_here(const char *variant)
 {
     return !variant || strcmp(variant, "avx2") != 0 || vf_cpu_isa() >= VF_ISA_AVX2;
+}
+
+/* A whole number from 1 to `most`; 0 if it is none. */
+static inline int64_t whole_number(const char *text, int64_t most)
+{
+    char *end;
+    long long value = strtoll(text, &end, 10);
+    return end != text && !*end && value >= 1 && value <= most ? value : 0;
+}
+
+/* Bytes read and written a second by vf_copy, of more than caches hold. What is read was written before: pages that
+ * never were are all one page of zeros, in the cache. */
+static inline double copy_speed(void)
+{
+    enum { DOUBLES = 1 << 25, RUNS = 9 };
+    const double value = 0.25;
+    double seconds[RUNS];
+    vf_array from = {0}, to = {0};
+    need(vf_array_create(device, VF_SPACE_DEVICE, VF_F64, DOUBLES, &from));
+    need(vf_array_create(device, VF_SPACE_DEVICE, VF_F64, DOUBLES, &to));
+    need(vf_fill(queue, VF_F64, DOUBLES, &value, from.data));
+    for (int run = -2; run < RUNS; run++) {
+        double began = vf_now();
+        need(vf_copy(queue, VF_F64, DOUBLES, from.data, to.data));
+        need(vf_queue_sync(queue));
+        if (run >= 0)
+            seconds[run] = vf_now() - began;
+    }
+    vf_array_free(&from);
+    vf_array_free(&to);
+    return 2.0 * 8 * DOUBLES / median(seconds, RUNS);
 }
 
 /* Opens the device and, unless the path is NULL, the report. Returns main's exit status, 77 if there is no such device,

@@ -216,18 +216,11 @@ static void run_case(const scan *s, const bench_case *c)
     free_vectors(&v);
 }
 
-/* A whole number from 1 to `most`; 0 if it is none. */
-static int64_t parse_size(const char *text, int64_t most)
-{
-    char *end;
-    long long value = strtoll(text, &end, 10);
-    return end != text && !*end && value >= 1 && value <= most ? value : 0;
-}
-
 int main(int argc, char **argv)
 {
-    int64_t spokes = argc > 3 ? parse_size(argv[3], 1000000) : 2156;
-    int64_t a_spoke = argc > 4 ? parse_size(argv[4], 10000) : 132, matrix = argc > 5 ? parse_size(argv[5], 1024) : 128;
+    int64_t spokes = argc > 3 ? whole_number(argv[3], 1000000) : 2156;
+    int64_t a_spoke = argc > 4 ? whole_number(argv[4], 10000) : 132,
+            matrix = argc > 5 ? whole_number(argv[5], 1024) : 128;
     if (argc < 2 || argc > 6 || !spokes || !a_spoke || matrix < 2) {
         fprintf(stderr, "usage: bench_gridding DEVICE [REPORT.json [SPOKES [SAMPLES_A_SPOKE [MATRIX]]]]\n"
                         "SPOKES: 1 to 1000000, SAMPLES_A_SPOKE: 1 to 10000, MATRIX: 2 to 1024\n");

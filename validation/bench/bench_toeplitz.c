@@ -22,7 +22,7 @@
 #include "bench_device.h"
 #include "toeplitz.h"
 
-enum { SAMPLES = 2, PART = 1024, MOST_RUNS = 201, COPY_BYTES = 1 << 28 };
+enum { SAMPLES = 2, PART = 1024, MOST_RUNS = 201 };
 
 static double flops_ceiling, copy_ceiling; /* operations, bytes a second; 0: not known */
 
@@ -207,33 +207,6 @@ static double relative_error(const problem *p, const vf_array *y)
     return sqrt(wrong / size);
 }
 
-/* Bytes read and written a second by copying memory. */
-static double measure_copy(void)
-{
-    double seconds[9];
-    vf_array from, to;
-    need(vf_array_create(device, VF_SPACE_DEVICE, VF_F32, COPY_BYTES / 4, &from));
-    need(vf_array_create(device, VF_SPACE_DEVICE, VF_F32, COPY_BYTES / 4, &to));
-    for (int run = -2; run < 9; run++) {
-        double began = vf_now();
-        if (vf_device_is_host(device)) {
-            const int pieces = 4 * vf_context_threads(ctx);
-            const size_t bytes = COPY_BYTES / (size_t)pieces;
-#pragma omp parallel for schedule(static) num_threads(pieces / 4)
-            for (int i = 0; i < pieces; i++)
-                memcpy((char *)to.data + (size_t)i * bytes, (char *)from.data + (size_t)i * bytes, bytes);
-        } else {
-            need(vf_array_copy(queue, &to, &from, from.count));
-            need(vf_queue_sync(queue));
-        }
-        if (run >= 0)
-            seconds[run] = vf_now() - began;
-    }
-    vf_array_free(&from);
-    vf_array_free(&to);
-    return 2.0 * COPY_BYTES / median(seconds, 9);
-}
-
 static double transforms(double count, int64_t n)
 {
     return count * 5 * (double)n * log2((double)n);
@@ -334,7 +307,7 @@ int main(int argc, char **argv)
     int ended = begin("bench_toeplitz", argc > 1 ? argv[1] : "cpu", argc > 2 ? argv[2] : NULL);
     if (ended >= 0)
         return ended;
-    copy_ceiling = measure_copy();
+    copy_ceiling = copy_speed();
     printf("%s: %s, copy %.1f GB/s", vf_device_spec(device), vf_device_name(device), 1e-9 * copy_ceiling);
     if (vf_device_is_host(device)) {
         flops_ceiling = 2 * bench_ceiling_fma(vf_context_threads(ctx));

@@ -5,8 +5,8 @@
                           docs/primitives-gpu.svg, docs/primitives-cpu.svg, docs/cionize-times.svg and docs/cionize-kernels.svg
     figures.py --check    exit 1 if a file says anything else than the records
 
-Records: gpu-DEVICE-DATE.json (./run gpu), and folders cpu-DEVICE-DATE with the reports of ./run bench. The primitives and the study
-of cionize may be missing in a record: then their tables say so, and there is no picture.
+Records: gpu-DEVICE-DATE.json (./run gpu), and folders cpu-DEVICE-DATE with the reports of ./run bench. The primitives, the study
+of cionize and the placement of ions may be missing in a record: then their tables say so, and there is no picture.
 """
 import json
 import pathlib
@@ -15,7 +15,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 RESULTS = ROOT / "validation" / "results"
-FILES = ["README.md", "docs/accuracy.md", "docs/reconstruction.md", "docs/primitives.md"]
+FILES = ["README.md", "docs/accuracy.md", "docs/reconstruction.md", "docs/primitives.md", "docs/ions.md"]
 sys.path.insert(0, str(ROOT / "validation" / "tables"))
 sys.dont_write_bytecode = True
 import cionize_study  # noqa: E402  (how its tables are written)
@@ -156,6 +156,25 @@ def primitives_block(data, kind):
             f"\n\n![Throughput of the primitives against size on {report['device']}](primitives-{kind}.svg)")
 
 
+def ions_rows(kind, report):
+    """What limits an ion differs: a pass over all points on a GPU, arithmetic on a CPU. So the ratios stand beside the times."""
+    device = report["device"] + (f", {report['threads']} threads" if kind == "cpu" else "")
+    for case in report["cases"].values():
+        yield [device, f"{case['atoms']:,}", " x ".join(map(str, case["grid"])), f"{case['ions']:,}",
+               f"{case['make_seconds'] + case['exclude_seconds'] + case['first_ion_seconds']:.2f}",
+               f"{1e3 * case['seconds_an_ion']:.3g}", f"{100 * case['share_of_find']:.0f} %", f"{case['ions_per_second']:,.0f}",
+               f"{case['passes_an_ion']:.2f}", f"{case['times_cells']:.1f}" if "times_cells" in case else ""]
+
+
+def ions_block(data):
+    reports = {kind: data[kind].get("bench_ion_search") for kind in ("cpu", "gpu")}
+    head = ["device", "atoms", "grid", "ions", "to the first ion, s", "another, ms", "of it finding", "ions/s", "passes an ion",
+            "times as fast as cells"]
+    blocks = [no_record(kind, "this") for kind, report in reports.items() if not report]
+    rows = [row for kind, report in reports.items() if report for row in ions_rows(kind, report)]
+    return "\n\n".join(([table(head, rows)] if rows else []) + blocks)
+
+
 def pictures(data):
     """{path: what is in it; None: there is no such file}"""
     study = data["gpu"].get("bench_cionize_study")
@@ -194,6 +213,7 @@ def all_figures(data):
         "gpu speed": f"{gpu['device']}; ceiling: {gpu['reciprocal_square_roots_per_second'] * 1e-12:.2f} T reciprocal square "
                      "roots/s.\n\n" + table(head[:-1], (row[:-1] for row in speed_rows(gpu))),
         "cionize study": study_block(data),
+        "ions": ions_block(data),
         "cpu errors": table(error_head, error_rows(data["cpu"]["bench_accuracy"])),
         "gpu errors": table(error_head, error_rows(data["gpu"]["bench_accuracy"])),
     }

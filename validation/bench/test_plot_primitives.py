@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """The plot of the primitives' throughput: curves lie where their numbers belong, in both kinds of file, and what is no report of
-bench_primitives is refused. And what figures.py makes of such a report: a table, and a picture that is compared byte by byte."""
+bench_primitives is refused. And what figures.py makes of such a report: a table, and a picture that is compared byte by byte;
+and of reports of bench_ion_search, or where there are none."""
 import contextlib
 import io
 import json
@@ -119,6 +120,20 @@ def test_table(report):
     assert drawn == dict.fromkeys(("primitives-cpu.svg", "cionize-times.svg", "cionize-kernels.svg")), "what no record has is not drawn"
 
 
+def test_ions():
+    case = {"atoms": 20000, "grid": [256, 256, 256], "ions": 1000, "make_seconds": 0.5, "exclude_seconds": 0.25,
+            "first_ion_seconds": 0.125, "seconds_an_ion": 4.21e-3, "share_of_find": 0.756, "ions_per_second": 1234.5, "passes_an_ion": 0.3}
+    cpu = {"device": "A CPU", "threads": 2, "cases": {"a": case}}
+    gpu = {"device": "A GPU", "threads": 16, "cases": {"a": case | {"passes_an_ion": 1.25, "times_cells": 20.04}}}
+    both = figures.ions_block({"cpu": {"bench_ion_search": cpu}, "gpu": {"bench_ion_search": gpu}}).splitlines()
+    assert both[2:] == ["| A CPU, 2 threads | 20,000 | 256 x 256 x 256 | 1,000 | 0.88 | 4.21 | 76 % | 1,234 | 0.30 |  |",
+                        "| A GPU | 20,000 | 256 x 256 x 256 | 1,000 | 0.88 | 4.21 | 76 % | 1,234 | 1.25 | 20.0 |"], both
+    one = figures.ions_block({"cpu": {"bench_ion_search": cpu}, "gpu": {}})
+    assert "A CPU" in one and one.endswith("no measurement of this: `./run gpu`, on a GPU, makes one."), one
+    none = figures.ions_block({"cpu": {}, "gpu": {}})
+    assert none.count("no measurement") == 2 and "|" not in none, none
+
+
 def test_update(folder):
     """What differs is found and written; what no record has is removed."""
     figures.ROOT, path = folder, folder / "picture.svg"
@@ -136,6 +151,7 @@ def test_update(folder):
 def main():
     report = made_up()
     test_table(report)
+    test_ions()
     test_axes(report)
     test_png(report)
     test_svg(report)
