@@ -179,11 +179,11 @@ def test_the_same_ions_in_every_way(_):
 
 def test_another_device_takes_over(_):
     write_molecule("a.pqr", random_molecule(generator(), 80))
-    # The map is one slab, so that only the search for ions can fail at a later piece.
-    arguments = ["a.pqr", *SMALL, "--place", "SOD:4", "--place", "CLA:4"]
+    # The map has fewer slabs than that: only the search for ions can fail there.
+    arguments = ["a.pqr", *SMALL, "--place", "SOD:10", "--place", "CLA:10"]
     expected = run_ions(*arguments, "--ions", "one.pqr")
     gpu = program.DEVICE.startswith("cuda")
-    for devices, simulated in ([("cuda:0", "cuda:0@3")] if gpu else [("cpu:0,1", "cpu:0@5"), ("cpu:0,1", "cpu:0@3,cpu:1@2")]):
+    for devices, simulated in ([("cuda:0", "cuda:0@12")] if gpu else [("cpu:0,1", "cpu:0@12"), ("cpu:0,1", "cpu:0@12,cpu:1@5")]):
         environment = {**os.environ, "VOXFIELD_SIMULATE_FAILURE": simulated}
         other = run_ions(*arguments, "--device", devices, "--ions", "two.pqr", env=environment)
         assert other.said.err.count("given up") == simulated.count("@"), other.said.err
