@@ -212,15 +212,15 @@ static summary summarise(const double *find, const double *add, int64_t ions)
     return s;
 }
 
-/* The first ions by "cells", too: returns how many times as long an ion takes there. */
+/* The first ions by "cells" on the CPU, too: returns how many times as long an ion takes there. */
 static double compare_with_cells(const bench_case *c, const problem *p, const placement *got)
 {
-    placement cells = place_ions(p, device, "cells", c->beside);
+    placement cells = place_ions(p, vf_context_host(ctx), "cells", c->beside);
     const int64_t same = agree(got, &cells, c->beside);
     const double times =
         summarise(cells.find, cells.add, c->beside).median / summarise(got->find, got->add, c->beside).median;
     failures += same < c->beside;
-    printf("    the first %lld: %.2f times as fast as \"cells\", %lld at the same points%s\n", (long long)c->beside,
+    printf("    the first %lld: %.2f times as fast as \"cells\" on the CPU, %lld at the same points%s\n", (long long)c->beside,
            times, (long long)same, same < c->beside ? "  WRONG" : "");
     free_placement(&cells);
     return times;
