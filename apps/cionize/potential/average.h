@@ -39,7 +39,7 @@
 #define CIONIZE_AVERAGE_H
 
 #include "cionize.h"
-#include "trajectory.h"
+#include "trajectory/trajectory.h"
 
 /* Takes layers [first, first + count) of both maps, in the order of the file (see map_format.write), in order, without
  * gaps, in settings->precision. */

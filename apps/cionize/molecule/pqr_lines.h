@@ -2,7 +2,7 @@
 #ifndef CIONIZE_PQR_LINES_H
 #define CIONIZE_PQR_LINES_H
 
-#include "text_words.h"
+#include "text/text_words.h"
 
 /* The length of ATOM or HETATM at the start of a record's first word; 0 if it is neither. What follows without a blank
  * must be a serial number: digits, hexadecimal, hybrid-36 (A0000), or the asterisks of an overflow. "ATOMS" is no

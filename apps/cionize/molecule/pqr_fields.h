@@ -3,7 +3,7 @@
 #define CIONIZE_PQR_FIELDS_H
 
 #include "cionize.h"
-#include "text_words.h"
+#include "text/text_words.h"
 
 /* Whether a line ends in five numbers as an atom's record does, whatever it begins with. */
 bool pqr_ends_like_atom(text_piece line, locale_t c_locale);

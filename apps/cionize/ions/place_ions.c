@@ -5,7 +5,7 @@
 
 #include "ion_search.h"
 #include "ions.h"
-#include "potential_common.h"
+#include "potential/potential_common.h"
 
 struct placement {
     vf_context *ctx;

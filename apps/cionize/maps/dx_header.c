@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "dx_reader.h"
-#include "text_words.h"
+#include "text/text_words.h"
 
 enum {
     MOST_DEFLATE = 1032, /* bytes of text in a byte of gzip, at most */

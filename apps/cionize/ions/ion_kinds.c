@@ -5,7 +5,7 @@
 #include <strings.h>
 
 #include "ions.h"
-#include "text_words.h"
+#include "text/text_words.h"
 #include "voxfield/parse.h"
 
 /* Effective ionic radii for six neighbours, high spin: R. D. Shannon, Acta Cryst. A32 (1976) 751. Names are those of

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "dx_reader.h"
-#include "text_words.h"
+#include "text/text_words.h"
 
 enum {
     SLAB_BYTES = 32 << 20, /* layers wait here, to be turned into the other order together */

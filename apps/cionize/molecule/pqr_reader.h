@@ -5,8 +5,8 @@
 #include <stdint.h>
 
 #include "cionize.h"
-#include "input_text.h"
 #include "pqr_fields.h"
+#include "text/input_text.h"
 
 typedef struct pqr_reader {
     vf_context *ctx;

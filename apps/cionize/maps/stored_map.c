@@ -4,7 +4,7 @@
 
 #include "coulomb_sum.h"
 #include "map_output.h"
-#include "potential_common.h"
+#include "potential/potential_common.h"
 #include "voxfield/copy.h"
 
 /* Puts layers of the grid into another order: [x][y][z] of planes of x, from or to [z][y][x] of the grid. */

@@ -3,8 +3,8 @@
 #ifndef CIONIZE_MOLECULE_READERS_H
 #define CIONIZE_MOLECULE_READERS_H
 
-#include "input_text.h"
 #include "molecule_arrays.h"
+#include "text/input_text.h"
 
 /* A file that is being read. */
 typedef struct molecule_reader {

@@ -3,7 +3,7 @@
 #define CIONIZE_MOLECULE_ARRAYS_H
 
 #include "cionize.h"
-#include "text_words.h"
+#include "text/text_words.h"
 
 /* Gives every array room for `capacity` atoms, >= 1: more than before, or fewer. False if there is no memory; what the
  * arrays hold is kept. */

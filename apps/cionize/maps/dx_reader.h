@@ -2,9 +2,9 @@
 #ifndef CIONIZE_DX_READER_H
 #define CIONIZE_DX_READER_H
 
-#include "gzip_input.h"
 #include "map_reader.h"
-#include "text_number.h"
+#include "text/gzip_input.h"
+#include "text/text_number.h"
 
 enum { DX_BUFFER_BYTES = 4 << 20 };
 

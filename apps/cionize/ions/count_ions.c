@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "ions.h"
-#include "text_words.h"
+#include "text/text_words.h"
 
 /* ---- options ---- */
 

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "text_words.h"
+#include "text/text_words.h"
 #include "voxfield/output.h"
 #include "voxfield/parse.h"
 
