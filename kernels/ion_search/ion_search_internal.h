@@ -2,9 +2,9 @@
 #ifndef VOXFIELD_ION_SEARCH_INTERNAL_H
 #define VOXFIELD_ION_SEARCH_INTERNAL_H
 
+#include "backend/variants.h"
 #include "coulomb_sum_simd.h"
 #include "ion_search.h"
-#include "variants.h"
 
 /* Charges, and the distance that each keeps free around it. They grow for ions. */
 typedef struct ion_sources {
