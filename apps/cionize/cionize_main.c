@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ions.h"
+#include "ions/ions.h"
 #include "program.h"
 #include "voxfield/output.h"
 

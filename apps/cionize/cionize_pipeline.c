@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "average.h"
 #include "cionize_run.h"
-#include "potential_common.h"
+#include "potential/average.h"
+#include "potential/potential_common.h"
 #include "voxfield/version.h"
 
 /* ---- what a script says ---- */

@@ -2,12 +2,12 @@
 #ifndef CIONIZE_RUN_H
 #define CIONIZE_RUN_H
 
-#include "ions.h"
-#include "map_output.h"
+#include "ions/ions.h"
+#include "ions/script.h"
+#include "maps/map_output.h"
+#include "maps/read_map.h"
 #include "program.h"
-#include "read_map.h"
-#include "script.h"
-#include "trajectory.h"
+#include "trajectory/trajectory.h"
 
 typedef struct run {
     vf_context *ctx;

@@ -2,8 +2,8 @@
 #ifndef VOXFIELD_COULOMB_SUM_BACKEND_H
 #define VOXFIELD_COULOMB_SUM_BACKEND_H
 
+#include "backend/variants.h"
 #include "coulomb_sum.h"
-#include "variants.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "constant_bank.cuh"
+#include "backend/constant_bank.cuh"
+#include "backend/launch_blocks.h"
 #include "coulomb_sum_tiles.cuh"
-#include "launch_blocks.h"
 
 namespace
 {

@@ -14,7 +14,7 @@
 
 #include <stdbool.h>
 
-#include "simd.h"
+#include "backend/simd.h"
 
 #if defined(__AVX512F__)
 

@@ -2,9 +2,9 @@
  * each, and y written. */
 #include <stdint.h>
 
-#include "cuda_check.cuh"
+#include "backend/cuda_check.cuh"
+#include "backend/launch_blocks.h"
 #include "first_differences_backend.h"
-#include "launch_blocks.h"
 
 namespace
 {

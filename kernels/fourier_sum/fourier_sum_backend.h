@@ -2,8 +2,8 @@
 #ifndef VOXFIELD_FOURIER_SUM_BACKEND_H
 #define VOXFIELD_FOURIER_SUM_BACKEND_H
 
+#include "backend/variants.h"
 #include "fourier_sum.h"
-#include "variants.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -8,7 +8,7 @@
 #ifndef VOXFIELD_FOURIER_SUM_CUDA_CUH
 #define VOXFIELD_FOURIER_SUM_CUDA_CUH
 
-#include "cuda_check.cuh"
+#include "backend/cuda_check.cuh"
 #include "fourier_sum_backend.h"
 
 namespace vf_fourier_gpu

@@ -13,8 +13,8 @@
  * share: 30 to 60 of the 128 instructions that a multiprocessor starts a clock, times 32. A sine and a cosine a pair
  * would take 64.
  */
+#include "backend/launch_blocks.h"
 #include "fourier_sum_cuda.cuh"
-#include "launch_blocks.h"
 
 namespace vf_fourier_gpu
 {

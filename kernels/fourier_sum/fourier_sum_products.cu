@@ -20,8 +20,8 @@
 #include <cuda_fp16.h>
 #include <cuda_pipeline.h>
 
+#include "backend/launch_blocks.h"
 #include "fourier_sum_cuda.cuh"
-#include "launch_blocks.h"
 
 namespace vf_fourier_gpu
 {

@@ -15,9 +15,9 @@
  */
 #include <string.h>
 
-#include "constant_bank.cuh"
+#include "backend/constant_bank.cuh"
+#include "backend/launch_blocks.h"
 #include "fourier_sum_cuda.cuh"
-#include "launch_blocks.h"
 
 namespace vf_fourier_gpu
 {

@@ -13,7 +13,7 @@
 #ifndef VOXFIELD_FOURIER_SUM_SIMD_OPS_H
 #define VOXFIELD_FOURIER_SUM_SIMD_OPS_H
 
-#include "simd.h"
+#include "backend/simd.h"
 
 /* turn: (re, im) *= (by_re, by_im). */
 #define TURN(F)                                                                                                        \

@@ -1,10 +1,10 @@
 /* Samples binned on a GPU, and the tiles' walks cut into pieces: what is done for each by kernels here, the rest by
  * libcore's sort, scan and gather. */
-#include "cuda_check.cuh"
+#include "backend/cuda_check.cuh"
+#include "backend/launch_blocks.h"
 #include "gridding_bins.h"
 #include "gridding_locate.h"
 #include "gridding_walk.cuh"
-#include "launch_blocks.h"
 #include "voxfield/copy.h"
 #include "voxfield/scan.h"
 #include "voxfield/sort.h"

@@ -2,9 +2,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cuda_check.cuh"
+#include "backend/cuda_check.cuh"
+#include "backend/launch_blocks.h"
 #include "gridding_cuda.cuh"
-#include "launch_blocks.h"
 #include "voxfield/copy.h"
 #include "voxfield/fft.h"
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "context_internal.h"
+#include "backend/simulation.h"
 #include "ion_search_internal.h"
 
 static const vf_variants *const backends[] = {
@@ -97,19 +97,6 @@ static vf_status take_atoms(vf_ion_search *search, const vf_coulomb_atoms *atoms
     return status;
 }
 
-/* VOXFIELD_SIMULATE_FAILURE: the ion that a failure is simulated at. */
-static vf_status read_simulation(vf_ion_search *search)
-{
-    int64_t at[VF_MAX_DEVICES];
-    const int devices = vf_context_device_count(search->ctx);
-    vf_status status = vf_simulation_read(search->ctx, devices, at);
-    search->fail_at = -1;
-    for (int d = 0; status == VF_OK && d < devices; d++)
-        if (vf_context_device(search->ctx, d) == search->device)
-            search->fail_at = at[d];
-    return status;
-}
-
 vf_status vf_ion_search_create(vf_device *device, const vf_grid *grid, const vf_coulomb_atoms *atoms, const void *map,
                                const vf_ion_search_options *options, vf_ion_search **out)
 {
@@ -128,7 +115,7 @@ vf_status vf_ion_search_create(vf_device *device, const vf_grid *grid, const vf_
     vf_status status = vf_variant_choose(device, "the search for ions", backends, BACKENDS, options->variant, &chosen,
                                          &search->variant);
     if (status == VF_OK)
-        status = read_simulation(search);
+        status = vf_simulation_of(device, &search->fail_at);
     if (status == VF_OK)
         status = check_sums(search, atoms);
     if (status == VF_OK)
@@ -203,7 +190,7 @@ vf_status vf_ion_search_find(vf_ion_search *search, double charge, vf_ion_place 
 {
     *out = (vf_ion_place){.index = -1};
     vf_status status = check_charge(search, charge);
-    if (status == VF_OK && search->fail_at >= 0 && search->fail_at-- == 0)
+    if (status == VF_OK && search->fail_at >= 0 && search->fail_at-- <= 1)
         status = vf_simulation_fail(search->device);
     if (status != VF_OK || search->free == 0)
         return status;

@@ -10,10 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backend/cuda_check.cuh"
+#include "backend/launch_blocks.h"
 #include "coulomb_sum_tiles.cuh"
-#include "cuda_check.cuh"
 #include "ion_search_internal.h"
-#include "launch_blocks.h"
 #include "voxfield/copy.h"
 #include "voxfield/reduce.h"
 

@@ -2,9 +2,9 @@
 #ifndef VOXFIELD_ION_SEARCH_INTERNAL_H
 #define VOXFIELD_ION_SEARCH_INTERNAL_H
 
+#include "backend/variants.h"
 #include "coulomb_sum_simd.h"
 #include "ion_search.h"
-#include "variants.h"
 
 #ifdef __CUDACC__
 #define ION_HOST_DEVICE __host__ __device__
@@ -49,7 +49,7 @@ struct vf_ion_search {
     double least_distance; /* of the atoms' */
     uint8_t *mask;         /* [z][y][x] */
     int64_t free;
-    int64_t fail_at; /* a failure is simulated at this find from now; -1: none */
+    int64_t fail_at; /* a failure is simulated at this find, counted from 1, from now on; -1: none */
     void *state;     /* the backend's own */
 };
 

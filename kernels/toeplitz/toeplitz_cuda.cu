@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cuda_check.cuh"
-#include "launch_blocks.h"
+#include "backend/cuda_check.cuh"
+#include "backend/launch_blocks.h"
 #include "toeplitz_backend.h"
 #include "voxfield/fft.h"
 

@@ -4,7 +4,7 @@
     plot_primitives.py REPORT.json FILE...      a report of bench_primitives, or a GPU's record that has one, into each FILE.png
                                                 or FILE.svg
 
-The pictures in docs/primitives.md are drawn by figures.py, from the newest records. Needs nothing but Python: PNG files get their letters from libcore/src/canvas_font.inc, and lines with smooth edges from the
+The pictures in docs/primitives.md are drawn by figures.py, from the newest records. Needs nothing but Python: PNG files get their letters from libcore/src/picture/canvas_font.inc, and lines with smooth edges from the
 distance of each pixel to the line. Our own curves are solid, those of what they are measured beside dashed.
 """
 import json
@@ -54,7 +54,7 @@ class Svg:
 def read_fonts():
     """{"small": {character: (advance, left, top, width, rows of coverage 0-15)}, ...}: see make_canvas_font.py."""
     alphabet = [chr(c) for c in range(ord("#"), ord("~") + 1) if chr(c) not in "?\\"]
-    fonts, source = {}, (ROOT / "libcore" / "src" / "canvas_font.inc").read_text()
+    fonts, source = {}, (ROOT / "libcore" / "src" / "picture" / "canvas_font.inc").read_text()
     for name, table in re.findall(r"static const glyph (\w+)_glyphs\[\] = \{(.*?)\n\};", source, re.DOTALL):
         fonts[name] = {}
         for head, strings in re.findall(r"\{(0x[^\"]*?),\s*((?:\"[^\"]*\"\s*)+)\}", table):

@@ -1,5 +1,5 @@
 /* Searches the shapes, nWarps x nWork and thread blocks a multiprocessor, in which copies, reductions and scans are
- * fastest on this GPU: the rows of libcore/src/{copy,reduce,scan}_tuning.cuh, which it prints.
+ * fastest on this GPU: the rows of {copy,reduce,scan}_tuning.cuh, which it prints.
  *
  * usage: tune_primitives [DEVICE [REPORT.json]]     (DEVICE: cuda; exit 77 without a GPU)
  *

@@ -2,13 +2,13 @@
 
 #include <stdlib.h>
 
-#include "copy.cuh"
-#include "copy_tuning.cuh"
-#include "reduce_tuning.cuh"
-#include "reduce_works.cuh"
-#include "scan_runs.cuh"
-#include "scan_tiles.cuh"
-#include "scan_tuning.cuh"
+#include "copy/copy.cuh"
+#include "copy/copy_tuning.cuh"
+#include "reduce/reduce_tuning.cuh"
+#include "reduce/reduce_works.cuh"
+#include "scan/scan_runs.cuh"
+#include "scan/scan_tiles.cuh"
+#include "scan/scan_tuning.cuh"
 
 namespace
 {

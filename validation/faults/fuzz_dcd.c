@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "fuzz_replay.h"
-#include "trajectory.h"
+#include "trajectory/trajectory.h"
 
 static char name[32]; /* of the file, which messages begin with */
 

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "fuzz_replay.h"
-#include "script.h"
+#include "ions/script.h"
 
 static void require_sound(const script *s)
 {

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "trajectory.h"
+#include "trajectory/trajectory.h"
 
 static void warn(void *user, vf_log_level level, const char *text)
 {

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ions.h"
+#include "ions/ions.h"
 
 static ion_kind kinds[] = {
     {"SOD", "Na", 1, 1.41}, {"CLA", "Cl", -1, 2.27}, {"CAL", "Ca", 2, 1.37}, {"POT", "K", 1, 1.76}};

@@ -18,8 +18,8 @@ DATA = {".pqr", ".json", ".dx", ".cube", ".mrc", ".h5", ".png", ".gz", ".csv"}
 MAX_LINES = 500
 # File: why it may be longer.
 LONG_FILES = {
-    "libcore/src/canvas_font.inc": "generated glyphs",
-    "apps/cionize/draw_slices.c": "one picture: what is measured for its layout is what is then drawn",
+    "libcore/src/picture/canvas_font.inc": "generated glyphs",
+    "apps/cionize/maps/draw_slices.c": "one picture: what is measured for its layout is what is then drawn",
     "apps/mri_recon/mri_recon_pipeline.c": "the stages in the order data flows, and what is said of them",
     "kernels/fourier_sum/fourier_sum_products.cu": "one kernel: where its data lie is what all parts of it agree on",
     "validation/unit/test_canvas.c": "a test for each function that draws, and the pictures it compares",

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <unistd.h>
 
-#include "trajectory.h"
+#include "trajectory/trajectory.h"
 
 typedef struct dcd_kind {
     bool big_endian;

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "context_internal.h"
+#include "device/context_internal.h"
 
 typedef struct fake_event {
     bool reached;

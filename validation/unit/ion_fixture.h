@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-#include "ions.h"
+#include "ions/ions.h"
 
 typedef struct ion_fixture {
     vf_context *ctx;

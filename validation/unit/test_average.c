@@ -5,8 +5,8 @@
  */
 #include "device_fixture.h"
 
-#include "average.h"
 #include "dcd_fixture.h"
+#include "potential/average.h"
 
 static const char *devices; /* the command line's */
 

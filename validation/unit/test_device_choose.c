@@ -10,8 +10,8 @@
 
 #include <cmocka.h>
 
+#include "device/warm_up.h"
 #include "voxfield/timer.h"
-#include "warm_up.h"
 
 enum { DEVICES = 4 };
 static const double start = VF_CUDA_START_SECONDS, use = VF_CUDA_USE_SECONDS;

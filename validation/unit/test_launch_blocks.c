@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "launch_blocks.h"
+#include "backend/launch_blocks.h"
 
 static void test_blocks(void **state)
 {

@@ -1,6 +1,6 @@
 /* Whether a map that is read back is on the grid that is asked for. */
 #include "map_fixture.h"
-#include "read_map.h"
+#include "maps/read_map.h"
 
 static void expect_other_grid(const vf_map *map, const vf_grid *wanted, const char *part)
 {

@@ -3,7 +3,7 @@
 #include <zlib.h>
 
 #include "map_fixture.h"
-#include "read_map.h"
+#include "maps/read_map.h"
 #include "voxfield/hdf5_io.h"
 
 static char warnings[1024];

@@ -2,7 +2,7 @@
 #include "device_fixture.h"
 #include "reduce_fixture.h"
 
-#include "reduce_internal.h"
+#include "reduce/reduce_internal.h"
 
 /* Around warps, vectors, data blocks of all shapes that a table may have, chunks of the CPU's, and several runs. */
 static const int64_t sizes[] = {0,    1,    2,    15,    16,    17,    31,    32,    33,     63,     127,     129,

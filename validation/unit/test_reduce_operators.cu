@@ -9,8 +9,8 @@
 
 #include <vector>
 
-#include "scan_runs.cuh"
-#include "scan_tiles.cuh"
+#include "scan/scan_runs.cuh"
+#include "scan/scan_tiles.cuh"
 
 namespace
 {

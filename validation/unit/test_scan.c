@@ -3,7 +3,7 @@
 #include "reduce_fixture.h"
 #include "refusal_fixture.h"
 
-#include "scan_plan.h"
+#include "scan/scan_plan.h"
 
 /* Around warps, vectors, data blocks of all shapes that a table may have, the CPU's runs and chunks, 32 data blocks,
  * and more than 256 of them, which are more than a group to look back over. */

@@ -1,7 +1,7 @@
 /* Scripts of VMD's cionize: every keyword read, every mistake named with its line. */
 #include "ion_fixture.h"
 
-#include "script.h"
+#include "ions/script.h"
 
 static vf_status parse_bytes(const char *text, size_t bytes, script *out)
 {

@@ -4,7 +4,7 @@
  */
 #include "device_fixture.h"
 
-#include "trajectory.h"
+#include "trajectory/trajectory.h"
 
 static int64_t below(int64_t n)
 {

@@ -1,8 +1,8 @@
 /* Files of ions: columns character by character, what a reader finds in them again, and what they refuse. */
 #include <time.h>
 
-#include "hybrid36.h"
-#include "ions.h"
+#include "ions/hybrid36.h"
+#include "ions/ions.h"
 #include "map_fixture.h"
 
 static ion_kind kinds[] = {

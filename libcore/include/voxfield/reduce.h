@@ -4,15 +4,15 @@
  * All arrays are VF_SPACE_DEVICE memory of the queue's device, aligned to their elements at least. Lengths are 64-bit;
  * 0 is allowed. The result is the same bits whatever the number of threads, and each time, on one device: the order in
  * which elements are combined depends on n alone. The reductions here commute, so it is the fastest one. The internal
- * templates (vf_reduce_rows in libcore/src/reduce.cuh, vf_reduce_in_chunks in reduce_internal.h) take any associative
- * operator with an identity, commutative or not: they regroup elements and never reorder them.
+ * templates (vf_reduce_rows in libcore/src/reduce/reduce.cuh, vf_reduce_in_chunks in reduce_internal.h) take any
+ * associative operator with an identity, commutative or not: they regroup elements and never reorder them.
  *
  * Sums of floating-point numbers are accumulated in double precision, of integers in 64 bits (they wrap). NaN is never
  * lost: a sum over it is NaN, and the least and the greatest of values of which any is NaN is the first NaN. Of equal
  * extremes the first counts. -0 equals 0.
  *
  * Source: Sengupta, Harris and Garland, NVIDIA Technical Report NVR-2008-003 (grouping); Brown, PhD thesis, University
- * of North Carolina (2015) (data access skeletons; see libcore/src/access.cuh).
+ * of North Carolina (2015) (data access skeletons; see libcore/src/backend/access.cuh).
  */
 #ifndef VOXFIELD_REDUCE_H
 #define VOXFIELD_REDUCE_H

@@ -4,10 +4,10 @@
  *     exclusive   y_i = 0 + x_0 + ... + x_(i-1)
  *
  * Segmented: sums begin anew at every i whose head[i] is not 0 (i = 0 always does). Memory, lengths, bits and sources
- * are as in reduce.h; the internal templates for GPUs (libcore/src/scan_piece.cuh) take any associative operator with
- * an identity, not assumed commutative. Types: VF_F32, VF_F64, VF_I32, VF_I64; sums are in the type of x, but those of
- * VF_F32 are accumulated in double on a CPU (GPU: single, grouped), and VF_U8 is summed into VF_I64. Integers wrap. y
- * may be x where the types are equal; else they must not overlap.
+ * are as in reduce.h; the internal templates for GPUs (libcore/src/scan/scan_piece.cuh) take any associative operator
+ * with an identity, not assumed commutative. Types: VF_F32, VF_F64, VF_I32, VF_I64; sums are in the type of x, but
+ * those of VF_F32 are accumulated in double on a CPU (GPU: single, grouped), and VF_U8 is summed into VF_I64. Integers
+ * wrap. y may be x where the types are equal; else they must not overlap.
  *
  * Variants on a GPU: "single-pass" (the default: each tile looks back at the sums of those before it, in an order that
  * is fixed; after Merrill and Garland, NVIDIA Technical Report NVR-2016-002) and "three-kernel" (reduce the runs, scan

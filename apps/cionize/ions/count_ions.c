@@ -1,0 +1,229 @@
+/* How many ions: to neutralise a solute, or for a concentration of salt around it (docs/conventions.md). */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "ions.h"
+#include "text/text_words.h"
+
+/* ---- options ---- */
+
+/* One name, or two separated by a comma. */
+static vf_status parse_names(vf_context *ctx, const char *option, const char *text, ion_kind kinds[2], int *count)
+{
+    char where[128], quoted[TEXT_QUOTE_SIZE], name[64];
+    snprintf(where, sizeof where, "--%s '%s'", option, text_quote((text_piece){text, strlen(text)}, quoted));
+    *count = 0;
+    for (const char *p = text;; p++) {
+        const size_t n = strcspn(p, ",");
+        if (n >= sizeof name || *count == 2)
+            return vf_fail(ctx, VF_ERR_ARGUMENT, "%s: expected the name of an ion, or two as in SOD,CLA", where);
+        memcpy(name, p, n);
+        name[n] = '\0';
+        vf_status status = ion_kind_from_name(ctx, where, name, &kinds[*count]);
+        if (status != VF_OK)
+            return status;
+        ++*count;
+        p += n;
+        if (*p == '\0')
+            break;
+    }
+    if (*count == 2 && (kinds[0].charge > 0) == (kinds[1].charge > 0))
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "%s: both have a %s charge; name one cation and one anion, as in SOD,CLA",
+                       where, kinds[0].charge > 0 ? "positive" : "negative");
+    return VF_OK;
+}
+
+vf_status parse_counter_ions(vf_context *ctx, const char *option, const char *text, ion_demand *demand)
+{
+    return parse_names(ctx, option, text, demand->counter, &demand->counter_kinds);
+}
+
+vf_status parse_salt(vf_context *ctx, const char *option, const char *text, ion_demand *demand)
+{
+    int count;
+    vf_status status = parse_names(ctx, option, text, demand->salt, &count);
+    if (status != VF_OK)
+        return status;
+    if (count != 2)
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "--%s '%s': a salt has a cation and an anion, as in SOD,CLA", option,
+                       demand->salt[0].name);
+    if (demand->salt[0].charge < 0) {
+        const ion_kind anion = demand->salt[0];
+        demand->salt[0] = demand->salt[1];
+        demand->salt[1] = anion;
+    }
+    return VF_OK;
+}
+
+/* ---- numbers ---- */
+
+/* What a sum of charges must stay below to count as neutral: scaled charges such as 0.75 are not exact. */
+static const double NEUTRAL = 1e-6;
+
+static vf_status whole_charge(vf_context *ctx, double charge, double *whole)
+{
+    *whole = nearbyint(charge) + 0.0; /* no -0 */
+    if (!(fabs(charge) <= ION_MOST))
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "the solute's charge of %g e is beyond what %d ions can neutralise",
+                       charge, ION_MOST);
+    if (fabs(charge - *whole) > 0.01)
+        vf_warn(ctx,
+                "the solute's charge of %.4f e is no whole number; ions are counted for %+.0f e, and %+.4f e is left "
+                "over",
+                charge, *whole, charge - *whole);
+    return VF_OK;
+}
+
+static vf_status too_many(vf_context *ctx, const ion_kind *kind, double number)
+{
+    return vf_fail(ctx, VF_ERR_ARGUMENT,
+                   "%.3g ions %s would be needed, more than %d; use a smaller grid or concentration", number,
+                   kind->name, ION_MOST);
+}
+
+static vf_status neutralise(vf_context *ctx, const ion_demand *demand, double charge, ion_request *out, int *kinds)
+{
+    const ion_kind *counter = NULL;
+    if (charge == 0)
+        return VF_OK;
+    for (int i = 0; i < demand->counter_kinds; i++)
+        if (demand->counter[i].charge * charge < 0)
+            counter = &demand->counter[i];
+    if (!counter)
+        return vf_fail(ctx, VF_ERR_ARGUMENT,
+                       "the solute's charge is %+.0f e, and so %s with %+g e cannot neutralise it; name %s, or one of "
+                       "each sign as in SOD,CLA",
+                       charge, demand->counter[0].name, demand->counter[0].charge,
+                       charge > 0 ? "an anion such as CLA" : "a cation such as SOD");
+    /* The nearest to neutral; of two that are as near, the fewer ions. */
+    const double number = ceil(-charge / counter->charge - 0.5 - 1e-9), rest = charge + number * counter->charge;
+    if (number > ION_MOST)
+        return too_many(ctx, counter, number);
+    if (fabs(rest) > NEUTRAL)
+        vf_warn(ctx, "%.0f ions %s of %+g e leave %+g e of the solute's %+.0f e: their charge does not divide it",
+                number, counter->name, counter->charge, rest, charge);
+    if (number > 0)
+        out[(*kinds)++] = (ion_request){*counter, (int64_t)number};
+    return VF_OK;
+}
+
+/* The salt's formula unit: the smallest numbers of cations and anions that make a neutral sum. */
+static vf_status formula(vf_context *ctx, const ion_kind salt[2], double *cations)
+{
+    enum { MOST = 12 };
+    const double ratio = -salt[0].charge / salt[1].charge;
+    for (int n = 1; n <= MOST; n++) {
+        const double anions = n * ratio;
+        *cations = n;
+        if (anions >= 0.5 && fabs(anions - nearbyint(anions)) < 1e-9 * anions)
+            return VF_OK;
+    }
+    return vf_fail(ctx, VF_ERR_ARGUMENT,
+                   "%s with %+g e and %s with %+g e make no salt: no formula unit of up to %d cations is neutral",
+                   salt[0].name, salt[0].charge, salt[1].name, salt[1].charge, MOST);
+}
+
+/* Mean numbers of cations and anions that hold solvent with a fixed charge against a reservoir of salt: N = N0 exp(-z
+ * phi), where N0 is the reservoir's number in that volume and phi is such that the sum is neutral. `sites` is the
+ * charge of all cations in the reservoir's share, and minus that of all anions. */
+static void donnan(double charge, const double z[2], double sites, double number[2])
+{
+    const double cation = z[0], anion = -z[1];
+    /* The sum of charges falls with phi; beyond these bounds one kind alone outweighs the solute. */
+    double lo = charge < 0 ? -log1p(-charge / sites) / cation : 0, hi = charge > 0 ? log1p(charge / sites) / anion : 0;
+    for (int i = 0; i < 200; i++) {
+        const double phi = lo + (hi - lo) / 2;
+        if (!(phi > lo && phi < hi)) /* neighbours among doubles */
+            break;
+        if (sites * (exp(-cation * phi) - exp(anion * phi)) + charge > 0)
+            lo = phi;
+        else
+            hi = phi;
+    }
+    number[0] = sites * exp(-cation * lo) / cation;
+    number[1] = sites * exp(anion * lo) / anion;
+}
+
+/* The whole numbers next to the mean ones: first as neutral as can be, then as near as can be. Neutral pairs are a
+ * whole number of formula units apart. */
+static double round_to_neutral(double charge, const ion_kind salt[2], double step, const double mean[2],
+                               double number[2])
+{
+    double best_rest = INFINITY, best_distance = INFINITY;
+    const double first = fmax(floor(mean[0]) - step, 0), last = ceil(mean[0]) + step;
+    const int64_t choices = (int64_t)(last - first) + 1;
+    for (int64_t choice = 0; choice < choices; choice++) {
+        const double cations = first + (double)choice, anions = -(charge + cations * salt[0].charge) / salt[1].charge;
+        const double fewest = fmax(floor(anions + 1e-9), 0), most = fmax(ceil(anions - 1e-9), 0);
+        for (int more = 0; fewest + more <= most; more++) {
+            const double n = fewest + more;
+            const double rest = charge + cations * salt[0].charge + n * salt[1].charge;
+            const double distance = hypot(cations - mean[0], n - mean[1]);
+            const bool as_neutral = fabs(rest) < best_rest + NEUTRAL, neutral = fabs(rest) < best_rest - NEUTRAL;
+            if (!neutral && !(as_neutral && distance < best_distance))
+                continue;
+            best_rest = fabs(rest);
+            best_distance = distance;
+            number[0] = cations;
+            number[1] = n;
+        }
+    }
+    return charge + number[0] * salt[0].charge + number[1] * salt[1].charge;
+}
+
+static vf_status add_salt(vf_context *ctx, const ion_demand *demand, double charge, double volume, ion_request *out,
+                          int *kinds)
+{
+    const double per_angstrom3 = 6.02214076e23 * 1e-27; /* of 1 mol/L */
+    const ion_kind *salt = demand->salt;
+    double cations = 1, mean[2], number[2] = {0, 0};
+    if (!(demand->concentration >= 0 && demand->concentration <= ION_MOST_CONCENTRATION) || !(volume >= 0) ||
+        !isfinite(volume))
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "a concentration of %g mol/L in %g A^3 of solvent: expected 0 to %d mol/L",
+                       demand->concentration, volume, ION_MOST_CONCENTRATION);
+    if (!(salt[0].charge > 0 && salt[1].charge < 0))
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "%s with %+g e and %s with %+g e: a salt has a cation and an anion",
+                       salt[0].name, salt[0].charge, salt[1].name, salt[1].charge);
+    vf_status status = formula(ctx, salt, &cations);
+    if (status != VF_OK)
+        return status;
+    const double z[2] = {salt[0].charge, salt[1].charge};
+    const double sites = cations * z[0] * demand->concentration * per_angstrom3 * volume;
+    if (sites > 1e-9) {
+        donnan(charge, z, sites, mean);
+    } else { /* no salt: counter-ions alone */
+        mean[0] = fmax(-charge, 0) / z[0];
+        mean[1] = fmax(charge, 0) / -z[1];
+    }
+    for (int i = 0; i < 2; i++)
+        if (!(mean[i] < ION_MOST + 0.5))
+            return too_many(ctx, &salt[i], mean[i]);
+    const double rest = round_to_neutral(charge, salt, cations, mean, number);
+    if (fabs(rest) > NEUTRAL)
+        vf_warn(ctx,
+                "no numbers of %s (%+g e) and %s (%+g e) neutralise the solute's %+.0f e; %.0f and %.0f leave %+g e",
+                salt[0].name, z[0], salt[1].name, z[1], charge, number[0], number[1], rest);
+    for (int i = 0; i < 2; i++)
+        if (number[i] > 0)
+            out[(*kinds)++] = (ion_request){salt[i], (int64_t)number[i]};
+    return VF_OK;
+}
+
+vf_status count_ions(vf_context *ctx, const ion_demand *demand, double solute_charge, double solvent_volume,
+                     ion_request *out, int *kinds)
+{
+    double charge;
+    *kinds = 0;
+    if (demand->counter_kinds > 0 && demand->has_concentration)
+        return vf_fail(ctx, VF_ERR_ARGUMENT,
+                       "--neutralize and --concentration exclude each other: the numbers for a concentration are "
+                       "neutral already");
+    if (demand->counter_kinds == 0 && !demand->has_concentration)
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "numbers of ions need --neutralize or --concentration");
+    vf_status status = whole_charge(ctx, solute_charge, &charge);
+    if (status != VF_OK)
+        return status;
+    return demand->has_concentration ? add_salt(ctx, demand, charge, solvent_volume, out, kinds)
+                                     : neutralise(ctx, demand, charge, out, kinds);
+}

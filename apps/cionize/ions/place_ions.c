@@ -1,0 +1,216 @@
+/* Ions onto the map, one after another. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ion_search.h"
+#include "ions.h"
+#include "potential/potential_common.h"
+
+struct placement {
+    vf_context *ctx;
+    const ion_settings *settings;
+    const molecule *mol;
+    const void *map;
+    vf_grid grid;
+    vf_ion_search_options options;
+    vf_device *device; /* of the search */
+    vf_ion_search *search;
+    int64_t points;
+};
+
+bool wants_ions(const ion_settings *settings)
+{
+    return settings->requests > 0 || settings->demand.counter_kinds > 0 || settings->demand.has_concentration;
+}
+
+void ion_list_free(ion_list *list)
+{
+    free(list->kinds);
+    free(list->sites);
+    *list = (ion_list){0};
+}
+
+/* ---- where they may not be ---- */
+
+static vf_status exclude_solute(placement *p, const molecule *mol)
+{
+    double *distance = malloc((size_t)mol->atoms * sizeof *distance);
+    if (!distance)
+        return vf_fail(p->ctx, VF_ERR_MEMORY, "no memory for the distances of %lld atoms", (long long)mol->atoms);
+    for (int64_t i = 0; i < mol->atoms; i++)
+        distance[i] = p->settings->ion_solute + (p->settings->from_surface ? mol->radius[i] : 0);
+    vf_status status = vf_ion_search_exclude(p->search, distance);
+    free(distance);
+    return status;
+}
+
+/* ---- searching, on another device if one fails ---- */
+
+/* A search with what is excluded, and the ions of the list. */
+static vf_status open_search(placement *p, const ion_list *list)
+{
+    const vf_coulomb_atoms atoms = potential_kernel_atoms(p->mol, INT64_MAX);
+    vf_ion_search_destroy(p->search);
+    vf_status status = vf_ion_search_create(p->device, &p->grid, &atoms, p->map, &p->options, &p->search);
+    if (status == VF_OK)
+        status = exclude_solute(p, p->mol);
+    for (int64_t n = 0; status == VF_OK && n < list->count; n++) {
+        const ion_site *site = &list->sites[n];
+        status = vf_ion_search_add(p->search, site->position, list->kinds[site->kind].charge, p->settings->ion_ion);
+    }
+    return status;
+}
+
+/* After a failure: the next device that works, or else the CPU, takes over where the list ends. Another failure is
+ * returned as it is. */
+static vf_status take_over(placement *p, const ion_list *list, vf_status status)
+{
+    while (vf_is_device_error(status) && p->device != vf_context_host(p->ctx)) {
+        vf_device_give_up(p->device, vf_context_message(p->ctx));
+        vf_context_clear_error(p->ctx);
+        p->device = potential_first_device(p->ctx);
+        if (vf_device_failure(p->device)) /* none is left */
+            p->device = vf_context_host(p->ctx);
+        status = open_search(p, list);
+    }
+    return status;
+}
+
+vf_status placement_create(vf_context *ctx, const cionize_settings *settings, const ion_settings *ions,
+                           const molecule *mol, const vf_grid *grid, const void *map, bool map_is_exact, double scale,
+                           placement **out)
+{
+    const ion_list none = {0};
+    *out = NULL;
+    placement *p = calloc(1, sizeof *p);
+    if (!p)
+        return vf_fail(ctx, VF_ERR_MEMORY, "no memory to place ions");
+    p->ctx = ctx;
+    p->settings = ions;
+    p->mol = mol;
+    p->map = map;
+    p->grid = *grid;
+    p->options =
+        (vf_ion_search_options){.potential = potential_kernel_options(settings, scale), .map_is_exact = map_is_exact};
+    p->device = potential_first_device(ctx);
+    p->points = vf_grid_points(grid);
+    vf_status status = take_over(p, &none, open_search(p, &none));
+    if (status == VF_OK)
+        *out = p;
+    else
+        placement_destroy(p);
+    return status;
+}
+
+void placement_destroy(placement *p)
+{
+    if (p)
+        vf_ion_search_destroy(p->search);
+    free(p);
+}
+
+const uint8_t *placement_mask(const placement *p)
+{
+    return vf_ion_search_mask(p->search);
+}
+
+void placement_points(const placement *p, int64_t points[3])
+{
+    const uint8_t *mask = vf_ion_search_mask(p->search);
+    points[0] = points[1] = points[2] = 0;
+    for (int64_t i = 0; i < p->points; i++)
+        points[mask[i]]++;
+}
+
+/* ---- in which order ---- */
+
+/* The request whose turn it is, of those with ions left; -1: none. `turn`: the one that was served last. */
+static int next_request(const ion_request *request, const int64_t *left, int requests, ion_order order, int turn)
+{
+    int next = -1;
+    for (int n = 0; n < requests; n++) {
+        const int at = order == ION_ORDER_ALTERNATE ? (turn + 1 + n) % requests : n;
+        if (left[at] == 0)
+            continue;
+        if (next < 0 || (order == ION_ORDER_LARGEST && fabs(request[at].kind.charge) > fabs(request[next].kind.charge)))
+            next = at;
+    }
+    return next;
+}
+
+/* ---- placing ---- */
+
+/* Finds a place and takes it; index -1: there is none. */
+static vf_status take_place(placement *p, double charge, vf_ion_place *place)
+{
+    vf_status status = vf_ion_search_find(p->search, charge, place);
+    if (status == VF_OK && place->index >= 0 && p->settings->refine)
+        status = vf_ion_search_refine(p->search, charge, place);
+    if (status == VF_OK && place->index >= 0)
+        status = vf_ion_search_add(p->search, place->position, charge, p->settings->ion_ion);
+    return status;
+}
+
+static vf_status place_one(placement *p, const ion_kind *kind, int number, ion_list *list, bool *placed)
+{
+    vf_ion_place place;
+    vf_status status = take_place(p, kind->charge, &place);
+    while (vf_is_device_error(status)) {
+        status = take_over(p, list, status);
+        if (status == VF_OK)
+            status = take_place(p, kind->charge, &place);
+        else
+            break;
+    }
+    *placed = status == VF_OK && place.index >= 0;
+    if (!*placed)
+        return status;
+    ion_site *site = &list->sites[list->count++];
+    site->kind = number;
+    site->energy = place.energy;
+    memcpy(site->position, place.position, sizeof site->position);
+    return VF_OK;
+}
+
+/* Room for the requests' kinds and ions. */
+static vf_status extend(vf_context *ctx, const ion_request *request, int requests, ion_list *list)
+{
+    int64_t count = list->count;
+    for (int n = 0; n < requests; n++)
+        count += request[n].count;
+    ion_kind *kinds = realloc(list->kinds, (size_t)(list->kind_count + requests + 1) * sizeof *kinds);
+    if (kinds)
+        list->kinds = kinds;
+    ion_site *sites = realloc(list->sites, (size_t)(count + 1) * sizeof *sites);
+    if (sites)
+        list->sites = sites;
+    if (!kinds || !sites)
+        return vf_fail(ctx, VF_ERR_MEMORY, "no memory for %lld ions", (long long)count);
+    for (int n = 0; n < requests; n++)
+        list->kinds[list->kind_count + n] = request[n].kind;
+    return VF_OK;
+}
+
+vf_status placement_place(placement *p, const ion_request *request, int requests, vf_progress *progress, ion_list *list)
+{
+    const int first_kind = list->kind_count;
+    bool placed = true;
+    int turn = -1;
+    int64_t *left = calloc((size_t)requests + 1, sizeof *left);
+    vf_status status = left ? extend(p->ctx, request, requests, list)
+                            : vf_fail(p->ctx, VF_ERR_MEMORY, "no memory for %d kinds of ions", requests);
+    for (int n = 0; status == VF_OK && n < requests; n++)
+        left[n] = request[n].count;
+    if (status == VF_OK)
+        list->kind_count += requests;
+    while (status == VF_OK && placed && (turn = next_request(request, left, requests, p->settings->order, turn)) >= 0) {
+        status = place_one(p, &request[turn].kind, first_kind + turn, list, &placed);
+        left[turn]--;
+        if (status == VF_OK && vf_cancelled(p->ctx))
+            status = vf_fail(p->ctx, VF_ERR_CANCELLED, "interrupted");
+        vf_progress_add(progress, 1);
+    }
+    free(left);
+    return status;
+}

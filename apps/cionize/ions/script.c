@@ -1,0 +1,447 @@
+/* Reads scripts of VMD's cionize. Keywords are those of plugins/cionize of VMD 1.9.3, and so is what their numbers
+ * mean; but where that program skips a line it does not understand, this one stops. */
+#include "script.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "text/text_words.h"
+#include "voxfield/output.h"
+#include "voxfield/parse.h"
+
+enum { MAX_BYTES = 1 << 20, MAX_WORDS = 8, NUMBER_SIZE = 64 };
+
+typedef struct reader {
+    vf_context *ctx;
+    const char *name;
+    script *out;
+    int64_t line;
+    const struct keyword *keyword; /* of this line */
+    text_piece word[MAX_WORDS];    /* of this line, the keyword first */
+    int words;
+    int64_t begin_line, exit_line; /* 0: not yet */
+    int64_t multigrid_line, dielectric_line;
+    int64_t placed_line; /* of ions that are not saved yet; 0: none */
+    bool placed;
+    uint32_t given; /* keywords that were */
+    int64_t given_line[16];
+    int64_t capacity; /* of out->command */
+} reader;
+
+typedef enum part { SETTING, COMMAND, ANYWHERE } part;
+
+struct keyword {
+    const char *name;
+    part part;
+    int least, most;    /* words behind it */
+    const char *expect; /* "R_ION_SOLUTE DISTANCE" */
+    vf_status (*read)(reader *r);
+};
+
+static vf_status VF_PRINTF(2, 3) fail_at(reader *r, const char *format, ...)
+{
+    char text[512];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    return vf_fail(r->ctx, VF_ERR_INPUT, "%s:%" PRId64 ": %s", r->name, r->line, text);
+}
+
+/* ---- words ---- */
+
+static bool is_keyword(text_piece word, const char *keyword)
+{
+    return word.size == strlen(keyword) && strncasecmp(word.at, keyword, word.size) == 0;
+}
+
+/* Word `n` as a text of its own; false if it is too long for a number or a name. */
+static bool copy_word(const reader *r, int n, char text[NUMBER_SIZE])
+{
+    if (r->word[n].size >= NUMBER_SIZE)
+        return false;
+    memcpy(text, r->word[n].at, r->word[n].size);
+    text[r->word[n].size] = '\0';
+    return true;
+}
+
+static vf_status read_number(reader *r, int n, double least, double most, const char *unit, double *value)
+{
+    char text[NUMBER_SIZE], quoted[TEXT_QUOTE_SIZE];
+    if (!copy_word(r, n, text) || !vf_parse_doubles(text, 1, 1, value))
+        return fail_at(r, "%s: '%s' is not a number; expected %s", r->keyword->name, text_quote(r->word[n], quoted),
+                       r->keyword->expect);
+    if (!(*value >= least && *value <= most))
+        return fail_at(r, "%s: %s is out of range; expected %g to %g %s", r->keyword->name, text, least, most, unit);
+    return VF_OK;
+}
+
+static vf_status read_path(reader *r, int n, char **path)
+{
+    const text_piece word = r->word[n];
+    for (size_t i = 0; i < word.size; i++)
+        if ((unsigned char)word.at[i] < ' ' || word.at[i] == 0x7f)
+            return fail_at(r, "%s: the file's name has a control character in it", r->keyword->name);
+    *path = malloc(word.size + 1);
+    if (!*path)
+        return vf_fail(r->ctx, VF_ERR_MEMORY, "%s: no memory for a file's name", r->name);
+    memcpy(*path, word.at, word.size);
+    (*path)[word.size] = '\0';
+    return VF_OK;
+}
+
+/* ---- settings ---- */
+
+static vf_status read_distance(reader *r, bool *has, double *value)
+{
+    *has = true;
+    return read_number(r, 1, 0, 1e5, "angstrom", value);
+}
+
+static vf_status read_ion_solute(reader *r)
+{
+    return read_distance(r, &r->out->has_ion_solute, &r->out->ion_solute);
+}
+
+static vf_status read_ion_ion(reader *r)
+{
+    return read_distance(r, &r->out->has_ion_ion, &r->out->ion_ion);
+}
+
+static vf_status read_border(reader *r)
+{
+    return read_distance(r, &r->out->has_border, &r->out->border);
+}
+
+static vf_status read_spacing(reader *r)
+{
+    r->out->has_spacing = true;
+    return read_number(r, 1, 1e-3, 1e4, "angstrom", &r->out->spacing);
+}
+
+static vf_status read_grid_file(reader *r)
+{
+    r->out->grid_file_line = r->line;
+    return read_path(r, 1, &r->out->grid_file);
+}
+
+/* VMD's order: all the least, then all the greatest. */
+static vf_status read_box(reader *r)
+{
+    r->out->has_box = true;
+    for (int n = 0; n < 6; n++) {
+        vf_status status =
+            read_number(r, n + 1, -1e5, 1e5, "angstrom", n < 3 ? &r->out->box_lo[n] : &r->out->box_hi[n - 3]);
+        if (status != VF_OK)
+            return status;
+    }
+    for (int a = 0; a < 3; a++)
+        if (r->out->box_lo[a] > r->out->box_hi[a])
+            return fail_at(r, "XYZDIM: %c would go from %g down to %g; expected %s", "xyz"[a], r -> out -> box_lo[a],
+                           r -> out -> box_hi[a], r -> keyword -> expect);
+    return VF_OK;
+}
+
+/* That program skips the one or the other with a warning, depending on their order. */
+static vf_status fail_methods(reader *r, int64_t other)
+{
+    return fail_at(r,
+                   "DDD and MULTIGRID (line %" PRId64 ") exclude each other; leave out MULTIGRID for a "
+                   "distance-dependent dielectric, or DDD for none",
+                   other);
+}
+
+static vf_status read_dielectric(reader *r)
+{
+    if (r->multigrid_line > 0)
+        return fail_methods(r, r->multigrid_line);
+    r->dielectric_line = r->line;
+    r->out->has_distance_dielectric = true;
+    return read_number(r, 1, 1e-3, 1e6, "1/angstrom", &r->out->distance_dielectric);
+}
+
+static vf_status read_multigrid(reader *r)
+{
+    if (r->dielectric_line > 0)
+        return fail_methods(r, r->line);
+    r->multigrid_line = r->line;
+    vf_note(r->ctx,
+            "%s:%" PRId64 ": note: MULTIGRID asks for multilevel summation, an approximation; the sum is done in full "
+            "instead",
+            r->name, r->line);
+    return VF_OK;
+}
+
+/* ---- commands ---- */
+
+static vf_status add_command(reader *r, script_verb verb, script_command **out)
+{
+    script *s = r->out;
+    if (s->commands == r->capacity) {
+        const int64_t capacity = r->capacity ? 2 * r->capacity : 16;
+        script_command *larger = realloc(s->command, (size_t)capacity * sizeof *larger);
+        if (!larger)
+            return vf_fail(r->ctx, VF_ERR_MEMORY, "%s: no memory for %" PRId64 " commands", r->name, capacity);
+        s->command = larger;
+        r->capacity = capacity;
+    }
+    *out = &s->command[s->commands++];
+    **out = (script_command){.verb = verb, .line = r->line};
+    return VF_OK;
+}
+
+static vf_status read_begin(reader *r)
+{
+    r->begin_line = r->line;
+    return VF_OK;
+}
+
+static vf_status read_exit(reader *r)
+{
+    r->exit_line = r->line;
+    return VF_OK;
+}
+
+static vf_status read_savegrid(reader *r)
+{
+    script_command *command = NULL;
+    vf_status status = add_command(r, SCRIPT_SAVEGRID, &command);
+    return status == VF_OK ? read_path(r, 1, &command->path) : status;
+}
+
+static void warn_unsaved(const reader *r)
+{
+    if (r->placed_line > 0)
+        vf_warn(r->ctx,
+                "%s:%" PRId64 ": the ions of this PLACEION are never saved: SAVEION has to follow before the next "
+                "PLACEION",
+                r->name, r->placed_line);
+}
+
+static vf_status read_placeion(reader *r)
+{
+    char name[NUMBER_SIZE], count[NUMBER_SIZE], where[256], quoted[TEXT_QUOTE_SIZE];
+    script_command *command = NULL;
+    double charge = 0;
+    vf_status status = add_command(r, SCRIPT_PLACEION, &command);
+    if (status != VF_OK)
+        return status;
+    if (!copy_word(r, 2, count) || !vf_parse_integers(count, 1, 1, &command->request.count) ||
+        command->request.count < 0 || command->request.count > ION_MOST)
+        return fail_at(r, "PLACEION: '%s' is not a whole number from 0 to %d; expected %s",
+                       text_quote(r->word[2], quoted), ION_MOST, r->keyword->expect);
+    if ((status = read_number(r, 3, -1e6, 1e6, "elementary charges", &charge)) != VF_OK)
+        return status;
+    if (charge == 0)
+        return fail_at(r, "PLACEION: an ion of charge 0 would go anywhere; expected %s", r->keyword->expect);
+    const char *trouble = copy_word(r, 1, name) ? ion_name_trouble(name) : "is too long for an ion's name";
+    if (trouble)
+        return fail_at(r, "PLACEION: '%s' %s", text_quote(r->word[1], quoted), trouble);
+    warn_unsaved(r);
+    r->placed = true;
+    r->placed_line = r->line;
+    snprintf(where, sizeof where, "%.200s:%" PRId64, r->name, r->line);
+    return ion_kind_with_charge(r->ctx, where, name, charge, &command->request.kind);
+}
+
+/* SAVEION [FORMAT] FILE. The ending says the format to what writes the ions, so a format must agree with it. */
+static vf_status read_saveion(reader *r)
+{
+    char ending[TEXT_QUOTE_SIZE + 1], quoted[TEXT_QUOTE_SIZE];
+    script_command *command = NULL;
+    if (!r->placed)
+        return fail_at(r, "SAVEION: there are no ions yet; PLACEION has to come first");
+    vf_status status = add_command(r, SCRIPT_SAVEION, &command);
+    if (status == VF_OK)
+        status = read_path(r, r->words - 1, &command->path);
+    if (status != VF_OK)
+        return status;
+    snprintf(ending, sizeof ending, ".%s", text_quote(r->word[1], quoted));
+    if (r->words == 3 && !vf_path_has_extension(command->path, ending))
+        return fail_at(
+            r,
+            "SAVEION: a format is chosen by the file's ending, and the format '%s' does not agree with that; "
+            "name the file something%s (names of files cannot have blanks)",
+            quoted, ending);
+    r->placed_line = 0;
+    return VF_OK;
+}
+
+static vf_status read_interactive(reader *r)
+{
+    vf_note(r->ctx, "%s:%" PRId64 ": note: %s is for a terminal, and does nothing here", r->name, r->line,
+            r->keyword->name);
+    return VF_OK;
+}
+
+/* ---- lines ---- */
+
+static const struct keyword keywords[] = {
+    {"R_ION_SOLUTE", SETTING, 1, 1, "R_ION_SOLUTE DISTANCE", read_ion_solute},
+    {"R_ION_ION", SETTING, 1, 1, "R_ION_ION DISTANCE", read_ion_ion},
+    {"BORDERSIZE", SETTING, 1, 1, "BORDERSIZE DISTANCE", read_border},
+    {"GRIDSPACING", SETTING, 1, 1, "GRIDSPACING DISTANCE", read_spacing},
+    {"GRIDFILE", SETTING, 1, 1, "GRIDFILE FILE", read_grid_file},
+    {"XYZDIM", SETTING, 6, 6, "XYZDIM XMIN YMIN ZMIN XMAX YMAX ZMAX", read_box},
+    {"DDD", SETTING, 1, 1, "DDD C, the c of the permittivity c r in 1/angstrom", read_dielectric},
+    {"MULTIGRID", SETTING, 0, 0, "MULTIGRID", read_multigrid},
+    {"BEGIN", SETTING, 0, 0, "BEGIN", read_begin},
+    {"SAVEGRID", COMMAND, 1, 1, "SAVEGRID FILE", read_savegrid},
+    {"PLACEION", COMMAND, 3, 3, "PLACEION NAME NUMBER CHARGE", read_placeion},
+    {"SAVEION", COMMAND, 1, 2, "SAVEION [FORMAT] FILE", read_saveion},
+    {"EXIT", COMMAND, 0, 0, "EXIT", read_exit},
+    {"HELP", ANYWHERE, 0, 0, "HELP", read_interactive},
+    {"SHOWOPT", ANYWHERE, 0, 0, "SHOWOPT", read_interactive},
+};
+enum { KEYWORDS = sizeof keywords / sizeof *keywords };
+
+static vf_status fail_unknown(reader *r)
+{
+    char quoted[TEXT_QUOTE_SIZE], known[256] = "";
+    size_t used = 0;
+    for (int k = 0; k < KEYWORDS; k++)
+        if ((keywords[k].part == COMMAND) == (r->begin_line > 0))
+            used += (size_t)snprintf(known + used, sizeof known - used, "%s%s", used ? ", " : "", keywords[k].name);
+    return fail_at(r, "'%s' is no keyword; expected here: %s", text_quote(r->word[0], quoted), known);
+}
+
+/* Whether the line's keyword may stand here, and has as many words as it needs. */
+static vf_status check_line(reader *r)
+{
+    const struct keyword *k = r->keyword;
+    const int number = (int)(k - keywords);
+    char quoted[TEXT_QUOTE_SIZE];
+    if (k->part == SETTING && r->begin_line > 0)
+        return fail_at(r, "%s: belongs before BEGIN, which is in line %" PRId64, k->name, r->begin_line);
+    if (k->part == COMMAND && r->begin_line == 0)
+        return fail_at(r, "%s: belongs after BEGIN, which is missing so far", k->name);
+    if (r->words - 1 < k->least)
+        return fail_at(r, "%s: %d %s missing; expected %s", k->name, k->least - r->words + 1,
+                       k->least - r->words == 0 ? "word is" : "words are", k->expect);
+    if (r->words - 1 > k->most)
+        return fail_at(r, "%s: '%s' is too much; expected %s%s", k->name, text_quote(r->word[k->most + 1], quoted),
+                       k->expect, strstr(k->expect, "FILE") ? " (names of files cannot have blanks)" : "");
+    if (k->part != SETTING)
+        return VF_OK;
+    if (r->given & 1U << number)
+        return fail_at(r, "%s: was given in line %" PRId64 " already; keep one of them", k->name,
+                       r->given_line[number]);
+    r->given |= 1U << number;
+    r->given_line[number] = r->line;
+    return VF_OK;
+}
+
+static vf_status read_line(reader *r, text_piece line)
+{
+    const char *p = line.at, *end = line.at + line.size;
+    r->words = 0;
+    for (text_piece word = text_next_word(&p, end); word.size > 0 && word.at[0] != '#';
+         word = text_next_word(&p, end)) {
+        if (r->words == MAX_WORDS)
+            break; /* more than any keyword takes, which is said of the first of them */
+        r->word[r->words++] = word;
+    }
+    if (r->words == 0)
+        return VF_OK;
+    r->keyword = NULL;
+    for (int k = 0; k < KEYWORDS; k++)
+        if (is_keyword(r->word[0], keywords[k].name))
+            r->keyword = &keywords[k];
+    if (!r->keyword)
+        return fail_unknown(r);
+    vf_status status = check_line(r);
+    return status == VF_OK ? r->keyword->read(r) : status;
+}
+
+/* The next line without its end: LF, CR LF, or CR alone. */
+static text_piece take_line(const char **next, const char *end)
+{
+    text_piece line = {*next, 0};
+    while (line.at + line.size < end && line.at[line.size] != '\n' && line.at[line.size] != '\r')
+        line.size++;
+    *next = line.at + line.size;
+    if (*next < end && (*next)++[0] == '\r' && *next < end && **next == '\n')
+        ++*next;
+    return line;
+}
+
+static vf_status read_lines(reader *r, const char *next, const char *end)
+{
+    vf_status status = VF_OK;
+    while (next < end && r->exit_line == 0 && status == VF_OK) {
+        text_piece line = take_line(&next, end);
+        r->line++;
+        status = read_line(r, line);
+    }
+    if (status != VF_OK)
+        return status;
+    if (r->begin_line == 0)
+        return vf_fail(
+            r->ctx, VF_ERR_INPUT,
+            "%s: there is no BEGIN; it separates the settings from the commands, and is needed even if there "
+            "are none",
+            r->name);
+    warn_unsaved(r);
+    if (r->exit_line == 0)
+        vf_note(r->ctx, "%s: note: the script ends without EXIT", r->name);
+    while (next < end && strchr(" \t\v\f\r\n", *next))
+        next++;
+    if (next < end)
+        vf_warn(r->ctx, "%s:%" PRId64 ": what follows EXIT is not read", r->name, r->exit_line);
+    return VF_OK;
+}
+
+vf_status parse_script(vf_context *ctx, const char *name, const char *text, size_t bytes, script *out)
+{
+    static const char mark[] = "\xef\xbb\xbf"; /* UTF-8's byte-order mark */
+    reader r = {.ctx = ctx, .name = name, .out = out};
+    memset(out, 0, sizeof *out);
+    if (bytes > MAX_BYTES)
+        return vf_fail(ctx, VF_ERR_INPUT, "%s: is larger than %d MiB, which is no script", name, MAX_BYTES >> 20);
+    if (bytes > 0 && memchr(text, '\0', bytes))
+        return vf_fail(ctx, VF_ERR_INPUT, "%s: has zero bytes in it, which is no script; save it as plain text", name);
+    const size_t skip = bytes >= 3 && memcmp(text, mark, 3) == 0 ? 3 : 0;
+    vf_status status = bytes > 0 ? read_lines(&r, text + skip, text + bytes) : read_lines(&r, mark, mark);
+    if (status != VF_OK)
+        script_free(out);
+    return status;
+}
+
+vf_status read_script(vf_context *ctx, const char *path, script *out)
+{
+    const bool standard = strcmp(path, "-") == 0;
+    const char *name = standard ? "standard input" : path;
+    memset(out, 0, sizeof *out);
+    FILE *file = standard ? stdin : fopen(path, "rbe");
+    if (!file)
+        return vf_fail(ctx, VF_ERR_INPUT, "%s: cannot open: %s; check the name and the permissions", path,
+                       strerror(errno));
+    vf_status status;
+    char *text = malloc(MAX_BYTES + 1);
+    errno = 0;
+    const size_t bytes = text ? fread(text, 1, MAX_BYTES + 1, file) : 0;
+    if (!text)
+        status = vf_fail(ctx, VF_ERR_MEMORY, "%s: no memory to read it", name);
+    else if (ferror(file))
+        status = vf_fail(ctx, VF_ERR_INPUT, "%s: cannot read: %s", name, strerror(errno));
+    else
+        status = parse_script(ctx, name, text, bytes, out);
+    free(text);
+    if (!standard)
+        fclose(file);
+    return status;
+}
+
+void script_free(script *s)
+{
+    for (int64_t i = 0; i < s->commands; i++)
+        free(s->command[i].path);
+    free(s->command);
+    free(s->grid_file);
+    memset(s, 0, sizeof *s);
+}

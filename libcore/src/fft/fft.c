@@ -1,0 +1,170 @@
+/* FFTW behind the contract, and the choice between it and cuFFT. FFTW is asked for rows only, contiguous and aligned:
+ * there its estimated plans are as good as measured ones, which would not be the same in every run. */
+#include "voxfield/fft.h"
+
+#include <fftw3.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "device/arguments.h"
+#include "fft_internal.h"
+
+struct vf_fft_rows {
+    vf_dtype type;
+    fftw_plan f64[2]; /* forward, backward */
+    fftwf_plan f32[2];
+};
+
+/* FFTW's planner is not thread-safe, its execution is. */
+static pthread_mutex_t planner = PTHREAD_MUTEX_INITIALIZER;
+
+static const int signs[2] = {FFTW_FORWARD, FFTW_BACKWARD};
+
+static void make_plans(vf_fft_rows *plan, int n, int rows)
+{
+    /* Not read or written: FFTW_ESTIMATE plans from sizes and alignment alone. */
+    void *sample = fftw_malloc(2 * sizeof(double));
+    pthread_mutex_lock(&planner);
+    for (int d = 0; sample && d < 2; d++)
+        if (plan->type == VF_C128)
+            plan->f64[d] =
+                fftw_plan_many_dft(1, &n, rows, sample, NULL, 1, n, sample, NULL, 1, n, signs[d], FFTW_ESTIMATE);
+        else
+            plan->f32[d] =
+                fftwf_plan_many_dft(1, &n, rows, sample, NULL, 1, n, sample, NULL, 1, n, signs[d], FFTW_ESTIMATE);
+    pthread_mutex_unlock(&planner);
+    fftw_free(sample);
+}
+
+vf_status vf_fft_rows_create(vf_context *ctx, vf_dtype type, int64_t n, int64_t rows, vf_fft_rows **out)
+{
+    *out = NULL;
+    vf_status status = vf_check_complex(ctx, "FFT", type);
+    if (status != VF_OK)
+        return status;
+    if (n < 1 || n > INT32_MAX || rows < 1 || rows > INT32_MAX)
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "FFT: %lld rows of length %lld are not possible", (long long)rows,
+                       (long long)n);
+    vf_fft_rows *plan = calloc(1, sizeof *plan);
+    if (!plan)
+        return vf_fail(ctx, VF_ERR_MEMORY, "FFT: no memory for a plan");
+    plan->type = type;
+    make_plans(plan, (int)n, (int)rows);
+    if (type == VF_C128 ? !plan->f64[0] || !plan->f64[1] : !plan->f32[0] || !plan->f32[1]) {
+        vf_fft_rows_destroy(plan);
+        return vf_fail(ctx, VF_ERR_MEMORY, "FFT: FFTW made no plan");
+    }
+    *out = plan;
+    return VF_OK;
+}
+
+void vf_fft_rows_destroy(vf_fft_rows *plan)
+{
+    if (!plan)
+        return;
+    pthread_mutex_lock(&planner);
+    for (int d = 0; d < 2; d++) {
+        if (plan->f64[d])
+            fftw_destroy_plan(plan->f64[d]);
+        if (plan->f32[d])
+            fftwf_destroy_plan(plan->f32[d]);
+    }
+    pthread_mutex_unlock(&planner);
+    free(plan);
+}
+
+void vf_fft_rows_execute(const vf_fft_rows *plan, vf_fft_direction direction, void *data)
+{
+    int d = direction == VF_FFT_BACKWARD;
+    if (plan->type == VF_C128)
+        fftw_execute_dft(plan->f64[d], data, data);
+    else
+        fftwf_execute_dft(plan->f32[d], data, data);
+}
+
+int64_t vf_fft_good_length(int64_t n)
+{
+    for (n += n > 1 && n % 2;; n += 2) {
+        int64_t rest = n;
+        for (int64_t p = 2; p <= 5; p += p == 2 ? 1 : 2)
+            while (rest % p == 0 && rest > 1)
+                rest /= p;
+        if (rest <= 1 || n < 1)
+            return n < 1 ? 1 : n;
+    }
+}
+
+/* ---- whole transforms ---- */
+
+vf_status vf_fft_create(vf_device *device, vf_dtype type, int rank, const int64_t *dims, int64_t batch, vf_fft **out)
+{
+    vf_context *ctx = vf_device_context(device);
+    *out = NULL;
+    vf_status status = vf_check_complex(ctx, "FFT", type);
+    if (status != VF_OK)
+        return status;
+    if (rank < 1 || rank > 3 || batch < 1)
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "FFT: %d dimensions, batch of %lld; there are 1 to 3, of at least 1", rank,
+                       (long long)batch);
+    for (int d = 0; d < rank; d++)
+        if (dims[d] < 1 || dims[d] > INT32_MAX)
+            return vf_fail(ctx, VF_ERR_ARGUMENT, "FFT: a dimension of length %lld is not possible", (long long)dims[d]);
+    vf_fft *plan = calloc(1, sizeof *plan);
+    if (!plan)
+        return vf_fail(ctx, VF_ERR_MEMORY, "FFT: no memory for a plan");
+    *plan = (vf_fft){.device = device, .type = type, .batch = batch, .dims = {1, 1, 1}};
+    for (int d = 0; d < rank; d++)
+        plan->dims[3 - rank + d] = dims[d];
+#ifdef VF_HAVE_CUDA
+    if (!vf_device_is_host(device))
+        status = vf_fft_cuda_create(plan);
+#endif
+    for (int d = 0; d < 3 && vf_device_is_host(device) && status == VF_OK; d++)
+        if (plan->dims[d] > 1)
+            status = vf_fft_axis_create(ctx, type, plan->dims[d], &plan->axis[d]);
+    if (status == VF_OK)
+        *out = plan;
+    else
+        vf_fft_destroy(plan);
+    return status;
+}
+
+void vf_fft_destroy(vf_fft *plan)
+{
+    if (!plan)
+        return;
+    for (int d = 0; d < 3; d++)
+        vf_fft_axis_destroy(plan->axis[d]);
+#ifdef VF_HAVE_CUDA
+    vf_fft_cuda_destroy(plan);
+#endif
+    vf_array_free(&plan->work);
+    free(plan);
+}
+
+int64_t vf_fft_bytes(const vf_fft *plan)
+{
+    return plan->work.count * (int64_t)vf_dtype_bytes(plan->work.type);
+}
+
+vf_status vf_fft_execute(vf_fft *plan, vf_queue *queue, vf_fft_direction direction, void *data)
+{
+    const int64_t *n = plan->dims;
+    vf_status status = VF_OK;
+    if (vf_queue_device(queue) != plan->device)
+        return vf_fail(vf_device_context(plan->device), VF_ERR_ARGUMENT, "FFT: the queue is another device's");
+#ifdef VF_HAVE_CUDA
+    if (!vf_device_is_host(plan->device))
+        return vf_fft_cuda_execute(plan, queue, direction, data);
+#endif
+    const int64_t inner[3] = {n[1] * n[2], n[2], 1}, outer[3] = {plan->batch, plan->batch * n[0], 1};
+    const int64_t lines[3] = {n[1] * n[2], n[2], plan->batch * n[0] * n[1]};
+    for (int d = 2; d >= 0 && status == VF_OK; d--) {
+        const vf_fft_lines at = {
+            .data = data, .point = inner[d], .line = d == 2 ? n[2] : 1, .span = {.first = 0, .count = n[d]}};
+        if (plan->axis[d])
+            status = vf_fft_axis_pass(plan->axis[d], direction, lines[d], outer[d], &at, n[d] * inner[d], &at,
+                                      n[d] * inner[d]);
+    }
+    return status;
+}

@@ -1,0 +1,424 @@
+#include "voxfield/hdf5_io.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "device/arguments.h"
+#include "hdf5_internal.h"
+
+enum {
+    REASON_SIZE = 256,
+    CACHE_SLOTS = 12421, /* a prime, about a hundred times the chunks of a usual row */
+    CACHE_LEAST = 16 << 20,
+    CACHE_MOST = 256 << 20
+};
+
+/* ---- the one lock, and HDF5's own printing ---- */
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+vf_h5_printing vf_h5_enter(void)
+{
+    vf_h5_printing before;
+    pthread_mutex_lock(&lock);
+    H5Eget_auto2(H5E_DEFAULT, &before.print, &before.user);
+    H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
+    return before;
+}
+
+static void unlock(vf_h5_printing before)
+{
+    H5Eset_auto2(H5E_DEFAULT, before.print, before.user);
+    pthread_mutex_unlock(&lock);
+}
+
+vf_status vf_h5_leave(const vf_h5 *file, vf_h5_printing before, vf_status status)
+{
+    unlock(before);
+    if (status == VF_OK && file->sink.error != 0)
+        status = vf_fail(file->ctx, VF_ERR_OUTPUT, "%s: cannot write: %s", file->path, strerror(file->sink.error));
+    return status;
+}
+
+/* The innermost entry says why. */
+static herr_t take_reason(unsigned n, const H5E_error2_t *entry, void *user)
+{
+    if (n == 0 && entry->desc)
+        snprintf(user, REASON_SIZE, "%s", entry->desc);
+    return 0;
+}
+
+vf_status vf_h5_fail(const vf_h5 *file, vf_status status, const char *format, ...)
+{
+    char what[REASON_SIZE], reason[REASON_SIZE] = "";
+    va_list args;
+    va_start(args, format);
+    vsnprintf(what, sizeof what, format, args);
+    va_end(args);
+    if (file->sink.error != 0)
+        snprintf(reason, sizeof reason, "%s", strerror(file->sink.error));
+    else
+        H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, take_reason, reason);
+    return vf_fail(file->ctx, status, "%s: %s%s%s", file->path, what, reason[0] ? ": " : "", reason);
+}
+
+vf_status vf_h5_error(const vf_h5 *file)
+{
+    return file->output ? VF_ERR_OUTPUT : VF_ERR_INPUT;
+}
+
+/* ---- files ---- */
+
+/* Closes the current dataset, which writes what its cache holds. */
+static vf_status close_dataset(vf_h5 *file)
+{
+    vf_status status = VF_OK;
+    if (file->current.name && H5Dclose(file->current.id) < 0 && file->output)
+        status = vf_h5_fail(file, VF_ERR_OUTPUT, "cannot write the dataset '%s'", file->current.name);
+    free(file->current.name);
+    file->current = (vf_h5_dataset){0};
+    return status;
+}
+
+static void release(vf_h5 *file)
+{
+    if (!file)
+        return;
+    if (file->id >= 0) {
+        if (file->sink.error == 0)
+            file->sink.error = ECANCELED; /* nothing that is still in a cache needs to be written */
+        vf_h5_printing before = vf_h5_enter();
+        if (file->current.name)
+            H5Dclose(file->current.id);
+        H5Fclose(file->id);
+        unlock(before);
+        free(file->current.name);
+    }
+    vf_output_discard(&file->output);
+    free(file->path);
+    free(file);
+}
+
+static vf_h5 *allocate(vf_context *ctx, const char *path)
+{
+    vf_h5 *file = calloc(1, sizeof *file);
+    if (file) {
+        file->ctx = ctx;
+        file->id = H5I_INVALID_HID;
+        file->path = strdup(path);
+    }
+    if (!file || !file->path) {
+        release(file);
+        file = NULL;
+        vf_fail(ctx, VF_ERR_MEMORY, "%s: no memory to open the file", path);
+    }
+    return file;
+}
+
+/* Identifiers left open must not keep the file open; a file system without locks must not keep it closed. */
+static hid_t read_properties(void)
+{
+    hid_t list = H5Pcreate(H5P_FILE_ACCESS);
+    H5Pset_fclose_degree(list, H5F_CLOSE_STRONG);
+#if H5_VERSION_GE(1, 10, 7)
+    H5Pset_file_locking(list, true, true);
+#endif
+    return list;
+}
+
+/* Copies the file `source` into the output. */
+static vf_status copy_content(vf_h5 *file, const char *source)
+{
+    enum { BLOCK = 1 << 20 };
+    vf_status status = VF_OK;
+    size_t bytes;
+    FILE *stream = fopen(source, "rb");
+    char *block = malloc(BLOCK);
+    if (!stream || !block) {
+        status =
+            vf_fail(file->ctx, stream ? VF_ERR_MEMORY : VF_ERR_INPUT, "%s: cannot copy: %s", source, strerror(errno));
+        goto done;
+    }
+    while (status == VF_OK && (bytes = fread(block, 1, BLOCK, stream)) > 0)
+        status = vf_output_write(file->output, block, bytes);
+    if (status == VF_OK && ferror(stream))
+        status = vf_fail(file->ctx, VF_ERR_INPUT, "%s: cannot read: %s", source, strerror(errno));
+    if (status == VF_OK && fflush(vf_output_stream(file->output)) != 0)
+        status = vf_fail(file->ctx, VF_ERR_OUTPUT, "%s: cannot write: %s", file->path, strerror(errno));
+done:
+    free(block);
+    if (stream)
+        fclose(stream);
+    return status;
+}
+
+/* Creates an empty file, or a copy of `source` to add to. */
+static vf_status create(vf_context *ctx, const char *source, const char *path, vf_h5 **out)
+{
+    vf_status status = VF_OK;
+    *out = NULL;
+    vf_h5 *file = allocate(ctx, path);
+    if (!file)
+        return VF_ERR_MEMORY;
+    status = vf_output_open(ctx, path, &file->output);
+    if (status == VF_OK && source)
+        status = copy_content(file, source);
+    if (status != VF_OK)
+        goto done;
+    file->sink.descriptor = fileno(vf_output_stream(file->output));
+    vf_h5_printing before = vf_h5_enter();
+    file->id = source ? vf_h5_sink_open(&file->sink) : vf_h5_sink_create(&file->sink);
+    if (file->id < 0 || H5Fflush(file->id, H5F_SCOPE_LOCAL) < 0) /* a full disk shows now, not after the work */
+        status = vf_h5_fail(file, VF_ERR_OUTPUT, "cannot %s the HDF5 file", source ? "add to a copy of" : "create");
+    status = vf_h5_leave(file, before, status);
+    if (status != VF_OK)
+        goto done;
+    *out = file;
+    file = NULL;
+done:
+    release(file);
+    return status;
+}
+
+vf_status vf_h5_create(vf_context *ctx, const char *path, vf_h5 **out)
+{
+    return create(ctx, NULL, path, out);
+}
+
+vf_status vf_h5_create_copy(vf_context *ctx, const char *source, const char *path, vf_h5 **out)
+{
+    vf_h5 *readable;
+    vf_status status = vf_h5_open(ctx, source, &readable);
+    *out = NULL;
+    if (status != VF_OK)
+        return status;
+    vf_h5_close(&readable);
+    return create(ctx, source, path, out);
+}
+
+vf_status vf_h5_call(vf_h5 *file, vf_h5_use use, void *user)
+{
+    vf_h5_printing before = vf_h5_enter();
+    vf_status status = VF_OK;
+    const char *failed = use(user, (int64_t)file->id);
+    if (failed)
+        status = vf_h5_fail(file, vf_h5_error(file), "cannot %s", failed);
+    return vf_h5_leave(file, before, status);
+}
+
+vf_status vf_h5_commit(vf_h5 **file_pointer)
+{
+    vf_h5 *file = *file_pointer;
+    *file_pointer = NULL;
+    vf_h5_printing before = vf_h5_enter();
+    vf_status status = close_dataset(file);
+    if (H5Fclose(file->id) < 0 && status == VF_OK)
+        status = vf_h5_fail(file, VF_ERR_OUTPUT, "cannot finish the HDF5 file");
+    file->id = H5I_INVALID_HID;
+    status = vf_h5_leave(file, before, status);
+    if (status == VF_OK)
+        status = vf_output_commit(&file->output);
+    release(file);
+    return status;
+}
+
+/* What HDF5 would say less clearly, or as "unable to open file". */
+static vf_status check_readable(vf_h5 *file)
+{
+    struct stat about;
+    FILE *stream = stat(file->path, &about) == 0 ? fopen(file->path, "rb") : NULL;
+    if (!stream)
+        return vf_fail(file->ctx, VF_ERR_INPUT, "%s: cannot open: %s", file->path, strerror(errno));
+    fclose(stream);
+    if (S_ISDIR(about.st_mode))
+        return vf_fail(file->ctx, VF_ERR_INPUT, "%s: a directory, not an HDF5 file", file->path);
+    return VF_OK;
+}
+
+vf_status vf_h5_open(vf_context *ctx, const char *path, vf_h5 **out)
+{
+    vf_status status = VF_OK;
+    *out = NULL;
+    vf_h5 *file = allocate(ctx, path);
+    if (!file)
+        return VF_ERR_MEMORY;
+    status = check_readable(file);
+    if (status != VF_OK)
+        goto done;
+    vf_h5_printing before = vf_h5_enter();
+    if (H5Fis_hdf5(path) <= 0) {
+        status = vf_fail(ctx, VF_ERR_INPUT, "%s: not an HDF5 file", path);
+    } else {
+        hid_t list = read_properties();
+        file->id = H5Fopen(path, H5F_ACC_RDONLY, list);
+        if (file->id < 0)
+            status = vf_h5_fail(file, VF_ERR_INPUT, "cannot read the HDF5 file");
+        H5Pclose(list);
+    }
+    status = vf_h5_leave(file, before, status);
+    if (status != VF_OK)
+        goto done;
+    *out = file;
+    file = NULL;
+done:
+    release(file);
+    return status;
+}
+
+void vf_h5_close(vf_h5 **file)
+{
+    release(*file);
+    *file = NULL;
+}
+
+/* ---- datasets ---- */
+
+static bool is_memory_type(hid_t stored, vf_dtype type)
+{
+    hid_t memory = vf_h5_memory_type(type, stored);
+    bool equal = memory >= 0 && H5Tequal(stored, memory) > 0;
+    if (memory >= 0)
+        H5Tclose(memory);
+    return equal;
+}
+
+/* Fills in how the dataset is stored. False if HDF5 cannot say. */
+static bool describe_storage(vf_h5_dataset *set)
+{
+    hid_t list = H5Dget_create_plist(set->id);
+    if (list < 0)
+        return false;
+    set->level = -1;
+    if (H5Pget_layout(list) == H5D_CHUNKED && H5Pget_chunk(list, set->rank, set->chunk) == set->rank &&
+        H5Pget_nfilters(list) == 2) {
+        unsigned flags, level = 0;
+        size_t values = 0, one = 1;
+        bool shuffled = H5Pget_filter2(list, 0, &flags, &values, NULL, 0, NULL, NULL) == H5Z_FILTER_SHUFFLE;
+        bool deflated = H5Pget_filter2(list, 1, &flags, &one, &level, 0, NULL, NULL) == H5Z_FILTER_DEFLATE;
+        if (shuffled && deflated)
+            set->level = (int)level;
+    }
+    H5Pclose(list);
+    return true;
+}
+
+vf_status vf_h5_select(vf_h5 *file, const char *name)
+{
+    vf_h5_dataset *set = &file->current;
+    if (set->name && strcmp(set->name, name) == 0)
+        return VF_OK;
+    vf_status status = close_dataset(file);
+    if (status != VF_OK)
+        return status;
+    hid_t type = H5I_INVALID_HID, space = H5I_INVALID_HID;
+    hid_t id = H5Dopen2(file->id, name, H5P_DEFAULT);
+    if (id < 0)
+        return vf_h5_fail(file, vf_h5_error(file), "cannot open the dataset '%s'", name);
+    *set = (vf_h5_dataset){.id = id, .name = strdup(name)};
+    if (!set->name) {
+        H5Dclose(id);
+        return vf_fail(file->ctx, VF_ERR_MEMORY, "%s: no memory to open the dataset '%s'", file->path, name);
+    }
+    type = H5Dget_type(id);
+    space = H5Dget_space(id);
+    set->rank = space < 0 ? -1 : H5Sget_simple_extent_ndims(space);
+    if (type < 0 || set->rank < 0)
+        status = vf_h5_fail(file, vf_h5_error(file), "cannot read the type and shape of the dataset '%s'", name);
+    else if (!vf_h5_closest_type(type, &set->type))
+        status = vf_fail(file->ctx, VF_ERR_INPUT, "%s: the dataset '%s' does not hold numbers", file->path, name);
+    else if (set->rank > VF_H5_MAX_RANK)
+        status = vf_fail(file->ctx, VF_ERR_INPUT, "%s: the dataset '%s' has %d dimensions; at most %d are supported",
+                         file->path, name, set->rank, VF_H5_MAX_RANK);
+    else if (H5Sget_simple_extent_dims(space, set->dims, NULL) < 0 || !describe_storage(set))
+        status = vf_h5_fail(file, vf_h5_error(file), "cannot read the shape of the dataset '%s'", name);
+    set->plain = status == VF_OK && is_memory_type(type, set->type);
+    if (space >= 0)
+        H5Sclose(space);
+    if (type >= 0)
+        H5Tclose(type);
+    if (status != VF_OK)
+        (void)close_dataset(file);
+    return status;
+}
+
+/* Room in the cache for all chunks with the same first index, so that pieces that cut chunks are not compressed again
+ * and again. */
+static hid_t dataset_access(vf_dtype type, int rank, const hsize_t *dims, const hsize_t *chunk)
+{
+    double bytes = (double)vf_dtype_bytes(type) * (double)chunk[0];
+    for (int d = 1; d < rank; d++)
+        bytes *= (double)((dims[d] + chunk[d] - 1) / chunk[d] * chunk[d]);
+    size_t room = bytes < CACHE_LEAST ? CACHE_LEAST : bytes > CACHE_MOST ? CACHE_MOST : (size_t)bytes;
+    hid_t list = H5Pcreate(H5P_DATASET_ACCESS);
+    H5Pset_chunk_cache(list, CACHE_SLOTS, room, H5D_CHUNK_CACHE_W0_DEFAULT);
+    return list;
+}
+
+vf_status vf_h5_dataset_create(vf_h5 *file, const char *name, vf_dtype type, int rank, const int64_t *dims,
+                               const int64_t *chunk, int level)
+{
+    hsize_t extent[VF_H5_MAX_RANK] = {0}, piece[VF_H5_MAX_RANK] = {0};
+    vf_status status = vf_check_type(file->ctx, file->path, type);
+    if (status != VF_OK)
+        return status;
+    bool valid = file->output && rank >= 1 && rank <= VF_H5_MAX_RANK && level >= 0 && level <= 9;
+    for (int d = 0; valid && d < rank; d++) {
+        valid = dims[d] >= 1 && chunk[d] >= 1 && chunk[d] <= dims[d];
+        extent[d] = (hsize_t)dims[d];
+        piece[d] = (hsize_t)chunk[d];
+    }
+    if (!valid)
+        return vf_fail(file->ctx, VF_ERR_OUTPUT, "%s: the dataset '%s' cannot have this shape, chunk or level",
+                       file->path, name);
+    vf_h5_printing before = vf_h5_enter();
+    hid_t space = H5Screate_simple(rank, extent, NULL);
+    hid_t creation = H5Pcreate(H5P_DATASET_CREATE);
+    hid_t access = dataset_access(type, rank, extent, piece);
+    hid_t link = H5Pcreate(H5P_LINK_CREATE);
+    H5Pset_create_intermediate_group(link, 1);
+    H5Pset_obj_track_times(creation, false); /* the same content gives the same bytes */
+    bool ready = H5Pset_chunk(creation, rank, piece) >= 0;
+    if (level > 0)
+        ready = ready && H5Pset_shuffle(creation) >= 0 && H5Pset_deflate(creation, (unsigned)level) >= 0;
+    hid_t stored = vf_h5_file_type(type);
+    hid_t id = ready ? H5Dcreate2(file->id, name, stored, space, link, creation, access) : H5I_INVALID_HID;
+    if (id < 0) {
+        status = vf_h5_fail(file, VF_ERR_OUTPUT, "cannot create the dataset '%s'", name);
+    } else {
+        status = close_dataset(file);
+        file->current =
+            (vf_h5_dataset){.id = id, .name = strdup(name), .type = type, .rank = rank, .level = level ? level : -1};
+        file->current.plain = is_memory_type(stored, type);
+        memcpy(file->current.dims, extent, sizeof extent);
+        memcpy(file->current.chunk, piece, sizeof piece);
+        if (!file->current.name) {
+            H5Dclose(id);
+            status = vf_fail(file->ctx, VF_ERR_MEMORY, "%s: no memory for the dataset '%s'", file->path, name);
+        }
+    }
+    if (stored >= 0)
+        H5Tclose(stored);
+    H5Pclose(link);
+    H5Pclose(access);
+    H5Pclose(creation);
+    H5Sclose(space);
+    return vf_h5_leave(file, before, status);
+}
+
+vf_status vf_h5_dataset_shape(vf_h5 *file, const char *name, vf_dtype *type, int *rank, int64_t *dims)
+{
+    vf_h5_printing before = vf_h5_enter();
+    vf_status status = vf_h5_select(file, name);
+    status = vf_h5_leave(file, before, status);
+    if (status != VF_OK)
+        return status;
+    *type = file->current.type;
+    *rank = file->current.rank;
+    for (int d = 0; d < file->current.rank; d++)
+        dims[d] = (int64_t)file->current.dims[d];
+    return VF_OK;
+}

@@ -1,0 +1,125 @@
+#include "voxfield/statistics.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "device/arguments.h"
+#include "voxfield/sort.h"
+
+vf_status vf_host_reduce(vf_context *ctx, vf_reduction reduction, vf_dtype type, int64_t n, const void *x,
+                         const void *y, vf_reduced *result)
+{
+    vf_device *host = vf_context_host(ctx);
+    vf_queue *queue = NULL;
+    vf_reduce *plan = NULL;
+    vf_status status = VF_CHECK_POINTERS(ctx, "a reduction", {"result", result});
+    if (status != VF_OK)
+        return status;
+    *result = (vf_reduced){0};
+    status = vf_queue_create(host, &queue);
+    if (status == VF_OK)
+        status = vf_reduce_create(host, reduction, type, n, &plan);
+    if (status == VF_OK)
+        status = vf_reduce_now(plan, queue, n, x, y, result);
+    vf_reduce_destroy(plan);
+    vf_queue_destroy(queue);
+    return status;
+}
+
+/* ---- quantiles ---- */
+
+/* A histogram's bins narrow down where the wanted value lies, and the next one's share out the bin it is in. Bins are
+ * equal steps of the numbers' order, not of their size: they end at single numbers, after three histograms at most, and
+ * no outlier makes them coarse. */
+enum { BINS = 2048 };
+_Static_assert(INT64_C(1) * BINS * BINS * BINS >= INT64_C(1) << 32, "three histograms tell all floats apart");
+
+/* Floats in ascending order have ascending keys, and neighbours' differ by 1; 0 and -0 have the key 0. */
+static int64_t key_of(float x)
+{
+    int32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits >= 0 ? bits : -(int64_t)(bits & INT32_MAX);
+}
+
+/* 2^128, the next number if floats went on, instead of infinity, which is no edge. */
+static double value_of(int64_t key)
+{
+    const int32_t bits = (int32_t)(key < 0 ? -key : key);
+    float x;
+    memcpy(&x, &bits, sizeof x);
+    return copysign(fmin((double)x, 0x1p128), (double)key);
+}
+
+/* Keys [low, end), among which there are more than one. */
+typedef struct key_range {
+    int64_t low, end;
+} key_range;
+
+/* Keeps of `range` the bin with the value that `*rank` of those in the range are before, and makes *rank that in the
+ * bin. */
+static vf_status narrow(vf_queue *queue, int64_t n, const float *x, key_range *range, uint64_t *rank)
+{
+    vf_device *host = vf_queue_device(queue);
+    double edges[BINS + 1];
+    uint64_t counts[BINS] = {0};
+    vf_histogram *plan = NULL;
+    const int64_t keys = range->end - range->low, width = (keys + BINS - 1) / BINS;
+    const int bins = (int)((keys + width - 1) / width);
+    for (int b = 0; b < bins; b++)
+        edges[b] = value_of(range->low + b * width);
+    edges[bins] = value_of(range->end); /* the last bin has this value, too: where all before are passed, no matter */
+    vf_status status = vf_histogram_create(host, &(vf_histogram_bins){VF_F32, bins, edges}, n, &plan);
+    if (status == VF_OK)
+        status = vf_histogram_execute(plan, queue, n, x, counts);
+    vf_histogram_destroy(plan);
+    int bin = 0;
+    while (bin < bins - 1 && *rank >= counts[bin])
+        *rank -= counts[bin++];
+    range->low += bin * width;
+    if (bin < bins - 1)
+        range->end = range->low + width;
+    return status;
+}
+
+/* The least and the greatest value, all being finite. */
+static vf_status find_range(vf_context *ctx, int64_t n, const float *x, vf_reduced *least, vf_reduced *greatest)
+{
+    vf_status status = vf_host_reduce(ctx, VF_REDUCE_MIN, VF_F32, n, x, NULL, least);
+    if (status == VF_OK)
+        status = vf_host_reduce(ctx, VF_REDUCE_MAX, VF_F32, n, x, NULL, greatest);
+    if (status == VF_OK && isnan(least->re))
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "a quantile: there is a NaN among the values, at index %lld",
+                       (long long)least->index);
+    if (status == VF_OK && !(isfinite(least->re) && isfinite(greatest->re)))
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "a quantile of values from %g to %g, which must be finite", least->re,
+                       greatest->re);
+    return status;
+}
+
+vf_status vf_host_quantile(vf_context *ctx, int64_t n, const float *x, double q, float *value)
+{
+    vf_queue *queue = NULL;
+    vf_reduced least, greatest;
+    vf_status status = VF_CHECK_POINTERS(ctx, "a quantile", {"value", value});
+    if (status != VF_OK)
+        return status;
+    *value = 0;
+    if (!(q >= 0 && q <= 1))
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "a quantile: the share %g is not between 0 and 1", q);
+    status = VF_CHECK_ARRAYS(ctx, "a quantile", VF_F32, n, {"x", x});
+    if (status != VF_OK || n == 0)
+        return status;
+    status = find_range(ctx, n, x, &least, &greatest);
+    if (status == VF_OK)
+        status = vf_queue_create(vf_context_host(ctx), &queue);
+    if (status != VF_OK)
+        return status;
+    key_range range = {key_of((float)least.re), key_of((float)greatest.re) + 1};
+    uint64_t rank = (uint64_t)(q * (double)(n - 1));
+    while (status == VF_OK && range.end - range.low > 1)
+        status = narrow(queue, n, x, &range, &rank);
+    *value = (float)value_of(range.low);
+    vf_queue_destroy(queue);
+    return status;
+}

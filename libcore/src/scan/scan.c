@@ -1,0 +1,76 @@
+#include <stdlib.h>
+
+#include "device/arguments.h"
+#include "scan_plan.h"
+
+/* The first member of each is its vf_variants. */
+static const vf_variants *const backends[] = {&vf_scan_ops_cpu.variants, &vf_scan_ops_ref.variants,
+#ifdef VF_HAVE_CUDA
+                                              &vf_scan_ops_cuda.variants
+#endif
+};
+enum { BACKENDS = sizeof backends / sizeof *backends };
+
+const char *vf_scan_variant_name(vf_device_kind kind, int index)
+{
+    return vf_variant_name(backends, BACKENDS, kind, index);
+}
+
+static bool is_scanned(vf_dtype type)
+{
+    return type == VF_F32 || type == VF_F64 || type == VF_I32 || type == VF_I64 || type == VF_U8;
+}
+
+vf_status vf_scan_create(vf_device *device, const vf_scan_options *options, int64_t most, vf_scan **out)
+{
+    vf_context *ctx = vf_device_context(device);
+    const vf_variants *backend;
+    const char *variant;
+    *out = NULL;
+    vf_status status =
+        vf_check_length(ctx, "the plan of a scan", options->type == VF_U8 ? VF_I64 : options->type, most);
+    if (status == VF_OK && !is_scanned(options->type))
+        status = vf_fail(ctx, VF_ERR_ARGUMENT, "a scan of %s elements is not defined", vf_dtype_name(options->type));
+    if (status == VF_OK)
+        status = vf_variant_choose(device, "the scan", backends, BACKENDS, options->variant, &backend, &variant);
+    if (status != VF_OK)
+        return status;
+    vf_scan *plan = calloc(1, sizeof *plan);
+    if (!plan)
+        return vf_fail(ctx, VF_ERR_MEMORY, "no memory for the plan of a scan");
+    *plan = (vf_scan){.device = device, .ops = (const vf_scan_ops *)backend, .options = *options, .most = most};
+    plan->options.variant = variant;
+    status = plan->ops->create(plan);
+    if (status != VF_OK) {
+        free(plan);
+        return status;
+    }
+    *out = plan;
+    return VF_OK;
+}
+
+void vf_scan_destroy(vf_scan *plan)
+{
+    if (!plan)
+        return;
+    plan->ops->destroy(plan);
+    free(plan);
+}
+
+vf_status vf_scan_execute(const vf_scan *plan, vf_queue *queue, int64_t n, const void *x, const uint8_t *head, void *y)
+{
+    vf_context *ctx = vf_device_context(plan->device);
+    if (vf_queue_device(queue) != plan->device)
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "a scan planned for %s in a queue of %s", vf_device_spec(plan->device),
+                       vf_device_spec(vf_queue_device(queue)));
+    if (n < 0 || n > plan->most)
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "a scan of %lld elements by a plan for at most %lld", (long long)n,
+                       (long long)plan->most);
+    vf_status status = VF_CHECK_ARRAYS(ctx, "a scan", plan->options.type, n, {"x", x}, {"y", y});
+    if (status != VF_OK || n == 0)
+        return status;
+    if (plan->options.segmented != (head != NULL))
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "a scan takes heads if it is segmented, and only then: head is %sNULL",
+                       head ? "not " : "");
+    return plan->ops->execute(plan, queue, n, x, head, y);
+}

@@ -1,0 +1,91 @@
+/* Scans on a GPU, by any associative operator with an identity, not assumed commutative: a warp's piece of a data
+ * block, which both forms of scan have in common. Not installed.
+ *
+ *   scan_tiles.cuh   single-pass: an element is read once and written once
+ *   scan_runs.cuh    three-kernel: elements are read twice
+ */
+#ifndef VOXFIELD_SCAN_PIECE_CUH
+#define VOXFIELD_SCAN_PIECE_CUH
+
+#include "backend/block_stages.cuh"
+
+/* Scratch memory of scans, one after the other: aligned to 16 bytes, all 0 before the first of them. */
+struct vf_scan_scratch {
+    void *memory;
+    size_t bytes;
+    unsigned launches; /* single passes that have used it */
+    unsigned claims;   /* what its counter of tiles is after them, modulo 2^32 */
+};
+
+/* Work: as for vf_piece (block_stages.cuh; `aligned` being of y too), and
+ *   Out, Out *y
+ *   static constexpr bool EXCLUSIVE
+ *   static Out value(State)                          inclusive: what is stored of all up to an element
+ *   static Out value_before(State before, bool head) exclusive: of all before it
+ *
+ * A warp's piece of a tile, from loading to storing. */
+template <typename Shape, typename Work>
+struct vf_scan_piece {
+    typedef typename Work::State State;
+    typedef typename Work::Out Out;
+    typedef vf_piece<Shape, Work> Piece;
+    static constexpr int V = Piece::V, steps = Piece::steps;
+    Piece piece;
+    State before[steps]; /* what comes before the lane's elements of each step, in the piece */
+
+    /* The piece's sum, in all lanes. */
+    __device__ State scan()
+    {
+        return piece.scan(before);
+    }
+
+    /* After scan(): stores the results of a piece that `before_piece` comes before. */
+    __device__ void store(const Work &work, const vf_range &range, int64_t first, bool is_whole,
+                          const State &before_piece) const
+    {
+        if (!is_whole)
+            store_part(work, vf_part_of<Shape>(range, first), first, before_piece);
+        else if (work.aligned)
+            store_whole<true>(work, first, before_piece);
+        else
+            store_whole<false>(work, first, before_piece);
+    }
+
+  private:
+    __device__ vf_pack<Out, V> results(int k, const State &before_piece) const
+    {
+        vf_pack<Out, V> out;
+        State s = Work::combine(before_piece, before[k]);
+#pragma unroll
+        for (int j = 0; j < V; j++) {
+            if constexpr (Work::EXCLUSIVE)
+                out.of[j] = Work::value_before(s, piece.is_head(k, j));
+            s = Work::combine(s, piece.state(k, j));
+            if constexpr (!Work::EXCLUSIVE)
+                out.of[j] = Work::value(s);
+        }
+        return out;
+    }
+
+    template <bool ALIGNED>
+    __device__ void store_whole(const Work &work, int64_t first, const State &before_piece) const
+    {
+#pragma unroll
+        for (int k = 0; k < steps; k++)
+            vf_store<V, ALIGNED>(work.y + Shape::at(first, k, V), results(k, before_piece));
+    }
+
+    __device__ void store_part(const Work &work, const vf_part &part, int64_t first, const State &before_piece) const
+    {
+#pragma unroll
+        for (int k = 0; k < steps; k++) {
+            const vf_pack<Out, V> out = results(k, before_piece);
+#pragma unroll
+            for (int j = 0; j < V; j++)
+                if (part.has(Shape::in_block_at(k, V) + j))
+                    work.y[Shape::at(first, k, V) + j] = out.of[j];
+        }
+    }
+};
+
+#endif

@@ -1,0 +1,157 @@
+#include "voxfield/sort.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "device/arguments.h"
+#include "sort_internal.h"
+
+enum { MOST_BINS = 65536, BYTE_BINS = 256 };
+
+static const vf_sort_ops *ops_for(const vf_device *device)
+{
+#ifdef VF_HAVE_CUDA
+    if (vf_device_get_kind(device) == VF_DEVICE_CUDA)
+        return &vf_sort_cuda;
+#endif
+    (void)device;
+    return &vf_sort_cpu;
+}
+
+/* ---- histograms ---- */
+
+static vf_status check_bins(vf_context *ctx, const vf_histogram_bins *bins, int64_t most)
+{
+    vf_status status = vf_check_length(ctx, "the plan of a histogram", bins->type, most);
+    if (status != VF_OK)
+        return status;
+    if (bins->type == VF_U8 && bins->edges)
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "a histogram of bytes has no edges");
+    if (bins->type == VF_U8)
+        return bins->bins == 0 || bins->bins == BYTE_BINS
+                   ? VF_OK
+                   : vf_fail(ctx, VF_ERR_ARGUMENT, "a histogram of bytes has %d bins (0 means so, too), not %d",
+                             BYTE_BINS, bins->bins);
+    if (bins->type != VF_F32 && bins->type != VF_F64)
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "histograms are of bytes and of real floating-point numbers, not of %s",
+                       vf_dtype_name(bins->type));
+    if (!bins->edges || bins->bins < 1 || bins->bins > MOST_BINS)
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "a histogram of %d bins, not 1 to %d, or without edges", bins->bins,
+                       MOST_BINS);
+    for (int b = 0; b <= bins->bins; b++)
+        if (!isfinite(bins->edges[b]) || (b > 0 && !(bins->edges[b - 1] < bins->edges[b])))
+            return vf_fail(ctx, VF_ERR_ARGUMENT,
+                           "the edges of a histogram's bins must be finite and ascend: edge %d is %g", b,
+                           bins->edges[b]);
+    return VF_OK;
+}
+
+vf_status vf_histogram_create(vf_device *device, const vf_histogram_bins *bins, int64_t most, vf_histogram **out)
+{
+    vf_context *ctx = vf_device_context(device);
+    *out = NULL;
+    vf_status status = check_bins(ctx, bins, most);
+    if (status != VF_OK)
+        return status;
+    vf_histogram *plan = calloc(1, sizeof *plan);
+    if (!plan)
+        return vf_fail(ctx, VF_ERR_MEMORY, "no memory for a histogram");
+    *plan = (vf_histogram){.ops = ops_for(device),
+                           .device = device,
+                           .type = bins->type,
+                           .bins = bins->type == VF_U8 ? BYTE_BINS : bins->bins,
+                           .most = most};
+    if (bins->type != VF_U8) {
+        const size_t count = (size_t)bins->bins + 1;
+        plan->edges = malloc(count * sizeof *plan->edges);
+        if (plan->edges) {
+            memcpy(plan->edges, bins->edges, count * sizeof *plan->edges);
+            plan->edges[count - 1] = nextafter(plan->edges[count - 1], INFINITY);
+        } else {
+            status = vf_fail(ctx, VF_ERR_MEMORY, "no memory for the edges of %d bins", bins->bins);
+        }
+    }
+    if (status == VF_OK)
+        status = plan->ops->histogram_create(plan);
+    if (status != VF_OK) {
+        vf_histogram_destroy(plan);
+        return status;
+    }
+    *out = plan;
+    return VF_OK;
+}
+
+void vf_histogram_destroy(vf_histogram *plan)
+{
+    if (!plan)
+        return;
+    plan->ops->histogram_destroy(plan);
+    free(plan->edges);
+    free(plan);
+}
+
+vf_status vf_histogram_execute(const vf_histogram *plan, vf_queue *queue, int64_t n, const void *x, uint64_t *counts)
+{
+    if (n < 0 || n > plan->most)
+        return vf_fail(vf_device_context(plan->device), VF_ERR_ARGUMENT, "a histogram of %lld elements, not 0 to %lld",
+                       (long long)n, (long long)plan->most);
+    vf_context *ctx = vf_device_context(plan->device);
+    vf_status status = VF_CHECK_POINTERS(ctx, "a histogram", {"counts", counts});
+    if (status == VF_OK)
+        status = VF_CHECK_ARRAYS(ctx, "a histogram", plan->type, n, {"x", x});
+    return status == VF_OK ? plan->ops->histogram_execute(plan, queue, n, x, counts) : status;
+}
+
+/* ---- sorting ---- */
+
+vf_status vf_sort_create(vf_device *device, int bits, int64_t most, vf_sort **out)
+{
+    vf_context *ctx = vf_device_context(device);
+    *out = NULL;
+    if (bits < 1 || bits > 32 || most < 0 || most > (int64_t)1 << 32)
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "a sort of %lld pairs by keys of %d bits", (long long)most, bits);
+    vf_sort *plan = calloc(1, sizeof *plan);
+    if (!plan)
+        return vf_fail(ctx, VF_ERR_MEMORY, "no memory for a sort");
+    *plan = (vf_sort){.ops = ops_for(device), .device = device, .bits = bits, .most = most};
+    vf_status status = plan->ops->sort_create(plan);
+    if (status != VF_OK) {
+        vf_sort_destroy(plan);
+        return status;
+    }
+    *out = plan;
+    return VF_OK;
+}
+
+void vf_sort_destroy(vf_sort *plan)
+{
+    if (!plan)
+        return;
+    plan->ops->sort_destroy(plan);
+    free(plan);
+}
+
+/* Whether arrays [n] have elements in common. */
+static bool overlap(int64_t n, const uint32_t *a, const uint32_t *b)
+{
+    const uintptr_t p = (uintptr_t)a, q = (uintptr_t)b;
+    return (p < q ? q - p : p - q) / sizeof *a < (uintptr_t)n;
+}
+
+vf_status vf_sort_execute(const vf_sort *plan, vf_queue *queue, int64_t n, const uint32_t *keys, const uint32_t *values,
+                          uint32_t *keys_out, uint32_t *values_out)
+{
+    if (n < 0 || n > plan->most)
+        return vf_fail(vf_device_context(plan->device), VF_ERR_ARGUMENT, "a sort of %lld pairs, not 0 to %lld",
+                       (long long)n, (long long)plan->most);
+    vf_context *ctx = vf_device_context(plan->device);
+    vf_status status = VF_CHECK_ARRAYS(ctx, "a sort", VF_I32, n, {"keys", keys}, {"values", values},
+                                       {"keys_out", keys_out}, {"values_out", values_out});
+    if (status != VF_OK || n == 0)
+        return status;
+    if (overlap(n, keys, keys_out) || overlap(n, keys, values_out) || overlap(n, values, keys_out) ||
+        overlap(n, values, values_out) || overlap(n, keys_out, values_out))
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "a sort: an output overlaps an input, or the other output");
+    return plan->ops->sort_execute(plan, queue, n, keys, values, keys_out, values_out);
+}

@@ -1,0 +1,70 @@
+#include "voxfield/vector.h"
+
+#include "device/arguments.h"
+#include "vector_internal.h"
+
+static const vf_vector_ops *ops_for(const vf_queue *queue)
+{
+#ifdef VF_HAVE_CUDA
+    if (vf_device_get_kind(vf_queue_device(queue)) == VF_DEVICE_CUDA)
+        return &vf_vector_cuda;
+#endif
+    (void)queue;
+    return &vf_vector_cpu;
+}
+
+static vf_context *context_of(const vf_queue *queue)
+{
+    return vf_device_context(vf_queue_device(queue));
+}
+
+static vf_status check(const vf_queue *queue, vf_dtype type, int64_t n, const vf_pointer *pointers)
+{
+    vf_status status = vf_check_complex(context_of(queue), "a vector", type);
+    return status == VF_OK ? vf_check_arrays(context_of(queue), "a vector", type, n, pointers) : status;
+}
+#define CHECK(queue, type, n, ...) check(queue, type, n, (const vf_pointer[]){__VA_ARGS__, {NULL, NULL}})
+
+/* Sums are 0 where there is nothing to sum, or an error. */
+static vf_status clear(const vf_queue *queue, const char *name, double *sum, int count)
+{
+    vf_status status = VF_CHECK_POINTERS(context_of(queue), "a vector", {name, sum});
+    for (int i = 0; status == VF_OK && i < count; i++)
+        sum[i] = 0;
+    return status;
+}
+
+vf_status vf_vector_axpby(vf_queue *queue, vf_dtype type, int64_t n, double a, const void *x, double b, void *y)
+{
+    vf_status status = CHECK(queue, type, n, {"x", x}, {"y", y});
+    return status == VF_OK ? ops_for(queue)->axpby(queue, type, n, a, x, b, y) : status;
+}
+
+vf_status vf_vector_multiply_add(vf_queue *queue, vf_dtype type, int64_t n, const void *x, const void *y, void *z)
+{
+    vf_status status = CHECK(queue, type, n, {"x", x}, {"y", y}, {"z", z});
+    return status == VF_OK ? ops_for(queue)->multiply_add(queue, type, n, x, y, z) : status;
+}
+
+vf_status vf_vector_scale_by(vf_queue *queue, vf_dtype type, int64_t n, const void *w, const void *x, void *y)
+{
+    vf_status status = CHECK(queue, type, n, {"w", w}, {"x", x}, {"y", y});
+    return status == VF_OK ? ops_for(queue)->scale_by(queue, type, n, w, x, y) : status;
+}
+
+vf_status vf_vector_dot(vf_queue *queue, vf_dtype type, int64_t n, const void *x, const void *y, double result[2])
+{
+    vf_status status = clear(queue, "result", result, 2);
+    if (status == VF_OK)
+        status = CHECK(queue, type, n, {"x", x}, {"y", y});
+    return status == VF_OK ? ops_for(queue)->dot(queue, type, n, x, y, result) : status;
+}
+
+vf_status vf_vector_cg_step(vf_queue *queue, vf_dtype type, int64_t n, double a, const void *p, const void *q, void *x,
+                            void *r, double *squares)
+{
+    vf_status status = clear(queue, "squares", squares, 1);
+    if (status == VF_OK)
+        status = CHECK(queue, type, n, {"p", p}, {"q", q}, {"x", x}, {"r", r});
+    return status == VF_OK ? ops_for(queue)->cg_step(queue, type, n, a, p, q, x, r, squares) : status;
+}
