@@ -8,7 +8,7 @@
  * - published: the same, with the threads of a block, the samples of a chunk and the unrolling of the loop searched
  *   together: validation/bench/tune_fourier_sum.c searches, fourier_sum_tuning.h has what it found. The caches of
  *   constant memory are small on today's GPUs: in single precision each load is for four voxels, and the warps of a
- *   block wait for each other every 32 samples. On a grid the four are neighbours along x, whose phases are a step
+ *   block wait for each other every 128 samples. On a grid the four are neighbours along x, whose phases are a step
  *   apart: fewer instructions beside the sine and the cosine, which are to be the limit.
  *
  * Hardware trigonometry is an option of each. Coils are summed one after the other, as in the study, which had one.
@@ -27,7 +27,7 @@ namespace
 
 enum { NAIVE, REGISTERS, CONSTANT, PUBLISHED, STEPS };
 const char *const names[STEPS] = {"naive", "registers", "constant", "published"};
-enum { PLAIN_THREADS = 256, TOGETHER = 32 };
+enum { PLAIN_THREADS = 256, TOGETHER = 128 };
 
 /* What a launch takes at most, so that it ends soon: nothing else can use a GPU that drives a display meanwhile. */
 const int64_t MOST_VOXELS = 1 << 22;
@@ -212,12 +212,7 @@ __global__ void __launch_bounds__(VF_FOURIER_MOST_THREADS)
 {
     const sample<P> *in_bank = reinterpret_cast<const sample<P> *>(bank);
     const own_voxels<P, VOXELS> own(range, places);
-    typename P::real re[VOXELS], im[VOXELS];
-#pragma unroll
-    for (int v = 0; v < VOXELS; v++) {
-        re[v] = own.at[v] < 0 ? 0 : y[2 * own.at[v]];
-        im[v] = own.at[v] < 0 ? 0 : y[2 * own.at[v] + 1];
-    }
+    typename P::real re[VOXELS] = {}, im[VOXELS] = {}; /* of this chunk: the smaller, the less is lost in rounding */
     for (int from = 0; from < samples; from += TOGETHER) {
         if (VOXELS > 1)
             __syncthreads();
@@ -229,16 +224,16 @@ __global__ void __launch_bounds__(VF_FOURIER_MOST_THREADS)
             own.template phasors<FIELD, HARDWARE>(s.wave, cosine, sine);
 #pragma unroll
             for (int v = 0; v < VOXELS; v++) {
-                re[v] += s.re * cosine[v] - s.im * sine[v];
-                im[v] += s.re * sine[v] + s.im * cosine[v];
+                re[v] = fma(s.re, cosine[v], fma(-s.im, sine[v], re[v]));
+                im[v] = fma(s.re, sine[v], fma(s.im, cosine[v], im[v]));
             }
         }
     }
 #pragma unroll
     for (int v = 0; v < VOXELS; v++)
         if (own.at[v] >= 0) {
-            y[2 * own.at[v]] = re[v];
-            y[2 * own.at[v] + 1] = im[v];
+            y[2 * own.at[v]] += re[v];
+            y[2 * own.at[v] + 1] += im[v];
         }
 }
 

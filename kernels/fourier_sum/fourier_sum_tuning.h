@@ -14,7 +14,7 @@
 /* clang-format off */
 static const vf_fourier_tuning_row vf_fourier_tunings[] = {
     {{0, 0}, {256, 64, 8}, {256, 64, 8}}, /* any other */
-    {{9, 0}, {512, 1536, 16}, {1024, 1536, 8}}, /* NVIDIA H200 */
+    {{9, 0}, {1024, 2000, 8}, {1024, 2000, 8}}, /* NVIDIA H200 */
 };
 /* clang-format on */
 

@@ -199,11 +199,9 @@ vf_status vf_ion_search_find(vf_ion_search *search, double charge, vf_ion_place 
             (const uint8_t *)memchr(search->mask, VF_ION_FREE, (size_t)vf_grid_points(&search->grid)) - search->mask;
     else
         status = search->backend->find(search, charge, out);
-    if (status != VF_OK || out->index < 0)
-        return status;
-    ion_point(&search->grid, out->index, out->position);
-    out->energy = charge * ion_total_potential(search, out->index, out->position);
-    return VF_OK;
+    if (status == VF_OK && out->index >= 0)
+        ion_point(&search->grid, out->index, out->position);
+    return status;
 }
 
 /* The grid point at a position, or -1. */
@@ -219,7 +217,8 @@ static int64_t point_at(const vf_grid *grid, const double position[3])
     return index;
 }
 
-vf_status vf_ion_search_add(vf_ion_search *search, const double position[3], double charge, double distance)
+vf_status vf_ion_search_add(vf_ion_search *search, const double position[3], double charge, double distance,
+                            double *energy)
 {
     vf_status status = check_charge(search, charge);
     if (status != VF_OK)
@@ -230,12 +229,17 @@ vf_status vf_ion_search_add(vf_ion_search *search, const double position[3], dou
                            position[0], position[1], position[2]);
     if (!(distance >= 0) || !(distance <= VF_COULOMB_MAX_COORDINATE))
         return vf_fail(search->ctx, VF_ERR_ARGUMENT, "search for ions: distance %g is out of range", distance);
+    const int64_t point = point_at(&search->grid, position);
     status = add_source(search, ION_IONS, position, charge, distance);
-    if (status == VF_OK) /* a device works at this while the host goes on */
+    if (status == VF_OK) /* a GPU works at this while the host goes on */
         status = search->backend->add(search);
+    if (status == VF_OK && energy) {
+        search->sources[ION_IONS].count--; /* without itself */
+        *energy = charge * ion_total_potential(search, point, position);
+        search->sources[ION_IONS].count++;
+    }
     if (status == VF_OK)
         status = ion_exclude(search, ION_IONS, search->sources[ION_IONS].count - 1, 1);
-    const int64_t point = point_at(&search->grid, position);
     if (status == VF_OK && point >= 0 && search->mask[point] == VF_ION_FREE) {
         search->mask[point] = VF_ION_ION;
         search->free--;

@@ -61,7 +61,6 @@ const uint8_t *vf_ion_search_mask(const vf_ion_search *search);
 typedef struct vf_ion_place {
     int64_t index;      /* of the point in [z][y][x]; -1: no point is free */
     double position[3]; /* in the grid's length unit */
-    double energy;      /* z V there */
 } vf_ion_place;
 
 /* The free point of least energy for an ion of this charge (finite; 0: all points are equal). Blocking. Errors:
@@ -75,9 +74,10 @@ VF_MUST_CHECK vf_status vf_ion_search_find(vf_ion_search *search, double charge,
 VF_MUST_CHECK vf_status vf_ion_search_refine(vf_ion_search *search, double charge, vf_ion_place *place);
 
 /* Adds an ion: its potential, and the points nearer than `distance` to it are excluded. The point it lies on, if any,
- * always is. Errors: VF_ERR_ARGUMENT, VF_ERR_MEMORY. */
+ * always is. `energy` (NULL is allowed): z V there without it, in double precision; a GPU goes on meanwhile. Errors:
+ * VF_ERR_ARGUMENT, VF_ERR_MEMORY, VF_ERR_DEVICE, VF_ERR_DEVICE_MEMORY. */
 VF_MUST_CHECK vf_status vf_ion_search_add(vf_ion_search *search, const double position[3], double charge,
-                                          double distance);
+                                          double distance, double *energy);
 
 #ifdef __cplusplus
 }

@@ -3,8 +3,9 @@
  * about it, and finds each cell's extremes: 16 bytes a point, read and written, and some 18 operations in double
  * precision; cells without a free point are passed over. Where the least is, is a reduction over the cells' extremes.
  *
- * The field begins as the map, whose errors are bounded by those of ion_search.h. A cell that may hold the least to
- * that error is summed again, atoms and ions, in double precision: once; then its extremes are exact.
+ * The field begins as the map, whose errors are bounded by those of ion_search.h. If more than a few points may have
+ * the least energy to that error, their cells are summed again, atoms and ions, in double precision: once; then their
+ * extremes are exact. Of the few that are left the host sums the energies.
  */
 #include <stddef.h>
 #include <stdlib.h>
@@ -27,7 +28,9 @@ enum {
     POINTS = CELL_POINTS / LANES, /* of a lane: one above the other */
     THREADS = 256,                /* of a block whose warps take a cell each */
     MOST_SUMS = 4096,             /* cells that are summed at a time */
-    SUM_CHUNK = CELL_POINTS       /* sources: a thread stages one */
+    SUM_CHUNK = CELL_POINTS,      /* sources: a thread stages one */
+    SLICES = 8,
+    MOST_DIRECT = 4 /* candidates that the host sums rather than the GPU their cells */
 };
 static_assert(CELL_X * CELL_Y == LANES, "a warp has a cell's layer");
 
@@ -51,7 +54,7 @@ struct field {
 /* What the host learns from a look at the cells. */
 struct findings {
     vf_reduced extreme; /* of `low` or `high` */
-    int cells;          /* that must be summed first */
+    int cells;          /* that are to be summed, unless there are few points */
     int unused;
     ion_candidates points;
 };
@@ -192,34 +195,46 @@ __global__ void __launch_bounds__(THREADS) add_ion(field f, source ion)
     set_bounds(f, cell, v);
 }
 
-/* Lists the points whose energy is within `window` of the least, if that is known well enough; else the cells that must
- * be summed to know it. sign: of the charge. */
+/* Takes up the points of a cell, by a warp, whose energy may be below `limit`. */
+__device__ inline void list_points(const field &f, int64_t cell, double sign, double limit, ion_candidates &to)
+{
+#pragma unroll
+    for (int n = 0; n < POINTS; n++) {
+        const int element = n * LANES + (int)threadIdx.x % LANES;
+        int64_t p[3];
+        if (!(sign * f.value[cell * CELL_POINTS + element] <= limit) || !grid_point(f, cell, element, p))
+            continue;
+        const int64_t index = (p[2] * f.grid.counts[1] + p[1]) * f.grid.counts[0] + p[0];
+        const unsigned long long at = atomicAdd((unsigned long long *)&to.count, 1ull);
+        atomicMin((unsigned long long *)&to.first, (unsigned long long)index);
+        if (at < MOST_CANDIDATES)
+            to.index[at] = index;
+    }
+}
+
+/* Lists the points that may have the least energy, to `window` and the errors of cells that are not summed; and of
+ * those cells some, with the least bounds, which say more of the least when they are summed. sign: of the charge. */
 __global__ void __launch_bounds__(THREADS)
     look(field f, double sign, double window, findings *__restrict__ found, int64_t *__restrict__ list)
 {
     const int64_t cell = (int64_t)blockIdx.x * THREADS + threadIdx.x;
-    if (cell >= f.cells)
-        return;
-    const double bound = sign > 0 ? f.low[cell] : -f.high[cell], least = sign * found->extreme.re;
-    const double error = f.error_factor * (double)f.magnitude[cell];
+    const double least = sign * found->extreme.re; /* bound of a cell that has a point twice its error above, or less */
     const double error_there = f.error_factor * (double)f.magnitude[found->extreme.index];
-    if (!(bound <= least + error_there / 4 + 2 * window)) /* with an error: a few first, which say more of the least */
-        return;
-    if (error > 0) {
+    double bound = INFINITY, error = 0;
+    if (cell < f.cells) {
+        bound = sign > 0 ? f.low[cell] : -f.high[cell];
+        error = f.error_factor * (double)f.magnitude[cell];
+    }
+    if (error > 0 && bound <= least + error_there / 4 + 2 * window) {
         const int at = atomicAdd(&found->cells, 1);
         if (at < MOST_SUMS)
             list[at] = cell;
-    } else if (error_there == 0) {
-        for (int n = 0; n < CELL_POINTS; n++) {
-            int64_t p[3];
-            if (!(sign * f.value[cell * CELL_POINTS + n] <= least + window) || !grid_point(f, cell, n, p))
-                continue;
-            const int64_t index = (p[2] * f.grid.counts[1] + p[1]) * f.grid.counts[0] + p[0];
-            const unsigned long long at = atomicAdd((unsigned long long *)&found->points.count, 1ull);
-            atomicMin((unsigned long long *)&found->points.first, (unsigned long long)index);
-            if (at < MOST_CANDIDATES)
-                found->points.index[at] = index;
-        }
+    }
+    unsigned lanes = __ballot_sync(0xffffffffu, bound <= least + 2 * error_there + 2 * window);
+    for (; lanes; lanes &= lanes - 1) {
+        const int lane = __ffs((int)lanes) - 1;
+        list_points(f, cell - threadIdx.x % LANES + lane, sign,
+                    least + 2 * error_there + 2 * window + __shfl_sync(0xffffffffu, error, lane), found->points);
     }
 }
 
@@ -253,21 +268,30 @@ __global__ void __launch_bounds__(CELL_POINTS)
     partial[((int64_t)blockIdx.y * gridDim.x + blockIdx.x) * CELL_POINTS + threadIdx.x] = sum;
 }
 
-/* The sums into the field: what is excluded stays so. A warp takes a listed cell. */
-__global__ void __launch_bounds__(LANES)
+/* The sums into the field: what is excluded stays so. A block takes a listed cell, each SLICES threads a point. */
+__global__ void __launch_bounds__(CELL_POINTS *SLICES)
     take_sums(field f, const int64_t *__restrict__ list, const double *__restrict__ partial, int parts)
 {
+    __shared__ double slice_sums[SLICES][CELL_POINTS];
     const int64_t cell = list[blockIdx.x];
-    double *values = f.value + cell * CELL_POINTS + threadIdx.x;
-    double v[POINTS];
+    const int point = (int)threadIdx.x % CELL_POINTS, slice = (int)threadIdx.x / CELL_POINTS;
+    double sum = 0;
+#pragma unroll 4
+    for (int part = slice; part < parts; part += SLICES)
+        sum += partial[((int64_t)part * gridDim.x + blockIdx.x) * CELL_POINTS + point];
+    slice_sums[slice][point] = sum;
     if (threadIdx.x == 0)
         f.magnitude[cell] = 0;
-    __syncwarp();
+    __syncthreads();
+    if (threadIdx.x >= LANES)
+        return;
+    double *values = f.value + cell * CELL_POINTS + threadIdx.x;
+    double v[POINTS];
 #pragma unroll
     for (int p = 0; p < POINTS; p++) {
-        double sum = 0;
-        for (int part = 0; part < parts; part++)
-            sum += partial[((int64_t)part * gridDim.x + blockIdx.x) * CELL_POINTS + p * LANES + threadIdx.x];
+        sum = 0;
+        for (int s = 0; s < SLICES; s++)
+            sum += slice_sums[s][p * LANES + threadIdx.x];
         v[p] = isnan(values[p * LANES]) ? NAN : sum;
         values[p * LANES] = v[p];
     }
@@ -561,7 +585,7 @@ vf_status sum_cells(vf_ion_search *search, int cells)
     else
         sum_parts<false>
             <<<blocks, CELL_POINTS, 0, stream_of(s)>>>(f, list, atoms, atom_count, ions, ion_count, partial);
-    take_sums<<<(unsigned)cells, LANES, 0, stream_of(s)>>>(f, list, partial, parts);
+    take_sums<<<(unsigned)cells, CELL_POINTS * SLICES, 0, stream_of(s)>>>(f, list, partial, parts);
     return VF_CUDA(search->device, cudaGetLastError());
 }
 
@@ -589,10 +613,11 @@ vf_status find(vf_ion_search *search, double charge, vf_ion_place *out)
     const vf_reduce *extreme = charge > 0 ? s->least : s->greatest;
     const double *bounds = static_cast<const double *>(charge > 0 ? s->low.data : s->high.data);
     findings *found = static_cast<findings *>(s->found.data), *host = static_cast<findings *>(s->host.data);
-    int cells = 0;
-    do {
-        if (status == VF_OK && cells > 0)
-            status = sum_cells(search, cells < MOST_SUMS ? cells : MOST_SUMS);
+    bool settled = false;
+    host->cells = 0;
+    while (status == VF_OK && !settled) {
+        if (host->cells > 0)
+            status = sum_cells(search, host->cells < MOST_SUMS ? host->cells : MOST_SUMS);
         if (status == VF_OK && vf_cancelled(search->ctx))
             status = vf_fail(search->ctx, VF_ERR_CANCELLED, "interrupted");
         memset(host, 0, offsetof(findings, points.index));
@@ -608,8 +633,8 @@ vf_status find(vf_ion_search *search, double charge, vf_ion_place *out)
         }
         if (status == VF_OK)
             status = fetch(search);
-        cells = host->cells;
-    } while (status == VF_OK && cells > 0);
+        settled = host->cells == 0 || host->points.count <= MOST_DIRECT;
+    }
     if (status == VF_OK && host->points.count > 0)
         status = ion_choose(search, charge, &host->points, &out->index);
     return status;

@@ -1,6 +1,7 @@
 /* Off the grid: a search by steps, each to the best of a point's 26 neighbours that are allowed. */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "ion_search_internal.h"
 
@@ -58,14 +59,18 @@ static bool allowed(const vf_ion_search *search, const neighbours *near, const d
     return true;
 }
 
+typedef struct site {
+    double position[3], energy;
+} site;
+
 /* The best of the 26 neighbours at a step: true if it is better than the place by more than `tolerance`. */
 static bool step(const vf_ion_search *search, const neighbours *near, const double start[3], double charge,
-                 double fraction, double tolerance, vf_ion_place *place)
+                 double fraction, double tolerance, site *place)
 {
-    vf_ion_place best = *place;
+    site best = *place;
     for (int n = 0; n < 27; n++) {
         const int way[3] = {n % 3 - 1, n / 3 % 3 - 1, n / 9 - 1};
-        vf_ion_place trial;
+        site trial;
         for (int a = 0; a < 3; a++)
             trial.position[a] = place->position[a] + fraction * search->grid.spacing[a] * way[a];
         if (n == 13 || !allowed(search, near, start, trial.position))
@@ -75,7 +80,6 @@ static bool step(const vf_ion_search *search, const neighbours *near, const doub
             best = trial;
     }
     const bool better = best.energy < place->energy;
-    best.index = place->index;
     *place = best;
     return better;
 }
@@ -84,6 +88,7 @@ vf_status vf_ion_search_refine(vf_ion_search *search, double charge, vf_ion_plac
 {
     const double start[3] = {place->position[0], place->position[1], place->position[2]};
     neighbours near = {0};
+    site best;
     vf_status status = VF_OK;
     if (search->options.map_is_exact)
         return vf_fail(search->ctx, VF_ERR_ARGUMENT,
@@ -91,10 +96,13 @@ vf_status vf_ion_search_refine(vf_ion_search *search, double charge, vf_ion_plac
     if (!gather(search, start, &near))
         status = vf_fail(search->ctx, VF_ERR_MEMORY, "no memory for %lld neighbours", (long long)near.count);
     const double tolerance = status == VF_OK ? ion_tolerance(search, place->index, start, charge) : 0;
+    memcpy(best.position, start, sizeof best.position);
+    best.energy = status == VF_OK ? charge * ion_total_potential(search, -1, start) : 0;
     for (int halvings = 1; status == VF_OK && halvings <= 6; halvings++)
-        while (status == VF_OK && step(search, &near, start, charge, ldexp(1, -halvings), tolerance, place))
+        while (status == VF_OK && step(search, &near, start, charge, ldexp(1, -halvings), tolerance, &best))
             if (vf_cancelled(search->ctx))
                 status = vf_fail(search->ctx, VF_ERR_CANCELLED, "interrupted");
+    memcpy(place->position, best.position, sizeof best.position);
     free(near.position);
     free(near.distance);
     return status;

@@ -47,6 +47,7 @@ typedef struct problem {
 typedef struct placement {
     int64_t ions;
     vf_ion_place *place;   /* [ions] */
+    double *energy;        /* [ions] */
     double *find, *add;    /* [ions] seconds */
     double made, excluded; /* seconds */
 } placement;
@@ -106,7 +107,13 @@ static void free_problem(problem *p)
 static placement place_ions(const problem *p, vf_device *where, const char *variant, int64_t ions)
 {
     const size_t n = (size_t)ions;
-    placement got = {ions, room(n, sizeof *got.place), room(n, sizeof *got.find), room(n, sizeof *got.add), 0, 0};
+    placement got = {ions,
+                     room(n, sizeof *got.place),
+                     room(n, sizeof *got.energy),
+                     room(n, sizeof *got.find),
+                     room(n, sizeof *got.add),
+                     0,
+                     0};
     vf_ion_search_options options = p->options;
     vf_ion_search *search;
     options.variant = variant;
@@ -125,7 +132,7 @@ static placement place_ions(const problem *p, vf_device *where, const char *vari
             exit(1);
         }
         const double found = vf_now();
-        need(vf_ion_search_add(search, place->position, charge, between_ions));
+        need(vf_ion_search_add(search, place->position, charge, between_ions, &got.energy[i]));
         got.find[i] = found - start;
         got.add[i] = vf_now() - found;
     }
@@ -138,6 +145,7 @@ static void free_placement(placement *p)
     free(p->place);
     free(p->find);
     free(p->add);
+    free(p->energy);
 }
 
 /* ---- what has to be right ---- */
@@ -164,7 +172,7 @@ static int64_t misplaced(const problem *p, const placement *got)
     int64_t wrong = 0;
     for (int64_t i = 0; i < got->ions; i++) {
         const double *at = got->place[i].position;
-        bool good = isfinite(got->place[i].energy);
+        bool good = isfinite(got->energy[i]);
         for (int64_t n = 0; n < p->atoms.count && good; n++)
             good = apart(at, p->atoms.x[n], p->atoms.y[n], p->atoms.z[n], from_solute * (1 - 1e-12));
         for (int64_t n = 0; n < i && good; n++) {
@@ -220,8 +228,8 @@ static double compare_with_cells(const bench_case *c, const problem *p, const pl
     const double times =
         summarise(cells.find, cells.add, c->beside).median / summarise(got->find, got->add, c->beside).median;
     failures += same < c->beside;
-    printf("    the first %lld: %.2f times as fast as \"cells\" on the CPU, %lld at the same points%s\n", (long long)c->beside,
-           times, (long long)same, same < c->beside ? "  WRONG" : "");
+    printf("    the first %lld: %.2f times as fast as \"cells\" on the CPU, %lld at the same points%s\n",
+           (long long)c->beside, times, (long long)same, same < c->beside ? "  WRONG" : "");
     free_placement(&cells);
     return times;
 }

@@ -57,7 +57,8 @@ static vf_status open_search(placement *p, const ion_list *list)
         status = exclude_solute(p, p->mol);
     for (int64_t n = 0; status == VF_OK && n < list->count; n++) {
         const ion_site *site = &list->sites[n];
-        status = vf_ion_search_add(p->search, site->position, list->kinds[site->kind].charge, p->settings->ion_ion);
+        status =
+            vf_ion_search_add(p->search, site->position, list->kinds[site->kind].charge, p->settings->ion_ion, NULL);
     }
     return status;
 }
@@ -142,24 +143,25 @@ static int next_request(const ion_request *request, const int64_t *left, int req
 /* ---- placing ---- */
 
 /* Finds a place and takes it; index -1: there is none. */
-static vf_status take_place(placement *p, double charge, vf_ion_place *place)
+static vf_status take_place(placement *p, double charge, vf_ion_place *place, double *energy)
 {
     vf_status status = vf_ion_search_find(p->search, charge, place);
     if (status == VF_OK && place->index >= 0 && p->settings->refine)
         status = vf_ion_search_refine(p->search, charge, place);
     if (status == VF_OK && place->index >= 0)
-        status = vf_ion_search_add(p->search, place->position, charge, p->settings->ion_ion);
+        status = vf_ion_search_add(p->search, place->position, charge, p->settings->ion_ion, energy);
     return status;
 }
 
 static vf_status place_one(placement *p, const ion_kind *kind, int number, ion_list *list, bool *placed)
 {
     vf_ion_place place;
-    vf_status status = take_place(p, kind->charge, &place);
+    double energy;
+    vf_status status = take_place(p, kind->charge, &place, &energy);
     while (vf_is_device_error(status)) {
         status = take_over(p, list, status);
         if (status == VF_OK)
-            status = take_place(p, kind->charge, &place);
+            status = take_place(p, kind->charge, &place, &energy);
         else
             break;
     }
@@ -168,7 +170,7 @@ static vf_status place_one(placement *p, const ion_kind *kind, int number, ion_l
         return status;
     ion_site *site = &list->sites[list->count++];
     site->kind = number;
-    site->energy = place.energy;
+    site->energy = energy;
     memcpy(site->position, place.position, sizeof site->position);
     return VF_OK;
 }

@@ -261,6 +261,23 @@ __device__ inline vf_pack<T, V> vf_load(const T *from)
     return pack;
 }
 
+/* The same of what is read once and not written meanwhile: it is not kept in the cache next to the cores. */
+template <int V, bool ALIGNED, typename T>
+__device__ inline vf_pack<T, V> vf_load_once(const T *from)
+{
+    vf_pack<T, V> pack;
+    if constexpr (ALIGNED && sizeof pack == 16) {
+        uint4 w;
+        asm("ld.global.nc.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
+            : "=r"(w.x), "=r"(w.y), "=r"(w.z), "=r"(w.w)
+            : "l"(__cvta_generic_to_global(from)));
+        memcpy(&pack, &w, sizeof pack);
+        return pack;
+    } else {
+        return vf_load<V, ALIGNED>(from);
+    }
+}
+
 /* One store: of an assignment the compiler may make one for each element. */
 template <typename Word>
 __device__ inline void vf_store_word(Word *to, Word w)

@@ -65,7 +65,7 @@ struct vf_of_x : vf_of_arrays<E, exact> {
     template <int V, bool ALIGNED>
     __device__ Items<V> fetch(int64_t i) const
     {
-        return vf_load<V, ALIGNED>(this->x + i);
+        return vf_load_once<V, ALIGNED>(this->x + i);
     }
 };
 
@@ -117,7 +117,7 @@ struct vf_dot_work : vf_of_arrays<E, false>, vf_summing<E::parts> {
     template <int V, bool ALIGNED>
     __device__ Items<V> fetch(int64_t i) const
     {
-        return {vf_load<V, ALIGNED>(this->x + i), vf_load<V, ALIGNED>(this->y + i)};
+        return {vf_load_once<V, ALIGNED>(this->x + i), vf_load_once<V, ALIGNED>(this->y + i)};
     }
     /* Written with fma, so that it is the same wherever it is inlined. */
     template <int V>
