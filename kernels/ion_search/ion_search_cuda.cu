@@ -423,7 +423,6 @@ vf_status create(vf_ion_search *search)
         {&s->high, VF_SPACE_DEVICE, VF_F64, cells},
         {&s->magnitude, VF_SPACE_DEVICE, VF_F32, cells},
         {&s->atoms, VF_SPACE_DEVICE, VF_U8, atoms * (int64_t)sizeof(source)},
-        {&s->found, VF_SPACE_DEVICE, VF_U8, (int64_t)sizeof(findings)},
         {&s->host, VF_SPACE_PINNED, VF_U8, (int64_t)sizeof(findings)},
         {&s->list, VF_SPACE_DEVICE, VF_I64, MOST_SUMS},
         /* parts_for(n) n is below 2048 + n */
@@ -435,6 +434,8 @@ vf_status create(vf_ion_search *search)
     for (const auto &a : arrays)
         if (status == VF_OK)
             status = vf_array_create(device, a.space, a.type, a.count, a.array);
+    if (status == VF_OK) /* more of it is copied to the host than was written */
+        status = vf_create_cleared(device, VF_U8, (int64_t)sizeof(findings), &s->found);
     if (status == VF_OK)
         status = vf_reduce_create(device, VF_REDUCE_MIN, VF_F64, cells, &s->least);
     return status == VF_OK ? vf_reduce_create(device, VF_REDUCE_MAX, VF_F64, cells, &s->greatest) : status;

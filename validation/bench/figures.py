@@ -5,8 +5,9 @@
                           docs/primitives-gpu.svg, docs/primitives-cpu.svg, docs/cionize-times.svg and docs/cionize-kernels.svg
     figures.py --check    exit 1 if a file says anything else than the records
 
-Records: gpu-DEVICE-DATE.json (./run gpu), and folders cpu-DEVICE-DATE with the reports of ./run bench. The primitives, the study
-of cionize and the placement of ions may be missing in a record: then their tables say so, and there is no picture.
+Records: gpu-DEVICE-DATE.json (./run gpu), folders cpu-DEVICE-DATE with the reports of ./run bench, and devices-N-DEVICE-DATE.json, of
+time_devices.py on a machine with N GPUs. The primitives, the study of cionize and the placement of ions may be missing in a record:
+then their tables say so, and there is no picture.
 """
 import json
 import pathlib
@@ -35,12 +36,10 @@ def load():
     gpu = json.loads(record.read_text())
     if gpu["tests"]["failed"] or gpu["tests"]["skipped"] or not gpu["tests"]["passed"]:
         sys.exit(f"figures.py: {record.name} is the record of a run that failed")
-    # A later run that is not complete says in `note` what it lacks; its benchmarks are of the sources as they are.
-    later = [path for path in RESULTS.glob("incomplete-gpu-*.json") if json.loads(path.read_text())["date"] > gpu["date"]]
-    overlay = json.loads(later[0].read_text())["benchmarks"] if later else {}
+    several = sorted(RESULTS.glob("devices-*.json"))
     return {
-        "gpu": gpu["benchmarks"] | overlay,
-        "incomplete": later[0].name if later else None,
+        "gpu": gpu["benchmarks"],
+        "several": json.loads(several[-1].read_text()) if several else gpu["benchmarks"].get("bench_devices"),
         "gpu_name": gpu["device"],
         "cpu": {path.stem.removesuffix("-cpu"): json.loads(path.read_text()) for path in cpu.glob("*.json")},
         "cpu_name": None,
@@ -184,15 +183,23 @@ def pictures(data):
             for name, (draw, report) in drawn.items()}
 
 
+def several_rows(report):
+    for case, what in (("cionize", "map, with transfers and writing"), ("mri_recon", "F^H d, Q, solver")):
+        for number, row in report.get(case, {}).get("devices", {}).items():
+            yield [case, what, number, f"{row['seconds']:.3g}", f"{row['times']:.2f}", f"{row['whole']:.3g}", f"{row['times_whole']:.2f}"]
+
+
+def several_block(data):
+    report = data["several"]
+    if not report:
+        return no_record("gpu", "several GPUs")
+    case = report["cionize"]
+    return (f"{len(report['devices'])} of {report['devices'][0]}; {case['atoms']:,} atoms, {' x '.join(map(str, case['grid']))} points, the same "
+            "bits on all; the published scan with eight coils.\n\n" +
+            table(["program", "work", "GPUs", "s", "times one's speed", "whole program, s", "times one's speed"], several_rows(report)))
+
+
 def figures(data):
-    blocks = all_figures(data)
-    if data["incomplete"]:
-        for name in ("summary", "gpu speed", "gpu errors", "fourier gpu", "toeplitz gpu", "primitives gpu"):
-            blocks[name] += f"\n\nOf a run that is not complete: see `note` in validation/results/{data['incomplete']}."
-    return blocks
-
-
-def all_figures(data):
     cpu, gpu = data["cpu"]["bench_coulomb_sum"], data["gpu"]["bench_coulomb_sum"]
     head = ["work", "variant", "precision", "G pairs/s", "of the ceiling", "against plain C"]
     error_head = ["variant", "largest error", "rms", "largest, 2000 A away", "rms, 2000 A away"]
@@ -213,6 +220,7 @@ def all_figures(data):
         "gpu speed": f"{gpu['device']}; ceiling: {gpu['reciprocal_square_roots_per_second'] * 1e-12:.2f} T reciprocal square "
                      "roots/s.\n\n" + table(head[:-1], (row[:-1] for row in speed_rows(gpu))),
         "cionize study": study_block(data),
+        "several gpus": several_block(data),
         "ions": ions_block(data),
         "cpu errors": table(error_head, error_rows(data["cpu"]["bench_accuracy"])),
         "gpu errors": table(error_head, error_rows(data["gpu"]["bench_accuracy"])),

@@ -1,0 +1,165 @@
+#!/usr/bin/env python3
+"""Times the programs on one device, on two, and so on: how much faster several are.
+
+    time_devices.py BUILD REPORT.json [--devices cuda] [--counts 1,2,4] [--seconds S] [--rounds N]
+
+BUILD is a build folder. --devices is cuda (all the GPUs there are) or cpu (devices of the CPU share its cores: that shows only that
+this program works). --counts: by default 1, 2, 4, ... and all GPUs.
+
+cionize: a molecule of random atoms, as many as take one device some S seconds on a grid of 512^3 points, into an MRC file. Every
+number of devices must make the same file, to the bit. mri_recon: the published case with eight coils. In each round every number of
+devices has its turn; a ratio is that of one round's times, and the median over the rounds counts. The bar is on the map, from the
+first slab to the last one written: BAR of N on N devices. Exit status: 0; 1 if the bar is missed, a program failed, or files differ.
+"""
+import argparse
+import hashlib
+import json
+import pathlib
+import random
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+BAR = 0.95
+EDGE, PILOT_ATOMS = 512, 20000
+# Stages of the programs' reports: the map's; those that coils are shared out for.
+MAP, SOLUTION = ("compute", "write"), ("F^H d", "Q", "solve")
+
+
+def run(command, folder):
+    """Seconds of a command, and its report."""
+    began = time.perf_counter()
+    done = subprocess.run([*map(str, command), "-q", "--report", "report.json"], cwd=folder, stdin=subprocess.DEVNULL,
+                          capture_output=True, text=True, check=False)
+    seconds = time.perf_counter() - began
+    if done.returncode != 0:
+        sys.exit(f"failed: {' '.join(map(str, command))}: {done.stderr.strip()}")
+    return seconds, json.loads((folder / "report.json").read_text())
+
+
+def write_molecule(path, atoms):
+    """Random atoms within 100 A, neutral in pairs."""
+    rng = random.Random(1)
+    with open(path, "w", encoding="ascii") as stream:
+        for n in range(atoms):
+            x, y, z = (rng.uniform(-50, 50) for _ in range(3))
+            stream.write(f"ATOM {n + 1} C UNK {n + 1} {x:.3f} {y:.3f} {z:.3f} {1 if n % 2 else -1:.3f} 1.5\n")
+
+
+def digest(path):
+    """Of an MRC file's values: its head says when it was made."""
+    result = hashlib.sha256()
+    with open(path, "rb") as stream:
+        stream.seek(1024)
+        while block := stream.read(1 << 24):
+            result.update(block)
+    return result.hexdigest()
+
+
+def map_arguments(molecule, edge):
+    return [molecule, "--counts", f"{edge},{edge},{edge}", "--spacing", f"{150 / (edge - 1):.6f}", "-o", "map.mrc"]
+
+
+def choose_atoms(program, spec, edge, wanted, folder):
+    """As many as take so many seconds: by what more of them cost, for a small molecule's map waits for its file."""
+    few, many = PILOT_ATOMS, 4 * PILOT_ATOMS
+    seconds = {}
+    for atoms in (few, few, many):  # the first run starts the driver
+        write_molecule(folder / "pilot.pqr", atoms)
+        _, report = run([program, *map_arguments("pilot.pqr", edge), "--device", spec], folder)
+        seconds[atoms] = report["seconds"]["compute"]
+    each = max(seconds[many] - seconds[few], 1e-4) / (many - few)
+    return max(2, 2 * round((wanted - seconds[many]) / each / 2) + many)
+
+
+def one_round(cases, specs, folder):
+    """{case: {number: row}}"""
+    rows = {}
+    for name, (command, stages, check) in cases.items():
+        rows[name] = {}
+        for number, spec in specs.items():
+            whole, report = run([*command, "--device", spec], folder)
+            rows[name][number] = {"whole": whole, "stages": report["seconds"],
+                                  "seconds": sum(report["seconds"].get(stage, 0) for stage in stages),
+                                  "digest": digest(folder / check) if check else None}
+    return rows
+
+
+def summarise(name, rounds, specs):
+    """What the rounds say of a case, and whether all made the same."""
+    rows = [row[name] for row in rounds]
+    first = min(specs)
+    out = {"devices": {}}
+    for number in specs:
+        out["devices"][str(number)] = {
+            "seconds": statistics.median(row[number]["seconds"] for row in rows),
+            "whole": statistics.median(row[number]["whole"] for row in rows),
+            "stages": {key: statistics.median(row[number]["stages"].get(key, 0) for row in rows) for key in rows[0][number]["stages"]},
+            "times": statistics.median(row[first]["seconds"] / row[number]["seconds"] for row in rows),
+            "times_whole": statistics.median(row[first]["whole"] / row[number]["whole"] for row in rows)}
+    if rows[0][first]["digest"]:
+        out["same_bits"] = len({row[number]["digest"] for row in rows for number in specs}) == 1
+    return out
+
+
+def gpus():
+    """[(name, driver)]"""
+    try:
+        done = subprocess.run(["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"], capture_output=True, text=True,
+                              check=False)
+    except FileNotFoundError:
+        return []
+    return [tuple(field.strip() for field in line.split(",")) for line in done.stdout.splitlines()] if done.returncode == 0 else []
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("build", type=pathlib.Path)
+    parser.add_argument("report", type=pathlib.Path)
+    parser.add_argument("--devices", choices=("cuda", "cpu"), default="cuda")
+    parser.add_argument("--counts", type=lambda text: [int(word) for word in text.split(",")])
+    parser.add_argument("--seconds", type=float, default=20)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--edge", type=int, default=EDGE, help="points of the map's edge")
+    parser.add_argument("--no-bar", action="store_true", help="exit 0 whatever the ratio is: to see that this program works")
+    options = parser.parse_args()
+    there = gpus() if options.devices == "cuda" else [("CPU", "")] * 2
+    if len(there) < 2:
+        print("SKIP: fewer than two GPUs here")
+        return 77
+    counts = options.counts or sorted({1 << n for n in range(len(there).bit_length()) if 1 << n <= len(there)} | {len(there)})
+    specs = {n: options.devices + ":" + ",".join(map(str, range(n))) for n in counts}
+    programs = {name: options.build.resolve() / "apps" / name / name for name in ("cionize", "mri_recon")}
+    with tempfile.TemporaryDirectory(prefix="time_devices") as name:
+        folder = pathlib.Path(name)
+        atoms = choose_atoms(programs["cionize"], specs[counts[0]], options.edge, options.seconds, folder)
+        write_molecule(folder / "large.pqr", atoms)
+        cases = {"cionize": ([programs["cionize"], *map_arguments("large.pqr", options.edge)], MAP, "map.mrc")}
+        if programs["mri_recon"].exists() and options.edge == EDGE:
+            subprocess.run([options.build.resolve() / "data/mri_phantom/mri_phantom", "-q", "--case", "128", "--coils", "8", "-o", "scan.h5"],
+                           cwd=folder, check=True)
+            cases["mri_recon"] = ([programs["mri_recon"], "--iterations", "60", "--tolerance", "0", "-o", "image.h5", "scan.h5"], SOLUTION, None)
+        rounds = [one_round(cases, specs, folder) for _ in range(options.rounds)]
+    out = {"benchmark": "devices", "devices": [row[0] for row in there], "driver": there[0][1],
+           "date": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), "rounds": options.rounds, "bar": BAR,
+           "cionize": {"atoms": atoms, "grid": [options.edge] * 3, **summarise("cionize", rounds, specs)}}
+    if "mri_recon" in cases:
+        out["mri_recon"] = {"case": "published, 8 coils, 60 iterations", **summarise("mri_recon", rounds, specs)}
+    good = out["cionize"]["same_bits"]
+    print(f"{len(there)} of {there[0][0]}; {atoms} atoms, {options.edge}^3 points; {options.rounds} rounds"
+          + ("" if good else "; FILES DIFFER"))
+    for case in cases:
+        for number, row in out[case]["devices"].items():
+            met = case != "cionize" or row["times"] >= BAR * int(number) / min(counts)
+            row["met"] = met
+            good = good and met
+            print(f"{case:10} {number:>3}: {row['seconds']:8.3f} s, {row['times']:.3f} times; whole program {row['whole']:8.3f} s, "
+                  f"{row['times_whole']:.3f} times{'' if met else '  BELOW THE BAR'}")
+    options.report.write_text(json.dumps(out, indent=2) + "\n")
+    return 0 if good or (options.no_bar and out["cionize"]["same_bits"]) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
