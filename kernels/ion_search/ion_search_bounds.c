@@ -42,12 +42,119 @@ static vf_status bound_atoms(const vf_ion_search *search, cell_state *state)
                        (long long)state->grid.count);
     vf_status status = ion_bound_atoms(search, &state->grid, state->queue, magnitude, &factor);
     for (int64_t n = 0; status == VF_OK && n < state->grid.count; n++)
-        state->bounds[n].magnitude = factor * (double)magnitude[n];
+        state->nodes[n].magnitude = factor * (double)magnitude[n];
     free(magnitude);
     return status;
 }
 
-/* What must be known of all cells before the first ion, when all is excluded that atoms exclude. */
+int64_t ion_cells_levels(const vf_grid *grid, cell_state *state)
+{
+    level *l = state->level;
+    int64_t first = 0, nodes;
+    for (int a = 0; a < 3; a++)
+        l->shape[a] = ion_cell_shape[a];
+    do {
+        double squared = 0;
+        nodes = 1;
+        for (int a = 0; a < 3; a++) {
+            const double half = 0.5 * (double)(l->shape[a] - 1) * grid->spacing[a];
+            l->along[a] = (grid->counts[a] - 1) / l->shape[a] + 1;
+            l->half[a] = half * (1 + 1e-12);
+            squared += half * half;
+            nodes *= l->along[a];
+            /* Cells are longer along x: what lies over them is a cube of points. */
+            l[1].shape[a] = l->shape[a] < CELL_X ? CELL_X : 2 * l->shape[a];
+        }
+        l[1].shape[0] = l[1].shape[1];
+        l->radius = sqrt(squared) * (1 + 1e-12);
+        l->first = first;
+        first += nodes;
+        l++;
+    } while (nodes > 1);
+    state->levels = (int)(l - state->level);
+    return first;
+}
+
+static const level *level_of(const cell_state *state, int64_t number)
+{
+    const level *l = state->level + state->levels - 1;
+    while (number < l->first)
+        l--;
+    return l;
+}
+
+vf_box ion_node_parts(const cell_state *state, int64_t number, const level **below)
+{
+    const level *l = level_of(state, number);
+    vf_box box;
+    *below = l - 1;
+    number -= l->first;
+    for (int a = 0; a < 3; a++) {
+        const int64_t parts = l->shape[a] / l[-1].shape[a], lo = number % l->along[a] * parts;
+        box.lo[a] = lo;
+        box.hi[a] = lo + parts < l[-1].along[a] ? lo + parts : l[-1].along[a];
+        number /= l->along[a];
+    }
+    return box;
+}
+
+static ion_bound_ions *const bound_ions[VF_ISA_COUNT] = {
+    ion_bound_ions_baseline,
+#if defined(__x86_64__)
+    ion_bound_ions_avx2,
+    ion_bound_ions_avx512,
+#endif
+};
+
+void ion_node_update(const vf_ion_search *search, cell_state *state, int64_t number)
+{
+    const ion_sources *ions = &search->sources[ION_IONS];
+    const level *l = level_of(state, number);
+    const vf_coulomb_options *potential = &search->options.potential;
+    node *b = &state->nodes[number];
+    double middle[3];
+    if (b->low > b->high) /* nothing is free there, nor will be */
+        return;
+    number -= l->first;
+    for (int a = 0; a < 3; a++) {
+        middle[a] = search->grid.origin[a] + search->grid.spacing[a] * ((double)(number % l->along[a] * l->shape[a]) +
+                                                                        0.5 * (double)(l->shape[a] - 1));
+        number /= l->along[a];
+    }
+    bound_ions[state->isa](ions, b->known, l, middle, potential->r_min, potential->distance_dielectric, b);
+    b->known = ions->count;
+}
+
+/* The ions that a node knows are in its `low` and `high` now. */
+static void settle_ions(node *b, int64_t ions)
+{
+    b->middle = b->rest = b->gradient[0] = b->gradient[1] = b->gradient[2] = 0;
+    b->known = b->settled = ions;
+}
+
+void ion_node_open(const vf_ion_search *search, cell_state *state, int64_t number)
+{
+    const level *l;
+    const vf_box box = ion_node_parts(state, number, &l);
+    node *b = &state->nodes[number];
+    double low = INFINITY, high = -INFINITY;
+    for (int64_t k = box.lo[2]; k < box.hi[2]; k++)
+        for (int64_t j = box.lo[1]; j < box.hi[1]; j++)
+            for (int64_t i = box.lo[0]; i < box.hi[0]; i++) {
+                const int64_t part = ion_node_number(l, i, j, k);
+                const node *p = &state->nodes[part];
+                ion_node_update(search, state, part);
+                if (p->low > p->high)
+                    continue;
+                const double p_low = ion_node_low(l, p), p_high = ion_node_high(l, p);
+                low = p_low < low ? p_low : low;
+                high = p_high > high ? p_high : high;
+            }
+    b->low = low;
+    b->high = high;
+    settle_ions(b, search->sources[ION_IONS].count);
+}
+
 vf_status ion_cells_begin(vf_ion_search *search, cell_state *state)
 {
     const bool exact = search->options.map_is_exact;
@@ -56,99 +163,31 @@ vf_status ion_cells_begin(vf_ion_search *search, cell_state *state)
     vf_status status = exact ? VF_OK : bound_atoms(search, state);
     if (status != VF_OK)
         return status;
-    double largest = 0;
-#pragma omp parallel for schedule(static) reduction(max : largest) num_threads(threads) if (threads > 1)
+#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
     for (int64_t n = 0; n < state->grid.count; n++) {
         const vf_box box = ion_cell_box(&search->grid, &state->grid, n);
-        bounds *b = &state->bounds[n];
+        node *b = &state->nodes[n];
         look_at(search, &box, NULL, &b->low, &b->high);
         if (exact)
             b->magnitude = b->low <= b->high ? fmax(fabs(b->low), fabs(b->high)) : 0;
-        b->low_top = b->low + error * b->magnitude;
-        b->high_bottom = b->high - error * b->magnitude;
         b->low -= error * b->magnitude;
         b->high += error * b->magnitude;
-        state->cells[n].seen = -1;
-        largest = fmax(largest, b->magnitude);
     }
-    state->largest = largest;
+    for (int64_t n = state->grid.count; n < state->count; n++)
+        ion_node_open(search, state, n);
     state->begun = true;
     return VF_OK;
-}
-
-/* An ion of charge q, C in it, at `to` from the cell's middle, and no nearer to any free point than `least`. */
-static void bound_ion(const cell_state *state, bool square, double q, const double to[3], double least, bounds *b)
-{
-    const double r = sqrt(to[0] * to[0] + to[1] * to[1] + to[2] * to[2]), nearest = r - state->grid.radius;
-    if (nearest > state->grid.radius && nearest > least) {
-        const double v = square ? 1 / (r * r) : 1 / r, slope = (square ? -2 : -1) * q * v / (r * r);
-        const double rest = state->grid.radius * state->grid.radius / (nearest * nearest * nearest);
-        b->middle += q * v;
-        for (int a = 0; a < 3; a++)
-            b->gradient[a] += slope * to[a];
-        b->rest += fabs(q) * (square ? 3 * rest / nearest : rest);
-        b->magnitude += fabs(q) * (square ? 1 / (nearest * nearest) : 1 / nearest);
-        return;
-    }
-    const double near = fmax(nearest, least), far = fmax(r + state->grid.radius, least);
-    const double most = square ? 1 / (near * near) : 1 / near, fewest = square ? 1 / (far * far) : 1 / far;
-    b->middle += 0.5 * q * (most + fewest);
-    b->rest += 0.5 * fabs(q) * (most - fewest);
-    b->magnitude += fabs(q) * most;
-}
-
-/* Moves the bounds of a row of cells along x for the last ion. */
-static double bound_row(const vf_ion_search *search, cell_state *state, int64_t row)
-{
-    const vf_grid *g = &search->grid;
-    const ion_sources *ions = &search->sources[ION_IONS];
-    const int64_t n = ions->count - 1, along[3] = {0, row % state->grid.along[1], row / state->grid.along[1]};
-    const double least = fmax(ions->distance[n], search->options.potential.r_min) * (1 - 1e-12);
-    const double at[3] = {ions->x[n], ions->y[n], ions->z[n]};
-    double to[3], largest = 0;
-    for (int a = 0; a < 3; a++)
-        to[a] = g->origin[a] +
-                g->spacing[a] * ((double)(along[a] * ion_cell_shape[a]) + 0.5 * (ion_cell_shape[a] - 1)) - at[a];
-    const double x = to[0];
-    for (int64_t i = 0; i < state->grid.along[0]; i++) {
-        bounds *b = &state->bounds[row * state->grid.along[0] + i];
-        if (b->low > b->high) /* nothing is free there, nor will be */
-            continue;
-        to[0] = x + g->spacing[0] * (double)(i * CELL_X);
-        bound_ion(state, search->options.potential.distance_dielectric, ions->charge[n], to, least, b);
-        /* The point that was the least may be excluded now; then there is no upper bound of what is the least. */
-        const double reach = ions->distance[n] + state->grid.radius;
-        if (to[0] * to[0] + to[1] * to[1] + to[2] * to[2] < reach * reach) {
-            b->low_top = INFINITY;
-            b->high_bottom = -INFINITY;
-        }
-        largest = fmax(largest, b->magnitude);
-    }
-    return largest;
-}
-
-void ion_cells_add(vf_ion_search *search, cell_state *state)
-{
-    const int threads = vf_context_threads(search->ctx);
-    const int64_t rows = state->grid.along[1] * state->grid.along[2];
-    double largest = state->largest;
-#pragma omp parallel for schedule(static) reduction(max                                                                \
-                                                    : largest)                                                         \
-    num_threads(threads) if (state->grid.count > PARALLEL_FROM && threads > 1)
-    for (int64_t row = 0; row < rows; row++)
-        largest = fmax(largest, bound_row(search, state, row));
-    state->largest = largest;
 }
 
 /* ---- looking at cells ---- */
 
 /* Adds the ions that the cell lacks. */
-static void apply_ions(const vf_ion_search *search, const vf_box *box, cell *c)
+static void apply_ions(const vf_ion_search *search, const vf_box *box, int64_t settled, cell *c)
 {
     const ion_sources *ions = &search->sources[ION_IONS];
     const vf_coulomb_options *potential = &search->options.potential;
     double sums[CELL_POINTS];
-    const int64_t points = vf_box_points(box), first = c->applied;
+    const int64_t points = vf_box_points(box), first = settled;
     coulomb_block block = {
         .atoms = ions->count - first,
         .x = ions->x + first,
@@ -173,7 +212,6 @@ static void apply_ions(const vf_ion_search *search, const vf_box *box, cell *c)
     search->simd->f64(&block);
     for (int64_t i = 0; i < points; i++)
         c->values[i] += sums[i];
-    c->applied = ions->count;
 }
 
 static void copy_map(const vf_ion_search *search, const vf_box *box, double *values)
@@ -198,13 +236,12 @@ static vf_status sum_atoms(const vf_ion_search *search, const cell_state *state,
     return status;
 }
 
-/* Looks at a cell: its bounds become exact, or, the first time, good to the map's error. */
-vf_status ion_cell_visit(const vf_ion_search *search, cell_state *state, int64_t number)
+vf_status ion_cell_visit(const vf_ion_search *search, cell_state *state, int64_t number, bool exactly)
 {
     const int64_t ions = search->sources[ION_IONS].count;
     const vf_box box = ion_cell_box(&search->grid, &state->grid, number);
     cell *c = &state->cells[number];
-    bounds *b = &state->bounds[number];
+    node *b = &state->nodes[number];
     vf_status status = VF_OK;
     if (!c->values) {
         c->values = malloc((size_t)vf_box_points(&box) * sizeof *c->values);
@@ -213,18 +250,14 @@ vf_status ion_cell_visit(const vf_ion_search *search, cell_state *state, int64_t
                            "no memory for another cell of the search for ions; use a larger --spacing");
         copy_map(search, &box, c->values);
         c->summed = state->map_error <= EXACT_ERROR;
-    } else if (!c->summed && c->applied == ions) { /* the map is not enough to tell */
-        status = sum_atoms(search, state, &box, c);
     }
-    if (c->applied < ions)
-        apply_ions(search, &box, c);
+    if (exactly && !c->summed)
+        status = sum_atoms(search, state, &box, c);
+    if (b->settled < ions)
+        apply_ions(search, &box, b->settled, c);
     look_at(search, &box, c->values, &b->low, &b->high);
-    const double error = c->summed ? 0 : state->map_error * b->magnitude;
-    b->low_top = b->low + error;
-    b->high_bottom = b->high - error;
-    b->low -= error;
-    b->high += error;
-    b->middle = b->rest = b->gradient[0] = b->gradient[1] = b->gradient[2] = 0;
-    c->seen = c->summed ? ions : -1;
+    b->low -= ion_cell_error(state, number);
+    b->high += ion_cell_error(state, number);
+    settle_ions(b, ions);
     return status;
 }

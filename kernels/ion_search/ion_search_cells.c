@@ -1,14 +1,19 @@
 /* The search by cells of the grid: bounds say which cells can hold the least energy, and only those are looked at.
  *
- * For each cell there are bounds of the least potential over its free points, and of the greatest. They begin as the
- * extremes of the map, give or take its error. What ions add since is kept as their potential at the cell's middle, its
- * gradient there, and a bound of the rest: by Taylor's theorem rho^2 / (r - rho)^3 for 1/r, within rho of the middle,
- * since no second derivative is beyond 2/r^3; for 1/r^2 it is 3 rho^2 / (r - rho)^4. An ion near the cell counts with
- * the middle of what its potential can be, give or take. To find the least
- * energy, cells are taken in the order of their lower bounds, until none is below the least energy that was found. A
- * cell that is looked at takes the values of the map, gets the ions it lacks, and has its extremes found; if it still
- * may hold the least energy to the map's error, its atoms are summed again in double precision (once). A bound that
- * ions have blurred costs a look at the cell, never a wrong place.
+ * Cells are the leaves of a tree of nodes: four make a cube, eight cubes a larger one, and so on up to one of all. For
+ * each node there are bounds of the least potential over its free points, and of the greatest. They begin as the
+ * extremes of the map, give or take its error. What ions add since is kept as their potential at the node's middle, its
+ * gradient there, and a bound of the rest, by Taylor's theorem: within rho of the middle, and no nearer to the ion than
+ * d, the second derivative of 1/r along any line is between -1/d^3 and 2/d^3, so the rest between -1/2 and 1 times
+ * rho^2/d^3; for 1/r^2 it is between -1 and 3 times rho^2/d^4. An ion near the node counts with the middle of what its
+ * potential can be, give or take.
+ *
+ * To find the least energy, nodes are taken in the order of their lower bounds, until none is below the least energy
+ * that was found. A node that is taken is opened: those that it consists of get the ions that they do not know yet, and
+ * wait in its place. Most never are: they are bounded by the larger ones that they are part of, and an ion costs them
+ * nothing. A cell that is taken gets the values of the map and the ions that it lacks, and its extremes are found. If
+ * at last several points may have the least energy to the map's error, they are summed in double precision; where they
+ * are many, whole cells are, once. Bounds that ions have blurred cost a look, never a wrong place.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -16,8 +21,15 @@
 #include "coulomb_sum_backend.h"
 #include "ion_search_cells.h"
 
-/* Cells that are looked at before the least energy so far is looked at again, at least, for each thread. */
+/* Nodes for each thread that are taken before the least energy so far is looked at again, at most. */
 enum { ROUND = 16 };
+
+/* Pairs of an ion and a point or node: a round of fewer stays on one thread, since it takes no longer than it may to
+ * wake others where the machine is busy. */
+enum { PARALLEL_FROM = 1 << 18 };
+
+/* Points whose energies are summed one by one; of more, their cells are summed first. */
+enum { FEW = 16 };
 
 static vf_status create(vf_ion_search *search)
 {
@@ -27,12 +39,14 @@ static vf_status create(vf_ion_search *search)
     search->state = state;
     if (!state)
         return vf_fail(search->ctx, VF_ERR_MEMORY, "no memory for a search");
+    state->isa = vf_cpu_isa();
     state->grid = ion_cells_of(&search->grid);
     const size_t n = (size_t)state->grid.count;
+    state->count = ion_cells_levels(&search->grid, state);
     state->cells = calloc(n, sizeof *state->cells);
-    state->bounds = calloc(n, sizeof *state->bounds);
-    state->heap = malloc(n * sizeof *state->heap);
-    if (!state->cells || !state->bounds || !state->heap)
+    state->nodes = calloc((size_t)state->count, sizeof *state->nodes);
+    state->heap = malloc((size_t)state->count * sizeof *state->heap);
+    if (!state->cells || !state->nodes || !state->heap)
         return vf_fail(search->ctx, VF_ERR_MEMORY, "no memory for %lld cells", (long long)state->grid.count);
     if (search->options.map_is_exact)
         return VF_OK;
@@ -55,109 +69,124 @@ static void destroy(vf_ion_search *search)
     vf_queue_destroy(state->queue);
     vf_coulomb_destroy(state->sums);
     free(state->cells);
-    free(state->bounds);
+    free(state->nodes);
     free(state->heap);
     free(state);
 }
 
+/* The bounds take in an ion when they are asked for. */
 static vf_status add(vf_ion_search *search)
 {
-    cell_state *state = search->state;
-    if (!state->begun) { /* an ion before anything was looked for: what it excludes is excluded for the bounds, too */
-        vf_status status = ion_cells_begin(search, state);
-        if (status != VF_OK)
-            return status;
-    }
-    ion_cells_add(search, state);
+    (void)search;
     return VF_OK;
 }
 
-/* Puts a cell into the heap, at the end and up. */
-static void push(const cell_state *state, double charge, int64_t count, int64_t number)
+/* ---- the heap ---- */
+
+static void push(cell_state *state, double charge, const level *l, int64_t number)
 {
-    const double bound = lower_bound(state, number, charge);
-    int64_t at = count;
-    for (; at > 0 && bound < lower_bound(state, state->heap[(at - 1) / 2], charge); at = (at - 1) / 2)
-        state->heap[at] = state->heap[(at - 1) / 2];
-    state->heap[at] = number;
+    const node *n = &state->nodes[number];
+    waiting *heap = state->heap;
+    if (n->low > n->high)
+        return;
+    const double bound = charge * (charge > 0 ? ion_node_low(l, n) : ion_node_high(l, n));
+    int64_t at = state->waits++;
+    for (; at > 0 && bound < heap[(at - 1) / 2].bound; at = (at - 1) / 2)
+        heap[at] = heap[(at - 1) / 2];
+    heap[at] = (waiting){bound, number};
 }
 
-static void sink(const cell_state *state, double charge, int64_t count, int64_t at)
+static int64_t pop(cell_state *state)
 {
-    int64_t *heap = state->heap;
-    const int64_t moving = heap[at];
-    const double bound = lower_bound(state, moving, charge);
-    for (int64_t child = 2 * at + 1; child < count; child = 2 * at + 1) {
-        if (child + 1 < count && lower_bound(state, heap[child + 1], charge) < lower_bound(state, heap[child], charge))
-            child++;
-        if (!(lower_bound(state, heap[child], charge) < bound))
+    waiting *heap = state->heap;
+    const int64_t first = heap[0].number, count = --state->waits;
+    const waiting moving = heap[count];
+    int64_t at = 0;
+    for (int64_t child = 1; child < count; child = 2 * at + 1) {
+        child += child + 1 < count && heap[child + 1].bound < heap[child].bound;
+        if (!(heap[child].bound < moving.bound))
             break;
         heap[at] = heap[child];
         at = child;
     }
     heap[at] = moving;
+    return first;
 }
 
-/* The cells that have to be looked at, as a heap; the least energy that is known to be there goes to *least. */
-static int64_t gather_waiting(const vf_ion_search *search, const cell_state *state, double charge, double window,
-                              double *least)
+/* ---- the search ---- */
+
+/* What is known of the least energy while it is looked for. */
+typedef struct search_for {
+    double charge;
+    bool exactly;  /* cells' atoms are summed */
+    double least;  /* it is no more than this */
+    double window; /* equal energies differ by no more than this */
+} search_for;
+
+/* What a node tells that was opened or looked at. */
+static void take(cell_state *state, int64_t number, search_for *f)
 {
-    const int64_t ions = search->sources[ION_IONS].count;
-    const int threads = vf_context_threads(search->ctx);
-    int64_t count = 0;
-    double top = INFINITY;
-#pragma omp parallel for schedule(static) reduction(min                                                                \
-                                                    : top)                                                             \
-    num_threads(threads) if (state->grid.count > PARALLEL_FROM && threads > 1)
-    for (int64_t n = 0; n < state->grid.count; n++)
-        top = fmin(top, upper_bound(state, n, charge));
-    *least = top;
-#pragma omp parallel for schedule(static) num_threads(threads) if (state->grid.count > PARALLEL_FROM && threads > 1)
-    for (int64_t n = 0; n < state->grid.count; n++) {
-        const double bound = lower_bound(state, n, charge);
-        int64_t place;
-        if (state->cells[n].seen == ions || bound == INFINITY || bound - window > top + window)
-            continue;
-#pragma omp atomic capture
-        place = count++;
-        state->heap[place] = n;
+    if (number < state->grid.count) {
+        const node *b = &state->nodes[number];
+        const double twice = 2 * ion_cell_error(state, number);
+        state->visited++;
+        state->heap[state->count - state->visited].number = number;
+        if (b->low > b->high)
+            return;
+        f->least = fmin(f->least, f->charge * (f->charge > 0 ? b->low + twice : b->high - twice));
+        f->window = fmax(f->window, EXACT_ERROR * fabs(f->charge) * b->magnitude);
+        return;
     }
-    for (int64_t at = count / 2 - 1; at >= 0; at--)
-        sink(state, charge, count, at);
-    return count;
+    const level *l;
+    const vf_box box = ion_node_parts(state, number, &l);
+    for (int64_t k = box.lo[2]; k < box.hi[2]; k++)
+        for (int64_t j = box.lo[1]; j < box.hi[1]; j++)
+            for (int64_t i = box.lo[0]; i < box.hi[0]; i++)
+                push(state, f->charge, l, ion_node_number(l, i, j, k));
 }
 
-/* Looks at cells until no bound is below the least energy, which is returned in *least. */
-static vf_status settle(vf_ion_search *search, cell_state *state, double charge, double window, double *least)
+/* Pairs to sum when a node is taken. */
+static int64_t work(const vf_ion_search *search, const cell_state *state, int64_t number, bool exactly)
+{
+    enum { PARTS = 8 };
+    const int64_t lacks = search->sources[ION_IONS].count - state->nodes[number].settled;
+    if (number >= state->grid.count)
+        return lacks * PARTS;
+    return CELL_POINTS * (lacks + (exactly && !state->cells[number].summed ? search->sources[ION_ATOMS].count : 0));
+}
+
+/* Takes nodes that wait until no bound is below the least energy. One thread takes one at a time; several begin so, and
+ * take the more the longer it lasts. */
+static vf_status settle(vf_ion_search *search, cell_state *state, search_for *f)
 {
     enum { MOST = 4096 };
     const int threads = vf_context_threads(search->ctx);
-    const int most = threads * ROUND < MOST ? threads * ROUND : MOST;
-    int64_t round[MOST], waiting = gather_waiting(search, state, charge, window, least);
-    vf_status status = VF_OK;
-    while (status == VF_OK && waiting > 0) {
+    const int most = threads == 1 ? 1 : threads * ROUND < MOST ? threads * ROUND : MOST;
+    int64_t round[MOST];
+    for (int limit = 1;; limit = 2 * limit < most ? 2 * limit : most) {
         int count = 0, failed = 0;
-        while (waiting > 0 && count < most && lower_bound(state, state->heap[0], charge) - window <= *least + window) {
-            round[count++] = state->heap[0];
-            state->heap[0] = state->heap[--waiting];
-            sink(state, charge, waiting, 0);
+        int64_t pairs = 0;
+        while (state->waits > 0 && count < limit && state->heap[0].bound <= f->least + f->window) {
+            round[count] = pop(state);
+            pairs += work(search, state, round[count++], f->exactly);
         }
         if (count == 0)
-            break;
-#pragma omp parallel for schedule(dynamic, 1) reduction(| : failed) num_threads(threads) if (count > 1 && threads > 1)
+            return VF_OK;
+#pragma omp parallel for schedule(dynamic, 1) reduction(|                                                              \
+                                                        : failed)                                                      \
+    num_threads(threads) if (pairs > PARALLEL_FROM && threads > 1)
         for (int n = 0; n < count; n++)
-            failed |= ion_cell_visit(search, state, round[n]) != VF_OK;
-        for (int n = 0; n < count; n++) {
-            *least = fmin(*least, upper_bound(state, round[n], charge));
-            if (!state->cells[round[n]].summed && lower_bound(state, round[n], charge) < INFINITY)
-                push(state, charge, waiting++, round[n]);
-        }
+            if (round[n] < state->grid.count)
+                failed |= ion_cell_visit(search, state, round[n], f->exactly) != VF_OK;
+            else
+                ion_node_open(search, state, round[n]);
         if (failed)
-            status = vf_context_status(search->ctx);
-        else if (vf_cancelled(search->ctx))
-            status = vf_fail(search->ctx, VF_ERR_CANCELLED, "interrupted");
+            return vf_context_status(search->ctx);
+        if (vf_cancelled(search->ctx))
+            return vf_fail(search->ctx, VF_ERR_CANCELLED, "interrupted");
+        for (int n = 0; n < count; n++)
+            take(state, round[n], f);
     }
-    return status;
 }
 
 static void gather(const vf_ion_search *search, const vf_box *box, const double *values, double charge, double limit,
@@ -177,25 +206,49 @@ static void gather(const vf_ion_search *search, const vf_box *box, const double 
             }
 }
 
+/* The points of the cells looked at whose energies may be the least. */
+static void gather_all(const vf_ion_search *search, const cell_state *state, const search_for *f, ion_candidates *c)
+{
+    c->count = 0;
+    for (int64_t v = 1; v <= state->visited; v++) {
+        const int64_t number = state->heap[state->count - v].number;
+        const vf_box box = ion_cell_box(&search->grid, &state->grid, number);
+        const double error = fabs(f->charge) * ion_cell_error(state, number);
+        gather(search, &box, state->cells[number].values, f->charge, f->least + f->window + error, c);
+    }
+}
+
+/* The points that may have the least energy, as well as the map can tell, or as exact sums can, if `exactly`. */
+static vf_status look(vf_ion_search *search, cell_state *state, double charge, bool exactly, ion_candidates *c)
+{
+    search_for f = {charge, exactly, INFINITY, 0};
+    const int64_t again = exactly ? state->visited : 0, root = state->count - 1;
+    state->waits = state->visited = 0;
+    /* The cells that were looked at wait again: each is read before its place can be written. */
+    for (int64_t v = again; v > 0; v--)
+        push(state, charge, state->level, state->heap[state->count - v].number);
+    if (!exactly) {
+        ion_node_update(search, state, root);
+        push(state, charge, &state->level[state->levels - 1], root);
+    }
+    vf_status status = settle(search, state, &f);
+    if (status == VF_OK)
+        gather_all(search, state, &f, c);
+    return status;
+}
+
 static vf_status find(vf_ion_search *search, double charge, vf_ion_place *out)
 {
     cell_state *state = search->state;
     vf_status status = state->begun ? VF_OK : ion_cells_begin(search, state);
     if (status != VF_OK)
         return status;
-    const int64_t ions = search->sources[ION_IONS].count;
-    const double window = EXACT_ERROR * fabs(charge) * state->largest;
-    double least = 0;
     ion_candidates *c = malloc(sizeof *c);
     if (!c)
         return vf_fail(search->ctx, VF_ERR_MEMORY, "no memory for a search");
-    c->count = 0;
-    status = settle(search, state, charge, window, &least);
-    for (int64_t n = 0; status == VF_OK && n < state->grid.count; n++)
-        if (state->cells[n].seen == ions && lower_bound(state, n, charge) <= least + window) {
-            const vf_box box = ion_cell_box(&search->grid, &state->grid, n);
-            gather(search, &box, state->cells[n].values, charge, least + window, c);
-        }
+    status = look(search, state, charge, false, c);
+    if (status == VF_OK && c->count > FEW)
+        status = look(search, state, charge, true, c);
     if (status == VF_OK && c->count > 0)
         status = ion_choose(search, charge, c, &out->index);
     free(c);

@@ -9,8 +9,8 @@
  * comes back before it is done, the next find has its time. The first ion is timed apart: it may have to prepare.
  *
  * A search that keeps the potential of all points has to pass over them for each ion: there one pass is the ceiling.
- * The CPU's cells need less: bounds, one for 128 points, and the values of some cells. No share of memory's speed is
- * given for them, since a cell's bounds take as long in the nearest caches as beyond: arithmetic is what limits them.
+ * The CPU's cells need less: the bounds and values of some cells. No share of memory's speed is given for them:
+ * arithmetic is what limits them.
  *
  * Before anything is timed, ions on a small grid have to be where "ref" finds them, one by one. Of the cases
  * themselves the energies have to be finite and the distances kept; on a GPU the first ions have to be where "cells"

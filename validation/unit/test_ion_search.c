@@ -182,13 +182,27 @@ static void free_brute(brute *b)
 
 /* ---- tests ---- */
 
-/* Places ions until none fits, beside the brute force. */
-static void place_all(const problem *p, const char *variant, double distance, int most)
+/* Adds ions anywhere, on either side, that keep nothing free: for searches in which each point lacks many of them. */
+static void strew(vf_ion_search *search, brute *b, int count)
+{
+    const vf_grid *g = &b->problem->grid;
+    for (int n = 0; n < count; n++) {
+        double at[3];
+        for (int a = 0; a < 3; a++)
+            at[a] = g->origin[a] + g->spacing[a] * (double)g->counts[a] * (2 * uniform() - 0.5);
+        assert_int_equal(vf_ion_search_add(search, at, n % 2 ? 0.01 : -0.01, 0), VF_OK);
+        brute_add(b, at, n % 2 ? 0.01 : -0.01, 0);
+    }
+}
+
+/* Places ions until none fits, beside the brute force; before, `strewn` others are added. */
+static void place_all(const problem *p, const char *variant, double distance, int most, int strewn)
 {
     vf_ion_search *search = make_search(p, variant);
     brute b = make_brute(p);
     const bool any = b.free > 0;
     int placed = 0;
+    strew(search, &b, strewn);
     for (; placed < most; placed++) {
         const double charge = (double[]){1, -1, 2, -1, 1.5}[(int)(5 * uniform())];
         vf_ion_place place;
@@ -222,6 +236,16 @@ static bool has_variant(const char *name)
     return !name || vf_device_get_kind(device) == VF_DEVICE_CPU;
 }
 
+/* Makes the map as bad as it may be: off by up to 16 u C sum |q|/r, of which rounding has its half u. */
+static void spoil_map(const problem *p)
+{
+    brute b = make_brute(p);
+    float *map = p->map;
+    for (int64_t i = 0; i < p->points; i++)
+        map[i] = (float)((double)b.potential[i] + (uniform() < 0.5 ? -1 : 1) * 15 * 0x1p-24 * (double)b.magnitude[i]);
+    free_brute(&b);
+}
+
 static void test_random(void **state)
 {
     (void)state;
@@ -233,31 +257,45 @@ static void test_random(void **state)
             const bool square = uniform() < 0.3;
             problem p = make_problem(1 + (int64_t)(60 * uniform()), counts[c], c == 0 ? 0 : 1.5,
                                      uniform() < 0.5 ? VF_F32 : VF_F64, square);
-            place_all(&p, variants[v], 1 + 2 * uniform(), 60);
+            if (p.options.potential.precision == VF_F32)
+                spoil_map(&p);
+            place_all(&p, variants[v], 1 + 2 * uniform(), 60, 0);
             free_problem(&p);
         }
 }
 
-/* Points that mirror one another have one energy: the first is taken, by all variants. */
+/* So many ions that sums over those that cells lack are shared among threads. */
+static void test_many_ions(void **state)
+{
+    (void)state;
+    problem p = make_problem(30, (int64_t[3]){33, 17, 9}, 1.5, VF_F32, false);
+    spoil_map(&p);
+    place_all(&p, NULL, 2, 10, 3000);
+    free_problem(&p);
+}
+
+/* Points that mirror one another have one energy: the first is taken, by all variants, whatever the map says of them.
+ * About two charges there are up to 8 of them, about one up to 48. */
 static void test_ties(void **state)
 {
     (void)state;
-    problem p = make_problem(2, (int64_t[3]){41, 41, 41}, 1, VF_F32, false);
-    for (int a = 0; a < 3; a++) {
-        p.grid.spacing[a] = 0.5;
-        p.grid.origin[a] = -10;
-        p.data[2 * a] = p.data[2 * a + 1] = 0;
+    for (int charges = 1; charges <= 2; charges++) {
+        problem p = make_problem(2, (int64_t[3]){41, 41, 41}, 1, VF_F32, false);
+        for (int a = 0; a < 3; a++) {
+            p.grid.spacing[a] = 0.5;
+            p.grid.origin[a] = -10;
+            p.data[2 * a] = p.data[2 * a + 1] = 0;
+        }
+        p.data[4] = charges == 1 ? 0 : 1.3;
+        p.data[5] = -p.data[4];
+        p.data[6] = p.data[7] = 1;
+        p.data[8] = p.data[9] = 3;
+        spoil_map(&p);
+        for (int v = 0; v < 2; v++)
+            if (has_variant(variants[v]))
+                place_all(&p, variants[v], 4, 30, 0);
+        free_problem(&p);
     }
-    p.data[4] = 1.3;
-    p.data[5] = -1.3;
-    p.data[6] = p.data[7] = 1;
-    p.data[8] = p.data[9] = 3;
-    free(p.map);
-    p.map = compute_map(&p);
-    for (int v = 0; v < 2; v++)
-        if (has_variant(variants[v]))
-            place_all(&p, variants[v], 4, 30);
-    free_problem(&p);
 }
 
 /* Without charges all points are equal: the first free one. */
@@ -270,7 +308,7 @@ static void test_no_charge(void **state)
     memset(p.map, 0, (size_t)p.points * sizeof(float));
     for (int v = 0; v < 2; v++)
         if (has_variant(variants[v]))
-            place_all(&p, variants[v], 3, 10);
+            place_all(&p, variants[v], 3, 10, 0);
     free_problem(&p);
 }
 
@@ -366,8 +404,9 @@ static void test_errors(void **state)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_random),    cmocka_unit_test(test_ties),
-                                       cmocka_unit_test(test_no_charge), cmocka_unit_test(test_exact_map),
-                                       cmocka_unit_test(test_refine),    cmocka_unit_test(test_errors)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_random),    cmocka_unit_test(test_many_ions),
+                                       cmocka_unit_test(test_ties),      cmocka_unit_test(test_no_charge),
+                                       cmocka_unit_test(test_exact_map), cmocka_unit_test(test_refine),
+                                       cmocka_unit_test(test_errors)};
     return run_on_device(argc, argv, tests, NULL, NULL);
 }
