@@ -46,7 +46,7 @@ static double sum_at(const vf_ion_search *search, const ion_sources *s, int64_t 
 
 double ion_potential(const vf_ion_search *search, int kind, const double position[3], bool magnitude)
 {
-    enum { PART = 4096, MOST_PARTS = 64 };
+    enum { PART = 4096, MOST_PARTS = 64, PARALLEL_FROM = 32 /* fewer take no longer than it may to wake threads */ };
     const ion_sources *s = &search->sources[kind];
     double sum = 0;
     /* The parts are the same whatever the number of threads, and they are added in their order. */
@@ -55,7 +55,7 @@ double ion_potential(const vf_ion_search *search, int kind, const double positio
         const int parts = left < (int64_t)PART * MOST_PARTS ? (int)((left + PART - 1) / PART) : MOST_PARTS;
         double part[MOST_PARTS];
         const int threads = vf_context_threads(search->ctx);
-#pragma omp parallel for schedule(static) num_threads(threads) if (parts > 2 && threads > 1)
+#pragma omp parallel for schedule(static) num_threads(threads) if (parts >= PARALLEL_FROM && threads > 1)
         for (int p = 0; p < parts; p++) {
             const int64_t first = from + (int64_t)p * PART, rest = s->count - first;
             part[p] = sum_at(search, s, first, rest < PART ? rest : PART, position, magnitude);

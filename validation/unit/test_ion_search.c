@@ -190,7 +190,7 @@ static void strew(vf_ion_search *search, brute *b, int count)
         double at[3];
         for (int a = 0; a < 3; a++)
             at[a] = g->origin[a] + g->spacing[a] * (double)g->counts[a] * (2 * uniform() - 0.5);
-        assert_int_equal(vf_ion_search_add(search, at, n % 2 ? 0.01 : -0.01, 0), VF_OK);
+        assert_int_equal(vf_ion_search_add(search, at, n % 2 ? 0.01 : -0.01, 0, NULL), VF_OK);
         brute_add(b, at, n % 2 ? 0.01 : -0.01, 0);
     }
 }
