@@ -109,6 +109,10 @@ static vf_status check_read_map(const run *r)
     if (strcmp(s->unit, "kT/e") == 0 && !isnan(m->temperature) && m->temperature != s->temperature)
         return vf_fail(r->ctx, VF_ERR_ARGUMENT, "%s: the map was made for %g K, not %g; give --temperature %g", m->path,
                        m->temperature, s->temperature, m->temperature);
+    if (m->molecule[0] != '\0' && strcmp(m->molecule, r->molecule.digest) != 0)
+        vf_warn(r->ctx,
+                "%s: was made of another file than %s (SHA-256 %.12s..., not %.12s...): is it the same molecule?",
+                m->path, s->input, m->molecule, r->molecule.digest);
     return VF_OK;
 }
 

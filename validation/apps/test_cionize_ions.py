@@ -322,6 +322,11 @@ def test_maps_read_back(_):
             close = 1e-12 if name == "m.h5" else 1e-4
             assert (numpy.abs(placed.energies - expected.energies) <= close * size).all(), name
         assert open("one.pqr").read() == open("two.pqr").read()
+    # HDF5 maps know the file they were made of.
+    write_molecule("b.pqr", random_molecule(rng, 60))
+    for molecule, other in (("a.pqr", False), ("b.pqr", True)):
+        done = make("-q", molecule, *place, "--read-map", "m.h5", "--ions", "two.pqr")
+        assert ("m.h5: was made of another file than" in done.err) == other, done.err
     program.refuse(3, ["m.h5", "points"], "a.pqr", "--border", "8", "--spacing", "1", *place, "--read-map", "m.h5")
     origin = ",".join(str(v + 0.25) for v in expected.origin)
     counts = ",".join(map(str, expected.counts))

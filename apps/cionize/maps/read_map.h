@@ -16,6 +16,7 @@ typedef struct vf_map {
     /* What HDF5 files say besides (see map_info); NAN for others. */
     double unit_constant, temperature, dielectric, r_min;
     bool distance_dielectric;
+    char molecule[VF_DIGEST_TEXT]; /* SHA-256 of the molecule's file it was made of; "": it does not say */
 } vf_map;
 
 /* Reads a map: .dx, .dx.gz, .h5, .hdf5. `out` is overwritten; free it with map_free. A file that says its unit must say

@@ -96,6 +96,8 @@ vf_status read_map_h5(vf_context *ctx, vf_map *map)
         status = read_shape(ctx, file, map);
     if (status == VF_OK)
         status = read_constants(ctx, file, map);
+    if (status == VF_OK && vf_h5_attribute_exists(file, "/", "input_sha256"))
+        status = vf_h5_attribute_get_text(file, "/", "input_sha256", map->molecule, sizeof map->molecule);
     if (status == VF_OK)
         status = map_allocate(ctx, map);
     if (status == VF_OK) {
