@@ -82,6 +82,7 @@ def one_round(cases, specs, folder):
         for number, spec in specs.items():
             whole, report = run([*command, "--device", spec], folder)
             rows[name][number] = {"whole": whole, "stages": report["seconds"],
+                                  "slabs": {device: row["slabs"] for device, row in report.get("devices", {}).items() if "slabs" in row},
                                   "seconds": sum(report["seconds"].get(stage, 0) for stage in stages),
                                   "digest": digest(folder / check) if check else None}
     return rows
@@ -97,6 +98,8 @@ def summarise(name, rounds, specs):
             "seconds": statistics.median(row[number]["seconds"] for row in rows),
             "whole": statistics.median(row[number]["whole"] for row in rows),
             "stages": {key: statistics.median(row[number]["stages"].get(key, 0) for row in rows) for key in rows[0][number]["stages"]},
+            "slabs_of_rounds": [row[number]["slabs"] for row in rows],
+            "times_of_rounds": [row[first]["seconds"] / row[number]["seconds"] for row in rows],
             "times": statistics.median(row[first]["seconds"] / row[number]["seconds"] for row in rows),
             "times_whole": statistics.median(row[first]["whole"] / row[number]["whole"] for row in rows)}
     if rows[0][first]["digest"]:
