@@ -19,7 +19,7 @@
 
 #include "fourier_sum.h"
 #include "gridding.h"
-#include "team.h"
+#include "solve/team.h"
 #include "toeplitz.h"
 
 /* ---- mri_recon_main.c ---- */

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ismrmrd_types.h"
+#include "ismrmrd/ismrmrd_types.h"
 #include "mri_phantom.h"
 #include "voxfield/hdf5_io.h"
 

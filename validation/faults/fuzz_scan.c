@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "fuzz_replay.h"
-#include "scan_ismrmrd.h"
+#include "scan/scan_ismrmrd.h"
 #include "voxfield/hdf5_io.h"
 
 static const char PATH[] = "fuzz.h5";

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "frame_group.h"
+#include "frames/frame_group.h"
 #include "recon_fixture.h"
 
 enum { MOST_FRAMES = 5, LISTS = 3 };

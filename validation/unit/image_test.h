@@ -13,8 +13,8 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "image_files.h"
 #include "image_fixture.h"
+#include "images/image_files.h"
 
 enum { PATH_SIZE = 300 };
 

@@ -3,7 +3,7 @@
 #ifndef ISMRMRD_FIXTURE_H
 #define ISMRMRD_FIXTURE_H
 
-#include "ismrmrd_xml.h"
+#include "ismrmrd/ismrmrd_xml.h"
 #include "scan_fixture.h"
 
 enum { FIXTURE_ACQUISITIONS = 64, FIXTURE_FLOATS = 1 << 16 };

@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "ismrmrd_types.h"
+#include "ismrmrd/ismrmrd_types.h"
 #include "mri_recon.h"
 #include "voxfield/hdf5_io.h"
 

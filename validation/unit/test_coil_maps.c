@@ -12,8 +12,8 @@
 #include <cmocka.h>
 
 #include "coil_fixture.h"
+#include "coils/small_matrix.h"
 #include "mri_recon.h"
-#include "small_matrix.h"
 
 enum { REACH = 2 };               /* as documented: boxes of 5 voxels along each axis */
 static const double faint = 1e-3; /* as documented: below this share of the largest signal, maps are 0 */

@@ -11,8 +11,8 @@
 #include <cmocka.h>
 
 #include "coil_fixture.h"
+#include "coils/small_matrix.h"
 #include "mri_recon.h"
-#include "small_matrix.h"
 
 /* ---- a scan of random data, of frames on two trajectories ---- */
 

@@ -1,7 +1,7 @@
 /* The reader of ISMRMRD files: where slices and slabs lie in the patient, and where scans lie in their files. */
 #include <math.h>
 
-#include "image_files.h"
+#include "images/image_files.h"
 #include "ismrmrd_fixture.h"
 
 static const char *const cartesian = "<trajectory>cartesian</trajectory>";

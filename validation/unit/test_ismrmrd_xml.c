@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "ismrmrd_xml.h"
+#include "ismrmrd/ismrmrd_xml.h"
 
 static vf_context *ctx;
 static ismrmrd_protocol p;

@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "coil_fixture.h"
-#include "small_matrix.h"
+#include "coils/small_matrix.h"
 
 /* sum over k of values[k] u_k u_k^H with u_k the rows of u. */
 static double complex *hermitian(int n, const double complex *u, const double *values)

@@ -3,8 +3,8 @@
 #ifndef SCAN_ISMRMRD_H
 #define SCAN_ISMRMRD_H
 
-#include "ismrmrd_types.h"
-#include "ismrmrd_xml.h"
+#include "ismrmrd/ismrmrd_types.h"
+#include "ismrmrd/ismrmrd_xml.h"
 #include "scan_internal.h"
 
 /* What an acquisition holds besides its header. */

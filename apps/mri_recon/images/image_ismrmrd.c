@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 
 #include "image_files.h"
-#include "ismrmrd_types.h"
+#include "ismrmrd/ismrmrd_types.h"
 #include "voxfield/format_number.h"
 #include "voxfield/hdf5_io.h"
 
