@@ -1,0 +1,62 @@
+/* Feeds any bytes to the reader of OpenDX maps, plain or compressed, and checks what must hold whatever they are: a map
+ * that is read has a valid grid and finite values, no more than the file can hold; one that is refused leaves a
+ * message.
+ *
+ * With libFuzzer (clang -fsanitize=fuzzer, VOXFIELD_LIBFUZZER defined) a fuzzer; else a program that runs the files and
+ * directories it is given, for tests without it. There, files named ok-* must be read and files named bad-* refused. */
+#include <math.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "fuzz_replay.h"
+#include "maps/map_reader.h"
+
+/* Of text, 1 byte of a file: docs/formats.md. A value has 2 characters at least. */
+enum { MOST_EXPANSION = 200, SMALL_FILE = 64 << 20 };
+
+static char name[32]; /* of the file, which messages begin with */
+
+static void check_text(void *user, vf_log_level level, const char *text)
+{
+    (void)user;
+    (void)level;
+    REQUIRE(strncmp(text, name, strlen(name)) == 0 && text[strlen(name)] == ':');
+    require_text(text, strlen(text) + 1);
+}
+
+static void check_map(const vf_map *map, size_t size)
+{
+    const int64_t points = vf_grid_points(&map->grid);
+    REQUIRE(vf_grid_valid(&map->grid) && (map->type == VF_F32 || map->type == VF_F64));
+    REQUIRE((uint64_t)points <= SMALL_FILE / 2 || (uint64_t)points <= size / 2 * MOST_EXPANSION);
+    for (int64_t i = 0; i < points; i++)
+        REQUIRE(
+            isfinite(map->type == VF_F32 ? (double)((const float *)map->values)[i] : ((const double *)map->values)[i]));
+    for (int a = 0; a < 3; a++)
+        REQUIRE(map->origin_slack[a] >= 0 && map->spacing_slack[a] >= 0);
+    require_text(map->unit, sizeof map->unit);
+}
+
+vf_status fuzz_one(const uint8_t *data, size_t size)
+{
+    vf_context *ctx;
+    if (vf_context_create(&ctx) != VF_OK)
+        return VF_ERR_MEMORY;
+    vf_context_set_log(ctx, check_text, NULL);
+    const int fd = memfd_create("fuzz", MFD_CLOEXEC);
+    REQUIRE(fd >= 0 && write(fd, data, size) == (ssize_t)size);
+    snprintf(name, sizeof name, "/proc/self/fd/%d", fd);
+    vf_map map = {.path = strdup(name)};
+    REQUIRE(map.path);
+    const vf_status status = read_map_dx(ctx, &map);
+    if (status == VF_OK) {
+        check_map(&map, size);
+    } else {
+        REQUIRE(status == VF_ERR_INPUT);
+        check_text(NULL, VF_LOG_NOTE, vf_context_message(ctx));
+    }
+    map_free(&map);
+    close(fd);
+    vf_context_destroy(ctx);
+    return status;
+}
