@@ -209,8 +209,10 @@ static vf_status write_files(run *r)
 
 vf_status ions_place(run *r)
 {
-    vf_status status = placement_create(r->ctx, &r->settings, &r->ions, &r->molecule, &r->grid, r->stored,
-                                        r->settings.read_map || r->settings.trajectory, r->plan.scale, &r->placement);
+    const placement_frames frames = {r->trajectory, &r->frames};
+    vf_status status =
+        placement_create(r->ctx, &r->settings, &r->ions, &r->molecule, r->trajectory ? &frames : NULL, &r->grid,
+                         r->stored, r->settings.read_map || r->settings.trajectory, r->plan.scale, &r->placement);
     if (status != VF_OK)
         return status;
     placement_points(r->placement, r->points);

@@ -64,7 +64,8 @@ vf_status program_precision(vf_context *ctx, const char *text, vf_dtype *precisi
 
 vf_status program_picture(vf_context *ctx, const char *text, const char **path)
 {
-    static const char *const others[] = {".jpg", ".jpeg", ".gif", ".tif", ".tiff", ".bmp", ".svg", ".pdf", ".eps"};
+    static const char *const others[] = {".jpg", ".jpeg", ".gif", ".tif", ".tiff", ".bmp", ".svg",
+                                         ".pdf", ".eps",  ".nii", ".gz",  ".h5",   ".mrd"};
     const char *ending = strrchr(text, '.');
     for (size_t n = 0; ending && n < sizeof others / sizeof *others; n++)
         if (strcasecmp(ending, others[n]) == 0)

@@ -166,7 +166,24 @@ vf_status vf_ion_search_exclude(vf_ion_search *search, const double *distance)
         search->least_distance = fmin(search->least_distance, distance[i]);
     }
     return search->backend->exclude ? search->backend->exclude(search)
-                                    : ion_exclude(search, ION_ATOMS, 0, atoms->count);
+                                    : ion_exclude(search, ION_ATOMS, atoms, 0, atoms->count);
+}
+
+vf_status vf_ion_search_exclude_about(vf_ion_search *search, int64_t count, double *const position[3], double *distance)
+{
+    if (search->sources[ION_IONS].count > 0)
+        return vf_fail(search->ctx, VF_ERR_ARGUMENT, "search for ions: atoms exclude points before there are ions");
+    for (int64_t i = 0; i < count; i++)
+        if (!(distance[i] >= 0) || !(distance[i] <= VF_COULOMB_MAX_COORDINATE) ||
+            !(fabs(position[0][i]) <= VF_COULOMB_MAX_COORDINATE) ||
+            !(fabs(position[1][i]) <= VF_COULOMB_MAX_COORDINATE) ||
+            !(fabs(position[2][i]) <= VF_COULOMB_MAX_COORDINATE))
+            return vf_fail(search->ctx, VF_ERR_ARGUMENT,
+                           "search for ions: distance %g from (%g, %g, %g) is out of range", distance[i],
+                           position[0][i], position[1][i], position[2][i]);
+    const ion_sources places = {
+        .count = count, .x = position[0], .y = position[1], .z = position[2], .distance = distance};
+    return ion_exclude(search, ION_ATOMS, &places, 0, count);
 }
 
 int64_t vf_ion_search_free(const vf_ion_search *search)
@@ -239,7 +256,7 @@ vf_status vf_ion_search_add(vf_ion_search *search, const double position[3], dou
         search->sources[ION_IONS].count++;
     }
     if (status == VF_OK)
-        status = ion_exclude(search, ION_IONS, search->sources[ION_IONS].count - 1, 1);
+        status = ion_exclude(search, ION_IONS, &search->sources[ION_IONS], search->sources[ION_IONS].count - 1, 1);
     if (status == VF_OK && point >= 0 && search->mask[point] == VF_ION_FREE) {
         search->mask[point] = VF_ION_ION;
         search->free--;

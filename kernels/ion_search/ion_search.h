@@ -51,6 +51,12 @@ void vf_ion_search_destroy(vf_ion_search *search); /* NULL is allowed */
  * before the first ion. Errors: VF_ERR_ARGUMENT, VF_ERR_MEMORY. */
 VF_MUST_CHECK vf_status vf_ion_search_exclude(vf_ion_search *search, const double *distance);
 
+/* Excludes, as an atom does, the points nearer to further places than their distances: where atoms are at other times.
+ * position[3], distance: [count] host, only read. Before the first ion, any number of times. Errors: as
+ * vf_ion_search_exclude. */
+VF_MUST_CHECK vf_status vf_ion_search_exclude_about(vf_ion_search *search, int64_t count, double *const position[3],
+                                                    double *distance);
+
 /* Points that no atom and no ion excludes. */
 int64_t vf_ion_search_free(const vf_ion_search *search);
 

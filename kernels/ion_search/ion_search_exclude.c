@@ -87,9 +87,8 @@ static bool make_lists(const vf_grid *grid, const ion_sources *s, int64_t first,
     return true;
 }
 
-vf_status ion_exclude(vf_ion_search *search, int kind, int64_t first, int64_t count)
+vf_status ion_exclude(vf_ion_search *search, int kind, const ion_sources *s, int64_t first, int64_t count)
 {
-    const ion_sources *s = &search->sources[kind];
     const int64_t layers = search->grid.counts[2];
     const uint8_t value = (uint8_t)(kind + 1);
     const int threads = vf_context_threads(search->ctx);

@@ -92,9 +92,10 @@ VF_MUST_CHECK vf_status ion_bound_atoms(const vf_ion_search *search, const ion_c
 
 /* ---- ion_search_exclude.c ---- */
 
-/* Marks the points nearer to sources [first, first + count) than their distances that nothing excludes yet, and counts
- * them off search->free. Errors: VF_ERR_MEMORY. */
-VF_MUST_CHECK vf_status ion_exclude(vf_ion_search *search, int kind, int64_t first, int64_t count);
+/* Marks the points nearer to sources [first, first + count) of a kind than their distances that nothing excludes yet,
+ * and counts them off search->free. Errors: VF_ERR_MEMORY. */
+VF_MUST_CHECK vf_status ion_exclude(vf_ion_search *search, int kind, const ion_sources *s, int64_t first,
+                                    int64_t count);
 
 /* Whether d^2 (as ion_distance_squared has it) is too near: the one rule of all who ask. */
 ION_HOST_DEVICE static inline bool ion_too_near(double squared, double distance)

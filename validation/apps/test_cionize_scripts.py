@@ -181,9 +181,9 @@ def test_averages_over_frames(_):
     rng = generator()
     atoms = random_molecule(rng, 40)
     write_molecule("a.pqr", atoms)
-    frames = numpy.array([atoms[:, :3] + rng.normal(0, 0.5, (len(atoms), 3)) for _ in range(7)]).astype("f4").astype(float)
+    frames = numpy.array([atoms[:, :3] + rng.normal(0, 0.5, (len(atoms), 3)) + [drift, 0, 0] for drift in range(7)]).astype("f4").astype(float)
     write_dcd("t.dcd", frames)
-    for selection, chosen in ((None, range(7)), ("2:7:2", [1, 3, 5]), ("-3:", [4, 5, 6]), ("4", [3])):
+    for selection, chosen in ((None, list(range(7))), ("2:7:2", [1, 3, 5]), ("-3:", [4, 5, 6]), ("4", [3])):
         selected = [] if selection is None else [f"--frames={selection}"]
         for precision in ("single", "double"):
             placed = run_ions("a.pqr", "--trajectory", "t.dcd", *selected, *GRID, "--precision", precision, "-o", "mean.h5",
@@ -196,10 +196,10 @@ def test_averages_over_frames(_):
             assert (numpy.abs(mean - values.mean(axis=0)) <= allowed).all(), (selection, precision)
             assert (numpy.abs(deviation - values.std(axis=0)) <= allowed).all(), (selection, precision)
             assert len(chosen) > 1 or (deviation == 0).all()
-            # Ions go to the mean's least points, and keep away from the molecule of the .pqr.
+            # Ions go to the mean's least points, and keep away from the atoms of all these frames.
             energies, free = mean.copy(), numpy.ones(mean.shape, dtype=bool)
-            for a in atoms:
-                free &= squares(placed.axes(), a[:3]) >= 36 * (1 + 1e-11)
+            for position in frames[chosen].reshape(-1, 3):
+                free &= squares(placed.axes(), position) >= 36 * (1 + 1e-11)
             best = numpy.unravel_index(numpy.where(free, energies, numpy.inf).argmin(), mean.shape)
             at = placed.origin + placed.spacing * numpy.array(best[::-1])
             assert (placed.places[0] == at).all(), (placed.places[0], at)

@@ -170,8 +170,19 @@ static void test_signals(void **state)
 static void test_threads(void **state)
 {
     (void)state;
-    int cores = vf_context_threads(ctx);
+    assert_int_equal(unsetenv("OMP_NUM_THREADS"), 0);
+    assert_int_equal(vf_context_set_threads(ctx, 0), VF_OK);
+    const int cores = vf_context_threads(ctx);
     assert_true(cores >= 1 && cores <= 4096);
+    assert_int_equal(setenv("OMP_NUM_THREADS", "1,2", 1), 0);
+    assert_int_equal(vf_context_set_threads(ctx, 0), VF_OK);
+    assert_int_equal(vf_context_threads(ctx), 1);
+    for (int c = 0; c < 3; c++) { /* more than there are, and what is no number, do not count */
+        assert_int_equal(setenv("OMP_NUM_THREADS", (const char *[]){"1000000", "many", "-1"}[c], 1), 0);
+        assert_int_equal(vf_context_set_threads(ctx, 0), VF_OK);
+        assert_int_equal(vf_context_threads(ctx), cores);
+    }
+    assert_int_equal(unsetenv("OMP_NUM_THREADS"), 0);
     assert_int_equal(vf_context_set_threads(ctx, 4096), VF_OK);
     assert_int_equal(vf_context_threads(ctx), 4096);
     assert_int_equal(vf_context_set_threads(ctx, 4097), VF_ERR_ARGUMENT);

@@ -8,6 +8,7 @@
 #define CIONIZE_IONS_H
 
 #include "cionize.h"
+#include "trajectory/trajectory.h"
 
 /* ---- ion_kinds.c ---- */
 
@@ -127,13 +128,20 @@ void ion_list_free(ion_list *list);
 /* Ions on a map of the solute's potential: ion_search.h has the rules. */
 typedef struct placement placement;
 
+/* The frames of a trajectory: atoms keep ions away from where they are in any of them. */
+typedef struct placement_frames {
+    const trajectory *trajectory;
+    const frame_selection *selection;
+} placement_frames;
+
 /* Begins on the context's first device that works. If it fails, now or later, the next takes over, and at last the CPU:
  * the ions are the same. The molecule, the grid's `map` ([z][y][x], in settings->precision) and settings must live as
- * long; map_is_exact: it was read from a file, and atoms only exclude. scale: C / dielectric. Errors: VF_ERR_MEMORY,
- * VF_ERR_DEVICE, VF_ERR_DEVICE_MEMORY. */
+ * long, and so must what `frames` points to (NULL: atoms are where the molecule has them). map_is_exact: atoms only
+ * exclude, as for a map from a file or an average; so it must be with frames. scale: C / dielectric. Errors:
+ * VF_ERR_MEMORY, VF_ERR_DEVICE, VF_ERR_DEVICE_MEMORY, VF_ERR_INPUT (a frame that cannot be read). */
 VF_MUST_CHECK vf_status placement_create(vf_context *ctx, const cionize_settings *settings, const ion_settings *ions,
-                                         const molecule *mol, const vf_grid *grid, const void *map, bool map_is_exact,
-                                         double scale, placement **out);
+                                         const molecule *mol, const placement_frames *frames, const vf_grid *grid,
+                                         const void *map, bool map_is_exact, double scale, placement **out);
 void placement_destroy(placement *p); /* NULL is allowed */
 
 /* Places the requested ions in the settings' order and appends them to the list (zero-initialised at first; its kinds

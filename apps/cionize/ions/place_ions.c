@@ -11,6 +11,7 @@ struct placement {
     vf_context *ctx;
     const ion_settings *settings;
     const molecule *mol;
+    placement_frames frames; /* without a trajectory: none */
     const void *map;
     vf_grid grid;
     vf_ion_search_options options;
@@ -33,14 +34,37 @@ void ion_list_free(ion_list *list)
 
 /* ---- where they may not be ---- */
 
-static vf_status exclude_solute(placement *p, const molecule *mol)
+/* Where the atoms are in any of the frames. */
+static vf_status exclude_frames(placement *p, double *distance)
 {
+    const placement_frames *f = &p->frames;
+    const int64_t atoms = p->mol->atoms;
+    double *data = malloc(3 * (size_t)atoms * sizeof *data);
+    if (!data)
+        return vf_fail(p->ctx, VF_ERR_MEMORY, "no memory for the positions of %lld atoms", (long long)atoms);
+    double *const position[3] = {data, data + atoms, data + 2 * atoms};
+    vf_status status = VF_OK;
+    for (int64_t n = 0; n < f->selection->count && status == VF_OK; n++) {
+        status = trajectory_read(f->trajectory, f->selection->first + n * f->selection->step, position[0], position[1],
+                                 position[2]);
+        if (status == VF_OK)
+            status = vf_ion_search_exclude_about(p->search, atoms, position, distance);
+        if (status == VF_OK && vf_cancelled(p->ctx))
+            status = vf_fail(p->ctx, VF_ERR_CANCELLED, "interrupted");
+    }
+    free(data);
+    return status;
+}
+
+static vf_status exclude_solute(placement *p)
+{
+    const molecule *mol = p->mol;
     double *distance = malloc((size_t)mol->atoms * sizeof *distance);
     if (!distance)
         return vf_fail(p->ctx, VF_ERR_MEMORY, "no memory for the distances of %lld atoms", (long long)mol->atoms);
     for (int64_t i = 0; i < mol->atoms; i++)
         distance[i] = p->settings->ion_solute + (p->settings->from_surface ? mol->radius[i] : 0);
-    vf_status status = vf_ion_search_exclude(p->search, distance);
+    vf_status status = p->frames.trajectory ? exclude_frames(p, distance) : vf_ion_search_exclude(p->search, distance);
     free(distance);
     return status;
 }
@@ -54,7 +78,7 @@ static vf_status open_search(placement *p, const ion_list *list)
     vf_ion_search_destroy(p->search);
     vf_status status = vf_ion_search_create(p->device, &p->grid, &atoms, p->map, &p->options, &p->search);
     if (status == VF_OK)
-        status = exclude_solute(p, p->mol);
+        status = exclude_solute(p);
     for (int64_t n = 0; status == VF_OK && n < list->count; n++) {
         const ion_site *site = &list->sites[n];
         status =
@@ -79,8 +103,8 @@ static vf_status take_over(placement *p, const ion_list *list, vf_status status)
 }
 
 vf_status placement_create(vf_context *ctx, const cionize_settings *settings, const ion_settings *ions,
-                           const molecule *mol, const vf_grid *grid, const void *map, bool map_is_exact, double scale,
-                           placement **out)
+                           const molecule *mol, const placement_frames *frames, const vf_grid *grid, const void *map,
+                           bool map_is_exact, double scale, placement **out)
 {
     const ion_list none = {0};
     *out = NULL;
@@ -90,6 +114,8 @@ vf_status placement_create(vf_context *ctx, const cionize_settings *settings, co
     p->ctx = ctx;
     p->settings = ions;
     p->mol = mol;
+    if (frames)
+        p->frames = *frames;
     p->map = map;
     p->grid = *grid;
     p->options =

@@ -56,7 +56,8 @@ bool vf_cancelled(const vf_context *ctx);
  * process; NULL restores the default. For programs, not for libraries. */
 void vf_context_cancel_on_signals(vf_context *ctx);
 
-/* Threads for work on the CPU. 0 means: one per core this process may use. Errors: VF_ERR_ARGUMENT beyond [0, 4096]. */
+/* Threads for work on the CPU. 0 means: one per core this process may use, or as many as
+ * the environment variable OMP_NUM_THREADS says, if those are fewer. Errors: VF_ERR_ARGUMENT beyond [0, 4096]. */
 VF_MUST_CHECK vf_status vf_context_set_threads(vf_context *ctx, int threads);
 int vf_context_threads(const vf_context *ctx);
 

@@ -31,9 +31,13 @@ struct vf_context {
 static int usable_cores(void)
 {
     cpu_set_t set;
+    int cores = 1;
     if (sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) > 0)
-        return CPU_COUNT(&set);
-    return 1;
+        cores = CPU_COUNT(&set);
+    /* What clusters set where a job is not to have all of them; of a list the first number counts. */
+    const char *text = getenv("OMP_NUM_THREADS");
+    const long wanted = text ? strtol(text, NULL, 10) : 0;
+    return wanted > 0 && wanted < cores ? (int)wanted : cores;
 }
 
 vf_status vf_context_create(vf_context **out)
