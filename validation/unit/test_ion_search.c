@@ -380,6 +380,37 @@ static void test_refine(void **state)
     free_problem(&p);
 }
 
+/* Atoms elsewhere exclude as atoms do: half of them each time, or all at once. */
+static void test_exclude_about(void **state)
+{
+    (void)state;
+    problem p = make_problem(9, (int64_t[3]){40, 30, 20}, 1.5, VF_F32, false);
+    p.options.map_is_exact = true;
+    const vf_coulomb_atoms atoms = atoms_of(&p);
+    const int64_t n = p.atoms, half = n / 2;
+    vf_ion_search *all = make_search(&p, NULL), *parts = NULL;
+    assert_int_equal(vf_ion_search_create(device, &p.grid, &atoms, p.map, &p.options, &parts), VF_OK);
+    double *const first[3] = {p.data, p.data + n, p.data + 2 * n};
+    double *const rest[3] = {p.data + half, p.data + n + half, p.data + 2 * n + half};
+    assert_int_equal(vf_ion_search_exclude_about(parts, half, first, p.data + 4 * n), VF_OK);
+    assert_int_equal(vf_ion_search_exclude_about(parts, n - half, rest, p.data + 4 * n + half), VF_OK);
+    assert_memory_equal(vf_ion_search_mask(parts), vf_ion_search_mask(all), (size_t)p.points);
+    assert_int_equal(vf_ion_search_free(parts), vf_ion_search_free(all));
+    vf_ion_place place, other;
+    assert_int_equal(vf_ion_search_find(parts, -1, &place), VF_OK);
+    assert_int_equal(vf_ion_search_find(all, -1, &other), VF_OK);
+    assert_int_equal(place.index, other.index);
+    p.data[4 * n] = NAN;
+    assert_int_equal(vf_ion_search_exclude_about(parts, half, first, p.data + 4 * n), VF_ERR_ARGUMENT);
+    vf_context_clear_error(ctx);
+    assert_int_equal(vf_ion_search_add(parts, place.position, 1, 1, NULL), VF_OK);
+    assert_int_equal(vf_ion_search_exclude_about(parts, n - half, rest, p.data + 4 * n + half), VF_ERR_ARGUMENT);
+    vf_context_clear_error(ctx);
+    vf_ion_search_destroy(all);
+    vf_ion_search_destroy(parts);
+    free_problem(&p);
+}
+
 static void test_errors(void **state)
 {
     (void)state;
@@ -404,9 +435,9 @@ static void test_errors(void **state)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_random),    cmocka_unit_test(test_many_ions),
-                                       cmocka_unit_test(test_ties),      cmocka_unit_test(test_no_charge),
-                                       cmocka_unit_test(test_exact_map), cmocka_unit_test(test_refine),
-                                       cmocka_unit_test(test_errors)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_random),        cmocka_unit_test(test_many_ions),
+                                       cmocka_unit_test(test_ties),          cmocka_unit_test(test_no_charge),
+                                       cmocka_unit_test(test_exact_map),     cmocka_unit_test(test_refine),
+                                       cmocka_unit_test(test_exclude_about), cmocka_unit_test(test_errors)};
     return run_on_device(argc, argv, tests, NULL, NULL);
 }
