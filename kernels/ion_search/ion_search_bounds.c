@@ -244,7 +244,7 @@ vf_status ion_cell_visit(const vf_ion_search *search, cell_state *state, int64_t
     node *b = &state->nodes[number];
     vf_status status = VF_OK;
     if (!c->values) {
-        c->values = malloc((size_t)vf_box_points(&box) * sizeof *c->values);
+        c->values = calloc((size_t)vf_box_points(&box), sizeof *c->values);
         if (!c->values)
             return vf_fail(search->ctx, VF_ERR_MEMORY,
                            "no memory for another cell of the search for ions; use a larger --spacing");

@@ -88,7 +88,7 @@ vf_status ion_choose(const vf_ion_search *search, double charge, const ion_candi
     *chosen = candidates->first;
     if (count == 1 || count > MOST_CANDIDATES)
         return VF_OK;
-    double *energy = malloc((size_t)count * sizeof *energy);
+    double *energy = calloc((size_t)count, sizeof *energy);
     if (!energy)
         return vf_fail(search->ctx, VF_ERR_MEMORY, "no memory for a search");
     for (int64_t n = 0; n < count; n++) {
