@@ -6,10 +6,17 @@
 
 /* ---- names of files ---- */
 
-/* "a/b.pqr" -> "a/b.dx"; other extensions are kept: "a/b.txt" -> "a/b.txt.dx". */
+/* "a/b.pqr" -> "a/b.dx"; other extensions than those of molecules are kept: "a/b.txt" -> "a/b.txt.dx". Beside a pipe,
+ * whose name is a system's (/dev/stdin, /dev/fd/63), nobody looks for a map. */
 static vf_status default_name(run *r, const char *ending, const char **name)
 {
-    static const char *const endings[] = {".pqr", ".pqr.gz", ".pdb", ".pdb.gz", NULL};
+    static const char *const endings[] = {".pqr",    ".pqr.gz", ".pdb",       ".pdb.gz", ".ent",
+                                          ".ent.gz", ".inpcrd", ".inpcrd.gz", ".rst7",   ".rst7.gz",
+                                          ".rst",    ".rst.gz", ".crd",       ".crd.gz", NULL};
+    const char *input = r->settings.input;
+    const bool file = strncmp(input, "/dev/shm/", 9) == 0;
+    if (!file && (strncmp(input, "/dev/", 5) == 0 || strncmp(input, "/proc/", 6) == 0))
+        return vf_fail(r->ctx, VF_ERR_ARGUMENT, "%s: gives the output no name; give one by -o", input);
     r->default_name = program_replace_ending(r->settings.input, endings, ending);
     *name = r->default_name;
     return r->default_name ? VF_OK : vf_fail(r->ctx, VF_ERR_MEMORY, "no memory");

@@ -3,12 +3,14 @@
 
 usage: test_cionize_ions.py PROGRAM [DEVICE] [test_name ...]
 """
+import collections
 import math
 import os
+import pathlib
 
 import program
-from ion_truth import check_file, generator, numpy, Placed, random_molecule, replay, run_ions, squares, whole, write_molecule
-from program import make, read, run
+from ion_truth import check_file, generator, numpy, Placed, random_molecule, read_ions, replay, run_ions, squares, whole, write_molecule
+from program import make, read, run, sample
 
 SMALL = ["--border", "9", "--spacing", "1"]
 
@@ -78,6 +80,17 @@ def test_files_agree(_):
     check_file("a_ionized.pdb", names, run_ions(*arguments).places, solute=atoms)
     # What is written is a molecule again.
     assert "58 atoms" in make("all.pqr", "--dry-run").out
+
+
+def test_xyz_holds_elements(_):
+    """Of a protein: the first letters of its atoms' names, digits apart; CA, CD, HG and NE are no metals and no gas."""
+    sample("1hpv.pqr")
+    make("1hpv.pqr", "--place", "CAL:2", "--spacing", "4", "-o", "a.xyz")
+    lines = pathlib.Path("1hpv.pqr").read_text(encoding="ascii").splitlines()
+    expected = [line.split()[2].lstrip("0123456789")[0] for line in lines if line.startswith(("ATOM", "HETATM"))]
+    found = [row[0] for row in read_ions("a.xyz")[0]]
+    assert set(expected) == set("CHNOS"), set(expected)
+    assert found == expected + ["Ca"] * 2, collections.Counter(found)
 
 
 # ---- physics ----

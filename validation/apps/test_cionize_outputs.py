@@ -93,11 +93,26 @@ def test_default_name_is_beside_the_input(_):
     shutil.copy("dipole.pqr", "sub/B.PQR")
     shutil.copy("dipole.pqr", "sub/c.txt")
     pathlib.Path("sub/d.pqr.gz").write_bytes(gzip.compress(pathlib.Path("dipole.pqr").read_bytes()))
-    for name, expected in (("a.pqr", "a.dx"), ("B.PQR", "B.dx"), ("c.txt", "c.txt.dx"), ("d.pqr.gz", "d.dx")):
+    cases = [("a.pqr", "a.dx"), ("B.PQR", "B.dx"), ("c.txt", "c.txt.dx"), ("d.pqr.gz", "d.dx")]
+    for ending in ("pdb", "ent", "inpcrd", "rst7", "rst", "Crd"):  # what a file holds is seen from its text
+        shutil.copy("dipole.pqr", f"sub/{ending}.{ending}")
+        shutil.copy("sub/d.pqr.gz", f"sub/{ending}z.{ending}.gz")
+        cases += [(f"{ending}.{ending}", f"{ending}.dx"), (f"{ending}z.{ending}.gz", f"{ending}z.dx")]
+    for name, expected in cases:
         before = set(os.listdir("sub"))
         done = make(f"sub/{name}", *GRID)
         assert set(os.listdir("sub")) - before == {expected}, (name, set(os.listdir("sub")) - before)
         assert f"sub/{expected}" in done.out
+
+
+def test_no_default_name_beside_a_pipe(_):
+    sample("dipole.pqr")
+    for path in ("/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"):
+        for more in ([], ["--place", "SOD:1"]):
+            with open("dipole.pqr", "rb") as stdin:
+                refuse(2, [path, "-o"], path, *GRID, *more, stdin=stdin)
+    with open("dipole.pqr", "rb") as stdin:
+        assert "2 atoms" in make("/dev/stdin", *GRID, "-o", "a.dx", stdin=stdin).out
 
 
 def test_report(_):

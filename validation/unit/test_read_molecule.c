@@ -421,6 +421,13 @@ static void refuses_with_file_line_and_field(void **state)
     }
 }
 
+/* Lines behind these end in five numbers, as atoms of a PQR file do. */
+static const char *const psf_heads[] = {"PSF", "PSF CMAP CHEQ", "PSF EXT CMAP CHEQ XPLOR", "PSF NAMD", "PSF\r"};
+static const char *const gro_atoms[] = {"    1ALA      N    1   1.234   5.678   9.012",
+                                        "    1ALA      N    1   1.234   5.678   9.012  0.1234  0.5678  0.9012",
+                                        "    1ALA      N    1-100.234-205.678-309.012",
+                                        "99999ALA   HB11    0  1.23456  5.67890  9.01234"};
+
 static void refuses_what_is_no_pqr(void **state)
 {
     (void)state;
@@ -429,8 +436,29 @@ static void refuses_what_is_no_pqr(void **state)
     expect_refused("\xef\xbb\xbf", "no atoms");
     expect_refused("REMARK only remarks\n", "no atoms");
     expect_refused("PSF EXT CMAP\n\n  1 !NTITLE\n", "PSF");
+    for (size_t i = 0; i < sizeof psf_heads / sizeof *psf_heads; i++) {
+        char psf[256];
+        snprintf(psf, sizeof psf,
+                 "%s\n\n       1 !NATOM\n       1 4AKE 1    MET  N      56  -0.300000  14.0070  0  1.0\n",
+                 psf_heads[i]);
+        expect_refused(psf, "m.pqr: is a PSF file|--charges");
+    }
+    expect_refused("PSFGEN\n1 N ALA A 5 1.0 2.0 3.0 0.5 1.5\n", "m.pqr:2: |five numbers"); /* a word of its own */
     expect_refused("@<TRIPOS>MOLECULE\nx\n", "mol2");
     expect_refused("object 1 class gridpositions counts 1 1 1\n", "OpenDX");
+    expect_refused("# a map\n\n# in kT/e\nobject 1 class gridpositions counts 2 2 2\n1 2 3 4 5 6\n",
+                   "OpenDX|--read-map");
+    expect_refused("\n%VERSION  VERSION_STAMP = V0001.000\n%FLAG TITLE\n%FORMAT(5E16.8)\n 1.0 2.0 3.0 4.0 5.0\n",
+                   "m.pqr: is an AMBER prmtop|--charges");
+    expect_refused("m\n     2\n   1.0000000   2.0000000   3.0000000   4.0000000   5.0000000   6.0000000\n",
+                   "m.pqr: is an AMBER coordinate file|--charges");
+    for (size_t i = 0; i < sizeof gro_atoms / sizeof *gro_atoms; i++) {
+        char gro[256];
+        snprintf(gro, sizeof gro, "MD of ALA, t= 0.0\n    1\n%s\n   1.0   1.0   1.0\n", gro_atoms[i]);
+        expect_refused(gro, "m.pqr: is a GROMACS .gro file|editconf");
+    }
+    expect_refused("m\n    1\n1 N ALA A 5 1.0 2.0 3.0 0.5 1.5\n",
+                   "m.pqr:3: |five numbers"); /* has only the head of one */
     expect_refused("<!DOCTYPE html><html>404</html>\n", "HTML");
     expect_refused("BZh91AY", "bzip2");
     expect_refused("\x1f\x8b\x08 x", "twice");
@@ -438,7 +466,7 @@ static void refuses_what_is_no_pqr(void **state)
                    "7zXZ",
                    "xz");
     expect_refused("PK\x03\x04", "zip");
-    expect_refused("\x89HDF\r\n", "HDF5");
+    expect_refused("\x89HDF\r\n", "HDF5|--read-map");
     expect_refused("\xff\xfe"
                    "A",
                    "UTF-16");

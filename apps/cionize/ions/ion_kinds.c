@@ -51,7 +51,7 @@ static bool is_among(const char *names, const char *name, bool any_case, char sp
     return false;
 }
 
-static bool look_up(const char *name, ion_kind *kind)
+bool ion_is_known(const char *name, ion_kind *kind)
 {
     for (int any_case = 0; any_case < 2; any_case++)
         for (int i = 0; i < KNOWN_IONS; i++) {
@@ -91,7 +91,7 @@ vf_status ion_kind_from_name(vf_context *ctx, const char *where, const char *nam
     char names[512] = "";
     size_t used = 0;
     vf_status status = check_name(ctx, where, name);
-    if (status != VF_OK || look_up(name, kind))
+    if (status != VF_OK || ion_is_known(name, kind))
         return status;
     for (int i = 0; i < KNOWN_IONS; i++)
         used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", i ? ", " : "", known_ions[i].names);
@@ -109,7 +109,7 @@ vf_status ion_kind_with_charge(vf_context *ctx, const char *where, const char *n
     if (!isfinite(charge) || charge == 0)
         return vf_fail(ctx, VF_ERR_ARGUMENT, "%s: the charge of the ion %s is %g; it must be finite and not 0", where,
                        name, charge);
-    if (!look_up(name, kind)) {
+    if (!ion_is_known(name, kind)) {
         *kind = (ion_kind){.charge = charge};
         strcpy(kind->name, name); /* at most 4, as was checked */
         return VF_OK;

@@ -30,10 +30,13 @@ enum { ION_MOST = 10000000 };
 /* What is wrong with a name for an ion, as the end of a sentence: "is too long ..."; NULL: nothing. */
 const char *ion_name_trouble(const char *name);
 
+/* Whether force fields know an ion by this name (docs/conventions.md), in any mixture of capital and small letters;
+ * kind->name is then the table's spelling. */
+bool ion_is_known(const char *name, ion_kind *kind);
+
 /* In all of these, `where` begins the messages: "--salt", "script.cfg:12". */
 
-/* The ion that force fields know by this name (docs/conventions.md), in any mixture of capital and small letters;
- * kind->name is the table's spelling. Errors: VF_ERR_ARGUMENT, listing the known. */
+/* The ion of ion_is_known. Errors: VF_ERR_ARGUMENT, listing the known. */
 VF_MUST_CHECK vf_status ion_kind_from_name(vf_context *ctx, const char *where, const char *name, ion_kind *kind);
 
 /* The same with a charge (e), which makes any name of 1 to 4 printable characters without blanks an ion. One that is

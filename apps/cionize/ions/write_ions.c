@@ -189,8 +189,9 @@ static vf_status xyz_begin(ion_file *file)
 static vf_status xyz_atom(ion_file *file, const filed_atom *atom)
 {
     static const char *const axes[3] = {"its x", "its y", "its z"};
-    char line[LINE];
-    char *to = put_name(file, *atom->element ? atom->element : atom->name, LONGEST_NAME, line);
+    char line[LINE], symbol[3];
+    atom_element(atom, symbol);
+    char *to = put_name(file, symbol, LONGEST_NAME, line);
     for (int a = 0; a < 3; a++) {
         int64_t scaled;
         if (!scale_number(atom->position[a], 6, &scaled))

@@ -7,23 +7,74 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "molecule_readers.h"
+#include "pqr_head.h"
 #include "pqr_reader.h"
 
-vf_status pqr_fail_no_atoms(const pqr_reader *r, text_piece text)
+#define CHARGES_ALONE                                                                                                  \
+    ", which has charges and no coordinates; name the file with the coordinates as the molecule, and this file after " \
+    "--charges"
+#define PSF "a PSF file" CHARGES_ALONE
+#define PRMTOP "an AMBER prmtop file" CHARGES_ALONE
+
+/* A title, the number of atoms, and atoms in columns: residue's number and name, name, serial number, coordinates. */
+static bool is_gro(text_piece text)
+{
+    enum { NUMBER = 5, SERIAL = 15, X = 20 };
+    text_lines lines = {.next = text.at, .end = text.at + text.size};
+    text_piece count, atom, piece[TEXT_MAX_WORDS];
+    bool by_decimals;
+    if (!text_next_line(&lines, &count) || !text_next_line(&lines, &count) || !text_next_line(&lines, &atom))
+        return false;
+    if (!pqr_is_integer(label_trim(count)) || !pqr_is_integer(label_trim(text_columns(atom, 0, NUMBER))) ||
+        !pqr_is_integer(label_trim(text_columns(atom, SERIAL, X))))
+        return false;
+    const text_piece rest = text_columns(atom, X, atom.size);
+    const char *p = rest.at;
+    return text_take_apart(text_next_word(&p, rest.at + rest.size), piece, TEXT_MAX_WORDS, &by_decimals) > 0;
+}
+
+/* What a file is that is no PQR; NULL: not known. */
+static const char *other_kind(text_piece text, locale_t c_locale)
 {
     static const text_signature others[] = {
-        {"PSF", 3,
-         "a PSF file, which has charges and no coordinates; name the PDB file with the coordinates as the molecule, "
-         "and this file after --charges"},
+        {"PSF ", 4, PSF},
+        {"PSF\n", 4, PSF},
+        {"PSF\r", 4, PSF},
+        {"%VERSION", 8, PRMTOP},
+        {"%FLAG", 5, PRMTOP},
         {"@<TRIPOS>", 9, "a mol2 file, which has no radii; write a PQR with pdb2pqr or Open Babel"},
-        {"object 1 class gridpositions", 28, "an OpenDX map, not a molecule"},
+        {"object 1 class gridpositions", 28,
+         "an OpenDX map, not a molecule; name the molecule, and this file after --read-map to place ions by it"},
         {"<", 1, "HTML or XML, perhaps a server's error page that was saved"},
         {NULL, 0, NULL}};
-    while (text.size > 0 && (*text.at == ' ' || (*text.at >= '\t' && *text.at <= '\r')))
-        text.at++, text.size--;
-    const text_signature *found = text_find_signature(text, others);
+    text_lines lines = {.next = text.at, .end = text.at + text.size};
+    text_piece line = {text.at, 0};
+    do
+        line = label_trim(line);
+    while ((line.size == 0 || *line.at == '#') && text_next_line(&lines, &line));
+    const text_signature *found =
+        text_find_signature((text_piece){line.at, (size_t)(text.at + text.size - line.at)}, others);
     if (found)
-        return vf_fail(r->ctx, VF_ERR_INPUT, "%s: is %s", r->name, found->what);
+        return found->what;
+    if (is_inpcrd(text, c_locale))
+        return "an AMBER coordinate file, which has no charges; name the prmtop file after --charges";
+    return is_gro(text) ? "a GROMACS .gro file, which has no charges and no radii; write a PQR with gmx "
+                          "editconf (gmx editconf -f run.tpr -mead out.pqr)"
+                        : NULL;
+}
+
+vf_status pqr_check_kind(const pqr_reader *r)
+{
+    const char *what = other_kind(r->text, r->c_locale);
+    return what ? vf_fail(r->ctx, VF_ERR_INPUT, "%s: is %s", r->name, what) : VF_OK;
+}
+
+vf_status pqr_fail_no_atoms(const pqr_reader *r)
+{
+    vf_status status = pqr_check_kind(r);
+    if (status != VF_OK)
+        return status;
     if (r->stopped && r->atoms_after_end > 0)
         return vf_fail(r->ctx, VF_ERR_INPUT,
                        "%s:%" PRId64 ": the file or its first model ends here without an atom, and %" PRId64

@@ -15,6 +15,7 @@ typedef struct pqr_reader {
     int64_t capacity;   /* atoms that out's arrays have room for */
     int64_t *atom_line; /* [atoms] the line each atom came from */
     locale_t c_locale;
+    text_piece text; /* all of it */
     text_lines lines;
     bool stopped; /* at END or after the first model */
 
@@ -37,8 +38,11 @@ typedef struct pqr_reader {
     text_piece first_name;
 } pqr_reader;
 
+/* Refuses a file that is known for something else. VF_OK if it is not. */
+VF_MUST_CHECK vf_status pqr_check_kind(const pqr_reader *r);
+
 /* Says what a file without atoms is. Always fails. */
-VF_MUST_CHECK vf_status pqr_fail_no_atoms(const pqr_reader *r, text_piece text);
+VF_MUST_CHECK vf_status pqr_fail_no_atoms(const pqr_reader *r);
 
 /* In a PDB file occupancy and B-factor, both with two decimals, stand where a PQR file has charge and radius.
  * Occupancies are between 0 and 1, and mostly 1. Ions of charge 1 look the same, so one name for all atoms speaks for

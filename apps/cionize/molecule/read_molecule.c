@@ -135,11 +135,16 @@ static vf_status read_unknown(pqr_reader *r, text_piece line)
     char word[TEXT_QUOTE_SIZE];
     const char *p = line.at;
     text_quote(text_next_word(&p, line.at + line.size), word);
-    if (pqr_ends_like_atom(line, r->c_locale))
+    if (pqr_ends_like_atom(line, r->c_locale)) {
+        /* Before any atom it may be a line of another kind of file, which would be ruined by what is advised here. */
+        vf_status status = r->out->atoms == 0 ? pqr_check_kind(r) : VF_OK;
+        if (status != VF_OK)
+            return status;
         return text_fail(r->ctx, r->name, r->lines.line,
                          "field 1 (record): '%s' is not ATOM or HETATM, though the line ends in five numbers like an "
                          "atom's; correct it, or make it a REMARK",
                          word);
+    }
     if (r->unknown++ == 0) {
         r->first_unknown = r->lines.line;
         memcpy(r->unknown_word, word, sizeof word);
@@ -221,12 +226,12 @@ static vf_status read_lines(pqr_reader *r)
     return VF_OK;
 }
 
-static vf_status finish(pqr_reader *r, text_piece text)
+static vf_status finish(pqr_reader *r)
 {
     molecule *m = r->out;
     vf_status status;
     if (m->atoms == 0)
-        return pqr_fail_no_atoms(r, text);
+        return pqr_fail_no_atoms(r);
     m->total_charge += r->total_rest;
     if ((status = pqr_check_not_pdb(r)) != VF_OK || (status = pqr_check_not_swapped(r)) != VF_OK)
         return status;
@@ -249,10 +254,11 @@ vf_status parse_pqr(vf_context *ctx, const char *name, const char *text, size_t 
         status = vf_fail(ctx, VF_ERR_MEMORY, "%s: no memory to read numbers", name);
         goto done;
     }
+    r.text = rest;
     r.lines = (text_lines){.next = rest.at, .end = rest.at + rest.size};
     status = read_lines(&r);
     if (status == VF_OK)
-        status = finish(&r, rest);
+        status = finish(&r);
     if (status == VF_OK)
         vf_digest(text, bytes, out->digest);
 done:

@@ -62,7 +62,10 @@ vf_status text_check(vf_context *ctx, const char *name, text_piece *text)
         {"\xfd\x37zXZ", 5, "compressed with xz; uncompress it (unxz)"},
         {"\x28\xb5\x2f\xfd", 4, "compressed with zstd; uncompress it (unzstd)"},
         {"PK\x03\x04", 4, "a zip archive; unpack it (unzip)"},
-        {"\x89HDF", 4, "an HDF5 file (or NetCDF 4), and no text; write an AMBER restart as text with cpptraj"},
+        {"\x89HDF", 4,
+         "an HDF5 file (or NetCDF 4), and no text; name a map after --read-map, and write an AMBER restart as text "
+         "with "
+         "cpptraj (trajout m.rst7 restart)"},
         {"CDF\x01", 4, NETCDF},
         {"CDF\x02", 4, NETCDF},
         {"CDF\x05", 4, NETCDF},
