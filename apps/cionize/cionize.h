@@ -126,8 +126,8 @@ extern const char *const potential_units; /* "kT/e, V, kcal/mol/e, e/A" */
 typedef struct map_info {
     vf_grid grid;         /* angstrom */
     vf_dtype type;        /* of the values handed over */
-    const char *quantity; /* "electrostatic potential" */
-    const char *unit;     /* "kT/e" */
+    const char *quantity; /* "electrostatic potential", "electrostatic potential with 5 ions" */
+    const char *unit;     /* "kT/e"; "": it is no potential, and has neither unit nor constants */
     const char *program;  /* "cionize (Voxfield) 0.1.0" */
     const char *command;  /* the command line */
     const char *created;  /* UTC, ISO 8601 */

@@ -67,6 +67,7 @@ static void describe(run *r)
 {
     const cionize_settings *s = &r->settings;
     program_time(r->created);
+    potential_quantity(r->read.ions, r->quantity);
     if (s->read_map)
         snprintf(r->method, sizeof r->method, "read from %.100s", s->read_map);
     else
@@ -75,7 +76,7 @@ static void describe(run *r)
     r->info = (map_info){
         .grid = r->grid,
         .type = s->precision,
-        .quantity = "electrostatic potential",
+        .quantity = r->quantity,
         .unit = s->unit,
         .program = "cionize (Voxfield) " VF_VERSION,
         .command = r->command,
@@ -109,6 +110,12 @@ static vf_status check_read_map(const run *r)
     if (strcmp(s->unit, "kT/e") == 0 && !isnan(m->temperature) && m->temperature != s->temperature)
         return vf_fail(r->ctx, VF_ERR_ARGUMENT, "%s: the map was made for %g K, not %g; give --temperature %g", m->path,
                        m->temperature, s->temperature, m->temperature);
+    if (!isnan(m->r_min) && m->r_min != s->r_min)
+        return vf_fail(r->ctx, VF_ERR_ARGUMENT, "%s: the map was made with --r-min %g, not %g; give --r-min %g",
+                       m->path, m->r_min, s->r_min, m->r_min);
+    if (m->ions > 0)
+        vf_warn(r->ctx, "%s: the potential of %lld ion%s is in the map: they are seen, but keep nothing away", m->path,
+                (long long)m->ions, m->ions == 1 ? "" : "s");
     if (m->molecule[0] != '\0' && strcmp(m->molecule, r->molecule.digest) != 0)
         vf_warn(r->ctx,
                 "%s: was made of another file than %s (SHA-256 %.12s..., not %.12s...): is it the same molecule?",
@@ -202,6 +209,44 @@ static vf_status plan(run *r)
     return status;
 }
 
+/* The memory that placing ions takes: the map, unless it was read, and then what the map is summed in, or afterwards
+ * the mask, the bounds of cells, and the mask once more in the form of a map. */
+static double ions_memory(const run *r)
+{
+    const double bounds_and_mask = 2.1; /* bytes a point: docs/ions.md */
+    const double points = (double)vf_grid_points(&r->grid);
+    const double map = r->stored ? 0 : points * (double)vf_dtype_bytes(r->settings.precision);
+    const double search = points * (bounds_and_mask + (r->ions.mask ? sizeof(float) : 0));
+    return map + fmax((double)r->plan.host_bytes, search);
+}
+
+/* Makes room for the map, and makes sure of the rest: asked for together, what is over is given back. */
+static vf_status make_store(run *r)
+{
+    const double needed = r->memory = ions_memory(r);
+    uint64_t available, total;
+    char text[32], text2[32];
+    vf_host_memory(&available, &total);
+    if (needed > (double)available)
+        return vf_fail(
+            r->ctx, VF_ERR_MEMORY,
+            "placing ions takes the whole map in memory, with mask and bounds %s of %s available; use a larger "
+            "--spacing",
+            vf_format_bytes(needed, text, sizeof text), vf_format_bytes((double)available, text2, sizeof text2));
+    if (r->stored)
+        return VF_OK;
+    void *all = malloc((size_t)needed);
+    if (!all)
+        return vf_fail(r->ctx, VF_ERR_MEMORY,
+                       "placing ions takes the whole map in memory, and the allocation of %s failed, which a limit "
+                       "(ulimit -v) may forbid; use a larger --spacing",
+                       vf_format_bytes(needed, text, sizeof text));
+    r->stored = realloc(all, (size_t)vf_grid_points(&r->grid) * vf_dtype_bytes(r->settings.precision));
+    if (!r->stored)
+        r->stored = all;
+    return VF_OK;
+}
+
 /* From the molecule to the plan: everything that can be refused is refused here, before any work. */
 static vf_status prepare(run *r)
 {
@@ -221,6 +266,8 @@ static vf_status prepare(run *r)
         say_molecule(r);
     vf_stage_begin(&r->stages, "plan");
     status = plan(r);
+    if (status == VF_OK && ions_asked(r))
+        status = make_store(r);
     if (status == VF_OK && ions_asked(r))
         status = ions_prepare(r);
     if (status != VF_OK)
@@ -274,22 +321,6 @@ static vf_status check_places(const run *r)
     return status;
 }
 
-static vf_status make_store(run *r)
-{
-    const double bytes = (double)vf_grid_points(&r->grid) * (double)vf_dtype_bytes(r->settings.precision);
-    uint64_t available, total;
-    char text[32], text2[32];
-    vf_host_memory(&available, &total);
-    if (bytes < (double)available)
-        r->stored = malloc((size_t)bytes);
-    if (!r->stored)
-        return vf_fail(r->ctx, VF_ERR_MEMORY,
-                       "placing ions takes the whole map in memory, %s of %s available; use a larger --spacing",
-                       vf_format_bytes(bytes, text, sizeof text),
-                       vf_format_bytes((double)available, text2, sizeof text2));
-    return VF_OK;
-}
-
 static vf_status sum_map(run *r)
 {
     const cionize_settings *s = &r->settings;
@@ -317,8 +348,6 @@ static vf_status compute(run *r)
 {
     const cionize_settings *s = &r->settings;
     vf_status status = check_places(r);
-    if (status == VF_OK && ions_asked(r) && !s->read_map)
-        status = make_store(r);
     if (status != VF_OK)
         return status;
     vf_stage_begin(&r->stages, "compute");

@@ -46,12 +46,28 @@ static vf_status add_by_rule(run *r)
         status = solvent_volume(r->ctx, &r->molecule, &r->grid, &r->solvent);
     if (status == VF_OK)
         status = count_ions(r->ctx, &r->ions.demand, charge, r->solvent, request, &kinds);
-    return status == VF_OK ? add_requests(r, request, kinds) : status;
+    if (status == VF_OK)
+        status = add_requests(r, request, kinds);
+    if (status == VF_OK && r->wanted == 0)
+        vf_warn(r->ctx, "no ions are needed: the rule comes to none");
+    return status;
+}
+
+static vf_status check_radii(const run *r)
+{
+    for (int64_t i = 0; i < r->molecule.atoms; i++)
+        if (r->molecule.radius[i] > 0)
+            return VF_OK;
+    return vf_fail(r->ctx, VF_ERR_ARGUMENT,
+                   "--from-surface: %s has no radii, or all are 0; leave it out, or use a PQR file with radii",
+                   r->settings.charges ? r->settings.charges : r->settings.input);
 }
 
 vf_status ions_prepare(run *r)
 {
-    vf_status status = r->ions.ionized ? check_ions_room(r->ctx, r->ions.ionized, &r->molecule) : VF_OK;
+    vf_status status = r->ions.from_surface ? check_radii(r) : VF_OK;
+    if (status == VF_OK && r->ions.ionized)
+        status = check_ions_room(r->ctx, r->ions.ionized, &r->molecule);
     for (int64_t n = 0; status == VF_OK && n < r->script.commands; n++)
         if (r->script.command[n].verb == SCRIPT_PLACEION)
             status = add_requests(r, &r->script.command[n].request, 1);
@@ -60,8 +76,6 @@ vf_status ions_prepare(run *r)
     status = add_requests(r, r->ions.request, r->ions.requests);
     if (status == VF_OK && (r->ions.demand.counter_kinds > 0 || r->ions.demand.has_concentration))
         status = add_by_rule(r);
-    if (status == VF_OK && r->wanted == 0)
-        vf_warn(r->ctx, "no ions are needed: the rule comes to none");
     return status;
 }
 
@@ -74,8 +88,17 @@ static vf_status write_list(const run *r, const char *path, const ion_list *list
     return write_ions(r->ctx, path, list, solute, comment);
 }
 
+void potential_quantity(int64_t ions, char text[QUANTITY_SIZE])
+{
+    const char *const potential = "electrostatic potential";
+    if (ions > 0)
+        snprintf(text, QUANTITY_SIZE, "%s with %lld ion%s", potential, (long long)ions, ions == 1 ? "" : "s");
+    else
+        snprintf(text, QUANTITY_SIZE, "%s", potential);
+}
+
 /* The map with all ions placed so far. */
-static vf_status write_map_with_ions(const run *r, map_output *out)
+static vf_status write_map_with_ions(run *r, map_output *out)
 {
     const ion_list *list = &r->placed;
     const size_t n = (size_t)list->count;
@@ -89,6 +112,10 @@ static vf_status write_map_with_ions(const run *r, map_output *out)
         ions.z[i] = list->sites[i].position[2];
         ions.charge[i] = list->kinds[list->sites[i].kind].charge;
     }
+    potential_quantity(r->read.ions + list->count, r->ions_quantity);
+    r->ions_info = r->info;
+    r->ions_info.quantity = r->ions_quantity;
+    out->info = &r->ions_info;
     vf_status status =
         write_stored_map(r->ctx, &r->settings, &r->grid, r->stored, n > 0 ? &ions : NULL, r->plan.scale, out);
     free(data);
@@ -97,7 +124,7 @@ static vf_status write_map_with_ions(const run *r, map_output *out)
 
 static vf_status save_grid(run *r, const char *path)
 {
-    map_output out = {.ctx = r->ctx, .path = path, .info = &r->info};
+    map_output out = {.ctx = r->ctx, .path = path};
     vf_status status = map_format_for(r->ctx, path, &out.format);
     if (status == VF_OK)
         status = write_map_with_ions(r, &out);
@@ -113,7 +140,7 @@ static vf_status write_mask(run *r)
     r->mask_info = r->info;
     r->mask_info.type = VF_F32;
     r->mask_info.quantity = "what excludes ions: 0 nothing, 1 the solute, 2 an ion";
-    r->mask_info.unit = "1";
+    r->mask_info.unit = "";
     float *values = malloc((size_t)points * sizeof *values);
     if (!values)
         return vf_fail(r->ctx, VF_ERR_MEMORY, "%s: no memory for %lld points", r->ions.mask, (long long)points);

@@ -72,7 +72,8 @@ void say_plan(const run *r)
     if (r->plan.slabs > 0) {
         printf("work       %.3g G evaluations, %s, about %s", 1e-9 * r->plan.evaluations, r->method,
                vf_format_seconds(r->plan.seconds, text, sizeof text));
-        printf(", %s of memory in %lld slab%s\n", vf_format_bytes((double)r->plan.host_bytes, text, sizeof text),
+        printf(", %s of memory in %lld slab%s\n",
+               vf_format_bytes(fmax(r->memory, (double)r->plan.host_bytes), text, sizeof text),
                (long long)r->plan.slabs, r->plan.slabs == 1 ? "" : "s");
     }
     if (r->map.format)

@@ -105,6 +105,12 @@ def as_nobody():
     return prefix
 
 
+def is_sanitized():
+    """Built with a sanitizer, which takes all of the address space."""
+    content = pathlib.Path(PROGRAM).read_bytes()
+    return b"__asan_init" in content or b"__tsan_init" in content
+
+
 # ---- molecules ----
 
 

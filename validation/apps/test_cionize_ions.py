@@ -295,6 +295,21 @@ def test_mask(_):
         assert placed.report["ions"]["points_free_solute_ions"][1] == (mask == 1).sum()
 
 
+def test_a_mask_is_no_potential(_):
+    """It says neither a unit nor constants, and no ions are placed by it."""
+    program.sample("dipole.pqr")
+    place = ["dipole.pqr", *SMALL, "--place", "CLA:1", "--ions", "i.pdb"]
+    for kind in ("dx", "dx.gz", "h5", "mrc", "cube"):
+        make("-q", *place, "--mask", f"m.{kind}", "--map", f"v.{kind}")
+        if kind not in ("mrc", "cube"):
+            program.refuse(3, [f"m.{kind}", "a mask (what excludes ions), no potential"], *place, "--read-map", f"m.{kind}")
+        if kind not in ("dx.gz", "h5"):
+            mask, potential = (open(f"{name}.{kind}", "rb").read() for name in "mv")
+            assert b"2 an ion in" not in mask and b"potential in kT/e" in potential, kind
+            for word in (b"kT/e", b"V = C", b"eps"):
+                assert word in potential and word not in mask, (kind, word)
+
+
 def test_maps_before_and_with_ions(_):
     """The map holds the potential everywhere, at excluded points too; with ions it is the map of the ionized molecule."""
     rng = generator()
@@ -308,6 +323,8 @@ def test_maps_before_and_with_ions(_):
         assert 0 not in read(f"before.{kind}").values
         placed = run_ions("a.pqr", *SMALL, *ions, "--map", f"with.{kind}", "--map-with-ions", "-o", "all.pqr")
         potential, _ = replay(placed, atoms, ["SOD"] * 4 + ["MG"] * 2)
+        contents = [open(f"{name}.{kind}", "rb").read() for name in ("with", "before")]
+        assert [b"electrostatic potential with 6 ions" in content for content in contents] == [True, False]
         grid = read(f"with.{kind}")
         origin, size = (",".join(map(str, v)) for v in (grid.origin, map(int, grid.counts)))
         make("-q", "all.pqr", f"--origin={origin}", "--counts", size, "--spacing", "1", "-o", f"again.{kind}")
@@ -335,6 +352,14 @@ def test_maps_read_back(_):
             close = 1e-12 if name == "m.h5" else 1e-4
             assert (numpy.abs(placed.energies - expected.energies) <= close * size).all(), name
         assert open("one.pqr").read() == open("two.pqr").read()
+    # Ions in a map are counted, whether it is copied or gets more.
+    for kind in ("h5", "dx"):
+        make("-q", "a.pqr", *place, "--read-map", "m.h5", "-o", f"with.{kind}", "--map-with-ions")
+        for more, ions in (([], 8), (["--map-with-ions"], 9)):
+            done = make("-q", "a.pqr", "--place", "SOD:1", "--read-map", f"with.{kind}", "-o", "more.dx", "--ions",
+                        "two.pqr", *more)
+            assert f"with.{kind}: the potential of 8 ions is in the map" in done.err, done.err
+            assert open("more.dx").readline() == f"# electrostatic potential with {ions} ions in kT/e\n"
     # HDF5 maps know the file they were made of.
     write_molecule("b.pqr", random_molecule(rng, 60))
     for molecule, other in (("a.pqr", False), ("b.pqr", True)):
@@ -346,7 +371,8 @@ def test_maps_read_back(_):
     program.refuse(3, ["m.h5", "origin"], "a.pqr", f"--origin={origin}", "--counts", counts, "--spacing", "1", *place,
                    "--read-map", "m.h5")
     for options, words in ((["--dielectric", "80"], "dielectric"), (["--distance-dielectric", "1"], "dielectric"),
-                           (["--temperature", "310"], "temperature"), (["--refine"], "--refine")):
+                           (["--temperature", "310"], "temperature"), (["--r-min", "0.5"], "--r-min 0.1"),
+                           (["--refine"], "--refine")):
         program.refuse(2, words, "a.pqr", *place, "--read-map", "m.h5", *options)
     program.refuse(3, "kT/e", "a.pqr", *place, "--read-map", "m.h5", "--units", "V")
 

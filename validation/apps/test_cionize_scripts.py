@@ -6,6 +6,7 @@ usage: test_cionize_scripts.py PROGRAM [DEVICE] [test_name ...]
 import os
 import pathlib
 import random
+import resource
 import signal
 import struct
 import subprocess
@@ -14,7 +15,7 @@ import time
 import program
 from ion_truth import (check_file, CHARGES, generator, numpy, Placed, Potential, random_molecule, read_ions, replay, run_ions,
                        squares, write_molecule)
-from program import command, listing, make, read, refuse, run, sample, Skip
+from program import command, is_sanitized, listing, make, read, refuse, run, sample, Skip
 
 GRID = ["--border", "9", "--spacing", "1"]
 
@@ -66,6 +67,8 @@ def test_script(_):
         expected.add(placed.places[:count], [CHARGES[n] for n in names[:count]])
         values = numpy.array(read(name).values).reshape(expected.values.shape)
         assert (numpy.abs(values - expected.values) <= expected.error()).all(), name
+        content = pathlib.Path(name).read_bytes()
+        assert (b"potential with " in content) == (count > 0) == (b"potential with %d ions" % count in content), name
     assert (potential.sizes == expected.sizes).all()
     texts = {name: pathlib.Path(name).read_bytes() for name in ("one.pdb", "two.pqr", "two.xyz")}
     maps = {name: read(name).values for name in files[:3]}
@@ -297,7 +300,8 @@ def test_bad_options(_):
         os.symlink("/dev/full", f"full.{kind}")
         refuse(4, [f"full.{kind}", "No space left"], "dipole.pqr", *place, "--ions", f"full.{kind}")
     done = make("-q", "dipole.pqr", "--neutralize", "SOD", "-o", "none.pqr")
-    assert "warning" in done.err and len(read_ions("none.pqr")[0]) == 2, "a dipole needs no ions"
+    assert "the rule comes to none" in done.err and len(read_ions("none.pqr")[0]) == 2, "a dipole needs no ions"
+    assert make("-q", "dipole.pqr", "--place", "SOD:0", "-o", "none.pqr").err == "", "there is no rule"
     write("plus.pqr", "ATOM 1 X MOL 1 0.0 0.0 0.0 1.000 1.0\n")
     refuse(2, ["SOD", "CLA"], "plus.pqr", "--neutralize", "SOD")
     write("far.pqr", "ATOM 1 X MOL 1 0.0 -1000.0 0.0 1.000 1.0\n")
@@ -312,6 +316,38 @@ def test_dry_run_places_nothing(_):
     done = make("dipole.pqr", "--place", "SOD:3", "--place", "MG:2", "--order", "largest", "--dry-run", "-o", "x.pdb")
     assert listing() == before and "3 SOD (+1), 2 MG (+2), largest charges first" in done.out, done.out
     assert "placed" not in done.out
+
+
+def test_memory_for_ions(_):
+    """What placing takes is said, and refused by a dry run as by another: 4 bytes a point for the map, 2.1 for mask and bounds."""
+    sample("dipole.pqr")
+    place = ["dipole.pqr", "--place", "SOD:1", "--ions", "i.pdb"]
+    for more in ([], ["--dry-run"]):  # 1e13 points, in layers of 4 MB
+        refuse(5, ["whole map in memory", "55.5 TiB of "], *place, "--counts", "1000,1000,10000000", "--spacing",
+               "0.001", *more)
+    if program.DEVICE == "cuda":
+        return  # slabs may take more than what comes after them, and the driver more address space than any limit here
+    for options, said in (([], "23.3 MiB"), (["--precision", "double"], "38.5 MiB"),
+                          (["--mask", "m.dx"], "38.5 MiB")):  # which takes 4 bytes a point more
+        done = make(*place, "--counts", "200,200,100", "--dry-run", *options)
+        assert f", {said} of memory in" in done.out, done.out
+    if is_sanitized():
+        return
+    limit = 1 << 30
+    for more in ([], ["--dry-run"]):  # 0.8 GiB of map, and 0.42
+        refuse(5, ["allocation of 1.23 GiB failed", "ulimit -v"], *place, "--counts", "600", "--threads", "2", *more,
+               preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)))
+
+
+def test_radii_for_surfaces(_):
+    """Without radii there are no surfaces to keep a distance from."""
+    write("bare.pqr", "ATOM 1 X MOL 1 0.0 0.0 0.0 1.000 0.0\nATOM 2 X MOL 1 2.0 0.0 0.0 1.000 0.0\n")
+    write("s.cfg", "BEGIN\nPLACEION CLA 1 -1\nSAVEION i.pdb\nEXIT\n")
+    for ions in (["--place", "CLA:1"], ["-i", "s.cfg"]):
+        refuse(2, ["--from-surface", "bare.pqr", "no radii"], "bare.pqr", *ions, "--from-surface")
+        make("-q", "bare.pqr", *ions)
+    write("one.pqr", "ATOM 1 X MOL 1 0.0 0.0 0.0 1.000 0.0\nATOM 2 X MOL 1 2.0 0.0 0.0 1.000 1.0\n")
+    make("-q", "one.pqr", "--place", "CLA:1", "--from-surface")
 
 
 # ---- interrupts ----

@@ -21,7 +21,7 @@ import time
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "apps"))
 import program  # noqa: E402
-from program import as_nobody, command, make, read, refuse, run, sample, Skip, write_atoms  # noqa: E402
+from program import as_nobody, command, is_sanitized, make, read, refuse, run, sample, Skip, write_atoms  # noqa: E402
 
 KINDS = ["dx", "dx.gz", "mrc", "cube", "h5"]
 PROMPTLY = 2.0  # seconds from a signal to the end
@@ -241,11 +241,6 @@ def test_kill_while_placing(_):
     process.kill()
     assert process.wait(timeout=60) == -signal.SIGKILL
     assert sorted(p for p in os.listdir(".") if not p.startswith(".")) == ["a.pqr", "m.mrc"] and len(read("m.mrc").values) > 1000
-
-
-def is_sanitized():
-    content = pathlib.Path(program.PROGRAM).read_bytes()
-    return b"__asan_init" in content or b"__tsan_init" in content
 
 
 def test_little_memory(_):

@@ -102,6 +102,45 @@ static void written_maps_read_back(void **state)
     unlink(path);
 }
 
+/* What a map says it holds: a potential, with so many ions in it, or something that no ions can be placed by, whose
+ * header has neither a unit nor constants. */
+static void quantities(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"map.dx", "map.dx.gz", "map.h5"};
+    static const struct {
+        const char *quantity, *unit, *refused;
+        int64_t ions;
+    } cases[] = {
+        {"electrostatic potential", "kT/e", NULL, 0},
+        {"electrostatic potential with 1 ion", "V", NULL, 1},
+        {"electrostatic potential with 1234567 ions", "kcal/mol/e", NULL, 1234567},
+        {"what excludes ions: 0 nothing, 1 the solute, 2 an ion", "", "a mask (what excludes ions), no potential", 0},
+        {"standard deviation over frames of the electrostatic potential", "V", "a standard deviation", 0},
+    };
+    char path[PATH_SIZE];
+    for (int name = 0; name < 3; name++)
+        for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+            map_info info = describe(grids[1], VF_F32);
+            info.quantity = cases[c].quantity;
+            info.unit = cases[c].unit;
+            path_of(names[name], path);
+            must_write(&info, path);
+            vf_map map = {0};
+            vf_status status = read_quietly(path, *info.unit ? info.unit : NULL, &map);
+            if (cases[c].refused) {
+                expect_error(status, VF_ERR_INPUT, path, cases[c].refused);
+            } else {
+                assert_int_equal(status, VF_OK);
+                assert_string_equal(map.unit, info.unit);
+                assert_string_equal(warnings, "");
+                assert_int_equal(map.ions, cases[c].ions);
+            }
+            map_free(&map);
+            unlink(path);
+        }
+}
+
 /* ---- what others write ---- */
 
 static void put_file(const char *path, const char *text, size_t bytes)
@@ -194,6 +233,7 @@ static const struct {
     {HEAD, "ends before the data"},
     {HEAD "object 3 class array type double rank 0 items 6", ":7: the file ends before data follows"},
     {"ATOM 1 2 3\n", "other.dx:1: 'ATOM' is no part"},
+    {"# today\n# what excludes ions: 0 nothing, 1 the solute, 2 an ion in 1\n" HEAD ARRAY SIX, ":2: this is a mask"},
     {"# electrostatic potential in a_unit_that_is_as_long_as_the_room\n" HEAD ARRAY SIX, "unit of 34"},
     {HEAD ARRAY "1 2 3 4 5\n" FOOT, ":9: the data end after 5 values, and 6 are announced"},
     {HEAD ARRAY "1 2 3 4 5\n", "the data end after 5 values, and 6 are announced"},
@@ -449,6 +489,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(written_maps_read_back),
+        cmocka_unit_test(quantities),
         cmocka_unit_test(other_programs_maps),
         cmocka_unit_test(damaged_dx),
         cmocka_unit_test(cut_maps),

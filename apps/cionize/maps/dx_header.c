@@ -94,29 +94,31 @@ static text_piece unquoted(text_piece word)
 
 /* ---- the header ---- */
 
-static const char unit_comment[] = "electrostatic potential in ";
-
-/* "# electrostatic potential in kT/e" */
+/* "# electrostatic potential in kT/e", as cionize writes it in its first line. */
 static vf_status read_comment(dx_reader *r, text_piece word)
 {
-    text_piece rest;
+    text_piece rest, named;
+    int64_t ions;
     r->next = word.at + 1; /* "#electrostatic" is a comment, too */
     vf_status status = dx_rest_of_line(r, &rest);
     if (status != VF_OK)
         return status;
     while (rest.size > 0 && is_space(*rest.at))
         rest.at++, rest.size--;
-    const size_t before = strlen(unit_comment);
-    if (*r->map->unit || rest.size <= before || memcmp(rest.at, unit_comment, before) != 0)
+    const char *other = map_no_potential(rest);
+    if (other)
+        return dx_fail(r, "this is %s, no potential", other);
+    if (*r->map->unit || !map_potential(rest, &ions, &named) || named.size <= 4 || memcmp(named.at, " in ", 4) != 0)
         return VF_OK;
-    const char *p = rest.at + before;
-    const text_piece unit = text_next_word(&p, rest.at + rest.size);
+    const char *p = named.at + 4;
+    const text_piece unit = text_next_word(&p, named.at + named.size);
     size_t length = unit.size;
     while (length > 0 && is_space(unit.at[length - 1])) /* CR */
         length--;
     if (length >= sizeof r->map->unit)
         return dx_fail(r, "the comment names a unit of %zu characters, which is none", length);
     memcpy(r->map->unit, unit.at, length);
+    r->map->ions = ions;
     return VF_OK;
 }
 

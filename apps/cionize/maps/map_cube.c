@@ -23,13 +23,18 @@ static const char *length(double angstrom, char *text)
 
 static vf_status write_comments(text_map *state)
 {
-    static const int lines[6] = {0, 1, 5,
-                                 2, 6, 3}; /* of map_provenance: all but method and command, for want of room */
-    char parts[6][PART_SIZE];
-    for (int n = 0; n < 6; n++)
-        (void)map_provenance(state->map.info, lines[n], parts[n], PART_SIZE);
-    return map_text_printf(state->text, "%s; %s; %s\n%s; %s; %s\n", parts[0], parts[1], parts[2], parts[3], parts[4],
-                           parts[5]);
+    /* Of map_provenance: all but method and command, for want of room. The first of a line is always there. */
+    static const int lines[2][3] = {{0, 1, 6}, {2, 7, 3}};
+    char part[PART_SIZE];
+    vf_status status = VF_OK;
+    for (int line = 0; line < 2; line++) {
+        for (int n = 0; status == VF_OK && n < 3; n++)
+            if (map_provenance(state->map.info, lines[line][n], part, sizeof part))
+                status = map_text_printf(state->text, "%s%s", n > 0 ? "; " : "", part);
+        if (status == VF_OK)
+            status = map_text_append(state->text, "\n");
+    }
+    return status;
 }
 
 /* The count of atoms is positive, since readers take 0 and less for a list of orbitals. A PQR file names no elements:

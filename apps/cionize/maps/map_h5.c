@@ -99,27 +99,36 @@ static vf_status describe_file(vf_h5 *file, const map_info *info)
     return status;
 }
 
+/* What only a potential has. */
+static vf_status describe_potential(vf_h5 *file, const map_info *info)
+{
+    const text_attribute texts[] = {
+        {"unit", info->unit},
+        {"dielectric_model", info->distance_dielectric ? "eps(r) = dielectric * r / angstrom" : "eps = dielectric"},
+    };
+    const number_attribute numbers[] = {{"unit_constant", &info->unit_constant, 1},
+                                        {"temperature", &info->temperature, 1},
+                                        {"dielectric", &info->dielectric, 1},
+                                        {"r_min", &info->r_min, 1}};
+    vf_status status = write_texts(file, DATASET, texts, sizeof texts / sizeof *texts);
+    return status == VF_OK ? write_numbers(file, DATASET, numbers, sizeof numbers / sizeof *numbers) : status;
+}
+
 static vf_status describe_dataset(vf_h5 *file, const map_info *info)
 {
     const text_attribute texts[] = {
         {"quantity", info->quantity},
-        {"unit", info->unit},
         {"length_unit", "angstrom"},
         {"axis_order",
          "[z][y][x]; the value [k][j][i] is at origin + (i, j, k) * spacing; origin, spacing and counts are x, y, z"},
-        {"dielectric_model", info->distance_dielectric ? "eps(r) = dielectric * r / angstrom" : "eps = dielectric"},
     };
-    const number_attribute numbers[] = {
-        {"origin", info->grid.origin, 3},           {"spacing", info->grid.spacing, 3},
-        {"unit_constant", &info->unit_constant, 1}, {"temperature", &info->temperature, 1},
-        {"dielectric", &info->dielectric, 1},       {"r_min", &info->r_min, 1},
-    };
+    const number_attribute numbers[] = {{"origin", info->grid.origin, 3}, {"spacing", info->grid.spacing, 3}};
     vf_status status = write_texts(file, DATASET, texts, sizeof texts / sizeof *texts);
     if (status == VF_OK)
         status = write_numbers(file, DATASET, numbers, sizeof numbers / sizeof *numbers);
     if (status == VF_OK)
         status = vf_h5_attribute_integers(file, DATASET, "counts", info->grid.counts, 3);
-    return status;
+    return status == VF_OK && *info->unit ? describe_potential(file, info) : status;
 }
 
 static void h5_discard(void *pointer)

@@ -22,6 +22,35 @@ vf_status map_allocate(vf_context *ctx, vf_map *map)
     return VF_OK;
 }
 
+static bool take_prefix(text_piece *text, const char *prefix)
+{
+    const size_t size = strlen(prefix);
+    if (text->size < size || memcmp(text->at, prefix, size) != 0)
+        return false;
+    *text = (text_piece){text->at + size, text->size - size};
+    return true;
+}
+
+const char *map_no_potential(text_piece quantity)
+{
+    if (take_prefix(&quantity, "what excludes ions"))
+        return "a mask (what excludes ions)";
+    return take_prefix(&quantity, "standard deviation over frames") ? "a standard deviation over frames" : NULL;
+}
+
+bool map_potential(text_piece quantity, int64_t *ions, text_piece *rest)
+{
+    *ions = 0;
+    *rest = quantity;
+    if (!take_prefix(rest, "electrostatic potential"))
+        return false;
+    if (!take_prefix(rest, " with "))
+        return true;
+    for (; rest->size > 0 && text_is_digit(*rest->at) && *ions < INT32_MAX; rest->at++, rest->size--)
+        *ions = 10 * *ions + (*rest->at - '0');
+    return take_prefix(rest, " ions") || take_prefix(rest, " ion");
+}
+
 static vf_status check_unit(vf_context *ctx, vf_map *map, const char *wanted)
 {
     if (!wanted)

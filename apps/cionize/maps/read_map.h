@@ -16,13 +16,14 @@ typedef struct vf_map {
     /* What HDF5 files say besides (see map_info); NAN for others. */
     double unit_constant, temperature, dielectric, r_min;
     bool distance_dielectric;
+    int64_t ions;                  /* whose potential is in the map, as far as cionize wrote it */
     char molecule[VF_DIGEST_TEXT]; /* SHA-256 of the molecule's file it was made of; "": it does not say */
 } vf_map;
 
 /* Reads a map: .dx, .dx.gz, .h5, .hdf5. `out` is overwritten; free it with map_free. A file that says its unit must say
- * `wanted_unit`, if that is not NULL; one that does not is taken to be in it, with a warning. Errors, each naming the
- * file, and line or grid point: VF_ERR_INPUT; VF_ERR_ARGUMENT (another extension: lists the known); VF_ERR_MEMORY;
- * VF_ERR_CANCELLED. */
+ * `wanted_unit`, if that is not NULL; one that does not is taken to be in it, with a warning. What cionize writes that
+ * is no potential (a mask, a deviation) is refused. Errors, each naming the file, and line or grid point: VF_ERR_INPUT;
+ * VF_ERR_ARGUMENT (another extension: lists the known); VF_ERR_MEMORY; VF_ERR_CANCELLED. */
 VF_MUST_CHECK vf_status read_map(vf_context *ctx, const char *path, const char *wanted_unit, vf_map *out);
 void map_free(vf_map *map);
 

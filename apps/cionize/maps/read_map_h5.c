@@ -5,6 +5,8 @@
 #include "map_reader.h"
 #include "voxfield/hdf5_io.h"
 
+enum { QUANTITY_SIZE = 128 };
+
 static const char DATASET[] = "potential";
 
 static vf_status check_format(vf_context *ctx, vf_h5 *file, const char *path)
@@ -23,6 +25,23 @@ static vf_status check_format(vf_context *ctx, vf_h5 *file, const char *path)
         return vf_fail(ctx, VF_ERR_INPUT, "%s: its format is '%s', version %lld; 'voxfield map', version 1, is read",
                        path, format, (long long)version);
     return status;
+}
+
+static vf_status read_quantity(vf_context *ctx, vf_h5 *file, vf_map *map)
+{
+    char text[QUANTITY_SIZE];
+    if (!vf_h5_attribute_exists(file, DATASET, "quantity"))
+        return VF_OK;
+    vf_status status = vf_h5_attribute_get_text(file, DATASET, "quantity", text, sizeof text);
+    if (status != VF_OK)
+        return status;
+    text_piece quantity = {text, strlen(text)}, rest;
+    const char *other = map_no_potential(quantity);
+    if (other)
+        return vf_fail(ctx, VF_ERR_INPUT, "%s: this is %s, no potential", map->path, other);
+    if (!map_potential(quantity, &map->ions, &rest))
+        return vf_fail(ctx, VF_ERR_INPUT, "%s: the quantity '%s' is not known", map->path, text);
+    return VF_OK;
 }
 
 static vf_status read_shape(vf_context *ctx, vf_h5 *file, vf_map *map)
@@ -92,6 +111,8 @@ vf_status read_map_h5(vf_context *ctx, vf_map *map)
     vf_status status = vf_h5_open(ctx, map->path, &file);
     if (status == VF_OK)
         status = check_format(ctx, file, map->path);
+    if (status == VF_OK)
+        status = read_quantity(ctx, file, map);
     if (status == VF_OK)
         status = read_shape(ctx, file, map);
     if (status == VF_OK)

@@ -148,7 +148,7 @@ bool map_provenance(const map_info *info, int line, char *text, size_t size)
     char a[VF_NUMBER_TEXT], b[VF_NUMBER_TEXT];
     switch (line) {
     case 0:
-        snprintf(text, size, "%s in %s", info->quantity, info->unit);
+        snprintf(text, size, "%s%s%s", info->quantity, *info->unit ? " in " : "", info->unit);
         break;
     case 1:
         snprintf(text, size, "%s, %s", info->program, info->created);
@@ -164,15 +164,19 @@ bool map_provenance(const map_info *info, int line, char *text, size_t size)
         snprintf(text, size, "method: %s", info->method);
         break;
     case 5:
+        snprintf(text, size, "command: %s", info->command);
+        break;
+    case 6: /* from here on only of potentials */
+        if (!*info->unit)
+            return false;
         snprintf(text, size, "V = C sum q/(eps r), C = %s %s Angstrom/e, T = %s K",
                  vf_format_general(info->unit_constant, 9, a), info->unit, vf_format_general(info->temperature, 6, b));
         break;
-    case 6:
+    case 7:
+        if (!*info->unit)
+            return false;
         snprintf(text, size, "eps = %s%s, r at least %s Angstrom", vf_format_general(info->dielectric, 6, a),
                  info->distance_dielectric ? " r/Angstrom" : "", vf_format_general(info->r_min, 6, b));
-        break;
-    case 7:
-        snprintf(text, size, "command: %s", info->command);
         break;
     default:
         return false;
