@@ -67,7 +67,7 @@ static void describe(run *r)
 {
     const cionize_settings *s = &r->settings;
     program_time(r->created);
-    potential_quantity(r->read.ions, r->quantity);
+    map_quantity(r->read.ions, r->quantity);
     if (s->read_map)
         snprintf(r->method, sizeof r->method, "read from %.100s", s->read_map);
     else

@@ -9,8 +9,6 @@
 #include "program.h"
 #include "trajectory/trajectory.h"
 
-enum { QUANTITY_SIZE = 64 };
-
 typedef struct run {
     vf_context *ctx;
     cionize_settings settings; /* with what a script says, and a map that is read */
@@ -26,7 +24,7 @@ typedef struct run {
     /* The map: what it says of itself (ions_info: with the ions placed so far), where it goes, and itself if ions are
      * placed on it. */
     map_info info, ions_info, mask_info, deviation_info;
-    char quantity[QUANTITY_SIZE], ions_quantity[QUANTITY_SIZE]; /* of info, ions_info */
+    char quantity[MAP_QUANTITY_SIZE], ions_quantity[MAP_QUANTITY_SIZE]; /* of info, ions_info */
     char created[PROGRAM_TIME_TEXT], method[160];
     char *command;
     char *default_name;   /* of the one output that there always is */
@@ -58,9 +56,6 @@ typedef struct run {
 VF_MUST_CHECK vf_status prepare_output(run *r);
 
 /* ---- ion_stage.c ---- */
-
-/* What a map of the potential is called that so many ions are in. */
-void potential_quantity(int64_t ions, char text[QUANTITY_SIZE]);
 
 /* What there is to place and where it goes: settings and script, once the molecule and the grid are known. */
 VF_MUST_CHECK vf_status ions_prepare(run *r);

@@ -88,15 +88,6 @@ static vf_status write_list(const run *r, const char *path, const ion_list *list
     return write_ions(r->ctx, path, list, solute, comment);
 }
 
-void potential_quantity(int64_t ions, char text[QUANTITY_SIZE])
-{
-    const char *const potential = "electrostatic potential";
-    if (ions > 0)
-        snprintf(text, QUANTITY_SIZE, "%s with %lld ion%s", potential, (long long)ions, ions == 1 ? "" : "s");
-    else
-        snprintf(text, QUANTITY_SIZE, "%s", potential);
-}
-
 /* The map with all ions placed so far. */
 static vf_status write_map_with_ions(run *r, map_output *out)
 {
@@ -112,7 +103,7 @@ static vf_status write_map_with_ions(run *r, map_output *out)
         ions.z[i] = list->sites[i].position[2];
         ions.charge[i] = list->kinds[list->sites[i].kind].charge;
     }
-    potential_quantity(r->read.ions + list->count, r->ions_quantity);
+    map_quantity(r->read.ions + list->count, r->ions_quantity);
     r->ions_info = r->info;
     r->ions_info.quantity = r->ions_quantity;
     out->info = &r->ions_info;

@@ -24,11 +24,11 @@ import mri_study  # noqa: E402
 import plot_primitives  # noqa: E402
 
 
-def newest(pattern):
+def newest(pattern, needed=True):
     found = sorted(RESULTS.glob(pattern), key=lambda path: (path.name.removesuffix(".json")[-10:], path.name))
-    if not found:
+    if needed and not found:
         sys.exit(f"figures.py: no record {pattern} in {RESULTS}")
-    return found[-1]
+    return found[-1] if found else None
 
 
 def load():
@@ -36,10 +36,10 @@ def load():
     gpu = json.loads(record.read_text())
     if gpu["tests"]["failed"] or gpu["tests"]["skipped"] or not gpu["tests"]["passed"]:
         sys.exit(f"figures.py: {record.name} is the record of a run that failed")
-    several = sorted(RESULTS.glob("devices-*.json"))
+    several = newest("devices-*.json", needed=False)
     return {
         "gpu": gpu["benchmarks"],
-        "several": json.loads(several[-1].read_text()) if several else gpu["benchmarks"].get("bench_devices"),
+        "several": json.loads(several.read_text()) if several else gpu["benchmarks"].get("bench_devices"),
         "gpu_name": gpu["device"],
         "cpu": {path.stem.removesuffix("-cpu"): json.loads(path.read_text()) for path in cpu.glob("*.json")},
         "cpu_name": None,

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Times the programs on one device, on two, and so on: how much faster several are.
 
-    time_devices.py BUILD REPORT.json [--devices cuda] [--counts 1,2,4] [--seconds S] [--rounds N]
+    time_devices.py BUILD REPORT.json [--devices cuda] [--counts 1,2,4] [--seconds S] [--rounds N] [--without-recon]
 
 BUILD is a build folder. --devices is cuda (all the GPUs there are) or cpu (devices of the CPU share its cores: that shows only that
 this program works). --counts: by default 1, 2, 4, ... and all GPUs.
@@ -126,6 +126,7 @@ def main():
     parser.add_argument("--seconds", type=float, default=20)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--edge", type=int, default=EDGE, help="points of the map's edge")
+    parser.add_argument("--without-recon", action="store_true", help="only cionize")
     parser.add_argument("--no-bar", action="store_true", help="exit 0 whatever the ratio is: to see that this program works")
     options = parser.parse_args()
     there = gpus() if options.devices == "cuda" else [("CPU", "")] * 2
@@ -140,7 +141,7 @@ def main():
         atoms = choose_atoms(programs["cionize"], specs[counts[0]], options.edge, options.seconds, folder)
         write_molecule(folder / "large.pqr", atoms)
         cases = {"cionize": ([programs["cionize"], *map_arguments("large.pqr", options.edge)], MAP, "map.mrc")}
-        if programs["mri_recon"].exists() and options.edge == EDGE:
+        if not options.without_recon:
             subprocess.run([options.build.resolve() / "data/mri_phantom/mri_phantom", "-q", "--case", "128", "--coils", "8", "-o", "scan.h5"],
                            cwd=folder, check=True)
             cases["mri_recon"] = ([programs["mri_recon"], "--iterations", "60", "--tolerance", "0", "-o", "image.h5", "scan.h5"], SOLUTION, None)

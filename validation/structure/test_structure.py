@@ -102,6 +102,15 @@ def rule_dependencies(tree):
                     yield file, f"includes {name}"
 
 
+def rule_kernels_use_backend(tree):
+    """Of libcore's private headers the kernels use those in backend/ alone."""
+    private = {os.path.basename(file): file.split("/")[2] for file in tree.code("libcore/src/") if file.count("/") == 3}
+    for file in tree.code("kernels/"):
+        for name in includes(tree.text(file)):
+            if not name.startswith("voxfield/") and private.get(os.path.basename(name), "backend") != "backend":
+                yield file, f"includes {name}, of libcore/src/{private[os.path.basename(name)]}"
+
+
 # Words of MRI, chemistry and electrostatics. Parts of identifiers count (vf_coulomb_sum); "atomic" is another word than "atom".
 PHYSICS = set("""molecule molecules molecular atom atoms charge charges charged coulomb electrostatic electrostatics potential
     potentials ion ions protein proteins ligand solvent chemistry chemical pqr pdb angstrom angstroms cionize
@@ -281,6 +290,7 @@ CLEAN = {
                             'static const char *t = "abort()";\nint f(int*x){return snprintf(0,0,t)+atomic_load(x)+my_exit(1);}\n',
     "libcore/src/canvas_font.inc": "1\n",
     "libcore/src/font_user.h": '#include "canvas_font.inc"\n#include "font_user.h"\n',
+    "libcore/src/device/context_internal.h": '#include "context_internal.h"\n',
     "kernels/sum/sum.h": HEADER.format("SUM"),
     "kernels/sum/sum.c": '#include "sum.h"\n#include "voxfield/status.h"\nint g(void){return snprintf(0,0,"");}\n',
     "kernels/sum/sum_cuda.cu": "#include <cuda_runtime.h>\n",
@@ -296,6 +306,7 @@ CLEAN["CMakeLists.txt"] += "# cionize_main.c\nadd_executable(q cionize_main.c)\n
 PLANTED = [
     (rule_dependencies, "libcore/src/status.c", '#include "sum.h"\n', "sum.h of kernels"),
     (rule_dependencies, "kernels/sum/sum.c", '#include "../../apps/cionize/x.h"\n', "x.h"),
+    (rule_kernels_use_backend, "kernels/sum/sum.c", '#include "device/context_internal.h"\n', "context_internal.h"),
     (rule_no_physics_in_libcore, "libcore/src/status.c", "int atom_count;\n", "atom"),
     (rule_no_physics_in_libcore, "libcore/src/status.c", "/* the molecule */\n", "molecule"),
     (rule_no_physics_in_libcore, "libcore/src/status.c", "int vf_coulomb_x;\n", "coulomb"),

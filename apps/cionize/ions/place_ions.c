@@ -184,13 +184,8 @@ static vf_status place_one(placement *p, const ion_kind *kind, int number, ion_l
     vf_ion_place place;
     double energy;
     vf_status status = take_place(p, kind->charge, &place, &energy);
-    while (vf_is_device_error(status)) {
-        status = take_over(p, list, status);
-        if (status == VF_OK)
-            status = take_place(p, kind->charge, &place, &energy);
-        else
-            break;
-    }
+    while (vf_is_device_error(status) && (status = take_over(p, list, status)) == VF_OK)
+        status = take_place(p, kind->charge, &place, &energy);
     *placed = status == VF_OK && place.index >= 0;
     if (!*placed)
         return status;

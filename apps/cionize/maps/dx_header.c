@@ -107,7 +107,7 @@ static vf_status read_comment(dx_reader *r, text_piece word)
         rest.at++, rest.size--;
     const char *other = map_no_potential(rest);
     if (other)
-        return dx_fail(r, "this is %s, no potential", other);
+        return dx_fail(r, "this is %s, no potential; name a map of the potential", other);
     if (*r->map->unit || !map_potential(rest, &ions, &named) || named.size <= 4 || memcmp(named.at, " in ", 4) != 0)
         return VF_OK;
     const char *p = named.at + 4;

@@ -1,6 +1,7 @@
 #include "read_map.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,6 +21,16 @@ vf_status map_allocate(vf_context *ctx, vf_map *map)
         return vf_fail(ctx, VF_ERR_MEMORY, "%s: no memory for the map's %lld values", map->path,
                        (long long)vf_grid_points(grid));
     return VF_OK;
+}
+
+static const char POTENTIAL[] = "electrostatic potential";
+
+void map_quantity(int64_t ions, char text[MAP_QUANTITY_SIZE])
+{
+    if (ions > 0)
+        snprintf(text, MAP_QUANTITY_SIZE, "%s with %lld ion%s", POTENTIAL, (long long)ions, ions == 1 ? "" : "s");
+    else
+        snprintf(text, MAP_QUANTITY_SIZE, "%s", POTENTIAL);
 }
 
 static bool take_prefix(text_piece *text, const char *prefix)
@@ -42,7 +53,7 @@ bool map_potential(text_piece quantity, int64_t *ions, text_piece *rest)
 {
     *ions = 0;
     *rest = quantity;
-    if (!take_prefix(rest, "electrostatic potential"))
+    if (!take_prefix(rest, POTENTIAL))
         return false;
     if (!take_prefix(rest, " with "))
         return true;

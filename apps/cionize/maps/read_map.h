@@ -4,7 +4,7 @@
 
 #include "cionize.h"
 
-enum { MAP_UNIT_SIZE = 32 };
+enum { MAP_UNIT_SIZE = 32, MAP_QUANTITY_SIZE = 128 };
 
 typedef struct vf_map {
     char *path; /* a copy, for messages */
@@ -26,6 +26,9 @@ typedef struct vf_map {
  * VF_ERR_ARGUMENT (another extension: lists the known); VF_ERR_MEMORY; VF_ERR_CANCELLED. */
 VF_MUST_CHECK vf_status read_map(vf_context *ctx, const char *path, const char *wanted_unit, vf_map *out);
 void map_free(vf_map *map);
+
+/* What a map of the potential is called that so many ions are in: vf_map.ions is read from it. */
+void map_quantity(int64_t ions, char text[MAP_QUANTITY_SIZE]);
 
 /* Refuses a map that is not on the wanted grid (VF_ERR_INPUT, naming both): other counts, or points elsewhere by more
  * than the digits of the file leave open, which must not be more than a thousandth of a step, and are never less than

@@ -5,8 +5,6 @@
 #include "map_reader.h"
 #include "voxfield/hdf5_io.h"
 
-enum { QUANTITY_SIZE = 128 };
-
 static const char DATASET[] = "potential";
 
 static vf_status check_format(vf_context *ctx, vf_h5 *file, const char *path)
@@ -29,7 +27,7 @@ static vf_status check_format(vf_context *ctx, vf_h5 *file, const char *path)
 
 static vf_status read_quantity(vf_context *ctx, vf_h5 *file, vf_map *map)
 {
-    char text[QUANTITY_SIZE];
+    char text[MAP_QUANTITY_SIZE];
     if (!vf_h5_attribute_exists(file, DATASET, "quantity"))
         return VF_OK;
     vf_status status = vf_h5_attribute_get_text(file, DATASET, "quantity", text, sizeof text);
@@ -38,9 +36,10 @@ static vf_status read_quantity(vf_context *ctx, vf_h5 *file, vf_map *map)
     text_piece quantity = {text, strlen(text)}, rest;
     const char *other = map_no_potential(quantity);
     if (other)
-        return vf_fail(ctx, VF_ERR_INPUT, "%s: this is %s, no potential", map->path, other);
+        return vf_fail(ctx, VF_ERR_INPUT, "%s: this is %s, no potential; name a map of the potential", map->path,
+                       other);
     if (!map_potential(quantity, &map->ions, &rest))
-        return vf_fail(ctx, VF_ERR_INPUT, "%s: the quantity '%s' is not known", map->path, text);
+        return vf_fail(ctx, VF_ERR_INPUT, "%s: holds '%s'; name a map of the electrostatic potential", map->path, text);
     return VF_OK;
 }
 
