@@ -15,12 +15,13 @@
  *
  * So slabs get thinner towards the end: each is as thick as what is left, divided by twice the number of queues, within
  * [least, most] (guided self-scheduling: Polychronopoulos and Kuck, IEEE Trans. Comput. C-36 (1987) 1425). Then t is
- * the time of the thinnest. On a GPU that is one layer, or 2^17 points, so that two of them still fill it: the loss is
- * 0.3 * 4 * 2^17 / points, which for a map of 1 s (1.5e12 pairs) is 1e-7 for each atom of the molecule: 0.03 % for
- * 3,000 atoms, but at least that of one layer, 0.15 % of 800 layers; 1.5 % for 100,000 atoms and 246 layers. Where a
- * map has few layers, or there are many devices, the slabs are few for it, and more is lost. Slabs along x, of maps
- * that are written as text, are whole tiles of 64 columns, and lose up to G tiles: writing them takes far longer than
- * that. */
+ * the time of the thinnest. On a GPU that is 2^18 points, or one layer: the loss is 0.3 * 4 * 2^18 / points, which for
+ * a map of 1 s (1.5e12 pairs) is 2e-7 for each atom of the molecule: 0.06 % for 3,000 atoms, but at least that of one
+ * layer, 0.15 % of 800 layers; 3 % for 100,000 atoms and 246 layers. Thinner ones would leave the GPU half empty: of
+ * 2^18 points two keep it 0.9 busy (measured on an H200, whose 132 multiprocessors take 4 blocks of 2^11 points each;
+ * launches of 2^20 points 0.95, of 2^21 all). Where a map has few layers, or there are many devices, the slabs are few
+ * for it, and more is lost. Slabs along x, of maps that are written as text, are whole tiles of 64 columns, and lose up
+ * to G tiles: writing them takes far longer than that. */
 #include "cionize.h"
 
 static int64_t smaller(int64_t a, int64_t b)

@@ -11,10 +11,11 @@ enum {
     LAYER_MULTIPLE_X = 64, /* the kernels' tiles: 64 points along x */
     LAYER_MULTIPLE_Z = 8,  /* the blocks of those on the CPU: 8 layers along z; on a GPU one */
 };
-static const double slab_seconds = 0.25;   /* long enough to keep a device busy, short enough to stop at once */
-static const double launch_seconds = 0.2;  /* of one GPU kernel: a desktop's watchdog ends longer ones */
+static const double slab_seconds = 0.4;    /* long enough to keep a device busy, short enough to stop at once */
+static const double launch_seconds = 0.5;  /* of one kernel on a GPU: all of a slab at once keeps it busiest; but */
+static const double watched_seconds = 0.2; /* where one that runs long is ended */
 static const double slabs_least = 8;       /* a worker: writing overlaps with computing, the last device waits little */
-static const double fill_points = 1 << 17; /* of a slab on a GPU: two fill it, with a block on each multiprocessor */
+static const double fill_points = 1 << 18; /* of a slab on a GPU: two fill it, with two blocks on each multiprocessor */
 static const double fill_seconds = 5e-4;   /* of a slab: much longer than starting a kernel and a copy */
 static const double measure_seconds = 4e-3, measure_seconds_most = 0.1;
 static const double measure_share = 0.02; /* of the whole work, at most: of little work there is little to know */
@@ -220,7 +221,10 @@ static vf_status choose_device(vf_context *ctx, const cionize_settings *s, const
     vf_device *device = vf_context_device(ctx, 0);
     int devices = vf_context_device_count(ctx), threads = vf_context_threads(ctx);
     plan->seconds = plan->evaluations / (rate * parallel_devices(ctx));
-    plan->launch_pairs = launch_seconds * rate;
+    bool watched = false;
+    for (int d = 0; d < devices; d++)
+        watched |= vf_device_watched(vf_context_device(ctx, d));
+    plan->launch_pairs = (watched ? watched_seconds : launch_seconds) * rate;
     char count[64] = "", shared[48] = "";
     if (vf_device_is_host(device))
         snprintf(shared, sizeof shared, ", %d thread%s", threads, threads == 1 ? "" : "s");

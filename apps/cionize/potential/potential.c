@@ -59,22 +59,25 @@ vf_box potential_slab_box(const potential_plan *plan, const vf_grid *grid, int64
     return box;
 }
 
-/* Puts the sum over a box into the queue, x fastest; on a GPU in launches that end soon, one after the other. */
+/* Puts the sum over a box into the queue, x fastest; on a GPU in launches that end soon, equally thick, one after the
+ * other. */
 static vf_status execute(const potential_plan *plan, const vf_grid *grid, vf_dtype type, const vf_coulomb *kernel,
                          vf_queue *queue, const vf_box *box, void *out)
 {
     vf_context *ctx = vf_device_context(vf_queue_device(queue));
     double layer_pairs =
         plan->evaluations / (double)vf_grid_points(grid) * (double)vf_box_points(box) / (double)vf_box_extent(box, 2);
-    double thickness = fmax(floor(plan->launch_pairs / fmax(layer_pairs, 1)), 1);
-    if (vf_device_is_host(vf_queue_device(queue)) || thickness >= (double)vf_box_extent(box, 2))
+    const double most = fmax(floor(plan->launch_pairs / fmax(layer_pairs, 1)), 1);
+    const int64_t layers = vf_box_extent(box, 2), launches = (int64_t)ceil((double)layers / most);
+    if (vf_device_is_host(vf_queue_device(queue)) || launches <= 1)
         return vf_coulomb_execute(kernel, queue, box, out);
-    int64_t layer_points = vf_box_extent(box, 0) * vf_box_extent(box, 1), step = (int64_t)thickness;
+    int64_t layer_points = vf_box_extent(box, 0) * vf_box_extent(box, 1);
     vf_status status = VF_OK;
-    for (int64_t k = box->lo[2]; status == VF_OK && k < box->hi[2]; k += step) {
+    for (int64_t n = 0; status == VF_OK && n < launches; n++) {
         vf_box part = *box;
+        const int64_t k = box->lo[2] + layers * n / launches;
         part.lo[2] = k;
-        part.hi[2] = k + step < box->hi[2] ? k + step : box->hi[2];
+        part.hi[2] = box->lo[2] + layers * (n + 1) / launches;
         char *at = (char *)out + (size_t)((k - box->lo[2]) * layer_points) * vf_dtype_bytes(type);
         status = vf_coulomb_execute(kernel, queue, &part, at);
         if (status == VF_OK)

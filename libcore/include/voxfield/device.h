@@ -42,6 +42,7 @@ vf_context *vf_device_context(const vf_device *device);
 const char *vf_device_spec(const vf_device *device); /* "cpu", "cpu:1", "cuda:0" */
 const char *vf_device_name(const vf_device *device); /* "AMD EPYC ..., 2 threads, AVX-512", "NVIDIA H200" */
 int vf_device_ordinal(const vf_device *device);      /* the GPU's CUDA number; that of "cpu:1"; 0 for "cpu" */
+bool vf_device_watched(const vf_device *device);     /* kernels that run for seconds are ended: it draws a screen */
 bool vf_device_is_host(const vf_device *device);     /* true if host code may touch its VF_SPACE_DEVICE memory */
 
 /* Host memory in bytes: what the kernel calls available now, and all there is, both capped by the limit

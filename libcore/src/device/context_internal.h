@@ -33,6 +33,7 @@ struct vf_device {
     const vf_device_ops *ops;
     vf_device_kind kind;
     int ordinal;
+    bool watched;
     char spec[24];
     char name[256];
     char *failure; /* why it was given up; NULL: it was not. Written once, and atomically */

@@ -44,6 +44,11 @@ const char *vf_device_spec(const vf_device *device)
     return device->spec;
 }
 
+bool vf_device_watched(const vf_device *device)
+{
+    return device->watched;
+}
+
 const char *vf_device_name(const vf_device *device)
 {
     return device->name;

@@ -176,6 +176,10 @@ extern "C" vf_status vf_device_init_cuda(vf_device *device, int ordinal)
     snprintf(device->spec, sizeof device->spec, "cuda:%d", ordinal);
     snprintf(device->name, sizeof device->name, "GPU %d", ordinal);
     vf_status status = VF_CUDA(device, cudaGetDeviceProperties(&properties, ordinal));
+    int watched = 0;
+    if (status == VF_OK)
+        status = VF_CUDA(device, cudaDeviceGetAttribute(&watched, cudaDevAttrKernelExecTimeout, ordinal));
+    device->watched = watched != 0;
     if (status == VF_OK)
         snprintf(device->name, sizeof device->name, "%s", properties.name);
     if (status == VF_OK && 10 * properties.major + properties.minor < 75)

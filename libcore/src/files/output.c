@@ -19,9 +19,10 @@ struct vf_output {
     char *temporary; /* equal to target where writing is direct */
     char *buffer;
     bool direct;
+    size_t waiting; /* bytes written since the last began their way to the disk */
 };
 
-enum { STREAM_BUFFER = 1 << 20 };
+enum { STREAM_BUFFER = 1 << 20, MOST_WAITING = 16 << 20 };
 
 static void release(vf_output **output)
 {
@@ -182,6 +183,7 @@ vf_status vf_output_write(vf_output *output, const void *data, size_t bytes)
 {
     if (fwrite(data, 1, bytes, output->stream) != bytes)
         return cannot_write(output, errno);
+    vf_output_written(output, bytes);
     return VF_OK;
 }
 
@@ -191,7 +193,22 @@ vf_status vf_output_printf(vf_output *output, const char *format, ...)
     va_start(args, format);
     int written = vfprintf(output->stream, format, args);
     va_end(args);
-    return written < 0 ? cannot_write(output, errno) : VF_OK;
+    if (written < 0)
+        return cannot_write(output, errno);
+    vf_output_written(output, (size_t)written);
+    return VF_OK;
+}
+
+void vf_output_written(vf_output *output, size_t bytes)
+{
+    output->waiting += bytes;
+    if (output->waiting < MOST_WAITING)
+        return;
+    output->waiting = 0;
+#ifdef SYNC_FILE_RANGE_WRITE /* Linux; what goes wrong comes up in fsync */
+    if (!output->direct)
+        (void)sync_file_range(fileno(output->stream), 0, 0, SYNC_FILE_RANGE_WRITE);
+#endif
 }
 
 uint64_t vf_output_space(const vf_output *output)

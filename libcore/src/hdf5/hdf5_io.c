@@ -169,6 +169,7 @@ static vf_status create(vf_context *ctx, const char *source, const char *path, v
         status = copy_content(file, source);
     if (status != VF_OK)
         goto done;
+    file->sink.output = file->output;
     file->sink.descriptor = fileno(vf_output_stream(file->output));
     vf_h5_printing before = vf_h5_enter();
     file->id = source ? vf_h5_sink_open(&file->sink) : vf_h5_sink_create(&file->sink);

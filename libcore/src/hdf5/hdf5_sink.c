@@ -117,6 +117,7 @@ static herr_t sink_write(H5FD_t *own, H5FD_mem_t type, hid_t list, haddr_t addre
             buffer += n;
             address += (haddr_t)n;
             bytes -= (size_t)n;
+            vf_output_written(file->sink->output, (size_t)n);
         }
     }
     return 0;
