@@ -148,12 +148,10 @@ __global__ void exclude_atoms(vf_grid grid, const source *__restrict__ atoms, ui
     const source atom = atoms[blockIdx.x];
     const double at[3] = {atom.x, atom.y, atom.z};
     int64_t lo[3], n[3];
-    for (int a = 0; a < 3; a++) { /* one point more at each end than can be near enough */
-        const double most = (double)grid.counts[a];
-        const double first = ceil((at[a] - atom.distance - grid.origin[a]) / grid.spacing[a]) - 1;
-        const double last = floor((at[a] + atom.distance - grid.origin[a]) / grid.spacing[a]) + 2;
-        lo[a] = (int64_t)fmin(fmax(first, 0.0), most);
-        n[a] = (int64_t)fmin(fmax(last, 0.0), most) - lo[a];
+    for (int a = 0; a < 3; a++) {
+        int64_t hi;
+        ion_axis_range(&grid, a, at[a], atom.distance, &lo[a], &hi);
+        n[a] = hi - lo[a];
     }
     if (n[0] <= 0)
         return;
