@@ -64,11 +64,11 @@ struct cuda_state {
     ion_cells cells;
     vf_queue *queue;
     vf_array value, low, high, magnitude;
-    vf_array atoms, ions; /* of source */
-    int64_t ions_there;   /* of them on the device */
-    vf_array found, host; /* findings; the host's are pinned */
-    vf_array list;        /* [MOST_SUMS] cells to be summed */
-    vf_array partial;     /* sums of parts of the sources */
+    vf_array sources[ION_SOURCES]; /* of source */
+    int64_t there[ION_SOURCES];    /* how many of them are on the device */
+    vf_array found, host;          /* findings; the host's are pinned */
+    vf_array list;                 /* [MOST_SUMS] cells to be summed */
+    vf_array partial;              /* sums of parts of the sources */
     vf_reduce *least, *greatest;
     double error_factor;
     double magnitude_atoms; /* the most that atoms add up to at a free point, C sum |q|/r */
@@ -335,39 +335,33 @@ source source_of(const ion_sources *s, int64_t n)
     return {s->x[n], s->y[n], s->z[n], s->charge[n], s->distance[n]};
 }
 
-/* Sources [first, count) of a kind to their place on the device, which has room for them. */
-vf_status upload_sources(vf_ion_search *search, int kind, int64_t first, vf_array *to)
+/* Copies the sources of a kind that the device lacks, into room for more where there is none. */
+vf_status upload_sources(vf_ion_search *search, int kind)
 {
     const ion_sources *s = &search->sources[kind];
-    const int64_t count = s->count - first;
+    vf_array *to = &state_of(search)->sources[kind];
+    int64_t *there = &state_of(search)->there[kind];
+    if (s->count * (int64_t)sizeof(source) > to->count) {
+        vf_array_free(to);
+        *there = 0;
+        vf_status status =
+            vf_array_create(search->device, VF_SPACE_DEVICE, VF_U8, 2 * s->count * (int64_t)sizeof(source), to);
+        if (status != VF_OK)
+            return status;
+    }
+    const int64_t count = s->count - *there;
     if (count <= 0)
         return VF_OK;
     source *packed = static_cast<source *>(malloc((size_t)count * sizeof *packed));
     if (!packed)
         return vf_fail(search->ctx, VF_ERR_MEMORY, "no memory for %lld charges", (long long)count);
     for (int64_t n = 0; n < count; n++)
-        packed[n] = source_of(s, first + n);
-    vf_status status = vf_queue_copy(state_of(search)->queue, static_cast<source *>(to->data) + first, packed,
+        packed[n] = source_of(s, *there + n);
+    vf_status status = vf_queue_copy(state_of(search)->queue, static_cast<source *>(to->data) + *there, packed,
                                      (size_t)count * sizeof *packed);
     free(packed);
-    return status;
-}
-
-/* The ions that the device lacks, with room for twice as many. */
-vf_status upload_ions(vf_ion_search *search)
-{
-    cuda_state *s = state_of(search);
-    const int64_t count = search->sources[ION_IONS].count;
-    if (count * (int64_t)sizeof(source) > s->ions.count) {
-        vf_array_free(&s->ions);
-        s->ions_there = 0;
-        vf_status status =
-            vf_array_create(search->device, VF_SPACE_DEVICE, VF_U8, 2 * count * (int64_t)sizeof(source), &s->ions);
-        if (status != VF_OK)
-            return status;
-    }
-    vf_status status = upload_sources(search, ION_IONS, s->ions_there, &s->ions);
-    s->ions_there = count;
+    if (status == VF_OK)
+        *there = s->count;
     return status;
 }
 
@@ -382,8 +376,8 @@ void destroy(vf_ion_search *search)
     if (!s)
         return;
     vf_queue_destroy(s->queue); /* waits for its work */
-    vf_array *arrays[] = {&s->value, &s->low,   &s->high, &s->magnitude, &s->atoms,
-                          &s->ions,  &s->found, &s->host, &s->list,      &s->partial};
+    vf_array *arrays[] = {&s->value, &s->low,  &s->high, &s->magnitude, &s->sources[ION_ATOMS], &s->sources[ION_IONS],
+                          &s->found, &s->host, &s->list, &s->partial};
     for (vf_array *array : arrays)
         vf_array_free(array);
     vf_reduce_destroy(s->least);
@@ -420,7 +414,7 @@ vf_status create(vf_ion_search *search)
         {&s->low, VF_SPACE_DEVICE, VF_F64, cells},
         {&s->high, VF_SPACE_DEVICE, VF_F64, cells},
         {&s->magnitude, VF_SPACE_DEVICE, VF_F32, cells},
-        {&s->atoms, VF_SPACE_DEVICE, VF_U8, atoms * (int64_t)sizeof(source)},
+        {&s->sources[ION_ATOMS], VF_SPACE_DEVICE, VF_U8, atoms * (int64_t)sizeof(source)},
         {&s->host, VF_SPACE_PINNED, VF_U8, (int64_t)sizeof(findings)},
         {&s->list, VF_SPACE_DEVICE, VF_I64, MOST_SUMS},
         /* parts_for(n) n is below 2048 + n */
@@ -449,15 +443,16 @@ vf_status exclude(vf_ion_search *search)
     if (atoms == 0)
         return VF_OK;
     vf_status status = use_device(search);
+    s->there[ION_ATOMS] = 0; /* their distances are new */
     if (status == VF_OK)
-        status = upload_sources(search, ION_ATOMS, 0, &s->atoms);
+        status = upload_sources(search, ION_ATOMS);
     if (status == VF_OK)
         status = vf_create_cleared(search->device, VF_U8, points, &mask);
     if (status == VF_OK)
         status = vf_reduce_create(search->device, VF_REDUCE_SUM, VF_U8, points, &count);
     if (status == VF_OK) {
         exclude_atoms<<<vf_blocks_for(atoms, 1), 4 * LANES, 0, stream_of(s)>>>(
-            search->grid, static_cast<const source *>(s->atoms.data), static_cast<uint8_t *>(mask.data));
+            search->grid, static_cast<const source *>(s->sources[ION_ATOMS].data), static_cast<uint8_t *>(mask.data));
         status = VF_CUDA(search->device, cudaGetLastError());
     }
     static_assert(VF_ION_SOLUTE == 1, "the sum of the mask is a count");
@@ -517,7 +512,7 @@ vf_status begin(vf_ion_search *search)
     if (status == VF_OK)
         status = vf_reduce_create(search->device, VF_REDUCE_MAX, VF_F32, s->cells.count, &largest);
     if (status == VF_OK)
-        status = upload_sources(search, ION_ATOMS, 0, &s->atoms);
+        status = upload_sources(search, ION_ATOMS);
     if (status == VF_OK && !search->options.map_is_exact)
         status = ion_bound_atoms(search, &s->cells, s->queue, magnitude, &factor);
     if (status == VF_OK && !search->options.map_is_exact)
@@ -569,12 +564,13 @@ vf_status add(vf_ion_search *search)
 vf_status sum_cells(vf_ion_search *search, int cells)
 {
     cuda_state *s = state_of(search);
-    vf_status status = upload_ions(search);
+    vf_status status = upload_sources(search, ION_IONS);
     if (status != VF_OK)
         return status;
     const field f = field_of(search);
     const int64_t *list = static_cast<const int64_t *>(s->list.data);
-    const source *atoms = static_cast<const source *>(s->atoms.data), *ions = static_cast<const source *>(s->ions.data);
+    const source *atoms = static_cast<const source *>(s->sources[ION_ATOMS].data),
+                 *ions = static_cast<const source *>(s->sources[ION_IONS].data);
     const int64_t atom_count = search->sources[ION_ATOMS].count, ion_count = search->sources[ION_IONS].count;
     double *partial = static_cast<double *>(s->partial.data);
     const int parts = parts_for(search, cells);
