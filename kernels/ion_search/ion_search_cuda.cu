@@ -71,7 +71,8 @@ struct cuda_state {
     vf_array partial;              /* sums of parts of the sources */
     vf_reduce *least, *greatest;
     double error_factor;
-    double magnitude_atoms; /* the most that atoms add up to at a free point, C sum |q|/r */
+    double magnitude_sum;   /* the most that atoms and ions add up to at a free point, C sum |q|/r */
+    int64_t magnitude_ions; /* how many ions it has */
 };
 
 /* ---- kernels ---- */
@@ -517,7 +518,8 @@ vf_status begin(vf_ion_search *search)
         status = ion_bound_atoms(search, &s->cells, s->queue, magnitude, &factor);
     if (status == VF_OK && !search->options.map_is_exact)
         status = vf_reduce_now(largest, s->queue, s->cells.count, magnitude, NULL, &most);
-    s->magnitude_atoms = factor * most.re;
+    s->magnitude_sum = factor * most.re;
+    s->magnitude_ions = 0;
     s->error_factor = factor * error;
     if (status == VF_OK && error <= EXACT_ERROR)
         status = vf_fill(s->queue, VF_F32, s->cells.count, &none, magnitude);
@@ -528,22 +530,23 @@ vf_status begin(vf_ion_search *search)
         status = vf_reduce_now(s->least, s->queue, s->cells.count, s->low.data, NULL, &least);
         if (status == VF_OK)
             status = vf_reduce_now(s->greatest, s->queue, s->cells.count, s->high.data, NULL, &most);
-        s->magnitude_atoms = least.re <= most.re ? fmax(fabs(least.re), fabs(most.re)) : 0;
+        s->magnitude_sum = least.re <= most.re ? fmax(fabs(least.re), fabs(most.re)) : 0;
     }
     s->begun = status == VF_OK;
     return status;
 }
 
-/* What EXACT_ERROR is relative to: no ion is nearer to a free point than its distance. */
+/* What EXACT_ERROR is relative to, with the ions added since: none is nearer to a free point than its distance. */
 double largest_magnitude(const vf_ion_search *search)
 {
+    cuda_state *s = state_of(search);
     const ion_sources *ions = &search->sources[ION_IONS];
-    double sum = state_of(search)->magnitude_atoms;
-    for (int64_t n = 0; n < ions->count; n++) {
-        const double r = fmax(ions->distance[n], search->options.potential.r_min);
-        sum += ions->magnitude[n] / (search->options.potential.distance_dielectric ? r * r : r);
+    for (; s->magnitude_ions < ions->count; s->magnitude_ions++) {
+        const double r = fmax(ions->distance[s->magnitude_ions], search->options.potential.r_min);
+        s->magnitude_sum +=
+            ions->magnitude[s->magnitude_ions] / (search->options.potential.distance_dielectric ? r * r : r);
     }
-    return sum;
+    return s->magnitude_sum;
 }
 
 vf_status add(vf_ion_search *search)
