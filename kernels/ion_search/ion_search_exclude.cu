@@ -46,6 +46,8 @@ vf_status exclude_near_atoms(vf_ion_search *search)
         status = upload_sources(search, ION_ATOMS);
     if (status == VF_OK)
         status = vf_create_cleared(search->device, VF_U8, points, &mask);
+    if (status == VF_OK && search->free < points) /* what vf_ion_search_exclude_about has excluded stays so */
+        status = vf_queue_copy(s->queue, mask.data, search->mask, (size_t)points);
     if (status == VF_OK)
         status = vf_reduce_create(search->device, VF_REDUCE_SUM, VF_U8, points, &count);
     if (status == VF_OK) {
@@ -61,7 +63,7 @@ vf_status exclude_near_atoms(vf_ion_search *search)
     if (status == VF_OK)
         status = vf_queue_sync(s->queue);
     if (status == VF_OK)
-        search->free -= marked.integer;
+        search->free = points - marked.integer;
     vf_reduce_destroy(count);
     vf_array_free(&mask);
     return status;
