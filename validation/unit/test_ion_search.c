@@ -462,6 +462,11 @@ static void test_errors(void **state)
     const double nowhere[3] = {NAN, 0, 0}, somewhere[3] = {0, 0, 0};
     assert_int_equal(vf_ion_search_find(search, NAN, &place), VF_ERR_ARGUMENT);
     vf_context_clear_error(ctx);
+    const int64_t free_points = vf_ion_search_free(search);
+    const double negative[3] = {9, 9, -1};
+    assert_int_equal(vf_ion_search_exclude(search, negative), VF_ERR_ARGUMENT);
+    assert_int_equal(vf_ion_search_free(search), free_points);
+    vf_context_clear_error(ctx);
     assert_int_equal(vf_ion_search_add(search, nowhere, 1, 1, NULL), VF_ERR_ARGUMENT);
     vf_context_clear_error(ctx);
     assert_int_equal(vf_ion_search_add(search, somewhere, 1, NAN, NULL), VF_ERR_ARGUMENT);
