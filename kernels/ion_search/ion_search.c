@@ -157,11 +157,12 @@ vf_status vf_ion_search_exclude(vf_ion_search *search, const double *distance)
     ion_sources *atoms = &search->sources[ION_ATOMS];
     if (search->sources[ION_IONS].count > 0)
         return vf_fail(search->ctx, VF_ERR_ARGUMENT, "search for ions: atoms exclude points before there are ions");
-    search->least_distance = atoms->count > 0 ? VF_COULOMB_MAX_COORDINATE : 0;
-    for (int64_t i = 0; i < atoms->count; i++) {
+    for (int64_t i = 0; i < atoms->count; i++)
         if (!(distance[i] >= 0) || !(distance[i] <= VF_COULOMB_MAX_COORDINATE))
             return vf_fail(search->ctx, VF_ERR_ARGUMENT, "search for ions: distance %g of atom %lld is out of range",
                            distance[i], (long long)i + 1);
+    search->least_distance = atoms->count > 0 ? VF_COULOMB_MAX_COORDINATE : 0;
+    for (int64_t i = 0; i < atoms->count; i++) {
         atoms->distance[i] = distance[i];
         search->least_distance = fmin(search->least_distance, distance[i]);
     }

@@ -6,7 +6,6 @@
 
 /* ---- values ---- */
 
-/* The first point of row (j, k) of a box in the grid's order, j and k counted from the box's first. */
 int64_t ion_row_start(const vf_grid *grid, const vf_box *box, int64_t j, int64_t k)
 {
     return ((box->lo[2] + k) * grid->counts[1] + box->lo[1] + j) * grid->counts[0] + box->lo[0];

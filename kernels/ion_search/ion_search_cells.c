@@ -18,7 +18,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "coulomb_sum_backend.h"
 #include "ion_search_cells.h"
 
 /* Nodes for each thread that are taken before the least energy so far is looked at again, at most. */

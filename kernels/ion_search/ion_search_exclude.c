@@ -5,16 +5,6 @@
 #include "coulomb_sum_backend.h"
 #include "ion_search_internal.h"
 
-/* All points of an axis less than `reach` from `centre`, and perhaps one more at each end. */
-static void axis_range(const vf_grid *grid, int axis, double centre, double reach, int64_t *lo, int64_t *hi)
-{
-    const double most = (double)grid->counts[axis];
-    const double first = ceil((centre - reach - grid->origin[axis]) / grid->spacing[axis]) - 1;
-    const double last = floor((centre + reach - grid->origin[axis]) / grid->spacing[axis]) + 2;
-    *lo = (int64_t)fmin(fmax(first, 0), most);
-    *hi = (int64_t)fmin(fmax(last, 0), most);
-}
-
 /* Marks the free points of [lo, hi) of a row; returns how many they were. */
 static int64_t mark(uint8_t *row, int64_t lo, int64_t hi, uint8_t value)
 {
@@ -36,7 +26,7 @@ static int64_t exclude_row(const vf_grid *grid, const ion_sources *s, int64_t n,
     int64_t lo, hi;
     if (!(rest > 0))
         return 0;
-    axis_range(grid, 0, s->x[n], sqrt(rest), &lo, &hi);
+    ion_axis_range(grid, 0, s->x[n], sqrt(rest), &lo, &hi);
     /* The ends were rounded; what counts is the distance itself. */
     while (lo < hi && !ion_too_near(ion_distance_squared(vf_coulomb_position(grid, 0, lo) - s->x[n], dy, dz), distance))
         lo++;
@@ -50,7 +40,7 @@ static int64_t exclude_in_layer(const vf_ion_search *search, const ion_sources *
 {
     const vf_grid *grid = &search->grid;
     int64_t lo, hi, marked = 0;
-    axis_range(grid, 1, s->y[n], s->distance[n], &lo, &hi);
+    ion_axis_range(grid, 1, s->y[n], s->distance[n], &lo, &hi);
     for (int64_t j = lo; j < hi; j++)
         marked += exclude_row(grid, s, n, j, k, search->mask + (k * grid->counts[1] + j) * grid->counts[0], value);
     return marked;
@@ -70,7 +60,7 @@ static bool make_lists(const vf_grid *grid, const ion_sources *s, int64_t first,
     if (!lists->begin)
         return false;
     for (int64_t n = first; n < first + count; n++) {
-        axis_range(grid, 2, s->z[n], s->distance[n], &lo, &hi);
+        ion_axis_range(grid, 2, s->z[n], s->distance[n], &lo, &hi);
         for (int64_t k = lo; k < hi; k++, total++)
             lists->begin[k + 2]++;
     }
@@ -80,7 +70,7 @@ static bool make_lists(const vf_grid *grid, const ion_sources *s, int64_t first,
     for (int64_t k = 0; k < layers; k++)
         lists->begin[k + 2] += lists->begin[k + 1];
     for (int64_t n = first; n < first + count; n++) {
-        axis_range(grid, 2, s->z[n], s->distance[n], &lo, &hi);
+        ion_axis_range(grid, 2, s->z[n], s->distance[n], &lo, &hi);
         for (int64_t k = lo; k < hi; k++)
             lists->source[lists->begin[k + 1]++] = n;
     }

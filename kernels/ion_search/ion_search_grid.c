@@ -1,7 +1,6 @@
 /* The cells into which searches cut the grid, and what atoms can add up to in each. */
 #include <math.h>
 
-#include "coulomb_sum_backend.h"
 #include "ion_search_internal.h"
 
 const int ion_cell_shape[3] = {CELL_X, CELL_Y, CELL_Z};

@@ -2,6 +2,8 @@
 #ifndef VOXFIELD_ION_SEARCH_INTERNAL_H
 #define VOXFIELD_ION_SEARCH_INTERNAL_H
 
+#include <math.h>
+
 #include "backend/variants.h"
 #include "coulomb_sum_simd.h"
 #include "ion_search.h"
@@ -105,6 +107,17 @@ ION_HOST_DEVICE static inline bool ion_too_near(double squared, double distance)
 ION_HOST_DEVICE static inline double ion_distance_squared(double dx, double dy, double dz)
 {
     return dx * dx + (dy * dy + dz * dz);
+}
+
+/* All points of an axis less than `reach` from `centre`, [*lo, *hi), and perhaps one more at each end. */
+ION_HOST_DEVICE static inline void ion_axis_range(const vf_grid *grid, int axis, double centre, double reach,
+                                                  int64_t *lo, int64_t *hi)
+{
+    const double most = (double)grid->counts[axis];
+    const double first = ceil((centre - reach - grid->origin[axis]) / grid->spacing[axis]) - 1;
+    const double last = floor((centre + reach - grid->origin[axis]) / grid->spacing[axis]) + 2;
+    *lo = (int64_t)fmin(fmax(first, 0.0), most);
+    *hi = (int64_t)fmin(fmax(last, 0.0), most);
 }
 
 /* ---- ion_search_exact.c ---- */

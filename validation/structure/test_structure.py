@@ -21,7 +21,6 @@ LONG_FILES = {
     "libcore/src/picture/canvas_font.inc": "generated glyphs",
     "apps/cionize/maps/draw_slices.c": "one picture: what is measured for its layout is what is then drawn",
     "apps/mri_recon/mri_recon_pipeline.c": "the stages in the order data flows, and what is said of them",
-    "kernels/ion_search/ion_search_cuda.cu": "one search: how its field lies is what the kernels and those who launch them agree on",
     "kernels/fourier_sum/fourier_sum_products.cu": "one kernel: where its data lie is what all parts of it agree on",
     "validation/unit/test_canvas.c": "a test for each function that draws, and the pictures it compares",
     "validation/unit/test_draw_slices.c": "a test for each part of the picture, and what reads it back",

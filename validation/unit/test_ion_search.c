@@ -16,6 +16,7 @@ typedef struct problem {
     vf_grid grid;
     int64_t points, atoms;
     double *data; /* x, y, z, charge, distance */
+    bool about;   /* the atoms exclude as places that are not known to be atoms' */
     vf_ion_search_options options;
     void *map; /* in options.potential.precision */
 } problem;
@@ -85,14 +86,24 @@ static void free_problem(problem *p)
     free(p->map);
 }
 
+/* Atoms [first, first + count) exclude as places do that are not known to be atoms'. */
+static vf_status exclude_about(vf_ion_search *search, const problem *p, int64_t first, int64_t count)
+{
+    const int64_t n = p->atoms;
+    double *const position[3] = {p->data + first, p->data + n + first, p->data + 2 * n + first};
+    return vf_ion_search_exclude_about(search, count, position, p->data + 4 * n + first);
+}
+
 static vf_ion_search *make_search(const problem *p, const char *variant)
 {
     vf_ion_search *search = NULL;
     vf_ion_search_options options = p->options;
     const vf_coulomb_atoms atoms = atoms_of(p);
     options.variant = variant;
-    if (vf_ion_search_create(device, &p->grid, &atoms, p->map, &options, &search) != VF_OK ||
-        vf_ion_search_exclude(search, distances(p)) != VF_OK)
+    vf_status status = vf_ion_search_create(device, &p->grid, &atoms, p->map, &options, &search);
+    if (status == VF_OK)
+        status = p->about ? exclude_about(search, p, 0, p->atoms) : vf_ion_search_exclude(search, distances(p));
+    if (status != VF_OK)
         fail_msg("%s", vf_context_message(ctx));
     return search;
 }
@@ -259,6 +270,7 @@ static void test_random(void **state)
                                      uniform() < 0.5 ? VF_F32 : VF_F64, square);
             if (p.options.potential.precision == VF_F32)
                 spoil_map(&p);
+            p.about = uniform() < 0.3;
             place_all(&p, variants[v], 1 + 2 * uniform(), 60, 0);
             free_problem(&p);
         }
@@ -291,9 +303,12 @@ static void test_ties(void **state)
         p.data[6] = p.data[7] = 1;
         p.data[8] = p.data[9] = 3;
         spoil_map(&p);
-        for (int v = 0; v < 2; v++)
-            if (has_variant(variants[v]))
-                place_all(&p, variants[v], 4, 30, 0);
+        for (int about = 0; about < 2; about++)
+            for (int v = 0; v < 2; v++) {
+                p.about = about;
+                if (has_variant(variants[v]))
+                    place_all(&p, variants[v], 4, 30, 0);
+            }
         free_problem(&p);
     }
 }
@@ -380,6 +395,35 @@ static void test_refine(void **state)
     free_problem(&p);
 }
 
+/* Atoms elsewhere, and atoms, exclude together whatever comes first, and no point is counted twice. */
+static void test_exclude_order(void **state)
+{
+    (void)state;
+    problem p = make_problem(20, (int64_t[3]){40, 30, 20}, 1.5, VF_F32, false), moved = p;
+    moved.data = calloc((size_t)p.atoms * 5, sizeof(double));
+    assert_non_null(moved.data);
+    for (int64_t i = 0; i < 5 * p.atoms; i++)
+        moved.data[i] = p.data[i] + (i < p.atoms ? 1 : 0); /* along x */
+    const vf_coulomb_atoms atoms = atoms_of(&p);
+    vf_ion_search *before = NULL, *after = make_search(&p, NULL);
+    const int64_t alone = vf_ion_search_free(after);
+    assert_int_equal(exclude_about(after, &moved, 0, p.atoms), VF_OK);
+    assert_int_equal(vf_ion_search_create(device, &p.grid, &atoms, p.map, &p.options, &before), VF_OK);
+    assert_int_equal(exclude_about(before, &moved, 0, p.atoms), VF_OK);
+    assert_int_equal(vf_ion_search_exclude(before, distances(&p)), VF_OK);
+    assert_memory_equal(vf_ion_search_mask(before), vf_ion_search_mask(after), (size_t)p.points);
+    assert_int_equal(vf_ion_search_free(before), vf_ion_search_free(after));
+    assert_true(vf_ion_search_free(after) < alone);
+    int64_t free_points = 0;
+    for (int64_t i = 0; i < p.points; i++)
+        free_points += vf_ion_search_mask(before)[i] == VF_ION_FREE;
+    assert_int_equal(vf_ion_search_free(before), free_points);
+    vf_ion_search_destroy(before);
+    vf_ion_search_destroy(after);
+    free(moved.data);
+    free_problem(&p);
+}
+
 /* Atoms elsewhere exclude as atoms do: half of them each time, or all at once. */
 static void test_exclude_about(void **state)
 {
@@ -390,10 +434,8 @@ static void test_exclude_about(void **state)
     const int64_t n = p.atoms, half = n / 2;
     vf_ion_search *all = make_search(&p, NULL), *parts = NULL;
     assert_int_equal(vf_ion_search_create(device, &p.grid, &atoms, p.map, &p.options, &parts), VF_OK);
-    double *const first[3] = {p.data, p.data + n, p.data + 2 * n};
-    double *const rest[3] = {p.data + half, p.data + n + half, p.data + 2 * n + half};
-    assert_int_equal(vf_ion_search_exclude_about(parts, half, first, p.data + 4 * n), VF_OK);
-    assert_int_equal(vf_ion_search_exclude_about(parts, n - half, rest, p.data + 4 * n + half), VF_OK);
+    assert_int_equal(exclude_about(parts, &p, 0, half), VF_OK);
+    assert_int_equal(exclude_about(parts, &p, half, n - half), VF_OK);
     assert_memory_equal(vf_ion_search_mask(parts), vf_ion_search_mask(all), (size_t)p.points);
     assert_int_equal(vf_ion_search_free(parts), vf_ion_search_free(all));
     vf_ion_place place, other;
@@ -401,10 +443,10 @@ static void test_exclude_about(void **state)
     assert_int_equal(vf_ion_search_find(all, -1, &other), VF_OK);
     assert_int_equal(place.index, other.index);
     p.data[4 * n] = NAN;
-    assert_int_equal(vf_ion_search_exclude_about(parts, half, first, p.data + 4 * n), VF_ERR_ARGUMENT);
+    assert_int_equal(exclude_about(parts, &p, 0, half), VF_ERR_ARGUMENT);
     vf_context_clear_error(ctx);
     assert_int_equal(vf_ion_search_add(parts, place.position, 1, 1, NULL), VF_OK);
-    assert_int_equal(vf_ion_search_exclude_about(parts, n - half, rest, p.data + 4 * n + half), VF_ERR_ARGUMENT);
+    assert_int_equal(exclude_about(parts, &p, half, n - half), VF_ERR_ARGUMENT);
     vf_context_clear_error(ctx);
     vf_ion_search_destroy(all);
     vf_ion_search_destroy(parts);
@@ -419,6 +461,11 @@ static void test_errors(void **state)
     vf_ion_place place;
     const double nowhere[3] = {NAN, 0, 0}, somewhere[3] = {0, 0, 0};
     assert_int_equal(vf_ion_search_find(search, NAN, &place), VF_ERR_ARGUMENT);
+    vf_context_clear_error(ctx);
+    const int64_t free_points = vf_ion_search_free(search);
+    const double negative[3] = {9, 9, -1};
+    assert_int_equal(vf_ion_search_exclude(search, negative), VF_ERR_ARGUMENT);
+    assert_int_equal(vf_ion_search_free(search), free_points);
     vf_context_clear_error(ctx);
     assert_int_equal(vf_ion_search_add(search, nowhere, 1, 1, NULL), VF_ERR_ARGUMENT);
     vf_context_clear_error(ctx);
@@ -435,9 +482,9 @@ static void test_errors(void **state)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_random),        cmocka_unit_test(test_many_ions),
-                                       cmocka_unit_test(test_ties),          cmocka_unit_test(test_no_charge),
-                                       cmocka_unit_test(test_exact_map),     cmocka_unit_test(test_refine),
-                                       cmocka_unit_test(test_exclude_about), cmocka_unit_test(test_errors)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_random),        cmocka_unit_test(test_many_ions),     cmocka_unit_test(test_ties),
+        cmocka_unit_test(test_no_charge),     cmocka_unit_test(test_exact_map),     cmocka_unit_test(test_refine),
+        cmocka_unit_test(test_exclude_about), cmocka_unit_test(test_exclude_order), cmocka_unit_test(test_errors)};
     return run_on_device(argc, argv, tests, NULL, NULL);
 }
