@@ -15,11 +15,14 @@
  * Variants, by device (the first is the default):
  *   cpu   "simd"   the widest of avx512, avx2, baseline that the machine has; each can be asked for by name
  *         "ref"    plain C in double precision, one thread: the reference
- *   cuda  "tuned"  the fastest of the next three that the problem allows; vf_fourier_variant tells which
+ *   cuda  "tuned"  the fastest of the next four that the problem allows; vf_fourier_variant tells which
  *         "products"   on a grid without off-resonance, single precision: the adjoint is a matrix product on tensor
  *                  cores (compute capability 8.0 or later), with factors split in two, as exact as the others
  *         "phasors"    on a grid without off-resonance: runs of 8 voxels share sine and cosine
- *         "pairs"      elsewhere: a sine and a cosine a pair. Each of these stands in where another cannot be.
+ *         "groups"     elsewhere in single precision, voxels being so dense that groups of 128 are within a few turns
+ *                      of their centre's phase (not asked for by name): a sine and a cosine a pair
+ *         "pairs"      elsewhere, and anywhere if asked for: a sine and a cosine a pair, whose phase is reduced by
+ *                      itself. Each of these stands in where another cannot be.
  *         "naive", "registers", "constant", "published"   the published steps; the last is "constant" with smaller
  *                  chunks and an unrolled loop, of the shape that a search found (fourier_sum_tuning.c)
  */
@@ -34,7 +37,8 @@ extern "C" {
 #endif
 
 /* Sine and cosine in single precision: of full accuracy with a reduced argument, or the GPU's own instructions, whose
- * argument is reduced too (a turn is the unit of phase here, so reduction is exact). CPU: no difference. */
+ * argument is reduced too (a turn is the unit of phase here, so reduction is exact), but for "groups". CPU: no
+ * difference. */
 typedef enum vf_trig { VF_TRIG_ACCURATE, VF_TRIG_HARDWARE } vf_trig;
 
 typedef struct vf_fourier_samples {

@@ -1,4 +1,5 @@
-/* The tuned CUDA kernel for points anywhere and for off-resonance, both directions: a sine and a cosine a pair.
+/* The CUDA kernel for points anywhere and for off-resonance, both directions, where fourier_sum_groups.cu does not do:
+ * in double precision, and where voxels are few for such k. A sine and a cosine a pair.
  *
  * A thread has 4 outer points (voxels in the adjoint, samples in the forward sum); inner points go through shared
  * memory, relative to nothing: phases are reduced pair by pair. Work and its limits: 2 operations of the special
@@ -122,19 +123,22 @@ __global__ void __launch_bounds__(THREADS)
 
 template <typename T>
 __global__ void __launch_bounds__(THREADS)
-    add_segments_kernel(const double *__restrict__ partial, int segments, int width, int coils, int points,
-                        int64_t first, int64_t count, T *__restrict__ out)
+    add_segments_kernel(const double *__restrict__ partial, int segments, int width, int coils, segment_points points,
+                        T *__restrict__ out)
 {
-    for (int p = threadIdx.x; p < points; p += THREADS) {
-        const int64_t at = first + (int64_t)blockIdx.x * points + p;
-        if (at >= count)
+    for (int p = threadIdx.x; p < points.each; p += THREADS) {
+        int64_t at = points.first + (int64_t)blockIdx.x * points.each + p;
+        if (at >= points.all)
             return;
+        at = (points.order ? (int64_t)points.order[at] : at) - points.from;
+        if (at < 0 || at >= points.count)
+            continue;
         for (int b = 0; b < coils; b++)
             for (int part = 0; part < 2; part++) {
                 double sum = 0;
                 for (int s = 0; s < segments; s++)
-                    sum += partial[((((int64_t)blockIdx.x * segments + s) * width + b) * 2 + part) * points + p];
-                out[2 * (b * count + at) + part] = (T)sum;
+                    sum += partial[((((int64_t)blockIdx.x * segments + s) * width + b) * 2 + part) * points.each + p];
+                out[2 * (b * points.count + at) + part] = (T)sum;
             }
     }
 }
@@ -159,8 +163,8 @@ cudaError_t sum_coils(const vf_fourier *plan, cudaStream_t stream, int coils, co
         const unsigned blocks = (unsigned)(left < cut.launch_groups ? left : cut.launch_groups);
         task.first = first + group * PAIR_POINTS;
         pairs_kernel<P, FORWARD, HARDWARE, B><<<dim3(blocks, cut.segments), THREADS, 0, stream>>>(task, values, coils);
-        error = add_segments(plan, stream, sizeof(typename P::real) == 8, blocks, cut.segments, B, coils, PAIR_POINTS,
-                             group * PAIR_POINTS, count, out);
+        const segment_points points = {PAIR_POINTS, group * PAIR_POINTS, count, NULL, 0, count};
+        error = add_segments(plan, stream, sizeof(typename P::real) == 8, blocks, cut.segments, B, coils, points, out);
     }
     return error;
 }
@@ -170,18 +174,11 @@ cudaError_t sum_batch(const vf_fourier *plan, cudaStream_t stream, int batch, co
                       int64_t count, void *out)
 {
     typedef typename P::real T;
-    const int64_t inner = FORWARD ? plan->voxels : plan->samples;
-    cudaError_t error = cudaSuccess;
-    for (int b = 0; error == cudaSuccess && b < batch;) {
-        const int coils = coils_at_once<T>(batch - b);
-        const T *from = (const T *)values + 2 * b * inner;
-        T *to = (T *)out + 2 * b * count;
-        error = coils == 1
-                    ? sum_coils<P, FORWARD, HARDWARE, 1>(plan, stream, 1, from, first, count, to)
-                    : sum_coils<P, FORWARD, HARDWARE, wide_batch<T>()>(plan, stream, coils, from, first, count, to);
-        b += coils;
-    }
-    return error;
+    return sum_all_coils(batch, (const T *)values, FORWARD ? plan->voxels : plan->samples, (T *)out, count,
+                         [&](auto width, int coils, const T *from, T *to) {
+                             return sum_coils<P, FORWARD, HARDWARE, width.value>(plan, stream, coils, from, first,
+                                                                                 count, to);
+                         });
 }
 
 template <bool FORWARD>
@@ -201,15 +198,13 @@ cudaError_t sum_points(const vf_fourier *plan, cudaStream_t stream, int batch, c
 } // namespace
 
 cudaError_t add_segments(const vf_fourier *plan, cudaStream_t stream, bool f64, unsigned blocks, int segments,
-                         int width, int coils, int points, int64_t first, int64_t count, void *out)
+                         int width, int coils, const segment_points &points, void *out)
 {
     const double *partial = state_of(plan)->partial;
     if (f64)
-        add_segments_kernel<<<blocks, THREADS, 0, stream>>>(partial, segments, width, coils, points, first, count,
-                                                            (double *)out);
+        add_segments_kernel<<<blocks, THREADS, 0, stream>>>(partial, segments, width, coils, points, (double *)out);
     else
-        add_segments_kernel<<<blocks, THREADS, 0, stream>>>(partial, segments, width, coils, points, first, count,
-                                                            (float *)out);
+        add_segments_kernel<<<blocks, THREADS, 0, stream>>>(partial, segments, width, coils, points, (float *)out);
     return cudaGetLastError();
 }
 

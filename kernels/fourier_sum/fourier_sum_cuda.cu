@@ -48,7 +48,8 @@ partition make_partition(const vf_fourier *plan, int64_t all_groups, int64_t gro
 namespace
 {
 
-const char *const variants[] = {"tuned", "products", "phasors", "naive", "registers", "constant", "published", NULL};
+const char *const variants[] = {"tuned",     "products", "phasors",   "pairs", "naive",
+                                "registers", "constant", "published", NULL};
 
 /* A phase in turns, in units of 2^-64 turns, to the nearest even one; whole turns drop out. */
 uint64_t whole_phase(double turns)
@@ -138,6 +139,7 @@ void destroy(vf_fourier *plan)
         published_close(plan, s);
     (void)cudaFree(s->device_points);
     (void)cudaFree(s->table);
+    groups_free(s);
     (void)cudaFree(s->factors);
     (void)cudaFree(s->peaks);
     (void)cudaFree(s->partial);
@@ -148,12 +150,14 @@ void destroy(vf_fourier *plan)
 /* Which kernels are for the plan's variant; sets plan->variant to what runs. */
 void choose_kernels(vf_fourier *plan, state *s)
 {
-    const bool products = strcmp(plan->variant, "products") == 0, phasors = strcmp(plan->variant, "phasors") == 0;
-    s->tuned = products || phasors || strcmp(plan->variant, "tuned") == 0;
-    s->phasors = plan->has_grid && !plan->has_field;
+    const bool products = strcmp(plan->variant, "products") == 0, phasors = strcmp(plan->variant, "phasors") == 0,
+               pairs = strcmp(plan->variant, "pairs") == 0;
+    s->tuned = products || phasors || pairs || strcmp(plan->variant, "tuned") == 0;
+    s->phasors = plan->has_grid && !plan->has_field && !pairs;
     if (!s->tuned)
         return;
     s->products = s->phasors && !phasors && products_possible(plan) && (products || products_pay(plan));
+    s->dense = !s->phasors && !pairs;
     plan->variant = s->products ? "products" : s->phasors ? "phasors" : "pairs";
 }
 
@@ -183,6 +187,10 @@ vf_status create(vf_fourier *plan)
         status = upload_points(plan, s);
     if (status == VF_OK)
         status = allocate_partial(plan, s);
+    if (status == VF_OK && s->dense)
+        status = groups_prepare(plan, s);
+    if (s->groups)
+        plan->variant = "groups";
     if (status == VF_OK && s->phasors)
         status = vf_cuda_check(plan->device, lattice_prepare(plan, s), "preparing the Fourier sum's table");
     if (status == VF_OK && s->products)
@@ -207,6 +215,9 @@ vf_status adjoint(const vf_fourier *plan, vf_queue *queue, int batch, const void
             products_adjoint(plan, stream, batch, static_cast<const float *>(c), first, count, static_cast<float *>(y));
     else if (state_of(plan)->phasors)
         error = lattice_adjoint(plan, stream, batch, c, first, count, y);
+    else if (state_of(plan)->groups)
+        error = groups_sum(plan, stream, false, batch, static_cast<const float *>(c), first, count,
+                           static_cast<float *>(y));
     else
         error = pairs_sum(plan, stream, false, batch, c, first, count, y);
     return vf_cuda_check(plan->device, error, "the Fourier sum's adjoint");
@@ -218,8 +229,11 @@ vf_status forward(const vf_fourier *plan, vf_queue *queue, int batch, const void
     vf_status status = VF_CUDA(plan->device, cudaSetDevice(vf_device_ordinal(plan->device)));
     if (status != VF_OK)
         return status;
-    const cudaError_t error = state_of(plan)->phasors ? lattice_forward(plan, stream, batch, x, c)
-                                                      : pairs_sum(plan, stream, true, batch, x, 0, plan->samples, c);
+    const state *s = state_of(plan);
+    const cudaError_t error = s->phasors  ? lattice_forward(plan, stream, batch, x, c)
+                              : s->groups ? groups_sum(plan, stream, true, batch, static_cast<const float *>(x), 0,
+                                                       plan->samples, static_cast<float *>(c))
+                                          : pairs_sum(plan, stream, true, batch, x, 0, plan->samples, c);
     return vf_cuda_check(plan->device, error, "the Fourier sum");
 }
 

@@ -8,6 +8,8 @@
 #ifndef VOXFIELD_FOURIER_SUM_CUDA_CUH
 #define VOXFIELD_FOURIER_SUM_CUDA_CUH
 
+#include <type_traits>
+
 #include "backend/cuda_check.cuh"
 #include "fourier_sum_backend.h"
 
@@ -222,16 +224,21 @@ struct partition {
     int segments;
 };
 
+struct voxel_group;
+
 struct state {
     bool tuned, lattice; /* lattice: single-precision phases on a grid, see above */
     point_source points;
     void *device_points; /* owns what `points` points to */
     void *table;         /* the lattice kernels' factors along x; NULL if not used */
     bool phasors;        /* the sums are those of the lattice kernels */
-    bool products;       /* the adjoint is a matrix product; it alone uses what follows */
-    uint4 *factors;      /* along x, of a segment of the samples */
-    unsigned *peaks;     /* [most_batch] the largest |Re c|, |Im c|, as bits */
-    double *partial;     /* sums of thread blocks, the tuned kernels' */
+    bool dense;          /* to see whether there are groups: */
+    unsigned *order;     /* [voxels] the kernels' for groups of voxels, which have all sums if there are any */
+    voxel_group *groups;
+    bool products;   /* the adjoint is a matrix product; it alone uses what follows */
+    uint4 *factors;  /* along x, of a segment of the samples */
+    unsigned *peaks; /* [most_batch] the largest |Re c|, |Im c|, as bits */
+    double *partial; /* sums of thread blocks, the tuned kernels' */
     size_t partial_bytes;
     int wave_blocks; /* thread blocks that the GPU holds at a time, roughly */
     int step;        /* which of the published steps; they alone use what follows */
@@ -252,20 +259,39 @@ constexpr int wide_batch()
     return sizeof(T) == 4 ? 4 : 2;
 }
 
-template <typename T>
-int coils_at_once(int left)
+/* Sums `batch` vectors of `ins` numbers into as many of `outs`, as many at once as share exponentials: calls
+ * sum(how many a kernel is for, a constant; coils; from; to). */
+template <typename T, typename Sum>
+cudaError_t sum_all_coils(int batch, const T *from, int64_t ins, T *to, int64_t outs, Sum sum)
 {
-    return left < wide_batch<T>() ? left : wide_batch<T>();
+    constexpr int wide = wide_batch<T>();
+    cudaError_t error = cudaSuccess;
+    for (int b = 0; error == cudaSuccess && b < batch;) {
+        const int coils = batch - b < wide ? batch - b : wide;
+        error = coils == 1 ? sum(std::integral_constant<int, 1>(), 1, from + 2 * b * ins, to + 2 * b * outs)
+                           : sum(std::integral_constant<int, wide>(), coils, from + 2 * b * ins, to + 2 * b * outs);
+        b += coils;
+    }
+    return error;
 }
 
 /* Fills in a partition for `groups` of `points` outer points and `terms` in all. Depends on the plan alone, so that
  * neither do results depend on the range asked for. `all_groups`: those of the whole plan. */
 partition make_partition(const vf_fourier *plan, int64_t all_groups, int64_t groups, int points, int64_t terms);
 
-/* Adds up the segments of a launch's `blocks` groups of `points`, [group][segment][width][2][points], and writes
- * `coils` <= width vectors of `count` from element `first` on. */
+/* Which outer points the segments of a launch are for: its blocks have `each`, of `all` there are, from `first` on. Of
+ * those, or with an order of what it names for them, [from, from + count) are written. */
+struct segment_points {
+    int each;
+    int64_t first, all;
+    const unsigned *order;
+    int64_t from, count;
+};
+
+/* Adds up the segments of a launch's blocks, [block][segment][width][2][each], and writes `coils` <= width vectors of
+ * points.count. */
 cudaError_t add_segments(const vf_fourier *plan, cudaStream_t stream, bool f64, unsigned blocks, int segments,
-                         int width, int coils, int points, int64_t first, int64_t count, void *out);
+                         int width, int coils, const segment_points &points, void *out);
 
 /* Tuned kernels: a grid without off-resonance, and points anywhere. Into the stream. */
 cudaError_t lattice_adjoint(const vf_fourier *plan, cudaStream_t stream, int batch, const void *c, int64_t first,
@@ -279,6 +305,12 @@ bool products_pay(const vf_fourier *plan);
 cudaError_t products_prepare(const vf_fourier *plan, state *s);
 cudaError_t products_adjoint(const vf_fourier *plan, cudaStream_t stream, int batch, const float *c, int64_t first,
                              int64_t count, float *y);
+
+/* Groups of neighbouring voxels: s->groups if they are narrow enough. Frees nothing when it fails. */
+vf_status groups_prepare(const vf_fourier *plan, state *s);
+void groups_free(state *s);
+cudaError_t groups_sum(const vf_fourier *plan, cudaStream_t stream, bool forward, int batch, const float *values,
+                       int64_t first, int64_t count, float *out);
 
 cudaError_t pairs_sum(const vf_fourier *plan, cudaStream_t stream, bool forward, int batch, const void *values,
                       int64_t first, int64_t count, void *out);

@@ -377,8 +377,9 @@ cudaError_t forward_coils(const vf_fourier *plan, lattice_task task, cudaStream_
         const int64_t left = groups - task.first_group;
         const unsigned blocks = (unsigned)(left < cut.launch_groups ? left : cut.launch_groups);
         forward_kernel<T, HARDWARE, B><<<dim3(blocks, cut.segments), THREADS, 0, stream>>>(task, x, coils);
-        error = add_segments(plan, stream, sizeof(T) == 8, blocks, cut.segments, B, coils, RUN_POINTS,
-                             task.first_group * RUN_POINTS, plan->samples, c);
+        const segment_points points = {RUN_POINTS,   task.first_group * RUN_POINTS, plan->samples, NULL, 0,
+                                       plan->samples};
+        error = add_segments(plan, stream, sizeof(T) == 8, blocks, cut.segments, B, coils, points, c);
     }
     return error;
 }
@@ -388,34 +389,20 @@ cudaError_t adjoint_batch(const vf_fourier *plan, cudaStream_t stream, int batch
                           int64_t count, T *y)
 {
     lattice_task task = task_of(plan);
-    cudaError_t error = cudaSuccess;
     shape_tiles(&task);
     choose_tiles(&task, first, first + count);
-    for (int b = 0; error == cudaSuccess && b < batch;) {
-        const int coils = coils_at_once<T>(batch - b);
-        const T *from = c + 2 * b * plan->samples;
-        T *to = y + 2 * b * count;
-        error = coils == 1 ? adjoint_coils<T, HARDWARE, 1>(plan, task, stream, 1, from, to)
-                           : adjoint_coils<T, HARDWARE, wide_batch<T>()>(plan, task, stream, coils, from, to);
-        b += coils;
-    }
-    return error;
+    return sum_all_coils(batch, c, plan->samples, y, count, [&](auto width, int coils, const T *from, T *to) {
+        return adjoint_coils<T, HARDWARE, width.value>(plan, task, stream, coils, from, to);
+    });
 }
 
 template <typename T, bool HARDWARE>
 cudaError_t forward_batch(const vf_fourier *plan, cudaStream_t stream, int batch, const T *x, T *c)
 {
     const lattice_task task = task_of(plan);
-    cudaError_t error = cudaSuccess;
-    for (int b = 0; error == cudaSuccess && b < batch;) {
-        const int coils = coils_at_once<T>(batch - b);
-        const T *from = x + 2 * b * plan->voxels;
-        T *to = c + 2 * b * plan->samples;
-        error = coils == 1 ? forward_coils<T, HARDWARE, 1>(plan, task, stream, 1, from, to)
-                           : forward_coils<T, HARDWARE, wide_batch<T>()>(plan, task, stream, coils, from, to);
-        b += coils;
-    }
-    return error;
+    return sum_all_coils(batch, x, plan->voxels, c, plan->samples, [&](auto width, int coils, const T *from, T *to) {
+        return forward_coils<T, HARDWARE, width.value>(plan, task, stream, coils, from, to);
+    });
 }
 
 } // namespace

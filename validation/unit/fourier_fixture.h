@@ -5,7 +5,10 @@
  *   phase    rounded to the precision once it is within 1/2 turn: 2^-2 u turns = 1.6 u in angle. On a GPU in single
  *            precision the phase of a grid is a whole number of 2^-32 turns: three steps of at most half the grid, each
  *            off by 2^-33, for up to 512 points along an axis 2^-23.4 turns together, 10 u. Of points anywhere it is a
- *            sum of ten terms within 3/2 turns, rounded to 2^-24 turns at most: 2^-22.4 turns together, 19 u.
+ *            sum of ten terms within 3/2 turns, rounded to 2^-24 turns at most: 2^-22.4 turns together, 19 u. Where
+ *            voxels are in groups (fourier_sum_groups.cu), it is within 8 turns after each of four sums, 2^-22 turns
+ *            each, 100 u, distances from the group's centre are rounded to 2^-24 of what makes 8 turns, 25 u, and the
+ *            phase there is off by 2^-24, 7 u; hardware trigonometry cuts a product of all off, 2^-20 turns, 100 u.
  *   trig     cosine and sine within 2.5 u each (fourier_sum_simd_ops.h; CUDA C++ Programming Guide: sincospif 2 ulp at
  *            most), 3.6 u as a complex number. Hardware: 2^-21.2 each (same guide, __sinf, __cosf), 10 u together.
  *   factors  an exponential is a product of up to 4, and of c: 4 products at 2.3 u, 4 factors at 3.6 + 1.6 u: 30 u.
@@ -214,7 +217,8 @@ static inline double unit(const vf_fourier_options *o)
 static inline bool is_published(const vf_fourier_options *o)
 {
     return vf_device_get_kind(device) == VF_DEVICE_CUDA && strcmp(o->variant, "tuned") != 0 &&
-           strcmp(o->variant, "products") != 0 && strcmp(o->variant, "phasors") != 0;
+           strcmp(o->variant, "products") != 0 && strcmp(o->variant, "phasors") != 0 &&
+           strcmp(o->variant, "pairs") != 0;
 }
 
 /* Additions in the plan's precision that a term passes through, at most. */
@@ -223,11 +227,21 @@ static inline double additions(const vf_fourier_options *o, int64_t terms, bool 
     return 2 * (is_published(o) && !forward ? (double)terms : fmin((double)terms, CHUNK));
 }
 
+/* Whether a GPU may take voxels in groups, of 128: of fewer than two it does not. */
+static inline bool may_have_groups(const vf_fourier_options *o, const problem *p)
+{
+    return vf_device_get_kind(device) == VF_DEVICE_CUDA && !is_published(o) && strcmp(o->variant, "pairs") != 0 &&
+           o->precision == VF_F32 && (!p->on_grid || p->field) && p->voxels >= 256;
+}
+
 /* See the head of the file. */
 static inline double bound(const vf_fourier_options *o, const problem *p, int64_t terms, double size, bool forward)
 {
-    double trig = o->trig == VF_TRIG_HARDWARE ? 23 : 0;
-    return 1.01 * size * ((additions(o, terms, forward) + 48 + trig) * unit(o) + 2 * (double)PI * 0x1p-50 * p->turns);
+    double trig = o->trig == VF_TRIG_HARDWARE ? 23 : 0, phase = 0;
+    if (may_have_groups(o, p))
+        phase = o->trig == VF_TRIG_HARDWARE ? 232 : 132;
+    return 1.01 * size *
+           ((additions(o, terms, forward) + 48 + phase + trig) * unit(o) + 2 * (double)PI * 0x1p-50 * p->turns);
 }
 
 static inline int set_up(void **state)

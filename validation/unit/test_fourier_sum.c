@@ -197,6 +197,73 @@ static void test_large_k(void **state)
     }
 }
 
+/* Voxels so dense, and a field so smooth, that a GPU takes them in groups, whose phases are within 4 turns of that at
+ * their centre: a rounding is 2^-23 turns then, 12.5 u, at each of four sums and of the distances; what hardware
+ * trigonometry cuts off is 2^-21 turns, 50 u. The rest as in test_large_k, which is only for wider ones. Ranges of
+ * voxels are to be the same bits as all of them. */
+static void test_dense_voxels(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t counts[3];
+        double k;
+        int kind;
+    } cases[] = {{{33, 32, 16}, 6, OFF_RESONANCE},
+                 {{100, 90, 1}, 12, OFF_RESONANCE},
+                 {{16, 16, 33}, 2, AT_POSITIONS},
+                 {{16, 16, 33}, 2, AT_POSITIONS | OFF_RESONANCE}};
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        const int64_t *n = cases[c].counts;
+        problem p = random_problem(1300, n[0], n[1], n[2], 3, cases[c].k, cases[c].kind);
+        for (int64_t v = 0; p.field && v < p.voxels; v++) {
+            const double x = p.positions ? p.positions[3 * v] : (double)(v % n[0]) / (double)n[0],
+                         y = p.positions ? p.positions[3 * v + 1] : (double)(v / n[0] % n[1]) / (double)n[1];
+            p.field[v] = (float)(40 * sin(2 * x) * cos(y) - 200);
+        }
+        for (int forward = 0; forward < 2; forward++) {
+            const int64_t count = 2 * p.batch * (forward ? p.samples : p.voxels);
+            double *expected = reference(&p, forward), *values = room_for(&p, forward), *part = room_for(&p, forward);
+            vf_fourier_options o;
+            for (int index = 0; next_options(&index, &o);) {
+                double error = 0, size = 0, hardware = o.trig == VF_TRIG_HARDWARE ? 46 + 50 * 50 / 3.0 : 0;
+                vf_fourier *plan = make_plan(device, &p, &o);
+                if (may_have_groups(&o, &p))
+                    assert_string_equal(vf_fourier_variant(plan), "groups");
+                execute(device, plan, &p, o.precision, forward, forward ? p.x : p.c, 0, p.voxels, values);
+                compare_values(&o, &p, forward, values, expected);
+                for (int64_t i = 0; i < count; i++) {
+                    const double off = value_at(o.precision, values, i) - expected[i];
+                    error += off * off;
+                    size += expected[i] * expected[i];
+                }
+                const double relative = sqrt(error / size),
+                             adds = additions(&o, forward ? p.voxels : p.samples, forward),
+                             phase = may_have_groups(&o, &p) ? 5 * 12.5 * 12.5 / 3 : 0,
+                             limit = 1.1 * sqrt(43 + adds / 6 + phase + hardware) * unit(&o) +
+                                     2 * (double)PI * 0x1p-52 * p.turns;
+                if (!(relative <= limit))
+                    fail_msg("%s, %s, case %zu: relative error %.3g = %.1f u, allowed %.3g", describe(&o),
+                             forward ? "forward" : "adjoint", c, relative, relative / unit(&o), limit);
+                const int64_t first = (int64_t)(uniform() * (double)p.voxels / 2), some = p.voxels / 3;
+                if (!forward) {
+                    execute(device, plan, &p, o.precision, false, p.c, first, some, part);
+                    for (int64_t b = 0; b < p.batch; b++)
+                        for (int64_t i = 0; i < 2 * some; i++)
+                            if (value_at(o.precision, part, 2 * b * some + i) !=
+                                value_at(o.precision, values, 2 * (b * p.voxels + first) + i))
+                                fail_msg("%s, case %zu: value %lld of voxels from %lld on depends on the range",
+                                         describe(&o), c, (long long)i, (long long)first);
+                }
+                vf_fourier_destroy(plan);
+            }
+            free(expected);
+            free(values);
+            free(part);
+        }
+        free_problem(&p);
+    }
+}
+
 /* One sample of weight 1: y = exp(i 2 pi k.r), with phases of many whole turns that binary numbers hold exactly. The
  * reference too. Bound: the terms of the head of the file for n = 1. */
 static void test_single_sample(void **state)
@@ -268,7 +335,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_single_sample), cmocka_unit_test(test_sizes),      cmocka_unit_test(test_sample_counts),
         cmocka_unit_test(test_batches),       cmocka_unit_test(test_tunings),    cmocka_unit_test(test_tuning_limits),
-        cmocka_unit_test(test_large_k),       cmocka_unit_test(test_far_voxels),
+        cmocka_unit_test(test_large_k),       cmocka_unit_test(test_far_voxels), cmocka_unit_test(test_dense_voxels),
     };
     return run_on_device(argc, argv, tests, set_up, tear_down);
 }
