@@ -219,7 +219,7 @@ static void report_potential(vf_report *report, const run *r)
     vf_report_number(report, "constant", r->info.unit_constant);
     vf_report_number(report, "temperature", s->temperature);
     vf_report_number(report, "dielectric", s->dielectric);
-    vf_report_integer(report, "distance_dielectric", s->distance_dielectric);
+    vf_report_bool(report, "distance_dielectric", s->distance_dielectric);
     vf_report_number(report, "r_min", s->r_min);
     vf_report_number(report, "minimum", f->minimum);
     vf_report_number(report, "maximum", f->maximum);
@@ -245,8 +245,8 @@ static void report_ions(vf_report *report, const run *r)
         vf_report_begin(report, "ions");
         vf_report_number(report, "ion_solute", r->ions.ion_solute);
         vf_report_number(report, "ion_ion", r->ions.ion_ion);
-        vf_report_integer(report, "from_surface", r->ions.from_surface);
-        vf_report_integer(report, "refined", r->ions.refine);
+        vf_report_bool(report, "from_surface", r->ions.from_surface);
+        vf_report_bool(report, "refined", r->ions.refine);
         vf_report_integers(report, "points_free_solute_ions", r->points, 3);
         if (r->solvent > 0)
             vf_report_number(report, "solvent_volume", r->solvent);

@@ -58,6 +58,8 @@ def test_refined_ions(_):
                                       {"power": 2, "dielectric": 2.0, "from_surface": True})):
         placed = run_ions("a.pqr", *SMALL, "--place", "SOD:4", "--place", "CLA:4", "--refine", *options, "--ions", "i.xyz")
         replay(placed, atoms, ["SOD"] * 4 + ["CLA"] * 4, refined=True, **truth)
+        said = placed.report["ions"]
+        assert said["refined"] is True and said["from_surface"] is truth.get("from_surface", False), said
         check_file("i.xyz", placed.names, placed.places)
         off = numpy.abs((placed.places - placed.origin) / placed.spacing % 1 - 0.5) < 0.49
         assert off.any(), "no ion has left the grid"

@@ -141,6 +141,7 @@ def test_report(_):
     assert abs(potential["mean"] - mean) <= points * 2 ** -53 * scale
     assert abs(potential["rms_deviation"] ** 2 - deviation ** 2) <= 2 * points * 2 ** -53 * scale ** 2
     assert potential["unit"] == "V" and potential["dielectric"] == 4 and potential["r_min"] == 0.1
+    assert potential["distance_dielectric"] is False
     assert abs(potential["constant"] - program.unit_constant("V")) < 1e-8
     assert report["evaluations"] == len(atoms) * points == len(atoms) * math.prod(report["grid"]["counts"])
     assert report["map"] == "map.mrc" and "single" in report["method"] and report["device"].startswith(program.DEVICE)
