@@ -11,6 +11,37 @@
 
 /* ---- what a script says ---- */
 
+/* A script runs as it is: what it says holds, whatever options say, which is not to go unseen. */
+static void warn_overridden(const run *r)
+{
+    const cionize_settings *s = &r->settings;
+    const script *from = &r->script;
+    const char *name = strcmp(r->ions.script, "-") == 0 ? "standard input" : r->ions.script;
+    const bool border = from->has_border && !from->has_box;
+    const struct {
+        bool both;
+        const char *used, *unused;
+    } pairs[] = {
+        {from->has_ion_solute && r->ions.has_ion_solute, "R_ION_SOLUTE", "--ion-solute"},
+        {from->has_ion_ion && r->ions.has_ion_ion, "R_ION_ION", "--ion-ion"},
+        {from->has_spacing && s->has_spacing, "GRIDSPACING", "--spacing"},
+        {border && s->has_border, "BORDERSIZE", "--border"},
+        {border && s->has_size, "--size", "BORDERSIZE"},
+        {border && s->has_counts, "--counts", "BORDERSIZE"},
+        {from->has_box && from->has_border, "XYZDIM", "BORDERSIZE"},
+        {from->has_box && s->has_border, "XYZDIM", "--border"},
+        {from->has_box && s->has_origin, "XYZDIM", "--origin"},
+        {from->has_box && s->has_size, "XYZDIM", "--size"},
+        {from->has_box && s->has_counts, "XYZDIM", "--counts"},
+        {from->has_distance_dielectric && s->has_dielectric, "DDD",
+         s->distance_dielectric ? "--distance-dielectric" : "--dielectric"},
+        {from->grid_file && s->read_map, "GRIDFILE", "--read-map"},
+    };
+    for (size_t n = 0; n < sizeof pairs / sizeof *pairs; n++)
+        if (pairs[n].both)
+            vf_warn(r->ctx, "%s: %s holds, and %s is not used", name, pairs[n].used, pairs[n].unused);
+}
+
 static vf_status read_settings_script(run *r)
 {
     cionize_settings *s = &r->settings;
@@ -22,6 +53,7 @@ static vf_status read_settings_script(run *r)
         return vf_fail(r->ctx, VF_ERR_ARGUMENT,
                        "a script places ions itself: leave out --place, --neutralize and "
                        "--concentration, or -i");
+    warn_overridden(r);
     if (from->has_ion_solute)
         r->ions.ion_solute = from->ion_solute;
     if (from->has_ion_ion)
@@ -113,6 +145,9 @@ static vf_status check_read_map(const run *r)
     if (!isnan(m->r_min) && m->r_min != s->r_min)
         return vf_fail(r->ctx, VF_ERR_ARGUMENT, "%s: the map was made with --r-min %g, not %g; give --r-min %g",
                        m->path, m->r_min, s->r_min, m->r_min);
+    if (s->has_precision && s->precision != m->type)
+        return vf_fail(r->ctx, VF_ERR_ARGUMENT, "%s: the map is in %s precision, and stays so; leave out --precision",
+                       m->path, m->type == VF_F64 ? "double" : "single");
     if (m->ions > 0)
         vf_warn(r->ctx, "%s: the potential of %lld ion%s is in the map: they are seen, but keep nothing away", m->path,
                 (long long)m->ions, m->ions == 1 ? "" : "s");

@@ -374,7 +374,8 @@ def test_maps_read_back(_):
                    "--read-map", "m.h5")
     for options, words in ((["--dielectric", "80"], "dielectric"), (["--distance-dielectric", "1"], "dielectric"),
                            (["--temperature", "310"], "temperature"), (["--r-min", "0.5"], "--r-min 0.1"),
-                           (["--refine"], "--refine")):
+                           (["--refine"], "--refine"), (["--precision", "single"], ["m.h5", "double precision"]),
+                           (["--method", "direct:ref"], ["--method", "m.h5"])):
         program.refuse(2, words, "a.pqr", *place, "--read-map", "m.h5", *options)
     program.refuse(3, "kT/e", "a.pqr", *place, "--read-map", "m.h5", "--units", "V")
 

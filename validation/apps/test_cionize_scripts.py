@@ -118,6 +118,27 @@ def test_options_with_a_script(_):
     assert set(read("m.mrc").values) == {0, 1, 2} and len(read("m.dx").values) == len(read("m.mrc").values)
 
 
+def test_options_that_a_script_overrides(_):
+    """The script holds, and a warning says which options are not used; those it says nothing of are."""
+    sample("dipole.pqr")
+    make("-q", "dipole.pqr", *GRID, "-o", "m.h5")
+    begin = "BEGIN\nPLACEION SOD 1 1\nSAVEION i.pdb\nEXIT\n"
+    two = ["--size", "5", "--origin", "-2"]
+    for settings, options, unused in (
+            ("R_ION_SOLUTE 5\nR_ION_ION 7\n", ["--ion-solute", "4", "--ion-ion", "3"], ["--ion-solute", "--ion-ion"]),
+            ("R_ION_SOLUTE 5\n", ["--ion-ion", "3", "--border", "9", "--spacing", "1"], []),
+            ("BORDERSIZE 8\n", ["--border", "9"], ["--border"]), ("GRIDSPACING 2\n", ["--spacing", "1"], ["--spacing"]),
+            ("BORDERSIZE 8\n", two, ["BORDERSIZE"]), ("BORDERSIZE 8\n", ["--counts", "30"], ["BORDERSIZE"]),
+            ("XYZDIM -9 -9 -9 9 9 9\n", two, ["--origin", "--size"]), ("XYZDIM -9 -9 -9 9 9 9\n", ["--border", "2"], ["--border"]),
+            ("XYZDIM -9 -9 -9 9 9 9\nBORDERSIZE 9\n", ["--counts", "2"], ["BORDERSIZE", "--counts"]),
+            ("DDD 2\n", ["--dielectric", "3"], ["--dielectric"]),
+            ("DDD 2\n", ["--distance-dielectric", "3"], ["--distance-dielectric"]),
+            ("GRIDFILE m.h5\n", ["--read-map", "no.h5"], ["--read-map"])):
+        write("s.cfg", settings + begin)
+        said = make("-q", "dipole.pqr", "-i", "s.cfg", *options, "--dry-run").err
+        assert [line.split()[-4] for line in said.splitlines() if "is not used" in line] == unused, (settings, options, said)
+
+
 def test_errors_of_scripts(_):
     """Each with its line, before any work, and no file."""
     sample("dipole.pqr")

@@ -98,8 +98,9 @@ typedef struct ion_settings { /* cionize_settings.ions */
     ion_demand demand;    /* after those */
     double ion_solute;    /* least distance from the centres of atoms */
     double ion_ion;       /* least distance of ions */
-    bool from_surface;    /* ion_solute is from the atoms' surfaces: their radii are added */
-    bool refine;          /* off the grid */
+    bool has_ion_solute, has_ion_ion;
+    bool from_surface; /* ion_solute is from the atoms' surfaces: their radii are added */
+    bool refine;       /* off the grid */
     ion_order order;
     /* Files; NULL: none. */
     const char *ionized; /* the solute and the ions */
