@@ -36,6 +36,7 @@ static vf_status add_requests(run *r, const ion_request *request, int count)
 /* Ions by rule: they see the solute's charge and that of the ions that are asked for by number. */
 static vf_status add_by_rule(run *r)
 {
+    const solute_frames frames = {r->trajectory, &r->frames};
     double charge = r->molecule.total_charge;
     ion_request request[2];
     int kinds = 0;
@@ -43,7 +44,7 @@ static vf_status add_by_rule(run *r)
         charge += (double)r->request[n].count * r->request[n].kind.charge;
     vf_status status = VF_OK;
     if (r->ions.demand.has_concentration)
-        status = solvent_volume(r->ctx, &r->molecule, &r->grid, &r->solvent);
+        status = solvent_volume(r->ctx, &r->molecule, r->trajectory ? &frames : NULL, &r->grid, &r->solvent);
     if (status == VF_OK)
         status = count_ions(r->ctx, &r->ions.demand, charge, r->solvent, request, &kinds);
     if (status == VF_OK)
@@ -227,7 +228,7 @@ static vf_status write_files(run *r)
 
 vf_status ions_place(run *r)
 {
-    const placement_frames frames = {r->trajectory, &r->frames};
+    const solute_frames frames = {r->trajectory, &r->frames};
     vf_status status =
         placement_create(r->ctx, &r->settings, &r->ions, &r->molecule, r->trajectory ? &frames : NULL, &r->grid,
                          r->stored, r->settings.read_map || r->settings.trajectory, r->plan.scale, &r->placement);

@@ -130,7 +130,7 @@ void say_ions(const run *r)
            r->ions.from_surface ? "surfaces" : "centres", r->ions.ion_ion,
            r->ions.refine ? ", moved off the grid to the least energy" : "");
     if (r->solvent > 0)
-        printf("           %.4g A^3 of solvent\n", r->solvent);
+        printf("           %.4g A^3 of solvent%s\n", r->solvent, r->trajectory ? ", mean over frames" : "");
     if (r->settings.dry_run)
         say_ion_files(r);
     fflush(stdout);

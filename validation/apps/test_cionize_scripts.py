@@ -239,6 +239,23 @@ def test_averages_over_frames(_):
     assert "warning" in done.err and '"count": 6' in pathlib.Path("r.json").read_text()
 
 
+def test_solvent_over_frames(_):
+    """A salt's volume is the mean over the frames, wherever the molecule's file has the atoms: two spheres in one place for 20
+    frames, then apart. Their volume by the grid's points: see test_volume_of_solvent_around_one_atom."""
+    generator()
+    radius, h = 3.0, 0.5
+    write_molecule("a.pqr", numpy.array([[500.0, 0, 0, 1, radius], [500.0, 0, 0, -1, radius]]))
+    apart = numpy.array([[-6.0, 0, 0], [6.0, 0, 0]])
+    write_dcd("t.dcd", [0 * apart] * 20 + [apart] * 20)
+    for selection, spheres in (("1:20", 1), ("21:", 2), (":", 1.5), ("20:21", 1.5), ("19:39:20", 1.5)):
+        placed = run_ions("a.pqr", "--trajectory", "t.dcd", f"--frames={selection}", "--origin", "-12", "--counts", "49",
+                          "--spacing", h, "--concentration", "0.3", "--ions", "i.pdb", "--ion-ion", "3")
+        r = numpy.sqrt(squares(placed.axes(), (0, 0, 0)))
+        most, least = ((r < radius + more).sum() * h ** 3 for more in (0.5 * h * h + 1e-9, -1e-9))
+        volume = r.size * h ** 3 - placed.report["ions"]["solvent_volume"]
+        assert spheres * least <= volume <= spheres * most, (selection, volume, least, most)
+
+
 # ---- what VMD's program gets wrong ----
 
 
