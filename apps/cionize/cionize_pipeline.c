@@ -190,8 +190,9 @@ static vf_status find_bounds(run *r)
     molecule *m = &r->molecule;
     const int64_t atoms = trajectory_atoms(r->trajectory);
     if (atoms != m->atoms)
-        return vf_fail(r->ctx, VF_ERR_INPUT, "%s: has %lld atoms, but %s has %lld; the two must be of one system",
-                       trajectory_path(r->trajectory), (long long)atoms, r->settings.input, (long long)m->atoms);
+        return vf_fail(r->ctx, VF_ERR_INPUT, "%s: has %lld atom%s, but %s has %lld; the two must be of one system",
+                       trajectory_path(r->trajectory), (long long)atoms, vf_plural(atoms), r->settings.input,
+                       (long long)m->atoms);
     double *data = malloc((size_t)atoms * 3 * sizeof *data);
     vf_status status = data ? VF_OK : vf_fail(r->ctx, VF_ERR_MEMORY, "no memory for %lld atoms", (long long)atoms);
     for (int64_t f = 0; status == VF_OK && f < r->frames.count; f++) {
@@ -428,8 +429,9 @@ static vf_status execute(run *r, vf_report **report)
     report_run(*report, r, seconds);
     status = vf_report_commit(report);
     if (status == VF_OK && r->missing > 0)
-        status = vf_fail(r->ctx, VF_ERR_INCOMPLETE, "%lld of %lld ions are missing: there was no room for them",
-                         (long long)r->missing, (long long)(r->placed.count + r->missing));
+        status =
+            vf_fail(r->ctx, VF_ERR_INCOMPLETE, "%lld of %lld ion%s %s missing: there was no room",
+                    (long long)r->missing, (long long)r->wanted, vf_plural(r->wanted), r->missing == 1 ? "is" : "are");
     return status;
 }
 

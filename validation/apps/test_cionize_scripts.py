@@ -6,6 +6,7 @@ usage: test_cionize_scripts.py PROGRAM [DEVICE] [test_name ...]
 import os
 import pathlib
 import random
+import re
 import resource
 import signal
 import struct
@@ -237,6 +238,29 @@ def test_averages_over_frames(_):
     pathlib.Path("cut.dcd").write_bytes(pathlib.Path("t.dcd").read_bytes()[:-100])
     done = make("-q", "a.pqr", "--trajectory", "cut.dcd", *GRID, "-o", "cut.h5", "--report", "r.json")
     assert "warning" in done.err and '"count": 6' in pathlib.Path("r.json").read_text()
+
+
+def test_one_of_each(_):
+    """One is no plural, and what there is none of is left out."""
+    generator()
+    write_molecule("a.pqr", numpy.array([[0, 0, 0, 1, 0]]))
+    write_dcd("t.dcd", [numpy.zeros((1, 3))])
+    place = ["--place", "SOD:0", "--place", "CLA:1"]
+    outputs = []
+    for options in (["--trajectory", "t.dcd", "--map", "m.dx", "--map-with-ions"], ["--concentration", "0.05"], ["--counts", "1"]):
+        done = run("a.pqr", *place, *options, "--ions", "i.pdb")
+        assert done.status == (9 if "--counts" in options else 0), done.err
+        assert re.search(r"^ions +1 CLA \(-1\)$", done.out, re.M), done.out
+        outputs += [done.out, done.err, open("i.pdb").read()]
+    outputs.append(open("m.dx").read().split("object")[0])
+    outputs.append(make("a.pqr", "--place", "SOD:0", "--ions", "i.pdb").out)
+    assert re.search("^ions +none$", outputs[-1], re.M), outputs[-1]
+    assert re.search("^frames +1 of the 1 of t.dcd, number 1$", outputs[0], re.M), outputs[0]
+    for words in ("1 atom has a radius of 0; for the volume of solvent it counts", "1 of 1 ion is missing", "only 0 of 1 ion could",
+                  "molecule: 1 atom,", ": 1 ion\n", ": 1 atom, ", "= 1 point,"):
+        assert any(words in re.sub(r" +\n", "\n", text) for text in outputs), (words, outputs)
+    for text in outputs:
+        assert not re.search(r"(?<![\d.])1 (atom|ion|point|frame|slab|value|map)s\b", text), text
 
 
 def test_solvent_over_frames(_):

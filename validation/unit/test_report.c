@@ -338,6 +338,15 @@ static void test_seconds_and_bytes(void **state)
         assert_null(strchr(vf_format_bytes(v, out, sizeof out), '+'));
 }
 
+static void test_plural(void **state)
+{
+    (void)state;
+    const int64_t several[] = {-1, 0, 2, 10, INT64_MAX};
+    assert_string_equal(vf_plural(1), "");
+    for (size_t i = 0; i < sizeof several / sizeof *several; i++)
+        assert_string_equal(vf_plural(several[i]), "s");
+}
+
 static void test_progress(void **state)
 {
     (void)state;
@@ -435,6 +444,7 @@ int main(void)
         cmocka_unit_test(test_stages),
         cmocka_unit_test(test_clock),
         cmocka_unit_test(test_seconds_and_bytes),
+        cmocka_unit_test(test_plural),
         cmocka_unit_test(test_progress),
         cmocka_unit_test(test_progress_on_a_terminal),
     };

@@ -242,7 +242,7 @@ static void test_missing_radii(void **state)
     add(&none, 0.1, 0, 0, 0);
     add(&given, 0.1, 0, 0, 1.5);
     const double volume = solvent(&none, &grid);
-    assert_says(fixture.log, "note: |1 of 1 atoms|1.5 A");
+    assert_says(fixture.log, "note: |1 of 1 atom has|it counts as 1.5 A");
     assert_true(volume == solvent(&given, &grid));
     assert_string_equal(fixture.log, "");
 }

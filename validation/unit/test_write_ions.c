@@ -149,7 +149,7 @@ static void pdb_without_labels(void **state)
                 "TER       3      MOL     1                                                      \n"
                 "HETATM    4  QX   QX I   1       1.000   2.000   3.000  1.00  0.00              \n"
                 "END                                                                             \n");
-    assert_non_null(strstr(warnings, "charges of 1 ions")); /* 0.25 e */
+    assert_non_null(strstr(warnings, "the charge of 1 ion is left out")); /* 0.25 e */
     expect_text("a.pdb", &none, &solute, NULL,
                 "ATOM      1  X   MOL     1       1.500   0.125  -7.750  1.00  0.00              \n"
                 "ATOM      2  X   MOL     1      -2.250   3.000 100.500  1.00  0.00              \n"
@@ -173,7 +173,7 @@ static void pdb_names(void **state)
                 "TER       3        A Izzzz                                                      \n"
                 "HETATM    4  SOD SOD Z   1       1.000   2.000   3.000  1.00  0.00          NA1+\n"
                 "END                                                                             \n");
-    assert_non_null(strstr(warnings, "1 names are too long"));
+    assert_non_null(strstr(warnings, "1 name is too long"));
     memcpy(odd[0].name, "C\tA\xe9X", 6);
     expect_text("a.pqr", &ions, &labelled, NULL,
                 "ATOM      1 C_A_X TIP3 PROTX 12345 1.5000 0.1250 -7.7500 0.5000 1.5000\n"
@@ -181,7 +181,7 @@ static void pdb_names(void **state)
                 "TER\n"
                 "HETATM    3  SOD SOD Z   1      1.0000  2.0000  3.0000  1.0000 1.4100\n"
                 "END\n");
-    assert_non_null(strstr(warnings, "1 names with blanks"));
+    assert_non_null(strstr(warnings, "1 name has _ in place of blanks"));
     odd[1].residue_number = 2436112;
     char path[PATH_SIZE];
     path_of("a.pdb", path);

@@ -254,9 +254,10 @@ static sphere *make_spheres(vf_context *ctx, const molecule *mol)
     }
     if (spheres && missing > 0)
         vf_note(ctx,
-                "note: %" PRId64 " of %" PRId64 " atoms have a radius of 0; for the volume of solvent they count "
+                "note: %" PRId64 " of %" PRId64 " atom%s %s a radius of 0; for the volume of solvent %s "
                 "as %g A",
-                missing, mol->atoms, MISSING_RADIUS);
+                missing, mol->atoms, vf_plural(mol->atoms), missing == 1 ? "has" : "have",
+                missing == 1 ? "it counts" : "they count", MISSING_RADIUS);
     return spheres;
 }
 

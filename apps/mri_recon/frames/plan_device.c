@@ -172,8 +172,8 @@ static vf_status check_memory(vf_context *ctx, const recon_settings *s, const sc
     vf_host_memory(&host_free, &host_total);
     if (host_bytes > (double)host_free)
         return vf_fail(ctx, VF_ERR_MEMORY,
-                       "about %s of host memory are needed for %d images and %s are free; use a smaller --matrix",
-                       vf_format_bytes(host_bytes, need, sizeof need), raw->frames,
+                       "about %s of host memory are needed for %d image%s and %s are free; use a smaller --matrix",
+                       vf_format_bytes(host_bytes, need, sizeof need), raw->frames, vf_plural(raw->frames),
                        vf_format_bytes((double)host_free, have, sizeof have));
     return VF_OK;
 }
