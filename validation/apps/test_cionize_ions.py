@@ -84,15 +84,18 @@ def test_files_agree(_):
     assert "58 atoms" in make("all.pqr", "--dry-run").out
 
 
-def test_xyz_holds_elements(_):
+def test_xyz_and_pdb_hold_elements(_):
     """Of a protein: the first letters of its atoms' names, digits apart; CA, CD, HG and NE are no metals and no gas."""
     sample("1hpv.pqr")
-    make("1hpv.pqr", "--place", "CAL:2", "--spacing", "4", "-o", "a.xyz")
+    for kind in ("xyz", "pdb"):
+        make("1hpv.pqr", "--place", "CAL:2", "--spacing", "4", "-o", f"a.{kind}")
     lines = pathlib.Path("1hpv.pqr").read_text(encoding="ascii").splitlines()
     expected = [line.split()[2].lstrip("0123456789")[0] for line in lines if line.startswith(("ATOM", "HETATM"))]
     found = [row[0] for row in read_ions("a.xyz")[0]]
     assert set(expected) == set("CHNOS"), set(expected)
     assert found == expected + ["Ca"] * 2, collections.Counter(found)
+    records = [line for line in open("a.pdb", encoding="ascii") if line.startswith(("ATOM", "HETATM"))]
+    assert [line[76:78].strip() for line in records] == expected + ["CA"] * 2
 
 
 # ---- physics ----

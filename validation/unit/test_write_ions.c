@@ -299,46 +299,6 @@ static void xyz_columns(void **state)
                 "X         0.000001       12.345678       -7.000000\n");
 }
 
-/* The element that an .xyz file has for an atom of a name in a residue; `known`: what its own file said. */
-static void expect_element(const char *name, const char *residue, const char *known, const char *expected)
-{
-    const ion_list none = {0, NULL, 0, NULL};
-    atom_label label[2] = {{.residue_number = 1}, {.residue_number = 1}};
-    molecule labelled = solute;
-    snprintf(label->name, sizeof label->name, "%s", name);
-    snprintf(label->residue, sizeof label->residue, "%s", residue);
-    snprintf(label->element, sizeof label->element, "%s", known);
-    labelled.labels = label;
-    char *text = written("a.xyz", &none, &labelled, NULL), first[16];
-    assert_int_equal(sscanf(text, "%*d %15s", first), 1);
-    if (strcmp(first, expected) != 0)
-        fail_msg("%s of %s becomes %s, not %s", name, residue, first, expected);
-    assert_string_equal(warnings, "");
-    free(text);
-}
-
-static void xyz_elements(void **state)
-{
-    (void)state;
-    static const struct {
-        const char *name, *residue, *known, *element;
-    } cases[] = {
-        {"CA", "ALA", "", "C"},    {"CD1", "LEU", "", "C"},   {"HG23", "ILE", "", "H"}, {"HG", "SER", "", "H"},
-        {"1HB", "ALA", "", "H"},   {"NE2", "HIS", "", "N"},   {"OXT", "GLY", "", "O"},  {"SD", "MET", "", "S"},
-        {"C5'", "DA", "", "C"},    {"HO5*", "DG5", "", "H"},  {"O1P", "DA", "", "O"},   {"P", "DT", "", "P"},
-        {"OW", "SOL", "", "O"},    {"NA", "HEM", "", "N"},    {"FE", "HEM", "", "Fe"},  {"MG", "CLA", "", "Mg"},
-        {"CHA", "CLA", "", "C"},   {"SE", "MSE", "", "Se"},   {"CL1", "LIG", "", "Cl"}, {"Br12", "LIG", "", "Br"},
-        {"F1", "LIG", "", "F"},    {"I", "LIG", "", "I"},     {"B1", "LIG", "", "B"},   {"CA", "CA", "", "Ca"},
-        {"CA", "CAL", "", "Ca"},   {"CLA", "CLA", "", "Cl"},  {"SOD", "SOD", "", "Na"}, {"NA", "Na+", "", "Na"},
-        {"POT", "POT", "", "K"},   {"K+", "K+", "", "K"},     {"ZN", "ZN2", "", "Zn"},  {"FE", "FE2", "", "Fe"},
-        {"CD", "CD", "", "Cd"},    {"CO", "CO", "", "Co"},    {"CO", "LIG", "", "C"},   {"CU1", "CUA", "", "Cu"},
-        {"HG", "HG", "", "Hg"},    {"EP", "WAT", "", "X"},    {"MW", "SOL", "", "X"},   {"'12", "LIG", "", "X"},
-        {"CA", "ALA", "Ca", "Ca"}, {"HG23", "ILE", "D", "D"}, {"CA", "CA", "C", "C"},
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        expect_element(cases[i].name, cases[i].residue, cases[i].known, cases[i].element);
-}
-
 static uint64_t seed;
 
 static double random_number(double lo, double hi)
@@ -491,7 +451,6 @@ int main(void)
         cmocka_unit_test(many_ions),
         cmocka_unit_test(pqr_columns),
         cmocka_unit_test(xyz_columns),
-        cmocka_unit_test(xyz_elements),
         cmocka_unit_test(random_molecules_read_back),
         cmocka_unit_test(refusals),
         cmocka_unit_test(long_comments),

@@ -190,7 +190,7 @@ static vf_status xyz_atom(ion_file *file, const filed_atom *atom)
 {
     static const char *const axes[3] = {"its x", "its y", "its z"};
     char line[LINE], symbol[3];
-    atom_element(atom, symbol);
+    (void)atom_element(atom, symbol); /* an atom without one is none to readers */
     char *to = put_name(file, symbol, LONGEST_NAME, line);
     for (int a = 0; a < 3; a++) {
         int64_t scaled;
