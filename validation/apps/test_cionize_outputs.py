@@ -44,6 +44,13 @@ def test_dry_run(_):
     assert listing() == before
 
 
+def test_why_the_cpu(_):
+    """What a GPU would cost is not said where there is none."""
+    done = make(sample("dipole.pqr"), "--device", "auto", "--dry-run")
+    why = re.search(r"^device +cpu .*; auto: (.*)$", done.out, re.M)
+    assert why and (why[1] == "the system shows no GPU") != program.shows_gpu(), done.out
+
+
 def test_size_of_small_maps(_):
     """Headers count in the size that is said. What a header says of its origin has some 60 characters more or less, of 800 at
     least with the rest of it (OpenDX), and the container of HDF5 grows in steps of 2 KiB, of 12: less than 20 %."""

@@ -40,6 +40,14 @@ def test_one_of_each(_):
         assert ("keeps the one coil" in out) == bool(options), out
 
 
+def test_why_the_cpu(_):
+    """What a GPU would cost is not said where there is none."""
+    phantom("scan.h5", "--matrix", 16)
+    done = make("scan.h5", "--device", "auto", "--dry-run")
+    why = re.search(r"^device +cpu: .* \(auto: (.*)\)$", done.out, re.M)
+    assert why and (why[1] == "the system shows no GPU") != program.shows_gpu(), done.out
+
+
 # ---- comparison ----
 
 
