@@ -35,8 +35,9 @@ typedef struct cionize_settings {
     const char *unit; /* one of the names potential_constant knows */
     double temperature;
     double dielectric; /* relative permittivity; with distance_dielectric the factor c of eps(r) = c r */
-    bool distance_dielectric;
+    bool has_dielectric, distance_dielectric;
     double r_min;
+    bool has_precision;
     vf_dtype precision;  /* of a map that is read: the file's */
     const char *variant; /* of the direct sum; NULL: the device's default */
     const char *device;  /* "auto" or as vf_context_set_devices */

@@ -49,8 +49,8 @@ static const char usage[] =
     "  --spacing H              distance of grid points (0.5)\n"
     "  --border B               room around the molecule (10)\n"
     "  --origin X,Y,Z           position of the first point\n"
-    "  --size X,Y,Z             edge lengths of the grid      | around the molecule's middle\n"
-    "  --counts NX,NY,NZ        numbers of points             | if there is no --origin\n"
+    "  --size X,Y,Z             edge lengths of the grid      | in place of --border; around the\n"
+    "  --counts NX,NY,NZ        numbers of points             | molecule's middle, or from --origin\n"
     "\n"
     "Physics\n"
     "  --units U                kT/e (default), V, kcal/mol/e or e/A\n"
@@ -243,12 +243,14 @@ static vf_status ion_option(vf_context *ctx, int option, const char *text)
         status = parse_salt(ctx, "salt", text, &ions.demand);
         break;
     case OPT_ION_SOLUTE:
+        ions.has_ion_solute = true;
         status = program_number(ctx, "ion-solute", text, 0, 1e4, &ions.ion_solute);
         break;
     case OPT_FROM_SURFACE:
         ions.from_surface = true;
         break;
     case OPT_ION_ION:
+        ions.has_ion_ion = true;
         status = program_number(ctx, "ion-ion", text, 0, 1e4, &ions.ion_ion);
         break;
     case OPT_ORDER:
@@ -327,9 +329,11 @@ static vf_status one_option(vf_context *ctx, int option, const char *text, cioni
         status = program_number(ctx, "temperature", text, 1, 1e5, &s->temperature);
         break;
     case OPT_DIELECTRIC:
+        s->has_dielectric = true;
         status = program_number(ctx, "dielectric", text, 1e-3, 1e6, &s->dielectric);
         break;
     case OPT_DISTANCE_DIELECTRIC:
+        s->has_dielectric = true;
         s->distance_dielectric = true;
         status = program_number(ctx, "distance-dielectric", text, 1e-3, 1e6, &s->dielectric);
         break;
@@ -343,6 +347,7 @@ static vf_status one_option(vf_context *ctx, int option, const char *text, cioni
         status = program_threads(ctx, text);
         break;
     case OPT_PRECISION:
+        s->has_precision = true;
         status = program_precision(ctx, text, &s->precision);
         break;
     case OPT_METHOD:
@@ -362,7 +367,7 @@ static vf_status one_option(vf_context *ctx, int option, const char *text, cioni
 
 static vf_status read_options(vf_context *ctx, const program *p, int argc, char **argv, cionize_settings *s)
 {
-    bool dielectric = false, salt = false;
+    bool dielectric = false, salt = false, temperature = false;
     const char *map = NULL;
     int option, named_by = 0; /* the map */
     while ((option = getopt_long(argc, argv, "i:o:qh", options, NULL)) != -1) {
@@ -370,6 +375,7 @@ static vf_status read_options(vf_context *ctx, const program *p, int argc, char 
             program_print_and_exit(p, option == 'h');
         dielectric |= option == OPT_DIELECTRIC;
         salt |= option == OPT_SALT;
+        temperature |= option == OPT_TEMPERATURE;
         vf_status status = one_option(ctx, option, optarg, s);
         if (status != VF_OK)
             return status;
@@ -387,6 +393,13 @@ static vf_status read_options(vf_context *ctx, const program *p, int argc, char 
         return vf_fail(ctx, VF_ERR_ARGUMENT, "--concentration neutralises, too: leave out --neutralize");
     if (s->has_size && s->has_counts)
         return vf_fail(ctx, VF_ERR_ARGUMENT, "--size and --counts exclude each other");
+    if (s->has_border && (s->has_size || s->has_counts))
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "--border and %s exclude each other: both say where the grid ends",
+                       s->has_size ? "--size" : "--counts");
+    if (s->quiet && s->progress == VF_PROGRESS_ON)
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "--quiet and --progress exclude each other");
+    if (temperature && strcmp(s->unit, "kT/e") != 0)
+        vf_warn(ctx, "--temperature is that of kT/e, and does nothing in %s", s->unit);
     return program_input(ctx, p, argc, argv, "molecule.pqr", "one molecule", &s->input);
 }
 

@@ -11,6 +11,37 @@
 
 /* ---- what a script says ---- */
 
+/* A script runs as it is: what it says holds, whatever options say, which is not to go unseen. */
+static void warn_overridden(const run *r)
+{
+    const cionize_settings *s = &r->settings;
+    const script *from = &r->script;
+    const char *name = strcmp(r->ions.script, "-") == 0 ? "standard input" : r->ions.script;
+    const bool border = from->has_border && !from->has_box;
+    const struct {
+        bool both;
+        const char *used, *unused;
+    } pairs[] = {
+        {from->has_ion_solute && r->ions.has_ion_solute, "R_ION_SOLUTE", "--ion-solute"},
+        {from->has_ion_ion && r->ions.has_ion_ion, "R_ION_ION", "--ion-ion"},
+        {from->has_spacing && s->has_spacing, "GRIDSPACING", "--spacing"},
+        {border && s->has_border, "BORDERSIZE", "--border"},
+        {border && s->has_size, "--size", "BORDERSIZE"},
+        {border && s->has_counts, "--counts", "BORDERSIZE"},
+        {from->has_box && from->has_border, "XYZDIM", "BORDERSIZE"},
+        {from->has_box && s->has_border, "XYZDIM", "--border"},
+        {from->has_box && s->has_origin, "XYZDIM", "--origin"},
+        {from->has_box && s->has_size, "XYZDIM", "--size"},
+        {from->has_box && s->has_counts, "XYZDIM", "--counts"},
+        {from->has_distance_dielectric && s->has_dielectric, "DDD",
+         s->distance_dielectric ? "--distance-dielectric" : "--dielectric"},
+        {from->grid_file && s->read_map, "GRIDFILE", "--read-map"},
+    };
+    for (size_t n = 0; n < sizeof pairs / sizeof *pairs; n++)
+        if (pairs[n].both)
+            vf_warn(r->ctx, "%s: %s holds, and %s is not used", name, pairs[n].used, pairs[n].unused);
+}
+
 static vf_status read_settings_script(run *r)
 {
     cionize_settings *s = &r->settings;
@@ -22,6 +53,7 @@ static vf_status read_settings_script(run *r)
         return vf_fail(r->ctx, VF_ERR_ARGUMENT,
                        "a script places ions itself: leave out --place, --neutralize and "
                        "--concentration, or -i");
+    warn_overridden(r);
     if (from->has_ion_solute)
         r->ions.ion_solute = from->ion_solute;
     if (from->has_ion_ion)
@@ -113,6 +145,9 @@ static vf_status check_read_map(const run *r)
     if (!isnan(m->r_min) && m->r_min != s->r_min)
         return vf_fail(r->ctx, VF_ERR_ARGUMENT, "%s: the map was made with --r-min %g, not %g; give --r-min %g",
                        m->path, m->r_min, s->r_min, m->r_min);
+    if (s->has_precision && s->precision != m->type)
+        return vf_fail(r->ctx, VF_ERR_ARGUMENT, "%s: the map is in %s precision, and stays so; leave out --precision",
+                       m->path, m->type == VF_F64 ? "double" : "single");
     if (m->ions > 0)
         vf_warn(r->ctx, "%s: the potential of %lld ion%s is in the map: they are seen, but keep nothing away", m->path,
                 (long long)m->ions, m->ions == 1 ? "" : "s");
@@ -155,8 +190,9 @@ static vf_status find_bounds(run *r)
     molecule *m = &r->molecule;
     const int64_t atoms = trajectory_atoms(r->trajectory);
     if (atoms != m->atoms)
-        return vf_fail(r->ctx, VF_ERR_INPUT, "%s: has %lld atoms, but %s has %lld; the two must be of one system",
-                       trajectory_path(r->trajectory), (long long)atoms, r->settings.input, (long long)m->atoms);
+        return vf_fail(r->ctx, VF_ERR_INPUT, "%s: has %lld atom%s, but %s has %lld; the two must be of one system",
+                       trajectory_path(r->trajectory), (long long)atoms, vf_plural(atoms), r->settings.input,
+                       (long long)m->atoms);
     double *data = malloc((size_t)atoms * 3 * sizeof *data);
     vf_status status = data ? VF_OK : vf_fail(r->ctx, VF_ERR_MEMORY, "no memory for %lld atoms", (long long)atoms);
     for (int64_t f = 0; status == VF_OK && f < r->frames.count; f++) {
@@ -393,8 +429,9 @@ static vf_status execute(run *r, vf_report **report)
     report_run(*report, r, seconds);
     status = vf_report_commit(report);
     if (status == VF_OK && r->missing > 0)
-        status = vf_fail(r->ctx, VF_ERR_INCOMPLETE, "%lld of %lld ions are missing: there was no room for them",
-                         (long long)r->missing, (long long)(r->placed.count + r->missing));
+        status =
+            vf_fail(r->ctx, VF_ERR_INCOMPLETE, "%lld of %lld ion%s %s missing: there was no room",
+                    (long long)r->missing, (long long)r->wanted, vf_plural(r->wanted), r->missing == 1 ? "is" : "are");
     return status;
 }
 

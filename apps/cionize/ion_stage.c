@@ -36,6 +36,7 @@ static vf_status add_requests(run *r, const ion_request *request, int count)
 /* Ions by rule: they see the solute's charge and that of the ions that are asked for by number. */
 static vf_status add_by_rule(run *r)
 {
+    const solute_frames frames = {r->trajectory, &r->frames};
     double charge = r->molecule.total_charge;
     ion_request request[2];
     int kinds = 0;
@@ -43,7 +44,7 @@ static vf_status add_by_rule(run *r)
         charge += (double)r->request[n].count * r->request[n].kind.charge;
     vf_status status = VF_OK;
     if (r->ions.demand.has_concentration)
-        status = solvent_volume(r->ctx, &r->molecule, &r->grid, &r->solvent);
+        status = solvent_volume(r->ctx, &r->molecule, r->trajectory ? &frames : NULL, &r->grid, &r->solvent);
     if (status == VF_OK)
         status = count_ions(r->ctx, &r->ions.demand, charge, r->solvent, request, &kinds);
     if (status == VF_OK)
@@ -84,7 +85,8 @@ vf_status ions_prepare(run *r)
 static vf_status write_list(const run *r, const char *path, const ion_list *list, const molecule *solute)
 {
     char comment[80];
-    snprintf(comment, sizeof comment, "cionize (Voxfield) %s: %lld ions", VF_VERSION, (long long)list->count);
+    snprintf(comment, sizeof comment, "cionize (Voxfield) %s: %lld ion%s", VF_VERSION, (long long)list->count,
+             vf_plural(list->count));
     return write_ions(r->ctx, path, list, solute, comment);
 }
 
@@ -159,11 +161,11 @@ static void note_missing(run *r, const ion_request *request, int requests, const
     placement_points(r->placement, points);
     vf_warn(
         r->ctx,
-        "only %lld of %lld ions could be placed: no point of the grid is left that is %g A from the solute's %s and "
-        "%g A from every ion (of %lld points the solute excludes %lld, ions %lld); %s",
-        (long long)placed, (long long)wanted, r->ions.ion_solute, r->ions.from_surface ? "surface" : "atoms",
-        r->ions.ion_ion, (long long)vf_grid_points(&r->grid), (long long)points[VF_ION_SOLUTE],
-        (long long)points[VF_ION_ION],
+        "only %lld of %lld ion%s could be placed: no point of the grid is left that is %g A from the solute's %s and "
+        "%g A from every ion (of %lld point%s the solute excludes %lld, ions %lld); %s",
+        (long long)placed, (long long)wanted, vf_plural(wanted), r->ions.ion_solute,
+        r->ions.from_surface ? "surface" : "atoms", r->ions.ion_ion, (long long)vf_grid_points(&r->grid),
+        vf_plural(vf_grid_points(&r->grid)), (long long)points[VF_ION_SOLUTE], (long long)points[VF_ION_ION],
         points[VF_ION_ION] > points[VF_ION_SOLUTE] ? "the ions' own distance is what stops it: lower --ion-ion, or "
                                                      "take a larger --border"
                                                    : "the solute is what stops it: take a larger --border, or lower "
@@ -227,7 +229,7 @@ static vf_status write_files(run *r)
 
 vf_status ions_place(run *r)
 {
-    const placement_frames frames = {r->trajectory, &r->frames};
+    const solute_frames frames = {r->trajectory, &r->frames};
     vf_status status =
         placement_create(r->ctx, &r->settings, &r->ions, &r->molecule, r->trajectory ? &frames : NULL, &r->grid,
                          r->stored, r->settings.read_map || r->settings.trajectory, r->plan.scale, &r->placement);

@@ -29,8 +29,8 @@ void say_molecule(const run *r)
 static void say_grid(const run *r)
 {
     const vf_grid *g = &r->grid;
-    printf("grid       %lld x %lld x %lld = %lld points, spacing ", (long long)g->counts[0], (long long)g->counts[1],
-           (long long)g->counts[2], (long long)vf_grid_points(g));
+    printf("grid       %lld x %lld x %lld = %lld point%s, spacing ", (long long)g->counts[0], (long long)g->counts[1],
+           (long long)g->counts[2], (long long)vf_grid_points(g), vf_plural(vf_grid_points(g)));
     if (g->spacing[0] == g->spacing[1] && g->spacing[0] == g->spacing[2])
         printf("%g A", g->spacing[0]);
     else
@@ -59,15 +59,24 @@ static void say_map(const char *what, const map_format *format, const char *path
            vf_format_bytes(map_output_bytes(format, info), text, sizeof text));
 }
 
+static void say_frames(const run *r)
+{
+    const frame_selection *f = &r->frames;
+    printf("frames     %lld of the %lld of %s, ", (long long)f->count, (long long)trajectory_frames(r->trajectory),
+           trajectory_path(r->trajectory));
+    if (f->count == 1)
+        printf("number %lld\n", (long long)f->first + 1);
+    else
+        printf("from %lld in steps of %lld\n", (long long)f->first + 1, (long long)f->step);
+}
+
 void say_plan(const run *r)
 {
     char text[32];
     say_grid(r);
     say_potential(r);
     if (r->trajectory)
-        printf("frames     %lld of the %lld of %s, from %lld in steps of %lld\n", (long long)r->frames.count,
-               (long long)trajectory_frames(r->trajectory), trajectory_path(r->trajectory),
-               (long long)r->frames.first + 1, (long long)r->frames.step);
+        say_frames(r);
     printf("device     %s\n", r->plan.device);
     if (r->plan.slabs > 0) {
         printf("work       %.3g G evaluations, %s, about %s", 1e-9 * r->plan.evaluations, r->method,
@@ -120,17 +129,19 @@ static void say_ion_files(const run *r)
 void say_ions(const run *r)
 {
     static const char *const orders[] = {"one kind after another", "kinds in turn", "largest charges first"};
-    printf("ions      ");
+    int kinds = 0;
+    printf("ions      %s", r->wanted == 0 ? " none" : "");
     for (int n = 0; n < r->requests; n++)
-        printf("%s %lld %s (%+g)", n ? "," : "", (long long)r->request[n].count, r->request[n].kind.name,
-               r->request[n].kind.charge);
-    printf("%s%s%s\n", r->wanted == 0 ? " none" : "", r->requests > 1 && !r->ions.script ? ", " : "",
-           r->requests > 1 && !r->ions.script ? orders[r->ions.order] : "");
+        if (r->request[n].count > 0)
+            printf("%s %lld %s (%+g)", kinds++ ? "," : "", (long long)r->request[n].count, r->request[n].kind.name,
+                   r->request[n].kind.charge);
+    printf("%s%s\n", kinds > 1 && !r->ions.script ? ", " : "",
+           kinds > 1 && !r->ions.script ? orders[r->ions.order] : "");
     printf("           %g A or more from atoms' %s, %g A from each other%s\n", r->ions.ion_solute,
            r->ions.from_surface ? "surfaces" : "centres", r->ions.ion_ion,
            r->ions.refine ? ", moved off the grid to the least energy" : "");
     if (r->solvent > 0)
-        printf("           %.4g A^3 of solvent\n", r->solvent);
+        printf("           %.4g A^3 of solvent%s\n", r->solvent, r->trajectory ? ", mean over frames" : "");
     if (r->settings.dry_run)
         say_ion_files(r);
     fflush(stdout);
@@ -146,7 +157,7 @@ void say_placed(const run *r, double seconds)
         least = fmin(least, list->sites[n].energy);
         most = fmax(most, list->sites[n].energy);
     }
-    printf("placed     %lld of %lld ions, %s", (long long)list->count, (long long)(list->count + r->missing),
+    printf("placed     %lld of %lld ion%s, %s", (long long)list->count, (long long)r->wanted, vf_plural(r->wanted),
            vf_format_seconds(seconds, text, sizeof text));
     if (list->count > 0)
         printf("; energies %.6g to %.6g %s", least, most, energy_unit(r));
@@ -219,7 +230,7 @@ static void report_potential(vf_report *report, const run *r)
     vf_report_number(report, "constant", r->info.unit_constant);
     vf_report_number(report, "temperature", s->temperature);
     vf_report_number(report, "dielectric", s->dielectric);
-    vf_report_integer(report, "distance_dielectric", s->distance_dielectric);
+    vf_report_bool(report, "distance_dielectric", s->distance_dielectric);
     vf_report_number(report, "r_min", s->r_min);
     vf_report_number(report, "minimum", f->minimum);
     vf_report_number(report, "maximum", f->maximum);
@@ -245,8 +256,8 @@ static void report_ions(vf_report *report, const run *r)
         vf_report_begin(report, "ions");
         vf_report_number(report, "ion_solute", r->ions.ion_solute);
         vf_report_number(report, "ion_ion", r->ions.ion_ion);
-        vf_report_integer(report, "from_surface", r->ions.from_surface);
-        vf_report_integer(report, "refined", r->ions.refine);
+        vf_report_bool(report, "from_surface", r->ions.from_surface);
+        vf_report_bool(report, "refined", r->ions.refine);
         vf_report_integers(report, "points_free_solute_ions", r->points, 3);
         if (r->solvent > 0)
             vf_report_number(report, "solvent_volume", r->solvent);

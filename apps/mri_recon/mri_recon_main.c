@@ -305,6 +305,8 @@ static vf_status check_options(vf_context *ctx, recon_settings *s)
 {
     if (s->save_q && s->load_q)
         return vf_fail(ctx, VF_ERR_ARGUMENT, "--save-q and --load-q exclude each other");
+    if (s->quiet && s->progress == VF_PROGRESS_ON)
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "--quiet and --progress exclude each other");
     if (s->encode_by == RECON_DIRECT && s->method == RECON_GRIDDING)
         return vf_fail(ctx, VF_ERR_ARGUMENT, "--method gridding is not a direct sum; leave out --operator direct");
     if (s->append_to_copy && !(s->output && vf_path_has_extension(s->output, ".mrd")))

@@ -97,7 +97,7 @@ static vf_status coil_stage(run *r)
     watch_stage(&r->watch, "coils", 0);
     vf_status status = prewhiten(r->ctx, &r->scan);
     if (status == VF_OK && s->compress >= r->scan.coils)
-        vf_note(r->ctx, "note: --compress %d keeps all %d coils", s->compress, r->scan.coils);
+        vf_note(r->ctx, "note: --compress %d keeps %s", s->compress, r->scan.coils == 1 ? "the one coil" : "all coils");
     if (status == VF_OK && s->compress > 0 && s->compress < r->scan.coils)
         status = compress_coils(r->ctx, &r->scan, s->compress, &r->summary.coils_kept);
     return status;
@@ -114,7 +114,7 @@ static void say_scan(const run *r)
         printf(" of %d slices", raw->slices);
     if (missing > 0)
         printf(" (%d missing)", missing);
-    printf(", %lld samples\n", (long long)scan_samples(raw));
+    printf(", %lld sample%s\n", (long long)scan_samples(raw), vf_plural(scan_samples(raw)));
     if (raw->description[0])
         printf("           %s\n", raw->description);
     printf("           matrix %lld x %lld x %lld over %g x %g x %g mm", (long long)raw->matrix[0],
@@ -152,7 +152,8 @@ static void say_plan(const run *r)
     printf("device     %s\n", r->device);
     printf("method     %s", method_text(s));
     if (s->method == RECON_CG)
-        printf(", %d iterations or residual %g, lambda %g (%s)", s->iterations, s->tolerance, s->lambda, prior_text(s));
+        printf(", %d iteration%s or residual %g, lambda %g (%s)", s->iterations, vf_plural(s->iterations), s->tolerance,
+               s->lambda, prior_text(s));
     char text[32];
     printf(", %s precision, about %s of memory\n", s->precision == VF_F64 ? "double" : "single",
            vf_format_bytes(r->memory, text, sizeof text));
@@ -171,9 +172,10 @@ static void describe(run *r)
     device_list(r->ctx, devices, list, sizeof list);
     program_time(r->created);
     if (s->method == RECON_CG)
-        snprintf(r->method, sizeof r->method, "%s, %lld iterations%s, lambda %g (%s), %.*s, %s precision, %s",
-                 method_text(s), (long long)r->summary.iterations, in_all_frames(r), s->lambda, prior_text(s),
-                 operator_length, r->summary.encoding, s->precision == VF_F64 ? "double" : "single", list);
+        snprintf(r->method, sizeof r->method, "%s, %lld iteration%s%s, lambda %g (%s), %.*s, %s precision, %s",
+                 method_text(s), (long long)r->summary.iterations, vf_plural(r->summary.iterations), in_all_frames(r),
+                 s->lambda, prior_text(s), operator_length, r->summary.encoding,
+                 s->precision == VF_F64 ? "double" : "single", list);
     else
         snprintf(r->method, sizeof r->method, "%s, %.*s, %s precision, %s", method_text(s), operator_length,
                  r->summary.encoding, s->precision == VF_F64 ? "double" : "single", list);
@@ -400,8 +402,8 @@ static vf_status finish(run *r, vf_report **report)
         printf("encoding   %s\n", r->summary.encoding);
         printf("done       %s", vf_format_seconds(seconds, text, sizeof text));
         if (s->method == RECON_CG)
-            printf(", %lld iterations%s, residual %.2g%s", (long long)r->summary.iterations, in_all_frames(r),
-                   r->summary.residual,
+            printf(", %lld iteration%s%s, residual %.2g%s", (long long)r->summary.iterations,
+                   vf_plural(r->summary.iterations), in_all_frames(r), r->summary.residual,
                    r->summary.converged || s->tolerance == 0 ? "" : " (the tolerance was not reached)");
         printf("\n");
         say_error(r);

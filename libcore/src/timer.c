@@ -144,3 +144,8 @@ const char *vf_format_bytes(double bytes, char *text, size_t size)
     snprintf(text, size, "%.3g %s", bytes, units[unit]);
     return text;
 }
+
+const char *vf_plural(int64_t count)
+{
+    return count == 1 ? "" : "s";
+}

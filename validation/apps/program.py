@@ -105,6 +105,11 @@ def as_nobody():
     return prefix
 
 
+def shows_gpu():
+    """Whether the system shows a GPU of NVIDIA's, in use or not: the signs that the programs look for."""
+    return any(map(os.path.exists, ("/dev/nvidiactl", "/proc/driver/nvidia", "/dev/dxg", "/dev/nvhost-gpu", "/dev/nvgpu")))
+
+
 def is_sanitized():
     """Built with a sanitizer, which takes all of the address space."""
     content = pathlib.Path(PROGRAM).read_bytes()

@@ -52,6 +52,13 @@ def test_contradictions(_):
     refuse(2, ["--dielectric", "--distance-dielectric"], "dipole.pqr", "--dielectric", "2", "--distance-dielectric", "2")
     refuse(2, ["--dielectric", "--distance-dielectric"], "dipole.pqr", "--distance-dielectric", "2", "--dielectric", "2")
     refuse(2, ["--size", "--counts"], "dipole.pqr", "--size", "2", "--counts", "2")
+    for option in ("--size", "--counts"):  # which end the grid where they say, whatever the border
+        refuse(2, ["--border", option], "dipole.pqr", option, "2", "--border", "3")
+        refuse(2, ["--border", option], "dipole.pqr", "--border", "10", option, "2", "--origin", "0")
+    refuse(2, ["--quiet", "--progress"], "dipole.pqr", "-q", "--progress")
+    for unit, warned in (("V", True), ("kT/e", False)):
+        said = make("dipole.pqr", "--counts", "3", "--units", unit, "--temperature", "310", "--dry-run").err
+        assert ("--temperature" in said) == warned, said
 
 
 def test_no_gpu(_):

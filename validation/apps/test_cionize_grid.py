@@ -78,7 +78,7 @@ def test_counts(_):
     for name in ("dipole.pqr", "1hpv.pqr"):
         atoms = read_atoms(sample(name))
         for text, counts in (("7", [7] * 3), ("6", [6] * 3), ("5,8,11", [5, 8, 11])):
-            origin, spacing, found = grid_of(name, "--counts", text, "--spacing", "1.5,2,3", "--border", "99")
+            origin, spacing, found = grid_of(name, "--counts", text, "--spacing", "1.5,2,3")
             assert found == counts and spacing == [1.5, 2, 3]
             for a in range(3):
                 middle = sum(bounds(atoms, a)) / 2
@@ -127,9 +127,9 @@ def test_ccp4_keeps_every_default_origin(_):
     """What the multiples are for: formats that hold the origin in whole steps hold it exactly."""
     write_atoms("two.pqr", [(12.345, -0.7, 1.1, 1.0), (17.001, 0.9, 2.3, -1.0)])
     for spacing in ("0.3", "0.7,0.31,1.1"):
-        for more in ([], ["--counts", "9"], ["--size", "5"]):
-            make("-q", "two.pqr", "--spacing", spacing, "--border", "2", *more, "-o", "a.ccp4")
-            make("-q", "two.pqr", "--spacing", spacing, "--border", "2", *more, "-o", "a.dx")
+        for more in (["--border", "2"], ["--counts", "9"], ["--size", "5"]):
+            make("-q", "two.pqr", "--spacing", spacing, *more, "-o", "a.ccp4")
+            make("-q", "two.pqr", "--spacing", spacing, *more, "-o", "a.dx")
             a, b = read("a.ccp4"), read("a.dx")
             for n in range(3):
                 assert abs(a.origin[n] - b.origin[n]) <= 2e-7 * abs(b.origin[n]) + 1e-12, (a.origin, b.origin)

@@ -58,6 +58,8 @@ def test_refined_ions(_):
                                       {"power": 2, "dielectric": 2.0, "from_surface": True})):
         placed = run_ions("a.pqr", *SMALL, "--place", "SOD:4", "--place", "CLA:4", "--refine", *options, "--ions", "i.xyz")
         replay(placed, atoms, ["SOD"] * 4 + ["CLA"] * 4, refined=True, **truth)
+        said = placed.report["ions"]
+        assert said["refined"] is True and said["from_surface"] is truth.get("from_surface", False), said
         check_file("i.xyz", placed.names, placed.places)
         off = numpy.abs((placed.places - placed.origin) / placed.spacing % 1 - 0.5) < 0.49
         assert off.any(), "no ion has left the grid"
@@ -82,15 +84,18 @@ def test_files_agree(_):
     assert "58 atoms" in make("all.pqr", "--dry-run").out
 
 
-def test_xyz_holds_elements(_):
+def test_xyz_and_pdb_hold_elements(_):
     """Of a protein: the first letters of its atoms' names, digits apart; CA, CD, HG and NE are no metals and no gas."""
     sample("1hpv.pqr")
-    make("1hpv.pqr", "--place", "CAL:2", "--spacing", "4", "-o", "a.xyz")
+    for kind in ("xyz", "pdb"):
+        make("1hpv.pqr", "--place", "CAL:2", "--spacing", "4", "-o", f"a.{kind}")
     lines = pathlib.Path("1hpv.pqr").read_text(encoding="ascii").splitlines()
     expected = [line.split()[2].lstrip("0123456789")[0] for line in lines if line.startswith(("ATOM", "HETATM"))]
     found = [row[0] for row in read_ions("a.xyz")[0]]
     assert set(expected) == set("CHNOS"), set(expected)
     assert found == expected + ["Ca"] * 2, collections.Counter(found)
+    records = [line for line in open("a.pdb", encoding="ascii") if line.startswith(("ATOM", "HETATM"))]
+    assert [line[76:78].strip() for line in records] == expected + ["CA"] * 2
 
 
 # ---- physics ----
@@ -372,7 +377,8 @@ def test_maps_read_back(_):
                    "--read-map", "m.h5")
     for options, words in ((["--dielectric", "80"], "dielectric"), (["--distance-dielectric", "1"], "dielectric"),
                            (["--temperature", "310"], "temperature"), (["--r-min", "0.5"], "--r-min 0.1"),
-                           (["--refine"], "--refine")):
+                           (["--refine"], "--refine"), (["--precision", "single"], ["m.h5", "double precision"]),
+                           (["--method", "direct:ref"], ["--method", "m.h5"])):
         program.refuse(2, words, "a.pqr", *place, "--read-map", "m.h5", *options)
     program.refuse(3, "kT/e", "a.pqr", *place, "--read-map", "m.h5", "--units", "V")
 

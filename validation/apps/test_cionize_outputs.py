@@ -44,6 +44,13 @@ def test_dry_run(_):
     assert listing() == before
 
 
+def test_why_the_cpu(_):
+    """What a GPU would cost is not said where there is none."""
+    done = make(sample("dipole.pqr"), "--device", "auto", "--dry-run")
+    why = re.search(r"^device +cpu .*; auto: (.*)$", done.out, re.M)
+    assert why and (why[1] == "the system shows no GPU") != program.shows_gpu(), done.out
+
+
 def test_size_of_small_maps(_):
     """Headers count in the size that is said. What a header says of its origin has some 60 characters more or less, of 800 at
     least with the rest of it (OpenDX), and the container of HDF5 grows in steps of 2 KiB, of 12: less than 20 %."""
@@ -141,6 +148,7 @@ def test_report(_):
     assert abs(potential["mean"] - mean) <= points * 2 ** -53 * scale
     assert abs(potential["rms_deviation"] ** 2 - deviation ** 2) <= 2 * points * 2 ** -53 * scale ** 2
     assert potential["unit"] == "V" and potential["dielectric"] == 4 and potential["r_min"] == 0.1
+    assert potential["distance_dielectric"] is False
     assert abs(potential["constant"] - program.unit_constant("V")) < 1e-8
     assert report["evaluations"] == len(atoms) * points == len(atoms) * math.prod(report["grid"]["counts"])
     assert report["map"] == "map.mrc" and "single" in report["method"] and report["device"].startswith(program.DEVICE)

@@ -6,6 +6,7 @@ usage: test_cionize_scripts.py PROGRAM [DEVICE] [test_name ...]
 import os
 import pathlib
 import random
+import re
 import resource
 import signal
 import struct
@@ -118,6 +119,27 @@ def test_options_with_a_script(_):
     assert set(read("m.mrc").values) == {0, 1, 2} and len(read("m.dx").values) == len(read("m.mrc").values)
 
 
+def test_options_that_a_script_overrides(_):
+    """The script holds, and a warning says which options are not used; those it says nothing of are."""
+    sample("dipole.pqr")
+    make("-q", "dipole.pqr", *GRID, "-o", "m.h5")
+    begin = "BEGIN\nPLACEION SOD 1 1\nSAVEION i.pdb\nEXIT\n"
+    two = ["--size", "5", "--origin", "-2"]
+    for settings, options, unused in (
+            ("R_ION_SOLUTE 5\nR_ION_ION 7\n", ["--ion-solute", "4", "--ion-ion", "3"], ["--ion-solute", "--ion-ion"]),
+            ("R_ION_SOLUTE 5\n", ["--ion-ion", "3", "--border", "9", "--spacing", "1"], []),
+            ("BORDERSIZE 8\n", ["--border", "9"], ["--border"]), ("GRIDSPACING 2\n", ["--spacing", "1"], ["--spacing"]),
+            ("BORDERSIZE 8\n", two, ["BORDERSIZE"]), ("BORDERSIZE 8\n", ["--counts", "30"], ["BORDERSIZE"]),
+            ("XYZDIM -9 -9 -9 9 9 9\n", two, ["--origin", "--size"]), ("XYZDIM -9 -9 -9 9 9 9\n", ["--border", "2"], ["--border"]),
+            ("XYZDIM -9 -9 -9 9 9 9\nBORDERSIZE 9\n", ["--counts", "2"], ["BORDERSIZE", "--counts"]),
+            ("DDD 2\n", ["--dielectric", "3"], ["--dielectric"]),
+            ("DDD 2\n", ["--distance-dielectric", "3"], ["--distance-dielectric"]),
+            ("GRIDFILE m.h5\n", ["--read-map", "no.h5"], ["--read-map"])):
+        write("s.cfg", settings + begin)
+        said = make("-q", "dipole.pqr", "-i", "s.cfg", *options, "--dry-run").err
+        assert [line.split()[-4] for line in said.splitlines() if "is not used" in line] == unused, (settings, options, said)
+
+
 def test_errors_of_scripts(_):
     """Each with its line, before any work, and no file."""
     sample("dipole.pqr")
@@ -216,6 +238,46 @@ def test_averages_over_frames(_):
     pathlib.Path("cut.dcd").write_bytes(pathlib.Path("t.dcd").read_bytes()[:-100])
     done = make("-q", "a.pqr", "--trajectory", "cut.dcd", *GRID, "-o", "cut.h5", "--report", "r.json")
     assert "warning" in done.err and '"count": 6' in pathlib.Path("r.json").read_text()
+
+
+def test_one_of_each(_):
+    """One is no plural, and what there is none of is left out."""
+    generator()
+    write_molecule("a.pqr", numpy.array([[0, 0, 0, 1, 0]]))
+    write_dcd("t.dcd", [numpy.zeros((1, 3))])
+    place = ["--place", "SOD:0", "--place", "CLA:1"]
+    outputs = []
+    for options in (["--trajectory", "t.dcd", "--map", "m.dx", "--map-with-ions"], ["--concentration", "0.05"], ["--counts", "1"]):
+        done = run("a.pqr", *place, *options, "--ions", "i.pdb")
+        assert done.status == (9 if "--counts" in options else 0), done.err
+        assert re.search(r"^ions +1 CLA \(-1\)$", done.out, re.M), done.out
+        outputs += [done.out, done.err, open("i.pdb").read()]
+    outputs.append(open("m.dx").read().split("object")[0])
+    outputs.append(make("a.pqr", "--place", "SOD:0", "--ions", "i.pdb").out)
+    assert re.search("^ions +none$", outputs[-1], re.M), outputs[-1]
+    assert re.search("^frames +1 of the 1 of t.dcd, number 1$", outputs[0], re.M), outputs[0]
+    for words in ("1 atom has a radius of 0; for the volume of solvent it counts", "1 of 1 ion is missing", "only 0 of 1 ion could",
+                  "molecule: 1 atom,", ": 1 ion\n", ": 1 atom, ", "= 1 point,"):
+        assert any(words in re.sub(r" +\n", "\n", text) for text in outputs), (words, outputs)
+    for text in outputs:
+        assert not re.search(r"(?<![\d.])1 (atom|ion|point|frame|slab|value|map)s\b", text), text
+
+
+def test_solvent_over_frames(_):
+    """A salt's volume is the mean over the frames, wherever the molecule's file has the atoms: two spheres in one place for 20
+    frames, then apart. Their volume by the grid's points: see test_volume_of_solvent_around_one_atom."""
+    generator()
+    radius, h = 3.0, 0.5
+    write_molecule("a.pqr", numpy.array([[500.0, 0, 0, 1, radius], [500.0, 0, 0, -1, radius]]))
+    apart = numpy.array([[-6.0, 0, 0], [6.0, 0, 0]])
+    write_dcd("t.dcd", [0 * apart] * 20 + [apart] * 20)
+    for selection, spheres in (("1:20", 1), ("21:", 2), (":", 1.5), ("20:21", 1.5), ("19:39:20", 1.5)):
+        placed = run_ions("a.pqr", "--trajectory", "t.dcd", f"--frames={selection}", "--origin", "-12", "--counts", "49",
+                          "--spacing", h, "--concentration", "0.3", "--ions", "i.pdb", "--ion-ion", "3")
+        r = numpy.sqrt(squares(placed.axes(), (0, 0, 0)))
+        most, least = ((r < radius + more).sum() * h ** 3 for more in (0.5 * h * h + 1e-9, -1e-9))
+        volume = r.size * h ** 3 - placed.report["ions"]["solvent_volume"]
+        assert spheres * least <= volume <= spheres * most, (selection, volume, least, most)
 
 
 # ---- what VMD's program gets wrong ----

@@ -26,6 +26,28 @@ def test_dry_run_and_quiet(_):
     assert make("-q", "scan.h5").out == ""
 
 
+def test_one_of_each(_):
+    """One is no plural: one coil, sample and iteration."""
+    need_h5py()
+    with h5py.File("scan.h5", "w") as file:
+        scan = file.create_group("scan")
+        scan.attrs["matrix"], scan.attrs["fov_mm"] = (4, 4, 1), (4.0, 4.0, 1.0)
+        scan["trajectory"], scan["data"] = numpy.zeros((1, 3), "f4"), numpy.ones((1, 1), "c8")
+    for options in ([], ["--compress", 3]):
+        out = make("scan.h5", "-o", "i.h5", "--iterations", 1, "--tolerance", 1e-12, "--trajectory-units", "fov", *options).out
+        assert ": plain, 1 coil, 1 volume, 1 sample\n" in out and ", 1 iteration or residual" in out, out
+        assert not re.search(r"(?<![\d.])1 (coil|volume|sample|iteration|readout|image|frame)s\b", out), out
+        assert ("keeps the one coil" in out) == bool(options), out
+
+
+def test_why_the_cpu(_):
+    """What a GPU would cost is not said where there is none."""
+    phantom("scan.h5", "--matrix", 16)
+    done = make("scan.h5", "--device", "auto", "--dry-run")
+    why = re.search(r"^device +cpu: .* \(auto: (.*)\)$", done.out, re.M)
+    assert why and (why[1] == "the system shows no GPU") != program.shows_gpu(), done.out
+
+
 # ---- comparison ----
 
 

@@ -318,7 +318,7 @@ def test_bad_options(_):
             ("--matrix '0'", ["--matrix", "0", "scan.h5"]), ("of 16 x 16 x 1", ["--matrix", "16,16,8", "scan.h5"]),
             ("--accuracy", ["--accuracy", "1e-9", "scan.h5"]), ("--operator direct", ["--variant", "ref", "scan.h5"]),
             (".jpg", ["--picture", "a.jpg", "scan.h5"]), ("image.xyz", ["-o", "image.xyz", "scan.h5"]),
-            ("same file", ["-o", "scan.h5", "scan.h5"])]:
+            ("same file", ["-o", "scan.h5", "scan.h5"]), ("--quiet and --progress", ["-q", "--progress", "scan.h5"])]:
         status = 3 if words == "'nothing'" else 2
         refuse(2 if status != 3 else 2, words if words != "'nothing'" else "scan", *arguments)
     refuse(3, ["scan.h5", "truth"], "--compare", "truth", "scan.h5")

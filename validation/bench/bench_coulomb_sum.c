@@ -128,7 +128,7 @@ static void run_case(const bench_case *c)
         vf_report_number(report, "times_plain_kernel", faster);
     if (c->bar > 0) {
         vf_report_number(report, gpu ? "bar_share_of_ceiling" : "bar_pairs_per_second", c->bar);
-        vf_report_integer(report, "bar_reached", !short_of_bar);
+        vf_report_bool(report, "bar_reached", !short_of_bar);
     }
     vf_report_number(report, "largest_error", error);
     vf_report_end(report);

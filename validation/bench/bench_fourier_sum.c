@@ -208,7 +208,7 @@ static void report_case(const bench_case *c, const char *variant, double rate, d
         vf_report_number(report, "times_plain_kernel", rate / plain);
     if (c->bar > 0) {
         vf_report_number(report, "bar_share_of_ceiling", c->bar);
-        vf_report_integer(report, "bar_reached", !short_of_bar);
+        vf_report_bool(report, "bar_reached", !short_of_bar);
     }
     vf_report_number(report, "largest_error", error);
     vf_report_number(report, "allowed_error", allowed_error(c));
@@ -362,7 +362,7 @@ int main(int argc, char **argv)
         vf_report_begin(report, "grid against a sine and a cosine a pair");
         vf_report_number(report, "times", grid_rate / pairs_rate);
         vf_report_integer(report, "bar", GRID_BAR);
-        vf_report_integer(report, "bar_reached", reached);
+        vf_report_bool(report, "bar_reached", reached);
         vf_report_end(report);
     }
     return end();

@@ -362,7 +362,7 @@ static void bar(const char *name, int log, double rate, double beside, const cha
     vf_report_number(report, "share", share);
     if (least > 0) {
         vf_report_number(report, "bar", least);
-        vf_report_integer(report, "met", share >= least);
+        vf_report_bool(report, "met", share >= least);
     }
     vf_report_end(report);
 }

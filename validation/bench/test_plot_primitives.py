@@ -102,10 +102,10 @@ def test_files(report, folder):
 
 
 def test_table(report):
-    shares = {"sum, 2^20": {"bytes_per_second": 922e9, "beside": "cub::DeviceReduce::Sum", "share": 2.0706, "bar": 1, "met": 1},
+    shares = {"sum, 2^20": {"bytes_per_second": 922e9, "beside": "cub::DeviceReduce::Sum", "share": 2.0706, "bar": 1, "met": True},
               "inclusive scan, three kernels, 2^28": {"bytes_per_second": 1.33e12, "beside": "cudaMemcpyAsync", "share": 0.321},
               "inclusive scan of the copy's, 2^28": {"bytes_per_second": 1.5e12, "beside": "cudaMemcpyAsync", "share": 0.3624,
-                                                     "bar": 0.85, "met": 0}}
+                                                     "bar": 0.85, "met": False}}
     data = {"gpu": {"bench_primitives": report | {"shares": shares}}, "cpu": {}}
     text = figures.primitives_block(data, "gpu").splitlines()
     for row in ("| sum | 2^20 | 922 | 2.071 | cub::DeviceReduce::Sum | 1: met |",

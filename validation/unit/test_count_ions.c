@@ -54,7 +54,7 @@ static void test_neutralise(void **state)
         assert_int_equal(*fixture.log != '\0', c[4] != 0);
         if (c[4] != 0) {
             char rest[32];
-            snprintf(rest, sizeof rest, "leave %+g e", c[4]);
+            snprintf(rest, sizeof rest, "leave%s %+g e", c[3] == 1 ? "s" : "", c[4]);
             assert_says(fixture.log, rest);
         }
     }

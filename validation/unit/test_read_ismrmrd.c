@@ -90,7 +90,7 @@ static void test_center_sample_left_out(void **state)
     acquire(4, 1, 0)->head.center_sample = 0; /* half an echo: possible */
     write_scan(plain_header(8, 8, 1, CARTESIAN LIMITS(0, 0)));
     read_it(NULL, K_AUTO);
-    expect_said("center_sample is 0 in 1 readouts");
+    expect_said("center_sample is 0 in 1 readout as");
     for (int m = 0; m < 8; m++)
         expect_k(m, m - 4, 0, 0);
     for (int m = 0; m < 4; m++)
@@ -194,7 +194,7 @@ static void test_noise(void **state)
     read_it(NULL, K_AUTO);
     assert_int_equal(s.trajectory[0].samples, 8);
     assert_non_null(s.noise);
-    expect_said("1 noise acquisitions do not match");
+    expect_said("1 noise acquisition does not match the image data and is not used");
     /* x1 = (1 + i)/2 x0: covariance 4, 2 - 2i; 2 + 2i, 2; noise read at half the bandwidth of the data (twice the time
      * a sample), of which the filter left 3/4 there. Two roundings at most. */
     static const double complex expected[4] = {4, 2 - 2 * I, 2 + 2 * I, 2};
@@ -358,7 +358,7 @@ static void test_slabs_and_missing_slices(void **state)
     assert_int_equal(s.frames * 100 + s.volumes * 10 + s.slices, 341);
     assert_int_equal(s.frame[1].volume * 10 + s.frame[1].slice, 10);
     expect_said("2 slabs of 3D data");
-    expect_said("1 of 4 slices have no samples");
+    expect_said("1 of 4 slices has no samples");
     write_scan(plain_header(4, 4, 1, CARTESIAN LIMITS(0, 0)));
     read_it(NULL, K_AUTO);
     assert_int_equal(s.frames * 100 + s.volumes * 10 + s.slices, 322);

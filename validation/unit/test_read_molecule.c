@@ -336,7 +336,7 @@ static void stops_at_end_and_after_the_first_model(void **state)
     expect_atoms("MODEL 1\n" FIRST "\n" SECOND "\nMODEL 2\n" FIRST "\nMODEL 3\n", 2, two);
     assert_true(contains_all(warnings, "only the first of 3 models"));
     expect_warning(FIRST "\n" SECOND "\nEND\n" FIRST "\nHETATM12345\nTER\n", "m.pqr:3:|2 later atoms");
-    expect_refused("REMARK\nEND\n" FIRST "\n", "m.pqr:2:|ends here without an atom|1 atoms follow");
+    expect_refused("REMARK\nEND\n" FIRST "\n", "m.pqr:2:|ends here without an atom|1 atom follows|what comes before");
     expect_refused("MODEL 1\nENDMDL\nMODEL 2\n" FIRST "\nENDMDL\n", "m.pqr:2:|ends here without an atom");
 }
 
@@ -366,7 +366,7 @@ static const struct refusal {
     {"ATOM 1 N ALA A 5 ******** 2.0 3.0 0.5 1.5", "field 7 (x)|overflowed its column"},
     {"ATOM 1 N ALA A 5 1.0\xc2\xa0 2.0 3.0 0.5 1.5", "field 7 (x)|'1.0\?\?' is not a number"},
     {"ATOM 1 N ALA A 5 1.0 2.0 3.0 0.5e 1.5", "field 10 (charge)|'0.5e' is not a number"},
-    {"ATOM", "only 1 fields|ATOM serial name"},
+    {"ATOM", "only 1 field;|ATOM serial name"},
     {"ATOM      1", "only 2 fields"},
     {"ATOM 1 N ALA A 5 1.0 2.0 3.0 0.5", "field 5 (residue number)|'A'"},
     {"ATOM 1 N ALA 5 1.0 2.0 3.0 0.5", "field 4 (residue number)|'ALA'|missing"},

@@ -287,8 +287,8 @@ static void test_shapes_that_disagree(void **state)
         {{{"/scan/trajectory", VF_F32, 2, {3, SAMPLES}, k}}, "a last axis of 3"},
         {{{"/scan/trajectory", VF_F32, 1, {SAMPLES}, k}}, "[sample][3]"},
         {{{"/scan/trajectory", VF_C64, 2, {SAMPLES, 3}, data}}, "/scan/trajectory holds complex numbers"},
-        {{{"/scan/trajectory", VF_F32, 3, {2, SAMPLES, 3}, images}}, "1 frames against 2"},
-        {{{"/scan/sensitivity", VF_C64, 4, {1, NZ, NY, NX}, maps}}, "2 coils in /scan/data, but 1 maps"},
+        {{{"/scan/trajectory", VF_F32, 3, {2, SAMPLES, 3}, images}}, "1 frame against 2"},
+        {{{"/scan/sensitivity", VF_C64, 4, {1, NZ, NY, NX}, maps}}, "2 coils in /scan/data, but 1 map in"},
         {{{"/scan/sensitivity", VF_C64, 4, {COILS, NX, NY, NZ}, maps}}, "expected [coil][2][4][6]"},
         {{{"/scan/sensitivity", VF_F32, 4, {COILS, NZ, NY, NX}, images}}, "expected complex numbers"},
         {{{"/scan/weights", VF_F32, 1, {SAMPLES - 1}, weights}}, "/scan/weights has the shape [4]"},
@@ -299,7 +299,7 @@ static void test_shapes_that_disagree(void **state)
         {{{"/scan/field_map", VF_F32, 4, {2, NZ, NY, NX}, images}}, "2 volumes in /scan/field_map"},
         {{{"/scan/field_map", VF_F32, 2, {NY, NX}, field}}, "expected [2][4][6], the matrix of the scan"},
         {{{"/scan/reference", VF_F32, 3, {NX, NY, NZ}, field}}, "expected [image][2][4][6]"},
-        {{{"/scan/truth", VF_F32, 4, {2, NZ, NY, NX}, images}}, "2 volumes in /scan/truth, but 1 frames"},
+        {{{"/scan/truth", VF_F32, 4, {2, NZ, NY, NX}, images}}, "2 volumes in /scan/truth, but 1 frame in"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         content all[6] = {DATA, K};

@@ -65,6 +65,8 @@ static void test_layout(void **state)
     vf_report *r = create();
     vf_report_text(r, "text", "plain");
     vf_report_integer(r, "integer", -42);
+    vf_report_bool(r, "true", true);
+    vf_report_bool(r, "false", false);
     vf_report_begin(r, "object");
     vf_report_numbers(r, "numbers", numbers, 3);
     vf_report_begin(r, "empty");
@@ -77,6 +79,8 @@ static void test_layout(void **state)
     assert_string_equal(finish(r), "{\n"
                                    "  \"text\": \"plain\",\n"
                                    "  \"integer\": -42,\n"
+                                   "  \"true\": true,\n"
+                                   "  \"false\": false,\n"
                                    "  \"object\": {\n"
                                    "    \"numbers\": [1, -0.5, null],\n"
                                    "    \"empty\": {\n"
@@ -209,6 +213,7 @@ static void test_no_report(void **state)
     vf_report_text(none, "a", "b");
     vf_report_number(none, "a", 1);
     vf_report_integer(none, "a", 1);
+    vf_report_bool(none, "a", true);
     vf_report_numbers(none, "a", NULL, 0);
     vf_report_integers(none, "a", NULL, 0);
     vf_report_texts(none, "a", NULL, 0);
@@ -333,6 +338,15 @@ static void test_seconds_and_bytes(void **state)
         assert_null(strchr(vf_format_bytes(v, out, sizeof out), '+'));
 }
 
+static void test_plural(void **state)
+{
+    (void)state;
+    const int64_t several[] = {-1, 0, 2, 10, INT64_MAX};
+    assert_string_equal(vf_plural(1), "");
+    for (size_t i = 0; i < sizeof several / sizeof *several; i++)
+        assert_string_equal(vf_plural(several[i]), "s");
+}
+
 static void test_progress(void **state)
 {
     (void)state;
@@ -430,6 +444,7 @@ int main(void)
         cmocka_unit_test(test_stages),
         cmocka_unit_test(test_clock),
         cmocka_unit_test(test_seconds_and_bytes),
+        cmocka_unit_test(test_plural),
         cmocka_unit_test(test_progress),
         cmocka_unit_test(test_progress_on_a_terminal),
     };

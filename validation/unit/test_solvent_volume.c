@@ -44,7 +44,7 @@ static double cell(const vf_grid *g)
 static double solvent(const balls *b, const vf_grid *grid)
 {
     double volume = NAN;
-    assert_ok(solvent_volume(fresh(), &b->mol, grid, &volume));
+    assert_ok(solvent_volume(fresh(), &b->mol, NULL, grid, &volume));
     assert_true(volume >= 0 && volume <= (double)vf_grid_points(grid) * cell(grid) * (1 + 1e-12));
     return volume;
 }
@@ -242,7 +242,7 @@ static void test_missing_radii(void **state)
     add(&none, 0.1, 0, 0, 0);
     add(&given, 0.1, 0, 0, 1.5);
     const double volume = solvent(&none, &grid);
-    assert_says(fixture.log, "note: |1 of 1 atoms|1.5 A");
+    assert_says(fixture.log, "note: |1 of 1 atom has|it counts as 1.5 A");
     assert_true(volume == solvent(&given, &grid));
     assert_string_equal(fixture.log, "");
 }
@@ -284,7 +284,7 @@ static void test_cancelled(void **state)
     double volume;
     add(&b, 0, 0, 0, 1);
     vf_context_cancel(fixture.ctx);
-    assert_fails(solvent_volume(fresh(), &b.mol, &grid, &volume), VF_ERR_CANCELLED, "interrupted");
+    assert_fails(solvent_volume(fresh(), &b.mol, NULL, &grid, &volume), VF_ERR_CANCELLED, "interrupted");
 }
 
 int main(void)

@@ -1,5 +1,6 @@
-/* Elements of atoms by their names, for formats that hold elements and no names. Names are no elements: CA is the alpha
+/* Elements of atoms by their names, for files of which some hold no names. Names are no elements: CA is the alpha
  * carbon of an amino acid, and calcium only in a residue of that name. docs/formats.md has the rule. */
+#include <ctype.h>
 #include <string.h>
 #include <strings.h>
 
@@ -28,10 +29,47 @@ static void only_letters(const char *name, char letters[4])
     letters[n] = '\0';
 }
 
-void atom_element(const filed_atom *atom, char symbol[3])
+/* Whatever the residue: no atom of an amino acid, a nucleotide, a sugar or a lipid has one of these names. */
+static const char unmistakable[] = "Ag Al As Au Br Cl Cu Fe Li Mg Mn Mo Ni Pt Rb Ru Se Si Ti Zn Zr";
+
+/* Residues whose atoms are known: CA, CD, HG and NA are none of the metals there. */
+static bool is_familiar(const char *residue)
 {
-    /* Whatever the residue: no atom of an amino acid, a nucleotide, a sugar or a lipid has one of these names. */
-    static const char unmistakable[] = "Ag Al As Au Br Cl Cu Fe Li Mg Mn Mo Ni Pt Rb Ru Se Si Ti Zn Zr";
+    static const char known[] =
+        " ALA ARG ASN ASP CYS GLN GLU GLY HIS ILE LEU LYS MET PHE PRO SER THR TRP TYR VAL MSE ACE NME NHE NH "
+        "ASH ASPP CYM CYX CYS2 GLH GLUP HID HIE HIP HSD HSE HSP HISA HISB HISD HISE HISH LYN LSN LYSH ARGN "
+        "A C G U T I DA DC DG DT DU DI RA RC RG RU ADE CYT GUA THY URA HEM HEC ";
+    char word[8];
+    /* AMBER's residues at the ends: NALA, CALA; DA5, DA3. */
+    const bool terminal = strlen(residue) == 4 && (*residue == 'N' || *residue == 'C');
+    for (int skip = 0; skip <= terminal; skip++) {
+        size_t n = strlen(residue + skip);
+        n -= n > 1 && (residue[skip + n - 1] == '3' || residue[skip + n - 1] == '5');
+        if (n > 4)
+            continue;
+        word[0] = ' ';
+        for (size_t i = 0; i < n; i++)
+            word[1 + i] = (char)toupper((unsigned char)residue[skip + i]);
+        memcpy(word + 1 + n, " ", 2);
+        if (n > 0 && strstr(known, word))
+            return true;
+    }
+    return false;
+}
+
+/* Whether a name that the first letter decides for carbon, say, may be a metal's or a halogen's: CO or CLA in a ligand.
+ */
+static bool is_doubtful(const char *letters, const char *residue)
+{
+    static const char metals[] = "Ba Be Bi Ca Cd Ce Co Cr Cs Hf Hg In Ir Na Os Pb Pd Sb Sm Sn Sr";
+    const char two[3] = {letters[0], letters[0] ? letters[1] : '\0', '\0'};
+    char symbol[3];
+    return !is_familiar(residue) &&
+           (find_symbol(unmistakable, two, symbol) || (strlen(letters) == 2 && find_symbol(metals, two, symbol)));
+}
+
+bool atom_element(const filed_atom *atom, char symbol[3])
+{
     /* Only in a residue of that name. */
     static const char alone[] =
         "Ar Ba Be Bi Ca Cd Ce Co Cr Cs Dy Er Eu Ga Gd Hf Hg Ho In Ir Kr La Lu Na Nd Os Pb Pd Pr "
@@ -41,19 +79,22 @@ void atom_element(const filed_atom *atom, char symbol[3])
     char letters[4], residue[4];
     if (*atom->element) {
         strcpy(symbol, atom->element);
-        return;
+        return true;
     }
     if (ion_is_known(atom->name, &of_name) && ion_is_known(atom->residue, &of_residue) &&
         strcmp(of_name.element, of_residue.element) == 0) {
         strcpy(symbol, of_name.element);
-        return;
+        return true;
     }
     only_letters(atom->name, letters);
     only_letters(atom->residue, residue);
     if (find_symbol(unmistakable, letters, symbol) ||
         (strcasecmp(letters, residue) == 0 && find_symbol(alone, letters, symbol)))
-        return;
+        return true;
+    const bool sure = !is_doubtful(letters, atom->residue);
     letters[1] = '\0';
-    if (!find_symbol(usual, letters, symbol))
-        strcpy(symbol, "X");
+    if (find_symbol(usual, letters, symbol))
+        return sure;
+    strcpy(symbol, "X");
+    return false;
 }

@@ -101,8 +101,9 @@ static vf_status neutralise(vf_context *ctx, const ion_demand *demand, double ch
     if (number > ION_MOST)
         return too_many(ctx, counter, number);
     if (fabs(rest) > NEUTRAL)
-        vf_warn(ctx, "%.0f ions %s of %+g e leave %+g e of the solute's %+.0f e: their charge does not divide it",
-                number, counter->name, counter->charge, rest, charge);
+        vf_warn(ctx, "%.0f ion%s %s of %+g e leave%s %+g e of the solute's %+.0f e: their charge does not divide it",
+                number, vf_plural((int64_t)number), counter->name, counter->charge, number == 1 ? "s" : "", rest,
+                charge);
     if (number > 0)
         out[(*kinds)++] = (ion_request){*counter, (int64_t)number};
     return VF_OK;

@@ -44,9 +44,9 @@ extern const ion_format ions_as_pdb; /* ions_pdb.c */
  * those of four, in 13; others in 14, so that the symbol of an element ends in 14. */
 int name_column(const filed_atom *atom);
 
-/* The symbol of the atom's element: what its file said, else what its name says; "X" where that does not
- * (docs/formats.md, XYZ). */
-void atom_element(const filed_atom *atom, char symbol[3]);
+/* The symbol of the atom's element: what its file said, else what its name says; "X" where that does not. False: it is
+ * "X", or may be another (docs/formats.md, XYZ and PDB). */
+bool atom_element(const filed_atom *atom, char symbol[3]);
 
 /* Copies at most `room` characters of a name, and takes note of those that it cuts or replaces. Returns the end. */
 char *put_name(ion_file *file, const char *name, int room, char *to);

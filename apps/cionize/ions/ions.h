@@ -74,13 +74,22 @@ VF_MUST_CHECK vf_status parse_salt(vf_context *ctx, const char *option, const ch
 VF_MUST_CHECK vf_status count_ions(vf_context *ctx, const ion_demand *demand, double solute_charge,
                                    double solvent_volume, ion_request *out, int *kinds);
 
+/* The frames of a trajectory, in place of the positions that the molecule's file has. */
+typedef struct solute_frames {
+    const trajectory *trajectory;
+    const frame_selection *selection;
+} solute_frames;
+
 /* ---- solvent_volume.c ---- */
 
 /* The volume of the grid (points x cell, angstrom^3) that is outside the solute's solvent-excluded surface: where a
- * probe of radius 1.4 angstrom reaches without touching an atom; cavities it fits into are solvent. A radius of 0
- * counts as 1.5 angstrom, with a note. The same bits whatever the number of threads. Errors: VF_ERR_MEMORY,
- * VF_ERR_CANCELLED. */
-VF_MUST_CHECK vf_status solvent_volume(vf_context *ctx, const molecule *mol, const vf_grid *grid, double *volume);
+ * probe of radius 1.4 angstrom reaches without touching an atom; cavities it fits into are solvent. With frames (NULL:
+ * none) the mean over them, or over SOLVENT_MOST_FRAMES evenly among more. A radius of 0 counts as 1.5 angstrom, with a
+ * note. The same bits whatever the number of threads. Errors: VF_ERR_MEMORY, VF_ERR_CANCELLED, VF_ERR_INPUT (a frame
+ * that cannot be read). */
+VF_MUST_CHECK vf_status solvent_volume(vf_context *ctx, const molecule *mol, const solute_frames *frames,
+                                       const vf_grid *grid, double *volume);
+enum { SOLVENT_MOST_FRAMES = 16 };
 
 /* ---- place_ions.c ---- */
 
@@ -98,8 +107,9 @@ typedef struct ion_settings { /* cionize_settings.ions */
     ion_demand demand;    /* after those */
     double ion_solute;    /* least distance from the centres of atoms */
     double ion_ion;       /* least distance of ions */
-    bool from_surface;    /* ion_solute is from the atoms' surfaces: their radii are added */
-    bool refine;          /* off the grid */
+    bool has_ion_solute, has_ion_ion;
+    bool from_surface; /* ion_solute is from the atoms' surfaces: their radii are added */
+    bool refine;       /* off the grid */
     ion_order order;
     /* Files; NULL: none. */
     const char *ionized; /* the solute and the ions */
@@ -131,19 +141,14 @@ void ion_list_free(ion_list *list);
 /* Ions on a map of the solute's potential: ion_search.h has the rules. */
 typedef struct placement placement;
 
-/* The frames of a trajectory: atoms keep ions away from where they are in any of them. */
-typedef struct placement_frames {
-    const trajectory *trajectory;
-    const frame_selection *selection;
-} placement_frames;
-
 /* Begins on the context's first device that works. If it fails, now or later, the next takes over, and at last the CPU:
  * the ions are the same. The molecule, the grid's `map` ([z][y][x], in settings->precision) and settings must live as
- * long, and so must what `frames` points to (NULL: atoms are where the molecule has them). map_is_exact: atoms only
+ * long, and so must what `frames` points to: atoms keep ions away from where they are in any of them (NULL: from where
+ * the molecule has them). map_is_exact: atoms only
  * exclude, as for a map from a file or an average; so it must be with frames. scale: C / dielectric. Errors:
  * VF_ERR_MEMORY, VF_ERR_DEVICE, VF_ERR_DEVICE_MEMORY, VF_ERR_INPUT (a frame that cannot be read). */
 VF_MUST_CHECK vf_status placement_create(vf_context *ctx, const cionize_settings *settings, const ion_settings *ions,
-                                         const molecule *mol, const placement_frames *frames, const vf_grid *grid,
+                                         const molecule *mol, const solute_frames *frames, const vf_grid *grid,
                                          const void *map, bool map_is_exact, double scale, placement **out);
 void placement_destroy(placement *p); /* NULL is allowed */
 

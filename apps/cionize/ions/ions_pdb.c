@@ -118,7 +118,11 @@ static void put_element(const filed_atom *atom, pdb_line *line)
 static vf_status pdb_atom(ion_file *file, const filed_atom *atom)
 {
     pdb_line line = new_line(atom->hetero ? "HETATM" : "ATOM");
-    put_name(file, atom->name, 4, at_column(&line, name_column(atom)));
+    filed_atom known = *atom;
+    char symbol[3];
+    if (!atom->ion && atom_element(atom, symbol)) /* what is in doubt is left to the reader */
+        known.element = symbol;
+    put_name(file, atom->name, 4, at_column(&line, name_column(&known)));
     vf_status status = put_identity(file, atom, &line);
     if (status == VF_OK)
         status = put_coordinates(file, atom, &line);
@@ -127,7 +131,7 @@ static vf_status pdb_atom(ion_file *file, const filed_atom *atom)
     memcpy(at_column(&line, 57), "1.00  0.00", 10); /* occupancy and temperature factor */
     if (strlen(atom->chain) > 1)                    /* a segment, where versions before 3.3 have it */
         put_name(file, atom->chain, 4, at_column(&line, 73));
-    put_element(atom, &line);
+    put_element(&known, &line);
     if (atom->ion)
         put_charge(file, atom, &line);
     return write_line(file, &line);

@@ -11,7 +11,7 @@ struct placement {
     vf_context *ctx;
     const ion_settings *settings;
     const molecule *mol;
-    placement_frames frames; /* without a trajectory: none */
+    solute_frames frames; /* without a trajectory: none */
     const void *map;
     vf_grid grid;
     vf_ion_search_options options;
@@ -37,7 +37,7 @@ void ion_list_free(ion_list *list)
 /* Where the atoms are in any of the frames. */
 static vf_status exclude_frames(placement *p, double *distance)
 {
-    const placement_frames *f = &p->frames;
+    const solute_frames *f = &p->frames;
     const int64_t atoms = p->mol->atoms;
     double *data = malloc(3 * (size_t)atoms * sizeof *data);
     if (!data)
@@ -103,7 +103,7 @@ static vf_status take_over(placement *p, const ion_list *list, vf_status status)
 }
 
 vf_status placement_create(vf_context *ctx, const cionize_settings *settings, const ion_settings *ions,
-                           const molecule *mol, const placement_frames *frames, const vf_grid *grid, const void *map,
+                           const molecule *mol, const solute_frames *frames, const vf_grid *grid, const void *map,
                            bool map_is_exact, double scale, placement **out)
 {
     const ion_list none = {0};

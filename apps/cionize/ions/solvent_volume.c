@@ -254,13 +254,16 @@ static sphere *make_spheres(vf_context *ctx, const molecule *mol)
     }
     if (spheres && missing > 0)
         vf_note(ctx,
-                "note: %" PRId64 " of %" PRId64 " atoms have a radius of 0; for the volume of solvent they count "
+                "note: %" PRId64 " of %" PRId64 " atom%s %s a radius of 0; for the volume of solvent %s "
                 "as %g A",
-                missing, mol->atoms, MISSING_RADIUS);
+                missing, mol->atoms, vf_plural(mol->atoms), missing == 1 ? "has" : "have",
+                missing == 1 ? "it counts" : "they count", MISSING_RADIUS);
     return spheres;
 }
 
-vf_status solvent_volume(vf_context *ctx, const molecule *mol, const vf_grid *grid, double *volume)
+/* The points of the grid that are solvent. */
+static vf_status count_solvent(vf_context *ctx, const sphere *spheres, int64_t count, const vf_grid *grid,
+                               int64_t *points)
 {
     /* Of a size that does not depend on the number of threads; so do the sums, which are whole numbers. */
     const double layer = (double)grid->counts[0] * (double)grid->counts[1];
@@ -268,25 +271,58 @@ vf_status solvent_volume(vf_context *ctx, const molecule *mol, const vf_grid *gr
     const double wanted = fmin(ceil(BLOCK_THICKNESS / grid->spacing[2]), floor(BLOCK_BYTES / layer));
     const int64_t layers = wanted < 1 ? 1 : wanted < (double)most ? (int64_t)wanted : most;
     int64_t outside = 0, failed = 0;
-    sphere *spheres = make_spheres(ctx, mol);
-    if (!spheres)
-        return vf_fail(ctx, VF_ERR_MEMORY, "no memory for the spheres of %" PRId64 " atoms", mol->atoms);
 #pragma omp parallel for schedule(dynamic) num_threads(vf_context_threads(ctx)) reduction(+ : outside, failed)
     for (int64_t n = 0; n < (most + layers - 1) / layers; n++) {
         const int64_t first = n * layers;
         if (failed > 0 || vf_cancelled(ctx))
             continue;
-        const int64_t points =
-            count_block(grid, spheres, mol->atoms, first, most - first < layers ? most - first : layers);
-        failed += points < 0;
-        outside += points;
+        const int64_t here = count_block(grid, spheres, count, first, most - first < layers ? most - first : layers);
+        failed += here < 0;
+        outside += here;
     }
-    free(spheres);
     if (failed > 0)
         return vf_fail(ctx, VF_ERR_MEMORY, "no memory for the volume of solvent in a grid of %.0f x %" PRId64 " points",
                        layer, most);
     if (vf_cancelled(ctx))
         return vf_fail(ctx, VF_ERR_CANCELLED, "interrupted while the solvent's volume was measured");
-    *volume = (double)outside * (grid->spacing[0] * grid->spacing[1] * grid->spacing[2]);
+    *points = outside;
     return VF_OK;
+}
+
+/* Moves the spheres to where a frame has the atoms; `data`: room for their positions. */
+static vf_status take_frame(const solute_frames *frames, int64_t n, int64_t atoms, double *data, sphere *spheres)
+{
+    const frame_selection *s = frames->selection;
+    vf_status status =
+        trajectory_read(frames->trajectory, s->first + n * s->step, data, data + atoms, data + 2 * atoms);
+    for (int64_t i = 0; status == VF_OK && i < atoms; i++)
+        for (int a = 0; a < 3; a++)
+            spheres[i].centre[a] = data[a * atoms + i];
+    return status;
+}
+
+vf_status solvent_volume(vf_context *ctx, const molecule *mol, const solute_frames *frames, const vf_grid *grid,
+                         double *volume)
+{
+    const int64_t all = frames ? frames->selection->count : 1;
+    const int64_t count = all < SOLVENT_MOST_FRAMES ? all : SOLVENT_MOST_FRAMES;
+    sphere *spheres = make_spheres(ctx, mol);
+    double *data = frames ? malloc(3 * (size_t)mol->atoms * sizeof *data) : NULL;
+    double sum = 0;
+    vf_status status = VF_OK;
+    if (!spheres || (frames && !data))
+        status = vf_fail(ctx, VF_ERR_MEMORY, "no memory for the spheres of %" PRId64 " atoms", mol->atoms);
+    for (int64_t n = 0; status == VF_OK && n < count; n++) {
+        int64_t points = 0;
+        if (frames) /* the middle one of each of `count` parts */
+            status = take_frame(frames, (2 * n + 1) * all / (2 * count), mol->atoms, data, spheres);
+        if (status == VF_OK)
+            status = count_solvent(ctx, spheres, mol->atoms, grid, &points);
+        sum += (double)points;
+    }
+    free(data);
+    free(spheres);
+    if (status == VF_OK)
+        *volume = sum / (double)count * (grid->spacing[0] * grid->spacing[1] * grid->spacing[2]);
+    return status;
 }

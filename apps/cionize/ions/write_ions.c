@@ -190,7 +190,7 @@ static vf_status xyz_atom(ion_file *file, const filed_atom *atom)
 {
     static const char *const axes[3] = {"its x", "its y", "its z"};
     char line[LINE], symbol[3];
-    atom_element(atom, symbol);
+    (void)atom_element(atom, symbol); /* an atom without one is none to readers */
     char *to = put_name(file, symbol, LONGEST_NAME, line);
     for (int a = 0; a < 3; a++) {
         int64_t scaled;
@@ -331,15 +331,16 @@ static vf_status check_comment(vf_context *ctx, const char *path, const char *co
 static void warn(const ion_file *file)
 {
     if (file->shortened > 0)
-        vf_warn(file->ctx, "%s: %lld names are too long for their columns and were cut; .pqr holds them whole",
-                file->path, (long long)file->shortened);
+        vf_warn(file->ctx, "%s: %lld name%s too long for the columns and cut; .pqr holds whole ones", file->path,
+                (long long)file->shortened, file->shortened == 1 ? " is" : "s are");
     if (file->odd > 0)
-        vf_warn(file->ctx, "%s: %lld names with blanks or other than ASCII characters have _ in their place",
-                file->path, (long long)file->odd);
+        vf_warn(file->ctx, "%s: %lld name%s _ in place of blanks and other than ASCII characters", file->path,
+                (long long)file->odd, file->odd == 1 ? " has" : "s have");
     if (file->uncharged > 0)
         vf_warn(file->ctx,
-                "%s: the charges of %lld ions are left out: a PDB file holds whole ones up to 9; .pqr holds them all",
-                file->path, (long long)file->uncharged);
+                "%s: the charge%s of %lld ion%s left out: a PDB file holds whole ones up to 9; .pqr holds them all",
+                file->path, vf_plural(file->uncharged), (long long)file->uncharged,
+                file->uncharged == 1 ? " is" : "s are");
 }
 
 vf_status write_ions(vf_context *ctx, const char *path, const ion_list *ions, const molecule *solute,

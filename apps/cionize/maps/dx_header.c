@@ -314,14 +314,14 @@ static vf_status check_header(dx_reader *r)
         return dx_fail(r, "%lld x %lld x %lld points are no grid, or too large a one", (long long)n[0], (long long)n[1],
                        (long long)n[2]);
     if (r->items != vf_grid_points(&r->map->grid))
-        return dx_fail(r, "the array has %lld items, and the grid %lld x %lld x %lld = %lld points",
-                       (long long)r->items, (long long)n[0], (long long)n[1], (long long)n[2],
+        return dx_fail(r, "the array has %lld item%s, and the grid %lld x %lld x %lld = %lld points",
+                       (long long)r->items, vf_plural(r->items), (long long)n[0], (long long)n[1], (long long)n[2],
                        (long long)vf_grid_points(&r->map->grid));
     /* A value takes two bytes; no memory is asked for on the word of a header that cannot be true. */
     const double text = (double)r->file_bytes * (gzdirect(r->file) ? 1 : MOST_DEFLATE);
     if (r->file_bytes > 0 && (double)r->items > text / 2)
-        return dx_fail(r, "the array has %lld items, and a file of %zu bytes holds less; copy or write it again",
-                       (long long)r->items, r->file_bytes);
+        return dx_fail(r, "the array has %lld item%s, and a file of %zu bytes holds less; copy or write it again",
+                       (long long)r->items, vf_plural(r->items), r->file_bytes);
     return VF_OK;
 }
 

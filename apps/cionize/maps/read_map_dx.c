@@ -23,8 +23,8 @@ static vf_status refuse_value(const dx_reader *r, int64_t v, text_piece word, co
     const int64_t *n = r->map->grid.counts;
     char text[TEXT_QUOTE_SIZE];
     if (word.size == 0 || in_footer(word))
-        return dx_fail(r, "the data end after %lld values, and %lld are announced; copy or write the file again",
-                       (long long)v, (long long)r->items);
+        return dx_fail(r, "the data end after %lld value%s, and %lld are announced; copy or write the file again",
+                       (long long)v, vf_plural(v), (long long)r->items);
     return dx_fail(r, "the value at grid point (%lld, %lld, %lld): '%s' %s", (long long)(v / (n[1] * n[2])),
                    (long long)(v / n[2] % n[1]), (long long)(v % n[2]), text_quote(word, text), trouble);
 }
@@ -104,8 +104,8 @@ static vf_status refuse_more_values(dx_reader *r, text_piece word)
     }
     if (status != VF_OK)
         return status;
-    return dx_fail(r, "there are %lld values, and only %lld are announced; copy or write the file again",
-                   (long long)(r->items + more), (long long)r->items);
+    return dx_fail(r, "there are %lld values, and only %lld %s announced; copy or write the file again",
+                   (long long)(r->items + more), (long long)r->items, r->items == 1 ? "is" : "are");
 }
 
 /* To the end of the file, of which a compressed one's checksum is a part. */

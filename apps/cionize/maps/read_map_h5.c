@@ -60,9 +60,10 @@ static vf_status read_shape(vf_context *ctx, vf_h5 *file, vf_map *map)
     for (int a = 0; a < 3 && status == VF_OK; a++)
         if (dims[2 - a] != map->grid.counts[a])
             status = vf_fail(ctx, VF_ERR_INPUT,
-                             "%s: the attribute counts says %lld points along %c, and /potential has %lld; write the "
+                             "%s: the attribute counts says %lld point%s along %c, and /potential has %lld; write the "
                              "map again",
-                             map->path, (long long)map->grid.counts[a], "xyz"[a], (long long)dims[2 - a]);
+                             map->path, (long long)map->grid.counts[a], vf_plural(map->grid.counts[a]), "xyz"[a],
+                             (long long)dims[2 - a]);
     return status;
 }
 

@@ -154,8 +154,8 @@ bool map_provenance(const map_info *info, int line, char *text, size_t size)
         snprintf(text, size, "%s, %s", info->program, info->created);
         break;
     case 2:
-        snprintf(text, size, "molecule: %lld atoms, total charge %s e, %s", (long long)info->molecule->atoms,
-                 vf_format_general(info->molecule->total_charge, 6, a), info->input);
+        snprintf(text, size, "molecule: %lld atom%s, total charge %s e, %s", (long long)info->molecule->atoms,
+                 vf_plural(info->molecule->atoms), vf_format_general(info->molecule->total_charge, 6, a), info->input);
         break;
     case 3:
         snprintf(text, size, "SHA-256: %s", info->molecule->digest);

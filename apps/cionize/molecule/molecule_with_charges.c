@@ -90,8 +90,8 @@ static vf_status compare(vf_context *ctx, const char *coordinates, const molecul
 {
     static const char advice[] = "both must have the same atoms in the same order";
     if (places->atoms != charged->atoms)
-        return vf_fail(ctx, VF_ERR_INPUT, "%s: has %" PRId64 " atoms, and %s has %" PRId64 "; %s", coordinates,
-                       places->atoms, charges, charged->atoms, advice);
+        return vf_fail(ctx, VF_ERR_INPUT, "%s: has %" PRId64 " atom%s, and %s has %" PRId64 "; %s", coordinates,
+                       places->atoms, vf_plural(places->atoms), charges, charged->atoms, advice);
     for (int64_t i = 0; i < places->atoms; i++) {
         const atom_label *a = &places->labels[i], *b = &charged->labels[i];
         if (*a->name && !same_name(a->name, b->name))

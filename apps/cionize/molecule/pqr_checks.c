@@ -78,10 +78,10 @@ vf_status pqr_fail_no_atoms(const pqr_reader *r)
     if (r->stopped && r->atoms_after_end > 0)
         return vf_fail(r->ctx, VF_ERR_INPUT,
                        "%s:%" PRId64 ": the file or its first model ends here without an atom, and %" PRId64
-                       " atoms follow; remove what stands before them",
-                       r->name, r->end_line, r->atoms_after_end);
-    return vf_fail(r->ctx, VF_ERR_INPUT, "%s: no atoms: none of its %" PRId64 " lines begins with ATOM or HETATM",
-                   r->name, r->lines.line);
+                       " atom%s; remove what comes before",
+                       r->name, r->end_line, r->atoms_after_end, r->atoms_after_end == 1 ? " follows" : "s follow");
+    return vf_fail(r->ctx, VF_ERR_INPUT, "%s: no atoms: none of its %" PRId64 " line%s begins with ATOM or HETATM",
+                   r->name, r->lines.line, vf_plural(r->lines.line));
 }
 
 vf_status pqr_check_not_pdb(const pqr_reader *r)
@@ -189,15 +189,16 @@ static void warn_of_omissions(const pqr_reader *r)
     const molecule *m = r->out;
     if (m->missing_atoms > 0)
         vf_warn(r->ctx,
-                "%s:%" PRId64 ": the file says that %" PRId64 " atoms of %" PRId64
-                " residues were left out for lack of parameters (%s%s): charge and potential are without them",
-                r->name, r->first_left_out, m->missing_atoms, m->missing_residues, r->left_out_list,
+                "%s:%" PRId64 ": the file says that %" PRId64 " atom%s of %" PRId64
+                " residue%s %s left out for lack of parameters (%s%s): charge and potential are without them",
+                r->name, r->first_left_out, m->missing_atoms, vf_plural(m->missing_atoms), m->missing_residues,
+                vf_plural(m->missing_residues), m->missing_atoms == 1 ? "was" : "were", r->left_out_list,
                 m->missing_atoms > 3 ? ", ..." : "");
     if (r->models > 1)
         vf_warn(r->ctx, "%s: only the first of %" PRId64 " models is read", r->name, r->models);
     else if (r->atoms_after_end > 0)
-        vf_warn(r->ctx, "%s:%" PRId64 ": the molecule ends here; %" PRId64 " later atoms are not read", r->name,
-                r->end_line, r->atoms_after_end);
+        vf_warn(r->ctx, "%s:%" PRId64 ": the molecule ends here; %" PRId64 " later atom%s not read", r->name,
+                r->end_line, r->atoms_after_end, r->atoms_after_end == 1 ? " is" : "s are");
     if (r->unknown > 0)
         vf_warn(r->ctx, "%s:%" PRId64 ": '%s' is no record of a PQR file; %" PRId64 " such line%s left out", r->name,
                 r->first_unknown, r->unknown_word, r->unknown, r->unknown == 1 ? "" : "s");

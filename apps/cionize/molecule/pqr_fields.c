@@ -326,7 +326,8 @@ static void explain(text_piece line, const record *from, pqr_head trouble, char 
     else if (words->more)
         snprintf(why, PQR_WHY_SIZE, "more than %d fields; a record is: %s", words->count, record_form);
     else if (words->count < PQR_VALUES + 2)
-        snprintf(why, PQR_WHY_SIZE, "only %d fields; a record is: %s", words->count, record_form);
+        snprintf(why, PQR_WHY_SIZE, "only %d field%s; a record is: %s", words->count, vf_plural(words->count),
+                 record_form);
     else if (!explain_number(from, why) && !blames_radius(from, why))
         explain_head(words, trouble, why);
 }

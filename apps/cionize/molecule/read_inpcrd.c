@@ -41,8 +41,8 @@ bool is_inpcrd(text_piece text, locale_t c_locale)
 static vf_status fail_short(const molecule_reader *r, int64_t count)
 {
     return vf_fail(r->ctx, VF_ERR_INPUT,
-                   "%s: ends after %" PRId64 " of the %" PRId64 " atoms that its second line announces; copy it again",
-                   r->name, r->out->atoms, count);
+                   "%s: ends after %" PRId64 " of the %" PRId64 " atom%s that its second line announces; copy it again",
+                   r->name, r->out->atoms, count, vf_plural(count));
 }
 
 static vf_status read_atoms(molecule_reader *r, int64_t count)
@@ -89,9 +89,9 @@ static vf_status check_rest(molecule_reader *r, int64_t count)
     if (lines <= 1 || lines == velocities || lines == velocities + 1)
         return VF_OK;
     return text_fail(r->ctx, r->name, first,
-                     "%" PRId64 " lines follow the %" PRId64 " atoms that the second line announces; velocities would "
+                     "%" PRId64 " line%s the %" PRId64 " atom%s that the second line announces; velocities would "
                      "take %" PRId64 ", and a box 1: the number of atoms is wrong, or lines are missing",
-                     lines, count, velocities);
+                     lines, lines == 1 ? " follows" : "s follow", count, vf_plural(count), velocities);
 }
 
 vf_status read_inpcrd(molecule_reader *r)

@@ -247,8 +247,8 @@ static void warn_of_omissions(const pdb_reader *p)
     if (p->models > 1)
         vf_warn(r->ctx, "%s: only the first of %" PRId64 " models is read", r->name, p->models);
     else if (p->atoms_after_end > 0)
-        vf_warn(r->ctx, "%s:%" PRId64 ": the molecule ends here; %" PRId64 " later atoms are not read", r->name,
-                p->end_line, p->atoms_after_end);
+        vf_warn(r->ctx, "%s:%" PRId64 ": the molecule ends here; %" PRId64 " later atom%s not read", r->name,
+                p->end_line, p->atoms_after_end, p->atoms_after_end == 1 ? " is" : "s are");
     if (p->unknown > 0)
         vf_warn(r->ctx, "%s:%" PRId64 ": '%s' is no record of a PDB file; %" PRId64 " such line%s left out", r->name,
                 p->first_unknown, p->unknown_word, p->unknown, p->unknown == 1 ? "" : "s");
@@ -260,13 +260,13 @@ static vf_status finish(pdb_reader *p)
     if (r->out->atoms == 0 && p->atoms_after_end > 0)
         return text_fail(r->ctx, r->name, p->end_line,
                          "the file or its first model ends here without an atom, and %" PRId64
-                         " atoms follow; remove what stands before them",
-                         p->atoms_after_end);
+                         " atom%s; remove what comes before",
+                         p->atoms_after_end, p->atoms_after_end == 1 ? " follows" : "s follow");
     if (r->out->atoms == 0)
         return vf_fail(r->ctx, VF_ERR_INPUT,
-                       "%s: no atoms: none of its %" PRId64 " lines begins with ATOM or HETATM; coordinates are read "
+                       "%s: no atoms: none of its %" PRId64 " line%s begins with ATOM or HETATM; coordinates are read "
                        "from PDB files and from AMBER's inpcrd and rst7 files",
-                       r->name, r->lines.line);
+                       r->name, r->lines.line, vf_plural(r->lines.line));
     vf_status status = choose_locations(p);
     if (status == VF_OK)
         warn_of_omissions(p);

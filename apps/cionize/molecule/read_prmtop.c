@@ -158,8 +158,8 @@ static vf_status next_field(molecule_reader *r, cursor *c, size_t *begin, size_t
             return status;
         if (!more)
             return text_fail(r->ctx, r->name, r->lines.line,
-                             "section %s ends here after %" PRId64 " of %" PRId64 " values", c->section->name, c->done,
-                             c->count);
+                             "section %s ends here after %" PRId64 " of %" PRId64 " value%s", c->section->name, c->done,
+                             c->count, vf_plural(c->count));
     }
     r->lines = c->lines;
     *begin = c->field++ * c->section->width;
@@ -209,8 +209,8 @@ static vf_status check_end(molecule_reader *r, cursor *c)
         if (status != VF_OK || !more)
             return status;
     }
-    return text_fail(r->ctx, r->name, r->lines.line, "section %s has more than the %" PRId64 " values that it should",
-                     c->section->name, c->count);
+    return text_fail(r->ctx, r->name, r->lines.line, "section %s has more than the %" PRId64 " value%s that it should",
+                     c->section->name, c->count, vf_plural(c->count));
 }
 
 static vf_status read_pointers(prmtop_reader *p)
@@ -231,8 +231,8 @@ static vf_status read_pointers(prmtop_reader *p)
     if (p->atoms >= 1 && p->residues >= 1 && p->residues <= p->atoms)
         return VF_OK;
     return text_fail(r->ctx, r->name, r->lines.line,
-                     "section POINTERS announces %" PRId64 " atoms in %" PRId64 " residues, which cannot be", p->atoms,
-                     p->residues);
+                     "section POINTERS announces %" PRId64 " atom%s in %" PRId64 " residue%s, which cannot be",
+                     p->atoms, vf_plural(p->atoms), p->residues, vf_plural(p->residues));
 }
 
 static vf_status read_atoms(prmtop_reader *p)

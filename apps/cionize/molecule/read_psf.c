@@ -210,8 +210,8 @@ vf_status read_psf(molecule_reader *r)
         status = reader_next(r, &line, &more);
         if (status == VF_OK && !more)
             return vf_fail(r->ctx, VF_ERR_INPUT,
-                           "%s: ends after %" PRId64 " of the %" PRId64 " atoms that !NATOM announces; copy it again",
-                           r->name, r->out->atoms, p.count);
+                           "%s: ends after %" PRId64 " of the %" PRId64 " atom%s that !NATOM announces; copy it again",
+                           r->name, r->out->atoms, p.count, vf_plural(p.count));
         if (status == VF_OK)
             status = read_atom(&p, line);
     }

@@ -239,10 +239,10 @@ static vf_status check(const averaging *a)
     const int64_t frames = trajectory_frames(a->t);
     if (trajectory_atoms(a->t) != a->mol->atoms)
         return vf_fail(a->ctx, VF_ERR_INPUT,
-                       "%s: its frames have %" PRId64 " atoms, and the molecule has %" PRId64
+                       "%s: its frames have %" PRId64 " atom%s, and the molecule has %" PRId64
                        "; both must have the same atoms in the same order: make the molecule's file from the structure "
                        "that was simulated, or cut the trajectory to its atoms (catdcd, cpptraj, MDAnalysis)",
-                       trajectory_path(a->t), trajectory_atoms(a->t), a->mol->atoms);
+                       trajectory_path(a->t), trajectory_atoms(a->t), vf_plural(trajectory_atoms(a->t)), a->mol->atoms);
     if (s->count < 1 || s->step < 1 || s->first < 0 || s->first >= frames ||
         s->count - 1 > (frames - 1 - s->first) / s->step)
         return vf_fail(a->ctx, VF_ERR_ARGUMENT,

@@ -18,6 +18,7 @@
 #include <stddef.h>
 
 #include "trajectory.h"
+#include "voxfield/timer.h"
 
 enum { DCD_CELL_BYTES = 48 };
 

@@ -163,8 +163,8 @@ static vf_status read_header(trajectory *t, int64_t *offset)
     if (t->atoms < 1 || t->atoms > MOST_ATOMS)
         return dcd_fail(t, "has %" PRId64 " atoms by its header; from 1 to %d are possible", t->atoms, MOST_ATOMS);
     if (fixed < 0 || fixed >= t->atoms)
-        return dcd_fail(t, "%" PRId64 " of its %" PRId64 " atoms are fixed by its header; at least one must move",
-                        fixed, t->atoms);
+        return dcd_fail(t, "%" PRId64 " of its %" PRId64 " atom%s %s fixed by its header; at least one must move",
+                        fixed, t->atoms, vf_plural(t->atoms), fixed == 1 ? "is" : "are");
     return VF_OK;
 }
 
@@ -177,9 +177,9 @@ static vf_status count_frames(trajectory *t)
     const int64_t behind_first = t->size - t->begin - t->first_bytes;
     if (behind_first < 0)
         return dcd_fail(t,
-                        "holds no whole frame: one of %" PRId64 " atoms has %" PRId64
+                        "holds no whole frame: one of %" PRId64 " atom%s has %" PRId64
                         " bytes, and behind the header are %" PRId64 "; the header is wrong, or the file was cut",
-                        t->atoms, t->first_bytes, t->size - t->begin);
+                        t->atoms, vf_plural(t->atoms), t->first_bytes, t->size - t->begin);
     t->frames = 1 + behind_first / t->frame_bytes;
     return VF_OK;
 }
@@ -193,10 +193,11 @@ static void warn_of_frames(const trajectory *t)
     if (rest > 0)
         vf_warn(t->ctx,
                 "%s: ends within frame %" PRId64 ", after %" PRId64 " of its %" PRId64
-                " bytes: that frame is left out, and %" PRId64 " are there%s",
-                t->path, t->frames + 1, rest, t->frame_bytes, t->frames, promised);
+                " bytes: that frame is left out, and %" PRId64 " %s there%s",
+                t->path, t->frames + 1, rest, t->frame_bytes, t->frames, t->frames == 1 ? "is" : "are", promised);
     else if (*promised)
-        vf_warn(t->ctx, "%s: holds %" PRId64 " frames%s, which is not so", t->path, t->frames, promised);
+        vf_warn(t->ctx, "%s: holds %" PRId64 " frame%s%s, which is not so", t->path, t->frames, vf_plural(t->frames),
+                promised);
 }
 
 /* Fixed atoms: the list of the others, and the first frame. The file was seen to be large enough for both. */
@@ -216,8 +217,8 @@ static vf_status read_index(trajectory *t, int64_t offset)
         if (t->index[i] < 1 || t->index[i] > t->atoms || seen[t->index[i] - 1]++)
             status = dcd_fail(t,
                               "number %" PRId64 " of the atoms that move is %" PRId32
-                              ", which is not one of the %" PRId64 " atoms, or there twice; the file is damaged",
-                              i + 1, t->index[i], t->atoms);
+                              ", which is not one of the %" PRId64 " atom%s, or there twice; the file is damaged",
+                              i + 1, t->index[i], t->atoms, vf_plural(t->atoms));
     }
     free(seen);
     return status;

@@ -97,10 +97,10 @@ static vf_status check_record(const trajectory *t, int64_t frame, const char *wh
     if (status == VF_OK && (before != bytes || behind != bytes))
         return dcd_fail(t,
                         "frame %" PRId64 ": the record of %s, at byte %" PRId64 ", should have %" PRId64
-                        " bytes by the header (%" PRId64 " atoms, %" PRId64 " of them fixed%s%s), but its ends say "
+                        " bytes by the header (%" PRId64 " atom%s, %" PRId64 " of them fixed%s%s), but its ends say "
                         "%" PRId64 " and %" PRId64 "; the file is damaged, or of another kind: write it anew with "
                         "catdcd, cpptraj or MDAnalysis",
-                        frame + 1, what, offset, bytes, t->atoms, t->atoms - t->moving,
+                        frame + 1, what, offset, bytes, t->atoms, vf_plural(t->atoms), t->atoms - t->moving,
                         t->cell ? ", with unit cells" : "", t->fourth ? ", with a fourth dimension" : "", before,
                         behind);
     return status;

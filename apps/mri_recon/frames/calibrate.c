@@ -275,8 +275,8 @@ vf_status calibrate_maps(const device_team *team, const scan *raw, int place, fl
     if (status == VF_OK)
         status = coil_maps_walsh(ctx, raw->matrix, raw->coils, maps, maps);
     if (status == VF_OK)
-        snprintf(text, size, "%d coils, maps estimated from the centre of k-space, |kx| < %.3g%s (Walsh)", raw->coils,
-                 c.k_cut[0], raw->calibrations ? ", and calibration lines" : "");
+        snprintf(text, size, "%d coil%s, maps estimated from the centre of k-space, |kx| < %.3g%s (Walsh)", raw->coils,
+                 vf_plural(raw->coils), c.k_cut[0], raw->calibrations ? ", and calibration lines" : "");
     free(c.centre.k);
     free(c.data);
     free(c.grid.k);

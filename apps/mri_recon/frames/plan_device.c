@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "mri_recon.h"
+#include "program.h"
 
 /* Seconds of the transforms: about as measured on two cores and on an H200; good enough to choose by. */
 static void estimate(vf_context *ctx, const recon_settings *s, const scan *raw, double *cpu, double *gpu)
@@ -91,6 +92,8 @@ static vf_status set_devices(vf_context *ctx, const recon_settings *s, const sca
         return vf_context_set_devices(ctx, s->device);
     if (all_gpus && size > 0)
         why[0] = '\0'; /* the user chose */
+    else if (status == VF_OK)
+        program_no_gpu(ctx, why, size);
     return status == VF_OK ? keep_devices(ctx, devices_that_pay(s, raw, vf_context_device_count(ctx))) : status;
 }
 
@@ -172,8 +175,8 @@ static vf_status check_memory(vf_context *ctx, const recon_settings *s, const sc
     vf_host_memory(&host_free, &host_total);
     if (host_bytes > (double)host_free)
         return vf_fail(ctx, VF_ERR_MEMORY,
-                       "about %s of host memory are needed for %d images and %s are free; use a smaller --matrix",
-                       vf_format_bytes(host_bytes, need, sizeof need), raw->frames,
+                       "about %s of host memory are needed for %d image%s and %s are free; use a smaller --matrix",
+                       vf_format_bytes(host_bytes, need, sizeof need), raw->frames, vf_plural(raw->frames),
                        vf_format_bytes((double)host_free, have, sizeof have));
     return VF_OK;
 }

@@ -313,9 +313,9 @@ vf_status reconstruct(vf_context *ctx, const recon_settings *settings, const sca
     if (status == VF_OK && settings->method == RECON_CG && !summary->converged && settings->tolerance > 0 &&
         summary->residual > WORTH_A_WARNING * settings->tolerance)
         vf_warn(ctx,
-                "the solver stopped after %d iterations at a residual of %.2g, far from the tolerance of %g: use more "
+                "the solver stopped after %d iteration%s at a residual of %.2g, far from the tolerance of %g: use more "
                 "--iterations, or a larger --lambda",
-                settings->iterations, summary->residual, settings->tolerance);
+                settings->iterations, vf_plural(settings->iterations), summary->residual, settings->tolerance);
     free_sharing(&s);
     places_free(&j);
     free(j.frames);

@@ -26,8 +26,8 @@ static vf_status drop_samples(vf_context *ctx, const scan *raw, scan_trajectory 
     if (dropped == at->samples)
         return vf_fail(ctx, VF_ERR_ARGUMENT, "--matrix: no sample lies within the k-space of so few voxels");
     if (dropped > 0)
-        vf_note(ctx, "note: %lld of %lld samples lie beyond the k-space of --matrix and are left out",
-                (long long)dropped, (long long)at->samples);
+        vf_note(ctx, "note: %lld of %lld samples %s beyond the k-space of --matrix and %s left out", (long long)dropped,
+                (long long)at->samples, dropped == 1 ? "lies" : "lie", dropped == 1 ? "is" : "are");
     return VF_OK;
 }
 

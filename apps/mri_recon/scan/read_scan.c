@@ -180,8 +180,9 @@ vf_status scan_finish(vf_context *ctx, const char *path, scan *s)
     if (outside > 0)
         vf_warn(ctx,
                 "%s: %" PRId64 " of %" PRId64
-                " samples lie more than half a cycle beyond what the matrix resolves; they get the weight 0",
-                path, outside, samples);
+                " sample%s %s more than half a cycle beyond what the matrix resolves; %s the weight 0",
+                path, outside, samples, vf_plural(samples), outside == 1 ? "lies" : "lie",
+                outside == 1 ? "it gets" : "they get");
     const int64_t maps = (int64_t)s->coils * s->matrix[0] * s->matrix[1] * s->matrix[2];
     if (s->sensitivity && scan_all_zero((const float *)s->sensitivity, 2 * maps))
         return vf_fail(ctx, VF_ERR_INPUT,

@@ -162,9 +162,9 @@ static void describe(const ismrmrd_reader *r)
 {
     scan *s = r->out;
     const char *name = r->protocol->trajectory;
-    int used = snprintf(s->description, sizeof s->description, "%.40s, %" PRId64 " readouts, %d trajector%s",
-                        name[0] ? name : "trajectory not named", r->image_lines, s->trajectories,
-                        s->trajectories == 1 ? "y" : "ies");
+    int used = snprintf(s->description, sizeof s->description, "%.40s, %" PRId64 " readout%s, %d trajector%s",
+                        name[0] ? name : "trajectory not named", r->image_lines, vf_plural(r->image_lines),
+                        s->trajectories, s->trajectories == 1 ? "y" : "ies");
     snprintf(s->description + used, sizeof s->description - (size_t)used, ", %s", r->units_text);
 }
 
@@ -177,8 +177,8 @@ vf_status ismrmrd_assemble(vf_context *ctx, const ismrmrd_source *source, const 
     if (status == VF_OK)
         status = ismrmrd_sort(&r);
     if (status == VF_OK && r.dims != 0 && (r.dims < 2 || r.dims > 4))
-        status =
-            vf_fail(ctx, VF_ERR_INPUT, "%s: a trajectory of %d components; expected 2, 3 or 4", source->path, r.dims);
+        status = vf_fail(ctx, VF_ERR_INPUT, "%s: a trajectory of %d component%s; expected 2, 3 or 4", source->path,
+                         r.dims, vf_plural(r.dims));
     if (status == VF_OK && r.dims == 0)
         status = ismrmrd_make_cartesian(&r);
     if (status == VF_OK)

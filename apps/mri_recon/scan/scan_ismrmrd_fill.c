@@ -33,13 +33,15 @@ static vf_status check_body(const ismrmrd_reader *r, int64_t index, const ismrmr
     if (body->data_floats != data)
         return vf_fail(r->ctx, VF_ERR_INPUT,
                        "%s: acquisition %" PRId64 " holds %" PRId64
-                       " numbers of data; its header says %d samples of %d channels, which makes %" PRId64,
-                       r->source->path, index, body->data_floats, line->samples, line->channels, data);
+                       " numbers of data; its header says %d sample%s of %d channel%s, which makes %" PRId64,
+                       r->source->path, index, body->data_floats, line->samples, vf_plural(line->samples),
+                       line->channels, vf_plural(line->channels), data);
     if (line->frame >= 0 && body->traj_floats < traj)
         return vf_fail(r->ctx, VF_ERR_INPUT,
                        "%s: acquisition %" PRId64 " holds %" PRId64
-                       " numbers of trajectory; its header says %d samples of %d components, which makes %" PRId64,
-                       r->source->path, index, body->traj_floats, line->samples, line->dims, traj);
+                       " numbers of trajectory; its header says %d sample%s of %d component%s, which makes %" PRId64,
+                       r->source->path, index, body->traj_floats, line->samples, vf_plural(line->samples), line->dims,
+                       vf_plural(line->dims), traj);
     return VF_OK;
 }
 
@@ -203,11 +205,12 @@ static void finish_noise(filler *f)
     }
     double scale = known ? noise_us / (image_us * bandwidth) : 1;
     if (f->noise.ignored > 0)
-        vf_warn(r->ctx, "%s: %" PRId64 " noise acquisitions do not match the image data and are not used",
-                r->source->path, f->noise.ignored);
+        vf_warn(r->ctx, "%s: %" PRId64 " noise acquisition%s the image data and %s not used", r->source->path,
+                f->noise.ignored, f->noise.ignored == 1 ? " does not match" : "s do not match",
+                f->noise.ignored == 1 ? "is" : "are");
     if (f->noise.count < 2 * (int64_t)coils) {
-        vf_warn(r->ctx, "%s: %" PRId64 " noise samples are too few for %d coils; the noise is taken to be white",
-                r->source->path, f->noise.count, coils);
+        vf_warn(r->ctx, "%s: %" PRId64 " noise sample%s too few for %d coil%s; the noise is taken to be white",
+                r->source->path, f->noise.count, f->noise.count == 1 ? " is" : "s are", coils, vf_plural(coils));
         return;
     }
     for (int a = 0; a < coils; a++)

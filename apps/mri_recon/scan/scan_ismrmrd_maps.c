@@ -90,9 +90,9 @@ vf_status ismrmrd_read_maps(vf_context *ctx, const char *path, hid_t group, scan
         free(inner);
     } else {
         vf_warn(ctx,
-                "%s: 'csm' is not used: it is not an array of complex maps of %d coils for one slice or volume of "
+                "%s: 'csm' is not used: it is not an array of complex maps of %d coil%s for one slice or volume of "
                 "the image",
-                path, s->coils);
+                path, s->coils, vf_plural(s->coils));
     }
     if (type >= 0)
         H5Tclose(type);

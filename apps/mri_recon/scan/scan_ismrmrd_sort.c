@@ -144,12 +144,12 @@ static vf_status take_image(ismrmrd_reader *r, int64_t index, const ismrmrd_acqu
         r->dims = head->trajectory_dimensions;
     }
     if (head->active_channels != r->out->coils)
-        return vf_fail(r->ctx, VF_ERR_INPUT, "%s: acquisition %" PRId64 " has %d channels, those before it %d", path,
-                       index, head->active_channels, r->out->coils);
+        return vf_fail(r->ctx, VF_ERR_INPUT, "%s: acquisition %" PRId64 " has %d channel%s, those before it %d", path,
+                       index, head->active_channels, vf_plural(head->active_channels), r->out->coils);
     if (head->trajectory_dimensions != r->dims)
         return vf_fail(r->ctx, VF_ERR_INPUT,
-                       "%s: acquisition %" PRId64 " has a trajectory of %d components, those before it %d", path, index,
-                       head->trajectory_dimensions, r->dims);
+                       "%s: acquisition %" PRId64 " has a trajectory of %d component%s, those before it %d", path,
+                       index, head->trajectory_dimensions, vf_plural(head->trajectory_dimensions), r->dims);
     take_place(r, head);
     return VF_OK;
 }
@@ -324,8 +324,8 @@ static vf_status make_frames(ismrmrd_reader *r)
     }
     r->frame_first[all] = lines;
     if (s->frames != slices)
-        vf_warn(r->ctx, "%s: %" PRId64 " of %" PRId64 " slices have no samples", r->source->path, slices - s->frames,
-                slices);
+        vf_warn(r->ctx, "%s: %" PRId64 " of %" PRId64 " slices %s no samples", r->source->path, slices - s->frames,
+                slices, slices - s->frames == 1 ? "has" : "have");
     return VF_OK;
 }
 
@@ -336,14 +336,14 @@ static vf_status check_what_is_left(ismrmrd_reader *r, const tally *t)
     char text[400];
     describe(t, text, sizeof text);
     if (r->image_lines == 0)
-        return vf_fail(r->ctx, VF_ERR_INPUT, "%s: no image data in its %" PRId64 " acquisitions: %s", r->source->path,
-                       t->all, text);
+        return vf_fail(r->ctx, VF_ERR_INPUT, "%s: no image data in its %" PRId64 " acquisition%s: %s", r->source->path,
+                       t->all, vf_plural(t->all), text);
     if (r->image_lines < t->all)
-        vf_note(r->ctx, "%s: %" PRId64 " of %" PRId64 " acquisitions are image data; others: %s", r->source->path,
-                r->image_lines, t->all, text);
+        vf_note(r->ctx, "%s: %" PRId64 " of %" PRId64 " acquisitions %s image data; others: %s", r->source->path,
+                r->image_lines, t->all, r->image_lines == 1 ? "is" : "are", text);
     if (r->centers_assumed > 0)
-        vf_warn(r->ctx, "%s: center_sample is 0 in %" PRId64 " readouts as long as the matrix; the middle is taken",
-                r->source->path, r->centers_assumed);
+        vf_warn(r->ctx, "%s: center_sample is 0 in %" PRId64 " readout%s as long as the matrix; the middle is taken",
+                r->source->path, r->centers_assumed, vf_plural(r->centers_assumed));
     r->slabs = r->out->matrix[2] > 1 && r->slice_count > 1;
     if (r->slabs)
         vf_warn(r->ctx, "%s: %d slabs of 3D data; each becomes a volume of its own", r->source->path, r->slice_count);

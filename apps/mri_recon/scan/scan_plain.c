@@ -148,13 +148,14 @@ static vf_status plan(reader *r)
         return wrong_shape(r, t, "a last axis of 3 (kx, ky, kz), or of 2 where the matrix is 1 along z");
     if (t->dims[t->rank - 2] != r->samples)
         return vf_fail(r->ctx, VF_ERR_INPUT,
-                       "%s: %s has the shape %s and %s %s: %" PRId64 " samples against %" PRId64
+                       "%s: %s has the shape %s and %s %s: %" PRId64 " sample%s against %" PRId64
                        "; data is [coil][sample], trajectory [sample][3]",
                        r->source->path, d->name, shape_text(d, a), t->name, shape_text(t, b), r->samples,
-                       t->dims[t->rank - 2]);
+                       vf_plural(r->samples), t->dims[t->rank - 2]);
     if (r->own_trajectories && t->dims[0] != frames)
-        return vf_fail(r->ctx, VF_ERR_INPUT, "%s: %s has the shape %s and %s %s: %" PRId64 " frames against %" PRId64,
-                       r->source->path, d->name, shape_text(d, a), t->name, shape_text(t, b), frames, t->dims[0]);
+        return vf_fail(r->ctx, VF_ERR_INPUT, "%s: %s has the shape %s and %s %s: %" PRId64 " frame%s against %" PRId64,
+                       r->source->path, d->name, shape_text(d, a), t->name, shape_text(t, b), frames, vf_plural(frames),
+                       t->dims[0]);
     if (coils > SCAN_MOST_COILS || frames > MOST_FRAMES || r->samples > MOST_SAMPLES)
         return wrong_shape(r, d, "no more than 4096 coils, 2^20 frames and 2^40 samples");
     s->coils = (int)coils;
@@ -235,8 +236,8 @@ static void convert_units(reader *r, k_units units)
         }
     }
     snprintf(s->description, sizeof s->description,
-             "%" PRId64 " samples%s, k in %s (extent %.4g, %.4g, %.4g along x, y, z)", r->samples,
-             r->own_trajectories ? " a frame" : "", names[units], most[0], most[1], most[2]);
+             "%" PRId64 " sample%s%s, k in %s (extent %.4g, %.4g, %.4g along x, y, z)", r->samples,
+             vf_plural(r->samples), r->own_trajectories ? " a frame" : "", names[units], most[0], most[1], most[2]);
     double largest = fmax(most[0], fmax(most[1], most[2]));
     int64_t voxels = s->matrix[0] > s->matrix[1] ? s->matrix[0] : s->matrix[1];
     if (units == K_AUTO && largest > 0 && largest <= 0.5 && voxels > 4)
@@ -335,8 +336,9 @@ static vf_status read_all_volumes(reader *r)
     int64_t maps, fields, references, truths;
     vf_status status = read_volumes(r, "sensitivity", "[coil]", true, &maps, &s->sensitivity);
     if (status == VF_OK && maps > 0 && maps != s->coils)
-        status = vf_fail(r->ctx, VF_ERR_INPUT, "%s: %d coils in /scan/data, but %" PRId64 " maps in /scan/sensitivity",
-                         r->source->path, s->coils, maps);
+        status =
+            vf_fail(r->ctx, VF_ERR_INPUT, "%s: %d coil%s in /scan/data, but %" PRId64 " map%s in /scan/sensitivity",
+                    r->source->path, s->coils, vf_plural(s->coils), maps, vf_plural(maps));
     if (status == VF_OK)
         status = read_volumes(r, "field_map", "", false, &fields, &s->field_map);
     if (status == VF_OK && fields > 1)
@@ -351,8 +353,8 @@ static vf_status read_all_volumes(reader *r)
     if (status == VF_OK)
         status = read_volumes(r, "truth", "[frame]", false, &truths, &s->truth);
     if (status == VF_OK && truths > 1 && truths != s->volumes)
-        status = vf_fail(r->ctx, VF_ERR_INPUT, "%s: %" PRId64 " volumes in /scan/truth, but %d frames in /scan/data",
-                         r->source->path, truths, s->volumes);
+        status = vf_fail(r->ctx, VF_ERR_INPUT, "%s: %" PRId64 " volumes in /scan/truth, but %d frame%s in /scan/data",
+                         r->source->path, truths, s->volumes, vf_plural(s->volumes));
     if (status == VF_OK) {
         s->references = (int)references;
         s->truths = (int)truths;

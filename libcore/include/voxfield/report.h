@@ -6,6 +6,7 @@
 #ifndef VOXFIELD_REPORT_H
 #define VOXFIELD_REPORT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "voxfield/context.h"
@@ -24,6 +25,7 @@ VF_MUST_CHECK vf_status vf_report_create(vf_context *ctx, const char *path, vf_r
 void vf_report_text(vf_report *report, const char *key, const char *value);
 void vf_report_number(vf_report *report, const char *key, double value);
 void vf_report_integer(vf_report *report, const char *key, int64_t value);
+void vf_report_bool(vf_report *report, const char *key, bool value); /* true or false */
 void vf_report_numbers(vf_report *report, const char *key, const double *values, int n);
 void vf_report_integers(vf_report *report, const char *key, const int64_t *values, int n);
 void vf_report_texts(vf_report *report, const char *key, const char *const *values, int n);

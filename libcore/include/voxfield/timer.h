@@ -3,6 +3,7 @@
 #define VOXFIELD_TIMER_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 
 #include "voxfield/status.h"
@@ -53,6 +54,8 @@ void vf_progress_end(vf_progress *progress);
 const char *vf_format_seconds(double seconds, char *text, size_t size);
 /* "310 MiB" with three digits. */
 const char *vf_format_bytes(double bytes, char *text, size_t size);
+/* What a noun ends with behind a number: "%lld value%s". */
+const char *vf_plural(int64_t count);
 
 #ifdef __cplusplus
 }

@@ -141,6 +141,14 @@ void vf_report_integer(vf_report *report, const char *key, int64_t value)
     put_integer(report, value);
 }
 
+void vf_report_bool(vf_report *report, const char *key, bool value)
+{
+    if (!report)
+        return;
+    put_key(report, key);
+    puts_to(report, value ? "true" : "false");
+}
+
 /* `key: [...]`, each element written by the one of the three that is given. */
 static void put_list(vf_report *r, const char *key, int n, const double *numbers, const int64_t *integers,
                      const char *const *texts)
