@@ -65,10 +65,6 @@ VF_MUST_CHECK vf_status program_check_place(vf_context *ctx, const char *path, d
 /* The size of a regular file; 0 for what is none, or cannot be asked. */
 double program_file_bytes(const char *path);
 
-/* "auto" weighs GPUs that it has not asked for, which says nothing where the system shows none: `why`, of
- * vf_device_choose, then says that instead, if the CPU was chosen. */
-void program_no_gpu(const vf_context *ctx, char *why, size_t size);
-
 /* "gpu_start": what starting GPUs took, and how much of it was waited for; nothing if none was started ahead. */
 void program_report_warm_up(vf_context *ctx, vf_report *report);
 

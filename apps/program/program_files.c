@@ -4,7 +4,6 @@
 #include <strings.h>
 #include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "program.h"
 #include "voxfield/output.h"
@@ -90,19 +89,6 @@ double program_file_bytes(const char *path)
 {
     struct stat file;
     return stat(path, &file) == 0 && S_ISREG(file.st_mode) ? (double)file.st_size : 0;
-}
-
-void program_no_gpu(const vf_context *ctx, char *why, size_t size)
-{
-    /* NVIDIA's driver on Linux, in WSL, and on Tegra. */
-    static const char *const signs[] = {"/dev/nvidiactl", "/proc/driver/nvidia", "/dev/dxg", "/dev/nvhost-gpu",
-                                        "/dev/nvgpu"};
-    if (!vf_device_is_host(vf_context_device(ctx, 0)) || strncmp(why, "no GPU: ", 8) == 0) /* the driver was asked */
-        return;
-    for (size_t n = 0; n < sizeof signs / sizeof *signs; n++)
-        if (access(signs[n], F_OK) == 0)
-            return;
-    (void)snprintf(why, size, "the system shows no GPU");
 }
 
 void program_report_warm_up(vf_context *ctx, vf_report *report)

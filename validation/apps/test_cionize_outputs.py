@@ -48,7 +48,8 @@ def test_why_the_cpu(_):
     """What a GPU would cost is not said where there is none."""
     done = make(sample("dipole.pqr"), "--device", "auto", "--dry-run")
     why = re.search(r"^device +cpu .*; auto: (.*)$", done.out, re.M)
-    assert why and (why[1] == "the system shows no GPU") != program.shows_gpu(), done.out
+    without = why and why[1] in ("the system shows no GPU", "this binary was built without CUDA")
+    assert why and (without or program.shows_gpu()), done.out
 
 
 def test_size_of_small_maps(_):

@@ -208,17 +208,17 @@ static void test_dense_voxels(void **state)
         int64_t counts[3];
         double k;
         int kind;
-    } cases[] = {{{33, 32, 16}, 6, OFF_RESONANCE},
-                 {{100, 90, 1}, 12, OFF_RESONANCE},
-                 {{16, 16, 33}, 2, AT_POSITIONS},
-                 {{16, 16, 33}, 2, AT_POSITIONS | OFF_RESONANCE}};
+    } cases[] = {{{33, 16, 16}, 4, OFF_RESONANCE},
+                 {{70, 60, 1}, 9, OFF_RESONANCE},
+                 {{16, 16, 17}, 1.5, AT_POSITIONS},
+                 {{16, 16, 17}, 1.5, AT_POSITIONS | OFF_RESONANCE}};
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         const int64_t *n = cases[c].counts;
-        problem p = random_problem(1300, n[0], n[1], n[2], 3, cases[c].k, cases[c].kind);
+        problem p = random_problem(520, n[0], n[1], n[2], 1 + (int)(c % 2), cases[c].k, cases[c].kind);
         for (int64_t v = 0; p.field && v < p.voxels; v++) {
             const double x = p.positions ? p.positions[3 * v] : (double)(v % n[0]) / (double)n[0],
                          y = p.positions ? p.positions[3 * v + 1] : (double)(v / n[0] % n[1]) / (double)n[1];
-            p.field[v] = (float)(40 * sin(2 * x) * cos(y) - 200);
+            p.field[v] = (float)(25 * sin(2 * x) * cos(y) - 200);
         }
         for (int forward = 0; forward < 2; forward++) {
             const int64_t count = 2 * p.batch * (forward ? p.samples : p.voxels);

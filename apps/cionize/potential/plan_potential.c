@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "potential_common.h"
-#include "program.h"
 
 enum {
     LAYER_MULTIPLE_X = 64, /* the kernels' tiles: 64 points along x */
@@ -159,10 +158,8 @@ static vf_status choose_automatically(vf_context *ctx, const cionize_settings *s
     double cpu_seconds = plan->evaluations / *rate, gpu_rate = 0;
     double typical = s->precision == VF_F64 ? typical_gpu_rate_double : typical_gpu_rate_single;
     status = vf_device_choose(ctx, cpu_seconds, plan->evaluations / typical, why, why_size);
-    if (status == VF_OK && vf_device_is_host(vf_context_device(ctx, 0))) {
-        program_no_gpu(ctx, why, why_size);
+    if (status == VF_OK && vf_device_is_host(vf_context_device(ctx, 0)))
         return VF_OK;
-    }
     if (status == VF_OK)
         status = measure_device(ctx, s, m, plan, &gpu_rate);
     double gpu_seconds = plan->evaluations / (gpu_rate * parallel_devices(ctx));

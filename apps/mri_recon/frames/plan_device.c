@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "mri_recon.h"
-#include "program.h"
 
 /* Seconds of the transforms: about as measured on two cores and on an H200; good enough to choose by. */
 static void estimate(vf_context *ctx, const recon_settings *s, const scan *raw, double *cpu, double *gpu)
@@ -92,8 +91,6 @@ static vf_status set_devices(vf_context *ctx, const recon_settings *s, const sca
         return vf_context_set_devices(ctx, s->device);
     if (all_gpus && size > 0)
         why[0] = '\0'; /* the user chose */
-    else if (status == VF_OK)
-        program_no_gpu(ctx, why, size);
     return status == VF_OK ? keep_devices(ctx, devices_that_pay(s, raw, vf_context_device_count(ctx))) : status;
 }
 

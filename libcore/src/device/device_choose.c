@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "context_internal.h"
 #include "warm_up.h"
@@ -44,6 +45,17 @@ static void explain(const vf_device_costs *c, int gpus, char *why, size_t size)
                    VF_CUDA_USE_SECONDS);
 }
 
+/* Whether there is a sign of NVIDIA's driver: on Linux, in WSL, on Tegra. Asking the driver itself takes much longer. */
+static bool shows_gpu(void)
+{
+    static const char *const signs[] = {"/dev/nvidiactl", "/proc/driver/nvidia", "/dev/dxg", "/dev/nvhost-gpu",
+                                        "/dev/nvgpu"};
+    for (size_t n = 0; n < sizeof signs / sizeof *signs; n++)
+        if (access(signs[n], F_OK) == 0)
+            return true;
+    return false;
+}
+
 /* The first `most` of `count` GPUs that can be used; others are left out with a warning. It is an error if none can. */
 static vf_status take_gpus(vf_context *ctx, int count, int most, int *taken)
 {
@@ -78,8 +90,11 @@ vf_status vf_device_choose(vf_context *ctx, double cpu_seconds, double gpu_secon
     vf_device_costs costs = {.cpu = cpu_seconds, .gpu = gpu_seconds, .start = vf_warm_up_left(&warm)};
     explain(&costs, 1, why, why_size);
     /* More GPUs than there can be: if not even they pay, the driver is left alone. */
-    if (vf_device_rule(&costs, VF_MAX_DEVICES, NULL) == 0)
+    if (vf_device_rule(&costs, VF_MAX_DEVICES, NULL) == 0) {
+        if (!shows_gpu()) /* what one would cost says nothing here */
+            (void)snprintf(why, why_size, "the system shows no GPU");
         return VF_OK;
+    }
     vf_warm_up_join(vf_context_warm_up(ctx));
     costs.start = warm.begun ? 0 : costs.start; /* what it took is spent */
     const char *reason = NULL;
