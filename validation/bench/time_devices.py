@@ -58,6 +58,16 @@ def digest(path):
     return result.hexdigest()
 
 
+def cuda_sources():
+    """The digest of the CUDA sources here, as ./run gpu writes it; None where git does not list them."""
+    root = pathlib.Path(__file__).resolve().parents[2]
+    try:
+        done = subprocess.run(["git", "-C", root, "ls-files", "*.cu", "*.cuh"], capture_output=True, text=True, check=True)
+    except (FileNotFoundError, subprocess.CalledProcessError):
+        return None
+    return hashlib.sha256(b"".join((root / name).read_bytes() for name in sorted(done.stdout.split()))).hexdigest()
+
+
 def map_arguments(molecule, edge):
     return [molecule, "--counts", f"{edge},{edge},{edge}", "--spacing", f"{150 / (edge - 1):.6f}", "-o", "map.mrc"]
 
@@ -147,7 +157,8 @@ def main():
             cases["mri_recon"] = ([programs["mri_recon"], "--iterations", "60", "--tolerance", "0", "-o", "image.h5", "scan.h5"], SOLUTION, None)
         rounds = [one_round(cases, specs, folder) for _ in range(options.rounds)]
     out = {"benchmark": "devices", "devices": [row[0] for row in there], "driver": there[0][1],
-           "date": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), "rounds": options.rounds, "bar": BAR,
+           "date": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), "cuda_sources_sha256": cuda_sources(),
+           "rounds": options.rounds, "bar": BAR,
            "cionize": {"atoms": atoms, "grid": [options.edge] * 3, **summarise("cionize", rounds, specs)}}
     if "mri_recon" in cases:
         out["mri_recon"] = {"case": "published, 8 coils, 60 iterations", **summarise("mri_recon", rounds, specs)}
