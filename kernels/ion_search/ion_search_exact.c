@@ -18,47 +18,27 @@ double ion_map_value(const vf_ion_search *search, int64_t index)
                                                          : (double)((const float *)search->map)[index];
 }
 
-/* A block of one point. */
-static double sum_at(const vf_ion_search *search, const ion_sources *s, int64_t first, int64_t count,
-                     const double position[3], bool magnitude)
-{
-    const vf_coulomb_options *potential = &search->options.potential;
-    double sum = 0;
-    coulomb_block block = {
-        .atoms = count,
-        .x = s->x + first,
-        .y = s->y + first,
-        .z = s->z + first,
-        .charge = (magnitude ? s->magnitude : s->charge) + first,
-        .centre = {position[0], position[1], position[2]},
-        .nx = 1,
-        .ny = 1,
-        .nz = 1,
-        .r_min = potential->r_min,
-        .distance_dielectric = potential->distance_dielectric,
-        .out = &sum,
-        .stride_y = 1,
-        .stride_z = 1,
-    };
-    search->simd->f64(&block);
-    return sum;
-}
-
 double ion_potential(const vf_ion_search *search, int kind, const double position[3], bool magnitude)
 {
-    enum { PART = 4096, MOST_PARTS = 64, PARALLEL_FROM = 32 /* fewer take no longer than it may to wake threads */ };
+    static ion_point_sum *const sums[] = {ion_point_sum_baseline, ion_point_sum_avx2, ion_point_sum_avx512};
+    /* A thread should have work for longer than it may take to wake it. */
+    enum { PART = 4096, MOST_PARTS = 64, PARTS_OF_THREAD = 4 };
     const ion_sources *s = &search->sources[kind];
+    const vf_coulomb_options *potential = &search->options.potential;
+    ion_point_sum *const sum_part = sums[vf_cpu_isa()];
     double sum = 0;
     /* The parts are the same whatever the number of threads, and they are added in their order. */
     for (int64_t from = 0; from < s->count; from += (int64_t)PART * MOST_PARTS) {
         const int64_t left = s->count - from;
         const int parts = left < (int64_t)PART * MOST_PARTS ? (int)((left + PART - 1) / PART) : MOST_PARTS;
         double part[MOST_PARTS];
-        const int threads = vf_context_threads(search->ctx);
-#pragma omp parallel for schedule(static) num_threads(threads) if (parts >= PARALLEL_FROM && threads > 1)
+        const int most = vf_context_threads(search->ctx), useful = parts / PARTS_OF_THREAD;
+        const int threads = useful < 1 ? 1 : useful < most ? useful : most;
+#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
         for (int p = 0; p < parts; p++) {
             const int64_t first = from + (int64_t)p * PART, rest = s->count - first;
-            part[p] = sum_at(search, s, first, rest < PART ? rest : PART, position, magnitude);
+            part[p] = sum_part(s, magnitude ? s->magnitude : s->charge, first, rest < PART ? rest : PART, position,
+                               potential->r_min, potential->distance_dielectric);
         }
         for (int p = 0; p < parts; p++)
             sum += part[p];
