@@ -35,9 +35,9 @@ const char *vf_output_path(const vf_output *output); /* the final name, as it wa
 VF_MUST_CHECK vf_status vf_output_write(vf_output *output, const void *data, size_t bytes);
 VF_MUST_CHECK vf_status vf_output_printf(vf_output *output, const char *format, ...) VF_PRINTF(2, 3);
 
-/* Tells that a library has written so many bytes more to the temporary file: from time to time what is there then begins
- * its way to the disk, while the program computes, or all of it would wait for vf_output_commit. The functions above do
- * it themselves. */
+/* Tells that a library has written so many bytes more to the temporary file: from time to time what is there then
+ * begins its way to the disk, while the program computes, or all of it would wait for vf_output_commit. The functions
+ * above do it themselves. */
 void vf_output_written(vf_output *output, size_t bytes);
 
 /* Bytes free in the file system that the output lies in; UINT64_MAX if that cannot be said. */

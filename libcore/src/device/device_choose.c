@@ -45,7 +45,8 @@ static void explain(const vf_device_costs *c, int gpus, char *why, size_t size)
                    VF_CUDA_USE_SECONDS);
 }
 
-/* Whether there is a sign of NVIDIA's driver: on Linux, in WSL, on Tegra. Asking the driver itself takes much longer. */
+/* Whether there is a sign of NVIDIA's driver: on Linux, in WSL, on Tegra. Asking the driver itself takes much longer.
+ */
 static bool shows_gpu(void)
 {
     static const char *const signs[] = {"/dev/nvidiactl", "/proc/driver/nvidia", "/dev/dxg", "/dev/nvhost-gpu",
