@@ -251,9 +251,9 @@ class RunScript(unittest.TestCase):
         self.assertEqual(len(begun), len(set(begun)))
         for tool in ("memcheck", "racecheck", "initcheck", "synccheck"):
             cases = sum(line.startswith(f"begin {tool} ") for line in begun)
-            self.assertEqual(cases, 18)
-            self.assertIn(f"{tool}: status 0, 18 cases: ", text)
-            self.assertEqual((self.tree / f"build/gpu/record/{tool}.log").read_text().count("SUMMARY"), 18)
+            self.assertEqual(cases, 20)
+            self.assertIn(f"{tool}: status 0, 20 cases: ", text)
+            self.assertEqual((self.tree / f"build/gpu/record/{tool}.log").read_text().count("SUMMARY"), 20)
             for name in ("copy", "reduce", "scan", "sort", "reduce_operators"):
                 self.assertTrue(any(f"/test_{name} " in line for line in begun if f" {tool} " in line), name)
         self.assertEqual(lines.index("tests"), 0, lines)  # before the sanitizers
@@ -276,7 +276,7 @@ class RunScript(unittest.TestCase):
         status, text, record = self.gpu()
         self.assertEqual(status, 1, text)
         self.assertIn("memcheck: status 99: ", text)
-        self.assertIn("memcheck: status 99, 18 cases: ", text)
+        self.assertIn("memcheck: status 99, 20 cases: ", text)
         self.assertEqual(record["compute_sanitizer"]["memcheck"]["result"], "errors")
 
     def test_gpu_sanitizer_error(self):
