@@ -246,8 +246,10 @@ static double solve(const basis *b, const point_set *set, double t, double *colu
 typedef struct table {
     int nodes, count;
     double *time, *weight; /* [nodes] of the barycentric formula */
+    double *between;       /* [nodes + 1] times between the nodes, from end to end */
     double *value;         /* [nodes][count][2] */
-    double *column;        /* working memory */
+    double *column;        /* working memory of `solve`, for MOST_SEGMENTS */
+    double *unused;        /* coefficients between nodes */
 } table;
 
 static void table_free(table *t)
@@ -279,9 +281,11 @@ static vf_status table_create(vf_context *ctx, const point_set *set, double half
     double angle = 2 * pi * set->half_range * half;
     /* exp(i x t), |x t| <= angle, has Chebyshev coefficients J_n(angle): below rounding from there on. */
     t->nodes = (int)(angle + 12 * cbrt(angle)) + 24;
-    t->time = malloc(2 * (size_t)t->nodes * sizeof(double));
+    t->time = malloc((3 * (size_t)t->nodes + 1) * sizeof(double));
     t->weight = t->time + t->nodes;
-    t->column = malloc(2 * ((size_t)set->count + MOST_SEGMENTS) * sizeof(double));
+    t->between = t->weight + t->nodes;
+    t->column = malloc(2 * ((size_t)set->count + 2 * MOST_SEGMENTS) * sizeof(double));
+    t->unused = t->column + 2 * ((size_t)set->count + MOST_SEGMENTS);
     if (!t->time || !t->column)
         return vf_fail(ctx, VF_ERR_MEMORY, "time segments: no memory");
     for (int i = 0; i < t->nodes; i++) {
@@ -289,11 +293,13 @@ static vf_status table_create(vf_context *ctx, const point_set *set, double half
         t->time[i] = half * cos(node);
         t->weight[i] = (i % 2 ? -1 : 1) * sin(node);
     }
+    for (int i = 0; i <= t->nodes; i++)
+        t->between[i] = half * cos(pi * i / t->nodes);
     return VF_OK;
 }
 
-/* Fills the table for a basis; *residual: the largest. It ends early where that is more than allowed, which is soonest
- * at the ends, where the nodes begin. */
+/* Fills the table for a basis; *residual: the largest at the nodes and, since it rises and falls about once a segment,
+ * between them. It ends early where that is more than allowed, which is soonest at the ends, where the nodes begin. */
 static vf_status table_fill(vf_context *ctx, const basis *b, const point_set *set, double allowed, table *t,
                             double *residual)
 {
@@ -305,6 +311,8 @@ static vf_status table_fill(vf_context *ctx, const basis *b, const point_set *se
     *residual = 0;
     for (int i = 0; i < t->nodes && *residual <= allowed && !vf_cancelled(ctx); i++)
         *residual = fmax(*residual, solve(b, set, t->time[i], t->column, value + (size_t)i * (size_t)b->count * 2));
+    for (int i = 0; i <= t->nodes && *residual <= allowed && !vf_cancelled(ctx); i++)
+        *residual = fmax(*residual, solve(b, set, t->between[i], t->column, t->unused));
     return check_cancelled(ctx);
 }
 
