@@ -376,7 +376,9 @@ static vf_status read_options(vf_context *ctx, const program *p, int argc, char 
         dielectric |= option == OPT_DIELECTRIC;
         salt |= option == OPT_SALT;
         temperature |= option == OPT_TEMPERATURE;
-        vf_status status = one_option(ctx, option, optarg, s);
+        vf_status status = program_value(ctx, argv, options);
+        if (status == VF_OK)
+            status = one_option(ctx, option, optarg, s);
         if (status != VF_OK)
             return status;
         if (map && s->map != map && option != named_by)

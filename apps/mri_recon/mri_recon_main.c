@@ -335,7 +335,9 @@ static vf_status read_options(vf_context *ctx, const program *p, int argc, char 
             program_print_and_exit(p, option == 'h');
         if (option >= OPT_FIRST && option < OPT_END)
             given[option - OPT_FIRST] = true;
-        vf_status status = one_option(ctx, option, optarg, s);
+        vf_status status = program_value(ctx, argv, options);
+        if (status == VF_OK)
+            status = one_option(ctx, option, optarg, s);
         if (status != VF_OK)
             return status;
     }

@@ -2,6 +2,8 @@
 #ifndef VOXFIELD_PROGRAM_H
 #define VOXFIELD_PROGRAM_H
 
+#include <getopt.h>
+
 #include "voxfield/context.h"
 #include "voxfield/device.h"
 #include "voxfield/report.h"
@@ -26,6 +28,9 @@ _Noreturn void program_print_and_exit(const program *program, bool help);
 
 /* ---- options: program_options.c; messages name the option ---- */
 
+/* Refuses a value that is itself one of the `options`, which getopt_long takes without a word; to be called after each
+ * of its calls. */
+VF_MUST_CHECK vf_status program_value(vf_context *ctx, char **argv, const struct option *options);
 /* One number in [least, most] (NaN never is). */
 VF_MUST_CHECK vf_status program_number(vf_context *ctx, const char *option, const char *text, double least, double most,
                                        double *value);

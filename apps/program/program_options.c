@@ -1,9 +1,18 @@
-#include <getopt.h>
 #include <string.h>
 #include <strings.h>
 
 #include "program.h"
 #include "voxfield/parse.h"
+
+vf_status program_value(vf_context *ctx, char **argv, const struct option *options)
+{
+    if (!optarg || optarg != argv[optind - 1] || strncmp(optarg, "--", 2) != 0)
+        return VF_OK;
+    for (; options->name; options++)
+        if (strcmp(optarg + 2, options->name) == 0)
+            return vf_fail(ctx, VF_ERR_ARGUMENT, "%s needs a value, and %s follows", argv[optind - 2], optarg);
+    return VF_OK;
+}
 
 vf_status program_number(vf_context *ctx, const char *option, const char *text, double least, double most,
                          double *value)

@@ -313,7 +313,8 @@ def test_bad_options(_):
     phantom("scan.h5", "--matrix", "16,16,1", "--without", "truth")
     for words, arguments in [
             ("no input", []), ("'nothing'", ["nothing", "scan.h5"]),
-            ("--iterations '0'", ["--iterations", "0", "scan.h5"]), ("--lambda '-1'", ["--lambda", "-1", "scan.h5"]),
+            ("--iterations '0'", ["--iterations", "0", "scan.h5"]),
+            ("--device needs a value, and --quiet follows", ["scan.h5", "--device", "--quiet"]), ("--lambda '-1'", ["--lambda", "-1", "scan.h5"]),
             ("--lambda 'nan'", ["--lambda", "nan", "scan.h5"]), ("cg, adjoint", ["--method", "magic", "scan.h5"]),
             ("--matrix '0'", ["--matrix", "0", "scan.h5"]), ("of 16 x 16 x 1", ["--matrix", "16,16,8", "scan.h5"]),
             ("--accuracy", ["--accuracy", "1e-9", "scan.h5"]), ("--operator direct", ["--variant", "ref", "scan.h5"]),

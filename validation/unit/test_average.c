@@ -333,17 +333,22 @@ static void test_bits(void **state)
         potential_plan plan = cut_plan(p, order, 0);
         maps first = average(p, &f, &plan);
         for (int trial = 0; trial < 6; trial++) {
+            const bool fails = host && trial == 5;
+            bool failed = false;
             assert_int_equal(vf_context_set_threads(ctx, 1 + trial % 3), VF_OK);
             p->settings.device = !host ? devices : trial % 2 ? "cpu:0,1" : "cpu";
-            if (host && trial == 5)
-                setenv("VOXFIELD_SIMULATE_FAILURE", "cpu:1@1", 1);
             plan = cut_plan(p, order, trial / 2);
-            maps again = average(p, &f, &plan);
-            if (host && trial == 5)
-                assert_non_null(vf_device_failure(vf_context_device(ctx, 1)));
+            if (fails)
+                setenv("VOXFIELD_SIMULATE_FAILURE", "cpu:1@1", 1);
+            /* On a busy machine the second device may find no work left to fail at. */
+            for (int attempt = 0; attempt < (fails ? 20 : 1) && !failed; attempt++) {
+                maps again = average(p, &f, &plan);
+                failed = fails && vf_device_failure(vf_context_device(ctx, 1));
+                assert_same(p, &first, &again);
+                free_maps(&again);
+            }
             unsetenv("VOXFIELD_SIMULATE_FAILURE");
-            assert_same(p, &first, &again);
-            free_maps(&again);
+            assert_int_equal(failed, fails);
         }
         assert_int_equal(vf_context_set_threads(ctx, threads), VF_OK);
         free_maps(&first);

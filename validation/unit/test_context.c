@@ -142,6 +142,8 @@ static void test_signals(void **state)
 {
     (void)state;
     const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+    for (int i = 0; i < 3; i++)
+        signal(numbers[i], SIG_DFL); /* whatever this test was started by */
     for (int i = 0; i < 3; i++) {
         vf_context *own;
         assert_int_equal(vf_context_create(&own), VF_OK);
