@@ -237,30 +237,32 @@ static void vector_case(vf_dtype type, int64_t n)
     assert_close(n, got, expected, 12 * eps);
     free(got);
 
-    /* Sums: each product is exact in double for single precision; n additions of at most n terms below 2 each. */
+    /* Sums: each product is exact in double for single precision; n additions, each off by half a unit either way, and
+     * 20 for what they have in common. The reference, in long double, has no error beside it. */
     double sum[2], absolute = 1e-300;
-    double complex dot = 0;
+    long double complex dot = 0;
     for (int64_t i = 0; i < n; i++) {
-        dot += conj(x[i]) * y[i];
+        dot += conjl((long double complex)x[i]) * (long double complex)y[i];
         absolute += cabs(x[i]) * cabs(y[i]);
     }
     assert_int_equal(vf_vector_dot(f.queue, type, n, dx.data, dy.data, sum), VF_OK);
-    assert_true(cabs(sum[0] + sum[1] * I - dot) <= absolute * (20 + sqrt((double)n)) * 0x1p-53);
+    assert_true(cabsl(sum[0] + sum[1] * I - dot) <= absolute * (20 + sqrt((double)n)) * 0x1p-53);
     double again[2];
     assert_int_equal(vf_vector_dot(f.queue, type, n, dx.data, dy.data, again), VF_OK);
     assert_memory_equal(sum, again, sizeof sum);
 
-    double squares, want = 0;
+    double squares;
+    long double want = 0;
     dz = to_device(&f, type, n, z);
     vf_array dr = to_device(&f, type, n, y);
     assert_int_equal(vf_vector_cg_step(f.queue, type, n, 0.5, dx.data, dy.data, dz.data, dr.data, &squares), VF_OK);
     got = from_device(&f, &dr);
     for (int64_t i = 0; i < n; i++) {
         expected[i] = y[i] - 0.5 * y[i];
-        want += creal(got[i]) * creal(got[i]) + cimag(got[i]) * cimag(got[i]);
+        want += (long double)creal(got[i]) * creal(got[i]) + (long double)cimag(got[i]) * cimag(got[i]);
     }
     assert_close(n, got, expected, 4 * eps);
-    assert_true(fabs(squares - want) <= want * (20 + sqrt((double)n)) * 0x1p-53);
+    assert_true(fabsl(squares - want) <= want * (20 + sqrt((double)n)) * 0x1p-53);
     free(got);
     got = from_device(&f, &dz);
     for (int64_t i = 0; i < n; i++)
