@@ -126,6 +126,12 @@ static void describe(run *r)
     r->deviation_info.quantity = "standard deviation over frames of the electrostatic potential";
 }
 
+/* Whether numbers differ by more than what six digits, as OpenDX files have them, leave open. */
+static bool differ(double stated, double wanted)
+{
+    return fabs(stated - wanted) > 5e-6 * fabs(wanted); /* not if it is NAN: not stated */
+}
+
 /* A map that is read says what it was made with; ions must be of the same world. */
 static vf_status check_read_map(const run *r)
 {
@@ -135,14 +141,14 @@ static vf_status check_read_map(const run *r)
         return vf_fail(r->ctx, VF_ERR_ARGUMENT, "%s: the map's dielectric %s on the distance; give %s %g", m->path,
                        m->distance_dielectric ? "depends" : "does not depend",
                        m->distance_dielectric ? "--distance-dielectric" : "--dielectric", m->dielectric);
-    if (!isnan(m->dielectric) && m->dielectric != s->dielectric)
+    if (differ(m->dielectric, s->dielectric))
         return vf_fail(r->ctx, VF_ERR_ARGUMENT, "%s: the map was made with a dielectric of %g, not %g; give %s %g",
                        m->path, m->dielectric, s->dielectric,
                        m->distance_dielectric ? "--distance-dielectric" : "--dielectric", m->dielectric);
-    if (strcmp(s->unit, "kT/e") == 0 && !isnan(m->temperature) && m->temperature != s->temperature)
+    if (strcmp(s->unit, "kT/e") == 0 && differ(m->temperature, s->temperature))
         return vf_fail(r->ctx, VF_ERR_ARGUMENT, "%s: the map was made for %g K, not %g; give --temperature %g", m->path,
                        m->temperature, s->temperature, m->temperature);
-    if (!isnan(m->r_min) && m->r_min != s->r_min)
+    if (differ(m->r_min, s->r_min))
         return vf_fail(r->ctx, VF_ERR_ARGUMENT, "%s: the map was made with --r-min %g, not %g; give --r-min %g",
                        m->path, m->r_min, s->r_min, m->r_min);
     if (s->has_precision && s->precision != m->type)

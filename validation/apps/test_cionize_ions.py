@@ -365,22 +365,27 @@ def test_maps_read_back(_):
                         "two.pqr", *more)
             assert f"with.{kind}: the potential of 8 ions is in the map" in done.err, done.err
             assert open("more.dx").readline() == f"# electrostatic potential with {ions} ions in kT/e\n"
-    # HDF5 maps know the file they were made of.
+    # Maps know the file they were made of, and with what.
     write_molecule("b.pqr", random_molecule(rng, 60))
-    for molecule, other in (("a.pqr", False), ("b.pqr", True)):
-        done = make("-q", molecule, *place, "--read-map", "m.h5", "--ions", "two.pqr")
-        assert ("m.h5: was made of another file than" in done.err) == other, done.err
+    for name in ("m.h5", "m.dx.gz"):
+        for molecule, other in (("a.pqr", False), ("b.pqr", True)):
+            done = make("-q", molecule, *place, "--read-map", name, "--ions", "two.pqr")
+            assert (f"{name}: was made of another file than" in done.err) == other, done.err
+        for options, words in ((["--dielectric", "80"], "dielectric"), (["--distance-dielectric", "1"], "dielectric"),
+                               (["--temperature", "310"], "temperature"), (["--r-min", "0.5"], "--r-min 0.1"),
+                               (["--refine"], "--refine"), (["--precision", "single"], [name, "double precision"]),
+                               (["--method", "direct:ref"], ["--method", name])):
+            program.refuse(2, words, "a.pqr", *place, "--read-map", name, *options)
+        program.refuse(3, "kT/e", "a.pqr", *place, "--read-map", name, "--units", "V")
+    world = ["--dielectric", "78.5432198", "--temperature", "310.15", "--r-min", "0.3"]  # of which DX has six digits
+    make("-q", "a.pqr", *SMALL, *world, "-o", "world.dx")
+    make("-q", "a.pqr", *place, *world, "--read-map", "world.dx", "--ions", "two.pqr")
+    program.refuse(2, "--dielectric 78.5432", "a.pqr", *place, "--read-map", "world.dx", "--ions", "two.pqr")
     program.refuse(3, ["m.h5", "points"], "a.pqr", "--border", "8", "--spacing", "1", *place, "--read-map", "m.h5")
     origin = ",".join(str(v + 0.25) for v in expected.origin)
     counts = ",".join(map(str, expected.counts))
     program.refuse(3, ["m.h5", "origin"], "a.pqr", f"--origin={origin}", "--counts", counts, "--spacing", "1", *place,
                    "--read-map", "m.h5")
-    for options, words in ((["--dielectric", "80"], "dielectric"), (["--distance-dielectric", "1"], "dielectric"),
-                           (["--temperature", "310"], "temperature"), (["--r-min", "0.5"], "--r-min 0.1"),
-                           (["--refine"], "--refine"), (["--precision", "single"], ["m.h5", "double precision"]),
-                           (["--method", "direct:ref"], ["--method", "m.h5"])):
-        program.refuse(2, words, "a.pqr", *place, "--read-map", "m.h5", *options)
-    program.refuse(3, "kT/e", "a.pqr", *place, "--read-map", "m.h5", "--units", "V")
 
 
 def test_more_ions_than_fit(_):

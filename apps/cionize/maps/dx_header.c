@@ -94,7 +94,7 @@ static text_piece unquoted(text_piece word)
 
 /* ---- the header ---- */
 
-/* "# electrostatic potential in kT/e", as cionize writes it in its first line. */
+/* "# electrostatic potential in kT/e", as cionize writes it in its first line, and what it was made with in others. */
 static vf_status read_comment(dx_reader *r, text_piece word)
 {
     text_piece rest, named;
@@ -105,19 +105,20 @@ static vf_status read_comment(dx_reader *r, text_piece word)
         return status;
     while (rest.size > 0 && is_space(*rest.at))
         rest.at++, rest.size--;
+    while (rest.size > 0 && is_space(rest.at[rest.size - 1])) /* CR */
+        rest.size--;
     const char *other = map_no_potential(rest);
     if (other)
         return dx_fail(r, "this is %s, no potential; name a map of the potential", other);
+    if (*r->map->unit)
+        map_constants(rest, r->c_locale, r->map);
     if (*r->map->unit || !map_potential(rest, &ions, &named) || named.size <= 4 || memcmp(named.at, " in ", 4) != 0)
         return VF_OK;
     const char *p = named.at + 4;
     const text_piece unit = text_next_word(&p, named.at + named.size);
-    size_t length = unit.size;
-    while (length > 0 && is_space(unit.at[length - 1])) /* CR */
-        length--;
-    if (length >= sizeof r->map->unit)
-        return dx_fail(r, "the comment names a unit of %zu characters, which is none", length);
-    memcpy(r->map->unit, unit.at, length);
+    if (unit.size >= sizeof r->map->unit)
+        return dx_fail(r, "the comment names a unit of %zu characters, which is none", unit.size);
+    memcpy(r->map->unit, unit.at, unit.size);
     r->map->ions = ions;
     return VF_OK;
 }

@@ -19,4 +19,8 @@ const char *map_no_potential(text_piece quantity);
 /* "electrostatic potential with 5 ions in kT/e": true, and 5, and what follows the quantity; ions: 0 without "with". */
 bool map_potential(text_piece quantity, int64_t *ions, text_piece *rest);
 
+/* What a line of the text in a file's head says of how the map was made, one that map_provenance (map_common.h) wrote:
+ * digest, constants, dielectric. Six digits, where vf_map has doubles. */
+void map_constants(text_piece line, locale_t c_locale, vf_map *map);
+
 #endif

@@ -33,33 +33,54 @@ void map_quantity(int64_t ions, char text[MAP_QUANTITY_SIZE])
         snprintf(text, MAP_QUANTITY_SIZE, "%s", POTENTIAL);
 }
 
-static bool take_prefix(text_piece *text, const char *prefix)
-{
-    const size_t size = strlen(prefix);
-    if (text->size < size || memcmp(text->at, prefix, size) != 0)
-        return false;
-    *text = (text_piece){text->at + size, text->size - size};
-    return true;
-}
-
 const char *map_no_potential(text_piece quantity)
 {
-    if (take_prefix(&quantity, "what excludes ions"))
+    if (text_take_prefix(&quantity, "what excludes ions"))
         return "a mask (what excludes ions)";
-    return take_prefix(&quantity, "standard deviation over frames") ? "a standard deviation over frames" : NULL;
+    return text_take_prefix(&quantity, "standard deviation over frames") ? "a standard deviation over frames" : NULL;
 }
 
 bool map_potential(text_piece quantity, int64_t *ions, text_piece *rest)
 {
     *ions = 0;
     *rest = quantity;
-    if (!take_prefix(rest, POTENTIAL))
+    if (!text_take_prefix(rest, POTENTIAL))
         return false;
-    if (!take_prefix(rest, " with "))
+    if (!text_take_prefix(rest, " with "))
         return true;
     for (; rest->size > 0 && text_is_digit(*rest->at) && *ions < INT32_MAX; rest->at++, rest->size--)
         *ions = 10 * *ions + (*rest->at - '0');
-    return take_prefix(rest, " ions") || take_prefix(rest, " ion");
+    return text_take_prefix(rest, " ions") || text_take_prefix(rest, " ion");
+}
+
+/* The number in front of a comma or a blank; NAN if there is none. */
+static double take_number(text_piece *text, locale_t c_locale)
+{
+    text_number number;
+    size_t size = 0;
+    while (size < text->size && text->at[size] != ' ' && text->at[size] != ',')
+        size++;
+    const bool read = text_read_number((text_piece){text->at, size}, c_locale, &number);
+    *text = (text_piece){text->at + size, text->size - size};
+    return read ? number.value : NAN;
+}
+
+void map_constants(text_piece line, locale_t c_locale, vf_map *map)
+{
+    if (text_take_prefix(&line, "SHA-256: ") && line.size == VF_DIGEST_TEXT - 1) {
+        memcpy(map->molecule, line.at, line.size);
+    } else if (text_take_prefix(&line, "V = C sum q/(eps r), C = ")) {
+        map->unit_constant = take_number(&line, c_locale);
+        while (line.size > 0 && *line.at != ',') /* the unit */
+            line.at++, line.size--;
+        if (text_take_prefix(&line, ", T = "))
+            map->temperature = take_number(&line, c_locale);
+    } else if (text_take_prefix(&line, "eps = ")) {
+        map->dielectric = take_number(&line, c_locale);
+        map->distance_dielectric = text_take_prefix(&line, " r/Angstrom");
+        if (text_take_prefix(&line, ", r at least "))
+            map->r_min = take_number(&line, c_locale);
+    }
 }
 
 static vf_status check_unit(vf_context *ctx, vf_map *map, const char *wanted)

@@ -13,7 +13,7 @@ typedef struct vf_map {
     vf_dtype type;                            /* VF_F32 or VF_F64 */
     void *values;                             /* [z][y][x], finite */
     char unit[MAP_UNIT_SIZE];                 /* "kT/e"; "" if neither the file nor the caller says it */
-    /* What HDF5 files say besides (see map_info); NAN for others. */
+    /* What files of cionize's say besides (see map_info), DX to six digits; NAN for others. */
     double unit_constant, temperature, dielectric, r_min;
     bool distance_dielectric;
     int64_t ions;                  /* whose potential is in the map, as far as cionize wrote it */

@@ -15,6 +15,15 @@ bool text_all_blank(text_piece text)
     return true;
 }
 
+bool text_take_prefix(text_piece *text, const char *prefix)
+{
+    const size_t size = strlen(prefix);
+    if (text->size < size || memcmp(text->at, prefix, size) != 0)
+        return false;
+    *text = (text_piece){text->at + size, text->size - size};
+    return true;
+}
+
 text_piece text_next_word(const char **p, const char *end)
 {
     while (*p < end && is_blank(**p))

@@ -11,6 +11,9 @@ static inline bool text_is_letter(char c)
 
 bool text_all_blank(text_piece text);
 
+/* Whether `text` begins with `prefix`, which is then taken off. */
+bool text_take_prefix(text_piece *text, const char *prefix);
+
 /* The next blank-separated word of [*p, end), empty if there is none; *p moves behind it. */
 text_piece text_next_word(const char **p, const char *end);
 
