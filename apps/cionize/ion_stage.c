@@ -235,10 +235,10 @@ vf_status ions_place(run *r)
                          r->stored, r->settings.read_map || r->settings.trajectory, r->plan.scale, &r->placement);
     if (status != VF_OK)
         return status;
-    placement_points(r->placement, r->points);
     vf_progress_begin(&r->progress, stderr, r->settings.quiet ? VF_PROGRESS_OFF : r->settings.progress, "placing ions",
                       (double)r->wanted, 1, "ions");
     status = has_script(r) ? run_commands(r) : place(r, r->request, r->requests);
     vf_progress_end(&r->progress);
+    placement_points(r->placement, r->points);
     return status == VF_OK ? write_files(r) : status;
 }

@@ -44,7 +44,9 @@ static void test_neutralise(void **state)
     static const double cases[][5] = {{-5, 1, 0, 5, 0},      {5, 1, -1, 5, 0},  {-5, 2, 0, 2, -1},
                                       {-6, 2, -1, 3, 0},     {7, -3, 0, 2, 1},  {8, -3, 0, 3, -1},
                                       {0, 1, 0, 0, 0},       {-1, 2, 0, 0, -1}, {-3, .75, 0, 4, 0},
-                                      {-1, .75, 0, 1, -.25}, {-1, 4, 0, 0, -1}, {1e7, -1, 0, 1e7, 0}};
+                                      {-1, .75, 0, 1, -.25}, {-1, 4, 0, 0, -1}, {1e7, -1, 0, 1e7, 0},
+                                      {-3.4, 2, 0, 2, .6}, {-1.4, 2, 0, 1, .6}, {-1.375, 1, 0, 1, -.375},
+                                      {1.5, -1, 0, 1, .5}, {-.25, 1, 0, 0, -.25}, {-3.009, 2, 0, 1, -1}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const double *c = cases[i];
         const ion_demand demand = counter(c[1], c[2]);
@@ -56,6 +58,7 @@ static void test_neutralise(void **state)
             char rest[32];
             snprintf(rest, sizeof rest, "leave%s %+g e", c[3] == 1 ? "s" : "", c[4]);
             assert_says(fixture.log, rest);
+            assert_null(strstr(fixture.log, "-0 ion"));
         }
     }
 }
@@ -69,7 +72,7 @@ static void test_charges_that_are_no_integers(void **state)
     assert_true(number[0] == 3 && !*fixture.log);
     count(&demand, -3.4, 0, number);
     assert_int_equal(number[0], 3);
-    assert_says(fixture.log, "warning: |-3.4|no whole number|-0.4000 e");
+    assert_says(fixture.log, "warning: 3 ions P of +1 e leave -0.4 e of the -3.4 e to neutralise");
     count(&demand, 0.004, 0, number);
     assert_true(number[0] == 0 && number[1] == 0 && !*fixture.log);
 }
@@ -171,6 +174,9 @@ static void test_salt_limits(void **state)
     count(&demand, 5, 1e5, number); /* nothing makes up an odd charge */
     assert_says(fixture.log, "warning: no numbers of C (+2 e) and A (-2 e)|+5 e|1 e");
     assert_int_equal(abs((int)(2 * number[0] - 2 * number[1]) + 5), 1);
+    count(&demand, -1.375, 1e5, number); /* and of what is left by others, the least */
+    assert_int_equal(number[0] - number[1], 1);
+    assert_says(fixture.log, "neutralise -1.375 e|leave +0.625 e");
     demand = salt(0.15, 0.75, -0.75);
     count(&demand, -3, 1e5, number);
     assert_int_equal(number[0] - number[1], 4);

@@ -61,17 +61,17 @@ vf_status parse_salt(vf_context *ctx, const char *option, const char *text, ion_
 /* What a sum of charges must stay below to count as neutral: scaled charges such as 0.75 are not exact. */
 static const double NEUTRAL = 1e-6;
 
-static vf_status whole_charge(vf_context *ctx, double charge, double *whole)
+/* What a sum of rounded charges must stay below to count as a whole number. */
+static const double ROUNDING = 0.01;
+
+/* The charge that ions are counted for. */
+static vf_status counted_charge(vf_context *ctx, double charge, double *counted)
 {
-    *whole = nearbyint(charge) + 0.0; /* no -0 */
+    const double whole = nearbyint(charge) + 0.0; /* no -0 */
+    *counted = fabs(charge - whole) > ROUNDING ? charge : whole;
     if (!(fabs(charge) <= ION_MOST))
-        return vf_fail(ctx, VF_ERR_ARGUMENT, "the solute's charge of %g e is beyond what %d ions can neutralise",
-                       charge, ION_MOST);
-    if (fabs(charge - *whole) > 0.01)
-        vf_warn(ctx,
-                "the solute's charge of %.4f e is no whole number; ions are counted for %+.0f e, and %+.4f e is left "
-                "over",
-                charge, *whole, charge - *whole);
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "the charge to neutralise, %g e, is beyond what %d ions can", charge,
+                       ION_MOST);
     return VF_OK;
 }
 
@@ -92,16 +92,17 @@ static vf_status neutralise(vf_context *ctx, const ion_demand *demand, double ch
             counter = &demand->counter[i];
     if (!counter)
         return vf_fail(ctx, VF_ERR_ARGUMENT,
-                       "the solute's charge is %+.0f e, and so %s with %+g e cannot neutralise it; name %s, or one of "
-                       "each sign as in SOD,CLA",
+                       "the charge to neutralise is %+g e, which %s with %+g e cannot; name %s, or one of each sign as "
+                       "in SOD,CLA",
                        charge, demand->counter[0].name, demand->counter[0].charge,
                        charge > 0 ? "an anion such as CLA" : "a cation such as SOD");
     /* The nearest to neutral; of two that are as near, the fewer ions. */
-    const double number = ceil(-charge / counter->charge - 0.5 - 1e-9), rest = charge + number * counter->charge;
+    const double number = fmax(ceil(-charge / counter->charge - 0.5 - 1e-9), 0);
+    const double rest = charge + number * counter->charge;
     if (number > ION_MOST)
         return too_many(ctx, counter, number);
     if (fabs(rest) > NEUTRAL)
-        vf_warn(ctx, "%.0f ion%s %s of %+g e leave%s %+g e of the solute's %+.0f e: their charge does not divide it",
+        vf_warn(ctx, "%.0f ion%s %s of %+g e leave%s %+g e of the %+g e to neutralise: their charge does not divide it",
                 number, vf_plural((int64_t)number), counter->name, counter->charge, number == 1 ? "s" : "", rest,
                 charge);
     if (number > 0)
@@ -203,7 +204,7 @@ static vf_status add_salt(vf_context *ctx, const ion_demand *demand, double char
     const double rest = round_to_neutral(charge, salt, cations, mean, number);
     if (fabs(rest) > NEUTRAL)
         vf_warn(ctx,
-                "no numbers of %s (%+g e) and %s (%+g e) neutralise the solute's %+.0f e; %.0f and %.0f leave %+g e",
+                "no numbers of %s (%+g e) and %s (%+g e) neutralise %+g e; %.0f and %.0f leave %+g e",
                 salt[0].name, z[0], salt[1].name, z[1], charge, number[0], number[1], rest);
     for (int i = 0; i < 2; i++)
         if (number[i] > 0)
@@ -222,7 +223,7 @@ vf_status count_ions(vf_context *ctx, const ion_demand *demand, double solute_ch
                        "neutral already");
     if (demand->counter_kinds == 0 && !demand->has_concentration)
         return vf_fail(ctx, VF_ERR_ARGUMENT, "numbers of ions need --neutralize or --concentration");
-    vf_status status = whole_charge(ctx, solute_charge, &charge);
+    vf_status status = counted_charge(ctx, solute_charge, &charge);
     if (status != VF_OK)
         return status;
     return demand->has_concentration ? add_salt(ctx, demand, charge, solvent_volume, out, kinds)

@@ -148,18 +148,18 @@ static vf_status read_box(reader *r)
 }
 
 /* That program skips the one or the other with a warning, depending on their order. */
-static vf_status fail_methods(reader *r, int64_t other)
+static vf_status fail_methods(reader *r, const char *other, int64_t line)
 {
     return fail_at(r,
-                   "DDD and MULTIGRID (line %" PRId64 ") exclude each other; leave out MULTIGRID for a "
+                   "DDD and MULTIGRID exclude each other, and %s is in line %" PRId64 "; leave out MULTIGRID for a "
                    "distance-dependent dielectric, or DDD for none",
-                   other);
+                   other, line);
 }
 
 static vf_status read_dielectric(reader *r)
 {
     if (r->multigrid_line > 0)
-        return fail_methods(r, r->multigrid_line);
+        return fail_methods(r, "MULTIGRID", r->multigrid_line);
     r->dielectric_line = r->line;
     r->out->has_distance_dielectric = true;
     return read_number(r, 1, 1e-3, 1e6, "1/angstrom", &r->out->distance_dielectric);
@@ -168,7 +168,7 @@ static vf_status read_dielectric(reader *r)
 static vf_status read_multigrid(reader *r)
 {
     if (r->dielectric_line > 0)
-        return fail_methods(r, r->line);
+        return fail_methods(r, "DDD", r->dielectric_line);
     r->multigrid_line = r->line;
     vf_note(r->ctx,
             "%s:%" PRId64 ": note: MULTIGRID asks for multilevel summation, an approximation; the sum is done in full "
