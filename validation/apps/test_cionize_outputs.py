@@ -5,6 +5,7 @@ usage: test_cionize_outputs.py PROGRAM [DEVICE] [test_name ...]
 """
 import gzip
 import hashlib
+import itertools
 import json
 import math
 import os
@@ -256,6 +257,55 @@ def test_molecule_from_a_pipe_and_compressed(_):
     pathlib.Path("z.pqr.gz").write_bytes(gzip.compress(pathlib.Path("dipole.pqr").read_bytes()))
     make("-q", "z.pqr.gz", *GRID, "-o", "c.mrc")
     assert program.bits("a.mrc") == program.bits("b.mrc") == program.bits("c.mrc")
+
+
+def test_standard_output(_):
+    """What /dev/stdout and /dev/fd/N are open for is written to behind what is there: a file, or a pipe."""
+    sample("dipole.pqr")
+    os.symlink("/dev/stdout", "out.dx")
+    os.symlink("/dev/fd/1", "out.mrc")
+    os.symlink("/dev/stdout", "out.h5")
+    for kind, mode in itertools.product(("dx", "mrc"), ("wb", "ab", "pipe")):
+        make("-q", "dipole.pqr", "--spacing", "2", "-o", f"file.{kind}")
+        if mode == "pipe":
+            reader, writer = os.pipe()
+            with open("all", "wb") as copy:
+                cat = subprocess.Popen(["cat"], stdin=reader, stdout=copy)
+            stream = os.fdopen(writer, "wb")
+            os.close(reader)
+        else:
+            with open("all", "wb") as stream:
+                stream.write(b"precious\n" if mode == "ab" else b"")
+            stream = open("all", mode)  # pylint: disable=consider-using-with
+        if mode != "ab":
+            stream.write(b"precious\n")
+        stream.flush()
+        assert run("-q", "dipole.pqr", "--spacing", "2", "-o", f"out.{kind}", stdout=stream).status == 0
+        stream.write(b"after\n")
+        stream.close()
+        if mode == "pipe":
+            assert cat.wait(timeout=60) == 0
+        with open("all", "rb") as written, open(f"file.{kind}", "rb") as file:
+            before = written.read(9)
+            content, after = written.read().rsplit(b"after\n", 1)
+            expected = file.read()
+        assert before == b"precious\n" and after == b"", (before, after)
+        if kind == "mrc":  # statistics are not known when the header is written
+            least, most = struct.unpack("=ff", content[76:84])
+            assert most < least and len(content) == len(expected)
+        parts = (content[1024:], expected[1024:]) if kind == "mrc" else (v.split(b"# V = ")[1] for v in (content, expected))
+        assert len(set(parts)) == 1
+        assert os.path.islink(f"out.{kind}")
+    with open("all", "wb") as stream:
+        stream.write(b"precious\n")
+        stream.flush()
+        done = run("-q", "dipole.pqr", "--spacing", "2", "-o", "out.h5", stdout=stream)
+    assert done.status == 4 and "out.h5: an HDF5 file cannot be written" in done.err, done.err
+    with open("all", "rb") as written:
+        assert written.read() == b"precious\n"
+    with open("dipole.pqr", encoding="ascii") as only_read:
+        done = run("-q", "dipole.pqr", "--spacing", "2", "-o", "a.dx", "--report", "/dev/fd/0", stdin=only_read)
+    assert done.status == 4 and "/dev/fd/0: cannot write" in done.err, done.err
 
 
 def test_messages_come_in_order(_):

@@ -2,9 +2,8 @@
  *
  * An output is written to a temporary file in the directory of its final name (".NAME.PID.part") and renamed over the
  * final name only after everything is on disk. An interrupt, a full disk or a kill leaves the old file, or none.
- * Special files
- * (/dev/null, a pipe) are written directly. A symbolic link is followed, so that the link stays and its target is
- * replaced.
+ * Special files (/dev/null, a pipe) are written directly, and what /dev/stdout or /dev/fd/N stand for is written to as
+ * it is open, behind what is there. A symbolic link is followed, so that the link stays and its target is replaced.
  */
 #ifndef VOXFIELD_OUTPUT_H
 #define VOXFIELD_OUTPUT_H
@@ -39,6 +38,9 @@ VF_MUST_CHECK vf_status vf_output_printf(vf_output *output, const char *format, 
  * begins its way to the disk, while the program computes, or all of it would wait for vf_output_commit. The functions
  * above do it themselves. */
 void vf_output_written(vf_output *output, size_t bytes);
+
+/* Whether what is written goes straight to a pipe, a device or an open descriptor, where nothing can be gone back to. */
+bool vf_output_direct(const vf_output *output);
 
 /* Bytes free in the file system that the output lies in; UINT64_MAX if that cannot be said. */
 uint64_t vf_output_space(const vf_output *output);

@@ -52,16 +52,32 @@ static vf_status cannot_write(const vf_output *o, int error)
                    strerror(error));
 }
 
-/* The file that a path means: symbolic links followed, also one whose target does not exist yet. */
-static char *follow_links(const char *path)
+/* The descriptor of this process that /dev/stdout, /dev/fd/N and /proc/self/fd/N stand for; -1: the path is another. */
+static int descriptor_of(const char *path)
+{
+    char own[64], *directory = directory_of(path), *real = directory ? realpath(directory, NULL) : NULL, *end;
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    snprintf(own, sizeof own, "/proc/%ld/fd", (long)getpid());
+    const long number = real && strcmp(real, own) == 0 ? strtol(name, &end, 10) : -1;
+    const bool found = number >= 0 && number <= INT_MAX && end != name && *end == '\0';
+    free(directory);
+    free(real);
+    return found ? (int)number : -1;
+}
+
+/* The file that a path means: symbolic links followed, also one whose target does not exist yet. Where they lead to a
+ * descriptor of this process, *descriptor is that, which is not what it is open for: that may be a pipe without a name,
+ * or a file that others write to as well. */
+static char *follow_links(const char *path, int *descriptor)
 {
     enum { MOST_LINKS = 40 }; /* as the kernel */
     char link[PATH_MAX];
-    char *target = realpath(path, NULL);
-    if (target)
-        return target;
-    target = strdup(path);
+    char *target = strdup(path);
+    *descriptor = -1;
     for (int i = 0; target && i < MOST_LINKS; i++) {
+        *descriptor = descriptor_of(target);
+        if (*descriptor >= 0)
+            return target;
         ssize_t bytes = readlink(target, link, sizeof link - 1);
         if (bytes < 0)
             break;
@@ -73,6 +89,11 @@ static char *follow_links(const char *path)
             next = NULL;
         free(target);
         target = next;
+    }
+    char *real = target ? realpath(target, NULL) : NULL;
+    if (real) {
+        free(target);
+        target = real;
     }
     return target;
 }
@@ -107,7 +128,7 @@ static int open_temporary(vf_output *o, mode_t mode)
 vf_status vf_output_open(vf_context *ctx, const char *path, vf_output **out)
 {
     struct stat existing;
-    int fd = -1;
+    int fd = -1, descriptor = -1;
     vf_status status = VF_OK;
     *out = NULL;
     vf_output *o = calloc(1, sizeof *o);
@@ -115,12 +136,12 @@ vf_status vf_output_open(vf_context *ctx, const char *path, vf_output **out)
         return vf_fail(ctx, VF_ERR_MEMORY, "%s: no memory to open the file", path);
     o->ctx = ctx;
     o->path = strdup(path);
-    o->target = follow_links(path);
+    o->target = follow_links(path, &descriptor);
     if (!o->path || !o->target) {
         status = vf_fail(ctx, VF_ERR_MEMORY, "%s: no memory to open the file", path);
         goto done;
     }
-    bool exists = stat(o->target, &existing) == 0;
+    bool exists = descriptor >= 0 ? fstat(descriptor, &existing) == 0 : stat(o->target, &existing) == 0;
     if (!exists && errno != ENOENT) { /* a name too long, say: the renaming at the end would fail */
         status = cannot_write(o, errno);
         goto done;
@@ -130,10 +151,11 @@ vf_status vf_output_open(vf_context *ctx, const char *path, vf_output **out)
             vf_fail(ctx, VF_ERR_OUTPUT, "%s: cannot write: not a file name%s", path, exists ? " but a directory" : "");
         goto done;
     }
-    o->direct = exists && !S_ISREG(existing.st_mode);
+    o->direct = descriptor >= 0 || (exists && !S_ISREG(existing.st_mode));
     if (o->direct) {
         o->temporary = strdup(o->target);
-        fd = o->temporary ? open(o->target, O_WRONLY | O_CLOEXEC) : -1;
+        /* Not opened anew, which would write from a file's beginning. */
+        fd = descriptor >= 0 ? fcntl(descriptor, F_DUPFD_CLOEXEC, 0) : open(o->target, O_WRONLY | O_CLOEXEC);
     } else if (!exists || access(o->target, W_OK) == 0) { /* renaming would get around write protection */
         fd = open_temporary(o, exists ? 0600 : 0666);
     }
@@ -148,8 +170,12 @@ vf_status vf_output_open(vf_context *ctx, const char *path, vf_output **out)
         goto done;
     }
     o->stream = fdopen(fd, "w");
+    if (!o->stream) { /* a descriptor that was opened to read */
+        status = cannot_write(o, errno == EINVAL ? EBADF : errno);
+        goto done;
+    }
     o->buffer = malloc(STREAM_BUFFER);
-    if (!o->stream || !o->buffer || setvbuf(o->stream, o->buffer, _IOFBF, STREAM_BUFFER) != 0) {
+    if (!o->buffer || setvbuf(o->stream, o->buffer, _IOFBF, STREAM_BUFFER) != 0) {
         status = cannot_write(o, ENOMEM);
         goto done;
     }
@@ -209,6 +235,11 @@ void vf_output_written(vf_output *output, size_t bytes)
     if (!output->direct)
         (void)sync_file_range(fileno(output->stream), 0, 0, SYNC_FILE_RANGE_WRITE);
 #endif
+}
+
+bool vf_output_direct(const vf_output *output)
+{
+    return output->direct;
 }
 
 uint64_t vf_output_space(const vf_output *output)

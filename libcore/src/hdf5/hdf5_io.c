@@ -165,6 +165,12 @@ static vf_status create(vf_context *ctx, const char *source, const char *path, v
     if (!file)
         return VF_ERR_MEMORY;
     status = vf_output_open(ctx, path, &file->output);
+    struct stat to;
+    if (status == VF_OK && vf_output_direct(file->output) &&
+        (fstat(fileno(vf_output_stream(file->output)), &to) != 0 || !S_ISCHR(to.st_mode))) /* /dev/null takes it */
+        status = vf_fail(ctx, VF_ERR_OUTPUT,
+                         "%s: an HDF5 file cannot be written to a pipe, or to what is open already; give a file's name",
+                         path);
     if (status == VF_OK && source)
         status = copy_content(file, source);
     if (status != VF_OK)
