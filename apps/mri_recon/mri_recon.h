@@ -425,6 +425,13 @@ typedef struct solve_result {
     bool converged;  /* to the tolerance */
 } solve_result;
 
+/* What rounding leaves of b - A x, relative to b, about; the recurrence's residual falls below it and then says nothing
+ * of the image. In single precision 4e-7 was found for 20 x 24 voxels. */
+static inline double recon_rounding(vf_dtype precision)
+{
+    return precision == VF_F64 ? 1e-14 : 1e-6;
+}
+
 /* Conjugate gradients from x = 0 (Hestenes and Stiefel, J. Res. Natl. Bur. Stand. 49 (1952) 409), until the residual is
  * at most settings->tolerance or settings->iterations are done. `b` is used up; `x` gets the solution; [voxels] each.
  * `tell` (may be NULL) is called after each iteration. Errors: of the operations; VF_ERR_INPUT (overflow). */

@@ -323,6 +323,11 @@ static vf_status check_options(vf_context *ctx, recon_settings *s)
     if (s->precision == VF_F32 && s->accuracy < 1e-7)
         return vf_fail(ctx, VF_ERR_ARGUMENT, "--accuracy %g is beyond single precision (1e-7): use --precision double",
                        s->accuracy);
+    if (s->method == RECON_CG && s->tolerance > 0 && s->tolerance < recon_rounding(s->precision))
+        vf_warn(ctx,
+                "--tolerance %g is beyond %s precision: the solver's own residual falls below it, that of the image "
+                "stays near %g",
+                s->tolerance, s->precision == VF_F64 ? "double" : "single", recon_rounding(s->precision));
     return VF_OK;
 }
 

@@ -401,9 +401,11 @@ static vf_status finish(run *r, vf_report **report)
         printf("coils      %s\n", r->summary.coils);
         printf("encoding   %s\n", r->summary.encoding);
         printf("done       %s", vf_format_seconds(seconds, text, sizeof text));
+        const double rounding = recon_rounding(s->precision);
         if (s->method == RECON_CG)
-            printf(", %lld iteration%s%s, residual %.2g%s", (long long)r->summary.iterations,
-                   vf_plural(r->summary.iterations), in_all_frames(r), r->summary.residual,
+            printf(", %lld iteration%s%s, residual %s%.2g%s", (long long)r->summary.iterations,
+                   vf_plural(r->summary.iterations), in_all_frames(r), r->summary.residual < rounding ? "below " : "",
+                   fmax(r->summary.residual, rounding),
                    r->summary.converged || s->tolerance == 0 ? "" : " (the tolerance was not reached)");
         printf("\n");
         say_error(r);

@@ -6,6 +6,7 @@ usage: test_mri_outputs.py PROGRAM [DEVICE] [test_name ...]     VOXFIELD_PHANTOM
 import json
 import os
 import re
+import shutil
 import subprocess
 import tempfile
 
@@ -132,6 +133,71 @@ def test_compare_volumes(_):
 
 
 # ---- disks ----
+
+
+def test_what_is_seldom_meant(_):
+    """Numbers that are allowed, but in other units or of another scan: said, not left to be found in the image."""
+    need_h5py()
+
+    def changed(name, change, *options):
+        phantom(name, *(options or ("--matrix", "16,16,1", "--without", "truth")))
+        with h5py.File(name, "r+") as file:
+            change(file["scan"])
+        return name
+
+    def volume_on_a_plane(scan):
+        scan.attrs["matrix"] = [16, 16, 1]
+
+    def metres(scan):
+        scan.attrs["fov_mm"] = scan.attrs["fov_mm"] / 1000
+
+    def milliseconds(scan):
+        scan["time"][...] *= 1000
+        scan["field_map"][...] *= 0.01
+
+    def no_phi(scan):
+        scan["phi"] = numpy.zeros(scan["data"].shape[-1], "c8")
+
+    off_resonance = ("--matrix", "16,16,1", "--field-hz", 60, "--readout-ms", 10, "--without", "truth")
+    for name, change, options, words in (
+            ("plane.h5", volume_on_a_plane, ("--matrix", 16, "--trajectory", "koosh-ball", "--without", "truth,sensitivity"),
+             "but the matrix is 1 along z"),
+            ("metres.h5", metres, (), "if that is in metres"),
+            ("ms.h5", milliseconds, off_resonance, " s: are they in seconds?")):
+        said = make("-q", changed(name, change, *options), "-o", "i.h5").err
+        assert f"{name}: " in said and words in said, said
+    refuse(3, ["phi.h5", "phi is 0"], changed("phi.h5", no_phi), "-o", "i.h5")
+    refuse(3, ["far.h5: time and field map: ", "more than 256 segments"],
+           changed("far.h5", lambda scan: scan["time"].write_direct(scan["time"][...] * 1000), *off_resonance), "-o", "i.h5",
+           "--operator", "nufft")
+    assert make("-q", phantom("good.h5", *off_resonance), "-o", "i.h5").err == ""
+
+
+def test_maps_of_large_and_small_numbers(_):
+    """Maps are estimated from the data's ratios: a scan's scale does not change them, be it near the ends of float."""
+    need_h5py()
+    images = []
+    phantom("scan.h5", "--matrix", "24,24,1", "--coils", 3, "--without", "truth,sensitivity")
+    for power in (0, 120, -100):  # a float goes from 2^-126 to 2^128
+        shutil.copy("scan.h5", "scaled.h5")
+        with h5py.File("scaled.h5", "r+") as file:
+            d = file["scan/data"][...]
+            top = numpy.frexp(abs(d).max())[1]
+            scale = 2.0 ** (power - top if power else 0)
+            file["scan/data"][...] = (d.astype("c16") * scale).astype("c8")
+        make("-q", "scaled.h5", "--precision", "double", "-o", "i.h5")
+        with h5py.File("i.h5") as file:
+            images.append(file["image"][...].astype("c16") / scale)
+    for scaled in images[1:]:  # what rounding of the smallest data, below the normal numbers, leaves
+        assert numpy.linalg.norm(scaled - images[0]) <= 1e-5 * numpy.linalg.norm(images[0])
+
+
+def test_residuals_beyond_rounding(_):
+    phantom("scan.h5", "--matrix", "16,16,1")
+    done = make("scan.h5", "--tolerance", 1e-9, "--iterations", 300, "-o", "i.h5")
+    assert "--tolerance 1e-09 is beyond single precision" in done.err and "residual below 1e-06" in done.out, done.err + done.out
+    done = make("scan.h5", "--tolerance", 1e-9, "--iterations", 300, "--precision", "double", "-o", "i.h5")
+    assert done.err == "" and "below" not in done.out, done.err + done.out
 
 
 def test_small_disk(_):

@@ -203,8 +203,7 @@ static vf_status add_salt(vf_context *ctx, const ion_demand *demand, double char
             return too_many(ctx, &salt[i], mean[i]);
     const double rest = round_to_neutral(charge, salt, cations, mean, number);
     if (fabs(rest) > NEUTRAL)
-        vf_warn(ctx,
-                "no numbers of %s (%+g e) and %s (%+g e) neutralise %+g e; %.0f and %.0f leave %+g e",
+        vf_warn(ctx, "no numbers of %s (%+g e) and %s (%+g e) neutralise %+g e; %.0f and %.0f leave %+g e",
                 salt[0].name, z[0], salt[1].name, z[1], charge, number[0], number[1], rest);
     for (int i = 0; i < 2; i++)
         if (number[i] > 0)

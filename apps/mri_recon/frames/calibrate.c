@@ -149,6 +149,21 @@ static vf_status make_grid(calibration *c)
     return VF_OK;
 }
 
+/* Brings the largest number near 1 by a power of two, which rounds nothing: maps are ratios, and the images that they
+ * come from are in single precision whatever the scan's size. */
+static void normalise(float complex *data, int64_t count)
+{
+    float largest = 0;
+    float *values = (float *)data;
+    for (int64_t i = 0; i < 2 * count; i++)
+        largest = fmaxf(largest, fabsf(values[i]));
+    if (largest == 0 || !isfinite(largest))
+        return;
+    const int power = -ilogbf(largest);
+    for (int64_t i = 0; i < 2 * count; i++)
+        values[i] = ldexpf(values[i], power);
+}
+
 static vf_status take_centre(calibration *c, int place)
 {
     const int coils = c->scan->coils;
@@ -164,6 +179,7 @@ static vf_status take_centre(calibration *c, int place)
     if (!c->centre.k || !c->data)
         return vf_fail(c->ctx, VF_ERR_MEMORY, "no memory to estimate coil maps");
     gather(c, place, c->centre.k, c->data, samples);
+    normalise(c->data, samples * coils);
     const double share = covered(c);
     if (share < LEAST_COVERED)
         vf_warn(

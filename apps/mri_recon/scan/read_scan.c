@@ -175,6 +175,8 @@ vf_status scan_finish(vf_context *ctx, const char *path, scan *s)
             return status;
         if (t->weights && scan_all_zero(t->weights, t->samples))
             return vf_fail(ctx, VF_ERR_INPUT, "%s: all samples have the weight 0", path);
+        if (t->phi && scan_all_zero((const float *)t->phi, 2 * t->samples))
+            return vf_fail(ctx, VF_ERR_INPUT, "%s: phi is 0 at all samples, as is the image it makes", path);
         samples += t->samples;
     }
     if (outside > 0)

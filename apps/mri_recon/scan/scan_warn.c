@@ -6,6 +6,8 @@
 
 /* A trajectory that reaches less of the matrix's k-space makes a blurred image: often wrong units. */
 static const double LEAST_COVERED = 0.25;
+/* Of what is in other units than the layout's: mm of a field of view, seconds of all readouts. */
+static const double LEAST_FOV = 2, LONGEST = 1;
 
 static void warn_of_extent(vf_context *ctx, const char *name, const scan *raw)
 {
@@ -28,13 +30,38 @@ static void warn_of_extent(vf_context *ctx, const char *name, const scan *raw)
                 "%s: the trajectory reaches |k%c| = %.3g of %g cycles per field of view that the matrix resolves; the "
                 "image will be blurred: are the units right?",
                 name, axes[a], most[a], edge);
+        else if (raw->matrix[a] == 1 && most[a] > 1)
+            vf_warn(ctx,
+                    "%s: the trajectory reaches |k%c| = %.6g, but the matrix is 1 along %c, where k%c does nothing: is "
+                    "it a volume, with more voxels there?",
+                    name, axes[a], most[a], axes[a], axes[a]);
     }
+}
+
+static void warn_of_units(vf_context *ctx, const char *name, const scan *raw)
+{
+    double fov = 0, first = INFINITY, last = -INFINITY;
+    for (int a = 0; a < 3; a++)
+        fov = fmax(fov, raw->matrix[a] > 1 ? raw->fov[a] : 0);
+    if (fov > 0 && fov < LEAST_FOV)
+        vf_warn(ctx,
+                "%s: the field of view is %.3g mm; if that is in metres, so are voxels and positions in what is "
+                "written",
+                name, fov);
+    for (int t = 0; raw->field_map && t < raw->trajectories; t++)
+        for (int64_t m = 0; raw->trajectory[t].time && m < raw->trajectory[t].samples; m++) {
+            first = fmin(first, (double)raw->trajectory[t].time[m]);
+            last = fmax(last, (double)raw->trajectory[t].time[m]);
+        }
+    if (last - first > LONGEST)
+        vf_warn(ctx, "%s: the samples' times span %.3g s: are they in seconds?", name, last - first);
 }
 
 void scan_warn(vf_context *ctx, const char *name, const scan *raw)
 {
     const int64_t voxels = raw->matrix[0] * raw->matrix[1] * raw->matrix[2];
     warn_of_extent(ctx, name, raw);
+    warn_of_units(ctx, name, raw);
     for (int c = 0; raw->sensitivity && c < raw->coils; c++)
         if (scan_all_zero((const float *)(raw->sensitivity + c * voxels), 2 * voxels))
             vf_warn(ctx, "%s: the map of coil %d (counted from 0) is 0 everywhere: its data will not be used", name, c);

@@ -77,6 +77,15 @@ static vf_status create_nufft(encoding *e, vf_device *device, const recon_settin
     return VF_OK;
 }
 
+/* Of what is given to a sum, times and field map can be too large together; both are of the scan. */
+static vf_status blame_scan(vf_context *ctx, const recon_settings *settings)
+{
+    char reason[512];
+    snprintf(reason, sizeof reason, "%s", vf_context_message(ctx));
+    vf_context_clear_error(ctx);
+    return vf_fail(ctx, VF_ERR_INPUT, "%s: time and field map: %s", settings->input, reason);
+}
+
 bool encoding_chooses_direct(const recon_settings *settings, int64_t samples, int64_t voxels)
 {
     return settings->encode_by == RECON_DIRECT ||
@@ -101,6 +110,8 @@ vf_status encoding_create(vf_device *device, const recon_settings *settings, con
     const bool direct = encoding_chooses_direct(settings, samples, e->voxels);
     vf_status status = (direct ? create_direct : create_nufft)(e, device, settings, matrix, extent, &at,
                                                                time ? field : NULL, most_batch);
+    if (status == VF_ERR_ARGUMENT && time && field && !settings->variant)
+        status = blame_scan(ctx, settings);
     if (status == VF_OK)
         *out = e;
     else
