@@ -15,9 +15,10 @@
  *
  * Not all points are summed in double precision: a map of the atoms' potential, usually in single precision, says which
  * cells of the grid can hold the least energy, and only those are summed again, and get the potential of ions as they
- * need it. A map in single precision is taken to be good to 16 u C sum |q_i|/r_i (u = 2^-24; the largest errors that
- * are measured are 5 to 7 u: docs/accuracy.md). If it were worse somewhere, the energy found would still be the
- * least to that error.
+ * need it. A map in single precision is taken to be good to (7 + 110 h/d) u C sum |q_i|/r_i (u = 2^-24; 7 u are the
+ * largest errors that are measured, and 110 h u is what rounding of the positions in a block of points can do to a
+ * distance: docs/accuracy.md), h the largest spacing, d the least distance allowed; 16 u by default. If it were worse
+ * somewhere, the energy found would still be the least to that error.
  *
  * Variants: on the CPU "cells" (the default), and "ref": plain C, every point in double precision; on a GPU "field",
  * which needs 8 bytes of its memory a point, and 5 or 9 more while it begins.

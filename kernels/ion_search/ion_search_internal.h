@@ -60,13 +60,19 @@ extern const vf_ion_search_backend vf_ion_search_cells, vf_ion_search_cuda, vf_i
 /* Errors relative to C sum |q|/r: of the map, see ion_search.h; and what energies that are compared exactly may differ
  * by, many times what rounding in double precision does, so that all points within the tolerance of the least are
  * candidates. */
-#define MAP_ERROR (16 * 0x1p-24)
+#define MAP_ERROR (7 * 0x1p-24)
+#define POSITION_ERROR (110 * 0x1p-24)
 #define EXACT_ERROR 0x1p-39
 
 /* The map's, for what is not summed again. */
 static inline double ion_map_error(const vf_ion_search *search)
 {
-    return search->options.map_is_exact || search->options.potential.precision == VF_F64 ? EXACT_ERROR : MAP_ERROR;
+    const vf_coulomb_options *potential = &search->options.potential;
+    const double *h = search->grid.spacing, spacing = fmax(h[0], fmax(h[1], h[2]));
+    const double distance = fmax(search->least_distance, potential->r_min);
+    const double steps = (potential->distance_dielectric ? 2 : 1) * spacing / distance; /* 2: of 1/r^2 */
+    return search->options.map_is_exact || potential->precision == VF_F64 ? EXACT_ERROR
+                                                                          : MAP_ERROR + POSITION_ERROR * steps;
 }
 
 /* ---- ion_search_grid.c: cells of the grid ---- */
