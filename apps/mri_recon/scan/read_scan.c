@@ -66,6 +66,7 @@ int64_t scan_first_not_finite(const float *values, int64_t count)
     for (int64_t first = 0; first < count; first += BLOCK) {
         int64_t end = first + BLOCK < count ? first + BLOCK : count;
         float zero = 0;
+#pragma omp simd reduction(+ : zero)
         for (int64_t i = first; i < end; i++)
             zero += values[i] * 0; /* nan as soon as one of them is nan or infinite */
         if (zero == 0)
@@ -140,29 +141,64 @@ bool scan_all_zero(const float *values, int64_t count)
     return true;
 }
 
-/* The digest of the digests of what there is, so that nothing need be copied together. */
-static vf_status digest_trajectories(vf_context *ctx, const char *path, scan *s)
+/* A piece of an array that is digested. */
+typedef struct piece {
+    char array; /* of k, weights, time, phi */
+    int64_t samples;
+    const char *data;
+    size_t bytes;
+} piece;
+
+/* Lists the pieces of all arrays there are; with NULL it counts. */
+static int64_t cut_pieces(const scan *s, piece *out)
 {
-    enum { LINE = 96, LINES = 4 };
-    char *text, *at;
-    vf_status status = scan_allocate(ctx, path, "the digest", (int64_t)s->trajectories * LINE * LINES + 1, 1, &text);
-    if (status != VF_OK)
-        return status;
-    at = text;
+    enum { ARRAYS = 4 };
+    const size_t most = 4 << 20;
+    int64_t count = 0;
     for (int i = 0; i < s->trajectories; i++) {
         const scan_trajectory *t = &s->trajectory[i];
-        const void *const arrays[LINES] = {t->k, t->weights, t->time, t->phi};
-        const size_t bytes[LINES] = {3 * sizeof *t->k, sizeof *t->weights, sizeof *t->time, sizeof *t->phi};
-        for (int a = 0; a < LINES; a++) {
-            char digest[VF_DIGEST_TEXT] = "none";
-            if (arrays[a])
-                vf_digest(arrays[a], bytes[a] * (size_t)t->samples, digest);
-            at += snprintf(at, LINE, "%c %" PRId64 " %s\n", "kwtp"[a], t -> samples, digest);
+        const void *const arrays[ARRAYS] = {t->k, t->weights, t->time, t->phi};
+        const size_t size[ARRAYS] = {3 * sizeof *t->k, sizeof *t->weights, sizeof *t->time, sizeof *t->phi};
+        for (int a = 0; a < ARRAYS; a++) {
+            const size_t bytes = arrays[a] ? size[a] * (size_t)t->samples : 0;
+            size_t at = 0;
+            do { /* what is not there, or empty, is one piece of no bytes */
+                const size_t n = bytes - at < most ? bytes - at : most;
+                if (out)
+                    out[count] = (piece){"kwtp"[a], arrays[a] ? t->samples : -1, (const char *)arrays[a] + at, n};
+                count++;
+                at += n;
+            } while (at < bytes);
         }
     }
-    vf_digest(text, (size_t)(at - text), s->digest);
+    return count;
+}
+
+/* The digest of the digests of the pieces of what there is, so that nothing need be copied together, and threads can
+ * share it. */
+static vf_status digest_trajectories(vf_context *ctx, const char *path, scan *s)
+{
+    enum { LINE = 96 };
+    const int threads = vf_context_threads(ctx);
+    const int64_t count = cut_pieces(s, NULL);
+    piece *pieces = NULL;
+    char *text = NULL;
+    vf_status status = scan_allocate(ctx, path, "the digest", count, sizeof *pieces, &pieces);
+    if (status == VF_OK)
+        status = scan_allocate(ctx, path, "the digest", count + 1, LINE, &text);
+    if (status == VF_OK) {
+        cut_pieces(s, pieces);
+#pragma omp parallel for schedule(dynamic, 1) num_threads(threads) if (threads > 1 && count > 1)
+        for (int64_t i = 0; i < count; i++) {
+            char digest[VF_DIGEST_TEXT];
+            vf_digest(pieces[i].data, pieces[i].bytes, digest);
+            snprintf(text + i * LINE, LINE, "%c %" PRId64 " %s", pieces[i].array, pieces[i].samples, digest);
+        }
+        vf_digest(text, (size_t)count * LINE, s->digest);
+    }
+    free(pieces);
     free(text);
-    return VF_OK;
+    return status;
 }
 
 vf_status scan_finish(vf_context *ctx, const char *path, scan *s)

@@ -301,7 +301,9 @@ static vf_status share_equal(ismrmrd_reader *r)
     signature *signatures;
     int *first, kept = 0;
     vf_status status = allocate_equal(r, &signatures, &first);
-    for (int f = 0; status == VF_OK && f < s->frames; f++) {
+    const int threads = vf_context_threads(r->ctx), frames = status == VF_OK ? s->frames : 0;
+#pragma omp parallel for schedule(dynamic, 1) num_threads(threads) if (threads > 1 && frames > 1)
+    for (int f = 0; f < frames; f++) {
         trajectory_signature(&s->trajectory[f], &signatures[f]);
         signatures[f].frame = f;
     }

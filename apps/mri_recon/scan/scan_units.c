@@ -10,14 +10,19 @@ static const double PI = 3.14159265358979323846;
 
 void scan_extent(const float *k, int64_t samples, double extent[3])
 {
-    float most[3] = {0, 0, 0};
-    for (int64_t m = 0; m < samples; m++)
-        for (int a = 0; a < 3; a++) {
-            float size = fabsf(k[3 * m + a]);
-            most[a] = size > most[a] ? size : most[a];
+    enum { LANES = 48 }; /* of three axes, and of vectors */
+    float most[LANES] = {0};
+    for (int64_t first = 0; first < 3 * samples; first += LANES) {
+        const int lanes = 3 * samples - first < LANES ? (int)(3 * samples - first) : LANES;
+        for (int i = 0; i < lanes; i++) {
+            const float size = fabsf(k[first + i]);
+            most[i] = size > most[i] ? size : most[i];
         }
+    }
     for (int a = 0; a < 3; a++)
-        extent[a] = (double)most[a];
+        extent[a] = 0;
+    for (int i = 0; i < LANES; i++)
+        extent[i % 3] = fmax(extent[i % 3], (double)most[i]);
 }
 
 double scan_unit_factor(k_units units, int64_t matrix)
