@@ -39,7 +39,8 @@ VF_MUST_CHECK vf_status vf_output_printf(vf_output *output, const char *format, 
  * above do it themselves. */
 void vf_output_written(vf_output *output, size_t bytes);
 
-/* Whether what is written goes straight to a pipe, a device or an open descriptor, where nothing can be gone back to. */
+/* Whether what is written goes straight to a pipe, a device or an open descriptor, where nothing can be gone back to.
+ */
 bool vf_output_direct(const vf_output *output);
 
 /* Bytes free in the file system that the output lies in; UINT64_MAX if that cannot be said. */
