@@ -4,7 +4,6 @@
 
 #include "map_fixture.h"
 #include "maps/read_map.h"
-#include "voxfield/hdf5_io.h"
 
 static char warnings[1024];
 
@@ -189,6 +188,50 @@ static const struct {
      "delta 0 0e5 0.25\n" ARRAY "1 2 3 4 5 6\n" FOOT,
      NULL, VF_F64, ""}, /* no connections */
 };
+
+/* What a map was made with, as far as it is said; what is no number or no digest is not said. */
+static void stated_constants(void **state)
+{
+    (void)state;
+#define DIGEST "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+    static const struct {
+        const char *comments, *molecule;
+        double constant, temperature, dielectric, r_min;
+        bool of_distance;
+    } cases[] = {
+        {"# SHA-256: " DIGEST "\r\n# V = C sum q/(eps r), C = 14.4 V Angstrom/e, T = 300 K\r\n"
+         "# eps = 4 r/Angstrom, r at least 0.5 Angstrom\r\n",
+         DIGEST, 14.4, 300, 4, 0.5, true},
+        {"# SHA-256: \033[31m3456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef\n"
+         "# V = C sum q/(eps r), C = \n# eps = x, r at least\n",
+         "", NAN, NAN, NAN, NAN, false},
+        {"# SHA-256: " DIGEST "0\n# V = C sum q/(eps r), C = 1\n# eps = 2\n", "", 1, NAN, 2, NAN, false},
+        {"# SHA-256:\n# V = C sum q/(eps r), C = 1e999 V Angstrom/e, T = K\n# eps = 80, r at least -\n", "", NAN, NAN,
+         80, NAN, false},
+    };
+    char path[PATH_SIZE], text[2048];
+    path_of("said.dx", path);
+    for (size_t c = 0; c < 2 * (sizeof cases / sizeof *cases); c++) {
+        const size_t which = c / 2;
+        const bool ours = c % 2; /* comments of files that do not begin as cionize's do say nothing */
+        snprintf(text, sizeof text, "# %s in V\n%s" HEAD ARRAY "1 2 3 4 5 6\n" FOOT,
+                 ours ? "electrostatic potential" : "something", cases[which].comments);
+        put_file(path, text, strlen(text));
+        vf_map map = must_read(path, "V");
+        const double found[] = {map.unit_constant, map.temperature, map.dielectric, map.r_min};
+        const double wanted[] = {cases[which].constant, cases[which].temperature, cases[which].dielectric,
+                                 cases[which].r_min};
+        for (int i = 0; i < 4; i++)
+            if (ours && !isnan(wanted[i]))
+                assert_true(found[i] == wanted[i]);
+            else
+                assert_true(isnan(found[i]));
+        assert_string_equal(map.molecule, ours ? cases[which].molecule : "");
+        assert_int_equal(map.distance_dielectric, ours && cases[which].of_distance);
+        map_free(&map);
+    }
+    unlink(path);
+}
 
 static void other_programs_maps(void **state)
 {
@@ -386,114 +429,16 @@ static void long_files(void **state)
     unlink(path);
 }
 
-/* ---- HDF5 ---- */
-
-/* What to leave out, or to write differently, in a small file. */
-typedef struct h5_flaw {
-    const char *without;
-    const char *format, *model;
-    int64_t version, counts[3];
-    vf_dtype type;
-    int rank;
-    double bad; /* the value at (1, 0, 2) if it is not finite */
-    const char *part;
-} h5_flaw;
-
-static void put_h5(const char *path, const h5_flaw *flaw)
-{
-    static const double three[3] = {1, 2, 3}, one = 1;
-    static const char *const numbers[] = {"unit_constant", "temperature", "dielectric", "r_min"};
-    const int64_t dims[4] = {4, 3, 2, 1}, start[4] = {0};
-    double values[48] = {0};
-    vf_h5 *file;
-    if (flaw->bad != 0)
-        values[2 * 6 + 1] = flaw->bad;
-    assert_int_equal(vf_h5_create(ctx, path, &file), VF_OK);
-    assert_int_equal(vf_h5_dataset_create(file, "potential", flaw->type, flaw->rank, dims, dims, 1), VF_OK);
-    assert_int_equal(vf_h5_write(file, "potential", flaw->type == VF_C128 ? VF_C128 : VF_F64, start, dims, values),
-                     VF_OK);
-#define WANTED(name) (strcmp(flaw->without, name) != 0)
-    if (WANTED("format"))
-        assert_int_equal(vf_h5_attribute_text(file, "/", "format", flaw->format), VF_OK);
-    if (WANTED("format_version"))
-        assert_int_equal(vf_h5_attribute_integers(file, "/", "format_version", &flaw->version, 1), VF_OK);
-    if (WANTED("origin"))
-        assert_int_equal(vf_h5_attribute_doubles(file, "potential", "origin", three, 3), VF_OK);
-    if (WANTED("spacing"))
-        assert_int_equal(vf_h5_attribute_doubles(file, "potential", "spacing", three, 3), VF_OK);
-    if (WANTED("counts"))
-        assert_int_equal(vf_h5_attribute_integers(file, "potential", "counts", flaw->counts, 3), VF_OK);
-    if (WANTED("unit"))
-        assert_int_equal(vf_h5_attribute_text(file, "potential", "unit", "V"), VF_OK);
-    if (WANTED("dielectric_model"))
-        assert_int_equal(vf_h5_attribute_text(file, "potential", "dielectric_model", flaw->model), VF_OK);
-    for (int i = 0; i < 4; i++)
-        if (WANTED(numbers[i]))
-            assert_int_equal(vf_h5_attribute_doubles(file, "potential", numbers[i], &one, 1), VF_OK);
-    assert_int_equal(vf_h5_commit(&file), VF_OK);
-}
-
-static void damaged_h5(void **state)
-{
-    (void)state;
-#define GOOD                                                                                                           \
-    .without = "", .format = "voxfield map", .model = "eps = dielectric", .version = 1, .counts = {2, 3, 4},           \
-    .type = VF_F64, .rank = 3
-    h5_flaw flaws[] = {
-        {GOOD},
-        {GOOD, .part = "format 'other'"},
-        {GOOD, .part = "version 2"},
-        {GOOD, .part = "model 'eps = 7'"},
-        {GOOD, .part = "2 points along z, and /potential has 4"},
-        {GOOD, .part = "VF_C128"},
-        {GOOD, .part = "4 dimensions"},
-        {GOOD, .bad = NAN, .part = "(1, 0, 2) is nan"},
-        {GOOD, .bad = -INFINITY, .part = "(1, 0, 2) is inf"},
-    };
-    flaws[1].format = "other";
-    flaws[1].part = "'other'";
-    flaws[2].version = 2;
-    flaws[3].model = "eps = 7";
-    flaws[4].counts[2] = 2;
-    flaws[5].type = VF_C128;
-    flaws[6].rank = 4;
-    char path[PATH_SIZE];
-    vf_map map;
-    path_of("map.hdf5", path);
-    put_h5(path, &flaws[0]);
-    map = must_read(path, "V");
-    map_free(&map);
-    for (size_t f = 1; f < sizeof flaws / sizeof *flaws; f++) {
-        put_h5(path, &flaws[f]);
-        expect_error(read_map(ctx, path, NULL, &map), VF_ERR_INPUT, path, flaws[f].part);
-        assert_null(map.values);
-    }
-    static const char *const names[] = {"format",     "format_version", "origin",          "spacing",
-                                        "counts",     "unit",           "unit_constant",   "temperature",
-                                        "dielectric", "r_min",          "dielectric_model"};
-    for (size_t n = 0; n < sizeof names / sizeof *names; n++) {
-        flaws[0].without = names[n];
-        put_h5(path, &flaws[0]);
-        expect_error(read_map(ctx, path, NULL, &map), VF_ERR_INPUT, path, names[n]);
-    }
-    size_t bytes;
-    char *content = slurp(path, &bytes);
-    put_file(path, content, bytes / 2);
-    expect_error(read_map(ctx, path, NULL, &map), VF_ERR_INPUT, path, "");
-    free(content);
-    unlink(path);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(written_maps_read_back),
         cmocka_unit_test(quantities),
         cmocka_unit_test(other_programs_maps),
+        cmocka_unit_test(stated_constants),
         cmocka_unit_test(damaged_dx),
         cmocka_unit_test(cut_maps),
         cmocka_unit_test(long_files),
-        cmocka_unit_test(damaged_h5),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

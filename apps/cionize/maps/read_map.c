@@ -65,10 +65,19 @@ static double take_number(text_piece *text, locale_t c_locale)
     return read ? number.value : NAN;
 }
 
+static bool is_digest(text_piece text)
+{
+    size_t digits = 0;
+    while (digits < text.size && text.at[digits] && strchr("0123456789abcdef", text.at[digits]))
+        digits++;
+    return digits == VF_DIGEST_TEXT - 1 && digits == text.size;
+}
+
 void map_constants(text_piece line, locale_t c_locale, vf_map *map)
 {
-    if (text_take_prefix(&line, "SHA-256: ") && line.size == VF_DIGEST_TEXT - 1) {
-        memcpy(map->molecule, line.at, line.size);
+    if (text_take_prefix(&line, "SHA-256: ")) {
+        if (is_digest(line)) /* it goes into messages */
+            memcpy(map->molecule, line.at, line.size);
     } else if (text_take_prefix(&line, "V = C sum q/(eps r), C = ")) {
         map->unit_constant = take_number(&line, c_locale);
         while (line.size > 0 && *line.at != ',') /* the unit */
