@@ -18,6 +18,7 @@ namespace
 
 enum { KEY_BITS = 12 };       /* of a coordinate: voxels in 4096 layers; fewer where parts leave no room for them */
 const double MOST_SPREAD = 8; /* turns from a group's centre */
+const size_t VOXEL_BYTES = 64; /* that sorting takes of device memory at most */
 
 /* Keys of the voxels in their present order: which part of `part` voxels each is in, and how far along the axis. */
 __global__ void make_keys(point_source points, int64_t voxels, const unsigned *__restrict__ order, int axis,
@@ -191,14 +192,16 @@ vf_status make_groups(const vf_fourier *plan, state *s, vf_queue *queue, const r
     return status;
 }
 
-} // namespace
-
-/* Not for fewer voxels than keep some groups busy, nor for more than fit their numbers. */
-static bool groups_possible(const vf_fourier *plan)
+/* Not for fewer voxels than keep some groups busy, nor for more than fit their numbers, or the device's memory. */
+bool groups_possible(const vf_fourier *plan)
 {
+    size_t room = 0, all = 0;
     return plan->options.precision == VF_F32 && (plan->has_field || !plan->has_grid) && plan->samples > 0 &&
-           plan->voxels >= 2 * GROUP && plan->voxels <= INT32_MAX;
+           plan->voxels >= 2 * GROUP && plan->voxels <= INT32_MAX && cudaMemGetInfo(&room, &all) == cudaSuccess &&
+           room / VOXEL_BYTES >= (size_t)plan->voxels;
 }
+
+} // namespace
 
 vf_status groups_prepare(const vf_fourier *plan, state *s)
 {

@@ -6,7 +6,7 @@
 #include "gridding_internal.h"
 
 /* Aliases further away are smaller by orders of magnitude. */
-enum { NODES = 160, FREQUENCIES = 24, ALIASES = 2, CHECKS = 40 };
+enum { NODES = 160, FREQUENCIES = 24, ALIASES = 2, BANDS = 2 * ALIASES + 1, CHECKS = 40 };
 
 static const double pi = 3.14159265358979323846;
 
@@ -38,6 +38,7 @@ typedef struct quadrature {
     double sine[NODES], cosine[NODES], weight[NODES];
     double kernel[NODES]; /* the kernel's values times the weights, for one width and beta */
     double frequency[FREQUENCIES], frequency_weight[FREQUENCIES]; /* on [-1, 1] */
+    double wave[FREQUENCIES][BANDS][NODES]; /* of which a transform is made, at a frequency and its aliases */
 } quadrature;
 
 static void make_quadrature(quadrature *q, int width)
@@ -61,35 +62,52 @@ static void set_kernel(quadrature *q, int width, double beta)
         q->kernel[i] = width * q->weight[i] * exp(beta * (q->cosine[i] - 1)) * q->cosine[i];
 }
 
-static double transform(const quadrature *q, int width, double xi)
+static void make_wave(const quadrature *q, int width, double xi, double *wave)
+{
+    for (int i = 0; i < q->nodes; i++)
+        wave[i] = cos(pi * xi * width * q->sine[i]);
+}
+
+static double transform(const quadrature *q, const double *wave)
 {
     double sum = 0;
     for (int i = 0; i < q->nodes; i++)
-        sum += q->kernel[i] * cos(pi * xi * width * q->sine[i]);
+        sum += q->kernel[i] * wave[i];
     return sum;
 }
 
 void gridding_kernel_transform(int width, double beta, int count, const double *xi, double *out)
 {
     quadrature q;
+    double wave[NODES];
     make_quadrature(&q, width);
     set_kernel(&q, width, beta);
-    for (int i = 0; i < count; i++)
-        out[i] = transform(&q, width, xi[i]);
+    for (int i = 0; i < count; i++) {
+        make_wave(&q, width, xi[i], wave);
+        out[i] = transform(&q, wave);
+    }
+}
+
+/* For one width and oversampling, whatever beta: the cosines take longer than all that is done with them. */
+static void make_waves(quadrature *q, int width, double sigma)
+{
+    for (int i = 0; i < FREQUENCIES; i++)
+        for (int band = 0; band < BANDS; band++)
+            make_wave(q, width, 0.25 * (q->frequency[i] + 1) / sigma + (band - ALIASES), q->wave[i][band]);
 }
 
 /* The root mean square over the voxels of one axis of what the aliases add, relative to the voxel: for samples at
  * random positions the aliases' phases are independent. `noise`, if not NULL, gets the same of an error of size 1 in
- * the kernel's values. */
-static double aliasing(quadrature *q, int width, double beta, double sigma, double *noise)
+ * the kernel's values. After make_waves. */
+static double aliasing(quadrature *q, int width, double beta, double *noise)
 {
     const double *weight = q->frequency_weight;
     double sum = 0, inverse = 0;
     set_kernel(q, width, beta);
     for (int i = 0; i < FREQUENCIES; i++) {
-        double xi = 0.25 * (q->frequency[i] + 1) / sigma, aliases = 0, own = transform(q, width, xi);
+        double aliases = 0, own = transform(q, q->wave[i][ALIASES]);
         for (int m = 1; m <= ALIASES; m++) {
-            double above = transform(q, width, xi + m), below = transform(q, width, xi - m);
+            double above = transform(q, q->wave[i][ALIASES + m]), below = transform(q, q->wave[i][ALIASES - m]);
             aliases += above * above + below * below;
         }
         sum += 0.5 * weight[i] * aliases / (own * own);
@@ -107,20 +125,20 @@ static double best_beta(quadrature *q, int width, double sigma, double *error)
     const double golden = 0.61803398874989485;
     double unit = pi * (1 - 0.5 / sigma) * width, low = 0.70 * unit, high = 1.03 * unit;
     double a = high - golden * (high - low), b = low + golden * (high - low);
-    double at_a = aliasing(q, width, a, sigma, NULL), at_b = aliasing(q, width, b, sigma, NULL);
+    double at_a = aliasing(q, width, a, NULL), at_b = aliasing(q, width, b, NULL);
     for (int step = 0; step < 9; step++)
         if (at_a < at_b) {
             high = b;
             b = a;
             at_b = at_a;
             a = high - golden * (high - low);
-            at_a = aliasing(q, width, a, sigma, NULL);
+            at_a = aliasing(q, width, a, NULL);
         } else {
             low = a;
             a = b;
             at_a = at_b;
             b = low + golden * (high - low);
-            at_b = aliasing(q, width, b, sigma, NULL);
+            at_b = aliasing(q, width, b, NULL);
         }
     *error = at_a < at_b ? at_a : at_b;
     return at_a < at_b ? a : b;
@@ -206,7 +224,8 @@ double gridding_estimate_rounding(double tolerance, double sigma, int axes)
         kernel.width = GRIDDING_MAX_WIDTH;
     kernel.beta = pi * (0.985 - 0.4925 / sigma) * kernel.width;
     make_quadrature(&q, kernel.width);
-    (void)aliasing(&q, kernel.width, kernel.beta, sigma, &noise);
+    make_waves(&q, kernel.width, sigma);
+    (void)aliasing(&q, kernel.width, kernel.beta, &noise);
     return amplification(&kernel, noise, axes);
 }
 
@@ -221,8 +240,9 @@ bool gridding_choose_kernel(double tolerance, double sigma, int axes, double uni
     width = unit > DBL_EPSILON && width > 6 ? 6 : width; /* see below: it may end early */
     for (; width <= GRIDDING_MAX_WIDTH; width++) {
         make_quadrature(&q, width);
+        make_waves(&q, width, sigma);
         kernel->beta = best_beta(&q, width, sigma, &error);
-        (void)aliasing(&q, width, kernel->beta, sigma, &noise);
+        (void)aliasing(&q, width, kernel->beta, &noise);
         /* A small oversampling enlarges rounding errors, the more the wider the kernel: no wider than up to where they
          * are as large as the aliases. */
         kernel->width = width;

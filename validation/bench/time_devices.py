@@ -7,8 +7,8 @@ BUILD is a build folder. --devices is cuda (all the GPUs there are) or cpu (devi
 this program works). --counts: by default 1, 2, 4, ... and all GPUs.
 
 cionize: a molecule of random atoms, as many as take one device some S seconds on a grid of 512^3 points, into an MRC file. Every
-number of devices must make the same file, to the bit. mri_recon: the published case with eight coils. In each round every number of
-devices has its turn; a ratio is that of one round's times, and the median over the rounds counts. The bar is on the map, from the
+number of devices must make the same file, to the bit. mri_recon: the published case with eight coils, which takes one GPU less than
+a second, and one of 256^3. In each round every number of devices has its turn; a ratio is that of one round's times, and the median over the rounds counts. The bar is on the map, from the
 first slab to the last one written: BAR of N on N devices. Exit status: 0; 1 if the bar is missed, a program failed, or files differ.
 """
 import argparse
@@ -26,6 +26,9 @@ BAR = 0.95
 EDGE, PILOT_ATOMS = 512, 20000
 # Stages of the programs' reports: the map's; those that coils are shared out for.
 MAP, SOLUTION = ("compute", "write"), ("F^H d", "Q", "solve")
+# Scans of eight coils: the phantom's options.
+SCANS = {"mri_recon": ("128^3, the published scan", ("--case", "128")),
+         "mri_recon, large": ("256^3, 20,000 spokes", ("--matrix", "256", "--spokes", "20000", "--without", "truth"))}
 
 
 def run(command, folder):
@@ -151,17 +154,17 @@ def main():
         atoms = choose_atoms(programs["cionize"], specs[counts[0]], options.edge, options.seconds, folder)
         write_molecule(folder / "large.pqr", atoms)
         cases = {"cionize": ([programs["cionize"], *map_arguments("large.pqr", options.edge)], MAP, "map.mrc")}
-        if not options.without_recon:
-            subprocess.run([options.build.resolve() / "data/mri_phantom/mri_phantom", "-q", "--case", "128", "--coils", "8", "-o", "scan.h5"],
+        for number, (case, (_, scan)) in enumerate([] if options.without_recon else SCANS.items()):
+            subprocess.run([options.build.resolve() / "data/mri_phantom/mri_phantom", "-q", "--coils", "8", *scan, "-o", f"scan{number}.h5"],
                            cwd=folder, check=True)
-            cases["mri_recon"] = ([programs["mri_recon"], "--iterations", "60", "--tolerance", "0", "-o", "image.h5", "scan.h5"], SOLUTION, None)
+            cases[case] = ([programs["mri_recon"], "--iterations", "60", "--tolerance", "0", "-o", "image.h5", f"scan{number}.h5"], SOLUTION, None)
         rounds = [one_round(cases, specs, folder) for _ in range(options.rounds)]
     out = {"benchmark": "devices", "devices": [row[0] for row in there], "driver": there[0][1],
            "date": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), "cuda_sources_sha256": cuda_sources(),
            "rounds": options.rounds, "bar": BAR,
            "cionize": {"atoms": atoms, "grid": [options.edge] * 3, **summarise("cionize", rounds, specs)}}
-    if "mri_recon" in cases:
-        out["mri_recon"] = {"case": "published, 8 coils, 60 iterations", **summarise("mri_recon", rounds, specs)}
+    for case in (name for name in cases if name in SCANS):
+        out[case] = {"case": SCANS[case][0] + ", 8 coils, 60 iterations", **summarise(case, rounds, specs)}
     good = out["cionize"]["same_bits"]
     print(f"{len(there)} of {there[0][0]}; {atoms} atoms, {options.edge}^3 points; {options.rounds} rounds"
           + ("" if good else "; FILES DIFFER"))
@@ -170,7 +173,7 @@ def main():
             met = case != "cionize" or row["times"] >= BAR * int(number) / min(counts)
             row["met"] = met
             good = good and met
-            print(f"{case:10} {number:>3}: {row['seconds']:8.3f} s, {row['times']:.3f} times; whole program {row['whole']:8.3f} s, "
+            print(f"{case:16} {number:>3}: {row['seconds']:8.3f} s, {row['times']:.3f} times; whole program {row['whole']:8.3f} s, "
                   f"{row['times_whole']:.3f} times{'' if met else '  BELOW THE BAR'}")
     options.report.write_text(json.dumps(out, indent=2) + "\n")
     return 0 if good or (options.no_bar and out["cionize"]["same_bits"]) else 1

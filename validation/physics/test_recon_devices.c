@@ -4,7 +4,6 @@
 #include <string.h>
 #include <time.h>
 
-#include "frames/frame_group.h"
 #include "recon_fixture.h"
 
 enum { MOST_FRAMES = 5, LISTS = 3 };
@@ -360,58 +359,6 @@ static void test_nobody_takes_over(void **state)
     unsetenv(variable);
 }
 
-/* Only the first frame of a place says what its power is; whoever needs it and finds nobody at it makes that frame. */
-static void test_who_finds_the_power(void **state)
-{
-    (void)state;
-    enum { FRAMES = 6, VOXELS = 4 };
-    const recon_settings settings = {.method = RECON_CG};
-    scan_frame frame[FRAMES] = {{.place = 0}, {.place = 1}, {.place = 0}, {.place = 1}, {.place = 0}, {.place = 2}};
-    const scan raw = {.coils = 1, .frames = FRAMES, .frame = frame, .places = 3};
-    const scan_frame *order[FRAMES];
-    float complex maps[VOXELS] = {2, 2, 2, 2}, image[VOXELS] = {1, 2, 3, 4};
-    recon_job job = {.settings = &settings,
-                     .scan = &raw,
-                     .type = VF_C64,
-                     .voxels = VOXELS,
-                     .has_maps = true,
-                     .frames = order,
-                     .lock = PTHREAD_MUTEX_INITIALIZER,
-                     .changed = PTHREAD_COND_INITIALIZER};
-    crew one = {.job = &job}, other = {.job = &job};
-    const frame_group first = {.count = 2}, second = {.first = 2, .count = 4};
-    double power;
-    for (int f = 0; f < FRAMES; f++)
-        order[f] = &frame[f];
-    assert_int_equal(places_create(&job), VF_OK);
-    for (int p = 0; p < 3; p++)
-        job.place[p].maps = memcpy(allocate(VOXELS, sizeof *maps), maps, sizeof maps);
-    /* The group behind the first begins first: place 2 is its only one. */
-    assert_int_equal(claim_powers(&other, &second), VF_OK);
-    assert_ptr_equal(other.claim[0], &frame[5]);
-    assert_null(other.claim[1]);
-    found_image(&other, &frame[2], (char *)image); /* not claimed: nothing is known of place 0 yet */
-    assert_int_equal(job.place[0].power_made, ONCE_NONE);
-    found_image(&other, &frame[5], (char *)image);
-    assert_true(place_power(&other, &frame[5], &power) && power == 4);
-    /* Place 0 is needed, and nobody is at it. */
-    assert_false(place_power(&other, &frame[2], &power));
-    assert_ptr_equal(other.claim[0], &frame[0]);
-    assert_int_equal(claim_powers(&one, &first), VF_OK);
-    assert_ptr_equal(one.claim[0], &frame[1]);
-    assert_null(one.claim[1]);
-    found_image(&other, &frame[0], (char *)image);
-    assert_true(place_power(&other, &frame[4], &power) && power == 4);
-    /* The one gives up place 1. */
-    leave_powers(&one);
-    assert_false(place_power(&other, &frame[3], &power));
-    leave_powers(&other);
-    assert_int_equal(job.place[1].power_made, ONCE_NONE);
-    crew_free(&one);
-    crew_free(&other);
-    places_free(&job);
-}
-
 /* More devices than there is work: some stay idle, and what is made is the same. */
 static void test_more_devices_than_work(void **state)
 {
@@ -467,7 +414,6 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_coils_solved),
         cmocka_unit_test(test_a_device_fails),
         cmocka_unit_test(test_nobody_takes_over),
-        cmocka_unit_test(test_who_finds_the_power),
         cmocka_unit_test(test_more_devices_than_work),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -33,8 +33,7 @@ static vf_status normalise(const recon_job *j, const float complex *maps, char *
     double *sum = malloc((size_t)j->voxels * sizeof *sum);
     if (!sum)
         return vf_fail(j->ctx, VF_ERR_MEMORY, "no memory to combine coils");
-    for (int64_t n = 0; n < j->voxels; n++)
-        sum[n] = map_power_at(j, maps, n);
+    map_powers(j, maps, sum);
     vf_status status = vf_host_reduce(j->ctx, VF_REDUCE_MAX, VF_F64, j->voxels, sum, NULL, &most);
     for (int64_t n = 0; status == VF_OK && most.re > 0 && n < j->voxels; n++)
         if (j->type == VF_C128)
@@ -78,7 +77,7 @@ static vf_status adjoint_of_frames(crew *c, const frame_group *g, char *images)
         char *image = images + (size_t)f * frame_bytes(j);
         status = image_of_frame(c, side, frame, image);
         if (status == VF_OK)
-            found_image(c, frame, image);
+            status = found_image(c, frame, image);
         if (status == VF_OK && j->has_maps && (method == RECON_GRIDDING || method == RECON_BILINEAR))
             status = normalise(j, j->place[frame->place].maps, image);
     }
@@ -100,7 +99,7 @@ static vf_status find_power(crew *c, const scan_frame *first)
     if (status == VF_OK)
         status = image_of_frame(c, side, first, image);
     if (status == VF_OK)
-        found_image(c, first, image);
+        status = found_image(c, first, image);
     right_side_destroy(side);
     free(image);
     return status;

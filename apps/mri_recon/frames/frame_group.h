@@ -80,15 +80,15 @@ VF_MUST_CHECK vf_status place_maps(crew *c, const scan_frame *frame);
 /* Those of the group's frames that are the first of their place: this crew finds their power, unless one has begun to.
  */
 VF_MUST_CHECK vf_status claim_powers(crew *c, const frame_group *g);
-/* The image F^H d of a frame: of one that was claimed, it gives the place's power. */
-void found_image(crew *c, const scan_frame *frame, const char *image);
+/* The image F^H d of a frame: of one that was claimed, it gives the place's power. Errors: VF_ERR_MEMORY. */
+VF_MUST_CHECK vf_status found_image(crew *c, const scan_frame *frame, const char *image);
 /* What was claimed and not found: another may. */
 void leave_powers(crew *c);
 /* The power of a frame's place; waits where another finds it. False: nobody does, so this crew is to make the image of
  * the place's first frame, and to call found_image or leave_powers. */
 bool place_power(crew *c, const scan_frame *frame, double *power);
 
-/* sum over coils of |s|^2 at a voxel */
-double map_power_at(const recon_job *job, const float complex *maps, int64_t n);
+/* sum over coils of |s|^2: [voxel] */
+void map_powers(const recon_job *job, const float complex *maps, double *out);
 
 #endif

@@ -2,6 +2,7 @@
  * the object, which lambda is relative to. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "frame_group.h"
 
@@ -95,35 +96,71 @@ vf_status place_maps(crew *c, const scan_frame *frame)
 
 /* ---- their power ---- */
 
-double map_power_at(const recon_job *j, const float complex *maps, int64_t n)
+enum { CHUNK = 4096 }; /* voxels that are summed together */
+
+/* sum over coils of |s|^2 of voxels [first, first + count). */
+static void add_coils(const recon_job *j, const float complex *maps, int64_t first, int64_t count, double *out)
 {
-    double sum = 0;
+    for (int64_t n = 0; n < count; n++)
+        out[n] = 0;
     for (int c = 0; c < j->scan->coils; c++) {
-        const float complex s = maps[c * j->voxels + n];
-        sum += (double)crealf(s) * crealf(s) + (double)cimagf(s) * cimagf(s);
+        const float complex *s = maps + c * j->voxels + first;
+        for (int64_t n = 0; n < count; n++)
+            out[n] += (double)crealf(s[n]) * crealf(s[n]) + (double)cimagf(s[n]) * cimagf(s[n]);
     }
-    return sum;
+}
+
+static int64_t chunks(const recon_job *j)
+{
+    return (j->voxels + CHUNK - 1) / CHUNK;
+}
+
+static int64_t chunk_voxels(const recon_job *j, int64_t chunk)
+{
+    const int64_t left = j->voxels - chunk * CHUNK;
+    return left < CHUNK ? left : CHUNK;
+}
+
+void map_powers(const recon_job *j, const float complex *maps, double *out)
+{
+    const int threads = vf_context_threads(j->ctx);
+#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
+    for (int64_t i = 0; i < chunks(j); i++)
+        add_coils(j, maps, i * CHUNK, chunk_voxels(j, i), out + i * CHUNK);
 }
 
 /* sum over coils of |s|^2, averaged over voxels with |F^H d|^2 (`image`) as weights: where the object is. Maps of a
- * file may be of any scale, and largest where there is nothing. */
-static double map_power(const recon_job *j, const float complex *maps, const char *image)
+ * file may be of any scale, and largest where there is nothing. Chunks are added up in their order: the same bits
+ * whatever the number of threads. */
+static vf_status map_power(const recon_job *j, const float complex *maps, const char *image, double *out)
 {
-    double power = 0, weights = 0;
-    for (int64_t n = 0; n < j->voxels; n++) {
-        const double sum = map_power_at(j, maps, n);
-        double re, im;
-        if (j->type == VF_C128) {
-            re = creal(((const double complex *)(const void *)image)[n]);
-            im = cimag(((const double complex *)(const void *)image)[n]);
-        } else {
-            re = crealf(((const float complex *)(const void *)image)[n]);
-            im = cimagf(((const float complex *)(const void *)image)[n]);
+    const int threads = vf_context_threads(j->ctx);
+    const int64_t count = chunks(j);
+    double(*sum)[2] = malloc((size_t)count * sizeof *sum);
+    if (!sum)
+        return vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for the power of coil maps");
+#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
+    for (int64_t i = 0; i < count; i++) {
+        double power[CHUNK], squares[2] = {0};
+        const int64_t first = i * CHUNK, voxels = chunk_voxels(j, i);
+        add_coils(j, maps, first, voxels, power);
+        for (int64_t n = 0; n < voxels; n++) {
+            const double complex value = j->type == VF_C128 ? ((const double complex *)(const void *)image)[first + n]
+                                                            : ((const float complex *)(const void *)image)[first + n];
+            const double square = creal(value) * creal(value) + cimag(value) * cimag(value);
+            squares[0] += square * power[n];
+            squares[1] += square;
         }
-        power += (re * re + im * im) * sum;
-        weights += re * re + im * im;
+        memcpy(sum[i], squares, sizeof squares);
     }
-    return weights > 0 ? power / weights : 1;
+    double power = 0, weights = 0;
+    for (int64_t i = 0; i < count; i++) {
+        power += sum[i][0];
+        weights += sum[i][1];
+    }
+    free(sum);
+    *out = weights > 0 ? power / weights : 1;
+    return VF_OK;
 }
 
 static bool needs_power(const recon_job *j)
@@ -166,13 +203,15 @@ static bool take_claim(crew *c, const scan_frame *frame)
     return false;
 }
 
-void found_image(crew *c, const scan_frame *frame, const char *image)
+vf_status found_image(crew *c, const scan_frame *frame, const char *image)
 {
     frame_place *place = &c->job->place[frame->place];
     if (!take_claim(c, frame))
-        return;
-    place->power = map_power(c->job, place->maps, image); /* nobody else writes it, or reads it before once_end */
-    once_end(c->job, &place->power_made, true);
+        return VF_OK;
+    /* Nobody else writes it, or reads it before once_end. */
+    const vf_status status = map_power(c->job, place->maps, image, &place->power);
+    once_end(c->job, &place->power_made, status == VF_OK);
+    return status;
 }
 
 void leave_powers(crew *c)

@@ -8,7 +8,7 @@
 /* Seconds of the transforms: about as measured on two cores and on an H200; good enough to choose by. */
 static void estimate(vf_context *ctx, const recon_settings *s, const scan *raw, double *cpu, double *gpu)
 {
-    const double cpu_rate = 1e10, gpu_rate = 2e12; /* floating-point operations a second of one core, of a GPU */
+    const double cpu_rate = 1e10, gpu_rate = 3e12; /* floating-point operations a second of one core, of a GPU */
     double doubled = 1, voxels = (double)(raw->matrix[0] * raw->matrix[1] * raw->matrix[2]);
     for (int a = 0; a < 3; a++)
         doubled *= (double)(raw->matrix[a] > 1 ? 2 * raw->matrix[a] : 1);

@@ -1,5 +1,6 @@
-/* Q: the weights' Fourier sum on the doubled grid, and with it F^H W F. A device alone makes and keeps it in its own
- * memory. Of several each makes a part, the parts meet in host memory, and whoever needs Q copies it from there. */
+/* Q: the weights' Fourier sum on the doubled grid, and with it F^H W F. A device makes what it needs in its own memory:
+ * a NUFFT takes less time than Q takes to come from another device. Of a direct sum, which takes so much longer, each
+ * device makes a part, the parts meet in host memory, and whoever needs Q copies it from there. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,17 +21,6 @@ float complex sample_phi(const recon_settings *settings, const scan *raw, const 
         product *= raw->matrix[a] > 1 && x != 0 ? sin(x) / x : 1;
     }
     return (float)product;
-}
-
-/* w |phi|^2 of each sample, times segment l's coefficient, which is real. */
-static void segment_weights(const recon_settings *settings, const scan *raw, const scan_trajectory *at,
-                            const vf_segments *segments, int l, float complex *out)
-{
-    for (int64_t m = 0; m < at->samples; m++) {
-        float complex phi = sample_phi(settings, raw, at, m);
-        float weight = (at->weights ? at->weights[m] : 1) * crealf(phi * conjf(phi));
-        out[m] = segments->count ? weight * (float)segments->coefficient[2 * (l * at->samples + m)] : weight;
-    }
 }
 
 /* What Q depends on, as one digest. */
@@ -58,10 +48,9 @@ typedef struct q_part {
     int64_t first, count; /* points of the doubled grid, of a direct sum */
     encoding *encoding;
     vf_array weights;
-    vf_array part;         /* a part of Q, [z][y][x] of the scan's matrix */
+    vf_array box;          /* of Q, [z][y][x] of the scan's matrix */
     vf_array q;            /* Q, where this device needs it; else its points */
-    float complex *moved;  /* [sample] */
-    char *host;            /* a part, on its way to the host */
+    void *moved;           /* [sample] weights on their way to the device, in Q's type */
     vf_toeplitz *toeplitz; /* the device's own, or NULL */
 } q_part;
 
@@ -75,11 +64,12 @@ typedef struct q_maker {
     int64_t doubled[3], points;
     vf_dtype type;
     bool direct;
+    bool shared;  /* each device makes a part only */
     int parts;    /* devices at work */
     q_part *part; /* [parts] */
     q_file *file;
-    vf_array host;          /* Q on its way to or from the file, or from device to device; empty: neither */
-    float complex *weights; /* [sample] of the segment at hand */
+    vf_array host;   /* Q on its way to or from the file, or from device to device; empty: neither */
+    double *weights; /* [sample] of the segment at hand */
     int segment;
 } q_maker;
 
@@ -88,13 +78,53 @@ static int64_t voxels_of(const scan *raw)
     return raw->matrix[0] * raw->matrix[1] * raw->matrix[2];
 }
 
-/* ---- Q in parts ---- */
+/* ---- weights ---- */
 
-/* The doubled grid in parts of the scan's matrix: along a doubled axis, index n of the lower part is r = (n - N) / N,
- * which is voxel n's place moved by (N/2 - N) / N fields of view, and of the upper part r = n / N, moved by (N/2) / N.
- * So each part is the adjoint of weights times exp(i 2 pi k.s), on the plan that images are made with. The part with
+/* w |phi|^2 of each sample, times segment l's coefficient, which is real. */
+static void segment_weights(const q_maker *q, int l, double *out)
+{
+    const scan_trajectory *at = q->at;
+    const vf_segments *segments = &q->segments;
+    const int threads = vf_context_threads(q->team->ctx);
+#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
+    for (int64_t m = 0; m < at->samples; m++) {
+        const double complex phi = sample_phi(q->settings, q->scan, at, m);
+        const double weight = (at->weights ? at->weights[m] : 1) * creal(phi * conj(phi));
+        out[m] = segments->count ? weight * segments->coefficient[2 * (l * at->samples + m)] : weight;
+    }
+}
+
+/* The weights times exp(i 2 pi k.s), to the device. */
+static vf_status put_weights(q_part *p, const double shift[3])
+{
+    const q_maker *m = p->maker;
+    const int64_t samples = m->at->samples;
+    const int threads = vf_context_threads(m->team->ctx);
+#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
+    for (int64_t i = 0; i < samples; i++) {
+        double turns = 0;
+        for (int a = 0; a < 3; a++)
+            turns += shift[a] * (double)m->at->k[3 * i + a];
+        turns -= rint(turns);
+        const double moved[2] = {m->weights[i] * cos(2 * M_PI * turns), m->weights[i] * sin(2 * M_PI * turns)};
+        for (int part = 0; part < 2; part++)
+            if (m->type == VF_C128)
+                ((double *)p->moved)[2 * i + part] = moved[part];
+            else
+                ((float *)p->moved)[2 * i + part] = (float)moved[part];
+    }
+    vf_status status =
+        vf_queue_copy(p->queue, p->weights.data, p->moved, (size_t)samples * vf_dtype_bytes(p->weights.type));
+    return status == VF_OK ? vf_queue_sync(p->queue) : status;
+}
+
+/* ---- Q in boxes ---- */
+
+/* The doubled grid in boxes of the scan's matrix: along a doubled axis, index n of the lower box is r = (n - N) / N,
+ * which is voxel n's place moved by (N/2 - N) / N fields of view, and of the upper box r = n / N, moved by (N/2) / N.
+ * So each box is the adjoint of weights times exp(i 2 pi k.s), on the plan that images are made with. The box with
  * the bits of `upper` begins at the point returned; -1: there is none, of an axis that is not doubled. */
-static int64_t shift_of_part(const q_maker *m, int upper_bits, double shift[3])
+static int64_t shift_of_box(const q_maker *m, int upper_bits, double shift[3])
 {
     int64_t at = 0, step = 1;
     for (int a = 0; a < 3; a++) {
@@ -108,60 +138,28 @@ static int64_t shift_of_part(const q_maker *m, int upper_bits, double shift[3])
     return at;
 }
 
-/* Into `part`. */
-static vf_status compute_part(q_part *p, const double shift[3])
-{
-    const q_maker *m = p->maker;
-    for (int64_t i = 0; i < m->at->samples; i++) {
-        double turns = 0;
-        for (int a = 0; a < 3; a++)
-            turns += shift[a] * (double)m->at->k[3 * i + a];
-        turns -= rint(turns);
-        p->moved[i] = m->weights[i] * (float complex)cexp(2 * M_PI * I * turns);
-    }
-    vf_status status = upload(p->queue, p->moved, m->at->samples, &p->weights);
-    return status == VF_OK ? encoding_adjoint(p->encoding, p->queue, 1, &p->weights, &p->part) : status;
-}
-
 /* A box of the scan's matrix into Q. */
-static vf_status place_part(const q_maker *m, vf_queue *queue, const void *part, int64_t at, void *q)
+static vf_status place_box(const q_maker *m, vf_queue *queue, const void *box, int64_t at, void *q)
 {
     const int64_t *matrix = m->scan->matrix, *whole = m->doubled;
-    const vf_pitch part_pitch = {matrix[0], matrix[0] * matrix[1]}, pitch = {whole[0], whole[0] * whole[1]};
-    return vf_copy_box(queue, m->type, matrix, part, part_pitch, (char *)q + (size_t)at * vf_dtype_bytes(m->type),
-                       pitch);
+    const vf_pitch box_pitch = {matrix[0], matrix[0] * matrix[1]}, pitch = {whole[0], whole[0] * whole[1]};
+    return vf_copy_box(queue, m->type, matrix, box, box_pitch, (char *)q + (size_t)at * vf_dtype_bytes(m->type), pitch);
 }
 
-/* Every parts-th box, into the device's Q, or into the host's where several devices work. */
-static vf_status compute_boxes(q_part *p, int number)
+static vf_status compute_boxes(q_part *p)
 {
     const q_maker *m = p->maker;
-    const size_t bytes = (size_t)p->part.count * vf_dtype_bytes(m->type);
     double shift[3];
-    int found = 0;
     vf_status status = VF_OK;
-    if (m->parts == 1)
-        status = vf_fill(p->queue, m->type, m->points, (const double[2]){0}, p->q.data);
     for (int bits = 0; bits < 8 && status == VF_OK; bits++) {
-        const int64_t at = shift_of_part(m, bits, shift);
-        if (at < 0 || found++ % m->parts != number)
+        const int64_t at = shift_of_box(m, bits, shift);
+        if (at < 0)
             continue;
-        status = compute_part(p, shift);
-        if (status == VF_OK && m->parts == 1) {
-            status = place_part(m, p->queue, p->part.data, at, p->q.data);
-            continue;
-        }
+        status = put_weights(p, shift);
         if (status == VF_OK)
-            status = vf_queue_copy(p->queue, p->host, p->part.data, bytes);
+            status = encoding_adjoint(p->encoding, p->queue, 1, &p->weights, &p->box);
         if (status == VF_OK)
-            status = vf_queue_sync(p->queue);
-        for (int64_t z = 0; z < m->scan->matrix[2] && status == VF_OK; z++)
-            for (int64_t y = 0; y < m->scan->matrix[1]; y++) {
-                const size_t row = (size_t)m->scan->matrix[0] * vf_dtype_bytes(m->type);
-                memcpy((char *)m->host.data +
-                           (size_t)(at + (z * m->doubled[1] + y) * m->doubled[0]) * vf_dtype_bytes(m->type),
-                       p->host + (size_t)(z * m->scan->matrix[1] + y) * row, row);
-            }
+            status = place_box(m, p->queue, p->box.data, at, p->q.data);
     }
     return status;
 }
@@ -170,10 +168,10 @@ static vf_status compute_points(q_part *p)
 {
     const q_maker *m = p->maker;
     const size_t element = vf_dtype_bytes(m->type);
-    vf_status status = upload(p->queue, m->weights, m->at->samples, &p->weights);
+    vf_status status = put_weights(p, (const double[3]){0});
     if (status == VF_OK)
         status = encoding_adjoint(p->encoding, p->queue, 1, &p->weights, &p->q);
-    if (status == VF_OK && m->parts > 1)
+    if (status == VF_OK && m->shared)
         status = vf_queue_copy(p->queue, (char *)m->host.data + (size_t)p->first * element, p->q.data,
                                (size_t)p->count * element);
     return status == VF_OK ? vf_queue_sync(p->queue) : status;
@@ -182,7 +180,7 @@ static vf_status compute_points(q_part *p)
 static vf_status compute_share(void *user, int number)
 {
     const q_maker *m = user;
-    return m->direct ? compute_points(&m->part[number]) : compute_boxes(&m->part[number], number);
+    return m->direct ? compute_points(&m->part[number]) : compute_boxes(&m->part[number]);
 }
 
 /* From wherever the segment's Q is. */
@@ -190,7 +188,7 @@ static vf_status give_to_device(void *user, int number)
 {
     const q_maker *m = user;
     q_part *p = &m->part[number];
-    const bool copied = m->parts > 1 || m->settings->load_q;
+    const bool copied = m->shared || m->settings->load_q;
     vf_status status = VF_OK;
     if (!p->toeplitz)
         return VF_OK;
@@ -209,13 +207,11 @@ static vf_status make_segment(q_maker *m)
     if (m->settings->load_q) {
         status = q_file_read(m->file, m->segment, m->host.data);
     } else {
-        segment_weights(m->settings, m->scan, m->at, &m->segments, m->segment, m->weights);
-        if (m->parts > 1)
-            memset(m->host.data, 0, bytes);
+        segment_weights(m, m->segment, m->weights);
         status = team_run(m->team, m->parts, compute_share, m);
-        if (status == VF_OK && m->file && m->parts == 1)
+        if (status == VF_OK && m->file && !m->shared)
             status = vf_queue_copy(m->part->queue, m->host.data, m->part->q.data, bytes);
-        if (status == VF_OK && m->file && m->parts == 1)
+        if (status == VF_OK && m->file && !m->shared)
             status = vf_queue_sync(m->part->queue);
         if (status == VF_OK && m->file)
             status = q_file_write(m->file, m->segment, m->host.data);
@@ -231,7 +227,7 @@ static vf_status open_file(q_maker *m, int segments)
     const recon_settings *s = m->settings;
     vf_context *ctx = m->team->ctx;
     vf_status status = VF_OK;
-    if (s->save_q || s->load_q || m->parts > 1)
+    if (s->save_q || s->load_q || m->shared)
         status = vf_array_create(vf_queue_device(m->team->queue[0]), VF_SPACE_PINNED, m->type, m->points, &m->host);
     if (status != VF_OK || (!s->save_q && !s->load_q))
         return status;
@@ -240,7 +236,7 @@ static vf_status open_file(q_maker *m, int segments)
                      : q_file_create(ctx, s->save_q, m->type, segments, m->doubled, key, &m->file);
 }
 
-/* A NUFFT of the scan's matrix makes Q in parts, a direct sum makes it whole. */
+/* A NUFFT of the scan's matrix makes Q in boxes, a direct sum makes it whole. */
 static vf_status make_operator(q_part *p)
 {
     const q_maker *m = p->maker;
@@ -252,19 +248,16 @@ static vf_status make_operator(q_part *p)
                                        samples, m->at->k, NULL, NULL, 1, &p->encoding);
     if (status == VF_OK)
         status = vf_array_create(device, VF_SPACE_DEVICE, m->type, samples, &p->weights);
-    if (status == VF_OK && m->watch)
-        encoding_watch(p->encoding, m->watch);
     if (status != VF_OK)
         return status;
-    if (m->direct) {
+    if (m->watch)
+        encoding_watch(p->encoding, m->watch);
+    if (m->direct)
         encoding_restrict(p->encoding, p->first, p->count);
-        return VF_OK;
-    }
-    p->moved = malloc((size_t)samples * sizeof *p->moved);
-    p->host = m->parts > 1 ? malloc((size_t)voxels * vf_dtype_bytes(m->type)) : NULL;
-    if (!p->moved || (m->parts > 1 && !p->host))
+    p->moved = malloc((size_t)samples * vf_dtype_bytes(m->type) + 1);
+    if (!p->moved)
         return vf_fail(m->team->ctx, VF_ERR_MEMORY, "no memory for %lld weights", (long long)samples);
-    return vf_array_create(device, VF_SPACE_DEVICE, m->type, voxels, &p->part);
+    return m->direct ? VF_OK : vf_array_create(device, VF_SPACE_DEVICE, m->type, voxels, &p->box);
 }
 
 static vf_status prepare_part(void *user, int number)
@@ -283,7 +276,7 @@ static int boxes(const q_maker *m)
     return (n[0] > 1 ? 2 : 1) * (n[1] > 1 ? 2 : 1) * (n[2] > 1 ? 2 : 1);
 }
 
-/* The devices that need Q take part; in a direct sum, which takes so much longer, all do. */
+/* The devices that need Q take part; in a direct sum all do. */
 static vf_status make_parts(q_maker *m, int wanted)
 {
     m->direct = encoding_chooses_direct(m->settings, m->at->samples, voxels_of(m->scan));
@@ -291,6 +284,7 @@ static vf_status make_parts(q_maker *m, int wanted)
     const int64_t most = m->settings->load_q || !m->direct ? wanted : m->points / row;
     m->parts = most < m->team->count ? (int)most : m->team->count;
     m->parts = m->parts < wanted ? wanted : m->parts;
+    m->shared = m->direct && m->parts > 1;
     m->part = calloc((size_t)m->parts, sizeof *m->part);
     if (!m->part)
         return vf_fail(m->team->ctx, VF_ERR_MEMORY, "no memory");
@@ -311,7 +305,7 @@ static vf_status make_segments(q_maker *m, int segments)
     if (!m->weights)
         return vf_fail(m->team->ctx, VF_ERR_MEMORY, "no memory for %lld weights", (long long)samples);
     if (m->watch)
-        watch_stage(m->watch, "Q", m->settings->load_q ? 0 : (double)segments * (m->direct ? 1 : boxes(m)));
+        watch_stage(m->watch, "Q", m->settings->load_q ? 0 : (double)segments * (m->direct ? 1 : boxes(m) * m->parts));
     vf_status status = team_run(m->team, m->parts, prepare_part, m);
     for (m->segment = 0; status == VF_OK && m->segment < segments; m->segment++)
         status = make_segment(m);
@@ -325,10 +319,9 @@ static void free_maker(q_maker *m)
         q_part *p = &m->part[d];
         encoding_destroy(p->encoding);
         vf_array_free(&p->weights);
-        vf_array_free(&p->part);
+        vf_array_free(&p->box);
         vf_array_free(&p->q);
         free(p->moved);
-        free(p->host);
     }
     free(m->part);
     free(m->weights);

@@ -70,7 +70,8 @@ static vf_status weighted_data(void *user, const vf_piece *piece, size_t *bytes)
     const right_side *r = f->part->side;
     const scan_trajectory *at = r->at;
     int first;
-    const int count = batch_coils(f->part, piece->number, &first);
+    const int count = batch_coils(f->part, piece->number, &first), threads = vf_context_threads(r->team->ctx);
+#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
     for (int64_t m = 0; m < at->samples; m++) {
         float complex factor = r->density ? r->density[m] : conjf(sample_phi(r->settings, r->scan, at, m));
         if (!r->density && at->weights)
