@@ -16,8 +16,8 @@ namespace vf_fourier_gpu
 namespace
 {
 
-enum { KEY_BITS = 12 };       /* of a coordinate: voxels in 4096 layers; fewer where parts leave no room for them */
-const double MOST_SPREAD = 8; /* turns from a group's centre */
+enum { KEY_BITS = 12 };        /* of a coordinate: voxels in 4096 layers; fewer where parts leave no room for them */
+const double MOST_SPREAD = 8;  /* turns from a group's centre */
 const size_t VOXEL_BYTES = 64; /* that sorting takes of device memory at most */
 
 /* Keys of the voxels in their present order: which part of `part` voxels each is in, and how far along the axis. */
