@@ -223,6 +223,7 @@ static vf_status reconstruct_stage(run *r)
         image->voxel[a] = raw->fov[a] / (double)raw->matrix[a];
     const size_t volume = (size_t)(image->counts[0] * image->counts[1] * image->counts[2]);
     image->data = calloc((size_t)raw->volumes * volume, sizeof *image->data);
+    vf_large_pages(image->data, (size_t)raw->volumes * volume * sizeof *image->data);
     vf_status status = VF_OK;
     if (!image->data)
         status = vf_fail(r->ctx, VF_ERR_MEMORY, "no memory for %d volumes of %zu voxels", raw->volumes, volume);

@@ -66,6 +66,7 @@ static vf_status make_maps(crew *c, frame_place *place, char *text, size_t size)
     }
     watch_stage(c->watch, "coil maps", 0);
     place->maps = malloc((size_t)raw->coils * (size_t)j->voxels * sizeof *place->maps);
+    vf_large_pages(place->maps, (size_t)raw->coils * (size_t)j->voxels * sizeof *place->maps);
     if (!place->maps)
         return vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for the maps of %d coils", raw->coils);
     vf_status status = calibrate_maps(&c->team, raw, place->first->place, place->maps, text, size);

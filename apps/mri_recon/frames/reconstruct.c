@@ -82,8 +82,10 @@ static vf_status make_slots(sharing *s)
     s->images = calloc((size_t)s->slots, sizeof *s->images);
     s->image = malloc((size_t)j->voxels * sizeof *s->image);
     bool all = s->images && s->image;
+    vf_large_pages(s->image, (size_t)j->voxels * sizeof *s->image);
     for (int i = 0; all && i < s->slots; i++) {
         s->images[i] = malloc((size_t)s->most * frame_bytes(j) + 1);
+        vf_large_pages(s->images[i], (size_t)s->most * frame_bytes(j));
         all = s->images[i];
     }
     return all ? VF_OK

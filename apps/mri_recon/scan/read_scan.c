@@ -30,6 +30,7 @@ vf_status scan_allocate(vf_context *ctx, const char *path, const char *what, int
         status = scan_require_memory(ctx, path, what, count, size);
     if (status == VF_OK)
         memory = calloc(count ? (size_t)count : 1, size);
+    vf_large_pages(memory, (size_t)count * size);
     if (status == VF_OK && !memory)
         status = vf_fail(ctx, VF_ERR_MEMORY, "%s: not enough memory for %s", path, what);
     memcpy(out, &memory, sizeof memory);

@@ -75,6 +75,14 @@ void vf_host_memory(uint64_t *free_bytes, uint64_t *total_bytes)
     }
 }
 
+void vf_large_pages(void *memory, size_t bytes)
+{
+    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), from = (uintptr_t)memory;
+    const uintptr_t first = (from + page - 1) / page * page, end = (from + bytes) / page * page;
+    if (memory && bytes >= LARGE)
+        (void)madvise((char *)memory + (first - from), end - first, MADV_HUGEPAGE);
+}
+
 static vf_status cpu_memory(vf_device *device, uint64_t *free_bytes, uint64_t *total_bytes)
 {
     (void)device;
@@ -85,12 +93,10 @@ static vf_status cpu_memory(vf_device *device, uint64_t *free_bytes, uint64_t *t
 static vf_status cpu_allocate(vf_device *device, vf_space space, size_t bytes, void **out)
 {
     (void)space;
-    /* Large arrays in large pages: the first touch of a map costs less. */
     size_t alignment = bytes >= LARGE ? HUGE_PAGE : 64, rounded = (bytes + alignment - 1) / alignment * alignment;
     uint64_t available = 0, total = 0;
     *out = rounded >= bytes ? aligned_alloc(alignment, rounded) : NULL;
-    if (*out && bytes >= LARGE)
-        (void)madvise(*out, rounded, MADV_HUGEPAGE);
+    vf_large_pages(*out, rounded);
     if (*out)
         return VF_OK;
     vf_host_memory(&available, &total);
