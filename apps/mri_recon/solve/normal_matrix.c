@@ -8,6 +8,7 @@
 
 #include "mri_recon.h"
 #include "voxfield/copy.h"
+#include "voxfield/statistics.h"
 
 float complex sample_phi(const recon_settings *settings, const scan *raw, const scan_trajectory *at, int64_t m)
 {
@@ -69,7 +70,7 @@ typedef struct q_maker {
     q_part *part; /* [parts] */
     q_file *file;
     vf_array host;   /* Q on its way to or from the file, or from device to device; empty: neither */
-    double *weights; /* [sample] of the segment at hand */
+    double *weights; /* [sample] */
     int segment;
 } q_maker;
 
@@ -80,33 +81,40 @@ static int64_t voxels_of(const scan *raw)
 
 /* ---- weights ---- */
 
-/* w |phi|^2 of each sample, times segment l's coefficient, which is real. */
-static void segment_weights(const q_maker *q, int l, double *out)
+/* w |phi|^2 of each sample; *sum: of all. */
+static vf_status make_weights(q_maker *q, double *sum)
 {
     const scan_trajectory *at = q->at;
-    const vf_segments *segments = &q->segments;
     const int threads = vf_context_threads(q->team->ctx);
+    vf_reduced all = {0};
+    q->weights = malloc((size_t)at->samples * sizeof *q->weights + 1);
+    if (!q->weights)
+        return vf_fail(q->team->ctx, VF_ERR_MEMORY, "no memory for %lld weights", (long long)at->samples);
 #pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
     for (int64_t m = 0; m < at->samples; m++) {
         const double complex phi = sample_phi(q->settings, q->scan, at, m);
-        const double weight = (at->weights ? at->weights[m] : 1) * creal(phi * conj(phi));
-        out[m] = segments->count ? weight * segments->coefficient[2 * (l * at->samples + m)] : weight;
+        q->weights[m] = (at->weights ? at->weights[m] : 1) * creal(phi * conj(phi));
     }
+    vf_status status = vf_host_reduce(q->team->ctx, VF_REDUCE_SUM, VF_F64, at->samples, q->weights, NULL, &all);
+    *sum = all.re;
+    return status;
 }
 
-/* The weights times exp(i 2 pi k.s), to the device. */
+/* The weights times exp(i 2 pi k.s) and the segment's coefficients, which are real, to the device. */
 static vf_status put_weights(q_part *p, const double shift[3])
 {
     const q_maker *m = p->maker;
     const int64_t samples = m->at->samples;
+    const double *coefficient = m->segments.count ? m->segments.coefficient + 2 * m->segment * samples : NULL;
     const int threads = vf_context_threads(m->team->ctx);
 #pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
     for (int64_t i = 0; i < samples; i++) {
+        const double weight = coefficient ? m->weights[i] * coefficient[2 * i] : m->weights[i];
         double turns = 0;
         for (int a = 0; a < 3; a++)
             turns += shift[a] * (double)m->at->k[3 * i + a];
         turns -= rint(turns);
-        const double moved[2] = {m->weights[i] * cos(2 * M_PI * turns), m->weights[i] * sin(2 * M_PI * turns)};
+        const double moved[2] = {weight * cos(2 * M_PI * turns), weight * sin(2 * M_PI * turns)};
         for (int part = 0; part < 2; part++)
             if (m->type == VF_C128)
                 ((double *)p->moved)[2 * i + part] = moved[part];
@@ -207,7 +215,6 @@ static vf_status make_segment(q_maker *m)
     if (m->settings->load_q) {
         status = q_file_read(m->file, m->segment, m->host.data);
     } else {
-        segment_weights(m, m->segment, m->weights);
         status = team_run(m->team, m->parts, compute_share, m);
         if (status == VF_OK && m->file && !m->shared)
             status = vf_queue_copy(m->part->queue, m->host.data, m->part->q.data, bytes);
@@ -300,10 +307,6 @@ static vf_status make_parts(q_maker *m, int wanted)
 
 static vf_status make_segments(q_maker *m, int segments)
 {
-    const int64_t samples = m->at->samples;
-    m->weights = malloc((size_t)samples * sizeof *m->weights);
-    if (!m->weights)
-        return vf_fail(m->team->ctx, VF_ERR_MEMORY, "no memory for %lld weights", (long long)samples);
     if (m->watch)
         watch_stage(m->watch, "Q", m->settings->load_q ? 0 : (double)segments * (m->direct ? 1 : boxes(m) * m->parts));
     vf_status status = team_run(m->team, m->parts, prepare_part, m);
@@ -333,14 +336,9 @@ static void free_maker(q_maker *m)
 /* F^H W F without its Q, on each device that is to have it. */
 static vf_status make_matrices(q_maker *m, int wanted, normal_matrix *out)
 {
-    const scan_trajectory *at = m->at;
     const bool off_resonance = m->segments.count > 0;
     double diagonal = 0;
-    vf_status status = VF_OK;
-    for (int64_t i = 0; i < at->samples; i++) {
-        float complex phi = sample_phi(m->settings, m->scan, at, i);
-        diagonal += (at->weights ? at->weights[i] : 1) * creal((double complex)phi * conj((double complex)phi));
-    }
+    vf_status status = make_weights(m, &diagonal);
     for (int d = 0; d < wanted && status == VF_OK; d++) {
         out[d].segments = off_resonance ? m->segments.count : 1;
         out[d].diagonal = diagonal;
