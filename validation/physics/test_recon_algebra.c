@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "recon_fixture.h"
+#include "solve/team.h"
 #include "voxfield/copy.h"
 
 static vf_array device_array(problem *p, int64_t n)
@@ -92,6 +93,61 @@ static void test_adjointness(void **state)
                 adjointness(cube, field, precision ? VF_F64 : VF_F32, (recon_operator)by);
                 adjointness(plane, field, precision ? VF_F64 : VF_F32, (recon_operator)by);
             }
+}
+
+/* F^H W F x in double precision against the matrix written out. Q is good to `accuracy` of its norm, and where its
+ * errors are independent, F^H W F x to that of |Q| |x|; for random x, |y|^2 is |x|^2 times the sum of |Q|^2 over a
+ * window with Q(0) of an eighth of the doubled grid. So the error is some 8^(1/2) accuracy |y|; four times that is
+ * allowed, 1e-9, where weights in single precision would show as 1e-8. */
+static void normal_against_dense(const int64_t matrix[3], bool field, recon_operator encode_by)
+{
+    problem p = open_problem(matrix, 1, 1, field, VF_F64, encode_by);
+    device_team team;
+    normal_matrix normal;
+    vf_array x = device_array(&p, p.voxels), y = device_array(&p, p.voxels);
+    double complex *image = allocate((size_t)p.voxels, sizeof *image),
+                   *found = allocate((size_t)p.voxels, sizeof *found);
+    double difference = 0, size = 0;
+    for (int64_t n = 0; n < p.voxels; n++)
+        image[n] = random_complex();
+    assert_int_equal(team_create(p.ctx, 0, 1, &team), VF_OK);
+    if (normal_matrix_create(&team, &p.settings, &p.scan, &p.trajectory, NULL, 1, &normal) != VF_OK)
+        fail_msg("%s", vf_context_message(p.ctx));
+    assert_int_equal(vf_queue_copy(p.queue, x.data, image, (size_t)p.voxels * sizeof *image), VF_OK);
+    assert_int_equal(vf_toeplitz_apply(normal.toeplitz, p.queue, 1, NULL, x.data, y.data), VF_OK);
+    assert_int_equal(vf_queue_copy(p.queue, found, y.data, (size_t)p.voxels * sizeof *found), VF_OK);
+    assert_int_equal(vf_queue_sync(p.queue), VF_OK);
+    for (int m = 0; m < SAMPLES; m++) {
+        double complex sum = 0;
+        for (int64_t n = 0; n < p.voxels; n++)
+            sum += element(&p, m, n) * image[n];
+        sum *= p.trajectory.weights[m] * pow(cabs(p.trajectory.phi[m]), 2);
+        for (int64_t n = 0; n < p.voxels; n++)
+            found[n] -= conj(element(&p, m, n)) * sum;
+        for (int64_t n = 0; m == 0 && n < p.voxels; n++)
+            size += pow(cabs(found[n] + conj(element(&p, m, n)) * sum), 2);
+    }
+    for (int64_t n = 0; n < p.voxels; n++)
+        difference += pow(cabs(found[n]), 2);
+    if (!(sqrt(difference) <= 12 * p.settings.accuracy * sqrt(size)))
+        fail_msg("relative error %g (field %d, operator %d)", sqrt(difference / size), field, encode_by);
+    normal_matrix_free(&normal);
+    team_free(&team);
+    vf_array_free(&x);
+    vf_array_free(&y);
+    free(image);
+    free(found);
+    close_problem(&p);
+}
+
+static void test_normal_matrix_in_double(void **state)
+{
+    (void)state;
+    for (int by = RECON_DIRECT; by <= RECON_NUFFT; by++)
+        for (int field = 0; field < 2; field++) {
+            normal_against_dense(cube, field, (recon_operator)by);
+            normal_against_dense(plane, field, (recon_operator)by);
+        }
 }
 
 /* Images of all frames, one behind the other. */
@@ -425,6 +481,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_adjointness),
         cmocka_unit_test(test_adjoint_method),
+        cmocka_unit_test(test_normal_matrix_in_double),
         cmocka_unit_test(test_solver_against_dense),
         cmocka_unit_test(test_off_resonance_against_dense),
         cmocka_unit_test(test_frames_one_at_a_time),
