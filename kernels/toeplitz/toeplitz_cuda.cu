@@ -1,18 +1,16 @@
-/* The CUDA backend: the doubled grid in whole, transformed by cuFFT, with everything else in three kernels around it.
- *
- * Bytes for 128^3 voxels in single precision, one coil: enter writes 128 MiB (and reads a few), multiply reads and
- * writes 128 MiB and reads 64 of the kernel, leave reads 16 and adds 16 to y; each transform moves 128 MiB some six
- * times. So the two transforms are what takes the time. Small problems are done several coils and segments at a time,
- * for enough threads and few launches.
+/* The CUDA backend. Where lengths allow, the doubled grid is transformed axis by axis (toeplitz_axes.cu); else in whole
+ * by cuFFT, with everything else in three kernels around it. Small problems are done several coils and segments at a
+ * time, for enough threads and few launches.
  */
 #include <stdlib.h>
 #include <string.h>
 
-#include "backend/cuda_check.cuh"
 #include "backend/launch_blocks.h"
-#include "toeplitz_backend.h"
+#include "toeplitz_cuda.cuh"
 #include "voxfield/fft.h"
 
+namespace vf_toeplitz_gpu
+{
 namespace
 {
 
@@ -21,71 +19,14 @@ namespace
 enum { THREADS = 256, BATCH_POINTS = 1 << 22, MOST_BATCH = 32 };
 
 struct cuda_state {
-    int batch;          /* arrays that `many` transforms */
-    vf_fft *one, *many; /* many: NULL where batch is 1 */
-    vf_array buffer;    /* [batch][doubled grid] complex */
+    int batch;          /* arrays that are done together */
+    bool by_axes;       /* else by cuFFT */
+    axes axis;          /* by_axes */
+    vf_fft *one, *many; /* else: many transforms a batch, and is NULL where that is 1 */
+    vf_array buffer;    /* [batch][doubled grid] complex, or as axes_buffer says */
     vf_array kernels;   /* [segments][doubled grid] real */
     vf_array time;      /* [segments] or no data */
 };
-
-template <typename T>
-struct __align__(2 * sizeof(T)) number
-{
-    T re, im;
-};
-
-template <typename T>
-__device__ number<T> product(number<T> a, number<T> b)
-{
-    return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
-}
-
-/* conj(a) b */
-template <typename T>
-__device__ number<T> conjugate_product(number<T> a, number<T> b)
-{
-    return {a.re * b.re + a.im * b.im, a.re * b.im - a.im * b.re};
-}
-
-__device__ void sine_cosine_pi(float x, float *sine, float *cosine)
-{
-    sincospif(x, sine, cosine);
-}
-
-__device__ void sine_cosine_pi(double x, double *sine, double *cosine)
-{
-    sincospi(x, sine, cosine);
-}
-
-/* What the kernels need to know of a plan and of what is applied: pairs of a coil and a segment, numbered with the
- * segments fastest, of which a batch begins at `first`. */
-template <typename T>
-struct work {
-    int64_t matrix[3], doubled[3], voxels, points;
-    int segments, first, count;
-    const double *time; /* or NULL */
-    const float *field;
-    const number<T> *maps; /* or NULL */
-    const T *kernels;
-    number<T> *buffer;
-};
-
-/* s_c(n) e_l(n) of the `item`-th pair. */
-template <typename T>
-__device__ number<T> seen_through(const work<T> &w, int item, int64_t n)
-{
-    number<T> s = {1, 0};
-    if (w.maps)
-        s = w.maps[item / w.segments * w.voxels + n];
-    if (w.time) {
-        const double turns = -w.time[item % w.segments] * (double)w.field[n];
-        number<T> e;
-        /* Reduced in double precision, so that many turns cost no accuracy. */
-        sine_cosine_pi((T)(2 * (turns - rint(turns))), &e.im, &e.re);
-        s = product(s, e);
-    }
-    return s;
-}
 
 /* A thread's row of rows(); rows are along x, the thread's place in one is threadIdx.x and every blockDim.x after it.
  */
@@ -143,7 +84,7 @@ __global__ void __launch_bounds__(THREADS) leave(work<T> w, number<T> *__restric
         if (w.first > 0)
             sum = y[n];
         for (int b = 0; b < w.count; b++) {
-            const number<T> v = conjugate_product(seen_through(w, w.first + b, n), w.buffer[b * w.points + from + i]);
+            const number<T> v = product(conjugate(seen_through(w, w.first + b, n)), w.buffer[b * w.points + from + i]);
             sum = {sum.re + v.re, sum.im + v.im};
         }
         y[n] = sum;
@@ -227,7 +168,8 @@ vf_status set_segment(vf_toeplitz *plan, vf_queue *queue, int segment, void *q)
     clear_unused<<<shape.blocks, shape.threads, 0, stream>>>(w, static_cast<number<T> *>(q));
     vf_status status = VF_CUDA(plan->device, cudaGetLastError());
     if (status == VF_OK)
-        status = vf_fft_execute(s->one, queue, VF_FFT_FORWARD, q);
+        status = s->by_axes ? VF_CUDA(plan->device, axes_transform(&s->axis, w, stream, static_cast<number<T> *>(q)))
+                            : vf_fft_execute(s->one, queue, VF_FFT_FORWARD, q);
     if (status != VF_OK)
         return status;
     take_kernel<<<shape.blocks, shape.threads, 0, stream>>>(w, (T)(1 / (double)w.points),
@@ -242,6 +184,9 @@ vf_status apply_batch(const vf_toeplitz *plan, vf_queue *queue, const work<T> &w
 {
     const cuda_state *s = static_cast<const cuda_state *>(plan->state);
     cudaStream_t stream = static_cast<cudaStream_t>(vf_queue_native(queue));
+    if (s->by_axes)
+        return VF_CUDA(plan->device,
+                       axes_apply(&s->axis, w, stream, static_cast<const number<T> *>(x), static_cast<number<T> *>(y)));
     vf_fft *fft = w.count > 1 ? s->many : s->one;
     const launch_shape in = rows_shape(w.doubled[0], w.doubled[1] * w.doubled[2] * w.count);
     const launch_shape out = rows_shape(w.matrix[0], w.matrix[1] * w.matrix[2]);
@@ -299,6 +244,7 @@ vf_status apply(vf_toeplitz *plan, vf_queue *queue, int coils, const void *maps,
 void destroy(vf_toeplitz *plan)
 {
     cuda_state *s = static_cast<cuda_state *>(plan->state);
+    vf_array_free(&s->axis.roots);
     vf_fft_destroy(s->one);
     vf_fft_destroy(s->many);
     vf_array_free(&s->buffer);
@@ -311,8 +257,8 @@ void destroy(vf_toeplitz *plan)
 vf_status make_arrays(vf_toeplitz *plan, cuda_state *s, int64_t points)
 {
     /* Cleared: a batch that is not full is transformed whole; what is in the rest is not used, but is a number. */
-    vf_status status =
-        vf_create_cleared(plan->device, vf_dtype_complex(plan->precision), s->batch * points, &s->buffer);
+    const int64_t each = s->by_axes ? axes_buffer(plan->matrix, plan->doubled) : points;
+    vf_status status = vf_create_cleared(plan->device, vf_dtype_complex(plan->precision), s->batch * each, &s->buffer);
     if (status == VF_OK)
         status = vf_array_create(plan->device, VF_SPACE_DEVICE, plan->precision, plan->segments * points, &s->kernels);
     if (status == VF_OK && plan->time)
@@ -323,7 +269,8 @@ vf_status make_arrays(vf_toeplitz *plan, cuda_state *s, int64_t points)
     if (status == VF_OK)
         plan->bytes += s->buffer.count * (int64_t)vf_dtype_bytes(s->buffer.type) +
                        s->kernels.count * (int64_t)vf_dtype_bytes(s->kernels.type) +
-                       s->time.count * (int64_t)sizeof(double) + vf_fft_bytes(s->one) +
+                       s->axis.roots.count * (int64_t)vf_dtype_bytes(s->axis.roots.type) +
+                       s->time.count * (int64_t)sizeof(double) + (s->one ? vf_fft_bytes(s->one) : 0) +
                        (s->many ? vf_fft_bytes(s->many) : 0);
     return status;
 }
@@ -341,12 +288,17 @@ vf_status create(vf_toeplitz *plan)
     s->batch = fit < 1 ? 1 : fit > MOST_BATCH ? (int)MOST_BATCH : (int)fit;
     vf_status status = VF_CUDA(plan->device, cudaSetDevice(vf_device_ordinal(plan->device)));
     if (status == VF_OK)
+        status = axes_create(plan->device, plan->precision, plan->doubled, &s->by_axes, &s->axis);
+    if (status == VF_OK && !s->by_axes)
         status = vf_fft_create(plan->device, type, 3, dims, 1, &s->one);
-    if (status == VF_OK && s->batch > 1)
+    if (status == VF_OK && !s->by_axes && s->batch > 1)
         status = vf_fft_create(plan->device, type, 3, dims, s->batch, &s->many);
     return status == VF_OK ? make_arrays(plan, s, points) : status;
 }
 
 } // namespace
+} // namespace vf_toeplitz_gpu
 
-const vf_toeplitz_backend vf_toeplitz_cuda = {VF_DEVICE_CUDA, "fft", create, set, apply, destroy};
+extern "C" const vf_toeplitz_backend vf_toeplitz_cuda = {VF_DEVICE_CUDA,          "fft",
+                                                         vf_toeplitz_gpu::create, vf_toeplitz_gpu::set,
+                                                         vf_toeplitz_gpu::apply,  vf_toeplitz_gpu::destroy};

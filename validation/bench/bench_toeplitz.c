@@ -3,18 +3,20 @@
  *
  * usage: bench_toeplitz DEVICE [REPORT.json]
  *
- * Operations: of the transforms alone, 5 n log2 n for one of length n. On the CPU (toeplitz_cpu.c; H = 2 along an axis
- * of more than one voxel, else 1), there and back, for each coil and segment, 2 (H_z nx ny  5 nz log2 nz  +  H_z nz H_x
- * ny  5 nx log2 nx  +  H_z nz H_x nx H_y  5 ny log2 ny), two axes being laid along x and z; on a GPU those of two
- * transforms of the doubled grid. The ceiling counts a multiply-add as two.
+ * Operations: of the transforms alone, 5 n log2 n for one of length n, with H = 2 along an axis of more than one voxel,
+ * else 1, there and back, for each coil and segment. On the CPU (toeplitz_cpu.c) 2 (H_z nx ny  5 nz log2 nz  +  H_z nz
+ * H_x ny  5 nx log2 nx  +  H_z nz H_x nx H_y  5 ny log2 ny), two axes being laid along x and z; on a GPU
+ * (toeplitz_axes.cu) 2 (ny nz  5 H_x nx log2 (H_x nx)  +  H_x nx nz  5 H_y ny log2 (H_y ny)  +  H_x nx H_y ny  5 H_z nz
+ * log2 (H_z nz)). The ceiling counts a multiply-add as two.
  *
  * Bytes, in units of an image (voxels of 8 or 16 bytes), for each coil and segment, with H = H_x H_y H_z:
  *     CPU   x read, y written (and read before, as every cache line is that is written): 3; the map, twice: 2; the
  *           spectrum, 2 images, read and written by enter, read and written by multiply, read by leave: 10; the kernel:
  *           H / 2
- *     GPU   x read, y written, the map twice: 4; the doubled grid written and read once around each transform, and read
- *           and written by multiply: 4 H; by each transform twice for each axis longer than one voxel: 2 * 2 H axes;
- * the kernel: H / 2 Where caches hold part of that, the share of the copy ceiling may pass 100 %. */
+ *     GPU   x read, y written, the map twice: 4; the array that is doubled along x, written and read twice: 4 H_x; in
+ *           three dimensions that doubled along y as well: 4 H_x H_y; the kernel: H / 2. Lengths with prime factors
+ *           beyond 7 are done otherwise; no case has one.
+ * Where caches hold part of that, the share of the copy ceiling may pass 100 %. */
 #include <complex.h>
 #include <math.h>
 
@@ -216,14 +218,13 @@ static double transforms(double count, int64_t n)
 static double operations(const bench_case *c)
 {
     bool flat = c->matrix[2] == 1;
-    int64_t nx = c->matrix[0], ny = flat ? 1 : c->matrix[1], nz = c->matrix[flat ? 1 : 2], points = 1;
+    int64_t nx = c->matrix[0], ny = flat ? 1 : c->matrix[1], nz = c->matrix[flat ? 1 : 2];
     double hx = nx > 1 ? 2 : 1, hy = ny > 1 ? 2 : 1, hz = nz > 1 ? 2 : 1, x = (double)nx, y = (double)ny,
            z = (double)nz;
     double sum = transforms(hz * x * y, nz) + transforms(hz * z * hx * y, nx) + transforms(hz * z * hx * x * hy, ny);
-    for (int a = 0; a < 3; a++)
-        points *= c->matrix[a] > 1 ? 2 * c->matrix[a] : 1;
     if (!vf_device_is_host(device))
-        sum = transforms(1, points);
+        sum = transforms(y * z, 2 * nx) + transforms(hx * x * z, (int64_t)hy * ny) +
+              transforms(hx * x * hy * y, (int64_t)hz * nz);
     return 2 * sum * c->coils * c->segments;
 }
 
@@ -231,8 +232,8 @@ static double bytes_moved(const bench_case *c)
 {
     bool flat = c->matrix[2] == 1;
     double image = (double)(c->matrix[0] * c->matrix[1] * c->matrix[2]) * (c->precision == VF_F64 ? 16 : 8);
-    double h = flat ? 4 : 8, axes = flat ? 2 : 3;
-    double units = vf_device_is_host(device) ? 5 + 2 * 5 + h / 2 : 4 + 4 * h + 2 * 2 * h * axes + h / 2;
+    double h = flat ? 4 : 8;
+    double units = vf_device_is_host(device) ? 5 + 2 * 5 + h / 2 : 4 + 4 * 2 + (flat ? 0 : 4 * 4) + h / 2;
     return units * image * c->coils * c->segments;
 }
 

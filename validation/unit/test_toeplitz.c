@@ -37,6 +37,32 @@ static void test_against_dense(void **state)
         }
 }
 
+/* Along each axis the lengths that a GPU has code of their own for, twice these, and random ones, short and long: some
+ * have prime factors beyond 7. */
+static void test_lengths(void **state)
+{
+    (void)state;
+    static const int lengths[] = {32, 48, 64, 80, 96, 128, 160, 192, 256, 320, 512};
+    enum { OWN = sizeof lengths / sizeof *lengths, RANDOM = 15 };
+    for (int l = 0; l < OWN + RANDOM; l++)
+        for (int k = 0; k < 8; k++) {
+            static const int others[4][3] = {{0, 1, 1}, {3, 0, 1}, {2, 0, 2}, {3, 1, 0}};
+            const int length = l < OWN ? lengths[l] : l % 2 ? 2 + (int)(uniform() * 60) : 2 + (int)(uniform() * 600);
+            const int *n = others[k % 4];
+            problem p = make_problem(n[0] ? n[0] : length, n[1] ? n[1] : length, n[2] ? n[2] : length, 1 + (k + l) % 2,
+                                     1, (k + l) % 2, false, k / 4 ? VF_F64 : VF_F32);
+            double complex *x = random_vector(&p, p.voxels), *got = room(p.voxels, sizeof *got),
+                           *expected = room(p.voxels, sizeof *expected);
+            dense(&p, x, expected);
+            run(&p, NULL, x, got);
+            check_near(&p, "lengths", got, expected, bound(&p, x));
+            free(x);
+            free(got);
+            free(expected);
+            free_problem(&p);
+        }
+}
+
 /* Many coils, more than one batch on a GPU; again with fewer by the same plan. */
 static void test_many_coils(void **state)
 {
@@ -211,9 +237,9 @@ static void test_cancel(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_against_dense),  cmocka_unit_test(test_many_coils), cmocka_unit_test(test_delta),
-        cmocka_unit_test(test_hermitian_part), cmocka_unit_test(test_nan),        cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_cancel),
+        cmocka_unit_test(test_against_dense), cmocka_unit_test(test_lengths),        cmocka_unit_test(test_many_coils),
+        cmocka_unit_test(test_delta),         cmocka_unit_test(test_hermitian_part), cmocka_unit_test(test_nan),
+        cmocka_unit_test(test_refusals),      cmocka_unit_test(test_cancel),
     };
     return run_on_device(argc, argv, tests, NULL, NULL);
 }

@@ -8,7 +8,7 @@
 /* Seconds of the transforms: about as measured on two cores and on an H200; good enough to choose by. */
 static void estimate(vf_context *ctx, const recon_settings *s, const scan *raw, double *cpu, double *gpu)
 {
-    const double cpu_rate = 1e10, gpu_rate = 3e12; /* floating-point operations a second of one core, of a GPU */
+    const double cpu_rate = 1e10, gpu_rate = 8e12; /* floating-point operations a second of one core, of a GPU */
     double doubled = 1, voxels = (double)(raw->matrix[0] * raw->matrix[1] * raw->matrix[2]);
     for (int a = 0; a < 3; a++)
         doubled *= (double)(raw->matrix[a] > 1 ? 2 * raw->matrix[a] : 1);
@@ -31,7 +31,7 @@ static void estimate(vf_context *ctx, const recon_settings *s, const scan *raw, 
  * between PCIe and NVLink: nothing depends on them but how many GPUs "cuda" and "auto" take. */
 static int coils_pay_for(const recon_settings *s, const scan *raw, int devices)
 {
-    const double rate = 6e12, link = 1e11, wait = 5e-5; /* FLOP/s of transforms, bytes/s between devices, s: about */
+    const double rate = 2e13, link = 1e11, wait = 5e-5; /* FLOP/s of transforms, bytes/s between devices, s: about */
     const double element = s->precision == VF_F64 ? 16 : 8;
     double doubled = 1, voxels = (double)(raw->matrix[0] * raw->matrix[1] * raw->matrix[2]), least = INFINITY;
     int best = 1;

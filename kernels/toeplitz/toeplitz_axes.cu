@@ -1,0 +1,488 @@
+/* The doubled grid one axis after the other, so that zeros are neither stored nor read, nor what nobody wants written:
+ *
+ *     rows x:     x times map and e_l  -> [z][y][2x]        columns y: -> [z][2y][2x]
+ *     columns z:  forward, times the kernel, and back, in place
+ *     columns y:  back -> [z][y][2x]                        rows x:    back, times conj(map e_l), added to y
+ *
+ * In a plane, columns y are what columns z are here. A thread block has some lines side by side, so that what it reads
+ * and writes of them lies together, and transforms them in shared memory (toeplitz_passes.cuh).
+ *
+ * Bytes for 128^3 voxels in single precision, one coil: 16 MiB to read x, as much of a map, 32 of the first array
+ * written and read twice, 64 of the second written and read twice, 64 of the kernel, 16 of a map and of y, read and
+ * written: 512 MiB, where transforms of the whole grid move 2 GiB.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backend/launch_blocks.h"
+#include "toeplitz_passes.cuh"
+
+namespace vf_toeplitz_gpu
+{
+namespace
+{
+
+enum { MOST_THREADS = 512, GOOD_THREADS = 256, LINE_BYTES = 128, MOST_LENGTH = 4096 };
+enum axis_mode { WHOLE, FORWARD, BACK, THERE_AND_BACK }; /* all but the first with a half of zeros, or not wanted */
+
+/* Blocks that a multiprocessor's registers are to have room for: two, where they have so many threads. */
+template <typename T, int LENGTH>
+constexpr int least_blocks()
+{
+    return LENGTH > 256 && sizeof(T) == 4 ? 2 : 1;
+}
+
+/* ---- columns ---- */
+
+/* Columns of `inner` x `outer` lines: number i of line (c, o) is in[o * in_outer + i * in_apart + c]. Likewise `out`.
+ */
+template <typename T>
+struct columns_task {
+    const number<T> *in;
+    number<T> *out;
+    int64_t inner, outer, in_outer, out_outer;
+    unsigned in_apart, out_apart;
+    /* THERE_AND_BACK: the kernels of segments [length][inner], for outer lines of which each is an array. */
+    const T *kernels;
+    int64_t points;
+    int first, segments;
+};
+
+template <typename T, int MODE>
+struct column_port {
+    enum { HALF_IN = MODE == FORWARD || MODE == THERE_AND_BACK, HALF_OUT = MODE == BACK || MODE == THERE_AND_BACK };
+    const number<T> *in;
+    number<T> *out;
+    const T *kernel;
+    unsigned in_apart, out_apart, inner;
+    bool is_there; /* else the line is loaded like others, but not stored */
+
+    __device__ number<T> load(unsigned i) const
+    {
+        const number<T> v = in[i * in_apart];
+        return MODE == BACK ? conjugate(v) : v;
+    }
+    __device__ void store(unsigned i, number<T> v) const
+    {
+        if (is_there)
+            out[i * out_apart] = HALF_OUT ? conjugate(v) : v;
+    }
+    /* Back is forward between conjugates. */
+    __device__ number<T> between(unsigned i, number<T> v) const
+    {
+        const T p = MODE == THERE_AND_BACK ? kernel[i * inner] : 0;
+        return {p * v.re, -p * v.im};
+    }
+};
+
+template <typename T>
+__device__ number<T> *shared_memory()
+{
+    extern __shared__ __align__(16) unsigned char memory[];
+    return reinterpret_cast<number<T> *>(memory);
+}
+
+template <typename T, int MODE, int LENGTH>
+__global__ void __launch_bounds__(MOST_THREADS, (least_blocks<T, LENGTH>()))
+    columns(const columns_task<T> task, const axis_shape shape)
+{
+    const int line = (int)threadIdx.x % shape.lines;
+    const int64_t tiles = (task.inner + shape.lines - 1) / shape.lines, outer = blockIdx.x / tiles;
+    const int64_t own = blockIdx.x % tiles * shape.lines + line, column = min(own, task.inner - 1);
+    column_port<T, MODE> port;
+    port.in = task.in + outer * task.in_outer + column;
+    port.out = task.out + outer * task.out_outer + column;
+    port.kernel =
+        MODE == THERE_AND_BACK ? task.kernels + (task.first + outer) % task.segments * task.points + column : NULL;
+    port.in_apart = task.in_apart;
+    port.out_apart = task.out_apart;
+    port.inner = (unsigned)task.inner;
+    port.is_there = own < task.inner;
+    const line_place<T, false> place = {shared_memory<T>() + line, (int)threadIdx.x / shape.lines, shape.threads,
+                                        shape.lines, shape.plan.length * shape.lines};
+    const number<T> *roots = static_cast<const number<T> *>(shape.roots);
+    const int half = transform_line<LENGTH>(place, shape.plan, roots, 0, true, MODE != THERE_AND_BACK, port);
+    if (MODE == THERE_AND_BACK)
+        transform_line<LENGTH>(place, shape.plan, roots, half, false, true, port);
+}
+
+/* ---- rows ---- */
+
+__host__ __device__ int row_pitch(int length)
+{
+    return length + length / 16 + 1;
+}
+
+/* The place of a thread in its row of a block's. */
+template <typename T>
+__device__ line_place<T, true> place_in_row(const axis_shape &shape, int *row)
+{
+    const int pitch = row_pitch(shape.plan.length);
+    *row = (int)threadIdx.x / shape.threads;
+    return {shared_memory<T>() + *row * pitch, (int)threadIdx.x % shape.threads, shape.threads, 0, shape.lines * pitch};
+}
+
+template <typename T>
+struct enter_port {
+    enum { HALF_IN = 1, HALF_OUT = 0 };
+    const work<T> &w;
+    const number<T> *x;
+    number<T> *out;
+    int64_t first; /* voxel of the row */
+    int item;
+    bool is_there;
+
+    __device__ number<T> load(int i) const
+    {
+        return product(seen_through(w, item, first + i), x[first + i]);
+    }
+    __device__ void store(int i, number<T> v) const
+    {
+        if (is_there)
+            out[i] = v;
+    }
+    __device__ number<T> between(int, number<T> v) const
+    {
+        return v;
+    }
+};
+
+template <typename T, int LENGTH>
+__global__ void __launch_bounds__(MOST_THREADS, (least_blocks<T, LENGTH>()))
+    enter(const work<T> w, const axis_shape shape, const number<T> *__restrict__ x)
+{
+    int line;
+    const line_place<T, true> place = place_in_row<T>(shape, &line);
+    const int64_t rows = w.matrix[1] * w.matrix[2], own = (int64_t)blockIdx.x * shape.lines + line,
+                  row = min(own, rows * w.count - 1);
+    const enter_port<T> port = {w,
+                                x,
+                                w.buffer + row * w.doubled[0],
+                                row % rows * w.matrix[0],
+                                w.first + (int)(row / rows),
+                                own < rows * w.count};
+    transform_line<LENGTH>(place, shape.plan, static_cast<const number<T> *>(shape.roots), 0, true, true, port);
+}
+
+template <typename T>
+struct leave_port {
+    enum { HALF_IN = 0, HALF_OUT = 1 };
+    const work<T> &w;
+    const number<T> *in;
+    number<T> *y;
+    int64_t first;
+    int item;
+    bool is_there;
+
+    __device__ number<T> load(int i) const
+    {
+        return conjugate(in[i]);
+    }
+    __device__ void store(int i, number<T> v) const
+    {
+        if (!is_there)
+            return;
+        const number<T> seen = product(conjugate(seen_through(w, item, first + i)), conjugate(v));
+        y[first + i] = item > 0 ? y[first + i] + seen : seen;
+    }
+    __device__ number<T> between(int, number<T> v) const
+    {
+        return v;
+    }
+};
+
+/* The batch's arrays are added in their order, so that the bits are always the same. */
+template <typename T, int LENGTH>
+__global__ void __launch_bounds__(MOST_THREADS, (least_blocks<T, LENGTH>()))
+    leave(const work<T> w, const axis_shape shape, number<T> *y)
+{
+    int line;
+    const line_place<T, true> place = place_in_row<T>(shape, &line);
+    const int64_t rows = w.matrix[1] * w.matrix[2], own = (int64_t)blockIdx.x * shape.lines + line,
+                  row = min(own, rows - 1);
+    for (int b = 0; b < w.count; b++) {
+        const leave_port<T> port = {
+            w, w.buffer + (b * rows + row) * w.doubled[0], y, row * w.matrix[0], w.first + b, own < rows};
+        if (b > 0)
+            __syncthreads(); /* the one before has been read */
+        transform_line<LENGTH>(place, shape.plan, static_cast<const number<T> *>(shape.roots), 0, true, true, port);
+    }
+}
+
+template <typename T>
+struct plain_port {
+    enum { HALF_IN = 0, HALF_OUT = 0 };
+    number<T> *row;
+    bool is_there;
+
+    __device__ number<T> load(int i) const
+    {
+        return row[i];
+    }
+    __device__ void store(int i, number<T> v) const
+    {
+        if (is_there)
+            row[i] = v;
+    }
+    __device__ number<T> between(int, number<T> v) const
+    {
+        return v;
+    }
+};
+
+/* A block's last rows may be one that others store meanwhile: what is made of that is not stored. */
+template <typename T>
+__global__ void __launch_bounds__(MOST_THREADS) whole_rows(number<T> *q, int64_t rows, const axis_shape shape)
+{
+    int line;
+    const line_place<T, true> place = place_in_row<T>(shape, &line);
+    const int64_t own = (int64_t)blockIdx.x * shape.lines + line;
+    const plain_port<T> port = {q + min(own, rows - 1) * shape.plan.length, own < rows};
+    transform_line<0>(place, shape.plan, static_cast<const number<T> *>(shape.roots), 0, true, true, port);
+}
+
+/* ---- host side ---- */
+
+/* Radices of a length, the powers of two as even as can be and the first of them first; false: it has other prime
+ * factors. */
+bool plan_axis(int64_t length, axis_plan *plan)
+{
+    static const int odd[] = {7, 5, 3};
+    int twos = 0, shares;
+    memset(plan, 0, sizeof *plan);
+    plan->length = (int)length;
+    for (; length % 2 == 0; length /= 2)
+        twos++;
+    shares = (twos + 3) / 4;
+    if (twos > 0)
+        plan->radix[plan->passes++] = 1 << (twos + shares - 1) / shares;
+    for (int i = 0; i < 3; i++)
+        for (; length % odd[i] == 0 && plan->passes < MOST_PASSES; length /= odd[i])
+            plan->radix[plan->passes++] = odd[i];
+    for (twos -= shares > 0 ? (twos + shares - 1) / shares : 0; --shares > 0 && plan->passes < MOST_PASSES;) {
+        const int bits = (twos + shares - 1) / shares;
+        plan->radix[plan->passes++] = 1 << bits;
+        twos -= bits;
+    }
+    if (plan->passes == 0)
+        plan->radix[plan->passes++] = 1;
+    return length == 1 && twos == 0;
+}
+
+/* The most that a pass has to do side by side. */
+int line_threads(const axis_plan *plan)
+{
+    int most = 1;
+    for (int p = 0; p < plan->passes; p++)
+        most = plan->length / plan->radix[p] > most ? plan->length / plan->radix[p] : most;
+    return most;
+}
+
+/* Lines side by side; false: a block has no room for them. `most_bytes`: of its shared memory. */
+bool shape_axis(bool rows, size_t element, int most_bytes, axis_shape *shape)
+{
+    const int threads = line_threads(&shape->plan);
+    const size_t line = 2 * element * (size_t)(rows ? row_pitch(shape->plan.length) : shape->plan.length);
+    int lines = rows ? GOOD_THREADS / threads : (int)(LINE_BYTES / element);
+    lines = lines < 1 ? 1 : lines;
+    const size_t good_bytes = (size_t)most_bytes / 3;
+    while (lines > 1 && (size_t)lines * line > good_bytes && (rows || lines > 4))
+        lines /= 2;
+    shape->lines = lines;
+    shape->threads = threads;
+    while (lines * shape->threads > MOST_THREADS)
+        shape->threads = (shape->threads + 1) / 2;
+    shape->bytes = (int)((size_t)lines * line);
+    return (size_t)lines * line <= (size_t)most_bytes;
+}
+
+/* exp(-i 2 pi k / length). */
+template <typename T>
+void fill_roots(int length, T *roots)
+{
+    for (int k = 0; k < length; k++) {
+        const double angle = -2 * 3.14159265358979323846 * k / length;
+        roots[2 * k] = (T)cos(angle);
+        roots[2 * k + 1] = (T)sin(angle);
+    }
+}
+
+vf_status upload_roots(vf_device *device, vf_dtype precision, axes *a)
+{
+    int64_t count = 0, at = 0;
+    const size_t element = 2 * vf_dtype_bytes(precision);
+    for (int i = 0; i < 3; i++)
+        count += a->axis[i].plan.length;
+    char *host = static_cast<char *>(malloc((size_t)count * element));
+    if (!host)
+        return vf_fail(vf_device_context(device), VF_ERR_MEMORY, "Toeplitz: no memory for a plan");
+    vf_status status = vf_array_create(device, VF_SPACE_DEVICE, vf_dtype_complex(precision), count, &a->roots);
+    for (int i = 0; i < 3 && status == VF_OK; i++) {
+        const int length = a->axis[i].plan.length;
+        if (precision == VF_F64)
+            fill_roots(length, reinterpret_cast<double *>(host + (size_t)at * element));
+        else
+            fill_roots(length, reinterpret_cast<float *>(host + (size_t)at * element));
+        a->axis[i].roots = static_cast<char *>(a->roots.data) + (size_t)at * element;
+        at += length;
+    }
+    if (status == VF_OK)
+        status = VF_CUDA(device, vf_cuda_upload(a->roots.data, host, (size_t)count * element));
+    free(host);
+    return status;
+}
+
+/* A half is enough where a transform of up to two passes ends in its port; see line_place. */
+int bytes_for(const axis_shape *shape, bool stays)
+{
+    return shape->plan.passes + stays <= 2 ? shape->bytes / 2 : shape->bytes;
+}
+
+template <typename Kernel, typename... Arguments>
+cudaError_t launch(Kernel kernel, int64_t blocks, const axis_shape &shape, bool stays, cudaStream_t stream,
+                   Arguments... arguments)
+{
+    const int bytes = bytes_for(&shape, stays);
+    const cudaError_t error = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
+    if (error != cudaSuccess)
+        return error;
+    kernel<<<vf_blocks_for(blocks, 1), (unsigned)(shape.lines * shape.threads), (size_t)bytes, stream>>>(arguments...);
+    return cudaGetLastError();
+}
+
+template <typename T, int MODE>
+cudaError_t launch_columns(const columns_task<T> &task, const axis_shape &shape, cudaStream_t stream)
+{
+    const int64_t blocks = (task.inner + shape.lines - 1) / shape.lines * task.outer;
+    cudaError_t error = cudaSuccess;
+    with_length<T>(shape.plan.length, [&](auto length) {
+        error = launch(columns<T, MODE, length.value>, blocks, shape, MODE == THERE_AND_BACK, stream, task, shape);
+    });
+    return error;
+}
+
+int64_t row_blocks(const axis_shape &shape, int64_t rows)
+{
+    return (rows + shape.lines - 1) / shape.lines;
+}
+
+/* Columns y, from the first array to the second or back; in a plane they stay in the first. */
+template <typename T>
+columns_task<T> columns_y(const work<T> &w, number<T> *first, number<T> *second)
+{
+    columns_task<T> task = {};
+    task.in = first;
+    task.out = second;
+    task.inner = w.doubled[0];
+    task.outer = w.matrix[2] * w.count;
+    task.in_apart = task.out_apart = (unsigned)w.doubled[0];
+    task.in_outer = w.matrix[1] * w.doubled[0];
+    task.out_outer = w.doubled[1] * w.doubled[0];
+    return task;
+}
+
+/* There and back along the last axis in place, of `inner` lines side by side. */
+template <typename T>
+columns_task<T> columns_last(const work<T> &w, number<T> *in, int64_t inner, int64_t count)
+{
+    columns_task<T> task = {};
+    task.in = in;
+    task.out = in;
+    task.inner = inner;
+    task.in_apart = task.out_apart = (unsigned)inner;
+    task.outer = w.count;
+    task.in_outer = task.out_outer = inner * count;
+    task.kernels = w.kernels;
+    task.points = w.points;
+    task.first = w.first;
+    task.segments = w.segments;
+    return task;
+}
+
+} // namespace
+
+vf_status axes_create(vf_device *device, vf_dtype precision, const int64_t doubled[3], bool *possible, axes *out)
+{
+    int most_bytes = 0;
+    const int ordinal = vf_device_ordinal(device);
+    const size_t element = 2 * vf_dtype_bytes(precision);
+    vf_status status =
+        VF_CUDA(device, cudaDeviceGetAttribute(&most_bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, ordinal));
+    *possible = status == VF_OK && doubled[0] * doubled[1] * doubled[2] <= UINT32_MAX;
+    for (int a = 0; a < 3 && *possible; a++)
+        *possible = doubled[a] <= MOST_LENGTH && plan_axis(doubled[a], &out->axis[a].plan) &&
+                    shape_axis(a == 0, element, most_bytes, &out->axis[a]);
+    return *possible ? upload_roots(device, precision, out) : status;
+}
+
+int64_t axes_buffer(const int64_t matrix[3], const int64_t doubled[3])
+{
+    const int64_t first = doubled[0] * matrix[1] * matrix[2];
+    return matrix[2] > 1 ? first + doubled[0] * doubled[1] * matrix[2] : first;
+}
+
+template <typename T>
+cudaError_t axes_transform(const axes *a, const work<T> &w, cudaStream_t stream, number<T> *q)
+{
+    const int64_t *n = w.doubled;
+    const axis_shape &x = a->axis[0];
+    cudaError_t error = launch(whole_rows<T>, row_blocks(x, n[1] * n[2]), x, false, stream, q, n[1] * n[2], x);
+    columns_task<T> task = {};
+    task.in = q;
+    task.out = q;
+    task.inner = n[0];
+    task.in_apart = task.out_apart = (unsigned)n[0];
+    task.outer = n[2];
+    task.in_outer = task.out_outer = n[0] * n[1];
+    if (error == cudaSuccess && n[1] > 1)
+        error = launch_columns<T, WHOLE>(task, a->axis[1], stream);
+    task.inner = n[0] * n[1];
+    task.in_apart = task.out_apart = (unsigned)task.inner;
+    task.outer = 1;
+    if (error == cudaSuccess && n[2] > 1)
+        error = launch_columns<T, WHOLE>(task, a->axis[2], stream);
+    return error;
+}
+
+template <typename T>
+cudaError_t axes_apply(const axes *a, const work<T> &w, cudaStream_t stream, const number<T> *x, number<T> *y)
+{
+    const int64_t *n = w.matrix, *whole = w.doubled, rows = n[1] * n[2];
+    const axis_shape &row = a->axis[0];
+    number<T> *first = w.buffer, *second = w.buffer + whole[0] * rows * w.count;
+    cudaError_t error = cudaSuccess;
+    with_length<T>(row.plan.length, [&](auto length) {
+        error = launch(enter<T, length.value>, row_blocks(row, rows * w.count), row, false, stream, w, row, x);
+    });
+    if (error == cudaSuccess && n[2] == 1) {
+        error = launch_columns<T, THERE_AND_BACK>(columns_last(w, first, whole[0], n[1]), a->axis[1], stream);
+    } else if (error == cudaSuccess) {
+        const columns_task<T> there = columns_y(w, first, second);
+        columns_task<T> back = there;
+        back.in = second;
+        back.out = first;
+        back.in_outer = there.out_outer;
+        back.out_outer = there.in_outer;
+        error = launch_columns<T, FORWARD>(there, a->axis[1], stream);
+        if (error == cudaSuccess)
+            error = launch_columns<T, THERE_AND_BACK>(columns_last(w, second, whole[0] * whole[1], n[2]), a->axis[2],
+                                                      stream);
+        if (error == cudaSuccess)
+            error = launch_columns<T, BACK>(back, a->axis[1], stream);
+    }
+    if (error == cudaSuccess)
+        with_length<T>(row.plan.length, [&](auto length) {
+            error = launch(leave<T, length.value>, row_blocks(row, rows), row, false, stream, w, row, y);
+        });
+    return error;
+}
+
+template cudaError_t axes_transform(const axes *, const work<float> &, cudaStream_t, number<float> *);
+template cudaError_t axes_transform(const axes *, const work<double> &, cudaStream_t, number<double> *);
+template cudaError_t axes_apply(const axes *, const work<float> &, cudaStream_t, const number<float> *,
+                                number<float> *);
+template cudaError_t axes_apply(const axes *, const work<double> &, cudaStream_t, const number<double> *,
+                                number<double> *);
+
+} // namespace vf_toeplitz_gpu
