@@ -2,6 +2,7 @@
 #include "first_differences.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 #include "first_differences_backend.h"
 
@@ -42,38 +43,83 @@ vf_status vf_first_differences_add(vf_queue *queue, vf_dtype type, const int64_t
 
 /* ---- weights ---- */
 
-/* Difference of an image between voxel n and the one `step` before it. */
-static double difference(const float *image, int64_t n, int64_t step)
+/* Rows along x, as threads take them. */
+typedef struct image_rows {
+    int64_t counts[3], voxels, rows;
+    int images;
+    const float *references;
+} image_rows;
+
+/* Whether voxels of a row have one before them along an axis; along x all but the first have. */
+static bool has_before(const image_rows *g, int64_t row, int axis)
 {
-    return (double)image[n] - (double)image[n - step];
+    return axis == 0 || (axis == 1 ? row % g->counts[1] : row / g->counts[1]) > 0;
 }
 
-/* 1 / (sharpness h)^2, h the root mean square of the image's differences; 0 if it has none. */
-static double inverse_square(const int64_t counts[3], const float *image, double sharpness)
+/* Difference of an image between a row's voxel x and the one before it along an axis. */
+static double difference(const image_rows *g, const float *image, int64_t row, int axis, int64_t x)
 {
-    double sum = 0, differences = 0;
-    int64_t n = 0;
-    for (int64_t z = 0; z < counts[2]; z++)
-        for (int64_t y = 0; y < counts[1]; y++)
-            for (int64_t x = 0; x < counts[0]; x++, n++) {
-                double dx = x > 0 ? difference(image, n, 1) : 0, dy = y > 0 ? difference(image, n, counts[0]) : 0,
-                       dz = z > 0 ? difference(image, n, counts[0] * counts[1]) : 0;
-                sum += dx * dx + dy * dy + dz * dz;
-                differences += (x > 0) + (y > 0) + (z > 0);
-            }
+    const int64_t steps[3] = {1, g->counts[0], g->counts[0] * g->counts[1]};
+    const float *at = image + row * g->counts[0] + x;
+    return (double)at[0] - (double)at[-steps[axis]];
+}
+
+static double squares_of_row(const image_rows *g, const float *image, int64_t row)
+{
+    double sum = 0;
+    for (int a = 0; a < 3; a++)
+        for (int64_t x = a == 0; has_before(g, row, a) && x < g->counts[0]; x++) {
+            const double d = difference(g, image, row, a, x);
+            sum += d * d;
+        }
+    return sum;
+}
+
+/* 1 / (sharpness h)^2, h the root mean square of the image's differences; 0 if it has none. Rows are added up in their
+ * order: the same bits whatever the number of threads. */
+static double inverse_square(vf_context *ctx, const image_rows *g, const float *image, double sharpness, double *of_row)
+{
+    const int threads = vf_context_threads(ctx);
+    const int64_t *n = g->counts;
+    const double differences = (double)(n[0] - 1) * (double)g->rows + (double)(g->voxels / n[1] * (n[1] - 1)) +
+                               (double)(g->voxels / n[2] * (n[2] - 1));
+    double sum = 0;
+#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
+    for (int64_t row = 0; row < g->rows; row++)
+        of_row[row] = squares_of_row(g, image, row);
+    for (int64_t row = 0; row < g->rows; row++)
+        sum += of_row[row];
     return sum > 0 ? differences / (sum * sharpness * sharpness) : 0;
 }
 
-/* weights[axis] += the image's part of the sum in the denominator. */
-static void add_image(const int64_t counts[3], const float *image, double factor, float *weights)
+/* `factor`: [images] what inverse_square says of each. */
+static void weights_of_row(const image_rows *g, const double *factor, int64_t row, float *weights)
 {
-    const int64_t steps[3] = {1, counts[0], counts[0] * counts[1]}, voxels = steps[2] * counts[2];
-    for (int a = 0; a < 3; a++)
-        for (int64_t n = 0; n < voxels; n++)
-            if (n / steps[a] % counts[a] > 0) {
-                double d = difference(image, n, steps[a]);
-                weights[a * voxels + n] += (float)(d * d * factor);
+    for (int a = 0; a < 3; a++) {
+        float *to = weights + a * g->voxels + row * g->counts[0];
+        const bool before = has_before(g, row, a);
+        for (int64_t x = 0; x < g->counts[0]; x++) {
+            float sum = 0;
+            for (int r = 0; before && r < g->images && (a > 0 || x > 0); r++) {
+                const double d = difference(g, g->references + r * g->voxels, row, a, x);
+                sum += (float)(d * d * factor[r]);
             }
+            to[x] = before && (a > 0 || x > 0) ? 1 / (1 + sum) : 0;
+        }
+    }
+}
+
+/* The first value of the references that is not finite; else their number. */
+static int64_t first_bad(vf_context *ctx, const image_rows *g)
+{
+    const int threads = vf_context_threads(ctx);
+    const int64_t all = g->images * g->voxels;
+    int64_t first = all;
+#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1) reduction(min : first)
+    for (int64_t i = 0; i < all; i++)
+        if (!isfinite(g->references[i]) && i < first)
+            first = i;
+    return first;
 }
 
 vf_status vf_first_differences_weights(vf_context *ctx, const int64_t counts[3], int images, const float *references,
@@ -83,21 +129,24 @@ vf_status vf_first_differences_weights(vf_context *ctx, const int64_t counts[3],
     if (!possible(counts) || images < 1 || !references || !weights || !(sharpness >= 1e-100 && sharpness <= 1e100))
         return vf_fail(ctx, VF_ERR_ARGUMENT, "first differences: %d reference images with a sharpness of %g", images,
                        sharpness);
-    const int64_t steps[3] = {1, counts[0], counts[0] * counts[1]}, voxels = steps[2] * counts[2];
-    for (int64_t i = 0; i < images * voxels; i++)
-        if (!isfinite(references[i]))
-            return vf_fail(ctx, VF_ERR_ARGUMENT, "first differences: reference image %lld is not finite at voxel %lld",
-                           (long long)(i / voxels), (long long)(i % voxels));
-    for (int64_t i = 0; i < 3 * voxels; i++)
-        weights[i] = 0;
-    for (int r = 0; r < images; r++) {
-        const float *image = references + r * voxels;
-        add_image(counts, image, inverse_square(counts, image, sharpness), weights);
-    }
-    for (int a = 0; a < 3; a++)
-        for (int64_t n = 0; n < voxels; n++) {
-            float *w = &weights[a * voxels + n];
-            *w = n / steps[a] % counts[a] > 0 ? 1 / (1 + *w) : 0;
-        }
-    return VF_OK;
+    const int threads = vf_context_threads(ctx);
+    const image_rows g = {.counts = {counts[0], counts[1], counts[2]},
+                          .voxels = counts[0] * counts[1] * counts[2],
+                          .rows = counts[1] * counts[2],
+                          .images = images,
+                          .references = references};
+    const int64_t bad = first_bad(ctx, &g);
+    if (bad < images * g.voxels)
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "first differences: reference image %lld is not finite at voxel %lld",
+                       (long long)(bad / g.voxels), (long long)(bad % g.voxels));
+    double *of_row = malloc((size_t)g.rows * sizeof *of_row), *factor = malloc((size_t)images * sizeof *factor);
+    const bool room = of_row && factor;
+    for (int r = 0; room && r < images; r++)
+        factor[r] = inverse_square(ctx, &g, references + r * g.voxels, sharpness, of_row);
+#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
+    for (int64_t row = 0; row < (room ? g.rows : 0); row++)
+        weights_of_row(&g, factor, row, weights);
+    free(of_row);
+    free(factor);
+    return room ? VF_OK : vf_fail(ctx, VF_ERR_MEMORY, "first differences: no memory for the weights of an image");
 }

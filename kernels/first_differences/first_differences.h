@@ -25,7 +25,8 @@ VF_MUST_CHECK vf_status vf_first_differences_add(vf_queue *queue, vf_dtype type,
 /* Weights from reference images, host memory: w_a(n) = 1 / (1 + sum_r (d_ra(n) / (sharpness h_r))^2), d_ra the
  * difference of image r between n and the voxel before it along axis a, h_r the root mean square of all differences of
  * image r. `references`: [images][z][y][x]; `weights`: [3][z][y][x]. Differences across faces get 0. Errors:
- * VF_ERR_ARGUMENT (values not finite, sharpness not positive). */
+ * VF_ERR_ARGUMENT (values not finite, sharpness not positive), VF_ERR_MEMORY. The same bits whatever the number of the
+ * context's threads. */
 VF_MUST_CHECK vf_status vf_first_differences_weights(vf_context *ctx, const int64_t counts[3], int images,
                                                      const float *references, double sharpness, float *weights);
 

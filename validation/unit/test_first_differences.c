@@ -279,6 +279,51 @@ static void test_weights_by_hand(void **state)
                 fail_msg("axis %d, voxel %d: %g", a, n, (double)got[a][n]);
 }
 
+/* Weights of random images by their formula, and the same bits whatever the number of threads. A weight is 1 / (1 +
+ * sum) in single precision, the sum of two terms: some five roundings. */
+static void test_random_weights(void **state)
+{
+    (void)state;
+    enum { IMAGES = 2 };
+    static const int64_t grids[][3] = {{9, 7, 5}, {1, 6, 11}, {13, 1, 1}, {4, 30, 1}};
+    const int threads = vf_context_threads(ctx);
+    for (size_t g = 0; g < sizeof grids / sizeof *grids; g++) {
+        const int64_t *counts = grids[g], n = voxels(counts), steps[3] = {1, counts[0], counts[0] * counts[1]};
+        double *x = random_numbers(IMAGES * n, -1);
+        float *images = room(IMAGES * n, sizeof *images), *got[3];
+        for (int64_t i = 0; i < IMAGES * n; i++)
+            images[i] = (float)x[i];
+        for (int t = 0; t < 3; t++) {
+            got[t] = room(3 * n, sizeof *got[t]);
+            need(vf_context_set_threads(ctx, t + 1));
+            need(vf_first_differences_weights(ctx, counts, IMAGES, images, 0.7, got[t]));
+            assert_memory_equal(got[t], got[0], 3 * (size_t)n * sizeof *got[t]);
+        }
+        long double squares[IMAGES] = {0}, differences = 0;
+        for (int pass = 0; pass < 2; pass++)
+            for (int64_t i = 0; i < 3 * n; i++) {
+                const int64_t a = i / n, v = i % n;
+                const bool inside = v / steps[a] % counts[a] > 0;
+                long double sum = 0;
+                differences += pass == 0 && inside;
+                for (int r = 0; r < IMAGES && inside; r++) {
+                    const long double d = (long double)images[r * n + v] - images[r * n + v - steps[a]];
+                    squares[r] += pass == 0 ? d * d : 0;
+                    sum += pass == 1 ? d * d / (0.49L * squares[r] / differences) : 0;
+                }
+                const double expected = inside ? (double)(1 / (1 + sum)) : 0;
+                if (pass == 1 && !(fabs((double)got[0][i] - expected) <= 8 * 0x1p-24 * expected))
+                    fail_msg("grid %zu, axis %d, voxel %d: %.9g instead of %.9g", g, (int)a, (int)v, (double)got[0][i],
+                             expected);
+            }
+        for (int t = 0; t < 3; t++)
+            free(got[t]);
+        free(images);
+        free(x);
+    }
+    need(vf_context_set_threads(ctx, threads));
+}
+
 static void test_refusals(void **state)
 {
     (void)state;
@@ -319,7 +364,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_matrix),          cmocka_unit_test(test_symmetry_and_energy),
         cmocka_unit_test(test_threads_and_nan), cmocka_unit_test(test_weights_by_hand),
-        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_random_weights),  cmocka_unit_test(test_refusals),
     };
     return run_on_device(argc, argv, tests, set_up, tear_down);
 }
