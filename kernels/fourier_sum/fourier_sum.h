@@ -15,7 +15,7 @@
  * Variants, by device (the first is the default):
  *   cpu   "simd"   the widest of avx512, avx2, baseline that the machine has; each can be asked for by name
  *         "ref"    plain C in double precision, one thread: the reference
- *   cuda  "tuned"  the fastest of the next four that the problem allows; vf_fourier_variant tells which
+ *   cuda  "tuned"  the fastest of the next four that the problem and free memory allow; vf_fourier_variant tells which
  *         "products"   on a grid without off-resonance, single precision: the adjoint is a matrix product on tensor
  *                  cores (compute capability 8.0 or later), with factors split in two, as exact as the others
  *         "phasors"    on a grid without off-resonance: runs of 8 voxels share sine and cosine

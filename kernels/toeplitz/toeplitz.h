@@ -29,7 +29,8 @@ typedef struct vf_toeplitz_options {
 } vf_toeplitz_options;
 
 /* Makes a plan for `matrix` voxels along x, y, z; copies what it needs. Blocking. Errors: VF_ERR_ARGUMENT,
- * VF_ERR_MEMORY, VF_ERR_DEVICE_MEMORY, VF_ERR_DEVICE, VF_ERR_UNSUPPORTED (no cuFFT); *out is NULL then. */
+ * VF_ERR_MEMORY, VF_ERR_DEVICE_MEMORY, VF_ERR_DEVICE, VF_ERR_UNSUPPORTED (no cuFFT, which lengths with prime factors
+ * beyond 7 and very long ones need on a GPU); *out is NULL then. */
 VF_MUST_CHECK vf_status vf_toeplitz_create(vf_device *device, const int64_t matrix[3],
                                            const vf_toeplitz_options *options, vf_toeplitz **out);
 void vf_toeplitz_destroy(vf_toeplitz *plan); /* NULL is allowed; work in the queue must be done */

@@ -197,7 +197,8 @@ def several_block(data):
     case = report["cionize"]
     return (f"{len(report['devices'])} of {report['devices'][0]}; {case['atoms']:,} atoms, {' x '.join(map(str, case['grid']))} points, the same "
             "bits on all; scans of eight coils.\n\n" +
-            table(["program", "work", "GPUs", "s", "times one's speed", "whole program, s", "times one's speed"], several_rows(report)))
+            table(["program", "work", "GPUs", "s", "times one's speed", "whole program, s", "times one's speed"], several_rows(report)) +
+            (f"\n\n{report['note']}" if report.get("note") else ""))
 
 
 def figures(data):

@@ -18,6 +18,8 @@ SOURCE = pathlib.Path(sys.argv.pop(1)).resolve() if len(sys.argv) > 1 else pathl
 TOOLS = """basename bash cat chmod cut date dirname env find flock git grep head id ls mkdir mktemp mv nproc python3 rm sed
            sha256sum sort tail tee timeout uniq xargs""".split()
 
+CASES = 21  # that compute-sanitizer runs with each tool
+
 JUNIT = """<?xml version="1.0"?><testsuite name="t">
 <testcase name="test_sum_gpu" status="run" time="1.5"/>{more}
 </testsuite>"""
@@ -201,6 +203,14 @@ class RunScript(unittest.TestCase):
         self.assertNotIn(str(self.folder), json.dumps(record))
         self.assertIn("native", (self.tree / "build/gpu/configured").read_text())
 
+    def test_gpu_record_is_there_before_the_studies(self):
+        (self.tree / "validation/tables/mri_study.py").write_text(
+            "import pathlib\nraise SystemExit(len(list(pathlib.Path('validation/results').glob('incomplete/gpu-*.json'))) != 1)\n")
+        status, text, record = self.gpu()
+        self.assertEqual(status, 0, text)
+        self.assertEqual(record["tests"]["passed"], 1)
+        self.assertFalse((self.tree / "validation/results/incomplete").exists())
+
     def test_gpu_record_names_the_commit(self):
         git = shutil.which("git")
         if not git:
@@ -251,9 +261,9 @@ class RunScript(unittest.TestCase):
         self.assertEqual(len(begun), len(set(begun)))
         for tool in ("memcheck", "racecheck", "initcheck", "synccheck"):
             cases = sum(line.startswith(f"begin {tool} ") for line in begun)
-            self.assertEqual(cases, 20)
-            self.assertIn(f"{tool}: status 0, 20 cases: ", text)
-            self.assertEqual((self.tree / f"build/gpu/record/{tool}.log").read_text().count("SUMMARY"), 20)
+            self.assertEqual(cases, CASES)
+            self.assertIn(f"{tool}: status 0, {CASES} cases: ", text)
+            self.assertEqual((self.tree / f"build/gpu/record/{tool}.log").read_text().count("SUMMARY"), CASES)
             for name in ("copy", "reduce", "scan", "sort", "reduce_operators"):
                 self.assertTrue(any(f"/test_{name} " in line for line in begun if f" {tool} " in line), name)
         self.assertEqual(lines.index("tests"), 0, lines)  # before the sanitizers
@@ -276,7 +286,7 @@ class RunScript(unittest.TestCase):
         status, text, record = self.gpu()
         self.assertEqual(status, 1, text)
         self.assertIn("memcheck: status 99: ", text)
-        self.assertIn("memcheck: status 99, 20 cases: ", text)
+        self.assertIn(f"memcheck: status 99, {CASES} cases: ", text)
         self.assertEqual(record["compute_sanitizer"]["memcheck"]["result"], "errors")
 
     def test_gpu_sanitizer_error(self):

@@ -279,8 +279,8 @@ static void test_weights_by_hand(void **state)
                 fail_msg("axis %d, voxel %d: %g", a, n, (double)got[a][n]);
 }
 
-/* Weights of random images by their formula, and the same bits whatever the number of threads. A weight is 1 / (1 +
- * sum) in single precision, the sum of two terms: some five roundings. */
+/* Weights of random images by their formula, with any number of threads. A weight is 1 / (1 + sum) in single precision,
+ * the sum of two terms: some five roundings. */
 static void test_random_weights(void **state)
 {
     (void)state;

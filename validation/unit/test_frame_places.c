@@ -89,19 +89,23 @@ static void test_how_much_it_is(void **state)
     const scan raw = {.coils = COILS, .frames = 1, .frame = &frame, .places = 1};
     recon_job job;
     float complex *maps = random_images(COILS, VOXELS), *image = random_images(1, VOXELS);
-    double power[3], *sums = allocate(VOXELS * sizeof *sums);
+    double complex *wide = allocate(VOXELS * sizeof *wide); /* the image in double precision */
+    double power[4], *sums = allocate(VOXELS * sizeof *sums);
     long double weighted = 0, weights = 0;
     for (int n = 0; n < VOXELS; n++) {
         image[n] *= n % 7 != 0;
+        wide[n] = image[n];
         weighted += squares(image, 1, VOXELS, n) * squares(maps, COILS, VOXELS, n);
         weights += squares(image, 1, VOXELS, n);
     }
-    for (int threads = 1; threads <= 3; threads++) {
+    for (int threads = 1; threads <= 4; threads++) {
+        const char *given = threads == 4 ? (const char *)wide : (const char *)image;
         set_threads(*state, threads);
         start_job(&job, *state, VOXELS, &raw, &order, maps);
+        job.type = threads == 4 ? VF_C128 : VF_C64;
         crew one = {.job = &job};
         assert_int_equal(claim_powers(&one, &(frame_group){.count = 1}), VF_OK);
-        assert_int_equal(found_image(&one, &frame, (char *)image), VF_OK);
+        assert_int_equal(found_image(&one, &frame, given), VF_OK);
         assert_true(place_power(&one, &frame, &power[threads - 1]));
         map_powers(&job, maps, sums);
         for (int n = 0; n < VOXELS; n++) {
@@ -115,6 +119,8 @@ static void test_how_much_it_is(void **state)
     assert_near(power[0], expected, (5 + 2 * (4096 + 3) + 4) * 0x1p-53 * expected);
     assert_memory_equal(&power[1], &power[0], sizeof *power);
     assert_memory_equal(&power[2], &power[0], sizeof *power);
+    assert_memory_equal(&power[3], &power[0], sizeof *power); /* the same numbers */
+    free(wide);
     free(maps);
     free(image);
     free(sums);

@@ -37,17 +37,22 @@ static void test_against_dense(void **state)
         }
 }
 
-/* Along each axis the lengths that a GPU has code of their own for, twice these, and random ones, short and long: some
- * have prime factors beyond 7. */
+/* Along each axis: lengths whose doubles a GPU has code of their own for, and random ones, short and long, some with
+ * prime factors beyond 7. Along x also what is as long as a GPU's own transforms can be, and longer. */
 static void test_lengths(void **state)
 {
     (void)state;
     static const int lengths[] = {32, 48, 64, 80, 96, 128, 160, 192, 256, 320, 512};
-    enum { OWN = sizeof lengths / sizeof *lengths, RANDOM = 15 };
-    for (int l = 0; l < OWN + RANDOM; l++)
+    enum { OWN = sizeof lengths / sizeof *lengths, RANDOM = 15, LONG = 2 };
+    for (int l = 0; l < OWN + RANDOM + LONG; l++)
         for (int k = 0; k < 8; k++) {
             static const int others[4][3] = {{0, 1, 1}, {3, 0, 1}, {2, 0, 2}, {3, 1, 0}};
-            const int length = l < OWN ? lengths[l] : l % 2 ? 2 + (int)(uniform() * 60) : 2 + (int)(uniform() * 600);
+            if (l >= OWN + RANDOM && k % 4 > 0)
+                continue;
+            const int length = l >= OWN + RANDOM ? (l % 2 ? 2048 : 2100)
+                               : l < OWN         ? lengths[l]
+                               : l % 2           ? 2 + (int)(uniform() * 60)
+                                                 : 2 + (int)(uniform() * 600);
             const int *n = others[k % 4];
             problem p = make_problem(n[0] ? n[0] : length, n[1] ? n[1] : length, n[2] ? n[2] : length, 1 + (k + l) % 2,
                                      1, (k + l) % 2, false, k / 4 ? VF_F64 : VF_F32);
@@ -92,8 +97,11 @@ static void test_many_coils(void **state)
 static void test_delta(void **state)
 {
     (void)state;
-    for (int k = 0; k < 12; k++) {
-        problem p = make_problem(36, k % 3 ? 21 : 1, k % 3 == 2 ? 1 : 30, 1, 1, false, false, k / 6 ? VF_F64 : VF_F32);
+    for (int k = 0; k < 16; k++) { /* the last with several blocks of a GPU for each plane */
+        const bool large = k >= 12;
+        const vf_dtype precision = k / 6 == 1 || k / 2 == 7 ? VF_F64 : VF_F32;
+        problem p = large ? make_problem(32, 48, 64, 1, 1, false, false, precision)
+                          : make_problem(36, k % 3 ? 21 : 1, k % 3 == 2 ? 1 : 30, 1, 1, false, false, precision);
         double complex *x = room(p.voxels, sizeof *x), *got = room(p.voxels, sizeof *got),
                        *expected = room(p.voxels, sizeof *expected);
         int64_t at = (int64_t)(uniform() * (double)p.voxels);

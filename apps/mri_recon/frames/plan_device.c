@@ -144,7 +144,8 @@ static void estimate_memory(const recon_settings *s, const scan *raw, recon_shar
     *device = element * (images * voxels + grids * doubled) + samples * (3 * element + 8);
     *host = 8 * frames * voxels + group + (maps ? 8.0 * raw->coils * voxels : 0) +
             (double)scan_samples(raw) * 8 * raw->coils + raw->trajectories * samples * 16 + samples * 16 * devices +
-            element * (how.teams * others * voxels + (devices > 1 && s->method == RECON_CG ? 2 * doubled : 0));
+            element * (how.teams * others * voxels +
+                       (devices > 1 && how.by_voxels && s->method == RECON_CG ? 2 * doubled : 0));
 }
 
 static vf_status check_memory(vf_context *ctx, const recon_settings *s, const scan *raw, double *bytes)

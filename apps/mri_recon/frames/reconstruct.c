@@ -95,7 +95,7 @@ static vf_status make_slots(sharing *s)
 
 /* ---- teams ---- */
 
-/* F^H W F of the scan's only trajectory, made once by all devices. */
+/* F^H W F of the scan's only trajectory, made once, on all devices. */
 static vf_status make_normal(sharing *s)
 {
     const recon_job *j = s->job;

@@ -34,9 +34,10 @@ static void make_key(const recon_settings *settings, const scan *raw, int64_t sa
     if (raw->field_map)
         vf_digest(raw->field_map, (size_t)voxels * sizeof(float), field);
     snprintf(text, sizeof text,
-             "scan %s matrix %lld %lld %lld segments %d field %s box %d accuracy %.17g direct %d trig %d", raw->digest,
-             (long long)n[0], (long long)n[1], (long long)n[2], segments, field, settings->box_voxels,
-             direct && segments == 1 ? 0 : settings->accuracy, direct, direct && settings->hardware_trig);
+             "scan %s matrix %lld %lld %lld segments %d field %s box %d accuracy %.17g direct %d trig %d%s",
+             raw->digest, (long long)n[0], (long long)n[1], (long long)n[2], segments, field, settings->box_voxels,
+             direct && segments == 1 ? 0 : settings->accuracy, direct, direct && settings->hardware_trig,
+             settings->precision == VF_F64 ? " weights double" : "");
     vf_digest(text, strlen(text), key);
 }
 
