@@ -15,7 +15,7 @@ import unittest
 
 SOURCE = pathlib.Path(sys.argv.pop(1)).resolve() if len(sys.argv) > 1 else pathlib.Path(__file__).resolve().parents[2]
 # Nothing else is on the PATH, so that neither a real GPU nor a real apt-get has a part in this.
-TOOLS = """basename bash cat chmod cut date dirname env find flock git grep head id ls mkdir mktemp mv nproc python3 rm sed
+TOOLS = """basename bash cat chmod cut date dirname env find flock git grep head id ls mkdir mktemp mv nproc python3 rm rmdir sed
            sha256sum sort tail tee timeout uniq xargs""".split()
 
 CASES = 21  # that compute-sanitizer runs with each tool
@@ -209,7 +209,15 @@ class RunScript(unittest.TestCase):
         status, text, record = self.gpu()
         self.assertEqual(status, 0, text)
         self.assertEqual(record["tests"]["passed"], 1)
-        self.assertFalse((self.tree / "validation/results/incomplete").exists())
+        incomplete = self.tree / "validation/results/incomplete"
+        self.assertFalse(incomplete.exists())
+        # Another run's is not this one's to remove.
+        shutil.rmtree(incomplete.parent)
+        incomplete.mkdir(parents=True)
+        (incomplete / "gpu-other.json").write_text("{}")
+        (self.tree / "validation/tables/mri_study.py").write_text("raise SystemExit(0)\n")
+        self.assertEqual(self.run_script("gpu")[0], 0)
+        self.assertEqual([path.name for path in incomplete.iterdir()], ["gpu-other.json"])
 
     def test_gpu_record_names_the_commit(self):
         git = shutil.which("git")

@@ -49,9 +49,8 @@ bool vf_device_is_host(const vf_device *device);     /* true if host code may to
  * of the control group (version 2) that the process sees as its root, as in a container. */
 void vf_host_memory(uint64_t *free_bytes, uint64_t *total_bytes);
 
-/* Asks the system for large pages behind host memory, of malloc or calloc, that nothing was written to yet: its first
- * touch, where the kernel makes the pages, then takes a third of the time. Does nothing for less than some MB, or NULL.
- */
+/* Asks the system for large pages behind host memory, of malloc or calloc, that nothing was written to yet: the kernel
+ * makes pages when they are first touched, and then makes fewer. Does nothing for less than some MB, or NULL. */
 void vf_large_pages(void *memory, size_t bytes);
 
 /* Free and total memory of a device in bytes, now; the host's for the CPU. */
