@@ -17,6 +17,7 @@
 #include "voxfield/report.h"
 #include "voxfield/timer.h"
 
+#include "circulant.h"
 #include "fourier_sum.h"
 #include "gridding.h"
 #include "solve/team.h"
@@ -26,7 +27,13 @@
 
 typedef enum recon_method { RECON_CG, RECON_ADJOINT, RECON_GRIDDING, RECON_BILINEAR } recon_method;
 typedef enum recon_operator { RECON_AUTO, RECON_DIRECT, RECON_NUFFT } recon_operator;
-typedef enum recon_prior { RECON_IDENTITY, RECON_DIFFERENCES, RECON_REFERENCE } recon_prior;
+typedef enum recon_prior {
+    RECON_IDENTITY,
+    RECON_DIFFERENCES,
+    RECON_REFERENCE,
+    RECON_SPECTRUM,
+    RECON_PRIOR_AUTO
+} recon_prior;
 typedef enum recon_coils { RECON_COILS_AUTO, RECON_COILS_FILE, RECON_COILS_WALSH, RECON_COILS_RSS } recon_coils;
 typedef enum k_units { K_AUTO, K_NORMALIZED, K_FOV, K_RADIANS } k_units;
 
@@ -50,8 +57,10 @@ typedef struct recon_settings {
     bool append_to_copy; /* the image file is a copy of the ISMRMRD scan with the images added */
     bool hardware_trig;
     int iterations;
-    double tolerance;    /* of the solver: relative residual at which it stops */
-    double lambda;       /* relative to the diagonal of F^H W F in the object: see reconstruct.c */
+    double tolerance; /* of the solver: relative residual at which it stops */
+    double lambda;    /* of the spectrum, times Wiener's weight; of other priors, relative to the diagonal of F^H W F
+                       * in the object (reconstruct.c); with lambda_auto, times what is best by the forecast */
+    bool lambda_auto;
     double accuracy;     /* of the NUFFT */
     vf_dtype precision;  /* VF_F32, VF_F64 */
     const char *variant; /* of the direct sum; NULL: the device's default */
@@ -136,6 +145,7 @@ typedef struct scan {
                                  * maps are estimated from; at most one a place */
     scan_frame *frame;          /* [frames + calibrations] */
     double complex *noise;      /* [coil][coil] covariance of the coils' noise, or NULL */
+    bool whitened;              /* its noise has the variance 1 and is independent from coil to coil */
     float complex *sensitivity; /* [coil][z][y][x] of `matrix`, or NULL */
     float *field_map;           /* [z][y][x] of `matrix`, Hz, or NULL */
     int references;
@@ -381,13 +391,16 @@ VF_MUST_CHECK vf_status right_side_of_frame(right_side *side, const scan_frame *
 
 /* ---- prior.c ---- */
 
-/* lambda W^H W. */
+/* lambda W^H W, and what is near the inverse of the whole matrix. */
 typedef struct prior {
     recon_prior kind;
     int64_t counts[3];
-    double lambda;    /* absolute */
-    vf_array weights; /* [3][z][y][x] of the differences, on the device; empty: 1 */
+    double lambda;           /* absolute */
+    vf_array weights;        /* [3][z][y][x] of the differences, on the device; empty: 1 */
+    vf_circulant *circulant; /* matrices of prior_matrix; NULL: neither is needed */
+    bool preconditioned;     /* by PRIOR_INVERSE */
 } prior;
+enum prior_matrix { PRIOR_WEIGHTS, PRIOR_INVERSE, PRIOR_MATRICES };
 
 VF_MUST_CHECK vf_status prior_create(vf_context *ctx, const recon_settings *settings, const scan *raw, vf_queue *queue,
                                      prior *out);
@@ -432,7 +445,8 @@ static inline double recon_rounding(vf_dtype precision)
     return precision == VF_F64 ? 1e-14 : 1e-6;
 }
 
-/* Conjugate gradients from x = 0 (Hestenes and Stiefel, J. Res. Natl. Bur. Stand. 49 (1952) 409), until the residual is
+/* Conjugate gradients from x = 0 (Hestenes and Stiefel, J. Res. Natl. Bur. Stand. 49 (1952) 409), preconditioned where
+ * the prior has what is needed for it, until the residual is
  * at most settings->tolerance or settings->iterations are done. `b` is used up; `x` gets the solution; [voxels] each.
  * `tell` (may be NULL) is called after each iteration. Errors: of the operations; VF_ERR_INPUT (overflow). */
 VF_MUST_CHECK vf_status solve(vf_context *ctx, const recon_settings *settings, const system_matrix *system, vf_array *b,
@@ -463,12 +477,15 @@ enum { RECON_MAX_DEVICES = 64 };
 /* What the reconstruction says of itself. */
 typedef struct recon_summary {
     char encoding[128], normal[160], coils[160];
-    double diagonal;    /* of F^H W F in the object, of the last frame: what lambda is relative to */
-    double lambda;      /* absolute, of the last frame */
-    int64_t iterations; /* over all frames */
-    double residual;    /* the largest */
-    bool converged;     /* all */
-    double coils_kept;  /* share of the energy after compression; 1 without */
+    double diagonal; /* of F^H W F in the object, of the last frame: what lambda is relative to */
+    double lambda;   /* absolute, of the last frame; of the spectrum, times Wiener's weight */
+    double sigma;    /* standard deviation of the noise of a sample, E|n|^2 = sigma^2; 0: it was not asked for */
+    char noise[160]; /* what that rests on */
+    double expected_signal, expected_noise, expected_bias; /* root mean squares over the last frame's voxels */
+    int64_t iterations;                                    /* over all frames */
+    double residual;                                       /* the largest */
+    bool converged;                                        /* all */
+    double coils_kept;                                     /* share of the energy after compression; 1 without */
     recon_sharing sharing;
     struct {
         int frames;     /* that it made, or helped to make */

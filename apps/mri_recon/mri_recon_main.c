@@ -38,11 +38,14 @@ static const char usage[] =
     "Reconstruction\n"
     "  --method M               cg (default), adjoint (F^H data), gridding (density-compensated adjoint),\n"
     "                           bilinear (plain gridding with linear weights)\n"
-    "  --iterations N           at most (60)\n"
+    "  --iterations N           at most (200; 60 where lambda is a number)\n"
     "  --tolerance T            relative residual to stop at (1e-4; 0: all iterations)\n"
-    "  --lambda L               relative to the diagonal of F^H W F (1e-3)\n"
-    "  --prior P                identity (default), differences, reference (differences, small across the edges\n"
-    "                           of the scan's anatomical images)\n"
+    "  --lambda L               weight of the prior: auto (default), from the noise and the image's spectrum;\n"
+    "                           auto:F, F times that (below 1: sharper and noisier); or a number, relative to the\n"
+    "                           diagonal of F^H W F (of spectrum: to Wiener's weight)\n"
+    "  --prior P                auto (default: spectrum where lambda is auto, else identity), spectrum (the power\n"
+    "                           that the scan itself shows at each spatial frequency), identity, differences,\n"
+    "                           reference (differences, small across the edges of the scan's anatomical images)\n"
     "  --operator O             auto (default), nufft, direct (the exact sum)\n"
     "  --variant V              of the direct sum; on the CPU: simd, avx512, avx2, baseline, ref;\n"
     "                           on GPUs: tuned, products, phasors, pairs, naive, registers, constant,\n"
@@ -140,7 +143,7 @@ static const struct option options[] = {
 static const char *const unit_words[] = {"auto", "normalized", "fov", "radians", NULL};
 static const char *const coil_words[] = {"auto", "file", "walsh", "rss", NULL};
 static const char *const method_words[] = {"cg", "adjoint", "gridding", "bilinear", NULL};
-static const char *const prior_words[] = {"identity", "differences", "reference", NULL};
+static const char *const prior_words[] = {"identity", "differences", "reference", "spectrum", "auto", NULL};
 static const char *const operator_words[] = {"auto", "direct", "nufft", NULL};
 static const char *const trig_words[] = {"accurate", "hardware", NULL};
 static const char *const voxel_words[] = {"point", "box", NULL};
@@ -182,6 +185,18 @@ static vf_status word_option(vf_context *ctx, int option, const char *text, reco
     return status;
 }
 
+/* auto, auto:FACTOR, or a number. */
+static vf_status lambda_option(vf_context *ctx, const char *text, recon_settings *s)
+{
+    static const char word[] = "auto";
+    const size_t length = sizeof word - 1;
+    s->lambda = 1;
+    s->lambda_auto = strncmp(text, word, length) == 0 && (text[length] == '\0' || text[length] == ':');
+    if (!s->lambda_auto)
+        return program_number(ctx, "lambda", text, 0, 1e6, &s->lambda);
+    return text[length] ? program_number(ctx, "lambda auto", text + length + 1, 1e-6, 1e6, &s->lambda) : VF_OK;
+}
+
 /* Options whose argument is a number or several. */
 static vf_status number_option(vf_context *ctx, int option, const char *text, recon_settings *s)
 {
@@ -202,7 +217,7 @@ static vf_status number_option(vf_context *ctx, int option, const char *text, re
     case OPT_TOLERANCE:
         return program_number(ctx, "tolerance", text, 0, 1, &s->tolerance);
     case OPT_LAMBDA:
-        return program_number(ctx, "lambda", text, 0, 1e6, &s->lambda);
+        return lambda_option(ctx, text, s);
     case OPT_ACCURACY:
         return program_number(ctx, "accuracy", text, 1e-12, 0.1, &s->accuracy);
     case OPT_THREADS:
@@ -312,6 +327,12 @@ static vf_status check_options(vf_context *ctx, recon_settings *s)
         return vf_fail(ctx, VF_ERR_ARGUMENT, "--method gridding is not a direct sum; leave out --operator direct");
     if (s->append_to_copy && !(s->output && vf_path_has_extension(s->output, ".mrd")))
         return vf_fail(ctx, VF_ERR_ARGUMENT, "--append-to-copy needs an output (-o) that ends in .mrd");
+    if (s->method != RECON_CG)
+        s->lambda_auto = false;
+    if (s->prior == RECON_PRIOR_AUTO)
+        s->prior = s->lambda_auto ? RECON_SPECTRUM : RECON_IDENTITY;
+    if (s->iterations == 0)
+        s->iterations = s->lambda_auto ? 200 : 60;
     if (s->accuracy == 0)
         s->accuracy = s->precision == VF_F64 ? 1e-9 : 1e-6;
     if (s->method == RECON_CG && s->accuracy > 0.01)
@@ -355,9 +376,10 @@ static vf_status read_options(vf_context *ctx, const program *p, int argc, char 
 static vf_status run_mri_recon(vf_context *ctx, program *p, int argc, char **argv)
 {
     recon_settings settings = {
-        .iterations = 60,
         .tolerance = 1e-4,
-        .lambda = 1e-3,
+        .prior = RECON_PRIOR_AUTO,
+        .lambda = 1,
+        .lambda_auto = true,
         .device = "auto",
         .argc = p->argc,
         .argv = p->argv,

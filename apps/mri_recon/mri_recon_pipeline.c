@@ -136,8 +136,18 @@ static const char *method_text(const recon_settings *s)
 
 static const char *prior_text(const recon_settings *s)
 {
-    static const char *const texts[] = {"identity", "differences", "differences weighted by references"};
+    static const char *const texts[] = {"identity", "differences", "differences weighted by references",
+                                        "the image's spectrum"};
     return texts[s->prior];
+}
+
+/* As it was asked for. */
+static const char *lambda_text(const recon_settings *s, char *text, size_t size)
+{
+    if (s->lambda_auto && s->lambda == 1)
+        return "auto";
+    (void)snprintf(text, size, s->lambda_auto ? "auto:%g" : "%g", s->lambda);
+    return text;
 }
 
 /* Iterations are counted through all frames, which have a solver each. */
@@ -150,10 +160,11 @@ static void say_plan(const run *r)
 {
     const recon_settings *s = r->settings;
     printf("device     %s\n", r->device);
+    char lambda[32];
     printf("method     %s", method_text(s));
     if (s->method == RECON_CG)
-        printf(", %d iteration%s or residual %g, lambda %g (%s)", s->iterations, vf_plural(s->iterations), s->tolerance,
-               s->lambda, prior_text(s));
+        printf(", %d iteration%s or residual %g, lambda %s (%s)", s->iterations, vf_plural(s->iterations), s->tolerance,
+               lambda_text(s, lambda, sizeof lambda), prior_text(s));
     char text[32];
     printf(", %s precision, about %s of memory\n", s->precision == VF_F64 ? "double" : "single",
            vf_format_bytes(r->memory, text, sizeof text));
@@ -168,13 +179,13 @@ static void describe(run *r)
     const recon_settings *s = r->settings;
     const int operator_length = (int)strcspn(r->summary.encoding, ","); /* the rest is in the report */
     const int devices = r->summary.sharing.teams * r->summary.sharing.each;
-    char list[64];
+    char list[64], lambda[32];
     device_list(r->ctx, devices, list, sizeof list);
     program_time(r->created);
     if (s->method == RECON_CG)
-        snprintf(r->method, sizeof r->method, "%s, %lld iteration%s%s, lambda %g (%s), %.*s, %s precision, %s",
+        snprintf(r->method, sizeof r->method, "%s, %lld iteration%s%s, lambda %s (%s), %.*s, %s precision, %s",
                  method_text(s), (long long)r->summary.iterations, vf_plural(r->summary.iterations), in_all_frames(r),
-                 s->lambda, prior_text(s), operator_length, r->summary.encoding,
+                 lambda_text(s, lambda, sizeof lambda), prior_text(s), operator_length, r->summary.encoding,
                  s->precision == VF_F64 ? "double" : "single", list);
     else
         snprintf(r->method, sizeof r->method, "%s, %.*s, %s precision, %s", method_text(s), operator_length,
@@ -322,6 +333,19 @@ static void say_error(const run *r)
     }
 }
 
+/* What lambda rests on. */
+static void say_noise(const run *r)
+{
+    const recon_summary *s = &r->summary;
+    if (s->noise[0])
+        printf("noise      %.3g a sample, %s\n", s->sigma, s->noise);
+    if (s->expected_signal > 0)
+        printf("           expected, of the image's root mean square: noise %.2g %%, bias %.2g %%\n",
+               100 * s->expected_noise / s->expected_signal, 100 * s->expected_bias / s->expected_signal);
+    if (s->noise[0] && r->settings->prior != RECON_SPECTRUM && s->diagonal > 0)
+        printf("           so lambda is %.3g\n", s->lambda / s->diagonal);
+}
+
 /* What each device did. Those that made a frame together count it each. */
 static void report_devices(vf_report *report, const run *r)
 {
@@ -363,9 +387,20 @@ static void report_run(vf_report *report, const run *r)
     if (s->method == RECON_CG) {
         vf_report_text(report, "q", r->summary.normal);
         vf_report_text(report, "prior", prior_text(s));
-        vf_report_number(report, "lambda", s->lambda);
+        const bool spectrum = s->prior == RECON_SPECTRUM;
+        vf_report_number(report, "lambda",
+                         spectrum || !(r->summary.diagonal > 0) ? r->summary.lambda
+                                                                : r->summary.lambda / r->summary.diagonal);
+        vf_report_text(report, "lambda_chosen_by", s->lambda_auto ? "noise and spectrum" : "number");
         vf_report_number(report, "lambda_absolute", r->summary.lambda);
         vf_report_number(report, "diagonal", r->summary.diagonal);
+        if (r->summary.noise[0]) {
+            vf_report_number(report, "noise_sigma", r->summary.sigma);
+            vf_report_text(report, "noise_rests_on", r->summary.noise);
+            vf_report_number(report, "expected_signal", r->summary.expected_signal);
+            vf_report_number(report, "expected_noise", r->summary.expected_noise);
+            vf_report_number(report, "expected_bias", r->summary.expected_bias);
+        }
         vf_report_integer(report, "iterations", r->summary.iterations);
         vf_report_number(report, "residual", r->summary.residual);
     }
@@ -401,6 +436,7 @@ static vf_status finish(run *r, vf_report **report)
             seconds += r->watch.stages.stage[i].seconds;
         printf("coils      %s\n", r->summary.coils);
         printf("encoding   %s\n", r->summary.encoding);
+        say_noise(r);
         printf("done       %s", vf_format_seconds(seconds, text, sizeof text));
         const double rounding = recon_rounding(s->precision);
         if (s->method == RECON_CG)

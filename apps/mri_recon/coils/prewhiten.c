@@ -49,5 +49,6 @@ vf_status prewhiten(vf_context *ctx, scan *raw)
                                     raw->matrix[0] * raw->matrix[1] * raw->matrix[2], raw->sensitivity);
     free(raw->noise);
     raw->noise = NULL;
+    raw->whitened = status == VF_OK;
     return status;
 }

@@ -277,10 +277,8 @@ static vf_status solve_frame(crew *c, const scan_frame *frame, char *images)
     vf_status status = w.result ? power_of(c, frame, &power) : vf_fail(j->ctx, VF_ERR_MEMORY, "no memory");
     if (status == VF_OK && j->has_maps)
         status = give_coils(c, frame);
-    summary->diagonal = c->solver->normal.diagonal * power;
-    summary->lambda = j->settings->lambda * summary->diagonal;
-    for (int d = 0; d < c->solvers; d++)
-        c->solver[d].known.lambda = summary->lambda;
+    if (status == VF_OK)
+        status = regularise_frame(c, frame, power);
     if (status == VF_OK)
         status = team_run(&c->team, shares_channels(j) ? c->solvers : 1, solve_channels, &w);
     for (int i = 0; i < j->channels && status == VF_OK; i++) {
@@ -346,6 +344,7 @@ void crew_free(crew *c)
 {
     free_solvers(c);
     device_maps_free(&c->maps);
+    free(c->density);
     free(c->claim);
     team_free(&c->team);
 }

@@ -5,6 +5,7 @@
 #include <pthread.h>
 
 #include "mri_recon.h"
+#include "wiener.h"
 
 /* Something that is made once, by whoever needs it first; others wait for it. */
 typedef enum once_state { ONCE_NONE, ONCE_BEGUN, ONCE_MADE } once_state;
@@ -26,6 +27,8 @@ typedef struct recon_job {
     int64_t voxels;
     int channels;              /* images a frame: 1, or one a coil where they are combined at the end */
     bool has_maps;             /* more than one coil, seen through maps */
+    double variance;           /* of the noise of a sample of one coil; 0: not known */
+    char noise[160];           /* what that rests on */
     const scan_frame **frames; /* [scan->frames] trajectory by trajectory */
     pthread_mutex_t lock;
     pthread_cond_t changed; /* something was made, or is not going to be */
@@ -58,6 +61,8 @@ typedef struct crew {
     int solvers, trajectory;  /* devices that have a solver, and for which trajectory; 0: none */
     device_solver *solver;    /* [team.count] */
     normal_matrix *normal;    /* [team.count] given by the job for its only trajectory, or NULL: the crew makes them */
+    double *density;          /* [voxels] of the trajectory (vf_sampling_density); NULL: not made */
+    int density_of;           /* which trajectory */
     const scan_frame **claim; /* frames whose power this crew is to find, NULL behind the last */
 } crew;
 
@@ -68,6 +73,29 @@ int crew_normals(const recon_job *job, int devices);
  * the same group. Errors: of the stages. */
 VF_MUST_CHECK vf_status crew_make_group(crew *c, const frame_group *g, char *images);
 void crew_free(crew *c); /* but not its watch */
+
+/* ---- noise_level.c ---- */
+
+/* The noise of the job's samples: known from a noise scan, else the least that the outermost samples of a few frames
+ * have; *frame: the job's number of that frame, -1 where a noise scan says it. Errors: VF_ERR_MEMORY. */
+VF_MUST_CHECK vf_status noise_from_samples(recon_job *job, int *frame);
+
+/* The same from what is left of a frame's outermost samples when its image (as crew_make_group leaves it) is taken from
+ * them: where signal reaches the edge of k-space, less. Errors: as encoding_create. */
+VF_MUST_CHECK vf_status noise_from_residual(crew *c, int frame, const char *image);
+
+/* ---- regularise.c ---- */
+
+/* Whether the prior is weighed by noise and spectrum. */
+bool regularise_by_noise(const recon_settings *settings);
+/* Sets the prior's weight, and where that rests on noise its preconditioner, in all solvers of the crew that solve;
+ * `power` as place_power. Errors: VF_ERR_MEMORY, VF_ERR_DEVICE. */
+VF_MUST_CHECK vf_status regularise_frame(crew *c, const scan_frame *frame, double power);
+
+/* How many numbers the solution last made takes from frequencies beyond a radius, by the forecast. */
+VF_MUST_CHECK vf_status regularise_freedom(crew *c, const scan_frame *frame, double power, double radius,
+                                           double *outer);
+vf_wiener_space regularise_space(const scan *raw);
 
 /* ---- frame_places.c ---- */
 

@@ -9,6 +9,8 @@
 
 /* A residual so many times the tolerance, where that was asked for. */
 static const double WORTH_A_WARNING = 10;
+/* The residual to which the image is solved for that noise is taken from. */
+static const double ROUGH = 1e-3;
 
 /* All groups of a scan, and who makes them. */
 typedef struct sharing {
@@ -191,6 +193,38 @@ static void give_up(void *user, int number, const char *error)
         vf_device_give_up(vf_context_device(s->job->ctx, number * s->how.each + d), error);
 }
 
+/* The noise that is known before any image, and what the first image adds to that. */
+static vf_status find_noise(sharing *s)
+{
+    recon_job *j = s->job;
+    const recon_settings *settings = j->settings;
+    recon_settings rough = *settings;
+    int frame = -1;
+    if (!regularise_by_noise(settings))
+        return VF_OK;
+    watch_stage(s->watch, "noise", 0);
+    vf_status status = noise_from_samples(j, &frame);
+    if (status != VF_OK || frame < 0)
+        return status;
+    const frame_group one = {.trajectory = j->frames[frame]->trajectory, .first = frame, .count = 1};
+    rough.tolerance = ROUGH;
+    j->settings = &rough;
+    for (int t = 0; t < s->how.teams; t++) {
+        crew *c = &s->crew[t];
+        status = crew_make_group(c, &one, s->images[0]);
+        if (status == VF_OK)
+            status = noise_from_residual(c, frame, s->images[0]);
+        c->summary = (recon_summary){.converged = true};
+        c->last = -1;
+        if (!vf_is_device_error(status) || t + 1 == s->how.teams)
+            break;
+        give_up(s, t, vf_context_message(j->ctx));
+        vf_context_clear_error(j->ctx);
+    }
+    j->settings = settings;
+    return status;
+}
+
 static vf_status make_frames(sharing *s)
 {
     const vf_workpool pool = {.items = s->groups,
@@ -254,10 +288,15 @@ static void sum_up(const sharing *s, recon_summary *summary)
         last = c->last;
         summary->diagonal = of->diagonal;
         summary->lambda = of->lambda;
+        summary->expected_signal = of->expected_signal;
+        summary->expected_noise = of->expected_noise;
+        summary->expected_bias = of->expected_bias;
         memcpy(summary->encoding, of->encoding, sizeof summary->encoding);
         memcpy(summary->normal, of->normal, sizeof summary->normal);
     }
     memcpy(summary->coils, s->job->coils, sizeof summary->coils);
+    memcpy(summary->noise, s->job->noise, sizeof summary->noise);
+    summary->sigma = sqrt(s->job->variance);
 }
 
 static void free_sharing(sharing *s)
@@ -308,6 +347,8 @@ vf_status reconstruct(vf_context *ctx, const recon_settings *settings, const sca
         status = make_normal(&s);
     if (status == VF_OK)
         status = make_crews(&s);
+    if (status == VF_OK)
+        status = find_noise(&s);
     if (status == VF_OK)
         status = make_frames(&s);
     vf_progress_end(&watch->progress);

@@ -35,8 +35,12 @@ static vf_status reference_weights(vf_context *ctx, const scan *raw, vf_dtype ty
 vf_status prior_create(vf_context *ctx, const recon_settings *settings, const scan *raw, vf_queue *queue, prior *out)
 {
     *out = (prior){.kind = settings->prior, .counts = {raw->matrix[0], raw->matrix[1], raw->matrix[2]}};
-    if (settings->prior != RECON_REFERENCE)
-        return VF_OK;
+    vf_status status = VF_OK;
+    if (settings->lambda_auto || settings->prior == RECON_SPECTRUM)
+        status = vf_circulant_create(vf_queue_device(queue), raw->matrix, settings->precision, PRIOR_MATRICES,
+                                     &out->circulant);
+    if (status != VF_OK || settings->prior != RECON_REFERENCE)
+        return status;
     if (!raw->reference)
         return vf_fail(ctx, VF_ERR_INPUT,
                        "%s: --prior reference needs anatomical images in the scan (dataset /scan/reference)",
@@ -47,12 +51,16 @@ vf_status prior_create(vf_context *ctx, const recon_settings *settings, const sc
 void prior_free(prior *p)
 {
     vf_array_free(&p->weights);
+    vf_circulant_destroy(p->circulant);
+    *p = (prior){0};
 }
 
 vf_status prior_add(const prior *p, vf_queue *queue, const vf_array *x, vf_array *y)
 {
     if (p->lambda == 0)
         return VF_OK;
+    if (p->kind == RECON_SPECTRUM)
+        return vf_circulant_apply(p->circulant, queue, PRIOR_WEIGHTS, p->lambda, x->data, 1, y->data);
     if (p->kind == RECON_IDENTITY)
         return vf_vector_axpby(queue, x->type, x->count, p->lambda, x->data, 1, y->data);
     return vf_first_differences_add(queue, x->type, p->counts, p->lambda, p->weights.data, x->data, y->data);

@@ -80,24 +80,41 @@ static vf_status overflow(vf_context *ctx, const recon_settings *settings)
                    settings->precision == VF_F64 ? "" : ", or use --precision double");
 }
 
-/* The loop, with its vectors at hand: p the direction, q = A p. */
+/* z = M r, M near the inverse of A, and *product = <r, z>; without a preconditioner z is not used. */
+static vf_status precondition(const system_matrix *system, const vf_array *r, vf_array *z, double *product)
+{
+    vf_queue *queue = system->part[0].queue;
+    double result[2] = {*product};
+    vf_status status = VF_OK;
+    if (!system->prior->preconditioned)
+        return VF_OK;
+    status = vf_circulant_apply(system->prior->circulant, queue, PRIOR_INVERSE, 1, r->data, 0, z->data);
+    if (status == VF_OK)
+        status = vf_vector_dot(queue, r->type, r->count, r->data, z->data, result);
+    *product = result[0];
+    return status;
+}
+
+/* The loop, with its vectors at hand: p the direction, q = A p, z = M r or r itself. */
 static vf_status iterate(vf_context *ctx, const recon_settings *settings, const system_matrix *system, vf_array *r,
-                         vf_array *p, vf_array *q, vf_array *x,
+                         vf_array *p, vf_array *q, vf_array *z, vf_array *x,
                          void (*tell)(void *user, int iteration, double residual), void *user, solve_result *result)
 {
     vf_queue *queue = system->part[0].queue;
     const vf_dtype type = x->type;
     const int64_t n = x->count;
-    double squares[2], curvature[2], next;
+    double squares[2], curvature[2], next, product;
     vf_status status = vf_vector_dot(queue, type, n, r->data, r->data, squares);
     const double begin = squares[0];
-    double now = begin;
+    double now = begin; /* <r, z> */
     if (status == VF_OK && !isfinite(begin))
         status = overflow(ctx, settings);
     if (status == VF_OK)
         status = vf_fill(queue, type, n, (const double[2]){0}, x->data);
     if (status == VF_OK)
-        status = vf_copy(queue, type, n, r->data, p->data);
+        status = precondition(system, r, z, &now);
+    if (status == VF_OK)
+        status = vf_copy(queue, type, n, z->data, p->data);
     *result = (solve_result){.residual = begin > 0, .converged = !(begin > 0)};
     while (status == VF_OK && !result->converged && result->iterations < settings->iterations) {
         if (vf_cancelled(ctx))
@@ -121,11 +138,14 @@ static vf_status iterate(vf_context *ctx, const recon_settings *settings, const 
         status = vf_vector_cg_step(queue, type, n, now / curvature[0], p->data, q->data, x->data, r->data, &next);
         if (status == VF_OK && !isfinite(next))
             status = overflow(ctx, settings);
+        product = next;
         if (status == VF_OK)
-            status = vf_vector_axpby(queue, type, n, 1, r->data, next / now, p->data);
-        now = next;
+            status = precondition(system, r, z, &product);
+        if (status == VF_OK)
+            status = vf_vector_axpby(queue, type, n, 1, z->data, product / now, p->data);
+        now = product;
         result->iterations++;
-        result->residual = sqrt(now / begin);
+        result->residual = sqrt(next / begin);
         result->converged = result->residual <= settings->tolerance;
         if (tell && status == VF_OK)
             tell(user, result->iterations, result->residual);
@@ -137,12 +157,16 @@ vf_status solve(vf_context *ctx, const recon_settings *settings, const system_ma
                 void (*tell)(void *user, int iteration, double residual), void *user, solve_result *result)
 {
     vf_device *device = vf_queue_device(system->part[0].queue);
-    vf_array p = {0}, q = {0};
+    vf_array p = {0}, q = {0}, z = {0};
     vf_status status = vf_array_create(device, VF_SPACE_DEVICE, x->type, x->count, &p);
     if (status == VF_OK)
         status = vf_array_create(device, VF_SPACE_DEVICE, x->type, x->count, &q);
+    if (status == VF_OK && system->prior->preconditioned)
+        status = vf_array_create(device, VF_SPACE_DEVICE, x->type, x->count, &z);
     if (status == VF_OK)
-        status = iterate(ctx, settings, system, b, &p, &q, x, tell, user, result);
+        status =
+            iterate(ctx, settings, system, b, &p, &q, system->prior->preconditioned ? &z : b, x, tell, user, result);
+    vf_array_free(&z);
     vf_array_free(&p);
     vf_array_free(&q);
     return status;

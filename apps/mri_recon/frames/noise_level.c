@@ -1,0 +1,187 @@
+/* How much noise the samples have. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "frame_group.h"
+#include "wiener.h"
+
+/* The outermost samples, of which noise is the larger part in most scans. */
+static const double OUTER_SHARE = 0.15;
+/* Samples that the residual is taken of. Their variance is then known to 2 % with one coil. */
+enum { MOST_SAMPLES = 1 << 14, MOST_FRAMES = 16 };
+/* Of the outermost samples' numbers, this share at least must not have gone into the image. */
+static const double LEAST_FREE = 0.2;
+
+static vf_wiener_samples samples_of(const scan *raw, const scan_frame *frame)
+{
+    const scan_trajectory *at = &raw->trajectory[frame->trajectory];
+    return (vf_wiener_samples){.count = at->samples,
+                               .k = at->k,
+                               .weights = at->weights,
+                               .coils = raw->coils,
+                               .data = (const float *)frame->data};
+}
+
+vf_status noise_from_samples(recon_job *j, int *frame)
+{
+    const scan *raw = j->scan;
+    const vf_wiener_space space = regularise_space(raw);
+    const int step = raw->frames > MOST_FRAMES ? raw->frames / MOST_FRAMES : 1;
+    vf_status status = VF_OK;
+    *frame = -1;
+    if (raw->whitened) {
+        j->variance = 1;
+        snprintf(j->noise, sizeof j->noise, "1 after prewhitening by the noise scan");
+        return VF_OK;
+    }
+    for (int f = 0; f < raw->frames && status == VF_OK; f += step) {
+        const vf_wiener_samples samples = samples_of(raw, j->frames[f]);
+        double radius, variance = 0;
+        status = vf_outer_radius(j->ctx, &space, &samples, OUTER_SHARE, &radius);
+        if (status == VF_OK)
+            status = vf_outer_variance(j->ctx, &space, &samples, radius, &variance);
+        if (status == VF_OK && variance > 0 && (*frame < 0 || variance < j->variance)) {
+            j->variance = variance;
+            *frame = f;
+        }
+    }
+    snprintf(j->noise, sizeof j->noise,
+             "estimated from the outermost %.0f %% of samples, as if no signal reached there", 100 * OUTER_SHARE);
+    return status;
+}
+
+/* Some of a frame's outermost samples. */
+typedef struct outer_samples {
+    int64_t all, count; /* there are, are taken */
+    double radius;
+    int64_t *index; /* [count] */
+    float *k, *time;
+} outer_samples;
+
+static vf_status take_outer(const recon_job *j, const scan_frame *frame, outer_samples *o)
+{
+    const vf_wiener_space space = regularise_space(j->scan);
+    const vf_wiener_samples samples = samples_of(j->scan, frame);
+    const scan_trajectory *at = &j->scan->trajectory[frame->trajectory];
+    vf_status status = vf_outer_radius(j->ctx, &space, &samples, OUTER_SHARE, &o->radius);
+    o->index = malloc((size_t)at->samples * sizeof *o->index + 1);
+    o->k = malloc(3 * MOST_SAMPLES * sizeof *o->k);
+    o->time = malloc(MOST_SAMPLES * sizeof *o->time);
+    if (status == VF_OK && !(o->index && o->k && o->time))
+        status = vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for the outermost samples");
+    for (int64_t m = 0; status == VF_OK && m < at->samples; m++) {
+        const double k[3] = {at->k[3 * m], at->k[3 * m + 1], at->k[3 * m + 2]};
+        if ((!at->weights || at->weights[m] > 0) && vf_wiener_radius(&space, k) >= o->radius)
+            o->index[o->all++] = m;
+    }
+    const int64_t step = o->all / MOST_SAMPLES + 1;
+    for (int64_t i = 0; status == VF_OK && i < o->all; i += step) {
+        const int64_t m = o->index[i];
+        memcpy(o->k + 3 * o->count, at->k + 3 * m, 3 * sizeof *o->k);
+        o->time[o->count] = at->time ? at->time[m] : 0;
+        o->index[o->count++] = m;
+    }
+    return status;
+}
+
+static void free_outer(outer_samples *o)
+{
+    free(o->index);
+    free(o->k);
+    free(o->time);
+}
+
+/* s x of a coil, or the coil's own image. */
+static void see_through(const recon_job *j, const scan_frame *frame, int coil, const char *image, float complex *out)
+{
+    const float complex *maps = j->has_maps ? j->place[frame->place].maps + coil * j->voxels : NULL;
+    const int64_t first = j->has_maps ? 0 : coil * j->voxels;
+    for (int64_t n = 0; n < j->voxels; n++) {
+        const float complex x = j->type == VF_C128
+                                    ? (float complex)((const double complex *)(const void *)image)[first + n]
+                                    : ((const float complex *)(const void *)image)[first + n];
+        out[n] = maps ? maps[n] * x : x;
+    }
+}
+
+static int compare(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* The mean over coils of median |d - F s x|^2 / ln 2 of the samples that were taken. */
+static vf_status residual_variance(const crew *c, const scan_frame *frame, const char *image, const outer_samples *o,
+                                   double *variance)
+{
+    const recon_job *j = c->job;
+    const scan *raw = j->scan;
+    const scan_trajectory *at = &raw->trajectory[frame->trajectory];
+    const recon_settings settings = {.input = j->settings->input, .precision = VF_F32, .accuracy = 1e-5};
+    vf_queue *queue = c->team.queue[0];
+    vf_device *device = vf_queue_device(queue);
+    encoding *e = NULL;
+    vf_array x = {0}, d = {0};
+    double sum = 0;
+    float complex *seen = malloc((size_t)j->voxels * sizeof *seen), *expected = malloc(MOST_SAMPLES * sizeof *expected);
+    double *squares = malloc(MOST_SAMPLES * sizeof *squares);
+    vf_status status =
+        seen && expected && squares ? VF_OK : vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for a coil's image");
+    if (status == VF_OK)
+        status = encoding_create(device, &settings, raw->matrix, 1, o->count, o->k, at->time ? o->time : NULL,
+                                 raw->field_map, 1, &e);
+    if (status == VF_OK)
+        status = vf_array_create(device, VF_SPACE_DEVICE, VF_C64, j->voxels, &x);
+    if (status == VF_OK)
+        status = vf_array_create(device, VF_SPACE_DEVICE, VF_C64, o->count, &d);
+    for (int coil = 0; coil < raw->coils && status == VF_OK; coil++) {
+        see_through(j, frame, coil, image, seen);
+        status = upload(queue, seen, j->voxels, &x);
+        if (status == VF_OK)
+            status = encoding_forward(e, queue, 1, &x, &d);
+        if (status == VF_OK)
+            status = download(queue, &d, o->count, expected);
+        for (int64_t i = 0; i < o->count && status == VF_OK; i++) {
+            const int64_t m = o->index[i];
+            const float complex phi = sample_phi(j->settings, raw, at, m);
+            const double complex left = frame->data[coil * at->samples + m] - phi * expected[i];
+            squares[i] = creal(left) * creal(left) + cimag(left) * cimag(left);
+        }
+        qsort(squares, (size_t)o->count, sizeof *squares, compare);
+        sum += squares[o->count / 2] / log(2);
+    }
+    *variance = sum / raw->coils;
+    encoding_destroy(e);
+    vf_array_free(&x);
+    vf_array_free(&d);
+    free(seen);
+    free(expected);
+    free(squares);
+    return status;
+}
+
+vf_status noise_from_residual(crew *c, int number, const char *image)
+{
+    recon_job *j = c->job;
+    const scan_frame *frame = j->frames[number];
+    outer_samples o = {0};
+    double power = 1, taken = 0, variance = 0;
+    vf_status status = take_outer(j, frame, &o);
+    if (status == VF_OK && !place_power(c, frame, &power))
+        status = vf_fail(j->ctx, VF_ERR_INTERNAL, "the power of a frame that was made is not known");
+    if (status == VF_OK)
+        status = regularise_freedom(c, frame, power, o.radius, &taken);
+    if (status == VF_OK && o.count > 0)
+        status = residual_variance(c, frame, image, &o, &variance);
+    if (getenv("DBG")) fprintf(stderr, "outer var %g res %g taken %g all %lld it %lld\n", sqrt(j->variance), sqrt(variance), taken, (long long)o.all, (long long)c->summary.iterations);
+    const double free_share = 1 - taken * (j->has_maps ? 1.0 / j->scan->coils : 1) / (double)(o.all > 0 ? o.all : 1);
+    if (status == VF_OK && o.count > 0 && free_share > LEAST_FREE && variance / free_share < j->variance) {
+        j->variance = variance / free_share;
+        snprintf(j->noise, sizeof j->noise,
+                 "estimated from what a first image leaves of the outermost %.0f %% of samples", 100 * OUTER_SHARE);
+    }
+    free_outer(&o);
+    return status;
+}

@@ -1,0 +1,176 @@
+/* What weighs the prior: a number of the user's, or the frame's own noise and spectrum (wiener.h). */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "frame_group.h"
+#include "wiener.h"
+
+/* The preconditioner takes no frequency for less than this share of the mean density: what lies between samples is
+ * seen by coils. */
+static const double LEAST_DENSITY = 0.1;
+/* The prior's least weight, of the diagonal of F^H W F: what the sums' rounding leaves of the matrix. */
+static const double LEAST_WEIGHT = 1e-6;
+
+bool regularise_by_noise(const recon_settings *settings)
+{
+    return settings->method == RECON_CG && (settings->lambda_auto || settings->prior == RECON_SPECTRUM);
+}
+
+vf_wiener_space regularise_space(const scan *raw)
+{
+    vf_wiener_space space;
+    for (int a = 0; a < 3; a++) {
+        space.matrix[a] = raw->matrix[a];
+        space.fov[a] = raw->fov[a];
+    }
+    return space;
+}
+
+/* The crew's trajectory by frequency, w |phi|^2 as in Q. */
+static vf_status make_density(crew *c, const vf_wiener_space *space, int trajectory)
+{
+    const recon_job *j = c->job;
+    const scan_trajectory *at = &j->scan->trajectory[trajectory];
+    if (c->density && c->density_of == trajectory)
+        return VF_OK;
+    double *weights = malloc((size_t)at->samples * sizeof *weights + 1);
+    if (!c->density)
+        c->density = malloc((size_t)j->voxels * sizeof *c->density);
+    vf_status status =
+        weights && c->density ? VF_OK : vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for the samples' density");
+    for (int64_t m = 0; status == VF_OK && m < at->samples; m++) {
+        const float complex phi = sample_phi(j->settings, j->scan, at, m);
+        weights[m] = (at->weights ? at->weights[m] : 1) * (double)crealf(phi * conjf(phi));
+    }
+    if (status == VF_OK)
+        status = vf_sampling_density(j->ctx, space, at->samples, at->k, weights, c->density);
+    c->density_of = trajectory;
+    free(weights);
+    return status;
+}
+
+/* Eigenvalues of -(first differences)^2, which differences weighted by references are near to. */
+static void difference_weights(const vf_wiener_space *space, double *out)
+{
+    const int64_t *n = space->matrix;
+    for (int64_t i = 0; i < n[0] * n[1] * n[2]; i++) {
+        const int64_t at[3] = {i % n[0], i / n[0] % n[1], i / n[0] / n[1]};
+        out[i] = 0;
+        for (int a = 0; a < 3; a++)
+            out[i] += 4 * pow(sin(M_PI * (double)(at[a] - n[a] / 2) / (double)n[a]), 2);
+    }
+}
+
+/* What a frame's prior is made from: [voxels] each. */
+typedef struct frame_model {
+    vf_wiener_space space;
+    double variance, mean; /* of the noise; of c */
+    double *s;             /* the spectrum */
+    double *c;             /* eigenvalues of F^H W F, about */
+    double *p;             /* of the prior, before its weight */
+} frame_model;
+
+static vf_status make_model(crew *c, const scan_frame *frame, double power, frame_model *f)
+{
+    const recon_job *j = c->job;
+    const scan *raw = j->scan;
+    const scan_trajectory *at = &raw->trajectory[frame->trajectory];
+    const vf_wiener_samples samples = {.count = at->samples,
+                                       .k = at->k,
+                                       .weights = at->weights,
+                                       .coils = raw->coils,
+                                       .data = (const float *)frame->data};
+    vf_spectrum spectrum;
+    f->space = regularise_space(raw);
+    f->s = malloc(3 * (size_t)j->voxels * sizeof *f->s);
+    if (!f->s)
+        return vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for the spectrum of %lld voxels", (long long)j->voxels);
+    f->c = f->s + j->voxels;
+    f->p = f->c + j->voxels;
+    vf_status status = make_density(c, &f->space, frame->trajectory);
+    /* Coils that are images of their own have a mean spectrum. */
+    if (status == VF_OK)
+        status =
+            vf_spectrum_estimate(j->ctx, &f->space, &samples, j->variance, j->has_maps ? power : raw->coils, &spectrum);
+    if (status != VF_OK)
+        return status;
+    vf_spectrum_fill(j->ctx, &f->space, &spectrum, f->s);
+    f->mean = c->solver->normal.diagonal * power;
+    f->variance = fmax(j->variance, 0);
+    for (int64_t i = 0; i < j->voxels; i++) {
+        f->c[i] = c->density[i] * power;
+        if (j->settings->prior == RECON_SPECTRUM)
+            f->p[i] = fmax(f->variance * (double)j->voxels / f->s[i], LEAST_WEIGHT * f->mean);
+        else
+            f->p[i] = 1;
+    }
+    if (j->settings->prior == RECON_DIFFERENCES || j->settings->prior == RECON_REFERENCE)
+        difference_weights(&f->space, f->p);
+    return VF_OK;
+}
+
+/* The preconditioner overwrites c. */
+static vf_status set_solver(const recon_job *j, device_solver *s, const frame_model *f, double lambda)
+{
+    vf_status status = VF_OK;
+    s->known.lambda = lambda;
+    s->known.preconditioned = true;
+    if (j->settings->prior == RECON_SPECTRUM)
+        status = vf_circulant_set(s->known.circulant, s->part.queue, PRIOR_WEIGHTS, f->p);
+    return status == VF_OK ? vf_circulant_set(s->known.circulant, s->part.queue, PRIOR_INVERSE, f->c) : status;
+}
+
+static vf_status weigh_by_noise(crew *c, const scan_frame *frame, double power)
+{
+    const recon_job *j = c->job;
+    const recon_settings *settings = j->settings;
+    recon_summary *summary = &c->summary;
+    frame_model f = {0};
+    vf_forecast forecast;
+    vf_status status = make_model(c, frame, power, &f);
+    if (status == VF_OK) {
+        double lambda = settings->lambda;
+        if (settings->lambda_auto && settings->prior != RECON_SPECTRUM)
+            lambda *=
+                fmax(LEAST_WEIGHT * f.mean, vf_wiener_best_weight(&f.space, f.variance, f.c, f.s, f.p, 1e-2 * f.mean));
+        vf_wiener_forecast(&f.space, f.variance, f.c, f.s, f.p, lambda, INFINITY, &forecast);
+        for (int64_t i = 0; i < j->voxels; i++)
+            f.c[i] = 1 / (fmax(f.c[i], LEAST_DENSITY * f.mean) + lambda * f.p[i]);
+        summary->lambda = lambda;
+        summary->expected_signal = forecast.signal;
+        summary->expected_noise = forecast.noise;
+        summary->expected_bias = forecast.bias;
+    }
+    const int solving = j->has_maps ? 1 : c->solvers; /* maps: one system, on the first device */
+    for (int d = 0; d < solving && status == VF_OK; d++)
+        status = set_solver(j, &c->solver[d], &f, summary->lambda);
+    free(f.s);
+    return status;
+}
+
+vf_status regularise_frame(crew *c, const scan_frame *frame, double power)
+{
+    recon_summary *summary = &c->summary;
+    summary->diagonal = c->solver->normal.diagonal * power;
+    if (regularise_by_noise(c->job->settings))
+        return weigh_by_noise(c, frame, power);
+    summary->lambda = c->job->settings->lambda * summary->diagonal;
+    for (int d = 0; d < c->solvers; d++)
+        c->solver[d].known.lambda = summary->lambda;
+    return VF_OK;
+}
+
+/* ---- what the first solution says of the noise ---- */
+
+vf_status regularise_freedom(crew *c, const scan_frame *frame, double power, double radius, double *outer)
+{
+    frame_model f = {0};
+    vf_forecast forecast = {0};
+    vf_status status = make_model(c, frame, power, &f);
+    if (status == VF_OK)
+        vf_wiener_forecast(&f.space, f.variance, f.c, f.s, f.p, c->summary.lambda, radius, &forecast);
+    *outer = forecast.outer;
+    free(f.s);
+    return status;
+}

@@ -1,0 +1,136 @@
+/* Forward, times the eigenvalues over N, backward. */
+#include "circulant.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "voxfield/copy.h"
+#include "voxfield/fft.h"
+#include "voxfield/vector.h"
+
+struct vf_circulant {
+    vf_context *ctx;
+    vf_dtype type, real;
+    int64_t matrix[3], voxels;
+    int count;
+    vf_fft *fft;
+    vf_array work;        /* [voxels] complex */
+    vf_array eigenvalues; /* [count][voxels] real, in the transform's order, over N */
+};
+
+vf_status vf_circulant_create(vf_device *device, const int64_t matrix[3], vf_dtype precision, int count,
+                              vf_circulant **out)
+{
+    vf_context *ctx = vf_device_context(device);
+    const int64_t dims[3] = {matrix[2], matrix[1], matrix[0]};
+    *out = NULL;
+    if ((precision != VF_F32 && precision != VF_F64) || count < 1)
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "circulant: %d matrices, of %s", count, vf_dtype_name(precision));
+    vf_circulant *c = calloc(1, sizeof *c);
+    if (!c)
+        return vf_fail(ctx, VF_ERR_MEMORY, "no memory");
+    *c = (vf_circulant){.ctx = ctx,
+                        .type = vf_dtype_complex(precision),
+                        .real = precision,
+                        .matrix = {matrix[0], matrix[1], matrix[2]},
+                        .count = count};
+    vf_status status = vf_fft_create(device, c->type, 3, dims, 1, &c->fft);
+    if (status == VF_OK) /* the transform has checked the sizes */
+        c->voxels = matrix[0] * matrix[1] * matrix[2];
+    if (status == VF_OK)
+        status = vf_array_create(device, VF_SPACE_DEVICE, c->type, c->voxels, &c->work);
+    if (status == VF_OK)
+        status = vf_array_create(device, VF_SPACE_DEVICE, precision, c->voxels * count, &c->eigenvalues);
+    vf_queue *queue = NULL;
+    if (status == VF_OK)
+        status = vf_queue_create(device, &queue);
+    if (status == VF_OK)
+        status = vf_fill(queue, precision, c->voxels * count, (const double[1]){0}, c->eigenvalues.data);
+    if (status == VF_OK)
+        status = vf_queue_sync(queue);
+    vf_queue_destroy(queue);
+    if (status == VF_OK)
+        *out = c;
+    else
+        vf_circulant_destroy(c);
+    return status;
+}
+
+void vf_circulant_destroy(vf_circulant *c)
+{
+    if (!c)
+        return;
+    vf_fft_destroy(c->fft);
+    vf_array_free(&c->work);
+    vf_array_free(&c->eigenvalues);
+    free(c);
+}
+
+/* Where frequency n - N/2 stands in a transform of N. */
+static int64_t place(int64_t n, int64_t length)
+{
+    const int64_t k = n - length / 2;
+    return k < 0 ? k + length : k;
+}
+
+/* Into the transform's order and the plan's precision. False: a value is not finite, or will not be. */
+static bool arrange(const vf_circulant *c, const double *m, void *to)
+{
+    const int64_t *n = c->matrix;
+    bool finite = true;
+    for (int64_t z = 0; z < n[2]; z++)
+        for (int64_t y = 0; y < n[1]; y++) {
+            const int64_t row = (place(z, n[2]) * n[1] + place(y, n[1])) * n[0];
+            const double *from = m + (z * n[1] + y) * n[0];
+            for (int64_t x = 0; x < n[0]; x++) {
+                const double value = from[x] / (double)c->voxels;
+                const int64_t at = row + place(x, n[0]);
+                if (c->real == VF_F64) {
+                    ((double *)to)[at] = value;
+                    finite = finite && isfinite(value);
+                } else {
+                    ((float *)to)[at] = (float)value;
+                    finite = finite && isfinite((float)value);
+                }
+            }
+        }
+    return finite;
+}
+
+vf_status vf_circulant_set(vf_circulant *c, vf_queue *queue, int which, const double *m)
+{
+    const size_t bytes = (size_t)c->voxels * vf_dtype_bytes(c->real);
+    if (which < 0 || which >= c->count)
+        return vf_fail(c->ctx, VF_ERR_ARGUMENT, "circulant: matrix %d of %d", which, c->count);
+    void *values = malloc(bytes);
+    if (!values)
+        return vf_fail(c->ctx, VF_ERR_MEMORY, "circulant: no memory for %lld eigenvalues", (long long)c->voxels);
+    vf_status status = arrange(c, m, values) ? VF_OK
+                                             : vf_fail(c->ctx, VF_ERR_ARGUMENT,
+                                                       "circulant: an eigenvalue is not finite, or too large for %s",
+                                                       vf_dtype_name(c->real));
+    if (status == VF_OK)
+        status = vf_queue_copy(queue, (char *)c->eigenvalues.data + (size_t)which * bytes, values, bytes);
+    if (status == VF_OK)
+        status = vf_queue_sync(queue);
+    free(values);
+    return status;
+}
+
+vf_status vf_circulant_apply(vf_circulant *c, vf_queue *queue, int which, double a, const void *x, double b, void *y)
+{
+    if (which < 0 || which >= c->count || !x || !y || x == y)
+        return vf_fail(c->ctx, VF_ERR_ARGUMENT, "circulant: matrix %d of %d, or vectors that are missing or the same",
+                       which, c->count);
+    const char *m = (const char *)c->eigenvalues.data + (size_t)which * (size_t)c->voxels * vf_dtype_bytes(c->real);
+    vf_status status = vf_copy(queue, c->type, c->voxels, x, c->work.data);
+    if (status == VF_OK)
+        status = vf_fft_execute(c->fft, queue, VF_FFT_FORWARD, c->work.data);
+    if (status == VF_OK)
+        status = vf_vector_scale_by(queue, c->type, c->voxels, m, c->work.data, c->work.data);
+    if (status == VF_OK)
+        status = vf_fft_execute(c->fft, queue, VF_FFT_BACKWARD, c->work.data);
+    if (status == VF_OK)
+        status = vf_vector_axpby(queue, c->type, c->voxels, a, c->work.data, b, y);
+    return status;
+}

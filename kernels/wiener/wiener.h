@@ -1,0 +1,103 @@
+/* Voxfield - noise and signal of a scan, and the weights of a linear regularisation that follow from them.
+ *
+ * An image is modelled as one draw from a stationary random field: frequency k of its unnormalised discrete transform X
+ * has the variance S(|k|). With noise of variance sigma^2 a sample, the estimate of least mean square error is
+ * Wiener's: the image that solves
+ *
+ *     (F^H W F + P) x = F^H W d,     P = circulant with the eigenvalues p(k) = sigma^2 N / S(|k|)
+ *
+ * S is read off the data: samples d_c(k) of coils whose maps' squares add up to `power` have the variance
+ * power S(|k|) |phi|^2 + coils sigma^2, summed over coils. F^H W F itself is near a circulant whose eigenvalues
+ * c(k) are the number of samples around k (vf_sampling_density), times N and the power; this gives forecasts of noise
+ * and bias, the best weight of any circulant prior, and a preconditioner, all without solving for anything.
+ *
+ * Wiener, Extrapolation, Interpolation and Smoothing of Stationary Time Series (1949); Chan, SIAM J. Sci. Stat. Comput.
+ * 9 (1988) 766. docs/reconstruction.md has the measurements. All arrays in host memory; [z][y][x] with x fastest, index
+ * n of an axis being frequency k = n - N/2 (integer division).
+ */
+#ifndef VOXFIELD_WIENER_H
+#define VOXFIELD_WIENER_H
+
+#include <stdint.h>
+
+#include "voxfield/context.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The space that frequencies belong to: voxels along x, y, z, and the field of view, mm. An axis of one voxel counts
+ * for nothing. */
+typedef struct vf_wiener_space {
+    int64_t matrix[3];
+    double fov[3];
+} vf_wiener_space;
+
+/* Samples of all coils. */
+typedef struct vf_wiener_samples {
+    int64_t count;
+    const float *k;       /* [count][3] cycles per field of view */
+    const float *weights; /* [count] in the sum of squares, or NULL for 1; samples of weight 0 are left out */
+    int coils;
+    const float *data; /* [coils][count] complex, interleaved */
+} vf_wiener_samples;
+
+/* |k| in cycles/mm of frequency or sample k, cycles per field of view. */
+double vf_wiener_radius(const vf_wiener_space *space, const double k[3]);
+
+/* The radius beyond which `share` of all samples lie (that are used), in cycles/mm. Errors: VF_ERR_MEMORY. */
+VF_MUST_CHECK vf_status vf_outer_radius(vf_context *ctx, const vf_wiener_space *space, const vf_wiener_samples *samples,
+                                        double share, double *radius);
+
+/* The variance of the noise E|n|^2 of one coil's sample, if samples from `radius` on were noise alone: the mean over
+ * coils of median |d|^2 / ln 2. Signal there makes it too large. Samples that are exactly 0 in a coil were not
+ * acquired, and do not count. 0 if nothing is left. Errors: VF_ERR_MEMORY. */
+VF_MUST_CHECK vf_status vf_outer_variance(vf_context *ctx, const vf_wiener_space *space,
+                                          const vf_wiener_samples *samples, double radius, double *variance);
+
+enum { VF_SPECTRUM_BINS = 128 };
+
+/* S by radius: a line through log S over log radius from bin to bin, a power of the radius beyond the last. */
+typedef struct vf_spectrum {
+    int bins;
+    double log_radius[VF_SPECTRUM_BINS], log_power[VF_SPECTRUM_BINS];
+    double slope; /* of log S over log radius, beyond the last bin */
+} vf_spectrum;
+
+/* S from samples with noise of `variance`; `power`: the sum of the maps' squares where the object is. Bins in which the
+ * signal does not stand out of the noise are left to the power law of those that do. Errors: VF_ERR_MEMORY. A scan of
+ * zeros has S = 1. */
+VF_MUST_CHECK vf_status vf_spectrum_estimate(vf_context *ctx, const vf_wiener_space *space,
+                                             const vf_wiener_samples *samples, double variance, double power,
+                                             vf_spectrum *out);
+double vf_spectrum_at(const vf_spectrum *spectrum, double radius); /* > 0 */
+
+/* S of all frequencies of the space: [z][y][x]. With the context's threads. */
+void vf_spectrum_fill(vf_context *ctx, const vf_wiener_space *space, const vf_spectrum *spectrum, double *out);
+
+/* out[z][y][x] = N sum_m w_m b(k_m - k): samples a frequency, spread by a kernel about as wide as the spectrum of coil
+ * maps (a triangle, twice smoothed by 1/4, 1/2, 1/4); its mean over frequencies is sum_m w_m. `weights` (NULL: 1) are
+ * w |phi|^2. Errors: VF_ERR_MEMORY. */
+VF_MUST_CHECK vf_status vf_sampling_density(vf_context *ctx, const vf_wiener_space *space, int64_t count,
+                                            const float *k, const double *weights, double *out);
+
+/* What the solution of (C + w P) x = C x0 + noise is expected to be, C and P circulant with eigenvalues c and p (p
+ * NULL: 1), x0 of spectrum S: root mean squares over voxels. */
+typedef struct vf_forecast {
+    double signal;  /* of the image itself, */
+    double noise;   /* of the noise in the solution, */
+    double bias;    /* of what the prior takes from the image */
+    double freedom; /* trace of C (C + w P)^-1: complex numbers that are taken from the data */
+    double outer;   /* of it, frequencies from `radius` on */
+} vf_forecast;
+void vf_wiener_forecast(const vf_wiener_space *space, double variance, const double *c, const double *s,
+                        const double *p, double w, double radius, vf_forecast *out);
+
+/* The w for which noise^2 + bias^2 is least, to 2 %; `near` > 0: where to begin. */
+double vf_wiener_best_weight(const vf_wiener_space *space, double variance, const double *c, const double *s,
+                             const double *p, double near);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

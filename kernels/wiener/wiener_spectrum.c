@@ -1,0 +1,219 @@
+/* The power of an image by radius in k-space, from the samples of its coils; and how densely samples lie. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "wiener.h"
+
+enum { CHUNK = 4096 };              /* samples that are summed together */
+static const double BIN_CYCLES = 2; /* a bin's width, cycles of the widest field of view */
+static const double STANDS_OUT = 3; /* standard deviations of a bin's mean */
+static const double FLATTEST = -1;  /* no image's power falls off more slowly */
+static const double UNKNOWN = -3;   /* where one bin is all there is: edges */
+
+/* Sums of a chunk, or of all. */
+typedef struct bin_sums {
+    double power, radius, count;
+} bin_sums;
+
+typedef struct bins {
+    const vf_wiener_space *space;
+    const vf_wiener_samples *samples;
+    int count;
+    double width; /* 1/mm */
+} bins;
+
+static void choose_bins(bins *b)
+{
+    double most = 0, fov = 0;
+    for (int a = 0; a < 3; a++)
+        if (b->space->matrix[a] > 1) {
+            most += pow((double)b->space->matrix[a] / 2 / b->space->fov[a], 2);
+            fov = fmax(fov, b->space->fov[a]);
+        }
+    most = sqrt(most);
+    const double wanted = fov > 0 ? most * fov / BIN_CYCLES : 1;
+    b->count = wanted < 2 ? 2 : wanted > VF_SPECTRUM_BINS - 1 ? VF_SPECTRUM_BINS - 1 : (int)ceil(wanted);
+    b->width = most > 0 ? most / b->count : 1;
+    b->count++; /* what lies beyond the corners */
+}
+
+static void add_chunk(const bins *b, int64_t first, int64_t count, bin_sums *sums)
+{
+    const vf_wiener_samples *s = b->samples;
+    double power[CHUNK] = {0};
+    for (int c = 0; c < s->coils; c++) {
+        const float *data = s->data + 2 * (c * s->count + first);
+        for (int64_t m = 0; m < count; m++)
+            power[m] += (double)data[2 * m] * data[2 * m] + (double)data[2 * m + 1] * data[2 * m + 1];
+    }
+    for (int64_t m = 0; m < count; m++) {
+        const float *k = s->k + 3 * (first + m);
+        const double radius = vf_wiener_radius(b->space, (const double[3]){k[0], k[1], k[2]});
+        const double at = radius / b->width;
+        const int bin = at < b->count - 1 ? (int)at : b->count - 1;
+        if ((s->weights && !(s->weights[first + m] > 0)) || power[m] == 0)
+            continue; /* exact zeros were not acquired */
+        sums[bin].power += power[m];
+        sums[bin].radius += radius;
+        sums[bin].count++;
+    }
+}
+
+/* Chunks are added up in their order: the same bits whatever the number of threads. */
+static vf_status add_samples(vf_context *ctx, const bins *b, bin_sums *sums)
+{
+    const int64_t samples = b->samples->count, chunks = (samples + CHUNK - 1) / CHUNK;
+    const int threads = vf_context_threads(ctx);
+    bin_sums *part = calloc((size_t)(chunks * b->count) + 1, sizeof *part);
+    if (!part)
+        return vf_fail(ctx, VF_ERR_MEMORY, "no memory for the spectrum of %lld samples", (long long)samples);
+#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
+    for (int64_t i = 0; i < chunks; i++)
+        add_chunk(b, i * CHUNK, samples - i * CHUNK < CHUNK ? samples - i * CHUNK : CHUNK, part + i * b->count);
+    for (int64_t i = 0; i < chunks; i++)
+        for (int bin = 0; bin < b->count; bin++) {
+            sums[bin].power += part[i * b->count + bin].power;
+            sums[bin].radius += part[i * b->count + bin].radius;
+            sums[bin].count += part[i * b->count + bin].count;
+        }
+    free(part);
+    return VF_OK;
+}
+
+/* A line through the outer half of the bins, by least squares. */
+static double outer_slope(const vf_spectrum *s)
+{
+    const int first = s->bins / 2 < s->bins - 2 ? s->bins / 2 : s->bins - 2;
+    double n = 0, x = 0, y = 0, xx = 0, xy = 0;
+    if (s->bins < 2)
+        return UNKNOWN;
+    for (int i = first; i < s->bins; i++) {
+        n++;
+        x += s->log_radius[i];
+        y += s->log_power[i];
+        xx += s->log_radius[i] * s->log_radius[i];
+        xy += s->log_radius[i] * s->log_power[i];
+    }
+    const double slope = (n * xy - x * y) / (n * xx - x * x);
+    return slope < FLATTEST ? slope : isnan(slope) ? UNKNOWN : FLATTEST;
+}
+
+vf_status vf_spectrum_estimate(vf_context *ctx, const vf_wiener_space *space, const vf_wiener_samples *samples,
+                               double variance, double power, vf_spectrum *out)
+{
+    bins b = {.space = space, .samples = samples};
+    bin_sums sums[VF_SPECTRUM_BINS] = {{0}};
+    const double noise = samples->coils * variance;
+    *out = (vf_spectrum){.slope = UNKNOWN};
+    choose_bins(&b);
+    vf_status status = add_samples(ctx, &b, sums);
+    if (status != VF_OK)
+        return status;
+    for (int bin = 0; bin < b.count; bin++) {
+        if (sums[bin].count == 0)
+            continue;
+        const double signal = sums[bin].power / sums[bin].count - noise;
+        const double error = noise / sqrt(sums[bin].count * samples->coils);
+        if (!(signal > STANDS_OUT * error))
+            continue;
+        out->log_radius[out->bins] = log(fmax(sums[bin].radius / sums[bin].count, b.width / 4));
+        out->log_power[out->bins] = log(signal / power);
+        out->bins++;
+    }
+    if (out->bins == 0) /* nothing but noise: an image far below it */
+        *out = (vf_spectrum){
+            .bins = 1, .log_radius = {log(b.width)}, .log_power = {variance > 0 ? log(1e-3 * variance / power) : 0}};
+    out->slope = outer_slope(out);
+    return VF_OK;
+}
+
+double vf_spectrum_at(const vf_spectrum *s, double radius)
+{
+    const double x = radius > 0 ? log(radius) : -INFINITY;
+    int i = s->bins - 1;
+    if (!(x > s->log_radius[0]))
+        return exp(s->log_power[0]);
+    if (x >= s->log_radius[i])
+        return exp(s->log_power[i] + s->slope * (x - s->log_radius[i]));
+    while (x < s->log_radius[i])
+        i--;
+    const double share = (x - s->log_radius[i]) / (s->log_radius[i + 1] - s->log_radius[i]);
+    return exp(s->log_power[i] + share * (s->log_power[i + 1] - s->log_power[i]));
+}
+
+void vf_spectrum_fill(vf_context *ctx, const vf_wiener_space *space, const vf_spectrum *spectrum, double *out)
+{
+    const int64_t *n = space->matrix;
+    const int threads = vf_context_threads(ctx);
+#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
+    for (int64_t row = 0; row < n[1] * n[2]; row++)
+        for (int64_t x = 0; x < n[0]; x++) {
+            const double k[3] = {(double)(x - n[0] / 2), (double)(row % n[1] - n[1] / 2),
+                                 (double)(row / n[1] - n[2] / 2)};
+            out[row * n[0] + x] = vf_spectrum_at(spectrum, vf_wiener_radius(space, k));
+        }
+}
+
+/* ---- density ---- */
+
+/* The two grid points around a sample along an axis, and the share of each. */
+static void neighbours(float k, int64_t n, int64_t at[2], double share[2])
+{
+    const double place = (double)k + (double)(n / 2), below = floor(place);
+    const int64_t first = (int64_t)below % n;
+    at[0] = n > 1 ? (first < 0 ? first + n : first) : 0;
+    at[1] = n > 1 ? (at[0] + 1) % n : 0;
+    share[1] = n > 1 ? place - below : 0;
+    share[0] = 1 - share[1];
+}
+
+/* 1/4, 1/2, 1/4 along an axis, around its end, twice; `line` holds two rows of n. */
+static void smooth_axis(const int64_t n[3], int axis, double *values, double *line)
+{
+    const int64_t step = axis == 0 ? 1 : axis == 1 ? n[0] : n[0] * n[1], length = n[axis];
+    double *next = line + length;
+    for (int64_t i = 0; i < n[0] * n[1] * n[2]; i++) {
+        if (i / step % length != 0)
+            continue;
+        for (int64_t j = 0; j < length; j++)
+            line[j] = values[i + j * step];
+        for (int pass = 0; pass < 2; pass++) {
+            for (int64_t j = 0; j < length; j++)
+                next[j] = (line[(j + length - 1) % length] + 2 * line[j] + line[(j + 1) % length]) / 4;
+            memcpy(line, next, (size_t)length * sizeof *line);
+        }
+        for (int64_t j = 0; j < length; j++)
+            values[i + j * step] = line[j];
+    }
+}
+
+vf_status vf_sampling_density(vf_context *ctx, const vf_wiener_space *space, int64_t count, const float *k,
+                              const double *weights, double *out)
+{
+    const int64_t *n = space->matrix, voxels = n[0] * n[1] * n[2];
+    const int64_t longest = n[0] > n[1] ? (n[0] > n[2] ? n[0] : n[2]) : n[1] > n[2] ? n[1] : n[2];
+    double *line = malloc(2 * (size_t)longest * sizeof *line);
+    if (!line)
+        return vf_fail(ctx, VF_ERR_MEMORY, "no memory");
+    for (int64_t i = 0; i < voxels; i++)
+        out[i] = 0;
+    for (int64_t m = 0; m < count; m++) {
+        int64_t at[3][2];
+        double share[3][2];
+        const double w = (weights ? weights[m] : 1) * (double)voxels;
+        for (int a = 0; a < 3; a++)
+            neighbours(k[3 * m + a], n[a], at[a], share[a]);
+        for (int corner = 0; corner < 8; corner++) {
+            const int x = corner & 1, y = corner >> 1 & 1, z = corner >> 2;
+            const double part = share[0][x] * share[1][y] * share[2][z];
+            if (part > 0)
+                out[(at[2][z] * n[1] + at[1][y]) * n[0] + at[0][x]] += w * part;
+        }
+    }
+    for (int a = 0; a < 3; a++)
+        if (n[a] > 1)
+            smooth_axis(n, a, out, line);
+    free(line);
+    return VF_OK;
+}
