@@ -156,11 +156,17 @@ def radial(n, spokes):
     return np.stack([radius * np.cos(turn), radius * np.sin(turn), np.zeros((spokes, 2 * n))], -1).reshape(-1, 3)
 
 
-def spiral(n, arms, turns):
-    """Interleaved spirals of even pitch, slower in the centre."""
-    t = np.linspace(0, 1, int(2 * turns * np.pi * n / 2), endpoint=False) ** 0.6
-    turn = 2 * np.pi * (turns * t + np.arange(arms)[:, None] / arms)
-    return np.stack([n / 2 * t * np.cos(turn), n / 2 * t * np.sin(turn), 0 * turn], -1).reshape(-1, 3)
+def spiral(n, arms, pitch, dense):
+    """Interleaved spirals whose arms lie one cycle apart up to a diameter of `dense` cycles, then `pitch`; samples lie half a
+    cycle apart."""
+    k = np.linspace(0, n / 2, 4000)
+    apart = np.where(k < dense / 2, 1, np.minimum(pitch, 1 + (k - dense / 2) * pitch / 8))
+    step = k[1]
+    turns = np.cumsum(np.where(k > 0, step / (arms * apart), 0))
+    path = np.cumsum(np.hypot(step, 2 * np.pi * k * step / (arms * apart)))
+    radius = np.interp(np.arange(0, path[-1], 0.5), path, k)
+    turn = 2 * np.pi * (np.interp(radius, k, turns) + np.arange(arms)[:, None] / arms)
+    return np.stack([radius * np.cos(turn), radius * np.sin(turn), 0 * turn], -1).reshape(-1, 3)
 
 
 def koosh_ball(n, spokes):
@@ -201,13 +207,14 @@ def sample(image, k):
 class Scan:
     """matrix (x, y, z), k, data [coil][sample] without noise, truth [z][y][x]: the root of the sum of squares of the coils'
     images from all of k-space that the trajectory is about (a disc or ball, or all), without noise; maps [coil][z][y][x] on
-    the image's grid, whose squares add up to 1, so that the image they make has the truth's scale; mask [y][x] if Cartesian."""
+    the image's grid, whose squares add up to 1, so that the image they make has the truth's scale; mask [y][x] if Cartesian;
+    centre: cycles across the middle of k-space that the samples cover without gaps, for calibration."""
 
-    def __init__(self, make, matrix, k, coils, seed, mask=None):
+    def __init__(self, make, matrix, k, coils, seed, mask=None, centre=24):
         shape, rng = tuple(reversed(matrix)), np.random.default_rng(seed)
         fine = tuple(n * FINER if n > 1 else 1 for n in shape)
         picture, sensitivity = make(fine, rng) * phase(fine), coil_maps(fine, coils)
-        self.matrix, self.k, self.mask, self.coils = matrix, np.asarray(k, np.float32), mask, coils
+        self.matrix, self.k, self.mask, self.centre = matrix, np.asarray(k, np.float32), mask, centre
         self.data, images = [], []
         z, y, x = mesh(shape)
         ball = np.ones(shape, bool) if mask is not None else x ** 2 + y ** 2 + (z ** 2 if shape[0] > 1 else 0) <= 0.25

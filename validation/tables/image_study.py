@@ -36,6 +36,7 @@ sys.path[:0] = [str(HERE), str(HERE.parent / "peers")]
 import mri_peers  # noqa: E402
 from mri_peers import call, h5py, image, np, write_scan  # noqa: E402
 import image_scans as scans  # noqa: E402
+from image_errors import background_of, best_of, error_of, high_share, ssim_of  # noqa: E402
 from test_bart import bart, read_cfl, write_cfl  # noqa: E402
 
 GENERATOR = "ismrmrd_generate_cartesian_shepp_logan"
@@ -55,88 +56,6 @@ BARS = {
 }
 
 
-# ---- figures of an image ----
-
-
-def scaled(found, truth, region):
-    """Magnitude, times the number that fits the truth best in the region. ValueError where it is not finite or is 0."""
-    found = abs(np.asarray(found, np.complex128))
-    if found.shape != truth.shape:
-        raise ValueError(f"an image of {found.shape}, not {truth.shape}")
-    size = (found[region] ** 2).sum()
-    if not (np.isfinite(found).all() and size > 0):
-        raise ValueError("an image with values that are not finite, or of zeros")
-    return found * ((found[region] * truth[region]).sum() / size)
-
-
-def error_of(found, truth, region):
-    difference = scaled(found, truth, region)[region] - truth[region]
-    return float(np.sqrt((difference ** 2).sum() / (truth[region] ** 2).sum()))
-
-
-def windows(array, width=7):
-    """Means over windows of `width` voxels along axes that have as many."""
-    for axis, n in enumerate(array.shape):
-        if n >= width:
-            sums = np.cumsum(np.concatenate([np.zeros_like(array.take([0], axis)), array], axis), axis)
-            array = (sums.take(range(width, n + 1), axis) - sums.take(range(n - width + 1), axis)) / width
-    return array
-
-
-def ssim_of(found, truth, region):
-    """Structural similarity (Wang et al. 2004, uniform windows of 7 voxels an axis), mean over windows about the region."""
-    found, top = scaled(found, truth, region), truth.max()
-    a, b = windows(found), windows(truth)
-    aa, bb, ab = (windows(p * q) - r for p, q, r in ((found, found, a * a), (truth, truth, b * b), (found, truth, a * b)))
-    c, d = (0.01 * top) ** 2, (0.03 * top) ** 2
-    similarity = (2 * a * b + c) * (2 * ab + d) / ((a * a + b * b + c) * (aa + bb + d))
-    return float(similarity[windows(region.astype(float)) > 0.5].mean())
-
-
-def background_of(found, truth, region):
-    """Root mean square outside the region over that inside."""
-    found = scaled(found, truth, region)
-    if region.all():
-        return 0.0
-    return float(np.sqrt((found[~region] ** 2).mean() / (found[region] ** 2).mean()))
-
-
-def high_share(found):
-    """Share of an image's energy in the highest quarter of spatial frequencies along any axis."""
-    energy = abs(scans.transform(found)) ** 2
-    high = np.zeros(energy.shape, bool)
-    for axis, n in enumerate(energy.shape):
-        if n > 1:
-            far = abs(scans.positions(n)) > 0.375
-            high |= far.reshape([-1 if a == axis else 1 for a in range(energy.ndim)])
-    return float(energy[high].sum() / energy.sum())
-
-
-# ---- the best of a parameter ----
-
-
-def best_of(measure, start, limits):
-    """(value, figure) with the least figure: by factors of 4 in the direction that lowers it, then of 2. `measure` is called
-    once a value; all are in .tried of it."""
-    tried = {}
-
-    def at(value):
-        if not limits[0] <= value <= limits[1]:
-            return math.inf
-        if value not in tried:
-            tried[value] = measure(value)
-            if not math.isfinite(tried[value]):
-                raise ValueError(f"error {tried[value]} at {value:g}")
-        return tried[value]
-
-    best = start
-    for factor in (4, 0.25):
-        while at(best * factor) < at(best):
-            best *= factor
-    best = min((best, best * 2, best / 2), key=at)
-    return best, tried[best], dict(sorted(tried.items()))
-
-
 # ---- a case: measured by all ----
 
 
@@ -146,6 +65,7 @@ class Case:
     def __init__(self, scan, data, file=None, frames=1):
         self.matrix, self.k, self.data, self.mask = scan.matrix, scan.k, data, scan.mask
         self.truth, self.region, self.maps = scan.truth, scan.region, scan.maps
+        self.centre = getattr(scan, "centre", 24)
         self.file = file or write_scan("scan.h5", self.matrix, self.k, data)
         self.frames, self.crop = frames, file is not None
 
@@ -191,8 +111,8 @@ def bart_data(case):
     write_cfl("t", case.k.T[:, :, None])
     write_cfl("k", case.data.T[None, :, None, :])
     # The centre is made Cartesian by least squares, as BART's manual does it.
-    side = 24 if z == 1 else 16
-    inside = (abs(case.k) <= side / 2).all(1)
+    side = case.centre
+    inside = np.linalg.norm(case.k, axis=1) <= side / 2
     write_cfl("tc", case.k[inside].T[:, :, None])
     write_cfl("kc", case.data[:, inside].T[None, :, None, :])
     depth = side if z > 1 else 1
@@ -202,7 +122,7 @@ def bart_data(case):
 
 
 def ecalib(case, *options):
-    bart("ecalib", "-m", 1, *options, "c", "s")
+    bart("ecalib", "-m", 1, "-r", case.centre, *options, "c", "s")
     return read_cfl("s").reshape((*case.matrix, -1)).transpose(3, 2, 1, 0)
 
 
@@ -241,13 +161,13 @@ def measure(case, with_bart):
 # ---- cases ----
 
 
-def simulated(make, matrix, k, coils, seed, mask=None):
+def simulated(*arguments, **options):
     """A function of the noise that makes a case; the scan is made once."""
     made = []
 
     def case(snr):
         if not made:
-            made.append(scans.Scan(make, matrix, k, coils, seed, mask))
+            made.append(scans.Scan(*arguments, **options))
         return Case(made[0], made[0].noisy(snr))
     return case
 
@@ -309,10 +229,11 @@ def cases_of(options):
         for noise in (0.05,) if quick else (0.005, 0.05):
             yield (f"generated R={step} noise {noise:g}", "cartesian", None, ("bart", GENERATOR), True, generated(n, step, noise))
     for step in (4, 8):
-        case = simulated(head, (n, n, 1), scans.radial(n, round(np.pi / 2 * n / step)), 8, 1)
+        spokes = round(np.pi / 2 * n / step)
+        case = simulated(head, (n, n, 1), scans.radial(n, spokes), 8, 1, centre=min(24, 2 * round(spokes / np.pi)))
         yield from ((f"radial R={step} SNR {snr}", "other", snr, (), True, case) for snr in snrs)
-    case = simulated(head, (n, n, 1), scans.spiral(n, n // 8, 4 / 3), 8, 1)
-    yield from ((f"spiral R=3 SNR {snr}", "other", snr, (), True, case) for snr in snrs)
+    case = simulated(head, (n, n, 1), scans.spiral(n, n // 8, 4, 24), 8, 1)
+    yield from ((f"spiral R=4 SNR {snr}", "other", snr, (), True, case) for snr in snrs)
     m = 24 if quick else 40
     case = simulated(head, (m, m, m), scans.koosh_ball(m, round(np.pi * m * m / 2 / 6)), 6, 2)
     yield from ((f"koosh ball R=6 SNR {snr}", "other", snr, (), False, case) for snr in snrs)
