@@ -1,0 +1,88 @@
+"""Figures of an image against the truth, and the search for the best value of a parameter, for image_study.py.
+
+Images are [z][y][x], complex or magnitudes; the truth is a magnitude; the region, where the object is, is of bools.
+"""
+import math
+
+import numpy as np
+
+from image_scans import positions, transform
+
+
+def scaled(found, truth, region):
+    """Magnitude, times the number that fits the truth best in the region. ValueError where it is not finite or is 0."""
+    found = abs(np.asarray(found, np.complex128))
+    if found.shape != truth.shape:
+        raise ValueError(f"an image of {found.shape}, not {truth.shape}")
+    size = (found[region] ** 2).sum()
+    if not (np.isfinite(found).all() and size > 0):
+        raise ValueError("an image with values that are not finite, or of zeros")
+    return found * ((found[region] * truth[region]).sum() / size)
+
+
+def error_of(found, truth, region):
+    difference = scaled(found, truth, region)[region] - truth[region]
+    return float(np.sqrt((difference ** 2).sum() / (truth[region] ** 2).sum()))
+
+
+def windows(array, width=7):
+    """Means over windows of `width` voxels along axes that have as many."""
+    for axis, n in enumerate(array.shape):
+        if n >= width:
+            sums = np.cumsum(np.concatenate([np.zeros_like(array.take([0], axis)), array], axis), axis)
+            array = (sums.take(range(width, n + 1), axis) - sums.take(range(n - width + 1), axis)) / width
+    return array
+
+
+def ssim_of(found, truth, region):
+    """Structural similarity (Wang et al. 2004, uniform windows of 7 voxels an axis), mean over windows about the region."""
+    found, top = scaled(found, truth, region), truth.max()
+    a, b = windows(found), windows(truth)
+    aa, bb, ab = (windows(p * q) - r for p, q, r in ((found, found, a * a), (truth, truth, b * b), (found, truth, a * b)))
+    c, d = (0.01 * top) ** 2, (0.03 * top) ** 2
+    similarity = (2 * a * b + c) * (2 * ab + d) / ((a * a + b * b + c) * (aa + bb + d))
+    return float(similarity[windows(region.astype(float)) > 0.5].mean())
+
+
+def background_of(found, truth, region):
+    """Root mean square outside the region over that inside."""
+    found = scaled(found, truth, region)
+    if region.all():
+        return 0.0
+    return float(np.sqrt((found[~region] ** 2).mean() / (found[region] ** 2).mean()))
+
+
+def high_share(found):
+    """Share of an image's energy in the highest quarter of spatial frequencies along any axis."""
+    energy = abs(transform(found)) ** 2
+    high = np.zeros(energy.shape, bool)
+    for axis, n in enumerate(energy.shape):
+        if n > 1:
+            far = abs(positions(n)) > 0.375
+            high |= far.reshape([-1 if a == axis else 1 for a in range(energy.ndim)])
+    return float(energy[high].sum() / energy.sum())
+
+
+# ---- the best of a parameter ----
+
+
+def best_of(measure, start, limits):
+    """(value, figure) with the least figure: by factors of 4 in the direction that lowers it, then of 2. `measure` is called
+    once a value; all are in .tried of it."""
+    tried = {}
+
+    def at(value):
+        if not limits[0] <= value <= limits[1]:
+            return math.inf
+        if value not in tried:
+            tried[value] = measure(value)
+            if not math.isfinite(tried[value]):
+                raise ValueError(f"error {tried[value]} at {value:g}")
+        return tried[value]
+
+    best = start
+    for factor in (4, 0.25):
+        while at(best * factor) < at(best):
+            best *= factor
+    best = min((best, best * 2, best / 2), key=at)
+    return best, tried[best], dict(sorted(tried.items()))
