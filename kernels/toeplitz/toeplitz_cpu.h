@@ -14,7 +14,8 @@ typedef struct cpu_state {
     vf_dtype type;      /* complex */
     size_t element;     /* bytes of one */
     int64_t n[3];       /* voxels; of a grid that is flat in one axis or two, the others are x and z, or x */
-    int halves[3];      /* 2; 1 along an axis of one voxel */
+    int halves[3];      /* 2; 1 along an axis of one voxel, and of a circulant matrix */
+    bool skipped[3];    /* a circulant matrix' factors do not depend on k along this axis */
     int64_t width;      /* lines along y that are transformed together */
     int64_t chunk;      /* voxels along x in a slab */
     int64_t chunks;     /* that make a row */
