@@ -17,6 +17,7 @@
 #include "voxfield/report.h"
 #include "voxfield/timer.h"
 
+#include "cartesian.h"
 #include "fourier_sum.h"
 #include "gridding.h"
 #include "solve/team.h"
@@ -25,7 +26,8 @@
 /* ---- mri_recon_main.c ---- */
 
 typedef enum recon_method { RECON_CG, RECON_ADJOINT, RECON_GRIDDING, RECON_BILINEAR } recon_method;
-typedef enum recon_operator { RECON_AUTO, RECON_DIRECT, RECON_NUFFT } recon_operator;
+/* RECON_OFF_GRID is no user's wish: as RECON_AUTO, but never the FFT of the grid. */
+typedef enum recon_operator { RECON_AUTO, RECON_DIRECT, RECON_NUFFT, RECON_CARTESIAN, RECON_OFF_GRID } recon_operator;
 typedef enum recon_prior { RECON_IDENTITY, RECON_DIFFERENCES, RECON_REFERENCE } recon_prior;
 typedef enum recon_coils { RECON_COILS_AUTO, RECON_COILS_FILE, RECON_COILS_WALSH, RECON_COILS_RSS } recon_coils;
 typedef enum k_units { K_AUTO, K_NORMALIZED, K_FOV, K_RADIANS } k_units;
@@ -282,8 +284,8 @@ VF_MUST_CHECK vf_status draw_montage(vf_context *ctx, const recon_image *image, 
 
 /* ---- encoding.c ---- */
 
-/* F of one trajectory on one device: (F x)_m = sum_n x_n exp(-i 2 pi (k_m.r_n + t_m f_n)), by direct sum or by
- * gridding; phi and weights are the caller's. */
+/* F of one trajectory on one device: (F x)_m = sum_n x_n exp(-i 2 pi (k_m.r_n + t_m f_n)), by FFT of the grid that
+ * samples lie on, by direct sum or by gridding; phi and weights are the caller's. */
 typedef struct encoding encoding;
 
 /* `matrix` voxels, over `extent` fields of view: 1 for images, 2 for Q (an axis of one voxel stays one). `time` and
@@ -307,8 +309,17 @@ VF_MUST_CHECK vf_status encoding_forward(encoding *e, vf_queue *queue, int batch
 /* Whether it is a direct sum. */
 bool encoding_is_direct(const encoding *e);
 
-/* Whether the settings lead to a direct sum for so many samples and voxels. */
-bool encoding_chooses_direct(const recon_settings *settings, int64_t samples, int64_t voxels);
+/* RECON_DIRECT, RECON_NUFFT or RECON_CARTESIAN: what the settings lead to. RECON_AUTO takes the FFT where all samples
+ * lie on a grid (vf_cartesian_fits), off-resonance does not make them differ and no Q is to be kept or loaded; else the
+ * direct sum for few pairs of samples and voxels. */
+recon_operator encoding_choose(const recon_settings *settings, const int64_t matrix[3], int64_t samples, const float *k,
+                               bool off_resonance);
+/* The same, of a trajectory of a scan. */
+recon_operator encoding_choose_for(const recon_settings *settings, const scan *raw, const scan_trajectory *at);
+
+/* Refuses --operator cartesian for a scan that is not on a grid, naming the first sample; notes where the FFT could be
+ * used but for --save-q and --load-q. Errors: VF_ERR_INPUT. */
+VF_MUST_CHECK vf_status encoding_check(vf_context *ctx, const recon_settings *settings, const scan *raw);
 
 /* What it is, for people: "NUFFT, 1e-06, kernel 7 wide on 256 x 256 x 256". */
 const char *encoding_description(const encoding *e);
@@ -328,9 +339,11 @@ VF_MUST_CHECK vf_status density_weights(vf_context *ctx, const int64_t matrix[3]
 
 /* ---- normal_matrix.c, q_file.c ---- */
 
-/* F^H W F of one trajectory as a Toeplitz matrix (toeplitz.h), W the samples' weights and |phi|^2. */
+/* F^H W F of one trajectory, W the samples' weights and |phi|^2: a Toeplitz matrix (toeplitz.h), or of samples on a
+ * grid a circulant one (cartesian.h). */
 typedef struct normal_matrix {
-    vf_toeplitz *toeplitz;
+    vf_toeplitz *toeplitz; /* one of the two */
+    vf_cartesian *cartesian;
     double diagonal; /* Q(0) = sum of the weights: of one coil with s = 1 */
     int segments;    /* of time; 1 without a field map */
     char description[160];
@@ -344,6 +357,10 @@ VF_MUST_CHECK vf_status normal_matrix_create(const device_team *team, const reco
                                              const scan_trajectory *at, recon_watch *watch, int wanted,
                                              normal_matrix *out);
 void normal_matrix_free(normal_matrix *normal); /* leaves it zero */
+
+/* As vf_toeplitz_apply. */
+VF_MUST_CHECK vf_status normal_matrix_apply(const normal_matrix *normal, vf_queue *queue, int coils, const void *maps,
+                                            const void *x, void *y);
 
 /* phi of sample m: the file's, a box voxel's (settings->box_voxels), or 1. */
 float complex sample_phi(const recon_settings *settings, const scan *raw, const scan_trajectory *at, int64_t m);

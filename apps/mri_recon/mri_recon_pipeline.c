@@ -68,6 +68,8 @@ static vf_status read_stage(run *r)
         status = change_matrix(r->ctx, s->matrix, raw);
     if (status == VF_OK)
         scan_warn(r->ctx, s->input, raw);
+    if (status == VF_OK && s->method != RECON_BILINEAR)
+        status = encoding_check(r->ctx, s, raw);
     if (status == VF_OK && s->keep_oversampling)
         memcpy(raw->crop, raw->matrix, sizeof raw->crop);
     if (status == VF_OK && s->coils == RECON_COILS_FILE && !raw->sensitivity)

@@ -55,7 +55,7 @@ uint32_t vf_cartesian_point(const int64_t matrix[3], const float k[3])
 
 /* ---- a plan ---- */
 
-enum { ARRAYS = 8 }; /* that a plan may hold */
+enum { ARRAYS = 9 }; /* that a plan may hold */
 
 static vf_status check(vf_context *ctx, const int64_t matrix[3], const vf_cartesian_samples *samples,
                        vf_dtype precision)
@@ -97,38 +97,72 @@ vf_status vf_cartesian_put(vf_device *device, vf_dtype type, int64_t count, cons
     return status;
 }
 
-/* Where samples lie, and which samples each grid point holds, layer by layer. */
+/* What is needed on the way to a plan's places; host memory. */
+typedef struct places {
+    uint32_t *point; /* [samples] */
+    uint32_t *held;  /* [voxels] samples there */
+    uint32_t *slot;  /* [voxels] */
+    uint32_t *list;  /* [samples] */
+} places;
+
+/* Grid points that hold samples get slots, those with most samples first: so the points with more than l samples are
+ * the first slots, and all layers together list each sample once. */
+static void number_slots(vf_cartesian *p, const places *at)
+{
+    int64_t next = 0;
+    for (int64_t v = 0; v < p->voxels; v++)
+        if (at->held[v] > 0)
+            p->layer[at->held[v] - 1]++; /* points with just so many */
+    for (int64_t l = p->layers - 1; l > 0; l--)
+        p->layer[l - 1] += p->layer[l]; /* points with at least so many */
+    p->slots = p->layers > 0 ? p->layer[0] : 0;
+    /* A point with h samples: behind all points with more. */
+    int64_t *begin = p->begin;
+    for (int64_t l = 0; l < p->layers; l++)
+        begin[l] = l + 1 < p->layers ? p->layer[l + 1] : 0;
+    for (int64_t v = 0; v < p->voxels; v++)
+        at->slot[v] = (uint32_t)(at->held[v] > 0 ? begin[at->held[v] - 1]++ : p->slots);
+    for (int64_t l = 0; l < p->layers; l++) { /* where a layer's list begins */
+        begin[l] = next;
+        next += p->layer[l];
+    }
+}
+
 static vf_status make_places(vf_cartesian *p, const vf_cartesian_samples *samples)
 {
-    vf_context *ctx = vf_device_context(p->device);
     const size_t voxels = (size_t)p->voxels, count = (size_t)p->samples;
-    uint32_t *point = malloc((count + 1) * sizeof *point), *held = calloc(voxels + 1, sizeof *held), *sample = NULL;
-    vf_status status = VF_OK;
-    p->layers = 1;
-    for (size_t m = 0; point && held && m < count; m++) {
-        point[m] = vf_cartesian_point(p->matrix, samples->k + 3 * m);
-        const uint32_t here = ++held[point[m]];
-        p->layers = (int64_t)here > p->layers ? (int)here : p->layers;
+    places at = {.point = malloc((count + 1) * sizeof *at.point),
+                 .held = calloc(voxels + 1, sizeof *at.held),
+                 .slot = malloc((voxels + 1) * sizeof *at.slot),
+                 .list = malloc((count + 1) * sizeof *at.list)};
+    bool all = at.point && at.held && at.slot && at.list;
+    for (size_t m = 0; all && m < count; m++) {
+        at.point[m] = vf_cartesian_point(p->matrix, samples->k + 3 * m);
+        const int64_t here = ++at.held[at.point[m]];
+        p->layers = here > p->layers ? here : p->layers;
     }
-    if (point && held)
-        sample = malloc(((size_t)p->layers * voxels + 1) * sizeof *sample);
-    if (!sample) {
-        status = vf_fail(ctx, VF_ERR_MEMORY, "Cartesian FFT: no memory for the places of %lld samples",
-                         (long long)p->samples);
-        goto done;
+    p->layer = all ? calloc((size_t)p->layers + 1, sizeof *p->layer) : NULL;
+    p->begin = all ? calloc((size_t)p->layers + 1, sizeof *p->begin) : NULL;
+    all = all && p->layer && p->begin;
+    vf_status status = all ? VF_OK
+                           : vf_fail(vf_device_context(p->device), VF_ERR_MEMORY,
+                                     "Cartesian FFT: no memory for the places of %lld samples", (long long)p->samples);
+    if (all) {
+        number_slots(p, &at);
+        memset(at.held, 0, voxels * sizeof *at.held);
     }
-    for (size_t i = 0; i < (size_t)p->layers * voxels; i++)
-        sample[i] = (uint32_t)count;
-    memset(held, 0, voxels * sizeof *held);
-    for (size_t m = 0; m < count; m++)
-        sample[held[point[m]]++ * voxels + point[m]] = (uint32_t)m;
-    status = vf_cartesian_put(p->device, VF_I32, p->samples, point, &p->point);
+    for (size_t m = 0; all && m < count; m++)
+        at.list[p->begin[at.held[at.point[m]]++] + at.slot[at.point[m]]] = (uint32_t)m;
     if (status == VF_OK)
-        status = vf_cartesian_put(p->device, VF_I32, p->layers * p->voxels, sample, &p->sample);
-done:
-    free(point);
-    free(held);
-    free(sample);
+        status = vf_cartesian_put(p->device, VF_I32, p->samples, at.point, &p->point);
+    if (status == VF_OK)
+        status = vf_cartesian_put(p->device, VF_I32, p->samples, at.list, &p->list);
+    if (status == VF_OK)
+        status = vf_cartesian_put(p->device, VF_I32, p->voxels, at.slot, &p->slot);
+    free(at.point);
+    free(at.held);
+    free(at.slot);
+    free(at.list);
     return status;
 }
 
@@ -138,13 +172,13 @@ static vf_status make_sums(vf_cartesian *p, const vf_cartesian_samples *samples)
     vf_queue *queue = NULL;
     vf_status status = make_places(p, samples);
     if (status == VF_OK && p->layers > 1)
-        status = vf_array_create(p->device, VF_SPACE_DEVICE, p->type, p->voxels, &p->spare);
+        status = vf_array_create(p->device, VF_SPACE_DEVICE, p->type, p->layer[1], &p->spare);
     if (status == VF_OK)
-        status = vf_array_create(p->device, VF_SPACE_DEVICE, p->type, p->samples + 1, &p->padded);
+        status = vf_array_create(p->device, VF_SPACE_DEVICE, p->type, p->slots + 1, &p->sums);
     if (status == VF_OK)
         status = vf_queue_create(p->device, &queue);
     if (status == VF_OK)
-        status = vf_fill(queue, p->type, p->samples + 1, zero, p->padded.data);
+        status = vf_fill(queue, p->type, p->slots + 1, zero, p->sums.data);
     if (status == VF_OK)
         status = vf_queue_sync(queue);
     vf_queue_destroy(queue);
@@ -200,19 +234,21 @@ void vf_cartesian_destroy(vf_cartesian *p)
 {
     if (!p)
         return;
-    vf_array *const arrays[ARRAYS] = {&p->grid,   &p->spare,   &p->padded, &p->point,
-                                      &p->sample, &p->weights, &p->ones,   &p->conjugate};
+    vf_array *const arrays[ARRAYS] = {&p->grid, &p->spare,   &p->sums, &p->point,    &p->list,
+                                      &p->slot, &p->weights, &p->ones, &p->conjugate};
     for (int i = 0; i < ARRAYS; i++)
         vf_array_free(arrays[i]);
     vf_fft_destroy(p->fft);
     vf_toeplitz_destroy(p->circulant);
+    free(p->layer);
+    free(p->begin);
     free(p);
 }
 
 int64_t vf_cartesian_bytes(const vf_cartesian *p)
 {
-    const vf_array *const arrays[ARRAYS] = {&p->grid,   &p->spare,   &p->padded, &p->point,
-                                            &p->sample, &p->weights, &p->ones,   &p->conjugate};
+    const vf_array *const arrays[ARRAYS] = {&p->grid, &p->spare,   &p->sums, &p->point,    &p->list,
+                                            &p->slot, &p->weights, &p->ones, &p->conjugate};
     int64_t bytes = (p->fft ? vf_fft_bytes(p->fft) : 0) + (p->circulant ? vf_toeplitz_bytes(p->circulant) : 0);
     for (int i = 0; i < ARRAYS; i++)
         bytes += arrays[i]->data ? arrays[i]->count * (int64_t)vf_dtype_bytes(arrays[i]->type) : 0;
@@ -256,16 +292,14 @@ static vf_status check_plan(const vf_cartesian *p, vf_queue *queue, int batch, c
 /* grid = what the samples sum up to at each point. */
 static vf_status collect(const vf_cartesian *p, vf_queue *queue, const void *c)
 {
-    const uint32_t *sample = p->sample.data;
-    vf_status status = vf_copy(queue, p->type, p->samples, c, p->padded.data);
-    if (status == VF_OK)
-        status = vf_gather(queue, p->type, p->voxels, sample, p->padded.data, p->grid.data);
-    for (int l = 1; l < p->layers && status == VF_OK; l++) {
-        status = vf_gather(queue, p->type, p->voxels, sample + l * p->voxels, p->padded.data, p->spare.data);
+    const uint32_t *list = p->list.data;
+    vf_status status = p->layers > 0 ? vf_gather(queue, p->type, p->slots, list, c, p->sums.data) : VF_OK;
+    for (int64_t l = 1; l < p->layers && status == VF_OK; l++) {
+        status = vf_gather(queue, p->type, p->layer[l], list + p->begin[l], c, p->spare.data);
         if (status == VF_OK)
-            status = vf_vector_axpby(queue, p->type, p->voxels, 1, p->spare.data, 1, p->grid.data);
+            status = vf_vector_axpby(queue, p->type, p->layer[l], 1, p->spare.data, 1, p->sums.data);
     }
-    return status;
+    return status == VF_OK ? vf_gather(queue, p->type, p->voxels, p->slot.data, p->sums.data, p->grid.data) : status;
 }
 
 vf_status vf_cartesian_adjoint(vf_cartesian *p, vf_queue *queue, int batch, const void *c, void *y)

@@ -14,11 +14,15 @@ struct vf_cartesian {
     bool normal; /* which of the two */
     vf_fft *fft;
     vf_array grid;    /* [voxels] complex */
-    vf_array spare;   /* [voxels] complex; of the sums where grid points hold several samples */
-    vf_array padded;  /* of the sums: [samples + 1], the last is 0 */
     vf_array point;   /* of the sums: [samples] a sample's grid point */
-    vf_array sample;  /* of the sums: [layers][voxels] the l-th sample of a grid point; `samples` where there is none */
-    int layers;       /* samples that share a grid point, at most; at least 1 */
+    vf_array slot;    /* [voxels] where `sums` has a grid point; its last where that holds no sample */
+    vf_array sums;    /* [slots + 1] complex, the last is 0 */
+    vf_array list;    /* [samples]: layer after layer, the l-th sample of the first layer[l] slots */
+    vf_array spare;   /* [layer[1]] complex */
+    int64_t slots;    /* grid points that hold samples */
+    int64_t layers;   /* samples that share a grid point, at most */
+    int64_t *layer;   /* [layers] slots with more than l samples; host memory, as begin */
+    int64_t *begin;   /* [layers] of a layer in `list` */
     vf_array weights; /* of the normal operator on a GPU: [voxels] real */
     vf_array ones;    /* and [voxels] complex */
     vf_array conjugate;

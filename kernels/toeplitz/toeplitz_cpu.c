@@ -266,18 +266,46 @@ static void lines_along_z(const cpu_state *s, vf_fft_direction direction, const 
     }
 }
 
-static void do_slab(const pass *p, vf_fft_direction direction, int64_t number, char *work)
+static slab slab_of(const cpu_state *s, int64_t number, char *work)
 {
-    const cpu_state *s = p->state;
     const int64_t begin = number % s->chunks * s->chunk, at = number / s->chunks * s->n[0] + begin;
     slab b = {.first = at, .step = s->n[0] * s->n[1], .count = smaller(s->chunk, s->n[0] - begin)};
     b.rows = work + (size_t)(s->halves[2] * TILE * s->n[2]) * s->element;
     b.factor = b.rows + (size_t)(s->n[2] * s->chunk) * s->element;
+    return b;
+}
+
+static void do_slab(const pass *p, vf_fft_direction direction, int64_t number, char *work)
+{
+    const cpu_state *s = p->state;
+    const slab b = slab_of(s, number, work);
     if (direction == VF_FFT_FORWARD)
         enter(p, &b);
-    lines_along_z(s, direction, &b, (char *)s->spectrum.data + (size_t)at * s->element, work);
+    lines_along_z(s, direction, &b, (char *)s->spectrum.data + (size_t)b.first * s->element, work);
     if (direction == VF_FFT_BACKWARD)
         leave(p, &b);
+}
+
+/* A slab of all coils, where nothing but its lines along z is transformed. */
+static void do_lines(const pass *whole, int coils, const char *maps, int64_t number, char *work)
+{
+    const cpu_state *s = whole->state;
+    const slab b = slab_of(s, number, work);
+    pass p = *whole;
+    for (int c = 0; c < coils; c++, p.add = 1) {
+        p.map = maps ? maps + (size_t)(c * p.plan->voxels) * s->element : NULL;
+        enter(&p, &b);
+        for (int64_t i = 0; i < b.count; i += TILE) {
+            const toeplitz_tile tile = {s->n[2], smaller(TILE, b.count - i), b.count, NULL};
+            char *columns = b.rows + (size_t)i * s->element;
+            s->simd->split(&tile, columns, work, NULL);
+            vf_fft_rows_execute(s->rows[2], VF_FFT_FORWARD, work);
+            s->simd->scale(tile.lines * s->n[2], s->kernels.data, work);
+            vf_fft_rows_execute(s->rows[2], VF_FFT_BACKWARD, work);
+            s->simd->merge(&tile, work, NULL, columns);
+        }
+        leave(&p, &b);
+    }
 }
 
 /* A plane of which the rows along x are transformed: along y, times the kernel's half, and back. */
@@ -366,11 +394,26 @@ static vf_status run_step(const pass *p, step which)
     return vf_cancelled(ctx) ? vf_fail(ctx, VF_ERR_CANCELLED, "interrupted") : VF_OK;
 }
 
+static vf_status apply_lines(const pass *p, int coils, const void *maps)
+{
+    const cpu_state *s = p->state;
+    vf_context *ctx = vf_device_context(p->plan->device);
+    const int threads = (int)smaller(smaller(s->threads, vf_context_threads(ctx)), s->chunks);
+    (void)threads; /* unused in a build without OpenMP */
+#pragma omp parallel for schedule(dynamic, 1) num_threads(threads) if (threads > 1)
+    for (int64_t i = 0; i < s->chunks; i++)
+        if (!vf_cancelled(ctx))
+            do_lines(p, coils, maps, i, toeplitz_cpu_work(s));
+    return vf_cancelled(ctx) ? vf_fail(ctx, VF_ERR_CANCELLED, "interrupted") : VF_OK;
+}
+
 static vf_status apply(vf_toeplitz *plan, vf_queue *queue, int coils, const void *maps, const void *x, void *y)
 {
     (void)queue;
     const cpu_state *s = plan->state;
     pass p = {.plan = plan, .state = s, .x = x, .y = y};
+    if (toeplitz_cpu_lines_alone(s))
+        return apply_lines(&p, coils, maps);
     for (int c = 0; c < coils; c++)
         for (p.segment = 0; p.segment < plan->segments; p.segment++) {
             p.map = maps ? (const char *)maps + (size_t)(c * plan->voxels) * s->element : NULL;

@@ -38,6 +38,13 @@ static inline int64_t smaller(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
+/* Whether lines along z are all there is to transform: then a slab is done in one go. Kernels are then [TILE][z], equal
+ * lines. */
+static inline bool toeplitz_cpu_lines_alone(const cpu_state *s)
+{
+    return s->skipped[0] && s->n[1] == 1 && s->n[2] > 1 && !s->skipped[2];
+}
+
 /* The thread's working memory, inside a parallel region. */
 char *toeplitz_cpu_work(const cpu_state *s);
 

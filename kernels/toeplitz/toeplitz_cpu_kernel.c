@@ -129,7 +129,15 @@ static void set_circulant(vf_toeplitz *plan, const void *factors)
         s->skipped[a] = is_constant(plan, s, a, factors);
         scale *= s->skipped[a] ? (double)s->n[a] : 1;
     }
-    for (int64_t n = 0; n < plan->voxels; n++) {
+    const int64_t lines = toeplitz_cpu_lines_alone(s) ? smaller(TILE, s->n[0]) : 0;
+    for (int64_t i = 0; i < lines * s->n[2]; i++) {
+        const double factor = scale * factor_at(plan, factors, i % s->n[2] * s->n[0]);
+        if (s->type == VF_C128)
+            ((double *)s->kernels.data)[i] = factor;
+        else
+            ((float *)s->kernels.data)[i] = (float)factor;
+    }
+    for (int64_t n = 0; lines == 0 && n < plan->voxels; n++) {
         const int64_t x = n % s->n[0], y = n / s->n[0] % s->n[1];
         char *kernel = toeplitz_cpu_kernel(plan, 0, n / s->n[0] / s->n[1], 0);
         const int64_t to = x * s->n[1] + y;

@@ -7,8 +7,9 @@
 
 struct encoding {
     vf_context *ctx;
-    vf_fourier *direct; /* one of the two */
+    vf_fourier *direct; /* one of the three */
     vf_nufft *nufft;
+    vf_cartesian *cartesian;
     int64_t samples, voxels, row;
     int64_t first, count; /* voxels of an adjoint */
     double piece_pairs;
@@ -77,6 +78,18 @@ static vf_status create_nufft(encoding *e, vf_device *device, const recon_settin
     return VF_OK;
 }
 
+static vf_status create_cartesian(encoding *e, vf_device *device, const recon_settings *settings,
+                                  const int64_t matrix[3], int extent, const vf_fourier_samples *samples,
+                                  const float *field, int most_batch)
+{
+    const vf_cartesian_samples at = {.count = samples->count, .k = samples->k};
+    (void)most_batch; /* any */
+    if (extent != 1 || field)
+        return vf_fail(e->ctx, VF_ERR_INTERNAL, "the FFT of the grid is of one field of view, without off-resonance");
+    snprintf(e->description, sizeof e->description, "FFT of the grid");
+    return vf_cartesian_create(device, matrix, &at, settings->precision, &e->cartesian);
+}
+
 /* Of what is given to a sum, times and field map can be too large together; both are of the scan. */
 static vf_status blame_scan(vf_context *ctx, const recon_settings *settings)
 {
@@ -86,10 +99,65 @@ static vf_status blame_scan(vf_context *ctx, const recon_settings *settings)
     return vf_fail(ctx, VF_ERR_INPUT, "%s: time and field map: %s", settings->input, reason);
 }
 
-bool encoding_chooses_direct(const recon_settings *settings, int64_t samples, int64_t voxels)
+/* ---- which one ---- */
+
+/* Whether samples lie on the grid, and few enough for its 32-bit indices. */
+static bool on_grid(const int64_t matrix[3], int64_t samples, const float *k, int64_t *first, double *distance)
 {
-    return settings->encode_by == RECON_DIRECT ||
-           (settings->encode_by == RECON_AUTO && (double)samples * (double)voxels <= FEW_PAIRS);
+    const double voxels = (double)matrix[0] * (double)matrix[1] * (double)matrix[2];
+    *first = -1;
+    return voxels < UINT32_MAX && samples < UINT32_MAX && vf_cartesian_fits(matrix, samples, k, first, distance);
+}
+
+recon_operator encoding_choose(const recon_settings *settings, const int64_t matrix[3], int64_t samples, const float *k,
+                               bool off_resonance)
+{
+    int64_t first;
+    double distance;
+    const double voxels = (double)matrix[0] * (double)matrix[1] * (double)matrix[2];
+    if (settings->encode_by != RECON_AUTO && settings->encode_by != RECON_OFF_GRID)
+        return settings->encode_by;
+    if (settings->encode_by == RECON_AUTO && !off_resonance && !settings->save_q && !settings->load_q &&
+        on_grid(matrix, samples, k, &first, &distance))
+        return RECON_CARTESIAN;
+    return (double)samples * voxels <= FEW_PAIRS ? RECON_DIRECT : RECON_NUFFT;
+}
+
+recon_operator encoding_choose_for(const recon_settings *settings, const scan *raw, const scan_trajectory *at)
+{
+    return encoding_choose(settings, raw->matrix, at->samples, at->k, raw->field_map && at->time);
+}
+
+vf_status encoding_check(vf_context *ctx, const recon_settings *settings, const scan *raw)
+{
+    int64_t first;
+    double distance = 0;
+    bool fits = true, off_resonance = false;
+    for (int t = 0; t < raw->trajectories && fits; t++) {
+        const scan_trajectory *at = &raw->trajectory[t];
+        off_resonance = off_resonance || (raw->field_map && at->time);
+        fits = on_grid(raw->matrix, at->samples, at->k, &first, &distance);
+        if (settings->encode_by == RECON_CARTESIAN && !fits && first < 0)
+            return vf_fail(ctx, VF_ERR_INPUT,
+                           "%s: --operator cartesian: too many samples or voxels; use --operator auto",
+                           settings->input);
+        if (settings->encode_by == RECON_CARTESIAN && !fits)
+            return vf_fail(
+                ctx, VF_ERR_INPUT,
+                "%s: --operator cartesian: sample %lld of trajectory %d, at k = (%g, %g, %g), is %.3g cycles "
+                "per field of view off the grid; use --operator auto",
+                settings->input, (long long)first, t, (double)at->k[3 * first], (double)at->k[3 * first + 1],
+                (double)at->k[3 * first + 2], distance);
+    }
+    if (settings->encode_by == RECON_CARTESIAN && off_resonance)
+        return vf_fail(ctx, VF_ERR_INPUT,
+                       "%s: --operator cartesian: the scan has a field map and sample times, and an FFT has no "
+                       "off-resonance; use --operator auto",
+                       settings->input);
+    if (settings->encode_by == RECON_AUTO && fits && !off_resonance && (settings->save_q || settings->load_q))
+        vf_note(ctx, "note: the scan is Cartesian and needs no Q; without %s an FFT of the grid would do",
+                settings->save_q ? "--save-q" : "--load-q");
+    return VF_OK;
 }
 
 vf_status encoding_create(vf_device *device, const recon_settings *settings, const int64_t matrix[3], int extent,
@@ -107,9 +175,11 @@ vf_status encoding_create(vf_device *device, const recon_settings *settings, con
     e->row = matrix[0];
     e->piece_pairs = settings->piece_pairs > 0 ? settings->piece_pairs : vf_device_is_host(device) ? 2e10 : 2e11;
     const vf_fourier_samples at = {.count = samples, .k = k, .time = field ? time : NULL};
-    const bool direct = encoding_chooses_direct(settings, samples, e->voxels);
-    vf_status status = (direct ? create_direct : create_nufft)(e, device, settings, matrix, extent, &at,
-                                                               time ? field : NULL, most_batch);
+    const recon_operator by = encoding_choose(settings, matrix, samples, k, time && field);
+    vf_status status = (by == RECON_DIRECT  ? create_direct
+                        : by == RECON_NUFFT ? create_nufft
+                                            : create_cartesian)(e, device, settings, matrix, extent, &at,
+                                                                time ? field : NULL, most_batch);
     if (status == VF_ERR_ARGUMENT && time && field && !settings->variant)
         status = blame_scan(ctx, settings);
     if (status == VF_OK)
@@ -125,6 +195,7 @@ void encoding_destroy(encoding *e)
         return;
     vf_fourier_destroy(e->direct);
     vf_nufft_destroy(e->nufft);
+    vf_cartesian_destroy(e->cartesian);
     vf_array_free(&e->part);
     free(e);
 }
@@ -202,7 +273,8 @@ vf_status encoding_adjoint(encoding *e, vf_queue *queue, int batch, const vf_arr
         return status;
     if (e->direct)
         return adjoint_directly(e, queue, batch, c, y);
-    status = vf_nufft_adjoint(e->nufft, queue, batch, c->data, y->data);
+    status = e->cartesian ? vf_cartesian_adjoint(e->cartesian, queue, batch, c->data, y->data)
+                          : vf_nufft_adjoint(e->nufft, queue, batch, c->data, y->data);
     if (status == VF_OK && e->watch)
         watch_add(e->watch, batch);
     return status;
@@ -215,6 +287,8 @@ vf_status encoding_forward(encoding *e, vf_queue *queue, int batch, const vf_arr
         status = check_size(e, x, batch * e->voxels);
     if (status != VF_OK)
         return status;
+    if (e->cartesian)
+        return vf_cartesian_forward(e->cartesian, queue, batch, x->data, c->data);
     return e->direct ? vf_fourier_forward(e->direct, queue, batch, x->data, c->data)
                      : vf_nufft_forward(e->nufft, queue, batch, x->data, c->data);
 }
