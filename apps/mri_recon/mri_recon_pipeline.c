@@ -72,6 +72,8 @@ static vf_status read_stage(run *r)
         status = encoding_check(r->ctx, s, raw);
     if (status == VF_OK && s->keep_oversampling)
         memcpy(raw->crop, raw->matrix, sizeof raw->crop);
+    if (status == VF_OK)
+        status = crop_readout(r->ctx, s, raw);
     if (status == VF_OK && s->coils == RECON_COILS_FILE && !raw->sensitivity)
         status = vf_fail(r->ctx, VF_ERR_INPUT, "%s: --coils file, but there are no coil maps in it; use --coils walsh",
                          s->input);
