@@ -170,17 +170,6 @@ void scan_free(scan *scan); /* leaves it zero */
  * VF_ERR_MEMORY. */
 VF_MUST_CHECK vf_status change_matrix(vf_context *ctx, const int64_t wanted[3], scan *raw);
 
-/* ---- crop_readout.c ---- */
-
-/* Crops the voxels that the image does not keep out of the data, along axes on which all lines of all trajectories are
- * complete: `matrix`, `fov`, samples, weights, maps and references become those of the kept field of view, and the
- * image stays the same, to rounding. Lines are runs of as many samples as the matrix has voxels, which hold every whole
- * k once, with one weight, without phi. Anything else is left as it is: incomplete lines (asymmetric echo), ramp
- * sampling, off-resonance; --keep-oversampling, --save-q and --load-q, --voxel box, --operator nufft or direct, the
- * bilinear method; and priors of differences, which couple voxels across the border, and so would change the image
- * there. The digest stays that of the file. Errors: VF_ERR_MEMORY. */
-VF_MUST_CHECK vf_status crop_readout(vf_context *ctx, const recon_settings *settings, scan *raw);
-
 /* ---- plan_device.c ---- */
 
 /* Sets the context's devices from the settings and the work, and checks their memory; `text` (of `size`) says which,
@@ -319,18 +308,6 @@ VF_MUST_CHECK vf_status encoding_forward(encoding *e, vf_queue *queue, int batch
 
 /* Whether it is a direct sum. */
 bool encoding_is_direct(const encoding *e);
-
-/* RECON_DIRECT, RECON_NUFFT or RECON_CARTESIAN: what the settings lead to. RECON_AUTO takes the FFT where all samples
- * lie on a grid (vf_cartesian_fits), off-resonance does not make them differ and no Q is to be kept or loaded; else the
- * direct sum for few pairs of samples and voxels. */
-recon_operator encoding_choose(const recon_settings *settings, const int64_t matrix[3], int64_t samples, const float *k,
-                               bool off_resonance);
-/* The same, of a trajectory of a scan. */
-recon_operator encoding_choose_for(const recon_settings *settings, const scan *raw, const scan_trajectory *at);
-
-/* Refuses --operator cartesian for a scan that is not on a grid, naming the first sample; notes where the FFT could be
- * used but for --save-q and --load-q. Errors: VF_ERR_INPUT. */
-VF_MUST_CHECK vf_status encoding_check(vf_context *ctx, const recon_settings *settings, const scan *raw);
 
 /* What it is, for people: "NUFFT, 1e-06, kernel 7 wide on 256 x 256 x 256". */
 const char *encoding_description(const encoding *e);

@@ -7,6 +7,8 @@
 
 #include "mri_recon.h"
 #include "program.h"
+#include "scan/crop_readout.h"
+#include "solve/choose_operator.h"
 #include "voxfield/output.h"
 #include "voxfield/version.h"
 

@@ -11,6 +11,7 @@
 
 #include "bench_device.h"
 #include "mri_recon.h"
+#include "scan/crop_readout.h"
 
 enum { COILS = 8, MOST_ROUNDS = 9, CENTRE = 24 };
 static const double BAR = 3;

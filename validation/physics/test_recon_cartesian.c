@@ -7,6 +7,8 @@
 #include <time.h>
 
 #include "recon_fixture.h"
+#include "scan/crop_readout.h"
+#include "solve/choose_operator.h"
 
 enum { COILS = 3, FRAMES = 2 };
 

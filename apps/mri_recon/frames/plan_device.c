@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "mri_recon.h"
+#include "solve/choose_operator.h"
 
 /* Points of a transform of F^H W F: of the doubled grid, or of samples on a grid the voxels. */
 static double transform_points(const recon_settings *s, const scan *raw)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "frame_group.h"
+#include "solve/choose_operator.h"
 #include "voxfield/workpool.h"
 
 /* A residual so many times the tolerance, where that was asked for. */

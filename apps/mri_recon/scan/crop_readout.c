@@ -13,6 +13,8 @@
  * The noise of g has 1 / N of a sample's variance, that of the new samples M / N. The weight N / M is its inverse, so
  * the least-squares problem stays that of the maximum likelihood, and the covariance of the coils, which is that of
  * samples of weight 1, stays what it is. */
+#include "crop_readout.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "choose_operator.h"
 #include "mri_recon.h"
 #include "voxfield/copy.h"
 #include "voxfield/pipeline.h"
