@@ -17,6 +17,7 @@
 #include "voxfield/report.h"
 #include "voxfield/timer.h"
 
+#include "cartesian.h"
 #include "circulant.h"
 #include "fourier_sum.h"
 #include "gridding.h"
@@ -26,7 +27,8 @@
 /* ---- mri_recon_main.c ---- */
 
 typedef enum recon_method { RECON_CG, RECON_ADJOINT, RECON_GRIDDING, RECON_BILINEAR } recon_method;
-typedef enum recon_operator { RECON_AUTO, RECON_DIRECT, RECON_NUFFT } recon_operator;
+/* RECON_OFF_GRID is no user's wish: as RECON_AUTO, but never the FFT of the grid. */
+typedef enum recon_operator { RECON_AUTO, RECON_DIRECT, RECON_NUFFT, RECON_CARTESIAN, RECON_OFF_GRID } recon_operator;
 typedef enum recon_prior {
     RECON_IDENTITY,
     RECON_DIFFERENCES,
@@ -292,8 +294,8 @@ VF_MUST_CHECK vf_status draw_montage(vf_context *ctx, const recon_image *image, 
 
 /* ---- encoding.c ---- */
 
-/* F of one trajectory on one device: (F x)_m = sum_n x_n exp(-i 2 pi (k_m.r_n + t_m f_n)), by direct sum or by
- * gridding; phi and weights are the caller's. */
+/* F of one trajectory on one device: (F x)_m = sum_n x_n exp(-i 2 pi (k_m.r_n + t_m f_n)), by FFT of the grid that
+ * samples lie on, by direct sum or by gridding; phi and weights are the caller's. */
 typedef struct encoding encoding;
 
 /* `matrix` voxels, over `extent` fields of view: 1 for images, 2 for Q (an axis of one voxel stays one). `time` and
@@ -317,9 +319,6 @@ VF_MUST_CHECK vf_status encoding_forward(encoding *e, vf_queue *queue, int batch
 /* Whether it is a direct sum. */
 bool encoding_is_direct(const encoding *e);
 
-/* Whether the settings lead to a direct sum for so many samples and voxels. */
-bool encoding_chooses_direct(const recon_settings *settings, int64_t samples, int64_t voxels);
-
 /* What it is, for people: "NUFFT, 1e-06, kernel 7 wide on 256 x 256 x 256". */
 const char *encoding_description(const encoding *e);
 
@@ -338,9 +337,11 @@ VF_MUST_CHECK vf_status density_weights(vf_context *ctx, const int64_t matrix[3]
 
 /* ---- normal_matrix.c, q_file.c ---- */
 
-/* F^H W F of one trajectory as a Toeplitz matrix (toeplitz.h), W the samples' weights and |phi|^2. */
+/* F^H W F of one trajectory, W the samples' weights and |phi|^2: a Toeplitz matrix (toeplitz.h), or of samples on a
+ * grid a circulant one (cartesian.h). */
 typedef struct normal_matrix {
-    vf_toeplitz *toeplitz;
+    vf_toeplitz *toeplitz; /* one of the two */
+    vf_cartesian *cartesian;
     double diagonal; /* Q(0) = sum of the weights: of one coil with s = 1 */
     int segments;    /* of time; 1 without a field map */
     char description[160];
@@ -354,6 +355,10 @@ VF_MUST_CHECK vf_status normal_matrix_create(const device_team *team, const reco
                                              const scan_trajectory *at, recon_watch *watch, int wanted,
                                              normal_matrix *out);
 void normal_matrix_free(normal_matrix *normal); /* leaves it zero */
+
+/* As vf_toeplitz_apply. */
+VF_MUST_CHECK vf_status normal_matrix_apply(const normal_matrix *normal, vf_queue *queue, int coils, const void *maps,
+                                            const void *x, void *y);
 
 /* phi of sample m: the file's, a box voxel's (settings->box_voxels), or 1. */
 float complex sample_phi(const recon_settings *settings, const scan *raw, const scan_trajectory *at, int64_t m);

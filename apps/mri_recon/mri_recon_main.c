@@ -46,7 +46,8 @@ static const char usage[] =
     "  --prior P                auto (default: spectrum where lambda is auto, else identity), spectrum (the power\n"
     "                           that the scan itself shows at each spatial frequency), identity, differences,\n"
     "                           reference (differences, small across the edges of the scan's anatomical images)\n"
-    "  --operator O             auto (default), nufft, direct (the exact sum)\n"
+    "  --operator O             auto (default), nufft, direct (the exact sum), cartesian (the FFT of the grid that\n"
+    "                           all samples lie on; auto takes it where it can)\n"
     "  --variant V              of the direct sum; on the CPU: simd, avx512, avx2, baseline, ref;\n"
     "                           on GPUs: tuned, products, phasors, pairs, naive, registers, constant,\n"
     "                           published\n"
@@ -144,7 +145,7 @@ static const char *const unit_words[] = {"auto", "normalized", "fov", "radians",
 static const char *const coil_words[] = {"auto", "file", "walsh", "rss", NULL};
 static const char *const method_words[] = {"cg", "adjoint", "gridding", "bilinear", NULL};
 static const char *const prior_words[] = {"identity", "differences", "reference", "spectrum", "auto", NULL};
-static const char *const operator_words[] = {"auto", "direct", "nufft", NULL};
+static const char *const operator_words[] = {"auto", "direct", "nufft", "cartesian", NULL};
 static const char *const trig_words[] = {"accurate", "hardware", NULL};
 static const char *const voxel_words[] = {"point", "box", NULL};
 
@@ -309,6 +310,11 @@ static vf_status check_use(vf_context *ctx, const recon_settings *s, const bool 
         return vf_fail(ctx, VF_ERR_ARGUMENT, "--operator and --accuracy do nothing with --method bilinear");
     if (s->encode_by == RECON_DIRECT && given[OPT_ACCURACY - OPT_FIRST])
         return vf_fail(ctx, VF_ERR_ARGUMENT, "--accuracy is of the NUFFT: a direct sum is exact");
+    if (s->encode_by == RECON_CARTESIAN && given[OPT_ACCURACY - OPT_FIRST])
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "--accuracy is of the NUFFT: the FFT of the grid is exact");
+    if (s->encode_by == RECON_CARTESIAN && (s->save_q || s->load_q))
+        return vf_fail(ctx, VF_ERR_ARGUMENT,
+                       "--save-q and --load-q do nothing with --operator cartesian, which has no Q");
     if (s->variant && s->encode_by != RECON_DIRECT)
         return vf_fail(ctx, VF_ERR_ARGUMENT, "--variant is of the direct sum: it goes with --operator direct");
     if (s->hardware_trig && s->encode_by != RECON_DIRECT)

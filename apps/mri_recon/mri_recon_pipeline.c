@@ -7,6 +7,8 @@
 
 #include "mri_recon.h"
 #include "program.h"
+#include "scan/crop_readout.h"
+#include "solve/choose_operator.h"
 #include "voxfield/output.h"
 #include "voxfield/version.h"
 
@@ -68,8 +70,12 @@ static vf_status read_stage(run *r)
         status = change_matrix(r->ctx, s->matrix, raw);
     if (status == VF_OK)
         scan_warn(r->ctx, s->input, raw);
+    if (status == VF_OK && s->method != RECON_BILINEAR)
+        status = encoding_check(r->ctx, s, raw);
     if (status == VF_OK && s->keep_oversampling)
         memcpy(raw->crop, raw->matrix, sizeof raw->crop);
+    if (status == VF_OK)
+        status = crop_readout(r->ctx, s, raw);
     if (status == VF_OK && s->coils == RECON_COILS_FILE && !raw->sensitivity)
         status = vf_fail(r->ctx, VF_ERR_INPUT, "%s: --coils file, but there are no coil maps in it; use --coils walsh",
                          s->input);

@@ -65,14 +65,33 @@ static void spread_piece(const vf_nufft *plan, const gridding_job *job)
         state->simd->spread_f32(job);
 }
 
-/* grid += the sums of a piece, whose first point is `origin`. */
-static void add_local(const vf_nufft *plan, const void *local, const int64_t origin[3])
+/* Where the tile behind number `along` of an axis ends: no kernel that starts in this one reaches beyond, and beyond
+ * other threads may be at work; along x also at the LANES points before, to which they may add zeros. The tile behind
+ * the last is the first. */
+static int64_t reach_of_tile(const vf_nufft *plan, int axis, int64_t along)
+{
+    const gridding_cpu_state *state = plan->state;
+    const int64_t count = state->tiles.count[axis], size = state->tiles.size[axis], grid = plan->axis[axis].grid;
+    if (count == 1)
+        return INT64_MAX; /* all of the axis is one thread's */
+    const int64_t end = along + 2 < count ? (along + 2) * size : along + 2 == count ? grid : grid + size;
+    return axis == 0 ? end - GRIDDING_LANES : end;
+}
+
+/* grid += the sums of a piece, whose first point is `origin`: as far as the tile's kernels reach. Local memory is as
+ * long as the longest tile needs, and zero beyond. */
+static void add_local(const vf_nufft *plan, const void *local, const int64_t origin[3], const int64_t tile[3])
 {
     const gridding_cpu_state *state = plan->state;
     const int64_t *n = state->local, *grid = (const int64_t[]){0, plan->axis[1].grid, plan->axis[2].grid};
-    const int64_t length = n[0] < state->pitch - origin[0] ? n[0] : state->pitch - origin[0];
-    for (int64_t z = 0; z < n[2]; z++)
-        for (int64_t y = 0; y < n[1]; y++) {
+    int64_t reached[3];
+    for (int a = 0; a < 3; a++) {
+        const int64_t end = reach_of_tile(plan, a, tile[a]) - origin[a];
+        reached[a] = n[a] < end ? n[a] : end;
+    }
+    const int64_t length = reached[0] < state->pitch - origin[0] ? reached[0] : state->pitch - origin[0];
+    for (int64_t z = 0; z < reached[2]; z++)
+        for (int64_t y = 0; y < reached[1]; y++) {
             const int64_t from = (z * n[1] + y) * n[0];
             void *to = gridding_cpu_point(plan, (origin[2] + z) % grid[2] * state->plane +
                                                     (origin[1] + y) % grid[1] * state->pitch + origin[0]);
@@ -97,10 +116,11 @@ static void spread_tile(const vf_nufft *plan, gridding_job *job, int64_t tile)
     }
     const size_t bytes =
         (size_t)(state->local[0] * state->local[1] * state->local[2]) * vf_dtype_bytes(plan->complex_type);
+    const int64_t at[3] = {tile % count[0], tile / count[0] % count[1], tile / count[0] / count[1]};
     gridding_job piece = *job;
-    piece.origin[0] = tile % count[0] * size[0] / GRIDDING_LANES * GRIDDING_LANES;
-    piece.origin[1] = tile / count[0] % count[1] * size[1];
-    piece.origin[2] = tile / count[0] / count[1] * size[2];
+    piece.origin[0] = at[0] * size[0] / GRIDDING_LANES * GRIDDING_LANES;
+    piece.origin[1] = at[1] * size[1];
+    piece.origin[2] = at[2] * size[2];
     piece.points = (char *)state->locals.data + (size_t)omp_get_thread_num() * bytes;
     piece.pitch = state->local[0];
     piece.plane = state->local[0] * state->local[1];
@@ -109,7 +129,7 @@ static void spread_tile(const vf_nufft *plan, gridding_job *job, int64_t tile)
         piece.last = piece.first + GRIDDING_PIECE < last ? piece.first + GRIDDING_PIECE : last;
         memset(piece.points, 0, bytes);
         spread_piece(plan, &piece);
-        add_local(plan, piece.points, piece.origin);
+        add_local(plan, piece.points, piece.origin, at);
     }
 }
 

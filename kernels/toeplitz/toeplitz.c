@@ -36,6 +36,8 @@ static vf_status check(vf_context *ctx, const int64_t matrix[3], const vf_toepli
                            (long long)matrix[0], (long long)matrix[1], (long long)matrix[2]);
         voxels *= matrix[a];
     }
+    if (options->circulant && (options->segments > 1 || options->time || options->field))
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "Toeplitz: a circulant matrix has one segment and no field");
     if (options->segments > 1 && (!options->time || !options->field))
         return vf_fail(ctx, VF_ERR_ARGUMENT, "Toeplitz: %d segments need times and a field", options->segments);
     for (int l = 0; options->time && l < options->segments; l++)
@@ -53,10 +55,14 @@ static vf_status choose_backend(vf_toeplitz *plan, const char *variant)
 {
     vf_device_kind kind = vf_device_get_kind(plan->device);
     for (int b = 0; b < BACKENDS; b++)
-        if (backends[b]->kind == kind && (!variant || strcmp(variant, backends[b]->variant) == 0)) {
+        if (backends[b]->kind == kind && (!variant || strcmp(variant, backends[b]->variant) == 0) &&
+            (!plan->circulant || backends[b] == &vf_toeplitz_cpu)) {
             plan->backend = backends[b];
             return VF_OK;
         }
+    if (plan->circulant)
+        return vf_fail(vf_device_context(plan->device), VF_ERR_UNSUPPORTED,
+                       "Toeplitz: circulant matrices are of the CPU's FFT, not of %s", vf_device_spec(plan->device));
     return vf_fail(vf_device_context(plan->device), VF_ERR_ARGUMENT, "Toeplitz: no variant '%s' on %s", variant,
                    vf_device_spec(plan->device));
 }
@@ -99,10 +105,11 @@ vf_status vf_toeplitz_create(vf_device *device, const int64_t matrix[3], const v
     plan->device = device;
     plan->precision = options->precision;
     plan->segments = options->segments;
+    plan->circulant = options->circulant;
     plan->voxels = 1;
     for (int a = 0; a < 3; a++) {
         plan->matrix[a] = matrix[a];
-        plan->doubled[a] = matrix[a] > 1 ? 2 * matrix[a] : 1;
+        plan->doubled[a] = matrix[a] > 1 && !plan->circulant ? 2 * matrix[a] : matrix[a];
         plan->voxels *= matrix[a];
     }
     status = choose_backend(plan, options->variant);

@@ -7,6 +7,10 @@
  * (2005) 3393; Wajer and Pruessmann, Proc. ISMRM (2001) 767. Q_l must be Hermitian, Q(-r) = conj(Q(r)), as it is for
  * real w b; so its transform is real, and that is what a plan holds: 8 N^3 real numbers a segment.
  *
+ * A circulant matrix is one of period N: Q(n - m) is known modulo N, nothing is doubled, and y = sum_c conj(s_c)
+ * F^H P F s_c x with the transforms F and F^H of length N, neither scaled, and the real P(k), k modulo N, that a plan
+ * is given in Q's place. Along an axis on which P does not depend, F^H F is N and is not computed.
+ *
  * An axis of one voxel is not doubled. Vectors are complex, interleaved, of the plan's precision, [z][y][x].
  */
 #ifndef VOXFIELD_TOEPLITZ_H
@@ -23,6 +27,7 @@ typedef struct vf_toeplitz vf_toeplitz;
 typedef struct vf_toeplitz_options {
     vf_dtype precision;  /* VF_F32, VF_F64 */
     int segments;        /* >= 1; more than one need time and field */
+    bool circulant;      /* the CPU's FFT only; one segment without a field */
     const double *time;  /* [segments] t_l in s, host memory; NULL: e_l = 1 */
     const float *field;  /* [z][y][x] f in Hz, host memory; NULL: e_l = 1 */
     const char *variant; /* NULL: by FFT. CPU: "ref", the sum over all pairs as it stands above, in double precision */
@@ -35,13 +40,13 @@ VF_MUST_CHECK vf_status vf_toeplitz_create(vf_device *device, const int64_t matr
                                            const vf_toeplitz_options *options, vf_toeplitz **out);
 void vf_toeplitz_destroy(vf_toeplitz *plan); /* NULL is allowed; work in the queue must be done */
 
-/* The doubled grid: x, y, z. */
+/* The doubled grid: x, y, z; the matrix of a circulant one. */
 void vf_toeplitz_doubled(const vf_toeplitz *plan, int64_t doubled[3]);
 int64_t vf_toeplitz_bytes(const vf_toeplitz *plan); /* device memory held, the kernels' included */
 
 /* Sets Q_l: `q` is VF_SPACE_DEVICE memory, [2z][2y][2x] complex of the plan's precision, with Q(r), r = (n - N)/N at
- * index n (an axis of one voxel: only r = 0); it is overwritten. The point n = 0 (r = -1) is not used. Into the queue;
- * asynchronous on a GPU. */
+ * index n (an axis of one voxel: only r = 0); it is overwritten. The point n = 0 (r = -1) is not used. Of a circulant
+ * matrix it is P, [z][y][x] real of the plan's precision, and kept. Into the queue; asynchronous on a GPU. */
 VF_MUST_CHECK vf_status vf_toeplitz_set(vf_toeplitz *plan, vf_queue *queue, int segment, void *q);
 
 /* y = the sum above for `coils` maps: `maps` [coils][z][y][x] complex of the plan's precision, or NULL for one coil of

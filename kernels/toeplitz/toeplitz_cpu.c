@@ -16,6 +16,8 @@
  *
  * What goes through memory is the spectrum, 2 N^3 complex numbers of the 8 N^3, twice each way, and the kernel. The
  * transforms along x and y, six of seven, happen in the second-level cache, those along y in the first.
+ *
+ * A circulant matrix has the even halves alone.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -79,9 +81,9 @@ static vf_status make_ffts(vf_toeplitz *plan, cpu_state *s)
     for (int a = 0; a < 3; a++) {
         if (status == VF_OK && s->n[a] > 1)
             status = vf_fft_rows_create(ctx, s->type, s->n[a], together[a], &s->rows[a]);
-        if (status == VF_OK && s->n[a] > 1)
+        if (status == VF_OK && s->halves[a] == 2)
             status = vf_fft_rows_create(ctx, s->type, 2 * s->n[a], TILE, &s->doubled[a]);
-        if (status == VF_OK && s->n[a] > 1)
+        if (status == VF_OK && s->halves[a] == 2)
             status = make_phase(plan, s, a);
     }
     return status;
@@ -129,7 +131,7 @@ static void lay_axes(const vf_toeplitz *plan, cpu_state *s)
         s->n[1] = 1;
     }
     for (int a = 0; a < 3; a++)
-        s->halves[a] = s->n[a] > 1 ? 2 : 1;
+        s->halves[a] = s->n[a] > 1 && !plan->circulant ? 2 : 1;
 }
 
 static void lay_pieces(cpu_state *s)
@@ -255,7 +257,7 @@ static void lines_along_z(const cpu_state *s, vf_fft_direction direction, const 
             s->simd->split(&in_slab, columns, work, odd);
         for (int h = 0; direction == VF_FFT_BACKWARD && h < s->halves[2]; h++)
             s->simd->split(&in_spectrum, planes + (size_t)h * half_spectrum, work + (size_t)h * half, NULL);
-        if (s->rows[2])
+        if (s->rows[2] && !s->skipped[2])
             vf_fft_rows_execute(s->rows[2], direction, work);
         for (int h = 0; direction == VF_FFT_FORWARD && h < s->halves[2]; h++)
             s->simd->merge(&in_spectrum, work + (size_t)h * half, NULL, planes + (size_t)h * half_spectrum);
@@ -264,18 +266,46 @@ static void lines_along_z(const cpu_state *s, vf_fft_direction direction, const 
     }
 }
 
-static void do_slab(const pass *p, vf_fft_direction direction, int64_t number, char *work)
+static slab slab_of(const cpu_state *s, int64_t number, char *work)
 {
-    const cpu_state *s = p->state;
     const int64_t begin = number % s->chunks * s->chunk, at = number / s->chunks * s->n[0] + begin;
     slab b = {.first = at, .step = s->n[0] * s->n[1], .count = smaller(s->chunk, s->n[0] - begin)};
     b.rows = work + (size_t)(s->halves[2] * TILE * s->n[2]) * s->element;
     b.factor = b.rows + (size_t)(s->n[2] * s->chunk) * s->element;
+    return b;
+}
+
+static void do_slab(const pass *p, vf_fft_direction direction, int64_t number, char *work)
+{
+    const cpu_state *s = p->state;
+    const slab b = slab_of(s, number, work);
     if (direction == VF_FFT_FORWARD)
         enter(p, &b);
-    lines_along_z(s, direction, &b, (char *)s->spectrum.data + (size_t)at * s->element, work);
+    lines_along_z(s, direction, &b, (char *)s->spectrum.data + (size_t)b.first * s->element, work);
     if (direction == VF_FFT_BACKWARD)
         leave(p, &b);
+}
+
+/* A slab of all coils, where nothing but its lines along z is transformed. */
+static void do_lines(const pass *whole, int coils, const char *maps, int64_t number, char *work)
+{
+    const cpu_state *s = whole->state;
+    const slab b = slab_of(s, number, work);
+    pass p = *whole;
+    for (int c = 0; c < coils; c++, p.add = 1) {
+        p.map = maps ? maps + (size_t)(c * p.plan->voxels) * s->element : NULL;
+        enter(&p, &b);
+        for (int64_t i = 0; i < b.count; i += TILE) {
+            const toeplitz_tile tile = {s->n[2], smaller(TILE, b.count - i), b.count, NULL};
+            char *columns = b.rows + (size_t)i * s->element;
+            s->simd->split(&tile, columns, work, NULL);
+            vf_fft_rows_execute(s->rows[2], VF_FFT_FORWARD, work);
+            s->simd->scale(tile.lines * s->n[2], s->kernels.data, work);
+            vf_fft_rows_execute(s->rows[2], VF_FFT_BACKWARD, work);
+            s->simd->merge(&tile, work, NULL, columns);
+        }
+        leave(&p, &b);
+    }
 }
 
 /* A plane of which the rows along x are transformed: along y, times the kernel's half, and back. */
@@ -286,14 +316,16 @@ static void multiply_plane(const cpu_state *s, const char *kernel, char *plane, 
         return;
     }
     const int64_t points = s->halves[1] * s->width * s->n[1];
-    char *odd = work + (size_t)(s->width * s->n[1]) * s->element;
+    char *odd = s->halves[1] == 2 ? work + (size_t)(s->width * s->n[1]) * s->element : NULL;
     for (int64_t k = 0; k < s->n[0]; k += s->width, kernel += (size_t)points * s->element / 2) {
         const toeplitz_tile tile = {s->n[1], smaller(s->width, s->n[0] - k), s->n[0], s->phase[1].data};
         char *columns = plane + (size_t)k * s->element;
         s->simd->split(&tile, columns, work, odd);
-        vf_fft_rows_execute(s->rows[1], VF_FFT_FORWARD, work);
+        if (!s->skipped[1])
+            vf_fft_rows_execute(s->rows[1], VF_FFT_FORWARD, work);
         s->simd->scale(points, kernel, work);
-        vf_fft_rows_execute(s->rows[1], VF_FFT_BACKWARD, work);
+        if (!s->skipped[1])
+            vf_fft_rows_execute(s->rows[1], VF_FFT_BACKWARD, work);
         s->simd->merge(&tile, work, odd, columns);
     }
 }
@@ -303,12 +335,13 @@ static void multiply_half(const pass *p, int64_t first, int half, char *planes, 
 {
     const cpu_state *s = p->state;
     const size_t plane_bytes = (size_t)(s->n[0] * s->n[1]) * s->element;
-    if (s->rows[0])
+    const bool transforms = s->rows[0] && !s->skipped[0];
+    if (transforms)
         vf_fft_rows_execute(s->rows[0], VF_FFT_FORWARD, planes);
     for (int64_t i = 0; i < s->group && first + i < s->planes; i++)
         multiply_plane(s, toeplitz_cpu_kernel(p->plan, p->segment, first + i, half), planes + (size_t)i * plane_bytes,
                        work);
-    if (s->rows[0])
+    if (transforms)
         vf_fft_rows_execute(s->rows[0], VF_FFT_BACKWARD, planes);
 }
 
@@ -361,11 +394,26 @@ static vf_status run_step(const pass *p, step which)
     return vf_cancelled(ctx) ? vf_fail(ctx, VF_ERR_CANCELLED, "interrupted") : VF_OK;
 }
 
+static vf_status apply_lines(const pass *p, int coils, const void *maps)
+{
+    const cpu_state *s = p->state;
+    vf_context *ctx = vf_device_context(p->plan->device);
+    const int threads = (int)smaller(smaller(s->threads, vf_context_threads(ctx)), s->chunks);
+    (void)threads; /* unused in a build without OpenMP */
+#pragma omp parallel for schedule(dynamic, 1) num_threads(threads) if (threads > 1)
+    for (int64_t i = 0; i < s->chunks; i++)
+        if (!vf_cancelled(ctx))
+            do_lines(p, coils, maps, i, toeplitz_cpu_work(s));
+    return vf_cancelled(ctx) ? vf_fail(ctx, VF_ERR_CANCELLED, "interrupted") : VF_OK;
+}
+
 static vf_status apply(vf_toeplitz *plan, vf_queue *queue, int coils, const void *maps, const void *x, void *y)
 {
     (void)queue;
     const cpu_state *s = plan->state;
     pass p = {.plan = plan, .state = s, .x = x, .y = y};
+    if (toeplitz_cpu_lines_alone(s))
+        return apply_lines(&p, coils, maps);
     for (int c = 0; c < coils; c++)
         for (p.segment = 0; p.segment < plan->segments; p.segment++) {
             p.map = maps ? (const char *)maps + (size_t)(c * plan->voxels) * s->element : NULL;

@@ -14,7 +14,8 @@ typedef struct cpu_state {
     vf_dtype type;      /* complex */
     size_t element;     /* bytes of one */
     int64_t n[3];       /* voxels; of a grid that is flat in one axis or two, the others are x and z, or x */
-    int halves[3];      /* 2; 1 along an axis of one voxel */
+    int halves[3];      /* 2; 1 along an axis of one voxel, and of a circulant matrix */
+    bool skipped[3];    /* a circulant matrix' factors do not depend on k along this axis */
     int64_t width;      /* lines along y that are transformed together */
     int64_t chunk;      /* voxels along x in a slab */
     int64_t chunks;     /* that make a row */
@@ -35,6 +36,13 @@ typedef struct cpu_state {
 static inline int64_t smaller(int64_t a, int64_t b)
 {
     return a < b ? a : b;
+}
+
+/* Whether lines along z are all there is to transform: then a slab is done in one go. Kernels are then [TILE][z], equal
+ * lines. */
+static inline bool toeplitz_cpu_lines_alone(const cpu_state *s)
+{
+    return s->skipped[0] && s->n[1] == 1 && s->n[2] > 1 && !s->skipped[2];
 }
 
 /* The thread's working memory, inside a parallel region. */

@@ -97,12 +97,67 @@ static void take_plane(const source *f, int64_t plane, char *work)
     }
 }
 
+/* ---- a circulant matrix ---- */
+
+static double factor_at(const vf_toeplitz *plan, const void *factors, int64_t n)
+{
+    return plan->precision == VF_F64 ? ((const double *)factors)[n] : (double)((const float *)factors)[n];
+}
+
+/* Whether no factor differs from the one at 0 along the axis; NaN differs. */
+static bool is_constant(const vf_toeplitz *plan, const cpu_state *s, int axis, const void *factors)
+{
+    int64_t stride = 1;
+    for (int a = 0; a < axis; a++)
+        stride *= s->n[a];
+    if (s->n[axis] == 1)
+        return false;
+    for (int64_t n = 0; n < plan->voxels; n++) {
+        const int64_t first = n - n / stride % s->n[axis] * stride;
+        if (!(factor_at(plan, factors, n) == factor_at(plan, factors, first)))
+            return false;
+    }
+    return true;
+}
+
+/* The factors in the order of the passes. A transform there and back that is left out is a factor N. */
+static void set_circulant(vf_toeplitz *plan, const void *factors)
+{
+    cpu_state *s = plan->state;
+    double scale = 1;
+    for (int a = 0; a < 3; a++) {
+        s->skipped[a] = is_constant(plan, s, a, factors);
+        scale *= s->skipped[a] ? (double)s->n[a] : 1;
+    }
+    const int64_t lines = toeplitz_cpu_lines_alone(s) ? smaller(TILE, s->n[0]) : 0;
+    for (int64_t i = 0; i < lines * s->n[2]; i++) {
+        const double factor = scale * factor_at(plan, factors, i % s->n[2] * s->n[0]);
+        if (s->type == VF_C128)
+            ((double *)s->kernels.data)[i] = factor;
+        else
+            ((float *)s->kernels.data)[i] = (float)factor;
+    }
+    for (int64_t n = 0; lines == 0 && n < plan->voxels; n++) {
+        const int64_t x = n % s->n[0], y = n / s->n[0] % s->n[1];
+        char *kernel = toeplitz_cpu_kernel(plan, 0, n / s->n[0] / s->n[1], 0);
+        const int64_t to = x * s->n[1] + y;
+        if (s->type == VF_C128)
+            ((double *)kernel)[to] = scale * factor_at(plan, factors, n);
+        else
+            ((float *)kernel)[to] = (float)(scale * factor_at(plan, factors, n));
+    }
+}
+
 vf_status toeplitz_cpu_set(vf_toeplitz *plan, vf_queue *queue, int segment, void *q)
 {
     (void)queue;
     const cpu_state *s = plan->state;
     vf_context *ctx = vf_device_context(plan->device);
     source f = {.plan = plan, .s = s, .segment = segment, .q = q};
+    if (plan->circulant) {
+        set_circulant(plan, q);
+        return VF_OK;
+    }
     for (int a = 0; a < 3; a++)
         f.size[a] = s->halves[a] * s->n[a];
     const int64_t tiles = s->doubled[2] ? (f.size[0] + TILE - 1) / TILE * f.size[1] : 0;

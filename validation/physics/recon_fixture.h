@@ -51,8 +51,8 @@ static void *allocate(size_t n, size_t size)
     return p;
 }
 
-static problem open_problem(const int64_t matrix[3], int coils, int frames, bool field, vf_dtype precision,
-                            recon_operator encode_by)
+static inline problem open_problem(const int64_t matrix[3], int coils, int frames, bool field, vf_dtype precision,
+                                   recon_operator encode_by)
 {
     problem p = {.settings = {.input = "test",
                               .encode_by = encode_by,
@@ -75,6 +75,8 @@ static problem open_problem(const int64_t matrix[3], int coils, int frames, bool
     for (int m = 0; m < SAMPLES; m++) {
         for (int a = 0; a < 3; a++)
             p.trajectory.k[3 * m + a] = matrix[a] > 1 ? (float)((uniform() - 0.5) * (double)matrix[a]) : 0;
+        for (int a = 0; a < 3 && encode_by == RECON_CARTESIAN; a++)
+            p.trajectory.k[3 * m + a] = rintf(p.trajectory.k[3 * m + a]);
         p.trajectory.weights[m] = (float)(0.2 + uniform());
         p.trajectory.time[m] = (float)(0.01 * uniform());
         p.trajectory.phi[m] = 1 + 0.2f * random_complex();
@@ -107,7 +109,7 @@ static problem open_problem(const int64_t matrix[3], int coils, int frames, bool
     return p;
 }
 
-static void close_problem(problem *p)
+static inline void close_problem(problem *p)
 {
     free(p->trajectory.k);
     free(p->trajectory.weights);

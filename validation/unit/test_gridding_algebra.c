@@ -83,6 +83,12 @@ static void test_same_bits(void **state)
     check_same_bits(&p, image);
     free(image);
     problem_free(&p);
+    /* Dense everywhere: tiles in pieces side by side, whose sums must not reach where another thread is at work. */
+    p = random_problem(160, 40, 1, 300000, false);
+    image = allocate((size_t)p.voxels, sizeof *image);
+    check_same_bits(&p, image);
+    free(image);
+    problem_free(&p);
     p = random_problem(20, 18, 16, 40000, false);
     for (int64_t m = 0; m < p.samples; m++) {
         float r = (float)pow(uniform(), 3);

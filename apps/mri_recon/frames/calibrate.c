@@ -17,6 +17,7 @@ static const double LEAST_COVERED = 0.85;
 /* Enough for images from which ratios of coils are taken. */
 static const recon_settings small_settings = {.input = "calibration",
                                               .method = RECON_CG,
+                                              .encode_by = RECON_OFF_GRID,
                                               .precision = VF_F32,
                                               .iterations = 25,
                                               .tolerance = 1e-3,

@@ -4,14 +4,26 @@
 #include <string.h>
 
 #include "mri_recon.h"
+#include "solve/choose_operator.h"
+
+/* Points of a transform of F^H W F: of the doubled grid, or of samples on a grid the voxels. */
+static double transform_points(const recon_settings *s, const scan *raw)
+{
+    bool on_grid = raw->trajectories > 0;
+    for (int t = 0; t < raw->trajectories && on_grid; t++)
+        on_grid = encoding_choose_for(s, raw, &raw->trajectory[t]) == RECON_CARTESIAN;
+    double points = 1;
+    for (int a = 0; a < 3; a++)
+        points *= (double)(raw->matrix[a] > 1 && !on_grid ? 2 * raw->matrix[a] : raw->matrix[a]);
+    return points;
+}
 
 /* Seconds of the transforms: about as measured on two cores and on an H200; good enough to choose by. */
 static void estimate(vf_context *ctx, const recon_settings *s, const scan *raw, double *cpu, double *gpu)
 {
     const double cpu_rate = 1e10, gpu_rate = 8e12; /* floating-point operations a second of one core, of a GPU */
-    double doubled = 1, voxels = (double)(raw->matrix[0] * raw->matrix[1] * raw->matrix[2]);
-    for (int a = 0; a < 3; a++)
-        doubled *= (double)(raw->matrix[a] > 1 ? 2 * raw->matrix[a] : 1);
+    const double doubled = transform_points(s, raw);
+    const double voxels = (double)(raw->matrix[0] * raw->matrix[1] * raw->matrix[2]);
     double transform = 5 * doubled * log2(doubled + 1), threads = vf_context_threads(ctx);
     double adjoint = 2 * transform * raw->coils * raw->frames + 500.0 * (double)scan_samples(raw) * raw->coils;
     double solver = s->method == RECON_CG ? 1.2 * transform * s->iterations * raw->coils * raw->frames : 0;
@@ -33,10 +45,9 @@ static int coils_pay_for(const recon_settings *s, const scan *raw, int devices)
 {
     const double rate = 2e13, link = 1e11, wait = 5e-5; /* FLOP/s of transforms, bytes/s between devices, s: about */
     const double element = s->precision == VF_F64 ? 16 : 8;
-    double doubled = 1, voxels = (double)(raw->matrix[0] * raw->matrix[1] * raw->matrix[2]), least = INFINITY;
+    const double doubled = transform_points(s, raw);
+    double voxels = (double)(raw->matrix[0] * raw->matrix[1] * raw->matrix[2]), least = INFINITY;
     int best = 1;
-    for (int a = 0; a < 3; a++)
-        doubled *= (double)(raw->matrix[a] > 1 ? 2 * raw->matrix[a] : 1);
     for (int n = 1; n <= devices; n++) {
         const double coils = ceil((double)raw->coils / n), others = n - 1;
         const double seconds =
@@ -127,9 +138,7 @@ static void estimate_memory(const recon_settings *s, const scan *raw, recon_shar
     const double element = s->precision == VF_F64 ? 16 : 8, frames = raw->frames;
     const double voxels = (double)raw->matrix[0] * (double)raw->matrix[1] * (double)raw->matrix[2];
     const bool maps = s->coils != RECON_COILS_RSS && (raw->coils > 1 || raw->sensitivity);
-    double doubled = 1;
-    for (int a = 0; a < 3; a++)
-        doubled *= (double)(raw->matrix[a] > 1 ? 2 * raw->matrix[a] : 1);
+    const double doubled = transform_points(s, raw);
     const double others = how.each - 1, devices = how.teams * how.each;
     const double images = (maps ? ceil((double)raw->coils / how.each) : 0) + 6 + (others > 0 ? others + 2 : 0);
     const double of_frame = element * voxels * (maps ? 1 : raw->coils);

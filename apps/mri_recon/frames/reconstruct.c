@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "frame_group.h"
+#include "solve/choose_operator.h"
 #include "voxfield/workpool.h"
 
 /* A residual so many times the tolerance, where that was asked for. */
@@ -33,15 +34,15 @@ typedef struct sharing {
 
 recon_sharing share_devices(const recon_settings *s, const scan *raw, int devices)
 {
-    const int64_t voxels = raw->matrix[0] * raw->matrix[1] * raw->matrix[2];
+    const int64_t rows = raw->matrix[1] * raw->matrix[2];
     const int teams = raw->frames < 1 ? 1 : raw->frames < devices ? raw->frames : devices;
     int64_t most = s->method == RECON_BILINEAR ? 1 : raw->coils; /* devices that find something to do in one frame */
     bool direct = false;
     for (int t = 0; t < raw->trajectories; t++)
         direct = direct || (s->method != RECON_GRIDDING && s->method != RECON_BILINEAR &&
-                            encoding_chooses_direct(s, raw->trajectory[t].samples, voxels));
-    if (direct && voxels / raw->matrix[0] > most)
-        most = voxels / raw->matrix[0];
+                            encoding_choose_for(s, raw, &raw->trajectory[t]) == RECON_DIRECT);
+    if (direct && rows > most)
+        most = rows;
     return (recon_sharing){
         .teams = teams, .each = most < devices / teams ? (int)most : devices / teams, .by_voxels = direct};
 }

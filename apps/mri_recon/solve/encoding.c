@@ -2,13 +2,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "choose_operator.h"
 #include "mri_recon.h"
 #include "voxfield/copy.h"
 
 struct encoding {
     vf_context *ctx;
-    vf_fourier *direct; /* one of the two */
+    vf_fourier *direct; /* one of the three */
     vf_nufft *nufft;
+    vf_cartesian *cartesian;
     int64_t samples, voxels, row;
     int64_t first, count; /* voxels of an adjoint */
     double piece_pairs;
@@ -17,8 +19,6 @@ struct encoding {
     char description[128];
 };
 
-/* Direct sums of fewer pairs take less time than a NUFFT's plan. */
-static const double FEW_PAIRS = 1e7;
 /* Accuracies beyond this need the denser grid in single precision. */
 static const double ROUNDING_SHOWS = 1e-4;
 
@@ -77,6 +77,18 @@ static vf_status create_nufft(encoding *e, vf_device *device, const recon_settin
     return VF_OK;
 }
 
+static vf_status create_cartesian(encoding *e, vf_device *device, const recon_settings *settings,
+                                  const int64_t matrix[3], int extent, const vf_fourier_samples *samples,
+                                  const float *field, int most_batch)
+{
+    const vf_cartesian_samples at = {.count = samples->count, .k = samples->k};
+    (void)most_batch; /* any */
+    if (extent != 1 || field)
+        return vf_fail(e->ctx, VF_ERR_INTERNAL, "the FFT of the grid is of one field of view, without off-resonance");
+    snprintf(e->description, sizeof e->description, "FFT of the grid");
+    return vf_cartesian_create(device, matrix, &at, settings->precision, &e->cartesian);
+}
+
 /* Of what is given to a sum, times and field map can be too large together; both are of the scan. */
 static vf_status blame_scan(vf_context *ctx, const recon_settings *settings)
 {
@@ -84,12 +96,6 @@ static vf_status blame_scan(vf_context *ctx, const recon_settings *settings)
     snprintf(reason, sizeof reason, "%s", vf_context_message(ctx));
     vf_context_clear_error(ctx);
     return vf_fail(ctx, VF_ERR_INPUT, "%s: time and field map: %s", settings->input, reason);
-}
-
-bool encoding_chooses_direct(const recon_settings *settings, int64_t samples, int64_t voxels)
-{
-    return settings->encode_by == RECON_DIRECT ||
-           (settings->encode_by == RECON_AUTO && (double)samples * (double)voxels <= FEW_PAIRS);
 }
 
 vf_status encoding_create(vf_device *device, const recon_settings *settings, const int64_t matrix[3], int extent,
@@ -107,9 +113,11 @@ vf_status encoding_create(vf_device *device, const recon_settings *settings, con
     e->row = matrix[0];
     e->piece_pairs = settings->piece_pairs > 0 ? settings->piece_pairs : vf_device_is_host(device) ? 2e10 : 2e11;
     const vf_fourier_samples at = {.count = samples, .k = k, .time = field ? time : NULL};
-    const bool direct = encoding_chooses_direct(settings, samples, e->voxels);
-    vf_status status = (direct ? create_direct : create_nufft)(e, device, settings, matrix, extent, &at,
-                                                               time ? field : NULL, most_batch);
+    const recon_operator by = encoding_choose(settings, matrix, samples, k, time && field);
+    vf_status status = (by == RECON_DIRECT  ? create_direct
+                        : by == RECON_NUFFT ? create_nufft
+                                            : create_cartesian)(e, device, settings, matrix, extent, &at,
+                                                                time ? field : NULL, most_batch);
     if (status == VF_ERR_ARGUMENT && time && field && !settings->variant)
         status = blame_scan(ctx, settings);
     if (status == VF_OK)
@@ -125,6 +133,7 @@ void encoding_destroy(encoding *e)
         return;
     vf_fourier_destroy(e->direct);
     vf_nufft_destroy(e->nufft);
+    vf_cartesian_destroy(e->cartesian);
     vf_array_free(&e->part);
     free(e);
 }
@@ -202,7 +211,8 @@ vf_status encoding_adjoint(encoding *e, vf_queue *queue, int batch, const vf_arr
         return status;
     if (e->direct)
         return adjoint_directly(e, queue, batch, c, y);
-    status = vf_nufft_adjoint(e->nufft, queue, batch, c->data, y->data);
+    status = e->cartesian ? vf_cartesian_adjoint(e->cartesian, queue, batch, c->data, y->data)
+                          : vf_nufft_adjoint(e->nufft, queue, batch, c->data, y->data);
     if (status == VF_OK && e->watch)
         watch_add(e->watch, batch);
     return status;
@@ -215,6 +225,8 @@ vf_status encoding_forward(encoding *e, vf_queue *queue, int batch, const vf_arr
         status = check_size(e, x, batch * e->voxels);
     if (status != VF_OK)
         return status;
+    if (e->cartesian)
+        return vf_cartesian_forward(e->cartesian, queue, batch, x->data, c->data);
     return e->direct ? vf_fourier_forward(e->direct, queue, batch, x->data, c->data)
                      : vf_nufft_forward(e->nufft, queue, batch, x->data, c->data);
 }

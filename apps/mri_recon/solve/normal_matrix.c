@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "choose_operator.h"
 #include "mri_recon.h"
 #include "voxfield/copy.h"
 #include "voxfield/statistics.h"
@@ -25,12 +26,12 @@ float complex sample_phi(const recon_settings *settings, const scan *raw, const 
 }
 
 /* What Q depends on, as one digest. */
-static void make_key(const recon_settings *settings, const scan *raw, int64_t samples, int segments,
+static void make_key(const recon_settings *settings, const scan *raw, const scan_trajectory *at, int segments,
                      char key[VF_DIGEST_TEXT])
 {
     char text[512], field[VF_DIGEST_TEXT] = "";
     const int64_t *n = raw->matrix, voxels = n[0] * n[1] * n[2];
-    const bool direct = encoding_chooses_direct(settings, samples, voxels);
+    const bool direct = encoding_choose_for(settings, raw, at) == RECON_DIRECT;
     if (raw->field_map)
         vf_digest(raw->field_map, (size_t)voxels * sizeof(float), field);
     snprintf(text, sizeof text,
@@ -239,7 +240,7 @@ static vf_status open_file(q_maker *m, int segments)
         status = vf_array_create(vf_queue_device(m->team->queue[0]), VF_SPACE_PINNED, m->type, m->points, &m->host);
     if (status != VF_OK || (!s->save_q && !s->load_q))
         return status;
-    make_key(s, m->scan, m->at->samples, segments, key);
+    make_key(s, m->scan, m->at, segments, key);
     return s->load_q ? q_file_open(ctx, s->load_q, m->type, segments, m->doubled, key, &m->file)
                      : q_file_create(ctx, s->save_q, m->type, segments, m->doubled, key, &m->file);
 }
@@ -287,7 +288,7 @@ static int boxes(const q_maker *m)
 /* The devices that need Q take part; in a direct sum all do. */
 static vf_status make_parts(q_maker *m, int wanted)
 {
-    m->direct = encoding_chooses_direct(m->settings, m->at->samples, voxels_of(m->scan));
+    m->direct = encoding_choose_for(m->settings, m->scan, m->at) == RECON_DIRECT;
     const int64_t row = m->doubled[0];
     const int64_t most = m->settings->load_q || !m->direct ? wanted : m->points / row;
     m->parts = most < m->team->count ? (int)most : m->team->count;
@@ -334,6 +335,22 @@ static void free_maker(q_maker *m)
     vf_array_free(&m->host);
 }
 
+/* Of samples on a grid, on each device that is to have it. */
+static vf_status make_circulants(q_maker *m, int wanted, normal_matrix *out)
+{
+    double diagonal = 0;
+    vf_status status = make_weights(m, &diagonal);
+    const vf_cartesian_samples samples = {.count = m->at->samples, .k = m->at->k, .weights = m->weights};
+    for (int d = 0; d < wanted && status == VF_OK; d++) {
+        out[d].segments = 1;
+        out[d].diagonal = diagonal;
+        snprintf(out[d].description, sizeof out[d].description, "none: FFT of the grid");
+        status = vf_cartesian_normal_create(vf_queue_device(m->team->queue[d]), m->scan->matrix, &samples,
+                                            m->settings->precision, &out[d].cartesian);
+    }
+    return status;
+}
+
 /* F^H W F without its Q, on each device that is to have it. */
 static vf_status make_matrices(q_maker *m, int wanted, normal_matrix *out)
 {
@@ -352,10 +369,36 @@ static vf_status make_matrices(q_maker *m, int wanted, normal_matrix *out)
     return status;
 }
 
+/* Q, and with it F^H W F. */
+static vf_status make_toeplitz(q_maker *m, int wanted, normal_matrix *out)
+{
+    const recon_settings *settings = m->settings;
+    vf_status status = VF_OK;
+    if (m->scan->field_map && m->at->time)
+        status = vf_segments_create(m->team->ctx, m->at->samples, m->at->time, voxels_of(m->scan), m->scan->field_map,
+                                    true, settings->accuracy, &m->segments);
+    if (status == VF_OK)
+        status = make_matrices(m, wanted, out);
+    if (status == VF_OK)
+        status = make_parts(m, wanted);
+    for (int d = 0; d < wanted && status == VF_OK; d++)
+        m->part[d].toeplitz = out[d].toeplitz;
+    if (status == VF_OK)
+        status = open_file(m, out->segments);
+    if (status == VF_OK)
+        status = make_segments(m, out->segments);
+    if (status == VF_OK && m->file && settings->save_q)
+        status = q_file_commit(&m->file);
+    for (int d = 0; d < wanted && status == VF_OK; d++)
+        snprintf(out[d].description, sizeof out[d].description, "%s%s",
+                 settings->load_q ? "Q from its file" : encoding_description(m->part->encoding),
+                 out->segments > 1 ? ", off-resonance" : "");
+    return status;
+}
+
 vf_status normal_matrix_create(const device_team *team, const recon_settings *settings, const scan *raw,
                                const scan_trajectory *at, recon_watch *watch, int wanted, normal_matrix *out)
 {
-    vf_context *ctx = team->ctx;
     q_maker m = {.team = team,
                  .settings = settings,
                  .scan = raw,
@@ -363,7 +406,6 @@ vf_status normal_matrix_create(const device_team *team, const recon_settings *se
                  .watch = watch,
                  .points = 1,
                  .type = vf_dtype_complex(settings->precision)};
-    vf_status status = VF_OK;
     memset(out, 0, (size_t)wanted * sizeof *out);
     for (int a = 0; a < 3; a++) {
         m.doubled[a] = raw->matrix[a] > 1 ? 2 * raw->matrix[a] : 1;
@@ -371,33 +413,24 @@ vf_status normal_matrix_create(const device_team *team, const recon_settings *se
     }
     if (watch)
         watch_stage(watch, "Q", 0);
-    if (raw->field_map && at->time)
-        status = vf_segments_create(ctx, at->samples, at->time, voxels_of(raw), raw->field_map, true,
-                                    settings->accuracy, &m.segments);
-    if (status == VF_OK)
-        status = make_matrices(&m, wanted, out);
-    if (status == VF_OK)
-        status = make_parts(&m, wanted);
-    for (int d = 0; d < wanted && status == VF_OK; d++)
-        m.part[d].toeplitz = out[d].toeplitz;
-    if (status == VF_OK)
-        status = open_file(&m, out->segments);
-    if (status == VF_OK)
-        status = make_segments(&m, out->segments);
-    if (status == VF_OK && m.file && settings->save_q)
-        status = q_file_commit(&m.file);
-    for (int d = 0; d < wanted && status == VF_OK; d++)
-        snprintf(out[d].description, sizeof out[d].description, "%s%s",
-                 settings->load_q ? "Q from its file" : encoding_description(m.part->encoding),
-                 out->segments > 1 ? ", off-resonance" : "");
+    const bool on_grid = encoding_choose_for(settings, raw, at) == RECON_CARTESIAN;
+    vf_status status = (on_grid ? make_circulants : make_toeplitz)(&m, wanted, out);
     free_maker(&m);
     for (int d = 0; d < wanted && status != VF_OK; d++)
         normal_matrix_free(&out[d]);
     return status;
 }
 
+vf_status normal_matrix_apply(const normal_matrix *normal, vf_queue *queue, int coils, const void *maps, const void *x,
+                              void *y)
+{
+    return normal->cartesian ? vf_cartesian_normal_apply(normal->cartesian, queue, coils, maps, x, y)
+                             : vf_toeplitz_apply(normal->toeplitz, queue, coils, maps, x, y);
+}
+
 void normal_matrix_free(normal_matrix *normal)
 {
     vf_toeplitz_destroy(normal->toeplitz);
+    vf_cartesian_destroy(normal->cartesian);
     *normal = (normal_matrix){0};
 }

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "choose_operator.h"
 #include "mri_recon.h"
 #include "voxfield/copy.h"
 #include "voxfield/pipeline.h"
@@ -95,7 +96,7 @@ static vf_status weighted_data(void *user, const vf_piece *piece, size_t *bytes)
 static vf_status make_shares(right_side *r)
 {
     const bool cuts_voxels = r->settings->method != RECON_GRIDDING && r->settings->method != RECON_BILINEAR &&
-                             encoding_chooses_direct(r->settings, r->at->samples, r->voxels);
+                             encoding_choose_for(r->settings, r->scan, r->at) == RECON_DIRECT;
     const int64_t row = r->scan->matrix[0], coils = r->scan->coils;
     const int64_t most = r->settings->method == RECON_BILINEAR ? 1 : cuts_voxels ? r->voxels / row : coils;
     r->parts = most < r->team->count ? (int)most : r->team->count;
@@ -169,7 +170,7 @@ static vf_status prepare_part(void *user, int number)
     side_part *p = &r->part[number];
     vf_device *device = vf_queue_device(p->queue);
     recon_settings settings = *r->settings;
-    if (settings.method == RECON_GRIDDING)
+    if (settings.method == RECON_GRIDDING && encoding_choose_for(&settings, r->scan, r->at) != RECON_CARTESIAN)
         settings.encode_by = RECON_NUFFT;
     choose_batch(p);
     vf_status status = VF_OK;

@@ -25,7 +25,7 @@ static vf_status add_parts(const system_matrix *system, vf_array *y)
 
 static vf_status apply_part(const system_part *p, const vf_array *x, vf_array *y)
 {
-    return vf_toeplitz_apply(p->normal->toeplitz, p->queue, p->coils, p->maps ? p->maps->data : NULL, x->data, y->data);
+    return normal_matrix_apply(p->normal, p->queue, p->coils, p->maps ? p->maps->data : NULL, x->data, y->data);
 }
 
 /* Everything is put into the queues before any is waited for, so that GPUs work at the same time. */

@@ -1,0 +1,237 @@
+/* Readout oversampling, removed before anything is computed: each line of k-space is transformed to its voxels, the
+ * voxels that the image keeps are cut out, and those are transformed back to fewer samples.
+ *
+ * Why the image stays the same. Let every line along an axis hold each of the N k once, with one weight w and the same
+ * other k. In F^H W F the sum over the k of a line is sum_k exp(i 2 pi k (n - n') / N) = N for n = n' and 0 for all
+ * other n' in the field of view: the matrix does not couple voxels of different n, and F^H W d at n is N w times what
+ * the line's inverse transform g(n) = 1/N sum_k d(k) exp(i 2 pi k r_n) contributes. With the identity as prior each n
+ * has equations of its own, and those outside the kept M voxels need not be solved. Lines of M samples that transform
+ * to the same g, with the weight w N / M, give every kept n the same equations to the last factor: M (w N / M) = N w.
+ * So F^H d, the diagonal that lambda is relative to (taken over the kept voxels now), the solution and its scale are
+ * those of the whole scan restricted to the middle.
+ *
+ * The noise of g has 1 / N of a sample's variance, that of the new samples M / N. The weight N / M is its inverse, so
+ * the least-squares problem stays that of the maximum likelihood, and the covariance of the coils, which is that of
+ * samples of weight 1, stays what it is. */
+#include "crop_readout.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#ifdef _OPENMP
+#include <omp.h>
+#endif
+
+#include "scan_internal.h"
+#include "voxfield/fft.h"
+
+enum { ALIGNMENT = 64 };
+
+/* An axis along which lines are cut. */
+typedef struct cut {
+    vf_context *ctx;
+    int axis;
+    int64_t from, to; /* N, M */
+    int32_t **place;  /* [trajectory][sample] k modulo N */
+    vf_fft_rows *long_rows, *short_rows;
+} cut;
+
+/* Whether the run of N samples from `first` on is a line; `seen` [N] is 0 before the first run. */
+static bool is_line(const scan *raw, const scan_trajectory *at, const cut *c, int64_t first, int32_t *place,
+                    int64_t *seen)
+{
+    for (int64_t m = first; m < first + c->from; m++) {
+        if (at->weights && at->weights[m] != at->weights[first])
+            return false;
+        for (int a = 0; a < 3; a++)
+            if (a != c->axis && raw->matrix[a] > 1 &&
+                !(fabsf(at->k[3 * m + a] - at->k[3 * first + a]) <= (float)raw->matrix[a] * 0x1p-22F))
+                return false;
+        const double k = rint((double)at->k[3 * m + c->axis]), n = (double)c->from;
+        const int64_t index = (int64_t)(k - n * floor(k / n));
+        if (!(fabs((double)at->k[3 * m + c->axis] - k) <= n * 0x1p-22) || seen[index] == first + 1)
+            return false;
+        seen[index] = first + 1;
+        place[m - first] = (int32_t)index;
+    }
+    return true;
+}
+
+/* Whether a trajectory is made of whole lines; their places. */
+static vf_status find_lines(const scan *raw, const scan_trajectory *at, const cut *c, int32_t **place, bool *whole)
+{
+    int64_t *seen = calloc((size_t)c->from, sizeof *seen);
+    *place = malloc((size_t)at->samples * sizeof **place);
+    *whole = at->samples % c->from == 0 && !at->phi;
+    vf_status status = seen && *place ? VF_OK : vf_fail(c->ctx, VF_ERR_MEMORY, "no memory to crop readouts");
+    for (int64_t m = 0; status == VF_OK && *whole && m < at->samples; m += c->from)
+        *whole = is_line(raw, at, c, m, *place + m, seen);
+    free(seen);
+    return status;
+}
+
+/* A line: k to voxels, the middle of them to k. Offsets from the middle voxel are the same in both, so that there is
+ * nothing to shift: offset p lies at p modulo N and p modulo M. */
+static void cut_line(const cut *c, const int32_t *place, const float complex *in, double complex *room,
+                     float complex *out)
+{
+    const int64_t n = c->from, m = c->to;
+    double complex *kept = room + (n + 3) / 4 * 4;
+    for (int64_t i = 0; i < n; i++)
+        room[place[i]] = in[i];
+    vf_fft_rows_execute(c->long_rows, VF_FFT_BACKWARD, room);
+    for (int64_t p = -(m / 2); p < m - m / 2; p++)
+        kept[p < 0 ? p + m : p] = room[p < 0 ? p + n : p] / (double)n;
+    vf_fft_rows_execute(c->short_rows, VF_FFT_FORWARD, kept);
+    for (int64_t k = -(m / 2); k < m - m / 2; k++)
+        out[k + m / 2] = (float complex)kept[k < 0 ? k + m : k];
+}
+
+static vf_status cut_frame(const cut *c, int coils, int64_t samples, const int32_t *place, scan_frame *frame)
+{
+    const int64_t lines = samples / c->from, size = (c->from + 3) / 4 * 4 + (c->to + 3) / 4 * 4;
+    const int threads = vf_context_threads(c->ctx);
+    float complex *data = malloc((size_t)(lines * c->to * coils) * sizeof *data);
+    double complex *room = aligned_alloc(ALIGNMENT, (size_t)(size * threads) * sizeof *room);
+    vf_status status = data && room ? VF_OK : vf_fail(c->ctx, VF_ERR_MEMORY, "no memory to crop readouts");
+#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
+    for (int64_t i = 0; i < (status == VF_OK ? lines * coils : 0); i++) {
+        int thread = 0;
+#ifdef _OPENMP
+        thread = omp_get_thread_num();
+#endif
+        cut_line(c, place + i % lines * c->from, frame->data + i * c->from, room + thread * size, data + i * c->to);
+    }
+    free(room);
+    if (status != VF_OK) {
+        free(data);
+        return status;
+    }
+    free(frame->data);
+    frame->data = data;
+    return VF_OK;
+}
+
+static vf_status cut_trajectory(const cut *c, scan_trajectory *at)
+{
+    const int64_t lines = at->samples / c->from, n = c->from, m = c->to;
+    float *k = malloc((size_t)(lines * m * 3) * sizeof *k), *weights = malloc((size_t)(lines * m) * sizeof *weights);
+    if (!k || !weights) {
+        free(k);
+        free(weights);
+        return vf_fail(c->ctx, VF_ERR_MEMORY, "no memory to crop readouts");
+    }
+    for (int64_t i = 0; i < lines * m; i++) {
+        const int64_t first = i / m * n;
+        memcpy(k + 3 * i, at->k + 3 * first, 3 * sizeof *k);
+        k[3 * i + c->axis] = (float)(i % m - m / 2);
+        weights[i] = (float)((at->weights ? (double)at->weights[first] : 1) * (double)n / (double)m);
+    }
+    free(at->k);
+    free(at->weights);
+    free(at->time); /* of use with a field map alone, with which nothing is cropped */
+    *at = (scan_trajectory){.samples = lines * m, .k = k, .weights = weights};
+    return VF_OK;
+}
+
+/* The middle along the axis of `count` arrays on the scan's matrix; NULL stays. */
+static vf_status cut_array(const cut *c, const int64_t matrix[3], int count, size_t element, void **array)
+{
+    const int64_t inner = c->axis == 0 ? 1 : c->axis == 1 ? matrix[0] : matrix[0] * matrix[1];
+    const int64_t outer = matrix[0] * matrix[1] * matrix[2] / inner / c->from * count;
+    const size_t step = (size_t)inner * element, run = (size_t)c->to * step;
+    if (!*array)
+        return VF_OK;
+    char *out = malloc((size_t)outer * run);
+    if (!out)
+        return vf_fail(c->ctx, VF_ERR_MEMORY, "no memory to crop readouts");
+    for (int64_t i = 0; i < outer; i++)
+        memcpy(out + (size_t)i * run, (const char *)*array + (size_t)(i * c->from + c->from / 2 - c->to / 2) * step,
+               run);
+    free(*array);
+    *array = out;
+    return VF_OK;
+}
+
+static vf_status cut_arrays(const cut *c, scan *raw)
+{
+    void *arrays[3] = {raw->sensitivity, raw->field_map, raw->reference};
+    const int counts[3] = {raw->coils, 1, raw->references};
+    const size_t elements[3] = {sizeof *raw->sensitivity, sizeof *raw->field_map, sizeof *raw->reference};
+    vf_status status = VF_OK;
+    for (int i = 0; i < 3 && status == VF_OK; i++)
+        status = cut_array(c, raw->matrix, counts[i], elements[i], &arrays[i]);
+    raw->sensitivity = arrays[0];
+    raw->field_map = arrays[1];
+    raw->reference = arrays[2];
+    return status;
+}
+
+/* On failure the scan can be freed, and nothing else. */
+static vf_status cut_scan(cut *c, scan *raw)
+{
+    vf_status status = vf_fft_rows_create(c->ctx, VF_C128, c->from, 1, &c->long_rows);
+    if (status == VF_OK)
+        status = vf_fft_rows_create(c->ctx, VF_C128, c->to, 1, &c->short_rows);
+    for (int f = 0; f < raw->frames + raw->calibrations && status == VF_OK; f++) {
+        const int t = raw->frame[f].trajectory;
+        status = cut_frame(c, raw->coils, raw->trajectory[t].samples, c->place[t], &raw->frame[f]);
+    }
+    for (int t = 0; t < raw->trajectories + raw->calibrations && status == VF_OK; t++)
+        status = cut_trajectory(c, &raw->trajectory[t]);
+    if (status == VF_OK)
+        status = cut_arrays(c, raw);
+    if (status != VF_OK)
+        return status;
+    raw->fov[c->axis] *= (double)c->to / (double)c->from;
+    raw->matrix[c->axis] = c->to;
+    const size_t used = strlen(raw->description);
+    (void)snprintf(raw->description + used, sizeof raw->description - used,
+                   "%sreadouts along %c cropped from %lld voxels to %lld", used > 0 ? "; " : "", "xyz"[c->axis],
+                   (long long)c -> from, (long long)c -> to);
+    return VF_OK;
+}
+
+static vf_status crop_axis(vf_context *ctx, scan *raw, int axis)
+{
+    const int all = raw->trajectories + raw->calibrations;
+    cut c = {.ctx = ctx,
+             .axis = axis,
+             .from = raw->matrix[axis],
+             .to = raw->crop[axis],
+             .place = calloc((size_t)all + 1, sizeof *c.place)};
+    bool whole = true;
+    vf_status status = c.place ? VF_OK : vf_fail(ctx, VF_ERR_MEMORY, "no memory to crop readouts");
+    for (int t = 0; t < all && status == VF_OK && whole; t++)
+        status = find_lines(raw, &raw->trajectory[t], &c, &c.place[t], &whole);
+    if (status == VF_OK && whole)
+        status = cut_scan(&c, raw);
+    for (int t = 0; c.place && t < all; t++)
+        free(c.place[t]);
+    free(c.place);
+    vf_fft_rows_destroy(c.long_rows);
+    vf_fft_rows_destroy(c.short_rows);
+    return status;
+}
+
+/* Whether the image stays the same; and whether bits may change: those of an operator that the user chose do not. */
+static bool may_crop(const recon_settings *s, const scan *raw)
+{
+    bool off_resonance = false;
+    for (int t = 0; t < raw->trajectories + raw->calibrations; t++)
+        off_resonance = off_resonance || (raw->field_map && raw->trajectory[t].time);
+    return !off_resonance && !s->keep_oversampling && !s->box_voxels && !s->save_q && !s->load_q &&
+           (s->encode_by == RECON_AUTO || s->encode_by == RECON_CARTESIAN) && s->method != RECON_BILINEAR &&
+           (s->method != RECON_CG || s->prior == RECON_IDENTITY);
+}
+
+vf_status crop_readout(vf_context *ctx, const recon_settings *settings, scan *raw)
+{
+    vf_status status = VF_OK;
+    for (int a = 0; a < 3 && may_crop(settings, raw) && status == VF_OK; a++)
+        if (raw->crop[a] < raw->matrix[a])
+            status = crop_axis(ctx, raw, a);
+    return status;
+}
