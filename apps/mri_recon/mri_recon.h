@@ -92,13 +92,6 @@ void watch_title(recon_watch *watch, const char *text);
 void watch_part(recon_watch *watch, double frames);
 void watch_part_ends(recon_watch *watch, double frames);
 
-/* ---- recon_files.c ---- */
-
-/* "a/b.h5" -> "a/b_image.h5"; BART's k-space (.cfl) makes an image of BART's. free() it; NULL: no memory. */
-char *recon_default_output(const char *input);
-/* Refuses two names that lead to one file; those of BART stand for two files each. */
-VF_MUST_CHECK vf_status recon_check_names(vf_context *ctx, const recon_settings *settings, const char *output);
-
 /* ---- mri_recon_pipeline.c ---- */
 
 /* All stages, in the order data flows. Everything it has to say besides errors goes to stdout, progress to stderr. */
@@ -148,11 +141,10 @@ typedef struct scan {
     double complex *noise;      /* [coil][coil] covariance of the coils' noise, or NULL */
     float complex *sensitivity; /* [coil][z][y][x] of `matrix`, or NULL */
     bool own_maps;              /* each place has its maps: sensitivity is [place][coil][z][y][x] */
-    bool maps_whitened;         /* sensitivity is of coils that are decorrelated and compressed already, as they */
-    bool maps_compressed;       /* lie in a file that was saved after these stages; its coils may be fewer */
-    bool whitened;              /* data (and maps) are of decorrelated coils */
-    int compressed_from;        /* coils that these were combined of; 0: they were not */
-    float *field_map;           /* [z][y][x] of `matrix`, Hz, or NULL */
+    bool maps_whitened, maps_compressed; /* sensitivity is of coils behind these stages: not to be done again */
+    bool whitened;                       /* the coils are decorrelated */
+    int compressed_from;                 /* coils that these were combined of; 0: they were not */
+    float *field_map;                    /* [z][y][x] of `matrix`, Hz, or NULL */
     int references;
     float *reference;              /* [references][z][y][x] of `matrix`, or NULL */
     int truths;                    /* 0, 1, or `volumes` */
@@ -169,42 +161,6 @@ typedef struct scan {
 /* Reads a scan of either layout in HDF5 (docs/scans.md). `out` is overwritten; free it with scan_free. What deserves
  * attention but is no error goes out as vf_warn. Errors, each naming file and dataset: VF_ERR_INPUT; VF_ERR_MEMORY. */
 VF_MUST_CHECK vf_status read_scan(vf_context *ctx, const char *path, const char *group, k_units units, scan *out);
-
-/* ---- scan_bart.c ---- */
-
-/* Reads k-space of BART (docs/scans.md): settings->input is its .cfl or .hdr, settings->trajectory that of its
- * trajectory, or NULL. Data are multiplied by sqrt(voxels), since BART's transforms are unitary: images have BART's
- * scale. Of the settings it also uses units, matrix and maps (whose matrix it takes). Errors: as read_scan;
- * VF_ERR_ARGUMENT. */
-VF_MUST_CHECK vf_status read_bart_scan(vf_context *ctx, const recon_settings *settings, scan *out);
-
-/* ---- foreign_file.c ---- */
-
-/* Refuses a file of another kind that people have k-space or images in, with a line on how to convert it:
- * VF_ERR_INPUT. What it does not know passes. */
-VF_MUST_CHECK vf_status refuse_foreign_file(vf_context *ctx, const char *path);
-
-/* ---- coil_map_file.c ---- */
-
-/* Whether a name ends in one of the extensions of coil map files (.cfl .hdr .h5 .hdf5). */
-bool coil_map_is_name(const char *path);
-
-/* The voxels along x, y, z of the maps in a file. Errors: VF_ERR_INPUT, VF_ERR_MEMORY. */
-VF_MUST_CHECK vf_status coil_map_matrix(vf_context *ctx, const char *path, int64_t matrix[3]);
-
-/* Puts the maps of a file into raw->sensitivity, in place of the scan's own. They are for raw->matrix, or for raw->crop
- * (then put into the middle of the matrix, with 0 around), and either for the coils as they were received, or for those
- * that whitening and --compress (`compress` coils) made of them. Errors: VF_ERR_INPUT, naming both sizes;
- * VF_ERR_MEMORY. */
-VF_MUST_CHECK vf_status read_coil_maps(vf_context *ctx, const char *path, int compress, scan *raw);
-
-/* Writes maps[place], [coil][z][y][x] of raw->matrix each (NULL: 0), to .h5 or .cfl, atomically. Notes what was done to
- * the coils before. Errors: VF_ERR_OUTPUT, VF_ERR_MEMORY. */
-VF_MUST_CHECK vf_status write_coil_maps(vf_context *ctx, const char *path, const scan *raw,
-                                        const float complex *const *maps);
-
-/* ---- read_scan.c ---- */
-
 /* Warns of what is allowed but seldom meant: a trajectory that covers little of k-space, a matrix deeper than the
  * trajectory, coil maps that are 0. `name` is the file. */
 void scan_warn(vf_context *ctx, const char *name, const scan *raw);
@@ -231,9 +187,8 @@ void device_list(const vf_context *ctx, int count, char *text, size_t size);
 
 /* ---- prewhiten.c, compress_coils.c ---- */
 
-/* Decorrelates the coils' noise by the inverse Cholesky factor of its covariance, in data and maps (unless those are
- * of decorrelated coils), and frees the covariance. Does nothing without one. A covariance that is singular (a dead
- * coil) is VF_ERR_INPUT, naming the coil.
+/* Decorrelates the coils' noise by the inverse Cholesky factor of its covariance, in data and maps, and frees the
+ * covariance. Does nothing without one. A covariance that is singular (a dead coil) is VF_ERR_INPUT, naming the coil.
  */
 VF_MUST_CHECK vf_status prewhiten(vf_context *ctx, scan *scan);
 

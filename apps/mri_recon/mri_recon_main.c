@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "bart/cfl.h"
+#include "coils/coil_map_file.h"
 #include "mri_recon.h"
 #include "program.h"
 #include "voxfield/output.h"

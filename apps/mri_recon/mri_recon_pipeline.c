@@ -6,8 +6,11 @@
 #include <sys/stat.h>
 
 #include "bart/cfl.h"
+#include "coils/coil_map_file.h"
 #include "mri_recon.h"
 #include "program.h"
+#include "recon_files.h"
+#include "scan/scan_bart.h"
 #include "voxfield/output.h"
 #include "voxfield/version.h"
 

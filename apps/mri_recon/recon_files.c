@@ -1,9 +1,9 @@
-/* The names of a run's files. */
+#include "recon_files.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #include "bart/cfl.h"
-#include "mri_recon.h"
 #include "program.h"
 
 char *recon_default_output(const char *input)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "bart/cfl.h"
+#include "coil_map_file.h"
 #include "scan/scan_internal.h"
 #include "voxfield/hdf5_io.h"
 #include "voxfield/output.h"

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "coils/coil_map_file.h"
 #include "frame_group.h"
 
 vf_status places_create(recon_job *job)

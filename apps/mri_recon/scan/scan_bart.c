@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "bart/cfl.h"
+#include "coils/coil_map_file.h"
+#include "scan_bart.h"
 #include "scan_internal.h"
 
 enum { MOST_FRAMES = 1 << 20 };

@@ -35,6 +35,10 @@ VF_MUST_CHECK vf_status scan_finish(vf_context *ctx, const char *path, scan *s);
 
 /* ---- foreign_file.c ---- */
 
+/* Refuses a file of another kind that people have k-space or images in, with a line on how to convert it:
+ * VF_ERR_INPUT. What it does not know passes. */
+VF_MUST_CHECK vf_status refuse_foreign_file(vf_context *ctx, const char *path);
+
 /* "" but for MATLAB's files of version 7.3, which are HDF5: what to do with one that holds no scan. */
 const char *scan_matlab_advice(const char *path);
 
