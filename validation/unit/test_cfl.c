@@ -194,7 +194,8 @@ static void test_hostile_headers(void **state)
         write_header(headers[h].text);
         expect_refusal(data_name, VF_ERR_INPUT, headers[h].words);
     }
-    write_file(header_name, "\0\0\1\\# Dimensions\n24\n", 22); /* binary: a header of Analyze ends in .hdr too */
+    static const char binary[] = "\0\0\1\\# Dimensions\n24\n"; /* a header of Analyze ends in .hdr too */
+    write_file(header_name, binary, sizeof binary);
     expect_refusal(header_name, VF_ERR_INPUT, "a short text");
     char *long_text = malloc(2 << 20);
     assert_non_null(long_text);
