@@ -163,6 +163,11 @@ def test_matrix_of_a_trajectory(_):
     assert "20 x 20 x 1 over 20 x 20 x 1 mm" in make("d.cfl", "--trajectory", "t.cfl", "--matrix", 20, "--dry-run").out
     write_cfl("s", smooth_maps(8, 1, 1, 14, 18).transpose(3, 2, 1, 0))
     assert "18 x 14 x 1 over 18 x 14 x 1 mm" in make("d.cfl", "--trajectory", "t.cfl", "--coils", "s.cfl", "--dry-run").out
+    write_cfl("s", smooth_maps(8, 1, 1, 64, 64).transpose(3, 2, 1, 0))
+    write_cfl("r", k[0].transpose(2, 1, 0) * numpy.pi / 6)  # radians, or a small part of k-space: only a warning
+    for name, words in (("r", True), ("t", False)):
+        err = make("d.cfl", "--trajectory", f"{name}.cfl", "--coils", "s.cfl", "--dry-run").err
+        assert "are the units right?" in err and ("--trajectory-units radians" in err) == words, err
     write_cfl("n", k[0].transpose(2, 1, 0) / 24)
     refuse(3, ["n.cfl", "multiply", "--trajectory-units normalized"], "d.cfl", "--trajectory", "n.cfl")
     refuse(2, "--matrix", "d.cfl", "--trajectory", "n.cfl", "--trajectory-units", "normalized")
