@@ -45,7 +45,10 @@ typedef struct recon_settings {
     const char *output;                     /* NULL: the input's name with _image.h5, beside it */
     const char *picture, *report, *compare; /* compare: "truth", or a file; NULL: none */
     const char *save_q, *load_q;
-    const char *group; /* of an ISMRMRD file; NULL: found */
+    const char *group;      /* of an ISMRMRD file; NULL: found */
+    const char *trajectory; /* of k-space in a .cfl; NULL: Cartesian */
+    const char *maps;       /* coil maps' file, with RECON_COILS_FILE; NULL: the scan's own */
+    const char *save_coils; /* where the maps that are used go; NULL: nowhere */
     recon_method method;
     recon_operator encode_by;
     recon_prior prior;
@@ -149,7 +152,11 @@ typedef struct scan {
     double complex *noise;      /* [coil][coil] covariance of the coils' noise, or NULL */
     bool whitened;              /* its noise has the variance 1 and is independent from coil to coil */
     float complex *sensitivity; /* [coil][z][y][x] of `matrix`, or NULL */
-    float *field_map;           /* [z][y][x] of `matrix`, Hz, or NULL */
+    bool own_maps;              /* each place has its maps: sensitivity is [place][coil][z][y][x] */
+    bool maps_whitened, maps_compressed; /* sensitivity is of coils behind these stages: not to be done again */
+    bool whitened;                       /* the coils are decorrelated */
+    int compressed_from;                 /* coils that these were combined of; 0: they were not */
+    float *field_map;                    /* [z][y][x] of `matrix`, Hz, or NULL */
     int references;
     float *reference;              /* [references][z][y][x] of `matrix`, or NULL */
     int truths;                    /* 0, 1, or `volumes` */
@@ -157,13 +164,13 @@ typedef struct scan {
     scan_geometry geometry;        /* of all volumes; of the first, where they differ */
     scan_geometry *place_geometry; /* [places] of slabs: volume n shows place n % places; NULL: all share `geometry` */
     char *protocol;                /* the ISMRMRD header, to go into an ISMRMRD image file; NULL for plain files */
-    char layout[32];               /* "ISMRMRD", "plain" */
+    char layout[32];               /* "ISMRMRD", "plain", "BART" */
     char group[256];               /* of the ISMRMRD file, from its root: "/dataset"; "" for plain files */
     char description[256];         /* one line for people: trajectory, units and how they were chosen */
     char digest[VF_DIGEST_TEXT];   /* of trajectories, weights, time and phi: what Q depends on */
 } scan;
 
-/* Reads a scan of either layout (docs/scans.md). `out` is overwritten; free it with scan_free. What deserves
+/* Reads a scan of either layout in HDF5 (docs/scans.md). `out` is overwritten; free it with scan_free. What deserves
  * attention but is no error goes out as vf_warn. Errors, each naming file and dataset: VF_ERR_INPUT; VF_ERR_MEMORY. */
 VF_MUST_CHECK vf_status read_scan(vf_context *ctx, const char *path, const char *group, k_units units, scan *out);
 /* Warns of what is allowed but seldom meant: a trajectory that covers little of k-space, a matrix deeper than the
@@ -220,7 +227,7 @@ void coil_maps_calibration(const scan_trajectory *trajectory, int coils, const f
 /* sqrt(sum over coils |x|^2), as a complex image with phase 0. `images` [coil][voxels]. */
 void coil_images_rss(int coils, int64_t voxels, const float complex *images, float complex *out);
 
-/* ---- write_image.c: image_h5.c, image_nifti.c, image_ismrmrd.c ---- */
+/* ---- write_image.c: image_h5.c, image_nifti.c, image_ismrmrd.c, image_cfl.c ---- */
 
 /* A reconstructed image and what its file says of it. */
 typedef struct recon_image {
@@ -245,7 +252,8 @@ typedef struct recon_image {
 } recon_image;
 
 /* Refuses, before any work is done, a path whose extension is not known or whose place cannot be written.
- * .h5 (dataset /image), .nii, .nii.gz (magnitude), .mrd (ISMRMRD images). Errors: VF_ERR_ARGUMENT, VF_ERR_OUTPUT. */
+ * .h5 (dataset /image), .nii, .nii.gz (magnitude), .mrd (ISMRMRD images), .cfl (BART). Errors: VF_ERR_ARGUMENT,
+ * VF_ERR_OUTPUT. */
 VF_MUST_CHECK vf_status image_check_path(vf_context *ctx, const char *path);
 
 /* Writes the image in the format of the path's extension, atomically. An image with NaN or infinities is VF_ERR_OUTPUT.

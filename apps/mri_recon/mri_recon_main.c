@@ -1,7 +1,10 @@
 /* mri_recon: options, and nothing else. The work is mri_recon_run's. */
 #include <getopt.h>
+#include <stdio.h>
 #include <string.h>
 
+#include "bart/cfl.h"
+#include "coils/coil_map_file.h"
 #include "mri_recon.h"
 #include "program.h"
 #include "voxfield/output.h"
@@ -11,19 +14,21 @@ static const char usage[] =
     "\n"
     "usage: mri_recon [options] scan.h5\n"
     "\n"
-    "The scan: an ISMRMRD file, or a plain HDF5 file with a group /scan (docs/scans.md). The image solves\n"
+    "The scan: an ISMRMRD file, a plain HDF5 file with a group /scan, or k-space of BART (.cfl and .hdr); see\n"
+    "docs/scans.md. The image solves\n"
     "(F^H W F + lambda P) image = F^H W data by conjugate gradients; F has the trajectory, coils and field map, W the\n"
     "samples' weights, P the prior.\n"
     "\n"
     "Output\n"
-    "  -o, --output FILE        the image; by its extension .h5, .nii, .nii.gz, .mrd (ISMRMRD)\n"
-    "                           (default: scan_image.h5, beside the input)\n"
+    "  -o, --output FILE        the image; by its extension .h5, .nii, .nii.gz, .mrd (ISMRMRD), .cfl (BART)\n"
+    "                           (default: scan_image.h5, beside the input; of a .cfl, scan_image.cfl)\n"
     "  --append-to-copy         the image file is a copy of the ISMRMRD scan with the images added\n"
     "  --picture FILE.png       a montage of slices\n"
     "  --report FILE.json       what was done, how long it took, and figures\n"
     "  --compare FILE           print the error against `truth` (of the scan), or against another image .h5\n"
     "\n"
     "Reading\n"
+    "  --trajectory FILE        of k-space in a .cfl, as a .cfl (default: Cartesian)\n"
     "  --trajectory-units U     of ISMRMRD files: auto (default), normalized (k in [-1/2, 1/2)), fov (cycles per\n"
     "                           field of view), radians (k in [-pi, pi))\n"
     "  --group NAME             of an ISMRMRD file with several\n"
@@ -32,7 +37,9 @@ static const char usage[] =
     "\n"
     "Coils\n"
     "  --coils C                auto (default: the file's maps, else walsh), file, walsh (maps estimated from the\n"
-    "                           centre of k-space), rss (each coil alone, root of the sum of squares)\n"
+    "                           centre of k-space), rss (each coil alone, root of the sum of squares),\n"
+    "                           or a file of maps: .h5, .cfl\n"
+    "  --save-coils FILE        the maps that were used: .h5, .cfl\n"
     "  --compress N             first combine the coils to N virtual ones\n"
     "\n"
     "Reconstruction\n"
@@ -78,11 +85,13 @@ enum {
     OPT_PICTURE,
     OPT_REPORT,
     OPT_COMPARE,
+    OPT_TRAJECTORY,
     OPT_UNITS,
     OPT_GROUP,
     OPT_MATRIX,
     OPT_KEEP_OVERSAMPLING,
     OPT_COILS,
+    OPT_SAVE_COILS,
     OPT_COMPRESS,
     OPT_METHOD,
     OPT_ITERATIONS,
@@ -111,11 +120,13 @@ static const struct option options[] = {
     {"picture", required_argument, NULL, OPT_PICTURE},
     {"report", required_argument, NULL, OPT_REPORT},
     {"compare", required_argument, NULL, OPT_COMPARE},
+    {"trajectory", required_argument, NULL, OPT_TRAJECTORY},
     {"trajectory-units", required_argument, NULL, OPT_UNITS},
     {"group", required_argument, NULL, OPT_GROUP},
     {"matrix", required_argument, NULL, OPT_MATRIX},
     {"keep-oversampling", no_argument, NULL, OPT_KEEP_OVERSAMPLING},
     {"coils", required_argument, NULL, OPT_COILS},
+    {"save-coils", required_argument, NULL, OPT_SAVE_COILS},
     {"compress", required_argument, NULL, OPT_COMPRESS},
     {"method", required_argument, NULL, OPT_METHOD},
     {"iterations", required_argument, NULL, OPT_ITERATIONS},
@@ -149,6 +160,26 @@ static const char *const operator_words[] = {"auto", "direct", "nufft", "cartesi
 static const char *const trig_words[] = {"accurate", "hardware", NULL};
 static const char *const voxel_words[] = {"point", "box", NULL};
 
+/* --coils: a word, or a file of maps, which its ending tells. */
+static vf_status coils_option(vf_context *ctx, const char *text, recon_settings *s)
+{
+    char words[128] = "";
+    s->maps = coil_map_is_name(text) ? text : NULL;
+    s->coils = RECON_COILS_FILE;
+    if (s->maps)
+        return VF_OK;
+    for (int w = 0; coil_words[w]; w++) {
+        if (strcmp(text, coil_words[w]) == 0) {
+            s->coils = (recon_coils)w;
+            return VF_OK;
+        }
+        snprintf(words + strlen(words), sizeof words - strlen(words), "%s, ", coil_words[w]);
+    }
+    return vf_fail(ctx, VF_ERR_ARGUMENT,
+                   "--coils '%s': expected one of %sor a file of maps, whose name ends in .h5, .hdf5, .cfl or .hdr",
+                   text, words);
+}
+
 /* Options whose argument is one of a few words. */
 static vf_status word_option(vf_context *ctx, int option, const char *text, recon_settings *s)
 {
@@ -160,9 +191,7 @@ static vf_status word_option(vf_context *ctx, int option, const char *text, reco
         s->units = (k_units)word;
         break;
     case OPT_COILS:
-        status = program_word(ctx, "coils", text, coil_words, &word);
-        s->coils = (recon_coils)word;
-        break;
+        return coils_option(ctx, text, s);
     case OPT_METHOD:
         status = program_word(ctx, "method", text, method_words, &word);
         s->method = (recon_method)word;
@@ -248,6 +277,12 @@ static vf_status one_option(vf_context *ctx, int option, const char *text, recon
     case OPT_COMPARE:
         s->compare = text;
         return VF_OK;
+    case OPT_TRAJECTORY:
+        s->trajectory = text;
+        return VF_OK;
+    case OPT_SAVE_COILS:
+        s->save_coils = text;
+        return VF_OK;
     case OPT_GROUP:
         s->group = text;
         return VF_OK;
@@ -322,6 +357,25 @@ static vf_status check_use(vf_context *ctx, const recon_settings *s, const bool 
     return VF_OK;
 }
 
+/* Files that go with others, or with settings. */
+static vf_status check_files(vf_context *ctx, const recon_settings *s)
+{
+    const bool bart = cfl_is_name(s->input);
+    if (s->trajectory && !bart)
+        return vf_fail(ctx, VF_ERR_ARGUMENT,
+                       "--trajectory goes with k-space in a .cfl; %s is to have its trajectory in it", s->input);
+    if (s->trajectory && !cfl_is_name(s->trajectory))
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "--trajectory %s: expected a file of BART's, .cfl or .hdr", s->trajectory);
+    if (s->group && bart)
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "--group is of ISMRMRD files; %s has none", s->input);
+    if (s->save_coils && !coil_map_is_name(s->save_coils))
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "--save-coils %s: the name is to end in .h5, .hdf5, .cfl or .hdr",
+                       s->save_coils);
+    if (s->save_coils && s->coils == RECON_COILS_RSS)
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "--save-coils: --coils rss uses no maps");
+    return VF_OK;
+}
+
 /* What does not go together, and what follows from something else. */
 static vf_status check_options(vf_context *ctx, recon_settings *s)
 {
@@ -376,6 +430,8 @@ static vf_status read_options(vf_context *ctx, const program *p, int argc, char 
     vf_status status = program_input(ctx, p, argc, argv, "scan.h5", "one scan", &s->input);
     if (status == VF_OK)
         status = check_use(ctx, s, given);
+    if (status == VF_OK)
+        status = check_files(ctx, s);
     return status == VF_OK ? check_options(ctx, s) : status;
 }
 

@@ -5,9 +5,13 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "bart/cfl.h"
+#include "coils/coil_map_file.h"
 #include "mri_recon.h"
 #include "program.h"
+#include "recon_files.h"
 #include "scan/crop_readout.h"
+#include "scan/scan_bart.h"
 #include "solve/choose_operator.h"
 #include "voxfield/output.h"
 #include "voxfield/version.h"
@@ -27,13 +31,6 @@ typedef struct run {
     char created[PROGRAM_TIME_TEXT], method[256], device[640];
 } run;
 
-/* "a/b.h5" -> "a/b_image.h5" */
-static char *default_output(const char *input)
-{
-    static const char *const endings[] = {".h5", ".hdf5", ".mrd", ".ismrmrd", NULL};
-    return program_replace_ending(input, endings, "_image.h5");
-}
-
 static bool compares_with_file(const recon_settings *s)
 {
     return s->compare && strcmp(s->compare, "truth") != 0;
@@ -42,17 +39,10 @@ static bool compares_with_file(const recon_settings *s)
 static vf_status prepare_files(run *r)
 {
     const recon_settings *s = r->settings;
-    r->output = s->output ? strdup(s->output) : default_output(s->input);
+    r->output = s->output ? strdup(s->output) : recon_default_output(s->input);
     if (!r->output)
         return vf_fail(r->ctx, VF_ERR_MEMORY, "no memory");
-    const program_file files[] = {{"the scan", s->input},
-                                  {"the image", r->output},
-                                  {"the picture", s->picture},
-                                  {"the report", s->report},
-                                  {"Q (--save-q)", s->save_q},
-                                  {"Q (--load-q)", s->load_q},
-                                  {"the image to compare with", compares_with_file(s) ? s->compare : NULL}};
-    vf_status status = program_check_names(r->ctx, files, sizeof files / sizeof *files);
+    vf_status status = recon_check_names(r->ctx, s, r->output);
     if (status == VF_OK)
         status = image_check_path(r->ctx, r->output);
     return status;
@@ -65,13 +55,16 @@ static vf_status read_stage(run *r)
     const recon_settings *s = r->settings;
     scan *raw = &r->scan;
     watch_stage(&r->watch, "read", 0);
-    vf_status status = read_scan(r->ctx, s->input, s->group, s->units, raw);
+    vf_status status =
+        cfl_is_name(s->input) ? read_bart_scan(r->ctx, s, raw) : read_scan(r->ctx, s->input, s->group, s->units, raw);
     if (status == VF_OK && s->has_matrix)
         status = change_matrix(r->ctx, s->matrix, raw);
     if (status == VF_OK)
         scan_warn(r->ctx, s->input, raw);
     if (status == VF_OK && s->method != RECON_BILINEAR)
         status = encoding_check(r->ctx, s, raw);
+    if (status == VF_OK && s->maps)
+        status = read_coil_maps(r->ctx, s->maps, s->compress, raw);
     if (status == VF_OK && s->keep_oversampling)
         memcpy(raw->crop, raw->matrix, sizeof raw->crop);
     if (status == VF_OK)
@@ -106,6 +99,8 @@ static vf_status coil_stage(run *r)
         vf_note(r->ctx, "note: --compress %d keeps %s", s->compress, r->scan.coils == 1 ? "the one coil" : "all coils");
     if (status == VF_OK && s->compress > 0 && s->compress < r->scan.coils)
         status = compress_coils(r->ctx, &r->scan, s->compress, &r->summary.coils_kept);
+    if (status == VF_OK && s->save_coils && r->scan.coils == 1 && !r->scan.sensitivity)
+        status = vf_fail(r->ctx, VF_ERR_ARGUMENT, "--save-coils: one coil, for which no map is used");
     return status;
 }
 
@@ -521,6 +516,8 @@ static vf_status check_places(run *r)
         status = program_check_place(r->ctx, s->picture, 0, "");
     if (status == VF_OK && s->save_q)
         status = program_check_place(r->ctx, s->save_q, 0, "");
+    if (status == VF_OK && s->save_coils)
+        status = program_check_place(r->ctx, s->save_coils, 0, "");
     return status;
 }
 

@@ -196,9 +196,10 @@ static void test_units_of_plain_layout(void **state)
     for (int i = 0; i < SAMPLES * 3; i++)
         other[i / 3][i % 3] = k[i / 3][i % 3] / (float)matrix[i % 3];
     write_file(all, matrix, fov);
-    read_it(NULL, K_AUTO);
-    expect_said("warning: ");
-    expect_said("--trajectory-units normalized");
+    expect_refusal(NULL, K_AUTO, VF_ERR_INPUT, "multiply kx, ky, kz by the matrix (6, 4, 2)");
+    expect_refusal(NULL, K_AUTO, VF_ERR_INPUT, "--trajectory-units normalized");
+    read_it(NULL, K_FOV); /* who says so is believed */
+    assert_memory_equal(s.trajectory[0].k, other, sizeof other);
 }
 
 static void test_samples_just_outside(void **state)

@@ -55,6 +55,20 @@ static vf_status data_covariance(vf_context *ctx, const scan *raw, double comple
     return vf_cancelled(ctx) ? vf_fail(ctx, VF_ERR_CANCELLED, "interrupted") : VF_OK;
 }
 
+/* Of each place in turn, moved up to the one before. */
+static vf_status project_maps(vf_context *ctx, const scan *raw, int keep, const double complex *vectors)
+{
+    const int64_t voxels = raw->matrix[0] * raw->matrix[1] * raw->matrix[2];
+    const int sets = !raw->sensitivity || raw->maps_compressed ? 0 : raw->own_maps ? raw->places : 1;
+    vf_status status = VF_OK;
+    for (int p = 0; p < sets && status == VF_OK; p++) {
+        float complex *from = raw->sensitivity + p * raw->coils * voxels;
+        status = small_matrix_apply(ctx, keep, raw->coils, vectors, voxels, from);
+        memmove(raw->sensitivity + p * keep * voxels, from, (size_t)(keep * voxels) * sizeof *from);
+    }
+    return status;
+}
+
 /* d_i = sum_k v_ki z_k with orthonormal v: z_k = sum_i conj(v_ki) d_i. */
 static vf_status project(vf_context *ctx, scan *raw, int keep, double complex *vectors)
 {
@@ -65,10 +79,7 @@ static vf_status project(vf_context *ctx, scan *raw, int keep, double complex *v
     for (int f = 0; f < raw->frames + raw->calibrations && status == VF_OK; f++)
         status = small_matrix_apply(ctx, keep, coils, vectors, raw->trajectory[raw->frame[f].trajectory].samples,
                                     raw->frame[f].data);
-    if (status == VF_OK && raw->sensitivity)
-        status = small_matrix_apply(ctx, keep, coils, vectors, raw->matrix[0] * raw->matrix[1] * raw->matrix[2],
-                                    raw->sensitivity);
-    return status;
+    return status == VF_OK ? project_maps(ctx, raw, keep, vectors) : status;
 }
 
 /* Gives back the memory of the rows behind the first `keep`. */
@@ -111,10 +122,12 @@ vf_status compress_coils(vf_context *ctx, scan *raw, int keep, double *kept)
     if (status != VF_OK)
         goto done;
     raw->coils = keep;
+    raw->compressed_from = coils;
     for (int f = 0; f < raw->frames + raw->calibrations; f++)
         shrink(&raw->frame[f].data, keep, raw->trajectory[raw->frame[f].trajectory].samples);
     if (raw->sensitivity)
-        shrink(&raw->sensitivity, keep, raw->matrix[0] * raw->matrix[1] * raw->matrix[2]);
+        shrink(&raw->sensitivity, keep,
+               raw->matrix[0] * raw->matrix[1] * raw->matrix[2] * (raw->own_maps ? raw->places : 1));
 done:
     free(values);
     free(matrix);

@@ -44,9 +44,12 @@ vf_status prewhiten(vf_context *ctx, scan *raw)
     for (int f = 0; f < raw->frames + raw->calibrations && status == VF_OK; f++)
         status = small_matrix_apply(ctx, raw->coils, raw->coils, raw->noise,
                                     raw->trajectory[raw->frame[f].trajectory].samples, raw->frame[f].data);
-    if (status == VF_OK && raw->sensitivity)
-        status = small_matrix_apply(ctx, raw->coils, raw->coils, raw->noise,
-                                    raw->matrix[0] * raw->matrix[1] * raw->matrix[2], raw->sensitivity);
+    const int64_t voxels = raw->matrix[0] * raw->matrix[1] * raw->matrix[2];
+    const int sets = !raw->sensitivity || raw->maps_whitened ? 0 : raw->own_maps ? raw->places : 1;
+    for (int p = 0; p < sets && status == VF_OK; p++)
+        status = small_matrix_apply(ctx, raw->coils, raw->coils, raw->noise, voxels,
+                                    raw->sensitivity + p * raw->coils * voxels);
+    raw->whitened = true;
     free(raw->noise);
     raw->noise = NULL;
     raw->whitened = status == VF_OK;

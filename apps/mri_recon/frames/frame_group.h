@@ -14,7 +14,8 @@ typedef enum once_state { ONCE_NONE, ONCE_BEGUN, ONCE_MADE } once_state;
 typedef struct frame_place {
     const scan_frame *first; /* in the order of reconstruction */
     once_state maps_made, power_made;
-    float complex *maps; /* [coil][voxels]; the scan's own where they come from it */
+    float complex *maps; /* [coil][voxels] */
+    bool of_scan;        /* they are the scan's own */
     double power;        /* map_power of the first frame */
 } frame_place;
 
@@ -104,6 +105,9 @@ void places_free(recon_job *job);
 
 /* The place's coil maps, once, into host memory. */
 VF_MUST_CHECK vf_status place_maps(crew *c, const scan_frame *frame);
+
+/* Writes the maps of all places to settings->save_coils, if that is given; after all frames. */
+VF_MUST_CHECK vf_status places_save_maps(const recon_job *job);
 
 /* Those of the group's frames that are the first of their place: this crew finds their power, unless one has begun to.
  */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "coils/coil_map_file.h"
 #include "frame_group.h"
 
 vf_status places_create(recon_job *job)
@@ -23,7 +24,7 @@ vf_status places_create(recon_job *job)
 void places_free(recon_job *job)
 {
     for (int p = 0; job->place && p < job->scan->places; p++)
-        if (job->place[p].maps != job->scan->sensitivity)
+        if (!job->place[p].of_scan)
             free(job->place[p].maps);
     free(job->place);
     pthread_cond_destroy(&job->changed);
@@ -60,8 +61,10 @@ static vf_status make_maps(crew *c, frame_place *place, char *text, size_t size)
     const recon_job *j = c->job;
     const scan *raw = j->scan;
     if (raw->sensitivity && j->settings->coils != RECON_COILS_WALSH) {
-        place->maps = raw->sensitivity;
-        snprintf(text, size, "%d coil%s, maps from the file", raw->coils, raw->coils == 1 ? "" : "s");
+        place->of_scan = true;
+        place->maps = raw->sensitivity + (raw->own_maps ? place->first->place * raw->coils * j->voxels : 0);
+        snprintf(text, size, "%d coil%s, maps from %s", raw->coils, raw->coils == 1 ? "" : "s",
+                 j->settings->maps ? j->settings->maps : "the file");
         return VF_OK;
     }
     watch_stage(c->watch, "coil maps", 0);
@@ -92,6 +95,21 @@ vf_status place_maps(crew *c, const scan_frame *frame)
         pthread_mutex_unlock(&j->lock);
     }
     once_end(j, &place->maps_made, status == VF_OK);
+    return status;
+}
+
+vf_status places_save_maps(const recon_job *job)
+{
+    const int places = job->scan->places;
+    if (!job->settings->save_coils || !job->has_maps)
+        return VF_OK;
+    const float complex **maps = calloc((size_t)places, sizeof *maps);
+    if (!maps)
+        return vf_fail(job->ctx, VF_ERR_MEMORY, "no memory");
+    for (int p = 0; p < places; p++)
+        maps[p] = job->place[p].maps;
+    vf_status status = write_coil_maps(job->ctx, job->settings->save_coils, job->scan, maps);
+    free(maps);
     return status;
 }
 

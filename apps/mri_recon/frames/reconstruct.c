@@ -352,6 +352,8 @@ vf_status reconstruct(vf_context *ctx, const recon_settings *settings, const sca
         status = find_noise(&s);
     if (status == VF_OK)
         status = make_frames(&s);
+    if (status == VF_OK)
+        status = places_save_maps(&j);
     vf_progress_end(&watch->progress);
     sum_up(&s, summary);
     if (status == VF_OK && settings->method == RECON_CG && !summary->converged && settings->tolerance > 0 &&

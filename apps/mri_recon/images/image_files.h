@@ -9,7 +9,7 @@ typedef struct image_format {
     vf_status (*write)(vf_context *ctx, const recon_image *image, const char *path);
 } image_format;
 
-extern const image_format image_h5, image_nifti, image_nifti_gz, image_ismrmrd;
+extern const image_format image_h5, image_nifti, image_nifti_gz, image_ismrmrd, image_cfl;
 
 /* Voxels of one volume. */
 int64_t image_volume(const recon_image *image);

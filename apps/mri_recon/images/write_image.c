@@ -8,7 +8,7 @@
 #include "voxfield/output.h"
 #include "voxfield/statistics.h"
 
-static const image_format *const formats[] = {&image_h5, &image_nifti_gz, &image_nifti, &image_ismrmrd};
+static const image_format *const formats[] = {&image_h5, &image_nifti_gz, &image_nifti, &image_ismrmrd, &image_cfl};
 enum { FORMATS = sizeof formats / sizeof *formats };
 
 static vf_status format_for(vf_context *ctx, const char *path, const image_format **out)
@@ -19,8 +19,9 @@ static vf_status format_for(vf_context *ctx, const char *path, const image_forma
             return VF_OK;
     }
     return vf_fail(ctx, VF_ERR_ARGUMENT,
-                   "%s: the name does not say which kind of image to write; end it with one of %s %s %s %s", path,
-                   formats[0]->extensions, formats[1]->extensions, formats[2]->extensions, formats[3]->extensions);
+                   "%s: the name does not say which kind of image to write; end it with one of %s %s %s %s %s", path,
+                   formats[0]->extensions, formats[1]->extensions, formats[2]->extensions, formats[3]->extensions,
+                   formats[4]->extensions);
 }
 
 vf_status image_check_path(vf_context *ctx, const char *path)

@@ -270,7 +270,9 @@ vf_status read_scan(vf_context *ctx, const char *path, const char *group, k_unit
     char found[sizeof out->group] = "";
     vf_h5 *file = NULL;
     memset(out, 0, sizeof *out);
-    vf_status status = vf_h5_open(ctx, path, &file);
+    vf_status status = refuse_foreign_file(ctx, path);
+    if (status == VF_OK)
+        status = vf_h5_open(ctx, path, &file);
     if (status != VF_OK)
         goto done;
     if (!group && vf_h5_exists(file, "/scan/data") && !vf_h5_exists(file, "/scan/xml")) {
@@ -286,9 +288,10 @@ vf_status read_scan(vf_context *ctx, const char *path, const char *group, k_unit
             status = scan_read_ismrmrd(ctx, path, found, units, out);
         else if (status == VF_OK)
             status = vf_fail(ctx, VF_ERR_INPUT,
-                             bare ? "%s: the group /scan has no dataset 'data'"
-                                  : "%s: no scan in it: neither a group /scan nor one with 'xml' and 'data' (ISMRMRD)",
-                             path);
+                             bare ? "%s: the group /scan has no dataset 'data'%s"
+                                  : "%s: no scan in it: neither a group /scan nor one with 'xml' and 'data' "
+                                    "(ISMRMRD)%s",
+                             path, scan_matlab_advice(path));
     }
 done:
     vf_h5_close(&file);

@@ -33,6 +33,15 @@ const char *scan_printable(const char *text, char *out, size_t size);
 /* The last look at a scan that is filled in: samples beyond the matrix, data and coil maps that are all 0, digest. */
 VF_MUST_CHECK vf_status scan_finish(vf_context *ctx, const char *path, scan *s);
 
+/* ---- foreign_file.c ---- */
+
+/* Refuses a file of another kind that people have k-space or images in, with a line on how to convert it:
+ * VF_ERR_INPUT. What it does not know passes. */
+VF_MUST_CHECK vf_status refuse_foreign_file(vf_context *ctx, const char *path);
+
+/* "" but for MATLAB's files of version 7.3, which are HDF5: what to do with one that holds no scan. */
+const char *scan_matlab_advice(const char *path);
+
 /* ---- scan_units.c ---- */
 
 /* The largest |k| along each axis. */
@@ -42,6 +51,14 @@ void scan_extent(const float *k, int64_t samples, double extent[3]);
  * that fits. `why` gets a clause for people. False, and in `why` the reason, if none fits or two do. */
 bool scan_choose_units(k_units asked, const int64_t matrix[3], int axes, const double extent[3], k_units *chosen,
                        char *why, size_t why_size);
+
+/* Whether k is in cycles per voxel, not per field of view: no more than 0.5 along every axis of more than a few voxels,
+ * and not 0 along all of them. */
+bool scan_looks_normalized(const int64_t matrix[3], const double extent[3]);
+
+/* Refuses such a trajectory and says what to do: VF_ERR_INPUT. `matrix` NULL: not known. */
+VF_MUST_CHECK vf_status scan_refuse_normalized(vf_context *ctx, const char *path, const int64_t *matrix,
+                                               const double extent[3]);
 
 /* The factor from units to cycles per field of view along an axis of `matrix` voxels. */
 double scan_unit_factor(k_units units, int64_t matrix);

@@ -217,7 +217,7 @@ static vf_status read_k(reader *r)
 }
 
 /* In the plain layout k is in cycles per field of view, unless the user says otherwise. */
-static void convert_units(reader *r, k_units units)
+static vf_status convert_units(reader *r, k_units units)
 {
     static const char *const names[] = {"cycles per field of view, as the layout has it",
                                         "cycles per voxel as asked for", "cycles per field of view",
@@ -238,13 +238,9 @@ static void convert_units(reader *r, k_units units)
     snprintf(s->description, sizeof s->description,
              "%" PRId64 " sample%s%s, k in %s (extent %.4g, %.4g, %.4g along x, y, z)", r->samples,
              vf_plural(r->samples), r->own_trajectories ? " a frame" : "", names[units], most[0], most[1], most[2]);
-    double largest = fmax(most[0], fmax(most[1], most[2]));
-    int64_t voxels = s->matrix[0] > s->matrix[1] ? s->matrix[0] : s->matrix[1];
-    if (units == K_AUTO && largest > 0 && largest <= 0.5 && voxels > 4)
-        vf_warn(r->ctx,
-                "%s: the trajectory reaches only %.3g cycles per field of view; if it is in cycles per voxel, say "
-                "--trajectory-units normalized",
-                r->source->path, largest);
+    if (units == K_AUTO && scan_looks_normalized(s->matrix, most))
+        return scan_refuse_normalized(r->ctx, r->source->path, s->matrix, most);
+    return VF_OK;
 }
 
 /* A value a sample: [sample], or [frame][sample] where each frame has its trajectory. `floats`: 2 for complex ones. */
@@ -391,7 +387,7 @@ vf_status scan_read_plain(vf_context *ctx, const plain_source *source, k_units u
     if (status == VF_OK)
         status = read_k(&r);
     if (status == VF_OK)
-        convert_units(&r, units);
+        status = convert_units(&r, units);
     if (status == VF_OK)
         status = read_per_sample(&r, "weights", false, offsetof(scan_trajectory, weights));
     if (status == VF_OK)

@@ -31,6 +31,32 @@ double scan_unit_factor(k_units units, int64_t matrix)
     return units == K_NORMALIZED ? n : units == K_RADIANS ? n / (2 * PI) : 1;
 }
 
+bool scan_looks_normalized(const int64_t matrix[3], const double extent[3])
+{
+    enum { FEW = 4 }; /* voxels, for which 0.5 cycles per field of view are not far from the edge */
+    double largest = 0;
+    bool within = true;
+    for (int a = 0; a < 3; a++) {
+        if (matrix[a] <= FEW)
+            continue;
+        within = within && extent[a] <= 0.5;
+        largest = fmax(largest, extent[a]);
+    }
+    return within && largest > 0;
+}
+
+vf_status scan_refuse_normalized(vf_context *ctx, const char *path, const int64_t *matrix, const double extent[3])
+{
+    char by[80] = "of the image";
+    if (matrix)
+        snprintf(by, sizeof by, "%lld, %lld, %lld", (long long)matrix[0], (long long)matrix[1], (long long)matrix[2]);
+    return vf_fail(ctx, VF_ERR_INPUT,
+                   "%s: the trajectory reaches only %.3g, %.3g, %.3g along x, y, z; expected cycles per field of view, "
+                   "up to half the matrix. In cycles per voxel, multiply kx, ky, kz by the matrix (%s), or give "
+                   "--trajectory-units normalized%s; if the numbers are right, give --trajectory-units fov",
+                   path, extent[0], extent[1], extent[2], by, matrix ? "" : " and --matrix");
+}
+
 /* Whether the extent stays within the edge N/2 along every axis that is resolved; `covered` gets the least part of it
  * that is reached. */
 static bool within_matrix(const int64_t matrix[3], int axes, const double extent[3], double *covered)

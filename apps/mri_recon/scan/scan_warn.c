@@ -6,6 +6,8 @@
 
 /* A trajectory that reaches less of the matrix's k-space makes a blurred image: often wrong units. */
 static const double LEAST_COVERED = 0.25;
+/* A trajectory in radians per voxel reaches pi, 5 % more with gradient delays. */
+static const double MOST_RADIANS = 1.05 * 3.14159265358979323846;
 /* Of what is in other units than the layout's: mm of a field of view, seconds of all readouts. */
 static const double LEAST_FOV = 2, LONGEST = 1;
 
@@ -28,8 +30,11 @@ static void warn_of_extent(vf_context *ctx, const char *name, const scan *raw)
             vf_warn(
                 ctx,
                 "%s: the trajectory reaches |k%c| = %.3g of %g cycles per field of view that the matrix resolves; the "
-                "image will be blurred: are the units right?",
-                name, axes[a], most[a], edge);
+                "image will be blurred: are the units right?%s",
+                name, axes[a], most[a], edge,
+                most[a] > 0.5 && most[a] <= MOST_RADIANS
+                    ? " If they are radians per voxel, give --trajectory-units radians"
+                    : "");
         else if (raw->matrix[a] == 1 && most[a] > 1)
             vf_warn(ctx,
                     "%s: the trajectory reaches |k%c| = %.6g, but the matrix is 1 along %c, where k%c does nothing: is "

@@ -1,0 +1,291 @@
+#include "cfl.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "voxfield/output.h"
+
+enum { MOST_HEADER = 1 << 20 }; /* bytes: dimensions take a hundred, command lines some thousands */
+
+struct cfl_file {
+    vf_context *ctx;
+    char *path, *header; /* names */
+    char *text;          /* of the header */
+    int64_t dims[CFL_DIMS], count;
+    FILE *stream;
+};
+
+/* ---- the header ---- */
+
+/* "NAME.hdr and NAME.cfl" belong together: says which is missing. */
+static vf_status cannot_open(const cfl_file *f, const char *missing, const char *other)
+{
+    const int error = errno;
+    struct stat about;
+    const bool has_other = stat(other, &about) == 0;
+    return vf_fail(f->ctx, VF_ERR_INPUT, "%s: cannot open: %s%s%s%s", missing, strerror(error),
+                   error == ENOENT && has_other ? "; it belongs to " : "", error == ENOENT && has_other ? other : "",
+                   error == ENOENT && has_other ? ", since BART's files come in pairs (.cfl and .hdr)" : "");
+}
+
+static vf_status read_header(cfl_file *f)
+{
+    struct stat about;
+    vf_status status = VF_OK;
+    FILE *stream = fopen(f->header, "rb");
+    if (!stream)
+        return cannot_open(f, f->header, f->path);
+    f->text = calloc(1, MOST_HEADER + 1);
+    const bool regular = fstat(fileno(stream), &about) == 0 && S_ISREG(about.st_mode);
+    const size_t bytes = f->text && regular ? fread(f->text, 1, MOST_HEADER, stream) : 0;
+    if (!f->text)
+        status = vf_fail(f->ctx, VF_ERR_MEMORY, "%s: no memory to read the file", f->header);
+    else if (!regular || ferror(stream))
+        status = vf_fail(f->ctx, VF_ERR_INPUT, "%s: cannot read: not a file that can be read", f->header);
+    else if (bytes == MOST_HEADER || memchr(f->text, 0, bytes))
+        status = vf_fail(f->ctx, VF_ERR_INPUT, "%s: not a header of BART's, which is a short text", f->header);
+    fclose(stream);
+    return status;
+}
+
+const char *cfl_section(const cfl_file *f, const char *title)
+{
+    const size_t length = strlen(title);
+    for (const char *line = f->text; line && *line;) {
+        const char *end = strchr(line, '\n');
+        const char *word = line + 1 + strspn(line + 1, " \t");
+        if (line[0] == '#' && strncmp(word, title, length) == 0 && strspn(word + length, " \t\r\n") > 0)
+            return end ? end + 1 : "";
+        line = end ? end + 1 : NULL;
+    }
+    return NULL;
+}
+
+/* One number of the line at *at; false at its end. */
+static bool next_number(const char **at, int64_t *value, bool *valid)
+{
+    char *end;
+    *at += strspn(*at, " \t\r");
+    if (**at == '\n' || **at == '\0')
+        return false;
+    errno = 0;
+    *value = strtoll(*at, &end, 10);
+    *valid = isdigit((unsigned char)**at) && errno == 0 && *value >= 1 && strspn(end, " \t\r\n") + (*end == '\0') > 0;
+    *at = end;
+    return *valid;
+}
+
+static vf_status parse_header(cfl_file *f)
+{
+    const char *at = cfl_section(f, "Dimensions");
+    bool valid = true;
+    int64_t value, bytes = (int64_t)sizeof(float complex);
+    int dims = 0;
+    if (!at)
+        return vf_fail(f->ctx, VF_ERR_INPUT, "%s: no line '# Dimensions', which a header of BART's has", f->header);
+    for (int d = 0; d < CFL_DIMS; d++)
+        f->dims[d] = 1;
+    for (; next_number(&at, &value, &valid); dims++) {
+        if (dims >= CFL_DIMS && value != 1)
+            return vf_fail(f->ctx, VF_ERR_INPUT, "%s: more than %d dimensions", f->header, CFL_DIMS);
+        if (__builtin_mul_overflow(bytes, value, &bytes))
+            return vf_fail(f->ctx, VF_ERR_INPUT, "%s: the dimensions' product is beyond any file", f->header);
+        if (dims < CFL_DIMS)
+            f->dims[dims] = value;
+    }
+    if (!valid)
+        return vf_fail(f->ctx, VF_ERR_INPUT, "%s: dimension %d (counted from 0) is not a whole number above 0",
+                       f->header, dims);
+    if (dims == 0)
+        return vf_fail(f->ctx, VF_ERR_INPUT, "%s: no numbers behind '# Dimensions'", f->header);
+    f->count = bytes / (int64_t)sizeof(float complex);
+    return VF_OK;
+}
+
+/* ---- the numbers ---- */
+
+static vf_status check_size(const cfl_file *f)
+{
+    struct stat about;
+    char shape[CFL_SHAPE_TEXT];
+    const int64_t bytes = f->count * (int64_t)sizeof(float complex);
+    if (fstat(fileno(f->stream), &about) != 0 || !S_ISREG(about.st_mode))
+        return vf_fail(f->ctx, VF_ERR_INPUT, "%s: not a regular file", f->path);
+    if (about.st_size != bytes)
+        return vf_fail(f->ctx, VF_ERR_INPUT,
+                       "%s: %lld bytes, but %s says %s complex numbers, which are %" PRId64
+                       " bytes: the file is cut short, or the two do not belong together",
+                       f->path, (long long)about.st_size, f->header, cfl_shape(f->dims, shape), bytes);
+    return VF_OK;
+}
+
+vf_status cfl_open(vf_context *ctx, const char *path, cfl_file **out)
+{
+    vf_status status = VF_OK;
+    *out = NULL;
+    cfl_file *f = calloc(1, sizeof *f);
+    if (!f)
+        return vf_fail(ctx, VF_ERR_MEMORY, "%s: no memory to open the file", path);
+    f->ctx = ctx;
+    f->path = cfl_file_name(path, ".cfl");
+    f->header = cfl_file_name(path, ".hdr");
+    if (!f->path || !f->header)
+        status = vf_fail(ctx, VF_ERR_MEMORY, "%s: no memory to open the file", path);
+    if (status == VF_OK)
+        status = read_header(f);
+    if (status == VF_OK)
+        status = parse_header(f);
+    if (status == VF_OK) {
+        f->stream = fopen(f->path, "rb");
+        if (!f->stream)
+            status = cannot_open(f, f->path, f->header);
+    }
+    if (status == VF_OK)
+        status = check_size(f);
+    if (status != VF_OK)
+        cfl_close(&f);
+    *out = f;
+    return status;
+}
+
+const int64_t *cfl_dims(const cfl_file *file)
+{
+    return file->dims;
+}
+
+int64_t cfl_count(const cfl_file *file)
+{
+    return file->count;
+}
+
+const char *cfl_path(const cfl_file *file)
+{
+    return file->path;
+}
+
+static vf_status not_finite(const cfl_file *f, int64_t element, float complex value)
+{
+    char at[CFL_SHAPE_TEXT] = "";
+    int used = 0;
+    for (int d = 0; d < CFL_DIMS; d++) {
+        used += snprintf(at + used, sizeof at - (size_t)used, "%s%" PRId64, d ? ", " : "", element % f->dims[d]);
+        element /= f->dims[d];
+    }
+    return vf_fail(f->ctx, VF_ERR_INPUT, "%s: element [%s] is %s; all values must be finite numbers", f->path, at,
+                   isnan(crealf(value)) || isnan(cimagf(value)) ? "nan" : "infinite");
+}
+
+vf_status cfl_read(cfl_file *f, int64_t first, int64_t count, float complex *out)
+{
+    const off_t at = (off_t)first * (off_t)sizeof *out;
+    errno = 0;
+    if (fseeko(f->stream, at, SEEK_SET) != 0 || fread(out, sizeof *out, (size_t)count, f->stream) != (size_t)count)
+        return vf_fail(f->ctx, VF_ERR_INPUT, "%s: cannot read: %s", f->path,
+                       errno ? strerror(errno) : "the file has become shorter");
+    for (int64_t i = 0; i < count; i++)
+        if (!isfinite(crealf(out[i])) || !isfinite(cimagf(out[i])))
+            return not_finite(f, first + i, out[i]);
+    return VF_OK;
+}
+
+void cfl_close(cfl_file **file)
+{
+    cfl_file *f = *file;
+    *file = NULL;
+    if (!f)
+        return;
+    if (f->stream)
+        fclose(f->stream);
+    free(f->path);
+    free(f->header);
+    free(f->text);
+    free(f);
+}
+
+/* ---- writing ---- */
+
+struct cfl_output {
+    vf_context *ctx;
+    vf_output *data, *header;
+    int64_t left; /* elements */
+};
+
+/* A name that leads to no regular file, like a pipe, cannot stand for two. */
+static vf_status open_both(cfl_output *o, const char *data, const char *header)
+{
+    vf_status status = vf_output_open(o->ctx, data, &o->data);
+    if (status == VF_OK)
+        status = vf_output_open(o->ctx, header, &o->header);
+    return status;
+}
+
+static vf_status write_header(cfl_output *o, const int64_t dims[CFL_DIMS], const char *sections)
+{
+    vf_status status = vf_output_printf(o->header, "# Dimensions\n");
+    for (int d = 0; d < CFL_DIMS && status == VF_OK; d++) {
+        status = vf_output_printf(o->header, "%" PRId64 "%s", dims[d], d == CFL_DIMS - 1 ? "\n" : " ");
+        o->left *= dims[d];
+    }
+    return status == VF_OK ? vf_output_printf(o->header, "%s", sections) : status;
+}
+
+vf_status cfl_create(vf_context *ctx, const char *path, const int64_t dims[CFL_DIMS], const char *sections,
+                     cfl_output **out)
+{
+    char *data = cfl_file_name(path, ".cfl"), *header = cfl_file_name(path, ".hdr");
+    cfl_output *o = calloc(1, sizeof *o);
+    vf_status status = VF_OK;
+    if (!data || !header || !o) {
+        status = vf_fail(ctx, VF_ERR_MEMORY, "%s: no memory to open the file", path);
+        goto done;
+    }
+    *o = (cfl_output){.ctx = ctx, .left = 1};
+    status = open_both(o, data, header);
+    if (status == VF_OK)
+        status = write_header(o, dims, sections);
+done:
+    if (status != VF_OK)
+        cfl_discard(&o);
+    free(data);
+    free(header);
+    *out = o;
+    return status;
+}
+
+vf_status cfl_append(cfl_output *o, const float complex *data, int64_t count)
+{
+    o->left -= count;
+    return vf_output_write(o->data, data, (size_t)count * sizeof *data);
+}
+
+vf_status cfl_commit(cfl_output **output)
+{
+    cfl_output *o = *output;
+    vf_status status = VF_OK;
+    if (o->left != 0)
+        status =
+            vf_fail(o->ctx, VF_ERR_INTERNAL, "%s: %" PRId64 " elements are missing", vf_output_path(o->data), o->left);
+    if (status == VF_OK)
+        status = vf_output_commit(&o->data);
+    if (status == VF_OK)
+        status = vf_output_commit(&o->header);
+    cfl_discard(output);
+    return status;
+}
+
+void cfl_discard(cfl_output **output)
+{
+    cfl_output *o = *output;
+    *output = NULL;
+    if (!o)
+        return;
+    vf_output_discard(&o->data);
+    vf_output_discard(&o->header);
+    free(o);
+}

@@ -1,0 +1,368 @@
+/* Coil maps in files of their own (docs/scans.md): BART's .cfl, and HDF5. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bart/cfl.h"
+#include "coil_map_file.h"
+#include "scan/scan_internal.h"
+#include "voxfield/hdf5_io.h"
+#include "voxfield/output.h"
+#include "voxfield/version.h"
+
+static const char PROGRAM[] = "mri_recon (Voxfield) " VF_VERSION;
+static const char DATASET[] = "/maps", OF_SCAN[] = "/scan/sensitivity";
+
+bool coil_map_is_name(const char *path)
+{
+    return cfl_is_name(path) || vf_path_has_extension(path, ".h5 .hdf5");
+}
+
+/* ---- reading ---- */
+
+/* Maps in a file of either kind: [place][coil][z][y][x] of complex numbers. */
+typedef struct map_file {
+    vf_context *ctx;
+    const char *path;
+    cfl_file *cfl; /* or */
+    vf_h5 *h5;
+    const char *name; /* of the dataset */
+    int rank;         /* of the dataset, without the axis of 2 */
+    bool pair;        /* real numbers with a last axis of 2 */
+    int64_t matrix[3], coils, places;
+    int64_t sets; /* of maps of a place, of which the first is read */
+    bool whitened;
+    int64_t compressed_from;
+} map_file;
+
+static void close_maps(map_file *m)
+{
+    cfl_close(&m->cfl);
+    vf_h5_close(&m->h5);
+}
+
+static vf_status open_cfl(map_file *m)
+{
+    char shape[CFL_SHAPE_TEXT];
+    vf_status status = cfl_open(m->ctx, m->path, &m->cfl);
+    if (status != VF_OK)
+        return status;
+    const int64_t *dims = cfl_dims(m->cfl);
+    for (int d = CFL_TE; d < CFL_DIMS; d++)
+        if (d != CFL_SLICE && dims[d] != 1)
+            return vf_fail(m->ctx, VF_ERR_INPUT,
+                           "%s: its shape is %s; coil maps are [x][y][z][coil], slices in "
+                           "dimension 13",
+                           cfl_path(m->cfl), cfl_shape(dims, shape));
+    memcpy(m->matrix, dims, sizeof m->matrix);
+    m->coils = dims[CFL_COIL];
+    m->sets = dims[CFL_MAPS];
+    m->places = dims[CFL_SLICE];
+    const char *section = cfl_section(m->cfl, "Maps"); /* our own: see write_cfl */
+    int whitened = 0;
+    if (section && sscanf(section, "whitened %d compressed_from %" SCNd64, &whitened, &m->compressed_from) == 2)
+        m->whitened = whitened != 0;
+    return VF_OK;
+}
+
+static vf_status read_state(map_file *m)
+{
+    int64_t whitened = 0;
+    vf_status status = VF_OK;
+    if (vf_h5_attribute_exists(m->h5, m->name, "whitened"))
+        status = vf_h5_attribute_get_integers(m->h5, m->name, "whitened", &whitened, 1);
+    if (status == VF_OK && vf_h5_attribute_exists(m->h5, m->name, "compressed_from"))
+        status = vf_h5_attribute_get_integers(m->h5, m->name, "compressed_from", &m->compressed_from, 1);
+    m->whitened = whitened != 0;
+    return status;
+}
+
+static vf_status open_h5(map_file *m)
+{
+    vf_dtype type;
+    int64_t dims[VF_H5_MAX_RANK];
+    vf_status status = vf_h5_open(m->ctx, m->path, &m->h5);
+    if (status != VF_OK)
+        return status;
+    m->name = vf_h5_exists(m->h5, DATASET) ? DATASET : OF_SCAN;
+    if (!vf_h5_exists(m->h5, m->name))
+        return vf_fail(m->ctx, VF_ERR_INPUT, "%s: no coil maps in it: neither a dataset %s nor %s", m->path, DATASET,
+                       OF_SCAN);
+    status = vf_h5_dataset_shape(m->h5, m->name, &type, &m->rank, dims);
+    if (status != VF_OK)
+        return status;
+    m->pair = vf_dtype_real(type) == type && m->rank > 0 && dims[m->rank - 1] == 2;
+    m->rank -= m->pair;
+    bool valid = m->rank >= 3 && m->rank <= 5 && (m->pair || vf_dtype_real(type) != type);
+    int64_t bytes = (int64_t)sizeof(float complex);
+    for (int d = 0; valid && d < m->rank; d++)
+        valid = dims[d] >= 1 && !__builtin_mul_overflow(bytes, dims[d], &bytes);
+    if (!valid)
+        return vf_fail(m->ctx, VF_ERR_INPUT,
+                       "%s: %s is no array of coil maps; expected complex numbers [coil][z][y][x], or "
+                       "[place][coil][z][y][x]",
+                       m->path, m->name);
+    for (int a = 0; a < 3; a++)
+        m->matrix[a] = m->rank == 3 && a == 2 ? 1 : dims[m->rank - 1 - a];
+    m->coils = dims[m->rank == 5 ? 1 : 0];
+    m->places = m->rank == 5 ? dims[0] : 1;
+    m->sets = 1;
+    return read_state(m);
+}
+
+static vf_status open_maps(vf_context *ctx, const char *path, map_file *m)
+{
+    *m = (map_file){.ctx = ctx, .path = path};
+    return cfl_is_name(path) ? open_cfl(m) : open_h5(m);
+}
+
+/* [coil][z][y][x] of a place. */
+static vf_status read_place(map_file *m, int64_t place, float complex *out)
+{
+    const int64_t count = m->coils * m->matrix[0] * m->matrix[1] * m->matrix[2];
+    if (m->cfl) /* further sets lie behind the first */
+        return cfl_read(m->cfl, place * m->sets * count, count, out);
+    int64_t start[VF_H5_MAX_RANK] = {0}, counts[VF_H5_MAX_RANK] = {0};
+    const int64_t whole[4] = {m->coils, m->matrix[2], m->matrix[1], m->matrix[0]};
+    int d = 0;
+    if (m->rank == 5) {
+        start[d] = place;
+        counts[d++] = 1;
+    }
+    for (int i = 0; i < 4; i++)
+        if (m->rank != 3 || i != 1)
+            counts[d++] = whole[i];
+    if (m->pair)
+        counts[d] = 2;
+    vf_status status = vf_h5_read(m->h5, m->name, m->pair ? VF_F32 : VF_C64, start, counts, out);
+    const int64_t bad = status == VF_OK ? scan_first_not_finite((const float *)out, 2 * count) : -1;
+    if (bad < 0)
+        return status;
+    const int64_t at = bad / 2, *n = m->matrix;
+    return vf_fail(m->ctx, VF_ERR_INPUT,
+                   "%s: %s: the map of coil %" PRId64 " is %s at voxel (%" PRId64 ", %" PRId64 ", %" PRId64
+                   "); all values must be finite numbers",
+                   m->path, m->name, at / n[0] / n[1] / n[2], scan_not_finite_name(((const float *)out)[bad]),
+                   at % n[0], at / n[0] % n[1], at / n[0] / n[1] % n[2]);
+}
+
+vf_status coil_map_matrix(vf_context *ctx, const char *path, int64_t matrix[3])
+{
+    map_file m;
+    vf_status status = open_maps(ctx, path, &m);
+    if (status == VF_OK)
+        memcpy(matrix, m.matrix, sizeof m.matrix);
+    close_maps(&m);
+    return status;
+}
+
+/* ---- do they belong to the scan? ---- */
+
+static vf_status check_coils(const map_file *m, int compress, const scan *raw)
+{
+    if (m->compressed_from > 0 && (m->compressed_from != raw->coils || m->coils != compress))
+        return vf_fail(m->ctx, VF_ERR_INPUT,
+                       "%s: maps of %" PRId64 " virtual coils that --compress %" PRId64 " combined of %" PRId64
+                       "; they go with the same scan (this one has %d coil%s) and the same --compress",
+                       m->path, m->coils, m->coils, m->compressed_from, raw->coils, vf_plural(raw->coils));
+    if (m->compressed_from == 0 && m->coils != raw->coils)
+        return vf_fail(m->ctx, VF_ERR_INPUT, "%s: maps of %" PRId64 " coil%s, but the scan has %d", m->path, m->coils,
+                       vf_plural(m->coils), raw->coils);
+    if (m->whitened && !raw->noise)
+        return vf_fail(m->ctx, VF_ERR_INPUT,
+                       "%s: these maps are of coils whose noise was decorrelated, but the scan has no noise to do so; "
+                       "use them with the scan that they were saved from",
+                       m->path);
+    if (m->compressed_from > 0 && !m->whitened && raw->noise)
+        return vf_fail(m->ctx, VF_ERR_INPUT,
+                       "%s: maps of virtual coils that were combined without decorrelating their noise, but the scan "
+                       "has noise; use them with the scan that they were saved from",
+                       m->path);
+    return VF_OK;
+}
+
+static vf_status check_space(const map_file *m, const scan *raw, bool *cropped)
+{
+    const int64_t *n = m->matrix, *whole = raw->matrix, *crop = raw->crop;
+    *cropped = memcmp(n, whole, sizeof m->matrix) != 0;
+    if (*cropped && memcmp(n, crop, sizeof m->matrix) != 0)
+        return vf_fail(m->ctx, VF_ERR_INPUT,
+                       "%s: maps of %" PRId64 " x %" PRId64 " x %" PRId64 " voxels; the scan's matrix is %" PRId64
+                       " x %" PRId64 " x %" PRId64 ", of which %" PRId64 " x %" PRId64 " x %" PRId64 " are kept",
+                       m->path, n[0], n[1], n[2], whole[0], whole[1], whole[2], crop[0], crop[1], crop[2]);
+    if (m->places != raw->places)
+        return vf_fail(m->ctx, VF_ERR_INPUT, "%s: maps of %" PRId64 " slice%s, but the scan has %d", m->path, m->places,
+                       vf_plural(m->places), raw->places);
+    if (*cropped)
+        vf_note(m->ctx,
+                "note: %s: maps of %" PRId64 " x %" PRId64 " x %" PRId64 " voxels, the part of the matrix that is "
+                "kept; beyond it they are taken as 0",
+                m->path, n[0], n[1], n[2]);
+    return VF_OK;
+}
+
+/* Into the middle of zeros. */
+static void centre_maps(const map_file *m, const scan *raw, const float complex *from, float complex *to)
+{
+    const int64_t *n = m->matrix, *whole = raw->matrix;
+    int64_t first[3];
+    for (int a = 0; a < 3; a++)
+        first[a] = whole[a] / 2 - n[a] / 2;
+    for (int64_t c = 0; c < m->coils; c++)
+        for (int64_t z = 0; z < n[2]; z++)
+            for (int64_t y = 0; y < n[1]; y++, from += n[0]) {
+                const int64_t row = ((c * whole[2] + first[2] + z) * whole[1] + first[1] + y) * whole[0];
+                memcpy(to + row + first[0], from, (size_t)n[0] * sizeof *to);
+            }
+}
+
+static vf_status read_places(map_file *m, const scan *raw, bool cropped, float complex *maps)
+{
+    const int64_t count = m->coils * m->matrix[0] * m->matrix[1] * m->matrix[2];
+    const int64_t voxels = raw->matrix[0] * raw->matrix[1] * raw->matrix[2];
+    float complex *inner = NULL;
+    vf_status status = VF_OK;
+    if (cropped)
+        status = scan_allocate(m->ctx, m->path, "coil maps", count, sizeof *inner, &inner);
+    for (int64_t p = 0; p < m->places && status == VF_OK; p++) {
+        float complex *to = maps + p * m->coils * voxels;
+        status = read_place(m, p, cropped ? inner : to);
+        if (status == VF_OK && cropped)
+            centre_maps(m, raw, inner, to);
+    }
+    free(inner);
+    for (int64_t c = 0; c < m->coils && status == VF_OK; c++)
+        if (scan_all_zero((const float *)(maps + c * voxels), 2 * voxels))
+            vf_warn(m->ctx,
+                    "%s: the map of coil %" PRId64 " (counted from 0) is 0 everywhere: its data will not be used",
+                    m->path, c);
+    if (status == VF_OK && scan_all_zero((const float *)maps, 2 * m->places * m->coils * voxels))
+        status =
+            vf_fail(m->ctx, VF_ERR_INPUT, "%s: the coil maps are 0 everywhere, as is the image they make", m->path);
+    return status;
+}
+
+vf_status read_coil_maps(vf_context *ctx, const char *path, int compress, scan *raw)
+{
+    map_file m;
+    bool cropped = false;
+    float complex *maps = NULL;
+    const int64_t voxels = raw->matrix[0] * raw->matrix[1] * raw->matrix[2];
+    vf_status status = open_maps(ctx, path, &m);
+    if (status == VF_OK)
+        status = check_coils(&m, compress, raw);
+    if (status == VF_OK)
+        status = check_space(&m, raw, &cropped);
+    if (status == VF_OK && m.sets > 1)
+        vf_warn(ctx, "%s: %" PRId64 " sets of maps (dimension 4); the first is used, as by `ecalib -m 1`", path,
+                m.sets);
+    if (status == VF_OK)
+        status = scan_allocate(ctx, path, "coil maps", m.places * m.coils * voxels, sizeof *maps, &maps);
+    if (status == VF_OK)
+        status = read_places(&m, raw, cropped, maps);
+    if (status == VF_OK) {
+        free(raw->sensitivity);
+        raw->sensitivity = maps;
+        raw->own_maps = raw->places > 1;
+        raw->maps_whitened = m.whitened;
+        raw->maps_compressed = m.compressed_from > 0;
+        maps = NULL;
+    }
+    free(maps);
+    close_maps(&m);
+    return status;
+}
+
+/* ---- writing ---- */
+
+/* A file whose places are written one after the other. */
+static vf_status write_cfl(vf_context *ctx, const char *path, const scan *raw, const float complex *const *maps,
+                           const float complex *zeros)
+{
+    const int64_t count = raw->coils * raw->matrix[0] * raw->matrix[1] * raw->matrix[2];
+    int64_t dims[CFL_DIMS] = {raw->matrix[0], raw->matrix[1], raw->matrix[2], raw->coils};
+    char sections[256];
+    cfl_output *output;
+    for (int d = CFL_MAPS; d < CFL_DIMS; d++)
+        dims[d] = d == CFL_SLICE ? raw->places : 1;
+    snprintf(sections, sizeof sections, "# Maps\nwhitened %d compressed_from %d\n# Creator\n%s\n", raw->whitened,
+             raw->compressed_from, PROGRAM);
+    vf_status status = cfl_create(ctx, path, dims, sections, &output);
+    for (int p = 0; p < raw->places && status == VF_OK; p++)
+        status = cfl_append(output, maps[p] ? maps[p] : zeros, count);
+    if (status == VF_OK)
+        return cfl_commit(&output);
+    cfl_discard(&output);
+    return status;
+}
+
+static vf_status describe_maps(vf_h5 *file, const scan *raw)
+{
+    const int64_t whitened = raw->whitened, from = raw->compressed_from;
+    const char *axes = raw->places > 1 ? "[place][coil][z][y][x]" : "[coil][z][y][x]";
+    vf_status status = vf_h5_attribute_text(file, DATASET, "program", PROGRAM);
+    if (status == VF_OK)
+        status = vf_h5_attribute_text(file, DATASET, "axis_order", axes);
+    if (status == VF_OK)
+        status = vf_h5_attribute_integers(file, DATASET, "matrix", raw->matrix, 3);
+    if (status == VF_OK)
+        status = vf_h5_attribute_doubles(file, DATASET, "fov_mm", raw->fov, 3);
+    if (status == VF_OK)
+        status = vf_h5_attribute_integers(file, DATASET, "whitened", &whitened, 1);
+    if (status == VF_OK)
+        status = vf_h5_attribute_integers(file, DATASET, "compressed_from", &from, 1);
+    return status;
+}
+
+static vf_status write_h5(vf_context *ctx, const char *path, const scan *raw, const float complex *const *maps,
+                          const float complex *zeros)
+{
+    enum { CHUNK_VOXELS = 1 << 17 }; /* 1 MiB: HDF5's cache of chunks */
+    const int rank = raw->places > 1 ? 5 : 4;
+    int64_t dims[5] = {raw->places, raw->coils, raw->matrix[2], raw->matrix[1], raw->matrix[0]};
+    int64_t start[5] = {0}, chunk[5] = {1, 1, 1, 1, 1}, room = CHUNK_VOXELS;
+    vf_h5 *file;
+    for (int d = 4; d >= 2; d--) {
+        chunk[d] = dims[d] < room ? dims[d] : room;
+        room = room / chunk[d] < 1 ? 1 : room / chunk[d];
+    }
+    vf_status status = vf_h5_create(ctx, path, &file);
+    if (status == VF_OK)
+        status = vf_h5_dataset_create(file, DATASET, VF_C64, rank, dims + 5 - rank, chunk + 5 - rank, 0);
+    if (status == VF_OK)
+        status = describe_maps(file, raw);
+    dims[0] = 1;
+    for (int p = 0; p < raw->places && status == VF_OK; p++) {
+        start[0] = p;
+        status = vf_h5_write(file, DATASET, VF_C64, start + 5 - rank, dims + 5 - rank, maps[p] ? maps[p] : zeros);
+    }
+    if (status == VF_OK)
+        return vf_h5_commit(&file);
+    vf_h5_close(&file);
+    return status;
+}
+
+vf_status write_coil_maps(vf_context *ctx, const char *path, const scan *raw, const float complex *const *maps)
+{
+    const int64_t count = raw->coils * raw->matrix[0] * raw->matrix[1] * raw->matrix[2];
+    bool all = true;
+    float complex *zeros = NULL;
+    for (int p = 0; p < raw->places; p++)
+        all = all && maps[p];
+    if (!all) { /* places of which the scan has no frame */
+        zeros = calloc((size_t)count, sizeof *zeros);
+        if (!zeros)
+            return vf_fail(ctx, VF_ERR_MEMORY, "%s: no memory for coil maps", path);
+    }
+    vf_status status =
+        cfl_is_name(path) ? write_cfl(ctx, path, raw, maps, zeros) : write_h5(ctx, path, raw, maps, zeros);
+    if (status == VF_OK && (raw->whitened || raw->compressed_from))
+        vf_note(ctx,
+                "note: %s: the maps are those of the coils after %s%s%s; the file says so, and works with this scan",
+                path, raw->whitened ? "their noise was decorrelated" : "",
+                raw->whitened && raw->compressed_from ? " and " : "",
+                raw->compressed_from ? "they were combined (--compress)" : "");
+    free(zeros);
+    return status;
+}

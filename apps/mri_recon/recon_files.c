@@ -1,0 +1,60 @@
+#include "recon_files.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "bart/cfl.h"
+#include "program.h"
+
+char *recon_default_output(const char *input)
+{
+    static const char *const endings[] = {".h5", ".hdf5", ".mrd", ".ismrmrd", NULL};
+    static const char *const of_bart[] = {".cfl", ".hdr", NULL};
+    return cfl_is_name(input) ? program_replace_ending(input, of_bart, "_image.cfl")
+                              : program_replace_ending(input, endings, "_image.h5");
+}
+
+enum { MOST_FILES = 32 };
+
+/* A pair of BART's files is two. `names` keeps what was made for it. */
+static vf_status add_file(vf_context *ctx, program_file *files, char **names, int *count, program_file file)
+{
+    if (!file.path || !cfl_is_name(file.path)) {
+        files[(*count)++] = file;
+        return VF_OK;
+    }
+    for (int i = 0; i < 2; i++) {
+        names[*count] = cfl_file_name(file.path, i ? ".hdr" : ".cfl");
+        if (!names[*count])
+            return vf_fail(ctx, VF_ERR_MEMORY, "no memory");
+        files[*count] = (program_file){file.what, names[*count]};
+        (*count)++;
+    }
+    return VF_OK;
+}
+
+vf_status recon_check_names(vf_context *ctx, const recon_settings *s, const char *output)
+{
+    const bool other = s->compare && strcmp(s->compare, "truth") != 0;
+    const program_file given[] = {{"the scan", s->input},
+                                  {"the trajectory", s->trajectory},
+                                  {"the coil maps (--coils)", s->maps},
+                                  {"the image", output},
+                                  {"the picture", s->picture},
+                                  {"the report", s->report},
+                                  {"the coil maps (--save-coils)", s->save_coils},
+                                  {"Q (--save-q)", s->save_q},
+                                  {"Q (--load-q)", s->load_q},
+                                  {"the image to compare with", other ? s->compare : NULL}};
+    program_file files[MOST_FILES];
+    char *names[MOST_FILES] = {NULL};
+    int count = 0;
+    vf_status status = VF_OK;
+    for (size_t i = 0; i < sizeof given / sizeof *given && status == VF_OK; i++)
+        status = add_file(ctx, files, names, &count, given[i]);
+    if (status == VF_OK)
+        status = program_check_names(ctx, files, count);
+    for (int i = 0; i < count; i++)
+        free(names[i]);
+    return status;
+}

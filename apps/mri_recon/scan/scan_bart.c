@@ -1,0 +1,452 @@
+/* Reads k-space of BART (docs/scans.md): Cartesian, or with a file of its trajectory. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bart/cfl.h"
+#include "coils/coil_map_file.h"
+#include "scan_bart.h"
+#include "scan_internal.h"
+
+enum { MOST_FRAMES = 1 << 20 };
+static const int64_t MOST_SAMPLES = (int64_t)1 << 40;
+
+typedef struct reader {
+    vf_context *ctx;
+    const recon_settings *settings;
+    scan *out;
+    cfl_file *data, *trajectory;  /* NULL: Cartesian */
+    const int64_t *dims, *k_dims; /* of both files; k_dims NULL: Cartesian */
+    int64_t samples;              /* of a coil in a frame, as the file has them: of a Cartesian scan, positions */
+    int64_t wanted[3];            /* the matrix in the end: that of --matrix, or the scan's */
+    double scale;                 /* from BART's unitary transforms to sums: sqrt(voxels) */
+    double extent[3];             /* of all trajectories, in the file's units */
+} reader;
+
+/* ---- shapes ---- */
+
+/* Frames are counted along TE, TIME, TIME2 and BATCH, the first fastest; SLICE is a place. */
+static bool counts_frames(int dim)
+{
+    return dim == CFL_TE || dim == CFL_TIME || dim == CFL_TIME2 || dim == CFL_BATCH;
+}
+
+static vf_status check_dims(const reader *r)
+{
+    char shape[CFL_SHAPE_TEXT];
+    const char *path = cfl_path(r->data);
+    for (int d = CFL_MAPS; d < CFL_DIMS; d++)
+        if (r->dims[d] > 1 && !counts_frames(d) && d != CFL_SLICE)
+            return vf_fail(r->ctx, VF_ERR_INPUT,
+                           "%s: %" PRId64 " elements along dimension %d (%s), which k-space does not have here; take "
+                           "one by `bart slice %d 0`%s",
+                           path, r->dims[d], d, cfl_dim_name(d), d,
+                           d == CFL_AVG ? ", or their mean by `bart avg -w 16384`" : "");
+    if (r->k_dims && r->dims[CFL_READ] != 1)
+        return vf_fail(r->ctx, VF_ERR_INPUT,
+                       "%s: its shape is %s; with --trajectory, k-space is [1][samples][spokes][coils]", path,
+                       cfl_shape(r->dims, shape));
+    int64_t frames = r->dims[CFL_SLICE];
+    for (int d = 0; d < CFL_DIMS; d++) /* no overflow: the product of all is a count of elements */
+        frames *= counts_frames(d) ? r->dims[d] : 1;
+    if (r->dims[CFL_COIL] > SCAN_MOST_COILS || frames > MOST_FRAMES || r->samples > MOST_SAMPLES)
+        return vf_fail(r->ctx, VF_ERR_INPUT, "%s: its shape is %s; at most %d coils, 2^20 frames and 2^40 samples",
+                       path, cfl_shape(r->dims, shape), SCAN_MOST_COILS);
+    return VF_OK;
+}
+
+static vf_status check_trajectory(const reader *r)
+{
+    char a[CFL_SHAPE_TEXT], b[CFL_SHAPE_TEXT];
+    const int64_t *t = r->k_dims, *d = r->dims;
+    bool fits = t[CFL_PHS1] == d[CFL_PHS1] && t[CFL_PHS2] == d[CFL_PHS2];
+    if (t[0] != 3 || t[CFL_COIL] != 1 || t[CFL_MAPS] != 1)
+        return vf_fail(r->ctx, VF_ERR_INPUT,
+                       "%s: its shape is %s; a trajectory is [3][samples][spokes], and has no coils",
+                       cfl_path(r->trajectory), cfl_shape(t, a));
+    for (int i = CFL_TE; i < CFL_DIMS; i++)
+        fits = fits && (t[i] == 1 || t[i] == d[i]);
+    if (!fits)
+        return vf_fail(r->ctx, VF_ERR_INPUT,
+                       "%s: its shape is %s, that of %s %s: samples and spokes (dimensions 1 and 2) must be as many, "
+                       "and frames as many or one",
+                       cfl_path(r->trajectory), cfl_shape(t, a), cfl_path(r->data), cfl_shape(d, b));
+    return VF_OK;
+}
+
+static vf_status open_files(reader *r)
+{
+    const recon_settings *s = r->settings;
+    vf_status status = cfl_open(r->ctx, s->input, &r->data);
+    if (status == VF_OK && s->trajectory)
+        status = cfl_open(r->ctx, s->trajectory, &r->trajectory);
+    if (status != VF_OK)
+        return status;
+    r->dims = cfl_dims(r->data);
+    r->k_dims = r->trajectory ? cfl_dims(r->trajectory) : NULL;
+    r->samples = r->dims[0] * r->dims[1] * r->dims[2];
+    status = check_dims(r);
+    return status == VF_OK && r->k_dims ? check_trajectory(r) : status;
+}
+
+/* ---- the matrix ---- */
+
+/* "--matrix": one number stands for all axes of a plane, too. */
+static void choose_wanted(reader *r)
+{
+    const recon_settings *s = r->settings;
+    const bool plane = r->out->matrix[2] == 1 && s->matrix[0] == s->matrix[1] && s->matrix[1] == s->matrix[2];
+    memcpy(r->wanted, s->has_matrix ? s->matrix : r->out->matrix, sizeof r->wanted);
+    if (s->has_matrix && plane)
+        r->wanted[2] = 1;
+}
+
+static vf_status set_space(reader *r)
+{
+    scan *s = r->out;
+    double voxels = 1;
+    choose_wanted(r);
+    for (int a = 0; a < 3; a++) {
+        if (s->matrix[a] > SCAN_MOST_MATRIX)
+            return vf_fail(r->ctx, VF_ERR_INPUT, "%s: the matrix is %" PRId64 " along %c; expected 1 to %d",
+                           cfl_path(r->data), s->matrix[a], "xyz"[a], SCAN_MOST_MATRIX);
+        s->crop[a] = s->matrix[a];
+        s->fov[a] = (double)r->wanted[a]; /* BART's files do not say: voxels of 1 mm */
+        voxels *= (double)r->wanted[a];
+        s->geometry.direction[a][a] = 1;
+    }
+    r->scale = sqrt(voxels);
+    return VF_OK;
+}
+
+/* BART's rule where nobody says the matrix: the smallest even one that holds the trajectory. */
+static vf_status guess_matrix(reader *r)
+{
+    const recon_settings *s = r->settings;
+    const double *most = r->extent;
+    static const int64_t many[3] = {SCAN_MOST_MATRIX, SCAN_MOST_MATRIX, SCAN_MOST_MATRIX};
+    if (s->units == K_AUTO && scan_looks_normalized(many, most))
+        return scan_refuse_normalized(r->ctx, cfl_path(r->trajectory), s->has_matrix ? s->matrix : NULL, most);
+    for (int a = 0; a < 3; a++) {
+        if (2 * ceil(most[a]) > SCAN_MOST_MATRIX)
+            return vf_fail(r->ctx, VF_ERR_INPUT,
+                           "%s: |k%c| = %.6g cycles per field of view needs a matrix above %d: are the units right?",
+                           cfl_path(r->trajectory), "xyz"[a], most[a], SCAN_MOST_MATRIX);
+        r->out->matrix[a] = most[a] > 0 ? 2 * (int64_t)ceil(most[a]) : 1;
+    }
+    return VF_OK;
+}
+
+/* In other units the extent does not tell the matrix. */
+static vf_status take_matrix(reader *r)
+{
+    const recon_settings *s = r->settings;
+    if (!s->has_matrix)
+        return vf_fail(r->ctx, VF_ERR_ARGUMENT,
+                       "%s: with --trajectory-units %s the trajectory does not tell the matrix; give --matrix, or "
+                       "--coils and a file of maps",
+                       cfl_path(r->trajectory), s->units == K_NORMALIZED ? "normalized" : "radians");
+    memcpy(r->out->matrix, s->matrix, sizeof r->out->matrix);
+    if (s->matrix[0] == s->matrix[1] && s->matrix[1] == s->matrix[2] && r->extent[2] == 0)
+        r->out->matrix[2] = 1;
+    return VF_OK;
+}
+
+static vf_status choose_matrix(reader *r, const char **why)
+{
+    const recon_settings *s = r->settings;
+    vf_status status;
+    if (s->maps) {
+        *why = "that of the coil maps";
+        status = coil_map_matrix(r->ctx, s->maps, r->out->matrix);
+        if (status == VF_OK && s->units == K_AUTO && scan_looks_normalized(r->out->matrix, r->extent))
+            status = scan_refuse_normalized(r->ctx, cfl_path(r->trajectory), r->out->matrix, r->extent);
+    } else if (s->units == K_NORMALIZED || s->units == K_RADIANS) {
+        *why = "that of --matrix";
+        status = take_matrix(r);
+    } else {
+        *why = "the smallest even one that holds the trajectory";
+        status = guess_matrix(r);
+    }
+    return status == VF_OK ? set_space(r) : status;
+}
+
+/* ---- the trajectory ---- */
+
+static vf_status read_k(reader *r, int index)
+{
+    scan_trajectory *t = &r->out->trajectory[index];
+    const char *path = cfl_path(r->trajectory);
+    const int64_t values = 3 * r->samples;
+    float complex *pairs = NULL;
+    double extent[3];
+    t->samples = r->samples;
+    vf_status status = scan_allocate(r->ctx, path, "the trajectory", r->samples, 3 * sizeof *t->k, &t->k);
+    if (status == VF_OK)
+        status = scan_allocate(r->ctx, path, "the trajectory", values, sizeof *pairs, &pairs);
+    if (status == VF_OK)
+        status = cfl_read(r->trajectory, index * values, values, pairs);
+    for (int64_t i = 0; status == VF_OK && i < values; i++) {
+        t->k[i] = crealf(pairs[i]);
+        if (cimagf(pairs[i]) != 0)
+            status = vf_fail(r->ctx, VF_ERR_INPUT, "%s: sample %" PRId64 " has an imaginary part: not a trajectory",
+                             path, i / 3);
+    }
+    if (status == VF_OK)
+        scan_extent(t->k, r->samples, extent);
+    for (int a = 0; status == VF_OK && a < 3; a++)
+        r->extent[a] = fmax(r->extent[a], extent[a]);
+    free(pairs);
+    return status;
+}
+
+static void convert_units(reader *r)
+{
+    const k_units units = r->settings->units == K_AUTO ? K_FOV : r->settings->units;
+    for (int i = 0; units != K_FOV && i < r->out->trajectories; i++)
+        for (int a = 0; a < 3; a++) {
+            const float factor = (float)scan_unit_factor(units, r->out->matrix[a]);
+            for (int64_t m = 0; m < r->samples; m++)
+                r->out->trajectory[i].k[3 * m + a] *= factor;
+        }
+}
+
+static vf_status read_trajectories(reader *r)
+{
+    scan *s = r->out;
+    const char *why = "";
+    int64_t count = 1;
+    for (int d = CFL_TE; d < CFL_DIMS; d++)
+        count *= r->k_dims[d];
+    s->trajectories = (int)count; /* no more than frames */
+    vf_status status =
+        scan_allocate(r->ctx, cfl_path(r->trajectory), "trajectories", count, sizeof *s->trajectory, &s->trajectory);
+    for (int i = 0; status == VF_OK && i < s->trajectories; i++) {
+        status = read_k(r, i);
+        if (status == VF_OK && vf_cancelled(r->ctx))
+            status = vf_fail(r->ctx, VF_ERR_CANCELLED, "interrupted");
+    }
+    if (status == VF_OK)
+        status = choose_matrix(r, &why);
+    if (status == VF_OK)
+        convert_units(r);
+    snprintf(s->description, sizeof s->description,
+             "%" PRId64 " samples%s, extent %.4g, %.4g, %.4g along x, y, z; the matrix is %s; voxels of 1 mm assumed",
+             r->samples, s->trajectories > 1 ? " a frame" : "", r->extent[0], r->extent[1], r->extent[2], why);
+    return status;
+}
+
+/* ---- frames ---- */
+
+/* Number `block` of the file's frames: where it goes, by its index along each dimension behind the coils. */
+static scan_frame frame_of(const reader *r, int64_t block)
+{
+    int64_t index[CFL_DIMS] = {0}, volume = 0, stride = 1, trajectory = 0, k_stride = 1;
+    for (int d = CFL_MAPS; d < CFL_DIMS; d++) {
+        index[d] = block % r->dims[d];
+        block /= r->dims[d];
+        volume += counts_frames(d) ? index[d] * stride : 0;
+        stride *= counts_frames(d) ? r->dims[d] : 1;
+        if (r->k_dims) {
+            trajectory += r->k_dims[d] > 1 ? index[d] * k_stride : 0;
+            k_stride *= r->k_dims[d];
+        }
+    }
+    const bool slabs = r->out->slices < r->out->places;
+    return (scan_frame){.trajectory = (int)trajectory,
+                        .volume = (int)(slabs ? volume * r->out->places + index[CFL_SLICE] : volume),
+                        .slice = slabs ? 0 : (int)index[CFL_SLICE],
+                        .place = (int)index[CFL_SLICE],
+                        .contrast = (int)index[CFL_TE],
+                        .phase = (int)index[CFL_TIME2],
+                        .repetition = (int)index[CFL_TIME],
+                        .set = (int)index[CFL_BATCH]};
+}
+
+/* Slices of planes are stacked, 1 mm apart for want of a distance; of volumes each becomes a volume. */
+static int64_t count_frames(reader *r)
+{
+    scan *s = r->out;
+    const int64_t places = r->dims[CFL_SLICE], blocks = cfl_count(r->data) / (r->samples * r->dims[CFL_COIL]);
+    const bool slabs = places > 1 && s->matrix[2] > 1;
+    s->coils = (int)r->dims[CFL_COIL];
+    s->places = (int)places;
+    s->slices = slabs ? 1 : s->places;
+    s->volumes = (int)(blocks / s->slices);
+    s->geometry.slice_step = s->slices > 1 ? 1 : 0;
+    return blocks;
+}
+
+/* Keeps of data[coil][position] the positions where some coil is not 0, and lists them as a trajectory, of no samples
+ * if there are none. */
+static vf_status take_acquired(reader *r, float complex *data, scan_trajectory *t)
+{
+    const int64_t n = r->samples, *matrix = r->out->matrix;
+    const char *path = cfl_path(r->data);
+    unsigned char *acquired = NULL;
+    vf_status status = scan_allocate(r->ctx, path, "positions", n, sizeof *acquired, &acquired);
+    for (int64_t c = 0; status == VF_OK && c < r->out->coils; c++)
+        for (int64_t i = 0; i < n; i++)
+            acquired[i] |= data[c * n + i] != 0;
+    t->samples = 0;
+    for (int64_t i = 0; status == VF_OK && i < n; i++)
+        t->samples += acquired[i];
+    if (status == VF_OK)
+        status = scan_allocate(r->ctx, path, "the trajectory", t->samples, 3 * sizeof *t->k, &t->k);
+    for (int64_t i = 0, m = 0; status == VF_OK && i < n; i++) {
+        if (!acquired[i])
+            continue;
+        const int64_t at[3] = {i % matrix[0], i / matrix[0] % matrix[1], i / matrix[0] / matrix[1]};
+        for (int a = 0; a < 3; a++)
+            t->k[3 * m + a] = (float)(at[a] - matrix[a] / 2);
+        m++;
+    }
+    float complex *to = data;
+    for (int64_t c = 0; status == VF_OK && c < r->out->coils; c++)
+        for (int64_t i = 0; i < n; i++)
+            if (acquired[i])
+                *to++ = data[c * n + i];
+    free(acquired);
+    return status;
+}
+
+/* The frame's pattern is one of those before, or a new one; 0 samples: the frame is left out. */
+static vf_status share_pattern(reader *r, scan_frame *frame)
+{
+    scan *s = r->out;
+    scan_trajectory *t = &s->trajectory[s->trajectories];
+    vf_status status = take_acquired(r, frame->data, t);
+    frame->trajectory = 0;
+    while (status == VF_OK && frame->trajectory < s->trajectories) {
+        const scan_trajectory *other = &s->trajectory[frame->trajectory];
+        if (other->samples == t->samples && memcmp(other->k, t->k, 3 * (size_t)t->samples * sizeof *t->k) == 0)
+            break;
+        frame->trajectory++;
+    }
+    if (status == VF_OK && t->samples > 0) {
+        float complex *less = realloc(frame->data, (size_t)(t->samples * s->coils) * sizeof *less);
+        frame->data = less ? less : frame->data;
+    }
+    if (status == VF_OK && t->samples > 0 && frame->trajectory == s->trajectories) {
+        s->trajectories++;
+    } else {
+        free(t->k);
+        *t = (scan_trajectory){.samples = t->samples};
+    }
+    return status;
+}
+
+static void scale_data(const reader *r, float complex *data, int64_t count)
+{
+    float *values = (float *)data;
+    for (int64_t i = 0; i < 2 * count; i++)
+        values[i] = (float)((double)values[i] * r->scale);
+}
+
+static vf_status check_scaled(const reader *r, const scan_frame *frame, int64_t count)
+{
+    if (scan_first_not_finite((const float *)frame->data, 2 * count) < 0)
+        return VF_OK;
+    return vf_fail(r->ctx, VF_ERR_INPUT, "%s: values of frame %d are too large for single precision times sqrt(voxels)",
+                   cfl_path(r->data), frame->volume);
+}
+
+/* Reads frame `block`; of a Cartesian scan the acquired samples alone. */
+static vf_status read_frame(reader *r, int64_t block, bool *empty)
+{
+    scan *s = r->out;
+    const int64_t count = r->samples * s->coils;
+    scan_frame *frame = &s->frame[s->frames];
+    *frame = frame_of(r, block);
+    vf_status status = scan_allocate(r->ctx, cfl_path(r->data), "samples", count, sizeof *frame->data, &frame->data);
+    s->frames++; /* what it holds is the scan's to free */
+    if (status == VF_OK)
+        status = cfl_read(r->data, block * count, count, frame->data);
+    if (status == VF_OK && !r->k_dims) {
+        const int before = s->trajectories;
+        status = share_pattern(r, frame);
+        *empty = status == VF_OK && frame->trajectory == s->trajectories && s->trajectories == before;
+    }
+    if (status != VF_OK)
+        return status;
+    if (*empty) {
+        s->frames--;
+        free(frame->data);
+        frame->data = NULL;
+        return VF_OK;
+    }
+    const int64_t kept = s->trajectory[frame->trajectory].samples * s->coils;
+    scale_data(r, frame->data, kept);
+    return check_scaled(r, frame, kept);
+}
+
+static vf_status read_frames(reader *r)
+{
+    scan *s = r->out;
+    const char *path = cfl_path(r->data);
+    const int64_t blocks = count_frames(r);
+    int64_t left_out = 0;
+    vf_status status = scan_require_memory(r->ctx, path, "all samples", cfl_count(r->data), sizeof(float complex));
+    if (status == VF_OK)
+        status = scan_allocate(r->ctx, path, "frames", blocks, sizeof *s->frame, &s->frame);
+    if (status == VF_OK && !r->k_dims)
+        status = scan_allocate(r->ctx, path, "trajectories", blocks + 1, sizeof *s->trajectory, &s->trajectory);
+    for (int64_t b = 0; status == VF_OK && b < blocks; b++) {
+        bool empty = false;
+        status = read_frame(r, b, &empty);
+        left_out += empty;
+        if (status == VF_OK && vf_cancelled(r->ctx))
+            status = vf_fail(r->ctx, VF_ERR_CANCELLED, "interrupted");
+    }
+    if (status == VF_OK && s->frames == 0)
+        status = vf_fail(r->ctx, VF_ERR_INPUT, "%s: all samples are 0, which means not acquired", path);
+    if (status == VF_OK && left_out > 0)
+        vf_warn(r->ctx, "%s: %" PRId64 " of %" PRId64 " frames hold nothing but 0, and are left out", path, left_out,
+                blocks);
+    return status;
+}
+
+/* ---- the whole ---- */
+
+static vf_status read_cartesian(reader *r)
+{
+    scan *s = r->out;
+    if (r->settings->units != K_AUTO)
+        return vf_fail(r->ctx, VF_ERR_ARGUMENT,
+                       "%s: without --trajectory the scan is Cartesian, and --trajectory-units does nothing",
+                       cfl_path(r->data));
+    memcpy(s->matrix, r->dims, sizeof s->matrix);
+    vf_status status = set_space(r);
+    if (status == VF_OK)
+        status = read_frames(r);
+    if (status == VF_OK)
+        snprintf(s->description, sizeof s->description,
+                 "Cartesian: %" PRId64 " of %" PRId64 " positions are not 0, and taken as acquired%s; voxels of 1 mm "
+                 "assumed",
+                 s->trajectory[0].samples, r->samples, s->trajectories > 1 ? " in the first frame" : "");
+    return status;
+}
+
+vf_status read_bart_scan(vf_context *ctx, const recon_settings *settings, scan *out)
+{
+    reader r = {.ctx = ctx, .settings = settings, .out = out};
+    memset(out, 0, sizeof *out);
+    snprintf(out->layout, sizeof out->layout, "BART");
+    vf_status status = open_files(&r);
+    if (status == VF_OK && r.k_dims) {
+        status = read_trajectories(&r);
+        if (status == VF_OK)
+            status = read_frames(&r);
+    } else if (status == VF_OK) {
+        status = read_cartesian(&r);
+    }
+    if (status == VF_OK)
+        status = scan_finish(ctx, cfl_path(r.data), out);
+    cfl_close(&r.data);
+    cfl_close(&r.trajectory);
+    if (status != VF_OK)
+        scan_free(out);
+    return status;
+}
