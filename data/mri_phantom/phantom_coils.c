@@ -1,6 +1,7 @@
 /* Coils and field map: functions whose product with the object keeps its Fourier transform in closed form. */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "mri_phantom.h"
 
@@ -43,9 +44,11 @@ static void set_shifts(int dimensions, phantom_coils *out)
     static const double steps[3] = {0, 1, -1};
     out->terms = dimensions == 3 ? 27 : 9;
     for (int j = 0; j < out->terms; j++) {
-        out->shift[j][0] = frequency * steps[j % 3];
-        out->shift[j][1] = frequency * steps[j / 3 % 3];
-        out->shift[j][2] = frequency * steps[j / 9];
+        const double step[3] = {steps[j % 3], steps[j / 3 % 3], steps[j / 9]};
+        for (int a = 0; a < 3; a++) {
+            out->step[j][a] = (int)step[a];
+            out->shift[j][a] = frequency * step[a];
+        }
     }
 }
 
@@ -92,6 +95,56 @@ void coils_free(phantom_coils *coils)
     free(coils->weight);
     *coils = (phantom_coils){0};
 }
+
+/* ---- the object's phase ---- */
+
+double complex phantom_phase_at(const phantom_phase *phase, const double r[3])
+{
+    double turns = phase->turns;
+    for (int a = 0; a < 3; a++)
+        turns += phase->shift[a] * r[a];
+    double complex bent = complex_of(1, phase->bend * cos(2 * M_PI * frequency * r[1] + phase->bend_phase));
+    return turn(turns) * bent;
+}
+
+/* The term of these steps, which is added where there is none. */
+static int term_of(phantom_coils *coils, const int step[3])
+{
+    for (int j = 0; j < coils->terms; j++)
+        if (memcmp(coils->step[j], step, sizeof coils->step[j]) == 0)
+            return j;
+    memcpy(coils->step[coils->terms], step, sizeof coils->step[0]);
+    for (int a = 0; a < 3; a++)
+        coils->shift[coils->terms][a] = coils->base[a] + frequency * step[a];
+    return coils->terms++;
+}
+
+/* 1 + i bend cos(p) = 1 + i bend / 2 (exp(ip) + exp(-ip)): three terms of each one. */
+vf_status coils_with_phase(vf_context *ctx, const phantom_coils *coils, const phantom_phase *phase, phantom_coils *out)
+{
+    bool bent = phase->bend != 0;
+    double complex sides = complex_of(0, phase->bend / 2), all = phase->turns != 0 ? turn(phase->turns) : 1;
+    double complex factor[3] = {all, all * sides * turn(phase->bend_phase / (2 * M_PI)),
+                                all * sides * turn(-phase->bend_phase / (2 * M_PI))};
+    int at[COIL_TERMS][3];
+    *out = (phantom_coils){.coils = coils->coils};
+    memcpy(out->base, phase->shift, sizeof out->base);
+    for (int n = 0; n < (bent ? 3 : 1); n++) /* the coils' own terms first, in their order */
+        for (int j = 0; j < coils->terms; j++) {
+            int step[3] = {coils->step[j][0], coils->step[j][1] + (n == 1) - (n == 2), coils->step[j][2]};
+            at[j][n] = term_of(out, step);
+        }
+    out->weight = calloc((size_t)(coils->coils * out->terms), sizeof *out->weight);
+    if (!out->weight)
+        return vf_fail(ctx, VF_ERR_MEMORY, "no memory for %lld coils", (long long)coils->coils);
+    for (int64_t c = 0; c < coils->coils; c++)
+        for (int j = 0; j < coils->terms; j++)
+            for (int n = 0; n < (bent ? 3 : 1); n++)
+                out->weight[c * out->terms + at[j][n]] += factor[n] * coils->weight[c * coils->terms + j];
+    return VF_OK;
+}
+
+/* ---- maps ---- */
 
 /* The sum over the terms that differ along y and z leaves three terms along x. */
 static void one_row(const phantom_coils *coils, int64_t coil, const double r[3], double complex along_x[3])
