@@ -15,12 +15,12 @@ typedef struct tissue {
 } tissue;
 static const tissue air = {0, 0}, skin = {0.55, 0.35}, bone = {0.06, 0.05}, marrow = {0.5, 0.4}, fluid = {0.16, 1.3},
                     grey = {0.66, 0.72}, white = {0.95, 0.5}, nucleus = {0.72, 0.62}, lesion = {0.7, 1.0};
-static const tissue fat = {0.7, 0.45}; /* beyond the skin's water, which it lies in */
+static const tissue fat = {0.5, 0.45}; /* beyond the skin's water, which it lies in */
 
 static const double brain[3] = {0.306, 0.386, 0.36};      /* semi-axes */
-static const double white_core[3] = {0.094, 0.262, 0.24}; /* of each half, */
-static const double core_x = 0.115;                       /* from the middle to its centre */
-static const double cortex = 0.014;                       /* thickness of the grey rim, before folds */
+static const double white_core[3] = {0.104, 0.288, 0.27}; /* of each half, */
+static const double core_x = 0.125;                       /* from the middle to its centre */
+static const double cortex = 0.010;                       /* thickness of the grey rim, before folds */
 
 /* A shape that turns tissue `from`, which it lies in, into `to`. */
 static phantom_shape *add(phantom *out, const double centre[3], const double semi[3], tissue from, tissue to)
@@ -65,7 +65,7 @@ static void add_parts(phantom *out, const part *parts, size_t count)
             double centre[3] = {side * p->centre[0], p->centre[1], p->centre[2]};
             if (p->centre[0] == 0 && side > 0)
                 continue;
-            phantom_rotate(add(out, centre, p->semi, *p->from, *p->to)->direction, 0, 1, side * p->lean);
+            phantom_rotate(add(out, centre, p->semi, *p->from, *p->to)->direction, 0, 1, -side * p->lean);
         }
 }
 
@@ -73,13 +73,15 @@ static void add_inside(phantom *out)
 {
     const part parts[] = {
         {{core_x, 0, 0}, {white_core[0], white_core[1], white_core[2]}, 0, &grey, &white},
-        {{0, -0.125, 0.01}, {0.020, 0.020, 0.05}, 0, &grey, &white},           /* corpus callosum: genu, */
-        {{0, 0.135, 0.01}, {0.020, 0.022, 0.05}, 0, &grey, &white},            /* splenium */
+        {{0, -0.125, 0.01}, {0.020, 0.020, 0.05}, 0, &grey, &white},    /* corpus callosum: genu, */
+        {{0, 0.135, 0.01}, {0.020, 0.022, 0.05}, 0, &grey, &white},     /* splenium */
+        {{0.040, -0.265, 0}, {0.013, 0.068, 0.1}, 0.22, &grey, &white}, /* gyri beside the fissure */
+        {{0.038, 0.268, 0}, {0.013, 0.066, 0.1}, -0.2, &grey, &white},
         {{0, -0.275, 0}, {0.0045, 0.115, 0.26}, 0, &grey, &fluid},             /* fissure in front, */
         {{0, 0.275, 0}, {0.0045, 0.113, 0.26}, 0, &grey, &fluid},              /* behind */
         {{0, 0.012, -0.02}, {0.006, 0.034, 0.03}, 0, &grey, &fluid},           /* third ventricle */
-        {{0.049, -0.082, 0.02}, {0.015, 0.052, 0.05}, -0.25, &white, &fluid},  /* ventricles: frontal, */
-        {{0.066, 0.150, 0.015}, {0.015, 0.058, 0.04}, 0.28, &white, &fluid},   /* occipital horns */
+        {{0.050, -0.082, 0.02}, {0.017, 0.056, 0.05}, -0.25, &white, &fluid},  /* ventricles: frontal, */
+        {{0.066, 0.150, 0.015}, {0.016, 0.060, 0.04}, 0.28, &white, &fluid},   /* occipital horns */
         {{0.085, -0.085, 0.01}, {0.014, 0.036, 0.04}, -0.2, &white, &nucleus}, /* caudate */
         {{0.128, -0.030, 0}, {0.019, 0.058, 0.05}, -0.15, &white, &nucleus},   /* putamen */
         {{0.053, 0.040, 0}, {0.026, 0.040, 0.04}, 0.45, &white, &nucleus},     /* thalamus */
@@ -107,7 +109,7 @@ static double core_edge(const double ray[2], double shrink)
     double a = white_core[0] * shrink, b = white_core[1] * shrink, c = ray[0] < 0 ? -core_x : core_x;
     double p = ray[0] * ray[0] / (a * a) + ray[1] * ray[1] / (b * b), q = ray[0] * c / (a * a), r = c * c / (a * a) - 1;
     double root = q * q - p * r;
-    return root > 0 ? (q + sqrt(root)) / p : 0;
+    return root > 0 ? (q + sqrt(root)) / p : 1;
 }
 
 static void add_fold(phantom *out, double angle, double tilt, double z, const double span[2], double thick, double deep,
@@ -116,7 +118,7 @@ static void add_fold(phantom *out, double angle, double tilt, double z, const do
     double mean = (span[0] + span[1]) / 2, semi[3] = {(span[1] - span[0]) / 2, thick, deep};
     double centre[3] = {mean * cos(angle), mean * sin(angle), z};
     if (span[1] - span[0] > 0.02 && out->shapes < PHANTOM_SHAPES)
-        phantom_rotate(add(out, centre, semi, from, to)->direction, 0, 1, -(angle + tilt));
+        phantom_rotate(add(out, centre, semi, from, to)->direction, 0, 1, angle + tilt);
 }
 
 /* Between furrows of fluid, blades of white matter reach from the core into the grey rim. A ring of them at a height.
@@ -130,11 +132,11 @@ static void add_folds(phantom *out, phantom_random *random, int folds, double z,
         double ray[2] = {cos(angle), sin(angle)}, vary = random_uniform(random),
                tilt = 0.5 * (random_uniform(random) - 0.5);
         double edge = shrink / hypot(ray[0] / brain[0], ray[1] / brain[1]), start = core_edge(ray, core);
-        bool in_fissure = fabs(ray[0] * edge) < 0.03, sylvian = fabs(ray[1]) < 0.16;
+        bool in_fissure = fabs(ray[0] * edge) < 0.022, sylvian = fabs(ray[1]) < 0.16;
         if (in_fissure || (sylvian && fabs(z) < 0.1))
             continue;
         if (n % 2)
-            add_fold(out, angle, tilt, z, (double[]){edge - 0.045 - 0.035 * vary, edge - 0.001}, 0.0042 + 0.002 * vary,
+            add_fold(out, angle, tilt, z, (double[]){edge - 0.042 - 0.034 * vary, edge - 0.001}, 0.0042 + 0.002 * vary,
                      deep, grey, fluid);
         else
             add_fold(out, angle, tilt / 3, z, (double[]){start - 0.002, edge - cortex - 0.012 * vary},
@@ -177,6 +179,17 @@ static void add_texture(phantom *out, phantom_random *random)
 
 /* ---- the whole ---- */
 
+/* Nobody lies straight. */
+static void turn_head(double angle, const double shift[3], phantom *out)
+{
+    for (int n = 0; n < out->shapes; n++) {
+        double x = out->shape[n].centre[0], y = out->shape[n].centre[1];
+        out->shape[n].centre[0] = x * cos(angle) - y * sin(angle) + shift[0];
+        out->shape[n].centre[1] = x * sin(angle) + y * cos(angle) + shift[1];
+        phantom_rotate(out->shape[n].direction, 0, 1, angle);
+    }
+}
+
 void phantom_make_head(uint64_t seed, phantom *out)
 {
     phantom_random random = random_start(seed, 2);
@@ -184,15 +197,22 @@ void phantom_make_head(uint64_t seed, phantom *out)
     add_shells(out);
     add_inside(out);
     if (dimensions == 2)
-        add_folds(out, &random, 30, 0, 0.09);
+        add_folds(out, &random, 38, 0, 0.09);
     for (int level = 0; dimensions == 3 && level < LEVELS; level++)
-        add_folds(out, &random, 12, 0.17 * (level - 1), 0.08);
+        add_folds(out, &random, 11, 0.17 * (level - 1), 0.08);
     out->steady = out->shapes;
     add_changing(out);
+    turn_head(0.05, (double[]){0.006, 0.003, 0}, out);
     if (dimensions == 2)
         phantom_cut(out, 0);
     add_texture(out, &random);
-    out->phase = (phantom_phase){.turns = 0.06, .shift = {0.12, -0.08, 0}, .bend = 0.6, .bend_phase = 0.9};
+    out->phase = (phantom_phase){.turns = 0.06, .shift = {0.12, -0.08, 0}};
+    if (dimensions == 2) { /* in 3D its terms would take most of a minute */
+        out->phase.bend = 0.6;
+        out->phase.bend_phase = 0.9;
+    } else {
+        out->phase.shift[2] = 0.1;
+    }
 }
 
 void phantom_set_fat(double hertz, phantom *object)
