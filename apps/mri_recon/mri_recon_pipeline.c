@@ -68,8 +68,14 @@ static vf_status read_stage(run *r)
         status = change_matrix(r->ctx, s->matrix, raw);
     if (status == VF_OK)
         scan_warn(r->ctx, s->input, raw);
-    if (status == VF_OK && s->keep_oversampling)
+    if (status == VF_OK && s->keep_oversampling) {
+        if (memcmp(raw->crop, raw->matrix, sizeof raw->crop) != 0) { /* the truth is of the image without it */
+            free(raw->truth);
+            raw->truth = NULL;
+            raw->truths = 0;
+        }
         memcpy(raw->crop, raw->matrix, sizeof raw->crop);
+    }
     if (status == VF_OK && s->coils == RECON_COILS_FILE && !raw->sensitivity)
         status = vf_fail(r->ctx, VF_ERR_INPUT, "%s: --coils file, but there are no coil maps in it; use --coils walsh",
                          s->input);

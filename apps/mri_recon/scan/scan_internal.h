@@ -33,6 +33,13 @@ const char *scan_printable(const char *text, char *out, size_t size);
 /* The last look at a scan that is filled in: samples beyond the matrix, data and coil maps that are all 0, digest. */
 VF_MUST_CHECK vf_status scan_finish(vf_context *ctx, const char *path, scan *s);
 
+/* ---- scan_noise.c ---- */
+
+/* Adds the sums of n_a conj(n_b) over the samples [coil][sample] to product [coil][coil], for b <= a. */
+void scan_noise_add(int coils, int64_t samples, const double complex *noise, double complex *product);
+/* Makes the covariance of these sums: times `scale`, and the other half. */
+void scan_noise_finish(int coils, double scale, double complex *product);
+
 /* ---- scan_units.c ---- */
 
 /* The largest |k| along each axis. */
