@@ -184,7 +184,8 @@ static vf_status stages(vf_context *ctx, phantom_settings *s, work *w)
     if (status == VF_OK)
         status = check_room(ctx, s, &w->trajectory);
     if (status == VF_OK)
-        status = coils_make(ctx, s->coils, dimensions, &w->coils);
+        status =
+            coils_make(ctx, s->coils, dimensions, s->phantom == PHANTOM_HEAD && dimensions == 2 ? 2 : 1, &w->coils);
     if (status != VF_OK)
         return status;
     phantom_make(s->phantom, dimensions, (uint64_t)s->seed, &w->object);

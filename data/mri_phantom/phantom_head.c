@@ -7,7 +7,7 @@
 
 #include "mri_phantom.h"
 
-enum { OCTAVES = 5, LEVELS = 3 };
+enum { OCTAVES = 4, LEVELS = 3 };
 
 /* The values of a tissue: T1- and T2-like. */
 typedef struct tissue {
@@ -151,11 +151,12 @@ static void add_folds(phantom *out, phantom_random *random, int folds, double z,
  * that, where as many windows as could cover the volume would take minutes. */
 static void add_texture(phantom *out, phantom_random *random)
 {
-    static const int counts[2][OCTAVES] = {{8, 20, 60, 140, 260}, {10, 40, 90, 110, 0}};
+    static const int counts[2][OCTAVES] = {{30, 60, 140, 260}, {30, 90, 130, 0}};
     const int *count = counts[out->dimensions - 2];
     for (int octave = 0; octave < OCTAVES; octave++)
         for (int n = 0; n < count[octave]; n++) {
-            double size = 4 * pow(2, octave + random_uniform(random)), width = 0.6 / size, place[3], f[3], length = 2;
+            double size = 6 * pow(2, octave + random_uniform(random)), width = fmin(0.6 / size, 0.05);
+            double place[3], f[3], length = 2;
             phantom_atom *atom = &out->atom[out->atoms++];
             while (length > 1) /* a direction, by points of a ball */
                 for (int a = 0; a < 3; a++) {
@@ -165,7 +166,7 @@ static void add_texture(phantom *out, phantom_random *random)
             double reach = 2;
             while (reach > 1) /* a place in the brain, with room for the window */
                 for (int a = 0; a < 3; a++) {
-                    double room = fmax(brain[a] - 2 * width, 0.05);
+                    double room = fmax(brain[a] - 3 * width, 0.05);
                     place[a] = a < out->dimensions ? brain[a] * (2 * random_uniform(random) - 1) : 0;
                     reach = (a == 0 ? 0 : reach) + place[a] * place[a] / (room * room);
                 }

@@ -117,6 +117,7 @@ void phantom_cut(phantom *object, double height)
         steady += n < object->steady;
         object->shape[kept++] = ellipse;
     }
+    memset(&object->shape[kept], 0, (size_t)(object->shapes - kept) * sizeof *object->shape);
     object->shapes = kept;
     object->steady = steady;
     object->dimensions = 2;
