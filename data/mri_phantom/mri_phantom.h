@@ -246,11 +246,10 @@ struct phantom_trajectory {
     int64_t sets, readouts, length, samples;
     int64_t centre; /* the sample of a readout that is at the middle of k-space */
     int64_t partitions;
-    int64_t first_line; /* the lowest number of a line that is acquired */
-    float *k;           /* [set][readout][length][3] */
-    float *time;        /* [readout][length] s since the readout began */
-    uint16_t *step[2];  /* [readout]: number of the line in its partition, of the partition */
-    uint8_t *use;       /* [readout]: phantom_use */
+    float *k;          /* [set][readout][length][3] */
+    float *time;       /* [readout][length] s since the readout began */
+    uint16_t *step[2]; /* [readout]: number of the line in its partition, of the partition */
+    uint8_t *use;      /* [readout]: phantom_use */
 };
 
 /* What a readout is for: the image; the coils' maps alone (between lines that an accelerated scan leaves out); both. */
@@ -259,6 +258,8 @@ typedef enum phantom_use { USE_IMAGE, USE_CALIBRATION, USE_BOTH } phantom_use;
 /* phantom_undersample.c: which phase encodings of a Cartesian scan are acquired: `mask` [partition][line] gets a
  * phantom_use or USE_NONE. `counts`: lines, partitions. */
 enum { USE_NONE = 255, CALIBRATION_LINES = 24 };
+/* The lowest line that a partial Fourier scan acquires. */
+int64_t undersample_first_line(const phantom_settings *s, int64_t lines);
 VF_MUST_CHECK vf_status undersample(vf_context *ctx, const phantom_settings *s, const int64_t counts[2], uint8_t *mask);
 
 /* Makes a trajectory, after filling in the defaults of `settings` that are still 0. Errors: VF_ERR_ARGUMENT (matrix and

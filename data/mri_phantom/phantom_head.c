@@ -73,10 +73,10 @@ static void add_inside(phantom *out)
 {
     const part parts[] = {
         {{core_x, 0, 0}, {white_core[0], white_core[1], white_core[2]}, 0, &grey, &white},
-        {{0, -0.125, 0.01}, {0.020, 0.020, 0.05}, 0, &grey, &white},    /* corpus callosum: genu, */
-        {{0, 0.135, 0.01}, {0.020, 0.022, 0.05}, 0, &grey, &white},     /* splenium */
-        {{0.040, -0.265, 0}, {0.013, 0.068, 0.1}, 0.22, &grey, &white}, /* gyri beside the fissure */
-        {{0.038, 0.268, 0}, {0.013, 0.066, 0.1}, -0.2, &grey, &white},
+        {{0, -0.125, 0.01}, {0.020, 0.020, 0.05}, 0, &grey, &white},   /* corpus callosum: genu, */
+        {{0, 0.135, 0.01}, {0.020, 0.022, 0.05}, 0, &grey, &white},    /* splenium */
+        {{0.040, -0.265, 0}, {0.013, 0.066, 0.1}, 0.1, &grey, &white}, /* gyri beside the fissure */
+        {{0.038, 0.268, 0}, {0.013, 0.064, 0.1}, -0.08, &grey, &white},
         {{0, -0.275, 0}, {0.0045, 0.115, 0.26}, 0, &grey, &fluid},             /* fissure in front, */
         {{0, 0.275, 0}, {0.0045, 0.113, 0.26}, 0, &grey, &fluid},              /* behind */
         {{0, 0.012, -0.02}, {0.006, 0.034, 0.03}, 0, &grey, &fluid},           /* third ventricle */
@@ -132,6 +132,7 @@ static void add_folds(phantom *out, phantom_random *random, int folds, double z,
         double ray[2] = {cos(angle), sin(angle)}, vary = random_uniform(random),
                tilt = 0.5 * (random_uniform(random) - 0.5);
         double edge = shrink / hypot(ray[0] / brain[0], ray[1] / brain[1]), start = core_edge(ray, core);
+        double join = fabs(ray[0]) < 0.5 ? 0.014 : -0.002; /* where they meet at a small angle they would overlap */
         bool in_fissure = fabs(ray[0] * edge) < 0.022, sylvian = fabs(ray[1]) < 0.16;
         if (in_fissure || (sylvian && fabs(z) < 0.1))
             continue;
@@ -139,7 +140,7 @@ static void add_folds(phantom *out, phantom_random *random, int folds, double z,
             add_fold(out, angle, tilt, z, (double[]){edge - 0.042 - 0.034 * vary, edge - 0.001}, 0.0042 + 0.002 * vary,
                      deep, grey, fluid);
         else
-            add_fold(out, angle, tilt / 3, z, (double[]){start - 0.002, edge - cortex - 0.012 * vary},
+            add_fold(out, angle, tilt / 3, z, (double[]){start + join, edge - cortex - 0.012 * vary},
                      0.0095 + 0.004 * vary, deep, grey, white);
     }
 }

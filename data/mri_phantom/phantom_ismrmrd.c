@@ -123,7 +123,7 @@ static char *make_xml(const phantom_scan *scan)
     write_space(out, "reconSpace", s, 1);
     fputs("    <encodingLimits>\n", out);
     limit(out, "kspace_encoding_step_0", 0, scan->trajectory->length, scan->trajectory->centre);
-    limit(out, "kspace_encoding_step_1", cartesian ? scan->trajectory->first_line : 0, s->readouts,
+    limit(out, "kspace_encoding_step_1", cartesian ? undersample_first_line(s, s->readouts) : 0, s->readouts,
           cartesian ? s->matrix[1] / 2 : 0);
     limit(out, "kspace_encoding_step_2", 0, partitions, partitions / 2);
     limit(out, "repetition", 0, s->frames, 0);

@@ -288,12 +288,9 @@ static vf_status plan(vf_context *ctx, const phantom_settings *s, const int64_t 
                       phantom_trajectory *out)
 {
     bool single = single_samples(s);
-    int64_t readouts = 0, sets = s->go_on ? s->frames : 1, first = counts[0];
+    int64_t readouts = 0, sets = s->go_on ? s->frames : 1;
     for (int64_t n = 0; n < counts[0] * counts[1]; n++)
-        if (!mask || mask[n] != USE_NONE) {
-            readouts++;
-            first = n % counts[0] < first ? n % counts[0] : first;
-        }
+        readouts += !mask || mask[n] != USE_NONE;
     int64_t length = single ? 1 : (int64_t)llround(s->partial_echo * (double)s->samples);
     double samples = (double)readouts * (double)length;
     if (!(samples * (double)sets <= 1e10))
@@ -303,8 +300,7 @@ static vf_status plan(vf_context *ctx, const phantom_settings *s, const int64_t 
                                 .readouts = readouts,
                                 .length = length,
                                 .samples = readouts * length,
-                                .partitions = single ? 1 : counts[1],
-                                .first_line = first};
+                                .partitions = single ? 1 : counts[1]};
     out->centre = out_from_centre(s->trajectory) || single ? 0 : s->samples / 2 - (s->samples - length);
     return VF_OK;
 }

@@ -11,6 +11,11 @@ typedef struct plane {
     int64_t first_line; /* of a partial Fourier scan: those below are not acquired */
 } plane;
 
+int64_t undersample_first_line(const phantom_settings *s, int64_t lines)
+{
+    return (int64_t)floor((1 - s->partial_fourier) * (double)lines + 1e-9);
+}
+
 static plane make_plane(const phantom_settings *s, const int64_t counts[2])
 {
     plane p = {.count = {counts[0], counts[1]}};
@@ -20,7 +25,7 @@ static plane make_plane(const phantom_settings *s, const int64_t counts[2])
         p.from[a] = counts[a] / 2 - all / 2;
         p.to[a] = p.from[a] + all;
     }
-    p.first_line = (int64_t)floor((1 - s->partial_fourier) * (double)counts[0] + 1e-9);
+    p.first_line = undersample_first_line(s, counts[0]);
     return p;
 }
 
