@@ -155,7 +155,7 @@ void phantom_set_fat(double hertz, phantom *object);
 phantom_shape phantom_ellipsoid(const double centre[3], const double semi[3], double value);
 void phantom_rotate(double direction[3][3], int a, int b, double angle);
 
-/* Makes ellipses of ellipsoids: where the plane z = height cuts them. */
+/* Makes ellipses of ellipsoids: where the plane z = height cuts them. Of an object without texture. */
 void phantom_cut(phantom *object, double height);
 
 /* The phantom as it is in frame `frame` of `frames`: the structures inside gain contrast from frame to frame. */
