@@ -65,8 +65,14 @@ static vf_status read_stage(run *r)
         status = encoding_check(r->ctx, s, raw);
     if (status == VF_OK && s->maps)
         status = read_coil_maps(r->ctx, s->maps, s->compress, raw);
-    if (status == VF_OK && s->keep_oversampling)
+    if (status == VF_OK && s->keep_oversampling) {
+        if (memcmp(raw->crop, raw->matrix, sizeof raw->crop) != 0) { /* the truth is of the image without it */
+            free(raw->truth);
+            raw->truth = NULL;
+            raw->truths = 0;
+        }
         memcpy(raw->crop, raw->matrix, sizeof raw->crop);
+    }
     if (status == VF_OK)
         status = crop_readout(r->ctx, s, raw);
     if (status == VF_OK && s->coils == RECON_COILS_FILE && !raw->sensitivity)

@@ -22,13 +22,15 @@ static const char usage[] =
     "  --compress LEVEL         0 (default) to 9\n"
     "\n"
     "Object\n"
-    "  --phantom P              shepp-logan (default), ellipsoids, ball or point\n"
+    "  --phantom P              shepp-logan (default), ellipsoids, ball, point, or head: tissues,\n"
+    "                           folds, texture and phase\n"
     "  --matrix X,Y,Z           even numbers (one for all three); Z = 1: two-dimensional (128)\n"
     "  --fov X,Y,Z              field of view in mm (240); one number for all three, but slices\n"
     "                           are then 5 mm thick\n"
     "  --frames N               images, with contrast that grows from one to the next (1)\n"
     "  --coils N                receiver coils around the object (1: uniform)\n"
     "  --field-hz F             off-resonance, from -F to F across the field of view (0)\n"
+    "  --fat-hz F               of --phantom head: off-resonance of its fat; -440 at 3 T (0)\n"
     "\n"
     "Trajectory\n"
     "  --trajectory T           2D: radial, golden-angle (default), spiral, rosette, cartesian;\n"
@@ -39,7 +41,13 @@ static const char usage[] =
     "  --samples N              samples of a readout\n"
     "  --turns T                of a spiral; of rosettes: what a petal turns by, in half turns\n"
     "  --oversample N           samples along the readout times N (1)\n"
-    "  --accelerate R           Cartesian: every R-th line, and all in the middle (1)\n"
+    "  --accelerate R[,RZ]      Cartesian: every R-th line and RZ-th partition, and all in the\n"
+    "                           middle (1)\n"
+    "  --poisson R              Cartesian: one in R phase encodings, by a Poisson disc that is\n"
+    "                           denser in the middle; in 2D of single samples\n"
+    "  --calibration-lines N    of the middle, along each axis, for these two (24)\n"
+    "  --partial-fourier F      Cartesian: the share of lines acquired, 0.625 to 1 (1)\n"
+    "  --partial-echo F         Cartesian: the share of the readout, without its beginning (1)\n"
     "  --continue               golden orders go on from frame to frame\n"
     "  --readout-ms T           duration of a readout (5)\n"
     "  --case 128               the published case: koosh-ball, 2,156 spokes of 132 samples, 128^3\n"
@@ -47,9 +55,10 @@ static const char usage[] =
     "Noise: complex, white, Gaussian\n"
     "  --noise S                standard deviation, relative to the rms of the data (0)\n"
     "  --snr DB                 the same in decibels: S = 10^(-DB/20)\n"
+    "  --image-snr S            noise with which a full Cartesian scan has this signal-to-noise ratio\n"
     "  --noise-correlation R    of the noise of any two coils, 0 to below 1 (0)\n"
-    "  --noise-scan             a noise acquisition in front (ISMRMRD)\n"
-    "  --seed N                 of the noise, and of --phantom ellipsoids (1)\n"
+    "  --noise-scan             a noise acquisition, for prewhitening\n"
+    "  --seed N                 of the noise, --poisson, and --phantom ellipsoids and head (1)\n"
     "\n"
     "  --threads N              CPU threads (default: one per core)\n"
     "  -q, --quiet              only warnings and errors\n"
@@ -59,6 +68,8 @@ static const char usage[] =
     "Examples\n"
     "  mri_phantom --case 128 -o case128.h5\n"
     "  mri_phantom --matrix 192,192,1 --coils 8 --spokes 96 --snr 45 -o slice.h5\n"
+    "  mri_phantom --phantom head --matrix 192,192,1 --coils 8 --spokes 96 --oversample 2 \\\n"
+    "      --image-snr 30 -o head.h5\n"
     "  mri_phantom --matrix 64 --trajectory cartesian --oversample 2 --coils 4 -o scan.mrd\n"
     "\n"
     "Exit status: 0 done, 2 options, 4 output, 5 memory, 130 interrupted.\n"
@@ -77,17 +88,23 @@ enum {
     OPT_FRAMES,
     OPT_COILS,
     OPT_FIELD,
+    OPT_FAT,
     OPT_TRAJECTORY,
     OPT_READOUTS,
     OPT_SAMPLES,
     OPT_TURNS,
     OPT_OVERSAMPLE,
     OPT_ACCELERATE,
+    OPT_POISSON,
+    OPT_CALIBRATION,
+    OPT_PARTIAL_FOURIER,
+    OPT_PARTIAL_ECHO,
     OPT_READOUT,
     OPT_CONTINUE,
     OPT_CASE,
     OPT_NOISE,
     OPT_SNR,
+    OPT_IMAGE_SNR,
     OPT_CORRELATION,
     OPT_NOISE_SCAN,
     OPT_SEED,
@@ -109,6 +126,7 @@ static const struct option options[] = {
     {"frames", required_argument, NULL, OPT_FRAMES},
     {"coils", required_argument, NULL, OPT_COILS},
     {"field-hz", required_argument, NULL, OPT_FIELD},
+    {"fat-hz", required_argument, NULL, OPT_FAT},
     {"trajectory", required_argument, NULL, OPT_TRAJECTORY},
     {"spokes", required_argument, NULL, OPT_READOUTS},
     {"interleaves", required_argument, NULL, OPT_READOUTS},
@@ -116,11 +134,16 @@ static const struct option options[] = {
     {"turns", required_argument, NULL, OPT_TURNS},
     {"oversample", required_argument, NULL, OPT_OVERSAMPLE},
     {"accelerate", required_argument, NULL, OPT_ACCELERATE},
+    {"poisson", required_argument, NULL, OPT_POISSON},
+    {"calibration-lines", required_argument, NULL, OPT_CALIBRATION},
+    {"partial-fourier", required_argument, NULL, OPT_PARTIAL_FOURIER},
+    {"partial-echo", required_argument, NULL, OPT_PARTIAL_ECHO},
     {"readout-ms", required_argument, NULL, OPT_READOUT},
     {"continue", no_argument, NULL, OPT_CONTINUE},
     {"case", required_argument, NULL, OPT_CASE},
     {"noise", required_argument, NULL, OPT_NOISE},
     {"snr", required_argument, NULL, OPT_SNR},
+    {"image-snr", required_argument, NULL, OPT_IMAGE_SNR},
     {"noise-correlation", required_argument, NULL, OPT_CORRELATION},
     {"noise-scan", no_argument, NULL, OPT_NOISE_SCAN},
     {"seed", required_argument, NULL, OPT_SEED},
@@ -188,7 +211,7 @@ static vf_status names_option(vf_context *ctx, int option, const char *text, pha
 {
     static const char *const layouts[] = {"plain", "ismrmrd", NULL};
     static const char *const units[] = {"normalized", "fov", "radians", NULL};
-    static const char *const objects[] = {"shepp-logan", "ellipsoids", "ball", "point", NULL};
+    static const char *const objects[] = {"shepp-logan", "ellipsoids", "ball", "point", "head", NULL};
     vf_status status;
     int value = 0;
     switch (option) {
@@ -219,6 +242,17 @@ static vf_status snr(vf_context *ctx, const char *text, phantom_settings *s)
     if (status == VF_OK)
         s->noise = pow(10, -decibels / 20);
     return status;
+}
+
+static vf_status acceleration(vf_context *ctx, const char *text, int64_t factor[2])
+{
+    factor[1] = 1;
+    int n = vf_parse_integers(text, 1, 2, factor);
+    for (int a = 0; a < 2; a++)
+        if (n < 1 || factor[a] < 1 || factor[a] > 64)
+            return vf_fail(ctx, VF_ERR_ARGUMENT,
+                           "--accelerate '%s': expected one whole number or two (lines,partitions) from 1 to 64", text);
+    return VF_OK;
 }
 
 static vf_status field_of_view(vf_context *ctx, const char *text, phantom_settings *s)
@@ -270,6 +304,8 @@ static vf_status one_option(vf_context *ctx, int option, const char *text, phant
         return program_integer(ctx, "coils", text, 1, 1024, &s->coils);
     case OPT_FIELD:
         return program_number(ctx, "field-hz", text, 0, 1e5, &s->field);
+    case OPT_FAT:
+        return program_number(ctx, "fat-hz", text, -1e5, 1e5, &s->fat);
     case OPT_READOUTS:
         return program_integer(ctx, "spokes", text, 1, 10000000, &s->readouts);
     case OPT_SAMPLES:
@@ -279,7 +315,15 @@ static vf_status one_option(vf_context *ctx, int option, const char *text, phant
     case OPT_OVERSAMPLE:
         return program_integer(ctx, "oversample", text, 1, 16, &s->oversample);
     case OPT_ACCELERATE:
-        return program_integer(ctx, "accelerate", text, 1, 64, &s->accelerate);
+        return acceleration(ctx, text, s->accelerate);
+    case OPT_POISSON:
+        return program_number(ctx, "poisson", text, 1, 1000, &s->poisson);
+    case OPT_CALIBRATION:
+        return program_integer(ctx, "calibration-lines", text, 1, 2048, &s->calibration);
+    case OPT_PARTIAL_FOURIER:
+        return program_number(ctx, "partial-fourier", text, 0.625, 1, &s->partial_fourier);
+    case OPT_PARTIAL_ECHO:
+        return program_number(ctx, "partial-echo", text, 0.625, 1, &s->partial_echo);
     case OPT_READOUT:
         return readout(ctx, text, s);
     case OPT_CONTINUE:
@@ -291,6 +335,8 @@ static vf_status one_option(vf_context *ctx, int option, const char *text, phant
         return program_number(ctx, "noise", text, 0, 1000, &s->noise);
     case OPT_SNR:
         return snr(ctx, text, s);
+    case OPT_IMAGE_SNR:
+        return program_number(ctx, "image-snr", text, 0.01, 1e6, &s->image_snr);
     case OPT_CORRELATION:
         return program_number(ctx, "noise-correlation", text, 0, 0.999, &s->correlation);
     case OPT_NOISE_SCAN:
@@ -307,19 +353,21 @@ static vf_status one_option(vf_context *ctx, int option, const char *text, phant
 
 static vf_status read_options(vf_context *ctx, const program *p, int argc, char **argv, phantom_settings *s)
 {
-    bool noise = false, in_decibels = false;
+    bool noise = false, in_decibels = false, of_image = false;
     int option;
     while ((option = getopt_long(argc, argv, "o:qh", options, NULL)) != -1) {
         if (option == 'h' || option == OPT_VERSION)
             program_print_and_exit(p, option == 'h');
         noise |= option == OPT_NOISE;
         in_decibels |= option == OPT_SNR;
+        of_image |= option == OPT_IMAGE_SNR;
         vf_status status = one_option(ctx, option, optarg, s);
         if (status != VF_OK)
             return status;
     }
-    if (noise && in_decibels)
-        return vf_fail(ctx, VF_ERR_ARGUMENT, "--noise and --snr exclude each other");
+    if (noise + in_decibels + of_image > 1)
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "%s and %s exclude each other", noise ? "--noise" : "--snr",
+                       in_decibels && noise ? "--snr" : "--image-snr");
     if (optind < argc)
         return vf_fail(ctx, VF_ERR_ARGUMENT, "'%s': nothing is read; the file to write follows -o", argv[optind]);
     if (!s->output || s->output[0] == '\0')
@@ -334,7 +382,9 @@ static vf_status run_phantom(vf_context *ctx, program *p, int argc, char **argv)
         .fov = {240, 240, 0},
         .readout = 0.005,
         .oversample = 1,
-        .accelerate = 1,
+        .accelerate = {1, 1},
+        .partial_fourier = 1,
+        .partial_echo = 1,
         .coils = 1,
         .frames = 1,
         .seed = 1,

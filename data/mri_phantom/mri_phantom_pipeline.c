@@ -15,7 +15,7 @@ typedef struct work {
     phantom_coils coils;
     phantom_field field;
     phantom_trajectory trajectory;
-    float complex *data, *phi, *sensitivity;
+    float complex *data, *phi, *sensitivity, *noise;
     float *field_map, *reference, *truth;
     double rms, sigma;
 } work;
@@ -44,11 +44,10 @@ static vf_status settle(vf_context *ctx, phantom_settings *s)
         s->fov[2] = s->matrix[2] == 1 ? PHANTOM_SLICE : s->fov[0];
     if (s->correlation > 0 && s->coils == 1)
         return vf_fail(ctx, VF_ERR_ARGUMENT, "--noise-correlation needs more than one of --coils");
-    if (s->noise_scan && s->layout != LAYOUT_ISMRMRD)
-        return vf_fail(ctx, VF_ERR_ARGUMENT,
-                       "--noise-scan is for ISMRMRD files: the plain layout has no place for one");
-    if (s->noise_scan && !(s->noise > 0))
-        return vf_fail(ctx, VF_ERR_ARGUMENT, "--noise-scan needs noise: --noise or --snr");
+    if (s->noise_scan && !(s->noise > 0 || s->image_snr > 0))
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "--noise-scan needs noise: --noise, --snr or --image-snr");
+    if (s->fat != 0 && s->phantom != PHANTOM_HEAD)
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "--fat-hz needs --phantom head: no other object has fat");
     if (s->field > 0 && s->arrays & ARRAY_FIELD_MAP && !(s->arrays & ARRAY_TIME))
         return vf_fail(ctx, VF_ERR_ARGUMENT, "--without time: a field map is of no use without it");
     return VF_OK;
@@ -59,7 +58,7 @@ static vf_status check_room(vf_context *ctx, const phantom_settings *s, const ph
 {
     double voxels = (double)s->matrix[0] * (double)s->matrix[1] * (double)s->matrix[2];
     double bytes = (double)t->samples * ((double)(s->coils * s->frames) * 8 + (double)t->sets * 12);
-    bytes += s->arrays & ARRAY_SENSITIVITY && s->coils > 1 ? voxels * (double)s->coils * 8 : 0;
+    bytes += (s->arrays & ARRAY_SENSITIVITY && s->coils > 1) || s->image_snr > 0 ? voxels * (double)s->coils * 8 : 0;
     bytes += s->arrays & ARRAY_TRUTH ? voxels * (double)s->frames * 4 : 0;
     bytes += s->arrays & ARRAY_FIELD_MAP && s->field > 0 ? voxels * 4 : 0;
     bytes += s->arrays & ARRAY_REFERENCE ? voxels * 4 : 0;
@@ -103,10 +102,26 @@ static vf_status make_data(vf_context *ctx, const phantom_settings *s, work *w)
         return status;
     w->rms = complex_rms(w->data, each * s->frames);
     w->sigma = s->noise * w->rms;
+    if (s->image_snr > 0)
+        status = phantom_image_sigma(ctx, &w->object, &w->coils, s->correlation, s->matrix, s->image_snr, &w->sigma);
     for (int64_t f = 0; w->sigma > 0 && status == VF_OK && f < s->frames; f++)
         status = phantom_noise(ctx, w->sigma, s->correlation, (uint64_t)s->seed, 1 + (uint64_t)f, s->coils,
                                w->trajectory.samples, w->data + f * each);
     return status;
+}
+
+/* Noise alone, of the same kind as in the data: what prewhitening needs. */
+static vf_status make_noise(vf_context *ctx, const phantom_settings *s, work *w)
+{
+    vf_status status = VF_OK;
+    if (!s->noise_scan)
+        return VF_OK;
+    w->noise = room(ctx, &status, s->coils * NOISE_SAMPLES, sizeof *w->noise, "noise acquisition");
+    if (status != VF_OK)
+        return status;
+    memset(w->noise, 0, (size_t)(s->coils * NOISE_SAMPLES) * sizeof *w->noise);
+    return phantom_noise(ctx, w->sigma, s->correlation, (uint64_t)s->seed, UINT64_MAX, s->coils, NOISE_SAMPLES,
+                         w->noise);
 }
 
 static vf_status make_images(vf_context *ctx, const phantom_settings *s, work *w)
@@ -115,15 +130,16 @@ static vf_status make_images(vf_context *ctx, const phantom_settings *s, work *w
     int64_t voxels = s->matrix[0] * s->matrix[1] * s->matrix[2];
     if (s->arrays & ARRAY_TRUTH)
         w->truth = room(ctx, &status, voxels * s->frames, sizeof *w->truth, "truth");
-    for (int64_t f = 0; w->truth && f < s->frames; f++) {
+    for (int64_t f = 0; status == VF_OK && w->truth && f < s->frames; f++) {
         phantom now;
         phantom_at_frame(&w->object, f, s->frames, &now);
-        phantom_voxels(ctx, &now, s->matrix, w->truth + f * voxels);
+        status = phantom_voxels(ctx, &now, s->matrix, w->truth + f * voxels);
     }
-    if (s->arrays & ARRAY_REFERENCE && (w->reference = room(ctx, &status, voxels, sizeof *w->reference, "reference"))) {
+    if (status == VF_OK && s->arrays & ARRAY_REFERENCE &&
+        (w->reference = room(ctx, &status, voxels, sizeof *w->reference, "reference"))) {
         phantom other;
         phantom_reference(&w->object, &other);
-        phantom_voxels(ctx, &other, s->matrix, w->reference);
+        status = phantom_voxels(ctx, &other, s->matrix, w->reference);
     }
     if (s->arrays & ARRAY_SENSITIVITY && s->coils > 1 &&
         (w->sensitivity = room(ctx, &status, voxels * s->coils, sizeof *w->sensitivity, "coils' sensitivities")))
@@ -140,13 +156,18 @@ static vf_status make_images(vf_context *ctx, const phantom_settings *s, work *w
 /* What a reader should know who has the file only. No path, time or version: the same options give the same bytes. */
 static void describe(const phantom_settings *s, const work *w, char *text, size_t size)
 {
-    static const char *const objects[] = {"Shepp-Logan phantom", "random ellipsoids", "ball", "point"};
+    static const char *const objects[] = {"Shepp-Logan phantom", "random ellipsoids", "ball", "point", "head"};
     int n =
         snprintf(text, size, "%s, analytic; %s, %lld readouts of %lld samples", objects[s->phantom],
                  trajectory_names[s->trajectory], (long long)w->trajectory.readouts, (long long)w->trajectory.length);
     if (s->field > 0)
         n += snprintf(text + n, size - (size_t)n, "; field ramp from %g to %g Hz", -s->field, s->field);
-    if (s->noise > 0)
+    if (s->fat != 0)
+        n += snprintf(text + n, size - (size_t)n, "; fat at %g Hz", s->fat);
+    if (s->image_snr > 0)
+        snprintf(text + n, size - (size_t)n, "; noise for an image SNR of %g, seed %lld", s->image_snr,
+                 (long long)s->seed);
+    else if (s->noise > 0)
         snprintf(text + n, size - (size_t)n, "; noise %.4g of the data's rms (%.1f dB), seed %lld", s->noise,
                  -20 * log10(s->noise), (long long)s->seed);
 }
@@ -163,19 +184,30 @@ static vf_status stages(vf_context *ctx, phantom_settings *s, work *w)
     if (status == VF_OK)
         status = check_room(ctx, s, &w->trajectory);
     if (status == VF_OK)
-        status = coils_make(ctx, s->coils, dimensions, &w->coils);
+        status =
+            coils_make(ctx, s->coils, dimensions, s->phantom == PHANTOM_HEAD && dimensions == 2 ? 2 : 1, &w->coils);
     if (status != VF_OK)
         return status;
     phantom_make(s->phantom, dimensions, (uint64_t)s->seed, &w->object);
+    phantom_set_fat(s->fat, &w->object);
     field_make(s->field, dimensions, &w->field);
     vf_note(ctx, "%lld x %lld x %lld voxels, %s: %lld readouts of %lld samples, %lld in all; coils: %lld; frames: %lld",
             (long long)s->matrix[0], (long long)s->matrix[1], (long long)s->matrix[2], trajectory_names[s->trajectory],
             (long long)w->trajectory.readouts, (long long)w->trajectory.length, (long long)w->trajectory.samples,
             (long long)s->coils, (long long)s->frames);
-    if ((status = make_data(ctx, s, w)) != VF_OK || (status = make_images(ctx, s, w)) != VF_OK)
+    if ((status = make_data(ctx, s, w)) != VF_OK || (status = make_noise(ctx, s, w)) != VF_OK ||
+        (status = make_images(ctx, s, w)) != VF_OK)
         return status;
-    phantom_scan scan = {s,        &w->trajectory, w->data, w->phi, w->sensitivity, w->field_map, w->reference,
-                         w->truth, w->sigma,       ""};
+    phantom_scan scan = {.settings = s,
+                         .trajectory = &w->trajectory,
+                         .data = w->data,
+                         .phi = w->phi,
+                         .sensitivity = w->sensitivity,
+                         .field_map = w->field_map,
+                         .reference = w->reference,
+                         .truth = w->truth,
+                         .noise = w->noise,
+                         .sigma = w->sigma};
     describe(s, w, scan.description, sizeof scan.description);
     double computed = vf_now();
     status = s->layout == LAYOUT_PLAIN ? phantom_write_plain(ctx, &scan) : phantom_write_ismrmrd(ctx, &scan);
@@ -194,6 +226,7 @@ vf_status mri_phantom_run(vf_context *ctx, phantom_settings *settings)
     free(w.data);
     free(w.phi);
     free(w.sensitivity);
+    free(w.noise);
     free(w.field_map);
     free(w.reference);
     free(w.truth);

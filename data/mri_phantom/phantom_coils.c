@@ -1,9 +1,11 @@
 /* Coils and field map: functions whose product with the object keeps its Fourier transform in closed form. */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "mri_phantom.h"
 
+enum { MOST_TERMS = 5 };              /* along an axis */
 static const double frequency = 0.5;  /* of the cosines, cycles per field of view: 0 at the far side */
 static const double asymmetry = 0.4;  /* of the two exponentials of a cosine: makes the phase vary */
 static const double radius = 0.45;    /* of the ring of coils, fractions of the field of view */
@@ -38,14 +40,28 @@ static void axis_weights(double position, double lean, double complex weight[3])
     weight[2] = (1 - lean) / 4 * turn(frequency * position);
 }
 
-static void set_shifts(int dimensions, phantom_coils *out)
+/* The weights of the square, of frequencies 0, +, -, 2 +, 2 -. */
+static void square(double complex weight[MOST_TERMS])
 {
-    static const double steps[3] = {0, 1, -1};
-    out->terms = dimensions == 3 ? 27 : 9;
+    double complex w0 = weight[0], up = weight[1], down = weight[2];
+    weight[0] = w0 * w0 + 2 * up * down;
+    weight[1] = 2 * w0 * up;
+    weight[2] = 2 * w0 * down;
+    weight[3] = up * up;
+    weight[4] = down * down;
+}
+
+/* `along`: terms along an axis. */
+static void set_shifts(int dimensions, int along, phantom_coils *out)
+{
+    static const int steps[MOST_TERMS] = {0, 1, -1, 2, -2};
+    out->terms = dimensions == 3 ? along * along * along : along * along;
     for (int j = 0; j < out->terms; j++) {
-        out->shift[j][0] = frequency * steps[j % 3];
-        out->shift[j][1] = frequency * steps[j / 3 % 3];
-        out->shift[j][2] = frequency * steps[j / 9];
+        const int step[3] = {steps[j % along], steps[j / along % along], steps[j / along / along]};
+        for (int a = 0; a < 3; a++) {
+            out->step[j][a] = step[a];
+            out->shift[j][a] = frequency * step[a];
+        }
     }
 }
 
@@ -63,8 +79,9 @@ static void normalise(phantom_coils *coils)
         coils->weight[n] /= sqrt(squares);
 }
 
-vf_status coils_make(vf_context *ctx, int64_t coils, int dimensions, phantom_coils *out)
+vf_status coils_make(vf_context *ctx, int64_t coils, int dimensions, int power, phantom_coils *out)
 {
+    int along = power == 2 && dimensions == 2 ? 5 : 3;
     *out = (phantom_coils){.coils = coils, .terms = 1};
     out->weight = calloc((size_t)coils * COIL_TERMS, sizeof *out->weight);
     if (!out->weight)
@@ -72,16 +89,19 @@ vf_status coils_make(vf_context *ctx, int64_t coils, int dimensions, phantom_coi
     out->weight[0] = 1;
     if (coils == 1)
         return VF_OK;
-    set_shifts(dimensions, out);
+    set_shifts(dimensions, along, out);
     for (int64_t c = 0; c < coils; c++) {
         double position[3];
-        double complex axis[3][3] = {{0}, {0}, {1, 1, 1}};
+        double complex axis[3][MOST_TERMS] = {{0}, {0}, {1, 1, 1}};
         place(c, coils, dimensions, position);
         for (int a = 0; a < (dimensions == 3 ? 3 : 2); a++)
             axis_weights(position[a], c % 2 ? asymmetry : -asymmetry, axis[a]);
+        for (int a = 0; along == 5 && a < 2; a++)
+            square(axis[a]);
         double complex phase = turn((double)c / (double)coils);
         for (int j = 0; j < out->terms; j++)
-            out->weight[c * out->terms + j] = phase * axis[0][j % 3] * axis[1][j / 3 % 3] * axis[2][j / 9];
+            out->weight[c * out->terms + j] =
+                phase * axis[0][j % along] * axis[1][j / along % along] * axis[2][j / along / along];
     }
     normalise(out);
     return VF_OK;
@@ -93,12 +113,64 @@ void coils_free(phantom_coils *coils)
     *coils = (phantom_coils){0};
 }
 
-/* The sum over the terms that differ along y and z leaves three terms along x. */
-static void one_row(const phantom_coils *coils, int64_t coil, const double r[3], double complex along_x[3])
+/* ---- the object's phase ---- */
+
+double complex phantom_phase_at(const phantom_phase *phase, const double r[3])
+{
+    double turns = phase->turns;
+    for (int a = 0; a < 3; a++)
+        turns += phase->shift[a] * r[a];
+    double complex bent = complex_of(1, phase->bend * cos(2 * M_PI * frequency * r[1] + phase->bend_phase));
+    return turn(turns) * bent;
+}
+
+/* The term of these steps, which is added where there is none. */
+static int term_of(phantom_coils *coils, const int step[3])
+{
+    for (int j = 0; j < coils->terms; j++)
+        if (memcmp(coils->step[j], step, sizeof coils->step[j]) == 0)
+            return j;
+    memcpy(coils->step[coils->terms], step, sizeof coils->step[0]);
+    for (int a = 0; a < 3; a++)
+        coils->shift[coils->terms][a] = coils->base[a] + frequency * step[a];
+    return coils->terms++;
+}
+
+/* 1 + i bend cos(p) = 1 + i bend / 2 (exp(ip) + exp(-ip)): three terms of each one. */
+vf_status coils_with_phase(vf_context *ctx, const phantom_coils *coils, const phantom_phase *phase, phantom_coils *out)
+{
+    bool bent = phase->bend != 0;
+    double complex sides = complex_of(0, phase->bend / 2), all = phase->turns != 0 ? turn(phase->turns) : 1;
+    double complex factor[3] = {all, all * sides * turn(phase->bend_phase / (2 * M_PI)),
+                                all * sides * turn(-phase->bend_phase / (2 * M_PI))};
+    int at[COIL_TERMS][3];
+    *out = (phantom_coils){.coils = coils->coils};
+    memcpy(out->base, phase->shift, sizeof out->base);
+    for (int n = 0; n < (bent ? 3 : 1); n++) /* the coils' own terms first, in their order */
+        for (int j = 0; j < coils->terms; j++) {
+            int step[3] = {coils->step[j][0], coils->step[j][1] + (n == 1) - (n == 2), coils->step[j][2]};
+            at[j][n] = term_of(out, step);
+        }
+    out->weight = calloc((size_t)(coils->coils * out->terms), sizeof *out->weight);
+    if (!out->weight)
+        return vf_fail(ctx, VF_ERR_MEMORY, "no memory for %lld coils", (long long)coils->coils);
+    for (int64_t c = 0; c < coils->coils; c++)
+        for (int j = 0; j < coils->terms; j++)
+            for (int n = 0; n < (bent ? 3 : 1); n++)
+                out->weight[c * out->terms + at[j][n]] += factor[n] * coils->weight[c * coils->terms + j];
+    return VF_OK;
+}
+
+/* ---- maps ---- */
+
+/* The sum over the terms that differ along y and z leaves those along x, by their steps 0, 1, -1, 2, -2. */
+static void one_row(const phantom_coils *coils, int64_t coil, const double r[3], double complex along_x[MOST_TERMS])
 {
     for (int j = 0; j < coils->terms; j++) {
         const double *u = coils->shift[j];
-        along_x[j % 3] += coils->weight[coil * coils->terms + j] * turn(u[1] * r[1] + u[2] * r[2]);
+        int step = coils->step[j][0];
+        along_x[step > 0 ? 2 * step - 1 : -2 * step] +=
+            coils->weight[coil * coils->terms + j] * turn(u[1] * r[1] + u[2] * r[2]);
     }
 }
 
@@ -110,11 +182,13 @@ void coils_voxels(vf_context *ctx, const phantom_coils *coils, const int64_t mat
         int64_t row = line % rows;
         double r[3] = {0, (double)(row % matrix[1] - matrix[1] / 2) / (double)matrix[1],
                        (double)(row / matrix[1] - matrix[2] / 2) / (double)matrix[2]};
-        double complex along_x[3] = {0};
+        double complex along_x[MOST_TERMS] = {0};
         one_row(coils, line / rows, r, along_x);
         for (int64_t x = 0; x < matrix[0]; x++) {
             double complex forward = turn(frequency * (double)(x - matrix[0] / 2) / (double)matrix[0]);
             double complex value = along_x[0] + along_x[1] * forward + along_x[2] * conj(forward);
+            if (along_x[3] != 0 || along_x[4] != 0)
+                value += along_x[3] * forward * forward + along_x[4] * conj(forward * forward);
             maps[line * matrix[0] + x] = (float complex)value;
         }
     }

@@ -11,8 +11,7 @@
 enum {
     BATCH = 64,              /* acquisitions written at a time, at most, */
     BATCH_SAMPLES = 1 << 20, /* and about as many samples */
-    NOISE_SAMPLES = 8192,
-    MOST = UINT16_MAX /* of what the header counts in 16 bits */
+    MOST = UINT16_MAX        /* of what the header counts in 16 bits */
 };
 
 typedef struct writer {
@@ -80,10 +79,21 @@ static void write_space(FILE *out, const char *name, const phantom_settings *s, 
             s->fov[0] * (double)oversample, s->fov[1], s->fov[2], name);
 }
 
-static void limit(FILE *out, const char *name, int64_t count, int64_t centre)
+static void limit(FILE *out, const char *name, int64_t first, int64_t count, int64_t centre)
 {
-    fprintf(out, "      <%s><minimum>0</minimum><maximum>%lld</maximum><center>%lld</center></%s>\n", name,
-            (long long)(count - 1), (long long)centre, name);
+    fprintf(out, "      <%s><minimum>%lld</minimum><maximum>%lld</maximum><center>%lld</center></%s>\n", name,
+            (long long)first, (long long)(count - 1), (long long)centre, name);
+}
+
+/* Of a scan that leaves out lines between regular ones, with the middle among them. */
+static void write_acceleration(FILE *out, const phantom_settings *s)
+{
+    if (s->accelerate[0] * s->accelerate[1] > 1)
+        fprintf(out,
+                "    <parallelImaging>\n      <accelerationFactor><kspace_encoding_step_1>%lld"
+                "</kspace_encoding_step_1><kspace_encoding_step_2>%lld</kspace_encoding_step_2></accelerationFactor>\n"
+                "      <calibrationMode>embedded</calibrationMode>\n    </parallelImaging>\n",
+                (long long)s->accelerate[0], (long long)s->accelerate[1]);
 }
 
 /* The text, to be freed; NULL without memory. */
@@ -91,7 +101,7 @@ static char *make_xml(const phantom_scan *scan)
 {
     const phantom_settings *s = scan->settings;
     bool cartesian = s->trajectory == TRAJECTORY_CARTESIAN;
-    int64_t partitions = scan->trajectory->readouts / scan->trajectory->lines;
+    int64_t partitions = scan->trajectory->partitions;
     char *text = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
@@ -112,12 +122,14 @@ static char *make_xml(const phantom_scan *scan)
     write_space(out, "encodedSpace", s, cartesian ? s->oversample : 1);
     write_space(out, "reconSpace", s, 1);
     fputs("    <encodingLimits>\n", out);
-    limit(out, "kspace_encoding_step_0", scan->trajectory->length, scan->trajectory->centre);
-    limit(out, "kspace_encoding_step_1", s->readouts, cartesian ? s->matrix[1] / 2 : 0);
-    limit(out, "kspace_encoding_step_2", partitions, partitions / 2);
-    limit(out, "repetition", s->frames, 0);
+    limit(out, "kspace_encoding_step_0", 0, scan->trajectory->length, scan->trajectory->centre);
+    limit(out, "kspace_encoding_step_1", cartesian ? undersample_first_line(s, s->readouts) : 0, s->readouts,
+          cartesian ? s->matrix[1] / 2 : 0);
+    limit(out, "kspace_encoding_step_2", 0, partitions, partitions / 2);
+    limit(out, "repetition", 0, s->frames, 0);
     fputs("    </encodingLimits>\n", out);
     fprintf(out, "    <trajectory>%s</trajectory>\n", trajectory_word(s->trajectory));
+    write_acceleration(out, s);
     fputs("  </encoding>\n</ismrmrdHeader>\n", out);
     bool fine = !ferror(out);
     if (fclose(out) != 0 || !fine) {
@@ -145,6 +157,27 @@ static bool put_maps(hid_t file, const phantom_scan *scan)
     return put(file, "/dataset/csm", ismrmrd_complex_float_type(), rank, dims, scan->sensitivity);
 }
 
+/* The truth, as ismrmrd_generate_cartesian_shepp_logan adds its phantom: complex numbers, frames in front. */
+static bool put_truth(hid_t file, const phantom_scan *scan)
+{
+    const phantom_settings *s = scan->settings;
+    int rank = s->matrix[2] == 1 ? 3 : 4;
+    hsize_t dims[4] = {(hsize_t)s->frames, (hsize_t)s->matrix[2], (hsize_t)s->matrix[1], (hsize_t)s->matrix[0]};
+    int64_t count = s->frames * s->matrix[2] * s->matrix[1] * s->matrix[0];
+    if (!scan->truth)
+        return true;
+    if (rank == 3) {
+        dims[1] = dims[2];
+        dims[2] = dims[3];
+    }
+    float complex *values = malloc((size_t)count * sizeof *values);
+    for (int64_t n = 0; values && n < count; n++)
+        values[n] = scan->truth[n];
+    bool fine = values && put(file, "/dataset/phantom", ismrmrd_complex_float_type(), rank, dims, values);
+    free(values);
+    return fine;
+}
+
 /* Everything but the acquisitions, and the dataset that they go into. */
 static const char *begin(void *user, int64_t id)
 {
@@ -155,6 +188,8 @@ static const char *begin(void *user, int64_t id)
         return "write the ISMRMRD header";
     if (!put_maps(file, w->scan))
         return "write the coils' maps";
+    if (!put_truth(file, w->scan))
+        return "write the truth";
     w->memory_type = ismrmrd_acquisition_memory_type();
     hid_t stored = ismrmrd_acquisition_file_type(), list = without_times();
     hid_t space = H5Screate_simple(1, &w->total, &most);
@@ -206,7 +241,7 @@ static ismrmrd_acquisition_header common_header(const writer *w, int64_t samples
                                        .read_dir = {1, 0, 0},
                                        .phase_dir = {0, 1, 0},
                                        .slice_dir = {0, 0, 1}};
-    head.sample_time_us = (float)(1e6 * s->readout / (double)w->scan->trajectory->length);
+    head.sample_time_us = (float)(1e6 * s->readout / (double)s->samples);
     for (int64_t c = 0; c < s->coils; c++)
         head.channel_mask[c / 64] |= UINT64_C(1) << (c % 64);
     return head;
@@ -215,12 +250,17 @@ static ismrmrd_acquisition_header common_header(const writer *w, int64_t samples
 /* Flags of the place in the scan, as scanners set them. */
 static uint64_t place_flags(const phantom_scan *scan, int64_t frame, int64_t readout)
 {
-    int64_t line = readout % scan->trajectory->lines, last = scan->trajectory->readouts - 1;
+    const phantom_trajectory *t = scan->trajectory;
+    int64_t last = t->readouts - 1;
     uint64_t flags = 0;
-    if (line == 0)
+    if (readout == 0 || t->step[1][readout - 1] != t->step[1][readout])
         flags |= ISMRMRD_BIT(ISMRMRD_FIRST_IN_STEP1);
-    if (line == scan->trajectory->lines - 1)
+    if (readout == last || t->step[1][readout + 1] != t->step[1][readout])
         flags |= ISMRMRD_BIT(ISMRMRD_LAST_IN_STEP1);
+    if (t->use[readout] == USE_CALIBRATION)
+        flags |= ISMRMRD_BIT(ISMRMRD_CALIBRATION);
+    if (t->use[readout] == USE_BOTH)
+        flags |= ISMRMRD_BIT(ISMRMRD_CALIBRATION_AND_IMAGING);
     if (readout == 0)
         flags |= ISMRMRD_BIT(ISMRMRD_FIRST_IN_SLICE) | ISMRMRD_BIT(ISMRMRD_FIRST_IN_REPETITION);
     if (readout == last)
@@ -267,30 +307,25 @@ static vf_status add_readout(writer *w, int64_t frame, int64_t readout)
     return w->pending == w->most ? vf_h5_call(w->file, put_batch, w) : VF_OK;
 }
 
-/* Noise alone, of the same kind as in the data: what prewhitening needs. */
-static vf_status add_noise(vf_context *ctx, writer *w)
+static vf_status add_noise(writer *w)
 {
-    const phantom_settings *s = w->scan->settings;
-    float complex *noise = calloc((size_t)(s->coils * NOISE_SAMPLES), sizeof *noise);
-    if (!noise)
-        return vf_fail(ctx, VF_ERR_MEMORY, "no memory for the noise acquisition");
-    vf_status status = phantom_noise(ctx, w->scan->sigma, s->correlation, (uint64_t)s->seed, UINT64_MAX, s->coils,
-                                     NOISE_SAMPLES, noise);
-    w->batch[0] = (ismrmrd_acquisition){.head = common_header(w, NOISE_SAMPLES),
-                                        .data = {(size_t)(2 * s->coils * NOISE_SAMPLES), noise}};
+    int64_t floats = 2 * w->scan->settings->coils * NOISE_SAMPLES;
+    union { /* hvl_t has no const */
+        const float complex *from;
+        void *to;
+    } noise = {w->scan->noise};
+    w->batch[0] = (ismrmrd_acquisition){.head = common_header(w, NOISE_SAMPLES), .data = {(size_t)floats, noise.to}};
     w->batch[0].head.flags = ISMRMRD_BIT(ISMRMRD_NOISE);
     w->pending = 1;
-    if (status == VF_OK)
-        status = vf_h5_call(w->file, put_batch, w);
+    vf_status status = vf_h5_call(w->file, put_batch, w);
     w->pending = 0;
-    free(noise);
     return status;
 }
 
 static vf_status write_acquisitions(vf_context *ctx, writer *w)
 {
     const phantom_scan *scan = w->scan;
-    vf_status status = scan->settings->noise_scan ? add_noise(ctx, w) : VF_OK;
+    vf_status status = scan->settings->noise_scan ? add_noise(w) : VF_OK;
     for (int64_t frame = 0; frame < scan->settings->frames; frame++)
         for (int64_t readout = 0; status == VF_OK && readout < scan->trajectory->readouts; readout++)
             status = vf_cancelled(ctx) ? vf_fail(ctx, VF_ERR_CANCELLED, "interrupted") : add_readout(w, frame, readout);
@@ -304,6 +339,10 @@ vf_status phantom_check_ismrmrd(vf_context *ctx, const phantom_settings *s, cons
     if (s->arrays & (ARRAY_PHI | ARRAY_REFERENCE))
         return vf_fail(ctx, VF_ERR_ARGUMENT,
                        "--phi and --reference are for the plain layout: ISMRMRD has no place for them");
+    if (s->poisson > 0 && s->matrix[2] == 1)
+        return vf_fail(ctx, VF_ERR_ARGUMENT,
+                       "--poisson in 2D takes single samples, which ISMRMRD's readouts cannot say: -o scan.h5, or a "
+                       "--matrix with z > 1");
     if (trajectory->length > MOST || s->readouts > MOST)
         return vf_fail(ctx, VF_ERR_ARGUMENT,
                        "ISMRMRD counts samples of a readout and readouts in 16 bits: %lld and %lld are too many",

@@ -80,3 +80,47 @@ vf_status phantom_noise(vf_context *ctx, double sigma, double correlation, uint6
     free(common);
     return VF_OK;
 }
+
+/* The mean over the object's voxels of x sqrt(s^H P^-1 s), P = (1 - R) 1 + R 1 1^T: by Sherman and Morrison
+ * s^H P^-1 s = (sum |s_c|^2 - R / (1 - R + R C) |sum s_c|^2) / (1 - R). */
+static double mean_signal(const phantom_coils *coils, double correlation, int64_t voxels, const float *image,
+                          const float complex *maps)
+{
+    double largest = 0, sum = 0, count = 0, coil_count = (double)coils->coils;
+    for (int64_t n = 0; n < voxels; n++)
+        largest = fmax(largest, (double)image[n]);
+    for (int64_t n = 0; n < voxels; n++) {
+        double squares = 0;
+        double complex total = 0;
+        if (!((double)image[n] > 0.1 * largest))
+            continue;
+        for (int64_t c = 0; c < coils->coils; c++) {
+            double complex s = maps[c * voxels + n];
+            squares += creal(s) * creal(s) + cimag(s) * cimag(s);
+            total += s;
+        }
+        squares -= correlation / (1 - correlation + correlation * coil_count) * creal(total * conj(total));
+        sum += (double)image[n] * sqrt(fmax(squares, 0) / (1 - correlation));
+        count++;
+    }
+    return count > 0 ? sum / count : 0;
+}
+
+vf_status phantom_image_sigma(vf_context *ctx, const phantom *object, const phantom_coils *coils, double correlation,
+                              const int64_t matrix[3], double snr, double *sigma)
+{
+    int64_t voxels = matrix[0] * matrix[1] * matrix[2];
+    float *image = calloc((size_t)voxels, sizeof *image);
+    float complex *maps = calloc((size_t)(voxels * coils->coils), sizeof *maps);
+    vf_status status =
+        image && maps ? VF_OK : vf_fail(ctx, VF_ERR_MEMORY, "no memory for the image that --image-snr is of");
+    if (status == VF_OK)
+        status = phantom_voxels(ctx, object, matrix, image);
+    if (status == VF_OK) {
+        coils_voxels(ctx, coils, matrix, maps);
+        *sigma = sqrt(2 * (double)voxels) * mean_signal(coils, correlation, voxels, image, maps) / snr;
+    }
+    free(image);
+    free(maps);
+    return status;
+}

@@ -58,6 +58,7 @@ vf_status phantom_write_plain(vf_context *ctx, const phantom_scan *scan)
         {"/scan/sensitivity", VF_C64, 0, 4, {coils, z, y, x}, scan->sensitivity},
         {"/scan/field_map", VF_F32, 0, 3, {z, y, x}, scan->field_map},
         {"/scan/reference", VF_F32, 0, 4, {1, z, y, x}, scan->reference},
+        {"/scan/noise", VF_C64, 0, 2, {coils, NOISE_SAMPLES}, scan->noise},
         {"/scan/truth", VF_F32, !many, 4, {frames, z, y, x}, scan->truth},
     };
     vf_h5 *file = NULL;

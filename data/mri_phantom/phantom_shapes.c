@@ -25,7 +25,7 @@ static const double slice_height = -0.125; /* where a 2D phantom is cut: the sma
 
 /* ---- making ---- */
 
-static void rotate(double direction[3][3], int a, int b, double angle)
+void phantom_rotate(double direction[3][3], int a, int b, double angle)
 {
     double c = cos(angle), s = sin(angle);
     for (int row = 0; row < 3; row++) {
@@ -35,7 +35,7 @@ static void rotate(double direction[3][3], int a, int b, double angle)
     }
 }
 
-static phantom_shape ellipsoid(const double centre[3], const double semi[3], double value)
+phantom_shape phantom_ellipsoid(const double centre[3], const double semi[3], double value)
 {
     phantom_shape shape = {.value = value, .direction = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}};
     memcpy(shape.centre, centre, sizeof shape.centre);
@@ -53,8 +53,8 @@ static void make_shepp_logan(phantom *out)
             centre[a] = (a == 1 ? -row[a] : row[a]) / 2;
             semi[a] = row[3 + a] / 2;
         }
-        out->shape[n] = ellipsoid(centre, semi, row[7]);
-        rotate(out->shape[n].direction, 0, 1, -M_PI * row[6]);
+        out->shape[n] = phantom_ellipsoid(centre, semi, row[7]);
+        phantom_rotate(out->shape[n].direction, 0, 1, -M_PI * row[6]);
     }
 }
 
@@ -71,10 +71,10 @@ static void make_ellipsoids(uint64_t seed, phantom *out)
         }
         if (out->dimensions == 2)
             centre[2] = slice_height + (random_uniform(&random) - 0.5) * semi[2];
-        out->shape[n] = ellipsoid(centre, semi, n ? random_uniform(&random) - 0.4 : 1);
-        rotate(out->shape[n].direction, 0, 1, 2 * M_PI * random_uniform(&random));
-        rotate(out->shape[n].direction, 1, 2, 2 * M_PI * random_uniform(&random));
-        rotate(out->shape[n].direction, 0, 1, 2 * M_PI * random_uniform(&random));
+        out->shape[n] = phantom_ellipsoid(centre, semi, n ? random_uniform(&random) - 0.4 : 1);
+        phantom_rotate(out->shape[n].direction, 0, 1, 2 * M_PI * random_uniform(&random));
+        phantom_rotate(out->shape[n].direction, 1, 2, 2 * M_PI * random_uniform(&random));
+        phantom_rotate(out->shape[n].direction, 0, 1, 2 * M_PI * random_uniform(&random));
     }
 }
 
@@ -99,26 +99,34 @@ static bool cut(const phantom_shape *solid, double height, phantom_shape *ellips
     double mean = (A[0][0] + A[1][1]) / 2, half = hypot((A[0][0] - A[1][1]) / 2, A[0][1]);
     double centre[3] = {solid->centre[0] - u * h, solid->centre[1] - v * h, 0};
     double semi[3] = {sqrt(left / (mean + half)), sqrt(left / (mean - half)), 0};
-    *ellipse = ellipsoid(centre, semi, solid->value);
-    rotate(ellipse->direction, 0, 1, angle);
+    *ellipse = phantom_ellipsoid(centre, semi, solid->value);
+    ellipse->reference = solid->reference;
+    ellipse->hertz = solid->hertz;
+    ellipse->fat = solid->fat;
+    phantom_rotate(ellipse->direction, 0, 1, angle);
     return true;
 }
 
 void phantom_cut(phantom *object, double height)
 {
-    int kept = 0;
+    int kept = 0, steady = 0;
     for (int n = 0; n < object->shapes; n++) {
         phantom_shape ellipse;
-        if (cut(&object->shape[n], height, &ellipse))
-            object->shape[kept++] = ellipse;
+        if (!cut(&object->shape[n], height, &ellipse))
+            continue;
+        steady += n < object->steady;
+        object->shape[kept++] = ellipse;
     }
+    memset(&object->shape[kept], 0, (size_t)(object->shapes - kept) * sizeof *object->shape);
     object->shapes = kept;
+    object->steady = steady;
     object->dimensions = 2;
 }
 
 void phantom_make(phantom_kind kind, int dimensions, uint64_t seed, phantom *out)
 {
-    *out = (phantom){.dimensions = dimensions};
+    memset(out, 0, sizeof *out);
+    out->dimensions = dimensions;
     double height = dimensions == 2 ? slice_height : 0;
     if (kind == PHANTOM_SHEPP_LOGAN) {
         make_shepp_logan(out);
@@ -126,31 +134,37 @@ void phantom_make(phantom_kind kind, int dimensions, uint64_t seed, phantom *out
         make_ellipsoids(seed, out);
     } else if (kind == PHANTOM_BALL) {
         out->shapes = 1;
-        out->shape[0] = ellipsoid((double[]){0.05, -0.03, height}, (double[]){0.3, 0.3, 0.3}, 1);
+        out->shape[0] = phantom_ellipsoid((double[]){0.05, -0.03, height}, (double[]){0.3, 0.3, 0.3}, 1);
+    } else if (kind == PHANTOM_HEAD) {
+        phantom_make_head(seed, out);
+        return;
     } else { /* where every even matrix of 4 or more has a voxel */
         out->shapes = 1;
-        out->shape[0] = ellipsoid((double[]){0, 0, 0}, (double[]){0, 0, 0}, 1);
+        out->shape[0] = phantom_ellipsoid((double[]){0, 0, 0}, (double[]){0, 0, 0}, 1);
         out->shape[0].point = true;
     }
     if (dimensions == 2 && kind != PHANTOM_POINT)
         phantom_cut(out, slice_height);
+    out->steady = out->shapes > 2 ? 2 : 0; /* skull and brain */
+    for (int n = 0; n < out->shapes; n++)
+        out->shape[n].reference = out->shape[n].value * (n % 2 ? 0.5 : 1.5);
 }
 
 /* ---- variations ---- */
 
 void phantom_at_frame(const phantom *object, int64_t frame, int64_t frames, phantom *out)
 {
-    int outer = object->shapes > 2 ? 2 : 0; /* skull and brain stay */
     *out = *object;
-    for (int n = outer; n < object->shapes; n++)
+    for (int n = object->steady; n < object->shapes; n++)
         out->shape[n].value *= 1 + (double)frame / (double)frames;
 }
 
 void phantom_reference(const phantom *object, phantom *out)
 {
     *out = *object;
+    out->phase = (phantom_phase){0};
     for (int n = 0; n < object->shapes; n++)
-        out->shape[n].value *= n % 2 ? 0.5 : 1.5;
+        out->shape[n].value = object->shape[n].reference;
 }
 
 /* ---- voxels ---- */
@@ -218,7 +232,20 @@ static double value_at(const phantom *object, const double margin[], const doubl
     return sum;
 }
 
-void phantom_voxels(vf_context *ctx, const phantom *object, const int64_t matrix[3], float *image)
+/* The magnitude, with the phase factor's. */
+static void take_magnitude(const phantom_phase *phase, const int64_t matrix[3], float *image)
+{
+    for (int64_t n = 0; n < matrix[0] * matrix[1] * matrix[2]; n++) {
+        int64_t index[3] = {n % matrix[0], n / matrix[0] % matrix[1], n / matrix[0] / matrix[1]};
+        double r[3];
+        for (int a = 0; a < 3; a++)
+            r[a] = (double)(index[a] - matrix[a] / 2) / (double)matrix[a];
+        double complex factor = phantom_phase_at(phase, r);
+        image[n] = (float)(fabs((double)image[n]) * hypot(creal(factor), cimag(factor)));
+    }
+}
+
+vf_status phantom_voxels(vf_context *ctx, const phantom *object, const int64_t matrix[3], float *image)
 {
     double voxel[3] = {1.0 / (double)matrix[0], 1.0 / (double)matrix[1], 1.0 / (double)matrix[2]};
     double margin[PHANTOM_SHAPES] = {0};
@@ -235,4 +262,10 @@ void phantom_voxels(vf_context *ctx, const phantom *object, const int64_t matrix
             image[row * matrix[0] + x] = (float)value_at(object, margin, r, voxel);
         }
     }
+    if (object->atoms == 0 && object->phase.bend == 0)
+        return VF_OK;
+    vf_status status = texture_voxels(ctx, object, matrix, image);
+    if (status == VF_OK)
+        take_magnitude(&object->phase, matrix, image);
+    return status;
 }

@@ -35,10 +35,11 @@ double phantom_disk_transform(double x)
 /* What of a shape does not depend on the sample. */
 typedef struct prepared_shape {
     double amplitude;
+    double hertz;
     double centre[3];
-    double semi_axis[3][3];           /* L */
-    double shift[COIL_TERMS][3];      /* L u */
-    double complex phase[COIL_TERMS]; /* exp(i 2 pi u.c) */
+    double semi_axis[3][3];             /* L */
+    double shift[SIGNAL_TERMS][3];      /* L u */
+    double complex phase[SIGNAL_TERMS]; /* exp(i 2 pi u.c) */
 } prepared_shape;
 
 static double dot(const double a[3], const double b[3])
@@ -64,6 +65,7 @@ static void prepare(const phantom_shape *shape, int dimensions, const phantom_co
     out->amplitude = shape->value * voxels * size;
     if (shape->point) /* of the weight of one voxel */
         out->amplitude = shape->value / (dimensions == 3 ? phantom_ball_transform(0) : phantom_disk_transform(0));
+    out->hertz = shape->hertz;
     for (int axis = 0; axis < 3; axis++) {
         out->centre[axis] = shape->centre[axis];
         for (int a = 0; a < 3; a++)
@@ -76,13 +78,16 @@ static void prepare(const phantom_shape *shape, int dimensions, const phantom_co
     }
 }
 
-/* Adds the shape's transform at k - u_j to sum[j]. */
-static void add_shape(const prepared_shape *shape, int dimensions, int terms, const double k[3], double complex *sum)
+/* Adds the shape's transform at k - u_j to sum[j], times `now`. */
+static void add_shape(const prepared_shape *shape, int dimensions, int terms, const double k[3], double complex now,
+                      double complex *sum)
 {
     double q[3];
     for (int axis = 0; axis < 3; axis++)
         q[axis] = dot(shape->semi_axis[axis], k);
     double complex at_centre = shape->amplitude * turn(-dot(k, shape->centre));
+    if (shape->hertz != 0)
+        at_centre = product(at_centre, now);
     for (int j = 0; j < terms; j++) {
         double x = q[0] - shape->shift[j][0], y = q[1] - shape->shift[j][1], z = q[2] - shape->shift[j][2];
         double size = 2 * M_PI * sqrt(x * x + y * y + z * z);
@@ -91,34 +96,75 @@ static void add_shape(const prepared_shape *shape, int dimensions, int terms, co
     }
 }
 
+/* What the signal is made of, prepared. */
+typedef struct prepared_object {
+    int dimensions, shapes, atoms;
+    const phantom_coils *coils; /* with the object's phase */
+    prepared_shape *shape;
+    prepared_atom *atom;
+} prepared_object;
+
+static vf_status prepare_object(vf_context *ctx, const phantom *object, const phantom_coils *coils, double voxels,
+                                prepared_object *out)
+{
+    *out = (prepared_object){object->dimensions, object->shapes, object->atoms, coils, NULL, NULL};
+    out->shape = calloc((size_t)object->shapes + 1, sizeof *out->shape);
+    out->atom = calloc((size_t)object->atoms + 1, sizeof *out->atom);
+    if (!out->shape || !out->atom)
+        return vf_fail(ctx, VF_ERR_MEMORY, "no memory for the phantom");
+    for (int n = 0; n < object->shapes; n++)
+        prepare(&object->shape[n], object->dimensions, coils, voxels, &out->shape[n]);
+    for (int n = 0; n < object->atoms; n++)
+        texture_prepare(&object->atom[n], object->dimensions, coils, voxels, &out->atom[n]);
+    return VF_OK;
+}
+
+/* The object's transform at k less each of the coils' shifts. */
+static void add_all(const prepared_object *object, const double k[3], double time, double complex sum[SIGNAL_TERMS])
+{
+    for (int n = 0; n < object->shapes; n++) {
+        const prepared_shape *shape = &object->shape[n];
+        double complex now = shape->hertz == 0 ? 1 : turn(-shape->hertz * time);
+        add_shape(shape, object->dimensions, object->coils->terms, k, now, sum);
+    }
+    for (int n = 0; n < object->atoms; n++)
+        texture_add(&object->atom[n], object->coils, k, sum);
+}
+
 vf_status phantom_signal(vf_context *ctx, const phantom *object, const phantom_coils *coils, const phantom_field *field,
                          const phantom_trajectory *trajectory, int64_t set, const int64_t matrix[3],
                          float complex *data)
 {
-    prepared_shape *shapes = calloc((size_t)object->shapes + 1, sizeof *shapes);
-    if (!shapes)
-        return vf_fail(ctx, VF_ERR_MEMORY, "no memory for the phantom");
+    phantom_coils seen;
+    prepared_object prepared = {0};
     const float *at = trajectory->k + 3 * set * trajectory->samples;
     double voxels = (double)matrix[0] * (double)matrix[1] * (double)matrix[2];
-    for (int n = 0; n < object->shapes; n++)
-        prepare(&object->shape[n], object->dimensions, coils, voxels, &shapes[n]);
+    vf_status status = coils_with_phase(ctx, coils, &object->phase, &seen);
+    if (status == VF_OK)
+        status = prepare_object(ctx, object, &seen, voxels, &prepared);
+    if (status != VF_OK)
+        goto done;
 #pragma omp parallel for num_threads(vf_context_threads(ctx)) schedule(dynamic, 256)
     for (int64_t m = 0; m < trajectory->samples; m++) {
         double k[3];
-        double complex sum[COIL_TERMS] = {0};
+        double complex sum[SIGNAL_TERMS] = {0};
         if (vf_cancelled(ctx))
             continue;
         for (int a = 0; a < 3; a++)
             k[a] = at[3 * m + a] + field->slope[a] * trajectory->time[m];
-        for (int n = 0; n < object->shapes; n++)
-            add_shape(&shapes[n], object->dimensions, coils->terms, k, sum);
-        for (int64_t c = 0; c < coils->coils; c++) {
+        add_all(&prepared, k, trajectory->time[m], sum);
+        for (int64_t c = 0; c < seen.coils; c++) {
             double complex total = 0;
-            for (int j = 0; j < coils->terms; j++)
-                total += product(coils->weight[c * coils->terms + j], sum[j]);
+            for (int j = 0; j < seen.terms; j++)
+                total += product(seen.weight[c * seen.terms + j], sum[j]);
             data[c * trajectory->samples + m] = (float complex)total;
         }
     }
-    free(shapes);
-    return vf_cancelled(ctx) ? vf_fail(ctx, VF_ERR_CANCELLED, "interrupted") : VF_OK;
+    if (vf_cancelled(ctx))
+        status = vf_fail(ctx, VF_ERR_CANCELLED, "interrupted");
+done:
+    free(prepared.shape);
+    free(prepared.atom);
+    coils_free(&seen);
+    return status;
 }

@@ -26,7 +26,7 @@ static double spiral_radius(double u, double turns)
     return b < 1e-9 ? u : (sqrt(1 + 2 * b * u * (1 + b / 2)) - 1) / b;
 }
 
-/* One place of readout `n` of `total`: `i` of `length` samples. */
+/* One place of readout `n` of `total`: `i` of `length` samples, counted with those that a partial echo leaves out. */
 typedef struct place {
     const phantom_settings *settings;
     int64_t n, total, i, length, partition;
@@ -191,6 +191,12 @@ static void fill_in(phantom_settings *s)
         s->samples = out_from_centre(kind) ? round_up(length / 0.8) * s->oversample : (int64_t)size * s->oversample;
 }
 
+/* A Poisson disc needs two axes of phase encodings; a plane has only one, and is sampled at single points. */
+static bool single_samples(const phantom_settings *s)
+{
+    return s->poisson > 0 && s->matrix[2] == 1;
+}
+
 static vf_status check(vf_context *ctx, const phantom_settings *s)
 {
     const char *name = trajectory_names[s->trajectory];
@@ -205,8 +211,24 @@ static vf_status check(vf_context *ctx, const phantom_settings *s)
         return vf_fail(ctx, VF_ERR_ARGUMENT,
                        "--samples and --spokes do not go with --trajectory cartesian: the matrix, --oversample and "
                        "--accelerate say what is sampled");
-    if (s->trajectory != TRAJECTORY_CARTESIAN && s->accelerate > 1)
-        return vf_fail(ctx, VF_ERR_ARGUMENT, "--accelerate is for --trajectory cartesian; others have --spokes");
+    bool skips = s->accelerate[0] * s->accelerate[1] > 1;
+    if (s->trajectory != TRAJECTORY_CARTESIAN &&
+        (skips || s->poisson > 0 || s->partial_fourier < 1 || s->partial_echo < 1))
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "%s is for --trajectory cartesian; others have --spokes and --samples",
+                       skips                    ? "--accelerate"
+                       : s->poisson > 0         ? "--poisson"
+                       : s->partial_fourier < 1 ? "--partial-fourier"
+                                                : "--partial-echo");
+    if (skips && s->poisson > 0)
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "--accelerate and --poisson exclude each other");
+    if (s->accelerate[1] > 1 && s->matrix[2] == 1)
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "--accelerate along z needs a --matrix with z > 1");
+    if (s->calibration > 0 && !skips && s->poisson == 0)
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "--calibration-lines needs --accelerate or --poisson");
+    if (single_samples(s) && (s->oversample > 1 || s->partial_echo < 1 || s->partial_fourier < 1))
+        return vf_fail(ctx, VF_ERR_ARGUMENT,
+                       "--poisson in 2D takes single samples, not readouts: it does not go with --oversample, "
+                       "--partial-fourier and --partial-echo");
     if (s->turns > 0 && !has_turns(s->trajectory))
         return vf_fail(ctx, VF_ERR_ARGUMENT, "--turns does not go with --trajectory %s", name);
     if (s->go_on && s->trajectory != TRAJECTORY_GOLDEN_ANGLE && s->trajectory != TRAJECTORY_KOOSH_BALL_GOLDEN)
@@ -218,13 +240,6 @@ static vf_status check(vf_context *ctx, const phantom_settings *s)
 
 /* ---- making ---- */
 
-/* Every `accelerate`-th line of a Cartesian scan, and the middle eighth of them (at least 8) for the coils. */
-static bool acquired(const phantom_settings *s, int64_t line)
-{
-    int64_t from_centre = line - s->matrix[1] / 2, middle = s->matrix[1] / 16 > 4 ? s->matrix[1] / 16 : 4;
-    return s->accelerate <= 1 || from_centre % s->accelerate == 0 || (from_centre >= -middle && from_centre < middle);
-}
-
 /* Rounding to float must not lead out of [-N/2, N/2). */
 static float inside(double k, int64_t matrix)
 {
@@ -234,60 +249,88 @@ static float inside(double k, int64_t matrix)
     return value >= edge ? nextafterf(edge, 0) : value < -edge ? -edge : value;
 }
 
-static void one_readout(const phantom_settings *s, int64_t line, int64_t partition, int64_t readout,
+static void one_readout(const phantom_settings *s, const int64_t step[2], int64_t readout, uint8_t use,
                         phantom_trajectory *out)
 {
-    out->step[0][readout] = (uint16_t)line;
+    bool single = single_samples(s);
+    int64_t partition = single ? 0 : step[1], left_out = single ? step[1] : s->samples - out->length;
+    out->step[0][readout] = (uint16_t)step[0];
     out->step[1][readout] = (uint16_t)partition;
+    out->use[readout] = use;
     for (int64_t i = 0; i < out->length; i++) {
         int64_t m = readout * out->length + i;
         for (int64_t set = 0; set < out->sets; set++) {
             double k[3];
-            place at = {s, set * s->readouts + line, s->readouts, i, out->length, partition};
+            place at = {s, set * s->readouts + step[0], s->readouts, i + left_out, s->samples, partition};
             one_sample(&at, k);
             for (int a = 0; a < 3; a++)
                 out->k[3 * (set * out->samples + m) + a] = inside(k[a], s->matrix[a]);
         }
-        out->time[m] = (float)(s->readout * (double)i / (double)out->length);
+        out->time[m] = (float)(s->readout * (double)i / (double)s->samples);
     }
+}
+
+static vf_status allocate(vf_context *ctx, phantom_trajectory *out)
+{
+    out->k = malloc((size_t)(out->sets * out->samples) * 3 * sizeof *out->k);
+    out->time = malloc((size_t)out->samples * sizeof *out->time);
+    out->use = malloc((size_t)out->readouts);
+    for (int n = 0; n < 2; n++)
+        out->step[n] = malloc((size_t)out->readouts * sizeof *out->step[n]);
+    if (out->k && out->time && out->use && out->step[0] && out->step[1])
+        return VF_OK;
+    trajectory_free(out);
+    return vf_fail(ctx, VF_ERR_MEMORY, "no memory for a trajectory of %g samples", (double)out->samples);
+}
+
+/* How many readouts and samples there are, of those that the mask has, or of all without one. */
+static vf_status plan(vf_context *ctx, const phantom_settings *s, const int64_t counts[2], const uint8_t *mask,
+                      phantom_trajectory *out)
+{
+    bool single = single_samples(s);
+    int64_t readouts = 0, sets = s->go_on ? s->frames : 1;
+    for (int64_t n = 0; n < counts[0] * counts[1]; n++)
+        readouts += !mask || mask[n] != USE_NONE;
+    int64_t length = single ? 1 : (int64_t)llround(s->partial_echo * (double)s->samples);
+    double samples = (double)readouts * (double)length;
+    if (!(samples * (double)sets <= 1e10))
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "%g samples are more than this program makes (1e10): fewer --spokes?",
+                       samples);
+    *out = (phantom_trajectory){.sets = sets,
+                                .readouts = readouts,
+                                .length = length,
+                                .samples = readouts * length,
+                                .partitions = single ? 1 : counts[1]};
+    out->centre = out_from_centre(s->trajectory) || single ? 0 : s->samples / 2 - (s->samples - length);
+    return VF_OK;
 }
 
 vf_status trajectory_make(vf_context *ctx, phantom_settings *s, phantom_trajectory *out)
 {
+    uint8_t *mask = NULL;
     *out = (phantom_trajectory){0};
     vf_status status = check(ctx, s);
     if (status != VF_OK)
         return status;
     fill_in(s);
     space_kind space = space_of(s->trajectory);
-    int64_t partitions = space == STACK || space == EITHER ? s->matrix[2] : 1, lines = 0;
-    for (int64_t line = 0; line < s->readouts; line++)
-        lines += s->trajectory != TRAJECTORY_CARTESIAN || acquired(s, line);
-    double samples = (double)lines * (double)partitions * (double)s->samples;
-    int64_t sets = s->go_on ? s->frames : 1;
-    if (!(samples * (double)sets <= 1e10))
-        return vf_fail(ctx, VF_ERR_ARGUMENT, "%g samples are more than this program makes (1e10): fewer --spokes?",
-                       samples);
-    *out = (phantom_trajectory){.sets = sets,
-                                .readouts = lines * partitions,
-                                .length = s->samples,
-                                .samples = lines * partitions * s->samples,
-                                .lines = lines,
-                                .centre = out_from_centre(s->trajectory) ? 0 : s->samples / 2};
-    out->k = malloc((size_t)(sets * out->samples) * 3 * sizeof *out->k);
-    out->time = malloc((size_t)out->samples * sizeof *out->time);
-    for (int n = 0; n < 2; n++)
-        out->step[n] = malloc((size_t)out->readouts * sizeof *out->step[n]);
-    if (!out->k || !out->time || !out->step[0] || !out->step[1]) {
-        trajectory_free(out);
-        return vf_fail(ctx, VF_ERR_MEMORY, "no memory for a trajectory of %g samples", samples);
+    int64_t counts[2] = {s->readouts, space == STACK || space == EITHER ? s->matrix[2] : 1};
+    if (single_samples(s))
+        counts[1] = s->matrix[0];
+    if (s->trajectory == TRAJECTORY_CARTESIAN) {
+        mask = malloc((size_t)(counts[0] * counts[1]));
+        status = mask ? undersample(ctx, s, counts, mask) : vf_fail(ctx, VF_ERR_MEMORY, "no memory for a trajectory");
     }
+    if (status == VF_OK)
+        status = plan(ctx, s, counts, mask, out);
+    if (status == VF_OK)
+        status = allocate(ctx, out);
     int64_t readout = 0;
-    for (int64_t partition = 0; partition < partitions; partition++)
-        for (int64_t line = 0; line < s->readouts; line++)
-            if (s->trajectory != TRAJECTORY_CARTESIAN || acquired(s, line))
-                one_readout(s, line, partition, readout++, out);
-    return VF_OK;
+    for (int64_t n = 0; status == VF_OK && n < counts[0] * counts[1]; n++)
+        if (!mask || mask[n] != USE_NONE)
+            one_readout(s, (int64_t[]){n % counts[0], n / counts[0]}, readout++, mask ? mask[n] : USE_IMAGE, out);
+    free(mask);
+    return status;
 }
 
 void trajectory_free(phantom_trajectory *trajectory)
@@ -296,6 +339,7 @@ void trajectory_free(phantom_trajectory *trajectory)
     free(trajectory->time);
     free(trajectory->step[0]);
     free(trajectory->step[1]);
+    free(trajectory->use);
     *trajectory = (phantom_trajectory){0};
 }
 

@@ -273,17 +273,18 @@ typedef struct made_up_set {
     int64_t dims[VF_H5_MAX_RANK];
 } made_up_set;
 
+enum { PLAIN_SETS = 10 };
 typedef struct made_up_file {
     vf_context *ctx;
     bytes values;
     int64_t matrix[3];
     double fov[3];
-    made_up_set sets[9];
+    made_up_set sets[PLAIN_SETS];
 } made_up_file;
 
 static made_up_set *find_set(made_up_file *f, const char *name)
 {
-    for (int i = 0; i < 9; i++)
+    for (int i = 0; i < PLAIN_SETS; i++)
         if (strcmp(f->sets[i].name, name) == 0)
             return &f->sets[i];
     abort();
@@ -338,16 +339,16 @@ static vf_status plain_doubles(void *user, const char *object, const char *name,
 
 static vf_status run_plain(vf_context *ctx, bytes b, scan *s)
 {
-    static const char *const names[9] = {"/scan/data",      "/scan/trajectory", "/scan/weights",
-                                         "/scan/time",      "/scan/phi",        "/scan/sensitivity",
-                                         "/scan/field_map", "/scan/reference",  "/scan/truth"};
+    static const char *const names[PLAIN_SETS] = {
+        "/scan/data",        "/scan/trajectory", "/scan/weights",   "/scan/time",  "/scan/phi",
+        "/scan/sensitivity", "/scan/field_map",  "/scan/reference", "/scan/truth", "/scan/noise"};
     made_up_file f = {.ctx = ctx};
     for (int a = 0; a < 3; a++) {
         f.matrix[a] = take_size(&b);
         f.fov[a] = (double)take_float(&b);
     }
     k_units units = (k_units)(take(&b) % 4);
-    for (int i = 0; i < 9; i++) {
+    for (int i = 0; i < PLAIN_SETS; i++) {
         made_up_set *set = &f.sets[i];
         unsigned kind = take(&b);
         set->name = names[i];

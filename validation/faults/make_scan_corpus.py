@@ -62,7 +62,7 @@ def plain(sets, values=b"", matrix=(4, 3, 2), units=0):
     for n in matrix:
         out += [n, number(1)]
     out.append(units)
-    for one in sets + [None] * (9 - len(sets)):
+    for one in sets + [None] * (10 - len(sets)):
         out += [0] if one is None else [16 * one[0] + 1, len(one[1])] + list(one[1])
     return bytes(out) + values
 
@@ -87,6 +87,8 @@ PLAINS = {
     "ok-frames": plain([(2, (2, 2, 5)), (0, (2, 5, 3))], K * 9),
     "ok-all": plain([(2, (2, 5)), (0, (5, 3)), (0, (5,)), (0, (5,)), (2, (5,)), (2, (2, 2, 3, 4)), (0, (2, 3, 4)),
                      (0, (3, 2, 3, 4)), (0, (2, 3, 4))], bytes([number(.25)]) * 400),
+    "ok-noise": plain([(2, (2, 5)), (0, (5, 3))] + 7 * [None] + [(2, (2, 4))], K * 9),
+    "bad-noise": plain([(2, (2, 5)), (0, (5, 3))] + 7 * [None] + [(2, (2, 3))], K * 9),
     "ok-pairs": plain([(0, (2, 5, 2)), (0, (5, 3))], K * 9),
     "ok-flat": plain([(2, (5,)), (0, (5, 2))], K * 9, matrix=(4, 3, 1)),
     "bad-shapes": plain([(2, (2, 5)), (0, (6, 3))], K * 9),

@@ -60,7 +60,7 @@ static void plain_signal(const phantom *object, const samples *s, float complex 
 {
     static const phantom_field none = {{0, 0, 0}};
     phantom_coils one;
-    assert_int_equal(coils_make(ctx, 1, object->dimensions, &one), VF_OK);
+    assert_int_equal(coils_make(ctx, 1, object->dimensions, 1, &one), VF_OK);
     signal(object, &one, &none, s, data);
     coils_free(&one);
 }
@@ -225,10 +225,10 @@ static void compare_with_image(phantom_kind kind, int dimensions, int64_t coils,
     samples s;
     phantom_make(kind, dimensions, 21, &object);
     field_make(hertz, dimensions, &field);
-    assert_int_equal(coils_make(ctx, coils, dimensions, &receivers), VF_OK);
+    assert_int_equal(coils_make(ctx, coils, dimensions, 1, &receivers), VF_OK);
     make_samples(&s, 2, dimensions);
     signal(&object, &receivers, &field, &s, data);
-    phantom_voxels(ctx, &object, fine, image);
+    assert_int_equal(phantom_voxels(ctx, &object, fine, image), VF_OK);
     coils_voxels(ctx, &receivers, fine, sensitivity);
     field_voxels(&field, fine, map);
     for (int64_t c = 0; c < coils; c++)
@@ -376,7 +376,7 @@ static void test_coils(void **state)
         phantom_coils receivers;
         float complex *maps = malloc((size_t)(voxels * coils) * sizeof *maps);
         assert_non_null(maps);
-        assert_int_equal(coils_make(ctx, coils, 3, &receivers), VF_OK);
+        assert_int_equal(coils_make(ctx, coils, 3, 1, &receivers), VF_OK);
         coils_voxels(ctx, &receivers, matrix, maps);
         double middle = 0, least = 1e9, most = 0;
         check_peaks(&receivers, maps, voxels);

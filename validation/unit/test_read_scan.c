@@ -408,7 +408,7 @@ static void test_names_that_are_not_known(void **state)
     write_file(odd, matrix, fov);
     read_it(NULL, K_AUTO);
     expect_said("/scan/Weights is not read; known are trajectory, data, weights, time, phi, sensitivity, field_map, "
-                "reference, truth\n");
+                "reference, truth, noise\n");
     hid_t file = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT);
     hid_t set = H5Gcreate2(file, "/scan/truht", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
     hid_t scan_group = H5Gopen2(file, "/scan", H5P_DEFAULT), space = H5Screate(H5S_SCALAR);

@@ -41,6 +41,12 @@ VF_MUST_CHECK vf_status refuse_foreign_file(vf_context *ctx, const char *path);
 
 /* "" but for MATLAB's files of version 7.3, which are HDF5: what to do with one that holds no scan. */
 const char *scan_matlab_advice(const char *path);
+/* ---- scan_noise.c ---- */
+
+/* Adds the sums of n_a conj(n_b) over the samples [coil][sample] to product [coil][coil], for b <= a. */
+void scan_noise_add(int coils, int64_t samples, const double complex *noise, double complex *product);
+/* Makes the covariance of these sums: times `scale`, and the other half. */
+void scan_noise_finish(int coils, double scale, double complex *product);
 
 /* ---- scan_units.c ---- */
 

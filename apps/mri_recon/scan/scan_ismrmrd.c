@@ -1,5 +1,5 @@
-/* Reads ISMRMRD files: finds the group, parses its header, assembles its acquisitions, and takes coil maps that lie
- * beside them. */
+/* Reads ISMRMRD files: finds the group, parses its header, assembles its acquisitions, and takes coil maps and truth
+ * that lie beside them. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -232,6 +232,8 @@ vf_status scan_read_ismrmrd(vf_context *ctx, const char *path, const char *group
         status = read_acquisitions(ctx, place, id, &protocol, units, out);
     if (status == VF_OK)
         status = ismrmrd_read_maps(ctx, place, id, out);
+    if (status == VF_OK)
+        status = ismrmrd_read_truth(ctx, place, id, out);
     if (id >= 0)
         H5Gclose(id);
     if (file >= 0)

@@ -109,6 +109,9 @@ VF_MUST_CHECK vf_status ismrmrd_convert_trajectories(ismrmrd_reader *r);
 /* scan_ismrmrd_maps.c: the array `csm` of the group, if there is one, as the scan's coil maps. */
 VF_MUST_CHECK vf_status ismrmrd_read_maps(vf_context *ctx, const char *path, hid_t group, scan *s);
 
+/* scan_ismrmrd_truth.c: the array `phantom` of the group, if there is one, as the scan's truth. */
+VF_MUST_CHECK vf_status ismrmrd_read_truth(vf_context *ctx, const char *path, hid_t group, scan *s);
+
 /* scan_ismrmrd_file.c: acquisitions of an HDF5 dataset. */
 typedef struct ismrmrd_file ismrmrd_file;
 VF_MUST_CHECK vf_status ismrmrd_file_open(vf_context *ctx, const char *path, hid_t dataset, ismrmrd_file **out);

@@ -100,16 +100,7 @@ static void add_noise(filler *f, int64_t index, const ismrmrd_body *body)
             const float *sample = from + 2 * ((int64_t)c * line->samples + m);
             f->noise.samples[c * kept + m] = (double)sample[0] + (double)sample[1] * I;
         }
-    for (int a = 0; a < coils; a++)
-        for (int b = 0; b <= a; b++) {
-            const double complex *x = f->noise.samples + a * kept, *y = f->noise.samples + b * kept;
-            double re = 0, im = 0;
-            for (int64_t m = 0; m < kept; m++) {
-                re += creal(x[m]) * creal(y[m]) + cimag(x[m]) * cimag(y[m]);
-                im += cimag(x[m]) * creal(y[m]) - creal(x[m]) * cimag(y[m]);
-            }
-            f->noise.product[a * coils + b] += re + im * I;
-        }
+    scan_noise_add(coils, kept, f->noise.samples, f->noise.product);
     f->noise.count += kept;
 }
 
@@ -213,12 +204,7 @@ static void finish_noise(filler *f)
                 r->source->path, f->noise.count, f->noise.count == 1 ? " is" : "s are", coils, vf_plural(coils));
         return;
     }
-    for (int a = 0; a < coils; a++)
-        for (int b = 0; b <= a; b++) {
-            double complex value = f->noise.product[a * coils + b] * (scale / (double)f->noise.count);
-            f->noise.product[a * coils + b] = value;
-            f->noise.product[b * coils + a] = conj(value);
-        }
+    scan_noise_finish(coils, scale / (double)f->noise.count, f->noise.product);
     r->out->noise = f->noise.product;
     f->noise.product = NULL;
 }

@@ -358,6 +358,44 @@ static vf_status read_all_volumes(reader *r)
     return status;
 }
 
+/* ---- noise ---- */
+
+/* Samples of noise alone, [coil][sample], as their covariance. */
+static vf_status read_noise(reader *r)
+{
+    scan *s = r->out;
+    const char *path = r->source->path;
+    array a;
+    float complex *values = NULL;
+    double complex *samples = NULL;
+    vf_status status = look_up(r, "noise", true, &a);
+    if (status != VF_OK || !a.exists)
+        return status;
+    if (a.rank != 2 || a.dims[0] != s->coils)
+        return wrong_shape(r, &a, "[coil][sample], as many coils as data has");
+    int64_t count = a.dims[1];
+    if (count < 2 * (int64_t)s->coils)
+        return wrong_shape(r, &a, "at least two samples of noise for each coil: else leave it out");
+    if (count > MOST_SAMPLES)
+        return wrong_shape(r, &a, "no more than 2^40 samples");
+    status = scan_allocate(r->ctx, path, a.name, s->coils * count, sizeof *values, &values);
+    if (status == VF_OK)
+        status = scan_allocate(r->ctx, path, a.name, s->coils * count, sizeof *samples, &samples);
+    if (status == VF_OK)
+        status = scan_allocate(r->ctx, path, a.name, (int64_t)s->coils * s->coils, sizeof *s->noise, &s->noise);
+    if (status == VF_OK)
+        status = read_part(r, &a, -1, (float *)values);
+    for (int64_t n = 0; status == VF_OK && n < s->coils * count; n++)
+        samples[n] = (double complex)values[n];
+    if (status == VF_OK) {
+        scan_noise_add(s->coils, count, samples, s->noise);
+        scan_noise_finish(s->coils, 1 / (double)count, s->noise);
+    }
+    free(values);
+    free(samples);
+    return status;
+}
+
 /* ---- the whole ---- */
 
 static vf_status required(const reader *r, const array *a)
@@ -398,5 +436,7 @@ vf_status scan_read_plain(vf_context *ctx, const plain_source *source, k_units u
         status = read_per_sample(&r, "phi", true, offsetof(scan_trajectory, phi));
     if (status == VF_OK)
         status = read_all_volumes(&r);
+    if (status == VF_OK)
+        status = read_noise(&r);
     return status;
 }

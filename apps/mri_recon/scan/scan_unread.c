@@ -8,8 +8,8 @@
 
 enum { NAME_SIZE = 64, LIST_SIZE = 400, MOST_NAMED = 8 };
 
-static const char *const datasets[] = {"trajectory",  "data",      "weights",   "time",  "phi",
-                                       "sensitivity", "field_map", "reference", "truth", NULL};
+static const char *const datasets[] = {"trajectory", "data",      "weights", "time",  "phi", "sensitivity",
+                                       "field_map",  "reference", "truth",   "noise", NULL};
 /* The last three are mri_phantom's. */
 static const char *const attributes[] = {"matrix", "fov_mm", "description", "program", "noise_sigma", NULL};
 

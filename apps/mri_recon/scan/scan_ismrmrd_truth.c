@@ -1,0 +1,75 @@
+/* What the image should be, where a program that makes scans has written it beside the acquisitions of an ISMRMRD file:
+ * the array `phantom`, as ismrmrd_generate_cartesian_shepp_logan names it. */
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "scan_ismrmrd.h"
+
+/* The number of images in an array whose last axes are [z][y][x], or [y][x] where there is one slice: the product of
+ * the axes in front. 0 if it has another shape. */
+static int64_t count_images(hid_t dataset, const int64_t counts[3])
+{
+    hsize_t dims[H5S_MAX_RANK];
+    hid_t space = H5Dget_space(dataset);
+    int rank = space < 0 ? 0 : H5Sget_simple_extent_dims(space, dims, NULL);
+    if (space >= 0)
+        H5Sclose(space);
+    for (int axes = 3; axes >= (counts[2] == 1 ? 2 : 3); axes--) {
+        bool same = rank >= axes;
+        int64_t images = 1;
+        for (int d = 0; same && d < axes; d++)
+            same = dims[rank - 1 - d] == (hsize_t)counts[d];
+        for (int d = 0; same && d < rank - axes; d++) {
+            same = dims[d] >= 1 && dims[d] <= UINT16_MAX && images * (int64_t)dims[d] <= INT32_MAX;
+            images *= same ? (int64_t)dims[d] : 1;
+        }
+        if (same)
+            return images;
+    }
+    return 0;
+}
+
+/* The magnitude of what the dataset holds. */
+static vf_status read_truth(vf_context *ctx, const char *path, hid_t dataset, int64_t images, scan *s)
+{
+    int64_t voxels = images * s->crop[0] * s->crop[1] * s->crop[2];
+    float complex *values = NULL;
+    hid_t type = ismrmrd_complex_float_type();
+    vf_status status = scan_allocate(ctx, path, "the truth", voxels, sizeof *values, &values);
+    if (status == VF_OK && H5Dread(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) < 0)
+        status = vf_fail(ctx, VF_ERR_INPUT, "%s: cannot read the truth in 'phantom'", path);
+    if (status == VF_OK && scan_first_not_finite((const float *)values, 2 * voxels) >= 0)
+        status = vf_fail(ctx, VF_ERR_INPUT, "%s: the truth in 'phantom' has values that are not finite", path);
+    if (status == VF_OK)
+        status = scan_allocate(ctx, path, "the truth", voxels, sizeof *s->truth, &s->truth);
+    for (int64_t n = 0; status == VF_OK && n < voxels; n++)
+        s->truth[n] = cabsf(values[n]);
+    if (status == VF_OK)
+        s->truths = (int)images;
+    H5Tclose(type);
+    free(values);
+    return status;
+}
+
+vf_status ismrmrd_read_truth(vf_context *ctx, const char *path, hid_t group, scan *s)
+{
+    vf_status status = VF_OK;
+    hid_t dataset = H5Lexists(group, "phantom", H5P_DEFAULT) > 0 ? H5Dopen2(group, "phantom", H5P_DEFAULT) : -1;
+    if (dataset < 0)
+        return VF_OK;
+    hid_t type = H5Dget_type(dataset);
+    bool complex_numbers = type >= 0 && H5Tget_class(type) == H5T_COMPOUND && H5Tget_member_index(type, "real") >= 0 &&
+                           H5Tget_member_index(type, "imag") >= 0;
+    int64_t images = complex_numbers && s->slices == 1 && s->places == 1 ? count_images(dataset, s->crop) : 0;
+    if (images == 1 || (images > 1 && images == s->volumes))
+        status = read_truth(ctx, path, dataset, images, s);
+    else
+        vf_note(ctx,
+                "note: %s: 'phantom' is not used: it is not an array of complex numbers for the image, %" PRId64
+                " x %" PRId64 " x %" PRId64 ", or for each of its %d volume%s",
+                path, s->crop[0], s->crop[1], s->crop[2], s->volumes, vf_plural(s->volumes));
+    if (type >= 0)
+        H5Tclose(type);
+    H5Dclose(dataset);
+    return status;
+}
