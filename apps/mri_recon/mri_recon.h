@@ -150,7 +150,6 @@ typedef struct scan {
                                  * maps are estimated from; at most one a place */
     scan_frame *frame;          /* [frames + calibrations] */
     double complex *noise;      /* [coil][coil] covariance of the coils' noise, or NULL */
-    bool whitened;              /* its noise has the variance 1 and is independent from coil to coil */
     float complex *sensitivity; /* [coil][z][y][x] of `matrix`, or NULL */
     bool own_maps;              /* each place has its maps: sensitivity is [place][coil][z][y][x] */
     bool maps_whitened, maps_compressed; /* sensitivity is of coils behind these stages: not to be done again */

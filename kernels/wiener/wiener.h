@@ -37,7 +37,8 @@ typedef struct vf_wiener_space {
 typedef struct vf_wiener_samples {
     int64_t count;
     const float *k;       /* [count][3] cycles per field of view */
-    const float *weights; /* [count] in the sum of squares, or NULL for 1; samples of weight 0 are left out */
+    const float *weights; /* [count] in the sum of squares, or NULL for 1: a sample of weight w has noise of variance
+                           * sigma^2 / w; those of weight 0 are left out */
     int coils;
     const float *data; /* [coils][count] complex, interleaved */
 } vf_wiener_samples;
@@ -49,8 +50,8 @@ double vf_wiener_radius(const vf_wiener_space *space, const double k[3]);
 VF_MUST_CHECK vf_status vf_outer_radius(vf_context *ctx, const vf_wiener_space *space, const vf_wiener_samples *samples,
                                         double share, double *radius);
 
-/* The variance of the noise E|n|^2 of one coil's sample, if samples from `radius` on were noise alone: the mean over
- * coils of median |d|^2 / ln 2. Signal there makes it too large. Samples that are exactly 0 in a coil were not
+/* The variance of the noise, sigma^2 = E|n|^2 of one coil's sample of weight 1, if samples from `radius` on were noise alone: the mean over
+ * coils of median w |d|^2 / ln 2. Signal there makes it too large. Samples that are exactly 0 in a coil were not
  * acquired, and do not count. 0 if nothing is left. Errors: VF_ERR_MEMORY. */
 VF_MUST_CHECK vf_status vf_outer_variance(vf_context *ctx, const vf_wiener_space *space,
                                           const vf_wiener_samples *samples, double radius, double *variance);

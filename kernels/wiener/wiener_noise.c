@@ -61,7 +61,7 @@ static int compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* median |d|^2 of a coil's outer samples; 0 if there are none. */
+/* median w |d|^2 of a coil's outer samples; 0 if there are none. */
 static double median_square(const vf_wiener_samples *samples, const int64_t *outer, int64_t count, int coil,
                             float *squares)
 {
@@ -71,7 +71,7 @@ static double median_square(const vf_wiener_samples *samples, const int64_t *out
     for (int64_t i = 0; i < count; i += step) {
         const float re = data[2 * outer[i]], im = data[2 * outer[i] + 1];
         if (re != 0 || im != 0)
-            squares[taken++] = re * re + im * im;
+            squares[taken++] = (re * re + im * im) * (samples->weights ? samples->weights[outer[i]] : 1);
     }
     if (taken == 0)
         return 0;

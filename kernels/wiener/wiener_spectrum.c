@@ -13,7 +13,7 @@ static const double UNKNOWN = -3;   /* where one bin is all there is: edges */
 
 /* Sums of a chunk, or of all. */
 typedef struct bin_sums {
-    double power, radius, count;
+    double power, radius, count, noise; /* noise: of 1 / w */
 } bin_sums;
 
 typedef struct bins {
@@ -56,6 +56,7 @@ static void add_chunk(const bins *b, int64_t first, int64_t count, bin_sums *sum
             continue; /* exact zeros were not acquired */
         sums[bin].power += power[m];
         sums[bin].radius += radius;
+        sums[bin].noise += s->weights ? 1 / s->weights[first + m] : 1;
         sums[bin].count++;
     }
 }
@@ -75,6 +76,7 @@ static vf_status add_samples(vf_context *ctx, const bins *b, bin_sums *sums)
         for (int bin = 0; bin < b->count; bin++) {
             sums[bin].power += part[i * b->count + bin].power;
             sums[bin].radius += part[i * b->count + bin].radius;
+            sums[bin].noise += part[i * b->count + bin].noise;
             sums[bin].count += part[i * b->count + bin].count;
         }
     free(part);
@@ -104,7 +106,6 @@ vf_status vf_spectrum_estimate(vf_context *ctx, const vf_wiener_space *space, co
 {
     bins b = {.space = space, .samples = samples};
     bin_sums sums[VF_SPECTRUM_BINS] = {{0}};
-    const double noise = samples->coils * variance;
     *out = (vf_spectrum){.slope = UNKNOWN};
     choose_bins(&b);
     vf_status status = add_samples(ctx, &b, sums);
@@ -113,6 +114,7 @@ vf_status vf_spectrum_estimate(vf_context *ctx, const vf_wiener_space *space, co
     for (int bin = 0; bin < b.count; bin++) {
         if (sums[bin].count == 0)
             continue;
+        const double noise = samples->coils * variance * sums[bin].noise / sums[bin].count;
         const double signal = sums[bin].power / sums[bin].count - noise;
         const double error = noise / sqrt(sums[bin].count * samples->coils);
         if (!(signal > STANDS_OUT * error))

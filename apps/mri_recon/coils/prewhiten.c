@@ -52,6 +52,5 @@ vf_status prewhiten(vf_context *ctx, scan *raw)
     raw->whitened = true;
     free(raw->noise);
     raw->noise = NULL;
-    raw->whitened = status == VF_OK;
     return status;
 }

@@ -147,7 +147,7 @@ static vf_status residual_variance(const crew *c, const scan_frame *frame, const
             const int64_t m = o->index[i];
             const float complex phi = sample_phi(j->settings, raw, at, m);
             const double complex left = frame->data[coil * at->samples + m] - phi * expected[i];
-            squares[i] = creal(left) * creal(left) + cimag(left) * cimag(left);
+            squares[i] = (at->weights ? at->weights[m] : 1) * (creal(left) * creal(left) + cimag(left) * cimag(left));
         }
         qsort(squares, (size_t)o->count, sizeof *squares, compare);
         sum += squares[o->count / 2] / log(2);
@@ -175,7 +175,9 @@ vf_status noise_from_residual(crew *c, int number, const char *image)
         status = regularise_freedom(c, frame, power, o.radius, &taken);
     if (status == VF_OK && o.count > 0)
         status = residual_variance(c, frame, image, &o, &variance);
-    if (getenv("DBG")) fprintf(stderr, "outer var %g res %g taken %g all %lld it %lld\n", sqrt(j->variance), sqrt(variance), taken, (long long)o.all, (long long)c->summary.iterations);
+    if (getenv("DBG"))
+        fprintf(stderr, "outer var %g res %g taken %g all %lld it %lld\n", sqrt(j->variance), sqrt(variance), taken,
+                (long long)o.all, (long long)c->summary.iterations);
     const double free_share = 1 - taken * (j->has_maps ? 1.0 / j->scan->coils : 1) / (double)(o.all > 0 ? o.all : 1);
     if (status == VF_OK && o.count > 0 && free_share > LEAST_FREE && variance / free_share < j->variance) {
         j->variance = variance / free_share;

@@ -12,6 +12,9 @@
 static const double WORTH_A_WARNING = 10;
 /* The residual to which the image is solved for that noise is taken from. */
 static const double ROUGH = 1e-3;
+/* Less noise lets the next image have more of the outermost signal: again, where it is less by so much. */
+static const double WORTH_A_PASS = 0.9;
+enum { PASSES = 3 };
 
 /* All groups of a scan, and who makes them. */
 typedef struct sharing {
@@ -212,9 +215,15 @@ static vf_status find_noise(sharing *s)
     j->settings = &rough;
     for (int t = 0; t < s->how.teams; t++) {
         crew *c = &s->crew[t];
-        status = crew_make_group(c, &one, s->images[0]);
-        if (status == VF_OK)
-            status = noise_from_residual(c, frame, s->images[0]);
+        status = VF_OK;
+        for (int pass = 0; pass < PASSES && status == VF_OK; pass++) {
+            const double before = j->variance;
+            status = crew_make_group(c, &one, s->images[0]);
+            if (status == VF_OK)
+                status = noise_from_residual(c, frame, s->images[0]);
+            if (!(j->variance < WORTH_A_PASS * before))
+                break;
+        }
         c->summary = (recon_summary){.converged = true};
         c->last = -1;
         if (!vf_is_device_error(status) || t + 1 == s->how.teams)
