@@ -45,6 +45,8 @@ typedef struct recon_settings {
     const char *output;                     /* NULL: the input's name with _image.h5, beside it */
     const char *picture, *report, *compare; /* compare: "truth", or a file; NULL: none */
     const char *save_q, *load_q;
+    const char *noise_map;  /* NULL: none */
+    int replicas;           /* that it is made of */
     const char *group;      /* of an ISMRMRD file; NULL: found */
     const char *trajectory; /* of k-space in a .cfl; NULL: Cartesian */
     const char *maps;       /* coil maps' file, with RECON_COILS_FILE; NULL: the scan's own */
@@ -133,7 +135,8 @@ typedef struct scan_frame {
     int volume, slice;                    /* where the image goes: in 0 .. volumes - 1, 0 .. slices - 1 */
     int place;                            /* what of the patient it shows: frames of one place share coil maps */
     int contrast, phase, repetition, set; /* as the file numbers them; 0 where it does not */
-    float complex *data;                  /* [coil][sample] */
+    float complex *data;                  /* [coil][sample]; NULL for a replica */
+    int replica;                          /* > 0: its data are noise of variance 1, drawn anew for each number */
 } scan_frame;
 
 typedef struct scan {
@@ -259,6 +262,10 @@ VF_MUST_CHECK vf_status image_check_path(vf_context *ctx, const char *path);
  * Errors: VF_ERR_OUTPUT, VF_ERR_MEMORY, VF_ERR_UNSUPPORTED (more voxels along an axis than the format can count);
  * VF_ERR_INPUT and VF_ERR_ARGUMENT for copy_of. */
 VF_MUST_CHECK vf_status write_image(vf_context *ctx, const recon_image *image, const char *path);
+
+/* The noise of an image: `map` holds the deviations of all places, then their factors g, as volumes; as .h5 datasets
+ * /noise and /g_factor [volume][z][y][x], else as write_image. Errors: as write_image. */
+VF_MUST_CHECK vf_status write_noise_map(vf_context *ctx, const recon_image *map, const char *path);
 
 /* Reads dataset /image of a file that write_image made, to compare with: [frame][z][y][x]. Fewer dimensions and real
  * numbers will do too; texts and place_geometry stay NULL. Errors: VF_ERR_INPUT, VF_ERR_MEMORY. */
@@ -508,13 +515,21 @@ typedef struct recon_summary {
 /* Takes the image [z][y][x] of scan->matrix of a frame, which is gone afterwards. */
 typedef void (*recon_put)(void *user, const scan_frame *frame, const float complex *image);
 
+/* Takes the noise of a place's first frame, [z][y][x] of scan->matrix, gone afterwards: the standard deviation of a
+ * complex voxel, E|n|^2 = deviation^2, and the factor by which it exceeds what as many samples would leave at best,
+ * g = deviation sqrt(Q(0) sum_c |s_c|^2) / sigma; for --method adjoint, whose image is not divided by that,
+ * deviation / (sqrt(...) sigma). Coils that are combined by the root of the sum of squares: their mean. */
+typedef void (*recon_put_noise)(void *user, const scan_frame *frame, const float *deviation, const float *g);
+
 /* recon_settings' group_bytes, or what stands for 0. */
 int64_t recon_group_bytes(const recon_settings *settings);
 
 /* All frames of the scan, shared among the context's devices: each once, in any order, to `put`, on the caller's
- * thread. A device that fails leaves its frames to the others; one of several that make a frame together ends the run.
+ * thread; then, with settings->noise_map, the noise of all places. A device that fails leaves its frames to the others;
+ * one of several that make a frame together ends the run.
  */
 VF_MUST_CHECK vf_status reconstruct(vf_context *ctx, const recon_settings *settings, const scan *raw,
-                                    recon_watch *watch, recon_put put, void *user, recon_summary *summary);
+                                    recon_watch *watch, recon_put put, recon_put_noise put_noise, void *user,
+                                    recon_summary *summary);
 
 #endif

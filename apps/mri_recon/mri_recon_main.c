@@ -24,6 +24,9 @@ static const char usage[] =
     "                           (default: scan_image.h5, beside the input; of a .cfl, scan_image.cfl)\n"
     "  --append-to-copy         the image file is a copy of the ISMRMRD scan with the images added\n"
     "  --picture FILE.png       a montage of slices\n"
+    "  --noise-map FILE         the standard deviation of the noise in each voxel, and the g-factor: .h5 (datasets\n"
+    "                           noise and g_factor), .nii, .nii.gz, .cfl (the two as volumes)\n"
+    "  --replicas N             of noise that it is made of (32; twice as many take twice as long)\n"
     "  --report FILE.json       what was done, how long it took, and figures\n"
     "  --compare FILE           print the error against `truth` (of the scan), or against another image .h5\n"
     "\n"
@@ -83,6 +86,8 @@ enum {
     OPT_FIRST = 256,
     OPT_APPEND_TO_COPY = OPT_FIRST,
     OPT_PICTURE,
+    OPT_NOISE_MAP,
+    OPT_REPLICAS,
     OPT_REPORT,
     OPT_COMPARE,
     OPT_TRAJECTORY,
@@ -118,6 +123,8 @@ static const struct option options[] = {
     {"output", required_argument, NULL, 'o'},
     {"append-to-copy", no_argument, NULL, OPT_APPEND_TO_COPY},
     {"picture", required_argument, NULL, OPT_PICTURE},
+    {"noise-map", required_argument, NULL, OPT_NOISE_MAP},
+    {"replicas", required_argument, NULL, OPT_REPLICAS},
     {"report", required_argument, NULL, OPT_REPORT},
     {"compare", required_argument, NULL, OPT_COMPARE},
     {"trajectory", required_argument, NULL, OPT_TRAJECTORY},
@@ -240,6 +247,10 @@ static vf_status number_option(vf_context *ctx, int option, const char *text, re
         status = program_integer(ctx, "compress", text, 1, 4096, &whole);
         s->compress = (int)whole;
         return status;
+    case OPT_REPLICAS:
+        status = program_integer(ctx, "replicas", text, 2, 100000, &whole);
+        s->replicas = (int)whole;
+        return status;
     case OPT_ITERATIONS:
         status = program_integer(ctx, "iterations", text, 1, 1000000, &whole);
         s->iterations = (int)whole;
@@ -271,6 +282,9 @@ static vf_status one_option(vf_context *ctx, int option, const char *text, recon
         return VF_OK;
     case OPT_PICTURE:
         return program_picture(ctx, text, &s->picture);
+    case OPT_NOISE_MAP:
+        s->noise_map = text;
+        return VF_OK;
     case OPT_REPORT:
         s->report = text;
         return VF_OK;
@@ -317,6 +331,7 @@ static vf_status one_option(vf_context *ctx, int option, const char *text, recon
         return word_option(ctx, option, text, s);
     case OPT_MATRIX:
     case OPT_COMPRESS:
+    case OPT_REPLICAS:
     case OPT_ITERATIONS:
     case OPT_TOLERANCE:
     case OPT_LAMBDA:
@@ -350,6 +365,8 @@ static vf_status check_use(vf_context *ctx, const recon_settings *s, const bool 
     if (s->encode_by == RECON_CARTESIAN && (s->save_q || s->load_q))
         return vf_fail(ctx, VF_ERR_ARGUMENT,
                        "--save-q and --load-q do nothing with --operator cartesian, which has no Q");
+    if (given[OPT_REPLICAS - OPT_FIRST] && !s->noise_map)
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "--replicas is of the noise map: it goes with --noise-map");
     if (s->variant && s->encode_by != RECON_DIRECT)
         return vf_fail(ctx, VF_ERR_ARGUMENT, "--variant is of the direct sum: it goes with --operator direct");
     if (s->hardware_trig && s->encode_by != RECON_DIRECT)
@@ -442,6 +459,7 @@ static vf_status run_mri_recon(vf_context *ctx, program *p, int argc, char **arg
         .prior = RECON_PRIOR_AUTO,
         .lambda = 1,
         .lambda_auto = true,
+        .replicas = 32,
         .device = "auto",
         .argc = p->argc,
         .argv = p->argv,

@@ -24,6 +24,8 @@ typedef struct run {
     recon_summary summary;
     double memory; /* bytes, about: on the device */
     recon_image image;
+    recon_image noise;            /* of places: deviations, then g */
+    float complex *whole;         /* [voxels] of a place */
     recon_image other;            /* what to compare with, if it is a file */
     image_comparison *comparison; /* [compared] with the truth, or with the other image */
     int compared;                 /* volumes, from the first */
@@ -199,11 +201,10 @@ static void describe(run *r)
                  r->summary.encoding, s->precision == VF_F64 ? "double" : "single", list);
 }
 
-/* Cuts the middle out of one frame's image and puts it where it belongs in the volumes. */
-static void place_frame(void *user, const scan_frame *frame, const float complex *whole)
+/* Cuts the middle out of one frame's image and puts it where it belongs in a volume. */
+static void place_in_volume(const run *r, const scan_frame *frame, const float complex *whole, recon_image *image,
+                            int volume)
 {
-    run *r = user;
-    recon_image *image = &r->image;
     const int64_t *n = r->scan.matrix, *crop = r->scan.crop;
     int64_t first[3];
     for (int a = 0; a < 3; a++)
@@ -211,10 +212,49 @@ static void place_frame(void *user, const scan_frame *frame, const float complex
     for (int64_t z = 0; z < crop[2]; z++)
         for (int64_t y = 0; y < crop[1]; y++) {
             int64_t plane = frame->slice * crop[2] + z;
-            float complex *to = image->data + ((frame->volume * image->counts[2] + plane) * crop[1] + y) * crop[0];
+            float complex *to = image->data + ((volume * image->counts[2] + plane) * crop[1] + y) * crop[0];
             const float complex *from = whole + ((first[2] + z) * n[1] + first[1] + y) * n[0] + first[0];
             memcpy(to, from, (size_t)crop[0] * sizeof *to);
         }
+}
+
+static void place_frame(void *user, const scan_frame *frame, const float complex *whole)
+{
+    run *r = user;
+    place_in_volume(r, frame, whole, &r->image, frame->volume);
+}
+
+/* Slices are one volume, slabs one each. */
+static int noise_volumes(const run *r)
+{
+    return r->scan.slices > 1 ? 1 : r->scan.places;
+}
+
+static void place_noise(void *user, const scan_frame *frame, const float *deviation, const float *g)
+{
+    run *r = user;
+    const int volume = r->scan.slices > 1 ? 0 : frame->place;
+    for (int half = 0; half < 2; half++) {
+        for (int64_t n = 0; n < r->scan.matrix[0] * r->scan.matrix[1] * r->scan.matrix[2]; n++)
+            r->whole[n] = half ? g[n] : deviation[n];
+        place_in_volume(r, frame, r->whole, &r->noise, half * noise_volumes(r) + volume);
+    }
+}
+
+/* Room for the noise of all places. */
+static vf_status make_noise(run *r)
+{
+    const scan *raw = &r->scan;
+    if (!r->settings->noise_map)
+        return VF_OK;
+    const int64_t volume = r->image.counts[0] * r->image.counts[1] * r->image.counts[2];
+    r->noise = r->image;
+    r->noise.frames = 2 * noise_volumes(r);
+    r->noise.copy_of = NULL;
+    r->noise.source_count = 0;
+    r->noise.data = calloc((size_t)(r->noise.frames * volume), sizeof *r->noise.data);
+    r->whole = malloc((size_t)(raw->matrix[0] * raw->matrix[1] * raw->matrix[2]) * sizeof *r->whole);
+    return r->noise.data && r->whole ? VF_OK : vf_fail(r->ctx, VF_ERR_MEMORY, "no memory for the noise map");
 }
 
 static vf_status reconstruct_stage(run *r)
@@ -246,7 +286,9 @@ static vf_status reconstruct_stage(run *r)
     if (!image->data)
         status = vf_fail(r->ctx, VF_ERR_MEMORY, "no memory for %d volumes of %zu voxels", raw->volumes, volume);
     if (status == VF_OK)
-        status = reconstruct(r->ctx, r->settings, raw, &r->watch, place_frame, r, &r->summary);
+        status = make_noise(r);
+    if (status == VF_OK)
+        status = reconstruct(r->ctx, r->settings, raw, &r->watch, place_frame, place_noise, r, &r->summary);
     describe(r);
     return status;
 }
@@ -425,6 +467,8 @@ static vf_status finish(run *r, vf_report **report)
     const recon_settings *s = r->settings;
     watch_stage(&r->watch, "write", 0);
     vf_status status = write_image(r->ctx, &r->image, r->output);
+    if (status == VF_OK && s->noise_map)
+        status = write_noise_map(r->ctx, &r->noise, s->noise_map);
     if (status == VF_OK && s->picture) {
         watch_stage(&r->watch, "picture", 0);
         status = draw_montage(r->ctx, &r->image, s->picture);
@@ -453,6 +497,8 @@ static vf_status finish(run *r, vf_report **report)
                    r->summary.converged || s->tolerance == 0 ? "" : " (the tolerance was not reached)");
         printf("\n");
         say_error(r);
+        if (s->noise_map)
+            printf("noise map  %s, from %d replicas\n", s->noise_map, s->replicas);
         if (s->picture)
             printf("picture    %s\n", s->picture);
     }
@@ -550,6 +596,8 @@ vf_status mri_recon_run(vf_context *ctx, const recon_settings *settings)
     vf_progress_end(&r.watch.progress);
     vf_report_discard(&report);
     recon_image_free(&r.image);
+    recon_image_free(&r.noise);
+    free(r.whole);
     recon_image_free(&r.other);
     free(r.comparison);
     scan_free(&r.scan);

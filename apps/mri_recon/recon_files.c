@@ -42,6 +42,7 @@ vf_status recon_check_names(vf_context *ctx, const recon_settings *s, const char
                                   {"the image", output},
                                   {"the picture", s->picture},
                                   {"the report", s->report},
+                                  {"the noise map", s->noise_map},
                                   {"the coil maps (--save-coils)", s->save_coils},
                                   {"Q (--save-q)", s->save_q},
                                   {"Q (--load-q)", s->load_q},

@@ -116,7 +116,7 @@ static made reconstruct_by(const bench_case *c, recon_operator by, recon_method 
     const double began = vf_now();
     need(crop_readout(ctx, &settings, &s));
     m.crop = vf_now() - began;
-    need(reconstruct(ctx, &settings, &s, &watch, keep_image, &k, &summary));
+    need(reconstruct(ctx, &settings, &s, &watch, keep_image, NULL, &k, &summary));
     vf_stage_end(&watch.stages);
     m.all = vf_now() - began;
     m.side = stage(&watch, "F^H d");

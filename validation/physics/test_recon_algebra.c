@@ -169,7 +169,7 @@ static void run_reconstruction(problem *p, float complex *images, recon_summary 
     kept k = {p, images};
     p->scan.trajectory = &p->trajectory;
     memset(summary, 0, sizeof *summary);
-    if (reconstruct(p->ctx, &p->settings, &p->scan, &watch, keep, &k, summary) != VF_OK)
+    if (reconstruct(p->ctx, &p->settings, &p->scan, &watch, keep, NULL, &k, summary) != VF_OK)
         fail_msg("%s", vf_context_message(p->ctx));
 }
 
@@ -395,7 +395,7 @@ static void test_saved_q(void **state)
     snprintf(p.scan.digest, sizeof p.scan.digest, "two");
     recon_watch watch = {.mode = VF_PROGRESS_OFF};
     kept k = {&p, second};
-    assert_int_equal(reconstruct(p.ctx, &p.settings, &p.scan, &watch, keep, &k, &summary), VF_ERR_INPUT);
+    assert_int_equal(reconstruct(p.ctx, &p.settings, &p.scan, &watch, keep, NULL, &k, &summary), VF_ERR_INPUT);
     assert_non_null(strstr(vf_context_message(p.ctx), "another trajectory"));
     vf_context_clear_error(p.ctx);
     unlink(path);

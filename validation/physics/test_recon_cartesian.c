@@ -93,7 +93,7 @@ static float complex *make_images(vf_context *ctx, const recon_settings *setting
     kept k = {.voxels = s->matrix[0] * s->matrix[1] * s->matrix[2]};
     k.image = allocate((size_t)(FRAMES * k.voxels), sizeof *k.image);
     memset(summary, 0, sizeof *summary);
-    if (reconstruct(ctx, settings, s, &watch, keep_image, &k, summary) != VF_OK)
+    if (reconstruct(ctx, settings, s, &watch, keep_image, NULL, &k, summary) != VF_OK)
         fail_msg("%s", vf_context_message(ctx));
     return k.image;
 }

@@ -93,7 +93,7 @@ static images try_to_make(const variation *v, int list)
                   .first = p.frames,
                   .watch.mode = VF_PROGRESS_OFF};
     vf_context_set_log(p.ctx, count_warnings, &out);
-    out.status = reconstruct(p.ctx, &p.settings, &p.scan, &out.watch, keep, &out, &out.summary);
+    out.status = reconstruct(p.ctx, &p.settings, &p.scan, &out.watch, keep, NULL, &out, &out.summary);
     assert_int_equal(out.status, vf_context_status(p.ctx));
     snprintf(out.message, sizeof out.message, "%s", vf_context_message(p.ctx));
     free(trajectories[1].k);

@@ -310,7 +310,10 @@ vf_status crew_make_group(crew *c, const frame_group *g, char *images)
     const int number = (int)(frame_of(j, g, 0) - j->scan->frame) + 1, frames = j->scan->frames;
     const recon_summary before = c->summary;
     const double begin = vf_now();
-    if (g->count < frames && g->count > 1)
+    if (frame_of(j, g, 0)->replica)
+        snprintf(c->watch->which, sizeof c->watch->which, "noise, replicas to %d of %d: ", g->first + g->count,
+                 j->frame_count);
+    else if (g->count < frames && g->count > 1)
         snprintf(c->watch->which, sizeof c->watch->which, "frame %d and %d more of %d: ", number, g->count - 1, frames);
     else if (g->count < frames)
         snprintf(c->watch->which, sizeof c->watch->which, "frame %d of %d: ", number, frames);

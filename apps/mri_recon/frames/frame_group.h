@@ -30,7 +30,8 @@ typedef struct recon_job {
     bool has_maps;             /* more than one coil, seen through maps */
     double variance;           /* of the noise of a sample of one coil; 0: not known */
     char noise[160];           /* what that rests on */
-    const scan_frame **frames; /* [scan->frames] trajectory by trajectory */
+    const scan_frame **frames; /* [frame_count] trajectory by trajectory: the scan's, or replicas of noise */
+    int frame_count;
     pthread_mutex_t lock;
     pthread_cond_t changed; /* something was made, or is not going to be */
     frame_place *place;     /* [scan->places] */
@@ -74,6 +75,23 @@ int crew_normals(const recon_job *job, int devices);
  * the same group. Errors: of the stages. */
 VF_MUST_CHECK vf_status crew_make_group(crew *c, const frame_group *g, char *images);
 void crew_free(crew *c); /* but not its watch */
+
+/* ---- noise_map.c ---- */
+
+/* Replicas of noise of each place's first frame, and the sums of squares of their images. */
+typedef struct noise_map {
+    recon_job *job;
+    scan_frame *replica; /* [job->frame_count] */
+    float *squares;      /* [place][voxels] */
+} noise_map;
+
+/* Makes the job's frames replicas, trajectory by trajectory. Errors: VF_ERR_MEMORY. */
+VF_MUST_CHECK vf_status noise_map_create(recon_job *job, noise_map *out);
+void noise_map_free(noise_map *map); /* the job is left without frames */
+/* Takes a replica's image. A recon_put. */
+void noise_map_add(void *map, const scan_frame *frame, const float complex *image);
+/* Errors: VF_ERR_MEMORY. */
+VF_MUST_CHECK vf_status noise_map_finish(const noise_map *map, recon_put_noise put, void *user);
 
 /* ---- noise_level.c ---- */
 

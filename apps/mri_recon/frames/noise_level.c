@@ -175,9 +175,6 @@ vf_status noise_from_residual(crew *c, int number, const char *image)
         status = regularise_freedom(c, frame, power, o.radius, &taken);
     if (status == VF_OK && o.count > 0)
         status = residual_variance(c, frame, image, &o, &variance);
-    if (getenv("DBG"))
-        fprintf(stderr, "outer var %g res %g taken %g all %lld it %lld\n", sqrt(j->variance), sqrt(variance), taken,
-                (long long)o.all, (long long)c->summary.iterations);
     const double free_share = 1 - taken * (j->has_maps ? 1.0 / j->scan->coils : 1) / (double)(o.all > 0 ? o.all : 1);
     if (status == VF_OK && o.count > 0 && free_share > LEAST_FREE && variance / free_share < j->variance) {
         j->variance = variance / free_share;

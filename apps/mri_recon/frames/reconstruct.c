@@ -62,14 +62,14 @@ int64_t recon_group_bytes(const recon_settings *settings)
 static vf_status make_groups(sharing *s)
 {
     const recon_job *j = s->job;
-    const scan *raw = j->scan;
     const int64_t room = recon_group_bytes(j->settings) / s->slots / (int64_t)frame_bytes(j);
-    const int fair = (raw->frames + s->how.teams - 1) / s->how.teams;
+    const int fair = (j->frame_count + s->how.teams - 1) / s->how.teams;
     const int most = room < 1 ? 1 : room < fair ? (int)room : fair;
-    s->group = calloc((size_t)raw->frames + 1, sizeof *s->group);
+    s->groups = s->most = 0;
+    s->group = calloc((size_t)j->frame_count + 1, sizeof *s->group);
     if (!s->group)
         return vf_fail(j->ctx, VF_ERR_MEMORY, "no memory");
-    for (int f = 0; f < raw->frames; f++) {
+    for (int f = 0; f < j->frame_count; f++) {
         const int trajectory = j->frames[f]->trajectory;
         frame_group *last = s->groups ? &s->group[s->groups - 1] : NULL;
         if (last && last->trajectory == trajectory && last->count < most)
@@ -204,11 +204,11 @@ static vf_status find_noise(sharing *s)
     const recon_settings *settings = j->settings;
     recon_settings rough = *settings;
     int frame = -1;
-    if (!regularise_by_noise(settings))
+    if (!regularise_by_noise(settings) && !settings->noise_map)
         return VF_OK;
     watch_stage(s->watch, "noise", 0);
     vf_status status = noise_from_samples(j, &frame);
-    if (status != VF_OK || frame < 0)
+    if (status != VF_OK || frame < 0 || settings->method != RECON_CG)
         return status;
     const frame_group one = {.trajectory = j->frames[frame]->trajectory, .first = frame, .count = 1};
     rough.tolerance = ROUGH;
@@ -247,7 +247,7 @@ static vf_status make_frames(sharing *s)
                               .give_up = give_up};
     vf_status status = VF_OK;
     if (s->own) {
-        watch_stage(s->watch, "frames", s->job->scan->frames);
+        watch_stage(s->watch, s->job->frames[0]->replica ? "noise map" : "frames", s->job->frame_count);
         return vf_workpool_run(s->job->ctx, &pool);
     }
     for (int g = 0; g < s->groups && status == VF_OK; g++) {
@@ -255,6 +255,48 @@ static vf_status make_frames(sharing *s)
         if (status == VF_OK)
             status = put_group(s, 0, g);
     }
+    return status;
+}
+
+/* ---- noise ---- */
+
+static void free_groups(sharing *s)
+{
+    for (int i = 0; s->images && i < s->slots; i++)
+        free(s->images[i]);
+    free(s->images);
+    free(s->image);
+    free(s->group);
+    s->images = NULL;
+    s->image = NULL;
+    s->group = NULL;
+}
+
+/* Replicas of noise pass through what the frames passed through. */
+static vf_status make_noise_map(sharing *s, recon_put_noise put_noise)
+{
+    recon_job *j = s->job;
+    noise_map map;
+    const recon_put put = s->put;
+    void *user = s->user;
+    free(j->frames);
+    free_groups(s);
+    vf_status status = noise_map_create(j, &map);
+    s->put = noise_map_add;
+    s->user = &map;
+    for (int t = 0; t < s->how.teams; t++)
+        s->crew[t].last = -1;
+    if (status == VF_OK)
+        status = make_groups(s);
+    if (status == VF_OK)
+        status = make_slots(s);
+    if (status == VF_OK)
+        status = make_frames(s);
+    s->put = put;
+    s->user = user;
+    if (status == VF_OK)
+        status = noise_map_finish(&map, put_noise, user);
+    noise_map_free(&map);
     return status;
 }
 
@@ -272,6 +314,7 @@ static vf_status order_frames(recon_job *j)
         for (int f = 0; f < raw->frames; f++)
             if (raw->frame[f].trajectory == t)
                 j->frames[frames++] = &raw->frame[f];
+    j->frame_count = frames;
     return frames == raw->frames
                ? VF_OK
                : vf_fail(j->ctx, VF_ERR_INTERNAL, "%d of %d frames have a trajectory", frames, raw->frames);
@@ -315,20 +358,16 @@ static void free_sharing(sharing *s)
         crew_free(&s->crew[t]);
     for (int d = 0; s->normal && d < s->whole.count; d++)
         normal_matrix_free(&s->normal[d]);
-    for (int i = 0; s->images && i < s->slots; i++)
-        free(s->images[i]);
+    free_groups(s);
     team_free(&s->whole);
     free(s->crew);
     free(s->own);
     free(s->number);
     free(s->normal);
-    free(s->images);
-    free(s->image);
-    free(s->group);
 }
 
 vf_status reconstruct(vf_context *ctx, const recon_settings *settings, const scan *raw, recon_watch *watch,
-                      recon_put put, void *user, recon_summary *summary)
+                      recon_put put, recon_put_noise put_noise, void *user, recon_summary *summary)
 {
     recon_job j = {.ctx = ctx,
                    .settings = settings,
@@ -363,14 +402,17 @@ vf_status reconstruct(vf_context *ctx, const recon_settings *settings, const sca
         status = make_frames(&s);
     if (status == VF_OK)
         status = places_save_maps(&j);
-    vf_progress_end(&watch->progress);
     sum_up(&s, summary);
+    if (status == VF_OK && settings->noise_map)
+        status = make_noise_map(&s, put_noise);
+    vf_progress_end(&watch->progress);
     if (status == VF_OK && settings->method == RECON_CG && !summary->converged && settings->tolerance > 0 &&
         summary->residual > WORTH_A_WARNING * settings->tolerance)
-        vf_warn(ctx,
-                "the solver stopped after %d iteration%s at a residual of %.2g, far from the tolerance of %g: use more "
-                "--iterations, or a larger --lambda",
-                settings->iterations, vf_plural(settings->iterations), summary->residual, settings->tolerance);
+        vf_warn(ctx, "the solver stopped after %d iteration%s at a residual of %.2g, far from the tolerance of %g: %s",
+                settings->iterations, vf_plural(settings->iterations), summary->residual, settings->tolerance,
+                settings->lambda_auto ? "use more --iterations"
+                                      : "lambda is small for this scan; leave it to --lambda auto, or make it larger. "
+                                        "More --iterations would amplify noise");
     free_sharing(&s);
     places_free(&j);
     free(j.frames);

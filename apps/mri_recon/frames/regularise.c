@@ -76,6 +76,8 @@ static vf_status make_model(crew *c, const scan_frame *frame, double power, fram
     const recon_job *j = c->job;
     const scan *raw = j->scan;
     const scan_trajectory *at = &raw->trajectory[frame->trajectory];
+    if (frame->replica) /* noise through the solver of the frame itself */
+        frame = j->place[frame->place].first;
     const vf_wiener_samples samples = {.count = at->samples,
                                        .k = at->k,
                                        .weights = at->weights,

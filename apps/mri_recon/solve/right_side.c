@@ -1,5 +1,6 @@
 /* F^H d, coil by coil in batches, combined through the coils' maps on the device. On a GPU the next batch's samples are
  * weighted and copied in beside the transform of the one before. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -64,6 +65,35 @@ static int batch_coils(const side_part *p, int64_t batch, int *first)
     return (int)(left < p->batch ? left : p->batch);
 }
 
+/* A number of noise, of E|n|^2 = 1, from the number of the replica and of the sample: Box and Muller's method on
+ * splitmix64's stream (Steele, Lea and Flood, OOPSLA 2014). */
+static uint64_t mix(uint64_t x)
+{
+    x += UINT64_C(0x9e3779b97f4a7c15);
+    x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
+    return x ^ x >> 31;
+}
+
+static float complex draw(int replica, int place, int64_t sample)
+{
+    const uint64_t bits = mix(mix(mix((uint64_t)replica << 32 | (uint32_t)place)) + (uint64_t)sample);
+    const double to_unit = 1.0 / 4294967296; /* (0, 1] and [0, 1) */
+    const double size = sqrt(-log(((double)(bits >> 32) + 1) * to_unit));
+    const double angle = 2 * M_PI * (double)(uint32_t)bits * to_unit;
+    return (float)(size * cos(angle)) + (float)(size * sin(angle)) * I;
+}
+
+/* A sample of a coil. Noise of a sample of weight w has the variance 1 / w. */
+static float complex datum(const right_side *r, const scan_frame *frame, int64_t coil, int64_t m)
+{
+    const scan_trajectory *at = r->at;
+    if (!frame->replica)
+        return frame->data[coil * at->samples + m];
+    const float w = at->weights ? at->weights[m] : 1;
+    return w > 0 ? draw(frame->replica, frame->place, coil * at->samples + m) / sqrtf(w) : 0;
+}
+
 /* conj(phi) w d of a batch; for gridding `density` d, which is no least-squares right side. */
 static vf_status weighted_data(void *user, const vf_piece *piece, size_t *bytes)
 {
@@ -78,7 +108,7 @@ static vf_status weighted_data(void *user, const vf_piece *piece, size_t *bytes)
         if (!r->density && at->weights)
             factor *= at->weights[m];
         for (int c = 0; c < count; c++) {
-            const float complex value = factor * f->frame->data[(first + c) * at->samples + m];
+            const float complex value = factor * datum(r, f->frame, first + c, m);
             if (r->type == VF_C128)
                 ((double complex *)piece->host)[c * at->samples + m] = value;
             else
@@ -259,12 +289,11 @@ static vf_status bilinear(side_part *p, const scan_frame *frame, vf_queue *queue
     float complex *image = malloc((size_t)r->voxels * (size_t)count * sizeof *image);
     vf_status status = image && k && kept ? VF_OK : vf_fail(ctx, VF_ERR_MEMORY, "no memory for the coils' images");
     for (int c = 0; c < count && status == VF_OK; c++) {
-        const float complex *data = frame->data + (first + c) * at->samples;
         vf_nufft_samples samples = {.k = k};
         for (int64_t m = 0; m < at->samples; m++)
             if (!at->weights || at->weights[m] > 0) {
                 memcpy(k + 3 * samples.count, at->k + 3 * m, 3 * sizeof *k);
-                kept[samples.count++] = data[m];
+                kept[samples.count++] = datum(r, frame, first + c, m);
             }
         status = vf_bilinear_gridding(ctx, r->scan->matrix, &samples, VF_C64, kept, image + c * r->voxels);
         if (status == VF_OK)

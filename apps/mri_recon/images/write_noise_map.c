@@ -1,0 +1,54 @@
+/* The noise of an image, in the formats of images: as HDF5 under names of its own, else as volumes of magnitude. */
+#include <stdlib.h>
+
+#include "image_files.h"
+#include "voxfield/hdf5_io.h"
+#include "voxfield/output.h"
+
+/* One of the two halves of the map, [volume][z][y][x]. */
+static vf_status write_half(vf_h5 *file, const recon_image *map, const char *name, int64_t first, const char *quantity)
+{
+    const int64_t half = map->frames / 2, voxels = map->counts[0] * map->counts[1] * map->counts[2];
+    const int64_t dims[4] = {half, map->counts[2], map->counts[1], map->counts[0]};
+    const int64_t chunk[4] = {1, 1, map->counts[1], map->counts[0]}, count[4] = {1, dims[1], dims[2], dims[3]};
+    float *values = malloc((size_t)voxels * sizeof *values);
+    vf_status status = vf_h5_dataset_create(file, name, VF_F32, 4, dims, chunk, 0);
+    if (status == VF_OK)
+        status = vf_h5_attribute_text(file, name, "quantity", quantity);
+    if (status == VF_OK)
+        status = vf_h5_attribute_text(file, name, "axis_order", "[volume][z][y][x]");
+    if (status == VF_OK)
+        status = vf_h5_attribute_doubles(file, name, "voxel_size", map->voxel, 3);
+    for (int64_t v = 0; v < half && status == VF_OK && values; v++) {
+        const int64_t start[4] = {v};
+        for (int64_t n = 0; n < voxels; n++)
+            values[n] = crealf(map->data[(first + v) * voxels + n]);
+        status = vf_h5_write(file, name, VF_F32, start, count, values);
+    }
+    free(values);
+    return status;
+}
+
+vf_status write_noise_map(vf_context *ctx, const recon_image *map, const char *path)
+{
+    vf_h5 *file = NULL;
+    if (!vf_path_has_extension(path, ".h5 .hdf5"))
+        return write_image(ctx, map, path);
+    vf_status status = vf_h5_create(ctx, path, &file);
+    if (status == VF_OK)
+        status = write_half(file, map, "noise", 0,
+                            "standard deviation of the noise of a complex voxel, sqrt(E|n|^2), in the image's unit");
+    if (status == VF_OK)
+        status = write_half(file, map, "g_factor", map->frames / 2,
+                            "noise over the least that as many samples could leave: 1 is best");
+    if (status == VF_OK)
+        status = vf_h5_attribute_text(file, "/", "program", map->program);
+    if (status == VF_OK)
+        status = vf_h5_attribute_text(file, "/", "command", map->command);
+    if (status == VF_OK)
+        status = vf_h5_attribute_text(file, "/", "method", map->method);
+    if (status == VF_OK)
+        status = vf_h5_commit(&file);
+    vf_h5_close(&file);
+    return status;
+}
