@@ -31,8 +31,9 @@ static const char usage[] =
     "  --keep-oversampling      do not crop to the reconstructed field of view\n"
     "\n"
     "Coils\n"
-    "  --coils C                auto (default: the file's maps, else walsh), file, walsh (maps estimated from the\n"
-    "                           centre of k-space), rss (each coil alone, root of the sum of squares)\n"
+    "  --coils C                auto (default: the file's maps, else espirit or walsh), file, espirit, walsh (maps\n"
+    "                           estimated from the centre of k-space), rss (each coil alone, root of the sum of "
+    "squares)\n"
     "  --compress N             first combine the coils to N virtual ones\n"
     "\n"
     "Reconstruction\n"
@@ -138,7 +139,7 @@ static const struct option options[] = {
 
 /* The words of an option, in the order of its enum in mri_recon.h. */
 static const char *const unit_words[] = {"auto", "normalized", "fov", "radians", NULL};
-static const char *const coil_words[] = {"auto", "file", "walsh", "rss", NULL};
+static const char *const coil_words[] = {"auto", "file", "espirit", "walsh", "rss", NULL};
 static const char *const method_words[] = {"cg", "adjoint", "gridding", "bilinear", NULL};
 static const char *const prior_words[] = {"identity", "differences", "reference", NULL};
 static const char *const operator_words[] = {"auto", "direct", "nufft", NULL};

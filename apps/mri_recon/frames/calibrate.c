@@ -1,12 +1,14 @@
 /* Coil maps from the scan itself. Each coil's image of low resolution is solved for on a matrix that the centre of
  * k-space fills, by least squares: gridding would leave a haze around the object, which mixes what coils see at
- * different places. Its samples on a Cartesian grid, tapered, make smooth images on the scan's matrix, and
- * coil_maps_walsh the maps. */
+ * different places. Its samples on a Cartesian grid are what vf_espirit makes maps of (samples that are Cartesian
+ * already it gets as they are); or, tapered, they make smooth images on the scan's matrix, and coil_maps_walsh the
+ * maps. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "espirit.h"
 #include "mri_recon.h"
 
 /* The centre reaches this many cycles per field of view that is kept, as far in mm along every axis: coils vary slowly,
@@ -14,6 +16,10 @@
 static const double CENTRE_CYCLES = 12, LEAST_CYCLES = 4;
 /* Of the unit cells of the centre, this share must hold a sample, or the images of the coils are folded. */
 static const double LEAST_COVERED = 0.85;
+/* Without so many fully sampled lines along each axis ESPIRiT's patches have too little to slide over. */
+enum { LEAST_LINES = 12, WIDER = 8 };
+/* Maps that explain less of the data, or parts of the object on one voxel that hold more, are worth a warning. */
+static const double LEAST_EXPLAINED = 0.9, MOST_SECOND = 0.05;
 /* Enough for images from which ratios of coils are taken. */
 static const recon_settings small_settings = {.input = "calibration",
                                               .method = RECON_CG,
@@ -36,6 +42,7 @@ typedef struct calibration {
     float complex *data;    /* [coil][sample] of those */
     scan_trajectory grid;   /* the small matrix' Cartesian samples */
     float complex *gridded; /* [coil][point] */
+    double share;           /* of the centre that is sampled */
 } calibration;
 
 static void choose_centre(calibration *c)
@@ -164,7 +171,7 @@ static void normalise(float complex *data, int64_t count)
         values[i] = ldexpf(values[i], power);
 }
 
-static vf_status take_centre(calibration *c, int place)
+static vf_status take_centre(calibration *c, int place, bool warn)
 {
     const int coils = c->scan->coils;
     const int64_t samples = c->centre.samples = gather(c, place, NULL, NULL, 0);
@@ -180,13 +187,13 @@ static vf_status take_centre(calibration *c, int place)
         return vf_fail(c->ctx, VF_ERR_MEMORY, "no memory to estimate coil maps");
     gather(c, place, c->centre.k, c->data, samples);
     normalise(c->data, samples * coils);
-    const double share = covered(c);
-    if (share < LEAST_COVERED)
+    c->share = covered(c);
+    if (warn && c->share < LEAST_COVERED)
         vf_warn(
             c->ctx,
             "coil maps are estimated from a centre of k-space of which only %.0f %% is sampled, so the image may be "
             "folded; give maps (--coils file) or calibration lines, or use --coils rss",
-            100 * share);
+            100 * c->share);
     return VF_OK;
 }
 
@@ -275,27 +282,243 @@ static vf_status enlarge(calibration *c, float complex *images)
     return status;
 }
 
-vf_status calibrate_maps(const device_team *team, const scan *raw, int place, float complex *maps, char *text,
-                         size_t size)
+/* ---- ESPIRiT ---- */
+
+/* Samples along an axis that ESPIRiT takes at most, and those without which there is not enough to make maps from. */
+static int64_t most_lines(const scan *raw)
 {
-    vf_context *ctx = team->ctx;
-    calibration c = {.ctx = ctx, .scan = raw, .team = team, .queue = team->queue[0]};
-    choose_centre(&c);
-    vf_status status = make_grid(&c);
+    const bool volume = raw->matrix[0] > 1 && raw->matrix[1] > 1 && raw->matrix[2] > 1;
+    return volume ? VF_ESPIRIT_LARGEST_3D : VF_ESPIRIT_LARGEST_2D;
+}
+
+static int64_t fewest_lines(int64_t matrix)
+{
+    return matrix < LEAST_LINES ? matrix : LEAST_LINES;
+}
+
+/* Which point of a Cartesian block of `n` a sample is; -1: none. */
+static int64_t point_of(const int64_t n[3], const float *k)
+{
+    int64_t at = 0;
+    for (int a = 2; a >= 0; a--) {
+        const float nearest = n[a] > 1 ? roundf(k[a]) : 0;
+        const int64_t i = (int64_t)nearest + n[a] / 2;
+        if (fabsf(k[a] - nearest) > 1e-3f || i < 0 || i >= n[a])
+            return -1;
+        at = at * n[a] + i;
+    }
+    return at;
+}
+
+/* Whether the box of `n` in the middle of `whole` is sampled everywhere. */
+static bool box_full(const int64_t whole[3], const int64_t n[3], const int *times)
+{
+    int64_t first[3];
+    for (int a = 0; a < 3; a++)
+        first[a] = whole[a] / 2 - n[a] / 2;
+    for (int64_t z = first[2]; z < first[2] + n[2]; z++)
+        for (int64_t y = first[1]; y < first[1] + n[1]; y++)
+            for (int64_t x = first[0]; x < first[0] + n[0]; x++)
+                if (times[(z * whole[1] + y) * whole[0] + x] == 0)
+                    return false;
+    return true;
+}
+
+/* Grows the box from the fewest lines, axis by axis; false: not even those are sampled. */
+static bool grow(const int64_t whole[3], const int *times, int64_t n[3])
+{
+    bool grown = true;
+    for (int a = 0; a < 3; a++)
+        n[a] = fewest_lines(whole[a]);
+    if (!box_full(whole, n, times))
+        return false;
+    while (grown) {
+        grown = false;
+        for (int a = 0; a < 3; a++) {
+            int64_t wider[3] = {n[0], n[1], n[2]};
+            wider[a] += 2;
+            if (wider[a] <= whole[a] && box_full(whole, wider, times)) {
+                n[a] = wider[a];
+                grown = true;
+            }
+        }
+    }
+    return true;
+}
+
+/* Cuts the middle `n` out of c->gridded [coil] of `whole`, in place. */
+static void cut_block(calibration *c, const int64_t whole[3], const int64_t n[3])
+{
+    const int64_t points = whole[0] * whole[1] * whole[2];
+    float complex *out = c->gridded;
+    for (int coil = 0; coil < c->scan->coils; coil++)
+        for (int64_t z = 0; z < n[2]; z++)
+            for (int64_t y = 0; y < n[1]; y++) {
+                const int64_t row = (z + whole[2] / 2 - n[2] / 2) * whole[1] + y + whole[1] / 2 - n[1] / 2;
+                memmove(out, c->gridded + coil * points + row * whole[0] + whole[0] / 2 - n[0] / 2,
+                        (size_t)n[0] * sizeof *out);
+                out += n[0];
+            }
+}
+
+/* The fully sampled box of a Cartesian scan, samples as they are; `n` stays 0 where there is none. */
+static vf_status take_cartesian(calibration *c, int place, int64_t n[3])
+{
+    const scan *raw = c->scan;
+    for (int a = 0; a < 3; a++)
+        c->small[a] = raw->matrix[a] < most_lines(raw) ? raw->matrix[a] : most_lines(raw);
+    c->points = c->small[0] * c->small[1] * c->small[2];
+    const int64_t samples = c->centre.samples = gather(c, place, NULL, NULL, 0);
+    int *times = calloc((size_t)c->points, sizeof *times);
+    c->centre.k = malloc((size_t)(samples + 1) * 3 * sizeof *c->centre.k);
+    c->data = malloc((size_t)(samples + 1) * (size_t)raw->coils * sizeof *c->data);
+    c->gridded = calloc((size_t)c->points * (size_t)raw->coils, sizeof *c->gridded);
+    if (!times || !c->centre.k || !c->data || !c->gridded) {
+        free(times);
+        return vf_fail(c->ctx, VF_ERR_MEMORY, "no memory to estimate coil maps");
+    }
+    gather(c, place, c->centre.k, c->data, samples);
+    for (int64_t m = 0; m < samples; m++) {
+        const int64_t at = point_of(c->small, c->centre.k + 3 * m);
+        for (int coil = 0; coil < raw->coils && at >= 0; coil++)
+            c->gridded[coil * c->points + at] += c->data[coil * samples + m];
+        if (at >= 0)
+            times[at]++;
+    }
+    for (int coil = 0; coil < raw->coils; coil++)
+        for (int64_t i = 0; i < c->points; i++)
+            if (times[i] > 1)
+                c->gridded[coil * c->points + i] /= (float)times[i];
+    int64_t grown[3];
+    if (grow(c->small, times, grown)) {
+        memcpy(n, grown, sizeof grown);
+        cut_block(c, c->small, n);
+        normalise(c->gridded, n[0] * n[1] * n[2] * raw->coils);
+    }
+    free(times);
+    return VF_OK;
+}
+
+static void release(calibration *c)
+{
+    free(c->centre.k);
+    free(c->data);
+    free(c->grid.k);
+    free(c->gridded);
+    c->centre.k = c->grid.k = NULL;
+    c->data = c->gridded = NULL;
+}
+
+/* The centre of any trajectory by least squares, solved for somewhat wider than it is kept: the solution is worst at
+ * its edge. */
+static vf_status take_any(calibration *c, int place, bool must, int64_t n[3])
+{
+    choose_centre(c);
+    for (int a = 0; a < 3; a++) {
+        n[a] = c->small[a];
+        c->small[a] = n[a] > 1 ? (int64_t)fmin((double)c->scan->matrix[a], (double)(n[a] + WIDER)) : 1;
+    }
+    c->points = c->small[0] * c->small[1] * c->small[2];
+    vf_status status = make_grid(c);
     if (status == VF_OK)
-        status = take_centre(&c, place);
+        status = take_centre(c, place, must);
+    if (status == VF_OK && c->share < LEAST_COVERED && !must) {
+        memset(n, 0, 3 * sizeof *n);
+        return VF_OK;
+    }
     if (status == VF_OK)
-        status = solve_small(&c);
+        status = solve_small(c);
     if (status == VF_OK)
-        status = enlarge(&c, maps);
+        cut_block(c, c->small, n);
+    return status;
+}
+
+static void tell_watch(void *watch, double more)
+{
+    watch_add(watch, more);
+}
+
+static void judge(const calibration *c, const vf_espirit_quality *quality)
+{
+    if (quality->explained < LEAST_EXPLAINED)
+        vf_warn(c->ctx,
+                "the coil maps explain %.0f %% of the calibration data, so the image may be shaded or folded; acquire "
+                "more calibration lines, or use --coils rss",
+                100 * quality->explained);
+    if (quality->second_share > MOST_SECOND)
+        vf_warn(
+            c->ctx,
+            "the object seems to be larger than the field of view: %.0f %% of the signal lies where two parts of it "
+            "fall on one voxel, which one set of coil maps cannot describe",
+            100 * quality->second_share);
+}
+
+/* Maps by ESPIRiT; *made is false where `must` is and the centre is not sampled well enough. */
+static vf_status by_espirit(calibration *c, int place, bool must, recon_watch *watch, float complex *maps, bool *made,
+                            char *text, size_t size)
+{
+    const scan *raw = c->scan;
+    int64_t n[3] = {0};
+    vf_espirit_quality quality;
+    vf_status status = take_cartesian(c, place, n);
+    if (status == VF_OK && n[0] == 0) {
+        release(c);
+        status = take_any(c, place, must, n);
+    }
+    *made = status == VF_OK && n[0] > 0;
+    if (!*made)
+        return status;
+    const vf_espirit_task task = {.matrix = {raw->matrix[0], raw->matrix[1], raw->matrix[2]},
+                                  .block = {n[0], n[1], n[2]},
+                                  .coils = raw->coils,
+                                  .data = c->gridded,
+                                  .sets = 1,
+                                  .tell = watch ? tell_watch : NULL,
+                                  .user = watch};
+    status = vf_espirit(c->ctx, &task, maps, NULL, &quality);
+    if (status != VF_OK)
+        return status;
+    judge(c, &quality);
+    snprintf(text, size,
+             "%d coil%s, maps estimated from %lld x %lld x %lld samples of the centre of k-space (ESPIRiT), which "
+             "explain %.1f %%",
+             raw->coils, vf_plural(raw->coils), (long long)n[0], (long long)n[1], (long long)n[2],
+             100 * quality.explained);
+    return VF_OK;
+}
+
+static vf_status by_walsh(calibration *c, int place, float complex *maps, char *text, size_t size)
+{
+    const scan *raw = c->scan;
+    choose_centre(c);
+    vf_status status = make_grid(c);
     if (status == VF_OK)
-        status = coil_maps_walsh(ctx, raw->matrix, raw->coils, maps, maps);
+        status = take_centre(c, place, true);
+    if (status == VF_OK)
+        status = solve_small(c);
+    if (status == VF_OK)
+        status = enlarge(c, maps);
+    if (status == VF_OK)
+        status = coil_maps_walsh(c->ctx, raw->matrix, raw->coils, maps, maps);
     if (status == VF_OK)
         snprintf(text, size, "%d coil%s, maps estimated from the centre of k-space, |kx| < %.3g%s (Walsh)", raw->coils,
-                 vf_plural(raw->coils), c.k_cut[0], raw->calibrations ? ", and calibration lines" : "");
-    free(c.centre.k);
-    free(c.data);
-    free(c.grid.k);
-    free(c.gridded);
+                 vf_plural(raw->coils), c->k_cut[0], raw->calibrations ? ", and calibration lines" : "");
+    return status;
+}
+
+vf_status calibrate_maps(const device_team *team, const scan *raw, recon_coils how, int place, recon_watch *watch,
+                         float complex *maps, char *text, size_t size)
+{
+    calibration c = {.ctx = team->ctx, .scan = raw, .team = team, .queue = team->queue[0]};
+    bool made = false;
+    vf_status status = VF_OK;
+    c.voxels = raw->matrix[0] * raw->matrix[1] * raw->matrix[2];
+    if (how == RECON_COILS_ESPIRIT || (how != RECON_COILS_WALSH && raw->coils > 1))
+        status = by_espirit(&c, place, how == RECON_COILS_ESPIRIT, watch, maps, &made, text, size);
+    if (status == VF_OK && !made) {
+        release(&c);
+        status = by_walsh(&c, place, maps, text, size);
+    }
+    release(&c);
     return status;
 }
