@@ -8,16 +8,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "calibrate.h"
 #include "espirit.h"
-#include "mri_recon.h"
 
 /* The centre reaches this many cycles per field of view that is kept, as far in mm along every axis: coils vary slowly,
  * and 24 lines are what autocalibrated scans acquire. Along a thin slab at least LEAST_CYCLES. */
 static const double CENTRE_CYCLES = 12, LEAST_CYCLES = 4;
 /* Of the unit cells of the centre, this share must hold a sample, or the images of the coils are folded. */
 static const double LEAST_COVERED = 0.85;
-/* Without so many fully sampled lines along each axis ESPIRiT's patches have too little to slide over. */
-enum { LEAST_LINES = 12, WIDER = 8 };
+enum { WIDER = 8 }; /* samples along an axis that are solved for beyond those that ESPIRiT gets */
 /* Maps that explain less of the data, or parts of the object on one voxel that hold more, are worth a warning. */
 static const double LEAST_EXPLAINED = 0.9, MOST_SECOND = 0.05;
 /* Enough for images from which ratios of coils are taken. */
@@ -29,21 +28,6 @@ static const recon_settings small_settings = {.input = "calibration",
                                               .lambda = 1e-3,
                                               .accuracy = 1e-4,
                                               .quiet = true};
-
-typedef struct calibration {
-    vf_context *ctx;
-    const scan *scan;
-    const device_team *team;
-    vf_queue *queue; /* the team's first */
-    double k_cut[3];
-    int64_t small[3];       /* the matrix that the centre fills */
-    int64_t points, voxels; /* of the small matrix, of the scan's */
-    scan_trajectory centre; /* samples of all frames within the centre; k only */
-    float complex *data;    /* [coil][sample] of those */
-    scan_trajectory grid;   /* the small matrix' Cartesian samples */
-    float complex *gridded; /* [coil][point] */
-    double share;           /* of the centre that is sampled */
-} calibration;
 
 static void choose_centre(calibration *c)
 {
@@ -89,7 +73,7 @@ static bool inside(const calibration *c, const float *k)
 }
 
 /* Gathers the centres of the frames; with NULL arrays it counts. */
-static int64_t gather(const calibration *c, int place, float *k, float complex *data, int64_t samples)
+int64_t calibrate_gather(const calibration *c, int place, float *k, float complex *data, int64_t samples)
 {
     const scan *raw = c->scan;
     int64_t found = 0;
@@ -158,7 +142,7 @@ static vf_status make_grid(calibration *c)
 
 /* Brings the largest number near 1 by a power of two, which rounds nothing: maps are ratios, and the images that they
  * come from are in single precision whatever the scan's size. */
-static void normalise(float complex *data, int64_t count)
+void calibrate_normalise(float complex *data, int64_t count)
 {
     float largest = 0;
     float *values = (float *)data;
@@ -174,7 +158,7 @@ static void normalise(float complex *data, int64_t count)
 static vf_status take_centre(calibration *c, int place, bool warn)
 {
     const int coils = c->scan->coils;
-    const int64_t samples = c->centre.samples = gather(c, place, NULL, NULL, 0);
+    const int64_t samples = c->centre.samples = calibrate_gather(c, place, NULL, NULL, 0);
     if (samples == 0)
         return vf_fail(
             c->ctx, VF_ERR_INPUT,
@@ -185,8 +169,8 @@ static vf_status take_centre(calibration *c, int place, bool warn)
     c->data = malloc((size_t)samples * (size_t)coils * sizeof *c->data);
     if (!c->centre.k || !c->data)
         return vf_fail(c->ctx, VF_ERR_MEMORY, "no memory to estimate coil maps");
-    gather(c, place, c->centre.k, c->data, samples);
-    normalise(c->data, samples * coils);
+    calibrate_gather(c, place, c->centre.k, c->data, samples);
+    calibrate_normalise(c->data, samples * coils);
     c->share = covered(c);
     if (warn && c->share < LEAST_COVERED)
         vf_warn(
@@ -284,121 +268,6 @@ static vf_status enlarge(calibration *c, float complex *images)
 
 /* ---- ESPIRiT ---- */
 
-/* Samples along an axis that ESPIRiT takes at most, and those without which there is not enough to make maps from. */
-static int64_t most_lines(const scan *raw)
-{
-    const bool volume = raw->matrix[0] > 1 && raw->matrix[1] > 1 && raw->matrix[2] > 1;
-    return volume ? VF_ESPIRIT_LARGEST_3D : VF_ESPIRIT_LARGEST_2D;
-}
-
-static int64_t fewest_lines(int64_t matrix)
-{
-    return matrix < LEAST_LINES ? matrix : LEAST_LINES;
-}
-
-/* Which point of a Cartesian block of `n` a sample is; -1: none. */
-static int64_t point_of(const int64_t n[3], const float *k)
-{
-    int64_t at = 0;
-    for (int a = 2; a >= 0; a--) {
-        const float nearest = n[a] > 1 ? roundf(k[a]) : 0;
-        const int64_t i = (int64_t)nearest + n[a] / 2;
-        if (fabsf(k[a] - nearest) > 1e-3f || i < 0 || i >= n[a])
-            return -1;
-        at = at * n[a] + i;
-    }
-    return at;
-}
-
-/* Whether the box of `n` in the middle of `whole` is sampled everywhere. */
-static bool box_full(const int64_t whole[3], const int64_t n[3], const int *times)
-{
-    int64_t first[3];
-    for (int a = 0; a < 3; a++)
-        first[a] = whole[a] / 2 - n[a] / 2;
-    for (int64_t z = first[2]; z < first[2] + n[2]; z++)
-        for (int64_t y = first[1]; y < first[1] + n[1]; y++)
-            for (int64_t x = first[0]; x < first[0] + n[0]; x++)
-                if (times[(z * whole[1] + y) * whole[0] + x] == 0)
-                    return false;
-    return true;
-}
-
-/* Grows the box from the fewest lines, axis by axis; false: not even those are sampled. */
-static bool grow(const int64_t whole[3], const int *times, int64_t n[3])
-{
-    bool grown = true;
-    for (int a = 0; a < 3; a++)
-        n[a] = fewest_lines(whole[a]);
-    if (!box_full(whole, n, times))
-        return false;
-    while (grown) {
-        grown = false;
-        for (int a = 0; a < 3; a++) {
-            int64_t wider[3] = {n[0], n[1], n[2]};
-            wider[a] += 2;
-            if (wider[a] <= whole[a] && box_full(whole, wider, times)) {
-                n[a] = wider[a];
-                grown = true;
-            }
-        }
-    }
-    return true;
-}
-
-/* Cuts the middle `n` out of c->gridded [coil] of `whole`, in place. */
-static void cut_block(calibration *c, const int64_t whole[3], const int64_t n[3])
-{
-    const int64_t points = whole[0] * whole[1] * whole[2];
-    float complex *out = c->gridded;
-    for (int coil = 0; coil < c->scan->coils; coil++)
-        for (int64_t z = 0; z < n[2]; z++)
-            for (int64_t y = 0; y < n[1]; y++) {
-                const int64_t row = (z + whole[2] / 2 - n[2] / 2) * whole[1] + y + whole[1] / 2 - n[1] / 2;
-                memmove(out, c->gridded + coil * points + row * whole[0] + whole[0] / 2 - n[0] / 2,
-                        (size_t)n[0] * sizeof *out);
-                out += n[0];
-            }
-}
-
-/* The fully sampled box of a Cartesian scan, samples as they are; `n` stays 0 where there is none. */
-static vf_status take_cartesian(calibration *c, int place, int64_t n[3])
-{
-    const scan *raw = c->scan;
-    for (int a = 0; a < 3; a++)
-        c->small[a] = raw->matrix[a] < most_lines(raw) ? raw->matrix[a] : most_lines(raw);
-    c->points = c->small[0] * c->small[1] * c->small[2];
-    const int64_t samples = c->centre.samples = gather(c, place, NULL, NULL, 0);
-    int *times = calloc((size_t)c->points, sizeof *times);
-    c->centre.k = malloc((size_t)(samples + 1) * 3 * sizeof *c->centre.k);
-    c->data = malloc((size_t)(samples + 1) * (size_t)raw->coils * sizeof *c->data);
-    c->gridded = calloc((size_t)c->points * (size_t)raw->coils, sizeof *c->gridded);
-    if (!times || !c->centre.k || !c->data || !c->gridded) {
-        free(times);
-        return vf_fail(c->ctx, VF_ERR_MEMORY, "no memory to estimate coil maps");
-    }
-    gather(c, place, c->centre.k, c->data, samples);
-    for (int64_t m = 0; m < samples; m++) {
-        const int64_t at = point_of(c->small, c->centre.k + 3 * m);
-        for (int coil = 0; coil < raw->coils && at >= 0; coil++)
-            c->gridded[coil * c->points + at] += c->data[coil * samples + m];
-        if (at >= 0)
-            times[at]++;
-    }
-    for (int coil = 0; coil < raw->coils; coil++)
-        for (int64_t i = 0; i < c->points; i++)
-            if (times[i] > 1)
-                c->gridded[coil * c->points + i] /= (float)times[i];
-    int64_t grown[3];
-    if (grow(c->small, times, grown)) {
-        memcpy(n, grown, sizeof grown);
-        cut_block(c, c->small, n);
-        normalise(c->gridded, n[0] * n[1] * n[2] * raw->coils);
-    }
-    free(times);
-    return VF_OK;
-}
-
 static void release(calibration *c)
 {
     free(c->centre.k);
@@ -429,7 +298,7 @@ static vf_status take_any(calibration *c, int place, bool must, int64_t n[3])
     if (status == VF_OK)
         status = solve_small(c);
     if (status == VF_OK)
-        cut_block(c, c->small, n);
+        calibrate_cut(c, c->small, n);
     return status;
 }
 
@@ -460,7 +329,7 @@ static vf_status by_espirit(calibration *c, int place, bool must, recon_watch *w
     const scan *raw = c->scan;
     int64_t n[3] = {0};
     vf_espirit_quality quality;
-    vf_status status = take_cartesian(c, place, n);
+    vf_status status = calibrate_cartesian(c, place, n);
     if (status == VF_OK && n[0] == 0) {
         release(c);
         status = take_any(c, place, must, n);
