@@ -140,10 +140,10 @@ static vf_status make_filter(espirit *e)
     return VF_OK;
 }
 
+/* A step: a map that fades where there is little signal has the solver divide noise by it. */
 float espirit_weight(float eigenvalue)
 {
-    const float t = fminf(fmaxf((eigenvalue - 0.5f) / 0.4f, 0), 1);
-    return t * t * (3 - 2 * t);
+    return eigenvalue > 0.9f ? 1 : 0;
 }
 
 vf_status vf_espirit(vf_context *ctx, const vf_espirit_task *task, float complex *maps, float *eigenvalue,

@@ -45,8 +45,8 @@ typedef struct vf_espirit_quality {
 /* Largest number of samples along an axis that pays. */
 enum { VF_ESPIRIT_LARGEST_2D = 48, VF_ESPIRIT_LARGEST_3D = 24, VF_ESPIRIT_KERNEL = 6 };
 
-/* `maps` [set][coil][z][y][x]: sum over coils |s|^2 = w(lambda), which is 1 for lambda above 0.9 and falls smoothly to
- * 0 at 0.5; the phase is relative to the principal component of the coils' data. `eigenvalue` [set][z][y][x] in [0, 1 +
+/* `maps` [set][coil][z][y][x]: sum over coils |s|^2 = 1 where the eigenvalue is above 0.9, else 0;
+ * the phase is relative to the principal component of the coils' data. `eigenvalue` [set][z][y][x] in [0, 1 +
  * rounding]; may be NULL. Scaling the data changes no more than rounding. The same bits whatever the number of the
  * context's threads. Besides the maps it holds about 64 n^2 bytes, n = virtual coils x points of a patch: 60 MB at
  * most. Errors: VF_ERR_ARGUMENT (shapes), VF_ERR_INPUT (data that are not finite, or all zero), VF_ERR_MEMORY,
