@@ -52,9 +52,10 @@ static vf_status choose_patch(espirit *e)
 static vf_status covariance(const espirit *e, double complex *a)
 {
     const int coils = e->task->coils;
+    const float complex *data = e->task->data;
     for (int i = 0; i < coils; i++)
         for (int j = 0; j <= i; j++) {
-            const float complex *x = e->task->data + i * e->samples, *y = e->task->data + j * e->samples;
+            const float complex *x = data + i * e->samples, *y = data + j * e->samples;
             double re = 0, im = 0;
             for (int64_t k = 0; k < e->samples; k++) {
                 re += (double)crealf(x[k]) * crealf(y[k]) + (double)cimagf(x[k]) * cimagf(y[k]);
@@ -84,6 +85,7 @@ static vf_status compress(espirit *e)
 {
     const int coils = e->task->coils;
     const size_t elements = (size_t)coils * (size_t)coils;
+    const float complex *data = e->task->data;
     double complex *a = malloc(elements * sizeof *a);
     double *values = malloc((size_t)coils * sizeof *values);
     vf_status status = VF_OK;
@@ -107,7 +109,7 @@ static vf_status compress(espirit *e)
         for (int c = 0; c < coils; c++) {
             const double complex m = conj(e->mix[v * coils + c]);
             for (int64_t k = 0; k < e->samples; k++)
-                e->block[v * e->samples + k] += m * e->task->data[c * e->samples + k];
+                e->block[v * e->samples + k] += m * data[c * e->samples + k];
         }
     free(a);
     free(values);
@@ -143,10 +145,10 @@ static vf_status make_filter(espirit *e)
 /* A step: a map that fades where there is little signal has the solver divide noise by it. */
 float espirit_weight(float eigenvalue)
 {
-    return eigenvalue > 0.9f ? 1 : 0;
+    return eigenvalue > 0.95f ? 1 : 0;
 }
 
-vf_status vf_espirit(vf_context *ctx, const vf_espirit_task *task, float complex *maps, float *eigenvalue,
+vf_status vf_espirit(vf_context *ctx, const vf_espirit_task *task, void *maps, float *eigenvalue,
                      vf_espirit_quality *quality)
 {
     espirit e = {.ctx = ctx, .task = task, .threads = vf_context_threads(ctx), .sigma = task->sigma};

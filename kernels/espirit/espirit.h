@@ -17,19 +17,22 @@
 #ifndef VOXFIELD_ESPIRIT_H
 #define VOXFIELD_ESPIRIT_H
 
-#include <complex.h>
 #include <stdint.h>
 
 #include "voxfield/context.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* What maps are made from. All in host memory. Axes are in the order x, y, z; 1 voxel along an axis leaves it out. */
 typedef struct vf_espirit_task {
-    int64_t matrix[3];         /* of the maps; x(n) = (n - N/2) / N */
-    int64_t block[3];          /* of the calibration data; 1 where matrix is 1, else 6 to matrix */
-    int coils;                 /* 1 to 1024 */
-    const float complex *data; /* [coil][kz][ky][kx], k = n - N/2 */
-    double sigma;              /* root mean square of |noise| of a sample; 0: not known, estimated from the block */
-    int sets;                  /* 1, or 2: a second map where two parts of the object fall on one voxel */
+    int64_t matrix[3]; /* of the maps; x(n) = (n - N/2) / N */
+    int64_t block[3];  /* of the calibration data; 1 where matrix is 1, else 6 to matrix */
+    int coils;         /* 1 to 1024 */
+    const void *data;  /* complex of floats, [coil][kz][ky][kx], k = n - N/2 */
+    double sigma;      /* root mean square of |noise| of a sample; 0: not known, estimated from the block */
+    int sets;          /* 1, or 2: a second map where two parts of the object fall on one voxel */
     /* May be NULL. From one thread at a time: so much of the work, of 1 in all, is done. */
     void (*tell)(void *user, double more);
     void *user;
@@ -39,19 +42,22 @@ typedef struct vf_espirit_quality {
     int virtual_coils;   /* that were worked with: principal components above the noise, 16 at most (12 in 3D) */
     double sigma;        /* given, or estimated */
     double explained;    /* of the energy of the block less that of noise, the share that the maps explain */
-    double second_share; /* of that energy, the share at voxels whose second eigenvalue is above 0.9 */
+    double second_share; /* of that energy, the share at voxels whose second eigenvalue is above 0.98 */
 } vf_espirit_quality;
 
 /* Largest number of samples along an axis that pays. */
 enum { VF_ESPIRIT_LARGEST_2D = 48, VF_ESPIRIT_LARGEST_3D = 24, VF_ESPIRIT_KERNEL = 6 };
 
-/* `maps` [set][coil][z][y][x]: sum over coils |s|^2 = 1 where the eigenvalue is above 0.9, else 0;
+/* `maps` [set][coil][z][y][x], complex of floats: sum over coils |s|^2 = 1 where the eigenvalue is above 0.95, else 0;
  * the phase is relative to the principal component of the coils' data. `eigenvalue` [set][z][y][x] in [0, 1 +
  * rounding]; may be NULL. Scaling the data changes no more than rounding. The same bits whatever the number of the
  * context's threads. Besides the maps it holds about 64 n^2 bytes, n = virtual coils x points of a patch: 60 MB at
  * most. Errors: VF_ERR_ARGUMENT (shapes), VF_ERR_INPUT (data that are not finite, or all zero), VF_ERR_MEMORY,
  * VF_ERR_CANCELLED. */
-VF_MUST_CHECK vf_status vf_espirit(vf_context *ctx, const vf_espirit_task *task, float complex *maps, float *eigenvalue,
+VF_MUST_CHECK vf_status vf_espirit(vf_context *ctx, const vf_espirit_task *task, void *maps, float *eigenvalue,
                                    vf_espirit_quality *quality);
 
+#ifdef __cplusplus
+}
+#endif
 #endif

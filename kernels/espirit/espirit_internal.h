@@ -2,6 +2,7 @@
 #ifndef ESPIRIT_INTERNAL_H
 #define ESPIRIT_INTERNAL_H
 
+#include <complex.h>
 #include <stddef.h>
 
 #include "espirit.h"

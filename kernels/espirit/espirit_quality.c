@@ -56,7 +56,7 @@ static void compare(const espirit *e, const double complex *images, const float 
             dot += conj(s) * y;
         }
         explained += espirit_weight(eigenvalue[i]) * square(dot);
-        twofold += e->coils > 1 && eigenvalue[e->samples + i] > 0.9f ? own : 0;
+        twofold += e->coils > 1 && eigenvalue[e->samples + i] > 0.98f ? own : 0;
     }
     const double noise = e->sigma * e->sigma * (double)e->samples;
     const double signal = e->energy - noise * e->task->coils;

@@ -18,7 +18,7 @@ static const double CENTRE_CYCLES = 12, LEAST_CYCLES = 4;
 static const double LEAST_COVERED = 0.85;
 enum { WIDER = 8 }; /* samples along an axis that are solved for beyond those that ESPIRiT gets */
 /* Maps that explain less of the data, or parts of the object on one voxel that hold more, are worth a warning. */
-static const double LEAST_EXPLAINED = 0.9, MOST_SECOND = 0.05;
+static const double LEAST_EXPLAINED = 0.9, MOST_SECOND = 0.1;
 /* Enough for images from which ratios of coils are taken. */
 static const recon_settings small_settings = {.input = "calibration",
                                               .method = RECON_CG,

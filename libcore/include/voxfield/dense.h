@@ -5,14 +5,17 @@
 #ifndef VOXFIELD_DENSE_H
 #define VOXFIELD_DENSE_H
 
-#ifndef __cplusplus
-#include <complex.h>
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /* Eigenvalues of the Hermitian matrix a[n][n], largest first, and their eigenvectors as the ROWS of vectors[n][n],
- * orthonormal, the largest component of each real and positive. Overwrites a. By cyclic Jacobi rotations, which keep
- * small eigenvalues accurate relative to the largest diagonal element (Golub and Van Loan, Matrix Computations, 4th
- * ed., 8.5). */
-void vf_hermitian_eigen(int n, double complex *a, double *values, double complex *vectors);
+ * orthonormal, the largest component of each real and positive. Overwrites a. Both are double complex, interleaved {re,
+ * im}. By cyclic Jacobi rotations, which keep small eigenvalues accurate relative to the largest diagonal element
+ * (Golub and Van Loan, Matrix Computations, 4th ed., 8.5). */
+void vf_hermitian_eigen(int n, void *a, double *values, void *vectors);
 
+#ifdef __cplusplus
+}
 #endif
 #endif

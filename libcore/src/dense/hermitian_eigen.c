@@ -1,3 +1,4 @@
+#include <complex.h>
 #include <math.h>
 #include <stddef.h>
 
@@ -67,8 +68,9 @@ static void finish_vector(int n, double complex *vector)
         vector[k] = k == largest ? cabs(vector[k]) : conj(vector[k]) * turn;
 }
 
-void vf_hermitian_eigen(int n, double complex *a, double *values, double complex *vectors)
+void vf_hermitian_eigen(int n, void *matrix, double *values, void *rows)
 {
+    double complex *a = matrix, *vectors = rows;
     /* Convergence is quadratic: 6 to 10 sweeps in practice. The bound only ends a matrix with NaN in it. */
     enum { MOST_SWEEPS = 40 };
     double largest = 0;
