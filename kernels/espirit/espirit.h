@@ -51,9 +51,9 @@ enum { VF_ESPIRIT_LARGEST_2D = 48, VF_ESPIRIT_LARGEST_3D = 24, VF_ESPIRIT_KERNEL
 /* `maps` [set][coil][z][y][x], complex of floats: sum over coils |s|^2 = 1 where the eigenvalue is above 0.95, else 0;
  * the phase is relative to the principal component of the coils' data. `eigenvalue` [set][z][y][x] in [0, 1 +
  * rounding]; may be NULL. Scaling the data changes no more than rounding. The same bits whatever the number of the
- * context's threads. Besides the maps it holds about 64 n^2 bytes, n = virtual coils x points of a patch: 60 MB at
- * most. Errors: VF_ERR_ARGUMENT (shapes), VF_ERR_INPUT (data that are not finite, or all zero), VF_ERR_MEMORY,
- * VF_ERR_CANCELLED. */
+ * context's threads. Besides the maps it holds about 16 n^2 bytes, n = virtual coils x points of a
+ * patch: 15 MB at most. Errors: VF_ERR_ARGUMENT (shapes), VF_ERR_INPUT (data that are not finite, or all zero),
+ * VF_ERR_MEMORY, VF_ERR_CANCELLED. */
 VF_MUST_CHECK vf_status vf_espirit(vf_context *ctx, const vf_espirit_task *task, void *maps, float *eigenvalue,
                                    vf_espirit_quality *quality);
 

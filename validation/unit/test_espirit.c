@@ -102,9 +102,9 @@ static double worst(const sample *s, const float complex *maps, const float comp
     return most;
 }
 
-/* Without noise what is left is the iteration's end (a residual of 2e-4, over 1 - lambda_2, 0.1 or more) and what the
- * projector fades, about tau / eigenvalue. With noise of 1 % of a sample's root mean square a voxel's map is off by
- * what noise turns the space of patches by: measured 0.01, and 0.05 for the worst voxel of 339 at the object's rim. */
+/* Without noise what is left is the iteration's end (a residual of 2e-4, over 1 - lambda_2, above 0.02: 0.01) and what
+ * the projector fades. Noise of 0.3 a sample is 0.3 / 20 of what is seen at one voxel of 20 x 20 samples, beside a voxel
+ * of 1 or more, and patches average it: 0.02. Measured 0.002 and 0.006. */
 static void test_known_maps(void **state)
 {
     for (int noisy = 0; noisy < 2; noisy++) {
@@ -115,9 +115,9 @@ static void test_known_maps(void **state)
         double far = 0;
         int count = 0;
         assert_int_equal(maps_of(*state, &s, maps, eigenvalue, &quality), VF_OK);
-        assert_near(worst(&s, maps, s.truth), 0, noisy ? 0.05 : 0.01);
+        assert_near(worst(&s, maps, s.truth), 0, noisy ? 0.02 : 0.01);
         assert_true(quality.explained > 0.97 && quality.second_share < 0.05);
-        if (noisy) /* a quarter either way: what the estimate is for is a threshold */
+        if (noisy) /* a third either way: the estimate is for a threshold; measured 0.34 */
             assert_near(quality.sigma, 0.3, 0.1);
         for (int n = 0; n < N * N; n++) {
             if (s.object[n] > 0)
