@@ -10,7 +10,8 @@ static const double LEFT_OVER = 1e-5;
 
 static vf_status check(vf_context *ctx, const vf_espirit_task *t)
 {
-    if (t->coils < 1 || t->coils > 1024 || t->sets < 1 || t->sets > 2 || !(t->sigma >= 0))
+    if (t->coils < 1 || t->coils > 1024 || t->sets < 1 || t->sets > 2 || !(t->sigma >= 0) ||
+        !(t->truncation >= 0 && t->truncation < 1))
         return vf_fail(ctx, VF_ERR_ARGUMENT, "coil maps: %d coils, %d sets, sigma %g", t->coils, t->sets, t->sigma);
     for (int a = 0; a < 3; a++)
         if (t->matrix[a] < 1 || t->matrix[a] > INT32_MAX || t->block[a] > t->matrix[a] || t->block[a] > 64 ||

@@ -32,6 +32,8 @@ typedef struct vf_espirit_task {
     int coils;         /* 1 to 1024 */
     const void *data;  /* complex of floats, [coil][kz][ky][kx], k = n - N/2 */
     double sigma;      /* root mean square of |noise| of a sample; 0: not known, estimated from the block */
+    double truncation; /* tau is at least this share of A's largest eigenvalue; 0: 1e-6. Data that are themselves
+                        * estimated want 1e-4: their errors are not white, and would count as signal */
     int sets;          /* 1, or 2: a second map where two parts of the object fall on one voxel */
     /* May be NULL. From one thread at a time: so much of the work, of 1 in all, is done. */
     void (*tell)(void *user, double more);

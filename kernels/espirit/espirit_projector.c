@@ -152,7 +152,8 @@ vf_status espirit_projector(espirit *e)
         return vf_fail(e->ctx, VF_ERR_MEMORY, "coil maps: not enough memory");
     const double noise = pow(e->sigma * (sqrt(patches) + sqrt((double)n)), 2);
     const double largest = fmax(largest_eigenvalue(e, work), trace / (double)n);
-    const double tau = fmax(noise, LEAST_TAU * largest);
+    const double least = e->task->truncation > 0 ? e->task->truncation : LEAST_TAU;
+    const double tau = fmax(noise, least * largest);
     for (int64_t i = 0; i < n; i++)
         e->im[i * n + i] = -tau;
     vf_status status = invert(e, work);

@@ -1,5 +1,5 @@
 /* vf_espirit for scripts: estimate_maps X Y Z  BX BY BZ  COILS  BLOCK MAPS, matrix and block; raw complex floats,
- * [coil][z][y][x]. Prints seconds and quality. */
+ * [coil][z][y][x]. As mri_recon calls it for Cartesian scans. Prints seconds and quality. */
 #include <complex.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,8 +17,8 @@ static int run(vf_context *ctx, const vf_espirit_task *task, FILE *out, int64_t 
     if (failed)
         fprintf(stderr, "%s\n", vf_context_message(ctx));
     else
-        printf("%.3f s, %d virtual coils, sigma %g, explained %.4f, second %.4f\n", vf_now() - begin,
-               q.virtual_coils, q.sigma, q.explained, q.second_share);
+        printf("%.3f s, %d virtual coils, sigma %g, explained %.4f, second %.4f\n", vf_now() - begin, q.virtual_coils,
+               q.sigma, q.explained, q.second_share);
     failed = failed || fwrite(maps, sizeof *maps, count, out) != count;
     free(maps);
     return failed;
@@ -28,7 +28,7 @@ int main(int argc, char **argv)
 {
     if (argc != 10)
         return 2;
-    vf_espirit_task task = {.coils = atoi(argv[7]), .sets = 1};
+    vf_espirit_task task = {.coils = atoi(argv[7]), .sets = 1, .truncation = 3e-5};
     int64_t samples = 1, voxels = 1;
     for (int a = 0; a < 3; a++) {
         voxels *= task.matrix[a] = atoi(argv[1 + a]);
