@@ -93,7 +93,7 @@ def test_coils(_):
     # With the true maps nothing but the limited k-space is missing; root-sum-of-squares cannot use that coils differ.
     assert figures["file"] > figures["rss"] + 1, figures
     assert figures["walsh"] > 15, figures
-    assert figures["espirit"] > figures["file"] - 2, figures  # 10 dB less where errors of the calibration count as signal
+    assert figures["espirit"] > figures["file"] - 2, figures  # measured: 1.4 less; maps that went wrong: 10
     compressed = error("c.h5", "--coils", "file", "--compress", 6)[0]
     assert compressed > figures["file"] - 3, (compressed, figures)
 
