@@ -36,7 +36,13 @@ typedef enum recon_prior {
     RECON_SPECTRUM,
     RECON_PRIOR_AUTO
 } recon_prior;
-typedef enum recon_coils { RECON_COILS_AUTO, RECON_COILS_FILE, RECON_COILS_WALSH, RECON_COILS_RSS } recon_coils;
+typedef enum recon_coils {
+    RECON_COILS_AUTO,
+    RECON_COILS_FILE,
+    RECON_COILS_ESPIRIT,
+    RECON_COILS_WALSH,
+    RECON_COILS_RSS
+} recon_coils;
 typedef enum k_units { K_AUTO, K_NORMALIZED, K_FOV, K_RADIANS } k_units;
 
 /* What the user asked for. Numbers are checked where they are read: finite, and in range one by one. */
@@ -474,12 +480,14 @@ VF_MUST_CHECK vf_status solve(vf_context *ctx, const recon_settings *settings, c
 
 /* ---- calibrate.c ---- */
 
-/* Coil maps of a place from the centre of its k-space, as coil_maps_walsh: `maps` [coil][z][y][x], host memory; on the
- * team's first device. Uses the place's
- * calibration frames and all frames of the place that differ from its first in repetition and trajectory only. `text`
- * (of `size`) gets a line on how. Warns where the centre is not sampled densely enough. Errors: as vf_nufft_create. */
-VF_MUST_CHECK vf_status calibrate_maps(const device_team *team, const scan *raw, int place, float complex *maps,
-                                       char *text, size_t size);
+/* Coil maps of a place from the centre of its k-space: `maps` [coil][z][y][x], host memory; solves on the team's first
+ * device. By ESPIRiT (espirit.h) or as coil_maps_walsh; RECON_COILS_AUTO and RECON_COILS_FILE: the former where the
+ * centre is sampled well enough. Uses the place's calibration frames and all frames of the place that differ from its
+ * first in repetition and trajectory only. `watch` (may be NULL) is told of 1 in all. `text` (of `size`) gets a line on
+ * how. Warns where the centre is not sampled densely enough, or maps explain too little of it. Errors: as
+ * vf_nufft_create, vf_espirit. */
+VF_MUST_CHECK vf_status calibrate_maps(const device_team *team, const scan *raw, recon_coils how, int place,
+                                       recon_watch *watch, float complex *maps, char *text, size_t size);
 
 /* ---- reconstruct.c ---- */
 

@@ -39,9 +39,9 @@ static const char usage[] =
     "  --keep-oversampling      do not crop to the reconstructed field of view\n"
     "\n"
     "Coils\n"
-    "  --coils C                auto (default: the file's maps, else walsh), file, walsh (maps estimated from the\n"
-    "                           centre of k-space), rss (each coil alone, root of the sum of squares),\n"
-    "                           or a file of maps: .h5, .cfl\n"
+    "  --coils C                auto (default: the file's maps, else espirit or walsh), file, espirit, walsh (maps\n"
+    "                           estimated from the centre of k-space), rss (each coil alone, root of the sum of\n"
+    "                           squares), or a file of maps: .h5, .cfl\n"
     "  --save-coils FILE        the maps that were used: .h5, .cfl\n"
     "  --compress N             first combine the coils to N virtual ones\n"
     "\n"
@@ -160,7 +160,7 @@ static const struct option options[] = {
 
 /* The words of an option, in the order of its enum in mri_recon.h. */
 static const char *const unit_words[] = {"auto", "normalized", "fov", "radians", NULL};
-static const char *const coil_words[] = {"auto", "file", "walsh", "rss", NULL};
+static const char *const coil_words[] = {"auto", "file", "espirit", "walsh", "rss", NULL};
 static const char *const method_words[] = {"cg", "adjoint", "gridding", "bilinear", NULL};
 static const char *const prior_words[] = {"identity", "differences", "reference", "spectrum", "auto", NULL};
 static const char *const operator_words[] = {"auto", "direct", "nufft", "cartesian", NULL};

@@ -78,7 +78,7 @@ static vf_status read_stage(run *r)
     if (status == VF_OK)
         status = crop_readout(r->ctx, s, raw);
     if (status == VF_OK && s->coils == RECON_COILS_FILE && !raw->sensitivity)
-        status = vf_fail(r->ctx, VF_ERR_INPUT, "%s: --coils file, but there are no coil maps in it; use --coils walsh",
+        status = vf_fail(r->ctx, VF_ERR_INPUT, "%s: --coils file, but there are no coil maps in it; use --coils espirit or walsh",
                          s->input);
     if (status == VF_OK && s->prior == RECON_REFERENCE && !raw->reference)
         status =

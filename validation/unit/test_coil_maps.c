@@ -13,6 +13,7 @@
 
 #include "coil_fixture.h"
 #include "coils/small_matrix.h"
+#include "voxfield/dense.h"
 #include "mri_recon.h"
 
 enum { REACH = 2 };               /* as documented: boxes of 5 voxels along each axis */
@@ -48,7 +49,7 @@ static void local_eigen(const box *b, const float complex *images, const int64_t
                         r[i * coils + j] += (double complex)images[i * voxels_of(b) + n] *
                                             conj((double complex)images[j * voxels_of(b) + n]);
             }
-    small_matrix_eigen(coils, r, values, vectors);
+    vf_hermitian_eigen(coils, r, values, vectors);
     free(r);
 }
 

@@ -12,6 +12,7 @@
 
 #include "coil_fixture.h"
 #include "coils/small_matrix.h"
+#include "voxfield/dense.h"
 
 /* sum over k of values[k] u_k u_k^H with u_k the rows of u. */
 static double complex *hermitian(int n, const double complex *u, const double *values)
@@ -39,7 +40,7 @@ static void test_eigenvectors(void **state)
         for (int k = 0; k < n; k++) /* largest first: 10, 10, 9, 8, ..., 0, 0, -1 */
             values[k] = k < 2 ? 10 : k == n - 1 ? -1 : fmax(11 - k, 0);
         double complex *a = hermitian(n, u, values), *copy = hermitian(n, u, values);
-        small_matrix_eigen(n, copy, found, vectors);
+        vf_hermitian_eigen(n, copy, found, vectors);
         double tolerance = 10 * n * 1e-15;
         for (int k = 0; k < n; k++) {
             assert_near(found[k], values[k], tolerance);
@@ -73,11 +74,11 @@ static void test_eigenvectors_of_zero_and_nan(void **state)
     (void)state;
     double complex zero[9] = {0}, vectors[9];
     double values[3];
-    small_matrix_eigen(3, zero, values, vectors);
+    vf_hermitian_eigen(3, zero, values, vectors);
     for (int k = 0; k < 3; k++)
         assert_true(values[k] == 0 && cabs(vectors[4 * k]) == 1);
     double complex bad[4] = {1, NAN, NAN, 1};
-    small_matrix_eigen(2, bad, values, vectors); /* returns */
+    vf_hermitian_eigen(2, bad, values, vectors); /* returns */
 }
 
 static void test_cholesky(void **state)

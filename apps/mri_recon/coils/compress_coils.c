@@ -4,6 +4,7 @@
 
 #include "mri_recon.h"
 #include "small_matrix.h"
+#include "voxfield/dense.h"
 
 /* Samples are cut into so many parts, whatever the number of threads, and the parts' sums added in order, so that the
  * bits do not depend on it. */
@@ -111,7 +112,7 @@ vf_status compress_coils(vf_context *ctx, scan *raw, int keep, double *kept)
     status = data_covariance(ctx, raw, matrix);
     if (status != VF_OK)
         goto done;
-    small_matrix_eigen(coils, matrix, values, matrix + elements);
+    vf_hermitian_eigen(coils, matrix, values, matrix + elements);
     double total = 0, first = 0;
     for (int c = 0; c < coils; c++) {
         total += values[c] > 0 ? values[c] : 0; /* rounding makes a 0 negative */

@@ -19,12 +19,6 @@ int small_matrix_cholesky(int n, double complex *a, double tolerance);
 /* Replaces the lower triangular matrix l[n][n], diagonal not 0, by its inverse. */
 void small_matrix_invert_lower(int n, double complex *l);
 
-/* Eigenvalues of the Hermitian matrix a[n][n], largest first, and their eigenvectors as the ROWS of vectors[n][n],
- * orthonormal, the largest component of each real and positive. Overwrites a. By cyclic Jacobi rotations, which keep
- * small eigenvalues accurate relative to the largest diagonal element (Golub and Van Loan, Matrix Computations, 4th
- * ed., 8.5). */
-void small_matrix_eigen(int n, double complex *a, double *values, double complex *vectors);
-
 /* Replaces data[columns][count] by matrix[rows][columns] times data, for rows <= columns; rows 0 to rows - 1 of `data`
  * hold the result. Rows are `count` apart before and after. With the context's threads; the bits do not depend on how
  * many. Errors: VF_ERR_MEMORY, VF_ERR_CANCELLED (the data are spoilt then). */

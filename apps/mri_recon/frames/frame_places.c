@@ -60,19 +60,20 @@ static vf_status make_maps(crew *c, frame_place *place, char *text, size_t size)
 {
     const recon_job *j = c->job;
     const scan *raw = j->scan;
-    if (raw->sensitivity && j->settings->coils != RECON_COILS_WALSH) {
+    if (raw->sensitivity && j->settings->coils != RECON_COILS_WALSH && j->settings->coils != RECON_COILS_ESPIRIT) {
         place->of_scan = true;
         place->maps = raw->sensitivity + (raw->own_maps ? place->first->place * raw->coils * j->voxels : 0);
         snprintf(text, size, "%d coil%s, maps from %s", raw->coils, raw->coils == 1 ? "" : "s",
                  j->settings->maps ? j->settings->maps : "the file");
         return VF_OK;
     }
-    watch_stage(c->watch, "coil maps", 0);
+    watch_stage(c->watch, "coil maps", 1);
     place->maps = malloc((size_t)raw->coils * (size_t)j->voxels * sizeof *place->maps);
     vf_large_pages(place->maps, (size_t)raw->coils * (size_t)j->voxels * sizeof *place->maps);
     if (!place->maps)
         return vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for the maps of %d coils", raw->coils);
-    vf_status status = calibrate_maps(&c->team, raw, place->first->place, place->maps, text, size);
+    vf_status status =
+        calibrate_maps(&c->team, raw, j->settings->coils, place->first->place, c->watch, place->maps, text, size);
     if (status != VF_OK) {
         free(place->maps);
         place->maps = NULL;

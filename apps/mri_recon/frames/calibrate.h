@@ -1,0 +1,37 @@
+/* What the files that make coil maps share. */
+#ifndef CALIBRATE_H
+#define CALIBRATE_H
+
+#include "mri_recon.h"
+
+typedef struct calibration {
+    vf_context *ctx;
+    const scan *scan;
+    const device_team *team;
+    vf_queue *queue; /* the team's first */
+    double k_cut[3];
+    int64_t small[3];       /* the matrix that the centre fills */
+    int64_t points, voxels; /* of the small matrix, of the scan's */
+    scan_trajectory centre; /* samples of all frames within the centre; k only */
+    float complex *data;    /* [coil][sample] of those */
+    scan_trajectory grid;   /* the small matrix' Cartesian samples */
+    float complex *gridded; /* [coil][point] */
+    double share;           /* of the centre that is sampled */
+} calibration;
+
+/* Gathers the samples of the place's frames within c->small: `k` [sample][3] and `data` [coil][sample], which may be
+ * NULL; `samples` is the length of data's rows. Returns how many there are. */
+int64_t calibrate_gather(const calibration *c, int place, float *k, float complex *data, int64_t samples);
+
+/* Brings the largest number near 1 by a power of two, which rounds nothing: maps are ratios, and the images that they
+ * come from are in single precision whatever the scan's size. */
+void calibrate_normalise(float complex *data, int64_t count);
+
+/* Cuts the middle `n` out of c->gridded, [coil] of `whole`, in place. */
+void calibrate_cut(calibration *c, const int64_t whole[3], const int64_t n[3]);
+
+/* The fully sampled box of a Cartesian scan, samples as they are, in c->gridded; `n` stays as it is where there is none
+ * of 12 lines along each axis. Errors: VF_ERR_MEMORY. */
+VF_MUST_CHECK vf_status calibrate_cartesian(calibration *c, int place, int64_t n[3]);
+
+#endif

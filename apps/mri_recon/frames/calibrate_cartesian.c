@@ -1,0 +1,123 @@
+/* The fully sampled centre of a Cartesian scan, whose samples lie on the grid that vf_espirit asks for. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "calibrate.h"
+#include "espirit.h"
+
+/* Without so many fully sampled lines along each axis ESPIRiT's patches have too little to slide over. */
+enum { LEAST_LINES = 12 };
+
+/* Samples along an axis that ESPIRiT takes at most, and those without which there is not enough to make maps from. */
+static int64_t most_lines(const scan *raw)
+{
+    const bool volume = raw->matrix[0] > 1 && raw->matrix[1] > 1 && raw->matrix[2] > 1;
+    return volume ? VF_ESPIRIT_LARGEST_3D : VF_ESPIRIT_LARGEST_2D;
+}
+
+static int64_t fewest_lines(int64_t matrix)
+{
+    return matrix < LEAST_LINES ? matrix : LEAST_LINES;
+}
+
+/* Which point of a Cartesian block of `n` a sample is; -1: none. */
+static int64_t point_of(const int64_t n[3], const float *k)
+{
+    int64_t at = 0;
+    for (int a = 2; a >= 0; a--) {
+        const float nearest = n[a] > 1 ? roundf(k[a]) : 0;
+        const int64_t i = (int64_t)nearest + n[a] / 2;
+        if (fabsf(k[a] - nearest) > 1e-3f || i < 0 || i >= n[a])
+            return -1;
+        at = at * n[a] + i;
+    }
+    return at;
+}
+
+/* Whether the box of `n` in the middle of `whole` is sampled everywhere. */
+static bool box_full(const int64_t whole[3], const int64_t n[3], const int *times)
+{
+    int64_t first[3];
+    for (int a = 0; a < 3; a++)
+        first[a] = whole[a] / 2 - n[a] / 2;
+    for (int64_t z = first[2]; z < first[2] + n[2]; z++)
+        for (int64_t y = first[1]; y < first[1] + n[1]; y++)
+            for (int64_t x = first[0]; x < first[0] + n[0]; x++)
+                if (times[(z * whole[1] + y) * whole[0] + x] == 0)
+                    return false;
+    return true;
+}
+
+/* Grows the box from the fewest lines, axis by axis; false: not even those are sampled. */
+static bool grow(const int64_t whole[3], const int *times, int64_t n[3])
+{
+    bool grown = true;
+    for (int a = 0; a < 3; a++)
+        n[a] = fewest_lines(whole[a]);
+    if (!box_full(whole, n, times))
+        return false;
+    while (grown) {
+        grown = false;
+        for (int a = 0; a < 3; a++) {
+            int64_t wider[3] = {n[0], n[1], n[2]};
+            wider[a] += 2;
+            if (wider[a] <= whole[a] && box_full(whole, wider, times)) {
+                n[a] = wider[a];
+                grown = true;
+            }
+        }
+    }
+    return true;
+}
+
+void calibrate_cut(calibration *c, const int64_t whole[3], const int64_t n[3])
+{
+    const int64_t points = whole[0] * whole[1] * whole[2];
+    float complex *out = c->gridded;
+    for (int coil = 0; coil < c->scan->coils; coil++)
+        for (int64_t z = 0; z < n[2]; z++)
+            for (int64_t y = 0; y < n[1]; y++) {
+                const int64_t row = (z + whole[2] / 2 - n[2] / 2) * whole[1] + y + whole[1] / 2 - n[1] / 2;
+                memmove(out, c->gridded + coil * points + row * whole[0] + whole[0] / 2 - n[0] / 2,
+                        (size_t)n[0] * sizeof *out);
+                out += n[0];
+            }
+}
+
+vf_status calibrate_cartesian(calibration *c, int place, int64_t n[3])
+{
+    const scan *raw = c->scan;
+    for (int a = 0; a < 3; a++)
+        c->small[a] = raw->matrix[a] < most_lines(raw) ? raw->matrix[a] : most_lines(raw);
+    c->points = c->small[0] * c->small[1] * c->small[2];
+    const int64_t samples = c->centre.samples = calibrate_gather(c, place, NULL, NULL, 0);
+    int *times = calloc((size_t)c->points, sizeof *times);
+    c->centre.k = malloc((size_t)(samples + 1) * 3 * sizeof *c->centre.k);
+    c->data = malloc((size_t)(samples + 1) * (size_t)raw->coils * sizeof *c->data);
+    c->gridded = calloc((size_t)c->points * (size_t)raw->coils, sizeof *c->gridded);
+    if (!times || !c->centre.k || !c->data || !c->gridded) {
+        free(times);
+        return vf_fail(c->ctx, VF_ERR_MEMORY, "no memory to estimate coil maps");
+    }
+    calibrate_gather(c, place, c->centre.k, c->data, samples);
+    for (int64_t m = 0; m < samples; m++) {
+        const int64_t at = point_of(c->small, c->centre.k + 3 * m);
+        for (int coil = 0; coil < raw->coils && at >= 0; coil++)
+            c->gridded[coil * c->points + at] += c->data[coil * samples + m];
+        if (at >= 0)
+            times[at]++;
+    }
+    for (int coil = 0; coil < raw->coils; coil++)
+        for (int64_t i = 0; i < c->points; i++)
+            if (times[i] > 1)
+                c->gridded[coil * c->points + i] /= (float)times[i];
+    int64_t grown[3];
+    if (grow(c->small, times, grown)) {
+        memcpy(n, grown, sizeof grown);
+        calibrate_cut(c, c->small, n);
+        calibrate_normalise(c->gridded, n[0] * n[1] * n[2] * raw->coils);
+    }
+    free(times);
+    return VF_OK;
+}

@@ -1,0 +1,65 @@
+/* Voxfield - coil sensitivity maps from the fully sampled centre of k-space: ESPIRiT.
+ *
+ * Data of several coils, d_c(k) = sum_x s_c(x) rho(x) exp(-2 pi i k.x), are correlated in k-space: patches of it lie in
+ * a space of small rank. The projector P on that space, applied everywhere as a convolution, leaves the data as they
+ * are. In image space that convolution is a Hermitian matrix a voxel,
+ *
+ *     G_cc'(x) = 1/K sum_ij P[(c, i), (c', j)] exp(2 pi i (i - j).x),
+ *
+ * K the number of points of a patch, and so G(x) s(x) = s(x) where there is signal: the maps are its eigenvectors of
+ * eigenvalue 1. Uecker et al., Magn. Reson. Med. 71 (2014) 990. Patches are ellipsoids, after PISCO (Lobos et al.,
+ * arXiv 2302.13431): corners cost time and add nothing.
+ *
+ * Here P is a function of the Gram matrix A of the patches, P = A^2 / (A^2 + tau^2), which takes one inverse,
+ * tau / (A^2 + tau^2) = Im 1 / (A - i tau), and no eigenvectors of a matrix of hundreds of rows; and it fades where a
+ * threshold would jump. tau is above what noise makes of A, sigma^2 (sqrt M + sqrt n)^2 for M patches of n numbers.
+ */
+#ifndef VOXFIELD_ESPIRIT_H
+#define VOXFIELD_ESPIRIT_H
+
+#include <stdint.h>
+
+#include "voxfield/context.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What maps are made from. All in host memory. Axes are in the order x, y, z; 1 voxel along an axis leaves it out. */
+typedef struct vf_espirit_task {
+    int64_t matrix[3]; /* of the maps; x(n) = (n - N/2) / N */
+    int64_t block[3];  /* of the calibration data; 1 where matrix is 1, else 6 to matrix */
+    int coils;         /* 1 to 1024 */
+    const void *data;  /* complex of floats, [coil][kz][ky][kx], k = n - N/2 */
+    double sigma;      /* root mean square of |noise| of a sample; 0: not known, estimated from the block */
+    double truncation; /* tau is at least this share of A's largest eigenvalue; 0: 1e-6. Data that are themselves
+                        * estimated want 1e-4: their errors are not white, and would count as signal */
+    int sets;          /* 1, or 2: a second map where two parts of the object fall on one voxel */
+    /* May be NULL. From one thread at a time: so much of the work, of 1 in all, is done. */
+    void (*tell)(void *user, double more);
+    void *user;
+} vf_espirit_task;
+
+typedef struct vf_espirit_quality {
+    int virtual_coils;   /* that were worked with: principal components above the noise, 16 at most (12 in 3D) */
+    double sigma;        /* given, or estimated */
+    double explained;    /* of the energy of the block less that of noise, the share that the maps explain */
+    double second_share; /* of that energy, the share at voxels whose second eigenvalue is above 0.98 */
+} vf_espirit_quality;
+
+/* Largest number of samples along an axis that pays. */
+enum { VF_ESPIRIT_LARGEST_2D = 48, VF_ESPIRIT_LARGEST_3D = 24, VF_ESPIRIT_KERNEL = 6 };
+
+/* `maps` [set][coil][z][y][x], complex of floats: sum over coils |s|^2 = 1 where the eigenvalue is above 0.95, else 0;
+ * the phase is relative to the principal component of the coils' data. `eigenvalue` [set][z][y][x] in [0, 1 +
+ * rounding]; may be NULL. Scaling the data changes no more than rounding. The same bits whatever the number of the
+ * context's threads. Besides the maps it holds about 16 n^2 bytes, n = virtual coils x points of a
+ * patch: 15 MB at most. Errors: VF_ERR_ARGUMENT (shapes), VF_ERR_INPUT (data that are not finite, or all zero),
+ * VF_ERR_MEMORY, VF_ERR_CANCELLED. */
+VF_MUST_CHECK vf_status vf_espirit(vf_context *ctx, const vf_espirit_task *task, void *maps, float *eigenvalue,
+                                   vf_espirit_quality *quality);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,141 @@
+/* The Gram matrix of patches. An element is a sum over patches p of d_v(p + i) conj(d_v'(p + j)): for one difference
+ * j - i, a box of the products d_v(q) conj(d_v'(q + j - i)). So products are made once a pair of coils and difference,
+ * and boxes are taken from their running sums: as many operations as elements, not elements times patches. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <omp.h>
+
+#include "espirit_internal.h"
+#include "voxfield/dense.h"
+
+/* Sums of products over all q with every component below n: [n0 + 1] fastest. */
+static void running_sums(const espirit *e, const double complex *x, const double complex *y, const int *d,
+                         double complex *sum)
+{
+    const int64_t *n = e->task->block, row = n[0] + 1, plane = row * (n[1] + 1);
+    memset(sum, 0, (size_t)(plane * (n[2] + 1)) * sizeof *sum);
+    for (int64_t q2 = 0; q2 < n[2]; q2++)
+        for (int64_t q1 = 0; q1 < n[1]; q1++) {
+            const int64_t b1 = q1 + d[1], b2 = q2 + d[2];
+            const bool inside = b1 >= 0 && b1 < n[1] && b2 >= 0 && b2 < n[2];
+            double complex *out = sum + (q2 + 1) * plane + (q1 + 1) * row + 1, line = 0;
+            for (int64_t q0 = 0; q0 < n[0]; q0++) {
+                const int64_t b0 = q0 + d[0];
+                if (inside && b0 >= 0 && b0 < n[0]) {
+                    const double complex u = x[(q2 * n[1] + q1) * n[0] + q0], v = y[(b2 * n[1] + b1) * n[0] + b0];
+                    line += CMPLX(creal(u) * creal(v) + cimag(u) * cimag(v), cimag(u) * creal(v) - creal(u) * cimag(v));
+                }
+                out[q0] = line + out[q0 - row] + out[q0 - plane] - out[q0 - row - plane];
+            }
+        }
+}
+
+static double complex box(const espirit *e, const double complex *sum, const int *first)
+{
+    const int64_t *n = e->task->block, row = n[0] + 1, plane = row * (n[1] + 1);
+    double complex total = 0;
+    for (int corner = 0; corner < 8; corner++) {
+        int64_t at[3];
+        int sign = 1;
+        for (int a = 0; a < 3; a++) {
+            const bool low = corner >> a & 1;
+            at[a] = first[a] + (low ? 0 : n[a] - e->width[a] + 1);
+            sign = low ? -sign : sign;
+        }
+        total += sign * sum[at[2] * plane + at[1] * row + at[0]];
+    }
+    return total;
+}
+
+/* Elements (v, i), (v', j) of one pair and one difference of offsets. */
+static void fill(espirit *e, int v, int w, const int *d, const double complex *sum)
+{
+    for (int i = 0; i < e->points; i++)
+        for (int j = 0; j < e->points; j++) {
+            const int *p = e->offset + 3 * (size_t)i, *q = e->offset + 3 * (size_t)j;
+            if (q[0] - p[0] != d[0] || q[1] - p[1] != d[1] || q[2] - p[2] != d[2])
+                continue;
+            const int64_t r = (int64_t)v * e->points + i, s = (int64_t)w * e->points + j;
+            const double complex value = box(e, sum, p);
+            e->re[r * e->rows + s] = e->re[s * e->rows + r] = creal(value);
+            e->im[r * e->rows + s] = cimag(value);
+            e->im[s * e->rows + r] = -cimag(value);
+            if (r == s)
+                e->im[r * e->rows + r] = 0;
+        }
+}
+
+static vf_status fill_all(espirit *e)
+{
+    const int64_t *n = e->task->block;
+    const size_t table = (size_t)((n[0] + 1) * (n[1] + 1) * (n[2] + 1));
+    const int64_t jobs = (int64_t)e->coils * e->coils * e->spans;
+    double complex *sums = malloc((size_t)e->threads * table * sizeof *sums);
+    if (!sums)
+        return vf_fail(e->ctx, VF_ERR_MEMORY, "coil maps: not enough memory");
+#pragma omp parallel for schedule(dynamic, 8) num_threads(e->threads)
+    for (int64_t job = 0; job < jobs; job++) {
+        double complex *sum = sums + (size_t)omp_get_thread_num() * table;
+        const int v = (int)(job / e->spans / e->coils), w = (int)(job / e->spans % e->coils);
+        const int at = (int)(job % e->spans);
+        const int d[3] = {at % e->span[0] - e->width[0] + 1, at / e->span[0] % e->span[1] - e->width[1] + 1,
+                          at / e->span[0] / e->span[1] - e->width[2] + 1};
+        if (w < v || (w == v && at > e->spans / 2) || vf_cancelled(e->ctx))
+            continue; /* the conjugate of another */
+        running_sums(e, e->block + v * e->samples, e->block + w * e->samples, d, sum);
+        fill(e, v, w, d, sum);
+    }
+    free(sums);
+    return vf_cancelled(e->ctx) ? vf_fail(e->ctx, VF_ERR_CANCELLED, "interrupted") : VF_OK;
+}
+
+/* sigma from A's smallest eigenvalues, of all coils and as many of the patch's points as make 96 rows: those are
+ * noise, whose eigenvalues reach from sigma^2 (sqrt M - sqrt n)^2 up. Their lower quarter is compared. */
+static vf_status estimate_sigma(espirit *e)
+{
+    enum { ROWS = 96 };
+    const int points = (int)fmin(e->points, fmax(1, (double)(ROWS / e->coils)));
+    const int n = points * e->coils;
+    double complex *a = malloc(2 * (size_t)n * (size_t)n * sizeof *a);
+    double *values = malloc((size_t)n * sizeof *values);
+    double patches = 1, sum = 0;
+    if (!a || !values) {
+        free(a);
+        free(values);
+        return vf_fail(e->ctx, VF_ERR_MEMORY, "coil maps: not enough memory");
+    }
+    for (int axis = 0; axis < 3; axis++)
+        patches *= (double)(e->task->block[axis] - e->width[axis] + 1);
+    for (int r = 0; r < n; r++)
+        for (int s = 0; s < n; s++) { /* points next to each other in the middle of the patch */
+            const int first = (e->points - points) / 2;
+            const int64_t p = (int64_t)(r / points) * e->points + first + r % points;
+            const int64_t q = (int64_t)(s / points) * e->points + first + s % points;
+            a[r * n + s] = CMPLX(e->re[p * e->rows + q], e->im[p * e->rows + q]);
+        }
+    vf_hermitian_eigen(n, a, values, a + (size_t)n * (size_t)n);
+    const int least = n - n / 4 < n ? n - n / 4 : n - 1;
+    for (int k = least; k < n; k++)
+        sum += fmax(values[k], 0) / (n - least);
+    const double edge = sqrt(patches) - 0.7 * sqrt(n);
+    e->sigma = sqrt(sum) / fmax(edge, 0.3 * sqrt(patches));
+    free(a);
+    free(values);
+    return VF_OK;
+}
+
+vf_status espirit_gram(espirit *e)
+{
+    const size_t bytes = (size_t)e->rows * (size_t)e->rows * sizeof(double);
+    e->re = malloc(bytes);
+    e->im = malloc(bytes);
+    if (!e->re || !e->im)
+        return vf_fail(e->ctx, VF_ERR_MEMORY, "coil maps: not enough memory");
+    vf_status status = fill_all(e);
+    if (status == VF_OK && !(e->sigma > 0))
+        status = estimate_sigma(e);
+    espirit_tell(e, 0.2);
+    return status;
+}

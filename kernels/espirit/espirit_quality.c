@@ -1,0 +1,88 @@
+/* How much of the calibration data the maps explain: images of the block's own resolution, projected on the maps. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "espirit_internal.h"
+
+/* One line along an axis: x(n) = sum_k d(k) exp(2 pi i k x), over the square root of its length. */
+static void transform_line(double complex *data, int64_t n, int64_t stride, const double complex *root,
+                           double complex *line)
+{
+    for (int64_t x = 0; x < n; x++) {
+        double re = 0, im = 0;
+        for (int64_t k = 0; k < n; k++) {
+            const double complex t = root[((k - n / 2) * (x - n / 2) % n + n) % n], d = data[k * stride];
+            re += creal(t) * creal(d) - cimag(t) * cimag(d);
+            im += creal(t) * cimag(d) + cimag(t) * creal(d);
+        }
+        line[x] = CMPLX(re, im) / sqrt((double)n);
+    }
+    for (int64_t x = 0; x < n; x++)
+        data[x * stride] = line[x];
+}
+
+static void transform(const espirit *e, double complex *data)
+{
+    const int64_t *n = e->task->block;
+    double complex root[64], line[64];
+    int64_t stride = 1;
+    for (int a = 0; a < 3; a++) {
+        for (int64_t i = 0; i < n[a]; i++)
+            root[i] = CMPLX(cos(2 * M_PI * (double)i / (double)n[a]), sin(2 * M_PI * (double)i / (double)n[a]));
+        for (int64_t i = 0; i < e->samples && n[a] > 1; i++)
+            if (i / stride % n[a] == 0)
+                transform_line(data + i, n[a], stride, root, line);
+        stride *= n[a];
+    }
+}
+
+static double square(double complex z)
+{
+    return creal(z) * creal(z) + cimag(z) * cimag(z);
+}
+
+/* Sums over voxels: what virtual coils see, what of it the first map explains, and what is seen where there are two. */
+static void compare(const espirit *e, const double complex *images, const float complex *vectors,
+                    const float *eigenvalue, vf_espirit_quality *quality)
+{
+    double explained = 0, twofold = 0;
+    for (int64_t i = 0; i < e->samples; i++) {
+        double own = 0;
+        double complex dot = 0;
+        for (int v = 0; v < e->coils; v++) {
+            const double complex y = images[v * e->samples + i], s = vectors[v * e->samples + i];
+            own += square(y);
+            dot += conj(s) * y;
+        }
+        explained += espirit_weight(eigenvalue[i]) * square(dot);
+        twofold += e->coils > 1 && eigenvalue[e->samples + i] > 0.98f ? own : 0;
+    }
+    const double noise = e->sigma * e->sigma * (double)e->samples;
+    const double signal = e->energy - noise * e->task->coils;
+    quality->explained = signal > 0 ? fmin(1, fmax(0, (explained - noise) / signal)) : 0;
+    quality->second_share = twofold / e->energy;
+}
+
+vf_status espirit_explained(const espirit *e, vf_espirit_quality *quality)
+{
+    const size_t count = (size_t)e->coils * (size_t)e->samples;
+    double complex *images = malloc(count * sizeof *images);
+    float complex *vectors = malloc(2 * count * sizeof *vectors);
+    float *eigenvalue = malloc(2 * (size_t)e->samples * sizeof *eigenvalue);
+    vf_status status = VF_OK;
+    if (!images || !vectors || !eigenvalue)
+        status = vf_fail(e->ctx, VF_ERR_MEMORY, "coil maps: not enough memory");
+    if (status == VF_OK)
+        status = espirit_voxels(e, e->task->block, 2, false, vectors, eigenvalue, 0);
+    if (status == VF_OK) {
+        memcpy(images, e->block, count * sizeof *images);
+        for (int v = 0; v < e->coils; v++)
+            transform(e, images + v * e->samples);
+        compare(e, images, vectors, eigenvalue, quality);
+    }
+    free(images);
+    free(vectors);
+    free(eigenvalue);
+    return status;
+}
