@@ -508,6 +508,7 @@ typedef struct recon_summary {
     double lambda;   /* absolute, of the last frame; of the spectrum, times Wiener's weight */
     double sigma;    /* standard deviation of the noise of a sample, E|n|^2 = sigma^2; 0: it was not asked for */
     char noise[160]; /* what that rests on */
+    double misfit;   /* variance of what a first image leaves of the samples, over sigma^2; 1 at least */
     double expected_signal, expected_noise, expected_bias; /* root mean squares over the last frame's voxels */
     int64_t iterations;                                    /* over all frames */
     double residual;                                       /* the largest */

@@ -78,8 +78,8 @@ static vf_status read_stage(run *r)
     if (status == VF_OK)
         status = crop_readout(r->ctx, s, raw);
     if (status == VF_OK && s->coils == RECON_COILS_FILE && !raw->sensitivity)
-        status = vf_fail(r->ctx, VF_ERR_INPUT, "%s: --coils file, but there are no coil maps in it; use --coils espirit or walsh",
-                         s->input);
+        status = vf_fail(r->ctx, VF_ERR_INPUT,
+                         "%s: --coils file, but there are no coil maps in it; use --coils espirit or walsh", s->input);
     if (status == VF_OK && s->prior == RECON_REFERENCE && !raw->reference)
         status =
             vf_fail(r->ctx, VF_ERR_INPUT,
@@ -446,6 +446,7 @@ static void report_run(vf_report *report, const run *r)
         if (r->summary.noise[0]) {
             vf_report_number(report, "noise_sigma", r->summary.sigma);
             vf_report_text(report, "noise_rests_on", r->summary.noise);
+            vf_report_number(report, "misfit", r->summary.misfit);
             vf_report_number(report, "expected_signal", r->summary.expected_signal);
             vf_report_number(report, "expected_noise", r->summary.expected_noise);
             vf_report_number(report, "expected_bias", r->summary.expected_bias);

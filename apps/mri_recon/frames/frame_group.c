@@ -278,7 +278,7 @@ static vf_status solve_frame(crew *c, const scan_frame *frame, char *images)
     if (status == VF_OK && j->has_maps)
         status = give_coils(c, frame);
     if (status == VF_OK)
-        status = regularise_frame(c, frame, power);
+        status = regularise_frame(c, frame, power, images);
     if (status == VF_OK)
         status = team_run(&c->team, shares_channels(j) ? c->solvers : 1, solve_channels, &w);
     for (int i = 0; i < j->channels && status == VF_OK; i++) {

@@ -30,6 +30,7 @@ typedef struct recon_job {
     bool has_maps;             /* more than one coil, seen through maps */
     double variance;           /* of the noise of a sample of one coil; 0: not known */
     char noise[160];           /* what that rests on */
+    double misfit;             /* variance of what a first image leaves of all samples, over that of the noise; >= 1 */
     const scan_frame **frames; /* [frame_count] trajectory by trajectory: the scan's, or replicas of noise */
     int frame_count;
     pthread_mutex_t lock;
@@ -65,6 +66,7 @@ typedef struct crew {
     normal_matrix *normal;    /* [team.count] given by the job for its only trajectory, or NULL: the crew makes them */
     double *density;          /* [voxels] of the trajectory (vf_sampling_density); NULL: not made */
     int density_of;           /* which trajectory */
+    double filled;            /* share of the field of view that the frame last regularised fills */
     const scan_frame **claim; /* frames whose power this crew is to find, NULL behind the last */
 } crew;
 
@@ -96,11 +98,11 @@ VF_MUST_CHECK vf_status noise_map_finish(const noise_map *map, recon_put_noise p
 /* ---- noise_level.c ---- */
 
 /* The noise of the job's samples: known from a noise scan, else the least that the outermost samples of a few frames
- * have; *frame: the job's number of that frame, -1 where a noise scan says it. Errors: VF_ERR_MEMORY. */
+ * have; *frame: the job's number of a frame that tells more, -1 if none does. Errors: VF_ERR_MEMORY. */
 VF_MUST_CHECK vf_status noise_from_samples(recon_job *job, int *frame);
 
 /* The same from what is left of a frame's outermost samples when its image (as crew_make_group leaves it) is taken from
- * them: where signal reaches the edge of k-space, less. Errors: as encoding_create. */
+ * them: where signal reaches the edge of k-space, less. Also the job's misfit. Errors: as encoding_create. */
 VF_MUST_CHECK vf_status noise_from_residual(crew *c, int frame, const char *image);
 
 /* ---- regularise.c ---- */
@@ -108,12 +110,13 @@ VF_MUST_CHECK vf_status noise_from_residual(crew *c, int frame, const char *imag
 /* Whether the prior is weighed by noise and spectrum. */
 bool regularise_by_noise(const recon_settings *settings);
 /* Sets the prior's weight, and where that rests on noise its preconditioner, in all solvers of the crew that solve;
- * `power` as place_power. Errors: VF_ERR_MEMORY, VF_ERR_DEVICE. */
-VF_MUST_CHECK vf_status regularise_frame(crew *c, const scan_frame *frame, double power);
+ * `power` as place_power; `image` F^H d of the frame, [channel][voxel]. Errors: VF_ERR_MEMORY, VF_ERR_DEVICE. */
+VF_MUST_CHECK vf_status regularise_frame(crew *c, const scan_frame *frame, double power, const char *image);
 
-/* How many numbers the solution last made takes from frequencies beyond a radius, by the forecast. */
-VF_MUST_CHECK vf_status regularise_freedom(crew *c, const scan_frame *frame, double power, double radius,
-                                           double *outer);
+/* The forecast of the frame that was solved last, with what it takes from frequencies beyond a radius. Errors:
+ * VF_ERR_MEMORY. */
+VF_MUST_CHECK vf_status regularise_forecast(crew *c, const scan_frame *frame, double power, double radius,
+                                            vf_forecast *forecast);
 vf_wiener_space regularise_space(const scan *raw);
 
 /* ---- frame_places.c ---- */

@@ -31,7 +31,9 @@ vf_status noise_from_samples(recon_job *j, int *frame)
     const int step = raw->frames > MOST_FRAMES ? raw->frames / MOST_FRAMES : 1;
     vf_status status = VF_OK;
     *frame = -1;
+    j->misfit = 1;
     if (raw->whitened) {
+        *frame = raw->frames / 2;
         j->variance = 1;
         snprintf(j->noise, sizeof j->noise, "1 after prewhitening by the noise scan");
         return VF_OK;
@@ -52,7 +54,7 @@ vf_status noise_from_samples(recon_job *j, int *frame)
     return status;
 }
 
-/* Some of a frame's outermost samples. */
+/* Some of a frame's samples from a radius on. */
 typedef struct outer_samples {
     int64_t all, count; /* there are, are taken */
     double radius;
@@ -60,12 +62,12 @@ typedef struct outer_samples {
     float *k, *time;
 } outer_samples;
 
-static vf_status take_outer(const recon_job *j, const scan_frame *frame, outer_samples *o)
+static vf_status take_outer(const recon_job *j, const scan_frame *frame, double share, outer_samples *o)
 {
     const vf_wiener_space space = regularise_space(j->scan);
     const vf_wiener_samples samples = samples_of(j->scan, frame);
     const scan_trajectory *at = &j->scan->trajectory[frame->trajectory];
-    vf_status status = vf_outer_radius(j->ctx, &space, &samples, OUTER_SHARE, &o->radius);
+    vf_status status = share < 1 ? vf_outer_radius(j->ctx, &space, &samples, share, &o->radius) : VF_OK;
     o->index = malloc((size_t)at->samples * sizeof *o->index + 1);
     o->k = malloc(3 * MOST_SAMPLES * sizeof *o->k);
     o->time = malloc(MOST_SAMPLES * sizeof *o->time);
@@ -112,9 +114,9 @@ static int compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The mean over coils of median |d - F s x|^2 / ln 2 of the samples that were taken. */
+/* w |d - F s x|^2 of the samples that were taken, the mean over coils: of medians / ln 2, and of means. */
 static vf_status residual_variance(const crew *c, const scan_frame *frame, const char *image, const outer_samples *o,
-                                   double *variance)
+                                   double *median, double *mean)
 {
     const recon_job *j = c->job;
     const scan *raw = j->scan;
@@ -124,7 +126,6 @@ static vf_status residual_variance(const crew *c, const scan_frame *frame, const
     vf_device *device = vf_queue_device(queue);
     encoding *e = NULL;
     vf_array x = {0}, d = {0};
-    double sum = 0;
     float complex *seen = malloc((size_t)j->voxels * sizeof *seen), *expected = malloc(MOST_SAMPLES * sizeof *expected);
     double *squares = malloc(MOST_SAMPLES * sizeof *squares);
     vf_status status =
@@ -150,9 +151,10 @@ static vf_status residual_variance(const crew *c, const scan_frame *frame, const
             squares[i] = (at->weights ? at->weights[m] : 1) * (creal(left) * creal(left) + cimag(left) * cimag(left));
         }
         qsort(squares, (size_t)o->count, sizeof *squares, compare);
-        sum += squares[o->count / 2] / log(2);
+        *median += squares[o->count / 2] / log(2) / raw->coils;
+        for (int64_t i = 0; i < o->count; i++)
+            *mean += squares[i] / (double)o->count / raw->coils;
     }
-    *variance = sum / raw->coils;
     encoding_destroy(e);
     vf_array_free(&x);
     vf_array_free(&d);
@@ -162,25 +164,42 @@ static vf_status residual_variance(const crew *c, const scan_frame *frame, const
     return status;
 }
 
+/* The share of the numbers that went into no image. */
+static double share_free(const recon_job *j, double taken, int64_t samples)
+{
+    return 1 - taken * (j->has_maps ? 1.0 / j->scan->coils : 1) / (double)samples;
+}
+
 vf_status noise_from_residual(crew *c, int number, const char *image)
 {
     recon_job *j = c->job;
     const scan_frame *frame = j->frames[number];
-    outer_samples o = {0};
-    double power = 1, taken = 0, variance = 0;
-    vf_status status = take_outer(j, frame, &o);
+    outer_samples outer = {0}, all = {0};
+    double power = 1, variance = 0, rest = 0, unused = 0;
+    vf_forecast forecast = {0};
+    vf_status status = take_outer(j, frame, OUTER_SHARE, &outer);
+    if (status == VF_OK)
+        status = take_outer(j, frame, 1, &all);
     if (status == VF_OK && !place_power(c, frame, &power))
         status = vf_fail(j->ctx, VF_ERR_INTERNAL, "the power of a frame that was made is not known");
     if (status == VF_OK)
-        status = regularise_freedom(c, frame, power, o.radius, &taken);
-    if (status == VF_OK && o.count > 0)
-        status = residual_variance(c, frame, image, &o, &variance);
-    const double free_share = 1 - taken * (j->has_maps ? 1.0 / j->scan->coils : 1) / (double)(o.all > 0 ? o.all : 1);
-    if (status == VF_OK && o.count > 0 && free_share > LEAST_FREE && variance / free_share < j->variance) {
-        j->variance = variance / free_share;
+        status = regularise_forecast(c, frame, power, outer.radius, &forecast);
+    if (status == VF_OK && outer.count > 0)
+        status = residual_variance(c, frame, image, &outer, &variance, &unused);
+    if (status == VF_OK && all.count > 0)
+        status = residual_variance(c, frame, image, &all, &unused, &rest);
+    const double outer_free = outer.all > 0 ? share_free(j, forecast.outer, outer.all) : 0;
+    const double all_free = all.all > 0 ? share_free(j, forecast.freedom, all.all) : 0;
+    if (status == VF_OK && !j->scan->whitened && outer_free > LEAST_FREE && variance / outer_free < j->variance) {
+        j->variance = variance / outer_free;
         snprintf(j->noise, sizeof j->noise,
                  "estimated from what a first image leaves of the outermost %.0f %% of samples", 100 * OUTER_SHARE);
     }
-    free_outer(&o);
+    if (status == VF_OK && all_free > LEAST_FREE && rest / all_free > j->variance)
+        j->misfit = rest / all_free / j->variance;
+    else if (status == VF_OK)
+        j->misfit = 1;
+    free_outer(&outer);
+    free_outer(&all);
     return status;
 }

@@ -350,6 +350,7 @@ static void sum_up(const sharing *s, recon_summary *summary)
     memcpy(summary->coils, s->job->coils, sizeof summary->coils);
     memcpy(summary->noise, s->job->noise, sizeof summary->noise);
     summary->sigma = sqrt(s->job->variance);
+    summary->misfit = s->job->misfit;
 }
 
 static void free_sharing(sharing *s)

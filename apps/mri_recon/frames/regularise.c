@@ -11,6 +11,11 @@
 static const double LEAST_DENSITY = 0.1;
 /* The prior's least weight, of the diagonal of F^H W F: what the sums' rounding leaves of the matrix. */
 static const double LEAST_WEIGHT = 1e-6;
+/* An object fills more of the field of view than this. */
+static const double LEAST_FILLED = 0.05;
+/* What coil maps, trajectory or field map leave unexplained is no noise, but is amplified as noise is. It lies where
+ * the signal does, in the middle of k-space, so it counts by its root, and up to so much (docs/reconstruction.md). */
+static const double MOST_FOR_MISFIT = 3;
 
 bool regularise_by_noise(const recon_settings *settings)
 {
@@ -62,6 +67,26 @@ static void difference_weights(const vf_wiener_space *space, double *out)
     }
 }
 
+/* The share of voxels that hold the energy of F^H d, if they held it evenly: the object's, about. Noise and folding
+ * make it larger, bright spots smaller. */
+static double share_filled(const recon_job *j, const char *image)
+{
+    double squares = 0, fourths = 0;
+    for (int64_t n = 0; n < j->voxels; n++) {
+        double energy = 0;
+        for (int channel = 0; channel < j->channels; channel++) {
+            const int64_t at = channel * j->voxels + n;
+            const double complex x = j->type == VF_C128 ? ((const double complex *)(const void *)image)[at]
+                                                        : ((const float complex *)(const void *)image)[at];
+            energy += creal(x) * creal(x) + cimag(x) * cimag(x);
+        }
+        squares += energy;
+        fourths += energy * energy;
+    }
+    const double share = squares * squares / (fourths * (double)j->voxels);
+    return share > LEAST_FILLED ? fmin(share, 1) : LEAST_FILLED; /* NaN, of squares that overflow or vanish, too */
+}
+
 /* What a frame's prior is made from: [voxels] each. */
 typedef struct frame_model {
     vf_wiener_space space;
@@ -98,8 +123,10 @@ static vf_status make_model(crew *c, const scan_frame *frame, double power, fram
     if (status != VF_OK)
         return status;
     vf_spectrum_fill(j->ctx, &f->space, &spectrum, f->s);
+    for (int64_t i = 0; i < j->voxels; i++)
+        f->s[i] /= c->filled; /* the field's variance where the object is, not its mean over all */
     f->mean = c->solver->normal.diagonal * power;
-    f->variance = fmax(j->variance, 0);
+    f->variance = j->variance * fmin(sqrt(j->misfit), MOST_FOR_MISFIT);
     for (int64_t i = 0; i < j->voxels; i++) {
         f->c[i] = c->density[i] * power;
         if (j->settings->prior == RECON_SPECTRUM)
@@ -123,13 +150,15 @@ static vf_status set_solver(const recon_job *j, device_solver *s, const frame_mo
     return status == VF_OK ? vf_circulant_set(s->known.circulant, s->part.queue, PRIOR_INVERSE, f->c) : status;
 }
 
-static vf_status weigh_by_noise(crew *c, const scan_frame *frame, double power)
+static vf_status weigh_by_noise(crew *c, const scan_frame *frame, double power, const char *image)
 {
     const recon_job *j = c->job;
     const recon_settings *settings = j->settings;
     recon_summary *summary = &c->summary;
     frame_model f = {0};
     vf_forecast forecast;
+    if (!frame->replica)
+        c->filled = share_filled(j, image);
     vf_status status = make_model(c, frame, power, &f);
     if (status == VF_OK) {
         double lambda = settings->lambda;
@@ -151,28 +180,24 @@ static vf_status weigh_by_noise(crew *c, const scan_frame *frame, double power)
     return status;
 }
 
-vf_status regularise_frame(crew *c, const scan_frame *frame, double power)
+vf_status regularise_frame(crew *c, const scan_frame *frame, double power, const char *image)
 {
     recon_summary *summary = &c->summary;
     summary->diagonal = c->solver->normal.diagonal * power;
     if (regularise_by_noise(c->job->settings))
-        return weigh_by_noise(c, frame, power);
+        return weigh_by_noise(c, frame, power, image);
     summary->lambda = c->job->settings->lambda * summary->diagonal;
     for (int d = 0; d < c->solvers; d++)
         c->solver[d].known.lambda = summary->lambda;
     return VF_OK;
 }
 
-/* ---- what the first solution says of the noise ---- */
-
-vf_status regularise_freedom(crew *c, const scan_frame *frame, double power, double radius, double *outer)
+vf_status regularise_forecast(crew *c, const scan_frame *frame, double power, double radius, vf_forecast *forecast)
 {
     frame_model f = {0};
-    vf_forecast forecast = {0};
     vf_status status = make_model(c, frame, power, &f);
     if (status == VF_OK)
-        vf_wiener_forecast(&f.space, f.variance, f.c, f.s, f.p, c->summary.lambda, radius, &forecast);
-    *outer = forecast.outer;
+        vf_wiener_forecast(&f.space, f.variance, f.c, f.s, f.p, c->summary.lambda, radius, forecast);
     free(f.s);
     return status;
 }
