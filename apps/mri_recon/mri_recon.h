@@ -424,13 +424,17 @@ typedef struct prior {
     vf_array weights;        /* [3][z][y][x] of the differences, on the device; empty: 1 */
     vf_circulant *circulant; /* matrices of prior_matrix; NULL: neither is needed */
     bool preconditioned;     /* by PRIOR_INVERSE */
+    vf_array support;        /* [z][y][x] real, on the device: 1 where coils see anything, 0 elsewhere; empty: 1. The
+                              * spectrum would fill what no coil sees with what is likely there; the image is 0 there */
 } prior;
 enum prior_matrix { PRIOR_WEIGHTS, PRIOR_INVERSE, PRIOR_MATRICES };
 
 VF_MUST_CHECK vf_status prior_create(vf_context *ctx, const recon_settings *settings, const scan *raw, vf_queue *queue,
                                      prior *out);
 void prior_free(prior *prior); /* leaves it zero */
-/* y += lambda W^H W x */
+/* z = M r, M near the inverse of F^H W F + lambda W^H W; only of a prior that is `preconditioned`. */
+VF_MUST_CHECK vf_status prior_precondition(const prior *known, vf_queue *queue, const vf_array *r, vf_array *z);
+/* y += lambda W^H W x, for x that is 0 outside the support; then y is, too, if it was. */
 VF_MUST_CHECK vf_status prior_add(const prior *known, vf_queue *queue, const vf_array *x, vf_array *y);
 
 /* ---- solve.c ---- */

@@ -49,7 +49,8 @@ static const char usage[] =
     "  --method M               cg (default), adjoint (F^H data), gridding (density-compensated adjoint),\n"
     "                           bilinear (plain gridding with linear weights)\n"
     "  --iterations N           at most (200; 60 where lambda is a number)\n"
-    "  --tolerance T            relative residual to stop at (1e-4; 0: all iterations)\n"
+    "  --tolerance T            relative residual to stop at (1e-5; 1e-4 where lambda is a number; 0: all\n"
+    "                           iterations)\n"
     "  --lambda L               weight of the prior: auto (default), from the noise and the image's spectrum;\n"
     "                           auto:F, F times that (below 1: sharper and noisier); or a number, relative to the\n"
     "                           diagonal of F^H W F (of spectrum: to Wiener's weight)\n"
@@ -408,6 +409,8 @@ static vf_status check_options(vf_context *ctx, recon_settings *s)
         s->lambda_auto = false;
     if (s->prior == RECON_PRIOR_AUTO)
         s->prior = s->lambda_auto ? RECON_SPECTRUM : RECON_IDENTITY;
+    if (s->tolerance < 0)
+        s->tolerance = s->lambda_auto ? 1e-5 : 1e-4;
     if (s->iterations == 0)
         s->iterations = s->lambda_auto ? 200 : 60;
     if (s->accuracy == 0)
@@ -455,7 +458,7 @@ static vf_status read_options(vf_context *ctx, const program *p, int argc, char 
 static vf_status run_mri_recon(vf_context *ctx, program *p, int argc, char **argv)
 {
     recon_settings settings = {
-        .tolerance = 1e-4,
+        .tolerance = -1,
         .prior = RECON_PRIOR_AUTO,
         .lambda = 1,
         .lambda_auto = true,

@@ -139,13 +139,42 @@ static vf_status make_model(crew *c, const scan_frame *frame, double power, fram
     return VF_OK;
 }
 
+/* 1 where a coil's map is not 0. */
+static vf_status set_support(const recon_job *j, const float complex *maps, vf_queue *queue, vf_array *support)
+{
+    const vf_dtype real = vf_dtype_real(j->type);
+    vf_status status = VF_OK;
+    if (!support->data)
+        status = vf_array_create(vf_queue_device(queue), VF_SPACE_DEVICE, real, j->voxels, support);
+    void *values = calloc((size_t)j->voxels, vf_dtype_bytes(real));
+    if (status == VF_OK && !values)
+        status = vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for the support of %lld voxels", (long long)j->voxels);
+    for (int coil = 0; coil < j->scan->coils && status == VF_OK; coil++)
+        for (int64_t n = 0; n < j->voxels; n++) {
+            const bool seen = maps[coil * j->voxels + n] != 0;
+            if (seen && real == VF_F64)
+                ((double *)values)[n] = 1;
+            else if (seen)
+                ((float *)values)[n] = 1;
+        }
+    if (status == VF_OK)
+        status = vf_queue_copy(queue, support->data, values, (size_t)j->voxels * vf_dtype_bytes(real));
+    if (status == VF_OK)
+        status = vf_queue_sync(queue);
+    free(values);
+    return status;
+}
+
 /* The preconditioner overwrites c. */
-static vf_status set_solver(const recon_job *j, device_solver *s, const frame_model *f, double lambda)
+static vf_status set_solver(const recon_job *j, device_solver *s, const frame_model *f, const float complex *maps,
+                            double lambda)
 {
     vf_status status = VF_OK;
+    if (maps)
+        status = set_support(j, maps, s->part.queue, &s->known.support);
     s->known.lambda = lambda;
     s->known.preconditioned = true;
-    if (j->settings->prior == RECON_SPECTRUM)
+    if (status == VF_OK && j->settings->prior == RECON_SPECTRUM)
         status = vf_circulant_set(s->known.circulant, s->part.queue, PRIOR_WEIGHTS, f->p);
     return status == VF_OK ? vf_circulant_set(s->known.circulant, s->part.queue, PRIOR_INVERSE, f->c) : status;
 }
@@ -175,7 +204,7 @@ static vf_status weigh_by_noise(crew *c, const scan_frame *frame, double power, 
     }
     const int solving = j->has_maps ? 1 : c->solvers; /* maps: one system, on the first device */
     for (int d = 0; d < solving && status == VF_OK; d++)
-        status = set_solver(j, &c->solver[d], &f, summary->lambda);
+        status = set_solver(j, &c->solver[d], &f, j->has_maps ? j->place[frame->place].maps : NULL, summary->lambda);
     free(f.s);
     return status;
 }

@@ -51,16 +51,31 @@ vf_status prior_create(vf_context *ctx, const recon_settings *settings, const sc
 void prior_free(prior *p)
 {
     vf_array_free(&p->weights);
+    vf_array_free(&p->support);
     vf_circulant_destroy(p->circulant);
     *p = (prior){0};
+}
+
+/* 0 outside the support. */
+static vf_status restrict_to_support(const prior *p, vf_queue *queue, vf_array *x)
+{
+    return p->support.data ? vf_vector_scale_by(queue, x->type, x->count, p->support.data, x->data, x->data) : VF_OK;
+}
+
+vf_status prior_precondition(const prior *p, vf_queue *queue, const vf_array *r, vf_array *z)
+{
+    const vf_status status = vf_circulant_apply(p->circulant, queue, PRIOR_INVERSE, 1, r->data, 0, z->data);
+    return status == VF_OK ? restrict_to_support(p, queue, z) : status;
 }
 
 vf_status prior_add(const prior *p, vf_queue *queue, const vf_array *x, vf_array *y)
 {
     if (p->lambda == 0)
         return VF_OK;
-    if (p->kind == RECON_SPECTRUM)
-        return vf_circulant_apply(p->circulant, queue, PRIOR_WEIGHTS, p->lambda, x->data, 1, y->data);
+    if (p->kind == RECON_SPECTRUM) {
+        const vf_status status = vf_circulant_apply(p->circulant, queue, PRIOR_WEIGHTS, p->lambda, x->data, 1, y->data);
+        return status == VF_OK ? restrict_to_support(p, queue, y) : status;
+    }
     if (p->kind == RECON_IDENTITY)
         return vf_vector_axpby(queue, x->type, x->count, p->lambda, x->data, 1, y->data);
     return vf_first_differences_add(queue, x->type, p->counts, p->lambda, p->weights.data, x->data, y->data);

@@ -88,7 +88,7 @@ static vf_status precondition(const system_matrix *system, const vf_array *r, vf
     vf_status status = VF_OK;
     if (!system->prior->preconditioned)
         return VF_OK;
-    status = vf_circulant_apply(system->prior->circulant, queue, PRIOR_INVERSE, 1, r->data, 0, z->data);
+    status = prior_precondition(system->prior, queue, r, z);
     if (status == VF_OK)
         status = vf_vector_dot(queue, r->type, r->count, r->data, z->data, result);
     *product = result[0];
