@@ -119,7 +119,7 @@ vf_status vf_circulant_set(vf_circulant *c, vf_queue *queue, int which, const do
 
 vf_status vf_circulant_apply(vf_circulant *c, vf_queue *queue, int which, double a, const void *x, double b, void *y)
 {
-    if (which < 0 || which >= c->count || !x || !y || x == y)
+    if (which < 0 || which >= c->count || !x || !y || (x == y && b != 0))
         return vf_fail(c->ctx, VF_ERR_ARGUMENT, "circulant: matrix %d of %d, or vectors that are missing or the same",
                        which, c->count);
     const char *m = (const char *)c->eigenvalues.data + (size_t)which * (size_t)c->voxels * vf_dtype_bytes(c->real);

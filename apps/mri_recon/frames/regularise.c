@@ -11,6 +11,8 @@
 static const double LEAST_DENSITY = 0.1;
 /* The prior's least weight, of the diagonal of F^H W F: what the sums' rounding leaves of the matrix. */
 static const double LEAST_WEIGHT = 1e-6;
+/* Where coils see less than this share of what they see of the object, the prior has most of the weight. */
+static const double LEAST_BALANCE = 0.3;
 /* An object fills more of the field of view than this. */
 static const double LEAST_FILLED = 0.05;
 /* What coil maps, trajectory or field map leave unexplained is no noise, but is amplified as noise is. It lies where
@@ -139,39 +141,52 @@ static vf_status make_model(crew *c, const scan_frame *frame, double power, fram
     return VF_OK;
 }
 
-/* 1 where a coil's map is not 0. */
-static vf_status set_support(const recon_job *j, const float complex *maps, vf_queue *queue, vf_array *support)
+/* Real numbers to the device, in the solver's precision. */
+static vf_status put_real(const recon_job *j, const double *values, vf_queue *queue, vf_array *to)
 {
     const vf_dtype real = vf_dtype_real(j->type);
     vf_status status = VF_OK;
-    if (!support->data)
-        status = vf_array_create(vf_queue_device(queue), VF_SPACE_DEVICE, real, j->voxels, support);
-    void *values = calloc((size_t)j->voxels, vf_dtype_bytes(real));
-    if (status == VF_OK && !values)
-        status = vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for the support of %lld voxels", (long long)j->voxels);
-    for (int coil = 0; coil < j->scan->coils && status == VF_OK; coil++)
-        for (int64_t n = 0; n < j->voxels; n++) {
-            const bool seen = maps[coil * j->voxels + n] != 0;
-            if (seen && real == VF_F64)
-                ((double *)values)[n] = 1;
-            else if (seen)
-                ((float *)values)[n] = 1;
-        }
+    if (!to->data)
+        status = vf_array_create(vf_queue_device(queue), VF_SPACE_DEVICE, real, j->voxels, to);
+    float *narrow = real == VF_F32 ? malloc((size_t)j->voxels * sizeof *narrow) : NULL;
+    if (status == VF_OK && real == VF_F32 && !narrow)
+        status = vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for %lld voxels", (long long)j->voxels);
+    for (int64_t n = 0; narrow && n < j->voxels; n++)
+        narrow[n] = (float)values[n];
     if (status == VF_OK)
-        status = vf_queue_copy(queue, support->data, values, (size_t)j->voxels * vf_dtype_bytes(real));
+        status = vf_queue_copy(queue, to->data, narrow ? (const void *)narrow : values,
+                               (size_t)j->voxels * vf_dtype_bytes(real));
     if (status == VF_OK)
         status = vf_queue_sync(queue);
-    free(values);
+    free(narrow);
+    return status;
+}
+
+/* Where coils see anything, and how evenly. */
+static vf_status set_support(const recon_job *j, const float complex *maps, double power, device_solver *s)
+{
+    double *seen = malloc(2 * (size_t)j->voxels * sizeof *seen), *balance = seen + j->voxels;
+    if (!seen)
+        return vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for the support of %lld voxels", (long long)j->voxels);
+    map_powers(j, maps, seen);
+    for (int64_t n = 0; n < j->voxels; n++) {
+        balance[n] = seen[n] > 0 ? 1 / fmax(sqrt(seen[n] / power), LEAST_BALANCE) : 0;
+        seen[n] = seen[n] > 0;
+    }
+    vf_status status = put_real(j, seen, s->part.queue, &s->known.support);
+    if (status == VF_OK)
+        status = put_real(j, balance, s->part.queue, &s->known.balance);
+    free(seen);
     return status;
 }
 
 /* The preconditioner overwrites c. */
 static vf_status set_solver(const recon_job *j, device_solver *s, const frame_model *f, const float complex *maps,
-                            double lambda)
+                            double power, double lambda)
 {
     vf_status status = VF_OK;
     if (maps)
-        status = set_support(j, maps, s->part.queue, &s->known.support);
+        status = set_support(j, maps, power, s);
     s->known.lambda = lambda;
     s->known.preconditioned = true;
     if (status == VF_OK && j->settings->prior == RECON_SPECTRUM)
@@ -204,7 +219,8 @@ static vf_status weigh_by_noise(crew *c, const scan_frame *frame, double power, 
     }
     const int solving = j->has_maps ? 1 : c->solvers; /* maps: one system, on the first device */
     for (int d = 0; d < solving && status == VF_OK; d++)
-        status = set_solver(j, &c->solver[d], &f, j->has_maps ? j->place[frame->place].maps : NULL, summary->lambda);
+        status =
+            set_solver(j, &c->solver[d], &f, j->has_maps ? j->place[frame->place].maps : NULL, power, summary->lambda);
     free(f.s);
     return status;
 }

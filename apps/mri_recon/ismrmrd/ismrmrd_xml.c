@@ -44,6 +44,7 @@ static const element elements[] = {
     LIMITS(ENCODING "/encodingLimits/kspace_encoding_step_1", step_1),
     LIMITS(ENCODING "/encodingLimits/kspace_encoding_step_2", step_2),
     {ENCODING "/trajectory", WORD, AT(trajectory)},
+    {ENCODING "/parallelImaging/calibrationMode", WORD, AT(calibration_mode)},
     {ROOT "/acquisitionSystemInformation/relativeReceiverNoiseBandwidth", NUMBER, AT(noise_bandwidth)},
 };
 enum { ELEMENTS = sizeof elements / sizeof *elements };

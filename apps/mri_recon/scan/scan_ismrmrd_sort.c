@@ -34,12 +34,25 @@ typedef struct tally {
     int64_t noise, all;
 } tally;
 
+static bool is_compressed(const ismrmrd_acquisition_header *head)
+{
+    return (head->flags & (UINT64_C(15) << (ISMRMRD_COMPRESSION1 - 1))) != 0;
+}
+
+/* Whether calibration lines were acquired among the image's, with their contrast: then they are image data, too. */
+static bool calibration_is_image(const ismrmrd_protocol *protocol)
+{
+    return strcmp(protocol->calibration_mode, "embedded") == 0 ||
+           strcmp(protocol->calibration_mode, "interleaved") == 0;
+}
+
 /* The number of the reason why it is no image data, or -1. */
-static int reason_to_leave_out(const ismrmrd_acquisition_header *head)
+static int reason_to_leave_out(const ismrmrd_protocol *protocol, const ismrmrd_acquisition_header *head)
 {
     for (int i = 0; i < REASONS; i++) {
         bool also_image = not_image[i].flag == ISMRMRD_CALIBRATION &&
-                          (head->flags & ISMRMRD_BIT(ISMRMRD_CALIBRATION_AND_IMAGING)) != 0;
+                          ((head->flags & ISMRMRD_BIT(ISMRMRD_CALIBRATION_AND_IMAGING)) != 0 ||
+                           (calibration_is_image(protocol) && !is_compressed(head)));
         if ((head->flags & ISMRMRD_BIT(not_image[i].flag)) != 0 && !also_image)
             return i;
     }
@@ -115,11 +128,6 @@ static void take_place(ismrmrd_reader *r, const ismrmrd_acquisition_header *head
     r->oblique_slice = r->oblique_slice || !has_directions(head, slice->direction);
 }
 
-static bool is_compressed(const ismrmrd_acquisition_header *head)
-{
-    return (head->flags & (UINT64_C(15) << (ISMRMRD_COMPRESSION1 - 1))) != 0;
-}
-
 /* Some writers leave center_sample at 0. A readout as long as the matrix is wide cannot have it there. */
 static void assume_center(ismrmrd_reader *r, scan_line *line)
 {
@@ -166,7 +174,7 @@ static vf_status take(ismrmrd_reader *r, int64_t index, const ismrmrd_acquisitio
         r->noise_lines++;
         return VF_OK;
     }
-    int reason = reason_to_leave_out(head);
+    int reason = reason_to_leave_out(r->protocol, head);
     if (reason >= 0) {
         t->left_out[reason]++;
         line->calibration = reason == CALIBRATION && head->encoding_space_ref == 0 && !is_compressed(head);

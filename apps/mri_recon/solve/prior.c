@@ -52,6 +52,7 @@ void prior_free(prior *p)
 {
     vf_array_free(&p->weights);
     vf_array_free(&p->support);
+    vf_array_free(&p->balance);
     vf_circulant_destroy(p->circulant);
     *p = (prior){0};
 }
@@ -62,10 +63,21 @@ static vf_status restrict_to_support(const prior *p, vf_queue *queue, vf_array *
     return p->support.data ? vf_vector_scale_by(queue, x->type, x->count, p->support.data, x->data, x->data) : VF_OK;
 }
 
+/* Coils of uneven sensitivity make F^H W F near D C D, D real by voxel and C circulant. */
 vf_status prior_precondition(const prior *p, vf_queue *queue, const vf_array *r, vf_array *z)
 {
-    const vf_status status = vf_circulant_apply(p->circulant, queue, PRIOR_INVERSE, 1, r->data, 0, z->data);
-    return status == VF_OK ? restrict_to_support(p, queue, z) : status;
+    const bool balanced = p->balance.data;
+    const void *from = r->data;
+    vf_status status = VF_OK;
+    if (balanced) {
+        status = vf_vector_scale_by(queue, r->type, r->count, p->balance.data, r->data, z->data);
+        from = z->data;
+    }
+    if (status == VF_OK)
+        status = vf_circulant_apply(p->circulant, queue, PRIOR_INVERSE, 1, from, 0, z->data);
+    if (status == VF_OK && balanced)
+        status = vf_vector_scale_by(queue, r->type, r->count, p->balance.data, z->data, z->data);
+    return status;
 }
 
 vf_status prior_add(const prior *p, vf_queue *queue, const vf_array *x, vf_array *y)
