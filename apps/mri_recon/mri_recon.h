@@ -426,7 +426,9 @@ typedef struct prior {
     bool preconditioned;     /* by PRIOR_INVERSE */
     vf_array support;        /* [z][y][x] real, on the device: 1 where coils see anything, 0 elsewhere; empty: 1. The
                               * spectrum would fill what no coil sees with what is likely there; the image is 0 there */
-    vf_array balance;        /* the same over the root of sum |s|^2, relative to its mean: for the preconditioner */
+    vf_array flatten; /* [z][y][x] real: one over the image's envelope, on both sides of PRIOR_WEIGHTS; empty: 1 */
+    vf_array flat;    /* [z][y][x] complex: room for an image that is flattened */
+    vf_array balance; /* the same over the root of sum |s|^2, relative to its mean: for the preconditioner */
 } prior;
 enum prior_matrix { PRIOR_WEIGHTS, PRIOR_INVERSE, PRIOR_MATRICES };
 

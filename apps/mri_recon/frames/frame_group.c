@@ -348,6 +348,7 @@ void crew_free(crew *c)
     free_solvers(c);
     device_maps_free(&c->maps);
     free(c->density);
+    free(c->envelope);
     free(c->claim);
     team_free(&c->team);
 }

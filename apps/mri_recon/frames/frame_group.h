@@ -67,6 +67,7 @@ typedef struct crew {
     double *density;          /* [voxels] of the trajectory (vf_sampling_density); NULL: not made */
     int density_of;           /* which trajectory */
     double filled;            /* share of the field of view that the frame last regularised fills */
+    double *envelope;         /* [voxels] of it: the local root mean square, over the whole one's */
     const scan_frame **claim; /* frames whose power this crew is to find, NULL behind the last */
 } crew;
 

@@ -15,8 +15,13 @@ static const double LEAST_WEIGHT = 1e-6;
 static const double LEAST_BALANCE = 0.3;
 /* An object fills more of the field of view than this. */
 static const double LEAST_FILLED = 0.05;
+/* The envelope is smooth over two boxes that reach so large a part of an axis both ways; its least value, relative to
+ * the root mean square. */
+enum { ENVELOPE_SHARE = 24 };
+static const double LEAST_ENVELOPE = 0.15;
 /* What coil maps, trajectory or field map leave unexplained is no noise, but is amplified as noise is. It lies where
- * the signal does, in the middle of k-space, so it counts by its root, and up to so much (docs/reconstruction.md). */
+ * the signal does, in the middle of k-space, so it counts by its third root, and up to so much
+ * (docs/reconstruction.md). */
 static const double MOST_FOR_MISFIT = 3;
 
 bool regularise_by_noise(const recon_settings *settings)
@@ -69,24 +74,74 @@ static void difference_weights(const vf_wiener_space *space, double *out)
     }
 }
 
-/* The share of voxels that hold the energy of F^H d, if they held it evenly: the object's, about. Noise and folding
- * make it larger, bright spots smaller. */
-static double share_filled(const recon_job *j, const char *image)
+/* The mean over 2 reach + 1 places of a line, `step` apart, 0 beyond the ends; `line` holds as many as the line. */
+static void smooth_line(double *values, int64_t count, int64_t step, int64_t reach, double *line)
 {
-    double squares = 0, fourths = 0;
-    for (int64_t n = 0; n < j->voxels; n++) {
-        double energy = 0;
-        for (int channel = 0; channel < j->channels; channel++) {
-            const int64_t at = channel * j->voxels + n;
-            const double complex x = j->type == VF_C128 ? ((const double complex *)(const void *)image)[at]
-                                                        : ((const float complex *)(const void *)image)[at];
-            energy += creal(x) * creal(x) + cimag(x) * cimag(x);
-        }
-        squares += energy;
-        fourths += energy * energy;
+    double sum = 0;
+    for (int64_t i = 0; i < count; i++)
+        line[i] = values[i * step];
+    for (int64_t i = 0; i < reach && i < count; i++)
+        sum += line[i];
+    for (int64_t i = 0; i < count; i++) {
+        sum += i + reach < count ? line[i + reach] : 0;
+        values[i * step] = fmax(sum, 0) / (double)(2 * reach + 1);
+        sum -= i - reach >= 0 ? line[i - reach] : 0;
     }
-    const double share = squares * squares / (fourths * (double)j->voxels);
-    return share > LEAST_FILLED ? fmin(share, 1) : LEAST_FILLED; /* NaN, of squares that overflow or vanish, too */
+}
+
+/* Boxes along all axes, twice. */
+static void smooth(const int64_t n[3], double *values, double *line)
+{
+    const int64_t steps[3] = {1, n[0], n[0] * n[1]};
+    for (int pass = 0; pass < 2; pass++)
+        for (int a = 0; a < 3; a++) {
+            const int64_t reach = n[a] / ENVELOPE_SHARE;
+            for (int64_t i = 0; reach > 0 && i < n[0] * n[1] * n[2]; i++)
+                if (i / steps[a] % n[a] == 0)
+                    smooth_line(values + i, n[a], steps[a], reach, line);
+        }
+}
+
+/* sum over channels of |x|^2 of a voxel. */
+static double energy_of(const recon_job *j, const char *image, int64_t voxel)
+{
+    double energy = 0;
+    for (int channel = 0; channel < j->channels; channel++) {
+        const int64_t at = channel * j->voxels + voxel;
+        const double complex x = j->type == VF_C128 ? ((const double complex *)(const void *)image)[at]
+                                                    : ((const float complex *)(const void *)image)[at];
+        energy += creal(x) * creal(x) + cimag(x) * cimag(x);
+    }
+    return energy;
+}
+
+/* How brightness varies over the field of view: from F^H d, smoothed. And the share of voxels that would hold its
+ * amplitude evenly, which is the object's, about; noise and folding make that larger. */
+static vf_status find_envelope(crew *c, const char *image)
+{
+    const recon_job *j = c->job;
+    const int64_t *n = j->scan->matrix;
+    double sum = 0, squares = 0;
+    double *line = malloc((size_t)(n[0] + n[1] + n[2]) * sizeof *line);
+    if (!c->envelope)
+        c->envelope = malloc((size_t)j->voxels * sizeof *c->envelope);
+    if (!line || !c->envelope) {
+        free(line);
+        return vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for the envelope of %lld voxels", (long long)j->voxels);
+    }
+    for (int64_t v = 0; v < j->voxels; v++) {
+        c->envelope[v] = energy_of(j, image, v);
+        sum += sqrt(c->envelope[v]);
+        squares += c->envelope[v];
+    }
+    const double share = sum * sum / (squares * (double)j->voxels), mean = squares / (double)j->voxels;
+    const bool known = share > 0 && isfinite(mean); /* else all is 0, or too large for squares */
+    c->filled = known ? fmin(fmax(share, LEAST_FILLED), 1) : 1;
+    smooth(n, c->envelope, line);
+    for (int64_t v = 0; v < j->voxels; v++)
+        c->envelope[v] = known ? fmax(sqrt(c->envelope[v] / mean), LEAST_ENVELOPE) : 1;
+    free(line);
+    return VF_OK;
 }
 
 /* What a frame's prior is made from: [voxels] each. */
@@ -128,7 +183,7 @@ static vf_status make_model(crew *c, const scan_frame *frame, double power, fram
     for (int64_t i = 0; i < j->voxels; i++)
         f->s[i] /= c->filled; /* the field's variance where the object is, not its mean over all */
     f->mean = c->solver->normal.diagonal * power;
-    f->variance = j->variance * fmin(sqrt(j->misfit), MOST_FOR_MISFIT);
+    f->variance = j->variance * fmin(cbrt(j->misfit), MOST_FOR_MISFIT);
     for (int64_t i = 0; i < j->voxels; i++) {
         f->c[i] = c->density[i] * power;
         if (j->settings->prior == RECON_SPECTRUM)
@@ -163,14 +218,16 @@ static vf_status put_real(const recon_job *j, const double *values, vf_queue *qu
 }
 
 /* Where coils see anything, and how evenly. */
-static vf_status set_support(const recon_job *j, const float complex *maps, double power, device_solver *s)
+static vf_status set_support(const crew *c, const float complex *maps, double power, device_solver *s)
 {
+    const recon_job *j = c->job;
     double *seen = malloc(2 * (size_t)j->voxels * sizeof *seen), *balance = seen + j->voxels;
     if (!seen)
         return vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for the support of %lld voxels", (long long)j->voxels);
     map_powers(j, maps, seen);
     for (int64_t n = 0; n < j->voxels; n++) {
-        balance[n] = seen[n] > 0 ? 1 / fmax(sqrt(seen[n] / power), LEAST_BALANCE) : 0;
+        balance[n] =
+            seen[n] > 0 ? fmin(c->envelope[n] / LEAST_BALANCE, 1) / fmax(sqrt(seen[n] / power), LEAST_BALANCE) : 0;
         seen[n] = seen[n] > 0;
     }
     vf_status status = put_real(j, seen, s->part.queue, &s->known.support);
@@ -180,17 +237,38 @@ static vf_status set_support(const recon_job *j, const float complex *maps, doub
     return status;
 }
 
-/* The preconditioner overwrites c. */
-static vf_status set_solver(const recon_job *j, device_solver *s, const frame_model *f, const float complex *maps,
-                            double power, double lambda)
+/* The spectrum's weights, for the image over its envelope, whose mean square is 1 over the whole field of view. */
+static vf_status set_spectrum(const crew *c, frame_model *f, device_solver *s)
+{
+    const recon_job *j = c->job;
+    vf_device *device = vf_queue_device(s->part.queue);
+    vf_status status = VF_OK;
+    for (int64_t n = 0; n < j->voxels; n++) { /* s is no longer needed */
+        f->p[n] /= c->filled;
+        f->s[n] = 1 / c->envelope[n];
+    }
+    if (!s->known.flat.data)
+        status = vf_array_create(device, VF_SPACE_DEVICE, j->type, j->voxels, &s->known.flat);
+    if (status == VF_OK)
+        status = put_real(j, f->s, s->part.queue, &s->known.flatten);
+    if (status == VF_OK)
+        status = vf_circulant_set(s->known.circulant, s->part.queue, PRIOR_WEIGHTS, f->p);
+    for (int64_t n = 0; n < j->voxels; n++)
+        f->p[n] *= c->filled;
+    return status;
+}
+
+/* f->c holds the preconditioner. */
+static vf_status set_solver(const crew *c, device_solver *s, frame_model *f, const float complex *maps, double power,
+                            double lambda)
 {
     vf_status status = VF_OK;
-    if (maps)
-        status = set_support(j, maps, power, s);
     s->known.lambda = lambda;
     s->known.preconditioned = true;
-    if (status == VF_OK && j->settings->prior == RECON_SPECTRUM)
-        status = vf_circulant_set(s->known.circulant, s->part.queue, PRIOR_WEIGHTS, f->p);
+    if (maps)
+        status = set_support(c, maps, power, s);
+    if (status == VF_OK && c->job->settings->prior == RECON_SPECTRUM)
+        status = set_spectrum(c, f, s);
     return status == VF_OK ? vf_circulant_set(s->known.circulant, s->part.queue, PRIOR_INVERSE, f->c) : status;
 }
 
@@ -201,9 +279,9 @@ static vf_status weigh_by_noise(crew *c, const scan_frame *frame, double power, 
     recon_summary *summary = &c->summary;
     frame_model f = {0};
     vf_forecast forecast;
-    if (!frame->replica)
-        c->filled = share_filled(j, image);
-    vf_status status = make_model(c, frame, power, &f);
+    vf_status status = frame->replica ? VF_OK : find_envelope(c, image);
+    if (status == VF_OK)
+        status = make_model(c, frame, power, &f);
     if (status == VF_OK) {
         double lambda = settings->lambda;
         if (settings->lambda_auto && settings->prior != RECON_SPECTRUM)
@@ -220,7 +298,7 @@ static vf_status weigh_by_noise(crew *c, const scan_frame *frame, double power, 
     const int solving = j->has_maps ? 1 : c->solvers; /* maps: one system, on the first device */
     for (int d = 0; d < solving && status == VF_OK; d++)
         status =
-            set_solver(j, &c->solver[d], &f, j->has_maps ? j->place[frame->place].maps : NULL, power, summary->lambda);
+            set_solver(c, &c->solver[d], &f, j->has_maps ? j->place[frame->place].maps : NULL, power, summary->lambda);
     free(f.s);
     return status;
 }

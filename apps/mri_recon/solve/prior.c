@@ -53,6 +53,8 @@ void prior_free(prior *p)
     vf_array_free(&p->weights);
     vf_array_free(&p->support);
     vf_array_free(&p->balance);
+    vf_array_free(&p->flatten);
+    vf_array_free(&p->flat);
     vf_circulant_destroy(p->circulant);
     *p = (prior){0};
 }
@@ -80,14 +82,26 @@ vf_status prior_precondition(const prior *p, vf_queue *queue, const vf_array *r,
     return status;
 }
 
+/* y += lambda E^-1 C E^-1 x: a stationary field times the envelope E. */
+static vf_status add_spectrum(const prior *p, vf_queue *queue, const vf_array *x, vf_array *y)
+{
+    void *flat = p->flat.data;
+    vf_status status = vf_vector_scale_by(queue, x->type, x->count, p->flatten.data, x->data, flat);
+    if (status == VF_OK)
+        status = vf_circulant_apply(p->circulant, queue, PRIOR_WEIGHTS, p->lambda, flat, 0, flat);
+    if (status == VF_OK)
+        status = vf_vector_scale_by(queue, x->type, x->count, p->flatten.data, flat, flat);
+    if (status == VF_OK)
+        status = vf_vector_axpby(queue, x->type, x->count, 1, flat, 1, y->data);
+    return status == VF_OK ? restrict_to_support(p, queue, y) : status;
+}
+
 vf_status prior_add(const prior *p, vf_queue *queue, const vf_array *x, vf_array *y)
 {
     if (p->lambda == 0)
         return VF_OK;
-    if (p->kind == RECON_SPECTRUM) {
-        const vf_status status = vf_circulant_apply(p->circulant, queue, PRIOR_WEIGHTS, p->lambda, x->data, 1, y->data);
-        return status == VF_OK ? restrict_to_support(p, queue, y) : status;
-    }
+    if (p->kind == RECON_SPECTRUM)
+        return add_spectrum(p, queue, x, y);
     if (p->kind == RECON_IDENTITY)
         return vf_vector_axpby(queue, x->type, x->count, p->lambda, x->data, 1, y->data);
     return vf_first_differences_add(queue, x->type, p->counts, p->lambda, p->weights.data, x->data, y->data);
