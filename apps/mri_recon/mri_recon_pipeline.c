@@ -47,6 +47,8 @@ static vf_status prepare_files(run *r)
     vf_status status = recon_check_names(r->ctx, s, r->output);
     if (status == VF_OK)
         status = image_check_path(r->ctx, r->output);
+    if (status == VF_OK && s->noise_map)
+        status = image_check_path(r->ctx, s->noise_map);
     return status;
 }
 
