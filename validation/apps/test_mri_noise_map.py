@@ -16,6 +16,7 @@ import sys
 import tempfile
 
 import program
+from plain_scan import cartesian, disc, forward, maps_of, noise_like, radial, write_scan
 from program import Skip, make, refuse
 
 PHANTOM = os.environ.get("VOXFIELD_PHANTOM") or sys.exit("VOXFIELD_PHANTOM is not set")
@@ -41,52 +42,6 @@ def dataset(path, name):
 def sigma_of(path):
     with open(path, encoding="ascii") as file:
         return json.load(file)["reconstruction"]["noise_sigma"]
-
-
-def disc(n=N):
-    y, x = numpy.mgrid[-(n // 2):n - n // 2, -(n // 2):n - n // 2] / n
-    return (x ** 2 + y ** 2 < 0.4 ** 2).astype(float)
-
-
-def maps_of(coils, n=N):
-    """Coils around the object, as they fall off and turn the phase."""
-    y, x = numpy.mgrid[-(n // 2):n - n // 2, -(n // 2):n - n // 2] / n
-    angles = 2 * numpy.pi * numpy.arange(coils) / coils + 0.3
-    return numpy.array([numpy.exp(-((x - 0.5 * numpy.cos(a)) ** 2 + (y - 0.5 * numpy.sin(a)) ** 2) / 0.4 + 1j * a * x)
-                        for a in angles])
-
-
-def cartesian(step=1, n=N):
-    ky, kx = numpy.meshgrid(numpy.arange(-(n // 2), n - n // 2, step), numpy.arange(n) - n // 2, indexing="ij")
-    return numpy.stack([kx, ky, 0 * kx], -1).reshape(-1, 3).astype("f4")
-
-
-def radial(spokes=30, n=N):
-    angle, r = numpy.meshgrid(numpy.pi * numpy.arange(spokes) / spokes, numpy.arange(-n, n) / 2, indexing="ij")
-    return numpy.stack([r * numpy.cos(angle), r * numpy.sin(angle), 0 * r], -1).reshape(-1, 3).astype("f4")
-
-
-def forward(k, image):
-    """F, written out: [coil][sample] of images [coil][y][x]."""
-    n = image.shape[-1]
-    at = (numpy.arange(n) - n // 2) / n
-    turns = k[:, 0, None, None] * at + k[:, 1, None, None] * at[:, None]
-    return image.reshape(len(image), -1) @ numpy.exp(-2j * numpy.pi * turns.astype(float)).reshape(len(k), -1).T
-
-
-def noise_like(data, rng, sigma=SIGMA):
-    return sigma / numpy.sqrt(2) * (rng.standard_normal(data.shape) + 1j * rng.standard_normal(data.shape))
-
-
-def write_scan(path, k, data, maps=None, n=N, **more):
-    with h5py.File(path, "w") as file:
-        scan = file.create_group("scan")
-        scan.attrs["matrix"], scan.attrs["fov_mm"] = [n, n, 1], [240.0, 240.0, 5.0]
-        scan["trajectory"], scan["data"] = k, data.astype("c8")
-        if maps is not None:
-            scan["sensitivity"] = maps[:, None].astype("c8")
-        for name, values in more.items():
-            scan[name] = values
 
 
 def noise_map(path, *options, sigma=SIGMA):
@@ -116,7 +71,7 @@ def replicas(k, data, maps, options, seed, inside):
     rng = numpy.random.default_rng(seed)
     images = []
     for run in range(RUNS):
-        write_scan("s.h5", k, data + noise_like(data, rng), maps)
+        write_scan("s.h5", k, data + noise_like(data, rng, SIGMA), maps)
         if run == 0:
             deviation, _ = noise_map("s.h5", *options)
         make("s.h5", *options, "-o", "i.h5")
@@ -188,7 +143,7 @@ def test_full_cartesian(_):
     A voxel's variance is of REPLICAS exponential numbers; their mean, of as many times N independent ones."""
     need_h5py()
     data = forward(cartesian(), 5 * disc()[None])
-    write_scan("s.h5", cartesian(), data + noise_like(data, numpy.random.default_rng(1)), numpy.ones((1, N, N)))
+    write_scan("s.h5", cartesian(), data + noise_like(data, numpy.random.default_rng(1), SIGMA), numpy.ones((1, N, N)))
     deviation, g = noise_map("s.h5", "--lambda", 0, "--tolerance", 1e-6)
     for found in ((deviation / (SIGMA / N)) ** 2, g ** 2):
         assert abs(found.mean() - 1) <= 5 / numpy.sqrt(REPLICAS * N * N), found.mean()
@@ -208,7 +163,7 @@ def test_g_of_two_coils(_):
     assert expected.max() > 1.5 > 1.2 > expected.min()  # there is something to see
     k = cartesian(2)
     data = forward(k, 5 * maps * disc())
-    write_scan("s.h5", k, data + noise_like(data, numpy.random.default_rng(2)), maps)
+    write_scan("s.h5", k, data + noise_like(data, numpy.random.default_rng(2), SIGMA), maps)
     deviation, g = noise_map("s.h5", "--lambda", 0, "--tolerance", 1e-6, "--iterations", 500)
     best = SIGMA / numpy.sqrt(len(k) * numpy.sum(numpy.abs(maps) ** 2, axis=0))
     for ratio in ((g[0] / expected) ** 2, (deviation[0] / (expected * best)) ** 2):
@@ -221,7 +176,7 @@ def test_g_of_two_coils(_):
 
 def small_scan(path="s.h5"):
     data = forward(radial(), 5 * maps_of(2) * disc())
-    write_scan(path, radial(), data + noise_like(data, numpy.random.default_rng(3)), maps_of(2))
+    write_scan(path, radial(), data + noise_like(data, numpy.random.default_rng(3), SIGMA), maps_of(2))
 
 
 def test_forms(_):
