@@ -99,13 +99,14 @@ static void test_outer_variance(void **state)
         int64_t count;
         int coils, silent; /* of the coils, the last ones are 0 */
         bool weighted, zeros;
-    } cases[] = {{20000, 1, 0, false, false},
-                 {20000, 4, 0, false, true},
-                 {20000, 3, 1, true, true},
-                 {200000, 2, 0, true, false}};
+        double sigma2; /* of data in any unit: squares leave single precision's range */
+    } cases[] = {{20000, 1, 0, false, false, 3e-7},
+                 {20000, 4, 0, false, true, 3e-60},
+                 {20000, 3, 1, true, true, 3e50},
+                 {200000, 2, 0, true, false, 3e-7}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         random_samples r = make_samples(cases[i].count, cases[i].coils, cases[i].weighted);
-        const double sigma2 = 3e-7, edge = 50.0 / 256;
+        const double sigma2 = cases[i].sigma2, edge = 50.0 / 256;
         const int active = cases[i].coils - cases[i].silent;
         double found = NAN, taken = 0;
         for (int64_t m = 0; m < r.s.count; m++) {
@@ -115,7 +116,8 @@ static void test_outer_variance(void **state)
             const double w = weight_of(&r, m);
             for (int c = 0; c < active; c++) {
                 const bool missing = cases[i].zeros && (m + c) % 3 > 0;
-                r.data[c * r.s.count + m] = (float complex)(w > 0 ? normal(sigma2 / w) + (outer ? 0 : 100) : 1e6);
+                r.data[c * r.s.count + m] =
+                    (float complex)(w > 0 ? normal(sigma2 / w) + (outer ? 0 : 100 * sqrt(sigma2)) : 1e6);
                 if (missing)
                     r.data[c * r.s.count + m] = 0;
                 taken += outer && !missing && w > 0;
