@@ -13,7 +13,7 @@ import sys
 import tempfile
 
 import program
-from plain_scan import forward, maps_of, noise_like, radial, write_scan
+from plain_scan import cartesian, forward, maps_of, noise_like, radial, write_scan
 from program import Skip, make, refuse
 
 PHANTOM = os.environ.get("VOXFIELD_PHANTOM") or sys.exit("VOXFIELD_PHANTOM is not set")
@@ -226,6 +226,18 @@ def test_sigma(_):
             _, report = Scan(sigma, 6, truth).image()
             ratio = report["noise_sigma"] / sigma
             assert abs(ratio - 1) <= 5 * SIGMA_KNOWN + more, (sigma, more, ratio)
+
+
+def test_zero_filled(_):
+    """A quarter of the lines not acquired, and written as zeros: they say nothing of the noise. Of the outermost 15 % of N x N
+    samples of each coil three fifths are left; the rest as in test_sigma."""
+    need_h5py()
+    scan = Scan(5)
+    scan.k = cartesian(1, N)
+    clean = forward(scan.k, scan.maps * scan.truth)
+    scan.data = (clean + noise_like(clean, numpy.random.default_rng(0), 5)) * (scan.k[:, 1] > -N // 4)
+    ratio = scan.image()[1]["noise_sigma"] / 5
+    assert abs(ratio - 1) <= 5 * 0.5 / (0.693 * (0.6 * 0.15 * N * N * COILS) ** 0.5) + 0.05, ratio
 
 
 def test_noise_scan(_):

@@ -112,7 +112,8 @@ static int compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The mean over coils of median |d - F s x|^2 / ln 2 of the samples that were taken. */
+/* The mean over coils of median |d - F s x|^2 / ln 2 of the samples that were taken. Exact zeros were not acquired, and
+ * do not count; infinite if there is nothing else. */
 static vf_status residual_variance(const crew *c, const scan_frame *frame, const char *image, const outer_samples *o,
                                    double *variance)
 {
@@ -125,6 +126,7 @@ static vf_status residual_variance(const crew *c, const scan_frame *frame, const
     encoding *e = NULL;
     vf_array x = {0}, d = {0};
     double sum = 0;
+    int coils = 0;
     float complex *seen = malloc((size_t)j->voxels * sizeof *seen), *expected = malloc(MOST_SAMPLES * sizeof *expected);
     double *squares = malloc(MOST_SAMPLES * sizeof *squares);
     vf_status status =
@@ -143,16 +145,23 @@ static vf_status residual_variance(const crew *c, const scan_frame *frame, const
             status = encoding_forward(e, queue, 1, &x, &d);
         if (status == VF_OK)
             status = download(queue, &d, o->count, expected);
+        int64_t kept = 0;
         for (int64_t i = 0; i < o->count && status == VF_OK; i++) {
             const int64_t m = o->index[i];
-            const float complex phi = sample_phi(j->settings, raw, at, m);
-            const double complex left = frame->data[coil * at->samples + m] - phi * expected[i];
-            squares[i] = (at->weights ? at->weights[m] : 1) * (creal(left) * creal(left) + cimag(left) * cimag(left));
+            const float complex phi = sample_phi(j->settings, raw, at, m), d_m = frame->data[coil * at->samples + m];
+            const double complex left = d_m - phi * expected[i];
+            if (d_m == 0)
+                continue;
+            squares[kept++] =
+                (at->weights ? at->weights[m] : 1) * (creal(left) * creal(left) + cimag(left) * cimag(left));
         }
-        qsort(squares, (size_t)o->count, sizeof *squares, compare);
-        sum += squares[o->count / 2] / log(2);
+        if (kept == 0)
+            continue;
+        qsort(squares, (size_t)kept, sizeof *squares, compare);
+        sum += squares[kept / 2] / log(2);
+        coils++;
     }
-    *variance = sum / raw->coils;
+    *variance = coils > 0 ? sum / coils : INFINITY;
     encoding_destroy(e);
     vf_array_free(&x);
     vf_array_free(&d);
