@@ -47,6 +47,8 @@ static vf_status prepare_files(run *r)
     vf_status status = recon_check_names(r->ctx, s, r->output);
     if (status == VF_OK)
         status = image_check_path(r->ctx, r->output);
+    if (status == VF_OK && s->noise_map)
+        status = image_check_path(r->ctx, s->noise_map);
     return status;
 }
 
@@ -411,6 +413,21 @@ static void report_devices(vf_report *report, const run *r)
     vf_report_end(report);
 }
 
+/* Of any method, if its noise was asked for. */
+static void report_noise(vf_report *report, const recon_summary *s)
+{
+    if (!s->noise[0])
+        return;
+    vf_report_number(report, "noise_sigma", s->sigma);
+    vf_report_text(report, "noise_rests_on", s->noise);
+    vf_report_number(report, "misfit", s->misfit);
+    if (!(s->expected_signal > 0))
+        return;
+    vf_report_number(report, "expected_signal", s->expected_signal);
+    vf_report_number(report, "expected_noise", s->expected_noise);
+    vf_report_number(report, "expected_bias", s->expected_bias);
+}
+
 static void report_run(vf_report *report, const run *r)
 {
     const recon_settings *s = r->settings;
@@ -443,17 +460,10 @@ static void report_run(vf_report *report, const run *r)
         vf_report_text(report, "lambda_chosen_by", s->lambda_auto ? "noise and spectrum" : "number");
         vf_report_number(report, "lambda_absolute", r->summary.lambda);
         vf_report_number(report, "diagonal", r->summary.diagonal);
-        if (r->summary.noise[0]) {
-            vf_report_number(report, "noise_sigma", r->summary.sigma);
-            vf_report_text(report, "noise_rests_on", r->summary.noise);
-            vf_report_number(report, "misfit", r->summary.misfit);
-            vf_report_number(report, "expected_signal", r->summary.expected_signal);
-            vf_report_number(report, "expected_noise", r->summary.expected_noise);
-            vf_report_number(report, "expected_bias", r->summary.expected_bias);
-        }
         vf_report_integer(report, "iterations", r->summary.iterations);
         vf_report_number(report, "residual", r->summary.residual);
     }
+    report_noise(report, &r->summary);
     vf_report_end(report);
     comparison_report(report, r->comparison, r->compared);
     vf_report_text(report, "device", r->device);

@@ -57,19 +57,19 @@ vf_status vf_outer_radius(vf_context *ctx, const vf_wiener_space *space, const v
 
 static int compare(const void *a, const void *b)
 {
-    const float x = *(const float *)a, y = *(const float *)b;
+    const double x = *(const double *)a, y = *(const double *)b;
     return (x > y) - (x < y);
 }
 
 /* median w |d|^2 of a coil's outer samples; 0 if there are none. */
 static double median_square(const vf_wiener_samples *samples, const int64_t *outer, int64_t count, int coil,
-                            float *squares)
+                            double *squares)
 {
     const float *data = samples->data + 2 * samples->count * coil;
     int64_t taken = 0;
     const int64_t step = count / MOST_OF_A_COIL + 1;
     for (int64_t i = 0; i < count; i += step) {
-        const float re = data[2 * outer[i]], im = data[2 * outer[i] + 1];
+        const double re = data[2 * outer[i]], im = data[2 * outer[i] + 1];
         if (re != 0 || im != 0)
             squares[taken++] = (re * re + im * im) * (samples->weights ? samples->weights[outer[i]] : 1);
     }
@@ -85,7 +85,7 @@ vf_status vf_outer_variance(vf_context *ctx, const vf_wiener_space *space, const
     int64_t count = 0, coils = 0;
     double sum = 0;
     int64_t *outer = malloc((size_t)samples->count * sizeof *outer + 1);
-    float *squares = malloc(MOST_OF_A_COIL * sizeof *squares);
+    double *squares = malloc(MOST_OF_A_COIL * sizeof *squares);
     vf_status status = outer && squares ? VF_OK : vf_fail(ctx, VF_ERR_MEMORY, "no memory for the noise's samples");
     for (int64_t m = 0; status == VF_OK && m < samples->count; m++)
         if (used(samples, m) && sample_radius(space, samples, m) >= radius)

@@ -5,11 +5,12 @@
 
 #include "wiener.h"
 
-enum { CHUNK = 4096 };              /* samples that are summed together */
-static const double BIN_CYCLES = 2; /* a bin's width, cycles of the widest field of view */
-static const double STANDS_OUT = 3; /* standard deviations of a bin's mean */
-static const double FLATTEST = -1;  /* no image's power falls off more slowly */
-static const double UNKNOWN = -3;   /* where one bin is all there is: edges */
+enum { CHUNK = 4096 };                     /* samples that are summed together */
+static const double BIN_CYCLES = 2;        /* a bin's width, cycles of the widest field of view */
+static const double VARIANCE_KNOWN = 0.05; /* the noise's, to this share: an estimate of it may be too low */
+static const double STANDS_OUT = 3;        /* standard deviations of a bin's mean */
+static const double FLATTEST = -1;         /* no image's power falls off more slowly */
+static const double UNKNOWN = -3;          /* where one bin is all there is: edges */
 
 /* Sums of a chunk, or of all. */
 typedef struct bin_sums {
@@ -116,7 +117,7 @@ vf_status vf_spectrum_estimate(vf_context *ctx, const vf_wiener_space *space, co
             continue;
         const double noise = samples->coils * variance * sums[bin].noise / sums[bin].count;
         const double signal = sums[bin].power / sums[bin].count - noise;
-        const double error = noise / sqrt(sums[bin].count * samples->coils);
+        const double error = noise * sqrt(1 / (sums[bin].count * samples->coils) + VARIANCE_KNOWN * VARIANCE_KNOWN);
         if (!(signal > STANDS_OUT * error))
             continue;
         out->log_radius[out->bins] = log(fmax(sums[bin].radius / sums[bin].count, b.width / 4));

@@ -114,7 +114,8 @@ static int compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* w |d - F s x|^2 of the samples that were taken, the mean over coils: of medians / ln 2, and of means. */
+/* w |d - F s x|^2 of the samples that were taken, the mean over coils: of medians / ln 2, and of means. Exact zeros were
+ * not acquired, and do not count; the median's is infinite if there is nothing else. */
 static vf_status residual_variance(const crew *c, const scan_frame *frame, const char *image, const outer_samples *o,
                                    double *median, double *mean)
 {
@@ -126,6 +127,8 @@ static vf_status residual_variance(const crew *c, const scan_frame *frame, const
     vf_device *device = vf_queue_device(queue);
     encoding *e = NULL;
     vf_array x = {0}, d = {0};
+    double medians = 0, means = 0;
+    int coils = 0;
     float complex *seen = malloc((size_t)j->voxels * sizeof *seen), *expected = malloc(MOST_SAMPLES * sizeof *expected);
     double *squares = malloc(MOST_SAMPLES * sizeof *squares);
     vf_status status =
@@ -144,17 +147,26 @@ static vf_status residual_variance(const crew *c, const scan_frame *frame, const
             status = encoding_forward(e, queue, 1, &x, &d);
         if (status == VF_OK)
             status = download(queue, &d, o->count, expected);
+        int64_t kept = 0;
         for (int64_t i = 0; i < o->count && status == VF_OK; i++) {
             const int64_t m = o->index[i];
-            const float complex phi = sample_phi(j->settings, raw, at, m);
-            const double complex left = frame->data[coil * at->samples + m] - phi * expected[i];
-            squares[i] = (at->weights ? at->weights[m] : 1) * (creal(left) * creal(left) + cimag(left) * cimag(left));
+            const float complex phi = sample_phi(j->settings, raw, at, m), d_m = frame->data[coil * at->samples + m];
+            const double complex left = d_m - phi * expected[i];
+            if (d_m == 0)
+                continue;
+            squares[kept++] =
+                (at->weights ? at->weights[m] : 1) * (creal(left) * creal(left) + cimag(left) * cimag(left));
         }
-        qsort(squares, (size_t)o->count, sizeof *squares, compare);
-        *median += squares[o->count / 2] / log(2) / raw->coils;
-        for (int64_t i = 0; i < o->count; i++)
-            *mean += squares[i] / (double)o->count / raw->coils;
+        if (kept == 0)
+            continue;
+        qsort(squares, (size_t)kept, sizeof *squares, compare);
+        medians += squares[kept / 2] / log(2);
+        for (int64_t i = 0; i < kept; i++)
+            means += squares[i] / (double)kept;
+        coils++;
     }
+    *median = coils > 0 ? medians / coils : INFINITY;
+    *mean = coils > 0 ? means / coils : 0;
     encoding_destroy(e);
     vf_array_free(&x);
     vf_array_free(&d);

@@ -212,6 +212,8 @@ static vf_status find_noise(sharing *s)
         return status;
     const frame_group one = {.trajectory = j->frames[frame]->trajectory, .first = frame, .count = 1};
     rough.tolerance = ROUGH;
+    if (regularise_by_noise(settings)) /* what is said of the noise does not depend on how much of it is wanted */
+        rough.lambda = 1;
     j->settings = &rough;
     for (int t = 0; t < s->how.teams; t++) {
         crew *c = &s->crew[t];

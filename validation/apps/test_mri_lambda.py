@@ -1,0 +1,262 @@
+#!/usr/bin/env python3
+"""--lambda auto: what the image depends on and what not, how good it is, what a number means, and the noise it rests on.
+
+usage: test_mri_lambda.py PROGRAM [DEVICE] [test_name ...]     VOXFIELD_PHANTOM names mri_phantom
+
+Solutions to a residual of 1e-6: each within the matrix' condition times that. After the preconditioner, which takes no frequency
+for less than a tenth of the mean density, the condition is 100 at most: 2 x 100 x 1e-6 between two of them.
+"""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+import program
+from plain_scan import cartesian, forward, maps_of, noise_like, radial, write_scan
+from program import Skip, make, refuse
+
+PHANTOM = os.environ.get("VOXFIELD_PHANTOM") or sys.exit("VOXFIELD_PHANTOM is not set")
+try:
+    import h5py
+    import numpy
+except ImportError:
+    h5py = numpy = None
+N, COILS, SPOKES = 32, 4, 28  # of 50 spokes that would be complete
+EXACT, SAME = ("--tolerance", 1e-6), 2 * 100 * 1e-6
+# The variance is a median of the outermost 15 % of SPOKES x 2 N samples of each coil, over ln 2: known to 1 / (ln 2 sqrt(count));
+# sigma to half of that.
+SIGMA_KNOWN = 0.5 / (0.693 * (0.15 * SPOKES * 2 * N * COILS) ** 0.5)
+
+
+def need_h5py():
+    if h5py is None:
+        raise Skip("no h5py")
+
+
+def grid():
+    y, x = numpy.mgrid[-(N // 2):N - N // 2, -(N // 2):N - N // 2] / N
+    return x, y
+
+
+def sharp():
+    """Ellipses and a smooth phase: signal to the edge of k-space."""
+    x, y = grid()
+    shape = (((x / 0.4) ** 2 + (y / 0.43) ** 2 < 1) + 0.7 * (((x - 0.1) / 0.1) ** 2 + ((y + 0.1) / 0.15) ** 2 < 1)
+             - 0.4 * (((x + 0.15) / 0.08) ** 2 + ((y - 0.1) / 0.2) ** 2 < 1))
+    return shape * numpy.exp(1j * (1.2 * x + 5 * y ** 2))
+
+
+def smooth():
+    """A bell that falls to exp(-14) at the faces, and its transform to exp(-33) of its centre where the outermost samples
+    begin: less than any noise here."""
+    x, y = grid()
+    return numpy.exp(-(x ** 2 + y ** 2) / (2 * 0.095 ** 2)).astype(complex)
+
+
+class Scan:
+    """Data of an object with noise; the spokes are half of what would be complete."""
+
+    def __init__(self, sigma, seed=0, truth=None):
+        rng = numpy.random.default_rng(seed)
+        self.truth = sharp() if truth is None else truth
+        self.k, self.maps = radial(SPOKES, N), maps_of(COILS, N)
+        clean = forward(self.k, self.maps * self.truth)
+        self.data = clean + noise_like(clean, rng, sigma)
+
+    def image(self, *options, **more):
+        """The image, and the report's reconstruction."""
+        write_scan("s.h5", self.k, self.data, self.maps, N, **more)
+        make("s.h5", *options, "-o", "i.h5", "--report", "r.json")
+        with h5py.File("i.h5") as file, open("r.json", encoding="ascii") as report:
+            values = file["image"][...].reshape(N, N)
+            assert numpy.all(numpy.isfinite(values))
+            return values, json.load(report)["reconstruction"]
+
+    def error(self, image):
+        return relative(image, self.truth)
+
+
+def relative(a, b):
+    return numpy.linalg.norm(a - b) / numpy.linalg.norm(b)
+
+
+def expected_error(report):
+    return numpy.hypot(report["expected_noise"], report["expected_bias"]) / report["expected_signal"]
+
+
+def test_scale_and_order(_):
+    """The data in another unit, and samples in another order: the same image."""
+    need_h5py()
+    for sigma in (1, 10):
+        scan = Scan(sigma)
+        image, report = scan.image(*EXACT)
+        assert report["iterations"] <= 30, report  # 21 and 14 were seen; without the preconditioner 51 and 22
+        data = scan.data
+        for scale in (1e-6, 1e6):
+            scan.data = scale * data
+            other, scaled = scan.image(*EXACT)
+            assert relative(other / scale, image) <= SAME, (sigma, scale, relative(other / scale, image))
+            for name in ("noise_sigma", "expected_noise", "expected_bias", "expected_signal"):
+                assert abs(scaled[name] / scale / report[name] - 1) <= 1e-3, (name, scaled[name], report[name])
+        order = numpy.random.default_rng(1).permutation(len(scan.k))
+        scan.k, scan.data = scan.k[order], data[:, order]
+        other = scan.image(*EXACT)[0]
+        assert relative(other, image) <= SAME, (sigma, relative(other, image))
+
+
+def test_mixed_coils(_):
+    """Coils and maps mixed by a unitary matrix: the noise stays white, but its estimate is a mean of medians of coils, other
+    numbers now. The image changes by less than half of its error."""
+    need_h5py()
+    for sigma in (1, 10):
+        scan = Scan(sigma)
+        image, report = scan.image(*EXACT)
+        rng = numpy.random.default_rng(2)
+        mix = numpy.linalg.qr(rng.standard_normal((COILS, COILS)) + 1j * rng.standard_normal((COILS, COILS)))[0]
+        scan.data, scan.maps = mix @ scan.data, numpy.tensordot(mix, scan.maps, 1)
+        other, mixed = scan.image(*EXACT)
+        assert abs(mixed["noise_sigma"] / report["noise_sigma"] - 1) <= 5 * 2 ** 0.5 * SIGMA_KNOWN
+        assert relative(other, image) <= 0.5 * scan.error(image), (relative(other, image), scan.error(image))
+
+
+def test_doubled_samples(_):
+    """Every sample a second time with noise of its own: sigma stays, the error of the image falls, by sqrt(2) at most of what
+    is expected (noise alone need not: less of it is suppressed); and the image is within what was expected of the first."""
+    need_h5py()
+    for sigma in (1, 10):
+        scan, second = Scan(sigma), Scan(sigma, 1)
+        image, report = scan.image()
+        scan.k, scan.data = numpy.vstack([scan.k] * 2), numpy.hstack([scan.data, second.data])
+        twice, better = scan.image()
+        assert abs(better["noise_sigma"] / report["noise_sigma"] - 1) <= 5 * 2 ** 0.5 * SIGMA_KNOWN
+        if sigma == 1:  # of more noise, what is expected hangs on how many outer bins stand out of it
+            assert 2 ** -0.5 < expected_error(better) / expected_error(report) < 1
+        assert relative(twice, image) <= expected_error(report)
+        assert scan.error(twice) < scan.error(image)
+
+
+def test_near_the_best(_):
+    """No option, and the best of a sweep of numbers, half a decade apart."""
+    need_h5py()
+    for sigma in (1, 10):
+        scan = Scan(sigma, 3)
+        auto = scan.error(scan.image()[0])
+        sweep = [scan.error(scan.image("--lambda", f"{10 ** exponent:g}")[0]) for exponent in numpy.arange(-4, 1.1, 0.5)]
+        assert auto <= 1.2 * min(sweep), (sigma, auto, sweep)
+        assert max(sweep) > 1.2 * auto, (sigma, auto, sweep)  # it matters
+
+
+def test_factor(_):
+    """auto:0.1 is sharper and noisier, auto:10 smoother. Of two images with noise of their own, half the mean square of their
+    difference is the noise's, and the mean product of their errors the bias'."""
+    need_h5py()
+    scans = Scan(5, 4), Scan(5, 5)
+    noise, bias, told, sigma = [], [], [], []
+    for word in ("auto:0.1", "auto", "auto:1", "auto:10"):
+        (a, report), (b, _) = (scan.image("--lambda", word) for scan in scans)
+        truth = scans[0].truth
+        noise.append(numpy.linalg.norm(a - b) / 2 ** 0.5 / N)
+        bias.append(numpy.vdot(a - truth, b - truth).real / N ** 2)
+        told.append((report["expected_noise"], report["expected_bias"]))
+        sigma.append(report["noise_sigma"])
+        if word == "auto:1":
+            assert noise[2] == noise[1] and bias[2] == bias[1] and told[2] == told[1]
+    assert len(set(sigma)) == 1, sigma  # the noise of the data is what it is
+    for first, second in ((0, 1), (1, 3)):
+        assert noise[first] > 1.3 * noise[second] and told[first][0] > 1.3 * told[second][0], (noise, told)
+        assert bias[first] < bias[second] and told[first][1] < told[second][1], (bias, told)
+
+
+def test_number(_):
+    """A number is what it was: 60 iterations, the identity, relative to the diagonal, no preconditioner: the same bits."""
+    need_h5py()
+    scan = Scan(2)
+    first, report = scan.image("--lambda", 0.001)
+    again, same = scan.image("--lambda", 0.001, "--iterations", 60, "--prior", "identity")
+    assert numpy.array_equal(first, again) and report == same
+    assert report["lambda_chosen_by"] == "number" and abs(report["lambda"] / 0.001 - 1) < 1e-12, report
+    assert abs(report["lambda_absolute"] / (report["diagonal"] * 0.001) - 1) < 1e-12, report
+    assert "60 iterations" in report["method"] or report["iterations"] <= 60, report
+    assert "noise_sigma" not in report, report
+    fewer = scan.image("--lambda", 0.001, "--iterations", 3)[0]
+    assert not numpy.array_equal(first, fewer)
+    # Against the matrix written out.
+    waves = forward(scan.k, numpy.eye(N * N).reshape(-1, N, N)).T
+    gram, power = (waves.conj().T @ waves).reshape(N * N, N * N), scan.maps.reshape(COILS, -1)
+    matrix = sum(numpy.outer(one.conj(), one) * gram for one in power)
+    right = sum(one.conj() * (waves.conj().T @ data) for one, data in zip(power, scan.data))
+    solution = numpy.linalg.solve(matrix + report["lambda_absolute"] * numpy.eye(N * N), right).reshape(N, N)
+    exact = scan.image("--lambda", 0.001, *EXACT, "--iterations", 2000)[0]
+    # Condition: at most sum of the weights over lambda, some 10 / 0.001 (validation/physics/test_recon_algebra.c).
+    assert relative(exact, solution) <= 10 / 0.001 * 1e-6, relative(exact, solution)
+
+
+def test_report(_):
+    """What the choice rests on is in the report, of every prior; lambda too."""
+    need_h5py()
+    scan = Scan(2)
+    for prior in ("spectrum", "identity", "differences"):
+        _, report = scan.image("--prior", prior)
+        assert report["lambda_chosen_by"] == "noise and spectrum", report
+        assert "outermost" in report["noise_rests_on"], report
+        for name in ("noise_sigma", "expected_signal", "expected_noise", "expected_bias", "lambda", "lambda_absolute"):
+            assert 0 < report[name] < numpy.inf, (name, report)
+        assert report["expected_noise"] < report["expected_signal"] and report["expected_bias"] < report["expected_signal"]
+
+
+def test_words(_):
+    """What is no weight."""
+    need_h5py()
+    Scan(1).image()
+    for word in ("auto:", "auto:x", "auto:-1", "auto:0", "auto:nan", "auto:inf", "auto:1x", "autox", "Auto", "aut", "nan", "inf",
+                 "-1", "1x", ""):
+        refuse(2, "--lambda", "s.h5", "--lambda", word)
+    refuse(2, "--prior", "s.h5", "--prior", "spectral")
+    refuse(2, "--lambda is of --method cg", "s.h5", "--method", "adjoint", "--lambda", "auto")
+
+
+def test_sigma(_):
+    """Without a scan of noise: of an object whose signal does not reach the edge, within the estimate's own uncertainty, five
+    times, and 5 % for what the solution took (the forecast's share is that of a circulant matrix). Where signal reaches the edge
+    what undersampling leaves of it adds to the residual: up to a tenth more of noise that is a fiftieth of the data."""
+    need_h5py()
+    for truth, more in ((smooth(), 0.05), (sharp(), 0.15)):
+        for sigma in (0.2, 1, 5) if more == 0.05 else (1, 5):
+            _, report = Scan(sigma, 6, truth).image()
+            ratio = report["noise_sigma"] / sigma
+            assert abs(ratio - 1) <= 5 * SIGMA_KNOWN + more, (sigma, more, ratio)
+
+
+def test_zero_filled(_):
+    """A quarter of the lines not acquired, and written as zeros: they say nothing of the noise. Of the outermost 15 % of N x N
+    samples of each coil three fifths are left; the rest as in test_sigma."""
+    need_h5py()
+    scan = Scan(5)
+    scan.k = cartesian(1, N)
+    clean = forward(scan.k, scan.maps * scan.truth)
+    scan.data = (clean + noise_like(clean, numpy.random.default_rng(0), 5)) * (scan.k[:, 1] > -N // 4)
+    ratio = scan.image()[1]["noise_sigma"] / 5
+    assert abs(ratio - 1) <= 5 * 0.5 / (0.693 * (0.6 * 0.15 * N * N * COILS) ** 0.5) + 0.05, ratio
+
+
+def test_noise_scan(_):
+    """With one, sigma is 1 after prewhitening, and the image is that of the same data without, but for the estimate."""
+    need_h5py()
+    scan = Scan(5, 7)
+    image, estimated = scan.image()
+    noise = noise_like(numpy.empty((COILS, 4000)), numpy.random.default_rng(8), 5).astype("c8")
+    white, report = scan.image(noise=noise)
+    assert report["noise_sigma"] == 1 and "noise scan" in report["noise_rests_on"], report
+    # Maps are whitened with the data: the image keeps its unit, of which a factor of 5 would be off. What is expected follows
+    # sigma and the spectrum, whose outer bins are as uncertain as the noise in them.
+    assert 0.5 < report["expected_noise"] / estimated["expected_noise"] < 2
+    assert 0.9 < report["expected_signal"] / estimated["expected_signal"] < 1.1
+    assert relative(white, image) <= 0.5 * scan.error(image), (relative(white, image), scan.error(image))
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as folder:
+        probe = os.path.join(folder, "probe.h5")
+        subprocess.run([PHANTOM, "-q", "-o", probe, "--matrix", "8,8,1"], check=True, stdin=subprocess.DEVNULL)
+        program.main(globals(), probe=(probe, "--dry-run"))

@@ -1,0 +1,63 @@
+/* What the tests of wiener.h share: the context, random numbers, comparison, and main's body. */
+#ifndef WIENER_FIXTURE_H
+#define WIENER_FIXTURE_H
+
+#include <complex.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <cmocka.h>
+
+#include "wiener.h"
+
+static vf_context *ctx;
+static uint64_t random_state;
+
+static inline double uniform(void)
+{
+    uint64_t z = random_state += 0x9e3779b97f4a7c15u;
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+    return (double)((z ^ z >> 31) >> 11) * 0x1p-53;
+}
+
+static inline void need(vf_status status)
+{
+    if (status != VF_OK)
+        fail_msg("%s", vf_context_message(ctx));
+}
+
+static inline void *room(int64_t count, size_t size)
+{
+    void *p = calloc((size_t)count + 1, size);
+    assert_non_null(p);
+    return p;
+}
+
+/* A NaN fails. */
+static inline void near(const char *what, double got, double expected, double tolerance)
+{
+    if (!(fabs(got - expected) <= tolerance))
+        fail_msg("%s: %.9g instead of %.9g, off by %.3g, allowed %.3g", what, got, expected, fabs(got - expected),
+                 tolerance);
+}
+
+static inline int run_group(int argc, char **argv, const struct CMUnitTest *tests, size_t count)
+{
+    random_state = argc > 1 ? strtoull(argv[1], NULL, 10) : (uint64_t)time(NULL);
+    printf("seed %llu\n", (unsigned long long)random_state);
+    if (vf_context_create(&ctx) != VF_OK)
+        return 1;
+    const int failed = _cmocka_run_group_tests("tests", tests, count, NULL, NULL);
+    vf_context_destroy(ctx);
+    return failed != 0;
+}
+
+#endif
