@@ -7,6 +7,7 @@
 #include "coils/coil_map_file.h"
 #include "mri_recon.h"
 #include "program.h"
+#include "solve/equations.h"
 #include "voxfield/output.h"
 
 static const char usage[] =

@@ -13,6 +13,7 @@
 #include "scan/crop_readout.h"
 #include "scan/scan_bart.h"
 #include "solve/choose_operator.h"
+#include "solve/equations.h"
 #include "voxfield/output.h"
 #include "voxfield/version.h"
 

@@ -154,7 +154,7 @@ def test_frames(_):
             return re.search(r", (\d+) iterations([^,]*), ", file.attrs["method"]).groups()
 
     phantom("all.h5", "--matrix", "48,48,1", "--frames", 3)
-    make("all.h5", "-o", "all_image.h5")
+    make("all.h5", "-o", "all_image.h5", "--lambda", 0.001)  # by itself it rests on the noise of all frames
     whole, counted = image("all_image.h5"), 0
     assert whole.shape == (3, 1, 48, 48), whole.shape
     with h5py.File("all.h5") as old:
@@ -165,7 +165,7 @@ def test_frames(_):
                     scan.attrs[key] = value
                 scan["trajectory"] = old["scan/trajectory"][...]
                 scan["data"] = old["scan/data"][f]
-            make("one.h5", "-o", "one_image.h5")
+            make("one.h5", "-o", "one_image.h5", "--lambda", 0.001)
             assert (image("one_image.h5")[0] == whole[f]).all(), f
             counted += int(iterations("one_image.h5")[0])
     assert iterations("all_image.h5") == (str(counted), " in all frames")
@@ -434,7 +434,7 @@ def test_progress_on_a_terminal(_):
     # Of the solver's iterations as many as take longer than it waits before it says how far it is, on a GPU too.
     steps = 60 if DEVICE == "cpu" else 4000
     shown = on_a_terminal("scan.h5", "-o", "i.h5", "--coils", "walsh", "--operator", "direct", "--tolerance", 0, "--iterations", steps)
-    for stage in ("read", "coil maps", "F^H d", "Q", "solve", "write"):
+    for stage in ("read", "noise", "noise: coil maps", "noise: Q", "F^H d", "solve", "write"):
         assert f"\r{stage} ..." in shown, (stage, shown)
     assert re.search(rf"\rsolving, iteration \d+ of {steps}, residual \d\.\de-\d+: +\d+ %, \S+ (m?s|min) left", shown), shown
     # What stays on a line is what was written last into each column.

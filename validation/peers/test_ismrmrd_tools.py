@@ -97,7 +97,7 @@ def test_estimated_maps(_):
 
 
 def test_calibration_lines(_):
-    """Every second line beside 24 for calibration, maps from these. Without the maps the folded image is off by more than 0.4."""
+    """Every second line and 24 in the middle, maps from these. Without the maps the folded image is off by more than 0.2."""
     sample = Sample("-a", 2, "-w", 24, "-n", 0.005, coils=8)
     truth = abs(sample.phantom) * sample.rss
     ours = one_slice(image(sample.file, "--coils", "walsh"))
@@ -105,7 +105,7 @@ def test_calibration_lines(_):
     for frame in ours:
         bounded("twofold acceleration, maps estimated: against the phantom", nrmse(abs(frame), truth), 0.1)
     for frame in one_slice(image(sample.file, "--method", "adjoint", "--coils", "rss")):
-        assert nrmse(abs(frame), truth) > 0.4
+        assert nrmse(abs(frame), truth) > 0.2
 
 
 def test_maps_of_the_file(_):

@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "mri_recon.h"
+#include "solve/equations.h"
 
 static const char *device_spec;
 static uint64_t seed;

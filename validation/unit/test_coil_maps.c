@@ -13,8 +13,8 @@
 
 #include "coil_fixture.h"
 #include "coils/small_matrix.h"
-#include "voxfield/dense.h"
 #include "mri_recon.h"
+#include "voxfield/dense.h"
 
 enum { REACH = 2 };               /* as documented: boxes of 5 voxels along each axis */
 static const double faint = 1e-3; /* as documented: below this share of the largest signal, maps are 0 */

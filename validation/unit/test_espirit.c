@@ -103,8 +103,8 @@ static double worst(const sample *s, const float complex *maps, const float comp
 }
 
 /* Without noise what is left is the iteration's end (a residual of 2e-4, over 1 - lambda_2, above 0.02: 0.01) and what
- * the projector fades. Noise of 0.3 a sample is 0.3 / 20 of what is seen at one voxel of 20 x 20 samples, beside a voxel
- * of 1 or more, and patches average it: 0.02. Measured 0.002 and 0.006. */
+ * the projector fades. Noise of 0.3 a sample is 0.3 / 20 of what is seen at one voxel of 20 x 20 samples, beside a
+ * voxel of 1 or more, and patches average it: 0.02. Measured 0.002 and 0.006. */
 static void test_known_maps(void **state)
 {
     for (int noisy = 0; noisy < 2; noisy++) {

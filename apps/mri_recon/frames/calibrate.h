@@ -3,6 +3,7 @@
 #define CALIBRATE_H
 
 #include "mri_recon.h"
+#include "solve/equations.h"
 
 typedef struct calibration {
     vf_context *ctx;

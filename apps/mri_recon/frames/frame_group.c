@@ -315,8 +315,12 @@ vf_status crew_make_group(crew *c, const frame_group *g, char *images)
                  j->frame_count);
     else if (g->count < frames && g->count > 1)
         snprintf(c->watch->which, sizeof c->watch->which, "frame %d and %d more of %d: ", number, g->count - 1, frames);
+    else if (j->noise_begun)
+        snprintf(c->watch->which, sizeof c->watch->which, "noise: ");
     else if (g->count < frames)
         snprintf(c->watch->which, sizeof c->watch->which, "frame %d of %d: ", number, frames);
+    else
+        c->watch->which[0] = '\0';
     if (c->solvers && c->trajectory != g->trajectory)
         free_solvers(c);
     vf_status status = claim_powers(c, g);

@@ -5,6 +5,7 @@
 #include <pthread.h>
 
 #include "mri_recon.h"
+#include "solve/equations.h"
 #include "wiener.h"
 
 /* Something that is made once, by whoever needs it first; others wait for it. */
@@ -28,6 +29,7 @@ typedef struct recon_job {
     int64_t voxels;
     int channels;              /* images a frame: 1, or one a coil where they are combined at the end */
     bool has_maps;             /* more than one coil, seen through maps */
+    bool noise_begun;          /* frames are made to find the noise */
     double variance;           /* of the noise of a sample of one coil; 0: not known */
     char noise[160];           /* what that rests on */
     double misfit;             /* variance of what a first image leaves of all samples, over that of the noise; >= 1 */

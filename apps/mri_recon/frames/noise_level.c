@@ -114,8 +114,8 @@ static int compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* w |d - F s x|^2 of the samples that were taken, the mean over coils: of medians / ln 2, and of means. Exact zeros were
- * not acquired, and do not count; the median's is infinite if there is nothing else. */
+/* w |d - F s x|^2 of the samples that were taken, the mean over coils: of medians / ln 2, and of means. Exact zeros
+ * were not acquired, and do not count; the median's is infinite if there is nothing else. */
 static vf_status residual_variance(const crew *c, const scan_frame *frame, const char *image, const outer_samples *o,
                                    double *median, double *mean)
 {

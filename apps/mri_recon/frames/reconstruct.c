@@ -215,6 +215,7 @@ static vf_status find_noise(sharing *s)
     if (regularise_by_noise(settings)) /* what is said of the noise does not depend on how much of it is wanted */
         rough.lambda = 1;
     j->settings = &rough;
+    j->noise_begun = true;
     for (int t = 0; t < s->how.teams; t++) {
         crew *c = &s->crew[t];
         status = VF_OK;
@@ -234,6 +235,7 @@ static vf_status find_noise(sharing *s)
         vf_context_clear_error(j->ctx);
     }
     j->settings = settings;
+    j->noise_begun = false;
     return status;
 }
 

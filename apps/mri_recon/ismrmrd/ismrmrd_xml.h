@@ -26,9 +26,9 @@ typedef struct ismrmrd_protocol {
     int encodings;
     ismrmrd_space encoded, recon;
     ismrmrd_limit step_1, step_2;
-    char trajectory[ISMRMRD_WORD]; /* in small letters; "" if the file does not say */
+    char trajectory[ISMRMRD_WORD];       /* in small letters; "" if the file does not say */
     char calibration_mode[ISMRMRD_WORD]; /* of parallel imaging, as `trajectory` */
-    double noise_bandwidth;        /* relativeReceiverNoiseBandwidth; 1 if the file does not say */
+    double noise_bandwidth;              /* relativeReceiverNoiseBandwidth; 1 if the file does not say */
 } ismrmrd_protocol;
 
 /* Parses `size` bytes of XML. `path` for messages. Errors: VF_ERR_INPUT: not well-formed (with the line), declares

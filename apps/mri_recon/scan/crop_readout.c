@@ -224,7 +224,7 @@ static bool may_crop(const recon_settings *s, const scan *raw)
         off_resonance = off_resonance || (raw->field_map && raw->trajectory[t].time);
     return !off_resonance && !s->keep_oversampling && !s->box_voxels && !s->save_q && !s->load_q &&
            (s->encode_by == RECON_AUTO || s->encode_by == RECON_CARTESIAN) && s->method != RECON_BILINEAR &&
-           (s->method != RECON_CG || s->prior == RECON_IDENTITY);
+           (s->method != RECON_CG || s->prior == RECON_IDENTITY || s->prior == RECON_SPECTRUM);
 }
 
 vf_status crop_readout(vf_context *ctx, const recon_settings *settings, scan *raw)

@@ -9,7 +9,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "mri_recon.h"
+#include "equations.h"
 #include "voxfield/vector.h"
 
 /* Weights need not be known better; and they hardly change after so many iterations. */

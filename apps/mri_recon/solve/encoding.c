@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "choose_operator.h"
-#include "mri_recon.h"
+#include "equations.h"
 #include "voxfield/copy.h"
 
 struct encoding {

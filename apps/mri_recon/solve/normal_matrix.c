@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "choose_operator.h"
-#include "mri_recon.h"
+#include "equations.h"
 #include "voxfield/copy.h"
 #include "voxfield/statistics.h"
 

@@ -1,8 +1,8 @@
 /* lambda W^H W: what is known of images besides the data. */
 #include <stdlib.h>
 
+#include "equations.h"
 #include "first_differences.h"
-#include "mri_recon.h"
 #include "voxfield/vector.h"
 
 /* Differences this many times the root mean square of a reference's count half. Edges of tissue are several times as

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "mri_recon.h"
+#include "equations.h"
 #include "voxfield/hdf5_io.h"
 #include "voxfield/statistics.h"
 

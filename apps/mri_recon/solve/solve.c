@@ -3,7 +3,7 @@
  * it. */
 #include <math.h>
 
-#include "mri_recon.h"
+#include "equations.h"
 #include "voxfield/copy.h"
 #include "voxfield/vector.h"
 

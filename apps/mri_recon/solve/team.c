@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "mri_recon.h"
+#include "equations.h"
 #include "voxfield/workpool.h"
 
 vf_status team_create(vf_context *ctx, int first, int count, device_team *out)

@@ -1,0 +1,184 @@
+/* mri_recon: one system of equations, (F^H W F + lambda P) image = F^H W data.
+ *
+ *   encoding -> right_side, normal_matrix; prior -> solve
+ */
+#ifndef EQUATIONS_H
+#define EQUATIONS_H
+
+#include "circulant.h"
+#include "mri_recon.h"
+
+/* ---- encoding.c ---- */
+
+/* F of one trajectory on one device: (F x)_m = sum_n x_n exp(-i 2 pi (k_m.r_n + t_m f_n)), by FFT of the grid that
+ * samples lie on, by direct sum or by gridding; phi and weights are the caller's. */
+typedef struct encoding encoding;
+
+/* `matrix` voxels, over `extent` fields of view: 1 for images, 2 for Q (an axis of one voxel stays one). `time` and
+ * `field` may be NULL. Batches of at most `most_batch`. Errors: as vf_fourier_create and vf_nufft_create. */
+VF_MUST_CHECK vf_status encoding_create(vf_device *device, const recon_settings *settings, const int64_t matrix[3],
+                                        int extent, int64_t samples, const float *k, const float *time,
+                                        const float *field, int most_batch, encoding **out);
+void encoding_destroy(encoding *encoding); /* NULL is allowed */
+
+/* Each adjoint of a vector adds 1 to the watch's progress, a long one in parts. NULL ends that. */
+void encoding_watch(encoding *e, recon_watch *watch);
+
+/* From now on adjoints are of voxels [first, first + count) only, and add that share of 1; y is [batch][count] then.
+ * The bits stay the same. Of direct sums; else it does nothing. */
+void encoding_restrict(encoding *e, int64_t first, int64_t count);
+
+/* y = F^H c and c = F x; device memory, [batch][sample] and [batch][z][y][x], complex of the settings' precision. */
+VF_MUST_CHECK vf_status encoding_adjoint(encoding *e, vf_queue *queue, int batch, const vf_array *c, vf_array *y);
+VF_MUST_CHECK vf_status encoding_forward(encoding *e, vf_queue *queue, int batch, const vf_array *x, vf_array *c);
+
+/* Whether it is a direct sum. */
+bool encoding_is_direct(const encoding *e);
+
+/* What it is, for people: "NUFFT, 1e-06, kernel 7 wide on 256 x 256 x 256". */
+const char *encoding_description(const encoding *e);
+
+/* Copies complex numbers from the host to device memory of either precision, and back, waiting for it. */
+VF_MUST_CHECK vf_status upload(vf_queue *queue, const float complex *from, int64_t n, vf_array *to);
+VF_MUST_CHECK vf_status upload_at(vf_queue *queue, const float complex *from, int64_t n, vf_array *to, int64_t at);
+VF_MUST_CHECK vf_status download(vf_queue *queue, const vf_array *from, int64_t n, float complex *to);
+
+/* ---- density.c ---- */
+
+/* Density weights [sample], such that F^H applied to the weighted samples makes an image of the object's values: 1 /
+ * voxels for the samples of a Cartesian grid; 0 for samples of weight 0. Errors: as encoding_create; VF_ERR_CANCELLED.
+ */
+VF_MUST_CHECK vf_status density_weights(vf_context *ctx, const int64_t matrix[3], const scan_trajectory *at,
+                                        vf_queue *queue, float *weights);
+
+/* ---- normal_matrix.c, q_file.c ---- */
+
+/* F^H W F of one trajectory, W the samples' weights and |phi|^2: a Toeplitz matrix (toeplitz.h), or of samples on a
+ * grid a circulant one (cartesian.h). */
+typedef struct normal_matrix {
+    vf_toeplitz *toeplitz; /* one of the two */
+    vf_cartesian *cartesian;
+    double diagonal; /* Q(0) = sum of the weights: of one coil with s = 1 */
+    int segments;    /* of time; 1 without a field map */
+    char description[160];
+} normal_matrix;
+
+/* For the team's first `wanted` devices, one each: makes Q by either operator, together, with the bits that one device
+ * would make; or reads it from settings->load_q; writes it to settings->save_q. With `watch`, as a stage named Q; NULL:
+ * silently. Errors: as encoding_create; VF_ERR_INPUT (a saved Q of another trajectory, matrix, field map or accuracy),
+ * VF_ERR_OUTPUT; all of `out` is zero then. */
+VF_MUST_CHECK vf_status normal_matrix_create(const device_team *team, const recon_settings *settings, const scan *raw,
+                                             const scan_trajectory *at, recon_watch *watch, int wanted,
+                                             normal_matrix *out);
+void normal_matrix_free(normal_matrix *normal); /* leaves it zero */
+
+/* As vf_toeplitz_apply. */
+VF_MUST_CHECK vf_status normal_matrix_apply(const normal_matrix *normal, vf_queue *queue, int coils, const void *maps,
+                                            const void *x, void *y);
+
+/* phi of sample m: the file's, a box voxel's (settings->box_voxels), or 1. */
+float complex sample_phi(const recon_settings *settings, const scan *raw, const scan_trajectory *at, int64_t m);
+
+/* Q with its file: [segment][2z][2y][2x], complex. `key` says what Q depends on. */
+typedef struct q_file q_file;
+VF_MUST_CHECK vf_status q_file_create(vf_context *ctx, const char *path, vf_dtype type, int segments,
+                                      const int64_t doubled[3], const char *key, q_file **out);
+VF_MUST_CHECK vf_status q_file_open(vf_context *ctx, const char *path, vf_dtype type, int segments,
+                                    const int64_t doubled[3], const char *key, q_file **out);
+VF_MUST_CHECK vf_status q_file_write(q_file *file, int segment, const void *q);
+VF_MUST_CHECK vf_status q_file_read(q_file *file, int segment, void *q);
+VF_MUST_CHECK vf_status q_file_commit(q_file **file); /* *file becomes NULL either way */
+void q_file_close(q_file **file);                     /* reading, or giving up; *file becomes NULL */
+
+/* ---- right_side.c ---- */
+
+/* F^H W d of the frames of one trajectory (for gridding, of density-weighted data) by a team, which must outlive it.
+ * Starts the stages "density weights" and "F^H d"; each coil done adds 1 to the watch's progress. Direct sums are
+ * shared by voxels, which changes no bit; NUFFTs by coils, whose groups are added up in the order of the devices.
+ * Errors: as encoding_create. */
+typedef struct right_side right_side;
+VF_MUST_CHECK vf_status right_side_create(const device_team *team, const recon_settings *settings, const scan *raw,
+                                          const scan_trajectory *at, recon_watch *watch, right_side **out);
+void right_side_destroy(right_side *side); /* NULL is allowed */
+const char *right_side_description(const right_side *side);
+
+/* What each device does: what of the maps it needs. */
+const team_share *right_side_shares(const right_side *side, int *parts);
+
+/* `out`, host memory, complex of the settings' precision: with `maps`, of those shares, [voxels], the coils combined,
+ * sum conj(s) x; with NULL [coil][voxels]. */
+VF_MUST_CHECK vf_status right_side_of_frame(right_side *side, const scan_frame *frame, const device_maps *maps,
+                                            void *out);
+
+/* ---- prior.c ---- */
+
+/* lambda W^H W, and what is near the inverse of the whole matrix. */
+typedef struct prior {
+    recon_prior kind;
+    int64_t counts[3];
+    double lambda;           /* absolute */
+    vf_array weights;        /* [3][z][y][x] of the differences, on the device; empty: 1 */
+    vf_circulant *circulant; /* matrices of prior_matrix; NULL: neither is needed */
+    bool preconditioned;     /* by PRIOR_INVERSE */
+    vf_array support;        /* [z][y][x] real, on the device: 1 where coils see anything, 0 elsewhere; empty: 1. The
+                              * spectrum would fill what no coil sees with what is likely there; the image is 0 there */
+    vf_array flatten; /* [z][y][x] real: one over the image's envelope, on both sides of PRIOR_WEIGHTS; empty: 1 */
+    vf_array flat;    /* [z][y][x] complex: room for an image that is flattened */
+    vf_array balance; /* the same over the root of sum |s|^2, relative to its mean: for the preconditioner */
+} prior;
+enum prior_matrix { PRIOR_WEIGHTS, PRIOR_INVERSE, PRIOR_MATRICES };
+
+VF_MUST_CHECK vf_status prior_create(vf_context *ctx, const recon_settings *settings, const scan *raw, vf_queue *queue,
+                                     prior *out);
+void prior_free(prior *prior); /* leaves it zero */
+/* z = M r, M near the inverse of F^H W F + lambda W^H W; only of a prior that is `preconditioned`. */
+VF_MUST_CHECK vf_status prior_precondition(const prior *known, vf_queue *queue, const vf_array *r, vf_array *z);
+/* y += lambda W^H W x, for x that is 0 outside the support; then y is, too, if it was. */
+VF_MUST_CHECK vf_status prior_add(const prior *known, vf_queue *queue, const vf_array *x, vf_array *y);
+
+/* ---- solve.c ---- */
+
+/* Some coils' part of F^H W F, on one device. */
+typedef struct system_part {
+    vf_queue *queue;
+    const normal_matrix *normal;
+    int coils;            /* of the maps */
+    const vf_array *maps; /* [coils][voxels] on the device, or NULL: one coil of s = 1 */
+    vf_array x, y;        /* [voxels] on the device; of parts behind the first only */
+    vf_array arrived;     /* y on the first part's device */
+} system_part;
+
+/* Allocates what parts behind the first have; the rest is the caller's. Errors: VF_ERR_DEVICE_MEMORY, VF_ERR_MEMORY. */
+VF_MUST_CHECK vf_status system_part_create(const system_part *first, vf_dtype type, int64_t voxels, system_part *out);
+void system_part_free(system_part *part);
+
+/* (F^H W F + lambda W^H W) of one trajectory and one set of coil maps: the sum of its parts, added up in their order.
+ */
+typedef struct system_matrix {
+    const prior *prior; /* on the device of the first part */
+    int parts;          /* >= 1 */
+    const system_part *part;
+} system_matrix;
+
+typedef struct solve_result {
+    int iterations;
+    double residual; /* |b - A x| / |b| by the recurrence */
+    bool converged;  /* to the tolerance */
+} solve_result;
+
+/* What rounding leaves of b - A x, relative to b, about; the recurrence's residual falls below it and then says nothing
+ * of the image. In single precision 4e-7 was found for 20 x 24 voxels. */
+static inline double recon_rounding(vf_dtype precision)
+{
+    return precision == VF_F64 ? 1e-14 : 1e-6;
+}
+
+/* Conjugate gradients from x = 0 (Hestenes and Stiefel, J. Res. Natl. Bur. Stand. 49 (1952) 409), preconditioned where
+ * the prior has what is needed for it, until the residual is
+ * at most settings->tolerance or settings->iterations are done. `b` is used up; `x` gets the solution; [voxels] each.
+ * `tell` (may be NULL) is called after each iteration. Errors: of the operations; VF_ERR_INPUT (overflow). */
+VF_MUST_CHECK vf_status solve(vf_context *ctx, const recon_settings *settings, const system_matrix *system, vf_array *b,
+                              vf_array *x, void (*tell)(void *user, int iteration, double residual), void *user,
+                              solve_result *result);
+
+#endif
