@@ -60,7 +60,7 @@ def adjoint_error(recon, device, folder):
 def time_case(recon, device, coils, folder):
     walls, memory, reports = [], [], []
     for _ in range(RUNS):
-        wall, peak = run([recon, "-q", "--device", device, "--iterations", "60", "--tolerance", "0", "--coils", "auto", "--report",
+        wall, peak = run([recon, "-q", "--device", device, "--lambda", "0.001", "--iterations", "60", "--tolerance", "0", "--report",
                           "report.json", "-o", "image.h5", f"case{coils}.h5"], folder)
         walls.append(wall)
         memory.append(peak)
