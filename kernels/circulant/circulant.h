@@ -30,9 +30,9 @@ void vf_circulant_destroy(vf_circulant *plan); /* NULL is allowed; work in the q
  * precision), VF_ERR_MEMORY, VF_ERR_DEVICE. */
 VF_MUST_CHECK vf_status vf_circulant_set(vf_circulant *plan, vf_queue *queue, int which, const double *m);
 
-/* y = a M x + b y, a and b real; `x` and `y` VF_SPACE_DEVICE; with b = 0 y is not read, and may be x. Asynchronous on a GPU,
- * blocking on the CPU with the context's threads. One queue at a time may use a plan. The same input gives the same
- * bits. Errors: VF_ERR_ARGUMENT, VF_ERR_DEVICE, VF_ERR_CANCELLED (CPU only). */
+/* y = a M x + b y, a and b real; `x` and `y` VF_SPACE_DEVICE; with b = 0 y is not read, and may be x. Asynchronous on a
+ * GPU, blocking on the CPU with the context's threads. One queue at a time may use a plan. The same input gives the
+ * same bits. Errors: VF_ERR_ARGUMENT, VF_ERR_DEVICE, VF_ERR_CANCELLED (CPU only). */
 VF_MUST_CHECK vf_status vf_circulant_apply(vf_circulant *plan, vf_queue *queue, int which, double a, const void *x,
                                            double b, void *y);
 

@@ -50,9 +50,9 @@ double vf_wiener_radius(const vf_wiener_space *space, const double k[3]);
 VF_MUST_CHECK vf_status vf_outer_radius(vf_context *ctx, const vf_wiener_space *space, const vf_wiener_samples *samples,
                                         double share, double *radius);
 
-/* The variance of the noise, sigma^2 = E|n|^2 of one coil's sample of weight 1, if samples from `radius` on were noise alone: the mean over
- * coils of median w |d|^2 / ln 2. Signal there makes it too large. Samples that are exactly 0 in a coil were not
- * acquired, and do not count. 0 if nothing is left. Errors: VF_ERR_MEMORY. */
+/* The variance of the noise, sigma^2 = E|n|^2 of one coil's sample of weight 1, if samples from `radius` on were noise
+ * alone: the mean over coils of median w |d|^2 / ln 2. Signal there makes it too large. Samples that are exactly 0 in a
+ * coil were not acquired, and do not count. 0 if nothing is left. Errors: VF_ERR_MEMORY. */
 VF_MUST_CHECK vf_status vf_outer_variance(vf_context *ctx, const vf_wiener_space *space,
                                           const vf_wiener_samples *samples, double radius, double *variance);
 
