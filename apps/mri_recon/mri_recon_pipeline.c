@@ -178,8 +178,9 @@ static void say_plan(const run *r)
         printf(", %d iteration%s or residual %g, lambda %s (%s)", s->iterations, vf_plural(s->iterations), s->tolerance,
                lambda_text(s, lambda, sizeof lambda), prior_text(s));
     char text[32];
-    printf(", %s precision, about %s of memory\n", s->precision == VF_F64 ? "double" : "single",
+    printf(", %s precision, about %s of memory", s->precision == VF_F64 ? "double" : "single",
            vf_format_bytes(r->memory, text, sizeof text));
+    printf(", about %s\n", vf_format_seconds(plan_seconds(r->ctx, s, &r->scan), text, sizeof text));
     printf("image      %s: %d volume%s of %lld x %lld x %lld\n", r->output, r->scan.volumes,
            r->scan.volumes == 1 ? "" : "s", (long long)r->scan.crop[0], (long long)r->scan.crop[1],
            (long long)(r->scan.crop[2] * r->scan.slices));

@@ -77,7 +77,7 @@ static inline problem open_problem(const int64_t matrix[3], int coils, int frame
         for (int a = 0; a < 3; a++)
             p.trajectory.k[3 * m + a] = matrix[a] > 1 ? (float)((uniform() - 0.5) * (double)matrix[a]) : 0;
         for (int a = 0; a < 3 && encode_by == RECON_CARTESIAN; a++)
-            p.trajectory.k[3 * m + a] = rintf(p.trajectory.k[3 * m + a]);
+            p.trajectory.k[3 * m + a] = m > 0 ? rintf(p.trajectory.k[3 * m + a]) : 0; /* or nothing holds the mean */
         p.trajectory.weights[m] = (float)(0.2 + uniform());
         p.trajectory.time[m] = (float)(0.01 * uniform());
         p.trajectory.phi[m] = 1 + 0.2f * random_complex();

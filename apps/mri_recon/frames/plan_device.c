@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "mri_recon.h"
+#include "frame_group.h"
 #include "solve/choose_operator.h"
 
 /* Points of a transform of F^H W F: of the doubled grid, or of samples on a grid the voxels. */
@@ -18,6 +18,16 @@ static double transform_points(const recon_settings *s, const scan *raw)
     return points;
 }
 
+/* Of all frames. Where lambda rests on noise the solver is preconditioned, and converges long before the most that it
+ * may take; and a frame is solved for, roughly, up to three times to find the noise. */
+static double solver_iterations(const recon_settings *s, const scan *raw)
+{
+    const double typical = 40, rough = 20;
+    if (!s->lambda_auto)
+        return (double)s->iterations * raw->frames;
+    return fmin(typical, s->iterations) * raw->frames + (raw->whitened ? 1 : 2) * rough;
+}
+
 /* Seconds of the transforms: about as measured on two cores and on an H200; good enough to choose by. */
 static void estimate(vf_context *ctx, const recon_settings *s, const scan *raw, double *cpu, double *gpu)
 {
@@ -26,7 +36,7 @@ static void estimate(vf_context *ctx, const recon_settings *s, const scan *raw, 
     const double voxels = (double)(raw->matrix[0] * raw->matrix[1] * raw->matrix[2]);
     double transform = 5 * doubled * log2(doubled + 1), threads = vf_context_threads(ctx);
     double adjoint = 2 * transform * raw->coils * raw->frames + 500.0 * (double)scan_samples(raw) * raw->coils;
-    double solver = s->method == RECON_CG ? 1.2 * transform * s->iterations * raw->coils * raw->frames : 0;
+    double solver = s->method == RECON_CG ? 1.2 * transform * raw->coils * solver_iterations(s, raw) : 0;
     double q = s->method == RECON_CG ? 3 * transform * raw->trajectories : 0;
     *cpu = (adjoint + solver + q) / (cpu_rate * threads);
     *gpu = (adjoint + solver + q) / gpu_rate;
@@ -143,7 +153,8 @@ static void estimate_memory(const recon_settings *s, const scan *raw, recon_shar
     /* The centre of k-space, gathered, and what vf_espirit holds. */
     const double calibration = maps && !from_file ? (double)scan_samples(raw) * (12 + 8 * raw->coils) + 2e7 : 0;
     const double others = how.each - 1, devices = how.teams * how.each;
-    const double images = (maps ? ceil((double)raw->coils / how.each) : 0) + 6 + (others > 0 ? others + 2 : 0);
+    const double images = (maps ? ceil((double)raw->coils / how.each) : 0) + 6 + (others > 0 ? others + 2 : 0) +
+                          (regularise_by_noise(s) ? 6 : 0); /* the spectrum's, and the preconditioner */
     const double of_frame = element * voxels * (maps ? 1 : raw->coils);
     const double slots = how.teams > 1 ? how.teams + 1 : 1;
     const double group = fmin(frames * of_frame, fmax(slots * of_frame, (double)recon_group_bytes(s)));
@@ -157,7 +168,8 @@ static void estimate_memory(const recon_settings *s, const scan *raw, recon_shar
     *host = calibration + 8 * frames * voxels + group + (maps ? 8.0 * raw->coils * voxels : 0) +
             (double)scan_samples(raw) * 8 * raw->coils + raw->trajectories * samples * 16 + samples * 16 * devices +
             element * (how.teams * others * voxels +
-                       (devices > 1 && how.by_voxels && s->method == RECON_CG ? 2 * doubled : 0));
+                       (devices > 1 && how.by_voxels && s->method == RECON_CG ? 2 * doubled : 0)) +
+            (regularise_by_noise(s) ? 64.0 * how.teams * voxels : 0) + (s->noise_map ? 4.0 * raw->places * voxels : 0);
 }
 
 static vf_status check_memory(vf_context *ctx, const recon_settings *s, const scan *raw, double *bytes)
@@ -189,6 +201,15 @@ static vf_status check_memory(vf_context *ctx, const recon_settings *s, const sc
                        vf_format_bytes(host_bytes, need, sizeof need), raw->frames, vf_plural(raw->frames),
                        vf_format_bytes((double)host_free, have, sizeof have));
     return VF_OK;
+}
+
+double plan_seconds(vf_context *ctx, const recon_settings *s, const scan *raw)
+{
+    double cpu, gpu;
+    estimate(ctx, s, raw, &cpu, &gpu);
+    const recon_sharing how = share_devices(s, raw, vf_context_device_count(ctx));
+    const double devices = how.teams * how.each;
+    return vf_device_is_host(vf_context_device(ctx, 0)) ? cpu : gpu / devices + VF_CUDA_USE_SECONDS;
 }
 
 vf_status plan_device(vf_context *ctx, const recon_settings *s, const scan *raw, char *text, size_t size, double *bytes)
