@@ -64,8 +64,8 @@ static vf_status covariance(const espirit *e, double complex *a)
             }
             if (!isfinite(re) || !isfinite(im))
                 return vf_fail(e->ctx, VF_ERR_INPUT, "the centre of k-space holds numbers that are not finite");
-            a[i * coils + j] = CMPLX(re, im);
-            a[j * coils + i] = CMPLX(re, -im);
+            a[i * coils + j] = re + im * I;
+            a[j * coils + i] = re - im * I;
         }
     return VF_OK;
 }

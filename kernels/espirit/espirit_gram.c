@@ -25,7 +25,7 @@ static void running_sums(const espirit *e, const double complex *x, const double
                 const int64_t b0 = q0 + d[0];
                 if (inside && b0 >= 0 && b0 < n[0]) {
                     const double complex u = x[(q2 * n[1] + q1) * n[0] + q0], v = y[(b2 * n[1] + b1) * n[0] + b0];
-                    line += CMPLX(creal(u) * creal(v) + cimag(u) * cimag(v), cimag(u) * creal(v) - creal(u) * cimag(v));
+                    line += creal(u) * creal(v) + cimag(u) * cimag(v) + (cimag(u) * creal(v) - creal(u) * cimag(v)) * I;
                 }
                 out[q0] = line + out[q0 - row] + out[q0 - plane] - out[q0 - row - plane];
             }
@@ -113,7 +113,7 @@ static vf_status estimate_sigma(espirit *e)
             const int first = (e->points - points) / 2;
             const int64_t p = (int64_t)(r / points) * e->points + first + r % points;
             const int64_t q = (int64_t)(s / points) * e->points + first + s % points;
-            a[r * n + s] = CMPLX(e->re[p * e->rows + q], e->im[p * e->rows + q]);
+            a[r * n + s] = e->re[p * e->rows + q] + e->im[p * e->rows + q] * I;
         }
     vf_hermitian_eigen(n, a, values, a + (size_t)n * (size_t)n);
     const int least = n - n / 4 < n ? n - n / 4 : n - 1;

@@ -16,7 +16,7 @@ static void transform_line(double complex *data, int64_t n, int64_t stride, cons
             re += creal(t) * creal(d) - cimag(t) * cimag(d);
             im += creal(t) * cimag(d) + cimag(t) * creal(d);
         }
-        line[x] = CMPLX(re, im) / sqrt((double)n);
+        line[x] = (re + im * I) / sqrt((double)n);
     }
     for (int64_t x = 0; x < n; x++)
         data[x * stride] = line[x];
@@ -29,7 +29,7 @@ static void transform(const espirit *e, double complex *data)
     int64_t stride = 1;
     for (int a = 0; a < 3; a++) {
         for (int64_t i = 0; i < n[a]; i++)
-            root[i] = CMPLX(cos(2 * M_PI * (double)i / (double)n[a]), sin(2 * M_PI * (double)i / (double)n[a]));
+            root[i] = cos(2 * M_PI * (double)i / (double)n[a]) + sin(2 * M_PI * (double)i / (double)n[a]) * I;
         for (int64_t i = 0; i < e->samples && n[a] > 1; i++)
             if (i / stride % n[a] == 0)
                 transform_line(data + i, n[a], stride, root, line);

@@ -219,7 +219,7 @@ static void store(const worker *w, int s, int64_t x, int64_t y, int64_t z)
             }
         float complex *out = w->vectors + (s * coils + c) * voxels + first;
         for (int64_t l = 0; l < rows; l++)
-            out[l * n[0]] = CMPLXF(re[l] * weight[l], im[l] * weight[l]);
+            out[l * n[0]] = re[l] * weight[l] + im[l] * weight[l] * I;
     }
 }
 

@@ -183,7 +183,7 @@ static void test_unread_and_unset(void **state)
         need(vf_circulant_create(device, matrix, real, 2, &plan));
         for (int round = 0; round < 3; round++) {
             for (int64_t v = 0; v < n; v++)
-                y[v] = CMPLX(NAN, NAN);
+                y[v] = NAN + NAN * I;
             apply(plan, real, 1, n, 1, x, 0, y);
             reference(matrix, m, x, expected);
             for (int64_t v = 0; v < n; v++)
