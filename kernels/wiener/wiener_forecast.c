@@ -39,11 +39,11 @@ static double error(const vf_wiener_space *space, double variance, const double 
 double vf_wiener_best_weight(const vf_wiener_space *space, double variance, const double *c, const double *s,
                              const double *p, double near)
 {
-    enum { MOST_STEPS = 40 };
-    const double precise = 1.02;
+    enum { MOST_STEPS = 40, ROUNDS = 7 }; /* factors 4, 2, ... 1.02 */
+    double factor = 4;
     double best = near, least = error(space, variance, c, s, p, near);
     /* Downhill by factors that shrink: the error has one minimum where S falls off. */
-    for (double factor = 4; factor > precise; factor = sqrt(factor))
+    for (int round = 0; round < ROUNDS; round++, factor = sqrt(factor))
         for (int direction = 0, steps = 0; direction < 2 && steps < MOST_STEPS; steps++) {
             const double next = direction ? best / factor : best * factor,
                          found = error(space, variance, c, s, p, next);

@@ -42,6 +42,20 @@ static void close_maps(map_file *m)
     vf_h5_close(&m->h5);
 }
 
+/* "whitened N compressed_from N"; anything else says nothing. */
+static void read_section(const char *section, map_file *m)
+{
+    static const char first[] = "whitened ", second[] = " compressed_from ";
+    char *end = NULL;
+    if (!section || strncmp(section, first, sizeof first - 1) != 0)
+        return;
+    const long whitened = strtol(section + sizeof first - 1, &end, 10);
+    if (strncmp(end, second, sizeof second - 1) != 0)
+        return;
+    m->whitened = whitened != 0;
+    m->compressed_from = strtoll(end + sizeof second - 1, NULL, 10);
+}
+
 static vf_status open_cfl(map_file *m)
 {
     char shape[CFL_SHAPE_TEXT];
@@ -60,9 +74,7 @@ static vf_status open_cfl(map_file *m)
     m->sets = dims[CFL_MAPS];
     m->places = dims[CFL_SLICE];
     const char *section = cfl_section(m->cfl, "Maps"); /* our own: see write_cfl */
-    int whitened = 0;
-    if (section && sscanf(section, "whitened %d compressed_from %" SCNd64, &whitened, &m->compressed_from) == 2)
-        m->whitened = whitened != 0;
+    read_section(section, m);
     return VF_OK;
 }
 

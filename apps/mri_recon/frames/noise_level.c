@@ -68,9 +68,9 @@ static vf_status take_outer(const recon_job *j, const scan_frame *frame, double 
     const vf_wiener_samples samples = samples_of(j->scan, frame);
     const scan_trajectory *at = &j->scan->trajectory[frame->trajectory];
     vf_status status = share < 1 ? vf_outer_radius(j->ctx, &space, &samples, share, &o->radius) : VF_OK;
-    o->index = malloc((size_t)at->samples * sizeof *o->index + 1);
-    o->k = malloc(3 * MOST_SAMPLES * sizeof *o->k);
-    o->time = malloc(MOST_SAMPLES * sizeof *o->time);
+    o->index = calloc((size_t)at->samples + 1, sizeof *o->index);
+    o->k = calloc(3 * (size_t)MOST_SAMPLES, sizeof *o->k);
+    o->time = calloc(MOST_SAMPLES, sizeof *o->time);
     if (status == VF_OK && !(o->index && o->k && o->time))
         status = vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for the outermost samples");
     for (int64_t m = 0; status == VF_OK && m < at->samples; m++) {
@@ -129,7 +129,7 @@ static vf_status residual_variance(const crew *c, const scan_frame *frame, const
     vf_array x = {0}, d = {0};
     double medians = 0, means = 0;
     int coils = 0;
-    float complex *seen = malloc((size_t)j->voxels * sizeof *seen), *expected = malloc(MOST_SAMPLES * sizeof *expected);
+    float complex *seen = malloc((size_t)j->voxels * sizeof *seen), *expected = calloc(MOST_SAMPLES, sizeof *expected);
     double *squares = malloc(MOST_SAMPLES * sizeof *squares);
     vf_status status =
         seen && expected && squares ? VF_OK : vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for a coil's image");
