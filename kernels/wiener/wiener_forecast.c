@@ -43,10 +43,10 @@ double vf_wiener_best_weight(const vf_wiener_space *space, double variance, cons
     double factor = 4;
     double best = near, least = error(space, variance, c, s, p, near);
     /* Downhill by factors that shrink: the error has one minimum where S falls off. */
-    for (int round = 0; round < ROUNDS; round++, factor = sqrt(factor))
+    for (int round = 0; round < ROUNDS; round++) {
         for (int direction = 0, steps = 0; direction < 2 && steps < MOST_STEPS; steps++) {
-            const double next = direction ? best / factor : best * factor,
-                         found = error(space, variance, c, s, p, next);
+            const double next = direction ? best / factor : best * factor;
+            const double found = error(space, variance, c, s, p, next);
             if (found < least) {
                 best = next;
                 least = found;
@@ -54,5 +54,7 @@ double vf_wiener_best_weight(const vf_wiener_space *space, double variance, cons
                 direction++;
             }
         }
+        factor = sqrt(factor);
+    }
     return best;
 }
