@@ -18,6 +18,8 @@ typedef struct frame_place {
     float complex *maps; /* [coil][voxels] */
     bool of_scan;        /* they are the scan's own */
     double power;        /* map_power of the first frame */
+    float *envelope;     /* [voxels] of the first frame, for its noise map; NULL: not kept */
+    double filled;       /* the same frame's */
 } frame_place;
 
 /* The whole work; what several teams change is behind the lock. */

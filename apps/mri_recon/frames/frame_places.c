@@ -23,9 +23,11 @@ vf_status places_create(recon_job *job)
 
 void places_free(recon_job *job)
 {
-    for (int p = 0; job->place && p < job->scan->places; p++)
+    for (int p = 0; job->place && p < job->scan->places; p++) {
         if (!job->place[p].of_scan)
             free(job->place[p].maps);
+        free(job->place[p].envelope);
+    }
     free(job->place);
     pthread_cond_destroy(&job->changed);
     pthread_mutex_destroy(&job->lock);

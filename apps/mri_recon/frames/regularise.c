@@ -21,7 +21,7 @@ enum { ENVELOPE_SHARE = 24 };
 static const double LEAST_ENVELOPE = 0.15;
 /* What coil maps, trajectory or field map leave unexplained is no noise, but is amplified as noise is. It lies where
  * the signal does, in the middle of k-space, so it counts by its third root, and up to so much
- * (docs/reconstruction.md). */
+ * (docs/images.md). */
 static const double MOST_FOR_MISFIT = 3;
 
 bool regularise_by_noise(const recon_settings *settings)
@@ -123,12 +123,8 @@ static vf_status find_envelope(crew *c, const char *image)
     const int64_t *n = j->scan->matrix;
     double sum = 0, squares = 0;
     double *line = malloc((size_t)(n[0] + n[1] + n[2]) * sizeof *line);
-    if (!c->envelope)
-        c->envelope = malloc((size_t)j->voxels * sizeof *c->envelope);
-    if (!line || !c->envelope) {
-        free(line);
+    if (!line)
         return vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for the envelope of %lld voxels", (long long)j->voxels);
-    }
     for (int64_t v = 0; v < j->voxels; v++) {
         c->envelope[v] = energy_of(j, image, v);
         sum += sqrt(c->envelope[v]);
@@ -141,6 +137,34 @@ static vf_status find_envelope(crew *c, const char *image)
     for (int64_t v = 0; v < j->voxels; v++)
         c->envelope[v] = known ? fmax(sqrt(c->envelope[v] / mean), LEAST_ENVELOPE) : 1;
     free(line);
+    return VF_OK;
+}
+
+/* The frame's own envelope, or for a replica that of the frame whose noise it shows, which was kept. */
+static vf_status take_envelope(crew *c, const scan_frame *frame, const char *image)
+{
+    const recon_job *j = c->job;
+    frame_place *place = &j->place[frame->place];
+    if (!c->envelope)
+        c->envelope = malloc((size_t)j->voxels * sizeof *c->envelope);
+    if (!c->envelope)
+        return vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for the envelope of %lld voxels", (long long)j->voxels);
+    if (frame->replica) {
+        for (int64_t n = 0; n < j->voxels; n++)
+            c->envelope[n] = (double)place->envelope[n];
+        c->filled = place->filled;
+        return VF_OK;
+    }
+    vf_status status = find_envelope(c, image);
+    if (status != VF_OK || !j->settings->noise_map || frame != place->first)
+        return status;
+    if (!place->envelope)
+        place->envelope = malloc((size_t)j->voxels * sizeof *place->envelope);
+    if (!place->envelope)
+        return vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for the envelope of %lld voxels", (long long)j->voxels);
+    for (int64_t n = 0; n < j->voxels; n++)
+        place->envelope[n] = (float)c->envelope[n];
+    place->filled = c->filled;
     return VF_OK;
 }
 
@@ -221,9 +245,10 @@ static vf_status put_real(const recon_job *j, const double *values, vf_queue *qu
 static vf_status set_support(const crew *c, const float complex *maps, double power, device_solver *s)
 {
     const recon_job *j = c->job;
-    double *seen = malloc(2 * (size_t)j->voxels * sizeof *seen), *balance = seen + j->voxels;
+    double *seen = malloc(2 * (size_t)j->voxels * sizeof *seen);
     if (!seen)
         return vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for the support of %lld voxels", (long long)j->voxels);
+    double *balance = seen + j->voxels;
     map_powers(j, maps, seen);
     for (int64_t n = 0; n < j->voxels; n++) {
         balance[n] =
@@ -279,7 +304,7 @@ static vf_status weigh_by_noise(crew *c, const scan_frame *frame, double power, 
     recon_summary *summary = &c->summary;
     frame_model f = {0};
     vf_forecast forecast;
-    vf_status status = frame->replica ? VF_OK : find_envelope(c, image);
+    vf_status status = take_envelope(c, frame, image);
     if (status == VF_OK)
         status = make_model(c, frame, power, &f);
     if (status == VF_OK) {
