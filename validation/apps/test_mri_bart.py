@@ -322,6 +322,28 @@ def test_maps_of_slices(_):
     same(image("k.cfl", "--coils", "w.h5"), estimated, "estimated")
 
 
+def test_noise_of_slices(_):
+    """The noise map of a slice is its own, wherever it stands in the stack. Its replicas are others there: of 64, each way, a
+    voxel's deviation is off by 1/sqrt(2 64), so that the ratio of two varies by 0.125, and its mean over voxels, of which 64 at
+    least are independent, by 0.016; six times that is allowed. With the other slice's envelope the ratio is off by 0.5."""
+    need_h5py()
+    n = 32
+    y, x = numpy.mgrid[:n, :n] - n // 2
+    slices = [(x ** 2 + y ** 2 < 11 ** 2) * 1.0, ((x - 8) ** 2 + (y + 6) ** 2 < 4 ** 2) * 6.0]
+    k = numpy.fft.fftshift(numpy.fft.fft2(numpy.fft.ifftshift(slices, axes=(1, 2)), norm="ortho"), axes=(1, 2))
+    k = k + 0.2 * noise(5, *k.shape)
+    found = {}
+    for order in ((0, 1), (1, 0)):
+        write_cfl("k", k[list(order)].transpose(2, 1, 0)[:, :, None], [n, n, 1, 1, *[1] * 9, 2, 1, 1])
+        make("k.cfl", "-o", "i.h5", "--noise-map", "n.h5", "--replicas", 64)
+        with h5py.File("n.h5") as file:
+            for place, which in enumerate(order):
+                found[order, which] = file["g_factor"][0, place]
+    for which in range(2):
+        ratio = found[(0, 1), which] / found[(1, 0), which]
+        assert abs(ratio.mean() - 1) < 0.1, (which, ratio.mean())
+
+
 def test_refused_maps(_):
     need_h5py()
     phantom("p.h5", "--matrix", "16,16,1", "--coils", 3)
