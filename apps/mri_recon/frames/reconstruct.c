@@ -10,6 +10,8 @@
 
 /* A residual so many times the tolerance, where that was asked for. */
 static const double WORTH_A_WARNING = 10;
+/* Residuals so many times as large as a known noise are no noise. Images of voxels alone leave two or three. */
+static const double MUCH_MORE_THAN_NOISE = 5;
 /* The residual to which the image is solved for that noise is taken from. */
 static const double ROUGH = 1e-3;
 /* Less noise lets the next image have more of the outermost signal: again, where it is less by so much. */
@@ -236,6 +238,13 @@ static vf_status find_noise(sharing *s)
     }
     j->settings = settings;
     j->noise_begun = false;
+    if (status == VF_OK && j->scan->whitened && j->misfit > MUCH_MORE_THAN_NOISE * MUCH_MORE_THAN_NOISE)
+        vf_warn(
+            j->ctx,
+            "%s: what the image leaves of the samples is %.2g times the noise that the noise scan shows: coil maps, "
+            "trajectory or field map do not fit the data; try other maps (--coils espirit, walsh or a file), and "
+            "check the trajectory's units and delays",
+            settings->input, sqrt(j->misfit));
     return status;
 }
 
