@@ -65,9 +65,9 @@ typedef struct vf_spectrum {
     double slope; /* of log S over log radius, beyond the last bin */
 } vf_spectrum;
 
-/* S from samples with noise of `variance`; `power`: the sum of the maps' squares where the object is. Bins in which the
- * signal does not stand out of the noise are left to the power law of those that do. Errors: VF_ERR_MEMORY. A scan of
- * zeros has S = 1. */
+/* S from samples with noise of `variance`; `power`: the sum of the maps' squares where the object is. Of a bin it is
+ * what is to be expected, given that power is not below 0, the bin's mean, and how far that is known. A scan of zeros
+ * has S = 1. Errors: VF_ERR_MEMORY. */
 VF_MUST_CHECK vf_status vf_spectrum_estimate(vf_context *ctx, const vf_wiener_space *space,
                                              const vf_wiener_samples *samples, double variance, double power,
                                              vf_spectrum *out);

@@ -8,7 +8,6 @@
 enum { CHUNK = 4096 };                     /* samples that are summed together */
 static const double BIN_CYCLES = 2;        /* a bin's width, cycles of the widest field of view */
 static const double VARIANCE_KNOWN = 0.05; /* the noise's, to this share: an estimate of it may be too low */
-static const double STANDS_OUT = 3;        /* standard deviations of a bin's mean */
 static const double FLATTEST = -1;         /* no image's power falls off more slowly */
 static const double UNKNOWN = -3;          /* where one bin is all there is: edges */
 
@@ -102,6 +101,19 @@ static double outer_slope(const vf_spectrum *s)
     return slope < FLATTEST ? slope : isnan(slope) ? UNKNOWN : FLATTEST;
 }
 
+/* What is to be expected of a power that cannot be below 0 and was measured with an error: the mean of a normal
+ * distribution's part above 0. It is what was measured where that is several errors, and a share of the error where
+ * noise is all that was seen. */
+static double expected_power(double measured, double error)
+{
+    const double z = measured / error;
+    if (!(error > 0))
+        return measured;
+    if (z < -10) /* the quotient below, to 1 % */
+        return -error / z;
+    return measured + error * sqrt(2 / M_PI) * exp(-z * z / 2) / erfc(-z / sqrt(2));
+}
+
 vf_status vf_spectrum_estimate(vf_context *ctx, const vf_wiener_space *space, const vf_wiener_samples *samples,
                                double variance, double power, vf_spectrum *out)
 {
@@ -116,9 +128,9 @@ vf_status vf_spectrum_estimate(vf_context *ctx, const vf_wiener_space *space, co
         if (sums[bin].count == 0)
             continue;
         const double noise = samples->coils * variance * sums[bin].noise / sums[bin].count;
-        const double signal = sums[bin].power / sums[bin].count - noise;
         const double error = noise * sqrt(1 / (sums[bin].count * samples->coils) + VARIANCE_KNOWN * VARIANCE_KNOWN);
-        if (!(signal > STANDS_OUT * error))
+        const double signal = expected_power(sums[bin].power / sums[bin].count - noise, error);
+        if (!(signal > 0))
             continue;
         out->log_radius[out->bins] = log(fmax(sums[bin].radius / sums[bin].count, b.width / 4));
         out->log_power[out->bins] = log(signal / power);

@@ -44,7 +44,7 @@ static vf_status normalise(const recon_job *j, const float complex *maps, char *
     return status;
 }
 
-static vf_status image_of_frame(crew *c, right_side *side, const scan_frame *frame, char *image)
+vf_status crew_adjoint(crew *c, right_side *side, const scan_frame *frame, bool even, char *image)
 {
     const recon_job *j = c->job;
     const float complex *maps = j->has_maps ? j->place[frame->place].maps : NULL;
@@ -53,15 +53,32 @@ static vf_status image_of_frame(crew *c, right_side *side, const scan_frame *fra
     vf_status status = VF_OK;
     if (maps)
         status = device_maps_put(&c->team, parts, shares, j->type, frame->place, j->voxels, maps, &c->maps);
-    return status == VF_OK ? right_side_of_frame(side, frame, maps ? &c->maps : NULL, image) : status;
+    if (status == VF_OK)
+        status = right_side_of_frame(side, frame, maps ? &c->maps : NULL, image);
+    return status == VF_OK && maps && even ? normalise(j, maps, image) : status;
+}
+
+/* Room for the envelopes of a group. */
+static vf_status make_envelopes(crew *c, int count)
+{
+    if (count <= c->envelopes)
+        return VF_OK;
+    frame_envelope *more = realloc(c->envelope, (size_t)count * sizeof *more);
+    if (!more)
+        return vf_fail(c->job->ctx, VF_ERR_MEMORY, "no memory");
+    memset(more + c->envelopes, 0, (size_t)(count - c->envelopes) * sizeof *more);
+    c->envelope = more;
+    c->envelopes = count;
+    return VF_OK;
 }
 
 static vf_status adjoint_of_frames(crew *c, const frame_group *g, char *images)
 {
     const recon_job *j = c->job;
     const recon_method method = j->settings->method;
+    const bool even = method == RECON_GRIDDING || method == RECON_BILINEAR, by_noise = regularise_by_noise(j->settings);
     right_side *side = NULL;
-    vf_status status = VF_OK;
+    vf_status status = by_noise ? make_envelopes(c, g->count) : VF_OK;
     for (int f = 0; f < g->count && status == VF_OK; f++)
         status = place_maps(c, frame_of(j, g, f));
     if (status == VF_OK)
@@ -70,16 +87,17 @@ static vf_status adjoint_of_frames(crew *c, const frame_group *g, char *images)
     if (status == VF_OK)
         snprintf(c->summary.encoding, sizeof c->summary.encoding, "%s", right_side_description(side));
     if (status == VF_OK)
-        watch_stage(c->watch, "F^H d", (double)g->count * j->scan->coils);
+        watch_stage(c->watch, "F^H d",
+                    (double)g->count * j->scan->coils * (by_noise && !frame_of(j, g, 0)->replica ? 2 : 1));
     watch_part(c->watch, g->count * (method == RECON_CG ? BEFORE_SOLVING : 1));
     for (int f = 0; f < g->count && status == VF_OK; f++) {
         const scan_frame *frame = frame_of(j, g, f);
         char *image = images + (size_t)f * frame_bytes(j);
-        status = image_of_frame(c, side, frame, image);
+        status = crew_adjoint(c, side, frame, even, image);
         if (status == VF_OK)
             status = found_image(c, frame, image);
-        if (status == VF_OK && j->has_maps && (method == RECON_GRIDDING || method == RECON_BILINEAR))
-            status = normalise(j, j->place[frame->place].maps, image);
+        if (status == VF_OK && by_noise)
+            status = envelope_of_frame(c, side, frame, &c->envelope[f]);
     }
     right_side_destroy(side);
     return status;
@@ -97,7 +115,7 @@ static vf_status find_power(crew *c, const scan_frame *first)
     if (status == VF_OK)
         status = right_side_create(&c->team, j->settings, j->scan, at, &silent, &side);
     if (status == VF_OK)
-        status = image_of_frame(c, side, first, image);
+        status = crew_adjoint(c, side, first, false, image);
     if (status == VF_OK)
         status = found_image(c, first, image);
     right_side_destroy(side);
@@ -268,7 +286,7 @@ static vf_status solve_channels(void *user, int d)
     return status;
 }
 
-static vf_status solve_frame(crew *c, const scan_frame *frame, char *images)
+static vf_status solve_frame(crew *c, const scan_frame *frame, const frame_envelope *envelope, char *images)
 {
     const recon_job *j = c->job;
     recon_summary *summary = &c->summary;
@@ -278,7 +296,7 @@ static vf_status solve_frame(crew *c, const scan_frame *frame, char *images)
     if (status == VF_OK && j->has_maps)
         status = give_coils(c, frame);
     if (status == VF_OK)
-        status = regularise_frame(c, frame, power, images);
+        status = regularise_frame(c, frame, power, envelope);
     if (status == VF_OK)
         status = team_run(&c->team, shares_channels(j) ? c->solvers : 1, solve_channels, &w);
     for (int i = 0; i < j->channels && status == VF_OK; i++) {
@@ -298,7 +316,8 @@ static vf_status solve_frames(crew *c, const frame_group *g, char *images)
         watch_stage(c->watch, "solve", (double)g->count * j->channels * j->settings->iterations);
     watch_part(c->watch, g->count * (1 - BEFORE_SOLVING));
     for (int f = 0; f < g->count && status == VF_OK; f++)
-        status = solve_frame(c, frame_of(j, g, f), images + (size_t)f * frame_bytes(j));
+        status = solve_frame(c, frame_of(j, g, f), c->envelope ? &c->envelope[f] : NULL,
+                             images + (size_t)f * frame_bytes(j));
     return status;
 }
 
@@ -352,6 +371,8 @@ void crew_free(crew *c)
     free_solvers(c);
     device_maps_free(&c->maps);
     free(c->density);
+    for (int f = 0; f < c->envelopes; f++)
+        free(c->envelope[f].values);
     free(c->envelope);
     free(c->claim);
     team_free(&c->team);

@@ -11,15 +11,21 @@
 /* Something that is made once, by whoever needs it first; others wait for it. */
 typedef enum once_state { ONCE_NONE, ONCE_BEGUN, ONCE_MADE } once_state;
 
+/* How brightness varies over the field of view (envelope.c). */
+typedef struct frame_envelope {
+    float *
+        values; /* [voxels] the image's local root mean square, over that of the whole field of view; NULL: not known */
+    double filled; /* share of the field of view that the object fills */
+} frame_envelope;
+
 /* What frames of one place share. */
 typedef struct frame_place {
     const scan_frame *first; /* in the order of reconstruction */
     once_state maps_made, power_made;
-    float complex *maps; /* [coil][voxels] */
-    bool of_scan;        /* they are the scan's own */
-    double power;        /* map_power of the first frame */
-    float *envelope;     /* [voxels] of the first frame, for its noise map; NULL: not kept */
-    double filled;       /* the same frame's */
+    float complex *maps;     /* [coil][voxels] */
+    bool of_scan;            /* they are the scan's own */
+    double power;            /* map_power of the first frame */
+    frame_envelope envelope; /* of the first frame, kept for its noise map */
 } frame_place;
 
 /* The whole work; what several teams change is behind the lock. */
@@ -70,8 +76,10 @@ typedef struct crew {
     normal_matrix *normal;    /* [team.count] given by the job for its only trajectory, or NULL: the crew makes them */
     double *density;          /* [voxels] of the trajectory (vf_sampling_density); NULL: not made */
     int density_of;           /* which trajectory */
-    double filled;            /* share of the field of view that the frame last regularised fills */
-    double *envelope;         /* [voxels] of it: the local root mean square, over the whole one's */
+    double mean_weight;       /* of its samples, w |phi|^2 */
+    double filled;            /* of the frame last regularised */
+    frame_envelope *envelope; /* [envelopes] of the group's frames */
+    int envelopes;
     const scan_frame **claim; /* frames whose power this crew is to find, NULL behind the last */
 } crew;
 
@@ -82,6 +90,16 @@ int crew_normals(const recon_job *job, int devices);
  * the same group. Errors: of the stages. */
 VF_MUST_CHECK vf_status crew_make_group(crew *c, const frame_group *g, char *images);
 void crew_free(crew *c); /* but not its watch */
+
+/* F^H d of a frame, [channel][voxel] in host memory; `even`: over the sum of |s|^2, where coils are combined. Errors:
+ * of the stage. */
+VF_MUST_CHECK vf_status crew_adjoint(crew *c, right_side *side, const scan_frame *frame, bool even, char *image);
+
+/* ---- envelope.c ---- */
+
+/* From the frame's image at low resolution, which takes one more adjoint; of a replica, that of the frame whose noise
+ * it shows. `out->values` is made if it is NULL, and is the caller's. Errors: VF_ERR_MEMORY, and as crew_adjoint. */
+VF_MUST_CHECK vf_status envelope_of_frame(crew *c, right_side *side, const scan_frame *frame, frame_envelope *out);
 
 /* ---- noise_map.c ---- */
 
@@ -115,8 +133,11 @@ VF_MUST_CHECK vf_status noise_from_residual(crew *c, int frame, const char *imag
 /* Whether the prior is weighed by noise and spectrum. */
 bool regularise_by_noise(const recon_settings *settings);
 /* Sets the prior's weight, and where that rests on noise its preconditioner, in all solvers of the crew that solve;
- * `power` as place_power; `image` F^H d of the frame, [channel][voxel]. Errors: VF_ERR_MEMORY, VF_ERR_DEVICE. */
-VF_MUST_CHECK vf_status regularise_frame(crew *c, const scan_frame *frame, double power, const char *image);
+ * `power` as place_power; `envelope` is read where regularise_by_noise. Errors: VF_ERR_MEMORY, VF_ERR_DEVICE. */
+VF_MUST_CHECK vf_status regularise_frame(crew *c, const scan_frame *frame, double power,
+                                         const frame_envelope *envelope);
+/* Makes c->density, of samples by their frequency. Errors: VF_ERR_MEMORY. */
+VF_MUST_CHECK vf_status regularise_density(crew *c, int trajectory);
 
 /* The forecast of the frame that was solved last, with what it takes from frequencies beyond a radius. Errors:
  * VF_ERR_MEMORY. */

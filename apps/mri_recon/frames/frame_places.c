@@ -26,7 +26,7 @@ void places_free(recon_job *job)
     for (int p = 0; job->place && p < job->scan->places; p++) {
         if (!job->place[p].of_scan)
             free(job->place[p].maps);
-        free(job->place[p].envelope);
+        free(job->place[p].envelope.values);
     }
     free(job->place);
     pthread_cond_destroy(&job->changed);

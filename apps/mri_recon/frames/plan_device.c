@@ -169,7 +169,10 @@ static void estimate_memory(const recon_settings *s, const scan *raw, recon_shar
             (double)scan_samples(raw) * 8 * raw->coils + raw->trajectories * samples * 16 + samples * 16 * devices +
             element * (how.teams * others * voxels +
                        (devices > 1 && how.by_voxels && s->method == RECON_CG ? 2 * doubled : 0)) +
-            (regularise_by_noise(s) ? 64.0 * how.teams * voxels : 0) + (s->noise_map ? 4.0 * raw->places * voxels : 0);
+            (regularise_by_noise(s) ? 64.0 * how.teams * voxels + 4 * group / element + /* models and envelopes */
+                                          how.teams * (samples * (8 * raw->coils + 4) + of_frame)
+                                    : 0) +
+            (s->noise_map ? 4.0 * raw->places * voxels : 0);
 }
 
 static vf_status check_memory(vf_context *ctx, const recon_settings *s, const scan *raw, double *bytes)

@@ -13,12 +13,6 @@ static const double LEAST_DENSITY = 0.1;
 static const double LEAST_WEIGHT = 1e-6;
 /* Where coils see less than this share of what they see of the object, the prior has most of the weight. */
 static const double LEAST_BALANCE = 0.3;
-/* An object fills more of the field of view than this. */
-static const double LEAST_FILLED = 0.05;
-/* The envelope is smooth over two boxes that reach so large a part of an axis both ways; its least value, relative to
- * the root mean square. */
-enum { ENVELOPE_SHARE = 24 };
-static const double LEAST_ENVELOPE = 0.15;
 /* What coil maps, trajectory or field map leave unexplained is no noise, but is amplified as noise is. It lies where
  * the signal does, in the middle of k-space, so it counts by its third root, and up to so much
  * (docs/images.md). */
@@ -39,10 +33,10 @@ vf_wiener_space regularise_space(const scan *raw)
     return space;
 }
 
-/* The crew's trajectory by frequency, w |phi|^2 as in Q. */
-static vf_status make_density(crew *c, const vf_wiener_space *space, int trajectory)
+vf_status regularise_density(crew *c, int trajectory)
 {
     const recon_job *j = c->job;
+    const vf_wiener_space space = regularise_space(j->scan);
     const scan_trajectory *at = &j->scan->trajectory[trajectory];
     if (c->density && c->density_of == trajectory)
         return VF_OK;
@@ -51,12 +45,14 @@ static vf_status make_density(crew *c, const vf_wiener_space *space, int traject
         c->density = malloc((size_t)j->voxels * sizeof *c->density);
     vf_status status =
         weights && c->density ? VF_OK : vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for the samples' density");
+    c->mean_weight = 0;
     for (int64_t m = 0; status == VF_OK && m < at->samples; m++) {
         const float complex phi = sample_phi(j->settings, j->scan, at, m);
         weights[m] = (at->weights ? at->weights[m] : 1) * (double)crealf(phi * conjf(phi));
+        c->mean_weight += weights[m] / (double)at->samples;
     }
     if (status == VF_OK)
-        status = vf_sampling_density(j->ctx, space, at->samples, at->k, weights, c->density);
+        status = vf_sampling_density(j->ctx, &space, at->samples, at->k, weights, c->density);
     c->density_of = trajectory;
     free(weights);
     return status;
@@ -72,100 +68,6 @@ static void difference_weights(const vf_wiener_space *space, double *out)
         for (int a = 0; a < 3; a++)
             out[i] += 4 * pow(sin(M_PI * (double)(at[a] - n[a] / 2) / (double)n[a]), 2);
     }
-}
-
-/* The mean over 2 reach + 1 places of a line, `step` apart, 0 beyond the ends; `line` holds as many as the line. */
-static void smooth_line(double *values, int64_t count, int64_t step, int64_t reach, double *line)
-{
-    double sum = 0;
-    for (int64_t i = 0; i < count; i++)
-        line[i] = values[i * step];
-    for (int64_t i = 0; i < reach && i < count; i++)
-        sum += line[i];
-    for (int64_t i = 0; i < count; i++) {
-        sum += i + reach < count ? line[i + reach] : 0;
-        values[i * step] = fmax(sum, 0) / (double)(2 * reach + 1);
-        sum -= i - reach >= 0 ? line[i - reach] : 0;
-    }
-}
-
-/* Boxes along all axes, twice. */
-static void smooth(const int64_t n[3], double *values, double *line)
-{
-    const int64_t steps[3] = {1, n[0], n[0] * n[1]};
-    for (int pass = 0; pass < 2; pass++)
-        for (int a = 0; a < 3; a++) {
-            const int64_t reach = n[a] / ENVELOPE_SHARE;
-            for (int64_t i = 0; reach > 0 && i < n[0] * n[1] * n[2]; i++)
-                if (i / steps[a] % n[a] == 0)
-                    smooth_line(values + i, n[a], steps[a], reach, line);
-        }
-}
-
-/* sum over channels of |x|^2 of a voxel. */
-static double energy_of(const recon_job *j, const char *image, int64_t voxel)
-{
-    double energy = 0;
-    for (int channel = 0; channel < j->channels; channel++) {
-        const int64_t at = channel * j->voxels + voxel;
-        const double complex x = j->type == VF_C128 ? ((const double complex *)(const void *)image)[at]
-                                                    : ((const float complex *)(const void *)image)[at];
-        energy += creal(x) * creal(x) + cimag(x) * cimag(x);
-    }
-    return energy;
-}
-
-/* How brightness varies over the field of view: from F^H d, smoothed. And the share of voxels that would hold its
- * amplitude evenly, which is the object's, about; noise and folding make that larger. */
-static vf_status find_envelope(crew *c, const char *image)
-{
-    const recon_job *j = c->job;
-    const int64_t *n = j->scan->matrix;
-    double sum = 0, squares = 0;
-    double *line = malloc((size_t)(n[0] + n[1] + n[2]) * sizeof *line);
-    if (!line)
-        return vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for the envelope of %lld voxels", (long long)j->voxels);
-    for (int64_t v = 0; v < j->voxels; v++) {
-        c->envelope[v] = energy_of(j, image, v);
-        sum += sqrt(c->envelope[v]);
-        squares += c->envelope[v];
-    }
-    const double share = sum * sum / (squares * (double)j->voxels), mean = squares / (double)j->voxels;
-    const bool known = share > 0 && isfinite(mean); /* else all is 0, or too large for squares */
-    c->filled = known ? fmin(fmax(share, LEAST_FILLED), 1) : 1;
-    smooth(n, c->envelope, line);
-    for (int64_t v = 0; v < j->voxels; v++)
-        c->envelope[v] = known ? fmax(sqrt(c->envelope[v] / mean), LEAST_ENVELOPE) : 1;
-    free(line);
-    return VF_OK;
-}
-
-/* The frame's own envelope, or for a replica that of the frame whose noise it shows, which was kept. */
-static vf_status take_envelope(crew *c, const scan_frame *frame, const char *image)
-{
-    const recon_job *j = c->job;
-    frame_place *place = &j->place[frame->place];
-    if (!c->envelope)
-        c->envelope = malloc((size_t)j->voxels * sizeof *c->envelope);
-    if (!c->envelope)
-        return vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for the envelope of %lld voxels", (long long)j->voxels);
-    if (frame->replica) {
-        for (int64_t n = 0; n < j->voxels; n++)
-            c->envelope[n] = (double)place->envelope[n];
-        c->filled = place->filled;
-        return VF_OK;
-    }
-    vf_status status = find_envelope(c, image);
-    if (status != VF_OK || !j->settings->noise_map || frame != place->first)
-        return status;
-    if (!place->envelope)
-        place->envelope = malloc((size_t)j->voxels * sizeof *place->envelope);
-    if (!place->envelope)
-        return vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for the envelope of %lld voxels", (long long)j->voxels);
-    for (int64_t n = 0; n < j->voxels; n++)
-        place->envelope[n] = (float)c->envelope[n];
-    place->filled = c->filled;
-    return VF_OK;
 }
 
 /* What a frame's prior is made from: [voxels] each. */
@@ -196,7 +98,7 @@ static vf_status make_model(crew *c, const scan_frame *frame, double power, fram
         return vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for the spectrum of %lld voxels", (long long)j->voxels);
     f->c = f->s + j->voxels;
     f->p = f->c + j->voxels;
-    vf_status status = make_density(c, &f->space, frame->trajectory);
+    vf_status status = regularise_density(c, frame->trajectory);
     /* Coils that are images of their own have a mean spectrum. */
     if (status == VF_OK)
         status =
@@ -242,7 +144,8 @@ static vf_status put_real(const recon_job *j, const double *values, vf_queue *qu
 }
 
 /* Where coils see anything, and how evenly. */
-static vf_status set_support(const crew *c, const float complex *maps, double power, device_solver *s)
+static vf_status set_support(const crew *c, const frame_envelope *envelope, const float complex *maps, double power,
+                             device_solver *s)
 {
     const recon_job *j = c->job;
     double *seen = malloc(2 * (size_t)j->voxels * sizeof *seen);
@@ -251,8 +154,9 @@ static vf_status set_support(const crew *c, const float complex *maps, double po
     double *balance = seen + j->voxels;
     map_powers(j, maps, seen);
     for (int64_t n = 0; n < j->voxels; n++) {
-        balance[n] =
-            seen[n] > 0 ? fmin(c->envelope[n] / LEAST_BALANCE, 1) / fmax(sqrt(seen[n] / power), LEAST_BALANCE) : 0;
+        balance[n] = seen[n] > 0 ? fmin((double)envelope->values[n] / LEAST_BALANCE, 1) /
+                                       fmax(sqrt(seen[n] / power), LEAST_BALANCE)
+                                 : 0;
         seen[n] = seen[n] > 0;
     }
     vf_status status = put_real(j, seen, s->part.queue, &s->known.support);
@@ -263,14 +167,14 @@ static vf_status set_support(const crew *c, const float complex *maps, double po
 }
 
 /* The spectrum's weights, for the image over its envelope, whose mean square is 1 over the whole field of view. */
-static vf_status set_spectrum(const crew *c, frame_model *f, device_solver *s)
+static vf_status set_spectrum(const crew *c, const frame_envelope *envelope, frame_model *f, device_solver *s)
 {
     const recon_job *j = c->job;
     vf_device *device = vf_queue_device(s->part.queue);
     vf_status status = VF_OK;
     for (int64_t n = 0; n < j->voxels; n++) { /* s is no longer needed */
-        f->p[n] /= c->filled;
-        f->s[n] = 1 / c->envelope[n];
+        f->p[n] /= envelope->filled;
+        f->s[n] = 1 / (double)envelope->values[n];
     }
     if (!s->known.flat.data)
         status = vf_array_create(device, VF_SPACE_DEVICE, j->type, j->voxels, &s->known.flat);
@@ -279,34 +183,33 @@ static vf_status set_spectrum(const crew *c, frame_model *f, device_solver *s)
     if (status == VF_OK)
         status = vf_circulant_set(s->known.circulant, s->part.queue, PRIOR_WEIGHTS, f->p);
     for (int64_t n = 0; n < j->voxels; n++)
-        f->p[n] *= c->filled;
+        f->p[n] *= envelope->filled;
     return status;
 }
 
 /* f->c holds the preconditioner. */
-static vf_status set_solver(const crew *c, device_solver *s, frame_model *f, const float complex *maps, double power,
-                            double lambda)
+static vf_status set_solver(const crew *c, device_solver *s, const frame_envelope *envelope, frame_model *f,
+                            const float complex *maps, double power, double lambda)
 {
     vf_status status = VF_OK;
     s->known.lambda = lambda;
     s->known.preconditioned = true;
     if (maps)
-        status = set_support(c, maps, power, s);
+        status = set_support(c, envelope, maps, power, s);
     if (status == VF_OK && c->job->settings->prior == RECON_SPECTRUM)
-        status = set_spectrum(c, f, s);
+        status = set_spectrum(c, envelope, f, s);
     return status == VF_OK ? vf_circulant_set(s->known.circulant, s->part.queue, PRIOR_INVERSE, f->c) : status;
 }
 
-static vf_status weigh_by_noise(crew *c, const scan_frame *frame, double power, const char *image)
+static vf_status weigh_by_noise(crew *c, const scan_frame *frame, double power, const frame_envelope *envelope)
 {
     const recon_job *j = c->job;
     const recon_settings *settings = j->settings;
     recon_summary *summary = &c->summary;
     frame_model f = {0};
     vf_forecast forecast;
-    vf_status status = take_envelope(c, frame, image);
-    if (status == VF_OK)
-        status = make_model(c, frame, power, &f);
+    c->filled = envelope->filled;
+    vf_status status = make_model(c, frame, power, &f);
     if (status == VF_OK) {
         double lambda = settings->lambda;
         if (settings->lambda_auto && settings->prior != RECON_SPECTRUM)
@@ -322,18 +225,18 @@ static vf_status weigh_by_noise(crew *c, const scan_frame *frame, double power, 
     }
     const int solving = j->has_maps ? 1 : c->solvers; /* maps: one system, on the first device */
     for (int d = 0; d < solving && status == VF_OK; d++)
-        status =
-            set_solver(c, &c->solver[d], &f, j->has_maps ? j->place[frame->place].maps : NULL, power, summary->lambda);
+        status = set_solver(c, &c->solver[d], envelope, &f, j->has_maps ? j->place[frame->place].maps : NULL, power,
+                            summary->lambda);
     free(f.s);
     return status;
 }
 
-vf_status regularise_frame(crew *c, const scan_frame *frame, double power, const char *image)
+vf_status regularise_frame(crew *c, const scan_frame *frame, double power, const frame_envelope *envelope)
 {
     recon_summary *summary = &c->summary;
     summary->diagonal = c->solver->normal.diagonal * power;
     if (regularise_by_noise(c->job->settings))
-        return weigh_by_noise(c, frame, power, image);
+        return weigh_by_noise(c, frame, power, envelope);
     summary->lambda = c->job->settings->lambda * summary->diagonal;
     for (int d = 0; d < c->solvers; d++)
         c->solver[d].known.lambda = summary->lambda;

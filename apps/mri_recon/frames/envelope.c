@@ -1,0 +1,149 @@
+/* How brightness varies over the field of view: the envelope of a frame's image, before it is solved for. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "frame_group.h"
+
+/* An object fills more of the field of view than this. */
+static const double LEAST_FILLED = 0.05;
+/* The envelope is smooth over two boxes that reach so large a part of an axis both ways; its least value, relative to
+ * the root mean square. */
+enum { ENVELOPE_SHARE = 24 };
+static const double LEAST_ENVELOPE = 0.15;
+/* It is made from the middle of k-space, by a Gaussian of this standard deviation times root 2; 1 is a face of k-space.
+ * Less would blur rims, more would add noise. */
+static const double LOW_PASS = 0.5;
+
+/* The mean over 2 reach + 1 places of a line, `step` apart, 0 beyond the ends; `line` holds as many as the line. */
+static void smooth_line(double *values, int64_t count, int64_t step, int64_t reach, double *line)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < count; i++)
+        line[i] = values[i * step];
+    for (int64_t i = 0; i < reach && i < count; i++)
+        sum += line[i];
+    for (int64_t i = 0; i < count; i++) {
+        sum += i + reach < count ? line[i + reach] : 0;
+        values[i * step] = fmax(sum, 0) / (double)(2 * reach + 1);
+        sum -= i - reach >= 0 ? line[i - reach] : 0;
+    }
+}
+
+/* Boxes along all axes, twice. */
+static void smooth(const int64_t n[3], double *values, double *line)
+{
+    const int64_t steps[3] = {1, n[0], n[0] * n[1]};
+    for (int pass = 0; pass < 2; pass++)
+        for (int a = 0; a < 3; a++) {
+            const int64_t reach = n[a] / ENVELOPE_SHARE;
+            for (int64_t i = 0; reach > 0 && i < n[0] * n[1] * n[2]; i++)
+                if (i / steps[a] % n[a] == 0)
+                    smooth_line(values + i, n[a], steps[a], reach, line);
+        }
+}
+
+/* sum over channels of |x|^2 of a voxel. */
+static double energy_of(const recon_job *j, const char *image, int64_t voxel)
+{
+    double energy = 0;
+    for (int channel = 0; channel < j->channels; channel++) {
+        const int64_t at = channel * j->voxels + voxel;
+        const double complex x = j->type == VF_C128 ? ((const double complex *)(const void *)image)[at]
+                                                    : ((const float complex *)(const void *)image)[at];
+        energy += creal(x) * creal(x) + cimag(x) * cimag(x);
+    }
+    return energy;
+}
+
+/* The envelope of an image, and the share of voxels that would hold its amplitude evenly, which is the object's, about;
+ * noise and folding make that larger. */
+static vf_status smooth_energy(const recon_job *j, const char *image, frame_envelope *out)
+{
+    const int64_t *n = j->scan->matrix;
+    double sum = 0, squares = 0;
+    double *energy = malloc((size_t)(j->voxels + n[0] + n[1] + n[2]) * sizeof *energy);
+    if (!energy)
+        return vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for the envelope of %lld voxels", (long long)j->voxels);
+    for (int64_t v = 0; v < j->voxels; v++) {
+        energy[v] = energy_of(j, image, v);
+        sum += sqrt(energy[v]);
+        squares += energy[v];
+    }
+    const double share = sum * sum / (squares * (double)j->voxels), mean = squares / (double)j->voxels;
+    const bool known = share > 0 && isfinite(mean); /* else all is 0, or too large for squares */
+    out->filled = known ? fmin(fmax(share, LEAST_FILLED), 1) : 1;
+    smooth(n, energy, energy + j->voxels);
+    for (int64_t v = 0; v < j->voxels; v++)
+        out->values[v] = known ? (float)fmax(sqrt(energy[v] / mean), LEAST_ENVELOPE) : 1;
+    free(energy);
+    return VF_OK;
+}
+
+/* The weights of samples that make an image of low resolution: one over the density where that is a Cartesian grid's at
+ * least. What is sampled more thinly is folded, and counts less. */
+static vf_status low_resolution(crew *c, const scan_frame *frame, float *weights)
+{
+    const recon_job *j = c->job;
+    const int64_t *n = j->scan->matrix;
+    const scan_trajectory *at = &j->scan->trajectory[frame->trajectory];
+    vf_status status = regularise_density(c, frame->trajectory);
+    for (int64_t m = 0; status == VF_OK && m < at->samples; m++) {
+        double radius = 0;
+        int64_t cell = 0;
+        for (int a = 2; a >= 0; a--) {
+            const int64_t i = llroundf(at->k[3 * m + a]) + n[a] / 2;
+            radius += n[a] > 1 ? pow((double)at->k[3 * m + a] / (0.5 * (double)n[a]), 2) : 0;
+            cell = cell * n[a] + (i < 0 ? 0 : i < n[a] ? i : n[a] - 1);
+        }
+        weights[m] =
+            (float)(exp(-radius / (LOW_PASS * LOW_PASS)) / fmax(c->density[cell], (double)j->voxels * c->mean_weight));
+    }
+    return status;
+}
+
+static frame_envelope *place_envelope(const recon_job *j, const scan_frame *frame)
+{
+    return &j->place[frame->place].envelope;
+}
+
+static vf_status copy_envelope(const recon_job *j, const frame_envelope *from, frame_envelope *to)
+{
+    if (!to->values)
+        to->values = malloc((size_t)j->voxels * sizeof *to->values);
+    if (!to->values)
+        return vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for the envelope of %lld voxels", (long long)j->voxels);
+    memcpy(to->values, from->values, (size_t)j->voxels * sizeof *to->values);
+    to->filled = from->filled;
+    return VF_OK;
+}
+
+vf_status envelope_of_frame(crew *c, right_side *side, const scan_frame *frame, frame_envelope *out)
+{
+    const recon_job *j = c->job;
+    const scan_trajectory *at = &j->scan->trajectory[frame->trajectory];
+    if (frame->replica) /* noise through the solver of the frame itself */
+        return copy_envelope(j, place_envelope(j, frame), out);
+    float *weights = malloc((size_t)at->samples * sizeof *weights + 1);
+    float complex *data = malloc((size_t)at->samples * (size_t)j->scan->coils * sizeof *data + 1);
+    char *image = malloc(frame_bytes(j) + 1);
+    if (!out->values)
+        out->values = malloc((size_t)j->voxels * sizeof *out->values + 1);
+    vf_status status = weights && data && image && out->values
+                           ? low_resolution(c, frame, weights)
+                           : vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for a frame's image of low resolution");
+    for (int64_t i = 0; status == VF_OK && i < at->samples * j->scan->coils; i++)
+        data[i] = weights[i % at->samples] * frame->data[i];
+    scan_frame weighted = *frame;
+    weighted.data = data;
+    if (status == VF_OK)
+        status = crew_adjoint(c, side, &weighted, true, image);
+    if (status == VF_OK)
+        status = smooth_energy(j, image, out);
+    if (status == VF_OK && j->settings->noise_map && frame == j->place[frame->place].first)
+        status = copy_envelope(j, out, place_envelope(j, frame));
+    free(image);
+    free(data);
+    free(weights);
+    return status;
+}
