@@ -73,6 +73,7 @@ typedef struct recon_settings {
     double lambda;    /* of the spectrum, times Wiener's weight; of other priors, relative to the diagonal of F^H W F
                        * in the object (reconstruct.c); with lambda_auto, times what is best by the forecast */
     bool lambda_auto;
+    bool partial_fourier; /* the phase's smoothness makes up for a side of k-space that is missing */
     double accuracy;     /* of the NUFFT */
     vf_dtype precision;  /* VF_F32, VF_F64 */
     const char *variant; /* of the direct sum; NULL: the device's default */
@@ -343,6 +344,7 @@ typedef struct recon_summary {
     double lambda;   /* absolute, of the last frame; of the spectrum, times Wiener's weight */
     double sigma;    /* standard deviation of the noise of a sample, E|n|^2 = sigma^2; 0: it was not asked for */
     char noise[160]; /* what that rests on */
+    char phase[128]; /* what is known of it where one side of k-space is missing; "": both are there */
     double misfit;   /* variance of what a first image leaves of the samples, over sigma^2; 1 at least */
     double expected_signal, expected_noise, expected_bias; /* root mean squares over the last frame's voxels */
     int64_t iterations;                                    /* over all frames */

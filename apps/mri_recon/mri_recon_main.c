@@ -58,6 +58,8 @@ static const char usage[] =
     "  --prior P                auto (default: spectrum where lambda is auto, else identity), spectrum (the power\n"
     "                           that the scan itself shows at each spatial frequency), identity, differences,\n"
     "                           reference (differences, small across the edges of the scan's anatomical images)\n"
+    "  --partial-fourier W      with the spectrum, where one side of k-space is missing: auto (default: the phase of\n"
+    "                           low frequencies makes up for it, as far as it can), off\n"
     "  --operator O             auto (default), nufft, direct (the exact sum), cartesian (the FFT of the grid that\n"
     "                           all samples lie on; auto takes it where it can)\n"
     "  --variant V              of the direct sum; on the CPU: simd, avx512, avx2, baseline, ref;\n"
@@ -107,6 +109,7 @@ enum {
     OPT_PRIOR,
     OPT_OPERATOR,
     OPT_VARIANT,
+    OPT_PARTIAL_FOURIER,
     OPT_TRIG,
     OPT_ACCURACY,
     OPT_VOXEL,
@@ -142,6 +145,7 @@ static const struct option options[] = {
     {"tolerance", required_argument, NULL, OPT_TOLERANCE},
     {"lambda", required_argument, NULL, OPT_LAMBDA},
     {"prior", required_argument, NULL, OPT_PRIOR},
+    {"partial-fourier", required_argument, NULL, OPT_PARTIAL_FOURIER},
     {"operator", required_argument, NULL, OPT_OPERATOR},
     {"variant", required_argument, NULL, OPT_VARIANT},
     {"trig", required_argument, NULL, OPT_TRIG},
@@ -166,6 +170,7 @@ static const char *const coil_words[] = {"auto", "file", "espirit", "walsh", "rs
 static const char *const method_words[] = {"cg", "adjoint", "gridding", "bilinear", NULL};
 static const char *const prior_words[] = {"identity", "differences", "reference", "spectrum", "auto", NULL};
 static const char *const operator_words[] = {"auto", "direct", "nufft", "cartesian", NULL};
+static const char *const partial_words[] = {"auto", "off", NULL};
 static const char *const trig_words[] = {"accurate", "hardware", NULL};
 static const char *const voxel_words[] = {"point", "box", NULL};
 
@@ -208,6 +213,10 @@ static vf_status word_option(vf_context *ctx, int option, const char *text, reco
     case OPT_PRIOR:
         status = program_word(ctx, "prior", text, prior_words, &word);
         s->prior = (recon_prior)word;
+        break;
+    case OPT_PARTIAL_FOURIER:
+        status = program_word(ctx, "partial-fourier", text, partial_words, &word);
+        s->partial_fourier = word == 0;
         break;
     case OPT_OPERATOR:
         status = program_word(ctx, "operator", text, operator_words, &word);
@@ -327,6 +336,7 @@ static vf_status one_option(vf_context *ctx, int option, const char *text, recon
     case OPT_COILS:
     case OPT_METHOD:
     case OPT_PRIOR:
+    case OPT_PARTIAL_FOURIER:
     case OPT_OPERATOR:
     case OPT_TRIG:
     case OPT_VOXEL:
@@ -367,6 +377,11 @@ static vf_status check_use(vf_context *ctx, const recon_settings *s, const bool 
     if (s->encode_by == RECON_CARTESIAN && (s->save_q || s->load_q))
         return vf_fail(ctx, VF_ERR_ARGUMENT,
                        "--save-q and --load-q do nothing with --operator cartesian, which has no Q");
+    const bool by_spectrum =
+        s->prior == RECON_SPECTRUM || (s->prior == RECON_PRIOR_AUTO && s->lambda_auto && s->method == RECON_CG);
+    if (given[OPT_PARTIAL_FOURIER - OPT_FIRST] && !by_spectrum)
+        return vf_fail(ctx, VF_ERR_ARGUMENT,
+                       "--partial-fourier goes with --prior spectrum and --lambda auto, the defaults");
     if (given[OPT_REPLICAS - OPT_FIRST] && !s->noise_map)
         return vf_fail(ctx, VF_ERR_ARGUMENT, "--replicas is of the noise map: it goes with --noise-map");
     if (s->variant && s->encode_by != RECON_DIRECT)
@@ -461,6 +476,7 @@ static vf_status run_mri_recon(vf_context *ctx, program *p, int argc, char **arg
     recon_settings settings = {
         .tolerance = -1,
         .prior = RECON_PRIOR_AUTO,
+        .partial_fourier = true,
         .lambda = 1,
         .lambda_auto = true,
         .replicas = 32,

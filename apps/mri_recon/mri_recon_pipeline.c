@@ -395,6 +395,8 @@ static void say_noise(const run *r)
     if (s->expected_signal > 0)
         printf("           expected, of the image's root mean square: noise %.2g %%, bias %.2g %%\n",
                100 * s->expected_noise / s->expected_signal, 100 * s->expected_bias / s->expected_signal);
+    if (s->phase[0])
+        printf("phase      %s\n", s->phase);
     if (s->noise[0] && r->settings->prior != RECON_SPECTRUM && s->diagonal > 0)
         printf("           so lambda is %.3g\n", s->lambda / s->diagonal);
 }
@@ -423,6 +425,8 @@ static void report_noise(vf_report *report, const recon_summary *s)
     vf_report_number(report, "noise_sigma", s->sigma);
     vf_report_text(report, "noise_rests_on", s->noise);
     vf_report_number(report, "misfit", s->misfit);
+    if (s->phase[0])
+        vf_report_text(report, "phase", s->phase);
     if (!(s->expected_signal > 0))
         return;
     vf_report_number(report, "expected_signal", s->expected_signal);

@@ -9,6 +9,8 @@
 
 #include "voxfield/statistics.h"
 
+/* Residual of a solution that only the phase of low frequencies is taken from. */
+static const double ROUGH_PHASE = 1e-3;
 /* Of the time that a frame takes, what F^H d takes about, where a solver follows; for the line on progress. */
 static const double BEFORE_SOLVING = 0.25;
 
@@ -232,6 +234,7 @@ static vf_status give_coils(crew *c, const scan_frame *frame)
 /* A frame on its way. */
 typedef struct solving {
     crew *crew;
+    const recon_settings *settings; /* the job's, but perhaps for the tolerance */
     char *images;
     solve_result *result; /* [channel] */
 } solving;
@@ -264,12 +267,12 @@ static vf_status solve_channel(const solving *w, int d, int channel)
     solve_result *result = &w->result[channel];
     vf_status status = vf_queue_copy(s->part.queue, s->b.data, image, image_bytes);
     if (status == VF_OK)
-        status = solve(j->ctx, j->settings, &system, &s->b, &s->x, tell, c, result);
+        status = solve(j->ctx, w->settings, &system, &s->b, &s->x, tell, c, result);
     if (status == VF_OK)
         status = vf_queue_copy(s->part.queue, image, s->x.data, image_bytes);
     if (status == VF_OK)
         status = vf_queue_sync(s->part.queue);
-    if (status == VF_OK)
+    if (status == VF_OK && w->settings == j->settings)
         watch_add(c->watch, j->settings->iterations - result->iterations);
     free(part);
     return status;
@@ -286,17 +289,44 @@ static vf_status solve_channels(void *user, int d)
     return status;
 }
 
+/* Where one side of k-space is missing: a first solution tells the phase. `images` F^H d, which stays. */
+static vf_status solve_for_phase(const solving *now, const scan_frame *frame, double power, const char *images)
+{
+    crew *c = now->crew;
+    const recon_job *j = c->job;
+    recon_settings rough = *j->settings;
+    solve_result result;
+    double reach[3];
+    if (j->noise_begun || !partial_fourier(j, frame->trajectory, reach))
+        return VF_OK;
+    char *image = frame->replica ? NULL : malloc(frame_bytes(j));
+    vf_status status =
+        image || frame->replica ? VF_OK : vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for an image without its phase");
+    if (image)
+        memcpy(image, images, frame_bytes(j));
+    rough.tolerance = fmax(rough.tolerance, ROUGH_PHASE);
+    const solving w = {c, &rough, image, &result};
+    if (image)
+        status = solve_channel(&w, 0, 0);
+    if (status == VF_OK)
+        status = constrain_phase(c, frame, power, reach, image);
+    free(image);
+    return status;
+}
+
 static vf_status solve_frame(crew *c, const scan_frame *frame, const frame_envelope *envelope, char *images)
 {
     const recon_job *j = c->job;
     recon_summary *summary = &c->summary;
     double power = 1;
-    solving w = {c, images, calloc((size_t)j->channels, sizeof *w.result)};
+    solving w = {c, j->settings, images, calloc((size_t)j->channels, sizeof *w.result)};
     vf_status status = w.result ? power_of(c, frame, &power) : vf_fail(j->ctx, VF_ERR_MEMORY, "no memory");
     if (status == VF_OK && j->has_maps)
         status = give_coils(c, frame);
     if (status == VF_OK)
         status = regularise_frame(c, frame, power, envelope);
+    if (status == VF_OK)
+        status = solve_for_phase(&w, frame, power, images);
     if (status == VF_OK)
         status = team_run(&c->team, shares_channels(j) ? c->solvers : 1, solve_channels, &w);
     for (int i = 0; i < j->channels && status == VF_OK; i++) {

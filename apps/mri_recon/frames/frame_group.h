@@ -18,6 +18,12 @@ typedef struct frame_envelope {
     double filled; /* share of the field of view that the object fills */
 } frame_envelope;
 
+/* The phase of an image, where one side of k-space is missing (partial_fourier.c). */
+typedef struct frame_phase {
+    float complex *turn; /* [voxels] exp(i phi), or NULL */
+    double imaginary;    /* share of the power that has another phase; 1: nothing is known */
+} frame_phase;
+
 /* What frames of one place share. */
 typedef struct frame_place {
     const scan_frame *first; /* in the order of reconstruction */
@@ -26,6 +32,7 @@ typedef struct frame_place {
     bool of_scan;            /* they are the scan's own */
     double power;            /* map_power of the first frame */
     frame_envelope envelope; /* of the first frame, kept for its noise map */
+    frame_phase phase;       /* the same */
 } frame_place;
 
 /* The whole work; what several teams change is behind the lock. */
@@ -128,6 +135,18 @@ VF_MUST_CHECK vf_status noise_from_samples(recon_job *job, int *frame);
  * them: where signal reaches the edge of k-space, less. Also the job's misfit. Errors: as encoding_create. */
 VF_MUST_CHECK vf_status noise_from_residual(crew *c, int frame, const char *image);
 
+/* ---- partial_fourier.c ---- */
+
+/* Whether frames of the trajectory lack one side of k-space, and are of a kind whose phase can make up for that;
+ * reach[axis]: so far, in cycles per field of view, both sides were sampled. */
+bool partial_fourier(const recon_job *job, int trajectory, double reach[3]);
+
+/* Tells the first device's solver the phase of the frame's image, `image` being what was found without it (as
+ * crew_make_group leaves it); of a replica, that of the frame whose noise it shows. Errors: VF_ERR_MEMORY,
+ * VF_ERR_DEVICE. */
+VF_MUST_CHECK vf_status constrain_phase(crew *c, const scan_frame *frame, double power, const double reach[3],
+                                        const char *image);
+
 /* ---- regularise.c ---- */
 
 /* Whether the prior is weighed by noise and spectrum. */
@@ -143,6 +162,13 @@ VF_MUST_CHECK vf_status regularise_density(crew *c, int trajectory);
  * VF_ERR_MEMORY. */
 VF_MUST_CHECK vf_status regularise_forecast(crew *c, const scan_frame *frame, double power, double radius,
                                             vf_forecast *forecast);
+/* E|n|^2 of the noise in a voxel of the frame that was solved last, seen through a filter by frequency, [voxels].
+ * Errors: VF_ERR_MEMORY. */
+VF_MUST_CHECK vf_status regularise_filtered_noise(crew *c, const scan_frame *frame, double power, const double *filter,
+                                                  double *noise);
+/* Preconditioners of the first device's solver for the real and the imaginary part, of which that has a share of
+ * `imaginary` of the power; 0: for images whose phase is not known. Errors: VF_ERR_MEMORY, VF_ERR_DEVICE. */
+VF_MUST_CHECK vf_status regularise_parts(crew *c, const scan_frame *frame, double power, double imaginary);
 vf_wiener_space regularise_space(const scan *raw);
 
 /* ---- frame_places.c ---- */

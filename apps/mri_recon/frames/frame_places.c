@@ -27,6 +27,7 @@ void places_free(recon_job *job)
         if (!job->place[p].of_scan)
             free(job->place[p].maps);
         free(job->place[p].envelope.values);
+        free(job->place[p].phase.turn);
     }
     free(job->place);
     pthread_cond_destroy(&job->changed);

@@ -359,6 +359,7 @@ static void sum_up(const sharing *s, recon_summary *summary)
         summary->expected_bias = of->expected_bias;
         memcpy(summary->encoding, of->encoding, sizeof summary->encoding);
         memcpy(summary->normal, of->normal, sizeof summary->normal);
+        memcpy(summary->phase, of->phase, sizeof summary->phase);
     }
     memcpy(summary->coils, s->job->coils, sizeof summary->coils);
     memcpy(summary->noise, s->job->noise, sizeof summary->noise);

@@ -148,20 +148,22 @@ static vf_status set_support(const crew *c, const frame_envelope *envelope, cons
                              device_solver *s)
 {
     const recon_job *j = c->job;
-    double *seen = malloc(2 * (size_t)j->voxels * sizeof *seen);
+    vf_queue *queue = s->part.queue;
+    double *seen = malloc(3 * (size_t)j->voxels * sizeof *seen);
     if (!seen)
         return vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for the support of %lld voxels", (long long)j->voxels);
-    double *balance = seen + j->voxels;
+    double *balance = seen + j->voxels, *bright = balance + j->voxels;
     map_powers(j, maps, seen);
     for (int64_t n = 0; n < j->voxels; n++) {
-        balance[n] = seen[n] > 0 ? fmin((double)envelope->values[n] / LEAST_BALANCE, 1) /
-                                       fmax(sqrt(seen[n] / power), LEAST_BALANCE)
-                                 : 0;
+        balance[n] = seen[n] > 0 ? 1 / fmax(sqrt(seen[n] / power), LEAST_BALANCE) : 0;
+        bright[n] = seen[n] > 0 ? (double)envelope->values[n] : 0;
         seen[n] = seen[n] > 0;
     }
-    vf_status status = put_real(j, seen, s->part.queue, &s->known.support);
+    vf_status status = put_real(j, seen, queue, &s->known.support);
     if (status == VF_OK)
-        status = put_real(j, balance, s->part.queue, &s->known.balance);
+        status = put_real(j, balance, queue, &s->known.balance);
+    if (status == VF_OK && j->settings->prior == RECON_SPECTRUM)
+        status = put_real(j, bright, queue, &s->known.envelope);
     free(seen);
     return status;
 }
@@ -170,35 +172,88 @@ static vf_status set_support(const crew *c, const frame_envelope *envelope, cons
 static vf_status set_spectrum(const crew *c, const frame_envelope *envelope, frame_model *f, device_solver *s)
 {
     const recon_job *j = c->job;
-    vf_device *device = vf_queue_device(s->part.queue);
-    vf_status status = VF_OK;
-    for (int64_t n = 0; n < j->voxels; n++) { /* s is no longer needed */
-        f->p[n] /= envelope->filled;
-        f->s[n] = 1 / (double)envelope->values[n];
-    }
-    if (!s->known.flat.data)
-        status = vf_array_create(device, VF_SPACE_DEVICE, j->type, j->voxels, &s->known.flat);
-    if (status == VF_OK)
-        status = put_real(j, f->s, s->part.queue, &s->known.flatten);
-    if (status == VF_OK)
-        status = vf_circulant_set(s->known.circulant, s->part.queue, PRIOR_WEIGHTS, f->p);
+    vf_queue *queue = s->part.queue;
+    for (int64_t n = 0; n < j->voxels; n++) /* s is no longer needed */
+        f->s[n] = f->p[n] / envelope->filled;
+    vf_status status = vf_circulant_set(s->known.circulant, queue, PRIOR_WEIGHTS, f->s);
     for (int64_t n = 0; n < j->voxels; n++)
-        f->p[n] *= envelope->filled;
+        f->s[n] = 1 / (double)envelope->values[n];
+    if (status == VF_OK)
+        status = put_real(j, f->s, queue, &s->known.flatten);
+    for (int64_t n = 0; n < j->voxels; n++)
+        f->s[n] = (double)envelope->values[n];
+    return status == VF_OK && !s->known.envelope.data ? put_real(j, f->s, queue, &s->known.envelope) : status;
+}
+
+/* What is near the inverse, in two terms, that of the data and that of the prior: with a = c + lambda p, c / a^2 and
+ * lambda p / a^2. Where the phase is known, `imaginary` > 0, real part r and imaginary part i s of an image have
+ * different weights, and data of one side of k-space couple them. For c the density of k, c' that of -k:
+ *
+ *     A = 1/2 [c + c'  c - c'] + lambda p [1      0      ]     of (r(k), i s(k)),
+ *             [c - c'  c + c']            [0  1/imaginary]
+ *
+ * and the terms are A^-1 C A^-1 and A^-1 P A^-1. Columns of them make the two matrices of each. f->s is used up. */
+static double inverse_of_pair(const frame_model *f, double lambda, double imaginary, int which, int64_t i,
+                              int64_t opposite)
+{
+    const bool data = which == PRIOR_INVERSE_DATA || which == PRIOR_INVERSE_DATA_IMAGINARY;
+    const int column = which >= PRIOR_INVERSE_DATA_IMAGINARY;
+    const double mean = fmax((f->c[i] + f->c[opposite]) / 2, LEAST_DENSITY * f->mean), p = lambda * f->p[i];
+    const double apart = (f->c[i] - f->c[opposite]) / 2, q = p / imaginary;
+    const double scale = (mean + p) * (mean + q) - apart * apart;
+    const double w[2][2] = {{(mean + q) / scale, -apart / scale}, {-apart / scale, (mean + p) / scale}};
+    const double m[2][2] = {{data ? mean : p, data ? apart : 0}, {data ? apart : 0, data ? mean : q}};
+    double sum = 0;
+    for (int row = 0; row < 2; row++)
+        for (int k = 0; k < 2; k++)
+            for (int l = 0; l < 2; l++)
+                sum += w[row][k] * m[k][l] * w[l][column];
+    return sum;
+}
+
+static double inverse_of(const frame_model *f, double lambda, int which, int64_t i)
+{
+    const double seen = fmax(f->c[i], LEAST_DENSITY * f->mean), known = lambda * f->p[i];
+    return (which == PRIOR_INVERSE_DATA ? seen : known) / pow(seen + known, 2);
+}
+
+static vf_status set_inverse(const crew *c, frame_model *f, double lambda, double imaginary, device_solver *s)
+{
+    const recon_job *j = c->job;
+    const int64_t *n = j->scan->matrix;
+    const double filled = j->settings->prior == RECON_SPECTRUM ? c->filled : 1; /* 1 / the object's envelope, squared */
+    const int end = imaginary > 0 ? PRIOR_MATRICES : PRIOR_INVERSE_DATA_IMAGINARY;
+    vf_status status = VF_OK;
+    for (int which = PRIOR_INVERSE_DATA; which < end && status == VF_OK; which++) {
+        const bool data = which == PRIOR_INVERSE_DATA || which == PRIOR_INVERSE_DATA_IMAGINARY;
+        for (int64_t i = 0; i < j->voxels; i++) {
+            const int64_t at[3] = {i % n[0], i / n[0] % n[1], i / n[0] / n[1]};
+            int64_t opposite = 0;
+            for (int a = 2; a >= 0; a--)
+                opposite = opposite * n[a] + (2 * (n[a] / 2) - at[a]) % n[a];
+            f->s[i] = (data ? 1 : filled) * (imaginary > 0 ? inverse_of_pair(f, lambda, imaginary, which, i, opposite)
+                                                           : inverse_of(f, lambda, which, i));
+        }
+        status = vf_circulant_set(s->known.circulant, s->part.queue, which, f->s);
+    }
     return status;
 }
 
-/* f->c holds the preconditioner. */
 static vf_status set_solver(const crew *c, device_solver *s, const frame_envelope *envelope, frame_model *f,
                             const float complex *maps, double power, double lambda)
 {
+    const recon_job *j = c->job;
     vf_status status = VF_OK;
     s->known.lambda = lambda;
     s->known.preconditioned = true;
-    if (maps)
+    s->known.imaginary = 0;
+    if (!s->known.flat.data)
+        status = vf_array_create(vf_queue_device(s->part.queue), VF_SPACE_DEVICE, j->type, j->voxels, &s->known.flat);
+    if (status == VF_OK && maps)
         status = set_support(c, envelope, maps, power, s);
-    if (status == VF_OK && c->job->settings->prior == RECON_SPECTRUM)
+    if (status == VF_OK && j->settings->prior == RECON_SPECTRUM)
         status = set_spectrum(c, envelope, f, s);
-    return status == VF_OK ? vf_circulant_set(s->known.circulant, s->part.queue, PRIOR_INVERSE, f->c) : status;
+    return status == VF_OK ? set_inverse(c, f, lambda, 0, s) : status;
 }
 
 static vf_status weigh_by_noise(crew *c, const scan_frame *frame, double power, const frame_envelope *envelope)
@@ -216,8 +271,6 @@ static vf_status weigh_by_noise(crew *c, const scan_frame *frame, double power, 
             lambda *=
                 fmax(LEAST_WEIGHT * f.mean, vf_wiener_best_weight(&f.space, f.variance, f.c, f.s, f.p, 1e-2 * f.mean));
         vf_wiener_forecast(&f.space, f.variance, f.c, f.s, f.p, lambda, INFINITY, &forecast);
-        for (int64_t i = 0; i < j->voxels; i++)
-            f.c[i] = 1 / (fmax(f.c[i], LEAST_DENSITY * f.mean) + lambda * f.p[i]);
         summary->lambda = lambda;
         summary->expected_signal = forecast.signal;
         summary->expected_noise = forecast.noise;
@@ -241,6 +294,28 @@ vf_status regularise_frame(crew *c, const scan_frame *frame, double power, const
     for (int d = 0; d < c->solvers; d++)
         c->solver[d].known.lambda = summary->lambda;
     return VF_OK;
+}
+
+vf_status regularise_filtered_noise(crew *c, const scan_frame *frame, double power, const double *filter, double *noise)
+{
+    const double lambda = c->summary.lambda, voxels = (double)c->job->voxels;
+    frame_model f = {0};
+    vf_status status = make_model(c, frame, power, &f);
+    *noise = 0;
+    for (int64_t i = 0; status == VF_OK && i < c->job->voxels; i++)
+        *noise += f.variance * f.c[i] * pow(filter[i] / (f.c[i] + lambda * f.p[i]), 2) / voxels;
+    free(f.s);
+    return status;
+}
+
+vf_status regularise_parts(crew *c, const scan_frame *frame, double power, double imaginary)
+{
+    frame_model f = {0};
+    vf_status status = make_model(c, frame, power, &f);
+    if (status == VF_OK)
+        status = set_inverse(c, &f, c->summary.lambda, imaginary, c->solver);
+    free(f.s);
+    return status;
 }
 
 vf_status regularise_forecast(crew *c, const scan_frame *frame, double power, double radius, vf_forecast *forecast)

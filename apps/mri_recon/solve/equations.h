@@ -119,14 +119,33 @@ typedef struct prior {
     double lambda;           /* absolute */
     vf_array weights;        /* [3][z][y][x] of the differences, on the device; empty: 1 */
     vf_circulant *circulant; /* matrices of prior_matrix; NULL: neither is needed */
-    bool preconditioned;     /* by PRIOR_INVERSE */
+    bool preconditioned;     /* by PRIOR_INVERSE_... */
     vf_array support;        /* [z][y][x] real, on the device: 1 where coils see anything, 0 elsewhere; empty: 1. The
                               * spectrum would fill what no coil sees with what is likely there; the image is 0 there */
     vf_array flatten; /* [z][y][x] real: one over the image's envelope, on both sides of PRIOR_WEIGHTS; empty: 1 */
     vf_array flat;    /* [z][y][x] complex: room for an image that is flattened */
-    vf_array balance; /* the same over the root of sum |s|^2, relative to its mean: for the preconditioner */
+    /* For the preconditioner, [z][y][x] real, 0 outside the support, or empty for 1: one over the root of sum |s|^2,
+     * relative to its mean; and the envelope. */
+    vf_array balance, envelope;
+    /* Of the spectrum's: the image is exp(i phi) times a number that is real but for a part of `imaginary` times the
+     * power: so much is known of frequencies whose opposite was sampled. It makes the matrix linear over real numbers
+     * only, which conjugate gradients allow: they look at real parts of products. 0: nothing is known of the phase. */
+    double imaginary;
+    vf_array half_turn; /* [z][y][x] complex: exp(2 i phi) / 2, exp(i phi) and exp(-i phi) */
+    vf_array turn, turn_back;
+    vf_array part, rest; /* [z][y][x] complex: room for the two parts of an image */
 } prior;
-enum prior_matrix { PRIOR_WEIGHTS, PRIOR_INVERSE, PRIOR_MATRICES };
+/* Near the inverse of the whole matrix are balance DATA balance + envelope PRIOR envelope, which are right for the
+ * frequencies where data and where the prior have most of the weight; the second pair is for the imaginary part, if
+ * there is one. */
+enum prior_matrix {
+    PRIOR_WEIGHTS,
+    PRIOR_INVERSE_DATA,
+    PRIOR_INVERSE_PRIOR,
+    PRIOR_INVERSE_DATA_IMAGINARY,
+    PRIOR_INVERSE_PRIOR_IMAGINARY,
+    PRIOR_MATRICES
+};
 
 VF_MUST_CHECK vf_status prior_create(vf_context *ctx, const recon_settings *settings, const scan *raw, vf_queue *queue,
                                      prior *out);

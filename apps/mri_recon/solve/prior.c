@@ -3,6 +3,7 @@
 
 #include "equations.h"
 #include "first_differences.h"
+#include "voxfield/copy.h"
 #include "voxfield/vector.h"
 
 /* Differences this many times the root mean square of a reference's count half. Edges of tissue are several times as
@@ -53,8 +54,14 @@ void prior_free(prior *p)
     vf_array_free(&p->weights);
     vf_array_free(&p->support);
     vf_array_free(&p->balance);
+    vf_array_free(&p->envelope);
     vf_array_free(&p->flatten);
     vf_array_free(&p->flat);
+    vf_array_free(&p->half_turn);
+    vf_array_free(&p->turn);
+    vf_array_free(&p->turn_back);
+    vf_array_free(&p->part);
+    vf_array_free(&p->rest);
     vf_circulant_destroy(p->circulant);
     *p = (prior){0};
 }
@@ -65,21 +72,80 @@ static vf_status restrict_to_support(const prior *p, vf_queue *queue, vf_array *
     return p->support.data ? vf_vector_scale_by(queue, x->type, x->count, p->support.data, x->data, x->data) : VF_OK;
 }
 
-/* Coils of uneven sensitivity make F^H W F near D C D, D real by voxel and C circulant. */
+/* part = what of x has the phase phi or the opposite: (x + exp(2 i phi) conj(x)) / 2. */
+static vf_status real_part(const prior *p, vf_queue *queue, vf_dtype type, int64_t n, const void *x, void *part)
+{
+    const vf_status status = vf_vector_axpby(queue, type, n, 0.5, x, 0, part);
+    return status == VF_OK ? vf_vector_multiply_add(queue, type, n, x, p->half_turn.data, part) : status;
+}
+
+/* x -= its part of phase phi, which goes to `part`. */
+static vf_status take_real_part(const prior *p, vf_queue *queue, vf_dtype type, int64_t n, void *x, void *part)
+{
+    const vf_status status = real_part(p, queue, type, n, x, part);
+    return status == VF_OK ? vf_vector_axpby(queue, type, n, -1, part, 1, x) : status;
+}
+
+/* y = exp(-i phi) x with `by` = turn, exp(i phi) x with `by` = turn_back. */
+static vf_status turn(vf_queue *queue, vf_dtype type, int64_t n, const vf_array *by, const void *x, void *y)
+{
+    const vf_status status = vf_fill(queue, type, n, (const double[2]){0}, y);
+    return status == VF_OK ? vf_vector_multiply_add(queue, type, n, by->data, x, y) : status;
+}
+
+/* x = M x, or exp(i phi) (M re + M_i im), re and im the parts of exp(-i phi) x; M_i is the matrix two behind M. */
+static vf_status apply_inverse(const prior *p, vf_queue *queue, vf_dtype type, int64_t n, int which, void *x)
+{
+    void *part = p->part.data, *rest = p->rest.data;
+    if (!(p->imaginary > 0))
+        return vf_circulant_apply(p->circulant, queue, which, 1, x, 0, x);
+    vf_status status = take_real_part(p, queue, type, n, x, part);
+    if (status == VF_OK)
+        status = turn(queue, type, n, &p->turn, part, rest);
+    if (status == VF_OK)
+        status = turn(queue, type, n, &p->turn, x, part);
+    if (status == VF_OK)
+        status = vf_circulant_apply(p->circulant, queue, which, 1, rest, 0, rest);
+    if (status == VF_OK)
+        status = vf_circulant_apply(p->circulant, queue, which + 2, 1, part, 1, rest);
+    return status == VF_OK ? turn(queue, type, n, &p->turn_back, rest, x) : status;
+}
+
+/* y = D M D x, D real by voxel (empty: 1). */
+static vf_status apply_scaled_inverse(const prior *p, vf_queue *queue, const vf_array *scale, int which,
+                                      const vf_array *x, void *y)
+{
+    vf_status status = scale->data ? vf_vector_scale_by(queue, x->type, x->count, scale->data, x->data, y)
+                                   : vf_vector_axpby(queue, x->type, x->count, 1, x->data, 0, y);
+    if (status == VF_OK)
+        status = apply_inverse(p, queue, x->type, x->count, which, y);
+    return status == VF_OK && scale->data ? vf_vector_scale_by(queue, x->type, x->count, scale->data, y, y) : status;
+}
+
+/* Coils of uneven sensitivity make F^H W F near D C D, D real by voxel and C circulant; the prior is so by itself. */
 vf_status prior_precondition(const prior *p, vf_queue *queue, const vf_array *r, vf_array *z)
 {
-    const bool balanced = p->balance.data;
-    const void *from = r->data;
-    vf_status status = VF_OK;
-    if (balanced) {
-        status = vf_vector_scale_by(queue, r->type, r->count, p->balance.data, r->data, z->data);
-        from = z->data;
-    }
+    vf_status status = apply_scaled_inverse(p, queue, &p->balance, PRIOR_INVERSE_DATA, r, z->data);
     if (status == VF_OK)
-        status = vf_circulant_apply(p->circulant, queue, PRIOR_INVERSE, 1, from, 0, z->data);
-    if (status == VF_OK && balanced)
-        status = vf_vector_scale_by(queue, r->type, r->count, p->balance.data, z->data, z->data);
-    return status;
+        status = apply_scaled_inverse(p, queue, &p->envelope, PRIOR_INVERSE_PRIOR, r, p->flat.data);
+    return status == VF_OK ? vf_vector_axpby(queue, r->type, r->count, 1, p->flat.data, 1, z->data) : status;
+}
+
+/* flat = lambda (C + (1 / imaginary - 1) (1 - R) C (1 - R)) flat */
+static vf_status weigh_parts(const prior *p, vf_queue *queue, vf_dtype type, int64_t n, void *flat)
+{
+    void *part = p->part.data, *rest = p->rest.data;
+    vf_status status = vf_vector_axpby(queue, type, n, 1, flat, 0, rest);
+    if (status == VF_OK)
+        status = take_real_part(p, queue, type, n, rest, part);
+    if (status == VF_OK)
+        status = vf_circulant_apply(p->circulant, queue, PRIOR_WEIGHTS, p->lambda, flat, 0, flat);
+    if (status == VF_OK)
+        status =
+            vf_circulant_apply(p->circulant, queue, PRIOR_WEIGHTS, p->lambda * (1 / p->imaginary - 1), rest, 0, rest);
+    if (status == VF_OK)
+        status = take_real_part(p, queue, type, n, rest, part);
+    return status == VF_OK ? vf_vector_axpby(queue, type, n, 1, rest, 1, flat) : status;
 }
 
 /* y += lambda E^-1 C E^-1 x: a stationary field times the envelope E. */
@@ -87,7 +153,9 @@ static vf_status add_spectrum(const prior *p, vf_queue *queue, const vf_array *x
 {
     void *flat = p->flat.data;
     vf_status status = vf_vector_scale_by(queue, x->type, x->count, p->flatten.data, x->data, flat);
-    if (status == VF_OK)
+    if (status == VF_OK && p->imaginary > 0)
+        status = weigh_parts(p, queue, x->type, x->count, flat);
+    else if (status == VF_OK)
         status = vf_circulant_apply(p->circulant, queue, PRIOR_WEIGHTS, p->lambda, flat, 0, flat);
     if (status == VF_OK)
         status = vf_vector_scale_by(queue, x->type, x->count, p->flatten.data, flat, flat);
