@@ -1,0 +1,158 @@
+#!/usr/bin/env python3
+"""Scans that lack one side of k-space: the phase of low frequencies makes up for it where it is smooth, and only there.
+
+usage: test_mri_partial.py PROGRAM [DEVICE] [test_name ...]     VOXFIELD_PHANTOM names mri_phantom
+"""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+import program
+from plain_scan import cartesian, forward, maps_of, noise_like, write_scan
+from program import Skip, make, refuse
+
+PHANTOM = os.environ.get("VOXFIELD_PHANTOM") or sys.exit("VOXFIELD_PHANTOM is not set")
+try:
+    import h5py
+    import numpy
+except ImportError:
+    h5py = numpy = None
+N, COILS = 48, 4
+SIGMA = 0.03  # of a voxel of a whole scan with one coil, where the object is 1
+
+
+def need_h5py():
+    if h5py is None:
+        raise Skip("no h5py")
+
+
+def relative(a, b):
+    return numpy.linalg.norm(a - b) / numpy.linalg.norm(b)
+
+
+def head(phase=None):
+    """Ellipses, sharp, with a phase of low frequencies."""
+    y, x = numpy.mgrid[-(N // 2):N - N // 2, -(N // 2):N - N // 2] / N
+    shape = (((x / 0.4) ** 2 + (y / 0.43) ** 2 < 1) + 0.7 * (((x - 0.1) / 0.1) ** 2 + ((y + 0.1) / 0.15) ** 2 < 1)
+             - 0.4 * (((x + 0.15) / 0.08) ** 2 + ((y - 0.1) / 0.2) ** 2 < 1))
+    return shape * numpy.exp(1j * (0.3 * numpy.sin(3 * x) + 0.6 * y ** 2 if phase is None else phase))
+
+
+class Scan:
+    def __init__(self, truth, seed=0):
+        self.truth, self.maps, self.k = truth, maps_of(COILS, N), cartesian(n=N)
+        clean = forward(self.k, self.maps * truth)
+        self.data = clean + noise_like(clean, numpy.random.default_rng(seed), SIGMA * N)
+
+    def image(self, keep=None, *options, scale=1, **more):
+        """The image of the samples to keep, and the report's reconstruction."""
+        keep = numpy.ones(len(self.k), bool) if keep is None else keep
+        write_scan("s.h5", self.k[keep], scale * self.data[:, keep], self.maps, N, **more)
+        made = make("s.h5", *options, "-o", "i.h5", "--report", "r.json")
+        assert "warning" not in made.err, made.err
+        with h5py.File("i.h5") as file, open("r.json", encoding="ascii") as report:
+            values = file["image"][...].reshape(N, N)
+            assert numpy.all(numpy.isfinite(values))
+            return values, json.load(report)["reconstruction"]
+
+    def error(self, image):
+        return relative(image, self.truth)
+
+
+def one_side(scan, axis, share=0.625):
+    """The samples of `share` of k-space along an axis, without its beginning."""
+    return scan.k[:, axis] >= N // 2 - round(share * N)
+
+
+def check_axis(axis):
+    scan = Scan(head(), 1 + axis)
+    whole, report = scan.image()
+    assert "phase" not in report, report
+    full, keep = scan.error(whole), one_side(scan, axis)
+    image, report = scan.image(keep)
+    assert "makes up" in report["phase"] and report["iterations"] < 100, report
+    assert scan.error(image) <= 1.1 * 2 ** 0.5 * full, (scan.error(image), full)
+    blurred, report = scan.image(keep, "--partial-fourier", "off")
+    assert "phase" not in report, report
+    assert scan.error(blurred) > 2 * scan.error(image), (scan.error(blurred), scan.error(image))
+
+
+def test_lines(_):
+    """Each frequency without its opposite has half of the data it had: the noise and what is suppressed with it are at most
+    sqrt(2) times as much as those of the whole scan; a tenth more is for the phase, which is known at low resolution. Without it
+    the image is blurred."""
+    need_h5py()
+    check_axis(1)
+
+
+def test_echo(_):
+    """The same of readouts."""
+    need_h5py()
+    check_axis(0)
+
+
+def test_with_fewer_lines(_):
+    """Every second line as well, which coils make up for: the whole scan's lines of one side tell no less than these."""
+    need_h5py()
+    scan = Scan(head(), 4)
+    even = (scan.k[:, 1] % 2 == 0) | (abs(scan.k[:, 1]) < 8)
+    whole = scan.error(scan.image(even)[0])
+    assert scan.error(scan.image(even & one_side(scan, 1))[0]) <= 2 ** 0.5 * whole
+
+
+def test_units(_):
+    """In another unit and with another phase of all: the same image. Residuals of 1e-6 times a condition of 100, twice."""
+    need_h5py()
+    scan = Scan(head(), 5)
+    keep = one_side(scan, 1)
+    image = scan.image(keep, "--tolerance", "1e-6")[0]
+    for scale in (1e5, 1j, numpy.exp(2.3j) * 1e-5):
+        other = scan.image(keep, "--tolerance", "1e-6", scale=scale)[0]
+        assert relative(other / scale, image) <= 2e-4, (scale, relative(other / scale, image))
+
+
+def test_phase_that_is_not_smooth(_):
+    """Of each voxel at random: low frequencies tell nothing of it, which is said; and the image is what it is without."""
+    need_h5py()
+    scan = Scan(head(numpy.random.default_rng(6).uniform(0, 2 * numpy.pi, (N, N))), 6)
+    keep = one_side(scan, 1)
+    image, report = scan.image(keep)
+    assert "not smooth" in report["phase"], report
+    plain = scan.image(keep, "--partial-fourier", "off")[0]
+    assert numpy.array_equal(image, plain)
+
+
+def test_noise_map(_):
+    """Replicas of noise pass through the same: as the scatter of images of scans with noise of their own, whose phases differ
+    by a little. A noise scan says how much noise there is. Of RUNS images and as many replicas, root mean squares over hundreds of voxels, of which neighbours share
+    noise: known to 5 % at least."""
+    need_h5py()
+    runs = 16
+    scan = Scan(head(), 7)
+    keep, noise = one_side(scan, 1), noise_like(numpy.empty((COILS, 20000)), numpy.random.default_rng(9), SIGMA * N).astype("c8")
+    scan.image(keep, "--noise-map", "n.h5", "--replicas", str(runs), noise=noise)
+    with h5py.File("n.h5") as file:
+        found = file["noise"][...].reshape(N, N)
+    images = numpy.array([Scan(head(), 100 + i).image(keep, noise=noise)[0] for i in range(runs)])
+    scatter = numpy.std(images, axis=0, ddof=1)
+    inside = abs(scan.truth) > 0
+    ratio = numpy.linalg.norm(found[inside]) / numpy.linalg.norm(scatter[inside])
+    assert 0.85 < ratio < 1.15, ratio
+
+
+def test_refused(_):
+    need_h5py()
+    scan = Scan(head(), 8)
+    write_scan("s.h5", scan.k, scan.data, scan.maps, N)
+    refuse(2, ["--partial-fourier", "sometimes"], "s.h5", "--partial-fourier", "sometimes")
+    for other in (("--lambda", "0.1"), ("--prior", "identity"), ("--method", "gridding")):
+        refuse(2, ["--partial-fourier", "--prior spectrum"], "s.h5", "--partial-fourier", "off", *other)
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as folder:
+        probe = os.path.join(folder, "probe.h5")
+        subprocess.run([PHANTOM, "-q", "-o", probe, "--matrix", "8,8,1"], check=True, stdin=subprocess.DEVNULL)
+        program.main(globals(), probe=(probe, "--dry-run"))
