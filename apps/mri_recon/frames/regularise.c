@@ -182,7 +182,8 @@ static vf_status set_spectrum(const crew *c, const frame_envelope *envelope, fra
         status = put_real(j, f->s, queue, &s->known.flatten);
     for (int64_t n = 0; n < j->voxels; n++)
         f->s[n] = (double)envelope->values[n];
-    return status == VF_OK && !s->known.envelope.data ? put_real(j, f->s, queue, &s->known.envelope) : status;
+    return status == VF_OK && !j->has_maps ? put_real(j, f->s, queue, &s->known.envelope)
+                                           : status; /* else set_support */
 }
 
 /* What is near the inverse, in two terms, that of the data and that of the prior: with a = c + lambda p, c / a^2 and
