@@ -255,6 +255,23 @@ def test_noise_scan(_):
     assert relative(white, image) <= 0.5 * scan.error(image), (relative(white, image), scan.error(image))
 
 
+def test_few_noise_samples(_):
+    """Of noise that is white, 128 samples show correlations of 1 / sqrt(128) by chance: whitening by them shades the image by
+    some such share in places. Drawn towards none, they do by less than half of that; those that are there stay: correlations
+    of 0.6 between neighbours, known to 0.06, leave white noise, which as many other samples show."""
+    need_h5py()
+    scan, rng = Scan(0.1, 9), numpy.random.default_rng(10)
+    noise = noise_like(numpy.empty((COILS, 128)), rng, 0.1).astype("c8")
+    plain, white = scan.image(*EXACT)[0], scan.image(*EXACT, noise=noise)[0]
+    white = white * numpy.vdot(white, plain) / numpy.vdot(white, white)
+    assert relative(white, plain) <= 0.5 / 128 ** 0.5, relative(white, plain)
+    mix = numpy.linalg.cholesky(0.6 ** abs(numpy.subtract.outer(numpy.arange(COILS), numpy.arange(COILS))))
+    clean = forward(scan.k, scan.maps * scan.truth)
+    scan.data = clean + mix @ noise_like(clean, rng, 1)
+    seen = scan.image(noise=(mix @ noise_like(numpy.empty((COILS, 128)), rng, 1)).astype("c8"))[1]
+    assert seen["misfit"] < 1.5, seen  # as in test_misfit
+
+
 def test_misfit(_):
     """Maps that belong to other coils leave much more than noise, which is said where a noise scan says how much that is. With
     the right ones the residual is the noise, of some thousand numbers: its variance is known to 5 %, the forecast of what went

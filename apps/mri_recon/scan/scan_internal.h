@@ -45,8 +45,9 @@ const char *scan_matlab_advice(const char *path);
 
 /* Adds the sums of n_a conj(n_b) over the samples [coil][sample] to product [coil][coil], for b <= a. */
 void scan_noise_add(int coils, int64_t samples, const double complex *noise, double complex *product);
-/* Makes the covariance of these sums: times `scale`, and the other half. */
-void scan_noise_finish(int coils, double scale, double complex *product);
+/* Makes the covariance of these sums, of `count` samples: times `scale`, and the other half; drawn towards coils that
+ * are alike and independent as far as so few samples would show differences and correlations by chance. */
+void scan_noise_finish(int coils, double scale, double count, double complex *product);
 
 /* ---- scan_units.c ---- */
 

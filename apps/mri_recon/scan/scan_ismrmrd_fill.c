@@ -204,7 +204,7 @@ static void finish_noise(filler *f)
                 r->source->path, f->noise.count, f->noise.count == 1 ? " is" : "s are", coils, vf_plural(coils));
         return;
     }
-    scan_noise_finish(coils, scale / (double)f->noise.count, f->noise.product);
+    scan_noise_finish(coils, scale / (double)f->noise.count, (double)f->noise.count, f->noise.product);
     r->out->noise = f->noise.product;
     f->noise.product = NULL;
 }

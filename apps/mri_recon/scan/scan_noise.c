@@ -1,4 +1,7 @@
 /* The covariance of the coils' noise from samples of noise alone. */
+#include <math.h>
+#include <stdlib.h>
+
 #include "scan_internal.h"
 
 void scan_noise_add(int coils, int64_t samples, const double complex *noise, double complex *product)
@@ -15,7 +18,68 @@ void scan_noise_add(int coils, int64_t samples, const double complex *noise, dou
         }
 }
 
-void scan_noise_finish(int coils, double scale, double complex *product)
+static int compare(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* How far correlations are drawn towards 0. That of complex numbers has the variance (1 - |r|^2)^2 / count. */
+static double share_of_chance(int coils, double count, const double complex *c)
+{
+    double chance = 0, seen = 0;
+    for (int a = 0; a < coils; a++)
+        for (int b = 0; b < a; b++) {
+            const double of_both = creal(c[a * coils + a]) * creal(c[b * coils + b]);
+            const double r = of_both > 0 ? pow(cabs(c[a * coils + b]), 2) / of_both : 0;
+            chance += pow(1 - fmin(r, 1), 2) / count;
+            seen += r;
+        }
+    return seen > chance ? chance / seen : 1;
+}
+
+/* How far variances are drawn towards their median, *middle. That of one is v^2 / count. */
+static double share_of_spread(int coils, double count, const double complex *c, double *middle)
+{
+    double chance = 0, seen = 0, *sorted = malloc((size_t)coils * sizeof *sorted);
+    *middle = 0;
+    if (!sorted) /* not worth an error: the variances stay */
+        return 0;
+    for (int a = 0; a < coils; a++)
+        sorted[a] = creal(c[a * coils + a]);
+    qsort(sorted, (size_t)coils, sizeof *sorted, compare);
+    *middle = (sorted[(coils - 1) / 2] + sorted[coils / 2]) / 2;
+    for (int a = 0; a < coils; a++) {
+        chance += sorted[a] * sorted[a] / count;
+        seen += pow(sorted[a] - *middle, 2);
+    }
+    free(sorted);
+    return seen > chance ? chance / seen : 1;
+}
+
+/* Few samples show correlations and differences that are not there, and whitening by them shades the image. Schaefer
+ * and Strimmer, Stat. Appl. Genet. Mol. Biol. 4 (2005) 32; Opgen-Rhein and Strimmer, ibid. 6 (2007) 9. A coil that is
+ * dead stays so. */
+static void shrink(int coils, double count, double complex *c)
+{
+    double middle;
+    const double apart = 1 - share_of_chance(coils, count, c), even = share_of_spread(coils, count, c, &middle);
+    for (int a = 0; a < coils; a++)
+        for (int b = 0; b < coils; b++)
+            if (a != b)
+                c[a * coils + b] *= apart;
+    for (int a = 0; a < coils; a++) {
+        const double v = creal(c[a * coils + a]), next = even * middle + (1 - even) * v;
+        if (!(v > 0) || !(next > 0))
+            continue;
+        for (int b = 0; b < coils; b++) { /* the correlations stay */
+            c[a * coils + b] *= sqrt(next / v);
+            c[b * coils + a] *= sqrt(next / v);
+        }
+    }
+}
+
+void scan_noise_finish(int coils, double scale, double count, double complex *product)
 {
     for (int a = 0; a < coils; a++)
         for (int b = 0; b <= a; b++) {
@@ -23,4 +87,5 @@ void scan_noise_finish(int coils, double scale, double complex *product)
             product[a * coils + b] = value;
             product[b * coils + a] = conj(value);
         }
+    shrink(coils, count, product);
 }

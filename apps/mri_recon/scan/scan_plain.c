@@ -389,7 +389,7 @@ static vf_status read_noise(reader *r)
         samples[n] = (double complex)values[n];
     if (status == VF_OK) {
         scan_noise_add(s->coils, count, samples, s->noise);
-        scan_noise_finish(s->coils, 1 / (double)count, s->noise);
+        scan_noise_finish(s->coils, 1 / (double)count, (double)count, s->noise);
     }
     free(values);
     free(samples);
