@@ -184,6 +184,27 @@ VF_MUST_CHECK vf_status read_scan(vf_context *ctx, const char *path, const char 
 /* Warns of what is allowed but seldom meant: a trajectory that covers little of k-space, a matrix deeper than the
  * trajectory, coil maps that are 0. `name` is the file. */
 void scan_warn(vf_context *ctx, const char *name, const scan *raw);
+
+/* ---- scan_sampling.c ---- */
+
+/* How far a trajectory is undersampled, of the field of view that is kept: cells of k-space of one cycle per field of
+ * view, over those that samples stand for, in the ball, cylinder or box that the trajectory reaches. A sample stands
+ * for its cell, or the length of readout to the next sample if that is less; within a few cells none counts twice. So
+ * readout oversampling and repetitions do not count, R of spokes is that of Nyquist, and of Cartesian lines their
+ * spacing. 1 at least. */
+typedef struct scan_sampling {
+    double mean; /* over all of k-space that is reached */
+    double edge; /* at the ends of the axis where it is largest: lines or spokes outside of the dense middle */
+} scan_sampling;
+/* Of the trajectory that is undersampled most. Errors: VF_ERR_MEMORY. */
+VF_MUST_CHECK vf_status scan_measure_sampling(vf_context *ctx, const scan *raw, scan_sampling *out);
+/* A line for people; "" where the scan is complete. */
+void scan_say_sampling(const recon_settings *settings, const scan *raw, const scan_sampling *sampling, char *text,
+                       size_t size);
+/* Warns where there are fewer numbers in all coils than about half of the voxels, unless a reference stands in. */
+void scan_warn_sampling(vf_context *ctx, const recon_settings *settings, const scan *raw,
+                        const scan_sampling *sampling);
+
 /* The samples of all frames. */
 int64_t scan_samples(const scan *raw);
 void scan_free(scan *scan); /* leaves it zero */

@@ -22,6 +22,7 @@ typedef struct run {
     const recon_settings *settings;
     recon_watch watch;
     scan scan;
+    scan_sampling sampling;
     recon_summary summary;
     double memory; /* bytes, about: on the device */
     recon_image image;
@@ -135,6 +136,10 @@ static void say_scan(const run *r)
         printf(", of which %lld x %lld x %lld are kept", (long long)raw->crop[0], (long long)raw->crop[1],
                (long long)raw->crop[2]);
     printf("%s\n", g->known ? ", position known" : "");
+    char text[256];
+    scan_say_sampling(r->settings, raw, &r->sampling, text, sizeof text);
+    if (text[0])
+        printf("           %s\n", text);
 }
 
 /* ---- the image ---- */
@@ -450,6 +455,8 @@ static void report_run(vf_report *report, const run *r)
     vf_report_integer(report, "frames", raw->frames);
     vf_report_integer(report, "trajectories", raw->trajectories);
     vf_report_integer(report, "samples", scan_samples(raw));
+    vf_report_number(report, "undersampling", r->sampling.mean);
+    vf_report_number(report, "undersampling_at_the_edge", r->sampling.edge);
     vf_report_end(report);
     vf_report_begin(report, "reconstruction");
     vf_report_text(report, "method", r->method);
@@ -543,11 +550,15 @@ static vf_status prepare(run *r)
     }
     if (status == VF_OK)
         status = read_other(r);
+    if (status == VF_OK)
+        status = scan_measure_sampling(r->ctx, &r->scan, &r->sampling);
     vf_progress_end(&r->watch.progress); /* what is said has a line of its own */
     if (status == VF_OK && !r->settings->quiet)
         say_scan(r);
     if (status == VF_OK)
         status = coil_stage(r);
+    if (status == VF_OK)
+        scan_warn_sampling(r->ctx, r->settings, &r->scan, &r->sampling);
     if (status == VF_OK)
         watch_stage(&r->watch, "device", 0);
     if (status == VF_OK)

@@ -17,6 +17,8 @@ static const double ROUGH = 1e-3;
 /* Less noise lets the next image have more of the outermost signal: again, where it is less by so much. */
 static const double WORTH_A_PASS = 0.9;
 enum { PASSES = 3 };
+/* As many as a number for lambda gets; fewer were asked for. */
+enum { ENOUGH_ITERATIONS = 60 };
 
 /* All groups of a scan, and who makes them. */
 typedef struct sharing {
@@ -381,6 +383,24 @@ static void free_sharing(sharing *s)
     free(s->normal);
 }
 
+/* Where a number is too small for noise, more iterations make an image worse; where few were asked for, better. */
+static void judge_solver(vf_context *ctx, const recon_settings *settings, const recon_summary *summary)
+{
+    char advice[160] = "use more --iterations";
+    if (settings->method != RECON_CG || summary->converged || !(settings->tolerance > 0) ||
+        !(summary->residual > WORTH_A_WARNING * settings->tolerance))
+        return;
+    if (settings->lambda_auto && settings->lambda < 1)
+        snprintf(advice, sizeof advice, "leave out the factor of --lambda auto:%g, or use more --iterations",
+                 settings->lambda);
+    else if (!settings->lambda_auto && settings->iterations >= ENOUGH_ITERATIONS)
+        snprintf(advice, sizeof advice,
+                 "lambda is small for this scan; leave it to --lambda auto, or make it larger. More --iterations would "
+                 "amplify noise");
+    vf_warn(ctx, "the solver stopped after %d iteration%s at a residual of %.2g, far from the tolerance of %g: %s",
+            settings->iterations, vf_plural(settings->iterations), summary->residual, settings->tolerance, advice);
+}
+
 vf_status reconstruct(vf_context *ctx, const recon_settings *settings, const scan *raw, recon_watch *watch,
                       recon_put put, recon_put_noise put_noise, void *user, recon_summary *summary)
 {
@@ -421,13 +441,8 @@ vf_status reconstruct(vf_context *ctx, const recon_settings *settings, const sca
     if (status == VF_OK && settings->noise_map)
         status = make_noise_map(&s, put_noise);
     vf_progress_end(&watch->progress);
-    if (status == VF_OK && settings->method == RECON_CG && !summary->converged && settings->tolerance > 0 &&
-        summary->residual > WORTH_A_WARNING * settings->tolerance)
-        vf_warn(ctx, "the solver stopped after %d iteration%s at a residual of %.2g, far from the tolerance of %g: %s",
-                settings->iterations, vf_plural(settings->iterations), summary->residual, settings->tolerance,
-                settings->lambda_auto ? "use more --iterations"
-                                      : "lambda is small for this scan; leave it to --lambda auto, or make it larger. "
-                                        "More --iterations would amplify noise");
+    if (status == VF_OK)
+        judge_solver(ctx, settings, summary);
     free_sharing(&s);
     places_free(&j);
     free(j.frames);

@@ -128,11 +128,12 @@ static vf_status iterate(vf_context *ctx, const recon_settings *settings, const 
             return overflow(ctx, settings);
         if (!(curvature[0] > 0)) {
             if (result->residual > ONLY_ROUNDING)
-                vf_warn(
-                    ctx,
-                    "conjugate gradients stopped in iteration %d at residual %.2g: the matrix is not positive "
-                    "definite to the accuracy at hand; use a finer --accuracy, a larger --lambda or --precision double",
-                    result->iterations + 1, result->residual);
+                vf_warn(ctx,
+                        "conjugate gradients stopped in iteration %d at residual %.2g: the matrix is not positive "
+                        "definite to the accuracy at hand; use a finer --accuracy, %s, or --precision double",
+                        result->iterations + 1, result->residual,
+                        settings->lambda_auto ? "a larger factor (--lambda auto:10)"
+                                              : "--lambda auto or a larger number");
             break;
         }
         status = vf_vector_cg_step(queue, type, n, now / curvature[0], p->data, q->data, x->data, r->data, &next);

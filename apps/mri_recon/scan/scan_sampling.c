@@ -1,0 +1,237 @@
+/* How densely a scan samples k-space. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "mri_recon.h"
+
+/* Samples further apart than this many cycles per field of view are not neighbours on a readout. */
+static const double NEIGHBOURS = 1.5;
+/* What of an axis counts as its edge. */
+static const double EDGE = 0.8;
+/* Samples may lie so far outside of the region, which is a sphere, a cylinder or a box in units of its reach. */
+static const double SLACK = 1.05;
+enum { BLOCK = 4 }; /* unit cells along an axis that are counted together */
+
+/* Axes whose squares are added to a radius: a sphere, cylinders, a box. */
+static const bool ROUND[5][3] = {{1, 1, 1}, {1, 1, 0}, {0, 1, 1}, {1, 0, 1}, {0, 0, 0}};
+
+/* k-space in cycles per field of view that is kept. */
+typedef struct k_region {
+    double scale[3], reach[3];
+    int64_t n[3], blocks[3]; /* unit cells, and blocks of them */
+    int shape;               /* of ROUND */
+} k_region;
+
+/* sqrt of the largest of the squares, or of their sum for the axes that are round; `at` in units of reach. */
+static double region_radius(const bool *round, const double at[3])
+{
+    double sum = 0, most = 0;
+    for (int a = 0; a < 3; a++) {
+        sum += round[a] ? at[a] * at[a] : 0;
+        most = fmax(most, at[a] * at[a]);
+    }
+    return sqrt(fmax(sum, most));
+}
+
+static void position(const k_region *r, const float *k, double at[3])
+{
+    for (int a = 0; a < 3; a++)
+        at[a] = r->n[a] > 1 ? (double)k[a] * r->scale[a] : 0;
+}
+
+/* The smallest shape that holds all samples. */
+static void find_region(const scan *raw, const scan_trajectory *t, k_region *r)
+{
+    double most[5] = {0};
+    *r = (k_region){.reach = {1, 1, 1}};
+    for (int a = 0; a < 3; a++) {
+        r->n[a] = raw->matrix[a] > 1 ? raw->crop[a] : 1;
+        r->scale[a] = (double)raw->crop[a] / (double)raw->matrix[a];
+        r->blocks[a] = (r->n[a] + BLOCK - 1) / BLOCK;
+    }
+    for (int64_t m = 0; m < t->samples; m++)
+        for (int a = 0; a < 3; a++)
+            if (r->n[a] > 1)
+                r->reach[a] =
+                    fmax(r->reach[a], fmin(fabs((double)t->k[3 * m + a]) * r->scale[a], 0.5 * (double)r->n[a]));
+    for (int64_t m = 0; m < t->samples; m++) {
+        double at[3];
+        position(r, t->k + 3 * m, at);
+        for (int a = 0; a < 3; a++)
+            at[a] /= r->reach[a];
+        for (int s = 0; s < 5; s++)
+            most[s] = fmax(most[s], region_radius(ROUND[s], at));
+    }
+    while (r->shape < 4 && most[r->shape] > SLACK)
+        r->shape++;
+}
+
+/* Of a sample: the length of readout that it stands for, 1 cycle at most. */
+static double length_of(const k_region *r, const scan_trajectory *t, int64_t m)
+{
+    double at[3], least = INFINITY;
+    position(r, t->k + 3 * m, at);
+    for (int64_t other = m - 1; other <= m + 1; other += 2) {
+        double to[3];
+        if (other < 0 || other >= t->samples)
+            continue;
+        position(r, t->k + 3 * other, to);
+        least = fmin(least, hypot(hypot(to[0] - at[0], to[1] - at[1]), to[2] - at[2]));
+    }
+    return least < NEIGHBOURS ? fmin(least, 1) : 1;
+}
+
+/* Of each block: unit cells that hold a sample, and the length of readouts. */
+typedef struct k_blocks {
+    unsigned char *held; /* a bit a cell */
+    unsigned short *cells;
+    float *length;
+} k_blocks;
+
+static void count_samples(const k_region *r, const scan_trajectory *t, k_blocks *b)
+{
+    for (int64_t m = 0; m < t->samples; m++) {
+        double at[3];
+        int64_t cell = 0, block = 0;
+        if (t->weights && !(t->weights[m] > 0))
+            continue;
+        position(r, t->k + 3 * m, at);
+        for (int a = 2; a >= 0; a--) {
+            const int64_t n =
+                r->n[a] > 1 ? (int64_t)fmin(fmax(floor(at[a] + 0.5) + (double)(r->n[a] / 2), 0), (double)r->n[a] - 1)
+                            : 0;
+            cell = cell * r->n[a] + n;
+            block = block * r->blocks[a] + n / BLOCK;
+        }
+        b->length[block] += (float)length_of(r, t, m);
+        if (b->held[cell / 8] >> cell % 8 & 1)
+            continue;
+        b->held[cell / 8] |= (unsigned char)(1 << cell % 8);
+        b->cells[block]++;
+    }
+}
+
+/* Cells of the region, all and those at the edges of each axis, and how many of them samples stand for. */
+typedef struct k_sums {
+    double all[4], held[4]; /* the edges of x, y, z; all */
+} k_sums;
+
+static void add_block(const k_region *r, const int64_t block[3], double held, k_sums *sums)
+{
+    int64_t within = 0, end[3], first[3];
+    double middle[3];
+    for (int a = 0; a < 3; a++) {
+        first[a] = BLOCK * block[a];
+        end[a] = first[a] + BLOCK < r->n[a] ? first[a] + BLOCK : r->n[a];
+        middle[a] = r->n[a] > 1 ? (0.5 * (double)(first[a] + end[a] - 1) - (double)(r->n[a] / 2)) / r->reach[a] : 0;
+    }
+    for (int64_t z = first[2]; z < end[2]; z++)
+        for (int64_t y = first[1]; y < end[1]; y++)
+            for (int64_t x = first[0]; x < end[0]; x++) {
+                const int64_t cell[3] = {x, y, z};
+                double at[3];
+                for (int a = 0; a < 3; a++)
+                    at[a] = r->n[a] > 1 ? (double)(cell[a] - r->n[a] / 2) / r->reach[a] : 0;
+                within += region_radius(ROUND[r->shape], at) <= 1;
+            }
+    held = fmin(held, (double)within);
+    for (int a = 0; a < 4; a++)
+        if (a == 3 || fabs(middle[a]) >= EDGE) {
+            sums->all[a] += (double)within;
+            sums->held[a] += held;
+        }
+}
+
+static void judge(const k_region *r, const k_blocks *b, scan_sampling *out)
+{
+    k_sums sums = {{0}, {0}};
+    int64_t at = 0, block[3];
+    for (block[2] = 0; block[2] < r->blocks[2]; block[2]++)
+        for (block[1] = 0; block[1] < r->blocks[1]; block[1]++)
+            for (block[0] = 0; block[0] < r->blocks[0]; block[0]++, at++)
+                add_block(r, block, fmin((double)b->length[at], (double)b->cells[at]), &sums);
+    if (sums.held[3] > 0)
+        out->mean = fmax(out->mean, sums.all[3] / sums.held[3]);
+    for (int a = 0; a < 3; a++)
+        if (sums.held[a] > 0 && r->n[a] > 1)
+            out->edge = fmax(out->edge, sums.all[a] / sums.held[a]);
+    out->edge = fmax(out->edge, out->mean);
+}
+
+vf_status scan_measure_sampling(vf_context *ctx, const scan *raw, scan_sampling *out)
+{
+    vf_status status = VF_OK;
+    *out = (scan_sampling){1, 1};
+    for (int t = 0; t < raw->trajectories && status == VF_OK; t++) {
+        k_region r;
+        find_region(raw, &raw->trajectory[t], &r);
+        const size_t blocks = (size_t)(r.blocks[0] * r.blocks[1] * r.blocks[2]);
+        k_blocks b = {.held = calloc((size_t)(r.n[0] * r.n[1] * r.n[2]) / 8 + 1, 1),
+                      .cells = calloc(blocks, sizeof *b.cells),
+                      .length = calloc(blocks, sizeof *b.length)};
+        if (b.held && b.cells && b.length) {
+            count_samples(&r, &raw->trajectory[t], &b);
+            judge(&r, &b, out);
+        } else {
+            status = vf_fail(ctx, VF_ERR_MEMORY, "no memory to count the cells of k-space");
+        }
+        free(b.held);
+        free(b.cells);
+        free(b.length);
+    }
+    return status;
+}
+
+/* ---- for people ---- */
+
+/* A complete scan may have less: cones are thinner here and there. */
+static const double WORTH_SAYING = 1.15;
+/* About what share of the field of view an object fills: as many voxels are unknown. */
+static const double FILLED = 0.5;
+
+static int coils_apart(const recon_settings *settings, const scan *raw)
+{
+    if (settings->coils == RECON_COILS_RSS)
+        return 1;
+    return settings->compress > 0 && settings->compress < raw->coils ? settings->compress : raw->coils;
+}
+
+void scan_say_sampling(const recon_settings *settings, const scan *raw, const scan_sampling *sampling, char *text,
+                       size_t size)
+{
+    char edge[64] = "", filled[128];
+    const int coils = coils_apart(settings, raw);
+    text[0] = '\0';
+    if (!(sampling->mean >= WORTH_SAYING))
+        return;
+    if (sampling->edge >= 1.1 * sampling->mean)
+        (void)snprintf(edge, sizeof edge, ", %.2g at the edge of k-space", sampling->edge);
+    if (settings->method != RECON_CG)
+        (void)snprintf(filled, sizeof filled, "this method fills nothing in; --method cg does");
+    else if (coils > 1)
+        (void)snprintf(filled, sizeof filled,
+                       "%d coils and the prior fill in, which amplifies noise: --noise-map shows by how much", coils);
+    else
+        (void)snprintf(filled, sizeof filled, "only the prior fills in%s",
+                       raw->coils > 1 ? ", since --coils rss uses each coil alone" : "");
+    (void)snprintf(text, size, "undersampled, R = %.2g%s; %s", sampling->mean, edge, filled);
+}
+
+void scan_warn_sampling(vf_context *ctx, const recon_settings *settings, const scan *raw, const scan_sampling *sampling)
+{
+    const int coils = coils_apart(settings, raw);
+    if (settings->prior == RECON_REFERENCE || !(FILLED * sampling->mean > coils))
+        return;
+    vf_warn(ctx,
+            "%s: undersampled, R = %.2g, with %d coil%s%s: the samples do not determine the image, which will be "
+            "blurred, streaked or folded; acquire more, put the samples of several frames together, or reconstruct "
+            "fewer voxels (--matrix)%s",
+            settings->input, sampling->mean, coils, vf_plural(coils),
+            raw->coils > coils         ? " at a time"
+            : raw->compressed_from > 0 ? " left by --compress"
+                                       : "",
+            raw->coils > coils         ? "; --coils espirit uses all coils"
+            : raw->compressed_from > 0 ? "; keep more coils"
+                                       : "");
+}
