@@ -501,7 +501,7 @@ static vf_status finish(run *r, vf_report **report)
     if (status == VF_OK)
         status = compare_stage(r);
     vf_stage_end(&r->watch.stages);
-    vf_progress_end(&r->watch.progress);
+    watch_hush(&r->watch);
     if (status != VF_OK)
         return status;
     if (!s->quiet) {
@@ -552,7 +552,7 @@ static vf_status prepare(run *r)
         status = read_other(r);
     if (status == VF_OK)
         status = scan_measure_sampling(r->ctx, &r->scan, &r->sampling);
-    vf_progress_end(&r->watch.progress); /* what is said has a line of its own */
+    watch_hush(&r->watch); /* what is said has a line of its own */
     if (status == VF_OK && !r->settings->quiet)
         say_scan(r);
     if (status == VF_OK)
@@ -563,7 +563,7 @@ static vf_status prepare(run *r)
         watch_stage(&r->watch, "device", 0);
     if (status == VF_OK)
         status = plan_device(r->ctx, r->settings, &r->scan, r->device, sizeof r->device, &r->memory);
-    vf_progress_end(&r->watch.progress);
+    watch_hush(&r->watch);
     if (status == VF_OK && !r->settings->quiet)
         say_plan(r);
     return status;
@@ -621,7 +621,7 @@ vf_status mri_recon_run(vf_context *ctx, const recon_settings *settings)
         if (status == VF_OK)
             status = finish(&r, &report);
     }
-    vf_progress_end(&r.watch.progress);
+    watch_end(&r.watch);
     vf_report_discard(&report);
     recon_image_free(&r.image);
     recon_image_free(&r.noise);

@@ -107,6 +107,22 @@ void vf_progress_add(vf_progress *progress, double more)
     vf_progress_update(progress, progress->done + more);
 }
 
+void vf_progress_tick(vf_progress *progress)
+{
+    char since[32], text[48];
+    const double now = vf_now();
+    if (!progress->stream || !(now - progress->drawn >= (on_terminal(progress) ? 1 : 10)))
+        return;
+    if (progress->done > 0 && progress->total > 0) {
+        vf_progress_update(progress, progress->done);
+        return;
+    }
+    progress->drawn = now;
+    vf_format_seconds(floor(now - progress->began), since, sizeof since);
+    snprintf(text, sizeof text, " ... %s", since);
+    draw(progress, text);
+}
+
 void vf_progress_end(vf_progress *progress)
 {
     if (progress->stream && progress->width > 0 && on_terminal(progress)) {

@@ -65,6 +65,22 @@ def make(*arguments, **options):
     return done
 
 
+def on_a_terminal(*arguments):
+    """What a terminal gets, as one text."""
+    master, slave = os.openpty()
+    process = subprocess.Popen(command(*arguments), stdin=slave, stdout=slave, stderr=slave)
+    os.close(slave)
+    shown = b""
+    try:
+        while piece := os.read(master, 65536):
+            shown += piece
+    except OSError:  # how Linux says that the other end is closed
+        pass
+    os.close(master)
+    assert process.wait(timeout=300) == 0, shown
+    return shown.decode()
+
+
 def refuse(status, words, *arguments, **options):
     """Runs the program and requires that it ends with `status` and one line of error that has all the words, and leaves the
     folder as it was."""

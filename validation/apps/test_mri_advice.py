@@ -1,16 +1,18 @@
 #!/usr/bin/env python3
-"""What mri_recon says of a scan that is hard to reconstruct, and what it advises: undersampled scans, solvers that do not converge.
+"""What mri_recon says of a scan that is hard to reconstruct, and what it advises: undersampled scans, solvers that do not converge, and stages
+that take long.
 
 usage: test_mri_advice.py PROGRAM [DEVICE] [test_name ...]     VOXFIELD_PHANTOM names mri_phantom
 """
 import json
 import math
 import os
+import re
 import subprocess
 import sys
 
 import program
-from program import make
+from program import make, on_a_terminal
 
 PHANTOM = os.environ.get("VOXFIELD_PHANTOM") or sys.exit("VOXFIELD_PHANTOM is not set")
 SLICE = ("--matrix", "64,64,1", "--coils", 8)
@@ -116,6 +118,15 @@ def test_not_converged(_):
         assert err.count("warning") == 1 and "the solver stopped after" in err, (options, err)
         assert advice in err and other not in err.split("tolerance of")[1], (options, err)
     assert not make(scan, "-o", "i.h5").err
+
+
+def test_silence(_):
+    """A stage that tells nothing for more than a second says how long it has taken: here one piece of a slow sum, 4 s in a test."""
+    if program.DEVICE != "cpu":
+        raise program.Skip("the slow sum is the CPU's")
+    shown = on_a_terminal(phantom("--matrix", 24), "-o", "i.h5", "--method", "adjoint", "--operator", "direct", "--variant", "ref",
+                          "--threads", 1)
+    assert re.search(r"\rF\^H d \.\.\. 1 s *\rF\^H d \.\.\. 2 s", shown), shown
 
 
 def test_not_positive_definite(_):

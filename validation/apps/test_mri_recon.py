@@ -16,7 +16,7 @@ import tempfile
 import time
 
 import program
-from program import DEVICE, Skip, command, listing, make, refuse, run
+from program import DEVICE, Skip, command, listing, make, on_a_terminal, refuse, run
 
 PHANTOM = os.environ.get("VOXFIELD_PHANTOM") or sys.exit("VOXFIELD_PHANTOM is not set")
 try:
@@ -410,22 +410,6 @@ def test_threads_spin_less_beside_other_programs(_):
         for other in others:
             other.kill()
             other.wait()
-
-
-def on_a_terminal(*arguments):
-    """What a terminal gets, as one text."""
-    master, slave = os.openpty()
-    process = subprocess.Popen(command(*arguments), stdin=slave, stdout=slave, stderr=slave)
-    os.close(slave)
-    shown = b""
-    try:
-        while piece := os.read(master, 65536):
-            shown += piece
-    except OSError:  # how Linux says that the other end is closed
-        pass
-    os.close(master)
-    assert process.wait(timeout=300) == 0, shown
-    return shown.decode()
 
 
 def test_progress_on_a_terminal(_):

@@ -347,6 +347,24 @@ static void test_plural(void **state)
         assert_string_equal(vf_plural(several[i]), "s");
 }
 
+/* Time that passes is said, where a share is known or not; not too often, and not of a line that has ended. */
+static void check_ticks(FILE *stream)
+{
+    vf_progress p;
+    for (int known = 0; known < 2; known++) {
+        vf_progress_begin(&p, stream, VF_PROGRESS_ON, known ? "solving" : "reading", known ? 4 : 0, 1, NULL);
+        vf_progress_add(&p, 1);
+        vf_progress_tick(&p);
+        p.began -= 40;
+        p.drawn -= 40;
+        vf_progress_tick(&p);
+        vf_progress_tick(&p);
+        vf_progress_end(&p);
+        p.drawn -= 40;
+        vf_progress_tick(&p);
+    }
+}
+
 static void test_progress(void **state)
 {
     (void)state;
@@ -386,8 +404,10 @@ static void test_progress(void **state)
     p.drawn -= 40;
     vf_progress_add(&p, 1); /* of nothing known */
     vf_progress_end(&p);
+    check_ticks(stream);
     fclose(stream);
-    assert_string_equal(shown, "computing  25 %, 2.5 G things/s, 60 s left\nsolving  40 %, 60 s left\n");
+    assert_string_equal(shown, "computing  25 %, 2.5 G things/s, 60 s left\nsolving  40 %, 60 s left\n"
+                               "reading ... 40 s\nsolving  25 %, 2 min 00 s left\n");
     free(shown);
 }
 

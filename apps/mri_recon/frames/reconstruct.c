@@ -440,7 +440,7 @@ vf_status reconstruct(vf_context *ctx, const recon_settings *settings, const sca
     sum_up(&s, summary);
     if (status == VF_OK && settings->noise_map)
         status = make_noise_map(&s, put_noise);
-    vf_progress_end(&watch->progress);
+    watch_hush(watch);
     if (status == VF_OK)
         judge_solver(ctx, settings, summary);
     free_sharing(&s);
