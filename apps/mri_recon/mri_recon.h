@@ -302,8 +302,9 @@ VF_MUST_CHECK vf_status write_image(vf_context *ctx, const recon_image *image, c
  * /noise and /g_factor [volume][z][y][x], else as write_image. Errors: as write_image. */
 VF_MUST_CHECK vf_status write_noise_map(vf_context *ctx, const recon_image *map, const char *path);
 
-/* Reads dataset /image of a file that write_image made, to compare with: [frame][z][y][x]. Fewer dimensions and real
- * numbers will do too; texts and place_geometry stay NULL. Errors: VF_ERR_INPUT, VF_ERR_MEMORY. */
+/* Reads an image to compare with, [frame][z][y][x]: dataset /image of HDF5 files, of two to four dimensions, with real
+ * numbers or complex ones; .cfl; .nii and .nii.gz of real numbers. Texts and place_geometry stay NULL. Errors:
+ * VF_ERR_INPUT, VF_ERR_MEMORY. */
 VF_MUST_CHECK vf_status read_image(vf_context *ctx, const char *path, recon_image *out);
 void recon_image_free(recon_image *image); /* the data only */
 

@@ -3,10 +3,12 @@
 
 usage: test_mri_outputs.py PROGRAM [DEVICE] [test_name ...]     VOXFIELD_PHANTOM names mri_phantom
 """
+import gzip
 import json
 import os
 import re
 import shutil
+import struct
 import subprocess
 import tempfile
 
@@ -82,6 +84,64 @@ def test_compare_with_a_file(_):
     lines, _ = compared("scan.h5", "a.h5", "--tolerance", 1e-6, "--iterations", 500, "--lambda", 0.1)
     assert len(lines) == 1 and lines[0][1] > 60, lines
     refuse(3, "nothing.h5", "scan.h5", "-o", "b.h5", "--compare", "nothing.h5")
+
+
+def nifti(counts, values, kind, slope=0.0, intercept=0.0):
+    """A NIfTI-1 file as others write it: 352 bytes, then voxels of one of its types."""
+    codes = {"u1": 2, "i2": 4, "i4": 8, "f4": 16, "f8": 64, "c8": 32}
+    head = bytearray(352)
+    struct.pack_into("<i", head, 0, 348)
+    struct.pack_into("<8h", head, 40, len(counts), *counts, *[1] * (7 - len(counts)))
+    struct.pack_into("<2h", head, 70, codes[kind], 0)
+    struct.pack_into("<8f", head, 76, *[1] * 8)
+    struct.pack_into("<3f", head, 108, 352, slope, intercept)
+    head[344:348] = b"n+1\0"
+    return bytes(head) + values.astype(kind).tobytes()
+
+
+def test_compare_with_every_kind(_):
+    """The image itself, in each format that is read: nothing is lost but the phase. In 2D and 3D, and several volumes."""
+    need_h5py()
+    for options, volumes in ((("--matrix", 16), 1), (("--matrix", "24,16,1", "--frames", 2), 2)):
+        phantom("scan.h5", *options)
+        for name in ("a.h5", "a.cfl", "a.nii", "a.nii.gz"):
+            make("scan.h5", "-o", name)
+            lines, report = compared("scan.h5", name.replace("cfl", "hdr"))
+            # Magnitudes in single precision: 2^-24 of each voxel.
+            assert len(lines) == volumes and report["error"]["percent"] <= 100 * 2 ** -24, (name, lines)
+    phantom("scan.h5", "--matrix", "24,16,1")
+    make("scan.h5", "-o", "a.h5")
+    with h5py.File("a.h5") as file:
+        image = abs(file["image"][0, 0])
+    for kind, slope, offset in (("u1", 255, 0), ("i2", 32767, 0), ("i2", 25000, -0.1), ("i4", 1e9, 0), ("f8", 1, 0)):
+        scale = slope / image.max()
+        stored = numpy.round((image - offset) * scale) if kind[0] != "f" else image
+        for write, name in ((open, "n.nii"), (gzip.open, "n.nii.gz")):
+            with write(name, "wb") as file:
+                file.write(nifti((24, 16), stored, kind, 1 / scale if kind[0] != "f" else 0, offset))
+            # Rounded to whole numbers, half of one at most, of a root mean square of a tenth of the largest and more; and to float.
+            whole = 0 if kind[0] == "f" else 0.5 / slope / 0.1
+            assert compared("scan.h5", name)[1]["error"]["percent"] <= 100 * (whole + 2 ** -23), (kind, name)
+    whole = nifti((24, 16), image, "f4")
+    for words, content in (("damaged or cut short", whole[:-1]), ("damaged or cut short", whole[:100]), ("damaged", b""),
+                           ("no NIfTI-1 image", b"\0" + whole[1:]), ("24 x 8 x 1 voxels", nifti((24, 8), image[:8], "f4")),
+                           ("data type 32", nifti((24, 16), image, "c8")), ("dimensions", nifti((24,), image, "f4")),
+                           ("are no image", nifti((24, 0), image, "f4")), ("not in the file", whole[:108] + b"\0\0\xc0\x7f" + whole[112:])):
+        with open("bad.nii", "wb") as file:
+            file.write(content)
+        refuse(3, ["bad.nii", words], "scan.h5", "-o", "b.h5", "--compare", "bad.nii")
+    with gzip.open("bad.nii.gz", "wb") as file:
+        file.write(whole)
+    os.truncate("bad.nii.gz", os.path.getsize("bad.nii.gz") // 2)
+    refuse(3, ["bad.nii.gz", "damaged or cut short"], "scan.h5", "-o", "b.h5", "--compare", "bad.nii.gz")
+    make("scan.h5", "-o", "a.mrd")
+    refuse(3, ["a.mrd", ".nii.gz"], "scan.h5", "-o", "b.h5", "--compare", "a.mrd")
+    refuse(3, ["no.nii", "No such file"], "scan.h5", "-o", "b.h5", "--compare", "no.nii")
+    refuse(3, ["no.hdr", "No such file"], "scan.h5", "-o", "b.h5", "--compare", "no.cfl")
+    with open("c.hdr", "w", encoding="ascii") as file:
+        file.write("# Dimensions\n24 16 1 2\n")
+    numpy.zeros(24 * 16 * 2, "c8").tofile("c.cfl")
+    refuse(3, ["c.cfl", "bart rss 8"], "scan.h5", "-o", "b.h5", "--compare", "c.cfl")
 
 
 def test_compare_in_other_units(_):

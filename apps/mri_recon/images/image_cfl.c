@@ -54,3 +54,40 @@ static vf_status write_cfl(vf_context *ctx, const recon_image *image, const char
 }
 
 const image_format image_cfl = {".cfl .hdr", write_cfl};
+
+/* ---- reading ---- */
+
+/* Volumes in any dimension but the coils' and the maps'; slices alone are stacked. */
+static vf_status read_cfl_shape(vf_context *ctx, const char *path, const int64_t *dims, recon_image *out)
+{
+    int64_t frames = 1;
+    char shape[CFL_SHAPE_TEXT];
+    for (int d = CFL_COIL; d < CFL_DIMS; d++) {
+        if ((d == CFL_COIL || d == CFL_MAPS) && dims[d] > 1)
+            return vf_fail(ctx, VF_ERR_INPUT,
+                           "%s: %s are %lld images in dimension %s; combine them first (bart rss %d)", path,
+                           cfl_shape(dims, shape), (long long)dims[d], cfl_dim_name(d), 1 << d);
+        if (__builtin_mul_overflow(frames, dims[d], &frames) || frames > INT32_MAX)
+            return vf_fail(ctx, VF_ERR_INPUT, "%s: %s are too many images", path, cfl_shape(dims, shape));
+    }
+    for (int a = 0; a < 3; a++)
+        out->counts[a] = dims[a];
+    const bool stack = dims[2] == 1 && frames == dims[CFL_SLICE];
+    out->counts[2] = stack ? frames : dims[2];
+    out->frames = stack ? 1 : (int)frames;
+    return VF_OK;
+}
+
+vf_status image_read_cfl(vf_context *ctx, const char *path, recon_image *out)
+{
+    cfl_file *file = NULL;
+    vf_status status = cfl_open(ctx, path, &file);
+    if (status == VF_OK)
+        status = read_cfl_shape(ctx, path, cfl_dims(file), out);
+    if (status == VF_OK)
+        status = image_allocate(ctx, path, out);
+    if (status == VF_OK)
+        status = cfl_read(file, 0, cfl_count(file), out->data);
+    cfl_close(&file);
+    return status;
+}

@@ -11,6 +11,17 @@ typedef struct image_format {
 
 extern const image_format image_h5, image_nifti, image_nifti_gz, image_ismrmrd, image_cfl;
 
+/* read_image of one kind of file: image_h5.c, image_cfl.c, read_nifti.c. `out` comes with a geometry that is not known.
+ */
+VF_MUST_CHECK vf_status image_read_h5(vf_context *ctx, const char *path, recon_image *out);
+VF_MUST_CHECK vf_status image_read_cfl(vf_context *ctx, const char *path, recon_image *out);
+VF_MUST_CHECK vf_status image_read_nifti(vf_context *ctx, const char *path, recon_image *out);
+/* Memory for the voxels of the counts and frames that out has: they are checked. Errors: VF_ERR_INPUT, VF_ERR_MEMORY.
+ */
+VF_MUST_CHECK vf_status image_allocate(vf_context *ctx, const char *path, recon_image *out);
+/* Real numbers at the beginning of `data` become complex ones in place. */
+void image_widen(float complex *data, int64_t count);
+
 /* Voxels of one volume. */
 int64_t image_volume(const recon_image *image);
 

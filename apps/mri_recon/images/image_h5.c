@@ -168,14 +168,6 @@ static vf_status read_shape(vf_context *ctx, vf_h5 *file, const char *path, vf_d
     return VF_OK;
 }
 
-/* Real numbers become complex ones in place: from the last on, since those have moved furthest. */
-static void widen(float complex *data, int64_t count)
-{
-    const float *real = (const float *)data;
-    for (int64_t i = count - 1; i >= 0; i--)
-        data[i] = real[i];
-}
-
 /* What a file of another origin may lack stays as it is. */
 static vf_status read_geometry(vf_h5 *file, recon_image *out)
 {
@@ -198,14 +190,13 @@ static vf_status read_geometry(vf_h5 *file, recon_image *out)
     return status;
 }
 
-vf_status read_image(vf_context *ctx, const char *path, recon_image *out)
+vf_status image_read_h5(vf_context *ctx, const char *path, recon_image *out)
 {
     int rank;
     vf_h5 *file = NULL;
     vf_dtype type;
     int64_t dims[VF_H5_MAX_RANK];
     const int64_t start[VF_H5_MAX_RANK] = {0};
-    *out = (recon_image){.voxel = {1, 1, 1}, .geometry.direction = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}};
     vf_status status = vf_h5_open(ctx, path, &file);
     if (status == VF_OK && !vf_h5_exists(file, DATASET))
         status = vf_fail(ctx, VF_ERR_INPUT, "%s: there is no dataset 'image' in the file", path);
@@ -215,19 +206,15 @@ vf_status read_image(vf_context *ctx, const char *path, recon_image *out)
         status = read_geometry(file, out);
     if (status != VF_OK)
         goto done;
-    const int64_t voxels = image_volume(out) * out->frames;
-    out->data = malloc((size_t)voxels * sizeof *out->data);
-    if (!out->data) {
-        status = vf_fail(ctx, VF_ERR_MEMORY, "%s: no memory for %lld voxels", path, (long long)voxels);
+    status = image_allocate(ctx, path, out);
+    if (status != VF_OK)
         goto done;
-    }
+    const int64_t voxels = image_volume(out) * out->frames;
     const bool real = vf_dtype_real(type) == type;
     status = vf_h5_read(file, DATASET, real ? VF_F32 : VF_C64, start, dims, out->data);
     if (status == VF_OK && real)
-        widen(out->data, voxels);
+        image_widen(out->data, voxels);
 done:
     vf_h5_close(&file);
-    if (status != VF_OK)
-        recon_image_free(out);
     return status;
 }
