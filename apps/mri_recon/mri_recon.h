@@ -207,7 +207,7 @@ VF_MUST_CHECK vf_status scan_measure_sampling(vf_context *ctx, const scan *raw, 
 /* A line for people; "" where the scan is complete. */
 void scan_say_sampling(const recon_settings *settings, const scan *raw, const scan_sampling *sampling, char *text,
                        size_t size);
-/* Warns where there are fewer numbers in all coils than about half of the voxels, unless a reference stands in. */
+/* Warns where there are fewer numbers in all coils than about 0.55 of the voxels, unless a reference stands in. */
 void scan_warn_sampling(vf_context *ctx, const recon_settings *settings, const scan *raw,
                         const scan_sampling *sampling);
 

@@ -400,7 +400,8 @@ static vf_status check_files(vf_context *ctx, const recon_settings *s)
         return vf_fail(ctx, VF_ERR_ARGUMENT,
                        "--trajectory goes with k-space in a .cfl; %s is to have its trajectory in it", s->input);
     if (s->trajectory && !cfl_is_name(s->trajectory))
-        return vf_fail(ctx, VF_ERR_ARGUMENT, "--trajectory %s: expected a file of BART's, .cfl or .hdr", s->trajectory);
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "--trajectory %s: expected a file of BART's with its ending, .cfl or .hdr",
+                       s->trajectory);
     if (s->group && bart)
         return vf_fail(ctx, VF_ERR_ARGUMENT, "--group is of ISMRMRD files; %s has none", s->input);
     if (s->save_coils && !coil_map_is_name(s->save_coils))

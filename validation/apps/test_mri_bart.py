@@ -101,6 +101,17 @@ def test_same_as_plain(_):
     assert not [name for name in os.listdir() if name.endswith(".part")]
 
 
+def test_forgotten_trajectory(_):
+    """1 x samples x spokes is what BART has of scans that are not Cartesian: said, where the trajectory is not given."""
+    need_h5py()
+    write_cfl("k", noise(5, 2, 21, 16).transpose(2, 1, 0), [1, 16, 21, 2])
+    err = make("k.cfl", "--coils", "rss", "--dry-run").err
+    assert "its first dimension is 1" in err and "--trajectory" in err, err
+    write_cfl("t", radial(21, 16).transpose(3, 2, 1, 0), [3, 16, 21])
+    assert "dimension" not in make("k.cfl", "--trajectory", "t.cfl", "--coils", "rss", "--dry-run").err
+    refuse(2, "with its ending", "k.cfl", "--trajectory", "t")
+
+
 def test_cartesian(_):
     """A scan of all positions is its unitary transform, centred at N/2 rounded down on axes of even and odd lengths; of some,
     only what is not 0 counts, and each frame has its pattern."""

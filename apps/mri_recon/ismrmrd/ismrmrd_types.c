@@ -223,20 +223,22 @@ void ismrmrd_restore(ismrmrd_printing before)
 typedef struct reason {
     char *text;
     size_t size;
+    bool found;
 } reason;
 
 static herr_t take_innermost(unsigned n, const H5E_error2_t *entry, void *user)
 {
-    const reason *out = user;
-    if (n == 0 && entry->desc && entry->desc[0])
-        snprintf(out->text, out->size, "%s", entry->desc);
+    reason *out = user;
+    (void)n;
+    if (!out->found && entry->desc && entry->desc[0])
+        out->found = snprintf(out->text, out->size, "%s", entry->desc) > 0;
     return 0;
 }
 
 const char *ismrmrd_reason(char *text, size_t size)
 {
-    reason out = {text, size};
-    snprintf(text, size, "no reason given");
+    reason out = {.text = text, .size = size};
+    snprintf(text, size, "the file may be damaged");
     H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, take_innermost, &out);
     return text;
 }

@@ -147,7 +147,7 @@ typedef struct ismrmrd_printing {
 ismrmrd_printing ismrmrd_silence(void);
 void ismrmrd_restore(ismrmrd_printing before);
 
-/* Puts the innermost thing that HDF5 said about its last failure into `text`, "no reason given" if it said nothing.
+/* Puts the innermost thing that HDF5 said about its last failure into `text`, a guess if it said nothing.
  * Returns `text`. */
 const char *ismrmrd_reason(char *text, size_t size);
 

@@ -418,6 +418,12 @@ static vf_status read_cartesian(reader *r)
                        "%s: without --trajectory the scan is Cartesian, and --trajectory-units does nothing",
                        cfl_path(r->data));
     memcpy(s->matrix, r->dims, sizeof s->matrix);
+    if (r->dims[CFL_READ] == 1 && r->dims[CFL_PHS1] > 1 && r->dims[CFL_PHS2] > 1)
+        vf_warn(
+            r->ctx,
+            "%s: its first dimension is 1, as of scans that are not Cartesian; without --trajectory it is taken for "
+            "a Cartesian plane",
+            cfl_path(r->data));
     vf_status status = set_space(r);
     if (status == VF_OK)
         status = read_frames(r);

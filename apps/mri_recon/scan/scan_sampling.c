@@ -187,8 +187,9 @@ vf_status scan_measure_sampling(vf_context *ctx, const scan *raw, scan_sampling 
 
 /* A complete scan may have less: cones are thinner here and there. */
 static const double WORTH_SAYING = 1.15;
-/* About what share of the field of view an object fills: as many voxels are unknown. */
-static const double FILLED = 0.5;
+/* About what share of the field of view an object fills, as many voxels are unknown: every second line of one coil is
+ * too little. */
+static const double FILLED = 0.55;
 
 static int coils_apart(const recon_settings *settings, const scan *raw)
 {
