@@ -391,12 +391,20 @@ static void say_error(const run *r)
     }
 }
 
+/* Residuals so many times the noise are said. */
+static const double MISFIT = 2;
+
 /* What lambda rests on. */
 static void say_noise(const run *r)
 {
     const recon_summary *s = &r->summary;
     if (s->noise[0])
         printf("noise      %.3g a sample, %s\n", s->sigma, s->noise);
+    if (s->noise[0] && s->misfit > MISFIT * MISFIT)
+        printf(
+            "           the image leaves %.2g times as much of all samples: coil maps, trajectory or field map are not "
+            "exact\n",
+            sqrt(s->misfit));
     if (s->expected_signal > 0)
         printf("           expected, of the image's root mean square: noise %.2g %%, bias %.2g %%\n",
                100 * s->expected_noise / s->expected_signal, 100 * s->expected_bias / s->expected_signal);

@@ -12,7 +12,7 @@
  * and bias, the best weight of any circulant prior, and a preconditioner, all without solving for anything.
  *
  * Wiener, Extrapolation, Interpolation and Smoothing of Stationary Time Series (1949); Chan, SIAM J. Sci. Stat. Comput.
- * 9 (1988) 766. docs/reconstruction.md has the measurements. All arrays in host memory; [z][y][x] with x fastest, index
+ * 9 (1988) 766. docs/image_accuracy.md has the measurements. All arrays in host memory; [z][y][x] with x fastest, index
  * n of an axis being frequency k = n - N/2 (integer division).
  */
 #ifndef VOXFIELD_WIENER_H

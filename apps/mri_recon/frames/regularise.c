@@ -15,7 +15,7 @@ static const double LEAST_WEIGHT = 1e-6;
 static const double LEAST_BALANCE = 0.3;
 /* What coil maps, trajectory or field map leave unexplained is no noise, but is amplified as noise is. It lies where
  * the signal does, in the middle of k-space, so it counts by its third root, and up to so much
- * (docs/images.md). */
+ * (docs/reconstruction.md). */
 static const double MOST_FOR_MISFIT = 3;
 
 bool regularise_by_noise(const recon_settings *settings)
