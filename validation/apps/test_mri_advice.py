@@ -1,26 +1,22 @@
 #!/usr/bin/env python3
-"""What mri_recon says of a scan that is hard to reconstruct, and what it advises: undersampled scans, solvers that do not converge, and stages
-that take long.
+"""What mri_recon says of a scan that is hard to reconstruct, and what it advises: undersampled scans, solvers that do not
+converge, and stages that take long.
 
 usage: test_mri_advice.py PROGRAM [DEVICE] [test_name ...]     VOXFIELD_PHANTOM names mri_phantom
 """
 import json
 import math
-import os
 import re
-import subprocess
-import sys
 
 import program
+from made_scan import phantom
 from program import make, on_a_terminal
 
-PHANTOM = os.environ.get("VOXFIELD_PHANTOM") or sys.exit("VOXFIELD_PHANTOM is not set")
 SLICE = ("--matrix", "64,64,1", "--coils", 8)
 
 
-def phantom(*options, name="scan.h5"):
-    subprocess.run([PHANTOM, "-q", *map(str, options), "-o", name], check=True, capture_output=True)
-    return name
+def scan_of(*options, name="scan.h5"):
+    return phantom(name, *options)
 
 
 def sampling(name, *options):
@@ -50,50 +46,52 @@ def test_complete_scans(_):
     for options in (("--trajectory", "radial"), ("--trajectory", "spiral"), ("--trajectory", "cartesian"),
                     ("--trajectory", "cartesian", "--oversample", 2), ("--trajectory", "radial", "--oversample", 4),
                     ("--matrix", "32,32,32"), ("--matrix", "32,32,8", "--trajectory", "stack-of-stars")):
-        assert sampling(phantom(*SLICE, *options)) == ("", ""), options
+        assert sampling(scan_of(*SLICE, *options)) == ("", ""), options
 
 
 def test_cartesian(_):
-    """Every fourth line, and 16 in the middle: 28 of 64 lines, and one in four outside. With readout oversampling a line is half a
-    cell shifted, and the first of its 64 cells half empty."""
+    """Every fourth line, and 16 in the middle: 28 of 64 lines, and one in four outside. With readout oversampling a line is
+    half a cell shifted, and the first of its 64 cells half empty."""
     for more, off in (((), 1e-6), (("--oversample", 2), 1 / 64)):
-        scan = phantom(*SLICE, "--trajectory", "cartesian", "--accelerate", 4, "--calibration-lines", 16, *more)
+        scan = scan_of(*SLICE, "--trajectory", "cartesian", "--accelerate", 4, "--calibration-lines", 16, *more)
         mean, edge = factors(scan)
         near(mean, 64 / 28, off)
         near(edge, 4, off)
     line, err = sampling(scan)
-    assert line.startswith("undersampled, R = 2.3, 4 at the edge of k-space; 8 coils and the prior fill in") and not err, (line, err)
-    both = phantom("--matrix", "16,32,32", "--trajectory", "cartesian", "--accelerate", "2,2", "--calibration-lines", 2)
+    assert line.startswith("undersampled, R = 2.3, 4 at the edge of k-space; 8 coils and the prior fill in"), line
+    assert not err
+    both = scan_of("--matrix", "16,32,32", "--trajectory", "cartesian", "--accelerate", "2,2", "--calibration-lines", 2)
     near(factors(both)[0], 32 * 32 / (16 * 16 + 3), 1e-6)  # one of the four in the middle is of the pattern
 
 
 def test_radial(_):
-    """At the edge, Nyquist's R: pi / 2 N readouts in 2D, pi / 2 N^2 in 3D, over those there are. The edge is a fifth of the radius, so
-    the mean R there is up to a tenth less, and cells are counted, not areas: 15 %. Readout oversampling changes nothing: 5 %."""
+    """At the edge, Nyquist's R: pi / 2 N readouts in 2D, pi / 2 N^2 in 3D, over those there are. The edge is a fifth of the
+    radius, so the mean R there is up to a tenth less, and cells are counted, not areas: 15 %. Readout oversampling changes
+    nothing: 5 %."""
     for options, nyquist in ((("--matrix", "64,64,1", "--trajectory", "radial", "--spokes", 20), math.pi / 2 * 64 / 20),
                              (("--matrix", "32,32,32", "--spokes", 200), math.pi / 2 * 32 ** 2 / 200)):
-        mean, edge = factors(phantom("--coils", 4, *options))
+        mean, edge = factors(scan_of("--coils", 4, *options))
         near(edge, nyquist, 0.15)
         assert 1 < mean < edge
-        near(factors(phantom("--coils", 4, *options, "--oversample", 4))[1], edge, 0.05)
+        near(factors(scan_of("--coils", 4, *options, "--oversample", 4))[1], edge, 0.05)
 
 
 def test_who_fills_in(_):
-    scan = phantom(*SLICE, "--trajectory", "radial", "--spokes", 20)
+    scan = scan_of(*SLICE, "--trajectory", "radial", "--spokes", 20)
     assert "8 coils and the prior fill in" in sampling(scan)[0]
     assert "2 coils and the prior fill in" in sampling(scan, "--compress", 2)[0]
     assert "only the prior fills in" in sampling(scan, "--coils", "rss")[0]
     assert "this method fills nothing in" in sampling(scan, "--method", "gridding")[0]
-    scan = phantom("--matrix", "64,64,1", "--trajectory", "radial", "--spokes", 30)
+    scan = scan_of("--matrix", "64,64,1", "--trajectory", "radial", "--spokes", 30)
     assert sampling(scan)[0].endswith("only the prior fills in")
 
 
 def test_hopeless(_):
-    """Fewer numbers than 0.55 of the voxels: R over 1.8 times the coils, which 6 spokes of 64 are for 2 coils and not for 8; every
-    second line of one coil, too."""
+    """Fewer numbers than 0.55 of the voxels: R over 1.8 times the coils, which 6 spokes of 64 are for 2 coils and not for
+    8; every second line of one coil, too."""
     words = "undersampled, R = "
     few = ("--matrix", "64,64,1", "--trajectory", "radial", "--spokes", 6)
-    two, eight = phantom("--coils", 2, *few, name="two.h5"), phantom("--coils", 8, *few, name="eight.h5")
+    two, eight = scan_of("--coils", 2, *few, name="two.h5"), scan_of("--coils", 8, *few, name="eight.h5")
     assert 2 * 2 < factors(two)[0] < 2 * 8
     err = sampling(two)[1]
     assert err.count("warning") == 1 and words in err and "with 2 coils:" in err and "acquire more" in err, err
@@ -103,14 +101,14 @@ def test_hopeless(_):
     err = sampling(eight, "--coils", "rss")[1]
     assert "with 1 coil at a time" in err and "--coils espirit" in err, err
     lines = ("--matrix", "64,64,1", "--trajectory", "cartesian", "--accelerate", 2, "--calibration-lines", 2)
-    assert "R = 1.9, with 1 coil:" in sampling(phantom(*lines))[1]
-    reference = phantom("--reference", *few)  # which the reference makes up for
+    assert "R = 1.9, with 1 coil:" in sampling(scan_of(*lines))[1]
+    reference = scan_of("--reference", *few)  # which the reference makes up for
     assert words in sampling(reference)[1] and not sampling(reference, "--prior", "reference", "--lambda", 50)[1]
 
 
 def test_not_converged(_):
     """A small number amplifies noise: more iterations are no advice there. A prior that is weighed by the noise does not."""
-    scan = phantom(*SLICE, "--trajectory", "radial", "--spokes", 16, "--image-snr", 20)
+    scan = scan_of(*SLICE, "--trajectory", "radial", "--spokes", 16, "--image-snr", 20)
     cases = ((("--lambda", 1e-6, "--tolerance", 1e-6), "leave it to --lambda auto", "use more --iterations"),
              (("--lambda", 1e-6, "--tolerance", 1e-6, "--iterations", 3), "use more --iterations", "lambda is small"),
              (("--iterations", 3), "use more --iterations", "lambda"),
@@ -124,17 +122,18 @@ def test_not_converged(_):
 
 
 def test_silence(_):
-    """A stage that tells nothing for more than a second says how long it has taken: here one piece of a slow sum, 4 s in a test."""
+    """A stage that tells nothing for more than a second says how long it has taken: here one piece of a slow sum,
+    4 s in a test."""
     if program.DEVICE != "cpu":
         raise program.Skip("the slow sum is the CPU's")
-    shown = on_a_terminal(phantom("--matrix", 24), "-o", "i.h5", "--method", "adjoint", "--operator", "direct", "--variant", "ref",
-                          "--threads", 1)
+    shown = on_a_terminal(scan_of("--matrix", 24), "-o", "i.h5", "--method", "adjoint", "--operator", "direct",
+                          "--variant", "ref", "--threads", 1)
     assert re.search(r"\rF\^H d \.\.\. 1 s *\rF\^H d \.\.\. 2 s", shown), shown
 
 
 def test_not_positive_definite(_):
     """Errors of 1 % of Q, and no prior: some eigenvalues fall below 0, which conjugate gradients meet before they converge."""
-    scan = phantom("--matrix", "128,128,1", "--spokes", 40)
+    scan = scan_of("--matrix", "128,128,1", "--spokes", 40)
     err = make(scan, "-o", "i.h5", "--accuracy", 0.01, "--lambda", 0, "--iterations", 3000, "--tolerance", 0).err
     assert "is not positive definite" in err and "a finer --accuracy, --lambda auto or a larger number" in err, err
 

@@ -9,8 +9,8 @@ import pathlib
 import tempfile
 
 import program
+from made_scan import h5py, need_h5py, numpy, phantom
 from program import make, refuse
-from test_mri_recon import h5py, need_h5py, numpy, phantom
 
 # ---- files ----
 

@@ -5,43 +5,15 @@ usage: test_mri_cartesian.py PROGRAM [DEVICE] [test_name ...]     VOXFIELD_PHANT
 """
 import json
 import os
-import subprocess
-import sys
 import tempfile
 
 import program
+from made_scan import h5py, image, need_h5py, numpy, phantom, relative
 from program import Skip, make, refuse
 
-PHANTOM = os.environ.get("VOXFIELD_PHANTOM") or sys.exit("VOXFIELD_PHANTOM is not set")
-try:
-    import h5py
-    import numpy
-except ImportError:
-    h5py = numpy = None
 # Solutions to a residual of 1e-6 at lambda 0.05: within 10 / 0.05 of that (validation/physics/test_recon_algebra.c), each.
 EXACT = ("--lambda", 0.05, "--tolerance", 1e-6, "--iterations", 500)
 NEAR = 2 * 10 / 0.05 * 1e-6
-
-
-def need_h5py():
-    if h5py is None:
-        raise Skip("no h5py")
-
-
-def phantom(path, *arguments):
-    subprocess.run([PHANTOM, "-q", "-o", path, *map(str, arguments)], check=True, stdin=subprocess.DEVNULL)
-    return path
-
-
-def image(path):
-    with h5py.File(path) as file:
-        return file["image"][...]
-
-
-def relative(a, b):
-    value = numpy.linalg.norm(a - b) / numpy.linalg.norm(b)
-    assert numpy.isfinite(value)
-    return value
 
 
 def encoding(path):

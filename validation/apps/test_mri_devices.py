@@ -7,35 +7,16 @@ usage: test_mri_devices.py PROGRAM [test_name ...]     VOXFIELD_PHANTOM names mr
 import json
 import os
 import re
-import subprocess
-import sys
 
 import program
-from program import Skip, listing, make, run
+from made_scan import h5py, image, numpy, phantom
+from program import listing, make, run
 
-PHANTOM = os.environ.get("VOXFIELD_PHANTOM") or sys.exit("VOXFIELD_PHANTOM is not set")
 LISTS = ("cpu:0,1", "cpu:3,1,2")
-try:
-    import h5py
-    import numpy
-except ImportError:
-    h5py = numpy = None
-
-
-def phantom(path, *arguments):
-    subprocess.run([PHANTOM, "-q", "-o", path, *map(str, arguments)], check=True, stdin=subprocess.DEVNULL)
-    return path
 
 
 def on(devices, *arguments, **options):
     return make(*arguments, "--device", devices, **options)
-
-
-def image(path):
-    if h5py is None:
-        raise Skip("no h5py")
-    with h5py.File(path) as file:
-        return file["image"][...]
 
 
 def device_line(text):

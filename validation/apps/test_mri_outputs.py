@@ -13,8 +13,8 @@ import subprocess
 import tempfile
 
 import program
+from made_scan import h5py, need_h5py, numpy, phantom
 from program import Skip, listing, make, refuse, run
-from test_mri_recon import h5py, need_h5py, numpy, phantom
 
 LINE = re.compile(r"^(error)? +(.*?)(?:MSE \S+, )?PSNR (\S+) dB, SNR (\S+) dB, (\S+) %(.*)$", re.M)
 
@@ -119,14 +119,16 @@ def test_compare_with_every_kind(_):
         for write, name in ((open, "n.nii"), (gzip.open, "n.nii.gz")):
             with write(name, "wb") as file:
                 file.write(nifti((24, 16), stored, kind, 1 / scale if kind[0] != "f" else 0, offset))
-            # Rounded to whole numbers, half of one at most, of a root mean square of a tenth of the largest and more; and to float.
+            # Rounded to whole numbers, half of one at most, of a root mean square of a tenth of the largest and more; and to
+            # single precision.
             whole = 0 if kind[0] == "f" else 0.5 / slope / 0.1
             assert compared("scan.h5", name)[1]["error"]["percent"] <= 100 * (whole + 2 ** -23), (kind, name)
     whole = nifti((24, 16), image, "f4")
     for words, content in (("damaged or cut short", whole[:-1]), ("damaged or cut short", whole[:100]), ("damaged", b""),
                            ("no NIfTI-1 image", b"\0" + whole[1:]), ("24 x 8 x 1 voxels", nifti((24, 8), image[:8], "f4")),
                            ("data type 32", nifti((24, 16), image, "c8")), ("dimensions", nifti((24,), image, "f4")),
-                           ("are no image", nifti((24, 0), image, "f4")), ("not in the file", whole[:108] + b"\0\0\xc0\x7f" + whole[112:])):
+                           ("are no image", nifti((24, 0), image, "f4")),
+                           ("not in the file", whole[:108] + b"\0\0\xc0\x7f" + whole[112:])):
         with open("bad.nii", "wb") as file:
             file.write(content)
         refuse(3, ["bad.nii", words], "scan.h5", "-o", "b.h5", "--compare", "bad.nii")

@@ -16,24 +16,9 @@ import tempfile
 import time
 
 import program
+from made_scan import h5py, image, need_h5py, numpy, phantom, relative
 from program import DEVICE, Skip, command, listing, make, on_a_terminal, refuse, run
 
-PHANTOM = os.environ.get("VOXFIELD_PHANTOM") or sys.exit("VOXFIELD_PHANTOM is not set")
-try:
-    import h5py
-    import numpy
-except ImportError:
-    h5py = numpy = None
-
-
-def need_h5py():
-    if h5py is None:
-        raise Skip("no h5py")
-
-
-def phantom(path, *arguments):
-    subprocess.run([PHANTOM, "-q", "-o", path, *map(str, arguments)], check=True, stdin=subprocess.DEVNULL)
-    return path
 
 
 def error(*arguments):
@@ -42,18 +27,6 @@ def error(*arguments):
     found = re.search(r"^error +MSE (\S+), PSNR (\S+) dB, SNR (\S+) dB, (\S+) %$", out, re.M)
     assert found, out
     return float(found[2]), float(found[4])
-
-
-def image(path):
-    need_h5py()
-    with h5py.File(path) as file:
-        return file["image"][...]
-
-
-def relative(a, b):
-    value = numpy.linalg.norm(a - b) / numpy.linalg.norm(b)
-    assert numpy.isfinite(value)
-    return value
 
 
 CONVERGED = ("--lambda", 0.1, "--tolerance", 1e-6, "--iterations", 500)

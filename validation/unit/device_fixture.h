@@ -14,20 +14,11 @@
 
 #include <cmocka.h>
 
+#include "random_fixture.h"
 #include "voxfield/device.h"
 
 static vf_context *ctx;
 static vf_device *device;
-static uint64_t random_state;
-
-/* splitmix64 (Vigna): uniform in [0, 1). */
-static inline double uniform(void)
-{
-    uint64_t z = random_state += 0x9e3779b97f4a7c15u;
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-    return (double)((z ^ z >> 31) >> 11) * 0x1p-53;
-}
 
 /* Whether a variant is not of an instruction set that this CPU lacks. */
 static inline bool can_run(const char *variant)

@@ -11,9 +11,7 @@
 #include <math.h>
 
 #include "circulant.h"
-#include "device_fixture.h"
-
-static vf_queue *queue;
+#include "queue_fixture.h"
 
 static void need(vf_status status)
 {
@@ -283,19 +281,6 @@ static void test_refusals(void **state)
     vf_circulant_destroy(plan);
 }
 
-static int set_up(void **state)
-{
-    (void)state;
-    return vf_queue_create(device, &queue) != VF_OK;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    vf_queue_destroy(queue);
-    return 0;
-}
-
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -304,5 +289,5 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_self_adjoint),
         cmocka_unit_test(test_refusals),
     };
-    return run_on_device(argc, argv, tests, set_up, tear_down);
+    return run_on_device(argc, argv, tests, make_queue, drop_queue);
 }

@@ -9,12 +9,10 @@
 #include <complex.h>
 #include <math.h>
 
-#include "device_fixture.h"
 #include "first_differences.h"
+#include "queue_fixture.h"
 
 enum { GUARD = 64 };
-
-static vf_queue *queue;
 
 static void *room(int64_t count, size_t size)
 {
@@ -346,19 +344,6 @@ static void test_refusals(void **state)
     vf_context_clear_error(ctx);
 }
 
-static int set_up(void **state)
-{
-    (void)state;
-    return vf_queue_create(device, &queue) != VF_OK;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    vf_queue_destroy(queue);
-    return 0;
-}
-
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -366,5 +351,5 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_threads_and_nan), cmocka_unit_test(test_weights_by_hand),
         cmocka_unit_test(test_random_weights),  cmocka_unit_test(test_refusals),
     };
-    return run_on_device(argc, argv, tests, set_up, tear_down);
+    return run_on_device(argc, argv, tests, make_queue, drop_queue);
 }

@@ -6,10 +6,8 @@
 #include <float.h>
 #include <math.h>
 
-#include "device_fixture.h"
 #include "gridding_bins.h"
-
-static vf_queue *queue;
+#include "queue_fixture.h"
 
 static void need(vf_status status)
 {
@@ -329,20 +327,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_few),    cmocka_unit_test(test_whole_pieces), cmocka_unit_test(test_refusals),
 };
 
-static int set_up(void **state)
-{
-    (void)state;
-    return vf_queue_create(device, &queue) != VF_OK;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    vf_queue_destroy(queue);
-    return 0;
-}
-
 int main(int argc, char **argv)
 {
-    return run_on_device(argc, argv, tests, set_up, tear_down);
+    return run_on_device(argc, argv, tests, make_queue, drop_queue);
 }

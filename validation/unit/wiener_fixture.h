@@ -15,18 +15,10 @@
 
 #include <cmocka.h>
 
+#include "random_fixture.h"
 #include "wiener.h"
 
 static vf_context *ctx;
-static uint64_t random_state;
-
-static inline double uniform(void)
-{
-    uint64_t z = random_state += 0x9e3779b97f4a7c15u;
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-    return (double)((z ^ z >> 31) >> 11) * 0x1p-53;
-}
 
 static inline void need(vf_status status)
 {

@@ -1,0 +1,36 @@
+"""Scans that mri_phantom makes, and images of mri_recon. VOXFIELD_PHANTOM names mri_phantom."""
+import os
+import subprocess
+import sys
+
+from program import Skip
+
+try:
+    import h5py
+    import numpy
+except ImportError:
+    h5py = numpy = None
+
+PHANTOM = os.environ.get("VOXFIELD_PHANTOM") or sys.exit("VOXFIELD_PHANTOM is not set")
+
+
+def need_h5py():
+    if h5py is None:
+        raise Skip("no h5py")
+
+
+def phantom(path, *arguments):
+    subprocess.run([PHANTOM, "-q", "-o", path, *map(str, arguments)], check=True, stdin=subprocess.DEVNULL)
+    return path
+
+
+def image(path):
+    need_h5py()
+    with h5py.File(path) as file:
+        return file["image"][...]
+
+
+def relative(a, b):
+    value = numpy.linalg.norm(a - b) / numpy.linalg.norm(b)
+    assert numpy.isfinite(value)
+    return value

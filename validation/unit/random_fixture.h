@@ -1,0 +1,18 @@
+/* Random numbers of tests, by a seed that they print. */
+#ifndef RANDOM_FIXTURE_H
+#define RANDOM_FIXTURE_H
+
+#include <stdint.h>
+
+static uint64_t random_state;
+
+/* splitmix64 (Vigna): uniform in [0, 1). */
+static inline double uniform(void)
+{
+    uint64_t z = random_state += 0x9e3779b97f4a7c15u;
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+    return (double)((z ^ z >> 31) >> 11) * 0x1p-53;
+}
+
+#endif
