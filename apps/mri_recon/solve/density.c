@@ -118,7 +118,7 @@ static vf_status scale_weights(vf_context *ctx, const int64_t matrix[3], const s
 }
 
 vf_status density_weights(vf_context *ctx, const int64_t matrix[3], const scan_trajectory *at, vf_queue *queue,
-                          float *weights)
+                          recon_watch *watch, float *weights)
 {
     const recon_settings settings = {.encode_by = RECON_NUFFT, .precision = VF_F32, .accuracy = ACCURACY};
     vf_device *device = vf_queue_device(queue);
@@ -131,6 +131,8 @@ vf_status density_weights(vf_context *ctx, const int64_t matrix[3], const scan_t
     }
     float complex *seen = malloc((size_t)at->samples * sizeof *seen);
     vf_status status = seen ? VF_OK : vf_fail(ctx, VF_ERR_MEMORY, "no memory for density weights");
+    if (watch)
+        watch_stage(watch, "density weights", ITERATIONS);
     if (status == VF_OK)
         status = encoding_create(device, &settings, doubled, 2, at->samples, at->k, NULL, NULL, 1, &d.encoding);
     if (status == VF_OK)
@@ -141,8 +143,11 @@ vf_status density_weights(vf_context *ctx, const int64_t matrix[3], const scan_t
         status = make_triangle(ctx, matrix, doubled, &d);
     for (int64_t m = 0; m < at->samples; m++)
         weights[m] = at->weights && at->weights[m] == 0 ? 0 : 1; /* what is left out is not seen either */
-    for (int i = 0; i < ITERATIONS && status == VF_OK; i++)
+    for (int i = 0; i < ITERATIONS && status == VF_OK; i++) {
         status = vf_cancelled(ctx) ? vf_fail(ctx, VF_ERR_CANCELLED, "interrupted") : iterate(ctx, &d, seen, weights);
+        if (watch)
+            watch_add(watch, 1);
+    }
     for (int64_t m = 0; m < at->samples; m++)
         weights[m] = (float)(weights[m] / voxels);
     encoding_destroy(d.encoding);

@@ -46,10 +46,10 @@ VF_MUST_CHECK vf_status download(vf_queue *queue, const vf_array *from, int64_t 
 /* ---- density.c ---- */
 
 /* Density weights [sample], such that F^H applied to the weighted samples makes an image of the object's values: 1 /
- * voxels for the samples of a Cartesian grid; 0 for samples of weight 0. Errors: as encoding_create; VF_ERR_CANCELLED.
- */
+ * voxels for the samples of a Cartesian grid; 0 for samples of weight 0. With `watch`, as a stage named density
+ * weights; NULL: silently. Errors: as encoding_create; VF_ERR_CANCELLED. */
 VF_MUST_CHECK vf_status density_weights(vf_context *ctx, const int64_t matrix[3], const scan_trajectory *at,
-                                        vf_queue *queue, float *weights);
+                                        vf_queue *queue, recon_watch *watch, float *weights);
 
 /* ---- normal_matrix.c, q_file.c ---- */
 

@@ -172,9 +172,8 @@ static void choose_batch(side_part *p)
 
 static vf_status make_density(right_side *r)
 {
-    watch_stage(r->watch, "density weights", 0);
     r->density = malloc((size_t)r->at->samples * sizeof *r->density);
-    return r->density ? density_weights(r->team->ctx, r->scan->matrix, r->at, r->team->queue[0], r->density)
+    return r->density ? density_weights(r->team->ctx, r->scan->matrix, r->at, r->team->queue[0], r->watch, r->density)
                       : vf_fail(r->team->ctx, VF_ERR_MEMORY, "no memory for density weights");
 }
 
