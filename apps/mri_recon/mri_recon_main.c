@@ -50,7 +50,7 @@ static const char usage[] =
     "Reconstruction\n"
     "  --method M               cg (default), adjoint (F^H data), gridding (density-compensated adjoint),\n"
     "                           bilinear (plain gridding with linear weights)\n"
-    "  --iterations N           at most (200; 60 where lambda is a number)\n"
+    "  --iterations N           at most (500; 60 where lambda is a number)\n"
     "  --tolerance T            relative residual to stop at (1e-5; 1e-4 where lambda is a number; 0: all\n"
     "                           iterations)\n"
     "  --lambda L               weight of the prior: auto (default), from the noise and the image's spectrum;\n"
@@ -430,7 +430,7 @@ static vf_status check_options(vf_context *ctx, recon_settings *s)
     if (s->tolerance < 0)
         s->tolerance = s->lambda_auto ? 1e-5 : 1e-4;
     if (s->iterations == 0)
-        s->iterations = s->lambda_auto ? 200 : 60;
+        s->iterations = s->lambda_auto ? 500 : 60;
     if (s->accuracy == 0)
         s->accuracy = s->precision == VF_F64 ? 1e-9 : 1e-6;
     if (s->method == RECON_CG && s->accuracy > 0.01)
