@@ -42,6 +42,9 @@ typedef enum recon_coils {
     RECON_COILS_WALSH,
     RECON_COILS_RSS
 } recon_coils;
+/* Sets of coil maps: as many as the object asks for, or a number. */
+typedef enum recon_map_sets { RECON_SETS_AUTO, RECON_SETS_ONE, RECON_SETS_TWO } recon_map_sets;
+enum { RECON_MOST_SETS = 2 };
 typedef enum k_units { K_AUTO, K_NORMALIZED, K_FOV, K_RADIANS } k_units;
 
 /* What the user asked for. Numbers are checked where they are read: finite, and in range one by one. */
@@ -60,6 +63,7 @@ typedef struct recon_settings {
     recon_operator encode_by;
     recon_prior prior;
     recon_coils coils;
+    recon_map_sets map_sets; /* of --method cg; others use the first */
     k_units units;
     int compress; /* coils to keep; 0: all */
     int64_t matrix[3];
@@ -159,8 +163,11 @@ typedef struct scan {
                                  * maps are estimated from; at most one a place */
     scan_frame *frame;          /* [frames + calibrations] */
     double complex *noise;      /* [coil][coil] covariance of the coils' noise, or NULL */
-    float complex *sensitivity; /* [coil][z][y][x] of `matrix`, or NULL */
-    bool own_maps;              /* each place has its maps: sensitivity is [place][coil][z][y][x] */
+    float complex *sensitivity; /* [place][set][coil][z][y][x] of `matrix`, or NULL; coil c of set s sees s_sc, and its
+                                 * data are F sum_s s_sc rho_s of the images rho_s */
+    bool own_maps;              /* each place has its maps; else all share those of the only one */
+    int map_sets;               /* 2, or one: 0, 1 */
+    bool maps_weighted;         /* they fade as vf_espirit's do, and the image is to be of even intensity */
     bool maps_whitened, maps_compressed; /* sensitivity is of coils behind these stages: not to be done again */
     bool whitened;                       /* the coils are decorrelated */
     int compressed_from;                 /* coils that these were combined of; 0: they were not */
@@ -186,6 +193,9 @@ VF_MUST_CHECK vf_status read_scan(vf_context *ctx, const char *path, const char 
 void scan_warn(vf_context *ctx, const char *name, const scan *raw);
 /* The samples of all frames. */
 int64_t scan_samples(const scan *raw);
+/* Sets of maps in raw->sensitivity, of one place and of all. */
+int scan_map_sets(const scan *raw);
+int scan_all_map_sets(const scan *raw);
 void scan_free(scan *scan); /* leaves it zero */
 
 /* ---- change_matrix.c ---- */
@@ -316,14 +326,21 @@ VF_MUST_CHECK vf_status draw_montage(vf_context *ctx, const recon_image *image, 
 
 /* ---- calibrate.c ---- */
 
-/* Coil maps of a place from the centre of its k-space: `maps` [coil][z][y][x], host memory; solves on the team's first
- * device. By ESPIRiT (espirit.h) or as coil_maps_walsh; RECON_COILS_AUTO and RECON_COILS_FILE: the former where the
- * centre is sampled well enough. Uses the place's calibration frames and all frames of the place that differ from its
- * first in repetition and trajectory only. `watch` (may be NULL) is told of 1 in all. `text` (of `size`) gets a line on
- * how. Warns where the centre is not sampled densely enough, or maps explain too little of it. Errors: as
- * vf_nufft_create, vf_espirit. */
-VF_MUST_CHECK vf_status calibrate_maps(const device_team *team, const scan *raw, recon_coils how, int place,
-                                       recon_watch *watch, float complex *maps, char *text, size_t size);
+/* How maps were made. */
+typedef struct calibrated {
+    int sets;      /* of maps */
+    bool weighted; /* they fade as vf_espirit's do */
+    char text[160];
+} calibrated;
+
+/* Coil maps of a place from the centre of its k-space: `maps` [set][coil][z][y][x], host memory, with room for
+ * two sets unless ONE is asked for; solves on the team's first device. `sets`: ONE, TWO, or AUTO for what the object
+ * asks for; Walsh's are one. By ESPIRiT (espirit.h) or as coil_maps_walsh; RECON_COILS_AUTO and RECON_COILS_FILE: the
+ * former where the centre is sampled well enough. Uses the place's calibration frames and all frames of the place that
+ * differ from its first in repetition and trajectory only. `watch` (may be NULL) is told of 1 in all. Warns where the
+ * centre is not sampled densely enough, or maps explain too little of it. Errors: as vf_nufft_create, vf_espirit. */
+VF_MUST_CHECK vf_status calibrate_maps(const device_team *team, const scan *raw, recon_coils how, recon_map_sets sets,
+                                       int place, recon_watch *watch, float complex *maps, calibrated *made);
 
 /* ---- reconstruct.c ---- */
 
@@ -366,6 +383,11 @@ typedef void (*recon_put)(void *user, const scan_frame *frame, const float compl
  * g = deviation sqrt(Q(0) sum_c |s_c|^2) / sigma; for --method adjoint, whose image is not divided by that,
  * deviation / (sqrt(...) sigma). Coils that are combined by the root of the sum of squares: their mean. */
 typedef void (*recon_put_noise)(void *user, const scan_frame *frame, const float *deviation, const float *g);
+
+/* Whether maps are those of raw->sensitivity. */
+bool uses_scan_maps(const recon_settings *settings, const scan *raw);
+/* Sets of maps that a place may have. */
+int most_map_sets(const recon_settings *settings, const scan *raw);
 
 /* recon_settings' group_bytes, or what stands for 0. */
 int64_t recon_group_bytes(const recon_settings *settings);

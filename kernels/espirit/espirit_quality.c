@@ -37,6 +37,9 @@ static void transform(const espirit *e, double complex *data)
     }
 }
 
+/* Eigenvalues from which on a first map, or a second one, counts as there. */
+static const float FIRST = 0.95f, SECOND = 0.98f;
+
 static double square(double complex z)
 {
     return creal(z) * creal(z) + cimag(z) * cimag(z);
@@ -55,8 +58,8 @@ static void compare(const espirit *e, const double complex *images, const float 
             own += square(y);
             dot += conj(s) * y;
         }
-        explained += espirit_weight(eigenvalue[i]) * square(dot);
-        twofold += e->coils > 1 && eigenvalue[e->samples + i] > 0.98f ? own : 0;
+        explained += eigenvalue[i] > FIRST ? square(dot) : 0;
+        twofold += e->coils > 1 && eigenvalue[e->samples + i] > SECOND ? own : 0;
     }
     const double noise = e->sigma * e->sigma * (double)e->samples;
     const double signal = e->energy - noise * e->task->coils;

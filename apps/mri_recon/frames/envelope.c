@@ -43,11 +43,11 @@ static void smooth(const int64_t n[3], double *values, double *line)
         }
 }
 
-/* sum over channels of |x|^2 of a voxel. */
-static double energy_of(const recon_job *j, const char *image, int64_t voxel)
+/* sum over channels, or images that are seen together, of |x|^2 of a voxel. */
+static double energy_of(const recon_job *j, const char *image, int channels, int64_t voxel)
 {
     double energy = 0;
-    for (int channel = 0; channel < j->channels; channel++) {
+    for (int channel = 0; channel < channels; channel++) {
         const int64_t at = channel * j->voxels + voxel;
         const double complex x = j->type == VF_C128 ? ((const double complex *)(const void *)image)[at]
                                                     : ((const float complex *)(const void *)image)[at];
@@ -58,7 +58,7 @@ static double energy_of(const recon_job *j, const char *image, int64_t voxel)
 
 /* The envelope of an image, and the share of voxels that would hold its amplitude evenly, which is the object's, about;
  * noise and folding make that larger. */
-static vf_status smooth_energy(const recon_job *j, const char *image, frame_envelope *out)
+static vf_status smooth_energy(const recon_job *j, const char *image, int channels, frame_envelope *out)
 {
     const int64_t *n = j->scan->matrix;
     double sum = 0, squares = 0;
@@ -66,7 +66,7 @@ static vf_status smooth_energy(const recon_job *j, const char *image, frame_enve
     if (!energy)
         return vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for the envelope of %lld voxels", (long long)j->voxels);
     for (int64_t v = 0; v < j->voxels; v++) {
-        energy[v] = energy_of(j, image, v);
+        energy[v] = energy_of(j, image, channels, v);
         sum += sqrt(energy[v]);
         squares += energy[v];
     }
@@ -139,7 +139,7 @@ vf_status envelope_of_frame(crew *c, right_side *side, const scan_frame *frame, 
     if (status == VF_OK)
         status = crew_adjoint(c, side, &weighted, true, image);
     if (status == VF_OK)
-        status = smooth_energy(j, image, out);
+        status = smooth_energy(j, image, j->channels * frame_sets(j, frame), out);
     if (status == VF_OK && j->settings->noise_map && frame == j->place[frame->place].first)
         status = copy_envelope(j, out, place_envelope(j, frame));
     free(image);

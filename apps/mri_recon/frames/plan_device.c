@@ -150,12 +150,16 @@ static void estimate_memory(const recon_settings *s, const scan *raw, recon_shar
     const bool maps = s->coils != RECON_COILS_RSS && (raw->coils > 1 || raw->sensitivity);
     const double doubled = transform_points(s, raw);
     const bool from_file = raw->sensitivity && (s->coils == RECON_COILS_AUTO || s->coils == RECON_COILS_FILE);
+    /* A second set that is not sure to be needed has to fit when it is. */
+    const double sets = maps && (from_file || s->map_sets == RECON_SETS_TWO) ? most_map_sets(s, raw) : 1;
     /* The centre of k-space, gathered, and what vf_espirit holds. */
     const double calibration = maps && !from_file ? (double)scan_samples(raw) * (12 + 8 * raw->coils) + 2e7 : 0;
     const double others = how.each - 1, devices = how.teams * how.each;
-    const double images = (maps ? ceil((double)raw->coils / how.each) : 0) + 6 + (others > 0 ? others + 2 : 0) +
-                          (regularise_by_noise(s) ? 6 : 0); /* the spectrum's, and the preconditioner */
-    const double of_frame = element * voxels * (maps ? 1 : raw->coils);
+    const double images =
+        sets * ((maps ? ceil((double)raw->coils / how.each) : 0) + 6 + (others > 0 ? others + 2 : 0)) +
+        (sets > 1 ? sets + 2 : 0) +
+        (regularise_by_noise(s) ? 4 + 2 * sets : 0); /* the spectrum's, and the preconditioner */
+    const double of_frame = element * voxels * (maps ? most_map_sets(s, raw) : raw->coils);
     const double slots = how.teams > 1 ? how.teams + 1 : 1;
     const double group = fmin(frames * of_frame, fmax(slots * of_frame, (double)recon_group_bytes(s)));
     /* With several groups, Q is there while the right sides of the next are made. */
@@ -165,7 +169,7 @@ static void estimate_memory(const recon_settings *s, const scan *raw, recon_shar
     for (int t = 0; t < raw->trajectories; t++)
         samples = fmax(samples, (double)raw->trajectory[t].samples);
     *device = element * (images * voxels + grids * doubled) + samples * (3 * element + 8);
-    *host = calibration + 8 * frames * voxels + group + (maps ? 8.0 * raw->coils * voxels : 0) +
+    *host = calibration + 8 * frames * voxels + group + (maps ? 8.0 * sets * raw->coils * voxels : 0) +
             (double)scan_samples(raw) * 8 * raw->coils + raw->trajectories * samples * 16 + samples * 16 * devices +
             element * (how.teams * others * voxels +
                        (devices > 1 && how.by_voxels && s->method == RECON_CG ? 2 * doubled : 0)) +
