@@ -166,7 +166,6 @@ vf_status vf_espirit(vf_context *ctx, const vf_espirit_task *task, void *maps, f
     free(e.im);
     if (status == VF_OK)
         status = espirit_explained(&e, quality);
-    quality->sets = task->sets > 1 && quality->second_share >= task->least_share ? 2 : 1;
     if (status == VF_OK)
         status = espirit_voxels(&e, task->matrix, quality->sets, true, maps, eigenvalue, 0.6);
     quality->virtual_coils = e.coils;

@@ -38,6 +38,7 @@ VF_MUST_CHECK vf_status espirit_projector(espirit *e);
  * NULL. `share`: of the work. */
 VF_MUST_CHECK vf_status espirit_voxels(const espirit *e, const int64_t matrix[3], int sets, bool expand,
                                        float complex *vectors, float *eigenvalue, double share);
+/* What of the contract's quality follows from maps of the block's own resolution: sets, explained, second_share. */
 VF_MUST_CHECK vf_status espirit_explained(const espirit *e, vf_espirit_quality *quality);
 
 static inline void espirit_tell(const espirit *e, double more)
