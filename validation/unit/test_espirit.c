@@ -247,6 +247,7 @@ static void test_two_sets(void **state)
     assert_near(step, 0, 0.35);
     task.least_share = 0.99; /* not reached: as one */
     memset(maps, 0, 2 * COILS * N * N * sizeof *maps);
+    memset(single, 0, 2 * COILS * N * N * sizeof *single);
     assert_int_equal(vf_espirit(*state, &task, maps, eigenvalue, &quality), VF_OK);
     assert_int_equal(quality.sets, 1);
     task.sets = 1;
