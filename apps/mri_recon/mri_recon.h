@@ -212,6 +212,8 @@ VF_MUST_CHECK vf_status change_matrix(vf_context *ctx, const int64_t wanted[3], 
  * VF_ERR_MEMORY, VF_ERR_DEVICE_MEMORY. */
 VF_MUST_CHECK vf_status plan_device(vf_context *ctx, const recon_settings *settings, const scan *raw, char *text,
                                     size_t size, double *bytes);
+/* Whether their memory is enough for so many sets of coil maps. */
+bool plan_fits(vf_context *ctx, const recon_settings *settings, const scan *raw, int sets);
 /* About how long it will take on these devices, s: good to a factor of two or three. */
 double plan_seconds(vf_context *ctx, const recon_settings *settings, const scan *raw);
 /* "cuda:0,1": the context's first `count` devices. */

@@ -43,11 +43,11 @@ typedef struct vf_espirit_task {
 } vf_espirit_task;
 
 typedef struct vf_espirit_quality {
-    int sets;            /* that were made */
-    int virtual_coils;   /* that were worked with: principal components above the noise, 16 at most (12 in 3D) */
-    double sigma;        /* given, or estimated */
-    double explained;    /* of the energy of the block less that of noise, the share that eigenvectors explain, one or both as there are
-                          * sets, where their eigenvalue is above 0.95 */
+    int sets;          /* that were made */
+    int virtual_coils; /* that were worked with: principal components above the noise, 16 at most (12 in 3D) */
+    double sigma;      /* given, or estimated */
+    double explained; /* of the energy of the block less that of noise, the share that eigenvectors explain, one or both
+                       * as there are sets, where their eigenvalue is above 0.95 */
     double second_share; /* of that energy, the share at voxels whose second eigenvalue is above 0.98 */
 } vf_espirit_quality;
 

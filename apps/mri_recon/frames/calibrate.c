@@ -322,7 +322,7 @@ static void judge(const calibration *c, const vf_espirit_quality *quality)
         vf_warn(
             c->ctx,
             "the object seems to be larger than the field of view: %.0f %% of the signal lies where two parts of it "
-            "fall on one voxel, which one set of coil maps cannot describe; --map-sets auto takes two",
+            "fall on one voxel, which one set of coil maps cannot describe; --method cg takes two with --map-sets auto",
             100 * quality->second_share);
 }
 

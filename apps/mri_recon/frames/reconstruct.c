@@ -411,6 +411,9 @@ vf_status reconstruct(vf_context *ctx, const recon_settings *settings, const sca
                  .how = share_devices(settings, raw, vf_context_device_count(ctx))};
     j.channels = j.has_maps ? 1 : raw->coils;
     j.most_sets = j.has_maps ? most_map_sets(settings, raw) : 1;
+    if (j.most_sets > 1 && !uses_scan_maps(settings, raw) && settings->map_sets == RECON_SETS_AUTO &&
+        !plan_fits(ctx, settings, raw, j.most_sets))
+        j.most_sets = 1;
     s.slots = s.how.teams > 1 ? s.how.teams + 1 : 1;
     snprintf(j.coils, sizeof j.coils, raw->coils == 1 ? "1 coil" : "%d coils, root of the sum of squares", raw->coils);
     vf_status status = order_frames(&j);
