@@ -78,12 +78,12 @@ typedef struct recon_settings {
                        * in the object (reconstruct.c); with lambda_auto, times what is best by the forecast */
     bool lambda_auto;
     bool partial_fourier; /* the phase's smoothness makes up for a side of k-space that is missing */
-    double accuracy;     /* of the NUFFT */
-    vf_dtype precision;  /* VF_F32, VF_F64 */
-    const char *variant; /* of the direct sum; NULL: the device's default */
-    const char *device;  /* "auto" or as vf_context_set_devices */
-    int64_t group_bytes; /* of the frames' images that are worked on together, one frame at least; 0: 1 GiB */
-    double piece_pairs;  /* of a direct sum between two looks at progress and whether to stop; 0: about a second */
+    double accuracy;      /* of the NUFFT */
+    vf_dtype precision;   /* VF_F32, VF_F64 */
+    const char *variant;  /* of the direct sum; NULL: the device's default */
+    const char *device;   /* "auto" or as vf_context_set_devices */
+    int64_t group_bytes;  /* of the frames' images that are worked on together, one frame at least; 0: 1 GiB */
+    double piece_pairs;   /* of a direct sum between two looks at progress and whether to stop; 0: about a second */
     bool dry_run, quiet;
     vf_progress_mode progress;
     int argc;
