@@ -289,12 +289,30 @@ static vf_status number_option(vf_context *ctx, int option, const char *text, re
     }
 }
 
+/* Where the argument of an option that is any text goes; NULL: of none of these. */
+static const char **text_option(int option, recon_settings *s)
+{
+    const struct {
+        int option;
+        const char **to;
+    } texts[] = {{'o', &s->output},          {OPT_NOISE_MAP, &s->noise_map},   {OPT_REPORT, &s->report},
+                 {OPT_COMPARE, &s->compare}, {OPT_TRAJECTORY, &s->trajectory}, {OPT_SAVE_COILS, &s->save_coils},
+                 {OPT_GROUP, &s->group},     {OPT_VARIANT, &s->variant},       {OPT_SAVE_Q, &s->save_q},
+                 {OPT_LOAD_Q, &s->load_q},   {OPT_DEVICE, &s->device}};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        if (texts[i].option == option)
+            return texts[i].to;
+    return NULL;
+}
+
 static vf_status one_option(vf_context *ctx, int option, const char *text, recon_settings *s)
 {
-    switch (option) {
-    case 'o':
-        s->output = text;
+    const char **plain = text_option(option, s);
+    if (plain) {
+        *plain = text;
         return VF_OK;
+    }
+    switch (option) {
     case 'q':
         s->quiet = true;
         return VF_OK;
@@ -303,38 +321,8 @@ static vf_status one_option(vf_context *ctx, int option, const char *text, recon
         return VF_OK;
     case OPT_PICTURE:
         return program_picture(ctx, text, &s->picture);
-    case OPT_NOISE_MAP:
-        s->noise_map = text;
-        return VF_OK;
-    case OPT_REPORT:
-        s->report = text;
-        return VF_OK;
-    case OPT_COMPARE:
-        s->compare = text;
-        return VF_OK;
-    case OPT_TRAJECTORY:
-        s->trajectory = text;
-        return VF_OK;
-    case OPT_SAVE_COILS:
-        s->save_coils = text;
-        return VF_OK;
-    case OPT_GROUP:
-        s->group = text;
-        return VF_OK;
     case OPT_KEEP_OVERSAMPLING:
         s->keep_oversampling = true;
-        return VF_OK;
-    case OPT_VARIANT:
-        s->variant = text;
-        return VF_OK;
-    case OPT_SAVE_Q:
-        s->save_q = text;
-        return VF_OK;
-    case OPT_LOAD_Q:
-        s->load_q = text;
-        return VF_OK;
-    case OPT_DEVICE:
-        s->device = text;
         return VF_OK;
     case OPT_DRY_RUN:
         s->dry_run = true;
