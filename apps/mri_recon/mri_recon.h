@@ -42,6 +42,9 @@ typedef enum recon_coils {
     RECON_COILS_WALSH,
     RECON_COILS_RSS
 } recon_coils;
+/* Sets of coil maps: as many as the object asks for, or a number. */
+typedef enum recon_map_sets { RECON_SETS_AUTO, RECON_SETS_ONE, RECON_SETS_TWO } recon_map_sets;
+enum { RECON_MOST_SETS = 2 };
 typedef enum k_units { K_AUTO, K_NORMALIZED, K_FOV, K_RADIANS } k_units;
 
 /* What the user asked for. Numbers are checked where they are read: finite, and in range one by one. */
@@ -60,6 +63,7 @@ typedef struct recon_settings {
     recon_operator encode_by;
     recon_prior prior;
     recon_coils coils;
+    recon_map_sets map_sets; /* of --method cg; others use the first */
     k_units units;
     int compress; /* coils to keep; 0: all */
     int64_t matrix[3];
@@ -74,12 +78,12 @@ typedef struct recon_settings {
                        * in the object (reconstruct.c); with lambda_auto, times what is best by the forecast */
     bool lambda_auto;
     bool partial_fourier; /* the phase's smoothness makes up for a side of k-space that is missing */
-    double accuracy;     /* of the NUFFT */
-    vf_dtype precision;  /* VF_F32, VF_F64 */
-    const char *variant; /* of the direct sum; NULL: the device's default */
-    const char *device;  /* "auto" or as vf_context_set_devices */
-    int64_t group_bytes; /* of the frames' images that are worked on together, one frame at least; 0: 1 GiB */
-    double piece_pairs;  /* of a direct sum between two looks at progress and whether to stop; 0: about a second */
+    double accuracy;      /* of the NUFFT */
+    vf_dtype precision;   /* VF_F32, VF_F64 */
+    const char *variant;  /* of the direct sum; NULL: the device's default */
+    const char *device;   /* "auto" or as vf_context_set_devices */
+    int64_t group_bytes;  /* of the frames' images that are worked on together, one frame at least; 0: 1 GiB */
+    double piece_pairs;   /* of a direct sum between two looks at progress and whether to stop; 0: about a second */
     bool dry_run, quiet;
     vf_progress_mode progress;
     int argc;
@@ -165,8 +169,11 @@ typedef struct scan {
                                  * maps are estimated from; at most one a place */
     scan_frame *frame;          /* [frames + calibrations] */
     double complex *noise;      /* [coil][coil] covariance of the coils' noise, or NULL */
-    float complex *sensitivity; /* [coil][z][y][x] of `matrix`, or NULL */
-    bool own_maps;              /* each place has its maps: sensitivity is [place][coil][z][y][x] */
+    float complex *sensitivity; /* [place][set][coil][z][y][x] of `matrix`, or NULL; coil c of set s sees s_sc, and its
+                                 * data are F sum_s s_sc rho_s of the images rho_s */
+    bool own_maps;              /* each place has its maps; else all share those of the only one */
+    int map_sets;               /* 2, or one: 0, 1 */
+    bool maps_weighted;         /* they fade as vf_espirit's do, and the image is to be of even intensity */
     bool maps_whitened, maps_compressed; /* sensitivity is of coils behind these stages: not to be done again */
     bool whitened;                       /* the coils are decorrelated */
     int compressed_from;                 /* coils that these were combined of; 0: they were not */
@@ -213,6 +220,9 @@ void scan_warn_sampling(vf_context *ctx, const recon_settings *settings, const s
 
 /* The samples of all frames. */
 int64_t scan_samples(const scan *raw);
+/* Sets of maps in raw->sensitivity, of one place and of all. */
+int scan_map_sets(const scan *raw);
+int scan_all_map_sets(const scan *raw);
 void scan_free(scan *scan); /* leaves it zero */
 
 /* ---- change_matrix.c ---- */
@@ -229,6 +239,8 @@ VF_MUST_CHECK vf_status change_matrix(vf_context *ctx, const int64_t wanted[3], 
  * VF_ERR_MEMORY, VF_ERR_DEVICE_MEMORY. */
 VF_MUST_CHECK vf_status plan_device(vf_context *ctx, const recon_settings *settings, const scan *raw, char *text,
                                     size_t size, double *bytes);
+/* Whether their memory is enough for so many sets of coil maps. */
+bool plan_fits(vf_context *ctx, const recon_settings *settings, const scan *raw, int sets);
 /* About how long it will take on these devices, s: good to a factor of two or three. */
 double plan_seconds(vf_context *ctx, const recon_settings *settings, const scan *raw);
 /* "cuda:0,1": the context's first `count` devices. */
@@ -344,14 +356,21 @@ VF_MUST_CHECK vf_status draw_montage(vf_context *ctx, const recon_image *image, 
 
 /* ---- calibrate.c ---- */
 
-/* Coil maps of a place from the centre of its k-space: `maps` [coil][z][y][x], host memory; solves on the team's first
- * device. By ESPIRiT (espirit.h) or as coil_maps_walsh; RECON_COILS_AUTO and RECON_COILS_FILE: the former where the
- * centre is sampled well enough. Uses the place's calibration frames and all frames of the place that differ from its
- * first in repetition and trajectory only. `watch` (may be NULL) is told of 1 in all. `text` (of `size`) gets a line on
- * how. Warns where the centre is not sampled densely enough, or maps explain too little of it. Errors: as
- * vf_nufft_create, vf_espirit. */
-VF_MUST_CHECK vf_status calibrate_maps(const device_team *team, const scan *raw, recon_coils how, int place,
-                                       recon_watch *watch, float complex *maps, char *text, size_t size);
+/* How maps were made. */
+typedef struct calibrated {
+    int sets;      /* of maps */
+    bool weighted; /* they fade as vf_espirit's do */
+    char text[160];
+} calibrated;
+
+/* Coil maps of a place from the centre of its k-space: `maps` [set][coil][z][y][x], host memory, with room for
+ * two sets unless ONE is asked for; solves on the team's first device. `sets`: ONE, TWO, or AUTO for what the object
+ * asks for; Walsh's are one. By ESPIRiT (espirit.h) or as coil_maps_walsh; RECON_COILS_AUTO and RECON_COILS_FILE: the
+ * former where the centre is sampled well enough. Uses the place's calibration frames and all frames of the place that
+ * differ from its first in repetition and trajectory only. `watch` (may be NULL) is told of 1 in all. Warns where the
+ * centre is not sampled densely enough, or maps explain too little of it. Errors: as vf_nufft_create, vf_espirit. */
+VF_MUST_CHECK vf_status calibrate_maps(const device_team *team, const scan *raw, recon_coils how, recon_map_sets sets,
+                                       int place, recon_watch *watch, float complex *maps, calibrated *made);
 
 /* ---- reconstruct.c ---- */
 
@@ -394,6 +413,11 @@ typedef void (*recon_put)(void *user, const scan_frame *frame, const float compl
  * g = deviation sqrt(Q(0) sum_c |s_c|^2) / sigma; for --method adjoint, whose image is not divided by that,
  * deviation / (sqrt(...) sigma). Coils that are combined by the root of the sum of squares: their mean. */
 typedef void (*recon_put_noise)(void *user, const scan_frame *frame, const float *deviation, const float *g);
+
+/* Whether maps are those of raw->sensitivity. */
+bool uses_scan_maps(const recon_settings *settings, const scan *raw);
+/* Sets of maps that a place may have. */
+int most_map_sets(const recon_settings *settings, const scan *raw);
 
 /* recon_settings' group_bytes, or what stands for 0. */
 int64_t recon_group_bytes(const recon_settings *settings);

@@ -44,6 +44,9 @@ static const char usage[] =
     "  --coils C                auto (default: the file's maps, else espirit or walsh), file, espirit, walsh (maps\n"
     "                           estimated from the centre of k-space), rss (each coil alone, root of the sum of\n"
     "                           squares), or a file of maps: .h5, .cfl\n"
+    "  --map-sets N             of coil maps: 1, 2 (an image each, for objects larger than the field of view), auto\n"
+    "                           (default: two where the calibration shows that parts of the object fold, or a file\n"
+    "                           of maps has two)\n"
     "  --save-coils FILE        the maps that were used: .h5, .cfl\n"
     "  --compress N             first combine the coils to N virtual ones\n"
     "\n"
@@ -101,6 +104,7 @@ enum {
     OPT_MATRIX,
     OPT_KEEP_OVERSAMPLING,
     OPT_COILS,
+    OPT_MAP_SETS,
     OPT_SAVE_COILS,
     OPT_COMPRESS,
     OPT_METHOD,
@@ -139,6 +143,7 @@ static const struct option options[] = {
     {"matrix", required_argument, NULL, OPT_MATRIX},
     {"keep-oversampling", no_argument, NULL, OPT_KEEP_OVERSAMPLING},
     {"coils", required_argument, NULL, OPT_COILS},
+    {"map-sets", required_argument, NULL, OPT_MAP_SETS},
     {"save-coils", required_argument, NULL, OPT_SAVE_COILS},
     {"compress", required_argument, NULL, OPT_COMPRESS},
     {"method", required_argument, NULL, OPT_METHOD},
@@ -168,6 +173,7 @@ static const struct option options[] = {
 /* The words of an option, in the order of its enum in mri_recon.h. */
 static const char *const unit_words[] = {"auto", "normalized", "fov", "radians", NULL};
 static const char *const coil_words[] = {"auto", "file", "espirit", "walsh", "rss", NULL};
+static const char *const set_words[] = {"auto", "1", "2", NULL};
 static const char *const method_words[] = {"cg", "adjoint", "gridding", "bilinear", NULL};
 static const char *const prior_words[] = {"identity", "differences", "reference", "spectrum", "auto", NULL};
 static const char *const operator_words[] = {"auto", "direct", "nufft", "cartesian", NULL};
@@ -207,6 +213,10 @@ static vf_status word_option(vf_context *ctx, int option, const char *text, reco
         break;
     case OPT_COILS:
         return coils_option(ctx, text, s);
+    case OPT_MAP_SETS:
+        status = program_word(ctx, "map-sets", text, set_words, &word);
+        s->map_sets = (recon_map_sets)word;
+        break;
     case OPT_METHOD:
         status = program_word(ctx, "method", text, method_words, &word);
         s->method = (recon_method)word;
@@ -280,12 +290,30 @@ static vf_status number_option(vf_context *ctx, int option, const char *text, re
     }
 }
 
+/* Where the argument of an option that is any text goes; NULL: of none of these. */
+static const char **text_option(int option, recon_settings *s)
+{
+    const struct {
+        int option;
+        const char **to;
+    } texts[] = {{'o', &s->output},          {OPT_NOISE_MAP, &s->noise_map},   {OPT_REPORT, &s->report},
+                 {OPT_COMPARE, &s->compare}, {OPT_TRAJECTORY, &s->trajectory}, {OPT_SAVE_COILS, &s->save_coils},
+                 {OPT_GROUP, &s->group},     {OPT_VARIANT, &s->variant},       {OPT_SAVE_Q, &s->save_q},
+                 {OPT_LOAD_Q, &s->load_q},   {OPT_DEVICE, &s->device}};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        if (texts[i].option == option)
+            return texts[i].to;
+    return NULL;
+}
+
 static vf_status one_option(vf_context *ctx, int option, const char *text, recon_settings *s)
 {
-    switch (option) {
-    case 'o':
-        s->output = text;
+    const char **plain = text_option(option, s);
+    if (plain) {
+        *plain = text;
         return VF_OK;
+    }
+    switch (option) {
     case 'q':
         s->quiet = true;
         return VF_OK;
@@ -294,38 +322,8 @@ static vf_status one_option(vf_context *ctx, int option, const char *text, recon
         return VF_OK;
     case OPT_PICTURE:
         return program_picture(ctx, text, &s->picture);
-    case OPT_NOISE_MAP:
-        s->noise_map = text;
-        return VF_OK;
-    case OPT_REPORT:
-        s->report = text;
-        return VF_OK;
-    case OPT_COMPARE:
-        s->compare = text;
-        return VF_OK;
-    case OPT_TRAJECTORY:
-        s->trajectory = text;
-        return VF_OK;
-    case OPT_SAVE_COILS:
-        s->save_coils = text;
-        return VF_OK;
-    case OPT_GROUP:
-        s->group = text;
-        return VF_OK;
     case OPT_KEEP_OVERSAMPLING:
         s->keep_oversampling = true;
-        return VF_OK;
-    case OPT_VARIANT:
-        s->variant = text;
-        return VF_OK;
-    case OPT_SAVE_Q:
-        s->save_q = text;
-        return VF_OK;
-    case OPT_LOAD_Q:
-        s->load_q = text;
-        return VF_OK;
-    case OPT_DEVICE:
-        s->device = text;
         return VF_OK;
     case OPT_DRY_RUN:
         s->dry_run = true;
@@ -335,6 +333,7 @@ static vf_status one_option(vf_context *ctx, int option, const char *text, recon
         return VF_OK;
     case OPT_UNITS:
     case OPT_COILS:
+    case OPT_MAP_SETS:
     case OPT_METHOD:
     case OPT_PRIOR:
     case OPT_PARTIAL_FOURIER:
@@ -364,7 +363,8 @@ static vf_status check_use(vf_context *ctx, const recon_settings *s, const bool 
         int option;
         const char *name;
     } of_cg[] = {{OPT_ITERATIONS, "iterations"}, {OPT_TOLERANCE, "tolerance"}, {OPT_LAMBDA, "lambda"},
-                 {OPT_PRIOR, "prior"},           {OPT_SAVE_Q, "save-q"},       {OPT_LOAD_Q, "load-q"}};
+                 {OPT_PRIOR, "prior"},           {OPT_SAVE_Q, "save-q"},       {OPT_LOAD_Q, "load-q"},
+                 {OPT_MAP_SETS, "map-sets"}};
     for (size_t i = 0; s->method != RECON_CG && i < sizeof of_cg / sizeof *of_cg; i++)
         if (given[of_cg[i].option - OPT_FIRST])
             return vf_fail(ctx, VF_ERR_ARGUMENT, "--%s is of --method cg; with --method %s it would do nothing",
@@ -407,6 +407,8 @@ static vf_status check_files(vf_context *ctx, const recon_settings *s)
     if (s->save_coils && !coil_map_is_name(s->save_coils))
         return vf_fail(ctx, VF_ERR_ARGUMENT, "--save-coils %s: the name is to end in .h5, .hdf5, .cfl or .hdr",
                        s->save_coils);
+    if (s->map_sets == RECON_SETS_TWO && (s->coils == RECON_COILS_RSS || s->coils == RECON_COILS_WALSH))
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "--map-sets 2 goes with --coils auto, espirit or a file of two sets");
     if (s->save_coils && s->coils == RECON_COILS_RSS)
         return vf_fail(ctx, VF_ERR_ARGUMENT, "--save-coils: --coils rss uses no maps");
     return VF_OK;

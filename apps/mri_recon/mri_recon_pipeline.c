@@ -70,7 +70,7 @@ static vf_status read_stage(run *r)
     if (status == VF_OK && s->method != RECON_BILINEAR)
         status = encoding_check(r->ctx, s, raw);
     if (status == VF_OK && s->maps)
-        status = read_coil_maps(r->ctx, s->maps, s->compress, raw);
+        status = read_coil_maps(r->ctx, s->maps, s->compress, s->map_sets, raw);
     if (status == VF_OK && s->keep_oversampling) {
         if (memcmp(raw->crop, raw->matrix, sizeof raw->crop) != 0) { /* the truth is of the image without it */
             free(raw->truth);
@@ -81,6 +81,10 @@ static vf_status read_stage(run *r)
     }
     if (status == VF_OK)
         status = crop_readout(r->ctx, s, raw);
+    if (status == VF_OK && s->map_sets == RECON_SETS_TWO && most_map_sets(s, raw) < RECON_MOST_SETS)
+        status = vf_fail(r->ctx, VF_ERR_INPUT,
+                         "%s: --map-sets 2, but its coil maps are one set; use --coils espirit, or a file of two sets",
+                         s->input);
     if (status == VF_OK && s->coils == RECON_COILS_FILE && !raw->sensitivity)
         status = vf_fail(r->ctx, VF_ERR_INPUT,
                          "%s: --coils file, but there are no coil maps in it; use --coils espirit or walsh", s->input);

@@ -11,7 +11,7 @@ static const double LEFT_OVER = 1e-5;
 static vf_status check(vf_context *ctx, const vf_espirit_task *t)
 {
     if (t->coils < 1 || t->coils > 1024 || t->sets < 1 || t->sets > 2 || !(t->sigma >= 0) ||
-        !(t->truncation >= 0 && t->truncation < 1))
+        !(t->truncation >= 0 && t->truncation < 1) || !(t->least_share >= 0))
         return vf_fail(ctx, VF_ERR_ARGUMENT, "coil maps: %d coils, %d sets, sigma %g", t->coils, t->sets, t->sigma);
     for (int a = 0; a < 3; a++)
         if (t->matrix[a] < 1 || t->matrix[a] > INT32_MAX || t->block[a] > t->matrix[a] || t->block[a] > 64 ||
@@ -143,12 +143,6 @@ static vf_status make_filter(espirit *e)
     return VF_OK;
 }
 
-/* A step: a map that fades where there is little signal has the solver divide noise by it. */
-float espirit_weight(float eigenvalue)
-{
-    return eigenvalue > 0.95f ? 1 : 0;
-}
-
 vf_status vf_espirit(vf_context *ctx, const vf_espirit_task *task, void *maps, float *eigenvalue,
                      vf_espirit_quality *quality)
 {
@@ -173,7 +167,7 @@ vf_status vf_espirit(vf_context *ctx, const vf_espirit_task *task, void *maps, f
     if (status == VF_OK)
         status = espirit_explained(&e, quality);
     if (status == VF_OK)
-        status = espirit_voxels(&e, task->matrix, task->sets, true, maps, eigenvalue, 0.6);
+        status = espirit_voxels(&e, task->matrix, quality->sets, true, maps, eigenvalue, 0.6);
     quality->virtual_coils = e.coils;
     quality->sigma = e.sigma;
     free(e.mix);

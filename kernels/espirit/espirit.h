@@ -35,27 +35,39 @@ typedef struct vf_espirit_task {
     double truncation; /* tau is at least this share of A's largest eigenvalue; 0: 1e-6. Data that are themselves
                         * estimated want 1e-4: their errors are not white, and would count as signal */
     int sets;          /* 1, or 2: a second map where two parts of the object fall on one voxel */
+    double
+        least_share; /* of `sets` 2: both are made where quality.second_share is at least this, else one; 0: always */
     /* May be NULL. From one thread at a time: so much of the work, of 1 in all, is done. */
     void (*tell)(void *user, double more);
     void *user;
 } vf_espirit_task;
 
 typedef struct vf_espirit_quality {
-    int virtual_coils;   /* that were worked with: principal components above the noise, 16 at most (12 in 3D) */
-    double sigma;        /* given, or estimated */
-    double explained;    /* of the energy of the block less that of noise, the share that the maps explain */
+    int sets;          /* that were made */
+    int virtual_coils; /* that were worked with: principal components above the noise, 16 at most (12 in 3D) */
+    double sigma;      /* given, or estimated */
+    double explained; /* of the energy of the block less that of noise, the share that eigenvectors explain, one or both
+                       * as there are sets, where their eigenvalue is above 0.95 */
     double second_share; /* of that energy, the share at voxels whose second eigenvalue is above 0.98 */
 } vf_espirit_quality;
 
 /* Largest number of samples along an axis that pays. */
 enum { VF_ESPIRIT_LARGEST_2D = 48, VF_ESPIRIT_LARGEST_3D = 24, VF_ESPIRIT_KERNEL = 6 };
 
-/* `maps` [set][coil][z][y][x], complex of floats: sum over coils |s|^2 = 1 where the eigenvalue is above 0.95, else 0;
- * the phase is relative to the principal component of the coils' data. `eigenvalue` [set][z][y][x] in [0, 1 +
- * rounding]; may be NULL. Scaling the data changes no more than rounding. The same bits whatever the number of the
- * context's threads. Besides the maps it holds about 16 n^2 bytes, n = virtual coils x points of a
- * patch: 15 MB at most. Errors: VF_ERR_ARGUMENT (shapes), VF_ERR_INPUT (data that are not finite, or all zero),
- * VF_ERR_MEMORY, VF_ERR_CANCELLED. */
+/* `maps` [set][coil][z][y][x], complex of floats. The sum over coils of |s|^2 is w(eigenvalue), which rises smoothly
+ * from 0 at 0.9 to 1 at 1: w = 3 t^2 - 2 t^3, t = (eigenvalue - 0.9) / 0.1. Where an image x is solved for with such
+ * maps, w^(1/2) x is the image of even intensity, and the fainter the evidence for a signal is, the more a prior takes
+ * from it (soft SENSE: Uecker et al., Proc. ISMRM 21 (2013) 127). The phase is relative to the first principal
+ * component of the coils' data. Two maps s_1 and s_2 are a factor of w(G) = s_1 s_1^H + s_2 s_2^H: where both
+ * eigenvalues are 1, eigenvectors would turn from voxel to voxel, so s_1 is along w(G) e, e the first principal
+ * component, and of s_2 the second component is positive. Both are as smooth as w(G). Where the second eigenvalue is
+ * below 0.9, s_2 = 0 and s_1 is as with one set.
+ *
+ * `eigenvalue` [set][z][y][x] in [0, 1 + rounding]; may be NULL. `maps` and `eigenvalue` have room for `sets`; those
+ * that are not made stay as they are. Scaling the data changes no more than rounding. The same bits whatever the number
+ * of the context's threads. Besides the maps it holds about 16 n^2 bytes, n = virtual coils x points of a patch: 15 MB
+ * at most. Errors: VF_ERR_ARGUMENT (shapes), VF_ERR_INPUT (data that are not finite, or all zero), VF_ERR_MEMORY,
+ * VF_ERR_CANCELLED. */
 VF_MUST_CHECK vf_status vf_espirit(vf_context *ctx, const vf_espirit_task *task, void *maps, float *eigenvalue,
                                    vf_espirit_quality *quality);
 

@@ -49,22 +49,54 @@ static double complex box(const espirit *e, const double complex *sum, const int
     return total;
 }
 
-/* Elements (v, i), (v', j) of one pair and one difference of offsets. */
-static void fill(espirit *e, int v, int w, const int *d, const double complex *sum)
+/* Pairs of a patch's points by their difference. */
+typedef struct differences {
+    int *first; /* [spans + 1] of those of a difference, in `pair` */
+    int *pair;  /* [points^2][2] */
+} differences;
+
+static int difference_of(const espirit *e, int i, int j)
 {
-    for (int i = 0; i < e->points; i++)
-        for (int j = 0; j < e->points; j++) {
-            const int *p = e->offset + 3 * (size_t)i, *q = e->offset + 3 * (size_t)j;
-            if (q[0] - p[0] != d[0] || q[1] - p[1] != d[1] || q[2] - p[2] != d[2])
-                continue;
-            const int64_t r = (int64_t)v * e->points + i, s = (int64_t)w * e->points + j;
-            const double complex value = box(e, sum, p);
-            e->re[r * e->rows + s] = e->re[s * e->rows + r] = creal(value);
-            e->im[r * e->rows + s] = cimag(value);
-            e->im[s * e->rows + r] = -cimag(value);
-            if (r == s)
-                e->im[r * e->rows + r] = 0;
-        }
+    const int *p = e->offset + 3 * (size_t)i, *q = e->offset + 3 * (size_t)j;
+    int at = 0;
+    for (int a = 2; a >= 0; a--)
+        at = at * e->span[a] + q[a] - p[a] + e->width[a] - 1;
+    return at;
+}
+
+/* Counts, then places: in the order of i and j within a difference. */
+static vf_status sort_pairs(const espirit *e, differences *out)
+{
+    const int all = e->points * e->points;
+    out->first = calloc((size_t)e->spans + 2, sizeof *out->first);
+    out->pair = malloc(2 * (size_t)all * sizeof *out->pair);
+    if (!out->first || !out->pair)
+        return vf_fail(e->ctx, VF_ERR_MEMORY, "coil maps: not enough memory");
+    for (int n = 0; n < all; n++)
+        out->first[difference_of(e, n / e->points, n % e->points) + 2]++;
+    for (int at = 2; at < e->spans + 2; at++)
+        out->first[at] += out->first[at - 1];
+    for (int n = 0; n < all; n++) {
+        const int to = out->first[difference_of(e, n / e->points, n % e->points) + 1]++;
+        out->pair[2 * to] = n / e->points;
+        out->pair[2 * to + 1] = n % e->points;
+    }
+    return VF_OK;
+}
+
+/* Elements (v, i), (v', j) of one pair of coils and one difference of offsets. */
+static void fill(espirit *e, int v, int w, const differences *by, int at, const double complex *sum)
+{
+    for (int n = by->first[at]; n < by->first[at + 1]; n++) {
+        const int i = by->pair[2 * n], j = by->pair[2 * n + 1];
+        const int64_t r = (int64_t)v * e->points + i, s = (int64_t)w * e->points + j;
+        const double complex value = box(e, sum, e->offset + 3 * (size_t)i);
+        e->re[r * e->rows + s] = e->re[s * e->rows + r] = creal(value);
+        e->im[r * e->rows + s] = cimag(value);
+        e->im[s * e->rows + r] = -cimag(value);
+        if (r == s)
+            e->im[r * e->rows + r] = 0;
+    }
 }
 
 static vf_status fill_all(espirit *e)
@@ -72,23 +104,28 @@ static vf_status fill_all(espirit *e)
     const int64_t *n = e->task->block;
     const size_t table = (size_t)((n[0] + 1) * (n[1] + 1) * (n[2] + 1));
     const int64_t jobs = (int64_t)e->coils * e->coils * e->spans;
+    differences by = {0};
     double complex *sums = malloc((size_t)e->threads * table * sizeof *sums);
-    if (!sums)
-        return vf_fail(e->ctx, VF_ERR_MEMORY, "coil maps: not enough memory");
+    vf_status status = sums ? sort_pairs(e, &by) : vf_fail(e->ctx, VF_ERR_MEMORY, "coil maps: not enough memory");
 #pragma omp parallel for schedule(dynamic, 8) num_threads(e->threads)
-    for (int64_t job = 0; job < jobs; job++) {
+    for (int64_t job = 0; job < (status == VF_OK ? jobs : 0); job++) {
         double complex *sum = sums + (size_t)omp_get_thread_num() * table;
         const int v = (int)(job / e->spans / e->coils), w = (int)(job / e->spans % e->coils);
         const int at = (int)(job % e->spans);
         const int d[3] = {at % e->span[0] - e->width[0] + 1, at / e->span[0] % e->span[1] - e->width[1] + 1,
                           at / e->span[0] / e->span[1] - e->width[2] + 1};
-        if (w < v || (w == v && at > e->spans / 2) || vf_cancelled(e->ctx))
-            continue; /* the conjugate of another */
+        /* The conjugate of another, or no two points are so far apart. */
+        if (w < v || (w == v && at > e->spans / 2) || by.first[at] == by.first[at + 1] || vf_cancelled(e->ctx))
+            continue;
         running_sums(e, e->block + v * e->samples, e->block + w * e->samples, d, sum);
-        fill(e, v, w, d, sum);
+        fill(e, v, w, &by, at, sum);
     }
     free(sums);
-    return vf_cancelled(e->ctx) ? vf_fail(e->ctx, VF_ERR_CANCELLED, "interrupted") : VF_OK;
+    free(by.first);
+    free(by.pair);
+    if (status == VF_OK && vf_cancelled(e->ctx))
+        status = vf_fail(e->ctx, VF_ERR_CANCELLED, "interrupted");
+    return status;
 }
 
 /* sigma from A's smallest eigenvalues, of all coils and as many of the patch's points as make 96 rows: those are

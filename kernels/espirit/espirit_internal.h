@@ -34,12 +34,12 @@ VF_MUST_CHECK vf_status espirit_gram(espirit *e);
 /* P in place of A. */
 VF_MUST_CHECK vf_status espirit_projector(espirit *e);
 /* G of every voxel of `matrix`, and its eigenvectors: `vectors` [set][coil][z][y][x] of all coils where `expand`, else
- * of virtual ones, weighted by the eigenvalue where `expand`. `eigenvalue` may be NULL. `share`: of the work. */
+ * of virtual ones; maps, as the contract has them, where `expand`, else eigenvectors of length 1. `eigenvalue` may be
+ * NULL. `share`: of the work. */
 VF_MUST_CHECK vf_status espirit_voxels(const espirit *e, const int64_t matrix[3], int sets, bool expand,
                                        float complex *vectors, float *eigenvalue, double share);
+/* What of the contract's quality follows from maps of the block's own resolution: sets, explained, second_share. */
 VF_MUST_CHECK vf_status espirit_explained(const espirit *e, vf_espirit_quality *quality);
-/* w(lambda) of the contract. */
-float espirit_weight(float eigenvalue);
 
 static inline void espirit_tell(const espirit *e, double more)
 {

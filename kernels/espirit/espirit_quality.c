@@ -37,31 +37,40 @@ static void transform(const espirit *e, double complex *data)
     }
 }
 
+/* Eigenvalues from which on a first map, or a second one, counts as there. */
+static const float FIRST = 0.95f, SECOND = 0.98f;
+
 static double square(double complex z)
 {
     return creal(z) * creal(z) + cimag(z) * cimag(z);
 }
 
-/* Sums over voxels: what virtual coils see, what of it the first map explains, and what is seen where there are two. */
+/* Sums over voxels: what virtual coils see, what of it the maps explain, and what is seen where there are two. */
 static void compare(const espirit *e, const double complex *images, const float complex *vectors,
                     const float *eigenvalue, vf_espirit_quality *quality)
 {
-    double explained = 0, twofold = 0;
+    double explained[2] = {0}, twofold = 0;
     for (int64_t i = 0; i < e->samples; i++) {
         double own = 0;
-        double complex dot = 0;
+        double complex dot[2] = {0};
         for (int v = 0; v < e->coils; v++) {
-            const double complex y = images[v * e->samples + i], s = vectors[v * e->samples + i];
+            const double complex y = images[v * e->samples + i];
             own += square(y);
-            dot += conj(s) * y;
+            for (int s = 0; s < 2; s++) {
+                const double complex u = vectors[(s * e->coils + v) * e->samples + i];
+                dot[s] += conj(u) * y;
+            }
         }
-        explained += espirit_weight(eigenvalue[i]) * square(dot);
-        twofold += e->coils > 1 && eigenvalue[e->samples + i] > 0.98f ? own : 0;
+        for (int s = 0; s < 2; s++)
+            explained[s] += eigenvalue[s * e->samples + i] > FIRST ? square(dot[s]) : 0;
+        twofold += e->coils > 1 && eigenvalue[e->samples + i] > SECOND ? own : 0;
     }
     const double noise = e->sigma * e->sigma * (double)e->samples;
     const double signal = e->energy - noise * e->task->coils;
-    quality->explained = signal > 0 ? fmin(1, fmax(0, (explained - noise) / signal)) : 0;
     quality->second_share = twofold / e->energy;
+    quality->sets = e->task->sets > 1 && quality->second_share >= e->task->least_share ? 2 : 1;
+    const double both = quality->sets > 1 ? explained[0] + explained[1] - 2 * noise : explained[0] - noise;
+    quality->explained = signal > 0 ? fmin(1, fmax(0, both / signal)) : 0;
 }
 
 vf_status espirit_explained(const espirit *e, vf_espirit_quality *quality)

@@ -15,6 +15,8 @@ enum { LANES = 16, MOST_STEPS = 40, LEAST_STEPS = 2 };
 /* Iteration ends when |G u - lambda u| is this small in all lanes that count: an error of the maps of as much, over
  * 1 - lambda_2. */
 static const float SETTLED = 2e-4f, COUNTS = 0.4f;
+/* Where w of the contract begins. */
+static const float FADES = 0.9f;
 
 typedef struct lanes {
     float re[ESPIRIT_MOST_COILS][LANES], im[ESPIRIT_MOST_COILS][LANES];
@@ -33,7 +35,7 @@ typedef struct worker {
     float *line;   /* [v][v'][dy]: x done */
     float turn_y[2 * VF_ESPIRIT_KERNEL][2][LANES];
     float gr[ESPIRIT_MOST_COILS * ESPIRIT_MOST_COILS][LANES], gi[ESPIRIT_MOST_COILS * ESPIRIT_MOST_COILS][LANES];
-    lanes u[2], image;
+    lanes u[2], image, map[2];
     float lambda[2][LANES];
 } worker;
 
@@ -184,12 +186,56 @@ static void eigenvectors(worker *w, bool first)
     }
 }
 
-/* Phase relative to the first virtual coil. */
-static void align(worker *w, int s)
+/* w(lambda) of the contract. */
+static float weight_of(float eigenvalue)
+{
+    const float t = fminf(fmaxf((eigenvalue - FADES) / (1 - FADES), 0), 1);
+    return t * t * (3 - 2 * t);
+}
+
+/* u as long as w has it. */
+static void weigh(worker *w, int s)
 {
     lanes *u = &w->u[s];
+    float length[LANES];
+    for (int l = 0; l < LANES; l++)
+        length[l] = sqrtf(weight_of(w->lambda[s][l]));
+    for (int v = 0; v < w->e->coils; v++)
+        for (int l = 0; l < LANES; l++) {
+            w->map[s].re[v][l] = u->re[v][l] * length[l];
+            w->map[s].im[v][l] = u->im[v][l] * length[l];
+        }
+}
+
+/* A = [a_0 a_1] times a unitary matrix, so that the first virtual coil is in the first map alone: its columns are along
+ * conj of A's first row, and orthogonal to that. */
+static void separate(worker *w)
+{
+    lanes *a = &w->map[0], *b = &w->map[1];
     for (int l = 0; l < LANES; l++) {
-        const float a = u->re[0][l], b = u->im[0][l], size = sqrtf(a * a + b * b);
+        const float complex x = a->re[0][l] - a->im[0][l] * I, y = b->re[0][l] - b->im[0][l] * I;
+        const float size = sqrtf(crealf(x * conjf(x)) + crealf(y * conjf(y)));
+        if (!(size > FLT_MIN))
+            continue;
+        const float complex p = x / size, q = y / size;
+        for (int v = 0; v < w->e->coils; v++) {
+            const float complex f = a->re[v][l] + a->im[v][l] * I, g = b->re[v][l] + b->im[v][l] * I;
+            const float complex first = f * p + g * q, second = g * conjf(p) - f * conjf(q);
+            a->re[v][l] = crealf(first);
+            a->im[v][l] = cimagf(first);
+            b->re[v][l] = crealf(second);
+            b->im[v][l] = cimagf(second);
+        }
+    }
+}
+
+/* Phase relative to the first virtual coil; of the second map, which that may not be in, to the second. */
+static void align(worker *w, int s)
+{
+    lanes *u = &w->map[s];
+    const int along = s < w->e->coils ? s : 0;
+    for (int l = 0; l < LANES; l++) {
+        const float a = u->re[along][l], b = u->im[along][l], size = sqrtf(a * a + b * b);
         const float re = size > 0 ? a / size : 1, im = size > 0 ? -b / size : 0;
         for (int v = 0; v < w->e->coils; v++) {
             const float x = u->re[v][l], y = u->im[v][l];
@@ -206,20 +252,18 @@ static void store(const worker *w, int s, int64_t x, int64_t y, int64_t z)
     const int64_t rows = n[1] - y < LANES ? n[1] - y : LANES, first = (z * n[1] + y) * n[0] + x;
     for (int64_t l = 0; w->eigenvalue && l < rows; l++)
         w->eigenvalue[s * voxels + first + l * n[0]] = w->lambda[s][l];
-    float weight[LANES];
-    for (int l = 0; l < LANES; l++)
-        weight[l] = w->expand ? sqrtf(espirit_weight(w->lambda[s][l])) : 1;
+    const lanes *map = w->expand ? &w->map[s] : &w->u[s];
     for (int c = 0; c < coils; c++) {
         float re[LANES] = {0}, im[LANES] = {0};
         const float *mix = w->mix + 2 * (size_t)c * (size_t)inner;
         for (int v = 0; v < inner; v++)
             for (int l = 0; l < LANES; l++) {
-                re[l] += mix[2 * v] * w->u[s].re[v][l] - mix[2 * v + 1] * w->u[s].im[v][l];
-                im[l] += mix[2 * v] * w->u[s].im[v][l] + mix[2 * v + 1] * w->u[s].re[v][l];
+                re[l] += mix[2 * v] * map->re[v][l] - mix[2 * v + 1] * map->im[v][l];
+                im[l] += mix[2 * v] * map->im[v][l] + mix[2 * v + 1] * map->re[v][l];
             }
         float complex *out = w->vectors + (s * coils + c) * voxels + first;
         for (int64_t l = 0; l < rows; l++)
-            out[l * n[0]] = re[l] * weight[l] + im[l] * weight[l] * I;
+            out[l * n[0]] = re[l] + im[l] * I;
     }
 }
 
@@ -235,6 +279,10 @@ static void do_rows(worker *w, int64_t y, int64_t z)
         sum_x(w, x);
         sum_y(w);
         eigenvectors(w, x == 0);
+        for (int s = 0; s < w->sets; s++)
+            weigh(w, s);
+        if (w->sets == 2 && w->expand)
+            separate(w);
         for (int s = 0; s < w->sets; s++) {
             align(w, s);
             store(w, s, x, y, z);

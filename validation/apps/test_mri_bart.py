@@ -248,6 +248,7 @@ def test_maps_saved_and_used(_):
     # The maps of another plain scan, and pairs of real numbers.
     with h5py.File("other.h5", "w") as file:
         file["scan/sensitivity"] = numpy.stack([maps[:, 0].real, maps[:, 0].imag], axis=-1)
+        file["scan/sensitivity"].attrs["weighted"] = 1  # they fade, and the image is not to
     same(image("p.h5", "--coils", "other.h5"), first, "maps from a scan")
     phantom("with.h5", "--matrix", "24,20,1", "--coils", 4)
     truth = image("with.h5", "--save-coils", "t.h5")
@@ -390,13 +391,15 @@ def test_refused_maps(_):
     refuse(3, ["m.cfl", "[7, 5, 0, 2,"], "p.h5", "--coils", "m.cfl")
     write_cfl("m", maps.transpose(3, 2, 1, 0), [16, 16, 1, 1, 1, 3, *[1] * 10])
     refuse(3, "[x][y][z][coil]", "p.h5", "--coils", "m.cfl")
-    # Two sets of maps, as `bart ecalib` makes them: the first, and a warning.
-    write_cfl("m", numpy.stack([maps, 0.5 * maps], axis=-1).transpose(3, 2, 1, 0, 4))
-    done = make("p.h5", "--coils", "m.cfl", "-o", "a.h5")
-    assert "2 sets of maps" in done.err, done.err
-    write_cfl("m", maps.transpose(3, 2, 1, 0))
-    with h5py.File("a.h5") as file:
-        same(file["image"][...], image("p.h5", "--coils", "m.cfl"), "the first set")
+    # Several sets of maps (test_mri_map_sets.py): one where the second is 0, two at most, and not more than there are.
+    write_cfl("one", maps.transpose(3, 2, 1, 0))
+    one = image("p.h5", "--coils", "one.cfl")
+    refuse(3, ["one.cfl: one set of maps", "--map-sets 2"], "p.h5", "--coils", "one.cfl", "--map-sets", 2)
+    write_cfl("m", numpy.stack([maps, 0 * maps], axis=-1).transpose(3, 2, 1, 0, 4))
+    same(image("p.h5", "--coils", "m.cfl"), one, "the first set")
+    write_cfl("m", numpy.stack([maps, maps[::-1], maps], axis=-1).transpose(3, 2, 1, 0, 4))
+    same(image("p.h5", "--coils", "m.cfl", "--map-sets", 1), one, "the first set")
+    assert "the first 2 are used" in make("p.h5", "--coils", "m.cfl", "-o", "a.h5").out
 
 
 # ---- files of other kinds ----

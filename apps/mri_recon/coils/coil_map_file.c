@@ -21,7 +21,7 @@ bool coil_map_is_name(const char *path)
 
 /* ---- reading ---- */
 
-/* Maps in a file of either kind: [place][coil][z][y][x] of complex numbers. */
+/* Maps in a file of either kind: [place][set][coil][z][y][x] of complex numbers. */
 typedef struct map_file {
     vf_context *ctx;
     const char *path;
@@ -31,8 +31,9 @@ typedef struct map_file {
     int rank;         /* of the dataset, without the axis of 2 */
     bool pair;        /* real numbers with a last axis of 2 */
     int64_t matrix[3], coils, places;
-    int64_t sets; /* of maps of a place, of which the first is read */
-    bool whitened;
+    int64_t sets; /* of maps of a place, */
+    int64_t read; /* of which so many are read */
+    bool whitened, weighted;
     int64_t compressed_from;
 } map_file;
 
@@ -42,10 +43,10 @@ static void close_maps(map_file *m)
     vf_h5_close(&m->h5);
 }
 
-/* "whitened N compressed_from N"; anything else says nothing. */
+/* "whitened N compressed_from N weighted N"; the last may be missing, and anything else says nothing. */
 static void read_section(const char *section, map_file *m)
 {
-    static const char first[] = "whitened ", second[] = " compressed_from ";
+    static const char first[] = "whitened ", second[] = " compressed_from ", third[] = " weighted ";
     char *end = NULL;
     if (!section || strncmp(section, first, sizeof first - 1) != 0)
         return;
@@ -53,7 +54,8 @@ static void read_section(const char *section, map_file *m)
     if (strncmp(end, second, sizeof second - 1) != 0)
         return;
     m->whitened = whitened != 0;
-    m->compressed_from = strtoll(end + sizeof second - 1, NULL, 10);
+    m->compressed_from = strtoll(end + sizeof second - 1, &end, 10);
+    m->weighted = strncmp(end, third, sizeof third - 1) == 0 && strtol(end + sizeof third - 1, NULL, 10) != 0;
 }
 
 static vf_status open_cfl(map_file *m)
@@ -80,13 +82,16 @@ static vf_status open_cfl(map_file *m)
 
 static vf_status read_state(map_file *m)
 {
-    int64_t whitened = 0;
+    int64_t whitened = 0, weighted = 0;
     vf_status status = VF_OK;
-    if (vf_h5_attribute_exists(m->h5, m->name, "whitened"))
+    if (vf_h5_attribute_exists(m->h5, m->name, "weighted"))
+        status = vf_h5_attribute_get_integers(m->h5, m->name, "weighted", &weighted, 1);
+    if (status == VF_OK && vf_h5_attribute_exists(m->h5, m->name, "whitened"))
         status = vf_h5_attribute_get_integers(m->h5, m->name, "whitened", &whitened, 1);
     if (status == VF_OK && vf_h5_attribute_exists(m->h5, m->name, "compressed_from"))
         status = vf_h5_attribute_get_integers(m->h5, m->name, "compressed_from", &m->compressed_from, 1);
     m->whitened = whitened != 0;
+    m->weighted = weighted != 0;
     return status;
 }
 
@@ -106,20 +111,20 @@ static vf_status open_h5(map_file *m)
         return status;
     m->pair = vf_dtype_real(type) == type && m->rank > 0 && dims[m->rank - 1] == 2;
     m->rank -= m->pair;
-    bool valid = m->rank >= 3 && m->rank <= 5 && (m->pair || vf_dtype_real(type) != type);
+    bool valid = m->rank >= 3 && m->rank <= 6 && (m->pair || vf_dtype_real(type) != type);
     int64_t bytes = (int64_t)sizeof(float complex);
     for (int d = 0; valid && d < m->rank; d++)
         valid = dims[d] >= 1 && !__builtin_mul_overflow(bytes, dims[d], &bytes);
     if (!valid)
         return vf_fail(m->ctx, VF_ERR_INPUT,
-                       "%s: %s is no array of coil maps; expected complex numbers [coil][z][y][x], or "
-                       "[place][coil][z][y][x]",
+                       "%s: %s is no array of coil maps; expected complex numbers [coil][z][y][x], "
+                       "[place][coil][z][y][x], or [place][set][coil][z][y][x]",
                        m->path, m->name);
     for (int a = 0; a < 3; a++)
         m->matrix[a] = m->rank == 3 && a == 2 ? 1 : dims[m->rank - 1 - a];
-    m->coils = dims[m->rank == 5 ? 1 : 0];
-    m->places = m->rank == 5 ? dims[0] : 1;
-    m->sets = 1;
+    m->coils = dims[m->rank > 4 ? m->rank - 4 : 0];
+    m->places = m->rank > 4 ? dims[0] : 1;
+    m->sets = m->rank == 6 ? dims[1] : 1;
     return read_state(m);
 }
 
@@ -129,17 +134,21 @@ static vf_status open_maps(vf_context *ctx, const char *path, map_file *m)
     return cfl_is_name(path) ? open_cfl(m) : open_h5(m);
 }
 
-/* [coil][z][y][x] of a place. */
-static vf_status read_place(map_file *m, int64_t place, float complex *out)
+/* [coil][z][y][x] of a place's set. */
+static vf_status read_set(map_file *m, int64_t place, int64_t set, float complex *out)
 {
     const int64_t count = m->coils * m->matrix[0] * m->matrix[1] * m->matrix[2];
-    if (m->cfl) /* further sets lie behind the first */
-        return cfl_read(m->cfl, place * m->sets * count, count, out);
+    if (m->cfl)
+        return cfl_read(m->cfl, (place * m->sets + set) * count, count, out);
     int64_t start[VF_H5_MAX_RANK] = {0}, counts[VF_H5_MAX_RANK] = {0};
     const int64_t whole[4] = {m->coils, m->matrix[2], m->matrix[1], m->matrix[0]};
     int d = 0;
-    if (m->rank == 5) {
+    if (m->rank > 4) {
         start[d] = place;
+        counts[d++] = 1;
+    }
+    if (m->rank == 6) {
+        start[d] = set;
         counts[d++] = 1;
     }
     for (int i = 0; i < 4; i++)
@@ -237,9 +246,9 @@ static vf_status read_places(map_file *m, const scan *raw, bool cropped, float c
     vf_status status = VF_OK;
     if (cropped)
         status = scan_allocate(m->ctx, m->path, "coil maps", count, sizeof *inner, &inner);
-    for (int64_t p = 0; p < m->places && status == VF_OK; p++) {
-        float complex *to = maps + p * m->coils * voxels;
-        status = read_place(m, p, cropped ? inner : to);
+    for (int64_t i = 0; i < m->places * m->read && status == VF_OK; i++) {
+        float complex *to = maps + i * m->coils * voxels;
+        status = read_set(m, i / m->read, i % m->read, cropped ? inner : to);
         if (status == VF_OK && cropped)
             centre_maps(m, raw, inner, to);
     }
@@ -249,13 +258,38 @@ static vf_status read_places(map_file *m, const scan *raw, bool cropped, float c
             vf_warn(m->ctx,
                     "%s: the map of coil %" PRId64 " (counted from 0) is 0 everywhere: its data will not be used",
                     m->path, c);
-    if (status == VF_OK && scan_all_zero((const float *)maps, 2 * m->places * m->coils * voxels))
+    if (status == VF_OK && scan_all_zero((const float *)maps, 2 * m->places * m->read * m->coils * voxels))
         status =
             vf_fail(m->ctx, VF_ERR_INPUT, "%s: the coil maps are 0 everywhere, as is the image they make", m->path);
     return status;
 }
 
-vf_status read_coil_maps(vf_context *ctx, const char *path, int compress, scan *raw)
+/* How many sets to read. */
+static vf_status choose_sets(map_file *m, recon_map_sets wanted)
+{
+    m->read = wanted == RECON_SETS_ONE || m->sets == 1 ? 1 : RECON_MOST_SETS;
+    if (wanted == RECON_SETS_TWO && m->sets == 1)
+        return vf_fail(m->ctx, VF_ERR_INPUT, "%s: one set of maps; --map-sets 2 needs two (dimension 4 of a .cfl)",
+                       m->path);
+    if (m->sets > m->read && m->read > 1)
+        vf_note(m->ctx, "note: %s: %" PRId64 " sets of maps; the first %" PRId64 " are used", m->path, m->sets,
+                m->read);
+    return VF_OK;
+}
+
+/* Leaves second sets out that are 0 at all places. */
+static void drop_empty_sets(map_file *m, int64_t voxels, float complex *maps)
+{
+    const int64_t set = m->coils * voxels;
+    bool empty = m->read > 1;
+    for (int64_t p = 0; p < m->places && empty; p++)
+        empty = scan_all_zero((const float *)(maps + (p * m->read + 1) * set), 2 * (m->read - 1) * set);
+    for (int64_t p = 1; p < m->places && empty; p++)
+        memmove(maps + p * set, maps + p * m->read * set, (size_t)set * sizeof *maps);
+    m->read = empty ? 1 : m->read;
+}
+
+vf_status read_coil_maps(vf_context *ctx, const char *path, int compress, recon_map_sets wanted, scan *raw)
 {
     map_file m;
     bool cropped = false;
@@ -266,14 +300,16 @@ vf_status read_coil_maps(vf_context *ctx, const char *path, int compress, scan *
         status = check_coils(&m, compress, raw);
     if (status == VF_OK)
         status = check_space(&m, raw, &cropped);
-    if (status == VF_OK && m.sets > 1)
-        vf_warn(ctx, "%s: %" PRId64 " sets of maps (dimension 4); the first is used, as by `ecalib -m 1`", path,
-                m.sets);
     if (status == VF_OK)
-        status = scan_allocate(ctx, path, "coil maps", m.places * m.coils * voxels, sizeof *maps, &maps);
+        status = choose_sets(&m, wanted);
+    if (status == VF_OK)
+        status = scan_allocate(ctx, path, "coil maps", m.places * m.read * m.coils * voxels, sizeof *maps, &maps);
     if (status == VF_OK)
         status = read_places(&m, raw, cropped, maps);
     if (status == VF_OK) {
+        drop_empty_sets(&m, voxels, maps);
+        raw->map_sets = (int)m.read;
+        raw->maps_weighted = m.weighted;
         free(raw->sensitivity);
         raw->sensitivity = maps;
         raw->own_maps = raw->places > 1;
@@ -288,8 +324,22 @@ vf_status read_coil_maps(vf_context *ctx, const char *path, int compress, scan *
 
 /* ---- writing ---- */
 
+/* All sets of a place; `zeros` [coil][z][y][x] stands for what it has not. */
+static const float complex *set_of(const saved_maps *maps, int set, int64_t count, const float complex *zeros)
+{
+    return maps->data && set < maps->sets ? maps->data + set * count : zeros;
+}
+
+static bool any_weighted(const scan *raw, const saved_maps *maps)
+{
+    bool weighted = false;
+    for (int p = 0; p < raw->places; p++)
+        weighted = weighted || (maps[p].data && maps[p].weighted);
+    return weighted;
+}
+
 /* A file whose places are written one after the other. */
-static vf_status write_cfl(vf_context *ctx, const char *path, const scan *raw, const float complex *const *maps,
+static vf_status write_cfl(vf_context *ctx, const char *path, const scan *raw, const saved_maps *maps, int sets,
                            const float complex *zeros)
 {
     const int64_t count = raw->coils * raw->matrix[0] * raw->matrix[1] * raw->matrix[2];
@@ -297,22 +347,24 @@ static vf_status write_cfl(vf_context *ctx, const char *path, const scan *raw, c
     char sections[256];
     cfl_output *output;
     for (int d = CFL_MAPS; d < CFL_DIMS; d++)
-        dims[d] = d == CFL_SLICE ? raw->places : 1;
-    snprintf(sections, sizeof sections, "# Maps\nwhitened %d compressed_from %d\n# Creator\n%s\n", raw->whitened,
-             raw->compressed_from, PROGRAM);
+        dims[d] = d == CFL_SLICE ? raw->places : d == CFL_MAPS ? sets : 1;
+    snprintf(sections, sizeof sections, "# Maps\nwhitened %d compressed_from %d weighted %d\n# Creator\n%s\n",
+             raw->whitened, raw->compressed_from, any_weighted(raw, maps), PROGRAM);
     vf_status status = cfl_create(ctx, path, dims, sections, &output);
-    for (int p = 0; p < raw->places && status == VF_OK; p++)
-        status = cfl_append(output, maps[p] ? maps[p] : zeros, count);
+    for (int i = 0; i < raw->places * sets && status == VF_OK; i++)
+        status = cfl_append(output, set_of(&maps[i / sets], i % sets, count, zeros), count);
     if (status == VF_OK)
         return cfl_commit(&output);
     cfl_discard(&output);
     return status;
 }
 
-static vf_status describe_maps(vf_h5 *file, const scan *raw)
+static vf_status describe_maps(vf_h5 *file, const scan *raw, int sets, bool weights)
 {
-    const int64_t whitened = raw->whitened, from = raw->compressed_from;
-    const char *axes = raw->places > 1 ? "[place][coil][z][y][x]" : "[coil][z][y][x]";
+    const int64_t whitened = raw->whitened, from = raw->compressed_from, weighted = weights;
+    const char *axes = sets > 1          ? "[place][set][coil][z][y][x]"
+                       : raw->places > 1 ? "[place][coil][z][y][x]"
+                                         : "[coil][z][y][x]";
     vf_status status = vf_h5_attribute_text(file, DATASET, "program", PROGRAM);
     if (status == VF_OK)
         status = vf_h5_attribute_text(file, DATASET, "axis_order", axes);
@@ -324,30 +376,38 @@ static vf_status describe_maps(vf_h5 *file, const scan *raw)
         status = vf_h5_attribute_integers(file, DATASET, "whitened", &whitened, 1);
     if (status == VF_OK)
         status = vf_h5_attribute_integers(file, DATASET, "compressed_from", &from, 1);
+    if (status == VF_OK)
+        status = vf_h5_attribute_integers(file, DATASET, "weighted", &weighted, 1);
     return status;
 }
 
-static vf_status write_h5(vf_context *ctx, const char *path, const scan *raw, const float complex *const *maps,
+static vf_status write_h5(vf_context *ctx, const char *path, const scan *raw, const saved_maps *maps, int sets,
                           const float complex *zeros)
 {
-    enum { CHUNK_VOXELS = 1 << 17 }; /* 1 MiB: HDF5's cache of chunks */
-    const int rank = raw->places > 1 ? 5 : 4;
-    int64_t dims[5] = {raw->places, raw->coils, raw->matrix[2], raw->matrix[1], raw->matrix[0]};
-    int64_t start[5] = {0}, chunk[5] = {1, 1, 1, 1, 1}, room = CHUNK_VOXELS;
+    enum { CHUNK_VOXELS = 1 << 17, AXES = 6 }; /* 1 MiB: HDF5's cache of chunks */
+    const int64_t count = raw->coils * raw->matrix[0] * raw->matrix[1] * raw->matrix[2];
+    const int rank = sets > 1 ? 6 : raw->places > 1 ? 5 : 4;
+    int64_t dims[AXES] = {sets > 1 ? raw->places : 1, sets, raw->coils, raw->matrix[2], raw->matrix[1], raw->matrix[0]};
+    int64_t start[AXES] = {0}, chunk[AXES] = {1, 1, 1, 1, 1, 1}, room = CHUNK_VOXELS;
+    const int axis = sets > 1 ? 0 : 1; /* of places */
     vf_h5 *file;
-    for (int d = 4; d >= 2; d--) {
+    dims[axis] = raw->places;
+    for (int d = AXES - 1; d >= 3; d--) {
         chunk[d] = dims[d] < room ? dims[d] : room;
         room = room / chunk[d] < 1 ? 1 : room / chunk[d];
     }
+    const int skip = AXES - rank;
     vf_status status = vf_h5_create(ctx, path, &file);
     if (status == VF_OK)
-        status = vf_h5_dataset_create(file, DATASET, VF_C64, rank, dims + 5 - rank, chunk + 5 - rank, 0);
+        status = vf_h5_dataset_create(file, DATASET, VF_C64, rank, dims + skip, chunk + skip, 0);
     if (status == VF_OK)
-        status = describe_maps(file, raw);
-    dims[0] = 1;
-    for (int p = 0; p < raw->places && status == VF_OK; p++) {
-        start[0] = p;
-        status = vf_h5_write(file, DATASET, VF_C64, start + 5 - rank, dims + 5 - rank, maps[p] ? maps[p] : zeros);
+        status = describe_maps(file, raw, sets, any_weighted(raw, maps));
+    dims[0] = dims[1] = 1;
+    for (int i = 0; i < raw->places * sets && status == VF_OK; i++) {
+        start[axis] = i / sets;
+        start[1] = sets > 1 ? i % sets : start[1];
+        status = vf_h5_write(file, DATASET, VF_C64, start + skip, dims + skip,
+                             set_of(&maps[i / sets], i % sets, count, zeros));
     }
     if (status == VF_OK)
         return vf_h5_commit(&file);
@@ -355,20 +415,23 @@ static vf_status write_h5(vf_context *ctx, const char *path, const scan *raw, co
     return status;
 }
 
-vf_status write_coil_maps(vf_context *ctx, const char *path, const scan *raw, const float complex *const *maps)
+vf_status write_coil_maps(vf_context *ctx, const char *path, const scan *raw, const saved_maps *maps)
 {
     const int64_t count = raw->coils * raw->matrix[0] * raw->matrix[1] * raw->matrix[2];
+    int sets = 1;
     bool all = true;
     float complex *zeros = NULL;
     for (int p = 0; p < raw->places; p++)
-        all = all && maps[p];
-    if (!all) { /* places of which the scan has no frame */
+        sets = maps[p].data && maps[p].sets > sets ? maps[p].sets : sets;
+    for (int p = 0; p < raw->places; p++)
+        all = all && maps[p].data && maps[p].sets == sets;
+    if (!all) { /* places of which the scan has no frame, or which have one set */
         zeros = calloc((size_t)count, sizeof *zeros);
         if (!zeros)
             return vf_fail(ctx, VF_ERR_MEMORY, "%s: no memory for coil maps", path);
     }
     vf_status status =
-        cfl_is_name(path) ? write_cfl(ctx, path, raw, maps, zeros) : write_h5(ctx, path, raw, maps, zeros);
+        cfl_is_name(path) ? write_cfl(ctx, path, raw, maps, sets, zeros) : write_h5(ctx, path, raw, maps, sets, zeros);
     if (status == VF_OK && (raw->whitened || raw->compressed_from))
         vf_note(ctx,
                 "note: %s: the maps are those of the coils after %s%s%s; the file says so, and works with this scan",

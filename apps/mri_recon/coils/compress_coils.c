@@ -56,11 +56,11 @@ static vf_status data_covariance(vf_context *ctx, const scan *raw, double comple
     return vf_cancelled(ctx) ? vf_fail(ctx, VF_ERR_CANCELLED, "interrupted") : VF_OK;
 }
 
-/* Of each place in turn, moved up to the one before. */
+/* Of each place and set in turn, moved up to the one before. */
 static vf_status project_maps(vf_context *ctx, const scan *raw, int keep, const double complex *vectors)
 {
     const int64_t voxels = raw->matrix[0] * raw->matrix[1] * raw->matrix[2];
-    const int sets = !raw->sensitivity || raw->maps_compressed ? 0 : raw->own_maps ? raw->places : 1;
+    const int sets = raw->maps_compressed ? 0 : scan_all_map_sets(raw);
     vf_status status = VF_OK;
     for (int p = 0; p < sets && status == VF_OK; p++) {
         float complex *from = raw->sensitivity + p * raw->coils * voxels;
@@ -127,8 +127,7 @@ vf_status compress_coils(vf_context *ctx, scan *raw, int keep, double *kept)
     for (int f = 0; f < raw->frames + raw->calibrations; f++)
         shrink(&raw->frame[f].data, keep, raw->trajectory[raw->frame[f].trajectory].samples);
     if (raw->sensitivity)
-        shrink(&raw->sensitivity, keep,
-               raw->matrix[0] * raw->matrix[1] * raw->matrix[2] * (raw->own_maps ? raw->places : 1));
+        shrink(&raw->sensitivity, keep, raw->matrix[0] * raw->matrix[1] * raw->matrix[2] * scan_all_map_sets(raw));
 done:
     free(values);
     free(matrix);

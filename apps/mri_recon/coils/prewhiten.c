@@ -45,7 +45,7 @@ vf_status prewhiten(vf_context *ctx, scan *raw)
         status = small_matrix_apply(ctx, raw->coils, raw->coils, raw->noise,
                                     raw->trajectory[raw->frame[f].trajectory].samples, raw->frame[f].data);
     const int64_t voxels = raw->matrix[0] * raw->matrix[1] * raw->matrix[2];
-    const int sets = !raw->sensitivity || raw->maps_whitened ? 0 : raw->own_maps ? raw->places : 1;
+    const int sets = raw->maps_whitened ? 0 : scan_all_map_sets(raw);
     for (int p = 0; p < sets && status == VF_OK; p++)
         status = small_matrix_apply(ctx, raw->coils, raw->coils, raw->noise, voxels,
                                     raw->sensitivity + p * raw->coils * voxels);

@@ -318,17 +318,17 @@ static void judge(const calibration *c, const vf_espirit_quality *quality)
                 "the coil maps explain %.0f %% of the calibration data, so the image may be shaded or folded; acquire "
                 "more calibration lines, or use --coils rss",
                 100 * quality->explained);
-    if (quality->second_share > MOST_SECOND)
+    if (quality->second_share > MOST_SECOND && quality->sets == 1)
         vf_warn(
             c->ctx,
             "the object seems to be larger than the field of view: %.0f %% of the signal lies where two parts of it "
-            "fall on one voxel, which one set of coil maps cannot describe",
+            "fall on one voxel, which one set of coil maps cannot describe; --method cg takes two with --map-sets auto",
             100 * quality->second_share);
 }
 
-/* Maps by ESPIRiT; *made is false where `must` is and the centre is not sampled well enough. */
-static vf_status by_espirit(calibration *c, int place, bool must, recon_watch *watch, float complex *maps, bool *made,
-                            char *text, size_t size)
+/* Maps by ESPIRiT; made->sets is 0 where `must` is false and the centre is not sampled well enough. */
+static vf_status by_espirit(calibration *c, int place, bool must, recon_map_sets sets, recon_watch *watch,
+                            float complex *maps, calibrated *made)
 {
     const scan *raw = c->scan;
     int64_t n[3] = {0};
@@ -339,30 +339,39 @@ static vf_status by_espirit(calibration *c, int place, bool must, recon_watch *w
         release(c);
         status = take_any(c, place, must, n);
     }
-    *made = status == VF_OK && n[0] > 0;
-    if (!*made)
+    if (status != VF_OK || n[0] == 0)
         return status;
     const vf_espirit_task task = {.matrix = {raw->matrix[0], raw->matrix[1], raw->matrix[2]},
                                   .block = {n[0], n[1], n[2]},
                                   .coils = raw->coils,
                                   .data = c->gridded,
                                   .truncation = cartesian ? TRUNCATION : TRUNCATION_SOLVED,
-                                  .sets = 1,
+                                  .sets = sets == RECON_SETS_ONE ? 1 : 2,
+                                  .least_share = sets == RECON_SETS_AUTO ? MOST_SECOND : 0,
                                   .tell = watch ? tell_watch : NULL,
                                   .user = watch};
     status = vf_espirit(c->ctx, &task, maps, NULL, &quality);
     if (status != VF_OK)
         return status;
     judge(c, &quality);
-    snprintf(text, size,
-             "%d coil%s, maps estimated from %lld x %lld x %lld samples of the centre of k-space (ESPIRiT), which "
-             "explain %.1f %%",
-             raw->coils, vf_plural(raw->coils), (long long)n[0], (long long)n[1], (long long)n[2],
-             100 * quality.explained);
+    made->sets = quality.sets;
+    made->weighted = true;
+    if (quality.sets == 1)
+        snprintf(made->text, sizeof made->text,
+                 "%d coil%s, maps estimated from %lld x %lld x %lld samples of the centre of k-space (ESPIRiT), which "
+                 "explain %.1f %%",
+                 raw->coils, vf_plural(raw->coils), (long long)n[0], (long long)n[1], (long long)n[2],
+                 100 * quality.explained);
+    else
+        snprintf(made->text, sizeof made->text,
+                 "%d coil%s, two sets of maps estimated from %lld x %lld x %lld samples of the centre of k-space "
+                 "(ESPIRiT); %.0f %% of the signal is folded",
+                 raw->coils, vf_plural(raw->coils), (long long)n[0], (long long)n[1], (long long)n[2],
+                 100 * quality.second_share);
     return VF_OK;
 }
 
-static vf_status by_walsh(calibration *c, int place, float complex *maps, char *text, size_t size)
+static vf_status by_walsh(calibration *c, int place, float complex *maps, calibrated *made)
 {
     const scan *raw = c->scan;
     choose_centre(c);
@@ -376,23 +385,26 @@ static vf_status by_walsh(calibration *c, int place, float complex *maps, char *
     if (status == VF_OK)
         status = coil_maps_walsh(c->ctx, raw->matrix, raw->coils, maps, maps);
     if (status == VF_OK)
-        snprintf(text, size, "%d coil%s, maps estimated from the centre of k-space, |kx| < %.3g%s (Walsh)", raw->coils,
+        snprintf(made->text, sizeof made->text,
+                 "%d coil%s, maps estimated from the centre of k-space, |kx| < %.3g%s (Walsh)", raw->coils,
                  vf_plural(raw->coils), c->k_cut[0], raw->calibrations ? ", and calibration lines" : "");
+    made->sets = 1;
     return status;
 }
 
-vf_status calibrate_maps(const device_team *team, const scan *raw, recon_coils how, int place, recon_watch *watch,
-                         float complex *maps, char *text, size_t size)
+vf_status calibrate_maps(const device_team *team, const scan *raw, recon_coils how, recon_map_sets sets, int place,
+                         recon_watch *watch, float complex *maps, calibrated *made)
 {
     calibration c = {.ctx = team->ctx, .scan = raw, .team = team, .queue = team->queue[0]};
-    bool made = false;
+    const bool must = how == RECON_COILS_ESPIRIT || sets == RECON_SETS_TWO;
     vf_status status = VF_OK;
+    *made = (calibrated){0};
     c.voxels = raw->matrix[0] * raw->matrix[1] * raw->matrix[2];
-    if (how == RECON_COILS_ESPIRIT || (how != RECON_COILS_WALSH && raw->coils > 1))
-        status = by_espirit(&c, place, how == RECON_COILS_ESPIRIT, watch, maps, &made, text, size);
-    if (status == VF_OK && !made) {
+    if (must || (how != RECON_COILS_WALSH && raw->coils > 1))
+        status = by_espirit(&c, place, must, sets, watch, maps, made);
+    if (status == VF_OK && made->sets == 0) {
         release(&c);
-        status = by_walsh(&c, place, maps, text, size);
+        status = by_walsh(&c, place, maps, made);
     }
     release(&c);
     return status;

@@ -43,30 +43,40 @@ static void smooth(const int64_t n[3], double *values, double *line)
         }
 }
 
-/* sum over channels of |x|^2 of a voxel. */
-static double energy_of(const recon_job *j, const char *image, int64_t voxel)
+/* sum over channels, or images that are seen together, of |x|^2; where maps fade, of the image of even intensity, |s
+ * x|^2: that is not brighter where the maps are faint. */
+static void add_energies(const recon_job *j, const scan_frame *frame, const char *image, double *energy)
 {
-    double energy = 0;
-    for (int channel = 0; channel < j->channels; channel++) {
-        const int64_t at = channel * j->voxels + voxel;
-        const double complex x = j->type == VF_C128 ? ((const double complex *)(const void *)image)[at]
-                                                    : ((const float complex *)(const void *)image)[at];
-        energy += creal(x) * creal(x) + cimag(x) * cimag(x);
-    }
-    return energy;
+    const int images = j->channels * frame_sets(j, frame);
+    const frame_place *place = &j->place[frame->place];
+    const bool weighted = j->has_maps && place->weighted;
+    for (int64_t v = 0; v < j->voxels; v++)
+        energy[v] = 0;
+    for (int i = 0; i < images; i++)
+        for (int64_t v = 0; v < j->voxels; v++) {
+            const int64_t at = i * j->voxels + v;
+            const double complex x = j->type == VF_C128 ? ((const double complex *)(const void *)image)[at]
+                                                        : ((const float complex *)(const void *)image)[at];
+            double power = weighted ? 0 : 1;
+            for (int c = 0; c < j->scan->coils && weighted; c++) {
+                const float complex s = place->maps[(i * j->scan->coils + c) * j->voxels + v];
+                power += (double)crealf(s) * crealf(s) + (double)cimagf(s) * cimagf(s);
+            }
+            energy[v] += power * (creal(x) * creal(x) + cimag(x) * cimag(x));
+        }
 }
 
 /* The envelope of an image, and the share of voxels that would hold its amplitude evenly, which is the object's, about;
  * noise and folding make that larger. */
-static vf_status smooth_energy(const recon_job *j, const char *image, frame_envelope *out)
+static vf_status smooth_energy(const recon_job *j, const scan_frame *frame, const char *image, frame_envelope *out)
 {
     const int64_t *n = j->scan->matrix;
     double sum = 0, squares = 0;
     double *energy = malloc((size_t)(j->voxels + n[0] + n[1] + n[2]) * sizeof *energy);
     if (!energy)
         return vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for the envelope of %lld voxels", (long long)j->voxels);
+    add_energies(j, frame, image, energy);
     for (int64_t v = 0; v < j->voxels; v++) {
-        energy[v] = energy_of(j, image, v);
         sum += sqrt(energy[v]);
         squares += energy[v];
     }
@@ -139,7 +149,7 @@ vf_status envelope_of_frame(crew *c, right_side *side, const scan_frame *frame, 
     if (status == VF_OK)
         status = crew_adjoint(c, side, &weighted, true, image);
     if (status == VF_OK)
-        status = smooth_energy(j, image, out);
+        status = smooth_energy(j, frame, image, out);
     if (status == VF_OK && j->settings->noise_map && frame == j->place[frame->place].first)
         status = copy_envelope(j, out, place_envelope(j, frame));
     free(image);

@@ -16,7 +16,19 @@ static const double BEFORE_SOLVING = 0.25;
 
 size_t frame_bytes(const recon_job *j)
 {
-    return (size_t)j->voxels * (size_t)j->channels * vf_dtype_bytes(j->type);
+    return (size_t)j->voxels * (size_t)j->channels * (size_t)j->most_sets * vf_dtype_bytes(j->type);
+}
+
+int frame_sets(const recon_job *j, const scan_frame *frame)
+{
+    return j->has_maps ? j->place[frame->place].sets : 1;
+}
+
+static host_maps maps_of(const recon_job *j, const scan_frame *frame)
+{
+    const frame_place *place = &j->place[frame->place];
+    return (host_maps){
+        .place = frame->place, .sets = place->sets, .coils = j->scan->coils, .voxels = j->voxels, .data = place->maps};
 }
 
 static const scan_frame *frame_of(const recon_job *j, const frame_group *g, int f)
@@ -49,15 +61,18 @@ static vf_status normalise(const recon_job *j, const float complex *maps, char *
 vf_status crew_adjoint(crew *c, right_side *side, const scan_frame *frame, bool even, char *image)
 {
     const recon_job *j = c->job;
-    const float complex *maps = j->has_maps ? j->place[frame->place].maps : NULL;
+    const host_maps maps = maps_of(j, frame);
     int parts;
     const team_share *shares = right_side_shares(side, &parts);
     vf_status status = VF_OK;
-    if (maps)
-        status = device_maps_put(&c->team, parts, shares, j->type, frame->place, j->voxels, maps, &c->maps);
+    if (j->has_maps)
+        status = device_maps_put(&c->team, parts, shares, j->type, &maps, &c->maps);
     if (status == VF_OK)
-        status = right_side_of_frame(side, frame, maps ? &c->maps : NULL, image);
-    return status == VF_OK && maps && even ? normalise(j, maps, image) : status;
+        status = right_side_of_frame(side, frame, j->has_maps ? &c->maps : NULL, image);
+    for (int s = 0; s < maps.sets && j->has_maps && even && status == VF_OK; s++)
+        status = normalise(j, maps.data + s * maps.coils * maps.voxels,
+                           image + (size_t)(s * j->voxels) * vf_dtype_bytes(j->type));
+    return status;
 }
 
 /* Room for the envelopes of a group. */
@@ -164,22 +179,31 @@ static void free_solvers(crew *c)
     c->solvers = 0;
 }
 
-/* The vectors are where a system is solved. */
+/* The vectors are where a system is solved; of as many images as a frame has, and what there is of them stays. */
+static vf_status make_vectors(crew *c, int d, int sets)
+{
+    const recon_job *j = c->job;
+    device_solver *s = &c->solver[d];
+    const bool first = d == 0 || shares_channels(j);
+    s->part.sets = sets;
+    vf_status status = system_part_create(first ? &s->part : &c->solver->part, j->type, j->voxels, &s->part);
+    if (status == VF_OK && first)
+        status = grow_array(vf_queue_device(s->part.queue), VF_SPACE_DEVICE, j->type, sets * j->voxels, &s->b);
+    if (status == VF_OK && first)
+        status = grow_array(vf_queue_device(s->part.queue), VF_SPACE_DEVICE, j->type, sets * j->voxels, &s->x);
+    return status;
+}
+
 static vf_status prepare_device(crew *c, int d)
 {
     const recon_job *j = c->job;
     device_solver *s = &c->solver[d];
     vf_queue *queue = c->team.queue[d];
-    vf_device *device = vf_queue_device(queue);
+    vf_status status = VF_OK;
     s->part = (system_part){.queue = queue, .normal = &s->normal, .coils = 1};
-    if (d > 0 && !shares_channels(j))
-        return system_part_create(&c->solver->part, j->type, j->voxels, &s->part);
-    vf_status status = prior_create(j->ctx, j->settings, j->scan, queue, &s->known);
-    if (status == VF_OK)
-        status = vf_array_create(device, VF_SPACE_DEVICE, j->type, j->voxels, &s->b);
-    if (status == VF_OK)
-        status = vf_array_create(device, VF_SPACE_DEVICE, j->type, j->voxels, &s->x);
-    return status;
+    if (d == 0 || shares_channels(j))
+        status = prior_create(j->ctx, j->settings, j->scan, queue, &s->known);
+    return status == VF_OK ? make_vectors(c, d, 1) : status;
 }
 
 static vf_status prepare_solvers(crew *c, int trajectory)
@@ -221,9 +245,10 @@ static vf_status give_coils(crew *c, const scan_frame *frame)
         shares[d] =
             (team_share){.first_coil = first, .coils = team_cut(coils, 1, parts, d + 1) - first, .voxels = j->voxels};
     }
-    vf_status status = device_maps_put(&c->team, parts, shares, j->type, frame->place, j->voxels,
-                                       j->place[frame->place].maps, &c->maps);
+    const host_maps maps = maps_of(j, frame);
+    vf_status status = device_maps_put(&c->team, parts, shares, j->type, &maps, &c->maps);
     for (int d = 0; d < parts && status == VF_OK; d++) {
+        status = make_vectors(c, d, maps.sets);
         c->solver[d].part.coils = (int)shares[d].coils;
         c->solver[d].part.maps = &c->maps.array[d];
     }
@@ -236,6 +261,7 @@ typedef struct solving {
     crew *crew;
     const recon_settings *settings; /* the job's, but perhaps for the tolerance */
     char *images;
+    int sets;
     solve_result *result; /* [channel] */
 } solving;
 
@@ -249,14 +275,16 @@ static void tell(void *user, int iteration, double residual)
     watch_add(c->watch, 1);
 }
 
-/* A channel on the device `d`, or on all of them. */
+/* A channel, or a frame's images that are seen together, on the device `d`, or on all of them. */
 static vf_status solve_channel(const solving *w, int d, int channel)
 {
     crew *c = w->crew;
     const recon_job *j = c->job;
     device_solver *s = &c->solver[d];
-    const size_t image_bytes = (size_t)j->voxels * vf_dtype_bytes(j->type);
+    const size_t image_bytes = (size_t)(w->sets * j->voxels) * vf_dtype_bytes(j->type);
     char *image = w->images + (size_t)channel * image_bytes;
+    vf_array b = s->b, x = s->x;
+    b.count = x.count = w->sets * j->voxels;
     const int parts = shares_channels(j) ? 1 : c->solvers;
     system_part *part = calloc((size_t)parts, sizeof *part);
     if (!part)
@@ -267,7 +295,7 @@ static vf_status solve_channel(const solving *w, int d, int channel)
     solve_result *result = &w->result[channel];
     vf_status status = vf_queue_copy(s->part.queue, s->b.data, image, image_bytes);
     if (status == VF_OK)
-        status = solve(j->ctx, w->settings, &system, &s->b, &s->x, tell, c, result);
+        status = solve(j->ctx, w->settings, &system, &b, &x, tell, c, result);
     if (status == VF_OK)
         status = vf_queue_copy(s->part.queue, image, s->x.data, image_bytes);
     if (status == VF_OK)
@@ -289,7 +317,8 @@ static vf_status solve_channels(void *user, int d)
     return status;
 }
 
-/* Where one side of k-space is missing: a first solution tells the phase. `images` F^H d, which stays. */
+/* Where one side of k-space is missing: a first solution tells the phase, unless two images share voxels. `images` F^H
+ * d, which stays. */
 static vf_status solve_for_phase(const solving *now, const scan_frame *frame, double power, const char *images)
 {
     crew *c = now->crew;
@@ -297,7 +326,7 @@ static vf_status solve_for_phase(const solving *now, const scan_frame *frame, do
     recon_settings rough = *j->settings;
     solve_result result;
     double reach[3];
-    if (j->noise_begun || !partial_fourier(j, frame->trajectory, reach))
+    if (j->noise_begun || now->sets > 1 || !partial_fourier(j, frame->trajectory, reach))
         return VF_OK;
     char *image = frame->replica ? NULL : malloc(frame_bytes(j));
     vf_status status =
@@ -305,7 +334,7 @@ static vf_status solve_for_phase(const solving *now, const scan_frame *frame, do
     if (image)
         memcpy(image, images, frame_bytes(j));
     rough.tolerance = fmax(rough.tolerance, ROUGH_PHASE);
-    const solving w = {c, &rough, image, &result};
+    const solving w = {c, &rough, image, now->sets, &result};
     if (image)
         status = solve_channel(&w, 0, 0);
     if (status == VF_OK)
@@ -319,7 +348,7 @@ static vf_status solve_frame(crew *c, const scan_frame *frame, const frame_envel
     const recon_job *j = c->job;
     recon_summary *summary = &c->summary;
     double power = 1;
-    solving w = {c, j->settings, images, calloc((size_t)j->channels, sizeof *w.result)};
+    solving w = {c, j->settings, images, frame_sets(j, frame), calloc((size_t)j->channels, sizeof *w.result)};
     vf_status status = w.result ? power_of(c, frame, &power) : vf_fail(j->ctx, VF_ERR_MEMORY, "no memory");
     if (status == VF_OK && j->has_maps)
         status = give_coils(c, frame);

@@ -28,7 +28,9 @@ typedef struct frame_phase {
 typedef struct frame_place {
     const scan_frame *first; /* in the order of reconstruction */
     once_state maps_made, power_made;
-    float complex *maps;     /* [coil][voxels] */
+    float complex *maps;     /* [set][coil][voxels] */
+    int sets;                /* images a frame of this place has; 1 before the maps are made */
+    bool weighted;           /* the maps fade as vf_espirit's do */
     bool of_scan;            /* they are the scan's own */
     double power;            /* map_power of the first frame */
     frame_envelope envelope; /* of the first frame, kept for its noise map */
@@ -43,6 +45,7 @@ typedef struct recon_job {
     vf_dtype type;
     int64_t voxels;
     int channels;              /* images a frame: 1, or one a coil where they are combined at the end */
+    int most_sets;             /* of maps, and so many images in place of one */
     bool has_maps;             /* more than one coil, seen through maps */
     bool noise_begun;          /* frames are made to find the noise */
     double variance;           /* of the noise of a sample of one coil; 0: not known */
@@ -56,7 +59,10 @@ typedef struct recon_job {
     char coils[160];        /* how maps were made */
 } recon_job;
 
+/* Room for a frame's images. */
 size_t frame_bytes(const recon_job *job);
+/* Images that are solved for together of a frame: sets of its place's maps. */
+int frame_sets(const recon_job *job, const scan_frame *frame);
 
 /* Frames of one trajectory that are worked on together. */
 typedef struct frame_group {
@@ -93,13 +99,13 @@ typedef struct crew {
 /* How many devices of a team need Q. */
 int crew_normals(const recon_job *job, int devices);
 
-/* The images of a group, [count][channel][voxel] in host memory. After an error the crew can be freed, and another do
- * the same group. Errors: of the stages. */
+/* The images of a group in host memory, each frame's [channel][voxel] or [set][voxel], frame_bytes apart. After an
+ * error the crew can be freed, and another do the same group. Errors: of the stages. */
 VF_MUST_CHECK vf_status crew_make_group(crew *c, const frame_group *g, char *images);
 void crew_free(crew *c); /* but not its watch */
 
-/* F^H d of a frame, [channel][voxel] in host memory; `even`: over the sum of |s|^2, where coils are combined. Errors:
- * of the stage. */
+/* F^H d of a frame, [channel][voxel] or [set][voxel] in host memory; `even`: over the sum of |s|^2, where coils are
+ * combined. Errors: of the stage. */
 VF_MUST_CHECK vf_status crew_adjoint(crew *c, right_side *side, const scan_frame *frame, bool even, char *image);
 
 /* ---- envelope.c ---- */
@@ -193,7 +199,15 @@ void leave_powers(crew *c);
  * the place's first frame, and to call found_image or leave_powers. */
 bool place_power(crew *c, const scan_frame *frame, double *power);
 
-/* sum over coils of |s|^2: [voxel] */
+/* sum over coils of |s|^2 of one set: [voxel] */
 void map_powers(const recon_job *job, const float complex *maps, double *out);
+
+/* ---- combine_sets.c ---- */
+
+/* One image of a frame's [set][voxel], in place: the magnitude is the root of the sum of squares of what the coils see,
+ * sum_c |sum_s s_sc x_s|^2, for maps that are weighted; else of the images, sum_s |x_s|^2. The phase is that of the
+ * stronger image. One image through maps that are not weighted stays as it is, and F^H d (--method adjoint). Errors:
+ * VF_ERR_MEMORY. */
+VF_MUST_CHECK vf_status combine_sets(const recon_job *job, const scan_frame *frame, float complex *images);
 
 #endif

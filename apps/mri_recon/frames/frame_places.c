@@ -16,6 +16,8 @@ vf_status places_create(recon_job *job)
     job->place = calloc((size_t)raw->places, sizeof *job->place);
     if (!job->place)
         return vf_fail(job->ctx, VF_ERR_MEMORY, "no memory");
+    for (int p = 0; p < raw->places; p++)
+        job->place[p].sets = 1;
     for (int f = raw->frames - 1; f >= 0; f--)
         job->place[job->frames[f]->place].first = job->frames[f];
     return VF_OK;
@@ -59,29 +61,50 @@ static void once_end(recon_job *job, once_state *state, bool made)
 
 /* ---- coil maps ---- */
 
+static void take_from_scan(const recon_job *j, frame_place *place, char *text, size_t size)
+{
+    const scan *raw = j->scan;
+    const int sets = scan_map_sets(raw);
+    place->of_scan = true;
+    place->maps = raw->sensitivity + (raw->own_maps ? place->first->place * sets * raw->coils * j->voxels : 0);
+    place->sets = sets < j->most_sets ? sets : j->most_sets;
+    place->weighted = raw->maps_weighted;
+    snprintf(text, size, "%d coil%s, %smaps from %s", raw->coils, raw->coils == 1 ? "" : "s",
+             place->sets > 1 ? "two sets of " : "", j->settings->maps ? j->settings->maps : "the file");
+}
+
+/* Of the second set, if it was not made, the memory goes back. */
 static vf_status make_maps(crew *c, frame_place *place, char *text, size_t size)
 {
     const recon_job *j = c->job;
     const scan *raw = j->scan;
-    if (raw->sensitivity && j->settings->coils != RECON_COILS_WALSH && j->settings->coils != RECON_COILS_ESPIRIT) {
-        place->of_scan = true;
-        place->maps = raw->sensitivity + (raw->own_maps ? place->first->place * raw->coils * j->voxels : 0);
-        snprintf(text, size, "%d coil%s, maps from %s", raw->coils, raw->coils == 1 ? "" : "s",
-                 j->settings->maps ? j->settings->maps : "the file");
+    const recon_map_sets wanted = j->most_sets > 1 ? j->settings->map_sets : RECON_SETS_ONE;
+    const size_t bytes = (size_t)raw->coils * (size_t)j->voxels * sizeof *place->maps;
+    if (uses_scan_maps(j->settings, raw)) {
+        take_from_scan(j, place, text, size);
         return VF_OK;
     }
     watch_stage(c->watch, "coil maps", 1);
-    place->maps = malloc((size_t)raw->coils * (size_t)j->voxels * sizeof *place->maps);
-    vf_large_pages(place->maps, (size_t)raw->coils * (size_t)j->voxels * sizeof *place->maps);
+    place->maps = malloc((size_t)j->most_sets * bytes);
+    vf_large_pages(place->maps, (size_t)j->most_sets * bytes);
     if (!place->maps)
         return vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for the maps of %d coils", raw->coils);
+    calibrated made;
     vf_status status =
-        calibrate_maps(&c->team, raw, j->settings->coils, place->first->place, c->watch, place->maps, text, size);
+        calibrate_maps(&c->team, raw, j->settings->coils, wanted, place->first->place, c->watch, place->maps, &made);
     if (status != VF_OK) {
         free(place->maps);
         place->maps = NULL;
+        return status;
     }
-    return status;
+    if (made.sets < j->most_sets) {
+        float complex *smaller = realloc(place->maps, (size_t)made.sets * bytes);
+        place->maps = smaller ? smaller : place->maps;
+    }
+    place->sets = made.sets;
+    place->weighted = made.weighted;
+    snprintf(text, size, "%s", made.text);
+    return VF_OK;
 }
 
 /* Nobody waits while making maps, so all who wait for them get on. */
@@ -107,13 +130,14 @@ vf_status places_save_maps(const recon_job *job)
     const int places = job->scan->places;
     if (!job->settings->save_coils || !job->has_maps)
         return VF_OK;
-    const float complex **maps = calloc((size_t)places, sizeof *maps);
-    if (!maps)
+    saved_maps *of = calloc((size_t)places, sizeof *of);
+    if (!of)
         return vf_fail(job->ctx, VF_ERR_MEMORY, "no memory");
     for (int p = 0; p < places; p++)
-        maps[p] = job->place[p].maps;
-    vf_status status = write_coil_maps(job->ctx, job->settings->save_coils, job->scan, maps);
-    free(maps);
+        of[p] =
+            (saved_maps){.sets = job->place[p].sets, .weighted = job->place[p].weighted, .data = job->place[p].maps};
+    vf_status status = write_coil_maps(job->ctx, job->settings->save_coils, job->scan, of);
+    free(of);
     return status;
 }
 

@@ -95,16 +95,20 @@ static void free_outer(outer_samples *o)
     free(o->time);
 }
 
-/* s x of a coil, or the coil's own image. */
+/* s x of a coil, of all sets, or the coil's own image. */
 static void see_through(const recon_job *j, const scan_frame *frame, int coil, const char *image, float complex *out)
 {
-    const float complex *maps = j->has_maps ? j->place[frame->place].maps + coil * j->voxels : NULL;
-    const int64_t first = j->has_maps ? 0 : coil * j->voxels;
-    for (int64_t n = 0; n < j->voxels; n++) {
-        const float complex x = j->type == VF_C128
-                                    ? (float complex)((const double complex *)(const void *)image)[first + n]
-                                    : ((const float complex *)(const void *)image)[first + n];
-        out[n] = maps ? maps[n] * x : x;
+    for (int s = 0; s < frame_sets(j, frame); s++) {
+        const float complex *maps =
+            j->has_maps ? j->place[frame->place].maps + (s * j->scan->coils + coil) * j->voxels : NULL;
+        const int64_t first = (j->has_maps ? s : coil) * j->voxels;
+        for (int64_t n = 0; n < j->voxels; n++) {
+            const float complex x = j->type == VF_C128
+                                        ? (float complex)((const double complex *)(const void *)image)[first + n]
+                                        : ((const float complex *)(const void *)image)[first + n];
+            const float complex y = maps ? maps[n] * x : x;
+            out[n] = s > 0 ? out[n] + y : y;
+        }
     }
 }
 

@@ -60,13 +60,25 @@ static double sum_of_weights(const recon_job *j, const scan_trajectory *at)
     return sum;
 }
 
+/* How many complex numbers the image of a voxel is the magnitude of, by its maps' squares in each set: noise of each
+ * adds up in the replicas, but along the signal there is that of one. */
+static double numbers_of(const double *power, int sets, int64_t voxels, int64_t voxel)
+{
+    double sum = 0, squares = 0;
+    for (int s = 0; s < sets; s++) {
+        sum += power[s * voxels + voxel];
+        squares += power[s * voxels + voxel] * power[s * voxels + voxel];
+    }
+    return squares > 0 ? sum * sum / squares : 1;
+}
+
 vf_status noise_map_finish(const noise_map *map, recon_put_noise put, void *user)
 {
     const recon_job *j = map->job;
     const scan *raw = j->scan;
     const double sigma = sqrt(j->variance);
     const bool adjoint = j->settings->method == RECON_ADJOINT;
-    double *power = malloc((size_t)j->voxels * sizeof *power);
+    double *power = malloc((size_t)(j->most_sets * j->voxels) * sizeof *power);
     float *g = malloc((size_t)j->voxels * sizeof *g);
     vf_status status = power && g ? VF_OK : vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for the noise map");
     for (int p = 0; p < raw->places && status == VF_OK; p++) {
@@ -75,10 +87,14 @@ vf_status noise_map_finish(const noise_map *map, recon_put_noise put, void *user
         if (!first)
             continue;
         const double all = sum_of_weights(j, &raw->trajectory[first->trajectory]);
-        if (j->has_maps)
-            map_powers(j, j->place[p].maps, power);
+        const frame_place *place = &j->place[p];
+        for (int s = 0; s < place->sets && j->has_maps; s++)
+            map_powers(j, place->maps + s * raw->coils * j->voxels, power + s * j->voxels);
         for (int64_t n = 0; n < j->voxels; n++) {
-            const double one = sqrt((double)deviation[n]), best = sqrt(all * (j->has_maps ? power[n] : 1));
+            const double numbers = place->sets > 1 ? numbers_of(power, place->sets, j->voxels, n) : 1;
+            const double one = sqrt((double)deviation[n] / numbers);
+            const bool even = place->weighted && !adjoint; /* the image was multiplied by |s| */
+            const double best = sqrt(all * (j->has_maps && !even ? power[n] : 1));
             g[n] = (float)(adjoint ? (best > 0 ? one / best : 0) : one * best);
             deviation[n] = (float)(sigma * one);
         }

@@ -143,7 +143,8 @@ static void say_sharing(const vf_context *ctx, const recon_settings *s, const sc
 /* Memory that the largest step needs, about: on each device (with its coils' maps, images of a batch of coils, Q and
  * its transform, or the NUFFT's grid; the NUFFT's sorted samples; on the first what the others make of an image), and
  * on the host (with the scan, and what passes from device to device). */
-static void estimate_memory(const recon_settings *s, const scan *raw, recon_sharing how, double *device, double *host)
+static void estimate_memory(const recon_settings *s, const scan *raw, recon_sharing how, int sets, double *device,
+                            double *host)
 {
     const double element = s->precision == VF_F64 ? 16 : 8, frames = raw->frames;
     const double voxels = (double)raw->matrix[0] * (double)raw->matrix[1] * (double)raw->matrix[2];
@@ -153,9 +154,12 @@ static void estimate_memory(const recon_settings *s, const scan *raw, recon_shar
     /* The centre of k-space, gathered, and what vf_espirit holds. */
     const double calibration = maps && !from_file ? (double)scan_samples(raw) * (12 + 8 * raw->coils) + 2e7 : 0;
     const double others = how.each - 1, devices = how.teams * how.each;
-    const double images = (maps ? ceil((double)raw->coils / how.each) : 0) + 6 + (others > 0 ? others + 2 : 0) +
-                          (regularise_by_noise(s) ? 6 : 0); /* the spectrum's, and the preconditioner */
-    const double of_frame = element * voxels * (maps ? 1 : raw->coils);
+    const double images =
+        sets * ((maps ? ceil((double)raw->coils / how.each) : 0) + 6 + (others > 0 ? others + 2 : 0)) +
+        (sets > 1 ? sets + 2 : 0) +
+        (regularise_by_noise(s) ? 4 + 2 * sets : 0);       /* the spectrum's, and the preconditioner */
+    const double map_places = from_file ? 1 : raw->places; /* all are kept */
+    const double of_frame = element * voxels * (maps ? sets : raw->coils);
     const double slots = how.teams > 1 ? how.teams + 1 : 1;
     const double group = fmin(frames * of_frame, fmax(slots * of_frame, (double)recon_group_bytes(s)));
     /* With several groups, Q is there while the right sides of the next are made. */
@@ -165,7 +169,7 @@ static void estimate_memory(const recon_settings *s, const scan *raw, recon_shar
     for (int t = 0; t < raw->trajectories; t++)
         samples = fmax(samples, (double)raw->trajectory[t].samples);
     *device = element * (images * voxels + grids * doubled) + samples * (3 * element + 8);
-    *host = calibration + 8 * frames * voxels + group + (maps ? 8.0 * raw->coils * voxels : 0) +
+    *host = calibration + 8 * frames * voxels + group + (maps ? 8.0 * sets * map_places * raw->coils * voxels : 0) +
             (double)scan_samples(raw) * 8 * raw->coils + raw->trajectories * samples * 16 + samples * 16 * devices +
             element * (how.teams * others * voxels +
                        (devices > 1 && how.by_voxels && s->method == RECON_CG ? 2 * doubled : 0)) +
@@ -175,6 +179,31 @@ static void estimate_memory(const recon_settings *s, const scan *raw, recon_shar
             (s->noise_map ? 4.0 * raw->places * voxels : 0);
 }
 
+/* Sets of maps that there will be: a second one that the calibration may ask for is made where it fits. */
+static int sure_sets(const recon_settings *s, const scan *raw)
+{
+    return uses_scan_maps(s, raw) || s->map_sets == RECON_SETS_TWO ? most_map_sets(s, raw) : 1;
+}
+
+bool plan_fits(vf_context *ctx, const recon_settings *s, const scan *raw, int sets)
+{
+    uint64_t free_bytes, total, host_free, host_total;
+    double device_bytes, host_bytes;
+    const recon_sharing how = share_devices(s, raw, vf_context_device_count(ctx));
+    const int devices = how.teams * how.each;
+    bool fits = true;
+    estimate_memory(s, raw, how, sets, &device_bytes, &host_bytes);
+    vf_host_memory(&host_free, &host_total);
+    for (int d = 0; d < devices && fits; d++) {
+        vf_device *device = vf_context_device(ctx, d);
+        const bool host = vf_device_is_host(device), known = vf_device_memory(device, &free_bytes, &total) == VF_OK;
+        if (!known)
+            vf_context_clear_error(ctx);
+        fits = known && (host ? devices * device_bytes + host_bytes : device_bytes) <= (double)free_bytes;
+    }
+    return fits && host_bytes <= (double)host_free;
+}
+
 static vf_status check_memory(vf_context *ctx, const recon_settings *s, const scan *raw, double *bytes)
 {
     char need[32], have[32];
@@ -182,7 +211,7 @@ static vf_status check_memory(vf_context *ctx, const recon_settings *s, const sc
     double device_bytes, host_bytes;
     const recon_sharing how = share_devices(s, raw, vf_context_device_count(ctx));
     const int devices = how.teams * how.each;
-    estimate_memory(s, raw, how, &device_bytes, &host_bytes);
+    estimate_memory(s, raw, how, sure_sets(s, raw), &device_bytes, &host_bytes);
     for (int d = 0; d < devices; d++) {
         vf_device *device = vf_context_device(ctx, d);
         const bool host = vf_device_is_host(device);

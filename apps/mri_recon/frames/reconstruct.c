@@ -36,7 +36,7 @@ typedef struct sharing {
     normal_matrix *normal;
     int slots;
     char **images;        /* [slots] of a group each */
-    float complex *image; /* [voxels]: a frame's, on its way to `put` */
+    float complex *image; /* [most_sets][voxels]: a frame's, on its way to `put` */
 } sharing;
 
 recon_sharing share_devices(const recon_settings *s, const scan *raw, int devices)
@@ -52,6 +52,18 @@ recon_sharing share_devices(const recon_settings *s, const scan *raw, int device
         most = rows;
     return (recon_sharing){
         .teams = teams, .each = most < devices / teams ? (int)most : devices / teams, .by_voxels = direct};
+}
+
+bool uses_scan_maps(const recon_settings *s, const scan *raw)
+{
+    return raw->sensitivity && s->coils != RECON_COILS_WALSH && s->coils != RECON_COILS_ESPIRIT;
+}
+
+int most_map_sets(const recon_settings *s, const scan *raw)
+{
+    const int there = uses_scan_maps(s, raw) ? scan_map_sets(raw) : s->coils == RECON_COILS_WALSH ? 1 : RECON_MOST_SETS;
+    const int wanted = s->method != RECON_CG || s->map_sets == RECON_SETS_ONE ? 1 : RECON_MOST_SETS;
+    return there < wanted ? there : wanted;
 }
 
 int64_t recon_group_bytes(const recon_settings *settings)
@@ -90,7 +102,7 @@ static vf_status make_slots(sharing *s)
 {
     const recon_job *j = s->job;
     s->images = calloc((size_t)s->slots, sizeof *s->images);
-    s->image = malloc((size_t)j->voxels * sizeof *s->image);
+    s->image = malloc((size_t)(j->most_sets * j->voxels) * sizeof *s->image);
     bool all = s->images && s->image;
     vf_large_pages(s->image, (size_t)j->voxels * sizeof *s->image);
     for (int i = 0; all && i < s->slots; i++) {
@@ -148,10 +160,10 @@ static vf_status make_crews(sharing *s)
 
 /* ---- frames ---- */
 
-/* One frame's channels to its image. */
-static vf_status finish_frame(const recon_job *j, const char *channels, float complex *image)
+/* One frame's channels, or images that are seen together, to its image; s->image has room for the latter. */
+static vf_status finish_frame(const recon_job *j, const scan_frame *frame, const char *channels, float complex *image)
 {
-    const int64_t n = j->channels * j->voxels;
+    const int64_t n = j->channels * frame_sets(j, frame) * j->voxels;
     float complex *narrow = NULL;
     const float complex *from = (const float complex *)(const void *)channels;
     if (j->type == VF_C128) {
@@ -168,7 +180,7 @@ static vf_status finish_frame(const recon_job *j, const char *channels, float co
     else
         memcpy(image, from, (size_t)n * sizeof *image);
     free(narrow);
-    return VF_OK;
+    return combine_sets(j, frame, image);
 }
 
 static vf_status make_one_group(void *user, int worker, int slot, int64_t item)
@@ -186,7 +198,7 @@ static vf_status put_group(void *user, int slot, int64_t item)
     if (!s->own)
         watch_stage(s->watch, "combine", 0);
     for (int f = 0; f < g->count && status == VF_OK; f++) {
-        status = finish_frame(j, s->images[slot] + (size_t)f * frame_bytes(j), s->image);
+        status = finish_frame(j, j->frames[g->first + f], s->images[slot] + (size_t)f * frame_bytes(j), s->image);
         if (status == VF_OK)
             s->put(s->user, j->frames[g->first + f], s->image);
     }
@@ -418,6 +430,10 @@ vf_status reconstruct(vf_context *ctx, const recon_settings *settings, const sca
                  .user = user,
                  .how = share_devices(settings, raw, vf_context_device_count(ctx))};
     j.channels = j.has_maps ? 1 : raw->coils;
+    j.most_sets = j.has_maps ? most_map_sets(settings, raw) : 1;
+    if (j.most_sets > 1 && !uses_scan_maps(settings, raw) && settings->map_sets == RECON_SETS_AUTO &&
+        !plan_fits(ctx, settings, raw, j.most_sets))
+        j.most_sets = 1;
     s.slots = s.how.teams > 1 ? s.how.teams + 1 : 1;
     snprintf(j.coils, sizeof j.coils, raw->coils == 1 ? "1 coil" : "%d coils, root of the sum of squares", raw->coils);
     vf_status status = order_frames(&j);

@@ -123,47 +123,47 @@ static vf_status make_model(crew *c, const scan_frame *frame, double power, fram
 }
 
 /* Real numbers to the device, in the solver's precision. */
-static vf_status put_real(const recon_job *j, const double *values, vf_queue *queue, vf_array *to)
+static vf_status put_real(const recon_job *j, const double *values, int64_t count, vf_queue *queue, vf_array *to)
 {
     const vf_dtype real = vf_dtype_real(j->type);
-    vf_status status = VF_OK;
-    if (!to->data)
-        status = vf_array_create(vf_queue_device(queue), VF_SPACE_DEVICE, real, j->voxels, to);
-    float *narrow = real == VF_F32 ? malloc((size_t)j->voxels * sizeof *narrow) : NULL;
+    vf_status status = grow_array(vf_queue_device(queue), VF_SPACE_DEVICE, real, count, to);
+    float *narrow = real == VF_F32 ? malloc((size_t)count * sizeof *narrow) : NULL;
     if (status == VF_OK && real == VF_F32 && !narrow)
-        status = vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for %lld voxels", (long long)j->voxels);
-    for (int64_t n = 0; narrow && n < j->voxels; n++)
+        status = vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for %lld voxels", (long long)count);
+    for (int64_t n = 0; narrow && n < count; n++)
         narrow[n] = (float)values[n];
     if (status == VF_OK)
         status = vf_queue_copy(queue, to->data, narrow ? (const void *)narrow : values,
-                               (size_t)j->voxels * vf_dtype_bytes(real));
+                               (size_t)count * vf_dtype_bytes(real));
     if (status == VF_OK)
         status = vf_queue_sync(queue);
     free(narrow);
     return status;
 }
 
-/* Where coils see anything, and how evenly. */
-static vf_status set_support(const crew *c, const frame_envelope *envelope, const float complex *maps, double power,
+/* Where coils see anything, and how evenly, of each set of the place's maps. */
+static vf_status set_support(const crew *c, const frame_envelope *envelope, const frame_place *place, double power,
                              device_solver *s)
 {
     const recon_job *j = c->job;
+    const int64_t count = place->sets * j->voxels;
     vf_queue *queue = s->part.queue;
-    double *seen = malloc(3 * (size_t)j->voxels * sizeof *seen);
+    double *seen = malloc(3 * (size_t)count * sizeof *seen);
     if (!seen)
         return vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for the support of %lld voxels", (long long)j->voxels);
-    double *balance = seen + j->voxels, *bright = balance + j->voxels;
-    map_powers(j, maps, seen);
-    for (int64_t n = 0; n < j->voxels; n++) {
-        balance[n] = seen[n] > 0 ? 1 / fmax(sqrt(seen[n] / power), LEAST_BALANCE) : 0;
-        bright[n] = seen[n] > 0 ? (double)envelope->values[n] : 0;
-        seen[n] = seen[n] > 0;
+    double *balance = seen + count, *bright = balance + count;
+    for (int set = 0; set < place->sets; set++)
+        map_powers(j, place->maps + set * j->scan->coils * j->voxels, seen + set * j->voxels);
+    for (int64_t i = 0; i < count; i++) {
+        balance[i] = seen[i] > 0 ? 1 / fmax(sqrt(seen[i] / power), LEAST_BALANCE) : 0;
+        bright[i] = seen[i] > 0 ? (double)envelope->values[i % j->voxels] : 0;
+        seen[i] = seen[i] > 0;
     }
-    vf_status status = put_real(j, seen, queue, &s->known.support);
+    vf_status status = put_real(j, seen, count, queue, &s->known.support);
     if (status == VF_OK)
-        status = put_real(j, balance, queue, &s->known.balance);
+        status = put_real(j, balance, count, queue, &s->known.balance);
     if (status == VF_OK && j->settings->prior == RECON_SPECTRUM)
-        status = put_real(j, bright, queue, &s->known.envelope);
+        status = put_real(j, bright, count, queue, &s->known.envelope);
     free(seen);
     return status;
 }
@@ -179,10 +179,10 @@ static vf_status set_spectrum(const crew *c, const frame_envelope *envelope, fra
     for (int64_t n = 0; n < j->voxels; n++)
         f->s[n] = 1 / (double)envelope->values[n];
     if (status == VF_OK)
-        status = put_real(j, f->s, queue, &s->known.flatten);
+        status = put_real(j, f->s, j->voxels, queue, &s->known.flatten);
     for (int64_t n = 0; n < j->voxels; n++)
         f->s[n] = (double)envelope->values[n];
-    return status == VF_OK && !j->has_maps ? put_real(j, f->s, queue, &s->known.envelope)
+    return status == VF_OK && !j->has_maps ? put_real(j, f->s, j->voxels, queue, &s->known.envelope)
                                            : status; /* else set_support */
 }
 
@@ -241,7 +241,7 @@ static vf_status set_inverse(const crew *c, frame_model *f, double lambda, doubl
 }
 
 static vf_status set_solver(const crew *c, device_solver *s, const frame_envelope *envelope, frame_model *f,
-                            const float complex *maps, double power, double lambda)
+                            const frame_place *place, double power, double lambda)
 {
     const recon_job *j = c->job;
     vf_status status = VF_OK;
@@ -250,8 +250,8 @@ static vf_status set_solver(const crew *c, device_solver *s, const frame_envelop
     s->known.imaginary = 0;
     if (!s->known.flat.data)
         status = vf_array_create(vf_queue_device(s->part.queue), VF_SPACE_DEVICE, j->type, j->voxels, &s->known.flat);
-    if (status == VF_OK && maps)
-        status = set_support(c, envelope, maps, power, s);
+    if (status == VF_OK && place)
+        status = set_support(c, envelope, place, power, s);
     if (status == VF_OK && j->settings->prior == RECON_SPECTRUM)
         status = set_spectrum(c, envelope, f, s);
     return status == VF_OK ? set_inverse(c, f, lambda, 0, s) : status;
@@ -279,7 +279,7 @@ static vf_status weigh_by_noise(crew *c, const scan_frame *frame, double power, 
     }
     const int solving = j->has_maps ? 1 : c->solvers; /* maps: one system, on the first device */
     for (int d = 0; d < solving && status == VF_OK; d++)
-        status = set_solver(c, &c->solver[d], envelope, &f, j->has_maps ? j->place[frame->place].maps : NULL, power,
+        status = set_solver(c, &c->solver[d], envelope, &f, j->has_maps ? &j->place[frame->place] : NULL, power,
                             summary->lambda);
     free(f.s);
     return status;

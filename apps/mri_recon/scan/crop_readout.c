@@ -158,7 +158,7 @@ static vf_status cut_array(const cut *c, const int64_t matrix[3], int count, siz
 static vf_status cut_arrays(const cut *c, scan *raw)
 {
     void *arrays[3] = {raw->sensitivity, raw->field_map, raw->reference};
-    const int counts[3] = {raw->coils, 1, raw->references};
+    const int counts[3] = {raw->coils * scan_all_map_sets(raw), 1, raw->references};
     const size_t elements[3] = {sizeof *raw->sensitivity, sizeof *raw->field_map, sizeof *raw->reference};
     vf_status status = VF_OK;
     for (int i = 0; i < 3 && status == VF_OK; i++)

@@ -303,6 +303,16 @@ done:
     return status;
 }
 
+int scan_map_sets(const scan *raw)
+{
+    return !raw->sensitivity ? 0 : raw->map_sets > 1 ? raw->map_sets : 1;
+}
+
+int scan_all_map_sets(const scan *raw)
+{
+    return scan_map_sets(raw) * (raw->own_maps ? raw->places : 1);
+}
+
 int64_t scan_samples(const scan *raw)
 {
     int64_t samples = 0;

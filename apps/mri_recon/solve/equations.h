@@ -102,17 +102,19 @@ VF_MUST_CHECK vf_status right_side_create(const device_team *team, const recon_s
 void right_side_destroy(right_side *side); /* NULL is allowed */
 const char *right_side_description(const right_side *side);
 
-/* What each device does: what of the maps it needs. */
+/* What each device does: which part of the maps it needs. */
 const team_share *right_side_shares(const right_side *side, int *parts);
 
-/* `out`, host memory, complex of the settings' precision: with `maps`, of those shares, [voxels], the coils combined,
- * sum conj(s) x; with NULL [coil][voxels]. */
+/* `out`, host memory, complex of the settings' precision: with `maps`, of those shares, [set][voxels], the coils
+ * combined, sum conj(s) x; with NULL [coil][voxels]. */
 VF_MUST_CHECK vf_status right_side_of_frame(right_side *side, const scan_frame *frame, const device_maps *maps,
                                             void *out);
 
 /* ---- prior.c ---- */
 
-/* lambda W^H W, and what is near the inverse of the whole matrix. */
+/* lambda W^H W, and what is near the inverse of the whole matrix. Vectors are of one image, or of several that are seen
+ * together, [set][voxels]: the prior is of each. Its own arrays are of the first, and others that have their own are
+ * behind it. */
 typedef struct prior {
     recon_prior kind;
     int64_t counts[3];
@@ -120,12 +122,13 @@ typedef struct prior {
     vf_array weights;        /* [3][z][y][x] of the differences, on the device; empty: 1 */
     vf_circulant *circulant; /* matrices of prior_matrix; NULL: neither is needed */
     bool preconditioned;     /* by PRIOR_INVERSE_... */
-    vf_array support;        /* [z][y][x] real, on the device: 1 where coils see anything, 0 elsewhere; empty: 1. The
-                              * spectrum would fill what no coil sees with what is likely there; the image is 0 there */
+    vf_array support;        /* [set][z][y][x] real, on the device: 1 where coils see anything, 0 elsewhere; empty: 1.
+                              * The spectrum would fill what no coil sees with what is likely there; the image is 0
+                              * there */
     vf_array flatten; /* [z][y][x] real: one over the image's envelope, on both sides of PRIOR_WEIGHTS; empty: 1 */
     vf_array flat;    /* [z][y][x] complex: room for an image that is flattened */
-    /* For the preconditioner, [z][y][x] real, 0 outside the support, or empty for 1: one over the root of sum |s|^2,
-     * relative to its mean; and the envelope. */
+    /* For the preconditioner, [set][z][y][x] real, 0 outside the support, or empty for 1: one over the root of sum
+     * |s|^2, relative to its mean; and the envelope. */
     vf_array balance, envelope;
     /* Of the spectrum's: the image is exp(i phi) times a number that is real but for a part of `imaginary` times the
      * power: so much is known of frequencies whose opposite was sampled. It makes the matrix linear over real numbers
@@ -155,23 +158,34 @@ VF_MUST_CHECK vf_status prior_precondition(const prior *known, vf_queue *queue, 
 /* y += lambda W^H W x, for x that is 0 outside the support; then y is, too, if it was. */
 VF_MUST_CHECK vf_status prior_add(const prior *known, vf_queue *queue, const vf_array *x, vf_array *y);
 
-/* ---- solve.c ---- */
+/* ---- solve.c, map_sets.c ---- */
 
 /* Some coils' part of F^H W F, on one device. */
 typedef struct system_part {
     vf_queue *queue;
     const normal_matrix *normal;
+    int sets;             /* of maps, and images: 0 and 1 are one */
     int coils;            /* of the maps */
-    const vf_array *maps; /* [coils][voxels] on the device, or NULL: one coil of s = 1 */
-    vf_array x, y;        /* [voxels] on the device; of parts behind the first only */
+    const vf_array *maps; /* [set][coils][voxels] on the device, or NULL: one coil of s = 1 */
+    vf_array x, y;        /* [set][voxels] on the device; of parts behind the first only */
     vf_array arrived;     /* y on the first part's device */
+    vf_array room;        /* of several sets: map_sets_room elements */
 } system_part;
 
-/* Allocates what parts behind the first have; the rest is the caller's. Errors: VF_ERR_DEVICE_MEMORY, VF_ERR_MEMORY. */
+/* Allocates what a part needs of its own for images of out->sets times `voxels`; what it has that is large enough
+ * stays. The rest is the caller's. `first` is out itself, or the part on whose device the vectors are. Errors:
+ * VF_ERR_DEVICE_MEMORY, VF_ERR_MEMORY. */
 VF_MUST_CHECK vf_status system_part_create(const system_part *first, vf_dtype type, int64_t voxels, system_part *out);
+/* Makes `array` of `count` elements at least; its contents are lost where it has to grow. */
+VF_MUST_CHECK vf_status grow_array(vf_device *device, vf_space space, vf_dtype type, int64_t count, vf_array *array);
 void system_part_free(system_part *part);
 
-/* (F^H W F + lambda W^H W) of one trajectory and one set of coil maps: the sum of its parts, added up in their order.
+/* y_s = sum_c conj(s_sc) F^H W F sum_t s_tc x_t, of a part's coils and of all its sets, 2 or more. `x`, `y`
+ * [set][voxels]. Errors: of the operations. */
+VF_MUST_CHECK vf_status map_sets_apply(const system_part *part, const vf_array *x, vf_array *y);
+int64_t map_sets_room(int sets, int64_t voxels); /* elements; 0 for one set */
+
+/* (F^H W F + lambda W^H W) of one trajectory and one place's coil maps: the sum of its parts, added up in their order.
  */
 typedef struct system_matrix {
     const prior *prior; /* on the device of the first part */
@@ -194,7 +208,7 @@ static inline double recon_rounding(vf_dtype precision)
 
 /* Conjugate gradients from x = 0 (Hestenes and Stiefel, J. Res. Natl. Bur. Stand. 49 (1952) 409), preconditioned where
  * the prior has what is needed for it, until the residual is
- * at most settings->tolerance or settings->iterations are done. `b` is used up; `x` gets the solution; [voxels] each.
+ * at most settings->tolerance or settings->iterations are done. `b` is used up; `x` gets the solution; [set][voxels].
  * `tell` (may be NULL) is called after each iteration. Errors: of the operations; VF_ERR_INPUT (overflow). */
 VF_MUST_CHECK vf_status solve(vf_context *ctx, const recon_settings *settings, const system_matrix *system, vf_array *b,
                               vf_array *x, void (*tell)(void *user, int iteration, double residual), void *user,

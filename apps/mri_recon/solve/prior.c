@@ -123,7 +123,7 @@ static vf_status apply_scaled_inverse(const prior *p, vf_queue *queue, const vf_
 }
 
 /* Coils of uneven sensitivity make F^H W F near D C D, D real by voxel and C circulant; the prior is so by itself. */
-vf_status prior_precondition(const prior *p, vf_queue *queue, const vf_array *r, vf_array *z)
+static vf_status precondition(const prior *p, vf_queue *queue, const vf_array *r, vf_array *z)
 {
     vf_status status = apply_scaled_inverse(p, queue, &p->balance, PRIOR_INVERSE_DATA, r, z->data);
     if (status == VF_OK)
@@ -164,13 +164,53 @@ static vf_status add_spectrum(const prior *p, vf_queue *queue, const vf_array *x
     return status == VF_OK ? restrict_to_support(p, queue, y) : status;
 }
 
-vf_status prior_add(const prior *p, vf_queue *queue, const vf_array *x, vf_array *y)
+static vf_status add(const prior *p, vf_queue *queue, const vf_array *x, vf_array *y)
 {
-    if (p->lambda == 0)
-        return VF_OK;
     if (p->kind == RECON_SPECTRUM)
         return add_spectrum(p, queue, x, y);
     if (p->kind == RECON_IDENTITY)
         return vf_vector_axpby(queue, x->type, x->count, p->lambda, x->data, 1, y->data);
     return vf_first_differences_add(queue, x->type, p->counts, p->lambda, p->weights.data, x->data, y->data);
+}
+
+/* ---- images that are seen together: each by itself ---- */
+
+/* Elements [first, first + count) of an array that has them; one that is empty stays so. */
+static vf_array part_of(const vf_array *array, int64_t first, int64_t count)
+{
+    vf_array part = *array;
+    if (!array->data)
+        return part;
+    part.data = (char *)array->data + (size_t)first * vf_dtype_bytes(array->type);
+    part.count = count;
+    return part;
+}
+
+static vf_status of_each(const prior *p, vf_queue *queue, const vf_array *from, vf_array *to,
+                         vf_status (*work)(const prior *p, vf_queue *queue, const vf_array *from, vf_array *to))
+{
+    const int64_t voxels = p->counts[0] * p->counts[1] * p->counts[2];
+    if (from->count <= voxels || voxels == 0)
+        return work(p, queue, from, to);
+    vf_status status = VF_OK;
+    for (int64_t first = 0; first < from->count && status == VF_OK; first += voxels) {
+        prior own = *p;
+        own.support = part_of(&p->support, first, voxels);
+        own.balance = part_of(&p->balance, first, voxels);
+        own.envelope = part_of(&p->envelope, first, voxels);
+        const vf_array one = part_of(from, first, voxels);
+        vf_array other = part_of(to, first, voxels);
+        status = work(&own, queue, &one, &other);
+    }
+    return status;
+}
+
+vf_status prior_precondition(const prior *p, vf_queue *queue, const vf_array *r, vf_array *z)
+{
+    return of_each(p, queue, r, z, precondition);
+}
+
+vf_status prior_add(const prior *p, vf_queue *queue, const vf_array *x, vf_array *y)
+{
+    return p->lambda == 0 ? VF_OK : of_each(p, queue, x, y, add);
 }

@@ -22,7 +22,7 @@ typedef struct side_part {
     int batch;            /* coils at a time */
     vf_pipeline *batches; /* of [batch][sample] */
     vf_array coil_images; /* [batch][its voxels] */
-    vf_array combined;    /* [its voxels] */
+    vf_array combined;    /* [set][its voxels]; empty until it is used */
 } side_part;
 
 struct right_side {
@@ -38,7 +38,7 @@ struct right_side {
     team_share *share; /* [parts] */
     side_part *part;   /* [parts] */
     vf_queue *host;    /* where the images of several coils' groups are added up; NULL: that is not needed */
-    vf_array partial;  /* [parts - 1][voxel], in host memory: of the groups behind the first */
+    vf_array partial;  /* [parts - 1][set][voxel], in host memory: of the groups behind the first */
 };
 
 /* A frame on its way. */
@@ -54,7 +54,8 @@ typedef struct part_of_frame {
     side_part *part;
     const scan_frame *frame;
     const vf_array *maps;
-    void *out; /* with maps: its voxels; else all coils' images of all voxels */
+    int sets;
+    void *out; /* without maps: all coils' images of all voxels */
 } part_of_frame;
 
 /* Coils of a batch, `first` of all. */
@@ -214,8 +215,6 @@ static vf_status prepare_part(void *user, int number)
         status = make_batches(p, r->team->first + number);
     if (status == VF_OK)
         status = vf_array_create(device, VF_SPACE_DEVICE, r->type, p->share.voxels * p->batch, &p->coil_images);
-    if (status == VF_OK)
-        status = vf_array_create(device, VF_SPACE_DEVICE, r->type, p->share.voxels, &p->combined);
     return status;
 }
 
@@ -241,8 +240,6 @@ vf_status right_side_create(const device_team *team, const recon_settings *setti
         status = team_run(team, r->parts, prepare_part, r);
     if (status == VF_OK && adds_groups(r))
         status = vf_queue_create(host, &r->host);
-    if (status == VF_OK && adds_groups(r))
-        status = vf_array_create(host, VF_SPACE_HOST, r->type, (r->parts - 1) * r->voxels, &r->partial);
     if (status != VF_OK) {
         right_side_destroy(r);
         *out = NULL;
@@ -332,12 +329,12 @@ static vf_status take_batch(void *user, const vf_piece *piece, size_t *bytes)
     for (int c = 0; c < count && status == VF_OK; c++) {
         const char *image = (const char *)p->coil_images.data + (size_t)c * image_bytes;
         const int64_t coil = first + c;
-        if (f->maps)
-            status =
-                vf_vector_multiply_add(piece->queue, r->type, p->share.voxels,
-                                       (const char *)f->maps->data + (size_t)(coil - p->share.first_coil) * image_bytes,
-                                       image, p->combined.data);
-        else
+        for (int s = 0; s < f->sets && status == VF_OK; s++) {
+            const size_t map = (size_t)(s * p->share.coils + coil - p->share.first_coil) * image_bytes;
+            status = vf_vector_multiply_add(piece->queue, r->type, p->share.voxels, (const char *)f->maps->data + map,
+                                            image, (char *)p->combined.data + (size_t)s * image_bytes);
+        }
+        if (!f->maps)
             status = vf_queue_copy(piece->queue,
                                    (char *)f->out + (size_t)(coil * r->voxels + p->share.first_voxel) * element, image,
                                    image_bytes);
@@ -346,41 +343,60 @@ static vf_status take_batch(void *user, const vf_piece *piece, size_t *bytes)
     return status;
 }
 
+/* What a device has made, to where the host wants its voxels. */
+static vf_status take_combined(side_part *p, int number, const side_of_frame *whole)
+{
+    const right_side *r = p->side;
+    const size_t element = vf_dtype_bytes(r->type), bytes = (size_t)p->share.voxels * element;
+    const bool adds = r->host && number > 0;
+    char *to =
+        adds ? (char *)r->partial.data + (size_t)((number - 1) * whole->maps->sets * r->voxels) * element : whole->out;
+    vf_status status = VF_OK;
+    for (int s = 0; s < whole->maps->sets && status == VF_OK; s++)
+        status = vf_queue_copy(p->queue, to + (size_t)(s * r->voxels + p->share.first_voxel) * element,
+                               (const char *)p->combined.data + (size_t)s * bytes, bytes);
+    return status;
+}
+
 static vf_status run_part(void *user, int number)
 {
     const side_of_frame *whole = user;
     const right_side *r = whole->side;
     side_part *p = &r->part[number];
-    const size_t element = vf_dtype_bytes(r->type);
-    const bool maps = whole->maps != NULL;
-    part_of_frame f = {p, whole->frame, maps ? &whole->maps->array[number] : NULL, whole->out};
-    if (maps && r->host && number > 0)
-        f.out = (char *)r->partial.data + (size_t)((number - 1) * r->voxels) * element;
-    else if (maps)
-        f.out = (char *)whole->out + (size_t)p->share.first_voxel * element;
+    const int sets = whole->maps ? whole->maps->sets : 0;
+    const int64_t count = sets * p->share.voxels;
+    part_of_frame f = {p, whole->frame, sets ? &whole->maps->array[number] : NULL, sets, whole->out};
     const vf_pipeline_work work = {.pieces = (p->share.coils + p->batch - 1) / p->batch,
                                    .user = &f,
                                    .load = p->encoding ? weighted_data : NULL,
                                    .compute = take_batch};
-    vf_status status =
-        maps ? vf_fill(p->queue, r->type, p->share.voxels, (const double[2]){0}, p->combined.data) : VF_OK;
+    vf_status status = VF_OK;
+    if (sets)
+        status = grow_array(vf_queue_device(p->queue), VF_SPACE_DEVICE, r->type, count, &p->combined);
+    if (status == VF_OK && sets)
+        status = vf_fill(p->queue, r->type, count, (const double[2]){0}, p->combined.data);
     if (status == VF_OK)
         status = vf_queue_sync(p->queue); /* batches have queues of their own */
     if (status == VF_OK)
         status = vf_pipeline_run(p->batches, &work);
-    if (status == VF_OK && maps)
-        status = vf_queue_copy(p->queue, f.out, p->combined.data, (size_t)p->share.voxels * element);
+    if (status == VF_OK && sets)
+        status = take_combined(p, number, whole);
     return status == VF_OK ? vf_queue_sync(p->queue) : status;
 }
 
 vf_status right_side_of_frame(right_side *r, const scan_frame *frame, const device_maps *maps, void *out)
 {
     side_of_frame f = {.side = r, .frame = frame, .maps = maps, .out = out};
-    vf_status status = team_run(r->team, r->parts, run_part, &f);
+    const int64_t count = maps ? maps->sets * r->voxels : 0;
+    vf_status status = VF_OK;
+    if (maps && r->host)
+        status = grow_array(vf_context_host(r->team->ctx), VF_SPACE_HOST, r->type, (r->parts - 1) * count, &r->partial);
+    if (status == VF_OK)
+        status = team_run(r->team, r->parts, run_part, &f);
     /* Always in the order of the devices. */
     for (int d = 1; maps && r->host && d < r->parts && status == VF_OK; d++)
-        status = vf_vector_axpby(
-            r->host, r->type, r->voxels, 1,
-            (const char *)r->partial.data + (size_t)((d - 1) * r->voxels) * vf_dtype_bytes(r->type), 1, out);
+        status = vf_vector_axpby(r->host, r->type, count, 1,
+                                 (const char *)r->partial.data + (size_t)((d - 1) * count) * vf_dtype_bytes(r->type), 1,
+                                 out);
     return status;
 }

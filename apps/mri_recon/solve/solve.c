@@ -25,7 +25,9 @@ static vf_status add_parts(const system_matrix *system, vf_array *y)
 
 static vf_status apply_part(const system_part *p, const vf_array *x, vf_array *y)
 {
-    return normal_matrix_apply(p->normal, p->queue, p->coils, p->maps ? p->maps->data : NULL, x->data, y->data);
+    return p->sets > 1
+               ? map_sets_apply(p, x, y)
+               : normal_matrix_apply(p->normal, p->queue, p->coils, p->maps ? p->maps->data : NULL, x->data, y->data);
 }
 
 /* Everything is put into the queues before any is waited for, so that GPUs work at the same time. */
@@ -37,6 +39,7 @@ static vf_status apply(const system_matrix *system, const vf_array *x, vf_array 
     for (int d = 1; d < system->parts && status == VF_OK; d++) {
         const system_part *p = &system->part[d];
         vf_array copy = p->x, result = p->y, arrived = p->arrived;
+        copy.count = result.count = arrived.count = x->count;
         status = vf_array_copy(p->queue, &copy, x, x->count);
         if (status == VF_OK)
             status = apply_part(p, &copy, &result);
@@ -54,14 +57,28 @@ static vf_status apply(const system_matrix *system, const vf_array *x, vf_array 
     return status == VF_OK ? prior_add(system->prior, queue, x, y) : status;
 }
 
+vf_status grow_array(vf_device *device, vf_space space, vf_dtype type, int64_t count, vf_array *array)
+{
+    if (array->data && array->count >= count)
+        return VF_OK;
+    vf_array_free(array);
+    return vf_array_create(device, space, type, count, array);
+}
+
 vf_status system_part_create(const system_part *first, vf_dtype type, int64_t voxels, system_part *out)
 {
-    vf_device *device = vf_queue_device(out->queue);
-    vf_status status = vf_array_create(device, VF_SPACE_DEVICE, type, voxels, &out->x);
-    if (status == VF_OK)
-        status = vf_array_create(device, VF_SPACE_DEVICE, type, voxels, &out->y);
-    if (status == VF_OK)
-        status = vf_array_create(vf_queue_device(first->queue), VF_SPACE_DEVICE, type, voxels, &out->arrived);
+    vf_device *device = vf_queue_device(out->queue), *at = vf_queue_device(first->queue);
+    const int sets = out->sets > 1 ? out->sets : 1;
+    const int64_t vector = first == out ? 0 : sets * voxels;
+    vf_status status = VF_OK;
+    if (vector > 0)
+        status = grow_array(device, VF_SPACE_DEVICE, type, vector, &out->x);
+    if (status == VF_OK && vector > 0)
+        status = grow_array(device, VF_SPACE_DEVICE, type, vector, &out->y);
+    if (status == VF_OK && vector > 0)
+        status = grow_array(at, VF_SPACE_DEVICE, type, vector, &out->arrived);
+    if (status == VF_OK && sets > 1)
+        status = grow_array(device, VF_SPACE_DEVICE, type, map_sets_room(sets, voxels), &out->room);
     return status;
 }
 
@@ -70,6 +87,7 @@ void system_part_free(system_part *part)
     vf_array_free(&part->x);
     vf_array_free(&part->y);
     vf_array_free(&part->arrived);
+    vf_array_free(&part->room);
 }
 
 /* Data are finite where they are read; squares of their sums need not be. */

@@ -63,7 +63,8 @@ int64_t team_cut(int64_t n, int64_t step, int parts, int part)
 
 /* ---- coil maps ---- */
 
-static vf_status make_room(const device_team *t, int parts, const team_share *shares, vf_dtype type, device_maps *m)
+static vf_status make_room(const device_team *t, int parts, const team_share *shares, vf_dtype type, int sets,
+                           device_maps *m)
 {
     m->share = malloc((size_t)parts * sizeof *m->share);
     m->array = calloc((size_t)parts, sizeof *m->array);
@@ -71,47 +72,51 @@ static vf_status make_room(const device_team *t, int parts, const team_share *sh
         return vf_fail(t->ctx, VF_ERR_MEMORY, "no memory");
     memcpy(m->share, shares, (size_t)parts * sizeof *shares);
     m->parts = parts;
+    m->sets = sets;
     m->place = -1;
     vf_status status = VF_OK;
     for (int d = 0; d < parts && status == VF_OK; d++)
         status = vf_array_create(vf_queue_device(t->queue[d]), VF_SPACE_DEVICE, type,
-                                 shares[d].coils * shares[d].voxels, &m->array[d]);
+                                 sets * shares[d].coils * shares[d].voxels, &m->array[d]);
     return status;
 }
 
 typedef struct putting {
     const device_team *team;
     device_maps *to;
-    int64_t voxels;
-    const float complex *maps;
+    const host_maps *from;
 } putting;
 
 static vf_status put_share(void *user, int part)
 {
     const putting *p = user;
     const team_share *s = &p->to->share[part];
+    const host_maps *maps = p->from;
     vf_status status = VF_OK;
-    for (int64_t c = 0; c < s->coils && status == VF_OK; c++)
-        status = upload_at(p->team->queue[part], p->maps + (s->first_coil + c) * p->voxels + s->first_voxel, s->voxels,
-                           &p->to->array[part], c * s->voxels);
+    for (int64_t i = 0; i < maps->sets * s->coils && status == VF_OK; i++) {
+        const int64_t coil = i / s->coils * maps->coils + s->first_coil + i % s->coils;
+        status = upload_at(p->team->queue[part], maps->data + coil * maps->voxels + s->first_voxel, s->voxels,
+                           &p->to->array[part], i * s->voxels);
+    }
     return status;
 }
 
-vf_status device_maps_put(const device_team *t, int parts, const team_share *shares, vf_dtype type, int place,
-                          int64_t voxels, const float complex *maps, device_maps *out)
+vf_status device_maps_put(const device_team *t, int parts, const team_share *shares, vf_dtype type,
+                          const host_maps *maps, device_maps *out)
 {
-    putting p = {t, out, voxels, maps};
+    putting p = {t, out, maps};
     vf_status status = VF_OK;
-    if (out->parts != parts || memcmp(out->share, shares, (size_t)parts * sizeof *shares) != 0) {
+    if (out->parts != parts || out->sets != maps->sets ||
+        memcmp(out->share, shares, (size_t)parts * sizeof *shares) != 0) {
         device_maps_free(out);
-        status = make_room(t, parts, shares, type, out);
+        status = make_room(t, parts, shares, type, maps->sets, out);
     }
-    if (status != VF_OK || out->place == place)
+    if (status != VF_OK || out->place == maps->place)
         return status;
     out->place = -1;
     status = team_run(t, parts, put_share, &p);
     if (status == VF_OK)
-        out->place = place;
+        out->place = maps->place;
     return status;
 }
 

@@ -34,15 +34,23 @@ typedef struct team_share {
 
 /* Coil maps of one place in the memory of a team's devices, each with its share. Zero-initialise it. */
 typedef struct device_maps {
-    int place, parts;  /* parts 0: none are there */
+    int place, parts; /* parts 0: none are there */
+    int sets;
     team_share *share; /* [parts] */
-    vf_array *array;   /* [parts]: [its coils][its voxels] complex */
+    vf_array *array;   /* [parts]: [set][its coils][its voxels] complex */
 } device_maps;
 
-/* Copies what is not there yet of `maps`, [coil][voxel] in host memory; gives back other memory of `out` before.
- * Errors: VF_ERR_MEMORY, VF_ERR_DEVICE_MEMORY, VF_ERR_DEVICE. */
+/* Coil maps of a place in host memory. */
+typedef struct host_maps {
+    int place, sets;
+    int64_t coils, voxels;
+    const float complex *data; /* [set][coil][voxel] */
+} host_maps;
+
+/* Copies what is not there yet; gives back other memory of `out` before. Errors: VF_ERR_MEMORY, VF_ERR_DEVICE_MEMORY,
+ * VF_ERR_DEVICE. */
 VF_MUST_CHECK vf_status device_maps_put(const device_team *team, int parts, const team_share *shares, vf_dtype type,
-                                        int place, int64_t voxels, const float complex *maps, device_maps *out);
+                                        const host_maps *maps, device_maps *out);
 void device_maps_free(device_maps *maps); /* leaves it zero */
 
 #endif
