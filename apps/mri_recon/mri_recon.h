@@ -40,6 +40,7 @@ typedef enum recon_coils {
     RECON_COILS_FILE,
     RECON_COILS_ESPIRIT,
     RECON_COILS_WALSH,
+    RECON_COILS_NLINV,
     RECON_COILS_RSS
 } recon_coils;
 typedef enum k_units { K_AUTO, K_NORMALIZED, K_FOV, K_RADIANS } k_units;
@@ -345,11 +346,11 @@ VF_MUST_CHECK vf_status draw_montage(vf_context *ctx, const recon_image *image, 
 /* ---- calibrate.c ---- */
 
 /* Coil maps of a place from the centre of its k-space: `maps` [coil][z][y][x], host memory; solves on the team's first
- * device. By ESPIRiT (espirit.h) or as coil_maps_walsh; RECON_COILS_AUTO and RECON_COILS_FILE: the former where the
- * centre is sampled well enough. Uses the place's calibration frames and all frames of the place that differ from its
- * first in repetition and trajectory only. `watch` (may be NULL) is told of 1 in all. `text` (of `size`) gets a line on
- * how. Warns where the centre is not sampled densely enough, or maps explain too little of it. Errors: as
- * vf_nufft_create, vf_espirit. */
+ * device. By ESPIRiT (espirit.h), jointly with the image (nlinv.h) or as coil_maps_walsh; RECON_COILS_AUTO and
+ * RECON_COILS_FILE: by ESPIRiT where the centre is sampled well enough, else jointly. Uses the place's calibration
+ * frames and all frames of the place that differ from its first in repetition and trajectory only. `watch` (may be
+ * NULL) is told of 1 in all. `text` (of `size`) gets a line on how. Warns where the centre is not sampled densely
+ * enough, or maps explain too little of it. Errors: as vf_nufft_create, vf_espirit, vf_nlinv. */
 VF_MUST_CHECK vf_status calibrate_maps(const device_team *team, const scan *raw, recon_coils how, int place,
                                        recon_watch *watch, float complex *maps, char *text, size_t size);
 

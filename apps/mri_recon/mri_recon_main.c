@@ -167,7 +167,7 @@ static const struct option options[] = {
 
 /* The words of an option, in the order of its enum in mri_recon.h. */
 static const char *const unit_words[] = {"auto", "normalized", "fov", "radians", NULL};
-static const char *const coil_words[] = {"auto", "file", "espirit", "walsh", "rss", NULL};
+static const char *const coil_words[] = {"auto", "file", "espirit", "walsh", "nlinv", "rss", NULL};
 static const char *const method_words[] = {"cg", "adjoint", "gridding", "bilinear", NULL};
 static const char *const prior_words[] = {"identity", "differences", "reference", "spectrum", "auto", NULL};
 static const char *const operator_words[] = {"auto", "direct", "nufft", "cartesian", NULL};

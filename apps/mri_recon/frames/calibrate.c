@@ -388,11 +388,13 @@ vf_status calibrate_maps(const device_team *team, const scan *raw, recon_coils h
     bool made = false;
     vf_status status = VF_OK;
     c.voxels = raw->matrix[0] * raw->matrix[1] * raw->matrix[2];
-    if (how == RECON_COILS_ESPIRIT || (how != RECON_COILS_WALSH && raw->coils > 1))
+    const bool any = how != RECON_COILS_WALSH && how != RECON_COILS_NLINV && raw->coils > 1;
+    if (how == RECON_COILS_ESPIRIT || any)
         status = by_espirit(&c, place, how == RECON_COILS_ESPIRIT, watch, maps, &made, text, size);
     if (status == VF_OK && !made) {
         release(&c);
-        status = by_walsh(&c, place, maps, text, size);
+        status = how == RECON_COILS_WALSH || raw->coils == 1 ? by_walsh(&c, place, maps, text, size)
+                                                             : calibrate_jointly(&c, place, watch, maps, text, size);
     }
     release(&c);
     return status;

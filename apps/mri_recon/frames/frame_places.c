@@ -63,7 +63,8 @@ static vf_status make_maps(crew *c, frame_place *place, char *text, size_t size)
 {
     const recon_job *j = c->job;
     const scan *raw = j->scan;
-    if (raw->sensitivity && j->settings->coils != RECON_COILS_WALSH && j->settings->coils != RECON_COILS_ESPIRIT) {
+    const recon_coils how = j->settings->coils;
+    if (raw->sensitivity && (how == RECON_COILS_AUTO || how == RECON_COILS_FILE)) {
         place->of_scan = true;
         place->maps = raw->sensitivity + (raw->own_maps ? place->first->place * raw->coils * j->voxels : 0);
         snprintf(text, size, "%d coil%s, maps from %s", raw->coils, raw->coils == 1 ? "" : "s",
@@ -75,8 +76,7 @@ static vf_status make_maps(crew *c, frame_place *place, char *text, size_t size)
     vf_large_pages(place->maps, (size_t)raw->coils * (size_t)j->voxels * sizeof *place->maps);
     if (!place->maps)
         return vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for the maps of %d coils", raw->coils);
-    vf_status status =
-        calibrate_maps(&c->team, raw, j->settings->coils, place->first->place, c->watch, place->maps, text, size);
+    vf_status status = calibrate_maps(&c->team, raw, how, place->first->place, c->watch, place->maps, text, size);
     if (status != VF_OK) {
         free(place->maps);
         place->maps = NULL;
