@@ -10,6 +10,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 import time
 
 import program
@@ -124,4 +125,8 @@ def test_refused(_):
     refuse(2, ["nlinv"], "s.h5", "--coils", "joint")
 
 
-program.main(globals())
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as folder:
+        probe = os.path.join(folder, "probe.h5")
+        subprocess.run([PHANTOM, "-q", "-o", probe, "--matrix", "8,8,1"], check=True, stdin=subprocess.DEVNULL)
+        program.main(globals(), probe=(probe, "--dry-run"))
