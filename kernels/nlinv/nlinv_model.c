@@ -19,7 +19,7 @@ static const double LEFT_OVER = 1e-5;
 /* Root mean square that the data are scaled to, in voxels: what alpha is relative to. */
 static const double LEVEL = 0.39;
 /* Standard deviation of the bell that rho begins as, in fractions of what is kept of the field of view. */
-static const double BELL = 0.2;
+static const double BELL = 0.28;
 
 static vf_status no_memory(const nlinv *n)
 {
