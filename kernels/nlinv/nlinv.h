@@ -61,8 +61,8 @@ typedef struct vf_nlinv_quality {
 
 /* `maps` [coil][z][y][x], complex of floats: sum over coils |s|^2 = 1, fading where it was less than a thousandth of
  * the largest |s|. Their phase is the smoothest: the image has the rest. Scaling data and energy changes no more than
- * rounding. The same bits whatever the number of the context's threads. Holds about 16 (coils + 3) bytes a voxel of
- * `small`, and 2^d times that with 2 periods. Errors: VF_ERR_ARGUMENT (shapes), VF_ERR_INPUT (numbers that are not
+ * rounding. The same bits whatever the number of the context's threads. Holds about 16 v (3 + periods^d) bytes a voxel
+ * of `small` for v virtual coils and d axes. Errors: VF_ERR_ARGUMENT (shapes), VF_ERR_INPUT (numbers that are not
  * finite, or data that are all zero), VF_ERR_MEMORY, VF_ERR_CANCELLED. */
 VF_MUST_CHECK vf_status vf_nlinv(vf_context *ctx, const vf_nlinv_task *task, void *maps, vf_nlinv_quality *quality);
 

@@ -66,7 +66,7 @@ class Scan:
 
 def test_every_second_line(_):
     """No lines but every second or third. What Walsh's method makes is folded: half of the image, and more. Joint estimation leaves
-    ghosts: an image error of 0.12 and 0.18 where true maps leave 0.06 and 0.08; half of Walsh's would be folded, too. A warning
+    ghosts: an image error of 0.12 and 0.19 where true maps leave 0.06 and 0.08; half of Walsh's would be folded, too. A warning
     says so."""
     for every in 2, 3:
         scan = Scan("--matrix", "192,192,1", "--trajectory", "cartesian", "--accelerate", every, "--calibration-lines", 1)
