@@ -40,6 +40,7 @@ typedef enum recon_coils {
     RECON_COILS_FILE,
     RECON_COILS_ESPIRIT,
     RECON_COILS_WALSH,
+    RECON_COILS_NLINV,
     RECON_COILS_RSS
 } recon_coils;
 /* Sets of coil maps: as many as the object asks for, or a number. */
@@ -89,6 +90,12 @@ typedef struct recon_settings {
     int argc;
     char *const *argv;
 } recon_settings;
+
+/* ---- settings.c ---- */
+
+/* Refuses what does not go together, and fills in what follows from other settings, once all options are read. Errors:
+ * VF_ERR_ARGUMENT. */
+VF_MUST_CHECK vf_status settings_complete(vf_context *ctx, recon_settings *settings);
 
 /* ---- watch.c ---- */
 
@@ -365,8 +372,9 @@ typedef struct calibrated {
 
 /* Coil maps of a place from the centre of its k-space: `maps` [set][coil][z][y][x], host memory, with room for
  * two sets unless ONE is asked for; solves on the team's first device. `sets`: ONE, TWO, or AUTO for what the object
- * asks for; Walsh's are one. By ESPIRiT (espirit.h) or as coil_maps_walsh; RECON_COILS_AUTO and RECON_COILS_FILE: the
- * former where the centre is sampled well enough. Uses the place's calibration frames and all frames of the place that
+ * asks for; those of others than ESPIRiT are one. By ESPIRiT (espirit.h), jointly with the image (nlinv.h) or as
+ * coil_maps_walsh; RECON_COILS_AUTO and RECON_COILS_FILE: by ESPIRiT where the centre is sampled well enough, else
+ * jointly. Uses the place's calibration frames and all frames of the place that
  * differ from its first in repetition and trajectory only. `watch` (may be NULL) is told of 1 in all. Warns where the
  * centre is not sampled densely enough, or maps explain too little of it. Errors: as vf_nufft_create, vf_espirit. */
 VF_MUST_CHECK vf_status calibrate_maps(const device_team *team, const scan *raw, recon_coils how, recon_map_sets sets,

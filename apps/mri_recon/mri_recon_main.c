@@ -3,12 +3,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "bart/cfl.h"
 #include "coils/coil_map_file.h"
 #include "mri_recon.h"
 #include "program.h"
 #include "solve/equations.h"
-#include "voxfield/output.h"
 
 static const char usage[] =
     "mri_recon - images from the raw data of an MRI scan, Cartesian or not\n"
@@ -41,8 +39,9 @@ static const char usage[] =
     "  --keep-oversampling      do not crop to the reconstructed field of view\n"
     "\n"
     "Coils\n"
-    "  --coils C                auto (default: the file's maps, else espirit or walsh), file, espirit, walsh (maps\n"
-    "                           estimated from the centre of k-space), rss (each coil alone, root of the sum of\n"
+    "  --coils C                auto (default: the file's maps, else espirit or nlinv), file, espirit, walsh (maps\n"
+    "                           estimated from the centre of k-space), nlinv (maps estimated together with an\n"
+    "                           image, where there is no calibration), rss (each coil alone, root of the sum of\n"
     "                           squares), or a file of maps: .h5, .cfl\n"
     "  --map-sets N             of coil maps: 1, 2 (an image each, for objects larger than the field of view), auto\n"
     "                           (default: two where the calibration shows that parts of the object fold, or a file\n"
@@ -172,7 +171,7 @@ static const struct option options[] = {
 
 /* The words of an option, in the order of its enum in mri_recon.h. */
 static const char *const unit_words[] = {"auto", "normalized", "fov", "radians", NULL};
-static const char *const coil_words[] = {"auto", "file", "espirit", "walsh", "rss", NULL};
+static const char *const coil_words[] = {"auto", "file", "espirit", "walsh", "nlinv", "rss", NULL};
 static const char *const set_words[] = {"auto", "1", "2", NULL};
 static const char *const method_words[] = {"cg", "adjoint", "gridding", "bilinear", NULL};
 static const char *const prior_words[] = {"identity", "differences", "reference", "spectrum", "auto", NULL};
@@ -392,66 +391,6 @@ static vf_status check_use(vf_context *ctx, const recon_settings *s, const bool 
     return VF_OK;
 }
 
-/* Files that go with others, or with settings. */
-static vf_status check_files(vf_context *ctx, const recon_settings *s)
-{
-    const bool bart = cfl_is_name(s->input);
-    if (s->trajectory && !bart)
-        return vf_fail(ctx, VF_ERR_ARGUMENT,
-                       "--trajectory goes with k-space in a .cfl; %s is to have its trajectory in it", s->input);
-    if (s->trajectory && !cfl_is_name(s->trajectory))
-        return vf_fail(ctx, VF_ERR_ARGUMENT, "--trajectory %s: expected a file of BART's with its ending, .cfl or .hdr",
-                       s->trajectory);
-    if (s->group && bart)
-        return vf_fail(ctx, VF_ERR_ARGUMENT, "--group is of ISMRMRD files; %s has none", s->input);
-    if (s->save_coils && !coil_map_is_name(s->save_coils))
-        return vf_fail(ctx, VF_ERR_ARGUMENT, "--save-coils %s: the name is to end in .h5, .hdf5, .cfl or .hdr",
-                       s->save_coils);
-    if (s->map_sets == RECON_SETS_TWO && (s->coils == RECON_COILS_RSS || s->coils == RECON_COILS_WALSH))
-        return vf_fail(ctx, VF_ERR_ARGUMENT, "--map-sets 2 goes with --coils auto, espirit or a file of two sets");
-    if (s->save_coils && s->coils == RECON_COILS_RSS)
-        return vf_fail(ctx, VF_ERR_ARGUMENT, "--save-coils: --coils rss uses no maps");
-    return VF_OK;
-}
-
-/* What does not go together, and what follows from something else. */
-static vf_status check_options(vf_context *ctx, recon_settings *s)
-{
-    if (s->save_q && s->load_q)
-        return vf_fail(ctx, VF_ERR_ARGUMENT, "--save-q and --load-q exclude each other");
-    if (s->quiet && s->progress == VF_PROGRESS_ON)
-        return vf_fail(ctx, VF_ERR_ARGUMENT, "--quiet and --progress exclude each other");
-    if (s->encode_by == RECON_DIRECT && s->method == RECON_GRIDDING)
-        return vf_fail(ctx, VF_ERR_ARGUMENT, "--method gridding is not a direct sum; leave out --operator direct");
-    if (s->append_to_copy && !(s->output && vf_path_has_extension(s->output, ".mrd")))
-        return vf_fail(ctx, VF_ERR_ARGUMENT, "--append-to-copy needs an output (-o) that ends in .mrd");
-    if (s->method != RECON_CG)
-        s->lambda_auto = false;
-    if (s->prior == RECON_PRIOR_AUTO)
-        s->prior = s->lambda_auto ? RECON_SPECTRUM : RECON_IDENTITY;
-    if (s->tolerance < 0)
-        s->tolerance = s->lambda_auto ? 1e-5 : 1e-4;
-    if (s->iterations == 0)
-        s->iterations = s->lambda_auto ? 500 : 60;
-    if (s->accuracy == 0)
-        s->accuracy = s->precision == VF_F64 ? 1e-9 : 1e-6;
-    if (s->method == RECON_CG && s->accuracy > 0.01)
-        return vf_fail(
-            ctx, VF_ERR_ARGUMENT,
-            "--accuracy %g is too coarse for --method cg, whose matrix would not be positive definite: 0.01 or "
-            "finer",
-            s->accuracy);
-    if (s->precision == VF_F32 && s->accuracy < 1e-7)
-        return vf_fail(ctx, VF_ERR_ARGUMENT, "--accuracy %g is beyond single precision (1e-7): use --precision double",
-                       s->accuracy);
-    if (s->method == RECON_CG && s->tolerance > 0 && s->tolerance < recon_rounding(s->precision))
-        vf_warn(ctx,
-                "--tolerance %g is beyond %s precision: the solver's own residual falls below it, that of the image "
-                "stays near %g",
-                s->tolerance, s->precision == VF_F64 ? "double" : "single", recon_rounding(s->precision));
-    return VF_OK;
-}
-
 static vf_status read_options(vf_context *ctx, const program *p, int argc, char **argv, recon_settings *s)
 {
     bool given[OPT_END - OPT_FIRST] = {false};
@@ -470,9 +409,7 @@ static vf_status read_options(vf_context *ctx, const program *p, int argc, char 
     vf_status status = program_input(ctx, p, argc, argv, "scan.h5", "one scan", &s->input);
     if (status == VF_OK)
         status = check_use(ctx, s, given);
-    if (status == VF_OK)
-        status = check_files(ctx, s);
-    return status == VF_OK ? check_options(ctx, s) : status;
+    return status == VF_OK ? settings_complete(ctx, s) : status;
 }
 
 static vf_status run_mri_recon(vf_context *ctx, program *p, int argc, char **argv)

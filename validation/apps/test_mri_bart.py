@@ -362,7 +362,7 @@ def test_refused_maps(_):
     phantom("one.h5", "--matrix", "16,16,1", "--without", "sensitivity")
     maps = smooth_maps(13, 3, 1, 16, 16)
     for words in ("maps", "maps.txt", "h5", ".cfl"):
-        refuse(2, ["auto, file, espirit, walsh, rss", ".cfl"], "p.h5", "--coils", words)
+        refuse(2, ["auto, file, espirit, walsh, nlinv, rss", ".cfl"], "p.h5", "--coils", words)
     refuse(2, "is to end in", "p.h5", "--save-coils", "m.nii")
     refuse(2, "rss uses no maps", "p.h5", "--save-coils", "m.h5", "--coils", "rss")
     refuse(2, "one coil", "one.h5", "--save-coils", "m.h5")

@@ -400,11 +400,12 @@ vf_status calibrate_maps(const device_team *team, const scan *raw, recon_coils h
     vf_status status = VF_OK;
     *made = (calibrated){0};
     c.voxels = raw->matrix[0] * raw->matrix[1] * raw->matrix[2];
-    if (must || (how != RECON_COILS_WALSH && raw->coils > 1))
+    if (must || (how != RECON_COILS_WALSH && how != RECON_COILS_NLINV && raw->coils > 1))
         status = by_espirit(&c, place, must, sets, watch, maps, made);
     if (status == VF_OK && made->sets == 0) {
         release(&c);
-        status = by_walsh(&c, place, maps, made);
+        status = how == RECON_COILS_WALSH || raw->coils == 1 ? by_walsh(&c, place, maps, made)
+                                                             : calibrate_jointly(&c, place, watch, maps, made);
     }
     release(&c);
     return status;

@@ -1,0 +1,250 @@
+/* Coil maps where the centre of k-space is not sampled densely enough for calibration: image and maps together
+ * (nlinv.h), from the samples of the centre as they are. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "calibrate.h"
+#include "nlinv.h"
+#include "voxfield/fft.h"
+
+/* The centre reaches this many cycles per field of view that is kept, as far in mm along every axis: enough of the
+ * object that lines which are missing are told by those between which they lie. */
+static const double CYCLES_2D = 24, CYCLES_3D = 12, LEAST_CYCLES = 4;
+/* Cycles by which the image and maps that are solved for reach beyond the samples. */
+static const double BEYOND = 6;
+/* Maps that explain less of the data, or samples that are alike their own shifted copies by more, are worth a warning.
+ */
+static const double LEAST_EXPLAINED = 0.9, MOST_FOLDING = 0.95;
+static const recon_settings joint_settings = {.input = "calibration",
+                                              .method = RECON_CG,
+                                              .encode_by = RECON_AUTO,
+                                              .precision = VF_F32,
+                                              .accuracy = 1e-5,
+                                              .quiet = true};
+
+typedef struct joint {
+    calibration *c;
+    int64_t small[3];
+    int64_t voxels, points; /* of the small matrix; of Q */
+    int periods;
+    float complex *weights; /* [sample] */
+    float complex *adjoint; /* [coil][voxels] */
+    float complex *psf;     /* [points] */
+    double energy, noise;
+} joint;
+
+static vf_status no_memory(const calibration *c)
+{
+    return vf_fail(c->ctx, VF_ERR_MEMORY, "no memory to estimate coil maps");
+}
+
+/* What of the centre is used, in c->small, and the matrix that is solved for. */
+static void choose_small(joint *j)
+{
+    calibration *c = j->c;
+    const scan *raw = c->scan;
+    double kept[3], widest = 0;
+    int axes = 0;
+    for (int a = 0; a < 3; a++) {
+        kept[a] = raw->fov[a] * (double)raw->crop[a] / (double)raw->matrix[a];
+        widest = raw->matrix[a] > 1 ? fmax(widest, kept[a]) : widest;
+        axes += raw->matrix[a] > 1;
+    }
+    j->voxels = 1;
+    for (int a = 0; a < 3; a++) {
+        const int64_t n = raw->matrix[a];
+        const double reach = axes == 3 ? CYCLES_3D : CYCLES_2D;
+        const double cycles = fmax(reach * raw->fov[a] / widest, LEAST_CYCLES * raw->fov[a] / kept[a]);
+        const int64_t wanted = vf_fft_good_length((int64_t)ceil(2 * (cycles + BEYOND * raw->fov[a] / widest)));
+        c->small[a] = n > 1 ? (int64_t)fmin((double)n, 2 * ceil(cycles)) : 1;
+        j->small[a] = n > 1 ? (n < wanted ? n : wanted) : 1;
+        j->voxels *= j->small[a];
+    }
+}
+
+static vf_status gather(joint *j, int place)
+{
+    calibration *c = j->c;
+    const int64_t samples = c->centre.samples = calibrate_gather(c, place, NULL, NULL, 0);
+    if (samples == 0)
+        return vf_fail(
+            c->ctx, VF_ERR_INPUT,
+            "place %d: no sample lies in the centre of k-space, so coil maps cannot be estimated; use --coils "
+            "rss",
+            place);
+    c->centre.k = malloc((size_t)samples * 3 * sizeof *c->centre.k);
+    c->data = malloc((size_t)samples * (size_t)c->scan->coils * sizeof *c->data);
+    j->weights = malloc((size_t)samples * sizeof *j->weights);
+    if (!c->centre.k || !c->data || !j->weights)
+        return no_memory(c);
+    calibrate_gather(c, place, c->centre.k, c->data, samples);
+    return VF_OK;
+}
+
+/* W: 1 over the number of voxels on a grid, else density weights, so that F^H W F is near 1 where there are samples. */
+static vf_status choose_weights(joint *j)
+{
+    calibration *c = j->c;
+    const int64_t samples = c->centre.samples;
+    vf_status status = VF_OK;
+    j->periods = vf_cartesian_fits(j->small, samples, c->centre.k, NULL, NULL) ? 1 : 2;
+    float *density = malloc((size_t)samples * sizeof *density);
+    if (!density)
+        return no_memory(c);
+    for (int64_t m = 0; m < samples; m++)
+        density[m] = (float)(1 / (double)j->voxels);
+    if (j->periods == 2)
+        status = density_weights(c->ctx, j->small, &c->centre, c->queue, NULL, density);
+    for (int64_t m = 0; m < samples && status == VF_OK; m++)
+        j->weights[m] = density[m];
+    free(density);
+    return status;
+}
+
+/* sum of w |d|^2 */
+static double data_energy(const joint *j)
+{
+    const int64_t samples = j->c->centre.samples;
+    double energy = 0;
+    for (int coil = 0; coil < j->c->scan->coils; coil++)
+        for (int64_t m = 0; m < samples; m++) {
+            const float complex d = j->c->data[coil * samples + m];
+            energy += crealf(j->weights[m]) * ((double)crealf(d) * crealf(d) + (double)cimagf(d) * cimagf(d));
+        }
+    return energy;
+}
+
+/* Scales the data, and finds their energy and what of it is noise: known where that has variance 1. */
+static void measure(joint *j)
+{
+    calibration *c = j->c;
+    const double before = data_energy(j);
+    double noise = 0;
+    for (int64_t m = 0; m < c->centre.samples; m++)
+        noise += c->scan->coils * (double)crealf(j->weights[m]);
+    calibrate_normalise(c->data, c->centre.samples * c->scan->coils);
+    j->energy = data_energy(j);
+    j->noise = c->scan->whitened && before > 0 ? noise / before * j->energy : 0;
+}
+
+/* y = F^H x of `count` vectors of samples, on a matrix of `extent` fields of view. `weighted`: x times W. */
+static vf_status adjoint_of(const joint *j, int extent, const int64_t matrix[3], int count, const float complex *x,
+                            bool weighted, float complex *y)
+{
+    calibration *c = j->c;
+    vf_device *device = vf_queue_device(c->queue);
+    const int64_t samples = c->centre.samples, points = matrix[0] * matrix[1] * matrix[2];
+    recon_settings settings = joint_settings;
+    encoding *e = NULL;
+    vf_array in = {0}, out = {0};
+    float complex *product = malloc((size_t)samples * sizeof *product);
+    vf_status status = product ? VF_OK : no_memory(c);
+    settings.encode_by = j->periods == 1 ? RECON_AUTO : RECON_OFF_GRID;
+    if (status == VF_OK)
+        status = encoding_create(device, &settings, matrix, extent, samples, c->centre.k, NULL, NULL, 1, &e);
+    if (status == VF_OK)
+        status = vf_array_create(device, VF_SPACE_DEVICE, VF_C64, samples, &in);
+    if (status == VF_OK)
+        status = vf_array_create(device, VF_SPACE_DEVICE, VF_C64, points, &out);
+    for (int v = 0; v < count && status == VF_OK; v++) {
+        for (int64_t m = 0; m < samples; m++)
+            product[m] = weighted ? crealf(j->weights[m]) * x[v * samples + m] : x[v * samples + m];
+        status = upload(c->queue, product, samples, &in);
+        if (status == VF_OK)
+            status = encoding_adjoint(e, c->queue, 1, &in, &out);
+        if (status == VF_OK)
+            status = download(c->queue, &out, points, y + v * points);
+    }
+    encoding_destroy(e);
+    vf_array_free(&in);
+    vf_array_free(&out);
+    free(product);
+    return status;
+}
+
+/* F^H W d of each coil, and Q. */
+static vf_status make_input(joint *j)
+{
+    calibration *c = j->c;
+    int64_t grid[3];
+    j->points = 1;
+    for (int a = 0; a < 3; a++) {
+        grid[a] = j->small[a] > 1 ? j->small[a] * j->periods : 1;
+        j->points *= grid[a];
+    }
+    j->adjoint = malloc((size_t)c->scan->coils * (size_t)j->voxels * sizeof *j->adjoint);
+    j->psf = malloc((size_t)j->points * sizeof *j->psf);
+    if (!j->adjoint || !j->psf)
+        return no_memory(c);
+    vf_status status = adjoint_of(j, 1, j->small, c->scan->coils, c->data, true, j->adjoint);
+    if (status == VF_OK)
+        status = adjoint_of(j, j->periods, grid, 1, j->weights, false, j->psf);
+    return status;
+}
+
+static void judge(const calibration *c, const vf_nlinv_quality *quality)
+{
+    if (quality->explained < LEAST_EXPLAINED)
+        vf_warn(c->ctx,
+                "image and coil maps explain %.0f %% of the centre of k-space, so the image may be shaded or folded; "
+                "give maps (--coils FILE), acquire calibration lines, or use --coils rss",
+                100 * quality->explained);
+    if (quality->folding > MOST_FOLDING)
+        vf_warn(c->ctx,
+                "the samples lie regularly, with no lines between them, so coil maps cannot be told for certain: the "
+                "image may have ghosts; give maps (--coils FILE), or acquire four lines or more in the middle");
+}
+
+static void tell_watch(void *watch, double more)
+{
+    watch_add(watch, more);
+}
+
+static vf_status estimate(joint *j, recon_watch *watch, float complex *maps, vf_nlinv_quality *quality)
+{
+    const scan *raw = j->c->scan;
+    vf_nlinv_task task = {.coils = raw->coils,
+                          .periods = j->periods,
+                          .adjoint = j->adjoint,
+                          .psf = j->psf,
+                          .energy = j->energy,
+                          .noise = j->noise,
+                          .tell = watch ? tell_watch : NULL,
+                          .user = watch};
+    for (int a = 0; a < 3; a++) {
+        task.matrix[a] = raw->matrix[a];
+        task.small[a] = j->small[a];
+        task.fov[a] = raw->fov[a];
+        task.kept[a] = (double)raw->crop[a] / (double)raw->matrix[a];
+    }
+    return vf_nlinv(j->c->ctx, &task, maps, quality);
+}
+
+vf_status calibrate_jointly(calibration *c, int place, recon_watch *watch, float complex *maps, calibrated *made)
+{
+    joint j = {.c = c};
+    vf_nlinv_quality quality;
+    choose_small(&j);
+    vf_status status = gather(&j, place);
+    if (status == VF_OK)
+        status = choose_weights(&j);
+    if (status == VF_OK) {
+        measure(&j);
+        status = make_input(&j);
+    }
+    if (status == VF_OK)
+        status = estimate(&j, watch, maps, &quality);
+    if (status == VF_OK) {
+        judge(c, &quality);
+        made->sets = 1;
+        snprintf(made->text, sizeof made->text,
+                 "%d coils, maps estimated together with the image from %lld samples of the centre of k-space (NLINV), "
+                 "which explain %.1f %%",
+                 c->scan->coils, (long long)c->centre.samples, 100 * quality.explained);
+    }
+    free(j.weights);
+    free(j.adjoint);
+    free(j.psf);
+    return status;
+}

@@ -1,0 +1,68 @@
+/* What settings do not go together, and what follows from others. */
+#include "bart/cfl.h"
+#include "coils/coil_map_file.h"
+#include "solve/equations.h"
+#include "voxfield/output.h"
+
+/* Files that go with others, or with settings. */
+static vf_status check_files(vf_context *ctx, const recon_settings *s)
+{
+    const bool bart = cfl_is_name(s->input);
+    if (s->trajectory && !bart)
+        return vf_fail(ctx, VF_ERR_ARGUMENT,
+                       "--trajectory goes with k-space in a .cfl; %s is to have its trajectory in it", s->input);
+    if (s->trajectory && !cfl_is_name(s->trajectory))
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "--trajectory %s: expected a file of BART's with its ending, .cfl or .hdr",
+                       s->trajectory);
+    if (s->group && bart)
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "--group is of ISMRMRD files; %s has none", s->input);
+    if (s->save_coils && !coil_map_is_name(s->save_coils))
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "--save-coils %s: the name is to end in .h5, .hdf5, .cfl or .hdr",
+                       s->save_coils);
+    if (s->map_sets == RECON_SETS_TWO &&
+        (s->coils == RECON_COILS_RSS || s->coils == RECON_COILS_WALSH || s->coils == RECON_COILS_NLINV))
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "--map-sets 2 goes with --coils auto, espirit or a file of two sets");
+    if (s->save_coils && s->coils == RECON_COILS_RSS)
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "--save-coils: --coils rss uses no maps");
+    return VF_OK;
+}
+
+vf_status settings_complete(vf_context *ctx, recon_settings *s)
+{
+    const vf_status status = check_files(ctx, s);
+    if (status != VF_OK)
+        return status;
+    if (s->save_q && s->load_q)
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "--save-q and --load-q exclude each other");
+    if (s->quiet && s->progress == VF_PROGRESS_ON)
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "--quiet and --progress exclude each other");
+    if (s->encode_by == RECON_DIRECT && s->method == RECON_GRIDDING)
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "--method gridding is not a direct sum; leave out --operator direct");
+    if (s->append_to_copy && !(s->output && vf_path_has_extension(s->output, ".mrd")))
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "--append-to-copy needs an output (-o) that ends in .mrd");
+    if (s->method != RECON_CG)
+        s->lambda_auto = false;
+    if (s->prior == RECON_PRIOR_AUTO)
+        s->prior = s->lambda_auto ? RECON_SPECTRUM : RECON_IDENTITY;
+    if (s->tolerance < 0)
+        s->tolerance = s->lambda_auto ? 1e-5 : 1e-4;
+    if (s->iterations == 0)
+        s->iterations = s->lambda_auto ? 500 : 60;
+    if (s->accuracy == 0)
+        s->accuracy = s->precision == VF_F64 ? 1e-9 : 1e-6;
+    if (s->method == RECON_CG && s->accuracy > 0.01)
+        return vf_fail(
+            ctx, VF_ERR_ARGUMENT,
+            "--accuracy %g is too coarse for --method cg, whose matrix would not be positive definite: 0.01 or "
+            "finer",
+            s->accuracy);
+    if (s->precision == VF_F32 && s->accuracy < 1e-7)
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "--accuracy %g is beyond single precision (1e-7): use --precision double",
+                       s->accuracy);
+    if (s->method == RECON_CG && s->tolerance > 0 && s->tolerance < recon_rounding(s->precision))
+        vf_warn(ctx,
+                "--tolerance %g is beyond %s precision: the solver's own residual falls below it, that of the image "
+                "stays near %g",
+                s->tolerance, s->precision == VF_F64 ? "double" : "single", recon_rounding(s->precision));
+    return VF_OK;
+}

@@ -1,0 +1,132 @@
+#!/usr/bin/env python3
+"""Coil maps of scans without calibration lines: which way is taken, and how far images are from what true maps make.
+
+usage: test_mri_calibration.py PROGRAM [DEVICE] [test_name ...]     VOXFIELD_PHANTOM names mri_phantom
+
+Estimated maps have a sum of squares of 1, and so the image is the object times the root of the sum of squares of the true maps.
+Errors are relative, after the best factor.
+"""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+
+import program
+from program import Skip, make, refuse
+
+PHANTOM = os.environ.get("VOXFIELD_PHANTOM") or sys.exit("VOXFIELD_PHANTOM is not set")
+try:
+    import h5py
+    import numpy
+except ImportError:
+    h5py = numpy = None
+
+
+class Scan:
+    """s.h5 without maps, and the true ones, normalised, in true.h5."""
+
+    def __init__(self, *options):
+        if h5py is None:
+            raise Skip("no h5py")
+        subprocess.run([PHANTOM, "-q", "--phantom", "head", "--coils", "8", "--image-snr", "30", *map(str, options), "-o", "s.h5"],
+                       check=True)
+        with h5py.File("s.h5", "a") as file:
+            maps = file["scan/sensitivity"][...]
+            truth = file["scan/truth"][...]
+            del file["scan/sensitivity"]
+        root = numpy.sqrt((abs(maps) ** 2).sum(0))
+        self.truth = (truth.reshape(root.shape) * root).astype(float)
+        with h5py.File("true.h5", "w") as file:
+            file["maps"] = (maps / root).astype(numpy.complex64)
+
+    def error(self, coils, *options):
+        """The image's error, and what the program said."""
+        start = time.time()
+        done = make("s.h5", "--coils", coils, "-o", "i.h5", "--report", "r.json", *options)
+        with h5py.File("i.h5") as file:
+            image = abs(file["image"][...].reshape(self.truth.shape)).astype(float)
+        assert numpy.all(numpy.isfinite(image))
+        fit = (image * self.truth).sum() / (image ** 2).sum()
+        error = numpy.linalg.norm(fit * image - self.truth) / numpy.linalg.norm(self.truth)
+        print(f"    {coils}: error {error:.4f}, {time.time() - start:.1f} s")
+        with open("r.json", encoding="ascii") as report:
+            return error, done, json.load(report)["reconstruction"]
+
+    def compare(self):
+        """Errors with true maps, Walsh's, and what the program takes by itself; and what it said then."""
+        true, _, _ = self.error("true.h5")
+        walsh, _, _ = self.error("walsh")
+        error, done, report = self.error("auto")
+        assert "NLINV" in done.out and "explain 99" in done.out, done.out
+        assert "NLINV" in json.dumps(report), report
+        return true, walsh, error, done
+
+
+def test_every_second_line(_):
+    """No lines but every second or third. What Walsh's method makes is folded: half of the image, and more. Joint estimation leaves
+    ghosts: an image error of 0.12 and 0.19 where true maps leave 0.06 and 0.08; half of Walsh's would be folded, too. A warning
+    says so."""
+    for every in 2, 3:
+        scan = Scan("--matrix", "192,192,1", "--trajectory", "cartesian", "--accelerate", every, "--calibration-lines", 1)
+        true, walsh, error, done = scan.compare()
+        assert true < 0.1 and walsh > 0.4, (true, walsh)
+        assert error < walsh / 2 and error < true + 0.15, (true, walsh, error)
+        assert "the samples lie regularly" in done.err, done.err
+
+
+def test_few_lines(_):
+    """Four lines in the middle, too few for ESPIRiT: as good as true maps. Maps that are off by e, root mean square, change the image
+    by about e: here below 0.01, from both sides."""
+    scan = Scan("--matrix", "192,192,1", "--trajectory", "cartesian", "--accelerate", 2, "--calibration-lines", 4)
+    true, walsh, error, done = scan.compare()
+    assert error < true + 0.01 and walsh > true + 0.01, (true, walsh, error)
+    assert done.err == "", done.err
+
+
+def test_volume(_):
+    """Every second line of every second partition, and none in between."""
+    scan = Scan("--matrix", 32, "--trajectory", "cartesian", "--accelerate", "2,2", "--calibration-lines", 1)
+    true, walsh, error, _ = scan.compare()
+    assert error < walsh / 2 and error < true + 0.15, (true, walsh, error)
+
+
+def test_by_name(_):
+    """--coils nlinv, where ESPIRiT would do, of a radial scan of a third of the spokes: samples that are no grid's."""
+    scan = Scan("--matrix", "128,128,1", "--trajectory", "radial", "--spokes", 60, "--oversample", 2)
+    true, _, _ = scan.error("true.h5")
+    error, done, _ = scan.error("nlinv", "--save-coils", "maps.h5")
+    assert "NLINV" in done.out and done.err == "", done.out + done.err
+    assert error < true + 0.01, (true, error)
+    with h5py.File("maps.h5") as file:
+        maps = file["maps"][...]
+    assert abs(numpy.sqrt((abs(maps) ** 2).sum(0))[scan.truth > 0.1] - 1).max() < 1e-3
+    again, _, _ = scan.error("maps.h5")
+    assert abs(again - error) < 1e-4, (again, error)  # single precision, and where the solver stops
+    scan.error("nlinv", "--threads", 1, "--save-coils", "one.h5")
+    with h5py.File("one.h5") as file:
+        assert numpy.array_equal(file["maps"][...], maps)
+
+
+def test_noise_known(_):
+    """With a noise scan the noise is not asked to be explained: at an SNR of 4 an eighth of the data is noise and more."""
+    scan = Scan("--matrix", "64,64,1", "--trajectory", "radial", "--spokes", 40, "--oversample", 2, "--noise-scan",
+                "--image-snr", 4)
+    _, done, _ = scan.error("nlinv")
+    share = float(done.out.split("which explain ")[1].split(" %")[0])
+    assert share > 98, done.out
+
+
+def test_refused(_):
+    """A word that is none."""
+    scan = Scan("--matrix", "32,32,1")
+    assert scan.truth.size
+    refuse(2, ["nlinv"], "s.h5", "--coils", "joint")
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as folder:
+        probe = os.path.join(folder, "probe.h5")
+        subprocess.run([PHANTOM, "-q", "-o", probe, "--matrix", "8,8,1"], check=True, stdin=subprocess.DEVNULL)
+        program.main(globals(), probe=(probe, "--dry-run"))
