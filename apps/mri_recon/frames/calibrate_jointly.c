@@ -95,7 +95,7 @@ static vf_status choose_weights(joint *j)
     for (int64_t m = 0; m < samples; m++)
         density[m] = (float)(1 / (double)j->voxels);
     if (j->periods == 2)
-        status = density_weights(c->ctx, j->small, &c->centre, c->queue, density);
+        status = density_weights(c->ctx, j->small, &c->centre, c->queue, NULL, density);
     for (int64_t m = 0; m < samples && status == VF_OK; m++)
         j->weights[m] = density[m];
     free(density);
