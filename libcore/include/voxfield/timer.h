@@ -48,8 +48,8 @@ void vf_progress_begin(vf_progress *progress, FILE *stream, vf_progress_mode mod
                        double unit_scale, const char *unit);
 void vf_progress_update(vf_progress *progress, double done);
 void vf_progress_add(vf_progress *progress, double more); /* to what is done */
-/* Nothing more is done, but time has passed: draws the line anew if that was not done for a second on a terminal, or for
- * ten seconds elsewhere, with the time since it began where no share is known. */
+/* Nothing more is done, but time has passed: draws the line anew if that was not done for a second on a terminal, or
+ * for ten seconds elsewhere, with the time since it began where no share is known. */
 void vf_progress_tick(vf_progress *progress);
 void vf_progress_end(vf_progress *progress);
 
