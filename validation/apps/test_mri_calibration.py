@@ -118,6 +118,13 @@ def test_noise_known(_):
     assert share > 98, done.out
 
 
+def test_own_maps(_):
+    """--coils nlinv estimates maps though the scan has its own."""
+    subprocess.run([PHANTOM, "-q", "--coils", "4", "--matrix", "32,32,1", "-o", "s.h5"], check=True)
+    assert "maps from the file" in make("s.h5", "-o", "i.h5").out
+    assert "NLINV" in make("s.h5", "--coils", "nlinv", "-o", "i.h5").out
+
+
 def test_refused(_):
     """A word that is none."""
     scan = Scan("--matrix", "32,32,1")

@@ -35,7 +35,7 @@ void calibrate_cut(calibration *c, const int64_t whole[3], const int64_t n[3]);
  * of 12 lines along each axis. Errors: VF_ERR_MEMORY. */
 VF_MUST_CHECK vf_status calibrate_cartesian(calibration *c, int place, int64_t n[3]);
 
-/* Coil maps by joint estimation (nlinv.h) from the centre's samples; `text` (of `size`) gets a line on how. Warns where
+/* Coil maps by joint estimation (nlinv.h) from the centre's samples, one set; `made` gets a line on how. Warns where
  * they explain too little, or samples cannot tell them. Errors: as density_weights, vf_nlinv; VF_ERR_INPUT (no sample
  * in the centre). */
 VF_MUST_CHECK vf_status calibrate_jointly(calibration *c, int place, recon_watch *watch, float complex *maps,

@@ -56,12 +56,14 @@ recon_sharing share_devices(const recon_settings *s, const scan *raw, int device
 
 bool uses_scan_maps(const recon_settings *s, const scan *raw)
 {
-    return raw->sensitivity && s->coils != RECON_COILS_WALSH && s->coils != RECON_COILS_ESPIRIT;
+    return raw->sensitivity && (s->coils == RECON_COILS_AUTO || s->coils == RECON_COILS_FILE);
 }
 
 int most_map_sets(const recon_settings *s, const scan *raw)
 {
-    const int there = uses_scan_maps(s, raw) ? scan_map_sets(raw) : s->coils == RECON_COILS_WALSH ? 1 : RECON_MOST_SETS;
+    const int there = uses_scan_maps(s, raw)           ? scan_map_sets(raw)
+                      : s->coils > RECON_COILS_ESPIRIT ? 1
+                                                       : RECON_MOST_SETS;
     const int wanted = s->method != RECON_CG || s->map_sets == RECON_SETS_ONE ? 1 : RECON_MOST_SETS;
     return there < wanted ? there : wanted;
 }
