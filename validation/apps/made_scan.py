@@ -2,7 +2,9 @@
 import os
 import subprocess
 import sys
+import tempfile
 
+import program
 from program import Skip
 
 try:
@@ -34,3 +36,10 @@ def relative(a, b):
     value = numpy.linalg.norm(a - b) / numpy.linalg.norm(b)
     assert numpy.isfinite(value)
     return value
+
+
+def run_tests(names):
+    """program.main, with a scan that shows whether the device is there."""
+    with tempfile.TemporaryDirectory() as folder:
+        probe = phantom(os.path.join(folder, "probe.h5"), "--matrix", "8,8,1")
+        program.main(names, probe=(probe, "--dry-run"))

@@ -9,7 +9,7 @@ import math
 import re
 
 import program
-from made_scan import phantom
+from made_scan import phantom, run_tests
 from program import make, on_a_terminal
 
 SLICE = ("--matrix", "64,64,1", "--coils", 8)
@@ -138,4 +138,5 @@ def test_not_positive_definite(_):
     assert "is not positive definite" in err and "a finer --accuracy, --lambda auto or a larger number" in err, err
 
 
-program.main(globals())
+if __name__ == "__main__":
+    run_tests(globals())

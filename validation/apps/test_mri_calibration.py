@@ -7,31 +7,18 @@ Estimated maps have a sum of squares of 1, and so the image is the object times 
 Errors are relative, after the best factor.
 """
 import json
-import os
-import subprocess
-import sys
-import tempfile
 import time
 
-import program
-from program import Skip, make, refuse
-
-PHANTOM = os.environ.get("VOXFIELD_PHANTOM") or sys.exit("VOXFIELD_PHANTOM is not set")
-try:
-    import h5py
-    import numpy
-except ImportError:
-    h5py = numpy = None
+from made_scan import h5py, need_h5py, numpy, phantom, run_tests
+from program import make, refuse
 
 
 class Scan:
     """s.h5 without maps, and the true ones, normalised, in true.h5."""
 
     def __init__(self, *options):
-        if h5py is None:
-            raise Skip("no h5py")
-        subprocess.run([PHANTOM, "-q", "--phantom", "head", "--coils", "8", "--image-snr", "30", *map(str, options), "-o", "s.h5"],
-                       check=True)
+        need_h5py()
+        phantom("s.h5", "--phantom", "head", "--coils", 8, "--image-snr", 30, *options)
         with h5py.File("s.h5", "a") as file:
             maps = file["scan/sensitivity"][...]
             truth = file["scan/truth"][...]
@@ -120,7 +107,7 @@ def test_noise_known(_):
 
 def test_own_maps(_):
     """--coils nlinv estimates maps though the scan has its own."""
-    subprocess.run([PHANTOM, "-q", "--coils", "4", "--matrix", "32,32,1", "-o", "s.h5"], check=True)
+    phantom("s.h5", "--coils", "4", "--matrix", "32,32,1")
     assert "maps from the file" in make("s.h5", "-o", "i.h5").out
     assert "NLINV" in make("s.h5", "--coils", "nlinv", "-o", "i.h5").out
 
@@ -133,7 +120,4 @@ def test_refused(_):
 
 
 if __name__ == "__main__":
-    with tempfile.TemporaryDirectory() as folder:
-        probe = os.path.join(folder, "probe.h5")
-        subprocess.run([PHANTOM, "-q", "-o", probe, "--matrix", "8,8,1"], check=True, stdin=subprocess.DEVNULL)
-        program.main(globals(), probe=(probe, "--dry-run"))
+    run_tests(globals())

@@ -3,9 +3,8 @@
 
 usage: test_mri_map_sets.py PROGRAM [DEVICE] [test_name ...]     VOXFIELD_PHANTOM names mri_phantom
 """
-import program
+from made_scan import h5py, need_h5py, numpy, run_tests
 from program import make, refuse
-from test_mri_recon import h5py, need_h5py, numpy
 
 N, COILS, SIGMA = 64, 8, 0.005  # noise of a voxel of one coil's image, relative to the brightest voxel
 
@@ -171,4 +170,4 @@ def test_refused(_):
 
 
 if __name__ == "__main__":
-    program.main(globals())
+    run_tests(globals())

@@ -4,28 +4,13 @@
 usage: test_mri_partial.py PROGRAM [DEVICE] [test_name ...]     VOXFIELD_PHANTOM names mri_phantom
 """
 import json
-import os
-import subprocess
-import sys
-import tempfile
 
-import program
+from made_scan import h5py, need_h5py, numpy, run_tests
 from plain_scan import cartesian, forward, maps_of, noise_like, write_scan
-from program import Skip, make, refuse
+from program import make, refuse
 
-PHANTOM = os.environ.get("VOXFIELD_PHANTOM") or sys.exit("VOXFIELD_PHANTOM is not set")
-try:
-    import h5py
-    import numpy
-except ImportError:
-    h5py = numpy = None
 N, COILS = 48, 4
 SIGMA = 0.03  # of a voxel of a whole scan with one coil, where the object is 1
-
-
-def need_h5py():
-    if h5py is None:
-        raise Skip("no h5py")
 
 
 def relative(a, b):
@@ -152,7 +137,4 @@ def test_refused(_):
 
 
 if __name__ == "__main__":
-    with tempfile.TemporaryDirectory() as folder:
-        probe = os.path.join(folder, "probe.h5")
-        subprocess.run([PHANTOM, "-q", "-o", probe, "--matrix", "8,8,1"], check=True, stdin=subprocess.DEVNULL)
-        program.main(globals(), probe=(probe, "--dry-run"))
+    run_tests(globals())
