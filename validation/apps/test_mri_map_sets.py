@@ -3,6 +3,7 @@
 
 usage: test_mri_map_sets.py PROGRAM [DEVICE] [test_name ...]     VOXFIELD_PHANTOM names mri_phantom
 """
+import program
 from made_scan import h5py, need_h5py, numpy, run_tests
 from program import make, refuse
 
