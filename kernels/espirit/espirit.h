@@ -55,13 +55,13 @@ typedef struct vf_espirit_quality {
 enum { VF_ESPIRIT_LARGEST_2D = 48, VF_ESPIRIT_LARGEST_3D = 24, VF_ESPIRIT_KERNEL = 6 };
 
 /* `maps` [set][coil][z][y][x], complex of floats. The sum over coils of |s|^2 is w(eigenvalue), which rises smoothly
- * from 0 at 0.9 to 1 at 1: w = 3 t^2 - 2 t^3, t = (eigenvalue - 0.9) / 0.1. Where an image x is solved for with such
- * maps, w^(1/2) x is the image of even intensity, and the fainter the evidence for a signal is, the more a prior takes
- * from it (soft SENSE: Uecker et al., Proc. ISMRM 21 (2013) 127). The phase is relative to the first principal
+ * from 0 at 0.94 to 1 at 0.99: w = 3 t^2 - 2 t^3, t = (eigenvalue - 0.94) / 0.05. Where an image x is solved for with
+ * such maps, w^(1/2) x is the image of even intensity, and the fainter the evidence for a signal is, the more a prior
+ * takes from it (soft SENSE: Uecker et al., Proc. ISMRM 21 (2013) 127). The phase is relative to the first principal
  * component of the coils' data. Two maps s_1 and s_2 are a factor of w(G) = s_1 s_1^H + s_2 s_2^H: where both
- * eigenvalues are 1, eigenvectors would turn from voxel to voxel, so s_1 is along w(G) e, e the first principal
- * component, and of s_2 the second component is positive. Both are as smooth as w(G). Where the second eigenvalue is
- * below 0.9, s_2 = 0 and s_1 is as with one set.
+ * eigenvalues are near 1, eigenvectors would turn from voxel to voxel, so s_1 is along w(G) e, e the first principal
+ * component, and the second component of s_2 is positive. Both are as smooth as w(G). Where the second eigenvalue is
+ * below 0.94, s_2 = 0 and s_1 is as with one set.
  *
  * `eigenvalue` [set][z][y][x] in [0, 1 + rounding]; may be NULL. `maps` and `eigenvalue` have room for `sets`; those
  * that are not made stay as they are. Scaling the data changes no more than rounding. The same bits whatever the number

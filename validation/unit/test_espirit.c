@@ -86,7 +86,7 @@ static vf_status maps_of(vf_context *ctx, const sample *s, float complex *maps, 
 /* w(eigenvalue) of the contract. */
 static double weight_of(double eigenvalue)
 {
-    const double t = fmin(fmax((eigenvalue - 0.9) / 0.1, 0), 1);
+    const double t = fmin(fmax((eigenvalue - 0.94) / 0.05, 0), 1);
     return 3 * t * t - 2 * t * t * t;
 }
 
@@ -198,11 +198,12 @@ static double beside(const float complex *maps, const float complex *v, int n)
     return sqrt(squares);
 }
 
-/* Two objects on the same voxels, each with maps of its own: two sets that span both. What they leave of the truth is
- * what one set may leave (test_known_maps: 0.01), twice, and 1 - w, 0.028 for an eigenvalue of 0.99. From voxel to
- * voxel they turn as slowly as maps do: polynomials of degree 1 over 40 voxels, 2 pi / 40 = 0.16, which the quotients
- * that make lengths 1 and right angles may double; eigenvectors that turn with the noise differ by 1. Measured 0.042
- * and 0.14. */
+/* Two objects on the same voxels, each with maps of its own: two sets that span both. What of a true map v is beside
+ * them, r, has r^2 (1 - lambda_3) <= 1 - v^H G v; that is about 1 - lambda_2, 0.01 at most here, and the third
+ * eigenvalue about a half: 0.14. From voxel to voxel they turn as slowly as maps do: polynomials of degree 1 over 40
+ * voxels, 2 pi / 40 = 0.16, which the quotients that make lengths 1 and right angles may double; vectors that turn with
+ * the noise differ by
+ * 1. Measured 0.041 and 0.14. */
 static void test_two_sets(void **state)
 {
     sample one = make(0.05), other = make(0.05);
@@ -243,7 +244,7 @@ static void test_two_sets(void **state)
         }
     }
     assert_true(count > 200);
-    assert_near(most, 0, 0.048);
+    assert_near(most, 0, 0.14);
     assert_near(step, 0, 0.35);
     task.least_share = 0.99; /* not reached: as one */
     memset(maps, 0, 2 * COILS * N * N * sizeof *maps);

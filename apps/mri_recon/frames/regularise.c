@@ -11,8 +11,9 @@
 static const double LEAST_DENSITY = 0.1;
 /* The prior's least weight, of the diagonal of F^H W F: what the sums' rounding leaves of the matrix. */
 static const double LEAST_WEIGHT = 1e-6;
-/* Where coils see less than this share of what they see of the object, the prior has most of the weight. */
-static const double LEAST_BALANCE = 0.3;
+/* Where coils see less than this share of what they see of the object, the prior has most of the weight. Where maps
+ * fade at the object's rim, it has all of it: balanced, they would slow the solver down. */
+static const double LEAST_BALANCE = 0.3, LEAST_BALANCE_FADING = 1;
 /* What coil maps, trajectory or field map leave unexplained is no noise, but is amplified as noise is. It lies where
  * the signal does, in the middle of k-space, so it counts by its third root, and up to so much
  * (docs/reconstruction.md). */
@@ -152,10 +153,11 @@ static vf_status set_support(const crew *c, const frame_envelope *envelope, cons
     if (!seen)
         return vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for the support of %lld voxels", (long long)j->voxels);
     double *balance = seen + count, *bright = balance + count;
+    const double least = place->weighted ? LEAST_BALANCE_FADING : LEAST_BALANCE;
     for (int set = 0; set < place->sets; set++)
         map_powers(j, place->maps + set * j->scan->coils * j->voxels, seen + set * j->voxels);
     for (int64_t i = 0; i < count; i++) {
-        balance[i] = seen[i] > 0 ? 1 / fmax(sqrt(seen[i] / power), LEAST_BALANCE) : 0;
+        balance[i] = seen[i] > 0 ? 1 / fmax(sqrt(seen[i] / power), least) : 0;
         bright[i] = seen[i] > 0 ? (double)envelope->values[i % j->voxels] : 0;
         seen[i] = seen[i] > 0;
     }
