@@ -5,8 +5,8 @@
                           docs/primitives-gpu.svg, docs/primitives-cpu.svg, docs/cionize-times.svg and docs/cionize-kernels.svg
     figures.py --check    exit 1 if a file says anything else than the records
 
-Records: gpu-DEVICE-DATE.json (./run gpu), folders cpu-DEVICE-DATE with the reports of ./run bench, and devices-N-DEVICE-DATE.json, of
-time_devices.py on a machine with N GPUs. The primitives, the study of cionize and the placement of ions may be missing in a record:
+Records: gpu-DEVICE-DATE.json (./run gpu), folders cpu-DEVICE-DATE with the reports of ./run bench, devices-N-DEVICE-DATE.json, of
+time_devices.py on a machine with N GPUs, and images-DATE.json, of image_study.py. The primitives, the study of cionize and the placement of ions may be missing in a record:
 then their tables say so, and there is no picture.
 """
 import json
@@ -36,10 +36,11 @@ def load():
     gpu = json.loads(record.read_text())
     if gpu["tests"]["failed"] or gpu["tests"]["skipped"] or not gpu["tests"]["passed"]:
         sys.exit(f"figures.py: {record.name} is the record of a run that failed")
-    several = newest("devices-*.json", needed=False)
+    several, images = newest("devices-*.json", needed=False), newest("images-*.json", needed=False)
     return {
         "gpu": gpu["benchmarks"],
         "several": json.loads(several.read_text()) if several else gpu["benchmarks"].get("bench_devices"),
+        "images": json.loads(images.read_text()) if images else None,
         "gpu_name": gpu["device"],
         "cpu": {path.stem.removesuffix("-cpu"): json.loads(path.read_text()) for path in cpu.glob("*.json")},
         "cpu_name": None,
@@ -201,6 +202,25 @@ def several_block(data):
             (f"\n\n{report['note']}" if report.get("note") else ""))
 
 
+def images_block(data):
+    """What validation/tables/image_study.py recorded."""
+    if not data["images"]:
+        return no_record("CPU", "validation/tables/image_study.py")
+    rows = []
+    for name, row in data["images"]["cases"].items():
+        errors = [f"{100 * row[column]['error']:.2f} %" if column in row else "-"
+                  for column in ("untouched", "best", "gridding", "bart", "ecalib maps", "true maps")]
+        if row["kind"] == "scan":  # nobody knows its truth: errors are from the image at the best lambda
+            errors[1] = "-"
+        rows.append([{"scan": "a real 3D scan, 4 coils"}.get(name, name), *errors])
+    bars = data["images"]["bars"]
+    missed = "".join(f"\n\nMissed: {bar['case']}, {bar['bar']}: {bar['value']:.3f}, at most {bar['most']:g}."
+                     for bar in bars if not bar["met"])
+    return table(["case", "without options", "best lambda", "gridding", "`ecalib`, `pics -l2`, best lambda", "best lambda, its maps",
+                  "best lambda, true maps"], rows) + \
+        f"\n\nBars: {sum(bar['met'] for bar in bars)} of {len(bars)} met." + missed
+
+
 def figures(data):
     cpu, gpu = data["cpu"]["bench_coulomb_sum"], data["gpu"]["bench_coulomb_sum"]
     head = ["work", "variant", "precision", "G pairs/s", "of the ceiling", "against plain C"]
@@ -223,6 +243,7 @@ def figures(data):
                      "roots/s.\n\n" + table(head[:-1], (row[:-1] for row in speed_rows(gpu))),
         "cionize study": study_block(data),
         "several gpus": several_block(data),
+        "images": images_block(data),
         "ions": ions_block(data),
         "cpu errors": table(error_head, error_rows(data["cpu"]["bench_accuracy"])),
         "gpu errors": table(error_head, error_rows(data["gpu"]["bench_accuracy"])),
