@@ -15,7 +15,7 @@
  * and 24 lines are what autocalibrated scans acquire. Along a thin slab at least LEAST_CYCLES. */
 static const double CENTRE_CYCLES = 12, LEAST_CYCLES = 4;
 /* Of the unit cells of the centre, this share must hold a sample, or the images of the coils are folded. */
-static const double LEAST_COVERED = 0.85;
+static const double LEAST_COVERED = 0.6;
 enum { WIDER = 8 }; /* samples along an axis that are solved for beyond those that ESPIRiT gets */
 /* Of ESPIRiT, for samples as they are, and for those that were solved for. With 1e-6 the latter's errors may count as
  * signal: images of a half-sampled radial scan were off by 6 % with WIDER = 8, but by 18 to 24 % with 0, 4 and 24. */

@@ -61,15 +61,9 @@ bool uses_scan_maps(const recon_settings *s, const scan *raw)
 
 int most_map_sets(const recon_settings *s, const scan *raw)
 {
-<<<<<<< ours
     const int there = uses_scan_maps(s, raw)           ? scan_map_sets(raw)
                       : s->coils > RECON_COILS_ESPIRIT ? 1
                                                        : RECON_MOST_SETS;
-=======
-    const int there = uses_scan_maps(s, raw)                                            ? scan_map_sets(raw)
-                      : s->coils == RECON_COILS_AUTO || s->coils == RECON_COILS_ESPIRIT ? RECON_MOST_SETS
-                                                                                        : 1;
->>>>>>> theirs
     const int wanted = s->method != RECON_CG || s->map_sets == RECON_SETS_ONE ? 1 : RECON_MOST_SETS;
     return there < wanted ? there : wanted;
 }
