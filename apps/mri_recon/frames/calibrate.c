@@ -14,8 +14,10 @@
 /* The centre reaches this many cycles per field of view that is kept, as far in mm along every axis: coils vary slowly,
  * and 24 lines are what autocalibrated scans acquire. Along a thin slab at least LEAST_CYCLES. */
 static const double CENTRE_CYCLES = 12, LEAST_CYCLES = 4;
-/* Of the unit cells of the centre, this share must hold a sample, or the images of the coils are folded. */
-static const double LEAST_COVERED = 0.6;
+/* Of the unit cells of the centre, this share must hold a sample, or the images of the coils are folded; less where the
+ * gaps are irregular, so that what is missing is spread over the image: then an object that is shifted by a part of the
+ * field of view appears with this share of its brightness at most. */
+static const double LEAST_COVERED = 0.85, LEAST_COVERED_IRREGULARLY = 0.6, MOST_FOLDED = 0.2;
 enum { WIDER = 8 }; /* samples along an axis that are solved for beyond those that ESPIRiT gets */
 /* Of ESPIRiT, for samples as they are, and for those that were solved for. With 1e-6 the latter's errors may count as
  * signal: images of a half-sampled radial scan were off by 6 % with WIDER = 8, but by 18 to 24 % with 0, 4 and 24. */
@@ -128,6 +130,29 @@ static double covered(const calibration *c)
     return within ? (double)held / (double)within : 1;
 }
 
+/* The largest of the point spread function, over its value at 0, at parts of the field of view along the axes. */
+static double folding(const calibration *c)
+{
+    double largest = 0;
+    for (int a = 0; a < 3; a++)
+        for (int part = 2; part <= 4 && c->small[a] > 1; part++) {
+            double re = 0, im = 0;
+            for (int64_t m = 0; m < c->centre.samples; m++) {
+                const double phase = 2 * M_PI * (double)c->centre.k[3 * m + a] / part;
+                re += cos(phase);
+                im += sin(phase);
+            }
+            largest = fmax(largest, hypot(re, im) / (double)c->centre.samples);
+        }
+    return largest;
+}
+
+/* Whether the centre is sampled well enough to solve for images of the coils. */
+static bool well_sampled(const calibration *c)
+{
+    return c->share >= LEAST_COVERED || (c->share >= LEAST_COVERED_IRREGULARLY && folding(c) <= MOST_FOLDED);
+}
+
 /* The Cartesian samples of the small matrix: voxel n's of its transform is k = n - N/2. */
 static vf_status make_grid(calibration *c)
 {
@@ -176,7 +201,7 @@ static vf_status take_centre(calibration *c, int place, bool warn)
     calibrate_gather(c, place, c->centre.k, c->data, samples);
     calibrate_normalise(c->data, samples * coils);
     c->share = covered(c);
-    if (warn && c->share < LEAST_COVERED)
+    if (warn && !well_sampled(c))
         vf_warn(
             c->ctx,
             "coil maps are estimated from a centre of k-space of which only %.0f %% is sampled, so the image may be "
@@ -295,7 +320,7 @@ static vf_status take_any(calibration *c, int place, bool must, int64_t n[3])
     vf_status status = make_grid(c);
     if (status == VF_OK)
         status = take_centre(c, place, must);
-    if (status == VF_OK && c->share < LEAST_COVERED && !must) {
+    if (status == VF_OK && !well_sampled(c) && !must) {
         memset(n, 0, 3 * sizeof *n);
         return VF_OK;
     }
