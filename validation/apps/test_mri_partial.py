@@ -5,16 +5,12 @@ usage: test_mri_partial.py PROGRAM [DEVICE] [test_name ...]     VOXFIELD_PHANTOM
 """
 import json
 
-from made_scan import h5py, need_h5py, numpy, run_tests
+from made_scan import h5py, need_h5py, numpy, relative, run_tests
 from plain_scan import cartesian, forward, maps_of, noise_like, write_scan
 from program import make, refuse
 
 N, COILS = 48, 4
 SIGMA = 0.03  # of a voxel of a whole scan with one coil, where the object is 1
-
-
-def relative(a, b):
-    return numpy.linalg.norm(a - b) / numpy.linalg.norm(b)
 
 
 def head(phase=None):

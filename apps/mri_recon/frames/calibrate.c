@@ -331,7 +331,7 @@ static vf_status take_any(calibration *c, int place, bool must, int64_t n[3])
     return status;
 }
 
-static void tell_watch(void *watch, double more)
+void calibrate_tell(void *watch, double more)
 {
     watch_add(watch, more);
 }
@@ -373,7 +373,7 @@ static vf_status by_espirit(calibration *c, int place, bool must, recon_map_sets
                                   .truncation = cartesian ? TRUNCATION : TRUNCATION_SOLVED,
                                   .sets = sets == RECON_SETS_ONE ? 1 : 2,
                                   .least_share = sets == RECON_SETS_AUTO ? MOST_SECOND : 0,
-                                  .tell = watch ? tell_watch : NULL,
+                                  .tell = watch ? calibrate_tell : NULL,
                                   .user = watch};
     status = vf_espirit(c->ctx, &task, maps, NULL, &quality);
     if (status != VF_OK)

@@ -28,6 +28,9 @@ int64_t calibrate_gather(const calibration *c, int place, float *k, float comple
  * come from are in single precision whatever the scan's size. */
 void calibrate_normalise(float complex *data, int64_t count);
 
+/* What the kernels of maps tell: to a recon_watch. */
+void calibrate_tell(void *watch, double more);
+
 /* Cuts the middle `n` out of c->gridded, [coil] of `whole`, in place. */
 void calibrate_cut(calibration *c, const int64_t whole[3], const int64_t n[3]);
 

@@ -196,11 +196,6 @@ static void judge(const calibration *c, const vf_nlinv_quality *quality)
                 "image may have ghosts; give maps (--coils FILE), or acquire four lines or more in the middle");
 }
 
-static void tell_watch(void *watch, double more)
-{
-    watch_add(watch, more);
-}
-
 static vf_status estimate(joint *j, recon_watch *watch, float complex *maps, vf_nlinv_quality *quality)
 {
     const scan *raw = j->c->scan;
@@ -210,7 +205,7 @@ static vf_status estimate(joint *j, recon_watch *watch, float complex *maps, vf_
                           .psf = j->psf,
                           .energy = j->energy,
                           .noise = j->noise,
-                          .tell = watch ? tell_watch : NULL,
+                          .tell = watch ? calibrate_tell : NULL,
                           .user = watch};
     for (int a = 0; a < 3; a++) {
         task.matrix[a] = raw->matrix[a];

@@ -326,8 +326,14 @@ static vf_status solve_for_phase(const solving *now, const scan_frame *frame, do
     recon_settings rough = *j->settings;
     solve_result result;
     double reach[3];
-    if (j->noise_begun || now->sets > 1 || !partial_fourier(j, frame->trajectory, reach))
+    if (j->noise_begun)
         return VF_OK;
+    const bool one_sided = partial_fourier(j->settings, j->scan, frame->trajectory, reach);
+    if (!one_sided || now->sets > 1) {
+        snprintf(c->summary.phase, sizeof c->summary.phase, "%s",
+                 one_sided ? "one side of k-space is missing; with two sets of maps nothing makes up for that" : "");
+        return VF_OK;
+    }
     char *image = frame->replica ? NULL : malloc(frame_bytes(j));
     vf_status status =
         image || frame->replica ? VF_OK : vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for an image without its phase");

@@ -145,7 +145,7 @@ VF_MUST_CHECK vf_status noise_from_residual(crew *c, int frame, const char *imag
 
 /* Whether frames of the trajectory lack one side of k-space, and are of a kind whose phase can make up for that;
  * reach[axis]: so far, in cycles per field of view, both sides were sampled. */
-bool partial_fourier(const recon_job *job, int trajectory, double reach[3]);
+bool partial_fourier(const recon_settings *settings, const scan *raw, int trajectory, double reach[3]);
 
 /* Tells the first device's solver the phase of the frame's image, `image` being what was found without it (as
  * crew_make_group leaves it); of a replica, that of the frame whose noise it shows. Errors: VF_ERR_MEMORY,

@@ -18,12 +18,12 @@ static const double LEAST_IMAGINARY = 0.05, MOST_IMAGINARY = 0.5;
 /* Of its root mean square: the image counts where it is brighter, and has no phase of its own where it is darker. */
 static const double BRIGHT = 0.5, DARK = 0.1;
 
-bool partial_fourier(const recon_job *j, int trajectory, double reach[3])
+bool partial_fourier(const recon_settings *s, const scan *raw, int trajectory, double reach[3])
 {
-    const scan_trajectory *at = &j->scan->trajectory[trajectory];
+    const scan_trajectory *at = &raw->trajectory[trajectory];
     double share = 1;
     for (int a = 0; a < 3; a++) {
-        const double half = 0.5 * (double)j->scan->matrix[a];
+        const double half = 0.5 * (double)raw->matrix[a];
         double low = 0, high = 0;
         for (int64_t m = 0; m < at->samples && half > 1; m++) {
             const double k = (double)at->k[3 * m + a];
@@ -37,9 +37,9 @@ bool partial_fourier(const recon_job *j, int trajectory, double reach[3])
             share = fmin(share, less / half);
     }
     for (int a = 0; a < 3; a++)
-        reach[a] = 0.5 * (double)j->scan->matrix[a] * share;
-    return share < 1 && j->channels == 1 && j->settings->prior == RECON_SPECTRUM && j->settings->partial_fourier &&
-           regularise_by_noise(j->settings);
+        reach[a] = 0.5 * (double)raw->matrix[a] * share;
+    const bool one_image = raw->coils == 1 || s->coils != RECON_COILS_RSS;
+    return share < 1 && one_image && s->prior == RECON_SPECTRUM && s->partial_fourier && regularise_by_noise(s);
 }
 
 /* A Hann window over all axes, of frequency k, cycles per field of view. */

@@ -140,6 +140,16 @@ static void say_sharing(const vf_context *ctx, const recon_settings *s, const sc
                  how.by_voxels ? solver : "", idle);
 }
 
+/* Whether the phase of frames is used. */
+static bool any_partial(const recon_settings *s, const scan *raw)
+{
+    double reach[3];
+    for (int t = 0; t < raw->trajectories; t++)
+        if (partial_fourier(s, raw, t, reach))
+            return true;
+    return false;
+}
+
 /* Memory that the largest step needs, about: on each device (with its coils' maps, images of a batch of coils, Q and
  * its transform, or the NUFFT's grid; the NUFFT's sorted samples; on the first what the others make of an image), and
  * on the host (with the scan, and what passes from device to device). */
@@ -157,7 +167,8 @@ static void estimate_memory(const recon_settings *s, const scan *raw, recon_shar
     const double images =
         sets * ((maps ? ceil((double)raw->coils / how.each) : 0) + 6 + (others > 0 ? others + 2 : 0)) +
         (sets > 1 ? sets + 2 : 0) +
-        (regularise_by_noise(s) ? 4 + 2 * sets : 0);       /* the spectrum's, and the preconditioner */
+        (regularise_by_noise(s) ? 5 + 2.5 * sets : 0) +    /* the spectrum's, and the preconditioner */
+        (any_partial(s, raw) ? 5 : 0);                     /* and the phase's */
     const double map_places = from_file ? 1 : raw->places; /* all are kept */
     const double of_frame = element * voxels * (maps ? sets : raw->coils);
     const double slots = how.teams > 1 ? how.teams + 1 : 1;

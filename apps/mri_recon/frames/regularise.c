@@ -182,10 +182,11 @@ static vf_status set_spectrum(const crew *c, const frame_envelope *envelope, fra
         f->s[n] = 1 / (double)envelope->values[n];
     if (status == VF_OK)
         status = put_real(j, f->s, j->voxels, queue, &s->known.flatten);
+    if (status != VF_OK || j->has_maps) /* then it is set_support's */
+        return status;
     for (int64_t n = 0; n < j->voxels; n++)
         f->s[n] = (double)envelope->values[n];
-    return status == VF_OK && !j->has_maps ? put_real(j, f->s, j->voxels, queue, &s->known.envelope)
-                                           : status; /* else set_support */
+    return put_real(j, f->s, j->voxels, queue, &s->known.envelope);
 }
 
 /* What is near the inverse, in two terms, that of the data and that of the prior: with a = c + lambda p, c / a^2 and
@@ -195,7 +196,7 @@ static vf_status set_spectrum(const crew *c, const frame_envelope *envelope, fra
  *     A = 1/2 [c + c'  c - c'] + lambda p [1      0      ]     of (r(k), i s(k)),
  *             [c - c'  c + c']            [0  1/imaginary]
  *
- * and the terms are A^-1 C A^-1 and A^-1 P A^-1. Columns of them make the two matrices of each. f->s is used up. */
+ * and the terms are A^-1 C A^-1 and A^-1 P A^-1. Columns of them make the two matrices of each. */
 static double inverse_of_pair(const frame_model *f, double lambda, double imaginary, int which, int64_t i,
                               int64_t opposite)
 {
@@ -220,6 +221,7 @@ static double inverse_of(const frame_model *f, double lambda, int which, int64_t
     return (which == PRIOR_INVERSE_DATA ? seen : known) / pow(seen + known, 2);
 }
 
+/* f->s is used up. */
 static vf_status set_inverse(const crew *c, frame_model *f, double lambda, double imaginary, device_solver *s)
 {
     const recon_job *j = c->job;

@@ -1,6 +1,5 @@
 /* The covariance of the coils' noise from samples of noise alone. */
 #include <math.h>
-#include <stdlib.h>
 
 #include "scan_internal.h"
 
@@ -18,12 +17,6 @@ void scan_noise_add(int coils, int64_t samples, const double complex *noise, dou
         }
 }
 
-static int compare(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* How far correlations are drawn towards 0. That of complex numbers has the variance (1 - |r|^2)^2 / count. */
 static double share_of_chance(int coils, double count, const double complex *c)
 {
@@ -38,22 +31,29 @@ static double share_of_chance(int coils, double count, const double complex *c)
     return seen > chance ? chance / seen : 1;
 }
 
-/* How far variances are drawn towards their median, *middle. That of one is v^2 / count. */
-static double share_of_spread(int coils, double count, const double complex *c, double *middle)
+/* The median of the variances, by counting: there are few. */
+static double middle_variance(int coils, const double complex *c)
 {
-    double chance = 0, seen = 0, *sorted = malloc((size_t)coils * sizeof *sorted);
-    *middle = 0;
-    if (!sorted) /* not worth an error: the variances stay */
-        return 0;
-    for (int a = 0; a < coils; a++)
-        sorted[a] = creal(c[a * coils + a]);
-    qsort(sorted, (size_t)coils, sizeof *sorted, compare);
-    *middle = (sorted[(coils - 1) / 2] + sorted[coils / 2]) / 2;
+    double sum = 0;
     for (int a = 0; a < coils; a++) {
-        chance += sorted[a] * sorted[a] / count;
-        seen += pow(sorted[a] - *middle, 2);
+        int below = 0;
+        const double v = creal(c[a * coils + a]);
+        for (int b = 0; b < coils; b++)
+            below += creal(c[b * coils + b]) < v || (creal(c[b * coils + b]) == v && b < a);
+        sum += (below == (coils - 1) / 2 ? v : 0) + (below == coils / 2 ? v : 0);
     }
-    free(sorted);
+    return sum / 2;
+}
+
+/* How far variances are drawn towards their median. That of one is v^2 / count. */
+static double share_of_spread(int coils, double count, const double complex *c, double middle)
+{
+    double chance = 0, seen = 0;
+    for (int a = 0; a < coils; a++) {
+        const double v = creal(c[a * coils + a]);
+        chance += v * v / count;
+        seen += pow(v - middle, 2);
+    }
     return seen > chance ? chance / seen : 1;
 }
 
@@ -62,8 +62,8 @@ static double share_of_spread(int coils, double count, const double complex *c, 
  * dead stays so. */
 static void shrink(int coils, double count, double complex *c)
 {
-    double middle;
-    const double apart = 1 - share_of_chance(coils, count, c), even = share_of_spread(coils, count, c, &middle);
+    const double middle = middle_variance(coils, c), even = share_of_spread(coils, count, c, middle);
+    const double apart = 1 - share_of_chance(coils, count, c);
     for (int a = 0; a < coils; a++)
         for (int b = 0; b < coils; b++)
             if (a != b)
