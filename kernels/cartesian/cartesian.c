@@ -55,7 +55,7 @@ uint32_t vf_cartesian_point(const int64_t matrix[3], const float k[3])
 
 /* ---- a plan ---- */
 
-enum { ARRAYS = 9 }; /* that a plan may hold */
+enum { ARRAYS = 6 }; /* that a plan may hold */
 
 static vf_status check(vf_context *ctx, const int64_t matrix[3], const vf_cartesian_samples *samples,
                        vf_dtype precision)
@@ -204,7 +204,7 @@ static vf_status create(vf_device *device, const int64_t matrix[3], const vf_car
                         .voxels = matrix[0] * matrix[1] * matrix[2],
                         .samples = samples->count,
                         .normal = normal};
-    if (!normal || !vf_device_is_host(device)) {
+    if (!normal) {
         status = vf_fft_create(device, p->type, 3, dims, 1, &p->fft);
         if (status == VF_OK)
             status = vf_array_create(device, VF_SPACE_DEVICE, p->type, p->voxels, &p->grid);
@@ -234,8 +234,7 @@ void vf_cartesian_destroy(vf_cartesian *p)
 {
     if (!p)
         return;
-    vf_array *const arrays[ARRAYS] = {&p->grid, &p->spare,   &p->sums, &p->point,    &p->list,
-                                      &p->slot, &p->weights, &p->ones, &p->conjugate};
+    vf_array *const arrays[ARRAYS] = {&p->grid, &p->spare, &p->sums, &p->point, &p->list, &p->slot};
     for (int i = 0; i < ARRAYS; i++)
         vf_array_free(arrays[i]);
     vf_fft_destroy(p->fft);
@@ -247,8 +246,7 @@ void vf_cartesian_destroy(vf_cartesian *p)
 
 int64_t vf_cartesian_bytes(const vf_cartesian *p)
 {
-    const vf_array *const arrays[ARRAYS] = {&p->grid, &p->spare,   &p->sums, &p->point,    &p->list,
-                                            &p->slot, &p->weights, &p->ones, &p->conjugate};
+    const vf_array *const arrays[ARRAYS] = {&p->grid, &p->spare, &p->sums, &p->point, &p->list, &p->slot};
     int64_t bytes = (p->fft ? vf_fft_bytes(p->fft) : 0) + (p->circulant ? vf_toeplitz_bytes(p->circulant) : 0);
     for (int i = 0; i < ARRAYS; i++)
         bytes += arrays[i]->data ? arrays[i]->count * (int64_t)vf_dtype_bytes(arrays[i]->type) : 0;

@@ -12,7 +12,7 @@
  * The sums are FFTs of length N. The shift by N/2 is a rotation of the voxels, which rounds nothing. In F^H W F it
  * cancels, and what is left is a circulant matrix: W(k), the sum of the weights at a grid point, between a transform
  * and its inverse; no grid is doubled. Along an axis on which W does not depend (a fully sampled readout) the two
- * transforms cancel, and the CPU leaves them out.
+ * transforms cancel, and are left out.
  */
 #ifndef VOXFIELD_CARTESIAN_H
 #define VOXFIELD_CARTESIAN_H

@@ -13,20 +13,17 @@ struct vf_cartesian {
     int64_t voxels, samples;
     bool normal; /* which of the two */
     vf_fft *fft;
-    vf_array grid;    /* [voxels] complex */
-    vf_array point;   /* of the sums: [samples] a sample's grid point */
-    vf_array slot;    /* [voxels] where `sums` has a grid point; its last where that holds no sample */
-    vf_array sums;    /* [slots + 1] complex, the last is 0 */
-    vf_array list;    /* [samples]: layer after layer, the l-th sample of the first layer[l] slots */
-    vf_array spare;   /* [layer[1]] complex */
-    int64_t slots;    /* grid points that hold samples */
-    int64_t layers;   /* samples that share a grid point, at most */
-    int64_t *layer;   /* [layers] slots with more than l samples; host memory, as begin */
-    int64_t *begin;   /* [layers] of a layer in `list` */
-    vf_array weights; /* of the normal operator on a GPU: [voxels] real */
-    vf_array ones;    /* and [voxels] complex */
-    vf_array conjugate;
-    vf_toeplitz *circulant; /* of the normal operator on the CPU */
+    vf_array grid;          /* [voxels] complex */
+    vf_array point;         /* of the sums: [samples] a sample's grid point */
+    vf_array slot;          /* [voxels] where `sums` has a grid point; its last where that holds no sample */
+    vf_array sums;          /* [slots + 1] complex, the last is 0 */
+    vf_array list;          /* [samples]: layer after layer, the l-th sample of the first layer[l] slots */
+    vf_array spare;         /* [layer[1]] complex */
+    int64_t slots;          /* grid points that hold samples */
+    int64_t layers;         /* samples that share a grid point, at most */
+    int64_t *layer;         /* [layers] slots with more than l samples; host memory, as begin */
+    int64_t *begin;         /* [layers] of a layer in `list` */
+    vf_toeplitz *circulant; /* of the normal operator, which has nothing of the above */
 };
 
 /* The grid point of a sample, k folded modulo N; k rounds to integers. */

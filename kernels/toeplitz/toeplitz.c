@@ -56,13 +56,10 @@ static vf_status choose_backend(vf_toeplitz *plan, const char *variant)
     vf_device_kind kind = vf_device_get_kind(plan->device);
     for (int b = 0; b < BACKENDS; b++)
         if (backends[b]->kind == kind && (!variant || strcmp(variant, backends[b]->variant) == 0) &&
-            (!plan->circulant || backends[b] == &vf_toeplitz_cpu)) {
+            (!plan->circulant || backends[b] != &vf_toeplitz_ref)) {
             plan->backend = backends[b];
             return VF_OK;
         }
-    if (plan->circulant)
-        return vf_fail(vf_device_context(plan->device), VF_ERR_UNSUPPORTED,
-                       "Toeplitz: circulant matrices are of the CPU's FFT, not of %s", vf_device_spec(plan->device));
     return vf_fail(vf_device_context(plan->device), VF_ERR_ARGUMENT, "Toeplitz: no variant '%s' on %s", variant,
                    vf_device_spec(plan->device));
 }

@@ -27,7 +27,7 @@ typedef struct vf_toeplitz vf_toeplitz;
 typedef struct vf_toeplitz_options {
     vf_dtype precision;  /* VF_F32, VF_F64 */
     int segments;        /* >= 1; more than one need time and field */
-    bool circulant;      /* the CPU's FFT only; one segment without a field */
+    bool circulant;      /* one segment without a field; not of "ref" */
     const double *time;  /* [segments] t_l in s, host memory; NULL: e_l = 1 */
     const float *field;  /* [z][y][x] f in Hz, host memory; NULL: e_l = 1 */
     const char *variant; /* NULL: by FFT. CPU: "ref", the sum over all pairs as it stands above, in double precision */
@@ -46,7 +46,8 @@ int64_t vf_toeplitz_bytes(const vf_toeplitz *plan); /* device memory held, the k
 
 /* Sets Q_l: `q` is VF_SPACE_DEVICE memory, [2z][2y][2x] complex of the plan's precision, with Q(r), r = (n - N)/N at
  * index n (an axis of one voxel: only r = 0); it is overwritten. The point n = 0 (r = -1) is not used. Of a circulant
- * matrix it is P, [z][y][x] real of the plan's precision, and kept. Into the queue; asynchronous on a GPU. */
+ * matrix it is P, [z][y][x] real of the plan's precision, and kept. Into the queue; asynchronous on a GPU, but for P,
+ * which is waited for. */
 VF_MUST_CHECK vf_status vf_toeplitz_set(vf_toeplitz *plan, vf_queue *queue, int segment, void *q);
 
 /* y = the sum above for `coils` maps: `maps` [coils][z][y][x] complex of the plan's precision, or NULL for one coil of

@@ -15,23 +15,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backend/launch_blocks.h"
-#include "toeplitz_passes.cuh"
+#include "toeplitz_lines.cuh"
 
 namespace vf_toeplitz_gpu
 {
 namespace
 {
 
-enum { MOST_THREADS = 512, GOOD_THREADS = 256, LINE_BYTES = 128, MOST_LENGTH = 4096 };
+enum { GOOD_THREADS = 256, LINE_BYTES = 128, MOST_LENGTH = 4096 };
 enum axis_mode { WHOLE, FORWARD, BACK, THERE_AND_BACK }; /* all but the first with a half of zeros, or not wanted */
-
-/* Blocks that a multiprocessor's registers are to have room for: two, where they have so many threads. */
-template <typename T, int LENGTH>
-constexpr int least_blocks()
-{
-    return LENGTH > 256 && sizeof(T) == 4 ? 2 : 1;
-}
 
 /* ---- columns ---- */
 
@@ -76,13 +68,6 @@ struct column_port {
     }
 };
 
-template <typename T>
-__device__ number<T> *shared_memory()
-{
-    extern __shared__ __align__(16) unsigned char memory[];
-    return reinterpret_cast<number<T> *>(memory);
-}
-
 template <typename T, int MODE, int LENGTH>
 __global__ void __launch_bounds__(MOST_THREADS, (least_blocks<T, LENGTH>()))
     columns(const columns_task<T> task, const axis_shape shape)
@@ -123,9 +108,9 @@ __device__ line_place<T, true> place_in_row(const axis_shape &shape, int *row)
     return {shared_memory<T>() + *row * pitch, (int)threadIdx.x % shape.threads, shape.threads, 0, shape.lines * pitch};
 }
 
-template <typename T>
+template <typename T, int HALF>
 struct enter_port {
-    enum { HALF_IN = 1, HALF_OUT = 0 };
+    enum { HALF_IN = HALF, HALF_OUT = 0 };
     const work<T> &w;
     const number<T> *x;
     number<T> *out;
@@ -148,7 +133,7 @@ struct enter_port {
     }
 };
 
-template <typename T, int LENGTH>
+template <typename T, int HALF, int LENGTH>
 __global__ void __launch_bounds__(MOST_THREADS, (least_blocks<T, LENGTH>()))
     enter(const work<T> w, const axis_shape shape, const number<T> *__restrict__ x)
 {
@@ -156,18 +141,18 @@ __global__ void __launch_bounds__(MOST_THREADS, (least_blocks<T, LENGTH>()))
     const line_place<T, true> place = place_in_row<T>(shape, &line);
     const int64_t rows = w.matrix[1] * w.matrix[2], own = (int64_t)blockIdx.x * shape.lines + line,
                   row = min(own, rows * w.count - 1);
-    const enter_port<T> port = {w,
-                                x,
-                                w.buffer + row * w.doubled[0],
-                                row % rows * w.matrix[0],
-                                w.first + (int)(row / rows),
-                                own < rows * w.count};
+    const enter_port<T, HALF> port = {w,
+                                      x,
+                                      w.buffer + row * w.doubled[0],
+                                      row % rows * w.matrix[0],
+                                      w.first + (int)(row / rows),
+                                      own < rows * w.count};
     transform_line<LENGTH>(place, shape.plan, static_cast<const number<T> *>(shape.roots), 0, true, true, port);
 }
 
-template <typename T>
+template <typename T, int HALF>
 struct leave_port {
-    enum { HALF_IN = 0, HALF_OUT = 1 };
+    enum { HALF_IN = 0, HALF_OUT = HALF };
     const work<T> &w;
     const number<T> *in;
     number<T> *y;
@@ -193,7 +178,7 @@ struct leave_port {
 };
 
 /* The batch's arrays are added in their order, so that the bits are always the same. */
-template <typename T, int LENGTH>
+template <typename T, int HALF, int LENGTH>
 __global__ void __launch_bounds__(MOST_THREADS, (least_blocks<T, LENGTH>()))
     leave(const work<T> w, const axis_shape shape, number<T> *y)
 {
@@ -202,7 +187,7 @@ __global__ void __launch_bounds__(MOST_THREADS, (least_blocks<T, LENGTH>()))
     const int64_t rows = w.matrix[1] * w.matrix[2], own = (int64_t)blockIdx.x * shape.lines + line,
                   row = min(own, rows - 1);
     for (int b = 0; b < w.count; b++) {
-        const leave_port<T> port = {
+        const leave_port<T, HALF> port = {
             w, w.buffer + (b * rows + row) * w.doubled[0], y, row * w.matrix[0], w.first + b, own < rows};
         if (b > 0)
             __syncthreads(); /* the one before has been read */
@@ -333,24 +318,6 @@ vf_status upload_roots(vf_device *device, vf_dtype precision, axes *a)
     return status;
 }
 
-/* A half is enough where a transform of up to two passes ends in its port; see line_place. */
-int bytes_for(const axis_shape *shape, bool stays)
-{
-    return shape->plan.passes + stays <= 2 ? shape->bytes / 2 : shape->bytes;
-}
-
-template <typename Kernel, typename... Arguments>
-cudaError_t launch(Kernel kernel, int64_t blocks, const axis_shape &shape, bool stays, cudaStream_t stream,
-                   Arguments... arguments)
-{
-    const int bytes = bytes_for(&shape, stays);
-    const cudaError_t error = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
-    if (error != cudaSuccess)
-        return error;
-    kernel<<<vf_blocks_for(blocks, 1), (unsigned)(shape.lines * shape.threads), (size_t)bytes, stream>>>(arguments...);
-    return cudaGetLastError();
-}
-
 template <typename T, int MODE>
 cudaError_t launch_columns(const columns_task<T> &task, const axis_shape &shape, cudaStream_t stream)
 {
@@ -445,16 +412,36 @@ cudaError_t axes_transform(const axes *a, const work<T> &w, cudaStream_t stream,
     return error;
 }
 
+template <typename T, int HALF>
+cudaError_t rows_enter(const axes *a, const work<T> &w, cudaStream_t stream, const number<T> *x)
+{
+    const axis_shape &row = a->axis[0];
+    const int64_t rows = w.matrix[1] * w.matrix[2];
+    cudaError_t error = cudaSuccess;
+    with_length<T>(row.plan.length, [&](auto length) {
+        error = launch(enter<T, HALF, length.value>, row_blocks(row, rows * w.count), row, false, stream, w, row, x);
+    });
+    return error;
+}
+
+template <typename T, int HALF>
+cudaError_t rows_leave(const axes *a, const work<T> &w, cudaStream_t stream, number<T> *y)
+{
+    const axis_shape &row = a->axis[0];
+    cudaError_t error = cudaSuccess;
+    with_length<T>(row.plan.length, [&](auto length) {
+        error = launch(leave<T, HALF, length.value>, row_blocks(row, w.matrix[1] * w.matrix[2]), row, false, stream, w,
+                       row, y);
+    });
+    return error;
+}
+
 template <typename T>
 cudaError_t axes_apply(const axes *a, const work<T> &w, cudaStream_t stream, const number<T> *x, number<T> *y)
 {
     const int64_t *n = w.matrix, *whole = w.doubled, rows = n[1] * n[2];
-    const axis_shape &row = a->axis[0];
     number<T> *first = w.buffer, *second = w.buffer + whole[0] * rows * w.count;
-    cudaError_t error = cudaSuccess;
-    with_length<T>(row.plan.length, [&](auto length) {
-        error = launch(enter<T, length.value>, row_blocks(row, rows * w.count), row, false, stream, w, row, x);
-    });
+    cudaError_t error = rows_enter<T, 1>(a, w, stream, x);
     if (error == cudaSuccess && n[2] == 1) {
         error = launch_columns<T, THERE_AND_BACK>(columns_last(w, first, whole[0], n[1]), a->axis[1], stream);
     } else if (error == cudaSuccess) {
@@ -471,11 +458,7 @@ cudaError_t axes_apply(const axes *a, const work<T> &w, cudaStream_t stream, con
         if (error == cudaSuccess)
             error = launch_columns<T, BACK>(back, a->axis[1], stream);
     }
-    if (error == cudaSuccess)
-        with_length<T>(row.plan.length, [&](auto length) {
-            error = launch(leave<T, length.value>, row_blocks(row, rows), row, false, stream, w, row, y);
-        });
-    return error;
+    return error == cudaSuccess ? rows_leave<T, 1>(a, w, stream, y) : error;
 }
 
 template cudaError_t axes_transform(const axes *, const work<float> &, cudaStream_t, number<float> *);
@@ -484,5 +467,10 @@ template cudaError_t axes_apply(const axes *, const work<float> &, cudaStream_t,
                                 number<float> *);
 template cudaError_t axes_apply(const axes *, const work<double> &, cudaStream_t, const number<double> *,
                                 number<double> *);
+
+template cudaError_t rows_enter<float, 0>(const axes *, const work<float> &, cudaStream_t, const number<float> *);
+template cudaError_t rows_enter<double, 0>(const axes *, const work<double> &, cudaStream_t, const number<double> *);
+template cudaError_t rows_leave<float, 0>(const axes *, const work<float> &, cudaStream_t, number<float> *);
+template cudaError_t rows_leave<double, 0>(const axes *, const work<double> &, cudaStream_t, number<double> *);
 
 } // namespace vf_toeplitz_gpu

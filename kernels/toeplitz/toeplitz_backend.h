@@ -26,7 +26,7 @@ struct vf_toeplitz {
     int64_t matrix[3], doubled[3]; /* x, y, z */
     int64_t voxels;
     int segments;
-    bool circulant; /* of the CPU's FFT only */
+    bool circulant; /* not of the reference */
     double *time;   /* [segments] or NULL */
     vf_array field; /* [voxels] VF_F32, VF_SPACE_DEVICE, or no data; with time, or neither */
     int64_t bytes;

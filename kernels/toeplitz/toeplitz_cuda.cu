@@ -21,6 +21,7 @@ enum { THREADS = 256, BATCH_POINTS = 1 << 22, MOST_BATCH = 32 };
 struct cuda_state {
     int batch;          /* arrays that are done together */
     bool by_axes;       /* else by cuFFT */
+    bool used[3];       /* of a circulant matrix: axes that it depends on */
     axes axis;          /* by_axes */
     vf_fft *one, *many; /* else: many transforms a batch, and is NULL where that is 1 */
     vf_array buffer;    /* [batch][doubled grid] complex, or as axes_buffer says */
@@ -177,6 +178,35 @@ vf_status set_segment(vf_toeplitz *plan, vf_queue *queue, int segment, void *q)
     return VF_CUDA(plan->device, cudaGetLastError());
 }
 
+/* A circulant matrix is given by its transform. */
+template <typename T>
+vf_status set_circulant(vf_toeplitz *plan, vf_queue *queue, const void *p)
+{
+    cuda_state *s = static_cast<cuda_state *>(plan->state);
+    cudaStream_t stream = static_cast<cudaStream_t>(vf_queue_native(queue));
+    const work<T> w = work_of<T>(plan);
+    const T *from = static_cast<const T *>(p);
+    T *kernel = static_cast<T *>(s->kernels.data);
+    int found[3] = {1, 1, 1};
+    double scale = 1;
+    vf_status status = VF_OK;
+    if (s->by_axes) { /* the buffer has room for the answer */
+        int *answer = static_cast<int *>(s->buffer.data);
+        status = VF_CUDA(plan->device, circulant_find(w, stream, from, answer));
+        if (status == VF_OK)
+            status = vf_queue_copy(queue, found, answer, sizeof found);
+        if (status == VF_OK)
+            status = vf_queue_sync(queue);
+    }
+    if (!found[1] && !found[2]) /* columns there always are, of one voxel if need be */
+        found[plan->matrix[1] > 1 ? 1 : 2] = 1;
+    for (int a = 0; a < 3; a++) {
+        s->used[a] = found[a] != 0;
+        scale *= s->used[a] ? 1 : (double)plan->matrix[a];
+    }
+    return status == VF_OK ? VF_CUDA(plan->device, circulant_set(w, stream, scale, from, kernel)) : status;
+}
+
 /* One batch: w.count arrays from w.first on. A batch that is not full is transformed whole if it holds more than one:
  * what the other arrays hold does not matter. */
 template <typename T>
@@ -184,6 +214,9 @@ vf_status apply_batch(const vf_toeplitz *plan, vf_queue *queue, const work<T> &w
 {
     const cuda_state *s = static_cast<const cuda_state *>(plan->state);
     cudaStream_t stream = static_cast<cudaStream_t>(vf_queue_native(queue));
+    if (s->by_axes && plan->circulant)
+        return VF_CUDA(plan->device, circulant_apply(&s->axis, s->used, w, stream, static_cast<const number<T> *>(x),
+                                                     static_cast<number<T> *>(y)));
     if (s->by_axes)
         return VF_CUDA(plan->device,
                        axes_apply(&s->axis, w, stream, static_cast<const number<T> *>(x), static_cast<number<T> *>(y)));
@@ -228,6 +261,8 @@ vf_status set(vf_toeplitz *plan, vf_queue *queue, int segment, void *q)
     vf_status status = VF_CUDA(plan->device, cudaSetDevice(vf_device_ordinal(plan->device)));
     if (status != VF_OK)
         return status;
+    if (plan->circulant)
+        return plan->precision == VF_F64 ? set_circulant<double>(plan, queue, q) : set_circulant<float>(plan, queue, q);
     return plan->precision == VF_F64 ? set_segment<double>(plan, queue, segment, q)
                                      : set_segment<float>(plan, queue, segment, q);
 }
@@ -257,7 +292,7 @@ void destroy(vf_toeplitz *plan)
 vf_status make_arrays(vf_toeplitz *plan, cuda_state *s, int64_t points)
 {
     /* Cleared: a batch that is not full is transformed whole; what is in the rest is not used, but is a number. */
-    const int64_t each = s->by_axes ? axes_buffer(plan->matrix, plan->doubled) : points;
+    const int64_t each = s->by_axes && !plan->circulant ? axes_buffer(plan->matrix, plan->doubled) : points;
     vf_status status = vf_create_cleared(plan->device, vf_dtype_complex(plan->precision), s->batch * each, &s->buffer);
     if (status == VF_OK)
         status = vf_array_create(plan->device, VF_SPACE_DEVICE, plan->precision, plan->segments * points, &s->kernels);

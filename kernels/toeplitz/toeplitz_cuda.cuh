@@ -114,6 +114,29 @@ cudaError_t axes_transform(const axes *a, const work<T> &w, cudaStream_t stream,
 template <typename T>
 cudaError_t axes_apply(const axes *a, const work<T> &w, cudaStream_t stream, const number<T> *x, number<T> *y);
 
+/* buffer [count][z][y][2x], or [count][z][y][x] where no HALF is zero: rows along x of x times map and e_l. */
+template <typename T, int HALF>
+cudaError_t rows_enter(const axes *a, const work<T> &w, cudaStream_t stream, const number<T> *x);
+
+/* And back: y (+)= the sum over the batch. */
+template <typename T, int HALF>
+cudaError_t rows_leave(const axes *a, const work<T> &w, cudaStream_t stream, number<T> *y);
+
+/* ---- circulant matrices (toeplitz_circulant.cu): w.doubled is w.matrix ---- */
+
+/* found[a] = 1 for each axis that P [voxels] depends on, else 0; device memory. */
+template <typename T>
+cudaError_t circulant_find(const work<T> &w, cudaStream_t stream, const T *p, int *found);
+
+/* kernel = scale P */
+template <typename T>
+cudaError_t circulant_set(const work<T> &w, cudaStream_t stream, double scale, const T *p, T *kernel);
+
+/* As axes_apply, without transforms along the axes that are not used; y or z is. */
+template <typename T>
+cudaError_t circulant_apply(const axes *a, const bool used[3], const work<T> &w, cudaStream_t stream,
+                            const number<T> *x, number<T> *y);
+
 } // namespace vf_toeplitz_gpu
 
 #endif

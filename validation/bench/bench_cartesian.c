@@ -155,6 +155,7 @@ static void run_case(const bench_case *c)
     enum { FFT, NUFFT, KINDS };
     static const recon_operator operators[KINDS] = {RECON_CARTESIAN, RECON_NUFFT};
     double solver[KINDS][MOST_ROUNDS], all[KINDS][MOST_ROUNDS], took[KINDS], took_all[KINDS];
+    double iterations[KINDS][MOST_ROUNDS], took_iterations[KINDS]; /* of the solver alone */
     const double error = check(c);
     const bool wrong = !(error <= 8e-6);
     for (int r = 0; r < c->rounds; r++)
@@ -162,16 +163,20 @@ static void run_case(const bench_case *c)
             made m = reconstruct_by(c, operators[k], RECON_CG);
             free(m.image);
             solver[k][r] = m.crop + m.side + m.solve;
+            iterations[k][r] = m.solve;
             all[k][r] = m.all;
         }
     for (int k = 0; k < KINDS; k++) {
         took[k] = median(solver[k], c->rounds);
         took_all[k] = median(all[k], c->rounds);
+        took_iterations[k] = median(iterations[k], c->rounds);
     }
     const double ratio = took[NUFFT] / took[FFT], ratio_all = took_all[NUFFT] / took_all[FFT];
-    printf("%-40s %8.1f ms, NUFFT %8.1f ms: %4.1f times%s;  all %8.1f ms, %8.1f ms: %4.1f times;  F^H d differs by "
+    printf("%-40s %8.1f ms, NUFFT %8.1f ms: %4.1f times%s;  %d iterations %8.1f ms, %8.1f ms: %4.1f times;  all %8.1f "
+           "ms, %8.1f ms: %4.1f times;  F^H d differs by "
            "%.1e%s\n",
-           c->name, 1e3 * took[FFT], 1e3 * took[NUFFT], ratio, ratio < BAR ? " (BELOW THE BAR)" : "",
+           c->name, 1e3 * took[FFT], 1e3 * took[NUFFT], ratio, ratio < BAR ? " (BELOW THE BAR)" : "", c->iterations,
+           1e3 * took_iterations[FFT], 1e3 * took_iterations[NUFFT], took_iterations[NUFFT] / took_iterations[FFT],
            1e3 * took_all[FFT], 1e3 * took_all[NUFFT], ratio_all, error, wrong ? "  WRONG" : "");
     fflush(stdout);
     failures += wrong;
@@ -179,6 +184,9 @@ static void run_case(const bench_case *c)
     vf_report_number(report, "seconds", took[FFT]);
     vf_report_number(report, "nufft_seconds", took[NUFFT]);
     vf_report_number(report, "ratio", ratio);
+    vf_report_number(report, "iterations", c->iterations);
+    vf_report_number(report, "iterations_seconds", took_iterations[FFT]);
+    vf_report_number(report, "iterations_nufft_seconds", took_iterations[NUFFT]);
     vf_report_number(report, "all_seconds", took_all[FFT]);
     vf_report_number(report, "all_nufft_seconds", took_all[NUFFT]);
     vf_report_number(report, "all_ratio", ratio_all);

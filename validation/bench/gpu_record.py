@@ -3,8 +3,8 @@
 
     gpu_record.py WORK RESULTS
 
-WORK holds devices.csv (nvidia-smi), nvcc.txt, digest.txt and listed_by.txt (of the CUDA sources), tests.xml (ctest), for each
-tool of compute-sanitizer TOOL.log and TOOL.status, and the reports bench_*.json; commit.txt and changes.txt where there is git.
+WORK holds devices.csv (nvidia-smi), nvcc.txt, digest.txt, digests.txt and listed_by.txt (of the CUDA sources), tests.xml (ctest), for
+each tool of compute-sanitizer TOOL.log and TOOL.status, and the reports bench_*.json; commit.txt and changes.txt where there is git.
 RESULTS gets one file gpu-DEVICE-DATE.json. Exits with 1 if the record says that something is wrong: a test that failed or was
 skipped, no test at all, an error that compute-sanitizer found, no benchmark.
 """
@@ -89,6 +89,7 @@ def make_record(work):
         "commit_note": None if commit and not changes else "with changes that are not committed" if commit else "no git here",
         "cuda_sources_sha256": text_of(work / "digest.txt"),
         "cuda_sources_listed_by": text_of(work / "listed_by.txt"),
+        "cuda_sources": {path: digest for digest, path in map(str.split, (text_of(work / "digests.txt") or "").splitlines())},
         "tests": read_tests(work),
         "compute_sanitizer": read_sanitizer(work),
         "benchmarks": read_benchmarks(work),

@@ -65,7 +65,7 @@ class RunScript(unittest.TestCase):
         self.addCleanup(shutil.rmtree, self.folder)
         self.tree, self.bin = self.folder / "tree", self.folder / "bin"
         self.bin.mkdir()
-        for name in ("run", "validation/bench/gpu_record.py"):
+        for name in ("run", "validation/bench/gpu_record.py", "validation/bench/cuda_sources.py"):
             (self.tree / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(SOURCE / name, self.tree / name)
         (self.tree / "CMakeLists.txt").write_text("# a tree\n")
@@ -194,6 +194,8 @@ class RunScript(unittest.TestCase):
         self.assertEqual(record["cuda_sources_listed_by"], "find")
         # The order of LC_ALL=C sort: B.cu, a.cuh, b/two.cu.
         self.assertEqual(record["cuda_sources_sha256"], hashlib.sha256(b"three\none\ntwo\n").hexdigest())
+        self.assertEqual(record["cuda_sources"], {path: hashlib.sha256(text).hexdigest()
+                                                  for path, text in (("B.cu", b"three\n"), ("a.cuh", b"one\n"), ("b/two.cu", b"two\n"))})
         tests = record["tests"]
         self.assertEqual((tests["passed"], tests["failed"], tests["skipped"]), (1, 0, 0))
         results = {tool: entry["result"] for tool, entry in record["compute_sanitizer"].items()}

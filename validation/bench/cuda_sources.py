@@ -1,0 +1,83 @@
+#!/usr/bin/env python3
+"""Which CUDA sources have changed since the newest record of a GPU.
+
+    cuda_sources.py [--write]
+
+A record (validation/results/gpu-*.json) holds the SHA-256 of each source it was made with. What differs from it must be listed
+in validation/results/not-yet-run.txt, so that nobody takes it for measured; --write makes that list, or removes it if there is
+nothing to list. Without --write: exit status 1, and a line for each source, if the list is not what it has to be.
+"""
+import hashlib
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+LIST = "validation/results/not-yet-run.txt"
+HEAD = """# CUDA sources that have changed since the newest record of a GPU, and have met none.
+# `./run gpu` makes a new record; `python3 validation/bench/cuda_sources.py --write` makes this list.
+"""
+GONE = "-" * 64
+
+
+def listed(root):
+    """Tracked files, or without git all that lie outside folders of builds."""
+    try:
+        found = subprocess.run(["git", "ls-files", "*.cu", "*.cuh"], cwd=root, capture_output=True, text=True, check=True).stdout.split("\n")
+        found = [path for path in found if path and (root / path).exists()]
+    except (OSError, subprocess.CalledProcessError):
+        found = []
+    if not found:
+        for folder, folders, files in os.walk(root):
+            top = pathlib.Path(folder) == root
+            folders[:] = [name for name in folders if not name.startswith(".") and not (top and (name.startswith("build") or name == "out"))]
+            found += [str((pathlib.Path(folder) / name).relative_to(root)) for name in files if name.endswith((".cu", ".cuh"))]
+    return sorted(found)
+
+
+def digests(root):
+    return {path: hashlib.sha256((root / path).read_bytes()).hexdigest() for path in listed(root)}
+
+
+def newest_record(root):
+    records = [json.loads(path.read_text()) for path in (root / "validation/results").glob("gpu-*.json")]
+    return max(records, key=lambda record: record["date"], default={"cuda_sources": {}})
+
+
+def changed(root):
+    """The digest of each source that is not the record's; GONE for one that is no more. A record may hold several digests of
+    a source: of texts that make the same machine code (same_machine_code.py)."""
+    record, now = newest_record(root)["cuda_sources"], digests(root)
+    known = {path: value if isinstance(value, list) else [value] for path, value in record.items()}
+    out = {path: value for path, value in now.items() if value not in known.get(path, [])}
+    return {**out, **{path: GONE for path in known if path not in now and GONE not in known[path]}}
+
+
+def read_list(root):
+    path = root / LIST
+    lines = [line for line in path.read_text().splitlines() if line and not line.startswith("#")] if path.exists() else []
+    return {line.split()[1]: line.split()[0] for line in lines}
+
+
+def main():
+    found = changed(ROOT)
+    if sys.argv[1:] == ["--write"]:
+        if found:
+            (ROOT / LIST).write_text(HEAD + "".join(f"{value}  {path}\n" for path, value in sorted(found.items())))
+        else:
+            (ROOT / LIST).unlink(missing_ok=True)
+        print(f"{LIST}: {len(found)} of {len(digests(ROOT))} sources")
+        return 0
+    told = read_list(ROOT)
+    for path in sorted(set(found) | set(told)):
+        if found.get(path) != told.get(path):
+            print(f"{path}: {LIST} has {told.get(path, 'nothing')}, and the source {found.get(path, 'is as in the record')}")
+    if found != told:
+        print(f"{LIST} is out of date: run python3 validation/bench/cuda_sources.py --write")
+    return found != told
+
+
+if __name__ == "__main__":
+    sys.exit(main())
