@@ -17,6 +17,11 @@ constexpr int least_blocks()
     return LENGTH > 256 && sizeof(T) == 4 ? 2 : 1;
 }
 
+__host__ __device__ inline int row_pitch(int length)
+{
+    return length + length / 16 + 1;
+}
+
 template <typename T>
 __device__ number<T> *shared_memory()
 {
