@@ -380,6 +380,15 @@ typedef struct calibrated {
 VF_MUST_CHECK vf_status calibrate_maps(const device_team *team, const scan *raw, recon_coils how, recon_map_sets sets,
                                        int place, recon_watch *watch, float complex *maps, calibrated *made);
 
+/* ---- calibrate_compare.c ---- */
+
+/* Judges a place's maps, `given` [coil][z][y][x], by the centre of its k-space. Where they leave much of it unexplained
+ * and ESPIRiT's maps explain it, *out gets those, for the caller to free, with a warning; else *out is NULL. One set.
+ * Errors: as calibrate_maps. */
+VF_MUST_CHECK vf_status calibrate_better_maps(const device_team *team, const scan *raw, int place,
+                                              const float complex *given, recon_watch *watch, float complex **out,
+                                              calibrated *made);
+
 /* ---- reconstruct.c ---- */
 
 /* How a scan is shared among devices: so many frames are made at the same time, each by so many devices. Neither

@@ -153,13 +153,13 @@ static bool well_sampled(const calibration *c)
     return c->share >= LEAST_COVERED || (c->share >= LEAST_COVERED_IRREGULARLY && folding(c) <= MOST_FOLDED);
 }
 
-/* The Cartesian samples of the small matrix: voxel n's of its transform is k = n - N/2. */
-static vf_status make_grid(calibration *c)
+vf_status calibrate_number(calibration *c)
 {
+    c->points = c->small[0] * c->small[1] * c->small[2];
     c->grid.samples = c->points;
+    free(c->grid.k);
     c->grid.k = malloc((size_t)c->points * 3 * sizeof *c->grid.k);
-    c->gridded = malloc((size_t)c->points * (size_t)c->scan->coils * sizeof *c->gridded);
-    if (!c->grid.k || !c->gridded)
+    if (!c->grid.k)
         return vf_fail(c->ctx, VF_ERR_MEMORY, "no memory to estimate coil maps");
     for (int64_t i = 0; i < c->points; i++) {
         const int64_t at[3] = {i % c->small[0], i / c->small[0] % c->small[1], i / c->small[0] / c->small[1]};
@@ -167,6 +167,15 @@ static vf_status make_grid(calibration *c)
             c->grid.k[3 * i + a] = (float)(at[a] - c->small[a] / 2);
     }
     return VF_OK;
+}
+
+static vf_status make_grid(calibration *c)
+{
+    vf_status status = calibrate_number(c);
+    if (status != VF_OK)
+        return status;
+    c->gridded = malloc((size_t)c->points * (size_t)c->scan->coils * sizeof *c->gridded);
+    return c->gridded ? VF_OK : vf_fail(c->ctx, VF_ERR_MEMORY, "no memory to estimate coil maps");
 }
 
 /* Brings the largest number near 1 by a power of two, which rounds nothing: maps are ratios, and the images that they
@@ -275,21 +284,21 @@ static vf_status solve_small(calibration *c)
     return status;
 }
 
-/* Smooth images on the scan's matrix from the tapered Cartesian samples. */
-static vf_status enlarge(calibration *c, float complex *images)
+vf_status calibrate_images(calibration *c, const int64_t matrix[3], float complex *images)
 {
+    const int64_t voxels = matrix[0] * matrix[1] * matrix[2];
     coil_work w = {0};
     coil_maps_calibration(&c->grid, c->scan->coils, c->gridded, c->k_cut, c->gridded);
-    vf_status status = allocate(c, c->points, c->voxels, 0, 0, &w);
+    vf_status status = allocate(c, c->points, voxels, 0, 0, &w);
     if (status == VF_OK)
-        status = encoding_create(vf_queue_device(c->queue), &small_settings, c->scan->matrix, 1, c->points, c->grid.k,
-                                 NULL, NULL, 1, &w.from);
+        status = encoding_create(vf_queue_device(c->queue), &small_settings, matrix, 1, c->points, c->grid.k, NULL,
+                                 NULL, 1, &w.from);
     for (int coil = 0; coil < c->scan->coils && status == VF_OK; coil++) {
         status = upload(c->queue, c->gridded + coil * c->points, c->points, &w.samples);
         if (status == VF_OK)
             status = encoding_adjoint(w.from, c->queue, 1, &w.samples, &w.image);
         if (status == VF_OK)
-            status = download(c->queue, &w.image, c->voxels, images + coil * c->voxels);
+            status = download(c->queue, &w.image, voxels, images + coil * voxels);
     }
     free_work(&w);
     return status;
@@ -297,7 +306,7 @@ static vf_status enlarge(calibration *c, float complex *images)
 
 /* ---- ESPIRiT ---- */
 
-static void release(calibration *c)
+void calibrate_release(calibration *c)
 {
     free(c->centre.k);
     free(c->data);
@@ -316,7 +325,6 @@ static vf_status take_any(calibration *c, int place, bool must, int64_t n[3])
         n[a] = c->small[a];
         c->small[a] = n[a] > 1 ? (int64_t)fmin((double)c->scan->matrix[a], (double)(n[a] + WIDER)) : 1;
     }
-    c->points = c->small[0] * c->small[1] * c->small[2];
     vf_status status = make_grid(c);
     if (status == VF_OK)
         status = take_centre(c, place, must);
@@ -351,19 +359,25 @@ static void judge(const calibration *c, const vf_espirit_quality *quality)
             100 * quality->second_share);
 }
 
-/* Maps by ESPIRiT; made->sets is 0 where `must` is false and the centre is not sampled well enough. */
-static vf_status by_espirit(calibration *c, int place, bool must, recon_map_sets sets, recon_watch *watch,
-                            float complex *maps, calibrated *made)
+vf_status calibrate_block(calibration *c, int place, bool must, int64_t n[3], bool *cartesian)
+{
+    memset(n, 0, 3 * sizeof *n);
+    c->voxels = c->scan->matrix[0] * c->scan->matrix[1] * c->scan->matrix[2];
+    vf_status status = calibrate_cartesian(c, place, n);
+    *cartesian = n[0] > 0;
+    if (status != VF_OK || *cartesian)
+        return status;
+    calibrate_release(c);
+    return take_any(c, place, must, n);
+}
+
+vf_status calibrate_espirit(calibration *c, int place, bool must, recon_map_sets sets, recon_watch *watch,
+                            float complex *maps, calibrated *made, vf_espirit_quality *quality)
 {
     const scan *raw = c->scan;
-    int64_t n[3] = {0};
-    vf_espirit_quality quality;
-    vf_status status = calibrate_cartesian(c, place, n);
-    const bool cartesian = n[0] > 0;
-    if (status == VF_OK && n[0] == 0) {
-        release(c);
-        status = take_any(c, place, must, n);
-    }
+    int64_t n[3];
+    bool cartesian;
+    vf_status status = calibrate_block(c, place, must, n, &cartesian);
     if (status != VF_OK || n[0] == 0)
         return status;
     const vf_espirit_task task = {.matrix = {raw->matrix[0], raw->matrix[1], raw->matrix[2]},
@@ -375,24 +389,23 @@ static vf_status by_espirit(calibration *c, int place, bool must, recon_map_sets
                                   .least_share = sets == RECON_SETS_AUTO ? MOST_SECOND : 0,
                                   .tell = watch ? calibrate_tell : NULL,
                                   .user = watch};
-    status = vf_espirit(c->ctx, &task, maps, NULL, &quality);
+    status = vf_espirit(c->ctx, &task, maps, NULL, quality);
     if (status != VF_OK)
         return status;
-    judge(c, &quality);
-    made->sets = quality.sets;
+    made->sets = quality->sets;
     made->weighted = true;
-    if (quality.sets == 1)
+    if (quality->sets == 1)
         snprintf(made->text, sizeof made->text,
                  "%d coil%s, maps estimated from %lld x %lld x %lld samples of the centre of k-space (ESPIRiT), which "
                  "explain %.1f %%",
                  raw->coils, vf_plural(raw->coils), (long long)n[0], (long long)n[1], (long long)n[2],
-                 100 * quality.explained);
+                 100 * quality->explained);
     else
         snprintf(made->text, sizeof made->text,
                  "%d coil%s, two sets of maps estimated from %lld x %lld x %lld samples of the centre of k-space "
                  "(ESPIRiT); %.0f %% of the signal is folded",
                  raw->coils, vf_plural(raw->coils), (long long)n[0], (long long)n[1], (long long)n[2],
-                 100 * quality.second_share);
+                 100 * quality->second_share);
     return VF_OK;
 }
 
@@ -406,7 +419,7 @@ static vf_status by_walsh(calibration *c, int place, float complex *maps, calibr
     if (status == VF_OK)
         status = solve_small(c);
     if (status == VF_OK)
-        status = enlarge(c, maps);
+        status = calibrate_images(c, raw->matrix, maps);
     if (status == VF_OK)
         status = coil_maps_walsh(c->ctx, raw->matrix, raw->coils, maps, maps);
     if (status == VF_OK)
@@ -423,15 +436,18 @@ vf_status calibrate_maps(const device_team *team, const scan *raw, recon_coils h
     calibration c = {.ctx = team->ctx, .scan = raw, .team = team, .queue = team->queue[0]};
     const bool must = how == RECON_COILS_ESPIRIT || sets == RECON_SETS_TWO;
     vf_status status = VF_OK;
+    vf_espirit_quality quality;
     *made = (calibrated){0};
     c.voxels = raw->matrix[0] * raw->matrix[1] * raw->matrix[2];
     if (must || (how != RECON_COILS_WALSH && how != RECON_COILS_NLINV && raw->coils > 1))
-        status = by_espirit(&c, place, must, sets, watch, maps, made);
+        status = calibrate_espirit(&c, place, must, sets, watch, maps, made, &quality);
+    if (status == VF_OK && made->sets > 0)
+        judge(&c, &quality);
     if (status == VF_OK && made->sets == 0) {
-        release(&c);
+        calibrate_release(&c);
         status = how == RECON_COILS_WALSH || raw->coils == 1 ? by_walsh(&c, place, maps, made)
                                                              : calibrate_jointly(&c, place, watch, maps, made);
     }
-    release(&c);
+    calibrate_release(&c);
     return status;
 }

@@ -2,6 +2,7 @@
 #ifndef CALIBRATE_H
 #define CALIBRATE_H
 
+#include "espirit.h"
 #include "mri_recon.h"
 #include "solve/equations.h"
 
@@ -37,6 +38,24 @@ void calibrate_cut(calibration *c, const int64_t whole[3], const int64_t n[3]);
 /* The fully sampled box of a Cartesian scan, samples as they are, in c->gridded; `n` stays as it is where there is none
  * of 12 lines along each axis. Errors: VF_ERR_MEMORY. */
 VF_MUST_CHECK vf_status calibrate_cartesian(calibration *c, int place, int64_t n[3]);
+
+/* The block of calibration data [coil][n] in c->gridded: of a Cartesian scan as it is, else by least squares. n = 0:
+ * the centre is not sampled well enough, and `must` is false. Errors: VF_ERR_MEMORY, as normal_matrix_create. */
+VF_MUST_CHECK vf_status calibrate_block(calibration *c, int place, bool must, int64_t n[3], bool *cartesian);
+
+/* c->grid: the Cartesian samples of c->small; voxel n's of its transform is k = n - N/2. */
+VF_MUST_CHECK vf_status calibrate_number(calibration *c);
+
+/* Smooth images [coil][voxels] on a matrix from the samples c->gridded of c->grid, which are tapered. */
+VF_MUST_CHECK vf_status calibrate_images(calibration *c, const int64_t matrix[3], float complex *images);
+
+/* Maps by ESPIRiT; made->sets is 0 where `must` is false and the centre is not sampled well enough. */
+VF_MUST_CHECK vf_status calibrate_espirit(calibration *c, int place, bool must, recon_map_sets sets,
+                                          recon_watch *watch, float complex *maps, calibrated *made,
+                                          vf_espirit_quality *quality);
+
+/* Frees what the functions here have made. */
+void calibrate_release(calibration *c);
 
 /* Coil maps by joint estimation (nlinv.h) from the centre's samples, one set; `made` gets a line on how. Warns where
  * they explain too little, or samples cannot tell them. Errors: as density_weights, vf_nlinv; VF_ERR_INPUT (no sample

@@ -61,8 +61,31 @@ static void once_end(recon_job *job, once_state *state, bool made)
 
 /* ---- coil maps ---- */
 
-static void take_from_scan(const recon_job *j, frame_place *place, char *text, size_t size)
+/* Nobody has asked for the scan's maps by name: then the data may judge them. */
+static vf_status find_better(crew *c, frame_place *place, char *text, size_t size)
 {
+    const recon_job *j = c->job;
+    float complex *maps = NULL;
+    calibrated made;
+    if (j->settings->coils != RECON_COILS_AUTO || j->settings->maps || !regularise_by_noise(j->settings) ||
+        place->sets > 1 || j->scan->coils == 1)
+        return VF_OK;
+    watch_stage(c->watch, "coil maps", 1);
+    const vf_status status =
+        calibrate_better_maps(&c->team, j->scan, place->first->place, place->maps, c->watch, &maps, &made);
+    if (status != VF_OK || !maps)
+        return status;
+    place->of_scan = false;
+    place->maps = maps;
+    place->sets = made.sets;
+    place->weighted = made.weighted;
+    snprintf(text, size, "%s", made.text);
+    return VF_OK;
+}
+
+static vf_status take_from_scan(crew *c, frame_place *place, char *text, size_t size)
+{
+    const recon_job *j = c->job;
     const scan *raw = j->scan;
     const int sets = scan_map_sets(raw);
     place->of_scan = true;
@@ -71,6 +94,7 @@ static void take_from_scan(const recon_job *j, frame_place *place, char *text, s
     place->weighted = raw->maps_weighted;
     snprintf(text, size, "%d coil%s, %smaps from %s", raw->coils, raw->coils == 1 ? "" : "s",
              place->sets > 1 ? "two sets of " : "", j->settings->maps ? j->settings->maps : "the file");
+    return find_better(c, place, text, size);
 }
 
 /* Of the second set, if it was not made, the memory goes back. */
@@ -80,10 +104,8 @@ static vf_status make_maps(crew *c, frame_place *place, char *text, size_t size)
     const scan *raw = j->scan;
     const recon_map_sets wanted = j->most_sets > 1 ? j->settings->map_sets : RECON_SETS_ONE;
     const size_t bytes = (size_t)raw->coils * (size_t)j->voxels * sizeof *place->maps;
-    if (uses_scan_maps(j->settings, raw)) {
-        take_from_scan(j, place, text, size);
-        return VF_OK;
-    }
+    if (uses_scan_maps(j->settings, raw))
+        return take_from_scan(c, place, text, size);
     watch_stage(c->watch, "coil maps", 1);
     place->maps = malloc((size_t)j->most_sets * bytes);
     vf_large_pages(place->maps, (size_t)j->most_sets * bytes);
