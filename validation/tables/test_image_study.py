@@ -76,10 +76,11 @@ def test_bars():
         return {"kind": kind, **{name: {"error": e, "high": e} for name, e in {"untouched": own, **others}.items()}}
     rows = {"a": row("cartesian", 0.2, best=0.1, bart=0.1), "b": row("other", 0.11, best=0.1, gridding=0.2),
             "c": row("other", 0.15, best=0.1, gridding=0.1), "s": row("scan", 0.05, best=1)}
+    rows["s"]["predicted by maps"] = {"of the file": 0.2, "taken without options": 0.3}
     met = {(bar["case"], bar["bar"]): bar["met"] for bar in study.bars_of(rows)}
     assert met == {("a", "untouched / BART"): False, ("b", "untouched / best lambda"): True, ("b", "untouched / gridding"): True,
                    ("c", "untouched / best lambda"): False, ("c", "untouched / gridding"): False, ("s", "from best lambda"): True,
-                   ("s", "high frequencies"): True, ("all non-Cartesian cases", "mean untouched / best lambda"): False}, met
+                   ("s", "maps taken / file's"): False, ("s", "high frequencies"): True, ("all non-Cartesian cases", "mean untouched / best lambda"): False}, met
     nan = study.bars_of({"b": row("other", math.nan, best=0.1, gridding=0.2)})
     assert nan and not any(bar["met"] for bar in nan), "NaN meets no bar"
 
