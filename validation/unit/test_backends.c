@@ -115,7 +115,7 @@ static void *by_number(const vf_device *device, const void *data, size_t bytes)
 static void test_offsets(void **state)
 {
     (void)state;
-    double values[6];
+    double values[6] = {0};
     assert_ptr_equal(vf_offset(cpu, values, VF_F64, 5), values + 5);
     assert_ptr_equal(vf_offset(cpu, values, VF_C128, 2), values + 4);
     assert_null(vf_offset(cpu, NULL, VF_F64, 5));
