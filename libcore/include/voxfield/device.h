@@ -15,6 +15,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+VF_API_BEGIN
 
 typedef enum vf_device_kind { VF_DEVICE_CPU, VF_DEVICE_CUDA } vf_device_kind;
 
@@ -176,6 +177,7 @@ typedef enum vf_isa { VF_ISA_BASELINE, VF_ISA_AVX2, VF_ISA_AVX512, VF_ISA_COUNT 
 vf_isa vf_cpu_isa(void);
 const char *vf_isa_name(vf_isa isa);
 
+VF_API_END
 #ifdef __cplusplus
 }
 #endif
