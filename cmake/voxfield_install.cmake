@@ -1,21 +1,14 @@
 # What `cmake --install` copies: programs, library, public headers, manual page, sample data, and the descriptions by which
-# CMake (voxfieldConfig.cmake) and pkg-config (voxfield.pc) find them. All of it may be moved afterwards.
+# CMake (voxfield-config.cmake) and pkg-config (voxfield.pc) find them. All of it may be moved afterwards.
 include(CMakePackageConfigHelpers)
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/voxfield)
 
-install(TARGETS voxfield EXPORT voxfieldTargets)
+install(TARGETS ${VOXFIELD_LIBRARY} EXPORT voxfieldTargets)
 install(TARGETS cionize mri_recon mri_phantom)
-install(DIRECTORY libcore/include/voxfield DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
-install(FILES ${PROJECT_BINARY_DIR}/include/voxfield/version.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/voxfield)
-# A kernel's contract is the header with its folder's name; its other headers are its own affair. The copy lets projects that take
-# Voxfield in by add_subdirectory include it by the same name as those that find it installed.
-file(GLOB kernels RELATIVE ${PROJECT_SOURCE_DIR}/kernels ${PROJECT_SOURCE_DIR}/kernels/*/CMakeLists.txt)
-foreach(kernel ${kernels})
-    cmake_path(GET kernel PARENT_PATH kernel)
-    configure_file(kernels/${kernel}/${kernel}.h ${PROJECT_BINARY_DIR}/include/voxfield/${kernel}.h COPYONLY)
-    install(FILES kernels/${kernel}/${kernel}.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/voxfield)
-endforeach()
+
+install(FILES ${VOXFIELD_PUBLIC_HEADERS} ${PROJECT_BINARY_DIR}/include/voxfield/version.h
+    DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/voxfield)
 install(FILES docs/man/cionize.1 docs/man/mri_recon.1 docs/man/mri_phantom.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 install(DIRECTORY data/ DESTINATION ${CMAKE_INSTALL_DATADIR}/voxfield/data FILES_MATCHING PATTERN "*.pqr" PATTERN "*.h5" PATTERN "README.md")
 install(FILES LICENSE LICENSE.DejaVu README.md CHANGELOG.md CITATION.cff DESTINATION ${CMAKE_INSTALL_DOCDIR} OPTIONAL)
@@ -25,11 +18,11 @@ set(BUILD_SHARED_LIBS_ON_OFF OFF)
 if(BUILD_SHARED_LIBS)
     set(BUILD_SHARED_LIBS_ON_OFF ON)
 endif()
-configure_package_config_file(cmake/voxfieldConfig.cmake.in ${PROJECT_BINARY_DIR}/voxfieldConfig.cmake
+configure_package_config_file(cmake/voxfield-config.cmake.in ${PROJECT_BINARY_DIR}/voxfield-config.cmake
     INSTALL_DESTINATION ${package_dir} NO_SET_AND_CHECK_MACRO)
-write_basic_package_version_file(${PROJECT_BINARY_DIR}/voxfieldConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/voxfield-config-version.cmake COMPATIBILITY SameMinorVersion)
 install(EXPORT voxfieldTargets NAMESPACE voxfield:: DESTINATION ${package_dir})
-install(FILES ${PROJECT_BINARY_DIR}/voxfieldConfig.cmake ${PROJECT_BINARY_DIR}/voxfieldConfigVersion.cmake
+install(FILES ${PROJECT_BINARY_DIR}/voxfield-config.cmake ${PROJECT_BINARY_DIR}/voxfield-config-version.cmake
     cmake/FindFFTW3.cmake DESTINATION ${package_dir})
 
 # ---- pkg-config ----

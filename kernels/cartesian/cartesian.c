@@ -260,7 +260,6 @@ static vf_status rotate(const vf_cartesian *p, vf_queue *queue, bool back, const
 {
     const int64_t *n = p->matrix;
     const vf_pitch pitch = {n[0], n[0] * n[1]};
-    const size_t element = vf_dtype_bytes(p->type);
     vf_status status = VF_OK;
     for (int bits = 0; bits < 8 && status == VF_OK; bits++) {
         int64_t counts[3], source = 0, target = 0, step = 1;
@@ -273,8 +272,8 @@ static vf_status rotate(const vf_cartesian *p, vf_queue *queue, bool back, const
             step *= n[a];
         }
         if (counts[0] > 0 && counts[1] > 0 && counts[2] > 0)
-            status = vf_copy_box(queue, p->type, counts, (const char *)from + (size_t)source * element, pitch,
-                                 (char *)to + (size_t)target * element, pitch);
+            status = vf_copy_box(queue, p->type, counts, vf_offset(p->device, from, p->type, source), pitch,
+                                 vf_offset(p->device, to, p->type, target), pitch);
     }
     return status;
 }
@@ -290,10 +289,9 @@ static vf_status check_plan(const vf_cartesian *p, vf_queue *queue, int batch, c
 /* grid = what the samples sum up to at each point. */
 static vf_status collect(const vf_cartesian *p, vf_queue *queue, const void *c)
 {
-    const uint32_t *list = p->list.data;
-    vf_status status = p->layers > 0 ? vf_gather(queue, p->type, p->slots, list, c, p->sums.data) : VF_OK;
+    vf_status status = p->layers > 0 ? vf_gather(queue, p->type, p->slots, p->list.data, c, p->sums.data) : VF_OK;
     for (int64_t l = 1; l < p->layers && status == VF_OK; l++) {
-        status = vf_gather(queue, p->type, p->layer[l], list + p->begin[l], c, p->spare.data);
+        status = vf_gather(queue, p->type, p->layer[l], vf_array_at(&p->list, p->begin[l]), c, p->spare.data);
         if (status == VF_OK)
             status = vf_vector_axpby(queue, p->type, p->layer[l], 1, p->spare.data, 1, p->sums.data);
     }
@@ -302,29 +300,27 @@ static vf_status collect(const vf_cartesian *p, vf_queue *queue, const void *c)
 
 vf_status vf_cartesian_adjoint(vf_cartesian *p, vf_queue *queue, int batch, const void *c, void *y)
 {
-    const size_t element = vf_dtype_bytes(p->type);
     vf_status status = check_plan(p, queue, batch, c, y);
     for (int b = 0; b < batch && status == VF_OK; b++) {
-        status = collect(p, queue, (const char *)c + (size_t)(b * p->samples) * element);
+        status = collect(p, queue, vf_offset(p->device, c, p->type, b * p->samples));
         if (status == VF_OK)
             status = vf_fft_execute(p->fft, queue, VF_FFT_BACKWARD, p->grid.data);
         if (status == VF_OK)
-            status = rotate(p, queue, false, p->grid.data, (char *)y + (size_t)(b * p->voxels) * element);
+            status = rotate(p, queue, false, p->grid.data, vf_offset(p->device, y, p->type, b * p->voxels));
     }
     return status;
 }
 
 vf_status vf_cartesian_forward(vf_cartesian *p, vf_queue *queue, int batch, const void *x, void *c)
 {
-    const size_t element = vf_dtype_bytes(p->type);
     vf_status status = check_plan(p, queue, batch, c, x);
     for (int b = 0; b < batch && status == VF_OK; b++) {
-        status = rotate(p, queue, true, (const char *)x + (size_t)(b * p->voxels) * element, p->grid.data);
+        status = rotate(p, queue, true, vf_offset(p->device, x, p->type, b * p->voxels), p->grid.data);
         if (status == VF_OK)
             status = vf_fft_execute(p->fft, queue, VF_FFT_FORWARD, p->grid.data);
         if (status == VF_OK)
             status = vf_gather(queue, p->type, p->samples, p->point.data, p->grid.data,
-                               (char *)c + (size_t)(b * p->samples) * element);
+                               vf_offset(p->device, c, p->type, b * p->samples));
     }
     return status;
 }

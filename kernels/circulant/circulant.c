@@ -110,7 +110,7 @@ vf_status vf_circulant_set(vf_circulant *c, vf_queue *queue, int which, const do
                                                        "circulant: an eigenvalue is not finite, or too large for %s",
                                                        vf_dtype_name(c->real));
     if (status == VF_OK)
-        status = vf_queue_copy(queue, (char *)c->eigenvalues.data + (size_t)which * bytes, values, bytes);
+        status = vf_queue_copy(queue, vf_array_at(&c->eigenvalues, which * c->voxels), values, bytes);
     if (status == VF_OK)
         status = vf_queue_sync(queue);
     free(values);
@@ -122,7 +122,7 @@ vf_status vf_circulant_apply(vf_circulant *c, vf_queue *queue, int which, double
     if (which < 0 || which >= c->count || !x || !y || (x == y && b != 0))
         return vf_fail(c->ctx, VF_ERR_ARGUMENT, "circulant: matrix %d of %d, or vectors that are missing or the same",
                        which, c->count);
-    const char *m = (const char *)c->eigenvalues.data + (size_t)which * (size_t)c->voxels * vf_dtype_bytes(c->real);
+    const void *m = vf_array_at(&c->eigenvalues, which * c->voxels);
     vf_status status = vf_copy(queue, c->type, c->voxels, x, c->work.data);
     if (status == VF_OK)
         status = vf_fft_execute(c->fft, queue, VF_FFT_FORWARD, c->work.data);

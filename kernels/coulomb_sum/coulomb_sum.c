@@ -5,19 +5,11 @@
 #include <stdlib.h>
 
 #include "coulomb_sum_backend.h"
-
-static const vf_variants *const backends[] = {
-    &vf_coulomb_cpu.variants,
-    &vf_coulomb_ref.variants,
-#ifdef VF_HAVE_CUDA
-    &vf_coulomb_cuda.variants,
-#endif
-};
-enum { BACKENDS = sizeof backends / sizeof *backends };
+#include "kernel_backends.h"
 
 const char *vf_coulomb_variant_name(vf_device_kind kind, int index)
 {
-    return vf_variant_name(backends, BACKENDS, kind, index);
+    return vf_backend_variant(vf_kernel_backends, "the direct Coulomb sum", kind, index);
 }
 
 /* Refuses what would make sums meaningless: see the limits in the header. */
@@ -80,11 +72,11 @@ vf_status vf_coulomb_create(vf_device *device, const vf_grid *grid, const vf_cou
     plan->device = device;
     plan->grid = *grid;
     plan->options = *options;
-    const vf_variants *chosen = NULL;
-    status = vf_variant_choose(device, "the direct Coulomb sum", backends, BACKENDS, options->variant, &chosen,
+    const void *backend;
+    status = vf_backend_choose(vf_kernel_backends, "the direct Coulomb sum", device, options->variant, &backend,
                                &plan->variant);
-    plan->backend = (const vf_coulomb_backend *)chosen; /* whose first member it is */
-    plan->options.variant = NULL;                       /* the caller's string need not live on */
+    plan->backend = backend;
+    plan->options.variant = NULL; /* the caller's string need not live on */
     if (status == VF_OK)
         status = copy_atoms(plan, atoms);
     if (status == VF_OK)

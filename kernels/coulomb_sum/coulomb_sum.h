@@ -28,6 +28,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+VF_API_BEGIN
 
 /* Point charges: [count] each, host memory. Positions in the grid's length unit, at most VF_COULOMB_MAX_COORDINATE in
  * size. */
@@ -72,6 +73,7 @@ const char *vf_coulomb_variant(const vf_coulomb *plan);
 /* The names a device knows, the default first; NULL beyond the last. */
 const char *vf_coulomb_variant_name(vf_device_kind kind, int index);
 
+VF_API_END
 #ifdef __cplusplus
 }
 #endif

@@ -10,7 +10,7 @@ extern "C" {
 #endif
 
 typedef struct vf_coulomb_backend {
-    vf_variants variants; /* first: variants.h chooses by it */
+    vf_variants variants;
     /* Makes plan->state from the rest of the plan; may set plan->variant to what it chose. */
     vf_status (*create)(vf_coulomb *plan);
     vf_status (*execute)(const vf_coulomb *plan, vf_queue *queue, const vf_box *box, void *out);

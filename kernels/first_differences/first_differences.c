@@ -5,14 +5,7 @@
 #include <stdlib.h>
 
 #include "first_differences_backend.h"
-
-static const vf_differences_backend *const backends[] = {
-    &vf_differences_cpu,
-#ifdef VF_HAVE_CUDA
-    &vf_differences_cuda,
-#endif
-};
-enum { BACKENDS = sizeof backends / sizeof *backends };
+#include "kernel_backends.h"
 
 static bool possible(const int64_t counts[3])
 {
@@ -34,11 +27,10 @@ vf_status vf_first_differences_add(vf_queue *queue, vf_dtype type, const int64_t
                        "first differences: a grid of %lld x %lld x %lld, a scale of %g, or vectors that are missing, "
                        "the same or not complex",
                        (long long)counts[0], (long long)counts[1], (long long)counts[2], scale);
-    for (int b = 0; b < BACKENDS; b++)
-        if (backends[b]->kind == vf_device_get_kind(device))
-            return backends[b]->add(queue, type, counts, scale, weights, x, y);
-    return vf_fail(vf_device_context(device), VF_ERR_INTERNAL, "first differences: no backend for %s",
-                   vf_device_spec(device));
+    const void *table;
+    vf_status status = vf_backend_choose(vf_kernel_backends, "first differences", device, NULL, &table, NULL);
+    const vf_differences_backend *backend = table;
+    return status == VF_OK ? backend->add(queue, type, counts, scale, weights, x, y) : status;
 }
 
 /* ---- weights ---- */

@@ -5,22 +5,14 @@
 #include <stdlib.h>
 
 #include "fourier_sum_backend.h"
-
-static const vf_variants *const backends[] = {
-    &vf_fourier_cpu.variants,
-    &vf_fourier_ref.variants,
-#ifdef VF_HAVE_CUDA
-    &vf_fourier_cuda.variants,
-#endif
-};
-enum { BACKENDS = sizeof backends / sizeof *backends };
+#include "kernel_backends.h"
 
 /* Turns of off-resonance, |t f|, that single precision still tells from their nearest whole number. */
 #define MAX_OFF_RESONANCE 0x1p21
 
 const char *vf_fourier_variant_name(vf_device_kind kind, int index)
 {
-    return vf_variant_name(backends, BACKENDS, kind, index);
+    return vf_backend_variant(vf_kernel_backends, "the direct Fourier sum", kind, index);
 }
 
 static vf_status check_grid(vf_context *ctx, const vf_grid *grid)
@@ -161,11 +153,11 @@ vf_status vf_fourier_create(vf_device *device, const vf_fourier_samples *samples
         plan->grid = *voxels->grid;
     plan->voxels = plan->has_grid ? vf_grid_points(&plan->grid) : voxels->count;
     plan->has_field = voxels->field && samples->time;
-    const vf_variants *chosen = NULL;
-    status = vf_variant_choose(device, "the direct Fourier sum", backends, BACKENDS, options->variant, &chosen,
+    const void *backend;
+    status = vf_backend_choose(vf_kernel_backends, "the direct Fourier sum", device, options->variant, &backend,
                                &plan->variant);
-    plan->backend = (const vf_fourier_backend *)chosen; /* whose first member it is */
-    plan->options.variant = NULL;                       /* the caller's string need not live on */
+    plan->backend = backend;
+    plan->options.variant = NULL; /* the caller's string need not live on */
     if (status == VF_OK && plan->has_field)
         status = check_off_resonance(plan, samples->time, voxels->field);
     if (status == VF_OK)

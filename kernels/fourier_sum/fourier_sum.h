@@ -35,6 +35,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+VF_API_BEGIN
 
 /* Sine and cosine in single precision: of full accuracy with a reduced argument, or the GPU's own instructions, whose
  * argument is reduced too (a turn is the unit of phase here, so reduction is exact), but for "groups". CPU: no
@@ -92,6 +93,7 @@ const char *vf_fourier_variant(const vf_fourier *plan); /* what runs: "avx512" w
 /* The names a device knows, the default first; NULL beyond the last. */
 const char *vf_fourier_variant_name(vf_device_kind kind, int index);
 
+VF_API_END
 #ifdef __cplusplus
 }
 #endif

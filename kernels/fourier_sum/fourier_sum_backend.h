@@ -10,7 +10,7 @@ extern "C" {
 #endif
 
 typedef struct vf_fourier_backend {
-    vf_variants variants; /* first: variants.h chooses by it */
+    vf_variants variants;
     /* Makes plan->state from the rest of the plan; may set plan->variant to what it chose. */
     vf_status (*create)(vf_fourier *plan);
     vf_status (*adjoint)(const vf_fourier *plan, vf_queue *queue, int batch, const void *c, int64_t first,

@@ -7,16 +7,8 @@
 #include <string.h>
 
 #include "gridding_internal.h"
+#include "kernel_backends.h"
 #include "voxfield/fft.h"
-
-static const gridding_backend *find_backend(vf_device *device)
-{
-#ifdef VF_HAVE_CUDA
-    if (vf_device_get_kind(device) == VF_DEVICE_CUDA)
-        return &gridding_cuda;
-#endif
-    return vf_device_get_kind(device) == VF_DEVICE_CPU ? &gridding_cpu : NULL;
-}
 
 static vf_status check(vf_context *ctx, const int64_t matrix[3], const vf_nufft_samples *samples, int most_batch,
                        const vf_nufft_options *options)
@@ -177,7 +169,9 @@ vf_status vf_nufft_create(vf_device *device, const int64_t matrix[3], const vf_n
     vf_nufft *plan = calloc(1, sizeof *plan);
     if (!plan)
         return vf_fail(ctx, VF_ERR_MEMORY, "NUFFT: no memory for a plan");
-    plan->backend = find_backend(device);
+    const void *backend;
+    status = vf_backend_choose(vf_kernel_backends, "NUFFT", device, NULL, &backend, NULL);
+    plan->backend = backend;
     plan->device = device;
     plan->ctx = ctx;
     plan->samples = samples->count;
@@ -189,8 +183,8 @@ vf_status vf_nufft_create(vf_device *device, const int64_t matrix[3], const vf_n
         plan->axis[a].voxels = matrix[a];
         plan->axes += matrix[a] > 1;
     }
-    status = plan->backend ? make_plan(plan, samples, options)
-                           : vf_fail(ctx, VF_ERR_UNSUPPORTED, "NUFFT: not on %s", vf_device_spec(device));
+    if (status == VF_OK)
+        status = make_plan(plan, samples, options);
     if (status == VF_OK)
         *out = plan;
     else

@@ -24,6 +24,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+VF_API_BEGIN
 
 typedef struct vf_nufft_samples {
     int64_t count;     /* >= 0 */
@@ -88,6 +89,7 @@ VF_MUST_CHECK vf_status vf_segments_create(vf_context *ctx, int64_t samples, con
                                            const float *field, bool symmetric, double tolerance, vf_segments *out);
 void vf_segments_free(vf_segments *segments); /* leaves it zero */
 
+VF_API_END
 #ifdef __cplusplus
 }
 #endif

@@ -7,15 +7,7 @@
 
 #include "backend/simulation.h"
 #include "ion_search_internal.h"
-
-static const vf_variants *const backends[] = {
-    &vf_ion_search_cells.variants,
-    &vf_ion_search_ref.variants,
-#ifdef VF_HAVE_CUDA
-    &vf_ion_search_cuda.variants,
-#endif
-};
-enum { BACKENDS = sizeof backends / sizeof *backends };
+#include "kernel_backends.h"
 
 /* ---- sources ---- */
 
@@ -111,8 +103,8 @@ vf_status vf_ion_search_create(vf_device *device, const vf_grid *grid, const vf_
     search->options = *options;
     search->map = map;
     search->simd = coulomb_simd_for(vf_cpu_isa());
-    const vf_variants *chosen = NULL;
-    vf_status status = vf_variant_choose(device, "the search for ions", backends, BACKENDS, options->variant, &chosen,
+    const void *backend;
+    vf_status status = vf_backend_choose(vf_kernel_backends, "the search for ions", device, options->variant, &backend,
                                          &search->variant);
     if (status == VF_OK)
         status = vf_simulation_of(device, &search->fail_at);
@@ -130,7 +122,7 @@ vf_status vf_ion_search_create(vf_device *device, const vf_grid *grid, const vf_
                 vf_fail(ctx, VF_ERR_MEMORY, "no memory for what is excluded of %lld points", (long long)search->free);
     }
     if (status == VF_OK) {
-        search->backend = (const vf_ion_search_backend *)chosen; /* whose first member it is */
+        search->backend = backend;
         status = search->backend->create(search);
     }
     if (status == VF_OK)

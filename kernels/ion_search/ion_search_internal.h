@@ -28,7 +28,7 @@ typedef struct ion_sources {
 enum { ION_ATOMS = VF_ION_SOLUTE - 1, ION_IONS = VF_ION_ION - 1, ION_SOURCES };
 
 typedef struct vf_ion_search_backend {
-    vf_variants variants; /* first: variants.h chooses by it */
+    vf_variants variants;
     vf_status (*create)(vf_ion_search *search);
     /* Excludes what is too near to atoms, and counts it off search->free; NULL: ion_exclude does it. */
     vf_status (*exclude)(vf_ion_search *search);

@@ -5,17 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernel_backends.h"
 #include "toeplitz_backend.h"
-
-/* The first of a device's kind is its default. */
-static const vf_toeplitz_backend *const backends[] = {
-    &vf_toeplitz_cpu,
-    &vf_toeplitz_ref,
-#ifdef VF_HAVE_CUDA
-    &vf_toeplitz_cuda,
-#endif
-};
-enum { BACKENDS = sizeof backends / sizeof *backends };
 
 /* Of all segments together. With more, the size in bytes of a complex number for each point of the doubled grids would
  * not fit 63 bits; no machine is near. */
@@ -53,15 +44,13 @@ static vf_status check(vf_context *ctx, const int64_t matrix[3], const vf_toepli
 
 static vf_status choose_backend(vf_toeplitz *plan, const char *variant)
 {
-    vf_device_kind kind = vf_device_get_kind(plan->device);
-    for (int b = 0; b < BACKENDS; b++)
-        if (backends[b]->kind == kind && (!variant || strcmp(variant, backends[b]->variant) == 0) &&
-            (!plan->circulant || backends[b] != &vf_toeplitz_ref)) {
-            plan->backend = backends[b];
-            return VF_OK;
-        }
-    return vf_fail(vf_device_context(plan->device), VF_ERR_ARGUMENT, "Toeplitz: no variant '%s' on %s", variant,
-                   vf_device_spec(plan->device));
+    const void *backend;
+    vf_status status = vf_backend_choose(vf_kernel_backends, "Toeplitz", plan->device, variant, &backend, NULL);
+    plan->backend = backend;
+    if (status == VF_OK && plan->circulant && plan->backend == &vf_toeplitz_ref)
+        return vf_fail(vf_device_context(plan->device), VF_ERR_UNSUPPORTED,
+                       "Toeplitz: circulant matrices are of the FFT, not of variant '%s'", variant);
+    return status;
 }
 
 /* Times to host memory, the field to the device's. */

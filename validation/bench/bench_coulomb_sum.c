@@ -171,11 +171,9 @@ int main(int argc, char **argv)
     bool gpu = vf_device_get_kind(device) == VF_DEVICE_CUDA;
     printf("%s: %s", vf_device_spec(device), vf_device_name(device));
     if (gpu) {
-#ifdef VF_HAVE_CUDA
         ceiling = bench_ceiling_rsqrt(vf_device_ordinal(device));
         vf_report_number(report, "reciprocal_square_roots_per_second", ceiling);
         printf("; ceiling %.3f T reciprocal square roots/s\n", 1e-12 * ceiling);
-#endif
     } else {
         ceiling = bench_ceiling_fma(vf_context_threads(ctx)) / 4;
         vf_report_integer(report, "threads", vf_context_threads(ctx));

@@ -335,11 +335,9 @@ int main(int argc, char **argv)
     gpu = vf_device_get_kind(device) == VF_DEVICE_CUDA;
     printf("%s: %s", vf_device_spec(device), vf_device_name(device));
     if (gpu) {
-#ifdef VF_HAVE_CUDA
         ceiling = bench_ceiling_sincos(vf_device_ordinal(device));
         vf_report_number(report, "sines_and_cosines_per_second", ceiling);
         printf("; ceiling %.3f T sines and cosines/s\n", 1e-12 * ceiling);
-#endif
     } else {
         ceiling = bench_ceiling_fma(vf_context_threads(ctx));
         vf_report_integer(report, "threads", vf_context_threads(ctx));

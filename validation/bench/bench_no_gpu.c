@@ -1,5 +1,18 @@
-/* In place of bench_peers.cu where there is no CUDA. */
+/* In place of bench_ceilings.cu and bench_peers.cu where there is no CUDA. */
+#include "bench_ceilings.h"
 #include "bench_peers.h"
+
+double bench_ceiling_rsqrt(int ordinal)
+{
+    (void)ordinal;
+    return 0;
+}
+
+double bench_ceiling_sincos(int ordinal)
+{
+    (void)ordinal;
+    return 0;
+}
 
 const char *bench_peer_name(bench_peer peer)
 {

@@ -29,15 +29,28 @@ DESTDIR=$work/stage quietly "$cmake" --install "$build"
 quietly "$cmake" --install "$build" --prefix "$work/first"
 mv "$work/first" "$work/moved"
 prefix=$work/moved
-for file in bin/cionize include/voxfield/context.h include/voxfield/coulomb_sum.h include/voxfield/version.h \
+for file in bin/cionize include/voxfield/voxfield.h include/voxfield/coulomb_sum.h include/voxfield/version.h \
     share/man/man1/cionize.1 share/voxfield/data/1hpv.pqr share/doc/voxfield/LICENSE; do
     [ -s "$prefix/$file" ] || fail "$file is not installed"
 done
 leaked=$(grep -rlFI -e "$build" -e "$(dirname "$(dirname "$here")")" "$prefix" || true)
 [ -z "$leaked" ] || fail "the installed files name the folders they were built in: $leaked"
-internal=$(find "$prefix/include" -name '*internal*' -o -name '*backend*' -o -name '*.in')
-[ -z "$internal" ] || fail "internal headers are installed: $internal"
+installed=$(cd "$prefix/include/voxfield" && LC_ALL=C ls)
+included=$(sed -n 's|^#include "voxfield/\(.*\)"$|\1|p' "$prefix/include/voxfield/voxfield.h" && echo voxfield.h)
+[ "$installed" = "$(LC_ALL=C sort <<<"$included")" ] || fail "voxfield.h includes other headers than those installed: $installed"
 echo "ok: installed, moved, $(find "$prefix" -type f | wc -l) files"
+
+# ---- headers and symbols ----
+structure=$(dirname "$here")/structure
+quietly python3 "$structure/test_public_headers.py" "$cc" c11 "$prefix/include"
+cxx=$(command -v c++ g++ clang++ | head -n 1) || true
+[ -z "$cxx" ] || quietly python3 "$structure/test_public_headers.py" "$cxx" c++17 "$prefix/include"
+shared=$(find "$prefix" -name "libvoxfield.so.$version")
+if [ -n "$shared" ]; then
+    quietly python3 "$structure/test_public_symbols.py" nm "$shared" "$prefix"/include/voxfield/*.h
+    readelf -d "$shared" | grep -q "soname: \[libvoxfield.so.${version%.*}\]" || fail "the soname is not libvoxfield.so.${version%.*}"
+fi
+echo "ok: $(wc -l <<<"$installed") headers, each alone in C${cxx:+ and C++}${shared:+; the shared library shows what they declare}"
 
 # ---- the program ----
 "$prefix/bin/cionize" --version | grep -qF "$version" || fail "cionize --version does not say $version"

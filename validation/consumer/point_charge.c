@@ -3,8 +3,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include <voxfield/coulomb_sum.h>
-#include <voxfield/version.h>
+#include <voxfield/voxfield.h>
 
 enum { NX = 24, NY = 20, NZ = 16, POINTS = NX * NY * NZ };
 

@@ -125,11 +125,20 @@ class RunScript(unittest.TestCase):
         """What a build folder was told before does not count."""
         for name, script in STAND_INS.items():
             self.stand_in(name, script)
-        for value, expected in (("OFF", "OFF"), (None, "AUTO"), ("ON", "ON")):
+        for value, expected in (("OFF", "OFF"), (None, "NATIVE"), ("ON", "ON")):
             self.environment.pop("VOXFIELD_CUDA", None)
             self.environment.update({"VOXFIELD_INSTALL": "no"} | ({"VOXFIELD_CUDA": value} if value else {}))
             text = self.run_script("demo")[1]  # there are no programs to go on with
             self.assertIn(f"-DVOXFIELD_CUDA={expected} ", (self.tree / "build/release/configured").read_text() + " ", text)
+
+    def test_check_compiles_all_gpu_code(self):
+        for name, script in STAND_INS.items():
+            self.stand_in(name, script)
+        self.stand_in("ctest", "exit 0")
+        self.environment["VOXFIELD_INSTALL"] = "no"
+        status, text = self.run_script("check")
+        self.assertEqual(status, 0, text)
+        self.assertIn("-DVOXFIELD_CUDA=AUTO ", (self.tree / "build/release/configured").read_text() + " ")
 
     def test_missing_without_root_names_packages(self):
         self.apt_get()

@@ -157,6 +157,27 @@ def rule_no_cuda_in_apps(tree):
                 yield file, f"includes {name}"
 
 
+def rule_one_way_to_cuda(tree):
+    """What is built with CUDA and what without differs in the files that CMake lists, not by VF_HAVE_CUDA in code."""
+    for file in tree.code(""):
+        for number, found in lines_with(r"\bVF_HAVE_CUDA\b", without_comments(tree.text(file))):
+            yield f"{file}:{number}", f"uses {found}: list the backend in *_backends_cuda.c"
+
+
+# Files of kernels that are code of the CPU alone, where memory has addresses.
+CPU_FILES = re.compile(r"_(cpu\w*|ref|simd\w*|baseline|avx2|avx512|isa)\.\w+$|\.(inc|cu|cuh)$")
+
+
+def rule_device_memory_is_opaque(tree):
+    """In kernels only a backend adds to addresses of a device's memory; front ends use vf_offset and vf_array_at."""
+    for file in tree.code("kernels/"):
+        if CPU_FILES.search(file):
+            continue
+        code = without_comments(tree.text(file))
+        for number, found in lines_with(r"\((?:const )?char \*\)\s*\(?\s*[\w.>\[\]-]+\s*\)?\s*\+|\bchar \*\w+ = ", code):
+            yield f"{file}:{number}", f"computes an address: {found}"
+
+
 def rule_library_is_quiet(tree):
     """The library never ends the process and never prints on its own (progress goes to a stream of the caller's)."""
     ends = "exit|_exit|_Exit|quick_exit|abort|assert|raise|kill|system|errx?|warnx?"
@@ -317,6 +338,9 @@ PLANTED = [
     (rule_no_cuda_in_apps, "apps/cionize/kernel.cu", "\n", "is CUDA"),
     (rule_no_cuda_in_apps, "apps/cionize/prog_main.c", "#include <cuda_runtime.h>\n", "cuda_runtime"),
     (rule_no_cuda_in_apps, "apps/cionize/prog_main.c", "int x(void){return cudaMalloc(0,0);}\n", "cudaMalloc"),
+    (rule_one_way_to_cuda, "kernels/sum/sum.c", "#ifdef VF_HAVE_CUDA\n#endif\n", "VF_HAVE_CUDA"),
+    (rule_device_memory_is_opaque, "kernels/sum/sum.c", "void *h(char *x){return (const char *)x + 8;}\n", "address"),
+    (rule_device_memory_is_opaque, "kernels/sum/sum.c", "void *h(vf_array *x){return (char *)x->data + 8;}\n", "address"),
     (rule_library_is_quiet, "libcore/src/status.c", "void h(void){exit(1);}\n", "exit"),
     (rule_library_is_quiet, "kernels/sum/sum.c", "void h(void){abort ();}\n", "abort"),
     (rule_library_is_quiet, "libcore/src/status.c", 'void h(void){fprintf(stderr, "x");}\n', "stderr"),

@@ -14,6 +14,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+VF_API_BEGIN
 
 typedef struct vf_context vf_context;
 typedef struct vf_device vf_device;
@@ -74,6 +75,7 @@ vf_device *vf_context_device(const vf_context *ctx, int index);
 /* The CPU, whatever the devices are: for arrays in host memory. */
 vf_device *vf_context_host(vf_context *ctx);
 
+VF_API_END
 #ifdef __cplusplus
 }
 #endif

@@ -15,6 +15,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+VF_API_BEGIN
 
 typedef enum vf_device_kind { VF_DEVICE_CPU, VF_DEVICE_CUDA } vf_device_kind;
 
@@ -154,6 +155,14 @@ typedef struct vf_array {
 VF_MUST_CHECK vf_status vf_array_create(vf_device *device, vf_space space, vf_dtype type, int64_t count, vf_array *out);
 void vf_array_free(vf_array *array);
 
+/* Where element `first` lies in memory that begins at `data`, in VF_SPACE_DEVICE memory of the device; NULL if data is
+ * NULL. Code that works on any device goes from one part of an array to another only so: what a device calls the place
+ * of its memory need not be an address of bytes. */
+void *vf_offset(const vf_device *device, const void *data, vf_dtype type, int64_t first);
+
+/* The same in an array, whatever its space. */
+void *vf_array_at(const vf_array *array, int64_t first);
+
 /* Copies `count` elements from the start of `src` to the start of `dst`, on the queue: asynchronous when a GPU is
  * involved and the host side is pinned. Types must be equal; the two must not overlap. Between VF_SPACE_DEVICE memory
  * of two devices of a kind the queue is of either: directly where the machine has a way, else through the host. Errors:
@@ -168,6 +177,7 @@ typedef enum vf_isa { VF_ISA_BASELINE, VF_ISA_AVX2, VF_ISA_AVX512, VF_ISA_COUNT 
 vf_isa vf_cpu_isa(void);
 const char *vf_isa_name(vf_isa isa);
 
+VF_API_END
 #ifdef __cplusplus
 }
 #endif

@@ -9,9 +9,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "voxfield/status.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
+VF_API_BEGIN
 
 typedef struct vf_grid {
     double origin[3];  /* position of point (0,0,0): x, y, z */
@@ -37,6 +40,7 @@ static inline int64_t vf_box_extent(const vf_box *box, int axis)
     return box->hi[axis] - box->lo[axis];
 }
 
+VF_API_END
 #ifdef __cplusplus
 }
 #endif

@@ -23,6 +23,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+VF_API_BEGIN
 
 /* One piece on its way. */
 typedef struct vf_piece {
@@ -80,6 +81,7 @@ typedef struct vf_pipeline_work {
  * has); VF_ERR_MEMORY, VF_ERR_DEVICE. */
 VF_MUST_CHECK vf_status vf_pipeline_run(vf_pipeline *pipeline, const vf_pipeline_work *work);
 
+VF_API_END
 #ifdef __cplusplus
 }
 #endif

@@ -10,10 +10,6 @@
 #ifndef VOXFIELD_STATUS_H
 #define VOXFIELD_STATUS_H
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 #if defined(__GNUC__) || defined(__clang__)
 #define VF_MUST_CHECK __attribute__((warn_unused_result))
 #define VF_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
@@ -21,6 +17,20 @@ extern "C" {
 #define VF_MUST_CHECK
 #define VF_PRINTF(fmt, args)
 #endif
+
+/* What is declared between the two is visible to users of the shared library. */
+#if defined(__GNUC__) || defined(__clang__)
+#define VF_API_BEGIN _Pragma("GCC visibility push(default)")
+#define VF_API_END _Pragma("GCC visibility pop")
+#else
+#define VF_API_BEGIN
+#define VF_API_END
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+VF_API_BEGIN
 
 /* X(name, exit status of a program that ends with it, text) */
 #define VF_STATUS_LIST(X)                                                                                              \
@@ -50,6 +60,7 @@ const char *vf_status_text(vf_status status);
 /* The exit status a program should end with; 70 for a value that is no status. */
 int vf_status_exit_code(vf_status status);
 
+VF_API_END
 #ifdef __cplusplus
 }
 #endif

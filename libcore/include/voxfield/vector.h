@@ -16,6 +16,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+VF_API_BEGIN
 
 /* y_i = a x_i + b y_i, a and b real; x may be y; b = 0 does not read y. */
 VF_MUST_CHECK vf_status vf_vector_axpby(vf_queue *queue, vf_dtype type, int64_t n, double a, const void *x, double b,
@@ -38,6 +39,7 @@ VF_MUST_CHECK vf_status vf_vector_dot(vf_queue *queue, vf_dtype type, int64_t n,
 VF_MUST_CHECK vf_status vf_vector_cg_step(vf_queue *queue, vf_dtype type, int64_t n, double a, const void *p,
                                           const void *q, void *x, void *r, double *squares);
 
+VF_API_END
 #ifdef __cplusplus
 }
 #endif

@@ -2,17 +2,13 @@
 
 #include <stdbool.h>
 
+#include "backend/registry.h"
 #include "copy_internal.h"
 #include "device/arguments.h"
 
 static const vf_copy_ops *ops_for(const vf_queue *queue)
 {
-#ifdef VF_HAVE_CUDA
-    if (vf_device_get_kind(vf_queue_device(queue)) == VF_DEVICE_CUDA)
-        return &vf_copy_cuda;
-#endif
-    (void)queue;
-    return &vf_copy_cpu;
+    return vf_backend_table(vf_core_backends, "a copy", vf_queue_device(queue));
 }
 
 static vf_context *context_of(const vf_queue *queue)

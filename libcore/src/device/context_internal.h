@@ -36,6 +36,8 @@ struct vf_device {
     bool watched;
     char spec[24];
     char name[256];
+    /* vf_offset on this device; NULL: its memory has addresses, of bytes. */
+    void *(*offset)(const vf_device *device, const void *data, size_t bytes);
     char *failure; /* why it was given up; NULL: it was not. Written once, and atomically */
 };
 

@@ -166,6 +166,21 @@ void vf_array_free(vf_array *array)
     *array = (vf_array){0};
 }
 
+void *vf_offset(const vf_device *device, const void *data, vf_dtype type, int64_t first)
+{
+    const size_t bytes = (size_t)first * vf_dtype_bytes(type);
+    if (!data)
+        return NULL;
+    return device->offset ? device->offset(device, data, bytes) : (char *)data + bytes;
+}
+
+void *vf_array_at(const vf_array *array, int64_t first)
+{
+    if (array->space == VF_SPACE_DEVICE)
+        return vf_offset(array->device, array->data, array->type, first);
+    return array->data ? (char *)array->data + (size_t)first * vf_dtype_bytes(array->type) : NULL;
+}
+
 vf_status vf_array_copy(vf_queue *queue, vf_array *dst, const vf_array *src, int64_t count)
 {
     vf_device *device = queue->device;
@@ -187,31 +202,3 @@ vf_status vf_queue_copy(vf_queue *queue, void *dst, const void *src, size_t byte
 {
     return bytes ? queue->device->ops->copy(queue->device, queue->native, dst, src, bytes) : VF_OK;
 }
-
-#ifndef VF_HAVE_CUDA
-bool vf_built_with_cuda(void)
-{
-    return false;
-}
-
-int vf_cuda_device_count(const char **reason)
-{
-    if (reason)
-        *reason = "this binary was built without CUDA";
-    return 0;
-}
-
-bool vf_cuda_start(int ordinal)
-{
-    (void)ordinal;
-    return false;
-}
-
-vf_status vf_device_init_cuda(vf_device *device, int ordinal)
-{
-    return vf_fail(
-        device->ctx, VF_ERR_UNSUPPORTED,
-        "cuda:%d: this binary was built without CUDA; use --device cpu, or build with the CUDA Toolkit installed",
-        ordinal);
-}
-#endif

@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "backend/registry.h"
 #include "device/arguments.h"
 #include "fft_internal.h"
 
@@ -96,6 +97,40 @@ int64_t vf_fft_good_length(int64_t n)
 
 /* ---- whole transforms ---- */
 
+static vf_status create_axes(vf_fft *plan)
+{
+    vf_status status = VF_OK;
+    for (int d = 0; d < 3 && status == VF_OK; d++)
+        if (plan->dims[d] > 1)
+            status = vf_fft_axis_create(vf_device_context(plan->device), plan->type, plan->dims[d], &plan->axis[d]);
+    return status;
+}
+
+static void destroy_axes(vf_fft *plan)
+{
+    for (int d = 0; d < 3; d++)
+        vf_fft_axis_destroy(plan->axis[d]);
+}
+
+static vf_status execute_axes(vf_fft *plan, vf_queue *queue, vf_fft_direction direction, void *data)
+{
+    (void)queue;
+    const int64_t *n = plan->dims;
+    vf_status status = VF_OK;
+    const int64_t inner[3] = {n[1] * n[2], n[2], 1}, outer[3] = {plan->batch, plan->batch * n[0], 1};
+    const int64_t lines[3] = {n[1] * n[2], n[2], plan->batch * n[0] * n[1]};
+    for (int d = 2; d >= 0 && status == VF_OK; d--) {
+        const vf_fft_lines at = {
+            .data = data, .point = inner[d], .line = d == 2 ? n[2] : 1, .span = {.first = 0, .count = n[d]}};
+        if (plan->axis[d])
+            status = vf_fft_axis_pass(plan->axis[d], direction, lines[d], outer[d], &at, n[d] * inner[d], &at,
+                                      n[d] * inner[d]);
+    }
+    return status;
+}
+
+const vf_fft_ops vf_fft_cpu = {create_axes, destroy_axes, execute_axes};
+
 vf_status vf_fft_create(vf_device *device, vf_dtype type, int rank, const int64_t *dims, int64_t batch, vf_fft **out)
 {
     vf_context *ctx = vf_device_context(device);
@@ -115,13 +150,11 @@ vf_status vf_fft_create(vf_device *device, vf_dtype type, int rank, const int64_
     *plan = (vf_fft){.device = device, .type = type, .batch = batch, .dims = {1, 1, 1}};
     for (int d = 0; d < rank; d++)
         plan->dims[3 - rank + d] = dims[d];
-#ifdef VF_HAVE_CUDA
-    if (!vf_device_is_host(device))
-        status = vf_fft_cuda_create(plan);
-#endif
-    for (int d = 0; d < 3 && vf_device_is_host(device) && status == VF_OK; d++)
-        if (plan->dims[d] > 1)
-            status = vf_fft_axis_create(ctx, type, plan->dims[d], &plan->axis[d]);
+    const void *ops;
+    status = vf_backend_choose(vf_core_backends, "FFT", device, NULL, &ops, NULL);
+    plan->ops = ops;
+    if (status == VF_OK)
+        status = plan->ops->create(plan);
     if (status == VF_OK)
         *out = plan;
     else
@@ -133,11 +166,8 @@ void vf_fft_destroy(vf_fft *plan)
 {
     if (!plan)
         return;
-    for (int d = 0; d < 3; d++)
-        vf_fft_axis_destroy(plan->axis[d]);
-#ifdef VF_HAVE_CUDA
-    vf_fft_cuda_destroy(plan);
-#endif
+    if (plan->ops)
+        plan->ops->destroy(plan);
     vf_array_free(&plan->work);
     free(plan);
 }
@@ -149,22 +179,7 @@ int64_t vf_fft_bytes(const vf_fft *plan)
 
 vf_status vf_fft_execute(vf_fft *plan, vf_queue *queue, vf_fft_direction direction, void *data)
 {
-    const int64_t *n = plan->dims;
-    vf_status status = VF_OK;
     if (vf_queue_device(queue) != plan->device)
         return vf_fail(vf_device_context(plan->device), VF_ERR_ARGUMENT, "FFT: the queue is another device's");
-#ifdef VF_HAVE_CUDA
-    if (!vf_device_is_host(plan->device))
-        return vf_fft_cuda_execute(plan, queue, direction, data);
-#endif
-    const int64_t inner[3] = {n[1] * n[2], n[2], 1}, outer[3] = {plan->batch, plan->batch * n[0], 1};
-    const int64_t lines[3] = {n[1] * n[2], n[2], plan->batch * n[0] * n[1]};
-    for (int d = 2; d >= 0 && status == VF_OK; d--) {
-        const vf_fft_lines at = {
-            .data = data, .point = inner[d], .line = d == 2 ? n[2] : 1, .span = {.first = 0, .count = n[d]}};
-        if (plan->axis[d])
-            status = vf_fft_axis_pass(plan->axis[d], direction, lines[d], outer[d], &at, n[d] * inner[d], &at,
-                                      n[d] * inner[d]);
-    }
-    return status;
+    return plan->ops->execute(plan, queue, direction, data);
 }

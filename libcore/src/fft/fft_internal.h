@@ -10,6 +10,7 @@ extern "C" {
 
 struct vf_fft {
     vf_device *device;
+    const struct vf_fft_ops *ops;
     vf_dtype type;
     int64_t dims[3]; /* slowest first; leading ones where there are fewer */
     int64_t batch;
@@ -18,6 +19,16 @@ struct vf_fft {
     bool has_cufft;
     vf_array work; /* GPU: the library's working memory */
 };
+
+/* What a kind of device fills in. `create` makes the plan's own from the rest; `destroy` also takes what it left
+ * half made. */
+typedef struct vf_fft_ops {
+    vf_status (*create)(vf_fft *plan);
+    void (*destroy)(vf_fft *plan);
+    vf_status (*execute)(vf_fft *plan, vf_queue *queue, vf_fft_direction direction, void *data);
+} vf_fft_ops;
+
+extern const vf_fft_ops vf_fft_cpu;
 
 /* fft_cuda.cu: make plan->cufft and plan->work; free plan->cufft if there is one; transform. */
 vf_status vf_fft_cuda_create(vf_fft *plan);

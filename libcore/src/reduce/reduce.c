@@ -1,5 +1,6 @@
 #include <stdlib.h>
 
+#include "backend/registry.h"
 #include "device/arguments.h"
 #include "reduce_internal.h"
 
@@ -35,12 +36,7 @@ static vf_status check_exists(vf_context *ctx, vf_reduction reduction, vf_dtype 
 
 static const vf_reduce_ops *ops_for(const vf_device *device)
 {
-#ifdef VF_HAVE_CUDA
-    if (vf_device_get_kind(device) == VF_DEVICE_CUDA)
-        return &vf_reduce_ops_cuda;
-#endif
-    (void)device;
-    return &vf_reduce_ops_cpu;
+    return vf_backend_table(vf_core_backends, "a reduction", device);
 }
 
 vf_status vf_reduce_create(vf_device *device, vf_reduction reduction, vf_dtype type, int64_t most, vf_reduce **out)

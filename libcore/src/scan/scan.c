@@ -1,19 +1,12 @@
 #include <stdlib.h>
 
+#include "backend/registry.h"
 #include "device/arguments.h"
 #include "scan_plan.h"
 
-/* The first member of each is its vf_variants. */
-static const vf_variants *const backends[] = {&vf_scan_ops_cpu.variants, &vf_scan_ops_ref.variants,
-#ifdef VF_HAVE_CUDA
-                                              &vf_scan_ops_cuda.variants
-#endif
-};
-enum { BACKENDS = sizeof backends / sizeof *backends };
-
 const char *vf_scan_variant_name(vf_device_kind kind, int index)
 {
-    return vf_variant_name(backends, BACKENDS, kind, index);
+    return vf_backend_variant(vf_core_backends, "the scan", kind, index);
 }
 
 static bool is_scanned(vf_dtype type)
@@ -24,7 +17,7 @@ static bool is_scanned(vf_dtype type)
 vf_status vf_scan_create(vf_device *device, const vf_scan_options *options, int64_t most, vf_scan **out)
 {
     vf_context *ctx = vf_device_context(device);
-    const vf_variants *backend;
+    const void *ops;
     const char *variant;
     *out = NULL;
     vf_status status =
@@ -32,13 +25,13 @@ vf_status vf_scan_create(vf_device *device, const vf_scan_options *options, int6
     if (status == VF_OK && !is_scanned(options->type))
         status = vf_fail(ctx, VF_ERR_ARGUMENT, "a scan of %s elements is not defined", vf_dtype_name(options->type));
     if (status == VF_OK)
-        status = vf_variant_choose(device, "the scan", backends, BACKENDS, options->variant, &backend, &variant);
+        status = vf_backend_choose(vf_core_backends, "the scan", device, options->variant, &ops, &variant);
     if (status != VF_OK)
         return status;
     vf_scan *plan = calloc(1, sizeof *plan);
     if (!plan)
         return vf_fail(ctx, VF_ERR_MEMORY, "no memory for the plan of a scan");
-    *plan = (vf_scan){.device = device, .ops = (const vf_scan_ops *)backend, .options = *options, .most = most};
+    *plan = (vf_scan){.device = device, .ops = ops, .options = *options, .most = most};
     plan->options.variant = variant;
     status = plan->ops->create(plan);
     if (status != VF_OK) {

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backend/registry.h"
 #include "device/arguments.h"
 #include "sort_internal.h"
 
@@ -11,12 +12,7 @@ enum { MOST_BINS = 65536, BYTE_BINS = 256 };
 
 static const vf_sort_ops *ops_for(const vf_device *device)
 {
-#ifdef VF_HAVE_CUDA
-    if (vf_device_get_kind(device) == VF_DEVICE_CUDA)
-        return &vf_sort_cuda;
-#endif
-    (void)device;
-    return &vf_sort_cpu;
+    return vf_backend_table(vf_core_backends, "a sort", device);
 }
 
 /* ---- histograms ---- */

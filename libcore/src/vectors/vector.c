@@ -1,16 +1,12 @@
 #include "voxfield/vector.h"
 
+#include "backend/registry.h"
 #include "device/arguments.h"
 #include "vector_internal.h"
 
 static const vf_vector_ops *ops_for(const vf_queue *queue)
 {
-#ifdef VF_HAVE_CUDA
-    if (vf_device_get_kind(vf_queue_device(queue)) == VF_DEVICE_CUDA)
-        return &vf_vector_cuda;
-#endif
-    (void)queue;
-    return &vf_vector_cpu;
+    return vf_backend_table(vf_core_backends, "a vector", vf_queue_device(queue));
 }
 
 static vf_context *context_of(const vf_queue *queue)

@@ -1,0 +1,21 @@
+/* Voxfield - all public headers. What is declared here is stable within a minor version; docs/library.md shows how it
+ * is used. The library works in three steps: a context (messages, threads, devices), a plan for one computation on one
+ * device, and executions of the plan in a queue.
+ */
+#ifndef VOXFIELD_VOXFIELD_H
+#define VOXFIELD_VOXFIELD_H
+
+#include "voxfield/version.h"
+
+#include "voxfield/context.h"
+#include "voxfield/device.h"
+#include "voxfield/grid.h"
+#include "voxfield/pipeline.h"
+#include "voxfield/status.h"
+#include "voxfield/vector.h"
+
+#include "voxfield/coulomb_sum.h"
+#include "voxfield/fourier_sum.h"
+#include "voxfield/gridding.h"
+
+#endif

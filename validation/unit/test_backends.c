@@ -1,0 +1,138 @@
+/* The registry of backends: what is found, what is refused in which words, and that every kind of device that was built
+ * has all of libcore's computations; and offsets in memory that has no addresses. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "backend/registry.h"
+#include "device/context_internal.h"
+
+static vf_context *ctx;
+static vf_device *cpu;
+
+static int begin(void **state)
+{
+    (void)state;
+    if (vf_context_create(&ctx) != VF_OK)
+        return 1;
+    cpu = vf_context_device(ctx, 0);
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    vf_context_destroy(ctx);
+    return 0;
+}
+
+static const int tables[4];
+static const vf_variants plain = {VF_DEVICE_CPU, (const char *const[]){"fast", "faster", NULL}};
+static const vf_variants reference = {VF_DEVICE_CPU, (const char *const[]){"ref", NULL}};
+static const vf_variants gpu = {VF_DEVICE_CUDA, (const char *const[]){"fast", "tiles", NULL}};
+static const vf_backend on_cpu[] = {
+    {"a product", &plain, &tables[0]}, {"a sum", &plain, &tables[1]}, {"a sum", &reference, &tables[2]}, {0}};
+static const vf_backend on_gpu[] = {{"a sum", &gpu, &tables[3]}, {"a root", &gpu, &tables[3]}, {0}};
+static const vf_backend none[] = {{0}};
+static vf_backend_lists lists = {none, on_gpu, on_cpu, NULL};
+
+static void check_choice(const char *wish, const int *expected, const char *expected_name)
+{
+    const void *table;
+    const char *name = NULL;
+    assert_int_equal(vf_backend_choose(lists, "a sum", cpu, wish, &table, &name), VF_OK);
+    assert_ptr_equal(table, expected);
+    assert_string_equal(name, expected_name);
+}
+
+static void test_choice(void **state)
+{
+    (void)state;
+    check_choice(NULL, &tables[1], "fast");
+    check_choice("fast", &tables[1], "fast");
+    check_choice("faster", &tables[1], "faster");
+    check_choice("ref", &tables[2], "ref");
+    assert_ptr_equal(vf_backend_table(lists, "a product", cpu), &tables[0]);
+    assert_null(vf_backend_table(lists, "a root", cpu));
+}
+
+static void test_names(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"fast", "faster", "ref"};
+    for (int i = 0; i < 3; i++)
+        assert_string_equal(vf_backend_variant(lists, "a sum", VF_DEVICE_CPU, i), names[i]);
+    assert_null(vf_backend_variant(lists, "a sum", VF_DEVICE_CPU, 3));
+    assert_string_equal(vf_backend_variant(lists, "a sum", VF_DEVICE_CUDA, 1), "tiles");
+    assert_null(vf_backend_variant(lists, "a root", VF_DEVICE_CPU, 0));
+}
+
+static void check_refusal(const char *computation, const char *wish, vf_status status, const char *message)
+{
+    const void *table = &tables[0];
+    assert_int_equal(vf_backend_choose(lists, computation, cpu, wish, &table, NULL), status);
+    assert_null(table);
+    assert_string_equal(vf_context_message(ctx), message);
+    vf_context_clear_error(ctx);
+}
+
+static void test_refusals(void **state)
+{
+    (void)state;
+    check_refusal("a sum", "tiles", VF_ERR_ARGUMENT,
+                  "a sum has no variant 'tiles' on cpu; there are fast, faster, ref");
+    check_refusal("a root", NULL, VF_ERR_UNSUPPORTED, "a root has no backend for cpu");
+    check_refusal("a root", "fast", VF_ERR_UNSUPPORTED, "a root has no backend for cpu");
+    check_refusal("a quotient", NULL, VF_ERR_UNSUPPORTED, "a quotient has no backend for cpu");
+}
+
+/* Where a front end of libcore finds no table it would go astray. */
+static void test_every_kind_has_all(void **state)
+{
+    (void)state;
+    assert_non_null(vf_core_backends_cpu[0].computation);
+    for (int l = 0; vf_core_backends[l]; l++) {
+        if (!vf_core_backends[l][0].computation) /* not built */
+            continue;
+        const vf_device device = {.kind = vf_core_backends[l][0].offers->kind};
+        for (const vf_backend *b = vf_core_backends_cpu; b->computation; b++)
+            assert_non_null(vf_backend_table(vf_core_backends, b->computation, &device));
+    }
+    assert_int_equal(vf_built_with_cuda(), vf_core_backends_cuda[0].computation != NULL);
+}
+
+/* A device whose memory is named by numbers: 1000 to a byte. */
+static void *by_number(const vf_device *device, const void *data, size_t bytes)
+{
+    (void)device;
+    return (void *)((uintptr_t)data + 1000 * bytes);
+}
+
+static void test_offsets(void **state)
+{
+    (void)state;
+    double values[6] = {0};
+    assert_ptr_equal(vf_offset(cpu, values, VF_F64, 5), values + 5);
+    assert_ptr_equal(vf_offset(cpu, values, VF_C128, 2), values + 4);
+    assert_null(vf_offset(cpu, NULL, VF_F64, 5));
+    vf_device device = {.kind = VF_DEVICE_CUDA, .offset = by_number};
+    vf_array array = {.data = values, .count = 6, .type = VF_F64, .space = VF_SPACE_DEVICE, .device = &device};
+    assert_ptr_equal(vf_array_at(&array, 3), (void *)((uintptr_t)values + 24000));
+    array.space = VF_SPACE_PINNED;
+    assert_ptr_equal(vf_array_at(&array, 3), values + 3);
+    assert_null(vf_array_at(&(vf_array){0}, 3));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_choice),   cmocka_unit_test(test_names),
+        cmocka_unit_test(test_refusals), cmocka_unit_test(test_every_kind_has_all),
+        cmocka_unit_test(test_offsets),
+    };
+    return cmocka_run_group_tests(tests, begin, end);
+}
