@@ -191,6 +191,8 @@ typedef struct system_matrix {
     const prior *prior; /* on the device of the first part */
     int parts;          /* >= 1 */
     const system_part *part;
+    vf_dtype type; /* of its vectors, and their elements: solve's own */
+    int64_t count;
 } system_matrix;
 
 typedef struct solve_result {

@@ -1,10 +1,7 @@
-/* Conjugate gradients, all of it on the device; two numbers an iteration come back to the host. Where several devices
- * share the coils, the vectors are on the first, which sends the direction to the others and adds up what they make of
- * it. */
-#include <math.h>
-
+/* The system of equations as an operator, and its solution by conjugate gradients. Where several devices share the
+ * coils, the vectors are on the first, which sends the direction to the others and adds up what they make of it. */
 #include "equations.h"
-#include "voxfield/copy.h"
+#include "voxfield/solver.h"
 #include "voxfield/vector.h"
 
 /* A residual below this is what single precision leaves. */
@@ -98,95 +95,90 @@ static vf_status overflow(vf_context *ctx, const recon_settings *settings)
                    settings->precision == VF_F64 ? "" : ", or use --precision double");
 }
 
-/* z = M r, M near the inverse of A, and *product = <r, z>; without a preconditioner z is not used. */
-static vf_status precondition(const system_matrix *system, const vf_array *r, vf_array *z, double *product)
+/* ---- the system and its preconditioner as operators ---- */
+
+static vf_array view(const system_matrix *system, int64_t count, const void *data)
 {
     vf_queue *queue = system->part[0].queue;
-    double result[2] = {*product};
-    vf_status status = VF_OK;
-    if (!system->prior->preconditioned)
-        return VF_OK;
-    status = prior_precondition(system->prior, queue, r, z);
-    if (status == VF_OK)
-        status = vf_vector_dot(queue, r->type, r->count, r->data, z->data, result);
-    *product = result[0];
-    return status;
+    return (vf_array){.data = (void *)data,
+                      .count = count,
+                      .type = system->type,
+                      .space = VF_SPACE_DEVICE,
+                      .device = vf_queue_device(queue)};
 }
 
-/* The loop, with its vectors at hand: p the direction, q = A p, z = M r or r itself. */
-static vf_status iterate(vf_context *ctx, const recon_settings *settings, const system_matrix *system, vf_array *r,
-                         vf_array *p, vf_array *q, vf_array *z, vf_array *x,
-                         void (*tell)(void *user, int iteration, double residual), void *user, solve_result *result)
+static vf_status apply_system(void *state, vf_queue *queue, const void *x, void *y)
 {
-    vf_queue *queue = system->part[0].queue;
-    const vf_dtype type = x->type;
-    const int64_t n = x->count;
-    double squares[2], curvature[2], next, product;
-    vf_status status = vf_vector_dot(queue, type, n, r->data, r->data, squares);
-    const double begin = squares[0];
-    double now = begin; /* <r, z> */
-    if (status == VF_OK && !isfinite(begin))
-        status = overflow(ctx, settings);
-    if (status == VF_OK)
-        status = vf_fill(queue, type, n, (const double[2]){0}, x->data);
-    if (status == VF_OK)
-        status = precondition(system, r, z, &now);
-    if (status == VF_OK)
-        status = vf_copy(queue, type, n, z->data, p->data);
-    *result = (solve_result){.residual = begin > 0, .converged = !(begin > 0)};
-    while (status == VF_OK && !result->converged && result->iterations < settings->iterations) {
-        if (vf_cancelled(ctx))
-            return vf_fail(ctx, VF_ERR_CANCELLED, "interrupted");
-        status = apply(system, p, q);
-        if (status == VF_OK)
-            status = vf_vector_dot(queue, type, n, p->data, q->data, curvature);
-        if (status != VF_OK)
-            return status;
-        if (!isfinite(curvature[0]))
-            return overflow(ctx, settings);
-        if (!(curvature[0] > 0)) {
-            if (result->residual > ONLY_ROUNDING)
-                vf_warn(ctx,
-                        "conjugate gradients stopped in iteration %d at residual %.2g: the matrix is not positive "
-                        "definite to the accuracy at hand; use a finer --accuracy, %s, or --precision double",
-                        result->iterations + 1, result->residual,
-                        settings->lambda_auto ? "a larger factor (--lambda auto:10)"
-                                              : "--lambda auto or a larger number");
-            break;
-        }
-        status = vf_vector_cg_step(queue, type, n, now / curvature[0], p->data, q->data, x->data, r->data, &next);
-        if (status == VF_OK && !isfinite(next))
-            status = overflow(ctx, settings);
-        product = next;
-        if (status == VF_OK)
-            status = precondition(system, r, z, &product);
-        if (status == VF_OK)
-            status = vf_vector_axpby(queue, type, n, 1, z->data, product / now, p->data);
-        now = product;
-        result->iterations++;
-        result->residual = sqrt(next / begin);
-        result->converged = result->residual <= settings->tolerance;
-        if (tell && status == VF_OK)
-            tell(user, result->iterations, result->residual);
-    }
-    return status;
+    const system_matrix *system = state;
+    const vf_array from = view(system, system->count, x);
+    vf_array to = view(system, system->count, y);
+    (void)queue; /* that of the first part */
+    return apply(system, &from, &to);
+}
+
+static vf_status apply_preconditioner(void *state, vf_queue *queue, const void *r, void *z)
+{
+    const system_matrix *system = state;
+    const vf_array from = view(system, system->count, r);
+    vf_array to = view(system, system->count, z);
+    return prior_precondition(system->prior, queue, &from, &to);
+}
+
+/* What the caller gets told, and tells the solver. */
+typedef struct telling {
+    void (*tell)(void *user, int iteration, double residual);
+    void *user;
+} telling;
+
+static bool tell_caller(void *user, int iteration, double residual)
+{
+    const telling *t = user;
+    if (t->tell)
+        t->tell(t->user, iteration, residual);
+    return false;
+}
+
+/* Errors and warnings of an end that is none. */
+static vf_status judge(vf_context *ctx, const recon_settings *settings, const vf_cg_result *found)
+{
+    if (found->end == VF_SOLVER_OVERFLOW)
+        return overflow(ctx, settings);
+    if (found->end == VF_SOLVER_NOT_POSITIVE && found->residual > ONLY_ROUNDING)
+        vf_warn(ctx,
+                "conjugate gradients stopped in iteration %d at residual %.2g: the matrix is not positive "
+                "definite to the accuracy at hand; use a finer --accuracy, %s, or --precision double",
+                found->iterations + 1, found->residual,
+                settings->lambda_auto ? "a larger factor (--lambda auto:10)" : "--lambda auto or a larger number");
+    return VF_OK;
 }
 
 vf_status solve(vf_context *ctx, const recon_settings *settings, const system_matrix *system, vf_array *b, vf_array *x,
                 void (*tell)(void *user, int iteration, double residual), void *user, solve_result *result)
 {
+    static const vf_operator_methods methods = {.name = "F^H W F + lambda P", .forward = apply_system},
+                                     inverse = {.name = "preconditioner", .forward = apply_preconditioner};
     vf_device *device = vf_queue_device(system->part[0].queue);
-    vf_array p = {0}, q = {0}, z = {0};
-    vf_status status = vf_array_create(device, VF_SPACE_DEVICE, x->type, x->count, &p);
-    if (status == VF_OK)
-        status = vf_array_create(device, VF_SPACE_DEVICE, x->type, x->count, &q);
+    const vf_vector_space space = {x->type, x->count};
+    const unsigned properties = VF_OPERATOR_SELF_ADJOINT | (system->prior->imaginary > 0 ? VF_OPERATOR_REAL_LINEAR : 0);
+    system_matrix whole = *system;
+    telling t = {tell, user};
+    vf_cg_options options = {
+        .iterations = settings->iterations, .tolerance = settings->tolerance, .tell = tell_caller, .user = &t};
+    vf_cg_result found = {0};
+    vf_operator *a = NULL, *m = NULL;
+    whole.type = x->type;
+    whole.count = x->count;
+    vf_status status = vf_operator_create(device, &methods, properties, space, space, &whole, &a);
     if (status == VF_OK && system->prior->preconditioned)
-        status = vf_array_create(device, VF_SPACE_DEVICE, x->type, x->count, &z);
+        status = vf_operator_create(device, &inverse, properties, space, space, &whole, &m);
+    options.preconditioner = m;
     if (status == VF_OK)
-        status =
-            iterate(ctx, settings, system, b, &p, &q, system->prior->preconditioned ? &z : b, x, tell, user, result);
-    vf_array_free(&z);
-    vf_array_free(&p);
-    vf_array_free(&q);
+        status = vf_cg(a, system->part[0].queue, &options, b->data, x->data, &found);
+    if (status == VF_OK)
+        status = judge(ctx, settings, &found);
+    *result = (solve_result){
+        .iterations = found.iterations, .residual = found.residual, .converged = found.end == VF_SOLVER_CONVERGED};
+    vf_operator_free(a);
+    vf_operator_free(m);
     return status;
 }

@@ -1,0 +1,172 @@
+/* Operators as such, and those of one number an element. */
+#include "voxfield/operator.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "operator_internal.h"
+#include "voxfield/copy.h"
+#include "voxfield/vector.h"
+
+struct vf_operator {
+    const vf_operator_methods *methods;
+    vf_device *device;
+    unsigned properties;
+    vf_vector_space domain, codomain;
+    void *state;
+    int users;        /* the caller, and combinations */
+    vf_array between; /* of the codomain, for `normal`; empty until it is used */
+};
+
+static bool same_space(vf_vector_space a, vf_vector_space b)
+{
+    return a.type == b.type && a.count == b.count;
+}
+
+vf_status vf_operator_create(vf_device *device, const vf_operator_methods *methods, unsigned properties,
+                             vf_vector_space domain, vf_vector_space codomain, void *state, vf_operator **out)
+{
+    vf_context *ctx = vf_device_context(device);
+    const bool self = properties & VF_OPERATOR_SELF_ADJOINT;
+    *out = NULL;
+    if (!methods->forward || !(methods->adjoint || self) || domain.count < 0 || codomain.count < 0 ||
+        vf_dtype_bytes(domain.type) == 0 || vf_dtype_bytes(codomain.type) == 0 ||
+        (self && !same_space(domain, codomain)))
+        return vf_fail(ctx, VF_ERR_ARGUMENT,
+                       "operator %s: a missing method, a space of no type or a negative length, or a self-adjoint "
+                       "operator between two spaces",
+                       methods->name);
+    vf_operator *a = calloc(1, sizeof *a);
+    if (!a)
+        return vf_fail(ctx, VF_ERR_MEMORY, "operator %s: no memory", methods->name);
+    *a = (vf_operator){.methods = methods,
+                       .device = device,
+                       .properties = properties,
+                       .domain = domain,
+                       .codomain = codomain,
+                       .state = state,
+                       .users = 1};
+    *out = a;
+    return VF_OK;
+}
+
+void vf_operator_keep(vf_operator *a)
+{
+    a->users++;
+}
+
+void vf_operator_free(vf_operator *a)
+{
+    if (!a || --a->users > 0)
+        return;
+    if (a->methods->free)
+        a->methods->free(a->state);
+    vf_array_free(&a->between);
+    free(a);
+}
+
+vf_device *vf_operator_device(const vf_operator *a)
+{
+    return a->device;
+}
+
+vf_vector_space vf_operator_domain(const vf_operator *a)
+{
+    return a->domain;
+}
+
+vf_vector_space vf_operator_codomain(const vf_operator *a)
+{
+    return a->codomain;
+}
+
+const char *vf_operator_name(const vf_operator *a)
+{
+    return a->methods->name;
+}
+
+unsigned vf_operator_properties(const vf_operator *a)
+{
+    return a->properties;
+}
+
+static vf_status check(const vf_operator *a, const vf_queue *queue, const void *in, const void *out)
+{
+    if (in && out && in != out && vf_queue_device(queue) == a->device)
+        return VF_OK;
+    return vf_fail(vf_device_context(a->device), VF_ERR_ARGUMENT,
+                   "operator %s: a vector is missing, the input is the output, or the queue is another device's",
+                   a->methods->name);
+}
+
+vf_status vf_operator_forward(vf_operator *a, vf_queue *queue, const void *x, void *y)
+{
+    const vf_status status = check(a, queue, x, y);
+    return status == VF_OK ? a->methods->forward(a->state, queue, x, y) : status;
+}
+
+vf_status vf_operator_adjoint(vf_operator *a, vf_queue *queue, const void *y, void *x)
+{
+    const vf_status status = check(a, queue, y, x);
+    if (status != VF_OK)
+        return status;
+    const bool self = a->properties & VF_OPERATOR_SELF_ADJOINT;
+    return (self ? a->methods->forward : a->methods->adjoint)(a->state, queue, y, x);
+}
+
+vf_status vf_operator_normal(vf_operator *a, vf_queue *queue, const void *x, void *z)
+{
+    vf_status status = check(a, queue, x, z);
+    if (status != VF_OK)
+        return status;
+    if (a->methods->normal)
+        return a->methods->normal(a->state, queue, x, z);
+    if (!a->between.data)
+        status = vf_array_create(a->device, VF_SPACE_DEVICE, a->codomain.type, a->codomain.count, &a->between);
+    if (status == VF_OK)
+        status = vf_operator_forward(a, queue, x, a->between.data);
+    return status == VF_OK ? vf_operator_adjoint(a, queue, a->between.data, z) : status;
+}
+
+/* ---- one number an element ---- */
+
+typedef struct weights {
+    vf_vector_space space;
+    const void *w; /* NULL: 1 */
+} weights;
+
+static vf_status apply_weights(void *state, vf_queue *queue, const void *x, void *y)
+{
+    const weights *s = state;
+    return s->w ? vf_vector_scale_by(queue, s->space.type, s->space.count, s->w, x, y)
+                : vf_copy(queue, s->space.type, s->space.count, x, y);
+}
+
+static vf_status make_weights(vf_device *device, const vf_operator_methods *methods, vf_vector_space space,
+                              const void *w, vf_operator **out)
+{
+    *out = NULL;
+    weights *s = malloc(sizeof *s);
+    if (!s)
+        return vf_fail(vf_device_context(device), VF_ERR_MEMORY, "operator %s: no memory", methods->name);
+    *s = (weights){space, w};
+    const vf_status status = vf_operator_create(device, methods, VF_OPERATOR_SELF_ADJOINT, space, space, s, out);
+    if (status != VF_OK)
+        free(s);
+    return status;
+}
+
+vf_status vf_operator_identity(vf_device *device, vf_vector_space space, vf_operator **out)
+{
+    static const vf_operator_methods methods = {.name = "identity", .forward = apply_weights, .free = free};
+    return make_weights(device, &methods, space, NULL, out);
+}
+
+vf_status vf_operator_weights(vf_device *device, vf_vector_space space, const void *w, vf_operator **out)
+{
+    static const vf_operator_methods methods = {.name = "weights", .forward = apply_weights, .free = free};
+    *out = NULL;
+    if (!w && space.count > 0)
+        return vf_fail(vf_device_context(device), VF_ERR_ARGUMENT, "operator weights: the weights are missing");
+    return make_weights(device, &methods, space, w, out);
+}
