@@ -18,16 +18,13 @@
 #include "voxfield/timer.h"
 
 #include "cartesian.h"
-#include "fourier_sum.h"
-#include "gridding.h"
+#include "encoding.h"
 #include "solve/team.h"
 #include "toeplitz.h"
 
 /* ---- mri_recon_main.c ---- */
 
 typedef enum recon_method { RECON_CG, RECON_ADJOINT, RECON_GRIDDING, RECON_BILINEAR } recon_method;
-/* RECON_OFF_GRID is no user's wish: as RECON_AUTO, but never the FFT of the grid. */
-typedef enum recon_operator { RECON_AUTO, RECON_DIRECT, RECON_NUFFT, RECON_CARTESIAN, RECON_OFF_GRID } recon_operator;
 typedef enum recon_prior {
     RECON_IDENTITY,
     RECON_DIFFERENCES,
@@ -61,7 +58,7 @@ typedef struct recon_settings {
     const char *maps;       /* coil maps' file, with RECON_COILS_FILE; NULL: the scan's own */
     const char *save_coils; /* where the maps that are used go; NULL: nowhere */
     recon_method method;
-    recon_operator encode_by;
+    vf_encode_by encode_by;
     recon_prior prior;
     recon_coils coils;
     recon_map_sets map_sets; /* of --method cg; others use the first */
@@ -122,6 +119,7 @@ void watch_end(recon_watch *watch);
 
 /* From any thread: so much more is done; what the line says. */
 void watch_add(recon_watch *watch, double more);
+void watch_tell(void *watch, double more); /* the same, for what tells its progress */
 void watch_title(recon_watch *watch, const char *text);
 
 /* The stage's work is worth so many frames of the whole; all that was told makes `frames`. */

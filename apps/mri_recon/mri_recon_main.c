@@ -229,7 +229,7 @@ static vf_status word_option(vf_context *ctx, int option, const char *text, reco
         break;
     case OPT_OPERATOR:
         status = program_word(ctx, "operator", text, operator_words, &word);
-        s->encode_by = (recon_operator)word;
+        s->encode_by = (vf_encode_by)word;
         break;
     case OPT_TRIG:
         status = program_word(ctx, "trig", text, trig_words, &word);
@@ -369,11 +369,11 @@ static vf_status check_use(vf_context *ctx, const recon_settings *s, const bool 
                            of_cg[i].name, method_words[s->method]);
     if (s->method == RECON_BILINEAR && (given[OPT_OPERATOR - OPT_FIRST] || given[OPT_ACCURACY - OPT_FIRST]))
         return vf_fail(ctx, VF_ERR_ARGUMENT, "--operator and --accuracy do nothing with --method bilinear");
-    if (s->encode_by == RECON_DIRECT && given[OPT_ACCURACY - OPT_FIRST])
+    if (s->encode_by == VF_ENCODE_DIRECT && given[OPT_ACCURACY - OPT_FIRST])
         return vf_fail(ctx, VF_ERR_ARGUMENT, "--accuracy is of the NUFFT: a direct sum is exact");
-    if (s->encode_by == RECON_CARTESIAN && given[OPT_ACCURACY - OPT_FIRST])
+    if (s->encode_by == VF_ENCODE_CARTESIAN && given[OPT_ACCURACY - OPT_FIRST])
         return vf_fail(ctx, VF_ERR_ARGUMENT, "--accuracy is of the NUFFT: the FFT of the grid is exact");
-    if (s->encode_by == RECON_CARTESIAN && (s->save_q || s->load_q))
+    if (s->encode_by == VF_ENCODE_CARTESIAN && (s->save_q || s->load_q))
         return vf_fail(ctx, VF_ERR_ARGUMENT,
                        "--save-q and --load-q do nothing with --operator cartesian, which has no Q");
     const bool by_spectrum =
@@ -383,9 +383,9 @@ static vf_status check_use(vf_context *ctx, const recon_settings *s, const bool 
                        "--partial-fourier goes with --prior spectrum and --lambda auto, the defaults");
     if (given[OPT_REPLICAS - OPT_FIRST] && !s->noise_map)
         return vf_fail(ctx, VF_ERR_ARGUMENT, "--replicas is of the noise map: it goes with --noise-map");
-    if (s->variant && s->encode_by != RECON_DIRECT)
+    if (s->variant && s->encode_by != VF_ENCODE_DIRECT)
         return vf_fail(ctx, VF_ERR_ARGUMENT, "--variant is of the direct sum: it goes with --operator direct");
-    if (s->hardware_trig && s->encode_by != RECON_DIRECT)
+    if (s->hardware_trig && s->encode_by != VF_ENCODE_DIRECT)
         return vf_fail(ctx, VF_ERR_ARGUMENT, "--trig hardware is of the direct sum: it goes with --operator direct");
     return VF_OK;
 }

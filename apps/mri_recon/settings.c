@@ -36,7 +36,7 @@ vf_status settings_complete(vf_context *ctx, recon_settings *s)
         return vf_fail(ctx, VF_ERR_ARGUMENT, "--save-q and --load-q exclude each other");
     if (s->quiet && s->progress == VF_PROGRESS_ON)
         return vf_fail(ctx, VF_ERR_ARGUMENT, "--quiet and --progress exclude each other");
-    if (s->encode_by == RECON_DIRECT && s->method == RECON_GRIDDING)
+    if (s->encode_by == VF_ENCODE_DIRECT && s->method == RECON_GRIDDING)
         return vf_fail(ctx, VF_ERR_ARGUMENT, "--method gridding is not a direct sum; leave out --operator direct");
     if (s->append_to_copy && !(s->output && vf_path_has_extension(s->output, ".mrd")))
         return vf_fail(ctx, VF_ERR_ARGUMENT, "--append-to-copy needs an output (-o) that ends in .mrd");

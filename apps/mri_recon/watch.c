@@ -123,3 +123,8 @@ void watch_title(recon_watch *watch, const char *text)
     snprintf(watch->title, sizeof watch->title, "%s%s", watch->which, text);
     pthread_mutex_unlock(&lock);
 }
+
+void watch_tell(void *watch, double more)
+{
+    watch_add(watch, more);
+}

@@ -98,7 +98,7 @@ static double stage(const recon_watch *watch, const char *name)
     return seconds;
 }
 
-static made reconstruct_by(const bench_case *c, recon_operator by, recon_method method)
+static made reconstruct_by(const bench_case *c, vf_encode_by by, recon_method method)
 {
     const recon_settings settings = {.input = "benchmark",
                                      .encode_by = by,
@@ -143,7 +143,7 @@ static double difference(const bench_case *c, const float complex *a, const floa
  * axis, where two aliases may add, and three axes: 4 times that, and as much for what rounding adds. */
 static double check(const bench_case *c)
 {
-    made fft = reconstruct_by(c, RECON_CARTESIAN, RECON_ADJOINT), nufft = reconstruct_by(c, RECON_NUFFT, RECON_ADJOINT);
+    made fft = reconstruct_by(c, VF_ENCODE_CARTESIAN, RECON_ADJOINT), nufft = reconstruct_by(c, VF_ENCODE_NUFFT, RECON_ADJOINT);
     const double error = difference(c, fft.image, nufft.image);
     free(fft.image);
     free(nufft.image);
@@ -153,7 +153,7 @@ static double check(const bench_case *c)
 static void run_case(const bench_case *c)
 {
     enum { FFT, NUFFT, KINDS };
-    static const recon_operator operators[KINDS] = {RECON_CARTESIAN, RECON_NUFFT};
+    static const vf_encode_by operators[KINDS] = {VF_ENCODE_CARTESIAN, VF_ENCODE_NUFFT};
     double solver[KINDS][MOST_ROUNDS], all[KINDS][MOST_ROUNDS], took[KINDS], took_all[KINDS];
     double iterations[KINDS][MOST_ROUNDS], took_iterations[KINDS]; /* of the solver alone */
     const double error = check(c);

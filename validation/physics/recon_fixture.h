@@ -53,7 +53,7 @@ static void *allocate(size_t n, size_t size)
 }
 
 static inline problem open_problem(const int64_t matrix[3], int coils, int frames, bool field, vf_dtype precision,
-                                   recon_operator encode_by)
+                                   vf_encode_by encode_by)
 {
     problem p = {.settings = {.input = "test",
                               .encode_by = encode_by,
@@ -76,7 +76,7 @@ static inline problem open_problem(const int64_t matrix[3], int coils, int frame
     for (int m = 0; m < SAMPLES; m++) {
         for (int a = 0; a < 3; a++)
             p.trajectory.k[3 * m + a] = matrix[a] > 1 ? (float)((uniform() - 0.5) * (double)matrix[a]) : 0;
-        for (int a = 0; a < 3 && encode_by == RECON_CARTESIAN; a++)
+        for (int a = 0; a < 3 && encode_by == VF_ENCODE_CARTESIAN; a++)
             p.trajectory.k[3 * m + a] = m > 0 ? rintf(p.trajectory.k[3 * m + a]) : 0; /* or nothing holds the mean */
         p.trajectory.weights[m] = (float)(0.2 + uniform());
         p.trajectory.time[m] = (float)(0.01 * uniform());

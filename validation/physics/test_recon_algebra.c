@@ -34,10 +34,10 @@ static double allowed(const problem *p)
     return 2 * p->settings.accuracy + rounding + 4 * 0x1p-24;
 }
 
-static void adjointness(const int64_t matrix[3], bool field, vf_dtype precision, recon_operator encode_by)
+static void adjointness(const int64_t matrix[3], bool field, vf_dtype precision, vf_encode_by encode_by)
 {
     problem p = open_problem(matrix, 1, 1, field, precision, encode_by);
-    encoding *e = NULL;
+    vf_encoding *e = NULL;
     float complex *x = allocate((size_t)p.voxels, sizeof *x), *y = allocate(SAMPLES, sizeof *y);
     float complex *fx = allocate(SAMPLES, sizeof *fx), *fy = allocate((size_t)p.voxels, sizeof *fy);
     for (int64_t i = 0; i < p.voxels; i++)
@@ -49,10 +49,10 @@ static void adjointness(const int64_t matrix[3], bool field, vf_dtype precision,
                         p.scan.field_map, 1, &e) != VF_OK)
         fail_msg("%s", vf_context_message(p.ctx));
     assert_int_equal(upload(p.queue, x, p.voxels, &dx), VF_OK);
-    assert_int_equal(encoding_forward(e, p.queue, 1, &dx, &dy), VF_OK);
+    assert_int_equal(vf_encoding_forward(e, p.queue, 1, &dx, &dy), VF_OK);
     assert_int_equal(download(p.queue, &dy, SAMPLES, fx), VF_OK);
     assert_int_equal(upload(p.queue, y, SAMPLES, &dy), VF_OK);
-    assert_int_equal(encoding_adjoint(e, p.queue, 1, &dy, &dx), VF_OK);
+    assert_int_equal(vf_encoding_adjoint(e, p.queue, 1, &dy, &dx), VF_OK);
     assert_int_equal(download(p.queue, &dx, p.voxels, fy), VF_OK);
     double complex left = 0, right = 0;
     for (int m = 0; m < SAMPLES; m++)
@@ -72,7 +72,7 @@ static void adjointness(const int64_t matrix[3], bool field, vf_dtype precision,
         size += pow(cabs(sum), 2);
     }
     assert_true(sqrt(difference) <= allowed(&p) * sqrt(size));
-    encoding_destroy(e);
+    vf_encoding_destroy(e);
     vf_array_free(&dx);
     vf_array_free(&dy);
     free(x);
@@ -88,10 +88,10 @@ static void test_adjointness(void **state)
 {
     (void)state;
     for (int precision = 0; precision < 2; precision++)
-        for (int by = RECON_DIRECT; by <= RECON_CARTESIAN; by++)
-            for (int field = 0; field < (by == RECON_CARTESIAN ? 1 : 2); field++) {
-                adjointness(cube, field, precision ? VF_F64 : VF_F32, (recon_operator)by);
-                adjointness(plane, field, precision ? VF_F64 : VF_F32, (recon_operator)by);
+        for (int by = VF_ENCODE_DIRECT; by <= VF_ENCODE_CARTESIAN; by++)
+            for (int field = 0; field < (by == VF_ENCODE_CARTESIAN ? 1 : 2); field++) {
+                adjointness(cube, field, precision ? VF_F64 : VF_F32, (vf_encode_by)by);
+                adjointness(plane, field, precision ? VF_F64 : VF_F32, (vf_encode_by)by);
             }
 }
 
@@ -99,7 +99,7 @@ static void test_adjointness(void **state)
  * errors are independent, F^H W F x to that of |Q| |x|; for random x, |y|^2 is |x|^2 times the sum of |Q|^2 over a
  * window with Q(0) of an eighth of the doubled grid. So the error is some 8^(1/2) accuracy |y|; four times that is
  * allowed, 1e-9, where weights in single precision would show as 1e-8. */
-static void normal_against_dense(const int64_t matrix[3], bool field, recon_operator encode_by)
+static void normal_against_dense(const int64_t matrix[3], bool field, vf_encode_by encode_by)
 {
     problem p = open_problem(matrix, 1, 1, field, VF_F64, encode_by);
     device_team team;
@@ -143,10 +143,10 @@ static void normal_against_dense(const int64_t matrix[3], bool field, recon_oper
 static void test_normal_matrix_in_double(void **state)
 {
     (void)state;
-    for (int by = RECON_DIRECT; by <= RECON_CARTESIAN; by++)
-        for (int field = 0; field < (by == RECON_CARTESIAN ? 1 : 2); field++) {
-            normal_against_dense(cube, field, (recon_operator)by);
-            normal_against_dense(plane, field, (recon_operator)by);
+    for (int by = VF_ENCODE_DIRECT; by <= VF_ENCODE_CARTESIAN; by++)
+        for (int field = 0; field < (by == VF_ENCODE_CARTESIAN ? 1 : 2); field++) {
+            normal_against_dense(cube, field, (vf_encode_by)by);
+            normal_against_dense(plane, field, (vf_encode_by)by);
         }
 }
 
@@ -174,7 +174,7 @@ static void run_reconstruction(problem *p, float complex *images, recon_summary 
 }
 
 static void against_dense(const int64_t matrix[3], int coils, bool field, bool differences, vf_dtype precision,
-                          recon_operator encode_by)
+                          vf_encode_by encode_by)
 {
     problem p = open_problem(matrix, coils, 1, field, precision, encode_by);
     p.settings.prior = differences ? RECON_DIFFERENCES : RECON_IDENTITY;
@@ -209,26 +209,26 @@ static void test_solver_against_dense(void **state)
 {
     (void)state;
     for (int precision = 0; precision < 2; precision++)
-        for (int by = RECON_DIRECT; by <= RECON_CARTESIAN; by++)
+        for (int by = VF_ENCODE_DIRECT; by <= VF_ENCODE_CARTESIAN; by++)
             for (int which = 0; which < 8; which++)
                 against_dense(which & 4 ? plane : cube, which & 1 ? 3 : 1, false, which & 2,
-                              precision ? VF_F64 : VF_F32, (recon_operator)by);
+                              precision ? VF_F64 : VF_F32, (vf_encode_by)by);
 }
 
 static void test_off_resonance_against_dense(void **state)
 {
     (void)state;
-    against_dense(cube, 1, true, false, VF_F64, RECON_NUFFT);
-    against_dense(plane, 3, true, false, VF_F64, RECON_NUFFT);
-    against_dense(cube, 2, true, true, VF_F32, RECON_NUFFT);
-    against_dense(cube, 2, true, false, VF_F32, RECON_DIRECT);
+    against_dense(cube, 1, true, false, VF_F64, VF_ENCODE_NUFFT);
+    against_dense(plane, 3, true, false, VF_F64, VF_ENCODE_NUFFT);
+    against_dense(cube, 2, true, true, VF_F32, VF_ENCODE_NUFFT);
+    against_dense(cube, 2, true, false, VF_F32, VF_ENCODE_DIRECT);
 }
 
 /* Two frames together are each of them alone, bit for bit. (With coil maps lambda is the first frame's for both.) */
 static void test_frames_one_at_a_time(void **state)
 {
     (void)state;
-    problem p = open_problem(cube, 1, 2, false, VF_F32, RECON_NUFFT);
+    problem p = open_problem(cube, 1, 2, false, VF_F32, VF_ENCODE_NUFFT);
     recon_summary summary;
     float complex *both = allocate((size_t)(2 * p.voxels), sizeof *both),
                   *one = allocate((size_t)p.voxels, sizeof *one);
@@ -250,7 +250,7 @@ static void test_frames_one_at_a_time(void **state)
 static void test_groups_and_pieces(void **state)
 {
     (void)state;
-    problem p = open_problem(cube, 3, 2, false, VF_F32, RECON_DIRECT);
+    problem p = open_problem(cube, 3, 2, false, VF_F32, VF_ENCODE_DIRECT);
     recon_summary summary;
     float complex *whole = allocate((size_t)(2 * p.voxels), sizeof *whole),
                   *parts = allocate((size_t)(2 * p.voxels), sizeof *parts);
@@ -269,22 +269,22 @@ static void test_groups_and_pieces(void **state)
 static void test_progress_adds_up(void **state)
 {
     (void)state;
-    for (int by = RECON_DIRECT; by <= RECON_CARTESIAN; by++) {
-        problem p = open_problem(cube, 1, 1, false, VF_F32, (recon_operator)by);
+    for (int by = VF_ENCODE_DIRECT; by <= VF_ENCODE_CARTESIAN; by++) {
+        problem p = open_problem(cube, 1, 1, false, VF_F32, (vf_encode_by)by);
         p.settings.piece_pairs = 7.0 * (SAMPLES + 1) * (double)cube[0];
-        encoding *e = NULL;
+        vf_encoding *e = NULL;
         recon_watch watch = {.mode = VF_PROGRESS_OFF};
         vf_array samples = device_array(&p, 2 * SAMPLES), images = device_array(&p, 2 * p.voxels);
         assert_int_equal(encoding_create(vf_context_device(p.ctx, 0), &p.settings, cube, 1, SAMPLES, p.trajectory.k,
                                          NULL, NULL, 2, &e),
                          VF_OK);
         assert_int_equal(vf_fill(p.queue, samples.type, samples.count, (const double[2]){0}, samples.data), VF_OK);
-        encoding_watch(e, &watch);
+        vf_encoding_watch(e, watch_tell, &watch);
         for (int batch = 1; batch <= 2; batch++)
-            assert_int_equal(encoding_adjoint(e, p.queue, batch, &samples, &images), VF_OK);
+            assert_int_equal(vf_encoding_adjoint(e, p.queue, batch, &samples, &images), VF_OK);
         assert_int_equal(vf_queue_sync(p.queue), VF_OK);
         assert_true(fabs(watch.progress.done - 3) <= 1e-12);
-        encoding_destroy(e);
+        vf_encoding_destroy(e);
         vf_array_free(&samples);
         vf_array_free(&images);
         close_problem(&p);
@@ -295,7 +295,7 @@ static void test_progress_adds_up(void **state)
 static void test_coils_one_at_a_time(void **state)
 {
     (void)state;
-    problem p = open_problem(plane, 2, 1, false, VF_F32, RECON_NUFFT);
+    problem p = open_problem(plane, 2, 1, false, VF_F32, VF_ENCODE_NUFFT);
     p.settings.coils = RECON_COILS_RSS;
     recon_summary summary;
     float complex *both = allocate((size_t)p.voxels, sizeof *both),
@@ -323,8 +323,8 @@ static void test_coils_one_at_a_time(void **state)
 static void test_adjoint_method(void **state)
 {
     (void)state;
-    for (int by = RECON_DIRECT; by <= RECON_NUFFT; by++) {
-        problem p = open_problem(cube, 3, 1, true, VF_F32, (recon_operator)by);
+    for (int by = VF_ENCODE_DIRECT; by <= VF_ENCODE_NUFFT; by++) {
+        problem p = open_problem(cube, 3, 1, true, VF_F32, (vf_encode_by)by);
         p.settings.method = RECON_ADJOINT;
         recon_summary summary;
         float complex *image = allocate((size_t)p.voxels, sizeof *image);
@@ -351,7 +351,7 @@ static void test_gridding_divides_by_the_maps(void **state)
         float map, times;
     } cases[] = {{0.5f, 2}, {0.02f, 2}, {0, 0}};
     for (int precision = 0; precision < 2; precision++) {
-        problem p = open_problem(cube, 2, 1, false, precision ? VF_F64 : VF_F32, RECON_NUFFT);
+        problem p = open_problem(cube, 2, 1, false, precision ? VF_F64 : VF_F32, VF_ENCODE_NUFFT);
         recon_summary summary;
         float complex *plain = allocate((size_t)p.voxels, sizeof *plain),
                       *image = allocate((size_t)p.voxels, sizeof *image);
@@ -377,7 +377,7 @@ static void test_gridding_divides_by_the_maps(void **state)
 static void test_saved_q(void **state)
 {
     (void)state;
-    problem p = open_problem(cube, 1, 1, true, VF_F32, RECON_NUFFT);
+    problem p = open_problem(cube, 1, 1, true, VF_F32, VF_ENCODE_NUFFT);
     char path[] = "/tmp/voxfield_q_XXXXXX.h5";
     int fd = mkstemps(path, 3);
     assert_true(fd >= 0);
@@ -408,7 +408,7 @@ static void test_saved_q(void **state)
 static void test_density_cartesian(void **state)
 {
     (void)state;
-    problem p = open_problem(plane, 1, 1, false, VF_F32, RECON_NUFFT);
+    problem p = open_problem(plane, 1, 1, false, VF_F32, VF_ENCODE_NUFFT);
     const int64_t *n = p.scan.matrix;
     scan_trajectory grid = {.samples = p.voxels, .k = allocate((size_t)(3 * p.voxels), sizeof(float))};
     float *w = allocate((size_t)p.voxels, sizeof *w);
@@ -432,7 +432,7 @@ static void test_density_radial(void **state)
     (void)state;
     enum { SPOKES = 64, N = 32, A_SPOKE = 2 * N };
     const int64_t matrix[3] = {N, N, 1};
-    problem p = open_problem(matrix, 1, 1, false, VF_F32, RECON_NUFFT);
+    problem p = open_problem(matrix, 1, 1, false, VF_F32, VF_ENCODE_NUFFT);
     scan_trajectory spokes = {.samples = SPOKES * A_SPOKE, .k = allocate(3 * SPOKES * A_SPOKE, sizeof(float))};
     float *w = allocate(SPOKES * A_SPOKE, sizeof *w);
     for (int m = 0; m < SPOKES * A_SPOKE; m++) {
@@ -456,7 +456,7 @@ static void test_density_radial(void **state)
 static void test_zero_data(void **state)
 {
     (void)state;
-    problem p = open_problem(cube, 1, 1, false, VF_F32, RECON_NUFFT);
+    problem p = open_problem(cube, 1, 1, false, VF_F32, VF_ENCODE_NUFFT);
     recon_summary summary;
     float complex *image = allocate((size_t)p.voxels, sizeof *image);
     memset(p.frames[0].data, 0, SAMPLES * sizeof *p.frames[0].data);

@@ -198,7 +198,7 @@ static void test_left_alone(void **state)
             settings.prior = RECON_DIFFERENCES;
             break;
         case 9:
-            settings.encode_by = RECON_NUFFT;
+            settings.encode_by = VF_ENCODE_NUFFT;
             break;
         case 10:
             settings.keep_oversampling = true;
@@ -227,16 +227,16 @@ static void test_choice(void **state)
     recon_settings settings = usual;
     scan s = make_lines(matrix, 0, 8, true);
     scan_trajectory *at = s.trajectory;
-    assert_int_equal(encoding_choose_for(&settings, &s, at), RECON_CARTESIAN);
-    settings.encode_by = RECON_OFF_GRID;
-    assert_int_equal(encoding_choose_for(&settings, &s, at), RECON_DIRECT);
-    settings.encode_by = RECON_AUTO;
+    assert_int_equal(encoding_choose_for(&settings, &s, at), VF_ENCODE_CARTESIAN);
+    settings.encode_by = VF_ENCODE_OFF_GRID;
+    assert_int_equal(encoding_choose_for(&settings, &s, at), VF_ENCODE_DIRECT);
+    settings.encode_by = VF_ENCODE_AUTO;
     settings.load_q = "q.h5";
-    assert_int_equal(encoding_choose_for(&settings, &s, at), RECON_DIRECT);
+    assert_int_equal(encoding_choose_for(&settings, &s, at), VF_ENCODE_DIRECT);
     settings.load_q = NULL;
     s.field_map = allocate(16 * 6, sizeof *s.field_map);
-    assert_int_equal(encoding_choose_for(&settings, &s, at), RECON_DIRECT);
-    settings.encode_by = RECON_CARTESIAN;
+    assert_int_equal(encoding_choose_for(&settings, &s, at), VF_ENCODE_DIRECT);
+    settings.encode_by = VF_ENCODE_CARTESIAN;
     assert_int_equal(encoding_check(ctx, &settings, &s), VF_ERR_INPUT);
     assert_non_null(strstr(vf_context_message(ctx), "field map"));
     vf_context_clear_error(ctx);
@@ -248,9 +248,9 @@ static void test_choice(void **state)
     assert_non_null(strstr(vf_context_message(ctx), "sample 37 of trajectory 0"));
     assert_non_null(strstr(vf_context_message(ctx), "is 0.25 cycles per field of view off the grid"));
     vf_context_clear_error(ctx);
-    settings.encode_by = RECON_AUTO;
+    settings.encode_by = VF_ENCODE_AUTO;
     assert_int_equal(encoding_check(ctx, &settings, &s), VF_OK);
-    assert_int_equal(encoding_choose_for(&settings, &s, at), RECON_DIRECT);
+    assert_int_equal(encoding_choose_for(&settings, &s, at), VF_ENCODE_DIRECT);
     scan_free(&s);
     vf_context_destroy(ctx);
 }

@@ -18,7 +18,7 @@ typedef struct variation {
     int coils, frames, places, trajectories;
     bool field, to_the_end; /* of the solver; else some iterations */
     vf_dtype precision;
-    recon_operator encode_by;
+    vf_encode_by encode_by;
     recon_method method;
     recon_coils seen;
     int64_t group_bytes;
@@ -52,7 +52,7 @@ static void turn(const problem *p, scan_trajectory *out)
         out->k[3 * m] = p->trajectory.k[3 * m + 1] * (float)p->scan.matrix[0] / (float)p->scan.matrix[1];
         out->k[3 * m + 1] = p->trajectory.k[3 * m] * (float)p->scan.matrix[1] / (float)p->scan.matrix[0];
         out->k[3 * m + 2] = p->trajectory.k[3 * m + 2];
-        for (int a = 0; a < 2 && p->settings.encode_by == RECON_CARTESIAN; a++)
+        for (int a = 0; a < 2 && p->settings.encode_by == VF_ENCODE_CARTESIAN; a++)
             out->k[3 * m + a] = rintf(out->k[3 * m + a]);
     }
 }
@@ -162,7 +162,7 @@ static void same_bits(const variation *v)
 static void test_frames(void **state)
 {
     (void)state;
-    for (int by = RECON_DIRECT; by <= RECON_CARTESIAN; by++)
+    for (int by = VF_ENCODE_DIRECT; by <= VF_ENCODE_CARTESIAN; by++)
         for (int trajectories = 1; trajectories <= 2; trajectories++)
             for (int coils = 1; coils <= 3; coils += 2)
                 for (int64_t bytes = 0; bytes <= 1; bytes++)
@@ -171,10 +171,10 @@ static void test_frames(void **state)
                                            .frames = MOST_FRAMES,
                                            .places = 2,
                                            .trajectories = trajectories,
-                                           .encode_by = (recon_operator)by,
+                                           .encode_by = (vf_encode_by)by,
                                            .group_bytes = bytes});
     same_bits(&(variation){
-        .matrix = cube, .coils = 2, .frames = 3, .field = true, .precision = VF_F64, .encode_by = RECON_NUFFT});
+        .matrix = cube, .coils = 2, .frames = 3, .field = true, .precision = VF_F64, .encode_by = VF_ENCODE_NUFFT});
 }
 
 static void test_frames_of_other_methods(void **state)
@@ -185,7 +185,7 @@ static void test_frames_of_other_methods(void **state)
                                .coils = 2,
                                .frames = 4,
                                .places = 2,
-                               .encode_by = RECON_NUFFT,
+                               .encode_by = VF_ENCODE_NUFFT,
                                .method = (recon_method)method});
 }
 
@@ -194,7 +194,7 @@ static void test_frames_are_counted(void **state)
 {
     (void)state;
     const variation v = {
-        .matrix = plane, .coils = 1, .frames = MOST_FRAMES, .encode_by = RECON_NUFFT, .group_bytes = 1};
+        .matrix = plane, .coils = 1, .frames = MOST_FRAMES, .encode_by = VF_ENCODE_NUFFT, .group_bytes = 1};
     for (int list = 1; list < LISTS; list++) {
         images several = make(&v, list);
         int sum = 0;
@@ -220,7 +220,7 @@ static void test_voxels(void **state)
                                        .frames = 1,
                                        .field = field,
                                        .precision = precision ? VF_F64 : VF_F32,
-                                       .encode_by = RECON_DIRECT,
+                                       .encode_by = VF_ENCODE_DIRECT,
                                        .method = coils == 1 ? RECON_CG : RECON_ADJOINT});
 }
 
@@ -229,11 +229,11 @@ static void test_channels(void **state)
 {
     (void)state;
     for (int method = RECON_CG; method <= RECON_ADJOINT; method++)
-        for (int by = RECON_DIRECT; by <= RECON_CARTESIAN; by++)
+        for (int by = VF_ENCODE_DIRECT; by <= VF_ENCODE_CARTESIAN; by++)
             same_bits(&(variation){.matrix = plane,
                                    .coils = 5,
                                    .frames = 1,
-                                   .encode_by = (recon_operator)by,
+                                   .encode_by = (vf_encode_by)by,
                                    .method = (recon_method)method,
                                    .seen = RECON_COILS_RSS});
 }
@@ -248,7 +248,7 @@ static void test_coils_adjoint(void **state)
 {
     (void)state;
     enum { COILS = 5 };
-    variation v = {.matrix = cube, .coils = COILS, .frames = 1, .encode_by = RECON_NUFFT, .method = RECON_ADJOINT};
+    variation v = {.matrix = cube, .coils = COILS, .frames = 1, .encode_by = VF_ENCODE_NUFFT, .method = RECON_ADJOINT};
     images one = make(&v, 0);
     v.seen = RECON_COILS_RSS;
     images rss = make(&v, 0);
@@ -256,7 +256,7 @@ static void test_coils_adjoint(void **state)
     check_not_zero(&one, 1);
     device_spec = lists[0];
     seed = first_seed;
-    problem p = open_problem(cube, COILS, 1, false, VF_F32, RECON_NUFFT); /* for its maps */
+    problem p = open_problem(cube, COILS, 1, false, VF_F32, VF_ENCODE_NUFFT); /* for its maps */
     for (int list = 1; list < LISTS; list++) {
         images several = make(&v, list);
         for (int64_t n = 0; n < one.voxels; n++) {
@@ -283,13 +283,13 @@ static void test_coils_adjoint(void **state)
 static void test_coils_solved(void **state)
 {
     (void)state;
-    for (int by = RECON_DIRECT; by <= RECON_CARTESIAN; by++) {
+    for (int by = VF_ENCODE_DIRECT; by <= VF_ENCODE_CARTESIAN; by++) {
         const variation v = {.matrix = plane,
                              .coils = 5,
                              .frames = 1,
                              .to_the_end = true,
                              .precision = VF_F64,
-                             .encode_by = (recon_operator)by};
+                             .encode_by = (vf_encode_by)by};
         images one = make(&v, 0);
         assert_true(one.summary.converged);
         for (int list = 1; list < LISTS; list++) {
@@ -319,7 +319,7 @@ static void test_a_device_fails(void **state)
     (void)state;
     int failed = 0;
     for (int first = 0; first < 2; first++)
-        for (int by = RECON_DIRECT; by <= RECON_CARTESIAN; by++)
+        for (int by = VF_ENCODE_DIRECT; by <= VF_ENCODE_CARTESIAN; by++)
             for (int at = 0; at < 2; at++) { /* it cannot be started, or fails at its first piece */
                 char failing[32];
                 snprintf(failing, sizeof failing, "%.*s:%d@%d", (int)strcspn(lists[0], ":"), lists[0], first, at);
@@ -328,7 +328,7 @@ static void test_a_device_fails(void **state)
                                                         .frames = MOST_FRAMES,
                                                         .places = 2,
                                                         .trajectories = 1 + at,
-                                                        .encode_by = (recon_operator)by,
+                                                        .encode_by = (vf_encode_by)by,
                                                         .group_bytes = first},
                                            failing);
             }
@@ -341,7 +341,7 @@ static void test_nobody_takes_over(void **state)
     (void)state;
     char failing[64], kind[8];
     snprintf(kind, sizeof kind, "%.*s", (int)strcspn(lists[0], ":"), lists[0]);
-    variation v = {.matrix = plane, .coils = 3, .frames = 4, .encode_by = RECON_NUFFT};
+    variation v = {.matrix = plane, .coils = 3, .frames = 4, .encode_by = VF_ENCODE_NUFFT};
     snprintf(failing, sizeof failing, "%s:0@1,%s:1@1", kind, kind);
     setenv(variable, failing, 1);
     images none = try_to_make(&v, 1);
@@ -366,10 +366,10 @@ static void test_more_devices_than_work(void **state)
 {
     (void)state;
     const int64_t row[3] = {31, 1, 1}, two[3] = {20, 2, 1};
-    same_bits(&(variation){.matrix = plane, .coils = 1, .frames = 1, .encode_by = RECON_NUFFT});
-    same_bits(&(variation){.matrix = row, .coils = 1, .frames = 1, .encode_by = RECON_DIRECT});
-    same_bits(&(variation){.matrix = two, .coils = 1, .frames = 1, .encode_by = RECON_DIRECT});
-    same_bits(&(variation){.matrix = plane, .coils = 1, .frames = 2, .encode_by = RECON_NUFFT});
+    same_bits(&(variation){.matrix = plane, .coils = 1, .frames = 1, .encode_by = VF_ENCODE_NUFFT});
+    same_bits(&(variation){.matrix = row, .coils = 1, .frames = 1, .encode_by = VF_ENCODE_DIRECT});
+    same_bits(&(variation){.matrix = two, .coils = 1, .frames = 1, .encode_by = VF_ENCODE_DIRECT});
+    same_bits(&(variation){.matrix = plane, .coils = 1, .frames = 2, .encode_by = VF_ENCODE_NUFFT});
 }
 
 /* Parts cover everything once, in order, in whole steps, and differ by a step at most. */

@@ -10,7 +10,7 @@
 enum { COILS = 3, SETS = 2 };
 static const int64_t cube[3] = {5, 6, 4}, plane[3] = {9, 10, 1};
 
-static problem open_sets(const int64_t matrix[3], bool field, vf_dtype precision, recon_operator encode_by)
+static problem open_sets(const int64_t matrix[3], bool field, vf_dtype precision, vf_encode_by encode_by)
 {
     problem p = open_problem(matrix, COILS, 1, field, precision, encode_by);
     free(p.scan.sensitivity);
@@ -100,7 +100,7 @@ static double allowed(const problem *p)
 }
 
 /* <A x, y> = <F S x, W F S y> = <x, A y>, the middle one written out. */
-static void normal_is_hermitian(const int64_t matrix[3], bool field, vf_dtype precision, recon_operator by)
+static void normal_is_hermitian(const int64_t matrix[3], bool field, vf_dtype precision, vf_encode_by by)
 {
     problem p = open_sets(matrix, field, precision, by);
     const int64_t n = SETS * p.voxels;
@@ -148,15 +148,15 @@ static void test_normal_is_hermitian(void **state)
 {
     (void)state;
     for (int precision = 0; precision < 2; precision++)
-        for (int by = RECON_DIRECT; by <= RECON_CARTESIAN; by++)
-            for (int field = 0; field < (by == RECON_CARTESIAN ? 1 : 2); field++)
-                normal_is_hermitian(by == RECON_NUFFT ? cube : plane, field, precision ? VF_F64 : VF_F32,
-                                    (recon_operator)by);
+        for (int by = VF_ENCODE_DIRECT; by <= VF_ENCODE_CARTESIAN; by++)
+            for (int field = 0; field < (by == VF_ENCODE_CARTESIAN ? 1 : 2); field++)
+                normal_is_hermitian(by == VF_ENCODE_NUFFT ? cube : plane, field, precision ? VF_F64 : VF_F32,
+                                    (vf_encode_by)by);
 }
 
 /* <S^H F^H W conj(phi) d, x> = <d, W phi F S x>: the encoding of both images and its adjoint. Samples are weighted in
  * single precision, whichever follows: four roundings. */
-static void right_side_is_adjoint(vf_dtype precision, recon_operator by)
+static void right_side_is_adjoint(vf_dtype precision, vf_encode_by by)
 {
     problem p = open_sets(plane, false, precision, by);
     device_team team;
@@ -195,8 +195,8 @@ static void test_right_side_is_adjoint(void **state)
 {
     (void)state;
     for (int precision = 0; precision < 2; precision++)
-        for (int by = RECON_DIRECT; by <= RECON_CARTESIAN; by++)
-            right_side_is_adjoint(precision ? VF_F64 : VF_F32, (recon_operator)by);
+        for (int by = VF_ENCODE_DIRECT; by <= VF_ENCODE_CARTESIAN; by++)
+            right_side_is_adjoint(precision ? VF_F64 : VF_F32, (vf_encode_by)by);
 }
 
 static void keep(void *user, const scan_frame *frame, const float complex *image)
@@ -220,7 +220,7 @@ static double complex combined(const problem *p, const double complex *x, int64_
 /* Of the solution the error is bounded as in test_recon_algebra.c, by the condition number. Where both images are as
  * strong, rounding may choose the other phase, so magnitudes are compared too: all of those, and all phases but those.
  */
-static void solution_against_dense(bool weighted, vf_dtype precision, recon_operator by)
+static void solution_against_dense(bool weighted, vf_dtype precision, vf_encode_by by)
 {
     problem p = open_sets(plane, false, precision, by);
     const int64_t n = SETS * p.voxels;
@@ -271,15 +271,15 @@ static void test_solution_against_dense(void **state)
 {
     (void)state;
     for (int weighted = 0; weighted < 2; weighted++)
-        for (int by = RECON_NUFFT; by <= RECON_CARTESIAN; by++)
-            solution_against_dense(weighted, by == RECON_NUFFT ? VF_F64 : VF_F32, (recon_operator)by);
+        for (int by = VF_ENCODE_NUFFT; by <= VF_ENCODE_CARTESIAN; by++)
+            solution_against_dense(weighted, by == VF_ENCODE_NUFFT ? VF_F64 : VF_F32, (vf_encode_by)by);
 }
 
 /* One set of two gives the bits of a scan that has no other, whatever the second. */
 static void test_first_of_two(void **state)
 {
     (void)state;
-    problem p = open_sets(plane, false, VF_F32, RECON_NUFFT);
+    problem p = open_sets(plane, false, VF_F32, VF_ENCODE_NUFFT);
     recon_watch watch = {.mode = VF_PROGRESS_OFF};
     recon_summary summary = {0};
     float complex *image[2];

@@ -27,7 +27,7 @@ static const double LEAST_EXPLAINED = 0.9, MOST_SECOND = 0.1;
 /* Enough for images from which ratios of coils are taken. */
 static const recon_settings small_settings = {.input = "calibration",
                                               .method = RECON_CG,
-                                              .encode_by = RECON_OFF_GRID,
+                                              .encode_by = VF_ENCODE_OFF_GRID,
                                               .precision = VF_F32,
                                               .iterations = 25,
                                               .tolerance = 1e-3,
@@ -221,7 +221,7 @@ static vf_status take_centre(calibration *c, int place, bool warn)
 
 /* Device memory of the steps below; both use `samples` and `image` for one coil at a time. */
 typedef struct coil_work {
-    encoding *from, *to;
+    vf_encoding *from, *to;
     vf_array samples, image, solution, gridded;
 } coil_work;
 
@@ -238,8 +238,8 @@ static vf_status allocate(calibration *c, int64_t samples, int64_t image, int64_
 
 static void free_work(coil_work *w)
 {
-    encoding_destroy(w->from);
-    encoding_destroy(w->to);
+    vf_encoding_destroy(w->from);
+    vf_encoding_destroy(w->to);
     vf_array_free(&w->samples);
     vf_array_free(&w->image);
     vf_array_free(&w->solution);
@@ -271,11 +271,11 @@ static vf_status solve_small(calibration *c)
         solve_result result;
         status = upload(c->queue, c->data + coil * samples, samples, &w.samples);
         if (status == VF_OK)
-            status = encoding_adjoint(w.from, c->queue, 1, &w.samples, &w.image);
+            status = vf_encoding_adjoint(w.from, c->queue, 1, &w.samples, &w.image);
         if (status == VF_OK)
             status = solve(ctx, &small_settings, &system, &w.image, &w.solution, NULL, NULL, &result);
         if (status == VF_OK)
-            status = encoding_forward(w.to, c->queue, 1, &w.solution, &w.gridded);
+            status = vf_encoding_forward(w.to, c->queue, 1, &w.solution, &w.gridded);
         if (status == VF_OK)
             status = download(c->queue, &w.gridded, c->points, c->gridded + coil * c->points);
     }
@@ -296,7 +296,7 @@ vf_status calibrate_images(calibration *c, const int64_t matrix[3], float comple
     for (int coil = 0; coil < c->scan->coils && status == VF_OK; coil++) {
         status = upload(c->queue, c->gridded + coil * c->points, c->points, &w.samples);
         if (status == VF_OK)
-            status = encoding_adjoint(w.from, c->queue, 1, &w.samples, &w.image);
+            status = vf_encoding_adjoint(w.from, c->queue, 1, &w.samples, &w.image);
         if (status == VF_OK)
             status = download(c->queue, &w.image, voxels, images + coil * voxels);
     }
@@ -337,11 +337,6 @@ static vf_status take_any(calibration *c, int place, bool must, int64_t n[3])
     if (status == VF_OK)
         calibrate_cut(c, c->small, n);
     return status;
-}
-
-void calibrate_tell(void *watch, double more)
-{
-    watch_add(watch, more);
 }
 
 static void judge(const calibration *c, const vf_espirit_quality *quality)
@@ -387,7 +382,7 @@ vf_status calibrate_espirit(calibration *c, int place, bool must, recon_map_sets
                                   .truncation = cartesian ? TRUNCATION : TRUNCATION_SOLVED,
                                   .sets = sets == RECON_SETS_ONE ? 1 : 2,
                                   .least_share = sets == RECON_SETS_AUTO ? MOST_SECOND : 0,
-                                  .tell = watch ? calibrate_tell : NULL,
+                                  .tell = watch ? watch_tell : NULL,
                                   .user = watch};
     status = vf_espirit(c->ctx, &task, maps, NULL, quality);
     if (status != VF_OK)

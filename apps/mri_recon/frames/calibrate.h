@@ -29,9 +29,6 @@ int64_t calibrate_gather(const calibration *c, int place, float *k, float comple
  * come from are in single precision whatever the scan's size. */
 void calibrate_normalise(float complex *data, int64_t count);
 
-/* What the kernels of maps tell: to a recon_watch. */
-void calibrate_tell(void *watch, double more);
-
 /* Cuts the middle `n` out of c->gridded, [coil] of `whole`, in place. */
 void calibrate_cut(calibration *c, const int64_t whole[3], const int64_t n[3]);
 
@@ -50,9 +47,8 @@ VF_MUST_CHECK vf_status calibrate_number(calibration *c);
 VF_MUST_CHECK vf_status calibrate_images(calibration *c, const int64_t matrix[3], float complex *images);
 
 /* Maps by ESPIRiT; made->sets is 0 where `must` is false and the centre is not sampled well enough. */
-VF_MUST_CHECK vf_status calibrate_espirit(calibration *c, int place, bool must, recon_map_sets sets,
-                                          recon_watch *watch, float complex *maps, calibrated *made,
-                                          vf_espirit_quality *quality);
+VF_MUST_CHECK vf_status calibrate_espirit(calibration *c, int place, bool must, recon_map_sets sets, recon_watch *watch,
+                                          float complex *maps, calibrated *made, vf_espirit_quality *quality);
 
 /* Frees what the functions here have made. */
 void calibrate_release(calibration *c);

@@ -18,7 +18,7 @@ static const double BEYOND = 6;
 static const double LEAST_EXPLAINED = 0.9, MOST_FOLDING = 0.95;
 static const recon_settings joint_settings = {.input = "calibration",
                                               .method = RECON_CG,
-                                              .encode_by = RECON_AUTO,
+                                              .encode_by = VF_ENCODE_AUTO,
                                               .precision = VF_F32,
                                               .accuracy = 1e-5,
                                               .quiet = true};
@@ -136,11 +136,11 @@ static vf_status adjoint_of(const joint *j, int extent, const int64_t matrix[3],
     vf_device *device = vf_queue_device(c->queue);
     const int64_t samples = c->centre.samples, points = matrix[0] * matrix[1] * matrix[2];
     recon_settings settings = joint_settings;
-    encoding *e = NULL;
+    vf_encoding *e = NULL;
     vf_array in = {0}, out = {0};
     float complex *product = malloc((size_t)samples * sizeof *product);
     vf_status status = product ? VF_OK : no_memory(c);
-    settings.encode_by = j->periods == 1 ? RECON_AUTO : RECON_OFF_GRID;
+    settings.encode_by = j->periods == 1 ? VF_ENCODE_AUTO : VF_ENCODE_OFF_GRID;
     if (status == VF_OK)
         status = encoding_create(device, &settings, matrix, extent, samples, c->centre.k, NULL, NULL, 1, &e);
     if (status == VF_OK)
@@ -152,11 +152,11 @@ static vf_status adjoint_of(const joint *j, int extent, const int64_t matrix[3],
             product[m] = weighted ? crealf(j->weights[m]) * x[v * samples + m] : x[v * samples + m];
         status = upload(c->queue, product, samples, &in);
         if (status == VF_OK)
-            status = encoding_adjoint(e, c->queue, 1, &in, &out);
+            status = vf_encoding_adjoint(e, c->queue, 1, &in, &out);
         if (status == VF_OK)
             status = download(c->queue, &out, points, y + v * points);
     }
-    encoding_destroy(e);
+    vf_encoding_destroy(e);
     vf_array_free(&in);
     vf_array_free(&out);
     free(product);
@@ -205,7 +205,7 @@ static vf_status estimate(joint *j, recon_watch *watch, float complex *maps, vf_
                           .psf = j->psf,
                           .energy = j->energy,
                           .noise = j->noise,
-                          .tell = watch ? calibrate_tell : NULL,
+                          .tell = watch ? watch_tell : NULL,
                           .user = watch};
     for (int a = 0; a < 3; a++) {
         task.matrix[a] = raw->matrix[a];

@@ -129,7 +129,7 @@ static vf_status residual_variance(const crew *c, const scan_frame *frame, const
     const recon_settings settings = {.input = j->settings->input, .precision = VF_F32, .accuracy = 1e-5};
     vf_queue *queue = c->team.queue[0];
     vf_device *device = vf_queue_device(queue);
-    encoding *e = NULL;
+    vf_encoding *e = NULL;
     vf_array x = {0}, d = {0};
     double medians = 0, means = 0;
     int coils = 0;
@@ -148,7 +148,7 @@ static vf_status residual_variance(const crew *c, const scan_frame *frame, const
         see_through(j, frame, coil, image, seen);
         status = upload(queue, seen, j->voxels, &x);
         if (status == VF_OK)
-            status = encoding_forward(e, queue, 1, &x, &d);
+            status = vf_encoding_forward(e, queue, 1, &x, &d);
         if (status == VF_OK)
             status = download(queue, &d, o->count, expected);
         int64_t kept = 0;
@@ -171,7 +171,7 @@ static vf_status residual_variance(const crew *c, const scan_frame *frame, const
     }
     *median = coils > 0 ? medians / coils : INFINITY;
     *mean = coils > 0 ? means / coils : 0;
-    encoding_destroy(e);
+    vf_encoding_destroy(e);
     vf_array_free(&x);
     vf_array_free(&d);
     free(seen);

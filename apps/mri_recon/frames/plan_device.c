@@ -11,7 +11,7 @@ static double transform_points(const recon_settings *s, const scan *raw)
 {
     bool on_grid = raw->trajectories > 0;
     for (int t = 0; t < raw->trajectories && on_grid; t++)
-        on_grid = encoding_choose_for(s, raw, &raw->trajectory[t]) == RECON_CARTESIAN;
+        on_grid = encoding_choose_for(s, raw, &raw->trajectory[t]) == VF_ENCODE_CARTESIAN;
     double points = 1;
     for (int a = 0; a < 3; a++)
         points *= (double)(raw->matrix[a] > 1 && !on_grid ? 2 * raw->matrix[a] : raw->matrix[a]);
@@ -40,7 +40,7 @@ static void estimate(vf_context *ctx, const recon_settings *s, const scan *raw, 
     double q = s->method == RECON_CG ? 3 * transform * raw->trajectories : 0;
     *cpu = (adjoint + solver + q) / (cpu_rate * threads);
     *gpu = (adjoint + solver + q) / gpu_rate;
-    if (s->encode_by == RECON_DIRECT) {
+    if (s->encode_by == VF_ENCODE_DIRECT) {
         double pairs =
             (double)scan_samples(raw) * voxels + (s->method == RECON_CG ? (double)scan_samples(raw) * doubled / 2 : 0);
         *cpu += pairs / (2e10 * threads);

@@ -47,7 +47,7 @@ recon_sharing share_devices(const recon_settings *s, const scan *raw, int device
     bool direct = false;
     for (int t = 0; t < raw->trajectories; t++)
         direct = direct || (s->method != RECON_GRIDDING && s->method != RECON_BILINEAR &&
-                            encoding_choose_for(s, raw, &raw->trajectory[t]) == RECON_DIRECT);
+                            encoding_choose_for(s, raw, &raw->trajectory[t]) == VF_ENCODE_DIRECT);
     if (direct && rows > most)
         most = rows;
     return (recon_sharing){

@@ -1,34 +1,20 @@
-/* Which operator F is computed by: the FFT of the grid where samples lie on one, else a direct sum or a NUFFT. */
+/* Which way F is computed, and its plans, as the settings have it. */
 #include "choose_operator.h"
 
-#include <stdint.h>
+#include <stdio.h>
 
-/* Direct sums of fewer pairs take less time than a NUFFT's plan. */
-static const double FEW_PAIRS = 1e7;
+#include "equations.h"
 
-/* Whether samples lie on the grid, and few enough for its 32-bit indices. */
-static bool on_grid(const int64_t matrix[3], int64_t samples, const float *k, int64_t *first, double *distance)
+static vf_encode_by encoding_choose(const recon_settings *settings, const int64_t matrix[3], int64_t samples,
+                                    const float *k, bool off_resonance)
 {
-    const double voxels = (double)matrix[0] * (double)matrix[1] * (double)matrix[2];
-    *first = -1;
-    return voxels < UINT32_MAX && samples < UINT32_MAX && vf_cartesian_fits(matrix, samples, k, first, distance);
+    const bool keeps_q = settings->save_q || settings->load_q; /* of which the FFT of the grid has none */
+    const vf_encode_by wish =
+        settings->encode_by == VF_ENCODE_AUTO && keeps_q ? VF_ENCODE_OFF_GRID : settings->encode_by;
+    return vf_encoding_choose(wish, matrix, samples, k, off_resonance);
 }
 
-recon_operator encoding_choose(const recon_settings *settings, const int64_t matrix[3], int64_t samples, const float *k,
-                               bool off_resonance)
-{
-    int64_t first;
-    double distance;
-    const double voxels = (double)matrix[0] * (double)matrix[1] * (double)matrix[2];
-    if (settings->encode_by != RECON_AUTO && settings->encode_by != RECON_OFF_GRID)
-        return settings->encode_by;
-    if (settings->encode_by == RECON_AUTO && !off_resonance && !settings->save_q && !settings->load_q &&
-        on_grid(matrix, samples, k, &first, &distance))
-        return RECON_CARTESIAN;
-    return (double)samples * voxels <= FEW_PAIRS ? RECON_DIRECT : RECON_NUFFT;
-}
-
-recon_operator encoding_choose_for(const recon_settings *settings, const scan *raw, const scan_trajectory *at)
+vf_encode_by encoding_choose_for(const recon_settings *settings, const scan *raw, const scan_trajectory *at)
 {
     return encoding_choose(settings, raw->matrix, at->samples, at->k, raw->field_map && at->time);
 }
@@ -41,12 +27,12 @@ vf_status encoding_check(vf_context *ctx, const recon_settings *settings, const 
     for (int t = 0; t < raw->trajectories && fits; t++) {
         const scan_trajectory *at = &raw->trajectory[t];
         off_resonance = off_resonance || (raw->field_map && at->time);
-        fits = on_grid(raw->matrix, at->samples, at->k, &first, &distance);
-        if (settings->encode_by == RECON_CARTESIAN && !fits && first < 0)
+        fits = vf_encoding_fits(raw->matrix, at->samples, at->k, &first, &distance);
+        if (settings->encode_by == VF_ENCODE_CARTESIAN && !fits && first < 0)
             return vf_fail(ctx, VF_ERR_INPUT,
                            "%s: --operator cartesian: too many samples or voxels; use --operator auto",
                            settings->input);
-        if (settings->encode_by == RECON_CARTESIAN && !fits)
+        if (settings->encode_by == VF_ENCODE_CARTESIAN && !fits)
             return vf_fail(
                 ctx, VF_ERR_INPUT,
                 "%s: --operator cartesian: sample %lld of trajectory %d, at k = (%g, %g, %g), is %.3g cycles "
@@ -54,13 +40,41 @@ vf_status encoding_check(vf_context *ctx, const recon_settings *settings, const 
                 settings->input, (long long)first, t, (double)at->k[3 * first], (double)at->k[3 * first + 1],
                 (double)at->k[3 * first + 2], distance);
     }
-    if (settings->encode_by == RECON_CARTESIAN && off_resonance)
+    if (settings->encode_by == VF_ENCODE_CARTESIAN && off_resonance)
         return vf_fail(ctx, VF_ERR_INPUT,
                        "%s: --operator cartesian: the scan has a field map and sample times, and an FFT has no "
                        "off-resonance; use --operator auto",
                        settings->input);
-    if (settings->encode_by == RECON_AUTO && fits && !off_resonance && (settings->save_q || settings->load_q))
+    if (settings->encode_by == VF_ENCODE_AUTO && fits && !off_resonance && (settings->save_q || settings->load_q))
         vf_note(ctx, "note: the scan is Cartesian and needs no Q; without %s an FFT of the grid would do",
                 settings->save_q ? "--save-q" : "--load-q");
     return VF_OK;
+}
+
+/* Of what is given to a sum, times and field map can be too large together; both are of the scan. */
+static vf_status blame_scan(vf_context *ctx, const recon_settings *settings)
+{
+    char reason[512];
+    snprintf(reason, sizeof reason, "%s", vf_context_message(ctx));
+    vf_context_clear_error(ctx);
+    return vf_fail(ctx, VF_ERR_INPUT, "%s: time and field map: %s", settings->input, reason);
+}
+
+vf_status encoding_create(vf_device *device, const recon_settings *settings, const int64_t matrix[3], int extent,
+                          int64_t samples, const float *k, const float *time, const float *field, int most_batch,
+                          vf_encoding **out)
+{
+    const vf_encoding_samples at = {.count = samples, .k = k, .time = time, .field = field};
+    const vf_encoding_options options = {.by = encoding_choose(settings, matrix, samples, k, time && field),
+                                         .precision = settings->precision,
+                                         .accuracy = settings->accuracy,
+                                         .most_batch = most_batch,
+                                         .extent = extent,
+                                         .trig = settings->hardware_trig ? VF_TRIG_HARDWARE : VF_TRIG_ACCURATE,
+                                         .variant = settings->variant,
+                                         .piece_pairs = settings->piece_pairs};
+    const vf_status status = vf_encoding_create(device, matrix, &at, &options, out);
+    if (status == VF_ERR_ARGUMENT && time && field && !settings->variant)
+        return blame_scan(vf_device_context(device), settings);
+    return status;
 }

@@ -4,13 +4,9 @@
 
 #include "mri_recon.h"
 
-/* RECON_DIRECT, RECON_NUFFT or RECON_CARTESIAN: what the settings lead to. RECON_AUTO takes the FFT where all samples
- * lie on a grid (vf_cartesian_fits), off-resonance does not make them differ and no Q is to be kept or loaded; else the
- * direct sum for few pairs of samples and voxels. */
-recon_operator encoding_choose(const recon_settings *settings, const int64_t matrix[3], int64_t samples, const float *k,
-                               bool off_resonance);
-/* The same, of a trajectory of a scan. */
-recon_operator encoding_choose_for(const recon_settings *settings, const scan *raw, const scan_trajectory *at);
+/* VF_ENCODE_DIRECT, _NUFFT or _CARTESIAN: what the settings lead to for a trajectory of a scan (vf_encoding_choose); no
+ * FFT of the grid where a Q is to be kept or loaded. */
+vf_encode_by encoding_choose_for(const recon_settings *settings, const scan *raw, const scan_trajectory *at);
 
 /* Refuses --operator cartesian for a scan that is not on a grid, naming the first sample; notes where the FFT could be
  * used but for --save-q and --load-q. Errors: VF_ERR_INPUT. */

@@ -18,7 +18,7 @@ enum { ITERATIONS = 8 };
 
 typedef struct density {
     vf_queue *queue;
-    encoding *encoding;
+    vf_encoding *encoding;
     int64_t samples, points;
     vf_array values, image; /* [samples], [points of the doubled grid], complex, on the device */
     vf_array triangle;      /* [points] real, on the device */
@@ -53,11 +53,11 @@ static vf_status iterate(vf_context *ctx, density *d, float complex *seen, float
         seen[m] = weights[m];
     vf_status status = upload(d->queue, seen, d->samples, &d->values);
     if (status == VF_OK)
-        status = encoding_adjoint(d->encoding, d->queue, 1, &d->values, &d->image);
+        status = vf_encoding_adjoint(d->encoding, d->queue, 1, &d->values, &d->image);
     if (status == VF_OK)
         status = vf_vector_scale_by(d->queue, VF_C64, d->points, d->triangle.data, d->image.data, d->image.data);
     if (status == VF_OK)
-        status = encoding_forward(d->encoding, d->queue, 1, &d->image, &d->values);
+        status = vf_encoding_forward(d->encoding, d->queue, 1, &d->image, &d->values);
     if (status == VF_OK)
         status = download(d->queue, &d->values, d->samples, seen);
     for (int64_t m = 0; status == VF_OK && m < d->samples; m++) {
@@ -77,11 +77,11 @@ static vf_status iterate(vf_context *ctx, density *d, float complex *seen, float
 static vf_status scale_weights(vf_context *ctx, const int64_t matrix[3], const scan_trajectory *at, vf_queue *queue,
                                float complex *values, float *weights)
 {
-    const recon_settings settings = {.encode_by = RECON_NUFFT, .precision = VF_F32, .accuracy = ACCURACY};
+    const recon_settings settings = {.encode_by = VF_ENCODE_NUFFT, .precision = VF_F32, .accuracy = ACCURACY};
     vf_device *device = vf_queue_device(queue);
     const int64_t voxels = matrix[0] * matrix[1] * matrix[2];
     double energy = 0, seen = 0;
-    encoding *e = NULL;
+    vf_encoding *e = NULL;
     vf_array x = {0}, c = {0};
     float complex *object = malloc((size_t)voxels * sizeof *object);
     vf_status status = object ? VF_OK : vf_fail(ctx, VF_ERR_MEMORY, "no memory for density weights");
@@ -102,7 +102,7 @@ static vf_status scale_weights(vf_context *ctx, const int64_t matrix[3], const s
     if (status == VF_OK)
         status = upload(queue, object, voxels, &x);
     if (status == VF_OK)
-        status = encoding_forward(e, queue, 1, &x, &c);
+        status = vf_encoding_forward(e, queue, 1, &x, &c);
     if (status == VF_OK)
         status = download(queue, &c, at->samples, values);
     /* <x, F^H w F x> = sum w |F x|^2 */
@@ -110,7 +110,7 @@ static vf_status scale_weights(vf_context *ctx, const int64_t matrix[3], const s
         seen += weights[m] * creal((double complex)values[m] * conj((double complex)values[m]));
     for (int64_t m = 0; status == VF_OK && seen > 0 && m < at->samples; m++)
         weights[m] = (float)(weights[m] * energy / seen);
-    encoding_destroy(e);
+    vf_encoding_destroy(e);
     vf_array_free(&x);
     vf_array_free(&c);
     free(object);
@@ -120,7 +120,7 @@ static vf_status scale_weights(vf_context *ctx, const int64_t matrix[3], const s
 vf_status density_weights(vf_context *ctx, const int64_t matrix[3], const scan_trajectory *at, vf_queue *queue,
                           recon_watch *watch, float *weights)
 {
-    const recon_settings settings = {.encode_by = RECON_NUFFT, .precision = VF_F32, .accuracy = ACCURACY};
+    const recon_settings settings = {.encode_by = VF_ENCODE_NUFFT, .precision = VF_F32, .accuracy = ACCURACY};
     vf_device *device = vf_queue_device(queue);
     density d = {.queue = queue, .samples = at->samples, .points = 1};
     int64_t doubled[3];
@@ -150,7 +150,7 @@ vf_status density_weights(vf_context *ctx, const int64_t matrix[3], const scan_t
     }
     for (int64_t m = 0; m < at->samples; m++)
         weights[m] = (float)(weights[m] / voxels);
-    encoding_destroy(d.encoding);
+    vf_encoding_destroy(d.encoding);
     d.encoding = NULL;
     if (status == VF_OK)
         status = scale_weights(ctx, matrix, at, queue, seen, weights);

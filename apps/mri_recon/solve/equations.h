@@ -1,42 +1,23 @@
 /* mri_recon: one system of equations, (F^H W F + lambda P) image = F^H W data.
  *
- *   encoding -> right_side, normal_matrix; prior -> solve
+ *   vf_encoding -> right_side, normal_matrix; prior -> solve
  */
 #ifndef EQUATIONS_H
 #define EQUATIONS_H
 
 #include "circulant.h"
+#include "encoding.h"
 #include "mri_recon.h"
 
-/* ---- encoding.c ---- */
+/* ---- choose_operator.c ---- */
 
-/* F of one trajectory on one device: (F x)_m = sum_n x_n exp(-i 2 pi (k_m.r_n + t_m f_n)), by FFT of the grid that
- * samples lie on, by direct sum or by gridding; phi and weights are the caller's. */
-typedef struct encoding encoding;
-
-/* `matrix` voxels, over `extent` fields of view: 1 for images, 2 for Q (an axis of one voxel stays one). `time` and
- * `field` may be NULL. Batches of at most `most_batch`. Errors: as vf_fourier_create and vf_nufft_create. */
+/* A plan of F (encoding.h) as the settings have it; `extent` as there. Errors: as vf_encoding_create; VF_ERR_INPUT
+ * (times and field map that are too large together). */
 VF_MUST_CHECK vf_status encoding_create(vf_device *device, const recon_settings *settings, const int64_t matrix[3],
                                         int extent, int64_t samples, const float *k, const float *time,
-                                        const float *field, int most_batch, encoding **out);
-void encoding_destroy(encoding *encoding); /* NULL is allowed */
+                                        const float *field, int most_batch, vf_encoding **out);
 
-/* Each adjoint of a vector adds 1 to the watch's progress, a long one in parts. NULL ends that. */
-void encoding_watch(encoding *e, recon_watch *watch);
-
-/* From now on adjoints are of voxels [first, first + count) only, and add that share of 1; y is [batch][count] then.
- * The bits stay the same. Of direct sums; else it does nothing. */
-void encoding_restrict(encoding *e, int64_t first, int64_t count);
-
-/* y = F^H c and c = F x; device memory, [batch][sample] and [batch][z][y][x], complex of the settings' precision. */
-VF_MUST_CHECK vf_status encoding_adjoint(encoding *e, vf_queue *queue, int batch, const vf_array *c, vf_array *y);
-VF_MUST_CHECK vf_status encoding_forward(encoding *e, vf_queue *queue, int batch, const vf_array *x, vf_array *c);
-
-/* Whether it is a direct sum. */
-bool encoding_is_direct(const encoding *e);
-
-/* What it is, for people: "NUFFT, 1e-06, kernel 7 wide on 256 x 256 x 256". */
-const char *encoding_description(const encoding *e);
+/* ---- transfer.c ---- */
 
 /* Copies complex numbers from the host to device memory of either precision, and back, waiting for it. */
 VF_MUST_CHECK vf_status upload(vf_queue *queue, const float complex *from, int64_t n, vf_array *to);

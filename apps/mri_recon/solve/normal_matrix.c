@@ -31,7 +31,7 @@ static void make_key(const recon_settings *settings, const scan *raw, const scan
 {
     char text[512], field[VF_DIGEST_TEXT] = "";
     const int64_t *n = raw->matrix, voxels = n[0] * n[1] * n[2];
-    const bool direct = encoding_choose_for(settings, raw, at) == RECON_DIRECT;
+    const bool direct = encoding_choose_for(settings, raw, at) == VF_ENCODE_DIRECT;
     if (raw->field_map)
         vf_digest(raw->field_map, (size_t)voxels * sizeof(float), field);
     snprintf(text, sizeof text,
@@ -49,7 +49,7 @@ typedef struct q_part {
     struct q_maker *maker;
     vf_queue *queue;
     int64_t first, count; /* points of the doubled grid, of a direct sum */
-    encoding *encoding;
+    vf_encoding *encoding;
     vf_array weights;
     vf_array box;          /* of Q, [z][y][x] of the scan's matrix */
     vf_array q;            /* Q, where this device needs it; else its points */
@@ -167,7 +167,7 @@ static vf_status compute_boxes(q_part *p)
             continue;
         status = put_weights(p, shift);
         if (status == VF_OK)
-            status = encoding_adjoint(p->encoding, p->queue, 1, &p->weights, &p->box);
+            status = vf_encoding_adjoint(p->encoding, p->queue, 1, &p->weights, &p->box);
         if (status == VF_OK)
             status = place_box(m, p->queue, p->box.data, at, p->q.data);
     }
@@ -180,7 +180,7 @@ static vf_status compute_points(q_part *p)
     const size_t element = vf_dtype_bytes(m->type);
     vf_status status = put_weights(p, (const double[3]){0});
     if (status == VF_OK)
-        status = encoding_adjoint(p->encoding, p->queue, 1, &p->weights, &p->q);
+        status = vf_encoding_adjoint(p->encoding, p->queue, 1, &p->weights, &p->q);
     if (status == VF_OK && m->shared)
         status = vf_queue_copy(p->queue, (char *)m->host.data + (size_t)p->first * element, p->q.data,
                                (size_t)p->count * element);
@@ -251,7 +251,7 @@ static vf_status make_operator(q_part *p)
     const q_maker *m = p->maker;
     const int64_t samples = m->at->samples, voxels = voxels_of(m->scan);
     recon_settings settings = *m->settings;
-    settings.encode_by = m->direct ? RECON_DIRECT : RECON_NUFFT;
+    settings.encode_by = m->direct ? VF_ENCODE_DIRECT : VF_ENCODE_NUFFT;
     vf_device *device = vf_queue_device(p->queue);
     vf_status status = encoding_create(device, &settings, m->direct ? m->doubled : m->scan->matrix, m->direct ? 2 : 1,
                                        samples, m->at->k, NULL, NULL, 1, &p->encoding);
@@ -260,9 +260,9 @@ static vf_status make_operator(q_part *p)
     if (status != VF_OK)
         return status;
     if (m->watch)
-        encoding_watch(p->encoding, m->watch);
+        vf_encoding_watch(p->encoding, watch_tell, m->watch);
     if (m->direct)
-        encoding_restrict(p->encoding, p->first, p->count);
+        vf_encoding_restrict(p->encoding, p->first, p->count);
     p->moved = malloc((size_t)samples * vf_dtype_bytes(m->type) + 1);
     if (!p->moved)
         return vf_fail(m->team->ctx, VF_ERR_MEMORY, "no memory for %lld weights", (long long)samples);
@@ -288,7 +288,7 @@ static int boxes(const q_maker *m)
 /* The devices that need Q take part; in a direct sum all do. */
 static vf_status make_parts(q_maker *m, int wanted)
 {
-    m->direct = encoding_choose_for(m->settings, m->scan, m->at) == RECON_DIRECT;
+    m->direct = encoding_choose_for(m->settings, m->scan, m->at) == VF_ENCODE_DIRECT;
     const int64_t row = m->doubled[0];
     const int64_t most = m->settings->load_q || !m->direct ? wanted : m->points / row;
     m->parts = most < m->team->count ? (int)most : m->team->count;
@@ -322,7 +322,7 @@ static void free_maker(q_maker *m)
 {
     for (int d = 0; m->part && d < m->parts; d++) {
         q_part *p = &m->part[d];
-        encoding_destroy(p->encoding);
+        vf_encoding_destroy(p->encoding);
         vf_array_free(&p->weights);
         vf_array_free(&p->box);
         vf_array_free(&p->q);
@@ -391,7 +391,7 @@ static vf_status make_toeplitz(q_maker *m, int wanted, normal_matrix *out)
         status = q_file_commit(&m->file);
     for (int d = 0; d < wanted && status == VF_OK; d++)
         snprintf(out[d].description, sizeof out[d].description, "%s%s",
-                 settings->load_q ? "Q from its file" : encoding_description(m->part->encoding),
+                 settings->load_q ? "Q from its file" : vf_encoding_description(m->part->encoding),
                  out->segments > 1 ? ", off-resonance" : "");
     return status;
 }
@@ -413,7 +413,7 @@ vf_status normal_matrix_create(const device_team *team, const recon_settings *se
     }
     if (watch)
         watch_stage(watch, "Q", 0);
-    const bool on_grid = encoding_choose_for(settings, raw, at) == RECON_CARTESIAN;
+    const bool on_grid = encoding_choose_for(settings, raw, at) == VF_ENCODE_CARTESIAN;
     vf_status status = (on_grid ? make_circulants : make_toeplitz)(&m, wanted, out);
     free_maker(&m);
     for (int d = 0; d < wanted && status != VF_OK; d++)

@@ -18,11 +18,11 @@ typedef struct side_part {
     right_side *side;
     vf_queue *queue;
     team_share share;
-    encoding *encoding;   /* NULL: bilinear */
-    int batch;            /* coils at a time */
-    vf_pipeline *batches; /* of [batch][sample] */
-    vf_array coil_images; /* [batch][its voxels] */
-    vf_array combined;    /* [set][its voxels]; empty until it is used */
+    vf_encoding *encoding; /* NULL: bilinear */
+    int batch;             /* coils at a time */
+    vf_pipeline *batches;  /* of [batch][sample] */
+    vf_array coil_images;  /* [batch][its voxels] */
+    vf_array combined;     /* [set][its voxels]; empty until it is used */
 } side_part;
 
 struct right_side {
@@ -127,7 +127,7 @@ static vf_status weighted_data(void *user, const vf_piece *piece, size_t *bytes)
 static vf_status make_shares(right_side *r)
 {
     const bool cuts_voxels = r->settings->method != RECON_GRIDDING && r->settings->method != RECON_BILINEAR &&
-                             encoding_choose_for(r->settings, r->scan, r->at) == RECON_DIRECT;
+                             encoding_choose_for(r->settings, r->scan, r->at) == VF_ENCODE_DIRECT;
     const int64_t row = r->scan->matrix[0], coils = r->scan->coils;
     const int64_t most = r->settings->method == RECON_BILINEAR ? 1 : cuts_voxels ? r->voxels / row : coils;
     r->parts = most < r->team->count ? (int)most : r->team->count;
@@ -200,16 +200,16 @@ static vf_status prepare_part(void *user, int number)
     side_part *p = &r->part[number];
     vf_device *device = vf_queue_device(p->queue);
     recon_settings settings = *r->settings;
-    if (settings.method == RECON_GRIDDING && encoding_choose_for(&settings, r->scan, r->at) != RECON_CARTESIAN)
-        settings.encode_by = RECON_NUFFT;
+    if (settings.method == RECON_GRIDDING && encoding_choose_for(&settings, r->scan, r->at) != VF_ENCODE_CARTESIAN)
+        settings.encode_by = VF_ENCODE_NUFFT;
     choose_batch(p);
     vf_status status = VF_OK;
     if (settings.method != RECON_BILINEAR)
         status = encoding_create(device, &settings, r->scan->matrix, 1, r->at->samples, r->at->k, r->at->time,
                                  r->scan->field_map, p->batch, &p->encoding);
     if (status == VF_OK && p->encoding) {
-        encoding_restrict(p->encoding, p->share.first_voxel, p->share.voxels);
-        encoding_watch(p->encoding, r->watch);
+        vf_encoding_restrict(p->encoding, p->share.first_voxel, p->share.voxels);
+        vf_encoding_watch(p->encoding, watch_tell, r->watch);
     }
     if (status == VF_OK)
         status = make_batches(p, r->team->first + number);
@@ -253,7 +253,7 @@ void right_side_destroy(right_side *r)
         return;
     for (int d = 0; r->part && d < r->parts; d++) {
         side_part *p = &r->part[d];
-        encoding_destroy(p->encoding);
+        vf_encoding_destroy(p->encoding);
         vf_pipeline_destroy(p->batches);
         vf_array_free(&p->coil_images);
         vf_array_free(&p->combined);
@@ -268,7 +268,7 @@ void right_side_destroy(right_side *r)
 
 const char *right_side_description(const right_side *r)
 {
-    return r->part[0].encoding ? encoding_description(r->part[0].encoding) : "bilinear gridding";
+    return r->part[0].encoding ? vf_encoding_description(r->part[0].encoding) : "bilinear gridding";
 }
 
 /* ---- a frame ---- */
@@ -313,7 +313,7 @@ static vf_status adjoint(side_part *p, const scan_frame *frame, const vf_piece *
                               .type = p->side->type,
                               .space = VF_SPACE_DEVICE,
                               .device = vf_queue_device(piece->queue)};
-    return encoding_adjoint(p->encoding, piece->queue, count, &samples, &p->coil_images);
+    return vf_encoding_adjoint(p->encoding, piece->queue, count, &samples, &p->coil_images);
 }
 
 /* A batch's images, and their part of what is asked for. */
