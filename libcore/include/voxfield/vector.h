@@ -26,6 +26,9 @@ VF_MUST_CHECK vf_status vf_vector_axpby(vf_queue *queue, vf_dtype type, int64_t 
 VF_MUST_CHECK vf_status vf_vector_multiply_add(vf_queue *queue, vf_dtype type, int64_t n, const void *x, const void *y,
                                                void *z);
 
+/* y_i = conj(x_i), rounded nowhere; y is not x. Infinite parts become NaN. */
+VF_MUST_CHECK vf_status vf_vector_conjugate(vf_queue *queue, vf_dtype type, int64_t n, const void *x, void *y);
+
 /* y_i = x_i w_i, w real of the same precision; y may be x. */
 VF_MUST_CHECK vf_status vf_vector_scale_by(vf_queue *queue, vf_dtype type, int64_t n, const void *w, const void *x,
                                            void *y);

@@ -3,6 +3,7 @@
 #include "backend/registry.h"
 #include "device/arguments.h"
 #include "vector_internal.h"
+#include "voxfield/copy.h"
 
 static const vf_vector_ops *ops_for(const vf_queue *queue)
 {
@@ -40,6 +41,18 @@ vf_status vf_vector_multiply_add(vf_queue *queue, vf_dtype type, int64_t n, cons
 {
     vf_status status = CHECK(queue, type, n, {"x", x}, {"y", y}, {"z", z});
     return status == VF_OK ? ops_for(queue)->multiply_add(queue, type, n, x, y, z) : status;
+}
+
+/* 2 Re x - x, of primitives that every device has. */
+vf_status vf_vector_conjugate(vf_queue *queue, vf_dtype type, int64_t n, const void *x, void *y)
+{
+    const vf_pitch pitch = {2, 2 * n};
+    vf_status status = CHECK(queue, type, n, {"x", x}, {"y", y});
+    if (status == VF_OK)
+        status = vf_fill(queue, type, n, (const double[2]){0}, y);
+    if (status == VF_OK && n > 0)
+        status = vf_copy_box(queue, vf_dtype_real(type), (const int64_t[3]){1, n, 1}, x, pitch, y, pitch);
+    return status == VF_OK ? vf_vector_axpby(queue, type, n, -1, x, 2, y) : status;
 }
 
 vf_status vf_vector_scale_by(vf_queue *queue, vf_dtype type, int64_t n, const void *w, const void *x, void *y)

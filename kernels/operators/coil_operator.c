@@ -1,0 +1,155 @@
+/* What several coils see of an image, and the encoding of a scan. */
+#include <stdlib.h>
+
+#include "kernel_operators.h"
+#include "voxfield/copy.h"
+#include "voxfield/vector.h"
+
+/* ---- coils ---- */
+
+typedef struct coil_state {
+    vf_device *device;
+    vf_dtype type;
+    int64_t voxels;
+    int coils;
+    const void *maps;
+    vf_array conjugate; /* of the image */
+} coil_state;
+
+static void free_coils(void *state)
+{
+    coil_state *s = state;
+    vf_array_free(&s->conjugate);
+    free(s);
+}
+
+/* s x is conj(conj(x)) s: the primitive that multiplies conjugates its first factor. */
+static vf_status coils_forward(void *state, vf_queue *queue, const void *x, void *y)
+{
+    const coil_state *s = state;
+    vf_status status = vf_vector_conjugate(queue, s->type, s->voxels, x, s->conjugate.data);
+    if (status == VF_OK)
+        status = vf_fill(queue, s->type, s->coils * s->voxels, (const double[2]){0}, y);
+    for (int c = 0; c < s->coils && status == VF_OK; c++)
+        status = vf_vector_multiply_add(queue, s->type, s->voxels, s->conjugate.data,
+                                        vf_offset(s->device, s->maps, s->type, c * s->voxels),
+                                        vf_offset(s->device, y, s->type, c * s->voxels));
+    return status;
+}
+
+static vf_status coils_adjoint(void *state, vf_queue *queue, const void *y, void *x)
+{
+    const coil_state *s = state;
+    vf_status status = vf_fill(queue, s->type, s->voxels, (const double[2]){0}, x);
+    for (int c = 0; c < s->coils && status == VF_OK; c++)
+        status =
+            vf_vector_multiply_add(queue, s->type, s->voxels, vf_offset(s->device, s->maps, s->type, c * s->voxels),
+                                   vf_offset(s->device, y, s->type, c * s->voxels), x);
+    return status;
+}
+
+vf_status vf_coil_operator(vf_device *device, vf_dtype precision, int64_t voxels, int coils, const void *maps,
+                           vf_operator **out)
+{
+    static const vf_operator_methods methods = {
+        .name = "coils", .forward = coils_forward, .adjoint = coils_adjoint, .free = free_coils};
+    vf_context *ctx = vf_device_context(device);
+    const vf_dtype type = vf_dtype_complex(precision);
+    *out = NULL;
+    if (coils < 1 || !maps)
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "operator coils: %d coils%s", coils, maps ? "" : ", no maps");
+    coil_state *s = malloc(sizeof *s);
+    if (!s)
+        return vf_fail(ctx, VF_ERR_MEMORY, "operator coils: no memory");
+    *s = (coil_state){.device = device, .type = type, .voxels = voxels, .coils = coils, .maps = maps};
+    vf_status status = vf_array_create(device, VF_SPACE_DEVICE, type, voxels, &s->conjugate);
+    if (status == VF_OK)
+        status = vf_operator_create(device, &methods, 0, (vf_vector_space){type, voxels},
+                                    (vf_vector_space){type, coils * voxels}, s, out);
+    if (status != VF_OK)
+        free_coils(s);
+    return status;
+}
+
+/* ---- a scan ---- */
+
+typedef struct scan_state {
+    vf_operator *chain;
+    vf_scan_operator of;
+} scan_state;
+
+static void free_scan(void *state)
+{
+    scan_state *s = state;
+    vf_operator_free(s->chain);
+    free(s);
+}
+
+static vf_status scan_forward(void *state, vf_queue *queue, const void *x, void *y)
+{
+    return vf_operator_forward(((scan_state *)state)->chain, queue, x, y);
+}
+
+static vf_status scan_adjoint(void *state, vf_queue *queue, const void *y, void *x)
+{
+    return vf_operator_adjoint(((scan_state *)state)->chain, queue, y, x);
+}
+
+static vf_status scan_normal(void *state, vf_queue *queue, const void *x, void *z)
+{
+    const scan_state *s = state;
+    if (s->of.toeplitz)
+        return vf_toeplitz_apply(s->of.toeplitz, queue, s->of.coils, s->of.maps, x, z);
+    if (s->of.circulant)
+        return vf_cartesian_normal_apply(s->of.circulant, queue, s->of.coils, s->of.maps, x, z);
+    return vf_operator_normal(s->chain, queue, x, z);
+}
+
+/* Coils, then F of all of them, then weights. */
+static vf_status make_chain(const vf_scan_operator *of, vf_operator **out)
+{
+    vf_sum_shape all = of->shape;
+    const vf_dtype type = vf_dtype_complex(all.precision);
+    vf_operator *part[3] = {NULL};
+    int parts = 0;
+    vf_status status = VF_OK;
+    all.batch = of->coils;
+    if (of->maps)
+        status = vf_coil_operator(all.device, all.precision, all.voxels, of->coils, of->maps, &part[parts++]);
+    if (status == VF_OK)
+        status = vf_encoding_operator(&all, of->encoding, &part[parts++]);
+    if (status == VF_OK && of->weights)
+        status = vf_operator_weights(all.device, (vf_vector_space){type, of->coils * all.samples}, of->weights,
+                                     &part[parts++]);
+    if (status == VF_OK)
+        status = vf_operator_chain(parts, part, out);
+    for (int i = 0; i < parts; i++)
+        vf_operator_free(part[i]);
+    return status;
+}
+
+vf_status vf_scan_operator_create(const vf_scan_operator *of, vf_operator **out)
+{
+    static const vf_operator_methods methods = {.name = "encoding of a scan",
+                                                .forward = scan_forward,
+                                                .adjoint = scan_adjoint,
+                                                .normal = scan_normal,
+                                                .free = free_scan};
+    vf_context *ctx = vf_device_context(of->shape.device);
+    *out = NULL;
+    if (of->coils < 1 || (!of->maps && of->coils != 1) || !of->encoding || (of->toeplitz && of->circulant))
+        return vf_fail(ctx, VF_ERR_ARGUMENT,
+                       "encoding of a scan: %d coils%s, no encoding, or two plans for its normal operator", of->coils,
+                       of->maps ? "" : " without maps");
+    scan_state *s = calloc(1, sizeof *s);
+    if (!s)
+        return vf_fail(ctx, VF_ERR_MEMORY, "encoding of a scan: no memory");
+    s->of = *of;
+    vf_status status = make_chain(of, &s->chain);
+    if (status == VF_OK)
+        status = vf_operator_create(of->shape.device, &methods, 0, vf_operator_domain(s->chain),
+                                    vf_operator_codomain(s->chain), s, out);
+    if (status != VF_OK)
+        free_scan(s);
+    return status;
+}

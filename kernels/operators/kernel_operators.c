@@ -1,0 +1,209 @@
+/* The kernels' plans as linear operators. */
+#include "kernel_operators.h"
+
+#include <stdlib.h>
+
+#include "first_differences.h"
+#include "voxfield/copy.h"
+
+/* A plan, and how it is called. One struct for all: an operator uses what it needs. */
+typedef struct kernel_state {
+    void *plan;
+    vf_sum_shape shape;
+    int coils, which;
+    const void *array; /* maps, weights */
+    int64_t counts[3];
+} kernel_state;
+
+static vf_status create(const vf_operator_methods *methods, unsigned properties, vf_vector_space domain,
+                        vf_vector_space codomain, const kernel_state *state, vf_operator **out)
+{
+    vf_context *ctx = vf_device_context(state->shape.device);
+    *out = NULL;
+    kernel_state *s = malloc(sizeof *s);
+    if (!s)
+        return vf_fail(ctx, VF_ERR_MEMORY, "operator %s: no memory", methods->name);
+    *s = *state;
+    const vf_status status = vf_operator_create(state->shape.device, methods, properties, domain, codomain, s, out);
+    if (status != VF_OK)
+        free(s);
+    return status;
+}
+
+/* ---- sums ---- */
+
+static vf_status create_sum(const vf_operator_methods *methods, const vf_sum_shape *shape, void *plan,
+                            vf_operator **out)
+{
+    const kernel_state state = {.plan = plan, .shape = *shape};
+    const vf_dtype type = vf_dtype_complex(shape->precision);
+    return create(methods, 0, (vf_vector_space){type, shape->batch * shape->voxels},
+                  (vf_vector_space){type, shape->batch * shape->samples}, &state, out);
+}
+
+static vf_status fourier_forward(void *state, vf_queue *queue, const void *x, void *y)
+{
+    const kernel_state *s = state;
+    return vf_fourier_forward(s->plan, queue, s->shape.batch, x, y);
+}
+
+static vf_status fourier_adjoint(void *state, vf_queue *queue, const void *y, void *x)
+{
+    const kernel_state *s = state;
+    return vf_fourier_adjoint(s->plan, queue, s->shape.batch, y, 0, s->shape.voxels, x);
+}
+
+vf_status vf_fourier_operator(const vf_sum_shape *shape, vf_fourier *plan, vf_operator **out)
+{
+    static const vf_operator_methods methods = {
+        .name = "direct sum", .forward = fourier_forward, .adjoint = fourier_adjoint, .free = free};
+    return create_sum(&methods, shape, plan, out);
+}
+
+static vf_status nufft_forward(void *state, vf_queue *queue, const void *x, void *y)
+{
+    const kernel_state *s = state;
+    return vf_nufft_forward(s->plan, queue, s->shape.batch, x, y);
+}
+
+static vf_status nufft_adjoint(void *state, vf_queue *queue, const void *y, void *x)
+{
+    const kernel_state *s = state;
+    return vf_nufft_adjoint(s->plan, queue, s->shape.batch, y, x);
+}
+
+vf_status vf_nufft_operator(const vf_sum_shape *shape, vf_nufft *plan, vf_operator **out)
+{
+    static const vf_operator_methods methods = {
+        .name = "NUFFT", .forward = nufft_forward, .adjoint = nufft_adjoint, .free = free};
+    return create_sum(&methods, shape, plan, out);
+}
+
+static vf_status cartesian_forward(void *state, vf_queue *queue, const void *x, void *y)
+{
+    const kernel_state *s = state;
+    return vf_cartesian_forward(s->plan, queue, s->shape.batch, x, y);
+}
+
+static vf_status cartesian_adjoint(void *state, vf_queue *queue, const void *y, void *x)
+{
+    const kernel_state *s = state;
+    return vf_cartesian_adjoint(s->plan, queue, s->shape.batch, y, x);
+}
+
+vf_status vf_cartesian_operator(const vf_sum_shape *shape, vf_cartesian *plan, vf_operator **out)
+{
+    static const vf_operator_methods methods = {
+        .name = "FFT of the grid", .forward = cartesian_forward, .adjoint = cartesian_adjoint, .free = free};
+    return create_sum(&methods, shape, plan, out);
+}
+
+static vf_array view(const kernel_state *s, int64_t each, const void *data)
+{
+    return (vf_array){.data = (void *)data,
+                      .count = s->shape.batch * each,
+                      .type = vf_dtype_complex(s->shape.precision),
+                      .space = VF_SPACE_DEVICE,
+                      .device = s->shape.device};
+}
+
+static vf_status encoding_forward(void *state, vf_queue *queue, const void *x, void *y)
+{
+    const kernel_state *s = state;
+    const vf_array from = view(s, s->shape.voxels, x);
+    vf_array to = view(s, s->shape.samples, y);
+    return vf_encoding_forward(s->plan, queue, s->shape.batch, &from, &to);
+}
+
+static vf_status encoding_adjoint(void *state, vf_queue *queue, const void *y, void *x)
+{
+    const kernel_state *s = state;
+    const vf_array from = view(s, s->shape.samples, y);
+    vf_array to = view(s, s->shape.voxels, x);
+    return vf_encoding_adjoint(s->plan, queue, s->shape.batch, &from, &to);
+}
+
+vf_status vf_encoding_operator(const vf_sum_shape *shape, vf_encoding *plan, vf_operator **out)
+{
+    static const vf_operator_methods methods = {
+        .name = "encoding", .forward = encoding_forward, .adjoint = encoding_adjoint, .free = free};
+    return create_sum(&methods, shape, plan, out);
+}
+
+/* ---- of images ---- */
+
+static vf_status create_self_adjoint(const vf_operator_methods *methods, const kernel_state *state, vf_operator **out)
+{
+    const vf_vector_space space = {vf_dtype_complex(state->shape.precision), state->shape.voxels};
+    return create(methods, VF_OPERATOR_SELF_ADJOINT, space, space, state, out);
+}
+
+static vf_status toeplitz_forward(void *state, vf_queue *queue, const void *x, void *y)
+{
+    const kernel_state *s = state;
+    return vf_toeplitz_apply(s->plan, queue, s->coils, s->array, x, y);
+}
+
+vf_status vf_toeplitz_operator(vf_device *device, vf_dtype precision, int64_t voxels, vf_toeplitz *plan, int coils,
+                               const void *maps, vf_operator **out)
+{
+    static const vf_operator_methods methods = {.name = "Toeplitz", .forward = toeplitz_forward, .free = free};
+    const kernel_state state = {.plan = plan,
+                                .shape = {.device = device, .precision = precision, .voxels = voxels},
+                                .coils = coils,
+                                .array = maps};
+    return create_self_adjoint(&methods, &state, out);
+}
+
+static vf_status grid_normal_forward(void *state, vf_queue *queue, const void *x, void *y)
+{
+    const kernel_state *s = state;
+    return vf_cartesian_normal_apply(s->plan, queue, s->coils, s->array, x, y);
+}
+
+vf_status vf_cartesian_normal_operator(vf_device *device, vf_dtype precision, int64_t voxels, vf_cartesian *plan,
+                                       int coils, const void *maps, vf_operator **out)
+{
+    static const vf_operator_methods methods = {
+        .name = "F^H W F of the grid", .forward = grid_normal_forward, .free = free};
+    const kernel_state state = {.plan = plan,
+                                .shape = {.device = device, .precision = precision, .voxels = voxels},
+                                .coils = coils,
+                                .array = maps};
+    return create_self_adjoint(&methods, &state, out);
+}
+
+static vf_status circulant_forward(void *state, vf_queue *queue, const void *x, void *y)
+{
+    const kernel_state *s = state;
+    return vf_circulant_apply(s->plan, queue, s->which, 1, x, 0, y);
+}
+
+vf_status vf_circulant_operator(vf_device *device, vf_dtype precision, int64_t voxels, vf_circulant *plan, int which,
+                                vf_operator **out)
+{
+    static const vf_operator_methods methods = {.name = "circulant", .forward = circulant_forward, .free = free};
+    const kernel_state state = {
+        .plan = plan, .shape = {.device = device, .precision = precision, .voxels = voxels}, .which = which};
+    return create_self_adjoint(&methods, &state, out);
+}
+
+static vf_status differences_forward(void *state, vf_queue *queue, const void *x, void *y)
+{
+    const kernel_state *s = state;
+    const vf_dtype type = vf_dtype_complex(s->shape.precision);
+    const vf_status status = vf_fill(queue, type, s->shape.voxels, (const double[2]){0}, y);
+    return status == VF_OK ? vf_first_differences_add(queue, type, s->counts, 1, s->array, x, y) : status;
+}
+
+vf_status vf_first_differences_operator(vf_device *device, vf_dtype precision, const int64_t counts[3],
+                                        const void *weights, vf_operator **out)
+{
+    static const vf_operator_methods methods = {
+        .name = "first differences", .forward = differences_forward, .free = free};
+    const kernel_state state = {
+        .shape = {.device = device, .precision = precision, .voxels = counts[0] * counts[1] * counts[2]},
+        .array = weights,
+        .counts = {counts[0], counts[1], counts[2]}};
+    return create_self_adjoint(&methods, &state, out);
+}

@@ -1,0 +1,77 @@
+/* Voxfield - the kernels as linear operators (voxfield/operator.h), and the encoding of an MRI scan made of them.
+ *
+ * The plans and arrays that an operator is made of stay the caller's, and must outlive it.
+ */
+#ifndef VOXFIELD_KERNEL_OPERATORS_H
+#define VOXFIELD_KERNEL_OPERATORS_H
+
+#include "cartesian.h"
+#include "circulant.h"
+#include "encoding.h"
+#include "toeplitz.h"
+#include "voxfield/operator.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- the sums: from [batch][z][y][x] to [batch][sample], complex of the plan's precision. Errors of all below: as
+ * vf_operator_create. ---- */
+
+typedef struct vf_sum_shape {
+    vf_device *device;
+    vf_dtype precision; /* VF_F32, VF_F64: the plan's, as all that follows */
+    int64_t voxels, samples;
+    int batch; /* 1 to the plan's most */
+} vf_sum_shape;
+
+VF_MUST_CHECK vf_status vf_fourier_operator(const vf_sum_shape *shape, vf_fourier *plan, vf_operator **out);
+VF_MUST_CHECK vf_status vf_nufft_operator(const vf_sum_shape *shape, vf_nufft *plan, vf_operator **out);
+VF_MUST_CHECK vf_status vf_cartesian_operator(const vf_sum_shape *shape, vf_cartesian *plan, vf_operator **out);
+VF_MUST_CHECK vf_status vf_encoding_operator(const vf_sum_shape *shape, vf_encoding *plan, vf_operator **out);
+
+/* ---- self-adjoint operators of images [z][y][x] ---- */
+
+/* F^H W F seen through `coils` maps (device memory [coil][z][y][x], or NULL for one of s = 1), by vf_toeplitz_apply or
+ * vf_cartesian_normal_apply. */
+VF_MUST_CHECK vf_status vf_toeplitz_operator(vf_device *device, vf_dtype precision, int64_t voxels, vf_toeplitz *plan,
+                                             int coils, const void *maps, vf_operator **out);
+VF_MUST_CHECK vf_status vf_cartesian_normal_operator(vf_device *device, vf_dtype precision, int64_t voxels,
+                                                     vf_cartesian *plan, int coils, const void *maps,
+                                                     vf_operator **out);
+
+/* Matrix number `which` of a circulant plan. */
+VF_MUST_CHECK vf_status vf_circulant_operator(vf_device *device, vf_dtype precision, int64_t voxels, vf_circulant *plan,
+                                              int which, vf_operator **out);
+
+/* W^H W of first differences along each axis (first_differences.h); `weights` there, or NULL. */
+VF_MUST_CHECK vf_status vf_first_differences_operator(vf_device *device, vf_dtype precision, const int64_t counts[3],
+                                                      const void *weights, vf_operator **out);
+
+/* ---- several coils ---- */
+
+/* y_c = s_c x: from [z][y][x] to [coil][z][y][x]; `maps` the same, complex, device memory. Adjoint: sum_c conj(s_c)
+ * y_c. Allocates a vector of the domain. */
+VF_MUST_CHECK vf_status vf_coil_operator(vf_device *device, vf_dtype precision, int64_t voxels, int coils,
+                                         const void *maps, vf_operator **out);
+
+/* The encoding of a scan: from the image [z][y][x] to W^(1/2) phi F s_c x, [coil][sample]. F is a plan for batches of
+ * any size up to `coils`. */
+typedef struct vf_scan_operator {
+    vf_sum_shape shape; /* its batch is not used */
+    vf_encoding *encoding;
+    int coils;
+    const void *maps;    /* [coil][z][y][x], device memory; NULL: one coil of s = 1 */
+    const void *weights; /* [coil][sample] real: the root of W, times |phi|; device memory; NULL: 1 */
+    /* F^H W F, where it is known: the operator's normal then. Plans that have been set for the same weights; at most
+     * one. */
+    vf_toeplitz *toeplitz;
+    vf_cartesian *circulant;
+} vf_scan_operator;
+
+VF_MUST_CHECK vf_status vf_scan_operator_create(const vf_scan_operator *of, vf_operator **out);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
