@@ -18,7 +18,7 @@ typedef struct problem {
     double *data; /* x, y, z, charge, distance */
     bool about;   /* the atoms exclude as places that are not known to be atoms' */
     vf_ion_search_options options;
-    void *map; /* in options.potential.precision */
+    void *map; /* in options.precision */
 } problem;
 
 static vf_coulomb_atoms atoms_of(const problem *p)
@@ -48,9 +48,14 @@ static void *compute_map(const problem *p)
     vf_queue *queue = NULL;
     const vf_coulomb_atoms atoms = atoms_of(p);
     const vf_box box = vf_grid_box(&p->grid);
-    void *map = malloc((size_t)p->points * vf_dtype_bytes(p->options.potential.precision));
+    void *map = malloc((size_t)p->points * vf_dtype_bytes(p->options.precision));
     assert_non_null(map);
-    assert_int_equal(vf_coulomb_create(host, &p->grid, &atoms, &p->options.potential, &sums), VF_OK);
+    const vf_pair_potential *pair = &p->options.pair;
+    const vf_coulomb_options options = {.scale = pair->scale,
+                                        .r_min = pair->r_min,
+                                        .distance_dielectric = pair->law == VF_PAIR_DISTANCE_DIELECTRIC,
+                                        .precision = p->options.precision};
+    assert_int_equal(vf_coulomb_create(host, &p->grid, &atoms, &options, &sums), VF_OK);
     assert_int_equal(vf_queue_create(host, &queue), VF_OK);
     assert_int_equal(vf_coulomb_execute(sums, queue, &box, map), VF_OK);
     vf_queue_destroy(queue);
@@ -74,8 +79,9 @@ static problem make_problem(int64_t atoms, const int64_t counts[3], double dista
         p.data[3 * atoms + i] = 2 * uniform() - 1;
         p.data[4 * atoms + i] = distance * (0.5 + uniform());
     }
-    p.options.potential =
-        (vf_coulomb_options){.scale = 560.459322, .r_min = 0.1, .distance_dielectric = square, .precision = precision};
+    p.options.pair = (vf_pair_potential){
+        .law = square ? VF_PAIR_DISTANCE_DIELECTRIC : VF_PAIR_COULOMB, .scale = 560.459322, .r_min = 0.1};
+    p.options.precision = precision;
     p.map = compute_map(&p);
     return p;
 }
@@ -122,8 +128,9 @@ static long double inverse(const problem *p, const double at[3], const double fr
     long double squared = 0;
     for (int a = 0; a < 3; a++)
         squared += ((long double)at[a] - from[a]) * ((long double)at[a] - from[a]);
-    const long double r = fmaxl(sqrtl(squared), p->options.potential.r_min);
-    return (long double)p->options.potential.scale / (p->options.potential.distance_dielectric ? r * r : r);
+    const vf_pair_potential *pair = &p->options.pair;
+    const long double r = fmaxl(sqrtl(squared), pair->r_min);
+    return (long double)pair->scale / (pair->law == VF_PAIR_DISTANCE_DIELECTRIC ? r * r : r);
 }
 
 static bool too_near(const double at[3], const double from[3], double distance)
@@ -268,7 +275,7 @@ static void test_random(void **state)
             const bool square = uniform() < 0.3;
             problem p = make_problem(1 + (int64_t)(60 * uniform()), counts[c], c == 0 ? 0 : 1.5,
                                      uniform() < 0.5 ? VF_F32 : VF_F64, square);
-            if (p.options.potential.precision == VF_F32)
+            if (p.options.precision == VF_F32)
                 spoil_map(&p);
             p.about = uniform() < 0.3;
             place_all(&p, variants[v], 1 + 2 * uniform(), 60, 0);

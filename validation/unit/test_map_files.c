@@ -212,12 +212,12 @@ static void mrc_position_between_steps(void **state)
     char path[PATH_SIZE];
     size_t bytes;
     const vf_grid cases[] = {
-        {{-1, 2, 3.1}, {0.5, 0.5, 0.5}, {3, 4, 5}},    /* between steps along one axis */
-        {{-1, 2, 3.0001}, {0.5, 0.5, 0.5}, {3, 4, 5}}, /* by 2e-4 steps */
-        {{-1, 2, 30.5},
-         {0.5, 0.5, 0.5},
-         {3, 4, 5}}, /* whole, but 61 steps away from a map of 5: ChimeraX would not believe it */
-        {{0, 0, 1e200}, {1, 1, 1e190}, {3, 4, 5}}, /* whole, but not in 32 bits */
+        {.origin = {-1, 2, 3.1}, .spacing = {0.5, 0.5, 0.5}, .counts = {3, 4, 5}},    /* between steps along one axis */
+        {.origin = {-1, 2, 3.0001}, .spacing = {0.5, 0.5, 0.5}, .counts = {3, 4, 5}}, /* by 2e-4 steps */
+        {.origin = {-1, 2, 30.5},
+         .spacing = {0.5, 0.5, 0.5},
+         .counts = {3, 4, 5}}, /* whole, but 61 steps away from a map of 5: ChimeraX would not believe it */
+        {.origin = {0, 0, 1e200}, .spacing = {1, 1, 1e190}, .counts = {3, 4, 5}}, /* whole, but not in 32 bits */
     };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         map_info info = describe(cases[c], VF_F32);
@@ -236,7 +236,9 @@ static void mrc_position_between_steps(void **state)
         path_of("map.ccp4", path);
         expect_error(write_map(&info, path), VF_ERR_UNSUPPORTED, path, "write .mrc");
     }
-    const vf_grid nearly = {{-1, 2, 3.000001}, {0.5, 0.5, 0.5}, {3, 4, 5}}; /* a whole step but for rounding */
+    const vf_grid nearly = {.origin = {-1, 2, 3.000001},
+                            .spacing = {0.5, 0.5, 0.5},
+                            .counts = {3, 4, 5}}; /* a whole step but for rounding */
     map_info info = describe(nearly, VF_F32);
     path_of("map.map", path);
     must_write(&info, path);

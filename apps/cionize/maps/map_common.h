@@ -3,7 +3,7 @@
 #ifndef CIONIZE_MAP_COMMON_H
 #define CIONIZE_MAP_COMMON_H
 
-#include "cionize.h"
+#include "map_format.h"
 #include "voxfield/output.h"
 
 /* ---- write_map.c ---- */

@@ -9,7 +9,7 @@
 #include "voxfield/format_number.h"
 #include "voxfield/output.h"
 
-vf_status map_allocate(vf_context *ctx, vf_map *map)
+vf_status map_allocate(vf_context *ctx, loaded_map *map)
 {
     const vf_grid *grid = &map->grid;
     size_t bytes;
@@ -73,7 +73,7 @@ static bool is_digest(text_piece text)
     return digits == VF_DIGEST_TEXT - 1 && digits == text.size;
 }
 
-void map_constants(text_piece line, locale_t c_locale, vf_map *map)
+void map_constants(text_piece line, locale_t c_locale, loaded_map *map)
 {
     if (text_take_prefix(&line, "SHA-256: ")) {
         if (is_digest(line)) /* it goes into messages */
@@ -92,7 +92,7 @@ void map_constants(text_piece line, locale_t c_locale, vf_map *map)
     }
 }
 
-static vf_status check_unit(vf_context *ctx, vf_map *map, const char *wanted)
+static vf_status check_unit(vf_context *ctx, loaded_map *map, const char *wanted)
 {
     if (!wanted)
         return VF_OK;
@@ -106,10 +106,10 @@ static vf_status check_unit(vf_context *ctx, vf_map *map, const char *wanted)
     return VF_OK;
 }
 
-vf_status read_map(vf_context *ctx, const char *path, const char *wanted_unit, vf_map *out)
+vf_status read_map(vf_context *ctx, const char *path, const char *wanted_unit, loaded_map *out)
 {
     vf_status status = VF_OK;
-    *out = (vf_map){.unit_constant = NAN, .temperature = NAN, .dielectric = NAN, .r_min = NAN};
+    *out = (loaded_map){.unit_constant = NAN, .temperature = NAN, .dielectric = NAN, .r_min = NAN};
     out->path = strdup(path);
     if (!out->path)
         status = vf_fail(ctx, VF_ERR_MEMORY, "%s: no memory to read the map", path);
@@ -129,16 +129,16 @@ vf_status read_map(vf_context *ctx, const char *path, const char *wanted_unit, v
     return status;
 }
 
-void map_free(vf_map *map)
+void map_free(loaded_map *map)
 {
     free(map->path);
     free(map->values);
-    *map = (vf_map){.path = NULL};
+    *map = (loaded_map){.path = NULL};
 }
 
 /* ---- the same grid ---- */
 
-static vf_status other_place(vf_context *ctx, const vf_map *map, const vf_grid *wanted, int axis, bool origin)
+static vf_status other_place(vf_context *ctx, const loaded_map *map, const vf_grid *wanted, int axis, bool origin)
 {
     char has[VF_NUMBER_TEXT], wants[VF_NUMBER_TEXT];
     return vf_fail(ctx, VF_ERR_INPUT, "%s: the map's %s along %c is %s, and %s is asked for; read the map of this grid",
@@ -155,7 +155,7 @@ static bool elsewhere(double difference, double slack, double step)
     return !(fabs(difference) <= fmax(1e-6 * step, fmin(slack, 1e-3 * step)));
 }
 
-vf_status check_map_grid(vf_context *ctx, const vf_map *map, const vf_grid *wanted)
+vf_status check_map_grid(vf_context *ctx, const loaded_map *map, const vf_grid *wanted)
 {
     const vf_grid *grid = &map->grid;
     if (memcmp(grid->counts, wanted->counts, sizeof grid->counts) != 0)

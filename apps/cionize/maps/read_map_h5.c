@@ -4,6 +4,7 @@
 
 #include "map_reader.h"
 #include "voxfield/hdf5_io.h"
+#include "voxfield/timer.h"
 
 static const char DATASET[] = "potential";
 
@@ -25,7 +26,7 @@ static vf_status check_format(vf_context *ctx, vf_h5 *file, const char *path)
     return status;
 }
 
-static vf_status read_quantity(vf_context *ctx, vf_h5 *file, vf_map *map)
+static vf_status read_quantity(vf_context *ctx, vf_h5 *file, loaded_map *map)
 {
     char text[MAP_QUANTITY_SIZE];
     if (!vf_h5_attribute_exists(file, DATASET, "quantity"))
@@ -43,7 +44,7 @@ static vf_status read_quantity(vf_context *ctx, vf_h5 *file, vf_map *map)
     return VF_OK;
 }
 
-static vf_status read_shape(vf_context *ctx, vf_h5 *file, vf_map *map)
+static vf_status read_shape(vf_context *ctx, vf_h5 *file, loaded_map *map)
 {
     int64_t dims[VF_H5_MAX_RANK];
     int rank;
@@ -67,7 +68,7 @@ static vf_status read_shape(vf_context *ctx, vf_h5 *file, vf_map *map)
     return status;
 }
 
-static vf_status read_constants(vf_context *ctx, vf_h5 *file, vf_map *map)
+static vf_status read_constants(vf_context *ctx, vf_h5 *file, loaded_map *map)
 {
     const struct {
         const char *name;
@@ -90,7 +91,7 @@ static vf_status read_constants(vf_context *ctx, vf_h5 *file, vf_map *map)
     return VF_OK;
 }
 
-static vf_status check_values(vf_context *ctx, const vf_map *map)
+static vf_status check_values(vf_context *ctx, const loaded_map *map)
 {
     const int64_t *n = map->grid.counts;
     for (int64_t v = 0; v < vf_grid_points(&map->grid); v++) {
@@ -105,7 +106,7 @@ static vf_status check_values(vf_context *ctx, const vf_map *map)
     return VF_OK;
 }
 
-vf_status read_map_h5(vf_context *ctx, vf_map *map)
+vf_status read_map_h5(vf_context *ctx, loaded_map *map)
 {
     vf_h5 *file = NULL;
     vf_status status = vf_h5_open(ctx, map->path, &file);

@@ -6,6 +6,7 @@
 
 #include "map_common.h"
 #include "voxfield/format_number.h"
+#include "voxfield/timer.h"
 
 /* The order matters: ".dx.gz" is looked for before any format that might claim ".gz". */
 static const map_format *const formats[] = {&map_dx_gz, &map_dx, &map_mrc, &map_cube, &map_h5};
