@@ -4,6 +4,7 @@
 
 #include "map_fixture.h"
 #include "maps/read_map.h"
+#include "voxfield/hdf5_io.h"
 
 static char warnings[1024];
 
@@ -98,6 +99,43 @@ static void written_maps_read_back(void **state)
         map_free(&map);
         unlink(path);
     }
+}
+
+/* The cell of a periodic map, in the format that holds any; one that is none is refused. */
+static void cells_read_back(void **state)
+{
+    (void)state;
+    const vf_cell cells[] = {
+        {.kind = VF_CELL_NONE},
+        {.kind = VF_CELL_ORTHORHOMBIC, .vectors = {{3.1, 0, 0}, {0, 4.2, 0}, {0, 0, 5.3}}},
+        {.kind = VF_CELL_TRICLINIC, .vectors = {{3.1, 0, 0}, {0.5, 4.2, 0}, {-0.7, 1, 5.3}}},
+    };
+    char path[PATH_SIZE];
+    path_of("map.h5", path);
+    for (int c = 0; c < 3; c++) {
+        map_info info = describe(grids[1], VF_F32);
+        info.grid.cell = cells[c];
+        must_write(&info, path);
+        loaded_map map = must_read(path, NULL);
+        assert_int_equal(map.grid.cell.kind, cells[c].kind);
+        assert_memory_equal(map.grid.cell.vectors, cells[c].vectors, sizeof cells[c].vectors);
+        map_free(&map);
+    }
+    loaded_map map;
+    vf_h5 *file;
+    const double flat[9] = {1, 0, 0, 1, 0, 0, 0, 0, 1};
+    const int64_t dims[3] = {1, 1, 1};
+    assert_int_equal(vf_h5_create(ctx, path, &file), VF_OK);
+    assert_int_equal(vf_h5_dataset_create(file, "potential", VF_F32, 3, dims, dims, 0), VF_OK);
+    assert_int_equal(vf_h5_attribute_text(file, "/", "format", "voxfield map"), VF_OK);
+    assert_int_equal(vf_h5_attribute_integers(file, "/", "format_version", (int64_t[]){1}, 1), VF_OK);
+    assert_int_equal(vf_h5_attribute_doubles(file, "potential", "origin", flat, 3), VF_OK);
+    assert_int_equal(vf_h5_attribute_doubles(file, "potential", "spacing", (double[]){1, 1, 1}, 3), VF_OK);
+    assert_int_equal(vf_h5_attribute_integers(file, "potential", "counts", dims, 3), VF_OK);
+    assert_int_equal(vf_h5_attribute_doubles(file, "potential", "cell", flat, 9), VF_OK);
+    assert_int_equal(vf_h5_commit(&file), VF_OK);
+    expect_error(read_map(ctx, path, NULL, &map), VF_ERR_INPUT, path, "right-handed cell");
+    unlink(path);
 }
 
 /* What a map says it holds: a potential, with so many ions in it, or something that no ions can be placed by, whose
@@ -433,6 +471,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(written_maps_read_back),
+        cmocka_unit_test(cells_read_back),
         cmocka_unit_test(quantities),
         cmocka_unit_test(other_programs_maps),
         cmocka_unit_test(stated_constants),

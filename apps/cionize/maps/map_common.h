@@ -6,7 +6,7 @@
 #include "map_format.h"
 #include "voxfield/output.h"
 
-/* ---- write_map.c ---- */
+/* ---- map_common.c ---- */
 
 /* The common part of every format's state. */
 typedef struct map_progress {

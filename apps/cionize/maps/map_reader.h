@@ -1,4 +1,4 @@
-/* What the readers of map files share. Private to read_map. */
+/* What the readers of map files share (map_reader.c), and the readers that read_map.c chooses from. */
 #ifndef CIONIZE_MAP_READER_H
 #define CIONIZE_MAP_READER_H
 
@@ -8,6 +8,8 @@
 /* They fill in everything but the path, which is there; what they allocate is freed with the map. */
 VF_MUST_CHECK vf_status read_map_dx(vf_context *ctx, loaded_map *map);
 VF_MUST_CHECK vf_status read_map_h5(vf_context *ctx, loaded_map *map);
+
+/* ---- map_reader.c ---- */
 
 /* Allocates the values of map->grid, of map->type. VF_ERR_INPUT if the grid is not valid, VF_ERR_MEMORY. */
 VF_MUST_CHECK vf_status map_allocate(vf_context *ctx, loaded_map *map);

@@ -44,6 +44,22 @@ static vf_status read_quantity(vf_context *ctx, vf_h5 *file, loaded_map *map)
     return VF_OK;
 }
 
+/* The vectors of a periodic map's cell; files without them are of maps in free space. */
+static vf_status read_cell(vf_context *ctx, vf_h5 *file, loaded_map *map)
+{
+    vf_cell *cell = &map->grid.cell;
+    if (!vf_h5_attribute_exists(file, DATASET, "cell"))
+        return VF_OK;
+    vf_status status = vf_h5_attribute_get_doubles(file, DATASET, "cell", cell->vectors[0], 9);
+    cell->kind = VF_CELL_ORTHORHOMBIC;
+    if (!vf_cell_valid(cell))
+        cell->kind = VF_CELL_TRICLINIC;
+    if (status == VF_OK && !vf_cell_valid(cell))
+        status = vf_fail(ctx, VF_ERR_INPUT, "%s: the attribute cell holds no right-handed cell; write the map again",
+                         map->path);
+    return status;
+}
+
 static vf_status read_shape(vf_context *ctx, vf_h5 *file, loaded_map *map)
 {
     int64_t dims[VF_H5_MAX_RANK];
@@ -58,6 +74,8 @@ static vf_status read_shape(vf_context *ctx, vf_h5 *file, loaded_map *map)
         status = vf_h5_attribute_get_doubles(file, DATASET, "spacing", map->grid.spacing, 3);
     if (status == VF_OK)
         status = vf_h5_attribute_get_integers(file, DATASET, "counts", map->grid.counts, 3);
+    if (status == VF_OK)
+        status = read_cell(ctx, file, map);
     for (int a = 0; a < 3 && status == VF_OK; a++)
         if (dims[2 - a] != map->grid.counts[a])
             status = vf_fail(ctx, VF_ERR_INPUT,
