@@ -246,10 +246,6 @@ static vf_status plan(cionize_state *r)
     if (status == VF_OK)
         status = potential_prepare(r->ctx, s, &r->molecule, &r->grid, output_order(r),
                                    s->trajectory ? r->frames.count : 1, &r->plan);
-    if (status == VF_OK && s->trajectory) {
-        r->plan.evaluations *= (double)r->frames.count;
-        r->plan.seconds *= (double)r->frames.count;
-    }
     return status;
 }
 
@@ -316,6 +312,7 @@ static vf_status prepare(cionize_state *r)
         status = ions_prepare(r);
     if (status != VF_OK)
         return status;
+    r->evaluations = r->plan.evaluations * (double)r->plan.maps;
     describe(r);
     if (!s->quiet)
         say_plan(r);
@@ -335,8 +332,7 @@ static vf_status take_layers(void *user, int64_t first, int64_t count, const voi
                   : VF_OK;
     if (status == VF_OK)
         status = map_output_take(&r->map, first, count, values);
-    vf_progress_update(&r->progress,
-                       r->plan.evaluations * (double)r->map.figures.count / (double)vf_grid_points(&r->grid));
+    vf_progress_update(&r->progress, r->evaluations * (double)r->map.figures.count / (double)vf_grid_points(&r->grid));
     return status;
 }
 
@@ -378,8 +374,8 @@ static vf_status sum_map(cionize_state *r)
         status = vf_fail(r->ctx, VF_ERR_MEMORY, "no memory");
     if (status != VF_OK)
         return status;
-    vf_progress_begin(&r->progress, stderr, s->quiet ? VF_PROGRESS_OFF : s->progress, "computing", r->plan.evaluations,
-                      1e-9, "G evaluations");
+    vf_progress_begin(&r->progress, stderr, s->quiet ? VF_PROGRESS_OFF : s->progress, "computing", r->evaluations, 1e-9,
+                      "G evaluations");
     status = r->trajectory
                  ? average_compute(r->ctx, &r->molecule, r->trajectory, &r->frames, &r->plan, take_averages, r)
                  : potential_compute(r->ctx, &r->molecule, &r->plan, take_layers, r, r->slabs_done);

@@ -19,6 +19,7 @@ typedef struct cionize_state {
     molecule molecule;
     vf_grid grid;
     potential_plan plan;
+    double evaluations;  /* of all maps of the plan */
     int64_t *slabs_done; /* [the context's devices]; NULL: none were computed */
 
     /* The map: what it says of itself (ions_info: with the ions placed so far), where it goes, and itself if ions are

@@ -96,8 +96,8 @@ void say_plan(const cionize_state *r)
     if (r->plan.slabs > 0) {
         printf("method     %s%s: %s, %s\n", r->plan.method->name, r->settings.method ? "" : " (auto)",
                accuracy(r, text, sizeof text), boundary(r));
-        printf("work       %.3g G evaluations, %s, about %s", 1e-9 * r->plan.evaluations, r->method,
-               vf_format_seconds(r->plan.seconds, text, sizeof text));
+        printf("work       %.3g G evaluations, %s, about %s", 1e-9 * r->evaluations, r->method,
+               vf_format_seconds(r->plan.seconds * (double)r->plan.maps, text, sizeof text));
         printf(", %s of memory in %lld slab%s\n",
                vf_format_bytes(fmax(r->memory, (double)r->plan.host_bytes), text, sizeof text),
                (long long)r->plan.slabs, r->plan.slabs == 1 ? "" : "s");
@@ -189,7 +189,7 @@ void say_done(const cionize_state *r, double seconds)
     const map_figures *f = &r->map.figures;
     printf("%-10s %s", ions_asked(r) ? "computed" : "done", vf_format_seconds(seconds, text, sizeof text));
     if (r->plan.slabs > 0)
-        printf(", %.3g G evaluations/s", 1e-9 * r->plan.evaluations / seconds);
+        printf(", %.3g G evaluations/s", 1e-9 * r->evaluations / seconds);
     printf("; %.6g to %.6g %s, mean %.6g\n", f->minimum, f->maximum, r->settings.unit, map_figures_mean(f));
     if (r->settings.picture)
         printf("picture    %s\n", r->settings.picture);
@@ -321,8 +321,8 @@ void report_run(vf_report *report, const cionize_state *r, double seconds)
     vf_report_text(report, "method", r->method);
     if (r->map.path || r->after.path)
         vf_report_text(report, "map", r->map.path ? r->map.path : r->after.path);
-    vf_report_number(report, "evaluations", r->plan.evaluations);
-    vf_report_number(report, "evaluations_per_second", r->plan.evaluations / seconds);
-    vf_report_number(report, "estimated_seconds", r->plan.seconds);
+    vf_report_number(report, "evaluations", r->evaluations);
+    vf_report_number(report, "evaluations_per_second", r->evaluations / seconds);
+    vf_report_number(report, "estimated_seconds", r->plan.seconds * (double)r->plan.maps);
     vf_report_stages(report, &r->stages);
 }

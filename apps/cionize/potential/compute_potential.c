@@ -55,13 +55,11 @@ static vf_status execute(const potential_plan *plan, const vf_potential *sum, vf
                          void *out)
 {
     vf_context *ctx = vf_device_context(vf_queue_device(queue));
-    double layer_pairs = plan->evaluations / (double)vf_grid_points(&plan->problem.grid) * (double)vf_box_points(box) /
-                         (double)vf_box_extent(box, 2);
-    const double most = fmax(floor(plan->launch_pairs / fmax(layer_pairs, 1)), 1);
+    const int64_t layer_points = vf_box_extent(box, 0) * vf_box_extent(box, 1);
+    const double most = fmax(floor(plan->launch_points / (double)layer_points), 1);
     const int64_t layers = vf_box_extent(box, 2), launches = (int64_t)ceil((double)layers / most);
     if (vf_device_is_host(vf_queue_device(queue)) || plan->method->extent == VF_POTENTIAL_WHOLE || launches <= 1)
         return vf_potential_compute(sum, queue, box, out);
-    int64_t layer_points = vf_box_extent(box, 0) * vf_box_extent(box, 1);
     vf_status status = VF_OK;
     for (int64_t n = 0; status == VF_OK && n < launches; n++) {
         vf_box part = *box;

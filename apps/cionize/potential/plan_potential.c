@@ -172,7 +172,7 @@ void potential_warm_up(vf_context *ctx, const cionize_settings *settings, double
 }
 
 /* Sets the context's devices, plan->variant, plan->device, plan->evaluations, plan->seconds (of one map) and
- * plan->launch_pairs. */
+ * plan->launch_points. */
 static vf_status choose_device(vf_context *ctx, const cionize_settings *s, work *w, potential_plan *plan)
 {
     char why[300] = "";
@@ -199,8 +199,8 @@ static vf_status choose_device(vf_context *ctx, const cionize_settings *s, work 
     bool watched = false;
     for (int d = 0; d < devices; d++)
         watched |= vf_device_watched(vf_context_device(ctx, d));
-    plan->launch_pairs =
-        (watched ? watched_seconds : launch_seconds) * plan->evaluations / fmax(w->estimate.seconds, 1e-12);
+    plan->launch_points = (watched ? watched_seconds : launch_seconds) / fmax(w->estimate.seconds, 1e-12) *
+                          (double)vf_grid_points(&plan->problem.grid);
     char count[64] = "", shared[48] = "";
     if (vf_device_is_host(device))
         snprintf(shared, sizeof shared, ", %d thread%s", threads, threads == 1 ? "" : "s");
@@ -306,7 +306,7 @@ vf_status potential_prepare(vf_context *ctx, const cionize_settings *settings, c
                             map_order order, int64_t maps, potential_plan *plan)
 {
     work w = {.mol = mol, .maps = (double)maps};
-    *plan = (potential_plan){.order = order};
+    *plan = (potential_plan){.order = order, .maps = maps};
     const vf_device_kind kind = strncmp(wished_device(settings), "cuda", 4) == 0 ? VF_DEVICE_CUDA : VF_DEVICE_CPU;
     vf_status status = potential_choose_method(ctx, settings, mol, grid, kind, plan);
     if (status == VF_OK)

@@ -16,9 +16,10 @@ typedef struct potential_plan {
     bool spare;                        /* devices were chosen here: any that fail to start are left out */
     int workers, slots;                /* queues over all devices; slabs in memory at a time */
     uint64_t host_bytes, device_bytes; /* memory for slabs: in all, and on each GPU */
-    double evaluations;                /* of the method: atoms x points for the direct sum */
-    double launch_pairs;               /* evaluations of one GPU kernel at most */
-    double seconds;                    /* estimated, from a sample run on the device */
+    double evaluations;                /* of one map: atoms x points for the direct sum */
+    double launch_points;              /* of one GPU kernel at most */
+    double seconds;                    /* of one map, estimated from a sample run on the device */
+    int64_t maps;                      /* so many are computed: frames of a trajectory */
     char variant[32];                  /* what runs */
     char device[640];                  /* on what, and why if that was chosen here */
 } potential_plan;
