@@ -1,4 +1,4 @@
-/* The plan of the computation: on which device, and how the map is cut into slabs. */
+/* The plan of the computation: by which method, on which device, and how the map is cut into slabs. */
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -18,6 +18,7 @@ static const double slabs_least = 8;       /* a worker: writing overlaps with co
 static const double fill_points = 1 << 18; /* of a slab on a GPU: two fill it, with two blocks on each multiprocessor */
 static const double fill_seconds = 5e-4;   /* of a slab: much longer than starting a kernel and a copy */
 static const double slab_bytes_most = 128 << 20;
+
 static void *wait_for_lock(void *lock)
 {
     pthread_mutex_lock(lock);
