@@ -1,9 +1,11 @@
 /* cionize: options, and nothing else. The work is cionize_run's. */
 #include <getopt.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "ions/ions.h"
+#include "maps/map_format.h"
 #include "program.h"
 #include "voxfield/output.h"
 
@@ -64,8 +66,9 @@ static const char usage[] =
     "                           devices of the CPU, which is for tests\n"
     "  --threads N              CPU threads (default: one per core)\n"
     "  --precision P            single (default) or double\n"
-    "  --method direct[:V]      V on the CPU: simd, avx512, avx2, baseline, ref;\n"
-    "                           on GPUs: tuned, roots, const1, const4, const8\n"
+    "  --method M               auto (default) or direct; direct:V also says which variant V:\n"
+    "                           on the CPU simd, avx512, avx2, baseline, ref;\n"
+    "                           on GPUs tuned, roots, const1, const4, const8\n"
     "  --dry-run                say what would be done, how long it would take, and stop\n"
     "\n"
     "  -q, --quiet              only warnings and errors\n"
@@ -161,16 +164,18 @@ static const struct option options[] = {
     {0},
 };
 
-static vf_status method(vf_context *ctx, const char *text, const char **variant)
+/* auto, NAME or NAME:VARIANT; the method itself checks the variant. */
+static vf_status method(vf_context *ctx, const char *text, cionize_settings *s)
 {
-    *variant = NULL;
-    if (strcmp(text, "direct") == 0)
-        return VF_OK;
-    if (strncmp(text, "direct:", 7) != 0)
-        return vf_fail(ctx, VF_ERR_ARGUMENT,
-                       "--method '%s': expected direct, or direct: and a variant (cionize --help)", text);
-    *variant = text + 7;
-    return VF_OK;
+    char name[32];
+    const size_t size = strcspn(text, ":");
+    snprintf(name, sizeof name, "%.*s", (int)(size < sizeof name ? size : sizeof name - 1), text);
+    s->variant = text[size] ? text + size + 1 : NULL;
+    vf_status status = vf_potential_method_named(ctx, "--method", name, &s->method);
+    if (status == VF_OK && !s->method && s->variant)
+        status = vf_fail(ctx, VF_ERR_ARGUMENT, "--method '%s': a variant needs a method, such as direct:%s", text,
+                         s->variant);
+    return status;
 }
 
 /* What is asked for of ions; the program's only. */
@@ -351,7 +356,7 @@ static vf_status one_option(vf_context *ctx, int option, const char *text, cioni
         status = program_precision(ctx, text, &s->precision);
         break;
     case OPT_METHOD:
-        status = method(ctx, text, &s->variant);
+        status = method(ctx, text, s);
         break;
     case OPT_DRY_RUN:
         s->dry_run = true;

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cionize_run.h"
+#include "cionize_state.h"
 #include "potential/average.h"
 #include "potential/potential_common.h"
 #include "voxfield/version.h"
@@ -12,7 +12,7 @@
 /* ---- what a script says ---- */
 
 /* A script runs as it is: what it says holds, whatever options say, which is not to go unseen. */
-static void warn_overridden(const run *r)
+static void warn_overridden(const cionize_state *r)
 {
     const cionize_settings *s = &r->settings;
     const script *from = &r->script;
@@ -42,7 +42,7 @@ static void warn_overridden(const run *r)
             vf_warn(r->ctx, "%s: %s holds, and %s is not used", name, pairs[n].used, pairs[n].unused);
 }
 
-static vf_status read_settings_script(run *r)
+static vf_status read_settings_script(cionize_state *r)
 {
     cionize_settings *s = &r->settings;
     script *from = &r->script;
@@ -82,7 +82,7 @@ static vf_status read_settings_script(run *r)
 
 /* ---- the plan ---- */
 
-static vf_status check_size(run *r)
+static vf_status check_size(cionize_state *r)
 {
     const map_output *const outputs[] = {&r->map, &r->after, &r->deviation};
     int64_t points = vf_grid_points(&r->grid);
@@ -95,7 +95,7 @@ static vf_status check_size(run *r)
     return VF_OK;
 }
 
-static void describe(run *r)
+static void describe(cionize_state *r)
 {
     const cionize_settings *s = &r->settings;
     program_time(r->created);
@@ -103,7 +103,7 @@ static void describe(run *r)
     if (s->read_map)
         snprintf(r->method, sizeof r->method, "read from %.100s", s->read_map);
     else
-        snprintf(r->method, sizeof r->method, "direct sum (%s), %s precision%s", r->plan.variant,
+        snprintf(r->method, sizeof r->method, "%s (%s), %s precision%s", r->plan.method->title, r->plan.variant,
                  s->precision == VF_F64 ? "double" : "single", r->trajectory ? ", mean over frames" : "");
     r->info = (map_info){
         .grid = r->grid,
@@ -133,10 +133,10 @@ static bool differ(double stated, double wanted)
 }
 
 /* A map that is read says what it was made with; ions must be of the same world. */
-static vf_status check_read_map(const run *r)
+static vf_status check_read_map(const cionize_state *r)
 {
     const cionize_settings *s = &r->settings;
-    const vf_map *m = &r->read;
+    const loaded_map *m = &r->read;
     if (m->distance_dielectric != s->distance_dielectric && !isnan(m->dielectric))
         return vf_fail(r->ctx, VF_ERR_ARGUMENT, "%s: the map's dielectric %s on the distance; give %s %g", m->path,
                        m->distance_dielectric ? "depends" : "does not depend",
@@ -165,7 +165,7 @@ static vf_status check_read_map(const run *r)
 }
 
 /* The map is there already: its grid is the grid, unless another is asked for, which it must be then. */
-static vf_status take_read_map(run *r)
+static vf_status take_read_map(cionize_state *r)
 {
     cionize_settings *s = &r->settings;
     vf_status status = read_map(r->ctx, s->read_map, s->unit, &r->read);
@@ -183,15 +183,17 @@ static vf_status take_read_map(run *r)
     }
     s->precision = r->read.type;
     r->stored = r->read.values;
-    r->plan.scale = potential_constant(s->unit, s->temperature) / s->dielectric;
     if (status == VF_OK && strcmp(s->device, "auto") != 0)
         status = vf_context_set_devices(r->ctx, s->device);
+    if (status == VF_OK)
+        status = potential_choose_method(r->ctx, s, &r->molecule, &r->grid,
+                                         vf_device_get_kind(vf_context_device(r->ctx, 0)), &r->plan);
     snprintf(r->plan.device, sizeof r->plan.device, "%s", vf_device_name(potential_first_device(r->ctx)));
     return status;
 }
 
 /* The bounds of the frames that are averaged: the grid is to hold them all. */
-static vf_status find_bounds(run *r)
+static vf_status find_bounds(cionize_state *r)
 {
     molecule *m = &r->molecule;
     const int64_t atoms = trajectory_atoms(r->trajectory);
@@ -217,7 +219,7 @@ static vf_status find_bounds(run *r)
     return status;
 }
 
-static vf_status open_trajectory(run *r)
+static vf_status open_trajectory(cionize_state *r)
 {
     vf_status status = trajectory_open(r->ctx, r->settings.trajectory, &r->trajectory);
     if (status == VF_OK)
@@ -226,12 +228,12 @@ static vf_status open_trajectory(run *r)
     return status == VF_OK ? find_bounds(r) : status;
 }
 
-static map_order output_order(const run *r)
+static map_order output_order(const cionize_state *r)
 {
     return r->map.format ? r->map.format->order : r->deviation.format ? r->deviation.format->order : MAP_X_FASTEST;
 }
 
-static vf_status plan(run *r)
+static vf_status plan(cionize_state *r)
 {
     const cionize_settings *s = &r->settings;
     if (s->read_map)
@@ -244,16 +246,12 @@ static vf_status plan(run *r)
     if (status == VF_OK)
         status = potential_prepare(r->ctx, s, &r->molecule, &r->grid, output_order(r),
                                    s->trajectory ? r->frames.count : 1, &r->plan);
-    if (status == VF_OK && s->trajectory) {
-        r->plan.evaluations *= (double)r->frames.count;
-        r->plan.seconds *= (double)r->frames.count;
-    }
     return status;
 }
 
 /* The memory that placing ions takes: the map, unless it was read, and then what the map is summed in, or afterwards
  * the mask, the bounds of cells, and the mask once more in the form of a map. */
-static double ions_memory(const run *r)
+static double ions_memory(const cionize_state *r)
 {
     const double bounds_and_mask = 2.1; /* bytes a point: docs/ions.md */
     const double points = (double)vf_grid_points(&r->grid);
@@ -263,7 +261,7 @@ static double ions_memory(const run *r)
 }
 
 /* Makes room for the map, and makes sure of the rest: asked for together, what is over is given back. */
-static vf_status make_store(run *r)
+static vf_status make_store(cionize_state *r)
 {
     const double needed = r->memory = ions_memory(r);
     uint64_t available, total;
@@ -290,7 +288,7 @@ static vf_status make_store(run *r)
 }
 
 /* From the molecule to the plan: everything that can be refused is refused here, before any work. */
-static vf_status prepare(run *r)
+static vf_status prepare(cionize_state *r)
 {
     const cionize_settings *s = &r->settings;
     vf_stage_begin(&r->stages, "read");
@@ -314,6 +312,7 @@ static vf_status prepare(run *r)
         status = ions_prepare(r);
     if (status != VF_OK)
         return status;
+    r->evaluations = r->plan.evaluations * (double)r->plan.maps;
     describe(r);
     if (!s->quiet)
         say_plan(r);
@@ -327,25 +326,24 @@ static vf_status prepare(run *r)
 /* Takes layers from the pool. */
 static vf_status take_layers(void *user, int64_t first, int64_t count, const void *values)
 {
-    run *r = user;
+    cionize_state *r = user;
     vf_status status =
         r->stored ? store_layers(r->ctx, &r->grid, r->settings.precision, r->map.order, first, count, values, r->stored)
                   : VF_OK;
     if (status == VF_OK)
         status = map_output_take(&r->map, first, count, values);
-    vf_progress_update(&r->progress,
-                       r->plan.evaluations * (double)r->map.figures.count / (double)vf_grid_points(&r->grid));
+    vf_progress_update(&r->progress, r->evaluations * (double)r->map.figures.count / (double)vf_grid_points(&r->grid));
     return status;
 }
 
 static vf_status take_averages(void *user, int64_t first, int64_t count, const void *mean, const void *deviation)
 {
-    run *r = user;
+    cionize_state *r = user;
     vf_status status = take_layers(r, first, count, mean);
     return status == VF_OK && r->deviation.path ? map_output_take(&r->deviation, first, count, deviation) : status;
 }
 
-static vf_status check_places(const run *r)
+static vf_status check_places(const cionize_state *r)
 {
     const map_output *const outputs[] = {&r->map, &r->after, &r->deviation};
     const char *const others[] = {r->settings.picture, r->ions.ionized, r->ions.ions, r->ions.mask};
@@ -363,7 +361,7 @@ static vf_status check_places(const run *r)
     return status;
 }
 
-static vf_status sum_map(run *r)
+static vf_status sum_map(cionize_state *r)
 {
     const cionize_settings *s = &r->settings;
     r->map.order = output_order(r);
@@ -376,17 +374,16 @@ static vf_status sum_map(run *r)
         status = vf_fail(r->ctx, VF_ERR_MEMORY, "no memory");
     if (status != VF_OK)
         return status;
-    vf_progress_begin(&r->progress, stderr, s->quiet ? VF_PROGRESS_OFF : s->progress, "computing", r->plan.evaluations,
-                      1e-9, "G evaluations");
-    status =
-        r->trajectory
-            ? average_compute(r->ctx, s, &r->molecule, r->trajectory, &r->frames, &r->grid, &r->plan, take_averages, r)
-            : potential_compute(r->ctx, s, &r->molecule, &r->grid, &r->plan, take_layers, r, r->slabs_done);
+    vf_progress_begin(&r->progress, stderr, s->quiet ? VF_PROGRESS_OFF : s->progress, "computing", r->evaluations, 1e-9,
+                      "G evaluations");
+    status = r->trajectory
+                 ? average_compute(r->ctx, &r->molecule, r->trajectory, &r->frames, &r->plan, take_averages, r)
+                 : potential_compute(r->ctx, &r->molecule, &r->plan, take_layers, r, r->slabs_done);
     vf_progress_end(&r->progress);
     return status;
 }
 
-static vf_status compute(run *r)
+static vf_status compute(cionize_state *r)
 {
     const cionize_settings *s = &r->settings;
     vf_status status = check_places(r);
@@ -394,12 +391,12 @@ static vf_status compute(run *r)
         return status;
     vf_stage_begin(&r->stages, "compute");
     if (s->read_map)
-        return write_stored_map(r->ctx, s, &r->grid, r->stored, NULL, 0, &r->map);
+        return write_stored_map(r->ctx, &r->plan, r->stored, NULL, &r->map);
     return sum_map(r);
 }
 
 /* The files of the map. */
-static vf_status commit(run *r)
+static vf_status commit(cionize_state *r)
 {
     vf_stage_begin(&r->stages, "write");
     vf_status status = r->settings.read_map ? VF_OK : map_output_commit(&r->map);
@@ -409,7 +406,7 @@ static vf_status commit(run *r)
     return status;
 }
 
-static vf_status place_ions(run *r)
+static vf_status place_ions(cionize_state *r)
 {
     const double began = vf_now();
     vf_stage_begin(&r->stages, "place");
@@ -420,7 +417,7 @@ static vf_status place_ions(run *r)
     return status;
 }
 
-static vf_status execute(run *r, vf_report **report)
+static vf_status execute(cionize_state *r, vf_report **report)
 {
     vf_status status = compute(r);
     const double seconds = vf_stage_seconds(&r->stages, "compute") + vf_now() - r->stages.since;
@@ -441,7 +438,7 @@ static vf_status execute(run *r, vf_report **report)
     return status;
 }
 
-static void free_run(run *r)
+static void free_run(cionize_state *r)
 {
     map_output_discard(&r->map);
     map_output_discard(&r->after);
@@ -462,7 +459,7 @@ static void free_run(run *r)
 
 vf_status cionize_run(vf_context *ctx, const cionize_settings *settings)
 {
-    run r = {.ctx = ctx, .settings = *settings, .ions = *settings->ions};
+    cionize_state r = {.ctx = ctx, .settings = *settings, .ions = *settings->ions};
     vf_report *report = NULL;
     vf_status status = VF_OK;
     r.command = program_join_arguments(settings->argc, settings->argv);

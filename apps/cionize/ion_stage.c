@@ -4,23 +4,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cionize_run.h"
+#include "cionize_state.h"
 #include "ion_search.h"
 #include "voxfield/version.h"
 
-static bool has_script(const run *r)
+static bool has_script(const cionize_state *r)
 {
     return r->ions.script != NULL;
 }
 
-bool ions_asked(const run *r)
+bool ions_asked(const cionize_state *r)
 {
     return has_script(r) || wants_ions(&r->ions);
 }
 
 /* ---- what there is to place ---- */
 
-static vf_status add_requests(run *r, const ion_request *request, int count)
+static vf_status add_requests(cionize_state *r, const ion_request *request, int count)
 {
     ion_request *larger = realloc(r->request, (size_t)(r->requests + count + 1) * sizeof *larger);
     if (!larger)
@@ -34,7 +34,7 @@ static vf_status add_requests(run *r, const ion_request *request, int count)
 }
 
 /* Ions by rule: they see the solute's charge and that of the ions that are asked for by number. */
-static vf_status add_by_rule(run *r)
+static vf_status add_by_rule(cionize_state *r)
 {
     const solute_frames frames = {r->trajectory, &r->frames};
     double charge = r->molecule.total_charge;
@@ -54,7 +54,7 @@ static vf_status add_by_rule(run *r)
     return status;
 }
 
-static vf_status check_radii(const run *r)
+static vf_status check_radii(const cionize_state *r)
 {
     for (int64_t i = 0; i < r->molecule.atoms; i++)
         if (r->molecule.radius[i] > 0)
@@ -64,7 +64,7 @@ static vf_status check_radii(const run *r)
                    r->settings.charges ? r->settings.charges : r->settings.input);
 }
 
-vf_status ions_prepare(run *r)
+vf_status ions_prepare(cionize_state *r)
 {
     vf_status status = r->ions.from_surface ? check_radii(r) : VF_OK;
     if (status == VF_OK && r->ions.ionized)
@@ -82,7 +82,7 @@ vf_status ions_prepare(run *r)
 
 /* ---- files ---- */
 
-static vf_status write_list(const run *r, const char *path, const ion_list *list, const molecule *solute)
+static vf_status write_list(const cionize_state *r, const char *path, const ion_list *list, const molecule *solute)
 {
     char comment[80];
     snprintf(comment, sizeof comment, "cionize (Voxfield) %s: %lld ion%s", VF_VERSION, (long long)list->count,
@@ -91,7 +91,7 @@ static vf_status write_list(const run *r, const char *path, const ion_list *list
 }
 
 /* The map with all ions placed so far. */
-static vf_status write_map_with_ions(run *r, map_output *out)
+static vf_status write_map_with_ions(cionize_state *r, map_output *out)
 {
     const ion_list *list = &r->placed;
     const size_t n = (size_t)list->count;
@@ -109,13 +109,12 @@ static vf_status write_map_with_ions(run *r, map_output *out)
     r->ions_info = r->info;
     r->ions_info.quantity = r->ions_quantity;
     out->info = &r->ions_info;
-    vf_status status =
-        write_stored_map(r->ctx, &r->settings, &r->grid, r->stored, n > 0 ? &ions : NULL, r->plan.scale, out);
+    vf_status status = write_stored_map(r->ctx, &r->plan, r->stored, n > 0 ? &ions : NULL, out);
     free(data);
     return status;
 }
 
-static vf_status save_grid(run *r, const char *path)
+static vf_status save_grid(cionize_state *r, const char *path)
 {
     map_output out = {.ctx = r->ctx, .path = path};
     vf_status status = map_format_for(r->ctx, path, &out.format);
@@ -125,7 +124,7 @@ static vf_status save_grid(run *r, const char *path)
     return status;
 }
 
-static vf_status write_mask(run *r)
+static vf_status write_mask(cionize_state *r)
 {
     const int64_t points = vf_grid_points(&r->grid);
     const uint8_t *mask = placement_mask(r->placement);
@@ -141,7 +140,7 @@ static vf_status write_mask(run *r)
         values[i] = (float)mask[i];
     vf_status status = map_format_for(r->ctx, r->ions.mask, &out.format);
     if (status == VF_OK)
-        status = write_stored_map(r->ctx, &r->settings, &r->grid, values, NULL, 0, &out);
+        status = write_stored_map(r->ctx, &r->plan, values, NULL, &out);
     map_output_discard(&out);
     free(values);
     return status;
@@ -149,7 +148,8 @@ static vf_status write_mask(run *r)
 
 /* ---- placing ---- */
 
-static void note_missing(run *r, const ion_request *request, int requests, const ion_list *list, int64_t before)
+static void note_missing(cionize_state *r, const ion_request *request, int requests, const ion_list *list,
+                         int64_t before)
 {
     int64_t wanted = 0, points[3];
     for (int n = 0; n < requests; n++)
@@ -172,7 +172,7 @@ static void note_missing(run *r, const ion_request *request, int requests, const
                                                      "--ion-solute");
 }
 
-static vf_status place(run *r, const ion_request *request, int requests)
+static vf_status place(cionize_state *r, const ion_request *request, int requests)
 {
     const int64_t before = r->placed.count;
     vf_status status = placement_place(r->placement, request, requests, &r->progress, &r->placed);
@@ -182,7 +182,7 @@ static vf_status place(run *r, const ion_request *request, int requests)
 }
 
 /* The ions of the script's last PLACEION: the end of all. */
-static vf_status save_ions(const run *r, const script_command *command, int64_t first)
+static vf_status save_ions(const cionize_state *r, const script_command *command, int64_t first)
 {
     const ion_list last = {.kind_count = r->placed.kind_count,
                            .kinds = r->placed.kinds,
@@ -191,7 +191,7 @@ static vf_status save_ions(const run *r, const script_command *command, int64_t 
     return write_list(r, command->path, &last, NULL);
 }
 
-static vf_status run_commands(run *r)
+static vf_status run_commands(cionize_state *r)
 {
     int64_t last = 0;
     vf_status status = VF_OK;
@@ -213,7 +213,7 @@ static vf_status run_commands(run *r)
     return status;
 }
 
-static vf_status write_files(run *r)
+static vf_status write_files(cionize_state *r)
 {
     vf_status status = VF_OK;
     if (r->ions.ionized)
@@ -227,12 +227,11 @@ static vf_status write_files(run *r)
     return status;
 }
 
-vf_status ions_place(run *r)
+vf_status ions_place(cionize_state *r)
 {
     const solute_frames frames = {r->trajectory, &r->frames};
-    vf_status status =
-        placement_create(r->ctx, &r->settings, &r->ions, &r->molecule, r->trajectory ? &frames : NULL, &r->grid,
-                         r->stored, r->settings.read_map || r->settings.trajectory, r->plan.scale, &r->placement);
+    vf_status status = placement_create(r->ctx, &r->plan, &r->ions, &r->molecule, r->trajectory ? &frames : NULL,
+                                        r->stored, r->settings.read_map || r->settings.trajectory, &r->placement);
     if (status != VF_OK)
         return status;
     vf_progress_begin(&r->progress, stderr, r->settings.quiet ? VF_PROGRESS_OFF : r->settings.progress, "placing ions",

@@ -2,13 +2,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cionize_run.h"
+#include "cionize_state.h"
 
 /* ---- names of files ---- */
 
 /* "a/b.pqr" -> "a/b.dx"; other extensions than those of molecules are kept: "a/b.txt" -> "a/b.txt.dx". Beside a pipe,
  * whose name is a system's (/dev/stdin, /dev/fd/63), nobody looks for a map. */
-static vf_status default_name(run *r, const char *ending, const char **name)
+static vf_status default_name(cionize_state *r, const char *ending, const char **name)
 {
     static const char *const endings[] = {".pqr",    ".pqr.gz", ".pdb",       ".pdb.gz", ".ent",
                                           ".ent.gz", ".inpcrd", ".inpcrd.gz", ".rst7",   ".rst7.gz",
@@ -23,7 +23,7 @@ static vf_status default_name(run *r, const char *ending, const char **name)
 }
 
 /* An output must not replace an input, nor another output. */
-static vf_status check_names(const run *r)
+static vf_status check_names(const cionize_state *r)
 {
     const cionize_settings *s = &r->settings;
     const program_file files[] = {{"the molecule", s->input},
@@ -51,7 +51,7 @@ static vf_status check_names(const run *r)
 }
 
 /* Before any work, as for files that options name. */
-static vf_status check_script_formats(const run *r)
+static vf_status check_script_formats(const cionize_state *r)
 {
     const map_format *format;
     vf_status status = VF_OK;
@@ -66,7 +66,7 @@ static vf_status check_script_formats(const run *r)
 }
 
 /* Ways that exclude each other, and options that do nothing without another. */
-static vf_status check_combinations(const run *r)
+static vf_status check_combinations(const cionize_state *r)
 {
     const cionize_settings *s = &r->settings;
     const bool ions = ions_asked(r);
@@ -103,7 +103,7 @@ static vf_status check_combinations(const run *r)
     return VF_OK;
 }
 
-vf_status prepare_output(run *r)
+vf_status prepare_output(cionize_state *r)
 {
     const cionize_settings *s = &r->settings;
     const bool ions = ions_asked(r);

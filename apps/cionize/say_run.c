@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cionize_run.h"
+#include "cionize_state.h"
 #include "ion_search.h"
 
 static void say_charge(const char *what, double charge)
@@ -16,7 +16,7 @@ static void say_charge(const char *what, double charge)
         printf("           %s %+.6f e, %.2g away from an integer\n", what, charge, fabs(off));
 }
 
-void say_molecule(const run *r)
+void say_molecule(const cionize_state *r)
 {
     const molecule *m = &r->molecule;
     printf("molecule   %s: %lld atom%s, %s\n", r->settings.input, (long long)m->atoms, m->atoms == 1 ? "" : "s",
@@ -26,7 +26,7 @@ void say_molecule(const run *r)
            m->lo[2], m->hi[2]);
 }
 
-static void say_grid(const run *r)
+static void say_grid(const cionize_state *r)
 {
     const vf_grid *g = &r->grid;
     printf("grid       %lld x %lld x %lld = %lld point%s, spacing ", (long long)g->counts[0], (long long)g->counts[1],
@@ -38,7 +38,7 @@ static void say_grid(const run *r)
     printf(", origin (%g, %g, %g)\n", g->origin[0], g->origin[1], g->origin[2]);
 }
 
-static void say_potential(const run *r)
+static void say_potential(const cionize_state *r)
 {
     const cionize_settings *s = &r->settings;
     if (s->read_map)
@@ -59,7 +59,7 @@ static void say_map(const char *what, const map_format *format, const char *path
            vf_format_bytes(map_output_bytes(format, info), text, sizeof text));
 }
 
-static void say_frames(const run *r)
+static void say_frames(const cionize_state *r)
 {
     const frame_selection *f = &r->frames;
     printf("frames     %lld of the %lld of %s, ", (long long)f->count, (long long)trajectory_frames(r->trajectory),
@@ -70,7 +70,22 @@ static void say_frames(const run *r)
         printf("from %lld in steps of %lld\n", (long long)f->first + 1, (long long)f->step);
 }
 
-void say_plan(const run *r)
+static const char *boundary(const cionize_state *r)
+{
+    return r->grid.cell.kind == VF_CELL_NONE ? "free space" : "periodic";
+}
+
+/* What the method keeps: "exact", or "tolerance 1e-06". */
+static const char *accuracy(const cionize_state *r, char *text, size_t size)
+{
+    if (r->plan.method->tolerance[r->plan.problem.precision] > 0)
+        snprintf(text, size, "tolerance %g", r->plan.problem.tolerance);
+    else
+        snprintf(text, size, "exact");
+    return text;
+}
+
+void say_plan(const cionize_state *r)
 {
     char text[32];
     say_grid(r);
@@ -79,8 +94,10 @@ void say_plan(const run *r)
         say_frames(r);
     printf("device     %s\n", r->plan.device);
     if (r->plan.slabs > 0) {
-        printf("work       %.3g G evaluations, %s, about %s", 1e-9 * r->plan.evaluations, r->method,
-               vf_format_seconds(r->plan.seconds, text, sizeof text));
+        printf("method     %s%s: %s, %s\n", r->plan.method->name, r->settings.method ? "" : " (auto)",
+               accuracy(r, text, sizeof text), boundary(r));
+        printf("work       %.3g G evaluations, %s, about %s", 1e-9 * r->evaluations, r->method,
+               vf_format_seconds(r->plan.seconds * (double)r->plan.maps, text, sizeof text));
         printf(", %s of memory in %lld slab%s\n",
                vf_format_bytes(fmax(r->memory, (double)r->plan.host_bytes), text, sizeof text),
                (long long)r->plan.slabs, r->plan.slabs == 1 ? "" : "s");
@@ -97,7 +114,7 @@ void say_plan(const run *r)
 /* ---- ions ---- */
 
 /* The unit of charge times potential. */
-static const char *energy_unit(const run *r)
+static const char *energy_unit(const cionize_state *r)
 {
     static const char *const units[][2] = {{"kT/e", "kT"}, {"V", "eV"}, {"kcal/mol/e", "kcal/mol"}, {"e/A", "e^2/A"}};
     for (size_t n = 0; n < sizeof units / sizeof *units; n++)
@@ -106,7 +123,7 @@ static const char *energy_unit(const run *r)
     return "?";
 }
 
-static double charge_with_ions(const run *r)
+static double charge_with_ions(const cionize_state *r)
 {
     double charge = r->molecule.total_charge;
     for (int64_t n = 0; n < r->placed.count; n++)
@@ -114,7 +131,7 @@ static double charge_with_ions(const run *r)
     return charge;
 }
 
-static void say_ion_files(const run *r)
+static void say_ion_files(const cionize_state *r)
 {
     const char *const files[][2] = {{"ionized", r->ions.ionized}, {"ions", r->ions.ions}, {"mask", r->ions.mask}};
     for (size_t n = 0; n < sizeof files / sizeof *files; n++)
@@ -126,7 +143,7 @@ static void say_ion_files(const run *r)
                    r->script.command[n].path);
 }
 
-void say_ions(const run *r)
+void say_ions(const cionize_state *r)
 {
     static const char *const orders[] = {"one kind after another", "kinds in turn", "largest charges first"};
     int kinds = 0;
@@ -147,7 +164,7 @@ void say_ions(const run *r)
     fflush(stdout);
 }
 
-void say_placed(const run *r, double seconds)
+void say_placed(const cionize_state *r, double seconds)
 {
     const ion_list *list = &r->placed;
     const double points = (double)vf_grid_points(&r->grid);
@@ -166,13 +183,13 @@ void say_placed(const run *r, double seconds)
     say_ion_files(r);
 }
 
-void say_done(const run *r, double seconds)
+void say_done(const cionize_state *r, double seconds)
 {
     char text[32];
     const map_figures *f = &r->map.figures;
     printf("%-10s %s", ions_asked(r) ? "computed" : "done", vf_format_seconds(seconds, text, sizeof text));
     if (r->plan.slabs > 0)
-        printf(", %.3g G evaluations/s", 1e-9 * r->plan.evaluations / seconds);
+        printf(", %.3g G evaluations/s", 1e-9 * r->evaluations / seconds);
     printf("; %.6g to %.6g %s, mean %.6g\n", f->minimum, f->maximum, r->settings.unit, map_figures_mean(f));
     if (r->settings.picture)
         printf("picture    %s\n", r->settings.picture);
@@ -180,7 +197,7 @@ void say_done(const run *r, double seconds)
 
 /* ---- the report ---- */
 
-static void report_devices(vf_report *report, const run *r)
+static void report_devices(vf_report *report, const cionize_state *r)
 {
     if (!r->slabs_done)
         return;
@@ -197,7 +214,7 @@ static void report_devices(vf_report *report, const run *r)
     vf_report_end(report);
 }
 
-static void report_input(vf_report *report, const run *r)
+static void report_input(vf_report *report, const cionize_state *r)
 {
     const cionize_settings *s = &r->settings;
     vf_report_begin(report, "input");
@@ -219,13 +236,20 @@ static void report_input(vf_report *report, const run *r)
     vf_report_end(report);
 }
 
-static void report_potential(vf_report *report, const run *r)
+static void report_potential(vf_report *report, const cionize_state *r)
 {
     const cionize_settings *s = &r->settings;
     const map_figures *f = &r->map.figures;
+    char text[32];
     vf_report_begin(report, "potential");
-    if (s->read_map)
+    if (s->read_map) {
         vf_report_text(report, "read", s->read_map);
+    } else {
+        vf_report_text(report, "method", r->plan.method->name);
+        vf_report_text(report, "variant", r->plan.variant);
+        vf_report_text(report, "accuracy", accuracy(r, text, sizeof text));
+        vf_report_text(report, "boundary", boundary(r));
+    }
     vf_report_text(report, "unit", s->unit);
     vf_report_number(report, "constant", r->info.unit_constant);
     vf_report_number(report, "temperature", s->temperature);
@@ -240,14 +264,14 @@ static void report_potential(vf_report *report, const run *r)
 }
 
 /* One of the numbers of each ion, in the order they were placed. */
-static void report_sites(vf_report *report, const run *r, const char *key, int what, double *values)
+static void report_sites(vf_report *report, const cionize_state *r, const char *key, int what, double *values)
 {
     for (int64_t n = 0; n < r->placed.count; n++)
         values[n] = what < 3 ? r->placed.sites[n].position[what] : r->placed.sites[n].energy;
     vf_report_numbers(report, key, values, (int)r->placed.count);
 }
 
-static void report_ions(vf_report *report, const run *r)
+static void report_ions(vf_report *report, const cionize_state *r)
 {
     static const char *const keys[] = {"x", "y", "z", "energy"};
     double *values = malloc((size_t)(r->placed.count + 1) * sizeof *values);
@@ -276,7 +300,7 @@ static void report_ions(vf_report *report, const run *r)
     free(names);
 }
 
-void report_run(vf_report *report, const run *r, double seconds)
+void report_run(vf_report *report, const cionize_state *r, double seconds)
 {
     const cionize_settings *s = &r->settings;
     if (!report)
@@ -297,8 +321,8 @@ void report_run(vf_report *report, const run *r, double seconds)
     vf_report_text(report, "method", r->method);
     if (r->map.path || r->after.path)
         vf_report_text(report, "map", r->map.path ? r->map.path : r->after.path);
-    vf_report_number(report, "evaluations", r->plan.evaluations);
-    vf_report_number(report, "evaluations_per_second", r->plan.evaluations / seconds);
-    vf_report_number(report, "estimated_seconds", r->plan.seconds);
+    vf_report_number(report, "evaluations", r->evaluations);
+    vf_report_number(report, "evaluations_per_second", r->evaluations / seconds);
+    vf_report_number(report, "estimated_seconds", r->plan.seconds * (double)r->plan.maps);
     vf_report_stages(report, &r->stages);
 }

@@ -18,6 +18,9 @@ static vf_status check(vf_context *ctx, const vf_grid *grid, const vf_coulomb_at
 {
     if (!vf_grid_valid(grid))
         return vf_fail(ctx, VF_ERR_ARGUMENT, "Coulomb sum: the grid's counts or spacing are not positive and finite");
+    if (grid->cell.kind != VF_CELL_NONE)
+        return vf_fail(ctx, VF_ERR_UNSUPPORTED,
+                       "Coulomb sum: the grid has a periodic cell; this sum is for free space");
     for (int a = 0; a < 3; a++)
         if (!(fabs(grid->origin[a]) <= VF_COULOMB_MAX_COORDINATE) ||
             !(fabs(vf_coulomb_position(grid, a, grid->counts[a])) <= VF_COULOMB_MAX_COORDINATE))

@@ -52,8 +52,8 @@ typedef struct vf_coulomb vf_coulomb;
 
 /* Makes a plan: copies the atoms to the device (the arrays may go afterwards) and reserves what execution needs.
  * Blocking. Errors: VF_ERR_ARGUMENT (NaN, out of range, unknown variant: the message lists the known),
- * VF_ERR_UNSUPPORTED (an instruction set this CPU lacks), VF_ERR_MEMORY, VF_ERR_DEVICE, VF_ERR_DEVICE_MEMORY. *out is
- * NULL then. */
+ * VF_ERR_UNSUPPORTED (an instruction set this CPU lacks, a grid with a periodic cell), VF_ERR_MEMORY, VF_ERR_DEVICE,
+ * VF_ERR_DEVICE_MEMORY. *out is NULL then. */
 VF_MUST_CHECK vf_status vf_coulomb_create(vf_device *device, const vf_grid *grid, const vf_coulomb_atoms *atoms,
                                           const vf_coulomb_options *options, vf_coulomb **out);
 

@@ -9,6 +9,22 @@
 #include "ion_search_internal.h"
 #include "kernel_backends.h"
 
+/* The backend for the device, the pair potential and the variant that is wanted. Only the reference knows functions;
+ * the others bound energies by Coulomb's law. */
+static vf_status choose_backend(vf_ion_search *search, const char *wish, const void **backend)
+{
+    const bool function = search->pair.law == VF_PAIR_FUNCTION;
+    const bool ref = vf_device_get_kind(search->device) == VF_DEVICE_CPU && (!wish || strcmp(wish, "ref") == 0);
+    if (function && !ref)
+        return vf_fail(
+            search->ctx, VF_ERR_UNSUPPORTED,
+            "search for ions: %s%s supports only Coulomb's law, not this method's pair potential; use ref on "
+            "the CPU",
+            wish ? "variant " : vf_device_spec(search->device), wish ? wish : "");
+    return vf_backend_choose(vf_kernel_backends, "the search for ions", search->device, function ? "ref" : wish,
+                             backend, &search->variant);
+}
+
 /* ---- sources ---- */
 
 static bool grow(double **array, int64_t capacity)
@@ -70,13 +86,35 @@ static vf_status check_map(const vf_ion_search *search)
     return VF_OK;
 }
 
-/* The sums' own checks of all that they are given; nothing else is done with that plan. */
+/* The pair potential as backends see it. */
+static vf_status take_pair(vf_ion_search *search, const vf_ion_search_options *options)
+{
+    const vf_pair_potential *pair = &options->pair;
+    if ((unsigned)pair->law >= VF_PAIR_LAWS || (pair->law == VF_PAIR_FUNCTION) != (pair->value != NULL))
+        return vf_fail(search->ctx, VF_ERR_ARGUMENT,
+                       "search for ions: the pair potential's law %d is unknown, or its "
+                       "function is missing",
+                       (int)pair->law);
+    search->pair = *pair;
+    search->options = (ion_search_setup){.potential = {.scale = pair->scale,
+                                                       .r_min = pair->r_min,
+                                                       .distance_dielectric = pair->law == VF_PAIR_DISTANCE_DIELECTRIC,
+                                                       .precision = options->precision},
+                                         .map_is_exact = options->map_is_exact};
+    return VF_OK;
+}
+
+/* The sums' own checks of all that they are given; nothing else is done with that plan. A function may know the grid's
+ * cell; Coulomb's sums do not. */
 static vf_status check_sums(vf_ion_search *search, const vf_coulomb_atoms *atoms)
 {
     vf_coulomb *sums = NULL;
-    vf_coulomb_options options = search->options.potential;
-    options.variant = NULL;
-    vf_status status = vf_coulomb_create(vf_context_host(search->ctx), &search->grid, atoms, &options, &sums);
+    vf_grid grid = search->grid;
+    if (!vf_grid_valid(&grid))
+        return vf_fail(search->ctx, VF_ERR_ARGUMENT, "search for ions: the grid is invalid");
+    if (search->pair.law == VF_PAIR_FUNCTION)
+        grid.cell = (vf_cell){.kind = VF_CELL_NONE};
+    vf_status status = vf_coulomb_create(vf_context_host(search->ctx), &grid, atoms, &search->options.potential, &sums);
     vf_coulomb_destroy(sums);
     return status;
 }
@@ -100,12 +138,12 @@ vf_status vf_ion_search_create(vf_device *device, const vf_grid *grid, const vf_
     search->device = device;
     search->ctx = ctx;
     search->grid = *grid;
-    search->options = *options;
     search->map = map;
     search->simd = coulomb_simd_for(vf_cpu_isa());
-    const void *backend;
-    vf_status status = vf_backend_choose(vf_kernel_backends, "the search for ions", device, options->variant, &backend,
-                                         &search->variant);
+    const void *backend = NULL;
+    vf_status status = take_pair(search, options);
+    if (status == VF_OK)
+        status = choose_backend(search, options->variant, &backend);
     if (status == VF_OK)
         status = vf_simulation_of(device, &search->fail_at);
     if (status == VF_OK)

@@ -1,17 +1,17 @@
 /* Voxfield - where ions go, one after another: the free point of a grid where an ion's energy is least.
  *
- * The energy of an ion of charge z at r is z V(r), with the potential of coulomb_sum.h,
+ * The energy of an ion of charge z at r is z V(r), with the potential
  *
- *     V(r) = C sum_i q_i / max(|r - r_i|, r_min)      (or the square of it: distance-dependent dielectric)
+ *     V(r) = C sum_i q_i g(r - r_i)        C g: a vf_pair_potential (potential.h)
  *
  * over the solute's atoms and the ions added so far. Points nearer to an atom or an ion than a given distance are
  * excluded. Each ion goes to the free point where its energy is least; then its own potential is added and the points
  * about it are excluded: the greedy placement of VMD's cionize (Stone et al., J. Comput. Chem. 28 (2007) 2618).
  *
  * What is found does not depend on the device, nor on the number of threads: energies are compared as sums in double
- * precision. Energies that differ by no more than 2^-40 of |z| C sum |q_i|/r_i are equal (a symmetric molecule has such
- * points, which differ by rounding alone), and of equal ones the point that comes first in the order [z][y][x] is
- * taken.
+ * precision. Energies that differ by no more than 2^-40 of |z| C sum |q_i g(r - r_i)| are equal (a symmetric molecule
+ * has such points, which differ by rounding alone), and of equal ones the point that comes first in the order [z][y][x]
+ * is taken.
  *
  * Not all points are summed in double precision: a map of the atoms' potential, usually in single precision, says which
  * cells of the grid can hold the least energy, and only those are summed again, and get the potential of ions as they
@@ -21,12 +21,14 @@
  * somewhere, the energy found would still be the least to that error.
  *
  * Variants: on the CPU "cells" (the default), and "ref": plain C, every point in double precision; on a GPU "field",
- * which needs 8 bytes of its memory a point, and 5 or 9 more while it begins.
+ * which needs 8 bytes of its memory a point, and 5 or 9 more while it begins. "cells" and "field" bound energies by
+ * Coulomb's law, with a constant or a distance-dependent dielectric. A pair potential that is a function
+ * (VF_PAIR_FUNCTION) is supported by "ref" alone, which is then the CPU's default.
  */
 #ifndef VOXFIELD_ION_SEARCH_H
 #define VOXFIELD_ION_SEARCH_H
 
-#include "coulomb_sum.h"
+#include "potential.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -35,14 +37,16 @@ extern "C" {
 typedef struct vf_ion_search vf_ion_search;
 
 typedef struct vf_ion_search_options {
-    vf_coulomb_options potential; /* C, r_min, dielectric; precision: of the map; its variant is not used */
-    bool map_is_exact;   /* the map is the atoms' potential, whatever made it: the atoms' charges do not count */
-    const char *variant; /* NULL: the default */
+    vf_pair_potential pair; /* of the atoms and of the ions: what the map's method says (vf_potential_method.pair) */
+    vf_dtype precision;     /* of the map */
+    bool map_is_exact;      /* the map is the atoms' potential, whatever made it: the atoms' charges do not count */
+    const char *variant;    /* NULL: the default */
 } vf_ion_search_options;
 
-/* Makes a search. `map`: host memory, [z][y][x] of the grid, options->potential.precision; the atoms' potential,
+/* Makes a search. `map`: host memory, [z][y][x] of the grid, options->precision; the atoms' potential,
  * without ions; it must live as long as the search, and every value must be finite. The atoms are copied. Errors: as
- * vf_coulomb_create, and VF_ERR_ARGUMENT for a malformed VOXFIELD_SIMULATE_FAILURE (docs/architecture.md). */
+ * vf_coulomb_create; VF_ERR_UNSUPPORTED if the variant, or every variant of the device, cannot do the pair potential;
+ * VF_ERR_ARGUMENT for a malformed VOXFIELD_SIMULATE_FAILURE (docs/architecture.md). */
 VF_MUST_CHECK vf_status vf_ion_search_create(vf_device *device, const vf_grid *grid, const vf_coulomb_atoms *atoms,
                                              const void *map, const vf_ion_search_options *options,
                                              vf_ion_search **out);

@@ -18,6 +18,20 @@ double ion_map_value(const vf_ion_search *search, int64_t index)
                                                          : (double)((const float *)search->map)[index];
 }
 
+/* The same by the pair potential's function; C is in the charges. */
+static double sum_function(const vf_ion_search *search, const ion_sources *s, const double position[3], bool magnitude)
+{
+    vf_pair_potential pair = search->pair;
+    double sum = 0;
+    for (int64_t i = 0; i < s->count; i++) {
+        const double d[3] = {position[0] - s->x[i], position[1] - s->y[i], position[2] - s->z[i]};
+        pair.scale = s->charge[i];
+        const double term = vf_pair_value(&pair, d);
+        sum += magnitude ? fabs(term) : term;
+    }
+    return sum;
+}
+
 double ion_potential(const vf_ion_search *search, int kind, const double position[3], bool magnitude)
 {
     static ion_point_sum *const sums[] = {ion_point_sum_baseline, ion_point_sum_avx2, ion_point_sum_avx512};
@@ -27,6 +41,8 @@ double ion_potential(const vf_ion_search *search, int kind, const double positio
     const vf_coulomb_options *potential = &search->options.potential;
     ion_point_sum *const sum_part = sums[vf_cpu_isa()];
     double sum = 0;
+    if (search->pair.law == VF_PAIR_FUNCTION)
+        return sum_function(search, s, position, magnitude);
     /* The parts are the same whatever the number of threads, and they are added in their order. */
     for (int64_t from = 0; from < s->count; from += (int64_t)PART * MOST_PARTS) {
         const int64_t left = s->count - from;

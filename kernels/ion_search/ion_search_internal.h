@@ -38,13 +38,20 @@ typedef struct vf_ion_search_backend {
     void (*destroy)(vf_ion_search *search);
 } vf_ion_search_backend;
 
+/* The contract's options for backends that know Coulomb's law alone. */
+typedef struct ion_search_setup {
+    vf_coulomb_options potential; /* C, r_min, dielectric; precision: of the map */
+    bool map_is_exact;
+} ion_search_setup;
+
 struct vf_ion_search {
     const vf_ion_search_backend *backend;
     const char *variant;
     vf_device *device;
     vf_context *ctx;
     vf_grid grid;
-    vf_ion_search_options options;
+    ion_search_setup options;
+    vf_pair_potential pair; /* the same as it came: what backends for functions use */
     const void *map;
     const coulomb_simd *simd; /* sums on the CPU */
     ion_sources sources[ION_SOURCES];
@@ -136,8 +143,8 @@ extern ion_point_sum ion_point_sum_baseline, ion_point_sum_avx2, ion_point_sum_a
 
 /* ---- ion_search_exact.c ---- */
 
-/* C sum q/max(r, r_min) of a kind's sources at a point, in double precision: the same bits whatever the number of
- * threads. `magnitude`: sum |q| instead. */
+/* C sum q g of a kind's sources at a point, in double precision: the same bits whatever the number of threads.
+ * `magnitude`: sum |q g| instead. */
 double ion_potential(const vf_ion_search *search, int kind, const double position[3], bool magnitude);
 
 /* The potential of all sources. On a grid point of a map that is exact, the atoms' is the map's. `index`: of the grid

@@ -38,10 +38,14 @@ static vf_status create(vf_ion_search *search)
         state->potential = malloc((size_t)points * sizeof *state->potential);
     if (!state || !state->potential)
         return vf_fail(search->ctx, VF_ERR_MEMORY, "no memory for %lld points", (long long)points);
-    if (!search->options.map_is_exact)
+    if (!search->options.map_is_exact && search->pair.law != VF_PAIR_FUNCTION)
         return sum_atoms(search, state->potential);
-    for (int64_t i = 0; i < points; i++)
-        state->potential[i] = ion_map_value(search, i);
+    for (int64_t i = 0; i < points; i++) {
+        double p[3];
+        ion_point(&search->grid, i, p);
+        state->potential[i] =
+            search->options.map_is_exact ? ion_map_value(search, i) : ion_potential(search, ION_ATOMS, p, false);
+    }
     return VF_OK;
 }
 
@@ -67,14 +71,14 @@ static vf_status add(vf_ion_search *search)
 {
     const ref_state *state = search->state;
     const ion_sources *ions = &search->sources[ION_IONS];
-    const vf_coulomb_options *potential = &search->options.potential;
+    vf_pair_potential pair = search->pair;
     const int64_t points = vf_grid_points(&search->grid), n = ions->count - 1;
+    pair.scale = ions->charge[n]; /* C is in it */
     for (int64_t i = 0; i < points; i++) {
         double p[3];
         ion_point(&search->grid, i, p);
-        const double dx = p[0] - ions->x[n], dy = p[1] - ions->y[n], dz = p[2] - ions->z[n];
-        const double r = fmax(sqrt(dx * dx + dy * dy + dz * dz), potential->r_min);
-        state->potential[i] += ions->charge[n] / (potential->distance_dielectric ? r * r : r);
+        const double d[3] = {p[0] - ions->x[n], p[1] - ions->y[n], p[2] - ions->z[n]};
+        state->potential[i] += vf_pair_value(&pair, d);
     }
     return VF_OK;
 }

@@ -2,9 +2,51 @@
 
 #include <math.h>
 
+static double dot(const double a[3], const double b[3])
+{
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+}
+
+double vf_cell_volume(const vf_cell *cell)
+{
+    const double *a = cell->vectors[0], *b = cell->vectors[1], *c = cell->vectors[2];
+    if (cell->kind == VF_CELL_NONE)
+        return 0;
+    return a[0] * (b[1] * c[2] - b[2] * c[1]) + a[1] * (b[2] * c[0] - b[0] * c[2]) + a[2] * (b[0] * c[1] - b[1] * c[0]);
+}
+
+bool vf_cell_valid(const vf_cell *cell)
+{
+    if (cell->kind == VF_CELL_NONE)
+        return true;
+    if (cell->kind != VF_CELL_ORTHORHOMBIC && cell->kind != VF_CELL_TRICLINIC)
+        return false;
+    for (int v = 0; v < 3; v++)
+        for (int a = 0; a < 3; a++)
+            if (!isfinite(cell->vectors[v][a]) || (cell->kind == VF_CELL_ORTHORHOMBIC &&
+                                                   (v == a ? !(cell->vectors[v][a] > 0) : cell->vectors[v][a] != 0)))
+                return false;
+    const double volume = vf_cell_volume(cell);
+    return volume > 0 && isfinite(volume);
+}
+
+void vf_cell_shape(const vf_cell *cell, double lengths[3], double angles[3])
+{
+    const double degrees = 180 / acos(-1.0);
+    for (int v = 0; v < 3; v++)
+        lengths[v] = sqrt(dot(cell->vectors[v], cell->vectors[v]));
+    for (int v = 0; v < 3; v++) {
+        const int b = (v + 1) % 3, c = (v + 2) % 3;
+        /* asin, which is exact at 0 */
+        angles[v] = 90 - asin(dot(cell->vectors[b], cell->vectors[c]) / (lengths[b] * lengths[c])) * degrees;
+    }
+}
+
 bool vf_grid_valid(const vf_grid *grid)
 {
     int64_t points = 1;
+    if (!vf_cell_valid(&grid->cell))
+        return false;
     for (int a = 0; a < 3; a++) {
         if (!isfinite(grid->origin[a]) || !isfinite(grid->spacing[a]) || !(grid->spacing[a] > 0))
             return false;

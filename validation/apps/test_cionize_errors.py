@@ -40,7 +40,7 @@ def test_words(_):
             ("--device", ["", "gpu", "CPU", "cuda:", "cuda:x", "cuda:-1", "cuda:0,0", "cuda:0,", "cuda0", "cuda:1 ", "cpu:",
                           "cpu:0,0", "cpu,cpu", "cuda:0,cpu", "cpu:0,cuda:0"],
              ["cpu", "cuda"]),
-            ("--method", ["", "multilevel", "direct:", "direct:nonsense", "directly"], ["direct"])):
+            ("--method", ["", "multilevel", "direct:", "direct:nonsense", "directly", "auto:avx2", "auto:", "Auto"], ["direct"])):
         for text in texts:
             refuse(2, words, "dipole.pqr", f"{option}={text}")
     refuse(2, ["direct", "nonsense", "avx2", "ref"], "dipole.pqr", "--device=cpu", "--method=direct:nonsense")

@@ -34,7 +34,7 @@ def test_dry_run(_):
     assert nx * ny * nz == points > 1e7
     for part in (r"^molecule +1hpv\.pqr: 3129 atoms", r"total charge \+5 e", r"^grid .*spacing 0\.25 A, origin \(",
                  r"^potential .*kT/e",
-                 r"^device +\w+", rf"^work +{3129e-9 * points:.3g} G evaluations, .*about [\d.e+-]+ (ms|s|min|h)",
+                 r"^device +\w+", r"^method +direct \(auto\): exact, free space$", rf"^work +{3129e-9 * points:.3g} G evaluations, .*about [\d.e+-]+ (ms|s|min|h)",
                  r"[\d.]+ [KMG]iB of memory", r"^map +big\.mrc: MRC/CCP4, about [\d.]+ MiB"):
         assert re.search(part, done.out, re.M), f"no '{part}' in\n{done.out}"
     size = re.search(r"about ([\d.]+) MiB$", done.out, re.M)
@@ -153,6 +153,9 @@ def test_report(_):
     assert potential["distance_dielectric"] is False
     assert abs(potential["constant"] - program.unit_constant("V")) < 1e-8
     assert report["evaluations"] == len(atoms) * points == len(atoms) * math.prod(report["grid"]["counts"])
+    stated = {key: report["potential"][key] for key in ("method", "accuracy", "boundary")}
+    assert stated == {"method": "direct", "accuracy": "exact", "boundary": "free space"}, stated
+    assert report["potential"]["variant"] in report["method"], report["method"]
     assert report["map"] == "map.mrc" and "single" in report["method"] and report["device"].startswith(program.DEVICE)
     stages = report["seconds"]
     assert set(stages) >= {"read", "plan", "compute", "write"} and all(s >= 0 for s in stages.values()), stages

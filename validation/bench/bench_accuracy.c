@@ -12,8 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cionize.h"
 #include "coulomb_sum.h"
+#include "molecule/molecule.h"
+#include "voxfield/report.h"
 
 static vf_context *ctx;
 

@@ -65,7 +65,9 @@ static void make_map(problem *p)
     const int64_t points = vf_grid_points(&p->grid);
     need(vf_array_create(device, VF_SPACE_PINNED, VF_F32, points, &p->map));
     need(vf_array_create(device, VF_SPACE_DEVICE, VF_F32, points, &there));
-    need(vf_coulomb_create(device, &p->grid, &p->atoms, &p->options.potential, &sums));
+    const vf_coulomb_options options = {
+        .scale = p->options.pair.scale, .r_min = p->options.pair.r_min, .precision = p->options.precision};
+    need(vf_coulomb_create(device, &p->grid, &p->atoms, &options, &sums));
     need(vf_coulomb_execute(sums, queue, &box, there.data));
     need(vf_array_copy(queue, &p->map, &there, points));
     need(vf_queue_sync(queue));
@@ -92,7 +94,8 @@ static problem make_problem(const bench_case *c)
         p.data[3 * n + i] -= charge / (double)n;
     p.atoms =
         (vf_coulomb_atoms){.count = n, .x = p.data, .y = p.data + n, .z = p.data + 2 * n, .charge = p.data + 3 * n};
-    p.options.potential = (vf_coulomb_options){.scale = 560.459322, .r_min = 0.1, .precision = VF_F32};
+    p.options.pair = (vf_pair_potential){.law = VF_PAIR_COULOMB, .scale = 560.459322, .r_min = 0.1};
+    p.options.precision = VF_F32;
     make_map(&p);
     return p;
 }

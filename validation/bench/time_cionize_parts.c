@@ -6,8 +6,8 @@
  * MAP is a map that is there; its bytes are written to COPY, as cionize writes: synced, then renamed.
  */
 #include "bench_device.h"
-#include "cionize.h"
 #include "coulomb_sum.h"
+#include "potential/plan_grid.h"
 #include "voxfield/output.h"
 
 /* A file's bytes, and the seconds that reading them takes. */

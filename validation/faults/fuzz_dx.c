@@ -24,7 +24,7 @@ static void check_text(void *user, vf_log_level level, const char *text)
     require_text(text, strlen(text) + 1);
 }
 
-static void check_map(const vf_map *map, size_t size, bool is_compressed)
+static void check_map(const loaded_map *map, size_t size, bool is_compressed)
 {
     const int64_t points = vf_grid_points(&map->grid);
     REQUIRE(vf_grid_valid(&map->grid) && (map->type == VF_F32 || map->type == VF_F64));
@@ -48,7 +48,7 @@ vf_status fuzz_one(const uint8_t *data, size_t size)
     const int fd = memfd_create("fuzz", MFD_CLOEXEC);
     REQUIRE(fd >= 0 && write(fd, data, size) == (ssize_t)size);
     snprintf(name, sizeof name, "/proc/self/fd/%d", fd);
-    vf_map map = {.path = strdup(name)};
+    loaded_map map = {.path = strdup(name)};
     REQUIRE(map.path);
     const vf_status status = read_map_dx(ctx, &map);
     if (status == VF_OK) {

@@ -5,8 +5,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "cionize.h"
 #include "fuzz_replay.h"
+#include "molecule/molecule.h"
 
 static inline void require_label(const atom_label *label)
 {

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cionize.h"
+#include "maps/map_format.h"
 
 enum { ARGUMENTS = 13 };
 

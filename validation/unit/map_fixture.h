@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-#include "cionize.h"
+#include "maps/map_format.h"
 
 enum { PATH_SIZE = 256 };
 
@@ -196,14 +196,16 @@ static inline int tear_down(void **state)
 
 /* One point; axes of length one; more points than a chunk or a block of text; and steps of different lengths. */
 static const vf_grid grids[] = {
-    {{0, 0, 0}, {1, 1, 1}, {1, 1, 1}},
-    {{-1.5, 2.5, -30}, {0.5, 0.25, 0.75}, {1, 7, 5}},
-    {{-10, 0, 10}, {0.5, 0.5, 0.5}, {5, 1, 7}},
-    {{3, -4, 6}, {1, 0.5, 2}, {7, 5, 1}},
-    {{-12.5, -8.25, 100}, {0.5, 0.75, 1.25}, {13, 11, 6}},
-    {{-7, 3.5, 0.5}, {0.5, 0.5, 0.5}, {2, 3, 70}},
-    {{-27 * 0.123456789, 1003 * 0.0987654321, 0}, {0.123456789, 0.0987654321, 0.5}, {4, 120, 5}},
-    {{-20, -20, -20}, {0.4, 0.4, 0.4}, {67, 41, 35}},
+    {.origin = {0, 0, 0}, .spacing = {1, 1, 1}, .counts = {1, 1, 1}},
+    {.origin = {-1.5, 2.5, -30}, .spacing = {0.5, 0.25, 0.75}, .counts = {1, 7, 5}},
+    {.origin = {-10, 0, 10}, .spacing = {0.5, 0.5, 0.5}, .counts = {5, 1, 7}},
+    {.origin = {3, -4, 6}, .spacing = {1, 0.5, 2}, .counts = {7, 5, 1}},
+    {.origin = {-12.5, -8.25, 100}, .spacing = {0.5, 0.75, 1.25}, .counts = {13, 11, 6}},
+    {.origin = {-7, 3.5, 0.5}, .spacing = {0.5, 0.5, 0.5}, .counts = {2, 3, 70}},
+    {.origin = {-27 * 0.123456789, 1003 * 0.0987654321, 0},
+     .spacing = {0.123456789, 0.0987654321, 0.5},
+     .counts = {4, 120, 5}},
+    {.origin = {-20, -20, -20}, .spacing = {0.4, 0.4, 0.4}, .counts = {67, 41, 35}},
 };
 enum { GRIDS = sizeof grids / sizeof *grids };
 

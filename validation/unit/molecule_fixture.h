@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#include "cionize.h"
+#include "molecule/molecule.h"
 
 static vf_context *ctx;
 static char warnings[8192];

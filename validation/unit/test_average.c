@@ -126,7 +126,7 @@ static vf_status take_potential(void *user, int64_t first, int64_t count, const 
 
 static vf_status run_average(const problem *p, const frame_selection *f, const potential_plan *plan, maps *m)
 {
-    return average_compute(ctx, &p->settings, &p->mol, p->t, f, &p->grid, plan, take, m);
+    return average_compute(ctx, &p->mol, p->t, f, plan, take, m);
 }
 
 static maps average(const problem *p, const frame_selection *f, const potential_plan *plan)
@@ -234,7 +234,7 @@ static maps map_of_frame(problem *p, int64_t frame, const potential_plan *plan)
     maps m = new_maps(p, plan->order);
     assert_int_equal(trajectory_read(p->t, frame, p->mol.x, p->mol.y, p->mol.z), VF_OK);
     assert_true(vf_context_device_count(ctx) <= 8);
-    if (potential_compute(ctx, &p->settings, &p->mol, &p->grid, plan, take_potential, &m, done) != VF_OK)
+    if (potential_compute(ctx, &p->mol, plan, take_potential, &m, done) != VF_OK)
         fail_msg("%s", vf_context_message(ctx));
     return m;
 }

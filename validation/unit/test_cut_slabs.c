@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "cionize.h"
+#include "potential/cut_slabs.h"
 
 static void check(const slab_cut *cut)
 {

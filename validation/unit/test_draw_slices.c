@@ -16,7 +16,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "cionize.h"
+#include "maps/draw_slices.h"
 #include "read_png.h"
 
 typedef struct fixture {
@@ -40,7 +40,7 @@ static int setup(void **state)
     strcpy(f->directory, "/tmp/test_draw_slices.XXXXXX");
     assert_non_null(mkdtemp(f->directory));
     (void)snprintf(f->path, sizeof f->path, "%s/map.png", f->directory);
-    f->grid = (vf_grid){{-5, -5, -5}, {0.5, 0.5, 0.5}, {21, 21, 21}};
+    f->grid = (vf_grid){.origin = {-5, -5, -5}, .spacing = {0.5, 0.5, 0.5}, .counts = {21, 21, 21}};
     f->mol = (molecule){.atoms = 1, .x = f->x, .y = f->y, .z = f->z, .charge = f->charge, .radius = f->radius};
     f->info = (map_info){.type = VF_F32,
                          .quantity = "electrostatic potential",
@@ -450,20 +450,20 @@ static void test_odd_grids(void **state)
 {
     fixture *f = *state;
     const vf_grid grids[] = {
-        {{0, 0, 0}, {1, 1, 1}, {1, 1, 1}},
-        {{0, 0, 0}, {1, 1, 1}, {2, 2, 2}},
-        {{0, 0, 0}, {0.5, 0.5, 0.5}, {1, 40, 50}},
-        {{0, 0, 0}, {0.5, 0.5, 0.5}, {40, 1, 50}},
-        {{0, 0, 0}, {0.5, 0.5, 0.5}, {40, 50, 1}},
-        {{0, 0, 0}, {0.5, 0.5, 0.5}, {1, 1, 50}},
-        {{0, 0, 0}, {0.5, 0.5, 0.5}, {400, 20, 20}},
-        {{0, 0, 0}, {0.5, 0.5, 0.5}, {20, 400, 20}},
-        {{0, 0, 0}, {0.5, 0.5, 0.5}, {20, 20, 400}},
-        {{0, 0, 0}, {1, 1, 1}, {30000, 2, 3}},
-        {{1e7, -1e7, 3}, {1e-3, 1e-2, 10}, {20, 30, 10}},
-        {{1e12, 1e15, -1e18}, {0.1, 0.1, 0.1}, {9, 9, 9}},
-        {{0, 0, 0}, {1e-200, 1e-200, 1e-200}, {5, 6, 7}},
-        {{0, 0, 0}, {1e200, 1e200, 1e200}, {5, 6, 7}},
+        {.origin = {0, 0, 0}, .spacing = {1, 1, 1}, .counts = {1, 1, 1}},
+        {.origin = {0, 0, 0}, .spacing = {1, 1, 1}, .counts = {2, 2, 2}},
+        {.origin = {0, 0, 0}, .spacing = {0.5, 0.5, 0.5}, .counts = {1, 40, 50}},
+        {.origin = {0, 0, 0}, .spacing = {0.5, 0.5, 0.5}, .counts = {40, 1, 50}},
+        {.origin = {0, 0, 0}, .spacing = {0.5, 0.5, 0.5}, .counts = {40, 50, 1}},
+        {.origin = {0, 0, 0}, .spacing = {0.5, 0.5, 0.5}, .counts = {1, 1, 50}},
+        {.origin = {0, 0, 0}, .spacing = {0.5, 0.5, 0.5}, .counts = {400, 20, 20}},
+        {.origin = {0, 0, 0}, .spacing = {0.5, 0.5, 0.5}, .counts = {20, 400, 20}},
+        {.origin = {0, 0, 0}, .spacing = {0.5, 0.5, 0.5}, .counts = {20, 20, 400}},
+        {.origin = {0, 0, 0}, .spacing = {1, 1, 1}, .counts = {30000, 2, 3}},
+        {.origin = {1e7, -1e7, 3}, .spacing = {1e-3, 1e-2, 10}, .counts = {20, 30, 10}},
+        {.origin = {1e12, 1e15, -1e18}, .spacing = {0.1, 0.1, 0.1}, .counts = {9, 9, 9}},
+        {.origin = {0, 0, 0}, .spacing = {1e-200, 1e-200, 1e-200}, .counts = {5, 6, 7}},
+        {.origin = {0, 0, 0}, .spacing = {1e200, 1e200, 1e200}, .counts = {5, 6, 7}},
     };
     for (size_t i = 0; i < sizeof grids / sizeof *grids; i++) {
         png_picture picture;
@@ -538,7 +538,7 @@ static void test_planes_beyond_memory(void **state)
     fixture *f = *state;
     slices *planes = NULL;
     /* 2^62 values of 4 bytes: their size in bytes, 2^64, must not wrap around to nothing. */
-    const vf_grid huge = {{0, 0, 0}, {1, 1, 1}, {1, INT64_C(1) << 31, INT64_C(1) << 31}};
+    const vf_grid huge = {.origin = {0, 0, 0}, .spacing = {1, 1, 1}, .counts = {1, INT64_C(1) << 31, INT64_C(1) << 31}};
     assert_int_equal(slices_create(f->ctx, &huge, &planes), VF_ERR_MEMORY);
     assert_null(planes);
     assert_non_null(strstr(vf_context_message(f->ctx), "2147483648 x 2147483648"));

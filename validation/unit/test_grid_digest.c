@@ -50,6 +50,41 @@ static void test_grid(void **state)
     assert_true(vf_grid_points(&largest) == (int64_t)1 << 62);
 }
 
+static void test_cell(void **state)
+{
+    (void)state;
+    const vf_cell none = {.kind = VF_CELL_NONE, .vectors = {{NAN}}};
+    const vf_cell box = {.kind = VF_CELL_ORTHORHOMBIC, .vectors = {{2, 0, 0}, {0, 3, 0}, {0, 0, 4}}};
+    const vf_cell leaning = {.kind = VF_CELL_TRICLINIC, .vectors = {{2, 0, 0}, {3, 3, 0}, {0, 0, -4}}};
+    double lengths[3], angles[3];
+    assert_true(vf_cell_valid(&none));
+    assert_true(vf_cell_volume(&none) == 0);
+    assert_true(vf_cell_valid(&box));
+    assert_true(vf_cell_volume(&box) == 24);
+    assert_false(vf_cell_valid(&leaning)); /* left-handed */
+    vf_cell right = leaning;
+    right.vectors[2][2] = 4;
+    assert_true(vf_cell_valid(&right));
+    assert_true(vf_cell_volume(&right) == 24);
+    vf_cell_shape(&right, lengths, angles);
+    assert_true(lengths[0] == 2 && fabs(lengths[1] - 3 * sqrt(2)) <= 1e-15 * 8 && lengths[2] == 4);
+    /* gamma by asin(6 / (2 sqrt(18))): three roundings, and asin's slope at 45 degrees is 1.4 */
+    assert_true(angles[0] == 90 && angles[1] == 90 && fabs(angles[2] - 45) <= 1e-13);
+    for (int v = 0; v < 3; v++)
+        for (int a = 0; a < 3; a++) {
+            const double bad[] = {NAN, INFINITY, v == a ? 0 : 0.5, v == a ? -2 : -0.5};
+            for (int i = 0; i < 4; i++) {
+                vf_grid g = {.spacing = {1, 1, 1}, .counts = {1, 1, 1}, .cell = box};
+                assert_true(vf_grid_valid(&g));
+                g.cell.vectors[v][a] = bad[i];
+                assert_false(vf_grid_valid(&g));
+            }
+        }
+    vf_cell other = box;
+    other.kind = (vf_cell_kind)7;
+    assert_false(vf_cell_valid(&other));
+}
+
 static void test_box(void **state)
 {
     (void)state;
@@ -119,6 +154,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_grid),
+        cmocka_unit_test(test_cell),
         cmocka_unit_test(test_box),
         cmocka_unit_test(test_digest),
     };

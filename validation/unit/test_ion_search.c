@@ -7,191 +7,7 @@
  * more than 2^-40 of |z| C sum |q|/r; sums in double precision are good to some 2^-50 of that, so that only points
  * within that of the limit could be decided otherwise: of the some 10^4 points of a test about one in 10^8 tests.
  */
-#include <math.h>
-
-#include "device_fixture.h"
-#include "ion_search.h"
-
-typedef struct problem {
-    vf_grid grid;
-    int64_t points, atoms;
-    double *data; /* x, y, z, charge, distance */
-    bool about;   /* the atoms exclude as places that are not known to be atoms' */
-    vf_ion_search_options options;
-    void *map; /* in options.potential.precision */
-} problem;
-
-static vf_coulomb_atoms atoms_of(const problem *p)
-{
-    const int64_t n = p->atoms;
-    return (vf_coulomb_atoms){
-        .count = n, .x = p->data, .y = p->data + n, .z = p->data + 2 * n, .charge = p->data + 3 * n};
-}
-
-static const double *distances(const problem *p)
-{
-    return p->data + 4 * p->atoms;
-}
-
-static void point(const vf_grid *g, int64_t index, double position[3])
-{
-    for (int a = 0; a < 3; a++) {
-        position[a] = g->origin[a] + g->spacing[a] * (double)(index % g->counts[a]);
-        index /= g->counts[a];
-    }
-}
-
-static void *compute_map(const problem *p)
-{
-    vf_device *host = vf_context_host(ctx);
-    vf_coulomb *sums = NULL;
-    vf_queue *queue = NULL;
-    const vf_coulomb_atoms atoms = atoms_of(p);
-    const vf_box box = vf_grid_box(&p->grid);
-    void *map = malloc((size_t)p->points * vf_dtype_bytes(p->options.potential.precision));
-    assert_non_null(map);
-    assert_int_equal(vf_coulomb_create(host, &p->grid, &atoms, &p->options.potential, &sums), VF_OK);
-    assert_int_equal(vf_queue_create(host, &queue), VF_OK);
-    assert_int_equal(vf_coulomb_execute(sums, queue, &box, map), VF_OK);
-    vf_queue_destroy(queue);
-    vf_coulomb_destroy(sums);
-    return map;
-}
-
-static problem make_problem(int64_t atoms, const int64_t counts[3], double distance, vf_dtype precision, bool square)
-{
-    problem p = {.atoms = atoms, .points = counts[0] * counts[1] * counts[2]};
-    for (int a = 0; a < 3; a++) {
-        p.grid.counts[a] = counts[a];
-        p.grid.spacing[a] = 0.3 + 0.4 * uniform();
-        p.grid.origin[a] = 20 * (uniform() - 0.5);
-    }
-    p.data = calloc((size_t)atoms * 5 + 1, sizeof(double));
-    assert_non_null(p.data);
-    for (int64_t i = 0; i < atoms; i++) {
-        for (int a = 0; a < 3; a++)
-            p.data[a * atoms + i] = p.grid.origin[a] + p.grid.spacing[a] * (double)counts[a] * (0.25 + 0.5 * uniform());
-        p.data[3 * atoms + i] = 2 * uniform() - 1;
-        p.data[4 * atoms + i] = distance * (0.5 + uniform());
-    }
-    p.options.potential =
-        (vf_coulomb_options){.scale = 560.459322, .r_min = 0.1, .distance_dielectric = square, .precision = precision};
-    p.map = compute_map(&p);
-    return p;
-}
-
-static void free_problem(problem *p)
-{
-    free(p->data);
-    free(p->map);
-}
-
-/* Atoms [first, first + count) exclude as places do that are not known to be atoms'. */
-static vf_status exclude_about(vf_ion_search *search, const problem *p, int64_t first, int64_t count)
-{
-    const int64_t n = p->atoms;
-    double *const position[3] = {p->data + first, p->data + n + first, p->data + 2 * n + first};
-    return vf_ion_search_exclude_about(search, count, position, p->data + 4 * n + first);
-}
-
-static vf_ion_search *make_search(const problem *p, const char *variant)
-{
-    vf_ion_search *search = NULL;
-    vf_ion_search_options options = p->options;
-    const vf_coulomb_atoms atoms = atoms_of(p);
-    options.variant = variant;
-    vf_status status = vf_ion_search_create(device, &p->grid, &atoms, p->map, &options, &search);
-    if (status == VF_OK)
-        status = p->about ? exclude_about(search, p, 0, p->atoms) : vf_ion_search_exclude(search, distances(p));
-    if (status != VF_OK)
-        fail_msg("%s", vf_context_message(ctx));
-    return search;
-}
-
-/* ---- brute force ---- */
-
-typedef struct brute {
-    const problem *problem;
-    long double *potential, *magnitude;
-    uint8_t *mask;
-    int64_t free;
-} brute;
-
-static long double inverse(const problem *p, const double at[3], const double from[3])
-{
-    long double squared = 0;
-    for (int a = 0; a < 3; a++)
-        squared += ((long double)at[a] - from[a]) * ((long double)at[a] - from[a]);
-    const long double r = fmaxl(sqrtl(squared), p->options.potential.r_min);
-    return (long double)p->options.potential.scale / (p->options.potential.distance_dielectric ? r * r : r);
-}
-
-static bool too_near(const double at[3], const double from[3], double distance)
-{
-    const double dx = at[0] - from[0], dy = at[1] - from[1], dz = at[2] - from[2];
-    return dx * dx + (dy * dy + dz * dz) < distance * distance;
-}
-
-static brute make_brute(const problem *p)
-{
-    brute b = {.problem = p};
-    b.potential = calloc((size_t)p->points, sizeof *b.potential);
-    b.magnitude = calloc((size_t)p->points, sizeof *b.magnitude);
-    b.mask = calloc((size_t)p->points, 1);
-    assert_true(b.potential && b.magnitude && b.mask);
-    for (int64_t i = 0; i < p->points; i++) {
-        double at[3];
-        point(&p->grid, i, at);
-        for (int64_t n = 0; n < p->atoms; n++) {
-            const double from[3] = {p->data[n], p->data[p->atoms + n], p->data[2 * p->atoms + n]};
-            const double q = p->data[3 * p->atoms + n];
-            b.potential[i] += q * inverse(p, at, from);
-            b.magnitude[i] += fabs(q) * inverse(p, at, from);
-            if (too_near(at, from, distances(p)[n]))
-                b.mask[i] = VF_ION_SOLUTE;
-        }
-        b.free += b.mask[i] == VF_ION_FREE;
-    }
-    return b;
-}
-
-static int64_t brute_find(const brute *b, double charge)
-{
-    int64_t least = -1;
-    for (int64_t i = 0; i < b->problem->points; i++)
-        if (b->mask[i] == VF_ION_FREE && (least < 0 || charge * b->potential[i] < charge * b->potential[least]))
-            least = i;
-    if (least < 0)
-        return -1;
-    const long double limit = charge * b->potential[least] + 0x1p-40L * fabs(charge) * b->magnitude[least];
-    for (int64_t i = 0; i <= least; i++)
-        if (b->mask[i] == VF_ION_FREE && charge * b->potential[i] <= limit)
-            return i;
-    return least;
-}
-
-static void brute_add(brute *b, const double from[3], double charge, double distance)
-{
-    for (int64_t i = 0; i < b->problem->points; i++) {
-        double at[3];
-        point(&b->problem->grid, i, at);
-        b->potential[i] += charge * inverse(b->problem, at, from);
-        b->magnitude[i] += fabs(charge) * inverse(b->problem, at, from);
-        if (b->mask[i] == VF_ION_FREE && (too_near(at, from, distance) || memcmp(at, from, sizeof at) == 0)) {
-            b->mask[i] = VF_ION_ION;
-            b->free--;
-        }
-    }
-}
-
-static void free_brute(brute *b)
-{
-    free(b->potential);
-    free(b->magnitude);
-    free(b->mask);
-}
-
-/* ---- tests ---- */
+#include "ion_search_fixture.h"
 
 /* Adds ions anywhere, on either side, that keep nothing free: for searches in which each point lacks many of them. */
 static void strew(vf_ion_search *search, brute *b, int count)
@@ -268,7 +84,7 @@ static void test_random(void **state)
             const bool square = uniform() < 0.3;
             problem p = make_problem(1 + (int64_t)(60 * uniform()), counts[c], c == 0 ? 0 : 1.5,
                                      uniform() < 0.5 ? VF_F32 : VF_F64, square);
-            if (p.options.potential.precision == VF_F32)
+            if (p.options.precision == VF_F32)
                 spoil_map(&p);
             p.about = uniform() < 0.3;
             place_all(&p, variants[v], 1 + 2 * uniform(), 60, 0);
@@ -453,6 +269,36 @@ static void test_exclude_about(void **state)
     free_problem(&p);
 }
 
+/* A pair potential that is a function: the variant for it places ions by it, with and without a map that is exact; the
+ * others, which bound energies by Coulomb's law, say that they cannot. */
+static void test_function(void **state)
+{
+    (void)state;
+    problem p = make_problem(20, (int64_t[3]){33, 17, 9}, 1.5, VF_F64, false);
+    const vf_coulomb_atoms atoms = atoms_of(&p);
+    vf_ion_search *search = NULL;
+    p.options.pair = (vf_pair_potential){
+        .law = VF_PAIR_FUNCTION, .scale = 560.459322, .r_min = 0.1, .value = uneven, .state = weights};
+    if (vf_device_get_kind(device) == VF_DEVICE_CPU) {
+        place_all(&p, "ref", 2, 12, 0);
+        place_all(&p, NULL, 2, 12, 5);
+        brute b = make_brute(&p);
+        for (int64_t i = 0; i < p.points; i++)
+            ((double *)p.map)[i] = (double)b.potential[i];
+        free_brute(&b);
+        p.options.map_is_exact = true;
+        place_all(&p, NULL, 2, 12, 0);
+        p.options.variant = "cells";
+    }
+    assert_int_equal(vf_ion_search_create(device, &p.grid, &atoms, p.map, &p.options, &search), VF_ERR_UNSUPPORTED);
+    assert_null(search);
+    vf_context_clear_error(ctx);
+    p.options.pair.value = NULL;
+    assert_int_equal(vf_ion_search_create(device, &p.grid, &atoms, p.map, &p.options, &search), VF_ERR_ARGUMENT);
+    vf_context_clear_error(ctx);
+    free_problem(&p);
+}
+
 static void test_errors(void **state)
 {
     (void)state;
@@ -482,9 +328,10 @@ static void test_errors(void **state)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_random),        cmocka_unit_test(test_many_ions),     cmocka_unit_test(test_ties),
-        cmocka_unit_test(test_no_charge),     cmocka_unit_test(test_exact_map),     cmocka_unit_test(test_refine),
-        cmocka_unit_test(test_exclude_about), cmocka_unit_test(test_exclude_order), cmocka_unit_test(test_errors)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_random),        cmocka_unit_test(test_many_ions),
+                                       cmocka_unit_test(test_ties),          cmocka_unit_test(test_no_charge),
+                                       cmocka_unit_test(test_exact_map),     cmocka_unit_test(test_refine),
+                                       cmocka_unit_test(test_exclude_about), cmocka_unit_test(test_exclude_order),
+                                       cmocka_unit_test(test_function),      cmocka_unit_test(test_errors)};
     return run_on_device(argc, argv, tests, NULL, NULL);
 }

@@ -14,7 +14,7 @@ static void same_bytes_whatever_the_threads_and_pieces(void **state)
 {
     (void)state;
     char path[PATH_SIZE];
-    const vf_grid grid = {{0, 0, 0}, {1, 1, 1}, {90, 80, 70}};
+    const vf_grid grid = {.origin = {0, 0, 0}, .spacing = {1, 1, 1}, .counts = {90, 80, 70}};
     map_info info = describe(grid, VF_F32);
     for (int f = 0; f < ALL; f++) {
         const map_format *format;
@@ -47,7 +47,7 @@ static void same_bytes_whatever_the_threads_and_pieces(void **state)
 /* Puts one value into an otherwise good map, at (2, 1, 3); returns what writing it gave. */
 static vf_status write_with(const char *path, vf_dtype type, double bad)
 {
-    const vf_grid grid = {{0, 0, 0}, {1, 1, 1}, {4, 3, 5}};
+    const vf_grid grid = {.origin = {0, 0, 0}, .spacing = {1, 1, 1}, .counts = {4, 3, 5}};
     map_info info = describe(grid, type);
     const map_format *format;
     void *state;
@@ -118,7 +118,7 @@ static void layers_out_of_order(void **state)
 {
     (void)state;
     char path[PATH_SIZE];
-    const vf_grid grid = {{0, 0, 0}, {1, 1, 1}, {4, 3, 5}};
+    const vf_grid grid = {.origin = {0, 0, 0}, .spacing = {1, 1, 1}, .counts = {4, 3, 5}};
     const float values[60] = {0};
     for (int f = 0; f < ALL; f++) {
         map_info info = describe(grid, VF_F32);
@@ -146,7 +146,7 @@ static void too_many_points(void **state)
     (void)state;
     char path[PATH_SIZE];
     static const char *const names[] = {"map.dx", "map.dx.gz", "map.cub"};
-    const vf_grid grid = {{0, 0, 0}, {1, 1, 1}, {2048, 1024, 1024}}; /* 2^31 */
+    const vf_grid grid = {.origin = {0, 0, 0}, .spacing = {1, 1, 1}, .counts = {2048, 1024, 1024}}; /* 2^31 */
     for (int f = 0; f < 3; f++) {
         map_info info = describe(grid, VF_F32);
         const map_format *format;
@@ -156,7 +156,7 @@ static void too_many_points(void **state)
         expect_error(format->begin(ctx, path, &info, &map), VF_ERR_UNSUPPORTED, path, "write .h5 or .mrc");
         assert_null(map);
     }
-    map_info bad = describe((vf_grid){{0, 0, 0}, {1, NAN, 1}, {2, 2, 2}}, VF_F32);
+    map_info bad = describe((vf_grid){.origin = {0, 0, 0}, .spacing = {1, NAN, 1}, .counts = {2, 2, 2}}, VF_F32);
     for (int f = 0; f < ALL; f++) {
         path_of(all_names[f], path);
         expect_error(write_map(&bad, path), VF_ERR_INTERNAL, path, "grid");

@@ -212,12 +212,12 @@ static void mrc_position_between_steps(void **state)
     char path[PATH_SIZE];
     size_t bytes;
     const vf_grid cases[] = {
-        {{-1, 2, 3.1}, {0.5, 0.5, 0.5}, {3, 4, 5}},    /* between steps along one axis */
-        {{-1, 2, 3.0001}, {0.5, 0.5, 0.5}, {3, 4, 5}}, /* by 2e-4 steps */
-        {{-1, 2, 30.5},
-         {0.5, 0.5, 0.5},
-         {3, 4, 5}}, /* whole, but 61 steps away from a map of 5: ChimeraX would not believe it */
-        {{0, 0, 1e200}, {1, 1, 1e190}, {3, 4, 5}}, /* whole, but not in 32 bits */
+        {.origin = {-1, 2, 3.1}, .spacing = {0.5, 0.5, 0.5}, .counts = {3, 4, 5}},    /* between steps along one axis */
+        {.origin = {-1, 2, 3.0001}, .spacing = {0.5, 0.5, 0.5}, .counts = {3, 4, 5}}, /* by 2e-4 steps */
+        {.origin = {-1, 2, 30.5},
+         .spacing = {0.5, 0.5, 0.5},
+         .counts = {3, 4, 5}}, /* whole, but 61 steps away from a map of 5: ChimeraX would not believe it */
+        {.origin = {0, 0, 1e200}, .spacing = {1, 1, 1e190}, .counts = {3, 4, 5}}, /* whole, but not in 32 bits */
     };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         map_info info = describe(cases[c], VF_F32);
@@ -236,11 +236,45 @@ static void mrc_position_between_steps(void **state)
         path_of("map.ccp4", path);
         expect_error(write_map(&info, path), VF_ERR_UNSUPPORTED, path, "write .mrc");
     }
-    const vf_grid nearly = {{-1, 2, 3.000001}, {0.5, 0.5, 0.5}, {3, 4, 5}}; /* a whole step but for rounding */
+    const vf_grid nearly = {.origin = {-1, 2, 3.000001},
+                            .spacing = {0.5, 0.5, 0.5},
+                            .counts = {3, 4, 5}}; /* a whole step but for rounding */
     map_info info = describe(nearly, VF_F32);
     path_of("map.map", path);
     must_write(&info, path);
     unlink(path);
+    assert_int_equal(files_left(), 0);
+}
+
+/* The cell of a periodic map, where its edges are whole steps of the grid's axes; others are refused. */
+static void mrc_holds_the_cell(void **state)
+{
+    (void)state;
+    char path[PATH_SIZE];
+    size_t bytes;
+    vf_grid grid = {.origin = {-1, 2, 0.5},
+                    .spacing = {0.5, 0.5, 0.25},
+                    .counts = {3, 4, 5},
+                    .cell = {.kind = VF_CELL_ORTHORHOMBIC, .vectors = {{3, 0, 0}, {0, 2, 0}, {0, 0, 1.25}}}};
+    map_info info = describe(grid, VF_F32);
+    path_of("map.mrc", path);
+    must_write(&info, path);
+    char *file = slurp(path, &bytes);
+    for (int a = 0; a < 3; a++) {
+        assert_int_equal(word(file, 1 + a), grid.counts[a]);
+        const int32_t steps[3] = {6, 4, 5};
+        assert_int_equal(word(file, 8 + a), steps[a]);
+        assert_true(real(file, 11 + a) == (float)grid.cell.vectors[a][a]);
+        assert_true(real(file, 14 + a) == 90);
+    }
+    free(file);
+    unlink(path);
+    info.grid.cell.vectors[1][1] = 2.1;
+    expect_error(write_map(&info, path), VF_ERR_UNSUPPORTED, path, "steps divide the cell");
+    info.grid.cell.vectors[1][1] = 2;
+    info.grid.cell.vectors[1][0] = 0.5;
+    info.grid.cell.kind = VF_CELL_TRICLINIC;
+    expect_error(write_map(&info, path), VF_ERR_UNSUPPORTED, path, "write .h5");
     assert_int_equal(files_left(), 0);
 }
 
@@ -416,7 +450,7 @@ int main(void)
         cmocka_unit_test(dx_holds_the_map),  cmocka_unit_test(dx_gz_holds_the_same_text),
         cmocka_unit_test(mrc_holds_the_map), cmocka_unit_test(mrc_position_between_steps),
         cmocka_unit_test(mrc_into_a_pipe),   cmocka_unit_test(cube_holds_the_map),
-        cmocka_unit_test(h5_holds_the_map),
+        cmocka_unit_test(h5_holds_the_map),  cmocka_unit_test(mrc_holds_the_cell),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -2,7 +2,7 @@
 #include "map_fixture.h"
 #include "maps/read_map.h"
 
-static void expect_other_grid(const vf_map *map, const vf_grid *wanted, const char *part)
+static void expect_other_grid(const loaded_map *map, const vf_grid *wanted, const char *part)
 {
     expect_error(check_map_grid(ctx, map, wanted), VF_ERR_INPUT, map->path, part);
 }
@@ -12,10 +12,10 @@ static void grids_are_compared(void **state)
     (void)state;
     char path[] = "m.dx";
     /* In 5 digits the origin is known to 5e-4, a thousandth of a step; the spacing is exact. */
-    const vf_map map = {.path = path,
-                        .grid = {{-32.123, 0, 100}, {0.5, 0.25, 1}, {11, 101, 1}},
-                        .origin_slack = {5e-4, 0, 0.5},
-                        .spacing_slack = {0, 5e-7, 0}};
+    const loaded_map map = {.path = path,
+                            .grid = {{-32.123, 0, 100}, {0.5, 0.25, 1}, {11, 101, 1}},
+                            .origin_slack = {5e-4, 0, 0.5},
+                            .spacing_slack = {0, 5e-7, 0}};
     vf_grid wanted = map.grid;
     assert_int_equal(check_map_grid(ctx, &map, &wanted), VF_OK);
     wanted.counts[1] = 100;
@@ -64,11 +64,11 @@ static void digits_of_a_file(void **state)
     FILE *file = fopen(path, "w");
     assert_non_null(file);
     assert_true(fputs(text, file) >= 0 && fclose(file) == 0);
-    vf_map map;
+    loaded_map map;
     assert_int_equal(read_map(ctx, path, NULL, &map), VF_OK);
     assert_true(fabs(map.origin_slack[0] - 5e-6) < 1e-12 && fabs(map.spacing_slack[0] - 5e-8) < 1e-14);
     assert_true(fabs(map.origin_slack[1] - 5e-5) < 1e-12);
-    vf_grid wanted = {{-32.345678, 0.00004, -12}, {1.0 / 3, 1, 1}, {4, 1, 1}};
+    vf_grid wanted = {.origin = {-32.345678, 0.00004, -12}, .spacing = {1.0 / 3, 1, 1}, .counts = {4, 1, 1}};
     assert_int_equal(check_map_grid(ctx, &map, &wanted), VF_OK);
     wanted.origin[1] = 0.00006;
     expect_other_grid(&map, &wanted, "origin along y");

@@ -4,6 +4,7 @@
 
 #include "map_fixture.h"
 #include "maps/read_map.h"
+#include "voxfield/hdf5_io.h"
 
 static char warnings[1024];
 
@@ -14,7 +15,7 @@ static void keep_warning(void *user, vf_log_level level, const char *text)
     strncat(warnings, text, sizeof warnings - strlen(warnings) - 1);
 }
 
-static vf_status read_quietly(const char *path, const char *unit, vf_map *map)
+static vf_status read_quietly(const char *path, const char *unit, loaded_map *map)
 {
     warnings[0] = '\0';
     vf_context_set_log(ctx, keep_warning, NULL);
@@ -23,15 +24,15 @@ static vf_status read_quietly(const char *path, const char *unit, vf_map *map)
     return status;
 }
 
-static vf_map must_read(const char *path, const char *unit)
+static loaded_map must_read(const char *path, const char *unit)
 {
-    vf_map map;
+    loaded_map map;
     if (read_quietly(path, unit, &map) != VF_OK)
         fail_msg("%s", vf_context_message(ctx));
     return map;
 }
 
-static double value_of(const vf_map *map, int64_t i, int64_t j, int64_t k)
+static double value_of(const loaded_map *map, int64_t i, int64_t j, int64_t k)
 {
     const int64_t *n = map->grid.counts, v = (k * n[1] + j) * n[0] + i;
     return map->type == VF_F32 ? (double)((float *)map->values)[v] : ((double *)map->values)[v];
@@ -41,7 +42,7 @@ static double value_of(const vf_map *map, int64_t i, int64_t j, int64_t k)
 
 /* DX: 12 digits of doubles are off by half a unit, 5e-12; 9 digits of a float are off by 5e-9, but the nearest float is
  * the one that was written. */
-static void check_values(const vf_map *map, const map_info *info, bool exact)
+static void check_values(const loaded_map *map, const map_info *info, bool exact)
 {
     const int64_t *n = info->grid.counts;
     for (int64_t k = 0; k < n[2]; k++)
@@ -68,7 +69,7 @@ static void written_maps_read_back(void **state)
                 map_info info = describe(grids[g], (vf_dtype)type);
                 path_of(names[name], path);
                 must_write(&info, path);
-                vf_map map = must_read(path, "kT/e");
+                loaded_map map = must_read(path, "kT/e");
                 assert_string_equal(warnings, "");
                 assert_string_equal(map.unit, "kT/e");
                 assert_int_equal(map.type, name < 2 ? VF_F64 : type);
@@ -93,11 +94,48 @@ static void written_maps_read_back(void **state)
         info.distance_dielectric = true;
         path_of(names[name], path);
         must_write(&info, path);
-        vf_map map = must_read(path, NULL);
+        loaded_map map = must_read(path, NULL);
         assert_true(map.distance_dielectric && map.dielectric == 78.5 && map.r_min == 0.125);
         map_free(&map);
         unlink(path);
     }
+}
+
+/* The cell of a periodic map, in the format that holds any; one that is none is refused. */
+static void cells_read_back(void **state)
+{
+    (void)state;
+    const vf_cell cells[] = {
+        {.kind = VF_CELL_NONE},
+        {.kind = VF_CELL_ORTHORHOMBIC, .vectors = {{3.1, 0, 0}, {0, 4.2, 0}, {0, 0, 5.3}}},
+        {.kind = VF_CELL_TRICLINIC, .vectors = {{3.1, 0, 0}, {0.5, 4.2, 0}, {-0.7, 1, 5.3}}},
+    };
+    char path[PATH_SIZE];
+    path_of("map.h5", path);
+    for (int c = 0; c < 3; c++) {
+        map_info info = describe(grids[1], VF_F32);
+        info.grid.cell = cells[c];
+        must_write(&info, path);
+        loaded_map map = must_read(path, NULL);
+        assert_int_equal(map.grid.cell.kind, cells[c].kind);
+        assert_memory_equal(map.grid.cell.vectors, cells[c].vectors, sizeof cells[c].vectors);
+        map_free(&map);
+    }
+    loaded_map map;
+    vf_h5 *file;
+    const double flat[9] = {1, 0, 0, 1, 0, 0, 0, 0, 1};
+    const int64_t dims[3] = {1, 1, 1};
+    assert_int_equal(vf_h5_create(ctx, path, &file), VF_OK);
+    assert_int_equal(vf_h5_dataset_create(file, "potential", VF_F32, 3, dims, dims, 0), VF_OK);
+    assert_int_equal(vf_h5_attribute_text(file, "/", "format", "voxfield map"), VF_OK);
+    assert_int_equal(vf_h5_attribute_integers(file, "/", "format_version", (int64_t[]){1}, 1), VF_OK);
+    assert_int_equal(vf_h5_attribute_doubles(file, "potential", "origin", flat, 3), VF_OK);
+    assert_int_equal(vf_h5_attribute_doubles(file, "potential", "spacing", (double[]){1, 1, 1}, 3), VF_OK);
+    assert_int_equal(vf_h5_attribute_integers(file, "potential", "counts", dims, 3), VF_OK);
+    assert_int_equal(vf_h5_attribute_doubles(file, "potential", "cell", flat, 9), VF_OK);
+    assert_int_equal(vf_h5_commit(&file), VF_OK);
+    expect_error(read_map(ctx, path, NULL, &map), VF_ERR_INPUT, path, "right-handed cell");
+    unlink(path);
 }
 
 /* What a map says it holds: a potential, with so many ions in it, or something that no ions can be placed by, whose
@@ -124,7 +162,7 @@ static void quantities(void **state)
             info.unit = cases[c].unit;
             path_of(names[name], path);
             must_write(&info, path);
-            vf_map map = {0};
+            loaded_map map = {0};
             vf_status status = read_quietly(path, *info.unit ? info.unit : NULL, &map);
             if (cases[c].refused) {
                 expect_error(status, VF_ERR_INPUT, path, cases[c].refused);
@@ -217,7 +255,7 @@ static void stated_constants(void **state)
         snprintf(text, sizeof text, "# %s in V\n%s" HEAD ARRAY "1 2 3 4 5 6\n" FOOT,
                  ours ? "electrostatic potential" : "something", cases[which].comments);
         put_file(path, text, strlen(text));
-        vf_map map = must_read(path, "V");
+        loaded_map map = must_read(path, "V");
         const double found[] = {map.unit_constant, map.temperature, map.dielectric, map.r_min};
         const double wanted[] = {cases[which].constant, cases[which].temperature, cases[which].dielectric,
                                  cases[which].r_min};
@@ -236,7 +274,7 @@ static void stated_constants(void **state)
 static void other_programs_maps(void **state)
 {
     (void)state;
-    static const vf_grid grid = {{-1.5, 2, 0.25}, {0.5, 0.5, 0.25}, {1, 2, 3}};
+    static const vf_grid grid = {.origin = {-1.5, 2, 0.25}, .spacing = {0.5, 0.5, 0.25}, .counts = {1, 2, 3}};
     char path[PATH_SIZE];
     for (size_t c = 0; c < 2 * (sizeof accepted / sizeof *accepted); c++) {
         const size_t which = c / 2;
@@ -245,7 +283,7 @@ static void other_programs_maps(void **state)
             put_gzip(path, accepted[which].text);
         else
             put_file(path, accepted[which].text, strlen(accepted[which].text));
-        vf_map map = must_read(path, NULL);
+        loaded_map map = must_read(path, NULL);
         assert_int_equal(map.type, accepted[which].type);
         assert_string_equal(map.unit, accepted[which].unit);
         assert_memory_equal(&map.grid, &grid, sizeof grid);
@@ -330,7 +368,7 @@ static void damaged_dx(void **state)
 {
     (void)state;
     char path[PATH_SIZE];
-    vf_map map;
+    loaded_map map;
     for (size_t c = 0; c < sizeof refused / sizeof *refused; c++) {
         path_of("other.dx", path);
         put_file(path, refused[c].text, strlen(refused[c].text));
@@ -352,7 +390,7 @@ static void cut_maps(void **state)
     (void)state;
     char path[PATH_SIZE];
     size_t bytes;
-    vf_map map;
+    loaded_map map;
     map_info info = describe(grids[1], VF_F32);
     path_of("map.dx", path);
     must_write(&info, path);
@@ -413,7 +451,7 @@ static void long_files(void **state)
         used += (size_t)sprintf(text + used, "%d.%0*d%c", v, 1 + rand() % 9, 0, " \n"[rand() % 2]);
     path_of("long.dx", path);
     put_file(path, text, used);
-    vf_map map = must_read(path, NULL);
+    loaded_map map = must_read(path, NULL);
     for (int i = 0; i < NX; i++)
         for (int j = 0; j < NY; j++)
             for (int k = 0; k < NZ; k++)
@@ -433,6 +471,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(written_maps_read_back),
+        cmocka_unit_test(cells_read_back),
         cmocka_unit_test(quantities),
         cmocka_unit_test(other_programs_maps),
         cmocka_unit_test(stated_constants),

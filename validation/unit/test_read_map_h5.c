@@ -76,7 +76,7 @@ static void damaged_h5(void **state)
     flaws[5].type = VF_C128;
     flaws[6].rank = 4;
     char path[PATH_SIZE];
-    vf_map map;
+    loaded_map map;
     path_of("map.hdf5", path);
     put_h5(path, &flaws[0]);
     assert_int_equal(read_map(ctx, path, "V", &map), VF_OK);

@@ -17,7 +17,7 @@
 
 #include <cmocka.h>
 
-#include "cionize.h"
+#include "molecule/molecule.h"
 #include "text/text_number.h"
 
 enum { PATH_SIZE = 256, LOG_SIZE = 8192, X = 0, Y, Z, CHARGE, RADIUS, VALUES };

@@ -57,7 +57,7 @@ static double solute(const balls *b, const vf_grid *grid)
 /* A grid about the origin that reaches `half` far, at a random place within a step. */
 static vf_grid around(double half, double h)
 {
-    vf_grid grid;
+    vf_grid grid = {.cell = {.kind = VF_CELL_NONE}};
     for (int a = 0; a < 3; a++) {
         grid.origin[a] = -half - h * uniform();
         grid.spacing[a] = h;
@@ -115,7 +115,7 @@ static void test_fine_grid(void **state)
 static void test_axes_are_alike(void **state)
 {
     (void)state;
-    const vf_grid grid = {{-5, -6, -4.5}, {0.31, 0.4, 0.23}, {33, 29, 41}};
+    const vf_grid grid = {.origin = {-5, -6, -4.5}, .spacing = {0.31, 0.4, 0.23}, .counts = {33, 29, 41}};
     balls b = {0};
     for (int i = 0; i < 40; i++)
         add(&b, 9 * uniform() - 4.5, 9 * uniform() - 4.5, 9 * uniform() - 4.5, 1 + uniform());
@@ -200,7 +200,7 @@ static void test_halves_make_the_whole(void **state)
     for (int i = 0; i < 40; i++)
         add(&b, 9 * uniform() - 4.5, 9 * uniform() - 4.5, 9 * uniform() - 4.5, 1 + uniform());
     for (int axis = 0; axis < 3; axis++) {
-        const vf_grid whole = {{-5, -6, -4.5}, {0.31, 0.4, 0.23}, {33, 29, 41}};
+        const vf_grid whole = {.origin = {-5, -6, -4.5}, .spacing = {0.31, 0.4, 0.23}, .counts = {33, 29, 41}};
         vf_grid half[2] = {whole, whole};
         const int64_t cut = uniform_integer(1, whole.counts[axis] - 1);
         half[0].counts[axis] = cut;
@@ -250,7 +250,7 @@ static void test_missing_radii(void **state)
 static void test_far_away(void **state)
 {
     (void)state;
-    const vf_grid grid = around(2, 0.5), point = {{0, 0, 0}, {0.5, 0.5, 0.5}, {1, 1, 1}};
+    const vf_grid grid = around(2, 0.5), point = {.origin = {0, 0, 0}, .spacing = {0.5, 0.5, 0.5}, .counts = {1, 1, 1}};
     balls b = {0};
     add(&b, 900000, -1e9, 3, 2);
     assert_true(solute(&b, &grid) == 0);

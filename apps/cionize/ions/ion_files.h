@@ -1,4 +1,4 @@
-/* What the formats of write_ions share: an atom as they take it, and text in columns. Private to write_ions. */
+/* What the formats of write_ions.c share: an atom as they take it, and text in columns (ion_columns.c). */
 #ifndef CIONIZE_ION_FILES_H
 #define CIONIZE_ION_FILES_H
 

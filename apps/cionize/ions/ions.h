@@ -7,7 +7,7 @@
 #ifndef CIONIZE_IONS_H
 #define CIONIZE_IONS_H
 
-#include "cionize.h"
+#include "potential/potential_plan.h"
 #include "trajectory/trajectory.h"
 
 /* ---- ion_kinds.c ---- */
@@ -142,14 +142,14 @@ void ion_list_free(ion_list *list);
 typedef struct placement placement;
 
 /* Begins on the context's first device that works. If it fails, now or later, the next takes over, and at last the CPU:
- * the ions are the same. The molecule, the grid's `map` ([z][y][x], in settings->precision) and settings must live as
- * long, and so must what `frames` points to: atoms keep ions away from where they are in any of them (NULL: from where
- * the molecule has them). map_is_exact: atoms only
- * exclude, as for a map from a file or an average; so it must be with frames. scale: C / dielectric. Errors:
+ * the ions are the same. `plan` has the grid and the method, which says what potential an ion adds. The molecule, the
+ * `map` ([z][y][x] of that grid, in the precision of plan->problem) and `ions` must live as long, and so must what
+ * `frames` points to: atoms keep ions away from where they are in any of them (NULL: from where the molecule has them).
+ * map_is_exact: atoms only exclude, as for a map from a file or an average; so it must be with frames. Errors:
  * VF_ERR_MEMORY, VF_ERR_DEVICE, VF_ERR_DEVICE_MEMORY, VF_ERR_INPUT (a frame that cannot be read). */
-VF_MUST_CHECK vf_status placement_create(vf_context *ctx, const cionize_settings *settings, const ion_settings *ions,
-                                         const molecule *mol, const solute_frames *frames, const vf_grid *grid,
-                                         const void *map, bool map_is_exact, double scale, placement **out);
+VF_MUST_CHECK vf_status placement_create(vf_context *ctx, const potential_plan *plan, const ion_settings *ions,
+                                         const molecule *mol, const solute_frames *frames, const void *map,
+                                         bool map_is_exact, placement **out);
 void placement_destroy(placement *p); /* NULL is allowed */
 
 /* Places the requested ions in the settings' order and appends them to the list (zero-initialised at first; its kinds

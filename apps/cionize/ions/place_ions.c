@@ -74,7 +74,7 @@ static vf_status exclude_solute(placement *p)
 /* A search with what is excluded, and the ions of the list. */
 static vf_status open_search(placement *p, const ion_list *list)
 {
-    const vf_coulomb_atoms atoms = potential_kernel_atoms(p->mol, INT64_MAX);
+    const vf_coulomb_atoms atoms = potential_charges(p->mol);
     vf_ion_search_destroy(p->search);
     vf_status status = vf_ion_search_create(p->device, &p->grid, &atoms, p->map, &p->options, &p->search);
     if (status == VF_OK)
@@ -102,10 +102,10 @@ static vf_status take_over(placement *p, const ion_list *list, vf_status status)
     return status;
 }
 
-vf_status placement_create(vf_context *ctx, const cionize_settings *settings, const ion_settings *ions,
-                           const molecule *mol, const solute_frames *frames, const vf_grid *grid, const void *map,
-                           bool map_is_exact, double scale, placement **out)
+vf_status placement_create(vf_context *ctx, const potential_plan *plan, const ion_settings *ions, const molecule *mol,
+                           const solute_frames *frames, const void *map, bool map_is_exact, placement **out)
 {
+    const vf_grid *grid = &plan->problem.grid;
     const ion_list none = {0};
     *out = NULL;
     placement *p = calloc(1, sizeof *p);
@@ -118,9 +118,10 @@ vf_status placement_create(vf_context *ctx, const cionize_settings *settings, co
         p->frames = *frames;
     p->map = map;
     p->grid = *grid;
-    p->options =
-        (vf_ion_search_options){.potential = potential_kernel_options(settings, scale), .map_is_exact = map_is_exact};
-    p->device = potential_first_device(ctx);
+    p->options = (vf_ion_search_options){.precision = plan->problem.precision, .map_is_exact = map_is_exact};
+    plan->method->pair(&plan->problem, &p->options.pair);
+    /* GPUs search by Coulomb's law alone. */
+    p->device = p->options.pair.law == VF_PAIR_FUNCTION ? vf_context_host(ctx) : potential_first_device(ctx);
     p->points = vf_grid_points(grid);
     vf_status status = take_over(p, &none, open_search(p, &none));
     if (status == VF_OK)

@@ -5,69 +5,6 @@
 #include <strings.h>
 
 #include "ion_files.h"
-#include "voxfield/format_number.h"
-
-/* ---- text in columns ---- */
-
-int name_column(const filed_atom *atom)
-{
-    const size_t symbol = strlen(atom->element);
-    if (strlen(atom->name) >= 4 || (*atom->name >= '0' && *atom->name <= '9') ||
-        (symbol == 2 && strncasecmp(atom->name, atom->element, symbol) == 0))
-        return 13;
-    return 14;
-}
-
-char *put_name(ion_file *file, const char *name, int room, char *to)
-{
-    bool odd = false;
-    int n = 0;
-    for (; n < room && name[n]; n++) {
-        const bool plain = name[n] > ' ' && name[n] <= '~';
-        to[n] = plain ? name[n] : '_';
-        odd |= !plain;
-    }
-    file->odd += odd;
-    file->shortened += name[n] != '\0';
-    return to + n;
-}
-
-static const double scales[] = {1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6};
-
-bool scale_number(double value, int decimals, int64_t *out)
-{
-    if (!(fabs(value) <= 1e9))
-        return false;
-    *out = llrint(value * scales[decimals]);
-    return true;
-}
-
-char *put_scaled(int64_t scaled, int decimals, char *to)
-{
-    char digits[PUT_NUMBER_TEXT];
-    uint64_t rest = scaled < 0 ? (uint64_t)-scaled : (uint64_t)scaled;
-    int n = 0;
-    for (int i = 0; i < decimals; i++, rest /= 10)
-        digits[n++] = (char)('0' + rest % 10);
-    if (decimals > 0)
-        digits[n++] = '.';
-    do {
-        digits[n++] = (char)('0' + rest % 10);
-        rest /= 10;
-    } while (rest > 0);
-    if (scaled < 0)
-        *to++ = '-';
-    while (n > 0)
-        *to++ = digits[--n];
-    return to;
-}
-
-vf_status refuse_number(const ion_file *file, const filed_atom *atom, const char *what, double value, const char *why)
-{
-    char text[VF_NUMBER_TEXT];
-    return vf_fail(file->ctx, VF_ERR_UNSUPPORTED, "%s: atom %lld (%s): %s is %s: %s", file->path,
-                   (long long)file->written + 1, atom->name, what, vf_format_general(value, 10, text), why);
-}
 
 /* ---- PQR ---- */
 
@@ -106,7 +43,7 @@ static char *put_number_field(const char *line, char *to, int last, int64_t scal
 static int pqr_decimals(double value)
 {
     int64_t scaled;
-    return scale_number(value, 4, &scaled) && fabs(value - (double)scaled / scales[4]) <= 1e-9 ? 4 : 6;
+    return scale_number(value, 4, &scaled) && fabs(value - (double)scaled / 1e4) <= 1e-9 ? 4 : 6;
 }
 
 /* Decimals of a coordinate: four, or three where only so it fits the eight columns of pdb2pqr behind a blank, since

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cionize.h"
+#include "draw_slices.h"
 #include "voxfield/figure.h"
 #include "voxfield/statistics.h"
 

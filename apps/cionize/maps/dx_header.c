@@ -6,6 +6,7 @@
 
 #include "dx_reader.h"
 #include "text/text_words.h"
+#include "voxfield/timer.h"
 
 enum {
     MOST_DEFLATE = 1032, /* bytes of text in a byte of gzip, at most */

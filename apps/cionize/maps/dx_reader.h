@@ -10,7 +10,7 @@ enum { DX_BUFFER_BYTES = 4 << 20 };
 
 typedef struct dx_reader {
     vf_context *ctx;
-    vf_map *map;
+    loaded_map *map;
     gzFile file;
     size_t file_bytes; /* 0: not known */
     locale_t c_locale;

@@ -3,10 +3,10 @@
 #ifndef CIONIZE_MAP_COMMON_H
 #define CIONIZE_MAP_COMMON_H
 
-#include "cionize.h"
+#include "map_format.h"
 #include "voxfield/output.h"
 
-/* ---- write_map.c ---- */
+/* ---- map_common.c ---- */
 
 /* The common part of every format's state. */
 typedef struct map_progress {

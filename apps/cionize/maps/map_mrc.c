@@ -126,6 +126,29 @@ static vf_status put_position(mrc_state *state)
     return VF_OK;
 }
 
+/* Along an axis, the file's cell is that of a periodic map, or else the box that the points fill. A periodic cell must
+ * be spanned by the grid's own axes and steps, which are all the format knows. */
+static vf_status put_cell(mrc_state *state, int axis)
+{
+    const vf_grid *grid = &state->map.info->grid;
+    const double length = grid->cell.vectors[axis][axis], steps = nearbyint(length / grid->spacing[axis]);
+    put_float(state->header, CELL_ANGLES + axis, 90);
+    if (grid->cell.kind == VF_CELL_NONE) {
+        put_integer(state->header, MX + axis, (int32_t)grid->counts[axis]);
+        put_float(state->header, CELL_LENGTHS + axis, (double)grid->counts[axis] * grid->spacing[axis]);
+        return VF_OK;
+    }
+    if (grid->cell.kind != VF_CELL_ORTHORHOMBIC || !(steps >= 1 && steps <= INT32_MAX) ||
+        !(fabs(length - steps * grid->spacing[axis]) <= STEP_TOLERANCE * grid->spacing[axis]))
+        return vf_fail(state->map.ctx, VF_ERR_UNSUPPORTED,
+                       "%s: MRC files hold periodic maps only on a grid whose steps divide the cell, along its edges; "
+                       "write .h5",
+                       state->map.path);
+    put_integer(state->header, MX + axis, (int32_t)steps);
+    put_float(state->header, CELL_LENGTHS + axis, length);
+    return VF_OK;
+}
+
 static vf_status make_header(mrc_state *state)
 {
     const vf_grid *grid = &state->map.info->grid;
@@ -136,9 +159,9 @@ static vf_status make_header(mrc_state *state)
                            "%s: MRC files hold at most %d points along an axis, not %lld", state->map.path, INT32_MAX,
                            (long long)grid->counts[a]);
         put_integer(state->header, NX + a, (int32_t)grid->counts[a]);
-        put_integer(state->header, MX + a, (int32_t)grid->counts[a]);
-        put_float(state->header, CELL_LENGTHS + a, (double)grid->counts[a] * grid->spacing[a]);
-        put_float(state->header, CELL_ANGLES + a, 90);
+        const vf_status status = put_cell(state, a);
+        if (status != VF_OK)
+            return status;
         put_integer(state->header, MAPC + a, a + 1);
     }
     put_integer(state->header, MODE, MODE_FLOAT);

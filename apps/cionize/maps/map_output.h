@@ -3,7 +3,8 @@
 #ifndef CIONIZE_MAP_OUTPUT_H
 #define CIONIZE_MAP_OUTPUT_H
 
-#include "cionize.h"
+#include "draw_slices.h"
+#include "potential/potential_plan.h"
 
 /* Figures of a map, summed up while its layers go by. */
 typedef struct map_figures {
@@ -48,9 +49,9 @@ double map_output_bytes(const map_format *format, const map_info *info);
 VF_MUST_CHECK vf_status store_layers(vf_context *ctx, const vf_grid *grid, vf_dtype type, map_order order,
                                      int64_t first, int64_t count, const void *values, void *map);
 
-/* Hands a map in memory to an output, and before that, if there are `extra` charges, adds their direct sums, with the
- * map's own units and dielectric: settings, and scale = C / dielectric. */
-VF_MUST_CHECK vf_status write_stored_map(vf_context *ctx, const cionize_settings *settings, const vf_grid *grid,
-                                         const void *map, const molecule *extra, double scale, map_output *out);
+/* Hands a map in memory, on the grid of plan->problem, to an output. If there are `extra` charges (NULL: none), adds
+ * their potential first, by the method of the plan and as plan->problem states it. */
+VF_MUST_CHECK vf_status write_stored_map(vf_context *ctx, const potential_plan *plan, const void *map,
+                                         const molecule *extra, map_output *out);
 
 #endif

@@ -1,7 +1,6 @@
 #include "read_map.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,90 +8,7 @@
 #include "voxfield/format_number.h"
 #include "voxfield/output.h"
 
-vf_status map_allocate(vf_context *ctx, vf_map *map)
-{
-    const vf_grid *grid = &map->grid;
-    size_t bytes;
-    if (!vf_grid_valid(grid))
-        return vf_fail(ctx, VF_ERR_INPUT, "%s: %lld x %lld x %lld points are no grid, or too large a one", map->path,
-                       (long long)grid->counts[0], (long long)grid->counts[1], (long long)grid->counts[2]);
-    if (__builtin_mul_overflow((size_t)vf_grid_points(grid), vf_dtype_bytes(map->type), &bytes) ||
-        !(map->values = malloc(bytes)))
-        return vf_fail(ctx, VF_ERR_MEMORY, "%s: no memory for the map's %lld values", map->path,
-                       (long long)vf_grid_points(grid));
-    return VF_OK;
-}
-
-static const char POTENTIAL[] = "electrostatic potential";
-
-void map_quantity(int64_t ions, char text[MAP_QUANTITY_SIZE])
-{
-    if (ions > 0)
-        snprintf(text, MAP_QUANTITY_SIZE, "%s with %lld ion%s", POTENTIAL, (long long)ions, ions == 1 ? "" : "s");
-    else
-        snprintf(text, MAP_QUANTITY_SIZE, "%s", POTENTIAL);
-}
-
-const char *map_no_potential(text_piece quantity)
-{
-    if (text_take_prefix(&quantity, "what excludes ions"))
-        return "a mask (what excludes ions)";
-    return text_take_prefix(&quantity, "standard deviation over frames") ? "a standard deviation over frames" : NULL;
-}
-
-bool map_potential(text_piece quantity, int64_t *ions, text_piece *rest)
-{
-    *ions = 0;
-    *rest = quantity;
-    if (!text_take_prefix(rest, POTENTIAL))
-        return false;
-    if (!text_take_prefix(rest, " with "))
-        return true;
-    for (; rest->size > 0 && text_is_digit(*rest->at) && *ions < INT32_MAX; rest->at++, rest->size--)
-        *ions = 10 * *ions + (*rest->at - '0');
-    return text_take_prefix(rest, " ions") || text_take_prefix(rest, " ion");
-}
-
-/* The number in front of a comma or a blank; NAN if there is none. */
-static double take_number(text_piece *text, locale_t c_locale)
-{
-    text_number number;
-    size_t size = 0;
-    while (size < text->size && text->at[size] != ' ' && text->at[size] != ',')
-        size++;
-    const bool read = text_read_number((text_piece){text->at, size}, c_locale, &number);
-    *text = (text_piece){text->at + size, text->size - size};
-    return read ? number.value : NAN;
-}
-
-static bool is_digest(text_piece text)
-{
-    size_t digits = 0;
-    while (digits < text.size && text.at[digits] && strchr("0123456789abcdef", text.at[digits]))
-        digits++;
-    return digits == VF_DIGEST_TEXT - 1 && digits == text.size;
-}
-
-void map_constants(text_piece line, locale_t c_locale, vf_map *map)
-{
-    if (text_take_prefix(&line, "SHA-256: ")) {
-        if (is_digest(line)) /* it goes into messages */
-            memcpy(map->molecule, line.at, line.size);
-    } else if (text_take_prefix(&line, "V = C sum q/(eps r), C = ")) {
-        map->unit_constant = take_number(&line, c_locale);
-        while (line.size > 0 && *line.at != ',') /* the unit */
-            line.at++, line.size--;
-        if (text_take_prefix(&line, ", T = "))
-            map->temperature = take_number(&line, c_locale);
-    } else if (text_take_prefix(&line, "eps = ")) {
-        map->dielectric = take_number(&line, c_locale);
-        map->distance_dielectric = text_take_prefix(&line, " r/Angstrom");
-        if (text_take_prefix(&line, ", r at least "))
-            map->r_min = take_number(&line, c_locale);
-    }
-}
-
-static vf_status check_unit(vf_context *ctx, vf_map *map, const char *wanted)
+static vf_status check_unit(vf_context *ctx, loaded_map *map, const char *wanted)
 {
     if (!wanted)
         return VF_OK;
@@ -106,10 +22,10 @@ static vf_status check_unit(vf_context *ctx, vf_map *map, const char *wanted)
     return VF_OK;
 }
 
-vf_status read_map(vf_context *ctx, const char *path, const char *wanted_unit, vf_map *out)
+vf_status read_map(vf_context *ctx, const char *path, const char *wanted_unit, loaded_map *out)
 {
     vf_status status = VF_OK;
-    *out = (vf_map){.unit_constant = NAN, .temperature = NAN, .dielectric = NAN, .r_min = NAN};
+    *out = (loaded_map){.unit_constant = NAN, .temperature = NAN, .dielectric = NAN, .r_min = NAN};
     out->path = strdup(path);
     if (!out->path)
         status = vf_fail(ctx, VF_ERR_MEMORY, "%s: no memory to read the map", path);
@@ -129,16 +45,16 @@ vf_status read_map(vf_context *ctx, const char *path, const char *wanted_unit, v
     return status;
 }
 
-void map_free(vf_map *map)
+void map_free(loaded_map *map)
 {
     free(map->path);
     free(map->values);
-    *map = (vf_map){.path = NULL};
+    *map = (loaded_map){.path = NULL};
 }
 
 /* ---- the same grid ---- */
 
-static vf_status other_place(vf_context *ctx, const vf_map *map, const vf_grid *wanted, int axis, bool origin)
+static vf_status other_place(vf_context *ctx, const loaded_map *map, const vf_grid *wanted, int axis, bool origin)
 {
     char has[VF_NUMBER_TEXT], wants[VF_NUMBER_TEXT];
     return vf_fail(ctx, VF_ERR_INPUT, "%s: the map's %s along %c is %s, and %s is asked for; read the map of this grid",
@@ -155,7 +71,7 @@ static bool elsewhere(double difference, double slack, double step)
     return !(fabs(difference) <= fmax(1e-6 * step, fmin(slack, 1e-3 * step)));
 }
 
-vf_status check_map_grid(vf_context *ctx, const vf_map *map, const vf_grid *wanted)
+vf_status check_map_grid(vf_context *ctx, const loaded_map *map, const vf_grid *wanted)
 {
     const vf_grid *grid = &map->grid;
     if (memcmp(grid->counts, wanted->counts, sizeof grid->counts) != 0)

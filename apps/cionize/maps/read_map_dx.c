@@ -4,6 +4,7 @@
 
 #include "dx_reader.h"
 #include "text/text_words.h"
+#include "voxfield/timer.h"
 
 enum {
     SLAB_BYTES = 32 << 20, /* layers wait here, to be turned into the other order together */
@@ -146,7 +147,7 @@ static vf_status read_footer(dx_reader *r)
     return VF_OK;
 }
 
-vf_status read_map_dx(vf_context *ctx, vf_map *map)
+vf_status read_map_dx(vf_context *ctx, loaded_map *map)
 {
     dx_reader r = {.ctx = ctx, .map = map, .line = 1};
     vf_status status = gzip_input_open(ctx, map->path, &r.file, &r.file_bytes);

@@ -4,6 +4,7 @@
 
 #include "map_reader.h"
 #include "voxfield/hdf5_io.h"
+#include "voxfield/timer.h"
 
 static const char DATASET[] = "potential";
 
@@ -25,7 +26,7 @@ static vf_status check_format(vf_context *ctx, vf_h5 *file, const char *path)
     return status;
 }
 
-static vf_status read_quantity(vf_context *ctx, vf_h5 *file, vf_map *map)
+static vf_status read_quantity(vf_context *ctx, vf_h5 *file, loaded_map *map)
 {
     char text[MAP_QUANTITY_SIZE];
     if (!vf_h5_attribute_exists(file, DATASET, "quantity"))
@@ -43,7 +44,23 @@ static vf_status read_quantity(vf_context *ctx, vf_h5 *file, vf_map *map)
     return VF_OK;
 }
 
-static vf_status read_shape(vf_context *ctx, vf_h5 *file, vf_map *map)
+/* The vectors of a periodic map's cell; files without them are of maps in free space. */
+static vf_status read_cell(vf_context *ctx, vf_h5 *file, loaded_map *map)
+{
+    vf_cell *cell = &map->grid.cell;
+    if (!vf_h5_attribute_exists(file, DATASET, "cell"))
+        return VF_OK;
+    vf_status status = vf_h5_attribute_get_doubles(file, DATASET, "cell", cell->vectors[0], 9);
+    cell->kind = VF_CELL_ORTHORHOMBIC;
+    if (!vf_cell_valid(cell))
+        cell->kind = VF_CELL_TRICLINIC;
+    if (status == VF_OK && !vf_cell_valid(cell))
+        status = vf_fail(ctx, VF_ERR_INPUT, "%s: the attribute cell holds no right-handed cell; write the map again",
+                         map->path);
+    return status;
+}
+
+static vf_status read_shape(vf_context *ctx, vf_h5 *file, loaded_map *map)
 {
     int64_t dims[VF_H5_MAX_RANK];
     int rank;
@@ -57,6 +74,8 @@ static vf_status read_shape(vf_context *ctx, vf_h5 *file, vf_map *map)
         status = vf_h5_attribute_get_doubles(file, DATASET, "spacing", map->grid.spacing, 3);
     if (status == VF_OK)
         status = vf_h5_attribute_get_integers(file, DATASET, "counts", map->grid.counts, 3);
+    if (status == VF_OK)
+        status = read_cell(ctx, file, map);
     for (int a = 0; a < 3 && status == VF_OK; a++)
         if (dims[2 - a] != map->grid.counts[a])
             status = vf_fail(ctx, VF_ERR_INPUT,
@@ -67,7 +86,7 @@ static vf_status read_shape(vf_context *ctx, vf_h5 *file, vf_map *map)
     return status;
 }
 
-static vf_status read_constants(vf_context *ctx, vf_h5 *file, vf_map *map)
+static vf_status read_constants(vf_context *ctx, vf_h5 *file, loaded_map *map)
 {
     const struct {
         const char *name;
@@ -90,7 +109,7 @@ static vf_status read_constants(vf_context *ctx, vf_h5 *file, vf_map *map)
     return VF_OK;
 }
 
-static vf_status check_values(vf_context *ctx, const vf_map *map)
+static vf_status check_values(vf_context *ctx, const loaded_map *map)
 {
     const int64_t *n = map->grid.counts;
     for (int64_t v = 0; v < vf_grid_points(&map->grid); v++) {
@@ -105,7 +124,7 @@ static vf_status check_values(vf_context *ctx, const vf_map *map)
     return VF_OK;
 }
 
-vf_status read_map_h5(vf_context *ctx, vf_map *map)
+vf_status read_map_h5(vf_context *ctx, loaded_map *map)
 {
     vf_h5 *file = NULL;
     vf_status status = vf_h5_open(ctx, map->path, &file);

@@ -2,7 +2,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "coulomb_sum.h"
 #include "map_output.h"
 #include "potential/potential_common.h"
 #include "voxfield/copy.h"
@@ -45,22 +44,21 @@ static vf_status load_layers(vf_context *ctx, const vf_grid *grid, vf_dtype type
                     values, (vf_pitch){ny * nz, nz});
 }
 
-/* The direct sums of the extra charges, on the context's first device that works, slab by slab. */
+/* The potential of the extra charges, on the context's first device that works, slab by slab. */
 typedef struct extra_sums {
-    vf_coulomb *sums;
+    vf_potential *sums;
     vf_queue *queue;
     vf_array values, host; /* a slab */
     void *ordered;         /* the same in the file's order */
 } extra_sums;
 
-static vf_status make_extra(vf_context *ctx, const cionize_settings *settings, const vf_grid *grid,
-                            const molecule *extra, double scale, int64_t slab, extra_sums *e)
+static vf_status make_extra(vf_context *ctx, const potential_plan *plan, const molecule *extra, int64_t slab,
+                            extra_sums *e)
 {
-    const vf_dtype type = settings->precision;
-    const vf_coulomb_atoms atoms = potential_kernel_atoms(extra, INT64_MAX);
-    const vf_coulomb_options options = potential_kernel_options(settings, scale);
+    const vf_dtype type = plan->problem.precision;
+    const vf_coulomb_atoms charges = potential_charges(extra);
     vf_device *device = potential_first_device(ctx);
-    vf_status status = vf_coulomb_create(device, grid, &atoms, &options, &e->sums);
+    vf_status status = vf_potential_create(device, plan->method, &plan->problem, &charges, &e->sums);
     if (status == VF_OK)
         status = vf_queue_create(device, &e->queue);
     if (status == VF_OK)
@@ -79,7 +77,7 @@ static void free_extra(extra_sums *e)
     vf_array_free(&e->host);
     vf_array_free(&e->values);
     vf_queue_destroy(e->queue);
-    vf_coulomb_destroy(e->sums);
+    vf_potential_destroy(e->sums);
 }
 
 /* Adds the sums over layers [first, first + count) to `values`, which are in the output's order. */
@@ -92,7 +90,7 @@ static vf_status add_extra(vf_context *ctx, const vf_grid *grid, const map_outpu
     box.lo[axis] = first;
     box.hi[axis] = first + count;
     const int64_t points = vf_box_points(&box), nx = vf_box_extent(&box, 0), ny = grid->counts[1], nz = grid->counts[2];
-    vf_status status = vf_coulomb_execute(e->sums, e->queue, &box, e->values.data);
+    vf_status status = vf_potential_compute(e->sums, e->queue, &box, e->values.data);
     if (status == VF_OK)
         status = vf_array_copy(e->queue, &e->host, &e->values, points);
     if (status == VF_OK)
@@ -111,19 +109,24 @@ static vf_status add_extra(vf_context *ctx, const vf_grid *grid, const map_outpu
     return status;
 }
 
-vf_status write_stored_map(vf_context *ctx, const cionize_settings *settings, const vf_grid *grid, const void *map,
-                           const molecule *extra, double scale, map_output *out)
+vf_status write_stored_map(vf_context *ctx, const potential_plan *plan, const void *map, const molecule *extra,
+                           map_output *out)
 {
     enum { SLAB_POINTS = 1 << 22 };
+    const vf_grid *grid = &plan->problem.grid;
+    const bool whole = extra && plan->method->extent == VF_POTENTIAL_WHOLE;
     extra_sums e = {0};
     vf_status status = map_output_begin(out);
     const int64_t layers = grid->counts[potential_slab_axis(out->order)], layer = vf_grid_points(grid) / layers;
-    const int64_t step = layer < SLAB_POINTS ? SLAB_POINTS / layer : 1, slab = (step < layers ? step : layers) * layer;
+    const int64_t step = whole                 ? layers
+                         : layer < SLAB_POINTS ? SLAB_POINTS / layer
+                                               : 1,
+                  slab = (step < layers ? step : layers) * layer;
     void *values = malloc((size_t)slab * vf_dtype_bytes(out->info->type));
     if (status == VF_OK && !values)
         status = vf_fail(ctx, VF_ERR_MEMORY, "no memory for a slab of %lld points", (long long)slab);
     if (status == VF_OK && extra)
-        status = make_extra(ctx, settings, grid, extra, scale, slab, &e);
+        status = make_extra(ctx, plan, extra, slab, &e);
     for (int64_t first = 0; status == VF_OK && first < layers; first += step) {
         const int64_t count = layers - first < step ? layers - first : step;
         status = load_layers(ctx, grid, out->info->type, out->order, first, count, map, values);

@@ -2,7 +2,7 @@
 #ifndef CIONIZE_MOLECULE_ARRAYS_H
 #define CIONIZE_MOLECULE_ARRAYS_H
 
-#include "cionize.h"
+#include "molecule.h"
 #include "text/text_words.h"
 
 /* Gives every array room for `capacity` atoms, >= 1: more than before, or fewer. False if there is no memory; what the

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "molecule_readers.h"
+#include "voxfield/timer.h"
 
 typedef vf_status (*reader_function)(molecule_reader *r);
 

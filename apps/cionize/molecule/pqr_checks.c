@@ -10,6 +10,7 @@
 #include "molecule_readers.h"
 #include "pqr_head.h"
 #include "pqr_reader.h"
+#include "voxfield/timer.h"
 
 #define CHARGES_ALONE                                                                                                  \
     ", which has charges and no coordinates; name the file with the coordinates as the molecule, and this file after " \

@@ -13,6 +13,7 @@
 
 #include "molecule_arrays.h"
 #include "pqr_head.h"
+#include "voxfield/timer.h"
 
 static const char *const value_names[PQR_VALUES] = {"x", "y", "z", "charge", "radius"};
 

@@ -2,7 +2,7 @@
 #ifndef CIONIZE_PQR_FIELDS_H
 #define CIONIZE_PQR_FIELDS_H
 
-#include "cionize.h"
+#include "molecule.h"
 #include "text/text_words.h"
 
 /* Whether a line ends in five numbers as an atom's record does, whatever it begins with. */

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#include "cionize.h"
+#include "molecule.h"
 #include "pqr_fields.h"
 #include "text/input_text.h"
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "molecule_readers.h"
+#include "voxfield/timer.h"
 
 enum { WIDTH = 12, DECIMALS = 7, ATOMS_A_LINE = 2 };
 

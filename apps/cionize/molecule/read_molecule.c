@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cionize.h"
+#include "molecule.h"
 #include "molecule_arrays.h"
 #include "pqr_lines.h"
 #include "pqr_reader.h"

@@ -7,6 +7,7 @@
 
 #include "molecule_readers.h"
 #include "pqr_lines.h"
+#include "voxfield/timer.h"
 
 /* Counted from 0; each ends where the next begins, but for the gaps that the format has. The residue's name has three
  * columns there, and programs of molecular dynamics take the free one behind it (TIP3). */

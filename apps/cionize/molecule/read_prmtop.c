@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "molecule_readers.h"
+#include "voxfield/timer.h"
 
 /* What AMBER multiplies charges with, so that q q / r is in kcal/mol. */
 static const double charge_unit = 18.2223;

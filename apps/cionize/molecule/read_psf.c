@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "molecule_readers.h"
+#include "voxfield/timer.h"
 
 /* Where the fields of an atom begin, from 0; every name has a blank behind it. */
 typedef struct layout {

@@ -17,13 +17,11 @@ static const double piece_bytes_most = 128 << 20;
 
 typedef struct averaging {
     vf_context *ctx;
-    const cionize_settings *settings;
     const molecule *mol;
     const trajectory *t;
     const frame_selection *selection;
-    const vf_grid *grid;
     const potential_plan *plan;
-    vf_dtype type;
+    vf_dtype type;                   /* plan->problem.precision */
     int64_t layer_points, thickness; /* of a slab, in layers; the last may be thinner */
     int64_t slabs;
     int64_t frames; /* of a piece; the last of a slab may have fewer */
@@ -88,6 +86,8 @@ static vf_status cut_work(averaging *a)
     if (thickness > (double)unit)
         thickness = floor(thickness / (double)unit) * (double)unit;
     a->thickness = (int64_t)smaller(fmax(thickness, 1), layers);
+    if (a->plan->method->extent == VF_POTENTIAL_WHOLE)
+        a->thickness = a->plan->cut.layers;
     a->slabs = (a->plan->cut.layers + a->thickness - 1) / a->thickness;
     a->groups = (n + a->frames - 1) / a->frames;
     return VF_OK;
@@ -96,7 +96,7 @@ static vf_status cut_work(averaging *a)
 static vf_box slab_box(const averaging *a, int64_t slab)
 {
     const int64_t first = slab * a->thickness, left = a->plan->cut.layers - first;
-    return potential_slab_box(a->plan, a->grid, first, first + (left < a->thickness ? left : a->thickness));
+    return potential_slab_box(a->plan, first, first + (left < a->thickness ? left : a->thickness));
 }
 
 /* Frames of the selection that a piece has: from *first on, so many. */
@@ -124,13 +124,12 @@ static vf_status read_frame(const averaging *a, int64_t frame, double *xyz)
     return status;
 }
 
-static vf_status make_kernel(const averaging *a, vf_device *device, int64_t frame, double *xyz, vf_coulomb **kernel)
+static vf_status make_sum(const averaging *a, vf_device *device, int64_t frame, double *xyz, vf_potential **sum)
 {
     const int64_t n = a->mol->atoms;
-    const vf_coulomb_atoms atoms = {.count = n, .x = xyz, .y = xyz + n, .z = xyz + 2 * n, .charge = a->mol->charge};
-    const vf_coulomb_options options = potential_kernel_options(a->settings, a->plan->scale);
+    const vf_coulomb_atoms charges = {.count = n, .x = xyz, .y = xyz + n, .z = xyz + 2 * n, .charge = a->mol->charge};
     const vf_status status = read_frame(a, frame, xyz);
-    return status == VF_OK ? vf_coulomb_create(device, a->grid, &atoms, &options, kernel) : status;
+    return status == VF_OK ? vf_potential_create(device, a->plan->method, &a->plan->problem, &charges, sum) : status;
 }
 
 static vf_status compute(void *user, const vf_piece *piece, size_t *bytes)
@@ -140,22 +139,22 @@ static vf_status compute(void *user, const vf_piece *piece, size_t *bytes)
     const size_t frame_bytes = (size_t)vf_box_points(&box) * vf_dtype_bytes(a->type);
     int64_t first;
     const int64_t frames = frames_of(a, piece->number, &first);
-    vf_coulomb *kernels[MOST_FRAMES] = {NULL};
+    vf_potential *sums[MOST_FRAMES] = {NULL};
     *bytes = (size_t)frames * frame_bytes;
     double *xyz = malloc(3 * (size_t)a->mol->atoms * sizeof *xyz);
     vf_status status =
         xyz ? VF_OK
             : vf_fail(a->ctx, VF_ERR_MEMORY, "no memory for the coordinates of %" PRId64 " atoms", a->mol->atoms);
     for (int64_t f = 0; status == VF_OK && f < frames; f++) {
-        status = make_kernel(a, vf_queue_device(piece->queue), a->selection->first + (first + f) * a->selection->step,
-                             xyz, &kernels[f]);
+        status = make_sum(a, vf_queue_device(piece->queue), a->selection->first + (first + f) * a->selection->step, xyz,
+                          &sums[f]);
         if (status == VF_OK)
-            status = potential_execute(a->plan, a->grid, a->type, kernels[f], piece->queue, &box, piece->scratch,
+            status = potential_execute(a->plan, sums[f], piece->queue, &box, piece->scratch,
                                        (char *)piece->memory + (size_t)f * frame_bytes);
     }
     const vf_status ended = vf_queue_sync(piece->queue); /* also after a failure: a kernel may still be at work */
     for (int f = 0; f < MOST_FRAMES; f++)
-        vf_coulomb_destroy(kernels[f]);
+        vf_potential_destroy(sums[f]);
     free(xyz);
     return status == VF_OK ? ended : status;
 }
@@ -271,19 +270,16 @@ static vf_status allocate(averaging *a)
     return vf_pipeline_create(a->ctx, &stages, &a->pipeline);
 }
 
-vf_status average_compute(vf_context *ctx, const cionize_settings *settings, const molecule *mol, const trajectory *t,
-                          const frame_selection *selection, const vf_grid *grid, const potential_plan *plan,
-                          average_sink sink, void *user)
+vf_status average_compute(vf_context *ctx, const molecule *mol, const trajectory *t, const frame_selection *selection,
+                          const potential_plan *plan, average_sink sink, void *user)
 {
     averaging a = {.ctx = ctx,
-                   .settings = settings,
                    .mol = mol,
                    .t = t,
                    .selection = selection,
-                   .grid = grid,
                    .plan = plan,
-                   .type = settings->precision,
-                   .layer_points = vf_grid_points(grid) / plan->cut.layers,
+                   .type = plan->problem.precision,
+                   .layer_points = vf_grid_points(&plan->problem.grid) / plan->cut.layers,
                    .sink = sink,
                    .user = user};
     vf_pipeline_work work = {.user = &a, .compute = compute, .store = store};

@@ -2,7 +2,7 @@
  *
  *   mean = 1/n sum_f V_f          deviation = sqrt(1/n sum_f (V_f - mean)^2)
  *
- * V_f is the direct sum of conventions.md with the molecule's charges at the coordinates of frame f, exactly as a map
+ * V_f is the potential of conventions.md with the molecule's charges at the coordinates of frame f, exactly as a map
  * of that frame alone. The deviation is that of the population: the frames are what is described, not a sample of
  * independent draws, which neighbouring frames are not. One frame has a deviation of 0.
  *
@@ -38,11 +38,11 @@
 #ifndef CIONIZE_AVERAGE_H
 #define CIONIZE_AVERAGE_H
 
-#include "cionize.h"
+#include "potential_plan.h"
 #include "trajectory/trajectory.h"
 
 /* Takes layers [first, first + count) of both maps, in the order of the file (see map_format.write), in order, without
- * gaps, in settings->precision. */
+ * gaps, in the precision of plan->problem. */
 typedef vf_status (*average_sink)(void *user, int64_t first, int64_t count, const void *mean, const void *deviation);
 
 /* Computes both maps on the context's devices, as `plan` of potential_prepare for this grid says, of the
@@ -50,8 +50,8 @@ typedef vf_status (*average_sink)(void *user, int64_t first, int64_t count, cons
  * others are left. Errors: VF_ERR_INPUT (the trajectory has another number of atoms than the molecule; a frame that
  * cannot be read, or with an atom farther than 10^6 angstrom from zero), VF_ERR_ARGUMENT (frames that are not there),
  * VF_ERR_MEMORY, VF_ERR_DEVICE_MEMORY, VF_ERR_DEVICE, VF_ERR_CANCELLED, and the sink's. */
-VF_MUST_CHECK vf_status average_compute(vf_context *ctx, const cionize_settings *settings, const molecule *mol,
-                                        const trajectory *t, const frame_selection *selection, const vf_grid *grid,
-                                        const potential_plan *plan, average_sink sink, void *user);
+VF_MUST_CHECK vf_status average_compute(vf_context *ctx, const molecule *mol, const trajectory *t,
+                                        const frame_selection *selection, const potential_plan *plan, average_sink sink,
+                                        void *user);
 
 #endif

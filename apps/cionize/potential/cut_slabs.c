@@ -22,7 +22,7 @@
  * launches of 2^20 points 0.95, of 2^21 all). Where a map has few layers, or there are many devices, the slabs are few
  * for it, and more is lost. Slabs along x, of maps that are written as text, are whole tiles of 64 columns, and lose up
  * to G tiles: writing them takes far longer than that. */
-#include "cionize.h"
+#include "cut_slabs.h"
 
 static int64_t smaller(int64_t a, int64_t b)
 {

@@ -1,8 +1,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "cionize.h"
 #include "coulomb_sum.h"
+#include "plan_grid.h"
 
 const char *const potential_units = "kT/e, V, kcal/mol/e, e/A";
 
@@ -42,17 +42,18 @@ static void plan_axis(const cionize_settings *s, const molecule *m, int axis, do
         *origin = round((m->lo[axis] + m->hi[axis]) / 2 / h - (*count - 1) / 2) * h;
 }
 
-double expected_evaluations(const cionize_settings *settings, double file_bytes)
+void expected_size(const cionize_settings *settings, double file_bytes, double *atoms, double *points)
 {
     const double record_bytes = 70, atom_volume = 16; /* angstrom^3: proteins in boxes they do not fill */
-    const double atoms = fmax(file_bytes / record_bytes, 1), edge = cbrt(atoms * atom_volume);
+    *atoms = fmax(file_bytes / record_bytes, 1);
+    const double edge = cbrt(*atoms * atom_volume);
     const molecule cube = {.hi = {edge, edge, edge}};
-    double points = 1, origin, count;
+    double origin, count;
+    *points = 1;
     for (int a = 0; a < 3; a++) {
         plan_axis(settings, &cube, a, &origin, &count);
-        points *= count;
+        *points *= count;
     }
-    return atoms * points;
 }
 
 vf_status plan_grid(vf_context *ctx, const cionize_settings *settings, const molecule *mol, vf_grid *out)
@@ -61,6 +62,7 @@ vf_status plan_grid(vf_context *ctx, const cionize_settings *settings, const mol
     const double most_along_axis = 2147483647;
     double counts[3];
     char size[32];
+    out->cell = (vf_cell){.kind = VF_CELL_NONE};
     for (int a = 0; a < 3; a++) {
         plan_axis(settings, mol, a, &out->origin[a], &counts[a]);
         out->spacing[a] = settings->spacing[a];

@@ -44,7 +44,7 @@ struct trajectory {
 /* Fills in all but ctx, path, fd and size, and says what deserves a warning. */
 VF_MUST_CHECK vf_status dcd_read_layout(trajectory *t);
 
-/* ---- read_dcd.c ---- */
+/* ---- dcd_records.c ---- */
 
 /* VF_ERR_INPUT, with the file's name before the text. */
 vf_status dcd_fail(const trajectory *t, const char *format, ...) VF_PRINTF(2, 3);
@@ -62,5 +62,8 @@ VF_MUST_CHECK vf_status dcd_check_frame(const trajectory *t, int64_t frame);
 
 /* x, y or z (axis 0 to 2) of the atoms that a frame has, each to its place in out [atoms]. */
 VF_MUST_CHECK vf_status dcd_read_axis(const trajectory *t, int64_t frame, int axis, double *out);
+
+/* The six numbers of a frame's record of its unit cell, which each frame must have (t->cell). */
+VF_MUST_CHECK vf_status dcd_read_cell(const trajectory *t, int64_t frame, double values[6]);
 
 #endif

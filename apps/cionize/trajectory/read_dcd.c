@@ -1,10 +1,8 @@
-/* Frames of a DCD file: their coordinates and unit cells, and the bytes of all that is read (dcd_file.h). */
+/* Frames of a DCD file: their coordinates and unit cells. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <math.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -13,154 +11,6 @@
 #include "dcd_file.h"
 
 enum { CHARMM_WITH_SHAPE = 25 }; /* versions from here on are CHARMM's own, others write the 24 of old */
-
-/* ---- bytes ---- */
-
-vf_status dcd_fail(const trajectory *t, const char *format, ...)
-{
-    char text[400];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
-    va_end(args);
-    return vf_fail(t->ctx, VF_ERR_INPUT, "%s: %s", t->path, text);
-}
-
-uint64_t dcd_unsigned(const unsigned char *bytes, int count, bool big_endian)
-{
-    uint64_t value = 0;
-    for (int i = 0; i < count; i++)
-        value = value << 8 | bytes[big_endian ? i : count - 1 - i];
-    return value;
-}
-
-int32_t dcd_integer(const trajectory *t, const unsigned char *bytes)
-{
-    return (int32_t)(uint32_t)dcd_unsigned(bytes, 4, t->big_endian);
-}
-
-static float float_at(const trajectory *t, const unsigned char *bytes)
-{
-    const uint32_t bits = (uint32_t)dcd_unsigned(bytes, 4, t->big_endian);
-    float value;
-    memcpy(&value, &bits, sizeof value);
-    return value;
-}
-
-static double double_at(const trajectory *t, const unsigned char *bytes)
-{
-    const uint64_t bits = dcd_unsigned(bytes, 8, t->big_endian);
-    double value;
-    memcpy(&value, &bits, sizeof value);
-    return value;
-}
-
-vf_status dcd_read(const trajectory *t, int64_t offset, void *to, size_t bytes)
-{
-    for (size_t done = 0; done < bytes;) {
-        const ssize_t got = pread(t->fd, (char *)to + done, bytes - done, (off_t)(offset + (int64_t)done));
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0)
-            return dcd_fail(t, "cannot read: %s", strerror(errno));
-        if (got == 0)
-            return dcd_fail(t, "ends at byte %" PRId64 ", before what its header promises; copy it again",
-                            offset + (int64_t)done);
-        done += (size_t)got;
-    }
-    return VF_OK;
-}
-
-/* ---- records ---- */
-
-int64_t dcd_record_bytes(const trajectory *t, int64_t bytes)
-{
-    return bytes + 2 * t->marker;
-}
-
-vf_status dcd_read_marker(const trajectory *t, int64_t offset, int64_t *value)
-{
-    unsigned char bytes[8];
-    const vf_status status = dcd_read(t, offset, bytes, (size_t)t->marker);
-    if (status == VF_OK) /* 2^63 and more become negative, which is refused as well */
-        *value = t->marker == 4 ? dcd_integer(t, bytes) : (int64_t)dcd_unsigned(bytes, 8, t->big_endian);
-    return status;
-}
-
-/* A record of a frame must have the length that follows from the header. */
-static vf_status check_record(const trajectory *t, int64_t frame, const char *what, int64_t offset, int64_t bytes)
-{
-    int64_t before = -1, behind = -1;
-    vf_status status = dcd_read_marker(t, offset, &before);
-    if (status == VF_OK)
-        status = dcd_read_marker(t, offset + t->marker + bytes, &behind);
-    if (status == VF_OK && (before != bytes || behind != bytes))
-        return dcd_fail(t,
-                        "frame %" PRId64 ": the record of %s, at byte %" PRId64 ", should have %" PRId64
-                        " bytes by the header (%" PRId64 " atom%s, %" PRId64 " of them fixed%s%s), but its ends say "
-                        "%" PRId64 " and %" PRId64 "; the file is damaged, or of another kind: write it anew with "
-                        "catdcd, cpptraj or MDAnalysis",
-                        frame + 1, what, offset, bytes, t->atoms, vf_plural(t->atoms), t->atoms - t->moving,
-                        t->cell ? ", with unit cells" : "", t->fourth ? ", with a fourth dimension" : "", before,
-                        behind);
-    return status;
-}
-
-/* ---- frames ---- */
-
-static int64_t frame_offset(const trajectory *t, int64_t frame)
-{
-    return t->begin + (frame > 0 ? t->first_bytes + (frame - 1) * t->frame_bytes : 0);
-}
-
-static int64_t atoms_in(const trajectory *t, int64_t frame)
-{
-    return frame > 0 ? t->moving : t->atoms;
-}
-
-/* Where x, y, z (axis 0 to 2) or the fourth dimension (3) of a frame begins. */
-static int64_t axis_offset(const trajectory *t, int64_t frame, int axis)
-{
-    return frame_offset(t, frame) + (t->cell ? dcd_record_bytes(t, DCD_CELL_BYTES) : 0) +
-           axis * dcd_record_bytes(t, 4 * atoms_in(t, frame));
-}
-
-static const char *const axis_names[] = {"x", "y", "z", "the fourth dimension"};
-
-vf_status dcd_check_frame(const trajectory *t, int64_t frame)
-{
-    vf_status status = VF_OK;
-    if (t->cell)
-        status = check_record(t, frame, "the unit cell", frame_offset(t, frame), DCD_CELL_BYTES);
-    for (int axis = 0; status == VF_OK && axis < (t->fourth ? 4 : 3); axis++)
-        status = check_record(t, frame, axis_names[axis], axis_offset(t, frame, axis), 4 * atoms_in(t, frame));
-    return status;
-}
-
-/* One coordinate of the atoms that a frame has. */
-vf_status dcd_read_axis(const trajectory *t, int64_t frame, int axis, double *out)
-{
-    enum { CHUNK = 4096 };
-    unsigned char bytes[4 * CHUNK];
-    const int64_t count = atoms_in(t, frame), offset = axis_offset(t, frame, axis) + t->marker;
-    const int32_t *index = frame > 0 ? t->index : NULL;
-    for (int64_t from = 0; from < count; from += CHUNK) {
-        const int64_t some = count - from < CHUNK ? count - from : CHUNK;
-        const vf_status status = dcd_read(t, offset + 4 * from, bytes, 4 * (size_t)some);
-        if (status != VF_OK)
-            return status;
-        for (int64_t i = 0; i < some; i++) {
-            const int64_t atom = index ? index[from + i] - 1 : from + i;
-            out[atom] = (double)float_at(t, bytes + 4 * i);
-            if (!isfinite(out[atom]))
-                return dcd_fail(t,
-                                "frame %" PRId64 ": %s of atom %" PRId64
-                                " is %s; the simulation failed there, or the file is damaged: leave that frame out",
-                                frame + 1, axis_names[axis], atom + 1, isnan(out[atom]) ? "not a number" : "infinite");
-        }
-    }
-    return VF_OK;
-}
 
 static vf_status check_number(const trajectory *t, int64_t frame)
 {
@@ -222,19 +72,14 @@ static void cell_of_angles(const double values[6], trajectory_cell *cell)
 
 vf_status trajectory_read_cell(const trajectory *t, int64_t frame, trajectory_cell *cell)
 {
-    unsigned char bytes[DCD_CELL_BYTES];
     double values[6];
     *cell = (trajectory_cell){0};
     vf_status status = check_number(t, frame);
     if (status != VF_OK || !t->cell)
         return status;
-    status = check_record(t, frame, "the unit cell", frame_offset(t, frame), DCD_CELL_BYTES);
-    if (status == VF_OK)
-        status = dcd_read(t, frame_offset(t, frame) + t->marker, bytes, sizeof bytes);
+    status = dcd_read_cell(t, frame, values);
     if (status != VF_OK)
         return status;
-    for (int i = 0; i < 6; i++)
-        values[i] = double_at(t, bytes + 8 * i);
     const bool right_angles = values[1] == 90 && values[3] == 90 && values[4] == 90;
     if (t->version >= CHARMM_WITH_SHAPE && !right_angles)
         cell_of_shape(values, cell);

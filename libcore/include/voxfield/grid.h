@@ -16,10 +16,18 @@ extern "C" {
 #endif
 VF_API_BEGIN
 
+/* The box that a periodic field repeats. Lengths are in the grid's unit. */
+typedef enum vf_cell_kind { VF_CELL_NONE, VF_CELL_ORTHORHOMBIC, VF_CELL_TRICLINIC } vf_cell_kind;
+typedef struct vf_cell {
+    vf_cell_kind kind;    /* VF_CELL_NONE: the field is not periodic, and the vectors have no meaning */
+    double vectors[3][3]; /* a, b, c, each as x, y, z; orthorhombic: along x, y and z, lengths > 0 */
+} vf_cell;
+
 typedef struct vf_grid {
     double origin[3];  /* position of point (0,0,0): x, y, z */
     double spacing[3]; /* > 0 */
     int64_t counts[3]; /* points along x, y, z; >= 1 */
+    vf_cell cell;      /* of the field on the grid; zero-initialised: none */
 } vf_grid;
 
 /* The points lo <= (i,j,k) < hi of a grid. */
@@ -27,7 +35,18 @@ typedef struct vf_box {
     int64_t lo[3], hi[3];
 } vf_box;
 
-/* Whether counts are positive, the number of points fits int64_t, and every number is finite. */
+/* Whether the vectors are finite, suit the kind, and span a right-handed cell (volume > 0). A cell of kind none always
+ * is valid. */
+bool vf_cell_valid(const vf_cell *cell);
+
+/* a . (b x c), in the cube of the grid's unit; 0 for kind none. */
+double vf_cell_volume(const vf_cell *cell);
+
+/* |a|, |b|, |c|, and alpha (between b and c), beta (c, a), gamma (a, b) in degrees, exactly 90 where vectors are
+ * perpendicular. For valid cells but those of kind none. */
+void vf_cell_shape(const vf_cell *cell, double lengths[3], double angles[3]);
+
+/* Whether counts are positive, the number of points fits int64_t, every number is finite, and the cell is valid. */
 bool vf_grid_valid(const vf_grid *grid);
 int64_t vf_grid_points(const vf_grid *grid);
 vf_box vf_grid_box(const vf_grid *grid); /* the whole grid */

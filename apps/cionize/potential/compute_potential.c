@@ -8,19 +8,9 @@
 
 /* ---- what planning has, too ---- */
 
-vf_coulomb_options potential_kernel_options(const cionize_settings *s, double scale)
+vf_coulomb_atoms potential_charges(const molecule *m)
 {
-    return (vf_coulomb_options){.scale = scale,
-                                .r_min = s->r_min,
-                                .distance_dielectric = s->distance_dielectric,
-                                .precision = s->precision,
-                                .variant = s->variant};
-}
-
-vf_coulomb_atoms potential_kernel_atoms(const molecule *m, int64_t most)
-{
-    return (vf_coulomb_atoms){
-        .count = m->atoms < most ? m->atoms : most, .x = m->x, .y = m->y, .z = m->z, .charge = m->charge};
+    return (vf_coulomb_atoms){.count = m->atoms, .x = m->x, .y = m->y, .z = m->z, .charge = m->charge};
 }
 
 vf_device *potential_first_device(const vf_context *ctx)
@@ -50,36 +40,34 @@ vf_status potential_leave_out(vf_context *ctx, const potential_plan *plan, int d
 
 /* ---- what an average of maps has, too ---- */
 
-vf_box potential_slab_box(const potential_plan *plan, const vf_grid *grid, int64_t first, int64_t behind)
+vf_box potential_slab_box(const potential_plan *plan, int64_t first, int64_t behind)
 {
-    vf_box box = vf_grid_box(grid);
+    vf_box box = vf_grid_box(&plan->problem.grid);
     const int axis = potential_slab_axis(plan->order);
     box.lo[axis] = first;
     box.hi[axis] = behind;
     return box;
 }
 
-/* Puts the sum over a box into the queue, x fastest; on a GPU in launches that end soon, equally thick, one after the
- * other. */
-static vf_status execute(const potential_plan *plan, const vf_grid *grid, vf_dtype type, const vf_coulomb *kernel,
-                         vf_queue *queue, const vf_box *box, void *out)
+/* Puts the potential over a box into the queue, x fastest; on a GPU, if the method takes any box, in launches that end
+ * soon, equally thick, one after the other. */
+static vf_status execute(const potential_plan *plan, const vf_potential *sum, vf_queue *queue, const vf_box *box,
+                         void *out)
 {
     vf_context *ctx = vf_device_context(vf_queue_device(queue));
-    double layer_pairs =
-        plan->evaluations / (double)vf_grid_points(grid) * (double)vf_box_points(box) / (double)vf_box_extent(box, 2);
-    const double most = fmax(floor(plan->launch_pairs / fmax(layer_pairs, 1)), 1);
+    const int64_t layer_points = vf_box_extent(box, 0) * vf_box_extent(box, 1);
+    const double most = fmax(floor(plan->launch_points / (double)layer_points), 1);
     const int64_t layers = vf_box_extent(box, 2), launches = (int64_t)ceil((double)layers / most);
-    if (vf_device_is_host(vf_queue_device(queue)) || launches <= 1)
-        return vf_coulomb_execute(kernel, queue, box, out);
-    int64_t layer_points = vf_box_extent(box, 0) * vf_box_extent(box, 1);
+    if (vf_device_is_host(vf_queue_device(queue)) || plan->method->extent == VF_POTENTIAL_WHOLE || launches <= 1)
+        return vf_potential_compute(sum, queue, box, out);
     vf_status status = VF_OK;
     for (int64_t n = 0; status == VF_OK && n < launches; n++) {
         vf_box part = *box;
         const int64_t k = box->lo[2] + layers * n / launches;
         part.lo[2] = k;
         part.hi[2] = box->lo[2] + layers * (n + 1) / launches;
-        char *at = (char *)out + (size_t)((k - box->lo[2]) * layer_points) * vf_dtype_bytes(type);
-        status = vf_coulomb_execute(kernel, queue, &part, at);
+        char *at = (char *)out + (size_t)((k - box->lo[2]) * layer_points) * vf_dtype_bytes(plan->problem.precision);
+        status = vf_potential_compute(sum, queue, &part, at);
         if (status == VF_OK)
             status = vf_queue_sync(queue);
         if (status == VF_OK && vf_cancelled(ctx))
@@ -88,25 +76,24 @@ static vf_status execute(const potential_plan *plan, const vf_grid *grid, vf_dty
     return status;
 }
 
-vf_status potential_execute(const potential_plan *plan, const vf_grid *grid, vf_dtype type, const vf_coulomb *kernel,
-                            vf_queue *queue, const vf_box *box, void *scratch, void *out)
+vf_status potential_execute(const potential_plan *plan, const vf_potential *sum, vf_queue *queue, const vf_box *box,
+                            void *scratch, void *out)
 {
     const bool reorder = plan->order == MAP_Z_FASTEST;
-    vf_status status = execute(plan, grid, type, kernel, queue, box, reorder ? scratch : out);
+    vf_status status = execute(plan, sum, queue, box, reorder ? scratch : out);
     if (status != VF_OK || !reorder)
         return status;
     const int64_t nx = vf_box_extent(box, 0), ny = vf_box_extent(box, 1), nz = vf_box_extent(box, 2);
-    return vf_transpose(queue, type, ny, nz, nx, scratch, (vf_pitch){ny * nx, nx}, out, (vf_pitch){ny * nz, nz});
+    return vf_transpose(queue, plan->problem.precision, ny, nz, nx, scratch, (vf_pitch){ny * nx, nx}, out,
+                        (vf_pitch){ny * nz, nz});
 }
 
 /* ---- computing ---- */
 
 typedef struct computation {
     vf_context *ctx;
-    const vf_grid *grid;
     const potential_plan *plan;
-    vf_dtype type;
-    vf_coulomb **kernels; /* [devices] */
+    vf_potential **sums; /* [devices] */
     vf_pipeline *pipeline;
     potential_sink sink;
     void *user;
@@ -115,16 +102,15 @@ typedef struct computation {
 static vf_box slab_box(const computation *c, int64_t slab)
 {
     const slab_cut *cut = &c->plan->cut;
-    return potential_slab_box(c->plan, c->grid, slab_first(cut, slab), slab_first(cut, slab + 1));
+    return potential_slab_box(c->plan, slab_first(cut, slab), slab_first(cut, slab + 1));
 }
 
 static vf_status compute(void *user, const vf_piece *piece, size_t *bytes)
 {
     const computation *c = user;
     const vf_box box = slab_box(c, piece->number);
-    *bytes = (size_t)vf_box_points(&box) * vf_dtype_bytes(c->type);
-    return potential_execute(c->plan, c->grid, c->type, c->kernels[piece->device], piece->queue, &box, piece->scratch,
-                             piece->memory);
+    *bytes = (size_t)vf_box_points(&box) * vf_dtype_bytes(c->plan->problem.precision);
+    return potential_execute(c->plan, c->sums[piece->device], piece->queue, &box, piece->scratch, piece->memory);
 }
 
 static vf_status store(void *user, const vf_piece *piece)
@@ -135,29 +121,29 @@ static vf_status store(void *user, const vf_piece *piece)
     return c->sink(c->user, box.lo[axis], vf_box_extent(&box, axis), piece->host);
 }
 
-static vf_status make_computation(computation *c, const cionize_settings *settings, const molecule *mol)
+static vf_status make_computation(computation *c, const molecule *mol)
 {
     const int devices = vf_context_device_count(c->ctx);
-    const int64_t layer_points = vf_grid_points(c->grid) / c->plan->cut.layers;
+    const vf_potential_problem *problem = &c->plan->problem;
+    const int64_t layer_points = vf_grid_points(&problem->grid) / c->plan->cut.layers;
     const int64_t slab_points = layer_points * c->plan->cut.most;
-    const size_t slab_bytes = (size_t)slab_points * vf_dtype_bytes(c->type);
+    const size_t slab_bytes = (size_t)slab_points * vf_dtype_bytes(problem->precision);
     const vf_pipeline_options stages = {.devices = devices,
                                         .stages = POTENTIAL_QUEUES_PER_GPU,
                                         .buffers = c->plan->slots,
                                         .bytes = slab_bytes,
                                         .scratch = c->plan->order == MAP_Z_FASTEST ? slab_bytes : 0,
                                         .spare = c->plan->spare};
-    vf_coulomb_atoms atoms = potential_kernel_atoms(mol, INT64_MAX);
-    vf_coulomb_options options = potential_kernel_options(settings, c->plan->scale);
-    c->kernels = calloc((size_t)devices, sizeof *c->kernels);
-    if (!c->kernels)
+    const vf_coulomb_atoms charges = potential_charges(mol);
+    c->sums = calloc((size_t)devices, sizeof *c->sums);
+    if (!c->sums)
         return vf_fail(c->ctx, VF_ERR_MEMORY, "no memory for %d devices", devices);
     vf_status status = VF_OK;
     for (int d = 0; status == VF_OK && d < devices; d++) {
         vf_device *device = vf_context_device(c->ctx, d);
         if (vf_device_failure(device))
             continue;
-        status = vf_coulomb_create(device, c->grid, &atoms, &options, &c->kernels[d]);
+        status = vf_potential_create(device, c->plan->method, problem, &charges, &c->sums[d]);
         if (status != VF_OK)
             status = potential_leave_out(c->ctx, c->plan, d, status);
     }
@@ -169,17 +155,17 @@ static vf_status make_computation(computation *c, const cionize_settings *settin
 static void free_computation(computation *c)
 {
     vf_pipeline_destroy(c->pipeline);
-    for (int d = 0; c->kernels && d < vf_context_device_count(c->ctx); d++)
-        vf_coulomb_destroy(c->kernels[d]);
-    free(c->kernels);
+    for (int d = 0; c->sums && d < vf_context_device_count(c->ctx); d++)
+        vf_potential_destroy(c->sums[d]);
+    free(c->sums);
 }
 
-vf_status potential_compute(vf_context *ctx, const cionize_settings *settings, const molecule *mol, const vf_grid *grid,
-                            const potential_plan *plan, potential_sink sink, void *user, int64_t *slabs_done)
+vf_status potential_compute(vf_context *ctx, const molecule *mol, const potential_plan *plan, potential_sink sink,
+                            void *user, int64_t *slabs_done)
 {
-    computation c = {.ctx = ctx, .grid = grid, .plan = plan, .type = settings->precision, .sink = sink, .user = user};
+    computation c = {.ctx = ctx, .plan = plan, .sink = sink, .user = user};
     const vf_pipeline_work work = {.pieces = plan->slabs, .user = &c, .compute = compute, .store = store};
-    vf_status status = make_computation(&c, settings, mol);
+    vf_status status = make_computation(&c, mol);
     if (status == VF_OK)
         status = vf_pipeline_run(c.pipeline, &work);
     for (int d = 0; status == VF_OK && d < vf_context_device_count(ctx); d++)

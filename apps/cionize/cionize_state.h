@@ -1,6 +1,6 @@
 /* What the parts of a run of cionize share: the state of the run. */
-#ifndef CIONIZE_RUN_H
-#define CIONIZE_RUN_H
+#ifndef CIONIZE_STATE_H
+#define CIONIZE_STATE_H
 
 #include "ions/ions.h"
 #include "ions/script.h"
@@ -9,7 +9,7 @@
 #include "program.h"
 #include "trajectory/trajectory.h"
 
-typedef struct run {
+typedef struct cionize_state {
     vf_context *ctx;
     cionize_settings settings; /* with what a script says, and a map that is read */
     ion_settings ions;
@@ -19,6 +19,7 @@ typedef struct run {
     molecule molecule;
     vf_grid grid;
     potential_plan plan;
+    double evaluations;  /* of all maps of the plan */
     int64_t *slabs_done; /* [the context's devices]; NULL: none were computed */
 
     /* The map: what it says of itself (ions_info: with the ions placed so far), where it goes, and itself if ions are
@@ -31,7 +32,7 @@ typedef struct run {
     map_output map;       /* of the solute; without a file where none is asked for */
     map_output after;     /* with the ions */
     map_output deviation; /* over the frames */
-    vf_map read;          /* --read-map: its values are `stored` then */
+    loaded_map read;      /* --read-map: its values are `stored` then */
     void *stored;         /* [z][y][x], settings.precision */
     double memory;        /* bytes that placing ions takes, the map included; 0: there are none to place */
 
@@ -47,32 +48,32 @@ typedef struct run {
     ion_list placed;
     int64_t points[3]; /* of the grid at first: free, excluded by the solute; then by ions */
     int64_t missing;   /* ions for which there was no room */
-} run;
+} cionize_state;
 
 /* ---- name_files.c ---- */
 
 /* Settles which files are written, with the names that nobody gave. Errors: VF_ERR_ARGUMENT: options that exclude each
  * other or do nothing, endings that say no format, one name for two files; VF_ERR_MEMORY. */
-VF_MUST_CHECK vf_status prepare_output(run *r);
+VF_MUST_CHECK vf_status prepare_output(cionize_state *r);
 
 /* ---- ion_stage.c ---- */
 
 /* What there is to place and where it goes: settings and script, once the molecule and the grid are known. */
-VF_MUST_CHECK vf_status ions_prepare(run *r);
+VF_MUST_CHECK vf_status ions_prepare(cionize_state *r);
 
 /* Places all requests on r->stored, and writes files: those of the options, or those of the script. */
-VF_MUST_CHECK vf_status ions_place(run *r);
+VF_MUST_CHECK vf_status ions_place(cionize_state *r);
 
 /* Whether the run places ions, by options or by a script; whether the map has to stay in memory. */
-bool ions_asked(const run *r);
+bool ions_asked(const cionize_state *r);
 
 /* ---- say_run.c ---- */
 
-void say_molecule(const run *r);
-void say_plan(const run *r);
-void say_ions(const run *r); /* before they are placed */
-void say_placed(const run *r, double seconds);
-void say_done(const run *r, double seconds);
-void report_run(vf_report *report, const run *r, double seconds);
+void say_molecule(const cionize_state *r);
+void say_plan(const cionize_state *r);
+void say_ions(const cionize_state *r); /* before they are placed */
+void say_placed(const cionize_state *r, double seconds);
+void say_done(const cionize_state *r, double seconds);
+void report_run(vf_report *report, const cionize_state *r, double seconds);
 
 #endif

@@ -1,0 +1,168 @@
+/* What all formats of map files do alike (map_common.h): checks on the way into a file, and its words. */
+#include "map_common.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "voxfield/format_number.h"
+#include "voxfield/timer.h"
+
+/* ---- the way of a map into a file ---- */
+
+vf_status map_begin(map_progress *map, vf_context *ctx, const map_format *format, const char *path,
+                    const map_info *info)
+{
+    *map = (map_progress){.ctx = ctx, .info = info, .format = format, .most = DBL_MAX};
+    if (!vf_grid_valid(&info->grid))
+        return vf_fail(ctx, VF_ERR_INTERNAL, "%s: the grid of the map is not valid", path);
+    int64_t points = vf_grid_points(&info->grid);
+    if (format->max_points > 0 && points > format->max_points)
+        return vf_fail(ctx, VF_ERR_UNSUPPORTED, "%s: the map has %lld points and %s files hold at most %lld: %s", path,
+                       (long long)points, format->name, (long long)format->max_points, format->max_reason);
+    map->path = strdup(path);
+    if (!map->path)
+        return vf_fail(ctx, VF_ERR_MEMORY, "%s: no memory to begin the map", path);
+    return VF_OK;
+}
+
+void map_end(map_progress *map)
+{
+    free(map->path);
+    map->path = NULL;
+}
+
+int64_t map_layers(const map_progress *map)
+{
+    return map->info->grid.counts[map->format->order == MAP_X_FASTEST ? 2 : 0];
+}
+
+int64_t map_layer_values(const map_progress *map)
+{
+    return vf_grid_points(&map->info->grid) / map_layers(map);
+}
+
+static double value_at(vf_dtype type, const void *values, int64_t i)
+{
+    return type == VF_F32 ? (double)((const float *)values)[i] : ((const double *)values)[i];
+}
+
+/* The first value that is nan, inf or beyond `most`; `n` if there is none. Blocks are looked through without asking
+ * where, which the compiler turns into vector instructions. */
+static int64_t first_bad_value(const map_progress *map, const void *values, int64_t n)
+{
+    enum { BLOCK = 1024 };
+    const vf_dtype type = map->info->type;
+    const double most = map->most;
+    for (int64_t i = 0; i < n; i += BLOCK) {
+        const int64_t end = n - i < BLOCK ? n : i + BLOCK;
+        int bad = 0;
+        if (type == VF_F32)
+            for (int64_t j = i; j < end; j++)
+                bad |= !(fabs((double)((const float *)values)[j]) <= most);
+        else
+            for (int64_t j = i; j < end; j++)
+                bad |= !(fabs(((const double *)values)[j]) <= most);
+        for (int64_t j = i; bad && j < end; j++)
+            if (!(fabs(value_at(type, values, j)) <= most))
+                return j;
+    }
+    return n;
+}
+
+static vf_status refuse_value(const map_progress *map, int64_t index, double value)
+{
+    char text[VF_NUMBER_TEXT];
+    const int64_t *counts = map->info->grid.counts;
+    int slow = map->format->order == MAP_X_FASTEST ? 2 : 0;
+    int fast = 2 - slow;
+    int64_t at[3];
+    at[fast] = index % counts[fast];
+    at[1] = index / counts[fast] % counts[1];
+    at[slow] = index / counts[fast] / counts[1];
+    return vf_fail(
+        map->ctx, VF_ERR_OUTPUT,
+        "%s: the value at grid point (%lld, %lld, %lld) is %s: %s files cannot hold it; does an atom lie at that "
+        "point, or has one an absurd charge?",
+        map->path, (long long)at[0], (long long)at[1], (long long)at[2], vf_format_general(value, 6, text),
+        map->format->name);
+}
+
+vf_status map_take(map_progress *map, int64_t first, int64_t count, const void *values)
+{
+    const int64_t n = count * map_layer_values(map);
+    if (first != map->next || count < 1 || count > map_layers(map) - first)
+        return vf_fail(map->ctx, VF_ERR_INTERNAL, "%s: layers from %lld, %lld of them, came instead of layer %lld",
+                       map->path, (long long)first, (long long)count, (long long)map->next);
+    int64_t bad = first_bad_value(map, values, n);
+    if (bad < n)
+        return refuse_value(map, first * map_layer_values(map) + bad, value_at(map->info->type, values, bad));
+    map->next += count;
+    return VF_OK;
+}
+
+vf_status map_complete(const map_progress *map)
+{
+    if (map->next != map_layers(map))
+        return vf_fail(map->ctx, VF_ERR_INTERNAL, "%s: the map ended at layer %lld of %lld", map->path,
+                       (long long)map->next, (long long)map_layers(map));
+    return VF_OK;
+}
+
+/* ---- what a file says about its origin ---- */
+
+/* Other programs read these texts byte by byte, some of them as ASCII only. */
+static void make_ascii(char *text)
+{
+    char *to = text;
+    for (const unsigned char *from = (const unsigned char *)text; *from; from++) {
+        if ((*from & 0xc0) == 0x80)
+            continue; /* the rest of a character of several bytes */
+        *to++ = *from < 0x20 || *from == 0x7f ? ' ' : *from < 0x80 ? (char)*from : '?';
+    }
+    *to = '\0';
+}
+
+bool map_provenance(const map_info *info, int line, char *text, size_t size)
+{
+    char a[VF_NUMBER_TEXT], b[VF_NUMBER_TEXT];
+    switch (line) {
+    case 0:
+        snprintf(text, size, "%s%s%s", info->quantity, *info->unit ? " in " : "", info->unit);
+        break;
+    case 1:
+        snprintf(text, size, "%s, %s", info->program, info->created);
+        break;
+    case 2:
+        snprintf(text, size, "molecule: %lld atom%s, total charge %s e, %s", (long long)info->molecule->atoms,
+                 vf_plural(info->molecule->atoms), vf_format_general(info->molecule->total_charge, 6, a), info->input);
+        break;
+    case 3:
+        snprintf(text, size, "SHA-256: %s", info->molecule->digest);
+        break;
+    case 4:
+        snprintf(text, size, "method: %s", info->method);
+        break;
+    case 5:
+        snprintf(text, size, "command: %s", info->command);
+        break;
+    case 6: /* from here on only of potentials */
+        if (!*info->unit)
+            return false;
+        snprintf(text, size, "V = C sum q/(eps r), C = %s %s Angstrom/e, T = %s K",
+                 vf_format_general(info->unit_constant, 9, a), info->unit, vf_format_general(info->temperature, 6, b));
+        break;
+    case 7:
+        if (!*info->unit)
+            return false;
+        snprintf(text, size, "eps = %s%s, r at least %s Angstrom", vf_format_general(info->dielectric, 6, a),
+                 info->distance_dielectric ? " r/Angstrom" : "", vf_format_general(info->r_min, 6, b));
+        break;
+    default:
+        return false;
+    }
+    make_ascii(text);
+    return true;
+}

@@ -1,0 +1,90 @@
+/* What the readers of map files share (map_reader.h): room for the values, and the words of a map's header. */
+#include "map_reader.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+vf_status map_allocate(vf_context *ctx, loaded_map *map)
+{
+    const vf_grid *grid = &map->grid;
+    size_t bytes;
+    if (!vf_grid_valid(grid))
+        return vf_fail(ctx, VF_ERR_INPUT, "%s: %lld x %lld x %lld points are no grid, or too large a one", map->path,
+                       (long long)grid->counts[0], (long long)grid->counts[1], (long long)grid->counts[2]);
+    if (__builtin_mul_overflow((size_t)vf_grid_points(grid), vf_dtype_bytes(map->type), &bytes) ||
+        !(map->values = malloc(bytes)))
+        return vf_fail(ctx, VF_ERR_MEMORY, "%s: no memory for the map's %lld values", map->path,
+                       (long long)vf_grid_points(grid));
+    return VF_OK;
+}
+
+static const char POTENTIAL[] = "electrostatic potential";
+
+void map_quantity(int64_t ions, char text[MAP_QUANTITY_SIZE])
+{
+    if (ions > 0)
+        snprintf(text, MAP_QUANTITY_SIZE, "%s with %lld ion%s", POTENTIAL, (long long)ions, ions == 1 ? "" : "s");
+    else
+        snprintf(text, MAP_QUANTITY_SIZE, "%s", POTENTIAL);
+}
+
+const char *map_no_potential(text_piece quantity)
+{
+    if (text_take_prefix(&quantity, "what excludes ions"))
+        return "a mask (what excludes ions)";
+    return text_take_prefix(&quantity, "standard deviation over frames") ? "a standard deviation over frames" : NULL;
+}
+
+bool map_potential(text_piece quantity, int64_t *ions, text_piece *rest)
+{
+    *ions = 0;
+    *rest = quantity;
+    if (!text_take_prefix(rest, POTENTIAL))
+        return false;
+    if (!text_take_prefix(rest, " with "))
+        return true;
+    for (; rest->size > 0 && text_is_digit(*rest->at) && *ions < INT32_MAX; rest->at++, rest->size--)
+        *ions = 10 * *ions + (*rest->at - '0');
+    return text_take_prefix(rest, " ions") || text_take_prefix(rest, " ion");
+}
+
+/* The number in front of a comma or a blank; NAN if there is none. */
+static double take_number(text_piece *text, locale_t c_locale)
+{
+    text_number number;
+    size_t size = 0;
+    while (size < text->size && text->at[size] != ' ' && text->at[size] != ',')
+        size++;
+    const bool read = text_read_number((text_piece){text->at, size}, c_locale, &number);
+    *text = (text_piece){text->at + size, text->size - size};
+    return read ? number.value : NAN;
+}
+
+static bool is_digest(text_piece text)
+{
+    size_t digits = 0;
+    while (digits < text.size && text.at[digits] && strchr("0123456789abcdef", text.at[digits]))
+        digits++;
+    return digits == VF_DIGEST_TEXT - 1 && digits == text.size;
+}
+
+void map_constants(text_piece line, locale_t c_locale, loaded_map *map)
+{
+    if (text_take_prefix(&line, "SHA-256: ")) {
+        if (is_digest(line)) /* it goes into messages */
+            memcpy(map->molecule, line.at, line.size);
+    } else if (text_take_prefix(&line, "V = C sum q/(eps r), C = ")) {
+        map->unit_constant = take_number(&line, c_locale);
+        while (line.size > 0 && *line.at != ',') /* the unit */
+            line.at++, line.size--;
+        if (text_take_prefix(&line, ", T = "))
+            map->temperature = take_number(&line, c_locale);
+    } else if (text_take_prefix(&line, "eps = ")) {
+        map->dielectric = take_number(&line, c_locale);
+        map->distance_dielectric = text_take_prefix(&line, " r/Angstrom");
+        if (text_take_prefix(&line, ", r at least "))
+            map->r_min = take_number(&line, c_locale);
+    }
+}

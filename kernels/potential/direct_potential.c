@@ -1,0 +1,164 @@
+/* The direct sum as a method: exact, in free space, any box of the grid. kernels/coulomb_sum computes it. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "potential_methods.h"
+#include "voxfield/timer.h"
+
+static vf_coulomb_options options_of(const vf_potential_problem *problem)
+{
+    return (vf_coulomb_options){.scale = problem->pair.scale,
+                                .r_min = problem->pair.r_min,
+                                .distance_dielectric = problem->pair.law == VF_PAIR_DISTANCE_DIELECTRIC,
+                                .precision = problem->precision,
+                                .variant = problem->variant};
+}
+
+/* ---- what it costs ---- */
+
+/* Pairs of a charge and a point a second, of a core and of a GPU. Desktop cards have few units for double precision. */
+static double expected_seconds(const vf_potential_problem *problem, vf_device_kind kind, int threads, double charges,
+                               double points)
+{
+    static const double core_rate[] = {5e9, 1e9}, gpu_rate[] = {1.5e12, 0.05e12}; /* single, double precision */
+    const bool twice = problem->precision == VF_F64;
+    return charges * points / (kind == VF_DEVICE_CUDA ? gpu_rate[twice] : core_rate[twice] * threads);
+}
+
+/* The part of the work that is run to measure a device. */
+typedef struct part {
+    int64_t charges; /* the first of the problem's */
+    int64_t layers;  /* of 64 x 64 points */
+    double work;     /* pairs that the device will have to sum */
+} part;
+
+/* Pairs a second on a device, from runs of the real kernel over a box that fills the device. */
+static vf_status measure(vf_device *device, const vf_potential_problem *problem, const vf_coulomb_atoms *charges,
+                         const part *of, double *rate, char *variant, size_t variant_size)
+{
+    static const double seconds_enough = 4e-3, seconds_most = 0.1;
+    static const double share = 0.02; /* of the whole work, at most: of little work there is little to know */
+    vf_queue *queue = NULL;
+    vf_coulomb *plan = NULL;
+    vf_array values = {0};
+    vf_grid grid = {.spacing = {0.5, 0.5, 0.5}, .counts = {64, 64, of->layers}};
+    vf_coulomb_atoms some = *charges;
+    vf_coulomb_options options = options_of(problem);
+    options.scale = 1;
+    some.count = some.count < of->charges ? some.count : of->charges;
+    const vf_box box = vf_grid_box(&grid);
+    if (some.count > 0)
+        memcpy(grid.origin, (double[3]){some.x[0], some.y[0], some.z[0]}, sizeof grid.origin);
+    vf_status status = vf_coulomb_create(device, &grid, &some, &options, &plan);
+    if (status != VF_OK)
+        goto done;
+    snprintf(variant, variant_size, "%s", vf_coulomb_variant(plan));
+    status = vf_queue_create(device, &queue);
+    if (status == VF_OK)
+        status = vf_array_create(device, VF_SPACE_DEVICE, problem->precision, vf_box_points(&box), &values);
+    /* The fastest of several: the first ones wake threads up, and others may be disturbed. */
+    const double pairs = (double)some.count * (double)vf_box_points(&box);
+    const int least_runs = vf_device_is_host(device) ? 1 : 3; /* a GPU's first loads the kernel */
+    double fastest = INFINITY, first = vf_now();
+    for (int run = 0; status == VF_OK && run < 100; run++) {
+        const double spent = vf_now() - first;
+        if (run >= least_runs && run * pairs > share * of->work)
+            break;
+        if (run >= 3 && (spent > seconds_most || (run >= 10 && spent > seconds_enough)))
+            break;
+        const double began = vf_now();
+        status = vf_coulomb_execute(plan, queue, &box, values.data);
+        if (status == VF_OK)
+            status = vf_queue_sync(queue);
+        fastest = fmin(fastest, vf_now() - began);
+    }
+    *rate = pairs / fmax(fastest, 1e-9);
+done:
+    vf_queue_destroy(queue); /* waits for what may still run */
+    vf_array_free(&values);
+    vf_coulomb_destroy(plan);
+    return status;
+}
+
+/* On one thread, times the threads: a team that must wait for one of its threads on a busy machine says nothing. */
+static vf_status measure_cpu(vf_device *cpu, const vf_potential_problem *problem, const vf_coulomb_atoms *charges,
+                             double work, double *rate, char *variant, size_t variant_size)
+{
+    vf_context *ctx = vf_device_context(cpu);
+    const bool ref = problem->variant && strcmp(problem->variant, "ref") == 0; /* slow, and always on one thread */
+    const int threads = vf_context_threads(ctx);
+    const part some = {ref ? 16 : 256, ref ? 1 : 8, ref ? work : work / threads};
+    vf_status status = vf_context_set_threads(ctx, 1);
+    if (status == VF_OK)
+        status = measure(cpu, problem, charges, &some, rate, variant, variant_size);
+    const vf_status restored = vf_context_set_threads(ctx, threads);
+    if (!ref)
+        *rate *= threads;
+    return status == VF_OK ? restored : status;
+}
+
+static vf_status estimate(vf_device *device, const vf_potential_problem *problem, const vf_coulomb_atoms *charges,
+                          double maps, vf_potential_estimate *out)
+{
+    const uint64_t bytes = 4 * sizeof(double) * (uint64_t)charges->count; /* positions and charge */
+    const bool host = vf_device_is_host(device);
+    double rate = 1;
+    *out = (vf_potential_estimate){.evaluations = (double)charges->count * (double)vf_grid_points(&problem->grid),
+                                   .host_bytes = bytes,
+                                   .device_bytes = host ? 0 : bytes};
+    const double work = out->evaluations * maps;
+    const part some = {2048, 256, work};
+    const vf_status status = host
+                                 ? measure_cpu(device, problem, charges, work, &rate, out->variant, sizeof out->variant)
+                                 : measure(device, problem, charges, &some, &rate, out->variant, sizeof out->variant);
+    out->seconds = out->evaluations / rate;
+    return status;
+}
+
+/* ---- plans: a vf_coulomb is all the state there is ---- */
+
+static vf_status create(vf_device *device, const vf_potential_problem *problem, const vf_coulomb_atoms *charges,
+                        void **state)
+{
+    const vf_coulomb_options options = options_of(problem);
+    vf_coulomb *sum = NULL;
+    const vf_status status = vf_coulomb_create(device, &problem->grid, charges, &options, &sum);
+    *state = sum;
+    return status;
+}
+
+static vf_status compute(const void *state, vf_queue *queue, const vf_box *box, void *out)
+{
+    return vf_coulomb_execute(state, queue, box, out);
+}
+
+static void destroy(void *state)
+{
+    vf_coulomb_destroy(state);
+}
+
+static const char *variant(const void *state)
+{
+    return vf_coulomb_variant(state);
+}
+
+static void pair(const vf_potential_problem *problem, vf_pair_potential *out)
+{
+    *out = problem->pair;
+}
+
+const vf_potential_method vf_potential_direct = {.name = "direct",
+                                                 .title = "direct sum",
+                                                 .devices = 1u << VF_DEVICE_CPU | 1u << VF_DEVICE_CUDA,
+                                                 .cells = 1u << VF_CELL_NONE,
+                                                 .laws = 1u << VF_PAIR_COULOMB | 1u << VF_PAIR_DISTANCE_DIELECTRIC,
+                                                 .extent = VF_POTENTIAL_BOXES,
+                                                 .variant_name = vf_coulomb_variant_name,
+                                                 .expected_seconds = expected_seconds,
+                                                 .estimate = estimate,
+                                                 .create = create,
+                                                 .compute = compute,
+                                                 .destroy = destroy,
+                                                 .variant = variant,
+                                                 .pair = pair};

@@ -1,0 +1,9 @@
+/* The tables of the methods, a file each; potential.c lists them. Not installed. */
+#ifndef VOXFIELD_POTENTIAL_METHODS_H
+#define VOXFIELD_POTENTIAL_METHODS_H
+
+#include "potential.h"
+
+extern const vf_potential_method vf_potential_direct;
+
+#endif
