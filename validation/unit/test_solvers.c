@@ -1,0 +1,161 @@
+/* The solvers that take operators: conjugate gradients and power iteration, on operators whose inverse and eigenvalues
+ * are known.
+ *
+ * usage: test_solvers DEVICE [SEED] [test ...]     (cpu, cuda; exit 77 if there is no such device) */
+#include "operator_fixture.h"
+
+static bool stop_at_three(void *user, int iteration, double residual)
+{
+    assert_true(isfinite(residual));
+    *(int *)user = iteration;
+    return iteration == 3;
+}
+
+static void put_vector(const subject *s, const vf_array *to, const double complex *values)
+{
+    vf_array host = {0};
+    need(vf_array_create(device, VF_SPACE_PINNED, to->type, to->count, &host));
+    for (int64_t n = 0; n < to->count; n++)
+        put(&host, n, values[n]);
+    vf_array target = *to;
+    need(vf_array_copy(s->queue, &target, &host, to->count));
+    need(vf_queue_sync(s->queue));
+    vf_array_free(&host);
+}
+
+static void get_vector(const subject *s, const vf_array *from, double complex *values)
+{
+    vf_array host = {0};
+    need(vf_array_create(device, VF_SPACE_PINNED, from->type, from->count, &host));
+    need(vf_array_copy(s->queue, &host, from, from->count));
+    need(vf_queue_sync(s->queue));
+    for (int64_t n = 0; n < from->count; n++)
+        values[n] = get(&host, n);
+    vf_array_free(&host);
+}
+
+/* (D + 1) x = b, D random between 0 and 1: as many iterations as D has values at most, the condition is 2. */
+static void test_cg(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 4; i++) {
+        subject *s = open_subject(MAKERS - 4, i % 2 ? VF_F64 : VF_F32); /* its own operator is not used */
+        const int64_t n = s->voxels;
+        const vf_dtype type = vf_dtype_complex(s->precision);
+        vf_operator *parts[2], *a, *m, *minus;
+        double *d = room(2 * n, sizeof *d), *inverse = room(2 * n, sizeof *d);
+        double complex *right = random_numbers(s, n), *x = room(n, sizeof *x), *expected = room(n, sizeof *x);
+        for (int64_t j = 0; j < n; j++) {
+            d[j] = creal(rounded(s->precision, uniform()));
+            inverse[j] = 1 / (d[j] + 1);
+            expected[j] = right[j] / (d[j] + 1);
+        }
+        s->arrays = 4; /* behind those of the operator that is not used */
+        need(vf_operator_identity(device, image_space(s), &parts[0]));
+        need(vf_operator_weights(device, image_space(s), put_numbers(s, s->precision, n, d)->data, &parts[1]));
+        need(vf_operator_weights(device, image_space(s), put_numbers(s, s->precision, n, inverse)->data, &m));
+        need(vf_operator_sum(2, parts, &a));
+        need(vf_operator_scale(-1, a, &minus));
+        vf_array b = {0}, u = {0};
+        need(vf_array_create(device, VF_SPACE_DEVICE, type, n, &b));
+        need(vf_array_create(device, VF_SPACE_DEVICE, type, n, &u));
+        /* A residual of t leaves an error of t |b| at most, for all eigenvalues are 1 and more; and as much for what
+         * the recurrence's residual has drifted from the true one, some roundoffs. */
+        const double tolerance = s->precision == VF_F64 ? 1e-12 : 1e-5;
+        vf_cg_options options = {.iterations = 100, .tolerance = tolerance};
+        vf_cg_result result;
+        put_vector(s, &b, right);
+        need(vf_cg(a, s->queue, &options, b.data, u.data, &result));
+        get_vector(s, &u, x);
+        assert_int_equal(result.end, VF_SOLVER_CONVERGED);
+        assert_true(result.residual <= tolerance && (n < 3 || result.iterations > 1));
+        assert_true(distance(n, x, expected) <= 2 * tolerance * size_of(n, right));
+        const int cold = result.iterations;
+        /* From the solution on nothing is left to do; from near it, less. */
+        options.warm = true;
+        put_vector(s, &b, right);
+        need(vf_cg(a, s->queue, &options, b.data, u.data, &result));
+        assert_true(result.end == VF_SOLVER_CONVERGED && result.iterations <= 1 && result.residual <= tolerance);
+        get_vector(s, &u, x);
+        assert_true(distance(n, x, expected) <= 2 * tolerance * size_of(n, right));
+        options.warm = false;
+        /* The exact inverse as preconditioner: one iteration, two where it is rounded. */
+        options.preconditioner = m;
+        put_vector(s, &b, right);
+        need(vf_cg(a, s->queue, &options, b.data, u.data, &result));
+        get_vector(s, &u, x);
+        assert_true(result.end == VF_SOLVER_CONVERGED && result.iterations <= 2 && result.iterations <= cold);
+        assert_true(distance(n, x, expected) <= 2 * tolerance * size_of(n, right));
+        options.preconditioner = NULL;
+        /* Told to stop, out of iterations, not positive, not finite, nothing to do. */
+        int last = 0;
+        vf_cg_options few = {.iterations = 100, .tell = stop_at_three, .user = &last};
+        put_vector(s, &b, right);
+        need(vf_cg(a, s->queue, &few, b.data, u.data, &result));
+        assert_true(n < 8 || (result.end == VF_SOLVER_STOPPED && result.iterations == 3 && last == 3));
+        few = (vf_cg_options){.iterations = 2};
+        put_vector(s, &b, right);
+        need(vf_cg(a, s->queue, &few, b.data, u.data, &result));
+        assert_true(n < 8 || (result.end == VF_SOLVER_ITERATIONS && result.iterations == 2));
+        put_vector(s, &b, right);
+        need(vf_cg(minus, s->queue, &options, b.data, u.data, &result));
+        assert_true(result.end == VF_SOLVER_NOT_POSITIVE && result.iterations == 0);
+        right[0] = number(NAN, 0);
+        put_vector(s, &b, right);
+        need(vf_cg(a, s->queue, &options, b.data, u.data, &result));
+        assert_true(result.end == VF_SOLVER_OVERFLOW && !(result.residual <= tolerance && result.iterations));
+        memset(right, 0, (size_t)n * sizeof *right);
+        put_vector(s, &b, right);
+        need(vf_cg(a, s->queue, &options, b.data, u.data, &result));
+        get_vector(s, &u, x);
+        assert_true(result.end == VF_SOLVER_CONVERGED && result.iterations == 0 && size_of(n, x) == 0);
+        options.tolerance = NAN;
+        refused(vf_cg(a, s->queue, &options, b.data, u.data, &result), "tolerance");
+        vf_array_free(&b);
+        vf_array_free(&u);
+        vf_operator_free(parts[0]);
+        vf_operator_free(parts[1]);
+        vf_operator_free(a);
+        vf_operator_free(m);
+        vf_operator_free(minus);
+        free(d);
+        free(inverse);
+        free(right);
+        free(x);
+        free(expected);
+        close_subject(s);
+    }
+}
+
+/* Of weights: the largest, which a power iteration approaches from below; one that stands out by half is found to
+ * (2/3)^(2 iterations) of what separates them, times the number of elements. */
+static void test_largest_eigenvalue(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 4; i++) {
+        subject *s = open_subject(MAKERS - 4, i % 2 ? VF_F64 : VF_F32);
+        const int64_t n = s->voxels;
+        double *d = room(2 * n, sizeof *d), found;
+        vf_operator *a;
+        int used;
+        for (int64_t j = 0; j < n; j++)
+            d[j] = uniform();
+        d[n / 2] = 1.5;
+        s->arrays = 4;
+        need(vf_operator_weights(device, image_space(s), put_numbers(s, s->precision, n, d)->data, &a));
+        need(vf_largest_eigenvalue(a, s->queue, 60, 0, (uint64_t)i, &found, &used));
+        assert_true(used <= 60 && found <= 1.5 * (1 + (double)(n + 8) * roundoff(s->precision)));
+        /* A first share below 1e-6 of |v|^2 in one element of 343 at most is a chance in 3000; 60 iterations gain 21
+         * decades on it. */
+        assert_true(fabs(found - 1.5) <= 1e-4);
+        vf_operator_free(a);
+        free(d);
+        close_subject(s);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_cg), cmocka_unit_test(test_largest_eigenvalue)};
+    return run_on_device(argc, argv, tests, NULL, NULL);
+}
