@@ -6,9 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backend/registry.h"
 #include "gridding_internal.h"
-#include "kernel_backends.h"
 #include "voxfield/fft.h"
+
+static const vf_backend backends[] = {
+    {&vf_cpu_only, &gridding_cpu},
+    {&vf_cuda_only, &gridding_cuda},
+    {0},
+};
 
 static vf_status check(vf_context *ctx, const int64_t matrix[3], const vf_nufft_samples *samples, int most_batch,
                        const vf_nufft_options *options)
@@ -170,7 +176,7 @@ vf_status vf_nufft_create(vf_device *device, const int64_t matrix[3], const vf_n
     if (!plan)
         return vf_fail(ctx, VF_ERR_MEMORY, "NUFFT: no memory for a plan");
     const void *backend;
-    status = vf_backend_choose(vf_kernel_backends, "NUFFT", device, NULL, &backend, NULL);
+    status = vf_backend_choose(backends, "NUFFT", device, NULL, &backend, NULL);
     plan->backend = backend;
     plan->device = device;
     plan->ctx = ctx;

@@ -5,9 +5,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backend/registry.h"
 #include "backend/simulation.h"
 #include "ion_search_internal.h"
-#include "kernel_backends.h"
+
+static const vf_backend backends[] = {
+    {&vf_ion_search_cells.variants, &vf_ion_search_cells},
+    {&vf_ion_search_ref.variants, &vf_ion_search_ref},
+    {&vf_ion_search_cuda.variants, &vf_ion_search_cuda},
+    {0},
+};
 
 /* ---- sources ---- */
 
@@ -104,8 +111,8 @@ vf_status vf_ion_search_create(vf_device *device, const vf_grid *grid, const vf_
     search->map = map;
     search->simd = coulomb_simd_for(vf_cpu_isa());
     const void *backend;
-    vf_status status = vf_backend_choose(vf_kernel_backends, "the search for ions", device, options->variant, &backend,
-                                         &search->variant);
+    vf_status status =
+        vf_backend_choose(backends, "the search for ions", device, options->variant, &backend, &search->variant);
     if (status == VF_OK)
         status = vf_simulation_of(device, &search->fail_at);
     if (status == VF_OK)

@@ -161,7 +161,7 @@ def rule_one_way_to_cuda(tree):
     """What is built with CUDA and what without differs in the files that CMake lists, not by VF_HAVE_CUDA in code."""
     for file in tree.code(""):
         for number, found in lines_with(r"\bVF_HAVE_CUDA\b", without_comments(tree.text(file))):
-            yield f"{file}:{number}", f"uses {found}: list the backend in *_backends_cuda.c"
+            yield f"{file}:{number}", f"uses {found}: define what is missing in no_cuda.c or kernel_no_cuda.c"
 
 
 # Files of kernels that are code of the CPU alone, where memory has addresses.

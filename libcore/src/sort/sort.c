@@ -10,9 +10,15 @@
 
 enum { MOST_BINS = 65536, BYTE_BINS = 256 };
 
+static const vf_backend backends[] = {
+    {&vf_cpu_only, &vf_sort_cpu},
+    {&vf_cuda_only, &vf_sort_cuda},
+    {0},
+};
+
 static const vf_sort_ops *ops_for(const vf_device *device)
 {
-    return vf_backend_table(vf_core_backends, "a sort", device);
+    return vf_backend_table(backends, device);
 }
 
 /* ---- histograms ---- */
