@@ -256,6 +256,17 @@ def rule_no_long_files(tree):
             yield file, "is excused for its length in this test, and need not be"
 
 
+def rule_examples_are_short(tree):
+    """An example is one file of less than 80 lines that includes voxfield.h alone."""
+    for file in tree.code("examples/"):
+        lines = tree.text(file).count("\n")
+        if lines >= 80:
+            yield file, f"has {lines} lines, not less than 80"
+        for name in includes(tree.text(file)):
+            if "voxfield" in name and name != "voxfield/voxfield.h":
+                yield file, f"includes {name}"
+
+
 # Put together from pieces, so that this file does not name them itself.
 PRIVATE_PATHS = re.compile(
     r"(?<![\w.~$}/-])/(?:" + "|".join(("wo" + "rk", "ho" + "me/\\w+", "ro" + "ot", "Us" + "ers/\\w+")) + r")\b(?=/|\s|$|['\"`:;,)])"
@@ -357,6 +368,8 @@ PLANTED = [
      "/* Voxfield - long enough to be read. */\n#ifndef VOXFIELD_A_H\n#define VOXFIELD_A_H\nint f(int);\n#endif\n", "C++"),
     (rule_no_long_files, "docs/long.md", "line\n" * (MAX_LINES + 1), "lines"),
     (rule_no_long_files, "docs/font.md", "line\n", "need not be"),
+    (rule_examples_are_short, "examples/long.c", "\n" * 80, "lines"),
+    (rule_examples_are_short, "examples/inside.c", "#include <voxfield/scan.h>\n", "scan.h"),
     (rule_no_private_paths, "docs/a.md", "see /ho" + "me/ann/x\n", "/ho"),
     (rule_no_private_paths, "docs/a.md", "in '/wo" + "rk/main'\n", "/wo"),
     (rule_no_private_paths, "docs/a.md", "see ../sha" + "red/x\n", "sha"),
