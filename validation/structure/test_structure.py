@@ -165,16 +165,17 @@ def rule_one_way_to_cuda(tree):
 
 
 # Files of kernels that are code of the CPU alone, where memory has addresses.
-CPU_FILES = re.compile(r"_(cpu\w*|ref|simd\w*|baseline|avx2|avx512|isa)\.\w+$|\.(inc|cu|cuh)$")
+CPU_FILES = re.compile(r"_(cpu\w*|ref|simd\w*|baseline|avx2|avx512|isa|axis)\.\w+$|\.(inc|cu|cuh)$")
+PRIMITIVES = tuple(f"libcore/src/{folder}/" for folder in ("copy", "fft", "reduce", "scan", "sort", "vectors"))
 
 
 def rule_device_memory_is_opaque(tree):
-    """In kernels only a backend adds to addresses of a device's memory; front ends use vf_offset and vf_array_at."""
-    for file in tree.code("kernels/"):
+    """Only a backend computes with addresses of a device's memory; front ends use vf_offset and vf_array_at."""
+    for file in tree.code("kernels/", *PRIMITIVES):
         if CPU_FILES.search(file):
             continue
         code = without_comments(tree.text(file))
-        for number, found in lines_with(r"\((?:const )?char \*\)\s*\(?\s*[\w.>\[\]-]+\s*\)?\s*\+|\bchar \*\w+ = ", code):
+        for number, found in lines_with(r"\((?:const )?char \*\)\s*\(?\s*[\w.>\[\]-]+\s*\)?\s*\+|\bchar \*\w+ = |\(uintptr_t\)", code):
             yield f"{file}:{number}", f"computes an address: {found}"
 
 
@@ -351,6 +352,7 @@ PLANTED = [
     (rule_no_cuda_in_apps, "apps/cionize/prog_main.c", "int x(void){return cudaMalloc(0,0);}\n", "cudaMalloc"),
     (rule_one_way_to_cuda, "kernels/sum/sum.c", "#ifdef VF_HAVE_CUDA\n#endif\n", "VF_HAVE_CUDA"),
     (rule_device_memory_is_opaque, "kernels/sum/sum.c", "void *h(char *x){return (const char *)x + 8;}\n", "address"),
+    (rule_device_memory_is_opaque, "libcore/src/sort/sort.c", "int h(char *x, char *y){return (uintptr_t)x < (uintptr_t)y;}\n", "address"),
     (rule_device_memory_is_opaque, "kernels/sum/sum.c", "void *h(vf_array *x){return (char *)x->data + 8;}\n", "address"),
     (rule_library_is_quiet, "libcore/src/status.c", "void h(void){exit(1);}\n", "exit"),
     (rule_library_is_quiet, "kernels/sum/sum.c", "void h(void){abort ();}\n", "abort"),
