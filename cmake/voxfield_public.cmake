@@ -2,7 +2,7 @@
 
 # The public headers: libcore's, of a kernel the one with its folder's name, and voxfield.h, which includes them. All others are internal. The copies let projects
 # that take Voxfield in by add_subdirectory include kernels' headers by the same name as those that find it installed.
-set(public_headers status context device grid vector pipeline)
+set(public_headers status context device grid vector operator solver pipeline)
 set(public_kernels coulomb_sum fourier_sum gridding)
 list(TRANSFORM public_headers REPLACE "(.+)" "libcore/include/voxfield/\\1.h")
 list(TRANSFORM public_kernels REPLACE "(.+)" "kernels/\\1/\\1.h")

@@ -10,7 +10,9 @@
 #include "voxfield/context.h"
 #include "voxfield/device.h"
 #include "voxfield/grid.h"
+#include "voxfield/operator.h"
 #include "voxfield/pipeline.h"
+#include "voxfield/solver.h"
 #include "voxfield/status.h"
 #include "voxfield/vector.h"
 
