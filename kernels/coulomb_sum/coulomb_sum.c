@@ -4,12 +4,19 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "backend/registry.h"
 #include "coulomb_sum_backend.h"
-#include "kernel_backends.h"
+
+static const vf_backend backends[] = {
+    {&vf_coulomb_cpu.variants, &vf_coulomb_cpu},
+    {&vf_coulomb_ref.variants, &vf_coulomb_ref},
+    {&vf_coulomb_cuda.variants, &vf_coulomb_cuda},
+    {0},
+};
 
 const char *vf_coulomb_variant_name(vf_device_kind kind, int index)
 {
-    return vf_backend_variant(vf_kernel_backends, "the direct Coulomb sum", kind, index);
+    return vf_backend_variant(backends, kind, index);
 }
 
 /* Refuses what would make sums meaningless: see the limits in the header. */
@@ -76,8 +83,7 @@ vf_status vf_coulomb_create(vf_device *device, const vf_grid *grid, const vf_cou
     plan->grid = *grid;
     plan->options = *options;
     const void *backend;
-    status = vf_backend_choose(vf_kernel_backends, "the direct Coulomb sum", device, options->variant, &backend,
-                               &plan->variant);
+    status = vf_backend_choose(backends, "the direct Coulomb sum", device, options->variant, &backend, &plan->variant);
     plan->backend = backend;
     plan->options.variant = NULL; /* the caller's string need not live on */
     if (status == VF_OK)

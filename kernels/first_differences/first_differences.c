@@ -4,8 +4,14 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "backend/registry.h"
 #include "first_differences_backend.h"
-#include "kernel_backends.h"
+
+static const vf_backend backends[] = {
+    {&vf_cpu_only, &vf_differences_cpu},
+    {&vf_cuda_only, &vf_differences_cuda},
+    {0},
+};
 
 static bool possible(const int64_t counts[3])
 {
@@ -28,7 +34,7 @@ vf_status vf_first_differences_add(vf_queue *queue, vf_dtype type, const int64_t
                        "the same or not complex",
                        (long long)counts[0], (long long)counts[1], (long long)counts[2], scale);
     const void *table;
-    vf_status status = vf_backend_choose(vf_kernel_backends, "first differences", device, NULL, &table, NULL);
+    vf_status status = vf_backend_choose(backends, "first differences", device, NULL, &table, NULL);
     const vf_differences_backend *backend = table;
     return status == VF_OK ? backend->add(queue, type, counts, scale, weights, x, y) : status;
 }

@@ -4,15 +4,22 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "backend/registry.h"
 #include "fourier_sum_backend.h"
-#include "kernel_backends.h"
+
+static const vf_backend backends[] = {
+    {&vf_fourier_cpu.variants, &vf_fourier_cpu},
+    {&vf_fourier_ref.variants, &vf_fourier_ref},
+    {&vf_fourier_cuda.variants, &vf_fourier_cuda},
+    {0},
+};
 
 /* Turns of off-resonance, |t f|, that single precision still tells from their nearest whole number. */
 #define MAX_OFF_RESONANCE 0x1p21
 
 const char *vf_fourier_variant_name(vf_device_kind kind, int index)
 {
-    return vf_backend_variant(vf_kernel_backends, "the direct Fourier sum", kind, index);
+    return vf_backend_variant(backends, kind, index);
 }
 
 static vf_status check_grid(vf_context *ctx, const vf_grid *grid)
@@ -154,8 +161,7 @@ vf_status vf_fourier_create(vf_device *device, const vf_fourier_samples *samples
     plan->voxels = plan->has_grid ? vf_grid_points(&plan->grid) : voxels->count;
     plan->has_field = voxels->field && samples->time;
     const void *backend;
-    status = vf_backend_choose(vf_kernel_backends, "the direct Fourier sum", device, options->variant, &backend,
-                               &plan->variant);
+    status = vf_backend_choose(backends, "the direct Fourier sum", device, options->variant, &backend, &plan->variant);
     plan->backend = backend;
     plan->options.variant = NULL; /* the caller's string need not live on */
     if (status == VF_OK && plan->has_field)

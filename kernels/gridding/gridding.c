@@ -6,12 +6,39 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backend/registry.h"
 #include "gridding_internal.h"
-#include "kernel_backends.h"
 #include "voxfield/fft.h"
 
-static vf_status check(vf_context *ctx, const int64_t matrix[3], const vf_nufft_samples *samples, int most_batch,
-                       const vf_nufft_options *options)
+/* A backend, and how it replaces samples. */
+typedef struct gridding_device {
+    const gridding_backend *backend;
+    vf_status (*set_samples)(vf_nufft *plan, const vf_nufft_samples *samples, const float *field);
+} gridding_device;
+static const gridding_device on_cpu = {&gridding_cpu, gridding_cpu_set_samples}, on_cuda = {&gridding_cuda, NULL};
+
+static const vf_backend backends[] = {
+    {&vf_cpu_only, &on_cpu},
+    {&vf_cuda_only, &on_cuda},
+    {0},
+};
+
+static vf_status check_samples(vf_context *ctx, const int64_t matrix[3], const vf_nufft_samples *samples,
+                               bool has_field)
+{
+    if (samples->count < 0 || samples->count > UINT32_MAX)
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "NUFFT: %lld samples are not possible", (long long)samples->count);
+    if (has_field && !samples->time)
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "NUFFT: a field map needs the samples' times");
+    for (int64_t m = 0; m < samples->count; m++)
+        for (int a = 0; a < 3; a++)
+            if (matrix[a] > 1 && !isfinite(samples->k[3 * m + a]))
+                return vf_fail(ctx, VF_ERR_ARGUMENT, "NUFFT: sample %lld is at (%g, %g, %g)", (long long)m + 1,
+                               samples->k[3 * m], samples->k[3 * m + 1], samples->k[3 * m + 2]);
+    return VF_OK;
+}
+
+static vf_status check(vf_context *ctx, const int64_t matrix[3], int most_batch, const vf_nufft_options *options)
 {
     double least = options->precision == VF_F64 ? 1e-12 : 1e-7;
     for (int a = 0; a < 3; a++)
@@ -25,16 +52,8 @@ static vf_status check(vf_context *ctx, const int64_t matrix[3], const vf_nufft_
                        options->tolerance, least, options->precision == VF_F64 ? "double" : "single");
     if (options->oversampling != 0 && (!(options->oversampling >= 1.25) || !(options->oversampling <= 2)))
         return vf_fail(ctx, VF_ERR_ARGUMENT, "NUFFT: oversampling %g; 1.25 to 2 are possible", options->oversampling);
-    if (most_batch < 1 || samples->count < 0 || samples->count > UINT32_MAX)
-        return vf_fail(ctx, VF_ERR_ARGUMENT, "NUFFT: %lld samples, batches of %d are not possible",
-                       (long long)samples->count, most_batch);
-    if (options->field && !samples->time)
-        return vf_fail(ctx, VF_ERR_ARGUMENT, "NUFFT: a field map needs the samples' times");
-    for (int64_t m = 0; m < samples->count; m++)
-        for (int a = 0; a < 3; a++)
-            if (matrix[a] > 1 && !isfinite(samples->k[3 * m + a]))
-                return vf_fail(ctx, VF_ERR_ARGUMENT, "NUFFT: sample %lld is at (%g, %g, %g)", (long long)m + 1,
-                               samples->k[3 * m], samples->k[3 * m + 1], samples->k[3 * m + 2]);
+    if (most_batch < 1)
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "NUFFT: batches of %d are not possible", most_batch);
     return VF_OK;
 }
 
@@ -133,16 +152,25 @@ static vf_status make_scales(vf_nufft *plan)
     return VF_OK;
 }
 
+static vf_status make_segments(const vf_nufft *plan, const vf_nufft_samples *samples, const float *field,
+                               vf_segments *out)
+{
+    if (!plan->has_field)
+        return VF_OK;
+    return vf_segments_create(plan->ctx, samples->count, samples->time, plan->voxels, field, false,
+                              plan->segment_tolerance, out);
+}
+
 static vf_status make_plan(vf_nufft *plan, const vf_nufft_samples *samples, const vf_nufft_options *options)
 {
     double tolerance = options->tolerance;
-    vf_status status = VF_OK;
     if (options->field) {
         /* Half of the tolerance for the time segments, the rest (as squares) for the transform. */
-        status = vf_segments_create(plan->ctx, samples->count, samples->time, plan->voxels, options->field, false,
-                                    0.5 * tolerance, &plan->segments);
+        plan->has_field = true;
+        plan->segment_tolerance = 0.5 * tolerance;
         tolerance *= 0.86;
     }
+    vf_status status = make_segments(plan, samples, options->field, &plan->segments);
     if (status != VF_OK)
         return status;
     double sigma = options->oversampling;
@@ -155,7 +183,10 @@ static vf_status make_plan(vf_nufft *plan, const vf_nufft_samples *samples, cons
     for (int a = 0; a < 3; a++)
         plan->axis[a].width = plan->axis[a].voxels > 1 ? plan->kernel.width : 1;
     status = make_scales(plan);
-    return status == VF_OK ? plan->backend->create(plan, samples, options->field) : status;
+    if (status == VF_OK)
+        status = plan->backend->create(plan, samples, options->field);
+    plan->ready = status == VF_OK;
+    return status;
 }
 
 vf_status vf_nufft_create(vf_device *device, const int64_t matrix[3], const vf_nufft_samples *samples, int most_batch,
@@ -163,15 +194,20 @@ vf_status vf_nufft_create(vf_device *device, const int64_t matrix[3], const vf_n
 {
     vf_context *ctx = vf_device_context(device);
     *out = NULL;
-    vf_status status = check(ctx, matrix, samples, most_batch, options);
+    vf_status status = check(ctx, matrix, most_batch, options);
+    if (status == VF_OK)
+        status = check_samples(ctx, matrix, samples, options->field != NULL);
     if (status != VF_OK)
         return status;
     vf_nufft *plan = calloc(1, sizeof *plan);
     if (!plan)
         return vf_fail(ctx, VF_ERR_MEMORY, "NUFFT: no memory for a plan");
-    const void *backend;
-    status = vf_backend_choose(vf_kernel_backends, "NUFFT", device, NULL, &backend, NULL);
-    plan->backend = backend;
+    const void *table;
+    status = vf_backend_choose(backends, "NUFFT", device, NULL, &table, NULL);
+    if (status == VF_OK) {
+        plan->backend = ((const gridding_device *)table)->backend;
+        plan->set_samples = ((const gridding_device *)table)->set_samples;
+    }
     plan->device = device;
     plan->ctx = ctx;
     plan->samples = samples->count;
@@ -192,8 +228,36 @@ vf_status vf_nufft_create(vf_device *device, const int64_t matrix[3], const vf_n
     return status;
 }
 
+vf_status vf_nufft_set_samples(vf_nufft *plan, const vf_nufft_samples *samples, const float *field)
+{
+    const int64_t matrix[3] = {plan->axis[0].voxels, plan->axis[1].voxels, plan->axis[2].voxels};
+    if (plan->has_field != (field != NULL))
+        return vf_fail(plan->ctx, VF_ERR_ARGUMENT, "NUFFT: the plan was made with%s a field map; set its samples so",
+                       plan->has_field ? "" : "out");
+    vf_segments segments = {0};
+    vf_status status = check_samples(plan->ctx, matrix, samples, plan->has_field);
+    if (status == VF_OK)
+        status = make_segments(plan, samples, field, &segments);
+    if (status != VF_OK)
+        return status;
+    vf_segments_free(&plan->segments);
+    plan->segments = segments;
+    plan->samples = samples->count;
+    if (plan->state && plan->set_samples) {
+        status = plan->set_samples(plan, samples, field);
+    } else {
+        if (plan->state)
+            plan->backend->destroy(plan);
+        status = plan->backend->create(plan, samples, field);
+    }
+    plan->ready = status == VF_OK;
+    return status;
+}
+
 static vf_status check_call(const vf_nufft *plan, vf_queue *queue, int batch)
 {
+    if (!plan->ready)
+        return vf_fail(plan->ctx, VF_ERR_ARGUMENT, "NUFFT: the plan has no samples, for they could not be set");
     if (batch < 1 || batch > plan->most_batch || vf_queue_device(queue) != plan->device)
         return vf_fail(plan->ctx, VF_ERR_ARGUMENT, "NUFFT: a batch of %d where 1 to %d fit, or another device's queue",
                        batch, plan->most_batch);

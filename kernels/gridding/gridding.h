@@ -48,6 +48,14 @@ typedef struct vf_nufft vf_nufft;
 VF_MUST_CHECK vf_status vf_nufft_create(vf_device *device, const int64_t matrix[3], const vf_nufft_samples *samples,
                                         int most_batch, const vf_nufft_options *options, vf_nufft **out);
 
+/* Gives a plan other samples, of any number. The grid and the kernel stay, and so does what was made for them: it takes
+ * less time than a new plan, least on the CPU. Results are those, bit for bit, of a new plan with the same grid and
+ * kernel, which a new plan has if the number of samples is the same or its options name an oversampling. `field` is the
+ * map that the plan was made with, NULL if there was none. No queue may be at work on the plan. Blocking. Errors: as
+ * vf_nufft_create; VF_ERR_ARGUMENT if a field map is missing or not wanted. The plan is unchanged if the arguments are
+ * wrong; after any other error it has no samples, and until some are set sums are refused with VF_ERR_ARGUMENT. */
+VF_MUST_CHECK vf_status vf_nufft_set_samples(vf_nufft *plan, const vf_nufft_samples *samples, const float *field);
+
 /* Puts the sum into the queue: `c` [batch][samples] in the order the samples were given, `x`, `y` [batch][z][y][x];
  * VF_SPACE_DEVICE memory of the plan's device, complex of the plan's precision; the output is overwritten, the input
  * kept; they must not overlap. Asynchronous on a GPU, blocking on the CPU with the context's threads. One queue at a

@@ -20,15 +20,26 @@ static const gridding_simd *const simd[VF_ISA_COUNT] = {
 #endif
 };
 
-static void destroy(vf_nufft *plan)
+/* What belongs to the samples. */
+static void forget_samples(gridding_cpu_state *state)
 {
-    gridding_cpu_state *state = plan->state;
     vf_array_free(&state->samples);
-    vf_array_free(&state->table);
-    vf_array_free(&state->grid);
     vf_array_free(&state->locals);
     vf_array_free(&state->factor);
     vf_array_free(&state->field);
+    free(state->first);
+    free(state->order);
+    free(state->used);
+    state->first = state->order = NULL;
+    state->used = NULL;
+}
+
+static void destroy(vf_nufft *plan)
+{
+    gridding_cpu_state *state = plan->state;
+    forget_samples(state);
+    vf_array_free(&state->table);
+    vf_array_free(&state->grid);
     for (int a = 0; a < 3; a++) {
         vf_array_free(&state->scale[a]);
         bool shared = false;
@@ -37,9 +48,6 @@ static void destroy(vf_nufft *plan)
         if (!shared)
             vf_fft_axis_destroy(state->fft[a]);
     }
-    free(state->first);
-    free(state->order);
-    free(state->used);
     free(state);
     plan->state = NULL;
 }
@@ -275,6 +283,18 @@ static vf_status make_locals(const vf_nufft *plan, gridding_cpu_state *state)
                            state->local_count * state->local[0] * state->local[1] * state->local[2], &state->locals);
 }
 
+static vf_status place_samples(vf_nufft *plan, gridding_cpu_state *state, const vf_nufft_samples *samples)
+{
+    vf_status status = sort_samples(plan, state, samples);
+    if (status == VF_OK)
+        status = order_tiles(plan, state);
+    if (status == VF_OK)
+        status = find_used_rows(plan, state);
+    if (status == VF_OK)
+        status = make_locals(plan, state);
+    return status;
+}
+
 static vf_status create(vf_nufft *plan, const vf_nufft_samples *samples, const float *field)
 {
     gridding_cpu_state *state = calloc(1, sizeof *state);
@@ -282,17 +302,23 @@ static vf_status create(vf_nufft *plan, const vf_nufft_samples *samples, const f
         return vf_fail(plan->ctx, VF_ERR_MEMORY, "NUFFT: no memory for a plan");
     plan->state = state;
     state->simd = simd[vf_cpu_isa()];
-    vf_status status = sort_samples(plan, state, samples);
-    if (status == VF_OK)
-        status = order_tiles(plan, state);
-    if (status == VF_OK)
-        status = find_used_rows(plan, state);
+    vf_status status = place_samples(plan, state, samples);
     if (status == VF_OK)
         status = make_table(plan, state);
     if (status == VF_OK)
         status = make_grid(plan, state);
     if (status == VF_OK)
-        status = make_locals(plan, state);
+        status = keep_segments(plan, state, field);
+    if (status == VF_OK)
+        plan->bytes = held(plan, state);
+    return status;
+}
+
+vf_status gridding_cpu_set_samples(vf_nufft *plan, const vf_nufft_samples *samples, const float *field)
+{
+    gridding_cpu_state *state = plan->state;
+    forget_samples(state);
+    vf_status status = place_samples(plan, state, samples);
     if (status == VF_OK)
         status = keep_segments(plan, state, field);
     if (status == VF_OK)

@@ -89,8 +89,16 @@ struct vf_nufft {
     double *scale[3];     /* [voxels along the axis] 1 / transform of the kernel, first voxel first */
     vf_segments segments; /* count 0: no field map */
     int64_t bytes;
-    void *state; /* the backend's own */
+    void *state;              /* the backend's own */
+    bool has_field;           /* of off-resonance */
+    double segment_tolerance; /* with a field */
+    bool ready;               /* samples are set */
+    vf_status (*set_samples)(vf_nufft *plan, const vf_nufft_samples *samples, const float *field);
 };
+
+/* What a kind of device that keeps its grid and tables does when samples are replaced; see vf_nufft.set_samples, which
+ * is NULL where the state is made anew. */
+VF_MUST_CHECK vf_status gridding_cpu_set_samples(vf_nufft *plan, const vf_nufft_samples *samples, const float *field);
 
 #ifdef __cplusplus
 }

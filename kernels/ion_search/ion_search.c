@@ -5,9 +5,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backend/registry.h"
 #include "backend/simulation.h"
 #include "ion_search_internal.h"
-#include "kernel_backends.h"
+
+static const vf_backend backends[] = {
+    {&vf_ion_search_cells.variants, &vf_ion_search_cells},
+    {&vf_ion_search_ref.variants, &vf_ion_search_ref},
+    {&vf_ion_search_cuda.variants, &vf_ion_search_cuda},
+    {0},
+};
 
 /* The backend for the device, the pair potential and the variant that is wanted. Only the reference knows functions;
  * the others bound energies by Coulomb's law. */
@@ -21,7 +28,7 @@ static vf_status choose_backend(vf_ion_search *search, const char *wish, const v
             "search for ions: %s%s supports only Coulomb's law, not this method's pair potential; use ref on "
             "the CPU",
             wish ? "variant " : vf_device_spec(search->device), wish ? wish : "");
-    return vf_backend_choose(vf_kernel_backends, "the search for ions", search->device, function ? "ref" : wish,
+    return vf_backend_choose(backends, "the search for ions", search->device, function ? "ref" : wish,
                              backend, &search->variant);
 }
 

@@ -5,8 +5,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernel_backends.h"
+#include "backend/registry.h"
 #include "toeplitz_backend.h"
+
+static const vf_variants cpu_fft = {VF_DEVICE_CPU, (const char *const[]){"fft", NULL}};
+static const vf_variants cpu_ref = {VF_DEVICE_CPU, (const char *const[]){"ref", NULL}};
+static const vf_variants cuda_fft = {VF_DEVICE_CUDA, (const char *const[]){"fft", NULL}};
+static const vf_backend backends[] = {
+    {&cpu_fft, &vf_toeplitz_cpu},
+    {&cpu_ref, &vf_toeplitz_ref},
+    {&cuda_fft, &vf_toeplitz_cuda},
+    {0},
+};
 
 /* Of all segments together. With more, the size in bytes of a complex number for each point of the doubled grids would
  * not fit 63 bits; no machine is near. */
@@ -45,7 +55,7 @@ static vf_status check(vf_context *ctx, const int64_t matrix[3], const vf_toepli
 static vf_status choose_backend(vf_toeplitz *plan, const char *variant)
 {
     const void *backend;
-    vf_status status = vf_backend_choose(vf_kernel_backends, "Toeplitz", plan->device, variant, &backend, NULL);
+    vf_status status = vf_backend_choose(backends, "Toeplitz", plan->device, variant, &backend, NULL);
     plan->backend = backend;
     if (status == VF_OK && plan->circulant && plan->backend == &vf_toeplitz_ref)
         return vf_fail(vf_device_context(plan->device), VF_ERR_UNSUPPORTED,

@@ -59,6 +59,9 @@ quietly "$prefix/bin/cionize" --device cpu -o "$work/map.dx" "$prefix/share/voxf
 if ldd "$prefix/bin/cionize" | grep -E 'libcuda|libcudart|not found'; then
     fail "cionize would not start without the CUDA driver and runtime, or lacks a library"
 fi
+if ldd "$prefix/bin/cionize" | grep fftw; then
+    fail "cionize is linked with FFTW, whose licence it would fall under (README.md, Licence)"
+fi
 echo "ok: cionize $version runs from there, without CUDA's libraries"
 
 # ---- CMake package ----
@@ -66,11 +69,12 @@ if [ -n "$(cached CMAKE_GENERATOR)" ]; then
     export CMAKE_GENERATOR
     CMAKE_GENERATOR=$(cached CMAKE_GENERATOR)
 fi
-quietly "$cmake" -S "$here" -B "$work/cmake" -DCMAKE_C_COMPILER="$cc" -DCMAKE_BUILD_TYPE=Release -DCMAKE_PREFIX_PATH="$prefix"
-grep -q "^voxfield_DIR:PATH=$prefix/" "$work/cmake/CMakeCache.txt" || fail "another voxfield was found"
+examples=$(dirname "$(dirname "$here")")/examples
+quietly "$cmake" -S "$examples" -B "$work/cmake" -DCMAKE_C_COMPILER="$cc" -DCMAKE_BUILD_TYPE=Release -DCMAKE_PREFIX_PATH="$prefix"
+grep -q "^Voxfield_DIR:PATH=$prefix/" "$work/cmake/CMakeCache.txt" || fail "another voxfield was found"
 quietly "$cmake" --build "$work/cmake"
-"$work/cmake/point_charge" || fail "the program built with the CMake package"
-echo "ok: find_package(voxfield)"
+quietly ctest --test-dir "$work/cmake" --no-tests=error --output-on-failure
+echo "ok: find_package(Voxfield), and the examples"
 
 # ---- pkg-config ----
 if ! command -v pkg-config >/dev/null; then
@@ -82,8 +86,9 @@ export PKG_CONFIG_PATH
 static=()
 [ -n "$(find "$prefix" -name 'libvoxfield.so')" ] || static=(--static)
 read -ra flags <<<"$(pkg-config --cflags --libs "${static[@]}" voxfield)"
-quietly "$cc" -std=c11 -Wall -Wextra -Werror -O2 -o "$work/point_charge" "$here/point_charge.c" "${flags[@]}" -lm
-library=$(dirname "$(dirname "$PKG_CONFIG_PATH")")/$(basename "$(dirname "$PKG_CONFIG_PATH")")
-LD_LIBRARY_PATH=$library "$work/point_charge" || fail "the program built with pkg-config"
+for source in "$examples"/*.c; do
+    quietly "$cc" -std=c11 -Wall -Wextra -Werror -O2 -o "$work/example" "$source" "${flags[@]}" -lm
+    LD_LIBRARY_PATH=$(dirname "$PKG_CONFIG_PATH") quietly "$work/example"
+done
 [ "$(pkg-config --modversion voxfield)" = "$version" ] || fail "voxfield.pc names another version"
 echo "ok: pkg-config"

@@ -161,20 +161,21 @@ def rule_one_way_to_cuda(tree):
     """What is built with CUDA and what without differs in the files that CMake lists, not by VF_HAVE_CUDA in code."""
     for file in tree.code(""):
         for number, found in lines_with(r"\bVF_HAVE_CUDA\b", without_comments(tree.text(file))):
-            yield f"{file}:{number}", f"uses {found}: list the backend in *_backends_cuda.c"
+            yield f"{file}:{number}", f"uses {found}: define what is missing in no_cuda.c or kernel_no_cuda.c"
 
 
 # Files of kernels that are code of the CPU alone, where memory has addresses.
-CPU_FILES = re.compile(r"_(cpu\w*|ref|simd\w*|baseline|avx2|avx512|isa)\.\w+$|\.(inc|cu|cuh)$")
+CPU_FILES = re.compile(r"_(cpu\w*|ref|simd\w*|baseline|avx2|avx512|isa|axis)\.\w+$|\.(inc|cu|cuh)$")
+PRIMITIVES = tuple(f"libcore/src/{folder}/" for folder in ("copy", "fft", "reduce", "scan", "sort", "vectors"))
 
 
 def rule_device_memory_is_opaque(tree):
-    """In kernels only a backend adds to addresses of a device's memory; front ends use vf_offset and vf_array_at."""
-    for file in tree.code("kernels/"):
+    """Only a backend computes with addresses of a device's memory; front ends use vf_offset and vf_array_at."""
+    for file in tree.code("kernels/", *PRIMITIVES):
         if CPU_FILES.search(file):
             continue
         code = without_comments(tree.text(file))
-        for number, found in lines_with(r"\((?:const )?char \*\)\s*\(?\s*[\w.>\[\]-]+\s*\)?\s*\+|\bchar \*\w+ = ", code):
+        for number, found in lines_with(r"\((?:const )?char \*\)\s*\(?\s*[\w.>\[\]-]+\s*\)?\s*\+|\bchar \*\w+ = |\(uintptr_t\)", code):
             yield f"{file}:{number}", f"computes an address: {found}"
 
 
@@ -254,6 +255,17 @@ def rule_no_long_files(tree):
     for file in tree.long_files:
         if file not in tree.files or tree.text(file).count("\n") <= MAX_LINES:
             yield file, "is excused for its length in this test, and need not be"
+
+
+def rule_examples_are_short(tree):
+    """An example is one file of less than 80 lines that includes voxfield.h alone."""
+    for file in tree.code("examples/"):
+        lines = tree.text(file).count("\n")
+        if lines >= 80:
+            yield file, f"has {lines} lines, not less than 80"
+        for name in includes(tree.text(file)):
+            if "voxfield" in name and name != "voxfield/voxfield.h":
+                yield file, f"includes {name}"
 
 
 # Put together from pieces, so that this file does not name them itself.
@@ -340,6 +352,7 @@ PLANTED = [
     (rule_no_cuda_in_apps, "apps/cionize/prog_main.c", "int x(void){return cudaMalloc(0,0);}\n", "cudaMalloc"),
     (rule_one_way_to_cuda, "kernels/sum/sum.c", "#ifdef VF_HAVE_CUDA\n#endif\n", "VF_HAVE_CUDA"),
     (rule_device_memory_is_opaque, "kernels/sum/sum.c", "void *h(char *x){return (const char *)x + 8;}\n", "address"),
+    (rule_device_memory_is_opaque, "libcore/src/sort/sort.c", "int h(char *x, char *y){return (uintptr_t)x < (uintptr_t)y;}\n", "address"),
     (rule_device_memory_is_opaque, "kernels/sum/sum.c", "void *h(vf_array *x){return (char *)x->data + 8;}\n", "address"),
     (rule_library_is_quiet, "libcore/src/status.c", "void h(void){exit(1);}\n", "exit"),
     (rule_library_is_quiet, "kernels/sum/sum.c", "void h(void){abort ();}\n", "abort"),
@@ -357,6 +370,8 @@ PLANTED = [
      "/* Voxfield - long enough to be read. */\n#ifndef VOXFIELD_A_H\n#define VOXFIELD_A_H\nint f(int);\n#endif\n", "C++"),
     (rule_no_long_files, "docs/long.md", "line\n" * (MAX_LINES + 1), "lines"),
     (rule_no_long_files, "docs/font.md", "line\n", "need not be"),
+    (rule_examples_are_short, "examples/long.c", "\n" * 80, "lines"),
+    (rule_examples_are_short, "examples/inside.c", "#include <voxfield/scan.h>\n", "scan.h"),
     (rule_no_private_paths, "docs/a.md", "see /ho" + "me/ann/x\n", "/ho"),
     (rule_no_private_paths, "docs/a.md", "in '/wo" + "rk/main'\n", "/wo"),
     (rule_no_private_paths, "docs/a.md", "see ../sha" + "red/x\n", "sha"),

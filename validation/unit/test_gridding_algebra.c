@@ -241,6 +241,97 @@ static void test_bilinear(void **state)
     problem_free(&p);
 }
 
+/* ---- other samples ---- */
+
+static vf_nufft_samples samples_of(const problem *p)
+{
+    return (vf_nufft_samples){.count = p->samples, .k = p->k, .time = p->time};
+}
+
+/* `plan`, whose samples are those of p, gives the bits of a new plan for them. */
+static void check_as_new(vf_nufft *plan, const problem *p, const vf_nufft_options *o)
+{
+    vf_nufft *fresh = make_plan(p, o, 1);
+    vf_nufft_info info[2];
+    double complex *y[2], *d[2];
+    for (int i = 0; i < 2; i++) {
+        y[i] = allocate((size_t)p->voxels, sizeof **y);
+        d[i] = allocate((size_t)p->samples, sizeof **d);
+        apply(i ? fresh : plan, o->precision, true, 1, p->c, p->samples, y[i], p->voxels);
+        apply(i ? fresh : plan, o->precision, false, 1, p->x, p->voxels, d[i], p->samples);
+        vf_nufft_get_info(i ? fresh : plan, &info[i]);
+    }
+    assert_memory_equal(y[0], y[1], (size_t)p->voxels * sizeof **y);
+    assert_memory_equal(d[0], d[1], (size_t)p->samples * sizeof **d);
+    assert_true(p->samples == 0 || norm(y[0], p->voxels) > 0); /* false for NaN */
+    assert_int_equal(info[0].segments, info[1].segments);
+    assert_int_equal(info[0].bytes, info[1].bytes);
+    vf_nufft_destroy(fresh);
+    for (int i = 0; i < 2; i++) {
+        free(y[i]);
+        free(d[i]);
+    }
+}
+
+/* As many, fewer and more samples, none, a dense centre (tiles in pieces, which need memory of their own), and the
+ * first ones again. */
+static void test_other_samples(void **state)
+{
+    (void)state;
+    enum { SETS = 6 };
+    static const int64_t counts[SETS] = {700, 700, 90, 30000, 0, 700};
+    for (int way = 0; way < 4; way++) {
+        vf_nufft_options o = way & 1 ? DOUBLE : SINGLE;
+        o.oversampling = 1.5; /* or a new plan might choose another grid */
+        vf_nufft *plan = NULL;
+        problem first = {0};
+        for (int i = 0; i < SETS; i++) {
+            problem p = random_problem(30, 24, 20, counts[i], way & 2);
+            for (int64_t m = 0; counts[i] > 1000 && m < 3 * p.samples; m++)
+                p.k[m] *= 0.05f;
+            if (first.field)
+                memcpy(p.field, first.field, (size_t)p.voxels * sizeof *p.field);
+            const vf_nufft_samples samples = samples_of(&p);
+            if (i == 0)
+                plan = make_plan(&p, &o, 1);
+            else if (vf_nufft_set_samples(plan, &samples, p.field) != VF_OK)
+                fail_msg("%s", vf_context_message(ctx));
+            check_as_new(plan, &p, &o);
+            if (i == 0)
+                first = p;
+            else
+                problem_free(&p);
+        }
+        vf_nufft_destroy(plan);
+        problem_free(&first);
+    }
+}
+
+/* Samples that are wrong leave the plan as it was. */
+static void test_other_samples_refused(void **state)
+{
+    (void)state;
+    for (int off_resonance = 0; off_resonance < 2; off_resonance++) {
+        problem p = random_problem(16, 12, 1, 200, off_resonance);
+        float k[3] = {NAN, 0, 0}, fine[3] = {0}, time_of[1] = {NAN}, field[192] = {0};
+        const vf_nufft_samples wrong = {.count = 1, .k = k, .time = p.time}, negative = {.count = -1, .k = k};
+        const vf_nufft_samples good = {.count = 1, .k = fine}, late = {.count = 1, .k = fine, .time = time_of};
+        vf_nufft *plan = make_plan(&p, &SINGLE, 1);
+        const float *other = off_resonance ? NULL : field;
+        assert_int_equal(vf_nufft_set_samples(plan, &wrong, p.field), VF_ERR_ARGUMENT);
+        assert_int_equal(vf_nufft_set_samples(plan, &negative, p.field), VF_ERR_ARGUMENT);
+        assert_int_equal(vf_nufft_set_samples(plan, &good, other), VF_ERR_ARGUMENT);
+        if (off_resonance) {
+            assert_int_equal(vf_nufft_set_samples(plan, &good, p.field), VF_ERR_ARGUMENT); /* no times */
+            assert_int_equal(vf_nufft_set_samples(plan, &late, p.field), VF_ERR_ARGUMENT);
+        }
+        vf_context_clear_error(ctx);
+        check_as_new(plan, &p, &SINGLE);
+        vf_nufft_destroy(plan);
+        problem_free(&p);
+    }
+}
+
 /* ---- refusals ---- */
 
 static void refuse(const int64_t matrix[3], const vf_nufft_samples *samples, int batch, vf_nufft_options o,
@@ -284,9 +375,15 @@ static void test_refusals(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_adjoint),      cmocka_unit_test(test_same_bits), cmocka_unit_test(test_batch),
-    cmocka_unit_test(test_dense_centre), cmocka_unit_test(test_linear),    cmocka_unit_test(test_bilinear),
+    cmocka_unit_test(test_adjoint),
+    cmocka_unit_test(test_same_bits),
+    cmocka_unit_test(test_batch),
+    cmocka_unit_test(test_dense_centre),
+    cmocka_unit_test(test_linear),
+    cmocka_unit_test(test_bilinear),
     cmocka_unit_test(test_refusals),
+    cmocka_unit_test(test_other_samples),
+    cmocka_unit_test(test_other_samples_refused),
 };
 
 int main(int argc, char **argv)

@@ -3,34 +3,28 @@
 #include <stdio.h>
 #include <string.h>
 
-vf_backend_lists vf_core_backends = {vf_core_backends_cpu, vf_core_backends_cuda, NULL};
-
 const vf_variants vf_cpu_only = {VF_DEVICE_CPU, (const char *const[]){"cpu", NULL}};
 const vf_variants vf_cuda_only = {VF_DEVICE_CUDA, (const char *const[]){"cuda", NULL}};
 
 /* The index'th variant, and whose it is; NULL beyond the last. */
-static const char *find(vf_backend_lists lists, const char *computation, vf_device_kind kind, int index,
-                        const vf_backend **owner)
+static const char *find(const vf_backend *list, vf_device_kind kind, int index, const vf_backend **owner)
 {
-    for (int l = 0; lists[l]; l++)
-        for (const vf_backend *backend = lists[l]; backend->computation; backend++) {
-            if (backend->offers->kind != kind || strcmp(backend->computation, computation) != 0)
-                continue;
-            *owner = backend;
-            for (int v = 0; backend->offers->names[v]; v++)
-                if (index-- == 0)
-                    return backend->offers->names[v];
-        }
+    for (*owner = list; (*owner)->offers; ++*owner) {
+        const vf_variants *offers = (*owner)->offers;
+        for (int v = 0; offers->kind == kind && offers->names && offers->names[v]; v++)
+            if (index-- == 0)
+                return offers->names[v];
+    }
     return NULL;
 }
 
-const char *vf_backend_variant(vf_backend_lists lists, const char *computation, vf_device_kind kind, int index)
+const char *vf_backend_variant(const vf_backend *list, vf_device_kind kind, int index)
 {
     const vf_backend *owner;
-    return find(lists, computation, kind, index, &owner);
+    return find(list, kind, index, &owner);
 }
 
-vf_status vf_backend_choose(vf_backend_lists lists, const char *computation, vf_device *device, const char *wish,
+vf_status vf_backend_choose(const vf_backend *list, const char *what, vf_device *device, const char *wish,
                             const void **table, const char **variant)
 {
     const vf_device_kind kind = vf_device_get_kind(device);
@@ -39,7 +33,7 @@ vf_status vf_backend_choose(vf_backend_lists lists, const char *computation, vf_
     const char *name;
     char known[256] = "";
     *table = NULL;
-    for (int i = 0; (name = find(lists, computation, kind, i, &owner)); i++) {
+    for (int i = 0; (name = find(list, kind, i, &owner)); i++) {
         if (!wish || strcmp(wish, name) == 0) {
             *table = owner->table;
             if (variant)
@@ -49,13 +43,13 @@ vf_status vf_backend_choose(vf_backend_lists lists, const char *computation, vf_
         snprintf(known + strlen(known), sizeof known - strlen(known), "%s%s", i ? ", " : "", name);
     }
     if (!known[0])
-        return vf_fail(ctx, VF_ERR_UNSUPPORTED, "%s has no backend for %s", computation, vf_device_spec(device));
-    return vf_fail(ctx, VF_ERR_ARGUMENT, "%s has no variant '%s' on %s; there are %s", computation, wish,
+        return vf_fail(ctx, VF_ERR_UNSUPPORTED, "%s has no backend for %s", what, vf_device_spec(device));
+    return vf_fail(ctx, VF_ERR_ARGUMENT, "%s has no variant '%s' on %s; there are %s", what, wish,
                    vf_device_spec(device), known);
 }
 
-const void *vf_backend_table(vf_backend_lists lists, const char *computation, const vf_device *device)
+const void *vf_backend_table(const vf_backend *list, const vf_device *device)
 {
     const vf_backend *owner;
-    return find(lists, computation, vf_device_get_kind(device), 0, &owner) ? owner->table : NULL;
+    return find(list, vf_device_get_kind(device), 0, &owner) ? owner->table : NULL;
 }

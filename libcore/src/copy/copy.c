@@ -6,9 +6,15 @@
 #include "copy_internal.h"
 #include "device/arguments.h"
 
+static const vf_backend backends[] = {
+    {&vf_cpu_only, &vf_copy_cpu},
+    {&vf_cuda_only, &vf_copy_cuda},
+    {0},
+};
+
 static const vf_copy_ops *ops_for(const vf_queue *queue)
 {
-    return vf_backend_table(vf_core_backends, "a copy", vf_queue_device(queue));
+    return vf_backend_table(backends, vf_queue_device(queue));
 }
 
 static vf_context *context_of(const vf_queue *queue)

@@ -1,5 +1,7 @@
 #include "arguments.h"
 
+#include "context_internal.h"
+
 vf_status vf_check_type(vf_context *ctx, const char *what, vf_dtype type)
 {
     return vf_dtype_bytes(type) > 0 ? VF_OK
@@ -40,4 +42,10 @@ vf_status vf_check_arrays(vf_context *ctx, const char *what, vf_dtype type, int6
 {
     vf_status status = vf_check_length(ctx, what, type, n);
     return status != VF_OK || n == 0 ? status : vf_check_pointers(ctx, what, pointers);
+}
+
+bool vf_overlap(const vf_device *device, vf_dtype type, int64_t n, const void *a, const void *b)
+{
+    const uintptr_t p = (uintptr_t)a, q = (uintptr_t)b;
+    return !device->offset && (p < q ? q - p : p - q) / vf_dtype_bytes(type) < (uintptr_t)n;
 }

@@ -35,6 +35,10 @@ VF_MUST_CHECK vf_status vf_check_arrays(vf_context *ctx, const char *what, vf_dt
 #define VF_CHECK_ARRAYS(ctx, what, type, n, ...)                                                                       \
     vf_check_arrays(ctx, what, type, n, (const vf_pointer[]){__VA_ARGS__, {NULL, NULL}})
 
+/* Whether arrays of n elements in the device's memory have some in common; false where memory has no addresses by which
+ * that could be seen. */
+bool vf_overlap(const vf_device *device, vf_dtype type, int64_t n, const void *a, const void *b);
+
 #ifdef __cplusplus
 }
 #endif

@@ -129,7 +129,14 @@ static vf_status execute_axes(vf_fft *plan, vf_queue *queue, vf_fft_direction di
     return status;
 }
 
-const vf_fft_ops vf_fft_cpu = {create_axes, destroy_axes, execute_axes};
+static const vf_fft_ops cpu_ops = {create_axes, destroy_axes, execute_axes};
+static const vf_fft_ops cuda_ops = {vf_fft_cuda_create, vf_fft_cuda_destroy, vf_fft_cuda_execute};
+
+static const vf_backend backends[] = {
+    {&vf_cpu_only, &cpu_ops},
+    {&vf_cuda_only, &cuda_ops},
+    {0},
+};
 
 vf_status vf_fft_create(vf_device *device, vf_dtype type, int rank, const int64_t *dims, int64_t batch, vf_fft **out)
 {
@@ -151,7 +158,7 @@ vf_status vf_fft_create(vf_device *device, vf_dtype type, int rank, const int64_
     for (int d = 0; d < rank; d++)
         plan->dims[3 - rank + d] = dims[d];
     const void *ops;
-    status = vf_backend_choose(vf_core_backends, "FFT", device, NULL, &ops, NULL);
+    status = vf_backend_choose(backends, "FFT", device, NULL, &ops, NULL);
     plan->ops = ops;
     if (status == VF_OK)
         status = plan->ops->create(plan);

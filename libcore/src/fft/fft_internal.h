@@ -28,8 +28,6 @@ typedef struct vf_fft_ops {
     vf_status (*execute)(vf_fft *plan, vf_queue *queue, vf_fft_direction direction, void *data);
 } vf_fft_ops;
 
-extern const vf_fft_ops vf_fft_cpu;
-
 /* fft_cuda.cu: make plan->cufft and plan->work; free plan->cufft if there is one; transform. */
 vf_status vf_fft_cuda_create(vf_fft *plan);
 void vf_fft_cuda_destroy(vf_fft *plan);

@@ -34,9 +34,15 @@ static vf_status check_exists(vf_context *ctx, vf_reduction reduction, vf_dtype 
     return vf_fail(ctx, VF_ERR_ARGUMENT, "%s of %s elements is not defined", names[reduction], vf_dtype_name(type));
 }
 
+static const vf_backend backends[] = {
+    {&vf_cpu_only, &vf_reduce_ops_cpu},
+    {&vf_cuda_only, &vf_reduce_ops_cuda},
+    {0},
+};
+
 static const vf_reduce_ops *ops_for(const vf_device *device)
 {
-    return vf_backend_table(vf_core_backends, "a reduction", device);
+    return vf_backend_table(backends, device);
 }
 
 vf_status vf_reduce_create(vf_device *device, vf_reduction reduction, vf_dtype type, int64_t most, vf_reduce **out)

@@ -4,9 +4,16 @@
 #include "device/arguments.h"
 #include "scan_plan.h"
 
+static const vf_backend backends[] = {
+    {&vf_scan_ops_cpu.variants, &vf_scan_ops_cpu},
+    {&vf_scan_ops_ref.variants, &vf_scan_ops_ref},
+    {&vf_scan_ops_cuda.variants, &vf_scan_ops_cuda},
+    {0},
+};
+
 const char *vf_scan_variant_name(vf_device_kind kind, int index)
 {
-    return vf_backend_variant(vf_core_backends, "the scan", kind, index);
+    return vf_backend_variant(backends, kind, index);
 }
 
 static bool is_scanned(vf_dtype type)
@@ -25,7 +32,7 @@ vf_status vf_scan_create(vf_device *device, const vf_scan_options *options, int6
     if (status == VF_OK && !is_scanned(options->type))
         status = vf_fail(ctx, VF_ERR_ARGUMENT, "a scan of %s elements is not defined", vf_dtype_name(options->type));
     if (status == VF_OK)
-        status = vf_backend_choose(vf_core_backends, "the scan", device, options->variant, &ops, &variant);
+        status = vf_backend_choose(backends, "the scan", device, options->variant, &ops, &variant);
     if (status != VF_OK)
         return status;
     vf_scan *plan = calloc(1, sizeof *plan);

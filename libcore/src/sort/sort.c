@@ -10,9 +10,15 @@
 
 enum { MOST_BINS = 65536, BYTE_BINS = 256 };
 
+static const vf_backend backends[] = {
+    {&vf_cpu_only, &vf_sort_cpu},
+    {&vf_cuda_only, &vf_sort_cuda},
+    {0},
+};
+
 static const vf_sort_ops *ops_for(const vf_device *device)
 {
-    return vf_backend_table(vf_core_backends, "a sort", device);
+    return vf_backend_table(backends, device);
 }
 
 /* ---- histograms ---- */
@@ -128,13 +134,6 @@ void vf_sort_destroy(vf_sort *plan)
     free(plan);
 }
 
-/* Whether arrays [n] have elements in common. */
-static bool overlap(int64_t n, const uint32_t *a, const uint32_t *b)
-{
-    const uintptr_t p = (uintptr_t)a, q = (uintptr_t)b;
-    return (p < q ? q - p : p - q) / sizeof *a < (uintptr_t)n;
-}
-
 vf_status vf_sort_execute(const vf_sort *plan, vf_queue *queue, int64_t n, const uint32_t *keys, const uint32_t *values,
                           uint32_t *keys_out, uint32_t *values_out)
 {
@@ -146,8 +145,11 @@ vf_status vf_sort_execute(const vf_sort *plan, vf_queue *queue, int64_t n, const
                                        {"keys_out", keys_out}, {"values_out", values_out});
     if (status != VF_OK || n == 0)
         return status;
-    if (overlap(n, keys, keys_out) || overlap(n, keys, values_out) || overlap(n, values, keys_out) ||
-        overlap(n, values, values_out) || overlap(n, keys_out, values_out))
+    const void *const in[] = {keys, values}, *const out[] = {keys_out, values_out};
+    bool overlap = vf_overlap(plan->device, VF_I32, n, keys_out, values_out);
+    for (int i = 0; i < 4; i++)
+        overlap = overlap || vf_overlap(plan->device, VF_I32, n, in[i / 2], out[i % 2]);
+    if (overlap)
         return vf_fail(ctx, VF_ERR_ARGUMENT, "a sort: an output overlaps an input, or the other output");
     return plan->ops->sort_execute(plan, queue, n, keys, values, keys_out, values_out);
 }

@@ -5,9 +5,15 @@
 #include "vector_internal.h"
 #include "voxfield/copy.h"
 
+static const vf_backend backends[] = {
+    {&vf_cpu_only, &vf_vector_cpu},
+    {&vf_cuda_only, &vf_vector_cuda},
+    {0},
+};
+
 static const vf_vector_ops *ops_for(const vf_queue *queue)
 {
-    return vf_backend_table(vf_core_backends, "a vector", vf_queue_device(queue));
+    return vf_backend_table(backends, vf_queue_device(queue));
 }
 
 static vf_context *context_of(const vf_queue *queue)

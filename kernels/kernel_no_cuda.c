@@ -1,0 +1,14 @@
+/* In place of the kernels' .cu files where the library is built without CUDA: tables of backends that are not there. */
+#include "coulomb_sum_backend.h"
+#include "first_differences_backend.h"
+#include "fourier_sum_backend.h"
+#include "gridding_internal.h"
+#include "ion_search_internal.h"
+#include "toeplitz_backend.h"
+
+const vf_coulomb_backend vf_coulomb_cuda = {0};
+const vf_differences_backend vf_differences_cuda = {0};
+const vf_fourier_backend vf_fourier_cuda = {0};
+const gridding_backend gridding_cuda = {0};
+const vf_ion_search_backend vf_ion_search_cuda = {0};
+const vf_toeplitz_backend vf_toeplitz_cuda = {0};
