@@ -19,6 +19,7 @@
 
 #include "cartesian.h"
 #include "encoding.h"
+#include "prior.h"
 #include "solve/team.h"
 #include "toeplitz.h"
 
@@ -26,10 +27,10 @@
 
 typedef enum recon_method { RECON_CG, RECON_ADJOINT, RECON_GRIDDING, RECON_BILINEAR } recon_method;
 typedef enum recon_prior {
-    RECON_IDENTITY,
-    RECON_DIFFERENCES,
-    RECON_REFERENCE,
-    RECON_SPECTRUM,
+    RECON_IDENTITY = VF_PRIOR_IDENTITY,
+    RECON_DIFFERENCES = VF_PRIOR_DIFFERENCES,
+    RECON_REFERENCE = VF_PRIOR_REFERENCE,
+    RECON_SPECTRUM = VF_PRIOR_SPECTRUM,
     RECON_PRIOR_AUTO
 } recon_prior;
 typedef enum recon_coils {

@@ -3,112 +3,7 @@
 #ifndef OPERATOR_FIXTURE_H
 #define OPERATOR_FIXTURE_H
 
-#include "first_differences.h"
-#include "kernel_operators.h"
-#include "toeplitz_fixture.h"
-#include "voxfield/solver.h"
-#include "voxfield/vector.h"
-
-enum { COILS_HERE = 3, MOST_ARRAYS = 8, MOST_PARTS = 4, SAMPLES_HERE = 40 };
-static const double NUFFT_ACCURACY = 1e-6;
-
-/* An operator, and what it is made of. */
-typedef struct subject {
-    vf_dtype precision;
-    vf_queue *queue;
-    vf_operator *a, *part[MOST_PARTS];
-    int64_t matrix[3], voxels;
-    float k[3 * SAMPLES_HERE];
-    vf_array array[MOST_ARRAYS];
-    int arrays;
-    vf_fourier *fourier;
-    vf_nufft *nufft;
-    vf_cartesian *cartesian, *circulant_normal;
-    vf_toeplitz *toeplitz;
-    vf_circulant *circulant;
-    vf_encoding *encoding, *doubled;
-    double normal_error; /* of its normal, relative to ||A||^2, besides rounding */
-} subject;
-
-static inline double roundoff(vf_dtype precision)
-{
-    return precision == VF_F64 ? 0x1p-53 : 0x1p-24;
-}
-
-/* ---- vectors on the device ---- */
-
-static inline vf_array *put_numbers(subject *s, vf_dtype type, int64_t count, const double *values)
-{
-    vf_array *array = &s->array[s->arrays++], host = {0};
-    const int64_t numbers = type == VF_C64 || type == VF_C128 ? 2 * count : count;
-    assert_true(s->arrays <= MOST_ARRAYS);
-    need(vf_array_create(device, VF_SPACE_DEVICE, type, count, array));
-    need(vf_array_create(device, VF_SPACE_PINNED, type, count, &host));
-    for (int64_t i = 0; i < numbers; i++)
-        if (vf_dtype_real(type) == VF_F64)
-            ((double *)host.data)[i] = values[i];
-        else
-            ((float *)host.data)[i] = (float)values[i];
-    need(vf_array_copy(s->queue, array, &host, count));
-    need(vf_queue_sync(s->queue));
-    vf_array_free(&host);
-    return array;
-}
-
-static inline vf_array *put_random(subject *s, vf_dtype type, int64_t count, double lowest)
-{
-    double *values = room(2 * count, sizeof *values);
-    for (int64_t i = 0; i < 2 * count; i++)
-        values[i] = lowest + (1 - lowest) * uniform();
-    vf_array *array = put_numbers(s, type, count, values);
-    free(values);
-    return array;
-}
-
-typedef vf_status operation(vf_operator *a, vf_queue *queue, const void *x, void *y);
-
-/* y = what the operation makes of x, between guards; x is kept. */
-static inline void carry_out(const subject *s, operation *apply_to, vf_operator *a, int64_t from, int64_t to,
-                             const double complex *x, double complex *y)
-{
-    guarded in = upload(s->queue, s->precision, from, x), out = upload(s->queue, s->precision, to, NULL);
-    need(apply_to(a, s->queue, in.data, out.data));
-    double complex *same = room(from, sizeof *same);
-    download(s->queue, &in, same);
-    if (memcmp(same, x, (size_t)from * sizeof *x) != 0)
-        fail_msg("%s wrote to its input", vf_operator_name(a));
-    download(s->queue, &out, y);
-    free(same);
-}
-
-static inline double complex *random_numbers(const subject *s, int64_t count)
-{
-    double complex *v = room(count, sizeof *v);
-    for (int64_t n = 0; n < count; n++)
-        v[n] = rounded(s->precision, random_complex());
-    return v;
-}
-
-static inline double complex inner(int64_t count, const double complex *x, const double complex *y)
-{
-    double complex sum = 0;
-    for (int64_t n = 0; n < count; n++)
-        sum += conj(x[n]) * y[n];
-    return sum;
-}
-
-static inline double size_of(int64_t count, const double complex *x)
-{
-    return sqrt(creal(inner(count, x, x)));
-}
-
-static inline double distance(int64_t count, const double complex *x, const double complex *y)
-{
-    double sum = 0;
-    for (int64_t n = 0; n < count; n++)
-        sum += creal((x[n] - y[n]) * conj(x[n] - y[n]));
-    return sqrt(sum);
-}
+#include "operator_subject.h"
 
 /* ---- the subjects ---- */
 
@@ -270,6 +165,102 @@ static inline void make_scan_on_grid(subject *s)
     make_scan(s, VF_ENCODE_CARTESIAN, true);
 }
 
+/* Of both images of two sets. */
+static inline void make_prior(subject *s, vf_prior_kind kind)
+{
+    const vf_prior_options options = {
+        .kind = kind, .precision = s->precision, .counts = {s->matrix[0], s->matrix[1], s->matrix[2]}};
+    need(vf_prior_create(s->queue, &options, &s->prior));
+    s->prior.lambda = 0.5 + uniform();
+    need(vf_prior_operator(&s->prior, device, s->precision, 2, &s->a));
+}
+
+static inline void make_identity_prior(subject *s)
+{
+    make_prior(s, VF_PRIOR_IDENTITY);
+}
+
+static inline void make_differences_prior(subject *s)
+{
+    make_prior(s, VF_PRIOR_DIFFERENCES);
+}
+
+/* Copies of an array, which the prior frees itself. */
+static inline vf_array copy_of(const subject *s, const vf_array *array)
+{
+    vf_array copy = {0};
+    need(vf_array_create(device, VF_SPACE_DEVICE, array->type, array->count, &copy));
+    need(vf_array_copy(s->queue, &copy, array, array->count));
+    need(vf_queue_sync(s->queue));
+    return copy;
+}
+
+/* With all that the spectrum's prior may know: an envelope, a support, the image's phase, random spectra. */
+static inline void fill_spectrum(subject *s)
+{
+    const vf_dtype type = vf_dtype_complex(s->precision);
+    const int64_t n = s->voxels;
+    double odd[VF_PRIOR_INVERSE_DATA_IMAGINARY];
+    double *m = room(n, sizeof *m), *turn = room(6 * n, sizeof *turn), *mask = room(2 * n, sizeof *mask);
+    vf_array *const rooms[3] = {&s->prior.flat, &s->prior.part, &s->prior.rest};
+    for (int which = 0; which < VF_PRIOR_MATRICES; which++) {
+        const double a[3] = {uniform(), uniform(), uniform()};
+        if (which < VF_PRIOR_INVERSE_DATA_IMAGINARY)
+            odd[which] = which == VF_PRIOR_WEIGHTS ? 0 : uniform();
+        const double b = odd[which < VF_PRIOR_INVERSE_DATA_IMAGINARY ? which : which - 2];
+        for (int64_t i = 0; i < n; i++) { /* even in k, but for what is odd and the same in both of a pair */
+            const double x = (double)(i % s->matrix[0] - s->matrix[0] / 2),
+                         y = (double)(i / s->matrix[0] % s->matrix[1] - s->matrix[1] / 2),
+                         z = (double)(i / s->matrix[0] / s->matrix[1] - s->matrix[2] / 2);
+            m[i] = 2 + a[0] * x * x + a[1] * fabs(y) + a[2] * z * z +
+                   b * sin(6.283185307179586 * x / (double)s->matrix[0]);
+        }
+        need(vf_circulant_set(s->prior.circulant, s->queue, which, m));
+    }
+    for (int64_t i = 0; i < n; i++) {
+        const double phi = 6.283 * uniform();
+        for (int part = 0; part < 2; part++) {
+            turn[2 * i + part] = 0.5 * (part ? sin(2 * phi) : cos(2 * phi));
+            turn[2 * (n + i) + part] = part ? sin(phi) : cos(phi);
+            turn[2 * (2 * n + i) + part] = part ? -sin(phi) : cos(phi);
+        }
+        mask[i] = mask[n + i] = i == 0 || uniform() < 0.8;
+    }
+    s->prior.imaginary = 0.1;
+    s->prior.preconditioned = true;
+    s->prior.half_turn = copy_of(s, put_numbers(s, type, n, turn));
+    s->prior.turn = copy_of(s, put_numbers(s, type, n, turn + 2 * n));
+    s->prior.turn_back = copy_of(s, put_numbers(s, type, n, turn + 4 * n));
+    s->prior.support = copy_of(s, put_numbers(s, s->precision, 2 * n, mask));
+    s->prior.flatten = copy_of(s, put_random(s, s->precision, n, 0.1));
+    s->prior.balance = copy_of(s, put_random(s, s->precision, 2 * n, 0.1));
+    s->prior.envelope = copy_of(s, put_random(s, s->precision, 2 * n, 0.1));
+    for (int i = 0; i < 3; i++)
+        need(vf_array_create(device, VF_SPACE_DEVICE, type, n, rooms[i]));
+    free(m);
+    free(turn);
+    free(mask);
+}
+
+static inline void make_preconditioner(subject *s)
+{
+    make_prior(s, VF_PRIOR_SPECTRUM);
+    fill_spectrum(s);
+    vf_operator_free(s->a);
+    need(vf_prior_inverse_operator(&s->prior, device, s->precision, 2, &s->a));
+    assert_true(vf_operator_properties(s->a) & VF_OPERATOR_REAL_LINEAR);
+}
+
+/* It is self-adjoint between images that are 0 outside the support, so for this one there is none. */
+static inline void make_spectrum_prior(subject *s)
+{
+    make_prior(s, VF_PRIOR_SPECTRUM);
+    fill_spectrum(s);
+    vf_array_free(&s->prior.support);
+    vf_operator_free(s->a);
+    need(vf_prior_operator(&s->prior, device, s->precision, 2, &s->a));
+}
+
 static inline void make_identity(subject *s)
 {
     need(vf_operator_identity(device, image_space(s), &s->a));
@@ -387,11 +378,12 @@ static inline void make_adjoint(subject *s)
 }
 
 static void (*const makers[])(subject *s) = {
-    make_fourier,      make_nufft,    make_cartesian,   make_cartesian_normal, make_toeplitz,
-    make_circulant,    make_coils,    make_differences, make_scan_directly,    make_scan_with_q,
-    make_scan_on_grid, make_identity, make_weights,     make_conjugation,      make_chain,
-    make_chain_of_one, make_sum,      make_sum_of_sums, make_real_linear_sum,  make_stack,
-    make_multiple,     make_normal,   make_adjoint};
+    make_fourier,        make_nufft,         make_cartesian,   make_cartesian_normal, make_toeplitz,
+    make_circulant,      make_coils,         make_differences, make_scan_directly,    make_scan_with_q,
+    make_scan_on_grid,   make_identity,      make_weights,     make_conjugation,      make_chain,
+    make_chain_of_one,   make_sum,           make_sum_of_sums, make_real_linear_sum,  make_stack,
+    make_multiple,       make_normal,        make_adjoint,     make_identity_prior,   make_differences_prior,
+    make_spectrum_prior, make_preconditioner};
 enum { MAKERS = sizeof makers / sizeof *makers };
 
 static inline subject *open_subject(int maker, vf_dtype precision)
@@ -426,6 +418,7 @@ static inline void close_subject(subject *s)
     vf_circulant_destroy(s->circulant);
     vf_encoding_destroy(s->encoding);
     vf_encoding_destroy(s->doubled);
+    vf_prior_free(&s->prior);
     for (int i = 0; i < s->arrays; i++)
         vf_array_free(&s->array[i]);
     vf_queue_destroy(s->queue);

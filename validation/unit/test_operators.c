@@ -63,7 +63,7 @@ static void check_subject(const subject *s)
     for (int64_t i = 0; i < m; i++)
         ax[i] = factor * ax[i] + az[i];
     check(s, "A (a x + z) - a A x - A z", distance(m, y, ax), 3 * error * (size_of(n, x) + size_of(n, z)));
-    assert_true(n == 0 || size_of(m, y) > 0); /* it does something */
+    assert_true(s->voxels == 1 || size_of(m, y) > 0); /* it does something; one voxel has no differences */
     free(x);
     free(z);
     free(y);

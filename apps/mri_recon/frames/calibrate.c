@@ -256,7 +256,7 @@ static vf_status solve_small(calibration *c)
     const scan small = {.matrix = {c->small[0], c->small[1], c->small[2]}, .coils = 1};
     coil_work w = {0};
     normal_matrix normal = {0};
-    prior known = {.kind = RECON_IDENTITY};
+    vf_prior known = {.kind = VF_PRIOR_IDENTITY};
     vf_status status = allocate(c, samples, c->points, c->points, c->points, &w);
     if (status == VF_OK)
         status = encoding_create(device, &small_settings, c->small, 1, samples, c->centre.k, NULL, NULL, 1, &w.from);

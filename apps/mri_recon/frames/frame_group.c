@@ -170,7 +170,7 @@ static void free_solvers(crew *c)
         vf_array_free(&s->b);
         vf_array_free(&s->x);
         system_part_free(&s->part);
-        prior_free(&s->known);
+        vf_prior_free(&s->known);
         if (!c->normal)
             normal_matrix_free(&s->normal);
     }
@@ -194,6 +194,19 @@ static vf_status make_vectors(crew *c, int d, int sets)
     return status;
 }
 
+static vf_status make_prior(const recon_job *j, vf_queue *queue, vf_prior *out)
+{
+    const recon_settings *settings = j->settings;
+    const scan *raw = j->scan;
+    const vf_prior_options options = {.kind = (vf_prior_kind)settings->prior,
+                                      .precision = settings->precision,
+                                      .counts = {raw->matrix[0], raw->matrix[1], raw->matrix[2]},
+                                      .circulant = settings->lambda_auto,
+                                      .references = raw->references,
+                                      .reference = raw->reference};
+    return vf_prior_create(queue, &options, out);
+}
+
 static vf_status prepare_device(crew *c, int d)
 {
     const recon_job *j = c->job;
@@ -202,7 +215,7 @@ static vf_status prepare_device(crew *c, int d)
     vf_status status = VF_OK;
     s->part = (system_part){.queue = queue, .normal = &s->normal, .coils = 1};
     if (d == 0 || shares_channels(j))
-        status = prior_create(j->ctx, j->settings, j->scan, queue, &s->known);
+        status = make_prior(j, queue, &s->known);
     return status == VF_OK ? make_vectors(c, d, 1) : status;
 }
 

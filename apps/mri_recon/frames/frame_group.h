@@ -72,7 +72,7 @@ typedef struct frame_group {
 /* What the solver needs on each device, for all frames of a trajectory. */
 typedef struct device_solver {
     normal_matrix normal;
-    prior known;
+    vf_prior known;
     vf_array b, x;
     system_part part;
 } device_solver;

@@ -68,11 +68,11 @@ static vf_status low_images(const crew *c, const char *image, const double reach
     for (int pass = 0; pass < 2 && status == VF_OK; pass++) {
         for (int64_t i = 0; i < j->voxels; i++)
             values[i] = window(j->scan->matrix, reach, pass ? 0.5 : 1, i);
-        status = vf_circulant_set(s->known.circulant, queue, PRIOR_INVERSE_DATA, values);
+        status = vf_circulant_set(s->known.circulant, queue, VF_PRIOR_INVERSE_DATA, values);
         if (status == VF_OK)
             status = vf_queue_copy(queue, s->b.data, image, (size_t)j->voxels * vf_dtype_bytes(j->type));
         if (status == VF_OK)
-            status = vf_circulant_apply(s->known.circulant, queue, PRIOR_INVERSE_DATA, 1, s->b.data, 0, s->x.data);
+            status = vf_circulant_apply(s->known.circulant, queue, VF_PRIOR_INVERSE_DATA, 1, s->b.data, 0, s->x.data);
         if (status == VF_OK)
             status = download(queue, &s->x, j->voxels, pass ? narrow : wide);
     }

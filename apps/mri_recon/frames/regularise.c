@@ -177,7 +177,7 @@ static vf_status set_spectrum(const crew *c, const frame_envelope *envelope, fra
     vf_queue *queue = s->part.queue;
     for (int64_t n = 0; n < j->voxels; n++) /* s is no longer needed */
         f->s[n] = f->p[n] / envelope->filled;
-    vf_status status = vf_circulant_set(s->known.circulant, queue, PRIOR_WEIGHTS, f->s);
+    vf_status status = vf_circulant_set(s->known.circulant, queue, VF_PRIOR_WEIGHTS, f->s);
     for (int64_t n = 0; n < j->voxels; n++)
         f->s[n] = 1 / (double)envelope->values[n];
     if (status == VF_OK)
@@ -200,8 +200,8 @@ static vf_status set_spectrum(const crew *c, const frame_envelope *envelope, fra
 static double inverse_of_pair(const frame_model *f, double lambda, double imaginary, int which, int64_t i,
                               int64_t opposite)
 {
-    const bool data = which == PRIOR_INVERSE_DATA || which == PRIOR_INVERSE_DATA_IMAGINARY;
-    const int column = which >= PRIOR_INVERSE_DATA_IMAGINARY;
+    const bool data = which == VF_PRIOR_INVERSE_DATA || which == VF_PRIOR_INVERSE_DATA_IMAGINARY;
+    const int column = which >= VF_PRIOR_INVERSE_DATA_IMAGINARY;
     const double mean = fmax((f->c[i] + f->c[opposite]) / 2, LEAST_DENSITY * f->mean), p = lambda * f->p[i];
     const double apart = (f->c[i] - f->c[opposite]) / 2, q = p / imaginary;
     const double scale = (mean + p) * (mean + q) - apart * apart;
@@ -218,7 +218,7 @@ static double inverse_of_pair(const frame_model *f, double lambda, double imagin
 static double inverse_of(const frame_model *f, double lambda, int which, int64_t i)
 {
     const double seen = fmax(f->c[i], LEAST_DENSITY * f->mean), known = lambda * f->p[i];
-    return (which == PRIOR_INVERSE_DATA ? seen : known) / pow(seen + known, 2);
+    return (which == VF_PRIOR_INVERSE_DATA ? seen : known) / pow(seen + known, 2);
 }
 
 /* f->s is used up. */
@@ -227,10 +227,10 @@ static vf_status set_inverse(const crew *c, frame_model *f, double lambda, doubl
     const recon_job *j = c->job;
     const int64_t *n = j->scan->matrix;
     const double filled = j->settings->prior == RECON_SPECTRUM ? c->filled : 1; /* 1 / the object's envelope, squared */
-    const int end = imaginary > 0 ? PRIOR_MATRICES : PRIOR_INVERSE_DATA_IMAGINARY;
+    const int end = imaginary > 0 ? VF_PRIOR_MATRICES : VF_PRIOR_INVERSE_DATA_IMAGINARY;
     vf_status status = VF_OK;
-    for (int which = PRIOR_INVERSE_DATA; which < end && status == VF_OK; which++) {
-        const bool data = which == PRIOR_INVERSE_DATA || which == PRIOR_INVERSE_DATA_IMAGINARY;
+    for (int which = VF_PRIOR_INVERSE_DATA; which < end && status == VF_OK; which++) {
+        const bool data = which == VF_PRIOR_INVERSE_DATA || which == VF_PRIOR_INVERSE_DATA_IMAGINARY;
         for (int64_t i = 0; i < j->voxels; i++) {
             const int64_t at[3] = {i % n[0], i / n[0] % n[1], i / n[0] / n[1]};
             int64_t opposite = 0;

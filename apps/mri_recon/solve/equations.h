@@ -5,7 +5,6 @@
 #ifndef EQUATIONS_H
 #define EQUATIONS_H
 
-#include "circulant.h"
 #include "encoding.h"
 #include "mri_recon.h"
 
@@ -91,54 +90,6 @@ const team_share *right_side_shares(const right_side *side, int *parts);
 VF_MUST_CHECK vf_status right_side_of_frame(right_side *side, const scan_frame *frame, const device_maps *maps,
                                             void *out);
 
-/* ---- prior.c ---- */
-
-/* lambda W^H W, and what is near the inverse of the whole matrix. Vectors are of one image, or of several that are seen
- * together, [set][voxels]: the prior is of each. Its own arrays are of the first, and others that have their own are
- * behind it. */
-typedef struct prior {
-    recon_prior kind;
-    int64_t counts[3];
-    double lambda;           /* absolute */
-    vf_array weights;        /* [3][z][y][x] of the differences, on the device; empty: 1 */
-    vf_circulant *circulant; /* matrices of prior_matrix; NULL: neither is needed */
-    bool preconditioned;     /* by PRIOR_INVERSE_... */
-    vf_array support;        /* [set][z][y][x] real, on the device: 1 where coils see anything, 0 elsewhere; empty: 1.
-                              * The spectrum would fill what no coil sees with what is likely there; the image is 0
-                              * there */
-    vf_array flatten; /* [z][y][x] real: one over the image's envelope, on both sides of PRIOR_WEIGHTS; empty: 1 */
-    vf_array flat;    /* [z][y][x] complex: room for an image that is flattened */
-    /* For the preconditioner, [set][z][y][x] real, 0 outside the support, or empty for 1: one over the root of sum
-     * |s|^2, relative to its mean; and the envelope. */
-    vf_array balance, envelope;
-    /* Of the spectrum's: the image is exp(i phi) times a number that is real but for a part of `imaginary` times the
-     * power: so much is known of frequencies whose opposite was sampled. It makes the matrix linear over real numbers
-     * only, which conjugate gradients allow: they look at real parts of products. 0: nothing is known of the phase. */
-    double imaginary;
-    vf_array half_turn; /* [z][y][x] complex: exp(2 i phi) / 2, exp(i phi) and exp(-i phi) */
-    vf_array turn, turn_back;
-    vf_array part, rest; /* [z][y][x] complex: room for the two parts of an image */
-} prior;
-/* Near the inverse of the whole matrix are balance DATA balance + envelope PRIOR envelope, which are right for the
- * frequencies where data and where the prior have most of the weight; the second pair is for the imaginary part, if
- * there is one. */
-enum prior_matrix {
-    PRIOR_WEIGHTS,
-    PRIOR_INVERSE_DATA,
-    PRIOR_INVERSE_PRIOR,
-    PRIOR_INVERSE_DATA_IMAGINARY,
-    PRIOR_INVERSE_PRIOR_IMAGINARY,
-    PRIOR_MATRICES
-};
-
-VF_MUST_CHECK vf_status prior_create(vf_context *ctx, const recon_settings *settings, const scan *raw, vf_queue *queue,
-                                     prior *out);
-void prior_free(prior *prior); /* leaves it zero */
-/* z = M r, M near the inverse of F^H W F + lambda W^H W; only of a prior that is `preconditioned`. */
-VF_MUST_CHECK vf_status prior_precondition(const prior *known, vf_queue *queue, const vf_array *r, vf_array *z);
-/* y += lambda W^H W x, for x that is 0 outside the support; then y is, too, if it was. */
-VF_MUST_CHECK vf_status prior_add(const prior *known, vf_queue *queue, const vf_array *x, vf_array *y);
-
 /* ---- solve.c, map_sets.c ---- */
 
 /* Some coils' part of F^H W F, on one device. */
@@ -169,8 +120,8 @@ int64_t map_sets_room(int sets, int64_t voxels); /* elements; 0 for one set */
 /* (F^H W F + lambda W^H W) of one trajectory and one place's coil maps: the sum of its parts, added up in their order.
  */
 typedef struct system_matrix {
-    const prior *prior; /* on the device of the first part */
-    int parts;          /* >= 1 */
+    const vf_prior *prior; /* on the device of the first part */
+    int parts;             /* >= 1 */
     const system_part *part;
     vf_dtype type; /* of its vectors, and their elements: solve's own */
     int64_t count;

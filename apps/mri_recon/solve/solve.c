@@ -51,7 +51,7 @@ static vf_status apply(const system_matrix *system, const vf_array *x, vf_array 
         const vf_status ended = vf_queue_sync(system->part[d].queue); /* it uses x */
         (void)ended;
     }
-    return status == VF_OK ? prior_add(system->prior, queue, x, y) : status;
+    return status == VF_OK ? vf_prior_add(system->prior, queue, x, y) : status;
 }
 
 vf_status grow_array(vf_device *device, vf_space space, vf_dtype type, int64_t count, vf_array *array)
@@ -116,14 +116,6 @@ static vf_status apply_system(void *state, vf_queue *queue, const void *x, void 
     return apply(system, &from, &to);
 }
 
-static vf_status apply_preconditioner(void *state, vf_queue *queue, const void *r, void *z)
-{
-    const system_matrix *system = state;
-    const vf_array from = view(system, system->count, r);
-    vf_array to = view(system, system->count, z);
-    return prior_precondition(system->prior, queue, &from, &to);
-}
-
 /* What the caller gets told, and tells the solver. */
 typedef struct telling {
     void (*tell)(void *user, int iteration, double residual);
@@ -155,11 +147,11 @@ static vf_status judge(vf_context *ctx, const recon_settings *settings, const vf
 vf_status solve(vf_context *ctx, const recon_settings *settings, const system_matrix *system, vf_array *b, vf_array *x,
                 void (*tell)(void *user, int iteration, double residual), void *user, solve_result *result)
 {
-    static const vf_operator_methods methods = {.name = "F^H W F + lambda P", .forward = apply_system},
-                                     inverse = {.name = "preconditioner", .forward = apply_preconditioner};
+    static const vf_operator_methods methods = {.name = "F^H W F + lambda P", .forward = apply_system};
+    const vf_prior *known = system->prior;
     vf_device *device = vf_queue_device(system->part[0].queue);
     const vf_vector_space space = {x->type, x->count};
-    const unsigned properties = VF_OPERATOR_SELF_ADJOINT | (system->prior->imaginary > 0 ? VF_OPERATOR_REAL_LINEAR : 0);
+    const unsigned properties = VF_OPERATOR_SELF_ADJOINT | (known->imaginary > 0 ? VF_OPERATOR_REAL_LINEAR : 0);
     system_matrix whole = *system;
     telling t = {tell, user};
     vf_cg_options options = {
@@ -169,8 +161,10 @@ vf_status solve(vf_context *ctx, const recon_settings *settings, const system_ma
     whole.type = x->type;
     whole.count = x->count;
     vf_status status = vf_operator_create(device, &methods, properties, space, space, &whole, &a);
-    if (status == VF_OK && system->prior->preconditioned)
-        status = vf_operator_create(device, &inverse, properties, space, space, &whole, &m);
+    if (status == VF_OK && known->preconditioned)
+        status =
+            vf_prior_inverse_operator(known, device, settings->precision,
+                                      (int)(x->count / (known->counts[0] * known->counts[1] * known->counts[2])), &m);
     options.preconditioner = m;
     if (status == VF_OK)
         status = vf_cg(a, system->part[0].queue, &options, b->data, x->data, &found);

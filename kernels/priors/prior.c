@@ -1,7 +1,8 @@
-/* lambda W^H W: what is known of images besides the data. */
+/* The priors, and their parts of a preconditioner. */
+#include "prior.h"
+
 #include <stdlib.h>
 
-#include "equations.h"
 #include "first_differences.h"
 #include "voxfield/copy.h"
 #include "voxfield/vector.h"
@@ -10,16 +11,18 @@
  * large, noise is smaller. */
 static const double SHARPNESS = 1;
 
-static vf_status reference_weights(vf_context *ctx, const scan *raw, vf_dtype type, vf_queue *queue, vf_array *out)
+static vf_status reference_weights(const vf_prior_options *o, vf_queue *queue, vf_array *out)
 {
-    const int64_t n = 3 * raw->matrix[0] * raw->matrix[1] * raw->matrix[2];
+    vf_context *ctx = vf_device_context(vf_queue_device(queue));
+    const vf_dtype type = o->precision;
+    const int64_t n = 3 * o->counts[0] * o->counts[1] * o->counts[2];
     float *weights = malloc((size_t)n * sizeof *weights);
     double *wide = type == VF_F64 ? malloc((size_t)n * sizeof *wide) : NULL;
     vf_status status = VF_OK;
     if (!weights || (type == VF_F64 && !wide))
         status = vf_fail(ctx, VF_ERR_MEMORY, "no memory for the weights of %lld differences", (long long)n);
     if (status == VF_OK)
-        status = vf_first_differences_weights(ctx, raw->matrix, raw->references, raw->reference, SHARPNESS, weights);
+        status = vf_first_differences_weights(ctx, o->counts, o->references, o->reference, SHARPNESS, weights);
     for (int64_t i = 0; status == VF_OK && wide && i < n; i++)
         wide[i] = weights[i];
     if (status == VF_OK)
@@ -33,23 +36,22 @@ static vf_status reference_weights(vf_context *ctx, const scan *raw, vf_dtype ty
     return status;
 }
 
-vf_status prior_create(vf_context *ctx, const recon_settings *settings, const scan *raw, vf_queue *queue, prior *out)
+vf_status vf_prior_create(vf_queue *queue, const vf_prior_options *o, vf_prior *out)
 {
-    *out = (prior){.kind = settings->prior, .counts = {raw->matrix[0], raw->matrix[1], raw->matrix[2]}};
+    vf_context *ctx = vf_device_context(vf_queue_device(queue));
+    *out = (vf_prior){.kind = o->kind, .counts = {o->counts[0], o->counts[1], o->counts[2]}};
     vf_status status = VF_OK;
-    if (settings->lambda_auto || settings->prior == RECON_SPECTRUM)
-        status = vf_circulant_create(vf_queue_device(queue), raw->matrix, settings->precision, PRIOR_MATRICES,
-                                     &out->circulant);
-    if (status != VF_OK || settings->prior != RECON_REFERENCE)
+    if (o->circulant || o->kind == VF_PRIOR_SPECTRUM)
+        status =
+            vf_circulant_create(vf_queue_device(queue), o->counts, o->precision, VF_PRIOR_MATRICES, &out->circulant);
+    if (status != VF_OK || o->kind != VF_PRIOR_REFERENCE)
         return status;
-    if (!raw->reference)
-        return vf_fail(ctx, VF_ERR_INPUT,
-                       "%s: --prior reference needs anatomical images in the scan (dataset /scan/reference)",
-                       settings->input);
-    return reference_weights(ctx, raw, settings->precision, queue, &out->weights);
+    if (!o->reference)
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "the reference prior needs anatomical images");
+    return reference_weights(o, queue, &out->weights);
 }
 
-void prior_free(prior *p)
+void vf_prior_free(vf_prior *p)
 {
     vf_array_free(&p->weights);
     vf_array_free(&p->support);
@@ -63,24 +65,24 @@ void prior_free(prior *p)
     vf_array_free(&p->part);
     vf_array_free(&p->rest);
     vf_circulant_destroy(p->circulant);
-    *p = (prior){0};
+    *p = (vf_prior){0};
 }
 
 /* 0 outside the support. */
-static vf_status restrict_to_support(const prior *p, vf_queue *queue, vf_array *x)
+static vf_status restrict_to_support(const vf_prior *p, vf_queue *queue, vf_array *x)
 {
     return p->support.data ? vf_vector_scale_by(queue, x->type, x->count, p->support.data, x->data, x->data) : VF_OK;
 }
 
 /* part = what of x has the phase phi or the opposite: (x + exp(2 i phi) conj(x)) / 2. */
-static vf_status real_part(const prior *p, vf_queue *queue, vf_dtype type, int64_t n, const void *x, void *part)
+static vf_status real_part(const vf_prior *p, vf_queue *queue, vf_dtype type, int64_t n, const void *x, void *part)
 {
     const vf_status status = vf_vector_axpby(queue, type, n, 0.5, x, 0, part);
     return status == VF_OK ? vf_vector_multiply_add(queue, type, n, x, p->half_turn.data, part) : status;
 }
 
 /* x -= its part of phase phi, which goes to `part`. */
-static vf_status take_real_part(const prior *p, vf_queue *queue, vf_dtype type, int64_t n, void *x, void *part)
+static vf_status take_real_part(const vf_prior *p, vf_queue *queue, vf_dtype type, int64_t n, void *x, void *part)
 {
     const vf_status status = real_part(p, queue, type, n, x, part);
     return status == VF_OK ? vf_vector_axpby(queue, type, n, -1, part, 1, x) : status;
@@ -94,7 +96,7 @@ static vf_status turn(vf_queue *queue, vf_dtype type, int64_t n, const vf_array 
 }
 
 /* x = M x, or exp(i phi) (M re + M_i im), re and im the parts of exp(-i phi) x; M_i is the matrix two behind M. */
-static vf_status apply_inverse(const prior *p, vf_queue *queue, vf_dtype type, int64_t n, int which, void *x)
+static vf_status apply_inverse(const vf_prior *p, vf_queue *queue, vf_dtype type, int64_t n, int which, void *x)
 {
     void *part = p->part.data, *rest = p->rest.data;
     if (!(p->imaginary > 0))
@@ -112,7 +114,7 @@ static vf_status apply_inverse(const prior *p, vf_queue *queue, vf_dtype type, i
 }
 
 /* y = D M D x, D real by voxel (empty: 1). */
-static vf_status apply_scaled_inverse(const prior *p, vf_queue *queue, const vf_array *scale, int which,
+static vf_status apply_scaled_inverse(const vf_prior *p, vf_queue *queue, const vf_array *scale, int which,
                                       const vf_array *x, void *y)
 {
     vf_status status = scale->data ? vf_vector_scale_by(queue, x->type, x->count, scale->data, x->data, y)
@@ -123,40 +125,40 @@ static vf_status apply_scaled_inverse(const prior *p, vf_queue *queue, const vf_
 }
 
 /* Coils of uneven sensitivity make F^H W F near D C D, D real by voxel and C circulant; the prior is so by itself. */
-static vf_status precondition(const prior *p, vf_queue *queue, const vf_array *r, vf_array *z)
+static vf_status precondition(const vf_prior *p, vf_queue *queue, const vf_array *r, vf_array *z)
 {
-    vf_status status = apply_scaled_inverse(p, queue, &p->balance, PRIOR_INVERSE_DATA, r, z->data);
+    vf_status status = apply_scaled_inverse(p, queue, &p->balance, VF_PRIOR_INVERSE_DATA, r, z->data);
     if (status == VF_OK)
-        status = apply_scaled_inverse(p, queue, &p->envelope, PRIOR_INVERSE_PRIOR, r, p->flat.data);
+        status = apply_scaled_inverse(p, queue, &p->envelope, VF_PRIOR_INVERSE_PRIOR, r, p->flat.data);
     return status == VF_OK ? vf_vector_axpby(queue, r->type, r->count, 1, p->flat.data, 1, z->data) : status;
 }
 
 /* flat = lambda (C + (1 / imaginary - 1) (1 - R) C (1 - R)) flat */
-static vf_status weigh_parts(const prior *p, vf_queue *queue, vf_dtype type, int64_t n, void *flat)
+static vf_status weigh_parts(const vf_prior *p, vf_queue *queue, vf_dtype type, int64_t n, void *flat)
 {
     void *part = p->part.data, *rest = p->rest.data;
     vf_status status = vf_vector_axpby(queue, type, n, 1, flat, 0, rest);
     if (status == VF_OK)
         status = take_real_part(p, queue, type, n, rest, part);
     if (status == VF_OK)
-        status = vf_circulant_apply(p->circulant, queue, PRIOR_WEIGHTS, p->lambda, flat, 0, flat);
+        status = vf_circulant_apply(p->circulant, queue, VF_PRIOR_WEIGHTS, p->lambda, flat, 0, flat);
     if (status == VF_OK)
-        status =
-            vf_circulant_apply(p->circulant, queue, PRIOR_WEIGHTS, p->lambda * (1 / p->imaginary - 1), rest, 0, rest);
+        status = vf_circulant_apply(p->circulant, queue, VF_PRIOR_WEIGHTS, p->lambda * (1 / p->imaginary - 1), rest, 0,
+                                    rest);
     if (status == VF_OK)
         status = take_real_part(p, queue, type, n, rest, part);
     return status == VF_OK ? vf_vector_axpby(queue, type, n, 1, rest, 1, flat) : status;
 }
 
 /* y += lambda E^-1 C E^-1 x: a stationary field times the envelope E. */
-static vf_status add_spectrum(const prior *p, vf_queue *queue, const vf_array *x, vf_array *y)
+static vf_status add_spectrum(const vf_prior *p, vf_queue *queue, const vf_array *x, vf_array *y)
 {
     void *flat = p->flat.data;
     vf_status status = vf_vector_scale_by(queue, x->type, x->count, p->flatten.data, x->data, flat);
     if (status == VF_OK && p->imaginary > 0)
         status = weigh_parts(p, queue, x->type, x->count, flat);
     else if (status == VF_OK)
-        status = vf_circulant_apply(p->circulant, queue, PRIOR_WEIGHTS, p->lambda, flat, 0, flat);
+        status = vf_circulant_apply(p->circulant, queue, VF_PRIOR_WEIGHTS, p->lambda, flat, 0, flat);
     if (status == VF_OK)
         status = vf_vector_scale_by(queue, x->type, x->count, p->flatten.data, flat, flat);
     if (status == VF_OK)
@@ -164,11 +166,11 @@ static vf_status add_spectrum(const prior *p, vf_queue *queue, const vf_array *x
     return status == VF_OK ? restrict_to_support(p, queue, y) : status;
 }
 
-static vf_status add(const prior *p, vf_queue *queue, const vf_array *x, vf_array *y)
+static vf_status add(const vf_prior *p, vf_queue *queue, const vf_array *x, vf_array *y)
 {
-    if (p->kind == RECON_SPECTRUM)
+    if (p->kind == VF_PRIOR_SPECTRUM)
         return add_spectrum(p, queue, x, y);
-    if (p->kind == RECON_IDENTITY)
+    if (p->kind == VF_PRIOR_IDENTITY)
         return vf_vector_axpby(queue, x->type, x->count, p->lambda, x->data, 1, y->data);
     return vf_first_differences_add(queue, x->type, p->counts, p->lambda, p->weights.data, x->data, y->data);
 }
@@ -181,20 +183,20 @@ static vf_array part_of(const vf_array *array, int64_t first, int64_t count)
     vf_array part = *array;
     if (!array->data)
         return part;
-    part.data = (char *)array->data + (size_t)first * vf_dtype_bytes(array->type);
+    part.data = vf_array_at(array, first);
     part.count = count;
     return part;
 }
 
-static vf_status of_each(const prior *p, vf_queue *queue, const vf_array *from, vf_array *to,
-                         vf_status (*work)(const prior *p, vf_queue *queue, const vf_array *from, vf_array *to))
+static vf_status of_each(const vf_prior *p, vf_queue *queue, const vf_array *from, vf_array *to,
+                         vf_status (*work)(const vf_prior *p, vf_queue *queue, const vf_array *from, vf_array *to))
 {
     const int64_t voxels = p->counts[0] * p->counts[1] * p->counts[2];
     if (from->count <= voxels || voxels == 0)
         return work(p, queue, from, to);
     vf_status status = VF_OK;
     for (int64_t first = 0; first < from->count && status == VF_OK; first += voxels) {
-        prior own = *p;
+        vf_prior own = *p;
         own.support = part_of(&p->support, first, voxels);
         own.balance = part_of(&p->balance, first, voxels);
         own.envelope = part_of(&p->envelope, first, voxels);
@@ -205,12 +207,73 @@ static vf_status of_each(const prior *p, vf_queue *queue, const vf_array *from, 
     return status;
 }
 
-vf_status prior_precondition(const prior *p, vf_queue *queue, const vf_array *r, vf_array *z)
+vf_status vf_prior_precondition(const vf_prior *p, vf_queue *queue, const vf_array *r, vf_array *z)
 {
     return of_each(p, queue, r, z, precondition);
 }
 
-vf_status prior_add(const prior *p, vf_queue *queue, const vf_array *x, vf_array *y)
+vf_status vf_prior_add(const vf_prior *p, vf_queue *queue, const vf_array *x, vf_array *y)
 {
     return p->lambda == 0 ? VF_OK : of_each(p, queue, x, y, add);
+}
+
+/* ---- as operators ---- */
+
+typedef struct prior_state {
+    const vf_prior *prior;
+    vf_array like; /* what its vectors are like, without data */
+} prior_state;
+
+static vf_array view(const prior_state *s, const void *data)
+{
+    vf_array array = s->like;
+    array.data = (void *)data;
+    return array;
+}
+
+static vf_status apply_prior(void *state, vf_queue *queue, const void *x, void *y)
+{
+    const prior_state *s = state;
+    const vf_array from = view(s, x);
+    vf_array to = view(s, y);
+    const vf_status status = vf_fill(queue, to.type, to.count, (const double[2]){0}, y);
+    return status == VF_OK ? vf_prior_add(s->prior, queue, &from, &to) : status;
+}
+
+static vf_status apply_inverse_of_all(void *state, vf_queue *queue, const void *r, void *z)
+{
+    const prior_state *s = state;
+    const vf_array from = view(s, r);
+    vf_array to = view(s, z);
+    return vf_prior_precondition(s->prior, queue, &from, &to);
+}
+
+static vf_status make_operator(const vf_prior *p, const vf_operator_methods *methods, vf_device *device,
+                               vf_dtype precision, int sets, vf_operator **out)
+{
+    const vf_vector_space space = {vf_dtype_complex(precision), sets * p->counts[0] * p->counts[1] * p->counts[2]};
+    const unsigned properties = VF_OPERATOR_SELF_ADJOINT | (p->imaginary > 0 ? VF_OPERATOR_REAL_LINEAR : 0);
+    *out = NULL;
+    prior_state *s = malloc(sizeof *s);
+    if (!s)
+        return vf_fail(vf_device_context(device), VF_ERR_MEMORY, "operator %s: no memory", methods->name);
+    *s = (prior_state){p, {.count = space.count, .type = space.type, .space = VF_SPACE_DEVICE, .device = device}};
+    const vf_status status = vf_operator_create(device, methods, properties, space, space, s, out);
+    if (status != VF_OK)
+        free(s);
+    return status;
+}
+
+vf_status vf_prior_operator(const vf_prior *p, vf_device *device, vf_dtype precision, int sets, vf_operator **out)
+{
+    static const vf_operator_methods methods = {.name = "prior", .forward = apply_prior, .free = free};
+    return make_operator(p, &methods, device, precision, sets, out);
+}
+
+vf_status vf_prior_inverse_operator(const vf_prior *p, vf_device *device, vf_dtype precision, int sets,
+                                    vf_operator **out)
+{
+    static const vf_operator_methods methods = {
+        .name = "preconditioner", .forward = apply_inverse_of_all, .free = free};
+    return make_operator(p, &methods, device, precision, sets, out);
 }

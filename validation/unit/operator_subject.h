@@ -1,0 +1,114 @@
+/* An operator under test, and vectors on the device. */
+#ifndef OPERATOR_SUBJECT_H
+#define OPERATOR_SUBJECT_H
+
+#include "first_differences.h"
+#include "kernel_operators.h"
+#include "prior.h"
+#include "toeplitz_fixture.h"
+#include "voxfield/solver.h"
+#include "voxfield/vector.h"
+
+enum { COILS_HERE = 3, MOST_ARRAYS = 12, MOST_PARTS = 4, SAMPLES_HERE = 40 };
+static const double NUFFT_ACCURACY = 1e-6;
+
+/* An operator, and what it is made of. */
+typedef struct subject {
+    vf_dtype precision;
+    vf_queue *queue;
+    vf_operator *a, *part[MOST_PARTS];
+    int64_t matrix[3], voxels;
+    float k[3 * SAMPLES_HERE];
+    vf_array array[MOST_ARRAYS];
+    int arrays;
+    vf_fourier *fourier;
+    vf_nufft *nufft;
+    vf_cartesian *cartesian, *circulant_normal;
+    vf_toeplitz *toeplitz;
+    vf_circulant *circulant;
+    vf_encoding *encoding, *doubled;
+    vf_prior prior;
+    double normal_error; /* of its normal, relative to ||A||^2, besides rounding */
+} subject;
+
+static inline double roundoff(vf_dtype precision)
+{
+    return precision == VF_F64 ? 0x1p-53 : 0x1p-24;
+}
+
+/* ---- vectors on the device ---- */
+
+static inline vf_array *put_numbers(subject *s, vf_dtype type, int64_t count, const double *values)
+{
+    vf_array *array = &s->array[s->arrays++], host = {0};
+    const int64_t numbers = type == VF_C64 || type == VF_C128 ? 2 * count : count;
+    assert_true(s->arrays <= MOST_ARRAYS);
+    need(vf_array_create(device, VF_SPACE_DEVICE, type, count, array));
+    need(vf_array_create(device, VF_SPACE_PINNED, type, count, &host));
+    for (int64_t i = 0; i < numbers; i++)
+        if (vf_dtype_real(type) == VF_F64)
+            ((double *)host.data)[i] = values[i];
+        else
+            ((float *)host.data)[i] = (float)values[i];
+    need(vf_array_copy(s->queue, array, &host, count));
+    need(vf_queue_sync(s->queue));
+    vf_array_free(&host);
+    return array;
+}
+
+static inline vf_array *put_random(subject *s, vf_dtype type, int64_t count, double lowest)
+{
+    double *values = room(2 * count, sizeof *values);
+    for (int64_t i = 0; i < 2 * count; i++)
+        values[i] = lowest + (1 - lowest) * uniform();
+    vf_array *array = put_numbers(s, type, count, values);
+    free(values);
+    return array;
+}
+
+typedef vf_status operation(vf_operator *a, vf_queue *queue, const void *x, void *y);
+
+/* y = what the operation makes of x, between guards; x is kept. */
+static inline void carry_out(const subject *s, operation *apply_to, vf_operator *a, int64_t from, int64_t to,
+                             const double complex *x, double complex *y)
+{
+    guarded in = upload(s->queue, s->precision, from, x), out = upload(s->queue, s->precision, to, NULL);
+    need(apply_to(a, s->queue, in.data, out.data));
+    double complex *same = room(from, sizeof *same);
+    download(s->queue, &in, same);
+    if (memcmp(same, x, (size_t)from * sizeof *x) != 0)
+        fail_msg("%s wrote to its input", vf_operator_name(a));
+    download(s->queue, &out, y);
+    free(same);
+}
+
+static inline double complex *random_numbers(const subject *s, int64_t count)
+{
+    double complex *v = room(count, sizeof *v);
+    for (int64_t n = 0; n < count; n++)
+        v[n] = rounded(s->precision, random_complex());
+    return v;
+}
+
+static inline double complex inner(int64_t count, const double complex *x, const double complex *y)
+{
+    double complex sum = 0;
+    for (int64_t n = 0; n < count; n++)
+        sum += conj(x[n]) * y[n];
+    return sum;
+}
+
+static inline double size_of(int64_t count, const double complex *x)
+{
+    return sqrt(creal(inner(count, x, x)));
+}
+
+static inline double distance(int64_t count, const double complex *x, const double complex *y)
+{
+    double sum = 0;
+    for (int64_t n = 0; n < count; n++)
+        sum += creal((x[n] - y[n]) * conj(x[n] - y[n]));
+    return sqrt(sum);
+}
+
+#endif
