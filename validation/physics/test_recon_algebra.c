@@ -5,6 +5,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "density.h"
 #include "recon_fixture.h"
 #include "solve/team.h"
 #include "voxfield/copy.h"
@@ -416,7 +417,7 @@ static void test_density_cartesian(void **state)
         grid.k[3 * m] = (float)(m % n[0] - n[0] / 2);
         grid.k[3 * m + 1] = (float)(m / n[0] - n[1] / 2);
     }
-    assert_int_equal(density_weights(p.ctx, n, &grid, p.queue, NULL, w), VF_OK);
+    assert_int_equal(vf_density_weights(p.queue, n, grid.samples, grid.k, grid.weights, NULL, NULL, w), VF_OK);
     for (int64_t m = 0; m < p.voxels; m++)
         assert_true(fabs((double)w[m] * (double)p.voxels - 1) <= 5e-3);
     free(grid.k);
@@ -440,7 +441,8 @@ static void test_density_radial(void **state)
         spokes.k[3 * m] = (float)(r * cos(angle));
         spokes.k[3 * m + 1] = (float)(r * sin(angle));
     }
-    assert_int_equal(density_weights(p.ctx, matrix, &spokes, p.queue, NULL, w), VF_OK);
+    assert_int_equal(vf_density_weights(p.queue, matrix, spokes.samples, spokes.k, spokes.weights, NULL, NULL, w),
+                     VF_OK);
     for (int m = 0; m < SPOKES * A_SPOKE; m++) {
         double r = hypot(spokes.k[3 * m], spokes.k[3 * m + 1]);
         double level = w[m] * N * N / (M_PI * r / (2 * SPOKES));

@@ -54,8 +54,8 @@ VF_MUST_CHECK vf_status calibrate_espirit(calibration *c, int place, bool must, 
 void calibrate_release(calibration *c);
 
 /* Coil maps by joint estimation (nlinv.h) from the centre's samples, one set; `made` gets a line on how. Warns where
- * they explain too little, or samples cannot tell them. Errors: as density_weights, vf_nlinv; VF_ERR_INPUT (no sample
- * in the centre). */
+ * they explain too little, or samples cannot tell them. Errors: as vf_density_weights, vf_nlinv; VF_ERR_INPUT (no
+ * sample in the centre). */
 VF_MUST_CHECK vf_status calibrate_jointly(calibration *c, int place, recon_watch *watch, float complex *maps,
                                           calibrated *made);
 

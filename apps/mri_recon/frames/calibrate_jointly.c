@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "calibrate.h"
+#include "density.h"
 #include "nlinv.h"
 #include "voxfield/fft.h"
 
@@ -95,7 +96,8 @@ static vf_status choose_weights(joint *j)
     for (int64_t m = 0; m < samples; m++)
         density[m] = (float)(1 / (double)j->voxels);
     if (j->periods == 2)
-        status = density_weights(c->ctx, j->small, &c->centre, c->queue, NULL, density);
+        status = vf_density_weights(c->queue, j->small, c->centre.samples, c->centre.k, c->centre.weights, NULL, NULL,
+                                    density);
     for (int64_t m = 0; m < samples && status == VF_OK; m++)
         j->weights[m] = density[m];
     free(density);

@@ -23,14 +23,6 @@ VF_MUST_CHECK vf_status upload(vf_queue *queue, const float complex *from, int64
 VF_MUST_CHECK vf_status upload_at(vf_queue *queue, const float complex *from, int64_t n, vf_array *to, int64_t at);
 VF_MUST_CHECK vf_status download(vf_queue *queue, const vf_array *from, int64_t n, float complex *to);
 
-/* ---- density.c ---- */
-
-/* Density weights [sample], such that F^H applied to the weighted samples makes an image of the object's values: 1 /
- * voxels for the samples of a Cartesian grid; 0 for samples of weight 0. With `watch`, as a stage named density
- * weights; NULL: silently. Errors: as encoding_create; VF_ERR_CANCELLED. */
-VF_MUST_CHECK vf_status density_weights(vf_context *ctx, const int64_t matrix[3], const scan_trajectory *at,
-                                        vf_queue *queue, recon_watch *watch, float *weights);
-
 /* ---- normal_matrix.c, q_file.c ---- */
 
 /* F^H W F of one trajectory, W the samples' weights and |phi|^2: a Toeplitz matrix (toeplitz.h), or of samples on a

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "choose_operator.h"
+#include "density.h"
 #include "equations.h"
 #include "voxfield/copy.h"
 #include "voxfield/pipeline.h"
@@ -174,8 +175,11 @@ static void choose_batch(side_part *p)
 static vf_status make_density(right_side *r)
 {
     r->density = malloc((size_t)r->at->samples * sizeof *r->density);
-    return r->density ? density_weights(r->team->ctx, r->scan->matrix, r->at, r->team->queue[0], r->watch, r->density)
-                      : vf_fail(r->team->ctx, VF_ERR_MEMORY, "no memory for density weights");
+    if (!r->density)
+        return vf_fail(r->team->ctx, VF_ERR_MEMORY, "no memory for density weights");
+    watch_stage(r->watch, "density weights", 1);
+    return vf_density_weights(r->team->queue[0], r->scan->matrix, r->at->samples, r->at->k, r->at->weights, watch_tell,
+                              r->watch, r->density);
 }
 
 /* Batches share arrays and the transform's memory, and add up in one order: they are computed one by one. */

@@ -6,10 +6,12 @@
  * twice the field of view, a product of sinc^2: nowhere negative, 1 at 0, and 0 at whole cycles per field of view, so
  * that the samples of a Cartesian grid do not see each other and keep the weight 1 (after Johnson and Pipe, Magn.
  * Reson. Med. 61 (2009) 439). C is applied as F^H on the doubled grid, the triangle, and F. */
+#include "density.h"
+
+#include <complex.h>
 #include <math.h>
 #include <stdlib.h>
 
-#include "equations.h"
 #include "voxfield/vector.h"
 
 /* Weights need not be known better; and they hardly change after so many iterations. */
@@ -47,11 +49,33 @@ static vf_status make_triangle(vf_context *ctx, const int64_t matrix[3], const i
     return status;
 }
 
+static vf_status put(vf_queue *queue, const float complex *from, int64_t n, vf_array *to)
+{
+    const vf_status status = vf_queue_copy(queue, to->data, from, (size_t)n * sizeof *from);
+    return status == VF_OK ? vf_queue_sync(queue) : status;
+}
+
+static vf_status get(vf_queue *queue, const vf_array *from, int64_t n, float complex *to)
+{
+    const vf_status status = vf_queue_copy(queue, to, from->data, (size_t)n * sizeof *to);
+    return status == VF_OK ? vf_queue_sync(queue) : status;
+}
+
+/* A plan for F: of images with `extent` 1, of the doubled grid with 2. */
+static vf_status make_encoding(vf_queue *queue, const int64_t matrix[3], int extent, int64_t samples, const float *k,
+                               vf_encoding **out)
+{
+    const vf_encoding_samples at = {.count = samples, .k = k};
+    const vf_encoding_options options = {
+        .by = VF_ENCODE_NUFFT, .precision = VF_F32, .accuracy = ACCURACY, .most_batch = 1, .extent = extent};
+    return vf_encoding_create(vf_queue_device(queue), matrix, &at, &options, out);
+}
+
 static vf_status iterate(vf_context *ctx, density *d, float complex *seen, float *weights)
 {
     for (int64_t m = 0; m < d->samples; m++)
         seen[m] = weights[m];
-    vf_status status = upload(d->queue, seen, d->samples, &d->values);
+    vf_status status = put(d->queue, seen, d->samples, &d->values);
     if (status == VF_OK)
         status = vf_encoding_adjoint(d->encoding, d->queue, 1, &d->values, &d->image);
     if (status == VF_OK)
@@ -59,7 +83,7 @@ static vf_status iterate(vf_context *ctx, density *d, float complex *seen, float
     if (status == VF_OK)
         status = vf_encoding_forward(d->encoding, d->queue, 1, &d->image, &d->values);
     if (status == VF_OK)
-        status = download(d->queue, &d->values, d->samples, seen);
+        status = get(d->queue, &d->values, d->samples, seen);
     for (int64_t m = 0; status == VF_OK && m < d->samples; m++) {
         if (weights[m] == 0)
             continue;
@@ -74,10 +98,9 @@ static vf_status iterate(vf_context *ctx, density *d, float complex *seen, float
 
 /* Scales the weights so that a smooth object, a raised cosine over the field of view, keeps its energy in F^H w F: what
  * the kernel averages in the centre of k-space leaves the iteration some per cent off. */
-static vf_status scale_weights(vf_context *ctx, const int64_t matrix[3], const scan_trajectory *at, vf_queue *queue,
-                               float complex *values, float *weights)
+static vf_status scale_weights(vf_context *ctx, const int64_t matrix[3], int64_t samples, const float *k,
+                               vf_queue *queue, float complex *values, float *weights)
 {
-    const recon_settings settings = {.encode_by = VF_ENCODE_NUFFT, .precision = VF_F32, .accuracy = ACCURACY};
     vf_device *device = vf_queue_device(queue);
     const int64_t voxels = matrix[0] * matrix[1] * matrix[2];
     double energy = 0, seen = 0;
@@ -94,21 +117,21 @@ static vf_status scale_weights(vf_context *ctx, const int64_t matrix[3], const s
         energy += product * product;
     }
     if (status == VF_OK)
-        status = encoding_create(device, &settings, matrix, 1, at->samples, at->k, NULL, NULL, 1, &e);
+        status = make_encoding(queue, matrix, 1, samples, k, &e);
     if (status == VF_OK)
         status = vf_array_create(device, VF_SPACE_DEVICE, VF_C64, voxels, &x);
     if (status == VF_OK)
-        status = vf_array_create(device, VF_SPACE_DEVICE, VF_C64, at->samples, &c);
+        status = vf_array_create(device, VF_SPACE_DEVICE, VF_C64, samples, &c);
     if (status == VF_OK)
-        status = upload(queue, object, voxels, &x);
+        status = put(queue, object, voxels, &x);
     if (status == VF_OK)
         status = vf_encoding_forward(e, queue, 1, &x, &c);
     if (status == VF_OK)
-        status = download(queue, &c, at->samples, values);
+        status = get(queue, &c, samples, values);
     /* <x, F^H w F x> = sum w |F x|^2 */
-    for (int64_t m = 0; status == VF_OK && m < at->samples; m++)
+    for (int64_t m = 0; status == VF_OK && m < samples; m++)
         seen += weights[m] * creal((double complex)values[m] * conj((double complex)values[m]));
-    for (int64_t m = 0; status == VF_OK && seen > 0 && m < at->samples; m++)
+    for (int64_t m = 0; status == VF_OK && seen > 0 && m < samples; m++)
         weights[m] = (float)(weights[m] * energy / seen);
     vf_encoding_destroy(e);
     vf_array_free(&x);
@@ -117,43 +140,41 @@ static vf_status scale_weights(vf_context *ctx, const int64_t matrix[3], const s
     return status;
 }
 
-vf_status density_weights(vf_context *ctx, const int64_t matrix[3], const scan_trajectory *at, vf_queue *queue,
-                          recon_watch *watch, float *weights)
+vf_status vf_density_weights(vf_queue *queue, const int64_t matrix[3], int64_t samples, const float *k,
+                             const float *used, vf_encoding_tell *tell, void *user, float *weights)
 {
-    const recon_settings settings = {.encode_by = VF_ENCODE_NUFFT, .precision = VF_F32, .accuracy = ACCURACY};
     vf_device *device = vf_queue_device(queue);
-    density d = {.queue = queue, .samples = at->samples, .points = 1};
+    vf_context *ctx = vf_device_context(device);
+    density d = {.queue = queue, .samples = samples, .points = 1};
     int64_t doubled[3];
     const double voxels = (double)(matrix[0] * matrix[1] * matrix[2]);
     for (int a = 0; a < 3; a++) {
         doubled[a] = matrix[a] > 1 ? 2 * matrix[a] : 1;
         d.points *= doubled[a];
     }
-    float complex *seen = malloc((size_t)at->samples * sizeof *seen);
+    float complex *seen = malloc((size_t)samples * sizeof *seen);
     vf_status status = seen ? VF_OK : vf_fail(ctx, VF_ERR_MEMORY, "no memory for density weights");
-    if (watch)
-        watch_stage(watch, "density weights", ITERATIONS);
     if (status == VF_OK)
-        status = encoding_create(device, &settings, doubled, 2, at->samples, at->k, NULL, NULL, 1, &d.encoding);
+        status = make_encoding(queue, doubled, 2, samples, k, &d.encoding);
     if (status == VF_OK)
         status = vf_array_create(device, VF_SPACE_DEVICE, VF_C64, d.samples, &d.values);
     if (status == VF_OK)
         status = vf_array_create(device, VF_SPACE_DEVICE, VF_C64, d.points, &d.image);
     if (status == VF_OK)
         status = make_triangle(ctx, matrix, doubled, &d);
-    for (int64_t m = 0; m < at->samples; m++)
-        weights[m] = at->weights && at->weights[m] == 0 ? 0 : 1; /* what is left out is not seen either */
+    for (int64_t m = 0; m < samples; m++)
+        weights[m] = used && used[m] == 0 ? 0 : 1; /* what is left out is not seen either */
     for (int i = 0; i < ITERATIONS && status == VF_OK; i++) {
         status = vf_cancelled(ctx) ? vf_fail(ctx, VF_ERR_CANCELLED, "interrupted") : iterate(ctx, &d, seen, weights);
-        if (watch)
-            watch_add(watch, 1);
+        if (tell)
+            tell(user, 1.0 / ITERATIONS);
     }
-    for (int64_t m = 0; m < at->samples; m++)
+    for (int64_t m = 0; m < samples; m++)
         weights[m] = (float)(weights[m] / voxels);
     vf_encoding_destroy(d.encoding);
     d.encoding = NULL;
     if (status == VF_OK)
-        status = scale_weights(ctx, matrix, at, queue, seen, weights);
+        status = scale_weights(ctx, matrix, samples, k, queue, seen, weights);
     vf_array_free(&d.values);
     vf_array_free(&d.image);
     vf_array_free(&d.triangle);
