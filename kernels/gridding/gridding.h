@@ -53,7 +53,7 @@ VF_MUST_CHECK vf_status vf_nufft_create(vf_device *device, const int64_t matrix[
  * kernel, which a new plan has if the number of samples is the same or its options name an oversampling. `field` is the
  * map that the plan was made with, NULL if there was none. No queue may be at work on the plan. Blocking. Errors: as
  * vf_nufft_create; VF_ERR_ARGUMENT if a field map is missing or not wanted. The plan is unchanged if the arguments are
- * wrong; after any other error it has no samples, and until some are set sums are refused with VF_ERR_ARGUMENT. */
+ * wrong; after any other error it may have no samples, and until some are set sums are refused with VF_ERR_ARGUMENT. */
 VF_MUST_CHECK vf_status vf_nufft_set_samples(vf_nufft *plan, const vf_nufft_samples *samples, const float *field);
 
 /* Puts the sum into the queue: `c` [batch][samples] in the order the samples were given, `x`, `y` [batch][z][y][x];

@@ -143,7 +143,8 @@ static double difference(const bench_case *c, const float complex *a, const floa
  * axis, where two aliases may add, and three axes: 4 times that, and as much for what rounding adds. */
 static double check(const bench_case *c)
 {
-    made fft = reconstruct_by(c, VF_ENCODE_CARTESIAN, RECON_ADJOINT), nufft = reconstruct_by(c, VF_ENCODE_NUFFT, RECON_ADJOINT);
+    made fft = reconstruct_by(c, VF_ENCODE_CARTESIAN, RECON_ADJOINT),
+         nufft = reconstruct_by(c, VF_ENCODE_NUFFT, RECON_ADJOINT);
     const double error = difference(c, fft.image, nufft.image);
     free(fft.image);
     free(nufft.image);
