@@ -2,8 +2,8 @@
  *
  *     adjoint   y_b(n) = sum_m c_b(m) exp(+i 2 pi k_m . r_n)
  *     forward   c_b(m) = sum_n x_b(n) exp(-i 2 pi k_m . r_n)
- *     normal    y(n)   = sum_c conj(s_c(n)) sum_m w_m exp(+i 2 pi k_m . r_n) sum_n' exp(-i 2 pi k_m . r_n') s_c(n')
- *                        x(n')
+ *     normal    y(n)   = sum_c conj(s_c(n)) sum_m w_m exp(+i 2 pi k_m . r_n)
+ *                        sum_n' exp(-i 2 pi k_m . r_n') s_c(n') x(n')
  *
  * k_m in cycles per field of view, an integer along each axis; r_n = (n - N/2)/N (integer division) in fractions of it,
  * also for odd N. These are the sums of gridding.h and fourier_sum.h, to rounding. k is folded modulo N, which is

@@ -9,7 +9,7 @@
  *
  * A plan is made for a device, a grid and a set of atoms; it is then executed for boxes of the grid in any order. A
  * point's value does not depend on the box it was computed in, so a map made in slabs has the same bits as one made
- * whole (docs/ accuracy.md states for which variants); nor on the number of threads or queues.
+ * whole (docs/accuracy.md states for which variants); nor on the number of threads or queues.
  *
  * Variants, by device (the first is the default):
  *   cpu   "simd"   the widest of avx512, avx2, baseline that the machine has; each can be asked for by name

@@ -22,7 +22,8 @@
  *         "groups"     elsewhere in single precision, voxels being so dense that groups of 128 are within a few turns
  *                      of their centre's phase (not asked for by name): a sine and a cosine a pair
  *         "pairs"      elsewhere, and anywhere if asked for: a sine and a cosine a pair, whose phase is reduced by
- *                      itself. Each of these stands in where another cannot be.
+ *                      itself
+ *         Each of these four stands in where another cannot be used.
  *         "naive", "registers", "constant", "published"   the published steps; the last is "constant" with smaller
  *                  chunks and an unrolled loop, of the shape that a search found (fourier_sum_tuning.c)
  */

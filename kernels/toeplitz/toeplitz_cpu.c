@@ -11,8 +11,8 @@
  *
  *     forward    slabs across y:  x times map and e_l; lines along z, both halves -> spectrum
  *     multiply   planes of the spectrum, one half along x after the other: rows along x; tiles of 16 lines along y,
- * both halves; times the kernel; back backward   slabs across y:  spectrum -> lines along z; the inverse of forward,
- * added to y
+ *                both halves; times the kernel; back
+ *     backward   slabs across y:  spectrum -> lines along z; the inverse of forward, added to y
  *
  * What goes through memory is the spectrum, 2 N^3 complex numbers of the 8 N^3, twice each way, and the kernel. The
  * transforms along x and y, six of seven, happen in the second-level cache, those along y in the first.
