@@ -16,7 +16,8 @@
  * the edge of the field of view, and not across its middle; the least norm is taken (x is drawn to 0, not to rho = 1 as
  * in the paper, which draws the image to its folded copy); and the object is expected in the middle,
  * m(r) = (1 + (2 |r|)^8)^-1/2, r in fractions of the field of view that is kept: 0.7 at the ends of the axes. rho
- * begins as a bell. That leaves ghosts of some per cent; a few lines in between remove them. vf_nlinv_quality says which it is.
+ * begins as a bell. That leaves ghosts of some per cent; a few lines in between remove them. vf_nlinv_quality says
+ * which it is.
  */
 #ifndef VOXFIELD_NLINV_H
 #define VOXFIELD_NLINV_H
