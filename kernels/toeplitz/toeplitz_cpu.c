@@ -162,7 +162,7 @@ static vf_status create(vf_toeplitz *plan)
     };
     cpu_state *s = calloc(1, sizeof *s);
     if (!s)
-        return vf_fail(vf_device_context(plan->device), VF_ERR_MEMORY, "Toeplitz: no memory for a plan");
+        return vf_fail(vf_device_context(plan->device), VF_ERR_MEMORY, "Toeplitz: not enough memory for a plan");
     plan->state = s;
     s->simd = plan->precision == VF_F64 ? sets[vf_cpu_isa()]->f64 : sets[vf_cpu_isa()]->f32;
     s->type = vf_dtype_complex(plan->precision);

@@ -35,16 +35,16 @@ VF_API_BEGIN
 /* X(name, exit status of a program that ends with it, text) */
 #define VF_STATUS_LIST(X)                                                                                              \
     X(VF_OK, 0, "success")                                                                                             \
-    X(VF_ERR_ARGUMENT, 2, "argument out of range or options that contradict each other")                               \
-    X(VF_ERR_INPUT, 3, "input that is missing, unreadable or wrong")                                                   \
-    X(VF_ERR_OUTPUT, 4, "output that cannot be written")                                                               \
+    X(VF_ERR_ARGUMENT, 2, "invalid argument, or contradictory options")                                                \
+    X(VF_ERR_INPUT, 3, "missing, unreadable or invalid input")                                                         \
+    X(VF_ERR_OUTPUT, 4, "output cannot be written")                                                                    \
     X(VF_ERR_MEMORY, 5, "not enough host memory")                                                                      \
-    X(VF_ERR_DEVICE, 6, "no such device, or a device that failed")                                                     \
+    X(VF_ERR_DEVICE, 6, "missing or failed device")                                                                    \
     X(VF_ERR_DEVICE_MEMORY, 7, "not enough device memory")                                                             \
-    X(VF_ERR_UNSUPPORTED, 8, "not built into this binary, or not possible in this format")                             \
-    X(VF_ERR_INCOMPLETE, 9, "not all that was asked for was possible; what was is there")                              \
+    X(VF_ERR_UNSUPPORTED, 8, "not built into this binary, or not supported by this format")                            \
+    X(VF_ERR_INCOMPLETE, 9, "only a part of the request was possible; that part is done")                              \
     X(VF_ERR_CANCELLED, 130, "interrupted")                                                                            \
-    X(VF_ERR_INTERNAL, 70, "a defect in Voxfield itself")
+    X(VF_ERR_INTERNAL, 70, "a bug in Voxfield")
 
 typedef enum vf_status {
 #define VF_STATUS_ENUM(name, exit_code, text) name,
