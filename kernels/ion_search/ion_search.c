@@ -28,8 +28,8 @@ static vf_status choose_backend(vf_ion_search *search, const char *wish, const v
             "search for ions: %s%s supports only Coulomb's law, not this method's pair potential; use ref on "
             "the CPU",
             wish ? "variant " : vf_device_spec(search->device), wish ? wish : "");
-    return vf_backend_choose(backends, "the search for ions", search->device, function ? "ref" : wish,
-                             backend, &search->variant);
+    return vf_backend_choose(backends, "the search for ions", search->device, function ? "ref" : wish, backend,
+                             &search->variant);
 }
 
 /* ---- sources ---- */
