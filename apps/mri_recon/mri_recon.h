@@ -440,8 +440,7 @@ int64_t recon_group_bytes(const recon_settings *settings);
 
 /* All frames of the scan, shared among the context's devices: each once, in any order, to `put`, on the caller's
  * thread; then, with settings->noise_map, the noise of all places. A device that fails leaves its frames to the others;
- * one of several that make a frame together ends the run.
- */
+ * one of several that make a frame together ends the run. */
 VF_MUST_CHECK vf_status reconstruct(vf_context *ctx, const recon_settings *settings, const scan *raw,
                                     recon_watch *watch, recon_put put, recon_put_noise put_noise, void *user,
                                     recon_summary *summary);

@@ -65,10 +65,11 @@ static vf_status check(vf_context *ctx, const int64_t matrix[3], const vf_cartes
     if (precision != VF_F32 && precision != VF_F64)
         return vf_fail(ctx, VF_ERR_ARGUMENT, "Cartesian FFT: unsupported precision");
     if (samples->count < 0 || samples->count >= UINT32_MAX || (samples->count > 0 && !samples->k))
-        return vf_fail(ctx, VF_ERR_ARGUMENT, "Cartesian FFT: %lld samples are not possible", (long long)samples->count);
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "Cartesian FFT: %lld samples are not supported",
+                       (long long)samples->count);
     for (int a = 0; a < 3; a++) {
         if (!(matrix[a] >= 1 && matrix[a] <= UINT32_MAX / voxels && matrix[a] <= INT32_MAX))
-            return vf_fail(ctx, VF_ERR_ARGUMENT, "Cartesian FFT: a grid of %lld x %lld x %lld voxels is not possible",
+            return vf_fail(ctx, VF_ERR_ARGUMENT, "Cartesian FFT: a grid of %lld x %lld x %lld voxels is not supported",
                            (long long)matrix[0], (long long)matrix[1], (long long)matrix[2]);
         voxels *= matrix[a];
     }
@@ -144,9 +145,10 @@ static vf_status make_places(vf_cartesian *p, const vf_cartesian_samples *sample
     p->layer = all ? calloc((size_t)p->layers + 1, sizeof *p->layer) : NULL;
     p->begin = all ? calloc((size_t)p->layers + 1, sizeof *p->begin) : NULL;
     all = all && p->layer && p->begin;
-    vf_status status = all ? VF_OK
-                           : vf_fail(vf_device_context(p->device), VF_ERR_MEMORY,
-                                     "Cartesian FFT: no memory for the places of %lld samples", (long long)p->samples);
+    vf_status status =
+        all ? VF_OK
+            : vf_fail(vf_device_context(p->device), VF_ERR_MEMORY,
+                      "Cartesian FFT: not enough memory for the places of %lld samples", (long long)p->samples);
     if (all) {
         number_slots(p, &at);
         memset(at.held, 0, voxels * sizeof *at.held);
@@ -196,7 +198,7 @@ static vf_status create(vf_device *device, const int64_t matrix[3], const vf_car
         return status;
     vf_cartesian *p = calloc(1, sizeof *p);
     if (!p)
-        return vf_fail(ctx, VF_ERR_MEMORY, "Cartesian FFT: no memory for a plan");
+        return vf_fail(ctx, VF_ERR_MEMORY, "Cartesian FFT: not enough memory for a plan");
     *p = (vf_cartesian){.device = device,
                         .precision = precision,
                         .type = vf_dtype_complex(precision),
@@ -283,7 +285,8 @@ static vf_status check_plan(const vf_cartesian *p, vf_queue *queue, int batch, c
     if (!p->normal && batch >= 1 && (c || p->samples == 0) && image && vf_queue_device(queue) == p->device)
         return VF_OK;
     return vf_fail(vf_device_context(p->device), VF_ERR_ARGUMENT,
-                   "Cartesian FFT: %d vectors, a missing vector, another device's queue, or a plan for F^H W F", batch);
+                   "Cartesian FFT: %d vectors, a missing vector, a queue of another device, or a plan for F^H W F",
+                   batch);
 }
 
 /* grid = what the samples sum up to at each point. */

@@ -8,7 +8,7 @@ static vf_status make_weights(const vf_cartesian *p, const vf_cartesian_samples 
 {
     double *sum = *out = calloc((size_t)p->voxels + 1, sizeof *sum);
     if (!sum)
-        return vf_fail(vf_device_context(p->device), VF_ERR_MEMORY, "Cartesian FFT: no memory for %lld weights",
+        return vf_fail(vf_device_context(p->device), VF_ERR_MEMORY, "Cartesian FFT: not enough memory for %lld weights",
                        (long long)p->voxels);
     for (int64_t m = 0; m < samples->count; m++)
         sum[vf_cartesian_point(p->matrix, samples->k + 3 * m)] += samples->weights ? samples->weights[m] : 1;
@@ -47,7 +47,7 @@ vf_status vf_cartesian_normal_apply(vf_cartesian *p, vf_queue *queue, int coils,
 {
     if (!p->normal || coils < 1 || (!maps && coils != 1) || !x || !y || x == y || vf_queue_device(queue) != p->device)
         return vf_fail(vf_device_context(p->device), VF_ERR_ARGUMENT,
-                       "Cartesian FFT: %d coils%s, vectors that are missing or the same, another device's queue, or a "
+                       "Cartesian FFT: %d coils%s, missing or identical vectors, a queue of another device, or a "
                        "plan for the sums",
                        coils, maps ? "" : " without maps");
     return vf_toeplitz_apply(p->circulant, queue, coils, maps, x, y);

@@ -104,10 +104,11 @@ vf_status vf_circulant_set(vf_circulant *c, vf_queue *queue, int which, const do
         return vf_fail(c->ctx, VF_ERR_ARGUMENT, "circulant: matrix %d of %d", which, c->count);
     void *values = malloc(bytes);
     if (!values)
-        return vf_fail(c->ctx, VF_ERR_MEMORY, "circulant: no memory for %lld eigenvalues", (long long)c->voxels);
+        return vf_fail(c->ctx, VF_ERR_MEMORY, "circulant: not enough memory for %lld eigenvalues",
+                       (long long)c->voxels);
     vf_status status = arrange(c, m, values) ? VF_OK
                                              : vf_fail(c->ctx, VF_ERR_ARGUMENT,
-                                                       "circulant: an eigenvalue is not finite, or too large for %s",
+                                                       "circulant: an eigenvalue is NaN, infinite or too large for %s",
                                                        vf_dtype_name(c->real));
     if (status == VF_OK)
         status = vf_queue_copy(queue, vf_array_at(&c->eigenvalues, which * c->voxels), values, bytes);
@@ -120,8 +121,8 @@ vf_status vf_circulant_set(vf_circulant *c, vf_queue *queue, int which, const do
 vf_status vf_circulant_apply(vf_circulant *c, vf_queue *queue, int which, double a, const void *x, double b, void *y)
 {
     if (which < 0 || which >= c->count || !x || !y || (x == y && b != 0))
-        return vf_fail(c->ctx, VF_ERR_ARGUMENT, "circulant: matrix %d of %d, or vectors that are missing or the same",
-                       which, c->count);
+        return vf_fail(c->ctx, VF_ERR_ARGUMENT, "circulant: matrix %d of %d, or missing or identical vectors", which,
+                       c->count);
     const void *m = vf_array_at(&c->eigenvalues, which * c->voxels);
     vf_status status = vf_copy(queue, c->type, c->voxels, x, c->work.data);
     if (status == VF_OK)

@@ -2,9 +2,9 @@
  *
  *     y(n) = 1/N sum_k m(k) exp(+i 2 pi k.n / N) sum_n' x(n') exp(-i 2 pi k.n' / N)
  *
- * N the number of voxels along each axis, in the factor 1/N of all. m are the matrix' eigenvalues. Regularisation by an
- * image's spectrum is of this kind, and so is the preconditioner of a Toeplitz matrix (Chan, SIAM J. Sci. Stat. Comput.
- * 9 (1988) 766). Vectors are complex, interleaved, [z][y][x]. Composed of libcore's transforms, so it runs on every
+ * N is the number of voxels along each axis; in the factor 1/N, of all voxels. m are the matrix' eigenvalues. Examples
+ * are the regularisation by an image's spectrum, and the preconditioner of a Toeplitz matrix (Chan, SIAM J. Sci. Stat.
+ * Comput. 9 (1988) 766). Vectors are complex, interleaved, [z][y][x]. It uses libcore's transforms, so it runs on every
  * device that has them.
  */
 #ifndef VOXFIELD_CIRCULANT_H
@@ -26,11 +26,11 @@ VF_MUST_CHECK vf_status vf_circulant_create(vf_device *device, const int64_t mat
 void vf_circulant_destroy(vf_circulant *plan); /* NULL is allowed; work in the queue must be done */
 
 /* Sets matrix number `which`: `m` [z][y][x] in host memory, index n of an axis being frequency k = n - N/2 (integer
- * division). Blocking. Errors: VF_ERR_ARGUMENT (no such matrix; a value that is not finite, or too large for the
+ * division). Blocking. Errors: VF_ERR_ARGUMENT (invalid index; a value that is NaN, infinite or too large for the
  * precision), VF_ERR_MEMORY, VF_ERR_DEVICE. */
 VF_MUST_CHECK vf_status vf_circulant_set(vf_circulant *plan, vf_queue *queue, int which, const double *m);
 
-/* y = a M x + b y, a and b real; `x` and `y` VF_SPACE_DEVICE; with b = 0 y is not read, and may be x. Asynchronous on a
+/* y = a M x + b y, a and b real; `x` and `y` VF_SPACE_DEVICE; if b = 0, y is not read and may be x. Asynchronous on a
  * GPU, blocking on the CPU with the context's threads. One queue at a time may use a plan. The same input gives the
  * same bits. Errors: VF_ERR_ARGUMENT, VF_ERR_DEVICE, VF_ERR_CANCELLED (CPU only). */
 VF_MUST_CHECK vf_status vf_circulant_apply(vf_circulant *plan, vf_queue *queue, int which, double a, const void *x,

@@ -53,7 +53,7 @@ static vf_status copy_atoms(vf_coulomb *plan, const vf_coulomb_atoms *atoms)
     size_t n = (size_t)atoms->count;
     double *block = n <= SIZE_MAX / (4 * sizeof *block) ? malloc(4 * (n ? n : 1) * sizeof *block) : NULL;
     if (!block)
-        return vf_fail(vf_device_context(plan->device), VF_ERR_MEMORY, "no memory for %zu atoms", n);
+        return vf_fail(vf_device_context(plan->device), VF_ERR_MEMORY, "not enough memory for %zu atoms", n);
     plan->atoms = atoms->count;
     plan->x = block;
     plan->y = block + n;
@@ -78,7 +78,7 @@ vf_status vf_coulomb_create(vf_device *device, const vf_grid *grid, const vf_cou
         return status;
     vf_coulomb *plan = calloc(1, sizeof *plan);
     if (!plan)
-        return vf_fail(ctx, VF_ERR_MEMORY, "no memory for a plan");
+        return vf_fail(ctx, VF_ERR_MEMORY, "not enough memory for a plan");
     plan->device = device;
     plan->grid = *grid;
     plan->options = *options;
@@ -101,7 +101,7 @@ vf_status vf_coulomb_execute(const vf_coulomb *plan, vf_queue *queue, const vf_b
 {
     if (!vf_box_inside(box, &plan->grid) || vf_queue_device(queue) != plan->device)
         return vf_fail(vf_device_context(plan->device), VF_ERR_ARGUMENT,
-                       "Coulomb sum: the box is empty or not inside the grid, or the queue is another device's");
+                       "Coulomb sum: the box is empty or not inside the grid, or the queue belongs to another device");
     return plan->backend->execute(plan, queue, box, out);
 }
 

@@ -7,15 +7,15 @@
  * "const8": Stone et al., J. Comput. Chem. 28 (2007) 2618; Kirk and Hwu, Programming Massively Parallel Processors
  * (2010), chapter 9.
  *
- * A plan is made for a device, a grid and a set of atoms; it is then executed for boxes of the grid in any order. A
- * point's value does not depend on the box it was computed in, so a map made in slabs has the same bits as one made
- * whole (docs/ accuracy.md states for which variants); nor on the number of threads or queues.
+ * Make a plan for a device, a grid and a set of atoms, then execute it for boxes of the grid in any order. A point's
+ * value does not depend on its box, so a map made in slabs has the same bits as one made at once (docs/accuracy.md
+ * states for which variants). It does not depend on the number of threads or queues, either.
  *
  * Variants, by device (the first is the default):
- *   cpu   "simd"   the widest of avx512, avx2, baseline that the machine has; each can be asked for by name
+ *   cpu   "simd"   the widest of avx512, avx2, baseline that the machine has; each is also a variant by name
  *         "ref"    plain C in double precision, one thread: the reference
  *   cuda  "tuned"  atoms staged in shared memory relative to each thread block's own origin, double-precision sums of
- *                  chunks; in single precision some reciprocal roots are made from their neighbours'
+ *                  chunks; in single precision some reciprocal roots are computed from neighbours'
  *         "roots"  the same with every root by the special function units
  *         "const1", "const4", "const8"   the published kernels: constant memory, 1, 4 and 8 points a thread
  */
@@ -31,7 +31,7 @@ extern "C" {
 VF_API_BEGIN
 
 /* Point charges: [count] each, host memory. Positions in the grid's length unit, at most VF_COULOMB_MAX_COORDINATE in
- * size. */
+ * magnitude. */
 typedef struct vf_coulomb_atoms {
     int64_t count; /* >= 0 */
     const double *x, *y, *z, *charge;
@@ -58,7 +58,7 @@ VF_MUST_CHECK vf_status vf_coulomb_create(vf_device *device, const vf_grid *grid
                                           const vf_coulomb_options *options, vf_coulomb **out);
 
 /* Puts the sum over a box into the queue. `out`: memory of the queue's device (VF_SPACE_DEVICE), vf_box_points(box)
- * elements of the plan's precision, [z][y][x] of the box without padding, overwritten; must not be read until the queue
+ * elements of the plan's precision, [z][y][x] of the box without padding, overwritten; do not read it until the queue
  * is synchronised. Asynchronous on a GPU, blocking on the CPU. Several queues of the plan's device may execute one plan
  * at the same time. Errors: VF_ERR_ARGUMENT (the box is not inside the grid), VF_ERR_DEVICE, VF_ERR_CANCELLED (CPU
  * only). */
@@ -67,10 +67,10 @@ VF_MUST_CHECK vf_status vf_coulomb_execute(const vf_coulomb *plan, vf_queue *que
 /* NULL is allowed. Work in the queues must be done. */
 void vf_coulomb_destroy(vf_coulomb *plan);
 
-/* What runs: "avx512" where "simd" was asked for. */
+/* The actual variant: "avx512" for "simd". */
 const char *vf_coulomb_variant(const vf_coulomb *plan);
 
-/* The names a device knows, the default first; NULL beyond the last. */
+/* The variants of a kind of device, the default first; NULL beyond the last. */
 const char *vf_coulomb_variant_name(vf_device_kind kind, int index);
 
 VF_API_END

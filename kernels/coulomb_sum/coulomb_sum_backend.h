@@ -1,4 +1,4 @@
-/* What a backend of the Coulomb sum fills in, and what a plan holds; not installed. */
+/* The interface of the Coulomb sum's backends, and the contents of a plan; not installed. */
 #ifndef VOXFIELD_COULOMB_SUM_BACKEND_H
 #define VOXFIELD_COULOMB_SUM_BACKEND_H
 
@@ -11,7 +11,7 @@ extern "C" {
 
 typedef struct vf_coulomb_backend {
     vf_variants variants;
-    /* Makes plan->state from the rest of the plan; may set plan->variant to what it chose. */
+    /* Makes plan->state from the rest of the plan; may set plan->variant to the actual one. */
     vf_status (*create)(vf_coulomb *plan);
     vf_status (*execute)(const vf_coulomb *plan, vf_queue *queue, const vf_box *box, void *out);
     void (*destroy)(vf_coulomb *plan);
@@ -30,7 +30,7 @@ struct vf_coulomb {
 
 extern const vf_coulomb_backend vf_coulomb_ref, vf_coulomb_cpu, vf_coulomb_cuda;
 
-/* The position of grid point n along an axis. Every backend computes it so, whatever box the point is in. */
+/* The position of grid point n along an axis. All backends use this, for any box. */
 static inline double vf_coulomb_position(const vf_grid *grid, int axis, int64_t n)
 {
     return grid->origin[axis] + grid->spacing[axis] * (double)n;

@@ -1,5 +1,5 @@
-/* What the CPU backend (coulomb_sum_cpu.c: blocks, threads) asks of each instruction set (coulomb_sum_simd.inc,
- * compiled once for each); not installed. */
+/* The interface between the CPU backend (coulomb_sum_cpu.c: blocks, threads) and each instruction set
+ * (coulomb_sum_simd.inc, compiled once for each); not installed. */
 #ifndef VOXFIELD_COULOMB_SUM_SIMD_H
 #define VOXFIELD_COULOMB_SUM_SIMD_H
 
@@ -8,8 +8,8 @@
 
 #include "voxfield/device.h"
 
-/* A block of grid points is what one thread computes at a time: small enough that its sums stay in the cache and that
- * positions relative to its centre are short numbers, which single precision holds well. */
+/* One thread computes one block of grid points at a time. A block is so small that its sums stay in the cache, and that
+ * positions relative to its centre are accurate in single precision. */
 enum { BLOCK_X = 32, BLOCK_Y = 16, BLOCK_Z = 8 };
 
 typedef struct coulomb_block {

@@ -7,7 +7,8 @@
  *   AVX-512 single: seed 2^-14; after y (3 - s y^2) / 2 it is 1.5 * 2^-28 + rounding of 4 operations   < 2.1 * 2^-23
  *   AVX2, baseline single: seed 1.5 * 2^-12; the third-order step leaves 2.5 * (1.5 * 2^-12)^3 + rounding < 2.6 * 2^-23
  *   double: AVX-512 seed 2^-14 and two steps (2^-27, then 1.5 * 2^-54 + rounding); otherwise sqrt and division, exact
- * to 2^-53 (seeds: Intel 64 manual, VRSQRT14PS and RSQRTPS; AMD documents the same bounds.)
+ *           to 2^-53
+ * Seeds: Intel 64 manual, VRSQRT14PS and RSQRTPS; AMD documents the same bounds.
  */
 #ifndef VOXFIELD_COULOMB_SUM_SIMD_OPS_H
 #define VOXFIELD_COULOMB_SUM_SIMD_OPS_H

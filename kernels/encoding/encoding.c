@@ -55,7 +55,8 @@ static vf_status create_nufft(vf_encoding *e, vf_device *device, const vf_encodi
     if (options->extent == 2) { /* the field of view is doubled too: k in cycles per doubled field of view */
         k = malloc((size_t)samples->count * 3 * sizeof *k + 1);
         if (!k)
-            return vf_fail(ctx, VF_ERR_MEMORY, "no memory for a trajectory of %lld samples", (long long)samples->count);
+            return vf_fail(ctx, VF_ERR_MEMORY, "not enough memory for a trajectory of %lld samples",
+                           (long long)samples->count);
         for (int64_t i = 0; i < 3 * samples->count; i++)
             k[i] = 2 * samples->k[i];
         at.k = k;

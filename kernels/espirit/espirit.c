@@ -63,7 +63,7 @@ static vf_status covariance(const espirit *e, double complex *a)
                 im += (double)cimagf(x[k]) * crealf(y[k]) - (double)crealf(x[k]) * cimagf(y[k]);
             }
             if (!isfinite(re) || !isfinite(im))
-                return vf_fail(e->ctx, VF_ERR_INPUT, "the centre of k-space holds numbers that are not finite");
+                return vf_fail(e->ctx, VF_ERR_INPUT, "the centre of k-space has NaN or infinite values");
             a[i * coils + j] = re + im * I;
             a[j * coils + i] = re - im * I;
         }

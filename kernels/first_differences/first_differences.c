@@ -146,5 +146,6 @@ vf_status vf_first_differences_weights(vf_context *ctx, const int64_t counts[3],
         weights_of_row(&g, factor, row, weights);
     free(of_row);
     free(factor);
-    return room ? VF_OK : vf_fail(ctx, VF_ERR_MEMORY, "first differences: no memory for the weights of an image");
+    return room ? VF_OK
+                : vf_fail(ctx, VF_ERR_MEMORY, "first differences: not enough memory for the weights of an image");
 }

@@ -1,8 +1,8 @@
-/* Voxfield - weighted first differences on a grid, as the quadratic form's matrix: W^H W.
+/* Voxfield - weighted first differences W on a grid, as the matrix W^H W of a quadratic form.
  *
  *     (W^H W x)(n) = sum_axes  w_a(n) (x(n) - x(n - e_a)) - w_a(n + e_a) (x(n + e_a) - x(n))
  *
- * where w_a(n) >= 0 weighs the difference between voxel n and the one before it along axis a; differences across the
+ * where w_a(n) >= 0 weighs the difference between voxel n and the previous one along axis a. Differences across the
  * grid's faces are left out. With w = 1 this is the discrete Laplacian with reflecting faces. Weights that are small
  * across the edges of a reference image keep those edges: Haldar, Hernando, Song and Liang, Magn. Reson. Med. 59 (2008)
  * 810; and Stone et al., J. Parallel Distrib. Comput. 68 (2008) 1307, where it is the W of the case study.
@@ -25,8 +25,8 @@ VF_MUST_CHECK vf_status vf_first_differences_add(vf_queue *queue, vf_dtype type,
 /* Weights from reference images, host memory: w_a(n) = 1 / (1 + sum_r (d_ra(n) / (sharpness h_r))^2), d_ra the
  * difference of image r between n and the voxel before it along axis a, h_r the root mean square of all differences of
  * image r. `references`: [images][z][y][x]; `weights`: [3][z][y][x]. Differences across faces get 0. Errors:
- * VF_ERR_ARGUMENT (values not finite, sharpness not positive), VF_ERR_MEMORY. The same bits whatever the number of the
- * context's threads. */
+ * VF_ERR_ARGUMENT (NaN or infinite values, sharpness not positive), VF_ERR_MEMORY. The same bits for any number of
+ * threads. */
 VF_MUST_CHECK vf_status vf_first_differences_weights(vf_context *ctx, const int64_t counts[3], int images,
                                                      const float *references, double sharpness, float *weights);
 

@@ -99,7 +99,7 @@ static double *allocate(const vf_fourier *plan, int64_t count, int rows)
     double *block =
         (uint64_t)count <= SIZE_MAX / 64 ? malloc((size_t)(count ? count : 1) * (size_t)rows * sizeof *block) : NULL;
     if (!block)
-        (void)vf_fail(vf_device_context(plan->device), VF_ERR_MEMORY, "no memory for %lld samples or voxels",
+        (void)vf_fail(vf_device_context(plan->device), VF_ERR_MEMORY, "not enough memory for %lld samples or voxels",
                       (long long)count);
     return block;
 }
@@ -150,7 +150,7 @@ vf_status vf_fourier_create(vf_device *device, const vf_fourier_samples *samples
         return status;
     vf_fourier *plan = calloc(1, sizeof *plan);
     if (!plan)
-        return vf_fail(ctx, VF_ERR_MEMORY, "no memory for a plan");
+        return vf_fail(ctx, VF_ERR_MEMORY, "not enough memory for a plan");
     plan->device = device;
     plan->options = *options;
     plan->most_batch = most_batch;
@@ -184,7 +184,7 @@ static vf_status check_call(const vf_fourier *plan, const vf_queue *queue, int b
 {
     if (batch < 1 || batch > plan->most_batch || vf_queue_device(queue) != plan->device)
         return vf_fail(vf_device_context(plan->device), VF_ERR_ARGUMENT,
-                       "Fourier sum: a batch of %d where the plan is for 1 to %d, or the queue is another device's",
+                       "Fourier sum: a batch of %d (the plan is for 1 to %d), or the queue belongs to another device",
                        batch, plan->most_batch);
     return VF_OK;
 }

@@ -1,10 +1,10 @@
-/* Voxfield - the direct Fourier sum between scattered samples in k-space and voxels, exact, in both directions.
+/* Voxfield - the exact, direct Fourier sum between scattered samples in k-space and voxels, in both directions.
  *
  *     adjoint   y_b(n) = sum_m c_b(m) exp(+i 2 pi (k_m . r_n + t_m f_n))
  *     forward   c_b(m) = sum_n x_b(n) exp(-i 2 pi (k_m . r_n + t_m f_n))
  *
- * k_m in cycles per field of view, r_n in fractions of the field of view, t_m in s and f_n in Hz (off-resonance, left
- * out where there is none). Every pair of a sample and a voxel is summed. Formula and the GPU steps "naive",
+ * k_m in cycles per field of view, r_n in fractions of the field of view, t_m in s and f_n in Hz (off-resonance,
+ * optional). Every pair of a sample and a voxel is summed. Formula and the GPU steps "naive",
  * "registers", "constant" and "published": Stone et al., J. Parallel Distrib. Comput. 68 (2008) 1307; Kirk and Hwu,
  * Programming Massively Parallel Processors (2010), chapter 8.
  *
@@ -13,18 +13,19 @@
  * depends neither on the range of voxels it was computed in, nor on the number of threads.
  *
  * Variants, by device (the first is the default):
- *   cpu   "simd"   the widest of avx512, avx2, baseline that the machine has; each can be asked for by name
+ *   cpu   "simd"   the widest of avx512, avx2, baseline that the machine has; each is also a variant by name
  *         "ref"    plain C in double precision, one thread: the reference
- *   cuda  "tuned"  the fastest of the next four that the problem and free memory allow; vf_fourier_variant tells which
+ *   cuda  "tuned"  the fastest of the next four that the problem and free memory allow; vf_fourier_variant returns it
  *         "products"   on a grid without off-resonance, single precision: the adjoint is a matrix product on tensor
  *                  cores (compute capability 8.0 or later), with factors split in two, as exact as the others
  *         "phasors"    on a grid without off-resonance: runs of 8 voxels share sine and cosine
- *         "groups"     elsewhere in single precision, voxels being so dense that groups of 128 are within a few turns
- *                      of their centre's phase (not asked for by name): a sine and a cosine a pair
- *         "pairs"      elsewhere, and anywhere if asked for: a sine and a cosine a pair, whose phase is reduced by
- *                      itself. Each of these stands in where another cannot be.
+ *         "groups"     otherwise in single precision, if voxels are so dense that groups of 128 are within a few turns
+ *                      of their centre's phase (not available by name): a sine and a cosine a pair
+ *         "pairs"      otherwise, and for any problem by name: a sine and a cosine a pair, each phase reduced by
+ *                      itself
+ *         If one of these four does not apply, another replaces it.
  *         "naive", "registers", "constant", "published"   the published steps; the last is "constant" with smaller
- *                  chunks and an unrolled loop, of the shape that a search found (fourier_sum_tuning.c)
+ *                  chunks and an unrolled loop, whose shape was found by a search (fourier_sum_tuning.c)
  */
 #ifndef VOXFIELD_FOURIER_SUM_H
 #define VOXFIELD_FOURIER_SUM_H
@@ -37,14 +38,14 @@ extern "C" {
 #endif
 VF_API_BEGIN
 
-/* Sine and cosine in single precision: of full accuracy with a reduced argument, or the GPU's own instructions, whose
- * argument is reduced too (a turn is the unit of phase here, so reduction is exact), but for "groups". CPU: no
- * difference. */
+/* Sine and cosine in single precision. ACCURATE: full accuracy, with a reduced argument. HARDWARE: the GPU's own
+ * instructions; their argument is reduced too (the unit of phase is a turn, so reduction is exact), except for
+ * "groups". No difference on the CPU. */
 typedef enum vf_trig { VF_TRIG_ACCURATE, VF_TRIG_HARDWARE } vf_trig;
 
 typedef struct vf_fourier_samples {
     int64_t count;     /* >= 0 */
-    const float *k;    /* [count][3] kx, ky, kz, host memory; at most VF_FOURIER_MAX_K in size */
+    const float *k;    /* [count][3] kx, ky, kz, host memory; |k| <= VF_FOURIER_MAX_K */
     const float *time; /* [count] s, or NULL */
 } vf_fourier_samples;
 
@@ -52,7 +53,7 @@ typedef struct vf_fourier_samples {
 typedef struct vf_fourier_voxels {
     const vf_grid *grid;     /* origin and spacing in fractions of the field of view; NULL: positions */
     int64_t count;           /* of positions */
-    const double *positions; /* [count][3] x, y, z, host memory; at most VF_FOURIER_MAX_R in size */
+    const double *positions; /* [count][3] x, y, z, host memory; |r| <= VF_FOURIER_MAX_R */
     const float *field;      /* [voxels] Hz, host memory, or NULL; needs samples' time, else ignored */
 } vf_fourier_voxels;
 
@@ -67,10 +68,10 @@ typedef struct vf_fourier_options {
 
 typedef struct vf_fourier vf_fourier;
 
-/* Makes a plan: copies samples and voxels to the device (the arrays may go afterwards) and reserves what execution
- * needs, for batches of at most `most_batch`. Blocking. Errors: VF_ERR_ARGUMENT (NaN, out of range, unknown variant:
- * the message lists the known), VF_ERR_UNSUPPORTED (an instruction set this CPU lacks), VF_ERR_MEMORY, VF_ERR_DEVICE,
- * VF_ERR_DEVICE_MEMORY. *out is NULL then. */
+/* Makes a plan for batches of at most `most_batch`: copies samples and voxels to the device (the arrays may be freed
+ * afterwards) and reserves memory for execution. Blocking. Errors: VF_ERR_ARGUMENT (NaN; out of range; unknown variant,
+ * with a list of the known ones), VF_ERR_UNSUPPORTED (an instruction set that this CPU lacks), VF_ERR_MEMORY,
+ * VF_ERR_DEVICE, VF_ERR_DEVICE_MEMORY. *out is NULL then. */
 VF_MUST_CHECK vf_status vf_fourier_create(vf_device *device, const vf_fourier_samples *samples,
                                           const vf_fourier_voxels *voxels, int most_batch,
                                           const vf_fourier_options *options, vf_fourier **out);
@@ -88,9 +89,9 @@ VF_MUST_CHECK vf_status vf_fourier_forward(const vf_fourier *plan, vf_queue *que
 
 void vf_fourier_destroy(vf_fourier *plan); /* NULL is allowed; work in the queue must be done */
 
-const char *vf_fourier_variant(const vf_fourier *plan); /* what runs: "avx512" where "simd" was asked for */
+const char *vf_fourier_variant(const vf_fourier *plan); /* the actual variant: "avx512" for "simd" */
 
-/* The names a device knows, the default first; NULL beyond the last. */
+/* The variants of a kind of device, the default first; NULL beyond the last. */
 const char *vf_fourier_variant_name(vf_device_kind kind, int index);
 
 VF_API_END

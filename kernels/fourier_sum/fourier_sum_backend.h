@@ -1,4 +1,4 @@
-/* What a backend of the Fourier sum fills in, and what a plan holds; not installed. */
+/* The interface of the Fourier sum's backends, and the contents of a plan; not installed. */
 #ifndef VOXFIELD_FOURIER_SUM_BACKEND_H
 #define VOXFIELD_FOURIER_SUM_BACKEND_H
 
@@ -11,7 +11,7 @@ extern "C" {
 
 typedef struct vf_fourier_backend {
     vf_variants variants;
-    /* Makes plan->state from the rest of the plan; may set plan->variant to what it chose. */
+    /* Makes plan->state from the rest of the plan; may set plan->variant to the actual one. */
     vf_status (*create)(vf_fourier *plan);
     vf_status (*adjoint)(const vf_fourier *plan, vf_queue *queue, int batch, const void *c, int64_t first,
                          int64_t count, void *y);
@@ -19,14 +19,14 @@ typedef struct vf_fourier_backend {
     void (*destroy)(vf_fourier *plan);
 } vf_fourier_backend;
 
-/* Points of k-space and time, or of space and frequency: what two of them have to do with each other is the phase
- * x x' + y y' + z z' + w w', in turns. */
+/* Points of k-space and time, or of space and frequency. A pair of them has the phase x x' + y y' + z z' + w w', in
+ * turns. */
 typedef struct vf_fourier_points {
     const double *x, *y, *z, *w; /* w: s or Hz; NULL if there is no off-resonance */
 } vf_fourier_points;
 
-/* How the step "published" of a GPU is launched: threads of a block, samples of a chunk in constant memory (at most the
- * plan's most_chunk), and samples that the loop takes at a time (a power of two). */
+/* The launch of the GPU step "published": threads of a block, samples of a chunk in constant memory (at most the
+ * plan's most_chunk), and samples per pass of the loop (a power of two). */
 typedef struct vf_fourier_tuning {
     int threads, chunk, unroll;
 } vf_fourier_tuning;
@@ -38,7 +38,7 @@ enum {
     VF_FOURIER_MOST_UNROLL = 16
 };
 
-/* What was found for a compute capability; {0, 0}: for any other. */
+/* The tuning for a compute capability; {0, 0}: for any other. */
 typedef struct vf_fourier_tuning_row {
     int capability[2]; /* major, minor */
     vf_fourier_tuning accurate, hardware;
@@ -54,18 +54,18 @@ struct vf_fourier {
     bool has_grid, has_field;
     vf_grid grid;
     double *sample_block; /* owns k and time */
-    double *voxel_block;  /* owns positions and field; NULL if the grid says it all */
+    double *voxel_block;  /* owns positions and field; NULL if the grid is enough */
     vf_fourier_points k;  /* [samples] */
     vf_fourier_points r;  /* [voxels]; x, y, z are NULL with a grid */
     void *state;          /* the backend's own */
-    /* Of a GPU's steps that use constant memory, else 0. */
+    /* For GPU steps that use constant memory, else 0. */
     int capability[2], most_chunk;
     vf_fourier_tuning tuning;
 };
 
 extern const vf_fourier_backend vf_fourier_ref, vf_fourier_cpu, vf_fourier_cuda;
 
-/* The tuning for a GPU of this compute capability, out of fourier_sum_tuning.h. */
+/* The tuning for a GPU of this compute capability, from fourier_sum_tuning.h. */
 vf_fourier_tuning vf_fourier_find_tuning(const int capability[2], vf_trig trig);
 
 bool vf_fourier_tuning_valid(const vf_fourier_tuning *tuning, int most_chunk);
@@ -74,7 +74,7 @@ bool vf_fourier_tuning_valid(const vf_fourier_tuning *tuning, int most_chunk);
  * VF_ERR_ARGUMENT (out of range), VF_ERR_UNSUPPORTED (another variant); the plan is unchanged then. */
 VF_MUST_CHECK vf_status vf_fourier_set_tuning(vf_fourier *plan, const vf_fourier_tuning *tuning);
 
-/* Where voxel n is, as every backend sees it; w[3] is the off-resonance. */
+/* The position of voxel n, for all backends; at[3] is the off-resonance. */
 static inline void vf_fourier_voxel(const vf_fourier *plan, int64_t n, double at[4])
 {
     const vf_grid *g = &plan->grid;

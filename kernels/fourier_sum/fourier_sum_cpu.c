@@ -58,7 +58,7 @@ static vf_status create(vf_fourier *plan)
         return status;
     cpu_state *s = calloc(1, sizeof *s);
     if (!s)
-        return vf_fail(ctx, VF_ERR_MEMORY, "no memory for a plan");
+        return vf_fail(ctx, VF_ERR_MEMORY, "not enough memory for a plan");
     plan->state = s;
     s->set = &simd[isa][plan->options.precision == VF_F64];
     s->threads = vf_context_threads(ctx);
@@ -66,7 +66,7 @@ static vf_status create(vf_fourier *plan)
     s->thread_bytes = s->sums_at + (size_t)plan->most_batch * 2 * PAIRS_OUTER * sizeof(double);
     s->workspace = aligned_alloc(64, (size_t)s->threads * s->thread_bytes);
     if (!s->workspace)
-        return vf_fail(ctx, VF_ERR_MEMORY, "no memory for the Fourier sum: %zu bytes for each of %d threads",
+        return vf_fail(ctx, VF_ERR_MEMORY, "not enough memory for the Fourier sum: %zu bytes for each of %d threads",
                        s->thread_bytes, s->threads);
     return VF_OK;
 }

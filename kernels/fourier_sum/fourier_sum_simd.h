@@ -1,5 +1,5 @@
-/* What the CPU backend (fourier_sum_cpu.c: blocks, threads) asks of each instruction set (fourier_sum_lattice.inc and
- * fourier_sum_pairs.inc, compiled once for each); not installed. */
+/* The interface between the CPU backend (fourier_sum_cpu.c: blocks, threads) and each instruction set
+ * (fourier_sum_lattice.inc and fourier_sum_pairs.inc, compiled once for each); not installed. */
 #ifndef VOXFIELD_FOURIER_SUM_SIMD_H
 #define VOXFIELD_FOURIER_SUM_SIMD_H
 
@@ -16,7 +16,7 @@ enum { LATTICE_COILS = 4, LATTICE_SAMPLES = 256 }; /* most coils a call; samples
 
 typedef struct fourier_row {
     short y, z;       /* in the block */
-    short begin, end; /* its voxels that are asked for, along x in the block */
+    short begin, end; /* its requested voxels, along x in the block */
     int64_t at;       /* the element of voxel `begin` in a vector */
 } fourier_row;
 

@@ -79,7 +79,8 @@ vf_status vf_bilinear_gridding(vf_context *ctx, const int64_t matrix[3], const v
     g.weights = calloc((size_t)g.points, sizeof *g.weights);
     vf_status status = VF_OK;
     if (!g.values || !g.weights)
-        status = vf_fail(ctx, VF_ERR_MEMORY, "bilinear gridding: no memory for %lld points", (long long)g.points);
+        status =
+            vf_fail(ctx, VF_ERR_MEMORY, "bilinear gridding: not enough memory for %lld points", (long long)g.points);
     if (status == VF_OK)
         memset(g.values, 0, (size_t)g.points * 16);
     for (int64_t m = 0; m < samples->count && status == VF_OK; m++)

@@ -27,7 +27,7 @@ static vf_status check_samples(vf_context *ctx, const int64_t matrix[3], const v
                                bool has_field)
 {
     if (samples->count < 0 || samples->count > UINT32_MAX)
-        return vf_fail(ctx, VF_ERR_ARGUMENT, "NUFFT: %lld samples are not possible", (long long)samples->count);
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "NUFFT: %lld samples are not supported", (long long)samples->count);
     if (has_field && !samples->time)
         return vf_fail(ctx, VF_ERR_ARGUMENT, "NUFFT: a field map needs the samples' times");
     for (int64_t m = 0; m < samples->count; m++)
@@ -43,17 +43,17 @@ static vf_status check(vf_context *ctx, const int64_t matrix[3], int most_batch,
     double least = options->precision == VF_F64 ? 1e-12 : 1e-7;
     for (int a = 0; a < 3; a++)
         if (matrix[a] < 1 || matrix[a] > GRIDDING_MAX_MATRIX)
-            return vf_fail(ctx, VF_ERR_ARGUMENT, "NUFFT: a matrix of %lld voxels along an axis; 1 to %d are possible",
+            return vf_fail(ctx, VF_ERR_ARGUMENT, "NUFFT: a matrix of %lld voxels along an axis; 1 to %d are supported",
                            (long long)matrix[a], GRIDDING_MAX_MATRIX);
     if (options->precision != VF_F32 && options->precision != VF_F64)
-        return vf_fail(ctx, VF_ERR_ARGUMENT, "NUFFT: the precision is neither single nor double");
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "NUFFT: the precision must be VF_F32 or VF_F64");
     if (!(options->tolerance >= least) || !(options->tolerance <= 0.1))
-        return vf_fail(ctx, VF_ERR_ARGUMENT, "NUFFT: tolerance %g; %g to 0.1 are possible in %s precision",
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "NUFFT: tolerance %g; %g to 0.1 are supported in %s precision",
                        options->tolerance, least, options->precision == VF_F64 ? "double" : "single");
     if (options->oversampling != 0 && (!(options->oversampling >= 1.25) || !(options->oversampling <= 2)))
-        return vf_fail(ctx, VF_ERR_ARGUMENT, "NUFFT: oversampling %g; 1.25 to 2 are possible", options->oversampling);
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "NUFFT: oversampling %g; 1.25 to 2 are supported", options->oversampling);
     if (most_batch < 1)
-        return vf_fail(ctx, VF_ERR_ARGUMENT, "NUFFT: batches of %d are not possible", most_batch);
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "NUFFT: batches of %d are not supported", most_batch);
     return VF_OK;
 }
 
@@ -147,7 +147,7 @@ static vf_status make_scales(vf_nufft *plan)
         }
         free(xi);
         if (!plan->scale[a])
-            return vf_fail(plan->ctx, VF_ERR_MEMORY, "NUFFT: no memory for a plan");
+            return vf_fail(plan->ctx, VF_ERR_MEMORY, "NUFFT: not enough memory for a plan");
     }
     return VF_OK;
 }
@@ -201,7 +201,7 @@ vf_status vf_nufft_create(vf_device *device, const int64_t matrix[3], const vf_n
         return status;
     vf_nufft *plan = calloc(1, sizeof *plan);
     if (!plan)
-        return vf_fail(ctx, VF_ERR_MEMORY, "NUFFT: no memory for a plan");
+        return vf_fail(ctx, VF_ERR_MEMORY, "NUFFT: not enough memory for a plan");
     const void *table;
     status = vf_backend_choose(backends, "NUFFT", device, NULL, &table, NULL);
     if (status == VF_OK) {
@@ -259,8 +259,9 @@ static vf_status check_call(const vf_nufft *plan, vf_queue *queue, int batch)
     if (!plan->ready)
         return vf_fail(plan->ctx, VF_ERR_ARGUMENT, "NUFFT: the plan has no samples, for they could not be set");
     if (batch < 1 || batch > plan->most_batch || vf_queue_device(queue) != plan->device)
-        return vf_fail(plan->ctx, VF_ERR_ARGUMENT, "NUFFT: a batch of %d where 1 to %d fit, or another device's queue",
-                       batch, plan->most_batch);
+        return vf_fail(plan->ctx, VF_ERR_ARGUMENT,
+                       "NUFFT: a batch of %d (the plan is for 1 to %d), or a queue of another device", batch,
+                       plan->most_batch);
     return VF_OK;
 }
 

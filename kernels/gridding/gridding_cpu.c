@@ -77,7 +77,7 @@ static vf_status sort_samples(vf_nufft *plan, gridding_cpu_state *state, const v
     state->first = calloc((size_t)tiles + 1, sizeof *state->first);
     state->order = calloc((size_t)tiles, sizeof *state->order);
     if (!state->first || !state->order)
-        return vf_fail(plan->ctx, VF_ERR_MEMORY, "NUFFT: no memory for %lld tiles", (long long)tiles);
+        return vf_fail(plan->ctx, VF_ERR_MEMORY, "NUFFT: not enough memory for %lld tiles", (long long)tiles);
     vf_status status = vf_array_create(plan->device, VF_SPACE_DEVICE, VF_F32,
                                        plan->samples * (int64_t)(size / sizeof(float)), &state->samples);
     return status == VF_OK ? gridding_sort(plan, samples, &state->tiles, state->samples.data, state->first) : status;
@@ -107,7 +107,7 @@ static vf_status order_tiles(const vf_nufft *plan, gridding_cpu_state *state)
     int64_t tiles = total_tiles(state), count = 0;
     filled_tile *filled = malloc((size_t)tiles * sizeof *filled);
     if (!filled)
-        return vf_fail(plan->ctx, VF_ERR_MEMORY, "NUFFT: no memory for %lld tiles", (long long)tiles);
+        return vf_fail(plan->ctx, VF_ERR_MEMORY, "NUFFT: not enough memory for %lld tiles", (long long)tiles);
     for (int c = 0; c < COLOURS; c++) {
         int64_t begin = count;
         for (int64_t t = 0; t < tiles; t++)
@@ -154,7 +154,7 @@ static vf_status find_used_rows(const vf_nufft *plan, gridding_cpu_state *state)
     bool complete = starts && along_y && state->used;
     free(starts);
     free(along_y);
-    return complete ? VF_OK : vf_fail(plan->ctx, VF_ERR_MEMORY, "NUFFT: no memory for a plan");
+    return complete ? VF_OK : vf_fail(plan->ctx, VF_ERR_MEMORY, "NUFFT: not enough memory for a plan");
 }
 
 /* The value of the polynomial of the point j at the power p, along an axis. */
@@ -299,7 +299,7 @@ static vf_status create(vf_nufft *plan, const vf_nufft_samples *samples, const f
 {
     gridding_cpu_state *state = calloc(1, sizeof *state);
     if (!state)
-        return vf_fail(plan->ctx, VF_ERR_MEMORY, "NUFFT: no memory for a plan");
+        return vf_fail(plan->ctx, VF_ERR_MEMORY, "NUFFT: not enough memory for a plan");
     plan->state = state;
     state->simd = simd[vf_cpu_isa()];
     vf_status status = place_samples(plan, state, samples);

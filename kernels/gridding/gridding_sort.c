@@ -9,7 +9,8 @@ vf_status gridding_sort(const vf_nufft *plan, const vf_nufft_samples *samples, c
     int64_t total = tiles->count[0] * tiles->count[1] * tiles->count[2];
     uint32_t *tile_of = malloc(((size_t)samples->count + 1) * sizeof *tile_of);
     if (!tile_of)
-        return vf_fail(plan->ctx, VF_ERR_MEMORY, "NUFFT: no memory to sort %lld samples", (long long)samples->count);
+        return vf_fail(plan->ctx, VF_ERR_MEMORY, "NUFFT: not enough memory to sort %lld samples",
+                       (long long)samples->count);
     for (int64_t t = 0; t <= total; t++)
         first[t] = 0;
     for (int64_t m = 0; m < samples->count; m++) {

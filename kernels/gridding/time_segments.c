@@ -195,7 +195,7 @@ static vf_status make_basis(vf_context *ctx, const point_set *set, int count, in
                  .triangle = calloc(n * n * 2, sizeof(double))};
     if (!b->time || !b->q || !b->triangle) {
         basis_free(b);
-        return vf_fail(ctx, VF_ERR_MEMORY, "no memory for %d time segments", count);
+        return vf_fail(ctx, VF_ERR_MEMORY, "not enough memory for %d time segments", count);
     }
     for (int l = 0; l < count && !vf_cancelled(ctx); l++) {
         double *column = b->q + (size_t)l * 2 * rows;
@@ -305,7 +305,7 @@ static vf_status table_fill(vf_context *ctx, const basis *b, const point_set *se
 {
     double *value = realloc(t->value, (size_t)t->nodes * (size_t)b->count * 2 * sizeof *value);
     if (!value)
-        return vf_fail(ctx, VF_ERR_MEMORY, "no memory for %d time segments", b->count);
+        return vf_fail(ctx, VF_ERR_MEMORY, "not enough memory for %d time segments", b->count);
     t->value = value;
     t->count = b->count;
     *residual = 0;
@@ -393,7 +393,7 @@ static vf_status fill_coefficients(vf_context *ctx, const basis *b, const table 
     double *rows = malloc((size_t)threads * (count + 1) * 2 * sizeof *rows);
     if (!out->time || !out->coefficient || !rows) {
         free(rows);
-        return vf_fail(ctx, VF_ERR_MEMORY, "no memory for %d time segments of %lld samples", b->count,
+        return vf_fail(ctx, VF_ERR_MEMORY, "not enough memory for %d time segments of %lld samples", b->count,
                        (long long)samples);
     }
     out->count = b->count;

@@ -49,7 +49,7 @@ static vf_status make_room(vf_context *ctx, ion_sources *s, int64_t count)
     const int64_t capacity = count > 2 * s->capacity ? count : 2 * s->capacity;
     if (!grow(&s->x, capacity) || !grow(&s->y, capacity) || !grow(&s->z, capacity) || !grow(&s->charge, capacity) ||
         !grow(&s->magnitude, capacity) || !grow(&s->distance, capacity))
-        return vf_fail(ctx, VF_ERR_MEMORY, "no memory for %lld charges", (long long)count);
+        return vf_fail(ctx, VF_ERR_MEMORY, "not enough memory for %lld charges", (long long)count);
     s->capacity = capacity;
     return VF_OK;
 }
@@ -141,7 +141,7 @@ vf_status vf_ion_search_create(vf_device *device, const vf_grid *grid, const vf_
     *out = NULL;
     vf_ion_search *search = calloc(1, sizeof *search);
     if (!search)
-        return vf_fail(ctx, VF_ERR_MEMORY, "no memory for a search");
+        return vf_fail(ctx, VF_ERR_MEMORY, "not enough memory for a search");
     search->device = device;
     search->ctx = ctx;
     search->grid = *grid;
@@ -163,8 +163,8 @@ vf_status vf_ion_search_create(vf_device *device, const vf_grid *grid, const vf_
         search->free = vf_grid_points(grid);
         search->mask = calloc((size_t)search->free, 1);
         if (!search->mask)
-            status =
-                vf_fail(ctx, VF_ERR_MEMORY, "no memory for what is excluded of %lld points", (long long)search->free);
+            status = vf_fail(ctx, VF_ERR_MEMORY, "not enough memory for what is excluded of %lld points",
+                             (long long)search->free);
     }
     if (status == VF_OK) {
         search->backend = backend;
@@ -193,7 +193,8 @@ vf_status vf_ion_search_exclude(vf_ion_search *search, const double *distance)
 {
     ion_sources *atoms = &search->sources[ION_ATOMS];
     if (search->sources[ION_IONS].count > 0)
-        return vf_fail(search->ctx, VF_ERR_ARGUMENT, "search for ions: atoms exclude points before there are ions");
+        return vf_fail(search->ctx, VF_ERR_ARGUMENT,
+                       "search for ions: exclude the points near atoms before adding ions");
     for (int64_t i = 0; i < atoms->count; i++)
         if (!(distance[i] >= 0) || !(distance[i] <= VF_COULOMB_MAX_COORDINATE))
             return vf_fail(search->ctx, VF_ERR_ARGUMENT, "search for ions: distance %g of atom %lld is out of range",
@@ -210,7 +211,8 @@ vf_status vf_ion_search_exclude(vf_ion_search *search, const double *distance)
 vf_status vf_ion_search_exclude_about(vf_ion_search *search, int64_t count, double *const position[3], double *distance)
 {
     if (search->sources[ION_IONS].count > 0)
-        return vf_fail(search->ctx, VF_ERR_ARGUMENT, "search for ions: atoms exclude points before there are ions");
+        return vf_fail(search->ctx, VF_ERR_ARGUMENT,
+                       "search for ions: exclude the points near atoms before adding ions");
     for (int64_t i = 0; i < count; i++)
         if (!(distance[i] >= 0) || !(distance[i] <= VF_COULOMB_MAX_COORDINATE) ||
             !(fabs(position[0][i]) <= VF_COULOMB_MAX_COORDINATE) ||

@@ -1,12 +1,13 @@
-/* Voxfield - where ions go, one after another: the free point of a grid where an ion's energy is least.
+/* Voxfield - the search for ions' places: the free grid point where an ion's energy is lowest, one ion after another.
  *
  * The energy of an ion of charge z at r is z V(r), with the potential
  *
  *     V(r) = C sum_i q_i g(r - r_i)        C g: a vf_pair_potential (potential.h)
  *
- * over the solute's atoms and the ions added so far. Points nearer to an atom or an ion than a given distance are
- * excluded. Each ion goes to the free point where its energy is least; then its own potential is added and the points
- * about it are excluded: the greedy placement of VMD's cionize (Stone et al., J. Comput. Chem. 28 (2007) 2618).
+ * over the solute's atoms and the ions added so far. Points nearer to an atom or ion than a given distance are
+ * excluded. Each ion goes to the free point where its energy is lowest. Then its own potential is added and the points
+ * around it are excluded. This is the greedy placement of VMD's cionize (Stone et al., J. Comput. Chem. 28 (2007)
+ * 2618).
  *
  * What is found does not depend on the device, nor on the number of threads: energies are compared as sums in double
  * precision. Energies that differ by no more than 2^-40 of |z| C sum |q_i g(r - r_i)| are equal (a symmetric molecule
@@ -39,12 +40,12 @@ typedef struct vf_ion_search vf_ion_search;
 typedef struct vf_ion_search_options {
     vf_pair_potential pair; /* of the atoms and of the ions: what the map's method says (vf_potential_method.pair) */
     vf_dtype precision;     /* of the map */
-    bool map_is_exact;      /* the map is the atoms' potential, whatever made it: the atoms' charges do not count */
+    bool map_is_exact;      /* the map itself is the atoms' potential; the atoms' charges are ignored */
     const char *variant;    /* NULL: the default */
 } vf_ion_search_options;
 
 /* Makes a search. `map`: host memory, [z][y][x] of the grid, options->precision; the atoms' potential,
- * without ions; it must live as long as the search, and every value must be finite. The atoms are copied. Errors: as
+ * without ions; it must outlive the search, and all values must be finite. The atoms are copied. Errors: as
  * vf_coulomb_create; VF_ERR_UNSUPPORTED if the variant, or every variant of the device, cannot do the pair potential;
  * VF_ERR_ARGUMENT for a malformed VOXFIELD_SIMULATE_FAILURE (docs/architecture.md). */
 VF_MUST_CHECK vf_status vf_ion_search_create(vf_device *device, const vf_grid *grid, const vf_coulomb_atoms *atoms,
@@ -52,20 +53,20 @@ VF_MUST_CHECK vf_status vf_ion_search_create(vf_device *device, const vf_grid *g
                                              vf_ion_search **out);
 void vf_ion_search_destroy(vf_ion_search *search); /* NULL is allowed */
 
-/* Excludes the points that are nearer to atom i than distance[i] ([atoms] host, >= 0, in the grid's length unit). Once,
- * before the first ion. Errors: VF_ERR_ARGUMENT, VF_ERR_MEMORY. */
+/* Excludes the points nearer to atom i than distance[i] ([atoms], host memory, >= 0, in the grid's length unit). Call
+ * it once, before the first ion. Errors: VF_ERR_ARGUMENT, VF_ERR_MEMORY. */
 VF_MUST_CHECK vf_status vf_ion_search_exclude(vf_ion_search *search, const double *distance);
 
-/* Excludes, as an atom does, the points nearer to further places than their distances: where atoms are at other times.
- * position[3], distance: [count] host, only read. Before the first ion, any number of times. Errors: as
+/* Also excludes the points nearer to these positions than their distances, for atoms at other times. position[3],
+ * distance: [count], host memory, only read. Call it any number of times, before the first ion. Errors: as
  * vf_ion_search_exclude. */
 VF_MUST_CHECK vf_status vf_ion_search_exclude_about(vf_ion_search *search, int64_t count, double *const position[3],
                                                     double *distance);
 
-/* Points that no atom and no ion excludes. */
+/* The number of free points. */
 int64_t vf_ion_search_free(const vf_ion_search *search);
 
-/* Why points are excluded: [z][y][x] of the grid, host memory of the search's. An atom's reason stays. */
+/* Why points are excluded: [z][y][x] of the grid, host memory owned by the search. SOLUTE takes precedence over ION. */
 enum { VF_ION_FREE = 0, VF_ION_SOLUTE = 1, VF_ION_ION = 2 };
 const uint8_t *vf_ion_search_mask(const vf_ion_search *search);
 
@@ -74,18 +75,18 @@ typedef struct vf_ion_place {
     double position[3]; /* in the grid's length unit */
 } vf_ion_place;
 
-/* The free point of least energy for an ion of this charge (finite; 0: all points are equal). Blocking. Errors:
+/* The free point of lowest energy for an ion of this charge (finite; 0: all points are equal). Blocking. Errors:
  * VF_ERR_MEMORY, VF_ERR_DEVICE, VF_ERR_DEVICE_MEMORY, VF_ERR_CANCELLED. */
 VF_MUST_CHECK vf_status vf_ion_search_find(vf_ion_search *search, double charge, vf_ion_place *out);
 
 /* Moves a place off the grid to a local minimum of the energy: by steps along the axes and diagonals, halved down to
- * 1/64 of the spacing, within one spacing of the point, inside the grid's bounds, never nearer to an atom or an ion
- * than the distances given. (Coulomb's potential has no minimum where there is no charge, so the minimum is one on the
- * edge of what is allowed.) Errors: VF_ERR_ARGUMENT if options->map_is_exact. */
+ * 1/64 of the spacing, within one spacing of the point, inside the grid's bounds, never nearer to an atom or ion
+ * than the given distances. (Coulomb's potential has no minimum where there is no charge, so the minimum lies on the
+ * edge of the allowed region.) Errors: VF_ERR_ARGUMENT if options->map_is_exact. */
 VF_MUST_CHECK vf_status vf_ion_search_refine(vf_ion_search *search, double charge, vf_ion_place *place);
 
-/* Adds an ion: its potential, and the points nearer than `distance` to it are excluded. The point it lies on, if any,
- * always is. `energy` (NULL is allowed): z V there without it, in double precision; a GPU goes on meanwhile. Errors:
+/* Adds an ion: adds its potential, and excludes the points nearer than `distance`, and always its own grid point, if
+ * any. `energy` (NULL is allowed): z V there without the ion, in double precision; a GPU continues meanwhile. Errors:
  * VF_ERR_ARGUMENT, VF_ERR_MEMORY, VF_ERR_DEVICE, VF_ERR_DEVICE_MEMORY. */
 VF_MUST_CHECK vf_status vf_ion_search_add(vf_ion_search *search, const double position[3], double charge,
                                           double distance, double *energy);

@@ -37,7 +37,7 @@ static vf_status bound_atoms(const vf_ion_search *search, cell_state *state)
     double factor = 0;
     float *magnitude = malloc((size_t)state->grid.count * sizeof *magnitude);
     if (!magnitude)
-        return vf_fail(search->ctx, VF_ERR_MEMORY, "no memory for the bounds of %lld cells",
+        return vf_fail(search->ctx, VF_ERR_MEMORY, "not enough memory for the bounds of %lld cells",
                        (long long)state->grid.count);
     vf_status status = ion_bound_atoms(search, &state->grid, state->queue, magnitude, &factor);
     for (int64_t n = 0; status == VF_OK && n < state->grid.count; n++)
@@ -246,7 +246,7 @@ vf_status ion_cell_visit(const vf_ion_search *search, cell_state *state, int64_t
         c->values = calloc((size_t)vf_box_points(&box), sizeof *c->values);
         if (!c->values)
             return vf_fail(search->ctx, VF_ERR_MEMORY,
-                           "no memory for another cell of the search for ions; use a larger --spacing");
+                           "not enough memory for another cell of the search for ions; use a larger --spacing");
         copy_map(search, &box, c->values);
         c->summed = state->map_error <= EXACT_ERROR;
     }

@@ -37,7 +37,7 @@ static vf_status create(vf_ion_search *search)
     cell_state *state = calloc(1, sizeof *state);
     search->state = state;
     if (!state)
-        return vf_fail(search->ctx, VF_ERR_MEMORY, "no memory for a search");
+        return vf_fail(search->ctx, VF_ERR_MEMORY, "not enough memory for a search");
     state->isa = vf_cpu_isa();
     state->grid = ion_cells_of(&search->grid);
     const size_t n = (size_t)state->grid.count;
@@ -46,7 +46,7 @@ static vf_status create(vf_ion_search *search)
     state->nodes = calloc((size_t)state->count, sizeof *state->nodes);
     state->heap = malloc((size_t)state->count * sizeof *state->heap);
     if (!state->cells || !state->nodes || !state->heap)
-        return vf_fail(search->ctx, VF_ERR_MEMORY, "no memory for %lld cells", (long long)state->grid.count);
+        return vf_fail(search->ctx, VF_ERR_MEMORY, "not enough memory for %lld cells", (long long)state->grid.count);
     if (search->options.map_is_exact)
         return VF_OK;
     vf_coulomb_options options = search->options.potential;
@@ -244,7 +244,7 @@ static vf_status find(vf_ion_search *search, double charge, vf_ion_place *out)
         return status;
     ion_candidates *c = malloc(sizeof *c);
     if (!c)
-        return vf_fail(search->ctx, VF_ERR_MEMORY, "no memory for a search");
+        return vf_fail(search->ctx, VF_ERR_MEMORY, "not enough memory for a search");
     status = look(search, state, charge, false, c);
     if (status == VF_OK && c->count > FEW)
         status = look(search, state, charge, true, c);

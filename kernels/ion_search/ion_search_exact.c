@@ -86,7 +86,7 @@ vf_status ion_choose(const vf_ion_search *search, double charge, const ion_candi
         return VF_OK;
     double *energy = calloc((size_t)count, sizeof *energy);
     if (!energy)
-        return vf_fail(search->ctx, VF_ERR_MEMORY, "no memory for a search");
+        return vf_fail(search->ctx, VF_ERR_MEMORY, "not enough memory for a search");
     for (int64_t n = 0; n < count; n++) {
         ion_point(&search->grid, candidates->index[n], position);
         energy[n] = charge * ion_total_potential(search, candidates->index[n], position);

@@ -94,5 +94,5 @@ vf_status ion_exclude(vf_ion_search *search, int kind, const ion_sources *s, int
     search->free -= marked;
     free(lists.begin);
     free(lists.source);
-    return made ? VF_OK : vf_fail(search->ctx, VF_ERR_MEMORY, "no memory for the atoms near each layer");
+    return made ? VF_OK : vf_fail(search->ctx, VF_ERR_MEMORY, "not enough memory for the atoms near each layer");
 }

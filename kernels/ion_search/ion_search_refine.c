@@ -92,9 +92,9 @@ vf_status vf_ion_search_refine(vf_ion_search *search, double charge, vf_ion_plac
     vf_status status = VF_OK;
     if (search->options.map_is_exact)
         return vf_fail(search->ctx, VF_ERR_ARGUMENT,
-                       "search for ions: between the points of a map that was read there are no energies");
+                       "search for ions: a map from a file has no energies between its points");
     if (!gather(search, start, &near))
-        status = vf_fail(search->ctx, VF_ERR_MEMORY, "no memory for %lld neighbours", (long long)near.count);
+        status = vf_fail(search->ctx, VF_ERR_MEMORY, "not enough memory for %lld neighbours", (long long)near.count);
     const double tolerance = status == VF_OK ? ion_tolerance(search, place->index, start, charge) : 0;
     memcpy(best.position, start, sizeof best.position);
     best.energy = status == VF_OK ? charge * ion_total_potential(search, -1, start) : 0;

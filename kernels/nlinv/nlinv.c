@@ -30,7 +30,7 @@ static vf_status check(vf_context *ctx, const vf_nlinv_task *t)
                            t->kept[a]);
         axes += t->matrix[a] > 1;
     }
-    return axes > 0 ? VF_OK : vf_fail(ctx, VF_ERR_ARGUMENT, "coil maps of a single voxel");
+    return axes > 0 ? VF_OK : vf_fail(ctx, VF_ERR_ARGUMENT, "coil maps: the matrix is a single voxel");
 }
 
 /* One after the other: the same bits always. */

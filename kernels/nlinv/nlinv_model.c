@@ -120,7 +120,7 @@ static vf_status covariance(const nlinv *n, double complex *a)
                 im += (double)cimagf(x[v]) * crealf(y[v]) - (double)crealf(x[v]) * cimagf(y[v]);
             }
             if (!isfinite(re) || !isfinite(im))
-                return vf_fail(n->ctx, VF_ERR_INPUT, "the centre of k-space holds numbers that are not finite");
+                return vf_fail(n->ctx, VF_ERR_INPUT, "the centre of k-space has NaN or infinite values");
             a[i * coils + j] = re + im * I;
             a[j * coils + i] = re - im * I;
         }

@@ -124,7 +124,7 @@ vf_status vf_potential_create(vf_device *device, const vf_potential_method *meth
         return status;
     vf_potential *plan = calloc(1, sizeof *plan);
     if (!plan)
-        return vf_fail(ctx, VF_ERR_MEMORY, "no memory for a plan");
+        return vf_fail(ctx, VF_ERR_MEMORY, "not enough memory for a plan");
     plan->method = method;
     plan->device = device;
     plan->grid = problem->grid;
@@ -149,7 +149,7 @@ vf_status vf_potential_compute(const vf_potential *plan, vf_queue *queue, const 
     vf_context *ctx = vf_device_context(plan->device);
     if (!vf_box_inside(box, &plan->grid) || vf_queue_device(queue) != plan->device)
         return vf_fail(ctx, VF_ERR_ARGUMENT,
-                       "potential: the box is empty or not inside the grid, or the queue is another device's");
+                       "potential: the box is empty or not inside the grid, or the queue belongs to another device");
     if (plan->method->extent == VF_POTENTIAL_WHOLE && !is_whole(box, &plan->grid))
         return vf_fail(ctx, VF_ERR_ARGUMENT, "potential: the %s computes only the whole grid at once",
                        plan->method->title);

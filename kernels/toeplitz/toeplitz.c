@@ -28,12 +28,11 @@ static const vf_backend backends[] = {
 static vf_status check(vf_context *ctx, const int64_t matrix[3], const vf_toeplitz_options *options)
 {
     if (options->segments < 1 || (options->precision != VF_F32 && options->precision != VF_F64))
-        return vf_fail(ctx, VF_ERR_ARGUMENT, "Toeplitz: %d segments, or a precision that there is not",
-                       options->segments);
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "Toeplitz: %d segments, or an unsupported precision", options->segments);
     int64_t voxels = 1;
     for (int a = 0; a < 3; a++) {
         if (!(matrix[a] >= 1 && matrix[a] <= INT32_MAX / 2 && matrix[a] <= MOST_VOXELS / options->segments / voxels))
-            return vf_fail(ctx, VF_ERR_ARGUMENT, "Toeplitz: a grid of %lld x %lld x %lld voxels is not possible",
+            return vf_fail(ctx, VF_ERR_ARGUMENT, "Toeplitz: a grid of %lld x %lld x %lld voxels is not supported",
                            (long long)matrix[0], (long long)matrix[1], (long long)matrix[2]);
         voxels *= matrix[a];
     }
@@ -59,7 +58,7 @@ static vf_status choose_backend(vf_toeplitz *plan, const char *variant)
     plan->backend = backend;
     if (status == VF_OK && plan->circulant && plan->backend == &vf_toeplitz_ref)
         return vf_fail(vf_device_context(plan->device), VF_ERR_UNSUPPORTED,
-                       "Toeplitz: circulant matrices are of the FFT, not of variant '%s'", variant);
+                       "Toeplitz: variant '%s' does not support circulant matrices", variant);
     return status;
 }
 
@@ -72,7 +71,7 @@ static vf_status copy_options(vf_toeplitz *plan, const vf_toeplitz_options *opti
         return VF_OK;
     plan->time = malloc((size_t)plan->segments * sizeof *plan->time);
     if (!plan->time)
-        return vf_fail(vf_device_context(plan->device), VF_ERR_MEMORY, "Toeplitz: no memory for %d times",
+        return vf_fail(vf_device_context(plan->device), VF_ERR_MEMORY, "Toeplitz: not enough memory for %d times",
                        plan->segments);
     memcpy(plan->time, options->time, (size_t)plan->segments * sizeof *plan->time);
     vf_status status = vf_array_create(plan->device, VF_SPACE_DEVICE, VF_F32, plan->voxels, &plan->field);
@@ -97,7 +96,7 @@ vf_status vf_toeplitz_create(vf_device *device, const int64_t matrix[3], const v
         return status;
     vf_toeplitz *plan = calloc(1, sizeof *plan);
     if (!plan)
-        return vf_fail(ctx, VF_ERR_MEMORY, "Toeplitz: no memory for a plan");
+        return vf_fail(ctx, VF_ERR_MEMORY, "Toeplitz: not enough memory for a plan");
     plan->device = device;
     plan->precision = options->precision;
     plan->segments = options->segments;
@@ -145,7 +144,7 @@ vf_status vf_toeplitz_set(vf_toeplitz *plan, vf_queue *queue, int segment, void 
 {
     if (segment < 0 || segment >= plan->segments || !q || vf_queue_device(queue) != plan->device)
         return vf_fail(vf_device_context(plan->device), VF_ERR_ARGUMENT,
-                       "Toeplitz: no segment %d of %d, no Q, or the queue is another device's", segment,
+                       "Toeplitz: no segment %d of %d, no Q, or the queue belongs to another device", segment,
                        plan->segments);
     return plan->backend->set(plan, queue, segment, q);
 }
@@ -154,7 +153,7 @@ vf_status vf_toeplitz_apply(vf_toeplitz *plan, vf_queue *queue, int coils, const
 {
     if (coils < 1 || (!maps && coils != 1) || !x || !y || x == y || vf_queue_device(queue) != plan->device)
         return vf_fail(vf_device_context(plan->device), VF_ERR_ARGUMENT,
-                       "Toeplitz: %d coils%s, vectors that are missing or the same, or the queue is another device's",
+                       "Toeplitz: %d coils%s, missing or identical vectors, or the queue belongs to another device",
                        coils, maps ? "" : " without maps");
     return plan->backend->apply(plan, queue, coils, maps, x, y);
 }

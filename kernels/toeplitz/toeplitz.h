@@ -1,15 +1,15 @@
-/* Voxfield - multiplication by a Toeplitz matrix in one to three dimensions, seen through maps, by FFT.
+/* Voxfield - multiplication by a Toeplitz matrix in one to three dimensions, with coil maps, by FFT.
  *
  *     y(n) = sum_c sum_l conj(s_c(n) e_l(n)) sum_m Q_l(n - m) s_c(m) e_l(m) x(m),     e_l(n) = exp(-i 2 pi t_l f(n))
  *
- * That is F^H F of a scan with coils s_c and time segments l, where Q_l(r) = sum_m w_m b_l(t_m) exp(i 2 pi k_m.r).
- * The matrix is embedded into a circulant one on the doubled grid: Fessler et al., IEEE Trans. Signal Process. 53
+ * This is F^H F of a scan with coils s_c and time segments l, where Q_l(r) = sum_m w_m b_l(t_m) exp(i 2 pi k_m.r).
+ * The matrix is embedded in a circulant one on the doubled grid: Fessler et al., IEEE Trans. Signal Process. 53
  * (2005) 3393; Wajer and Pruessmann, Proc. ISMRM (2001) 767. Q_l must be Hermitian, Q(-r) = conj(Q(r)), as it is for
- * real w b; so its transform is real, and that is what a plan holds: 8 N^3 real numbers a segment.
+ * real w b. So its transform is real. A plan holds this transform: 8 N^3 real numbers a segment.
  *
- * A circulant matrix is one of period N: Q(n - m) is known modulo N, nothing is doubled, and y = sum_c conj(s_c)
- * F^H P F s_c x with the transforms F and F^H of length N, neither scaled, and the real P(k), k modulo N, that a plan
- * is given in Q's place. Along an axis on which P does not depend, F^H F is N and is not computed.
+ * A circulant matrix has period N: Q(n - m) depends on n - m modulo N, and nothing is doubled. Then y = sum_c conj(s_c)
+ * F^H P F s_c x, with unscaled transforms F and F^H of length N. The plan gets the real P(k), k modulo N, instead of Q.
+ * Along an axis on which P does not depend, F^H F is N and is not computed.
  *
  * An axis of one voxel is not doubled. Vectors are complex, interleaved, of the plan's precision, [z][y][x].
  */
@@ -26,16 +26,16 @@ typedef struct vf_toeplitz vf_toeplitz;
 
 typedef struct vf_toeplitz_options {
     vf_dtype precision;  /* VF_F32, VF_F64 */
-    int segments;        /* >= 1; more than one need time and field */
-    bool circulant;      /* one segment without a field; not of "ref" */
+    int segments;        /* >= 1; more than one needs time and field */
+    bool circulant;      /* one segment without a field; not with "ref" */
     const double *time;  /* [segments] t_l in s, host memory; NULL: e_l = 1 */
     const float *field;  /* [z][y][x] f in Hz, host memory; NULL: e_l = 1 */
-    const char *variant; /* NULL: by FFT. CPU: "ref", the sum over all pairs as it stands above, in double precision */
+    const char *variant; /* NULL: by FFT. CPU: "ref", the sum over all pairs as above, in double precision */
 } vf_toeplitz_options;
 
-/* Makes a plan for `matrix` voxels along x, y, z; copies what it needs. Blocking. Errors: VF_ERR_ARGUMENT,
- * VF_ERR_MEMORY, VF_ERR_DEVICE_MEMORY, VF_ERR_DEVICE, VF_ERR_UNSUPPORTED (no cuFFT, which lengths with prime factors
- * beyond 7 and very long ones need on a GPU); *out is NULL then. */
+/* Makes a plan for `matrix` voxels along x, y, z; copies its input. Blocking. Errors: VF_ERR_ARGUMENT,
+ * VF_ERR_MEMORY, VF_ERR_DEVICE_MEMORY, VF_ERR_DEVICE, VF_ERR_UNSUPPORTED (no cuFFT; a GPU needs it for very long
+ * lengths and for prime factors beyond 7); *out is NULL then. */
 VF_MUST_CHECK vf_status vf_toeplitz_create(vf_device *device, const int64_t matrix[3],
                                            const vf_toeplitz_options *options, vf_toeplitz **out);
 void vf_toeplitz_destroy(vf_toeplitz *plan); /* NULL is allowed; work in the queue must be done */
@@ -45,14 +45,14 @@ void vf_toeplitz_doubled(const vf_toeplitz *plan, int64_t doubled[3]);
 int64_t vf_toeplitz_bytes(const vf_toeplitz *plan); /* device memory held, the kernels' included */
 
 /* Sets Q_l: `q` is VF_SPACE_DEVICE memory, [2z][2y][2x] complex of the plan's precision, with Q(r), r = (n - N)/N at
- * index n (an axis of one voxel: only r = 0); it is overwritten. The point n = 0 (r = -1) is not used. Of a circulant
- * matrix it is P, [z][y][x] real of the plan's precision, and kept. Into the queue; asynchronous on a GPU, but for P,
- * which is waited for. */
+ * index n (an axis of one voxel: only r = 0); it is overwritten. The point n = 0 (r = -1) is not used. For a circulant
+ * matrix, q is P, [z][y][x] real of the plan's precision, and is not overwritten. Goes into the queue: asynchronous on
+ * a GPU, except for P, for which it waits. */
 VF_MUST_CHECK vf_status vf_toeplitz_set(vf_toeplitz *plan, vf_queue *queue, int segment, void *q);
 
 /* y = the sum above for `coils` maps: `maps` [coils][z][y][x] complex of the plan's precision, or NULL for one coil of
  * s = 1; `x`, `y` [z][y][x], distinct; all VF_SPACE_DEVICE. Asynchronous on a GPU, blocking on the CPU with the
- * context's threads. One queue at a time may use a plan. The same input gives the same bits, whatever the number of
+ * context's threads. One queue at a time may use a plan. The same input gives the same bits, for any number of
  * threads. Errors: VF_ERR_ARGUMENT, VF_ERR_DEVICE, VF_ERR_CANCELLED (CPU only). */
 VF_MUST_CHECK vf_status vf_toeplitz_apply(vf_toeplitz *plan, vf_queue *queue, int coils, const void *maps,
                                           const void *x, void *y);

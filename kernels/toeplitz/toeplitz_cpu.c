@@ -11,8 +11,8 @@
  *
  *     forward    slabs across y:  x times map and e_l; lines along z, both halves -> spectrum
  *     multiply   planes of the spectrum, one half along x after the other: rows along x; tiles of 16 lines along y,
- * both halves; times the kernel; back backward   slabs across y:  spectrum -> lines along z; the inverse of forward,
- * added to y
+ *                both halves; times the kernel; back
+ *     backward   slabs across y:  spectrum -> lines along z; the inverse of forward, added to y
  *
  * What goes through memory is the spectrum, 2 N^3 complex numbers of the 8 N^3, twice each way, and the kernel. The
  * transforms along x and y, six of seven, happen in the second-level cache, those along y in the first.
@@ -162,7 +162,7 @@ static vf_status create(vf_toeplitz *plan)
     };
     cpu_state *s = calloc(1, sizeof *s);
     if (!s)
-        return vf_fail(vf_device_context(plan->device), VF_ERR_MEMORY, "Toeplitz: no memory for a plan");
+        return vf_fail(vf_device_context(plan->device), VF_ERR_MEMORY, "Toeplitz: not enough memory for a plan");
     plan->state = s;
     s->simd = plan->precision == VF_F64 ? sets[vf_cpu_isa()]->f64 : sets[vf_cpu_isa()]->f32;
     s->type = vf_dtype_complex(plan->precision);

@@ -27,8 +27,8 @@ static vf_status create(vf_toeplitz *plan)
     plan->state = calloc((size_t)count, sizeof(double complex));
     plan->bytes += count * (int64_t)sizeof(double complex);
     return plan->state ? VF_OK
-                       : vf_fail(vf_device_context(plan->device), VF_ERR_MEMORY, "Toeplitz: no memory for Q of %lld",
-                                 (long long)count);
+                       : vf_fail(vf_device_context(plan->device), VF_ERR_MEMORY,
+                                 "Toeplitz: not enough memory for Q of %lld", (long long)count);
 }
 
 static void destroy(vf_toeplitz *plan)

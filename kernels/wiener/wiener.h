@@ -1,15 +1,15 @@
-/* Voxfield - noise and signal of a scan, and the weights of a linear regularisation that follow from them.
+/* Voxfield - noise and signal of a scan, and the regularisation weights that follow from them.
  *
  * An image is modelled as one draw from a stationary random field: frequency k of its unnormalised discrete transform X
  * has the variance S(|k|). With noise of variance sigma^2 a sample, the estimate of least mean square error is
- * Wiener's: the image that solves
+ * Wiener's, the image that solves
  *
  *     (F^H W F + P) x = F^H W d,     P = circulant with the eigenvalues p(k) = sigma^2 N / S(|k|)
  *
- * S is read off the data: samples d_c(k) of coils whose maps' squares add up to `power` have the variance
- * power S(|k|) |phi|^2 + coils sigma^2, summed over coils. F^H W F itself is near a circulant whose eigenvalues
- * c(k) are the number of samples around k (vf_sampling_density), times N and the power; this gives forecasts of noise
- * and bias, the best weight of any circulant prior, and a preconditioner, all without solving for anything.
+ * S follows from the data: if the squares of the coil maps add up to `power`, samples d_c(k) have the variance
+ * power S(|k|) |phi|^2 + coils sigma^2, summed over coils. F^H W F is close to a circulant matrix, whose eigenvalues
+ * c(k) are the number of samples around k (vf_sampling_density), times N and the power. This gives forecasts of noise
+ * and bias, the best weight of any circulant prior, and a preconditioner, all without solving the system.
  *
  * Wiener, Extrapolation, Interpolation and Smoothing of Stationary Time Series (1949); Chan, SIAM J. Sci. Stat. Comput.
  * 9 (1988) 766. docs/image_accuracy.md has the measurements. All arrays in host memory; [z][y][x] with x fastest, index
@@ -26,8 +26,8 @@
 extern "C" {
 #endif
 
-/* The space that frequencies belong to: voxels along x, y, z, and the field of view, mm. An axis of one voxel counts
- * for nothing. */
+/* The image space of the frequencies: voxels along x, y, z, and the field of view in mm. An axis of one voxel is
+ * ignored. */
 typedef struct vf_wiener_space {
     int64_t matrix[3];
     double fov[3];
@@ -46,13 +46,13 @@ typedef struct vf_wiener_samples {
 /* |k| in cycles/mm of frequency or sample k, cycles per field of view. */
 double vf_wiener_radius(const vf_wiener_space *space, const double k[3]);
 
-/* The radius beyond which `share` of all samples lie (that are used), in cycles/mm. Errors: VF_ERR_MEMORY. */
+/* The radius in cycles/mm beyond which `share` of all used samples lie. Errors: VF_ERR_MEMORY. */
 VF_MUST_CHECK vf_status vf_outer_radius(vf_context *ctx, const vf_wiener_space *space, const vf_wiener_samples *samples,
                                         double share, double *radius);
 
-/* The variance of the noise, sigma^2 = E|n|^2 of one coil's sample of weight 1, if samples from `radius` on were noise
+/* The variance of the noise, sigma^2 = E|n|^2 of one coil's sample of weight 1, if samples from `radius` on are noise
  * alone: the mean over coils of median w |d|^2 / ln 2. Signal there makes it too large. Samples that are exactly 0 in a
- * coil were not acquired, and do not count. 0 if nothing is left. Errors: VF_ERR_MEMORY. */
+ * coil count as not acquired. 0 if no samples are left. Errors: VF_ERR_MEMORY. */
 VF_MUST_CHECK vf_status vf_outer_variance(vf_context *ctx, const vf_wiener_space *space,
                                           const vf_wiener_samples *samples, double radius, double *variance);
 
@@ -65,9 +65,9 @@ typedef struct vf_spectrum {
     double slope; /* of log S over log radius, beyond the last bin */
 } vf_spectrum;
 
-/* S from samples with noise of `variance`; `power`: the sum of the maps' squares where the object is. Of a bin it is
- * what is to be expected, given that power is not below 0, the bin's mean, and how far that is known. A scan of zeros
- * has S = 1. Errors: VF_ERR_MEMORY. */
+/* S from samples with noise of `variance`; `power`: the sum of the maps' squares where the object is. Each
+ * bin has its expected value, given that power is not negative, the bin's mean, and the uncertainty of the mean. A scan
+ * of zeros has S = 1. Errors: VF_ERR_MEMORY. */
 VF_MUST_CHECK vf_status vf_spectrum_estimate(vf_context *ctx, const vf_wiener_space *space,
                                              const vf_wiener_samples *samples, double variance, double power,
                                              vf_spectrum *out);
@@ -82,19 +82,19 @@ void vf_spectrum_fill(vf_context *ctx, const vf_wiener_space *space, const vf_sp
 VF_MUST_CHECK vf_status vf_sampling_density(vf_context *ctx, const vf_wiener_space *space, int64_t count,
                                             const float *k, const double *weights, double *out);
 
-/* What the solution of (C + w P) x = C x0 + noise is expected to be, C and P circulant with eigenvalues c and p (p
- * NULL: 1), x0 of spectrum S: root mean squares over voxels. */
+/* The forecast for the solution of (C + w P) x = C x0 + noise, with C and P circulant of eigenvalues c and p (p NULL:
+ * 1) and x0 of spectrum S: root mean squares over voxels. */
 typedef struct vf_forecast {
-    double signal;  /* of the image itself, */
-    double noise;   /* of the noise in the solution, */
-    double bias;    /* of what the prior takes from the image */
-    double freedom; /* trace of C (C + w P)^-1: complex numbers that are taken from the data */
-    double outer;   /* of it, frequencies from `radius` on */
+    double signal;  /* of the image itself */
+    double noise;   /* of the noise in the solution */
+    double bias;    /* of the part that the prior removes from the image */
+    double freedom; /* trace of C (C + w P)^-1: number of complex numbers taken from the data */
+    double outer;   /* the part of it at frequencies from `radius` on */
 } vf_forecast;
 void vf_wiener_forecast(const vf_wiener_space *space, double variance, const double *c, const double *s,
                         const double *p, double w, double radius, vf_forecast *out);
 
-/* The w for which noise^2 + bias^2 is least, to 2 %; `near` > 0: where to begin. */
+/* The w with the smallest noise^2 + bias^2, to 2 %; `near` > 0: the initial guess. */
 double vf_wiener_best_weight(const vf_wiener_space *space, double variance, const double *c, const double *s,
                              const double *p, double near);
 

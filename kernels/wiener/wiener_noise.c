@@ -86,7 +86,8 @@ vf_status vf_outer_variance(vf_context *ctx, const vf_wiener_space *space, const
     double sum = 0;
     int64_t *outer = malloc((size_t)samples->count * sizeof *outer + 1);
     double *squares = malloc(MOST_OF_A_COIL * sizeof *squares);
-    vf_status status = outer && squares ? VF_OK : vf_fail(ctx, VF_ERR_MEMORY, "no memory for the noise's samples");
+    vf_status status =
+        outer && squares ? VF_OK : vf_fail(ctx, VF_ERR_MEMORY, "not enough memory for the noise's samples");
     for (int64_t m = 0; status == VF_OK && m < samples->count; m++)
         if (used(samples, m) && sample_radius(space, samples, m) >= radius)
             outer[count++] = m;

@@ -68,7 +68,7 @@ static vf_status add_samples(vf_context *ctx, const bins *b, bin_sums *sums)
     const int threads = vf_context_threads(ctx);
     bin_sums *part = calloc((size_t)(chunks * b->count) + 1, sizeof *part);
     if (!part)
-        return vf_fail(ctx, VF_ERR_MEMORY, "no memory for the spectrum of %lld samples", (long long)samples);
+        return vf_fail(ctx, VF_ERR_MEMORY, "not enough memory for the spectrum of %lld samples", (long long)samples);
 #pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
     for (int64_t i = 0; i < chunks; i++)
         add_chunk(b, i * CHUNK, samples - i * CHUNK < CHUNK ? samples - i * CHUNK : CHUNK, part + i * b->count);

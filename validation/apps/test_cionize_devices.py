@@ -66,7 +66,7 @@ def test_others_take_over(_):
                     break
             assert len(warnings) == len(lost), done.err
             for device in lost:
-                assert sum(f"{device} is given up" in w and "simulated" in w for w in warnings) == 1, done.err
+                assert sum(f"{device} is dropped" in w and "simulated" in w for w in warnings) == 1, done.err
             found = devices_of("r.json")
             slabs = int(re.search(r" in (\d+) slabs$", done.out, re.M)[1])
             assert sum(d["slabs"] for d in found.values()) == slabs, found

@@ -115,7 +115,7 @@ def test_a_device_that_fails_is_made_up_for(_):
         assert sum(d["frames"] for d in devices.values()) == 6, devices
         if "failed" in devices[device]:
             failed += 1
-            assert done.err.count("warning") == 1 and device in done.err and "given up" in done.err, done.err
+            assert done.err.count("warning") == 1 and device in done.err and "is dropped" in done.err, done.err
             assert devices[device]["frames"] == 0, devices
         else:
             assert done.err == "", done.err

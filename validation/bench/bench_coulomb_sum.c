@@ -4,10 +4,11 @@
  * usage: bench_coulomb_sum DEVICE [REPORT.json]
  *
  * Counts per pair (coulomb_sum_simd.inc, coulomb_sum_cuda.cu):
- *   CPU, AVX-512   7 vector operations: add, max, reciprocal root seed, and 4 on the multiply-add pipes (y^2, 3 - s
- * y^2, q y, sum). Two pipes a core, one operation a clock each: the ceiling is a quarter of the multiply-add rate. GPU
- * one reciprocal square root on the special function units: the ceiling is their rate. Bytes do not count: an atom (16
- * bytes in shared memory or cache) serves 128 to 1,024 points.
+ *   CPU, AVX-512   7 vector operations: add, max, reciprocal root seed, and 4 on the multiply-add pipes
+ *                  (y^2, 3 - s y^2, q y, sum). Two pipes a core, one operation a clock each: the ceiling is a quarter
+ *                  of the multiply-add rate.
+ *   GPU            one reciprocal square root on the special function units: the ceiling is their rate.
+ * Bytes do not count: an atom (16 bytes in shared memory or cache) serves 128 to 1,024 points.
  */
 #include <math.h>
 

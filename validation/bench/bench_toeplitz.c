@@ -4,10 +4,13 @@
  * usage: bench_toeplitz DEVICE [REPORT.json]
  *
  * Operations: of the transforms alone, 5 n log2 n for one of length n, with H = 2 along an axis of more than one voxel,
- * else 1, there and back, for each coil and segment. On the CPU (toeplitz_cpu.c) 2 (H_z nx ny  5 nz log2 nz  +  H_z nz
- * H_x ny  5 nx log2 nx  +  H_z nz H_x nx H_y  5 ny log2 ny), two axes being laid along x and z; on a GPU
- * (toeplitz_axes.cu) 2 (ny nz  5 H_x nx log2 (H_x nx)  +  H_x nx nz  5 H_y ny log2 (H_y ny)  +  H_x nx H_y ny  5 H_z nz
- * log2 (H_z nz)). The ceiling counts a multiply-add as two.
+ * else 1, there and back, for each coil and segment. Two axes lie along x and z.
+ *     CPU (toeplitz_cpu.c)
+ *           2 (H_z nx ny  5 nz log2 nz  +  H_z nz H_x ny  5 nx log2 nx  +  H_z nz H_x nx H_y  5 ny log2 ny)
+ *     GPU (toeplitz_axes.cu)
+ *           2 (ny nz  5 H_x nx log2 (H_x nx)  +  H_x nx nz  5 H_y ny log2 (H_y ny)
+ *              +  H_x nx H_y ny  5 H_z nz log2 (H_z nz))
+ * The ceiling counts a multiply-add as two.
  *
  * Bytes, in units of an image (voxels of 8 or 16 bytes), for each coil and segment, with H = H_x H_y H_z:
  *     CPU   x read, y written (and read before, as every cache line is that is written): 3; the map, twice: 2; the

@@ -1,7 +1,7 @@
 /* Writes an image of the tests (image_fixture.h) with the writers of mri_recon, for other programs to read.
  *
- * usage: write_sample_image SCENE FILE [SCAN]   (SCAN: an ISMRMRD file; FILE becomes a copy of it with the images
- * added)
+ * usage: write_sample_image SCENE FILE [SCAN]
+ *        (SCAN: an ISMRMRD file; FILE becomes a copy of it with the images added)
  */
 #include <stdio.h>
 

@@ -60,7 +60,7 @@ static void turn(const problem *p, scan_trajectory *out)
 static void count_warnings(void *user, vf_log_level level, const char *text)
 {
     images *out = user;
-    out->given_up += level == VF_LOG_WARNING && strstr(text, "given up") != NULL;
+    out->given_up += level == VF_LOG_WARNING && strstr(text, "is dropped") != NULL;
 }
 
 /* The same random scan each time, on the devices of a list. */

@@ -22,9 +22,7 @@ LONG_FILES = {
     "apps/cionize/maps/draw_slices.c": "one picture: what is measured for its layout is what is then drawn",
     "apps/mri_recon/mri_recon_pipeline.c": "the stages in the order data flows, and what is said of them",
     "kernels/fourier_sum/fourier_sum_products.cu": "one kernel: where its data lie is what all parts of it agree on",
-    "validation/unit/test_canvas.c": "a test for each function that draws, and the pictures it compares",
     "validation/unit/test_draw_slices.c": "a test for each part of the picture, and what reads it back",
-    "validation/unit/test_read_molecule.c": "a test for each dialect and each refusal, with their files written out",
 }
 # Names that every folder may have.
 COMMON_NAMES = {"CMakeLists.txt", "README.md", ".gitignore", "run", "requirements.txt"}

@@ -265,14 +265,14 @@ static void test_refusals(void **state)
     refused(vf_circulant_set(plan, queue, -1, m), "matrix -1 of 2");
     refused(vf_circulant_apply(plan, queue, 2, 1, in.data, 0, out.data), "matrix 2 of 2");
     refused(vf_circulant_apply(plan, queue, -1, 1, in.data, 0, out.data), "matrix -1 of 2");
-    refused(vf_circulant_apply(plan, queue, 0, 1, in.data, 1, in.data), "the same");
+    refused(vf_circulant_apply(plan, queue, 0, 1, in.data, 1, in.data), "identical");
     refused(vf_circulant_apply(plan, queue, 0, 1, NULL, 0, out.data), "missing");
     refused(vf_circulant_apply(plan, queue, 0, 1, in.data, 0, NULL), "missing");
     const double bad[] = {NAN, INFINITY, -INFINITY, 1e40};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         for (int at = 0; at < 6; at += 5) {
             m[at] = bad[i];
-            refused(vf_circulant_set(plan, queue, 0, m), "not finite, or too large");
+            refused(vf_circulant_set(plan, queue, 0, m), "infinite or too large");
             m[at] = 1;
         }
     need(vf_circulant_set(plan, queue, 0, m));

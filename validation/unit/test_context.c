@@ -309,7 +309,7 @@ static void test_arrays(void **state)
     vf_context_clear_error(ctx);
 
     assert_int_equal(vf_array_create(cpu, VF_SPACE_HOST, (vf_dtype)99, 1, &a), VF_ERR_ARGUMENT);
-    assert_non_null(strstr(vf_context_message(ctx), "no such element type: 99"));
+    assert_non_null(strstr(vf_context_message(ctx), "invalid element type 99"));
     assert_null(a.data);
     vf_context_clear_error(ctx);
 

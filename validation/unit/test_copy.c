@@ -252,7 +252,7 @@ static void test_swap(void **state)
         }
 }
 
-static const char no_type[] = "no such element type: 99", too_long[] = "more than any memory holds";
+static const char no_type[] = "invalid element type 99", too_long[] = "exceed any memory";
 
 static void test_refused_copies(void **state)
 {
@@ -264,7 +264,7 @@ static void test_refused_copies(void **state)
     assert_refused(ctx, vf_copy(queue, VF_F32, INT64_MAX, x, y), "a copy", too_long);
     assert_refused(ctx, vf_copy(queue, VF_F32, INT64_MAX / 4 + 1, x, y), "a copy", too_long); /* no bytes, in 64 bits */
     assert_refused(ctx, vf_copy(queue, strange, 1, x, y), "a copy", no_type);
-    assert_refused(ctx, vf_copy(queue, (vf_dtype)-1, 0, x, y), "a copy", "no such element type: -1");
+    assert_refused(ctx, vf_copy(queue, (vf_dtype)-1, 0, x, y), "a copy", "invalid element type -1");
     assert_refused(ctx, vf_copy(queue, VF_F32, 1, NULL, y), "a copy", "x is NULL");
     assert_refused(ctx, vf_copy(queue, VF_F32, 1, x, NULL), "a copy", "y is NULL");
     assert_refused(ctx, vf_fill(queue, VF_F32, -1, x, y), "a fill", "-1");

@@ -1,21 +1,25 @@
 /* The Coulomb sum, every variant of a device against the reference, on fresh random molecules.
  *
- * usage: test_coulomb_sum DEVICE [SEED | large]     (cpu, cuda; exit 77 if there is no such device, or no memory for
- * `large`)
+ * usage: test_coulomb_sum DEVICE [SEED | large]
+ *        (cpu, cuda; exit 77 if there is no such device, or no memory for `large`)
  *
  * The bound, from the arithmetic. u is the unit roundoff (2^-24 or 2^-53), S1 = sum |q|/r, S2 = sum |q|/r^2 over the
  * atoms, with r bounded below by r_min (or S1 = sum |q|/r^2, S2 = 2 sum |q|/r^3 for the distance-dependent dielectric).
  *   positions   point and atom are rounded relative to a centre: per axis u (|p| + |a| + |p - a|) <= u (2 P + 2 |d|),
- * where P is the largest distance of a point from the centre; as vectors u (2 |P| + 2 r). This moves a term by that
- * times its derivative: u (2 |P| S2 + 2 S1). r^2         dx^2 + (dy^2 + dz^2): 3 roundings of positive terms, <= 3 u,
- * of which the inverse root sees half; the square all. 1/sqrt      relative error E u: 5.2 for the vector code
- * (coulomb_sum_simd_ops.h), 2.2 for a GPU in single precision (PTX ISA: 2^-22.9), 5 where it is made from its
- * neighbours (coulomb_sum_tiles.cuh: 2.5, and roundings of e, half of whose error counts, and of the last two
- * products), 1 for a GPU in double (CUDA C++ Programming Guide, rsqrt: 1 ulp = 2 u). The largest, 5.2, is used for all.
- * charge      rounded once, multiplied once: 2 u. sum         a term passes through at most as many additions as a
- * chunk has atoms (256, 512, or what fits constant memory), plus one a chunk where chunks are added in the same
- * precision (const variants): n u S1. The result: u |V|. Together  (n + 3 + 5.2 + 2 + 2 + 1) u S1 + 2 |P| u S2 + 2^-50
- * S1 for the reference's own error. Second-order terms: 1 %.
+ *               where P is the largest distance of a point from the centre; as vectors u (2 |P| + 2 r). This moves a
+ *               term by that times its derivative: u (2 |P| S2 + 2 S1).
+ *   r^2         dx^2 + (dy^2 + dz^2): 3 roundings of positive terms, <= 3 u. The inverse root sees half of that, the
+ *               square all of it.
+ *   1/sqrt      relative error E u: 5.2 for the vector code (coulomb_sum_simd_ops.h), 2.2 for a GPU in single precision
+ *               (PTX ISA: 2^-22.9), 5 where it is made from its neighbours (coulomb_sum_tiles.cuh: 2.5, and roundings
+ *               of e, half of whose error counts, and of the last two products), 1 for a GPU in double (CUDA C++
+ *               Programming Guide, rsqrt: 1 ulp = 2 u). The largest, 5.2, is used for all.
+ *   charge      rounded once, multiplied once: 2 u.
+ *   sum         a term passes through at most as many additions as a chunk has atoms (256, 512, or what fits constant
+ *               memory), plus one a chunk where chunks are added in the same precision (const variants): n u S1. The
+ *               result: u |V|.
+ * Together  (n + 3 + 5.2 + 2 + 2 + 1) u S1 + 2 |P| u S2 + 2^-50 S1, the last for the reference's own error.
+ * Second-order terms: 1 %.
  */
 #include <math.h>
 

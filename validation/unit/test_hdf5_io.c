@@ -253,12 +253,12 @@ static void wrong_calls(void **state)
     expect_error(vf_h5_dataset_create(file, "a", VF_F32, 0, dims, chunk, 1), VF_ERR_OUTPUT, "'a'");
     expect_error(vf_h5_dataset_create(file, "a", VF_F32, 9, dims, chunk, 1), VF_ERR_OUTPUT, "'a'");
     expect_error(vf_h5_dataset_create(file, "a", VF_F32, 2, dims, chunk, 10), VF_ERR_OUTPUT, "'a'");
-    expect_error(vf_h5_dataset_create(file, "a", strange, 2, dims, chunk, 1), VF_ERR_ARGUMENT, "element type: 99");
+    expect_error(vf_h5_dataset_create(file, "a", strange, 2, dims, chunk, 1), VF_ERR_ARGUMENT, "element type 99");
     expect_error(vf_h5_write(file, "a", VF_F32, start, dims, values), VF_ERR_OUTPUT, "'a'");
     must(vf_h5_dataset_create(file, "a", VF_F32, 2, dims, chunk, 1));
     expect_error(vf_h5_dataset_create(file, "a", VF_F32, 2, dims, chunk, 1), VF_ERR_OUTPUT, "name already exists");
     must(vf_h5_write(file, "a", VF_F32, start, dims, values));
-    expect_error(vf_h5_write(file, "a", strange, start, two, values), VF_ERR_ARGUMENT, "element type: 99");
+    expect_error(vf_h5_write(file, "a", strange, start, two, values), VF_ERR_ARGUMENT, "element type 99");
     expect_error(vf_h5_write(file, "a", VF_F32, beyond, two, values), VF_ERR_OUTPUT, "outside dimension 0");
     expect_error(vf_h5_write(file, "a", VF_F32, negative, two, values), VF_ERR_OUTPUT, "outside dimension 0");
     expect_error(vf_h5_write(file, "a", VF_F32, huge, two, values), VF_ERR_OUTPUT, "outside dimension 0");
@@ -266,10 +266,10 @@ static void wrong_calls(void **state)
     expect_error(vf_h5_write(file, "a", VF_F32, start, none, values), VF_ERR_OUTPUT, "outside dimension 0");
     must(vf_h5_commit(&file));
     must(vf_h5_open(ctx, path, &file));
-    expect_error(vf_h5_write(file, "a", VF_F32, start, dims, values), VF_ERR_OUTPUT, "opened to read");
+    expect_error(vf_h5_write(file, "a", VF_F32, start, dims, values), VF_ERR_OUTPUT, "open for reading only");
     expect_error(vf_h5_dataset_create(file, "b", VF_F32, 2, dims, chunk, 1), VF_ERR_OUTPUT, "'b'");
     expect_error(vf_h5_read(file, "b", VF_F32, start, dims, values), VF_ERR_INPUT, "'b'");
-    expect_error(vf_h5_read(file, "a", strange, start, two, values), VF_ERR_ARGUMENT, "element type: 99");
+    expect_error(vf_h5_read(file, "a", strange, start, two, values), VF_ERR_ARGUMENT, "element type 99");
     expect_error(vf_h5_read(file, "a", VF_F32, beyond, two, values), VF_ERR_INPUT, "outside dimension 0");
     must(vf_h5_read(file, "a", VF_F32, start, dims, values)); /* after all that */
     vf_h5_close(&file);

@@ -246,8 +246,8 @@ static void foreign_attributes(void **state)
     assert_string_equal(text, "fov");
     must(vf_h5_attribute_get_text(file, "scan", "full", text, 8));
     assert_string_equal(text, "radians");
-    expect_error(vf_h5_attribute_get_text(file, "scan", "full", text, 7), VF_ERR_INPUT, "7 bytes, more than 6");
-    expect_error(vf_h5_attribute_get_text(file, "scan", "matrix", text, 8), VF_ERR_INPUT, "is not a text");
+    expect_error(vf_h5_attribute_get_text(file, "scan", "full", text, 7), VF_ERR_INPUT, "7 bytes of text, more than 6");
+    expect_error(vf_h5_attribute_get_text(file, "scan", "matrix", text, 8), VF_ERR_INPUT, "is not text");
     expect_error(vf_h5_attribute_get_text(file, "scan", "none", text, 8), VF_ERR_INPUT, "no attribute 'none'");
     vf_h5_close(&file);
 }

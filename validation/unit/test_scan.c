@@ -363,7 +363,7 @@ static void test_refusals(void **state)
     }
     assert_refused(ctx, vf_scan_create(device, &(vf_scan_options){.type = VF_C64}, 4, &plan), "a scan", "VF_C64");
     assert_refused(ctx, vf_scan_create(device, &(vf_scan_options){.type = (vf_dtype)99}, 4, &plan),
-                   "the plan of a scan", "no such element type: 99");
+                   "the plan of a scan", "invalid element type 99");
     assert_refused(ctx, vf_scan_create(device, &(vf_scan_options){.type = VF_F32}, -5, &plan), "the plan of a scan",
                    "-5 elements");
     assert_refused(ctx, vf_scan_create(device, &(vf_scan_options){.type = VF_F32}, INT64_MAX, &plan),
@@ -375,13 +375,13 @@ static void test_refusals(void **state)
     assert_int_equal(vf_scan_execute(plan, queue, 4, x.data, NULL, x.data), VF_ERR_ARGUMENT);
     assert_int_equal(vf_scan_execute(plan, queue, -1, x.data, NULL, x.data), VF_ERR_ARGUMENT);
     vf_context_clear_error(ctx);
-    assert_refused(ctx, vf_scan_execute(plan, queue, 3, x.data, h.data, x.data), "a scan", "heads");
+    assert_refused(ctx, vf_scan_execute(plan, queue, 3, x.data, h.data, x.data), "a scan", "needs head");
     assert_refused(ctx, vf_scan_execute(plan, queue, 3, NULL, NULL, x.data), "a scan", "x is NULL");
     assert_refused(ctx, vf_scan_execute(plan, queue, 3, x.data, NULL, NULL), "a scan", "y is NULL");
     need_ok(vf_scan_execute(plan, queue, 0, NULL, NULL, NULL));
     vf_scan_destroy(plan);
     plan = make_plan(&(vf_scan_options){.type = VF_F32, .segmented = true}, 3);
-    assert_refused(ctx, vf_scan_execute(plan, queue, 3, x.data, NULL, x.data), "a scan", "heads");
+    assert_refused(ctx, vf_scan_execute(plan, queue, 3, x.data, NULL, x.data), "a scan", "needs head");
     vf_scan_destroy(plan);
     vf_scan_destroy(NULL);
     plan = make_plan(&(vf_scan_options){.type = VF_F32}, 0);

@@ -286,7 +286,7 @@ static void test_refused_histograms(void **state)
     const double edges[3] = {0, 1, 2}, equal[3] = {0, 0, 1}, nan[3] = {0, NAN, 1}, infinite[3] = {0, 1, INFINITY};
     refused_bins(VF_C64, 2, edges, "VF_C64");
     refused_bins(VF_I32, 2, edges, "VF_I32");
-    refused_bins((vf_dtype)99, 2, edges, "no such element type: 99");
+    refused_bins((vf_dtype)99, 2, edges, "invalid element type 99");
     refused_bins(VF_U8, 256, edges, "edges");
     refused_bins(VF_U8, 16, NULL, "not 16");
     refused_bins(VF_U8, 257, NULL, "not 257");

@@ -165,7 +165,7 @@ static void test_simulated(void **state)
         assert_int_equal(vf_pipeline_stages(r->pipeline), 3);
         check_whole_run(r);
         assert_int_equal(r->warnings, 1);
-        assert_non_null(strstr(r->warning, "cpu:5 is given up"));
+        assert_non_null(strstr(r->warning, "cpu:5 is dropped"));
         assert_non_null(strstr(r->warning, variable));
         assert_int_equal(vf_pipeline_done(r->pipeline, 1), at - 1); /* a device of the CPU has one stage */
         assert_non_null(strstr(vf_device_failure(vf_context_device(r->ctx, 1)), variable));

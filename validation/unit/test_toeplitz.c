@@ -178,8 +178,8 @@ static void test_refusals(void **state)
         const char *says;
     } cases[] = {
         {zero, {.segments = 1}, "2 x 0 x 2"},
-        {huge, {.segments = 1}, "not possible"},
-        {long_axis, {.segments = 1}, "not possible"},
+        {huge, {.segments = 1}, "not supported"},
+        {long_axis, {.segments = 1}, "not supported"},
         {good, {.segments = 0}, "0 segments"},
         {good, {.segments = 1, .precision = VF_C64}, "precision"},
         {good, {.segments = 2, .time = time}, "need times and a field"},

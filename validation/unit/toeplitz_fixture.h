@@ -9,9 +9,12 @@
  *   forward, backward   each multiplies what comes by such a factor; between them stands max |P| <= |P| = sqrt(M) |Q|.
  *   kernel    the transform of Q, with the same relative error of |P| = sqrt(M) |Q|, in each of its values at most.
  *   the rest  multiplications by map, e_l, turns and P, there and back: 8 complex products of at most sqrt(5) u each
- * and the errors of e_l and the turns, at most 8 u each (two of each): 50 u, also of max |P|; taken as 64 u. Together,
- * |error| <= (3 * 6.7 stages + 64) u sqrt(M) |Q| max |s| |s x|, and the sum of that over coils and segments; adding the
- * c-th coil or segment to y is another u of what is there, which is less than the same. Second-order terms: 1 %. */
+ *             and the errors of e_l and the turns, at most 8 u each (two of each): 50 u, also of max |P|; taken as
+ *             64 u.
+ * Together,
+ *     |error| <= (3 * 6.7 stages + 64) u sqrt(M) |Q| max |s| |s x|,
+ * and the sum of that over coils and segments. Adding the c-th coil or segment to y costs another u of what is there,
+ * which is less than the same. Second-order terms: 1 %. */
 #ifndef TOEPLITZ_FIXTURE_H
 #define TOEPLITZ_FIXTURE_H
 

@@ -32,7 +32,7 @@ typedef struct molecule {
     char digest[VF_DIGEST_TEXT]; /* SHA-256 of the file's text */
 } molecule;
 
-/* Reads a PQR file (docs/formats.md). `out` is overwritten; free it with molecule_free. What deserves attention but is
+/* Reads a PQR file (docs/molecules.md). `out` is overwritten; free it with molecule_free. What deserves attention but is
  * no error goes out as vf_warn. Errors, each naming file, line and field: VF_ERR_INPUT; VF_ERR_MEMORY. */
 VF_MUST_CHECK vf_status read_molecule(vf_context *ctx, const char *path, molecule *out);
 

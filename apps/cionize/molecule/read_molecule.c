@@ -1,5 +1,5 @@
 /* Reads a PQR file: takes it into memory, walks its lines, and looks at the whole for what no single line shows. What
- * one record says is decided in pqr_fields.c; what is read and what is refused, and why, in docs/formats.md.
+ * one record says is decided in pqr_fields.c; what is read and what is refused, and why, in docs/molecules.md.
  */
 #include <inttypes.h>
 #include <math.h>

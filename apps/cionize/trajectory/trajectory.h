@@ -1,6 +1,6 @@
 /* cionize: trajectories, the coordinates of a molecule's atoms frame by frame.
  *
- * Read from DCD files, what CHARMM, NAMD, X-PLOR, OpenMM and LAMMPS write (docs/formats.md says what is read, what is
+ * Read from DCD files, what CHARMM, NAMD, X-PLOR, OpenMM and LAMMPS write (docs/molecules.md says what is read, what is
  * refused, and why). Frames are numbered from 0 here and from 1 in all that a user sees. Lengths in angstrom.
  */
 #ifndef CIONIZE_TRAJECTORY_H

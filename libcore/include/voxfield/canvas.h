@@ -1,9 +1,8 @@
 /* Voxfield - a canvas: pictures with lines, text and images of values, written as PNG.
  *
- * Lengths are in pixels. x grows to the right and y downwards; pixel (i, j) covers [i, i+1) x [j, j+1), so that its
- * centre is at (i + 0.5, j + 0.5). Whatever lies outside the canvas is cut off. Texts are UTF-8; what the font does not
- * have is drawn as
- * '?'. Drawing cannot fail: all memory is allocated when the canvas is made. One thread at a time per canvas.
+ * Lengths are in pixels. x grows to the right and y downwards; pixel (i, j) covers [i, i+1) x [j, j+1), so its centre
+ * is at (i + 0.5, j + 0.5). Anything outside the canvas is cut off. Texts are UTF-8; characters missing from the font
+ * become '?'. Drawing cannot fail: all memory is allocated with the canvas. One thread at a time per canvas.
  */
 #ifndef VOXFIELD_CANVAS_H
 #define VOXFIELD_CANVAS_H
@@ -35,14 +34,13 @@ vf_color vf_canvas_pixel(const vf_canvas *canvas, int x, int y); /* all zero out
 /* Fills whole pixels: columns [x, x + width), rows [y, y + height). */
 void vf_canvas_fill(vf_canvas *canvas, int x, int y, int width, int height, vf_color color);
 
-/* A frame of `line` whole pixels around the same pixels, outside them. */
+/* A frame of `line` whole pixels around those pixels, outside them. */
 void vf_canvas_frame(vf_canvas *canvas, int x, int y, int width, int height, int line, vf_color color);
 
 /* Fills a convex polygon, with smooth edges. `xy` holds x and y of each of `corners` points, in either direction. */
 void vf_canvas_polygon(vf_canvas *canvas, const double *xy, int corners, vf_color color);
 
-/* Lines of `width` pixels with smooth edges and round ends, through `points` points, without doubling where they touch.
- */
+/* Lines of `width` pixels with smooth edges and round ends, through `points` points. Overlaps are not darker. */
 void vf_canvas_line(vf_canvas *canvas, double x0, double y0, double x1, double y1, double width, vf_color color);
 void vf_canvas_polyline(vf_canvas *canvas, const double *xy, int points, double width, vf_color color);
 
@@ -65,36 +63,35 @@ void vf_canvas_text(vf_canvas *canvas, int x, int y, vf_font font, vf_align alig
 void vf_canvas_text_upwards(vf_canvas *canvas, int x, int y, vf_font font, vf_align align, const char *text,
                             vf_color color);
 
-/* Copies `text` to `out` (`size` bytes at least 4), shortened to `max_width` pixels by an ellipsis in its middle if
- * need be. */
+/* Copies `text` to `out` (`size` >= 4 bytes). Shortens it to `max_width` pixels, if necessary, by an ellipsis in the
+ * middle. */
 void vf_text_shorten(vf_font font, const char *text, int max_width, char *out, size_t size);
 
 /* ---- images of values ---- */
 
-/* VF_FILTER_NEAREST takes the value whose cell the pixel's centre lies in. VF_FILTER_BILINEAR interpolates where pixels
- * are smaller than cells, and averages with a triangular weight where they are larger, so that nothing is lost between
- * pixels. */
+/* VF_FILTER_NEAREST takes the value of the cell that contains the pixel's centre. VF_FILTER_BILINEAR interpolates if
+ * pixels are smaller than cells. If they are larger, it averages with a triangular weight, so every value counts. */
 typedef enum vf_filter { VF_FILTER_NEAREST, VF_FILTER_BILINEAR } vf_filter;
 
-/* Resamples values[rows][columns] to out[height][width]. Values are at the centres of cells that share the same area; a
- * NaN spoils what it contributes to. All counts >= 1; the two must not overlap. */
+/* Resamples values[rows][columns] to out[height][width]. Values are at the centres of cells that share the same area. A
+ * pixel to which a NaN contributes is NaN. All counts >= 1; the two arrays must not overlap. */
 void vf_resample(const float *values, int64_t columns, int64_t rows, vf_filter filter, int width, int height,
                  float *out);
 
-/* Draws values[height][width], a pixel each, row 0 at the top, its first pixel at (x, y): `low` has the map's colour at
- * 0 and `high` that at 1. */
+/* Draws values[height][width], a pixel each, row 0 at the top, its first pixel at (x, y). `low` gets the map's colour
+ * at 0, `high` the colour at 1. */
 void vf_canvas_image(vf_canvas *canvas, int x, int y, int width, int height, const float *values,
                      const vf_colormap *map, double low, double high);
 
-/* Draws the lines where the same values, taken to be at the pixels' centres, pass `level` (marching squares). Cells of
- * four values with a NaN among them are left out. Returns whether there was any line. */
+/* Draws the contour lines of `level` (marching squares), with values at the pixels' centres. Skips cells of four values
+ * that include a NaN. Returns whether there was any line. */
 bool vf_canvas_contour(vf_canvas *canvas, int x, int y, int width, int height, const float *values, double level,
                        double line, vf_color color);
 
 /* ---- files ---- */
 
-/* A remark in the file: keyword (1 to 79 Latin-1 characters; "Title", "Software", "Comment", ... by the PNG standard),
- * text. */
+/* A comment in the file: keyword (1 to 79 Latin-1 characters; "Title", "Software", "Comment", ... in the PNG standard)
+ * and text. */
 typedef struct vf_png_text {
     const char *keyword, *text;
 } vf_png_text;

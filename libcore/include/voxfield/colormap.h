@@ -13,10 +13,9 @@ typedef struct vf_color {
     uint8_t r, g, b, a;
 } vf_color;
 
-/* VF_COLORMAP_DIVERGING: red at 0, white at 1/2, blue at 1, equal steps in t looking equal. For a signed quantity on a
- * range symmetric about zero. Red is the low end, as viewers of such maps have it. Numbers that are none
- * are grey. VF_COLORMAP_GRAY: black at 0, white at 1, equal steps in CIE lightness. Numbers that are none are magenta.
- */
+/* VF_COLORMAP_DIVERGING: red at 0, white at 1/2, blue at 1; equal steps in t look equal. For a signed quantity on a
+ *     range symmetric about zero. Red is the low end, as in viewers of such maps. NaN is grey.
+ * VF_COLORMAP_GRAY: black at 0, white at 1, equal steps in CIE lightness. NaN is magenta. */
 typedef enum vf_colormap_kind { VF_COLORMAP_DIVERGING, VF_COLORMAP_GRAY } vf_colormap_kind;
 
 enum { VF_COLORMAP_STEPS = 513 }; /* odd, so that 1/2 is a step */

@@ -1,11 +1,10 @@
-/* Voxfield - what moves elements and does not look at them: copy, fill, gather, boxes of arrays.
+/* Voxfield - copy, fill, gather, and boxes of arrays, on a device.
  *
- * All arrays are VF_SPACE_DEVICE memory of the queue's device, aligned to their elements at least; source and
- * destination must not overlap. Lengths are 64-bit, 0 is allowed. Operations go into the queue: asynchronous on a GPU,
- * at once with the context's threads on the CPU. `type` says how large an element is. Between host and device:
- * vf_queue_copy (device.h), and with computing beside it pipeline.h. Errors: VF_ERR_ARGUMENT (no such type, a length
- * that is negative or more than any memory holds, a pointer that is NULL though there are elements). Whether source and
- * destination overlap is not checked.
+ * All arrays are VF_SPACE_DEVICE memory of the queue's device, aligned at least to their elements. Source and
+ * destination must not overlap (not checked). Lengths are 64-bit; 0 is allowed. Operations go into the queue:
+ * asynchronous on a GPU, immediate with the context's threads on the CPU. `type` gives the size of an element. For
+ * copies between host and device see vf_queue_copy (device.h), and pipeline.h for copies beside computing. Errors:
+ * VF_ERR_ARGUMENT (invalid type; a length that is negative or exceeds any memory; NULL for a non-empty array).
  */
 #ifndef VOXFIELD_COPY_H
 #define VOXFIELD_COPY_H
@@ -21,23 +20,23 @@ extern "C" {
 /* y_i = x_i */
 VF_MUST_CHECK vf_status vf_copy(vf_queue *queue, vf_dtype type, int64_t n, const void *x, void *y);
 
-/* y_i = *value, which is in host memory and may go afterwards */
+/* y_i = *value, in host memory; may be freed after the call */
 VF_MUST_CHECK vf_status vf_fill(vf_queue *queue, vf_dtype type, int64_t n, const void *value, void *y);
 
-/* y_i = x_(index_i), for i in [0, n). `index`: device memory; the caller vouches that it stays within x. */
+/* y_i = x_(index_i), for i in [0, n). `index`: device memory; not checked against the length of x. */
 VF_MUST_CHECK vf_status vf_gather(vf_queue *queue, vf_dtype type, int64_t n, const uint32_t *index, const void *x,
                                   void *y);
 
-/* How an array of three dimensions lies in memory: element (i, j, k) is at i + row j + plane k elements. */
+/* Memory layout of a 3D array: element (i, j, k) is at i + row j + plane k elements. */
 typedef struct vf_pitch {
     int64_t row, plane;
 } vf_pitch;
 
-/* Copies a box of counts[2] x counts[1] x counts[0] elements (z, y, x). Crop: x points to the first element that is
- * kept, with the larger array's pitch; pad: y points to where the first is to go, after vf_fill. In neither array may
- * rows overlap. What is checked: of the two steps, row and plane, the smaller one is at least a row long, the larger
- * one at least as long as all that the smaller one's rows reach over (so whole planes may lie in the gaps between
- * rows). The step of a count of 1 does not matter. Errors: VF_ERR_ARGUMENT. */
+/* Copies a box of counts[2] x counts[1] x counts[0] elements (z, y, x). To crop, x points to the first element to keep,
+ * with the larger array's pitch. To pad, call vf_fill first; y points to the destination of the first element. Rows
+ * must not overlap in either array. Check: of the two steps, row and plane, the smaller is at least a row long, and the
+ * larger at least as long as the extent of the smaller one's rows (so whole planes may lie in the gaps between rows).
+ * The step of a count of 1 does not matter. Errors: VF_ERR_ARGUMENT. */
 VF_MUST_CHECK vf_status vf_copy_box(vf_queue *queue, vf_dtype type, const int64_t counts[3], const void *x,
                                     vf_pitch x_pitch, void *y, vf_pitch y_pitch);
 

@@ -1,6 +1,6 @@
 /* Voxfield - dense complex matrices of a few dozen rows, in host memory. Row-major, double precision.
  *
- * Our own, since LAPACK would be one more dependency of every build for short algorithms on small matrices.
+ * Not LAPACK: a dependency of every build is too much for short algorithms on small matrices.
  */
 #ifndef VOXFIELD_DENSE_H
 #define VOXFIELD_DENSE_H

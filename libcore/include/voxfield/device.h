@@ -1,8 +1,8 @@
 /* Voxfield - devices, queues and memory.
  *
- * A device is one place to compute: the CPU, or one NVIDIA GPU. A queue is an ordered stream of work on a device: what
- * is put into one queue runs in order, asynchronously to the caller on a GPU, at once on the CPU. Kernels are launched
- * into a queue; they neither allocate nor synchronise.
+ * A device computes: the CPU, or one NVIDIA GPU. A queue is an ordered stream of work on a device. Work in a queue runs
+ * in order, asynchronously to the caller on a GPU, immediately on the CPU. Kernels are launched into a queue; they
+ * neither allocate nor synchronise.
  */
 #ifndef VOXFIELD_DEVICE_H
 #define VOXFIELD_DEVICE_H
@@ -25,10 +25,10 @@ typedef enum vf_space { VF_SPACE_HOST, VF_SPACE_PINNED, VF_SPACE_DEVICE } vf_spa
 
 /* Element types. Complex numbers are interleaved {re, im}. */
 typedef enum vf_dtype { VF_F32, VF_F64, VF_C64, VF_C128, VF_I32, VF_I64, VF_U8 } vf_dtype;
-size_t vf_dtype_bytes(vf_dtype type);     /* 0 for a value that is no type */
-const char *vf_dtype_name(vf_dtype type); /* "VF_F32"; never NULL, whatever the value */
+size_t vf_dtype_bytes(vf_dtype type);     /* 0 for an invalid type */
+const char *vf_dtype_name(vf_dtype type); /* "VF_F32"; never NULL, for any value */
 
-/* The complex type whose parts are of `real`, and the real type of a complex one's parts. */
+/* The complex type of a real one, and the real type of a complex one's parts. */
 static inline vf_dtype vf_dtype_complex(vf_dtype real)
 {
     return real == VF_F64 ? VF_C128 : VF_C64;
@@ -43,79 +43,79 @@ vf_context *vf_device_context(const vf_device *device);
 const char *vf_device_spec(const vf_device *device); /* "cpu", "cpu:1", "cuda:0" */
 const char *vf_device_name(const vf_device *device); /* "AMD EPYC ..., 2 threads, AVX-512", "NVIDIA H200" */
 int vf_device_ordinal(const vf_device *device);      /* the GPU's CUDA number; that of "cpu:1"; 0 for "cpu" */
-bool vf_device_watched(const vf_device *device);     /* kernels that run for seconds are ended: it draws a screen */
+bool vf_device_watched(const vf_device *device);     /* a display watchdog kills long kernels on this GPU */
 bool vf_device_is_host(const vf_device *device);     /* true if host code may touch its VF_SPACE_DEVICE memory */
 
-/* Host memory in bytes: what the kernel calls available now, and all there is, both capped by the limit
- * of the control group (version 2) that the process sees as its root, as in a container. */
+/* Host memory in bytes, available now and in total. Both are capped by the limit of the control group (version 2) that
+ * the process sees as its root, as in a container. */
 void vf_host_memory(uint64_t *free_bytes, uint64_t *total_bytes);
 
-/* Asks the system for large pages behind host memory, of malloc or calloc, that nothing was written to yet: the kernel
- * makes pages when they are first touched, and then makes fewer. Does nothing for less than some MB, or NULL. */
+/* Asks the system for large pages for host memory from malloc or calloc. Call it before the first write, because the
+ * kernel makes pages when they are first touched. Does nothing for less than some MB, or NULL. */
 void vf_large_pages(void *memory, size_t bytes);
 
 /* Free and total memory of a device in bytes, now; the host's for the CPU. */
 VF_MUST_CHECK vf_status vf_device_memory(vf_device *device, uint64_t *free_bytes, uint64_t *total_bytes);
 
-/* How many GPUs this process could use; 0 without CUDA, driver or GPU. `reason` (may be NULL) gets a static text that
- * says why there are none. Starts the CUDA driver, which takes some tenths of a second: see vf_device_choose. */
+/* The number of usable GPUs; 0 without CUDA, driver or GPU. `reason` (may be NULL) gets a static text that says why
+ * there are none. Starts the CUDA driver, which takes some tenths of a second: see vf_device_choose. */
 int vf_cuda_device_count(const char **reason);
 bool vf_built_with_cuda(void);
 
-/* What using a GPU costs besides the work, in seconds, as on an H200 (validation/results): the driver and the device's
- * context, the stage "device" of its reports, which can be had ahead (vf_device_warm_up); and what its programs take
- * beyond all stages, such as pinning memory and leaving the driver. The study in docs/accuracy.md measures both. */
+/* The overhead of a GPU in seconds, on an H200 (validation/results). START: the driver and the device's context, the
+ * stage "device" of reports, which can run ahead (vf_device_warm_up). USE: everything beyond the stages, such as
+ * pinning memory and leaving the driver. The study in docs/accuracy.md measures both. */
 #define VF_CUDA_START_SECONDS 0.22
 #define VF_CUDA_USE_SECONDS 0.1
 
-/* Begins to start the GPUs of `spec` (as vf_context_set_devices; "auto": the first) on a thread of its own, so that the
- * caller can read its input meanwhile. Returns at once. Only the first call of a context counts; "cpu", a text that
- * names no GPU, and a library without CUDA start nothing. It reports nothing: what is wrong with a driver or a GPU
- * comes up where that GPU is used. vf_context_set_devices waits for it where GPUs are asked for, vf_device_choose where
- * they may pay, vf_context_destroy always. */
+/* Starts the GPUs of `spec` (as vf_context_set_devices; "auto": the first) on a separate thread, while the caller reads
+ * its input. Returns at once. Only the first call of a context counts; "cpu", a text without a GPU, and a library
+ * without CUDA start nothing. It reports nothing: errors of a driver or GPU appear when that GPU is used.
+ * vf_context_set_devices waits for it if the caller selects GPUs, vf_device_choose if they may pay off,
+ * vf_context_destroy always. */
 void vf_device_warm_up(vf_context *ctx, const char *spec);
 
 typedef struct vf_warm_up_state {
-    bool begun, ended; /* false where there is nothing to start */
-    int started;       /* GPUs that are ready; 0 before the end */
-    double seconds;    /* that it took, or has taken so far */
-    double waited;     /* that the caller spent waiting for its end */
+    bool begun, ended; /* false if there is nothing to start */
+    int started;       /* number of ready GPUs; 0 before the end */
+    double seconds;    /* duration, so far if not ended */
+    double waited;     /* time that the caller spent waiting for the end */
 } vf_warm_up_state;
 
-/* How far it is: at once, unless another thread is waiting for it. */
+/* The state of the warm-up. Returns at once, unless another thread is waiting for it. */
 vf_warm_up_state vf_device_warm_up_state(vf_context *ctx);
 
-/* What "auto" weighs: seconds of one piece of work on this CPU and on one GPU, and seconds until the first GPU is
- * ready, counted from now. */
+/* The costs that "auto" compares: seconds of the work on this CPU and on one GPU, and seconds from now until the first
+ * GPU is ready. */
 typedef struct vf_device_costs {
     double cpu, gpu, start;
 } vf_device_costs;
 
-/* The rule of "auto": how many of `gpus` GPUs to use; 0: the CPU is expected to be done first, or gpus < 1. On n GPUs
- * the work takes start + (n - 1) VF_CUDA_START_SECONDS + gpu / n + VF_CUDA_USE_SECONDS; *seconds (may be NULL) gets
- * what is expected of the choice. The CPU is chosen if both take as long, or if a cost is NaN. */
+/* The rule of "auto": how many of `gpus` GPUs to use; 0 if the CPU is expected to finish first, or gpus < 1. On n GPUs
+ * the work takes start + (n - 1) VF_CUDA_START_SECONDS + gpu / n + VF_CUDA_USE_SECONDS. *seconds (may be NULL) gets the
+ * expected time of the choice. The CPU is chosen if both take equally long, or if a cost is NaN. */
 int vf_device_rule(const vf_device_costs *costs, int gpus, double *seconds);
 
-/* "auto" for one piece of work: chooses by vf_device_rule, and sets the context's devices to what it says. CUDA is not
- * touched if the rule says CPU however many GPUs there may be; if a warm-up is under way, what is left of it is what
- * counts. GPUs that cannot be used are left out with a warning; VF_ERR_DEVICE if all are. `why` gets one line that
- * states the choice and its reason; `why_size` bytes at most. */
+/* "auto" for one piece of work: applies vf_device_rule and sets the context's devices. CUDA is not touched if the rule
+ * says CPU for any number of GPUs. If a warm-up is running, only its remaining time counts. Unusable GPUs are left out
+ * with a warning; VF_ERR_DEVICE if all are. `why` gets one line with the choice and its reason; at most `why_size`
+ * bytes. */
 VF_MUST_CHECK vf_status vf_device_choose(vf_context *ctx, double cpu_seconds, double gpu_seconds, char *why,
                                          size_t why_size);
 
 /* ---- devices that fail ---- */
 
-/* Whether a status says that a device is at fault, so that another may do better. */
+/* Whether a status is the fault of a device, so that another device may succeed. */
 static inline bool vf_is_device_error(vf_status status)
 {
     return status == VF_ERR_DEVICE || status == VF_ERR_DEVICE_MEMORY;
 }
 
-/* Gives a device up, for as long as the context has it: pipelines begin nothing on it any more (pipeline.h). The first
- * time it is a warning, with the device's name and `why`; later calls do nothing. From any thread. */
+/* Drops a device for the rest of the context's life: pipelines start nothing more on it (pipeline.h). The first call
+ * gives a warning with the device's name and `why`; later calls do nothing. From any thread. */
 void vf_device_give_up(vf_device *device, const char *why);
 
-/* Why a device was given up; NULL if it was not. The text lives as long as the device. */
+/* Why a device was dropped; NULL if it was not. The text lives as long as the device. */
 const char *vf_device_failure(const vf_device *device);
 
 /* ---- queues ---- */
@@ -126,21 +126,20 @@ void vf_queue_destroy(vf_queue *queue); /* waits for the queue's work; NULL is a
 vf_device *vf_queue_device(const vf_queue *queue);
 void *vf_queue_native(const vf_queue *queue); /* the cudaStream_t; NULL on the CPU */
 
-/* Waits until all work put into the queue is done, and reports any error of it. */
+/* Waits until all work in the queue is done, and reports its errors. */
 VF_MUST_CHECK vf_status vf_queue_sync(vf_queue *queue);
 
-/* What is put into `queue` from now on runs after what has been put into `before` so far; the caller does not wait.
- * Both are of one device. */
+/* Work put into `queue` from now on runs after the work that is now in `before`. The caller does not wait. Both queues
+ * must be of one device. */
 VF_MUST_CHECK vf_status vf_queue_after(vf_queue *queue, vf_queue *before);
 
-/* Copies bytes between host memory and VF_SPACE_DEVICE memory of the queue's device, either way, or within the device:
- * asynchronous on a GPU if the host side is pinned, else it returns when the host side may be used again. */
+/* Copies bytes between host memory and VF_SPACE_DEVICE memory of the queue's device, either way, or within the device.
+ * Asynchronous on a GPU if the host side is pinned; otherwise it returns when the host side may be used again. */
 VF_MUST_CHECK vf_status vf_queue_copy(vf_queue *queue, void *dst, const void *src, size_t bytes);
 
 /* ---- arrays ---- */
 
-/* A flat piece of memory that knows its type, length and space. Zero-initialise it ({0}); vf_array_free leaves it so.
- */
+/* A flat piece of memory with its type, length and space. Zero-initialise it ({0}); vf_array_free zeroes it again. */
 typedef struct vf_array {
     void *data;
     int64_t count; /* elements */
@@ -149,31 +148,30 @@ typedef struct vf_array {
     vf_device *device;
 } vf_array;
 
-/* Allocates `count` >= 0 elements (count 0: data may be NULL), 64-byte aligned at least, contents undefined.
- * Errors: VF_ERR_MEMORY or VF_ERR_DEVICE_MEMORY (says how much was asked for and how much there is), VF_ERR_ARGUMENT.
- */
+/* Allocates `count` >= 0 elements (count 0: data may be NULL), at least 64-byte aligned, contents undefined. Errors:
+ * VF_ERR_MEMORY or VF_ERR_DEVICE_MEMORY (with the requested and the available size), VF_ERR_ARGUMENT. */
 VF_MUST_CHECK vf_status vf_array_create(vf_device *device, vf_space space, vf_dtype type, int64_t count, vf_array *out);
 void vf_array_free(vf_array *array);
 
-/* Where element `first` lies in memory that begins at `data`, in VF_SPACE_DEVICE memory of the device; NULL if data is
- * NULL. Code that works on any device goes from one part of an array to another only so: what a device calls the place
- * of its memory need not be an address of bytes. */
+/* The place of element `first` in memory that begins at `data`, in VF_SPACE_DEVICE memory of the device; NULL if data
+ * is NULL. Code for any device must use this function instead of pointer arithmetic, because a device's pointers need
+ * not be byte addresses. */
 void *vf_offset(const vf_device *device, const void *data, vf_dtype type, int64_t first);
 
 /* The same in an array, whatever its space. */
 void *vf_array_at(const vf_array *array, int64_t first);
 
-/* Copies `count` elements from the start of `src` to the start of `dst`, on the queue: asynchronous when a GPU is
- * involved and the host side is pinned. Types must be equal; the two must not overlap. Between VF_SPACE_DEVICE memory
- * of two devices of a kind the queue is of either: directly where the machine has a way, else through the host. Errors:
- * VF_ERR_INTERNAL, VF_ERR_DEVICE. */
+/* Copies `count` elements from the start of `src` to the start of `dst`, on the queue: asynchronous if a GPU is
+ * involved and the host side is pinned. Types must be equal; the arrays must not overlap. To copy between two devices
+ * of one kind, the queue may be of either. The copy is direct if the machine supports that, else through the host.
+ * Errors: VF_ERR_INTERNAL, VF_ERR_DEVICE. */
 VF_MUST_CHECK vf_status vf_array_copy(vf_queue *queue, vf_array *dst, const vf_array *src, int64_t count);
 
 /* ---- the CPU's instruction set, chosen at run time ---- */
 typedef enum vf_isa { VF_ISA_BASELINE, VF_ISA_AVX2, VF_ISA_AVX512, VF_ISA_COUNT } vf_isa;
 
-/* The best instruction set this CPU and this library have. The environment variable VOXFIELD_ISA (baseline, avx2,
- * avx512) lowers it, never raises it. */
+/* The best instruction set of this CPU and this library. The environment variable VOXFIELD_ISA (baseline, avx2, avx512)
+ * can lower it, never raise it. */
 vf_isa vf_cpu_isa(void);
 const char *vf_isa_name(vf_isa isa);
 

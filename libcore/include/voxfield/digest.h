@@ -1,4 +1,4 @@
-/* Voxfield - SHA-256 (FIPS 180-4), to say which input a result came from. */
+/* Voxfield - SHA-256 (FIPS 180-4), to identify the input of a result. */
 #ifndef VOXFIELD_DIGEST_H
 #define VOXFIELD_DIGEST_H
 

@@ -22,21 +22,21 @@ typedef enum vf_fft_direction { VF_FFT_FORWARD = -1, VF_FFT_BACKWARD = 1 } vf_ff
 typedef struct vf_fft vf_fft;
 
 /* Makes a plan for `batch` >= 1 arrays one after another, of `type` VF_C64 or VF_C128, dims[rank] each in [1, 2^31).
- * On a GPU it reserves the transform's working memory (vf_fft_bytes), and loads cuFFT with the first plan. May be
- * called from several threads. Errors: VF_ERR_ARGUMENT, VF_ERR_MEMORY, VF_ERR_DEVICE_MEMORY, VF_ERR_DEVICE,
+ * On a GPU it reserves the transform's working memory (vf_fft_bytes); the first plan loads cuFFT. May be called from
+ * several threads. Errors: VF_ERR_ARGUMENT, VF_ERR_MEMORY, VF_ERR_DEVICE_MEMORY, VF_ERR_DEVICE,
  * VF_ERR_UNSUPPORTED (the cuFFT library is not on this machine). */
 VF_MUST_CHECK vf_status vf_fft_create(vf_device *device, vf_dtype type, int rank, const int64_t *dims, int64_t batch,
                                       vf_fft **out);
 void vf_fft_destroy(vf_fft *plan); /* NULL is allowed */
 
-/* Device memory that the plan holds for itself. */
+/* Device memory of the plan, in bytes. */
 int64_t vf_fft_bytes(const vf_fft *plan);
 
 /* Puts the transform of `data` (VF_SPACE_DEVICE memory of the plan's device, 64-byte aligned) into the queue:
  * asynchronous on a GPU, blocking on the CPU with the context's threads. One queue at a time may use a plan. */
 VF_MUST_CHECK vf_status vf_fft_execute(vf_fft *plan, vf_queue *queue, vf_fft_direction direction, void *data);
 
-/* ---- rows in host memory: the piece from which transforms with zero padding are built ---- */
+/* ---- rows in host memory: for transforms with zero padding ---- */
 typedef struct vf_fft_rows vf_fft_rows;
 
 /* Makes a plan for `rows` contiguous rows of length n, [row][n], of `type` VF_C64 or VF_C128, with one thread. */
@@ -47,7 +47,7 @@ void vf_fft_rows_destroy(vf_fft_rows *plan); /* NULL is allowed */
  * at the same time. */
 void vf_fft_rows_execute(const vf_fft_rows *plan, vf_fft_direction direction, void *data);
 
-/* The least length >= n whose only prime factors are 2, 3 and 5, and even if n > 1: quick to transform. */
+/* The smallest length >= n whose only prime factors are 2, 3 and 5, even if n > 1: fast to transform. */
 int64_t vf_fft_good_length(int64_t n);
 
 #ifdef __cplusplus

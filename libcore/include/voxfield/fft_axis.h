@@ -1,10 +1,11 @@
-/* Voxfield - transforms along one axis of an array in host memory: the piece of which multidimensional transforms with
- * zeros around the input, or with only a part of the output wanted, are built without work on what is zero or unwanted.
+/* Voxfield - transforms along one axis of an array in host memory. From them one builds multidimensional transforms of
+ * zero-padded input, or with partial output, without work on zeros or unwanted points.
  *
  *     X_k = sum_n x_n exp(-+ 2 pi i k.n / N)      (- forward, + backward; not scaled)
  *
- * Lines are gathered VF_FFT_LINES at a time into contiguous rows, which stay in the cache, transformed there, and
- * scattered: strided access in memory is to several neighbouring lines at a time. Complex numbers interleaved {re, im}.
+ * VF_FFT_LINES lines at a time are gathered into contiguous rows, which stay in the cache, transformed there, and
+ * scattered. So strided memory access covers several neighbouring lines at a time. Complex numbers interleaved {re,
+ * im}.
  */
 #ifndef VOXFIELD_FFT_AXIS_H
 #define VOXFIELD_FFT_AXIS_H
@@ -19,15 +20,15 @@ extern "C" {
 
 enum { VF_FFT_LINES = 16 }; /* lines that are transformed together */
 
-/* Some points of a line of length n, in memory one after another (a stride apart): the first stands for index `first`,
- * which may be negative, the next for first + 1, ..., all modulo n. So {-(N / 2), N} are the N lowest frequencies, the
- * most negative first. -n <= first < n; 0 <= count <= n. */
+/* Some points of a line of length n, stored one after another (a stride apart). The first has index `first`, which may
+ * be negative, the next first + 1, ..., all modulo n. So {-(N / 2), N} are the N lowest frequencies, the most negative
+ * first. -n <= first < n; 0 <= count <= n. */
 typedef struct vf_fft_span {
     int64_t first, count;
 } vf_fft_span;
 
-/* Where points of a group of lines lie: line l's i-th point at data + (l * line + i * point) elements. `scale` (NULL:
- * 1): [span.count] real numbers of the precision, by which the points are multiplied on the way. */
+/* The place of a group of lines: point i of line l is at data + (l * line + i * point) elements. `scale` (NULL: 1) has
+ * [span.count] real numbers of the precision, which multiply the points on the way. */
 typedef struct vf_fft_lines {
     void *data;
     int64_t point, line; /* strides in complex elements */
@@ -49,8 +50,8 @@ int64_t vf_fft_axis_bytes(const vf_fft_axis *axis);
 int vf_fft_axis_threads(const vf_fft_axis *axis);
 void *vf_fft_axis_rows(const vf_fft_axis *axis, int thread);
 
-/* The three steps on the calling thread, for those who put something between them. rows: [VF_FFT_LINES][n]; 1 <= lines
- * <= VF_FFT_LINES. gather fills `lines` rows whole (zeros outside the span), scatter writes the span of them. */
+/* The three steps on the calling thread, for callers that put something between them. rows: [VF_FFT_LINES][n]; 1 <=
+ * lines <= VF_FFT_LINES. gather fills `lines` complete rows (zeros outside the span); scatter writes their span. */
 void vf_fft_axis_gather(const vf_fft_axis *axis, int lines, const vf_fft_lines *src, void *rows);
 void vf_fft_axis_transform(const vf_fft_axis *axis, vf_fft_direction direction, void *rows);
 void vf_fft_axis_scatter(const vf_fft_axis *axis, int lines, const void *rows, const vf_fft_lines *dst);

@@ -14,9 +14,8 @@
 extern "C" {
 #endif
 
-/* An axis of an image: the coordinates of the image's two edges, lo < hi, the tick marks, and what is written beside
- * it. An axis too short for a round value gets its middle as its only tick, with at most `decimals` digits behind the
- * point. */
+/* An axis of an image: the coordinates of the image's two edges, lo < hi, the tick marks, and the label. An axis too
+ * short for a round value gets its middle as its only tick, with at most `decimals` digits after the point. */
 typedef struct vf_axis {
     double lo, hi;
     vf_ticks ticks;
@@ -24,7 +23,7 @@ typedef struct vf_axis {
     char label[32];
 } vf_axis;
 
-/* A good distance of ticks. They may be closer: numbers that would touch are left out. */
+/* A good distance between ticks. Smaller distances work: numbers that would touch are left out. */
 enum { VF_AXIS_TICK_STEP = 95 };
 
 /* The space that frame, numbers and label take to the left of an image, below it, and around it otherwise. */
@@ -35,8 +34,8 @@ enum { VF_AXES_FRAME = 2 };
 /* A frame around the image at (x, y), with `across` below it and `up` to its left. */
 void vf_canvas_axes(vf_canvas *canvas, int x, int y, int width, int height, const vf_axis *across, const vf_axis *up);
 
-/* A horizontal colour bar from (x, y) on, without its title above and its numbers below. An end is pointed where values
- * lie beyond it; the point is outside the `width` pixels. */
+/* A horizontal colour bar; (x, y) is its top left corner, below the title and above the numbers. An end is pointed if
+ * values lie beyond it; the point is outside the `width` pixels. */
 typedef struct vf_colorbar {
     const vf_colormap *map;
     double low, high; /* the values that have the map's colours at 0 and 1 */
@@ -47,11 +46,11 @@ typedef struct vf_colorbar {
 enum { VF_COLORBAR_HEIGHT = 30, VF_COLORBAR_POINT = 26 };
 void vf_canvas_colorbar(vf_canvas *canvas, int x, int y, int width, const vf_colorbar *bar);
 
-/* A bar to compare lengths with, its top left corner at (x, y): the longest round length that is `most` pixels at most,
- * where one `unit` is `scale` pixels. The length is written below. */
+/* A scale bar, its top left corner at (x, y): the longest round length of at most `most` pixels, where one `unit` is
+ * `scale` pixels. The length is written below. */
 void vf_canvas_scale_bar(vf_canvas *canvas, int x, int y, double scale, double most, const char *unit);
 
-/* Explains lines and areas: those that are `shown`, one below another from row y on, ending at column `right`. */
+/* A legend of lines and areas: those `shown`, one below another from row y on, ending at column `right`. */
 typedef struct vf_key {
     bool shown;
     const char *text;
@@ -60,9 +59,9 @@ typedef struct vf_key {
 } vf_key;
 void vf_canvas_keys(vf_canvas *canvas, int right, int y, const vf_key *keys, int count);
 
-/* Writes the parts one after another, " · " in between, beginning a new line where one would pass `width`, and
- * shortening what is longer by itself. (x, y) is the first line's left end. Returns the lines' height; NULL for the
- * canvas only measures. */
+/* Writes the parts one after another, separated by " · ". A part that would exceed `width` starts a new line; a part
+ * longer than a line is shortened. (x, y) is the first line's left end. Returns the height of all lines; with a NULL
+ * canvas it only measures. */
 int vf_canvas_paragraph(vf_canvas *canvas, int x, int y, int width, const char *const *parts, int count,
                         vf_color color);
 

@@ -20,8 +20,8 @@ enum {
  * digits + 7; no terminating zero is written. */
 int vf_format_scientific(double x, int digits, char *text);
 
-/* The same characters as printf("%.*g", digits, x) in the "C" locale, zero-terminated; "inf" and "nan" too. For
- * single numbers: it is slow. Returns `text`. */
+/* The same characters as printf("%.*g", digits, x) in the "C" locale, zero-terminated; also "inf" and "nan". Slow: for
+ * single numbers. Returns `text`. */
 const char *vf_format_general(double x, int digits, char text[VF_NUMBER_TEXT]);
 
 #ifdef __cplusplus

@@ -1,8 +1,8 @@
-/* Voxfield - gzip files made of blocks that threads compress apart.
+/* Voxfield - gzip files made of blocks that threads compress independently.
  *
- * The file is one member, as the oldest readers want it: a header, raw deflate data, its checksum and length. Blocks
- * end on a byte boundary (Z_SYNC_FLUSH), so that they can follow one another; see RFC 1952 and pigz. There is no name
- * and no time in it: the same blocks at the same level give the same bytes.
+ * The file is one member, as old readers require: a header, raw deflate data, its checksum and length. Blocks end on a
+ * byte boundary (Z_SYNC_FLUSH), so they can be concatenated; see RFC 1952 and pigz. The file has no name and no time:
+ * the same blocks at the same level give the same bytes.
  */
 #ifndef VOXFIELD_GZIP_H
 #define VOXFIELD_GZIP_H
@@ -19,12 +19,12 @@ extern "C" {
 /* A block, compressed. */
 typedef struct vf_gzip_block {
     const void *packed;
-    size_t packed_bytes; /* 0: there was no memory to compress it */
-    uint32_t bytes;      /* of it before */
-    uint32_t checksum;   /* CRC-32 of them */
+    size_t packed_bytes; /* 0: not enough memory to compress it */
+    uint32_t bytes;      /* uncompressed */
+    uint32_t checksum;   /* CRC-32 of the uncompressed bytes */
 } vf_gzip_block;
 
-/* The room that `bytes` bytes may need when compressed. */
+/* The most bytes that `bytes` bytes may take when compressed. */
 size_t vf_gzip_bound(size_t bytes);
 
 /* Compresses at level 1 to 9 into `packed`, which has room for vf_gzip_bound(bytes) bytes; bytes < 2^31. On any thread.
@@ -39,7 +39,7 @@ typedef struct vf_gzip {
 } vf_gzip;
 VF_MUST_CHECK vf_status vf_gzip_begin(vf_gzip *file, vf_context *ctx, vf_output *output);
 VF_MUST_CHECK vf_status vf_gzip_append(vf_gzip *file, const vf_gzip_block *block);
-VF_MUST_CHECK vf_status vf_gzip_end(vf_gzip *file); /* the output is then to be committed */
+VF_MUST_CHECK vf_status vf_gzip_end(vf_gzip *file); /* then commit the output */
 
 #ifdef __cplusplus
 }

@@ -1,4 +1,4 @@
-/* Voxfield - numbers out of text, whole or not at all, in any locale. */
+/* Voxfield - numbers from text, in any locale. The whole text must match. */
 #ifndef VOXFIELD_PARSE_H
 #define VOXFIELD_PARSE_H
 
@@ -9,11 +9,11 @@
 extern "C" {
 #endif
 
-/* Reads `least` to `most` finite decimal numbers separated by commas that make up the whole text; returns how many, or
- * 0 if the text is anything else. Hexadecimal numbers, inf and nan are refused. */
+/* Reads `least` to `most` finite decimal numbers, separated by commas, and nothing else. Returns how many, or 0 for any
+ * other text. Hexadecimal numbers, inf and nan are invalid. */
 int vf_parse_doubles(const char *text, int least, int most, double *values);
 
-/* The same for whole numbers in the range of int64_t. */
+/* The same for integers in the range of int64_t. */
 int vf_parse_integers(const char *text, int least, int most, int64_t *values);
 
 #ifdef __cplusplus

@@ -1,17 +1,18 @@
-/* Voxfield - work in pieces that pass through the devices, with copying beside computing, and results in order.
+/* Voxfield - work in pieces on one or more devices, with copies overlapping computation, and results in order.
  *
  * For maps that leave the devices slab by slab, and samples that go to them batch by batch. Each device has a few
- * stages: a thread with a queue and memory on the device. A stage takes the next piece as soon as it is free, fills a
- * buffer of pinned host memory (load), has it copied in, puts work into its queue (compute), and has the result copied
- * out into the same buffer, which the calling thread gets in the order of the pieces (store). While one stage computes,
- * another loads and copies; the fastest device does the most. On the CPU nothing is copied: pieces are computed on in
- * the buffer itself, one at a time with all the context's threads.
+ * stages: a thread with a queue and memory on the device. A free stage takes the next piece and
+ *   load      fills a buffer of pinned host memory, which is then copied in,
+ *   compute   puts work into its queue; the result is copied out into the same buffer,
+ *   store     passes the buffer to the calling thread, in the order of the pieces.
+ * While one stage computes, another loads and copies; the fastest device does the most. On the CPU nothing is copied:
+ * pieces are computed in the buffer itself, one at a time with all the context's threads.
  *
- * A device that fails (VF_ERR_DEVICE, VF_ERR_DEVICE_MEMORY) while others are left is given up: a warning says so
- * (vf_device_give_up), and the stages of the others take over its pieces, those among them whose results had not
- * reached the host, which are loaded and computed anew. Results do not depend on it.
+ * A device that fails (VF_ERR_DEVICE, VF_ERR_DEVICE_MEMORY) while others are left is dropped with a warning
+ * (vf_device_give_up). The stages of the other devices load and compute its unfinished pieces again. Results do not
+ * change.
  *
- * Made of a work pool (workpool.h), queues and arrays (device.h); which see for work that needs neither.
+ * It consists of a work pool (workpool.h), queues and arrays (device.h), which can also be used alone.
  */
 #ifndef VOXFIELD_PIPELINE_H
 #define VOXFIELD_PIPELINE_H
@@ -35,22 +36,21 @@ typedef struct vf_piece {
 } vf_piece;
 
 typedef struct vf_pipeline_options {
-    int devices;    /* >= 1: so many of the context's devices work */
-    int stages;     /* >= 1: of each GPU. 2 overlap copies with computing; a CPU has 1, whatever is asked for */
-    int buffers;    /* pieces in host memory at a time, those at work among them; at least one a stage */
-    bool ordered;   /* compute is called for one piece after the other, in their order, and what it puts into its queue
-                     * runs after what it put into those of the pieces before: it may use memory that all pieces share.
-                     * One device only. */
-    size_t bytes;   /* of a piece, at most */
-    size_t scratch; /* bytes of device memory that each stage has beside */
-    bool spare;     /* a device whose stages cannot be made is given up, too, while others are left; else an error */
-    int first;      /* of the devices that work, its index in the context */
+    int devices;    /* >= 1: number of the context's devices to use */
+    int stages;     /* >= 1: of each GPU. 2 overlap copies with computing; a CPU always has 1 */
+    int buffers;    /* pieces in host memory at a time, including those at work; at least one a stage */
+    bool ordered;   /* compute is called for one piece after the other, in order, and its work in a queue runs after
+                     * that of the pieces before. So it may use memory that all pieces share. One device only. */
+    size_t bytes;   /* the largest size of a piece */
+    size_t scratch; /* additional bytes of device memory for each stage */
+    bool spare;     /* true: a device whose stages cannot be made is dropped, while others are left; false: an error */
+    int first;      /* the first device to use, as index in the context */
 } vf_pipeline_options;
 
 typedef struct vf_pipeline vf_pipeline;
 
 /* Starts queues and allocates all memory: `buffers` pieces on the host, one for each stage on the GPUs, and scratch;
- * nothing on devices that have been given up. Errors: VF_ERR_ARGUMENT (also for a malformed VOXFIELD_SIMULATE_FAILURE:
+ * nothing on dropped devices. Errors: VF_ERR_ARGUMENT (also for a malformed VOXFIELD_SIMULATE_FAILURE:
  * docs/architecture.md), VF_ERR_MEMORY, VF_ERR_DEVICE_MEMORY, VF_ERR_DEVICE. */
 VF_MUST_CHECK vf_status vf_pipeline_create(vf_context *ctx, const vf_pipeline_options *options, vf_pipeline **out);
 void vf_pipeline_destroy(vf_pipeline *pipeline); /* NULL is allowed */
@@ -59,26 +59,26 @@ void vf_pipeline_destroy(vf_pipeline *pipeline); /* NULL is allowed */
  * work the caller's thread does. */
 int vf_pipeline_stages(const vf_pipeline *pipeline);
 
-/* How many pieces a device, by its index in the context, has done in the last run: all that came to the host. */
+/* The number of pieces whose results a device, by its index in the context, brought to the host in the last run. */
 int64_t vf_pipeline_done(const vf_pipeline *pipeline, int device);
 
 typedef struct vf_pipeline_work {
     int64_t pieces; /* >= 0 */
     void *user;
-    /* Fills piece->host and says how many bytes of it are to be copied in; on a stage's thread. NULL: nothing is. */
+    /* Fills piece->host and sets the number of bytes to copy in; on a stage's thread. NULL: nothing to copy. */
     vf_status (*load)(void *user, const vf_piece *piece, size_t *bytes);
-    /* Puts work on piece->memory into piece->queue, for which it may wait, and says how many bytes of piece->memory are
-     * to be copied out; on a stage's thread. Not NULL. */
+    /* Puts work on piece->memory into piece->queue, for which it may wait, and sets the number of bytes of
+     * piece->memory to copy out; on a stage's thread. Not NULL. */
     vf_status (*compute)(void *user, const vf_piece *piece, size_t *bytes);
-    /* Takes piece->host, pieces in order; on the calling thread. NULL: nothing is copied out. */
+    /* Gets piece->host, pieces in order; on the calling thread. NULL: nothing is copied out. */
     vf_status (*store)(void *user, const vf_piece *piece);
 } vf_pipeline_work;
 
-/* Takes all pieces through, until one of the functions fails or the context is cancelled. All work is done when it
- * returns, and no thread is left. Pieces behind one that failed are not stored; no function is called twice for a
- * piece, but load and compute for one whose device failed. One run at a time. Blocking. Errors: those of the functions,
- * the first one, a device's if no other device is left; VF_ERR_CANCELLED; VF_ERR_INTERNAL (more bytes than a piece
- * has); VF_ERR_MEMORY, VF_ERR_DEVICE. */
+/* Processes all pieces, until one of the functions fails or the context is cancelled. When it returns, all work is done
+ * and all threads have ended. Pieces after a failed one are not stored. No function is called twice for a piece, except
+ * load and compute if the device failed. One run at a time. Blocking. Errors: the first error of the functions (a
+ * device's if no other device is left); VF_ERR_CANCELLED; VF_ERR_INTERNAL (more bytes than a piece has); VF_ERR_MEMORY,
+ * VF_ERR_DEVICE. */
 VF_MUST_CHECK vf_status vf_pipeline_run(vf_pipeline *pipeline, const vf_pipeline_work *work);
 
 VF_API_END

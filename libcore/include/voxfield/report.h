@@ -18,7 +18,7 @@ extern "C" {
 
 typedef struct vf_report vf_report;
 
-/* Begins the object and, with it, the output file: a path that cannot be written fails before the work. */
+/* Begins the object and opens the output file, so a path that cannot be written fails before any work. */
 VF_MUST_CHECK vf_status vf_report_create(vf_context *ctx, const char *path, vf_report **out);
 
 /* `key: value`. NaN and infinities become null. Text is escaped and must be UTF-8; other bytes become U+FFFD. */
@@ -37,7 +37,7 @@ void vf_report_run(vf_report *report, const char *program, int argc, char *const
 /* `"seconds": {stage: seconds, ...}` */
 void vf_report_stages(vf_report *report, const vf_stages *stages);
 
-/* Ends all open objects and commits the file; *report becomes NULL either way. NULL is VF_OK. */
+/* Ends all open objects and commits the file; *report becomes NULL either way. VF_OK if it is NULL. */
 VF_MUST_CHECK vf_status vf_report_commit(vf_report **report);
 void vf_report_discard(vf_report **report);
 

@@ -1,11 +1,11 @@
 /* Voxfield - status codes.
  *
- * Every function that can fail returns a vf_status that the compiler insists on being looked at. The text that says
- * what happened, where, and what to do about it travels in the context (context.h: vf_fail, vf_context_message).
+ * Every function that can fail returns a vf_status, which the compiler makes callers check. The context has the
+ * message: what happened, where, and what to do (context.h: vf_fail, vf_context_message).
  *
- * Pointers are not NULL unless a header says so. Arrays of no elements may be NULL everywhere. What takes arrays or
- * writes results in copy.h, reduce.h, scan.h, sort.h, statistics.h and vector.h looks at these, and refuses NULL with
- * VF_ERR_ARGUMENT; contexts, devices, queues, plans and where a new one goes are not looked at.
+ * Pointers must not be NULL unless a header says so. Empty arrays may always be NULL. The functions of copy.h,
+ * reduce.h, scan.h, sort.h, statistics.h and vector.h check arrays and results, and return VF_ERR_ARGUMENT for NULL.
+ * Contexts, devices, queues, plans and pointers to new ones are not checked.
  */
 #ifndef VOXFIELD_STATUS_H
 #define VOXFIELD_STATUS_H
@@ -18,7 +18,7 @@
 #define VF_PRINTF(fmt, args)
 #endif
 
-/* What is declared between the two is visible to users of the shared library. */
+/* Declarations between the two are visible to users of the shared library. */
 #if defined(__GNUC__) || defined(__clang__)
 #define VF_API_BEGIN _Pragma("GCC visibility push(default)")
 #define VF_API_END _Pragma("GCC visibility pop")
@@ -35,16 +35,16 @@ VF_API_BEGIN
 /* X(name, exit status of a program that ends with it, text) */
 #define VF_STATUS_LIST(X)                                                                                              \
     X(VF_OK, 0, "success")                                                                                             \
-    X(VF_ERR_ARGUMENT, 2, "argument out of range or options that contradict each other")                               \
-    X(VF_ERR_INPUT, 3, "input that is missing, unreadable or wrong")                                                   \
-    X(VF_ERR_OUTPUT, 4, "output that cannot be written")                                                               \
+    X(VF_ERR_ARGUMENT, 2, "invalid argument, or contradictory options")                                                \
+    X(VF_ERR_INPUT, 3, "missing, unreadable or invalid input")                                                         \
+    X(VF_ERR_OUTPUT, 4, "output cannot be written")                                                                    \
     X(VF_ERR_MEMORY, 5, "not enough host memory")                                                                      \
-    X(VF_ERR_DEVICE, 6, "no such device, or a device that failed")                                                     \
+    X(VF_ERR_DEVICE, 6, "missing or failed device")                                                                    \
     X(VF_ERR_DEVICE_MEMORY, 7, "not enough device memory")                                                             \
-    X(VF_ERR_UNSUPPORTED, 8, "not built into this binary, or not possible in this format")                             \
-    X(VF_ERR_INCOMPLETE, 9, "not all that was asked for was possible; what was is there")                              \
+    X(VF_ERR_UNSUPPORTED, 8, "not built into this binary, or not supported by this format")                            \
+    X(VF_ERR_INCOMPLETE, 9, "only a part of the request was possible; that part is done")                              \
     X(VF_ERR_CANCELLED, 130, "interrupted")                                                                            \
-    X(VF_ERR_INTERNAL, 70, "a defect in Voxfield itself")
+    X(VF_ERR_INTERNAL, 70, "a bug in Voxfield")
 
 typedef enum vf_status {
 #define VF_STATUS_ENUM(name, exit_code, text) name,
@@ -53,11 +53,11 @@ typedef enum vf_status {
         VF_STATUS_COUNT
 } vf_status;
 
-/* The name ("VF_ERR_INPUT") and the general text of a status; never NULL, whatever the value. */
+/* The name ("VF_ERR_INPUT") and the general text of a status; never NULL, for any value. */
 const char *vf_status_name(vf_status status);
 const char *vf_status_text(vf_status status);
 
-/* The exit status a program should end with; 70 for a value that is no status. */
+/* The exit status of a program; 70 for an invalid value. */
 int vf_status_exit_code(vf_status status);
 
 VF_API_END

@@ -1,4 +1,4 @@
-/* Voxfield - round numbers for axes and colour bars, and numbers as the text in pictures. Independent of the locale. */
+/* Voxfield - round numbers for axes and colour bars, and their text. Independent of the locale. */
 #ifndef VOXFIELD_TICKS_H
 #define VOXFIELD_TICKS_H
 
@@ -14,20 +14,19 @@ typedef struct vf_ticks {
     int unit, exponent;
 } vf_ticks;
 
-enum { VF_LABEL_TEXT = 40 }; /* bytes that any of the texts below needs at most */
+enum { VF_LABEL_TEXT = 40 }; /* enough bytes for any of the texts below */
 
-/* Round values within [lo, hi], at least `min_step` > 0 apart: the smallest step that is so. None if that cannot be
- * said. */
+/* Round values within [lo, hi], with the smallest step that is at least `min_step` > 0. None for invalid arguments. */
 vf_ticks vf_ticks_make(double lo, double hi, double min_step);
 double vf_tick_step(const vf_ticks *ticks);
 double vf_tick_value(const vf_ticks *ticks, int64_t n);
 
-/* "−0.25": the value of tick n, exact, all of them with the same number of digits behind the point but "0"; with a
- * minus sign (U+2212), which is as wide as a plus. Returns `text`. */
+/* "−0.25": the exact value of tick n. All ticks but "0" have the same number of decimals. The minus sign is U+2212,
+ * which is as wide as a plus. Returns `text`. */
 const char *vf_tick_text(const vf_ticks *ticks, int64_t n, char text[VF_LABEL_TEXT]);
 
-/* `value` rounded to `decimals` digits behind the point, 0 to 9. Returns `text`. The flags: no zeros at the end; a plus
- * sign where the value is positive. */
+/* `value` rounded to `decimals` decimals, 0 to 9. Returns `text`. Flags: TRIM removes trailing zeros; SIGN puts a plus
+ * before positive values. */
 enum { VF_LABEL_TRIM = 1, VF_LABEL_SIGN = 2 };
 const char *vf_label_text(double value, int decimals, int flags, char text[VF_LABEL_TEXT]);
 

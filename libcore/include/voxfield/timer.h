@@ -1,4 +1,4 @@
-/* Voxfield - wall-clock time, the times of a program's stages, and progress on a terminal. */
+/* Voxfield - wall-clock time, times of stages, and progress on a terminal. */
 #ifndef VOXFIELD_TIMER_H
 #define VOXFIELD_TIMER_H
 
@@ -12,11 +12,11 @@
 extern "C" {
 #endif
 
-/* Seconds on a clock that never goes back. */
+/* Seconds on a monotonic clock. */
 double vf_now(void);
 
-/* The stages of a run and how long each took. Zero-initialise. `name` must outlive the record (a string literal).
- * Starting a stage ends the one before; a name that was there before adds to its time. */
+/* The stages of a run and their times. Zero-initialise. `name` must outlive the record (a string literal). Starting a
+ * stage ends the current one; a repeated name adds to its time. */
 enum { VF_MAX_STAGES = 16 };
 typedef struct vf_stages {
     struct {
@@ -29,11 +29,11 @@ typedef struct vf_stages {
 } vf_stages;
 void vf_stage_begin(vf_stages *stages, const char *name);
 void vf_stage_end(vf_stages *stages);
-double vf_stage_seconds(const vf_stages *stages, const char *name); /* 0 if there is none of that name */
+double vf_stage_seconds(const vf_stages *stages, const char *name); /* 0 if the name is unknown */
 
-/* One line on a terminal: the title at once, then share done, rate and time left, redrawn at most ten times a second;
- * gone when ended. `unit_scale` and `unit` turn amounts into what is shown: 1e-9 and "G evaluations"; NULL: no rate.
- * The title may change in its place while it is shown. */
+/* One line on a terminal: first the title, then the share done, rate and time left, redrawn at most ten times a second
+ * and removed at the end. `unit_scale` and `unit` convert amounts for display: 1e-9 and "G evaluations"; NULL: no rate.
+ * The title's text may change while it is shown. */
 typedef enum vf_progress_mode { VF_PROGRESS_AUTO, VF_PROGRESS_ON, VF_PROGRESS_OFF } vf_progress_mode;
 typedef struct vf_progress {
     FILE *stream; /* NULL: silent */
@@ -42,14 +42,14 @@ typedef struct vf_progress {
     int width;
 } vf_progress;
 
-/* AUTO shows progress if `stream` is a terminal. A stream that is none gets a plain line every ten seconds with ON.
+/* AUTO shows progress if `stream` is a terminal. ON also writes to other streams, a plain line every ten seconds.
  * `total` 0: only the title is known. */
 void vf_progress_begin(vf_progress *progress, FILE *stream, vf_progress_mode mode, const char *title, double total,
                        double unit_scale, const char *unit);
 void vf_progress_update(vf_progress *progress, double done);
-void vf_progress_add(vf_progress *progress, double more); /* to what is done */
-/* Nothing more is done, but time has passed: draws the line anew if that was not done for a second on a terminal, or
- * for ten seconds elsewhere, with the time since it began where no share is known. */
+void vf_progress_add(vf_progress *progress, double more); /* adds to the amount done */
+/* Call it while nothing is added: redraws the line if it is older than a second on a terminal, or ten seconds
+ * elsewhere. Shows the elapsed time if the total is unknown. */
 void vf_progress_tick(vf_progress *progress);
 void vf_progress_end(vf_progress *progress);
 
@@ -57,7 +57,7 @@ void vf_progress_end(vf_progress *progress);
 const char *vf_format_seconds(double seconds, char *text, size_t size);
 /* "310 MiB" with three digits. */
 const char *vf_format_bytes(double bytes, char *text, size_t size);
-/* What a noun ends with behind a number: "%lld value%s". */
+/* The plural ending of a noun after a number: "%lld value%s". */
 const char *vf_plural(int64_t count);
 
 #ifdef __cplusplus

@@ -1,4 +1,4 @@
-/* Voxfield - vectors of complex numbers in the memory of a device: what iterative solvers are made of.
+/* Voxfield - vectors of complex numbers in device memory, for iterative solvers.
  *
  * Elements are complex, interleaved {re, im}, of `type` VF_C64 or VF_C128; `n` counts complex elements. All pointers
  * are VF_SPACE_DEVICE memory of the queue's device. Operations go into the queue (asynchronous on a GPU, at once with

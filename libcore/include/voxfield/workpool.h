@@ -1,13 +1,12 @@
-/* Voxfield - a work pool: several workers take numbered items, one consumer gets the results in order.
+/* Voxfield - a work pool: several workers process numbered items; one consumer gets the results in order.
  *
- * For maps computed slab by slab: workers are queues on devices, the consumer writes the file. A worker takes the next
- * item as soon as it is free, so that the fastest device does the most, and nobody waits for the slowest. Results wait
- * in `slots` buffers, so the memory is bounded: item n uses slot n % slots, and is not begun before item n - slots was
- * consumed.
+ * For maps computed slab by slab: workers are queues on devices, the consumer writes the file. A free worker takes the
+ * next item, so the fastest device does the most, and nobody waits for the slowest. Results wait in `slots` buffers, so
+ * memory is bounded: item n uses slot n % slots, and does not start before item n - slots is consumed.
  *
- * Workers may belong to several devices. One whose produce returns VF_ERR_DEVICE or VF_ERR_DEVICE_MEMORY gives its
- * device up: none of that device's workers begins anything any more, and items that they fail to produce are produced
- * anew by those of other devices, before any other item. While there is another device, that is no error of the run.
+ * Workers may belong to several devices. If produce returns VF_ERR_DEVICE or VF_ERR_DEVICE_MEMORY, the worker's device
+ * is dropped: its workers start nothing more, and workers of other devices produce its failed items again, before any
+ * other item. This is not an error of the run while another device is left.
  */
 #ifndef VOXFIELD_WORKPOOL_H
 #define VOXFIELD_WORKPOOL_H
@@ -23,17 +22,17 @@ extern "C" {
 typedef struct vf_workpool {
     int64_t items; /* >= 0 */
     int workers;   /* >= 1; each is a thread */
-    int slots;     /* >= workers; one more lets the consumer work beside them */
+    int slots;     /* >= workers; one more lets the consumer work at the same time */
     void *user;
     vf_status (*produce)(void *user, int worker, int slot, int64_t item); /* on a worker's thread */
     vf_status (*consume)(void *user, int slot, int64_t item);             /* on the calling thread, items in order */
-    const int *devices; /* [workers] which device each belongs to; NULL: all to one */
-    void (*give_up)(void *user, int device, const char *error); /* once a device, on a worker's thread; may be NULL */
+    const int *devices; /* [workers] the device of each worker; NULL: all on one */
+    void (*give_up)(void *user, int device, const char *error); /* once per device, on a worker's thread; may be NULL */
 } vf_workpool;
 
-/* Runs until all items are consumed, one of the functions fails (a device's failure counts if no other is left), or the
- * context is cancelled (VF_ERR_CANCELLED). When it returns, all threads have ended, and the context has the first error
- * of those functions, if any. Blocking. */
+/* Runs until all items are consumed, one of the functions fails (a device's failure counts only if no other is left),
+ * or the context is cancelled (VF_ERR_CANCELLED). When it returns, all threads have ended, and the context has the
+ * first error of the functions, if any. Blocking. */
 VF_MUST_CHECK vf_status vf_workpool_run(vf_context *ctx, const vf_workpool *pool);
 
 #ifdef __cplusplus

@@ -65,8 +65,8 @@ static vf_status check_rows(vf_context *ctx, const char *what, const char *name,
         if (__builtin_mul_overflow(step[i], steps[i], &way) || __builtin_add_overflow(reached, way, &reached) ||
             reached > most)
             return vf_fail(ctx, VF_ERR_ARGUMENT,
-                           "%s: %lld x %lld rows of %lld elements, (%lld, %lld) apart, are more than any memory holds",
-                           what, (long long)counts[2], (long long)counts[1], (long long)counts[0], (long long)given.row,
+                           "%s: %lld x %lld rows of %lld elements, (%lld, %lld) apart, exceed any memory", what,
+                           (long long)counts[2], (long long)counts[1], (long long)counts[0], (long long)given.row,
                            (long long)given.plane);
     }
     return VF_OK;
@@ -78,7 +78,7 @@ static vf_status check_counts(vf_context *ctx, const char *what, vf_dtype type, 
 {
     *empty = counts[0] == 0 || counts[1] == 0 || counts[2] == 0;
     if (counts[0] < 0 || counts[1] < 0 || counts[2] < 0)
-        return vf_fail(ctx, VF_ERR_ARGUMENT, "%s: the counts {%lld, %lld, %lld}; a length is at least 0", what,
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "%s: the counts {%lld, %lld, %lld}; a length must be at least 0", what,
                        (long long)counts[0], (long long)counts[1], (long long)counts[2]);
     return VF_CHECK_ARRAYS(ctx, what, type, *empty ? 0 : counts[0], {"x", x}, {"y", y});
 }

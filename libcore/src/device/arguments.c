@@ -5,7 +5,7 @@
 vf_status vf_check_type(vf_context *ctx, const char *what, vf_dtype type)
 {
     return vf_dtype_bytes(type) > 0 ? VF_OK
-                                    : vf_fail(ctx, VF_ERR_ARGUMENT, "%s: no such element type: %d", what, (int)type);
+                                    : vf_fail(ctx, VF_ERR_ARGUMENT, "%s: invalid element type %d", what, (int)type);
 }
 
 vf_status vf_check_complex(vf_context *ctx, const char *what, vf_dtype type)
@@ -13,7 +13,7 @@ vf_status vf_check_complex(vf_context *ctx, const char *what, vf_dtype type)
     vf_status status = vf_check_type(ctx, what, type);
     if (status != VF_OK || type == VF_C64 || type == VF_C128)
         return status;
-    return vf_fail(ctx, VF_ERR_ARGUMENT, "%s: its elements are complex, VF_C64 or VF_C128, not %s", what,
+    return vf_fail(ctx, VF_ERR_ARGUMENT, "%s: the elements must be VF_C64 or VF_C128, not %s", what,
                    vf_dtype_name(type));
 }
 
@@ -23,10 +23,10 @@ vf_status vf_check_length(vf_context *ctx, const char *what, vf_dtype type, int6
     if (status != VF_OK)
         return status;
     if (n < 0)
-        return vf_fail(ctx, VF_ERR_ARGUMENT, "%s: %lld elements; a length is at least 0", what, (long long)n);
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "%s: %lld elements; a length must be at least 0", what, (long long)n);
     if (n > VF_MOST_BYTES / (int64_t)vf_dtype_bytes(type))
-        return vf_fail(ctx, VF_ERR_ARGUMENT, "%s: %lld elements of %zu bytes are more than any memory holds", what,
-                       (long long)n, vf_dtype_bytes(type));
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "%s: %lld elements of %zu bytes exceed any memory", what, (long long)n,
+                       vf_dtype_bytes(type));
     return VF_OK;
 }
 

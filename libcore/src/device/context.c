@@ -291,7 +291,7 @@ vf_status vf_context_set_devices(vf_context *ctx, const char *spec)
         vf_warm_up_join(&ctx->warm_up);
     vf_device *devices = calloc((size_t)list.count, sizeof *devices);
     if (!devices)
-        return vf_fail(ctx, VF_ERR_MEMORY, "no memory for %d devices", list.count);
+        return vf_fail(ctx, VF_ERR_MEMORY, "not enough memory for %d devices", list.count);
     for (int i = 0; i < list.count; i++) {
         devices[i].ctx = ctx;
         if (!list.cuda) {

@@ -64,7 +64,7 @@ bool vf_device_is_host(const vf_device *device)
     return device->kind == VF_DEVICE_CPU;
 }
 
-static char no_memory[] = "no memory for the reason";
+static char no_memory[] = "not enough memory for the reason";
 
 void vf_device_give_up(vf_device *device, const char *why)
 {
@@ -72,7 +72,7 @@ void vf_device_give_up(vf_device *device, const char *why)
     if (!reason)
         reason = no_memory;
     if (__atomic_compare_exchange_n(&device->failure, &none, reason, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
-        vf_warn(device->ctx, "%s is given up, the other devices take over: %s", device->spec, why);
+        vf_warn(device->ctx, "%s is dropped; the other devices take over: %s", device->spec, why);
     else if (reason != no_memory)
         free(reason);
 }
@@ -99,7 +99,7 @@ vf_status vf_queue_create(vf_device *device, vf_queue **out)
     *out = NULL;
     vf_queue *queue = calloc(1, sizeof *queue);
     if (!queue)
-        return vf_fail(device->ctx, VF_ERR_MEMORY, "no memory for a queue");
+        return vf_fail(device->ctx, VF_ERR_MEMORY, "not enough memory for a queue");
     queue->device = device;
     vf_status status = device->ops->queue_create(device, &queue->native);
     if (status != VF_OK) {
@@ -141,8 +141,8 @@ vf_status vf_queue_after(vf_queue *queue, vf_queue *before)
 {
     vf_device *device = queue->device;
     if (before->device != device)
-        return vf_fail(device->ctx, VF_ERR_INTERNAL, "queues of %s and %s cannot be put in order", device->spec,
-                       before->device->spec);
+        return vf_fail(device->ctx, VF_ERR_INTERNAL, "queues of different devices (%s, %s) cannot be ordered",
+                       device->spec, before->device->spec);
     return device->ops->queue_after(device, queue->native, before->native);
 }
 
@@ -185,7 +185,7 @@ vf_status vf_array_copy(vf_queue *queue, vf_array *dst, const vf_array *src, int
 {
     vf_device *device = queue->device;
     if (dst->type != src->type || count < 0 || count > dst->count || count > src->count)
-        return vf_fail(device->ctx, VF_ERR_INTERNAL, "array copy: types or sizes do not fit (%lld of %lld to %lld)",
+        return vf_fail(device->ctx, VF_ERR_INTERNAL, "array copy: types or sizes do not match (%lld of %lld to %lld)",
                        (long long)count, (long long)src->count, (long long)dst->count);
     if (count == 0)
         return VF_OK;

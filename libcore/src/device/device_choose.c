@@ -40,9 +40,9 @@ static void explain(const vf_device_costs *c, int gpus, char *why, size_t size)
     char count[24] = "a GPU";
     if (n > 1)
         (void)snprintf(count, sizeof count, "%d GPUs", n);
-    (void)snprintf(why, size, "about %.2g s on the CPU, %.2g s on %s (%.2g s to start, %.2g s of work, %.2g s besides)",
-                   c->cpu, seconds_on(c, n), count, c->start + (n - 1) * VF_CUDA_START_SECONDS, c->gpu / n,
-                   VF_CUDA_USE_SECONDS);
+    (void)snprintf(
+        why, size, "about %.2g s on the CPU, %.2g s on %s (%.2g s to start, %.2g s of work, %.2g s of overhead)",
+        c->cpu, seconds_on(c, n), count, c->start + (n - 1) * VF_CUDA_START_SECONDS, c->gpu / n, VF_CUDA_USE_SECONDS);
 }
 
 /* Whether there is a sign of NVIDIA's driver: on Linux, in WSL, on Tegra. Asking the driver itself takes much longer.

@@ -100,7 +100,7 @@ static vf_status cpu_allocate(vf_device *device, vf_space space, size_t bytes, v
     if (*out)
         return VF_OK;
     vf_host_memory(&available, &total);
-    return vf_fail(device->ctx, VF_ERR_MEMORY, "not enough memory: %.3g GiB asked for, %.3g GiB available",
+    return vf_fail(device->ctx, VF_ERR_MEMORY, "not enough memory: %.3g GiB requested, %.3g GiB available",
                    (double)bytes / 0x1p30, (double)available / 0x1p30);
 }
 

@@ -143,7 +143,7 @@ static vf_status make_all(vf_pipeline *p)
     p->done = calloc((size_t)behind_last(p), sizeof *p->done);
     p->buffers = calloc((size_t)o->buffers, sizeof *p->buffers);
     if (!p->stages || !p->devices || !p->fail_at || !p->done || !p->buffers)
-        return vf_fail(p->ctx, VF_ERR_MEMORY, "no memory for %d stages", stages);
+        return vf_fail(p->ctx, VF_ERR_MEMORY, "not enough memory for %d stages", stages);
     vf_status status = vf_simulation_read(p->ctx, behind_last(p), p->fail_at);
     if (status == VF_OK)
         status = make_stages(p, stages);
@@ -165,7 +165,7 @@ vf_status vf_pipeline_create(vf_context *ctx, const vf_pipeline_options *options
         return status;
     vf_pipeline *p = calloc(1, sizeof *p);
     if (!p)
-        return vf_fail(ctx, VF_ERR_MEMORY, "no memory for a pipeline");
+        return vf_fail(ctx, VF_ERR_MEMORY, "not enough memory for a pipeline");
     p->ctx = ctx;
     p->options = *options;
     status = make_all(p);
@@ -353,7 +353,7 @@ vf_status vf_pipeline_run(vf_pipeline *p, const vf_pipeline_work *work)
         return no_device(p);
     r.begun = calloc((size_t)behind_last(p), sizeof *r.begun);
     if (!r.begun)
-        return vf_fail(p->ctx, VF_ERR_MEMORY, "no memory for %d devices", p->options.devices);
+        return vf_fail(p->ctx, VF_ERR_MEMORY, "not enough memory for %d devices", p->options.devices);
     for (int s = 0; s < p->count; s++)
         p->stages[s].pieces = 0;
     vf_status status = p->count == 1 && !work->store ? run_here(&r) : run_threads(&r);

@@ -33,13 +33,13 @@ vf_status vf_simulation_read(vf_context *ctx, int devices, int64_t *at)
         const long piece = number ? strtol(word + length + 1, &end, 10) : -1;
         if (length == 0 || !number || (*end != ',' && *end != '\0') || piece > most)
             return vf_fail(ctx, VF_ERR_ARGUMENT,
-                           "%s '%s': expected a device and the number of its piece that is to fail, as in cuda:1@3; "
-                           "several with commas between them",
+                           "%s '%s': expected a device and the number of the piece that fails, as in cuda:1@3; "
+                           "separate several with commas",
                            variable, text);
         const int d = find_device(ctx, word, length);
         if (d < 0 || all[d] >= 0)
             return vf_fail(ctx, VF_ERR_ARGUMENT, "%s '%s': %.*s is %s", variable, text, (int)length, word,
-                           d < 0 ? "none of the devices that are used" : "named twice");
+                           d < 0 ? "not a device in use" : "named twice");
         all[d] = piece;
         word = end;
     }

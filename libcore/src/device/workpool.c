@@ -231,7 +231,7 @@ vf_status vf_workpool_run(vf_context *ctx, const vf_workpool *pool)
     r.slots = calloc((size_t)pool->slots, sizeof *r.slots);
     r.dismissed = calloc((size_t)pool->workers, sizeof *r.dismissed);
     if (!workers || !r.slots || !r.dismissed) {
-        r.status = vf_fail(ctx, VF_ERR_MEMORY, "no memory for %d workers", pool->workers);
+        r.status = vf_fail(ctx, VF_ERR_MEMORY, "not enough memory for %d workers", pool->workers);
         goto done;
     }
     pthread_mutex_init(&r.lock, NULL);

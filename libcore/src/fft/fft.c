@@ -44,16 +44,16 @@ vf_status vf_fft_rows_create(vf_context *ctx, vf_dtype type, int64_t n, int64_t 
     if (status != VF_OK)
         return status;
     if (n < 1 || n > INT32_MAX || rows < 1 || rows > INT32_MAX)
-        return vf_fail(ctx, VF_ERR_ARGUMENT, "FFT: %lld rows of length %lld are not possible", (long long)rows,
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "FFT: %lld rows of length %lld are not supported", (long long)rows,
                        (long long)n);
     vf_fft_rows *plan = calloc(1, sizeof *plan);
     if (!plan)
-        return vf_fail(ctx, VF_ERR_MEMORY, "FFT: no memory for a plan");
+        return vf_fail(ctx, VF_ERR_MEMORY, "FFT: not enough memory for a plan");
     plan->type = type;
     make_plans(plan, (int)n, (int)rows);
     if (type == VF_C128 ? !plan->f64[0] || !plan->f64[1] : !plan->f32[0] || !plan->f32[1]) {
         vf_fft_rows_destroy(plan);
-        return vf_fail(ctx, VF_ERR_MEMORY, "FFT: FFTW made no plan");
+        return vf_fail(ctx, VF_ERR_MEMORY, "FFT: FFTW cannot make a plan");
     }
     *out = plan;
     return VF_OK;
@@ -146,14 +146,16 @@ vf_status vf_fft_create(vf_device *device, vf_dtype type, int rank, const int64_
     if (status != VF_OK)
         return status;
     if (rank < 1 || rank > 3 || batch < 1)
-        return vf_fail(ctx, VF_ERR_ARGUMENT, "FFT: %d dimensions, batch of %lld; there are 1 to 3, of at least 1", rank,
+        return vf_fail(ctx, VF_ERR_ARGUMENT,
+                       "FFT: %d dimensions, batch of %lld; use 1 to 3 dimensions and a batch of at least 1", rank,
                        (long long)batch);
     for (int d = 0; d < rank; d++)
         if (dims[d] < 1 || dims[d] > INT32_MAX)
-            return vf_fail(ctx, VF_ERR_ARGUMENT, "FFT: a dimension of length %lld is not possible", (long long)dims[d]);
+            return vf_fail(ctx, VF_ERR_ARGUMENT, "FFT: a dimension of length %lld is not supported",
+                           (long long)dims[d]);
     vf_fft *plan = calloc(1, sizeof *plan);
     if (!plan)
-        return vf_fail(ctx, VF_ERR_MEMORY, "FFT: no memory for a plan");
+        return vf_fail(ctx, VF_ERR_MEMORY, "FFT: not enough memory for a plan");
     *plan = (vf_fft){.device = device, .type = type, .batch = batch, .dims = {1, 1, 1}};
     for (int d = 0; d < rank; d++)
         plan->dims[3 - rank + d] = dims[d];
@@ -187,6 +189,6 @@ int64_t vf_fft_bytes(const vf_fft *plan)
 vf_status vf_fft_execute(vf_fft *plan, vf_queue *queue, vf_fft_direction direction, void *data)
 {
     if (vf_queue_device(queue) != plan->device)
-        return vf_fail(vf_device_context(plan->device), VF_ERR_ARGUMENT, "FFT: the queue is another device's");
+        return vf_fail(vf_device_context(plan->device), VF_ERR_ARGUMENT, "FFT: the queue belongs to another device");
     return plan->ops->execute(plan, queue, direction, data);
 }

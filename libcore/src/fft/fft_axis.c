@@ -29,10 +29,10 @@ vf_status vf_fft_axis_create(vf_context *ctx, vf_dtype type, int64_t n, vf_fft_a
     if (status != VF_OK)
         return status;
     if (n < 1 || n > INT32_MAX)
-        return vf_fail(ctx, VF_ERR_ARGUMENT, "FFT: lines of length %lld are not possible", (long long)n);
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "FFT: lines of length %lld are not supported", (long long)n);
     vf_fft_axis *axis = calloc(1, sizeof *axis);
     if (!axis)
-        return vf_fail(ctx, VF_ERR_MEMORY, "FFT: no memory for a plan");
+        return vf_fail(ctx, VF_ERR_MEMORY, "FFT: not enough memory for a plan");
     axis->ctx = ctx;
     axis->type = type;
     axis->n = n;
@@ -44,8 +44,8 @@ vf_status vf_fft_axis_create(vf_context *ctx, vf_dtype type, int64_t n, vf_fft_a
     if (status == VF_OK) {
         axis->rows = aligned_alloc(ALIGNMENT, axis->thread_bytes * (size_t)axis->threads);
         if (!axis->rows)
-            status =
-                vf_fail(ctx, VF_ERR_MEMORY, "FFT: no memory for %d lines of length %lld", VF_FFT_LINES, (long long)n);
+            status = vf_fail(ctx, VF_ERR_MEMORY, "FFT: not enough memory for %d lines of length %lld", VF_FFT_LINES,
+                             (long long)n);
         else
             memset(axis->rows, 0, axis->thread_bytes * (size_t)axis->threads);
     }

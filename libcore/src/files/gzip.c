@@ -40,7 +40,8 @@ vf_status vf_gzip_begin(vf_gzip *file, vf_context *ctx, vf_output *output)
 vf_status vf_gzip_append(vf_gzip *file, const vf_gzip_block *block)
 {
     if (block->packed_bytes == 0)
-        return vf_fail(file->ctx, VF_ERR_MEMORY, "%s: no memory to compress the data", vf_output_path(file->output));
+        return vf_fail(file->ctx, VF_ERR_MEMORY, "%s: not enough memory to compress the data",
+                       vf_output_path(file->output));
     file->checksum = (uint32_t)crc32_combine(file->checksum, block->checksum, (z_off_t)block->bytes);
     file->length += block->bytes;
     return vf_output_write(file->output, block->packed, block->packed_bytes);

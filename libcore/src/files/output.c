@@ -133,12 +133,12 @@ vf_status vf_output_open(vf_context *ctx, const char *path, vf_output **out)
     *out = NULL;
     vf_output *o = calloc(1, sizeof *o);
     if (!o)
-        return vf_fail(ctx, VF_ERR_MEMORY, "%s: no memory to open the file", path);
+        return vf_fail(ctx, VF_ERR_MEMORY, "%s: not enough memory to open the file", path);
     o->ctx = ctx;
     o->path = strdup(path);
     o->target = follow_links(path, &descriptor);
     if (!o->path || !o->target) {
-        status = vf_fail(ctx, VF_ERR_MEMORY, "%s: no memory to open the file", path);
+        status = vf_fail(ctx, VF_ERR_MEMORY, "%s: not enough memory to open the file", path);
         goto done;
     }
     bool exists = descriptor >= 0 ? fstat(descriptor, &existing) == 0 : stat(o->target, &existing) == 0;

@@ -104,7 +104,7 @@ vf_status vf_report_create(vf_context *ctx, const char *path, vf_report **out)
     *out = NULL;
     vf_report *r = calloc(1, sizeof *r);
     if (!r)
-        return vf_fail(ctx, VF_ERR_MEMORY, "%s: no memory for the report", path);
+        return vf_fail(ctx, VF_ERR_MEMORY, "%s: not enough memory for the report", path);
     vf_status status = vf_output_open(ctx, path, &r->output);
     if (status != VF_OK) {
         free(r);

@@ -100,7 +100,7 @@ static vf_status pack(void *user, int worker, int slot, int64_t chunk)
     shuffle(raw, p->bytes, p->piece->element, shuffled);
     p->packed[slot] = p->most;
     if (compress2(shuffled + p->bytes, &p->packed[slot], shuffled, (uLong)p->bytes, p->level) != Z_OK)
-        return vf_fail(p->ctx, VF_ERR_MEMORY, "%s: no memory to compress the data", p->name);
+        return vf_fail(p->ctx, VF_ERR_MEMORY, "%s: not enough memory to compress the data", p->name);
     return VF_OK;
 }
 
@@ -125,7 +125,7 @@ vf_status vf_pack_chunks(vf_context *ctx, const char *name, const vf_chunked_pie
     p.buffers = malloc((size_t)pool.slots * (2 * p.bytes + p.most));
     p.packed = calloc((size_t)pool.slots, sizeof *p.packed);
     if (!p.buffers || !p.packed)
-        status = vf_fail(ctx, VF_ERR_MEMORY, "%s: no memory to compress the data", name);
+        status = vf_fail(ctx, VF_ERR_MEMORY, "%s: not enough memory to compress the data", name);
     else
         status = vf_workpool_run(ctx, &pool);
     free(p.buffers);

@@ -219,16 +219,15 @@ vf_status vf_h5_attribute_get_text(vf_h5 *file, const char *object, const char *
         goto done;
     if (H5Tget_class(attribute.type) != H5T_STRING || attribute.values != 1) {
         status =
-            vf_fail(file->ctx, VF_ERR_INPUT, "%s: the attribute '%s' of '%s' is not a text", file->path, name, object);
+            vf_fail(file->ctx, VF_ERR_INPUT, "%s: the attribute '%s' of '%s' is not text", file->path, name, object);
         goto done;
     }
     stored = H5Tis_variable_str(attribute.type) > 0 ? read_variable_text(&attribute) : read_fixed_text(&attribute);
     if (!stored)
         status = vf_h5_fail(file, VF_ERR_INPUT, "cannot read the attribute '%s' of '%s'", name, object);
     else if (strlen(stored) >= size)
-        status =
-            vf_fail(file->ctx, VF_ERR_INPUT, "%s: the attribute '%s' of '%s' is a text of %zu bytes, more than %zu",
-                    file->path, name, object, strlen(stored), size - 1);
+        status = vf_fail(file->ctx, VF_ERR_INPUT, "%s: the attribute '%s' of '%s' has %zu bytes of text, more than %zu",
+                         file->path, name, object, strlen(stored), size - 1);
     else
         memcpy(text, stored, strlen(stored) + 1);
 done:

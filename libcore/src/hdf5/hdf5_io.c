@@ -114,7 +114,7 @@ static vf_h5 *allocate(vf_context *ctx, const char *path)
     if (!file || !file->path) {
         release(file);
         file = NULL;
-        vf_fail(ctx, VF_ERR_MEMORY, "%s: no memory to open the file", path);
+        vf_fail(ctx, VF_ERR_MEMORY, "%s: not enough memory to open the file", path);
     }
     return file;
 }
@@ -168,8 +168,7 @@ static vf_status create(vf_context *ctx, const char *source, const char *path, v
     struct stat to;
     if (status == VF_OK && vf_output_direct(file->output) &&
         (fstat(fileno(vf_output_stream(file->output)), &to) != 0 || !S_ISCHR(to.st_mode))) /* /dev/null takes it */
-        status = vf_fail(ctx, VF_ERR_OUTPUT,
-                         "%s: an HDF5 file cannot be written to a pipe, or to what is open already; give a file's name",
+        status = vf_fail(ctx, VF_ERR_OUTPUT, "%s: cannot write HDF5 to a pipe or an open descriptor; give a file name",
                          path);
     if (status == VF_OK && source)
         status = copy_content(file, source);
@@ -328,7 +327,7 @@ vf_status vf_h5_select(vf_h5 *file, const char *name)
     *set = (vf_h5_dataset){.id = id, .name = strdup(name)};
     if (!set->name) {
         H5Dclose(id);
-        return vf_fail(file->ctx, VF_ERR_MEMORY, "%s: no memory to open the dataset '%s'", file->path, name);
+        return vf_fail(file->ctx, VF_ERR_MEMORY, "%s: not enough memory to open the dataset '%s'", file->path, name);
     }
     type = H5Dget_type(id);
     space = H5Dget_space(id);
@@ -404,7 +403,7 @@ vf_status vf_h5_dataset_create(vf_h5 *file, const char *name, vf_dtype type, int
         memcpy(file->current.chunk, piece, sizeof piece);
         if (!file->current.name) {
             H5Dclose(id);
-            status = vf_fail(file->ctx, VF_ERR_MEMORY, "%s: no memory for the dataset '%s'", file->path, name);
+            status = vf_fail(file->ctx, VF_ERR_MEMORY, "%s: not enough memory for the dataset '%s'", file->path, name);
         }
     }
     if (stored >= 0)

@@ -108,7 +108,7 @@ vf_status vf_h5_write(vf_h5 *file, const char *name, vf_dtype type, const int64_
     vf_chunked_piece piece;
     chunk_target target = {file, start};
     if (!file->output)
-        return vf_fail(file->ctx, VF_ERR_OUTPUT, "%s: opened to read, not to write", file->path);
+        return vf_fail(file->ctx, VF_ERR_OUTPUT, "%s: the file is open for reading only", file->path);
     vf_h5_printing before = vf_h5_enter();
     vf_status status = select_piece(file, name, type, start, count);
     if (status == VF_OK && whole_chunks(&file->current, type, start, count, data, &piece))

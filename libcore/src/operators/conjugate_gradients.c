@@ -28,7 +28,7 @@ static vf_status check(vf_operator *a, const vf_queue *queue, const vf_cg_option
                        o->tolerance);
     if (!b || !x || b == x || vf_queue_device(queue) != vf_operator_device(a))
         return vf_fail(ctx, VF_ERR_ARGUMENT,
-                       "conjugate gradients: a vector is missing, b is x, or the queue is another device's");
+                       "conjugate gradients: a vector is missing, b is x, or the queue belongs to another device");
     if (o->preconditioner && (vf_operator_device(o->preconditioner) != vf_operator_device(a) ||
                               vf_operator_domain(o->preconditioner).count != from.count ||
                               vf_operator_domain(o->preconditioner).type != from.type ||

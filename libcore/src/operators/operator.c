@@ -95,7 +95,7 @@ static vf_status check(const vf_operator *a, const vf_queue *queue, const void *
     if (in && out && in != out && vf_queue_device(queue) == a->device)
         return VF_OK;
     return vf_fail(vf_device_context(a->device), VF_ERR_ARGUMENT,
-                   "operator %s: a vector is missing, the input is the output, or the queue is another device's",
+                   "operator %s: a vector is missing, the input is the output, or the queue belongs to another device",
                    a->methods->name);
 }
 

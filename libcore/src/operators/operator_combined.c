@@ -66,7 +66,7 @@ static vf_status begin(int count, vf_operator *const *a, int rooms, combined **o
         if (c)
             free_combined(c);
         *out = NULL;
-        return vf_fail(ctx, VF_ERR_MEMORY, "no memory for an operator of %d operators", count);
+        return vf_fail(ctx, VF_ERR_MEMORY, "not enough memory for an operator of %d operators", count);
     }
     c->rooms = rooms;
     for (; c->count < count; c->count++) {

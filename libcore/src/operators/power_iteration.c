@@ -21,7 +21,8 @@ static vf_status fill_at_random(vf_queue *queue, vf_vector_space space, uint64_t
                  numbers = bytes / (wide ? sizeof(double) : sizeof(float));
     void *host = malloc(bytes + 1);
     if (!host)
-        return vf_fail(vf_device_context(vf_queue_device(queue)), VF_ERR_MEMORY, "no memory for a random vector");
+        return vf_fail(vf_device_context(vf_queue_device(queue)), VF_ERR_MEMORY,
+                       "not enough memory for a random vector");
     for (size_t i = 0; i < numbers; i++)
         if (wide)
             ((double *)host)[i] = draw(&seed);

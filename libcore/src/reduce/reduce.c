@@ -30,7 +30,7 @@ static vf_status check_exists(vf_context *ctx, vf_reduction reduction, vf_dtype 
     if (vf_reduce_exists(reduction, type))
         return VF_OK;
     if ((unsigned)reduction >= VF_REDUCTION_COUNT)
-        return vf_fail(ctx, VF_ERR_ARGUMENT, "no such reduction: %d", (int)reduction);
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "invalid reduction %d", (int)reduction);
     return vf_fail(ctx, VF_ERR_ARGUMENT, "%s of %s elements is not defined", names[reduction], vf_dtype_name(type));
 }
 
@@ -56,7 +56,7 @@ vf_status vf_reduce_create(vf_device *device, vf_reduction reduction, vf_dtype t
         return status;
     vf_reduce *plan = calloc(1, sizeof *plan);
     if (!plan)
-        return vf_fail(ctx, VF_ERR_MEMORY, "no memory for the plan of a reduction");
+        return vf_fail(ctx, VF_ERR_MEMORY, "not enough memory for the plan of a reduction");
     *plan = (vf_reduce){.device = device, .ops = ops_for(device), .reduction = reduction, .type = type, .most = most};
     status = plan->ops->create(plan);
     if (status != VF_OK) {

@@ -37,7 +37,7 @@ vf_status vf_scan_create(vf_device *device, const vf_scan_options *options, int6
         return status;
     vf_scan *plan = calloc(1, sizeof *plan);
     if (!plan)
-        return vf_fail(ctx, VF_ERR_MEMORY, "no memory for the plan of a scan");
+        return vf_fail(ctx, VF_ERR_MEMORY, "not enough memory for the plan of a scan");
     *plan = (vf_scan){.device = device, .ops = ops, .options = *options, .most = most};
     plan->options.variant = variant;
     status = plan->ops->create(plan);
@@ -70,7 +70,7 @@ vf_status vf_scan_execute(const vf_scan *plan, vf_queue *queue, int64_t n, const
     if (status != VF_OK || n == 0)
         return status;
     if (plan->options.segmented != (head != NULL))
-        return vf_fail(ctx, VF_ERR_ARGUMENT, "a scan takes heads if it is segmented, and only then: head is %sNULL",
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "a scan needs head if, and only if, it is segmented: head is %sNULL",
                        head ? "not " : "");
     return plan->ops->execute(plan, queue, n, x, head, y);
 }

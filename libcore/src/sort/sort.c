@@ -33,14 +33,14 @@ static vf_status check_bins(vf_context *ctx, const vf_histogram_bins *bins, int6
     if (bins->type == VF_U8)
         return bins->bins == 0 || bins->bins == BYTE_BINS
                    ? VF_OK
-                   : vf_fail(ctx, VF_ERR_ARGUMENT, "a histogram of bytes has %d bins (0 means so, too), not %d",
+                   : vf_fail(ctx, VF_ERR_ARGUMENT, "a histogram of bytes needs %d bins (or 0 for the same), not %d",
                              BYTE_BINS, bins->bins);
     if (bins->type != VF_F32 && bins->type != VF_F64)
-        return vf_fail(ctx, VF_ERR_ARGUMENT, "histograms are of bytes and of real floating-point numbers, not of %s",
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "a histogram needs bytes or real floating-point numbers, not %s",
                        vf_dtype_name(bins->type));
     if (!bins->edges || bins->bins < 1 || bins->bins > MOST_BINS)
-        return vf_fail(ctx, VF_ERR_ARGUMENT, "a histogram of %d bins, not 1 to %d, or without edges", bins->bins,
-                       MOST_BINS);
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "a histogram of %d bins (1 to %d are supported), or without edges",
+                       bins->bins, MOST_BINS);
     for (int b = 0; b <= bins->bins; b++)
         if (!isfinite(bins->edges[b]) || (b > 0 && !(bins->edges[b - 1] < bins->edges[b])))
             return vf_fail(ctx, VF_ERR_ARGUMENT,
@@ -58,7 +58,7 @@ vf_status vf_histogram_create(vf_device *device, const vf_histogram_bins *bins, 
         return status;
     vf_histogram *plan = calloc(1, sizeof *plan);
     if (!plan)
-        return vf_fail(ctx, VF_ERR_MEMORY, "no memory for a histogram");
+        return vf_fail(ctx, VF_ERR_MEMORY, "not enough memory for a histogram");
     *plan = (vf_histogram){.ops = ops_for(device),
                            .device = device,
                            .type = bins->type,
@@ -71,7 +71,7 @@ vf_status vf_histogram_create(vf_device *device, const vf_histogram_bins *bins, 
             memcpy(plan->edges, bins->edges, count * sizeof *plan->edges);
             plan->edges[count - 1] = nextafter(plan->edges[count - 1], INFINITY);
         } else {
-            status = vf_fail(ctx, VF_ERR_MEMORY, "no memory for the edges of %d bins", bins->bins);
+            status = vf_fail(ctx, VF_ERR_MEMORY, "not enough memory for the edges of %d bins", bins->bins);
         }
     }
     if (status == VF_OK)
@@ -115,7 +115,7 @@ vf_status vf_sort_create(vf_device *device, int bits, int64_t most, vf_sort **ou
         return vf_fail(ctx, VF_ERR_ARGUMENT, "a sort of %lld pairs by keys of %d bits", (long long)most, bits);
     vf_sort *plan = calloc(1, sizeof *plan);
     if (!plan)
-        return vf_fail(ctx, VF_ERR_MEMORY, "no memory for a sort");
+        return vf_fail(ctx, VF_ERR_MEMORY, "not enough memory for a sort");
     *plan = (vf_sort){.ops = ops_for(device), .device = device, .bits = bits, .most = most};
     vf_status status = plan->ops->sort_create(plan);
     if (status != VF_OK) {

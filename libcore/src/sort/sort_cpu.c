@@ -86,7 +86,7 @@ static vf_status histogram_create(vf_histogram *plan)
     thread_counts *state = malloc(sizeof *state + (size_t)threads * (size_t)plan->bins * sizeof *state->counts);
     plan->state = state;
     if (!state)
-        return vf_fail(vf_device_context(plan->device), VF_ERR_MEMORY, "no memory for a histogram of %d bins",
+        return vf_fail(vf_device_context(plan->device), VF_ERR_MEMORY, "not enough memory for a histogram of %d bins",
                        plan->bins);
     state->threads = threads;
     return VF_OK;
@@ -182,7 +182,7 @@ static vf_status sort_create(vf_sort *plan)
         state->counts = malloc((size_t)state->threads * DIGITS * sizeof *state->counts);
     }
     if (!state || !state->counts)
-        return vf_fail(vf_device_context(plan->device), VF_ERR_MEMORY, "no memory for a sort");
+        return vf_fail(vf_device_context(plan->device), VF_ERR_MEMORY, "not enough memory for a sort");
     return plan->bits <= DIGIT_BITS
                ? VF_OK
                : vf_array_create(plan->device, VF_SPACE_DEVICE, VF_I32, 2 * plan->most, &state->scratch);
