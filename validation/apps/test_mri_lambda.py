@@ -281,12 +281,12 @@ def test_misfit(_):
     scan = Scan(1, 7)
     noise = noise_like(numpy.empty((COILS, 4000)), numpy.random.default_rng(8), 1).astype("c8")
     write_scan("s.h5", scan.k, scan.data, scan.maps, N, noise=noise)
-    right = make("s.h5", "-q", "-o", "i.h5", "--report", "r.json")
+    right = make("s.h5", "--coils", "file", "-q", "-o", "i.h5", "--report", "r.json")
     with open("r.json", encoding="ascii") as report:
         assert json.load(report)["reconstruction"]["misfit"] < 1.5
     assert "times the noise" not in right.err, right.err
     write_scan("s.h5", scan.k, scan.data, numpy.roll(scan.maps, 1, axis=0), N, noise=noise)
-    wrong = make("s.h5", "-q", "-o", "i.h5")
+    wrong = make("s.h5", "--coils", "file", "-q", "-o", "i.h5")
     assert "times the noise that the noise scan shows" in wrong.err and "--coils" in wrong.err, wrong.err
 
 

@@ -88,7 +88,7 @@ def main():
                 for source, (old, new) in zip(sources, jobs):
                     try:
                         (was, _), (now, made_of) = old.result(), new.result()
-                    except RuntimeError as error: # cuFFT may be missing
+                    except RuntimeError as error:  # cuFFT may be missing
                         print(f"SKIP:    {source}: {error}")
                         differ.add(source)
                         continue
