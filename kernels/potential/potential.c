@@ -93,6 +93,7 @@ vf_status vf_potential_choose(vf_context *ctx, const vf_potential_problem *probl
                               int64_t charges, const vf_potential_method **out)
 {
     double least = INFINITY;
+    const vf_potential_method *best = NULL;
     *out = NULL;
     for (int m = 0; m < METHODS; m++) {
         const vf_status status = vf_potential_check(ctx, methods[m], problem, kind);
@@ -104,12 +105,13 @@ vf_status vf_potential_choose(vf_context *ctx, const vf_potential_problem *probl
             return status;
         const double seconds = methods[m]->expected_seconds(problem, kind, vf_context_threads(ctx), (double)charges,
                                                             (double)vf_grid_points(&problem->grid));
-        if (!*out || seconds < least) {
+        if (!best || seconds < least) {
             least = seconds;
-            *out = methods[m];
+            best = methods[m];
         }
     }
-    return *out ? VF_OK : vf_potential_check(ctx, methods[0], problem, kind);
+    *out = best;
+    return best ? VF_OK : vf_potential_check(ctx, methods[0], problem, kind);
 }
 
 /* ---- plans ---- */
