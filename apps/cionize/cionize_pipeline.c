@@ -49,10 +49,6 @@ static vf_status read_settings_script(cionize_state *r)
     vf_status status = read_script(r->ctx, r->ions.script, from);
     if (status != VF_OK)
         return status;
-    if (wants_ions(&r->ions))
-        return vf_fail(r->ctx, VF_ERR_ARGUMENT,
-                       "a script places ions itself: leave out --place, --neutralize and "
-                       "--concentration, or -i");
     warn_overridden(r);
     if (from->has_ion_solute)
         r->ions.ion_solute = from->ion_solute;

@@ -83,16 +83,12 @@ static vf_status check_combinations(const cionize_state *r)
                            "%s is for ions: ask for some by --place, --neutralize or "
                            "--concentration",
                            needs_ions[n][0]);
-    if (r->ions.script && r->ions.order != ION_ORDER_GIVEN)
-        return vf_fail(r->ctx, VF_ERR_ARGUMENT, "--order is for --place: a script says the order itself");
     if (s->read_map && s->trajectory)
         return vf_fail(r->ctx, VF_ERR_ARGUMENT, "--read-map and --trajectory exclude each other");
     if (s->read_map && s->variant)
         return vf_fail(r->ctx, VF_ERR_ARGUMENT,
                        "--method says how a map is summed, and the map is read from %s: leave out one of them",
                        s->read_map);
-    if ((s->frames || s->deviation) && !s->trajectory)
-        return vf_fail(r->ctx, VF_ERR_ARGUMENT, "--frames and --deviation are for a --trajectory");
     if (r->ions.map_with_ions && !s->map && !s->picture)
         return vf_fail(r->ctx, VF_ERR_ARGUMENT,
                        "--map-with-ions is for a map or a picture: name one by --map or --picture");

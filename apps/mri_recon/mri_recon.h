@@ -23,7 +23,7 @@
 #include "solve/team.h"
 #include "toeplitz.h"
 
-/* ---- mri_recon_main.c ---- */
+/* ---- mri_recon_main.c, recon_options.c ---- */
 
 typedef enum recon_method { RECON_CG, RECON_ADJOINT, RECON_GRIDDING, RECON_BILINEAR } recon_method;
 typedef enum recon_prior {
@@ -91,9 +91,9 @@ typedef struct recon_settings {
 
 /* ---- settings.c ---- */
 
-/* Refuses what does not go together, and fills in what follows from other settings, once all options are read. Errors:
- * VF_ERR_ARGUMENT. */
-VF_MUST_CHECK vf_status settings_complete(vf_context *ctx, recon_settings *settings);
+/* Refuses settings that contradict each other, as far as the table of options does not say it, and fills in what follows
+ * from other settings. Errors: VF_ERR_ARGUMENT. */
+VF_MUST_CHECK vf_status settings_complete(vf_context *ctx, recon_settings *settings, bool says_partial_fourier);
 
 /* ---- watch.c ---- */
 

@@ -9,41 +9,38 @@ static vf_status check_files(vf_context *ctx, const recon_settings *s)
 {
     const bool bart = cfl_is_name(s->input);
     if (s->trajectory && !bart)
-        return vf_fail(ctx, VF_ERR_ARGUMENT,
-                       "--trajectory goes with k-space in a .cfl; %s is to have its trajectory in it", s->input);
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "--trajectory needs a scan in a .cfl; %s contains its trajectory",
+                       s->input);
     if (s->trajectory && !cfl_is_name(s->trajectory))
-        return vf_fail(ctx, VF_ERR_ARGUMENT, "--trajectory %s: expected a file of BART's with its ending, .cfl or .hdr",
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "--trajectory %s: unknown file extension; use .cfl or .hdr",
                        s->trajectory);
     if (s->group && bart)
-        return vf_fail(ctx, VF_ERR_ARGUMENT, "--group is of ISMRMRD files; %s has none", s->input);
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "--group applies to ISMRMRD files; %s has no groups", s->input);
     if (s->save_coils && !coil_map_is_name(s->save_coils))
-        return vf_fail(ctx, VF_ERR_ARGUMENT, "--save-coils %s: the name is to end in .h5, .hdf5, .cfl or .hdr",
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "--save-coils %s: unknown file extension; use .h5, .hdf5, .cfl or .hdr",
                        s->save_coils);
     if (s->map_sets == RECON_SETS_TWO &&
         (s->coils == RECON_COILS_RSS || s->coils == RECON_COILS_WALSH || s->coils == RECON_COILS_NLINV))
-        return vf_fail(ctx, VF_ERR_ARGUMENT, "--map-sets 2 goes with --coils auto, espirit or a file of two sets");
-    if (s->save_coils && s->coils == RECON_COILS_RSS)
-        return vf_fail(ctx, VF_ERR_ARGUMENT, "--save-coils: --coils rss uses no maps");
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "--map-sets 2 needs --coils auto, espirit or a file of two sets");
     return VF_OK;
 }
 
-vf_status settings_complete(vf_context *ctx, recon_settings *s)
+vf_status settings_complete(vf_context *ctx, recon_settings *s, bool says_partial_fourier)
 {
     const vf_status status = check_files(ctx, s);
     if (status != VF_OK)
         return status;
-    if (s->save_q && s->load_q)
-        return vf_fail(ctx, VF_ERR_ARGUMENT, "--save-q and --load-q exclude each other");
-    if (s->quiet && s->progress == VF_PROGRESS_ON)
-        return vf_fail(ctx, VF_ERR_ARGUMENT, "--quiet and --progress exclude each other");
     if (s->encode_by == VF_ENCODE_DIRECT && s->method == RECON_GRIDDING)
-        return vf_fail(ctx, VF_ERR_ARGUMENT, "--method gridding is not a direct sum; leave out --operator direct");
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "--method gridding cannot be combined with --operator direct");
     if (s->append_to_copy && !(s->output && vf_path_has_extension(s->output, ".mrd")))
-        return vf_fail(ctx, VF_ERR_ARGUMENT, "--append-to-copy needs an output (-o) that ends in .mrd");
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "--append-to-copy needs an output (-o) with the extension .mrd");
     if (s->method != RECON_CG)
         s->lambda_auto = false;
     if (s->prior == RECON_PRIOR_AUTO)
         s->prior = s->lambda_auto ? RECON_SPECTRUM : RECON_IDENTITY;
+    if (says_partial_fourier && s->prior != RECON_SPECTRUM)
+        return vf_fail(ctx, VF_ERR_ARGUMENT,
+                       "--partial-fourier needs --prior spectrum, the default if --lambda is auto");
     if (s->tolerance < 0)
         s->tolerance = s->lambda_auto ? 1e-5 : 1e-4;
     if (s->iterations == 0)

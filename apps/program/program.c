@@ -56,13 +56,108 @@ static void spin_less_where_busy(vf_context *ctx, char **argv)
         (void)execv("/proc/self/exe", argv); /* if it cannot be, things go on as they are */
 }
 
-void program_print_and_exit(const program *p, bool help)
+bool program_given(const program *p, const char *option)
 {
-    if (help)
-        fputs(p->usage, stdout);
-    else
+    return option_text(p->options, &p->given, option) != NULL;
+}
+
+/* ---- --help and --version ---- */
+
+static void print_exit_status(const program *p)
+{
+    static const struct {
+        vf_status status;
+        const char *text;
+    } known[] = {{VF_OK, "success"},
+                 {VF_ERR_ARGUMENT, "invalid options"},
+                 {VF_ERR_INPUT, "invalid input"},
+                 {VF_ERR_OUTPUT, "output not written"},
+                 {VF_ERR_MEMORY, "out of memory"},
+                 {VF_ERR_DEVICE, "device error"},
+                 {VF_ERR_DEVICE_MEMORY, "out of device memory"},
+                 {VF_ERR_UNSUPPORTED, "not supported"},
+                 {VF_ERR_INCOMPLETE, NULL},
+                 {VF_ERR_INTERNAL, "internal error"},
+                 {VF_ERR_CANCELLED, "interrupted"}};
+    int column = printf("Exit status:");
+    for (size_t n = 0; n < sizeof known / sizeof *known; n++) {
+        const char *text = known[n].text ? known[n].text : p->incomplete;
+        char one[64];
+        if (!text)
+            continue;
+        const int length =
+            snprintf(one, sizeof one, "%s%d %s", n ? ", " : " ", vf_status_exit_code(known[n].status), text);
+        if (column + length < OPTION_HELP_WIDTH)
+            column += printf("%s", one);
+        else
+            column = printf(",\n%s", one + 2) - 2; /* without the comma and space that separate */
+    }
+    putchar('\n');
+}
+
+static void print_help(const program *p)
+{
+    printf("%s - %s\n\n", p->name, p->about);
+    for (int n = 0; p->synopsis[n]; n++)
+        printf("%s %s %s\n", n ? "      " : "usage:", p->name, p->synopsis[n]);
+    if (p->intro) {
+        fputs("\n", stdout);
+        option_print_wrapped(stdout, p->intro, 0, 0);
+    }
+    option_print_help(stdout, p->options);
+    if (p->examples)
+        printf("\nExamples\n%s\n", p->examples);
+    fputs("\n", stdout);
+    print_exit_status(p);
+    printf("The manual page %s(1) says more.\n", p->name);
+}
+
+/* Prints what was asked for in place of a run. */
+static vf_status print_asked(vf_context *ctx, const program *p)
+{
+    vf_status status = VF_OK;
+    if (p->given.asked == OPTION_VERSION)
         printf("%s (Voxfield) %s\n", p->name, VF_VERSION);
-    exit(fflush(stdout) == 0 && !ferror(stdout) ? 0 : vf_status_exit_code(VF_ERR_OUTPUT));
+    else if (!p->given.asks_manual)
+        print_help(p);
+    else if ((status = option_check_table(ctx, p->options)) == VF_OK)
+        option_print_manual(stdout, p->options);
+    if (status == VF_OK && (fflush(stdout) != 0 || ferror(stdout)))
+        status = vf_fail(ctx, VF_ERR_OUTPUT, "standard output: %s", strerror(errno));
+    return status;
+}
+
+/* ---- the run ---- */
+
+static vf_status take_input(vf_context *ctx, const program *p)
+{
+    const option_values *given = &p->given;
+    const int most = p->input ? 1 : 0;
+    if (given->inputs > most)
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "'%s': unexpected argument; %s takes %s%s", given->input[most], p->name,
+                       p->input ? "one " : "no input file", p->input ? p->input : "");
+    if (most == 0)
+        return VF_OK;
+    if (given->inputs == 0 || given->input[0][0] == '\0')
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "no input file: %s %s (%s --help lists the options)", p->name,
+                       p->input_example, p->name);
+    *(const char **)((char *)p->settings + p->input_at) = given->input[0];
+    return VF_OK;
+}
+
+static vf_status read_and_run(vf_context *ctx, program *p)
+{
+    vf_status status = option_read(ctx, p->name, p->options, p->argc, p->argv, p->settings, &p->given);
+    if (status != VF_OK)
+        return status;
+    if (p->given.asked != OPTION_END)
+        return print_asked(ctx, p);
+    status = take_input(ctx, p);
+    p->quiet = program_given(p, "quiet");
+    if (status == VF_OK && program_given(p, "dry-run") && program_given(p, "report"))
+        vf_note(ctx, "note: --dry-run writes no files, so there is no report %s",
+                option_text(p->options, &p->given, "report"));
+    return status == VF_OK ? p->run(ctx, p) : status;
 }
 
 int program_main(program *p, int argc, char **argv)
@@ -80,13 +175,12 @@ int program_main(program *p, int argc, char **argv)
     signal(SIGPIPE, SIG_IGN); /* the result is worth finishing when nobody reads the messages */
     vf_context_set_log(ctx, print_log, p);
     vf_context_cancel_on_signals(ctx);
-    char **arguments = calloc((size_t)argc + 1, sizeof *arguments); /* getopt reorders argv; the record must not */
     p->argc = argc;
-    p->argv = arguments ? memcpy(arguments, argv, (size_t)argc * sizeof *arguments) : argv;
-    status = p->run(ctx, p, argc, argv);
-    free(arguments);
+    p->argv = argv;
+    status = read_and_run(ctx, p);
     if (status != VF_OK)
         fprintf(stderr, "%s: error: %s\n", p->name, vf_context_message(ctx));
+    option_values_free(&p->given);
     vf_context_cancel_on_signals(NULL);
     const vf_warm_up_state warm = vf_device_warm_up_state(ctx);
     /* Nobody needs a GPU any more that is still being started: the process ends under the thread that starts it. */

@@ -1,9 +1,8 @@
-/* What the programs have in common: reading options, checking the names of files, and the frame around the work. */
+/* What the programs have in common: the frame around main, and checking the names of files. Options: options.h. */
 #ifndef VOXFIELD_PROGRAM_H
 #define VOXFIELD_PROGRAM_H
 
-#include <getopt.h>
-
+#include "options.h"
 #include "voxfield/context.h"
 #include "voxfield/device.h"
 #include "voxfield/report.h"
@@ -11,48 +10,31 @@
 /* ---- the frame: program.c ---- */
 
 typedef struct program {
-    const char *name;  /* "cionize" */
-    const char *usage; /* the text of --help */
-    bool quiet;        /* notes are not printed */
+    const char *name;            /* "cionize" */
+    const char *about;           /* one line, without a capital or a period */
+    const char *const *synopsis; /* what may follow the name, a line each, up to NULL: "[options] molecule.pqr" */
+    const char *intro;           /* a paragraph of --help below that; NULL: none */
+    const char *examples;        /* command lines for --help, a line each, without their end; NULL: none */
+    const char *incomplete;      /* what exit status 9 means: "not all ions fitted"; NULL: it does not occur */
+    const program_option *options;
+    const char *input, *input_example; /* "molecule", "molecule.pqr": one file to read; NULL: none is */
+    void *settings;                    /* what the options are read into */
+    size_t input_at;                   /* const char * in the settings */
+    /* Does the work. */
+    vf_status (*run)(vf_context *ctx, const struct program *program);
+    /* Set by program_main: */
+    option_values given;
+    bool quiet; /* --quiet: notes are not printed */
     int argc;
-    char **argv; /* as they were given; getopt may reorder what `run` gets */
-    /* Reads the options and does the work. */
-    vf_status (*run)(vf_context *ctx, struct program *program, int argc, char **argv);
+    char **argv; /* the command line */
 } program;
 
-/* main()'s body: standard streams, context, messages, signals; returns the exit status. */
+/* main()'s body: standard streams, context, messages, signals, options, --help and --version; returns the exit status.
+ * Options named "quiet", "dry-run" and "report" have the same meaning in all programs. */
 int program_main(program *program, int argc, char **argv);
 
-/* Prints --help's text or --version's and ends the process. */
-_Noreturn void program_print_and_exit(const program *program, bool help);
-
-/* ---- options: program_options.c; messages name the option ---- */
-
-/* Refuses a value that is itself one of the `options`, which getopt_long takes without a word; to be called after each
- * of its calls. */
-VF_MUST_CHECK vf_status program_value(vf_context *ctx, char **argv, const struct option *options);
-/* One number in [least, most] (NaN never is). */
-VF_MUST_CHECK vf_status program_number(vf_context *ctx, const char *option, const char *text, double least, double most,
-                                       double *value);
-/* Three numbers in [least, most], or one for all three; `unit` is for the message. */
-VF_MUST_CHECK vf_status program_triple(vf_context *ctx, const char *option, const char *text, double least, double most,
-                                       const char *unit, double *values);
-/* One whole number in [least, most]. */
-VF_MUST_CHECK vf_status program_integer(vf_context *ctx, const char *option, const char *text, int64_t least,
-                                        int64_t most, int64_t *value);
-/* One or three whole numbers >= 1. */
-VF_MUST_CHECK vf_status program_counts(vf_context *ctx, const char *option, const char *text, int64_t *values);
-VF_MUST_CHECK vf_status program_threads(vf_context *ctx, const char *text);
-VF_MUST_CHECK vf_status program_precision(vf_context *ctx, const char *text, vf_dtype *precision);
-/* A picture's path: PNG only. */
-VF_MUST_CHECK vf_status program_picture(vf_context *ctx, const char *text, const char **path);
-/* What follows the options and must be there once: the file to read. `example` and `one` are for messages:
- * "molecule.pqr", "one molecule". */
-VF_MUST_CHECK vf_status program_input(vf_context *ctx, const program *program, int argc, char **argv,
-                                      const char *example, const char *one, const char **input);
-/* The number of `text` among NULL-terminated `words`. */
-VF_MUST_CHECK vf_status program_word(vf_context *ctx, const char *option, const char *text, const char *const *words,
-                                     int *number);
+/* Whether an option was given. */
+bool program_given(const program *program, const char *option);
 
 /* ---- files: program_files.c ---- */
 

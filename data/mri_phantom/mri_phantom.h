@@ -29,7 +29,7 @@ static inline double complex complex_of(double re, double im)
     return both.number;
 }
 
-/* ---- what the user asked for: mri_phantom_main.c ---- */
+/* ---- what the user asked for: phantom_options.c ---- */
 
 typedef enum phantom_kind {
     PHANTOM_SHEPP_LOGAN,

@@ -46,8 +46,6 @@ static vf_status settle(vf_context *ctx, phantom_settings *s)
         return vf_fail(ctx, VF_ERR_ARGUMENT, "--noise-correlation needs more than one of --coils");
     if (s->noise_scan && !(s->noise > 0 || s->image_snr > 0))
         return vf_fail(ctx, VF_ERR_ARGUMENT, "--noise-scan needs noise: --noise, --snr or --image-snr");
-    if (s->fat != 0 && s->phantom != PHANTOM_HEAD)
-        return vf_fail(ctx, VF_ERR_ARGUMENT, "--fat-hz needs --phantom head: no other object has fat");
     if (s->field > 0 && s->arrays & ARRAY_FIELD_MAP && !(s->arrays & ARRAY_TIME))
         return vf_fail(ctx, VF_ERR_ARGUMENT, "--without time: a field map is of no use without it");
     return VF_OK;

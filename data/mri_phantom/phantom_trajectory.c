@@ -219,8 +219,6 @@ static vf_status check(vf_context *ctx, const phantom_settings *s)
                        : s->poisson > 0         ? "--poisson"
                        : s->partial_fourier < 1 ? "--partial-fourier"
                                                 : "--partial-echo");
-    if (skips && s->poisson > 0)
-        return vf_fail(ctx, VF_ERR_ARGUMENT, "--accelerate and --poisson exclude each other");
     if (s->accelerate[1] > 1 && s->matrix[2] == 1)
         return vf_fail(ctx, VF_ERR_ARGUMENT, "--accelerate along z needs a --matrix with z > 1");
     if (s->calibration > 0 && !skips && s->poisson == 0)

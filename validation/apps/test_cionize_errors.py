@@ -56,8 +56,8 @@ def test_contradictions(_):
         refuse(2, ["--border", option], "dipole.pqr", option, "2", "--border", "3")
         refuse(2, ["--border", option], "dipole.pqr", "--border", "10", option, "2", "--origin", "0")
     refuse(2, ["--quiet", "--progress"], "dipole.pqr", "-q", "--progress")
-    refuse(2, "--neutralize needs a value, and --place follows", "dipole.pqr", "--neutralize", "--place", "SOD:1")
-    refuse(2, "-o needs a value, and --quiet follows", "dipole.pqr", "-o", "--quiet")
+    refuse(2, "--neutralize needs a value, but --place follows", "dipole.pqr", "--neutralize", "--place", "SOD:1")
+    refuse(2, "-o needs a value, but --quiet follows", "dipole.pqr", "-o", "--quiet")
     for unit, warned in (("V", True), ("kT/e", False)):
         said = make("dipole.pqr", "--counts", "3", "--units", unit, "--temperature", "310", "--dry-run").err
         assert ("--temperature" in said) == warned, said

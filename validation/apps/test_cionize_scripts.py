@@ -180,7 +180,7 @@ def test_errors_of_scripts(_):
     refuse(3, ["no.cfg", "No such file"], "dipole.pqr", "-i", "no.cfg")
     write("s.cfg", save)
     for options in (["--place", "SOD:1"], ["--neutralize", "SOD"], ["--concentration", "0.1"]):
-        refuse(2, ["script", "-i"], "dipole.pqr", "-i", "s.cfg", *options)
+        refuse(2, f"{options[0]} cannot be combined with --script", "dipole.pqr", "-i", "s.cfg", *options)
     refuse(2, "--order", "dipole.pqr", "-i", "s.cfg", "--order", "alternate")
     refuse(2, ["s.cfg", "the script"], "dipole.pqr", "-i", "s.cfg", "--report", "s.cfg")
 

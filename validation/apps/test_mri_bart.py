@@ -109,7 +109,7 @@ def test_forgotten_trajectory(_):
     assert "its first dimension is 1" in err and "--trajectory" in err, err
     write_cfl("t", radial(21, 16).transpose(3, 2, 1, 0), [3, 16, 21])
     assert "dimension" not in make("k.cfl", "--trajectory", "t.cfl", "--coils", "rss", "--dry-run").err
-    refuse(2, "with its ending", "k.cfl", "--trajectory", "t")
+    refuse(2, "--trajectory t: unknown file extension", "k.cfl", "--trajectory", "t")
 
 
 def test_cartesian(_):
@@ -195,8 +195,8 @@ def test_refused_scans(_):
     write_cfl("t", k[0].transpose(2, 1, 0))
     write_cfl("d", data)
     phantom("p.h5", "--matrix", 8)
-    refuse(2, "--trajectory goes with", "p.h5", "--trajectory", "t.cfl")
-    refuse(2, "expected a file of BART's", "d.cfl", "--trajectory", "p.h5")
+    refuse(2, "--trajectory needs a scan in a .cfl", "p.h5", "--trajectory", "t.cfl")
+    refuse(2, "--trajectory p.h5: unknown file extension", "d.cfl", "--trajectory", "p.h5")
     refuse(2, "--group", "d.cfl", "--trajectory", "t.cfl", "--group", "x")
     refuse(2, "same file", "d.cfl", "--trajectory", "t.cfl", "-o", "d.hdr")
     refuse(2, "same file", "d.cfl", "--trajectory", "t.cfl", "--report", "d.hdr")
@@ -362,9 +362,9 @@ def test_refused_maps(_):
     phantom("one.h5", "--matrix", "16,16,1", "--without", "sensitivity")
     maps = smooth_maps(13, 3, 1, 16, 16)
     for words in ("maps", "maps.txt", "h5", ".cfl"):
-        refuse(2, ["auto, file, espirit, walsh, nlinv, rss", ".cfl"], "p.h5", "--coils", words)
-    refuse(2, "is to end in", "p.h5", "--save-coils", "m.nii")
-    refuse(2, "rss uses no maps", "p.h5", "--save-coils", "m.h5", "--coils", "rss")
+        refuse(2, ["auto, file, espirit, walsh, nlinv or rss", ".cfl"], "p.h5", "--coils", words)
+    refuse(2, "--save-coils m.nii: unknown file extension", "p.h5", "--save-coils", "m.nii")
+    refuse(2, "--save-coils cannot be combined with --coils rss", "p.h5", "--save-coils", "m.h5", "--coils", "rss")
     refuse(2, "one coil", "one.h5", "--save-coils", "m.h5")
     refuse(2, "same file", "p.h5", "--coils", "m.h5", "--save-coils", "p.h5")
     refuse(4, "nowhere", "p.h5", "--save-coils", "nowhere/m.h5")

@@ -70,8 +70,8 @@ def test_refused(_):
     phantom("grid.h5", "--matrix", "32,32,1", "--trajectory", "cartesian")
     refuse(3, ["radial.h5", "--operator cartesian", "sample 32 of trajectory 0", "off the grid"], "radial.h5", "--operator",
            "cartesian")
-    refuse(2, ["--accuracy is of the NUFFT"], "grid.h5", "--operator", "cartesian", "--accuracy", 1e-3)
-    refuse(2, ["--save-q and --load-q"], "grid.h5", "--operator", "cartesian", "--save-q", "q.h5")
+    refuse(2, ["--accuracy cannot be combined", "it applies only to the NUFFT"], "grid.h5", "--operator", "cartesian", "--accuracy", 1e-3)
+    refuse(2, ["--save-q cannot be combined with --operator cartesian"], "grid.h5", "--operator", "cartesian", "--save-q", "q.h5")
     done = make("grid.h5", "--save-q", "q.h5", "-o", "q_image.h5")
     assert "needs no Q" in done.out, done.out
 

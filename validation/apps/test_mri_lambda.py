@@ -214,7 +214,7 @@ def test_words(_):
                  "-1", "1x", ""):
         refuse(2, "--lambda", "s.h5", "--lambda", word)
     refuse(2, "--prior", "s.h5", "--prior", "spectral")
-    refuse(2, "--lambda is of --method cg", "s.h5", "--method", "adjoint", "--lambda", "auto")
+    refuse(2, "--lambda needs --method cg", "s.h5", "--method", "adjoint", "--lambda", "auto")
 
 
 def test_sigma(_):

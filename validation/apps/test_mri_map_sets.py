@@ -162,9 +162,9 @@ def test_refused(_):
     need_h5py()
     Folded(1.3).write("scan.h5")
     refuse(2, "--map-sets 'three'", "scan.h5", "--map-sets", "three")
-    refuse(2, "--map-sets is of --method cg", "scan.h5", "--map-sets", 2, "--method", "adjoint")
+    refuse(2, "--map-sets needs --method cg", "scan.h5", "--map-sets", 2, "--method", "adjoint")
     for coils in ("rss", "walsh"):
-        refuse(2, "--map-sets 2 goes with", "scan.h5", "--map-sets", 2, "--coils", coils)
+        refuse(2, "--map-sets 2 needs --coils auto, espirit", "scan.h5", "--map-sets", 2, "--coils", coils)
     with h5py.File("scan.h5", "a") as file:
         file["scan/sensitivity"] = numpy.ones((COILS, 1, N, N), "c8")
     refuse(3, ["scan.h5", "--map-sets 2"], "scan.h5", "--map-sets", 2)

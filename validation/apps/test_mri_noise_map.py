@@ -217,7 +217,7 @@ def test_refused(_):
     refuse(2, ["--replicas", "2"], "s.h5", "--noise-map", "n.h5", "--replicas", 1)
     for bad in ("x", "nan", "-3", "2.5", ""):
         refuse(2, "--replicas", "s.h5", "--noise-map", "n.h5", "--replicas", bad)
-    for name in ("n.png", "n", "n.txt", ""):
+    for name in ("n.png", "n", "n.txt"):
         done = refuse(2, f"{name}: the name does not say", "s.h5", "--noise-map", name, "-o", "image.h5")
         assert done.out == "", (name, done.out)
     refuse(2, "same", "s.h5", "--noise-map", "image.h5", "-o", "image.h5")

@@ -409,8 +409,8 @@ def test_bad_options():
     small = ("--matrix", 16)
     flat = ("--matrix", "16,16,1")
     for words, options in (
-            (["no output"], ()),
-            (["no output"], ("-o", "")),
+            (["missing option --output"], ()),
+            (["--output ''"], ("-o", "")),
             (["name it .h5"], ("-o", "scan.dat")),
             (["--matrix '15'", "even"], ("-o", "a.h5", "--matrix", 15)),
             (["--matrix '16,16'"], ("-o", "a.h5", "--matrix", "16,16")),
@@ -431,7 +431,7 @@ def test_bad_options():
             (["--turns", "koosh-ball"], ("-o", "a.h5", *small, "--turns", 2)),
             (["--continue", "koosh-ball"], ("-o", "a.h5", *small, "--continue")),
             (["--case '64'", "128"], ("-o", "a.h5", "--case", 64)),
-            (["--noise and --snr"], ("-o", "a.h5", "--noise", 0.1, "--snr", 20)),
+            (["--snr cannot be combined with --noise"], ("-o", "a.h5", "--noise", 0.1, "--snr", 20)),
             (["--noise 'inf'"], ("-o", "a.h5", "--noise", "inf")),
             (["--noise-correlation", "--coils"], ("-o", "a.h5", "--noise-correlation", 0.5, "--noise", 1)),
             (["--noise-scan needs"], ("-o", "a.h5", "--noise-scan")),

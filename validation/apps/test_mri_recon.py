@@ -264,7 +264,7 @@ def test_q_is_kept(_):
     phantom("other.h5", "--matrix", 16, "--spokes", 300)
     refuse(3, ["q.h5", "another trajectory"], "other.h5", "--operator", "nufft", "--load-q", "q.h5", "-o", "c.h5")
     refuse(3, ["scan.h5", "/q"], "other.h5", "--load-q", "scan.h5", "-o", "c.h5")
-    refuse(2, "exclude", "scan.h5", "--load-q", "q.h5", "--save-q", "r.h5", "-o", "c.h5")
+    refuse(2, "--load-q cannot be combined with --save-q", "scan.h5", "--load-q", "q.h5", "--save-q", "r.h5", "-o", "c.h5")
     for bad in numpy.nan, numpy.inf, -numpy.inf:
         with h5py.File("q.h5", "r+") as file:
             file["q"][0, 0, 4, 5] = complex(0, bad)
@@ -288,12 +288,12 @@ def test_bad_options(_):
     for words, arguments in [
             ("no input", []), ("'nothing'", ["nothing", "scan.h5"]),
             ("--iterations '0'", ["--iterations", "0", "scan.h5"]),
-            ("--device needs a value, and --quiet follows", ["scan.h5", "--device", "--quiet"]), ("--lambda '-1'", ["--lambda", "-1", "scan.h5"]),
+            ("--device needs a value, but --quiet follows", ["scan.h5", "--device", "--quiet"]), ("--lambda '-1'", ["--lambda", "-1", "scan.h5"]),
             ("--lambda 'nan'", ["--lambda", "nan", "scan.h5"]), ("cg, adjoint", ["--method", "magic", "scan.h5"]),
             ("--matrix '0'", ["--matrix", "0", "scan.h5"]), ("of 16 x 16 x 1", ["--matrix", "16,16,8", "scan.h5"]),
             ("--accuracy", ["--accuracy", "1e-9", "scan.h5"]), ("--operator direct", ["--variant", "ref", "scan.h5"]),
             (".jpg", ["--picture", "a.jpg", "scan.h5"]), ("image.xyz", ["-o", "image.xyz", "scan.h5"]),
-            ("same file", ["-o", "scan.h5", "scan.h5"]), ("--quiet and --progress", ["-q", "--progress", "scan.h5"])]:
+            ("same file", ["-o", "scan.h5", "scan.h5"]), ("--progress cannot be combined with --quiet", ["-q", "--progress", "scan.h5"])]:
         status = 3 if words == "'nothing'" else 2
         refuse(2 if status != 3 else 2, words if words != "'nothing'" else "scan", *arguments)
     refuse(3, ["scan.h5", "truth"], "--compare", "truth", "scan.h5")

@@ -98,8 +98,8 @@ def test_image_snr():
     make(*options, "--image-snr", 20, "-o", "all.h5")
     sigma = [h5py.File(f"{name}.h5")["scan"].attrs["noise_sigma"] for name in ("less", "all")]
     assert sigma[0] == sigma[1], sigma
-    refuse(PHANTOM, 2, "--noise and --image-snr", "-o", "x.h5", "--noise", 1, "--image-snr", 20)
-    refuse(PHANTOM, 2, "--snr and --image-snr", "-o", "x.h5", "--snr", 1, "--image-snr", 20)
+    refuse(PHANTOM, 2, "--image-snr cannot be combined with --noise", "-o", "x.h5", "--noise", 1, "--image-snr", 20)
+    refuse(PHANTOM, 2, "--image-snr cannot be combined with --snr", "-o", "x.h5", "--snr", 1, "--image-snr", 20)
     refuse(PHANTOM, 2, "--image-snr '0'", "-o", "x.h5", "--image-snr", 0)
 
 
@@ -216,7 +216,7 @@ def test_partial():
                        ("--partial-echo", ("--partial-echo", 0.7)), ("--partial-fourier", ("--partial-fourier", 0.7)),
                        ("--poisson", ("--poisson", 4)), ("--calibration-lines needs", ("--trajectory", "cartesian",
                                                                                       "--calibration-lines", 8)),
-                       ("exclude", ("--trajectory", "cartesian", "--accelerate", 2, "--poisson", 4)),
+                       ("--poisson cannot be combined with --accelerate", ("--trajectory", "cartesian", "--accelerate", 2, "--poisson", 4)),
                        ("along z", ("--trajectory", "cartesian", "--accelerate", "2,2")),
                        ("--accelerate '2,0'", ("--trajectory", "cartesian", "--accelerate", "2,0")),
                        ("--fat-hz needs", ("--fat-hz", -440))):

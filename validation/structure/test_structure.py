@@ -280,22 +280,6 @@ def rule_no_private_paths(tree):
                 yield f"{file}:{number}", f"names {found}"
 
 
-def rule_manual_page_has_all_options(tree):
-    """Manual page, --help and the table of options name the same options."""
-    for folder in ("apps/cionize", "apps/mri_recon", "data/mri_phantom"):
-        name = os.path.basename(folder)
-        source, page = f"{folder}/{name}_main.c", f"docs/man/{name}.1"
-        if source not in tree.files:
-            continue
-        text = tree.text(source)
-        table = set(re.findall(r'^    \{"([a-z-]+)", (?:no|required|optional)_argument', text, re.MULTILINE))
-        usage = set(re.findall(r'^    " .*?--([a-z-]+)', text, re.MULTILINE))
-        manual = set(re.findall(r"^\.It .*?Fl -([a-z][a-z-]+)", tree.text(page), re.MULTILINE)) if page in tree.files else set()
-        for where, options in ((source + " (usage)", usage), (page, manual)):
-            for option in sorted(table ^ options):
-                yield where, f"--{option} is " + ("missing" if option in table else "no option of the table")
-
-
 RULES = [value for name, value in list(globals().items()) if name.startswith("rule_")]
 
 
@@ -325,12 +309,9 @@ CLEAN = {
     "kernels/sum/sum.c": '#include "sum.h"\n#include "voxfield/status.h"\nint g(void){return snprintf(0,0,"");}\n',
     "kernels/sum/sum_cuda.cu": "#include <cuda_runtime.h>\n",
     "apps/cionize/prog_main.c": '#include "sum.h"\n#include "voxfield/status.h"\nint main(void){printf("cudaMalloc");return 0;}\n',
-    "apps/cionize/cionize_main.c": '    "  -o, --output FILE  x"\n    {"output", required_argument, NULL, \'o\'},\n',
-    "docs/man/cionize.1": ".It Fl o Ar file , Fl -output Ar file\n",
     "docs/font.md": "line\n" * (MAX_LINES + 1),
     "data/README.md": "see /usr/local/cuda, /tmp and ../data\n",
 }
-CLEAN["CMakeLists.txt"] += "# cionize_main.c\nadd_executable(q cionize_main.c)\n"
 
 # Rule: file and text that break it, and a word of the complaint.
 PLANTED = [
@@ -373,10 +354,6 @@ PLANTED = [
     (rule_no_private_paths, "docs/a.md", "see /ho" + "me/ann/x\n", "/ho"),
     (rule_no_private_paths, "docs/a.md", "in '/wo" + "rk/main'\n", "/wo"),
     (rule_no_private_paths, "docs/a.md", "see ../sha" + "red/x\n", "sha"),
-    (rule_manual_page_has_all_options, "apps/cionize/cionize_main.c",
-     '    "  -o, --output FILE  x"\n    {"output", required_argument, 0},\n    {"quiet", no_argument, 0},\n', "--quiet is missing"),
-    (rule_manual_page_has_all_options, "docs/man/cionize.1",
-     ".It Fl o Ar file , Fl -output Ar file\n.It Fl -old Ar x\n", "--old is no option"),
 ]
 
 

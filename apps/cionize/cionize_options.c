@@ -1,0 +1,230 @@
+#include "cionize_options.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "maps/map_format.h"
+#include "voxfield/output.h"
+
+/* ---- arguments of their own kind ---- */
+
+/* -o is a map, or the molecule with its ions: the extension tells. */
+static vf_status output(vf_context *ctx, const char *option, const char *text, void *to)
+{
+    cionize_request *request = to;
+    const map_format *format;
+    (void)option;
+    if (vf_path_has_extension(text, ".pdb .pqr .xyz")) {
+        request->ions.ionized = text;
+        return VF_OK;
+    }
+    if (map_format_for(ctx, text, &format) == VF_OK) {
+        request->output_map = text;
+        return VF_OK;
+    }
+    vf_context_clear_error(ctx);
+    return vf_fail(ctx, VF_ERR_ARGUMENT,
+                   "-o '%s': unknown file extension; use .dx, .dx.gz, .mrc, .ccp4, .map, .cube, .cub, .h5 or .hdf5 for "
+                   "a map, or .pdb, .pqr or .xyz for the molecule and its ions",
+                   text);
+}
+
+static vf_status place(vf_context *ctx, const char *option, const char *text, void *to)
+{
+    ion_settings *ions = &((cionize_request *)to)->ions;
+    ion_request *larger = realloc(ions->request, (size_t)(ions->requests + 1) * sizeof *larger);
+    if (!larger)
+        return vf_fail(ctx, VF_ERR_MEMORY, "no memory for %d kinds of ions", ions->requests + 1);
+    ions->request = larger;
+    vf_status status = parse_placement(ctx, option, text, &ions->request[ions->requests]);
+    ions->requests += status == VF_OK;
+    return status;
+}
+
+static vf_status neutralize(vf_context *ctx, const char *option, const char *text, void *to)
+{
+    return parse_counter_ions(ctx, option, text, &((cionize_request *)to)->ions.demand);
+}
+
+static vf_status salt(vf_context *ctx, const char *option, const char *text, void *to)
+{
+    return parse_salt(ctx, option, text, &((cionize_request *)to)->ions.demand);
+}
+
+/* auto, NAME or NAME:VARIANT; the method itself checks the variant. */
+static vf_status method(vf_context *ctx, const char *option, const char *text, void *to)
+{
+    cionize_settings *s = &((cionize_request *)to)->settings;
+    char name[32];
+    const size_t size = strcspn(text, ":");
+    (void)option;
+    snprintf(name, sizeof name, "%.*s", (int)(size < sizeof name ? size : sizeof name - 1), text);
+    s->variant = text[size] ? text + size + 1 : NULL;
+    vf_status status = vf_potential_method_named(ctx, "--method", name, &s->method);
+    if (status == VF_OK && !s->method && s->variant)
+        status = vf_fail(ctx, VF_ERR_ARGUMENT, "--method '%s': a variant needs a method, such as direct:%s", text,
+                         s->variant);
+    return status;
+}
+
+/* ---- the table ---- */
+
+static const option_choice orders[] = {
+    {"given", ION_ORDER_GIVEN,
+     "one kind after another, in the order of the options; the ions of --neutralize and --concentration come last"},
+    {"alternate", ION_ORDER_ALTERNATE, "one ion of each kind in turn"},
+    {"largest", ION_ORDER_LARGEST, "the largest charges first"},
+    {0}};
+static const option_choice units[] = {
+    {"kT/e", 0, NULL}, {"V", 0, NULL}, {"kcal/mol/e", 0, NULL}, {"e/A", 0, NULL}, {0}};
+static const option_choice precisions[] = {{"single", VF_F32, NULL}, {"double", VF_F64, NULL}, {0}};
+
+#define SETTING(member) OPTION_TO(cionize_request, settings.member)
+#define ION_SETTING(member) OPTION_TO(cionize_request, ions.member)
+#define SETS(member) OPTION_GIVEN(cionize_request, settings.member)
+#define SETS_ION(member) OPTION_GIVEN(cionize_request, ions.member)
+/* Options that have ions placed. */
+#define PLACES_IONS "place neutralize concentration script"
+
+const program_option cionize_options[] = {
+    {OPTION_GROUP, .name = "Input", .help = "Files of molecules may be compressed with gzip."},
+    {OPTION_READ, .name = "charges", .argument = "FILE", SETTING(charges),
+     .help = "the charges, if the molecule's file has none: PSF or AMBER prmtop",
+     .more =
+         "A PSF file may come from CHARMM, NAMD or X-PLOR. The molecule is then a PDB file or an AMBER coordinate "
+         "file in text form (inpcrd, rst7). Both files must have the same atoms in the same order. The names of the "
+         "atoms are compared."},
+    {OPTION_READ, .name = "trajectory", .argument = "FILE.dcd", SETTING(trajectory),
+     .help = "trajectory of the same atoms; the map is the mean over its frames",
+     .more = "The grid covers all frames. Ions keep their distance from the atoms of every frame."},
+    {OPTION_TEXT, .name = "frames", .argument = "FIRST:LAST:STEP", SETTING(frames), .default_help = "all",
+     .help = "frames of the trajectory, counted from 1", .needs = "trajectory",
+     .more = "Both ends are included. Negative numbers count from the end: -1 is the last frame. Each part may be left "
+             "out. A number alone selects one frame."},
+    {OPTION_READ, .name = "read-map", .argument = "FILE", SETTING(read_map), .needs = PLACES_IONS,
+     .excludes = "trajectory", .help = "existing map (.dx, .dx.gz, .h5) to place ions on, instead of a new one",
+     .more = "The ions are placed on the grid of this map. Options that contradict the file are errors: another grid, "
+             "unit, temperature, dielectric, --r-min or --precision. A variant of --method, --mask and --deviation are "
+             "errors too. If the map includes the potential of ions, later ions feel it, but may overlap them: a "
+             "warning says so."},
+    {OPTION_READ, .letter = 'i', .name = "script", .argument = "FILE", ION_SETTING(script),
+     .help = "script of VMD's cionize; - reads standard input", .more = "The section SCRIPTS describes the commands."},
+
+    {OPTION_GROUP, .name = "Output"},
+    {OPTION_CUSTOM, .letter = 'o', .name = "output", .argument = "FILE", .parse = output,
+     .default_help = "INPUT.dx, or INPUT_ionized.pdb if ions are placed",
+     .help = "the map (.dx, .dx.gz, .mrc, .ccp4, .cube, .h5), or the molecule and its ions (.pdb, .pqr, .xyz)",
+     .more = "The extension selects the format: see the section FORMATS. The default name replaces `.pqr`, `.pdb`, "
+             "`.ent`, `.inpcrd`, `.rst7`, `.rst` or `.crd` of the input, with or without `.gz`. The file is beside the "
+             "input. An input in /dev or /proc has no default output."},
+    {OPTION_WRITE, .name = "map", .argument = "FILE", SETTING(map),
+     .help = "the map, in addition to the files of ions"},
+    {OPTION_FLAG, .name = "map-with-ions", ION_SETTING(map_with_ions), .needs = PLACES_IONS,
+     .help = "a map and picture that include the potential of the ions",
+     .more = "Without this option, both show the molecule alone."},
+    {OPTION_WRITE, .name = "deviation", .argument = "FILE", SETTING(deviation), .needs = "trajectory",
+     .help = "map of the potential's standard deviation over the frames"},
+    {OPTION_WRITE, .name = "ions", .argument = "FILE", ION_SETTING(ions), .needs = PLACES_IONS,
+     .help = "the ions alone: .pdb, .pqr or .xyz"},
+    {OPTION_WRITE, .name = "mask", .argument = "FILE", ION_SETTING(mask), .needs = PLACES_IONS,
+     .help = "map of the points that exclude ions: 0 free, 1 near the molecule, 2 near an ion"},
+    {OPTION_PICTURE, .name = "picture", .argument = "FILE.png", SETTING(picture),
+     .help = "three slices through the middle of the map"},
+    {OPTION_WRITE, .name = "report", .argument = "FILE.json", SETTING(report),
+     .help = "settings, times, statistics of the map, and all ions",
+     .more = "The report has the name, position and energy of every ion, and the time of every stage."},
+
+    {OPTION_GROUP, .name = "Ions",
+     .help = "Ions have the names of CHARMM (SOD, CLA), AMBER (Na+, Cl-), GROMACS or the PDB (NA, CL), in upper or "
+             "lower case."},
+    {OPTION_CUSTOM, .name = "place", .argument = "NAME:N[:CHARGE]", .parse = place, .excludes = "script",
+     .why = "the script places the ions", .help = "N ions, each where its energy is lowest; may be repeated",
+     .more = "If a charge is given, any name of up to four characters is allowed."},
+    {OPTION_CUSTOM, .name = "neutralize", .argument = "NAME[,NAME]", .parse = neutralize, .excludes = "script",
+     .why = "the script places the ions", .help = "as many ions as bring the total charge to zero, or nearest to it",
+     .more = "Of a cation and an anion, the one with the right sign is used."},
+    {OPTION_NUMBER, .name = "concentration", .argument = "C", ION_SETTING(demand.concentration),
+     SETS_ION(demand.has_concentration), .least = 0, .most = ION_MOST_CONCENTRATION, .unit = "mol/L",
+     .excludes = "neutralize script", .help = "salt of C mol/L in the solvent of the grid, and a total charge of zero",
+     .more = "C is the concentration of a reservoir around the grid. With --trajectory, the volume of the solvent is "
+             "the mean over 16 frames, or over all if there are fewer."},
+    {OPTION_CUSTOM, .name = "salt", .argument = "CATION,ANION", .parse = salt, .initial = "SOD,CLA",
+     .needs = "concentration", .help = "ions of the salt"},
+    {OPTION_NUMBER, .name = "ion-solute", .argument = "D", ION_SETTING(ion_solute), SETS_ION(has_ion_solute),
+     .least = 0, .most = 1e4, .unit = "angstrom", .initial = "6", .needs = PLACES_IONS,
+     .help = "minimum distance of ions from the centres of atoms"},
+    {OPTION_FLAG, .name = "from-surface", ION_SETTING(from_surface), .needs = PLACES_IONS,
+     .help = "that distance measured from the surfaces of atoms: radii are added",
+     .more = "The molecule must have radii."},
+    {OPTION_NUMBER, .name = "ion-ion", .argument = "D", ION_SETTING(ion_ion), SETS_ION(has_ion_ion), .least = 0,
+     .most = 1e4, .unit = "angstrom", .initial = "10", .needs = PLACES_IONS, .help = "minimum distance between ions"},
+    {OPTION_CHOICE, .name = "order", .argument = "ORDER", ION_SETTING(order), .choices = orders, .initial = "given",
+     .needs = "place neutralize concentration", .excludes = "script",
+     .why = "a script's ions are placed in the order of its commands", .help = "order of placement"},
+    {OPTION_FLAG, .name = "refine", ION_SETTING(refine), .needs = PLACES_IONS, .excludes = "read-map trajectory",
+     .why = "it needs the potential between grid points",
+     .help = "ions off the grid: each moves to the lowest energy nearby",
+     .more = "An ion moves by at most one spacing from its grid point."},
+
+    {OPTION_GROUP, .name = "Grid",
+     .help = "Lengths are in angstrom. One number applies to x, y and z. The grid is centred on the molecule, "
+             "unless --origin is given."},
+    {OPTION_TRIPLE, .name = "spacing", .argument = "H", SETTING(spacing), SETS(has_spacing), .least = 1e-3, .most = 1e4,
+     .unit = "angstrom", .initial = "0.5", .help = "distance between grid points: H, or HX,HY,HZ"},
+    {OPTION_NUMBER, .name = "border", .argument = "B", SETTING(border), SETS(has_border), .least = 0, .most = 1e5,
+     .unit = "angstrom", .initial = "10", .excludes = "size counts", .why = "both set the extent of the grid",
+     .help = "margin around the outermost atoms on all sides"},
+    {OPTION_TRIPLE, .name = "origin", .argument = "X,Y,Z", SETTING(origin), SETS(has_origin), .least = -1e5,
+     .most = 1e5, .unit = "angstrom", .help = "position of the first grid point",
+     .more = "By default, the origin is a whole multiple of the spacing."},
+    {OPTION_TRIPLE, .name = "size", .argument = "X,Y,Z", SETTING(size), SETS(has_size), .least = 0, .most = 1e5,
+     .unit = "angstrom", .excludes = "counts", .why = "both set the extent of the grid",
+     .help = "edge lengths of the grid, instead of a border"},
+    {OPTION_COUNTS, .name = "counts", .argument = "NX,NY,NZ", SETTING(counts), SETS(has_counts), .least = 1,
+     .most = INFINITY, .help = "numbers of grid points, instead of a border"},
+
+    {OPTION_GROUP, .name = "Physics", .help = "By default, the potential is that in vacuum."},
+    {OPTION_WORD, .name = "units", .argument = "UNIT", SETTING(unit), .choices = units, .initial = "kT/e",
+     .help = "unit of the potential", .more = "The constants are those of CODATA 2022."},
+    {OPTION_NUMBER, .name = "temperature", .argument = "T", SETTING(temperature), .least = 1, .most = 1e5, .unit = "K",
+     .initial = "298.15", .help = "temperature of the unit kT/e, in kelvin",
+     .more = "Other units do not depend on it."},
+    {OPTION_NUMBER, .name = "dielectric", .argument = "D", SETTING(dielectric), SETS(has_dielectric), .least = 1e-3,
+     .most = 1e6, .initial = "1", .help = "relative permittivity of the whole space; 1 is vacuum"},
+    {OPTION_NUMBER, .name = "distance-dielectric", .argument = "C", SETTING(dielectric), SETS(distance_dielectric),
+     .least = 1e-3, .most = 1e6, .excludes = "dielectric", .help = "permittivity C r that grows with the distance r",
+     .more = "The potential is then the sum of q_i / (C max(|r - r_i|, R)^2), times Coulomb's constant."},
+    {OPTION_NUMBER, .name = "r-min", .argument = "R", SETTING(r_min), .least = 1e-6, .most = 1e3, .unit = "angstrom",
+     .initial = "0.1", .help = "smallest distance in the sum: smaller ones count as R",
+     .more = "This keeps the potential finite at the atoms."},
+
+    {OPTION_GROUP, .name = "Computation"},
+    {OPTION_TEXT, .name = "device", .argument = "DEVICE", SETTING(device), .initial = "auto",
+     .help = "where to compute: auto, cpu, cuda, or a list such as cuda:0,1; cpu:0,1 simulates devices for tests",
+     .more = "`auto` weighs the work, and says what it chose and why. `cuda` is the first GPU. `cuda:0,1` are GPUs by "
+             "number. `cpu:0,1` are several devices that all are the CPU. This is no faster, but tests what several "
+             "GPUs would do. A requested GPU that is not available is an error. If one of several devices fails while "
+             "the map is computed, a warning says so and the others continue."},
+    {OPTION_CUSTOM, .name = "threads", .argument = "N", .parse = option_threads, .default_help = "one per core",
+     .help = "number of CPU threads", .more = "Only cores that the process may use are counted."},
+    {OPTION_CHOICE, .name = "precision", .argument = "P", SETTING(precision), SETS(has_precision),
+     .choices = precisions, .initial = "single", .help = "precision of the computation, and of values in the map",
+     .more = "Some formats store single precision only."},
+    {OPTION_CUSTOM, .name = "method", .argument = "NAME[:VARIANT]", .parse = method, .initial = "auto",
+     .help =
+         "method of the map: auto or direct, the exact sum; variants of direct are simd, avx512, avx2, baseline and "
+         "ref on the CPU, and tuned, roots, const1, const4 and const8 on GPUs",
+     .more = "`auto` is the fastest method for the problem. `direct` is the exact sum in free space. `simd` is the "
+             "widest instruction set of the CPU, `ref` is plain C in double precision on one thread. `roots` "
+             "computes all reciprocal roots with the special function units."},
+    {OPTION_FLAG, .name = "dry-run", SETTING(dry_run), .help = "the plan, time and memory only; no file is written",
+     .more = "It is an error if the memory is not enough."},
+
+    {OPTION_GROUP, .name = "Messages"},
+    {OPTION_FLAG, .letter = 'q', .name = "quiet", SETTING(quiet), .help = "only warnings and errors"},
+    {OPTION_FLAG, .name = "progress", SETTING(progress), .excludes = "quiet",
+     .help = "progress even if standard error is not a terminal: a line every ten seconds"},
+    OPTION_ROWS_HELP,
+    {0}};

@@ -1,0 +1,238 @@
+/* mri_recon's options. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "coils/coil_map_file.h"
+#include "recon_options.h"
+
+/* ---- arguments of their own kind ---- */
+
+static const option_choice coil_words[] = {
+    {"auto", RECON_COILS_AUTO,
+     "the scan's maps if it has any and they fit its data, else espirit if the centre of k-space is sampled well "
+     "enough, else nlinv"},
+    {"file", RECON_COILS_FILE, "the scan's maps in any case"},
+    {"espirit", RECON_COILS_ESPIRIT, "maps from the fully sampled centre of k-space, by ESPIRiT"},
+    {"walsh", RECON_COILS_WALSH, "maps from the centre of k-space, by adaptive combination"},
+    {"nlinv", RECON_COILS_NLINV,
+     "maps estimated together with an image, by nonlinear inversion; no fully sampled centre is needed"},
+    {"rss", RECON_COILS_RSS, "no maps: each coil alone, then the root of the sum of squares"},
+    {0}};
+
+/* --coils: a word, or a file of maps, which its extension tells. */
+static vf_status coils(vf_context *ctx, const char *option, const char *text, void *settings)
+{
+    recon_settings *s = settings;
+    char words[128];
+    s->maps = coil_map_is_name(text) ? text : NULL;
+    s->coils = RECON_COILS_FILE;
+    if (s->maps)
+        return VF_OK;
+    for (const option_choice *c = coil_words; c->word; c++)
+        if (strcmp(text, c->word) == 0) {
+            s->coils = (recon_coils)c->value;
+            return VF_OK;
+        }
+    return vf_fail(ctx, VF_ERR_ARGUMENT,
+                   "--%s '%s': expected %s, or a file of maps with the extension .h5, .hdf5, .cfl or .hdr", option,
+                   text, option_choices_text(coil_words, words, sizeof words));
+}
+
+/* auto, auto:FACTOR, or a number. */
+static vf_status lambda(vf_context *ctx, const char *option, const char *text, void *settings)
+{
+    static const char word[] = "auto";
+    const size_t length = sizeof word - 1;
+    recon_settings *s = settings;
+    s->lambda = 1;
+    s->lambda_auto = strncmp(text, word, length) == 0 && (text[length] == '\0' || text[length] == ':');
+    if (!s->lambda_auto)
+        return option_number(ctx, option, text, 0, 1e6, NULL, &s->lambda);
+    return text[length] ? option_number(ctx, "lambda auto", text + length + 1, 1e-6, 1e6, NULL, &s->lambda) : VF_OK;
+}
+
+/* ---- the table ---- */
+
+static const option_choice units[] = {{"auto", K_AUTO, "decided by the extent of the trajectory; the program says how"},
+                                      {"normalized", K_NORMALIZED, "k in [-1/2, 1/2)"},
+                                      {"fov", K_FOV, "cycles per field of view"},
+                                      {"radians", K_RADIANS, "k in [-pi, pi)"},
+                                      {0}};
+static const option_choice map_sets[] = {
+    {"auto", RECON_SETS_AUTO,
+     "two if the calibration by ESPIRiT shows that parts fold, or if the file of maps has two"},
+    {"1", RECON_SETS_ONE, "one set"},
+    {"2", RECON_SETS_TWO, "two sets; needs --coils auto, espirit or a file with two sets"},
+    {0}};
+static const option_choice methods[] = {
+    {"cg", RECON_CG, "conjugate gradients"},
+    {"adjoint", RECON_ADJOINT, "F^H W data"},
+    {"gridding", RECON_GRIDDING, "the adjoint with iterative density compensation"},
+    {"bilinear", RECON_BILINEAR, "gridding with linear weights, as in older programs; for comparison"},
+    {0}};
+static const option_choice priors[] = {
+    {"auto", RECON_PRIOR_AUTO, "spectrum if --lambda is auto, else identity"},
+    {"spectrum", RECON_SPECTRUM,
+     "the power of the scan itself at each spatial frequency, above the noise, and in each region its brightness"},
+    {"identity", RECON_IDENTITY, "small values"},
+    {"differences", RECON_DIFFERENCES,
+     "small differences of neighbouring voxels along each axis, whatever the voxel size; none across the faces"},
+    {"reference", RECON_REFERENCE, "the same, but smaller weights across the edges of the scan's anatomical images"},
+    {0}};
+static const option_choice partial_fourier[] = {
+    {"auto", true, "a phase known from the low frequencies replaces the missing side, as far as it can"},
+    {"off", false, "nothing is known of the phase; the image is blurred"},
+    {0}};
+static const option_choice operators[] = {
+    {"auto", VF_ENCODE_AUTO,
+     "cartesian if that is possible and no Q is saved or loaded, direct for the smallest scans, else nufft"},
+    {"nufft", VF_ENCODE_NUFFT, "non-uniform FFT, to the accuracy of --accuracy"},
+    {"direct", VF_ENCODE_DIRECT, "the exact sum over all pairs of a sample and a voxel"},
+    {"cartesian", VF_ENCODE_CARTESIAN,
+     "FFT of the grid that all samples lie on; samples off the grid and off-resonance are errors"},
+    {0}};
+static const option_choice trigs[] = {{"accurate", false, NULL}, {"hardware", true, NULL}, {0}};
+static const option_choice voxels[] = {{"point", false, NULL}, {"box", true, NULL}, {0}};
+static const option_choice precisions[] = {{"single", VF_F32, NULL}, {"double", VF_F64, NULL}, {0}};
+
+#define SETTING(member) OPTION_TO(recon_settings, member)
+
+const program_option recon_options[] = {
+    {OPTION_GROUP, .name = "Output"},
+    {OPTION_WRITE, .letter = 'o', .name = "output", .argument = "FILE", SETTING(output),
+     .default_help = "SCAN_image.h5, for BART SCAN_image.cfl",
+     .help = "image: .h5, .nii, .nii.gz, .mrd (ISMRMRD) or .cfl (BART)",
+     .more =
+         "The extension selects the format. `.h5` has the complex image in the dataset /image. `.nii` and `.nii.gz` "
+         "are NIfTI-1 with the magnitude. `.mrd` has ISMRMRD images. `.cfl` comes with a `.hdr` beside it. The "
+         "default is beside the scan."},
+    {OPTION_FLAG, .name = "append-to-copy", SETTING(append_to_copy), .needs = "output",
+     .help = "an output (.mrd) that is a copy of the ISMRMRD scan with the images added"},
+    {OPTION_PICTURE, .name = "picture", .argument = "FILE.png", SETTING(picture), .help = "montage of slices",
+     .more = "It has all slices up to 20, or 20 slices that show something. Of slabs at different places, it shows the "
+             "first."},
+    {OPTION_WRITE, .name = "noise-map", .argument = "FILE", SETTING(noise_map),
+     .help = "noise in each voxel and g-factor: .h5, .nii, .nii.gz or .cfl",
+     .more = "The noise is the standard deviation of the complex value, so that its square is E|n|^2. The g-factor is "
+             "its ratio to the lowest noise that as many samples could give. `.h5` has the datasets /noise and "
+             "/g_factor; other formats have two volumes. The map is computed from replicas of noise that pass through "
+             "the solver of the image."},
+    {OPTION_INTEGER, .name = "replicas", .argument = "N", SETTING(replicas), .least = 2, .most = 100000,
+     .initial = "32", .needs = "noise-map",
+     .help = "replicas of noise for the noise map; twice as many take twice as long",
+     .more = "With 32 replicas, the deviation of a voxel is uncertain by 9 %."},
+    {OPTION_WRITE, .name = "report", .argument = "FILE.json", SETTING(report),
+     .help = "settings, times, and figures of the reconstruction"},
+    {OPTION_TEXT, .name = "compare", .argument = "FILE", SETTING(compare),
+     .help = "image to print the error against: .h5, .cfl, .nii, .nii.gz, or the word truth for that of the scan",
+     .more = "The error is that of the magnitude. The other image may be from any program. Voxels are compared in the "
+             "order of the files. If another scale fits better by more than 5 %, a second line has the error of the "
+             "scaled image, because images come in many units. Each of several volumes has its line; if there are more "
+             "than eight, the lines are the first, the worst and the mean. The report has all."},
+
+    {OPTION_GROUP, .name = "Reading"},
+    {OPTION_READ, .name = "trajectory", .argument = "FILE", SETTING(trajectory), .default_help = "Cartesian",
+     .help = "trajectory of a scan in a .cfl, as another .cfl",
+     .more =
+         "The file has [3][samples][spokes], in cycles per field of view. Without this option, k-space is Cartesian; "
+         "samples that are 0 in all coils were not acquired."},
+    {OPTION_CHOICE, .name = "trajectory-units", .argument = "UNIT", SETTING(units), .choices = units, .initial = "auto",
+     .help = "unit of k in ISMRMRD files"},
+    {OPTION_TEXT, .name = "group", .argument = "NAME", SETTING(group),
+     .help = "group to read, if an ISMRMRD file has several"},
+    {OPTION_COUNTS, .name = "matrix", .argument = "X,Y,Z", SETTING(matrix), OPTION_GIVEN(recon_settings, has_matrix),
+     .least = 1, .most = INFINITY, .default_help = "that of the scan", .help = "voxels over the encoded field of view"},
+    {OPTION_FLAG, .name = "keep-oversampling", SETTING(keep_oversampling),
+     .help = "the whole encoded field of view, not only the part to reconstruct",
+     .more =
+         "Without this option, complete Cartesian readouts are cropped to that part before the reconstruction, if the "
+         "prior is `spectrum` or `identity` and the operator is neither `nufft` nor `direct`. The image is the same."},
+
+    {OPTION_GROUP, .name = "Coils"},
+    {OPTION_CUSTOM, .name = "coils", .argument = "COILS", .parse = coils, .choices = coil_words, .initial = "auto",
+     .help = "coil maps: a file (.h5, .cfl), or one of",
+     .more = "A file of maps has the extension `.h5`, `.hdf5`, `.cfl` or `.hdr`. It has the dataset /maps "
+             "([coil][z][y][x]), is a plain scan with maps, or is BART's [x][y][z][coil]."},
+    {OPTION_CHOICE, .name = "map-sets", .argument = "N", SETTING(map_sets), .choices = map_sets, .initial = "auto",
+     .needs = "method=cg", .help = "sets of coil maps, each with an image of its own",
+     .more = "Two sets are for objects larger than the field of view: if two parts fold onto one voxel, one map cannot "
+             "describe the coils. The result is one image: the root of the sum of squares of both, with the phase of "
+             "the stronger one. Methods other than `cg` use the first set."},
+    {OPTION_WRITE, .name = "save-coils", .argument = "FILE", SETTING(save_coils), .excludes = "coils=rss",
+     .why = "it has no maps", .help = "the maps used, on the encoded matrix: .h5 or .cfl",
+     .more =
+         "If coils were decorrelated or compressed, the maps are those of the resulting coils. The file says so. It "
+         "can be used again with the same scan and the same --compress."},
+    {OPTION_INTEGER, .name = "compress", .argument = "N", SETTING(compress), .least = 1, .most = 4096,
+     .help = "number of virtual coils, the principal components, to reduce the coils to"},
+
+    {OPTION_GROUP, .name = "Reconstruction"},
+    {OPTION_CHOICE, .name = "method", .argument = "METHOD", SETTING(method), .choices = methods, .initial = "cg",
+     .help = "method of reconstruction"},
+    {OPTION_INTEGER, .name = "iterations", .argument = "N", SETTING(iterations), .least = 1, .most = 1000000,
+     .default_help = "500, or 60 if --lambda is a number", .needs = "method=cg",
+     .help = "maximum number of iterations"},
+    {OPTION_NUMBER, .name = "tolerance", .argument = "T", SETTING(tolerance), .least = 0, .most = 1,
+     .default_help = "1e-5, or 1e-4 if --lambda is a number", .needs = "method=cg",
+     .help = "relative residual to stop at; 0: all iterations",
+     .more =
+         "The residual is that of the solver's recurrence, relative to the right-hand side. The image's own residual "
+         "follows it down to about 1e-6 in single precision, 1e-14 in double."},
+    {OPTION_CUSTOM, .name = "lambda", .argument = "L", .parse = lambda, .initial = "auto", .needs = "method=cg",
+     .help = "weight of the prior: auto, auto:F (F times that; below 1 sharper and noisier), or a number",
+     .more =
+         "`auto` chooses it from the noise and the image's own spectrum. The noise comes from a noise scan, or is "
+         "estimated from the outermost samples and from the residual of a first image. A number from 0 to 1e6 is "
+         "relative to the diagonal of F^H W F in the object, so that one value serves scans of any scale and number "
+         "of samples. With --prior `spectrum`, it is relative to the choice of `auto`."},
+    {OPTION_CHOICE, .name = "prior", .argument = "PRIOR", SETTING(prior), .choices = priors, .initial = "auto",
+     .needs = "method=cg", .help = "prior of the image"},
+    {OPTION_CHOICE, .name = "partial-fourier", .argument = "HOW", SETTING(partial_fourier), .choices = partial_fourier,
+     .initial = "auto", .help = "treatment of a missing side of k-space, with the prior spectrum",
+     .more =
+         "It applies to partial Fourier scans and asymmetric echoes. It needs --prior `spectrum`, or `auto` with an "
+         "automatic --lambda."},
+    {OPTION_CHOICE, .name = "operator", .argument = "OPERATOR", SETTING(encode_by), .choices = operators,
+     .initial = "auto", .excludes = "method=bilinear", .help = "computation of F"},
+    {OPTION_TEXT, .name = "variant", .argument = "VARIANT", SETTING(variant), .needs = "operator=direct",
+     .help = "kernel of the direct sum; on the CPU simd, avx512, avx2, baseline or ref; on GPUs tuned, products, "
+             "phasors, pairs, naive, registers, constant or published",
+     .more = "`tuned` is the fastest that the problem allows. `products` is a matrix product on tensor cores."},
+    {OPTION_CHOICE, .name = "trig", .argument = "TRIG", SETTING(hardware_trig), .choices = trigs, .initial = "accurate",
+     .needs = "operator=direct", .help = "sines and cosines of the direct sum on GPUs"},
+    {OPTION_NUMBER, .name = "accuracy", .argument = "A", SETTING(accuracy), .least = 1e-12, .most = 0.1,
+     .default_help = "1e-6, or 1e-9 in double precision", .excludes = "operator=direct|cartesian method=bilinear",
+     .why = "it applies only to the NUFFT", .help = "relative error of the NUFFT"},
+    {OPTION_CHOICE, .name = "voxel", .argument = "SHAPE", SETTING(box_voxels), .choices = voxels, .initial = "point",
+     .help = "shape of a voxel, if the scan does not define it"},
+    {OPTION_WRITE, .name = "save-q", .argument = "FILE", SETTING(save_q), .needs = "method=cg",
+     .excludes = "operator=cartesian", .why = "it has no Q",
+     .help = "file for Q, to reuse with other scans of the same trajectory"},
+    {OPTION_READ, .name = "load-q", .argument = "FILE", SETTING(load_q), .needs = "method=cg",
+     .excludes = "save-q operator=cartesian", .help = "saved Q to reuse",
+     .more = "It must be for the same trajectory and matrix."},
+
+    {OPTION_GROUP, .name = "Computation"},
+    {OPTION_TEXT, .name = "device", .argument = "DEVICE", SETTING(device), .initial = "auto",
+     .help = "where to compute: auto, cpu, cuda, or a list such as cuda:0,1; cpu:0,1 simulates devices for tests",
+     .more = "`auto` weighs the work against the time it takes to start a GPU. `cuda` uses as many GPUs as pay off. "
+             "`cuda:0,1` uses all GPUs of the list. `cpu:0,1` are several devices that all are the CPU; this is no "
+             "faster, but tests what several GPUs would do. Several devices make several images at a time. One image "
+             "is shared by coils, or, for direct sums, by voxels. Sharing by coils changes the last bits of the sums. "
+             "One image of one coil by NUFFT is not shared. If one of several devices fails, a warning says so and the "
+             "others continue, unless they make one image together."},
+    {OPTION_CUSTOM, .name = "threads", .argument = "N", .parse = option_threads, .default_help = "one per core",
+     .help = "number of CPU threads", .more = "Only cores that the process may use are counted."},
+    {OPTION_CHOICE, .name = "precision", .argument = "P", SETTING(precision), .choices = precisions,
+     .initial = "single", .help = "precision of the computation"},
+    {OPTION_FLAG, .name = "dry-run", SETTING(dry_run), .help = "the plan only; no file is written"},
+
+    {OPTION_GROUP, .name = "Messages"},
+    {OPTION_FLAG, .letter = 'q', .name = "quiet", SETTING(quiet), .help = "only warnings and errors"},
+    {OPTION_FLAG, .name = "progress", SETTING(progress), .excludes = "quiet",
+     .help = "progress even if standard error is not a terminal: a line every ten seconds",
+     .more =
+         "The line has the stage, its share done and the time left, and for the solver the iteration and residual."},
+    OPTION_ROWS_HELP,
+    {0}};

@@ -1,0 +1,10 @@
+/* mri_recon: the table of options, read into recon_settings. */
+#ifndef RECON_OPTIONS_H
+#define RECON_OPTIONS_H
+
+#include "mri_recon.h"
+#include "options.h"
+
+extern const program_option recon_options[];
+
+#endif

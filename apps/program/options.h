@@ -1,0 +1,125 @@
+/* The options of a program: one table, from which the reader, --help, the manual page's list and the checks come.
+ *
+ * A table is an array of program_option that ends with {0}. A row of kind OPTION_GROUP is a heading for the rows below
+ * it. A settings struct, of any type, takes the values:
+ *
+ *   static const program_option options[] = {
+ *       {OPTION_GROUP, .name = "Grid", .help = "Lengths are in angstrom."},
+ *       {OPTION_NUMBER, .name = "border", .argument = "B", OPTION_TO(settings, border), .least = 0, .most = 1e5,
+ *        .unit = "angstrom", .initial = "10", .help = "margin around the molecule on all sides", .excludes = "size"},
+ *       {0}};
+ */
+#ifndef VOXFIELD_OPTIONS_H
+#define VOXFIELD_OPTIONS_H
+
+#include <stddef.h>
+#include <stdio.h>
+
+#include "voxfield/context.h"
+
+typedef enum option_kind {
+    OPTION_END,
+    OPTION_GROUP,   /* a heading; `help`, if any, introduces its options: whole sentences */
+    OPTION_FLAG,    /* no argument: sets a bool to true, an int to 1 */
+    OPTION_TEXT,    /* const char *: any text */
+    OPTION_READ,    /* const char *: a file to read; its name is not empty */
+    OPTION_WRITE,   /* const char *: a file to write; its name is not empty */
+    OPTION_PICTURE, /* const char *: the same, a PNG file */
+    OPTION_NUMBER,  /* double in [least, most] */
+    OPTION_TRIPLE,  /* double[3] in [least, most]: x,y,z, or one number for all three */
+    OPTION_INTEGER, /* int or int64_t in [least, most] */
+    OPTION_COUNTS,  /* int64_t[3] in [least, most]: x,y,z, or one number for all three */
+    OPTION_CHOICE,  /* int, enum or bool: the value of one of `choices` */
+    OPTION_WORD,    /* const char *: the word of one of `choices` */
+    OPTION_CUSTOM,  /* `parse` reads it; without `argument` it is a flag */
+    OPTION_HELP,
+    OPTION_VERSION,
+} option_kind;
+
+typedef struct option_choice {
+    const char *word;
+    int value;
+    const char *help; /* for the manual page; NULL: none */
+} option_choice;
+
+typedef struct program_option {
+    option_kind kind;
+    char letter;                  /* of the short form; 0: none */
+    const char *name;             /* "ion-solute" */
+    const char *argument;         /* what --help calls it: "FILE"; NULL: the option takes none */
+    size_t at, size;              /* OPTION_TO */
+    size_t given;                 /* OPTION_GIVEN: a bool that is set where the user gives the option; 0: none */
+    double least, most;           /* the range, both ends included; most may be INFINITY */
+    const char *unit;             /* of numbers; NULL: none */
+    const option_choice *choices; /* up to {0} */
+    vf_status (*parse)(vf_context *ctx, const char *option, const char *text, void *settings);
+    const char *initial; /* the default, read like an argument before all others; NULL: settings stay as they are */
+    const char *default_help; /* the default in words, where `initial` does not say it; "": it goes unmentioned */
+    const char *help;         /* a noun phrase for --help, without a capital or a period; the manual page adds them */
+    const char *more;         /* further sentences, for the manual page; --names and `words` are set in bold */
+    const char *needs;        /* conditions, one of which must hold: "place neutralize", "method=cg|adjoint" */
+    const char *excludes;     /* conditions, none of which may hold. One of the two options is enough to say it */
+    const char *why;          /* ends the message of needs and excludes: "direct sums are exact"; NULL: none */
+    bool required;
+} program_option;
+
+#define OPTION_TO(type, member) .at = offsetof(type, member), .size = sizeof(((type *)0)->member)
+#define OPTION_GIVEN(type, member) .given = offsetof(type, member) /* not the first member */
+
+/* Rows that all programs have. */
+#define OPTION_ROWS_HELP                                                                                               \
+    {OPTION_HELP, .letter = 'h', .name = "help", .help = "this list of options"},                                      \
+    {                                                                                                                  \
+        OPTION_VERSION, .name = "version", .help = "the version"                                                       \
+    }
+
+/* What the command line said, by option_read. Free with option_values_free. */
+typedef struct option_values {
+    const char **text;  /* [rows] the argument ("" of a flag) where the option was given, else NULL */
+    const char **input; /* [inputs] what is no option, in order */
+    int inputs;
+    option_kind asked; /* OPTION_HELP, OPTION_VERSION: for nothing else; or OPTION_END */
+    bool asks_manual;  /* OPTION_HELP: the manual page's list, in mdoc(7) (--help=man) */
+} option_values;
+
+/* Reads argv[1 ...] by the table into `settings`, after the defaults; the last of several counts. Then checks required
+ * options, needs and excludes. Long names may be shortened; "--" ends the options; "-" is an input. --help and
+ * --version end the reading at once. `name` of the program is for messages. Errors: VF_ERR_ARGUMENT, VF_ERR_MEMORY, and
+ * what parsers return. */
+VF_MUST_CHECK vf_status option_read(vf_context *ctx, const char *name, const program_option *table, int argc,
+                                    char *const *argv, void *settings, option_values *values);
+void option_values_free(option_values *values);
+/* The argument that was given, "" of a flag; NULL: the option was not given, or there is none of this name. */
+const char *option_text(const program_option *table, const option_values *values, const char *name);
+
+/* Refuses a table with a mistake: a row without help or before the first group, a name used twice, a condition on an
+ * option that does not exist, an empty range. Errors: VF_ERR_INTERNAL. */
+VF_MUST_CHECK vf_status option_check_table(vf_context *ctx, const program_option *table);
+
+enum { OPTION_HELP_WIDTH = 100 }; /* columns of --help */
+/* The options, by groups; and as mdoc(7), for the manual page. */
+void option_print_help(FILE *to, const program_option *table);
+void option_print_manual(FILE *to, const program_option *table);
+/* `text` in lines of this width, from this column on; all but the first are indented. */
+void option_print_wrapped(FILE *to, const char *text, int column, int indent);
+
+/* ---- option_values.c: one argument; messages name the option ---- */
+
+/* Reads the argument of a row, of any kind but OPTION_HELP and OPTION_VERSION. */
+VF_MUST_CHECK vf_status option_parse(vf_context *ctx, const program_option *row, const char *text, void *settings);
+/* One number in [least, most] (NaN never is); `unit` may be NULL. For parsers of rows of kind OPTION_CUSTOM. */
+VF_MUST_CHECK vf_status option_number(vf_context *ctx, const char *option, const char *text, double least, double most,
+                                      const char *unit, double *value);
+/* "from 0 to 10 mm", "of 1 or more". */
+char *option_range_text(double least, double most, const char *unit, char *text, size_t size);
+/* Conditions of needs and excludes: "--place or --method cg". */
+char *option_conditions_text(const program_option *table, const char *conditions, char *text, size_t size);
+/* Whether the defaults meet one of the conditions. */
+bool option_default_holds(const program_option *table, const char *conditions);
+/* "cg, adjoint or gridding". */
+char *option_choices_text(const option_choice *choices, char *text, size_t size);
+
+/* The parser of --threads: the context's. */
+vf_status option_threads(vf_context *ctx, const char *option, const char *text, void *settings);
+
+#endif

@@ -1,0 +1,10 @@
+/* mri_phantom: the table of options, read into phantom_settings. */
+#ifndef PHANTOM_OPTIONS_H
+#define PHANTOM_OPTIONS_H
+
+#include "mri_phantom.h"
+#include "options.h"
+
+extern const program_option phantom_options[];
+
+#endif
