@@ -44,7 +44,8 @@ typedef struct option_choice {
 
 typedef struct program_option {
     option_kind kind;
-    char letter;                  /* of the short form; 0: none */
+    char letter; /* of the short form; 0: none */
+    bool required;
     const char *name;             /* "ion-solute" */
     const char *argument;         /* what --help calls it: "FILE"; NULL: the option takes none */
     size_t at, size;              /* OPTION_TO */
@@ -60,7 +61,6 @@ typedef struct program_option {
     const char *needs;        /* conditions, one of which must hold: "place neutralize", "method=cg|adjoint" */
     const char *excludes;     /* conditions, none of which may hold. One of the two options is enough to say it */
     const char *why;          /* ends the message of needs and excludes: "direct sums are exact"; NULL: none */
-    bool required;
 } program_option;
 
 #define OPTION_TO(type, member) .at = offsetof(type, member), .size = sizeof(((type *)0)->member)

@@ -270,7 +270,8 @@ static void test_single_sample(void **state)
 {
     (void)state;
     float k[3] = {4097.25f, -1024.5f, 333.0f};
-    problem p = {.grid = {{-0.5, -0.5, -0.5}, {0x1p-6, 0x1p-3, 0x1p-2}, {64, 8, 4}}, .samples = 1, .batch = 1, .k = k};
+    problem p = {
+        .grid = {{-0.5, -0.5, -0.5}, {0x1p-6, 0x1p-3, 0x1p-2}, {64, 8, 4}, {0}}, .samples = 1, .batch = 1, .k = k};
     double one[2] = {1, 0}, values[2 * 2048];
     p.on_grid = true;
     p.voxels = 2048;

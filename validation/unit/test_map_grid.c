@@ -13,7 +13,7 @@ static void grids_are_compared(void **state)
     char path[] = "m.dx";
     /* In 5 digits the origin is known to 5e-4, a thousandth of a step; the spacing is exact. */
     const loaded_map map = {.path = path,
-                            .grid = {{-32.123, 0, 100}, {0.5, 0.25, 1}, {11, 101, 1}},
+                            .grid = {{-32.123, 0, 100}, {0.5, 0.25, 1}, {11, 101, 1}, {0}},
                             .origin_slack = {5e-4, 0, 0.5},
                             .spacing_slack = {0, 5e-7, 0}};
     vf_grid wanted = map.grid;

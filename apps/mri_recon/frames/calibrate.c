@@ -431,7 +431,7 @@ vf_status calibrate_maps(const device_team *team, const scan *raw, recon_coils h
     calibration c = {.ctx = team->ctx, .scan = raw, .team = team, .queue = team->queue[0]};
     const bool must = how == RECON_COILS_ESPIRIT || sets == RECON_SETS_TWO;
     vf_status status = VF_OK;
-    vf_espirit_quality quality;
+    vf_espirit_quality quality = {0};
     *made = (calibrated){0};
     c.voxels = raw->matrix[0] * raw->matrix[1] * raw->matrix[2];
     if (must || (how != RECON_COILS_WALSH && how != RECON_COILS_NLINV && raw->coils > 1))
