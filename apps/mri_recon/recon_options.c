@@ -25,10 +25,12 @@ static vf_status coils(vf_context *ctx, const char *option, const char *text, vo
 {
     recon_settings *s = settings;
     char words[128];
-    s->maps = coil_map_is_name(text) ? text : NULL;
+    s->maps = NULL;
     s->coils = RECON_COILS_FILE;
-    if (s->maps)
+    if (coil_map_is_name(text)) {
+        s->maps = text;
         return VF_OK;
+    }
     for (const option_choice *c = coil_words; c->word; c++)
         if (strcmp(text, c->word) == 0) {
             s->coils = (recon_coils)c->value;
