@@ -23,7 +23,7 @@ static vf_box slab_of(const job *j, int64_t number)
 }
 
 /* On a thread of the device's: puts the work into the queue, and says how many bytes are to be brought back. */
-static vf_status compute(void *user, const vf_piece *piece, size_t *bytes)
+static vf_status compute(void *user, const vf_pipeline_piece *piece, size_t *bytes)
 {
     const job *j = user;
     const vf_box box = slab_of(j, piece->number);
@@ -32,7 +32,7 @@ static vf_status compute(void *user, const vf_piece *piece, size_t *bytes)
 }
 
 /* On the caller's thread: slabs in their order. */
-static vf_status store(void *user, const vf_piece *piece)
+static vf_status store(void *user, const vf_pipeline_piece *piece)
 {
     const job *j = user;
     const vf_box box = slab_of(j, piece->number);

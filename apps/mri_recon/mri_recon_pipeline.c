@@ -17,7 +17,7 @@
 #include "voxfield/output.h"
 #include "voxfield/version.h"
 
-typedef struct run {
+typedef struct recon_state {
     vf_context *ctx;
     const recon_settings *settings;
     recon_watch watch;
@@ -33,14 +33,14 @@ typedef struct run {
     int compared;                 /* volumes, from the first */
     char *output, *command;
     char created[PROGRAM_TIME_TEXT], method[256], device[640];
-} run;
+} recon_state;
 
 static bool compares_with_file(const recon_settings *s)
 {
     return s->compare && strcmp(s->compare, "truth") != 0;
 }
 
-static vf_status prepare_files(run *r)
+static vf_status prepare_files(recon_state *r)
 {
     const recon_settings *s = r->settings;
     r->output = s->output ? strdup(s->output) : recon_default_output(s->input);
@@ -56,7 +56,7 @@ static vf_status prepare_files(run *r)
 
 /* ---- the scan ---- */
 
-static vf_status read_stage(run *r)
+static vf_status read_stage(recon_state *r)
 {
     const recon_settings *s = r->settings;
     scan *raw = &r->scan;
@@ -105,7 +105,7 @@ static vf_status read_stage(run *r)
     return status;
 }
 
-static vf_status coil_stage(run *r)
+static vf_status coil_stage(recon_state *r)
 {
     const recon_settings *s = r->settings;
     r->summary.coils_kept = 1;
@@ -120,7 +120,7 @@ static vf_status coil_stage(run *r)
     return status;
 }
 
-static void say_scan(const run *r)
+static void say_scan(const recon_state *r)
 {
     const scan *raw = &r->scan;
     const scan_geometry *g = &raw->geometry;
@@ -172,12 +172,12 @@ static const char *lambda_text(const recon_settings *s, char *text, size_t size)
 }
 
 /* Iterations are counted through all frames, which have a solver each. */
-static const char *in_all_frames(const run *r)
+static const char *in_all_frames(const recon_state *r)
 {
     return r->scan.frames > 1 ? " in all frames" : "";
 }
 
-static void say_plan(const run *r)
+static void say_plan(const recon_state *r)
 {
     const recon_settings *s = r->settings;
     printf("device     %s\n", r->device);
@@ -196,7 +196,7 @@ static void say_plan(const run *r)
     fflush(stdout);
 }
 
-static void describe(run *r)
+static void describe(recon_state *r)
 {
     const recon_settings *s = r->settings;
     const int operator_length = (int)strcspn(r->summary.encoding, ","); /* the rest is in the report */
@@ -215,8 +215,8 @@ static void describe(run *r)
 }
 
 /* Cuts the middle out of one frame's image and puts it where it belongs in a volume. */
-static void place_in_volume(const run *r, const scan_frame *frame, const float complex *whole, recon_image *image,
-                            int volume)
+static void place_in_volume(const recon_state *r, const scan_frame *frame, const float complex *whole,
+                            recon_image *image, int volume)
 {
     const int64_t *n = r->scan.matrix, *crop = r->scan.crop;
     int64_t first[3];
@@ -233,19 +233,19 @@ static void place_in_volume(const run *r, const scan_frame *frame, const float c
 
 static void place_frame(void *user, const scan_frame *frame, const float complex *whole)
 {
-    run *r = user;
+    recon_state *r = user;
     place_in_volume(r, frame, whole, &r->image, frame->volume);
 }
 
 /* Slices are one volume, slabs one each. */
-static int noise_volumes(const run *r)
+static int noise_volumes(const recon_state *r)
 {
     return r->scan.slices > 1 ? 1 : r->scan.places;
 }
 
 static void place_noise(void *user, const scan_frame *frame, const float *deviation, const float *g)
 {
-    run *r = user;
+    recon_state *r = user;
     const int volume = r->scan.slices > 1 ? 0 : frame->place;
     for (int half = 0; half < 2; half++) {
         for (int64_t n = 0; n < r->scan.matrix[0] * r->scan.matrix[1] * r->scan.matrix[2]; n++)
@@ -255,7 +255,7 @@ static void place_noise(void *user, const scan_frame *frame, const float *deviat
 }
 
 /* Room for the noise of all places. */
-static vf_status make_noise(run *r)
+static vf_status make_noise(recon_state *r)
 {
     const scan *raw = &r->scan;
     if (!r->settings->noise_map)
@@ -270,7 +270,7 @@ static vf_status make_noise(run *r)
     return r->noise.data && r->whole ? VF_OK : vf_fail(r->ctx, VF_ERR_MEMORY, "no memory for the noise map");
 }
 
-static vf_status reconstruct_stage(run *r)
+static vf_status reconstruct_stage(recon_state *r)
 {
     const scan *raw = &r->scan;
     recon_image *image = &r->image;
@@ -307,7 +307,7 @@ static vf_status reconstruct_stage(run *r)
 }
 
 /* The image to compare with, before any work: its size must be this one's. */
-static vf_status read_other(run *r)
+static vf_status read_other(recon_state *r)
 {
     const recon_settings *s = r->settings;
     const int64_t counts[3] = {r->scan.crop[0], r->scan.crop[1], r->scan.crop[2] * r->scan.slices};
@@ -322,7 +322,7 @@ static vf_status read_other(run *r)
 }
 
 /* All volumes if there are as many to compare with, else the first. */
-static vf_status compare_stage(run *r)
+static vf_status compare_stage(recon_state *r)
 {
     const int64_t voxels = r->image.counts[0] * r->image.counts[1] * r->image.counts[2];
     if (!r->settings->compare)
@@ -361,7 +361,7 @@ static void say_comparison(const char *head, const char *volume, const image_com
                c->scaled.percent);
 }
 
-static void say_volume(const run *r, int volume, const char *remark)
+static void say_volume(const recon_state *r, int volume, const char *remark)
 {
     const image_comparison *c = &r->comparison[volume];
     char name[32] = "", scaled[64] = "";
@@ -373,7 +373,7 @@ static void say_volume(const run *r, int volume, const char *remark)
 }
 
 /* Few volumes each, of many the first, the worst and the mean. */
-static void say_error(const run *r)
+static void say_error(const recon_state *r)
 {
     enum { FEW = 8 };
     const int worst = comparison_worst(r->comparison, r->compared);
@@ -399,7 +399,7 @@ static void say_error(const run *r)
 static const double MISFIT = 2;
 
 /* What lambda rests on. */
-static void say_noise(const run *r)
+static void say_noise(const recon_state *r)
 {
     const recon_summary *s = &r->summary;
     if (s->noise[0])
@@ -419,7 +419,7 @@ static void say_noise(const run *r)
 }
 
 /* What each device did. Those that made a frame together count it each. */
-static void report_devices(vf_report *report, const run *r)
+static void report_devices(vf_report *report, const recon_state *r)
 {
     vf_report_begin(report, "devices");
     for (int d = 0; d < r->summary.sharing.teams * r->summary.sharing.each; d++) {
@@ -451,7 +451,7 @@ static void report_noise(vf_report *report, const recon_summary *s)
     vf_report_number(report, "expected_bias", s->expected_bias);
 }
 
-static void report_run(vf_report *report, const run *r)
+static void report_run(vf_report *report, const recon_state *r)
 {
     const recon_settings *s = r->settings;
     const scan *raw = &r->scan;
@@ -498,7 +498,7 @@ static void report_run(vf_report *report, const run *r)
     vf_report_stages(report, &r->watch.stages);
 }
 
-static vf_status finish(run *r, vf_report **report)
+static vf_status finish(recon_state *r, vf_report **report)
 {
     const recon_settings *s = r->settings;
     watch_stage(&r->watch, "write", 0);
@@ -543,7 +543,7 @@ static vf_status finish(run *r, vf_report **report)
 }
 
 /* GPUs that are asked for, or may turn out to pay, start while the scan is read. */
-static void warm_up(const run *r)
+static void warm_up(const recon_state *r)
 {
     const double seconds_a_byte = 2e-6; /* of work for one core, of a scan that is small for its work */
     const char *wish = r->settings->device;
@@ -553,7 +553,7 @@ static void warm_up(const run *r)
 }
 
 /* From the files' names to the device: everything that can be refused is refused here, before any work. */
-static vf_status prepare(run *r)
+static vf_status prepare(recon_state *r)
 {
     vf_status status = prepare_files(r);
     if (status == VF_OK) {
@@ -582,7 +582,7 @@ static vf_status prepare(run *r)
 }
 
 /* What the image takes at most, and how it would take less. */
-static double image_bytes(const run *r, const char **advice)
+static double image_bytes(const recon_state *r, const char **advice)
 {
     const scan *raw = &r->scan;
     const double voxels = (double)raw->volumes * raw->slices * (double)(raw->crop[0] * raw->crop[1] * raw->crop[2]);
@@ -598,7 +598,7 @@ static double image_bytes(const run *r, const char **advice)
     return sizeof(float complex) * voxels + (double)copied.st_size;
 }
 
-static vf_status check_places(run *r)
+static vf_status check_places(recon_state *r)
 {
     const recon_settings *s = r->settings;
     const char *advice;
@@ -615,7 +615,8 @@ static vf_status check_places(run *r)
 
 vf_status mri_recon_run(vf_context *ctx, const recon_settings *settings)
 {
-    run r = {.ctx = ctx, .settings = settings, .watch.mode = settings->quiet ? VF_PROGRESS_OFF : settings->progress};
+    recon_state r = {
+        .ctx = ctx, .settings = settings, .watch.mode = settings->quiet ? VF_PROGRESS_OFF : settings->progress};
     vf_report *report = NULL;
     vf_status status = VF_OK;
     r.command = program_join_arguments(settings->argc, settings->argv);

@@ -185,14 +185,14 @@ static double unfolded_error(const sample *s, const float complex *maps)
     return sqrt(error / energy);
 }
 
-typedef struct run {
+typedef struct nlinv_run {
     float complex *maps;
     vf_nlinv_quality quality;
-} run;
+} nlinv_run;
 
-static run maps_of(vf_context *ctx, const sample *s, int periods)
+static nlinv_run maps_of(vf_context *ctx, const sample *s, int periods)
 {
-    run r = {.maps = allocate(COILS * SEEN * sizeof *r.maps)};
+    nlinv_run r = {.maps = allocate(COILS * SEEN * sizeof *r.maps)};
     const vf_nlinv_task task = task_of(s, periods);
     assert_int_equal(vf_nlinv(ctx, &task, r.maps, &r.quality), VF_OK);
     assert_true(r.quality.explained > 0.98 && r.quality.explained <= 1);
@@ -208,7 +208,7 @@ static void test_few_lines(void **state)
     for (int periods = 1; periods <= 2; periods++) {
         seed = first;
         sample s = make(2, 4, periods);
-        run r = maps_of(*state, &s, periods);
+        nlinv_run r = maps_of(*state, &s, periods);
         assert_near(map_error(&s, r.maps), 0, 0.02);
         assert_true(r.quality.folding < 0.9);
         free(r.maps);
@@ -222,7 +222,7 @@ static void test_few_lines(void **state)
 static void test_every_second_line(void **state)
 {
     sample s = make(2, 0, 1);
-    run r = maps_of(*state, &s, 1);
+    nlinv_run r = maps_of(*state, &s, 1);
     assert_near(map_error(&s, r.maps), 0, 0.25);
     assert_near(unfolded_error(&s, r.maps), 0, 0.25);
     assert_near(r.quality.folding, 1, 1e-3);
@@ -255,15 +255,15 @@ static void test_invariance(void **state)
     sample s = make(2, 4, 1);
     const size_t count = COILS * SEEN;
     set_threads(ctx, 1);
-    run one = maps_of(ctx, &s, 1);
+    nlinv_run one = maps_of(ctx, &s, 1);
     set_threads(ctx, 3);
-    run three = maps_of(ctx, &s, 1);
+    nlinv_run three = maps_of(ctx, &s, 1);
     assert_memory_equal(one.maps, three.maps, count * sizeof *one.maps);
     float complex *adjoint = copy_of(s.adjoint, count), *mixed = allocate(count * sizeof *mixed);
     for (size_t n = 0; n < count; n++)
         s.adjoint[n] = ldexpf(1, 40) * adjoint[n];
     s.energy = ldexp(s.energy, 80);
-    run large = maps_of(ctx, &s, 1);
+    nlinv_run large = maps_of(ctx, &s, 1);
     assert_memory_equal(one.maps, large.maps, count * sizeof *one.maps);
     s.energy = ldexp(s.energy, -80);
     double complex *u = random_unitary(COILS);
@@ -275,7 +275,7 @@ static void test_invariance(void **state)
                 s.adjoint[c * SEEN + n] += (float complex)(u[c * COILS + d] * adjoint[d * SEEN + n]);
                 mixed[c * SEEN + n] += (float complex)(u[c * COILS + d] * one.maps[d * SEEN + n]);
             }
-    run other = maps_of(ctx, &s, 1);
+    nlinv_run other = maps_of(ctx, &s, 1);
     assert_near(distance(other.maps, mixed, count), 0, 0.02);
     free(one.maps);
     free(three.maps);
@@ -291,7 +291,7 @@ static void test_invariance(void **state)
 static void test_larger_matrix(void **state)
 {
     sample s = make(2, 4, 1);
-    run r = maps_of(*state, &s, 1);
+    nlinv_run r = maps_of(*state, &s, 1);
     float complex *large = allocate(4 * COILS * SEEN * sizeof *large), *same = allocate(COILS * SEEN * sizeof *same);
     vf_nlinv_task task = task_of(&s, 1);
     vf_nlinv_quality quality;
@@ -311,7 +311,7 @@ static void test_larger_matrix(void **state)
 static void test_noise(void **state)
 {
     sample s = make(2, 4, 1);
-    run r = maps_of(*state, &s, 1);
+    nlinv_run r = maps_of(*state, &s, 1);
     const double clean = s.energy;
     vf_nlinv_task task = task_of(&s, 1);
     vf_nlinv_quality quality;

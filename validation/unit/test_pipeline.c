@@ -56,7 +56,7 @@ static vf_status called(record *r, place where, int64_t n, size_t *bytes)
     return r->too_many ? VF_OK : vf_fail(ctx, VF_ERR_INPUT + (int)where % 2, "piece %lld fails", (long long)n);
 }
 
-static vf_status load(void *user, const vf_piece *piece, size_t *bytes)
+static vf_status load(void *user, const vf_pipeline_piece *piece, size_t *bytes)
 {
     record *r = user;
     const int64_t n = piece->number;
@@ -69,7 +69,7 @@ static vf_status load(void *user, const vf_piece *piece, size_t *bytes)
 
 /* The piece twice, by way of the stage's own memory, and at its end what the shared memory held before, which gets the
  * piece's own head. */
-static vf_status compute(void *user, const vf_piece *piece, size_t *bytes)
+static vf_status compute(void *user, const vf_pipeline_piece *piece, size_t *bytes)
 {
     record *r = user;
     const int64_t n = piece->number;
@@ -106,7 +106,7 @@ static void tail_before(const record *r, int64_t n, uint8_t tail[TAIL])
         memcpy(tail, r->truth + i * HALF, r->sizes[i] < TAIL ? r->sizes[i] : TAIL);
 }
 
-static vf_status store(void *user, const vf_piece *piece)
+static vf_status store(void *user, const vf_pipeline_piece *piece)
 {
     record *r = user;
     const int64_t n = piece->number;

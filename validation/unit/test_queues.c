@@ -24,7 +24,7 @@ static bool is_working(long_work *w, int64_t n)
     return working;
 }
 
-static vf_status long_load(void *user, const vf_piece *piece, size_t *bytes)
+static vf_status long_load(void *user, const vf_pipeline_piece *piece, size_t *bytes)
 {
     long_work *w = user;
     *bytes = 1 << 20;
@@ -33,7 +33,7 @@ static vf_status long_load(void *user, const vf_piece *piece, size_t *bytes)
     return VF_OK;
 }
 
-static vf_status long_compute(void *user, const vf_piece *piece, size_t *bytes)
+static vf_status long_compute(void *user, const vf_pipeline_piece *piece, size_t *bytes)
 {
     long_work *w = user;
     vf_status status = VF_OK;

@@ -44,7 +44,7 @@ static uint8_t truth(int64_t piece, int byte)
     return (uint8_t)(37 * piece + 11 * byte + byte / 7);
 }
 
-static vf_status load(void *user, const vf_piece *piece, size_t *bytes)
+static vf_status load(void *user, const vf_pipeline_piece *piece, size_t *bytes)
 {
     record *r = user;
     uint8_t *to = piece->host;
@@ -70,7 +70,7 @@ static void wait_for_the_doomed(record *r)
 }
 
 /* The piece twice, by way of the stage's own memory. */
-static vf_status compute(void *user, const vf_piece *piece, size_t *bytes)
+static vf_status compute(void *user, const vf_pipeline_piece *piece, size_t *bytes)
 {
     record *r = user;
     uint8_t *at = piece->memory;
@@ -84,7 +84,7 @@ static vf_status compute(void *user, const vf_piece *piece, size_t *bytes)
     return status;
 }
 
-static vf_status store(void *user, const vf_piece *piece)
+static vf_status store(void *user, const vf_pipeline_piece *piece)
 {
     record *r = user;
     const uint8_t *got = piece->host;

@@ -60,7 +60,7 @@ static void test_copies(void **state)
     vf_array_free(&back);
 }
 
-static vf_status load(void *user, const vf_piece *piece, size_t *bytes)
+static vf_status load(void *user, const vf_pipeline_piece *piece, size_t *bytes)
 {
     (void)user;
     memset(piece->host, (int)piece->number + 1, 16);
@@ -76,7 +76,7 @@ typedef struct seen {
     bool wrong;
 } seen;
 
-static vf_status compute(void *user, const vf_piece *piece, size_t *bytes)
+static vf_status compute(void *user, const vf_pipeline_piece *piece, size_t *bytes)
 {
     seen *s = user;
     s->stated[piece->number] = piece->device;
@@ -85,7 +85,7 @@ static vf_status compute(void *user, const vf_piece *piece, size_t *bytes)
     return VF_OK;
 }
 
-static vf_status store(void *user, const vf_piece *piece)
+static vf_status store(void *user, const vf_pipeline_piece *piece)
 {
     seen *s = user;
     for (int i = 0; i < 16; i++)

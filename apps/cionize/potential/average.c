@@ -132,7 +132,7 @@ static vf_status make_sum(const averaging *a, vf_device *device, int64_t frame, 
     return status == VF_OK ? vf_potential_create(device, a->plan->method, &a->plan->problem, &charges, sum) : status;
 }
 
-static vf_status compute(void *user, const vf_piece *piece, size_t *bytes)
+static vf_status compute(void *user, const vf_pipeline_piece *piece, size_t *bytes)
 {
     const averaging *a = user;
     const vf_box box = slab_box(a, piece->number / a->groups);
@@ -215,7 +215,7 @@ static void finish_slab(averaging *a, int64_t points)
     }
 }
 
-static vf_status store(void *user, const vf_piece *piece)
+static vf_status store(void *user, const vf_pipeline_piece *piece)
 {
     averaging *a = user;
     const vf_box box = slab_box(a, piece->number / a->groups);

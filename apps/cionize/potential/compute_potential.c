@@ -105,7 +105,7 @@ static vf_box slab_box(const computation *c, int64_t slab)
     return potential_slab_box(c->plan, slab_first(cut, slab), slab_first(cut, slab + 1));
 }
 
-static vf_status compute(void *user, const vf_piece *piece, size_t *bytes)
+static vf_status compute(void *user, const vf_pipeline_piece *piece, size_t *bytes)
 {
     const computation *c = user;
     const vf_box box = slab_box(c, piece->number);
@@ -113,7 +113,7 @@ static vf_status compute(void *user, const vf_piece *piece, size_t *bytes)
     return potential_execute(c->plan, c->sums[piece->device], piece->queue, &box, piece->scratch, piece->memory);
 }
 
-static vf_status store(void *user, const vf_piece *piece)
+static vf_status store(void *user, const vf_pipeline_piece *piece)
 {
     const computation *c = user;
     const vf_box box = slab_box(c, piece->number);

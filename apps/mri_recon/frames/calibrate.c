@@ -53,56 +53,6 @@ static void choose_centre(calibration *c)
     c->voxels = raw->matrix[0] * raw->matrix[1] * raw->matrix[2];
 }
 
-/* Whether frame f is of the place and shows what its first frame shows. */
-static bool belongs(const scan *raw, int f, int first, int place)
-{
-    const scan_frame *frame = &raw->frame[f], *like = &raw->frame[first];
-    if (frame->place != place)
-        return false;
-    if (f >= raw->frames || f == first)
-        return true;
-    if (frame->contrast != like->contrast || frame->phase != like->phase || frame->set != like->set)
-        return false;
-    for (int g = 0; g < f; g++) /* the same samples again add nothing */
-        if (raw->frame[g].place == place && raw->frame[g].trajectory == frame->trajectory)
-            return false;
-    return true;
-}
-
-/* Whether a sample belongs to the small matrix. */
-static bool inside(const calibration *c, const float *k)
-{
-    for (int a = 0; a < 3; a++)
-        if (c->small[a] > 1 && !(2 * fabsf(k[a]) <= (float)c->small[a]))
-            return false;
-    return true;
-}
-
-/* Gathers the centres of the frames; with NULL arrays it counts. */
-int64_t calibrate_gather(const calibration *c, int place, float *k, float complex *data, int64_t samples)
-{
-    const scan *raw = c->scan;
-    int64_t found = 0;
-    int first = 0;
-    while (first < raw->frames && raw->frame[first].place != place)
-        first++;
-    for (int f = 0; f < raw->frames + raw->calibrations && first < raw->frames; f++) {
-        if (!belongs(raw, f, first, place))
-            continue;
-        const scan_trajectory *at = &raw->trajectory[raw->frame[f].trajectory];
-        for (int64_t m = 0; m < at->samples; m++) {
-            if (!inside(c, at->k + 3 * m))
-                continue;
-            for (int coil = 0; data && coil < raw->coils; coil++)
-                data[coil * samples + found] = raw->frame[f].data[coil * at->samples + m];
-            if (k)
-                memcpy(k + 3 * found, at->k + 3 * m, 3 * sizeof *k);
-            found++;
-        }
-    }
-    return found;
-}
-
 /* The share of unit cells within the centre, a ball, that hold a sample; 1 if there are too many to count. */
 static double covered(const calibration *c)
 {
@@ -176,21 +126,6 @@ static vf_status make_grid(calibration *c)
         return status;
     c->gridded = malloc((size_t)c->points * (size_t)c->scan->coils * sizeof *c->gridded);
     return c->gridded ? VF_OK : vf_fail(c->ctx, VF_ERR_MEMORY, "no memory to estimate coil maps");
-}
-
-/* Brings the largest number near 1 by a power of two, which rounds nothing: maps are ratios, and the images that they
- * come from are in single precision whatever the scan's size. */
-void calibrate_normalise(float complex *data, int64_t count)
-{
-    float largest = 0;
-    float *values = (float *)data;
-    for (int64_t i = 0; i < 2 * count; i++)
-        largest = fmaxf(largest, fabsf(values[i]));
-    if (largest == 0 || !isfinite(largest))
-        return;
-    const int power = -ilogbf(largest);
-    for (int64_t i = 0; i < 2 * count; i++)
-        values[i] = ldexpf(values[i], power);
 }
 
 static vf_status take_centre(calibration *c, int place, bool warn)

@@ -97,7 +97,7 @@ static float complex datum(const right_side *r, const scan_frame *frame, int64_t
 }
 
 /* conj(phi) w d of a batch; for gridding `density` d, which is no least-squares right side. */
-static vf_status weighted_data(void *user, const vf_piece *piece, size_t *bytes)
+static vf_status weighted_data(void *user, const vf_pipeline_piece *piece, size_t *bytes)
 {
     const part_of_frame *f = user;
     const right_side *r = f->part->side;
@@ -308,7 +308,7 @@ static vf_status bilinear(side_part *p, const scan_frame *frame, vf_queue *queue
 }
 
 /* Into coil_images. */
-static vf_status adjoint(side_part *p, const scan_frame *frame, const vf_piece *piece, int first, int count)
+static vf_status adjoint(side_part *p, const scan_frame *frame, const vf_pipeline_piece *piece, int first, int count)
 {
     if (!p->encoding)
         return bilinear(p, frame, piece->queue, first, count);
@@ -321,7 +321,7 @@ static vf_status adjoint(side_part *p, const scan_frame *frame, const vf_piece *
 }
 
 /* A batch's images, and their part of what is asked for. */
-static vf_status take_batch(void *user, const vf_piece *piece, size_t *bytes)
+static vf_status take_batch(void *user, const vf_pipeline_piece *piece, size_t *bytes)
 {
     const part_of_frame *f = user;
     side_part *p = f->part;

@@ -27,13 +27,13 @@ extern "C" {
 VF_API_BEGIN
 
 /* One piece on its way. */
-typedef struct vf_piece {
+typedef struct vf_pipeline_piece {
     int64_t number;
     int device;          /* the device's index in the context; store: -1 */
     vf_queue *queue;     /* for compute; else NULL */
     void *host, *memory; /* the buffer, and the device's memory; the same on the CPU; store: the buffer */
     void *scratch;       /* the stage's own memory on the device; store: NULL */
-} vf_piece;
+} vf_pipeline_piece;
 
 typedef struct vf_pipeline_options {
     int devices;    /* >= 1: number of the context's devices to use */
@@ -66,12 +66,12 @@ typedef struct vf_pipeline_work {
     int64_t pieces; /* >= 0 */
     void *user;
     /* Fills piece->host and sets the number of bytes to copy in; on a stage's thread. NULL: nothing to copy. */
-    vf_status (*load)(void *user, const vf_piece *piece, size_t *bytes);
+    vf_status (*load)(void *user, const vf_pipeline_piece *piece, size_t *bytes);
     /* Puts work on piece->memory into piece->queue, for which it may wait, and sets the number of bytes of
      * piece->memory to copy out; on a stage's thread. Not NULL. */
-    vf_status (*compute)(void *user, const vf_piece *piece, size_t *bytes);
+    vf_status (*compute)(void *user, const vf_pipeline_piece *piece, size_t *bytes);
     /* Gets piece->host, pieces in order; on the calling thread. NULL: nothing is copied out. */
-    vf_status (*store)(void *user, const vf_piece *piece);
+    vf_status (*store)(void *user, const vf_pipeline_piece *piece);
 } vf_pipeline_work;
 
 /* Processes all pieces, until one of the functions fails or the context is cancelled. When it returns, all work is done

@@ -15,7 +15,7 @@ typedef struct stage {
     vf_queue *queue;
     vf_array memory; /* empty on the CPU: pieces are computed on in their buffers */
     vf_array scratch;
-    int64_t pieces; /* done in this run */
+    int64_t pieces; /* done in this pipeline_run */
 } stage;
 
 struct vf_pipeline {
@@ -25,12 +25,12 @@ struct vf_pipeline {
     stage *stages;     /* [count] */
     int *devices;      /* [count] the stages' */
     int64_t *fail_at;  /* [device] which piece's failure is simulated; -1: none */
-    int64_t *done;     /* [device] pieces in the last run */
+    int64_t *done;     /* [device] pieces in the last pipeline_run */
     vf_array *buffers; /* [options.buffers] */
     vf_queue *order;   /* holds no work, but waits for that of the pieces before; NULL: none is needed */
 };
 
-typedef struct run {
+typedef struct pipeline_run {
     const vf_pipeline *pipeline;
     const vf_pipeline_work *work;
     atomic_llong *begun;    /* [devices] pieces */
@@ -39,7 +39,7 @@ typedef struct run {
     pthread_cond_t changed; /* it is another piece's turn, or the run stops */
     int64_t turn;           /* the piece that may compute */
     vf_status status;       /* of the first piece that failed: no other gets its turn */
-} run;
+} pipeline_run;
 
 /* ---- memory and queues ---- */
 
@@ -207,7 +207,7 @@ int64_t vf_pipeline_done(const vf_pipeline *p, int device)
 
 /* Waits until all pieces before have computed. The work pool hands pieces out in order, so another thread has each of
  * them, or had, unless the run was cancelled in between, of which no signal comes. */
-static vf_status wait_for_turn(run *r, int64_t piece)
+static vf_status wait_for_turn(pipeline_run *r, int64_t piece)
 {
     vf_context *ctx = r->pipeline->ctx;
     pthread_mutex_lock(&r->lock);
@@ -229,7 +229,7 @@ static vf_status wait_for_turn(run *r, int64_t piece)
 }
 
 /* Passes the turn on, or stops those who wait for it. */
-static void pass_turn(run *r, int64_t piece, vf_status status)
+static void pass_turn(pipeline_run *r, int64_t piece, vf_status status)
 {
     pthread_mutex_lock(&r->lock);
     if (status == VF_OK)
@@ -240,7 +240,7 @@ static void pass_turn(run *r, int64_t piece, vf_status status)
     pthread_mutex_unlock(&r->lock);
 }
 
-static vf_status compute_in_turn(run *r, const vf_piece *piece, size_t *bytes)
+static vf_status compute_in_turn(pipeline_run *r, const vf_pipeline_piece *piece, size_t *bytes)
 {
     vf_queue *order = r->pipeline->order;
     vf_status status = wait_for_turn(r, piece->number);
@@ -256,7 +256,7 @@ static vf_status compute_in_turn(run *r, const vf_piece *piece, size_t *bytes)
 
 /* ---- one piece ---- */
 
-static vf_status copy(const vf_pipeline *p, const vf_piece *piece, void *to, const void *from, size_t bytes)
+static vf_status copy(const vf_pipeline *p, const vf_pipeline_piece *piece, void *to, const void *from, size_t bytes)
 {
     if (bytes > p->options.bytes)
         return vf_fail(p->ctx, VF_ERR_INTERNAL, "pipeline: piece %lld has %zu bytes, more than %zu",
@@ -267,17 +267,17 @@ static vf_status copy(const vf_pipeline *p, const vf_piece *piece, void *to, con
 /* All but storing it, on a stage's thread. */
 static vf_status produce(void *user, int number, int slot, int64_t item)
 {
-    run *r = user;
+    pipeline_run *r = user;
     const vf_pipeline *p = r->pipeline;
     const vf_pipeline_work *w = r->work;
     stage *s = &p->stages[number];
     void *host = p->buffers[slot].data;
-    const vf_piece piece = {.number = item,
-                            .device = s->device,
-                            .queue = s->queue,
-                            .host = host,
-                            .memory = s->memory.data ? s->memory.data : host,
-                            .scratch = s->scratch.data};
+    const vf_pipeline_piece piece = {.number = item,
+                                     .device = s->device,
+                                     .queue = s->queue,
+                                     .host = host,
+                                     .memory = s->memory.data ? s->memory.data : host,
+                                     .scratch = s->scratch.data};
     const int64_t begun = atomic_fetch_add(&r->begun[s->device], 1) + 1, fail_at = p->fail_at[s->device];
     size_t in = 0, out = 0;
     vf_status status = w->load ? w->load(w->user, &piece, &in) : VF_OK;
@@ -301,21 +301,21 @@ static vf_status produce(void *user, int number, int slot, int64_t item)
 
 static void give_up(void *user, int device, const char *error)
 {
-    const run *r = user;
+    const pipeline_run *r = user;
     vf_device_give_up(vf_context_device(r->pipeline->ctx, device), error);
 }
 
 static vf_status consume(void *user, int slot, int64_t item)
 {
-    const run *r = user;
+    const pipeline_run *r = user;
     const vf_pipeline_work *w = r->work;
     void *host = r->pipeline->buffers[slot].data;
-    const vf_piece piece = {.number = item, .device = -1, .host = host, .memory = host};
+    const vf_pipeline_piece piece = {.number = item, .device = -1, .host = host, .memory = host};
     return w->store ? w->store(w->user, &piece) : VF_OK;
 }
 
 /* One piece after the other on the caller's thread: a thread would do nothing that this one could not. */
-static vf_status run_here(run *r)
+static vf_status run_here(pipeline_run *r)
 {
     vf_context *ctx = r->pipeline->ctx;
     vf_status status = VF_OK;
@@ -324,7 +324,7 @@ static vf_status run_here(run *r)
     return status;
 }
 
-static vf_status run_threads(run *r)
+static vf_status run_threads(pipeline_run *r)
 {
     const vf_pipeline *p = r->pipeline;
     const vf_workpool pool = {.items = r->work->pieces,
@@ -345,7 +345,7 @@ static vf_status run_threads(run *r)
 
 vf_status vf_pipeline_run(vf_pipeline *p, const vf_pipeline_work *work)
 {
-    run r = {.pipeline = p, .work = work, .ordered = p->order != NULL};
+    pipeline_run r = {.pipeline = p, .work = work, .ordered = p->order != NULL};
     if (work->pieces < 0 || !work->compute)
         return vf_fail(p->ctx, VF_ERR_INTERNAL, "pipeline: %lld pieces", (long long)work->pieces);
     drop_failed(p);

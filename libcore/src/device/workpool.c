@@ -15,7 +15,7 @@ typedef enum slot_state {
     READY, /* it holds a finished item that is not consumed yet */
 } slot_state;
 
-typedef struct run {
+typedef struct pool_run {
     vf_context *ctx;
     const vf_workpool *pool;
     pthread_mutex_t lock;   /* guards all below */
@@ -27,16 +27,16 @@ typedef struct run {
     bool *dismissed;        /* [workers] it belongs to a device that was given up */
     vf_status status;       /* the first failure: nothing new is begun */
     vf_caught error;        /* what was said of it */
-} run;
+} pool_run;
 
 typedef struct worker {
-    run *run;
+    pool_run *run;
     int number;
     pthread_t thread;
 } worker;
 
 /* Called with the lock held. A worker that stops because of another may come first, without a word of its own. */
-static void stop_held(run *r, vf_status status, const vf_caught *error)
+static void stop_held(pool_run *r, vf_status status, const vf_caught *error)
 {
     if (r->status == VF_OK)
         r->status = status;
@@ -45,7 +45,7 @@ static void stop_held(run *r, vf_status status, const vf_caught *error)
     pthread_cond_broadcast(&r->changed);
 }
 
-static void stop(run *r, vf_status status, const vf_caught *error)
+static void stop(pool_run *r, vf_status status, const vf_caught *error)
 {
     pthread_mutex_lock(&r->lock);
     stop_held(r, status, error);
@@ -58,7 +58,7 @@ static vf_status cancelled(vf_context *ctx)
 }
 
 /* Waits for news, but not for long: a cancelled context sends none. Called with the lock held. */
-static void wait_for_change(run *r)
+static void wait_for_change(pool_run *r)
 {
     struct timespec until;
     clock_gettime(CLOCK_REALTIME, &until);
@@ -79,7 +79,7 @@ static void wait_for_change(run *r)
 
 /* The item to begin now: the first that must be made again, else the next once its slot is free; -1: none. Called with
  * the lock held. */
-static int64_t choose(run *r)
+static int64_t choose(pool_run *r)
 {
     const int slots = r->pool->slots;
     for (int64_t item = r->consumed; r->again > 0 && item < r->next; item++)
@@ -91,7 +91,7 @@ static int64_t choose(run *r)
 }
 
 /* Takes an item; false if there will be none for this worker. Until all are made, one may have to be made again. */
-static bool take(run *r, const worker *w, int64_t *item)
+static bool take(pool_run *r, const worker *w, int64_t *item)
 {
     *item = -1;
     pthread_mutex_lock(&r->lock);
@@ -109,7 +109,7 @@ static int device_of(const vf_workpool *pool, int number)
 }
 
 /* Dismisses all of the worker's device; true if that is news. Called with the lock held. */
-static bool dismiss(run *r, int device)
+static bool dismiss(pool_run *r, int device)
 {
     bool news = false;
     for (int w = 0; w < r->pool->workers; w++)
@@ -118,7 +118,7 @@ static bool dismiss(run *r, int device)
     return news;
 }
 
-static bool others_left(const run *r, int device)
+static bool others_left(const pool_run *r, int device)
 {
     for (int w = 0; w < r->pool->workers; w++)
         if (device_of(r->pool, w) != device && !r->dismissed[w])
@@ -127,7 +127,7 @@ static bool others_left(const run *r, int device)
 }
 
 /* What comes of an item that could not be made: another device's work, or the end of the run. */
-static void fail_item(run *r, const worker *w, int64_t item, vf_status status, const vf_caught *error)
+static void fail_item(pool_run *r, const worker *w, int64_t item, vf_status status, const vf_caught *error)
 {
     const int device = device_of(r->pool, w->number);
     bool news = false;
@@ -148,7 +148,7 @@ static void fail_item(run *r, const worker *w, int64_t item, vf_status status, c
 static void *work(void *argument)
 {
     worker *w = argument;
-    run *r = w->run;
+    pool_run *r = w->run;
     int64_t item;
     while (take(r, w, &item)) {
         const int slot = (int)(item % r->pool->slots);
@@ -171,7 +171,7 @@ static void *work(void *argument)
     return NULL;
 }
 
-static void consume_all(run *r)
+static void consume_all(pool_run *r)
 {
     vf_caught error;
     for (int64_t item = 0; item < r->pool->items; item++) {
@@ -199,7 +199,7 @@ static void consume_all(run *r)
 }
 
 /* Starts the workers, consumes, and ends them. */
-static void run_all(run *r, worker *workers)
+static void run_all(pool_run *r, worker *workers)
 {
     int started = 0;
     for (; started < r->pool->workers; started++) {
@@ -223,7 +223,7 @@ static void run_all(run *r, worker *workers)
 
 vf_status vf_workpool_run(vf_context *ctx, const vf_workpool *pool)
 {
-    run r = {.ctx = ctx, .pool = pool};
+    pool_run r = {.ctx = ctx, .pool = pool};
     if (pool->items < 0 || pool->workers < 1 || pool->slots < pool->workers)
         return vf_fail(ctx, VF_ERR_INTERNAL, "work pool: %lld items, %d workers, %d slots", (long long)pool->items,
                        pool->workers, pool->slots);

@@ -82,17 +82,17 @@ void *vf_fft_axis_rows(const vf_fft_axis *axis, int thread)
 }
 
 /* A span as at most two runs of rising indices: `count` points from `row` of the row, from `memory` of the span. */
-typedef struct run {
+typedef struct index_run {
     int64_t row, memory, count;
-} run;
+} index_run;
 
-static int span_runs(vf_fft_span span, int64_t n, run runs[2])
+static int span_runs(vf_fft_span span, int64_t n, index_run runs[2])
 {
     int64_t first = span.first < 0 ? span.first + n : span.first, head = n - first;
     if (head > span.count)
         head = span.count;
-    runs[0] = (run){first, 0, head};
-    runs[1] = (run){0, head, span.count - head};
+    runs[0] = (index_run){first, 0, head};
+    runs[1] = (index_run){0, head, span.count - head};
     return runs[1].count > 0 ? 2 : 1;
 }
 
@@ -110,7 +110,7 @@ static int span_runs(vf_fft_span span, int64_t n, run runs[2])
 
 void vf_fft_axis_gather(const vf_fft_axis *axis, int lines, const vf_fft_lines *src, void *rows)
 {
-    run runs[2];
+    index_run runs[2];
     int count = span_runs(src->span, axis->n, runs);
     size_t element = axis->row_bytes / (size_t)axis->n;
     int64_t end = runs[count - 1].row + runs[count - 1].count, begin = count == 2 ? runs[0].row : 0;
@@ -137,7 +137,7 @@ void vf_fft_axis_transform(const vf_fft_axis *axis, vf_fft_direction direction, 
 
 void vf_fft_axis_scatter(const vf_fft_axis *axis, int lines, const void *rows, const vf_fft_lines *dst)
 {
-    run runs[2];
+    index_run runs[2];
     int count = span_runs(dst->span, axis->n, runs);
     for (int r = 0; r < count; r++)
         if (axis->type == VF_C128)
