@@ -5,7 +5,7 @@
 #include "mri_recon.h"
 #include "voxfield/hdf5_io.h"
 
-/* ---- read_scan.c ---- */
+/* ---- scan_arrays.c ---- */
 
 enum {
     SCAN_MOST_MATRIX = 16000, /* along an axis, of files and of --matrix: what the NUFFT takes */
@@ -29,6 +29,8 @@ bool scan_all_zero(const float *values, int64_t count);
 
 /* Copies text that came with a file so that it can go to a terminal: what is not printable ASCII becomes '?'. */
 const char *scan_printable(const char *text, char *out, size_t size);
+
+/* ---- scan_finish.c ---- */
 
 /* The last look at a scan that is filled in: samples beyond the matrix, data and coil maps that are all 0, digest. */
 VF_MUST_CHECK vf_status scan_finish(vf_context *ctx, const char *path, scan *s);

@@ -1,0 +1,141 @@
+/* The last look at a scan, whatever layout it was read from. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "scan_internal.h"
+
+/* Samples beyond what the matrix resolves: a few, and not far beyond, get weight 0; else the trajectory is refused. */
+static vf_status check_extent(vf_context *ctx, const char *path, const int64_t matrix[3], scan_trajectory *t,
+                              int64_t *outside)
+{
+    double extent[3];
+    bool some = false;
+    scan_extent(t->k, t->samples, extent);
+    for (int a = 0; a < 3; a++) {
+        double edge = (double)matrix[a] / 2;
+        if (matrix[a] == 1 || extent[a] <= edge + 0.5)
+            continue;
+        some = true;
+        if (!(extent[a] <= 1.05 * edge))
+            return vf_fail(ctx, VF_ERR_INPUT,
+                           "%s: the trajectory reaches |k%c| = %.6g cycles per field of view, but %" PRId64
+                           " voxels resolve no more than %.6g: check the matrix, or say in which units the trajectory "
+                           "is by --trajectory-units",
+                           path, "xyz"[a], extent[a], matrix[a], edge);
+    }
+    if (!some)
+        return VF_OK;
+    if (!t->weights) {
+        vf_status status = scan_allocate(ctx, path, "weights", t->samples, sizeof *t->weights, &t->weights);
+        if (status != VF_OK)
+            return status;
+        for (int64_t m = 0; m < t->samples; m++)
+            t->weights[m] = 1;
+    }
+    for (int64_t m = 0; m < t->samples; m++) {
+        bool out = false;
+        for (int a = 0; a < 3; a++)
+            out = out || (matrix[a] > 1 && fabsf(t->k[3 * m + a]) > (float)matrix[a] / 2 + 0.5f);
+        if (out)
+            t->weights[m] = 0;
+        *outside += out;
+    }
+    return VF_OK;
+}
+
+/* A piece of an array that is digested. */
+typedef struct piece {
+    char array; /* of k, weights, time, phi */
+    int64_t samples;
+    const char *data;
+    size_t bytes;
+} piece;
+
+/* Lists the pieces of all arrays there are; with NULL it counts. */
+static int64_t cut_pieces(const scan *s, piece *out)
+{
+    enum { ARRAYS = 4 };
+    const size_t most = 4 << 20;
+    int64_t count = 0;
+    for (int i = 0; i < s->trajectories; i++) {
+        const scan_trajectory *t = &s->trajectory[i];
+        const void *const arrays[ARRAYS] = {t->k, t->weights, t->time, t->phi};
+        const size_t size[ARRAYS] = {3 * sizeof *t->k, sizeof *t->weights, sizeof *t->time, sizeof *t->phi};
+        for (int a = 0; a < ARRAYS; a++) {
+            const size_t bytes = arrays[a] ? size[a] * (size_t)t->samples : 0;
+            size_t at = 0;
+            do { /* what is not there, or empty, is one piece of no bytes */
+                const size_t n = bytes - at < most ? bytes - at : most;
+                if (out)
+                    out[count] = (piece){"kwtp"[a], arrays[a] ? t->samples : -1, (const char *)arrays[a] + at, n};
+                count++;
+                at += n;
+            } while (at < bytes);
+        }
+    }
+    return count;
+}
+
+/* The digest of the digests of the pieces of what there is, so that nothing need be copied together, and threads can
+ * share it. */
+static vf_status digest_trajectories(vf_context *ctx, const char *path, scan *s)
+{
+    enum { LINE = 96 };
+    const int threads = vf_context_threads(ctx);
+    const int64_t count = cut_pieces(s, NULL);
+    piece *pieces = NULL;
+    char *text = NULL;
+    vf_status status = scan_allocate(ctx, path, "the digest", count, sizeof *pieces, &pieces);
+    if (status == VF_OK)
+        status = scan_allocate(ctx, path, "the digest", count + 1, LINE, &text);
+    if (status == VF_OK) {
+        cut_pieces(s, pieces);
+#pragma omp parallel for schedule(dynamic, 1) num_threads(threads) if (threads > 1 && count > 1)
+        for (int64_t i = 0; i < count; i++) {
+            char digest[VF_DIGEST_TEXT];
+            vf_digest(pieces[i].data, pieces[i].bytes, digest);
+            snprintf(text + i * LINE, LINE, "%c %" PRId64 " %s", pieces[i].array, pieces[i].samples, digest);
+        }
+        vf_digest(text, (size_t)count * LINE, s->digest);
+    }
+    free(pieces);
+    free(text);
+    return status;
+}
+
+vf_status scan_finish(vf_context *ctx, const char *path, scan *s)
+{
+    int64_t outside = 0, samples = 0;
+    for (int i = 0; i < s->trajectories; i++) {
+        scan_trajectory *t = &s->trajectory[i];
+        vf_status status = check_extent(ctx, path, s->matrix, t, &outside);
+        if (status != VF_OK)
+            return status;
+        if (t->weights && scan_all_zero(t->weights, t->samples))
+            return vf_fail(ctx, VF_ERR_INPUT, "%s: all samples have the weight 0", path);
+        if (t->phi && scan_all_zero((const float *)t->phi, 2 * t->samples))
+            return vf_fail(ctx, VF_ERR_INPUT, "%s: phi is 0 at all samples, as is the image it makes", path);
+        samples += t->samples;
+    }
+    if (outside > 0)
+        vf_warn(ctx,
+                "%s: %" PRId64 " of %" PRId64
+                " sample%s %s more than half a cycle beyond what the matrix resolves; %s the weight 0",
+                path, outside, samples, vf_plural(samples), outside == 1 ? "lies" : "lie",
+                outside == 1 ? "it gets" : "they get");
+    const int64_t maps = (int64_t)s->coils * s->matrix[0] * s->matrix[1] * s->matrix[2];
+    if (s->sensitivity && scan_all_zero((const float *)s->sensitivity, 2 * maps))
+        return vf_fail(ctx, VF_ERR_INPUT,
+                       "%s: the coil maps in %s are 0 everywhere, as is the image they make: leave "
+                       "them out of the file, and maps are estimated",
+                       path, strcmp(s->layout, "plain") == 0 ? "/scan/sensitivity" : "'csm'");
+    bool silent = true;
+    for (int i = 0; silent && i < s->frames; i++)
+        silent = scan_all_zero((const float *)s->frame[i].data,
+                               2 * s->coils * s->trajectory[s->frame[i].trajectory].samples);
+    if (silent)
+        vf_warn(ctx, "%s: all samples are 0", path);
+    return digest_trajectories(ctx, path, s);
+}
