@@ -46,7 +46,7 @@ uint32_t vf_cartesian_point(const int64_t matrix[3], const float k[3])
     for (int a = 2; a >= 0; a--) {
         const double n = (double)matrix[a];
         double index = matrix[a] > 1 ? rint((double)k[a]) : 0;
-        if (!(fabs(index) < n)) /* seldom, and slow; exact, for k is a float, and its remainder a whole number below N */
+        if (!(fabs(index) < n)) /* slow; exact, for k is a float, and its remainder a whole number below N */
             index = fmod(index, n);
         index = index < 0 ? index + n : index;
         point = point * matrix[a] + (int64_t)index;

@@ -85,6 +85,15 @@ def toeplitz_rows(report):
                f"{100 * case['share_of_copy_ceiling']:.0f} %", f"{case['relative_error']:.1e}"]
 
 
+def cartesian_rows(report):
+    """Times by the FFT of the grid, and how many times as long the NUFFT takes."""
+    for name, case in report["cases"].items():
+        def both(seconds, nufft):
+            ms = 1e3 * case[seconds]
+            return f"{ms:{',.0f' if ms >= 100 else '.3g'}} ({case[nufft] / case[seconds]:.1f})"
+        yield [name, both("normal_seconds", "normal_nufft_seconds"), both("seconds", "nufft_seconds"), both("all_seconds", "all_nufft_seconds")]
+
+
 def recon_rows(name, report):
     for case in report["cases"]:
         bars = [f"{'seconds' if key == 'seconds' else 'GB' if key == 'bytes' else 'kernels and transfers, s'} "
@@ -99,6 +108,7 @@ def recon_figures(data):
     cpu, gpu = data["cpu"], data["gpu"]
     head = ["case", "variant", "precision", "direction", "G pairs/s", "of the ceiling", "largest error"]
     toeplitz_head = ["case", "precision", "ms", "GFLOP/s", "of a copy's speed", "error"]
+    cartesian_head = ["case", "F^H W F, ms", "F^H d and solver, ms", "from scan to image, ms"]
     devices = [(f"{cpu['bench_fourier_sum']['device']}, {cpu['bench_fourier_sum']['threads']} threads", cpu["bench_mri_recon"]),
                (f"one {data['gpu_name']}", gpu["bench_mri_recon"])]
     one = [report["cases"][0] for _, report in devices]
@@ -117,6 +127,8 @@ def recon_figures(data):
         "fourier gpu": table(head, fourier_rows(gpu["bench_fourier_sum"])),
         "toeplitz cpu": table(toeplitz_head, toeplitz_rows(cpu["bench_toeplitz"])),
         "toeplitz gpu": table(toeplitz_head, toeplitz_rows(gpu["bench_toeplitz"])),
+        "cartesian cpu": table(cartesian_head, cartesian_rows(cpu["bench_cartesian"])),
+        "cartesian gpu": table(cartesian_head, cartesian_rows(gpu["bench_cartesian"])),
     }
 
 

@@ -83,6 +83,17 @@ static vf_status find_better(crew *c, frame_place *place, char *text, size_t siz
     return VF_OK;
 }
 
+/* Sets in use, of a scan's `sets` of a place: the second is zero where the file has two because other places need them,
+ * and costs time for nothing. */
+static int sets_in_use(const recon_job *j, const float complex *maps, int sets)
+{
+    const int64_t n = j->scan->coils * j->voxels;
+    for (int64_t i = n; i < sets * n; i++)
+        if (maps[i] != 0)
+            return sets;
+    return 1;
+}
+
 static vf_status take_from_scan(crew *c, frame_place *place, char *text, size_t size)
 {
     const recon_job *j = c->job;
@@ -90,7 +101,7 @@ static vf_status take_from_scan(crew *c, frame_place *place, char *text, size_t 
     const int sets = scan_map_sets(raw);
     place->of_scan = true;
     place->maps = raw->sensitivity + (raw->own_maps ? place->first->place * sets * raw->coils * j->voxels : 0);
-    place->sets = sets < j->most_sets ? sets : j->most_sets;
+    place->sets = sets_in_use(j, place->maps, sets < j->most_sets ? sets : j->most_sets);
     place->weighted = raw->maps_weighted;
     snprintf(text, size, "%d coil%s, %smaps from %s", raw->coils, raw->coils == 1 ? "" : "s",
              place->sets > 1 ? "two sets of " : "", j->settings->maps ? j->settings->maps : "the file");
