@@ -144,7 +144,7 @@ static double time_normal(const bench_case *c, vf_encode_by by)
     const int64_t voxels = s.matrix[0] * s.matrix[1] * s.matrix[2];
     const int applications = vf_device_is_host(device) ? 1 : APPLICATIONS;
     const device_team alone = {.ctx = ctx, .count = 1, .queue = &queue};
-    normal_matrix normal;
+    vf_normal normal;
     vf_array maps = {0}, x = {0}, y = {0};
     need(normal_matrix_create(&alone, &settings, &s, s.trajectory, NULL, 1, &normal));
     need(vf_array_create(device, VF_SPACE_DEVICE, VF_C64, COILS * voxels, &maps));
@@ -154,7 +154,7 @@ static double time_normal(const bench_case *c, vf_encode_by by)
     need(upload(queue, s.sensitivity, voxels, &x));
     double began = 0;
     for (int i = 0; i <= applications; i++) {
-        need(normal_matrix_apply(&normal, queue, COILS, maps.data, x.data, y.data));
+        need(vf_normal_apply(&normal, queue, COILS, maps.data, x.data, y.data));
         if (i > 0)
             continue;
         need(vf_queue_sync(queue));
@@ -165,7 +165,7 @@ static double time_normal(const bench_case *c, vf_encode_by by)
     vf_array_free(&maps);
     vf_array_free(&x);
     vf_array_free(&y);
-    normal_matrix_free(&normal);
+    vf_normal_free(&normal);
     scan_free(&s);
     return seconds;
 }

@@ -126,6 +126,15 @@ static inline void close_problem(problem *p)
     vf_context_destroy(p->ctx);
 }
 
+static inline vf_array device_array(problem *p, int64_t n)
+{
+    vf_array a;
+    assert_int_equal(
+        vf_array_create(vf_context_device(p->ctx, 0), VF_SPACE_DEVICE, vf_dtype_complex(p->settings.precision), n, &a),
+        VF_OK);
+    return a;
+}
+
 /* Element (m, n) of F without phi. */
 static double complex element(const problem *p, int64_t m, int64_t n)
 {

@@ -1,5 +1,5 @@
-/* The reconstruction as linear algebra: F^H is F's adjoint, Q makes F^H W F, and the solver solves, against dense
- * matrices written out, on the CPU or a GPU. */
+/* The reconstruction as linear algebra: F^H is F's adjoint, and the solver solves, against dense matrices
+ * written out, on the CPU or a GPU. */
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -7,17 +7,9 @@
 
 #include "density.h"
 #include "recon_fixture.h"
+#include "solve/choose_operator.h"
 #include "solve/team.h"
 #include "voxfield/copy.h"
-
-static vf_array device_array(problem *p, int64_t n)
-{
-    vf_array a;
-    assert_int_equal(
-        vf_array_create(vf_context_device(p->ctx, 0), VF_SPACE_DEVICE, vf_dtype_complex(p->settings.precision), n, &a),
-        VF_OK);
-    return a;
-}
 
 static double norm(const float complex *x, int64_t n)
 {
@@ -46,8 +38,8 @@ static void adjointness(const int64_t matrix[3], bool field, vf_dtype precision,
     for (int m = 0; m < SAMPLES; m++)
         y[m] = random_complex();
     vf_array dx = device_array(&p, p.voxels), dy = device_array(&p, SAMPLES);
-    if (encoding_create(vf_context_device(p.ctx, 0), &p.settings, matrix, 1, SAMPLES, p.trajectory.k, p.trajectory.time,
-                        p.scan.field_map, 1, &e) != VF_OK)
+    const vf_encoding_options options = encoding_options(&p.settings, &p.scan, &p.trajectory);
+    if (encoding_create(vf_context_device(p.ctx, 0), "test", &p.scan, &p.trajectory, &options, &e) != VF_OK)
         fail_msg("%s", vf_context_message(p.ctx));
     assert_int_equal(upload(p.queue, x, p.voxels, &dx), VF_OK);
     assert_int_equal(vf_encoding_forward(e, p.queue, 1, &dx, &dy), VF_OK);
@@ -94,61 +86,6 @@ static void test_adjointness(void **state)
                 adjointness(cube, field, precision ? VF_F64 : VF_F32, (vf_encode_by)by);
                 adjointness(plane, field, precision ? VF_F64 : VF_F32, (vf_encode_by)by);
             }
-}
-
-/* F^H W F x in double precision against the matrix written out. Q is good to `accuracy` of its norm, and where its
- * errors are independent, F^H W F x to that of |Q| |x|; for random x, |y|^2 is |x|^2 times the sum of |Q|^2 over a
- * window with Q(0) of an eighth of the doubled grid. So the error is some 8^(1/2) accuracy |y|; four times that is
- * allowed, 1e-9, where weights in single precision would show as 1e-8. */
-static void normal_against_dense(const int64_t matrix[3], bool field, vf_encode_by encode_by)
-{
-    problem p = open_problem(matrix, 1, 1, field, VF_F64, encode_by);
-    device_team team;
-    normal_matrix normal;
-    vf_array x = device_array(&p, p.voxels), y = device_array(&p, p.voxels);
-    double complex *image = allocate((size_t)p.voxels, sizeof *image),
-                   *found = allocate((size_t)p.voxels, sizeof *found);
-    double difference = 0, size = 0;
-    for (int64_t n = 0; n < p.voxels; n++)
-        image[n] = random_complex();
-    assert_int_equal(team_create(p.ctx, 0, 1, &team), VF_OK);
-    if (normal_matrix_create(&team, &p.settings, &p.scan, &p.trajectory, NULL, 1, &normal) != VF_OK)
-        fail_msg("%s", vf_context_message(p.ctx));
-    assert_int_equal(vf_queue_copy(p.queue, x.data, image, (size_t)p.voxels * sizeof *image), VF_OK);
-    assert_int_equal(normal_matrix_apply(&normal, p.queue, 1, NULL, x.data, y.data), VF_OK);
-    assert_int_equal(vf_queue_copy(p.queue, found, y.data, (size_t)p.voxels * sizeof *found), VF_OK);
-    assert_int_equal(vf_queue_sync(p.queue), VF_OK);
-    for (int m = 0; m < SAMPLES; m++) {
-        double complex sum = 0;
-        for (int64_t n = 0; n < p.voxels; n++)
-            sum += element(&p, m, n) * image[n];
-        sum *= p.trajectory.weights[m] * pow(cabs(p.trajectory.phi[m]), 2);
-        for (int64_t n = 0; n < p.voxels; n++)
-            found[n] -= conj(element(&p, m, n)) * sum;
-        for (int64_t n = 0; m == 0 && n < p.voxels; n++)
-            size += pow(cabs(found[n] + conj(element(&p, m, n)) * sum), 2);
-    }
-    for (int64_t n = 0; n < p.voxels; n++)
-        difference += pow(cabs(found[n]), 2);
-    if (!(sqrt(difference) <= 12 * p.settings.accuracy * sqrt(size)))
-        fail_msg("relative error %g (field %d, operator %d)", sqrt(difference / size), field, encode_by);
-    normal_matrix_free(&normal);
-    team_free(&team);
-    vf_array_free(&x);
-    vf_array_free(&y);
-    free(image);
-    free(found);
-    close_problem(&p);
-}
-
-static void test_normal_matrix_in_double(void **state)
-{
-    (void)state;
-    for (int by = VF_ENCODE_DIRECT; by <= VF_ENCODE_CARTESIAN; by++)
-        for (int field = 0; field < (by == VF_ENCODE_CARTESIAN ? 1 : 2); field++) {
-            normal_against_dense(cube, field, (vf_encode_by)by);
-            normal_against_dense(plane, field, (vf_encode_by)by);
-        }
 }
 
 /* Images of all frames, one behind the other. */
@@ -276,8 +213,9 @@ static void test_progress_adds_up(void **state)
         vf_encoding *e = NULL;
         recon_watch watch = {.mode = VF_PROGRESS_OFF};
         vf_array samples = device_array(&p, 2 * SAMPLES), images = device_array(&p, 2 * p.voxels);
-        assert_int_equal(encoding_create(vf_context_device(p.ctx, 0), &p.settings, cube, 1, SAMPLES, p.trajectory.k,
-                                         NULL, NULL, 2, &e),
+        vf_encoding_options options = encoding_options(&p.settings, &p.scan, &p.trajectory);
+        options.most_batch = 2;
+        assert_int_equal(encoding_create(vf_context_device(p.ctx, 0), "test", &p.scan, &p.trajectory, &options, &e),
                          VF_OK);
         assert_int_equal(vf_fill(p.queue, samples.type, samples.count, (const double[2]){0}, samples.data), VF_OK);
         vf_encoding_watch(e, watch_tell, &watch);
@@ -483,7 +421,6 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_adjointness),
         cmocka_unit_test(test_adjoint_method),
-        cmocka_unit_test(test_normal_matrix_in_double),
         cmocka_unit_test(test_solver_against_dense),
         cmocka_unit_test(test_off_resonance_against_dense),
         cmocka_unit_test(test_frames_one_at_a_time),

@@ -105,7 +105,7 @@ static void normal_is_hermitian(const int64_t matrix[3], bool field, vf_dtype pr
     problem p = open_sets(matrix, field, precision, by);
     const int64_t n = SETS * p.voxels;
     device_team team;
-    normal_matrix normal;
+    vf_normal normal;
     assert_int_equal(team_create(p.ctx, 0, 1, &team), VF_OK);
     if (normal_matrix_create(&team, &p.settings, &p.scan, &p.trajectory, NULL, 1, &normal) != VF_OK)
         fail_msg("%s", vf_context_message(p.ctx));
@@ -139,7 +139,7 @@ static void normal_is_hermitian(const int64_t matrix[3], bool field, vf_dtype pr
     free(applied[1]);
     system_part_free(&part);
     device_maps_free(&maps);
-    normal_matrix_free(&normal);
+    vf_normal_free(&normal);
     team_free(&team);
     close_problem(&p);
 }

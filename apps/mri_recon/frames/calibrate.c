@@ -25,15 +25,11 @@ static const double TRUNCATION = 3e-5, TRUNCATION_SOLVED = 1e-4;
 /* Maps that explain less of the data, or parts of the object on one voxel that hold more, are worth a warning. */
 static const double LEAST_EXPLAINED = 0.9, MOST_SECOND = 0.1;
 /* Enough for images from which ratios of coils are taken. */
-static const recon_settings small_settings = {.input = "calibration",
-                                              .method = RECON_CG,
-                                              .encode_by = VF_ENCODE_OFF_GRID,
-                                              .precision = VF_F32,
-                                              .iterations = 25,
-                                              .tolerance = 1e-3,
-                                              .lambda = 1e-3,
-                                              .accuracy = 1e-4,
-                                              .quiet = true};
+static const solve_options small_solve = {
+    .precision = VF_F32, .iterations = 25, .tolerance = 1e-3, .input = "calibration"};
+static const vf_encoding_options small_encoding = {
+    .by = VF_ENCODE_OFF_GRID, .precision = VF_F32, .accuracy = 1e-4, .most_batch = 1};
+static const double SMALL_LAMBDA = 1e-3; /* relative to the diagonal of F^H F */
 
 static void choose_centre(calibration *c)
 {
@@ -187,19 +183,23 @@ static vf_status solve_small(calibration *c)
     vf_context *ctx = c->ctx;
     vf_device *device = vf_queue_device(c->queue);
     const int64_t samples = c->centre.samples;
-    const device_team alone = {.ctx = ctx, .first = c->team->first, .count = 1, .queue = c->team->queue};
-    const scan small = {.matrix = {c->small[0], c->small[1], c->small[2]}, .coils = 1};
+    const vf_encoding_samples from = {.count = samples, .k = c->centre.k};
+    const vf_encoding_samples to = {.count = c->points, .k = c->grid.k};
+    const vf_normal_task task = {.matrix = {c->small[0], c->small[1], c->small[2]},
+                                 .samples = samples,
+                                 .k = c->centre.k,
+                                 .encoding = small_encoding};
     coil_work w = {0};
-    normal_matrix normal = {0};
+    vf_normal normal = {0};
     vf_prior known = {.kind = VF_PRIOR_IDENTITY};
     vf_status status = allocate(c, samples, c->points, c->points, c->points, &w);
     if (status == VF_OK)
-        status = encoding_create(device, &small_settings, c->small, 1, samples, c->centre.k, NULL, NULL, 1, &w.from);
+        status = vf_encoding_create(device, c->small, &from, &small_encoding, &w.from);
     if (status == VF_OK)
-        status = encoding_create(device, &small_settings, c->small, 1, c->points, c->grid.k, NULL, NULL, 1, &w.to);
+        status = vf_encoding_create(device, c->small, &to, &small_encoding, &w.to);
     if (status == VF_OK)
-        status = normal_matrix_create(&alone, &small_settings, &small, &c->centre, NULL, 1, &normal);
-    known.lambda = small_settings.lambda * normal.diagonal;
+        status = vf_normal_create(device, &task, &normal);
+    known.lambda = SMALL_LAMBDA * normal.diagonal;
     const system_part part = {.queue = c->queue, .normal = &normal, .coils = 1};
     const system_matrix system = {.prior = &known, .parts = 1, .part = &part};
     for (int coil = 0; coil < c->scan->coils && status == VF_OK; coil++) {
@@ -208,13 +208,13 @@ static vf_status solve_small(calibration *c)
         if (status == VF_OK)
             status = vf_encoding_adjoint(w.from, c->queue, 1, &w.samples, &w.image);
         if (status == VF_OK)
-            status = solve(ctx, &small_settings, &system, &w.image, &w.solution, NULL, NULL, &result);
+            status = solve(ctx, &small_solve, &system, &w.image, &w.solution, NULL, NULL, &result);
         if (status == VF_OK)
             status = vf_encoding_forward(w.to, c->queue, 1, &w.solution, &w.gridded);
         if (status == VF_OK)
             status = download(c->queue, &w.gridded, c->points, c->gridded + coil * c->points);
     }
-    normal_matrix_free(&normal);
+    vf_normal_free(&normal);
     free_work(&w);
     return status;
 }
@@ -222,12 +222,12 @@ static vf_status solve_small(calibration *c)
 vf_status calibrate_images(calibration *c, const int64_t matrix[3], float complex *images)
 {
     const int64_t voxels = matrix[0] * matrix[1] * matrix[2];
+    const vf_encoding_samples at = {.count = c->points, .k = c->grid.k};
     coil_work w = {0};
     coil_maps_calibration(&c->grid, c->scan->coils, c->gridded, c->k_cut, c->gridded);
     vf_status status = allocate(c, c->points, voxels, 0, 0, &w);
     if (status == VF_OK)
-        status = encoding_create(vf_queue_device(c->queue), &small_settings, matrix, 1, c->points, c->grid.k, NULL,
-                                 NULL, 1, &w.from);
+        status = vf_encoding_create(vf_queue_device(c->queue), matrix, &at, &small_encoding, &w.from);
     for (int coil = 0; coil < c->scan->coils && status == VF_OK; coil++) {
         status = upload(c->queue, c->gridded + coil * c->points, c->points, &w.samples);
         if (status == VF_OK)

@@ -17,12 +17,7 @@ static const double BEYOND = 6;
 /* Maps that explain less of the data, or samples that are alike their own shifted copies by more, are worth a warning.
  */
 static const double LEAST_EXPLAINED = 0.9, MOST_FOLDING = 0.95;
-static const recon_settings joint_settings = {.input = "calibration",
-                                              .method = RECON_CG,
-                                              .encode_by = VF_ENCODE_AUTO,
-                                              .precision = VF_F32,
-                                              .accuracy = 1e-5,
-                                              .quiet = true};
+static const double ACCURACY = 1e-5; /* of F */
 
 typedef struct joint {
     calibration *c;
@@ -137,14 +132,18 @@ static vf_status adjoint_of(const joint *j, int extent, const int64_t matrix[3],
     calibration *c = j->c;
     vf_device *device = vf_queue_device(c->queue);
     const int64_t samples = c->centre.samples, points = matrix[0] * matrix[1] * matrix[2];
-    recon_settings settings = joint_settings;
+    const vf_encoding_samples at = {.count = samples, .k = c->centre.k};
+    const vf_encoding_options options = {.by = j->periods == 1 ? VF_ENCODE_AUTO : VF_ENCODE_OFF_GRID,
+                                         .precision = VF_F32,
+                                         .accuracy = ACCURACY,
+                                         .most_batch = 1,
+                                         .extent = extent};
     vf_encoding *e = NULL;
     vf_array in = {0}, out = {0};
     float complex *product = malloc((size_t)samples * sizeof *product);
     vf_status status = product ? VF_OK : no_memory(c);
-    settings.encode_by = j->periods == 1 ? VF_ENCODE_AUTO : VF_ENCODE_OFF_GRID;
     if (status == VF_OK)
-        status = encoding_create(device, &settings, matrix, extent, samples, c->centre.k, NULL, NULL, 1, &e);
+        status = vf_encoding_create(device, matrix, &at, &options, &e);
     if (status == VF_OK)
         status = vf_array_create(device, VF_SPACE_DEVICE, VF_C64, samples, &in);
     if (status == VF_OK)

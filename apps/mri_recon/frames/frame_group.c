@@ -172,7 +172,7 @@ static void free_solvers(crew *c)
         system_part_free(&s->part);
         vf_prior_free(&s->known);
         if (!c->normal)
-            normal_matrix_free(&s->normal);
+            vf_normal_free(&s->normal);
     }
     free(c->solver);
     c->solver = NULL;
@@ -223,7 +223,7 @@ static vf_status prepare_solvers(crew *c, int trajectory)
 {
     const recon_job *j = c->job;
     const int wanted = crew_normals(j, c->team.count);
-    normal_matrix *normal = calloc((size_t)wanted + 1, sizeof *normal);
+    vf_normal *normal = calloc((size_t)wanted + 1, sizeof *normal);
     c->solver = calloc((size_t)wanted + 1, sizeof *c->solver);
     vf_status status = normal && c->solver ? VF_OK : vf_fail(j->ctx, VF_ERR_MEMORY, "no memory");
     if (status == VF_OK && !c->normal)
@@ -272,7 +272,8 @@ static vf_status give_coils(crew *c, const scan_frame *frame)
 /* A frame on its way. */
 typedef struct solving {
     crew *crew;
-    const recon_settings *settings; /* the job's, but perhaps for the tolerance */
+    double tolerance;
+    bool rough; /* a first solution, whose iterations are not counted as progress */
     char *images;
     int sets;
     solve_result *result; /* [channel] */
@@ -305,15 +306,20 @@ static vf_status solve_channel(const solving *w, int d, int channel)
     for (int p = 0; p < parts; p++)
         part[p] = c->solver[d + p].part;
     const system_matrix system = {.prior = &s->known, .parts = parts, .part = part};
+    const solve_options options = {.precision = j->settings->precision,
+                                   .iterations = j->settings->iterations,
+                                   .tolerance = w->tolerance,
+                                   .input = j->settings->input,
+                                   .lambda_auto = j->settings->lambda_auto};
     solve_result *result = &w->result[channel];
     vf_status status = vf_queue_copy(s->part.queue, s->b.data, image, image_bytes);
     if (status == VF_OK)
-        status = solve(j->ctx, w->settings, &system, &b, &x, tell, c, result);
+        status = solve(j->ctx, &options, &system, &b, &x, tell, c, result);
     if (status == VF_OK)
         status = vf_queue_copy(s->part.queue, image, s->x.data, image_bytes);
     if (status == VF_OK)
         status = vf_queue_sync(s->part.queue);
-    if (status == VF_OK && w->settings == j->settings)
+    if (status == VF_OK && !w->rough)
         watch_add(c->watch, j->settings->iterations - result->iterations);
     free(part);
     return status;
@@ -336,7 +342,6 @@ static vf_status solve_for_phase(const solving *now, const scan_frame *frame, do
 {
     crew *c = now->crew;
     const recon_job *j = c->job;
-    recon_settings rough = *j->settings;
     solve_result result;
     double reach[3];
     if (j->noise_begun)
@@ -352,8 +357,7 @@ static vf_status solve_for_phase(const solving *now, const scan_frame *frame, do
         image || frame->replica ? VF_OK : vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for an image without its phase");
     if (image)
         memcpy(image, images, frame_bytes(j));
-    rough.tolerance = fmax(rough.tolerance, ROUGH_PHASE);
-    const solving w = {c, &rough, image, now->sets, &result};
+    const solving w = {c, fmax(j->settings->tolerance, ROUGH_PHASE), true, image, now->sets, &result};
     if (image)
         status = solve_channel(&w, 0, 0);
     if (status == VF_OK)
@@ -367,7 +371,8 @@ static vf_status solve_frame(crew *c, const scan_frame *frame, const frame_envel
     const recon_job *j = c->job;
     recon_summary *summary = &c->summary;
     double power = 1;
-    solving w = {c, j->settings, images, frame_sets(j, frame), calloc((size_t)j->channels, sizeof *w.result)};
+    solving w = {c,      j->settings->tolerance, false,
+                 images, frame_sets(j, frame),   calloc((size_t)j->channels, sizeof *w.result)};
     vf_status status = w.result ? power_of(c, frame, &power) : vf_fail(j->ctx, VF_ERR_MEMORY, "no memory");
     if (status == VF_OK && j->has_maps)
         status = give_coils(c, frame);

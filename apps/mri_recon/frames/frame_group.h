@@ -71,7 +71,7 @@ typedef struct frame_group {
 
 /* What the solver needs on each device, for all frames of a trajectory. */
 typedef struct device_solver {
-    normal_matrix normal;
+    vf_normal normal;
     vf_prior known;
     vf_array b, x;
     system_part part;
@@ -86,7 +86,7 @@ typedef struct crew {
     device_maps maps;
     int solvers, trajectory;  /* devices that have a solver, and for which trajectory; 0: none */
     device_solver *solver;    /* [team.count] */
-    normal_matrix *normal;    /* [team.count] given by the job for its only trajectory, or NULL: the crew makes them */
+    vf_normal *normal;        /* [team.count] given by the job for its only trajectory, or NULL: the crew makes them */
     double *density;          /* [voxels] of the trajectory (vf_sampling_density); NULL: not made */
     int density_of;           /* which trajectory */
     double mean_weight;       /* of its samples, w |phi|^2 */

@@ -126,7 +126,8 @@ static vf_status residual_variance(const crew *c, const scan_frame *frame, const
     const recon_job *j = c->job;
     const scan *raw = j->scan;
     const scan_trajectory *at = &raw->trajectory[frame->trajectory];
-    const recon_settings settings = {.input = j->settings->input, .precision = VF_F32, .accuracy = 1e-5};
+    const vf_encoding_options options = {.precision = VF_F32, .accuracy = 1e-5, .most_batch = 1};
+    const scan_trajectory taken = {.samples = o->count, .k = o->k, .time = at->time ? o->time : NULL};
     vf_queue *queue = c->team.queue[0];
     vf_device *device = vf_queue_device(queue);
     vf_encoding *e = NULL;
@@ -138,8 +139,7 @@ static vf_status residual_variance(const crew *c, const scan_frame *frame, const
     vf_status status =
         seen && expected && squares ? VF_OK : vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for a coil's image");
     if (status == VF_OK)
-        status = encoding_create(device, &settings, raw->matrix, 1, o->count, o->k, at->time ? o->time : NULL,
-                                 raw->field_map, 1, &e);
+        status = encoding_create(device, j->settings->input, raw, &taken, &options, &e);
     if (status == VF_OK)
         status = vf_array_create(device, VF_SPACE_DEVICE, VF_C64, j->voxels, &x);
     if (status == VF_OK)

@@ -33,7 +33,7 @@ typedef struct sharing {
     int *number;        /* [how.teams] of each */
     recon_watch *own;   /* [how.teams] of theirs; NULL: one team has the caller's */
     device_team whole;  /* all devices, and F^H W F on each: for several teams and one trajectory, else empty */
-    normal_matrix *normal;
+    vf_normal *normal;
     int slots;
     char **images;        /* [slots] of a group each */
     float complex *image; /* [most_sets][voxels]: a frame's, on its way to `put` */
@@ -388,7 +388,7 @@ static void free_sharing(sharing *s)
     for (int t = 0; s->crew && t < s->how.teams; t++)
         crew_free(&s->crew[t]);
     for (int d = 0; s->normal && d < s->whole.count; d++)
-        normal_matrix_free(&s->normal[d]);
+        vf_normal_free(&s->normal[d]);
     free_groups(s);
     team_free(&s->whole);
     free(s->crew);

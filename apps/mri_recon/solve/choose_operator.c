@@ -5,18 +5,23 @@
 
 #include "equations.h"
 
-static vf_encode_by encoding_choose(const recon_settings *settings, const int64_t matrix[3], int64_t samples,
-                                    const float *k, bool off_resonance)
-{
-    const bool keeps_q = settings->save_q || settings->load_q; /* of which the FFT of the grid has none */
-    const vf_encode_by wish =
-        settings->encode_by == VF_ENCODE_AUTO && keeps_q ? VF_ENCODE_OFF_GRID : settings->encode_by;
-    return vf_encoding_choose(wish, matrix, samples, k, off_resonance);
-}
-
 vf_encode_by encoding_choose_for(const recon_settings *settings, const scan *raw, const scan_trajectory *at)
 {
-    return encoding_choose(settings, raw->matrix, at->samples, at->k, raw->field_map && at->time);
+    const bool keeps_q = settings->save_q || settings->load_q; /* the FFT of the grid has none */
+    const vf_encode_by wish =
+        settings->encode_by == VF_ENCODE_AUTO && keeps_q ? VF_ENCODE_OFF_GRID : settings->encode_by;
+    return vf_encoding_choose(wish, raw->matrix, at->samples, at->k, raw->field_map && at->time);
+}
+
+vf_encoding_options encoding_options(const recon_settings *settings, const scan *raw, const scan_trajectory *at)
+{
+    return (vf_encoding_options){.by = encoding_choose_for(settings, raw, at),
+                                 .precision = settings->precision,
+                                 .accuracy = settings->accuracy,
+                                 .most_batch = 1,
+                                 .trig = settings->hardware_trig ? VF_TRIG_HARDWARE : VF_TRIG_ACCURATE,
+                                 .variant = settings->variant,
+                                 .piece_pairs = settings->piece_pairs};
 }
 
 vf_status encoding_check(vf_context *ctx, const recon_settings *settings, const scan *raw)
@@ -52,29 +57,20 @@ vf_status encoding_check(vf_context *ctx, const recon_settings *settings, const 
 }
 
 /* Of what is given to a sum, times and field map can be too large together; both are of the scan. */
-static vf_status blame_scan(vf_context *ctx, const recon_settings *settings)
+static vf_status blame_scan(vf_context *ctx, const char *input)
 {
     char reason[512];
     snprintf(reason, sizeof reason, "%s", vf_context_message(ctx));
     vf_context_clear_error(ctx);
-    return vf_fail(ctx, VF_ERR_INPUT, "%s: time and field map: %s", settings->input, reason);
+    return vf_fail(ctx, VF_ERR_INPUT, "%s: time and field map: %s", input, reason);
 }
 
-vf_status encoding_create(vf_device *device, const recon_settings *settings, const int64_t matrix[3], int extent,
-                          int64_t samples, const float *k, const float *time, const float *field, int most_batch,
-                          vf_encoding **out)
+vf_status encoding_create(vf_device *device, const char *input, const scan *raw, const scan_trajectory *at,
+                          const vf_encoding_options *options, vf_encoding **out)
 {
-    const vf_encoding_samples at = {.count = samples, .k = k, .time = time, .field = field};
-    const vf_encoding_options options = {.by = encoding_choose(settings, matrix, samples, k, time && field),
-                                         .precision = settings->precision,
-                                         .accuracy = settings->accuracy,
-                                         .most_batch = most_batch,
-                                         .extent = extent,
-                                         .trig = settings->hardware_trig ? VF_TRIG_HARDWARE : VF_TRIG_ACCURATE,
-                                         .variant = settings->variant,
-                                         .piece_pairs = settings->piece_pairs};
-    const vf_status status = vf_encoding_create(device, matrix, &at, &options, out);
-    if (status == VF_ERR_ARGUMENT && time && field && !settings->variant)
-        return blame_scan(vf_device_context(device), settings);
+    const vf_encoding_samples samples = {.count = at->samples, .k = at->k, .time = at->time, .field = raw->field_map};
+    const vf_status status = vf_encoding_create(device, raw->matrix, &samples, options, out);
+    if (status == VF_ERR_ARGUMENT && at->time && raw->field_map && !options->variant)
+        return blame_scan(vf_device_context(device), input);
     return status;
 }

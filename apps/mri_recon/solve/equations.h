@@ -7,14 +7,15 @@
 
 #include "encoding.h"
 #include "mri_recon.h"
+#include "normal.h"
 
 /* ---- choose_operator.c ---- */
 
-/* A plan of F (encoding.h) as the settings have it; `extent` as there. Errors: as vf_encoding_create; VF_ERR_INPUT
+/* A plan of F (encoding.h) for a trajectory of a scan, the file `input`. Errors: as vf_encoding_create; VF_ERR_INPUT
  * (times and field map that are too large together). */
-VF_MUST_CHECK vf_status encoding_create(vf_device *device, const recon_settings *settings, const int64_t matrix[3],
-                                        int extent, int64_t samples, const float *k, const float *time,
-                                        const float *field, int most_batch, vf_encoding **out);
+VF_MUST_CHECK vf_status encoding_create(vf_device *device, const char *input, const scan *raw,
+                                        const scan_trajectory *at, const vf_encoding_options *options,
+                                        vf_encoding **out);
 
 /* ---- transfer.c ---- */
 
@@ -25,28 +26,12 @@ VF_MUST_CHECK vf_status download(vf_queue *queue, const vf_array *from, int64_t 
 
 /* ---- normal_matrix.c, q_file.c ---- */
 
-/* F^H W F of one trajectory, W the samples' weights and |phi|^2: a Toeplitz matrix (toeplitz.h), or of samples on a
- * grid a circulant one (cartesian.h). */
-typedef struct normal_matrix {
-    vf_toeplitz *toeplitz; /* one of the two */
-    vf_cartesian *cartesian;
-    double diagonal; /* Q(0) = sum of the weights: of one coil with s = 1 */
-    int segments;    /* of time; 1 without a field map */
-    char description[160];
-} normal_matrix;
-
-/* For the team's first `wanted` devices, one each: makes Q by either operator, together, with the bits that one device
- * would make; or reads it from settings->load_q; writes it to settings->save_q. With `watch`, as a stage named Q; NULL:
- * silently. Errors: as encoding_create; VF_ERR_INPUT (a saved Q of another trajectory, matrix, field map or accuracy),
- * VF_ERR_OUTPUT; all of `out` is zero then. */
+/* F^H W F of one trajectory (normal.h), W the samples' weights times |phi|^2, for the team's first `wanted` devices,
+ * one each. They make Q together, with the bits that one device would make; or it is read from settings->load_q;
+ * settings->save_q gets it. With `watch`, as a stage named Q; NULL: silently. Errors: as encoding_create; VF_ERR_INPUT
+ * (a saved Q of another trajectory, matrix, field map or accuracy), VF_ERR_OUTPUT; all of `out` is zero then. */
 VF_MUST_CHECK vf_status normal_matrix_create(const device_team *team, const recon_settings *settings, const scan *raw,
-                                             const scan_trajectory *at, recon_watch *watch, int wanted,
-                                             normal_matrix *out);
-void normal_matrix_free(normal_matrix *normal); /* leaves it zero */
-
-/* As vf_toeplitz_apply. */
-VF_MUST_CHECK vf_status normal_matrix_apply(const normal_matrix *normal, vf_queue *queue, int coils, const void *maps,
-                                            const void *x, void *y);
+                                             const scan_trajectory *at, recon_watch *watch, int wanted, vf_normal *out);
 
 /* phi of sample m: the file's, a box voxel's (settings->box_voxels), or 1. */
 float complex sample_phi(const recon_settings *settings, const scan *raw, const scan_trajectory *at, int64_t m);
@@ -87,7 +72,7 @@ VF_MUST_CHECK vf_status right_side_of_frame(right_side *side, const scan_frame *
 /* Some coils' part of F^H W F, on one device. */
 typedef struct system_part {
     vf_queue *queue;
-    const normal_matrix *normal;
+    const vf_normal *normal;
     int sets;             /* of maps, and images: 0 and 1 are one */
     int coils;            /* of the maps */
     const vf_array *maps; /* [set][coils][voxels] on the device, or NULL: one coil of s = 1 */
@@ -132,11 +117,19 @@ static inline double recon_rounding(vf_dtype precision)
     return precision == VF_F64 ? 1e-14 : 1e-6;
 }
 
+typedef struct solve_options {
+    vf_dtype precision;
+    int iterations;
+    double tolerance;  /* the relative residual at which it stops */
+    const char *input; /* the file that is blamed for overflow */
+    bool lambda_auto;  /* for the advice of a warning */
+} solve_options;
+
 /* Conjugate gradients from x = 0 (Hestenes and Stiefel, J. Res. Natl. Bur. Stand. 49 (1952) 409), preconditioned where
  * the prior has what is needed for it, until the residual is
- * at most settings->tolerance or settings->iterations are done. `b` is used up; `x` gets the solution; [set][voxels].
+ * at most options->tolerance or options->iterations are done. `b` is used up; `x` gets the solution; [set][voxels].
  * `tell` (may be NULL) is called after each iteration. Errors: of the operations; VF_ERR_INPUT (overflow). */
-VF_MUST_CHECK vf_status solve(vf_context *ctx, const recon_settings *settings, const system_matrix *system, vf_array *b,
+VF_MUST_CHECK vf_status solve(vf_context *ctx, const solve_options *options, const system_matrix *system, vf_array *b,
                               vf_array *x, void (*tell)(void *user, int iteration, double residual), void *user,
                               solve_result *result);
 

@@ -203,14 +203,14 @@ static vf_status prepare_part(void *user, int number)
     right_side *r = user;
     side_part *p = &r->part[number];
     vf_device *device = vf_queue_device(p->queue);
-    recon_settings settings = *r->settings;
-    if (settings.method == RECON_GRIDDING && encoding_choose_for(&settings, r->scan, r->at) != VF_ENCODE_CARTESIAN)
-        settings.encode_by = VF_ENCODE_NUFFT;
+    vf_encoding_options options = encoding_options(r->settings, r->scan, r->at);
+    if (r->settings->method == RECON_GRIDDING && options.by != VF_ENCODE_CARTESIAN)
+        options.by = VF_ENCODE_NUFFT;
     choose_batch(p);
+    options.most_batch = p->batch;
     vf_status status = VF_OK;
-    if (settings.method != RECON_BILINEAR)
-        status = encoding_create(device, &settings, r->scan->matrix, 1, r->at->samples, r->at->k, r->at->time,
-                                 r->scan->field_map, p->batch, &p->encoding);
+    if (r->settings->method != RECON_BILINEAR)
+        status = encoding_create(device, r->settings->input, r->scan, r->at, &options, &p->encoding);
     if (status == VF_OK && p->encoding) {
         vf_encoding_restrict(p->encoding, p->share.first_voxel, p->share.voxels);
         vf_encoding_watch(p->encoding, watch_tell, r->watch);

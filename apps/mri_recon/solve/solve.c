@@ -24,7 +24,7 @@ static vf_status apply_part(const system_part *p, const vf_array *x, vf_array *y
 {
     return p->sets > 1
                ? map_sets_apply(p, x, y)
-               : normal_matrix_apply(p->normal, p->queue, p->coils, p->maps ? p->maps->data : NULL, x->data, y->data);
+               : vf_normal_apply(p->normal, p->queue, p->coils, p->maps ? p->maps->data : NULL, x->data, y->data);
 }
 
 /* Everything is put into the queues before any is waited for, so that GPUs work at the same time. */
@@ -88,11 +88,11 @@ void system_part_free(system_part *part)
 }
 
 /* Data are finite where they are read; squares of their sums need not be. */
-static vf_status overflow(vf_context *ctx, const recon_settings *settings)
+static vf_status overflow(vf_context *ctx, const solve_options *options)
 {
     return vf_fail(ctx, VF_ERR_INPUT, "%s: the data or coil maps are too large for %s precision; scale them down%s",
-                   settings->input, settings->precision == VF_F64 ? "double" : "single",
-                   settings->precision == VF_F64 ? "" : ", or use --precision double");
+                   options->input, options->precision == VF_F64 ? "double" : "single",
+                   options->precision == VF_F64 ? "" : ", or use --precision double");
 }
 
 /* ---- the system and its preconditioner as operators ---- */
@@ -131,20 +131,20 @@ static bool tell_caller(void *user, int iteration, double residual)
 }
 
 /* Errors and warnings of an end that is none. */
-static vf_status judge(vf_context *ctx, const recon_settings *settings, const vf_cg_result *found)
+static vf_status judge(vf_context *ctx, const solve_options *options, const vf_cg_result *found)
 {
     if (found->end == VF_SOLVER_OVERFLOW)
-        return overflow(ctx, settings);
+        return overflow(ctx, options);
     if (found->end == VF_SOLVER_NOT_POSITIVE && found->residual > ONLY_ROUNDING)
         vf_warn(ctx,
                 "conjugate gradients stopped in iteration %d at residual %.2g: the matrix is not positive "
                 "definite to the accuracy at hand; use a finer --accuracy, %s, or --precision double",
                 found->iterations + 1, found->residual,
-                settings->lambda_auto ? "a larger factor (--lambda auto:10)" : "--lambda auto or a larger number");
+                options->lambda_auto ? "a larger factor (--lambda auto:10)" : "--lambda auto or a larger number");
     return VF_OK;
 }
 
-vf_status solve(vf_context *ctx, const recon_settings *settings, const system_matrix *system, vf_array *b, vf_array *x,
+vf_status solve(vf_context *ctx, const solve_options *options, const system_matrix *system, vf_array *b, vf_array *x,
                 void (*tell)(void *user, int iteration, double residual), void *user, solve_result *result)
 {
     static const vf_operator_methods methods = {.name = "F^H W F + lambda P", .forward = apply_system};
@@ -154,8 +154,8 @@ vf_status solve(vf_context *ctx, const recon_settings *settings, const system_ma
     const unsigned properties = VF_OPERATOR_SELF_ADJOINT | (known->imaginary > 0 ? VF_OPERATOR_REAL_LINEAR : 0);
     system_matrix whole = *system;
     telling t = {tell, user};
-    vf_cg_options options = {
-        .iterations = settings->iterations, .tolerance = settings->tolerance, .tell = tell_caller, .user = &t};
+    vf_cg_options how = {
+        .iterations = options->iterations, .tolerance = options->tolerance, .tell = tell_caller, .user = &t};
     vf_cg_result found = {0};
     vf_operator *a = NULL, *m = NULL;
     whole.type = x->type;
@@ -163,13 +163,13 @@ vf_status solve(vf_context *ctx, const recon_settings *settings, const system_ma
     vf_status status = vf_operator_create(device, &methods, properties, space, space, &whole, &a);
     if (status == VF_OK && known->preconditioned)
         status =
-            vf_prior_inverse_operator(known, device, settings->precision,
+            vf_prior_inverse_operator(known, device, options->precision,
                                       (int)(x->count / (known->counts[0] * known->counts[1] * known->counts[2])), &m);
-    options.preconditioner = m;
+    how.preconditioner = m;
     if (status == VF_OK)
-        status = vf_cg(a, system->part[0].queue, &options, b->data, x->data, &found);
+        status = vf_cg(a, system->part[0].queue, &how, b->data, x->data, &found);
     if (status == VF_OK)
-        status = judge(ctx, settings, &found);
+        status = judge(ctx, options, &found);
     *result = (solve_result){
         .iterations = found.iterations, .residual = found.residual, .converged = found.end == VF_SOLVER_CONVERGED};
     vf_operator_free(a);

@@ -1,0 +1,169 @@
+/* Q on one device: a direct sum computes it whole, a NUFFT of the image's matrix in boxes. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "normal.h"
+#include "voxfield/copy.h"
+
+struct vf_q {
+    const vf_normal_task *task;
+    const vf_segments *segments;
+    vf_dtype type;
+    vf_encoding *encoding;
+    bool direct;
+    int64_t doubled[3];
+    vf_array weights; /* [sample] complex */
+    vf_array box;     /* [z][y][x] of Q, for a NUFFT */
+    void *moved;      /* [sample] weights on their way to the device, in Q's type */
+};
+
+int64_t vf_q_grid(const int64_t matrix[3], int64_t doubled[3])
+{
+    int64_t points = 1;
+    for (int a = 0; a < 3; a++) {
+        doubled[a] = matrix[a] > 1 ? 2 * matrix[a] : 1;
+        points *= doubled[a];
+    }
+    return points;
+}
+
+double vf_q_work(const vf_normal_task *task)
+{
+    double boxes = 1;
+    for (int a = 0; a < 3; a++)
+        boxes *= task->matrix[a] > 1 ? 2 : 1;
+    return vf_normal_way(task) == VF_ENCODE_DIRECT ? 1 : boxes;
+}
+
+vf_status vf_q_create(vf_device *device, const vf_normal_task *task, const vf_segments *segments, int64_t first,
+                      int64_t count, vf_q **out)
+{
+    vf_context *ctx = vf_device_context(device);
+    const int64_t voxels = task->matrix[0] * task->matrix[1] * task->matrix[2];
+    const vf_encoding_samples at = {.count = task->samples, .k = task->k};
+    vf_encoding_options options = task->encoding;
+    vf_q *p = *out = calloc(1, sizeof *p);
+    if (!p)
+        return vf_fail(ctx, VF_ERR_MEMORY, "no memory for %lld weights", (long long)task->samples);
+    *p = (vf_q){.task = task,
+                .segments = segments,
+                .type = vf_dtype_complex(options.precision),
+                .direct = vf_normal_way(task) == VF_ENCODE_DIRECT};
+    vf_q_grid(task->matrix, p->doubled);
+    options.by = p->direct ? VF_ENCODE_DIRECT : VF_ENCODE_NUFFT;
+    options.most_batch = 1;
+    options.extent = p->direct ? 2 : 1;
+    vf_status status = vf_encoding_create(device, p->direct ? p->doubled : task->matrix, &at, &options, &p->encoding);
+    if (status == VF_OK && p->direct)
+        vf_encoding_restrict(p->encoding, first, count);
+    if (status == VF_OK)
+        status = vf_array_create(device, VF_SPACE_DEVICE, p->type, task->samples, &p->weights);
+    if (status == VF_OK) {
+        p->moved = malloc((size_t)task->samples * vf_dtype_bytes(p->type) + 1);
+        if (!p->moved)
+            status = vf_fail(ctx, VF_ERR_MEMORY, "no memory for %lld weights", (long long)task->samples);
+    }
+    if (status == VF_OK && !p->direct)
+        status = vf_array_create(device, VF_SPACE_DEVICE, p->type, voxels, &p->box);
+    if (status != VF_OK) {
+        vf_q_destroy(p);
+        *out = NULL;
+    }
+    return status;
+}
+
+void vf_q_destroy(vf_q *p)
+{
+    if (!p)
+        return;
+    vf_encoding_destroy(p->encoding);
+    vf_array_free(&p->weights);
+    vf_array_free(&p->box);
+    free(p->moved);
+    free(p);
+}
+
+void vf_q_watch(vf_q *p, vf_encoding_tell *tell, void *user)
+{
+    vf_encoding_watch(p->encoding, tell, user);
+}
+
+const char *vf_q_description(const vf_q *p)
+{
+    return vf_encoding_description(p->encoding);
+}
+
+/* The weights times exp(i 2 pi k.shift) and the segment's coefficients, which are real, to the device. */
+static vf_status put_weights(vf_q *p, vf_queue *queue, int segment, const double shift[3])
+{
+    const vf_normal_task *t = p->task;
+    const double *coefficient =
+        p->segments && p->segments->count ? p->segments->coefficient + 2 * segment * t->samples : NULL;
+    const int threads = vf_context_threads(vf_device_context(vf_queue_device(queue)));
+#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
+    for (int64_t m = 0; m < t->samples; m++) {
+        const double given = t->weights ? t->weights[m] : 1, weight = coefficient ? given * coefficient[2 * m] : given;
+        double turns = 0;
+        for (int a = 0; a < 3; a++)
+            turns += shift[a] * (double)t->k[3 * m + a];
+        turns -= rint(turns);
+        const double moved[2] = {weight * cos(2 * M_PI * turns), weight * sin(2 * M_PI * turns)};
+        for (int part = 0; part < 2; part++)
+            if (p->type == VF_C128)
+                ((double *)p->moved)[2 * m + part] = moved[part];
+            else
+                ((float *)p->moved)[2 * m + part] = (float)moved[part];
+    }
+    vf_status status = vf_queue_copy(queue, p->weights.data, p->moved, (size_t)t->samples * vf_dtype_bytes(p->type));
+    return status == VF_OK ? vf_queue_sync(queue) : status;
+}
+
+/* The doubled grid in boxes of the image's matrix: along a doubled axis, index n of the lower box is r = (n - N) / N,
+ * which is voxel n's place moved by (N/2 - N) / N fields of view, and of the upper box r = n / N, moved by (N/2) / N.
+ * So each box is the adjoint of weights times exp(i 2 pi k.shift), by the plan that images are made with. The box with
+ * the bits of `upper` begins at the point returned; -1: there is none, of an axis that is not doubled. */
+static int64_t shift_of_box(const vf_q *p, int upper_bits, double shift[3])
+{
+    int64_t at = 0, step = 1;
+    for (int a = 0; a < 3; a++) {
+        const int64_t n = p->task->matrix[a], upper = upper_bits >> a & 1;
+        if (n == 1 && upper)
+            return -1;
+        at += upper * n * step;
+        step *= p->doubled[a];
+        shift[a] = n > 1 ? (double)(n / 2 - (upper ? 0 : n)) / (double)n : 0;
+    }
+    return at;
+}
+
+static vf_status compute_boxes(vf_q *p, vf_queue *queue, int segment, vf_array *q)
+{
+    const int64_t *matrix = p->task->matrix;
+    const vf_pitch from = {matrix[0], matrix[0] * matrix[1]}, to = {p->doubled[0], p->doubled[0] * p->doubled[1]};
+    double shift[3];
+    vf_status status = VF_OK;
+    for (int bits = 0; bits < 8 && status == VF_OK; bits++) {
+        const int64_t at = shift_of_box(p, bits, shift);
+        if (at < 0)
+            continue;
+        status = put_weights(p, queue, segment, shift);
+        if (status == VF_OK)
+            status = vf_encoding_adjoint(p->encoding, queue, 1, &p->weights, &p->box);
+        if (status == VF_OK)
+            status = vf_copy_box(queue, p->type, matrix, p->box.data, from, vf_array_at(q, at), to);
+    }
+    return status;
+}
+
+vf_status vf_q_compute(vf_q *p, vf_queue *queue, int segment, vf_array *q)
+{
+    vf_status status = VF_OK;
+    if (p->direct) {
+        status = put_weights(p, queue, segment, (const double[3]){0});
+        if (status == VF_OK)
+            status = vf_encoding_adjoint(p->encoding, queue, 1, &p->weights, q);
+    } else {
+        status = compute_boxes(p, queue, segment, q);
+    }
+    return status == VF_OK ? vf_queue_sync(queue) : status;
+}
