@@ -1,4 +1,5 @@
 /* mri_recon: from options to settings, and nothing else. The work is mri_recon_run's. */
+#include "mri_recon.h"
 #include "program.h"
 #include "recon_options.h"
 

@@ -7,15 +7,20 @@
 
 #include "bart/cfl.h"
 #include "coils/coil_map_file.h"
+#include "coils/coil_stages.h"
+#include "frames/reconstruct.h"
+#include "images/recon_image.h"
 #include "mri_recon.h"
 #include "program.h"
 #include "recon_files.h"
 #include "scan/crop_readout.h"
+#include "scan/mri_scan.h"
 #include "scan/scan_bart.h"
 #include "solve/choose_operator.h"
 #include "solve/equations.h"
 #include "voxfield/output.h"
 #include "voxfield/version.h"
+#include "watch.h"
 
 typedef struct recon_state {
     vf_context *ctx;

@@ -2,7 +2,7 @@
 #ifndef RECON_FILES_H
 #define RECON_FILES_H
 
-#include "mri_recon.h"
+#include "settings.h"
 
 /* "a/b.h5" -> "a/b_image.h5"; BART's k-space (.cfl) makes an image of BART's. free() it; NULL: no memory. */
 char *recon_default_output(const char *input);

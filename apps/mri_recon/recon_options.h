@@ -2,8 +2,8 @@
 #ifndef RECON_OPTIONS_H
 #define RECON_OPTIONS_H
 
-#include "mri_recon.h"
 #include "options.h"
+#include "settings.h"
 
 extern const program_option recon_options[];
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "mri_recon.h"
+#include "watch.h"
 
 /* Of all watches: several threads add to one, and watches of parts to that of the whole. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;

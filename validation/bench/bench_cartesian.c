@@ -11,7 +11,7 @@
 #include <math.h>
 
 #include "bench_device.h"
-#include "mri_recon.h"
+#include "frames/reconstruct.h"
 #include "scan/crop_readout.h"
 #include "solve/equations.h"
 

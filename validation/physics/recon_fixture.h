@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "mri_recon.h"
+#include "frames/reconstruct.h"
 #include "solve/equations.h"
 
 static const char *device_spec;

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "mri_recon.h"
+#include "images/recon_image.h"
 
 /* The magnitude at a place (LPS, mm) of a frame, and the phase of the frame in radians. */
 static inline double scene_magnitude(int frame, const double place[3])

@@ -14,7 +14,7 @@
 #include <cmocka.h>
 
 #include "ismrmrd/ismrmrd_types.h"
-#include "mri_recon.h"
+#include "scan/mri_scan.h"
 #include "voxfield/hdf5_io.h"
 
 enum { FIXTURE_PATH = 256, FIXTURE_LOG = 4096 };

@@ -12,8 +12,7 @@
 #include <cmocka.h>
 
 #include "coil_fixture.h"
-#include "coils/small_matrix.h"
-#include "mri_recon.h"
+#include "coil_maps.h"
 #include "voxfield/dense.h"
 
 enum { REACH = 2 };               /* as documented: boxes of 5 voxels along each axis */
@@ -127,7 +126,7 @@ static void test_against_the_definition(void **state)
     for (size_t k = 0; k < sizeof boxes / sizeof *boxes; k++) {
         const box *b = &boxes[k];
         float complex *images = lively_images(b, k % 2 ? 2 : 1e-4), *maps = random_images(b->coils, voxels_of(b));
-        assert_int_equal(coil_maps_walsh(*state, b->n, b->coils, images, maps), VF_OK);
+        assert_int_equal(vf_coil_maps_walsh(*state, b->n, b->coils, images, maps), VF_OK);
         check_by_definition(b, images, maps);
         free(maps);
         free(images);
@@ -142,17 +141,17 @@ static void test_same_bits(void **state)
     int64_t count = b.coils * voxels_of(&b);
     float complex *images = lively_images(&b, 0.1), *maps = copy_of(images, count), *other = copy_of(images, count);
     set_threads(ctx, 1);
-    assert_int_equal(coil_maps_walsh(ctx, b.n, b.coils, images, maps), VF_OK);
+    assert_int_equal(vf_coil_maps_walsh(ctx, b.n, b.coils, images, maps), VF_OK);
     for (int threads = 2; threads <= 7; threads += 5) {
         memcpy(other, images, (size_t)count * sizeof *other);
         set_threads(ctx, threads);
-        assert_int_equal(coil_maps_walsh(ctx, b.n, b.coils, other, other), VF_OK);
+        assert_int_equal(vf_coil_maps_walsh(ctx, b.n, b.coils, other, other), VF_OK);
         assert_memory_equal(other, maps, (size_t)count * sizeof *maps);
     }
     for (int exponent = -100; exponent <= 100; exponent += 200) { /* powers of 2: nothing is rounded */
         for (int64_t n = 0; n < count; n++)
             other[n] = ldexpf(crealf(images[n]), exponent) + ldexpf(cimagf(images[n]), exponent) * I;
-        assert_int_equal(coil_maps_walsh(ctx, b.n, b.coils, other, other), VF_OK);
+        assert_int_equal(vf_coil_maps_walsh(ctx, b.n, b.coils, other, other), VF_OK);
         for (int64_t n = 0; n < count; n++)
             assert_near(cabsf(other[n] - maps[n]), 0, 1e-6);
     }
@@ -169,11 +168,11 @@ static void test_sign(void **state)
     float complex *images = lively_images(&b, 0.1), *maps = copy_of(images, count), *other = copy_of(images, count);
     for (int64_t n = 0; n < count; n++)
         images[n] = -fabsf(crealf(images[n])) - fabsf(cimagf(images[n])) * I;
-    assert_int_equal(coil_maps_walsh(*state, b.n, b.coils, images, maps), VF_OK);
+    assert_int_equal(vf_coil_maps_walsh(*state, b.n, b.coils, images, maps), VF_OK);
     check_by_definition(&b, images, maps);
     for (int64_t n = 0; n < count; n++)
         images[n] = -images[n];
-    assert_int_equal(coil_maps_walsh(*state, b.n, b.coils, images, other), VF_OK);
+    assert_int_equal(vf_coil_maps_walsh(*state, b.n, b.coils, images, other), VF_OK);
     for (int64_t n = 0; n < count; n++)
         assert_true(maps[n] == other[n]);
     free(other);
@@ -188,11 +187,11 @@ static void test_nothing_to_see(void **state)
     int64_t count = b.coils * voxels_of(&b);
     float complex *images = random_images(b.coils, voxels_of(&b));
     memset(images, 0, (size_t)count * sizeof *images);
-    assert_int_equal(coil_maps_walsh(ctx, b.n, b.coils, images, images), VF_OK);
+    assert_int_equal(vf_coil_maps_walsh(ctx, b.n, b.coils, images, images), VF_OK);
     for (int64_t n = 0; n < count; n++)
         assert_true(images[n] == 0);
     images[voxels_of(&b) + 5] = NAN;
-    assert_int_equal(coil_maps_walsh(ctx, b.n, b.coils, images, images), VF_ERR_INPUT);
+    assert_int_equal(vf_coil_maps_walsh(ctx, b.n, b.coils, images, images), VF_ERR_INPUT);
     assert_non_null(strstr(vf_context_message(ctx), "coil 1"));
     vf_context_clear_error(ctx);
     free(images);
@@ -270,7 +269,7 @@ static void test_known_maps(void **state)
             images[c * total + n] = (float complex)(object_at(at[0], at[1], at[2]) * true_map(c, at[0], at[1], at[2]) +
                                                     noise * sqrt(1.5) * random_complex());
     }
-    assert_int_equal(coil_maps_walsh(*state, b.n, b.coils, images, images), VF_OK);
+    assert_int_equal(vf_coil_maps_walsh(*state, b.n, b.coils, images, images), VF_OK);
     double sum_angle = 0;
     for (int64_t n = 0; n < total; n++) {
         double at[3] = {(double)(n % SIDE) / SIDE - 0.5, (double)(n / SIDE % SIDE) / SIDE - 0.5,
@@ -314,7 +313,7 @@ static void test_outside_the_object(void **state)
         for (int c = 0; c < 4; c++)
             images[c * total + n] = (float complex)((inside ? 1 + c : 1e-5) * cexp(I * c));
     }
-    assert_int_equal(coil_maps_walsh(*state, b.n, b.coils, images, images), VF_OK);
+    assert_int_equal(vf_coil_maps_walsh(*state, b.n, b.coils, images, images), VF_OK);
     for (int64_t n = 0; n < total; n++) {
         int64_t x = n % 30, y = n / 30 % 30, z = n / 900;
         double length = 0;
@@ -339,15 +338,14 @@ static void test_calibration(void **state)
     /* |k| / k_cut: 0, 1/2, 1/2, sqrt(9/16 + 9/64), 1, > 1, sqrt(3)/4 */
     const double share[M] = {0, 0.5, 0.5, sqrt(45) / 8, 1, 1, sqrt(3) / 4};
     float complex *data = random_images(2, M), out[2 * M];
-    scan_trajectory trajectory = {.samples = M, .k = &k[0][0]};
-    coil_maps_calibration(&trajectory, 2, data, k_cut, out);
+    vf_taper_centre(M, &k[0][0], k_cut, 2, data, out);
     for (int c = 0; c < 2; c++)
         for (int m = 0; m < M; m++) {
             double taper = share[m] < 1 ? 0.5 * (1 + cos(M_PI * share[m])) : 0;
             assert_near(cabsf(out[c * M + m] - (float)taper * data[c * M + m]), 0, 1e-5);
             assert_true(share[m] < 1 || out[c * M + m] == 0);
         }
-    coil_maps_calibration(&trajectory, 2, data, flat, data); /* kz does not count; in place */
+    vf_taper_centre(M, &k[0][0], flat, 2, data, data); /* kz does not count; in place */
     assert_near(cabsf(data[2] - 2 * out[2]), 0, 1e-5);
     free(data);
 }
@@ -356,9 +354,9 @@ static void test_root_of_squares(void **state)
 {
     (void)state;
     float complex images[3 * 2] = {3, 0, 4 * I, 0, 12, 0}, tall[2 * 1] = {3e30f, 4e30f * I}, out[2];
-    coil_images_rss(3, 2, images, out);
+    vf_root_sum_of_squares(3, 2, images, out);
     assert_true(out[0] == 13 && out[1] == 0);
-    coil_images_rss(2, 1, tall, tall); /* squares beyond a float's range; in place */
+    vf_root_sum_of_squares(2, 1, tall, tall); /* squares beyond a float's range; in place */
     assert_near(cabsf(tall[0]) / 5e30, 1, 1e-6);
 }
 

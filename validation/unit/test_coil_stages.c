@@ -11,8 +11,8 @@
 #include <cmocka.h>
 
 #include "coil_fixture.h"
-#include "coils/small_matrix.h"
-#include "mri_recon.h"
+#include "coils/coil_stages.h"
+#include "voxfield/dense.h"
 
 /* ---- a scan of random data, of frames on two trajectories ---- */
 
@@ -89,7 +89,7 @@ static void test_whitened_noise_is_white(void **state)
     for (int i = 0; i < COILS; i++) /* correlated, and of unequal gain */
         for (int j = 0; j < COILS; j++)
             mixing[i * COILS + j] = (i == j ? 1 : 0.3 * random_complex()) * (1 << i);
-    assert_int_equal(small_matrix_apply(*state, COILS, COILS, mixing, LONG, s.frame[1].data), VF_OK);
+    assert_int_equal(vf_mix_rows(*state, COILS, COILS, mixing, LONG, s.frame[1].data), VF_OK);
     s.noise = allocate(COILS * COILS * sizeof *s.noise);
     for (int i = 0; i < COILS; i++)
         for (int j = 0; j < COILS; j++)

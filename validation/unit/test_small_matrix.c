@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "coil_fixture.h"
-#include "coils/small_matrix.h"
+#include "voxfield/dense.h"
 #include "voxfield/dense.h"
 
 /* sum over k of values[k] u_k u_k^H with u_k the rows of u. */
@@ -90,9 +90,9 @@ static void test_cholesky(void **state)
     for (int k = 0; k < N; k++)
         values[k] = 1 + k; /* condition 12, so errors stay within 12 n u = 2e-14 or so */
     double complex *a = hermitian(N, u, values), *l = hermitian(N, u, values), *inverse = hermitian(N, u, values);
-    assert_int_equal(small_matrix_cholesky(N, l, 1e-10), -1);
-    assert_int_equal(small_matrix_cholesky(N, inverse, 1e-10), -1);
-    small_matrix_invert_lower(N, inverse);
+    assert_int_equal(vf_cholesky(N, l, 1e-10), -1);
+    assert_int_equal(vf_cholesky(N, inverse, 1e-10), -1);
+    vf_invert_lower(N, inverse);
     for (int i = 0; i < N; i++)
         for (int j = 0; j < N; j++) {
             double complex product = 0, one = 0;
@@ -106,7 +106,7 @@ static void test_cholesky(void **state)
         }
     values[0] = 0; /* u_0 has a component of every row, so it is the last row whose pivot vanishes */
     double complex *singular = hermitian(N, u, values);
-    assert_int_equal(small_matrix_cholesky(N, singular, 1e-10), N - 1);
+    assert_int_equal(vf_cholesky(N, singular, 1e-10), N - 1);
     free(singular);
     free(inverse);
     free(l);
@@ -129,7 +129,7 @@ static void test_apply(void **state)
             for (int e = 0; e < rows * COLUMNS; e++)
                 matrix[e] = random_complex();
             set_threads(ctx, 3);
-            assert_int_equal(small_matrix_apply(ctx, rows, COLUMNS, matrix, count, data), VF_OK);
+            assert_int_equal(vf_mix_rows(ctx, rows, COLUMNS, matrix, count, data), VF_OK);
             for (int i = 0; i < rows; i++)
                 for (int64_t m = 0; m < count; m++) {
                     double complex sum = 0;
@@ -144,7 +144,7 @@ static void test_apply(void **state)
                 assert_true(data[m] == in[m]); /* what lies behind is left alone */
             set_threads(ctx, 1);
             float complex *again = copy_of(in, COLUMNS * count);
-            assert_int_equal(small_matrix_apply(ctx, rows, COLUMNS, matrix, count, again), VF_OK);
+            assert_int_equal(vf_mix_rows(ctx, rows, COLUMNS, matrix, count, again), VF_OK);
             assert_memory_equal(again, data, (size_t)(COLUMNS * count) * sizeof *data);
             free(again);
             free(in);

@@ -2,7 +2,7 @@
 #ifndef COIL_MAP_FILE_H
 #define COIL_MAP_FILE_H
 
-#include "mri_recon.h"
+#include "scan/mri_scan.h"
 
 /* Whether a name ends in one of the extensions of coil map files (.cfl .hdr .h5 .hdf5). */
 bool coil_map_is_name(const char *path);

@@ -2,8 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "mri_recon.h"
-#include "small_matrix.h"
+#include "coil_stages.h"
 #include "voxfield/dense.h"
 
 /* Samples are cut into so many parts, whatever the number of threads, and the parts' sums added in order, so that the
@@ -64,7 +63,7 @@ static vf_status project_maps(vf_context *ctx, const scan *raw, int keep, const 
     vf_status status = VF_OK;
     for (int p = 0; p < sets && status == VF_OK; p++) {
         float complex *from = raw->sensitivity + p * raw->coils * voxels;
-        status = small_matrix_apply(ctx, keep, raw->coils, vectors, voxels, from);
+        status = vf_mix_rows(ctx, keep, raw->coils, vectors, voxels, from);
         memmove(raw->sensitivity + p * keep * voxels, from, (size_t)(keep * voxels) * sizeof *from);
     }
     return status;
@@ -78,8 +77,8 @@ static vf_status project(vf_context *ctx, scan *raw, int keep, double complex *v
     for (int e = 0; e < keep * coils; e++)
         vectors[e] = conj(vectors[e]);
     for (int f = 0; f < raw->frames + raw->calibrations && status == VF_OK; f++)
-        status = small_matrix_apply(ctx, keep, coils, vectors, raw->trajectory[raw->frame[f].trajectory].samples,
-                                    raw->frame[f].data);
+        status = vf_mix_rows(ctx, keep, coils, vectors, raw->trajectory[raw->frame[f].trajectory].samples,
+                             raw->frame[f].data);
     return status == VF_OK ? project_maps(ctx, raw, keep, vectors) : status;
 }
 

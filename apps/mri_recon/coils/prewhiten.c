@@ -2,8 +2,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "mri_recon.h"
-#include "small_matrix.h"
+#include "coil_stages.h"
+#include "voxfield/dense.h"
 
 /* A coil's noise must have this share of its variance that the coils before it do not explain, and this share of the
  * largest variance. Real coils share at most some 90 % of their noise; a copy of another channel, or fewer noise
@@ -23,7 +23,7 @@ static vf_status whitening_matrix(vf_context *ctx, int coils, double complex *co
                 "cannot be trusted: it may be unplugged; remove it from the file, or remove the noise "
                 "acquisitions",
                 c, coils, creal(covariance[c * coils + c]), largest);
-    int row = small_matrix_cholesky(coils, covariance, least_own);
+    int row = vf_cholesky(coils, covariance, least_own);
     if (row >= 0)
         return vf_fail(
             ctx, VF_ERR_INPUT,
@@ -31,7 +31,7 @@ static vf_status whitening_matrix(vf_context *ctx, int coils, double complex *co
             "number, so the coils cannot be decorrelated; remove the coil, or the noise acquisitions if they "
             "hold fewer samples than there are coils",
             row, coils);
-    small_matrix_invert_lower(coils, covariance);
+    vf_invert_lower(coils, covariance);
     return VF_OK;
 }
 
@@ -42,13 +42,13 @@ vf_status prewhiten(vf_context *ctx, scan *raw)
         return VF_OK;
     vf_status status = whitening_matrix(ctx, raw->coils, raw->noise);
     for (int f = 0; f < raw->frames + raw->calibrations && status == VF_OK; f++)
-        status = small_matrix_apply(ctx, raw->coils, raw->coils, raw->noise,
-                                    raw->trajectory[raw->frame[f].trajectory].samples, raw->frame[f].data);
+        status = vf_mix_rows(ctx, raw->coils, raw->coils, raw->noise, raw->trajectory[raw->frame[f].trajectory].samples,
+                             raw->frame[f].data);
     const int64_t voxels = raw->matrix[0] * raw->matrix[1] * raw->matrix[2];
     const int sets = raw->maps_whitened ? 0 : scan_all_map_sets(raw);
     for (int p = 0; p < sets && status == VF_OK; p++)
-        status = small_matrix_apply(ctx, raw->coils, raw->coils, raw->noise, voxels,
-                                    raw->sensitivity + p * raw->coils * voxels);
+        status =
+            vf_mix_rows(ctx, raw->coils, raw->coils, raw->noise, voxels, raw->sensitivity + p * raw->coils * voxels);
     raw->whitened = true;
     free(raw->noise);
     raw->noise = NULL;

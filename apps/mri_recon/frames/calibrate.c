@@ -1,7 +1,7 @@
 /* Coil maps from the scan itself. Each coil's image of low resolution is solved for on a matrix that the centre of
  * k-space fills, by least squares: gridding would leave a haze around the object, which mixes what coils see at
  * different places. Its samples on a Cartesian grid are what vf_espirit makes maps of (samples that are Cartesian
- * already it gets as they are); or, tapered, they make smooth images on the scan's matrix, and coil_maps_walsh the
+ * already it gets as they are); or, tapered, they make smooth images on the scan's matrix, and vf_coil_maps_walsh the
  * maps. */
 #include <math.h>
 #include <stdio.h>
@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "calibrate.h"
+#include "coil_maps.h"
 #include "espirit.h"
 
 /* The centre reaches this many cycles per field of view that is kept, as far in mm along every axis: coils vary slowly,
@@ -224,7 +225,7 @@ vf_status calibrate_images(calibration *c, const int64_t matrix[3], float comple
     const int64_t voxels = matrix[0] * matrix[1] * matrix[2];
     const vf_encoding_samples at = {.count = c->points, .k = c->grid.k};
     coil_work w = {0};
-    coil_maps_calibration(&c->grid, c->scan->coils, c->gridded, c->k_cut, c->gridded);
+    vf_taper_centre(c->grid.samples, c->grid.k, c->k_cut, c->scan->coils, c->gridded, c->gridded);
     vf_status status = allocate(c, c->points, voxels, 0, 0, &w);
     if (status == VF_OK)
         status = vf_encoding_create(vf_queue_device(c->queue), matrix, &at, &small_encoding, &w.from);
@@ -351,7 +352,7 @@ static vf_status by_walsh(calibration *c, int place, float complex *maps, calibr
     if (status == VF_OK)
         status = calibrate_images(c, raw->matrix, maps);
     if (status == VF_OK)
-        status = coil_maps_walsh(c->ctx, raw->matrix, raw->coils, maps, maps);
+        status = vf_coil_maps_walsh(c->ctx, raw->matrix, raw->coils, maps, maps);
     if (status == VF_OK)
         snprintf(made->text, sizeof made->text,
                  "%d coil%s, maps estimated from the centre of k-space, |kx| < %.3g%s (Walsh)", raw->coils,

@@ -3,7 +3,7 @@
 #define CALIBRATE_H
 
 #include "espirit.h"
-#include "mri_recon.h"
+#include "reconstruct.h"
 #include "solve/equations.h"
 
 typedef struct calibration {

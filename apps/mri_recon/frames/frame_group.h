@@ -4,7 +4,7 @@
 
 #include <pthread.h>
 
-#include "mri_recon.h"
+#include "reconstruct.h"
 #include "solve/equations.h"
 #include "wiener.h"
 

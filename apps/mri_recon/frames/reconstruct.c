@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "coil_maps.h"
 #include "frame_group.h"
 #include "solve/choose_operator.h"
 #include "voxfield/workpool.h"
@@ -178,7 +179,7 @@ static vf_status finish_frame(const recon_job *j, const scan_frame *frame, const
         from = narrow;
     }
     if (j->channels > 1)
-        coil_images_rss(j->channels, j->voxels, from, image);
+        vf_root_sum_of_squares(j->channels, j->voxels, from, image);
     else
         memcpy(image, from, (size_t)n * sizeof *image);
     free(narrow);

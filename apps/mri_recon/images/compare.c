@@ -1,7 +1,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "mri_recon.h"
+#include "recon_image.h"
 #include "voxfield/statistics.h"
 
 /* Of `squares` = sum (I - I0)^2, as published. */

@@ -2,7 +2,7 @@
 #ifndef IMAGE_FILES_H
 #define IMAGE_FILES_H
 
-#include "mri_recon.h"
+#include "recon_image.h"
 
 typedef struct image_format {
     const char *extensions; /* ".nii.gz .nii": without regard to case */

@@ -2,7 +2,7 @@
 #ifndef CROP_READOUT_H
 #define CROP_READOUT_H
 
-#include "mri_recon.h"
+#include "mri_scan.h"
 
 /* Crops the voxels that the image does not keep out of the data, along axes on which all lines of all trajectories are
  * complete: `matrix`, `fov`, samples, weights, maps and references become those of the kept field of view, and the

@@ -2,7 +2,7 @@
 #ifndef SCAN_BART_H
 #define SCAN_BART_H
 
-#include "mri_recon.h"
+#include "mri_scan.h"
 
 /* Reads k-space of BART (docs/scans.md): settings->input is its .cfl or .hdr, settings->trajectory that of its
  * trajectory, or NULL. Data are multiplied by sqrt(voxels), since BART's transforms are unitary: images have BART's

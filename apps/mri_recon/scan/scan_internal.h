@@ -2,7 +2,7 @@
 #ifndef SCAN_INTERNAL_H
 #define SCAN_INTERNAL_H
 
-#include "mri_recon.h"
+#include "mri_scan.h"
 #include "voxfield/hdf5_io.h"
 
 /* ---- scan_arrays.c ---- */

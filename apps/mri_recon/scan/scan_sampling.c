@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "mri_recon.h"
+#include "mri_scan.h"
 
 /* Samples further apart than this many cycles per field of view are not neighbours on a readout. */
 static const double NEIGHBOURS = 1.5;

@@ -1,7 +1,7 @@
 /* What is allowed in a scan but seldom meant. */
 #include <math.h>
 
-#include "mri_recon.h"
+#include "mri_scan.h"
 #include "scan_internal.h"
 
 /* A trajectory that reaches less of the matrix's k-space makes a blurred image: often wrong units. */

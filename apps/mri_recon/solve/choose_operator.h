@@ -2,7 +2,9 @@
 #ifndef CHOOSE_OPERATOR_H
 #define CHOOSE_OPERATOR_H
 
-#include "mri_recon.h"
+#include "encoding.h"
+#include "scan/mri_scan.h"
+#include "settings.h"
 
 /* VF_ENCODE_DIRECT, _NUFFT or _CARTESIAN: what the settings lead to for a trajectory of a scan (vf_encoding_choose); no
  * FFT of the grid where a Q is to be kept or loaded. */

@@ -6,8 +6,11 @@
 #define EQUATIONS_H
 
 #include "encoding.h"
-#include "mri_recon.h"
 #include "normal.h"
+#include "scan/mri_scan.h"
+#include "settings.h"
+#include "team.h"
+#include "watch.h"
 
 /* ---- choose_operator.c ---- */
 

@@ -5,6 +5,10 @@
 #ifndef VOXFIELD_DENSE_H
 #define VOXFIELD_DENSE_H
 
+#include <stdint.h>
+
+#include "voxfield/context.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -14,6 +18,19 @@ extern "C" {
  * im}. By cyclic Jacobi rotations, which keep small eigenvalues accurate relative to the largest diagonal element
  * (Golub and Van Loan, Matrix Computations, 4th ed., 8.5). */
 void vf_hermitian_eigen(int n, void *a, double *values, void *vectors);
+
+/* Replaces the Hermitian matrix a[n][n], double complex (its lower triangle is read), by its Cholesky factor L,
+ * A = L L^H, lower triangular, 0 above. Returns -1, or the first row whose pivot is not larger than `tolerance` times
+ * its diagonal element: up to rounding, that row is a combination of those before it. */
+int vf_cholesky(int n, void *a, double tolerance);
+
+/* Replaces the lower triangular matrix l[n][n], double complex, no 0 on the diagonal, by its inverse. */
+void vf_invert_lower(int n, void *l);
+
+/* Replaces data[columns][count], float complex, by mix[rows][columns], double complex, times data; rows <= columns, and
+ * the first `rows` rows of data hold the result, `count` apart as before. With the context's threads; the bits do not
+ * depend on how many. Errors: VF_ERR_MEMORY, VF_ERR_CANCELLED (data are spoilt then). */
+VF_MUST_CHECK vf_status vf_mix_rows(vf_context *ctx, int rows, int columns, const void *mix, int64_t count, void *data);
 
 #ifdef __cplusplus
 }

@@ -1,3 +1,6 @@
+#include "coil_maps.h"
+
+#include <complex.h>
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
@@ -5,7 +8,6 @@
 
 #include <omp.h>
 
-#include "mri_recon.h"
 #include "voxfield/statistics.h"
 
 /* The local covariance is the sum over a box of 2 REACH + 1 voxels along each axis, cut at the borders. Calibration
@@ -302,8 +304,7 @@ static vf_status remove_faint(vf_context *ctx, int coils, int64_t voxels, const 
     return status;
 }
 
-vf_status coil_maps_walsh(vf_context *ctx, const int64_t matrix[3], int coils, const float complex *images,
-                          float complex *maps)
+vf_status vf_coil_maps_walsh(vf_context *ctx, const int64_t matrix[3], int coils, const void *images, void *maps)
 {
     int threads = vf_context_threads(ctx), strongest = 0;
     int64_t voxels = matrix[0] * matrix[1] * matrix[2];
@@ -339,30 +340,33 @@ done:
     return status;
 }
 
-void coil_maps_calibration(const scan_trajectory *trajectory, int coils, const float complex *data,
-                           const double k_cut[3], float complex *out)
+void vf_taper_centre(int64_t samples, const float *k, const double k_cut[3], int coils, const void *data, void *out)
 {
-    for (int64_t m = 0; m < trajectory->samples; m++) {
+    const float complex *from = data;
+    float complex *to = out;
+    for (int64_t m = 0; m < samples; m++) {
         double q = 0;
         for (int a = 0; a < 3; a++)
             if (k_cut[a] > 0) {
-                double part = (double)trajectory->k[3 * m + a] / k_cut[a];
+                double part = (double)k[3 * m + a] / k_cut[a];
                 q += part * part;
             }
         float weight = q < 1 ? (float)(0.5 + 0.5 * cos(M_PI * sqrt(q))) : 0;
         for (int c = 0; c < coils; c++)
-            out[c * trajectory->samples + m] = weight * data[c * trajectory->samples + m];
+            to[c * samples + m] = weight * from[c * samples + m];
     }
 }
 
-void coil_images_rss(int coils, int64_t voxels, const float complex *images, float complex *out)
+void vf_root_sum_of_squares(int coils, int64_t voxels, const void *images, void *out)
 {
+    const float complex *from = images;
+    float complex *to = out;
     for (int64_t n = 0; n < voxels; n++) {
         double sum = 0;
         for (int c = 0; c < coils; c++) {
-            double re = crealf(images[c * voxels + n]), im = cimagf(images[c * voxels + n]);
+            double re = crealf(from[c * voxels + n]), im = cimagf(from[c * voxels + n]);
             sum += re * re + im * im;
         }
-        out[n] = (float)sqrt(sum);
+        to[n] = (float)sqrt(sum);
     }
 }

@@ -1,18 +1,20 @@
-#include "small_matrix.h"
-
+#include <complex.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <omp.h>
 
+#include "voxfield/dense.h"
+
 static double square(double complex z)
 {
     return creal(z) * creal(z) + cimag(z) * cimag(z);
 }
 
-int small_matrix_cholesky(int n, double complex *a, double tolerance)
+int vf_cholesky(int n, void *matrix, double tolerance)
 {
+    double complex *a = matrix;
     for (int j = 0; j < n; j++) {
         double pivot = creal(a[j * n + j]), own = pivot;
         for (int k = 0; k < j; k++)
@@ -32,8 +34,9 @@ int small_matrix_cholesky(int n, double complex *a, double tolerance)
     return -1;
 }
 
-void small_matrix_invert_lower(int n, double complex *l)
+void vf_invert_lower(int n, void *matrix)
 {
+    double complex *l = matrix;
     for (int j = 0; j < n; j++) {
         l[j * n + j] = 1 / l[j * n + j];
         for (int i = j + 1; i < n; i++) {
@@ -45,7 +48,7 @@ void small_matrix_invert_lower(int n, double complex *l)
     }
 }
 
-enum { BLOCK = 512 }; /* samples at a time: 128 coils of them are 512 KB, in most second-level caches */
+enum { BLOCK = 512 }; /* numbers of a row at a time: 128 rows of them are 512 KB, in most second-level caches */
 
 /* The matrix times `width` columns that begin at `data`. Single precision: rounding is that of the data's own storage
  * times the number of columns at most. `work` holds columns * 2 * BLOCK numbers. */
@@ -77,9 +80,10 @@ static void apply_block(int rows, int columns, const float *matrix, int64_t coun
     }
 }
 
-vf_status small_matrix_apply(vf_context *ctx, int rows, int columns, const double complex *matrix, int64_t count,
-                             float complex *data)
+vf_status vf_mix_rows(vf_context *ctx, int rows, int columns, const void *mix, int64_t count, void *rows_of_data)
 {
+    const double complex *matrix = mix;
+    float complex *data = rows_of_data;
     int threads = vf_context_threads(ctx);
     int64_t blocks = (count + BLOCK - 1) / BLOCK;
     if (threads > blocks)
@@ -87,7 +91,7 @@ vf_status small_matrix_apply(vf_context *ctx, int rows, int columns, const doubl
     size_t elements = (size_t)rows * (size_t)columns, per_thread = (size_t)columns * 2 * BLOCK;
     float *small = calloc(2 * elements + (size_t)threads * per_thread, sizeof *small);
     if (!small)
-        return vf_fail(ctx, VF_ERR_MEMORY, "mixing %d coils: not enough memory", columns);
+        return vf_fail(ctx, VF_ERR_MEMORY, "mixing %d rows: not enough memory", columns);
     for (size_t e = 0; e < elements; e++) {
         small[2 * e] = (float)creal(matrix[e]);
         small[2 * e + 1] = (float)cimag(matrix[e]);
