@@ -1,4 +1,4 @@
-/* Forward, times the eigenvalues over N, backward. */
+/* A forward transform, multiplication by the eigenvalues over N, and a backward transform. */
 #include "circulant.h"
 
 #include <math.h>
@@ -15,7 +15,7 @@ struct vf_circulant {
     int count;
     vf_fft *fft;
     vf_array work;        /* [voxels] complex */
-    vf_array eigenvalues; /* [count][voxels] real, in the transform's order, over N */
+    vf_array eigenvalues; /* [count][voxels] real, in the transform's order, divided by N */
 };
 
 vf_status vf_circulant_create(vf_device *device, const int64_t matrix[3], vf_dtype precision, int count,
@@ -66,14 +66,15 @@ void vf_circulant_destroy(vf_circulant *c)
     free(c);
 }
 
-/* Where frequency n - N/2 stands in a transform of N. */
+/* The index of frequency n - N/2 in a transform of length N. */
 static int64_t place(int64_t n, int64_t length)
 {
     const int64_t k = n - length / 2;
     return k < 0 ? k + length : k;
 }
 
-/* Into the transform's order and the plan's precision. False: a value is not finite, or will not be. */
+/* Reorders for the transform and rounds to the plan's precision. Returns false if a value is not finite, or
+ * overflows. */
 static bool arrange(const vf_circulant *c, const double *m, void *to)
 {
     const int64_t *n = c->matrix;

@@ -5,7 +5,7 @@
 #include "espirit_internal.h"
 #include "voxfield/dense.h"
 
-/* Virtual coils are taken until this share of the energy is left: far below what maps can be told apart by. */
+/* Virtual coils are added until this share of the energy is left, far below any visible change of the maps. */
 static const double LEFT_OVER = 1e-5;
 
 static vf_status check(vf_context *ctx, const vf_espirit_task *t)
@@ -21,7 +21,7 @@ static vf_status check(vf_context *ctx, const vf_espirit_task *t)
     return VF_OK;
 }
 
-/* The patch: as wide as the kernel, or as a third of the block. */
+/* The patch is as wide as the kernel, or a third of the block if that is less. */
 static vf_status choose_patch(espirit *e)
 {
     const int64_t *n = e->task->block;
