@@ -44,11 +44,11 @@ typedef struct vf_espirit_task {
 } vf_espirit_task;
 
 typedef struct vf_espirit_quality {
-    int sets;          /* number of sets made */
-    int virtual_coils; /* number used: principal components above the noise, at most 16 (12 in 3D) */
-    double sigma;      /* given, or estimated */
-    double
-        explained; /* share of the block's energy, without noise, that eigenvectors with eigenvalues above 0.95 explain (one per set) */
+    int sets;            /* number of sets made */
+    int virtual_coils;   /* number used: principal components above the noise, at most 16 (12 in 3D) */
+    double sigma;        /* given, or estimated */
+    double explained;    /* share of the block's energy, without noise, that the eigenvectors (one per set) explain
+                          * where their eigenvalue is above 0.95 */
     double second_share; /* share of that energy at voxels whose second eigenvalue is above 0.98 */
 } vf_espirit_quality;
 
