@@ -1,15 +1,15 @@
-/* The Gauss-Newton steps, and conjugate gradients inside. */
+/* The Gauss-Newton steps, with conjugate gradients inside. */
 #include "nlinv_internal.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* alpha falls slower than by the paper's half: from lines that are regular, three times too few, halves lead to an
- * image that is folded in another way. */
+/* alpha falls slower than by the paper's factor of 1/2. With regular lines and threefold undersampling, halving leads
+ * to an image with another kind of folding. */
 static const double FIRST_ALPHA = 0.25, FALL = 0.7;
 enum { STEPS = 16, MOST_ITERATIONS = 200 };
-/* |residual| of conjugate gradients at which they stop. */
+/* Conjugate gradients stop at this residual, relative to the first one. */
 static const double SOLVED = 0.03;
 
 static vf_status check(vf_context *ctx, const vf_nlinv_task *t)
@@ -33,7 +33,7 @@ static vf_status check(vf_context *ctx, const vf_nlinv_task *t)
     return axes > 0 ? VF_OK : vf_fail(ctx, VF_ERR_ARGUMENT, "coil maps: the matrix is a single voxel");
 }
 
-/* One after the other: the same bits always. */
+/* A serial sum, so the bits are always the same. */
 static double dot(int64_t count, const double complex *x, const double complex *y)
 {
     double sum = 0;
@@ -78,7 +78,7 @@ static vf_status normal(nlinv *n, double alpha, const double complex *p, double 
     return VF_OK;
 }
 
-/* dx of one step, from v->r. */
+/* Computes dx of one step from v->r. */
 static vf_status solve(nlinv *n, double alpha, vectors *v)
 {
     const int64_t count = n->unknowns;
