@@ -1,4 +1,4 @@
-/* What several coils see of an image, and the encoding of a scan. */
+/* The operator of several coils, and the encoding of a scan. */
 #include <stdlib.h>
 
 #include "kernel_operators.h"
@@ -13,7 +13,7 @@ typedef struct coil_state {
     int64_t voxels;
     int coils;
     const void *maps;
-    vf_array conjugate; /* of the image */
+    vf_array conjugate; /* room for the conjugate of the image */
 } coil_state;
 
 static void free_coils(void *state)
@@ -23,7 +23,7 @@ static void free_coils(void *state)
     free(s);
 }
 
-/* s x is conj(conj(x)) s: the primitive that multiplies conjugates its first factor. */
+/* s x is conj(conj(x)) s: the primitive for multiplication conjugates its first factor. */
 static vf_status coils_forward(void *state, vf_queue *queue, const void *x, void *y)
 {
     const coil_state *s = state;
@@ -105,7 +105,7 @@ static vf_status scan_normal(void *state, vf_queue *queue, const void *x, void *
     return vf_operator_normal(s->chain, queue, x, z);
 }
 
-/* Coils, then F of all of them, then weights. */
+/* Makes the chain: coils, then F for all coils, then weights. */
 static vf_status make_chain(const vf_scan_operator *of, vf_operator **out)
 {
     vf_sum_shape all = of->shape;

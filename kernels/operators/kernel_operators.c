@@ -6,7 +6,7 @@
 #include "first_differences.h"
 #include "voxfield/copy.h"
 
-/* A plan, and how it is called. One struct for all: an operator uses what it needs. */
+/* A plan and how to call it. One struct for all operators: each uses the members that it needs. */
 typedef struct kernel_state {
     void *plan;
     vf_sum_shape shape;
