@@ -25,10 +25,11 @@ vf_status vf_circulant_create(vf_device *device, const int64_t matrix[3], vf_dty
     const int64_t dims[3] = {matrix[2], matrix[1], matrix[0]};
     *out = NULL;
     if ((precision != VF_F32 && precision != VF_F64) || count < 1)
-        return vf_fail(ctx, VF_ERR_ARGUMENT, "circulant: %d matrices, of %s", count, vf_dtype_name(precision));
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "circulant: %d matrices of %s are not supported", count,
+                       vf_dtype_name(precision));
     vf_circulant *c = calloc(1, sizeof *c);
     if (!c)
-        return vf_fail(ctx, VF_ERR_MEMORY, "no memory");
+        return vf_fail(ctx, VF_ERR_MEMORY, "circulant: not enough memory for a plan");
     *c = (vf_circulant){.ctx = ctx,
                         .type = vf_dtype_complex(precision),
                         .real = precision,
@@ -102,7 +103,7 @@ vf_status vf_circulant_set(vf_circulant *c, vf_queue *queue, int which, const do
 {
     const size_t bytes = (size_t)c->voxels * vf_dtype_bytes(c->real);
     if (which < 0 || which >= c->count)
-        return vf_fail(c->ctx, VF_ERR_ARGUMENT, "circulant: matrix %d of %d", which, c->count);
+        return vf_fail(c->ctx, VF_ERR_ARGUMENT, "circulant: no matrix %d of %d", which, c->count);
     void *values = malloc(bytes);
     if (!values)
         return vf_fail(c->ctx, VF_ERR_MEMORY, "circulant: not enough memory for %lld eigenvalues",
@@ -122,7 +123,7 @@ vf_status vf_circulant_set(vf_circulant *c, vf_queue *queue, int which, const do
 vf_status vf_circulant_apply(vf_circulant *c, vf_queue *queue, int which, double a, const void *x, double b, void *y)
 {
     if (which < 0 || which >= c->count || !x || !y || (x == y && b != 0))
-        return vf_fail(c->ctx, VF_ERR_ARGUMENT, "circulant: matrix %d of %d, or missing or identical vectors", which,
+        return vf_fail(c->ctx, VF_ERR_ARGUMENT, "circulant: no matrix %d of %d, or missing or identical vectors", which,
                        c->count);
     const void *m = vf_array_at(&c->eigenvalues, which * c->voxels);
     vf_status status = vf_copy(queue, c->type, c->voxels, x, c->work.data);

@@ -12,11 +12,13 @@ static vf_status check(vf_context *ctx, const vf_espirit_task *t)
 {
     if (t->coils < 1 || t->coils > 1024 || t->sets < 1 || t->sets > 2 || !(t->sigma >= 0) ||
         !(t->truncation >= 0 && t->truncation < 1) || !(t->least_share >= 0))
-        return vf_fail(ctx, VF_ERR_ARGUMENT, "coil maps: %d coils, %d sets, sigma %g", t->coils, t->sets, t->sigma);
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "coil maps: %d coils, %d sets, sigma %g or another option is out of range",
+                       t->coils, t->sets, t->sigma);
     for (int a = 0; a < 3; a++)
         if (t->matrix[a] < 1 || t->matrix[a] > INT32_MAX || t->block[a] > t->matrix[a] || t->block[a] > 64 ||
             t->block[a] < (t->matrix[a] > 1 ? 2 : 1))
-            return vf_fail(ctx, VF_ERR_ARGUMENT, "coil maps: %lld calibration samples for %lld voxels along axis %d",
+            return vf_fail(ctx, VF_ERR_ARGUMENT,
+                           "coil maps: %lld calibration samples for %lld voxels along axis %d are not supported",
                            (long long)t->block[a], (long long)t->matrix[a], a);
     return VF_OK;
 }

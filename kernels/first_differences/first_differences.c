@@ -125,8 +125,10 @@ vf_status vf_first_differences_weights(vf_context *ctx, const int64_t counts[3],
 {
     /* Limits that keep the squares within the range of double precision. */
     if (!possible(counts) || images < 1 || !references || !weights || !(sharpness >= 1e-100 && sharpness <= 1e100))
-        return vf_fail(ctx, VF_ERR_ARGUMENT, "first differences: %d reference images with a sharpness of %g", images,
-                       sharpness);
+        return vf_fail(ctx, VF_ERR_ARGUMENT,
+                       "first differences: %d reference images with a sharpness of %g are not supported, or an "
+                       "argument is missing",
+                       images, sharpness);
     const int threads = vf_context_threads(ctx);
     const image_rows g = {.counts = {counts[0], counts[1], counts[2]},
                           .voxels = counts[0] * counts[1] * counts[2],

@@ -33,8 +33,8 @@ static vf_status check_samples(vf_context *ctx, const int64_t matrix[3], const v
     for (int64_t m = 0; m < samples->count; m++)
         for (int a = 0; a < 3; a++)
             if (matrix[a] > 1 && !isfinite(samples->k[3 * m + a]))
-                return vf_fail(ctx, VF_ERR_ARGUMENT, "NUFFT: sample %lld is at (%g, %g, %g)", (long long)m + 1,
-                               samples->k[3 * m], samples->k[3 * m + 1], samples->k[3 * m + 2]);
+                return vf_fail(ctx, VF_ERR_ARGUMENT, "NUFFT: sample %lld is at (%g, %g, %g); k must be finite",
+                               (long long)m + 1, samples->k[3 * m], samples->k[3 * m + 1], samples->k[3 * m + 2]);
     return VF_OK;
 }
 
@@ -232,7 +232,8 @@ vf_status vf_nufft_set_samples(vf_nufft *plan, const vf_nufft_samples *samples, 
 {
     const int64_t matrix[3] = {plan->axis[0].voxels, plan->axis[1].voxels, plan->axis[2].voxels};
     if (plan->has_field != (field != NULL))
-        return vf_fail(plan->ctx, VF_ERR_ARGUMENT, "NUFFT: the plan was made with%s a field map; set its samples so",
+        return vf_fail(plan->ctx, VF_ERR_ARGUMENT,
+                       "NUFFT: the plan was made with%s a field map; its new samples need the same",
                        plan->has_field ? "" : "out");
     vf_segments segments = {0};
     vf_status status = check_samples(plan->ctx, matrix, samples, plan->has_field);
@@ -257,7 +258,7 @@ vf_status vf_nufft_set_samples(vf_nufft *plan, const vf_nufft_samples *samples, 
 static vf_status check_call(const vf_nufft *plan, vf_queue *queue, int batch)
 {
     if (!plan->ready)
-        return vf_fail(plan->ctx, VF_ERR_ARGUMENT, "NUFFT: the plan has no samples, for they could not be set");
+        return vf_fail(plan->ctx, VF_ERR_ARGUMENT, "NUFFT: the plan has no samples, because setting them failed");
     if (batch < 1 || batch > plan->most_batch || vf_queue_device(queue) != plan->device)
         return vf_fail(plan->ctx, VF_ERR_ARGUMENT,
                        "NUFFT: a batch of %d (the plan is for 1 to %d), or a queue of another device", batch,

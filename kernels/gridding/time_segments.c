@@ -57,7 +57,7 @@ static vf_status make_points(vf_context *ctx, const bin *bins, int count, point_
     set->f = malloc((size_t)(count * NODES) * sizeof *set->f);
     set->weight = malloc((size_t)(count * NODES) * sizeof *set->weight);
     if (!set->f || !set->weight)
-        return vf_fail(ctx, VF_ERR_MEMORY, "time segments: no memory");
+        return vf_fail(ctx, VF_ERR_MEMORY, "time segments: not enough memory");
     set->count = 0;
     for (int b = 0; b < count; b++) {
         double middle = 0.5 * (bins[b].low + bins[b].high), half = 0.5 * (bins[b].high - bins[b].low);
@@ -91,15 +91,15 @@ static vf_status reduce_field(vf_context *ctx, int64_t voxels, const float *fiel
     int64_t bad;
     vf_status status = range_of(ctx, voxels, field, &low, &high, &bad);
     if (status == VF_OK && bad >= 0)
-        status =
-            vf_fail(ctx, VF_ERR_ARGUMENT, "the field map is %g at voxel %lld", (double)field[bad], (long long)bad + 1);
+        status = vf_fail(ctx, VF_ERR_ARGUMENT, "the field map is %g at voxel %lld; it must be finite",
+                         (double)field[bad], (long long)bad + 1);
     if (status != VF_OK)
         return status;
     double range = high - low, turns = 8 * range * times;
     int count = turns < LEAST_BINS ? LEAST_BINS : turns < MOST_BINS ? (int)turns : MOST_BINS;
     bin *bins = calloc((size_t)(2 * count), sizeof *bins), *differences = bins + count;
     if (!bins)
-        return vf_fail(ctx, VF_ERR_MEMORY, "time segments: no memory");
+        return vf_fail(ctx, VF_ERR_MEMORY, "time segments: not enough memory");
     for (int64_t n = 0; n < voxels; n++)
         put(bins, count, low, range, field[n], field[n], 1);
     if (voxels == 0)
@@ -288,7 +288,7 @@ static vf_status table_create(vf_context *ctx, const point_set *set, double half
     t->column = malloc(2 * ((size_t)set->count + 2 * MOST_SEGMENTS) * sizeof(double));
     t->unused = t->column + 2 * ((size_t)set->count + MOST_SEGMENTS);
     if (!t->time || !t->column)
-        return vf_fail(ctx, VF_ERR_MEMORY, "time segments: no memory");
+        return vf_fail(ctx, VF_ERR_MEMORY, "time segments: not enough memory");
     for (int i = 0; i < t->nodes; i++) {
         double node = pi * (i + 0.5) / t->nodes;
         t->time[i] = half * cos(node);
@@ -433,7 +433,8 @@ vf_status vf_segments_create(vf_context *ctx, int64_t samples, const float *time
     int64_t bad;
     vf_status status = range_of(ctx, samples, time, &first, &last, &bad);
     if (status == VF_OK && bad >= 0)
-        status = vf_fail(ctx, VF_ERR_ARGUMENT, "the time of sample %lld is %g", (long long)bad + 1, (double)time[bad]);
+        status = vf_fail(ctx, VF_ERR_ARGUMENT, "the time of sample %lld is %g; it must be finite", (long long)bad + 1,
+                         (double)time[bad]);
     if (status != VF_OK)
         return status;
     double half = 0.5 * (last - first), middle = 0.5 * (first + last);

@@ -15,18 +15,21 @@ static const double SOLVED = 0.03;
 static vf_status check(vf_context *ctx, const vf_nlinv_task *t)
 {
     if (t->coils < 2 || t->coils > 1024 || t->periods < 1 || t->periods > 2)
-        return vf_fail(ctx, VF_ERR_ARGUMENT, "coil maps: %d coils, %d periods", t->coils, t->periods);
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "coil maps: %d coils and %d periods are not supported", t->coils,
+                       t->periods);
     if (!(t->energy > 0 && isfinite(t->energy) && t->noise >= 0 && isfinite(t->noise)))
-        return vf_fail(ctx, VF_ERR_INPUT, "coil maps: the data's energy is %g, of which %g is noise", t->energy,
+        return vf_fail(ctx, VF_ERR_INPUT, "coil maps: the data's energy %g or its noise %g is out of range", t->energy,
                        t->noise);
     int axes = 0;
     for (int a = 0; a < 3; a++) {
         if (t->matrix[a] < 1 || t->matrix[a] > INT32_MAX || t->small[a] > 512 ||
             t->small[a] < (t->matrix[a] > 1 ? 2 : 1) || (t->matrix[a] == 1 && t->small[a] > 1))
-            return vf_fail(ctx, VF_ERR_ARGUMENT, "coil maps: %lld voxels estimated for %lld along axis %d",
+            return vf_fail(ctx, VF_ERR_ARGUMENT,
+                           "coil maps: estimating %lld voxels for %lld along axis %d is not supported",
                            (long long)t->small[a], (long long)t->matrix[a], a);
         if (!(t->fov[a] > 0 && isfinite(t->fov[a]) && t->kept[a] > 0 && t->kept[a] <= 1))
-            return vf_fail(ctx, VF_ERR_ARGUMENT, "coil maps: a field of view of %g, %g of it kept", t->fov[a],
+            return vf_fail(ctx, VF_ERR_ARGUMENT,
+                           "coil maps: the field of view %g, or its kept share %g, is out of range", t->fov[a],
                            t->kept[a]);
         axes += t->matrix[a] > 1;
     }

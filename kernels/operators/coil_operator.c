@@ -60,7 +60,7 @@ vf_status vf_coil_operator(vf_device *device, vf_dtype precision, int64_t voxels
         return vf_fail(ctx, VF_ERR_ARGUMENT, "operator coils: %d coils%s", coils, maps ? "" : ", no maps");
     coil_state *s = malloc(sizeof *s);
     if (!s)
-        return vf_fail(ctx, VF_ERR_MEMORY, "operator coils: no memory");
+        return vf_fail(ctx, VF_ERR_MEMORY, "operator coils: not enough memory");
     *s = (coil_state){.device = device, .type = type, .voxels = voxels, .coils = coils, .maps = maps};
     vf_status status = vf_array_create(device, VF_SPACE_DEVICE, type, voxels, &s->conjugate);
     if (status == VF_OK)
@@ -143,7 +143,7 @@ vf_status vf_scan_operator_create(const vf_scan_operator *of, vf_operator **out)
                        of->maps ? "" : " without maps");
     scan_state *s = calloc(1, sizeof *s);
     if (!s)
-        return vf_fail(ctx, VF_ERR_MEMORY, "encoding of a scan: no memory");
+        return vf_fail(ctx, VF_ERR_MEMORY, "encoding of a scan: not enough memory");
     s->of = *of;
     vf_status status = make_chain(of, &s->chain);
     if (status == VF_OK)

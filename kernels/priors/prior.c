@@ -20,7 +20,7 @@ static vf_status reference_weights(const vf_prior_options *o, vf_queue *queue, v
     double *wide = type == VF_F64 ? malloc((size_t)n * sizeof *wide) : NULL;
     vf_status status = VF_OK;
     if (!weights || (type == VF_F64 && !wide))
-        status = vf_fail(ctx, VF_ERR_MEMORY, "no memory for the weights of %lld differences", (long long)n);
+        status = vf_fail(ctx, VF_ERR_MEMORY, "not enough memory for the weights of %lld differences", (long long)n);
     if (status == VF_OK)
         status = vf_first_differences_weights(ctx, o->counts, o->references, o->reference, SHARPNESS, weights);
     for (int64_t i = 0; status == VF_OK && wide && i < n; i++)
@@ -258,7 +258,7 @@ static vf_status make_operator(const vf_prior *p, const vf_operator_methods *met
     *out = NULL;
     prior_state *s = malloc(sizeof *s);
     if (!s)
-        return vf_fail(vf_device_context(device), VF_ERR_MEMORY, "operator %s: no memory", methods->name);
+        return vf_fail(vf_device_context(device), VF_ERR_MEMORY, "operator %s: not enough memory", methods->name);
     *s = (prior_state){p, {.count = space.count, .type = space.type, .space = VF_SPACE_DEVICE, .device = device}};
     const vf_status status = vf_operator_create(device, methods, properties, space, space, s, out);
     if (status != VF_OK)

@@ -34,7 +34,7 @@ vf_status vf_outer_radius(vf_context *ctx, const vf_wiener_space *space, const v
     double most = 0;
     int bin = RADII - 1;
     if (!found)
-        return vf_fail(ctx, VF_ERR_MEMORY, "no memory");
+        return vf_fail(ctx, VF_ERR_MEMORY, "not enough memory for a histogram of radii");
     for (int64_t m = 0; m < samples->count; m++)
         if (used(samples, m))
             most = fmax(most, sample_radius(space, samples, m));

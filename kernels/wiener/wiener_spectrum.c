@@ -210,7 +210,7 @@ vf_status vf_sampling_density(vf_context *ctx, const vf_wiener_space *space, int
     const int64_t longest = n[0] > n[1] ? (n[0] > n[2] ? n[0] : n[2]) : n[1] > n[2] ? n[1] : n[2];
     double *line = malloc(2 * (size_t)longest * sizeof *line);
     if (!line)
-        return vf_fail(ctx, VF_ERR_MEMORY, "no memory");
+        return vf_fail(ctx, VF_ERR_MEMORY, "not enough memory for the sampling density");
     for (int64_t i = 0; i < voxels; i++)
         out[i] = 0;
     for (int64_t m = 0; m < count; m++) {

@@ -44,7 +44,7 @@ vf_status vf_backend_choose(const vf_backend *list, const char *what, vf_device 
     }
     if (!known[0])
         return vf_fail(ctx, VF_ERR_UNSUPPORTED, "%s has no backend for %s", what, vf_device_spec(device));
-    return vf_fail(ctx, VF_ERR_ARGUMENT, "%s has no variant '%s' on %s; there are %s", what, wish,
+    return vf_fail(ctx, VF_ERR_ARGUMENT, "%s has no variant '%s' on %s; the variants are %s", what, wish,
                    vf_device_spec(device), known);
 }
 

@@ -54,8 +54,9 @@ static vf_status check_options(vf_context *ctx, const vf_pipeline_options *o)
     const int devices = vf_context_device_count(ctx);
     if (o->first < 0 || o->devices < 1 || o->devices > devices - o->first || o->stages < 1 ||
         (o->ordered && o->devices > 1))
-        return vf_fail(ctx, VF_ERR_ARGUMENT, "pipeline: %d stages on each of %d devices from number %d, of %d%s",
-                       o->stages, o->devices, o->first, devices, o->ordered ? ", in order" : "");
+        return vf_fail(ctx, VF_ERR_ARGUMENT,
+                       "pipeline: cannot run %d stages on each of %d devices from number %d of %d%s", o->stages,
+                       o->devices, o->first, devices, o->ordered ? ", in order" : "");
     return VF_OK;
 }
 
@@ -347,7 +348,8 @@ vf_status vf_pipeline_run(vf_pipeline *p, const vf_pipeline_work *work)
 {
     pipeline_run r = {.pipeline = p, .work = work, .ordered = p->order != NULL};
     if (work->pieces < 0 || !work->compute)
-        return vf_fail(p->ctx, VF_ERR_INTERNAL, "pipeline: %lld pieces", (long long)work->pieces);
+        return vf_fail(p->ctx, VF_ERR_INTERNAL, "pipeline: %lld pieces, or no compute function",
+                       (long long)work->pieces);
     drop_failed(p);
     if (p->count == 0)
         return no_device(p);

@@ -92,7 +92,7 @@ static vf_status find_range(vf_context *ctx, int64_t n, const float *x, vf_reduc
     if (status == VF_OK && isnan(least->re))
         return vf_fail(ctx, VF_ERR_ARGUMENT, "a quantile: the value at index %lld is NaN", (long long)least->index);
     if (status == VF_OK && !(isfinite(least->re) && isfinite(greatest->re)))
-        return vf_fail(ctx, VF_ERR_ARGUMENT, "a quantile of values from %g to %g, which must be finite", least->re,
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "a quantile of values from %g to %g; all must be finite", least->re,
                        greatest->re);
     return status;
 }
