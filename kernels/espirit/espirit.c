@@ -23,7 +23,7 @@ static vf_status check(vf_context *ctx, const vf_espirit_task *t)
     return VF_OK;
 }
 
-/* The patch is as wide as the kernel, or a third of the block if that is less. */
+/* The width of the patch: VF_ESPIRIT_KERNEL, or one less in 3D; at most half of the block, at least 2. */
 static vf_status choose_patch(espirit *e)
 {
     const int64_t *n = e->task->block;

@@ -5,8 +5,8 @@
  * q/4 is the nearest quarter. Then sin(2 pi r) = r S(r^2) and cos(2 pi r) = 1 + r^2 C(r^2), with polynomials fitted at
  * Chebyshev points (40 digits). Finally, the quarter swaps and negates. Errors of sine and cosine, u = 2^-24 or 2^-53:
  *   fit     2.4e-9, 2e-10 (single), < 2e-21 (double)
- *   sine    S and r S: the Horner steps' roundings fall by r^2 a step; 1.3 u of S at most, 1/2 u for 2 pi, 1/2 u in the
- *           product: < 2.5 u |sin| < 1.8 u, as |sin| <= 0.71. Without fma half a u more.
+ *   sine    S and r S: the Horner steps' roundings fall by r^2 per step; at most 1.3 u of S, 1/2 u for 2 pi, 1/2 u in
+ *           the product: < 2.5 u |sin| < 1.8 u, as |sin| <= 0.71. Without fma half a u more.
  *   cosine  1 + r^2 C: r^2 C <= 0.3, with an error of 2.5 u of itself; 1/2 u in the sum:  < 1.3 u
  * So each is within 2.5 u.
  */

@@ -34,7 +34,7 @@ double gridding_estimate_width(double tolerance, double sigma, int axes);
  * of axes. It grows fast as the oversampling gets small. */
 double gridding_estimate_rounding(double tolerance, double sigma, int axes);
 
-/* The kernel's transform, integral phi(x) cos(2 pi xi x) dx, at `count` frequencies in cycles a grid point. */
+/* The kernel's transform, integral phi(x) cos(2 pi xi x) dx, at `count` frequencies in cycles per grid point. */
 void gridding_kernel_transform(int width, double beta, int count, const double *xi, double *out);
 
 /* One axis of the plan. An axis of one voxel is skipped: grid 1, width 1, a kernel of 1 and no frequency. */

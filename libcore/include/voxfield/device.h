@@ -76,7 +76,7 @@ bool vf_built_with_cuda(void);
 void vf_device_warm_up(vf_context *ctx, const char *spec);
 
 typedef struct vf_warm_up_state {
-    bool begun, ended; /* false if there is nothing to start */
+    bool begun, ended; /* begun is false if there is nothing to start */
     int started;       /* number of ready GPUs; 0 before the end */
     double seconds;    /* duration, so far if not ended */
     double waited;     /* time that the caller spent waiting for the end */

@@ -45,8 +45,8 @@ void vf_fft_axis_destroy(vf_fft_axis *axis); /* NULL is allowed */
 /* Host memory held, in bytes. */
 int64_t vf_fft_axis_bytes(const vf_fft_axis *axis);
 
-/* The number of threads with working memory, and that of thread 0 <= thread < vf_fft_axis_threads: `rows` below,
- * 64-byte aligned. */
+/* The number of threads with working memory. vf_fft_axis_rows returns that of thread 0 <= thread < vf_fft_axis_threads:
+ * `rows` below, 64-byte aligned. */
 int vf_fft_axis_threads(const vf_fft_axis *axis);
 void *vf_fft_axis_rows(const vf_fft_axis *axis, int thread);
 

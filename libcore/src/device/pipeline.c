@@ -9,7 +9,7 @@
 #include "context_internal.h"
 #include "voxfield/workpool.h"
 
-/* What one thread uses. */
+/* The resources of one thread. */
 typedef struct stage {
     int device; /* index */
     vf_queue *queue;

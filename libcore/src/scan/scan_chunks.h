@@ -13,7 +13,7 @@
  * cache. */
 enum { VF_SCAN_RUN = 1040, VF_SCAN_SIDE = 8, VF_SCAN_RUNS = 8, VF_SCAN_CHUNK = VF_SCAN_RUN * VF_SCAN_RUNS };
 
-/* The sum of a run, or of the elements after its last head, and whether it has one. Later, the sum before the run.
+/* The sum of a run, or of the elements after its last head, and whether it has a head. Later, the sum before the run.
  */
 typedef struct vf_scan_sum {
     union {
