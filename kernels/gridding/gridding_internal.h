@@ -97,8 +97,8 @@ struct vf_nufft {
     vf_status (*set_samples)(vf_nufft *plan, const vf_nufft_samples *samples, const float *field);
 };
 
-/* How devices that keep their grid and tables replace samples. These functions are vf_nufft.set_samples; it is NULL for
- * devices that make a new state. */
+/* Replaces the samples and keeps the grid and tables: vf_nufft.set_samples of the CPU. It is NULL for devices that make
+ * a new state instead. */
 VF_MUST_CHECK vf_status gridding_cpu_set_samples(vf_nufft *plan, const vf_nufft_samples *samples, const float *field);
 
 #ifdef __cplusplus
