@@ -1,4 +1,4 @@
-/* In place of the kernels' .cu files where the library is built without CUDA: tables of backends that are not there. */
+/* Replaces the kernels' .cu files in a build without CUDA: empty tables of backends. */
 #include "coulomb_sum_backend.h"
 #include "first_differences_backend.h"
 #include "fourier_sum_backend.h"

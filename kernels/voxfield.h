@@ -1,6 +1,6 @@
-/* Voxfield - all public headers. What is declared here is stable within a minor version; docs/library.md shows how it
- * is used. The library works in three steps: a context (messages, threads, devices), a plan for one computation on one
- * device, and executions of the plan in a queue.
+/* Voxfield - all public headers. Everything declared here is stable within a minor version; docs/library.md shows how
+ * to use it. The library works in three steps: a context (messages, threads, devices), a plan for one computation on
+ * one device, and executions of the plan in a queue.
  */
 #ifndef VOXFIELD_VOXFIELD_H
 #define VOXFIELD_VOXFIELD_H

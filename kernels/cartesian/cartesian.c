@@ -1,5 +1,6 @@
-/* Plans and the two sums, of libcore's primitives on any device. Grid points collect their samples instead of samples
- * being added to grid points: so the order of the terms is the samples', and no two threads write one place. */
+/* Plans and the two sums, built on libcore's primitives for any device. Each grid point gathers its samples; samples
+ * are not scattered to the grid. So terms are added in the order of the samples, and no two threads write the same
+ * element. */
 #include "cartesian.h"
 
 #include <math.h>
@@ -46,7 +47,7 @@ uint32_t vf_cartesian_point(const int64_t matrix[3], const float k[3])
     for (int a = 2; a >= 0; a--) {
         const double n = (double)matrix[a];
         double index = matrix[a] > 1 ? rint((double)k[a]) : 0;
-        if (!(fabs(index) < n)) /* slow; exact, for k is a float, and its remainder a whole number below N */
+        if (!(fabs(index) < n)) /* exact: k is a float, so the remainder is an integer below N */
             index = fmod(index, n);
         index = index < 0 ? index + n : index;
         point = point * matrix[a] + (int64_t)index;
@@ -56,7 +57,7 @@ uint32_t vf_cartesian_point(const int64_t matrix[3], const float k[3])
 
 /* ---- a plan ---- */
 
-enum { ARRAYS = 6 }; /* that a plan may hold */
+enum { ARRAYS = 6 }; /* arrays in a plan, at most */
 
 static vf_status check(vf_context *ctx, const int64_t matrix[3], const vf_cartesian_samples *samples,
                        vf_dtype precision)
@@ -99,7 +100,7 @@ vf_status vf_cartesian_put(vf_device *device, vf_dtype type, int64_t count, cons
     return status;
 }
 
-/* What is needed on the way to a plan's places; host memory. */
+/* Host tables from which the plan's arrays are made. */
 typedef struct places {
     uint32_t *point; /* [samples] */
     uint32_t *held;  /* [voxels] samples there */
@@ -107,18 +108,18 @@ typedef struct places {
     uint32_t *list;  /* [samples] */
 } places;
 
-/* Grid points that hold samples get slots, those with most samples first: so the points with more than l samples are
- * the first slots, and all layers together list each sample once. */
+/* Grid points that hold samples get slots, fullest first. So the points with more than l samples are the first slots,
+ * and all layers together list each sample once. */
 static void number_slots(vf_cartesian *p, const places *at)
 {
     int64_t next = 0;
     for (int64_t v = 0; v < p->voxels; v++)
         if (at->held[v] > 0)
-            p->layer[at->held[v] - 1]++; /* points with just so many */
+            p->layer[at->held[v] - 1]++; /* points with exactly this many */
     for (int64_t l = p->layers - 1; l > 0; l--)
-        p->layer[l - 1] += p->layer[l]; /* points with at least so many */
+        p->layer[l - 1] += p->layer[l]; /* points with at least this many */
     p->slots = p->layers > 0 ? p->layer[0] : 0;
-    /* A point with h samples: behind all points with more. */
+    /* The first slot for a point with l + 1 samples: after all points with more. */
     int64_t *begin = p->begin;
     for (int64_t l = 0; l < p->layers; l++)
         begin[l] = l + 1 < p->layers ? p->layer[l + 1] : 0;
@@ -290,7 +291,7 @@ static vf_status check_plan(const vf_cartesian *p, vf_queue *queue, int batch, c
                    batch);
 }
 
-/* grid = what the samples sum up to at each point. */
+/* grid = the sum of the samples at each point. */
 static vf_status collect(const vf_cartesian *p, vf_queue *queue, const void *c)
 {
     vf_status status = p->layers > 0 ? vf_gather(queue, p->type, p->slots, p->list.data, c, p->sums.data) : VF_OK;

@@ -1,9 +1,9 @@
-/* F^H W F as a circulant matrix, by kernels/toeplitz. */
+/* F^H W F as a circulant matrix, with kernels/toeplitz. */
 #include <stdlib.h>
 
 #include "cartesian_internal.h"
 
-/* W, summed in double precision in the samples' order and rounded once. */
+/* Computes W: summed in double precision in the order of the samples, then rounded once. */
 static vf_status make_weights(const vf_cartesian *p, const vf_cartesian_samples *samples, void **out)
 {
     double *sum = *out = calloc((size_t)p->voxels + 1, sizeof *sum);
@@ -13,7 +13,7 @@ static vf_status make_weights(const vf_cartesian *p, const vf_cartesian_samples 
     for (int64_t m = 0; m < samples->count; m++)
         sum[vf_cartesian_point(p->matrix, samples->k + 3 * m)] += samples->weights ? samples->weights[m] : 1;
     for (int64_t n = 0; p->precision == VF_F32 && n < p->voxels; n++) {
-        const double value = sum[n]; /* the float's place is at or before it */
+        const double value = sum[n]; /* read first: the float may overwrite it */
         ((float *)*out)[n] = (float)value;
     }
     return VF_OK;

@@ -1,4 +1,4 @@
-/* Forward, times the eigenvalues over N, backward. */
+/* A forward transform, multiplication by the eigenvalues over N, and a backward transform. */
 #include "circulant.h"
 
 #include <math.h>
@@ -15,7 +15,7 @@ struct vf_circulant {
     int count;
     vf_fft *fft;
     vf_array work;        /* [voxels] complex */
-    vf_array eigenvalues; /* [count][voxels] real, in the transform's order, over N */
+    vf_array eigenvalues; /* [count][voxels] real, in the transform's order, divided by N */
 };
 
 vf_status vf_circulant_create(vf_device *device, const int64_t matrix[3], vf_dtype precision, int count,
@@ -25,10 +25,11 @@ vf_status vf_circulant_create(vf_device *device, const int64_t matrix[3], vf_dty
     const int64_t dims[3] = {matrix[2], matrix[1], matrix[0]};
     *out = NULL;
     if ((precision != VF_F32 && precision != VF_F64) || count < 1)
-        return vf_fail(ctx, VF_ERR_ARGUMENT, "circulant: %d matrices, of %s", count, vf_dtype_name(precision));
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "circulant: %d matrices of %s are not supported", count,
+                       vf_dtype_name(precision));
     vf_circulant *c = calloc(1, sizeof *c);
     if (!c)
-        return vf_fail(ctx, VF_ERR_MEMORY, "no memory");
+        return vf_fail(ctx, VF_ERR_MEMORY, "circulant: not enough memory for a plan");
     *c = (vf_circulant){.ctx = ctx,
                         .type = vf_dtype_complex(precision),
                         .real = precision,
@@ -66,14 +67,15 @@ void vf_circulant_destroy(vf_circulant *c)
     free(c);
 }
 
-/* Where frequency n - N/2 stands in a transform of N. */
+/* The index of frequency n - N/2 in a transform of length N. */
 static int64_t place(int64_t n, int64_t length)
 {
     const int64_t k = n - length / 2;
     return k < 0 ? k + length : k;
 }
 
-/* Into the transform's order and the plan's precision. False: a value is not finite, or will not be. */
+/* Reorders for the transform and rounds to the plan's precision. Returns false if a value is not finite, or
+ * overflows. */
 static bool arrange(const vf_circulant *c, const double *m, void *to)
 {
     const int64_t *n = c->matrix;
@@ -101,7 +103,7 @@ vf_status vf_circulant_set(vf_circulant *c, vf_queue *queue, int which, const do
 {
     const size_t bytes = (size_t)c->voxels * vf_dtype_bytes(c->real);
     if (which < 0 || which >= c->count)
-        return vf_fail(c->ctx, VF_ERR_ARGUMENT, "circulant: matrix %d of %d", which, c->count);
+        return vf_fail(c->ctx, VF_ERR_ARGUMENT, "circulant: no matrix %d of %d", which, c->count);
     void *values = malloc(bytes);
     if (!values)
         return vf_fail(c->ctx, VF_ERR_MEMORY, "circulant: not enough memory for %lld eigenvalues",
@@ -121,7 +123,7 @@ vf_status vf_circulant_set(vf_circulant *c, vf_queue *queue, int which, const do
 vf_status vf_circulant_apply(vf_circulant *c, vf_queue *queue, int which, double a, const void *x, double b, void *y)
 {
     if (which < 0 || which >= c->count || !x || !y || (x == y && b != 0))
-        return vf_fail(c->ctx, VF_ERR_ARGUMENT, "circulant: matrix %d of %d, or missing or identical vectors", which,
+        return vf_fail(c->ctx, VF_ERR_ARGUMENT, "circulant: no matrix %d of %d, or missing or identical vectors", which,
                        c->count);
     const void *m = vf_array_at(&c->eigenvalues, which * c->voxels);
     vf_status status = vf_copy(queue, c->type, c->voxels, x, c->work.data);

@@ -1,4 +1,4 @@
-/* The contract's own part: checks, the copy of the atoms, and the choice of the backend. */
+/* The backend-independent part: checks, the copy of the atoms, and the choice of the backend. */
 #include "coulomb_sum.h"
 
 #include <math.h>
@@ -19,7 +19,7 @@ const char *vf_coulomb_variant_name(vf_device_kind kind, int index)
     return vf_backend_variant(backends, kind, index);
 }
 
-/* Refuses what would make sums meaningless: see the limits in the header. */
+/* Rejects input that would make the sums meaningless; the limits are in the header. */
 static vf_status check(vf_context *ctx, const vf_grid *grid, const vf_coulomb_atoms *atoms,
                        const vf_coulomb_options *options)
 {
@@ -85,7 +85,7 @@ vf_status vf_coulomb_create(vf_device *device, const vf_grid *grid, const vf_cou
     const void *backend;
     status = vf_backend_choose(backends, "the direct Coulomb sum", device, options->variant, &backend, &plan->variant);
     plan->backend = backend;
-    plan->options.variant = NULL; /* the caller's string need not live on */
+    plan->options.variant = NULL; /* the caller's string may not outlive this call */
     if (status == VF_OK)
         status = copy_atoms(plan, atoms);
     if (status == VF_OK)

@@ -17,7 +17,7 @@
  *   cuda  "tuned"  atoms staged in shared memory relative to each thread block's own origin, double-precision sums of
  *                  chunks; in single precision some reciprocal roots are computed from neighbours'
  *         "roots"  the same with every root by the special function units
- *         "const1", "const4", "const8"   the published kernels: constant memory, 1, 4 and 8 points a thread
+ *         "const1", "const4", "const8"   the published kernels: constant memory, 1, 4 and 8 points per thread
  */
 #ifndef VOXFIELD_COULOMB_SUM_H
 #define VOXFIELD_COULOMB_SUM_H
@@ -50,8 +50,8 @@ typedef struct vf_coulomb_options {
 
 typedef struct vf_coulomb vf_coulomb;
 
-/* Makes a plan: copies the atoms to the device (the arrays may go afterwards) and reserves what execution needs.
- * Blocking. Errors: VF_ERR_ARGUMENT (NaN, out of range, unknown variant: the message lists the known),
+/* Makes a plan: copies the atoms to the device (the arrays may be freed afterwards) and reserves what execution needs.
+ * Blocking. Errors: VF_ERR_ARGUMENT (NaN, out of range, unknown variant: the message lists the known ones),
  * VF_ERR_UNSUPPORTED (an instruction set this CPU lacks, a grid with a periodic cell), VF_ERR_MEMORY, VF_ERR_DEVICE,
  * VF_ERR_DEVICE_MEMORY. *out is NULL then. */
 VF_MUST_CHECK vf_status vf_coulomb_create(vf_device *device, const vf_grid *grid, const vf_coulomb_atoms *atoms,

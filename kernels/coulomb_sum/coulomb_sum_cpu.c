@@ -1,5 +1,5 @@
-/* The CPU backend: the box is cut into blocks, OpenMP threads take blocks, and the instruction set chosen at run time
- * sums. */
+/* The CPU backend. It cuts the box into blocks, which OpenMP threads compute with the instruction set chosen at run
+ * time. */
 #include <stdatomic.h>
 
 #include "coulomb_sum_backend.h"
@@ -28,8 +28,8 @@ static vf_status create(vf_coulomb *plan)
     return VF_OK;
 }
 
-/* Blocks lie on a lattice fixed to the grid, not to the box, so that a point's centre and with it its bits do not
- * depend on the box. This is the part of the box that lies in one block, along one axis. */
+/* Blocks lie on a lattice fixed to the grid, not to the box. So a point's centre, and with it the bits of its sum, do
+ * not depend on the box. A span is the part of the box within one block, along one axis. */
 typedef struct span {
     int64_t lo;
     int count;

@@ -1,4 +1,4 @@
-/* The reference: the formula as it stands in coulomb_sum.h, in double precision, on one thread. Never tuned. */
+/* The reference: the formula of coulomb_sum.h in double precision, on one thread. Never tuned. */
 #include <math.h>
 
 #include "coulomb_sum_backend.h"

@@ -8,8 +8,8 @@
 
 #include "voxfield/device.h"
 
-/* One thread computes one block of grid points at a time. A block is so small that its sums stay in the cache, and that
- * positions relative to its centre are accurate in single precision. */
+/* One thread computes one block of grid points at a time. A block is small enough for its sums to stay in the cache,
+ * and for positions relative to its centre to be accurate in single precision. */
 enum { BLOCK_X = 32, BLOCK_Y = 16, BLOCK_Z = 8 };
 
 typedef struct coulomb_block {
@@ -17,7 +17,7 @@ typedef struct coulomb_block {
     const double *x, *y, *z, *charge; /* [atoms] */
     double centre[3];                 /* subtracted from all positions before they are rounded to single precision */
     double px[BLOCK_X], py[BLOCK_Y],
-        pz[BLOCK_Z]; /* positions of the points, relative to the centre; px filled to BLOCK_X */
+        pz[BLOCK_Z]; /* positions of the points relative to the centre; px is padded to BLOCK_X */
     int nx, ny, nz;  /* points in the block: 1..BLOCK_X, ... */
     double r_min;
     bool distance_dielectric;

@@ -1,7 +1,7 @@
-/* inverse_sum(sum, q, s, square) returns sum + q / sqrt(s), or sum + q / s if `square`; the charge comes multiplied by
- * charge_factor, which saves an operation in the Newton step. Multiply-adds are written out, and the compiler fuses
- * nothing by itself (-ffp-contract=off): it would choose differently in tiles of different shape, and a point's bits
- * would depend on its place in the box.
+/* inverse_sum(sum, q, s, square) returns sum + q / sqrt(s), or sum + q / s if `square`. The caller multiplies the
+ * charge by charge_factor, which saves an operation in the Newton step. Multiply-adds are explicit, and the compiler
+ * fuses none (-ffp-contract=off). It would fuse differently in tiles of different shapes, and a point's bits would
+ * depend on its place in the box.
  *
  * Errors per term, relative, for s in the normal range:
  *   AVX-512 single: seed 2^-14; after y (3 - s y^2) / 2 it is 1.5 * 2^-28 + rounding of 4 operations   < 2.1 * 2^-23

@@ -5,23 +5,25 @@
 #include "espirit_internal.h"
 #include "voxfield/dense.h"
 
-/* Virtual coils are taken until this share of the energy is left: far below what maps can be told apart by. */
+/* Virtual coils are added until this share of the energy is left, far below any visible change of the maps. */
 static const double LEFT_OVER = 1e-5;
 
 static vf_status check(vf_context *ctx, const vf_espirit_task *t)
 {
     if (t->coils < 1 || t->coils > 1024 || t->sets < 1 || t->sets > 2 || !(t->sigma >= 0) ||
         !(t->truncation >= 0 && t->truncation < 1) || !(t->least_share >= 0))
-        return vf_fail(ctx, VF_ERR_ARGUMENT, "coil maps: %d coils, %d sets, sigma %g", t->coils, t->sets, t->sigma);
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "coil maps: %d coils, %d sets, sigma %g or another option is out of range",
+                       t->coils, t->sets, t->sigma);
     for (int a = 0; a < 3; a++)
         if (t->matrix[a] < 1 || t->matrix[a] > INT32_MAX || t->block[a] > t->matrix[a] || t->block[a] > 64 ||
             t->block[a] < (t->matrix[a] > 1 ? 2 : 1))
-            return vf_fail(ctx, VF_ERR_ARGUMENT, "coil maps: %lld calibration samples for %lld voxels along axis %d",
+            return vf_fail(ctx, VF_ERR_ARGUMENT,
+                           "coil maps: %lld calibration samples for %lld voxels along axis %d are not supported",
                            (long long)t->block[a], (long long)t->matrix[a], a);
     return VF_OK;
 }
 
-/* The patch: as wide as the kernel, or as a third of the block. */
+/* The width of the patch: VF_ESPIRIT_KERNEL, or one less in 3D; at most half of the block, at least 2. */
 static vf_status choose_patch(espirit *e)
 {
     const int64_t *n = e->task->block;

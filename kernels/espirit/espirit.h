@@ -1,19 +1,19 @@
 /* Voxfield - coil sensitivity maps from the fully sampled centre of k-space: ESPIRiT.
  *
  * Data of several coils, d_c(k) = sum_x s_c(x) rho(x) exp(-2 pi i k.x), are correlated in k-space: its patches lie in a
- * space of small rank. The projector P on that space, applied everywhere as a convolution, does not change the data. In
- * image space that convolution is one Hermitian matrix for each voxel,
+ * subspace of low dimension. The projector P on that subspace, applied everywhere as a convolution, does not change the
+ * data. In image space, the convolution is a Hermitian matrix for each voxel,
  *
  *     G_cc'(x) = 1/K sum_ij P[(c, i), (c', j)] exp(2 pi i (i - j).x),
  *
- * with K the number of points of a patch. So G(x) s(x) = s(x) where there is signal: the maps are its eigenvectors of
- * eigenvalue 1. Uecker et al., Magn. Reson. Med. 71 (2014) 990. Patches are ellipsoids, after PISCO (Lobos et al.,
- * arXiv 2302.13431): corners cost time and add nothing.
+ * where K is the number of points of a patch. So G(x) s(x) = s(x) where there is signal: the maps are the eigenvectors
+ * of G with eigenvalue 1. Uecker et al., Magn. Reson. Med. 71 (2014) 990. Patches are ellipsoids, after PISCO (Lobos et
+ * al., arXiv 2302.13431): corners cost time and add nothing.
  *
- * Here P is a function of the Gram matrix A of the patches, P = A^2 / (A^2 + tau^2). It takes one inverse,
- * tau / (A^2 + tau^2) = Im 1 / (A - i tau), instead of the eigenvectors of a matrix of hundreds of rows, and it fades
- * where a threshold would jump. tau exceeds the largest eigenvalue of A that noise causes, sigma^2 (sqrt M + sqrt n)^2
- * for M patches of n numbers.
+ * Here P is a function of the Gram matrix A of the patches, P = A^2 / (A^2 + tau^2). This needs one inverse, tau / (A^2
+ * + tau^2) = Im 1 / (A - i tau), instead of the eigenvectors of a matrix with hundreds of rows, and it varies smoothly
+ * where a threshold would jump. tau is larger than the largest eigenvalue that noise causes in A, sigma^2 (sqrt M +
+ * sqrt n)^2 for M patches of n numbers.
  */
 #ifndef VOXFIELD_ESPIRIT_H
 #define VOXFIELD_ESPIRIT_H
@@ -35,9 +35,10 @@ typedef struct vf_espirit_task {
     double sigma;       /* root mean square of |noise| of a sample; 0: unknown, estimated from the block */
     double truncation;  /* tau is at least this share of A's largest eigenvalue; 0: 1e-6. Use 1e-4 for estimated
                          * data: their errors are not white, and would count as signal */
-    int sets;           /* 1, or 2: a second map if two parts of the object fall on one voxel */
-    double least_share; /* with `sets` 2: the minimum quality.second_share for making both; 0: always both */
-    /* Progress: the share of the work (1 in all) that was just done. From one thread at a time. May be NULL. */
+    int sets;           /* 1; or 2: a second map, for two parts of the object that fall on one voxel */
+    double least_share; /* with `sets` 2: both are made if quality.second_share is at least this; 0: always */
+    /* Progress: the share of the whole work that was just done; shares sum to 1. Called by one thread at a time. May be
+     * NULL. */
     void (*tell)(void *user, double more);
     void *user;
 } vf_espirit_task;
@@ -46,7 +47,7 @@ typedef struct vf_espirit_quality {
     int sets;            /* number of sets made */
     int virtual_coils;   /* number used: principal components above the noise, at most 16 (12 in 3D) */
     double sigma;        /* given, or estimated */
-    double explained;    /* share of the block's energy, without noise, that the eigenvectors (as many as sets) explain
+    double explained;    /* share of the block's energy, without noise, that the eigenvectors (one per set) explain
                           * where their eigenvalue is above 0.95 */
     double second_share; /* share of that energy at voxels whose second eigenvalue is above 0.98 */
 } vf_espirit_quality;
@@ -55,18 +56,19 @@ typedef struct vf_espirit_quality {
 enum { VF_ESPIRIT_LARGEST_2D = 48, VF_ESPIRIT_LARGEST_3D = 24, VF_ESPIRIT_KERNEL = 6 };
 
 /* `maps` [set][coil][z][y][x], complex of floats. The sum over coils of |s|^2 is w(eigenvalue), which rises smoothly
- * from 0 at 0.94 to 1 at 0.99: w = 3 t^2 - 2 t^3, t = (eigenvalue - 0.94) / 0.05. If an image x is solved for with
- * such maps, w^(1/2) x is the image of even intensity. The weaker the evidence for a signal, the more of it a prior
- * removes (soft SENSE: Uecker et al., Proc. ISMRM 21 (2013) 127). The phase is relative to the first principal
- * component of the coils' data. Two maps s_1 and s_2 are a factor of w(G) = s_1 s_1^H + s_2 s_2^H: where both
- * eigenvalues are near 1, eigenvectors would turn from voxel to voxel, so s_1 is along w(G) e, e the first principal
- * component, and the second component of s_2 is positive. Both are as smooth as w(G). Where the second eigenvalue is
- * below 0.94, s_2 = 0 and s_1 is as with one set.
+ * from 0 at 0.94 to 1 at 0.99: w = 3 t^2 - 2 t^3, t = (eigenvalue - 0.94) / 0.05. If x is the solution with such maps,
+ * w^(1/2) x is the image with even intensity. The weaker the evidence for a signal, the more of it a prior removes
+ * (soft SENSE: Uecker et al., Proc. ISMRM 21 (2013) 127). The phase is relative to the first principal component of the
+ * coils' data. Two maps s_1 and s_2 factor w(G) = s_1 s_1^H + s_2 s_2^H. They are not the eigenvectors, which may turn
+ * from voxel to voxel where both eigenvalues are near 1. Instead, s_1 is along w(G) e, where e is the first principal
+ * component, and the second component of s_2 is positive. Both maps are as smooth as w(G). Where the second eigenvalue
+ * is below 0.94, s_2 = 0 and s_1 is as with one set.
  *
- * `eigenvalue` [set][z][y][x] in [0, 1 + rounding]; may be NULL. `maps` and `eigenvalue` have room for `sets`; sets
- * that are not made do not change. Scaling the data changes only rounding. The same bits for any number of threads.
- * Besides the maps it holds about 16 n^2 bytes, n = virtual coils x points of a patch: at most 15 MB. Errors:
- * VF_ERR_ARGUMENT (shapes), VF_ERR_INPUT (NaN, infinite or all-zero data), VF_ERR_MEMORY, VF_ERR_CANCELLED. */
+ * `eigenvalue` [set][z][y][x] in [0, 1 + rounding]; may be NULL. `maps` and `eigenvalue` have room for `sets` sets; the
+ * function does not write sets that it does not make. Scaling the data changes only rounding. The result has the same
+ * bits for any number of threads. Working memory is about 16 n^2 bytes, where n = virtual coils x points of a patch: at
+ * most 15 MB. Errors: VF_ERR_ARGUMENT (shapes), VF_ERR_INPUT (NaN, infinite or all-zero data), VF_ERR_MEMORY,
+ * VF_ERR_CANCELLED. */
 VF_MUST_CHECK vf_status vf_espirit(vf_context *ctx, const vf_espirit_task *task, void *maps, float *eigenvalue,
                                    vf_espirit_quality *quality);
 

@@ -1,6 +1,7 @@
-/* The Gram matrix of patches. An element is a sum over patches p of d_v(p + i) conj(d_v'(p + j)): for one difference
- * j - i, a box of the products d_v(q) conj(d_v'(q + j - i)). So products are made once a pair of coils and difference,
- * and boxes are taken from their running sums: as many operations as elements, not elements times patches. */
+/* The Gram matrix of patches. An element is a sum over patches p of d_v(p + i) conj(d_v'(p + j)). For one difference j
+ * - i, this is the sum of the products d_v(q) conj(d_v'(q + j - i)) over a box. So products are computed once for each
+ * pair of coils and difference, and the sums over boxes come from running sums. The work grows with the number of
+ * elements, not with elements times patches. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +11,7 @@
 #include "espirit_internal.h"
 #include "voxfield/dense.h"
 
-/* Sums of products over all q with every component below n: [n0 + 1] fastest. */
+/* Running sums: at n, the sum of the products over all q with every component below n. [n0 + 1] fastest. */
 static void running_sums(const espirit *e, const double complex *x, const double complex *y, const int *d,
                          double complex *sum)
 {
@@ -49,9 +50,9 @@ static double complex box(const espirit *e, const double complex *sum, const int
     return total;
 }
 
-/* Pairs of a patch's points by their difference. */
+/* Pairs of points in a patch, sorted by their difference. */
 typedef struct differences {
-    int *first; /* [spans + 1] of those of a difference, in `pair` */
+    int *first; /* [spans + 1] the first pair of each difference, in `pair` */
     int *pair;  /* [points^2][2] */
 } differences;
 
@@ -64,7 +65,7 @@ static int difference_of(const espirit *e, int i, int j)
     return at;
 }
 
-/* Counts, then places: in the order of i and j within a difference. */
+/* A counting sort; pairs with one difference keep the order of i and j. */
 static vf_status sort_pairs(const espirit *e, differences *out)
 {
     const int all = e->points * e->points;
@@ -84,7 +85,7 @@ static vf_status sort_pairs(const espirit *e, differences *out)
     return VF_OK;
 }
 
-/* Elements (v, i), (v', j) of one pair of coils and one difference of offsets. */
+/* Elements (v, i), (v', j) for one pair of coils and one difference of offsets. */
 static void fill(espirit *e, int v, int w, const differences *by, int at, const double complex *sum)
 {
     for (int n = by->first[at]; n < by->first[at + 1]; n++) {
@@ -114,7 +115,7 @@ static vf_status fill_all(espirit *e)
         const int at = (int)(job % e->spans);
         const int d[3] = {at % e->span[0] - e->width[0] + 1, at / e->span[0] % e->span[1] - e->width[1] + 1,
                           at / e->span[0] / e->span[1] - e->width[2] + 1};
-        /* The conjugate of another, or no two points are so far apart. */
+        /* Skip if it is the conjugate of another one, or if no two points differ by this. */
         if (w < v || (w == v && at > e->spans / 2) || by.first[at] == by.first[at + 1] || vf_cancelled(e->ctx))
             continue;
         running_sums(e, e->block + v * e->samples, e->block + w * e->samples, d, sum);
@@ -128,8 +129,8 @@ static vf_status fill_all(espirit *e)
     return status;
 }
 
-/* sigma from A's smallest eigenvalues, of all coils and as many of the patch's points as make 96 rows: those are
- * noise, whose eigenvalues reach from sigma^2 (sqrt M - sqrt n)^2 up. Their lower quarter is compared. */
+/* Estimates sigma from the smallest eigenvalues of A, restricted to all coils and as many points of a patch as make 96
+ * rows. These eigenvalues are noise, and start at sigma^2 (sqrt M - sqrt n)^2. Their lower quarter is compared. */
 static vf_status estimate_sigma(espirit *e)
 {
     enum { ROWS = 96 };
@@ -146,7 +147,7 @@ static vf_status estimate_sigma(espirit *e)
     for (int axis = 0; axis < 3; axis++)
         patches *= (double)(e->task->block[axis] - e->width[axis] + 1);
     for (int r = 0; r < n; r++)
-        for (int s = 0; s < n; s++) { /* points next to each other in the middle of the patch */
+        for (int s = 0; s < n; s++) { /* neighbouring points in the middle of the patch */
             const int first = (e->points - points) / 2;
             const int64_t p = (int64_t)(r / points) * e->points + first + r % points;
             const int64_t q = (int64_t)(s / points) * e->points + first + s % points;

@@ -1,4 +1,4 @@
-/* What the files of this folder share. */
+/* Declarations shared by the files of this folder. */
 #ifndef ESPIRIT_INTERNAL_H
 #define ESPIRIT_INTERNAL_H
 
@@ -16,12 +16,12 @@ typedef struct espirit {
     int coils;             /* virtual */
     int64_t samples;       /* of the block */
     double complex *mix;   /* [virtual][coil], rows orthonormal: d_v = sum_c conj(mix_vc) d_c */
-    double complex *block; /* [virtual][kz][ky][kx]; the largest energy first */
+    double complex *block; /* [virtual][kz][ky][kx], in the order of falling energy */
     double energy;         /* of all coils' data */
     int width[3];          /* of a patch, in samples */
-    int points;            /* within its ellipsoid */
+    int points;            /* number within its ellipsoid */
     int *offset;           /* [points][3] */
-    int64_t rows;          /* n = coils * points, of A and P; row (v, i) is v * points + i */
+    int64_t rows;          /* n = coils * points, rows of A and P; row (v, i) is v * points + i */
     double *re, *im;       /* [n][n] A, then P */
     double sigma;          /* root mean square of |noise| of a sample */
     int span[3];           /* 2 width - 1: differences of offsets */
@@ -29,16 +29,16 @@ typedef struct espirit {
     float *filter;         /* [v][v'][dz][dy][dx][re, im] of G */
 } espirit;
 
-/* A, the Gram matrix of all patches; then sigma, where it is not known. */
+/* Makes A, the Gram matrix of all patches; then sigma, if it is unknown. */
 VF_MUST_CHECK vf_status espirit_gram(espirit *e);
-/* P in place of A. */
+/* Replaces A by P. */
 VF_MUST_CHECK vf_status espirit_projector(espirit *e);
-/* G of every voxel of `matrix`, and its eigenvectors: `vectors` [set][coil][z][y][x] of all coils where `expand`, else
- * of virtual ones; maps, as the contract has them, where `expand`, else eigenvectors of length 1. `eigenvalue` may be
- * NULL. `share`: of the work. */
+/* Computes G at every voxel of `matrix`, and its eigenvectors. With `expand`, `vectors` [set][coil][z][y][x] are maps
+ * of all coils, as in espirit.h; without, eigenvectors of length 1 of the virtual coils. `eigenvalue` may be NULL.
+ * `share`: this call's share of the work, for progress. */
 VF_MUST_CHECK vf_status espirit_voxels(const espirit *e, const int64_t matrix[3], int sets, bool expand,
                                        float complex *vectors, float *eigenvalue, double share);
-/* What of the contract's quality follows from maps of the block's own resolution: sets, explained, second_share. */
+/* Sets the members of `quality` that follow from maps at the block's own resolution: sets, explained, second_share. */
 VF_MUST_CHECK vf_status espirit_explained(const espirit *e, vf_espirit_quality *quality);
 
 static inline void espirit_tell(const espirit *e, double more)

@@ -1,5 +1,5 @@
-/* P = 1 - tau Im (A - i tau)^-1, by Gauss and Jordan's elimination in blocks of rows, in place. Pivots need not be
- * sought: the anti-Hermitian part of A - i tau is definite, and that of every Schur complement is, at least as much. */
+/* P = 1 - tau Im (A - i tau)^-1, by Gauss-Jordan elimination in blocks of rows, in place. No pivoting is needed: the
+ * anti-Hermitian part of A - i tau is definite, and that of every Schur complement is at least as definite. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,17 +8,17 @@
 
 enum { BLOCK = 32, TILE = 512 };
 
-/* The model's own truncation: what coils that are not quite smooth leave, relative to the largest eigenvalue. */
+/* The least truncation, relative to the largest eigenvalue: what remains because coil maps are not perfectly smooth. */
 static const double LEAST_TAU = 1e-6;
 
 typedef struct panel {
     int64_t n, first;
     int width;
     double dr[BLOCK * BLOCK], di[BLOCK * BLOCK]; /* the inverse of the block on the diagonal */
-    double *re, *im;                             /* [width][n] rows of the block, times that */
+    double *re, *im;                             /* [width][n] rows of the block, multiplied by that inverse */
 } panel;
 
-/* The inverse of a[m][BLOCK] in place. */
+/* Inverts a[m][BLOCK] in place. */
 static void invert_block(int m, double *re, double *im)
 {
     for (int k = 0; k < m; k++) {
@@ -44,7 +44,7 @@ static void invert_block(int m, double *re, double *im)
     }
 }
 
-/* out (of width columns from `from` on) += sign * factor[m] * rows[m]. */
+/* out (`width` columns, starting at `from`) += sign * factor[m] * rows[m]. */
 static void add_rows(const panel *p, const double *fr, const double *fi, double sign, const double *rr,
                      const double *ri, int64_t from, int64_t to, double *outr, double *outi)
 {
@@ -59,7 +59,8 @@ static void add_rows(const panel *p, const double *fr, const double *fi, double 
     }
 }
 
-/* The panel: the inverse of the diagonal's block times its rows, with the inverse itself in the block's columns. */
+/* Computes the panel: the inverse of the diagonal block times its rows, with the inverse itself in the block's
+ * columns. */
 static void make_panel(const espirit *e, panel *p)
 {
     const int64_t n = p->n;
@@ -70,7 +71,7 @@ static void make_panel(const espirit *e, panel *p)
             p->di[i * BLOCK + j] = ai[i * n + p->first + j];
         }
     invert_block(p->width, p->dr, p->di);
-    for (int i = 0; i < p->width; i++) { /* so that the product leaves the inverse there */
+    for (int i = 0; i < p->width; i++) { /* makes the product leave the inverse there */
         memset(ar + i * n + p->first, 0, (size_t)p->width * sizeof *ar);
         memset(ai + i * n + p->first, 0, (size_t)p->width * sizeof *ai);
         ar[i * n + p->first + i] = 1;
@@ -111,12 +112,12 @@ static vf_status invert(espirit *e, double *work)
     return vf_cancelled(e->ctx) ? vf_fail(e->ctx, VF_ERR_CANCELLED, "interrupted") : VF_OK;
 }
 
-/* A's largest eigenvalue from below, by the power method: a few steps, since a factor does not matter. */
+/* A lower bound of A's largest eigenvalue, by a few steps of the power method; a constant factor does not matter. */
 static double largest_eigenvalue(const espirit *e, double *work)
 {
     const int64_t n = e->rows;
     double *x = work, *y = work + 2 * n, norm = 0;
-    for (int64_t i = 0; i < n; i++) { /* the longest column would do, too */
+    for (int64_t i = 0; i < n; i++) { /* start from the diagonal; the longest column would do as well */
         x[i] = 1;
         x[n + i] = 0;
     }

@@ -1,4 +1,4 @@
-/* How much of the calibration data the maps explain: images of the block's own resolution, projected on the maps. */
+/* How much of the calibration data the maps explain: projects images at the block's own resolution on the maps. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,7 +37,7 @@ static void transform(const espirit *e, double complex *data)
     }
 }
 
-/* Eigenvalues from which on a first map, or a second one, counts as there. */
+/* A first or second map exists at a voxel if its eigenvalue is above these. */
 static const float FIRST = 0.95f, SECOND = 0.98f;
 
 static double square(double complex z)
@@ -45,7 +45,8 @@ static double square(double complex z)
     return creal(z) * creal(z) + cimag(z) * cimag(z);
 }
 
-/* Sums over voxels: what virtual coils see, what of it the maps explain, and what is seen where there are two. */
+/* Sums over voxels: the energy in the virtual coils, the part that the maps explain, and the energy where two maps
+ * exist. */
 static void compare(const espirit *e, const double complex *images, const float complex *vectors,
                     const float *eigenvalue, vf_espirit_quality *quality)
 {

@@ -1,6 +1,6 @@
-/* G(x) and its eigenvectors of the largest eigenvalues, voxel by voxel. G is a trigonometric polynomial of few terms,
- * so it is summed directly, axis after axis, on any matrix. LANES rows along y are worked on together, along x: the
- * eigenvectors of one voxel begin orthogonal iteration at the next. */
+/* G(x) and the eigenvectors of its largest eigenvalues, voxel by voxel. G is a trigonometric polynomial with few terms,
+ * so it is summed directly, axis by axis, for any matrix. LANES rows along y are processed together, moving along x.
+ * Orthogonal iteration at a voxel starts from the eigenvectors of the previous one. */
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
@@ -12,10 +12,11 @@
 
 enum { LANES = 16, MOST_STEPS = 40, LEAST_STEPS = 2 };
 
-/* Iteration ends when |G u - lambda u| is this small in all lanes that count: an error of the maps of as much, over
- * 1 - lambda_2. */
+/* Iteration ends when |G u - lambda u| is below SETTLED in all lanes with lambda above COUNTS. The error of the maps is
+ * then at most that over 1 - lambda_2. */
 static const float SETTLED = 2e-4f, COUNTS = 0.4f;
-/* Where w of the contract begins and ends. A wider range slows solvers down: faint voxels are the prior's alone. */
+/* w of espirit.h rises from 0 at FAINT to 1 at FULL. A wider range would slow solvers down, because only the prior
+ * determines faint voxels. */
 static const float FAINT = 0.94f, FULL = 0.99f;
 
 typedef struct lanes {
@@ -31,8 +32,8 @@ typedef struct worker {
     float *eigenvalue;
     float *mix;    /* [coil][virtual][re, im]: s_c = sum_v mix_vc s_v */
     float *turn_x; /* [x][dx][re, im]: exp(2 pi i d x) */
-    float *plane;  /* [v][v'][dy][dx]: z done */
-    float *line;   /* [v][v'][dy]: x done */
+    float *plane;  /* [v][v'][dy][dx], summed over dz */
+    float *line;   /* [v][v'][dy], summed over dz and dx */
     float turn_y[2 * VF_ESPIRIT_KERNEL][2][LANES];
     float gr[ESPIRIT_MOST_COILS * ESPIRIT_MOST_COILS][LANES], gi[ESPIRIT_MOST_COILS * ESPIRIT_MOST_COILS][LANES];
     lanes u[2], image, map[2];
@@ -114,7 +115,8 @@ static void sum_y(worker *w)
         memset(w->gi[v * n + v], 0, sizeof w->gi[0]);
 }
 
-/* u <- G u, orthogonal to `before` (may be NULL), of length 1; the largest |G u - lambda u|^2 of lanes that count. */
+/* u <- G u, made orthogonal to `before` (may be NULL) and normalised. Returns the largest |G u - lambda u|^2 of the
+ * lanes with lambda above COUNTS. */
 static float step(worker *w, lanes *u, const lanes *before, float *lambda)
 {
     const int n = w->e->coils;
@@ -160,8 +162,8 @@ static float step(worker *w, lanes *u, const lanes *before, float *lambda)
     return worst;
 }
 
-/* Vectors that are as good as any; none may be orthogonal to what it is to find, so something of that of the voxel
- * before is all that is kept. */
+/* Starting vectors. A start must not be orthogonal to the eigenvector, so a small fixed vector is added to the previous
+ * voxel's result. */
 static void start(worker *w, bool first)
 {
     const float little = first ? 1 : 1e-3f;
@@ -186,14 +188,14 @@ static void eigenvectors(worker *w, bool first)
     }
 }
 
-/* w(lambda) of the contract. */
+/* w(lambda) of espirit.h. */
 static float weight_of(float eigenvalue)
 {
     const float t = fminf(fmaxf((eigenvalue - FAINT) / (FULL - FAINT), 0), 1);
     return t * t * (3 - 2 * t);
 }
 
-/* u as long as w has it. */
+/* Scales u to a length of sqrt(w). */
 static void weigh(worker *w, int s)
 {
     lanes *u = &w->u[s];
@@ -207,8 +209,8 @@ static void weigh(worker *w, int s)
         }
 }
 
-/* A = [a_0 a_1] times a unitary matrix, so that the first virtual coil is in the first map alone: its columns are along
- * conj of A's first row, and orthogonal to that. */
+/* Multiplies A = [a_0 a_1] by a unitary matrix, so that only the first map contains the first virtual coil. The matrix
+ * has columns along the conjugate of A's first row, and orthogonal to it. */
 static void separate(worker *w)
 {
     lanes *a = &w->map[0], *b = &w->map[1];
@@ -229,7 +231,8 @@ static void separate(worker *w)
     }
 }
 
-/* Phase relative to the first virtual coil; of the second map, which that may not be in, to the second. */
+/* Makes the phase relative to the first virtual coil; for the second map, which may not contain it, to the second
+ * coil. */
 static void align(worker *w, int s)
 {
     lanes *u = &w->map[s];

@@ -1,4 +1,4 @@
-/* The contract's own part: checks, the choice of the backend, and the weights. */
+/* The backend-independent part: checks, the choice of the backend, and the weights. */
 #include "first_differences.h"
 
 #include <math.h>
@@ -41,20 +41,20 @@ vf_status vf_first_differences_add(vf_queue *queue, vf_dtype type, const int64_t
 
 /* ---- weights ---- */
 
-/* Rows along x, as threads take them. */
+/* Rows along x, the unit of work of a thread. */
 typedef struct image_rows {
     int64_t counts[3], voxels, rows;
     int images;
     const float *references;
 } image_rows;
 
-/* Whether voxels of a row have one before them along an axis; along x all but the first have. */
+/* Whether the voxels of a row have predecessors along an axis; along x, all but the first do. */
 static bool has_before(const image_rows *g, int64_t row, int axis)
 {
     return axis == 0 || (axis == 1 ? row % g->counts[1] : row / g->counts[1]) > 0;
 }
 
-/* Difference of an image between a row's voxel x and the one before it along an axis. */
+/* The difference between voxel x of a row and its predecessor along an axis. */
 static double difference(const image_rows *g, const float *image, int64_t row, int axis, int64_t x)
 {
     const int64_t steps[3] = {1, g->counts[0], g->counts[0] * g->counts[1]};
@@ -73,8 +73,8 @@ static double squares_of_row(const image_rows *g, const float *image, int64_t ro
     return sum;
 }
 
-/* 1 / (sharpness h)^2, h the root mean square of the image's differences; 0 if it has none. Rows are added up in their
- * order: the same bits whatever the number of threads. */
+/* 1 / (sharpness h)^2, where h is the root mean square of the image's differences; 0 if h is 0. Row sums are added in
+ * order, so the bits do not depend on the number of threads. */
 static double inverse_square(vf_context *ctx, const image_rows *g, const float *image, double sharpness, double *of_row)
 {
     const int threads = vf_context_threads(ctx);
@@ -90,7 +90,7 @@ static double inverse_square(vf_context *ctx, const image_rows *g, const float *
     return sum > 0 ? differences / (sum * sharpness * sharpness) : 0;
 }
 
-/* `factor`: [images] what inverse_square says of each. */
+/* `factor`: [images] the inverse_square of each image. */
 static void weights_of_row(const image_rows *g, const double *factor, int64_t row, float *weights)
 {
     for (int a = 0; a < 3; a++) {
@@ -107,7 +107,7 @@ static void weights_of_row(const image_rows *g, const double *factor, int64_t ro
     }
 }
 
-/* The first value of the references that is not finite; else their number. */
+/* The index of the first value of the references that is not finite; their number if all are. */
 static int64_t first_bad(vf_context *ctx, const image_rows *g)
 {
     const int threads = vf_context_threads(ctx);
@@ -123,10 +123,12 @@ static int64_t first_bad(vf_context *ctx, const image_rows *g)
 vf_status vf_first_differences_weights(vf_context *ctx, const int64_t counts[3], int images, const float *references,
                                        double sharpness, float *weights)
 {
-    /* Squares of what is allowed stay within the range of double precision. */
+    /* Limits that keep the squares within the range of double precision. */
     if (!possible(counts) || images < 1 || !references || !weights || !(sharpness >= 1e-100 && sharpness <= 1e100))
-        return vf_fail(ctx, VF_ERR_ARGUMENT, "first differences: %d reference images with a sharpness of %g", images,
-                       sharpness);
+        return vf_fail(ctx, VF_ERR_ARGUMENT,
+                       "first differences: %d reference images with a sharpness of %g are not supported, or an "
+                       "argument is missing",
+                       images, sharpness);
     const int threads = vf_context_threads(ctx);
     const image_rows g = {.counts = {counts[0], counts[1], counts[2]},
                           .voxels = counts[0] * counts[1] * counts[2],

@@ -16,17 +16,17 @@
 extern "C" {
 #endif
 
-/* Puts y += scale W^H W x into the queue. `counts`: voxels along x, y, z; `x`, `y`: complex of `type` (VF_C64 or
- * VF_C128), [z][y][x], distinct; `weights`: [3][z][y][x] real of the same precision, axes in the order x, y, z, or NULL
- * for 1; all VF_SPACE_DEVICE memory of the queue's device. Asynchronous on a GPU, blocking on the CPU. */
+/* Puts y += scale W^H W x into the queue. `counts`: voxels along x, y, z. `x`, `y`: [z][y][x], complex of `type`
+ * (VF_C64 or VF_C128), distinct. `weights`: [3][z][y][x], real of the same precision, axes in the order x, y, z; NULL:
+ * 1. All are VF_SPACE_DEVICE memory of the queue's device. Asynchronous on a GPU, blocking on the CPU. */
 VF_MUST_CHECK vf_status vf_first_differences_add(vf_queue *queue, vf_dtype type, const int64_t counts[3], double scale,
                                                  const void *weights, const void *x, void *y);
 
-/* Weights from reference images, host memory: w_a(n) = 1 / (1 + sum_r (d_ra(n) / (sharpness h_r))^2), d_ra the
- * difference of image r between n and the voxel before it along axis a, h_r the root mean square of all differences of
- * image r. `references`: [images][z][y][x]; `weights`: [3][z][y][x]. Differences across faces get 0. Errors:
- * VF_ERR_ARGUMENT (NaN or infinite values, sharpness not positive), VF_ERR_MEMORY. The same bits for any number of
- * threads. */
+/* Computes weights from reference images in host memory: w_a(n) = 1 / (1 + sum_r (d_ra(n) / (sharpness h_r))^2). d_ra
+ * is the difference of image r between voxel n and the previous one along axis a; h_r is the root mean square of all
+ * differences of image r. `references`: [images][z][y][x]; `weights`: [3][z][y][x]. Weights across the grid's faces are
+ * 0. The result has the same bits for any number of threads. Errors: VF_ERR_ARGUMENT (NaN or infinite values, sharpness
+ * not positive), VF_ERR_MEMORY. */
 VF_MUST_CHECK vf_status vf_first_differences_weights(vf_context *ctx, const int64_t counts[3], int images,
                                                      const float *references, double sharpness, float *weights);
 

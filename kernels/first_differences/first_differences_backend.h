@@ -1,4 +1,4 @@
-/* What a backend of the first differences fills in; not installed. */
+/* The interface of the backends of the first differences; not installed. */
 #ifndef VOXFIELD_FIRST_DIFFERENCES_BACKEND_H
 #define VOXFIELD_FIRST_DIFFERENCES_BACKEND_H
 
@@ -8,7 +8,7 @@
 extern "C" {
 #endif
 
-/* Arguments as of vf_first_differences_add, checked. */
+/* The arguments are those of vf_first_differences_add, checked. */
 typedef struct vf_differences_backend {
     vf_device_kind kind;
     vf_status (*add)(vf_queue *queue, vf_dtype type, const int64_t counts[3], double scale, const void *weights,

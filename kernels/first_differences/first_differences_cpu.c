@@ -1,8 +1,8 @@
-/* The CPU backend: rows along x, each with its neighbours one after another while it is in the cache; OpenMP threads
- * take planes. */
+/* The CPU backend. OpenMP threads take planes; within a row along x, neighbour after neighbour is added while the row
+ * is in the cache. */
 #include "first_differences_backend.h"
 
-/* What one neighbour adds to a row: y += scale w (x - neighbour). */
+/* Adds one neighbour to a row: y += scale w (x - neighbour). */
 #define DEFINE_ADD_NEIGHBOUR(name, real)                                                                               \
     static void name(int64_t n, real scale, const real *restrict w, const real *x, const real *neighbour,              \
                      real *restrict y)                                                                                 \
@@ -26,8 +26,8 @@ typedef struct field {
     char *y;
 } field;
 
-/* For `n` voxels from `at` on: the neighbour `step` voxels away, the difference weighed by the axis's weights from
- * `weight` on. */
+/* Adds the neighbours `step` voxels away for `n` voxels starting at `at`, with the axis's weights starting at
+ * `weight`. */
 static void add_neighbour(const field *f, int64_t n, int axis, int64_t at, int64_t step, int64_t weight)
 {
     const int64_t w = axis * f->voxels + weight;

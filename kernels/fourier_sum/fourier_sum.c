@@ -1,4 +1,4 @@
-/* The contract's own part: checks, the copies of samples and voxels, and the choice of the backend. */
+/* The backend-independent part: checks, the copies of samples and voxels, and the choice of the backend. */
 #include "fourier_sum.h"
 
 #include <math.h>
@@ -14,7 +14,7 @@ static const vf_backend backends[] = {
     {0},
 };
 
-/* Turns of off-resonance, |t f|, that single precision still tells from their nearest whole number. */
+/* The largest |t f|, in turns, that single precision can tell from the nearest integer. */
 #define MAX_OFF_RESONANCE 0x1p21
 
 const char *vf_fourier_variant_name(vf_device_kind kind, int index)
@@ -34,7 +34,7 @@ static vf_status check_grid(vf_context *ctx, const vf_grid *grid)
     return VF_OK;
 }
 
-/* Refuses what would make sums meaningless: see the limits in the header. */
+/* Rejects input that would make the sums meaningless; the limits are in the header. */
 static vf_status check(vf_context *ctx, const vf_fourier_samples *samples, const vf_fourier_voxels *voxels,
                        int most_batch, const vf_fourier_options *options)
 {
@@ -68,7 +68,7 @@ static vf_status check(vf_context *ctx, const vf_fourier_samples *samples, const
     return VF_OK;
 }
 
-/* The largest size of `count` numbers; NaN if one is not finite. */
+/* The largest magnitude of `count` numbers; NaN if one is not finite. */
 static double largest(const float *values, int64_t count)
 {
     double most = 0;
@@ -81,7 +81,7 @@ static double largest(const float *values, int64_t count)
     return most;
 }
 
-/* Whether t f stays in range; says so if not. */
+/* Fails if t f is out of range. */
 static vf_status check_off_resonance(const vf_fourier *plan, const float *time, const float *field)
 {
     double t = largest(time, plan->samples), f = largest(field, plan->voxels);
@@ -163,7 +163,7 @@ vf_status vf_fourier_create(vf_device *device, const vf_fourier_samples *samples
     const void *backend;
     status = vf_backend_choose(backends, "the direct Fourier sum", device, options->variant, &backend, &plan->variant);
     plan->backend = backend;
-    plan->options.variant = NULL; /* the caller's string need not live on */
+    plan->options.variant = NULL; /* the caller's string may not outlive this call */
     if (status == VF_OK && plan->has_field)
         status = check_off_resonance(plan, samples->time, voxels->field);
     if (status == VF_OK)

@@ -20,9 +20,9 @@
  *                  cores (compute capability 8.0 or later), with factors split in two, as exact as the others
  *         "phasors"    on a grid without off-resonance: runs of 8 voxels share sine and cosine
  *         "groups"     otherwise in single precision, if voxels are so dense that groups of 128 are within a few turns
- *                      of their centre's phase (not available by name): a sine and a cosine a pair
- *         "pairs"      otherwise, and for any problem by name: a sine and a cosine a pair, each phase reduced by
- *                      itself
+ *                      of their centre's phase (not available by name): one sine and cosine per pair
+ *         "pairs"      otherwise, and for any problem by name: one sine and cosine per pair, each phase
+ *                      reduced separately
  *         If one of these four does not apply, another replaces it.
  *         "naive", "registers", "constant", "published"   the published steps; the last is "constant" with smaller
  *                  chunks and an unrolled loop, whose shape was found by a search (fourier_sum_tuning.c)

@@ -19,13 +19,12 @@ typedef struct vf_fourier_backend {
     void (*destroy)(vf_fourier *plan);
 } vf_fourier_backend;
 
-/* Points of k-space and time, or of space and frequency. A pair of them has the phase x x' + y y' + z z' + w w', in
- * turns. */
+/* Points of k-space and time, or of space and frequency. A pair has the phase x x' + y y' + z z' + w w', in turns. */
 typedef struct vf_fourier_points {
     const double *x, *y, *z, *w; /* w: s or Hz; NULL if there is no off-resonance */
 } vf_fourier_points;
 
-/* The launch of the GPU step "published": threads of a block, samples of a chunk in constant memory (at most the
+/* The launch shape of the GPU step "published": threads per block, samples per chunk in constant memory (at most the
  * plan's most_chunk), and samples per pass of the loop (a power of two). */
 typedef struct vf_fourier_tuning {
     int threads, chunk, unroll;
@@ -38,7 +37,7 @@ enum {
     VF_FOURIER_MOST_UNROLL = 16
 };
 
-/* The tuning for a compute capability; {0, 0}: for any other. */
+/* The tuning for a compute capability; {0, 0} is for all others. */
 typedef struct vf_fourier_tuning_row {
     int capability[2]; /* major, minor */
     vf_fourier_tuning accurate, hardware;
@@ -54,7 +53,7 @@ struct vf_fourier {
     bool has_grid, has_field;
     vf_grid grid;
     double *sample_block; /* owns k and time */
-    double *voxel_block;  /* owns positions and field; NULL if the grid is enough */
+    double *voxel_block;  /* owns positions and field; NULL if the grid alone is enough */
     vf_fourier_points k;  /* [samples] */
     vf_fourier_points r;  /* [voxels]; x, y, z are NULL with a grid */
     void *state;          /* the backend's own */
@@ -70,7 +69,7 @@ vf_fourier_tuning vf_fourier_find_tuning(const int capability[2], vf_trig trig);
 
 bool vf_fourier_tuning_valid(const vf_fourier_tuning *tuning, int most_chunk);
 
-/* Changes the tuning of a plan for "published", between executions. For the search program and tests. Errors:
+/* Changes the tuning of a plan for "published", between executions; for the tuning program and tests. Errors:
  * VF_ERR_ARGUMENT (out of range), VF_ERR_UNSUPPORTED (another variant); the plan is unchanged then. */
 VF_MUST_CHECK vf_status vf_fourier_set_tuning(vf_fourier *plan, const vf_fourier_tuning *tuning);
 

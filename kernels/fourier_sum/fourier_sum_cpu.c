@@ -1,5 +1,5 @@
-/* The CPU backend: voxels (adjoint) or samples (forward) are cut into pieces, OpenMP threads take pieces, and the
- * instruction set chosen at run time sums. A grid without off-resonance goes by its lattice of blocks, anything else
+/* The CPU backend. It cuts voxels (adjoint) or samples (forward) into pieces, which OpenMP threads compute with the
+ * instruction set chosen at run time. Grids without off-resonance are computed by blocks of a lattice, everything else
  * pair by pair. */
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +23,7 @@ typedef struct cpu_state {
     const fourier_simd *set;
     int threads;
     size_t sums_at,
-        thread_bytes; /* a thread's: the instruction set's workspace, then sums [most_batch][2][PAIRS_OUTER] */
+        thread_bytes; /* per thread: the instruction set's workspace, then sums [most_batch][2][PAIRS_OUTER] */
     char *workspace;
 } cpu_state;
 
@@ -87,7 +87,7 @@ static vf_status done(const vf_fourier *plan)
 
 /* ---- any points ---- */
 
-/* Copies of the points' coordinates, so that they fill whole vectors. */
+/* Copies of the points' coordinates, padded to whole vectors. */
 typedef struct point_list {
     double at[4][PAIRS_INNER];
 } point_list;
@@ -111,7 +111,7 @@ static void list_samples(const vf_fourier *plan, int64_t first, int count, point
             memcpy(list->at[a], rows[a] + first, sizeof(double) * (size_t)count);
 }
 
-/* The sums of up to PAIRS_OUTER points from `first` on over all points of the other kind. */
+/* The sums of up to PAIRS_OUTER points, starting at `first`, over all points of the other kind. */
 static void pairs_piece(const vf_fourier *plan, bool forward, int batch, const void *values, int64_t first, int count,
                         int64_t stride, int64_t at, void *out)
 {
@@ -146,7 +146,7 @@ static void pairs_piece(const vf_fourier *plan, bool forward, int batch, const v
             }
 }
 
-/* All outer points of a call: `count` from `first` on. */
+/* All outer points of a call: `count`, starting at `first`. */
 static vf_status pairs_all(const vf_fourier *plan, bool forward, int batch, const void *values, int64_t first,
                            int64_t count, void *out)
 {
@@ -171,7 +171,7 @@ static int64_t clamp(int64_t value, int64_t low, int64_t high)
     return value < low ? low : value > high ? high : value;
 }
 
-/* The blocks that hold voxels of a range. */
+/* The blocks that contain voxels of a range. */
 typedef struct block_range {
     int64_t first[3], along[3], blocks;
 } block_range;
@@ -188,7 +188,8 @@ static block_range blocks_of(const vf_grid *g, int64_t first, int64_t end)
         to /= g->counts[a];
     }
     for (int a = 2; a >= 0; a--) {
-        bool one = a == 2 || (lo[a + 1] == hi[a + 1] && (a == 1 || lo[2] == hi[2])); /* the same plane, or row */
+        bool one = a == 2 || (lo[a + 1] == hi[a + 1] &&
+                              (a == 1 || lo[2] == hi[2])); /* the range is within one plane, or one row */
         range.first[a] = (one ? lo[a] : 0) / block_size[a];
         range.along[a] = (one ? hi[a] : g->counts[a] - 1) / block_size[a] - range.first[a] + 1;
         range.blocks *= range.along[a];
@@ -196,8 +197,8 @@ static block_range blocks_of(const vf_grid *g, int64_t first, int64_t end)
     return range;
 }
 
-/* Block `number`, with those of its rows that have voxels in [first, end) of the memory order. Sums over a vector of
- * voxels that begins at `first`. */
+/* Makes block `number`, with its rows that have voxels in [first, end) of the memory order. Vectors of voxels begin at
+ * `first`. */
 static void make_block(const vf_fourier *plan, const block_range *range, int64_t number, int64_t first, int64_t end,
                        fourier_lattice_block *block, fourier_row row[BLOCK_ROWS])
 {
@@ -249,7 +250,7 @@ static vf_status lattice_adjoint(const vf_fourier *plan, int batch, const void *
     return done(plan);
 }
 
-/* The forward sum of `coils` vectors for the samples [first, first + count). */
+/* The forward sum of `coils` vectors for samples [first, first + count). */
 static void lattice_forward_piece(const vf_fourier *plan, const block_range *range, int coils, const void *x,
                                   int64_t first, int64_t count, void *c)
 {

@@ -1,4 +1,4 @@
-/* The reference: the formulas as they stand in fourier_sum.h, in double precision, on one thread. Never tuned. */
+/* The reference: the formulas of fourier_sum.h in double precision, on one thread. Never tuned. */
 #include <math.h>
 
 #include "fourier_sum_backend.h"

@@ -1,5 +1,5 @@
 /* The interface between the CPU backend (fourier_sum_cpu.c: blocks, threads) and each instruction set
- * (fourier_sum_lattice.inc and fourier_sum_pairs.inc, compiled once for each); not installed. */
+ * (fourier_sum_isa.inc, compiled once for each); not installed. */
 #ifndef VOXFIELD_FOURIER_SUM_SIMD_H
 #define VOXFIELD_FOURIER_SUM_SIMD_H
 
@@ -8,11 +8,11 @@
 
 /* ---- points of a grid without off-resonance ----
  *
- * A block of voxels lies on a lattice fixed to the grid. In it exp(i 2 pi k.r) is a product of one factor for the
- * block's centre and one for the distance from it along each axis; distances are half-integers times the spacing and
+ * A block of voxels lies on a lattice fixed to the grid. Within it, exp(i 2 pi k.r) is a product of a factor for the
+ * block's centre and one for the distance from it along each axis. Distances are half-integers times the spacing,
  * symmetric about the centre. */
 enum { BLOCK_X = 32, BLOCK_Y = 32, BLOCK_Z = 8, BLOCK_ROWS = BLOCK_Y * BLOCK_Z };
-enum { LATTICE_COILS = 4, LATTICE_SAMPLES = 256 }; /* most coils a call; samples that the forward sum takes at a time */
+enum { LATTICE_COILS = 4, LATTICE_SAMPLES = 256 }; /* most coils per call; samples per pass of the forward sum */
 
 typedef struct fourier_row {
     short y, z;       /* in the block */
@@ -36,17 +36,18 @@ typedef struct fourier_pairs {
     const double *from[4], *to[4]; /* [inner], [PAIRS_OUTER]: x, y, z, w; from[3] may be NULL */
     double sign;                   /* of the phase */
     int coils;
-    const void *values; /* complex, [coils][stride], of which [coils][inner] are used */
+    const void *values; /* complex, [coils][stride]; the first `inner` of each coil are used */
     int64_t stride;
-    double *sums; /* [coils][2][PAIRS_OUTER] re, im: added to */
+    double *sums; /* [coils][2][PAIRS_OUTER] re, im: increased */
 } fourier_pairs;
 
 typedef struct fourier_simd {
-    size_t workspace; /* bytes a thread needs */
-    /* y of the block's rows, `coils` at most LATTICE_COILS; c: [coils][samples], y: [coils][stride]. */
+    size_t workspace; /* bytes per thread */
+    /* The adjoint for the block's rows. `coils`: at most LATTICE_COILS; c: [coils][samples], y: [coils][stride]. */
     void (*lattice_adjoint)(void *workspace, const fourier_lattice_block *block, int coils, const void *c, void *y,
                             int64_t stride);
-    /* begin; block for all blocks; end: c of at most LATTICE_SAMPLES samples, those of `block`. x: [coils][voxels]. */
+    /* The forward sum: call `begin`, then `block` for all blocks, then `end`. c: at most LATTICE_SAMPLES samples, those
+     * of `block`. x: [coils][voxels]. */
     void (*lattice_forward_begin)(void *workspace, const fourier_lattice_block *block, int coils);
     void (*lattice_forward_block)(void *workspace, const fourier_lattice_block *block, int coils, const void *x,
                                   int64_t voxels);

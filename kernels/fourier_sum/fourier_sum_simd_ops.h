@@ -1,12 +1,12 @@
-/* Multiply-adds are written out, and the compiler fuses nothing by itself (-ffp-contract=off): it would choose
- * differently in tiles of different shape, and a voxel's bits would depend on the range it was computed in.
+/* Multiply-adds are explicit, and the compiler fuses none (-ffp-contract=off). It would fuse differently in tiles of
+ * different shapes, and a voxel's bits would depend on the range it was computed in.
  *
- * phasor(p, &c, &s): cosine and sine of p turns, |p| <= 1/2. p is reduced to r in [-1/8, 1/8] (exactly: p - q/4 for the
- * nearest quarter q/4), then sin(2 pi r) = r S(r^2) and cos(2 pi r) = 1 + r^2 C(r^2) with polynomials fitted at
- * Chebyshev's points (40 digits), and the quarter swaps and negates. Errors of sine and cosine, u = 2^-24 or 2^-53:
+ * phasor(p, &c, &s): cosine and sine of p turns, |p| <= 1/2. p is reduced exactly to r = p - q/4 in [-1/8, 1/8], where
+ * q/4 is the nearest quarter. Then sin(2 pi r) = r S(r^2) and cos(2 pi r) = 1 + r^2 C(r^2), with polynomials fitted at
+ * Chebyshev points (40 digits). Finally, the quarter swaps and negates. Errors of sine and cosine, u = 2^-24 or 2^-53:
  *   fit     2.4e-9, 2e-10 (single), < 2e-21 (double)
- *   sine    S and r S: the Horner steps' roundings fall by r^2 a step; 1.3 u of S at most, 1/2 u for 2 pi, 1/2 u in the
- *           product: < 2.5 u |sin| < 1.8 u, as |sin| <= 0.71. Without fma half a u more.
+ *   sine    S and r S: the Horner steps' roundings fall by r^2 per step; at most 1.3 u of S, 1/2 u for 2 pi, 1/2 u in
+ *           the product: < 2.5 u |sin| < 1.8 u, as |sin| <= 0.71. Without fma half a u more.
  *   cosine  1 + r^2 C: r^2 C <= 0.3, with an error of 2.5 u of itself; 1/2 u in the sum:  < 1.3 u
  * So each is within 2.5 u.
  */
@@ -27,14 +27,14 @@ TURN(f32)
 TURN(f64)
 #undef TURN
 
-/* p less its nearest whole number, |p| < 2^51: adding 1.5 * 2^52 leaves no fraction. */
+/* p minus the nearest integer, for |p| < 2^51: adding 1.5 * 2^52 removes the fraction. */
 static inline vec_f64 fraction(vec_f64 p)
 {
     const vec_f64 big = all_f64(0x1.8p52);
     return p - ((p + big) - big);
 }
 
-/* Phases of all lanes, in whole turns and more, as the precision's vector of fractions. */
+/* The fractions of all lanes' phases, in the precision's vector type; phases may be many turns. */
 static inline vec_f32 fractions_f32(const vec_f64 *p)
 {
     return narrow(fraction(p[0]), fraction(p[1]));
@@ -45,7 +45,7 @@ static inline vec_f64 fractions_f64(const vec_f64 *p)
     return fraction(p[0]);
 }
 
-/* The sum q + BIG of a whole number and 1.5 * 2^(bits of the mantissa) has q's last two bits as its own. */
+/* q + BIG, with an integer q and BIG = 1.5 * 2^(mantissa bits), has the last two bits of q as its own. */
 #define BIG_f32 0x1.8p23f
 #define BIG_f64 0x1.8p52
 #define SIGN_SHIFT_f32 30

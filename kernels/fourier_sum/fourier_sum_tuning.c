@@ -1,4 +1,4 @@
-/* Which launch shape the GPU's step "published" has: a look-up, and a way for the search program to set another. */
+/* The launch shape of the GPU step "published": a lookup, and a function for the tuning program to set another. */
 #include "fourier_sum_tuning.h"
 
 #include <string.h>

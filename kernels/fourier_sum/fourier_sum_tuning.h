@@ -1,10 +1,10 @@
-/* The launch shapes of the Fourier sum's step "published", by compute capability: data, apart from the algorithm.
- * Included by fourier_sum_tuning.c alone.
+/* The launch shapes of the Fourier sum's step "published", by compute capability. Only fourier_sum_tuning.c includes
+ * this.
  *
- * A row is {{major, minor}, accurate trigonometry, hardware trigonometry}, the latter two {threads, chunk, unroll}, and
- * is one line. tune_fourier_sum (validation/bench) measures a row and writes it here; it is for a grid in single
- * precision, and other plans use it too. The first row is for all GPUs that have none: a chunk of 64 samples is 2 KiB,
- * which the constant cache nearest to a multiprocessor's cores holds on all of them, so that warps may drift apart.
+ * A row is one line, {{major, minor}, accurate trigonometry, hardware trigonometry}; the latter two are {threads,
+ * chunk, unroll}. tune_fourier_sum (validation/bench) measures a row and writes it here. It measures a grid in single
+ * precision; other plans use the row too. The first row is for GPUs without a row: a chunk of 64 samples is 2 KiB,
+ * which fits in the innermost constant cache of every GPU, so warps may drift apart.
  */
 #ifndef VOXFIELD_FOURIER_SUM_TUNING_H
 #define VOXFIELD_FOURIER_SUM_TUNING_H

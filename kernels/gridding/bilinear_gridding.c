@@ -1,4 +1,4 @@
-/* The plain gridding that the published study compared with: bilinear weights, division by the weights, inverse FFT. */
+/* The simple gridding to which the published study compares: bilinear weights, division by the weights, inverse FFT. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +15,7 @@ typedef struct grid {
     double *weights;
 } grid;
 
-/* The two points around k on an axis of n, and the second one's weight. */
+/* The two grid points around k on an axis of n points, and the weight of the second. */
 static double neighbours(int64_t n, float k, int64_t at[2])
 {
     if (n == 1) {

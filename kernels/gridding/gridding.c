@@ -1,4 +1,4 @@
-/* The contract's own part: checks, the choice of grid and kernel, and the way to the backend. */
+/* The backend-independent part: checks, the choice of grid and kernel, and the calls of the backend. */
 #include "gridding.h"
 
 #include <float.h>
@@ -10,7 +10,7 @@
 #include "gridding_internal.h"
 #include "voxfield/fft.h"
 
-/* A backend, and how it replaces samples. */
+/* A backend, and its function that replaces the samples. */
 typedef struct gridding_device {
     const gridding_backend *backend;
     vf_status (*set_samples)(vf_nufft *plan, const vf_nufft_samples *samples, const float *field);
@@ -33,8 +33,8 @@ static vf_status check_samples(vf_context *ctx, const int64_t matrix[3], const v
     for (int64_t m = 0; m < samples->count; m++)
         for (int a = 0; a < 3; a++)
             if (matrix[a] > 1 && !isfinite(samples->k[3 * m + a]))
-                return vf_fail(ctx, VF_ERR_ARGUMENT, "NUFFT: sample %lld is at (%g, %g, %g)", (long long)m + 1,
-                               samples->k[3 * m], samples->k[3 * m + 1], samples->k[3 * m + 2]);
+                return vf_fail(ctx, VF_ERR_ARGUMENT, "NUFFT: sample %lld is at (%g, %g, %g); k must be finite",
+                               (long long)m + 1, samples->k[3 * m], samples->k[3 * m + 1], samples->k[3 * m + 2]);
     return VF_OK;
 }
 
@@ -57,11 +57,11 @@ static vf_status check(vf_context *ctx, const int64_t matrix[3], int most_batch,
     return VF_OK;
 }
 
-/* Sets the grids for an oversampling and returns the least ratio that came of it. */
+/* Sets the grid sizes for an oversampling. Returns the smallest ratio of grid to matrix that results, at most 2. */
 static double set_grids(vf_nufft *plan, double tolerance, double oversampling)
 {
     double least = 1e300;
-    /* A kernel must not reach round the grid to its own start. */
+    /* A kernel must not wrap around the grid and overlap itself. */
     int64_t least_grid = (int64_t)gridding_estimate_width(tolerance, oversampling, 3) + 4;
     for (int a = 0; a < 3; a++) {
         gridding_axis *axis = &plan->axis[a];
@@ -85,7 +85,7 @@ static double unit_roundoff(const vf_nufft *plan)
     return plan->real == VF_F64 ? DBL_EPSILON / 2 : FLT_EPSILON / 2;
 }
 
-/* What a point of the grid costs in the transforms, relative to lengths that FFTW's vectors suit. */
+/* The cost of a grid point in the transforms, relative to lengths that suit FFTW's vectors. */
 static double length_cost(const vf_nufft *plan)
 {
     double cost = 1;
@@ -95,11 +95,11 @@ static double length_cost(const vf_nufft *plan)
     return cost;
 }
 
-/* The oversampling for which spreading and transform together take least, by their costs in units of about a
- * nanosecond of one core: a kernel's row of points, and a point's share of the transforms and of passing through
- * memory (measured on an EPYC of 2024, for which only their ratio counts). Two things bound it: below, what it does to
- * rounding errors, which must not exceed the tolerance (else: the best that can be had); above, memory: a grid beyond
- * LARGE_GRID bytes only where nothing smaller will do. */
+/* Chooses the oversampling with the least cost of spreading and transform together. Costs are in units of about a
+ * nanosecond of one core: one per row of a kernel's points, and one per grid point for transforms and memory traffic.
+ * They were measured on an EPYC of 2024; only their ratio matters. Rounding errors bound the oversampling from below:
+ * they must not exceed the tolerance, or else must be as small as possible. Memory bounds it from above: a grid beyond
+ * LARGE_GRID bytes is used only if no smaller one works. */
 static double choose_oversampling(vf_nufft *plan, double tolerance)
 {
     static const double candidates[] = {1.25, 1.375, 1.5, 1.625, 1.75, 2};
@@ -128,7 +128,7 @@ static double choose_oversampling(vf_nufft *plan, double tolerance)
     return best;
 }
 
-/* 1 / the kernel's transform at each voxel's frequency. */
+/* 1 / the kernel's transform, at the frequency of each voxel. */
 static vf_status make_scales(vf_nufft *plan)
 {
     for (int a = 0; a < 3; a++) {
@@ -165,7 +165,7 @@ static vf_status make_plan(vf_nufft *plan, const vf_nufft_samples *samples, cons
 {
     double tolerance = options->tolerance;
     if (options->field) {
-        /* Half of the tolerance for the time segments, the rest (as squares) for the transform. */
+        /* Half of the tolerance is for the time segments, the rest (squares add up) for the transform. */
         plan->has_field = true;
         plan->segment_tolerance = 0.5 * tolerance;
         tolerance *= 0.86;
@@ -232,7 +232,8 @@ vf_status vf_nufft_set_samples(vf_nufft *plan, const vf_nufft_samples *samples, 
 {
     const int64_t matrix[3] = {plan->axis[0].voxels, plan->axis[1].voxels, plan->axis[2].voxels};
     if (plan->has_field != (field != NULL))
-        return vf_fail(plan->ctx, VF_ERR_ARGUMENT, "NUFFT: the plan was made with%s a field map; set its samples so",
+        return vf_fail(plan->ctx, VF_ERR_ARGUMENT,
+                       "NUFFT: the plan was made with%s a field map; its new samples need the same",
                        plan->has_field ? "" : "out");
     vf_segments segments = {0};
     vf_status status = check_samples(plan->ctx, matrix, samples, plan->has_field);
@@ -257,7 +258,7 @@ vf_status vf_nufft_set_samples(vf_nufft *plan, const vf_nufft_samples *samples, 
 static vf_status check_call(const vf_nufft *plan, vf_queue *queue, int batch)
 {
     if (!plan->ready)
-        return vf_fail(plan->ctx, VF_ERR_ARGUMENT, "NUFFT: the plan has no samples, for they could not be set");
+        return vf_fail(plan->ctx, VF_ERR_ARGUMENT, "NUFFT: the plan has no samples, because setting them failed");
     if (batch < 1 || batch > plan->most_batch || vf_queue_device(queue) != plan->device)
         return vf_fail(plan->ctx, VF_ERR_ARGUMENT,
                        "NUFFT: a batch of %d (the plan is for 1 to %d), or a queue of another device", batch,

@@ -3,11 +3,11 @@
  *     adjoint   y_b(n) = sum_m c_b(m) exp(+i 2 pi (k_m . r_n + t_m f_n))
  *     forward   c_b(m) = sum_n x_b(n) exp(-i 2 pi (k_m . r_n + t_m f_n))
  *
- * k_m in cycles per field of view, r_n = (n - N/2)/N (integer division) in fractions of it, t_m in s, f_n in Hz. These
- * are the sums of fourier_sum.h, to a chosen tolerance. The adjoint sorts samples into bins, spreads them onto an
- * oversampled grid with the kernel exp(beta (sqrt(1 - x^2) - 1)), whose width follows from the tolerance, transforms,
- * crops, and divides by the kernel's transform. Barnett, Magland and af Klinteberg, SIAM J. Sci. Comput. 41 (2019)
- * C479. k outside [-N/2, N/2) is folded back, which is exact.
+ * k_m is in cycles per field of view, r_n = (n - N/2)/N (integer division) in fractions of the field of view, t_m in s
+ * and f_n in Hz. These are the sums of fourier_sum.h, to a chosen tolerance. The adjoint sorts samples into bins,
+ * spreads them onto an oversampled grid, transforms, crops, and divides by the kernel's transform. The spreading kernel
+ * is exp(beta (sqrt(1 - x^2) - 1)); its width follows from the tolerance. Method: Barnett, Magland and af Klinteberg,
+ * SIAM J. Sci. Comput. 41 (2019) C479. k outside [-N/2, N/2) is folded back, which is exact.
  *
  * Off-resonance: exp(i 2 pi t f) is interpolated in time between L segments, exp(i 2 pi t f) = sum_l b_l(t)
  * exp(i 2 pi t_l f) with the b_l from least squares over the values of f (Sutton, Noll and Fessler, IEEE Trans.
@@ -48,17 +48,18 @@ typedef struct vf_nufft vf_nufft;
 VF_MUST_CHECK vf_status vf_nufft_create(vf_device *device, const int64_t matrix[3], const vf_nufft_samples *samples,
                                         int most_batch, const vf_nufft_options *options, vf_nufft **out);
 
-/* Gives a plan other samples, of any number. The grid and the kernel stay, and so does what was made for them: it takes
- * less time than a new plan, least on the CPU. Results are those, bit for bit, of a new plan with the same grid and
- * kernel, which a new plan has if the number of samples is the same or its options name an oversampling. `field` is the
- * map that the plan was made with, NULL if there was none. No queue may be at work on the plan. Blocking. Errors: as
- * vf_nufft_create; VF_ERR_ARGUMENT if a field map is missing or not wanted. The plan is unchanged if the arguments are
- * wrong; after any other error it may have no samples, and until some are set sums are refused with VF_ERR_ARGUMENT. */
+/* Replaces a plan's samples by others, of any number. The grid and the kernel stay, with their tables, so this is
+ * faster than making a plan, above all on the CPU. The results have the same bits as those of a new plan with the same
+ * grid and kernel. A new plan has the same ones if the number of samples is the same, or if its options set the
+ * oversampling. `field` is the map that the plan was made with, or NULL if there was none. No queue may be using the
+ * plan. Blocking. Errors: as vf_nufft_create; VF_ERR_ARGUMENT if a field map is missing or was not expected. After
+ * VF_ERR_ARGUMENT the plan is unchanged. After any other error it may have no samples; sums then fail with
+ * VF_ERR_ARGUMENT until samples are set. */
 VF_MUST_CHECK vf_status vf_nufft_set_samples(vf_nufft *plan, const vf_nufft_samples *samples, const float *field);
 
-/* Puts the sum into the queue: `c` [batch][samples] in the order of the samples, `x`, `y` [batch][z][y][x];
- * VF_SPACE_DEVICE memory of the plan's device, complex of the plan's precision; the output is overwritten, the input
- * kept; they must not overlap. Asynchronous on a GPU, blocking on the CPU with the context's threads. One queue at a
+/* Puts the sum into the queue: `c` [batch][samples] in the order of the samples, `x`, `y` [batch][z][y][x]; both in
+ * VF_SPACE_DEVICE memory of the plan's device, complex of the plan's precision. The output is overwritten, the input
+ * kept. They must not overlap. Asynchronous on a GPU, blocking on the CPU with the context's threads. One queue at a
  * time may use a plan. The same input gives the same bits, for any number of threads. Errors: VF_ERR_ARGUMENT,
  * VF_ERR_DEVICE, VF_ERR_CANCELLED (CPU only). */
 VF_MUST_CHECK vf_status vf_nufft_adjoint(vf_nufft *plan, vf_queue *queue, int batch, const void *c, void *y);
@@ -68,15 +69,15 @@ void vf_nufft_destroy(vf_nufft *plan); /* NULL is allowed; work in the queue mus
 
 /* The choices of a plan, for reports. */
 typedef struct vf_nufft_info {
-    int width;       /* the kernel's, in points of the oversampled grid */
-    double beta;     /* its shape */
+    int width;       /* of the kernel, in points of the oversampled grid */
+    double beta;     /* shape of the kernel */
     int64_t grid[3]; /* the oversampled grid: x, y, z */
     int segments;    /* L; 1 without a field map */
     int64_t bytes;   /* memory held on the device */
 } vf_nufft_info;
 void vf_nufft_get_info(const vf_nufft *plan, vf_nufft_info *info);
 
-/* ---- the plain bilinear gridding of the published study, for comparison; host memory, CPU only ---- */
+/* ---- the simple bilinear gridding of the published study, for comparison; host memory, CPU only ---- */
 
 /* Spreads each sample onto its neighbouring grid points with (bi-, tri-)linear weights, divides each point by the sum
  * of its weights, and transforms: y(n) = sum_k g(k) exp(+i 2 pi k.r_n) / N^d. `c` [samples], `y` [z][y][x], complex of
@@ -84,10 +85,10 @@ void vf_nufft_get_info(const vf_nufft *plan, vf_nufft_info *info);
 VF_MUST_CHECK vf_status vf_bilinear_gridding(vf_context *ctx, const int64_t matrix[3], const vf_nufft_samples *samples,
                                              vf_dtype type, const void *c, void *y);
 
-/* ---- time segments: also used by toeplitz.h ---- */
+/* ---- time segments; toeplitz.h uses them, too ---- */
 
-/* exp(i 2 pi t f) ~ sum_l b_l(t) exp(i 2 pi t_l f) for the given f, to `tolerance` (root mean square over f, the worst
- * over t). `symmetric` false: f are the values of the field map. true: f are all differences of these values, with both
+/* exp(i 2 pi t f) ~ sum_l b_l(t) exp(i 2 pi t_l f), to `tolerance` (root mean square over f, maximum over t). If
+ * `symmetric` is false, f are the values of the field map. If true, f are all differences of these values, with both
  * signs, and b_l are real. */
 typedef struct vf_segments {
     int count;           /* L */

@@ -1,15 +1,16 @@
-/* The CPU backend: tiles of samples spread by OpenMP threads, the inner loops by the instruction set chosen at run
+/* The CPU backend: OpenMP threads spread tiles of samples, with the inner loops of the instruction set chosen at run
  * time.
  *
- * Kernels that start in one tile reach into the next along each axis, and no further. So tiles are coloured like a
- * chessboard, in up to 8 colours: threads spread tiles of one colour into the grid at the same time without touching a
- * common point, and a point gets its terms in an order that does not depend on the threads. */
+ * A kernel that starts in one tile reaches into the next along each axis, and no further. So tiles are coloured like a
+ * chessboard, with up to 8 colours. Threads spread tiles of one colour at the same time without touching a common
+ * point. So the order of terms at a point does not depend on the threads. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "gridding_cpu.h"
 
-/* The least tile, in points. Along x it must hold all that spreading a sample touches: see gridding_simd.h. */
+/* The smallest tile, in points. Along x it must hold all points that spreading a sample touches: see
+ * gridding_simd.h. */
 enum { TILE_X = GRIDDING_REACH + GRIDDING_LANES, TILE = 16, COLOURS = 8 };
 
 static const gridding_simd *const simd[VF_ISA_COUNT] = {
@@ -20,7 +21,7 @@ static const gridding_simd *const simd[VF_ISA_COUNT] = {
 #endif
 };
 
-/* What belongs to the samples. */
+/* Frees what depends on the samples. */
 static void forget_samples(gridding_cpu_state *state)
 {
     vf_array_free(&state->samples);
@@ -59,7 +60,7 @@ static int64_t total_tiles(const gridding_cpu_state *state)
     return state->tiles.count[0] * state->tiles.count[1] * state->tiles.count[2];
 }
 
-/* An even number of tiles, each at least as long as the kernel reaches; or one. */
+/* The number of tiles: even, each at least as long as the kernel's reach; or 1. */
 static int64_t count_tiles(const gridding_axis *axis, int64_t least)
 {
     int64_t reach = axis->width > least ? axis->width : least, tiles = axis->grid / reach;
@@ -101,7 +102,7 @@ static int by_samples(const void *a, const void *b)
                                     : (p->tile > q->tile) - (p->tile < q->tile);
 }
 
-/* Colour by colour, the fullest tiles first, so that no thread is left with one at the end. */
+/* Orders the tiles by colour, the fullest first, so that no thread is left with a full one at the end. */
 static vf_status order_tiles(const vf_nufft *plan, gridding_cpu_state *state)
 {
     int64_t tiles = total_tiles(state), count = 0;
@@ -131,7 +132,8 @@ static void start_of(const vf_nufft *plan, const gridding_cpu_state *state, int6
     *z = start[2];
 }
 
-/* Rows that a kernel reaches: those where one starts, and the kernel's width of rows after each, along y, then z. */
+/* Marks the rows that kernels reach: a kernel covers the row where it starts and the next `width` - 1, along y, then
+ * along z. */
 static vf_status find_used_rows(const vf_nufft *plan, gridding_cpu_state *state)
 {
     int64_t gy = plan->axis[1].grid, gz = plan->axis[2].grid, y, z;
@@ -157,7 +159,7 @@ static vf_status find_used_rows(const vf_nufft *plan, gridding_cpu_state *state)
     return complete ? VF_OK : vf_fail(plan->ctx, VF_ERR_MEMORY, "NUFFT: not enough memory for a plan");
 }
 
-/* The value of the polynomial of the point j at the power p, along an axis. */
+/* Coefficient p of the polynomial of point j, along an axis. */
 static double coefficient(const vf_nufft *plan, int a, int p, int j)
 {
     const gridding_kernel *kernel = &plan->kernel;
@@ -177,7 +179,7 @@ static vf_status make_table(const vf_nufft *plan, gridding_cpu_state *state)
     gridding_table_f64 *f64 = state->table.data;
     for (int p = 0; p <= GRIDDING_MAX_DEGREE; p++)
         for (int i = 0; i < GRIDDING_PADDED; i++) {
-            int q = p <= plan->kernel.degree ? p : 0; /* beyond the degree: not read */
+            int q = p <= plan->kernel.degree ? p : 0; /* beyond the degree: never read */
             bool once = i < GRIDDING_PADDED / 2;
             double x = coefficient(plan, 0, q, i / 2), y = once ? coefficient(plan, 1, q, i) : 0,
                    z = once ? coefficient(plan, 2, q, i) : 0;
@@ -208,7 +210,7 @@ static void set_real(vf_array *array, int64_t i, double value)
 
 static vf_status make_grid(vf_nufft *plan, gridding_cpu_state *state)
 {
-    /* Rows are longer by what a kernel in whole vectors may reach beyond them, and whole cache lines. */
+    /* Rows are padded for kernels in whole vectors that reach beyond the end, and to whole cache lines. */
     int64_t reach = (plan->kernel.width + 2 * GRIDDING_LANES - 2) / GRIDDING_LANES * GRIDDING_LANES;
     state->pitch = (plan->axis[0].grid + reach + 7) / 8 * 8;
     state->plane = state->pitch * plan->axis[1].grid;
@@ -228,7 +230,7 @@ static vf_status make_grid(vf_nufft *plan, gridding_cpu_state *state)
     return status;
 }
 
-/* The segments' factors in the order of the sorted samples, and the field. */
+/* Keeps the segments' factors in the order of the sorted samples, and the field. */
 static vf_status keep_segments(vf_nufft *plan, gridding_cpu_state *state, const float *field)
 {
     int segments = plan->segments.count;
@@ -249,7 +251,7 @@ static vf_status keep_segments(vf_nufft *plan, gridding_cpu_state *state, const 
                 set_real(&state->factor, 2 * (l * plan->samples + i) + part,
                          plan->segments.coefficient[2 * (l * plan->samples + index) + part]);
     }
-    free(plan->segments.coefficient); /* the sorted copy is what is used */
+    free(plan->segments.coefficient); /* only the sorted copy is used */
     plan->segments.coefficient = NULL;
     return VF_OK;
 }
@@ -267,7 +269,7 @@ static int64_t held(const vf_nufft *plan, const gridding_cpu_state *state)
     return bytes;
 }
 
-/* Room for the sums of a piece, for each thread, if a tile is dense. */
+/* If a tile is dense, allocates memory for the sums of a piece, for each thread. */
 static vf_status make_locals(const vf_nufft *plan, gridding_cpu_state *state)
 {
     int64_t fullest = 0;
@@ -326,7 +328,7 @@ vf_status gridding_cpu_set_samples(vf_nufft *plan, const vf_nufft_samples *sampl
     return status;
 }
 
-/* The image in the grid to or from an image, with the phase of a segment's time; `sign` -1: into the grid. */
+/* Copies between the image in the grid and an image, with the phase of a segment's time. `sign` -1: into the grid. */
 static void rotate(const vf_nufft *plan, int segment, int sign, void *image)
 {
     const gridding_cpu_state *state = plan->state;

@@ -11,9 +11,9 @@ typedef struct gridding_cpu_state {
     int64_t pitch, plane;          /* complex elements */
     gridding_tiles tiles;
     int64_t *first;                   /* [tiles + 1] samples */
-    int64_t *order;                   /* [tiles] by colour: those of one colour touch no common point */
-    int64_t colour[9];                /* colour c is order[colour[c]] to order[colour[c + 1] - 1], the fullest first */
-    int64_t local[3];                 /* points of a tile with all that its kernels reach: x, y, z */
+    int64_t *order;                   /* [tiles] by colour; tiles of one colour touch no common point */
+    int64_t colour[9];                /* colour c: order[colour[c]] to order[colour[c + 1] - 1], the fullest first */
+    int64_t local[3];                 /* points of a tile and its kernels' reach: x, y, z */
     vf_array locals;                  /* [local_count][local z][local y][local x] complex, for dense tiles */
     int local_count;                  /* threads that have one */
     unsigned char *used;              /* [grid z][grid y] whether a kernel reaches the row */
@@ -21,8 +21,9 @@ typedef struct gridding_cpu_state {
     vf_array scale[3], factor, field; /* factor: [segments][samples] complex; of the plan's precision */
 } gridding_cpu_state;
 
-/* Samples that are summed up in one go. Where many lie close, as in the centre of a radial scan, terms of the same sign
- * would round the same way thousands of times over; so each piece of a dense tile is summed apart, and the sums added.
+/* The most samples that are summed together. Where many samples lie close, as in the centre of a radial scan, thousands
+ * of terms of the same sign would all round the same way. So each piece of a dense tile is summed separately, and the
+ * sums are added.
  */
 enum { GRIDDING_PIECE = 512 };
 
@@ -31,20 +32,20 @@ enum { GRIDDING_PIECE = 512 };
 /* grid = sum of the values times the kernel around each sample (times the segment's factors). */
 VF_MUST_CHECK vf_status gridding_cpu_spread(const vf_nufft *plan, int segment, const void *values);
 
-/* values = (segment 0) or += the grid under each sample's kernel (times the conjugate factors). */
+/* values = (segment 0) or += the integral of the grid under each sample's kernel (times the conjugate factors). */
 VF_MUST_CHECK vf_status gridding_cpu_interpolate(const vf_nufft *plan, int segment, void *values);
 
 /* ---- gridding_cpu_fft.c: from the grid to voxels and back, in place up to the last pass ---- */
 
-/* image [z][y][x] = the wanted part of the grid's backward transform, scaled; `image` NULL: left in the grid, voxel
- * (x, y, z) at element x + y pitch + z plane. */
+/* image [z][y][x] = the cropped and scaled backward transform of the grid. If `image` is NULL, it stays in the grid,
+ * with voxel (x, y, z) at element x + y pitch + z plane. */
 VF_MUST_CHECK vf_status gridding_cpu_to_image(const vf_nufft *plan, void *image);
 
-/* The grid = the forward transform of the scaled image; `image` NULL: it is in the grid as above. Rows that no kernel
- * reaches are undefined afterwards. */
+/* The grid = the forward transform of the scaled image. If `image` is NULL, the image is in the grid as above. Rows
+ * that no kernel reaches are undefined afterwards. */
 VF_MUST_CHECK vf_status gridding_cpu_from_image(const vf_nufft *plan, const void *image);
 
-/* Threads for a loop over so many grid points: one where waking others would take longer than the work. */
+/* Threads for a loop over this many grid points: one if waking others would take longer than the work. */
 static inline int gridding_cpu_threads(const vf_nufft *plan, int64_t points)
 {
     int threads = vf_context_threads(plan->ctx);

@@ -1,6 +1,6 @@
-/* The transforms of the CPU backend. Of each axis only the voxels' range is wanted after its transform (or is not zero
- * before it), so the passes get shorter one by one; and the passes along x and y of a plane are done together, while it
- * is in the cache. Rows that no kernel reaches are zero and not transformed. */
+/* The transforms of the CPU backend. Along each axis, only the voxels' range is needed after the transform (or nonzero
+ * before it), so each pass is shorter than the last. The passes along x and y of a plane are done together, while the
+ * plane is in the cache. Rows that no kernel reaches are zero and are not transformed. */
 #include <string.h>
 
 #ifdef _OPENMP
@@ -28,7 +28,7 @@ static vf_fft_span grid_span(const vf_nufft *plan, int a)
     return (vf_fft_span){0, plan->axis[a].grid};
 }
 
-/* Adds what was spread beyond a row's end to its start. */
+/* Adds what was spread beyond the end of a row to its start. */
 static void fold(const vf_nufft *plan, void *row)
 {
     int64_t n = 2 * plan->axis[0].grid, beyond = 2 * (plan->axis[0].width - 1);
@@ -41,7 +41,7 @@ static void fold(const vf_nufft *plan, void *row)
             f32[i] += f32[n + i];
 }
 
-/* Copies a row's start beyond its end. */
+/* Copies the start of a row beyond its end. */
 static void extend(const vf_nufft *plan, void *row)
 {
     const gridding_cpu_state *state = plan->state;
@@ -148,7 +148,7 @@ static vf_status transform_planes(const vf_nufft *plan, vf_fft_direction directi
     return vf_cancelled(plan->ctx) ? vf_fail(plan->ctx, VF_ERR_CANCELLED, "interrupted") : VF_OK;
 }
 
-/* Along z, for all columns of voxels: between the grid and the image, or in place. */
+/* Transforms all columns of voxels along z, between the grid and the image, or in place. */
 static vf_status transform_z(const vf_nufft *plan, vf_fft_direction direction, void *image)
 {
     const gridding_cpu_state *state = plan->state;

@@ -1,13 +1,13 @@
-/* Between samples and grid on the CPU: tiles of samples are spread by OpenMP threads, the inner loops by the
- * instruction set chosen at run time. */
+/* Between samples and grid on the CPU: OpenMP threads spread tiles of samples, with the inner loops of the instruction
+ * set chosen at run time. */
 #include <omp.h>
 #include <string.h>
 
 #include "gridding_cpu.h"
 
-enum { CHUNK = 512 }; /* samples that a thread interpolates at a time */
+enum { CHUNK = 512 }; /* samples per unit of work when interpolating */
 
-/* Grid points that all kernels cover. */
+/* The number of grid points under all kernels, with repetition. */
 static int64_t covered(const vf_nufft *plan)
 {
     return plan->samples * plan->axis[0].width * plan->axis[1].width * plan->axis[2].width;
@@ -40,7 +40,7 @@ static gridding_job make_job(const vf_nufft *plan, int segment, const void *valu
     return job;
 }
 
-/* Rows are zeroed in the groups that the transforms read them in. */
+/* Zeroes rows in the groups in which the transforms read them. */
 static void zero_used_rows(const vf_nufft *plan)
 {
     const gridding_cpu_state *state = plan->state;
@@ -65,20 +65,20 @@ static void spread_piece(const vf_nufft *plan, const gridding_job *job)
         state->simd->spread_f32(job);
 }
 
-/* Where the tile behind number `along` of an axis ends: no kernel that starts in this one reaches beyond, and beyond
- * other threads may be at work; along x also at the LANES points before, to which they may add zeros. The tile behind
- * the last is the first. */
+/* The end of the tile after number `along` of an axis; the first tile follows the last. No kernel that starts in tile
+ * `along` reaches beyond it, and other threads may be working there. Along x, they may also add zeros to the LANES
+ * points before that end. */
 static int64_t reach_of_tile(const vf_nufft *plan, int axis, int64_t along)
 {
     const gridding_cpu_state *state = plan->state;
     const int64_t count = state->tiles.count[axis], size = state->tiles.size[axis], grid = plan->axis[axis].grid;
     if (count == 1)
-        return INT64_MAX; /* all of the axis is one thread's */
+        return INT64_MAX; /* one thread has the whole axis */
     const int64_t end = along + 2 < count ? (along + 2) * size : along + 2 == count ? grid : grid + size;
     return axis == 0 ? end - GRIDDING_LANES : end;
 }
 
-/* grid += the sums of a piece, whose first point is `origin`: as far as the tile's kernels reach. Local memory is as
+/* grid += the sums of a piece, whose first point is `origin`, as far as the tile's kernels reach. The local array is as
  * long as the longest tile needs, and zero beyond. */
 static void add_local(const vf_nufft *plan, const void *local, const int64_t origin[3], const int64_t tile[3])
 {
@@ -124,7 +124,7 @@ static void spread_tile(const vf_nufft *plan, gridding_job *job, int64_t tile)
     piece.points = (char *)state->locals.data + (size_t)omp_get_thread_num() * bytes;
     piece.pitch = state->local[0];
     piece.plane = state->local[0] * state->local[1];
-    piece.grid[1] = piece.grid[2] = INT32_MAX; /* nothing is folded back here */
+    piece.grid[1] = piece.grid[2] = INT32_MAX; /* no wrapping here */
     for (piece.first = first; piece.first < last; piece.first = piece.last) {
         piece.last = piece.first + GRIDDING_PIECE < last ? piece.first + GRIDDING_PIECE : last;
         memset(piece.points, 0, bytes);

@@ -1,4 +1,4 @@
-/* What a plan of the NUFFT holds, and what a backend fills in; not installed. */
+/* The contents of a NUFFT plan, and the interface of its backends; not installed. */
 #ifndef VOXFIELD_GRIDDING_INTERNAL_H
 #define VOXFIELD_GRIDDING_INTERNAL_H
 
@@ -8,42 +8,43 @@
 extern "C" {
 #endif
 
-/* Starts of kernels are kept in 16 bits: the grid, twice a matrix and a little more, must stay below 2^15. */
+/* The first grid point of a kernel is stored in 16 bits. So the grid, twice a matrix and a little more, must stay below
+ * 2^15. */
 enum { GRIDDING_MAX_WIDTH = 24, GRIDDING_MAX_DEGREE = 16, GRIDDING_MAX_MATRIX = 16000 };
 
-/* The kernel exp(beta (sqrt(1 - (2 x / width)^2) - 1)), |x| <= width / 2 in points of the oversampled grid. The j-th of
- * the `width` points under it, for a sample `d` in [0, 1) in front of the first point's successor, has the value
- * sum_p coefficient[p][j] z^(degree - p), z = 2 d - 1. */
+/* The kernel exp(beta (sqrt(1 - (2 x / width)^2) - 1)), |x| <= width / 2, in points of the oversampled grid. Let d in
+ * [0, 1) be the distance from the kernel's beginning to the first grid point under it. Point j of the `width` points
+ * has the value sum_p coefficient[p][j] z^(degree - p), z = 2 d - 1. */
 typedef struct gridding_kernel {
     int width, degree;
     double beta;
     double coefficient[GRIDDING_MAX_DEGREE + 1][GRIDDING_MAX_WIDTH];
 } gridding_kernel;
 
-/* Sets width and beta: the least width whose aliasing error (root mean square over voxels and positions, `axes` axes,
- * oversampling `sigma` or more) leaves room for the rest under the tolerance, or is no more than what rounding by
- * `unit` makes; then the polynomials. false if no width will do. */
+/* Sets width and beta, then the polynomials. The width is the smallest whose aliasing error (root mean square over
+ * voxels and positions, for `axes` axes and an oversampling of at least `sigma`) leaves room for the other errors under
+ * the tolerance, or is no larger than the errors from rounding by `unit`. Returns false if no width works. */
 bool gridding_choose_kernel(double tolerance, double sigma, int axes, double unit, gridding_kernel *kernel);
 
-/* About what width that will be; quick. */
+/* A quick estimate of that width. */
 double gridding_estimate_width(double tolerance, double sigma, int axes);
 
-/* About how many times a relative rounding error of the grid's values, which is noise over all frequencies, is found in
- * the voxels: the kernel's l2 norm times the root mean square of 1 / transform, to the power of the axes. It grows fast
- * as the oversampling gets small. */
+/* Estimates by how much relative rounding errors of the grid's values, which are noise over all frequencies, are
+ * amplified in the voxels: the kernel's l2 norm times the root mean square of 1 / transform, to the power of the number
+ * of axes. It grows fast as the oversampling gets small. */
 double gridding_estimate_rounding(double tolerance, double sigma, int axes);
 
-/* The kernel's transform, integral phi(x) cos(2 pi xi x) dx, at `count` frequencies in cycles a grid point. */
+/* The kernel's transform, integral phi(x) cos(2 pi xi x) dx, at `count` frequencies in cycles per grid point. */
 void gridding_kernel_transform(int width, double beta, int count, const double *xi, double *out);
 
-/* One axis of the plan. An axis of one voxel is left out: grid 1, width 1, the kernel 1 and no frequency. */
+/* One axis of the plan. An axis of one voxel is skipped: grid 1, width 1, a kernel of 1 and no frequency. */
 typedef struct gridding_axis {
     int64_t voxels, grid;
     int width;
 } gridding_axis;
 
-/* A sample, sorted: `offset` is d of gridding_kernel along each axis, `start` the first grid point under the kernel,
- * `index` its place in the caller's order. */
+/* A sorted sample. `offset` is d of gridding_kernel along each axis, `start` the first grid point under the kernel,
+ * `index` the sample's index in the caller's order. */
 typedef struct gridding_sample_f32 {
     float offset[3];
     int16_t start[3];
@@ -61,8 +62,8 @@ typedef struct gridding_tiles {
     int64_t count[3], size[3];
 } gridding_tiles;
 
-/* Sorts the samples by tile, x fastest, and by the caller's order within one: `sorted` [samples] of the plan's
- * precision, `first` [tiles + 1] gets where each tile begins. */
+/* Sorts the samples by tile, x fastest, and by the caller's order within a tile. `sorted`: [samples] of the plan's
+ * precision. `first`: [tiles + 1] set to the beginning of each tile. */
 VF_MUST_CHECK vf_status gridding_sort(const vf_nufft *plan, const vf_nufft_samples *samples,
                                       const gridding_tiles *tiles, void *sorted, int64_t *first);
 
@@ -87,17 +88,17 @@ struct vf_nufft {
     vf_dtype real, complex_type;
     gridding_kernel kernel;
     double *scale[3];     /* [voxels along the axis] 1 / transform of the kernel, first voxel first */
-    vf_segments segments; /* count 0: no field map */
+    vf_segments segments; /* count 0 without a field map */
     int64_t bytes;
     void *state;              /* the backend's own */
-    bool has_field;           /* of off-resonance */
-    double segment_tolerance; /* with a field */
+    bool has_field;           /* a field map is set */
+    double segment_tolerance; /* used with a field map */
     bool ready;               /* samples are set */
     vf_status (*set_samples)(vf_nufft *plan, const vf_nufft_samples *samples, const float *field);
 };
 
-/* What a kind of device that keeps its grid and tables does when samples are replaced; see vf_nufft.set_samples, which
- * is NULL where the state is made anew. */
+/* Replaces the samples and keeps the grid and tables: vf_nufft.set_samples of the CPU. It is NULL for devices that make
+ * a new state instead. */
 VF_MUST_CHECK vf_status gridding_cpu_set_samples(vf_nufft *plan, const vf_nufft_samples *samples, const float *field);
 
 #ifdef __cplusplus

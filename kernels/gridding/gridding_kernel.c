@@ -1,17 +1,18 @@
-/* The spreading kernel: its width and shape from the tolerance, its transform, and its values as polynomials. */
+/* The spreading kernel: its width and shape from the tolerance, its transform, and its polynomials. */
 #include <float.h>
 #include <math.h>
 #include <string.h>
 
 #include "gridding_internal.h"
 
-/* Aliases further away are smaller by orders of magnitude. */
+/* Aliases farther away are smaller by orders of magnitude. */
 enum { NODES = 160, FREQUENCIES = 24, ALIASES = 2, BANDS = 2 * ALIASES + 1, CHECKS = 40 };
 
 static const double pi = 3.14159265358979323846;
 
-/* Nodes and weights of Gauss and Legendre on [-1, 1]: Newton's iteration on the polynomial's recurrence, in extended
- * precision where there is one, since the weights' errors are enlarged by 1 / (1 - z^2). */
+/* Nodes and weights of Gauss-Legendre quadrature on [-1, 1], by Newton's iteration on the recurrence of the
+ * polynomials. Computed in extended precision where available, because 1 / (1 - z^2) amplifies the errors of the
+ * weights. */
 static void gauss_legendre(int n, double *x, double *w)
 {
     for (int i = 0; i < (n + 1) / 2; i++) {
@@ -32,19 +33,19 @@ static void gauss_legendre(int n, double *x, double *w)
     }
 }
 
-/* With x = width / 2 sin(theta) the integrand is smooth up to the kernel's ends. */
+/* Substituting x = width / 2 sin(theta) makes the integrand smooth up to the ends of the kernel. */
 typedef struct quadrature {
     int nodes;
     double sine[NODES], cosine[NODES], weight[NODES];
     double kernel[NODES]; /* the kernel's values times the weights, for one width and beta */
     double frequency[FREQUENCIES], frequency_weight[FREQUENCIES]; /* on [-1, 1] */
-    double wave[FREQUENCIES][BANDS][NODES]; /* of which a transform is made, at a frequency and its aliases */
+    double wave[FREQUENCIES][BANDS][NODES]; /* cosines of the transform, at a frequency and its aliases */
 } quadrature;
 
 static void make_quadrature(quadrature *q, int width)
 {
     double node[NODES];
-    /* Enough for the highest alias: cos(pi xi width sin(theta)) turns width (ALIASES + 1/2) / 2 times. */
+    /* Enough nodes for the highest alias: cos(pi xi width sin(theta)) turns width (ALIASES + 1/2) / 2 times. */
     q->nodes = 40 + 5 * width < NODES ? 40 + 5 * width : NODES;
     gauss_legendre(q->nodes, node, q->weight);
     gauss_legendre(FREQUENCIES, q->frequency, q->frequency_weight);
@@ -88,7 +89,7 @@ void gridding_kernel_transform(int width, double beta, int count, const double *
     }
 }
 
-/* For one width and oversampling, whatever beta: the cosines take longer than all that is done with them. */
+/* For one width and oversampling, and any beta. Computing these cosines takes longer than using them. */
 static void make_waves(quadrature *q, int width, double sigma)
 {
     for (int i = 0; i < FREQUENCIES; i++)
@@ -96,9 +97,9 @@ static void make_waves(quadrature *q, int width, double sigma)
             make_wave(q, width, 0.25 * (q->frequency[i] + 1) / sigma + (band - ALIASES), q->wave[i][band]);
 }
 
-/* The root mean square over the voxels of one axis of what the aliases add, relative to the voxel: for samples at
- * random positions the aliases' phases are independent. `noise`, if not NULL, gets the same of an error of size 1 in
- * the kernel's values. After make_waves. */
+/* The aliasing error relative to the voxel, as a root mean square over the voxels of one axis. The samples' positions
+ * are assumed random, so the phases of the aliases are independent. `noise`, if not NULL, is set to the corresponding
+ * error from errors of size 1 in the kernel's values. Call make_waves first. */
 static double aliasing(quadrature *q, int width, double beta, double *noise)
 {
     const double *weight = q->frequency_weight;
@@ -118,8 +119,8 @@ static double aliasing(quadrature *q, int width, double beta, double *noise)
     return sqrt(sum);
 }
 
-/* The shape with the least aliasing lies near gamma pi (1 - 1 / (2 sigma)) width with gamma about 1 (Barnett et al.
- * 2019, eq. 4.5 and after); searched by golden sections. */
+/* The beta with the least aliasing, by golden section search. It lies near gamma pi (1 - 1 / (2 sigma)) width with
+ * gamma about 1 (Barnett et al. 2019, eq. 4.5 and after). */
 static double best_beta(quadrature *q, int width, double sigma, double *error)
 {
     const double golden = 0.61803398874989485;
@@ -150,8 +151,8 @@ static double value(const gridding_kernel *kernel, double position)
     return exp(-kernel->beta * t * t / (1 + sqrt(s > 0 ? s : 0)));
 }
 
-/* The polynomial of `degree` through the kernel at Chebyshev's nodes, for the point j; highest power first. In extended
- * precision where there is one: powers cancel. */
+/* The polynomial of `degree` that interpolates the kernel at Chebyshev nodes, for point j; highest power first.
+ * Computed in extended precision where available, because powers cancel. */
 static void fit_point(const gridding_kernel *kernel, int degree, int j, double *power)
 {
     enum { MOST = GRIDDING_MAX_DEGREE + 1 };
@@ -162,7 +163,7 @@ static void fit_point(const gridding_kernel *kernel, int degree, int j, double *
         for (int c = 0; c < n; c++)
             chebyshev[c] += (c ? 2.0L : 1.0L) / n * cosl(c * (long double)angle) * sample;
     }
-    /* T_c as powers by its recurrence; lowest first. */
+    /* The powers of T_c by its recurrence; lowest first. */
     before[0] = 1;
     now[1] = 1;
     sum[0] = chebyshev[0];
@@ -178,8 +179,8 @@ static void fit_point(const gridding_kernel *kernel, int degree, int j, double *
         power[p] = (double)sum[n - 1 - p];
 }
 
-/* The root mean square over positions of what the polynomials' deviations from the kernel add up to; they are
- * independent from point to point. */
+/* The root mean square, over positions, of the sum of the polynomials' errors; they are independent for different
+ * points. */
 static double fit(gridding_kernel *kernel, int degree)
 {
     double squares = 0, power[GRIDDING_MAX_DEGREE + 1];
@@ -205,8 +206,7 @@ double gridding_estimate_width(double tolerance, double sigma, int axes)
     return width < 2 ? 2 : width;
 }
 
-/* How many times a relative rounding error of the grid's values, which is noise over all frequencies, is found in the
- * voxels: the kernel's l2 norm times `noise`, to the power of the axes. */
+/* The amplification of relative rounding errors: see gridding_estimate_rounding. */
 static double amplification(const gridding_kernel *kernel, double noise, int axes)
 {
     double squares = 0;
@@ -231,27 +231,28 @@ double gridding_estimate_rounding(double tolerance, double sigma, int axes)
 
 bool gridding_choose_kernel(double tolerance, double sigma, int axes, double unit, gridding_kernel *kernel)
 {
-    /* Of the tolerance, aliasing gets most and the polynomials little; what is left is for samples on grid points or
-     * half way between, where aliases add up: up to sqrt(2) times what they do at random positions. */
+    /* Most of the tolerance is for aliasing, a little for the polynomials. The rest is for samples on grid points or
+     * half way between them, where aliases add up to as much as sqrt(2) times the error at random positions. */
     const double fit_share = 0.2;
     quadrature q;
     double error = 1, noise = 1;
     int estimate = (int)gridding_estimate_width(tolerance, sigma, axes), width = estimate < 4 ? 2 : estimate - 2;
-    width = unit > DBL_EPSILON && width > 6 ? 6 : width; /* see below: it may end early */
+    width = unit > DBL_EPSILON && width > 6 ? 6 : width; /* may be enough: rounding can end the loop early */
     for (; width <= GRIDDING_MAX_WIDTH; width++) {
         make_quadrature(&q, width);
         make_waves(&q, width, sigma);
         kernel->beta = best_beta(&q, width, sigma, &error);
         (void)aliasing(&q, width, kernel->beta, &noise);
-        /* A small oversampling enlarges rounding errors, the more the wider the kernel: no wider than up to where they
-         * are as large as the aliases. */
+        /* A small oversampling amplifies rounding errors, more so for wide kernels. So stop when they are as large as
+         * the aliases. */
         kernel->width = width;
-        /* Most of the error of two points is that of few voxels at the image's edges, and so of one image differs from
-         * that of another, up to half. */
+        /* With a width of two points, most of the error comes from a few voxels at the edges of the image. So it varies
+         * between images, by up to half. */
         const double share = width == 2 ? 0.45 : 0.62;
         if (sqrt(axes) * error <= fmax(share * tolerance, unit * amplification(kernel, noise, axes)))
             break;
-        /* Near 1e-12 and a small oversampling, the rounding of the transforms hides the aliases: by rule. */
+        /* Near 1e-12 with a small oversampling, rounding of the transforms hides the aliases. Use the formula for
+         * beta. */
         if (width >= estimate && error <= 16 * DBL_EPSILON * width * noise) {
             kernel->beta = 0.99 * pi * (1 - 0.5 / sigma) * width;
             break;
@@ -260,7 +261,7 @@ bool gridding_choose_kernel(double tolerance, double sigma, int axes, double uni
     if (width > GRIDDING_MAX_WIDTH)
         return false;
     kernel->width = width;
-    /* Beyond some degree rounding makes the fit worse again. */
+    /* Above some degree, rounding makes the fit worse again. */
     int best = 3;
     double least = fit(kernel, best);
     for (int d = best + 1; d <= GRIDDING_MAX_DEGREE && !(sqrt(axes) * noise * least <= fit_share * tolerance); d++) {

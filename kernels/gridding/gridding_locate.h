@@ -1,4 +1,4 @@
-/* Where a sample's kernel lies, the same bits on host and GPU: the backends sort by it; not installed. */
+/* Where a sample's kernel lies. Host and GPU get the same bits, because the backends sort by them; not installed. */
 #ifndef VOXFIELD_GRIDDING_LOCATE_H
 #define VOXFIELD_GRIDDING_LOCATE_H
 
@@ -12,13 +12,13 @@
 #define GRIDDING_HOST_DEVICE
 #endif
 
-/* Along each axis the first grid point under the kernel, and d of gridding_kernel. */
+/* Along each axis, the first grid point under the kernel, and d of gridding_kernel. */
 typedef struct gridding_place {
     double offset[3];
     int64_t start[3];
 } gridding_place;
 
-/* Rounded before anything is added, also where the compiler would make one multiply-add of both. */
+/* A product that is rounded before any addition, even where the compiler would fuse the two. */
 GRIDDING_HOST_DEVICE static inline double gridding_product(double a, double b)
 {
 #ifdef __CUDA_ARCH__
@@ -28,7 +28,7 @@ GRIDDING_HOST_DEVICE static inline double gridding_product(double a, double b)
 #endif
 }
 
-/* `k` finite on axes of more than one voxel. */
+/* `k` must be finite on axes of more than one voxel. */
 GRIDDING_HOST_DEVICE static inline gridding_place gridding_locate(const gridding_axis axis[3], const float k[3])
 {
     gridding_place place;
@@ -39,7 +39,7 @@ GRIDDING_HOST_DEVICE static inline gridding_place gridding_locate(const gridding
             continue;
         const double turns = (double)k[a] / (double)axis[a].voxels;
         const double position = gridding_product(turns - floor(turns), (double)axis[a].grid);
-        const double begin = position - 0.5 * axis[a].width, first = ceil(begin); /* half the width is exact */
+        const double begin = position - 0.5 * axis[a].width, first = ceil(begin); /* half of the width is exact */
         const int64_t start = (int64_t)first;
         place.offset[a] = first - begin;
         place.start[a] = start < 0 ? start + axis[a].grid : start >= axis[a].grid ? start - axis[a].grid : start;

@@ -1,5 +1,5 @@
-/* What the CPU backend (gridding_cpu.c: tiles, threads, transforms) asks of each instruction set (gridding_simd.inc,
- * compiled once for each); not installed. */
+/* The interface between the CPU backend (gridding_cpu.c: tiles, threads, transforms) and each instruction set
+ * (gridding_simd.inc, compiled once for each); not installed. */
 #ifndef VOXFIELD_GRIDDING_SIMD_H
 #define VOXFIELD_GRIDDING_SIMD_H
 
@@ -8,12 +8,12 @@
 
 #include "gridding_internal.h"
 
-/* Kernels are padded with zeros to GRIDDING_REACH points: to whole vectors of at most GRIDDING_LANES complex numbers,
- * at any place in the first. */
+/* Kernels are padded with zeros to GRIDDING_REACH points: whole vectors of at most GRIDDING_LANES complex numbers,
+ * wherever the kernel starts in the first vector. */
 enum { GRIDDING_LANES = 8, GRIDDING_REACH = GRIDDING_MAX_WIDTH + GRIDDING_LANES, GRIDDING_PADDED = 2 * GRIDDING_REACH };
 
-/* The kernel's polynomials in one precision, highest power first, zeros beyond the width: of each point twice, for the
- * real and imaginary parts along x, and once for the other axes. An axis left out is the polynomial 1. */
+/* The kernel's polynomials in one precision, highest power first, 0 beyond the width. Along x, each point is stored
+ * twice, for the real and imaginary parts; along the other axes, once. On a skipped axis the polynomial is 1. */
 typedef struct gridding_table_f32 {
     _Alignas(64) float twice[GRIDDING_MAX_DEGREE + 1][GRIDDING_PADDED];
     _Alignas(64) float once[2][GRIDDING_MAX_DEGREE + 1][GRIDDING_PADDED / 2]; /* along y, z */
@@ -24,18 +24,18 @@ typedef struct gridding_table_f64 {
     _Alignas(64) double once[2][GRIDDING_MAX_DEGREE + 1][GRIDDING_PADDED / 2];
 } gridding_table_f64;
 
-/* Samples [first, last) between the grid and the caller's vector. Zeros may be added up to GRIDDING_LANES - 1 points in
- * front of a kernel, and zeros may be added or read up to GRIDDING_REACH points from its start on: rows are that much
- * longer than `grid[0]`, and hold what belongs to their start. Rows are 64-byte aligned. */
+/* Samples [first, last), between the grid and the caller's vector. Zeros may be added to up to GRIDDING_LANES - 1
+ * points before a kernel. Up to GRIDDING_REACH points from its start, zeros may be added, and values read and
+ * multiplied by 0. So rows are that much longer than `grid[0]`; the padding stands for the start of the row. Rows are
+ * 64-byte aligned. */
 typedef struct gridding_job {
     const void *samples, *table; /* of the precision */
     int64_t first, last;
-    int degree, kernel_width, width[3]; /* width: 1 along an axis that is left out */
-    int64_t grid[3], pitch, plane;      /* points; strides from row to row, plane to plane in complex elements */
+    int degree, kernel_width, width[3]; /* width: 1 along a skipped axis */
+    int64_t grid[3], pitch, plane;      /* points; strides between rows and planes, in complex elements */
     void *points;                       /* [grid[2]][grid[1]][pitch] */
-    int64_t origin[3];  /* spreading: the point of the grid that `points` begins with; x a multiple of GRIDDING_LANES */
-    const void *factor; /* [samples] complex, sorted, by which values are multiplied on the way (spreading)
-                         * or their conjugates (interpolation); NULL: 1 */
+    int64_t origin[3];                  /* spreading: the grid point of points[0]; x is a multiple of GRIDDING_LANES */
+    const void *factor; /* [samples] complex, sorted: factors when spreading; when interpolating, conjugated; NULL: 1 */
     void *values;       /* [samples] complex, caller's order */
     bool add;           /* interpolation: add to the values */
 } gridding_job;
@@ -55,7 +55,7 @@ typedef struct gridding_simd {
     void (*spread_f64)(const gridding_job *job);
     void (*interpolate_f32)(const gridding_job *job);
     void (*interpolate_f64)(const gridding_job *job);
-    /* out = in times the phase, or out += that; `sign` -1 takes the conjugate phase. */
+    /* out = in times the phase, or out += that. `sign` -1: the conjugate phase. */
     void (*rotate_f32)(const gridding_phase *phase, int sign, bool add);
     void (*rotate_f64)(const gridding_phase *phase, int sign, bool add);
 } gridding_simd;

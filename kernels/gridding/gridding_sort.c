@@ -1,4 +1,4 @@
-/* Samples sorted by the tile of the grid that their kernels start in. */
+/* Sorts samples by the tile of the grid in which their kernels start. */
 #include <stdlib.h>
 
 #include "gridding_locate.h"
@@ -21,7 +21,7 @@ vf_status gridding_sort(const vf_nufft *plan, const vf_nufft_samples *samples, c
     }
     for (int64_t t = 0; t < total; t++)
         first[t + 1] += first[t];
-    /* Each tile's beginning moves on as it is filled, and is its end afterwards: the next one's beginning. */
+    /* Filling a tile moves its beginning to its end, which is the beginning of the next tile. */
     for (int64_t m = 0; m < samples->count; m++) {
         const gridding_place place = gridding_locate(plan->axis, samples->k + 3 * m);
         int64_t at = first[tile_of[m]]++;

@@ -1,14 +1,15 @@
-/* Time segments of an off-resonance phase: where they lie, how many, and their coefficients of least squares.
+/* Time segments of an off-resonance phase: their times, their number, and their coefficients by least squares.
  *
- * The frequencies are reduced to some hundred points: equal bins of their range, each bin that holds any by the nodes
- * of Gauss and Legendre over what it holds, which stand for all smooth functions of f. The columns exp(i 2 pi t_l f)
- * are made orthogonal (Gram and Schmidt, twice), so that nothing is squared and tolerances near rounding can be kept.
- * The coefficients are smooth in t: they are solved for at Chebyshev's nodes and interpolated to the samples' times.
+ * The frequencies are reduced to some hundred points. Their range is divided into equal bins. Each bin with values is
+ * represented by Gauss-Legendre nodes over the range of its values, which is accurate for smooth functions of f. The
+ * columns exp(i 2 pi t_l f) are orthogonalised (Gram-Schmidt, twice). This avoids squaring the condition number, so
+ * tolerances near rounding are possible. The coefficients are smooth in t: they are solved for at Chebyshev nodes and
+ * interpolated to the samples' times.
  *
- * Where the phase turns often, fewest segments would have huge coefficients that cancel, and with them what is rounded
- * in the transforms of each segment (10^6 at 50 turns). So |e - sum b_l e_l|^2 + delta^2 sum |b_l|^2 is what must be
- * least, and its root at most the tolerance (Tikhonov), delta being a part of it: sum |b_l|^2 is at most 1 /
- * KEPT_SMALL^2.
+ * Where the phase turns often, the smallest number of segments would have huge coefficients that cancel. They would
+ * amplify the rounding errors of each segment's transform (10^6 at 50 turns). So |e - sum b_l e_l|^2 + delta^2 sum
+ * |b_l|^2 is minimised, and the root of the minimum must be at most the tolerance (Tikhonov). delta is a fraction of
+ * the tolerance, so sum |b_l|^2 is at most 1 / KEPT_SMALL^2.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -18,17 +19,17 @@
 #include "voxfield/statistics.h"
 
 enum { NODES = 6, MOST_BINS = 512, LEAST_BINS = 64, MOST_SEGMENTS = 256, MOST_CHEBYSHEV = 96 };
-static const double KEPT_SMALL = 0.3; /* delta, of the tolerance */
+static const double KEPT_SMALL = 0.3; /* delta, relative to the tolerance */
 
 static const double pi = 3.14159265358979323846;
 
 typedef struct point_set {
     int count;
-    double *f, *weight; /* sum of squared weights: 1; f relative to `centre` */
+    double *f, *weight; /* sum of squared weights: 1; f is relative to `centre` */
     double centre, half_range, field_range;
 } point_set;
 
-/* A bin's least and largest value and how much it holds. */
+/* The least and largest value of a bin, and how much it holds. */
 typedef struct bin {
     double low, high, amount;
 } bin;
@@ -56,7 +57,7 @@ static vf_status make_points(vf_context *ctx, const bin *bins, int count, point_
     set->f = malloc((size_t)(count * NODES) * sizeof *set->f);
     set->weight = malloc((size_t)(count * NODES) * sizeof *set->weight);
     if (!set->f || !set->weight)
-        return vf_fail(ctx, VF_ERR_MEMORY, "time segments: no memory");
+        return vf_fail(ctx, VF_ERR_MEMORY, "time segments: not enough memory");
     set->count = 0;
     for (int b = 0; b < count; b++) {
         double middle = 0.5 * (bins[b].low + bins[b].high), half = 0.5 * (bins[b].high - bins[b].low);
@@ -69,7 +70,7 @@ static vf_status make_points(vf_context *ctx, const bin *bins, int count, point_
     return VF_OK;
 }
 
-/* The range of values, 0 to 0 if there are none; *bad: the index of one that is not finite, or -1. */
+/* The range of values, or 0 to 0 if there are none. *bad: the index of a value that is not finite, or -1. */
 static vf_status range_of(vf_context *ctx, int64_t count, const float *values, double *low, double *high, int64_t *bad)
 {
     vf_reduced least, greatest = {0};
@@ -82,7 +83,7 @@ static vf_status range_of(vf_context *ctx, int64_t count, const float *values, d
     return status;
 }
 
-/* The points that stand for the field's values, or for all differences of two of them. `times` is the range of t. */
+/* The points that represent the field's values, or all differences of two of them. `times` is the range of t. */
 static vf_status reduce_field(vf_context *ctx, int64_t voxels, const float *field, bool symmetric, double times,
                               point_set *set)
 {
@@ -90,15 +91,15 @@ static vf_status reduce_field(vf_context *ctx, int64_t voxels, const float *fiel
     int64_t bad;
     vf_status status = range_of(ctx, voxels, field, &low, &high, &bad);
     if (status == VF_OK && bad >= 0)
-        status =
-            vf_fail(ctx, VF_ERR_ARGUMENT, "the field map is %g at voxel %lld", (double)field[bad], (long long)bad + 1);
+        status = vf_fail(ctx, VF_ERR_ARGUMENT, "the field map is %g at voxel %lld; it must be finite",
+                         (double)field[bad], (long long)bad + 1);
     if (status != VF_OK)
         return status;
     double range = high - low, turns = 8 * range * times;
     int count = turns < LEAST_BINS ? LEAST_BINS : turns < MOST_BINS ? (int)turns : MOST_BINS;
     bin *bins = calloc((size_t)(2 * count), sizeof *bins), *differences = bins + count;
     if (!bins)
-        return vf_fail(ctx, VF_ERR_MEMORY, "time segments: no memory");
+        return vf_fail(ctx, VF_ERR_MEMORY, "time segments: not enough memory");
     for (int64_t n = 0; n < voxels; n++)
         put(bins, count, low, range, field[n], field[n], 1);
     if (voxels == 0)
@@ -116,16 +117,16 @@ static vf_status reduce_field(vf_context *ctx, int64_t voxels, const float *fiel
     return status;
 }
 
-/* Orthonormal columns of the weighted exp(i 2 pi t_l f) with delta e_l below, and the triangle that leads back: column
- * l of the matrix is sum_k triangle[k][l] q_k. Complex numbers as {re, im}. */
+/* Orthonormal columns of the weighted exp(i 2 pi t_l f), extended by rows with delta e_l, and the triangular factor:
+ * column l of the matrix is sum_k triangle[k][l] q_k. Complex numbers are {re, im}. */
 typedef struct basis {
-    int count, rows;  /* rows: points and count */
+    int count, rows;  /* rows: points + count */
     double *time;     /* [count], relative to the middle */
     double *q;        /* [count][2][rows]: real, then imaginary parts */
     double *triangle; /* [count][count][2] */
 } basis;
 
-/* The weighted exp(i 2 pi t f), and zeros below. */
+/* The weighted exp(i 2 pi t f), extended by zeros. */
 static void exponential(const point_set *set, int rows, double t, double *column)
 {
     memset(column, 0, 2 * (size_t)rows * sizeof *column);
@@ -175,8 +176,8 @@ static vf_status check_cancelled(vf_context *ctx)
     return vf_cancelled(ctx) ? vf_fail(ctx, VF_ERR_CANCELLED, "interrupted") : VF_OK;
 }
 
-/* Segments at Chebyshev's nodes (best where the phase changes little) or equally spaced, some of them beyond the
- * samples' times (where it turns often). */
+/* Times of segments: Chebyshev nodes (best if the phase changes little), or equally spaced with some beyond the
+ * samples' times (best if it turns often). */
 static double segment_time(int count, int l, int beyond, double half)
 {
     if (count == 1)
@@ -210,7 +211,7 @@ static vf_status make_basis(vf_context *ctx, const point_set *set, int count, in
                 b->triangle[2 * ((size_t)k * n + (size_t)l) + 1] += product[1];
             }
         double length = norm(b->rows, column);
-        /* A column that the others span to within rounding adds nothing: its coefficient will be 0. */
+        /* The column depends on the others to within rounding: its coefficient will be 0. */
         length = length > 1e-14 ? length : 0;
         b->triangle[2 * ((size_t)l * n + (size_t)l)] = length;
         for (size_t i = 0; i < 2 * rows; i++)
@@ -219,8 +220,8 @@ static vf_status make_basis(vf_context *ctx, const point_set *set, int count, in
     return check_cancelled(ctx);
 }
 
-/* The coefficients [count] {re, im} for the time t, relative to the middle; returns the root of what is least.
- * `column`: working memory for 2 * rows numbers. */
+/* The coefficients [count] {re, im} for time t, relative to the middle. Returns the root of the minimum. `column`:
+ * working memory for 2 * rows numbers. */
 static double solve(const basis *b, const point_set *set, double t, double *column, double *coefficient)
 {
     int n = b->count;
@@ -242,14 +243,14 @@ static double solve(const basis *b, const point_set *set, double t, double *colu
     return residual;
 }
 
-/* The coefficients at Chebyshev's nodes of the range of times, from which they are interpolated. */
+/* The coefficients at Chebyshev nodes of the range of times, for interpolation. */
 typedef struct table {
     int nodes, count;
-    double *time, *weight; /* [nodes] of the barycentric formula */
-    double *between;       /* [nodes + 1] times between the nodes, from end to end */
+    double *time, *weight; /* [nodes] for the barycentric formula */
+    double *between;       /* [nodes + 1] times between the nodes, and both ends */
     double *value;         /* [nodes][count][2] */
-    double *column;        /* working memory of `solve`, for MOST_SEGMENTS */
-    double *unused;        /* coefficients between nodes */
+    double *column;        /* working memory for `solve`, for MOST_SEGMENTS */
+    double *unused;        /* coefficients between nodes, not used */
 } table;
 
 static void table_free(table *t)
@@ -268,7 +269,7 @@ static vf_status refuse_range(vf_context *ctx, const point_set *set, double half
                    2 * half, set->field_range, MOST_SEGMENTS);
 }
 
-/* Turns of the phase over all times and frequencies; no fewer segments will do. */
+/* Turns of the phase over all times and frequencies: a lower bound for the number of segments. */
 static double turns_of(const point_set *set, double half)
 {
     return 2 * set->half_range * 2 * half;
@@ -279,7 +280,7 @@ static vf_status table_create(vf_context *ctx, const point_set *set, double half
     if (!(turns_of(set, half) < MOST_SEGMENTS))
         return refuse_range(ctx, set, half);
     double angle = 2 * pi * set->half_range * half;
-    /* exp(i x t), |x t| <= angle, has Chebyshev coefficients J_n(angle): below rounding from there on. */
+    /* exp(i x t), |x t| <= angle, has Chebyshev coefficients J_n(angle), which are below rounding for n beyond this. */
     t->nodes = (int)(angle + 12 * cbrt(angle)) + 24;
     t->time = malloc((3 * (size_t)t->nodes + 1) * sizeof(double));
     t->weight = t->time + t->nodes;
@@ -287,7 +288,7 @@ static vf_status table_create(vf_context *ctx, const point_set *set, double half
     t->column = malloc(2 * ((size_t)set->count + 2 * MOST_SEGMENTS) * sizeof(double));
     t->unused = t->column + 2 * ((size_t)set->count + MOST_SEGMENTS);
     if (!t->time || !t->column)
-        return vf_fail(ctx, VF_ERR_MEMORY, "time segments: no memory");
+        return vf_fail(ctx, VF_ERR_MEMORY, "time segments: not enough memory");
     for (int i = 0; i < t->nodes; i++) {
         double node = pi * (i + 0.5) / t->nodes;
         t->time[i] = half * cos(node);
@@ -298,8 +299,9 @@ static vf_status table_create(vf_context *ctx, const point_set *set, double half
     return VF_OK;
 }
 
-/* Fills the table for a basis; *residual: the largest at the nodes and, since it rises and falls about once a segment,
- * between them. It ends early where that is more than allowed, which is soonest at the ends, where the nodes begin. */
+/* Fills the table for a basis. *residual: the largest residual at the nodes and between them, as it rises and falls
+ * about once per segment. Stops as soon as it exceeds `allowed`. It exceeds first at the ends of the range, so the
+ * nodes begin there. */
 static vf_status table_fill(vf_context *ctx, const basis *b, const point_set *set, double allowed, table *t,
                             double *residual)
 {
@@ -316,7 +318,7 @@ static vf_status table_fill(vf_context *ctx, const basis *b, const point_set *se
     return check_cancelled(ctx);
 }
 
-/* Whether so many segments keep the tolerance: then their times are in `b`, their coefficients in `t`. */
+/* Tries `count` segments. If *residual <= allowed, their times are in `b` and their coefficients in `t`. */
 static vf_status try_segments(vf_context *ctx, const point_set *set, double half, double allowed, int count, basis *b,
                               table *t, double *residual)
 {
@@ -336,11 +338,11 @@ static vf_status try_segments(vf_context *ctx, const point_set *set, double half
     return status;
 }
 
-/* About the least number of segments that keep the tolerance: in growing steps until there are enough, then halving the
- * last. */
+/* Finds about the smallest number of segments that keep the tolerance: in growing steps until there are enough, then by
+ * bisection of the last step. */
 static vf_status find_segments(vf_context *ctx, const point_set *set, double half, double tolerance, basis *b, table *t)
 {
-    /* No fewer than one for each turn of the phase; tolerances of rounding error are kept up to it. */
+    /* At least one segment per turn of the phase. Tolerances below rounding error become 4e-14. */
     const double allowed = fmax(tolerance, 4e-14);
     const int turns = (int)turns_of(set, half), most = 2 * turns + 64 < MOST_SEGMENTS ? 2 * turns + 64 : MOST_SEGMENTS;
     int few = turns < 1 ? 0 : turns - 1, enough = 0, tried = 0;
@@ -363,7 +365,7 @@ static vf_status find_segments(vf_context *ctx, const point_set *set, double hal
     return status == VF_OK && tried != enough ? try_segments(ctx, set, half, allowed, enough, b, t, &residual) : status;
 }
 
-/* The coefficients of one time from the table: [count] {re, im}. */
+/* The coefficients for one time, interpolated from the table: [count] {re, im}. */
 static void interpolate_table(const table *t, double time, double *out)
 {
     double total = 0;
@@ -406,7 +408,7 @@ static vf_status fill_coefficients(vf_context *ctx, const basis *b, const table 
             double at = (double)time[m] - middle;
             interpolate_table(t, at, row);
             for (size_t l = 0; l < count; l++) {
-                /* The centre of the frequencies was left out. */
+                /* Restores the centre of the frequencies, which the points leave out. */
                 double angle = 2 * pi * (at - b->time[l]) * centre, c = cos(angle), s = sin(angle);
                 double *to = out->coefficient + 2 * (l * (size_t)samples + (size_t)m);
                 to[0] = row[2 * l] * c - row[2 * l + 1] * s;
@@ -431,7 +433,8 @@ vf_status vf_segments_create(vf_context *ctx, int64_t samples, const float *time
     int64_t bad;
     vf_status status = range_of(ctx, samples, time, &first, &last, &bad);
     if (status == VF_OK && bad >= 0)
-        status = vf_fail(ctx, VF_ERR_ARGUMENT, "the time of sample %lld is %g", (long long)bad + 1, (double)time[bad]);
+        status = vf_fail(ctx, VF_ERR_ARGUMENT, "the time of sample %lld is %g; it must be finite", (long long)bad + 1,
+                         (double)time[bad]);
     if (status != VF_OK)
         return status;
     double half = 0.5 * (last - first), middle = 0.5 * (first + last);

@@ -1,4 +1,4 @@
-/* The contract's own part: checks, the sources, and the choice of the backend. */
+/* The backend-independent part: checks, the sources, and the choice of the backend. */
 #include "ion_search.h"
 
 #include <math.h>
@@ -16,8 +16,8 @@ static const vf_backend backends[] = {
     {0},
 };
 
-/* The backend for the device, the pair potential and the variant that is wanted. Only the reference knows functions;
- * the others bound energies by Coulomb's law. */
+/* Chooses the backend for the device, the pair potential and the requested variant. Only the reference supports
+ * functions; the others bound energies by Coulomb's law. */
 static vf_status choose_backend(vf_ion_search *search, const char *wish, const void **backend)
 {
     const bool function = search->pair.law == VF_PAIR_FUNCTION;
@@ -93,7 +93,7 @@ static vf_status check_map(const vf_ion_search *search)
     return VF_OK;
 }
 
-/* The pair potential as backends see it. */
+/* Translates the pair potential for backends. */
 static vf_status take_pair(vf_ion_search *search, const vf_ion_search_options *options)
 {
     const vf_pair_potential *pair = &options->pair;
@@ -111,8 +111,8 @@ static vf_status take_pair(vf_ion_search *search, const vf_ion_search_options *o
     return VF_OK;
 }
 
-/* The sums' own checks of all that they are given; nothing else is done with that plan. A function may know the grid's
- * cell; Coulomb's sums do not. */
+/* Lets the Coulomb sum check its input, by a plan that is not used otherwise. With a function, the grid may have a
+ * cell; Coulomb sums reject one. */
 static vf_status check_sums(vf_ion_search *search, const vf_coulomb_atoms *atoms)
 {
     vf_coulomb *sums = NULL;
@@ -163,8 +163,8 @@ vf_status vf_ion_search_create(vf_device *device, const vf_grid *grid, const vf_
         search->free = vf_grid_points(grid);
         search->mask = calloc((size_t)search->free, 1);
         if (!search->mask)
-            status = vf_fail(ctx, VF_ERR_MEMORY, "not enough memory for what is excluded of %lld points",
-                             (long long)search->free);
+            status =
+                vf_fail(ctx, VF_ERR_MEMORY, "not enough memory for the mask of %lld points", (long long)search->free);
     }
     if (status == VF_OK) {
         search->backend = backend;
@@ -288,10 +288,10 @@ vf_status vf_ion_search_add(vf_ion_search *search, const double position[3], dou
         return vf_fail(search->ctx, VF_ERR_ARGUMENT, "search for ions: distance %g is out of range", distance);
     const int64_t point = point_at(&search->grid, position);
     status = add_source(search, ION_IONS, position, charge, distance);
-    if (status == VF_OK) /* a GPU works at this while the host goes on */
+    if (status == VF_OK) /* a GPU works on this while the host continues */
         status = search->backend->add(search);
     if (status == VF_OK && energy) {
-        search->sources[ION_IONS].count--; /* without itself */
+        search->sources[ION_IONS].count--; /* the energy is without the ion itself */
         *energy = charge * ion_total_potential(search, point, position);
         search->sources[ION_IONS].count++;
     }

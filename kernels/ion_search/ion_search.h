@@ -1,6 +1,6 @@
 /* Voxfield - the search for ions' places: the free grid point where an ion's energy is lowest, one ion after another.
  *
- * The energy of an ion of charge z at r is z V(r), with the potential
+ * The energy of an ion of charge z at r is z V(r), where the potential
  *
  *     V(r) = C sum_i q_i g(r - r_i)        C g: a vf_pair_potential (potential.h)
  *
@@ -9,22 +9,22 @@
  * around it are excluded. This is the greedy placement of VMD's cionize (Stone et al., J. Comput. Chem. 28 (2007)
  * 2618).
  *
- * What is found does not depend on the device, nor on the number of threads: energies are compared as sums in double
- * precision. Energies that differ by no more than 2^-40 of |z| C sum |q_i g(r - r_i)| are equal (a symmetric molecule
- * has such points, which differ by rounding alone), and of equal ones the point that comes first in the order [z][y][x]
- * is taken.
+ * The result depends neither on the device nor on the number of threads, because energies are compared as sums in
+ * double precision. Energies that differ by at most 2^-40 of |z| C sum |q_i g(r - r_i)| count as equal: a symmetric
+ * molecule has points whose energies differ only by rounding. Of equal points, the first in the order [z][y][x] is
+ * taken.
  *
- * Not all points are summed in double precision: a map of the atoms' potential, usually in single precision, says which
- * cells of the grid can hold the least energy, and only those are summed again, and get the potential of ions as they
- * need it. A map in single precision is taken to be good to (7 + 110 h/d) u C sum |q_i|/r_i (u = 2^-24; 7 u are the
- * largest errors that are measured, and 110 h u is what rounding of the positions in a block of points can do to a
- * distance: docs/accuracy.md), h the largest spacing, d the least distance allowed; 16 u by default. If it were worse
- * somewhere, the energy found would still be the least to that error.
+ * Not all points are summed in double precision. A map of the atoms' potential, usually in single precision, shows
+ * which cells of the grid can contain the lowest energy. Only these are summed again, and get the potential of ions
+ * when they need it. The error of a single-precision map is assumed to be at most (7 + 110 h/d) u C sum |q_i|/r_i,
+ * where u = 2^-24, h is the largest spacing and d the smallest allowed distance; this is 16 u by default. The largest
+ * measured errors are 7 u. Rounding of the positions in a block of points can change a distance by 110 h u
+ * (docs/accuracy.md). If the error were larger somewhere, the energy found would be the lowest to within that error.
  *
- * Variants: on the CPU "cells" (the default), and "ref": plain C, every point in double precision; on a GPU "field",
- * which needs 8 bytes of its memory a point, and 5 or 9 more while it begins. "cells" and "field" bound energies by
- * Coulomb's law, with a constant or a distance-dependent dielectric. A pair potential that is a function
- * (VF_PAIR_FUNCTION) is supported by "ref" alone, which is then the CPU's default.
+ * Variants: on the CPU "cells" (the default) and "ref" (plain C, every point in double precision); on a GPU "field",
+ * which needs 8 bytes of GPU memory per point, and 5 or 9 more at the beginning. "cells" and "field" bound energies by
+ * Coulomb's law, with a constant or a distance-dependent dielectric. Only "ref" supports a function as the pair
+ * potential (VF_PAIR_FUNCTION). It is the default on the CPU then.
  */
 #ifndef VOXFIELD_ION_SEARCH_H
 #define VOXFIELD_ION_SEARCH_H
@@ -38,28 +38,28 @@ extern "C" {
 typedef struct vf_ion_search vf_ion_search;
 
 typedef struct vf_ion_search_options {
-    vf_pair_potential pair; /* of the atoms and of the ions: what the map's method says (vf_potential_method.pair) */
+    vf_pair_potential pair; /* of the atoms and the ions, as defined by the map's method (vf_potential_method.pair) */
     vf_dtype precision;     /* of the map */
-    bool map_is_exact;      /* the map itself is the atoms' potential; the atoms' charges are ignored */
+    bool map_is_exact;      /* the map is the atoms' potential; the atoms' charges are ignored */
     const char *variant;    /* NULL: the default */
 } vf_ion_search_options;
 
-/* Makes a search. `map`: host memory, [z][y][x] of the grid, options->precision; the atoms' potential,
- * without ions; it must outlive the search, and all values must be finite. The atoms are copied. Errors: as
- * vf_coulomb_create; VF_ERR_UNSUPPORTED if the variant, or every variant of the device, cannot do the pair potential;
+/* Makes a search. `map`: [z][y][x] of the grid, options->precision, host memory. It is the atoms' potential, without
+ * ions; all values must be finite, and it must outlive the search. The atoms are copied. Errors: as vf_coulomb_create;
+ * VF_ERR_UNSUPPORTED if the variant, or every variant of the device, does not support the pair potential;
  * VF_ERR_ARGUMENT for a malformed VOXFIELD_SIMULATE_FAILURE (docs/architecture.md). */
 VF_MUST_CHECK vf_status vf_ion_search_create(vf_device *device, const vf_grid *grid, const vf_coulomb_atoms *atoms,
                                              const void *map, const vf_ion_search_options *options,
                                              vf_ion_search **out);
 void vf_ion_search_destroy(vf_ion_search *search); /* NULL is allowed */
 
-/* Excludes the points nearer to atom i than distance[i] ([atoms], host memory, >= 0, in the grid's length unit). Call
- * it once, before the first ion. Errors: VF_ERR_ARGUMENT, VF_ERR_MEMORY. */
+/* Excludes the points nearer to atom i than distance[i]: [atoms], host memory, >= 0, in the grid's length unit. Call it
+ * once, before the first ion. Errors: VF_ERR_ARGUMENT, VF_ERR_MEMORY. */
 VF_MUST_CHECK vf_status vf_ion_search_exclude(vf_ion_search *search, const double *distance);
 
-/* Also excludes the points nearer to these positions than their distances, for atoms at other times. position[3],
- * distance: [count], host memory, only read. Call it any number of times, before the first ion. Errors: as
- * vf_ion_search_exclude. */
+/* Also excludes the points nearer to these positions than their distances, for example for atoms at other times.
+ * position[3], distance: [count], host memory, read only during the call. Call it any number of times, before the first
+ * ion. Errors: as vf_ion_search_exclude. */
 VF_MUST_CHECK vf_status vf_ion_search_exclude_about(vf_ion_search *search, int64_t count, double *const position[3],
                                                     double *distance);
 
@@ -79,15 +79,15 @@ typedef struct vf_ion_place {
  * VF_ERR_MEMORY, VF_ERR_DEVICE, VF_ERR_DEVICE_MEMORY, VF_ERR_CANCELLED. */
 VF_MUST_CHECK vf_status vf_ion_search_find(vf_ion_search *search, double charge, vf_ion_place *out);
 
-/* Moves a place off the grid to a local minimum of the energy: by steps along the axes and diagonals, halved down to
- * 1/64 of the spacing, within one spacing of the point, inside the grid's bounds, never nearer to an atom or ion
- * than the given distances. (Coulomb's potential has no minimum where there is no charge, so the minimum lies on the
- * edge of the allowed region.) Errors: VF_ERR_ARGUMENT if options->map_is_exact. */
+/* Moves a place off the grid to a local minimum of the energy. It takes steps along the axes and diagonals, halved down
+ * to 1/64 of the spacing. The place stays within one spacing of the point and inside the grid's bounds, and never comes
+ * nearer to an atom or ion than the given distances. (Coulomb's potential has no minimum where there is no charge, so
+ * the minimum lies on the edge of the allowed region.) Errors: VF_ERR_ARGUMENT if options->map_is_exact. */
 VF_MUST_CHECK vf_status vf_ion_search_refine(vf_ion_search *search, double charge, vf_ion_place *place);
 
 /* Adds an ion: adds its potential, and excludes the points nearer than `distance`, and always its own grid point, if
- * any. `energy` (NULL is allowed): z V there without the ion, in double precision; a GPU continues meanwhile. Errors:
- * VF_ERR_ARGUMENT, VF_ERR_MEMORY, VF_ERR_DEVICE, VF_ERR_DEVICE_MEMORY. */
+ * any. `energy` (may be NULL) is set to z V at the position, without the ion, in double precision; a GPU continues
+ * meanwhile. Errors: VF_ERR_ARGUMENT, VF_ERR_MEMORY, VF_ERR_DEVICE, VF_ERR_DEVICE_MEMORY. */
 VF_MUST_CHECK vf_status vf_ion_search_add(vf_ion_search *search, const double position[3], double charge,
                                           double distance, double *energy);
 

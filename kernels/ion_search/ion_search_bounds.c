@@ -1,4 +1,4 @@
-/* What the cells hold: bounds, which ions move, and values. See ion_search_cells.c for the whole. */
+/* The contents of the cells: bounds, their changes by ions, and values. ion_search_cells.c describes the method. */
 #include <stdlib.h>
 
 #include "coulomb_sum_backend.h"
@@ -11,7 +11,7 @@ int64_t ion_row_start(const vf_grid *grid, const vf_box *box, int64_t j, int64_t
     return ((box->lo[2] + k) * grid->counts[1] + box->lo[1] + j) * grid->counts[0] + box->lo[0];
 }
 
-/* The extremes over the free points, of the cell's values or of the map. */
+/* The minimum and maximum over the free points, of the cell's values or of the map. */
 static void look_at(const vf_ion_search *search, const vf_box *box, const double *values, double *low, double *high)
 {
     const int64_t nx = vf_box_extent(box, 0), ny = vf_box_extent(box, 1), nz = vf_box_extent(box, 2);
@@ -61,7 +61,7 @@ int64_t ion_cells_levels(const vf_grid *grid, cell_state *state)
             l->half[a] = half * (1 + 1e-12);
             squared += half * half;
             nodes *= l->along[a];
-            /* Cells are longer along x: what lies over them is a cube of points. */
+            /* Cells are longer along x. The next level consists of cubes. */
             l[1].shape[a] = l->shape[a] < CELL_X ? CELL_X : 2 * l->shape[a];
         }
         l[1].shape[0] = l[1].shape[1];
@@ -112,7 +112,7 @@ void ion_node_update(const vf_ion_search *search, cell_state *state, int64_t num
     const vf_coulomb_options *potential = &search->options.potential;
     node *b = &state->nodes[number];
     double middle[3];
-    if (b->low > b->high) /* nothing is free there, nor will be */
+    if (b->low > b->high) /* no free points, now or later */
         return;
     number -= l->first;
     for (int a = 0; a < 3; a++) {
@@ -124,7 +124,7 @@ void ion_node_update(const vf_ion_search *search, cell_state *state, int64_t num
     b->known = ions->count;
 }
 
-/* The ions that a node knows are in its `low` and `high` now. */
+/* Marks the ions that a node knows as included in its `low` and `high`. */
 static void settle_ions(node *b, int64_t ions)
 {
     b->middle = b->rest = b->gradient[0] = b->gradient[1] = b->gradient[2] = 0;
@@ -178,9 +178,9 @@ vf_status ion_cells_begin(vf_ion_search *search, cell_state *state)
     return VF_OK;
 }
 
-/* ---- looking at cells ---- */
+/* ---- visiting cells ---- */
 
-/* Adds the ions that the cell lacks. */
+/* Adds the potential of the ions that the cell does not have yet. */
 static void apply_ions(const vf_ion_search *search, const vf_box *box, int64_t settled, cell *c)
 {
     const ion_sources *ions = &search->sources[ION_IONS];
@@ -222,7 +222,7 @@ static void copy_map(const vf_ion_search *search, const vf_box *box, double *val
                 values[(k * ny + j) * nx + i] = ion_map_value(search, ion_row_start(&search->grid, box, j, k) + i);
 }
 
-/* Puts the sum of the atoms, in double precision, in place of what the values have from the map. */
+/* Replaces the map's part of the values by the sum over the atoms in double precision. */
 static vf_status sum_atoms(const vf_ion_search *search, const cell_state *state, const vf_box *box, cell *c)
 {
     double sums[CELL_POINTS] = {0}, map[CELL_POINTS] = {0};

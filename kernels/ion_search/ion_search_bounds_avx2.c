@@ -1,3 +1,3 @@
-/* Bounds of what ions add: avx2; CMakeLists.txt sets the flags. */
+/* Bounds of the ions' potential: avx2; CMakeLists.txt sets the flags. */
 #define ISA ion_bound_ions_avx2
 #include "ion_search_bounds.inc"

@@ -1,33 +1,33 @@
-/* The search by cells of the grid: bounds say which cells can hold the least energy, and only those are looked at.
+/* The search by cells of the grid. Bounds show which cells can contain the lowest energy; only those are visited.
  *
- * Cells are the leaves of a tree of nodes: four make a cube, eight cubes a larger one, and so on up to one of all. For
- * each node there are bounds of the least potential over its free points, and of the greatest. They begin as the
- * extremes of the map, give or take its error. What ions add since is kept as their potential at the node's middle, its
- * gradient there, and a bound of the rest, by Taylor's theorem: within rho of the middle, and no nearer to the ion than
- * d, the second derivative of 1/r along any line is between -1/d^3 and 2/d^3, so the rest between -1/2 and 1 times
- * rho^2/d^3; for 1/r^2 it is between -1 and 3 times rho^2/d^4. An ion near the node counts with the middle of what its
- * potential can be, give or take.
+ * Cells are the leaves of a tree of nodes. Four cells make a cube, eight cubes a larger one, and so on up to a root for
+ * the whole grid. Each node has a lower and an upper bound of the potential over its free points. The bounds start as
+ * the map's minimum and maximum, less and plus its error. Ions that are added later contribute their potential at the
+ * node's middle, its gradient there, and a bound of the rest, by Taylor's theorem. Within rho of the middle, and no
+ * nearer to the ion than d, the second derivative of 1/r along any line is between -1/d^3 and 2/d^3. So the rest is
+ * between -1/2 and 1 times rho^2/d^3. For 1/r^2 it is between -1 and 3 times rho^2/d^4. An ion close to the node
+ * contributes the middle of the range of its potential, and half of the range as the error.
  *
- * To find the least energy, nodes are taken in the order of their lower bounds, until none is below the least energy
- * that was found. A node that is taken is opened: those that it consists of get the ions that they do not know yet, and
- * wait in its place. Most never are: they are bounded by the larger ones that they are part of, and an ion costs them
- * nothing. A cell that is taken gets the values of the map and the ions that it lacks, and its extremes are found. If
- * at last several points may have the least energy to the map's error, they are summed in double precision; where they
- * are many, whole cells are, once. Bounds that ions have blurred cost a look, never a wrong place.
+ * To find the lowest energy, nodes are taken in the order of their lower bounds, until no bound is below the lowest
+ * energy found. A node is opened: its parts get the ions that they do not know yet, and wait in its place. Most parts
+ * are never opened: the bounds of larger nodes cover them, and an ion costs them nothing. A cell is visited: it gets
+ * the values of the map and the ions that it lacks, and its minimum and maximum are computed. If several points may
+ * have the lowest energy to within the map's error, they are summed in double precision. If they are many, whole cells
+ * are summed, once. Bounds that many ions have loosened cost visits, but never give a wrong place.
  */
 #include <math.h>
 #include <stdlib.h>
 
 #include "ion_search_cells.h"
 
-/* Nodes for each thread that are taken before the least energy so far is looked at again, at most. */
+/* Most nodes per thread between two checks of the lowest energy. */
 enum { ROUND = 16 };
 
-/* Pairs of an ion and a point or node: a round of fewer stays on one thread, since it takes no longer than it may to
- * wake others where the machine is busy. */
+/* Pairs of an ion and a point or node. A round with fewer runs on one thread: on a busy machine, waking others may take
+ * longer than the round. */
 enum { PARALLEL_FROM = 1 << 18 };
 
-/* Points whose energies are summed one by one; of more, their cells are summed first. */
+/* Up to this many points are summed one by one; with more, their cells are summed first. */
 enum { FEW = 16 };
 
 static vf_status create(vf_ion_search *search)
@@ -51,7 +51,7 @@ static vf_status create(vf_ion_search *search)
         return VF_OK;
     vf_coulomb_options options = search->options.potential;
     const vf_coulomb_atoms atoms = {.count = s->count, .x = s->x, .y = s->y, .z = s->z, .charge = s->charge};
-    options.scale = 1; /* it is in the sources' charges */
+    options.scale = 1; /* C is in the sources' charges */
     options.precision = VF_F64;
     options.variant = NULL;
     vf_status status = vf_queue_create(host, &state->queue);
@@ -73,7 +73,7 @@ static void destroy(vf_ion_search *search)
     free(state);
 }
 
-/* The bounds take in an ion when they are asked for. */
+/* Nothing to do: bounds include a new ion when they are needed. */
 static vf_status add(vf_ion_search *search)
 {
     (void)search;
@@ -114,15 +114,15 @@ static int64_t pop(cell_state *state)
 
 /* ---- the search ---- */
 
-/* What is known of the least energy while it is looked for. */
+/* What is known of the lowest energy during the search. */
 typedef struct search_for {
     double charge;
-    bool exactly;  /* cells' atoms are summed */
-    double least;  /* it is no more than this */
+    bool exactly;  /* sum the atoms of cells in double precision */
+    double least;  /* upper bound of the lowest energy */
     double window; /* equal energies differ by no more than this */
 } search_for;
 
-/* What a node tells that was opened or looked at. */
+/* Uses the result of a node that was opened or visited. */
 static void take(cell_state *state, int64_t number, search_for *f)
 {
     if (number < state->grid.count) {
@@ -144,7 +144,7 @@ static void take(cell_state *state, int64_t number, search_for *f)
                 push(state, f->charge, l, ion_node_number(l, i, j, k));
 }
 
-/* Pairs to sum when a node is taken. */
+/* The number of pairs to sum when a node is taken. */
 static int64_t work(const vf_ion_search *search, const cell_state *state, int64_t number, bool exactly)
 {
     enum { PARTS = 8 };
@@ -154,8 +154,8 @@ static int64_t work(const vf_ion_search *search, const cell_state *state, int64_
     return CELL_POINTS * (lacks + (exactly && !state->cells[number].summed ? search->sources[ION_ATOMS].count : 0));
 }
 
-/* Takes nodes that wait until no bound is below the least energy. One thread takes one at a time; several begin so, and
- * take the more the longer it lasts. */
+/* Takes waiting nodes until no bound is below the lowest energy. One thread takes one node at a time. Several threads
+ * start with one, and take more in each round. */
 static vf_status settle(vf_ion_search *search, cell_state *state, search_for *f)
 {
     enum { MOST = 4096 };
@@ -205,7 +205,7 @@ static void gather(const vf_ion_search *search, const vf_box *box, const double 
             }
 }
 
-/* The points of the cells looked at whose energies may be the least. */
+/* Gathers the points of visited cells whose energies may be the lowest. */
 static void gather_all(const vf_ion_search *search, const cell_state *state, const search_for *f, ion_candidates *c)
 {
     c->count = 0;
@@ -217,13 +217,13 @@ static void gather_all(const vf_ion_search *search, const cell_state *state, con
     }
 }
 
-/* The points that may have the least energy, as well as the map can tell, or as exact sums can, if `exactly`. */
+/* Finds the points that may have the lowest energy to within the map's error, or, if `exactly`, that of exact sums. */
 static vf_status look(vf_ion_search *search, cell_state *state, double charge, bool exactly, ion_candidates *c)
 {
     search_for f = {charge, exactly, INFINITY, 0};
     const int64_t again = exactly ? state->visited : 0, root = state->count - 1;
     state->waits = state->visited = 0;
-    /* The cells that were looked at wait again: each is read before its place can be written. */
+    /* The visited cells wait again. Each is read before its place in the heap is overwritten. */
     for (int64_t v = again; v > 0; v--)
         push(state, charge, state->level, state->heap[state->count - v].number);
     if (!exactly) {

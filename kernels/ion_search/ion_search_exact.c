@@ -18,7 +18,7 @@ double ion_map_value(const vf_ion_search *search, int64_t index)
                                                          : (double)((const float *)search->map)[index];
 }
 
-/* The same by the pair potential's function; C is in the charges. */
+/* The same with the pair potential's function; C is in the charges. */
 static double sum_function(const vf_ion_search *search, const ion_sources *s, const double position[3], bool magnitude)
 {
     vf_pair_potential pair = search->pair;
@@ -35,7 +35,7 @@ static double sum_function(const vf_ion_search *search, const ion_sources *s, co
 double ion_potential(const vf_ion_search *search, int kind, const double position[3], bool magnitude)
 {
     static ion_point_sum *const sums[] = {ion_point_sum_baseline, ion_point_sum_avx2, ion_point_sum_avx512};
-    /* A thread should have work for longer than it may take to wake it. */
+    /* Parts are large enough for their sums to take longer than waking a thread. */
     enum { PART = 4096, MOST_PARTS = 64, PARTS_OF_THREAD = 4 };
     const ion_sources *s = &search->sources[kind];
     const vf_coulomb_options *potential = &search->options.potential;
@@ -43,7 +43,7 @@ double ion_potential(const vf_ion_search *search, int kind, const double positio
     double sum = 0;
     if (search->pair.law == VF_PAIR_FUNCTION)
         return sum_function(search, s, position, magnitude);
-    /* The parts are the same whatever the number of threads, and they are added in their order. */
+    /* The parts do not depend on the number of threads, and are added in order. */
     for (int64_t from = 0; from < s->count; from += (int64_t)PART * MOST_PARTS) {
         const int64_t left = s->count - from;
         const int parts = left < (int64_t)PART * MOST_PARTS ? (int)((left + PART - 1) / PART) : MOST_PARTS;

@@ -1,11 +1,11 @@
-/* Spheres on the grid: a row of points at a time. */
+/* Excludes spheres of grid points, row by row. */
 #include <math.h>
 #include <stdlib.h>
 
 #include "coulomb_sum_backend.h"
 #include "ion_search_internal.h"
 
-/* Marks the free points of [lo, hi) of a row; returns how many they were. */
+/* Marks the free points in [lo, hi) of a row; returns their number. */
 static int64_t mark(uint8_t *row, int64_t lo, int64_t hi, uint8_t value)
 {
     int64_t marked = 0;
@@ -16,7 +16,7 @@ static int64_t mark(uint8_t *row, int64_t lo, int64_t hi, uint8_t value)
     return marked;
 }
 
-/* The points of row (j, k) that are too near the source. */
+/* Marks the points of row (j, k) that are too near the source; returns the number of newly marked ones. */
 static int64_t exclude_row(const vf_grid *grid, const ion_sources *s, int64_t n, int64_t j, int64_t k, uint8_t *row,
                            uint8_t value)
 {
@@ -27,7 +27,7 @@ static int64_t exclude_row(const vf_grid *grid, const ion_sources *s, int64_t n,
     if (!(rest > 0))
         return 0;
     ion_axis_range(grid, 0, s->x[n], sqrt(rest), &lo, &hi);
-    /* The ends were rounded; what counts is the distance itself. */
+    /* The ends were rounded; the distance decides. */
     while (lo < hi && !ion_too_near(ion_distance_squared(vf_coulomb_position(grid, 0, lo) - s->x[n], dy, dz), distance))
         lo++;
     while (lo < hi &&
@@ -46,7 +46,7 @@ static int64_t exclude_in_layer(const vf_ion_search *search, const ion_sources *
     return marked;
 }
 
-/* Which sources reach layer k: lists, one after another, of the layers in order. */
+/* The sources that reach each layer k: one list per layer, in order. */
 typedef struct layer_lists {
     int64_t *begin; /* [layers + 1] */
     int64_t *source;

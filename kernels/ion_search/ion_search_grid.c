@@ -1,4 +1,4 @@
-/* The cells into which searches cut the grid, and what atoms can add up to in each. */
+/* The cells of the grid, and a bound of the atoms' sum in each. */
 #include <math.h>
 
 #include "ion_search_internal.h"
@@ -31,10 +31,10 @@ vf_box ion_cell_box(const vf_grid *grid, const ion_cells *cells, int64_t number)
     return box;
 }
 
-/* From that sum with max(r, d + rho) at each cell's middle, where d is how far free points are from any atom at least,
- * and rho a cell's radius: a free point is no nearer to an atom than max(d, r - rho), and max(r, d + rho) / max(d, r -
- * rho) is largest at r = d + rho, (d + rho) / d. In single precision, whose sum of what is positive is good to some 10
- * 2^-24. */
+/* The bound is the sum with max(r, d + rho) at each cell's middle, times a factor. d is the least distance of free
+ * points from atoms, rho the radius of a cell. A free point is at least max(d, r - rho) from an atom, and max(r, d +
+ * rho) / max(d, r - rho) is largest at r = d + rho, where it is (d + rho) / d. Sums of positive terms in single
+ * precision are accurate to about 10 2^-24, so they are good enough. */
 vf_status ion_bound_atoms(const vf_ion_search *search, const ion_cells *cells, vf_queue *queue, float *magnitude,
                           double *factor)
 {
@@ -52,7 +52,7 @@ vf_status ion_bound_atoms(const vf_ion_search *search, const ion_cells *cells, v
     const vf_box box = vf_grid_box(&coarse);
     const vf_coulomb_atoms atoms = {.count = s->count, .x = s->x, .y = s->y, .z = s->z, .charge = s->magnitude};
     vf_coulomb *sums = NULL;
-    options.scale = 1; /* it is in the sources' charges */
+    options.scale = 1; /* C is in the sources' charges */
     options.r_min = d + cells->radius;
     options.precision = VF_F32;
     options.variant = NULL;

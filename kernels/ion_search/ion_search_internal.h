@@ -1,4 +1,4 @@
-/* What the parts of the search for ions' places share; not installed. */
+/* Declarations shared by the parts of the search for ions' places; not installed. */
 #ifndef VOXFIELD_ION_SEARCH_INTERNAL_H
 #define VOXFIELD_ION_SEARCH_INTERNAL_H
 
@@ -15,32 +15,32 @@ extern "C" {
 #define ION_HOST_DEVICE
 #endif
 
-/* Charges, and the distance that each keeps free around it. They grow for ions. */
+/* Charges, and the distance around each that stays free. The list of ions grows. */
 typedef struct ion_sources {
     int64_t count, capacity;
     double *x, *y, *z;
-    double *charge;    /* times C */
+    double *charge;    /* multiplied by C */
     double *magnitude; /* |charge| */
     double *distance;
 } ion_sources;
 
-/* Which of the two an energy or a distance is about; what excludes a point is the mask's value less one. */
+/* The kind of a source. The mask's value of an excluded point is the kind plus one. */
 enum { ION_ATOMS = VF_ION_SOLUTE - 1, ION_IONS = VF_ION_ION - 1, ION_SOURCES };
 
 typedef struct vf_ion_search_backend {
     vf_variants variants;
     vf_status (*create)(vf_ion_search *search);
-    /* Excludes what is too near to atoms, and counts it off search->free; NULL: ion_exclude does it. */
+    /* Excludes the points too near to atoms, and subtracts them from search->free; NULL: ion_exclude does it. */
     vf_status (*exclude)(vf_ion_search *search);
     vf_status (*find)(vf_ion_search *search, double charge, vf_ion_place *out);
-    /* After the last of ION_IONS was added, before the mask has what it excludes. */
+    /* Called after an ion is added to ION_IONS, before it is in the mask. */
     vf_status (*add)(vf_ion_search *search);
     void (*destroy)(vf_ion_search *search);
 } vf_ion_search_backend;
 
-/* The contract's options for backends that know Coulomb's law alone. */
+/* The options for backends that support only Coulomb's law. */
 typedef struct ion_search_setup {
-    vf_coulomb_options potential; /* C, r_min, dielectric; precision: of the map */
+    vf_coulomb_options potential; /* C, r_min, dielectric; the map's precision */
     bool map_is_exact;
 } ion_search_setup;
 
@@ -51,40 +51,40 @@ struct vf_ion_search {
     vf_context *ctx;
     vf_grid grid;
     ion_search_setup options;
-    vf_pair_potential pair; /* the same as it came: what backends for functions use */
+    vf_pair_potential pair; /* as the caller gave it, for backends that support functions */
     const void *map;
     const coulomb_simd *simd; /* sums on the CPU */
     ion_sources sources[ION_SOURCES];
-    double least_distance; /* of the atoms' */
+    double least_distance; /* smallest distance of atoms */
     uint8_t *mask;         /* [z][y][x] */
     int64_t free;
-    int64_t fail_at; /* a failure is simulated at this find, counted from 1, from now on; -1: none */
+    int64_t fail_at; /* which of the following finds fails in a simulation, counted from 1; -1: none */
     void *state;     /* the backend's own */
 };
 
 extern const vf_ion_search_backend vf_ion_search_cells, vf_ion_search_cuda, vf_ion_search_ref;
 
-/* Errors relative to C sum |q|/r: of the map, see ion_search.h; and what energies that are compared exactly may differ
- * by, many times what rounding in double precision does, so that all points within the tolerance of the least are
- * candidates. */
+/* Errors relative to C sum |q|/r. MAP_ERROR and POSITION_ERROR: of the map, see ion_search.h. EXACT_ERROR: of energies
+ * that are compared exactly. It is many times the rounding error of double precision, so that all points within the
+ * tolerance of the lowest energy become candidates. */
 #define MAP_ERROR (7 * 0x1p-24)
 #define POSITION_ERROR (110 * 0x1p-24)
 #define EXACT_ERROR 0x1p-39
 
-/* The map's, for what is not summed again. */
+/* The error of values from the map. */
 static inline double ion_map_error(const vf_ion_search *search)
 {
     const vf_coulomb_options *potential = &search->options.potential;
     const double *h = search->grid.spacing, spacing = fmax(h[0], fmax(h[1], h[2]));
     const double distance = fmax(search->least_distance, potential->r_min);
-    const double steps = (potential->distance_dielectric ? 2 : 1) * spacing / distance; /* 2: of 1/r^2 */
+    const double steps = (potential->distance_dielectric ? 2 : 1) * spacing / distance; /* 2: for 1/r^2 */
     return search->options.map_is_exact || potential->precision == VF_F64 ? EXACT_ERROR
                                                                           : MAP_ERROR + POSITION_ERROR * steps;
 }
 
 /* ---- ion_search_grid.c: cells of the grid ---- */
 
-/* Small, so that an ion's potential differs little within a cell; as wide along x as a vector of the widest kind. */
+/* Small, so that an ion's potential varies little within a cell. Along x, as wide as the widest vector. */
 enum { CELL_X = 8, CELL_Y = 4, CELL_Z = 4, CELL_POINTS = CELL_X * CELL_Y * CELL_Z };
 extern const int ion_cell_shape[3];
 
@@ -100,19 +100,20 @@ ion_cells ion_cells_of(const vf_grid *grid);
 vf_box ion_cell_box(const vf_grid *grid, const ion_cells *cells, int64_t number);
 
 /* Bounds of C sum |q|/max(r, r_min) over the atoms, for the free points of each cell: *factor times magnitude[cells],
- * VF_SPACE_DEVICE memory of the queue's device. When all is excluded that atoms exclude. Errors: as vf_coulomb_create.
+ * VF_SPACE_DEVICE memory of the queue's device. Call it after atoms have excluded their points. Errors: as
+ * vf_coulomb_create.
  */
 VF_MUST_CHECK vf_status ion_bound_atoms(const vf_ion_search *search, const ion_cells *cells, vf_queue *queue,
                                         float *magnitude, double *factor);
 
 /* ---- ion_search_exclude.c ---- */
 
-/* Marks the points nearer to sources [first, first + count) of a kind than their distances that nothing excludes yet,
- * and counts them off search->free. Errors: VF_ERR_MEMORY. */
+/* Marks the free points nearer to sources [first, first + count) of a kind than their distances, and subtracts them
+ * from search->free. Errors: VF_ERR_MEMORY. */
 VF_MUST_CHECK vf_status ion_exclude(vf_ion_search *search, int kind, const ion_sources *s, int64_t first,
                                     int64_t count);
 
-/* Whether d^2 (as ion_distance_squared has it) is too near: the one rule of all who ask. */
+/* Whether d^2 (from ion_distance_squared) is too near. All code must use this test. */
 ION_HOST_DEVICE static inline bool ion_too_near(double squared, double distance)
 {
     return squared < distance * distance;
@@ -122,7 +123,7 @@ ION_HOST_DEVICE static inline double ion_distance_squared(double dx, double dy, 
     return dx * dx + (dy * dy + dz * dz);
 }
 
-/* All points of an axis less than `reach` from `centre`, [*lo, *hi), and perhaps one more at each end. */
+/* The points of an axis that are nearer to `centre` than `reach`: [*lo, *hi), with perhaps one more at each end. */
 ION_HOST_DEVICE static inline void ion_axis_range(const vf_grid *grid, int axis, double centre, double reach,
                                                   int64_t *lo, int64_t *hi)
 {
@@ -135,38 +136,38 @@ ION_HOST_DEVICE static inline void ion_axis_range(const vf_grid *grid, int axis,
 
 /* ---- ion_search_point_ISA.c ---- */
 
-/* Sum of charge/max(r, r_min) over sources [first, first + count), with `charge` [s->count] for theirs. `square`: of
- * the squares of that distance. */
+/* Sum of charge/max(r, r_min) over sources [first, first + count); `charge` [s->count] replaces the sources' charges.
+ * `square`: divide by the square of that distance. */
 typedef double ion_point_sum(const ion_sources *s, const double *charge, int64_t first, int64_t count,
                              const double at[3], double r_min, bool square);
 extern ion_point_sum ion_point_sum_baseline, ion_point_sum_avx2, ion_point_sum_avx512;
 
 /* ---- ion_search_exact.c ---- */
 
-/* C sum q g of a kind's sources at a point, in double precision: the same bits whatever the number of threads.
+/* C sum q g of a kind's sources at a point, in double precision. The bits do not depend on the number of threads.
  * `magnitude`: sum |q g| instead. */
 double ion_potential(const vf_ion_search *search, int kind, const double position[3], bool magnitude);
 
-/* The potential of all sources. On a grid point of a map that is exact, the atoms' is the map's. `index`: of the grid
- * point, or -1. */
+/* The potential of all sources. `index`: the grid point's, or -1. On a grid point of an exact map, the atoms' potential
+ * is the map's. */
 double ion_total_potential(const vf_ion_search *search, int64_t index, const double position[3]);
 
-/* What energies of equal ions may differ by at a point: see ion_search.h. */
+/* Energies at a point that differ by at most this are equal: see ion_search.h. */
 double ion_tolerance(const vf_ion_search *search, int64_t index, const double position[3], double charge);
 
 void ion_point(const vf_grid *grid, int64_t index, double position[3]);
 double ion_map_value(const vf_ion_search *search, int64_t index);
 
-/* The free points whose energies are so near the least that only exact sums tell: more than are kept only where a map
- * is flat, as without charges; there all points are equal. */
+/* The free points whose energies are so close to the lowest that exact sums must decide. There are more of them than
+ * fit only where a map is flat, as without charges; all points are equal then. */
 enum { MOST_CANDIDATES = 1 << 14 };
 typedef struct ion_candidates {
-    int64_t count, first;           /* first: the least index */
-    int64_t index[MOST_CANDIDATES]; /* of min(count, MOST_CANDIDATES) of them, in any order */
+    int64_t count, first;           /* first: the lowest index */
+    int64_t index[MOST_CANDIDATES]; /* the first min(count, MOST_CANDIDATES) found, in any order */
 } ion_candidates;
 
-/* Of the candidates, of which there is one at least, the first whose energy is the least to the tolerance of the
- * contract. Errors: VF_ERR_MEMORY. */
+/* Chooses from at least one candidate the first whose energy is the lowest, to the tolerance of ion_search.h. Errors:
+ * VF_ERR_MEMORY. */
 VF_MUST_CHECK vf_status ion_choose(const vf_ion_search *search, double charge, const ion_candidates *candidates,
                                    int64_t *chosen);
 

@@ -1,4 +1,4 @@
-/* The reference: the potential of every point in double precision, and a look at each. Never tuned. */
+/* The reference: the potential of every point in double precision, and a comparison of all points. Never tuned. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -16,7 +16,7 @@ static vf_status sum_atoms(const vf_ion_search *search, double *potential)
     vf_coulomb *sums = NULL;
     vf_queue *queue = NULL;
     const vf_box box = vf_grid_box(&search->grid);
-    options.scale = 1; /* it is in the sources' charges */
+    options.scale = 1; /* C is in the sources' charges */
     options.precision = VF_F64;
     options.variant = "ref";
     vf_status status = vf_coulomb_create(search->device, &search->grid, &atoms, &options, &sums);
@@ -73,7 +73,7 @@ static vf_status add(vf_ion_search *search)
     const ion_sources *ions = &search->sources[ION_IONS];
     vf_pair_potential pair = search->pair;
     const int64_t points = vf_grid_points(&search->grid), n = ions->count - 1;
-    pair.scale = ions->charge[n]; /* C is in it */
+    pair.scale = ions->charge[n]; /* C is included */
     for (int64_t i = 0; i < points; i++) {
         double p[3];
         ion_point(&search->grid, i, p);

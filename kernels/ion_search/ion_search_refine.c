@@ -1,11 +1,11 @@
-/* Off the grid: a search by steps, each to the best of a point's 26 neighbours that are allowed. */
+/* Refines a place off the grid in steps; each goes to the best of the 26 neighbours that are allowed. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "ion_search_internal.h"
 
-/* The sources that can forbid a position within one spacing of the start. */
+/* The sources that can exclude a position within one spacing of the start. */
 typedef struct neighbours {
     int64_t count;
     double (*position)[3];
@@ -63,7 +63,8 @@ typedef struct site {
     double position[3], energy;
 } site;
 
-/* The best of the 26 neighbours at a step: true if it is better than the place by more than `tolerance`. */
+/* Moves to the best of the 26 neighbours at a step, if it is better than the place by more than `tolerance`. Returns
+ * whether it moved. */
 static bool step(const vf_ion_search *search, const neighbours *near, const double start[3], double charge,
                  double fraction, double tolerance, site *place)
 {

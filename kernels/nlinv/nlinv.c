@@ -1,39 +1,42 @@
-/* The Gauss-Newton steps, and conjugate gradients inside. */
+/* The Gauss-Newton steps, with conjugate gradients inside. */
 #include "nlinv_internal.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* alpha falls slower than by the paper's half: from lines that are regular, three times too few, halves lead to an
- * image that is folded in another way. */
+/* alpha falls slower than by the paper's factor of 1/2. With regular lines and threefold undersampling, halving leads
+ * to an image with another kind of folding. */
 static const double FIRST_ALPHA = 0.25, FALL = 0.7;
 enum { STEPS = 16, MOST_ITERATIONS = 200 };
-/* |residual| of conjugate gradients at which they stop. */
+/* Conjugate gradients stop at this residual, relative to the first one. */
 static const double SOLVED = 0.03;
 
 static vf_status check(vf_context *ctx, const vf_nlinv_task *t)
 {
     if (t->coils < 2 || t->coils > 1024 || t->periods < 1 || t->periods > 2)
-        return vf_fail(ctx, VF_ERR_ARGUMENT, "coil maps: %d coils, %d periods", t->coils, t->periods);
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "coil maps: %d coils and %d periods are not supported", t->coils,
+                       t->periods);
     if (!(t->energy > 0 && isfinite(t->energy) && t->noise >= 0 && isfinite(t->noise)))
-        return vf_fail(ctx, VF_ERR_INPUT, "coil maps: the data's energy is %g, of which %g is noise", t->energy,
+        return vf_fail(ctx, VF_ERR_INPUT, "coil maps: the data's energy %g or its noise %g is out of range", t->energy,
                        t->noise);
     int axes = 0;
     for (int a = 0; a < 3; a++) {
         if (t->matrix[a] < 1 || t->matrix[a] > INT32_MAX || t->small[a] > 512 ||
             t->small[a] < (t->matrix[a] > 1 ? 2 : 1) || (t->matrix[a] == 1 && t->small[a] > 1))
-            return vf_fail(ctx, VF_ERR_ARGUMENT, "coil maps: %lld voxels estimated for %lld along axis %d",
+            return vf_fail(ctx, VF_ERR_ARGUMENT,
+                           "coil maps: estimating %lld voxels for %lld along axis %d is not supported",
                            (long long)t->small[a], (long long)t->matrix[a], a);
         if (!(t->fov[a] > 0 && isfinite(t->fov[a]) && t->kept[a] > 0 && t->kept[a] <= 1))
-            return vf_fail(ctx, VF_ERR_ARGUMENT, "coil maps: a field of view of %g, %g of it kept", t->fov[a],
+            return vf_fail(ctx, VF_ERR_ARGUMENT,
+                           "coil maps: the field of view %g, or its kept share %g, is out of range", t->fov[a],
                            t->kept[a]);
         axes += t->matrix[a] > 1;
     }
     return axes > 0 ? VF_OK : vf_fail(ctx, VF_ERR_ARGUMENT, "coil maps: the matrix is a single voxel");
 }
 
-/* One after the other: the same bits always. */
+/* A serial sum, so the bits are always the same. */
 static double dot(int64_t count, const double complex *x, const double complex *y)
 {
     double sum = 0;
@@ -78,7 +81,7 @@ static vf_status normal(nlinv *n, double alpha, const double complex *p, double 
     return VF_OK;
 }
 
-/* dx of one step, from v->r. */
+/* Computes dx of one step from v->r. */
 static vf_status solve(nlinv *n, double alpha, vectors *v)
 {
     const int64_t count = n->unknowns;

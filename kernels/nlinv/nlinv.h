@@ -1,8 +1,8 @@
 /* Voxfield - joint estimation of an image and coil sensitivity maps, without calibration data: NLINV.
  *
- * Data of several coils, d_c = F(s_c rho) + noise, are solved for the image rho and the maps s_c at the same time, at
- * low resolution, by the iteratively regularised Gauss-Newton method (Uecker, Hohage, Block and Frahm, Magn. Reson.
- * Med. 60 (2008) 674). With x = (u, a), rho = m u, s_c = S a_c and G_c(x) = rho s_c, step n solves
+ * From the data of several coils, d_c = F(s_c rho) + noise, this estimates the image rho and the maps s_c at the same
+ * time, at low resolution, by the iteratively regularised Gauss-Newton method (Uecker, Hohage, Block and Frahm, Magn.
+ * Reson. Med. 60 (2008) 674). With x = (u, a), rho = m u, s_c = S a_c and G_c(x) = rho s_c, step n solves
  *
  *     (DG^H T DG + alpha_n) dx = DG^H (b - T G(x)) - alpha_n x,     alpha_n = 0.25 0.7^n,
  *
@@ -12,13 +12,14 @@
  * maps, which need not be periodic over the field of view.
  *
  * Regular samples (every second line, and no others) do not distinguish a map s(r) and an image rho(r) from mixtures
- * with copies shifted by half the field of view. Three things decide:
- *   - maps are smooth across the edge of the field of view, and not across its middle;
- *   - the solution of smallest norm is taken: x is drawn to 0, not to rho = 1 as in the paper, which would draw the
+ * with copies shifted by half the field of view. Three choices resolve this:
+ *   - maps must be smooth across the edge of the field of view, but not across its middle;
+ *   - the solution has the smallest norm: x is drawn to 0, not to rho = 1 as in the paper, which would draw the
  *     image to its folded copy;
  *   - the object is expected in the middle, m(r) = (1 + (2 |r|)^8)^-1/2, r in fractions of the field of view that is
  *     kept: 0.7 at the ends of the axes. rho begins as a bell.
- * This leaves ghosts of some per cent; a few lines in between remove them. vf_nlinv_quality shows which case applies.
+ * This leaves ghosts of some per cent. A few additional lines in between remove them. vf_nlinv_quality tells which case
+ * applies.
  */
 #ifndef VOXFIELD_NLINV_H
 #define VOXFIELD_NLINV_H
@@ -34,9 +35,9 @@ extern "C" {
 /* The input. All in host memory. Axes are in the order x, y, z; an axis of 1 voxel is ignored. */
 typedef struct vf_nlinv_task {
     int64_t matrix[3]; /* of the maps; r(n) = (n - N/2) / N of the field of view (integer division) */
-    int64_t small[3];  /* of the joint estimation; room for the samples and for 6 cycles more on either side */
+    int64_t small[3];  /* of the joint estimation: large enough for the samples and 6 more cycles on either side */
     double fov[3];     /* lengths of the field of view, in any unit; > 0 */
-    double kept[3];    /* the share of it where the object is expected; (0, 1] */
+    double kept[3];    /* the share of the field of view where the object is expected; (0, 1] */
     int coils;         /* 2 to 1024 */
     int periods;       /* of Q: 1 if all samples are integer cycles per field of view, so Q is periodic; else 2 */
     /* b: complex of floats, [coil][z][y][x] of `small`. Choose the weights W so that F^H W F is near 1 where k-space is
@@ -46,8 +47,9 @@ typedef struct vf_nlinv_task {
      * r(n) = (n - P/2) / small. With 2 periods the points n = 0 are not used. */
     const void *psf;
     double energy; /* sum of w |d|^2 over samples and coils */
-    double noise;  /* its part from noise; 0: unknown */
-    /* Progress: the share of the work (1 in all) that was just done. From one thread at a time. May be NULL. */
+    double noise;  /* the part of it from noise; 0: unknown */
+    /* Progress: the share of the whole work that was just done; shares sum to 1. Called by one thread at a time. May be
+     * NULL. */
     void (*tell)(void *user, double more);
     void *user;
 } vf_nlinv_task;
@@ -56,16 +58,16 @@ typedef struct vf_nlinv_quality {
     int virtual_coils; /* number used: principal components of b, at most 16 (12 in 3D) */
     int iterations;    /* of conjugate gradients, in total */
     double explained;  /* share of the energy, without noise, that image and maps explain */
-    /* The largest |Q| over Q(0) at distances j/R of the field of view, R = 2 to 6. Near 1: the samples are regular,
-     * and do not distinguish the image from its folded copies. With 4 lines more in the middle it is 0.85 at R = 2. */
+    /* The largest |Q| / Q(0) at distances j/R of the field of view, R = 2 to 6. Near 1, the samples are regular and do
+     * not distinguish the image from its folded copies. With 4 additional lines in the middle it is 0.85 at R = 2. */
     double folding;
 } vf_nlinv_quality;
 
-/* `maps` [coil][z][y][x], complex of floats: sum over coils |s|^2 = 1, fading where it was less than a thousandth of
- * the largest |s|. They have the smoothest phase; the image has the rest. Scaling data and energy changes only
- * rounding. The same bits for any number of threads. Holds about 16 v (3 + periods^d) bytes a voxel of `small` for v
- * virtual coils and d axes. Errors: VF_ERR_ARGUMENT (shapes), VF_ERR_INPUT (NaN, infinite or all-zero data),
- * VF_ERR_MEMORY, VF_ERR_CANCELLED. */
+/* `maps`: [coil][z][y][x], complex of floats. The sum over coils of |s|^2 is 1, except that it falls to 0 where it was
+ * below about a thousandth of its maximum (in |s|) before normalisation. The maps have the smoothest phase; the image
+ * has the rest. Scaling data and energy changes only rounding. The result has the same bits for any number of threads.
+ * Working memory is about 16 v (3 + periods^d) bytes per voxel of `small`, for v virtual coils and d axes. Errors:
+ * VF_ERR_ARGUMENT (shapes), VF_ERR_INPUT (NaN, infinite or all-zero data), VF_ERR_MEMORY, VF_ERR_CANCELLED. */
 VF_MUST_CHECK vf_status vf_nlinv(vf_context *ctx, const vf_nlinv_task *task, void *maps, vf_nlinv_quality *quality);
 
 #ifdef __cplusplus

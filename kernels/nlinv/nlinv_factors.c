@@ -30,7 +30,7 @@ void nlinv_factor_free(nlinv_factor *factor)
     *factor = (nlinv_factor){0};
 }
 
-/* out += s in. Real numbers, because a product of complex ones looks for NaN. */
+/* out += s in. Uses real numbers, because the product of complex numbers in C checks for NaN. */
 static void add(int64_t count, double complex s, const double complex *in, double complex *out)
 {
     const double re = creal(s), im = cimag(s);
@@ -42,7 +42,7 @@ static void add(int64_t count, double complex s, const double complex *in, doubl
     }
 }
 
-/* [rows] of lines along x. */
+/* Applies the factor to `lines` lines along x. */
 static void along_x(const nlinv_factor *f, int64_t lines, const double complex *in, double complex *out)
 {
     memset(out, 0, (size_t)(lines * f->rows) * sizeof *out);

@@ -1,4 +1,4 @@
-/* What the files of this folder share. */
+/* Declarations shared by the files of this folder. */
 #ifndef NLINV_INTERNAL_H
 #define NLINV_INTERNAL_H
 
@@ -17,8 +17,8 @@ typedef struct nlinv_factor {
     double complex *transpose; /* [columns][rows] */
 } nlinv_factor;
 
-/* matrix = exp(sign 2 pi i r k), of `rows` positions in fractions of the field of view and `columns` frequencies in
- * cycles over it, times `scale`. */
+/* matrix = scale exp(sign 2 pi i r k), for `rows` positions r in fractions of the field of view and `columns`
+ * frequencies k in cycles per field of view. */
 VF_MUST_CHECK vf_status nlinv_factor_create(vf_context *ctx, int64_t rows, const double *r, int64_t columns,
                                             const double *k, int sign, double scale, nlinv_factor *out);
 void nlinv_factor_free(nlinv_factor *factor);
@@ -27,26 +27,26 @@ void nlinv_factors_apply(const nlinv_factor factor[3], const double complex *in,
                          double complex *out);
 size_t nlinv_factors_work(const nlinv_factor factor[3]);
 
-/* u and a of the contract, one after the other: [voxels], [coil][terms]. */
+/* x holds u and a of nlinv.h, one after the other: [voxels], [coil][terms]. */
 typedef struct nlinv {
     vf_context *ctx;
     const vf_nlinv_task *task;
     int threads;
     int coils;                    /* virtual */
     int64_t voxels;               /* of the small matrix */
-    int64_t grid[3];              /* of Q: x, y, z */
-    int64_t points;               /* of that */
+    int64_t grid[3];              /* size of Q: x, y, z */
+    int64_t points;               /* points of that grid */
     int64_t terms;                /* of a map's Fourier series */
     int64_t unknowns;             /* voxels + coils * terms */
     int64_t series[3];            /* terms along x, y, z */
-    double *frequency[3];         /* [series] in cycles over the field of view */
+    double *frequency[3];         /* [series] in cycles per field of view */
     double *smooth;               /* [z][y][x] of the series: weights of its terms */
-    double *middle;               /* [voxels] m */
-    nlinv_factor sum[3], back[3]; /* S, over the root of the number of voxels, and S^H */
+    double *middle;               /* [voxels] m of nlinv.h */
+    nlinv_factor sum[3], back[3]; /* S divided by the root of the number of voxels, and S^H, scaled alike */
     double complex *mix;          /* [virtual][coil], rows orthonormal: d_v = sum_c conj(mix_vc) d_c */
     double complex *b;            /* [virtual][voxels], scaled */
     double scale;                 /* of b and the data */
-    double *transfer;             /* [z][y][x] of grid: T's eigenvalues, over the number of points */
+    double *transfer;             /* [z][y][x] of the grid: eigenvalues of T, divided by the number of points */
     vf_fft *fft;
     vf_queue *queue;
     vf_array padded;         /* [virtual][points] */
@@ -61,10 +61,10 @@ typedef struct nlinv {
 
 /* ---- nlinv_model.c ---- */
 
-/* Everything that is made before the first step. */
+/* Allocates and computes everything that the first step needs. */
 VF_MUST_CHECK vf_status nlinv_create(nlinv *n);
 void nlinv_free(nlinv *n);
-/* rho and maps of x. */
+/* Computes rho and the maps from x. */
 void nlinv_evaluate(nlinv *n);
 /* product = T product */
 VF_MUST_CHECK vf_status nlinv_convolve(nlinv *n);
@@ -77,7 +77,7 @@ void nlinv_adjoint(nlinv *n, double complex *out);
 
 /* The maps of all coils on the task's matrix, normalised. */
 VF_MUST_CHECK vf_status nlinv_enlarge(const nlinv *n, float complex *maps);
-/* vf_nlinv_quality's. */
+/* Computes vf_nlinv_quality.folding. */
 VF_MUST_CHECK vf_status nlinv_folding(const nlinv *n, double *folding);
 
 static inline double nlinv_square(double complex z)

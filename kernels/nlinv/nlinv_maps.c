@@ -1,4 +1,5 @@
-/* From Fourier series to maps on the scan's matrix; and whether the samples can tell what they are to tell. */
+/* From Fourier series to maps on the scan's matrix; and whether the samples distinguish the image from folded
+ * copies. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,12 +8,12 @@
 
 #include "nlinv_internal.h"
 
-/* Maps fade where the root of the sum of their squares is below this share of its largest value. */
+/* Maps fall to 0 where the root of the sum of their squares is below this share of its maximum. */
 static const double FADES = 1e-3;
 
 /* ---- maps ---- */
 
-/* The series of a coil, smoothed: sum over virtual coils. */
+/* The smoothed series of a coil: the sum over virtual coils. */
 static void unmix(const nlinv *n, int coil, double complex *out)
 {
     memset(out, 0, (size_t)n->terms * sizeof *out);
@@ -24,7 +25,7 @@ static void unmix(const nlinv *n, int coil, double complex *out)
     }
 }
 
-/* The series of one plane: the sum along z at its height. */
+/* The series of one plane: the sum along z at the plane's height. */
 static void at_height(const nlinv *n, const double complex *height, const double complex *series, double complex *out)
 {
     const int64_t terms = n->series[0] * n->series[1];
@@ -116,7 +117,7 @@ static const double distances[] = {0,      1 / 6., 1 / 5., 1 / 4., 1 / 3., 2 / 5
                                    1 / 2., 3 / 5., 2 / 3., 3 / 4., 4 / 5., 5 / 6.};
 enum { DISTANCES = sizeof distances / sizeof *distances };
 
-/* From the transfer function to Q at the distances along one axis. */
+/* The factor from the transfer function to Q at the distances, along one axis. */
 static vf_status distance_factor(const nlinv *n, int axis, nlinv_factor *out)
 {
     const int64_t count = n->grid[axis];

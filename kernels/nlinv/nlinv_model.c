@@ -8,17 +8,17 @@
 #include "nlinv_internal.h"
 #include "voxfield/dense.h"
 
-/* The Fourier series of a map repeats after so many fields of view: maps are smooth, not periodic. */
+/* The period of a map's Fourier series, in fields of view: maps are smooth, not periodic. */
 static const double PERIOD = 1.5;
 /* The Sobolev norm of the paper, for its matrix of about 100 samples: (1 + 220 |k|^2 / 100^2)^16. */
 static const double SOBOLEV = 220 / 1e4, ORDER = 16;
-/* Terms whose weight is less are left out. */
+/* Terms with smaller weights are left out. */
 static const double LEAST_WEIGHT = 1e-4;
-/* Virtual coils are taken until this share of the energy is left. */
+/* Virtual coils are added until this share of the energy is left. */
 static const double LEFT_OVER = 1e-5;
-/* Root mean square that the data are scaled to, in voxels: what alpha is relative to. */
+/* The data are scaled so that voxels have this root mean square; alpha is relative to it. */
 static const double LEVEL = 0.39;
-/* Standard deviation of the bell that rho begins as, in fractions of what is kept of the field of view. */
+/* Standard deviation of the bell that rho starts from, in fractions of the part of the field of view that is kept. */
 static const double BELL = 0.28;
 
 static vf_status no_memory(const nlinv *n)
@@ -44,7 +44,7 @@ static vf_status choose_terms(nlinv *n)
     double unit[3];
     n->terms = 1;
     for (int a = 0; a < 3; a++) {
-        unit[a] = widest(t) / t->fov[a]; /* of a cycle over the field of view, in cycles over the widest */
+        unit[a] = widest(t) / t->fov[a]; /* converts cycles per field of view to cycles over the widest one */
         const int64_t side = t->matrix[a] > 1 ? (int64_t)fmin(64, fmax(1, floor(PERIOD * reach / unit[a]))) : 0;
         n->series[a] = 2 * side + 1;
         n->terms *= n->series[a];
@@ -67,7 +67,7 @@ static vf_status choose_terms(nlinv *n)
     return VF_OK;
 }
 
-/* S over the root of the number of voxels, axis by axis, and S^H. */
+/* S divided by the root of the number of voxels, and S^H: one matrix per axis. */
 static vf_status make_factors(nlinv *n)
 {
     vf_status status = VF_OK;
@@ -141,7 +141,7 @@ static int choose_coils(const nlinv *n, const double *values)
     return kept;
 }
 
-/* Principal components of b, and their scale. */
+/* Compresses b to its principal components, and scales it. */
 static vf_status compress(nlinv *n)
 {
     const int coils = n->task->coils;
@@ -175,7 +175,7 @@ static vf_status compress(nlinv *n)
 
 /* ---- T ---- */
 
-/* The transform of Q, over the number of points. */
+/* The transform of Q, divided by the number of points. */
 static vf_status make_transfer(nlinv *n)
 {
     const float complex *psf = n->task->psf;
@@ -207,7 +207,7 @@ static vf_status make_transfer(nlinv *n)
     return status;
 }
 
-/* Lines of x between the small matrix and the corner of the grid. */
+/* Copies lines between the small matrix and the corner of the padded grid. */
 static void copy_lines(const nlinv *n, int coil, bool back)
 {
     const int64_t *m = n->task->small, *g = n->grid;
@@ -247,7 +247,7 @@ vf_status nlinv_convolve(nlinv *n)
 
 /* ---- G ---- */
 
-/* A map of the series `a`; `out` [voxels]. */
+/* A map from its series `a`; `out`: [voxels]. */
 static void sum_series(const nlinv *n, const double complex *a, double complex *work, double complex *out)
 {
     double complex *weighted = work;
@@ -278,7 +278,7 @@ void nlinv_derivative(nlinv *n, const double complex *dx)
     }
 }
 
-/* The series' part, and conj(s) product in place of the product. */
+/* Writes the series' part of one coil to `out`, and replaces the product by conj(s) product. */
 static void adjoint_of_coil(nlinv *n, int c, double complex *work, double complex *out)
 {
     const double complex *s = n->maps + c * n->voxels;
@@ -307,7 +307,7 @@ void nlinv_adjoint(nlinv *n, double complex *out)
     }
 }
 
-/* ---- all of it ---- */
+/* ---- setup ---- */
 
 static vf_status reserve(nlinv *n)
 {

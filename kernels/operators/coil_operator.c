@@ -1,4 +1,4 @@
-/* What several coils see of an image, and the encoding of a scan. */
+/* The operator of several coils, and the encoding of a scan. */
 #include <stdlib.h>
 
 #include "kernel_operators.h"
@@ -13,7 +13,7 @@ typedef struct coil_state {
     int64_t voxels;
     int coils;
     const void *maps;
-    vf_array conjugate; /* of the image */
+    vf_array conjugate; /* room for the conjugate of the image */
 } coil_state;
 
 static void free_coils(void *state)
@@ -23,7 +23,7 @@ static void free_coils(void *state)
     free(s);
 }
 
-/* s x is conj(conj(x)) s: the primitive that multiplies conjugates its first factor. */
+/* s x is conj(conj(x)) s: the primitive for multiplication conjugates its first factor. */
 static vf_status coils_forward(void *state, vf_queue *queue, const void *x, void *y)
 {
     const coil_state *s = state;
@@ -60,7 +60,7 @@ vf_status vf_coil_operator(vf_device *device, vf_dtype precision, int64_t voxels
         return vf_fail(ctx, VF_ERR_ARGUMENT, "operator coils: %d coils%s", coils, maps ? "" : ", no maps");
     coil_state *s = malloc(sizeof *s);
     if (!s)
-        return vf_fail(ctx, VF_ERR_MEMORY, "operator coils: no memory");
+        return vf_fail(ctx, VF_ERR_MEMORY, "operator coils: not enough memory");
     *s = (coil_state){.device = device, .type = type, .voxels = voxels, .coils = coils, .maps = maps};
     vf_status status = vf_array_create(device, VF_SPACE_DEVICE, type, voxels, &s->conjugate);
     if (status == VF_OK)
@@ -105,7 +105,7 @@ static vf_status scan_normal(void *state, vf_queue *queue, const void *x, void *
     return vf_operator_normal(s->chain, queue, x, z);
 }
 
-/* Coils, then F of all of them, then weights. */
+/* Makes the chain: coils, then F for all coils, then weights. */
 static vf_status make_chain(const vf_scan_operator *of, vf_operator **out)
 {
     vf_sum_shape all = of->shape;
@@ -143,7 +143,7 @@ vf_status vf_scan_operator_create(const vf_scan_operator *of, vf_operator **out)
                        of->maps ? "" : " without maps");
     scan_state *s = calloc(1, sizeof *s);
     if (!s)
-        return vf_fail(ctx, VF_ERR_MEMORY, "encoding of a scan: no memory");
+        return vf_fail(ctx, VF_ERR_MEMORY, "encoding of a scan: not enough memory");
     s->of = *of;
     vf_status status = make_chain(of, &s->chain);
     if (status == VF_OK)

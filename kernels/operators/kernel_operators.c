@@ -6,7 +6,7 @@
 #include "first_differences.h"
 #include "voxfield/copy.h"
 
-/* A plan, and how it is called. One struct for all: an operator uses what it needs. */
+/* A plan and how to call it. One struct for all operators: each uses the members that it needs. */
 typedef struct kernel_state {
     void *plan;
     vf_sum_shape shape;
@@ -22,7 +22,7 @@ static vf_status create(const vf_operator_methods *methods, unsigned properties,
     *out = NULL;
     kernel_state *s = malloc(sizeof *s);
     if (!s)
-        return vf_fail(ctx, VF_ERR_MEMORY, "operator %s: no memory", methods->name);
+        return vf_fail(ctx, VF_ERR_MEMORY, "operator %s: not enough memory", methods->name);
     *s = *state;
     const vf_status status = vf_operator_create(state->shape.device, methods, properties, domain, codomain, s, out);
     if (status != VF_OK)

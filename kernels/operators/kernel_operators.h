@@ -1,6 +1,6 @@
 /* Voxfield - the kernels as linear operators (voxfield/operator.h), and the encoding of an MRI scan made of them.
  *
- * The plans and arrays that an operator is made of stay the caller's, and must outlive it.
+ * The caller still owns the plans and arrays that an operator uses; they must outlive it.
  */
 #ifndef VOXFIELD_KERNEL_OPERATORS_H
 #define VOXFIELD_KERNEL_OPERATORS_H
@@ -20,9 +20,9 @@ extern "C" {
 
 typedef struct vf_sum_shape {
     vf_device *device;
-    vf_dtype precision; /* VF_F32, VF_F64: the plan's, as all that follows */
+    vf_dtype precision; /* of the plan: VF_F32, VF_F64. So are the other members. */
     int64_t voxels, samples;
-    int batch; /* 1 to the plan's most */
+    int batch; /* 1 to the plan's largest batch */
 } vf_sum_shape;
 
 VF_MUST_CHECK vf_status vf_fourier_operator(const vf_sum_shape *shape, vf_fourier *plan, vf_operator **out);
@@ -32,7 +32,7 @@ VF_MUST_CHECK vf_status vf_encoding_operator(const vf_sum_shape *shape, vf_encod
 
 /* ---- self-adjoint operators of images [z][y][x] ---- */
 
-/* F^H W F seen through `coils` maps (device memory [coil][z][y][x], or NULL for one of s = 1), by vf_toeplitz_apply or
+/* F^H W F with `coils` maps (device memory [coil][z][y][x], or NULL for one coil with s = 1), by vf_toeplitz_apply or
  * vf_cartesian_normal_apply. */
 VF_MUST_CHECK vf_status vf_toeplitz_operator(vf_device *device, vf_dtype precision, int64_t voxels, vf_toeplitz *plan,
                                              int coils, const void *maps, vf_operator **out);
@@ -44,27 +44,27 @@ VF_MUST_CHECK vf_status vf_cartesian_normal_operator(vf_device *device, vf_dtype
 VF_MUST_CHECK vf_status vf_circulant_operator(vf_device *device, vf_dtype precision, int64_t voxels, vf_circulant *plan,
                                               int which, vf_operator **out);
 
-/* W^H W of first differences along each axis (first_differences.h); `weights` there, or NULL. */
+/* W^H W of first differences along each axis (first_differences.h). `weights`: as there; may be NULL. */
 VF_MUST_CHECK vf_status vf_first_differences_operator(vf_device *device, vf_dtype precision, const int64_t counts[3],
                                                       const void *weights, vf_operator **out);
 
 /* ---- several coils ---- */
 
-/* y_c = s_c x: from [z][y][x] to [coil][z][y][x]; `maps` the same, complex, device memory. Adjoint: sum_c conj(s_c)
- * y_c. Allocates a vector of the domain. */
+/* y_c = s_c x, from [z][y][x] to [coil][z][y][x]. `maps`: [coil][z][y][x], complex, device memory. Adjoint: sum_c
+ * conj(s_c) y_c. Allocates one vector of the domain. */
 VF_MUST_CHECK vf_status vf_coil_operator(vf_device *device, vf_dtype precision, int64_t voxels, int coils,
                                          const void *maps, vf_operator **out);
 
-/* The encoding of a scan: from the image [z][y][x] to W^(1/2) phi F s_c x, [coil][sample]. F is a plan for batches of
- * any size up to `coils`. */
+/* The encoding of a scan, from the image [z][y][x] to W^(1/2) phi F s_c x, [coil][sample]. F is a plan for batches of
+ * at least `coils`. */
 typedef struct vf_scan_operator {
-    vf_sum_shape shape; /* its batch is not used */
+    vf_sum_shape shape; /* its batch is ignored */
     vf_encoding *encoding;
     int coils;
-    const void *maps;    /* [coil][z][y][x], device memory; NULL: one coil of s = 1 */
-    const void *weights; /* [coil][sample] real: the root of W, times |phi|; device memory; NULL: 1 */
-    /* F^H W F, where it is known: the operator's normal then. Plans that have been set for the same weights; at most
-     * one. */
+    const void *maps;    /* [coil][z][y][x], device memory; NULL: one coil with s = 1 */
+    const void *weights; /* [coil][sample] real: W^(1/2) |phi|; device memory; NULL: 1 */
+    /* If F^H W F is available, it becomes the operator's normal. A plan that was set for the same weights; at most one
+     * of the two. */
     vf_toeplitz *toeplitz;
     vf_cartesian *circulant;
 } vf_scan_operator;

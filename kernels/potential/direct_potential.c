@@ -1,4 +1,4 @@
-/* The direct sum as a method: exact, in free space, any box of the grid. kernels/coulomb_sum computes it. */
+/* The direct sum as a method: exact, in free space, for any box of the grid. kernels/coulomb_sum computes it. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,9 +15,10 @@ static vf_coulomb_options options_of(const vf_potential_problem *problem)
                                 .variant = problem->variant};
 }
 
-/* ---- what it costs ---- */
+/* ---- costs ---- */
 
-/* Pairs of a charge and a point a second, of a core and of a GPU. Desktop cards have few units for double precision. */
+/* The rates are pairs of a charge and a point per second, of a core and of a GPU. Desktop cards have few units for
+ * double precision. */
 static double expected_seconds(const vf_potential_problem *problem, vf_device_kind kind, int threads, double charges,
                                double points)
 {
@@ -26,19 +27,19 @@ static double expected_seconds(const vf_potential_problem *problem, vf_device_ki
     return charges * points / (kind == VF_DEVICE_CUDA ? gpu_rate[twice] : core_rate[twice] * threads);
 }
 
-/* The part of the work that is run to measure a device. */
+/* The part of the work that is computed to measure a device. */
 typedef struct part {
-    int64_t charges; /* the first of the problem's */
+    int64_t charges; /* the number taken from the problem's */
     int64_t layers;  /* of 64 x 64 points */
-    double work;     /* pairs that the device will have to sum */
+    double work;     /* pairs that the device will have to sum in all */
 } part;
 
-/* Pairs a second on a device, from runs of the real kernel over a box that fills the device. */
+/* Measures pairs per second on a device, by running the real kernel over a box that fills the device. */
 static vf_status measure(vf_device *device, const vf_potential_problem *problem, const vf_coulomb_atoms *charges,
                          const part *of, double *rate, char *variant, size_t variant_size)
 {
     static const double seconds_enough = 4e-3, seconds_most = 0.1;
-    static const double share = 0.02; /* of the whole work, at most: of little work there is little to know */
+    static const double share = 0.02; /* at most this share of the whole work: measuring little work gains little */
     vf_queue *queue = NULL;
     vf_coulomb *plan = NULL;
     vf_array values = {0};
@@ -57,9 +58,9 @@ static vf_status measure(vf_device *device, const vf_potential_problem *problem,
     status = vf_queue_create(device, &queue);
     if (status == VF_OK)
         status = vf_array_create(device, VF_SPACE_DEVICE, problem->precision, vf_box_points(&box), &values);
-    /* The fastest of several: the first ones wake threads up, and others may be disturbed. */
+    /* The fastest of several runs: the first ones wake threads, and others may be disturbed. */
     const double pairs = (double)some.count * (double)vf_box_points(&box);
-    const int least_runs = vf_device_is_host(device) ? 1 : 3; /* a GPU's first loads the kernel */
+    const int least_runs = vf_device_is_host(device) ? 1 : 3; /* on a GPU, the first run loads the kernel */
     double fastest = INFINITY, first = vf_now();
     for (int run = 0; status == VF_OK && run < 100; run++) {
         const double spent = vf_now() - first;
@@ -75,18 +76,19 @@ static vf_status measure(vf_device *device, const vf_potential_problem *problem,
     }
     *rate = pairs / fmax(fastest, 1e-9);
 done:
-    vf_queue_destroy(queue); /* waits for what may still run */
+    vf_queue_destroy(queue); /* waits for running work */
     vf_array_free(&values);
     vf_coulomb_destroy(plan);
     return status;
 }
 
-/* On one thread, times the threads: a team that must wait for one of its threads on a busy machine says nothing. */
+/* Measures one thread and multiplies by their number. On a busy machine, a team that must wait for one of its threads
+ * would give a meaningless time. */
 static vf_status measure_cpu(vf_device *cpu, const vf_potential_problem *problem, const vf_coulomb_atoms *charges,
                              double work, double *rate, char *variant, size_t variant_size)
 {
     vf_context *ctx = vf_device_context(cpu);
-    const bool ref = problem->variant && strcmp(problem->variant, "ref") == 0; /* slow, and always on one thread */
+    const bool ref = problem->variant && strcmp(problem->variant, "ref") == 0; /* slow, and always one thread */
     const int threads = vf_context_threads(ctx);
     const part some = {ref ? 16 : 256, ref ? 1 : 8, ref ? work : work / threads};
     vf_status status = vf_context_set_threads(ctx, 1);
@@ -116,7 +118,7 @@ static vf_status estimate(vf_device *device, const vf_potential_problem *problem
     return status;
 }
 
-/* ---- plans: a vf_coulomb is all the state there is ---- */
+/* ---- plans: the state is just a vf_coulomb ---- */
 
 static vf_status create(vf_device *device, const vf_potential_problem *problem, const vf_coulomb_atoms *charges,
                         void **state)

@@ -1,4 +1,4 @@
-/* The list of methods, the choice among them, and the checks that all of them need. */
+/* The list of methods, the choice of a method, and the checks for all methods. */
 #include "potential.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* The tables of the methods, a file each; potential.c lists them. Not installed. */
+/* The tables of the methods, one file each; potential.c lists them. Not installed. */
 #ifndef VOXFIELD_POTENTIAL_METHODS_H
 #define VOXFIELD_POTENTIAL_METHODS_H
 

@@ -1,4 +1,4 @@
-/* The priors, and their parts of a preconditioner. */
+/* The priors, and the preconditioner. */
 #include "prior.h"
 
 #include <stdlib.h>
@@ -7,8 +7,8 @@
 #include "voxfield/copy.h"
 #include "voxfield/vector.h"
 
-/* Differences this many times the root mean square of a reference's count half. Edges of tissue are several times as
- * large, noise is smaller. */
+/* A difference this many times the root mean square of a reference's differences has half the weight. Edges of tissue
+ * are several times as large; noise is smaller. */
 static const double SHARPNESS = 1;
 
 static vf_status reference_weights(const vf_prior_options *o, vf_queue *queue, vf_array *out)
@@ -20,7 +20,7 @@ static vf_status reference_weights(const vf_prior_options *o, vf_queue *queue, v
     double *wide = type == VF_F64 ? malloc((size_t)n * sizeof *wide) : NULL;
     vf_status status = VF_OK;
     if (!weights || (type == VF_F64 && !wide))
-        status = vf_fail(ctx, VF_ERR_MEMORY, "no memory for the weights of %lld differences", (long long)n);
+        status = vf_fail(ctx, VF_ERR_MEMORY, "not enough memory for the weights of %lld differences", (long long)n);
     if (status == VF_OK)
         status = vf_first_differences_weights(ctx, o->counts, o->references, o->reference, SHARPNESS, weights);
     for (int64_t i = 0; status == VF_OK && wide && i < n; i++)
@@ -68,20 +68,20 @@ void vf_prior_free(vf_prior *p)
     *p = (vf_prior){0};
 }
 
-/* 0 outside the support. */
+/* Sets x to 0 outside the support. */
 static vf_status restrict_to_support(const vf_prior *p, vf_queue *queue, vf_array *x)
 {
     return p->support.data ? vf_vector_scale_by(queue, x->type, x->count, p->support.data, x->data, x->data) : VF_OK;
 }
 
-/* part = what of x has the phase phi or the opposite: (x + exp(2 i phi) conj(x)) / 2. */
+/* part = the component of x with phase phi or the opposite phase: (x + exp(2 i phi) conj(x)) / 2. */
 static vf_status real_part(const vf_prior *p, vf_queue *queue, vf_dtype type, int64_t n, const void *x, void *part)
 {
     const vf_status status = vf_vector_axpby(queue, type, n, 0.5, x, 0, part);
     return status == VF_OK ? vf_vector_multiply_add(queue, type, n, x, p->half_turn.data, part) : status;
 }
 
-/* x -= its part of phase phi, which goes to `part`. */
+/* Moves the component of x with phase phi to `part`, and leaves the rest in x. */
 static vf_status take_real_part(const vf_prior *p, vf_queue *queue, vf_dtype type, int64_t n, void *x, void *part)
 {
     const vf_status status = real_part(p, queue, type, n, x, part);
@@ -95,7 +95,8 @@ static vf_status turn(vf_queue *queue, vf_dtype type, int64_t n, const vf_array 
     return status == VF_OK ? vf_vector_multiply_add(queue, type, n, by->data, x, y) : status;
 }
 
-/* x = M x, or exp(i phi) (M re + M_i im), re and im the parts of exp(-i phi) x; M_i is the matrix two behind M. */
+/* x = M x. With a phase: x = exp(i phi) (M re + M_i im), where re and im are the parts of exp(-i phi) x, and M_i is
+ * matrix `which` + 2. */
 static vf_status apply_inverse(const vf_prior *p, vf_queue *queue, vf_dtype type, int64_t n, int which, void *x)
 {
     void *part = p->part.data, *rest = p->rest.data;
@@ -113,7 +114,7 @@ static vf_status apply_inverse(const vf_prior *p, vf_queue *queue, vf_dtype type
     return status == VF_OK ? turn(queue, type, n, &p->turn_back, rest, x) : status;
 }
 
-/* y = D M D x, D real by voxel (empty: 1). */
+/* y = D M D x, where D is real and diagonal (empty: 1). */
 static vf_status apply_scaled_inverse(const vf_prior *p, vf_queue *queue, const vf_array *scale, int which,
                                       const vf_array *x, void *y)
 {
@@ -124,7 +125,8 @@ static vf_status apply_scaled_inverse(const vf_prior *p, vf_queue *queue, const 
     return status == VF_OK && scale->data ? vf_vector_scale_by(queue, x->type, x->count, scale->data, y, y) : status;
 }
 
-/* Coils of uneven sensitivity make F^H W F near D C D, D real by voxel and C circulant; the prior is so by itself. */
+/* With uneven coil sensitivities, F^H W F is close to D C D, D real and diagonal and C circulant. The prior has this
+ * form exactly. */
 static vf_status precondition(const vf_prior *p, vf_queue *queue, const vf_array *r, vf_array *z)
 {
     vf_status status = apply_scaled_inverse(p, queue, &p->balance, VF_PRIOR_INVERSE_DATA, r, z->data);
@@ -133,7 +135,7 @@ static vf_status precondition(const vf_prior *p, vf_queue *queue, const vf_array
     return status == VF_OK ? vf_vector_axpby(queue, r->type, r->count, 1, p->flat.data, 1, z->data) : status;
 }
 
-/* flat = lambda (C + (1 / imaginary - 1) (1 - R) C (1 - R)) flat */
+/* flat = lambda (C + (1 / imaginary - 1) (1 - R) C (1 - R)) flat, where R is take_real_part's projection */
 static vf_status weigh_parts(const vf_prior *p, vf_queue *queue, vf_dtype type, int64_t n, void *flat)
 {
     void *part = p->part.data, *rest = p->rest.data;
@@ -150,7 +152,7 @@ static vf_status weigh_parts(const vf_prior *p, vf_queue *queue, vf_dtype type, 
     return status == VF_OK ? vf_vector_axpby(queue, type, n, 1, rest, 1, flat) : status;
 }
 
-/* y += lambda E^-1 C E^-1 x: a stationary field times the envelope E. */
+/* y += lambda E^-1 C E^-1 x: the image is a stationary field times the envelope E. */
 static vf_status add_spectrum(const vf_prior *p, vf_queue *queue, const vf_array *x, vf_array *y)
 {
     void *flat = p->flat.data;
@@ -175,9 +177,9 @@ static vf_status add(const vf_prior *p, vf_queue *queue, const vf_array *x, vf_a
     return vf_first_differences_add(queue, x->type, p->counts, p->lambda, p->weights.data, x->data, y->data);
 }
 
-/* ---- images that are seen together: each by itself ---- */
+/* ---- sets of images: one after the other ---- */
 
-/* Elements [first, first + count) of an array that has them; one that is empty stays so. */
+/* Elements [first, first + count) of an array; an empty array stays empty. */
 static vf_array part_of(const vf_array *array, int64_t first, int64_t count)
 {
     vf_array part = *array;
@@ -221,7 +223,7 @@ vf_status vf_prior_add(const vf_prior *p, vf_queue *queue, const vf_array *x, vf
 
 typedef struct prior_state {
     const vf_prior *prior;
-    vf_array like; /* what its vectors are like, without data */
+    vf_array like; /* describes the vectors; without data */
 } prior_state;
 
 static vf_array view(const prior_state *s, const void *data)
@@ -256,7 +258,7 @@ static vf_status make_operator(const vf_prior *p, const vf_operator_methods *met
     *out = NULL;
     prior_state *s = malloc(sizeof *s);
     if (!s)
-        return vf_fail(vf_device_context(device), VF_ERR_MEMORY, "operator %s: no memory", methods->name);
+        return vf_fail(vf_device_context(device), VF_ERR_MEMORY, "operator %s: not enough memory", methods->name);
     *s = (prior_state){p, {.count = space.count, .type = space.type, .space = VF_SPACE_DEVICE, .device = device}};
     const vf_status status = vf_operator_create(device, methods, properties, space, space, s, out);
     if (status != VF_OK)

@@ -1,4 +1,4 @@
-/* The contract's own part: checks, copies of what a plan keeps, and the choice of the backend. */
+/* The backend-independent part: checks, copies of a plan's options, and the choice of the backend. */
 #include "toeplitz.h"
 
 #include <math.h>
@@ -18,10 +18,10 @@ static const vf_backend backends[] = {
     {0},
 };
 
-/* Of all segments together. With more, the size in bytes of a complex number for each point of the doubled grids would
- * not fit 63 bits; no machine is near. */
+/* Limit for all segments together. It keeps the size in bytes of the doubled grids below 63 bits, far beyond any
+ * machine. */
 #define MOST_VOXELS ((int64_t)1 << 50)
-/* Their product is far below 2^51 turns, where the fraction of a turn would be lost. */
+/* The product of these limits is far below 2^51 turns, beyond which the fraction of a turn is lost. */
 #define MOST_SECONDS 1e5
 #define MOST_HERTZ 1e7f
 
@@ -62,7 +62,7 @@ static vf_status choose_backend(vf_toeplitz *plan, const char *variant)
     return status;
 }
 
-/* Times to host memory, the field to the device's. */
+/* Copies the times to host memory and the field to the device. */
 static vf_status copy_options(vf_toeplitz *plan, const vf_toeplitz_options *options)
 {
     vf_queue *queue = NULL;

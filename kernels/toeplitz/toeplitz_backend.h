@@ -1,4 +1,4 @@
-/* What a backend of the Toeplitz multiplication fills in, and what a plan holds; not installed. */
+/* The interface of the backends of the Toeplitz multiplication, and the contents of a plan; not installed. */
 #ifndef VOXFIELD_TOEPLITZ_BACKEND_H
 #define VOXFIELD_TOEPLITZ_BACKEND_H
 
@@ -11,8 +11,8 @@ extern "C" {
 typedef struct vf_toeplitz_backend {
     vf_device_kind kind;
     const char *variant;
-    /* Makes plan->state from the rest of the plan, and says in plan->bytes how much device memory it takes. On failure
-     * what was made is left to destroy, if plan->state is set. */
+    /* Makes plan->state from the rest of the plan, and adds its device memory to plan->bytes. If it fails and
+     * plan->state is set, `destroy` is called. */
     vf_status (*create)(vf_toeplitz *plan);
     vf_status (*set)(vf_toeplitz *plan, vf_queue *queue, int segment, void *q);
     vf_status (*apply)(vf_toeplitz *plan, vf_queue *queue, int coils, const void *maps, const void *x, void *y);
@@ -26,9 +26,9 @@ struct vf_toeplitz {
     int64_t matrix[3], doubled[3]; /* x, y, z */
     int64_t voxels;
     int segments;
-    bool circulant; /* not of the reference */
+    bool circulant; /* not supported by the reference */
     double *time;   /* [segments] or NULL */
-    vf_array field; /* [voxels] VF_F32, VF_SPACE_DEVICE, or no data; with time, or neither */
+    vf_array field; /* [voxels] VF_F32, VF_SPACE_DEVICE; empty if `time` is NULL */
     int64_t bytes;
     void *state; /* the backend's own */
 };

@@ -1,23 +1,23 @@
-/* The CPU backend: passes over pieces that stay in the cache, on the halves of the doubled grid's spectrum.
+/* The CPU backend: passes over pieces that fit in the cache, on the halves of the doubled grid's spectrum.
  *
- * Of a line of N points followed by N zeros, the transform of length 2N at the frequency 2m + p is
+ * The transform of length 2N of N points followed by N zeros is, at frequency 2m + p,
  *
- *     X(2m + p) = sum_n [x(n) exp(-i pi n p / N)] exp(-i 2 pi n m / N),
+ *     X(2m + p) = sum_n [x(n) exp(-i pi n p / N)] exp(-i 2 pi n m / N).
  *
- * a transform of length N of the line as it is (p = 0, "even") or with its points turned (p = 1, "odd"); and back,
- * y(n) is the even one's inverse plus the odd one's, turned the other way. So neither the zeros nor what is cut off in
- * the end are ever touched, and the halves along one axis need not be there at the same time. For each coil and
- * segment:
+ * This is a transform of length N of the line itself (p = 0, "even"), or with its points turned (p = 1, "odd"). Back,
+ * y(n) is the inverse of the even one, plus the inverse of the odd one turned the other way. So the zeros, and the
+ * points that would be cropped, are never touched. The two halves along an axis need not exist at the same time. For
+ * each coil and segment:
  *
  *     forward    slabs across y:  x times map and e_l; lines along z, both halves -> spectrum
  *     multiply   planes of the spectrum, one half along x after the other: rows along x; tiles of 16 lines along y,
  *                both halves; times the kernel; back
  *     backward   slabs across y:  spectrum -> lines along z; the inverse of forward, added to y
  *
- * What goes through memory is the spectrum, 2 N^3 complex numbers of the 8 N^3, twice each way, and the kernel. The
- * transforms along x and y, six of seven, happen in the second-level cache, those along y in the first.
+ * Only the spectrum (2 N^3 complex numbers instead of 8 N^3) passes through memory, twice each way, and the kernel
+ * once. The transforms along x and y, six of seven, run in the second-level cache; those along y in the first.
  *
- * A circulant matrix has the even halves alone.
+ * A circulant matrix has only the even halves.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -29,19 +29,19 @@
 
 #include "toeplitz_cpu.h"
 
-/* Bytes of a slab and of planes done together, about; bytes between the threads' working memory, so that they do not
- * begin at the same place of a page. */
+/* Approximate bytes of a slab, and of planes processed together. GAP: bytes between the threads' working memory, so
+ * that they do not start at the same offset in a page. */
 enum { SLAB_BYTES = 1 << 17, GROUP_BYTES = 1 << 16, GAP = 320, ALIGNMENT = 64 };
 
-/* What one pass of apply needs to know. */
+/* The arguments of one pass of `apply`. */
 typedef struct pass {
     const vf_toeplitz *plan;
     const cpu_state *state;
-    const char *map; /* of the coil, or NULL */
+    const char *map; /* of the coil; NULL: 1 */
     const char *x;
     char *y;
     int segment;
-    int add; /* to y; else it is overwritten */
+    int add; /* add to y, or overwrite it */
 } pass;
 
 static int64_t round_up(int64_t n, int64_t multiple)
@@ -91,7 +91,8 @@ static vf_status make_ffts(vf_toeplitz *plan, cpu_state *s)
 
 static vf_status make_arrays(vf_toeplitz *plan, cpu_state *s)
 {
-    /* A tile along z, a slab and a factor for its rows; or a tile along y and planes; or a tile of Q. */
+    /* Each thread needs room for a tile along z, a slab and a factor for its rows; or for a tile along y and planes; or
+     * for a tile of Q. */
     int64_t slab = s->halves[2] * TILE * s->n[2] + (s->n[2] + 1) * s->chunk;
     int64_t planes = round_up(s->halves[1] * s->width * s->n[1], TILE) + s->group * s->n[1] * s->n[0];
     int64_t longest = larger(larger(s->n[0], s->n[1]), s->n[2]), tile = 2 * longest * TILE;
@@ -109,7 +110,7 @@ static vf_status make_arrays(vf_toeplitz *plan, cpu_state *s)
     for (size_t i = 0; status == VF_OK && i < sizeof arrays / sizeof *arrays; i++) {
         size_t bytes = (size_t)arrays[i].count * vf_dtype_bytes(arrays[i].type);
         status = vf_array_create(plan->device, VF_SPACE_DEVICE, arrays[i].type, arrays[i].count, arrays[i].array);
-        /* Zeros once: what fills planes up to whole groups and lines up to whole tiles is transformed with them. */
+        /* Zeroed once: the padding of planes to whole groups, and of lines to whole tiles, is transformed, too. */
         if (status == VF_OK)
             memset(arrays[i].array->data, 0, bytes);
         plan->bytes += (int64_t)bytes;
@@ -117,7 +118,7 @@ static vf_status make_arrays(vf_toeplitz *plan, cpu_state *s)
     return status;
 }
 
-/* The axes longer than one voxel. Two are laid along x and z, where there is something to do for many threads. */
+/* Assigns the axes longer than one voxel. Two such axes become x and z, which gives many threads work. */
 static void lay_axes(const vf_toeplitz *plan, cpu_state *s)
 {
     int used = 0;
@@ -138,13 +139,13 @@ static void lay_pieces(cpu_state *s)
 {
     const int64_t plane = s->n[0] * s->n[1], element = (int64_t)s->element;
     s->width = smaller(TILE, s->n[0]);
-    /* A plane alone makes slabs of fewer columns, so that there are some for each thread. */
+    /* With a single plane, slabs have fewer columns, so that there are some for each thread. */
     s->chunk = (s->n[1] > 1 ? SLAB_BYTES : SLAB_BYTES / 4) / (s->n[2] * element) / TILE * TILE;
     s->chunk = smaller(larger(s->chunk, TILE), s->n[0]);
     s->chunks = (s->n[0] + s->chunk - 1) / s->chunk;
     s->planes = s->halves[2] * s->n[2];
-    /* Small planes are done together, and then follow one another without a gap, each group aligned. Large ones begin
-     * at different places of a page, so that lines along z do not fall on few places of the caches. */
+    /* Small planes are processed together: each group is aligned, without gaps inside. Large planes begin at different
+     * offsets in a page, so that lines along z do not share a few cache sets. */
     s->group = larger(GROUP_BYTES / (plane * element) / 8 * 8, 1);
     s->group = smaller(s->group, round_up(s->planes, 8));
     s->stride = s->group > 1 ? plane : round_up(plane, TILE) + TILE;
@@ -191,7 +192,7 @@ static void destroy(vf_toeplitz *plan)
 
 /* ---- the passes ---- */
 
-/* What the `n` voxels from `first` on are multiplied by: map and e_l, as far as there are any; NULL for 1. */
+/* The factor of `n` voxels starting at `first`: the map and e_l, if any; NULL for 1. */
 static const void *voxel_factor(const pass *p, int64_t first, int64_t n, void *buffer)
 {
     const cpu_state *s = p->state;
@@ -205,11 +206,11 @@ static const void *voxel_factor(const pass *p, int64_t first, int64_t n, void *b
     return factor;
 }
 
-/* A slab: all z of some neighbours along x of one y; the rows' places among the voxels and in the slab. */
+/* A slab: all z of neighbouring voxels along x, at one y. */
 typedef struct slab {
-    int64_t first, step, count; /* the first voxel; from z to z; voxels along x */
+    int64_t first, step, count; /* first voxel; step between z; voxels along x */
     char *rows;                 /* [z][count] */
-    char *factor;               /* room for a row */
+    char *factor;               /* working memory for a row */
 } slab;
 
 static void enter(const pass *p, const slab *b)
@@ -242,7 +243,7 @@ static void leave(const pass *p, const slab *b)
     }
 }
 
-/* A slab's lines along z, some at a time, to the spectrum's planes or back. */
+/* Transforms a slab's lines along z, TILE at a time, to the spectrum's planes or back. */
 static void lines_along_z(const cpu_state *s, vf_fft_direction direction, const slab *b, char *spectrum, char *work)
 {
     const size_t half = (size_t)(TILE * s->n[2]) * s->element,
@@ -286,7 +287,7 @@ static void do_slab(const pass *p, vf_fft_direction direction, int64_t number, c
         leave(p, &b);
 }
 
-/* A slab of all coils, where nothing but its lines along z is transformed. */
+/* Processes a slab for all coils, if only its lines along z are transformed. */
 static void do_lines(const pass *whole, int coils, const char *maps, int64_t number, char *work)
 {
     const cpu_state *s = whole->state;
@@ -308,7 +309,8 @@ static void do_lines(const pass *whole, int coils, const char *maps, int64_t num
     }
 }
 
-/* A plane of which the rows along x are transformed: along y, times the kernel's half, and back. */
+/* Processes a plane with transformed rows along x: transforms along y, multiplies by the kernel's half, and transforms
+ * back. */
 static void multiply_plane(const cpu_state *s, const char *kernel, char *plane, char *work)
 {
     if (s->n[1] == 1) {
@@ -330,7 +332,7 @@ static void multiply_plane(const cpu_state *s, const char *kernel, char *plane, 
     }
 }
 
-/* One half along x of a group of planes that lie one after another. */
+/* Processes one half along x of a group of contiguous planes. */
 static void multiply_half(const pass *p, int64_t first, int half, char *planes, char *work)
 {
     const cpu_state *s = p->state;

@@ -1,4 +1,5 @@
-/* From Q to what the CPU backend multiplies spectra by: the real part of Q's transform, in the order of the passes. */
+/* From Q to the factors by which the CPU backend multiplies spectra: the real part of Q's transform, in the order of
+ * the passes. */
 #include <string.h>
 
 #include "toeplitz_cpu.h"
@@ -10,9 +11,9 @@ char *toeplitz_cpu_kernel(const vf_toeplitz *plan, int segment, int64_t plane, i
     return (char *)s->kernels.data + (size_t)(number * s->half_plane) * vf_dtype_bytes(plan->precision);
 }
 
-/* Sets Q to zero where an index along a doubled axis is 0: r = -1 there. No difference of two voxels is that, so the
- * value does not matter to the result; but an arbitrary one would have no partner at r = +1, Q would not be Hermitian
- * and dropping the imaginary part of its transform would change the result. */
+/* Sets Q to zero where an index along a doubled axis is 0, which is r = -1. No two voxels differ by this, so the value
+ * should not matter. But an arbitrary value would have no counterpart at r = +1. Q would not be Hermitian, and dropping
+ * the imaginary part of its transform would change the result. */
 static void clear_unused(const cpu_state *s, char *q)
 {
     int64_t points = 1, stride = 1;
@@ -26,16 +27,16 @@ static void clear_unused(const cpu_state *s, char *q)
     }
 }
 
-/* Where Q's points and the kernel's numbers lie. */
+/* The locations of Q's points and the kernel's numbers. */
 typedef struct source {
     const vf_toeplitz *plan;
     const cpu_state *s;
-    int64_t size[3]; /* of the doubled grid, as the axes are laid */
+    int64_t size[3]; /* of the doubled grid, in the plan's order of axes */
     int segment;
     char *q;
 } source;
 
-/* TILE neighbours along x, or those that are left, of one y: lines along z, in place. */
+/* Transforms lines along z, in place: up to TILE neighbours along x, at one y. */
 static void along_z(const source *f, int64_t number, char *work)
 {
     const cpu_state *s = f->s;
@@ -47,7 +48,7 @@ static void along_z(const source *f, int64_t number, char *work)
     s->simd->merge(&tile, work, NULL, lines);
 }
 
-/* Rows along x of a plane, in place. */
+/* Transforms the rows along x of a plane, in place. */
 static void along_x(const source *f, char *plane, char *work)
 {
     const size_t row_bytes = (size_t)f->size[0] * f->s->element;
@@ -59,7 +60,7 @@ static void along_x(const source *f, char *plane, char *work)
     }
 }
 
-/* A line along y of the transform, at x, to the kernel. */
+/* Moves a line of the transform along y, at x, to the kernel. */
 static void take_line(const source *f, int64_t plane, int64_t x, const char *line)
 {
     const cpu_state *s = f->s;
@@ -78,7 +79,7 @@ static void take_line(const source *f, int64_t plane, int64_t x, const char *lin
     }
 }
 
-/* A plane that is transformed along z: the other two axes, and to the kernel. */
+/* Transforms the other two axes of a plane that is transformed along z, and moves it to the kernel. */
 static void take_plane(const source *f, int64_t plane, char *work)
 {
     const cpu_state *s = f->s;
@@ -104,7 +105,7 @@ static double factor_at(const vf_toeplitz *plan, const void *factors, int64_t n)
     return plan->precision == VF_F64 ? ((const double *)factors)[n] : (double)((const float *)factors)[n];
 }
 
-/* Whether no factor differs from the one at 0 along the axis; NaN differs. */
+/* Whether all factors equal those at index 0 of the axis; NaN differs from everything. */
 static bool is_constant(const vf_toeplitz *plan, const cpu_state *s, int axis, const void *factors)
 {
     int64_t stride = 1;
@@ -120,7 +121,7 @@ static bool is_constant(const vf_toeplitz *plan, const cpu_state *s, int axis, c
     return true;
 }
 
-/* The factors in the order of the passes. A transform there and back that is left out is a factor N. */
+/* Puts the factors in the order of the passes. Leaving out a transform and its inverse is a factor N. */
 static void set_circulant(vf_toeplitz *plan, const void *factors)
 {
     cpu_state *s = plan->state;
@@ -168,9 +169,9 @@ vf_status toeplitz_cpu_set(vf_toeplitz *plan, vf_queue *queue, int segment, void
     for (int64_t i = 0; i < tiles; i++)
         if (!vf_cancelled(ctx))
             along_z(&f, i, toeplitz_cpu_work(s));
-            /* The transform of a Hermitian Q is real. What Q lacks of being Hermitian, by rounding, is what makes the
-             * imaginary part: to drop it is to replace Q by its Hermitian part (Q(r) + conj(Q(-r))) / 2, which is
-             * nearer to the true one, and keeps the matrix Hermitian, as conjugate gradients need it. */
+            /* The transform of a Hermitian Q is real. Its imaginary part comes only from rounding, which leaves Q not
+             * quite Hermitian. Dropping it replaces Q by its Hermitian part (Q(r) + conj(Q(-r))) / 2. This is nearer to
+             * the exact Q, and keeps the matrix Hermitian, as conjugate gradients require. */
 #pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
     for (int64_t plane = 0; plane < s->planes; plane++)
         if (!vf_cancelled(ctx))

@@ -1,5 +1,5 @@
-/* The reference: the sum over all pairs of voxels as it stands in toeplitz.h, in double precision, on one thread. For
- * tests: the work grows with the square of the number of voxels. Never tuned. */
+/* The reference: the sum over all pairs of voxels of toeplitz.h, in double precision, on one thread. For tests only:
+ * the work grows with the square of the number of voxels. Never tuned. */
 #include <complex.h>
 #include <math.h>
 #include <stdlib.h>
@@ -46,7 +46,7 @@ static vf_status set(vf_toeplitz *plan, vf_queue *queue, int segment, void *q)
     return VF_OK;
 }
 
-/* Q_l(n - m): the difference along an axis of N > 1 voxels lies at n - m + N. */
+/* Q_l(n - m). Along an axis of N > 1 voxels, the difference n - m has index n - m + N. */
 static double complex kernel(const vf_toeplitz *plan, int segment, int64_t n, int64_t m)
 {
     const double complex *q = (const double complex *)plan->state + segment * points(plan);

@@ -1,12 +1,13 @@
-/* What the CPU backend (toeplitz_cpu.c: passes, threads) asks of each instruction set (toeplitz_simd.inc, compiled once
- * for each and for each precision); not installed. Numbers are complex and interleaved unless it says "real". */
+/* The interface between the CPU backend (toeplitz_cpu.c: passes, threads) and each instruction set (toeplitz_simd.inc,
+ * compiled once for each set and precision); not installed. Numbers are complex and interleaved, except where noted as
+ * "real". */
 #ifndef VOXFIELD_TOEPLITZ_SIMD_H
 #define VOXFIELD_TOEPLITZ_SIMD_H
 
 #include <stdint.h>
 
-/* Lines of a plane that are neighbours in memory, on their way to or from contiguous rows. Line c's n-th point lies at
- * c + n * stride of the plane, and at c * points + n of the rows. */
+/* Lines of a plane that are neighbours in memory, copied to or from contiguous rows. Point n of line c is at c + n *
+ * stride in the plane, and at c * points + n in the rows. */
 typedef struct toeplitz_tile {
     int64_t points, lines;
     int64_t stride;    /* in complex elements */
@@ -14,7 +15,7 @@ typedef struct toeplitz_tile {
 } toeplitz_tile;
 
 typedef struct toeplitz_simd {
-    /* even = the lines as they are; odd = each point times its phase. odd may be NULL. */
+    /* even = the lines; odd = each point times its phase. odd may be NULL. */
     void (*split)(const toeplitz_tile *tile, const void *plane, void *even, void *odd);
     /* The lines = even + conj(phase) odd. odd may be NULL. */
     void (*merge)(const toeplitz_tile *tile, const void *even, const void *odd, void *plane);

@@ -1,4 +1,4 @@
-/* What is known of a solution before it is solved for. */
+/* Forecasts of a solution before solving. */
 #include <math.h>
 
 #include "wiener.h"
@@ -42,7 +42,7 @@ double vf_wiener_best_weight(const vf_wiener_space *space, double variance, cons
     enum { MOST_STEPS = 40, ROUNDS = 7 }; /* factors 4, 2, ... 1.02 */
     double factor = 4;
     double best = near, least = error(space, variance, c, s, p, near);
-    /* Downhill by factors that shrink: the error has one minimum where S falls off. */
+    /* Descends by factors that shrink. If S falls off, the error has one minimum. */
     for (int round = 0; round < ROUNDS; round++) {
         for (int direction = 0, steps = 0; direction < 2 && steps < MOST_STEPS; steps++) {
             const double next = direction ? best / factor : best * factor;

@@ -1,11 +1,11 @@
-/* Where the outermost samples begin, and the noise in them. */
+/* Where the outermost samples begin, and their noise. */
 #include <math.h>
 #include <stdlib.h>
 
 #include "wiener.h"
 
-enum { RADII = 4096 };             /* bins of radius */
-enum { MOST_OF_A_COIL = 1 << 16 }; /* samples of which a median is taken: known to 1 % */
+enum { RADII = 4096 };             /* number of bins */
+enum { MOST_OF_A_COIL = 1 << 16 }; /* most samples for a median, which is then accurate to 1 % */
 
 double vf_wiener_radius(const vf_wiener_space *space, const double k[3])
 {
@@ -34,7 +34,7 @@ vf_status vf_outer_radius(vf_context *ctx, const vf_wiener_space *space, const v
     double most = 0;
     int bin = RADII - 1;
     if (!found)
-        return vf_fail(ctx, VF_ERR_MEMORY, "no memory");
+        return vf_fail(ctx, VF_ERR_MEMORY, "not enough memory for a histogram of radii");
     for (int64_t m = 0; m < samples->count; m++)
         if (used(samples, m))
             most = fmax(most, sample_radius(space, samples, m));
@@ -61,7 +61,7 @@ static int compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* median w |d|^2 of a coil's outer samples; 0 if there are none. */
+/* The median of w |d|^2 over a coil's outer samples; 0 if there are none. */
 static double median_square(const vf_wiener_samples *samples, const int64_t *outer, int64_t count, int coil,
                             double *squares)
 {

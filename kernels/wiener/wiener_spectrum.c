@@ -1,19 +1,19 @@
-/* The power of an image by radius in k-space, from the samples of its coils; and how densely samples lie. */
+/* The power of an image by radius in k-space, from the samples of its coils; and the density of samples. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "wiener.h"
 
-enum { CHUNK = 4096 };                     /* samples that are summed together */
-static const double BIN_CYCLES = 2;        /* a bin's width, cycles of the widest field of view */
-static const double VARIANCE_KNOWN = 0.05; /* the noise's, to this share: an estimate of it may be too low */
-static const double FLATTEST = -1;         /* no image's power falls off more slowly */
-static const double UNKNOWN = -3;          /* where one bin is all there is: edges */
+enum { CHUNK = 4096 };                     /* samples per unit of work */
+static const double BIN_CYCLES = 2;        /* width of a bin, in cycles over the widest field of view */
+static const double VARIANCE_KNOWN = 0.05; /* relative uncertainty of the noise's variance: it may be too low */
+static const double FLATTEST = -1;         /* the smallest exponent assumed: no image's power falls off more slowly */
+static const double UNKNOWN = -3;          /* exponent if only one bin is known: that of edges */
 
-/* Sums of a chunk, or of all. */
+/* Sums over a chunk, or over all samples. */
 typedef struct bin_sums {
-    double power, radius, count, noise; /* noise: of 1 / w */
+    double power, radius, count, noise; /* noise: the sum of 1 / w */
 } bin_sums;
 
 typedef struct bins {
@@ -35,7 +35,7 @@ static void choose_bins(bins *b)
     const double wanted = fov > 0 ? most * fov / BIN_CYCLES : 1;
     b->count = wanted < 2 ? 2 : wanted > VF_SPECTRUM_BINS - 1 ? VF_SPECTRUM_BINS - 1 : (int)ceil(wanted);
     b->width = most > 0 ? most / b->count : 1;
-    b->count++; /* what lies beyond the corners */
+    b->count++; /* for samples beyond the corners */
 }
 
 static void add_chunk(const bins *b, int64_t first, int64_t count, bin_sums *sums)
@@ -53,7 +53,7 @@ static void add_chunk(const bins *b, int64_t first, int64_t count, bin_sums *sum
         const double at = radius / b->width;
         const int bin = at < b->count - 1 ? (int)at : b->count - 1;
         if ((s->weights && !(s->weights[first + m] > 0)) || power[m] == 0)
-            continue; /* exact zeros were not acquired */
+            continue; /* exact zeros were not acquired; weight 0 is ignored */
         sums[bin].power += power[m];
         sums[bin].radius += radius;
         sums[bin].noise += s->weights ? 1 / s->weights[first + m] : 1;
@@ -61,7 +61,7 @@ static void add_chunk(const bins *b, int64_t first, int64_t count, bin_sums *sum
     }
 }
 
-/* Chunks are added up in their order: the same bits whatever the number of threads. */
+/* Chunk sums are added in order, so the bits do not depend on the number of threads. */
 static vf_status add_samples(vf_context *ctx, const bins *b, bin_sums *sums)
 {
     const int64_t samples = b->samples->count, chunks = (samples + CHUNK - 1) / CHUNK;
@@ -83,7 +83,7 @@ static vf_status add_samples(vf_context *ctx, const bins *b, bin_sums *sums)
     return VF_OK;
 }
 
-/* A line through the outer half of the bins, by least squares. */
+/* The slope of a least-squares line through the outer half of the bins. */
 static double outer_slope(const vf_spectrum *s)
 {
     const int first = s->bins / 2 < s->bins - 2 ? s->bins / 2 : s->bins - 2;
@@ -101,15 +101,15 @@ static double outer_slope(const vf_spectrum *s)
     return slope < FLATTEST ? slope : isnan(slope) ? UNKNOWN : FLATTEST;
 }
 
-/* What is to be expected of a power that cannot be below 0 and was measured with an error: the mean of a normal
- * distribution's part above 0. It is what was measured where that is several errors, and a share of the error where
- * noise is all that was seen. */
+/* The expected power, given a measurement with an error and that power is not negative: the mean of the positive part
+ * of a normal distribution. If the measurement is several errors, it is the measurement. If only noise was measured, it
+ * is a fraction of the error. */
 static double expected_power(double measured, double error)
 {
     const double z = measured / error;
     if (!(error > 0))
         return measured;
-    if (z < -10) /* the quotient below, to 1 % */
+    if (z < -10) /* approximates the quotient below to 1 % */
         return -error / z;
     return measured + error * sqrt(2 / M_PI) * exp(-z * z / 2) / erfc(-z / sqrt(2));
 }
@@ -136,7 +136,7 @@ vf_status vf_spectrum_estimate(vf_context *ctx, const vf_wiener_space *space, co
         out->log_power[out->bins] = log(signal / power);
         out->bins++;
     }
-    if (out->bins == 0) /* nothing but noise: an image far below it */
+    if (out->bins == 0) /* only noise: assume an image far below it */
         *out = (vf_spectrum){
             .bins = 1, .log_radius = {log(b.width)}, .log_power = {variance > 0 ? log(1e-3 * variance / power) : 0}};
     out->slope = outer_slope(out);
@@ -172,7 +172,7 @@ void vf_spectrum_fill(vf_context *ctx, const vf_wiener_space *space, const vf_sp
 
 /* ---- density ---- */
 
-/* The two grid points around a sample along an axis, and the share of each. */
+/* The two grid points around a sample along an axis, and their shares. */
 static void neighbours(float k, int64_t n, int64_t at[2], double share[2])
 {
     const double place = (double)k + (double)(n / 2), below = floor(place);
@@ -183,7 +183,7 @@ static void neighbours(float k, int64_t n, int64_t at[2], double share[2])
     share[0] = 1 - share[1];
 }
 
-/* 1/4, 1/2, 1/4 along an axis, around its end, twice; `line` holds two rows of n. */
+/* Smooths twice by 1/4, 1/2, 1/4 along a periodic axis. `line`: room for two rows of n. */
 static void smooth_axis(const int64_t n[3], int axis, double *values, double *line)
 {
     const int64_t step = axis == 0 ? 1 : axis == 1 ? n[0] : n[0] * n[1], length = n[axis];
@@ -210,7 +210,7 @@ vf_status vf_sampling_density(vf_context *ctx, const vf_wiener_space *space, int
     const int64_t longest = n[0] > n[1] ? (n[0] > n[2] ? n[0] : n[2]) : n[1] > n[2] ? n[1] : n[2];
     double *line = malloc(2 * (size_t)longest * sizeof *line);
     if (!line)
-        return vf_fail(ctx, VF_ERR_MEMORY, "no memory");
+        return vf_fail(ctx, VF_ERR_MEMORY, "not enough memory for the sampling density");
     for (int64_t i = 0; i < voxels; i++)
         out[i] = 0;
     for (int64_t m = 0; m < count; m++) {

@@ -37,7 +37,7 @@ void vf_cell_shape(const vf_cell *cell, double lengths[3], double angles[3])
         lengths[v] = sqrt(dot(cell->vectors[v], cell->vectors[v]));
     for (int v = 0; v < 3; v++) {
         const int b = (v + 1) % 3, c = (v + 2) % 3;
-        /* asin, which is exact at 0 */
+        /* asin is exact at 0 */
         angles[v] = 90 - asin(dot(cell->vectors[b], cell->vectors[c]) / (lengths[b] * lengths[c])) * degrees;
     }
 }

@@ -50,14 +50,14 @@ static bool on_terminal(const vf_progress *progress)
     return isatty(fileno(progress->stream));
 }
 
-/* Columns of the terminal that a line may have; 0: unknown. */
+/* The terminal's width in columns; 0: unknown. */
 static int columns(const vf_progress *progress)
 {
     struct winsize size = {0};
     return ioctl(fileno(progress->stream), TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
 }
 
-/* The line as it is to be: over the one before on a terminal, cut to its width; one more elsewhere. */
+/* Draws the line. On a terminal it replaces the previous one and is cut to the width; elsewhere it is a new line. */
 static void draw(vf_progress *progress, const char *text)
 {
     char line[400];

@@ -82,7 +82,8 @@ static void check_refusal(const vf_backend *backends, const char *wish, vf_statu
 static void test_refusals(void **state)
 {
     (void)state;
-    check_refusal(list, "tiles", VF_ERR_ARGUMENT, "a sum has no variant 'tiles' on cpu; there are fast, faster, ref");
+    check_refusal(list, "tiles", VF_ERR_ARGUMENT,
+                  "a sum has no variant 'tiles' on cpu; the variants are fast, faster, ref");
     check_refusal(on_gpu, NULL, VF_ERR_UNSUPPORTED, "a sum has no backend for cpu");
     check_refusal(on_gpu, "fast", VF_ERR_UNSUPPORTED, "a sum has no backend for cpu");
 }

@@ -426,7 +426,8 @@ static void test_variant_names(void **state)
     (void)state;
     bool gpu = vf_device_get_kind(device) == VF_DEVICE_CUDA;
     const char *name, *chosen,
-        *list = gpu ? "there are tuned, roots, const1, const4, const8" : "there are simd, baseline, avx2, avx512, ref";
+        *list = gpu ? "the variants are tuned, roots, const1, const4, const8"
+                    : "the variants are simd, baseline, avx2, avx512, ref";
     assert_int_equal(choose("nonsense", &chosen), VF_ERR_ARGUMENT);
     assert_null(chosen);
     name = strstr(vf_context_message(ctx), list);

@@ -96,7 +96,7 @@ typedef struct vf_png_text {
     const char *keyword, *text;
 } vf_png_text;
 
-/* Writes the canvas as an 8-bit RGB PNG of 300 pixels an inch, atomically (output.h). Errors: VF_ERR_OUTPUT,
+/* Writes the canvas as an 8-bit RGB PNG of 300 pixels per inch, atomically (output.h). Errors: VF_ERR_OUTPUT,
  * VF_ERR_MEMORY. */
 VF_MUST_CHECK vf_status vf_canvas_write_png(vf_context *ctx, const vf_canvas *canvas, const char *path,
                                             const vf_png_text *texts, int count);

@@ -8,7 +8,7 @@
 extern "C" {
 #endif
 
-/* sRGB, 8 bits a channel. `a` is the opacity: 255 covers what is below. */
+/* sRGB, 8 bits per channel. `a` is the opacity: 255 hides what is below. */
 typedef struct vf_color {
     uint8_t r, g, b, a;
 } vf_color;

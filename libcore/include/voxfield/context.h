@@ -32,7 +32,7 @@ void vf_context_destroy(vf_context *ctx);
 /* Records an error (kept only if it is the first since vf_context_clear_error) and returns `status`, so the whole error
  * path is `return vf_fail(ctx, VF_ERR_INPUT, "%s:%d: ...", ...)`. Say where, what is wrong, and what to do. */
 vf_status vf_fail(vf_context *ctx, vf_status status, const char *format, ...) VF_PRINTF(3, 4);
-#ifdef __clang_analyzer__ /* which cannot see that it returns what it is given */
+#ifdef __clang_analyzer__ /* it does not see that this returns `status` */
 #define vf_fail(ctx, status, ...) ((void)vf_fail((ctx), (status), __VA_ARGS__), (status))
 #endif
 
@@ -46,10 +46,10 @@ void vf_context_set_log(vf_context *ctx, vf_log_fn log, void *user);
 void vf_note(vf_context *ctx, const char *format, ...) VF_PRINTF(2, 3);
 void vf_warn(vf_context *ctx, const char *format, ...) VF_PRINTF(2, 3);
 
-/* Asks running work to stop at the next safe point with VF_ERR_CANCELLED. It cannot be undone. Async-signal-safe.
- * These stop: vf_pipeline_run and vf_workpool_run, between pieces; on the CPU, the transforms of fft.h and fft_axis.h
- * and the kernels' sums, except first_differences.h. Copies, reductions, scans, sorts, vector operations, and work that
- * is already in a GPU's queue run to their end; loops around them should check vf_cancelled. */
+/* Asks running work to stop at the next safe point with VF_ERR_CANCELLED. This cannot be undone. Async-signal-safe.
+ * These calls stop: vf_pipeline_run and vf_workpool_run, between pieces; on the CPU, the transforms of fft.h and
+ * fft_axis.h and the kernels' sums, except first_differences.h. Copies, reductions, scans, sorts, vector operations,
+ * and work that is already in a GPU's queue run to their end; loops around them should check vf_cancelled. */
 void vf_context_cancel(vf_context *ctx);
 bool vf_cancelled(const vf_context *ctx);
 
@@ -73,7 +73,7 @@ VF_MUST_CHECK vf_status vf_context_set_devices(vf_context *ctx, const char *spec
 int vf_context_device_count(const vf_context *ctx);
 vf_device *vf_context_device(const vf_context *ctx, int index);
 
-/* The CPU, whatever the selected devices: for arrays in host memory. */
+/* The CPU, whichever devices are selected: for arrays in host memory. */
 vf_device *vf_context_host(vf_context *ctx);
 
 VF_API_END

@@ -3,8 +3,8 @@
  * All arrays are VF_SPACE_DEVICE memory of the queue's device, aligned at least to their elements. Source and
  * destination must not overlap (not checked). Lengths are 64-bit; 0 is allowed. Operations go into the queue:
  * asynchronous on a GPU, immediate with the context's threads on the CPU. `type` gives the size of an element. For
- * copies between host and device see vf_queue_copy (device.h), and pipeline.h for copies beside computing. Errors:
- * VF_ERR_ARGUMENT (invalid type; a length that is negative or exceeds any memory; NULL for a non-empty array).
+ * copies between host and device see vf_queue_copy (device.h), and pipeline.h for copies that overlap computation.
+ * Errors: VF_ERR_ARGUMENT (invalid type; a length that is negative or exceeds any memory; NULL for a non-empty array).
  */
 #ifndef VOXFIELD_COPY_H
 #define VOXFIELD_COPY_H
@@ -34,16 +34,16 @@ typedef struct vf_pitch {
 
 /* Copies a box of counts[2] x counts[1] x counts[0] elements (z, y, x). To crop, x points to the first element to keep,
  * with the larger array's pitch. To pad, call vf_fill first; y points to the destination of the first element. Rows
- * must not overlap in either array. Check: of the two steps, row and plane, the smaller is at least a row long, and the
- * larger at least as long as the extent of the smaller one's rows (so whole planes may lie in the gaps between rows).
- * The step of a count of 1 does not matter. Errors: VF_ERR_ARGUMENT. */
+ * must not overlap in either array. This is checked: the smaller of the two steps, row and plane, must be at least the
+ * length of a row. The larger must be at least the extent of all rows along the smaller one (so whole planes may lie in
+ * the gaps between rows). If a count is 1, its step does not matter. Errors: VF_ERR_ARGUMENT. */
 VF_MUST_CHECK vf_status vf_copy_box(vf_queue *queue, vf_dtype type, const int64_t counts[3], const void *x,
                                     vf_pitch x_pitch, void *y, vf_pitch y_pitch);
 
-/* The transpose of `batch` matrices: y[b][j][i] = x[b][i][j], i < rows, j < columns, where b is the third dimension:
- * {columns, rows * columns} and {rows, rows * columns} are the pitches of matrices one after the other. x and z of
- * [z][y][x] exchanged: batch ny, rows nz, columns nx, pitches {ny * nx, nx} and {ny * nz, nz}. Pitches are checked as
- * those of a box. Errors: VF_ERR_ARGUMENT. */
+/* Transposes `batch` matrices: y[b][j][i] = x[b][i][j], i < rows, j < columns. b is the third dimension: the pitches of
+ * consecutive matrices are {columns, rows * columns} and {rows, rows * columns}. To exchange x and z of [z][y][x]:
+ * batch ny, rows nz, columns nx, pitches {ny * nx, nx} and {ny * nz, nz}. Pitches are checked as in vf_copy_box.
+ * Errors: VF_ERR_ARGUMENT. */
 VF_MUST_CHECK vf_status vf_transpose(vf_queue *queue, vf_dtype type, int64_t batch, int64_t rows, int64_t columns,
                                      const void *x, vf_pitch x_pitch, void *y, vf_pitch y_pitch);
 

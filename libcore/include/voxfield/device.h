@@ -42,7 +42,7 @@ vf_device_kind vf_device_get_kind(const vf_device *device);
 vf_context *vf_device_context(const vf_device *device);
 const char *vf_device_spec(const vf_device *device); /* "cpu", "cpu:1", "cuda:0" */
 const char *vf_device_name(const vf_device *device); /* "AMD EPYC ..., 2 threads, AVX-512", "NVIDIA H200" */
-int vf_device_ordinal(const vf_device *device);      /* the GPU's CUDA number; that of "cpu:1"; 0 for "cpu" */
+int vf_device_ordinal(const vf_device *device);      /* the GPU's CUDA number; 1 for "cpu:1"; 0 for "cpu" */
 bool vf_device_watched(const vf_device *device);     /* a display watchdog kills long kernels on this GPU */
 bool vf_device_is_host(const vf_device *device);     /* true if host code may touch its VF_SPACE_DEVICE memory */
 
@@ -76,7 +76,7 @@ bool vf_built_with_cuda(void);
 void vf_device_warm_up(vf_context *ctx, const char *spec);
 
 typedef struct vf_warm_up_state {
-    bool begun, ended; /* false if there is nothing to start */
+    bool begun, ended; /* begun is false if there is nothing to start */
     int started;       /* number of ready GPUs; 0 before the end */
     double seconds;    /* duration, so far if not ended */
     double waited;     /* time that the caller spent waiting for the end */
@@ -112,7 +112,7 @@ static inline bool vf_is_device_error(vf_status status)
 }
 
 /* Drops a device for the rest of the context's life: pipelines start nothing more on it (pipeline.h). The first call
- * gives a warning with the device's name and `why`; later calls do nothing. From any thread. */
+ * gives a warning with the device's name and `why`; later calls do nothing. Any thread may call it. */
 void vf_device_give_up(vf_device *device, const char *why);
 
 /* Why a device was dropped; NULL if it was not. The text lives as long as the device. */
@@ -153,18 +153,18 @@ typedef struct vf_array {
 VF_MUST_CHECK vf_status vf_array_create(vf_device *device, vf_space space, vf_dtype type, int64_t count, vf_array *out);
 void vf_array_free(vf_array *array);
 
-/* The place of element `first` in memory that begins at `data`, in VF_SPACE_DEVICE memory of the device; NULL if data
- * is NULL. Code for any device must use this function instead of pointer arithmetic, because a device's pointers need
- * not be byte addresses. */
+/* The address of element `first` in VF_SPACE_DEVICE memory of the device that begins at `data`; NULL if data is NULL.
+ * Code for any device must use this function instead of pointer arithmetic, because a device's pointers need not be
+ * byte addresses. */
 void *vf_offset(const vf_device *device, const void *data, vf_dtype type, int64_t first);
 
-/* The same in an array, whatever its space. */
+/* The same for an array in any space. */
 void *vf_array_at(const vf_array *array, int64_t first);
 
 /* Copies `count` elements from the start of `src` to the start of `dst`, on the queue: asynchronous if a GPU is
- * involved and the host side is pinned. Types must be equal; the arrays must not overlap. To copy between two devices
- * of one kind, the queue may be of either. The copy is direct if the machine supports that, else through the host.
- * Errors: VF_ERR_INTERNAL, VF_ERR_DEVICE. */
+ * involved and the host side is pinned. Types must be equal; the arrays must not overlap. For a copy between two
+ * devices of one kind, the queue may belong to either. The copy is direct if the machine supports that, otherwise it
+ * goes through the host. Errors: VF_ERR_INTERNAL, VF_ERR_DEVICE. */
 VF_MUST_CHECK vf_status vf_array_copy(vf_queue *queue, vf_array *dst, const vf_array *src, int64_t count);
 
 /* ---- the CPU's instruction set, chosen at run time ---- */

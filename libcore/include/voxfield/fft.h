@@ -2,8 +2,8 @@
  *
  *     X_k = sum_n x_n exp(-+ 2 pi i k.n / N)      (- forward, + backward; neither is scaled)
  *
- * In place, 1 to 3 dimensions, C order with the last dimension fastest; complex numbers interleaved {re, im}.
- * The same plan, input and machine give the same bits: plans are made from sizes alone, not by trial.
+ * In place, 1 to 3 dimensions, C order with the last dimension fastest; complex numbers interleaved {re, im}. The same
+ * plan, input and machine give the same bits: plans depend only on sizes, not on measurements.
  */
 #ifndef VOXFIELD_FFT_H
 #define VOXFIELD_FFT_H

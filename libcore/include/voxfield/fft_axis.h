@@ -1,11 +1,10 @@
-/* Voxfield - transforms along one axis of an array in host memory. From them one builds multidimensional transforms of
- * zero-padded input, or with partial output, without work on zeros or unwanted points.
+/* Voxfield - transforms along one axis of an array in host memory. They are building blocks for multidimensional
+ * transforms of zero-padded input, or with partial output, without work on zeros or unwanted points.
  *
  *     X_k = sum_n x_n exp(-+ 2 pi i k.n / N)      (- forward, + backward; not scaled)
  *
- * VF_FFT_LINES lines at a time are gathered into contiguous rows, which stay in the cache, transformed there, and
- * scattered. So strided memory access covers several neighbouring lines at a time. Complex numbers interleaved {re,
- * im}.
+ * VF_FFT_LINES lines at a time are gathered into contiguous rows in the cache, transformed there, and scattered. So
+ * strided memory access covers several neighbouring lines at a time. Complex numbers are interleaved {re, im}.
  */
 #ifndef VOXFIELD_FFT_AXIS_H
 #define VOXFIELD_FFT_AXIS_H
@@ -20,15 +19,15 @@ extern "C" {
 
 enum { VF_FFT_LINES = 16 }; /* lines that are transformed together */
 
-/* Some points of a line of length n, stored one after another (a stride apart). The first has index `first`, which may
- * be negative, the next first + 1, ..., all modulo n. So {-(N / 2), N} are the N lowest frequencies, the most negative
- * first. -n <= first < n; 0 <= count <= n. */
+/* Some points of a line of length n, stored with a constant stride. The first has index `first`, which may be negative,
+ * the next first + 1, ..., all modulo n. So {-(N / 2), N} are the N lowest frequencies, the most negative first. -n <=
+ * first < n; 0 <= count <= n. */
 typedef struct vf_fft_span {
     int64_t first, count;
 } vf_fft_span;
 
-/* The place of a group of lines: point i of line l is at data + (l * line + i * point) elements. `scale` (NULL: 1) has
- * [span.count] real numbers of the precision, which multiply the points on the way. */
+/* The location of a group of lines: point i of line l is at data + (l * line + i * point) elements. `scale` (NULL: 1)
+ * has [span.count] real numbers of the precision, which multiply the points during the move. */
 typedef struct vf_fft_lines {
     void *data;
     int64_t point, line; /* strides in complex elements */
@@ -38,31 +37,32 @@ typedef struct vf_fft_lines {
 
 typedef struct vf_fft_axis vf_fft_axis;
 
-/* Makes a plan for lines of length n >= 1 of `type` VF_C64 or VF_C128, with working memory for the context's threads as
- * set now. Errors: VF_ERR_ARGUMENT, VF_ERR_MEMORY. */
+/* Makes a plan for lines of length n >= 1 of `type` VF_C64 or VF_C128, with working memory for the context's current
+ * number of threads. Errors: VF_ERR_ARGUMENT, VF_ERR_MEMORY. */
 VF_MUST_CHECK vf_status vf_fft_axis_create(vf_context *ctx, vf_dtype type, int64_t n, vf_fft_axis **out);
 void vf_fft_axis_destroy(vf_fft_axis *axis); /* NULL is allowed */
 
 /* Host memory held, in bytes. */
 int64_t vf_fft_axis_bytes(const vf_fft_axis *axis);
 
-/* The working memory of thread 0 <= thread < vf_fft_axis_threads: `rows` below, 64-byte aligned. */
+/* The number of threads with working memory. vf_fft_axis_rows returns that of thread 0 <= thread < vf_fft_axis_threads:
+ * `rows` below, 64-byte aligned. */
 int vf_fft_axis_threads(const vf_fft_axis *axis);
 void *vf_fft_axis_rows(const vf_fft_axis *axis, int thread);
 
-/* The three steps on the calling thread, for callers that put something between them. rows: [VF_FFT_LINES][n]; 1 <=
+/* The three steps, on the calling thread, for callers with their own work in between. rows: [VF_FFT_LINES][n]; 1 <=
  * lines <= VF_FFT_LINES. gather fills `lines` complete rows (zeros outside the span); scatter writes their span. */
 void vf_fft_axis_gather(const vf_fft_axis *axis, int lines, const vf_fft_lines *src, void *rows);
 void vf_fft_axis_transform(const vf_fft_axis *axis, vf_fft_direction direction, void *rows);
 void vf_fft_axis_scatter(const vf_fft_axis *axis, int lines, const void *rows, const vf_fft_lines *dst);
 
-/* All three for `lines` >= 0 lines (any number), on the calling thread with the working memory `rows`. src and dst may
- * be the same memory if each line's points lie in the same places (the spans may differ). */
+/* All three steps for `lines` >= 0 lines (any number), on the calling thread with the working memory `rows`. src and
+ * dst may be the same memory if the points of each line have the same locations in both (the spans may differ). */
 void vf_fft_axis_lines(const vf_fft_axis *axis, vf_fft_direction direction, int64_t lines, const vf_fft_lines *src,
                        const vf_fft_lines *dst, void *rows);
 
 /* The same for `outer` such groups, `src_outer` and `dst_outer` elements apart, with the context's threads; blocking.
- * The same input gives the same bits, whatever the number of threads. Errors: VF_ERR_CANCELLED. */
+ * The same input gives the same bits, for any number of threads. Errors: VF_ERR_CANCELLED. */
 VF_MUST_CHECK vf_status vf_fft_axis_pass(const vf_fft_axis *axis, vf_fft_direction direction, int64_t lines,
                                          int64_t outer, const vf_fft_lines *src, int64_t src_outer,
                                          const vf_fft_lines *dst, int64_t dst_outer);

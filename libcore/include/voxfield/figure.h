@@ -26,7 +26,7 @@ typedef struct vf_axis {
 /* A good distance between ticks. Smaller distances work: numbers that would touch are left out. */
 enum { VF_AXIS_TICK_STEP = 95 };
 
-/* The space that frame, numbers and label take to the left of an image, below it, and around it otherwise. */
+/* The space for frame, numbers and label: left of an image, below it, and on the other sides. */
 int vf_axes_left(const vf_axis *up);
 int vf_axes_below(void);
 enum { VF_AXES_FRAME = 2 };
@@ -54,7 +54,7 @@ void vf_canvas_scale_bar(vf_canvas *canvas, int x, int y, double scale, double m
 typedef struct vf_key {
     bool shown;
     const char *text;
-    double line; /* its width; 0: an area */
+    double line; /* line width; 0: an area */
     vf_color color;
 } vf_key;
 void vf_canvas_keys(vf_canvas *canvas, int right, int y, const vf_key *keys, int count);

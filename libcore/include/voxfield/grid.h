@@ -16,10 +16,10 @@ extern "C" {
 #endif
 VF_API_BEGIN
 
-/* The box that a periodic field repeats. Lengths are in the grid's unit. */
+/* The repeated box of a periodic field. Lengths are in the grid's unit. */
 typedef enum vf_cell_kind { VF_CELL_NONE, VF_CELL_ORTHORHOMBIC, VF_CELL_TRICLINIC } vf_cell_kind;
 typedef struct vf_cell {
-    vf_cell_kind kind;    /* VF_CELL_NONE: the field is not periodic, and the vectors have no meaning */
+    vf_cell_kind kind;    /* VF_CELL_NONE: the field is not periodic, and the vectors are ignored */
     double vectors[3][3]; /* a, b, c, each as x, y, z; orthorhombic: along x, y and z, lengths > 0 */
 } vf_cell;
 
@@ -35,15 +35,15 @@ typedef struct vf_box {
     int64_t lo[3], hi[3];
 } vf_box;
 
-/* Whether the vectors are finite, suit the kind, and span a right-handed cell (volume > 0). A cell of kind none always
- * is valid. */
+/* Whether the vectors are finite, match the kind, and span a right-handed cell (volume > 0). A cell of kind none is
+ * always valid. */
 bool vf_cell_valid(const vf_cell *cell);
 
 /* a . (b x c), in the cube of the grid's unit; 0 for kind none. */
 double vf_cell_volume(const vf_cell *cell);
 
-/* |a|, |b|, |c|, and alpha (between b and c), beta (c, a), gamma (a, b) in degrees, exactly 90 where vectors are
- * perpendicular. For valid cells but those of kind none. */
+/* |a|, |b|, |c|, and alpha (between b and c), beta (c, a), gamma (a, b) in degrees; exactly 90 for perpendicular
+ * vectors. For valid cells except kind none. */
 void vf_cell_shape(const vf_cell *cell, double lengths[3], double angles[3]);
 
 /* Whether counts are positive, the number of points fits int64_t, every number is finite, and the cell is valid. */

@@ -24,8 +24,8 @@ enum { VF_H5_MAX_RANK = 8 };
 
 /* Creates a file that appears under its final name when it is committed (see output.h). Errors: VF_ERR_OUTPUT. */
 VF_MUST_CHECK vf_status vf_h5_create(vf_context *ctx, const char *path, vf_h5 **out);
-/* The same, but it begins as a copy of the HDF5 file `source`, to which datasets and attributes can be added. Errors:
- * VF_ERR_INPUT, VF_ERR_MEMORY too. */
+/* Like vf_h5_create, but the new file starts as a copy of the HDF5 file `source`; datasets and attributes can be added.
+ * Additional errors: VF_ERR_INPUT, VF_ERR_MEMORY. */
 VF_MUST_CHECK vf_status vf_h5_create_copy(vf_context *ctx, const char *source, const char *path, vf_h5 **out);
 VF_MUST_CHECK vf_status vf_h5_commit(vf_h5 **file); /* *file becomes NULL either way */
 
@@ -64,7 +64,7 @@ VF_MUST_CHECK vf_status vf_h5_attribute_doubles(vf_h5 *file, const char *object,
 VF_MUST_CHECK vf_status vf_h5_attribute_integers(vf_h5 *file, const char *object, const char *name,
                                                  const int64_t *values, int n);
 
-/* Whether there is such an object and it has such an attribute. */
+/* Whether the object exists and has the attribute. */
 bool vf_h5_attribute_exists(vf_h5 *file, const char *object, const char *name);
 
 /* Reads a vector attribute of exactly `n` numbers. Integers may be stored as floating point. Errors: VF_ERR_INPUT if it

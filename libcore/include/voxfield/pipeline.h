@@ -31,20 +31,21 @@ typedef struct vf_pipeline_piece {
     int64_t number;
     int device;          /* the device's index in the context; store: -1 */
     vf_queue *queue;     /* for compute; else NULL */
-    void *host, *memory; /* the buffer, and the device's memory; the same on the CPU; store: the buffer */
+    void *host, *memory; /* the buffer, and the device's memory (on the CPU the same); store: only the buffer */
     void *scratch;       /* the stage's own memory on the device; store: NULL */
 } vf_pipeline_piece;
 
 typedef struct vf_pipeline_options {
-    int devices;    /* >= 1: number of the context's devices to use */
-    int stages;     /* >= 1: of each GPU. 2 overlap copies with computing; a CPU always has 1 */
-    int buffers;    /* pieces in host memory at a time, including those at work; at least one a stage */
-    bool ordered;   /* compute is called for one piece after the other, in order, and its work in a queue runs after
-                     * that of the pieces before. So it may use memory that all pieces share. One device only. */
+    int devices; /* >= 1: how many of the context's devices to use */
+    int stages;  /* >= 1: per GPU; 2 overlap copies with computing. A CPU always has 1 */
+    int buffers; /* pieces in host memory at a time, including those being processed; at least one per stage */
+    /* compute is called for one piece after the other, in order. Its work in a queue runs after the work of earlier
+     * pieces, so it may use memory that all pieces share. One device only. */
+    bool ordered;
     size_t bytes;   /* the largest size of a piece */
     size_t scratch; /* additional bytes of device memory for each stage */
     bool spare;     /* true: a device whose stages cannot be made is dropped, while others are left; false: an error */
-    int first;      /* the first device to use, as index in the context */
+    int first;      /* the first device to use, as an index in the context */
 } vf_pipeline_options;
 
 typedef struct vf_pipeline vf_pipeline;
@@ -55,8 +56,8 @@ typedef struct vf_pipeline vf_pipeline;
 VF_MUST_CHECK vf_status vf_pipeline_create(vf_context *ctx, const vf_pipeline_options *options, vf_pipeline **out);
 void vf_pipeline_destroy(vf_pipeline *pipeline); /* NULL is allowed */
 
-/* How many stages there are on all devices that were not given up: as many threads, but for one without `store`, whose
- * work the caller's thread does. */
+/* The number of stages on all devices that were not given up. Each runs on its own thread, except that a single stage
+ * without `store` runs on the calling thread. */
 int vf_pipeline_stages(const vf_pipeline *pipeline);
 
 /* The number of pieces whose results a device, by its index in the context, brought to the host in the last run. */
@@ -67,10 +68,10 @@ typedef struct vf_pipeline_work {
     void *user;
     /* Fills piece->host and sets the number of bytes to copy in; on a stage's thread. NULL: nothing to copy. */
     vf_status (*load)(void *user, const vf_pipeline_piece *piece, size_t *bytes);
-    /* Puts work on piece->memory into piece->queue, for which it may wait, and sets the number of bytes of
-     * piece->memory to copy out; on a stage's thread. Not NULL. */
+    /* Puts work on piece->memory into piece->queue (and may wait for it), and sets the number of bytes of piece->memory
+     * to copy out; on a stage's thread. Not NULL. */
     vf_status (*compute)(void *user, const vf_pipeline_piece *piece, size_t *bytes);
-    /* Gets piece->host, pieces in order; on the calling thread. NULL: nothing is copied out. */
+    /* Uses piece->host; called in the order of the pieces, on the calling thread. NULL: nothing is copied out. */
     vf_status (*store)(void *user, const vf_pipeline_piece *piece);
 } vf_pipeline_work;
 

@@ -2,7 +2,7 @@
  *
  * All arrays are VF_SPACE_DEVICE memory of the queue's device, aligned at least to their elements. Lengths are 64-bit;
  * 0 is allowed. On one device, the same input always gives the same bits, for any number of threads: the order in which
- * elements are combined depends on n alone. The reductions here commute, so they use the fastest order. The internal
+ * elements are combined depends only on n. The reductions here commute, so they use the fastest order. The internal
  * templates (vf_reduce_rows in libcore/src/reduce/reduce.cuh, vf_reduce_in_chunks in reduce_internal.h) take any
  * associative operator with an identity, commutative or not: they regroup elements and never reorder them.
  *

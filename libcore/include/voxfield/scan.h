@@ -42,7 +42,7 @@ void vf_scan_destroy(vf_scan *plan); /* NULL is allowed; work in queues must be 
 VF_MUST_CHECK vf_status vf_scan_execute(const vf_scan *plan, vf_queue *queue, int64_t n, const void *x,
                                         const uint8_t *head, void *y);
 
-/* The names a kind of device knows, the default first; NULL beyond the last. */
+/* The names of a device kind's variants, the default first; NULL beyond the last. */
 const char *vf_scan_variant_name(vf_device_kind kind, int index);
 
 #ifdef __cplusplus

@@ -18,7 +18,7 @@
 #define VF_PRINTF(fmt, args)
 #endif
 
-/* Declarations between the two are visible to users of the shared library. */
+/* Declarations between VF_API_BEGIN and VF_API_END are visible to users of the shared library. */
 #if defined(__GNUC__) || defined(__clang__)
 #define VF_API_BEGIN _Pragma("GCC visibility push(default)")
 #define VF_API_END _Pragma("GCC visibility pop")

@@ -1,11 +1,11 @@
-/* How many thread blocks a launch needs; not installed. Plain C, so that a test needs no GPU. */
+/* The number of thread blocks of a launch; not installed. Plain C, so that a test needs no GPU. */
 #ifndef VOXFIELD_LAUNCH_BLOCKS_H
 #define VOXFIELD_LAUNCH_BLOCKS_H
 
 #include <stdint.h>
 
-/* Blocks of `in_block` threads for `threads` threads, 0 for 0. A launch takes 2^31 - 1 along x at most. For more this
- * is UINT32_MAX, which the launch refuses with an error; a number that wrapped would leave threads out and say nothing.
+/* Blocks of `in_block` threads for `threads` threads; 0 for 0. A launch takes at most 2^31 - 1 blocks along x. Beyond
+ * that, this returns UINT32_MAX, which makes the launch fail. A number that wrapped would skip threads silently.
  */
 static inline unsigned vf_blocks_for(int64_t threads, int in_block)
 {

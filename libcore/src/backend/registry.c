@@ -6,7 +6,7 @@
 const vf_variants vf_cpu_only = {VF_DEVICE_CPU, (const char *const[]){"cpu", NULL}};
 const vf_variants vf_cuda_only = {VF_DEVICE_CUDA, (const char *const[]){"cuda", NULL}};
 
-/* The index'th variant, and whose it is; NULL beyond the last. */
+/* The variant with this index, and its backend; NULL beyond the last. */
 static const char *find(const vf_backend *list, vf_device_kind kind, int index, const vf_backend **owner)
 {
     for (*owner = list; (*owner)->offers; ++*owner) {
@@ -44,7 +44,7 @@ vf_status vf_backend_choose(const vf_backend *list, const char *what, vf_device 
     }
     if (!known[0])
         return vf_fail(ctx, VF_ERR_UNSUPPORTED, "%s has no backend for %s", what, vf_device_spec(device));
-    return vf_fail(ctx, VF_ERR_ARGUMENT, "%s has no variant '%s' on %s; there are %s", what, wish,
+    return vf_fail(ctx, VF_ERR_ARGUMENT, "%s has no variant '%s' on %s; the variants are %s", what, wish,
                    vf_device_spec(device), known);
 }
 

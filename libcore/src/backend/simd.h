@@ -1,17 +1,16 @@
-/* Vectors of float and double in the instruction set that a file is compiled for, as GCC and clang know them: the
- * operators + - * work on them, and & | ^ on the integers of the same width. For files that are compiled once for each
- * set (the kernels' *_ISA.c); not installed. With F = f32 or f64:
+/* Vectors of float and double in the instruction set that a file is compiled for, as vector extensions of GCC and
+ * clang: + - * work on them, and & | ^ on integers of the same width. For files that are compiled once for each set
+ * (the kernels' *_ISA.c); not installed. With F = f32 or f64:
  *   vec_F, bits_F       numbers; integers of their width
- *   LANES_F             how many a vector holds; VECTOR_BYTES: its size
- *   load_F, store_F     memory need be aligned no better than the number
+ *   LANES_F             numbers in a vector; VECTOR_BYTES: its size
+ *   load_F, store_F     memory needs only the alignment of a number
  *   all_F(a)            every lane a; -0 stays -0
- *   fma_F(a, b, c)      a b + c: one rounding where the set can, two where not
+ *   fma_F(a, b, c)      a b + c: rounded once if the set has such an instruction, else twice
  *   fnma_F(a, b, c)     c - a b, likewise
  *   max_F, sqrt_F       of each lane
  *   narrow(low, high)   both vectors of double as one of float
  *   widen(p)            LANES_F64 floats from p on, as double
- * Compilers fuse + and * by themselves or not, as -ffp-contract says: fma and fnma do not depend on it where the set
- * has them. */
+ * -ffp-contract decides whether the compiler fuses + and *. fma and fnma do not depend on it if the set has them. */
 #ifndef VOXFIELD_SIMD_H
 #define VOXFIELD_SIMD_H
 
@@ -54,7 +53,7 @@ typedef int64_t bits_f64 __attribute__((vector_size(VECTOR_BYTES)));
 #define FUSED(F, NAME, a, b, c, otherwise) (otherwise)
 #endif
 
-/* What both precisions have alike: REAL, and the SUFFIX of Intel's names. */
+/* The definitions for one precision: REAL, and the SUFFIX of Intel's names. */
 #define BOTH(F, REAL, SUFFIX)                                                                                          \
     static inline vec_##F load_##F(const REAL *p)                                                                      \
     {                                                                                                                  \
@@ -129,7 +128,7 @@ static inline vec_f32 narrow(vec_f64 low, vec_f64 high)
 #endif
 }
 
-/* Written out: gcc 12 converts half vectors, and puts them together. */
+/* Explicit, because gcc 12 converts half vectors and joins them. */
 static inline vec_f64 widen(const float *p)
 {
 #if defined(__AVX512F__)

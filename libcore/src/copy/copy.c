@@ -40,8 +40,9 @@ vf_status vf_gather(vf_queue *queue, vf_dtype type, int64_t n, const uint32_t *i
     return status != VF_OK || n == 0 ? status : ops_for(queue)->gather(queue, vf_dtype_bytes(type), n, index, x, y);
 }
 
-/* Refuses rows of `name` that may overlap: the smaller of the two steps must lead out of a row, the larger one out of
- * all rows that the smaller one reaches. No counts are 0. Steps that are never taken, of counts of 1, become 0. */
+/* Rejects rows of `name` that may overlap. The smaller of the two steps must be at least a row long, the larger one at
+ * least the extent of all rows along the smaller. No count may be 0. Steps of counts of 1, which are never taken,
+ * become 0. */
 static vf_status check_rows(vf_context *ctx, const char *what, const char *name, vf_dtype type, const int64_t counts[3],
                             vf_pitch *pitch)
 {
@@ -72,7 +73,7 @@ static vf_status check_rows(vf_context *ctx, const char *what, const char *name,
     return VF_OK;
 }
 
-/* The type, the counts and, unless there is nothing to do, the pointers and the first count's length. */
+/* Checks the type, the counts and, unless there is nothing to do, the pointers and the length along the first count. */
 static vf_status check_counts(vf_context *ctx, const char *what, vf_dtype type, const int64_t counts[3], const void *x,
                               const void *y, bool *empty)
 {
@@ -83,10 +84,10 @@ static vf_status check_counts(vf_context *ctx, const char *what, vf_dtype type, 
     return VF_CHECK_ARRAYS(ctx, what, type, *empty ? 0 : counts[0], {"x", x}, {"y", y});
 }
 
-/* Two dimensions that follow each other without a gap in both arrays become one. */
+/* Merges two dimensions that have no gap between them in either array. */
 static void merge(int64_t counts[3], vf_pitch *x, vf_pitch *y)
 {
-    if (counts[1] == 1) { /* planes take the place of rows */
+    if (counts[1] == 1) { /* use the planes as rows */
         counts[1] = counts[2];
         counts[2] = 1;
         *x = (vf_pitch){x->plane, x->plane};
@@ -126,7 +127,7 @@ vf_status vf_copy_box(vf_queue *queue, vf_dtype type, const int64_t counts[3], c
     int64_t bytes[3] = {counts[0] * size, counts[1], counts[2]};
     vf_pitch from = {x_pitch.row * size, x_pitch.plane * size}, to = {y_pitch.row * size, y_pitch.plane * size};
     merge(bytes, &from, &to);
-    merge(bytes, &from, &to); /* what were planes may be rows now */
+    merge(bytes, &from, &to); /* the former planes may merge as rows now */
     if (bytes[1] == 1)
         return ops_for(queue)->copy(queue, (size_t)bytes[0], x, y);
     return ops_for(queue)->box(queue, bytes, x, from, y, to);

@@ -1,5 +1,5 @@
-/* Copies on the CPU: threads take pieces of a fixed length. Large arrays are written past the caches, which would have
- * to read every line before it is written: a third of the traffic. */
+/* Copies on the CPU: threads take pieces of a fixed length. Large arrays are written with streaming stores, which
+ * bypass the caches. Otherwise every line would be read before it is written, a third of the traffic. */
 #include <string.h>
 
 #if defined(__SSE2__)
@@ -8,14 +8,14 @@
 
 #include "copy_internal.h"
 
-/* Bytes: what a thread takes at a time, of which source and destination stay in its second-level cache; and from where
- * on arrays are written past the caches (their last levels hold some tens of MiB). */
+/* Bytes. PIECE: a thread's unit of work; source and destination fit in its second-level cache. STREAM_FROM: the
+ * smallest array written with streaming stores (last-level caches hold some tens of MiB). */
 enum { PIECE = 64 << 10, STREAM_FROM = 32 << 20 };
-/* Tiles of this many elements square fit the first-level cache, whatever the pitches are: rows that are a power of two
- * apart share few of its places, so a tile is turned in memory of its own, and both arrays are walked along rows. */
+/* Tiles of this many elements square fit in the first-level cache for any pitch. Rows that are a power of two apart
+ * share only a few cache sets. So a tile is transposed in local memory, and both arrays are accessed along rows. */
 enum { TILE = 32 };
 
-/* Elements of 1, 4, 8 and 16 bytes, of whichever type; complex numbers are aligned to their parts only. */
+/* Elements of 1, 4, 8 and 16 bytes of any type; complex numbers are only aligned to their parts. */
 typedef uint8_t bytes1;
 typedef uint32_t __attribute__((may_alias)) bytes4;
 typedef uint64_t __attribute__((may_alias, aligned(4))) bytes8;
@@ -36,7 +36,7 @@ static int64_t least(int64_t a, int64_t b)
 
 /* ---- moving bytes ---- */
 
-/* Writes whole lines of 64 bytes past the caches, to an address that is a multiple of that; returns how many bytes. */
+/* Writes whole 64-byte lines with streaming stores, to an aligned address; returns the number of bytes. */
 typedef size_t stream_lines(char *y, const char *x, size_t bytes);
 
 #if defined(__SSE2__)
@@ -65,7 +65,7 @@ __attribute__((target("avx512f"))) static size_t stream_lines_avx512(char *y, co
 }
 #endif
 
-/* How `bytes` in all are to be written past the caches; NULL: through them. */
+/* The streaming function for a copy of `bytes` in all; NULL: use normal stores. */
 static stream_lines *past_caches(int64_t bytes)
 {
 #if defined(__SSE2__)
@@ -76,7 +76,7 @@ static stream_lines *past_caches(int64_t bytes)
     return NULL;
 }
 
-/* Writes `bytes` from `x` to `y`. If past the caches, the thread ends with publish. */
+/* Writes `bytes` from `x` to `y`. With streaming stores, the thread must call publish at the end. */
 static void move(char *y, const char *x, size_t bytes, stream_lines *past)
 {
     size_t done = 0;
@@ -88,7 +88,7 @@ static void move(char *y, const char *x, size_t bytes, stream_lines *past)
     memcpy(y + done, x + done, bytes - done);
 }
 
-/* Stores past the caches are not ordered with others; a barrier of threads does not order them either. */
+/* Orders streaming stores with others; a barrier of threads does not. */
 static void publish(stream_lines *past)
 {
 #if defined(__SSE2__)
@@ -139,7 +139,7 @@ static vf_status box(vf_queue *queue, const int64_t counts[3], const void *x, vf
 
 /* ---- elements ---- */
 
-/* Runs `body` for the range [at, end) of n elements, by threads. */
+/* Runs `body` for ranges [at, end) of n elements, on several threads. */
 #define FOR_PIECES(queue, size, n, body)                                                                               \
     do {                                                                                                               \
         const int64_t step_ = PIECE / (int64_t)(size), pieces_ = ((n) + step_ - 1) / step_;                            \
@@ -197,7 +197,7 @@ static vf_status gather(vf_queue *queue, size_t size, int64_t n, const uint32_t 
     return VF_OK;
 }
 
-/* A piece of copies of one element, made once, is copied all over. */
+/* Makes a piece filled with copies of one element, and copies it everywhere. */
 static vf_status fill(vf_queue *queue, size_t size, int64_t n, const void *value, void *y)
 {
     enum { COPIES = 4096 };
@@ -219,7 +219,7 @@ static vf_status transpose(vf_queue *queue, size_t size, int64_t batch, int64_t 
 {
     const int64_t down = (rows + TILE - 1) / TILE, across = (columns + TILE - 1) / TILE, tiles = down * across * batch;
     const int threads = threads_for(queue, tiles / (PIECE / (TILE * TILE * (int64_t)size)) + 1);
-    /* Down a matrix first: what is written next lies beside what was written. */
+    /* Down a matrix first, so that consecutive writes are neighbours. */
 #pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
     for (int64_t t = 0; t < tiles; t++) {
         const int64_t i = t % down * TILE, b = t / down % batch, j = t / down / batch * TILE;

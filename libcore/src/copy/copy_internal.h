@@ -1,4 +1,4 @@
-/* What a kind of device fills in for copies; not installed. */
+/* The interface of copies on a kind of device; not installed. */
 #ifndef VOXFIELD_COPY_INTERNAL_H
 #define VOXFIELD_COPY_INTERNAL_H
 
@@ -8,12 +8,12 @@
 extern "C" {
 #endif
 
-/* As copy.h has them, after the checks; nothing is empty. `size`: bytes of an element, 1, 4, 8 or 16. */
+/* The operations of copy.h after the checks; nothing is empty. `size`: bytes of an element, 1, 4, 8 or 16. */
 typedef struct vf_copy_ops {
     vf_status (*copy)(vf_queue *queue, size_t bytes, const void *x, void *y);
     vf_status (*fill)(vf_queue *queue, size_t size, int64_t n, const void *value, void *y);
     vf_status (*gather)(vf_queue *queue, size_t size, int64_t n, const uint32_t *index, const void *x, void *y);
-    /* In bytes, counts[0] and the pitches too. Rows are not all in one piece. */
+    /* counts[0] and the pitches are in bytes, too. The box is not one contiguous piece. */
     vf_status (*box)(vf_queue *queue, const int64_t counts[3], const void *x, vf_pitch x_pitch, void *y,
                      vf_pitch y_pitch);
     vf_status (*transpose)(vf_queue *queue, size_t size, int64_t batch, int64_t rows, int64_t columns, const void *x,

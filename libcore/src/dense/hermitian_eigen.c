@@ -71,7 +71,7 @@ static void finish_vector(int n, double complex *vector)
 void vf_hermitian_eigen(int n, void *matrix, double *values, void *rows)
 {
     double complex *a = matrix, *vectors = rows;
-    /* Convergence is quadratic: 6 to 10 sweeps in practice. The bound only ends a matrix with NaN in it. */
+    /* Convergence is quadratic: 6 to 10 sweeps in practice. The limit only stops for a matrix with NaN. */
     enum { MOST_SWEEPS = 40 };
     double largest = 0;
     for (int i = 0; i < n; i++) {

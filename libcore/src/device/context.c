@@ -34,7 +34,7 @@ static int usable_cores(void)
     int cores = 1;
     if (sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) > 0)
         cores = CPU_COUNT(&set);
-    /* What clusters set where a job is not to have all of them; of a list the first number counts. */
+    /* Clusters set it to limit a job's threads. If it is a list, the first number counts. */
     const char *text = getenv("OMP_NUM_THREADS");
     const long wanted = text ? strtol(text, NULL, 10) : 0;
     return wanted > 0 && wanted < cores ? (int)wanted : cores;
@@ -193,7 +193,7 @@ void vf_context_cancel_on_signals(vf_context *ctx)
     sigemptyset(&action.sa_mask);
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         struct sigaction old;
-        /* nohup and shells' background jobs ignore some of them on purpose: leave those ignored. */
+        /* nohup and background jobs of shells ignore some of them on purpose; keep those ignored. */
         if (sigaction(numbers[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
             sigaction(numbers[i], &action, NULL);
     }
@@ -233,13 +233,13 @@ vf_warm_up *vf_context_warm_up(vf_context *ctx)
     return &ctx->warm_up;
 }
 
-/* What a list of devices says. */
+/* A parsed list of devices. */
 typedef struct device_list {
-    bool cuda, numbered; /* "cpu" is not numbered; "cuda" is the first one */
+    bool cuda, numbered; /* "cpu" is not numbered; "cuda" means "cuda:0" */
     int count, ordinals[VF_MAX_DEVICES];
 } device_list;
 
-/* Reads "cpu", "cpu:0,1", "cuda" or "cuda:0,2"; false if it is none of them or names a device twice. */
+/* Reads "cpu", "cpu:0,1", "cuda" or "cuda:0,2"; returns false for anything else, or if it repeats a device. */
 static bool parse_devices(const char *spec, device_list *list)
 {
     *list = (device_list){.cuda = strncmp(spec, "cuda", 4) == 0};

@@ -1,4 +1,4 @@
-/* "auto": the CPU or GPUs, whichever is expected to be done sooner. */
+/* "auto": chooses the CPU or GPUs, whichever should finish first. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -33,7 +33,7 @@ int vf_device_rule(const vf_device_costs *costs, int gpus, double *seconds)
     return best;
 }
 
-/* Both sides of the balance, in words: of the GPUs that would be used, or of one. */
+/* Explains the choice: the times on the CPU, and on the GPUs that would be used, or on one. */
 static void explain(const vf_device_costs *c, int gpus, char *why, size_t size)
 {
     const int n = gpus > 0 ? gpus : 1;
@@ -45,7 +45,7 @@ static void explain(const vf_device_costs *c, int gpus, char *why, size_t size)
         c->cpu, seconds_on(c, n), count, c->start + (n - 1) * VF_CUDA_START_SECONDS, c->gpu / n, VF_CUDA_USE_SECONDS);
 }
 
-/* Whether there is a sign of NVIDIA's driver: on Linux, in WSL, on Tegra. Asking the driver itself takes much longer.
+/* Whether the system has signs of NVIDIA's driver: Linux, WSL, Tegra. Asking the driver takes much longer.
  */
 static bool shows_gpu(void)
 {
@@ -57,7 +57,8 @@ static bool shows_gpu(void)
     return false;
 }
 
-/* The first `most` of `count` GPUs that can be used; others are left out with a warning. It is an error if none can. */
+/* Selects the first `most` usable GPUs of `count`. Unusable ones are left out with a warning; it is an error if none is
+ * usable. */
 static vf_status take_gpus(vf_context *ctx, int count, int most, int *taken)
 {
     char spec[8 + 5 * VF_MAX_DEVICES] = "cuda", one[24];
@@ -90,14 +91,14 @@ vf_status vf_device_choose(vf_context *ctx, double cpu_seconds, double gpu_secon
     const vf_warm_up_state warm = vf_device_warm_up_state(ctx);
     vf_device_costs costs = {.cpu = cpu_seconds, .gpu = gpu_seconds, .start = vf_warm_up_left(&warm)};
     explain(&costs, 1, why, why_size);
-    /* More GPUs than there can be: if not even they pay, the driver is left alone. */
+    /* If even the largest number of GPUs does not pay, do not start the driver. */
     if (vf_device_rule(&costs, VF_MAX_DEVICES, NULL) == 0) {
-        if (!shows_gpu()) /* what one would cost says nothing here */
+        if (!shows_gpu()) /* the cost of a GPU is irrelevant here */
             (void)snprintf(why, why_size, "the system shows no GPU");
         return VF_OK;
     }
     vf_warm_up_join(vf_context_warm_up(ctx));
-    costs.start = warm.begun ? 0 : costs.start; /* what it took is spent */
+    costs.start = warm.begun ? 0 : costs.start; /* that time is already spent */
     const char *reason = NULL;
     int there = vf_cuda_device_count(&reason);
     if (there == 0) {

@@ -31,7 +31,8 @@ const char *vf_isa_name(vf_isa isa)
     return isa < VF_ISA_COUNT ? names[isa] : "unknown";
 }
 
-/* A line "key: value" or "key value" of a small text file in /proc or /sys; false if it is not there. */
+/* Reads the value of a line "key: value" or "key value" from a small text file in /proc or /sys; false if there is
+ * none. */
 static bool read_field(const char *path, const char *key, char *value, size_t size)
 {
     FILE *file = fopen(path, "r");
@@ -62,7 +63,7 @@ void vf_host_memory(uint64_t *free_bytes, uint64_t *total_bytes)
         uint64_t limit = strtoull(text, NULL, 10), used = 0;
         if (read_field("/sys/fs/cgroup/memory.current", "", text, sizeof text))
             used = strtoull(text, NULL, 10);
-        /* The page cache counts as used, but gives way. */
+        /* The page cache counts as used, but the system frees it on demand. */
         static const char *const cache[] = {"inactive_file ", "active_file "};
         for (int c = 0; c < 2; c++)
             if (read_field("/sys/fs/cgroup/memory.stat", cache[c], text, sizeof text)) {

@@ -1,4 +1,4 @@
-/* In place of the .cu files of libcore where the library is built without CUDA: no GPU, and empty tables. */
+/* Replaces libcore's .cu files in a build without CUDA: no GPU, and empty tables. */
 #include "context_internal.h"
 #include "copy/copy_internal.h"
 #include "fft/fft_internal.h"

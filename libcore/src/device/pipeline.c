@@ -9,41 +9,41 @@
 #include "context_internal.h"
 #include "voxfield/workpool.h"
 
-/* What one thread works with. */
+/* The resources of one thread. */
 typedef struct stage {
     int device; /* index */
     vf_queue *queue;
-    vf_array memory; /* empty on the CPU: pieces are computed on in their buffers */
+    vf_array memory; /* empty on the CPU, which computes in the buffers */
     vf_array scratch;
-    int64_t pieces; /* done in this pipeline_run */
+    int64_t pieces; /* processed in this vf_pipeline_run */
 } stage;
 
 struct vf_pipeline {
     vf_context *ctx;
     vf_pipeline_options options;
-    int count;         /* of stages whose devices have not failed */
+    int count;         /* stages whose devices have not failed */
     stage *stages;     /* [count] */
-    int *devices;      /* [count] the stages' */
-    int64_t *fail_at;  /* [device] which piece's failure is simulated; -1: none */
-    int64_t *done;     /* [device] pieces in the last pipeline_run */
+    int *devices;      /* [count] device of each stage */
+    int64_t *fail_at;  /* [device] the piece at which a failure is simulated; -1: none */
+    int64_t *done;     /* [device] pieces in the last vf_pipeline_run */
     vf_array *buffers; /* [options.buffers] */
-    vf_queue *order;   /* holds no work, but waits for that of the pieces before; NULL: none is needed */
+    vf_queue *order;   /* has no work of its own, but waits for that of earlier pieces; NULL: not needed */
 };
 
 typedef struct pipeline_run {
     const vf_pipeline *pipeline;
     const vf_pipeline_work *work;
-    atomic_llong *begun;    /* [devices] pieces */
-    bool ordered;           /* and by more than one thread */
-    pthread_mutex_t lock;   /* guards all below; only used if ordered */
-    pthread_cond_t changed; /* it is another piece's turn, or the run stops */
+    atomic_llong *begun;    /* [devices] pieces begun */
+    bool ordered;           /* ordered, with more than one thread */
+    pthread_mutex_t lock;   /* guards all members below; used only if ordered */
+    pthread_cond_t changed; /* the turn has changed, or the run stops */
     int64_t turn;           /* the piece that may compute */
-    vf_status status;       /* of the first piece that failed: no other gets its turn */
+    vf_status status;       /* of the first piece that failed; no other piece gets its turn then */
 } pipeline_run;
 
 /* ---- memory and queues ---- */
 
-/* The number behind the last device's. */
+/* The index after the last device. */
 static int behind_last(const vf_pipeline *p)
 {
     return p->options.first + p->options.devices;
@@ -54,8 +54,9 @@ static vf_status check_options(vf_context *ctx, const vf_pipeline_options *o)
     const int devices = vf_context_device_count(ctx);
     if (o->first < 0 || o->devices < 1 || o->devices > devices - o->first || o->stages < 1 ||
         (o->ordered && o->devices > 1))
-        return vf_fail(ctx, VF_ERR_ARGUMENT, "pipeline: %d stages on each of %d devices from number %d, of %d%s",
-                       o->stages, o->devices, o->first, devices, o->ordered ? ", in order" : "");
+        return vf_fail(ctx, VF_ERR_ARGUMENT,
+                       "pipeline: cannot run %d stages on each of %d devices from number %d of %d%s", o->stages,
+                       o->devices, o->first, devices, o->ordered ? ", in order" : "");
     return VF_OK;
 }
 
@@ -81,7 +82,7 @@ static void free_stage(stage *s)
     *s = (stage){0};
 }
 
-/* Frees the stages of devices that were given up; the others move together. */
+/* Frees the stages of devices that were given up, and closes the gaps. */
 static void drop_failed(vf_pipeline *p)
 {
     int kept = 0;
@@ -203,10 +204,10 @@ int64_t vf_pipeline_done(const vf_pipeline *p, int device)
     return p->done[device];
 }
 
-/* ---- whose turn it is to compute ---- */
+/* ---- the order of computing ---- */
 
-/* Waits until all pieces before have computed. The work pool hands pieces out in order, so another thread has each of
- * them, or had, unless the run was cancelled in between, of which no signal comes. */
+/* Waits until all earlier pieces have computed. The work pool hands out pieces in order, so every earlier piece has
+ * reached a thread, unless the run was cancelled in between. Nothing signals a cancellation, so this polls. */
 static vf_status wait_for_turn(pipeline_run *r, int64_t piece)
 {
     vf_context *ctx = r->pipeline->ctx;
@@ -228,7 +229,7 @@ static vf_status wait_for_turn(pipeline_run *r, int64_t piece)
     return status;
 }
 
-/* Passes the turn on, or stops those who wait for it. */
+/* Passes the turn on, or stops the waiting threads. */
 static void pass_turn(pipeline_run *r, int64_t piece, vf_status status)
 {
     pthread_mutex_lock(&r->lock);
@@ -264,7 +265,7 @@ static vf_status copy(const vf_pipeline *p, const vf_pipeline_piece *piece, void
     return to == from ? VF_OK : vf_queue_copy(piece->queue, to, from, bytes);
 }
 
-/* All but storing it, on a stage's thread. */
+/* Everything except storing a piece, on a stage's thread. */
 static vf_status produce(void *user, int number, int slot, int64_t item)
 {
     pipeline_run *r = user;
@@ -291,7 +292,7 @@ static vf_status produce(void *user, int number, int slot, int64_t item)
         status = vf_simulation_fail(vf_queue_device(s->queue));
     if (status == VF_OK && w->store)
         status = copy(p, &piece, host, piece.memory, out);
-    /* Also after a failure: what is in the queue must not outlast the run. */
+    /* Also after a failure: work in the queue must not outlast the run. */
     const vf_status ended = vf_queue_sync(s->queue);
     if (status == VF_OK)
         status = ended;
@@ -314,7 +315,7 @@ static vf_status consume(void *user, int slot, int64_t item)
     return w->store ? w->store(w->user, &piece) : VF_OK;
 }
 
-/* One piece after the other on the caller's thread: a thread would do nothing that this one could not. */
+/* Processes one piece after the other on the calling thread; another thread would gain nothing. */
 static vf_status run_here(pipeline_run *r)
 {
     vf_context *ctx = r->pipeline->ctx;
@@ -347,7 +348,8 @@ vf_status vf_pipeline_run(vf_pipeline *p, const vf_pipeline_work *work)
 {
     pipeline_run r = {.pipeline = p, .work = work, .ordered = p->order != NULL};
     if (work->pieces < 0 || !work->compute)
-        return vf_fail(p->ctx, VF_ERR_INTERNAL, "pipeline: %lld pieces", (long long)work->pieces);
+        return vf_fail(p->ctx, VF_ERR_INTERNAL, "pipeline: %lld pieces, or no compute function",
+                       (long long)work->pieces);
     drop_failed(p);
     if (p->count == 0)
         return no_device(p);

@@ -1,4 +1,4 @@
-/* Failures of devices, made up to test a set-up: VOXFIELD_SIMULATE_FAILURE="cuda:1@3,cuda:2@0". */
+/* Simulated failures of devices, for tests: VOXFIELD_SIMULATE_FAILURE="cuda:1@3,cuda:2@0". */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,7 +7,7 @@
 
 static const char variable[] = "VOXFIELD_SIMULATE_FAILURE";
 
-/* The device of the context that the first `length` characters name; -1: none. */
+/* The index of the context's device with the name of `length` characters; -1: none. */
 static int find_device(const vf_context *ctx, const char *name, size_t length)
 {
     for (int d = 0; d < vf_context_device_count(ctx); d++) {
@@ -25,7 +25,7 @@ vf_status vf_simulation_read(vf_context *ctx, int devices, int64_t *at)
     int64_t all[VF_MAX_DEVICES];
     for (int d = 0; d < VF_MAX_DEVICES; d++)
         all[d] = -1;
-    /* NAME@PIECE; a name has commas nowhere, since it is that of one device. */
+    /* NAME@PIECE; the name of a single device contains no comma. */
     for (const char *word = text; word && *text; word = *word == ',' ? word + 1 : NULL) {
         const size_t length = strcspn(word, "@,");
         char *end = NULL;

@@ -1,4 +1,4 @@
-/* GPUs started ahead: a thread loads the driver and makes the devices' contexts while the caller reads its input. */
+/* Starts GPUs ahead: a thread loads the driver and makes the devices' contexts while the caller reads its input. */
 #include "warm_up.h"
 
 #include <math.h>
@@ -10,7 +10,7 @@
 
 /* ---- the thread ---- */
 
-/* It touches neither the context's error nor its devices: what is wrong comes up where the device is used. */
+/* Touches neither the context's error nor its devices. Errors appear when the device is used. */
 static void *start_devices(void *argument)
 {
     vf_warm_up *w = argument;
@@ -57,7 +57,7 @@ void vf_warm_up_join(vf_warm_up *w)
 
 void vf_warm_up_end(vf_warm_up *w)
 {
-    atomic_store(&w->unwanted, true); /* devices that are not begun are left alone */
+    atomic_store(&w->unwanted, true); /* do not start further devices */
     vf_warm_up_join(w);
     pthread_mutex_destroy(&w->lock);
 }
@@ -79,7 +79,7 @@ vf_warm_up_state vf_warm_up_get(vf_warm_up *w)
     return state;
 }
 
-/* ---- of a context ---- */
+/* ---- for a context ---- */
 
 static int count_gpus(void *user)
 {

@@ -11,22 +11,22 @@
 typedef enum slot_state {
     EMPTY,
     AT_WORK,
-    AGAIN, /* its item must be produced anew, by another device */
-    READY, /* it holds a finished item that is not consumed yet */
+    AGAIN, /* the item must be produced again, by another device */
+    READY, /* holds a finished item that is not yet consumed */
 } slot_state;
 
 typedef struct pool_run {
     vf_context *ctx;
     const vf_workpool *pool;
-    pthread_mutex_t lock;   /* guards all below */
-    pthread_cond_t changed; /* an item became ready or must be made again, was consumed, or the run stops */
-    int64_t next;           /* the first item not yet begun */
-    int64_t made, consumed; /* how many */
-    int again;              /* how many slots are AGAIN */
+    pthread_mutex_t lock;   /* guards all members below */
+    pthread_cond_t changed; /* an item became ready, must be produced again, or was consumed; or the run stops */
+    int64_t next;           /* the first item not yet started */
+    int64_t made, consumed; /* numbers of items */
+    int again;              /* number of AGAIN slots */
     slot_state *slots;      /* [slots] */
-    bool *dismissed;        /* [workers] it belongs to a device that was given up */
-    vf_status status;       /* the first failure: nothing new is begun */
-    vf_caught error;        /* what was said of it */
+    bool *dismissed;        /* [workers] the worker's device was given up */
+    vf_status status;       /* the first failure; nothing new starts then */
+    vf_caught error;        /* its message */
 } pool_run;
 
 typedef struct worker {
@@ -35,7 +35,7 @@ typedef struct worker {
     pthread_t thread;
 } worker;
 
-/* Called with the lock held. A worker that stops because of another may come first, without a word of its own. */
+/* Call with the lock held. The status may come first from a worker that stopped without an error message of its own. */
 static void stop_held(pool_run *r, vf_status status, const vf_caught *error)
 {
     if (r->status == VF_OK)
@@ -57,7 +57,7 @@ static vf_status cancelled(vf_context *ctx)
     return vf_cancelled(ctx) ? vf_fail(ctx, VF_ERR_CANCELLED, "interrupted") : VF_OK;
 }
 
-/* Waits for news, but not for long: a cancelled context sends none. Called with the lock held. */
+/* Waits for a change, but not for long, because cancelling signals nothing. Call with the lock held. */
 static void wait_for_change(pool_run *r)
 {
     struct timespec until;
@@ -77,7 +77,7 @@ static void wait_for_change(pool_run *r)
     }
 }
 
-/* The item to begin now: the first that must be made again, else the next once its slot is free; -1: none. Called with
+/* The item to start now: the first that must be produced again, else the next if its slot is free; -1: none. Call with
  * the lock held. */
 static int64_t choose(pool_run *r)
 {
@@ -90,7 +90,8 @@ static int64_t choose(pool_run *r)
     return r->next < r->pool->items && r->next < r->consumed + slots ? r->next++ : -1;
 }
 
-/* Takes an item; false if there will be none for this worker. Until all are made, one may have to be made again. */
+/* Takes an item; returns false if there will be none for this worker. A worker stays until all items are made, because
+ * one may have to be made again. */
 static bool take(pool_run *r, const worker *w, int64_t *item)
 {
     *item = -1;
@@ -108,7 +109,7 @@ static int device_of(const vf_workpool *pool, int number)
     return pool->devices ? pool->devices[number] : 0;
 }
 
-/* Dismisses all of the worker's device; true if that is news. Called with the lock held. */
+/* Dismisses all workers of a device; returns whether any was still active. Call with the lock held. */
 static bool dismiss(pool_run *r, int device)
 {
     bool news = false;
@@ -126,7 +127,7 @@ static bool others_left(const pool_run *r, int device)
     return false;
 }
 
-/* What comes of an item that could not be made: another device's work, or the end of the run. */
+/* Handles an item that failed: passes it to another device, or stops the run. */
 static void fail_item(pool_run *r, const worker *w, int64_t item, vf_status status, const vf_caught *error)
 {
     const int device = device_of(r->pool, w->number);
@@ -198,7 +199,7 @@ static void consume_all(pool_run *r)
     }
 }
 
-/* Starts the workers, consumes, and ends them. */
+/* Starts the workers, consumes all items, and joins the workers. */
 static void run_all(pool_run *r, worker *workers)
 {
     int started = 0;

@@ -1,5 +1,5 @@
-/* FFTW behind the contract, and the choice between it and cuFFT. FFTW is asked for rows only, contiguous and aligned:
- * there its estimated plans are as good as measured ones, which would not be the same in every run. */
+/* FFTW, and the choice between it and cuFFT. FFTW gets only contiguous, aligned rows. For these, estimated plans are as
+ * fast as measured ones, and the same in every run. */
 #include "voxfield/fft.h"
 
 #include <fftw3.h>
@@ -16,14 +16,14 @@ struct vf_fft_rows {
     fftwf_plan f32[2];
 };
 
-/* FFTW's planner is not thread-safe, its execution is. */
+/* FFTW's planner is not thread-safe; execution is. */
 static pthread_mutex_t planner = PTHREAD_MUTEX_INITIALIZER;
 
 static const int signs[2] = {FFTW_FORWARD, FFTW_BACKWARD};
 
 static void make_plans(vf_fft_rows *plan, int n, int rows)
 {
-    /* Not read or written: FFTW_ESTIMATE plans from sizes and alignment alone. */
+    /* Neither read nor written: with FFTW_ESTIMATE, plans depend only on sizes and alignment. */
     void *sample = fftw_malloc(2 * sizeof(double));
     pthread_mutex_lock(&planner);
     for (int d = 0; sample && d < 2; d++)

@@ -19,7 +19,7 @@ struct vf_fft_axis {
     char *rows; /* [threads][VF_FFT_LINES][n], each thread's part 64-byte aligned */
 };
 
-/* Points moved at a time: of complex single precision they fill a cache line, which a row is then written by. */
+/* BLOCK: points moved at a time. In complex single precision they fill a cache line of a row. */
 enum { BLOCK = 8, ALIGNMENT = 64, THREAD_GAP = 256 };
 
 vf_status vf_fft_axis_create(vf_context *ctx, vf_dtype type, int64_t n, vf_fft_axis **out)
@@ -38,7 +38,7 @@ vf_status vf_fft_axis_create(vf_context *ctx, vf_dtype type, int64_t n, vf_fft_a
     axis->n = n;
     axis->threads = vf_context_threads(ctx);
     axis->row_bytes = (size_t)n * (type == VF_C128 ? 2 * sizeof(double) : 2 * sizeof(float));
-    /* A gap, so that the threads' rows do not begin at the same place of a page. */
+    /* The gap makes the threads' rows begin at different offsets in a page. */
     axis->thread_bytes = (axis->row_bytes * VF_FFT_LINES + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT + THREAD_GAP;
     status = vf_fft_rows_create(ctx, type, n, VF_FFT_LINES, &axis->plan);
     if (status == VF_OK) {
@@ -81,7 +81,8 @@ void *vf_fft_axis_rows(const vf_fft_axis *axis, int thread)
     return axis->rows + axis->thread_bytes * (size_t)thread;
 }
 
-/* A span as at most two runs of rising indices: `count` points from `row` of the row, from `memory` of the span. */
+/* A span as at most two runs of rising indices: `count` points, starting at index `row` in the row and `memory` in the
+ * span. */
 typedef struct index_run {
     int64_t row, memory, count;
 } index_run;
@@ -114,7 +115,7 @@ void vf_fft_axis_gather(const vf_fft_axis *axis, int lines, const vf_fft_lines *
     int count = span_runs(src->span, axis->n, runs);
     size_t element = axis->row_bytes / (size_t)axis->n;
     int64_t end = runs[count - 1].row + runs[count - 1].count, begin = count == 2 ? runs[0].row : 0;
-    /* What the span leaves out: in front of the only run and behind it, or between the two. */
+    /* Zero the points outside the span: before and after a single run, or between two runs. */
     for (int l = 0; l < lines && src->span.count < axis->n; l++) {
         char *row = (char *)rows + (size_t)l * axis->row_bytes;
         if (count == 1) {
@@ -160,7 +161,7 @@ void vf_fft_axis_lines(const vf_fft_axis *axis, vf_fft_direction direction, int6
         from.data = at(axis, src->data, l * src->line);
         to.data = at(axis, dst->data, l * dst->line);
         vf_fft_axis_gather(axis, count, &from, rows);
-        /* Rows that hold nothing hold zeros or an earlier group: finite, and no slower than others. */
+        /* Unused rows hold zeros or an earlier group; these are finite and as fast to transform as others. */
         vf_fft_axis_transform(axis, direction, rows);
         vf_fft_axis_scatter(axis, count, rows, &to);
     }
@@ -170,7 +171,7 @@ vf_status vf_fft_axis_pass(const vf_fft_axis *axis, vf_fft_direction direction, 
                            const vf_fft_lines *src, int64_t src_outer, const vf_fft_lines *dst, int64_t dst_outer)
 {
     int64_t groups = (lines + VF_FFT_LINES - 1) / VF_FFT_LINES, total = groups * outer;
-    /* Other threads are woken for work that is worth it. */
+    /* Wake only as many threads as the work is worth. */
     int64_t worth = total * VF_FFT_LINES * axis->n / 8192 + 1;
     int threads = vf_context_threads(axis->ctx) < axis->threads ? vf_context_threads(axis->ctx) : axis->threads;
     threads = worth < threads ? (int)worth : threads;

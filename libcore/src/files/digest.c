@@ -25,7 +25,7 @@ static uint32_t rotate(uint32_t x, int n)
     return x >> n | x << (32 - n);
 }
 
-/* One round on eight words that keep their places: the caller rotates their names instead. */
+/* One round. The eight words keep their places; the caller rotates their names instead. */
 static inline void turn(uint32_t a, uint32_t b, uint32_t c, uint32_t *d, uint32_t e, uint32_t f, uint32_t g,
                         uint32_t *h, uint32_t constant_and_word)
 {
@@ -63,7 +63,7 @@ static void compress_one(uint32_t state[8], const unsigned char *block)
         state[i] += sums[i];
 }
 
-/* Takes `blocks` blocks of 64 bytes into the state. */
+/* Updates the state with `blocks` blocks of 64 bytes. */
 typedef void compress_blocks(uint32_t state[8], const unsigned char *data, size_t blocks);
 
 static void compress_portable(uint32_t state[8], const unsigned char *data, size_t blocks)
@@ -73,8 +73,8 @@ static void compress_portable(uint32_t state[8], const unsigned char *data, size
 }
 
 #if defined(__x86_64__)
-/* By the instructions for it (Intel's SHA extensions), which take the state as the words A B E F and C D G H, highest
- * first, and do two rounds each. */
+/* With Intel's SHA extensions. They hold the state as the words A B E F and C D G H, highest first, and compute two
+ * rounds at a time. */
 __attribute__((target("sha,sse4.1"))) static void compress_sha(uint32_t state[8], const unsigned char *data,
                                                                size_t blocks)
 {
@@ -109,7 +109,7 @@ __attribute__((target("sha,sse4.1"))) static void compress_sha(uint32_t state[8]
 }
 #endif
 
-/* AVX2 stands for SSE4.1, so that VOXFIELD_ISA=baseline leaves the instructions out. */
+/* AVX2 stands for SSE4.1, so that VOXFIELD_ISA=baseline disables this path. */
 static compress_blocks *choose(void)
 {
 #if defined(__x86_64__)

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Puts a '.' where printf put the locale's decimal mark, which may be several bytes long. Returns the new length. */
+/* Replaces printf's decimal mark of the locale, possibly several bytes, by '.'. Returns the new length. */
 static int use_point(char *text)
 {
     size_t mark = strspn(text, "0123456789+-");
@@ -35,7 +35,7 @@ static int format_with_printf(double x, int digits, char *text)
 #ifdef __SIZEOF_INT128__
 __extension__ typedef unsigned __int128 uint128;
 
-enum { MAX_POWER = 27 }; /* 5^27 is the greatest power of five below 2^63 */
+enum { MAX_POWER = 27 }; /* 5^27 is the largest power of five below 2^63 */
 
 /* clang-format off */
 static const uint64_t power_of_five[MAX_POWER + 1] = {
@@ -61,9 +61,9 @@ static void put_pair(char *text, uint64_t value)
     memcpy(text, digit_pairs + 2 * value, 2);
 }
 
-/* Finds the integer n, 10^(digits-1) <= n < 10^digits, nearest to |x| * 10^(digits - 1 - exponent). Exact: |x| is an
- * integer of 53 bits times a power of two, and 10^power = 5^power 2^power, so that the product fits 128 bits. Returns 0
- * where the power of ten is outside the table. */
+/* Finds the integer n, 10^(digits-1) <= n < 10^digits, nearest to |x| * 10^(digits - 1 - exponent). This is exact: |x|
+ * is an integer of 53 bits times a power of two, and 10^power = 5^power 2^power, so the product fits in 128 bits.
+ * Returns 0 if the power of ten is outside the table. */
 static int to_decimal(uint64_t bits, int digits, uint64_t *n, int *exponent)
 {
     int biased = (int)(bits >> 52 & 0x7ff);
@@ -109,7 +109,7 @@ int vf_format_scientific(double x, int digits, char *text)
     char *start = text;
     *text = '-';
     text += bits >> 63;
-    /* The digits after the first, from the right; the first is put before the point. */
+    /* The digits after the first, from the right. The first goes before the point. */
     char *left = text + digits + 1;
     for (int rest = digits - 1; rest >= 2; rest -= 2) {
         put_pair(left -= 2, n % 100);

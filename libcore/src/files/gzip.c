@@ -4,7 +4,7 @@
 
 enum {
     MEMORY_LEVEL = 8,  /* zlib's default */
-    RAW_DEFLATE = -15, /* zlib's greatest window, without header and checksum */
+    RAW_DEFLATE = -15, /* zlib's largest window, without header and checksum */
     GZIP_HEADER = 10,
 };
 
@@ -31,7 +31,7 @@ vf_gzip_block vf_gzip_pack(int level, const void *data, size_t bytes, void *pack
 
 vf_status vf_gzip_begin(vf_gzip *file, vf_context *ctx, vf_output *output)
 {
-    /* No name and no time; system 3 is Unix. */
+    /* No name and no time. System 3 is Unix. */
     static const unsigned char header[GZIP_HEADER] = {0x1f, 0x8b, Z_DEFLATED, 0, 0, 0, 0, 0, 0, 3};
     *file = (vf_gzip){.ctx = ctx, .output = output, .checksum = (uint32_t)crc32(0, NULL, 0)};
     return vf_output_write(output, header, sizeof header);
@@ -49,7 +49,7 @@ vf_status vf_gzip_append(vf_gzip *file, const vf_gzip_block *block)
 
 vf_status vf_gzip_end(vf_gzip *file)
 {
-    /* An empty last block, then checksum and length with the low byte first. */
+    /* An empty last block, then checksum and length, low byte first. */
     unsigned char trailer[10] = {0x03, 0x00};
     for (int i = 0; i < 4; i++) {
         trailer[2 + i] = (unsigned char)(file->checksum >> 8 * i);

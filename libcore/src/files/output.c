@@ -16,10 +16,10 @@ struct vf_output {
     FILE *stream;
     char *path;      /* as given */
     char *target;    /* with symbolic links followed */
-    char *temporary; /* equal to target where writing is direct */
+    char *temporary; /* the same as target if writing is direct */
     char *buffer;
     bool direct;
-    size_t waiting; /* bytes written since the last began their way to the disk */
+    size_t waiting; /* bytes written since writing to disk last started */
 };
 
 enum { STREAM_BUFFER = 1 << 20, MOST_WAITING = 16 << 20 };
@@ -52,7 +52,7 @@ static vf_status cannot_write(const vf_output *o, int error)
                    strerror(error));
 }
 
-/* The descriptor of this process that /dev/stdout, /dev/fd/N and /proc/self/fd/N stand for; -1: the path is another. */
+/* The descriptor of this process that /dev/stdout, /dev/fd/N or /proc/self/fd/N means; -1 for any other path. */
 static int descriptor_of(const char *path)
 {
     char own[64], *directory = directory_of(path), *real = directory ? realpath(directory, NULL) : NULL, *end;
@@ -65,12 +65,12 @@ static int descriptor_of(const char *path)
     return found ? (int)number : -1;
 }
 
-/* The file that a path means: symbolic links followed, also one whose target does not exist yet. Where they lead to a
- * descriptor of this process, *descriptor is that, which is not what it is open for: that may be a pipe without a name,
- * or a file that others write to as well. */
+/* The file that a path means: follows symbolic links, even to a target that does not exist yet. If they lead to a
+ * descriptor of this process, *descriptor is set to it; else it is -1. A descriptor cannot be replaced by its file: it
+ * may be a pipe without a name, or a file that others write to as well. */
 static char *follow_links(const char *path, int *descriptor)
 {
-    enum { MOST_LINKS = 40 }; /* as the kernel */
+    enum { MOST_LINKS = 40 }; /* like the kernel */
     char link[PATH_MAX];
     char *target = strdup(path);
     *descriptor = -1;
@@ -98,8 +98,8 @@ static char *follow_links(const char *path, int *descriptor)
     return target;
 }
 
-/* Opens a temporary file of its own: another process may have the same number on another host or in another container,
- * and one that was killed may have left its file. Sets o->temporary; returns -1 with errno. */
+/* Opens a temporary file that no one else uses. Another process may have the same number on another host or in another
+ * container, and a killed one may have left its file. Sets o->temporary. Returns -1 with errno set if this fails. */
 static int open_temporary(vf_output *o, mode_t mode)
 {
     enum { MOST_TRIES = 1000, MOST_OF_NAME = 200 }; /* a name may have 255 bytes */
@@ -142,7 +142,7 @@ vf_status vf_output_open(vf_context *ctx, const char *path, vf_output **out)
         goto done;
     }
     bool exists = descriptor >= 0 ? fstat(descriptor, &existing) == 0 : stat(o->target, &existing) == 0;
-    if (!exists && errno != ENOENT) { /* a name too long, say: the renaming at the end would fail */
+    if (!exists && errno != ENOENT) { /* for example a name too long: the rename at the end would fail */
         status = cannot_write(o, errno);
         goto done;
     }
@@ -154,9 +154,9 @@ vf_status vf_output_open(vf_context *ctx, const char *path, vf_output **out)
     o->direct = descriptor >= 0 || (exists && !S_ISREG(existing.st_mode));
     if (o->direct) {
         o->temporary = strdup(o->target);
-        /* Not opened anew, which would write from a file's beginning. */
+        /* Duplicated: opening it again would write from the beginning of the file. */
         fd = descriptor >= 0 ? fcntl(descriptor, F_DUPFD_CLOEXEC, 0) : open(o->target, O_WRONLY | O_CLOEXEC);
-    } else if (!exists || access(o->target, W_OK) == 0) { /* renaming would get around write protection */
+    } else if (!exists || access(o->target, W_OK) == 0) { /* renaming would bypass write protection */
         fd = open_temporary(o, exists ? 0600 : 0666);
     }
     if (fd < 0) {
@@ -170,7 +170,7 @@ vf_status vf_output_open(vf_context *ctx, const char *path, vf_output **out)
         goto done;
     }
     o->stream = fdopen(fd, "w");
-    if (!o->stream) { /* a descriptor that was opened to read */
+    if (!o->stream) { /* the descriptor is read-only */
         status = cannot_write(o, errno == EINVAL ? EBADF : errno);
         goto done;
     }
@@ -231,7 +231,7 @@ void vf_output_written(vf_output *output, size_t bytes)
     if (output->waiting < MOST_WAITING)
         return;
     output->waiting = 0;
-#ifdef SYNC_FILE_RANGE_WRITE /* Linux; what goes wrong comes up in fsync */
+#ifdef SYNC_FILE_RANGE_WRITE /* Linux; fsync reports any error */
     if (!output->direct)
         (void)sync_file_range(fileno(output->stream), 0, 0, SYNC_FILE_RANGE_WRITE);
 #endif
@@ -250,7 +250,7 @@ uint64_t vf_output_space(const vf_output *output)
     return (uint64_t)fs.f_bavail * fs.f_frsize;
 }
 
-/* Makes the rename itself durable. Not every file system can; its refusal is no reason to fail. */
+/* Makes the rename itself durable. Not every file system supports this; ignore its error. */
 static void sync_directory(const char *target)
 {
     char *directory = directory_of(target);
@@ -265,7 +265,7 @@ static void sync_directory(const char *target)
 vf_status vf_output_commit(vf_output **output)
 {
     vf_output *o = *output;
-    int error = ferror(o->stream) ? EIO : 0; /* an earlier write failed, and nobody looked */
+    int error = ferror(o->stream) ? EIO : 0; /* an earlier write failed, unnoticed */
     if (fflush(o->stream) != 0)
         error = errno;
     if (!error && !o->direct && fsync(fileno(o->stream)) != 0)

@@ -14,14 +14,14 @@ static void make_c_locale(void)
     c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
 }
 
-/* One number at *text, which is moved behind it. */
+/* Reads one number at *text and moves *text behind it. */
 static bool take_double(const char **text, double *value)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, make_c_locale);
     const char *first = *text + (**text == '-' || **text == '+');
     if ((*first < '0' || *first > '9') && *first != '.')
-        return false; /* white space, inf, nan */
+        return false; /* rejects white space, inf, nan */
     if (first[0] == '0' && (first[1] == 'x' || first[1] == 'X'))
         return false;
     char *end;

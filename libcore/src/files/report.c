@@ -15,7 +15,7 @@ struct vf_report {
     vf_output *output;
     vf_status status; /* the first failure; later calls do nothing */
     int depth;
-    bool first; /* nothing stands in the innermost object yet */
+    bool first; /* the innermost object is still empty */
 };
 
 static void put(vf_report *r, const char *text, size_t bytes)
@@ -76,7 +76,7 @@ static void put_double(vf_report *r, double value)
 {
     char text[VF_NUMBER_TEXT];
     double back = 0;
-    bool same = false; /* as few digits as say the same; neither printf nor strtod, which follow the locale */
+    bool same = false; /* the fewest digits that read back the same; printf and strtod would follow the locale */
     for (int digits = 6; !same && digits <= VF_NUMBER_MAX_DIGITS; digits++)
         same = vf_parse_doubles(vf_format_general(value, digits, text), 1, 1, &back) == 1 && back == value;
     puts_to(r, isfinite(value) ? text : "null");
@@ -149,7 +149,7 @@ void vf_report_bool(vf_report *report, const char *key, bool value)
     puts_to(report, value ? "true" : "false");
 }
 
-/* `key: [...]`, each element written by the one of the three that is given. */
+/* `key: [...]`; one of the three arrays is given, the others are NULL. */
 static void put_list(vf_report *r, const char *key, int n, const double *numbers, const int64_t *integers,
                      const char *const *texts)
 {

@@ -38,7 +38,7 @@ static void chunk_corner(const vf_chunked_piece *piece, int64_t c, int64_t *corn
     }
 }
 
-/* Copies one chunk row by row; what lies outside the piece becomes zero. */
+/* Copies one chunk row by row; elements outside the piece become zero. */
 static void gather(const vf_chunked_piece *piece, const int64_t *corner, unsigned char *raw, size_t bytes)
 {
     const int last = piece->rank - 1;
@@ -61,7 +61,7 @@ static void gather(const vf_chunked_piece *piece, const int64_t *corner, unsigne
     }
 }
 
-/* The first byte of every element, then the second bytes, and so on. */
+/* Stores the first bytes of all elements, then the second bytes, and so on. */
 static void shuffle(const unsigned char *raw, size_t bytes, size_t element, unsigned char *out)
 {
     size_t n = bytes / element;
@@ -70,7 +70,7 @@ static void shuffle(const unsigned char *raw, size_t bytes, size_t element, unsi
             out[b * n + i] = raw[i * element + b];
 }
 
-/* Slots of a work pool, each with room for a chunk as it is, shuffled, and packed. */
+/* Slots of a work pool, each with room for a chunk: plain, shuffled, and packed. */
 typedef struct packing {
     vf_context *ctx;
     const char *name;

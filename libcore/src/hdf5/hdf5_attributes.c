@@ -1,13 +1,13 @@
-/* What an HDF5 file has, and its attributes: the rest of hdf5_io.h is in hdf5_io.c. */
+/* The existence of objects in an HDF5 file, and attributes. The rest of hdf5_io.h is in hdf5_io.c. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "hdf5_internal.h"
 
-enum { TEXT_MOST = 1 << 24 }; /* bytes of a text of fixed length: more is damage */
+enum { TEXT_MOST = 1 << 24 }; /* longest text of fixed length, in bytes; more means a damaged file */
 
-/* Writes one attribute, in place of any of that name. */
+/* Writes one attribute, replacing any of that name. */
 static vf_status write_attribute(vf_h5 *file, const char *object, const char *name, hid_t stored, hid_t memory,
                                  hid_t space, const void *value)
 {
@@ -29,7 +29,7 @@ static vf_status write_attribute(vf_h5 *file, const char *object, const char *na
 
 vf_status vf_h5_attribute_text(vf_h5 *file, const char *object, const char *name, const char *text)
 {
-    /* Of variable length: Python gets str, not bytes, and the text may be longer than the 64 KiB of an attribute. */
+    /* Variable length: Python gets str, not bytes, and the text may be longer than an attribute's 64 KiB. */
     vf_h5_printing before = vf_h5_enter();
     hid_t type = H5Tcopy(H5T_C_S1);
     hid_t space = H5Screate(H5S_SCALAR);
@@ -66,9 +66,9 @@ vf_status vf_h5_attribute_integers(vf_h5 *file, const char *object, const char *
     return vf_h5_leave(file, before, status);
 }
 
-/* ---- what there is ---- */
+/* ---- existence ---- */
 
-/* Each part of the path must exist before HDF5 can be asked for the next. A link may also lead nowhere. */
+/* Each part of the path must exist before HDF5 can be asked for the next. A link may lead nowhere. */
 static bool object_exists(const vf_h5 *file, const char *name)
 {
     char *path = strdup(name);
@@ -102,10 +102,10 @@ bool vf_h5_attribute_exists(vf_h5 *file, const char *object, const char *name)
 
 /* ---- reading ---- */
 
-/* An attribute opened to read; close_stored takes it back. */
+/* An attribute opened to read; close_stored closes it. */
 typedef struct stored_attribute {
     hid_t id, type;
-    hssize_t values; /* -1: HDF5 cannot say */
+    hssize_t values; /* -1: unknown to HDF5 */
 } stored_attribute;
 
 static vf_status open_stored(const vf_h5 *file, const char *object, const char *name, stored_attribute *out)
@@ -151,10 +151,10 @@ done:
     return vf_h5_leave(file, before, status);
 }
 
-/* Reads `n` numbers that are integers, whatever they are stored as. False if they are not, or cannot be read. */
+/* Reads `n` integers, stored as any numeric type. False if they are not integers, or cannot be read. */
 static bool read_integers(const stored_attribute *attribute, int64_t *values, int n)
 {
-    const double limit = 9007199254740992.0; /* 2^53: beyond it a double does not tell integers apart */
+    const double limit = 9007199254740992.0; /* 2^53: beyond it, a double does not distinguish integers */
     if (H5Tget_class(attribute->type) == H5T_INTEGER)
         return H5Aread(attribute->id, H5T_NATIVE_INT64, values) >= 0;
     double *numbers = H5Tget_class(attribute->type) == H5T_FLOAT ? malloc((size_t)n * sizeof *numbers) : NULL;
@@ -180,7 +180,7 @@ vf_status vf_h5_attribute_get_integers(vf_h5 *file, const char *object, const ch
     return vf_h5_leave(file, before, status);
 }
 
-/* The text of an attribute, for free(); NULL if it cannot be had. */
+/* The text of an attribute, to be freed; NULL on failure. */
 static char *read_variable_text(const stored_attribute *attribute)
 {
     char *stored = NULL, *copy = NULL;
@@ -188,7 +188,7 @@ static char *read_variable_text(const stored_attribute *attribute)
     H5Tset_size(memory, H5T_VARIABLE);
     H5Tset_cset(memory, H5Tget_cset(attribute->type));
     if (H5Aread(attribute->id, memory, &stored) >= 0)
-        copy = strdup(stored ? stored : ""); /* an empty text may come as NULL */
+        copy = strdup(stored ? stored : ""); /* HDF5 may return an empty text as NULL */
     if (stored)
         H5free_memory(stored);
     H5Tclose(memory);

@@ -1,4 +1,4 @@
-/* What the files of libcore that call HDF5 share; not installed. */
+/* Shared by libcore's files that call HDF5; not installed. */
 #ifndef VOXFIELD_HDF5_INTERNAL_H
 #define VOXFIELD_HDF5_INTERNAL_H
 
@@ -18,48 +18,48 @@ typedef struct vf_h5_dataset {
     int rank;
     hsize_t dims[VF_H5_MAX_RANK];
     hsize_t chunk[VF_H5_MAX_RANK];
-    int level; /* of deflate after shuffle; -1: stored in any other way */
+    int level; /* of deflate after shuffle; -1: stored differently */
 } vf_h5_dataset;
 
 struct vf_h5 {
     vf_context *ctx;
     char *path;
     vf_output *output; /* NULL: opened to read */
-    vf_h5_sink sink;   /* into the output's temporary file */
+    vf_h5_sink sink;   /* writes to the output's temporary file */
     hid_t id;
     vf_h5_dataset current;
 };
 
-/* HDF5's own printing of errors, as it was before it was turned off. */
+/* HDF5's own error printing, as it was before this turned it off. */
 typedef struct vf_h5_printing {
     H5E_auto2_t print;
     void *user;
 } vf_h5_printing;
 
-/* Every use of HDF5 lies between these two: they take the lock and silence HDF5. Leaving returns `status`, or the error
- * of what could not be written meanwhile. */
+/* Every use of HDF5 lies between these two. They take the lock and silence HDF5. Leaving returns `status`, or the error
+ * of a write that failed meanwhile. */
 vf_h5_printing vf_h5_enter(void);
 VF_MUST_CHECK vf_status vf_h5_leave(const vf_h5 *file, vf_h5_printing before, vf_status status);
 
-/* Records an error together with its reason: what could not be written, or else the innermost thing HDF5 said. Between
- * enter and leave. */
+/* Records an error together with its reason: the failed write, or else HDF5's innermost error. Call it between enter
+ * and leave. */
 vf_status vf_h5_fail(const vf_h5 *file, vf_status status, const char *format, ...) VF_PRINTF(3, 4);
 
-/* VF_ERR_OUTPUT while a file is being made, VF_ERR_INPUT while one is read. */
+/* VF_ERR_OUTPUT for a file being created, VF_ERR_INPUT for one being read. */
 vf_status vf_h5_error(const vf_h5 *file);
 
-/* Makes `name` the current dataset, if it is not so already. Called between enter and leave. */
+/* Makes `name` the current dataset, if it is not already. Call it between enter and leave. */
 VF_MUST_CHECK vf_status vf_h5_select(vf_h5 *file, const char *name);
 
-/* Types of HDF5, for the caller to close: of a vf_dtype in host memory (complex parts have the names that `stored`
- * gives them; H5I_INVALID_HID: {r, i}), and as it is written to files. Negative on failure. */
+/* HDF5 types, which the caller closes: of a vf_dtype in host memory (complex parts have the names of `stored`;
+ * H5I_INVALID_HID: {r, i}), and as written to files. Negative on failure. */
 hid_t vf_h5_memory_type(vf_dtype type, hid_t stored);
 hid_t vf_h5_file_type(vf_dtype type);
 
-/* The vf_dtype that holds the stored type without loss, as far as one does. False if it is no number. */
+/* The vf_dtype that holds the stored type, without loss if there is one. False if it is not numeric. */
 bool vf_h5_closest_type(hid_t stored, vf_dtype *type);
 
-/* Both real, or both complex. */
+/* Whether both are real, or both complex. */
 bool vf_h5_same_kind(vf_dtype a, vf_dtype b);
 
 #endif

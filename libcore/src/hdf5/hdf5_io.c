@@ -17,7 +17,7 @@ enum {
     CACHE_MOST = 256 << 20
 };
 
-/* ---- the one lock, and HDF5's own printing ---- */
+/* ---- the lock, and HDF5's own printing ---- */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -44,7 +44,7 @@ vf_status vf_h5_leave(const vf_h5 *file, vf_h5_printing before, vf_status status
     return status;
 }
 
-/* The innermost entry says why. */
+/* The innermost entry has the reason. */
 static herr_t take_reason(unsigned n, const H5E_error2_t *entry, void *user)
 {
     if (n == 0 && entry->desc)
@@ -73,7 +73,7 @@ vf_status vf_h5_error(const vf_h5 *file)
 
 /* ---- files ---- */
 
-/* Closes the current dataset, which writes what its cache holds. */
+/* Closes the current dataset, which writes its cache. */
 static vf_status close_dataset(vf_h5 *file)
 {
     vf_status status = VF_OK;
@@ -90,7 +90,7 @@ static void release(vf_h5 *file)
         return;
     if (file->id >= 0) {
         if (file->sink.error == 0)
-            file->sink.error = ECANCELED; /* nothing that is still in a cache needs to be written */
+            file->sink.error = ECANCELED; /* drop whatever is still in a cache */
         vf_h5_printing before = vf_h5_enter();
         if (file->current.name)
             H5Dclose(file->current.id);
@@ -119,7 +119,7 @@ static vf_h5 *allocate(vf_context *ctx, const char *path)
     return file;
 }
 
-/* Identifiers left open must not keep the file open; a file system without locks must not keep it closed. */
+/* Open identifiers must not keep the file open, and a file system without locks must not prevent opening. */
 static hid_t read_properties(void)
 {
     hid_t list = H5Pcreate(H5P_FILE_ACCESS);
@@ -167,7 +167,7 @@ static vf_status create(vf_context *ctx, const char *source, const char *path, v
     status = vf_output_open(ctx, path, &file->output);
     struct stat to;
     if (status == VF_OK && vf_output_direct(file->output) &&
-        (fstat(fileno(vf_output_stream(file->output)), &to) != 0 || !S_ISCHR(to.st_mode))) /* /dev/null takes it */
+        (fstat(fileno(vf_output_stream(file->output)), &to) != 0 || !S_ISCHR(to.st_mode))) /* /dev/null works */
         status = vf_fail(ctx, VF_ERR_OUTPUT, "%s: cannot write HDF5 to a pipe or an open descriptor; give a file name",
                          path);
     if (status == VF_OK && source)
@@ -178,7 +178,8 @@ static vf_status create(vf_context *ctx, const char *source, const char *path, v
     file->sink.descriptor = fileno(vf_output_stream(file->output));
     vf_h5_printing before = vf_h5_enter();
     file->id = source ? vf_h5_sink_open(&file->sink) : vf_h5_sink_create(&file->sink);
-    if (file->id < 0 || H5Fflush(file->id, H5F_SCOPE_LOCAL) < 0) /* a full disk shows now, not after the work */
+    /* Flushes, so that a full disk is noticed now, not after the work. */
+    if (file->id < 0 || H5Fflush(file->id, H5F_SCOPE_LOCAL) < 0)
         status = vf_h5_fail(file, VF_ERR_OUTPUT, "cannot %s the HDF5 file", source ? "add to a copy of" : "create");
     status = vf_h5_leave(file, before, status);
     if (status != VF_OK)
@@ -232,7 +233,7 @@ vf_status vf_h5_commit(vf_h5 **file_pointer)
     return status;
 }
 
-/* What HDF5 would say less clearly, or as "unable to open file". */
+/* Checks for errors that HDF5 reports less clearly, or only as "unable to open file". */
 static vf_status check_readable(vf_h5 *file)
 {
     struct stat about;
@@ -292,7 +293,7 @@ static bool is_memory_type(hid_t stored, vf_dtype type)
     return equal;
 }
 
-/* Fills in how the dataset is stored. False if HDF5 cannot say. */
+/* Finds out how the dataset is stored. False if HDF5 cannot tell. */
 static bool describe_storage(vf_h5_dataset *set)
 {
     hid_t list = H5Dget_create_plist(set->id);
@@ -351,8 +352,7 @@ vf_status vf_h5_select(vf_h5 *file, const char *name)
     return status;
 }
 
-/* Room in the cache for all chunks with the same first index, so that pieces that cut chunks are not compressed again
- * and again. */
+/* A cache for all chunks with the same first index, so that pieces that cut chunks do not compress them repeatedly. */
 static hid_t dataset_access(vf_dtype type, int rank, const hsize_t *dims, const hsize_t *chunk)
 {
     double bytes = (double)vf_dtype_bytes(type) * (double)chunk[0];

@@ -1,9 +1,9 @@
-/* Pieces of the datasets of HDF5 files: the rest of hdf5_io.h is in hdf5_io.c. */
+/* Pieces of datasets in HDF5 files. The rest of hdf5_io.h is in hdf5_io.c. */
 #include "chunk_pack.h"
 #include "device/arguments.h"
 #include "hdf5_internal.h"
 
-/* Makes `name` current and checks that the piece lies in it and holds numbers of the kind of `type`. */
+/* Makes `name` current, and checks that the piece lies inside and that numbers are of the same kind as `type`. */
 static vf_status select_piece(vf_h5 *file, const char *name, vf_dtype type, const int64_t *start, const int64_t *count)
 {
     vf_status status = vf_check_type(file->ctx, file->path, type);
@@ -23,7 +23,7 @@ static vf_status select_piece(vf_h5 *file, const char *name, vf_dtype type, cons
     return status;
 }
 
-/* H5Dread and H5Dwrite in one: `in` NULL means read. */
+/* H5Dread or H5Dwrite: `in` NULL means read. */
 static vf_status transfer(vf_h5 *file, vf_dtype type, const int64_t *start, const int64_t *count, const void *in,
                           void *out)
 {
@@ -66,7 +66,7 @@ vf_status vf_h5_read(vf_h5 *file, const char *name, vf_dtype type, const int64_t
     return vf_h5_leave(file, before, status);
 }
 
-/* ---- whole chunks, compressed by all threads: HDF5 itself uses one ---- */
+/* ---- whole chunks, compressed by all threads; HDF5 itself uses one ---- */
 
 typedef struct chunk_target {
     vf_h5 *file;
@@ -85,7 +85,7 @@ static vf_status store_chunk(void *user, const int64_t *corner, const void *pack
     return VF_OK;
 }
 
-/* Whether the piece is made of whole chunks of a dataset stored in the way that vf_pack_chunks packs them. */
+/* Whether the piece consists of whole chunks, of a dataset that is stored as vf_pack_chunks packs them. */
 static bool whole_chunks(const vf_h5_dataset *set, vf_dtype type, const int64_t *start, const int64_t *count,
                          const void *data, vf_chunked_piece *piece)
 {

@@ -10,7 +10,7 @@
 #include <H5FDdevelop.h>
 #endif
 
-/* HDF5's view of an open file: its own part first. `end` is the end of what it has allocated, `size` of what was
+/* HDF5's view of an open file; HDF5's own part comes first. `end`: the end of the allocated space; `size`: of what was
  * written. */
 typedef struct sink_file {
     H5FD_t own;
@@ -78,7 +78,7 @@ static haddr_t sink_size(const H5FD_t *own, H5FD_mem_t type)
     return ((const sink_file *)own)->size;
 }
 
-/* What has not been written yet is zero. */
+/* Unwritten bytes read as zero. */
 static herr_t sink_read(H5FD_t *own, H5FD_mem_t type, hid_t list, haddr_t address, size_t bytes, void *to)
 {
     (void)type;
@@ -128,7 +128,7 @@ static herr_t sink_truncate(H5FD_t *own, hid_t list, hbool_t closing)
     (void)list;
     (void)closing;
     sink_file *file = (sink_file *)own;
-    /* EINVAL: a device has no length to set. */
+    /* EINVAL: a device has no settable length. */
     if (file->size != file->end && file->sink->error == 0 && ftruncate(file->sink->descriptor, (off_t)file->end) != 0 &&
         errno != EINVAL)
         note(file->sink, errno);
@@ -139,7 +139,7 @@ static herr_t sink_truncate(H5FD_t *own, hid_t list, hbool_t closing)
 static const H5FD_class_t driver = {
 #if H5_VERSION_GE(1, 13, 0)
     .version = H5FD_CLASS_VERSION,
-    .value = (H5FD_class_value_t)0x5646, /* from the range for drivers of one's own */
+    .value = (H5FD_class_value_t)0x5646, /* from the range for private drivers */
 #endif
     .name = "voxfield_sink",
     .maxaddr = INT64_MAX,
@@ -158,7 +158,7 @@ static const H5FD_class_t driver = {
     .fl_map = H5FD_FLMAP_DICHOTOMY,
 };
 
-/* Registered once: HDF5 still looks at a driver after it has let go of it for the last file. */
+/* Registered once: HDF5 still accesses a driver after closing its last file. */
 static hid_t driver_number(void)
 {
     static hid_t number = H5I_INVALID_HID;
@@ -175,7 +175,7 @@ static hid_t open_sink(vf_h5_sink *sink, bool empty)
     if (number >= 0 && list >= 0 && H5Pset_driver(list, number, &sink) >= 0 &&
         H5Pset_fclose_degree(list, H5F_CLOSE_STRONG) >= 0)
         id = empty ? H5Fcreate("voxfield", H5F_ACC_TRUNC, H5P_DEFAULT, list) : H5Fopen("voxfield", H5F_ACC_RDWR, list);
-    H5E_BEGIN_TRY /* whoever asks why sees the errors from above */
+    H5E_BEGIN_TRY /* callers see the errors from above */
     {
         if (list >= 0)
             H5Pclose(list);

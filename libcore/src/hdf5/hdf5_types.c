@@ -1,9 +1,9 @@
-/* Types of numbers in HDF5 files: the rest of hdf5_io.h is in hdf5_io.c. */
+/* Numeric types in HDF5 files. The rest of hdf5_io.h is in hdf5_io.c. */
 #include <string.h>
 
 #include "hdf5_internal.h"
 
-/* What writers call the two parts of a complex number; h5py's names first, which are written. */
+/* Names for the two parts of a complex number. h5py's come first; they are used for writing. */
 static const char *const part_names[][2] = {{"r", "i"}, {"real", "imag"}, {"re", "im"}};
 enum { NAMINGS = sizeof part_names / sizeof *part_names };
 
@@ -17,7 +17,7 @@ bool vf_h5_same_kind(vf_dtype a, vf_dtype b)
     return is_complex(a) == is_complex(b);
 }
 
-/* The naming of the parts of a stored complex number, in whatever order they lie; NULL if it is none. */
+/* The names of the parts of a stored complex number, in either order; NULL if the type is not complex. */
 static const char *const *naming_of(hid_t stored)
 {
     if (H5Tget_class(stored) != H5T_COMPOUND || H5Tget_nmembers(stored) != 2)
@@ -28,7 +28,7 @@ static const char *const *naming_of(hid_t stored)
     return NULL;
 }
 
-/* A compound of two parts of type `part`. The caller closes it. */
+/* A compound of two parts of type `part`, which the caller closes. */
 static hid_t complex_type(hid_t part, const char *const *names)
 {
     size_t bytes = H5Tget_size(part);

@@ -74,13 +74,13 @@ void vf_canvas_blend(vf_canvas *canvas, int x, int y, vf_color color, unsigned c
 
 /* ---- shapes ---- */
 
-/* The whole number at or below v, within [0, limit]; 0 for NaN. */
+/* The integer at or below v, clamped to [0, limit]; 0 for NaN. */
 static int pixel_within(double v, int limit)
 {
     return v >= limit ? limit : v >= 0 ? (int)v : 0;
 }
 
-/* `a + b` within [0, limit], for a and b of any size. */
+/* `a + b` clamped to [0, limit], for any a and b. */
 static int sum_within(int a, int b, int limit)
 {
     return pixel_within((double)a + b, limit);
@@ -102,7 +102,7 @@ void vf_canvas_frame(vf_canvas *canvas, int x, int y, int width, int height, int
     vf_canvas_fill(canvas, x + width, y, line, height, color);
 }
 
-/* How far (px, py) lies inside the line from a to b, seen from a polygon's inside (`turn` +1 or -1 by its direction).
+/* How far (px, py) lies on the inner side of the line from a to b (`turn`: +1 or -1, the polygon's direction).
  */
 static double inside_edge(const double *a, const double *b, double turn, double px, double py)
 {
@@ -227,7 +227,7 @@ vf_font_size vf_font_get_size(vf_font font)
     return fonts[font].size;
 }
 
-/* The next character of UTF-8 text; bytes that are no UTF-8 count as one character each, which no font has. */
+/* The next character of UTF-8 text. Invalid bytes count as one character each, which no font has. */
 static uint32_t next_character(const char **text)
 {
     const unsigned char *s = (const unsigned char *)*text;
@@ -270,12 +270,12 @@ int vf_text_width(vf_font font, const char *text)
 static int decode_run(char c, int *length)
 {
     int symbol = c - '#';
-    symbol -= (c > '?') + (c > '\\'); /* the two characters that are not used */
+    symbol -= (c > '?') + (c > '\\'); /* the two unused characters */
     *length = symbol < 38 ? symbol + 1 : symbol < 76 ? symbol - 37 : 1;
     return symbol < 38 ? 0 : symbol < 76 ? 15 : symbol - 75;
 }
 
-/* Draws a glyph with its origin at (x, y), `upwards` turned by 90 degrees. */
+/* Draws a glyph with its origin at (x, y); `upwards`: turned by 90 degrees. */
 static void draw_glyph(vf_canvas *canvas, const glyph *g, int x, int y, bool upwards, vf_color color)
 {
     int position = 0, length;
@@ -316,7 +316,7 @@ void vf_canvas_text_upwards(vf_canvas *canvas, int x, int y, vf_font font, vf_al
     }
 }
 
-/* Writes `keep` characters of `text`, of which the middle ones are an ellipsis, to `out`. */
+/* Writes `keep` characters of `text`, with an ellipsis in the middle, to `out`. */
 static void elide(const char *text, int characters, int keep, char *out, size_t size)
 {
     static const char ellipsis[] = "\xE2\x80\xA6";
@@ -352,7 +352,7 @@ void vf_text_shorten(vf_font font, const char *text, int max_width, char *out, s
         if (vf_text_width(font, text) <= max_width)
             return;
     }
-    /* A character of UTF-8 has four bytes at most. */
+    /* A UTF-8 character has at most four bytes. */
     int keep = smaller(characters - 1, (int)((size - 4) / 4));
     do
         elide(text, characters, larger(keep, 0), out, size);

@@ -3,8 +3,8 @@
 
 #include "canvas_internal.h"
 
-/* The cells a pixel draws from along one axis: [first, last], weighted by a triangle of half-width `reach` around
- * `center`, all in cells. */
+/* The cells that contribute to a pixel along one axis: [first, last], weighted by a triangle of half-width `reach`
+ * around `center`, all in cells. */
 typedef struct footprint {
     int64_t first, last;
     double center, reach;
@@ -29,8 +29,8 @@ static double weight(const footprint *f, int64_t cell)
     return f->reach > 0 ? 1 - fabs((double)cell - f->center) / f->reach : 1;
 }
 
-/* The weighted mean over a pixel's footprint. Weights that rounding has made nought or less are left out, so that a NaN
- * or an infinity in a neighbouring cell does not reach beyond it. */
+/* The weighted mean over a pixel's footprint. Skips weights that rounding made zero or negative, so that a NaN or
+ * infinity in a neighbouring cell does not spread. */
 static float sample(const float *values, int64_t columns, const footprint *fx, const footprint *fy)
 {
     double sum = 0, weights = 0;
@@ -72,11 +72,11 @@ void vf_canvas_image(vf_canvas *canvas, int x, int y, int width, int height, con
 
 /* ---- contours ---- */
 
-/* A cell's corners, counter-clockwise from its first value, and where they lie in the cell. Edge e joins corners e and
+/* A cell's corners, counter-clockwise from its first value, and their positions in the cell. Edge e joins corners e and
  * e + 1. */
 static const int corner_x[4] = {0, 1, 1, 0}, corner_y[4] = {0, 0, 1, 1};
 
-/* Where the level is passed on edge e, in the cell. Infinite values put it beside the finite one. */
+/* Where the contour crosses edge e, in the cell. With an infinite value, it is beside the finite one. */
 static void crossing(const double v[4], double level, int e, double out[2])
 {
     const int a = e, b = (e + 1) % 4;
@@ -87,7 +87,7 @@ static void crossing(const double v[4], double level, int e, double out[2])
     out[1] = corner_y[a] + t * (corner_y[b] - corner_y[a]);
 }
 
-/* Strokes the contour in one cell, whose first value is at (x, y); returns whether there is one. */
+/* Strokes the contour in one cell, whose first value is at (x, y). Returns whether there is one. */
 static bool contour_cell(vf_canvas *canvas, double x, double y, const double v[4], double level, double line)
 {
     double at[4][2];
@@ -99,8 +99,8 @@ static bool contour_cell(vf_canvas *canvas, double x, double y, const double v[4
     }
     if (crossed == 0)
         return false;
-    /* Four crossings: a saddle. The mean decides whether the corners above the level are joined through the middle; if
-     * so, the lines cut off those below. Corner e lies between the crossings e - 1 and e. */
+    /* Four crossings: a saddle. The mean decides whether the corners above the level are joined through the middle. If
+     * so, the lines cut off the corners below. Corner e lies between crossings e - 1 and e. */
     int first = 0;
     if (crossed == 4) {
         const bool joined = v[0] + v[1] + v[2] + v[3] > 4 * level;

@@ -1,4 +1,5 @@
-/* The canvas as a PNG file. libpng reports errors by longjmp: all of its calls stay in this file, behind one setjmp. */
+/* The canvas as a PNG file. libpng reports errors by longjmp, so all of its calls are in this file, behind one
+ * setjmp. */
 #include <png.h>
 #include <setjmp.h>
 #include <string.h>
@@ -7,8 +8,8 @@
 #include "voxfield/output.h"
 
 enum {
-    PIXELS_PER_METER = 11811, /* 300 an inch */
-    LEVEL = 3 /* with one filter for all rows: half the time of zlib's default, for a fifteenth more bytes */
+    PIXELS_PER_METER = 11811, /* 300 per inch */
+    LEVEL = 3                 /* with one filter for all rows: half the time of zlib's default, for 1/15 more bytes */
 };
 
 typedef struct sink {
@@ -42,7 +43,7 @@ static void on_error(png_structp png, png_const_charp text)
 static void on_warning(png_structp png, png_const_charp text)
 {
     (void)png;
-    (void)text; /* about remarks only: a picture without one is still right */
+    (void)text; /* only for text chunks: a picture without them is still right */
 }
 
 static void write_header(png_structp png, png_infop info, const vf_canvas *canvas, const vf_png_text *texts, int count)
@@ -63,7 +64,7 @@ static void write_header(png_structp png, png_infop info, const vf_canvas *canva
     png_write_info(png, info);
 }
 
-/* The part that longjmp may leave: it owns nothing, and changes no local variable after setjmp. */
+/* The part that longjmp may leave. It owns nothing, and changes no local variable after setjmp. */
 static vf_status write_image(sink *s, png_structp png, png_infop info, const vf_canvas *canvas,
                              const vf_png_text *texts, int count)
 {

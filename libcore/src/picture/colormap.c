@@ -5,9 +5,9 @@
 /* Colours are mixed in CIELAB (CIE 15), where equal distances look about equal. Each half of the diverging map is a
  * quadratic Bezier curve there: from white, towards a light and then a dark red or blue. Lightness falls evenly from
  * 100 to 37 on either side, so that neither sign stands out, and equal steps in t are equal steps in CIELAB to 15 %.
- * These are Moreland's demands on a diverging map ("Diverging Color Maps for Scientific Visualization", ISVC 2009). The
- * map of his paper has a light grey in its middle, for shaded surfaces; with white there, it turns cyan and yellow. So
- * the points of the curves are this project's own, chosen to stay within sRGB. */
+ * These are Moreland's criteria for a diverging map ("Diverging Color Maps for Scientific Visualization", ISVC 2009).
+ * His own map is light grey in the middle, for shaded surfaces; with white there, it would turn cyan and yellow. So the
+ * control points here are this project's own, chosen to stay within sRGB. */
 typedef struct lab {
     double l, a, b;
 } lab;

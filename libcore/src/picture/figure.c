@@ -7,9 +7,9 @@
 enum {
     TICK = 9,          /* length of a tick mark */
     NUMBER_GAP = 7,    /* between mark and number */
-    NUMBER_SPACE = 20, /* least space between two numbers */
+    NUMBER_SPACE = 20, /* least space between numbers */
     LABEL_GAP = 4,     /* between numbers and label */
-    SIDE_GAP = 14,     /* the same beside an upright axis */
+    SIDE_GAP = 14,     /* the same for an upright axis */
     LINE_GAP = 6,      /* between lines of running text */
 };
 
@@ -38,7 +38,7 @@ static int tick_count(const vf_axis *axis)
     return has_ticks(axis) ? (int)(axis->ticks.last - axis->ticks.first + 1) : 1;
 }
 
-/* The text of an axis's tick number i, and where it is: from 0 at `lo` to 1 at `hi`. */
+/* The text of tick number i of an axis. Returns its position, from 0 at `lo` to 1 at `hi`. */
 static double tick_at(const vf_axis *axis, int i, char text[VF_LABEL_TEXT])
 {
     const int64_t n = axis->ticks.first + i;
@@ -60,7 +60,7 @@ static int numbers_width(const vf_axis *axis)
     return widest;
 }
 
-/* Every how many ticks a number fits, where the axis is `pixels` long. */
+/* The number of ticks from one number to the next, so that numbers fit on an axis of `pixels`. */
 static int64_t number_stride(const vf_axis *axis, int pixels)
 {
     const double step = vf_tick_step(&axis->ticks) / (axis->hi - axis->lo) * pixels;
@@ -119,7 +119,7 @@ void vf_canvas_colorbar(vf_canvas *canvas, int x, int y, int width, const vf_col
     const int bottom = y + VF_COLORBAR_HEIGHT, right = x + width;
     const int first = bar->below ? x - VF_COLORBAR_POINT : x, last = bar->above ? right + VF_COLORBAR_POINT : right;
     const double middle = y + VF_COLORBAR_HEIGHT / 2.0, half = VF_AXES_FRAME / 2.0;
-    /* Around the colours, so that the line does not hide those of the ends. */
+    /* Around the colours, so that the line does not cover the colours of the ends. */
     const double lo_x = bar->below ? x : x - half, hi_x = bar->above ? right : right + half;
     const double edge[7][2] = {{lo_x, y - half},      {hi_x, y - half},      {last + half, middle},
                                {hi_x, bottom + half}, {lo_x, bottom + half}, {first - half, middle},
@@ -134,7 +134,7 @@ void vf_canvas_colorbar(vf_canvas *canvas, int x, int y, int width, const vf_col
                    ink);
 }
 
-/* The longest round length that is `most` at most. */
+/* The longest round length that is at most `most`. */
 static vf_ticks round_length(double most)
 {
     static const int units[] = {1, 2, 5};

@@ -18,7 +18,7 @@ double vf_tick_step(const vf_ticks *ticks)
 
 double vf_tick_value(const vf_ticks *ticks, int64_t n)
 {
-    /* Division by a power of ten rounds once where multiplication by its inverse rounds twice: 3 ticks of 0.1 make 0.3.
+    /* Dividing by a power of ten rounds once; multiplying by its inverse would round twice. So 3 ticks of 0.1 make 0.3.
      */
     const double count = (double)n * ticks->unit;
     return ticks->exponent < 0 ? count / pow(10, -ticks->exponent) : count * pow(10, ticks->exponent);
@@ -39,7 +39,7 @@ vf_ticks vf_ticks_make(double lo, double hi, double min_step)
         ticks.unit = 1;
         ticks.exponent++;
     }
-    /* An end that is a round value but for rounding errors has its tick. */
+    /* An end that is a round value up to rounding errors has its tick. */
     const double step = vf_tick_step(&ticks), first = ceil(lo / step - 1e-6), last = floor(hi / step + 1e-6);
     if (fabs(first) < largest_count && fabs(last) < largest_count) {
         ticks.first = (int64_t)first;
@@ -48,7 +48,7 @@ vf_ticks vf_ticks_make(double lo, double hi, double min_step)
     return ticks;
 }
 
-/* digits * 10^exponent as text, without rounding; `scientific`: as "5e7". */
+/* digits * 10^exponent as text, without rounding; `scientific`: like "5e7". */
 static const char *decimal_text(int64_t digits, int exponent, bool scientific, const char *plus,
                                 char text[VF_LABEL_TEXT])
 {
@@ -82,7 +82,7 @@ const char *vf_label_text(double value, int decimals, int flags, char text[VF_LA
 {
     const char *plus = flags & VF_LABEL_SIGN ? "+" : "";
     const double scaled = value * pow(10, decimals);
-    if (!(fabs(scaled) < largest_count)) { /* NaN and infinity included; without a point, so without a locale's point */
+    if (!(fabs(scaled) < largest_count)) { /* also NaN and infinity; no decimal mark, so none of a locale's */
         (void)snprintf(text, VF_LABEL_TEXT, "%s%.0e", value > 0 ? plus : "", value);
         return text;
     }

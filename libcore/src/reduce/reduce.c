@@ -83,10 +83,10 @@ static vf_status check(const vf_reduce *plan, const vf_queue *queue, int64_t n, 
     if (status != VF_OK)
         return status;
     if (vf_queue_device(queue) != plan->device)
-        return vf_fail(ctx, VF_ERR_ARGUMENT, "a reduction planned for %s in a queue of %s",
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "a reduction: the plan is for %s, the queue of %s",
                        vf_device_spec(plan->device), vf_device_spec(vf_queue_device(queue)));
     if (n < 0 || n > plan->most)
-        return vf_fail(ctx, VF_ERR_ARGUMENT, "a reduction of %lld elements by a plan for at most %lld", (long long)n,
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "a reduction of %lld elements; the plan is for 0 to %lld", (long long)n,
                        (long long)plan->most);
     if (n > 0 && plan->reduction != VF_REDUCE_DOT && y)
         return vf_fail(ctx, VF_ERR_ARGUMENT, "a reduction: y is not NULL; only the dot product takes two arrays");

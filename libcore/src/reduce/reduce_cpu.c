@@ -1,17 +1,17 @@
-/* Reductions on the CPU: threads take chunks whose length depends on n alone; the chunks' results are combined in their
+/* Reductions on the CPU: threads take chunks whose length depends only on n. The chunks' results are combined in
  * order. */
 #include <string.h>
 
 #include "reduce_internal.h"
 
-/* At least so many elements a chunk, and so many chunks at most: their results fit the stack. */
+/* LEAST: elements of a chunk, at least; MOST_CHUNKS: their results fit on the stack; chunks are multiples of STEP. */
 enum { LEAST = 16384, MOST_CHUNKS = 1024, STEP = 64 };
 
 void vf_reduce_in_chunks(vf_queue *queue, int64_t n, const vf_chunked *what, void *state)
 {
-    /* A cache line each: threads do not write to each other's. */
+    /* One cache line each, to avoid false sharing. */
     _Alignas(64) unsigned char states[MOST_CHUNKS][VF_STATE_BYTES];
-    int64_t length = (n / MOST_CHUNKS / STEP + 1) * STEP; /* the chunks are multiples of all vectors */
+    int64_t length = (n / MOST_CHUNKS / STEP + 1) * STEP; /* a multiple of every vector length */
     if (length < LEAST)
         length = LEAST;
     const int chunks = (int)((n + length - 1) / length);
@@ -36,7 +36,7 @@ static void add(void *state, const void *next)
     s->integer = (int64_t)((uint64_t)s->integer + (uint64_t)t->integer);
 }
 
-/* Of two extremes the first, unless the second is better. Of both kinds, one is 0. */
+/* Keeps the first of two extremes, unless the second is better. Either `re` or `integer` is used; the other is 0. */
 static void keep_least(void *state, const void *next)
 {
     vf_reduced *s = state;

@@ -1,4 +1,4 @@
-/* Inside reductions: the plan, what a kind of device fills in, and the CPU's chunks; not installed. */
+/* The inside of reductions: the plan, the interface of devices, and the CPU's chunks; not installed. */
 #ifndef VOXFIELD_REDUCE_INTERNAL_H
 #define VOXFIELD_REDUCE_INTERNAL_H
 
@@ -30,7 +30,7 @@ struct vf_reduce {
 
 extern const vf_reduce_ops vf_reduce_ops_cpu, vf_reduce_ops_cuda;
 
-/* Whether there is such a reduction of such a type. */
+/* Whether the reduction supports the type. */
 bool vf_reduce_exists(vf_reduction reduction, vf_dtype type);
 
 /* The definition: one element after the other, sums of floating-point numbers in long double. */
@@ -38,8 +38,8 @@ vf_reduced vf_reduce_ref(vf_reduction reduction, vf_dtype type, int64_t n, const
 
 /* ---- on the CPU ---- */
 
-/* What is to be reduced, in chunks: `chunk` reduces elements [at, at + count) into *state, `combine` appends the State
- * that comes next. Any associative operator; a State is VF_STATE_BYTES long at most. */
+/* A reduction in chunks: `chunk` reduces elements [at, at + count) into *state, `combine` appends the next state to the
+ * first. For any associative operator; a state has at most VF_STATE_BYTES bytes. */
 typedef struct vf_chunked {
     const void *user;
     void (*chunk)(const void *user, int64_t at, int64_t count, void *state);
@@ -47,19 +47,19 @@ typedef struct vf_chunked {
 } vf_chunked;
 enum { VF_STATE_BYTES = 64 };
 
-/* Reduces n elements with the queue's context's threads. Chunks depend on n alone, and are combined in order, so the
- * bits do not depend on the threads. *state: the identity on entry. */
+/* Reduces n elements with the threads of the queue's context. Chunks depend only on n and are combined in order, so the
+ * bits do not depend on the threads. *state must be the identity on entry. */
 void vf_reduce_in_chunks(vf_queue *queue, int64_t n, const vf_chunked *what, void *state);
 
-/* vf_reduce_now without a plan; the reduction must exist. */
+/* vf_reduce_now without a plan; the reduction must support the type. */
 void vf_reduce_on_cpu(vf_queue *queue, vf_reduction reduction, vf_dtype type, int64_t n, const void *x, const void *y,
                       vf_reduced *result);
 
-/* Reduces `count` elements, at least one, from x (and y) on; `index` of an extreme is relative to x. One table for each
+/* Reduces `count` >= 1 elements starting at x (and y); the `index` of an extreme is relative to x. One table for each
  * instruction set; all give the same bits. */
 typedef void (*vf_reduce_chunk)(int64_t count, const void *x, const void *y, vf_reduced *state);
 typedef vf_reduce_chunk vf_reduce_chunks[VF_REDUCTION_COUNT][VF_DTYPE_COUNT];
-vf_reduce_chunk vf_reduce_chunk_of(vf_reduction reduction, vf_dtype type); /* of the set to use */
+vf_reduce_chunk vf_reduce_chunk_of(vf_reduction reduction, vf_dtype type); /* for the instruction set in use */
 extern const vf_reduce_chunks vf_reduce_chunks_baseline, vf_reduce_chunks_avx2, vf_reduce_chunks_avx512;
 
 #ifdef __cplusplus

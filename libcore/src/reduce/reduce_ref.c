@@ -1,9 +1,9 @@
-/* Reductions as they are defined: what the backends are tested against. */
+/* Reductions by their definition, the reference for tests of the backends. */
 #include <math.h>
 
 #include "reduce_internal.h"
 
-/* Element i of an array of any type, as {re, im}; exact but for VF_I64. */
+/* Element i of an array of any type, as {re, im}; exact except for VF_I64. */
 static void element(vf_dtype type, const void *x, int64_t i, long double part[2])
 {
     part[1] = 0;

@@ -28,13 +28,13 @@ vf_status vf_host_reduce(vf_context *ctx, vf_reduction reduction, vf_dtype type,
 
 /* ---- quantiles ---- */
 
-/* A histogram's bins narrow down where the wanted value lies, and the next one's share out the bin it is in. Bins are
- * equal steps of the numbers' order, not of their size: they end at single numbers, after three histograms at most, and
- * no outlier makes them coarse. */
+/* A histogram narrows down the bin with the wanted value, and the next histogram subdivides that bin. Bins are equal
+ * steps in the order of all floats, not in their size. So at most three histograms reach a single number, and outliers
+ * do not make the bins coarser. */
 enum { BINS = 2048 };
 _Static_assert(INT64_C(1) * BINS * BINS * BINS >= INT64_C(1) << 32, "three histograms tell all floats apart");
 
-/* Floats in ascending order have ascending keys, and neighbours' differ by 1; 0 and -0 have the key 0. */
+/* Maps floats to keys in ascending order; keys of neighbours differ by 1; 0 and -0 have the key 0. */
 static int64_t key_of(float x)
 {
     int32_t bits;
@@ -42,7 +42,7 @@ static int64_t key_of(float x)
     return bits >= 0 ? bits : -(int64_t)(bits & INT32_MAX);
 }
 
-/* 2^128, the next number if floats went on, instead of infinity, which is no edge. */
+/* The float of a key. Infinity becomes 2^128, the next number if floats continued, because an edge must be finite. */
 static double value_of(int64_t key)
 {
     const int32_t bits = (int32_t)(key < 0 ? -key : key);
@@ -51,12 +51,12 @@ static double value_of(int64_t key)
     return copysign(fmin((double)x, 0x1p128), (double)key);
 }
 
-/* Keys [low, end), among which there are more than one. */
+/* Keys [low, end), more than one. */
 typedef struct key_range {
     int64_t low, end;
 } key_range;
 
-/* Keeps of `range` the bin with the value that `*rank` of those in the range are before, and makes *rank that in the
+/* Reduces `range` to the bin that contains the value with index *rank within the range, and makes *rank relative to the
  * bin. */
 static vf_status narrow(vf_queue *queue, int64_t n, const float *x, key_range *range, uint64_t *rank)
 {
@@ -68,7 +68,8 @@ static vf_status narrow(vf_queue *queue, int64_t n, const float *x, key_range *r
     const int bins = (int)((keys + width - 1) / width);
     for (int b = 0; b < bins; b++)
         edges[b] = value_of(range->low + b * width);
-    edges[bins] = value_of(range->end); /* the last bin has this value, too: where all before are passed, no matter */
+    /* The last bin includes this value. It is taken only after all others, so that does not matter. */
+    edges[bins] = value_of(range->end);
     vf_status status = vf_histogram_create(host, &(vf_histogram_bins){VF_F32, bins, edges}, n, &plan);
     if (status == VF_OK)
         status = vf_histogram_execute(plan, queue, n, x, counts);
@@ -82,7 +83,7 @@ static vf_status narrow(vf_queue *queue, int64_t n, const float *x, key_range *r
     return status;
 }
 
-/* The least and the greatest value, all being finite. */
+/* The minimum and maximum; an error if a value is not finite. */
 static vf_status find_range(vf_context *ctx, int64_t n, const float *x, vf_reduced *least, vf_reduced *greatest)
 {
     vf_status status = vf_host_reduce(ctx, VF_REDUCE_MIN, VF_F32, n, x, NULL, least);
@@ -91,7 +92,7 @@ static vf_status find_range(vf_context *ctx, int64_t n, const float *x, vf_reduc
     if (status == VF_OK && isnan(least->re))
         return vf_fail(ctx, VF_ERR_ARGUMENT, "a quantile: the value at index %lld is NaN", (long long)least->index);
     if (status == VF_OK && !(isfinite(least->re) && isfinite(greatest->re)))
-        return vf_fail(ctx, VF_ERR_ARGUMENT, "a quantile of values from %g to %g, which must be finite", least->re,
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "a quantile of values from %g to %g; all must be finite", least->re,
                        greatest->re);
     return status;
 }

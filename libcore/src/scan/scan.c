@@ -61,16 +61,16 @@ vf_status vf_scan_execute(const vf_scan *plan, vf_queue *queue, int64_t n, const
 {
     vf_context *ctx = vf_device_context(plan->device);
     if (vf_queue_device(queue) != plan->device)
-        return vf_fail(ctx, VF_ERR_ARGUMENT, "a scan planned for %s in a queue of %s", vf_device_spec(plan->device),
-                       vf_device_spec(vf_queue_device(queue)));
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "a scan: the plan is for %s, the queue of %s",
+                       vf_device_spec(plan->device), vf_device_spec(vf_queue_device(queue)));
     if (n < 0 || n > plan->most)
-        return vf_fail(ctx, VF_ERR_ARGUMENT, "a scan of %lld elements by a plan for at most %lld", (long long)n,
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "a scan of %lld elements; the plan is for 0 to %lld", (long long)n,
                        (long long)plan->most);
     vf_status status = VF_CHECK_ARRAYS(ctx, "a scan", plan->options.type, n, {"x", x}, {"y", y});
     if (status != VF_OK || n == 0)
         return status;
     if (plan->options.segmented != (head != NULL))
-        return vf_fail(ctx, VF_ERR_ARGUMENT, "a scan needs head if, and only if, it is segmented: head is %sNULL",
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "a scan needs head if and only if it is segmented: head is %sNULL",
                        head ? "not " : "");
     return plan->ops->execute(plan, queue, n, x, head, y);
 }

@@ -1,4 +1,4 @@
-/* Inside the CPU's scan: what is compiled for each instruction set. */
+/* The part of the CPU's scan that is compiled for each instruction set. */
 #ifndef VOXFIELD_SCAN_CHUNKS_H
 #define VOXFIELD_SCAN_CHUNKS_H
 
@@ -7,12 +7,13 @@
 
 #include "voxfield/device.h"
 
-/* Elements of a run; runs that are scanned side by side; runs and elements of a chunk, which stays in the first-level
- * cache if it is of floats, the next one beside it in the second. A run is a whole number of cache lines, an odd one:
- * runs side by side lie in different places of the first-level cache. */
+/* VF_SCAN_RUN: elements of a run. VF_SCAN_SIDE: runs scanned side by side. VF_SCAN_RUNS and VF_SCAN_CHUNK: runs and
+ * elements of a chunk. A chunk of floats fits in the first-level cache; it and the next one fit in the second-level
+ * cache. A run is an odd number of cache lines, so that runs side by side use different sets of the first-level
+ * cache. */
 enum { VF_SCAN_RUN = 1040, VF_SCAN_SIDE = 8, VF_SCAN_RUNS = 8, VF_SCAN_CHUNK = VF_SCAN_RUN * VF_SCAN_RUNS };
 
-/* The sum of a run, or of what follows the last head in it, and whether there is one; then what comes before the run.
+/* The sum of a run, or of the elements after its last head, and whether it has a head. Later, the sum before the run.
  */
 typedef struct vf_scan_sum {
     union {
@@ -29,8 +30,8 @@ typedef struct vf_scan_piece {
     const uint8_t *head; /* NULL unless segmented */
     void *y;
     bool exclusive;
-    bool past;         /* y is written past the caches: it is aligned to 64 bytes, and is not x */
-    const void *ahead; /* what will be read next, as long as the chunk: is fetched meanwhile */
+    bool past;         /* use streaming stores to y, which is then aligned to 64 bytes and is not x */
+    const void *ahead; /* memory that will be read next, as long as the chunk: prefetched meanwhile */
 } vf_scan_piece;
 
 typedef struct vf_scan_chunk {

@@ -1,7 +1,7 @@
-/* Scans on the CPU: threads take chunks in their order. Each sums its chunk, which brings it into the cache, takes what
- * comes before it from the thread that has the chunk before, hands on what comes before the next, and then scans its
- * chunk while the one that it takes next is fetched: memory is read once and written once. Runs and chunks have fixed
- * lengths, and the runs' sums are added up in their order: threads do not change the bits. */
+/* Scans on the CPU: threads take chunks in order. A thread sums its chunk, which loads it into the cache. It gets the
+ * sum before its chunk from the thread with the previous chunk, and passes on the sum before the next one. Then it
+ * scans its chunk, and meanwhile prefetches the chunk that it takes next. So memory is read once and written once. Runs
+ * and chunks have fixed lengths, and the runs' sums are added in order, so the bits do not depend on the threads. */
 #include <sched.h>
 #include <stdatomic.h>
 
@@ -12,7 +12,7 @@
 #include "scan_chunks.h"
 #include "scan_plan.h"
 
-/* Results of so many bytes are written past the caches, whose last levels hold some tens of MiB. */
+/* Results of at least STREAM_FROM bytes are written with streaming stores; last-level caches hold some tens of MiB. */
 enum { STREAM_FROM = 32 << 20, POLLS = 2000 };
 
 static const char *const names[] = {"chunks", NULL};
@@ -40,8 +40,8 @@ static const vf_scan_chunk *chunk_functions(vf_dtype type)
     }
 }
 
-/* What the threads share: the chunk to be taken next, the one whose turn it is to add its sums, and what comes before
- * that one; each on a cache line of its own. */
+/* Shared by the threads: the next chunk to take, the chunk whose turn it is to add its sums, and the sum before that
+ * chunk. Each is on its own cache line. */
 typedef struct line {
     _Alignas(64) atomic_llong taken;
     _Alignas(64) atomic_llong turn;
@@ -52,14 +52,14 @@ static void wait_for_turn(line *shared, int64_t chunk)
 {
     for (int poll = 0; atomic_load_explicit(&shared->turn, memory_order_acquire) != chunk; poll++)
         if (poll >= POLLS)
-            sched_yield(); /* there are more threads than cores */
+            sched_yield(); /* there may be more threads than cores */
 #if defined(__SSE2__)
         else
             _mm_pause();
 #endif
 }
 
-/* Puts in place of each sum what comes before it. */
+/* Replaces each sum by the sum before it. */
 static void add_up(int64_t runs, vf_scan_sum *sums, bool real, vf_scan_sum *carry)
 {
     for (int64_t r = 0; r < runs; r++) {
@@ -93,7 +93,7 @@ static void do_chunks(const vf_scan *plan, int64_t n, vf_scan_piece piece, line 
     }
 #if defined(__SSE2__)
     if (piece.past)
-        _mm_sfence(); /* stores past the caches are not ordered with others, nor by a barrier of threads */
+        _mm_sfence(); /* orders streaming stores with others, which a barrier of threads does not */
 #endif
 }
 

@@ -1,4 +1,4 @@
-/* Inside scans: the plan, and what a backend fills in; not installed. */
+/* The inside of scans: the plan, and the interface of backends; not installed. */
 #ifndef VOXFIELD_SCAN_PLAN_H
 #define VOXFIELD_SCAN_PLAN_H
 

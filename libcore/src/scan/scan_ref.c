@@ -1,4 +1,4 @@
-/* The scan as it is defined, one element after the other; sums of floating-point numbers in long double. */
+/* The scan by its definition, one element after the other; sums of floating-point numbers in long double. */
 #include "scan_plan.h"
 
 static const char *const names[] = {"ref", NULL};
@@ -14,7 +14,7 @@ static void destroy(vf_scan *plan)
     (void)plan;
 }
 
-/* y may be x: an element is read before it is written. */
+/* y may be x: each element is read before it is written. */
 #define SCAN(IN, SUM, OUT)                                                                                             \
     do {                                                                                                               \
         SUM sum = 0;                                                                                                   \

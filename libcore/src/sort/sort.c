@@ -29,7 +29,7 @@ static vf_status check_bins(vf_context *ctx, const vf_histogram_bins *bins, int6
     if (status != VF_OK)
         return status;
     if (bins->type == VF_U8 && bins->edges)
-        return vf_fail(ctx, VF_ERR_ARGUMENT, "a histogram of bytes has no edges");
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "a histogram of bytes takes no edges");
     if (bins->type == VF_U8)
         return bins->bins == 0 || bins->bins == BYTE_BINS
                    ? VF_OK
@@ -44,7 +44,7 @@ static vf_status check_bins(vf_context *ctx, const vf_histogram_bins *bins, int6
     for (int b = 0; b <= bins->bins; b++)
         if (!isfinite(bins->edges[b]) || (b > 0 && !(bins->edges[b - 1] < bins->edges[b])))
             return vf_fail(ctx, VF_ERR_ARGUMENT,
-                           "the edges of a histogram's bins must be finite and ascend: edge %d is %g", b,
+                           "the edges of a histogram's bins must be finite and ascending: edge %d is %g", b,
                            bins->edges[b]);
     return VF_OK;
 }
@@ -96,8 +96,8 @@ void vf_histogram_destroy(vf_histogram *plan)
 vf_status vf_histogram_execute(const vf_histogram *plan, vf_queue *queue, int64_t n, const void *x, uint64_t *counts)
 {
     if (n < 0 || n > plan->most)
-        return vf_fail(vf_device_context(plan->device), VF_ERR_ARGUMENT, "a histogram of %lld elements, not 0 to %lld",
-                       (long long)n, (long long)plan->most);
+        return vf_fail(vf_device_context(plan->device), VF_ERR_ARGUMENT,
+                       "a histogram of %lld elements; the plan is for 0 to %lld", (long long)n, (long long)plan->most);
     vf_context *ctx = vf_device_context(plan->device);
     vf_status status = VF_CHECK_POINTERS(ctx, "a histogram", {"counts", counts});
     if (status == VF_OK)
@@ -112,7 +112,8 @@ vf_status vf_sort_create(vf_device *device, int bits, int64_t most, vf_sort **ou
     vf_context *ctx = vf_device_context(device);
     *out = NULL;
     if (bits < 1 || bits > 32 || most < 0 || most > (int64_t)1 << 32)
-        return vf_fail(ctx, VF_ERR_ARGUMENT, "a sort of %lld pairs by keys of %d bits", (long long)most, bits);
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "a sort of %lld pairs by keys of %d bits is not supported",
+                       (long long)most, bits);
     vf_sort *plan = calloc(1, sizeof *plan);
     if (!plan)
         return vf_fail(ctx, VF_ERR_MEMORY, "not enough memory for a sort");
@@ -138,8 +139,8 @@ vf_status vf_sort_execute(const vf_sort *plan, vf_queue *queue, int64_t n, const
                           uint32_t *keys_out, uint32_t *values_out)
 {
     if (n < 0 || n > plan->most)
-        return vf_fail(vf_device_context(plan->device), VF_ERR_ARGUMENT, "a sort of %lld pairs, not 0 to %lld",
-                       (long long)n, (long long)plan->most);
+        return vf_fail(vf_device_context(plan->device), VF_ERR_ARGUMENT,
+                       "a sort of %lld pairs; the plan is for 0 to %lld", (long long)n, (long long)plan->most);
     vf_context *ctx = vf_device_context(plan->device);
     vf_status status = VF_CHECK_ARRAYS(ctx, "a sort", VF_I32, n, {"keys", keys}, {"values", values},
                                        {"keys_out", keys_out}, {"values_out", values_out});

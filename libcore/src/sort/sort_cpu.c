@@ -1,5 +1,5 @@
-/* Histograms and sorts on the CPU. Each thread counts in bins of its own; a sort is a counting sort of a few bits a
- * pass, from the lowest on: Knuth, The Art of Computer Programming 3, section 5.2.5. */
+/* Histograms and sorts on the CPU. Each thread counts in its own bins. A sort is a counting sort of a few bits per
+ * pass, from the lowest up: Knuth, The Art of Computer Programming 3, section 5.2.5. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,7 +9,7 @@
 
 #include "sort_internal.h"
 
-enum { DIGIT_BITS = 8, DIGITS = 1 << DIGIT_BITS, FEW = 32768 }; /* FEW: elements that another thread is worth */
+enum { DIGIT_BITS = 8, DIGITS = 1 << DIGIT_BITS, FEW = 32768 }; /* FEW: elements that are worth another thread */
 
 static int team(vf_device *device)
 {
@@ -42,7 +42,7 @@ static int thread_count(void)
 
 /* ---- histograms ---- */
 
-/* Four tables, since a counter that was just written is slow to read again. */
+/* Four tables, because a counter is slow to read again right after a write. */
 static void count_bytes(int64_t at, int64_t end, const uint8_t *x, uint64_t *counts)
 {
     uint64_t table[4][DIGITS] = {{0}};
@@ -55,8 +55,8 @@ static void count_bytes(int64_t at, int64_t end, const uint8_t *x, uint64_t *cou
         counts[b] += table[0][b] + table[1][b] + table[2][b] + table[3][b];
 }
 
-/* Counts x where it lies between the first edge and the last: the bin is the last whose edge is not above it. The
- * search halves what is left, and takes the same steps for every x. NaN is in no range. */
+/* Counts x if it lies between the first and the last edge. Its bin is the last one whose edge is not above x. The
+ * binary search takes the same steps for every x. NaN is in no bin. */
 #define DEFINE_COUNT(name, type)                                                                                       \
     static void name(int64_t at, int64_t end, const type *x, int bins, const double *edges, uint64_t *counts)          \
     {                                                                                                                  \
@@ -74,7 +74,7 @@ DEFINE_COUNT(count_f32, float)
 DEFINE_COUNT(count_f64, double)
 #undef DEFINE_COUNT
 
-/* Room for the counts of as many threads as there are when the plan is made. */
+/* Counts for as many threads as the context has when the plan is made. */
 typedef struct thread_counts {
     int threads;
     uint64_t counts[];
@@ -126,12 +126,12 @@ static vf_status histogram_execute(const vf_histogram *plan, vf_queue *queue, in
 
 /* ---- sorting ---- */
 
-/* Pairs on their way through a pass. */
+/* Pairs in a pass. */
 typedef struct pairs {
     uint32_t *keys, *values;
 } pairs;
 
-/* Where each thread's elements of each digit begin: digit by digit, and thread by thread within one. */
+/* Where each thread's elements of each digit begin: by digit, then by thread. */
 static void begins_from_counts(int threads, int64_t *counts)
 {
     int64_t sum = 0;
@@ -143,7 +143,7 @@ static void begins_from_counts(int threads, int64_t *counts)
         }
 }
 
-/* Sorts by `width` bits from `low` on. */
+/* Sorts by `width` bits, starting at bit `low`. */
 static void pass(int threads, int low, int width, int64_t n, const uint32_t *keys, const uint32_t *values, pairs out,
                  int64_t *counts)
 {
@@ -208,7 +208,7 @@ static vf_status sort_execute(const vf_sort *plan, vf_queue *queue, int64_t n, c
     const int passes = (plan->bits + DIGIT_BITS - 1) / DIGIT_BITS, width = (plan->bits + passes - 1) / passes;
     const int threads = threads_for(state->threads, n);
     for (int p = 0; p < passes; p++) {
-        const pairs to = (passes - p) % 2 ? out : between; /* the last into `out` */
+        const pairs to = (passes - p) % 2 ? out : between; /* the last pass goes to `out` */
         pass(threads, p * width, width, n, keys, values, to, state->counts);
         keys = to.keys;
         values = to.values;

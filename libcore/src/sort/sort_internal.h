@@ -1,4 +1,4 @@
-/* What a kind of device fills in for histograms and sorts; not installed. */
+/* The interface of histograms and sorts on a kind of device; not installed. */
 #ifndef VOXFIELD_SORT_INTERNAL_H
 #define VOXFIELD_SORT_INTERNAL_H
 
@@ -8,7 +8,7 @@
 extern "C" {
 #endif
 
-/* As sort.h has them, after the checks. */
+/* The operations of sort.h after the checks. */
 typedef struct vf_sort_ops {
     vf_status (*histogram_create)(vf_histogram *plan); /* makes plan->state */
     vf_status (*histogram_execute)(const vf_histogram *plan, vf_queue *queue, int64_t n, const void *x,
@@ -27,8 +27,9 @@ struct vf_histogram {
     vf_device *device;
     vf_dtype type;
     int bins;
-    double *edges; /* [bins + 1], the last one the next number after what was asked for, so that all bins are half open;
-                      NULL for VF_U8 */
+    /* [bins + 1]; the last one is the next number after the requested edge, so that all bins are half open; NULL for
+     * VF_U8 */
+    double *edges;
     int64_t most;
     void *state;
 };
