@@ -354,7 +354,7 @@ static void test_refused_vectors(void **state)
     char element[16]; /* not touched */
     void *v = element;
     double sums[2];
-    assert_refused(f.ctx, vf_vector_axpby(q, VF_F32, 1, 1, v, 1, v), "a vector", "VF_F32");
+    assert_refused(f.ctx, vf_vector_axpby(q, VF_I32, 1, 1, v, 1, v), "a vector", "VF_I32");
     assert_refused(f.ctx, vf_vector_axpby(q, (vf_dtype)99, 1, 1, v, 1, v), "a vector", "invalid element type 99");
     assert_refused(f.ctx, vf_vector_axpby(q, VF_C64, -5, 1, v, 1, v), "a vector", "-5 elements");
     assert_refused(f.ctx, vf_vector_axpby(q, VF_C64, INT64_MAX, 1, v, 1, v), "a vector", "memory");

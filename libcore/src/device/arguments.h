@@ -14,9 +14,10 @@ extern "C" {
 /* More than any memory holds, and little enough that a few such lengths add up in 64 bits. */
 #define VF_MOST_BYTES (INT64_C(1) << 62)
 
-/* There is such a type; it is complex; n elements of it can be. */
+/* There is such a type; it is complex; it is of floating-point numbers, real or complex; n elements of it can be. */
 VF_MUST_CHECK vf_status vf_check_type(vf_context *ctx, const char *what, vf_dtype type);
 VF_MUST_CHECK vf_status vf_check_complex(vf_context *ctx, const char *what, vf_dtype type);
+VF_MUST_CHECK vf_status vf_check_floating(vf_context *ctx, const char *what, vf_dtype type);
 VF_MUST_CHECK vf_status vf_check_length(vf_context *ctx, const char *what, vf_dtype type, int64_t n);
 
 /* A pointer that a caller gave, and what the header calls it. */
