@@ -200,8 +200,8 @@ struct type_sums {
 };
 
 struct queue_sums {
-    type_sums of[4];
-    vf_array result; /* a step's sum, in pinned memory */
+    type_sums of[VF_C128 + 1]; /* by element type */
+    vf_array result;           /* a step's sum, in pinned memory */
 };
 
 template <typename E>
@@ -224,11 +224,6 @@ void release_sums(void *data)
     free(sums);
 }
 
-type_sums *sums_of(queue_sums *sums, vf_dtype type)
-{
-    return &sums->of[type == VF_F32 ? 0 : type == VF_F64 ? 1 : type == VF_C64 ? 2 : 3];
-}
-
 /* The queue's sums, with those of the type, made if they are not there. Its lock is held by the caller. */
 vf_status find_sums(vf_queue *queue, vf_dtype type, queue_sums **out)
 {
@@ -241,7 +236,7 @@ vf_status find_sums(vf_queue *queue, vf_dtype type, queue_sums **out)
         queue->sums.data = *out;
         queue->sums.release = release_sums;
     }
-    type_sums *of = sums_of(*out, type);
+    type_sums *of = &(*out)->of[type];
     if (of->dot)
         return VF_OK;
     size_t bytes = 0;
@@ -267,7 +262,7 @@ vf_status dot(vf_queue *queue, vf_dtype type, int64_t n, const void *x, const vo
     pthread_mutex_lock(&queue->sums.lock);
     vf_status status = find_sums(queue, type, &sums);
     if (status == VF_OK)
-        status = vf_reduce_now(sums_of(sums, type)->dot, queue, n, x, y, &sum);
+        status = vf_reduce_now(sums->of[type].dot, queue, n, x, y, &sum);
     pthread_mutex_unlock(&queue->sums.lock);
     result[0] = sum.re;
     result[1] = sum.im;
@@ -309,8 +304,8 @@ vf_status cg_step(vf_queue *queue, vf_dtype type, int64_t n, double a, const voi
         status = find_sums(queue, type, &sums);
     double *sum = status == VF_OK ? static_cast<double *>(sums->result.data) : NULL;
     if (status == VF_OK)
-        FOR_TYPE(type, status = VF_CUDA(device,
-                                        launch_step<E>(sums_of(sums, type), sum, stream_of(queue), n, a, p, q, x, r)));
+        FOR_TYPE(type,
+                 status = VF_CUDA(device, launch_step<E>(&sums->of[type], sum, stream_of(queue), n, a, p, q, x, r)));
     if (status == VF_OK)
         status = vf_queue_sync(queue);
     *squares = status == VF_OK ? *sum : 0;
