@@ -3,18 +3,13 @@
 #ifndef OPERATOR_FIXTURE_H
 #define OPERATOR_FIXTURE_H
 
-#include "operator_subject.h"
+#include "real_operators.h"
 
 /* ---- the subjects ---- */
 
 static inline vf_sum_shape shape_of(const subject *s, int batch)
 {
     return (vf_sum_shape){device, s->precision, s->voxels, SAMPLES_HERE, batch};
-}
-
-static inline vf_vector_space image_space(const subject *s)
-{
-    return (vf_vector_space){vf_dtype_complex(s->precision), s->voxels};
 }
 
 static inline void make_fourier(subject *s)
@@ -261,37 +256,6 @@ static inline void make_spectrum_prior(subject *s)
     need(vf_prior_operator(&s->prior, device, s->precision, 2, &s->a));
 }
 
-static inline void make_identity(subject *s)
-{
-    need(vf_operator_identity(device, image_space(s), &s->a));
-}
-
-static inline void make_weights(subject *s)
-{
-    need(vf_operator_weights(device, image_space(s), put_random(s, s->precision, s->voxels, -1)->data, &s->a));
-}
-
-static inline vf_status conjugate_forward(void *state, vf_queue *queue, const void *x, void *y)
-{
-    const subject *s = state;
-    return vf_vector_conjugate(queue, vf_dtype_complex(s->precision), s->voxels, x, y);
-}
-
-/* Real-linear, and self-adjoint as such. */
-static inline void make_conjugation(subject *s)
-{
-    static const vf_operator_methods methods = {.name = "conjugation", .forward = conjugate_forward};
-    need(vf_operator_create(device, &methods, VF_OPERATOR_SELF_ADJOINT | VF_OPERATOR_REAL_LINEAR, image_space(s),
-                            image_space(s), s, &s->a));
-}
-
-/* What has been made so far becomes a part of what comes next. */
-static inline void set_aside(subject *s, int number)
-{
-    s->part[number] = s->a;
-    s->a = NULL;
-}
-
 static inline void make_chain(subject *s)
 {
     make_weights(s);
@@ -377,13 +341,45 @@ static inline void make_adjoint(subject *s)
     need(vf_operator_adjoint_of(s->part[0], &s->a));
 }
 
-static void (*const makers[])(subject *s) = {
-    make_fourier,        make_nufft,         make_cartesian,   make_cartesian_normal, make_toeplitz,
-    make_circulant,      make_coils,         make_differences, make_scan_directly,    make_scan_with_q,
-    make_scan_on_grid,   make_identity,      make_weights,     make_conjugation,      make_chain,
-    make_chain_of_one,   make_sum,           make_sum_of_sums, make_real_linear_sum,  make_stack,
-    make_multiple,       make_normal,        make_adjoint,     make_identity_prior,   make_differences_prior,
-    make_spectrum_prior, make_preconditioner};
+static void (*const makers[])(subject *s) = {make_fourier,
+                                             make_nufft,
+                                             make_cartesian,
+                                             make_cartesian_normal,
+                                             make_toeplitz,
+                                             make_circulant,
+                                             make_coils,
+                                             make_differences,
+                                             make_scan_directly,
+                                             make_scan_with_q,
+                                             make_scan_on_grid,
+                                             make_identity,
+                                             make_weights,
+                                             make_conjugation,
+                                             make_chain,
+                                             make_chain_of_one,
+                                             make_sum,
+                                             make_sum_of_sums,
+                                             make_real_linear_sum,
+                                             make_stack,
+                                             make_multiple,
+                                             make_normal,
+                                             make_adjoint,
+                                             make_identity_prior,
+                                             make_differences_prior,
+                                             make_spectrum_prior,
+                                             make_preconditioner,
+                                             make_real_identity,
+                                             make_real_weights,
+                                             make_real_conjugation,
+                                             make_real_sum,
+                                             make_real_stack,
+                                             make_real_multiple,
+                                             make_real_normal,
+                                             make_real_adjoint,
+                                             make_real_chain,
+                                             make_real_part,
+                                             make_chain_by_real,
+                                             make_stack_of_adjoints};
 enum { MAKERS = sizeof makers / sizeof *makers };
 
 static inline subject *open_subject(int maker, vf_dtype precision)
@@ -399,10 +395,7 @@ static inline subject *open_subject(int maker, vf_dtype precision)
         s->k[i] = (float)((uniform() - 0.5) * (double)s->matrix[i % 3]);
     need(vf_queue_create(device, &s->queue));
     makers[maker](s);
-    for (int i = 0; i < MOST_PARTS; i++) { /* combinations keep them */
-        vf_operator_free(s->part[i]);
-        s->part[i] = NULL;
-    }
+    free_parts(s);
     return s;
 }
 

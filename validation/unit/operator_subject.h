@@ -15,6 +15,7 @@ static const double NUFFT_ACCURACY = 1e-6;
 /* An operator, and what it is made of. */
 typedef struct subject {
     vf_dtype precision;
+    bool real; /* images are real, not complex */
     vf_queue *queue;
     vf_operator *a, *part[MOST_PARTS];
     int64_t matrix[3], voxels;
@@ -69,24 +70,32 @@ static inline vf_array *put_random(subject *s, vf_dtype type, int64_t count, dou
 typedef vf_status operation(vf_operator *a, vf_queue *queue, const void *x, void *y);
 
 /* y = what the operation makes of x, between guards; x is kept. */
-static inline void carry_out(const subject *s, operation *apply_to, vf_operator *a, int64_t from, int64_t to,
-                             const double complex *x, double complex *y)
+static inline void carry_out(const subject *s, operation *apply_to, vf_operator *a, vf_vector_space from,
+                             vf_vector_space to, const double complex *x, double complex *y)
 {
-    guarded in = upload(s->queue, s->precision, from, x), out = upload(s->queue, s->precision, to, NULL);
+    guarded in = upload_elements(s->queue, from.type, from.count, x),
+            out = upload_elements(s->queue, to.type, to.count, NULL);
     need(apply_to(a, s->queue, in.data, out.data));
-    double complex *same = room(from, sizeof *same);
+    double complex *same = room(from.count, sizeof *same);
     download(s->queue, &in, same);
-    if (memcmp(same, x, (size_t)from * sizeof *x) != 0)
+    if (memcmp(same, x, (size_t)from.count * sizeof *x) != 0)
         fail_msg("%s wrote to its input", vf_operator_name(a));
     download(s->queue, &out, y);
     free(same);
 }
 
-static inline double complex *random_numbers(const subject *s, int64_t count)
+static inline bool is_real(vf_vector_space space)
 {
-    double complex *v = room(count, sizeof *v);
-    for (int64_t n = 0; n < count; n++)
-        v[n] = rounded(s->precision, random_complex());
+    return space.type == vf_dtype_real(space.type);
+}
+
+static inline double complex *random_numbers(vf_vector_space space)
+{
+    double complex *v = room(space.count, sizeof *v);
+    for (int64_t n = 0; n < space.count; n++) {
+        const double complex drawn = random_complex();
+        v[n] = rounded(vf_dtype_real(space.type), is_real(space) ? number(creal(drawn), 0) : drawn);
+    }
     return v;
 }
 

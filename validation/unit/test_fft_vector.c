@@ -50,54 +50,73 @@ static void close_fixture(fixture *f)
     vf_context_destroy(f->ctx);
 }
 
-/* Random complex numbers in the type's precision, as double. */
+static const vf_dtype vector_types[] = {VF_F32, VF_F64, VF_C64, VF_C128};
+enum { VECTOR_TYPES = sizeof vector_types / sizeof *vector_types };
+
+/* Numbers of an element. */
+static int parts_of(vf_dtype type)
+{
+    return type == vf_dtype_real(type) ? 1 : 2;
+}
+
+/* Random numbers in the type's precision, as double; the imaginary part of a real one is 0. */
 static double complex *random_vector(int64_t n, vf_dtype type)
 {
     double complex *v = malloc((size_t)(n + 1) * sizeof *v);
     assert_non_null(v);
     for (int64_t i = 0; i < n; i++) {
-        double re = 2 * uniform() - 1, im = 2 * uniform() - 1;
-        v[i] = type == VF_C128 ? re + im * I : (float)re + (float)im * I;
+        double re = 2 * uniform() - 1, im = parts_of(type) == 2 ? 2 * uniform() - 1 : 0;
+        v[i] = vf_dtype_real(type) == VF_F64 ? re + im * I : (float)re + (float)im * I;
     }
     return v;
 }
 
+static void *host_memory(int64_t n, vf_dtype type)
+{
+    void *host = malloc((size_t)(n + 1) * vf_dtype_bytes(type));
+    assert_non_null(host);
+    return host;
+}
+
 static vf_array to_device(fixture *f, vf_dtype type, int64_t n, const double complex *v)
 {
+    const int parts = parts_of(type);
     vf_array a;
-    float *single = malloc((size_t)(n + 1) * 2 * sizeof *single);
-    assert_non_null(single);
-    for (int64_t i = 0; i < n; i++) {
-        single[2 * i] = (float)creal(v[i]);
-        single[2 * i + 1] = (float)cimag(v[i]);
+    void *host = host_memory(n, type);
+    for (int64_t i = 0; i < parts * n; i++) {
+        const double value = i % parts ? cimag(v[i / parts]) : creal(v[i / parts]);
+        if (vf_dtype_real(type) == VF_F64)
+            ((double *)host)[i] = value;
+        else
+            ((float *)host)[i] = (float)value;
     }
     assert_int_equal(vf_array_create(f->device, VF_SPACE_DEVICE, type, n, &a), VF_OK);
-    const void *host = type == VF_C128 ? (const void *)v : single;
     assert_int_equal(vf_queue_copy(f->queue, a.data, host, (size_t)n * vf_dtype_bytes(type)), VF_OK);
     assert_int_equal(vf_queue_sync(f->queue), VF_OK);
-    free(single);
+    free(host);
     return a;
 }
 
 static double complex *from_device(fixture *f, vf_array *a)
 {
-    size_t n = (size_t)a->count;
-    double complex *v = malloc((n + 1) * sizeof *v);
-    float *single = malloc((n + 1) * 2 * sizeof *single);
-    assert_true(v && single);
-    void *host = a->type == VF_C128 ? (void *)v : single;
-    assert_int_equal(vf_queue_copy(f->queue, host, a->data, n * vf_dtype_bytes(a->type)), VF_OK);
+    const int parts = parts_of(a->type);
+    void *host = host_memory(a->count, a->type);
+    double complex *v = calloc((size_t)a->count + 1, sizeof *v);
+    assert_non_null(v);
+    assert_int_equal(vf_queue_copy(f->queue, host, a->data, (size_t)a->count * vf_dtype_bytes(a->type)), VF_OK);
     assert_int_equal(vf_queue_sync(f->queue), VF_OK);
-    for (size_t i = 0; i < n && a->type == VF_C64; i++)
-        v[i] = single[2 * i] + single[2 * i + 1] * I;
-    free(single);
+    for (int64_t i = 0; i < parts * a->count; i++) {
+        const double value = vf_dtype_real(a->type) == VF_F64 ? ((double *)host)[i] : ((float *)host)[i];
+        ((double *)v)[2 * (i / parts) + i % parts] = value;
+    }
+    free(host);
     vf_array_free(a);
     return v;
 }
 
 static double epsilon(vf_dtype type)
 {
-    return type == VF_C128 ? 0x1p-53 : 0x1p-24;
+    return vf_dtype_real(type) == VF_F64 ? 0x1p-53 : 0x1p-24;
 }
 
 /* |x - y| <= bound at every element; a NaN fails. */
@@ -237,6 +256,14 @@ static void vector_case(vf_dtype type, int64_t n)
     assert_close(n, got, expected, 12 * eps);
     free(got);
 
+    dz = to_device(&f, type, n, z);
+    assert_int_equal(vf_vector_conjugate(f.queue, type, n, dx.data, dz.data), VF_OK);
+    for (int64_t i = 0; i < n; i++)
+        expected[i] = conj(x[i]);
+    got = from_device(&f, &dz);
+    assert_close(n, got, expected, 0);
+    free(got);
+
     /* Sums: each product is exact in double for single precision; n additions, each off by half a unit either way, and
      * 20 for what they have in common. The reference, in long double, has no error beside it. */
     double sum[2], absolute = 1e-300;
@@ -247,6 +274,7 @@ static void vector_case(vf_dtype type, int64_t n)
     }
     assert_int_equal(vf_vector_dot(f.queue, type, n, dx.data, dy.data, sum), VF_OK);
     assert_true(cabsl(sum[0] + sum[1] * I - dot) <= absolute * (20 + sqrt((double)n)) * 0x1p-53);
+    assert_true(parts_of(type) == 2 || sum[1] == 0);
     double again[2];
     assert_int_equal(vf_vector_dot(f.queue, type, n, dx.data, dy.data, again), VF_OK);
     assert_memory_equal(sum, again, sizeof sum);
@@ -271,26 +299,14 @@ static void vector_case(vf_dtype type, int64_t n)
     free(got);
 
     /* Real weights: the real parts of y, packed. */
-    vf_array w;
-    assert_int_equal(vf_array_create(f.device, VF_SPACE_DEVICE, vf_dtype_real(type), n, &w), VF_OK);
-    double *host64 = malloc((size_t)(n + 1) * sizeof *host64);
-    float *host32 = malloc((size_t)(n + 1) * sizeof *host32);
-    assert_true(host64 && host32);
-    for (int64_t i = 0; i < n; i++) {
-        host64[i] = creal(y[i]);
-        host32[i] = (float)host64[i];
+    vf_array w = to_device(&f, vf_dtype_real(type), n, y);
+    for (int64_t i = 0; i < n; i++)
         expected[i] = creal(y[i]) * x[i];
-    }
-    assert_int_equal(
-        vf_queue_copy(f.queue, w.data, type == VF_C128 ? (void *)host64 : host32, (size_t)n * vf_dtype_bytes(w.type)),
-        VF_OK);
     dz = to_device(&f, type, n, z);
     assert_int_equal(vf_vector_scale_by(f.queue, type, n, w.data, dx.data, dz.data), VF_OK);
     got = from_device(&f, &dz);
     assert_close(n, got, expected, 4 * eps);
     free(got);
-    free(host64);
-    free(host32);
     vf_array_free(&w);
     vf_array_free(&dx);
     vf_array_free(&dy);
@@ -306,28 +322,85 @@ static void test_vectors(void **state)
     (void)state;
     static const int64_t sizes[] = {0, 1, 7, 255, 257, 16384, 16385, 300001};
     for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
-        for (int t = 0; t < 2; t++)
-            vector_case(t ? VF_C128 : VF_C64, sizes[s]);
+        for (int t = 0; t < VECTOR_TYPES; t++)
+            vector_case(vector_types[t], sizes[s]);
+}
+
+/* Vectors may begin at any element, as the parts of a stack do: the same bits as of vectors that begin at an address
+ * for wide loads. */
+static void beginning_case(vf_dtype type, int first)
+{
+    enum { N = 5003, VECTORS = 5 };
+    fixture f = open_fixture(2);
+    const size_t bytes = N * vf_dtype_bytes(type);
+    void *result[2][VECTORS];
+    double sums[2][3];
+    double complex *values[VECTORS];
+    for (int v = 0; v < VECTORS; v++)
+        values[v] = random_vector(N + 2 * first, type);
+    for (int run = 0; run < 2; run++) { /* from the first of the array on, then from its element number `first` */
+        vf_array array[VECTORS];
+        void *at[VECTORS];
+        for (int v = 0; v < VECTORS; v++) {
+            /* w, of the real type, is number 0 */
+            const vf_dtype here = v == 0 ? vf_dtype_real(type) : type;
+            array[v] = to_device(&f, here, N + first, values[v] + (run ? 0 : first));
+            at[v] = vf_offset(f.device, array[v].data, here, run ? first : 0);
+        }
+        assert_int_equal(vf_vector_dot(f.queue, type, N, at[1], at[2], sums[run]), VF_OK);
+        assert_int_equal(vf_vector_cg_step(f.queue, type, N, 0.3, at[1], at[2], at[3], at[4], &sums[run][2]), VF_OK);
+        assert_int_equal(vf_vector_axpby(f.queue, type, N, 0.7, at[1], 0.1, at[4]), VF_OK);
+        assert_int_equal(vf_vector_multiply_add(f.queue, type, N, at[1], at[4], at[3]), VF_OK);
+        assert_int_equal(vf_vector_scale_by(f.queue, type, N, at[0], at[2], at[2]), VF_OK);
+        for (int v = 1; v < VECTORS; v++) {
+            result[run][v] = host_memory(N, type);
+            assert_int_equal(vf_queue_copy(f.queue, result[run][v], at[v], bytes), VF_OK);
+        }
+        assert_int_equal(vf_queue_sync(f.queue), VF_OK);
+        for (int v = 0; v < VECTORS; v++)
+            vf_array_free(&array[v]);
+    }
+    assert_memory_equal(sums[0], sums[1], sizeof sums[0]);
+    for (int v = 0; v < VECTORS; v++) {
+        if (v > 0) {
+            assert_memory_equal(result[0][v], result[1][v], bytes);
+            free(result[0][v]);
+            free(result[1][v]);
+        }
+        free(values[v]);
+    }
+    close_fixture(&f);
+}
+
+static void test_vectors_begin_anywhere(void **state)
+{
+    (void)state;
+    for (int t = 0; t < VECTOR_TYPES; t++)
+        for (int first = 1; first < 4; first++)
+            beginning_case(vector_types[t], first);
 }
 
 static void test_threads_give_the_same_bits(void **state)
 {
     (void)state;
     enum { N = 100003 };
-    double complex *x = random_vector(N, VF_C64), *y = random_vector(N, VF_C64);
-    double sums[3][2];
-    for (int t = 0; t < 3; t++) {
-        fixture f = open_fixture(t + 1);
-        vf_array dx = to_device(&f, VF_C64, N, x), dy = to_device(&f, VF_C64, N, y);
-        assert_int_equal(vf_vector_dot(f.queue, VF_C64, N, dx.data, dy.data, sums[t]), VF_OK);
-        vf_array_free(&dx);
-        vf_array_free(&dy);
-        close_fixture(&f);
+    for (int i = 0; i < VECTOR_TYPES; i++) {
+        const vf_dtype type = vector_types[i];
+        double complex *x = random_vector(N, type), *y = random_vector(N, type);
+        double sums[3][2];
+        for (int t = 0; t < 3; t++) {
+            fixture f = open_fixture(t + 1);
+            vf_array dx = to_device(&f, type, N, x), dy = to_device(&f, type, N, y);
+            assert_int_equal(vf_vector_dot(f.queue, type, N, dx.data, dy.data, sums[t]), VF_OK);
+            vf_array_free(&dx);
+            vf_array_free(&dy);
+            close_fixture(&f);
+        }
+        assert_memory_equal(sums[0], sums[1], sizeof sums[0]);
+        assert_memory_equal(sums[0], sums[2], sizeof sums[0]);
+        free(x);
+        free(y);
     }
-    assert_memory_equal(sums[0], sums[1], sizeof sums[0]);
-    assert_memory_equal(sums[0], sums[2], sizeof sums[0]);
-    free(x);
-    free(y);
 }
 
 static void test_refusals(void **state)
@@ -354,7 +427,7 @@ static void test_refused_vectors(void **state)
     char element[16]; /* not touched */
     void *v = element;
     double sums[2];
-    assert_refused(f.ctx, vf_vector_axpby(q, VF_F32, 1, 1, v, 1, v), "a vector", "VF_F32");
+    assert_refused(f.ctx, vf_vector_axpby(q, VF_I32, 1, 1, v, 1, v), "a vector", "VF_I32");
     assert_refused(f.ctx, vf_vector_axpby(q, (vf_dtype)99, 1, 1, v, 1, v), "a vector", "invalid element type 99");
     assert_refused(f.ctx, vf_vector_axpby(q, VF_C64, -5, 1, v, 1, v), "a vector", "-5 elements");
     assert_refused(f.ctx, vf_vector_axpby(q, VF_C64, INT64_MAX, 1, v, 1, v), "a vector", "memory");
@@ -385,6 +458,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_rows),
         cmocka_unit_test(test_good_length),
         cmocka_unit_test(test_vectors),
+        cmocka_unit_test(test_vectors_begin_anywhere),
         cmocka_unit_test(test_threads_give_the_same_bits),
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_refused_vectors),

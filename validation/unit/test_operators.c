@@ -37,29 +37,30 @@ static void check(const subject *s, const char *what, double off, double allowed
 
 static void check_subject(const subject *s)
 {
-    const int64_t n = vf_operator_domain(s->a).count, m = vf_operator_codomain(s->a).count;
-    const bool real = vf_operator_properties(s->a) & VF_OPERATOR_REAL_LINEAR;
+    const vf_vector_space from = vf_operator_domain(s->a), to = vf_operator_codomain(s->a);
+    const int64_t n = from.count, m = to.count;
+    const bool real = vf_operator_properties(s->a) & VF_OPERATOR_REAL_LINEAR || is_real(from);
     double error;
     const double size = norm_of(s, &error);
-    double complex *x = random_numbers(s, n), *z = random_numbers(s, n), *y = random_numbers(s, m);
+    double complex *x = random_numbers(from), *z = random_numbers(from), *y = random_numbers(to);
     double complex *ax = room(m, sizeof *ax), *az = room(m, sizeof *az), *ay = room(n, sizeof *ay);
     double complex *normal = room(n, sizeof *normal), *both = room(n, sizeof *both);
-    carry_out(s, vf_operator_forward, s->a, n, m, x, ax);
-    carry_out(s, vf_operator_forward, s->a, n, m, z, az);
-    carry_out(s, vf_operator_adjoint, s->a, m, n, y, ay);
+    carry_out(s, vf_operator_forward, s->a, from, to, x, ax);
+    carry_out(s, vf_operator_forward, s->a, from, to, z, az);
+    carry_out(s, vf_operator_adjoint, s->a, to, from, y, ay);
     /* <A x, y> = <x, A^H y> */
     const double complex apart = inner(m, ax, y) - inner(n, x, ay);
     check(s, "<A x, y> - <x, A^H y>", real ? fabs(creal(apart)) : cabs(apart),
           2 * error * size_of(n, x) * size_of(m, y));
     /* The normal, against the adjoint of what was made, rounded again on its way. */
-    carry_out(s, vf_operator_normal, s->a, n, n, x, normal);
-    carry_out(s, vf_operator_adjoint, s->a, m, n, ax, both);
+    carry_out(s, vf_operator_normal, s->a, from, from, x, normal);
+    carry_out(s, vf_operator_adjoint, s->a, to, from, ax, both);
     check(s, "A^H A x", distance(n, normal, both), (4 * error * size + s->normal_error * size * size) * size_of(n, x));
     /* A (a x + z) = a A x + A z; a power of two leaves a x exact, the sum is rounded once an element. */
     const double complex factor = real ? -0.5 : 0.25 * I;
     for (int64_t i = 0; i < n; i++)
         both[i] = rounded(s->precision, factor * x[i] + z[i]);
-    carry_out(s, vf_operator_forward, s->a, n, m, both, y);
+    carry_out(s, vf_operator_forward, s->a, from, to, both, y);
     for (int64_t i = 0; i < m; i++)
         ax[i] = factor * ax[i] + az[i];
     check(s, "A (a x + z) - a A x - A z", distance(m, y, ax), 3 * error * (size_of(n, x) + size_of(n, z)));
@@ -108,12 +109,46 @@ static void test_refused(void **state)
     refused(vf_largest_eigenvalue(s->a, s->queue, 1, 0, 1, &eigenvalue, NULL), "self-adjoint");
     refused(vf_cg(s->a, s->queue, &options, s->array[0].data, s->array[0].data, &result), "two spaces");
     refused(vf_operator_weights(device, image_space(s), NULL, &out), "weights");
+    refused(vf_operator_identity(device, (vf_vector_space){VF_I32, 1}, &out), "VF_I32");
+    assert_null(out);
     close_subject(s);
     close_subject(t);
 }
 
+/* Between real and complex spaces: what is not real-linear, and parts that meet in two types of one length. */
+static void test_refused_between_real_and_complex(void **state)
+{
+    (void)state;
+    int maker = 0;
+    while (makers[maker] != make_real_part)
+        maker++;
+    subject *s = open_subject(maker, VF_F64);
+    vf_operator *out = s->a, *identity, *real;
+    vf_cg_result result;
+    vf_array *b = put_random(s, VF_C128, s->voxels, -1), *x = put_random(s, VF_C128, s->voxels, -1);
+    refused(create_real_part(s, 0, &out), "real-linear");
+    assert_null(out);
+    refused(create_real_part(s, VF_OPERATOR_REAL_LINEAR | VF_OPERATOR_SELF_ADJOINT, &out), "self-adjoint");
+    need(vf_operator_identity(device, vf_operator_domain(s->a), &identity));
+    need(vf_operator_identity(device, vf_operator_codomain(s->a), &real));
+    refused(vf_operator_chain(2, (vf_operator *[]){s->a, identity}, &out), "do not fit");
+    refused(vf_operator_sum(2, (vf_operator *[]){identity, s->a}, &out), "do not fit");
+    refused(vf_operator_sum(2, (vf_operator *[]){identity, real}, &out), "do not fit");
+    refused(vf_operator_stack(2, (vf_operator *[]){identity, s->a}, &out), "do not fit");
+    refused(vf_cg(s->a, s->queue, &(vf_cg_options){.iterations = 1}, b->data, x->data, &result), "two spaces");
+    /* Of A's length, but it would read or write elements of another size. */
+    for (int i = 0; i < 2; i++) {
+        const vf_cg_options options = {.iterations = 1, .preconditioner = i ? s->a : real};
+        refused(vf_cg(identity, s->queue, &options, b->data, x->data, &result), "another space");
+    }
+    vf_operator_free(identity);
+    vf_operator_free(real);
+    close_subject(s);
+}
+
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_every_operator), cmocka_unit_test(test_refused)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_every_operator), cmocka_unit_test(test_refused),
+                                       cmocka_unit_test(test_refused_between_real_and_complex)};
     return run_on_device(argc, argv, tests, NULL, NULL);
 }

@@ -4,8 +4,15 @@
  * usage: test_solvers DEVICE [SEED] [test ...]     (cpu, cuda; exit 77 if there is no such device) */
 #include "operator_fixture.h"
 
-/* A subject for its vectors; its operator, the identity, is not used. */
-enum { UNUSED_MAKER = 11 };
+/* A subject for its vectors; its operator, the identity, is not used. One of each element type in turn. */
+enum { UNUSED_MAKER = 11, ELEMENT_TYPES = 4 };
+
+static subject *open_vectors(int i)
+{
+    subject *s = open_subject(UNUSED_MAKER, i % 2 ? VF_F64 : VF_F32);
+    s->real = i / 2 % 2;
+    return s;
+}
 
 static bool stop_at_three(void *user, int iteration, double residual)
 {
@@ -41,13 +48,13 @@ static void get_vector(const subject *s, const vf_array *from, double complex *v
 static void test_cg(void **state)
 {
     (void)state;
-    for (int i = 0; i < 4; i++) {
-        subject *s = open_subject(UNUSED_MAKER, i % 2 ? VF_F64 : VF_F32);
+    for (int i = 0; i < 2 * ELEMENT_TYPES; i++) {
+        subject *s = open_vectors(i);
         const int64_t n = s->voxels;
-        const vf_dtype type = vf_dtype_complex(s->precision);
+        const vf_dtype type = image_space(s).type;
         vf_operator *parts[2], *a, *m, *minus;
         double *d = room(2 * n, sizeof *d), *inverse = room(2 * n, sizeof *d);
-        double complex *right = random_numbers(s, n), *x = room(n, sizeof *x), *expected = room(n, sizeof *x);
+        double complex *right = random_numbers(image_space(s)), *x = room(n, sizeof *x), *expected = room(n, sizeof *x);
         for (int64_t j = 0; j < n; j++) {
             d[j] = creal(rounded(s->precision, uniform()));
             inverse[j] = 1 / (d[j] + 1);
@@ -129,13 +136,108 @@ static void test_cg(void **state)
     }
 }
 
+/* A dense real matrix, applied on the host: the products of a row in long double, rounded once. */
+enum { ROWS = 48 };
+typedef struct dense_matrix {
+    vf_dtype type;
+    double a[ROWS][ROWS];
+} dense_matrix;
+
+static vf_status dense_forward(void *state, vf_queue *queue, const void *x, void *y)
+{
+    const dense_matrix *m = state;
+    const size_t bytes = ROWS * vf_dtype_bytes(m->type);
+    double in64[ROWS], out64[ROWS];
+    float in32[ROWS], out32[ROWS];
+    const bool wide = m->type == VF_F64;
+    need(vf_queue_copy(queue, wide ? (void *)in64 : in32, x, bytes));
+    need(vf_queue_sync(queue));
+    for (int i = 0; i < ROWS; i++) {
+        long double sum = 0;
+        for (int j = 0; j < ROWS; j++)
+            sum += (long double)m->a[i][j] * (wide ? in64[j] : (double)in32[j]);
+        out64[i] = (double)sum;
+        out32[i] = (float)sum;
+    }
+    need(vf_queue_copy(queue, y, wide ? (const void *)out64 : out32, bytes));
+    return vf_queue_sync(queue);
+}
+
+/* A = 1 + 10 G G^T / ROWS, with G random: symmetric, all eigenvalues 1 or more. b = A x of a random x. Returns the
+ * norm of Frobenius, which is no less than |A|. */
+static double random_system(dense_matrix *m, double complex *x, double complex *b)
+{
+    static double g[ROWS][ROWS];
+    const vf_dtype precision = m->type;
+    double squares = 0;
+    for (int i = 0; i < ROWS * ROWS; i++)
+        g[i / ROWS][i % ROWS] = 2 * uniform() - 1;
+    for (int i = 0; i < ROWS; i++)
+        for (int j = 0; j <= i; j++) {
+            double sum = i == j;
+            for (int k = 0; k < ROWS; k++)
+                sum += 10 * g[i][k] * g[j][k] / ROWS;
+            m->a[i][j] = m->a[j][i] = sum;
+            squares += (i == j ? 1 : 2) * sum * sum;
+        }
+    for (int i = 0; i < ROWS; i++)
+        x[i] = rounded(precision, number(2 * uniform() - 1, 0));
+    for (int i = 0; i < ROWS; i++) {
+        long double sum = 0;
+        for (int j = 0; j < ROWS; j++)
+            sum += (long double)m->a[i][j] * creal(x[j]);
+        b[i] = rounded(precision, number((double)sum, 0));
+    }
+    return sqrt(squares);
+}
+
+/* Real systems with a known solution x. |x_k| grows, from 0 to |x| (Steihaug, SIAM J. Numer. Anal. 20 (1983) 626), and
+ * |x - x_k| falls, from |x| (Hestenes and Stiefel), to 1 % for rounding; so |a p| <= 2 |x| and |r| <= |A| |x|. A step
+ * rounds q = A p to u |A| |p|; x += a p twice, to u (|a p| + |x_k|); and r -= a q to u (|A| |a p| + |r|). It moves
+ * b - A x_k away from the r of the recurrence by at most
+ *     |A| u 2 |x| + |A| u (2 |x| + |x|) + u (2 |A| |x| + |A| |x|) = 8 u |A| |x|
+ * The recurrence ends at t |b| or below, b itself is rounded to u |b|, |b| <= |A| |x|, and |A^-1| <= 1. Together
+ *     |x_k - x| <= (8 k u + t + u) |A| |x| */
+static void test_cg_of_a_matrix(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 8; i++) {
+        static const vf_operator_methods methods = {.name = "dense matrix", .forward = dense_forward};
+        const vf_dtype type = i % 2 ? VF_F64 : VF_F32;
+        const double u = roundoff(type);
+        const vf_cg_options options = {.iterations = 4 * ROWS, .tolerance = 1024 * u};
+        subject *s = open_vectors(2 + i % 2);
+        dense_matrix m = {.type = type};
+        double complex x[ROWS], b[ROWS], found[ROWS];
+        double zeros[ROWS] = {0};
+        const double norm = random_system(&m, x, b);
+        vf_operator *a;
+        vf_cg_result result;
+        vf_array *right = put_numbers(s, type, ROWS, zeros), *solution = put_numbers(s, type, ROWS, zeros);
+        const vf_vector_space space = {type, ROWS};
+        need(vf_operator_create(device, &methods, VF_OPERATOR_SELF_ADJOINT, space, space, &m, &a));
+        put_vector(s, right, b);
+        need(vf_cg(a, s->queue, &options, right->data, solution->data, &result));
+        get_vector(s, solution, found);
+        assert_int_equal(result.end, VF_SOLVER_CONVERGED);
+        assert_true(result.residual <= options.tolerance && result.iterations > 1);
+        const double off = distance(ROWS, found, x),
+                     allowed = 1.01 * (8 * result.iterations * u + options.tolerance + u) * norm * size_of(ROWS, x);
+        if (!(off <= allowed))
+            fail_msg("off by %g, allowed %g, after %d iterations (%s)", off, allowed, result.iterations,
+                     vf_dtype_name(type));
+        vf_operator_free(a);
+        close_subject(s);
+    }
+}
+
 /* Of weights: the largest, which a power iteration approaches from below; one that stands out by half is found to
  * (2/3)^(2 iterations) of what separates them, times the number of elements. */
 static void test_largest_eigenvalue(void **state)
 {
     (void)state;
-    for (int i = 0; i < 4; i++) {
-        subject *s = open_subject(UNUSED_MAKER, i % 2 ? VF_F64 : VF_F32);
+    for (int i = 0; i < 2 * ELEMENT_TYPES; i++) {
+        subject *s = open_vectors(i);
         const int64_t n = s->voxels;
         double *d = room(2 * n, sizeof *d), found;
         vf_operator *a;
@@ -164,6 +266,7 @@ static void test_unused(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_unused), cmocka_unit_test(test_cg),
+                                       cmocka_unit_test(test_cg_of_a_matrix),
                                        cmocka_unit_test(test_largest_eigenvalue)};
     return run_on_device(argc, argv, tests, NULL, NULL);
 }

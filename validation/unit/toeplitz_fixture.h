@@ -132,7 +132,7 @@ static inline void free_problem(problem *p)
 
 /* ---- the device's side ---- */
 
-/* `count` numbers with GUARD numbers of a pattern before and behind, in the device's memory. */
+/* `count` elements with GUARD elements of a pattern before and behind, in the device's memory. */
 typedef struct guarded {
     vf_array all, host;
     int64_t count;
@@ -149,22 +149,27 @@ static inline void put(vf_array *host, int64_t at, double complex v)
 {
     if (host->type == VF_C128)
         ((double complex *)host->data)[at] = v;
-    else
+    else if (host->type == VF_C64)
         ((float complex *)host->data)[at] = (float complex)v;
+    else if (host->type == VF_F64)
+        ((double *)host->data)[at] = creal(v);
+    else
+        ((float *)host->data)[at] = (float)creal(v);
 }
 
 static inline double complex get(const vf_array *host, int64_t at)
 {
     if (host->type == VF_C128)
         return ((const double complex *)host->data)[at];
-    return ((const float complex *)host->data)[at];
+    if (host->type == VF_C64)
+        return ((const float complex *)host->data)[at];
+    return host->type == VF_F64 ? ((const double *)host->data)[at] : ((const float *)host->data)[at];
 }
 
 /* Values NULL: NaN, so that what is not written shows. */
-static inline guarded upload(vf_queue *queue, vf_dtype precision, int64_t count, const double complex *values)
+static inline guarded upload_elements(vf_queue *queue, vf_dtype type, int64_t count, const double complex *values)
 {
     guarded g = {.count = count};
-    vf_dtype type = vf_dtype_complex(precision);
     need(vf_array_create(device, VF_SPACE_DEVICE, type, count + 2 * GUARD, &g.all));
     need(vf_array_create(device, VF_SPACE_PINNED, type, count + 2 * GUARD, &g.host));
     for (int64_t n = -GUARD; n < count + GUARD; n++)
@@ -173,6 +178,11 @@ static inline guarded upload(vf_queue *queue, vf_dtype precision, int64_t count,
     need(vf_queue_sync(queue));
     g.data = (char *)g.all.data + GUARD * vf_dtype_bytes(type);
     return g;
+}
+
+static inline guarded upload(vf_queue *queue, vf_dtype precision, int64_t count, const double complex *values)
+{
+    return upload_elements(queue, vf_dtype_complex(precision), count, values);
 }
 
 /* Checks the guards, copies the values out (NULL: none) and frees the array. */

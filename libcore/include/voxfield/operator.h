@@ -5,11 +5,14 @@
  *     normal    z = A^H A x
  *
  * Whoever has a linear map fills in a table of methods and gets an operator; whoever needs one (solver.h) takes any.
- * Operators are combined into others: chains, sums, multiples, stacks. A space of vectors is an element type and a
- * number of elements. All elements lie in VF_SPACE_DEVICE memory of one device, without gaps. Input is kept, output
- * is overwritten; the two must not overlap.
+ * Operators are combined into others: chains, sums, multiples, stacks. A space of vectors is an element type, real
+ * (VF_F32, VF_F64) or complex (VF_C64, VF_C128), and a number of elements. All elements lie in VF_SPACE_DEVICE memory
+ * of one device, without gaps. Input is kept, output is overwritten; the two must not overlap.
  *
- * Real-linear operators between complex vectors (those that conjugate) are adjoint with respect to Re <., .>.
+ * Real-linear operators between complex vectors (those that conjugate) are adjoint with respect to Re <., .>. So are
+ * operators between a real and a complex space, which are real-linear and nothing more: taking the real part, whose
+ * adjoint is to append imaginary parts of 0. Between real spaces all operators are real-linear; they need not say so.
+ * Nothing converts elements by itself: where operators meet in a combination or a solver, the types are the same.
  *
  * Operations go into a queue: asynchronous on a GPU, blocking on the CPU. One queue at a time may use an operator. The
  * same input gives the same bits, whatever the number of threads.
@@ -38,14 +41,15 @@ typedef struct vf_operator_methods {
     void (*free)(void *state);                                                  /* NULL: nothing is to be freed */
 } vf_operator_methods;
 
-/* Properties that the maker vouches for. */
+/* Properties that the maker vouches for. An operator between a real and a complex space must be real-linear. */
 enum { VF_OPERATOR_SELF_ADJOINT = 1, VF_OPERATOR_REAL_LINEAR = 2 };
 
 typedef struct vf_operator vf_operator;
 
 /* Makes an operator of `state`, which it takes over: vf_operator_free frees it by methods->free. If it fails, `state`
- * stays the caller's. `methods` must outlive the operator. Errors: VF_ERR_ARGUMENT (a missing method; a self-adjoint
- * operator between two spaces), VF_ERR_MEMORY; *out is NULL then. */
+ * stays the caller's. `methods` must outlive the operator. Errors: VF_ERR_ARGUMENT (a missing method; a space of
+ * another type; a self-adjoint operator between two spaces; one between a real and a complex space that is not
+ * real-linear), VF_ERR_MEMORY; *out is NULL then. */
 VF_MUST_CHECK vf_status vf_operator_create(vf_device *device, const vf_operator_methods *methods, unsigned properties,
                                            vf_vector_space domain, vf_vector_space codomain, void *state,
                                            vf_operator **out);

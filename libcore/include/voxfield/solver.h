@@ -1,6 +1,7 @@
 /* Voxfield - iterative solvers for any linear operator (operator.h), with all vectors on the device.
  *
- * Vectors are VF_SPACE_DEVICE memory of the operator's device. Some numbers an iteration come back to the host.
+ * Vectors are VF_SPACE_DEVICE memory of the operator's device, real or complex as its space is. Some numbers an
+ * iteration come back to the host.
  */
 #ifndef VOXFIELD_SOLVER_H
 #define VOXFIELD_SOLVER_H

@@ -17,6 +17,15 @@ vf_status vf_check_complex(vf_context *ctx, const char *what, vf_dtype type)
                    vf_dtype_name(type));
 }
 
+vf_status vf_check_floating(vf_context *ctx, const char *what, vf_dtype type)
+{
+    vf_status status = vf_check_type(ctx, what, type);
+    if (status != VF_OK || type == vf_dtype_real(type) || type == vf_dtype_complex(vf_dtype_real(type)))
+        return status;
+    return vf_fail(ctx, VF_ERR_ARGUMENT, "%s: the elements must be floating-point numbers, real or complex, not %s",
+                   what, vf_dtype_name(type));
+}
+
 vf_status vf_check_length(vf_context *ctx, const char *what, vf_dtype type, int64_t n)
 {
     vf_status status = vf_check_type(ctx, what, type);

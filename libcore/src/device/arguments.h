@@ -14,9 +14,11 @@ extern "C" {
 /* More than any memory, but small enough to add a few such lengths in 64 bits. */
 #define VF_MOST_BYTES (INT64_C(1) << 62)
 
-/* Check that the type exists; that it is complex; that an array of n elements is possible. */
+/* Check that the type exists; that it is complex; that it is real or complex floating point; that an array of n
+ * elements is possible. */
 VF_MUST_CHECK vf_status vf_check_type(vf_context *ctx, const char *what, vf_dtype type);
 VF_MUST_CHECK vf_status vf_check_complex(vf_context *ctx, const char *what, vf_dtype type);
+VF_MUST_CHECK vf_status vf_check_floating(vf_context *ctx, const char *what, vf_dtype type);
 VF_MUST_CHECK vf_status vf_check_length(vf_context *ctx, const char *what, vf_dtype type, int64_t n);
 
 /* A pointer argument, and its name in the header. */

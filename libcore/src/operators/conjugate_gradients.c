@@ -32,7 +32,8 @@ static vf_status check(vf_operator *a, const vf_queue *queue, const vf_cg_option
     if (o->preconditioner && (vf_operator_device(o->preconditioner) != vf_operator_device(a) ||
                               vf_operator_domain(o->preconditioner).count != from.count ||
                               vf_operator_domain(o->preconditioner).type != from.type ||
-                              vf_operator_codomain(o->preconditioner).count != from.count))
+                              vf_operator_codomain(o->preconditioner).count != from.count ||
+                              vf_operator_codomain(o->preconditioner).type != from.type))
         return vf_fail(ctx, VF_ERR_ARGUMENT, "conjugate gradients: preconditioner %s is of another space than %s",
                        vf_operator_name(o->preconditioner), vf_operator_name(a));
     return VF_OK;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "device/arguments.h"
 #include "operator_internal.h"
 #include "voxfield/copy.h"
 #include "voxfield/vector.h"
@@ -23,19 +24,33 @@ static bool same_space(vf_vector_space a, vf_vector_space b)
     return a.type == b.type && a.count == b.count;
 }
 
+static bool is_real(vf_vector_space space)
+{
+    return space.type == vf_dtype_real(space.type);
+}
+
 vf_status vf_operator_create(vf_device *device, const vf_operator_methods *methods, unsigned properties,
                              vf_vector_space domain, vf_vector_space codomain, void *state, vf_operator **out)
 {
     vf_context *ctx = vf_device_context(device);
     const bool self = properties & VF_OPERATOR_SELF_ADJOINT;
     *out = NULL;
+    vf_status status = vf_check_floating(ctx, methods->name, domain.type);
+    if (status == VF_OK)
+        status = vf_check_floating(ctx, methods->name, codomain.type);
+    if (status != VF_OK)
+        return status;
     if (!methods->forward || !(methods->adjoint || self) || domain.count < 0 || codomain.count < 0 ||
-        vf_dtype_bytes(domain.type) == 0 || vf_dtype_bytes(codomain.type) == 0 ||
         (self && !same_space(domain, codomain)))
         return vf_fail(ctx, VF_ERR_ARGUMENT,
-                       "operator %s: a missing method, a space of no type or a negative length, or a self-adjoint "
-                       "operator between two spaces",
+                       "operator %s: a missing method, a space of a negative length, or a self-adjoint operator "
+                       "between two spaces",
                        methods->name);
+    if (is_real(domain) != is_real(codomain) && !(properties & VF_OPERATOR_REAL_LINEAR))
+        return vf_fail(ctx, VF_ERR_ARGUMENT,
+                       "operator %s: between a real space (%s) and a complex one (%s) only real-linear operators exist",
+                       methods->name, vf_dtype_name(is_real(domain) ? domain.type : codomain.type),
+                       vf_dtype_name(is_real(domain) ? codomain.type : domain.type));
     vf_operator *a = calloc(1, sizeof *a);
     if (!a)
         return vf_fail(ctx, VF_ERR_MEMORY, "operator %s: no memory", methods->name);

@@ -23,7 +23,7 @@ static vf_context *context_of(const vf_queue *queue)
 
 static vf_status check(const vf_queue *queue, vf_dtype type, int64_t n, const vf_pointer *pointers)
 {
-    vf_status status = vf_check_complex(context_of(queue), "a vector", type);
+    vf_status status = vf_check_floating(context_of(queue), "a vector", type);
     return status == VF_OK ? vf_check_arrays(context_of(queue), "a vector", type, n, pointers) : status;
 }
 #define CHECK(queue, type, n, ...) check(queue, type, n, (const vf_pointer[]){__VA_ARGS__, {NULL, NULL}})
@@ -49,11 +49,13 @@ vf_status vf_vector_multiply_add(vf_queue *queue, vf_dtype type, int64_t n, cons
     return status == VF_OK ? ops_for(queue)->multiply_add(queue, type, n, x, y, z) : status;
 }
 
-/* 2 Re x - x, of primitives that every device has. */
+/* Of complex vectors 2 Re x - x, of primitives that every device has. */
 vf_status vf_vector_conjugate(vf_queue *queue, vf_dtype type, int64_t n, const void *x, void *y)
 {
     const vf_pitch pitch = {2, 2 * n};
     vf_status status = CHECK(queue, type, n, {"x", x}, {"y", y});
+    if (status == VF_OK && type == vf_dtype_real(type))
+        return vf_copy(queue, type, n, x, y);
     if (status == VF_OK)
         status = vf_fill(queue, type, n, (const double[2]){0}, y);
     if (status == VF_OK && n > 0)

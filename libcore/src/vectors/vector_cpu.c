@@ -7,6 +7,7 @@
 
 enum { CHUNK = 16384, BLOCK = 2048 };
 
+#define PARTS 1
 #define REAL float
 #define NAME(x) x##_f32
 #include "vector_cpu.inc"
@@ -16,6 +17,44 @@ enum { CHUNK = 16384, BLOCK = 2048 };
 #define REAL double
 #define NAME(x) x##_f64
 #include "vector_cpu.inc"
+#undef REAL
+#undef NAME
+#undef PARTS
+
+#define PARTS 2
+#define REAL float
+#define NAME(x) x##_c64
+#include "vector_cpu.inc"
+#undef REAL
+#undef NAME
+
+#define REAL double
+#define NAME(x) x##_c128
+#include "vector_cpu.inc"
+
+/* Calls what##_f32 and so on, by the type; pointers are void *, and numbers are rounded to the type's precision. */
+#define BY_TYPE(type, what, ...)                                                                                       \
+    do {                                                                                                               \
+        if ((type) == VF_F32)                                                                                          \
+            what##_f32(__VA_ARGS__);                                                                                   \
+        else if ((type) == VF_F64)                                                                                     \
+            what##_f64(__VA_ARGS__);                                                                                   \
+        else if ((type) == VF_C64)                                                                                     \
+            what##_c64(__VA_ARGS__);                                                                                   \
+        else                                                                                                           \
+            what##_c128(__VA_ARGS__);                                                                                  \
+    } while (0)
+
+/* Element i of a vector. */
+static const void *in(const void *vector, vf_dtype type, int64_t i)
+{
+    return (const char *)vector + (size_t)i * vf_dtype_bytes(type);
+}
+
+static void *to(void *vector, vf_dtype type, int64_t i)
+{
+    return (char *)vector + (size_t)i * vf_dtype_bytes(type);
+}
 
 static int threads_for(vf_queue *queue, int64_t chunks)
 {
@@ -39,32 +78,20 @@ static int threads_for(vf_queue *queue, int64_t chunks)
 
 static vf_status axpby(vf_queue *queue, vf_dtype type, int64_t n, double a, const void *x, double b, void *y)
 {
-    if (type == VF_C128)
-        FOR_CHUNKS(queue, n, axpby_f64(here, a, (const double *)x + 2 * at, b, (double *)y + 2 * at));
-    else
-        FOR_CHUNKS(queue, n, axpby_f32(here, (float)a, (const float *)x + 2 * at, (float)b, (float *)y + 2 * at));
+    FOR_CHUNKS(queue, n, BY_TYPE(type, axpby, here, a, in(x, type, at), b, to(y, type, at)));
     return VF_OK;
 }
 
 static vf_status multiply_add(vf_queue *queue, vf_dtype type, int64_t n, const void *x, const void *y, void *z)
 {
-    if (type == VF_C128)
-        FOR_CHUNKS(
-            queue, n,
-            multiply_add_f64(here, (const double *)x + 2 * at, (const double *)y + 2 * at, (double *)z + 2 * at));
-    else
-        FOR_CHUNKS(queue, n,
-                   multiply_add_f32(here, (const float *)x + 2 * at, (const float *)y + 2 * at, (float *)z + 2 * at));
+    FOR_CHUNKS(queue, n, BY_TYPE(type, multiply_add, here, in(x, type, at), in(y, type, at), to(z, type, at)));
     return VF_OK;
 }
 
 static vf_status scale_by(vf_queue *queue, vf_dtype type, int64_t n, const void *w, const void *x, void *y)
 {
-    if (type == VF_C128)
-        FOR_CHUNKS(queue, n,
-                   scale_by_f64(here, (const double *)w + at, (const double *)x + 2 * at, (double *)y + 2 * at));
-    else
-        FOR_CHUNKS(queue, n, scale_by_f32(here, (const float *)w + at, (const float *)x + 2 * at, (float *)y + 2 * at));
+    const vf_dtype real = vf_dtype_real(type);
+    FOR_CHUNKS(queue, n, BY_TYPE(type, scale_by, here, in(w, real, at), in(x, type, at), to(y, type, at)));
     return VF_OK;
 }
 
@@ -80,8 +107,8 @@ static vf_status dot(vf_queue *queue, vf_dtype type, int64_t n, const void *x, c
 typedef struct step {
     vf_dtype type;
     double a;
-    const char *p, *q;
-    char *x, *r;
+    const void *p, *q;
+    void *x, *r;
     vf_reduce_chunk squares;
 } step;
 
@@ -89,19 +116,13 @@ typedef struct step {
 static void step_chunk(const void *user, int64_t at, int64_t count, void *state)
 {
     const step *s = user;
-    const size_t size = vf_dtype_bytes(s->type);
     double sum = 0;
     for (int64_t i = at; i < at + count; i += BLOCK) {
         const int64_t here = at + count - i < BLOCK ? at + count - i : BLOCK;
-        const size_t from = (size_t)i * size;
         vf_reduced squares;
-        if (s->type == VF_C128)
-            cg_step_f64(here, s->a, (const double *)(s->p + from), (const double *)(s->q + from),
-                        (double *)(s->x + from), (double *)(s->r + from));
-        else
-            cg_step_f32(here, (float)s->a, (const float *)(s->p + from), (const float *)(s->q + from),
-                        (float *)(s->x + from), (float *)(s->r + from));
-        s->squares(here, s->r + from, NULL, &squares);
+        BY_TYPE(s->type, cg_step, here, s->a, in(s->p, s->type, i), in(s->q, s->type, i), to(s->x, s->type, i),
+                to(s->r, s->type, i));
+        s->squares(here, in(s->r, s->type, i), NULL, &squares);
         sum += squares.re;
     }
     memcpy(state, &sum, sizeof sum);

@@ -15,16 +15,10 @@ namespace
 
 enum { THREADS = 256, MOST_BLOCKS = 1024 };
 
-template <typename T>
-struct complex_type;
-template <>
-struct complex_type<float> {
-    typedef float2 type;
-};
-template <>
-struct complex_type<double> {
-    typedef double2 type;
-};
+typedef vf_element<float, 1> f32;
+typedef vf_element<double, 1> f64;
+typedef vf_element<float, 2> c64;
+typedef vf_element<double, 2> c128;
 
 unsigned blocks_for(int64_t n)
 {
@@ -42,37 +36,46 @@ __device__ int64_t stride()
     return (int64_t)gridDim.x * THREADS;
 }
 
-template <typename T, typename C>
-__global__ void __launch_bounds__(THREADS) axpby_kernel(int64_t n, T a, const C *x, T b, C *y)
+template <typename E>
+__global__ void __launch_bounds__(THREADS)
+    axpby_kernel(int64_t n, typename E::Real a, const E *x, typename E::Real b, E *y)
 {
     for (int64_t i = first_element(); i < n; i += stride()) {
-        const C u = x[i];
-        C v = b == 0 ? C{0, 0} : y[i];
-        v.x = a * u.x + b * v.x;
-        v.y = a * u.y + b * v.y;
+        const E u = x[i];
+        E v = b == 0 ? E{} : y[i];
+#pragma unroll
+        for (int p = 0; p < E::parts; p++)
+            v.part[p] = a * u.part[p] + b * v.part[p];
         y[i] = v;
     }
 }
 
-template <typename T, typename C>
+template <typename E>
 __global__ void __launch_bounds__(THREADS)
-    multiply_add_kernel(int64_t n, const C *__restrict__ x, const C *__restrict__ y, C *__restrict__ z)
+    multiply_add_kernel(int64_t n, const E *__restrict__ x, const E *__restrict__ y, E *__restrict__ z)
 {
     for (int64_t i = first_element(); i < n; i += stride()) {
-        const C u = x[i], v = y[i];
-        C w = z[i];
-        w.x += u.x * v.x + u.y * v.y;
-        w.y += u.x * v.y - u.y * v.x;
+        const E u = x[i], v = y[i];
+        E w = z[i];
+        if constexpr (E::parts == 2) {
+            w.part[0] += u.part[0] * v.part[0] + u.part[1] * v.part[1];
+            w.part[1] += u.part[0] * v.part[1] - u.part[1] * v.part[0];
+        } else {
+            w.part[0] += u.part[0] * v.part[0];
+        }
         z[i] = w;
     }
 }
 
-template <typename T, typename C>
-__global__ void __launch_bounds__(THREADS) scale_by_kernel(int64_t n, const T *w, const C *x, C *y)
+template <typename E>
+__global__ void __launch_bounds__(THREADS) scale_by_kernel(int64_t n, const typename E::Real *w, const E *x, E *y)
 {
     for (int64_t i = first_element(); i < n; i += stride()) {
-        const C u = x[i];
-        y[i] = C{w[i] * u.x, w[i] * u.y};
+        E u = x[i];
+#pragma unroll
+        for (int p = 0; p < E::parts; p++)
+            u.part[p] = w[i] * u.part[p];
+        y[i] = u;
     }
 }
 
@@ -103,7 +106,7 @@ struct step_work : vf_of_arrays<E, false>, vf_summing<1> {
     {
 #pragma unroll
         for (int j = 0; j < V; j++)
-            for (int part = 0; part < 2; part++) {
+            for (int part = 0; part < E::parts; part++) {
                 Real &x = items.x.of[j].part[part], &r = items.r.of[j].part[part];
                 x = fma(a, items.p.of[j].part[part], x);
                 r = fma(-a, items.q.of[j].part[part], r);
@@ -134,7 +137,25 @@ vf_status begin(vf_queue *queue)
     return VF_CUDA(device, cudaSetDevice(vf_device_ordinal(device)));
 }
 
-/* Launches `kernel` in the precision of `type`. Inside: T the real type, C the complex one, `blocks`, `stream`. */
+/* What follows, with E the element type that `type` names. */
+#define FOR_TYPE(type, ...)                                                                                            \
+    do {                                                                                                               \
+        if ((type) == VF_F32) {                                                                                        \
+            typedef f32 E;                                                                                             \
+            __VA_ARGS__;                                                                                               \
+        } else if ((type) == VF_F64) {                                                                                 \
+            typedef f64 E;                                                                                             \
+            __VA_ARGS__;                                                                                               \
+        } else if ((type) == VF_C64) {                                                                                 \
+            typedef c64 E;                                                                                             \
+            __VA_ARGS__;                                                                                               \
+        } else {                                                                                                       \
+            typedef c128 E;                                                                                            \
+            __VA_ARGS__;                                                                                               \
+        }                                                                                                              \
+    } while (0)
+
+/* Launches a kernel. Inside: E the element type, `blocks`, `stream`. */
 #define LAUNCH(queue, type, n, ...)                                                                                    \
     do {                                                                                                               \
         vf_status status_ = begin(queue);                                                                              \
@@ -142,15 +163,7 @@ vf_status begin(vf_queue *queue)
             return status_;                                                                                            \
         const unsigned blocks = blocks_for(n);                                                                         \
         cudaStream_t stream = stream_of(queue);                                                                        \
-        if ((type) == VF_C128) {                                                                                       \
-            typedef double T;                                                                                          \
-            typedef complex_type<T>::type C;                                                                           \
-            __VA_ARGS__;                                                                                               \
-        } else {                                                                                                       \
-            typedef float T;                                                                                           \
-            typedef complex_type<T>::type C;                                                                           \
-            __VA_ARGS__;                                                                                               \
-        }                                                                                                              \
+        FOR_TYPE(type, __VA_ARGS__);                                                                                   \
         status_ = VF_CUDA(vf_queue_device(queue), cudaGetLastError());                                                 \
         if (status_ != VF_OK)                                                                                          \
             return status_;                                                                                            \
@@ -158,34 +171,39 @@ vf_status begin(vf_queue *queue)
 
 vf_status axpby(vf_queue *queue, vf_dtype type, int64_t n, double a, const void *x, double b, void *y)
 {
-    LAUNCH(queue, type, n, (axpby_kernel<T, C><<<blocks, THREADS, 0, stream>>>(n, (T)a, (const C *)x, (T)b, (C *)y)));
+    LAUNCH(queue, type, n,
+           (axpby_kernel<E><<<blocks, THREADS, 0, stream>>>(n, (E::Real)a, (const E *)x, (E::Real)b, (E *)y)));
     return VF_OK;
 }
 
 vf_status multiply_add(vf_queue *queue, vf_dtype type, int64_t n, const void *x, const void *y, void *z)
 {
     LAUNCH(queue, type, n,
-           (multiply_add_kernel<T, C><<<blocks, THREADS, 0, stream>>>(n, (const C *)x, (const C *)y, (C *)z)));
+           (multiply_add_kernel<E><<<blocks, THREADS, 0, stream>>>(n, (const E *)x, (const E *)y, (E *)z)));
     return VF_OK;
 }
 
 vf_status scale_by(vf_queue *queue, vf_dtype type, int64_t n, const void *w, const void *x, void *y)
 {
     LAUNCH(queue, type, n,
-           (scale_by_kernel<T, C><<<blocks, THREADS, 0, stream>>>(n, (const T *)w, (const C *)x, (C *)y)));
+           (scale_by_kernel<E><<<blocks, THREADS, 0, stream>>>(n, (const E::Real *)w, (const E *)x, (E *)y)));
     return VF_OK;
 }
 
 /* ---- sums: plans and scratch memory of a queue ---- */
 
-struct queue_sums {
-    vf_reduce *dot[2]; /* of VF_C64, VF_C128 */
-    vf_launch step[2];
-    vf_array scratch, result; /* a step's partial results; its sum, in pinned memory */
+/* Those of an element type, made by its first sum. */
+struct type_sums {
+    vf_reduce *dot;
+    vf_launch step;
+    vf_array scratch; /* a step's partial results */
 };
 
-typedef vf_element<float, 2> c64;
-typedef vf_element<double, 2> c128;
+struct queue_sums {
+    type_sums of[VF_C128 + 1]; /* by element type */
+    vf_array result;           /* a step's sum, in pinned memory */
+};
+
 template <typename E>
 using step_tuning = vf_reduce_tuning<step_work<E>::bytes>;
 
@@ -198,45 +216,43 @@ cudaError_t find_step(vf_launch *launch)
 void release_sums(void *data)
 {
     queue_sums *sums = static_cast<queue_sums *>(data);
-    vf_reduce_destroy(sums->dot[0]);
-    vf_reduce_destroy(sums->dot[1]);
-    vf_array_free(&sums->scratch);
+    for (type_sums &of : sums->of) {
+        vf_reduce_destroy(of.dot);
+        vf_array_free(&of.scratch);
+    }
     vf_array_free(&sums->result);
     free(sums);
 }
 
-/* The queue's sums, made if they are not there. Its lock is held by the caller. */
-vf_status find_sums(vf_queue *queue, queue_sums **out)
+/* The queue's sums, with those of the type, made if they are not there. Its lock is held by the caller. */
+vf_status find_sums(vf_queue *queue, vf_dtype type, queue_sums **out)
 {
     vf_device *device = queue->device;
     *out = static_cast<queue_sums *>(queue->sums.data);
-    if (*out)
+    if (!*out) {
+        *out = static_cast<queue_sums *>(calloc(1, sizeof **out));
+        if (!*out)
+            return vf_fail(vf_device_context(device), VF_ERR_MEMORY, "no memory for the sums of a queue");
+        queue->sums.data = *out;
+        queue->sums.release = release_sums;
+    }
+    type_sums *of = &(*out)->of[type];
+    if (of->dot)
         return VF_OK;
-    queue_sums *sums = static_cast<queue_sums *>(calloc(1, sizeof *sums));
-    if (!sums)
-        return vf_fail(vf_device_context(device), VF_ERR_MEMORY, "no memory for the sums of a queue");
     size_t bytes = 0;
     vf_status status = begin(queue);
-    for (int i = 0; i < 2 && status == VF_OK; i++)
-        status = vf_reduce_create(device, VF_REDUCE_DOT, i ? VF_C128 : VF_C64, INT64_MAX, &sums->dot[i]);
-    for (int i = 0; i < 2 && status == VF_OK; i++) {
-        status = VF_CUDA(device, i ? find_step<c128>(&sums->step[i]) : find_step<c64>(&sums->step[i]));
-        if (vf_partials_bytes<vf_sums<1>>(sums->step[i]) > bytes)
-            bytes = vf_partials_bytes<vf_sums<1>>(sums->step[i]);
+    if (status == VF_OK && !(*out)->result.data)
+        status = vf_array_create(device, VF_SPACE_PINNED, VF_F64, 1, &(*out)->result);
+    if (status == VF_OK) {
+        FOR_TYPE(type, status = VF_CUDA(device, find_step<E>(&of->step)));
+        bytes = vf_partials_bytes<vf_sums<1>>(of->step);
     }
+    if (status == VF_OK && !of->scratch.data)
+        status = vf_array_create(device, VF_SPACE_DEVICE, VF_U8, (int64_t)bytes, &of->scratch);
     if (status == VF_OK)
-        status = vf_array_create(device, VF_SPACE_DEVICE, VF_U8, (int64_t)bytes, &sums->scratch);
-    if (status == VF_OK)
-        status = vf_array_create(device, VF_SPACE_PINNED, VF_F64, 1, &sums->result);
-    if (status == VF_OK)
-        status = VF_CUDA(device, cudaMemsetAsync(sums->scratch.data, 0, bytes, stream_of(queue)));
-    if (status != VF_OK) {
-        release_sums(sums);
-        return status;
-    }
-    queue->sums.data = *out = sums;
-    queue->sums.release = release_sums;
-    return VF_OK;
+        status = VF_CUDA(device, cudaMemsetAsync(of->scratch.data, 0, bytes, stream_of(queue)));
+    /* The last: that it is there says that all is. */
+    return status == VF_OK ? vf_reduce_create(device, VF_REDUCE_DOT, type, INT64_MAX, &of->dot) : status;
 }
 
 vf_status dot(vf_queue *queue, vf_dtype type, int64_t n, const void *x, const void *y, double result[2])
@@ -244,9 +260,9 @@ vf_status dot(vf_queue *queue, vf_dtype type, int64_t n, const void *x, const vo
     queue_sums *sums;
     vf_reduced sum = {0, 0, 0, 0};
     pthread_mutex_lock(&queue->sums.lock);
-    vf_status status = find_sums(queue, &sums);
+    vf_status status = find_sums(queue, type, &sums);
     if (status == VF_OK)
-        status = vf_reduce_now(sums->dot[type == VF_C128], queue, n, x, y, &sum);
+        status = vf_reduce_now(sums->of[type].dot, queue, n, x, y, &sum);
     pthread_mutex_unlock(&queue->sums.lock);
     result[0] = sum.re;
     result[1] = sum.im;
@@ -254,10 +270,11 @@ vf_status dot(vf_queue *queue, vf_dtype type, int64_t n, const void *x, const vo
 }
 
 template <typename E>
-cudaError_t launch_step(const vf_launch &launch, const queue_sums *sums, cudaStream_t stream, int64_t n, double a,
-                        const void *p, const void *q, void *x, void *r)
+cudaError_t launch_step(const type_sums *sums, double *squares, cudaStream_t stream, int64_t n, double a, const void *p,
+                        const void *q, void *x, void *r)
 {
     step_work<E> work;
+    const vf_launch &launch = sums->step;
     const vf_range range = vf_range_from_0(n);
     const int V = work.vector(launch.work);
     work.a = (typename E::Real)a;
@@ -265,7 +282,7 @@ cudaError_t launch_step(const vf_launch &launch, const queue_sums *sums, cudaStr
     work.q = static_cast<const E *>(q);
     work.to_x = static_cast<E *>(x);
     work.to_r = static_cast<E *>(r);
-    work.squares = static_cast<double *>(sums->result.data);
+    work.squares = squares;
     work.x = work.y = NULL;
     work.result = NULL;
     work.aligned = vf_is_aligned(work.p, range, V) && vf_is_aligned(work.q, range, V) &&
@@ -284,14 +301,14 @@ vf_status cg_step(vf_queue *queue, vf_dtype type, int64_t n, double a, const voi
     pthread_mutex_lock(&queue->sums.lock);
     vf_status status = begin(queue);
     if (status == VF_OK)
-        status = find_sums(queue, &sums);
+        status = find_sums(queue, type, &sums);
+    double *sum = status == VF_OK ? static_cast<double *>(sums->result.data) : NULL;
     if (status == VF_OK)
-        status = VF_CUDA(device, type == VF_C128
-                                     ? launch_step<c128>(sums->step[1], sums, stream_of(queue), n, a, p, q, x, r)
-                                     : launch_step<c64>(sums->step[0], sums, stream_of(queue), n, a, p, q, x, r));
+        FOR_TYPE(type,
+                 status = VF_CUDA(device, launch_step<E>(&sums->of[type], sum, stream_of(queue), n, a, p, q, x, r)));
     if (status == VF_OK)
         status = vf_queue_sync(queue);
-    *squares = status == VF_OK ? *static_cast<const double *>(sums->result.data) : 0;
+    *squares = status == VF_OK ? *sum : 0;
     pthread_mutex_unlock(&queue->sums.lock);
     return status;
 }
