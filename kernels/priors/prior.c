@@ -113,7 +113,7 @@ static vf_status apply_inverse(const vf_prior *p, vf_queue *queue, vf_dtype type
     return status == VF_OK ? turn(queue, type, n, &p->turn_back, rest, x) : status;
 }
 
-/* y = D M D x, D real by voxel (empty: 1). */
+/* y = B M B x, B real by voxel (empty: 1). */
 static vf_status apply_scaled_inverse(const vf_prior *p, vf_queue *queue, const vf_array *scale, int which,
                                       const vf_array *x, void *y)
 {
@@ -124,7 +124,7 @@ static vf_status apply_scaled_inverse(const vf_prior *p, vf_queue *queue, const 
     return status == VF_OK && scale->data ? vf_vector_scale_by(queue, x->type, x->count, scale->data, y, y) : status;
 }
 
-/* Coils of uneven sensitivity make F^H W F near D C D, D real by voxel and C circulant; the prior is so by itself. */
+/* Coils of uneven sensitivity make F^H W F near B C B, B real by voxel and C circulant; the prior is so by itself. */
 static vf_status precondition(const vf_prior *p, vf_queue *queue, const vf_array *r, vf_array *z)
 {
     vf_status status = apply_scaled_inverse(p, queue, &p->balance, VF_PRIOR_INVERSE_DATA, r, z->data);

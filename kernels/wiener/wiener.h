@@ -4,7 +4,7 @@
  * has the variance S(|k|). With noise of variance sigma^2 a sample, the estimate of least mean square error is
  * Wiener's, the image that solves
  *
- *     (F^H W F + P) x = F^H W d,     P = circulant with the eigenvalues p(k) = sigma^2 N / S(|k|)
+ *     (F^H W F + lambda P) x = F^H W d,     lambda = 1, P circulant with the eigenvalues p(k) = sigma^2 N / S(|k|)
  *
  * S follows from the data: if the squares of the coil maps add up to `power`, samples d_c(k) have the variance
  * power S(|k|) |phi|^2 + coils sigma^2, summed over coils. F^H W F is close to a circulant matrix, whose eigenvalues
