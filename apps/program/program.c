@@ -63,6 +63,16 @@ bool program_given(const program *p, const char *option)
 
 /* ---- --help and --version ---- */
 
+static bool can_end_with(const program *p, vf_status status)
+{
+    if (status == VF_ERR_INCOMPLETE)
+        return p->incomplete;
+    const vf_status *one = p->failures;
+    while (one && *one != VF_OK && *one != status)
+        one++;
+    return !one || *one == status;
+}
+
 static void print_exit_status(const program *p)
 {
     static const struct {
@@ -83,7 +93,7 @@ static void print_exit_status(const program *p)
     for (size_t n = 0; n < sizeof known / sizeof *known; n++) {
         const char *text = known[n].text ? known[n].text : p->incomplete;
         char one[64];
-        if (!text)
+        if (!can_end_with(p, known[n].status))
             continue;
         const int length =
             snprintf(one, sizeof one, "%s%d %s", n ? ", " : " ", vf_status_exit_code(known[n].status), text);

@@ -16,6 +16,7 @@ typedef struct program {
     const char *intro;           /* a paragraph of --help below that; NULL: none */
     const char *examples;        /* command lines for --help, a line each, without their end; NULL: none */
     const char *incomplete;      /* what exit status 9 means: "not all ions fitted"; NULL: it does not occur */
+    const vf_status *failures;   /* those that occur besides VF_OK and `incomplete`, up to VF_OK; NULL: all */
     const program_option *options;
     const char *input, *input_example; /* "molecule", "molecule.pqr": one file to read; NULL: none is */
     void *settings;                    /* what the options are read into */

@@ -1,11 +1,11 @@
-/* Voxfield - weighted first differences W on a grid, as the matrix W^H W of a quadratic form.
+/* Voxfield - weighted first differences D on a grid, as the matrix D^H D of a quadratic form.
  *
- *     (W^H W x)(n) = sum_axes  w_a(n) (x(n) - x(n - e_a)) - w_a(n + e_a) (x(n + e_a) - x(n))
+ *     (D^H D x)(n) = sum_axes  w_a(n) (x(n) - x(n - e_a)) - w_a(n + e_a) (x(n + e_a) - x(n))
  *
  * where w_a(n) >= 0 weighs the difference between voxel n and the previous one along axis a. Differences across the
  * grid's faces are left out. With w = 1 this is the discrete Laplacian with reflecting faces. Weights that are small
  * across the edges of a reference image keep those edges: Haldar, Hernando, Song and Liang, Magn. Reson. Med. 59 (2008)
- * 810; and Stone et al., J. Parallel Distrib. Comput. 68 (2008) 1307, where it is the W of the case study.
+ * 810; and Stone et al., J. Parallel Distrib. Comput. 68 (2008) 1307, where the case study calls it W.
  */
 #ifndef VOXFIELD_FIRST_DIFFERENCES_H
 #define VOXFIELD_FIRST_DIFFERENCES_H
@@ -16,7 +16,7 @@
 extern "C" {
 #endif
 
-/* Puts y += scale W^H W x into the queue. `counts`: voxels along x, y, z. `x`, `y`: [z][y][x], complex of `type`
+/* Puts y += scale D^H D x into the queue. `counts`: voxels along x, y, z. `x`, `y`: [z][y][x], complex of `type`
  * (VF_C64 or VF_C128), distinct. `weights`: [3][z][y][x], real of the same precision, axes in the order x, y, z; NULL:
  * 1. All are VF_SPACE_DEVICE memory of the queue's device. Asynchronous on a GPU, blocking on the CPU. */
 VF_MUST_CHECK vf_status vf_first_differences_add(vf_queue *queue, vf_dtype type, const int64_t counts[3], double scale,

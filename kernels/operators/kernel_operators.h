@@ -44,7 +44,7 @@ VF_MUST_CHECK vf_status vf_cartesian_normal_operator(vf_device *device, vf_dtype
 VF_MUST_CHECK vf_status vf_circulant_operator(vf_device *device, vf_dtype precision, int64_t voxels, vf_circulant *plan,
                                               int which, vf_operator **out);
 
-/* W^H W of first differences along each axis (first_differences.h). `weights`: as there; may be NULL. */
+/* D^H D of first differences D along each axis (first_differences.h). `weights`: as there; may be NULL. */
 VF_MUST_CHECK vf_status vf_first_differences_operator(vf_device *device, vf_dtype precision, const int64_t counts[3],
                                                       const void *weights, vf_operator **out);
 

@@ -114,7 +114,7 @@ static vf_status apply_inverse(const vf_prior *p, vf_queue *queue, vf_dtype type
     return status == VF_OK ? turn(queue, type, n, &p->turn_back, rest, x) : status;
 }
 
-/* y = D M D x, where D is real and diagonal (empty: 1). */
+/* y = B M B x, where B is real and diagonal (empty: 1). */
 static vf_status apply_scaled_inverse(const vf_prior *p, vf_queue *queue, const vf_array *scale, int which,
                                       const vf_array *x, void *y)
 {
@@ -125,7 +125,7 @@ static vf_status apply_scaled_inverse(const vf_prior *p, vf_queue *queue, const 
     return status == VF_OK && scale->data ? vf_vector_scale_by(queue, x->type, x->count, scale->data, y, y) : status;
 }
 
-/* With uneven coil sensitivities, F^H W F is close to D C D, D real and diagonal and C circulant. The prior has this
+/* With uneven coil sensitivities, F^H W F is close to B C B, B real and diagonal and C circulant. The prior has this
  * form exactly. */
 static vf_status precondition(const vf_prior *p, vf_queue *queue, const vf_array *r, vf_array *z)
 {

@@ -2,7 +2,7 @@
  * approximate inverse of that matrix, the preconditioner for conjugate gradients.
  *
  *     identity      P = 1
- *     differences   P = W^H W, first differences along each axis (first_differences.h)
+ *     differences   P = D^H D, D first differences along each axis (first_differences.h)
  *     reference     the same, weighted by anatomical images
  *     spectrum      P = E^-1 C E^-1: the image is a stationary field of known spectrum times an envelope E (wiener.h)
  */

@@ -4,7 +4,7 @@
  * transform X has the variance S(|k|). With noise of variance sigma^2 per sample, the estimate with the least mean
  * square error is Wiener's, the solution of
  *
- *     (F^H W F + P) x = F^H W d,     P = circulant with the eigenvalues p(k) = sigma^2 N / S(|k|)
+ *     (F^H W F + lambda P) x = F^H W d,     lambda = 1, P circulant with the eigenvalues p(k) = sigma^2 N / S(|k|)
  *
  * S follows from the data: if the squares of the coil maps add up to `power`, the variance of samples d_c(k), summed
  * over coils, is power S(|k|) |phi|^2 + coils sigma^2. F^H W F is close to a circulant matrix. Its eigenvalues c(k) are

@@ -7,10 +7,14 @@ Estimated maps have a sum of squares of 1, and so the image is the object times 
 Errors are relative, after the best factor.
 """
 import json
+import os
+import re
+import subprocess
 import time
 
+import program
 from made_scan import h5py, need_h5py, numpy, phantom, run_tests
-from program import make, refuse
+from program import Skip, make, refuse
 
 
 class Scan:
@@ -137,6 +141,59 @@ def test_maps_that_do_not_fit(_):
         assert error < true + 0.01 < wrong, (true, error, wrong)
         again, _, _ = scan.error("true.h5")
         assert again == true  # maps of another file are never judged
+
+
+UNITS = {"KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "us": 1e-6, "ms": 1e-3, "s": 1}
+
+
+def estimates(said):
+    """Bytes and seconds of the plan."""
+    found = re.search(r", about ([\d.]+) (\w+) of memory, about ([\d.]+) (\w+)$", said, re.MULTILINE)
+    return float(found[1]) * UNITS[found[2]], float(found[3]) * UNITS[found[4]]
+
+
+def test_memory_of_maps_that_do_not_fit(_):
+    """ESPIRiT's maps stay beside those that they take the place of: the peak grows by their size, to 5 % for pages and what the
+    allocator keeps, and the estimate by at least as much. It adds what is not there at the same time: at most twice the peak."""
+    need_h5py()
+    if program.DEVICE == "cuda" or program.is_sanitized():
+        raise Skip("the estimate is of a device's memory, or a sanitizer has memory of its own")
+    coils, side = 32, 512
+    phantom("s.h5", "--coils", coils, "--matrix", f"{side},{side},1", "--trajectory", "cartesian", "--image-snr", 30)
+    with h5py.File("s.h5", "a") as file:
+        file["scan/sensitivity"][...] = file["scan/sensitivity"][...][:, :, ::-1]
+    peaks, said = {}, {}
+    for taken in "auto", "file":
+        process = subprocess.Popen(program.command("s.h5", "-o", "i.h5", "--coils", taken, "--iterations", 2, "--threads", 2),
+                                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        with process.stdout as out:
+            said[taken] = out.read()
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        assert process.returncode == 0, said
+        peaks[taken] = usage.ru_maxrss * 1024
+    assert "(ESPIRiT)" in said["auto"] and "maps from the file" in said["file"], said
+    expected = {taken: estimates(text)[0] for taken, text in said.items()}
+    print(f"    peaks {peaks}, expected {expected}")
+    maps, grown = 8 * coils * side * side, peaks["auto"] - peaks["file"]
+    assert abs(grown - maps) < 0.05 * maps, (grown, maps)
+    assert expected["auto"] - expected["file"] >= grown, (expected, peaks)
+    assert expected["auto"] < 2 * peaks["auto"], (expected, peaks)
+
+
+def test_time_of_joint_estimation(_):
+    """It is expected where it is asked for, or the centre will not do for ESPIRiT."""
+    flat = ("--matrix", "64,64,1", "--coils", 8, "--without", "sensitivity")
+    phantom("full.h5", *flat, "--trajectory", "cartesian")
+    phantom("gaps.h5", *flat, "--trajectory", "cartesian", "--accelerate", 2, "--calibration-lines", 1)
+    phantom("spokes.h5", *flat, "--spokes", 101)
+    phantom("few.h5", *flat, "--spokes", 10)
+    for scan, joint in ("full.h5", False), ("gaps.h5", True), ("spokes.h5", False), ("few.h5", True):
+        seconds = {coils: estimates(make(scan, "--coils", coils, "-o", "i.h5", "--threads", 2, "--dry-run").out)[1]
+                   for coils in ("auto", "espirit", "nlinv")}
+        assert seconds["auto"] == seconds["nlinv" if joint else "espirit"], (scan, seconds)
+        assert seconds["nlinv"] > seconds["espirit"] + 0.05, (scan, seconds)
+        assert ("NLINV" if joint else "ESPIRiT") in make(scan, "-o", "i.h5", "--iterations", 1).out, scan
 
 
 def test_refused(_):

@@ -2,12 +2,17 @@
 
 usage: test_options.py PROGRAM [test_name ...]
 """
+import os
+import pathlib
 import re
+import signal
 import subprocess
+import time
 
 import program
-from program import NAME, PROGRAM
+from program import NAME, PROGRAM, Skip
 
+PAGE = pathlib.Path(__file__).resolve().parents[2] / "docs" / "man" / f"{NAME}.1"
 STATUS = {"cionize": "9 not all ions fitted", "mri_recon": "3 invalid input", "mri_phantom": "2 invalid options"}
 
 
@@ -62,6 +67,36 @@ def test_wrong_options(_):
     refused("--quiet takes no value", "--quiet=1")
     for text in ("0", "-1", "4097", "1.5", "nan", "", "x"):
         refused(f"--threads '{text}': expected a whole number from 1 to 4096", f"--threads={text}")
+
+
+def interrupted(*arguments):
+    """The exit status of a run that is interrupted while it computes."""
+    process = subprocess.Popen([PROGRAM, *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                               text=True, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
+    assert " voxels, " in process.stdout.readline()  # printed before the signal is computed
+    time.sleep(0.3)
+    if process.poll() is not None:
+        raise Skip("a machine so fast that the scan is made already")
+    process.send_signal(signal.SIGINT)
+    err = process.communicate(timeout=60)[1]
+    assert err.endswith("error: interrupted\n"), err
+    return process.returncode
+
+
+def test_exit_status(_):
+    """mri_phantom returns each status that --help and the manual page list."""
+    if NAME != "mri_phantom":
+        raise Skip("other tests of this program cause its errors")
+    small, large = ("--matrix", "8", "--spokes", "4"), ("--matrix", "2048", "--coils", "1024", "--spokes", "1", "--samples", "2")
+    slow = ("--matrix", "64", "--coils", "8", "--spokes", "20000", "--frames", "4", "--without", "truth")
+    seen = [call(*options)[0] for options in ((*small, "-o", "a.h5"), (*small, "-o", "a.dat"), (*small, "-o", "missing/a.h5"),
+                                              (*large, "-o", "b.h5"))]
+    seen.append(interrupted(*slow, "-o", "b.h5"))
+    assert os.listdir(".") == ["a.h5"], os.listdir(".")
+    said = " ".join(call("--help")[1].split("Exit status:")[1].split("The manual page")[0].split())
+    assert seen == [int(one.split()[0]) for one in said.split(", ")], (seen, said)
+    listed = PAGE.read_text(encoding="utf-8").split(".Sh EXIT STATUS\n")[1].split(".El\n")[0]
+    assert seen == [int(one) for one in re.findall(r"^\.It (\d+)$", listed, re.MULTILINE)], (seen, listed)
 
 
 def test_inputs(_):

@@ -148,7 +148,7 @@ static double complex element(const problem *p, int64_t m, int64_t n)
     return cexp(-2 * M_PI * I * phase);
 }
 
-/* A = sum_c S_c^H F^H W F S_c + lambda D of the scan, dense, with D = 1 or the Laplacian with reflecting faces. */
+/* A = sum_c S_c^H F^H W F S_c + lambda P of the scan, dense, with P = 1 or the Laplacian with reflecting faces. */
 static inline double complex *dense_system(const problem *p, double lambda, const double complex *b, bool differences,
                                            double *diagonal)
 {

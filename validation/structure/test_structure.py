@@ -165,11 +165,12 @@ def rule_one_way_to_cuda(tree):
 # Files of kernels that are code of the CPU alone, where memory has addresses.
 CPU_FILES = re.compile(r"_(cpu\w*|ref|simd\w*|baseline|avx2|avx512|isa|axis)\.\w+$|\.(inc|cu|cuh)$")
 PRIMITIVES = tuple(f"libcore/src/{folder}/" for folder in ("copy", "fft", "reduce", "scan", "sort", "vectors"))
+IN_SLABS = ("apps/cionize/potential/average.c", "apps/cionize/potential/compute_potential.c")  # they compute in pieces of it
 
 
 def rule_device_memory_is_opaque(tree):
     """Only a backend computes with addresses of a device's memory; front ends use vf_offset and vf_array_at."""
-    for file in tree.code("kernels/", *PRIMITIVES):
+    for file in tree.code("kernels/", *IN_SLABS, *PRIMITIVES):
         if CPU_FILES.search(file):
             continue
         code = without_comments(tree.text(file))
@@ -333,6 +334,7 @@ PLANTED = [
     (rule_device_memory_is_opaque, "kernels/sum/sum.c", "void *h(char *x){return (const char *)x + 8;}\n", "address"),
     (rule_device_memory_is_opaque, "libcore/src/sort/sort.c", "int h(char *x, char *y){return (uintptr_t)x < (uintptr_t)y;}\n", "address"),
     (rule_device_memory_is_opaque, "kernels/sum/sum.c", "void *h(vf_array *x){return (char *)x->data + 8;}\n", "address"),
+    (rule_device_memory_is_opaque, "apps/cionize/potential/average.c", "void *h(void *x){return (char *)x + 8;}\n", "address"),
     (rule_library_is_quiet, "libcore/src/status.c", "void h(void){exit(1);}\n", "exit"),
     (rule_library_is_quiet, "kernels/sum/sum.c", "void h(void){abort ();}\n", "abort"),
     (rule_library_is_quiet, "libcore/src/status.c", 'void h(void){fprintf(stderr, "x");}\n', "stderr"),

@@ -1,9 +1,13 @@
 #!/usr/bin/env python3
 """The pictures of README.md, as the programs draw them (--picture), at half the size: docs/map.png and docs/image.png.
 
-usage: readme_pictures.py CIONIZE MRI_PHANTOM MRI_RECON [FOLDER]     FOLDER: docs; existing pictures are replaced
+usage: readme_pictures.py CIONIZE MRI_PHANTOM MRI_RECON [FOLDER [--check]]
+    FOLDER: docs; existing pictures are replaced
+    --check: change nothing; exit status 1 if FOLDER's pictures are not those that the programs draw now
 
-Needs numpy and h5py (mri_recon's scan is compared with its truth).
+Needs numpy. The files are not compared byte by byte: the picture of the image has the time and the version, that of the map
+the instruction set, and other processors and libraries have other last bits. --check compares the sizes, and all pixels but
+those of these words.
 """
 import os
 import struct
@@ -21,6 +25,11 @@ except ImportError as missing:
 SAMPLE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "data", "1hpv.pqr")
 HEAD = "--phantom head --matrix 192,192,1 --coils 8 --spokes 96 --oversample 2 --image-snr 25 --noise-scan".split()
 SHADES = 52  # a channel: no step is visible, and the file is a third as long
+WORDS = {"map.png": (slice(50, 75), slice(560, 900)), "image.png": (slice(1075, 1120), slice(800, 1010))}  # rows and columns
+# Values whose last bits differ may be on both sides of the middle between two shades. A relative difference e of the values
+# moves a pixel to the next shade with probability e SHADES at most. e is 1e-6 for the map (docs/accuracy.md), and up to 1e-5
+# for the image, as the iterations of the solver increase the rounding errors: of 10,000 pixels 5, and twice that to be safe.
+ONE_SHADE, MOST_PIXELS = 255 // (SHADES - 1), 1e-3
 
 
 def run(*arguments):
@@ -106,6 +115,29 @@ def write_png(path, picture):
     print(f"{path}: {width} x {height}, {len(content)} bytes")
 
 
+def differences(name, committed, drawn):
+    """What is wrong with a committed picture, "" if nothing is."""
+    old, new = read_png(committed).astype(int), read_png(drawn).astype(int)
+    if old.shape != new.shape:
+        return f"{name}: {old.shape} rows, columns and channels, and the programs draw {new.shape}"
+    apart = np.abs(old - new).max(axis=2)
+    apart[WORDS[name]] = 0
+    count = np.count_nonzero(apart)
+    print(f"{name}: {count} of {apart.size} pixels differ, by {apart.max()} of 255 at most")
+    if apart.max() > ONE_SHADE or count > MOST_PIXELS * apart.size:
+        row, column = np.unravel_index(apart.argmax(), apart.shape)
+        return f"{name}: row {row}, column {column} is {old[row, column]}, and the programs draw {new[row, column]}"
+    return ""
+
+
+def check(programs, folder):
+    with tempfile.TemporaryDirectory() as now:
+        main(*programs, now)
+        wrong = [differences(name, os.path.join(folder, name), os.path.join(now, name)) for name in WORDS]
+    if any(wrong):
+        sys.exit("\n".join(filter(None, wrong)) + "\nMake the pictures again: README.md says how.")
+
+
 def main(cionize, phantom, recon, folder="docs"):
     cionize, phantom, recon = map(os.path.abspath, (cionize, phantom, recon))
     with tempfile.TemporaryDirectory() as work:
@@ -119,6 +151,9 @@ def main(cionize, phantom, recon, folder="docs"):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) not in (4, 5):
+    if len(sys.argv) == 6 and sys.argv[5] == "--check":
+        check(sys.argv[1:4], sys.argv[4])
+    elif len(sys.argv) in (4, 5):
+        main(*sys.argv[1:])
+    else:
         sys.exit(__doc__)
-    main(*sys.argv[1:])

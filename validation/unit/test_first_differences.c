@@ -85,7 +85,7 @@ static int64_t voxels(const int64_t counts[3])
     return counts[0] * counts[1] * counts[2];
 }
 
-/* y += scale W^H W x by the library; complex numbers as pairs. */
+/* y += scale D^H D x by the library; complex numbers as pairs. */
 static void add(vf_dtype real, const int64_t counts[3], double scale, const double *weights, const double *x, double *y)
 {
     int64_t n = voxels(counts);
@@ -162,7 +162,7 @@ static void test_matrix(void **state)
         }
 }
 
-/* <x, W^H W y> = <W^H W x, y>; the energy <x, W^H W x> = sum of w |x - x'|^2 is not negative; a constant has none, and
+/* <x, D^H D y> = <D^H D x, y>; the energy <x, D^H D x> = sum of w |x - x'|^2 is not negative; a constant has none, and
  * is left exactly alone. */
 static void test_symmetry_and_energy(void **state)
 {

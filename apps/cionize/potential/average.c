@@ -136,21 +136,21 @@ static vf_status compute(void *user, const vf_pipeline_piece *piece, size_t *byt
 {
     const averaging *a = user;
     const vf_box box = slab_box(a, piece->number / a->groups);
-    const size_t frame_bytes = (size_t)vf_box_points(&box) * vf_dtype_bytes(a->type);
+    vf_device *device = vf_queue_device(piece->queue);
+    const int64_t points = vf_box_points(&box);
     int64_t first;
     const int64_t frames = frames_of(a, piece->number, &first);
     vf_potential *sums[MOST_FRAMES] = {NULL};
-    *bytes = (size_t)frames * frame_bytes;
+    *bytes = (size_t)(frames * points) * vf_dtype_bytes(a->type);
     double *xyz = malloc(3 * (size_t)a->mol->atoms * sizeof *xyz);
     vf_status status =
         xyz ? VF_OK
             : vf_fail(a->ctx, VF_ERR_MEMORY, "no memory for the coordinates of %" PRId64 " atoms", a->mol->atoms);
     for (int64_t f = 0; status == VF_OK && f < frames; f++) {
-        status = make_sum(a, vf_queue_device(piece->queue), a->selection->first + (first + f) * a->selection->step, xyz,
-                          &sums[f]);
+        status = make_sum(a, device, a->selection->first + (first + f) * a->selection->step, xyz, &sums[f]);
         if (status == VF_OK)
             status = potential_execute(a->plan, sums[f], piece->queue, &box, piece->scratch,
-                                       (char *)piece->memory + (size_t)f * frame_bytes);
+                                       vf_offset(device, piece->memory, a->type, f * points));
     }
     const vf_status ended = vf_queue_sync(piece->queue); /* also after a failure: a kernel may still be at work */
     for (int f = 0; f < MOST_FRAMES; f++)

@@ -54,11 +54,12 @@ vf_box potential_slab_box(const potential_plan *plan, int64_t first, int64_t beh
 static vf_status execute(const potential_plan *plan, const vf_potential *sum, vf_queue *queue, const vf_box *box,
                          void *out)
 {
-    vf_context *ctx = vf_device_context(vf_queue_device(queue));
+    vf_device *device = vf_queue_device(queue);
+    vf_context *ctx = vf_device_context(device);
     const int64_t layer_points = vf_box_extent(box, 0) * vf_box_extent(box, 1);
     const double most = fmax(floor(plan->launch_points / (double)layer_points), 1);
     const int64_t layers = vf_box_extent(box, 2), launches = (int64_t)ceil((double)layers / most);
-    if (vf_device_is_host(vf_queue_device(queue)) || plan->method->extent == VF_POTENTIAL_WHOLE || launches <= 1)
+    if (vf_device_is_host(device) || plan->method->extent == VF_POTENTIAL_WHOLE || launches <= 1)
         return vf_potential_compute(sum, queue, box, out);
     vf_status status = VF_OK;
     for (int64_t n = 0; status == VF_OK && n < launches; n++) {
@@ -66,7 +67,7 @@ static vf_status execute(const potential_plan *plan, const vf_potential *sum, vf
         const int64_t k = box->lo[2] + layers * n / launches;
         part.lo[2] = k;
         part.hi[2] = box->lo[2] + layers * (n + 1) / launches;
-        char *at = (char *)out + (size_t)((k - box->lo[2]) * layer_points) * vf_dtype_bytes(plan->problem.precision);
+        void *at = vf_offset(device, out, plan->problem.precision, (k - box->lo[2]) * layer_points);
         status = vf_potential_compute(sum, queue, &part, at);
         if (status == VF_OK)
             status = vf_queue_sync(queue);

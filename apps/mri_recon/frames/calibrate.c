@@ -252,15 +252,20 @@ void calibrate_release(calibration *c)
     c->data = c->gridded = NULL;
 }
 
-/* The centre of any trajectory by least squares, solved for somewhat wider than it is kept: the solution is worst at
- * its edge. */
-static vf_status take_any(calibration *c, int place, bool must, int64_t n[3])
+/* The centre that is solved for is somewhat wider than `n`, which is kept: the solution is worst at its edge. */
+static void choose_wider(calibration *c, int64_t n[3])
 {
     choose_centre(c);
     for (int a = 0; a < 3; a++) {
         n[a] = c->small[a];
         c->small[a] = n[a] > 1 ? (int64_t)fmin((double)c->scan->matrix[a], (double)(n[a] + WIDER)) : 1;
     }
+}
+
+/* The centre of any trajectory by least squares. */
+static vf_status take_any(calibration *c, int place, bool must, int64_t n[3])
+{
+    choose_wider(c, n);
     vf_status status = make_grid(c);
     if (status == VF_OK)
         status = take_centre(c, place, must);
@@ -359,6 +364,31 @@ static vf_status by_walsh(calibration *c, int place, float complex *maps, calibr
                  vf_plural(raw->coils), c->k_cut[0], raw->calibrations ? ", and calibration lines" : "");
     made->sets = 1;
     return status;
+}
+
+bool calibrate_takes_joint(vf_context *ctx, const scan *raw, recon_coils how, recon_map_sets sets, int place)
+{
+    calibration c = {.ctx = ctx, .scan = raw};
+    int64_t n[3];
+    if (how == RECON_COILS_ESPIRIT || how == RECON_COILS_WALSH || sets == RECON_SETS_TWO || raw->coils == 1)
+        return false;
+    if (how == RECON_COILS_NLINV)
+        return true;
+    if (calibrate_has_box(&c, place))
+        return false;
+    choose_wider(&c, n);
+    c.centre.samples = calibrate_gather(&c, place, NULL, NULL, 0);
+    c.centre.k = malloc((size_t)(c.centre.samples + 1) * 3 * sizeof *c.centre.k);
+    const bool numbered = c.centre.k && c.centre.samples > 0 && calibrate_number(&c) == VF_OK;
+    if (numbered) {
+        calibrate_gather(&c, place, c.centre.k, NULL, c.centre.samples);
+        c.share = covered(&c);
+    } else {
+        vf_context_clear_error(ctx);
+    }
+    const bool joint = numbered && !well_sampled(&c);
+    calibrate_release(&c);
+    return joint;
 }
 
 vf_status calibrate_maps(const device_team *team, const scan *raw, recon_coils how, recon_map_sets sets, int place,

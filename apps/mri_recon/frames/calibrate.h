@@ -36,6 +36,9 @@ void calibrate_cut(calibration *c, const int64_t whole[3], const int64_t n[3]);
  * of 12 lines along each axis. Errors: VF_ERR_MEMORY. */
 VF_MUST_CHECK vf_status calibrate_cartesian(calibration *c, int place, int64_t n[3]);
 
+/* Whether there is one. Needs c->scan alone. False also if there is no memory. */
+bool calibrate_has_box(calibration *c, int place);
+
 /* The block of calibration data [coil][n] in c->gridded: of a Cartesian scan as it is, else by least squares. n = 0:
  * the centre is not sampled well enough, and `must` is false. Errors: VF_ERR_MEMORY, as normal_matrix_create. */
 VF_MUST_CHECK vf_status calibrate_block(calibration *c, int place, bool must, int64_t n[3], bool *cartesian);
@@ -58,5 +61,7 @@ void calibrate_release(calibration *c);
  * sample in the centre). */
 VF_MUST_CHECK vf_status calibrate_jointly(calibration *c, int place, recon_watch *watch, float complex *maps,
                                           calibrated *made);
+/* The floating-point operations of that for a place, about: in double precision, and on the host. */
+double calibrate_jointly_work(const scan *raw, bool on_grid);
 
 #endif

@@ -85,12 +85,38 @@ void calibrate_cut(calibration *c, const int64_t whole[3], const int64_t n[3])
             }
 }
 
-vf_status calibrate_cartesian(calibration *c, int place, int64_t n[3])
+static void choose_small(calibration *c)
 {
     const scan *raw = c->scan;
     for (int a = 0; a < 3; a++)
         c->small[a] = raw->matrix[a] < most_lines(raw) ? raw->matrix[a] : most_lines(raw);
     c->points = c->small[0] * c->small[1] * c->small[2];
+}
+
+bool calibrate_has_box(calibration *c, int place)
+{
+    int64_t n[3];
+    choose_small(c);
+    const int64_t samples = calibrate_gather(c, place, NULL, NULL, 0);
+    int *times = calloc((size_t)c->points, sizeof *times);
+    float *k = malloc((size_t)(samples + 1) * 3 * sizeof *k);
+    if (times && k)
+        calibrate_gather(c, place, k, NULL, samples);
+    for (int64_t m = 0; m < samples && times && k; m++) {
+        const int64_t at = point_of(c->small, k + 3 * m);
+        if (at >= 0)
+            times[at]++;
+    }
+    const bool found = times && k && grow(c->small, times, n);
+    free(times);
+    free(k);
+    return found;
+}
+
+vf_status calibrate_cartesian(calibration *c, int place, int64_t n[3])
+{
+    const scan *raw = c->scan;
+    choose_small(c);
     const int64_t samples = c->centre.samples = calibrate_gather(c, place, NULL, NULL, 0);
     int *times = calloc((size_t)c->points, sizeof *times);
     c->centre.k = malloc((size_t)(samples + 1) * 3 * sizeof *c->centre.k);

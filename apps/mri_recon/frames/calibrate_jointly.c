@@ -35,7 +35,7 @@ static vf_status no_memory(const calibration *c)
     return vf_fail(c->ctx, VF_ERR_MEMORY, "no memory to estimate coil maps");
 }
 
-/* What of the centre is used, in c->small, and the matrix that is solved for. */
+/* What of the centre is used, in c->small, and the matrix that is solved for. Needs c->scan alone. */
 static void choose_small(joint *j)
 {
     calibration *c = j->c;
@@ -215,6 +215,30 @@ static vf_status estimate(joint *j, recon_watch *watch, float complex *maps, vf_
         task.kept[a] = (double)raw->crop[a] / (double)raw->matrix[a];
     }
     return vf_nlinv(j->c->ctx, &task, maps, quality);
+}
+
+double calibrate_jointly_work(const scan *raw, bool on_grid)
+{
+    /* What nlinv.h has of series' terms along an axis and of virtual coils; iterations as they are usual. */
+    const double terms = 17, iterations = 150;
+    calibration c = {.scan = raw};
+    joint j = {.c = &c};
+    choose_small(&j);
+    double points = 1, series = 1, sums = 0;
+    int axes = 0;
+    for (int a = 0; a < 3; a++) {
+        axes += j.small[a] > 1;
+        points *= (double)(j.small[a] > 1 && !on_grid ? 2 * j.small[a] : j.small[a]);
+        series *= j.small[a] > 1 ? terms : 1;
+    }
+    for (int a = 2; a >= 0; a--) { /* one axis after the other, from terms to voxels */
+        if (j.small[a] == 1)
+            continue;
+        sums += 8 * series * (double)j.small[a];
+        series *= (double)j.small[a] / terms;
+    }
+    const double coils = fmin(raw->coils, axes == 3 ? 12 : 16);
+    return iterations * coils * 2 * (5 * points * log2(points + 1) + sums);
 }
 
 vf_status calibrate_jointly(calibration *c, int place, recon_watch *watch, float complex *maps, calibrated *made)

@@ -182,6 +182,8 @@ vf_wiener_space regularise_space(const scan *raw);
 VF_MUST_CHECK vf_status places_create(recon_job *job);
 void places_free(recon_job *job);
 
+/* Whether nobody has asked for the scan's own maps by name: then the data may judge them, and ESPIRiT's may be taken. */
+bool judges_scan_maps(const recon_settings *settings, const scan *raw);
 /* The place's coil maps, once, into host memory. */
 VF_MUST_CHECK vf_status place_maps(crew *c, const scan_frame *frame);
 

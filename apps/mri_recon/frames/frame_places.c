@@ -61,14 +61,17 @@ static void once_end(recon_job *job, once_state *state, bool made)
 
 /* ---- coil maps ---- */
 
-/* Nobody has asked for the scan's maps by name: then the data may judge them. */
+bool judges_scan_maps(const recon_settings *s, const scan *raw)
+{
+    return s->coils == RECON_COILS_AUTO && raw->sensitivity && !s->maps && regularise_by_noise(s) && raw->coils > 1;
+}
+
 static vf_status find_better(crew *c, frame_place *place, char *text, size_t size)
 {
     const recon_job *j = c->job;
     float complex *maps = NULL;
     calibrated made;
-    if (j->settings->coils != RECON_COILS_AUTO || j->settings->maps || !regularise_by_noise(j->settings) ||
-        place->sets > 1 || j->scan->coils == 1)
+    if (!judges_scan_maps(j->settings, j->scan) || place->sets > 1)
         return VF_OK;
     watch_stage(c->watch, "coil maps", 1);
     const vf_status status =

@@ -3,15 +3,22 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "calibrate.h"
 #include "frame_group.h"
 #include "solve/choose_operator.h"
 
-/* Points of a transform of F^H W F: of the doubled grid, or of samples on a grid the voxels. */
-static double transform_points(const recon_settings *s, const scan *raw)
+static bool all_on_grid(const recon_settings *s, const scan *raw)
 {
     bool on_grid = raw->trajectories > 0;
     for (int t = 0; t < raw->trajectories && on_grid; t++)
         on_grid = encoding_choose_for(s, raw, &raw->trajectory[t]) == VF_ENCODE_CARTESIAN;
+    return on_grid;
+}
+
+/* Points of a transform of F^H W F: of the doubled grid, or of samples on a grid the voxels. */
+static double transform_points(const recon_settings *s, const scan *raw)
+{
+    const bool on_grid = all_on_grid(s, raw);
     double points = 1;
     for (int a = 0; a < 3; a++)
         points *= (double)(raw->matrix[a] > 1 && !on_grid ? 2 * raw->matrix[a] : raw->matrix[a]);
@@ -161,15 +168,19 @@ static void estimate_memory(const recon_settings *s, const scan *raw, recon_shar
     const bool maps = s->coils != RECON_COILS_RSS && (raw->coils > 1 || raw->sensitivity);
     const double doubled = transform_points(s, raw);
     const bool from_file = raw->sensitivity && (s->coils == RECON_COILS_AUTO || s->coils == RECON_COILS_FILE);
+    /* Where the scan's own maps do not fit, ESPIRiT's take their place, and stay beside them. */
+    const bool judged = judges_scan_maps(s, raw) && sets == 1;
     /* The centre of k-space, gathered, and what vf_espirit holds. */
-    const double calibration = maps && !from_file ? (double)scan_samples(raw) * (12 + 8 * raw->coils) + 2e7 : 0;
+    const double calibrating =
+        maps && (!from_file || judged) ? (double)scan_samples(raw) * (12 + 8 * raw->coils) + 2e7 : 0;
     const double others = how.each - 1, devices = how.teams * how.each;
     const double images =
         sets * ((maps ? ceil((double)raw->coils / how.each) : 0) + 6 + (others > 0 ? others + 2 : 0)) +
         (sets > 1 ? sets + 2 : 0) +
-        (regularise_by_noise(s) ? 5 + 2.5 * sets : 0) +    /* the spectrum's, and the preconditioner */
-        (any_partial(s, raw) ? 5 : 0);                     /* and the phase's */
-    const double map_places = from_file ? 1 : raw->places; /* all are kept */
+        (regularise_by_noise(s) ? 5 + 2.5 * sets : 0) + /* the spectrum's, and the preconditioner */
+        (any_partial(s, raw) ? 5 : 0);                  /* and the phase's */
+    const double map_sets =                             /* all are kept */
+        (from_file ? scan_all_map_sets(raw) : (double)sets * raw->places) + (judged ? raw->places : 0);
     const double of_frame = element * voxels * (maps ? sets : raw->coils);
     const double slots = how.teams > 1 ? how.teams + 1 : 1;
     const double group = fmin(frames * of_frame, fmax(slots * of_frame, (double)recon_group_bytes(s)));
@@ -180,7 +191,7 @@ static void estimate_memory(const recon_settings *s, const scan *raw, recon_shar
     for (int t = 0; t < raw->trajectories; t++)
         samples = fmax(samples, (double)raw->trajectory[t].samples);
     *device = element * (images * voxels + grids * doubled) + samples * (3 * element + 8);
-    *host = calibration + 8 * frames * voxels + group + (maps ? 8.0 * sets * map_places * raw->coils * voxels : 0) +
+    *host = calibrating + 8 * frames * voxels + group + (maps ? 8.0 * map_sets * raw->coils * voxels : 0) +
             (double)scan_samples(raw) * 8 * raw->coils + raw->trajectories * samples * 16 + samples * 16 * devices +
             element * (how.teams * others * voxels +
                        (devices > 1 && how.by_voxels && s->method == RECON_CG ? 2 * doubled : 0)) +
@@ -246,13 +257,25 @@ static vf_status check_memory(vf_context *ctx, const recon_settings *s, const sc
     return VF_OK;
 }
 
+/* Of maps that are estimated together with an image, which is work of the CPU whatever the device: as if all places
+ * were like the first. */
+static double joint_seconds(vf_context *ctx, const recon_settings *s, const scan *raw)
+{
+    const double rate = 5e9; /* floating-point operations a second of one core */
+    if (s->coils == RECON_COILS_RSS || uses_scan_maps(s, raw) ||
+        !calibrate_takes_joint(ctx, raw, s->coils, most_map_sets(s, raw) > 1 ? s->map_sets : RECON_SETS_ONE, 0))
+        return 0;
+    return raw->places * calibrate_jointly_work(raw, all_on_grid(s, raw)) / (rate * vf_context_threads(ctx));
+}
+
 double plan_seconds(vf_context *ctx, const recon_settings *s, const scan *raw)
 {
     double cpu, gpu;
     estimate(ctx, s, raw, &cpu, &gpu);
+    const double maps = joint_seconds(ctx, s, raw);
     const recon_sharing how = share_devices(s, raw, vf_context_device_count(ctx));
     const double devices = how.teams * how.each;
-    return vf_device_is_host(vf_context_device(ctx, 0)) ? cpu : gpu / devices + VF_CUDA_USE_SECONDS;
+    return maps + (vf_device_is_host(vf_context_device(ctx, 0)) ? cpu : gpu / devices + VF_CUDA_USE_SECONDS);
 }
 
 vf_status plan_device(vf_context *ctx, const recon_settings *s, const scan *raw, char *text, size_t size, double *bytes)

@@ -44,6 +44,8 @@ typedef struct calibrated {
  * centre is not sampled densely enough, or maps explain too little of it. Errors: as vf_nufft_create, vf_espirit. */
 VF_MUST_CHECK vf_status calibrate_maps(const device_team *team, const scan *raw, recon_coils how, recon_map_sets sets,
                                        int place, recon_watch *watch, float complex *maps, calibrated *made);
+/* Whether these will be made by joint estimation, which takes longest. Where memory is short: false. */
+bool calibrate_takes_joint(vf_context *ctx, const scan *raw, recon_coils how, recon_map_sets sets, int place);
 
 /* ---- calibrate_compare.c ---- */
 

@@ -97,7 +97,7 @@ void system_part_free(system_part *part);
 VF_MUST_CHECK vf_status map_sets_apply(const system_part *part, const vf_array *x, vf_array *y);
 int64_t map_sets_room(int sets, int64_t voxels); /* elements; 0 for one set */
 
-/* (F^H W F + lambda W^H W) of one trajectory and one place's coil maps: the sum of its parts, added up in their order.
+/* (F^H W F + lambda P) of one trajectory and one place's coil maps: the sum of its parts, added up in their order.
  */
 typedef struct system_matrix {
     const vf_prior *prior; /* on the device of the first part */
