@@ -8,7 +8,7 @@
 #include "maps/map_format.h"
 #include "voxfield/output.h"
 
-/* ---- arguments of their own kind ---- */
+/* The extension of -o decides: a map, or the molecule with its ions. */
 
 /* -o is a map, or the molecule with its ions: the extension tells. */
 static vf_status output(vf_context *ctx, const char *option, const char *text, void *to)
