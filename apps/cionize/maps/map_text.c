@@ -27,9 +27,9 @@ struct map_text {
     size_t packed_size;
     char *buffers; /* [slots][plain_size + packed_size] */
     piece *pieces; /* [slots] */
-    void *
-        wait; /* [BLOCK] values of an incomplete block. So blocks, and the bytes of a compressed file, do not depend on how the values
-     *                    are passed in. */
+    /* [BLOCK] values of an incomplete block. So blocks, and the bytes of a compressed file, do not depend on how the
+     * values are passed in. */
+    void *wait;
     int64_t waiting;
     vf_gzip gzip;
 };
