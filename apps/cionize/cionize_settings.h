@@ -38,7 +38,8 @@ typedef struct cionize_settings {
 
 /* ---- cionize_pipeline.c ---- */
 
-/* Runs all stages in the order data flows. Errors are in the context, other messages go to stdout, progress to stderr. */
+/* Runs all stages in the order data flows. Errors are in the context, other messages go to stdout, progress to
+ * stderr. */
 VF_MUST_CHECK vf_status cionize_run(vf_context *ctx, const cionize_settings *settings);
 
 #endif

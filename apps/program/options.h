@@ -82,10 +82,10 @@ typedef struct option_values {
     bool asks_manual;  /* with OPTION_HELP: --help=man, the manual page's list in mdoc(7) */
 } option_values;
 
-/* Reads argv[1 ...] by the table into `settings`, after the defaults. If an option is repeated, the last one counts. Then
- * checks required options, needs and excludes. Long names may be shortened; "--" ends the options; "-" is an input.
- * --help and --version end the reading at once. `name` is the program's, for messages. Errors: VF_ERR_ARGUMENT,
- * VF_ERR_MEMORY, and those of the parsers. */
+/* Reads argv[1 ...] by the table into `settings`, after the defaults. If an option is repeated, the last one counts.
+ * Then checks required options, needs and excludes. Long names may be shortened; "--" ends the options; "-" is an
+ * input. --help and --version end the reading at once. `name` is the program's, for messages. Errors:
+ * VF_ERR_ARGUMENT, VF_ERR_MEMORY, and those of the parsers. */
 VF_MUST_CHECK vf_status option_read(vf_context *ctx, const char *name, const program_option *table, int argc,
                                     char *const *argv, void *settings, option_values *values);
 void option_values_free(option_values *values);

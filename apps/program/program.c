@@ -44,9 +44,9 @@ static int running_tasks(void)
     return slash ? (int)strtol(slash, NULL, 10) : 0;
 }
 
-/* Idle OpenMP threads spin for milliseconds. That is fastest if each thread has a core to itself. If other programs want
- * the cores, spinning threads take them from the threads they wait for, and small problems run many times slower. The
- * OpenMP library reads its spin setting when it loads, so the program restarts itself once. */
+/* Idle OpenMP threads spin for milliseconds. That is fastest if each thread has a core to itself. If other programs
+ * want the cores, spinning threads take them from the threads they wait for, and small problems run many times
+ * slower. The OpenMP library reads its spin setting when it loads, so the program restarts itself once. */
 static void spin_less_where_busy(vf_context *ctx, char **argv)
 {
     const long cores = sysconf(_SC_NPROCESSORS_ONLN);

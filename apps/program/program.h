@@ -51,12 +51,12 @@ VF_MUST_CHECK vf_status program_check_place(vf_context *ctx, const char *path, d
 /* The size of a regular file; 0 for anything else, or if the size is unknown. */
 double program_file_bytes(const char *path);
 
-/* Writes "gpu_start" to the report: the time to start GPUs, and how long the run waited for it. Writes nothing if no GPU
- * was started ahead. */
+/* Writes "gpu_start" to the report: the time to start GPUs, and how long the run waited for it. Writes nothing if no
+ * GPU was started ahead. */
 void program_report_warm_up(vf_context *ctx, vf_report *report);
 
-/* `path` with `ending` in place of the first of the NULL-terminated `endings` (in any case) that it has. If it has none,
- * `ending` is appended. free() the result. NULL: no memory. */
+/* `path` with `ending` in place of the first of the NULL-terminated `endings` (in any case) that it has. If it has
+ * none, `ending` is appended. free() the result. NULL: no memory. */
 char *program_replace_ending(const char *path, const char *const *endings, const char *ending);
 
 /* The command line as one string, without control characters; free() it. NULL: no memory. */

@@ -1,5 +1,5 @@
-/* Elements of atoms from their names, for files without elements. The name alone is ambiguous: CA is the alpha carbon of
- * an amino acid, and calcium in a residue of that name. docs/formats.md has the rule. */
+/* Elements of atoms from their names, for files without elements. The name alone is ambiguous: CA is the alpha
+ * carbon of an amino acid, and calcium in a residue of that name. docs/formats.md has the rule. */
 #include <ctype.h>
 #include <string.h>
 #include <strings.h>
@@ -29,7 +29,8 @@ static void only_letters(const char *name, char letters[4])
     letters[n] = '\0';
 }
 
-/* Metals and halogens in any residue: no atom of an amino acid, a nucleotide, a sugar or a lipid has one of these names. */
+/* Metals and halogens in any residue: no atom of an amino acid, a nucleotide, a sugar or a lipid has one of these
+ * names. */
 static const char unmistakable[] = "Ag Al As Au Br Cl Cu Fe Li Mg Mn Mo Ni Pt Rb Ru Se Si Ti Zn Zr";
 
 /* Residues whose atoms are known: there, CA, CD, HG and NA are not metals. */

@@ -130,8 +130,8 @@ static vf_status formula(vf_context *ctx, const ion_kind salt[2], double *cation
 }
 
 /* Mean numbers of cations and anions in solvent with a fixed charge, in equilibrium with a reservoir of salt: N = N0
- * exp(-z phi). N0 is the reservoir's number in that volume; phi makes the sum neutral. `sites` is the total charge of the
- * reservoir's cations in that volume, and minus that of its anions. */
+ * exp(-z phi). N0 is the reservoir's number in that volume; phi makes the sum neutral. `sites` is the total charge
+ * of the reservoir's cations in that volume, and minus that of its anions. */
 static void donnan(double charge, const double z[2], double sites, double number[2])
 {
     const double cation = z[0], anion = -z[1];

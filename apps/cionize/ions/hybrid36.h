@@ -1,6 +1,6 @@
-/* Hybrid-36 numbers, for columns too narrow for large decimal numbers, as published by cctbx (cci.lbl.gov/hybrid_36) and
- * read by gemmi, PHENIX and others. Numbers that fit are decimal. Larger ones begin with a capital letter (A0000 is
- * 100000), followed by base-36 digits, and after ZZZZZ with a small letter (a0000). */
+/* Hybrid-36 numbers, for columns too narrow for large decimal numbers, as published by cctbx (cci.lbl.gov/hybrid_36)
+ * and read by gemmi, PHENIX and others. Numbers that fit are decimal. Larger ones begin with a capital letter (A0000
+ * is 100000), followed by base-36 digits, and after ZZZZZ with a small letter (a0000). */
 #ifndef CIONIZE_HYBRID36_H
 #define CIONIZE_HYBRID36_H
 

@@ -54,7 +54,8 @@ char *put_name(ion_file *file, const char *name, int room, char *to);
 /* Rounds value * 10^decimals (0 to 6) to the nearest integer. False if |value| is above 1e9 or NaN. */
 bool scale_number(double value, int decimals, int64_t *out);
 
-/* Writes scaled / 10^decimals without a terminating zero. Returns the end, at most PUT_NUMBER_TEXT characters further. */
+/* Writes scaled / 10^decimals without a terminating zero. Returns the end, at most PUT_NUMBER_TEXT characters
+ * further. */
 enum { PUT_NUMBER_TEXT = 24 };
 char *put_scaled(int64_t scaled, int decimals, char *to);
 

@@ -29,8 +29,8 @@ enum { ION_MOST = 10000000 };
 /* What is wrong with an ion name, as the end of a sentence: "is too long ..."; NULL: nothing. */
 const char *ion_name_trouble(const char *name);
 
-/* Whether this is the name of an ion in a force field (docs/conventions.md), in any case. kind->name then has the table's
- * spelling. */
+/* Whether this is the name of an ion in a force field (docs/conventions.md), in any case. kind->name then has the
+ * table's spelling. */
 bool ion_is_known(const char *name, ion_kind *kind);
 
 /* In the functions below, `where` begins the messages: "--salt", "script.cfg:12". */
@@ -38,8 +38,8 @@ bool ion_is_known(const char *name, ion_kind *kind);
 /* A known ion by name. Errors: VF_ERR_ARGUMENT, listing the known names. */
 VF_MUST_CHECK vf_status ion_kind_from_name(vf_context *ctx, const char *where, const char *name, ion_kind *kind);
 
-/* An ion of this charge (e) with any name of 1 to 4 printable characters without blanks. A charge other than the table's
- * is used with a warning. Errors: VF_ERR_ARGUMENT (invalid name; the charge is 0 or not finite). */
+/* An ion of this charge (e) with any name of 1 to 4 printable characters without blanks. A charge other than the
+ * table's is used with a warning. Errors: VF_ERR_ARGUMENT (invalid name; the charge is 0 or not finite). */
 VF_MUST_CHECK vf_status ion_kind_with_charge(vf_context *ctx, const char *where, const char *name, double charge,
                                              ion_kind *kind);
 
@@ -49,8 +49,8 @@ VF_MUST_CHECK vf_status parse_placement(vf_context *ctx, const char *option, con
 
 /* ---- count_ions.c ---- */
 
-/* The rule for the numbers of ions: either neutralise the solute, or give the solvent a concentration of salt, which also
- * neutralises. */
+/* The rule for the numbers of ions: either neutralise the solute, or give the solvent a concentration of salt, which
+ * also neutralises. */
 typedef struct ion_demand {
     int counter_kinds;   /* 0: not requested; 1 or 2 */
     ion_kind counter[2]; /* if there are two, one of each sign */
@@ -66,10 +66,10 @@ VF_MUST_CHECK vf_status parse_counter_ions(vf_context *ctx, const char *option, 
 /* Parses "SOD,CLA", in any order, into demand->salt. Errors: VF_ERR_ARGUMENT. */
 VF_MUST_CHECK vf_status parse_salt(vf_context *ctx, const char *option, const char *text, ion_demand *demand);
 
-/* Computes the numbers of ions for a solute of this charge (e) in this volume of solvent (angstrom^3; used only for a
- * concentration). docs/conventions.md has the rule. out: [2], of which *kinds are set; kinds with 0 ions are left out.
- * Warns if the ions cannot make the sum neutral or if the charge is not an integer. Errors: VF_ERR_ARGUMENT (both demands
- * or none; no ion of the right sign; more than ION_MOST ions). */
+/* Computes the numbers of ions for a solute of this charge (e) in this volume of solvent (angstrom^3; used only for
+ * a concentration). docs/conventions.md has the rule. out: [2], of which *kinds are set; kinds with 0 ions are left
+ * out. Warns if the ions cannot make the sum neutral or if the charge is not an integer. Errors: VF_ERR_ARGUMENT
+ * (both demands or none; no ion of the right sign; more than ION_MOST ions). */
 VF_MUST_CHECK vf_status count_ions(vf_context *ctx, const ion_demand *demand, double solute_charge,
                                    double solvent_volume, ion_request *out, int *kinds);
 
@@ -81,11 +81,11 @@ typedef struct solute_frames {
 
 /* ---- solvent_volume.c ---- */
 
-/* The volume of the grid (points x cell, angstrom^3) outside the solute's solvent-excluded surface: the points that a
- * probe of radius 1.4 angstrom covers without touching an atom, including cavities that it fits into. With frames (NULL:
- * none), the mean over them, or over SOLVENT_MOST_FRAMES evenly spaced ones. A radius of 0 counts as 1.5 angstrom, with a
- * note. The result has the same bits with any number of threads. Errors: VF_ERR_MEMORY, VF_ERR_CANCELLED, VF_ERR_INPUT (a
- * frame cannot be read). */
+/* The volume of the grid (points x cell, angstrom^3) outside the solute's solvent-excluded surface: the points that
+ * a probe of radius 1.4 angstrom covers without touching an atom, including cavities that it fits into. With frames
+ * (NULL: none), the mean over them, or over SOLVENT_MOST_FRAMES evenly spaced ones. A radius of 0 counts as 1.5
+ * angstrom, with a note. The result has the same bits with any number of threads. Errors: VF_ERR_MEMORY,
+ * VF_ERR_CANCELLED, VF_ERR_INPUT (a frame cannot be read). */
 VF_MUST_CHECK vf_status solvent_volume(vf_context *ctx, const molecule *mol, const solute_frames *frames,
                                        const vf_grid *grid, double *volume);
 enum { SOLVENT_MOST_FRAMES = 16 };
@@ -140,20 +140,21 @@ void ion_list_free(ion_list *list);
 /* Places ions on a map of the solute's potential. ion_search.h has the rules. */
 typedef struct placement placement;
 
-/* Starts on the context's first working device. If a device fails, now or later, the next takes over, and finally the
- * CPU; the ions are the same. `plan` has the grid and the method, which defines the potential that an ion adds. The
- * molecule, the `map` ([z][y][x] of that grid, in the precision of plan->problem), `ions` and the contents of `frames` must
- * outlive the placement. Atoms keep ions away from their positions in all frames (NULL: from the molecule's positions).
- * map_is_exact: atoms only exclude points, as for a map from a file or an average; must be true with frames. Errors:
- * VF_ERR_MEMORY, VF_ERR_DEVICE, VF_ERR_DEVICE_MEMORY, VF_ERR_INPUT (a frame cannot be read). */
+/* Starts on the context's first working device. If a device fails, now or later, the next takes over, and finally
+ * the CPU; the ions are the same. `plan` has the grid and the method, which defines the potential that an ion adds.
+ * The molecule, the `map` ([z][y][x] of that grid, in the precision of plan->problem), `ions` and the contents of
+ * `frames` must outlive the placement. Atoms keep ions away from their positions in all frames (NULL: from the
+ * molecule's positions). map_is_exact: atoms only exclude points, as for a map from a file or an average; must be
+ * true with frames. Errors: VF_ERR_MEMORY, VF_ERR_DEVICE, VF_ERR_DEVICE_MEMORY, VF_ERR_INPUT (a frame cannot be
+ * read). */
 VF_MUST_CHECK vf_status placement_create(vf_context *ctx, const potential_plan *plan, const ion_settings *ions,
                                          const molecule *mol, const solute_frames *frames, const void *map,
                                          bool map_is_exact, placement **out);
 void placement_destroy(placement *p); /* NULL is allowed */
 
-/* Places the requested ions in the settings' order and appends them to the list. The list starts zero-initialised; its
- * kinds are the requests'. If no point is free any more, it stops and returns VF_OK with the ions placed so far: compare
- * counts. `progress` counts ions. Errors: VF_ERR_MEMORY, VF_ERR_DEVICE, VF_ERR_CANCELLED. */
+/* Places the requested ions in the settings' order and appends them to the list. The list starts zero-initialised;
+ * its kinds are the requests'. If no point is free any more, it stops and returns VF_OK with the ions placed so far:
+ * compare counts. `progress` counts ions. Errors: VF_ERR_MEMORY, VF_ERR_DEVICE, VF_ERR_CANCELLED. */
 VF_MUST_CHECK vf_status placement_place(placement *p, const ion_request *request, int requests, vf_progress *progress,
                                         ion_list *list);
 
@@ -163,12 +164,12 @@ const uint8_t *placement_mask(const placement *p); /* [z][y][x]: VF_ION_FREE, ..
 
 /* ---- write_ions.c ---- */
 
-/* Writes the ions, after the solute (with its labels) unless it is NULL. The extension of `path` selects the format: .pdb,
- * .pqr, .xyz. The file appears complete or not at all. In PDB files, atom numbers above 99,999 and residue numbers above
- * 9,999 are hybrid-36; PQR files have plain integers. Warns if the format cannot hold something. Coordinates that do not
- * fit a PDB file (-999.999 to 9999.999) are VF_ERR_UNSUPPORTED, and the message suggests .pqr and .xyz. `comment`: one
- * ASCII line for the head of the file, or NULL. Errors: VF_ERR_OUTPUT, VF_ERR_UNSUPPORTED, VF_ERR_ARGUMENT (unknown
- * extension: lists the known ones), VF_ERR_MEMORY. */
+/* Writes the ions, after the solute (with its labels) unless it is NULL. The extension of `path` selects the format:
+ * .pdb, .pqr, .xyz. The file appears complete or not at all. In PDB files, atom numbers above 99,999 and residue
+ * numbers above 9,999 are hybrid-36; PQR files have plain integers. Warns if the format cannot hold something.
+ * Coordinates that do not fit a PDB file (-999.999 to 9999.999) are VF_ERR_UNSUPPORTED, and the message suggests
+ * .pqr and .xyz. `comment`: one ASCII line for the head of the file, or NULL. Errors: VF_ERR_OUTPUT,
+ * VF_ERR_UNSUPPORTED, VF_ERR_ARGUMENT (unknown extension: lists the known ones), VF_ERR_MEMORY. */
 VF_MUST_CHECK vf_status write_ions(vf_context *ctx, const char *path, const ion_list *ions, const molecule *solute,
                                    const char *comment);
 

@@ -1,10 +1,10 @@
 /* The volume of solvent in a grid: the points that a probe can cover without touching an atom.
  *
  * The probe's centre may be anywhere outside the atoms' spheres enlarged by the probe's radius. Points outside these
- * spheres are solvent, and so are points within the probe's radius of their surface. The rest is the solute. Along grid
- * lines in all three directions the surface is exact: the part of a line inside the spheres is a union of intervals,
- * whose ends are positions of the probe. (Probe positions on grid points only would be up to a step too far out, and the
- * solute too large by as much.)
+ * spheres are solvent, and so are points within the probe's radius of their surface. The rest is the solute. Along
+ * grid lines in all three directions the surface is exact: the part of a line inside the spheres is a union of
+ * intervals, whose ends are positions of the probe. (Probe positions on grid points only would be up to a step too
+ * far out, and the solute too large by as much.)
  *
  * The grid is cut into blocks of layers. One thread works on one block. */
 #include <inttypes.h>
@@ -113,8 +113,8 @@ static int64_t sort_line(block *b, int64_t line)
     return count;
 }
 
-/* One line along `axis` through `place`. The probe can be where the line leaves the spheres (`probe`: and is tried there).
- * Lines along x that are a row of the block's points (`row`) also mark points inside. */
+/* One line along `axis` through `place`. The probe can be where the line leaves the spheres (`probe`: and is tried
+ * there). Lines along x that are a row of the block's points (`row`) also mark points inside. */
 static void do_line(block *b, int axis, int64_t line, double place[3], bool probe, bool row, int64_t y, int64_t layer)
 {
     const int64_t count = sort_line(b, line);
@@ -134,7 +134,8 @@ static void do_line(block *b, int axis, int64_t line, double place[3], bool prob
     }
 }
 
-/* Cuts a plane into lines along `axis`, one for each point of `across` in [begin, end). The plane is at `place`[`level`]. */
+/* Cuts a plane into lines along `axis`, one for each point of `across` in [begin, end). The plane is at
+ * `place`[`level`]. */
 static bool cut_plane(block *b, int axis, int across, int level, int64_t begin, int64_t end, const double place[3])
 {
     b->piece_count = 0;

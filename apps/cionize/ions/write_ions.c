@@ -1,4 +1,5 @@
-/* Writes ions and their solute to files: PQR and XYZ here, PDB in ions_pdb.c. docs/formats.md describes the contents. */
+/* Writes ions and their solute to files: PQR and XYZ here, PDB in ions_pdb.c. docs/formats.md describes the
+ * contents. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,8 +39,8 @@ static char *put_number_field(const char *line, char *to, int last, int64_t scal
     return put_field(line, to, last + 1 - (int)length, text, length);
 }
 
-/* Decimals of a charge or radius: four, as in pdb2pqr, if they are exact; otherwise six, so that a sum of charges is off
- * by at most half a millionth for each. */
+/* Decimals of a charge or radius: four, as in pdb2pqr, if they are exact; otherwise six, so that a sum of charges is
+ * off by at most half a millionth for each. */
 static int pqr_decimals(double value)
 {
     int64_t scaled;
@@ -188,7 +189,8 @@ static filed_atom ion_atom(const ion_list *ions, int64_t i, const char *chain)
                         .radius = kind->radius};
 }
 
-/* The chain of the ions: I, or if the solute has a chain I, the last unused letter, so that residue numbers are unique. */
+/* The chain of the ions: I, or if the solute has a chain I, the last unused letter, so that residue numbers are
+ * unique. */
 static char ion_chain(const molecule *solute)
 {
     bool taken[256] = {false};

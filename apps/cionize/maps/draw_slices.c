@@ -269,7 +269,8 @@ static size_t pixels_of(const panel *p)
     return (size_t)p->width * (size_t)p->height;
 }
 
-/* Lowers the distances to a circle around column `u` and row `v`; `du` and `dv` are the sides of a pixel in angstrom. */
+/* Lowers the distances to a circle around column `u` and row `v`; `du` and `dv` are the sides of a pixel in
+ * angstrom. */
 static void measure_circle(panel *p, double u, double v, double radius, double du, double dv, double far)
 {
     const int left = (int)fmin(fmax(ceil(u - (radius + far) / du), 0), p->width);
@@ -344,8 +345,8 @@ static void find_extremes(picture *pic)
     }
 }
 
-/* The colours' range includes 98 of 100 pixels outside the molecule, rounded up. The potential is unbounded at the atoms;
- * a range that included it would leave everything else white. */
+/* The colours' range includes 98 of 100 pixels outside the molecule, rounded up. The potential is unbounded at the
+ * atoms; a range that included it would leave everything else white. */
 static vf_status choose_range(picture *pic)
 {
     const size_t pixels = pixels_of(&pic->panel[0]) + pixels_of(&pic->panel[1]) + pixels_of(&pic->panel[2]);

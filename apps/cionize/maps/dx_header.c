@@ -95,7 +95,8 @@ static text_piece unquoted(text_piece word)
 
 /* ---- the header ---- */
 
-/* Reads comments of cionize: "# electrostatic potential in kT/e" in the first line, and the map's constants in others. */
+/* Reads comments of cionize: "# electrostatic potential in kT/e" in the first line, and the map's constants in
+ * others. */
 static vf_status read_comment(dx_reader *r, text_piece word)
 {
     text_piece rest, named;

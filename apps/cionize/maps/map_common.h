@@ -1,4 +1,5 @@
-/* What the map formats share: checks of the values to write, texts about the map's origin, and text files of many numbers. */
+/* What the map formats share: checks of the values to write, texts about the map's origin, and text files of many
+ * numbers. */
 #ifndef CIONIZE_MAP_COMMON_H
 #define CIONIZE_MAP_COMMON_H
 
@@ -26,8 +27,9 @@ VF_MUST_CHECK vf_status map_begin(map_progress *map, vf_context *ctx, const map_
 int64_t map_layer_values(const map_progress *map);
 int64_t map_layers(const map_progress *map);
 
-/* Checks layers [first, first + count). They must follow the previous ones (VF_ERR_INTERNAL). Values must be finite, with
- * |value| at most map->most, because most readers fail on others, some silently (VF_ERR_OUTPUT, naming the point). */
+/* Checks layers [first, first + count). They must follow the previous ones (VF_ERR_INTERNAL). Values must be finite,
+ * with |value| at most map->most, because most readers fail on others, some silently (VF_ERR_OUTPUT, naming the
+ * point). */
 VF_MUST_CHECK vf_status map_take(map_progress *map, int64_t first, int64_t count, const void *values);
 
 /* VF_ERR_INTERNAL if layers are missing. */
@@ -43,12 +45,12 @@ bool map_provenance(const map_info *info, int line, char *text, size_t size);
 /* ---- map_text.c: values as text, formatted (and compressed) by all threads ---- */
 
 typedef struct map_text_layout {
-    vf_dtype type; /* of the values passed in */
-    int digits;    /* significant digits: 9 keep a float exactly; with 12, numbers have fewer than 20 characters */
-    int per_line;  /* values per line */
-    int64_t row;   /* a line also ends after every `row` values, and after the last value */
-    int64_t total; /* values in the whole file */
-    int width; /* 0: one space between values; else values are right-justified in so many characters, with E as the exponent letter */
+    vf_dtype type;   /* of the values passed in */
+    int digits;      /* significant digits: 9 keep a float exactly; with 12, numbers have fewer than 20 characters */
+    int per_line;    /* values per line */
+    int64_t row;     /* a line also ends after every `row` values, and after the last value */
+    int64_t total;   /* values in the whole file */
+    int width;       /* 0: a space between values; else each value right-justified in this width, with E for e */
     int compression; /* 0: plain; 1 to 9: gzip */
 } map_text_layout;
 
@@ -68,8 +70,8 @@ VF_MUST_CHECK vf_status map_text_values(map_text *text, const void *values, int6
 VF_MUST_CHECK vf_status map_text_commit(map_text **text);
 void map_text_discard(map_text **text);
 
-/* The state of a text format, and what text formats share (see map_format): a header, the values, a footer. `layout`: type
- * and total are filled in. `most`: the largest |value| that the format can store. */
+/* The state of a text format, and what text formats share (see map_format): a header, the values, a footer.
+ * `layout`: type and total are filled in. `most`: the largest |value| that the format can store. */
 typedef struct text_map {
     map_progress map;
     map_text *text;

@@ -26,10 +26,10 @@ typedef struct map_info {
     const molecule *molecule; /* for total charge and digest; cube files list the atoms */
 } map_info;
 
-/* One file format. Layers along the file's slowest axis (z for MAP_X_FASTEST, x for MAP_Z_FASTEST) are written in order,
- * without gaps, in any thickness: `values` has layers [first, first + count) in the file's order, in info->type. `commit`
- * gives the file its name; `discard` leaves no file. Both free `state`; discard(NULL) is allowed. `begin` keeps the pointer
- * `info`, which must outlive the state. */
+/* One file format. Layers along the file's slowest axis (z for MAP_X_FASTEST, x for MAP_Z_FASTEST) are written in
+ * order, without gaps, in any thickness: `values` has layers [first, first + count) in the file's order, in
+ * info->type. `commit` gives the file its name; `discard` leaves no file. Both free `state`; discard(NULL) is
+ * allowed. `begin` keeps the pointer `info`, which must outlive the state. */
 typedef struct map_format {
     const char *name;       /* "OpenDX" */
     const char *extensions; /* ".dx"; several are separated by spaces */

@@ -1,9 +1,9 @@
 /* MRC/CCP4 maps (MRC2014; Cheng et al., J. Struct. Biol. 192 (2015) 146): a header of 256 words, then float values.
  *
- * The format has two fields for the position of a map: N*START, in whole grid steps, and ORIGIN, in angstrom. Some readers
- * add the two, some know only one, and most take ORIGIN unless it is zero; docs/formats.md has the list. All readers agree
- * on the position only if exactly one is set. So N*START is set if the origin is a whole number of steps, because every
- * reader supports it, otherwise ORIGIN. By custom, .ccp4 and .map files have only N*START. */
+ * The format has two fields for the position of a map: N*START, in whole grid steps, and ORIGIN, in angstrom. Some
+ * readers add the two, some know only one, and most take ORIGIN unless it is zero; docs/formats.md has the list. All
+ * readers agree on the position only if exactly one is set. So N*START is set if the origin is a whole number of
+ * steps, because every reader supports it, otherwise ORIGIN. By custom, .ccp4 and .map files have only N*START. */
 #include <errno.h>
 #include <float.h>
 #include <math.h>
@@ -125,8 +125,8 @@ static vf_status put_position(mrc_state *state)
     return VF_OK;
 }
 
-/* The cell of the file is that of a periodic map, or the box of the points. A periodic cell must be spanned by the grid's
- * axes and steps, because the format has no others. */
+/* The cell of the file is that of a periodic map, or the box of the points. A periodic cell must be spanned by the
+ * grid's axes and steps, because the format has no others. */
 static vf_status put_cell(mrc_state *state, int axis)
 {
     const vf_grid *grid = &state->map.info->grid;

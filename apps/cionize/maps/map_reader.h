@@ -18,11 +18,12 @@ VF_MUST_CHECK vf_status map_allocate(vf_context *ctx, loaded_map *map);
  * NULL: none of these. */
 const char *map_no_potential(text_piece quantity);
 
-/* Parses "electrostatic potential with 5 ions in kT/e": returns true, 5 ions (0 without "with"), and the rest of the text. */
+/* Parses "electrostatic potential with 5 ions in kT/e": returns true, 5 ions (0 without "with"), and the rest of the
+ * text. */
 bool map_potential(text_piece quantity, int64_t *ions, text_piece *rest);
 
-/* Parses a line of the header that map_provenance (map_common.h) wrote: digest, constants, dielectric. The texts have six
- * digits. */
+/* Parses a line of the header that map_provenance (map_common.h) wrote: digest, constants, dielectric. The texts
+ * have six digits. */
 void map_constants(text_piece line, locale_t c_locale, loaded_map *map);
 
 #endif

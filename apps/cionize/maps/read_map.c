@@ -65,8 +65,9 @@ static vf_status other_place(vf_context *ctx, const loaded_map *map, const vf_gr
         vf_format_general((origin ? wanted->origin : wanted->spacing)[axis], 12, wants));
 }
 
-/* Whether a difference, uncertain by `slack`, puts a point elsewhere. The slack of a number is half a unit of its last
- * digit, but not every short number was rounded: 3 may be 3.000. So rounding explains at most a thousandth of a step. */
+/* Whether a difference, uncertain by `slack`, puts a point elsewhere. The slack of a number is half a unit of its
+ * last digit, but not every short number was rounded: 3 may be 3.000. So rounding explains at most a thousandth of a
+ * step. */
 static bool elsewhere(double difference, double slack, double step)
 {
     return !(fabs(difference) <= fmax(1e-6 * step, fmin(slack, 1e-3 * step)));

@@ -32,8 +32,8 @@ typedef struct molecule {
     char digest[VF_DIGEST_TEXT]; /* SHA-256 of the file's text */
 } molecule;
 
-/* Reads a PQR file (docs/molecules.md). `out` is overwritten; free it with molecule_free. Suspicious input gives warnings
- * (vf_warn). Errors (each names file, line and field): VF_ERR_INPUT, VF_ERR_MEMORY. */
+/* Reads a PQR file (docs/molecules.md). `out` is overwritten; free it with molecule_free. Suspicious input gives
+ * warnings (vf_warn). Errors (each names file, line and field): VF_ERR_INPUT, VF_ERR_MEMORY. */
 VF_MUST_CHECK vf_status read_molecule(vf_context *ctx, const char *path, molecule *out);
 
 /* The same from memory; `name` replaces the path in messages. The fuzzer calls this. */
@@ -42,10 +42,10 @@ void molecule_free(molecule *molecule);
 
 /* ---- molecule_with_charges.c ---- */
 
-/* Reads a molecule from two files: coordinates (PDB, or AMBER's inpcrd or rst7 in text form) and charges (PSF, or AMBER's
- * prmtop). The contents tell the formats. Both files must have the same atoms in the same order; atom names are compared
- * if both files have them. Without radii in the charge file, radii are 0, with a note. The digest is that of the text of
- * the coordinates followed by the text of the charges. */
+/* Reads a molecule from two files: coordinates (PDB, or AMBER's inpcrd or rst7 in text form) and charges (PSF, or
+ * AMBER's prmtop). The contents tell the formats. Both files must have the same atoms in the same order; atom names
+ * are compared if both files have them. Without radii in the charge file, radii are 0, with a note. The digest is
+ * that of the text of the coordinates followed by the text of the charges. */
 VF_MUST_CHECK vf_status read_molecule_with_charges(vf_context *ctx, const char *coordinates, const char *charges,
                                                    molecule *out);
 

@@ -11,22 +11,23 @@ bool molecule_resize(molecule *m, int64_t capacity);
 /* Stores the position of atom `i` and updates the bounds. Atoms come in order from 0. */
 void molecule_place(molecule *m, int64_t i, const double xyz[3]);
 
-/* Neumaier's compensated sum: the total of many charges is as accurate as the charges. `rest` starts at 0 and is added to
- * the total at the end. */
+/* Neumaier's compensated sum: the total of many charges is as accurate as the charges. `rest` starts at 0 and is
+ * added to the total at the end. */
 void molecule_add_charge(molecule *m, double charge, double *rest);
 
 /* The text without surrounding blanks. */
 text_piece label_trim(text_piece text);
 
-/* Copies a name without surrounding blanks into a label. Longer names are cut to eight characters; no known program writes
- * any. Characters that are not printable ASCII become '?'. */
+/* Copies a name without surrounding blanks into a label. Longer names are cut to eight characters; no known program
+ * writes any. Characters that are not printable ASCII become '?'. */
 enum { LABEL_SIZE = 9 };
 void label_copy(text_piece text, char out[LABEL_SIZE]);
 
 /* Formats an element symbol: "NA" becomes "Na"; empty if the text is not a symbol. */
 void label_element(text_piece text, char out[3]);
 
-/* A residue number: decimal, or hybrid-36 in four columns (A000 is 10,000, a000 is 1,223,056). False for anything else. */
+/* A residue number: decimal, or hybrid-36 in four columns (A000 is 10,000, a000 is 1,223,056). False for anything
+ * else. */
 bool label_number(text_piece text, int32_t *out);
 
 /* The same, followed by an insertion code (a letter) if there is one. */

@@ -1,5 +1,5 @@
-/* Reads a molecule from two files: one with the atoms' positions, one with their charges. The atoms must be the same in the
- * same order, or atoms would get others' charges. So their names are compared. */
+/* Reads a molecule from two files: one with the atoms' positions, one with their charges. The atoms must be the same
+ * in the same order, or atoms would get others' charges. So their names are compared. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>

@@ -1,4 +1,5 @@
-/* Checks of a PQR file that need more than one line: another kind of file, missing or duplicate atoms, wrong charges. */
+/* Checks of a PQR file that need more than one line: another kind of file, missing or duplicate atoms, wrong
+ * charges. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -16,8 +17,8 @@
 #define PSF "a PSF file" CHARGES_ALONE
 #define PRMTOP "an AMBER prmtop file" CHARGES_ALONE
 
-/* Whether this is a .gro file: a title, the number of atoms, and atoms in columns (residue number and name, name, serial
- * number, coordinates). */
+/* Whether this is a .gro file: a title, the number of atoms, and atoms in columns (residue number and name, name,
+ * serial number, coordinates). */
 static bool is_gro(text_piece text)
 {
     enum { NUMBER = 5, SERIAL = 15, X = 20 };

@@ -1,10 +1,10 @@
-/* PQR has no standard. Programs that write it agree only on the order of the fields. Some keep the columns of PDB files, so
- * neighbouring fields touch if they fill their columns. There are three ways to read a record: words between blanks;
- * splitting numbers that run together; pdb2pqr's columns. The first that gives a consistent record is used. Inconsistent
- * records are errors.
+/* PQR has no standard. Programs that write it agree only on the order of the fields. Some keep the columns of PDB
+ * files, so neighbouring fields touch if they fill their columns. There are three ways to read a record: words
+ * between blanks; splitting numbers that run together; pdb2pqr's columns. The first that gives a consistent record
+ * is used. Inconsistent records are errors.
  *
- * Only the five numbers are used. The words before them matter because they show where the numbers begin: if a field is
- * missing, the residue number must not become x. */
+ * Only the five numbers are used. The words before them matter because they show where the numbers begin: if a field
+ * is missing, the residue number must not become x. */
 #include "pqr_fields.h"
 
 #include <stdio.h>
@@ -36,7 +36,8 @@ bool pqr_ends_like_atom(text_piece line, locale_t c_locale)
 
 /* ---- the three ways to read a record ---- */
 
-/* The words of a record without a trailing comment. `element`: the word after the radius looks like an element symbol. */
+/* The words of a record without a trailing comment. `element`: the word after the radius looks like an element
+ * symbol. */
 typedef struct record {
     text_piece line;
     text_words words;
@@ -265,8 +266,8 @@ static void explain_head(const text_words *words, pqr_head trouble, char *why)
     }
 }
 
-/* Finds the first word that should be one of the five numbers but is not, or else the first word made of several numbers.
- * Counts from the right, because names may be missing or glued. */
+/* Finds the first word that should be one of the five numbers but is not, or else the first word made of several
+ * numbers. Counts from the right, because names may be missing or glued. */
 static bool explain_number(const record *from, char *why)
 {
     const text_words *words = &from->words;

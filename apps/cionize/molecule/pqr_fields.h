@@ -28,8 +28,8 @@ typedef struct pqr_atom {
     atom_label label;
 } pqr_atom;
 
-/* Reads one ATOM or HETATM record. `c_locale` is a locale with a decimal point. On failure returns false; `why` names the
- * wrong field and the remedy. */
+/* Reads one ATOM or HETATM record. `c_locale` is a locale with a decimal point. On failure returns false; `why`
+ * names the wrong field and the remedy. */
 enum { PQR_WHY_SIZE = 480 };
 bool pqr_read_atom(text_piece line, locale_t c_locale, pqr_atom *out, char why[PQR_WHY_SIZE]);
 

@@ -46,8 +46,8 @@ bool pqr_is_overflowed_number(text_piece text)
     return text.size == 4 && (stars == 4 || (stars == 0 && digits > 0));
 }
 
-/* If names touch, or the residue number is doubtful, the decimal points of the coordinates must confirm where these begin:
- * all must have the same number of decimals. */
+/* If names touch, or the residue number is doubtful, the decimal points of the coordinates must confirm where these
+ * begin: all must have the same number of decimals. */
 static bool plain_coordinates(const text_number *xyz)
 {
     return xyz[0].point && xyz[1].point && xyz[2].point && xyz[0].decimals == xyz[1].decimals &&
@@ -143,8 +143,8 @@ static text_piece take_name(text_piece line, text_piece *word)
     return take_front(word, begin >= NAME && begin < RESIDUE ? RESIDUE - begin : NAME_WIDTH);
 }
 
-/* Whether the chain follows the residue name without a blank in the columns of gmx editconf -mead (chain 21, number 22-25)
- * or PDB (chain 22, number 23-26). Otherwise a longer word is only a residue name. */
+/* Whether the chain follows the residue name without a blank in the columns of gmx editconf -mead (chain 21, number
+ * 22-25) or PDB (chain 22, number 23-26). Otherwise a longer word is only a residue name. */
 static bool chain_touches(text_piece line, text_piece residue, text_piece number)
 {
     size_t begin = (size_t)(residue.at - line.at), end = begin + residue.size;

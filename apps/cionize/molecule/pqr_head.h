@@ -21,16 +21,17 @@ typedef enum pqr_head {
     PQR_HEAD_CUT      /* a coordinate was cut and lost its decimal point */
 } pqr_head;
 
-/* Checks that `count` words can come before x: record, serial, name, resName, [chain], resSeq, [iCode], with some possibly
- * glued together. `xyz` are the numbers that follow. Sets the name and the reading of `out`. */
+/* Checks that `count` words can come before x: record, serial, name, resName, [chain], resSeq, [iCode], with some
+ * possibly glued together. `xyz` are the numbers that follow. Sets the name and the reading of `out`. */
 pqr_head pqr_check_head(const text_piece *word, int count, const text_number *xyz, locale_t c_locale, pqr_atom *out);
 
-/* Labels the atom from these words, after pqr_check_head. Glued names are split by the columns of PDB files: four for the
- * name, four for the residue, one for the chain, four for the residue number. An invalid or too large residue number
- * becomes 0. */
+/* Labels the atom from these words, after pqr_check_head. Glued names are split by the columns of PDB files: four
+ * for the name, four for the residue, one for the chain, four for the residue number. An invalid or too large
+ * residue number becomes 0. */
 void pqr_label_words(text_piece line, const text_piece *word, int count, atom_label *out);
 
-/* The same from the columns of a record. Arguments: where the name, the residue number and its insertion code begin, from 0. */
+/* The same from the columns of a record. Arguments: where the name, the residue number and its insertion code begin,
+ * from 0. */
 void pqr_label_columns(text_piece line, size_t name, size_t number, size_t code, atom_label *out);
 
 #endif

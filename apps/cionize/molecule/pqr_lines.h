@@ -4,8 +4,9 @@
 
 #include "text/text_words.h"
 
-/* The length of ATOM or HETATM at the start of a record's first word; 0: neither. Without a blank after it, a serial number
- * must follow: digits, hexadecimal, hybrid-36 (A0000), or the asterisks of an overflow. "ATOMS" is not a record. */
+/* The length of ATOM or HETATM at the start of a record's first word; 0: neither. Without a blank after it, a serial
+ * number must follow: digits, hexadecimal, hybrid-36 (A0000), or the asterisks of an overflow. "ATOMS" is not a
+ * record. */
 size_t pqr_record_name(text_piece word);
 
 typedef enum pqr_kind {

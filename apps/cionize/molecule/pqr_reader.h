@@ -44,9 +44,9 @@ VF_MUST_CHECK vf_status pqr_check_kind(const pqr_reader *r);
 /* Explains a file without atoms. Always fails. */
 VF_MUST_CHECK vf_status pqr_fail_no_atoms(const pqr_reader *r);
 
-/* Fails for PDB files. They have occupancy and B-factor, both with two decimals, instead of charge and radius. Occupancies
- * are between 0 and 1, mostly 1. Ions of charge 1 look the same, so a file with only one atom name may be ions. A PQR file
- * with one more decimal is never taken for a PDB file. */
+/* Fails for PDB files. They have occupancy and B-factor, both with two decimals, instead of charge and radius.
+ * Occupancies are between 0 and 1, mostly 1. Ions of charge 1 look the same, so a file with only one atom name may
+ * be ions. A PQR file with one more decimal is never taken for a PDB file. */
 VF_MUST_CHECK vf_status pqr_check_not_pdb(const pqr_reader *r);
 
 /* Fails if the file states that the radii come before the charges, unless its values show otherwise. */

@@ -1,5 +1,5 @@
-/* Reads coordinates and names from a PDB file by the fixed columns of wwPDB format 3.3. Names may be blank or touch their
- * neighbours, so splitting at blanks would be a guess. */
+/* Reads coordinates and names from a PDB file by the fixed columns of wwPDB format 3.3. Names may be blank or touch
+ * their neighbours, so splitting at blanks would be a guess. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,8 +8,8 @@
 #include "pqr_lines.h"
 #include "voxfield/timer.h"
 
-/* From 0. Each field ends where the next begins, except for the gaps in the format. The residue name has three columns in
- * the format; molecular dynamics programs also use the free column after it (TIP3). */
+/* From 0. Each field ends where the next begins, except for the gaps in the format. The residue name has three
+ * columns in the format; molecular dynamics programs also use the free column after it (TIP3). */
 enum {
     NAME = 12,
     ALTERNATE = 16,
@@ -196,7 +196,8 @@ static int64_t drop_alternates(pdb_reader *p, place_set *residues, place_set *na
     molecule *m = p->r->out;
     int64_t kept = 0;
     for (int64_t i = 0; i < m->atoms; i++) {
-        /* Kept atoms have moved to the front, where the sets look them up. So this one must move there before the lookup. */
+        /* Kept atoms have moved to the front, where the sets look them up. So this one must move there before the
+         * lookup. */
         const double xyz[3] = {m->x[i], m->y[i], m->z[i]};
         m->labels[kept] = m->labels[i];
         p->alternate[kept] = p->alternate[i];

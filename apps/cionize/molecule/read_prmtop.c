@@ -1,6 +1,6 @@
-/* Reads charges, radii and names from an AMBER parameter and topology file (prmtop, parm7), including those that chamber
- * converted from CHARMM files. The file consists of sections in any order: %FLAG with the name, %FORMAT with a Fortran
- * format, then the values. */
+/* Reads charges, radii and names from an AMBER parameter and topology file (prmtop, parm7), including those that
+ * chamber converted from CHARMM files. The file consists of sections in any order: %FLAG with the name, %FORMAT with
+ * a Fortran format, then the values. */
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>

@@ -1,9 +1,9 @@
-/* Reads charges and names from a PSF file of CHARMM, X-PLOR, NAMD or VMD. The first line tells the form of the atom lines:
- * names in columns of four characters, or of eight (EXT); NAMD uses only blanks as separators. Additions by CHEQ and DRUDE
- * follow the masses and are not needed.
+/* Reads charges and names from a PSF file of CHARMM, X-PLOR, NAMD or VMD. The first line tells the form of the atom
+ * lines: names in columns of four characters, or of eight (EXT); NAMD uses only blanks as separators. Additions by
+ * CHEQ and DRUDE follow the masses and are not needed.
  *
- * A line is split at blanks if that gives a consistent record, because VMD lets long names push the rest to the right.
- * Otherwise it is split by columns, because names may be blank. */
+ * A line is split at blanks if that gives a consistent record, because VMD lets long names push the rest to the
+ * right. Otherwise it is split by columns, because names may be blank. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -107,7 +107,8 @@ typedef struct fields {
     size_t charge, charge_end; /* columns */
 } fields;
 
-/* Serial, segment, number, residue, name, type, charge, mass, an integer. The kinds match only if nothing is shifted. */
+/* Serial, segment, number, residue, name, type, charge, mass, an integer. The kinds match only if nothing is
+ * shifted. */
 static bool split_words(text_piece line, locale_t c_locale, fields *out)
 {
     enum { SERIAL, SEGMENT, NUMBER, RESIDUE, NAME, TYPE, CHARGE, MASS, FIXED, LEAST };

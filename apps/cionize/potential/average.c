@@ -44,8 +44,8 @@ static double smaller(double a, double b)
 static vf_status piece_bytes(const averaging *a, double *most)
 {
     const bool host = vf_device_is_host(vf_context_device(a->ctx, 0)), reorder = a->plan->order == MAP_Z_FASTEST;
-    /* In pieces. Besides the buffers: accumulators and results (six times the size of a frame's values in single precision,
-     * four times in double) and a scratch buffer for each stage. */
+    /* In pieces. Besides the buffers: accumulators and results (six times the size of a frame's values in single
+     * precision, four times in double) and a scratch buffer for each stage. */
     const double host_pieces = a->plan->slots + 6 + (host && reorder ? a->plan->workers : 0);
     const double device_pieces = POTENTIAL_QUEUES_PER_GPU * (reorder ? 2 : 1);
     const double atoms_bytes =

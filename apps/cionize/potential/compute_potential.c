@@ -49,8 +49,8 @@ vf_box potential_slab_box(const potential_plan *plan, int64_t first, int64_t beh
     return box;
 }
 
-/* Queues the potential over a box, x fastest. On a GPU, if the method can compute any box, it is split into short launches
- * of equal thickness. */
+/* Queues the potential over a box, x fastest. On a GPU, if the method can compute any box, it is split into short
+ * launches of equal thickness. */
 static vf_status execute(const potential_plan *plan, const vf_potential *sum, vf_queue *queue, const vf_box *box,
                          void *out)
 {

@@ -4,8 +4,8 @@
 
 #include <stdint.h>
 
-/* Layers [0, layers) cut into slabs for `queues` queues of devices: `most` layers thick, thinner towards the end, but at
- * least `least` (the last may have fewer). Cuts are at multiples of `unit`. */
+/* Layers [0, layers) cut into slabs for `queues` queues of devices: `most` layers thick, thinner towards the end,
+ * but at least `least` (the last may have fewer). Cuts are at multiples of `unit`. */
 typedef struct slab_cut {
     int64_t layers; /* >= 1 */
     int64_t unit;   /* >= 1; most and least are multiples of it, 1 <= unit <= least <= most */

@@ -5,9 +5,9 @@
 #include "cionize_settings.h"
 #include "molecule/molecule.h"
 
-/* The grid that the settings ask for, around the molecule. Without --origin, the origin is a whole multiple of the spacing,
- * so formats that store the origin in grid steps keep it exactly. Errors: VF_ERR_ARGUMENT (too large; the message has the
- * size). */
+/* The grid that the settings ask for, around the molecule. Without --origin, the origin is a whole multiple of the
+ * spacing, so formats that store the origin in grid steps keep it exactly. Errors: VF_ERR_ARGUMENT (too large; the
+ * message has the size). */
 VF_MUST_CHECK vf_status plan_grid(vf_context *ctx, const cionize_settings *settings, const molecule *mol, vf_grid *out);
 
 /* Estimates, before reading, the number of atoms in a file of this size and the points of its map. */

@@ -28,8 +28,8 @@ static void *wait_for_lock(void *lock)
         NULL); /* loads a library, as OpenMP's threads do; if memory is short, that ends the process, so do it now */
 }
 
-/* OpenMP ends the process if it cannot start a thread, which would leave a partial file. So this first tries to start as
- * many threads as the run needs: one team for each computing thread, and one for the caller, which writes. */
+/* OpenMP ends the process if it cannot start a thread, which would leave a partial file. So this first tries to
+ * start as many threads as the run needs: one team for each computing thread, and one for the caller, which writes. */
 static vf_status check_threads(vf_context *ctx, int teams)
 {
     int wanted = teams * vf_context_threads(ctx) - 1, started = 0, error = 0;

@@ -24,8 +24,8 @@ vf_box potential_slab_box(const potential_plan *plan, int64_t first, int64_t beh
 VF_MUST_CHECK vf_status potential_execute(const potential_plan *plan, const vf_potential *sum, vf_queue *queue,
                                           const vf_box *box, void *scratch, void *out);
 
-/* Handles a device that could not be prepared, when the context has an error of this status. If the user named no devices
- * and another is left, the device is given up (VF_OK). Otherwise the error remains. */
+/* Handles a device that could not be prepared, when the context has an error of this status. If the user named no
+ * devices and another is left, the device is given up (VF_OK). Otherwise the error remains. */
 VF_MUST_CHECK vf_status potential_leave_out(vf_context *ctx, const potential_plan *plan, int device, vf_status status);
 
 #endif

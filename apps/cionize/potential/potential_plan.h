@@ -24,8 +24,8 @@ typedef struct potential_plan {
     char device[640];                  /* the device, and the reason for an automatic choice */
 } potential_plan;
 
-/* Sets plan->problem to the problem of the settings on a grid, and plan->method to the requested method or the fastest one
- * for this kind of device. Errors: those of vf_potential_check. */
+/* Sets plan->problem to the problem of the settings on a grid, and plan->method to the requested method or the
+ * fastest one for this kind of device. Errors: those of vf_potential_check. */
 VF_MUST_CHECK vf_status potential_choose_method(vf_context *ctx, const cionize_settings *settings, const molecule *mol,
                                                 const vf_grid *grid, vf_device_kind kind, potential_plan *plan);
 
@@ -33,16 +33,18 @@ VF_MUST_CHECK vf_status potential_choose_method(vf_context *ctx, const cionize_s
  * (vf_device_warm_up). Call it before reading the molecule. */
 void potential_warm_up(vf_context *ctx, const cionize_settings *settings, double file_bytes);
 
-/* Chooses the method and the device (settings->device; "auto" considers the work of this many maps, >= 1), measures a small
- * sample of the work on it, and plans slabs of one map that fit in memory; or one slab, if the method can only compute the
- * whole grid. Errors: VF_ERR_DEVICE, VF_ERR_MEMORY, VF_ERR_DEVICE_MEMORY, VF_ERR_ARGUMENT, VF_ERR_UNSUPPORTED. */
+/* Chooses the method and the device (settings->device; "auto" considers the work of this many maps, >= 1), measures
+ * a small sample of the work on it, and plans slabs of one map that fit in memory; or one slab, if the method can
+ * only compute the whole grid. Errors: VF_ERR_DEVICE, VF_ERR_MEMORY, VF_ERR_DEVICE_MEMORY, VF_ERR_ARGUMENT,
+ * VF_ERR_UNSUPPORTED. */
 VF_MUST_CHECK vf_status potential_prepare(vf_context *ctx, const cionize_settings *settings, const molecule *mol,
                                           const vf_grid *grid, map_order order, int64_t maps, potential_plan *plan);
 
 /* ---- compute_potential.c ---- */
 
-/* Computes the map and passes its layers, in order, from the calling thread (see map_format.write). Failing devices are
- * given up (vf_device_give_up) while others are left. slabs_done: [the context's devices] slabs that each has computed. */
+/* Computes the map and passes its layers, in order, from the calling thread (see map_format.write). Failing devices
+ * are given up (vf_device_give_up) while others are left. slabs_done: [the context's devices] slabs that each has
+ * computed. */
 typedef vf_status (*potential_sink)(void *user, int64_t first, int64_t count, const void *values);
 VF_MUST_CHECK vf_status potential_compute(vf_context *ctx, const molecule *mol, const potential_plan *plan,
                                           potential_sink sink, void *user, int64_t *slabs_done);

@@ -13,8 +13,8 @@ typedef struct input_text {
     size_t size, capacity;
 } input_text;
 
-/* Reads a file and uncompresses it if necessary. Free it with input_text_free, also after a failure. Errors: VF_ERR_INPUT,
- * VF_ERR_MEMORY, VF_ERR_CANCELLED. */
+/* Reads a file and uncompresses it if necessary. Free it with input_text_free, also after a failure. Errors:
+ * VF_ERR_INPUT, VF_ERR_MEMORY, VF_ERR_CANCELLED. */
 VF_MUST_CHECK vf_status input_text_read(vf_context *ctx, const char *path, input_text *out);
 void input_text_free(input_text *text);
 

@@ -140,7 +140,8 @@ int text_take_apart(text_piece text, text_piece *pieces, int room, bool *by_deci
         if (p == decimals)
             return 0;
         if (p < end && *p == '.') {
-            /* Another number begins among these digits. It cannot begin here if this digit is a zero followed by digits. */
+            /* Another number begins among these digits. It cannot begin here if this digit is a zero followed by
+             * digits. */
             if (p - decimals <= RUN_DECIMALS || (decimals[RUN_DECIMALS] == '0' && p - decimals > RUN_DECIMALS + 1))
                 return 0;
             p = decimals + RUN_DECIMALS;

@@ -42,8 +42,8 @@ static bool ends_there(const trajectory *t, int64_t offset, int64_t bytes, int64
            dcd_read_marker(t, offset + t->marker + bytes, &behind) == VF_OK && behind == said;
 }
 
-/* Enters the record of the titles. Like enter_record, but accepts files like one of MDAnalysis's test data, whose markers
- * say 164 around three titles of 80 bytes and their number. VMD and MDAnalysis trust the number. */
+/* Enters the record of the titles. Like enter_record, but accepts files like one of MDAnalysis's test data, whose
+ * markers say 164 around three titles of 80 bytes and their number. VMD and MDAnalysis trust the number. */
 static vf_status enter_titles(const trajectory *t, int64_t offset, int64_t *bytes)
 {
     unsigned char number[4];
@@ -257,7 +257,8 @@ vf_status dcd_read_layout(trajectory *t)
     }
     if (status == VF_OK)
         status = count_frames(t);
-    /* The second frame shows whether fixed atoms are really left out, the last whether all frames have the same size. */
+    /* The second frame shows whether fixed atoms are really left out, the last whether all frames have the same
+     * size. */
     const int64_t looks[] = {0, 1, t->frames - 1};
     for (int i = 0; status == VF_OK && i < 3; i++)
         if (looks[i] < t->frames)

@@ -57,8 +57,8 @@ static void cell_of_shape(const double shape[6], trajectory_cell *cell)
     }
 }
 
-/* A, gamma, B, beta, alpha, C. Angles are cosines (NAMD, VMD, LAMMPS) or degrees (MDAnalysis, OpenMM, old CHARMM). If all
- * three are at most 1, they are cosines: no cell has three angles of a degree or less. */
+/* A, gamma, B, beta, alpha, C. Angles are cosines (NAMD, VMD, LAMMPS) or degrees (MDAnalysis, OpenMM, old CHARMM).
+ * If all three are at most 1, they are cosines: no cell has three angles of a degree or less. */
 static void cell_of_angles(const double values[6], trajectory_cell *cell)
 {
     static const int lengths[3] = {0, 2, 5}, angles[3] = {4, 3, 1};

@@ -7,7 +7,8 @@
 
 enum { PARTS = 3 };
 
-/* Splits the text at its colons and parses each non-empty part as an integer. Returns the number of parts; 0: invalid. */
+/* Splits the text at its colons and parses each non-empty part as an integer. Returns the number of parts; 0:
+ * invalid. */
 static int split(const char *text, bool given[PARTS], int64_t values[PARTS])
 {
     for (int n = 0; n < PARTS; n++) {
