@@ -39,7 +39,7 @@ static void warn_overridden(const cionize_state *r)
     };
     for (size_t n = 0; n < sizeof pairs / sizeof *pairs; n++)
         if (pairs[n].both)
-            vf_warn(r->ctx, "%s: %s overrides %s, which has no effect", name, pairs[n].used, pairs[n].unused);
+            vf_warn(r->ctx, "%s: %s overrides %s", name, pairs[n].used, pairs[n].unused);
 }
 
 static vf_status read_settings_script(cionize_state *r)

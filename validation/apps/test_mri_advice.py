@@ -81,7 +81,7 @@ def test_who_fills_in(_):
     assert "8 coils and the prior fill in" in sampling(scan)[0]
     assert "2 coils and the prior fill in" in sampling(scan, "--compress", 2)[0]
     assert "only the prior fills in" in sampling(scan, "--coils", "rss")[0]
-    assert "this method fills nothing in" in sampling(scan, "--method", "gridding")[0]
+    assert "this method does not fill in missing samples" in sampling(scan, "--method", "gridding")[0]
     scan = scan_of("--matrix", "64,64,1", "--trajectory", "radial", "--spokes", 30)
     assert sampling(scan)[0].endswith("only the prior fills in")
 

@@ -379,7 +379,7 @@ static void test_errors(void **state)
                                              {0, 0, 1},          {1, 2, 6},      {0, INT64_MAX, 2}};
     problem *p = random_problem(VF_F32);
     for (size_t i = 0; i < sizeof absent / sizeof *absent; i++)
-        assert_fails(p, &absent[i], -1, VF_ERR_ARGUMENT, "are not there; it has 11");
+        assert_fails(p, &absent[i], -1, VF_ERR_ARGUMENT, "do not exist; the file has 11");
     p->mol.atoms--;
     assert_fails(p, &all, -1, VF_ERR_INPUT, "its frames have 23 atoms, and the molecule has 22");
     p->mol.atoms++;

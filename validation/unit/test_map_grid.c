@@ -19,7 +19,7 @@ static void grids_are_compared(void **state)
     vf_grid wanted = map.grid;
     assert_int_equal(check_map_grid(ctx, &map, &wanted), VF_OK);
     wanted.counts[1] = 100;
-    expect_other_grid(&map, &wanted, "11 x 101 x 1 points, and 11 x 100 x 1 are asked for");
+    expect_other_grid(&map, &wanted, "11 x 101 x 1 points, but 11 x 100 x 1 are requested");
     const struct {
         int axis;
         double origin, spacing; /* to be added */

@@ -389,7 +389,7 @@ static void test_groups(void **state)
     H5Gclose(third);
     H5Tclose(stored);
     H5Fclose(file);
-    expect_refusal(NULL, K_AUTO, VF_ERR_INPUT, "groups hold scans (/one, /three): choose one by --group");
+    expect_refusal(NULL, K_AUTO, VF_ERR_INPUT, "groups contain scans (/one, /three); choose one with --group");
     read_it("three", K_AUTO);
 }
 

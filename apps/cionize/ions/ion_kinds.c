@@ -145,7 +145,7 @@ vf_status parse_placement(vf_context *ctx, const char *option, const char *text,
                        where);
     if (!vf_parse_integers(word[1], 1, 1, &request->count) || request->count < 0 || request->count > ION_MOST)
         return vf_fail(ctx, VF_ERR_ARGUMENT,
-                       "%s: the number of ions must be an integer from 0 to %d; expected NAME:COUNT[:CHARGE], such "
+                       "%s: the number of ions must be a whole number from 0 to %d; expected NAME:COUNT[:CHARGE], such "
                        "as SOD:12",
                        where, ION_MOST);
     double charge;

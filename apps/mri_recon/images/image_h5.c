@@ -8,8 +8,7 @@
 
 enum {
     FORMAT_VERSION = 1,
-    LEVEL =
-        0, /* not compressed: the low bits of a reconstruction are noise; shuffle and deflate would save only a seventh */
+    LEVEL = 0,             /* no compression: low bits are noise; shuffle and deflate would save only a seventh */
     CHUNK_VOXELS = 1 << 17 /* 1 MiB, the size of HDF5's chunk cache */
 };
 
