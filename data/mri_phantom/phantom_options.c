@@ -5,7 +5,7 @@
 
 #include "voxfield/parse.h"
 
-/* ---- arguments of their own kind ---- */
+/* ---- arguments with parsers of their own ---- */
 
 static vf_status matrix(vf_context *ctx, const char *option, const char *text, void *settings)
 {
@@ -93,7 +93,7 @@ static vf_status acceleration(vf_context *ctx, const char *option, const char *t
     return VF_OK;
 }
 
-/* One number is that of the plane; how thick slices are then follows from the matrix. */
+/* A single number applies to the plane. The thickness of slices then follows from the matrix. */
 static vf_status field_of_view(vf_context *ctx, const char *option, const char *text, void *settings)
 {
     phantom_settings *s = settings;
