@@ -363,7 +363,7 @@ def test_maps_read_back(_):
         for more, ions in (([], 8), (["--map-with-ions"], 9)):
             done = make("-q", "a.pqr", "--place", "SOD:1", "--read-map", f"with.{kind}", "-o", "more.dx", "--ions",
                         "two.pqr", *more)
-            assert f"with.{kind}: the potential of 8 ions is in the map" in done.err, done.err
+            assert f"with.{kind}: the map includes the potential of 8 ions" in done.err, done.err
             assert open("more.dx").readline() == f"# electrostatic potential with {ions} ions in kT/e\n"
     # Maps know the file they were made of, and with what.
     write_molecule("b.pqr", random_molecule(rng, 60))

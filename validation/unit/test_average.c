@@ -381,7 +381,7 @@ static void test_errors(void **state)
     for (size_t i = 0; i < sizeof absent / sizeof *absent; i++)
         assert_fails(p, &absent[i], -1, VF_ERR_ARGUMENT, "do not exist; the file has 11");
     p->mol.atoms--;
-    assert_fails(p, &all, -1, VF_ERR_INPUT, "its frames have 23 atoms, and the molecule has 22");
+    assert_fails(p, &all, -1, VF_ERR_INPUT, "frames have 23 atoms, but the molecule has 22");
     p->mol.atoms++;
     assert_fails(p, &all, 9, VF_ERR_OUTPUT, "the disk is full");
     /* y of the first atom that frame 7 has */

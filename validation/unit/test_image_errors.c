@@ -14,7 +14,7 @@ static void copies_that_cannot_be(void **state)
     recon_image image = plain_image(1, 4, 4, 4);
     must(write_image(ctx, &image, path)); /* HDF5, but no scan */
     image.copy_of = path;
-    expect_error(write_image(ctx, &image, target), VF_ERR_INPUT, path, "is no group of an ISMRMRD scan");
+    expect_error(write_image(ctx, &image, target), VF_ERR_INPUT, path, "is not a group of an ISMRMRD scan");
     must(symlink(path, target) == 0 ? VF_OK : VF_ERR_OUTPUT);
     expect_error(write_image(ctx, &image, target), VF_ERR_ARGUMENT, target, "the scan itself");
     unlink(target);

@@ -269,7 +269,7 @@ static void test_no_bandwidth_of_noise(void **state)
             sum += pow((double)cabsf(value_of(0, 0, m)), 2) / 4;
         assert_true(fabs(creal(s.noise[0]) - sum) <= 1e-6 * sum); /* value_of is of floats */
         if (i < 2)
-            expect_said("1 is taken");
+            expect_said("using 1");
         else
             expect_not_said("relativeReceiverNoiseBandwidth");
     }

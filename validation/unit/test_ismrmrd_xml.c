@@ -157,7 +157,7 @@ static void test_encodings_of_text(void **state)
     comment[2] = (char)0xfc; /* u with dots in Latin-1, which is no UTF-8 */
     parse(text, strlen(text));
     expect_whole();
-    assert_non_null(strstr(said, "read as Latin-1"));
+    assert_non_null(strstr(said, "reading it as Latin-1"));
     snprintf(text, sizeof text, "<?xml version=\"1.0\" encoding=\"windows-9999\"?>%s", strstr(WHOLE, "<!--"));
     parse(text, strlen(text));
     expect_whole();

@@ -320,8 +320,8 @@ static void refuses_damaged_psf_files(void **state)
     expect_refused(pdb, with(psf, "3 !NATOM", "11111111111111111111 !NATOM"), "m.chg:7: |!NATOM");
     expect_refused(pdb, "PSF\n\n", "ends before|!NATOM");
     expect_refused(pdb, "PSF\n1 !NATOM\n1 P 1 ALA N NH3 1e10 14.0 0\n", "m.chg:3: columns 17-20 (charge)|beyond");
-    expect_refused(pdb, pdb, "m.chg: is neither a PSF|prmtop");
-    expect_refused(psf, pdb, "m.xyz: has charges, and no coordinates|--charges");
+    expect_refused(pdb, pdb, "m.chg: neither a PSF|prmtop");
+    expect_refused(psf, pdb, "m.xyz: this file has charges but no coordinates|--charges");
 }
 
 static void refuses_damaged_prmtop_files(void **state)

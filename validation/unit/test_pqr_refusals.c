@@ -17,7 +17,7 @@ static const struct refusal {
     {"ATOM 1 N ALA A 5 1.0 2.0 3.0 -inf 1.5", "field 10 (charge)|'-inf' is not a finite number"},
     {"ATOM 1 N ALA A 5 1.0 2.0 3.0 0.5 NaN(5)", "field 11 (radius)|'NaN(5)' is not a finite number"},
     {"ATOM 1 N ALA A 5 1.0 2.0 3.0 0.5 1e999", "field 11 (radius)|'1e999' is out of range"},
-    {"ATOM 1 N ALA A 5 1.0 2.0 3e12 0.5 1.5", "(z)|beyond 1e+09"},
+    {"ATOM 1 N ALA A 5 1.0 2.0 3e12 0.5 1.5", "(z)|beyond +-1e+09"},
     {"ATOM 1 N ALA A 5 0x1p3 2.0 3.0 0.5 1.5", "field 7 (x)|hexadecimal"},
     {"ATOM 1 N ALA A 5 1.0D0 2.0 3.0 0.5 1.5", "field 7 (x)|Fortran exponent (D)"},
     {"ATOM 1 N ALA A 5 1.0 2.0 3.0 -5.0d-01 1.5", "field 10 (charge)|Fortran exponent (D)"},

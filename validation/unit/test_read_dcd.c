@@ -142,7 +142,7 @@ static void test_promised_frames(void **state)
         trajectory *t = open_dcd(s.path);
         assert_int_equal(trajectory_frames(t), 5);
         char says[64];
-        snprintf(says, sizeof says, "holds 5 frames; its header says %d", promised[i]);
+        snprintf(says, sizeof says, "the file has 5 frames, but its header says %d", promised[i]);
         if (promised[i] <= 0 || promised[i] == 5)
             assert_string_equal(log_text, "");
         else
@@ -344,7 +344,7 @@ static void test_frames_within(void **state)
         trajectory *t = open_dcd(s.path);
         assert_int_equal(trajectory_read(t, 2, x, y, z), VF_ERR_INPUT);
         assert_non_null(strstr(vf_context_message(ctx), "frame 3: y of atom 4 is"));
-        assert_non_null(strstr(vf_context_message(ctx), i < 2 ? "not a number" : "infinite"));
+        assert_non_null(strstr(vf_context_message(ctx), i < 2 ? "NaN" : "infinite"));
         vf_context_clear_error(ctx);
         check_frame(t, &s, 1);
         check_frame(t, &s, 3);
@@ -365,7 +365,7 @@ static void test_fixed_not_finite(void **state)
 {
     (void)state;
     dcd_sample s = make_dcd((dcd_kind){.marker = 4, .fixed = 2}, 5, 2, 10);
-    assert_change_refused(&s, s.begin + 4 + 4, 0x7fc00000, "frame 1: x of atom 2 is not a number");
+    assert_change_refused(&s, s.begin + 4 + 4, 0x7fc00000, "frame 1: x of atom 2 is NaN");
     free_dcd(&s);
 }
 

@@ -376,7 +376,7 @@ static void test_datasets_that_are_missing(void **state)
     write_file(only_k, matrix, fov);
     expect_refusal(NULL, K_AUTO, VF_ERR_INPUT, "dataset /scan/data is missing");
     write_file(only_data, matrix, fov);
-    expect_refusal(NULL, K_AUTO, VF_ERR_INPUT, "no dataset /scan/trajectory");
+    expect_refusal(NULL, K_AUTO, VF_ERR_INPUT, "dataset /scan/trajectory is missing");
     write_file(other, NULL, NULL);
     expect_refusal(NULL, K_AUTO, VF_ERR_INPUT, "neither a group /scan nor a group with 'xml' and 'data'");
     expect_refusal("other", K_AUTO, VF_ERR_INPUT, "no group 'other' with datasets 'xml' and 'data'");

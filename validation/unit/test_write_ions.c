@@ -417,8 +417,8 @@ static void refusals(void **state)
     path_of("a.xyz", path);
     expect_error(write_ions(ctx, path, &ions, NULL, "two\nlines"), VF_ERR_INTERNAL, path, "comment");
     path_of("a.dat", path);
-    expect_error(write_ions(ctx, path, &ions, NULL, NULL), VF_ERR_ARGUMENT, path, ".pdb .pqr .xyz");
-    expect_error(check_ions_path(ctx, path), VF_ERR_ARGUMENT, path, ".pdb .pqr .xyz");
+    expect_error(write_ions(ctx, path, &ions, NULL, NULL), VF_ERR_ARGUMENT, path, ".pdb, .pqr or .xyz");
+    expect_error(check_ions_path(ctx, path), VF_ERR_ARGUMENT, path, ".pdb, .pqr or .xyz");
     path_of("none/a.pdb", path);
     expect_error(write_ions(ctx, path, &ions, NULL, NULL), VF_ERR_OUTPUT, "", "none");
     assert_int_equal(check_ions_path(ctx, "x.Pqr"), VF_OK);

@@ -27,7 +27,7 @@ static vf_status refuse_value(const dx_reader *r, int64_t v, text_piece word, co
         return dx_fail(
             r, "the data end after %lld value%s instead of %lld; the file is incomplete: copy or write it again",
             (long long)v, vf_plural(v), (long long)r->items);
-    return dx_fail(r, "grid point (%lld, %lld, %lld): '%s' %s", (long long)(v / (n[1] * n[2])),
+    return dx_fail(r, "the value at grid point (%lld, %lld, %lld): '%s' %s", (long long)(v / (n[1] * n[2])),
                    (long long)(v / n[2] % n[1]), (long long)(v % n[2]), text_quote(word, text), trouble);
 }
 

@@ -73,7 +73,7 @@ vf_status text_check(vf_context *ctx, const char *name, text_piece *text)
         {"\xfe\xff", 2, "UTF-16 text; save it as plain text (iconv -f UTF-16 -t ASCII)"},
         {NULL, 0, NULL}};
     if (text->size == 0)
-        return vf_fail(ctx, VF_ERR_INPUT, "%s: the file is empty; the program that wrote it may have failed", name);
+        return vf_fail(ctx, VF_ERR_INPUT, "%s: is empty; the program that wrote it may have failed", name);
     const text_signature *found = text_find_signature(*text, binary);
     if (found)
         return vf_fail(ctx, VF_ERR_INPUT, "%s: is %s", name, found->what);
