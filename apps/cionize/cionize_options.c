@@ -164,7 +164,7 @@ const program_option cionize_options[] = {
      .needs = "place neutralize concentration", .excludes = "script",
      .why = "a script's ions are placed in the order of its commands", .help = "order of placement"},
     {OPTION_FLAG, .name = "refine", ION_SETTING(refine), .needs = PLACES_IONS, .excludes = "read-map trajectory",
-     .why = "it needs the potential between grid points",
+     .why = "it moves ions by the potential between grid points",
      .help = "ions off the grid: each moves to the lowest energy nearby",
      .more = "An ion moves by at most one spacing from its grid point."},
 

@@ -140,7 +140,7 @@ static vf_status take_input(vf_context *ctx, const program *p)
     if (most == 0)
         return VF_OK;
     if (given->inputs == 0 || given->input[0][0] == '\0')
-        return vf_fail(ctx, VF_ERR_ARGUMENT, "no input file: %s %s (%s --help lists the options)", p->name,
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "no input file; usage: %s %s (%s --help lists the options)", p->name,
                        p->input_example, p->name);
     *(const char **)((char *)p->settings + p->input_at) = given->input[0];
     return VF_OK;

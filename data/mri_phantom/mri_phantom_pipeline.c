@@ -48,7 +48,8 @@ static vf_status settle(vf_context *ctx, phantom_settings *s)
     if (s->noise_scan && !(s->noise > 0 || s->image_snr > 0))
         return vf_fail(ctx, VF_ERR_ARGUMENT, "--noise-scan needs noise: --noise, --snr or --image-snr");
     if (s->field > 0 && s->arrays & ARRAY_FIELD_MAP && !(s->arrays & ARRAY_TIME))
-        return vf_fail(ctx, VF_ERR_ARGUMENT, "--without time: the field map needs the times; leave out both");
+        return vf_fail(ctx, VF_ERR_ARGUMENT,
+                       "--without time: the field map needs the times; use --without time,field-map");
     return VF_OK;
 }
 

@@ -192,7 +192,7 @@ def test_poisson():
     assert abs(len(k) / (64 * 64 / 6) - 1) < 0.02 and len({tuple(row) for row in k}) == len(k) and np.all(k == np.round(k))
     assert {(x, y) for x in range(-4, 4) for y in range(-4, 4)} <= {(int(x), int(y)) for x, y, _ in k}
     refuse(PHANTOM, 2, "single samples", "-o", "e.mrd", "--matrix", "64,64,1", *common)
-    refuse(PHANTOM, 2, "the middle has 576 already", "-o", "e.h5", "--matrix", "8,64,64",
+    refuse(PHANTOM, 2, "the middle alone has 576", "-o", "e.h5", "--matrix", "8,64,64",
            "--trajectory", "cartesian", "--poisson", 9)
 
 

@@ -391,8 +391,8 @@ static void test_errors(void **state)
     static const float bad[] = {NAN, -1.5e6f};
     for (int i = 0; i < 2; i++) {
         char says[64];
-        snprintf(says, sizeof says,
-                 i == 0 ? "frame 7: y of atom %d is not a number" : "frame 7: y of atom %d is -1.5e+06", s->index[0]);
+        snprintf(says, sizeof says, i == 0 ? "frame 7: y of atom %d is NaN" : "frame 7: y of atom %d is -1.5e+06",
+                 s->index[0]);
         s->size = at;
         put_float(s, bad[i]);
         s->size = size;

@@ -332,7 +332,7 @@ static const struct {
     {HEAD ARRAY SIX FOOT "object 4 class array type double rank 0 items 6 data follows\n" SIX, "second array"},
     {HEAD "object 3 class array type float rank 0 items 6 data follows\n1 2 3 4 5 1e39\n" FOOT,
      "range for the file's type, float"},
-    {HEAD "object 3 class array type int rank 0 items 6 data follows\n" SIX, "type 'int'"},
+    {HEAD "object 3 class array type int rank 0 items 6 data follows\n" SIX, "of values 'int'"},
     {HEAD "object 3 class array type double rank 1 shape 3 items 6 data follows\n" SIX, "'shape'"},
     {HEAD "object 3 class array type double rank 1 items 6 data follows\n" SIX, "rank 1"},
     {HEAD "object 3 class array type float rank 0 items 6 lsb ieee data follows\n" SIX, "binary (lsb)"},
@@ -383,7 +383,7 @@ static void damaged_dx(void **state)
     path_of("none.dx", path);
     expect_error(read_map(ctx, path, NULL, &map), VF_ERR_INPUT, path, "cannot open");
     path_of("map.mrc", path);
-    expect_error(read_map(ctx, path, NULL, &map), VF_ERR_ARGUMENT, path, ".dx .dx.gz .h5 .hdf5");
+    expect_error(read_map(ctx, path, NULL, &map), VF_ERR_ARGUMENT, path, ".dx, .dx.gz, .h5 or .hdf5");
     expect_error(read_map(ctx, directory, NULL, &map), VF_ERR_ARGUMENT, directory, ".dx");
 }
 
