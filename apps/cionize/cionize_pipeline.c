@@ -85,7 +85,7 @@ static vf_status check_size(cionize_state *r)
     for (int n = 0; n < 3; n++) {
         const map_format *format = outputs[n]->format;
         if (format && format->max_points > 0 && points > format->max_points)
-            return vf_fail(r->ctx, VF_ERR_UNSUPPORTED, "%s: too many points for %s (%lld): %s", outputs[n]->path,
+            return vf_fail(r->ctx, VF_ERR_UNSUPPORTED, "%s: %lld points are too many for %s: %s", outputs[n]->path,
                            (long long)points, format->name, format->max_reason);
     }
     return VF_OK;

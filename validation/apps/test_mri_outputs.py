@@ -24,7 +24,7 @@ def test_dry_run_and_quiet(_):
     before = listing()
     done = make("scan.h5", "--dry-run", "--picture", "p.png", "--report", "r.json")
     assert listing() == before and "16 x 16 x 16" in done.out and "done" not in done.out
-    assert "no report r.json" in done.out, done.out
+    assert "the report r.json is not written" in done.out, done.out
     assert "report" not in make("scan.h5", "--dry-run").out and make("-q", "scan.h5", "--dry-run", "--report", "r.json").out == ""
     assert make("-q", "scan.h5").out == ""
 
@@ -127,7 +127,7 @@ def test_compare_with_every_kind(_):
     for words, content in (("damaged or incomplete", whole[:-1]), ("damaged or incomplete", whole[:100]), ("damaged", b""),
                            ("not a NIfTI-1 image", b"\0" + whole[1:]), ("24 x 8 x 1 voxels", nifti((24, 8), image[:8], "f4")),
                            ("data type 32", nifti((24, 16), image, "c8")), ("dimensions", nifti((24,), image, "f4")),
-                           ("are no image", nifti((24, 0), image, "f4")),
+                           ("invalid or too large image", nifti((24, 0), image, "f4")),
                            ("not in the file", whole[:108] + b"\0\0\xc0\x7f" + whole[112:])):
         with open("bad.nii", "wb") as file:
             file.write(content)

@@ -54,7 +54,7 @@ static void test_neutralise(void **state)
         assert_true((double)number[c[0] > 0] == c[3] && number[!(c[0] > 0)] == 0);
         assert_int_equal(*fixture.log != '\0', c[4] != 0);
         if (c[4] != 0) {
-            char rest[32];
+            char rest[64];
             snprintf(rest, sizeof rest, "leave%s a total charge of %+g e", c[3] == 1 ? "s" : "", c[4]);
             assert_says(fixture.log, rest);
             assert_null(strstr(fixture.log, "-0 ion"));
