@@ -203,11 +203,10 @@ const program_option cionize_options[] = {
     {OPTION_GROUP, .name = "Computation"},
     {OPTION_TEXT, .name = "device", .argument = "DEVICE", SETTING(device), .initial = "auto",
      .help = "where to compute: auto, cpu, cuda, or a list such as cuda:0,1; cpu:0,1 simulates devices for tests",
-     .more =
-         "`auto` estimates the work, and prints its choice and the reason. `cuda` is the first GPU. `cuda:0,1` are GPUs "
-         "by number. `cpu:0,1` simulates several devices on the CPU, to test what several GPUs would do; it is not "
-         "faster. A requested GPU that is not available is an error. If one of several devices fails while the map is "
-         "computed, a warning says so and the others continue."},
+     .more = "`auto` estimates the work, and prints its choice and the reason. `cuda` is the first GPU. `cuda:0,1` are "
+             "GPUs by number. `cpu:0,1` simulates several devices on the CPU, to test what several GPUs would do; it "
+             "is not faster. A requested GPU that is not available is an error. If one of several devices fails while "
+             "the map is computed, a warning says so and the others continue."},
     {OPTION_CUSTOM, .name = "threads", .argument = "N", .parse = option_threads, .default_help = "one per core",
      .help = "number of CPU threads", .more = "Only cores that the process may use are counted."},
     {OPTION_CHOICE, .name = "precision", .argument = "P", SETTING(precision), SETS(has_precision),
