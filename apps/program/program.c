@@ -26,8 +26,7 @@ static void open_standard_streams(void)
 {
     for (int fd = 0; fd <= 2; fd++)
         if (fcntl(fd, F_GETFD) < 0 && errno == EBADF)
-            (void)open("/dev/null",
-                       fd == 0 ? O_RDONLY : O_WRONLY); /* open() returns the lowest free number, which is fd */
+            (void)open("/dev/null", fd == 0 ? O_RDONLY : O_WRONLY); /* gets the lowest free number: fd */
 }
 
 /* Runnable tasks of the whole machine, including this one; 0: unknown. */

@@ -169,8 +169,7 @@ static vf_status make_header(mrc_state *state)
     put_integer(state->header, NVERSION, VERSION);
     memcpy(state->header + MAP, "MAP ", 4);
     memcpy(state->header + MACHINE_STAMP, *(const char *)&one ? "\x44\x44\0\0" : "\x11\x11\0\0", 4);
-    put_statistics(state->header, 0, -1, -2,
-                   -1); /* these values mean "not known"; they remain if the output is a pipe */
+    put_statistics(state->header, 0, -1, -2, -1); /* "not known"; this remains if the output is a pipe */
     put_labels(state->header, state->map.info);
     return put_position(state);
 }

@@ -17,8 +17,7 @@ typedef struct layout {
 } layout;
 static const layout standard_layout = {9, 14, 19, 24, 29, 34};
 static const layout extended_layout = {11, 20, 29, 38, 47, 52};
-static const layout extended_wide_types = {11, 20, 29,
-                                           38, 47, 54}; /* atom types of X-PLOR files by CHARMM 36 and later */
+static const layout extended_wide_types = {11, 20, 29, 38, 47, 54}; /* X-PLOR files of CHARMM 36 and later */
 enum { CHARGE_WIDTH = 14 };
 
 typedef struct psf_reader {

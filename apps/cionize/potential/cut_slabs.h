@@ -13,7 +13,7 @@ typedef struct slab_cut {
     int queues; /* >= 1 */
 } slab_cut;
 int64_t slab_count(const slab_cut *cut);
-int64_t slab_first(const slab_cut *cut,
-                   int64_t n); /* the first layer of slab n; for n = slab_count(cut), the number of layers */
+/* The first layer of slab n; for n = slab_count(cut), the number of layers. */
+int64_t slab_first(const slab_cut *cut, int64_t n);
 
 #endif
