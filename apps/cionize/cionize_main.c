@@ -1,4 +1,4 @@
-/* cionize: from options to settings, and nothing else. The work is cionize_run's. */
+/* cionize: turns options into settings. cionize_run does the work. */
 #include <stdlib.h>
 #include <string.h>
 

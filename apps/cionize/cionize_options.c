@@ -8,7 +8,7 @@
 #include "maps/map_format.h"
 #include "voxfield/output.h"
 
-/* ---- arguments of their own kind ---- */
+/* The extension of -o decides: a map, or the molecule with its ions. */
 
 /* -o is a map, or the molecule with its ions: the extension tells. */
 static vf_status output(vf_context *ctx, const char *option, const char *text, void *to)
@@ -129,7 +129,7 @@ const program_option cionize_options[] = {
     {OPTION_WRITE, .name = "ions", .argument = "FILE", ION_SETTING(ions), .needs = PLACES_IONS,
      .help = "the ions alone: .pdb, .pqr or .xyz"},
     {OPTION_WRITE, .name = "mask", .argument = "FILE", ION_SETTING(mask), .needs = PLACES_IONS,
-     .help = "map of the points that exclude ions: 0 free, 1 near the molecule, 2 near an ion"},
+     .help = "map of excluded points: 0 free, 1 near the molecule, 2 near an ion"},
     {OPTION_PICTURE, .name = "picture", .argument = "FILE.png", SETTING(picture),
      .help = "three slices through the middle of the map"},
     {OPTION_WRITE, .name = "report", .argument = "FILE.json", SETTING(report),
@@ -156,15 +156,15 @@ const program_option cionize_options[] = {
      .least = 0, .most = 1e4, .unit = "angstrom", .initial = "6", .needs = PLACES_IONS,
      .help = "minimum distance of ions from the centres of atoms"},
     {OPTION_FLAG, .name = "from-surface", ION_SETTING(from_surface), .needs = PLACES_IONS,
-     .help = "that distance measured from the surfaces of atoms: radii are added",
-     .more = "The molecule must have radii."},
+     .help = "that distance measured from atom surfaces instead of centres",
+     .more = "The radius of each atom is added. The molecule must have radii."},
     {OPTION_NUMBER, .name = "ion-ion", .argument = "D", ION_SETTING(ion_ion), SETS_ION(has_ion_ion), .least = 0,
      .most = 1e4, .unit = "angstrom", .initial = "10", .needs = PLACES_IONS, .help = "minimum distance between ions"},
     {OPTION_CHOICE, .name = "order", .argument = "ORDER", ION_SETTING(order), .choices = orders, .initial = "given",
      .needs = "place neutralize concentration", .excludes = "script",
      .why = "a script's ions are placed in the order of its commands", .help = "order of placement"},
     {OPTION_FLAG, .name = "refine", ION_SETTING(refine), .needs = PLACES_IONS, .excludes = "read-map trajectory",
-     .why = "it needs the potential between grid points",
+     .why = "it moves ions by the potential between grid points",
      .help = "ions off the grid: each moves to the lowest energy nearby",
      .more = "An ion moves by at most one spacing from its grid point."},
 
@@ -185,9 +185,9 @@ const program_option cionize_options[] = {
     {OPTION_COUNTS, .name = "counts", .argument = "NX,NY,NZ", SETTING(counts), SETS(has_counts), .least = 1,
      .most = INFINITY, .help = "numbers of grid points, instead of a border"},
 
-    {OPTION_GROUP, .name = "Physics", .help = "By default, the potential is that in vacuum."},
+    {OPTION_GROUP, .name = "Physics", .help = "By default, the molecule is in vacuum."},
     {OPTION_WORD, .name = "units", .argument = "UNIT", SETTING(unit), .choices = units, .initial = "kT/e",
-     .help = "unit of the potential", .more = "The constants are those of CODATA 2022."},
+     .help = "unit of the potential", .more = "The constants are from CODATA 2022."},
     {OPTION_NUMBER, .name = "temperature", .argument = "T", SETTING(temperature), .least = 1, .most = 1e5, .unit = "K",
      .initial = "298.15", .help = "temperature of the unit kT/e, in kelvin",
      .more = "Other units do not depend on it."},
@@ -203,9 +203,9 @@ const program_option cionize_options[] = {
     {OPTION_GROUP, .name = "Computation"},
     {OPTION_TEXT, .name = "device", .argument = "DEVICE", SETTING(device), .initial = "auto",
      .help = "where to compute: auto, cpu, cuda, or a list such as cuda:0,1; cpu:0,1 simulates devices for tests",
-     .more = "`auto` weighs the work, and says what it chose and why. `cuda` is the first GPU. `cuda:0,1` are GPUs by "
-             "number. `cpu:0,1` are several devices that all are the CPU. This is no faster, but tests what several "
-             "GPUs would do. A requested GPU that is not available is an error. If one of several devices fails while "
+     .more = "`auto` estimates the work, and prints its choice and the reason. `cuda` is the first GPU. `cuda:0,1` are "
+             "GPUs by number. `cpu:0,1` simulates several devices on the CPU, to test what several GPUs would do; it "
+             "is not faster. A requested GPU that is not available is an error. If one of several devices fails while "
              "the map is computed, a warning says so and the others continue."},
     {OPTION_CUSTOM, .name = "threads", .argument = "N", .parse = option_threads, .default_help = "one per core",
      .help = "number of CPU threads", .more = "Only cores that the process may use are counted."},

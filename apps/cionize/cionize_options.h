@@ -1,4 +1,4 @@
-/* cionize: the table of options, and what they are read into. */
+/* cionize: the table of options and the settings that it fills. */
 #ifndef CIONIZE_OPTIONS_H
 #define CIONIZE_OPTIONS_H
 
@@ -8,8 +8,8 @@
 
 typedef struct cionize_request {
     cionize_settings settings;
-    ion_settings ions;      /* ions.request: free() it */
-    const char *output_map; /* of -o */
+    ion_settings ions;      /* free() ions.request */
+    const char *output_map; /* from -o */
 } cionize_request;
 
 extern const program_option cionize_options[];

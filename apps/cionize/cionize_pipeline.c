@@ -9,9 +9,9 @@
 #include "potential/potential_common.h"
 #include "voxfield/version.h"
 
-/* ---- what a script says ---- */
+/* ---- the script's settings ---- */
 
-/* A script runs as it is: what it says holds, whatever options say, which is not to go unseen. */
+/* A script's settings override options. A warning names each option that is overridden. */
 static void warn_overridden(const cionize_state *r)
 {
     const cionize_settings *s = &r->settings;
@@ -39,7 +39,7 @@ static void warn_overridden(const cionize_state *r)
     };
     for (size_t n = 0; n < sizeof pairs / sizeof *pairs; n++)
         if (pairs[n].both)
-            vf_warn(r->ctx, "%s: %s holds, and %s is not used", name, pairs[n].used, pairs[n].unused);
+            vf_warn(r->ctx, "%s: %s overrides %s", name, pairs[n].used, pairs[n].unused);
 }
 
 static vf_status read_settings_script(cionize_state *r)
@@ -122,45 +122,47 @@ static void describe(cionize_state *r)
     r->deviation_info.quantity = "standard deviation over frames of the electrostatic potential";
 }
 
-/* Whether numbers differ by more than what six digits, as OpenDX files have them, leave open. */
+/* Whether numbers differ by more than the rounding to six digits in OpenDX files. */
 static bool differ(double stated, double wanted)
 {
-    return fabs(stated - wanted) > 5e-6 * fabs(wanted); /* not if it is NAN: not stated */
+    return fabs(stated - wanted) > 5e-6 * fabs(wanted); /* false for NaN: not stated */
 }
 
-/* A map that is read says what it was made with; ions must be of the same world. */
+/* The map's file states how the map was made. The potential of the ions must use the same constants. */
 static vf_status check_read_map(const cionize_state *r)
 {
     const cionize_settings *s = &r->settings;
     const loaded_map *m = &r->read;
     if (m->distance_dielectric != s->distance_dielectric && !isnan(m->dielectric))
-        return vf_fail(r->ctx, VF_ERR_ARGUMENT, "%s: the map's dielectric %s on the distance; give %s %g", m->path,
+        return vf_fail(r->ctx, VF_ERR_ARGUMENT,
+                       "%s: the map was made with a dielectric that %s on the distance; use %s %g", m->path,
                        m->distance_dielectric ? "depends" : "does not depend",
                        m->distance_dielectric ? "--distance-dielectric" : "--dielectric", m->dielectric);
     if (differ(m->dielectric, s->dielectric))
-        return vf_fail(r->ctx, VF_ERR_ARGUMENT, "%s: the map was made with a dielectric of %g, not %g; give %s %g",
+        return vf_fail(r->ctx, VF_ERR_ARGUMENT, "%s: the map was made with a dielectric of %g, not %g; use %s %g",
                        m->path, m->dielectric, s->dielectric,
                        m->distance_dielectric ? "--distance-dielectric" : "--dielectric", m->dielectric);
     if (strcmp(s->unit, "kT/e") == 0 && differ(m->temperature, s->temperature))
-        return vf_fail(r->ctx, VF_ERR_ARGUMENT, "%s: the map was made for %g K, not %g; give --temperature %g", m->path,
+        return vf_fail(r->ctx, VF_ERR_ARGUMENT, "%s: the map was made for %g K, not %g; use --temperature %g", m->path,
                        m->temperature, s->temperature, m->temperature);
     if (differ(m->r_min, s->r_min))
-        return vf_fail(r->ctx, VF_ERR_ARGUMENT, "%s: the map was made with --r-min %g, not %g; give --r-min %g",
-                       m->path, m->r_min, s->r_min, m->r_min);
+        return vf_fail(r->ctx, VF_ERR_ARGUMENT, "%s: the map was made with --r-min %g, not %g; use --r-min %g", m->path,
+                       m->r_min, s->r_min, m->r_min);
     if (s->has_precision && s->precision != m->type)
-        return vf_fail(r->ctx, VF_ERR_ARGUMENT, "%s: the map is in %s precision, and stays so; leave out --precision",
-                       m->path, m->type == VF_F64 ? "double" : "single");
+        return vf_fail(r->ctx, VF_ERR_ARGUMENT, "%s: the map is in %s precision; leave out --precision", m->path,
+                       m->type == VF_F64 ? "double" : "single");
     if (m->ions > 0)
-        vf_warn(r->ctx, "%s: the potential of %lld ion%s is in the map: they are seen, but keep nothing away", m->path,
-                (long long)m->ions, m->ions == 1 ? "" : "s");
+        vf_warn(r->ctx, "%s: the map includes the potential of %lld ion%s; new ions feel it, but may overlap them",
+                m->path, (long long)m->ions, m->ions == 1 ? "" : "s");
     if (m->molecule[0] != '\0' && strcmp(m->molecule, r->molecule.digest) != 0)
         vf_warn(r->ctx,
-                "%s: was made of another file than %s (SHA-256 %.12s..., not %.12s...): is it the same molecule?",
+                "%s: the map was made from another file than %s (SHA-256 %.12s..., not %.12s...); check that it is the "
+                "same molecule",
                 m->path, s->input, m->molecule, r->molecule.digest);
     return VF_OK;
 }
 
-/* The map is there already: its grid is the grid, unless another is asked for, which it must be then. */
+/* The grid is the map's. If options ask for a grid, it must be the same. */
 static vf_status take_read_map(cionize_state *r)
 {
     cionize_settings *s = &r->settings;
@@ -188,13 +190,13 @@ static vf_status take_read_map(cionize_state *r)
     return status;
 }
 
-/* The bounds of the frames that are averaged: the grid is to hold them all. */
+/* The grid must hold all averaged frames: finds their bounds. */
 static vf_status find_bounds(cionize_state *r)
 {
     molecule *m = &r->molecule;
     const int64_t atoms = trajectory_atoms(r->trajectory);
     if (atoms != m->atoms)
-        return vf_fail(r->ctx, VF_ERR_INPUT, "%s: has %lld atom%s, but %s has %lld; the two must be of one system",
+        return vf_fail(r->ctx, VF_ERR_INPUT, "%s has %lld atom%s, but %s has %lld; both must describe the same system",
                        trajectory_path(r->trajectory), (long long)atoms, vf_plural(atoms), r->settings.input,
                        (long long)m->atoms);
     double *data = malloc((size_t)atoms * 3 * sizeof *data);
@@ -245,8 +247,8 @@ static vf_status plan(cionize_state *r)
     return status;
 }
 
-/* The memory that placing ions takes: the map, unless it was read, and then what the map is summed in, or afterwards
- * the mask, the bounds of cells, and the mask once more in the form of a map. */
+/* The memory that ion placement takes: the map, unless it was read, plus either what the summation of the map takes, or
+ * later the mask, the bounds of cells, and a second mask in the form of a map. */
 static double ions_memory(const cionize_state *r)
 {
     const double bounds_and_mask = 2.1; /* bytes a point: docs/ions.md */
@@ -256,7 +258,8 @@ static double ions_memory(const cionize_state *r)
     return map + fmax((double)r->plan.host_bytes, search);
 }
 
-/* Makes room for the map, and makes sure of the rest: asked for together, what is over is given back. */
+/* Allocates the map. Asks for all the memory that is needed later in one piece and returns the surplus, so a lack of
+ * memory shows now. */
 static vf_status make_store(cionize_state *r)
 {
     const double needed = r->memory = ions_memory(r);
@@ -266,24 +269,25 @@ static vf_status make_store(cionize_state *r)
     if (needed > (double)available)
         return vf_fail(
             r->ctx, VF_ERR_MEMORY,
-            "placing ions takes the whole map in memory, with mask and bounds %s of %s available; use a larger "
+            "not enough memory to place ions: the map, mask and bounds need %s, and %s are available; use a larger "
             "--spacing",
             vf_format_bytes(needed, text, sizeof text), vf_format_bytes((double)available, text2, sizeof text2));
     if (r->stored)
         return VF_OK;
     void *all = malloc((size_t)needed);
     if (!all)
-        return vf_fail(r->ctx, VF_ERR_MEMORY,
-                       "placing ions takes the whole map in memory, and the allocation of %s failed, which a limit "
-                       "(ulimit -v) may forbid; use a larger --spacing",
-                       vf_format_bytes(needed, text, sizeof text));
+        return vf_fail(
+            r->ctx, VF_ERR_MEMORY,
+            "not enough memory to place ions: cannot allocate %s for the map, mask and bounds; raise the limit "
+            "(ulimit -v), if there is one, or use a larger --spacing",
+            vf_format_bytes(needed, text, sizeof text));
     r->stored = realloc(all, (size_t)vf_grid_points(&r->grid) * vf_dtype_bytes(r->settings.precision));
     if (!r->stored)
         r->stored = all;
     return VF_OK;
 }
 
-/* From the molecule to the plan: everything that can be refused is refused here, before any work. */
+/* From the molecule to the plan. All checks of the input are here, before any work. */
 static vf_status prepare(cionize_state *r)
 {
     const cionize_settings *s = &r->settings;
@@ -391,7 +395,7 @@ static vf_status compute(cionize_state *r)
     return sum_map(r);
 }
 
-/* The files of the map. */
+/* Commits the files of the map. */
 static vf_status commit(cionize_state *r)
 {
     vf_stage_begin(&r->stages, "write");
@@ -429,8 +433,8 @@ static vf_status execute(cionize_state *r, vf_report **report)
     status = vf_report_commit(report);
     if (status == VF_OK && r->missing > 0)
         status =
-            vf_fail(r->ctx, VF_ERR_INCOMPLETE, "%lld of %lld ion%s %s missing: there was no room",
-                    (long long)r->missing, (long long)r->wanted, vf_plural(r->wanted), r->missing == 1 ? "is" : "are");
+            vf_fail(r->ctx, VF_ERR_INCOMPLETE, "%lld of %lld ion%s %s missing for lack of room", (long long)r->missing,
+                    (long long)r->wanted, vf_plural(r->wanted), r->missing == 1 ? "is" : "are");
     return status;
 }
 

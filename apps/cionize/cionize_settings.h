@@ -1,35 +1,35 @@
-/* cionize: what the user asked for, and the program behind it. */
+/* cionize: the user's settings, and the run. */
 #ifndef CIONIZE_SETTINGS_H
 #define CIONIZE_SETTINGS_H
 
 #include "potential.h"
 #include "voxfield/timer.h"
 
-/* What the user asked for. Numbers are checked where they are read: finite, and in range one by one. */
+/* What the user asked for. The parsers of options check each number: finite and in range. */
 typedef struct cionize_settings {
     const char *input;
-    const char *charges; /* of a molecule whose file has none; NULL: the input is a PQR */
-    const char *map;     /* NULL: the input's name with .dx, beside it, unless there are ions */
+    const char *charges; /* file of charges, if the molecule's file has none; NULL: the input is a PQR file */
+    const char *map;     /* NULL: the input's path with .dx, unless ions are placed */
     const char *picture, *report;
-    const char *read_map;            /* a map to begin with; NULL: it is computed */
-    const char *trajectory, *frames; /* average over these; NULL: none, all */
-    const char *deviation;           /* the map of the standard deviation over frames */
+    const char *read_map;            /* existing map to place ions on; NULL: compute the map */
+    const char *trajectory, *frames; /* average over these frames; NULL: no trajectory, all frames */
+    const char *deviation;           /* map of the standard deviation over frames */
     const struct ion_settings *ions; /* ions.h */
     double spacing[3];
     double border;
     bool has_spacing, has_border, has_origin, has_size, has_counts;
     double origin[3], size[3];
     int64_t counts[3];
-    const char *unit; /* one of the names potential_constant knows */
+    const char *unit; /* one of the names that potential_constant knows */
     double temperature;
-    double dielectric; /* relative permittivity; with distance_dielectric the factor c of eps(r) = c r */
+    double dielectric; /* relative permittivity; with distance_dielectric, the factor c of eps(r) = c r */
     bool has_dielectric, distance_dielectric;
     double r_min;
     bool has_precision;
-    vf_dtype precision;                /* of a map that is read: the file's */
+    vf_dtype precision;                /* with read_map, the file's */
     const vf_potential_method *method; /* NULL: auto */
-    const char *variant;               /* of the method; NULL: the device's default */
-    const char *device;                /* "auto" or as vf_context_set_devices */
+    const char *variant;               /* NULL: the device's default */
+    const char *device;                /* "auto", or a list for vf_context_set_devices */
     bool dry_run, quiet;
     vf_progress_mode progress;
     int argc;
@@ -38,7 +38,8 @@ typedef struct cionize_settings {
 
 /* ---- cionize_pipeline.c ---- */
 
-/* All stages, in the order data flows. Everything it has to say besides errors goes to stdout, progress to stderr. */
+/* Runs all stages in the order data flows. Errors are in the context, other messages go to stdout, progress to
+ * stderr. */
 VF_MUST_CHECK vf_status cionize_run(vf_context *ctx, const cionize_settings *settings);
 
 #endif

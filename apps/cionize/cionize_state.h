@@ -1,4 +1,4 @@
-/* What the parts of a run of cionize share: the state of the run. */
+/* cionize: the state of a run, which its parts share. */
 #ifndef CIONIZE_STATE_H
 #define CIONIZE_STATE_H
 
@@ -11,7 +11,7 @@
 
 typedef struct cionize_state {
     vf_context *ctx;
-    cionize_settings settings; /* with what a script says, and a map that is read */
+    cionize_settings settings; /* updated from the script and the map that is read */
     ion_settings ions;
     script script;
     vf_stages stages;
@@ -20,51 +20,50 @@ typedef struct cionize_state {
     vf_grid grid;
     potential_plan plan;
     double evaluations;  /* of all maps of the plan */
-    int64_t *slabs_done; /* [the context's devices]; NULL: none were computed */
+    int64_t *slabs_done; /* [the context's devices]; NULL: no slabs were computed */
 
-    /* The map: what it says of itself (ions_info: with the ions placed so far), where it goes, and itself if ions are
-     * placed on it. */
+    /* What map files say about themselves. ions_info: the map with the ions placed so far. */
     map_info info, ions_info, mask_info, deviation_info;
     char quantity[MAP_QUANTITY_SIZE], ions_quantity[MAP_QUANTITY_SIZE]; /* of info, ions_info */
     char created[PROGRAM_TIME_TEXT], method[160];
     char *command;
-    char *default_name;   /* of the one output that there always is */
-    map_output map;       /* of the solute; without a file where none is asked for */
+    char *default_name;   /* of the output that no option names */
+    map_output map;       /* of the solute; no file if none is requested */
     map_output after;     /* with the ions */
     map_output deviation; /* over the frames */
-    loaded_map read;      /* --read-map: its values are `stored` then */
-    void *stored;         /* [z][y][x], settings.precision */
-    double memory;        /* bytes that placing ions takes, the map included; 0: there are none to place */
+    loaded_map read;      /* --read-map; `stored` points to its values */
+    void *stored;         /* the map in memory, for placing ions: [z][y][x], settings.precision */
+    double memory;        /* bytes that ion placement takes, including the map; 0: no ions */
 
     trajectory *trajectory;
     frame_selection frames;
 
     /* Ions. */
     int requests;
-    ion_request *request; /* all that are asked for, by number or by rule */
+    ion_request *request; /* all requested ions, by number and by rule */
     int64_t wanted;
-    double solvent; /* angstrom^3, if a concentration was asked for */
+    double solvent; /* angstrom^3, for a concentration */
     placement *placement;
     ion_list placed;
-    int64_t points[3]; /* of the grid at first: free, excluded by the solute; then by ions */
-    int64_t missing;   /* ions for which there was no room */
+    int64_t points[3]; /* grid points: free, excluded by the solute, excluded by ions */
+    int64_t missing;   /* ions without room */
 } cionize_state;
 
 /* ---- name_files.c ---- */
 
-/* Settles which files are written, with the names that nobody gave. Errors: VF_ERR_ARGUMENT: options that exclude each
- * other or do nothing, endings that say no format, one name for two files; VF_ERR_MEMORY. */
+/* Decides which files are written, and makes default names. Errors: VF_ERR_ARGUMENT (options that exclude each other or
+ * have no effect, unknown extensions, the same name for two files), VF_ERR_MEMORY. */
 VF_MUST_CHECK vf_status prepare_output(cionize_state *r);
 
 /* ---- ion_stage.c ---- */
 
-/* What there is to place and where it goes: settings and script, once the molecule and the grid are known. */
+/* Lists the ions to place and their settings, from options or the script. Needs the molecule and the grid. */
 VF_MUST_CHECK vf_status ions_prepare(cionize_state *r);
 
-/* Places all requests on r->stored, and writes files: those of the options, or those of the script. */
+/* Places all requested ions on r->stored and writes the files that options or the script name. */
 VF_MUST_CHECK vf_status ions_place(cionize_state *r);
 
-/* Whether the run places ions, by options or by a script; whether the map has to stay in memory. */
+/* Whether options or a script place ions. If so, the map stays in memory. */
 bool ions_asked(const cionize_state *r);
 
 /* ---- say_run.c ---- */

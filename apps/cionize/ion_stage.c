@@ -1,4 +1,4 @@
-/* The stage that places ions: what there is to place, and the files that come of it. */
+/* The stage that places ions and writes their files. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@ bool ions_asked(const cionize_state *r)
     return has_script(r) || wants_ions(&r->ions);
 }
 
-/* ---- what there is to place ---- */
+/* ---- which ions to place ---- */
 
 static vf_status add_requests(cionize_state *r, const ion_request *request, int count)
 {
@@ -33,7 +33,7 @@ static vf_status add_requests(cionize_state *r, const ion_request *request, int 
     return VF_OK;
 }
 
-/* Ions by rule: they see the solute's charge and that of the ions that are asked for by number. */
+/* Ions by rule: they count the charge of the solute and of the ions requested by number. */
 static vf_status add_by_rule(cionize_state *r)
 {
     const solute_frames frames = {r->trajectory, &r->frames};
@@ -50,7 +50,7 @@ static vf_status add_by_rule(cionize_state *r)
     if (status == VF_OK)
         status = add_requests(r, request, kinds);
     if (status == VF_OK && r->wanted == 0)
-        vf_warn(r->ctx, "no ions are needed: the rule comes to none");
+        vf_warn(r->ctx, "the rule asks for 0 ions; none are placed");
     return status;
 }
 
@@ -60,7 +60,7 @@ static vf_status check_radii(const cionize_state *r)
         if (r->molecule.radius[i] > 0)
             return VF_OK;
     return vf_fail(r->ctx, VF_ERR_ARGUMENT,
-                   "--from-surface: %s has no radii, or all are 0; leave it out, or use a PQR file with radii",
+                   "--from-surface: %s has no radii, or all are 0; leave out the option, or use a PQR file with radii",
                    r->settings.charges ? r->settings.charges : r->settings.input);
 }
 
@@ -159,17 +159,17 @@ static void note_missing(cionize_state *r, const ion_request *request, int reque
     if (placed == wanted)
         return;
     placement_points(r->placement, points);
-    vf_warn(
-        r->ctx,
-        "only %lld of %lld ion%s could be placed: no point of the grid is left that is %g A from the solute's %s and "
-        "%g A from every ion (of %lld point%s the solute excludes %lld, ions %lld); %s",
-        (long long)placed, (long long)wanted, vf_plural(wanted), r->ions.ion_solute,
-        r->ions.from_surface ? "surface" : "atoms", r->ions.ion_ion, (long long)vf_grid_points(&r->grid),
-        vf_plural(vf_grid_points(&r->grid)), (long long)points[VF_ION_SOLUTE], (long long)points[VF_ION_ION],
-        points[VF_ION_ION] > points[VF_ION_SOLUTE] ? "the ions' own distance is what stops it: lower --ion-ion, or "
-                                                     "take a larger --border"
-                                                   : "the solute is what stops it: take a larger --border, or lower "
-                                                     "--ion-solute");
+    vf_warn(r->ctx,
+            "only %lld of %lld ion%s placed: no grid point is left at least %g A from the solute's %s and "
+            "%g A from every ion (of %lld point%s, the solute excludes %lld and ions %lld); %s",
+            (long long)placed, (long long)wanted, vf_plural(wanted), r->ions.ion_solute,
+            r->ions.from_surface ? "surface" : "atoms", r->ions.ion_ion, (long long)vf_grid_points(&r->grid),
+            vf_plural(vf_grid_points(&r->grid)), (long long)points[VF_ION_SOLUTE], (long long)points[VF_ION_ION],
+            points[VF_ION_ION] > points[VF_ION_SOLUTE]
+                ? "ions exclude most of them: lower --ion-ion, or "
+                  "use a larger --border"
+                : "the solute excludes most of them: use a larger --border, or lower "
+                  "--ion-solute");
 }
 
 static vf_status place(cionize_state *r, const ion_request *request, int requests)
@@ -181,7 +181,7 @@ static vf_status place(cionize_state *r, const ion_request *request, int request
     return status;
 }
 
-/* The ions of the script's last PLACEION: the end of all. */
+/* Writes the ions of the script's last PLACEION, which end the list. */
 static vf_status save_ions(const cionize_state *r, const script_command *command, int64_t first)
 {
     const ion_list last = {.kind_count = r->placed.kind_count,

@@ -1,4 +1,4 @@
-/* Which files a run writes, and what is wrong with what was asked for: said before any work. */
+/* Decides which files a run writes, and checks their names before any work. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -6,8 +6,8 @@
 
 /* ---- names of files ---- */
 
-/* "a/b.pqr" -> "a/b.dx"; other extensions than those of molecules are kept: "a/b.txt" -> "a/b.txt.dx". Beside a pipe,
- * whose name is a system's (/dev/stdin, /dev/fd/63), nobody looks for a map. */
+/* "a/b.pqr" -> "a/b.dx". Extensions that are not a molecule's are kept: "a/b.txt" -> "a/b.txt.dx". An input in /dev or
+ * /proc (/dev/stdin, /dev/fd/63) may be a pipe, and nobody would look for a map beside it. */
 static vf_status default_name(cionize_state *r, const char *ending, const char **name)
 {
     static const char *const endings[] = {".pqr",    ".pqr.gz", ".pdb",       ".pdb.gz", ".ent",
@@ -16,7 +16,8 @@ static vf_status default_name(cionize_state *r, const char *ending, const char *
     const char *input = r->settings.input;
     const bool file = strncmp(input, "/dev/shm/", 9) == 0;
     if (!file && (strncmp(input, "/dev/", 5) == 0 || strncmp(input, "/proc/", 6) == 0))
-        return vf_fail(r->ctx, VF_ERR_ARGUMENT, "%s: gives the output no name; give one by -o", input);
+        return vf_fail(r->ctx, VF_ERR_ARGUMENT,
+                       "%s: cannot make an output name from this input; use -o to name the output", input);
     r->default_name = program_replace_ending(r->settings.input, endings, ending);
     *name = r->default_name;
     return r->default_name ? VF_OK : vf_fail(r->ctx, VF_ERR_MEMORY, "no memory");
@@ -26,18 +27,13 @@ static vf_status default_name(cionize_state *r, const char *ending, const char *
 static vf_status check_names(const cionize_state *r)
 {
     const cionize_settings *s = &r->settings;
-    const program_file files[] = {{"the molecule", s->input},
-                                  {"the charges", s->charges},
-                                  {"the map that is read", s->read_map},
-                                  {"the trajectory", s->trajectory},
-                                  {"the script", r->ions.script},
-                                  {"the map", r->map.path ? r->map.path : r->after.path},
-                                  {"the map of the deviation", s->deviation},
-                                  {"the picture", s->picture},
-                                  {"the report", s->report},
-                                  {"the solute with its ions", r->ions.ionized},
-                                  {"the ions", r->ions.ions},
-                                  {"the mask", r->ions.mask}};
+    const program_file files[] = {
+        {"the molecule", s->input},          {"the charges", s->charges},
+        {"the map to read", s->read_map},    {"the trajectory", s->trajectory},
+        {"the script", r->ions.script},      {"the map", r->map.path ? r->map.path : r->after.path},
+        {"the deviation map", s->deviation}, {"the picture", s->picture},
+        {"the report", s->report},           {"the molecule and its ions", r->ions.ionized},
+        {"the ions", r->ions.ions},          {"the mask", r->ions.mask}};
     enum { FILES = sizeof files / sizeof *files };
     program_file *all = malloc((FILES + (size_t)r->script.commands) * sizeof *all);
     if (!all)
@@ -50,7 +46,7 @@ static vf_status check_names(const cionize_state *r)
     return status;
 }
 
-/* Before any work, as for files that options name. */
+/* Checks the extensions of files that the script names, before any work. */
 static vf_status check_script_formats(const cionize_state *r)
 {
     const map_format *format;
@@ -65,7 +61,7 @@ static vf_status check_script_formats(const cionize_state *r)
     return status;
 }
 
-/* Ways that exclude each other, and options that do nothing without another. */
+/* Rejects options that exclude each other, and options whose prerequisite is missing. */
 static vf_status check_combinations(const cionize_state *r)
 {
     const cionize_settings *s = &r->settings;
@@ -80,22 +76,21 @@ static vf_status check_combinations(const cionize_state *r)
     for (size_t n = 0; !ions && n < sizeof needs_ions / sizeof *needs_ions; n++)
         if (needs_ions[n][1])
             return vf_fail(r->ctx, VF_ERR_ARGUMENT,
-                           "%s is for ions: ask for some by --place, --neutralize or "
+                           "%s needs ions: add --place, --neutralize or "
                            "--concentration",
                            needs_ions[n][0]);
     if (s->read_map && s->trajectory)
-        return vf_fail(r->ctx, VF_ERR_ARGUMENT, "--read-map and --trajectory exclude each other");
+        return vf_fail(r->ctx, VF_ERR_ARGUMENT, "--read-map cannot be combined with --trajectory");
     if (s->read_map && s->variant)
         return vf_fail(r->ctx, VF_ERR_ARGUMENT,
-                       "--method says how a map is summed, and the map is read from %s: leave out one of them",
+                       "--method variants apply to computed maps, but the map is read from %s; leave out one of them",
                        s->read_map);
     if (r->ions.map_with_ions && !s->map && !s->picture)
-        return vf_fail(r->ctx, VF_ERR_ARGUMENT,
-                       "--map-with-ions is for a map or a picture: name one by --map or --picture");
+        return vf_fail(r->ctx, VF_ERR_ARGUMENT, "--map-with-ions needs a map or a picture: add --map or --picture");
     if (r->ions.refine && (s->read_map || s->trajectory))
         return vf_fail(r->ctx, VF_ERR_ARGUMENT,
                        "--refine needs the potential between grid points, which %s does not give",
-                       s->read_map ? "a map that is read" : "an average over frames");
+                       s->read_map ? "an existing map" : "an average over frames");
     return VF_OK;
 }
 
@@ -121,7 +116,7 @@ vf_status prepare_output(cionize_state *r)
     if (status == VF_OK && s->deviation)
         status = map_format_for(r->ctx, s->deviation, &r->deviation.format);
     if (status == VF_OK && s->deviation && r->map.format && r->map.format->order != r->deviation.format->order)
-        status = vf_fail(r->ctx, VF_ERR_ARGUMENT, "%s and %s order their values differently; write both in one format",
+        status = vf_fail(r->ctx, VF_ERR_ARGUMENT, "%s and %s have different value orders; use the same format for both",
                          map, s->deviation);
     const char *const lists[] = {r->ions.ionized, r->ions.ions};
     for (int n = 0; status == VF_OK && n < 2; n++)

@@ -1,4 +1,4 @@
-/* What a run of cionize says: to people on stdout, and in the report. */
+/* The messages of a run on stdout, and the report. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -75,7 +75,7 @@ static const char *boundary(const cionize_state *r)
     return r->grid.cell.kind == VF_CELL_NONE ? "free space" : "periodic";
 }
 
-/* What the method keeps: "exact", or "tolerance 1e-06". */
+/* The accuracy of the method: "exact", or "tolerance 1e-06". */
 static const char *accuracy(const cionize_state *r, char *text, size_t size)
 {
     if (r->plan.method->tolerance[r->plan.problem.precision] > 0)
@@ -156,7 +156,7 @@ void say_ions(const cionize_state *r)
            kinds > 1 && !r->ions.script ? orders[r->ions.order] : "");
     printf("           %g A or more from atoms' %s, %g A from each other%s\n", r->ions.ion_solute,
            r->ions.from_surface ? "surfaces" : "centres", r->ions.ion_ion,
-           r->ions.refine ? ", moved off the grid to the least energy" : "");
+           r->ions.refine ? ", refined off the grid" : "");
     if (r->solvent > 0)
         printf("           %.4g A^3 of solvent%s\n", r->solvent, r->trajectory ? ", mean over frames" : "");
     if (r->settings.dry_run)
@@ -263,7 +263,7 @@ static void report_potential(vf_report *report, const cionize_state *r)
     vf_report_end(report);
 }
 
-/* One of the numbers of each ion, in the order they were placed. */
+/* One component of all ions, in the order of placement. */
 static void report_sites(vf_report *report, const cionize_state *r, const char *key, int what, double *values)
 {
     for (int64_t n = 0; n < r->placed.count; n++)

@@ -99,7 +99,7 @@ static vf_status file(vf_context *ctx, const program_option *row, const char *te
     return VF_OK;
 }
 
-/* A bool, an int or an enum, or an int64_t: as its size says. */
+/* The size tells the type: bool, int or enum, or int64_t. */
 static void store(const program_option *row, void *to, int64_t value)
 {
     if (row->size == sizeof(bool))
@@ -152,7 +152,7 @@ vf_status option_parse(vf_context *ctx, const program_option *row, const char *t
     case OPTION_CUSTOM:
         return row->parse(ctx, row->name, text, settings);
     default:
-        return vf_fail(ctx, VF_ERR_INTERNAL, "--%s has no argument to read", row->name);
+        return vf_fail(ctx, VF_ERR_INTERNAL, "--%s takes no argument", row->name);
     }
 }
 

@@ -1,7 +1,7 @@
-/* The options of a program: one table, from which the reader, --help, the manual page's list and the checks come.
+/* The options of a program in one table. The parser, --help, the manual page's list and the checks all use it.
  *
  * A table is an array of program_option that ends with {0}. A row of kind OPTION_GROUP is a heading for the rows below
- * it. A settings struct, of any type, takes the values:
+ * it. The values go into a settings struct of any type:
  *
  *   static const program_option options[] = {
  *       {OPTION_GROUP, .name = "Grid", .help = "Lengths are in angstrom."},
@@ -47,67 +47,67 @@ typedef struct program_option {
     char letter; /* of the short form; 0: none */
     bool required;
     const char *name;             /* "ion-solute" */
-    const char *argument;         /* what --help calls it: "FILE"; NULL: the option takes none */
+    const char *argument;         /* as in --help: "FILE"; NULL: the option takes none */
     size_t at, size;              /* OPTION_TO */
-    size_t given;                 /* OPTION_GIVEN: a bool that is set where the user gives the option; 0: none */
+    size_t given;                 /* OPTION_GIVEN: a bool that becomes true if the user gives the option; 0: none */
     double least, most;           /* the range, both ends included; most may be INFINITY */
     const char *unit;             /* of numbers; NULL: none */
-    const option_choice *choices; /* up to {0} */
+    const option_choice *choices; /* ends with {0} */
     vf_status (*parse)(vf_context *ctx, const char *option, const char *text, void *settings);
-    const char *initial; /* the default, read like an argument before all others; NULL: settings stay as they are */
-    const char *default_help; /* the default in words, where `initial` does not say it; "": it goes unmentioned */
+    const char *initial; /* the default, parsed like an argument before all others; NULL: settings keep their value */
+    const char *default_help; /* the default in words, if `initial` does not show it; "": not mentioned */
     const char *help;         /* a noun phrase for --help, without a capital or a period; the manual page adds them */
-    const char *more;         /* further sentences, for the manual page; --names and `words` are set in bold */
+    const char *more;         /* further sentences for the manual page; --names and `words` become bold */
     const char *needs;        /* conditions, one of which must hold: "place neutralize", "method=cg|adjoint" */
-    const char *excludes;     /* conditions, none of which may hold. One of the two options is enough to say it */
+    const char *excludes;     /* conditions, none of which may hold; enough in one of the two options */
     const char *why;          /* ends the message of needs and excludes: "direct sums are exact"; NULL: none */
 } program_option;
 
 #define OPTION_TO(type, member) .at = offsetof(type, member), .size = sizeof(((type *)0)->member)
 #define OPTION_GIVEN(type, member) .given = offsetof(type, member) /* not the first member */
 
-/* Rows that all programs have. */
+/* Rows of all programs. */
 #define OPTION_ROWS_HELP                                                                                               \
     {OPTION_HELP, .letter = 'h', .name = "help", .help = "this list of options"},                                      \
     {                                                                                                                  \
         OPTION_VERSION, .name = "version", .help = "the version"                                                       \
     }
 
-/* What the command line said, by option_read. Free with option_values_free. */
+/* The result of option_read. Free with option_values_free. */
 typedef struct option_values {
-    const char **text;  /* [rows] the argument ("" of a flag) where the option was given, else NULL */
-    const char **input; /* [inputs] what is no option, in order */
+    const char **text;  /* [rows] the argument ("" of a flag); NULL: the option was not given */
+    const char **input; /* [inputs] words that are not options, in order */
     int inputs;
-    option_kind asked; /* OPTION_HELP, OPTION_VERSION: for nothing else; or OPTION_END */
-    bool asks_manual;  /* OPTION_HELP: the manual page's list, in mdoc(7) (--help=man) */
+    option_kind asked; /* OPTION_HELP or OPTION_VERSION if the user asked only for that; else OPTION_END */
+    bool asks_manual;  /* with OPTION_HELP: --help=man, the manual page's list in mdoc(7) */
 } option_values;
 
-/* Reads argv[1 ...] by the table into `settings`, after the defaults; the last of several counts. Then checks required
- * options, needs and excludes. Long names may be shortened; "--" ends the options; "-" is an input. --help and
- * --version end the reading at once. `name` of the program is for messages. Errors: VF_ERR_ARGUMENT, VF_ERR_MEMORY, and
- * what parsers return. */
+/* Reads argv[1 ...] by the table into `settings`, after the defaults. If an option is repeated, the last one counts.
+ * Then checks required options, needs and excludes. Long names may be shortened; "--" ends the options; "-" is an
+ * input. --help and --version end the reading at once. `name` is the program's, for messages. Errors:
+ * VF_ERR_ARGUMENT, VF_ERR_MEMORY, and those of the parsers. */
 VF_MUST_CHECK vf_status option_read(vf_context *ctx, const char *name, const program_option *table, int argc,
                                     char *const *argv, void *settings, option_values *values);
 void option_values_free(option_values *values);
-/* The argument that was given, "" of a flag; NULL: the option was not given, or there is none of this name. */
+/* The option's argument ("" of a flag). NULL: the option was not given or does not exist. */
 const char *option_text(const program_option *table, const option_values *values, const char *name);
 
-/* Refuses a table with a mistake: a row without help or before the first group, a name used twice, a condition on an
+/* Fails if the table has a mistake: a row without help or before the first group, a repeated name, a condition on an
  * option that does not exist, an empty range. Errors: VF_ERR_INTERNAL. */
 VF_MUST_CHECK vf_status option_check_table(vf_context *ctx, const program_option *table);
 
-enum { OPTION_HELP_WIDTH = 100 }; /* columns of --help */
-/* The options, by groups; and as mdoc(7), for the manual page. */
+enum { OPTION_HELP_WIDTH = 100 }; /* columns in --help */
+/* Prints the options by groups, as --help or as mdoc(7) for the manual page. */
 void option_print_help(FILE *to, const program_option *table);
 void option_print_manual(FILE *to, const program_option *table);
-/* `text` in lines of this width, from this column on; all but the first are indented. */
+/* Prints `text` wrapped at this width, starting in this column. All lines but the first are indented. */
 void option_print_wrapped(FILE *to, const char *text, int column, int indent);
 
 /* ---- option_values.c: one argument; messages name the option ---- */
 
-/* Reads the argument of a row, of any kind but OPTION_HELP and OPTION_VERSION. */
+/* Parses the argument of a row of any kind but OPTION_HELP and OPTION_VERSION. */
 VF_MUST_CHECK vf_status option_parse(vf_context *ctx, const program_option *row, const char *text, void *settings);
-/* One number in [least, most] (NaN never is); `unit` may be NULL. For parsers of rows of kind OPTION_CUSTOM. */
+/* One number in [least, most], not NaN. `unit` may be NULL. For parsers of OPTION_CUSTOM rows. */
 VF_MUST_CHECK vf_status option_number(vf_context *ctx, const char *option, const char *text, double least, double most,
                                       const char *unit, double *value);
 /* "from 0 to 10 mm", "of 1 or more". */
@@ -119,7 +119,7 @@ bool option_default_holds(const program_option *table, const char *conditions);
 /* "cg, adjoint or gridding". */
 char *option_choices_text(const option_choice *choices, char *text, size_t size);
 
-/* The parser of --threads: the context's. */
+/* The parser of --threads: sets the number of threads of the context. */
 vf_status option_threads(vf_context *ctx, const char *option, const char *text, void *settings);
 
 #endif

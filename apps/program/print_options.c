@@ -1,4 +1,4 @@
-/* A table of options as --help's text and as the list of the manual page. */
+/* Prints a table of options: --help, and the list of the manual page. */
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 
 enum { COLUMN = 29, LINE_TEXT = 2048 };
 
-/* ---- sentences that follow from a row ---- */
+/* ---- phrases made from a row ---- */
 
 static const char *default_text(const program_option *row)
 {
@@ -15,14 +15,14 @@ static const char *default_text(const program_option *row)
     return text && text[0] ? text : NULL;
 }
 
-/* Adds "; " or whatever separates, and the text. */
+/* Appends the separator and the text. */
 static void append(char *line, const char *between, const char *text)
 {
     const size_t used = strlen(line);
     snprintf(line + used, LINE_TEXT - used, "%s%s", between, text);
 }
 
-/* Whether --help says what an option needs: one other option, which the defaults do not provide. */
+/* Whether --help names the prerequisite: only if it is a single option that the defaults do not provide. */
 static bool says_needs(const program_option *table, const program_option *row)
 {
     return row->needs && !strchr(row->needs, ' ') && !option_default_holds(table, row->needs);
@@ -106,7 +106,7 @@ static bool is_name_letter(char c)
     return isalnum((unsigned char)c) || c == '-';
 }
 
-/* Sentences as mdoc, one a line: --names and `words` in bold. `capital`: the first letter becomes one. */
+/* Prints sentences as mdoc, one a line, with --names and `words` in bold. `capital`: capitalises the first letter. */
 static void print_prose(FILE *to, const char *text, bool capital)
 {
     bool bold = false;
@@ -167,7 +167,7 @@ static void print_choices(FILE *to, const option_choice *choices)
     fputs(".El\n", to);
 }
 
-/* Whether conditions name this option, whatever its value. */
+/* Whether a list of conditions names this option, with any value. */
 static bool names_option(const char *conditions, const char *name)
 {
     const size_t length = strlen(name);
@@ -180,7 +180,7 @@ static bool names_option(const char *conditions, const char *name)
     return false;
 }
 
-/* What the row excludes, and the rows that exclude it. */
+/* The options that the row excludes, and those that exclude it. */
 static void print_excluded(FILE *to, const program_option *table, const program_option *row)
 {
     char all[LINE_TEXT] = "", words[LINE_TEXT];

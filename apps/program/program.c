@@ -14,22 +14,22 @@ static void print_log(void *user, vf_log_level level, const char *text)
 {
     const program *p = user;
     if (isatty(2))
-        fputs("\r\033[K", stderr); /* a line of progress makes place, and is drawn again below */
+        fputs("\r\033[K", stderr); /* erases the progress line, which is drawn again below */
     if (level == VF_LOG_WARNING)
         fprintf(stderr, "%s: warning: %s\n", p->name, text);
     else if (!p->quiet)
         printf("%s\n", text);
 }
 
-/* A program started with a standard stream closed would get its number for the map, and print into it. */
+/* If a standard stream is closed, the next file opened would get its number, and messages would go into that file. */
 static void open_standard_streams(void)
 {
     for (int fd = 0; fd <= 2; fd++)
         if (fcntl(fd, F_GETFD) < 0 && errno == EBADF)
-            (void)open("/dev/null", fd == 0 ? O_RDONLY : O_WRONLY); /* gets the lowest free number, which is fd */
+            (void)open("/dev/null", fd == 0 ? O_RDONLY : O_WRONLY); /* gets the lowest free number: fd */
 }
 
-/* Tasks of the whole machine that run or want to, this one among them; 0: not known. */
+/* Runnable tasks of the whole machine, including this one; 0: unknown. */
 static int running_tasks(void)
 {
     char line[128] = ""; /* "0.20 0.18 0.12 1/80 11206" */
@@ -43,9 +43,9 @@ static int running_tasks(void)
     return slash ? (int)strtol(slash, NULL, 10) : 0;
 }
 
-/* Threads that wait for others spin, for milliseconds: best where each has a core to itself, but where other programs
- * want the cores too, those that spin keep them from the threads they wait for, and small problems take many times as
- * long. How long to spin is read by the OpenMP library when it is loaded, so the program starts itself anew, once. */
+/* Idle OpenMP threads spin for milliseconds. That is fastest if each thread has a core to itself. If other programs
+ * want the cores, spinning threads take them from the threads they wait for, and small problems run many times
+ * slower. The OpenMP library reads its spin setting when it loads, so the program restarts itself once. */
 static void spin_less_where_busy(vf_context *ctx, char **argv)
 {
     const long cores = sysconf(_SC_NPROCESSORS_ONLN);
@@ -53,7 +53,7 @@ static void spin_less_where_busy(vf_context *ctx, char **argv)
         running_tasks() - 1 + vf_context_threads(ctx) <= cores)
         return;
     if (setenv("GOMP_SPINCOUNT", "1000", 1) == 0 && setenv("KMP_BLOCKTIME", "0", 1) == 0)
-        (void)execv("/proc/self/exe", argv); /* if it cannot be, things go on as they are */
+        (void)execv("/proc/self/exe", argv); /* on failure, go on without the restart */
 }
 
 bool program_given(const program *p, const char *option)
@@ -100,7 +100,7 @@ static void print_exit_status(const program *p)
         if (column + length < OPTION_HELP_WIDTH)
             column += printf("%s", one);
         else
-            column = printf(",\n%s", one + 2) - 2; /* without the comma and space that separate */
+            column = printf(",\n%s", one + 2) - 2; /* removes the comma and space */
     }
     putchar('\n');
 }
@@ -119,10 +119,10 @@ static void print_help(const program *p)
         printf("\nExamples\n%s\n", p->examples);
     fputs("\n", stdout);
     print_exit_status(p);
-    printf("The manual page %s(1) says more.\n", p->name);
+    printf("See the manual page %s(1) for details.\n", p->name);
 }
 
-/* Prints what was asked for in place of a run. */
+/* Prints help, the option list of the manual page, or the version. */
 static vf_status print_asked(vf_context *ctx, const program *p)
 {
     vf_status status = VF_OK;
@@ -149,7 +149,7 @@ static vf_status take_input(vf_context *ctx, const program *p)
     if (most == 0)
         return VF_OK;
     if (given->inputs == 0 || given->input[0][0] == '\0')
-        return vf_fail(ctx, VF_ERR_ARGUMENT, "no input file: %s %s (%s --help lists the options)", p->name,
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "no input file; usage: %s %s (%s --help lists the options)", p->name,
                        p->input_example, p->name);
     *(const char **)((char *)p->settings + p->input_at) = given->input[0];
     return VF_OK;
@@ -165,7 +165,7 @@ static vf_status read_and_run(vf_context *ctx, program *p)
     status = take_input(ctx, p);
     p->quiet = program_given(p, "quiet");
     if (status == VF_OK && program_given(p, "dry-run") && program_given(p, "report"))
-        vf_note(ctx, "note: --dry-run writes no files, so there is no report %s",
+        vf_note(ctx, "note: --dry-run writes no files; the report %s is not written",
                 option_text(p->options, &p->given, "report"));
     return status == VF_OK ? p->run(ctx, p) : status;
 }
@@ -174,15 +174,15 @@ int program_main(program *p, int argc, char **argv)
 {
     vf_context *ctx = NULL;
     open_standard_streams();
-    setvbuf(stdout, NULL, _IOLBF, 0); /* in order with stderr where both go into one file */
+    setvbuf(stdout, NULL, _IOLBF, 0); /* keeps stdout and stderr in order if both go to one file */
     vf_status status = vf_context_create(&ctx);
     if (status != VF_OK) {
         fprintf(stderr, "%s: error: %s\n", p->name, vf_status_text(status));
         return vf_status_exit_code(status);
     }
     spin_less_where_busy(ctx, argv);
-    signal(SIGXFSZ, SIG_IGN); /* a file beyond the limit is an error like a full disk */
-    signal(SIGPIPE, SIG_IGN); /* the result is worth finishing when nobody reads the messages */
+    signal(SIGXFSZ, SIG_IGN); /* writing beyond the file size limit is then an error, like a full disk */
+    signal(SIGPIPE, SIG_IGN); /* the run goes on if nobody reads its messages */
     vf_context_set_log(ctx, print_log, p);
     vf_context_cancel_on_signals(ctx);
     p->argc = argc;
@@ -193,7 +193,7 @@ int program_main(program *p, int argc, char **argv)
     option_values_free(&p->given);
     vf_context_cancel_on_signals(NULL);
     const vf_warm_up_state warm = vf_device_warm_up_state(ctx);
-    /* Nobody needs a GPU any more that is still being started: the process ends under the thread that starts it. */
+    /* If a GPU is still starting, end the process without waiting for the thread that starts it. */
     if (warm.begun && !warm.ended) {
         (void)fflush(NULL);
         _exit(vf_status_exit_code(status));

@@ -1,4 +1,4 @@
-/* What the programs have in common: the frame around main, and checking the names of files. Options: options.h. */
+/* What all programs share: the frame around main, and checks of file names. For options, see options.h. */
 #ifndef VOXFIELD_PROGRAM_H
 #define VOXFIELD_PROGRAM_H
 
@@ -12,16 +12,15 @@
 typedef struct program {
     const char *name;            /* "cionize" */
     const char *about;           /* one line, without a capital or a period */
-    const char *const *synopsis; /* what may follow the name, a line each, up to NULL: "[options] molecule.pqr" */
-    const char *intro;           /* a paragraph of --help below that; NULL: none */
-    const char *examples;        /* command lines for --help, a line each, without their end; NULL: none */
-    const char *incomplete;      /* what exit status 9 means: "not all ions fitted"; NULL: it does not occur */
-    const vf_status *failures;   /* those that occur besides VF_OK and `incomplete`, up to VF_OK; NULL: all */
+    const char *const *synopsis; /* usage lines without the program's name, up to NULL: "[options] molecule.pqr" */
+    const char *intro;           /* a paragraph of --help below the synopsis; NULL: none */
+    const char *examples;        /* command lines for --help, one per line, without the last newline; NULL: none */
+    const char *incomplete;      /* meaning of exit status 9: "not all ions fitted"; NULL: never used */
+    const vf_status *failures;   /* statuses that occur besides VF_OK and `incomplete`, up to VF_OK; NULL: all */
     const program_option *options;
-    const char *input, *input_example; /* "molecule", "molecule.pqr": one file to read; NULL: none is */
-    void *settings;                    /* what the options are read into */
-    size_t input_at;                   /* const char * in the settings */
-    /* Does the work. */
+    const char *input, *input_example; /* "molecule", "molecule.pqr": the one input file; NULL: no input */
+    void *settings;                    /* the struct that the options fill */
+    size_t input_at;                   /* offset of the input's const char * in the settings */
     vf_status (*run)(vf_context *ctx, const struct program *program);
     /* Set by program_main: */
     option_values given;
@@ -30,11 +29,11 @@ typedef struct program {
     char **argv; /* the command line */
 } program;
 
-/* main()'s body: standard streams, context, messages, signals, options, --help and --version; returns the exit status.
- * Options named "quiet", "dry-run" and "report" have the same meaning in all programs. */
+/* The body of main(): standard streams, context, messages, signals, options, --help and --version. Returns the exit
+ * status. Options named "quiet", "dry-run" and "report" mean the same in all programs. */
 int program_main(program *program, int argc, char **argv);
 
-/* Whether an option was given. */
+/* Whether the user gave an option. */
 bool program_given(const program *program, const char *option);
 
 /* ---- files: program_files.c ---- */
@@ -43,21 +42,22 @@ typedef struct program_file {
     const char *what, *path; /* "the picture"; path may be NULL */
 } program_file;
 
-/* Refuses two names that lead to one file. */
+/* Fails if two names are the same file. */
 VF_MUST_CHECK vf_status program_check_names(vf_context *ctx, const program_file *files, int count);
 
-/* Whether a file can be made under this name and has room for so many bytes, about: said before the work, not after it.
- * `advice` ends the message: "use a larger --spacing". */
+/* Checks before the work that a file can be created at `path` and that about `bytes` are free there. `advice` ends the
+ * message: "use a larger --spacing". */
 VF_MUST_CHECK vf_status program_check_place(vf_context *ctx, const char *path, double bytes, const char *advice);
 
-/* The size of a regular file; 0 for what is none, or cannot be asked. */
+/* The size of a regular file; 0 for anything else, or if the size is unknown. */
 double program_file_bytes(const char *path);
 
-/* "gpu_start": what starting GPUs took, and how much of it was waited for; nothing if none was started ahead. */
+/* Writes "gpu_start" to the report: the time to start GPUs, and how long the run waited for it. Writes nothing if no
+ * GPU was started ahead. */
 void program_report_warm_up(vf_context *ctx, vf_report *report);
 
-/* `path` with `ending` in place of the first of the NULL-terminated `endings` (in any case) that it has, else behind
- * it; free() it. NULL: no memory. */
+/* `path` with `ending` in place of the first of the NULL-terminated `endings` (in any case) that it has. If it has
+ * none, `ending` is appended. free() the result. NULL: no memory. */
 char *program_replace_ending(const char *path, const char *const *endings, const char *ending);
 
 /* The command line as one string, without control characters; free() it. NULL: no memory. */

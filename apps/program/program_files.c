@@ -9,7 +9,7 @@
 #include "voxfield/output.h"
 #include "voxfield/timer.h"
 
-/* Whether two names lead to one file; one that is not there yet is known by its directory and its name in it. */
+/* Whether two names are the same file. A file that does not exist yet is identified by its directory and its name. */
 static bool same_file(const char *a, const char *b)
 {
     struct stat in_a, in_b;
@@ -25,7 +25,7 @@ static bool same_file(const char *a, const char *b)
         free(parent_a);
         free(parent_b);
     } else if (!S_ISREG(in_a.st_mode)) {
-        return false; /* /dev/null takes it all */
+        return false; /* many outputs may go to /dev/null */
     }
     return has_a && in_a.st_dev == in_b.st_dev && in_a.st_ino == in_b.st_ino;
 }
@@ -35,18 +35,18 @@ vf_status program_check_names(vf_context *ctx, const program_file *files, int co
     for (int a = 0; a < count; a++)
         for (int b = a + 1; b < count; b++)
             if (files[a].path && files[b].path && same_file(files[a].path, files[b].path))
-                return vf_fail(ctx, VF_ERR_ARGUMENT, "%s: %s and %s would be the same file; give them different names",
+                return vf_fail(ctx, VF_ERR_ARGUMENT, "%s: %s and %s are the same file; use different names",
                                files[b].path, files[a].what, files[b].what);
     return VF_OK;
 }
 
 vf_status program_check_place(vf_context *ctx, const char *path, double bytes, const char *advice)
 {
-    const double sure = 0.7; /* compressed maps can turn out smaller than expected */
+    const double sure = 0.7; /* compressed maps can turn out smaller than the estimate */
     struct stat existing;
     char need[32], have[32];
     if (stat(path, &existing) == 0 && !S_ISREG(existing.st_mode) && !S_ISDIR(existing.st_mode))
-        return VF_OK; /* the other end of a pipe would notice */
+        return VF_OK; /* opening and closing a pipe would be seen at its other end */
     vf_output *probe = NULL;
     vf_status status = vf_output_open(ctx, path, &probe);
     if (status != VF_OK)
@@ -54,10 +54,9 @@ vf_status program_check_place(vf_context *ctx, const char *path, double bytes, c
     double space = (double)vf_output_space(probe);
     vf_output_discard(&probe);
     if (sure * bytes > space)
-        return vf_fail(
-            ctx, VF_ERR_OUTPUT,
-            "%s: needs about %s and there are %s free in that file system; make room, write elsewhere, or %s", path,
-            vf_format_bytes(bytes, need, sizeof need), vf_format_bytes(space, have, sizeof have), advice);
+        return vf_fail(ctx, VF_ERR_OUTPUT,
+                       "%s: not enough disk space: about %s needed, %s free; make room, write elsewhere, or %s", path,
+                       vf_format_bytes(bytes, need, sizeof need), vf_format_bytes(space, have, sizeof have), advice);
     return VF_OK;
 }
 

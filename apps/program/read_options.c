@@ -1,4 +1,4 @@
-/* The command line by a table of options: words to rows, rows to settings, then what goes with what. */
+/* Reads the command line by a table of options: words to rows, rows to settings, then the checks between options. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,12 +8,12 @@
 
 enum { LIST_TEXT = 256, NAME_TEXT = 64 };
 
-/* What a reading is at. */
+/* The state of the reader. */
 typedef struct reading {
     vf_context *ctx;
-    const char *name; /* of the program */
+    const char *name; /* the program's name */
     const program_option *table;
-    int argc, next; /* the next word */
+    int argc, next; /* next: index of the next word */
     char *const *argv;
     void *settings;
     option_values *values;
@@ -29,7 +29,7 @@ static bool takes_argument(const program_option *row)
     return row->argument != NULL;
 }
 
-/* The row of a whole name of so many bytes; NULL: none. */
+/* The row with this name of `length` bytes; NULL: none. */
 static const program_option *row_named(const program_option *table, const char *name, size_t length)
 {
     for (; table->kind != OPTION_END; table++)
@@ -46,7 +46,7 @@ const char *option_text(const program_option *table, const option_values *values
 
 /* ---- words to rows ---- */
 
-/* Levenshtein's distance of a word of so many bytes to a name: letters to insert, remove or replace. */
+/* Levenshtein distance: how many letters to insert, remove or replace. */
 static size_t edits(const char *word, size_t length, const char *name)
 {
     size_t row[NAME_TEXT];
@@ -71,7 +71,7 @@ static size_t edits(const char *word, size_t length, const char *name)
 static vf_status unknown(const reading *r, const char *word, size_t length)
 {
     const char *nearest = NULL;
-    size_t least = length / 3 + 2; /* edits that still suggest a typing error */
+    size_t least = length / 3 + 2; /* more edits than this are not a typing error */
     for (const program_option *row = r->table; row->kind != OPTION_END; row++) {
         const size_t distance = is_group(row) ? SIZE_MAX : edits(word, length, row->name);
         if (distance < least) {
@@ -84,7 +84,7 @@ static vf_status unknown(const reading *r, const char *word, size_t length)
                    word, guess, nearest ? nearest : "", end, r->name);
 }
 
-/* The row of a long name, which may be shortened as long as only one option begins so. */
+/* The row of a long name. A unique prefix is enough. */
 static vf_status find_long(const reading *r, const char *word, size_t length, const program_option **found)
 {
     char names[LIST_TEXT] = "";
@@ -99,8 +99,8 @@ static vf_status find_long(const reading *r, const char *word, size_t length, co
             *found = row;
         }
     if (candidates > 1)
-        return vf_fail(r->ctx, VF_ERR_ARGUMENT, "--%.*s may be one of %s; give more of the name", (int)length, word,
-                       names);
+        return vf_fail(r->ctx, VF_ERR_ARGUMENT, "--%.*s is ambiguous: it may be one of %s; give more of the name",
+                       (int)length, word, names);
     return candidates == 1 ? VF_OK : unknown(r, word, length);
 }
 
@@ -112,8 +112,8 @@ static vf_status find_short(const reading *r, char letter, const program_option 
     return vf_fail(r->ctx, VF_ERR_ARGUMENT, "unknown option -%c; %s --help lists the options", letter, r->name);
 }
 
-/* The next word as the argument of `option`, as it was spelled. One that is itself an option is a forgotten argument.
- */
+/* Takes the next word as the argument of `option` (as the user spelled it). If that word is itself an option, the
+ * argument is missing. */
 static vf_status next_word(reading *r, const char *option, const char **argument)
 {
     if (r->next == r->argc)
@@ -189,15 +189,15 @@ static vf_status take_words(reading *r)
     return status;
 }
 
-/* ---- what goes with what ---- */
+/* ---- checks between options ---- */
 
-/* One of the conditions of needs and excludes: "name", or "name=value|value". */
+/* One condition of needs or excludes: "name", or "name=value|value". */
 typedef struct condition {
-    const program_option *row; /* NULL: there is no such option */
-    const char *values, *end;  /* values: NULL without */
+    const program_option *row; /* NULL: no such option */
+    const char *values, *end;  /* NULL if the condition has no values */
 } condition;
 
-/* The condition that begins at *text, which moves behind it; false: there is none. */
+/* Parses the condition at *text and moves *text behind it; false at the end. */
 static bool next_condition(const program_option *table, const char **text, condition *out)
 {
     const char *begin = *text ? *text + strspn(*text, " ") : "";
@@ -209,7 +209,7 @@ static bool next_condition(const program_option *table, const char **text, condi
     return length > 0;
 }
 
-/* Whether it holds, if the option was given this text; NULL: it was not given. */
+/* Whether the condition holds if the option has this text; NULL: the option was not given. */
 static bool holds(const condition *c, const char *text)
 {
     if (!c->values)
@@ -291,7 +291,7 @@ static vf_status check_all(const reading *r)
     return status;
 }
 
-/* ---- all of it ---- */
+/* ---- the whole command line ---- */
 
 static vf_status take_defaults(const reading *r)
 {
@@ -331,7 +331,7 @@ void option_values_free(option_values *values)
     *values = (option_values){0};
 }
 
-/* ---- the table itself ---- */
+/* ---- checks of the table ---- */
 
 static bool conditions_exist(const program_option *table, const char *conditions)
 {
@@ -348,7 +348,7 @@ static bool has_number(const program_option *row)
            row->kind == OPTION_COUNTS;
 }
 
-/* What is wrong with a row; NULL: nothing. */
+/* The mistake in a row; NULL: none. */
 static const char *row_trouble(const program_option *table, const program_option *row)
 {
     const bool flag = row->kind == OPTION_FLAG || row->kind == OPTION_HELP || row->kind == OPTION_VERSION;

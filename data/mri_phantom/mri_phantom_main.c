@@ -1,4 +1,4 @@
-/* mri_phantom: from options to settings, and nothing else. The work is mri_phantom_run's. */
+/* mri_phantom: turns options into settings. mri_phantom_run does the work. */
 #include "mri_phantom.h"
 #include "phantom_options.h"
 #include "program.h"

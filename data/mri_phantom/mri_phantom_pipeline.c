@@ -1,4 +1,4 @@
-/* mri_phantom's stages, in order. */
+/* The stages of mri_phantom, in order. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,7 +28,7 @@ static bool ends_with(const char *text, const char *ending)
     return length > tail && strcasecmp(text + length - tail, ending) == 0;
 }
 
-/* What the options leave open, and what they must not say together. */
+/* Completes the settings and rejects contradictory options. */
 static vf_status settle(vf_context *ctx, phantom_settings *s)
 {
     if (s->layout == LAYOUT_BY_NAME && ends_with(s->output, ".mrd"))
@@ -37,21 +37,23 @@ static vf_status settle(vf_context *ctx, phantom_settings *s)
         s->layout = LAYOUT_PLAIN;
     if (s->layout == LAYOUT_BY_NAME)
         return vf_fail(ctx, VF_ERR_ARGUMENT,
-                       "--output %s: name it .h5 (plain) or .mrd (ISMRMRD), or say which with --layout", s->output);
+                       "--output %s: unknown file extension; use .h5 (plain layout) or .mrd (ISMRMRD), or add --layout",
+                       s->output);
     if (!s->has_trajectory)
         s->trajectory = s->matrix[2] == 1 ? TRAJECTORY_GOLDEN_ANGLE : TRAJECTORY_KOOSH_BALL;
     if (s->fov[2] == 0)
         s->fov[2] = s->matrix[2] == 1 ? PHANTOM_SLICE : s->fov[0];
     if (s->correlation > 0 && s->coils == 1)
-        return vf_fail(ctx, VF_ERR_ARGUMENT, "--noise-correlation needs more than one of --coils");
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "--noise-correlation needs --coils 2 or more");
     if (s->noise_scan && !(s->noise > 0 || s->image_snr > 0))
         return vf_fail(ctx, VF_ERR_ARGUMENT, "--noise-scan needs noise: --noise, --snr or --image-snr");
     if (s->field > 0 && s->arrays & ARRAY_FIELD_MAP && !(s->arrays & ARRAY_TIME))
-        return vf_fail(ctx, VF_ERR_ARGUMENT, "--without time: a field map is of no use without it");
+        return vf_fail(ctx, VF_ERR_ARGUMENT,
+                       "--without time: the field map needs the times; use --without time,field-map");
     return VF_OK;
 }
 
-/* What has no room, in memory or where it is to be written, is better refused before the work than after it. */
+/* Checks, before the work, that the scan fits in memory and on disk. */
 static vf_status check_room(vf_context *ctx, const phantom_settings *s, const phantom_trajectory *t)
 {
     double voxels = (double)s->matrix[0] * (double)s->matrix[1] * (double)s->matrix[2];
@@ -64,9 +66,9 @@ static vf_status check_room(vf_context *ctx, const phantom_settings *s, const ph
     char need[32], have[32];
     vf_host_memory(&available, &total);
     if (bytes > (double)available)
-        return vf_fail(ctx, VF_ERR_MEMORY, "this scan needs about %s of memory, and %s are free: make a smaller one",
-                       vf_format_bytes(bytes, need, sizeof need),
-                       vf_format_bytes((double)available, have, sizeof have));
+        return vf_fail(
+            ctx, VF_ERR_MEMORY, "not enough memory: this scan needs about %s, and %s are free; make a smaller scan",
+            vf_format_bytes(bytes, need, sizeof need), vf_format_bytes((double)available, have, sizeof have));
     return program_check_place(ctx, s->output, bytes, "make a smaller scan");
 }
 
@@ -80,8 +82,8 @@ static void *room(vf_context *ctx, vf_status *status, int64_t count, size_t byte
         return NULL;
     void *memory = total < 9e18 ? malloc((size_t)count * bytes) : NULL;
     if (!memory)
-        *status =
-            vf_fail(ctx, VF_ERR_MEMORY, "no memory for the %s (%s)", what, vf_format_bytes(total, size, sizeof size));
+        *status = vf_fail(ctx, VF_ERR_MEMORY, "not enough memory for the %s (%s)", what,
+                          vf_format_bytes(total, size, sizeof size));
     return memory;
 }
 
@@ -108,7 +110,7 @@ static vf_status make_data(vf_context *ctx, const phantom_settings *s, work *w)
     return status;
 }
 
-/* Noise alone, of the same kind as in the data: what prewhitening needs. */
+/* Noise samples with the properties of the noise in the data, for prewhitening. */
 static vf_status make_noise(vf_context *ctx, const phantom_settings *s, work *w)
 {
     vf_status status = VF_OK;
@@ -151,7 +153,7 @@ static vf_status make_images(vf_context *ctx, const phantom_settings *s, work *w
     return status;
 }
 
-/* What a reader should know who has the file only. No path, time or version: the same options give the same bytes. */
+/* Describes the scan for readers of the file. No path, time or version: the same options give the same bytes. */
 static void describe(const phantom_settings *s, const work *w, char *text, size_t size)
 {
     static const char *const objects[] = {"Shepp-Logan phantom", "random ellipsoids", "ball", "point", "head"};

@@ -1,4 +1,4 @@
-/* Coils and field map: functions whose product with the object keeps its Fourier transform in closed form. */
+/* Coils and field map: functions whose product with the object has a Fourier transform in closed form. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,10 +6,10 @@
 #include "mri_phantom.h"
 
 enum { MOST_TERMS = 5 };              /* along an axis */
-static const double frequency = 0.5;  /* of the cosines, cycles per field of view: 0 at the far side */
+static const double frequency = 0.5;  /* of the cosines, in cycles per field of view: 0 at the far side */
 static const double asymmetry = 0.4;  /* of the two exponentials of a cosine: makes the phase vary */
 static const double radius = 0.45;    /* of the ring of coils, fractions of the field of view */
-static const double ring_reach = 0.5; /* heights of the rings: from - to + half of this */
+static const double ring_reach = 0.5; /* rings are at heights from - to + half of this */
 
 /* exp(i 2 pi turns) */
 static double complex turn(double turns)
@@ -17,7 +17,7 @@ static double complex turn(double turns)
     return complex_of(cos(2 * M_PI * turns), sin(2 * M_PI * turns));
 }
 
-/* Where coil c is: on rings of at most 8 coils in 3D, each turned against the one below. */
+/* The place of coil c: on rings of at most 8 coils in 3D, each rotated against the one below. */
 static void place(int64_t c, int64_t coils, int dimensions, double position[3])
 {
     int64_t rings = dimensions == 3 ? (coils + 7) / 8 : 1, ring = c % rings, each = (coils + rings - 1) / rings;
@@ -25,14 +25,14 @@ static void place(int64_t c, int64_t coils, int dimensions, double position[3])
     position[0] = radius * cos(angle);
     position[1] = radius * sin(angle);
     position[2] = 0;
-    if (dimensions == 3 && rings == 1) /* one ring, up and down in turn, so that coils differ along z too */
+    if (dimensions == 3 && rings == 1) /* a single ring alternates up and down, so coils also differ along z */
         position[2] = c % 2 ? -ring_reach / 2 : ring_reach / 2;
     else if (dimensions == 3)
         position[2] = ring_reach * ((double)ring / (double)(rings - 1) - 0.5);
 }
 
-/* The weights of the exponentials with frequencies 0, +, - that make up (1 + cos p + i asymmetry sin p) / 2, where
- * p = 2 pi frequency (r - position): 1 at the position, and less everywhere else. */
+/* The weights of the exponentials with frequencies 0, +, - in (1 + cos p + i asymmetry sin p) / 2, where p = 2 pi
+ * frequency (r - position): 1 at the position, less everywhere else. */
 static void axis_weights(double position, double lean, double complex weight[3])
 {
     weight[0] = 0.5;
@@ -40,7 +40,7 @@ static void axis_weights(double position, double lean, double complex weight[3])
     weight[2] = (1 - lean) / 4 * turn(frequency * position);
 }
 
-/* The weights of the square, of frequencies 0, +, -, 2 +, 2 -. */
+/* The weights of the square: frequencies 0, +, -, 2 +, 2 -. */
 static void square(double complex weight[MOST_TERMS])
 {
     double complex w0 = weight[0], up = weight[1], down = weight[2];
@@ -65,7 +65,7 @@ static void set_shifts(int dimensions, int along, phantom_coils *out)
     }
 }
 
-/* Makes the sum of squares 1 in the middle. */
+/* Scales the sum of squares to 1 in the middle. */
 static void normalise(phantom_coils *coils)
 {
     double squares = 0;
@@ -124,7 +124,7 @@ double complex phantom_phase_at(const phantom_phase *phase, const double r[3])
     return turn(turns) * bent;
 }
 
-/* The term of these steps, which is added where there is none. */
+/* The term with these steps; added if missing. */
 static int term_of(phantom_coils *coils, const int step[3])
 {
     for (int j = 0; j < coils->terms; j++)
@@ -136,7 +136,7 @@ static int term_of(phantom_coils *coils, const int step[3])
     return coils->terms++;
 }
 
-/* 1 + i bend cos(p) = 1 + i bend / 2 (exp(ip) + exp(-ip)): three terms of each one. */
+/* 1 + i bend cos(p) = 1 + i bend / 2 (exp(ip) + exp(-ip)): one term becomes three. */
 vf_status coils_with_phase(vf_context *ctx, const phantom_coils *coils, const phantom_phase *phase, phantom_coils *out)
 {
     bool bent = phase->bend != 0;
@@ -163,7 +163,7 @@ vf_status coils_with_phase(vf_context *ctx, const phantom_coils *coils, const ph
 
 /* ---- maps ---- */
 
-/* The sum over the terms that differ along y and z leaves those along x, by their steps 0, 1, -1, 2, -2. */
+/* Sums the terms that differ along y and z. The terms along x remain, in the order of steps 0, 1, -1, 2, -2. */
 static void one_row(const phantom_coils *coils, int64_t coil, const double r[3], double complex along_x[MOST_TERMS])
 {
     for (int j = 0; j < coils->terms; j++) {
@@ -196,7 +196,7 @@ void coils_voxels(vf_context *ctx, const phantom_coils *coils, const int64_t mat
 
 void field_make(double hertz, int dimensions, phantom_field *out)
 {
-    /* The sum of the parts is 2: from - to + hertz between opposite corners, which are 1 apart along each axis. */
+    /* The parts sum to 2: from -hertz to hertz between opposite corners, which are 1 apart along each axis. */
     static const double part[2][3] = {{1.2, 0.8, 0}, {1, 0.6, 0.4}};
     for (int a = 0; a < 3; a++)
         out->slope[a] = hertz * part[dimensions - 2][a];

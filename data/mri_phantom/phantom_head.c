@@ -1,7 +1,7 @@
-/* A head: ellipsoids for the tissues that have edges, folds around the brain's rim, texture within, and a phase. Its
- * values are like those of a T1-weighted scan (white matter brightest but for fat, fluid dark), those of the reference
- * like a T2-weighted one. No anatomy is measured: sizes are those of a head of 177 x 216 mm in a field of view of
- * 240 mm. x to the left, y to the back, z to the head. */
+/* A head: ellipsoids for tissues with edges, folds at the brain's rim, texture inside, and a phase. Values resemble
+ * a T1-weighted scan (white matter is brightest except for fat, fluid is dark); the reference resembles a
+ * T2-weighted one. The anatomy is not measured: sizes are those of a head of 177 x 216 mm in a field of view of 240
+ * mm. x to the left, y to the back, z to the head. */
 #include <math.h>
 #include <stddef.h>
 
@@ -9,20 +9,20 @@
 
 enum { OCTAVES = 4, LEVELS = 3 };
 
-/* The values of a tissue: T1- and T2-like. */
+/* T1-like and T2-like values of a tissue. */
 typedef struct tissue {
     double t1, t2;
 } tissue;
 static const tissue air = {0, 0}, skin = {0.55, 0.35}, bone = {0.06, 0.05}, marrow = {0.5, 0.4}, fluid = {0.16, 1.3},
                     grey = {0.66, 0.72}, white = {0.95, 0.5}, nucleus = {0.72, 0.62}, lesion = {0.7, 1.0};
-static const tissue fat = {0.5, 0.45}; /* beyond the skin's water, which it lies in */
+static const tissue fat = {0.5, 0.45}; /* in addition to the water of the skin around it */
 
 static const double brain[3] = {0.306, 0.386, 0.36};      /* semi-axes */
-static const double white_core[3] = {0.104, 0.288, 0.27}; /* of each half, */
-static const double core_x = 0.125;                       /* from the middle to its centre */
-static const double cortex = 0.010;                       /* thickness of the grey rim, before folds */
+static const double white_core[3] = {0.104, 0.288, 0.27}; /* semi-axes in each half */
+static const double core_x = 0.125;                       /* distance of its centre from the middle */
+static const double cortex = 0.010;                       /* thickness of the grey rim, without folds */
 
-/* A shape that turns tissue `from`, which it lies in, into `to`. */
+/* Adds a shape that turns the tissue `from` around it into `to`. */
 static phantom_shape *add(phantom *out, const double centre[3], const double semi[3], tissue from, tissue to)
 {
     phantom_shape *shape = &out->shape[out->shapes++];
@@ -50,10 +50,10 @@ static void add_shells(phantom *out)
         add(out, middle, shells[n].semi, *shells[n].from, *shells[n].to)->fat = shells[n].fatty;
 }
 
-/* ---- what lies inside, on both sides ---- */
+/* ---- structures on both sides ---- */
 
 typedef struct part {
-    double centre[3], semi[3], lean; /* of the semi-axis along y towards the middle in front, radians */
+    double centre[3], semi[3], lean; /* lean: of the semi-axis along y towards the middle in front, radians */
     const tissue *from, *to;
 } part;
 
@@ -90,7 +90,7 @@ static void add_inside(phantom *out)
     add_parts(out, parts, sizeof parts / sizeof *parts);
 }
 
-/* What changes from frame to frame, as with a contrast agent. */
+/* Structures that change from frame to frame, as with a contrast agent. */
 static void add_changing(phantom *out)
 {
     const part parts[] = {
@@ -121,8 +121,8 @@ static void add_fold(phantom *out, double angle, double tilt, double z, const do
         phantom_rotate(add(out, centre, semi, from, to)->direction, 0, 1, angle + tilt);
 }
 
-/* Between furrows of fluid, blades of white matter reach from the core into the grey rim. A ring of them at a height.
- */
+/* Adds a ring of folds at a height: blades of white matter reach from the core into the grey rim, with furrows of fluid
+ * between them. */
 static void add_folds(phantom *out, phantom_random *random, int folds, double z, double deep)
 {
     double shrink = sqrt(1 - z * z / (brain[2] * brain[2])), core = 1 - z * z / (white_core[2] * white_core[2]);
@@ -132,7 +132,7 @@ static void add_folds(phantom *out, phantom_random *random, int folds, double z,
         double ray[2] = {cos(angle), sin(angle)}, vary = random_uniform(random),
                tilt = 0.5 * (random_uniform(random) - 0.5);
         double edge = shrink / hypot(ray[0] / brain[0], ray[1] / brain[1]), start = core_edge(ray, core);
-        double join = fabs(ray[0]) < 0.5 ? 0.014 : -0.002; /* where they meet at a small angle they would overlap */
+        double join = fabs(ray[0]) < 0.5 ? 0.014 : -0.002; /* blades that meet at a small angle would overlap */
         bool in_fissure = fabs(ray[0] * edge) < 0.022, sylvian = fabs(ray[1]) < 0.16;
         if (in_fissure || (sylvian && fabs(z) < 0.1))
             continue;
@@ -147,9 +147,9 @@ static void add_folds(phantom *out, phantom_random *random, int folds, double z,
 
 /* ---- texture ---- */
 
-/* Octaves of waves in windows of 0.6 wavelengths, as many as cover the brain, and alike in height: a spectrum of power
- * that falls as k^-2 in the plane. The finest are 2 to 3 voxels of a matrix of 192; in 3D the octaves end at half of
- * that, where as many windows as could cover the volume would take minutes. */
+/* Octaves of waves in windows of 0.6 wavelengths, enough to cover the brain, of similar height: the power falls as
+ * k^-2 in the plane. The finest waves are 2 to 3 voxels long in a matrix of 192. In 3D, the octaves end at half of
+ * that frequency, because covering the volume with more windows would take minutes. */
 static void add_texture(phantom *out, phantom_random *random)
 {
     static const int counts[2][OCTAVES] = {{30, 60, 140, 260}, {30, 90, 130, 0}};
@@ -159,13 +159,13 @@ static void add_texture(phantom *out, phantom_random *random)
             double size = 6 * pow(2, octave + random_uniform(random)), width = fmin(0.6 / size, 0.05);
             double place[3], f[3], length = 2;
             phantom_atom *atom = &out->atom[out->atoms++];
-            while (length > 1) /* a direction, by points of a ball */
+            while (length > 1) /* random direction: a point in a ball */
                 for (int a = 0; a < 3; a++) {
                     f[a] = a < out->dimensions ? 2 * random_uniform(random) - 1 : 0;
                     length = a == 0 ? f[0] * f[0] : length + f[a] * f[a];
                 }
             double reach = 2;
-            while (reach > 1) /* a place in the brain, with room for the window */
+            while (reach > 1) /* random place in the brain, with room for the window */
                 for (int a = 0; a < 3; a++) {
                     double room = fmax(brain[a] - 3 * width, 0.05);
                     place[a] = a < out->dimensions ? brain[a] * (2 * random_uniform(random) - 1) : 0;
@@ -181,7 +181,7 @@ static void add_texture(phantom *out, phantom_random *random)
 
 /* ---- the whole ---- */
 
-/* Nobody lies straight. */
+/* Heads are never quite straight. */
 static void turn_head(double angle, const double shift[3], phantom *out)
 {
     for (int n = 0; n < out->shapes; n++) {
@@ -209,7 +209,7 @@ void phantom_make_head(uint64_t seed, phantom *out)
         phantom_cut(out, 0);
     add_texture(out, &random);
     out->phase = (phantom_phase){.turns = 0.06, .shift = {0.12, -0.08, 0}};
-    if (dimensions == 2) { /* in 3D its terms would take most of a minute */
+    if (dimensions == 2) { /* in 3D, its terms would take most of a minute */
         out->phase.bend = 0.6;
         out->phase.bend_phase = 0.9;
     } else {

@@ -9,9 +9,9 @@
 #include "voxfield/hdf5_io.h"
 
 enum {
-    BATCH = 64,              /* acquisitions written at a time, at most, */
-    BATCH_SAMPLES = 1 << 20, /* and about as many samples */
-    MOST = UINT16_MAX        /* of what the header counts in 16 bits */
+    BATCH = 64,              /* maximum number of acquisitions written at a time, */
+    BATCH_SAMPLES = 1 << 20, /* and about the maximum number of samples */
+    MOST = UINT16_MAX        /* limit of 16-bit counts in the header */
 };
 
 typedef struct writer {
@@ -24,10 +24,10 @@ typedef struct writer {
     float *trajectory;      /* [batch][length][dimensions] */
     float complex *samples; /* [batch][coil][length] */
     ismrmrd_acquisition batch[BATCH];
-    int pending, most; /* in the batch */
+    int pending, most; /* pending: acquisitions in the batch */
 } writer;
 
-/* Without times in the file: the same content gives the same bytes. */
+/* No times in the file: the same content gives the same bytes. */
 static hid_t without_times(void)
 {
     hid_t list = H5Pcreate(H5P_DATASET_CREATE);
@@ -85,7 +85,7 @@ static void limit(FILE *out, const char *name, int64_t first, int64_t count, int
             (long long)first, (long long)(count - 1), (long long)centre, name);
 }
 
-/* Of a scan that leaves out lines between regular ones, with the middle among them. */
+/* For regularly undersampled scans with a fully sampled middle. */
 static void write_acceleration(FILE *out, const phantom_settings *s)
 {
     if (s->accelerate[0] * s->accelerate[1] > 1)
@@ -96,7 +96,7 @@ static void write_acceleration(FILE *out, const phantom_settings *s)
                 (long long)s->accelerate[0], (long long)s->accelerate[1]);
 }
 
-/* The text, to be freed; NULL without memory. */
+/* Returns text to free(); NULL: not enough memory. */
 static char *make_xml(const phantom_scan *scan)
 {
     const phantom_settings *s = scan->settings;
@@ -139,9 +139,9 @@ static char *make_xml(const phantom_scan *scan)
     return text;
 }
 
-/* ---- what HDF5 does: called by vf_h5_call ---- */
+/* ---- HDF5 calls, made through vf_h5_call ---- */
 
-/* The coils' maps, as libismrmrd adds arrays: with one more axis in front. */
+/* Writes the coil maps like libismrmrd's arrays, with one more axis in front. */
 static bool put_maps(hid_t file, const phantom_scan *scan)
 {
     const phantom_settings *s = scan->settings;
@@ -157,7 +157,7 @@ static bool put_maps(hid_t file, const phantom_scan *scan)
     return put(file, "/dataset/csm", ismrmrd_complex_float_type(), rank, dims, scan->sensitivity);
 }
 
-/* The truth, as ismrmrd_generate_cartesian_shepp_logan adds its phantom: complex numbers, frames in front. */
+/* Writes the truth like the phantom of ismrmrd_generate_cartesian_shepp_logan: complex, with frames in front. */
 static bool put_truth(hid_t file, const phantom_scan *scan)
 {
     const phantom_settings *s = scan->settings;
@@ -178,12 +178,13 @@ static bool put_truth(hid_t file, const phantom_scan *scan)
     return fine;
 }
 
-/* Everything but the acquisitions, and the dataset that they go into. */
+/* Writes everything except the acquisitions, and creates their dataset. */
 static const char *begin(void *user, int64_t id)
 {
     writer *w = user;
     hid_t file = (hid_t)id, group = H5Gcreate2(file, "/dataset", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
-    hsize_t one = 1, chunk = w->total < BATCH ? w->total : BATCH, most = H5S_UNLIMITED; /* libismrmrd appends to it */
+    hsize_t one = 1, chunk = w->total < BATCH ? w->total : BATCH,
+            most = H5S_UNLIMITED; /* unlimited, because libismrmrd appends to it */
     if (group < 0 || H5Gclose(group) < 0 || !put(file, "/dataset/xml", ismrmrd_text_type(), 1, &one, &w->xml))
         return "write the ISMRMRD header";
     if (!put_maps(file, w->scan))
@@ -247,7 +248,7 @@ static ismrmrd_acquisition_header common_header(const writer *w, int64_t samples
     return head;
 }
 
-/* Flags of the place in the scan, as scanners set them. */
+/* Flags of the position in the scan, as scanners set them. */
 static uint64_t place_flags(const phantom_scan *scan, int64_t frame, int64_t readout)
 {
     const phantom_trajectory *t = scan->trajectory;
@@ -270,7 +271,7 @@ static uint64_t place_flags(const phantom_scan *scan, int64_t frame, int64_t rea
     return flags;
 }
 
-/* k of a readout in the units of the file. */
+/* The k of a readout in the units of the file. */
 static void convert_trajectory(const writer *w, int64_t frame, int64_t readout, float *out)
 {
     const phantom_settings *s = w->scan->settings;
@@ -337,18 +338,19 @@ static vf_status write_acquisitions(vf_context *ctx, writer *w)
 vf_status phantom_check_ismrmrd(vf_context *ctx, const phantom_settings *s, const phantom_trajectory *trajectory)
 {
     if (s->arrays & (ARRAY_PHI | ARRAY_REFERENCE))
-        return vf_fail(ctx, VF_ERR_ARGUMENT,
-                       "--phi and --reference are for the plain layout: ISMRMRD has no place for them");
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "--phi and --reference need the plain layout; ISMRMRD cannot store them");
     if (s->poisson > 0 && s->matrix[2] == 1)
         return vf_fail(ctx, VF_ERR_ARGUMENT,
-                       "--poisson in 2D takes single samples, which ISMRMRD's readouts cannot say: -o scan.h5, or a "
+                       "--poisson in 2D takes single samples, which ISMRMRD cannot store; use -o scan.h5, or a "
                        "--matrix with z > 1");
     if (trajectory->length > MOST || s->readouts > MOST)
         return vf_fail(ctx, VF_ERR_ARGUMENT,
-                       "ISMRMRD counts samples of a readout and readouts in 16 bits: %lld and %lld are too many",
+                       "ISMRMRD has 16-bit counts of samples per readout and of readouts: %lld and %lld are too many",
                        (long long)trajectory->length, (long long)s->readouts);
     if (s->field > 0)
-        vf_warn(ctx, "ISMRMRD has no place for a field map: %s is distorted by a ramp of %g Hz that it does not say",
+        vf_warn(ctx,
+                "ISMRMRD cannot store a field map: the data in %s are distorted by a ramp of %g Hz that the file does "
+                "not mention",
                 s->output, s->field);
     return VF_OK;
 }
@@ -364,7 +366,7 @@ static vf_status prepare(vf_context *ctx, writer *w)
     w->trajectory = malloc((size_t)(w->most * length) * 3 * sizeof *w->trajectory);
     w->samples = malloc((size_t)(w->most * length * s->coils) * sizeof *w->samples);
     if (!w->xml || !w->trajectory || !w->samples)
-        return vf_fail(ctx, VF_ERR_MEMORY, "no memory to write %s", s->output);
+        return vf_fail(ctx, VF_ERR_MEMORY, "not enough memory to write %s", s->output);
     return VF_OK;
 }
 
@@ -372,7 +374,7 @@ vf_status phantom_write_ismrmrd(vf_context *ctx, const phantom_scan *scan)
 {
     writer *w = calloc(1, sizeof *w);
     if (!w)
-        return vf_fail(ctx, VF_ERR_MEMORY, "no memory to write %s", scan->settings->output);
+        return vf_fail(ctx, VF_ERR_MEMORY, "not enough memory to write %s", scan->settings->output);
     w->scan = scan;
     w->data = w->memory_type = -1;
     vf_status status = prepare(ctx, w);

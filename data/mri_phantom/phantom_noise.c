@@ -1,4 +1,4 @@
-/* Random numbers and noise. Serial on purpose: the same seed gives the same numbers whatever the number of threads. */
+/* Random numbers and noise. Serial on purpose: the same seed gives the same numbers with any number of threads. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -68,7 +68,7 @@ vf_status phantom_noise(vf_context *ctx, double sigma, double correlation, uint6
     double own = sigma * sqrt(1 - correlation), shared = sigma * sqrt(correlation);
     float complex *common = calloc((size_t)samples + 1, sizeof *common);
     if (!common)
-        return vf_fail(ctx, VF_ERR_MEMORY, "no memory for the noise");
+        return vf_fail(ctx, VF_ERR_MEMORY, "not enough memory for the noise");
     phantom_random random = random_start(seed, stream);
     if (correlation > 0)
         for (int64_t m = 0; m < samples; m++)
@@ -113,7 +113,7 @@ vf_status phantom_image_sigma(vf_context *ctx, const phantom *object, const phan
     float *image = calloc((size_t)voxels, sizeof *image);
     float complex *maps = calloc((size_t)(voxels * coils->coils), sizeof *maps);
     vf_status status =
-        image && maps ? VF_OK : vf_fail(ctx, VF_ERR_MEMORY, "no memory for the image that --image-snr is of");
+        image && maps ? VF_OK : vf_fail(ctx, VF_ERR_MEMORY, "not enough memory for the image of --image-snr");
     if (status == VF_OK)
         status = phantom_voxels(ctx, object, matrix, image);
     if (status == VF_OK) {

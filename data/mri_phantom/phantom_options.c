@@ -5,7 +5,7 @@
 
 #include "voxfield/parse.h"
 
-/* ---- arguments of their own kind ---- */
+/* ---- arguments with parsers of their own ---- */
 
 static vf_status matrix(vf_context *ctx, const char *option, const char *text, void *settings)
 {
@@ -93,7 +93,7 @@ static vf_status acceleration(vf_context *ctx, const char *option, const char *t
     return VF_OK;
 }
 
-/* One number is that of the plane; how thick slices are then follows from the matrix. */
+/* A single number applies to the plane. The thickness of slices then follows from the matrix. */
 static vf_status field_of_view(vf_context *ctx, const char *option, const char *text, void *settings)
 {
     phantom_settings *s = settings;
@@ -149,7 +149,7 @@ const program_option phantom_options[] = {
     {OPTION_WRITE, .letter = 'o', .name = "output", .argument = "FILE", SETTING(output), .required = true,
      .help = "scan: .h5 for the plain layout, .mrd for ISMRMRD"},
     {OPTION_CHOICE, .name = "layout", .argument = "LAYOUT", SETTING(layout), .choices = layouts,
-     .default_help = "that of the extension", .help = "layout of the file"},
+     .default_help = "from the extension", .help = "layout of the file"},
     {OPTION_CHOICE, .name = "trajectory-units", .argument = "UNIT", SETTING(units), .choices = units,
      .initial = "normalized", .help = "unit of k in ISMRMRD files",
      .more = "The plain layout always has cycles per field of view."},
@@ -239,7 +239,7 @@ const program_option phantom_options[] = {
     {OPTION_GROUP, .name = "Noise", .help = "Noise is complex, white and Gaussian; its variance is E|n|^2."},
     {OPTION_NUMBER, .name = "noise", .argument = "S", SETTING(noise), .least = 0, .most = 1000, .initial = "0",
      .help = "standard deviation, relative to the root mean square of the data",
-     .more = "The samples near the centre of k-space dominate the latter: 0.005 is the noise of a usual image."},
+     .more = "Samples near the centre of k-space dominate the latter: 0.005 is typical of an image."},
     {OPTION_CUSTOM, .name = "snr", .argument = "DB", .parse = snr, .excludes = "noise",
      .help = "the same in decibels: S = 10^(-DB/20)", .more = "A number from -60 to 200."},
     {OPTION_NUMBER, .name = "image-snr", .argument = "S", SETTING(image_snr), .least = 0.01, .most = 1e6,

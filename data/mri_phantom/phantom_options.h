@@ -1,4 +1,4 @@
-/* mri_phantom: the table of options, read into phantom_settings. */
+/* mri_phantom: the table of options, which fills phantom_settings. */
 #ifndef PHANTOM_OPTIONS_H
 #define PHANTOM_OPTIONS_H
 

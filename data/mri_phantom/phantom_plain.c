@@ -1,4 +1,4 @@
-/* The plain layout: group /scan (docs/scans.md). */
+/* Writes the plain layout: group /scan (docs/scans.md). */
 #include <string.h>
 
 #include "mri_phantom.h"
@@ -6,7 +6,7 @@
 
 enum { CHUNK_ELEMENTS = 1 << 20 };
 
-/* A whole dataset. Chunks are whole innermost rows, as many as make up about a million elements. */
+/* Writes a whole dataset. Chunks are whole innermost rows, with about a million elements. */
 static vf_status write_array(vf_h5 *file, const phantom_scan *scan, const char *name, vf_dtype type, int rank,
                              const int64_t *dims, const void *data)
 {
@@ -42,12 +42,12 @@ vf_status phantom_write_plain(vf_context *ctx, const phantom_scan *scan)
     const phantom_settings *s = scan->settings;
     int64_t samples = scan->trajectory->samples, frames = s->frames, coils = s->coils;
     int64_t z = s->matrix[2], y = s->matrix[1], x = s->matrix[0];
-    int many = frames > 1, own = scan->trajectory->sets > 1; /* an axis of frames in front */
+    int many = frames > 1, own = scan->trajectory->sets > 1; /* whether there is an axis of frames in front */
     const struct {
         const char *name;
         vf_dtype type;
-        int front; /* of the dimensions, how many are not there: 1 for a lone frame */
-        int rank;  /* with it */
+        int front; /* number of leading dimensions to drop: 1 for a single frame */
+        int rank;  /* including them */
         int64_t dims[4];
         const void *data;
     } arrays[] = {

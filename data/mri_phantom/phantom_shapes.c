@@ -1,14 +1,14 @@
-/* The objects: ellipsoids, and their image in voxels. */
+/* The objects: ellipsoids, and their images in voxels. */
 #include <math.h>
 #include <string.h>
 
 #include "mri_phantom.h"
 
-enum { FINE = 8 }; /* points along each axis of a voxel that an edge crosses */
+enum { FINE = 8 }; /* points along each axis of a voxel crossed by an edge */
 
-/* The Shepp-Logan phantom in 3D with raised contrast as of Koay, Sarlls and Ozarslan, Magn. Reson. Med. 58 (2007) 430:
- * centre and semi-axes in halves of the field of view, the angle of the first semi-axis in the plane of x and y in
- * units of pi, and the value. */
+/* The 3D Shepp-Logan phantom with the raised contrast of Koay, Sarlls and Ozarslan, Magn. Reson. Med. 58 (2007) 430:
+ * centre and semi-axes in halves of the field of view, the angle of the first semi-axis in the xy plane in units of
+ * pi, and the value. */
 static const double shepp_logan[][8] = {
     {0, 0, 0, 0.69, 0.92, 0.9, 0, 2},
     {0, 0, 0, 0.6624, 0.874, 0.88, 0, -0.8},
@@ -21,7 +21,7 @@ static const double shepp_logan[][8] = {
     {0.06, -0.105, 0.625, 0.056, 0.04, 0.1, 0.5, 0.2},
     {0, 0.1, 0.625, 0.056, 0.056, 0.1, 0, -0.2},
 };
-static const double slice_height = -0.125; /* where a 2D phantom is cut: the small structures at -0.25 / 2 are in it */
+static const double slice_height = -0.125; /* height of the 2D cut; it includes the small structures at -0.25 / 2 */
 
 /* ---- making ---- */
 
@@ -58,7 +58,7 @@ static void make_shepp_logan(phantom *out)
     }
 }
 
-/* A large one, and others inside it at random. */
+/* A large ellipsoid, with others at random places inside. */
 static void make_ellipsoids(uint64_t seed, phantom *out)
 {
     phantom_random random = random_start(seed, 0);
@@ -78,9 +78,9 @@ static void make_ellipsoids(uint64_t seed, phantom *out)
     }
 }
 
-/* The ellipse in which the plane z = height cuts the ellipsoid. False if it does not. With the points of the ellipsoid
- * being (r - c)' A (r - c) <= 1, A = [P q; q' s], and h the height above the centre, the ellipse has the centre
- * c - P^-1 q h and the matrix P / (1 - (s - q' P^-1 q) h^2). */
+/* The ellipse in which the plane z = height cuts an ellipsoid; false if it does not. The ellipsoid is (r - c)' A (r
+ * - c) <= 1 with A = [P q; q' s], and h is the height above its centre. Then the ellipse has the centre c - P^-1 q h
+ * and the matrix P / (1 - (s - q' P^-1 q) h^2). */
 static bool cut(const phantom_shape *solid, double height, phantom_shape *ellipse)
 {
     double A[3][3] = {{0}}, h = height - solid->centre[2];
@@ -138,7 +138,7 @@ void phantom_make(phantom_kind kind, int dimensions, uint64_t seed, phantom *out
     } else if (kind == PHANTOM_HEAD) {
         phantom_make_head(seed, out);
         return;
-    } else { /* where every even matrix of 4 or more has a voxel */
+    } else { /* a place where every even matrix of 4 or more has a voxel */
         out->shapes = 1;
         out->shape[0] = phantom_ellipsoid((double[]){0, 0, 0}, (double[]){0, 0, 0}, 1);
         out->shape[0].point = true;
@@ -169,7 +169,7 @@ void phantom_reference(const phantom *object, phantom *out)
 
 /* ---- voxels ---- */
 
-/* (distance from the centre in units of the semi-axes)^2. */
+/* The square of the distance from the centre in units of the semi-axes. */
 static double reach(const phantom_shape *shape, int dimensions, const double r[3])
 {
     double sum = 0;
@@ -183,7 +183,7 @@ static double reach(const phantom_shape *shape, int dimensions, const double r[3
     return sum;
 }
 
-/* The share of a voxel about r that lies inside. */
+/* The share of a voxel around r inside the shape. */
 static double share(const phantom_shape *shape, int dimensions, const double r[3], const double voxel[3])
 {
     int inside = 0, deep = dimensions == 3 ? FINE : 1;
@@ -197,7 +197,7 @@ static double share(const phantom_shape *shape, int dimensions, const double r[3
     return (double)inside / (FINE * FINE * deep);
 }
 
-/* Most of what a voxel's half diagonal can be in units of the semi-axes: an edge further away does not cross it. */
+/* An upper bound of a voxel's half diagonal in units of the semi-axes: edges farther away do not cross the voxel. */
 static double half_diagonal(const phantom_shape *shape, int dimensions, const double voxel[3])
 {
     double sum = 0;
@@ -232,7 +232,7 @@ static double value_at(const phantom *object, const double margin[], const doubl
     return sum;
 }
 
-/* The magnitude, with the phase factor's. */
+/* Takes the magnitude, including that of the phase factor. */
 static void take_magnitude(const phantom_phase *phase, const int64_t matrix[3], float *image)
 {
     for (int64_t n = 0; n < matrix[0] * matrix[1] * matrix[2]; n++) {

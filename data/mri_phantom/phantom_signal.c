@@ -1,18 +1,18 @@
 /* The signal: the Fourier transform of ellipsoids in closed form (Koay, Sarlls and Ozarslan, Magn. Reson. Med. 58
  * (2007) 430; ellipses: Van de Walle et al., IEEE Trans. Med. Imaging 19 (2000) 1235).
  *
- * The points of an ellipsoid are c + L' s with |s| <= 1, where the rows of L are its semi-axes; so with q = L k
+ * The points of an ellipsoid are c + L' s with |s| <= 1, where the rows of L are its semi-axes. With q = L k,
  *
  *   F(k) = value det(L) exp(-i 2 pi k.c) ball(2 pi |q|).
  *
- * A coil's exponential exp(i 2 pi u.r) makes k - u of k; then q loses L u, and the phase factor gains exp(i 2 pi u.c),
- * both known before. */
+ * A coil's exponential exp(i 2 pi u.r) replaces k by k - u. Then L u is subtracted from q, and the phase factor gains
+ * exp(i 2 pi u.c); both are computed in advance. */
 #include <math.h>
 #include <stdlib.h>
 
 #include "mri_phantom.h"
 
-/* Below x = 1 the closed form loses up to eps / x^2; there the series has terms down to eps. */
+/* Below x = 1, the closed form has an error of up to eps / x^2; the series there has terms down to eps. */
 double phantom_ball_transform(double x)
 {
     if (x >= 1)
@@ -32,7 +32,7 @@ double phantom_disk_transform(double x)
     return M_PI * (1 - x * x / 8);
 }
 
-/* What of a shape does not depend on the sample. */
+/* What does not depend on the sample, for one shape. */
 typedef struct prepared_shape {
     double amplitude;
     double hertz;
@@ -47,7 +47,7 @@ static double dot(const double a[3], const double b[3])
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
 }
 
-/* Without the check for infinities that C asks of *, which is a call. */
+/* Without the check for infinities that C requires of *, which is a function call. */
 static double complex product(double complex a, double complex b)
 {
     return complex_of(creal(a) * creal(b) - cimag(a) * cimag(b), creal(a) * cimag(b) + cimag(a) * creal(b));
@@ -63,7 +63,7 @@ static void prepare(const phantom_shape *shape, int dimensions, const phantom_co
 {
     double size = dimensions == 3 ? shape->semi[0] * shape->semi[1] * shape->semi[2] : shape->semi[0] * shape->semi[1];
     out->amplitude = shape->value * voxels * size;
-    if (shape->point) /* of the weight of one voxel */
+    if (shape->point) /* has the weight of one voxel */
         out->amplitude = shape->value / (dimensions == 3 ? phantom_ball_transform(0) : phantom_disk_transform(0));
     out->hertz = shape->hertz;
     for (int axis = 0; axis < 3; axis++) {
@@ -78,7 +78,7 @@ static void prepare(const phantom_shape *shape, int dimensions, const phantom_co
     }
 }
 
-/* Adds the shape's transform at k - u_j to sum[j], times `now`. */
+/* Adds the shape's transform at k - u_j, times `now`, to sum[j]. */
 static void add_shape(const prepared_shape *shape, int dimensions, int terms, const double k[3], double complex now,
                       double complex *sum)
 {
@@ -96,10 +96,10 @@ static void add_shape(const prepared_shape *shape, int dimensions, int terms, co
     }
 }
 
-/* What the signal is made of, prepared. */
+/* All parts of the object, prepared. */
 typedef struct prepared_object {
     int dimensions, shapes, atoms;
-    const phantom_coils *coils; /* with the object's phase */
+    const phantom_coils *coils; /* including the object's phase */
     prepared_shape *shape;
     prepared_atom *atom;
 } prepared_object;
@@ -111,7 +111,7 @@ static vf_status prepare_object(vf_context *ctx, const phantom *object, const ph
     out->shape = calloc((size_t)object->shapes + 1, sizeof *out->shape);
     out->atom = calloc((size_t)object->atoms + 1, sizeof *out->atom);
     if (!out->shape || !out->atom)
-        return vf_fail(ctx, VF_ERR_MEMORY, "no memory for the phantom");
+        return vf_fail(ctx, VF_ERR_MEMORY, "not enough memory for the phantom");
     for (int n = 0; n < object->shapes; n++)
         prepare(&object->shape[n], object->dimensions, coils, voxels, &out->shape[n]);
     for (int n = 0; n < object->atoms; n++)
@@ -119,7 +119,7 @@ static vf_status prepare_object(vf_context *ctx, const phantom *object, const ph
     return VF_OK;
 }
 
-/* The object's transform at k less each of the coils' shifts. */
+/* Adds the object's transform at k minus each of the coils' shifts. */
 static void add_all(const prepared_object *object, const double k[3], double time, double complex sum[SIGNAL_TERMS])
 {
     for (int n = 0; n < object->shapes; n++) {

@@ -9,7 +9,7 @@
 
 enum { POINTS = 4, SPAN = 2 * COIL_STEPS + 1 };
 static const double lobe_end = 28;    /* exp(-28) < 1e-12 */
-static const double window_end = 7.5; /* widths: exp(-28) */
+static const double window_end = 7.5; /* in widths: exp(-28) */
 
 static double complex turn(double turns)
 {
@@ -49,8 +49,8 @@ void texture_prepare(const phantom_atom *atom, int dimensions, const phantom_coi
     out->reach = sqrt(lobe_end / out->decay) + farthest;
 }
 
-/* exp(a d n) for n = -COIL_STEPS .. COIL_STEPS: what half a cycle n times makes of exp(-a d^2), but for exp(-a
- * (n/2)^2). */
+/* exp(a d n) for n = -COIL_STEPS .. COIL_STEPS: the factor by which n half cycles change exp(-a d^2), without
+ * exp(-a (n/2)^2). */
 static void powers(double exponent, double out[SPAN])
 {
     double up = exp(exponent), down = 1 / up;
@@ -61,7 +61,7 @@ static void powers(double exponent, double out[SPAN])
     }
 }
 
-/* One of the two Gaussians: d = k - base -+ f. */
+/* Adds one of the two Gaussians: d = k - base -+ f. */
 static void add_lobe(const prepared_atom *atom, const phantom_coils *coils, const double d[3], double complex amplitude,
                      double complex sum[SIGNAL_TERMS])
 {
@@ -96,8 +96,8 @@ void texture_add(const prepared_atom *atom, const phantom_coils *coils, const do
 
 /* ---- voxels ---- */
 
-/* The mean of exp(-x^2 / (2 w^2) + i 2 pi f x), x from the centre, over each voxel of an axis, by Gauss's rule: an atom
- * is the real part of a product of three. */
+/* The mean of exp(-x^2 / (2 w^2) + i 2 pi f x), x from the centre, over each voxel of an axis, by Gauss's rule. An
+ * atom is the real part of a product of three such factors. */
 static void means_along(const phantom_atom *atom, int axis, int64_t count, double complex *means)
 {
     static const double at[POINTS] = {-0.430568155797026, -0.169990521792428, 0.169990521792428, 0.430568155797026};
@@ -127,7 +127,7 @@ vf_status texture_voxels(vf_context *ctx, const phantom *object, const int64_t m
 {
     double complex *means = calloc((size_t)(matrix[0] + matrix[1] + matrix[2]), sizeof *means);
     if (!means)
-        return vf_fail(ctx, VF_ERR_MEMORY, "no memory for the texture");
+        return vf_fail(ctx, VF_ERR_MEMORY, "not enough memory for the texture");
     double complex *along[3] = {means, means + matrix[0], means + matrix[0] + matrix[1]};
     for (int n = 0; n < object->atoms; n++) {
         const phantom_atom *atom = &object->atom[n];

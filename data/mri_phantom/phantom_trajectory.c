@@ -1,4 +1,4 @@
-/* Trajectories. Each is a function from (readout, share of the readout) to k in units of the matrix, [-1/2, 1/2). */
+/* Trajectories. Each maps (readout, share of the readout) to k in units of the matrix, [-1/2, 1/2). */
 #include <math.h>
 #include <stdlib.h>
 
@@ -19,14 +19,14 @@ static double fraction(double x)
 
 /* ---- the shapes of readouts ---- */
 
-/* A spiral of `turns`: share u of the readout -> share of the radius, so that the speed along the curve is constant. */
+/* Share of the readout -> share of the radius on a spiral of `turns`, at constant speed along the curve. */
 static double spiral_radius(double u, double turns)
 {
     double b = 2 * M_PI * turns;
     return b < 1e-9 ? u : (sqrt(1 + 2 * b * u * (1 + b / 2)) - 1) / b;
 }
 
-/* One place of readout `n` of `total`: `i` of `length` samples, counted with those that a partial echo leaves out. */
+/* A place on readout `n` of `total`: sample `i` of `length`, counting samples that a partial echo skips. */
 typedef struct place {
     const phantom_settings *settings;
     int64_t n, total, i, length, partition;
@@ -37,14 +37,14 @@ static double through_centre(const place *at)
     return (double)(at->i - at->length / 2) / (double)at->length;
 }
 
-/* Angles in [0, pi) leave k = +1/2 out: only cos(pi) = -1 would reach it. */
+/* Angles are in [0, pi), so k never reaches +1/2: only cos(pi) = -1 would. */
 static void spoke_2d(const place *at, double angle, double k[3])
 {
     k[0] = through_centre(at) * cos(angle);
     k[1] = through_centre(at) * sin(angle);
 }
 
-/* Directions in the upper half: z of (0, 1), turn of [0, 1). */
+/* Directions in the upper half: z in (0, 1), turn in [0, 1). */
 static void spoke_3d(const place *at, double z, double turn, double k[3])
 {
     double flat = sqrt(1 - z * z), kappa = through_centre(at);
@@ -62,7 +62,7 @@ static void spiral(const place *at, double k[3])
     k[1] = r / 2 * sin(angle);
 }
 
-/* A spiral on a cone about the z axis; the cones' angles are evenly spread over the sphere. */
+/* A spiral on a cone around the z axis. The cones' angles are evenly spread over the sphere. */
 static void cone(const place *at, double k[3])
 {
     double z = 1 - (2 * (double)at->n + 1) / (double)at->total, flat = sqrt(1 - z * z);
@@ -74,12 +74,12 @@ static void cone(const place *at, double k[3])
     k[2] = r / 2 * z;
 }
 
-/* Noll, IEEE Trans. Med. Imaging 16 (1997) 372: k = sin(w1 t) exp(i w2 t) / 2; a readout is one petal, and `turns` is
- * w2 / w1. */
+/* Noll, IEEE Trans. Med. Imaging 16 (1997) 372: k = sin(w1 t) exp(i w2 t) / 2. A readout is one petal; `turns` is w2
+ * / w1. */
 static void petal(const place *at, double k[3])
 {
     double phase = M_PI * (double)at->i / (double)at->length;
-    double turn = at->settings->turns / 2 * (double)at->n; /* what the petals before have turned */
+    double turn = at->settings->turns / 2 * (double)at->n; /* rotation by the earlier petals */
     double angle = 2 * M_PI * fraction(turn) + at->settings->turns * phase;
     double r = (at->n % 2 ? -0.5 : 0.5) * sin(phase);
     k[0] = r * cos(angle);
@@ -121,7 +121,7 @@ static void one_sample(const place *at, double k[3])
     }
 }
 
-/* ---- what each needs ---- */
+/* ---- requirements of each ---- */
 
 typedef enum space_kind { PLANE, STACK, VOLUME, EITHER } space_kind;
 
@@ -158,8 +158,8 @@ static int64_t round_up(double x)
     return x < 1 ? 1 : x > 1e15 ? (int64_t)1e15 : (int64_t)ceil(x);
 }
 
-/* Fills in readouts, turns and samples so that neighbouring samples are about one cycle per field of view apart: enough
- * for the image without any other knowledge. N is the largest of the matrix. */
+/* Sets readouts, turns and samples so that neighbouring samples are about one cycle per field of view apart: enough to
+ * determine the image. N is the largest of the matrix. */
 static void fill_in(phantom_settings *s)
 {
     double size = (double)s->matrix[0];
@@ -174,7 +174,7 @@ static void fill_in(phantom_settings *s)
     double length = size / 2 * (1 + M_PI * s->turns); /* of a spiral */
     if (kind == TRAJECTORY_CONES) {
         double mean = size / 2 * (1 + M_PI * M_PI / 4 * s->turns);
-        if (s->readouts == 0) /* three times as many samples as there are voxels in the ball that is covered */
+        if (s->readouts == 0) /* three times as many samples as voxels in the covered ball */
             s->readouts = round_up(M_PI / 3 * size * size * size / mean);
     } else if (kind == TRAJECTORY_KOOSH_BALL || kind == TRAJECTORY_KOOSH_BALL_GOLDEN) {
         s->readouts = s->readouts ? s->readouts : round_up(M_PI / 2 * size * size);
@@ -191,7 +191,8 @@ static void fill_in(phantom_settings *s)
         s->samples = out_from_centre(kind) ? round_up(length / 0.8) * s->oversample : (int64_t)size * s->oversample;
 }
 
-/* A Poisson disc needs two axes of phase encodings; a plane has only one, and is sampled at single points. */
+/* Whether --poisson takes single samples: a Poisson disc needs two axes of phase encodings, and a plane has only
+ * one. */
 static bool single_samples(const phantom_settings *s)
 {
     return s->poisson > 0 && s->matrix[2] == 1;
@@ -202,19 +203,21 @@ static vf_status check(vf_context *ctx, const phantom_settings *s)
     const char *name = trajectory_names[s->trajectory];
     space_kind space = space_of(s->trajectory);
     if (space == PLANE && s->matrix[2] != 1)
-        return vf_fail(ctx, VF_ERR_ARGUMENT, "--trajectory %s is two-dimensional: it needs --matrix %lld,%lld,1", name,
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "--trajectory %s is two-dimensional; it needs --matrix %lld,%lld,1", name,
                        (long long)s->matrix[0], (long long)s->matrix[1]);
     if ((space == VOLUME || space == STACK) && s->matrix[2] == 1)
-        return vf_fail(ctx, VF_ERR_ARGUMENT, "--trajectory %s is three-dimensional: it needs a --matrix with z > 1",
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "--trajectory %s is three-dimensional; it needs a --matrix with z > 1",
                        name);
     if (s->trajectory == TRAJECTORY_CARTESIAN && (s->readouts || s->samples))
-        return vf_fail(ctx, VF_ERR_ARGUMENT,
-                       "--samples and --spokes do not go with --trajectory cartesian: the matrix, --oversample and "
-                       "--accelerate say what is sampled");
+        return vf_fail(
+            ctx, VF_ERR_ARGUMENT,
+            "--samples and --spokes cannot be combined with --trajectory cartesian; the matrix, --oversample and "
+            "--accelerate determine the samples");
     bool skips = s->accelerate[0] * s->accelerate[1] > 1;
     if (s->trajectory != TRAJECTORY_CARTESIAN &&
         (skips || s->poisson > 0 || s->partial_fourier < 1 || s->partial_echo < 1))
-        return vf_fail(ctx, VF_ERR_ARGUMENT, "%s is for --trajectory cartesian; others have --spokes and --samples",
+        return vf_fail(ctx, VF_ERR_ARGUMENT,
+                       "%s needs --trajectory cartesian; other trajectories have --spokes and --samples",
                        skips                    ? "--accelerate"
                        : s->poisson > 0         ? "--poisson"
                        : s->partial_fourier < 1 ? "--partial-fourier"
@@ -225,20 +228,20 @@ static vf_status check(vf_context *ctx, const phantom_settings *s)
         return vf_fail(ctx, VF_ERR_ARGUMENT, "--calibration-lines needs --accelerate or --poisson");
     if (single_samples(s) && (s->oversample > 1 || s->partial_echo < 1 || s->partial_fourier < 1))
         return vf_fail(ctx, VF_ERR_ARGUMENT,
-                       "--poisson in 2D takes single samples, not readouts: it does not go with --oversample, "
-                       "--partial-fourier and --partial-echo");
+                       "--poisson in 2D takes single samples, not readouts; it cannot be combined with --oversample, "
+                       "--partial-fourier or --partial-echo");
     if (s->turns > 0 && !has_turns(s->trajectory))
-        return vf_fail(ctx, VF_ERR_ARGUMENT, "--turns does not go with --trajectory %s", name);
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "--turns cannot be combined with --trajectory %s", name);
     if (s->go_on && s->trajectory != TRAJECTORY_GOLDEN_ANGLE && s->trajectory != TRAJECTORY_KOOSH_BALL_GOLDEN)
-        return vf_fail(
-            ctx, VF_ERR_ARGUMENT,
-            "--continue is for --trajectory golden-angle and koosh-ball-golden: %s starts anew for each frame", name);
+        return vf_fail(ctx, VF_ERR_ARGUMENT,
+                       "--continue needs --trajectory golden-angle or koosh-ball-golden; %s is the same in each frame",
+                       name);
     return VF_OK;
 }
 
 /* ---- making ---- */
 
-/* Rounding to float must not lead out of [-N/2, N/2). */
+/* Rounding to float must not leave [-N/2, N/2). */
 static float inside(double k, int64_t matrix)
 {
     float value = (float)(k * (double)matrix), edge = (float)matrix / 2;
@@ -278,10 +281,10 @@ static vf_status allocate(vf_context *ctx, phantom_trajectory *out)
     if (out->k && out->time && out->use && out->step[0] && out->step[1])
         return VF_OK;
     trajectory_free(out);
-    return vf_fail(ctx, VF_ERR_MEMORY, "no memory for a trajectory of %g samples", (double)out->samples);
+    return vf_fail(ctx, VF_ERR_MEMORY, "not enough memory for a trajectory of %g samples", (double)out->samples);
 }
 
-/* How many readouts and samples there are, of those that the mask has, or of all without one. */
+/* Counts readouts and samples: those in the mask, or all without a mask. */
 static vf_status plan(vf_context *ctx, const phantom_settings *s, const int64_t counts[2], const uint8_t *mask,
                       phantom_trajectory *out)
 {
@@ -292,7 +295,7 @@ static vf_status plan(vf_context *ctx, const phantom_settings *s, const int64_t 
     int64_t length = single ? 1 : (int64_t)llround(s->partial_echo * (double)s->samples);
     double samples = (double)readouts * (double)length;
     if (!(samples * (double)sets <= 1e10))
-        return vf_fail(ctx, VF_ERR_ARGUMENT, "%g samples are more than this program makes (1e10): fewer --spokes?",
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "%g samples exceed the limit of 1e10; use fewer --spokes or --samples",
                        samples);
     *out = (phantom_trajectory){.sets = sets,
                                 .readouts = readouts,
@@ -317,7 +320,8 @@ vf_status trajectory_make(vf_context *ctx, phantom_settings *s, phantom_trajecto
         counts[1] = s->matrix[0];
     if (s->trajectory == TRAJECTORY_CARTESIAN) {
         mask = malloc((size_t)(counts[0] * counts[1]));
-        status = mask ? undersample(ctx, s, counts, mask) : vf_fail(ctx, VF_ERR_MEMORY, "no memory for a trajectory");
+        status = mask ? undersample(ctx, s, counts, mask)
+                      : vf_fail(ctx, VF_ERR_MEMORY, "not enough memory for a trajectory");
     }
     if (status == VF_OK)
         status = plan(ctx, s, counts, mask, out);

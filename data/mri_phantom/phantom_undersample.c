@@ -1,14 +1,14 @@
-/* Which phase encodings of a Cartesian scan are acquired: every so many, a Poisson disc, all in the middle. */
+/* The acquired phase encodings of a Cartesian scan: every n-th, or a Poisson disc, and all in the middle. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "mri_phantom.h"
 
-/* The phase encodings: `count` along lines and partitions; of the middle, [from, to) are all acquired. */
+/* The phase encodings: `count` along lines and partitions. In the middle, all in [from, to) are acquired. */
 typedef struct plane {
     int64_t count[2], from[2], to[2];
-    int64_t first_line; /* of a partial Fourier scan: those below are not acquired */
+    int64_t first_line; /* for partial Fourier: lower ones are not acquired */
 } plane;
 
 int64_t undersample_first_line(const phantom_settings *s, int64_t lines)
@@ -50,8 +50,8 @@ static void regular(const phantom_settings *s, const plane *p, uint8_t *mask)
 
 /* ---- Poisson disc ---- */
 
-/* The distance that a phase encoding keeps from those before it grows from the middle to the edge threefold: the
- * density falls to a ninth (Lustig and Pauly, Magn. Reson. Med. 64 (2010) 457, use such patterns). */
+/* The minimum distance to earlier phase encodings grows threefold from the middle to the edge, so the density falls
+ * to a ninth (Lustig and Pauly, Magn. Reson. Med. 64 (2010) 457, use such patterns). */
 static double keep_off(const plane *p, const int64_t at[2], double least)
 {
     double y = 2 * (double)(at[0] - p->count[0] / 2) / (double)p->count[0];
@@ -73,7 +73,7 @@ static bool is_free(const plane *p, const uint8_t *mask, const int64_t at[2], do
     return true;
 }
 
-/* Throws darts in the given order; returns how many phase encodings are acquired, with the middle. */
+/* Throws darts in the given order. Returns the number of acquired phase encodings, including the middle. */
 static int64_t throw_darts(const plane *p, const int64_t *order, double least, uint8_t *mask)
 {
     int64_t acquired = 0, total = p->count[0] * p->count[1];
@@ -89,7 +89,7 @@ static int64_t throw_darts(const plane *p, const int64_t *order, double least, u
     return acquired;
 }
 
-/* The distance is found by halving, so that total / ratio phase encodings are acquired. */
+/* Finds by bisection the distance for which total / ratio phase encodings are acquired. */
 static vf_status poisson(vf_context *ctx, const phantom_settings *s, const plane *p, uint8_t *mask)
 {
     enum { HALVINGS = 24 };
@@ -97,19 +97,19 @@ static vf_status poisson(vf_context *ctx, const phantom_settings *s, const plane
     int64_t middle = (p->to[0] - p->from[0]) * (p->to[1] - p->from[1]);
     if (middle >= wanted)
         return vf_fail(ctx, VF_ERR_ARGUMENT,
-                       "--poisson %g leaves %lld of %lld phase encodings, and the middle has %lld already: a smaller "
-                       "--poisson, or fewer --calibration-lines",
+                       "--poisson %g leaves %lld of %lld phase encodings, but the middle alone has %lld; use a smaller "
+                       "--poisson or fewer --calibration-lines",
                        s->poisson, (long long)wanted, (long long)total, (long long)middle);
     int64_t *order = malloc((size_t)total * sizeof *order);
     if (!order)
-        return vf_fail(ctx, VF_ERR_MEMORY, "no memory for the phase encodings");
+        return vf_fail(ctx, VF_ERR_MEMORY, "not enough memory for the phase encodings");
     phantom_random random = random_start((uint64_t)s->seed, 3);
-    for (int64_t n = 0; n < total; n++) { /* shuffled (Fisher and Yates) */
+    for (int64_t n = 0; n < total; n++) { /* random order (Fisher and Yates) */
         int64_t other = (int64_t)(random_uniform(&random) * (double)(n + 1));
         order[n] = order[other];
         order[other] = n;
     }
-    double low = 0, high = 4 * sqrt(s->poisson) + 1; /* discs of this size leave fewer than are wanted */
+    double low = 0, high = 4 * sqrt(s->poisson) + 1; /* the upper limit leaves fewer than wanted */
     for (int n = 0; n < HALVINGS; n++) {
         double mean = (low + high) / 2;
         *(throw_darts(p, order, mean, mask) > wanted ? &low : &high) = mean;

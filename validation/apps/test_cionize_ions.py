@@ -307,7 +307,7 @@ def test_a_mask_is_no_potential(_):
     for kind in ("dx", "dx.gz", "h5", "mrc", "cube"):
         make("-q", *place, "--mask", f"m.{kind}", "--map", f"v.{kind}")
         if kind not in ("mrc", "cube"):
-            program.refuse(3, [f"m.{kind}", "a mask (what excludes ions), no potential"], *place, "--read-map", f"m.{kind}")
+            program.refuse(3, [f"m.{kind}", "this is a mask (what excludes ions)"], *place, "--read-map", f"m.{kind}")
         if kind not in ("dx.gz", "h5"):
             mask, potential = (open(f"{name}.{kind}", "rb").read() for name in "mv")
             assert b"2 an ion in" not in mask and b"potential in kT/e" in potential, kind
@@ -363,14 +363,14 @@ def test_maps_read_back(_):
         for more, ions in (([], 8), (["--map-with-ions"], 9)):
             done = make("-q", "a.pqr", "--place", "SOD:1", "--read-map", f"with.{kind}", "-o", "more.dx", "--ions",
                         "two.pqr", *more)
-            assert f"with.{kind}: the potential of 8 ions is in the map" in done.err, done.err
+            assert f"with.{kind}: the map includes the potential of 8 ions" in done.err, done.err
             assert open("more.dx").readline() == f"# electrostatic potential with {ions} ions in kT/e\n"
     # Maps know the file they were made of, and with what.
     write_molecule("b.pqr", random_molecule(rng, 60))
     for name in ("m.h5", "m.dx.gz"):
         for molecule, other in (("a.pqr", False), ("b.pqr", True)):
             done = make("-q", molecule, *place, "--read-map", name, "--ions", "two.pqr")
-            assert (f"{name}: was made of another file than" in done.err) == other, done.err
+            assert (f"{name}: the map was made from another file than" in done.err) == other, done.err
         for options, words in ((["--dielectric", "80"], "dielectric"), (["--distance-dielectric", "1"], "dielectric"),
                                (["--temperature", "310"], "temperature"), (["--r-min", "0.5"], "--r-min 0.1"),
                                (["--refine"], "--refine"), (["--precision", "single"], [name, "double precision"]),
@@ -394,8 +394,8 @@ def test_more_ions_than_fit(_):
     atoms = random_molecule(rng, 40)
     write_molecule("a.pqr", atoms)
     for words, asked, options, kept in (
-            ("ions' own distance", 400, [], {}),
-            ("the solute is what stops", 3000, ["--border", "3", "--ion-ion", "1"], {"ion_ion": 1.0})):
+            ("ions exclude most of them", 400, [], {}),
+            ("the solute excludes most of them", 3000, ["--border", "3", "--ion-ion", "1"], {"ion_ion": 1.0})):
         done = run("-q", "a.pqr", *SMALL, "--place", f"SOD:{asked}", *options, "-o", "all.pqr", "--report", "r.json")
         assert done.status == 9 and words in done.err, (done.status, done.err)
         placed = Placed()

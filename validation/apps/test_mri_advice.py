@@ -81,9 +81,9 @@ def test_who_fills_in(_):
     assert "8 coils and the prior fill in" in sampling(scan)[0]
     assert "2 coils and the prior fill in" in sampling(scan, "--compress", 2)[0]
     assert "only the prior fills in" in sampling(scan, "--coils", "rss")[0]
-    assert "this method fills nothing in" in sampling(scan, "--method", "gridding")[0]
+    assert "this method does not fill in missing samples" in sampling(scan, "--method", "gridding")[0]
     scan = scan_of("--matrix", "64,64,1", "--trajectory", "radial", "--spokes", 30)
-    assert sampling(scan)[0].endswith("only the prior fills in")
+    assert sampling(scan)[0].endswith("only the prior fills in missing samples")
 
 
 def test_hopeless(_):
@@ -94,7 +94,7 @@ def test_hopeless(_):
     two, eight = scan_of("--coils", 2, *few, name="two.h5"), scan_of("--coils", 8, *few, name="eight.h5")
     assert 2 * 2 < factors(two)[0] < 2 * 8
     err = sampling(two)[1]
-    assert err.count("warning") == 1 and words in err and "with 2 coils:" in err and "acquire more" in err, err
+    assert err.count("warning") == 1 and words in err and "with 2 coils:" in err and "Acquire more" in err, err
     assert not sampling(eight)[1]
     err = sampling(eight, "--compress", 2)[1]
     assert "with 2 coils left by --compress" in err and "keep more coils" in err, err

@@ -106,7 +106,7 @@ def test_forgotten_trajectory(_):
     need_h5py()
     write_cfl("k", noise(5, 2, 21, 16).transpose(2, 1, 0), [1, 16, 21, 2])
     err = make("k.cfl", "--coils", "rss", "--dry-run").err
-    assert "its first dimension is 1" in err and "--trajectory" in err, err
+    assert "the first dimension is 1" in err and "--trajectory" in err, err
     write_cfl("t", radial(21, 16).transpose(3, 2, 1, 0), [3, 16, 21])
     assert "dimension" not in make("k.cfl", "--trajectory", "t.cfl", "--coils", "rss", "--dry-run").err
     refuse(2, "--trajectory t: unknown file extension", "k.cfl", "--trajectory", "t")
@@ -137,7 +137,7 @@ def test_cartesian(_):
     frames[0][0][tuple(one)] = 0  # of one coil: it is acquired
     write_cfl("f", frames.transpose(4, 3, 2, 1, 0), [nx, ny, nz, coils, 1, 4, *[1] * 10])
     done = make("f.cfl", "--coils", "s.cfl", "--lambda", 0)  # others are relative to the first frame's brightness
-    assert "1 of 4 frames hold nothing but 0" in done.err and "(1 missing)" in done.out, (done.err, done.out)
+    assert "1 of 4 frames are all 0" in done.err and "(1 missing)" in done.out, (done.err, done.out)
     found = read_cfl("f_image")
     assert found.shape[10] == 4 and not found[..., 3, :, :, :, :, :].any()
     for f, pattern in enumerate((0, 1, 0)):
@@ -178,7 +178,7 @@ def test_matrix_of_a_trajectory(_):
     write_cfl("r", k[0].transpose(2, 1, 0) * numpy.pi / 6)  # radians, or a small part of k-space: only a warning
     for name, words in (("r", True), ("t", False)):
         err = make("d.cfl", "--trajectory", f"{name}.cfl", "--coils", "s.cfl", "--dry-run").err
-        assert "are the units right?" in err and ("--trajectory-units radians" in err) == words, err
+        assert "heck the units" in err and ("--trajectory-units radians" in err) == words, err
     write_cfl("n", k[0].transpose(2, 1, 0) / 24)
     refuse(3, ["n.cfl", "multiply", "--trajectory-units normalized"], "d.cfl", "--trajectory", "n.cfl")
     refuse(2, "--matrix", "d.cfl", "--trajectory", "n.cfl", "--trajectory-units", "normalized")
@@ -201,11 +201,11 @@ def test_refused_scans(_):
     refuse(2, "same file", "d.cfl", "--trajectory", "t.cfl", "-o", "d.hdr")
     refuse(2, "same file", "d.cfl", "--trajectory", "t.cfl", "--report", "d.hdr")
     refuse(2, "--append-to-copy", "d.cfl", "--trajectory", "t.cfl", "--append-to-copy", "-o", "x.mrd")
-    refuse(2, "--trajectory-units does nothing", "d.cfl", "--trajectory-units", "fov")
-    refuse(3, ["d.cfl", "no such file", "are given with their ending"], "d")
+    refuse(2, "--trajectory-units needs --trajectory", "d.cfl", "--trajectory-units", "fov")
+    refuse(3, ["d.cfl", "no such file", "give BART files with their extension"], "d")
     refuse(3, ["nothing.hdr", "cannot open"], "nothing.cfl")
-    for shape, words in (((3, 8, 4), "as many"), ((3, 8, 5, 2), "has no coils"), ((2, 8, 5), "is [3]"),
-                         ((3, 8, 5, 1, 1, 2), "as many or one")):
+    for shape, words in (((3, 8, 4), "must match"), ((3, 8, 5, 2), "without coils"), ((2, 8, 5), "expected [3]"),
+                         ((3, 8, 5, 1, 1, 2), "must match or be 1")):
         write_cfl("u", numpy.ones(shape))
         refuse(3, ["u.cfl", words], "d.cfl", "--trajectory", "u.cfl")
     write_cfl("u", 1j * k[0].transpose(2, 1, 0))
@@ -425,7 +425,7 @@ def test_files_of_other_programs(_):
     for name, (content, words) in files.items():
         if content:
             pathlib.Path(name).write_bytes(content)
-        done = refuse(3, [name, "as it seems", words], name, "-o", "x.h5")
+        done = refuse(3, [name, "this seems to be", words], name, "-o", "x.h5")
         assert "HDF5 file" not in done.err, done.err
     refuse(3, ["bruker", "Bruker"], "bruker", "-o", "x.h5")
     # Those of version 7.3 are HDF5, behind 512 bytes.
@@ -434,7 +434,7 @@ def test_files_of_other_programs(_):
     content = bytearray(pathlib.Path("v73.mat").read_bytes())
     content[:19] = b"MATLAB 7.3 MAT-file"
     pathlib.Path("v73.mat").write_bytes(content)
-    refuse(3, ["no scan in it", "MATLAB", "h5py"], "v73.mat", "-o", "x.h5")
+    refuse(3, ["no scan in this file", "MATLAB", "h5py"], "v73.mat", "-o", "x.h5")
     # HDF5 is read whatever its name, and text is no Siemens file.
     phantom("p.h5", "--matrix", 8)
     os.rename("p.h5", "p.dat")

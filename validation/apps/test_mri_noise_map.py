@@ -218,7 +218,7 @@ def test_refused(_):
     for bad in ("x", "nan", "-3", "2.5", ""):
         refuse(2, "--replicas", "s.h5", "--noise-map", "n.h5", "--replicas", bad)
     for name in ("n.png", "n", "n.txt"):
-        done = refuse(2, f"{name}: the name does not say", "s.h5", "--noise-map", name, "-o", "image.h5")
+        done = refuse(2, f"{name}: unknown file extension", "s.h5", "--noise-map", name, "-o", "image.h5")
         assert done.out == "", (name, done.out)
     refuse(2, "same", "s.h5", "--noise-map", "image.h5", "-o", "image.h5")
     refuse(4, "nowhere", "s.h5", "--noise-map", "nowhere/n.h5", "-o", "image.h5")

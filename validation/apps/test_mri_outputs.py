@@ -24,7 +24,7 @@ def test_dry_run_and_quiet(_):
     before = listing()
     done = make("scan.h5", "--dry-run", "--picture", "p.png", "--report", "r.json")
     assert listing() == before and "16 x 16 x 16" in done.out and "done" not in done.out
-    assert "no report r.json" in done.out, done.out
+    assert "the report r.json is not written" in done.out, done.out
     assert "report" not in make("scan.h5", "--dry-run").out and make("-q", "scan.h5", "--dry-run", "--report", "r.json").out == ""
     assert make("-q", "scan.h5").out == ""
 
@@ -124,10 +124,10 @@ def test_compare_with_every_kind(_):
             whole = 0 if kind[0] == "f" else 0.5 / slope / 0.1
             assert compared("scan.h5", name)[1]["error"]["percent"] <= 100 * (whole + 2 ** -23), (kind, name)
     whole = nifti((24, 16), image, "f4")
-    for words, content in (("damaged or cut short", whole[:-1]), ("damaged or cut short", whole[:100]), ("damaged", b""),
-                           ("no NIfTI-1 image", b"\0" + whole[1:]), ("24 x 8 x 1 voxels", nifti((24, 8), image[:8], "f4")),
+    for words, content in (("damaged or incomplete", whole[:-1]), ("damaged or incomplete", whole[:100]), ("damaged", b""),
+                           ("not a NIfTI-1 image", b"\0" + whole[1:]), ("24 x 8 x 1 voxels", nifti((24, 8), image[:8], "f4")),
                            ("data type 32", nifti((24, 16), image, "c8")), ("dimensions", nifti((24,), image, "f4")),
-                           ("are no image", nifti((24, 0), image, "f4")),
+                           ("invalid or too large image", nifti((24, 0), image, "f4")),
                            ("not in the file", whole[:108] + b"\0\0\xc0\x7f" + whole[112:])):
         with open("bad.nii", "wb") as file:
             file.write(content)
@@ -135,7 +135,7 @@ def test_compare_with_every_kind(_):
     with gzip.open("bad.nii.gz", "wb") as file:
         file.write(whole)
     os.truncate("bad.nii.gz", os.path.getsize("bad.nii.gz") // 2)
-    refuse(3, ["bad.nii.gz", "damaged or cut short"], "scan.h5", "-o", "b.h5", "--compare", "bad.nii.gz")
+    refuse(3, ["bad.nii.gz", "damaged or incomplete"], "scan.h5", "-o", "b.h5", "--compare", "bad.nii.gz")
     make("scan.h5", "-o", "a.mrd")
     refuse(3, ["a.mrd", ".nii.gz"], "scan.h5", "-o", "b.h5", "--compare", "a.mrd")
     refuse(3, ["no.nii", "No such file"], "scan.h5", "-o", "b.h5", "--compare", "no.nii")
@@ -224,8 +224,8 @@ def test_what_is_seldom_meant(_):
     for name, change, options, words in (
             ("plane.h5", volume_on_a_plane, ("--matrix", 16, "--trajectory", "koosh-ball", "--without", "truth,sensitivity"),
              "but the matrix is 1 along z"),
-            ("metres.h5", metres, (), "if that is in metres"),
-            ("ms.h5", milliseconds, off_resonance, " s: are they in seconds?")):
+            ("metres.h5", metres, (), "check the unit"),
+            ("ms.h5", milliseconds, off_resonance, " s; check that they are in seconds")):
         said = make("-q", changed(name, change, *options), "-o", "i.h5").err
         assert f"{name}: " in said and words in said, said
     refuse(3, ["phi.h5", "phi is 0"], changed("phi.h5", no_phi), "-o", "i.h5")
@@ -275,13 +275,13 @@ def test_small_disk(_):
                 ("i.h5", 512, "write .nii.gz"), ("i.mrd", 512, "write .nii.gz"), ("i.nii", 256, "write .nii.gz"),
                 ("i.nii.gz", 256, "--matrix"), ("copy.mrd", copy, "leave out --append-to-copy", "--append-to-copy")]:
             done = refuse(4, [f"disk/{name}", advice], "scan.mrd", "-o", f"disk/{name}", *more)
-            found = re.search(r"needs about (\S+) ([KM])iB and there are \S+ KiB free", done.err)
+            found = re.search(r"about (\S+) ([KM])iB needed, \S+ KiB free", done.err)
             assert found and "coils  " not in done.out, (done.err, done.out)
             assert abs(float(found[1]) * {"K": 1, "M": 1024}[found[2]] / need - 1) < 0.01, (name, done.err)
             assert name != "i.nii.gz" or "or write" not in done.err, done.err
         # Half of the bytes are enough for half of the formats.
         subprocess.run(["mount", "-o", "remount,size=300k", "disk"], check=True)
-        refuse(4, "needs about", "scan.mrd", "-o", "disk/i.h5")
+        refuse(4, "not enough disk space", "scan.mrd", "-o", "disk/i.h5")
         assert run("scan.mrd", "-o", "disk/i.nii").status == 0
     finally:
         subprocess.run(["umount", "disk"], check=True)

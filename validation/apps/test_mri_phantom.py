@@ -411,7 +411,7 @@ def test_bad_options():
     for words, options in (
             (["missing option --output"], ()),
             (["--output ''"], ("-o", "")),
-            (["name it .h5"], ("-o", "scan.dat")),
+            (["use .h5"], ("-o", "scan.dat")),
             (["--matrix '15'", "even"], ("-o", "a.h5", "--matrix", 15)),
             (["--matrix '16,16'"], ("-o", "a.h5", "--matrix", "16,16")),
             (["--matrix '16,1,16'"], ("-o", "a.h5", "--matrix", "16,1,16")),
@@ -437,7 +437,7 @@ def test_bad_options():
             (["--noise-scan needs"], ("-o", "a.h5", "--noise-scan")),
             (["--noise-scan needs"], ("-o", "a.mrd", "--noise-scan")),
             (["--phi", "plain"], ("-o", "a.mrd", *flat, "--phi")),
-            (["16 bits"], ("-o", "a.mrd", *flat, "--samples", 70000, "--spokes", 1)),
+            (["16-bit"], ("-o", "a.mrd", *flat, "--samples", 70000, "--spokes", 1)),
             (["--without 'truth,cat'"], ("-o", "a.h5", "--without", "truth,cat")),
             (["--without", "field map"], ("-o", "a.h5", *flat, "--without", "time", "--field-hz", 5)),
             (["--layout 'nifti'"], ("-o", "a.h5", "--layout", "nifti")),

@@ -249,7 +249,7 @@ def test_slabs_lie_where_they_were(_):
             assert numpy.allclose(found, [places[n][0], *places[n][1]], atol=1e-6), (n, found)
             assert head["slice"] == n and (file["dataset/image_0/data"]["real"][n, 0] == volumes[n].real).all(), n
     done = make("slabs.mrd", "--method", "adjoint", "-o", "i.nii")
-    assert "i.nii: the volumes lie at 2 different places" in done.err and ".h5 and .mrd keep each" in done.err, done.err
+    assert "i.nii: the volumes have 2 different positions" in done.err and "Use .h5 or .mrd to keep all" in done.err, done.err
     with open("i.nii", "rb") as file:
         header = file.read(348)
     rows = numpy.frombuffer(header, "<f4", 12, 280).reshape(3, 4) * [[-1], [-1], [1]]  # RAS to LPS

@@ -104,7 +104,7 @@ def test_inputs(_):
         refused("missing option --output FILE", "-q")
         refused("'scan.h5': unexpected argument; mri_phantom takes no input file", "-o", "a.h5", "scan.h5")
     else:
-        refused(f"no input file: {NAME} ", "-q")
+        refused(f"no input file; usage: {NAME} ", "-q")
         refused("no input file", "")
         refused("'b': unexpected argument; ", "a", "b")
         refused("'--quiet': unexpected argument; ", "a", "--", "--quiet")

@@ -166,7 +166,7 @@ def test_full_disk(_):
     try:
         # So little that it is known beforehand: said before the work.
         for kind in KINDS:
-            refuse(4, [f"disk/a.{kind}", "needs about", "free"], "dipole.pqr", "--counts", "200", "-o", f"disk/a.{kind}")
+            refuse(4, [f"disk/a.{kind}", "not enough disk space", "free"], "dipole.pqr", "--counts", "200", "-o", f"disk/a.{kind}")
         done = run("dipole.pqr", "--counts", "200", "-o", "disk/a.mrc")
         assert "done" not in done.out and "30.5 MiB" in done.err and "4 MiB free" in done.err, done.err
         # Nearly enough: the disk fills up while the map is written, and an old map stays.

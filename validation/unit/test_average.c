@@ -379,9 +379,9 @@ static void test_errors(void **state)
                                              {0, 0, 1},          {1, 2, 6},      {0, INT64_MAX, 2}};
     problem *p = random_problem(VF_F32);
     for (size_t i = 0; i < sizeof absent / sizeof *absent; i++)
-        assert_fails(p, &absent[i], -1, VF_ERR_ARGUMENT, "are not there; it has 11");
+        assert_fails(p, &absent[i], -1, VF_ERR_ARGUMENT, "do not exist; the file has 11");
     p->mol.atoms--;
-    assert_fails(p, &all, -1, VF_ERR_INPUT, "its frames have 23 atoms, and the molecule has 22");
+    assert_fails(p, &all, -1, VF_ERR_INPUT, "frames have 23 atoms, but the molecule has 22");
     p->mol.atoms++;
     assert_fails(p, &all, 9, VF_ERR_OUTPUT, "the disk is full");
     /* y of the first atom that frame 7 has */
@@ -391,8 +391,8 @@ static void test_errors(void **state)
     static const float bad[] = {NAN, -1.5e6f};
     for (int i = 0; i < 2; i++) {
         char says[64];
-        snprintf(says, sizeof says,
-                 i == 0 ? "frame 7: y of atom %d is not a number" : "frame 7: y of atom %d is -1.5e+06", s->index[0]);
+        snprintf(says, sizeof says, i == 0 ? "frame 7: y of atom %d is NaN" : "frame 7: y of atom %d is -1.5e+06",
+                 s->index[0]);
         s->size = at;
         put_float(s, bad[i]);
         s->size = size;

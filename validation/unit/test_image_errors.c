@@ -14,7 +14,7 @@ static void copies_that_cannot_be(void **state)
     recon_image image = plain_image(1, 4, 4, 4);
     must(write_image(ctx, &image, path)); /* HDF5, but no scan */
     image.copy_of = path;
-    expect_error(write_image(ctx, &image, target), VF_ERR_INPUT, path, "is no group of an ISMRMRD scan");
+    expect_error(write_image(ctx, &image, target), VF_ERR_INPUT, path, "is not a group of an ISMRMRD scan");
     must(symlink(path, target) == 0 ? VF_OK : VF_ERR_OUTPUT);
     expect_error(write_image(ctx, &image, target), VF_ERR_ARGUMENT, target, "the scan itself");
     unlink(target);
@@ -227,8 +227,8 @@ static void what_cannot_be_compared(void **state)
     const float complex image[4] = {complex_of(0, 3), 3, 1, -1};
     const float truth[4] = {3, 4, 0, 0}, zero[4] = {0}, negative[4] = {-1, -1, -1, -1};
     image_comparison c;
-    expect_error(compare_images(ctx, "it", 4, image, zero, &c), VF_ERR_INPUT, "it: the truth", "nowhere above zero");
-    expect_error(compare_images(ctx, "it", 4, image, negative, &c), VF_ERR_INPUT, "it: ", "nowhere above zero");
+    expect_error(compare_images(ctx, "it", 4, image, zero, &c), VF_ERR_INPUT, "it: the truth", "no positive values");
+    expect_error(compare_images(ctx, "it", 4, image, negative, &c), VF_ERR_INPUT, "it: ", "no positive values");
     expect_error(compare_images(ctx, "it", 0, image, truth, &c), VF_ERR_ARGUMENT, "it: ", "no voxels");
     expect_error(compare_images(ctx, "it", 4, image, (const float[4]){1, NAN, 1, 1}, &c), VF_ERR_INPUT,
                  "it: ", "the truth has");

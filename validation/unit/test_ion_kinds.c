@@ -51,11 +51,11 @@ static void test_unknown_lists_the_known(void **state)
     ion_kind kind;
     for (size_t i = 0; i < sizeof unknown / sizeof *unknown; i++) {
         assert_fails(ion_kind_from_name(fresh(), "--salt", unknown[i], &kind), VF_ERR_ARGUMENT,
-                     "--salt: |known are|SOD|CLA|:COUNT:CHARGE");
+                     "--salt: |known ions:|SOD|CLA|:COUNT:CHARGE");
         assert_says(vf_context_message(fixture.ctx), unknown[i]);
     }
-    snprintf(message, sizeof message, "%s", strstr(vf_context_message(fixture.ctx), "known are ") + 10);
-    *strstr(message, ". Others") = '\0';
+    snprintf(message, sizeof message, "%s", strstr(vf_context_message(fixture.ctx), "known ions: ") + 12);
+    *strstr(message, ". For any") = '\0';
     for (char *group = strtok_r(message, ",", &rest); group; group = strtok_r(NULL, ",", &rest)) {
         char element[3] = "", *inner = NULL;
         for (char *name = strtok_r(group, " ", &inner); name; name = strtok_r(NULL, " ", &inner)) {
@@ -82,7 +82,7 @@ static void test_bad_names(void **state)
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         ion_kind kind;
         assert_fails(ion_kind_from_name(fresh(), "here", names[i], &kind), VF_ERR_ARGUMENT, "here: ");
-        assert_fails(ion_kind_with_charge(fresh(), "here", names[i], 1, &kind), VF_ERR_ARGUMENT, "here: |ion's name");
+        assert_fails(ion_kind_with_charge(fresh(), "here", names[i], 1, &kind), VF_ERR_ARGUMENT, "here: |ion name");
         for (const char *p = vf_context_message(fixture.ctx); *p; p++)
             assert_true(*p >= ' ' && *p <= '~');
     }
@@ -140,11 +140,11 @@ static void test_bad_placements(void **state)
     (void)state;
     static const char *const wrong[][2] = {
         {"", "NAME:COUNT"},          {"SOD", "NAME:COUNT"},      {"SOD:", "whole number"},
-        {":3", "ion's name"},        {"SOD:-1", "whole number"}, {"SOD:10000001", "whole number"},
+        {":3", "valid ion name"},    {"SOD:-1", "whole number"}, {"SOD:10000001", "whole number"},
         {"SOD:1.5", "whole number"}, {"SOD:0x10", "whole"},      {"SOD:1e3", "whole number"},
         {"SOD: 3", "whole number"},  {"SOD:3:", "charge"},       {"SOD:3:0", "not 0"},
         {"SOD:3:nan", "charge"},     {"SOD:3:inf", "charge"},    {"SOD:3:1e999", "charge"},
-        {"SOD:3:1:2", "NAME:COUNT"}, {"XYZ:3", "known are"},     {"SODIUM:3:1", "4 characters"},
+        {"SOD:3:1:2", "NAME:COUNT"}, {"XYZ:3", "known ions"},    {"SODIUM:3:1", "4 characters"},
         {"A B:3:1", "blanks"},       {"SOD:3:2+", "charge"},     {"SOD:99999999999999999999", "whole number"},
         {"SOD:3:1,2", "CHARGE"},     {"SOD,3", "NAME:COUNT"},    {"S\033:3:1", "printable"},
     };

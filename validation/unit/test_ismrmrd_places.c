@@ -55,8 +55,8 @@ static void test_slices_beside_the_normal(void **state)
         read_it(NULL, K_AUTO);
         assert_true(fabs(s.geometry.slice_step - 5) < 1e-6);
         if (t == 2)
-            expect_said("positions are not along the normal of the slices; written positions of slices are "
-                        "approximate, by up to 0.03 mm");
+            expect_said("slice positions are not along the slices' normal; the written positions are off by "
+                        "up to 0.03 mm");
         else
             expect_not_said("normal");
     }
@@ -153,7 +153,7 @@ static void test_slabs_of_different_directions(void **state)
         changed[d] = 0.1f;
         write_scan(plain_header(4, 4, 2, cartesian));
         read_it(NULL, K_AUTO);
-        expect_said("acquisitions of a slab differ in orientation; it gets that of its first");
+        expect_said("acquisitions of a slab differ in orientation; using that of the first");
         assert_memory_equal(s.place_geometry[0].direction, expected[0].direction, sizeof expected[0].direction);
     }
     acquire_turned_slabs(); /* about one centre: in the order of their numbers */
@@ -196,7 +196,7 @@ static void test_slabs_without_places(void **state)
         if (t == 0)
             expect_not_said("position");
         else
-            expect_said("the position and directions of some slabs are not known; those of none are written");
+            expect_said("the position and directions of some slabs are unknown; none are written");
     }
 }
 
@@ -269,7 +269,7 @@ static void test_no_bandwidth_of_noise(void **state)
             sum += pow((double)cabsf(value_of(0, 0, m)), 2) / 4;
         assert_true(fabs(creal(s.noise[0]) - sum) <= 1e-6 * sum); /* value_of is of floats */
         if (i < 2)
-            expect_said("1 is taken");
+            expect_said("using 1");
         else
             expect_not_said("relativeReceiverNoiseBandwidth");
     }

@@ -42,15 +42,15 @@ static void test_units_found(void **state)
     read_it(NULL, K_AUTO);
     expect_line(32, -8, 0);
     assert_non_null(strstr(s.description, "radial"));
-    assert_non_null(strstr(s.description, "cycles per voxel, since its extent 0.5 is no more than 0.5"));
+    assert_non_null(strstr(s.description, "cycles per voxel, because its extent 0.5 is at most 0.5"));
     write_line(3, 64, 32, 16, PI, -PI / 2, PI);
     read_it(NULL, K_AUTO);
     expect_line(32, -8, 8);
-    assert_non_null(strstr(s.description, "radians per voxel, since its extent 3.142 is no more than pi"));
+    assert_non_null(strstr(s.description, "radians per voxel, because its extent 3.142 is at most pi"));
     write_line(3, 64, 32, 16, 32, -8, 8);
     read_it(NULL, K_AUTO);
     expect_line(32, -8, 8);
-    assert_non_null(strstr(s.description, "cycles per field of view, since its extent 32 is no more than N/2"));
+    assert_non_null(strstr(s.description, "cycles per field of view, because its extent 32 is at most N/2"));
     assert_string_equal(said, "");
 }
 
@@ -64,7 +64,7 @@ static void test_units_asked_for(void **state)
     expect_line(0.25 * 64 / 2 / PI, 0.5 * 32 / 2 / PI, 0);
     read_it(NULL, K_NORMALIZED);
     expect_line(16, 16, 0);
-    assert_non_null(strstr(s.description, "as asked for"));
+    assert_non_null(strstr(s.description, "as requested"));
     write_line(2, 64, 32, 1, 32, 16, 0);
     expect_refusal(NULL, K_NORMALIZED, VF_ERR_INPUT, "reaches |kx| = 2048 cycles per field of view");
 }
@@ -77,7 +77,7 @@ static void test_units_that_fit_none_or_two(void **state)
     write_line(2, 64, 32, 1, 32, 18, 0);
     expect_refusal(NULL, K_AUTO, VF_ERR_INPUT, "fits no units");
     write_line(2, 6, 6, 1, 3, 3, 0);
-    expect_refusal(NULL, K_AUTO, VF_ERR_INPUT, "fits radians per voxel (pi) as well as cycles per field of view");
+    expect_refusal(NULL, K_AUTO, VF_ERR_INPUT, "fits both radians per voxel (pi) and cycles per field of view");
     read_it(NULL, K_FOV);
     expect_line(3, 3, 0);
     write_line(2, 64, 32, 1, 33, 16, 0); /* a delay of the gradients: dropped, not refused */
@@ -112,7 +112,7 @@ static void test_third_component(void **state)
     assert_non_null(strstr(s.description, "third component: weights"));
     /* neither */
     write_line(3, 32, 32, 1, 0.5, 0.25, 0.125);
-    expect_refusal(NULL, K_AUTO, VF_ERR_INPUT, "neither kz, as the matrix is 1 along z, nor a weight");
+    expect_refusal(NULL, K_AUTO, VF_ERR_INPUT, "neither kz (the matrix is 1 along z) nor a weight");
 }
 
 static void test_time_is_the_fourth(void **state)
@@ -182,13 +182,13 @@ static void test_acquisitions_that_disagree(void **state)
     begin_acquisitions();
     acquire(8, 2, 0);
     acquire(8, 3, 0);
-    refuse_acquisitions(xml, "acquisition 1 has 3 channels, those before it 2");
+    refuse_acquisitions(xml, "acquisition 1 has 3 channels, but earlier ones have 2");
     acquired[1].head.active_channels = 2;
-    refuse_acquisitions(xml, "acquisition 1 holds 48 numbers of data; its header says 8 samples of 2 channels");
+    refuse_acquisitions(xml, "acquisition 1 holds 48 numbers of data; by its header, 8 samples of 2 channels");
     acquired[1].data.len = 4000;
-    refuse_acquisitions(xml, "cannot read acquisition 1, or it holds more than its header says");
+    refuse_acquisitions(xml, "cannot read acquisition 1, or it has more data than its header says");
     acquired[1].data.len = 30;
-    refuse_acquisitions(xml, "acquisition 1 holds 30 numbers of data; its header says 8 samples of 2 channels");
+    refuse_acquisitions(xml, "acquisition 1 holds 30 numbers of data; by its header, 8 samples of 2 channels");
     acquired[1].data.len = 32;
     ((float *)acquired[1].data.p)[2 * (8 + 5) + 1] = NAN;
     refuse_acquisitions(xml, "acquisition 1: sample 5 of channel 1 is nan");
@@ -199,19 +199,19 @@ static void test_acquisitions_that_disagree(void **state)
     refuse_acquisitions(xml, "acquisition 1 has kspace_encode_step_1 = 9, which is +5 from the centre");
     acquired[1].head.idx.kspace_encode_step_1 = 0;
     acquired[1].head.center_sample = 7;
-    refuse_acquisitions(xml, "acquisition 1: its samples are -7 to -3 from center_sample");
+    refuse_acquisitions(xml, "acquisition 1: samples from -7 to -3 relative to center_sample");
     acquired[1].head.center_sample = 4;
     acquired[0].head.flags = ISMRMRD_BIT(ISMRMRD_COMPRESSION1 + 3);
     write_scan(xml);
-    expect_refusal(NULL, K_AUTO, VF_ERR_UNSUPPORTED, "acquisition 0 is stored compressed");
+    expect_refusal(NULL, K_AUTO, VF_ERR_UNSUPPORTED, "acquisition 0 is compressed");
     acquired[0].head.flags = 0;
-    refuse_acquisitions(radial, "the header says 'goldenangle', but the acquisitions hold no trajectory");
+    refuse_acquisitions(radial, "the header says 'goldenangle', but the acquisitions have no trajectory");
     acquired[0].head.active_channels = 0;
     refuse_acquisitions(xml, "acquisition 0 has no channels");
     begin_acquisitions();
     line_to(2, 0.5, 0.5, 0);
     line_to(3, 0.5, 0.5, 0);
-    refuse_acquisitions(radial, "acquisition 1 has a trajectory of 3 components, those before it 2");
+    refuse_acquisitions(radial, "acquisition 1 has a trajectory of 3 components, but earlier ones have 2");
     acquired[1].head.trajectory_dimensions = 2;
     ((float *)acquired[1].traj.p)[9] = -INFINITY;
     acquired[1].traj.len = 18;
@@ -223,7 +223,7 @@ static void test_acquisitions_that_disagree(void **state)
     refuse_acquisitions(radial, "a trajectory of 5 components; expected 2, 3 or 4");
     begin_acquisitions();
     acquire(16, 1, 0);
-    refuse_acquisitions(xml, "its samples are -8 to 7 from center_sample, more than an encoded matrix of 8");
+    refuse_acquisitions(xml, "samples from -8 to 7 relative to center_sample exceed the encoded matrix of 8");
 }
 
 static void test_datasets_that_are_none(void **state)
@@ -235,8 +235,8 @@ static void test_datasets_that_are_none(void **state)
     const struct {
         hid_t type, space;
         const char *words;
-    } cases[] = {{H5T_NATIVE_FLOAT, lines, "does not hold acquisitions with the members head and data"},
-                 {head, lines, "does not hold acquisitions with the members head and data"},
+    } cases[] = {{H5T_NATIVE_FLOAT, lines, "is not a dataset of acquisitions with members head and data"},
+                 {head, lines, "is not a dataset of acquisitions with members head and data"},
                  {stored, empty, "0 acquisitions"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         hid_t file = create_file("/dataset", plain_header(8, 8, 1, ""));
@@ -305,12 +305,12 @@ static void test_coil_maps(void **state)
     write_maps(3, 2, 4, 4, 1);
     read_it(NULL, K_AUTO);
     assert_null(s.sensitivity);
-    expect_said("'csm' is not used");
+    expect_said("ignoring 'csm'");
     write_scan(xml);
     write_maps(2, 2, 4, 8, 2); /* more than one set */
     read_it(NULL, K_AUTO);
     assert_null(s.sensitivity);
-    expect_said("'csm' is not used");
+    expect_said("ignoring 'csm'");
 }
 
 /* What reconSpace says and the image is not: said, and nowhere else. */
@@ -332,16 +332,20 @@ static void test_other_matrix_than_kept(void **state)
          {16, 8, 5},
          {4, 4, 1},
          {8, 8, 5},
-         {"reconSpace says 4 x 4 x 1 voxels over 8 x 8 x 5 mm, encodedSpace 4 x 4 x 1 over 16 x 8 x 5 mm: the image "
+         {"reconSpace has 4 x 4 x 1 voxels over 8 x 8 x 5 mm, encodedSpace 4 x 4 x 1 over 16 x 8 x 5 mm; the image "
           "keeps 2 x 4 x 1 voxels, those within the field of view of reconSpace",
           "--keep-oversampling keeps all of the encoded 4 x 4 x 1"}},
         {{8, 4, 2},
          {16, 8, 5},
          {4, 4, 4},
          {8, 8, 5},
-         {"keeps 4 x 4 x 2 voxels, as nothing is interpolated", "8 x 4 x 2"}},
-        {{4, 4, 1}, {8, 8, 5}, {4, 8, 1}, {8, 8, 5}, {"keeps 4 x 4 x 1 voxels, as nothing is interpolated", ""}},
-        {{4, 4, 1}, {8, 8, 5}, {4, 4, 1}, {8, 9.1, 5}, {"as nothing is known beyond the encoded field of view", ""}},
+         {"keeps 4 x 4 x 2 voxels, because nothing is interpolated", "8 x 4 x 2"}},
+        {{4, 4, 1}, {8, 8, 5}, {4, 8, 1}, {8, 8, 5}, {"keeps 4 x 4 x 1 voxels, because nothing is interpolated", ""}},
+        {{4, 4, 1},
+         {8, 8, 5},
+         {4, 4, 1},
+         {8, 9.1, 5},
+         {"because nothing is known outside the encoded field of view", ""}},
     };
     for (size_t t = 0; t < sizeof cases / sizeof *cases; t++) {
         begin_acquisitions();

@@ -157,7 +157,7 @@ static void test_encodings_of_text(void **state)
     comment[2] = (char)0xfc; /* u with dots in Latin-1, which is no UTF-8 */
     parse(text, strlen(text));
     expect_whole();
-    assert_non_null(strstr(said, "read as Latin-1"));
+    assert_non_null(strstr(said, "reading it as Latin-1"));
     snprintf(text, sizeof text, "<?xml version=\"1.0\" encoding=\"windows-9999\"?>%s", strstr(WHOLE, "<!--"));
     parse(text, strlen(text));
     expect_whole();
@@ -176,8 +176,8 @@ static void test_what_is_refused(void **state)
     expect_refusal("", "no element found");
     expect_refusal("matrix 64", "xml: line 1: ");
     expect_refusal("<ismrmrdHeader>\n<encoding>\n</ismrmrdHeader>", "xml: line 3: mismatched tag");
-    expect_refusal("<ismrmrdHeader></ismrmrdHeader>", "no ismrmrdHeader/encoding");
-    expect_refusal("<other><encoding/></other>", "no ismrmrdHeader/encoding");
+    expect_refusal("<ismrmrdHeader></ismrmrdHeader>", "ismrmrdHeader/encoding is missing");
+    expect_refusal("<other><encoding/></other>", "ismrmrdHeader/encoding is missing");
     expect_refusal("<ismrmrdHeader><encoding/></ismrmrdHeader>trailing", "xml: line 1: ");
     char deep[8 * 100 + 1] = "";
     for (int i = 0; i < 100; i++)
@@ -219,7 +219,7 @@ static void test_long_header(void **state)
     memset(text, ' ', size);
     memcpy(text, "<a>", 3);
     text[size] = 0;
-    expect_refusal(text, "a header of 16777217 bytes");
+    expect_refusal(text, "the header has 16777217 bytes");
     free(text);
 }
 

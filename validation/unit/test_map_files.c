@@ -234,7 +234,7 @@ static void mrc_position_between_steps(void **state)
             unlink(path);
         }
         path_of("map.ccp4", path);
-        expect_error(write_map(&info, path), VF_ERR_UNSUPPORTED, path, "write .mrc");
+        expect_error(write_map(&info, path), VF_ERR_UNSUPPORTED, path, "use .mrc");
     }
     const vf_grid nearly = {.origin = {-1, 2, 3.000001},
                             .spacing = {0.5, 0.5, 0.5},
@@ -270,7 +270,7 @@ static void mrc_holds_the_cell(void **state)
     free(file);
     unlink(path);
     info.grid.cell.vectors[1][1] = 2.1;
-    expect_error(write_map(&info, path), VF_ERR_UNSUPPORTED, path, "steps divide the cell");
+    expect_error(write_map(&info, path), VF_ERR_UNSUPPORTED, path, "its steps divide them");
     info.grid.cell.vectors[1][1] = 2;
     info.grid.cell.vectors[1][0] = 0.5;
     info.grid.cell.kind = VF_CELL_TRICLINIC;

@@ -19,26 +19,26 @@ static void grids_are_compared(void **state)
     vf_grid wanted = map.grid;
     assert_int_equal(check_map_grid(ctx, &map, &wanted), VF_OK);
     wanted.counts[1] = 100;
-    expect_other_grid(&map, &wanted, "11 x 101 x 1 points, and 11 x 100 x 1 are asked for");
+    expect_other_grid(&map, &wanted, "11 x 101 x 1 points, but 11 x 100 x 1 are requested");
     const struct {
         int axis;
         double origin, spacing; /* to be added */
         const char *part;       /* NULL: the same grid */
     } cases[] = {
         {0, 4.9e-4, 0, NULL}, /* within its digits */
-        {0, -5.1e-4, 0, "origin along x is -32.123, and -32.12351"},
+        {0, -5.1e-4, 0, "origin along x is -32.123, but -32.12351"},
         {1, 2.4e-7, 0, NULL}, /* 1e-6 steps of 0.25 */
-        {1, 2.6e-7, 0, "origin along y is 0, and 2.6e-07"},
+        {1, 2.6e-7, 0, "origin along y is 0, but 2.6e-07"},
         {2, 9.9e-4, 0, NULL}, /* half a unit is 0.5, of which 1e-3 steps are believed */
-        {2, 1.1e-3, 0, "origin along z is 100, and 100.0011"},
+        {2, 1.1e-3, 0, "origin along z is 100, but 100.0011"},
         {0, 0, 4.9e-5, NULL}, /* the last of 11 points is 4.9e-4 off */
-        {0, 0, 5.1e-5, "spacing along x is 0.5, and 0.500051"},
+        {0, 0, 5.1e-5, "spacing along x is 0.5, but 0.500051"},
         {1, 0, 4.9e-7, NULL}, /* the last of 101 points may be 100 * 5e-7 = 5e-5 off */
-        {1, 0, -5.1e-7, "spacing along y is 0.25, and 0.24999949"},
-        {2, 0, 1.1e-3, "spacing along z is 1, and 1.0011"}, /* one point: its step counts once */
+        {1, 0, -5.1e-7, "spacing along y is 0.25, but 0.24999949"},
+        {2, 0, 1.1e-3, "spacing along z is 1, but 1.0011"}, /* one point: its step counts once */
         {2, NAN, 0, "origin along z"},
         {0, 0, NAN, "spacing along x"},
-        {0, 0.5, 0, "origin along x is -32.123, and -31.623"}, /* a whole step */
+        {0, 0.5, 0, "origin along x is -32.123, but -31.623"}, /* a whole step */
     };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         wanted = map.grid;

@@ -81,7 +81,7 @@ static void reads_every_pair_of_files(void **state)
 {
     (void)state;
     expect_molecule(pdb, psf, three_places, psf_charges, no_radii, 3);
-    assert_string_equal(warnings, "(note) note: m.chg has no radii: they are 0\n");
+    assert_string_equal(warnings, "(note) note: m.chg has no radii; using 0\n");
     expect_molecule(rst7, psf, three_places, psf_charges, no_radii, 3);
     expect_molecule(rst7, prmtop, three_places, prmtop_charges, prmtop_radii, 3);
     assert_string_equal(warnings, "");
@@ -177,7 +177,7 @@ static void reads_ends_of_lines_and_models(void **state)
     expect_molecule(text, psf, three_places, psf_charges, no_radii, 3);
     assert_true(contains_all(warnings, "m.xyz:6:|3 later atoms"));
     expect_molecule(with(pdb, "REMARK", "WHATIS"), psf, three_places, psf_charges, no_radii, 3);
-    assert_true(contains_all(warnings, "m.xyz:1:|'WHATIS' is no record"));
+    assert_true(contains_all(warnings, "m.xyz:1:|'WHATIS' is not a record"));
     snprintf(text, sizeof text, "%s%s", rst7, box);
     expect_molecule(text, psf, three_places, psf_charges, no_radii, 3);
     snprintf(text, sizeof text, "%s%s%s%s", rst7, box, box, box); /* velocities of three atoms take two lines */
@@ -246,7 +246,7 @@ static void warns_of_charges(void **state)
     assert_true(contains_all(warnings, "m.chg: |-0.9000 e|0.1000 e from an integer"));
     expect_read(with(rst7, "    3 ", "    1 "), "PSF\n1 !NATOM\n1 P 1 ALA N N 0.0 14.0 0\n", &m);
     molecule_free(&m);
-    assert_true(contains_all(warnings, "m.chg: |every charge is 0"));
+    assert_true(contains_all(warnings, "m.chg: |all charges are 0"));
 }
 
 /* ---- what is refused ---- */
@@ -273,9 +273,9 @@ static void refuses_damaged_pdb_files(void **state)
         {"A   1 ", "A     ", "columns 23-26 (residue number)"},
         {"A   1 ", "AA00z ", "columns 23-26 (residue number)"},
         {"A   1 ", "A   10", "column 27 (insertion code): '0'"},
-        {" N  ", "    ", "columns 13-16 (atom's name)"},
+        {" N  ", "    ", "columns 13-16 (atom name)"},
         {"   5.159  1.00 20.00           N", "   5.1", "columns 47-54 (z): '   5.1'"},
-        {"REMARK   1 three atoms", "END", "m.xyz:1: |ends here without an atom|3 atoms follow"},
+        {"REMARK   1 three atoms", "END", "m.xyz:1: |ends here without atoms|3 atoms follow"},
         {"REMARK   1 three atoms", "data_x", "mmCIF"},
     };
     for (size_t i = 0; i < sizeof damages / sizeof *damages; i++)
@@ -296,7 +296,7 @@ static void refuses_damaged_inpcrd_files(void **state)
     expect_refused(with(rst7, "    3 ", "   99 "), psf, "m.xyz:4: ");
     expect_refused(with(rst7, "-999.99900009999.9990000  -0.0010000\n", ""), psf, "ends after 2 of the 3 atoms");
     snprintf(text, sizeof text, "%s%s%s%s%s", rst7, box, box, box, box);
-    expect_refused(text, psf, "m.xyz:5: 4 lines follow the 3 atoms|velocities would take 2");
+    expect_refused(text, psf, "m.xyz:5: 4 lines follow the 3 atoms|velocities take 2");
     expect_refused("CDF\x01 and so on\n", psf, "m.xyz: is a NetCDF file|cpptraj");
     expect_refused("CDF\x02 and so on\n", psf, "m.xyz: is a NetCDF file|cpptraj");
 }
@@ -306,22 +306,22 @@ static void refuses_damaged_psf_files(void **state)
     (void)state;
     expect_refused(pdb, with(psf, "3 !NATOM", "2 !NATOM"), "has 3 atoms|has 2|same atoms");
     expect_refused(with(pdb, "HETATM", "REMARK"), psf, "has 2 atoms|has 3|same atoms");
-    expect_refused(pdb, with(with(psf, "PROT", "    "), "PSF CMAP", "PSF NAMD"), "m.chg:8: |no atom's line");
-    expect_refused(pdb, with(psf, "3 !NATOM", "4 !NATOM"), "m.chg:11: |no atom's line");
+    expect_refused(pdb, with(with(psf, "PROT", "    "), "PSF CMAP", "PSF NAMD"), "m.chg:8: |not an atom line");
+    expect_refused(pdb, with(psf, "3 !NATOM", "4 !NATOM"), "m.chg:11: |not an atom line");
     expect_refused(pdb, with(psf, "3 !NATOM", "0 !NATOM"), "m.chg:7: |no atoms");
     expect_refused(pdb, with(psf, "2 !NTITLE", "8 !NTITLE"), "m.chg:12: '0 !NBOND: bonds'|!NATOM");
-    expect_refused(pdb, with(psf, "2 !NTITLE", "1 !NTITLE"), "m.chg:6: |no atom's line");
+    expect_refused(pdb, with(psf, "2 !NTITLE", "1 !NTITLE"), "m.chg:6: |not an atom line");
     expect_refused(pdb, with(psf, "-0.300000", "-0,300000"), "m.chg:8: columns 35-48 (charge)|'-0,300000'|comma");
     expect_refused(pdb, with(psf, "-0.300000", "-0.3x0000"), "m.chg:8: columns 35-48 (charge)|not a number");
     expect_refused(pdb, with(psf, " N    NH3", "      NH3"), "m.chg:8: |no name");
     expect_refused(pdb, with(psf, "PROT 1   ", "PROT x   "), "m.chg:8: |'x    '|residue number");
-    expect_refused(pdb, "PSF NAMD\n\n3 !NATOM\n1 1 ALA N NH3 -0.3 14.007 0\n", "m.chg:4: |no atom's line");
+    expect_refused(pdb, "PSF NAMD\n\n3 !NATOM\n1 1 ALA N NH3 -0.3 14.007 0\n", "m.chg:4: |not an atom line");
     expect_refused(pdb, "PSF\n\n3 !NATOM\n1 P 1 ALA N NH3 -0.3 14.007 0\n", "ends after 1 of the 3 atoms");
     expect_refused(pdb, with(psf, "3 !NATOM", "11111111111111111111 !NATOM"), "m.chg:7: |!NATOM");
     expect_refused(pdb, "PSF\n\n", "ends before|!NATOM");
     expect_refused(pdb, "PSF\n1 !NATOM\n1 P 1 ALA N NH3 1e10 14.0 0\n", "m.chg:3: columns 17-20 (charge)|beyond");
-    expect_refused(pdb, pdb, "m.chg: is neither a PSF|prmtop");
-    expect_refused(psf, pdb, "m.xyz: has charges, and no coordinates|--charges");
+    expect_refused(pdb, pdb, "m.chg: neither a PSF|prmtop");
+    expect_refused(psf, pdb, "m.xyz: this file has charges but no coordinates|--charges");
 }
 
 static void refuses_damaged_prmtop_files(void **state)
@@ -330,8 +330,8 @@ static void refuses_damaged_prmtop_files(void **state)
     static const struct {
         const char *from, *to, *words;
     } damages[] = {
-        {"FLAG CHARGE\n", "FLAG CHARGES\n", "m.chg: has no section %FLAG CHARGE"},
-        {"TITLE\n%FORMAT(20a4)", "CHARGE\n%FORMAT(5E16.8)", "section CHARGE stands here for the second time"},
+        {"FLAG CHARGE\n", "FLAG CHARGES\n", "m.chg: section %FLAG CHARGE is missing"},
+        {"TITLE\n%FORMAT(20a4)", "CHARGE\n%FORMAT(5E16.8)", "duplicate section CHARGE"},
         {"(2E16.8)", "(2X16.8)", "m.chg:14: |%FORMAT of section CHARGE"},
         {"%FORMAT(2E16.8)\n", "", "m.chg:14: |%FORMAT of section CHARGE"},
         {"(10I8)", "(0I8)", "%FORMAT of section POINTERS"},
@@ -345,7 +345,7 @@ static void refuses_damaged_prmtop_files(void **state)
         {"       1       3\n", "       1       1\n", "RESIDUE_POINTER: residue 2 cannot begin with atom 1"},
         {"       1       3\n", "       1       4\n", "RESIDUE_POINTER: residue 2 cannot begin with atom 4"},
         {"       1       3\n", "       2       3\n", "RESIDUE_POINTER: residue 1 cannot begin with atom 2"},
-        {"       1       3\n", "     1.5       3\n", "1.5 is no whole number"},
+        {"       1       3\n", "     1.5       3\n", "1.5 is not an integer"},
         {"       0       2 ", "       0       4 ", "3 atoms in 4 residues"},
         {"       3       1", "       0       1", "0 atoms in 2 residues"},
         {"       3       1", "       2       1", "has more than the 2 values"},

@@ -175,7 +175,7 @@ static void test_names(void **state)
     assert_message("--zzzzzzzz", "unknown option --zzzzzzzz; program --help");
     assert_message("-x", "unknown option -x; program --help lists the options");
     assert_message("-qx", "unknown option -x");
-    assert_message("--s", "--s may be one of --spacing, --seed, --speed; give more of the name");
+    assert_message("--s", "--s is ambiguous: it may be one of --spacing, --seed, --speed; give more of the name");
     assert_message("--=1", "unknown option --;");
     assert_message("--quiet=yes", "--quiet takes no value");
     assert_message("--border", "--border needs a value; program --help");

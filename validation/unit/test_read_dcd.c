@@ -142,7 +142,7 @@ static void test_promised_frames(void **state)
         trajectory *t = open_dcd(s.path);
         assert_int_equal(trajectory_frames(t), 5);
         char says[64];
-        snprintf(says, sizeof says, "holds 5 frames; its header says %d", promised[i]);
+        snprintf(says, sizeof says, "the file has 5 frames, but its header says %d", promised[i]);
         if (promised[i] <= 0 || promised[i] == 5)
             assert_string_equal(log_text, "");
         else
@@ -163,13 +163,13 @@ static void test_cut_anywhere(void **state)
         for (size_t size = 0; size < s.size; size++) {
             save(s.path, s.bytes, size);
             if (size < s.begin + s.first) {
-                assert_no_open(s.path, VF_ERR_INPUT, size < s.begin ? "" : "holds no whole frame");
+                assert_no_open(s.path, VF_ERR_INPUT, size < s.begin ? "" : "has no complete frame");
                 continue;
             }
             const size_t behind = size - s.begin - s.first;
             trajectory *t = open_dcd(s.path);
             assert_int_equal(trajectory_frames(t), 1 + behind / s.each);
-            assert_int_equal(strstr(log_text, "that frame is left out") != NULL, behind % s.each != 0);
+            assert_int_equal(strstr(log_text, "ignoring that frame") != NULL, behind % s.each != 0);
             for (int64_t f = 0; f < trajectory_frames(t); f++)
                 check_frame(t, &s, f);
             double x[4], y[4], z[4];
@@ -192,7 +192,7 @@ static void test_cut_while_open(void **state)
     double x[4], y[4], z[4];
     assert_int_equal(truncate(s.path, (off_t)s.size - 6), 0);
     assert_int_equal(trajectory_read(t, 3, x, y, z), VF_ERR_INPUT);
-    assert_non_null(strstr(vf_context_message(ctx), "before what its header promises"));
+    assert_non_null(strstr(vf_context_message(ctx), "earlier than its header says"));
     vf_context_clear_error(ctx);
     check_frame(t, &s, 2);
     trajectory_close(t);
@@ -267,7 +267,7 @@ static void test_lies(void **state)
         static const int32_t lengths[] = {0, 3, 5, -1, 400, INT32_MAX, INT32_MIN};
         assert_int_equal(x, s.begin);
         for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
-            assert_change_refused(&s, 0, lengths[i], "no DCD trajectory");
+            assert_change_refused(&s, 0, lengths[i], "not a DCD trajectory");
             assert_change_refused(&s, 88, lengths[i], "header, at byte 0");
             assert_change_refused(&s, titles, lengths[i], "titles, at byte 92");
             assert_change_refused(&s, natom - 4, lengths[i], "titles, at byte 92");
@@ -292,7 +292,7 @@ static void test_lies(void **state)
         assert_change_refused(&s, 4 + 48, 1, "frame 1: the record of the fourth dimension");
         assert_change_refused(&s, list + 4, 0, "number 1 of the atoms that move is 0");
         assert_change_refused(&s, list + 4, 9, "number 1 of the atoms that move is 9");
-        assert_change_refused(&s, list + 8, s.index[0], "or there twice");
+        assert_change_refused(&s, list + 8, s.index[0], "or is a duplicate");
         memcpy(s.bytes + 4, "VELD", 4);
         save(s.path, s.bytes, s.size);
         assert_no_open(s.path, VF_ERR_INPUT, "velocities");
@@ -300,7 +300,7 @@ static void test_lies(void **state)
     }
     /* No fixed atoms: so many atoms that a frame would be larger than the file. */
     dcd_sample s = make_dcd((dcd_kind){.marker = 4}, 8, 1, 10);
-    assert_change_refused(&s, 92 + 12 + 4, 536870000, "holds no whole frame");
+    assert_change_refused(&s, 92 + 12 + 4, 536870000, "has no complete frame");
     free_dcd(&s);
 }
 
@@ -344,7 +344,7 @@ static void test_frames_within(void **state)
         trajectory *t = open_dcd(s.path);
         assert_int_equal(trajectory_read(t, 2, x, y, z), VF_ERR_INPUT);
         assert_non_null(strstr(vf_context_message(ctx), "frame 3: y of atom 4 is"));
-        assert_non_null(strstr(vf_context_message(ctx), i < 2 ? "not a number" : "infinite"));
+        assert_non_null(strstr(vf_context_message(ctx), i < 2 ? "NaN" : "infinite"));
         vf_context_clear_error(ctx);
         check_frame(t, &s, 1);
         check_frame(t, &s, 3);
@@ -365,7 +365,7 @@ static void test_fixed_not_finite(void **state)
 {
     (void)state;
     dcd_sample s = make_dcd((dcd_kind){.marker = 4, .fixed = 2}, 5, 2, 10);
-    assert_change_refused(&s, s.begin + 4 + 4, 0x7fc00000, "frame 1: x of atom 2 is not a number");
+    assert_change_refused(&s, s.begin + 4 + 4, 0x7fc00000, "frame 1: x of atom 2 is NaN");
     free_dcd(&s);
 }
 
@@ -379,8 +379,8 @@ static void test_other_formats(void **state)
         const char *says;
     } files[] = {
         {"", 0, VF_ERR_INPUT, "is empty"},
-        {"T", 1, VF_ERR_INPUT, "no DCD"},
-        {"ATOM      1  N   ALA A   1", 26, VF_ERR_INPUT, "no DCD"},
+        {"T", 1, VF_ERR_INPUT, "not a DCD"},
+        {"ATOM      1  N   ALA A   1", 26, VF_ERR_INPUT, "not a DCD"},
         {"\0\0\7\313\0\0\0\5\0\0\0\1", 12, VF_ERR_UNSUPPORTED, "XTC"},
         {"\0\0\7\347\0\0\0\5\0\0\0\1", 12, VF_ERR_UNSUPPORTED, "XTC"},
         {"\0\0\7\311\0\0\0\r\0\0\0\f", 12, VF_ERR_UNSUPPORTED, "TRR"},
@@ -389,7 +389,7 @@ static void test_other_formats(void **state)
         {"\37\213\10\0\0\0\0\0\0\3xx", 12, VF_ERR_UNSUPPORTED, "gunzip"},
         {"\244\0\0\0CORD\0\0\0\0", 12, VF_ERR_UNSUPPORTED, "64-bit integers"},
         {"T\0\0\0CORD\0\0\0\0", 12, VF_ERR_INPUT, "header"},
-        {"T\0\0\0CORX\0\0\0\0", 12, VF_ERR_INPUT, "no DCD"},
+        {"T\0\0\0CORX\0\0\0\0", 12, VF_ERR_INPUT, "not a DCD"},
     };
     dcd_sample s = make_dcd((dcd_kind){.marker = 4}, 1, 1, 10);
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {

@@ -378,7 +378,7 @@ static void test_groups(void **state)
     read_it(NULL, K_AUTO);
     read_it("measured", K_AUTO);
     read_it("/measured", K_AUTO);
-    expect_refusal("dataset", K_AUTO, VF_ERR_INPUT, "no group 'dataset' with 'xml' and 'data'");
+    expect_refusal("dataset", K_AUTO, VF_ERR_INPUT, "no group 'dataset' with datasets 'xml' and 'data'");
     hid_t file = create_file("/one", xml), stored = ismrmrd_acquisition_file_type();
     write_data(file, "/one", stored);
     H5Gclose(H5Gcreate2(file, "/two", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
@@ -389,7 +389,7 @@ static void test_groups(void **state)
     H5Gclose(third);
     H5Tclose(stored);
     H5Fclose(file);
-    expect_refusal(NULL, K_AUTO, VF_ERR_INPUT, "groups hold scans (/one, /three): choose one by --group");
+    expect_refusal(NULL, K_AUTO, VF_ERR_INPUT, "groups contain scans (/one, /three); choose one with --group");
     read_it("three", K_AUTO);
 }
 

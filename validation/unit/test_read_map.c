@@ -151,7 +151,7 @@ static void quantities(void **state)
         {"electrostatic potential", "kT/e", NULL, 0},
         {"electrostatic potential with 1 ion", "V", NULL, 1},
         {"electrostatic potential with 1234567 ions", "kcal/mol/e", NULL, 1234567},
-        {"what excludes ions: 0 nothing, 1 the solute, 2 an ion", "", "a mask (what excludes ions), no potential", 0},
+        {"what excludes ions: 0 nothing, 1 the solute, 2 an ion", "", "this is a mask (what excludes ions)", 0},
         {"standard deviation over frames of the electrostatic potential", "V", "a standard deviation", 0},
     };
     char path[PATH_SIZE];
@@ -210,8 +210,8 @@ static const struct {
     const char *unit;
 } accepted[] = {
     {HEAD ARRAY "1 2 3\n4 5 6\n" FOOT, NULL, VF_F64, ""},
-    {HEAD ARRAY "1 2 3\n4 5 6\n", "without the lines", VF_F64, ""},
-    {HEAD ARRAY "1 2 3\n4 5 6\n# the end\n", "without the lines", VF_F64, ""},
+    {HEAD ARRAY "1 2 3\n4 5 6\n", "the lines that usually follow", VF_F64, ""},
+    {HEAD ARRAY "1 2 3\n4 5 6\n# the end\n", "the lines that usually follow", VF_F64, ""},
     {HEAD ARRAY "1\n2 3 4 5\n\n\t6e0 # no more\n" FOOT, NULL, VF_F64, ""},
     {"# electrostatic potential in V, really\n" HEAD "# and\n" ARRAY "1 2 3 4 5 6\n" FOOT, NULL, VF_F64, "V,"},
     {"#electrostatic potential in kT/e\r\n" HEAD ARRAY "1.0 +2 3.\r\n.4e1 50E-1 6\r\n" FOOT, NULL, VF_F64, "kT/e"},
@@ -296,7 +296,7 @@ static void other_programs_maps(void **state)
         if (!*accepted[which].unit) { /* what is not known is taken, with a warning */
             map = must_read(path, "e/A");
             assert_string_equal(map.unit, "e/A");
-            assert_non_null(strstr(warnings, "taken to be in e/A"));
+            assert_non_null(strstr(warnings, "assuming e/A"));
             map_free(&map);
         }
         unlink(path);
@@ -312,48 +312,52 @@ static const struct {
     {"# electrostatic potential in V", "ends before the data"},
     {HEAD, "ends before the data"},
     {HEAD "object 3 class array type double rank 0 items 6", ":7: the file ends before data follows"},
-    {"ATOM 1 2 3\n", "other.dx:1: 'ATOM' is no part"},
+    {"ATOM 1 2 3\n", "other.dx:1: unexpected 'ATOM'"},
     {"# today\n# what excludes ions: 0 nothing, 1 the solute, 2 an ion in 1\n" HEAD ARRAY SIX, ":2: this is a mask"},
-    {"# electrostatic potential in a_unit_that_is_as_long_as_the_room\n" HEAD ARRAY SIX, "unit of 34"},
-    {HEAD ARRAY "1 2 3 4 5\n" FOOT, ":9: the data end after 5 values, and 6 are announced"},
-    {HEAD ARRAY "1 2 3 4 5\n", "the data end after 5 values, and 6 are announced"},
-    {HEAD ARRAY SIX "7 8\n" FOOT, "there are 8 values, and only 6 are announced"},
-    {HEAD ARRAY SIX "7", "there are 7 values, and only 6 are announced"},
-    {HEAD ARRAY "1 2 3 4 5 6", ":8: the file ends right behind its last value"}, /* 6, or 6.5 that was cut */
+    {"# electrostatic potential in a_unit_that_is_as_long_as_the_room\n" HEAD ARRAY SIX,
+     "unit in the comment is too long (34"},
+    {HEAD ARRAY "1 2 3 4 5\n" FOOT, ":9: the data end after 5 values instead of 6"},
+    {HEAD ARRAY "1 2 3 4 5\n", "the data end after 5 values instead of 6"},
+    {HEAD ARRAY SIX "7 8\n" FOOT, "there are 8 values, but only 6 are expected"},
+    {HEAD ARRAY SIX "7", "there are 7 values, but only 6 are expected"},
+    {HEAD ARRAY "1 2 3 4 5 6", ":8: the file ends right after its last value"}, /* 6, or 6.5 that was cut */
     {HEAD ARRAY "1 2 3\n4 nan 6\n" FOOT, ":9: the value at grid point (0, 1, 1): 'nan' is not a finite number"},
     {HEAD ARRAY "1 2 -inf\n4 5 6\n" FOOT, ":8: the value at grid point (0, 0, 2): '-inf' is not a finite number"},
     {HEAD ARRAY "1 2 1e999\n4 5 6\n" FOOT, "grid point (0, 0, 2): '1e999'"},
     {HEAD ARRAY "1,5 2 3 4 5 6\n" FOOT, "(0, 0, 0): '1,5' has a decimal comma"},
     {HEAD ARRAY "1 2 3\n# now\n4 5 6\n" FOOT, "(0, 1, 0): '#'"},
     {HEAD ARRAY "1 2 3 4 5 0x6\n" FOOT, "(0, 1, 2): '0x6'"},
-    {HEAD ARRAY SIX "junk\n", "after the last value stands 'junk'"},
-    {HEAD ARRAY SIX "nan\n", "after the last value stands 'nan'"},
+    {HEAD ARRAY SIX "junk\n", "unexpected 'junk' after the last value"},
+    {HEAD ARRAY SIX "nan\n", "unexpected 'nan' after the last value"},
     {HEAD ARRAY SIX FOOT "object 4 class array type double rank 0 items 6 data follows\n" SIX, "second array"},
-    {HEAD "object 3 class array type float rank 0 items 6 data follows\n1 2 3 4 5 1e39\n" FOOT, "range of a float"},
-    {HEAD "object 3 class array type int rank 0 items 6 data follows\n" SIX, "type 'int'"},
+    {HEAD "object 3 class array type float rank 0 items 6 data follows\n1 2 3 4 5 1e39\n" FOOT,
+     "range for the file's type, float"},
+    {HEAD "object 3 class array type int rank 0 items 6 data follows\n" SIX, "of values 'int'"},
     {HEAD "object 3 class array type double rank 1 shape 3 items 6 data follows\n" SIX, "'shape'"},
     {HEAD "object 3 class array type double rank 1 items 6 data follows\n" SIX, "rank 1"},
     {HEAD "object 3 class array type float rank 0 items 6 lsb ieee data follows\n" SIX, "binary (lsb)"},
-    {HEAD "object 3 class array type double rank 0 items 6 data file x.bin\n", "'file' stands where 'follows'"},
+    {HEAD "object 3 class array type double rank 0 items 6 data file x.bin\n", "found 'file' instead of 'follows'"},
     {HEAD "object 3 class array type double rank 0 items 7 data follows\n" SIX "7\n",
-     "7 items, and the grid 1 x 2 x 3 = 6 points"},
+     "7 items, but the grid has 1 x 2 x 3 = 6 points"},
     {HEAD "object 3 class array type double rank 0 data follows\n" SIX, "0 items"},
-    {HEAD "object 3 class array type double rank 0 items 6.5 data follows\n" SIX, "6.5 is no whole number"},
+    {HEAD "object 3 class array type double rank 0 items 6.5 data follows\n" SIX, "6.5 is not an integer"},
     {HEAD "object 3 class constantarray type double\n", "class 'constantarray'"},
-    {ARRAY SIX, "before 'class gridpositions counts'"},
-    {"object 1 class gridpositions counts 1 2 3\ndelta 1 0 0\ndelta 0 1 0\ndelta 0 0 1\n" ARRAY SIX, "before 'origin'"},
-    {"object 1 class gridpositions counts 1 2 3\norigin 0 0 0\ndelta 1 0 0\ndelta 0 1 0\n" ARRAY SIX, "before three"},
+    {ARRAY SIX, "'class gridpositions counts' is missing before"},
+    {"object 1 class gridpositions counts 1 2 3\ndelta 1 0 0\ndelta 0 1 0\ndelta 0 0 1\n" ARRAY SIX,
+     "'origin' is missing before"},
+    {"object 1 class gridpositions counts 1 2 3\norigin 0 0 0\ndelta 1 0 0\ndelta 0 1 0\n" ARRAY SIX,
+     "'delta' lines are missing before"},
     {"object 1 class gridpositions counts 1 2 3\norigin 0 0 0\ndelta 1 0 0\ndelta 0.1 1 0\n",
-     "delta 2 has a part along x"},
-    {"object 1 class gridpositions counts 1 2 3\norigin 0 0 0\ndelta 0 0 1\n", "delta 1 has a part along z"},
+     "delta 2 has a component along x"},
+    {"object 1 class gridpositions counts 1 2 3\norigin 0 0 0\ndelta 0 0 1\n", "delta 1 has a component along z"},
     {"object 1 class gridpositions counts 1 2 3\norigin 0 0 0\ndelta -1 0 0\n", "delta 1 is -1"},
     {"object 1 class gridpositions counts 1 2 3\norigin 0 0 0\ndelta 0 0 0\n", "delta 1 is 0"},
     {HEAD "delta 0 0 1\n", "fourth delta"},
     {"object 1 class gridpositions counts 1 2 3\norigin 0 nan 0\n", "origin: 'nan' is not a finite number"},
-    {"object 1 class gridpositions counts 0 2 3\n", "counts: 0 is no whole number"},
-    {"object 1 class gridpositions counts -1 2 3\n", "counts: -1 is no whole number"},
+    {"object 1 class gridpositions counts 0 2 3\n", "counts: 0 is not an integer"},
+    {"object 1 class gridpositions counts -1 2 3\n", "counts: -1 is not an integer"},
     {"object 1 class gridpositions counts 1 2\norigin 0 0 0\n", ":2: counts: 'origin' is not a number"},
-    {"object 1 class gridpositions 1 2 3\n", "'1' stands where 'counts' should"},
+    {"object 1 class gridpositions 1 2 3\n", "found '1' instead of 'counts'"},
     {HEAD "object 2 class gridconnections counts 3 2 1\n" ARRAY SIX, "gridconnections has 3 x 2 x 1 points"},
     {"object 1 class gridpositions counts 4000000 4000000 4000000\norigin 0 0 0\ndelta 1 0 0\ndelta 0 1 0\ndelta 0 0 "
      "1\n"
@@ -361,7 +365,7 @@ static const struct {
      "too large"},
     {"object 1 class gridpositions counts 40000 40000 40000\norigin 0 0 0\ndelta 1 0 0\ndelta 0 1 0\ndelta 0 0 1\n"
      "object 3 class array type double rank 0 items 64000000000000 data follows\n" SIX,
-     "holds less"},
+     "too small"},
 };
 
 static void damaged_dx(void **state)
@@ -379,7 +383,7 @@ static void damaged_dx(void **state)
     path_of("none.dx", path);
     expect_error(read_map(ctx, path, NULL, &map), VF_ERR_INPUT, path, "cannot open");
     path_of("map.mrc", path);
-    expect_error(read_map(ctx, path, NULL, &map), VF_ERR_ARGUMENT, path, ".dx .dx.gz .h5 .hdf5");
+    expect_error(read_map(ctx, path, NULL, &map), VF_ERR_ARGUMENT, path, ".dx, .dx.gz, .h5 or .hdf5");
     expect_error(read_map(ctx, directory, NULL, &map), VF_ERR_ARGUMENT, directory, ".dx");
 }
 
@@ -462,7 +466,7 @@ static void long_files(void **state)
     memset(text, 'x', used); /* no word at all */
     memcpy(text, "origin ", 7);
     put_file(path, text, used);
-    expect_error(read_map(ctx, path, NULL, &map), VF_ERR_INPUT, path, "does not end");
+    expect_error(read_map(ctx, path, NULL, &map), VF_ERR_INPUT, path, "line is too long");
     free(text);
     unlink(path);
 }

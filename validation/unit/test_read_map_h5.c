@@ -62,7 +62,7 @@ static void damaged_h5(void **state)
         {GOOD, .part = "format 'other'"},
         {GOOD, .part = "version 2"},
         {GOOD, .part = "model 'eps = 7'"},
-        {GOOD, .part = "2 points along z, and /potential has 4"},
+        {GOOD, .part = "2 points along z, but /potential has 4"},
         {GOOD, .part = "VF_C128"},
         {GOOD, .part = "4 dimensions"},
         {GOOD, .bad = NAN, .part = "(1, 0, 2) is nan"},

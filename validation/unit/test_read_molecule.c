@@ -202,8 +202,8 @@ static void stops_at_end_and_after_the_first_model(void **state)
     expect_atoms("MODEL 1\n" FIRST "\n" SECOND "\nMODEL 2\n" FIRST "\nMODEL 3\n", 2, two);
     assert_true(contains_all(warnings, "only the first of 3 models"));
     expect_warning(FIRST "\n" SECOND "\nEND\n" FIRST "\nHETATM12345\nTER\n", "m.pqr:3:|2 later atoms");
-    expect_refused("REMARK\nEND\n" FIRST "\n", "m.pqr:2:|ends here without an atom|1 atom follows|what comes before");
-    expect_refused("MODEL 1\nENDMDL\nMODEL 2\n" FIRST "\nENDMDL\n", "m.pqr:2:|ends here without an atom");
+    expect_refused("REMARK\nEND\n" FIRST "\n", "m.pqr:2:|ends here without atoms|1 atom follows|the lines before");
+    expect_refused("MODEL 1\nENDMDL\nMODEL 2\n" FIRST "\nENDMDL\n", "m.pqr:2:|ends here without atoms");
 }
 
 /* ---- warnings and sums ---- */
@@ -216,15 +216,15 @@ static void warns_of_what_looks_wrong(void **state)
                          "\nATOM 3 C ALA A 5 1.500 2.500 3.500 0.0 1.0\nATOM 4 C ALA A 5 -1.5 2.500 3.500 0.0 1.0\n",
                    "m.pqr:3: |that in line 1|2 such atoms");
     expect_warning("ATOM 1 N ALA A 5 0.000 0.0 0.0 0.0 1.0\nATOM 2 N ALA A 5 -0.000 -0.0 0.0 0.0 1.0\n",
-                   "line 1|every charge is 0");
+                   "line 1|all charges are 0");
     expect_warning("MASTER 1\nFROBNICATE 3\nAtom 12 was added\nHETATMS follow\n" FIRST "\n" SECOND "\n",
                    "m.pqr:2: 'FROBNICATE'|3 such lines");
     expect_warning("ATOM 1 N ALA A 5 1.0 2.0 3.0 0.3333 1.5\n",
                    "m.pqr: the total charge, +0.3333 e, is 0.3333 e|missing");
     expect_warning("ATOM      5  N   ALA    -5    -2998.77 900.490   5.000  1.0000 1.0000\n",
-                   "m.pqr:1: coordinates were cut|1 atom:");
+                   "m.pqr:1: the program that wrote the file cut coordinates|1 atom:");
     expect_warning("ATOM      5  N   ALA    -5    -2998.771900.490   5.000  0.500010.0000\n",
-                   "m.pqr:1: coordinates were cut|1 atom:");
+                   "m.pqr:1: the program that wrote the file cut coordinates|1 atom:");
     expect_no_warning("ATOM 5 N ALA 5 -298.77 900.490 5.000 1.0000 1.0000\n");
 }
 

@@ -287,7 +287,7 @@ static void test_shapes_that_disagree(void **state)
         {{{"/scan/trajectory", VF_F32, 2, {SAMPLES, 2}, k}}, "a last axis of 3"},
         {{{"/scan/trajectory", VF_F32, 2, {3, SAMPLES}, k}}, "a last axis of 3"},
         {{{"/scan/trajectory", VF_F32, 1, {SAMPLES}, k}}, "[sample][3]"},
-        {{{"/scan/trajectory", VF_C64, 2, {SAMPLES, 3}, data}}, "/scan/trajectory holds complex numbers"},
+        {{{"/scan/trajectory", VF_C64, 2, {SAMPLES, 3}, data}}, "/scan/trajectory has complex numbers"},
         {{{"/scan/trajectory", VF_F32, 3, {2, SAMPLES, 3}, images}}, "1 frame against 2"},
         {{{"/scan/sensitivity", VF_C64, 4, {1, NZ, NY, NX}, maps}}, "2 coils in /scan/data, but 1 map in"},
         {{{"/scan/sensitivity", VF_C64, 4, {COILS, NX, NY, NZ}, maps}}, "expected [coil][2][4][6]"},
@@ -296,7 +296,7 @@ static void test_shapes_that_disagree(void **state)
         {{{"/scan/weights", VF_F32, 2, {COILS, SAMPLES}, images}}, "/scan/weights has the shape [2, 5]"},
         {{{"/scan/time", VF_F32, 1, {SAMPLES + 1}, images}}, "/scan/time has the shape [6]"},
         {{{"/scan/phi", VF_F32, 1, {SAMPLES}, images}}, "expected complex numbers"},
-        {{{"/scan/field_map", VF_F32, 3, {NZ, NY, NX}, field}}, "/scan/field_map needs the time of each sample"},
+        {{{"/scan/field_map", VF_F32, 3, {NZ, NY, NX}, field}}, "/scan/time is missing; /scan/field_map needs it"},
         {{{"/scan/field_map", VF_F32, 4, {2, NZ, NY, NX}, images}}, "2 volumes in /scan/field_map"},
         {{{"/scan/field_map", VF_F32, 2, {NY, NX}, field}}, "expected [2][4][6], the matrix of the scan"},
         {{{"/scan/reference", VF_F32, 3, {NX, NY, NZ}, field}}, "expected [image][2][4][6]"},
@@ -341,7 +341,7 @@ static void test_values_that_are_wrong(void **state)
     expect_refusal(NULL, K_AUTO, VF_ERR_INPUT, "the weight of sample 2 is -0.5");
     more[2].values = zero;
     write_file(more, matrix, fov);
-    expect_refusal(NULL, K_AUTO, VF_ERR_INPUT, "all samples have the weight 0");
+    expect_refusal(NULL, K_AUTO, VF_ERR_INPUT, "all samples have weight 0");
 }
 
 static void test_attributes_that_are_wrong(void **state)
@@ -374,12 +374,12 @@ static void test_datasets_that_are_missing(void **state)
     const content only_k[] = {K, {NULL, VF_F32, 0, {0}, NULL}}, only_data[] = {DATA, {NULL, VF_F32, 0, {0}, NULL}};
     const content other[] = {{"/other/data", VF_F32, 1, {SAMPLES}, weights}, {NULL, VF_F32, 0, {0}, NULL}};
     write_file(only_k, matrix, fov);
-    expect_refusal(NULL, K_AUTO, VF_ERR_INPUT, "the group /scan has no dataset 'data'");
+    expect_refusal(NULL, K_AUTO, VF_ERR_INPUT, "dataset /scan/data is missing");
     write_file(only_data, matrix, fov);
-    expect_refusal(NULL, K_AUTO, VF_ERR_INPUT, "no dataset /scan/trajectory");
+    expect_refusal(NULL, K_AUTO, VF_ERR_INPUT, "dataset /scan/trajectory is missing");
     write_file(other, NULL, NULL);
-    expect_refusal(NULL, K_AUTO, VF_ERR_INPUT, "neither a group /scan nor one with 'xml' and 'data'");
-    expect_refusal("other", K_AUTO, VF_ERR_INPUT, "no group 'other' with 'xml' and 'data'");
+    expect_refusal(NULL, K_AUTO, VF_ERR_INPUT, "neither a group /scan nor a group with 'xml' and 'data'");
+    expect_refusal("other", K_AUTO, VF_ERR_INPUT, "no group 'other' with datasets 'xml' and 'data'");
 }
 
 /* A file may say that it has more samples than any memory: HDF5 does not store what was never written. */
@@ -407,7 +407,8 @@ static void test_names_that_are_not_known(void **state)
     const content odd[] = {DATA, K, {"/scan/Weights", VF_F32, 1, {SAMPLES}, weights}, {NULL, VF_F32, 0, {0}, NULL}};
     write_file(odd, matrix, fov);
     read_it(NULL, K_AUTO);
-    expect_said("/scan/Weights is not read; known are trajectory, data, weights, time, phi, sensitivity, field_map, "
+    expect_said("/scan/Weights is unknown and ignored; known names: trajectory, data, weights, time, phi, sensitivity, "
+                "field_map, "
                 "reference, truth, noise\n");
     hid_t file = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT);
     hid_t set = H5Gcreate2(file, "/scan/truht", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
@@ -418,8 +419,8 @@ static void test_names_that_are_not_known(void **state)
     H5Gclose(scan_group);
     assert_true(H5Fclose(file) >= 0);
     read_it(NULL, K_AUTO);
-    expect_said("/scan/Weights, /scan/truht are not read; known are trajectory");
-    expect_said("attributes of /scan that are not read: fov; known are matrix, fov_mm");
+    expect_said("/scan/Weights, /scan/truht are unknown and ignored; known names: trajectory");
+    expect_said("ignored unknown attributes of /scan: fov; known names: matrix, fov_mm");
     const content dark[] = {
         DATA, K, {"/scan/sensitivity", VF_C64, 4, {COILS, NZ, NY, NX}, zeros}, {NULL, VF_F32, 0, {0}, NULL}};
     write_file(dark, matrix, fov);

@@ -158,7 +158,7 @@ static void h5_of_others(void **state)
     must(vf_h5_create(ctx, path, &file));
     must(vf_h5_dataset_create(file, "potential", VF_F64, 3, dims, dims, 1));
     must(vf_h5_commit(&file));
-    expect_error(read_image(ctx, path, &back), VF_ERR_INPUT, path, "no dataset 'image'");
+    expect_error(read_image(ctx, path, &back), VF_ERR_INPUT, path, "dataset 'image' is missing");
     unlink(path);
     expect_error(read_image(ctx, path, &back), VF_ERR_INPUT, path, "No such file");
     assert_null(back.data);
@@ -239,7 +239,7 @@ static void check_said(const scene *s, const unsigned char *header)
     assert_non_null(program);
     assert_int_equal(program - text, strlen(expected));
     assert_memory_equal(text, expected, strlen(expected));
-    snprintf(expected, sizeof expected, "the volumes lie at %d different places", s->places);
+    snprintf(expected, sizeof expected, "the volumes have %d different positions", s->places);
     assert_true((strstr(said, expected) != NULL) == (s->place != NULL));
     assert_true((said[0] != 0) == (s->place != NULL));
 }

@@ -25,7 +25,7 @@ static void test_selections(void **state)
         {"1:-1:4", 0, 4, 3}};
     static const struct {
         const char *text, *says;
-    } bad[] = {{"", "not first"},
+    } bad[] = {{"", "expected first"},
                {"0", "no frame 0"},
                {"0:3", "no frame 0"},
                {"11", "it has 10"},
@@ -35,15 +35,15 @@ static void test_selections(void **state)
                {"::-1", "step is -1"},
                {"5:4", "before"},
                {"-1:1", "before"},
-               {"a", "not first"},
-               {"1.5:", "not first"},
-               {"1:2:3:4", "not first"},
-               {"1: 2", "not first"},
-               {"1:2:3:", "not first"},
-               {"1,2", "not first"},
-               {"1-5", "not first"},
-               {"99999999999999999999:", "not first"},
-               {"0000000000000000000000000001", "not first"}};
+               {"a", "expected first"},
+               {"1.5:", "expected first"},
+               {"1:2:3:4", "expected first"},
+               {"1: 2", "expected first"},
+               {"1:2:3:", "expected first"},
+               {"1,2", "expected first"},
+               {"1-5", "expected first"},
+               {"99999999999999999999:", "expected first"},
+               {"0000000000000000000000000001", "expected first"}};
     for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
         frame_selection f;
         if (parse_frames(ctx, good[i].text, 10, &f) != VF_OK)

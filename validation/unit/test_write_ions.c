@@ -181,7 +181,7 @@ static void pdb_names(void **state)
                 "TER\n"
                 "HETATM    3  SOD SOD Z   1      1.0000  2.0000  3.0000  1.0000 1.4100\n"
                 "END\n");
-    assert_non_null(strstr(warnings, "1 name has _ in place of blanks"));
+    assert_non_null(strstr(warnings, "1 name has blanks or non-ASCII characters"));
     odd[1].residue_number = 2436112;
     char path[PATH_SIZE];
     path_of("a.pdb", path);
@@ -417,8 +417,8 @@ static void refusals(void **state)
     path_of("a.xyz", path);
     expect_error(write_ions(ctx, path, &ions, NULL, "two\nlines"), VF_ERR_INTERNAL, path, "comment");
     path_of("a.dat", path);
-    expect_error(write_ions(ctx, path, &ions, NULL, NULL), VF_ERR_ARGUMENT, path, ".pdb .pqr .xyz");
-    expect_error(check_ions_path(ctx, path), VF_ERR_ARGUMENT, path, ".pdb .pqr .xyz");
+    expect_error(write_ions(ctx, path, &ions, NULL, NULL), VF_ERR_ARGUMENT, path, ".pdb, .pqr or .xyz");
+    expect_error(check_ions_path(ctx, path), VF_ERR_ARGUMENT, path, ".pdb, .pqr or .xyz");
     path_of("none/a.pdb", path);
     expect_error(write_ions(ctx, path, &ions, NULL, NULL), VF_ERR_OUTPUT, "", "none");
     assert_int_equal(check_ions_path(ctx, "x.Pqr"), VF_OK);

@@ -1,12 +1,12 @@
-/* Elements of atoms by their names, for files of which some hold no names. Names are no elements: CA is the alpha
- * carbon of an amino acid, and calcium only in a residue of that name. docs/formats.md has the rule. */
+/* Elements of atoms from their names, for files without elements. The name alone is ambiguous: CA is the alpha
+ * carbon of an amino acid, and calcium in a residue of that name. docs/formats.md has the rule. */
 #include <ctype.h>
 #include <string.h>
 #include <strings.h>
 
 #include "ion_files.h"
 
-/* Looks for letters, in any case, in a list of symbols, and copies the list's spelling. */
+/* Looks for letters, in any case, in a list of symbols, and copies the spelling in the list. */
 static bool find_symbol(const char *list, const char *letters, char symbol[3])
 {
     const size_t n = strlen(letters);
@@ -19,7 +19,7 @@ static bool find_symbol(const char *list, const char *letters, char symbol[3])
     return false;
 }
 
-/* The letters of a name; three of them say as much as all. */
+/* The first three letters of a name; more make no difference. */
 static void only_letters(const char *name, char letters[4])
 {
     int n = 0;
@@ -29,10 +29,11 @@ static void only_letters(const char *name, char letters[4])
     letters[n] = '\0';
 }
 
-/* Whatever the residue: no atom of an amino acid, a nucleotide, a sugar or a lipid has one of these names. */
+/* Metals and halogens in any residue: no atom of an amino acid, a nucleotide, a sugar or a lipid has one of these
+ * names. */
 static const char unmistakable[] = "Ag Al As Au Br Cl Cu Fe Li Mg Mn Mo Ni Pt Rb Ru Se Si Ti Zn Zr";
 
-/* Residues whose atoms are known: CA, CD, HG and NA are none of the metals there. */
+/* Residues whose atoms are known: there, CA, CD, HG and NA are not metals. */
 static bool is_familiar(const char *residue)
 {
     static const char known[] =
@@ -40,7 +41,7 @@ static bool is_familiar(const char *residue)
         "ASH ASPP CYM CYX CYS2 GLH GLUP HID HIE HIP HSD HSE HSP HISA HISB HISD HISE HISH LYN LSN LYSH ARGN "
         "A C G U T I DA DC DG DT DU DI RA RC RG RU ADE CYT GUA THY URA HEM HEC ";
     char word[8];
-    /* AMBER's residues at the ends: NALA, CALA; DA5, DA3. */
+    /* AMBER's terminal residues: NALA, CALA; DA5, DA3. */
     const bool terminal = strlen(residue) == 4 && (*residue == 'N' || *residue == 'C');
     for (int skip = 0; skip <= terminal; skip++) {
         size_t n = strlen(residue + skip);
@@ -57,8 +58,7 @@ static bool is_familiar(const char *residue)
     return false;
 }
 
-/* Whether a name that the first letter decides for carbon, say, may be a metal's or a halogen's: CO or CLA in a ligand.
- */
+/* Whether a name whose first letter decides (C for carbon) may be a metal or a halogen: CO or CLA in a ligand. */
 static bool is_doubtful(const char *letters, const char *residue)
 {
     static const char metals[] = "Ba Be Bi Ca Cd Ce Co Cr Cs Hf Hg In Ir Na Os Pb Pd Sb Sm Sn Sr";
@@ -70,7 +70,7 @@ static bool is_doubtful(const char *letters, const char *residue)
 
 bool atom_element(const filed_atom *atom, char symbol[3])
 {
-    /* Only in a residue of that name. */
+    /* Elements only in a residue of the same name. */
     static const char alone[] =
         "Ar Ba Be Bi Ca Cd Ce Co Cr Cs Dy Er Eu Ga Gd Hf Hg Ho In Ir Kr La Lu Na Nd Os Pb Pd Pr "
         "Re Rh Sb Sm Sn Sr Tb Th Tl Tm Xe Yb";

@@ -1,4 +1,4 @@
-/* How many ions: to neutralise a solute, or for a concentration of salt around it (docs/conventions.md). */
+/* Numbers of ions that neutralise a solute or give a concentration of salt around it (docs/conventions.md). */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -29,8 +29,9 @@ static vf_status parse_names(vf_context *ctx, const char *option, const char *te
             break;
     }
     if (*count == 2 && (kinds[0].charge > 0) == (kinds[1].charge > 0))
-        return vf_fail(ctx, VF_ERR_ARGUMENT, "%s: both have a %s charge; name one cation and one anion, as in SOD,CLA",
-                       where, kinds[0].charge > 0 ? "positive" : "negative");
+        return vf_fail(ctx, VF_ERR_ARGUMENT,
+                       "%s: both ions have a %s charge; name one cation and one anion, as in SOD,CLA", where,
+                       kinds[0].charge > 0 ? "positive" : "negative");
     return VF_OK;
 }
 
@@ -58,28 +59,28 @@ vf_status parse_salt(vf_context *ctx, const char *option, const char *text, ion_
 
 /* ---- numbers ---- */
 
-/* What a sum of charges must stay below to count as neutral: scaled charges such as 0.75 are not exact. */
+/* A sum of charges below this counts as neutral: scaled charges such as 0.75 are not exact. */
 static const double NEUTRAL = 1e-6;
 
-/* What a sum of rounded charges must stay below to count as a whole number. */
+/* A charge this close to an integer counts as that integer: charges in files are rounded. */
 static const double ROUNDING = 0.01;
 
-/* The charge that ions are counted for. */
+/* The charge to count ions for. */
 static vf_status counted_charge(vf_context *ctx, double charge, double *counted)
 {
     const double whole = nearbyint(charge) + 0.0; /* no -0 */
     *counted = fabs(charge - whole) > ROUNDING ? charge : whole;
     if (!(fabs(charge) <= ION_MOST))
-        return vf_fail(ctx, VF_ERR_ARGUMENT, "the charge to neutralise, %g e, is beyond what %d ions can", charge,
-                       ION_MOST);
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "the charge to neutralise, %g e, is too large: the limit is %d ions",
+                       charge, ION_MOST);
     return VF_OK;
 }
 
 static vf_status too_many(vf_context *ctx, const ion_kind *kind, double number)
 {
     return vf_fail(ctx, VF_ERR_ARGUMENT,
-                   "%.3g ions %s would be needed, more than %d; use a smaller grid or concentration", number,
-                   kind->name, ION_MOST);
+                   "%.3g %s ions needed, but the limit is %d; use a smaller grid or concentration", number, kind->name,
+                   ION_MOST);
 }
 
 static vf_status neutralise(vf_context *ctx, const ion_demand *demand, double charge, ion_request *out, int *kinds)
@@ -92,17 +93,19 @@ static vf_status neutralise(vf_context *ctx, const ion_demand *demand, double ch
             counter = &demand->counter[i];
     if (!counter)
         return vf_fail(ctx, VF_ERR_ARGUMENT,
-                       "the charge to neutralise is %+g e, which %s with %+g e cannot; name %s, or one of each sign as "
+                       "the charge to neutralise is %+g e, and %s has the charge %+g e; use %s, or one of each sign as "
                        "in SOD,CLA",
                        charge, demand->counter[0].name, demand->counter[0].charge,
                        charge > 0 ? "an anion such as CLA" : "a cation such as SOD");
-    /* The nearest to neutral; of two that are as near, the fewer ions. */
+    /* The number nearest to neutral; of two equally near, the smaller. */
     const double number = fmax(ceil(-charge / counter->charge - 0.5 - 1e-9), 0);
     const double rest = charge + number * counter->charge;
     if (number > ION_MOST)
         return too_many(ctx, counter, number);
     if (fabs(rest) > NEUTRAL)
-        vf_warn(ctx, "%.0f ion%s %s of %+g e leave%s %+g e of the %+g e to neutralise: their charge does not divide it",
+        vf_warn(ctx,
+                "%.0f ion%s %s of %+g e leave%s a total charge of %+g e: the charge to neutralise, %+g e, is not a "
+                "multiple of theirs",
                 number, vf_plural((int64_t)number), counter->name, counter->charge, number == 1 ? "s" : "", rest,
                 charge);
     if (number > 0)
@@ -122,21 +125,21 @@ static vf_status formula(vf_context *ctx, const ion_kind salt[2], double *cation
             return VF_OK;
     }
     return vf_fail(ctx, VF_ERR_ARGUMENT,
-                   "%s with %+g e and %s with %+g e make no salt: no formula unit of up to %d cations is neutral",
+                   "%s with %+g e and %s with %+g e cannot form a salt: no formula unit of up to %d cations is neutral",
                    salt[0].name, salt[0].charge, salt[1].name, salt[1].charge, MOST);
 }
 
-/* Mean numbers of cations and anions that hold solvent with a fixed charge against a reservoir of salt: N = N0 exp(-z
- * phi), where N0 is the reservoir's number in that volume and phi is such that the sum is neutral. `sites` is the
- * charge of all cations in the reservoir's share, and minus that of all anions. */
+/* Mean numbers of cations and anions in solvent with a fixed charge, in equilibrium with a reservoir of salt: N = N0
+ * exp(-z phi). N0 is the reservoir's number in that volume; phi makes the sum neutral. `sites` is the total charge
+ * of the reservoir's cations in that volume, and minus that of its anions. */
 static void donnan(double charge, const double z[2], double sites, double number[2])
 {
     const double cation = z[0], anion = -z[1];
-    /* The sum of charges falls with phi; beyond these bounds one kind alone outweighs the solute. */
+    /* The sum of charges falls as phi grows. Beyond these bounds, one kind alone outweighs the solute. */
     double lo = charge < 0 ? -log1p(-charge / sites) / cation : 0, hi = charge > 0 ? log1p(charge / sites) / anion : 0;
     for (int i = 0; i < 200; i++) {
         const double phi = lo + (hi - lo) / 2;
-        if (!(phi > lo && phi < hi)) /* neighbours among doubles */
+        if (!(phi > lo && phi < hi)) /* lo and hi are adjacent doubles */
             break;
         if (sites * (exp(-cation * phi) - exp(anion * phi)) + charge > 0)
             lo = phi;
@@ -147,8 +150,8 @@ static void donnan(double charge, const double z[2], double sites, double number
     number[1] = sites * exp(anion * lo) / anion;
 }
 
-/* The whole numbers next to the mean ones: first as neutral as can be, then as near as can be. Neutral pairs are a
- * whole number of formula units apart. */
+/* Rounds the mean numbers to integers: as neutral as possible, then as close as possible. Neutral pairs are a whole
+ * number of formula units apart. */
 static double round_to_neutral(double charge, const ion_kind salt[2], double step, const double mean[2],
                                double number[2])
 {
@@ -177,15 +180,16 @@ static double round_to_neutral(double charge, const ion_kind salt[2], double ste
 static vf_status add_salt(vf_context *ctx, const ion_demand *demand, double charge, double volume, ion_request *out,
                           int *kinds)
 {
-    const double per_angstrom3 = 6.02214076e23 * 1e-27; /* of 1 mol/L */
+    const double per_angstrom3 = 6.02214076e23 * 1e-27; /* ions per angstrom^3 at 1 mol/L */
     const ion_kind *salt = demand->salt;
     double cations = 1, mean[2], number[2] = {0, 0};
     if (!(demand->concentration >= 0 && demand->concentration <= ION_MOST_CONCENTRATION) || !(volume >= 0) ||
         !isfinite(volume))
-        return vf_fail(ctx, VF_ERR_ARGUMENT, "a concentration of %g mol/L in %g A^3 of solvent: expected 0 to %d mol/L",
+        return vf_fail(ctx, VF_ERR_ARGUMENT,
+                       "invalid concentration or volume: %g mol/L in %g A^3 of solvent; expected 0 to %d mol/L",
                        demand->concentration, volume, ION_MOST_CONCENTRATION);
     if (!(salt[0].charge > 0 && salt[1].charge < 0))
-        return vf_fail(ctx, VF_ERR_ARGUMENT, "%s with %+g e and %s with %+g e: a salt has a cation and an anion",
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "%s with %+g e and %s with %+g e: a salt needs a cation and an anion",
                        salt[0].name, salt[0].charge, salt[1].name, salt[1].charge);
     vf_status status = formula(ctx, salt, &cations);
     if (status != VF_OK)
@@ -194,7 +198,7 @@ static vf_status add_salt(vf_context *ctx, const ion_demand *demand, double char
     const double sites = cations * z[0] * demand->concentration * per_angstrom3 * volume;
     if (sites > 1e-9) {
         donnan(charge, z, sites, mean);
-    } else { /* no salt: counter-ions alone */
+    } else { /* no salt, only counter-ions */
         mean[0] = fmax(-charge, 0) / z[0];
         mean[1] = fmax(charge, 0) / -z[1];
     }
@@ -203,7 +207,7 @@ static vf_status add_salt(vf_context *ctx, const ion_demand *demand, double char
             return too_many(ctx, &salt[i], mean[i]);
     const double rest = round_to_neutral(charge, salt, cations, mean, number);
     if (fabs(rest) > NEUTRAL)
-        vf_warn(ctx, "no numbers of %s (%+g e) and %s (%+g e) neutralise %+g e; %.0f and %.0f leave %+g e",
+        vf_warn(ctx, "%s (%+g e) and %s (%+g e) cannot neutralise %+g e exactly; %.0f and %.0f leave %+g e",
                 salt[0].name, z[0], salt[1].name, z[1], charge, number[0], number[1], rest);
     for (int i = 0; i < 2; i++)
         if (number[i] > 0)
@@ -218,10 +222,10 @@ vf_status count_ions(vf_context *ctx, const ion_demand *demand, double solute_ch
     *kinds = 0;
     if (demand->counter_kinds > 0 && demand->has_concentration)
         return vf_fail(ctx, VF_ERR_ARGUMENT,
-                       "--neutralize and --concentration exclude each other: the numbers for a concentration are "
-                       "neutral already");
+                       "--neutralize cannot be combined with --concentration: the ions of a concentration are "
+                       "already neutral");
     if (demand->counter_kinds == 0 && !demand->has_concentration)
-        return vf_fail(ctx, VF_ERR_ARGUMENT, "numbers of ions need --neutralize or --concentration");
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "counting ions needs --neutralize or --concentration");
     vf_status status = counted_charge(ctx, solute_charge, &charge);
     if (status != VF_OK)
         return status;

@@ -12,7 +12,7 @@ static int64_t power(int base, int exponent)
     return result;
 }
 
-/* How many numbers begin with letters of one case. */
+/* The numbers that begin with letters of one case. */
 static int64_t lettered(int width)
 {
     return LETTERS * power(BASE, width - 1);
@@ -47,7 +47,7 @@ bool hybrid36_put(int64_t value, int width, char *to)
     }
     int64_t rest = value - decimals;
     const char first = rest < lettered(width) ? 'A' : 'a';
-    rest = rest % lettered(width) + 10 * power(BASE, width - 1); /* as base 36 it begins with the digit A */
+    rest = rest % lettered(width) + 10 * power(BASE, width - 1); /* in base 36, it begins with the digit A */
     for (char *at = to + width; at > to; rest /= BASE)
         *--at = (char)(rest % BASE < 10 ? '0' + rest % BASE : first + rest % BASE - 10);
     return true;

@@ -1,4 +1,4 @@
-/* Names and numbers in the columns of the files of ions (ion_files.h). */
+/* Names and numbers in columns, for files of ions (ion_files.h). */
 #include <math.h>
 #include <string.h>
 #include <strings.h>

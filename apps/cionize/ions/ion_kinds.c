@@ -1,4 +1,4 @@
-/* Kinds of ions: what force fields call them, their charges and radii; and how the user asks for some. */
+/* Kinds of ions: their names in force fields, charges and radii. Also parses --place. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,10 +9,10 @@
 #include "voxfield/parse.h"
 
 /* Effective ionic radii for six neighbours, high spin: R. D. Shannon, Acta Cryst. A32 (1976) 751. Names are those of
- * CHARMM, AMBER, GROMACS and the PDB, and elements' symbols; elements with several common charges (FE, CU, CO) are
- * known only by names that say which. */
+ * CHARMM, AMBER, GROMACS and the PDB, and element symbols. Elements with several common charges (FE, CU, CO) are known
+ * only by names that state the charge. */
 static const struct known_ion {
-    const char *names; /* separated by blanks; where two differ in capitals only, both spellings */
+    const char *names; /* separated by blanks; if two differ only in case, both are listed */
     const char element[3];
     double charge, radius;
 } known_ions[] = {
@@ -35,7 +35,7 @@ static const struct known_ion {
 };
 enum { KNOWN_IONS = sizeof known_ions / sizeof *known_ions };
 
-/* Looks for `name` in a list of names, and copies the list's spelling. */
+/* Looks for `name` in a list of names and copies the spelling in the list. */
 static bool is_among(const char *names, const char *name, bool any_case, char spelling[5])
 {
     const size_t length = strlen(name);
@@ -73,8 +73,8 @@ const char *ion_name_trouble(const char *name)
     for (size_t i = 0; i < length; i++)
         printable &= name[i] > ' ' && name[i] <= '~';
     if (!printable)
-        return "is no ion's name; expected 1 to 4 printable characters of ASCII without blanks, such as SOD";
-    return length > 4 ? "is too long for an ion's name: files have room for 4 characters, as in SOD" : NULL;
+        return "is not a valid ion name; expected 1 to 4 printable ASCII characters without blanks, such as SOD";
+    return length > 4 ? "is too long for an ion name; the limit is 4 characters, such as SOD" : NULL;
 }
 
 static vf_status check_name(vf_context *ctx, const char *where, const char *name)
@@ -96,7 +96,7 @@ vf_status ion_kind_from_name(vf_context *ctx, const char *where, const char *nam
     for (int i = 0; i < KNOWN_IONS; i++)
         used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", i ? ", " : "", known_ions[i].names);
     return vf_fail(ctx, VF_ERR_ARGUMENT,
-                   "%s: no ion is known as '%s'; known are %s. Others are placed where their charge is given: "
+                   "%s: unknown ion '%s'; known ions: %s. For any other ion, give its charge: "
                    "--place %s:COUNT:CHARGE",
                    where, name, names, name);
 }
@@ -111,11 +111,11 @@ vf_status ion_kind_with_charge(vf_context *ctx, const char *where, const char *n
                        name, charge);
     if (!ion_is_known(name, kind)) {
         *kind = (ion_kind){.charge = charge};
-        strcpy(kind->name, name); /* at most 4, as was checked */
+        strcpy(kind->name, name); /* at most 4 characters, checked above */
         return VF_OK;
     }
     if (charge != kind->charge)
-        vf_warn(ctx, "%s: %s is known as %s with a charge of %+g e; the %+g e given here is taken", where, kind->name,
+        vf_warn(ctx, "%s: %s is usually %s with a charge of %+g e; using the given %+g e", where, kind->name,
                 kind->element, kind->charge, charge);
     kind->charge = charge;
     return VF_OK;

@@ -1,9 +1,8 @@
-/* cionize: ions, from what the user asks for to the files that hold them.
+/* cionize: ions, from the request to the output files.
  *
  *   ion_request (ion_kinds.c) -> count_ions -> place_ions -> write_ions
  *
- * Lengths in angstrom, charges in elementary charges, energies (charge x potential) in the potential's unit times e.
- */
+ * Lengths in angstrom, charges in elementary charges, energies (charge x potential) in the potential's unit times e. */
 #ifndef CIONIZE_IONS_H
 #define CIONIZE_IONS_H
 
@@ -12,48 +11,48 @@
 
 /* ---- ion_kinds.c ---- */
 
-/* One kind of ion: how files name it, and what it is. */
+/* One kind of ion. */
 typedef struct ion_kind {
-    char name[5];    /* of the atom and of its residue: "SOD" */
-    char element[3]; /* "Na"; "" if the name is not known */
+    char name[5];    /* of the atom and its residue: "SOD" */
+    char element[3]; /* "Na"; "" if unknown */
     double charge;   /* e; not 0 */
-    double radius;   /* angstrom, for PQR files; 0 if not known */
+    double radius;   /* angstrom, for PQR files; 0 if unknown */
 } ion_kind;
 
-/* So many ions of a kind. */
+/* A number of ions of one kind. */
 typedef struct ion_request {
     ion_kind kind;
     int64_t count; /* in [0, ION_MOST] */
 } ion_request;
 enum { ION_MOST = 10000000 };
 
-/* What is wrong with a name for an ion, as the end of a sentence: "is too long ..."; NULL: nothing. */
+/* What is wrong with an ion name, as the end of a sentence: "is too long ..."; NULL: nothing. */
 const char *ion_name_trouble(const char *name);
 
-/* Whether force fields know an ion by this name (docs/conventions.md), in any mixture of capital and small letters;
- * kind->name is then the table's spelling. */
+/* Whether this is the name of an ion in a force field (docs/conventions.md), in any case. kind->name then has the
+ * table's spelling. */
 bool ion_is_known(const char *name, ion_kind *kind);
 
-/* In all of these, `where` begins the messages: "--salt", "script.cfg:12". */
+/* In the functions below, `where` begins the messages: "--salt", "script.cfg:12". */
 
-/* The ion of ion_is_known. Errors: VF_ERR_ARGUMENT, listing the known. */
+/* A known ion by name. Errors: VF_ERR_ARGUMENT, listing the known names. */
 VF_MUST_CHECK vf_status ion_kind_from_name(vf_context *ctx, const char *where, const char *name, ion_kind *kind);
 
-/* The same with a charge (e), which makes any name of 1 to 4 printable characters without blanks an ion. One that is
- * not the table's is taken with a warning. Errors: VF_ERR_ARGUMENT: another name; a charge that is 0 or not finite. */
+/* An ion of this charge (e) with any name of 1 to 4 printable characters without blanks. A charge other than the
+ * table's is used with a warning. Errors: VF_ERR_ARGUMENT (invalid name; the charge is 0 or not finite). */
 VF_MUST_CHECK vf_status ion_kind_with_charge(vf_context *ctx, const char *where, const char *name, double charge,
                                              ion_kind *kind);
 
-/* "SOD:12", "XYZ:3:+2": NAME:COUNT[:CHARGE]; a charge is needed where the name is not known. `option` is the name of
- * the option: "place". Errors: VF_ERR_ARGUMENT. */
+/* Parses NAME:COUNT[:CHARGE]: "SOD:12", "XYZ:3:+2". Unknown names need a charge. `option` is the option's name:
+ * "place". Errors: VF_ERR_ARGUMENT. */
 VF_MUST_CHECK vf_status parse_placement(vf_context *ctx, const char *option, const char *text, ion_request *request);
 
 /* ---- count_ions.c ---- */
 
-/* What the numbers of ions are to do. Either neutralise the solute with what is at hand, or give the solvent a
- * concentration of salt, which neutralises, too. */
+/* The rule for the numbers of ions: either neutralise the solute, or give the solvent a concentration of salt, which
+ * also neutralises. */
 typedef struct ion_demand {
-    int counter_kinds;   /* 0: not asked for; 1 or 2 */
+    int counter_kinds;   /* 0: not requested; 1 or 2 */
     ion_kind counter[2]; /* if there are two, one of each sign */
     bool has_concentration;
     double concentration; /* of the salt's formula units in the reservoir, mol/L; in [0, ION_MOST_CONCENTRATION] */
@@ -61,20 +60,20 @@ typedef struct ion_demand {
 } ion_demand;
 enum { ION_MOST_CONCENTRATION = 20 };
 
-/* "SOD" or "SOD,CLA": which ions neutralise, into counter. Errors: VF_ERR_ARGUMENT. */
+/* Parses "SOD" or "SOD,CLA", the ions that neutralise, into demand->counter. Errors: VF_ERR_ARGUMENT. */
 VF_MUST_CHECK vf_status parse_counter_ions(vf_context *ctx, const char *option, const char *text, ion_demand *demand);
 
-/* "SOD,CLA", in any order, into salt. Errors: VF_ERR_ARGUMENT. */
+/* Parses "SOD,CLA", in any order, into demand->salt. Errors: VF_ERR_ARGUMENT. */
 VF_MUST_CHECK vf_status parse_salt(vf_context *ctx, const char *option, const char *text, ion_demand *demand);
 
-/* How many ions of which kinds a solute of this charge (e) needs in so much solvent (angstrom^3; looked at only for a
- * concentration): docs/conventions.md has the rule. out: [2], *kinds of which are set; kinds of which none is needed
- * are left out. What no numbers of these ions can make up is said in a warning, and so is a charge that is no integer.
- * Errors: VF_ERR_ARGUMENT: both demands or none; no ion of the right sign; more than ION_MOST ions. */
+/* Computes the numbers of ions for a solute of this charge (e) in this volume of solvent (angstrom^3; used only for
+ * a concentration). docs/conventions.md has the rule. out: [2], of which *kinds are set; kinds with 0 ions are left
+ * out. Warns if the ions cannot make the sum neutral or if the charge is not an integer. Errors: VF_ERR_ARGUMENT
+ * (both demands or none; no ion of the right sign; more than ION_MOST ions). */
 VF_MUST_CHECK vf_status count_ions(vf_context *ctx, const ion_demand *demand, double solute_charge,
                                    double solvent_volume, ion_request *out, int *kinds);
 
-/* The frames of a trajectory, in place of the positions that the molecule's file has. */
+/* Frames of a trajectory, which replace the positions in the molecule's file. */
 typedef struct solute_frames {
     const trajectory *trajectory;
     const frame_selection *selection;
@@ -82,41 +81,41 @@ typedef struct solute_frames {
 
 /* ---- solvent_volume.c ---- */
 
-/* The volume of the grid (points x cell, angstrom^3) that is outside the solute's solvent-excluded surface: where a
- * probe of radius 1.4 angstrom reaches without touching an atom; cavities it fits into are solvent. With frames (NULL:
- * none) the mean over them, or over SOLVENT_MOST_FRAMES evenly among more. A radius of 0 counts as 1.5 angstrom, with a
- * note. The same bits whatever the number of threads. Errors: VF_ERR_MEMORY, VF_ERR_CANCELLED, VF_ERR_INPUT (a frame
- * that cannot be read). */
+/* The volume of the grid (points x cell, angstrom^3) outside the solute's solvent-excluded surface: the points that
+ * a probe of radius 1.4 angstrom covers without touching an atom, including cavities that it fits into. With frames
+ * (NULL: none), the mean over them, or over SOLVENT_MOST_FRAMES evenly spaced ones. A radius of 0 counts as 1.5
+ * angstrom, with a note. The result has the same bits with any number of threads. Errors: VF_ERR_MEMORY,
+ * VF_ERR_CANCELLED, VF_ERR_INPUT (a frame cannot be read). */
 VF_MUST_CHECK vf_status solvent_volume(vf_context *ctx, const molecule *mol, const solute_frames *frames,
                                        const vf_grid *grid, double *volume);
 enum { SOLVENT_MOST_FRAMES = 16 };
 
 /* ---- place_ions.c ---- */
 
-/* In which order the ions of several requests are placed. */
+/* The order in which ions of several requests are placed. */
 typedef enum ion_order {
-    ION_ORDER_GIVEN,     /* as requested, one kind after another */
-    ION_ORDER_ALTERNATE, /* one of each kind in turn, as long as there are any left */
-    ION_ORDER_LARGEST    /* the largest charges first; of equal ones as requested */
+    ION_ORDER_GIVEN,     /* one kind after another, in the order of the requests */
+    ION_ORDER_ALTERNATE, /* one ion of each kind in turn, while any are left */
+    ION_ORDER_LARGEST    /* the largest charges first; equal charges in the order of the requests */
 } ion_order;
 
 /* What the user asked for. */
 typedef struct ion_settings { /* cionize_settings.ions */
     int requests;
-    ion_request *request; /* [requests] of --place, in their order */
-    ion_demand demand;    /* after those */
-    double ion_solute;    /* least distance from the centres of atoms */
-    double ion_ion;       /* least distance of ions */
+    ion_request *request; /* [requests] from --place, in their order */
+    ion_demand demand;    /* placed after the requests */
+    double ion_solute;    /* minimum distance from the centres of atoms */
+    double ion_ion;       /* minimum distance between ions */
     bool has_ion_solute, has_ion_ion;
-    bool from_surface; /* ion_solute is from the atoms' surfaces: their radii are added */
-    bool refine;       /* off the grid */
+    bool from_surface; /* ion_solute is measured from the atoms' surfaces: radii are added */
+    bool refine;       /* move ions off the grid */
     ion_order order;
     /* Files; NULL: none. */
     const char *ionized; /* the solute and the ions */
     const char *ions;    /* the ions alone */
-    const char *mask;    /* what excludes each point: a map of VF_ION_FREE, ... */
-    bool map_with_ions;  /* the map is that of the solute and the ions */
-    const char *script;  /* commands in place of all these */
+    const char *mask;    /* map of what excludes each point: VF_ION_FREE, ... */
+    bool map_with_ions;  /* the map includes the potential of the ions */
+    const char *script;  /* commands that replace the settings above */
 } ion_settings;
 
 /* Whether ions are asked for. */
@@ -126,10 +125,10 @@ bool wants_ions(const ion_settings *settings);
 typedef struct ion_site {
     int kind;           /* index into ion_list.kinds */
     double position[3]; /* angstrom */
-    double energy;      /* charge x potential of the solute and of the ions placed before it */
+    double energy;      /* charge x potential of the solute and the ions placed before */
 } ion_site;
 
-/* Ions in the order they were placed. */
+/* Ions in the order of placement. */
 typedef struct ion_list {
     int kind_count;
     ion_kind *kinds; /* [kind_count] */
@@ -138,46 +137,46 @@ typedef struct ion_list {
 } ion_list;
 void ion_list_free(ion_list *list);
 
-/* Ions on a map of the solute's potential: ion_search.h has the rules. */
+/* Places ions on a map of the solute's potential. ion_search.h has the rules. */
 typedef struct placement placement;
 
-/* Begins on the context's first device that works. If it fails, now or later, the next takes over, and at last the CPU:
- * the ions are the same. `plan` has the grid and the method, which says what potential an ion adds. The molecule, the
- * `map` ([z][y][x] of that grid, in the precision of plan->problem) and `ions` must live as long, and so must what
- * `frames` points to: atoms keep ions away from where they are in any of them (NULL: from where the molecule has them).
- * map_is_exact: atoms only exclude, as for a map from a file or an average; so it must be with frames. Errors:
- * VF_ERR_MEMORY, VF_ERR_DEVICE, VF_ERR_DEVICE_MEMORY, VF_ERR_INPUT (a frame that cannot be read). */
+/* Starts on the context's first working device. If a device fails, now or later, the next takes over, and finally
+ * the CPU; the ions are the same. `plan` has the grid and the method, which defines the potential that an ion adds.
+ * The molecule, the `map` ([z][y][x] of that grid, in the precision of plan->problem), `ions` and the contents of
+ * `frames` must outlive the placement. Atoms keep ions away from their positions in all frames (NULL: from the
+ * molecule's positions). map_is_exact: atoms only exclude points, as for a map from a file or an average; must be
+ * true with frames. Errors: VF_ERR_MEMORY, VF_ERR_DEVICE, VF_ERR_DEVICE_MEMORY, VF_ERR_INPUT (a frame cannot be
+ * read). */
 VF_MUST_CHECK vf_status placement_create(vf_context *ctx, const potential_plan *plan, const ion_settings *ions,
                                          const molecule *mol, const solute_frames *frames, const void *map,
                                          bool map_is_exact, placement **out);
 void placement_destroy(placement *p); /* NULL is allowed */
 
-/* Places the requested ions in the settings' order and appends them to the list (zero-initialised at first; its kinds
- * are the requests'). When no point is free any more it stops: the list has those that were placed, and the result is
- * VF_OK; compare counts. `progress` counts ions. Errors: VF_ERR_MEMORY, VF_ERR_DEVICE, VF_ERR_CANCELLED. */
+/* Places the requested ions in the settings' order and appends them to the list. The list starts zero-initialised;
+ * its kinds are the requests'. If no point is free any more, it stops and returns VF_OK with the ions placed so far:
+ * compare counts. `progress` counts ions. Errors: VF_ERR_MEMORY, VF_ERR_DEVICE, VF_ERR_CANCELLED. */
 VF_MUST_CHECK vf_status placement_place(placement *p, const ion_request *request, int requests, vf_progress *progress,
                                         ion_list *list);
 
-/* Points of the grid that nothing excludes, the solute does, ions do. */
+/* Counts grid points: free, excluded by the solute, excluded by ions. */
 void placement_points(const placement *p, int64_t points[3]);
 const uint8_t *placement_mask(const placement *p); /* [z][y][x]: VF_ION_FREE, ... */
 
 /* ---- write_ions.c ---- */
 
-/* Writes the ions, and before them the solute if it is not NULL (with the labels it was read with), as the path's
- * extension says: .pdb, .pqr, .xyz. The file appears whole or not at all. Atoms' numbers beyond 99,999 and residues'
- * beyond 9,999 are hybrid-36 in PDB files, whole numbers in PQR. A warning where a format cannot hold something (PDB:
- * coordinates outside -999.999 to 9999.999 are VF_ERR_UNSUPPORTED, and the message offers .pqr and .xyz). `comment`:
- * one line of ASCII for the head of the file, or NULL. Errors: VF_ERR_OUTPUT, VF_ERR_UNSUPPORTED, VF_ERR_ARGUMENT
- * (unknown extension: lists the known), VF_ERR_MEMORY. */
+/* Writes the ions, after the solute (with its labels) unless it is NULL. The extension of `path` selects the format:
+ * .pdb, .pqr, .xyz. The file appears complete or not at all. In PDB files, atom numbers above 99,999 and residue
+ * numbers above 9,999 are hybrid-36; PQR files have plain integers. Warns if the format cannot hold something.
+ * Coordinates that do not fit a PDB file (-999.999 to 9999.999) are VF_ERR_UNSUPPORTED, and the message suggests
+ * .pqr and .xyz. `comment`: one ASCII line for the head of the file, or NULL. Errors: VF_ERR_OUTPUT,
+ * VF_ERR_UNSUPPORTED, VF_ERR_ARGUMENT (unknown extension: lists the known ones), VF_ERR_MEMORY. */
 VF_MUST_CHECK vf_status write_ions(vf_context *ctx, const char *path, const ion_list *ions, const molecule *solute,
                                    const char *comment);
 
-/* Whether write_ions knows the path's extension. Errors: VF_ERR_ARGUMENT. */
+/* Checks that write_ions knows the extension. Errors: VF_ERR_ARGUMENT. */
 VF_MUST_CHECK vf_status check_ions_path(vf_context *ctx, const char *path);
 
-/* Whether the solute's coordinates fit the format's columns: to be asked before the work. Errors: VF_ERR_UNSUPPORTED.
- */
+/* Checks, before the work, that the solute's coordinates fit the format's columns. Errors: VF_ERR_UNSUPPORTED. */
 VF_MUST_CHECK vf_status check_ions_room(vf_context *ctx, const char *path, const molecule *solute);
 
 #endif

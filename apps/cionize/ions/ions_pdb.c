@@ -1,4 +1,4 @@
-/* PDB files, in the columns of wwPDB 3.3, 80 to a line. */
+/* PDB files in the columns of wwPDB 3.3, 80 per line. */
 #include <math.h>
 #include <string.h>
 
@@ -8,22 +8,22 @@
 enum {
     COLUMNS = 80,
     DECIMALS = 3,
-    LEAST = -999999, /* in thousandths: what eight columns hold */
+    LEAST = -999999, /* thousandths: the range of eight columns */
     GREATEST = 9999999,
-    REMARK_TEXT = 68 /* characters of a remark on a line, from column 12 */
+    REMARK_TEXT = 68 /* characters of a remark per line, from column 12 */
 };
 
 typedef struct pdb_line {
     char text[COLUMNS + 1];
 } pdb_line;
 
-/* Where `column`, from 1, is in the line. */
+/* Column `column`, from 1, of the line. */
 static char *at_column(pdb_line *line, int column)
 {
     return line->text + column - 1;
 }
 
-/* A line of blanks that begins with a record's name. */
+/* A blank line that starts with a record's name. */
 static pdb_line new_line(const char *record)
 {
     pdb_line line;
@@ -38,7 +38,7 @@ static vf_status write_line(const ion_file *file, const pdb_line *line)
     return vf_output_write(file->output, line->text, sizeof line->text);
 }
 
-/* REMARK 6 and beyond are free text; the first line of each is empty. */
+/* REMARK 6 and above are free text. The first line of each is empty. */
 static vf_status pdb_begin(ion_file *file)
 {
     if (!file->comment)
@@ -55,7 +55,7 @@ static vf_status pdb_begin(ion_file *file)
     return status;
 }
 
-/* Serial number, residue and chain: what ATOM, HETATM and TER have alike. */
+/* Serial number, residue and chain, which ATOM, HETATM and TER share. */
 static vf_status put_identity(ion_file *file, const filed_atom *atom, pdb_line *line)
 {
     if (!hybrid36_put(++file->records, 5, at_column(line, 7)))
@@ -85,7 +85,7 @@ static vf_status put_coordinates(const ion_file *file, const filed_atom *atom, p
         int64_t scaled;
         if (!scale_number(atom->position[a], DECIMALS, &scaled) || scaled < LEAST || scaled > GREATEST)
             return refuse_number(file, atom, axes[a], atom->position[a],
-                                 "a PDB file holds coordinates from -999.999 to 9999.999; move the molecule, or write "
+                                 "a PDB file holds coordinates from -999.999 to 9999.999; move the molecule, or use "
                                  ".pqr or .xyz");
         const size_t length = (size_t)(put_scaled(scaled, DECIMALS, number) - number);
         memcpy(at_column(line, 39 + 8 * a - (int)length), number, length);
@@ -93,7 +93,7 @@ static vf_status put_coordinates(const ion_file *file, const filed_atom *atom, p
     return VF_OK;
 }
 
-/* "1+", "2-" in 79 and 80, of ions alone: the charges of a solute's atoms are parts of one. */
+/* "1+", "2-" in columns 79 and 80, for ions only: the solute's atoms have partial charges. */
 static void put_charge(ion_file *file, const filed_atom *atom, pdb_line *line)
 {
     const double size = fabs(atom->charge);
@@ -105,7 +105,7 @@ static void put_charge(ion_file *file, const filed_atom *atom, pdb_line *line)
     *at_column(line, 80) = atom->charge < 0 ? '-' : '+';
 }
 
-/* To the right in 77 and 78, in capitals. */
+/* In columns 77 and 78, right-aligned, in capitals. */
 static void put_element(const filed_atom *atom, pdb_line *line)
 {
     const int length = (int)strlen(atom->element);
@@ -120,7 +120,7 @@ static vf_status pdb_atom(ion_file *file, const filed_atom *atom)
     pdb_line line = new_line(atom->hetero ? "HETATM" : "ATOM");
     filed_atom known = *atom;
     char symbol[3];
-    if (!atom->ion && atom_element(atom, symbol)) /* what is in doubt is left to the reader */
+    if (!atom->ion && atom_element(atom, symbol)) /* leaves doubtful elements to the reader */
         known.element = symbol;
     put_name(file, atom->name, 4, at_column(&line, name_column(&known)));
     vf_status status = put_identity(file, atom, &line);
@@ -129,7 +129,7 @@ static vf_status pdb_atom(ion_file *file, const filed_atom *atom)
     if (status != VF_OK)
         return status;
     memcpy(at_column(&line, 57), "1.00  0.00", 10); /* occupancy and temperature factor */
-    if (strlen(atom->chain) > 1)                    /* a segment, where versions before 3.3 have it */
+    if (strlen(atom->chain) > 1)                    /* segment, where versions before 3.3 have it */
         put_name(file, atom->chain, 4, at_column(&line, 73));
     put_element(&known, &line);
     if (atom->ion)
@@ -142,7 +142,7 @@ static vf_status pdb_part(ion_file *file, const filed_atom *last)
     pdb_line line = new_line("TER");
     const int64_t shortened = file->shortened, odd = file->odd;
     vf_status status = put_identity(file, last, &line);
-    file->shortened = shortened; /* the atom has been counted */
+    file->shortened = shortened; /* do not count this atom's name twice */
     file->odd = odd;
     return status == VF_OK ? write_line(file, &line) : status;
 }

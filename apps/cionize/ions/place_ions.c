@@ -1,4 +1,4 @@
-/* Ions onto the map, one after another. */
+/* Places ions on the map, one after another. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,11 +11,11 @@ struct placement {
     vf_context *ctx;
     const ion_settings *settings;
     const molecule *mol;
-    solute_frames frames; /* without a trajectory: none */
+    solute_frames frames; /* empty without a trajectory */
     const void *map;
     vf_grid grid;
     vf_ion_search_options options;
-    vf_device *device; /* of the search */
+    vf_device *device; /* the device that searches */
     vf_ion_search *search;
     int64_t points;
 };
@@ -32,9 +32,9 @@ void ion_list_free(ion_list *list)
     *list = (ion_list){0};
 }
 
-/* ---- where they may not be ---- */
+/* ---- excluded points ---- */
 
-/* Where the atoms are in any of the frames. */
+/* Excludes points near the atoms of any frame. */
 static vf_status exclude_frames(placement *p, double *distance)
 {
     const solute_frames *f = &p->frames;
@@ -69,9 +69,9 @@ static vf_status exclude_solute(placement *p)
     return status;
 }
 
-/* ---- searching, on another device if one fails ---- */
+/* ---- searching; if a device fails, on another one ---- */
 
-/* A search with what is excluded, and the ions of the list. */
+/* Opens a search with the excluded points and the ions of the list. */
 static vf_status open_search(placement *p, const ion_list *list)
 {
     const vf_coulomb_atoms atoms = potential_charges(p->mol);
@@ -87,15 +87,15 @@ static vf_status open_search(placement *p, const ion_list *list)
     return status;
 }
 
-/* After a failure: the next device that works, or else the CPU, takes over where the list ends. Another failure is
- * returned as it is. */
+/* After a device failure, the next working device, or finally the CPU, continues after the last ion of the list. Other
+ * errors are returned unchanged. */
 static vf_status take_over(placement *p, const ion_list *list, vf_status status)
 {
     while (vf_is_device_error(status) && p->device != vf_context_host(p->ctx)) {
         vf_device_give_up(p->device, vf_context_message(p->ctx));
         vf_context_clear_error(p->ctx);
         p->device = potential_first_device(p->ctx);
-        if (vf_device_failure(p->device)) /* none is left */
+        if (vf_device_failure(p->device)) /* no device is left */
             p->device = vf_context_host(p->ctx);
         status = open_search(p, list);
     }
@@ -120,7 +120,7 @@ vf_status placement_create(vf_context *ctx, const potential_plan *plan, const io
     p->grid = *grid;
     p->options = (vf_ion_search_options){.precision = plan->problem.precision, .map_is_exact = map_is_exact};
     plan->method->pair(&plan->problem, &p->options.pair);
-    /* GPUs search by Coulomb's law alone. */
+    /* GPUs can only search with Coulomb's law. */
     p->device = p->options.pair.law == VF_PAIR_FUNCTION ? vf_context_host(ctx) : potential_first_device(ctx);
     p->points = vf_grid_points(grid);
     vf_status status = take_over(p, &none, open_search(p, &none));
@@ -151,9 +151,9 @@ void placement_points(const placement *p, int64_t points[3])
         points[mask[i]]++;
 }
 
-/* ---- in which order ---- */
+/* ---- order ---- */
 
-/* The request whose turn it is, of those with ions left; -1: none. `turn`: the one that was served last. */
+/* The request that is next, of those with ions left; -1: none. `turn`: the request served last. */
 static int next_request(const ion_request *request, const int64_t *left, int requests, ion_order order, int turn)
 {
     int next = -1;
@@ -169,7 +169,7 @@ static int next_request(const ion_request *request, const int64_t *left, int req
 
 /* ---- placing ---- */
 
-/* Finds a place and takes it; index -1: there is none. */
+/* Finds the best place and takes it; index -1: no point is free. */
 static vf_status take_place(placement *p, double charge, vf_ion_place *place, double *energy)
 {
     vf_status status = vf_ion_search_find(p->search, charge, place);
@@ -197,7 +197,7 @@ static vf_status place_one(placement *p, const ion_kind *kind, int number, ion_l
     return VF_OK;
 }
 
-/* Room for the requests' kinds and ions. */
+/* Makes room for the requests' kinds and ions. */
 static vf_status extend(vf_context *ctx, const ion_request *request, int requests, ion_list *list)
 {
     int64_t count = list->count;

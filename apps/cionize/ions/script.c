@@ -1,5 +1,5 @@
-/* Reads scripts of VMD's cionize. Keywords are those of plugins/cionize of VMD 1.9.3, and so is what their numbers
- * mean; but where that program skips a line it does not understand, this one stops. */
+/* Reads scripts of VMD's cionize. Keywords and the meaning of their numbers follow plugins/cionize of VMD 1.9.3. That
+ * program skips lines it does not understand; this one stops with an error. */
 #include "script.h"
 
 #include <errno.h>
@@ -21,16 +21,16 @@ typedef struct reader {
     const char *name;
     script *out;
     int64_t line;
-    const struct keyword *keyword; /* of this line */
-    text_piece word[MAX_WORDS];    /* of this line, the keyword first */
+    const struct keyword *keyword; /* of the current line */
+    text_piece word[MAX_WORDS];    /* words of the current line, the keyword first */
     int words;
-    int64_t begin_line, exit_line; /* 0: not yet */
+    int64_t begin_line, exit_line; /* 0: not seen yet */
     int64_t multigrid_line, dielectric_line;
-    int64_t placed_line; /* of ions that are not saved yet; 0: none */
+    int64_t placed_line; /* line of the last PLACEION without SAVEION; 0: none */
     bool placed;
-    uint32_t given; /* keywords that were */
+    uint32_t given; /* bit set of keywords seen */
     int64_t given_line[16];
-    int64_t capacity; /* of out->command */
+    int64_t capacity; /* allocated length of out->command */
 } reader;
 
 typedef enum part { SETTING, COMMAND, ANYWHERE } part;
@@ -38,7 +38,7 @@ typedef enum part { SETTING, COMMAND, ANYWHERE } part;
 struct keyword {
     const char *name;
     part part;
-    int least, most;    /* words behind it */
+    int least, most;    /* number of arguments */
     const char *expect; /* "R_ION_SOLUTE DISTANCE" */
     vf_status (*read)(reader *r);
 };
@@ -60,7 +60,7 @@ static bool is_keyword(text_piece word, const char *keyword)
     return word.size == strlen(keyword) && strncasecmp(word.at, keyword, word.size) == 0;
 }
 
-/* Word `n` as a text of its own; false if it is too long for a number or a name. */
+/* Copies word `n` as a string; false if it is too long for a number or a name. */
 static bool copy_word(const reader *r, int n, char text[NUMBER_SIZE])
 {
     if (r->word[n].size >= NUMBER_SIZE)
@@ -86,10 +86,10 @@ static vf_status read_path(reader *r, int n, char **path)
     const text_piece word = r->word[n];
     for (size_t i = 0; i < word.size; i++)
         if ((unsigned char)word.at[i] < ' ' || word.at[i] == 0x7f)
-            return fail_at(r, "%s: the file's name has a control character in it", r->keyword->name);
+            return fail_at(r, "%s: the file name contains a control character", r->keyword->name);
     *path = malloc(word.size + 1);
     if (!*path)
-        return vf_fail(r->ctx, VF_ERR_MEMORY, "%s: no memory for a file's name", r->name);
+        return vf_fail(r->ctx, VF_ERR_MEMORY, "%s: no memory for a file name", r->name);
     memcpy(*path, word.at, word.size);
     (*path)[word.size] = '\0';
     return VF_OK;
@@ -130,7 +130,7 @@ static vf_status read_grid_file(reader *r)
     return read_path(r, 1, &r->out->grid_file);
 }
 
-/* VMD's order: all the least, then all the greatest. */
+/* In VMD's order: all minima, then all maxima. */
 static vf_status read_box(reader *r)
 {
     r->out->has_box = true;
@@ -142,16 +142,16 @@ static vf_status read_box(reader *r)
     }
     for (int a = 0; a < 3; a++)
         if (r->out->box_lo[a] > r->out->box_hi[a])
-            return fail_at(r, "XYZDIM: %c would go from %g down to %g; expected %s", "xyz"[a], r -> out -> box_lo[a],
-                           r -> out -> box_hi[a], r -> keyword -> expect);
+            return fail_at(r, "XYZDIM: the maximum of %c is below its minimum (%g to %g); expected %s", "xyz"[a],
+                           r -> out -> box_lo[a], r -> out -> box_hi[a], r -> keyword -> expect);
     return VF_OK;
 }
 
-/* That program skips the one or the other with a warning, depending on their order. */
+/* VMD's program skips one of the two with a warning, depending on their order. */
 static vf_status fail_methods(reader *r, const char *other, int64_t line)
 {
     return fail_at(r,
-                   "DDD and MULTIGRID exclude each other, and %s is in line %" PRId64 "; leave out MULTIGRID for a "
+                   "DDD and MULTIGRID cannot be combined, and %s is in line %" PRId64 "; leave out MULTIGRID for a "
                    "distance-dependent dielectric, or DDD for none",
                    other, line);
 }
@@ -171,7 +171,8 @@ static vf_status read_multigrid(reader *r)
         return fail_methods(r, "DDD", r->dielectric_line);
     r->multigrid_line = r->line;
     vf_note(r->ctx,
-            "%s:%" PRId64 ": note: MULTIGRID asks for multilevel summation, an approximation; the sum is done in full "
+            "%s:%" PRId64
+            ": note: MULTIGRID (multilevel summation, an approximation) is ignored; the full sum is computed "
             "instead",
             r->name, r->line);
     return VF_OK;
@@ -218,7 +219,7 @@ static void warn_unsaved(const reader *r)
 {
     if (r->placed_line > 0)
         vf_warn(r->ctx,
-                "%s:%" PRId64 ": the ions of this PLACEION are never saved: SAVEION has to follow before the next "
+                "%s:%" PRId64 ": the ions of this PLACEION are never saved; add a SAVEION before the next "
                 "PLACEION",
                 r->name, r->placed_line);
 }
@@ -233,13 +234,13 @@ static vf_status read_placeion(reader *r)
         return status;
     if (!copy_word(r, 2, count) || !vf_parse_integers(count, 1, 1, &command->request.count) ||
         command->request.count < 0 || command->request.count > ION_MOST)
-        return fail_at(r, "PLACEION: '%s' is not a whole number from 0 to %d; expected %s",
-                       text_quote(r->word[2], quoted), ION_MOST, r->keyword->expect);
+        return fail_at(r, "PLACEION: '%s' is not an integer from 0 to %d; expected %s", text_quote(r->word[2], quoted),
+                       ION_MOST, r->keyword->expect);
     if ((status = read_number(r, 3, -1e6, 1e6, "elementary charges", &charge)) != VF_OK)
         return status;
     if (charge == 0)
-        return fail_at(r, "PLACEION: an ion of charge 0 would go anywhere; expected %s", r->keyword->expect);
-    const char *trouble = copy_word(r, 1, name) ? ion_name_trouble(name) : "is too long for an ion's name";
+        return fail_at(r, "PLACEION: the charge must not be 0; expected %s", r->keyword->expect);
+    const char *trouble = copy_word(r, 1, name) ? ion_name_trouble(name) : "is too long for an ion name";
     if (trouble)
         return fail_at(r, "PLACEION: '%s' %s", text_quote(r->word[1], quoted), trouble);
     warn_unsaved(r);
@@ -249,13 +250,13 @@ static vf_status read_placeion(reader *r)
     return ion_kind_with_charge(r->ctx, where, name, charge, &command->request.kind);
 }
 
-/* SAVEION [FORMAT] FILE. The ending says the format to what writes the ions, so a format must agree with it. */
+/* SAVEION [FORMAT] FILE. write_ions takes the format from the extension, so FORMAT must agree with it. */
 static vf_status read_saveion(reader *r)
 {
     char ending[TEXT_QUOTE_SIZE + 1], quoted[TEXT_QUOTE_SIZE];
     script_command *command = NULL;
     if (!r->placed)
-        return fail_at(r, "SAVEION: there are no ions yet; PLACEION has to come first");
+        return fail_at(r, "SAVEION: there are no ions yet; add a PLACEION before it");
     vf_status status = add_command(r, SCRIPT_SAVEION, &command);
     if (status == VF_OK)
         status = read_path(r, r->words - 1, &command->path);
@@ -263,18 +264,17 @@ static vf_status read_saveion(reader *r)
         return status;
     snprintf(ending, sizeof ending, ".%s", text_quote(r->word[1], quoted));
     if (r->words == 3 && !vf_path_has_extension(command->path, ending))
-        return fail_at(
-            r,
-            "SAVEION: a format is chosen by the file's ending, and the format '%s' does not agree with that; "
-            "name the file something%s (names of files cannot have blanks)",
-            quoted, ending);
+        return fail_at(r,
+                       "SAVEION: the format '%s' does not match the file's extension, which selects the format; "
+                       "use a file name that ends with %s (file names cannot contain blanks)",
+                       quoted, ending);
     r->placed_line = 0;
     return VF_OK;
 }
 
 static vf_status read_interactive(reader *r)
 {
-    vf_note(r->ctx, "%s:%" PRId64 ": note: %s is for a terminal, and does nothing here", r->name, r->line,
+    vf_note(r->ctx, "%s:%" PRId64 ": note: %s is for interactive use and has no effect here", r->name, r->line,
             r->keyword->name);
     return VF_OK;
 }
@@ -307,29 +307,29 @@ static vf_status fail_unknown(reader *r)
     for (int k = 0; k < KEYWORDS; k++)
         if ((keywords[k].part == COMMAND) == (r->begin_line > 0))
             used += (size_t)snprintf(known + used, sizeof known - used, "%s%s", used ? ", " : "", keywords[k].name);
-    return fail_at(r, "'%s' is no keyword; expected here: %s", text_quote(r->word[0], quoted), known);
+    return fail_at(r, "unknown keyword '%s'; expected one of: %s", text_quote(r->word[0], quoted), known);
 }
 
-/* Whether the line's keyword may stand here, and has as many words as it needs. */
+/* Checks that the line's keyword is allowed here and has the right number of words. */
 static vf_status check_line(reader *r)
 {
     const struct keyword *k = r->keyword;
     const int number = (int)(k - keywords);
     char quoted[TEXT_QUOTE_SIZE];
     if (k->part == SETTING && r->begin_line > 0)
-        return fail_at(r, "%s: belongs before BEGIN, which is in line %" PRId64, k->name, r->begin_line);
+        return fail_at(r, "%s must come before BEGIN, which is in line %" PRId64, k->name, r->begin_line);
     if (k->part == COMMAND && r->begin_line == 0)
-        return fail_at(r, "%s: belongs after BEGIN, which is missing so far", k->name);
+        return fail_at(r, "%s must come after BEGIN, which is missing so far", k->name);
     if (r->words - 1 < k->least)
         return fail_at(r, "%s: %d %s missing; expected %s", k->name, k->least - r->words + 1,
                        k->least - r->words == 0 ? "word is" : "words are", k->expect);
     if (r->words - 1 > k->most)
-        return fail_at(r, "%s: '%s' is too much; expected %s%s", k->name, text_quote(r->word[k->most + 1], quoted),
-                       k->expect, strstr(k->expect, "FILE") ? " (names of files cannot have blanks)" : "");
+        return fail_at(r, "%s: unexpected '%s'; expected %s%s", k->name, text_quote(r->word[k->most + 1], quoted),
+                       k->expect, strstr(k->expect, "FILE") ? " (file names cannot contain blanks)" : "");
     if (k->part != SETTING)
         return VF_OK;
     if (r->given & 1U << number)
-        return fail_at(r, "%s: was given in line %" PRId64 " already; keep one of them", k->name,
+        return fail_at(r, "%s was already given in line %" PRId64 " already; keep one of them", k->name,
                        r->given_line[number]);
     r->given |= 1U << number;
     r->given_line[number] = r->line;
@@ -343,7 +343,7 @@ static vf_status read_line(reader *r, text_piece line)
     for (text_piece word = text_next_word(&p, end); word.size > 0 && word.at[0] != '#';
          word = text_next_word(&p, end)) {
         if (r->words == MAX_WORDS)
-            break; /* more than any keyword takes, which is said of the first of them */
+            break; /* more words than any keyword takes; check_line reports the first unexpected one */
         r->word[r->words++] = word;
     }
     if (r->words == 0)
@@ -358,7 +358,7 @@ static vf_status read_line(reader *r, text_piece line)
     return status == VF_OK ? r->keyword->read(r) : status;
 }
 
-/* The next line without its end: LF, CR LF, or CR alone. */
+/* The next line without its end (LF, CR LF, or CR alone). */
 static text_piece take_line(const char **next, const char *end)
 {
     text_piece line = {*next, 0};
@@ -381,30 +381,30 @@ static vf_status read_lines(reader *r, const char *next, const char *end)
     if (status != VF_OK)
         return status;
     if (r->begin_line == 0)
-        return vf_fail(
-            r->ctx, VF_ERR_INPUT,
-            "%s: there is no BEGIN; it separates the settings from the commands, and is needed even if there "
-            "are none",
-            r->name);
+        return vf_fail(r->ctx, VF_ERR_INPUT,
+                       "%s: BEGIN is missing; it separates the settings from the commands and is needed even if there "
+                       "are no settings or commands",
+                       r->name);
     warn_unsaved(r);
     if (r->exit_line == 0)
-        vf_note(r->ctx, "%s: note: the script ends without EXIT", r->name);
+        vf_note(r->ctx, "%s: note: EXIT is missing at the end of the script", r->name);
     while (next < end && strchr(" \t\v\f\r\n", *next))
         next++;
     if (next < end)
-        vf_warn(r->ctx, "%s:%" PRId64 ": what follows EXIT is not read", r->name, r->exit_line);
+        vf_warn(r->ctx, "%s:%" PRId64 ": the lines after EXIT are ignored", r->name, r->exit_line);
     return VF_OK;
 }
 
 vf_status parse_script(vf_context *ctx, const char *name, const char *text, size_t bytes, script *out)
 {
-    static const char mark[] = "\xef\xbb\xbf"; /* UTF-8's byte-order mark */
+    static const char mark[] = "\xef\xbb\xbf"; /* UTF-8 byte order mark */
     reader r = {.ctx = ctx, .name = name, .out = out};
     memset(out, 0, sizeof *out);
     if (bytes > MAX_BYTES)
-        return vf_fail(ctx, VF_ERR_INPUT, "%s: is larger than %d MiB, which is no script", name, MAX_BYTES >> 20);
+        return vf_fail(ctx, VF_ERR_INPUT, "%s: not a script: larger than %d MiB", name, MAX_BYTES >> 20);
     if (bytes > 0 && memchr(text, '\0', bytes))
-        return vf_fail(ctx, VF_ERR_INPUT, "%s: has zero bytes in it, which is no script; save it as plain text", name);
+        return vf_fail(ctx, VF_ERR_INPUT,
+                       "%s: not a plain text file: it contains zero bytes; save the script as plain text", name);
     const size_t skip = bytes >= 3 && memcmp(text, mark, 3) == 0 ? 3 : 0;
     vf_status status = bytes > 0 ? read_lines(&r, text + skip, text + bytes) : read_lines(&r, mark, mark);
     if (status != VF_OK)

@@ -1,12 +1,12 @@
-/* The volume of solvent in a grid: what a probe reaches that touches no atom.
+/* The volume of solvent in a grid: the points that a probe can cover without touching an atom.
  *
- * The probe's centre may be anywhere outside the atoms' spheres widened by the probe's radius. Points outside those are
- * solvent, and so are the points within the probe's radius of their surface; the rest is the solute. Along grid lines
- * in all three directions the surface is known exactly: a line's part inside the spheres is a union of intervals, and
- * their ends are positions of the probe. (Positions on grid points would be up to a step too far out, and the solute as
- * much too large.)
+ * The probe's centre may be anywhere outside the atoms' spheres enlarged by the probe's radius. Points outside these
+ * spheres are solvent, and so are points within the probe's radius of their surface. The rest is the solute. Along
+ * grid lines in all three directions the surface is exact: the part of a line inside the spheres is a union of
+ * intervals, whose ends are positions of the probe. (Probe positions on grid points only would be up to a step too
+ * far out, and the solute too large by as much.)
  *
- * The grid is cut into blocks of layers, each of which one thread does on its own. */
+ * The grid is cut into blocks of layers. One thread works on one block. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -17,24 +17,24 @@ static const double PROBE_RADIUS = 1.4, MISSING_RADIUS = 1.5, BLOCK_THICKNESS = 
 enum { BLOCK_BYTES = 1 << 26, INSIDE = 1, REACHED = 2 };
 
 typedef struct sphere {
-    double centre[3], reach; /* radius with the probe's */
+    double centre[3], reach; /* reach: the atom's radius plus the probe's */
     double order;
 } sphere;
 
-/* A line's part inside one sphere. */
+/* The part of a line inside one sphere. */
 typedef struct piece {
     double lo, hi;
-    int64_t next; /* of the same line; -1: none */
+    int64_t next; /* next piece of the same line; -1: none */
 } piece;
 
-/* A thread's work on layers [first, first + layers). */
+/* One thread's work on layers [first, first + layers). */
 typedef struct block {
     const vf_grid *grid;
     int64_t first, layers;
-    uint8_t *points; /* [layers][y][x]: INSIDE a sphere, REACHED by the probe */
-    sphere *near;    /* those that matter here */
+    uint8_t *points; /* [layers][y][x]: bits INSIDE a sphere, REACHED by the probe */
+    sphere *near;    /* spheres that reach into the block */
     int64_t near_count;
-    int64_t *head; /* [lines of a plane] the last piece of each; -1: none */
+    int64_t *head; /* [lines of a plane] last piece of each line; -1: none */
     piece *pieces;
     int64_t piece_count, piece_capacity;
     piece *line; /* [near_count] the pieces of one line */
@@ -45,7 +45,7 @@ static double position(const vf_grid *grid, int axis, int64_t i)
     return grid->origin[axis] + (double)i * grid->spacing[axis];
 }
 
-/* The points of [begin, end) along an axis that lie strictly between lo and hi: [*from, *to). */
+/* The points of [begin, end) along an axis strictly between lo and hi: [*from, *to). */
 static void points_between(const vf_grid *grid, int axis, double lo, double hi, int64_t begin, int64_t end,
                            int64_t *from, int64_t *to)
 {
@@ -55,7 +55,7 @@ static void points_between(const vf_grid *grid, int axis, double lo, double hi, 
     *to = !(b > (double)*from) ? *from : b < (double)end ? end - (int64_t)((double)end - b) : end;
 }
 
-/* Along x from lo to hi, in a row of the block. */
+/* Marks points along x from lo to hi in a row of the block. */
 static void mark(block *b, int64_t y, int64_t layer, double lo, double hi, uint8_t bit)
 {
     const int64_t nx = b->grid->counts[0];
@@ -66,7 +66,7 @@ static void mark(block *b, int64_t y, int64_t layer, double lo, double hi, uint8
         row[i] |= bit;
 }
 
-/* All that a probe at `centre` covers. */
+/* Marks all points that a probe at `centre` covers. */
 static void reach_from(block *b, const double centre[3])
 {
     const vf_grid *grid = b->grid;
@@ -99,8 +99,8 @@ static bool add_piece(block *b, int64_t line, double lo, double hi)
     return true;
 }
 
-/* The pieces of a line by where they begin; returns how many. They come nearly sorted, since the spheres came in the
- * reverse order of their centres, and a list gives back the last first. */
+/* Sorts the pieces of a line by their start and returns their number. They are nearly sorted already: spheres are added
+ * in reverse order of their centres, and the list returns the last one first. */
 static int64_t sort_line(block *b, int64_t line)
 {
     int64_t count = 0;
@@ -113,8 +113,8 @@ static int64_t sort_line(block *b, int64_t line)
     return count;
 }
 
-/* A line along `axis` through `place`: where it leaves the spheres, the probe can be (`probe`: and is tried). Lines
- * along x that are a row of the block's points (`row`) mark what is inside. */
+/* One line along `axis` through `place`. The probe can be where the line leaves the spheres (`probe`: and is tried
+ * there). Lines along x that are a row of the block's points (`row`) also mark points inside. */
 static void do_line(block *b, int axis, int64_t line, double place[3], bool probe, bool row, int64_t y, int64_t layer)
 {
     const int64_t count = sort_line(b, line);
@@ -134,7 +134,8 @@ static void do_line(block *b, int axis, int64_t line, double place[3], bool prob
     }
 }
 
-/* Lines of a plane: along `axis`, one for each point of `across` in [begin, end). The plane is at `place`[`level`]. */
+/* Cuts a plane into lines along `axis`, one for each point of `across` in [begin, end). The plane is at
+ * `place`[`level`]. */
 static bool cut_plane(block *b, int axis, int across, int level, int64_t begin, int64_t end, const double place[3])
 {
     b->piece_count = 0;
@@ -158,13 +159,13 @@ static bool cut_plane(block *b, int axis, int across, int level, int64_t begin, 
     return true;
 }
 
-/* Points beyond the grid from which the probe reaches into it. */
+/* The number of points beyond the grid from which the probe reaches into it. */
 static int64_t margin(const vf_grid *grid, int axis)
 {
     return (int64_t)fmin(ceil(PROBE_RADIUS / grid->spacing[axis]), 1e6);
 }
 
-/* Every which line the probe is tried on: closer ones would only cost time. */
+/* The probe is tried on every n-th line; closer lines would only cost time. */
 static int64_t stride(const vf_grid *grid, int axis)
 {
     return (int64_t)fmax(floor(LINE_SPACING / grid->spacing[axis]), 1);
@@ -176,7 +177,7 @@ static int by_order(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-/* All lines along an axis that matter to the block: through the points of the planes of `level`. */
+/* All lines along an axis that affect the block, through the points of the planes of `level`. */
 static bool do_axis(block *b, int axis)
 {
     const vf_grid *grid = b->grid;
@@ -215,7 +216,7 @@ static void find_near(block *b, const sphere *spheres, int64_t count)
             b->near[b->near_count++] = spheres[s];
 }
 
-/* The points of layers [first, first + layers) that are solvent; -1: no memory. */
+/* The number of solvent points in layers [first, first + layers); -1: no memory. */
 static int64_t count_block(const vf_grid *grid, const sphere *spheres, int64_t count, int64_t first, int64_t layers)
 {
     const int64_t points = grid->counts[0] * grid->counts[1] * layers;
@@ -261,11 +262,11 @@ static sphere *make_spheres(vf_context *ctx, const molecule *mol)
     return spheres;
 }
 
-/* The points of the grid that are solvent. */
+/* Counts the grid points that are solvent. */
 static vf_status count_solvent(vf_context *ctx, const sphere *spheres, int64_t count, const vf_grid *grid,
                                int64_t *points)
 {
-    /* Of a size that does not depend on the number of threads; so do the sums, which are whole numbers. */
+    /* The block size does not depend on the number of threads, and the sums are integers: neither does the result. */
     const double layer = (double)grid->counts[0] * (double)grid->counts[1];
     const int64_t most = grid->counts[2];
     const double wanted = fmin(ceil(BLOCK_THICKNESS / grid->spacing[2]), floor(BLOCK_BYTES / layer));
@@ -284,12 +285,12 @@ static vf_status count_solvent(vf_context *ctx, const sphere *spheres, int64_t c
         return vf_fail(ctx, VF_ERR_MEMORY, "no memory for the volume of solvent in a grid of %.0f x %" PRId64 " points",
                        layer, most);
     if (vf_cancelled(ctx))
-        return vf_fail(ctx, VF_ERR_CANCELLED, "interrupted while the solvent's volume was measured");
+        return vf_fail(ctx, VF_ERR_CANCELLED, "interrupted while computing the volume of solvent");
     *points = outside;
     return VF_OK;
 }
 
-/* Moves the spheres to where a frame has the atoms; `data`: room for their positions. */
+/* Moves the spheres to the atoms' positions in a frame; `data`: buffer for the positions. */
 static vf_status take_frame(const solute_frames *frames, int64_t n, int64_t atoms, double *data, sphere *spheres)
 {
     const frame_selection *s = frames->selection;
@@ -314,7 +315,7 @@ vf_status solvent_volume(vf_context *ctx, const molecule *mol, const solute_fram
         status = vf_fail(ctx, VF_ERR_MEMORY, "no memory for the spheres of %" PRId64 " atoms", mol->atoms);
     for (int64_t n = 0; status == VF_OK && n < count; n++) {
         int64_t points = 0;
-        if (frames) /* the middle one of each of `count` parts */
+        if (frames) /* the middle frame of each of `count` equal parts */
             status = take_frame(frames, (2 * n + 1) * all / (2 * count), mol->atoms, data, spheres);
         if (status == VF_OK)
             status = count_solvent(ctx, spheres, mol->atoms, grid, &points);

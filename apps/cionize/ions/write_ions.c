@@ -1,4 +1,5 @@
-/* Ions and their solute into files: PQR and XYZ here, PDB in ions_pdb.c. docs/formats.md says what each holds. */
+/* Writes ions and their solute to files: PQR and XYZ here, PDB in ions_pdb.c. docs/formats.md describes the
+ * contents. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,11 +10,11 @@
 /* ---- PQR ---- */
 
 enum {
-    LINE = 256,      /* the names and numbers of a record, at their longest, and the columns between */
+    LINE = 256,      /* the longest names and numbers of a record, and the columns between them */
     LONGEST_NAME = 8 /* of an atom_label */
 };
 
-/* Appends a field so that it begins in `column` (from 1), or behind a blank where that is taken already. */
+/* Appends a field that starts in `column` (from 1), or after a blank if that column is taken. */
 static char *put_field(const char *line, char *to, int column, const char *text, size_t length)
 {
     const char *start = line + column - 1;
@@ -30,7 +31,7 @@ static char *put_name_field(ion_file *file, const char *line, char *to, int colu
     return put_field(line, to, column, text, (size_t)(put_name(file, name, LONGEST_NAME, text) - text));
 }
 
-/* The same, so that the number ends in column `last`. */
+/* Appends a number that ends in column `last`. */
 static char *put_number_field(const char *line, char *to, int last, int64_t scaled, int decimals)
 {
     char text[PUT_NUMBER_TEXT];
@@ -38,23 +39,23 @@ static char *put_number_field(const char *line, char *to, int last, int64_t scal
     return put_field(line, to, last + 1 - (int)length, text, length);
 }
 
-/* Decimals of a charge or radius: four, as pdb2pqr writes them, where these say it all, else six, so that a sum of
- * charges is off by half a millionth for each at most. */
+/* Decimals of a charge or radius: four, as in pdb2pqr, if they are exact; otherwise six, so that a sum of charges is
+ * off by at most half a millionth for each. */
 static int pqr_decimals(double value)
 {
     int64_t scaled;
     return scale_number(value, 4, &scaled) && fabs(value - (double)scaled / 1e4) <= 1e-9 ? 4 : 6;
 }
 
-/* Decimals of a coordinate: four, or three where only so it fits the eight columns of pdb2pqr behind a blank, since
- * Open Babel reads by columns. What fits with neither has four, and is for readers that go by blanks. */
+/* Decimals of a coordinate: four, or three if only three fit pdb2pqr's eight columns after a blank, because Open Babel
+ * reads by columns. If neither fits, four, for readers that split at blanks. */
 static int place_decimals(double value)
 {
     const bool four = value > -9.9999 && value<99.9999, three = value> - 99.999 && value < 999.999;
     return three && !four ? 3 : 4;
 }
 
-/* REMARK is what every reader skips, and after # APBS does not take a word ATOM for a record. */
+/* Every reader skips REMARK. After the #, APBS does not take a word ATOM for a record. */
 static vf_status pqr_begin(ion_file *file)
 {
     return file->comment ? vf_output_printf(file->output, "REMARK   1 # %s\n", file->comment) : VF_OK;
@@ -78,7 +79,7 @@ static char *put_pqr_numbers(const filed_atom *atom, const char *line, char *to,
     return to;
 }
 
-static const char out_of_range[] = "the file would hold numbers up to 1e9, and no nan";
+static const char out_of_range[] = "the largest number in the file is 1e9, and NaN is not allowed";
 
 static vf_status pqr_atom(ion_file *file, const filed_atom *atom)
 {
@@ -127,7 +128,7 @@ static vf_status xyz_atom(ion_file *file, const filed_atom *atom)
 {
     static const char *const axes[3] = {"its x", "its y", "its z"};
     char line[LINE], symbol[3];
-    (void)atom_element(atom, symbol); /* an atom without one is none to readers */
+    (void)atom_element(atom, symbol); /* always writes a symbol: readers ignore atoms without one */
     char *to = put_name(file, symbol, LONGEST_NAME, line);
     for (int a = 0; a < 3; a++) {
         int64_t scaled;
@@ -188,8 +189,8 @@ static filed_atom ion_atom(const ion_list *ions, int64_t i, const char *chain)
                         .radius = kind->radius};
 }
 
-/* The chain of the ions: I, or if the solute has one of that name the last letter that is free, so that no residue's
- * number occurs twice. */
+/* The chain of the ions: I, or if the solute has a chain I, the last unused letter, so that residue numbers are
+ * unique. */
 static char ion_chain(const molecule *solute)
 {
     bool taken[256] = {false};
@@ -233,9 +234,7 @@ static vf_status find_format(vf_context *ctx, const char *path, const ion_format
             *out = formats[f];
             return VF_OK;
         }
-    return vf_fail(ctx, VF_ERR_ARGUMENT,
-                   "%s: the name does not say which kind of file the ions go into; end it with one of .pdb .pqr .xyz",
-                   path);
+    return vf_fail(ctx, VF_ERR_ARGUMENT, "%s: unknown file extension; use .pdb, .pqr or .xyz for ions", path);
 }
 
 vf_status check_ions_path(vf_context *ctx, const char *path)
@@ -246,17 +245,17 @@ vf_status check_ions_path(vf_context *ctx, const char *path)
 
 vf_status check_ions_room(vf_context *ctx, const char *path, const molecule *solute)
 {
-    const double least = -999.9995, most = 9999.9995; /* what is rounded to three decimals in eight columns */
+    const double least = -999.9995, most = 9999.9995; /* what rounds to three decimals in eight columns */
     for (int a = 0; a < 3; a++)
         if (vf_path_has_extension(path, ".pdb") && !(solute->lo[a] > least && solute->hi[a] < most))
             return vf_fail(ctx, VF_ERR_UNSUPPORTED,
-                           "%s: the columns of a PDB file hold coordinates from -999.999 to 9999.999, and the molecule "
-                           "reaches from %g to %g along %c; write .pqr or .xyz",
+                           "%s: a PDB file holds coordinates from -999.999 to 9999.999, but the molecule "
+                           "reaches from %g to %g along %c; use .pqr or .xyz",
                            path, solute->lo[a], solute->hi[a], "xyz"[a]);
     return VF_OK;
 }
 
-/* A line break in the comment would be read as an atom. */
+/* Readers would take the line after a line break for an atom. */
 static vf_status check_comment(vf_context *ctx, const char *path, const char *comment)
 {
     for (; comment && *comment; comment++)
@@ -268,14 +267,14 @@ static vf_status check_comment(vf_context *ctx, const char *path, const char *co
 static void warn(const ion_file *file)
 {
     if (file->shortened > 0)
-        vf_warn(file->ctx, "%s: %lld name%s too long for the columns and cut; .pqr holds whole ones", file->path,
+        vf_warn(file->ctx, "%s: %lld name%s too long for the columns and cut; .pqr keeps long names", file->path,
                 (long long)file->shortened, file->shortened == 1 ? " is" : "s are");
     if (file->odd > 0)
-        vf_warn(file->ctx, "%s: %lld name%s _ in place of blanks and other than ASCII characters", file->path,
+        vf_warn(file->ctx, "%s: %lld name%s blanks or non-ASCII characters, replaced by _", file->path,
                 (long long)file->odd, file->odd == 1 ? " has" : "s have");
     if (file->uncharged > 0)
         vf_warn(file->ctx,
-                "%s: the charge%s of %lld ion%s left out: a PDB file holds whole ones up to 9; .pqr holds them all",
+                "%s: the charge%s of %lld ion%s left out: PDB files hold only integers up to 9; .pqr holds all charges",
                 file->path, vf_plural(file->uncharged), (long long)file->uncharged,
                 file->uncharged == 1 ? " is" : "s are");
 }

@@ -1,4 +1,4 @@
-/* The picture of a map: three slices through its middle, with the molecule's outline. */
+/* Draws a map: three slices through its middle, with the molecule's outline. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@ struct slices {
     vf_grid grid;
     int64_t middle[3]; /* the plane normal to axis p lies at index middle[p] */
     int u[3], v[3];    /* and shows axis u[p] to the right, v[p] upwards */
-    float *plane[3];   /* [counts[v]][counts[u]], the largest coordinate along v first; NaN until it is taken */
+    float *plane[3]; /* [counts[v]][counts[u]], the largest coordinate along v first; NaN where no layer has come yet */
 };
 
 static double extent(const vf_grid *grid, int axis)
@@ -25,7 +25,7 @@ static double extent(const vf_grid *grid, int axis)
     return grid->spacing[axis] * (double)grid->counts[axis];
 }
 
-/* z upwards, and y where there is no z. The long axis of a rod goes across instead: pages are wide. */
+/* Puts z upwards, or y if z is not shown. The long axis of a rod goes across: pages are wide. */
 static void orient(slices *planes)
 {
     const vf_grid *grid = &planes->grid;
@@ -45,7 +45,7 @@ vf_status slices_create(vf_context *ctx, const vf_grid *grid, slices **out)
     *out = NULL;
     slices *planes = calloc(1, sizeof *planes);
     if (!planes)
-        return vf_fail(ctx, VF_ERR_MEMORY, "the picture's slices: not enough memory");
+        return vf_fail(ctx, VF_ERR_MEMORY, "not enough memory for the picture's slices");
     planes->ctx = ctx;
     planes->grid = *grid;
     orient(planes);
@@ -58,7 +58,7 @@ vf_status slices_create(vf_context *ctx, const vf_grid *grid, slices **out)
         planes->plane[p] = fits ? malloc(bytes) : NULL;
         if (!planes->plane[p]) {
             slices_destroy(planes);
-            return vf_fail(ctx, VF_ERR_MEMORY, "the picture's slices: not enough memory for %lld x %lld values",
+            return vf_fail(ctx, VF_ERR_MEMORY, "not enough memory for a slice of the picture, %lld x %lld values",
                            (long long)columns, (long long)rows);
         }
         for (size_t i = 0; i < bytes / sizeof(float); i++)
@@ -77,7 +77,7 @@ void slices_destroy(slices *planes)
     free(planes);
 }
 
-/* Copies a row of `n` values, `stride` apart, from element `begin` on. */
+/* Copies a row of `n` values from element `begin`, `stride` apart. */
 static void take_row(float *row, vf_dtype type, const void *values, int64_t begin, int64_t stride, int64_t n)
 {
     if (type == VF_F64) {
@@ -114,15 +114,15 @@ void slices_take(slices *planes, map_order order, vf_dtype type, int64_t first, 
 
 /* ---- layout ---- */
 
-/* In pixels. The widest picture is 8 inches at 300 pixels an inch. */
+/* In pixels. The widest picture is 8 inches at 300 pixels per inch. */
 enum {
     MAX_WIDTH = 2400,
     MIN_WIDTH = 1800,
-    MAX_BODY = 1500, /* height of the panels together */
+    MAX_BODY = 1500, /* height of all panels together */
     MARGIN = 50,
     GAP = 40,       /* between panels */
     TITLE_GAP = 10, /* between a panel and its title */
-    THINNEST = 8,   /* side of a panel: a plane of one point would vanish in a long map */
+    THINNEST = 8,   /* minimum side of a panel: in a long map, a plane one point wide would vanish */
 };
 
 static const vf_color PAPER = {255, 255, 255, 255}, INK = {25, 25, 25, 255}, FAINT_INK = {90, 90, 90, 255};
@@ -130,12 +130,12 @@ static const vf_color OUTLINE = {35, 35, 35, 255}, ISOLINE = {0, 0, 0, 100};
 static const double OUTLINE_WIDTH = 1.8, ISOLINE_WIDTH = 1.2;
 
 typedef struct panel {
-    int normal, u, v;        /* axis along which the plane is cut; axes across and up */
-    double position;         /* of the plane on its normal, in angstrom */
-    vf_axis across, up;      /* in angstrom; the edges are those of the outermost points' cells */
+    int normal, u, v;        /* axis normal to the plane; axes across and up */
+    double position;         /* of the plane along its normal, in angstrom */
+    vf_axis across, up;      /* in angstrom; they end at the edges of the outermost points' cells */
     int x, y, width, height; /* the image on the canvas */
     float *values;           /* [height][width] */
-    float *distance; /* [height][width]: to the molecule's outline, negative inside; no more than a few pixels */
+    float *distance;         /* [height][width]: to the molecule's outline, negative inside, clipped to a few pixels */
 } panel;
 
 typedef struct picture {
@@ -143,11 +143,11 @@ typedef struct picture {
     const map_info *info;
     panel panel[3];
     double scale;                /* pixels per angstrom */
-    int decimals;                /* that a position deserves at this scale */
-    int body_width, body_height; /* of the panels together */
-    double range;                /* the colours span -range to range */
+    int decimals;                /* decimals of positions at this scale */
+    int body_width, body_height; /* of all panels together */
+    double range;                /* the colours range from -range to range */
     vf_ticks levels;             /* of the colour bar and the isolines */
-    bool below, above, missing;  /* whether there are values beyond the range, or NaN */
+    bool below, above, missing;  /* whether there are values below or above the range, or NaN */
     bool outline, isolines;      /* whether any were drawn */
     vf_colormap map;
     vf_canvas *canvas;
@@ -168,14 +168,14 @@ static int scale_axis(const picture *pic, int axis, vf_axis *out)
     out->lo = grid->origin[axis] - grid->spacing[axis] / 2;
     out->hi = grid->origin[axis] + grid->spacing[axis] * ((double)grid->counts[axis] - 0.5);
     out->ticks = vf_ticks_make(out->lo, out->hi, VF_AXIS_TICK_STEP / pic->scale);
-    if (out->ticks.last <= out->ticks.first) /* short: closer ticks tell more than one */
+    if (out->ticks.last <= out->ticks.first) /* a short axis needs closer ticks, to have more than one */
         out->ticks = vf_ticks_make(out->lo, out->hi, VF_AXIS_TICK_STEP / 2 / pic->scale);
     out->decimals = pic->decimals;
     (void)snprintf(out->label, sizeof out->label, "%s (Å)", AXIS_NAME[axis]);
     return (int)fmax(rint(extent(grid, axis) * pic->scale), THINNEST);
 }
 
-/* Sets a panel but for its place. */
+/* Sets a panel except for its place. */
 static void scale_panel(const picture *pic, int normal, panel *p)
 {
     const slices *planes = pic->planes;
@@ -193,7 +193,7 @@ static int larger(int a, int b)
     return a > b ? a : b;
 }
 
-/* Where the second and the third panel go: to the right of the one before, below all, or to the right of all. */
+/* Where the second and third panels go: right of the previous one, below all, or right of all. */
 typedef enum move { RIGHT, BELOW, BESIDE } move;
 typedef struct arrangement {
     move second, third;
@@ -209,7 +209,7 @@ static void place_panels(picture *pic, arrangement how)
     pic->body_width = pic->body_height = 0;
     for (int i = 0; i < 3; i++) {
         scale_panel(pic, i, &pic->panel[i]);
-        left = larger(left, vf_axes_left(&pic->panel[i].up)); /* the same for all, so that rows line up */
+        left = larger(left, vf_axes_left(&pic->panel[i].up)); /* the same for all panels, to align rows */
     }
     for (int i = 0; i < 3; i++) {
         panel *p = &pic->panel[i];
@@ -224,7 +224,7 @@ static void place_panels(picture *pic, arrangement how)
     }
 }
 
-/* The largest scale at which the panels fit, found by halving: the picture grows with the scale. */
+/* The largest scale at which the panels fit, by bisection: the picture grows with the scale. */
 static double largest_scale(picture *pic, arrangement how)
 {
     const vf_grid *grid = &pic->planes->grid;
@@ -243,7 +243,7 @@ static double largest_scale(picture *pic, arrangement how)
     return fits;
 }
 
-/* One row of panels, or another arrangement where it makes them much larger, as for rods and slabs. */
+/* Places the panels in a row, or in another arrangement if they become much larger, as for rods and slabs. */
 static void lay_out_panels(picture *pic)
 {
     static const arrangement row = {RIGHT, RIGHT};
@@ -269,7 +269,7 @@ static size_t pixels_of(const panel *p)
     return (size_t)p->width * (size_t)p->height;
 }
 
-/* Lowers the distances around a circle, centred at column `u` and row `v`; `du` and `dv` are a pixel's sides in
+/* Lowers the distances to a circle around column `u` and row `v`; `du` and `dv` are the sides of a pixel in
  * angstrom. */
 static void measure_circle(panel *p, double u, double v, double radius, double du, double dv, double far)
 {
@@ -285,8 +285,8 @@ static void measure_circle(panel *p, double u, double v, double radius, double d
     }
 }
 
-/* The distance from each pixel to the circles in which the plane cuts the atoms' spheres: to the nearest outside of
- * them, to the farthest inside, so that it passes zero on the outline of their union. */
+/* The distance of each pixel to the circles in which the plane cuts the atoms' spheres: to the nearest circle from
+ * outside, to the farthest from inside. So the distance is zero on the outline of the union. */
 static void measure_outline(const picture *pic, panel *p)
 {
     const molecule *mol = pic->info->molecule;
@@ -311,14 +311,15 @@ static vf_status sample_panel(const picture *pic, panel *p)
     p->values = malloc(pixels_of(p) * sizeof *p->values);
     p->distance = malloc(pixels_of(p) * sizeof *p->distance);
     if (!p->values || !p->distance)
-        return vf_fail(pic->planes->ctx, VF_ERR_MEMORY, "the picture: not enough memory for %zu pixels", pixels_of(p));
+        return vf_fail(pic->planes->ctx, VF_ERR_MEMORY, "not enough memory for %zu pixels of the picture",
+                       pixels_of(p));
     vf_resample(pic->planes->plane[p->normal], counts[p->u], counts[p->v], VF_FILTER_BILINEAR, p->width, p->height,
                 p->values);
     measure_outline(pic, p);
     return VF_OK;
 }
 
-/* Collects the finite magnitudes, of all pixels or of those outside the molecule. */
+/* Collects finite magnitudes, of all pixels or only of those outside the molecule. */
 static int64_t collect_magnitudes(const picture *pic, bool outside, float *out)
 {
     int64_t found = 0;
@@ -331,7 +332,7 @@ static int64_t collect_magnitudes(const picture *pic, bool outside, float *out)
     return found;
 }
 
-/* Notes which values the colours do not show. */
+/* Finds out which values are outside the colours' range. */
 static void find_extremes(picture *pic)
 {
     for (int i = 0; i < 3; i++) {
@@ -344,14 +345,14 @@ static void find_extremes(picture *pic)
     }
 }
 
-/* The colours' range: what 98 of 100 pixels outside the molecule stay within, rounded up. The potential has no bounds
- * at the atoms themselves: a range that spans it would leave everything else white. */
+/* The colours' range includes 98 of 100 pixels outside the molecule, rounded up. The potential is unbounded at the
+ * atoms; a range that included it would leave everything else white. */
 static vf_status choose_range(picture *pic)
 {
     const size_t pixels = pixels_of(&pic->panel[0]) + pixels_of(&pic->panel[1]) + pixels_of(&pic->panel[2]);
     float limit = 0, *magnitudes = malloc(pixels * sizeof *magnitudes);
     if (!magnitudes)
-        return vf_fail(pic->planes->ctx, VF_ERR_MEMORY, "the picture: not enough memory for %zu pixels", pixels);
+        return vf_fail(pic->planes->ctx, VF_ERR_MEMORY, "not enough memory for %zu pixels of the picture", pixels);
     int64_t n = collect_magnitudes(pic, true, magnitudes);
     if (n == 0)
         n = collect_magnitudes(pic, false, magnitudes);
@@ -359,7 +360,7 @@ static vf_status choose_range(picture *pic)
     free(magnitudes);
     if (status != VF_OK)
         return status;
-    const double typical = limit > 0 ? (double)limit : 1; /* 0: an empty map, or nothing but NaN */
+    const double typical = limit > 0 ? (double)limit : 1; /* 0: the map is 0 or NaN everywhere */
     const vf_ticks quarter = vf_ticks_make(0, 0, typical / 4);
     const double step = vf_tick_step(&quarter);
     pic->range = step * ceil(typical / step * (1 - 1e-6));
@@ -370,8 +371,8 @@ static vf_status choose_range(picture *pic)
 
 /* ---- drawing ---- */
 
-/* Isolines at the colour bar's ticks, outside the molecule: inside they crowd around the atoms. Spoils the panel's
- * values. */
+/* Draws isolines at the colour bar's ticks, outside the molecule only: inside, they crowd around the atoms. Overwrites
+ * the panel's values. */
 static void draw_isolines(picture *pic, panel *p)
 {
     for (size_t k = 0; k < pixels_of(p); k++)
@@ -435,7 +436,7 @@ static void describe(const picture *pic, int width, caption *out)
 
 static void draw_footer(picture *pic, int left, int right, int y)
 {
-    enum { SIDE = 540 }; /* room for the scale bar, and for the key */
+    enum { SIDE = 540 }; /* room for the scale bar and the key */
     char title[256];
     int widest = 0;
     const int room = right - left - 2 * SIDE, width = room < 800 ? room : 800, x = (left + right - width) / 2;
@@ -448,7 +449,7 @@ static void draw_footer(picture *pic, int left, int right, int y)
     const vf_key key[] = {{pic->outline, "molecule (union of atom radii)", OUTLINE_WIDTH, OUTLINE},
                           {pic->isolines, pic->outline ? "isolines outside it, at the ticks" : "isolines at the ticks",
                            ISOLINE_WIDTH, ISOLINE},
-                          {pic->missing, "not a number", 0, pic->map.missing}};
+                          {pic->missing, "NaN", 0, pic->map.missing}};
     vf_canvas_keys(pic->canvas, right, y, key, 3);
 }
 

@@ -1,4 +1,4 @@
-/* OpenDX files word by word, through gunzip if they are compressed; they are never in memory whole. */
+/* Reads OpenDX files word by word, with gunzip if compressed. The file is never in memory as a whole. */
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -9,7 +9,7 @@
 #include "voxfield/timer.h"
 
 enum {
-    MOST_DEFLATE = 1032, /* bytes of text in a byte of gzip, at most */
+    MOST_DEFLATE = 1032, /* maximum bytes of text in a byte of gzip */
     MOST_ID_WORDS = 16
 };
 
@@ -30,13 +30,13 @@ static inline bool is_space(char c)
     return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
-/* Moves what has not been read to the front, and fills the buffer up. */
+/* Moves the unread bytes to the front and fills the buffer. */
 static vf_status refill(dx_reader *r)
 {
     const size_t kept = (size_t)(r->end - r->next);
     size_t got;
     if (kept == DX_BUFFER_BYTES)
-        return dx_fail(r, "the line does not end: is this a binary file?");
+        return dx_fail(r, "the line is too long; is this a binary file?");
     memmove(r->buffer, r->next, kept);
     r->next = r->buffer;
     r->end = r->buffer + kept;
@@ -85,7 +85,7 @@ bool dx_is(text_piece word, const char *text)
     return word.size == strlen(text) && memcmp(word.at, text, word.size) == 0;
 }
 
-/* GridDataFormats writes the type between quotation marks. */
+/* GridDataFormats puts the type in quotation marks. */
 static text_piece unquoted(text_piece word)
 {
     if (word.size >= 2 && *word.at == '"' && word.at[word.size - 1] == '"')
@@ -95,12 +95,13 @@ static text_piece unquoted(text_piece word)
 
 /* ---- the header ---- */
 
-/* "# electrostatic potential in kT/e", as cionize writes it in its first line, and what it was made with in others. */
+/* Reads comments of cionize: "# electrostatic potential in kT/e" in the first line, and the map's constants in
+ * others. */
 static vf_status read_comment(dx_reader *r, text_piece word)
 {
     text_piece rest, named;
     int64_t ions;
-    r->next = word.at + 1; /* "#electrostatic" is a comment, too */
+    r->next = word.at + 1; /* "#electrostatic" is also a comment */
     vf_status status = dx_rest_of_line(r, &rest);
     if (status != VF_OK)
         return status;
@@ -110,7 +111,7 @@ static vf_status read_comment(dx_reader *r, text_piece word)
         rest.size--;
     const char *other = map_no_potential(rest);
     if (other)
-        return dx_fail(r, "this is %s, no potential; name a map of the potential", other);
+        return dx_fail(r, "this is %s; use a map of the potential", other);
     if (*r->map->unit)
         map_constants(rest, r->c_locale, r->map);
     if (*r->map->unit || !map_potential(rest, &ions, &named) || named.size <= 4 || memcmp(named.at, " in ", 4) != 0)
@@ -118,13 +119,13 @@ static vf_status read_comment(dx_reader *r, text_piece word)
     const char *p = named.at + 4;
     const text_piece unit = text_next_word(&p, named.at + named.size);
     if (unit.size >= sizeof r->map->unit)
-        return dx_fail(r, "the comment names a unit of %zu characters, which is none", unit.size);
+        return dx_fail(r, "the unit in the comment is too long (%zu characters)", unit.size);
     memcpy(r->map->unit, unit.at, unit.size);
     r->map->ions = ions;
     return VF_OK;
 }
 
-/* The next word that is no comment; `what` is what the file lacks if it ends here. */
+/* The next word outside comments; `what`: what is missing if the file ends here. */
 static vf_status header_word(dx_reader *r, const char *what, text_piece *word)
 {
     for (;;) {
@@ -132,7 +133,7 @@ static vf_status header_word(dx_reader *r, const char *what, text_piece *word)
         if (status != VF_OK)
             return status;
         if (word->size == 0)
-            return dx_fail(r, "the file ends before %s; copy or write it again", what);
+            return dx_fail(r, "the file ends before %s; it is incomplete: copy or write it again", what);
         if (*word->at != '#')
             return VF_OK;
         status = read_comment(r, *word);
@@ -147,8 +148,8 @@ static vf_status expect_word(dx_reader *r, const char *expected)
     char text[TEXT_QUOTE_SIZE];
     vf_status status = header_word(r, expected, &word);
     if (status == VF_OK && !dx_is(word, expected))
-        return dx_fail(r, "'%s' stands where '%s' should; this is not the form of OpenDX that is read",
-                       text_quote(word, text), expected);
+        return dx_fail(r, "found '%s' instead of '%s'; this form of OpenDX is not supported", text_quote(word, text),
+                       expected);
     return status;
 }
 
@@ -162,7 +163,7 @@ static vf_status read_number(dx_reader *r, const char *what, text_number *number
     return status;
 }
 
-/* A whole number of at least 1, or of at least 0. */
+/* An integer of at least `least`, which is 0 or 1. */
 static vf_status read_whole(dx_reader *r, const char *what, int64_t least, int64_t *value)
 {
     text_number number;
@@ -170,7 +171,7 @@ static vf_status read_whole(dx_reader *r, const char *what, int64_t least, int64
     if (status != VF_OK)
         return status;
     if (!(number.value >= (double)least && number.value <= 0x1p53) || number.value != floor(number.value))
-        return dx_fail(r, "%s: %.17g is no whole number of %lld or more", what, number.value, (long long)least);
+        return dx_fail(r, "%s: %.17g is not an integer of %lld or more", what, number.value, (long long)least);
     *value = (int64_t)number.value;
     return VF_OK;
 }
@@ -215,13 +216,13 @@ static vf_status read_delta(dx_reader *r)
             r->map->grid.spacing[a] = number.value;
             r->map->spacing_slack[a] = half_a_unit(&number);
         } else if (number.value != 0) {
-            return dx_fail(r,
-                           "delta %d has a part along %c: only maps with straight axes, in the order x, y, z, are read",
-                           axis + 1, "xyz"[a]);
+            return dx_fail(
+                r, "delta %d has a component along %c; only maps with axes along x, y, z, in this order, are supported",
+                axis + 1, "xyz"[a]);
         }
     }
     if (!(r->map->grid.spacing[axis] > 0))
-        return dx_fail(r, "delta %d is %g; steps must be above 0", axis + 1, r->map->grid.spacing[axis]);
+        return dx_fail(r, "delta %d is %g; steps must be positive", axis + 1, r->map->grid.spacing[axis]);
     return VF_OK;
 }
 
@@ -234,19 +235,19 @@ static vf_status read_type(dx_reader *r)
         return status;
     word = unquoted(word);
     if (!dx_is(word, "float") && !dx_is(word, "double"))
-        return dx_fail(r, "the values are of type '%s'; float and double are read", text_quote(word, text));
+        return dx_fail(r, "unsupported type of values '%s'; expected float or double", text_quote(word, text));
     r->map->type = dx_is(word, "float") ? VF_F32 : VF_F64;
     return VF_OK;
 }
 
-/* "type double rank 0 items N data follows", behind "class array". */
+/* "type double rank 0 items N data follows", after "class array". */
 static vf_status read_array(dx_reader *r)
 {
     char text[TEXT_QUOTE_SIZE];
     text_piece word;
     int64_t rank = 0;
     vf_status status = VF_OK;
-    r->map->type = VF_F32; /* OpenDX's own default */
+    r->map->type = VF_F32; /* the default of OpenDX */
     while ((status = header_word(r, "data follows", &word)) == VF_OK) {
         if (dx_is(word, "data"))
             break;
@@ -260,20 +261,20 @@ static vf_status read_array(dx_reader *r)
                  dx_is(word, "xdr"))
             return dx_fail(r, "the values are binary (%s); write them as text", text_quote(word, text));
         else if (!dx_is(word, "text") && !dx_is(word, "ascii"))
-            return dx_fail(r, "'%s' is no part of an array that is read: type, rank, items, data follows",
+            return dx_fail(r, "unexpected '%s' in an array; expected type, rank, items or 'data follows'",
                            text_quote(word, text));
         if (status != VF_OK)
             return status;
     }
     if (status == VF_OK)
-        status = expect_word(r, "follows"); /* and not the name of another file */
+        status = expect_word(r, "follows"); /* data in another file is not supported */
     if (status == VF_OK && rank != 0)
         return dx_fail(r, "the array has rank %lld; a potential has rank 0", (long long)rank);
     r->array = true;
     return status;
 }
 
-/* "1 class gridpositions ...", behind "object". */
+/* "1 class gridpositions ...", after "object". */
 static vf_status read_object(dx_reader *r)
 {
     char text[TEXT_QUOTE_SIZE];
@@ -296,7 +297,7 @@ static vf_status read_object(dx_reader *r)
         return read_counts(r, r->connections);
     if (dx_is(word, "array"))
         return read_array(r);
-    return dx_fail(r, "objects of class '%s' are not read before the data: gridpositions, gridconnections, array",
+    return dx_fail(r, "unsupported object class '%s'; expected gridpositions, gridconnections or array",
                    text_quote(word, text));
 }
 
@@ -304,26 +305,28 @@ static vf_status check_header(dx_reader *r)
 {
     const int64_t *n = r->map->grid.counts;
     if (!r->positions || !r->origin || r->deltas != 3)
-        return dx_fail(r, "the data begin before %s; the map has no place without",
-                       !r->positions ? "'class gridpositions counts'"
-                       : !r->origin  ? "'origin'"
-                                     : "three lines 'delta'");
+        return dx_fail(r, "%s missing before the data",
+                       !r->positions ? "'class gridpositions counts' is"
+                       : !r->origin  ? "'origin' is"
+                                     : "one or more of the three 'delta' lines are");
     if (r->connections[0] > 0 && memcmp(r->connections, n, sizeof r->connections) != 0)
         return dx_fail(r, "gridconnections has %lld x %lld x %lld points, and gridpositions %lld x %lld x %lld",
                        (long long)r->connections[0], (long long)r->connections[1], (long long)r->connections[2],
                        (long long)n[0], (long long)n[1], (long long)n[2]);
     if (!vf_grid_valid(&r->map->grid))
-        return dx_fail(r, "%lld x %lld x %lld points are no grid, or too large a one", (long long)n[0], (long long)n[1],
+        return dx_fail(r, "invalid or too large grid of %lld x %lld x %lld points", (long long)n[0], (long long)n[1],
                        (long long)n[2]);
     if (r->items != vf_grid_points(&r->map->grid))
-        return dx_fail(r, "the array has %lld item%s, and the grid %lld x %lld x %lld = %lld points",
+        return dx_fail(r, "the array has %lld item%s, but the grid has %lld x %lld x %lld = %lld points",
                        (long long)r->items, vf_plural(r->items), (long long)n[0], (long long)n[1], (long long)n[2],
                        (long long)vf_grid_points(&r->map->grid));
-    /* A value takes two bytes; no memory is asked for on the word of a header that cannot be true. */
+    /* Every value takes at least two bytes of text. This check stops a wrong header from allocating memory. */
     const double text = (double)r->file_bytes * (gzdirect(r->file) ? 1 : MOST_DEFLATE);
     if (r->file_bytes > 0 && (double)r->items > text / 2)
-        return dx_fail(r, "the array has %lld item%s, and a file of %zu bytes holds less; copy or write it again",
-                       (long long)r->items, vf_plural(r->items), r->file_bytes);
+        return dx_fail(
+            r,
+            "the array should have %lld item%s, but a file of %zu bytes is too small for that; copy or write it again",
+            (long long)r->items, vf_plural(r->items), r->file_bytes);
     return VF_OK;
 }
 
@@ -341,10 +344,10 @@ vf_status dx_read_header(dx_reader *r)
             status = read_origin(r);
         else if (dx_is(word, "delta"))
             status = read_delta(r);
-        else if (dx_is(word, "attribute")) /* such as: "ref" string "positions" */
+        else if (dx_is(word, "attribute")) /* for example: "ref" string "positions" */
             status = dx_rest_of_line(r, &word);
         else
-            status = dx_fail(r, "'%s' is no part of an OpenDX header; is this another kind of file?",
+            status = dx_fail(r, "unexpected '%s' in an OpenDX header; is this another kind of file?",
                              text_quote(word, text));
         if (status != VF_OK)
             return status;

@@ -1,4 +1,4 @@
-/* What all formats of map files do alike (map_common.h): checks on the way into a file, and its words. */
+/* What all map formats share (map_common.h): checks of the values to write, and texts about the map. */
 #include "map_common.h"
 
 #include <float.h>
@@ -10,21 +10,21 @@
 #include "voxfield/format_number.h"
 #include "voxfield/timer.h"
 
-/* ---- the way of a map into a file ---- */
+/* ---- writing a map ---- */
 
 vf_status map_begin(map_progress *map, vf_context *ctx, const map_format *format, const char *path,
                     const map_info *info)
 {
     *map = (map_progress){.ctx = ctx, .info = info, .format = format, .most = DBL_MAX};
     if (!vf_grid_valid(&info->grid))
-        return vf_fail(ctx, VF_ERR_INTERNAL, "%s: the grid of the map is not valid", path);
+        return vf_fail(ctx, VF_ERR_INTERNAL, "%s: the grid of the map is invalid", path);
     int64_t points = vf_grid_points(&info->grid);
     if (format->max_points > 0 && points > format->max_points)
         return vf_fail(ctx, VF_ERR_UNSUPPORTED, "%s: the map has %lld points and %s files hold at most %lld: %s", path,
                        (long long)points, format->name, (long long)format->max_points, format->max_reason);
     map->path = strdup(path);
     if (!map->path)
-        return vf_fail(ctx, VF_ERR_MEMORY, "%s: no memory to begin the map", path);
+        return vf_fail(ctx, VF_ERR_MEMORY, "%s: not enough memory to write the map", path);
     return VF_OK;
 }
 
@@ -49,8 +49,8 @@ static double value_at(vf_dtype type, const void *values, int64_t i)
     return type == VF_F32 ? (double)((const float *)values)[i] : ((const double *)values)[i];
 }
 
-/* The first value that is nan, inf or beyond `most`; `n` if there is none. Blocks are looked through without asking
- * where, which the compiler turns into vector instructions. */
+/* The first value that is NaN, infinite or above `most` in magnitude; `n` if none. Checks whole blocks first, which the
+ * compiler vectorises. */
 static int64_t first_bad_value(const map_progress *map, const void *values, int64_t n)
 {
     enum { BLOCK = 1024 };
@@ -84,8 +84,8 @@ static vf_status refuse_value(const map_progress *map, int64_t index, double val
     at[slow] = index / counts[fast] / counts[1];
     return vf_fail(
         map->ctx, VF_ERR_OUTPUT,
-        "%s: the value at grid point (%lld, %lld, %lld) is %s: %s files cannot hold it; does an atom lie at that "
-        "point, or has one an absurd charge?",
+        "%s: the value at grid point (%lld, %lld, %lld) is %s, which %s files cannot store; check for an atom at that "
+        "point, or one with a wrong charge",
         map->path, (long long)at[0], (long long)at[1], (long long)at[2], vf_format_general(value, 6, text),
         map->format->name);
 }
@@ -94,7 +94,7 @@ vf_status map_take(map_progress *map, int64_t first, int64_t count, const void *
 {
     const int64_t n = count * map_layer_values(map);
     if (first != map->next || count < 1 || count > map_layers(map) - first)
-        return vf_fail(map->ctx, VF_ERR_INTERNAL, "%s: layers from %lld, %lld of them, came instead of layer %lld",
+        return vf_fail(map->ctx, VF_ERR_INTERNAL, "%s: layers from %lld (%lld of them) instead of layer %lld",
                        map->path, (long long)first, (long long)count, (long long)map->next);
     int64_t bad = first_bad_value(map, values, n);
     if (bad < n)
@@ -111,15 +111,15 @@ vf_status map_complete(const map_progress *map)
     return VF_OK;
 }
 
-/* ---- what a file says about its origin ---- */
+/* ---- texts about a map's origin ---- */
 
-/* Other programs read these texts byte by byte, some of them as ASCII only. */
+/* Other programs read these texts as bytes, some only as ASCII. */
 static void make_ascii(char *text)
 {
     char *to = text;
     for (const unsigned char *from = (const unsigned char *)text; *from; from++) {
         if ((*from & 0xc0) == 0x80)
-            continue; /* the rest of a character of several bytes */
+            continue; /* continuation byte of a UTF-8 character */
         *to++ = *from < 0x20 || *from == 0x7f ? ' ' : *from < 0x80 ? (char)*from : '?';
     }
     *to = '\0';
@@ -148,7 +148,7 @@ bool map_provenance(const map_info *info, int line, char *text, size_t size)
     case 5:
         snprintf(text, size, "command: %s", info->command);
         break;
-    case 6: /* from here on only of potentials */
+    case 6: /* from here on, only for potentials */
         if (!*info->unit)
             return false;
         snprintf(text, size, "V = C sum q/(eps r), C = %s %s Angstrom/e, T = %s K",

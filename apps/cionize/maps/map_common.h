@@ -1,5 +1,5 @@
-/* What the map formats of cionize share: the checks of a map on its way into a file, what the file says about where it
- * comes from, and text files of very many numbers. */
+/* What the map formats share: checks of the values to write, texts about the map's origin, and text files of many
+ * numbers. */
 #ifndef CIONIZE_MAP_COMMON_H
 #define CIONIZE_MAP_COMMON_H
 
@@ -13,44 +13,44 @@ typedef struct map_progress {
     vf_context *ctx;
     const map_info *info;
     const map_format *format;
-    char *path;   /* a copy, for messages */
-    int64_t next; /* the first layer that has not been written */
-    double most;  /* the greatest |value| that the format can hold */
+    char *path;   /* a copy for messages */
+    int64_t next; /* the first layer not yet written */
+    double most;  /* largest |value| that the format can store */
 } map_progress;
 
-/* Begins, with `most` = DBL_MAX; refuses a grid that is not valid or has more points than the format can hold
+/* Starts a map, with `most` = DBL_MAX. Fails if the grid is invalid or has more points than the format can store
  * (VF_ERR_UNSUPPORTED). */
 VF_MUST_CHECK vf_status map_begin(map_progress *map, vf_context *ctx, const map_format *format, const char *path,
                                   const map_info *info);
 
-/* Values in one layer of the file; layers in all. */
+/* Values in one layer of the file; number of layers. */
 int64_t map_layer_values(const map_progress *map);
 int64_t map_layers(const map_progress *map);
 
-/* Takes note of layers [first, first + count): they must follow the ones before (VF_ERR_INTERNAL), and every |value| at
- * most map->most: not nan and not inf, because most readers fail on those, some silently (VF_ERR_OUTPUT, naming the
+/* Checks layers [first, first + count). They must follow the previous ones (VF_ERR_INTERNAL). Values must be finite,
+ * with |value| at most map->most, because most readers fail on others, some silently (VF_ERR_OUTPUT, naming the
  * point). */
 VF_MUST_CHECK vf_status map_take(map_progress *map, int64_t first, int64_t count, const void *values);
 
-/* VF_ERR_INTERNAL unless all layers have been taken. */
+/* VF_ERR_INTERNAL if layers are missing. */
 VF_MUST_CHECK vf_status map_complete(const map_progress *map);
 
-/* Frees what map_begin made. */
+/* Frees what map_begin allocated. */
 void map_end(map_progress *map);
 
-/* Line `line` (from 0) of what a file says about its origin, as ASCII without control characters and shortened to
- * `size` - 1 characters. False past the last line. */
+/* Line `line` (from 0) about the map's origin, as ASCII without control characters, cut to `size` - 1 characters. False
+ * after the last line. */
 bool map_provenance(const map_info *info, int line, char *text, size_t size);
 
 /* ---- map_text.c: values as text, formatted (and compressed) by all threads ---- */
 
 typedef struct map_text_layout {
-    vf_dtype type; /* of the values handed over */
-    int digits;   /* significant digits: 9 keep a float, 12 are the most that make a token of less than 20 characters */
-    int per_line; /* values on a line */
-    int64_t row;  /* a new line also begins after every `row` values, and after the last of all */
-    int64_t total; /* values in the file */
-    int width;     /* 0: a space between values; else each value right-justified in so many characters, with E for e */
+    vf_dtype type;   /* of the values passed in */
+    int digits;      /* significant digits: 9 keep a float exactly; with 12, numbers have fewer than 20 characters */
+    int per_line;    /* values per line */
+    int64_t row;     /* a line also ends after every `row` values, and after the last value */
+    int64_t total;   /* values in the whole file */
+    int width;       /* 0: a space between values; else each value right-justified in this width, with E for e */
     int compression; /* 0: plain; 1 to 9: gzip */
 } map_text_layout;
 
@@ -63,15 +63,15 @@ VF_MUST_CHECK vf_status map_text_open(vf_context *ctx, const char *path, const m
 VF_MUST_CHECK vf_status map_text_append(map_text *text, const char *string);
 VF_MUST_CHECK vf_status map_text_printf(map_text *text, const char *format, ...) VF_PRINTF(2, 3);
 
-/* Appends the next `count` values. */
+/* Appends `count` values. */
 VF_MUST_CHECK vf_status map_text_values(map_text *text, const void *values, int64_t count);
 
-/* Commits or discards the file; *text becomes NULL. */
+/* Commit or discard the file and set *text to NULL. */
 VF_MUST_CHECK vf_status map_text_commit(map_text **text);
 void map_text_discard(map_text **text);
 
-/* The state of a format that is text, and what such formats do alike (see map_format): a header, the values, a footer.
- * `layout`: type and total are filled in. `most`: the greatest |value| that the format can hold. */
+/* The state of a text format, and what text formats share (see map_format): a header, the values, a footer.
+ * `layout`: type and total are filled in. `most`: the largest |value| that the format can store. */
 typedef struct text_map {
     map_progress map;
     map_text *text;

@@ -1,4 +1,4 @@
-/* Gaussian cube files: lengths in bohr, z fastest, every row of z on lines of its own, as cubegen writes them. */
+/* Gaussian cube files: lengths in bohr, z fastest, every row of z on its own lines, as cubegen writes them. */
 
 #include "map_common.h"
 #include "voxfield/format_number.h"
@@ -8,14 +8,14 @@ enum {
     WIDTH = 13,
     PER_LINE = 6,
     GRID_DIGITS = 12,
-    PART_SIZE = 110, /* VMD takes 255 characters of a comment line; three parts are joined, two of them below 80 */
+    PART_SIZE = 110, /* VMD reads 255 characters of a comment line; three parts are joined, two of them below 80 */
     ATOM_LINE = 160
 };
 
 /* CODATA 2022: 0.529 177 210 544 (82) angstrom. */
 static const double bohr = 0.529177210544;
 
-/* A length in bohr from one in angstrom. */
+/* Formats a length in bohr, from angstrom. */
 static const char *length(double angstrom, char *text)
 {
     return vf_format_general(angstrom / bohr, GRID_DIGITS, text);
@@ -23,7 +23,7 @@ static const char *length(double angstrom, char *text)
 
 static vf_status write_comments(text_map *state)
 {
-    /* Of map_provenance: all but method and command, for want of room. The first of a line is always there. */
+    /* Lines of map_provenance, without method and command, which do not fit. The first of each group always exists. */
     static const int lines[2][3] = {{0, 1, 6}, {2, 7, 3}};
     char part[PART_SIZE];
     vf_status status = VF_OK;
@@ -37,8 +37,8 @@ static vf_status write_comments(text_map *state)
     return status;
 }
 
-/* The count of atoms is positive, since readers take 0 and less for a list of orbitals. A PQR file names no elements:
- * the atomic number is 0, a dummy atom to every reader that asks, and the second column holds the atom's charge. */
+/* The number of atoms is positive: readers take 0 and less for a list of orbitals. PQR files have no elements, so the
+ * atomic number is 0, which readers take for a dummy atom. The second column has the atom's charge. */
 static vf_status write_atoms(text_map *state)
 {
     const molecule *solute = state->map.info->molecule;
@@ -73,7 +73,7 @@ static vf_status cube_begin(vf_context *ctx, const char *path, const map_info *i
 {
     const map_text_layout layout = {
         .digits = DIGITS, .per_line = PER_LINE, .row = info->grid.counts[2], .width = WIDTH};
-    const double most = 9.999994e99; /* with two digits in the exponent */
+    const double most = 9.999994e99; /* largest number with two digits in the exponent */
     return text_map_begin(ctx, &map_cube, path, info, layout, most, write_header, out);
 }
 
@@ -91,7 +91,7 @@ const map_format map_cube = {.name = "Gaussian cube",
                              .order = MAP_Z_FASTEST,
                              .max_points = INT32_MAX,
                              .max_reason =
-                                 "readers of cube files count in 32 bits; write .h5 or .mrc, or choose a coarser grid",
+                                 "readers of cube files count in 32 bits; write .h5 or .mrc, or use a coarser grid",
                              .bytes_per_value = {13.2, 13.2},
                              .bytes_per_atom = 54,
                              .bytes_besides = 340,

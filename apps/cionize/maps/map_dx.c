@@ -1,4 +1,4 @@
-/* OpenDX maps, in the form that APBS writes and every reader knows; docs/formats.md says what breaks which reader. */
+/* OpenDX maps in the form that APBS writes and all readers know. docs/formats.md lists what breaks which reader. */
 #include <float.h>
 
 #include "map_common.h"
@@ -6,10 +6,10 @@
 
 enum {
     FLOAT_DIGITS = 9,
-    DOUBLE_DIGITS = 12, /* PyMOL reads tokens of 20 characters or more wrongly: -1.23456789012e-100 has 19 */
+    DOUBLE_DIGITS = 12, /* PyMOL misreads numbers of 20 characters or more: -1.23456789012e-100 has 19 */
     GRID_DIGITS = 12,
-    COMMENT_SIZE = 240, /* VMD reads lines into 2,040 characters, others into less */
-    COMPRESSION = 1     /* digits hardly compress better at higher levels, but much slower */
+    COMMENT_SIZE = 240, /* VMD reads lines of up to 2,040 characters, others fewer */
+    COMPRESSION = 1     /* higher levels compress digits hardly better and are much slower */
 };
 
 static vf_status write_header(text_map *state)
@@ -71,7 +71,7 @@ static vf_status dx_commit(void *state, double minimum, double maximum, double m
 }
 
 #define MAX_POINTS INT32_MAX
-#define MAX_REASON "every reader of OpenDX counts in 32 bits; write .h5 or .mrc, or choose a coarser grid"
+#define MAX_REASON "every reader of OpenDX counts in 32 bits; write .h5 or .mrc, or use a coarser grid"
 
 const map_format map_dx = {.name = "OpenDX",
                            .extensions = ".dx",

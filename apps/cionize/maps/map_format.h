@@ -1,4 +1,4 @@
-/* cionize: the formats of map files, and what a file says about its map. */
+/* cionize: the formats of map files, and the description of a map. */
 #ifndef CIONIZE_MAP_FORMAT_H
 #define CIONIZE_MAP_FORMAT_H
 
@@ -7,12 +7,12 @@
 #include "voxfield/device.h"
 #include "voxfield/grid.h"
 
-/* What a map file says about itself. All strings UTF-8 without line breaks, and not NULL. */
+/* The description of a map in its file. All strings are UTF-8 without line breaks, and not NULL. */
 typedef struct map_info {
     vf_grid grid;         /* angstrom */
-    vf_dtype type;        /* of the values handed over */
+    vf_dtype type;        /* of the values passed in */
     const char *quantity; /* "electrostatic potential", "electrostatic potential with 5 ions" */
-    const char *unit;     /* "kT/e"; "": it is no potential, and has neither unit nor constants */
+    const char *unit;     /* "kT/e"; "": not a potential, without unit and constants */
     const char *program;  /* "cionize (Voxfield) 0.1.0" */
     const char *command;  /* the command line */
     const char *created;  /* UTC, ISO 8601 */
@@ -23,23 +23,23 @@ typedef struct map_info {
     double dielectric;    /* relative permittivity, or the factor c of eps(r) = c r */
     bool distance_dielectric;
     double r_min;             /* angstrom */
-    const molecule *molecule; /* total charge, digest; cube files list the atoms */
+    const molecule *molecule; /* for total charge and digest; cube files list the atoms */
 } map_info;
 
-/* One file format. A map is handed over in layers along the file's slowest axis (z for MAP_X_FASTEST, x for
- * MAP_Z_FASTEST), in order, without gaps, in any thickness: `values` holds layers [first, first + count) in the file's
- * order, in info->type. After `commit` the file stands under its name; `discard` leaves none. Both free `state`;
- * discard(NULL) is allowed. `begin` keeps a copy of the pointer `info`, which must outlive it. */
+/* One file format. Layers along the file's slowest axis (z for MAP_X_FASTEST, x for MAP_Z_FASTEST) are written in
+ * order, without gaps, in any thickness: `values` has layers [first, first + count) in the file's order, in
+ * info->type. `commit` gives the file its name; `discard` leaves no file. Both free `state`; discard(NULL) is
+ * allowed. `begin` keeps the pointer `info`, which must outlive the state. */
 typedef struct map_format {
     const char *name;       /* "OpenDX" */
-    const char *extensions; /* ".dx" ; several separated by a space */
+    const char *extensions; /* ".dx"; several are separated by spaces */
     map_order order;
     int64_t max_points;     /* 0: no limit */
-    const char *max_reason; /* why, and what to use instead */
-    /* Of the finished file, about; for the plan. */
+    const char *max_reason; /* the reason, and what to use instead */
+    /* Estimates of the file's size, for the plan. */
     double bytes_per_value[2]; /* by vf_dtype of the map */
     double bytes_per_atom;
-    double bytes_besides; /* header, footer, and what a container needs for itself */
+    double bytes_besides; /* header, footer and container */
     vf_status (*begin)(vf_context *ctx, const char *path, const map_info *info, void **state);
     vf_status (*write)(void *state, int64_t first, int64_t count, const void *values);
     vf_status (*commit)(void *state, double minimum, double maximum, double mean, double rms);
@@ -48,7 +48,7 @@ typedef struct map_format {
 
 extern const map_format map_dx, map_dx_gz, map_mrc, map_cube, map_h5;
 
-/* The format for a path by its extension (case-insensitive). Errors: VF_ERR_ARGUMENT, listing the known ones. */
+/* Finds the format of a path by its extension (in any case). Errors: VF_ERR_ARGUMENT, listing the known extensions. */
 VF_MUST_CHECK vf_status map_format_for(vf_context *ctx, const char *path, const map_format **out);
 
 #endif

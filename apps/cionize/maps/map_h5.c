@@ -1,4 +1,4 @@
-/* HDF5 maps: the dataset /potential [z][y][x], with everything there is to say about it in attributes. */
+/* HDF5 maps: the dataset /potential [z][y][x], with its description in attributes. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,8 +9,8 @@ enum {
     LEVEL = 1, /* deflate; after the shuffle, higher levels gain little and cost much */
     FORMAT_VERSION = 1,
     CHUNK_LAYERS = 16,
-    CHUNK_VALUES = 1 << 16, /* 256 KiB of floats: large enough to pack well, small enough to read a plane from */
-    BUFFER_BYTES = 64 << 20 /* layers wait here until a row of chunks is whole */
+    CHUNK_VALUES = 1 << 16, /* 256 KiB of floats: large enough to compress well, small enough to read a plane */
+    BUFFER_BYTES = 64 << 20 /* layers wait here until a row of chunks is complete */
 };
 
 static const char DATASET[] = "potential";
@@ -19,7 +19,7 @@ typedef struct h5_state {
     map_progress map;
     vf_h5 *file;
     int64_t thickness; /* layers in a chunk */
-    char *buffer;      /* [thickness][y][x]: layers of a chunk that is not whole yet */
+    char *buffer;      /* [thickness][y][x]: layers of an incomplete chunk */
     int64_t buffered;  /* layers in it */
     int64_t stored;    /* layers in the file */
 } h5_state;
@@ -36,7 +36,7 @@ static int64_t chunk_edge(int64_t count, int64_t edge)
     return (count + chunks - 1) / chunks;
 }
 
-/* Chunks of CHUNK_VALUES, as thick as the buffer allows. */
+/* Chooses chunks of CHUNK_VALUES, as thick as the buffer allows. */
 static void choose_chunk(const map_progress *map, int64_t *chunk)
 {
     const int64_t *counts = map->info->grid.counts;
@@ -99,7 +99,7 @@ static vf_status describe_file(vf_h5 *file, const map_info *info)
     return status;
 }
 
-/* What only a potential has. */
+/* Attributes that only a potential has. */
 static vf_status describe_potential(vf_h5 *file, const map_info *info)
 {
     const text_attribute texts[] = {
@@ -152,7 +152,7 @@ static vf_status h5_begin(vf_context *ctx, const char *path, const map_info *inf
     *out = NULL;
     h5_state *state = calloc(1, sizeof *state);
     if (!state)
-        return vf_fail(ctx, VF_ERR_MEMORY, "%s: no memory to begin the map", path);
+        return vf_fail(ctx, VF_ERR_MEMORY, "%s: not enough memory to write the map", path);
     status = map_begin(&state->map, ctx, &map_h5, path, info);
     if (status != VF_OK)
         goto done;
@@ -180,7 +180,7 @@ done:
     return status;
 }
 
-/* Stores the next `layers` layers: whole chunks, or the last of the map. */
+/* Stores the next `layers` layers: whole chunks, or the last chunk of the map. */
 static vf_status store(h5_state *state, int64_t layers, const char *values)
 {
     const int64_t *counts = state->map.info->grid.counts;

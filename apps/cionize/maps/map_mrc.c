@@ -1,10 +1,9 @@
 /* MRC/CCP4 maps (MRC2014; Cheng et al., J. Struct. Biol. 192 (2015) 146): a header of 256 words, then float values.
  *
- * The position of a map can be said twice: as N*START, in whole grid steps, and as ORIGIN, in angstrom. Some readers
- * add the two, some know only one, and most take ORIGIN unless it is zero; docs/formats.md has the list. Only a map
- * with one of them set lands in the same place in all of them, so only one is set: N*START if the origin is a whole
- * number of steps, which every reader understands, else ORIGIN. Files called .ccp4 or .map have N*START alone by
- * custom. */
+ * The format has two fields for the position of a map: N*START, in whole grid steps, and ORIGIN, in angstrom. Some
+ * readers add the two, some know only one, and most take ORIGIN unless it is zero; docs/formats.md has the list. All
+ * readers agree on the position only if exactly one is set. So N*START is set if the origin is a whole number of
+ * steps, because every reader supports it, otherwise ORIGIN. By custom, .ccp4 and .map files have only N*START. */
 #include <errno.h>
 #include <float.h>
 #include <math.h>
@@ -15,7 +14,7 @@
 #include "map_common.h"
 #include "voxfield/format_number.h"
 
-/* Words of the header, from 0; the format's description counts them from 1. */
+/* Words of the header, from 0; the format's description counts from 1. */
 enum {
     NX = 0,
     MODE = 3,
@@ -44,17 +43,17 @@ enum {
     CONVERT_BLOCK = 1 << 16
 };
 
-/* An origin this near to a whole number of steps is one: more than the rounding of positions given as decimal
- * fractions, and less than a viewer can show. */
+/* An origin this close to a whole number of steps counts as one. The tolerance is more than the rounding of positions
+ * given as decimal fractions, and less than a viewer can show. */
 static const double STEP_TOLERANCE = 1e-4;
 
-/* ChimeraX takes N*START for rubbish beyond this many times the size of the map. */
+/* ChimeraX ignores N*START as garbage beyond this multiple of the map's size. */
 static const double START_MOST = 10;
 
 typedef struct mrc_state {
     map_progress map;
     vf_output *output;
-    float *converted; /* doubles on their way into the file */
+    float *converted; /* buffer to convert doubles for the file */
     uint32_t header[WORDS];
 } mrc_state;
 
@@ -89,7 +88,7 @@ static void put_labels(uint32_t *header, const map_info *info)
     put_integer(header, LABELS_USED, used);
 }
 
-/* Whether the origin is a whole number of steps that every reader believes. */
+/* Whether the origin is a whole number of steps that every reader accepts. */
 static bool whole_steps(const vf_grid *grid)
 {
     double longest = fmax((double)grid->counts[0], fmax((double)grid->counts[1], (double)grid->counts[2]));
@@ -101,7 +100,7 @@ static bool whole_steps(const vf_grid *grid)
     return true;
 }
 
-/* Puts the position; VF_ERR_UNSUPPORTED if a file of this name cannot hold it. */
+/* Sets the position; VF_ERR_UNSUPPORTED if this file type cannot store it. */
 static vf_status put_position(mrc_state *state)
 {
     const vf_grid *grid = &state->map.info->grid;
@@ -112,8 +111,8 @@ static vf_status put_position(mrc_state *state)
     if (ccp4 && !whole)
         return vf_fail(
             state->map.ctx, VF_ERR_UNSUPPORTED,
-            "%s: CCP4 maps hold the origin as a whole number of grid steps, and it is (%s, %s, %s) steps here; write "
-            ".mrc, or choose an origin that is a multiple of the spacing",
+            "%s: CCP4 maps store the origin as a whole number of grid steps, but it is (%s, %s, %s) steps; use "
+            ".mrc, or an origin that is a multiple of the spacing",
             state->map.path, vf_format_general(grid->origin[0] / grid->spacing[0], 6, x),
             vf_format_general(grid->origin[1] / grid->spacing[1], 6, y),
             vf_format_general(grid->origin[2] / grid->spacing[2], 6, z));
@@ -126,8 +125,8 @@ static vf_status put_position(mrc_state *state)
     return VF_OK;
 }
 
-/* Along an axis, the file's cell is that of a periodic map, or else the box that the points fill. A periodic cell must
- * be spanned by the grid's own axes and steps, which are all the format knows. */
+/* The cell of the file is that of a periodic map, or the box of the points. A periodic cell must be spanned by the
+ * grid's axes and steps, because the format has no others. */
 static vf_status put_cell(mrc_state *state, int axis)
 {
     const vf_grid *grid = &state->map.info->grid;
@@ -140,10 +139,11 @@ static vf_status put_cell(mrc_state *state, int axis)
     }
     if (grid->cell.kind != VF_CELL_ORTHORHOMBIC || !(steps >= 1 && steps <= INT32_MAX) ||
         !(fabs(length - steps * grid->spacing[axis]) <= STEP_TOLERANCE * grid->spacing[axis]))
-        return vf_fail(state->map.ctx, VF_ERR_UNSUPPORTED,
-                       "%s: MRC files hold periodic maps only on a grid whose steps divide the cell, along its edges; "
-                       "write .h5",
-                       state->map.path);
+        return vf_fail(
+            state->map.ctx, VF_ERR_UNSUPPORTED,
+            "%s: MRC files store periodic maps only if the grid is along the cell's edges and its steps divide them; "
+            "write .h5",
+            state->map.path);
     put_integer(state->header, MX + axis, (int32_t)steps);
     put_float(state->header, CELL_LENGTHS + axis, length);
     return VF_OK;
@@ -156,7 +156,7 @@ static vf_status make_header(mrc_state *state)
     for (int a = 0; a < 3; a++) {
         if (grid->counts[a] > INT32_MAX)
             return vf_fail(state->map.ctx, VF_ERR_UNSUPPORTED,
-                           "%s: MRC files hold at most %d points along an axis, not %lld", state->map.path, INT32_MAX,
+                           "%s: MRC files have at most %d points along an axis, not %lld", state->map.path, INT32_MAX,
                            (long long)grid->counts[a]);
         put_integer(state->header, NX + a, (int32_t)grid->counts[a]);
         const vf_status status = put_cell(state, a);
@@ -169,7 +169,7 @@ static vf_status make_header(mrc_state *state)
     put_integer(state->header, NVERSION, VERSION);
     memcpy(state->header + MAP, "MAP ", 4);
     memcpy(state->header + MACHINE_STAMP, *(const char *)&one ? "\x44\x44\0\0" : "\x11\x11\0\0", 4);
-    put_statistics(state->header, 0, -1, -2, -1); /* the format's way to say: not known; they stay in a pipe */
+    put_statistics(state->header, 0, -1, -2, -1); /* "not known"; this remains if the output is a pipe */
     put_labels(state->header, state->map.info);
     return put_position(state);
 }
@@ -191,7 +191,7 @@ static vf_status mrc_begin(vf_context *ctx, const char *path, const map_info *in
     *out = NULL;
     mrc_state *state = calloc(1, sizeof *state);
     if (!state)
-        return vf_fail(ctx, VF_ERR_MEMORY, "%s: no memory to begin the map", path);
+        return vf_fail(ctx, VF_ERR_MEMORY, "%s: not enough memory to write the map", path);
     status = map_begin(&state->map, ctx, &map_mrc, path, info);
     if (status == VF_OK)
         status = make_header(state);
@@ -199,7 +199,7 @@ static vf_status mrc_begin(vf_context *ctx, const char *path, const map_info *in
         goto done;
     state->map.most = FLT_MAX;
     if (info->type == VF_F64 && !(state->converted = malloc(CONVERT_BLOCK * sizeof *state->converted))) {
-        status = vf_fail(ctx, VF_ERR_MEMORY, "%s: no memory to begin the map", path);
+        status = vf_fail(ctx, VF_ERR_MEMORY, "%s: not enough memory to write the map", path);
         goto done;
     }
     status = vf_output_open(ctx, path, &state->output);
@@ -245,7 +245,7 @@ static vf_status mrc_commit(void *pointer, double minimum, double maximum, doubl
     if (status != VF_OK)
         goto done;
     put_statistics(state->header, minimum, maximum, mean, rms);
-    if (vf_output_direct(state->output)) /* the header has gone, with statistics that say they are not known */
+    if (vf_output_direct(state->output)) /* the header is already written, with unknown statistics */
         status = VF_OK;
     else if (fseeko(vf_output_stream(state->output), 0, SEEK_SET) == 0)
         status = vf_output_write(state->output, state->header, sizeof state->header);

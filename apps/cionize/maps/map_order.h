@@ -2,7 +2,7 @@
 #ifndef CIONIZE_MAP_ORDER_H
 #define CIONIZE_MAP_ORDER_H
 
-/* The order of values in a file: [z][y][x] (x fastest) or [x][y][z] (z fastest). */
+/* [z][y][x] (x fastest), or [x][y][z] (z fastest). */
 typedef enum map_order { MAP_X_FASTEST, MAP_Z_FASTEST } map_order;
 
 #endif

@@ -13,8 +13,8 @@ double map_figures_deviation(const map_figures *f)
     return sqrt(fmax(f->squares / (double)f->count - mean * mean, 0));
 }
 
-/* One layer: always one, so that the sums do not depend on how thick the slabs are. Eight running sums let the compiler
- * use vectors. */
+/* Adds one layer. Sums are always by layer, so they do not depend on the thickness of the slabs. Eight partial sums let
+ * the compiler use vectors. */
 static void add_figures(map_figures *f, vf_dtype type, const void *values, int64_t count)
 {
     enum { LANES = 8 };
@@ -40,10 +40,10 @@ static void add_figures(map_figures *f, vf_dtype type, const void *values, int64
     f->count += count;
 }
 
-/* In pieces, so that an interrupt need not wait for a whole slab to be formatted and compressed. */
+/* Writes in pieces, so that an interrupt does not wait until a whole slab is formatted and compressed. */
 static vf_status write_layers(map_output *out, int64_t first, int64_t count, int64_t layer, const void *values)
 {
-    enum { PIECE = 1 << 20 }; /* values: some tenths of a second for the slowest format */
+    enum { PIECE = 1 << 20 }; /* values: a few tenths of a second in the slowest format */
     int64_t step = layer < PIECE ? PIECE / layer : 1;
     vf_status status = VF_OK;
     for (int64_t done = 0; status == VF_OK && done < count; done += step) {
@@ -76,7 +76,7 @@ vf_status map_output_take(map_output *out, int64_t first, int64_t count, const v
     for (int64_t n = 0; n < count; n++)
         add_figures(&out->figures, out->info->type, (const char *)values + (size_t)n * layer_bytes, layer);
     if (!isfinite(out->figures.sum))
-        return vf_fail(out->ctx, VF_ERR_INTERNAL, "%s: a value of the map is not finite; please report this",
+        return vf_fail(out->ctx, VF_ERR_INTERNAL, "%s: the map has a NaN or infinite value; please report this bug",
                        out->path ? out->path : "the map");
     if (out->planes)
         slices_take(out->planes, out->order, out->info->type, first, count, values);

@@ -1,4 +1,4 @@
-/* What the readers of map files share (map_reader.h): room for the values, and the words of a map's header. */
+/* What the readers of map files share (map_reader.h): memory for the values, and the texts in a map's header. */
 #include "map_reader.h"
 
 #include <math.h>
@@ -11,7 +11,7 @@ vf_status map_allocate(vf_context *ctx, loaded_map *map)
     const vf_grid *grid = &map->grid;
     size_t bytes;
     if (!vf_grid_valid(grid))
-        return vf_fail(ctx, VF_ERR_INPUT, "%s: %lld x %lld x %lld points are no grid, or too large a one", map->path,
+        return vf_fail(ctx, VF_ERR_INPUT, "%s: invalid or too large grid of %lld x %lld x %lld points", map->path,
                        (long long)grid->counts[0], (long long)grid->counts[1], (long long)grid->counts[2]);
     if (__builtin_mul_overflow((size_t)vf_grid_points(grid), vf_dtype_bytes(map->type), &bytes) ||
         !(map->values = malloc(bytes)))
@@ -50,7 +50,7 @@ bool map_potential(text_piece quantity, int64_t *ions, text_piece *rest)
     return text_take_prefix(rest, " ions") || text_take_prefix(rest, " ion");
 }
 
-/* The number in front of a comma or a blank; NAN if there is none. */
+/* The number before a comma or blank; NAN if there is none. */
 static double take_number(text_piece *text, locale_t c_locale)
 {
     text_number number;
@@ -73,11 +73,11 @@ static bool is_digest(text_piece text)
 void map_constants(text_piece line, locale_t c_locale, loaded_map *map)
 {
     if (text_take_prefix(&line, "SHA-256: ")) {
-        if (is_digest(line)) /* it goes into messages */
+        if (is_digest(line)) /* it is printed in messages */
             memcpy(map->molecule, line.at, line.size);
     } else if (text_take_prefix(&line, "V = C sum q/(eps r), C = ")) {
         map->unit_constant = take_number(&line, c_locale);
-        while (line.size > 0 && *line.at != ',') /* the unit */
+        while (line.size > 0 && *line.at != ',') /* skip the unit */
             line.at++, line.size--;
         if (text_take_prefix(&line, ", T = "))
             map->temperature = take_number(&line, c_locale);

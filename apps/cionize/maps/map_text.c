@@ -8,11 +8,11 @@
 #include "voxfield/gzip.h"
 #include "voxfield/workpool.h"
 
-enum { BLOCK = 3 << 13 }; /* values a thread formats at a time */
+enum { BLOCK = 3 << 13 }; /* values that a thread formats at a time */
 
-/* A piece of text on its way into the file, compressed already if the file is. */
+/* A piece of text to write, already compressed if the file is. */
 typedef struct piece {
-    const char *plain; /* NULL: compressed */
+    const char *plain; /* NULL: the text is compressed */
     size_t bytes;
     vf_gzip_block block;
 } piece;
@@ -23,12 +23,13 @@ struct map_text {
     map_text_layout layout;
     int64_t written; /* values */
     int slots;
-    size_t plain_size; /* bytes of a buffer for text, and for the text compressed */
+    size_t plain_size; /* buffer sizes for plain and compressed text */
     size_t packed_size;
     char *buffers; /* [slots][plain_size + packed_size] */
     piece *pieces; /* [slots] */
-    void *wait; /* [BLOCK] values that do not fill a block yet; so blocks, and with them the bytes of a compressed file,
-                   do not depend on the pieces that the values come in */
+    /* [BLOCK] values of an incomplete block. So blocks, and the bytes of a compressed file, do not depend on how the
+     * values are passed in. */
+    void *wait;
     int64_t waiting;
     vf_gzip gzip;
 };
@@ -52,8 +53,8 @@ static vf_status write_piece(map_text *text, const piece *from)
 
 /* ---- values ---- */
 
-/* Writes one value and returns its end. Right-justified values have two digits in the exponent, as Fortran's E13.5:
- * what is too small for that becomes zero, what is too large must not get here. */
+/* Writes one value and returns its end. Right-justified values have two digits in the exponent, as in Fortran's E13.5.
+ * Values too small for that become zero; values too large must not occur. */
 static char *put_value(const map_text_layout *layout, double x, char *to)
 {
     if (layout->width == 0)
@@ -66,7 +67,7 @@ static char *put_value(const map_text_layout *layout, double x, char *to)
     return to + layout->width;
 }
 
-/* Formats values [begin, begin + count) of the file; returns the length. */
+/* Formats values [begin, begin + count) of the file and returns the length. */
 static size_t format_values(const map_text_layout *layout, const void *values, int64_t begin, int64_t count, char *to)
 {
     const char *start = to;
@@ -90,7 +91,7 @@ static size_t format_values(const map_text_layout *layout, const void *values, i
     return (size_t)(to - start);
 }
 
-/* Values on their way into the file, block by block: threads format, and the calling thread writes in order. */
+/* Writes values block by block: all threads format, the calling thread writes in order. */
 typedef struct job {
     map_text *text;
     const char *values;
@@ -117,7 +118,7 @@ static vf_status write_block(void *user, int slot, int64_t block)
     return write_piece(j->text, &j->text->pieces[slot]);
 }
 
-/* Writes values that begin where the file is: whole blocks, or the last of all. */
+/* Writes the next values of the file: whole blocks, or the last one. */
 static vf_status write_blocks(map_text *text, const void *values, int64_t count)
 {
     job work = {.text = text, .values = values, .count = count};
@@ -165,7 +166,7 @@ vf_status map_text_values(map_text *text, const void *values, int64_t count)
     int64_t whole = count / BLOCK * BLOCK;
     if (status == VF_OK && whole > 0)
         status = write_blocks(text, from, whole);
-    if (count > whole) { /* only then: nothing may wait here still */
+    if (count > whole) { /* only then: the waiting values must not be overwritten */
         memcpy(text->wait, from + (size_t)whole * size, (size_t)(count - whole) * size);
         text->waiting = count - whole;
     }
@@ -208,10 +209,10 @@ vf_status map_text_open(vf_context *ctx, const char *path, const map_text_layout
     *out = NULL;
     map_text *text = calloc(1, sizeof *text);
     if (!text)
-        return vf_fail(ctx, VF_ERR_MEMORY, "%s: no memory to open the file", path);
+        return vf_fail(ctx, VF_ERR_MEMORY, "%s: not enough memory to open the file", path);
     text->ctx = ctx;
     text->layout = *layout;
-    text->slots = vf_context_threads(ctx) + 1; /* one to be written while threads fill the others */
+    text->slots = vf_context_threads(ctx) + 1; /* one is written while threads fill the others */
     text->plain_size = (size_t)BLOCK * (size_t)((layout->width ? layout->width : layout->digits + 7) + 1);
     text->packed_size = layout->compression > 0 ? vf_gzip_bound(text->plain_size) : 0;
     text->buffers = malloc((size_t)text->slots * (text->plain_size + text->packed_size));
@@ -275,7 +276,7 @@ vf_status text_map_begin(vf_context *ctx, const map_format *format, const char *
     *out = NULL;
     text_map *t = calloc(1, sizeof *t);
     if (!t)
-        return vf_fail(ctx, VF_ERR_MEMORY, "%s: no memory to begin the map", path);
+        return vf_fail(ctx, VF_ERR_MEMORY, "%s: not enough memory to write the map", path);
     vf_status status = map_begin(&t->map, ctx, format, path, info);
     if (status != VF_OK)
         goto done;

@@ -13,10 +13,10 @@ static vf_status check_unit(vf_context *ctx, loaded_map *map, const char *wanted
     if (!wanted)
         return VF_OK;
     if (*map->unit && strcmp(map->unit, wanted) != 0)
-        return vf_fail(ctx, VF_ERR_INPUT, "%s: the map is in %s, not in %s; ask for %s, or for another map", map->path,
+        return vf_fail(ctx, VF_ERR_INPUT, "%s: the map is in %s, not in %s; use --units %s, or another map", map->path,
                        map->unit, wanted, map->unit);
     if (!*map->unit) {
-        vf_warn(ctx, "%s: the file does not say in which unit the map is; it is taken to be in %s", map->path, wanted);
+        vf_warn(ctx, "%s: the file does not state the unit of the map; assuming %s", map->path, wanted);
         strncat(map->unit, wanted, sizeof map->unit - 1);
     }
     return VF_OK;
@@ -35,8 +35,8 @@ vf_status read_map(vf_context *ctx, const char *path, const char *wanted_unit, l
         status = read_map_h5(ctx, out);
     else
         status = vf_fail(ctx, VF_ERR_ARGUMENT,
-                         "%s: the name does not say which kind of map to read; maps are read back from .dx .dx.gz .h5 "
-                         ".hdf5",
+                         "%s: cannot read maps with this extension; use .dx, .dx.gz, .h5 "
+                         "or .hdf5",
                          path);
     if (status == VF_OK)
         status = check_unit(ctx, out, wanted_unit);
@@ -57,15 +57,17 @@ void map_free(loaded_map *map)
 static vf_status other_place(vf_context *ctx, const loaded_map *map, const vf_grid *wanted, int axis, bool origin)
 {
     char has[VF_NUMBER_TEXT], wants[VF_NUMBER_TEXT];
-    return vf_fail(ctx, VF_ERR_INPUT, "%s: the map's %s along %c is %s, and %s is asked for; read the map of this grid",
-                   map->path, origin ? "origin" : "spacing", "xyz"[axis],
-                   vf_format_general((origin ? map->grid.origin : map->grid.spacing)[axis], 12, has),
-                   vf_format_general((origin ? wanted->origin : wanted->spacing)[axis], 12, wants));
+    return vf_fail(
+        ctx, VF_ERR_INPUT,
+        "%s: the map's %s along %c is %s, but %s is requested; leave out the grid options, or use another map",
+        map->path, origin ? "origin" : "spacing", "xyz"[axis],
+        vf_format_general((origin ? map->grid.origin : map->grid.spacing)[axis], 12, has),
+        vf_format_general((origin ? wanted->origin : wanted->spacing)[axis], 12, wants));
 }
 
-/* Whether numbers that may be off by `slack` put a point elsewhere than it should be. Half a unit of a last digit says
- * how far off a number is that was rounded, but one that a program wrote as short as possible, such as 3 for 3.000, was
- * not: a thousandth of a step is the most that is believed to be rounding. */
+/* Whether a difference, uncertain by `slack`, puts a point elsewhere. The slack of a number is half a unit of its
+ * last digit, but not every short number was rounded: 3 may be 3.000. So rounding explains at most a thousandth of a
+ * step. */
 static bool elsewhere(double difference, double slack, double step)
 {
     return !(fabs(difference) <= fmax(1e-6 * step, fmin(slack, 1e-3 * step)));
@@ -76,11 +78,11 @@ vf_status check_map_grid(vf_context *ctx, const loaded_map *map, const vf_grid *
     const vf_grid *grid = &map->grid;
     if (memcmp(grid->counts, wanted->counts, sizeof grid->counts) != 0)
         return vf_fail(ctx, VF_ERR_INPUT,
-                       "%s: the map has %lld x %lld x %lld points, and %lld x %lld x %lld are asked for; read the map "
-                       "of this grid",
+                       "%s: the map has %lld x %lld x %lld points, but %lld x %lld x %lld are requested; leave out the "
+                       "grid options, or use another map",
                        map->path, (long long)grid->counts[0], (long long)grid->counts[1], (long long)grid->counts[2],
                        (long long)wanted->counts[0], (long long)wanted->counts[1], (long long)wanted->counts[2]);
-    /* The first point of an axis and the last one being where they should be, so are all. */
+    /* If the first and last points of an axis are right, all are. */
     for (int a = 0; a < 3; a++) {
         const double steps = grid->counts[a] > 1 ? (double)(grid->counts[a] - 1) : 1, step = wanted->spacing[a];
         const double first = grid->origin[a] - wanted->origin[a];

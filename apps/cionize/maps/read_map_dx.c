@@ -1,4 +1,4 @@
-/* OpenDX maps read back: what map_dx.c writes, and what other programs do (docs/formats.md). */
+/* Reads OpenDX maps of cionize and of other programs (docs/formats.md). */
 #include <math.h>
 #include <stdlib.h>
 
@@ -7,8 +7,8 @@
 #include "voxfield/timer.h"
 
 enum {
-    SLAB_BYTES = 32 << 20, /* layers wait here, to be turned into the other order together */
-    SLAB_LAYERS = 16       /* so that whole cache lines are written */
+    SLAB_BYTES = 32 << 20, /* layers wait here to be reordered together */
+    SLAB_LAYERS = 16       /* enough to write whole cache lines */
 };
 
 /* ---- values ---- */
@@ -18,19 +18,20 @@ static bool in_footer(text_piece word)
     return dx_is(word, "attribute") || dx_is(word, "object") || dx_is(word, "component") || dx_is(word, "end");
 }
 
-/* Value `v`, in the file's order, is no number, or there is none. */
+/* Fails because value `v`, in the file's order, is missing or invalid. */
 static vf_status refuse_value(const dx_reader *r, int64_t v, text_piece word, const char *trouble)
 {
     const int64_t *n = r->map->grid.counts;
     char text[TEXT_QUOTE_SIZE];
     if (word.size == 0 || in_footer(word))
-        return dx_fail(r, "the data end after %lld value%s, and %lld are announced; copy or write the file again",
-                       (long long)v, vf_plural(v), (long long)r->items);
+        return dx_fail(
+            r, "the data end after %lld value%s instead of %lld; the file is incomplete: copy or write it again",
+            (long long)v, vf_plural(v), (long long)r->items);
     return dx_fail(r, "the value at grid point (%lld, %lld, %lld): '%s' %s", (long long)(v / (n[1] * n[2])),
                    (long long)(v / n[2] % n[1]), (long long)(v % n[2]), text_quote(word, text), trouble);
 }
 
-/* The next `count` values, from value `first` of the file. */
+/* Reads the next `count` values, from value `first` of the file. */
 static vf_status read_slab(dx_reader *r, int64_t first, int64_t count, void *slab)
 {
     for (int64_t v = 0; v < count; v++) {
@@ -46,13 +47,12 @@ static vf_status read_slab(dx_reader *r, int64_t first, int64_t count, void *sla
         else
             ((float *)slab)[v] = (float)number.value;
         if (r->map->type == VF_F32 && !isfinite(((float *)slab)[v]))
-            return refuse_value(r, first + v, word,
-                                "is beyond the range of a float, which the file says its values are");
+            return refuse_value(r, first + v, word, "is out of range for the file's type, float");
     }
     return VF_OK;
 }
 
-/* From [x][y][z] to [z][y][x]: `layers` layers along x, from layer `first`. */
+/* Reorders [x][y][z] to [z][y][x]: `layers` layers along x, from layer `first`. */
 static void turn_slab(const dx_reader *r, int64_t first, int64_t layers, const void *slab)
 {
     const int64_t *n = r->map->grid.counts;
@@ -105,11 +105,11 @@ static vf_status refuse_more_values(dx_reader *r, text_piece word)
     }
     if (status != VF_OK)
         return status;
-    return dx_fail(r, "there are %lld values, and only %lld %s announced; copy or write the file again",
+    return dx_fail(r, "there are %lld values, but only %lld %s expected; copy or write the file again",
                    (long long)(r->items + more), (long long)r->items, r->items == 1 ? "is" : "are");
 }
 
-/* To the end of the file, of which a compressed one's checksum is a part. */
+/* Reads to the end of the file, which also checks the checksum of a compressed file. */
 static vf_status read_footer(dx_reader *r)
 {
     char text[TEXT_QUOTE_SIZE];
@@ -117,8 +117,9 @@ static vf_status read_footer(dx_reader *r)
     text_number number;
     text_piece word;
     if (r->next == r->end)
-        return dx_fail(r, "the file ends right behind its last value, which may be cut; copy or write it again, or end "
-                          "the line");
+        return dx_fail(
+            r, "the file ends right after its last value, which may be cut; copy or write the file again, or end "
+               "the line");
     for (;;) {
         vf_status status = dx_next_word(r, &word);
         if (status == VF_OK && word.size == 0)
@@ -129,10 +130,9 @@ static vf_status read_footer(dx_reader *r)
             if (!found && text_read_number(word, r->c_locale, &number))
                 status = refuse_more_values(r, word);
             else if (!found && !in_footer(word))
-                status = dx_fail(r, "after the last value stands '%s', which is no part of an OpenDX file",
-                                 text_quote(word, text));
+                status = dx_fail(r, "unexpected '%s' after the last value", text_quote(word, text));
             else if (class_follows && dx_is(word, "array"))
-                status = dx_fail(r, "there is a second array; a map has one");
+                status = dx_fail(r, "the file has a second array; a map has only one");
             found = true;
             class_follows = dx_is(word, "class");
         }
@@ -141,7 +141,7 @@ static vf_status read_footer(dx_reader *r)
     }
     if (!found)
         vf_warn(r->ctx,
-                "%s: the file ends with its last value, without the lines that usually follow; all values are "
+                "%s: the lines that usually follow the values are missing; all values are "
                 "there",
                 r->map->path);
     return VF_OK;

@@ -1,4 +1,4 @@
-/* HDF5 maps read back: what map_h5.c writes. */
+/* Reads HDF5 maps of cionize (map_h5.c). */
 #include <math.h>
 #include <string.h>
 
@@ -14,15 +14,16 @@ static vf_status check_format(vf_context *ctx, vf_h5 *file, const char *path)
     int64_t version = 0;
     if (!vf_h5_exists(file, DATASET) || !vf_h5_attribute_exists(file, "/", "format"))
         return vf_fail(ctx, VF_ERR_INPUT,
-                       "%s: is no map of cionize: it has no dataset /potential, or no attribute "
+                       "%s: not a map of cionize: it has no dataset /potential, or no attribute "
                        "format",
                        path);
     vf_status status = vf_h5_attribute_get_text(file, "/", "format", format, sizeof format);
     if (status == VF_OK)
         status = vf_h5_attribute_get_integers(file, "/", "format_version", &version, 1);
     if (status == VF_OK && (strcmp(format, "voxfield map") != 0 || version != 1))
-        return vf_fail(ctx, VF_ERR_INPUT, "%s: its format is '%s', version %lld; 'voxfield map', version 1, is read",
-                       path, format, (long long)version);
+        return vf_fail(ctx, VF_ERR_INPUT,
+                       "%s: unsupported format '%s', version %lld; expected 'voxfield map', version 1", path, format,
+                       (long long)version);
     return status;
 }
 
@@ -37,14 +38,14 @@ static vf_status read_quantity(vf_context *ctx, vf_h5 *file, loaded_map *map)
     text_piece quantity = {text, strlen(text)}, rest;
     const char *other = map_no_potential(quantity);
     if (other)
-        return vf_fail(ctx, VF_ERR_INPUT, "%s: this is %s, no potential; name a map of the potential", map->path,
-                       other);
+        return vf_fail(ctx, VF_ERR_INPUT, "%s: this is %s; use a map of the potential", map->path, other);
     if (!map_potential(quantity, &map->ions, &rest))
-        return vf_fail(ctx, VF_ERR_INPUT, "%s: holds '%s'; name a map of the electrostatic potential", map->path, text);
+        return vf_fail(ctx, VF_ERR_INPUT, "%s: the file has '%s'; use a map of the electrostatic potential", map->path,
+                       text);
     return VF_OK;
 }
 
-/* The vectors of a periodic map's cell; files without them are of maps in free space. */
+/* The cell vectors of a periodic map. Files without them are in free space. */
 static vf_status read_cell(vf_context *ctx, vf_h5 *file, loaded_map *map)
 {
     vf_cell *cell = &map->grid.cell;
@@ -55,7 +56,7 @@ static vf_status read_cell(vf_context *ctx, vf_h5 *file, loaded_map *map)
     if (!vf_cell_valid(cell))
         cell->kind = VF_CELL_TRICLINIC;
     if (status == VF_OK && !vf_cell_valid(cell))
-        status = vf_fail(ctx, VF_ERR_INPUT, "%s: the attribute cell holds no right-handed cell; write the map again",
+        status = vf_fail(ctx, VF_ERR_INPUT, "%s: the attribute cell is not a right-handed cell; write the map again",
                          map->path);
     return status;
 }
@@ -66,7 +67,7 @@ static vf_status read_shape(vf_context *ctx, vf_h5 *file, loaded_map *map)
     int rank;
     vf_status status = vf_h5_dataset_shape(file, DATASET, &map->type, &rank, dims);
     if (status == VF_OK && (rank != 3 || (map->type != VF_F32 && map->type != VF_F64)))
-        return vf_fail(ctx, VF_ERR_INPUT, "%s: /potential has %d dimensions of %s; three of VF_F32 or VF_F64 are read",
+        return vf_fail(ctx, VF_ERR_INPUT, "%s: /potential has %d dimensions of %s; expected three of VF_F32 or VF_F64",
                        map->path, rank, vf_dtype_name(map->type));
     if (status == VF_OK)
         status = vf_h5_attribute_get_doubles(file, DATASET, "origin", map->grid.origin, 3);
@@ -79,7 +80,7 @@ static vf_status read_shape(vf_context *ctx, vf_h5 *file, loaded_map *map)
     for (int a = 0; a < 3 && status == VF_OK; a++)
         if (dims[2 - a] != map->grid.counts[a])
             status = vf_fail(ctx, VF_ERR_INPUT,
-                             "%s: the attribute counts says %lld point%s along %c, and /potential has %lld; write the "
+                             "%s: the attribute counts has %lld point%s along %c, but /potential has %lld; write the "
                              "map again",
                              map->path, (long long)map->grid.counts[a], vf_plural(map->grid.counts[a]), "xyz"[a],
                              (long long)dims[2 - a]);
@@ -105,7 +106,7 @@ static vf_status read_constants(vf_context *ctx, vf_h5 *file, loaded_map *map)
         return status;
     map->distance_dielectric = strncmp(model, "eps(r) =", 8) == 0;
     if (!map->distance_dielectric && strcmp(model, "eps = dielectric") != 0)
-        return vf_fail(ctx, VF_ERR_INPUT, "%s: the dielectric model '%s' is not known", map->path, model);
+        return vf_fail(ctx, VF_ERR_INPUT, "%s: unknown dielectric model '%s'", map->path, model);
     return VF_OK;
 }
 

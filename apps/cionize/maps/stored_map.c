@@ -1,4 +1,4 @@
-/* Maps that stay in memory, and what is written of them. */
+/* Maps that stay in memory, and writing them. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -6,7 +6,7 @@
 #include "potential/potential_common.h"
 #include "voxfield/copy.h"
 
-/* Puts layers of the grid into another order: [x][y][z] of planes of x, from or to [z][y][x] of the grid. */
+/* Changes the order of layers between [x][y][z], in planes of x, and [z][y][x] of the grid. */
 static vf_status exchange(vf_context *ctx, vf_dtype type, int64_t batch, int64_t rows, int64_t columns, const void *x,
                           vf_pitch x_pitch, void *y, vf_pitch y_pitch)
 {
@@ -44,12 +44,12 @@ static vf_status load_layers(vf_context *ctx, const vf_grid *grid, vf_dtype type
                     values, (vf_pitch){ny * nz, nz});
 }
 
-/* The potential of the extra charges, on the context's first device that works, slab by slab. */
+/* The potential of extra charges, slab by slab, on the context's first working device. */
 typedef struct extra_sums {
     vf_potential *sums;
     vf_queue *queue;
     vf_array values, host; /* a slab */
-    void *ordered;         /* the same in the file's order */
+    void *ordered;         /* the slab in the file's order */
 } extra_sums;
 
 static vf_status make_extra(vf_context *ctx, const potential_plan *plan, const molecule *extra, int64_t slab,
@@ -80,7 +80,7 @@ static void free_extra(extra_sums *e)
     vf_potential_destroy(e->sums);
 }
 
-/* Adds the sums over layers [first, first + count) to `values`, which are in the output's order. */
+/* Adds the potential on layers [first, first + count) to `values`, which are in the output's order. */
 static vf_status add_extra(vf_context *ctx, const vf_grid *grid, const map_output *out, extra_sums *e, int64_t first,
                            int64_t count, void *values)
 {

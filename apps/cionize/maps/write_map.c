@@ -4,7 +4,7 @@
 #include "map_format.h"
 #include "voxfield/output.h"
 
-/* The order matters: ".dx.gz" is looked for before any format that might claim ".gz". */
+/* Order matters: ".dx.gz" comes before any format that might match ".gz". */
 static const map_format *const formats[] = {&map_dx_gz, &map_dx, &map_mrc, &map_cube, &map_h5};
 enum { FORMATS = sizeof formats / sizeof *formats, EXTENSIONS_SIZE = 256 };
 
@@ -21,6 +21,5 @@ vf_status map_format_for(vf_context *ctx, const char *path, const map_format **o
         int n = snprintf(known + used, sizeof known - used, "%s%s", f ? " " : "", formats[f]->extensions);
         used += (size_t)n < sizeof known - used ? (size_t)n : 0;
     }
-    return vf_fail(ctx, VF_ERR_ARGUMENT, "%s: the name does not say which kind of map to write; end it with one of %s",
-                   path, known);
+    return vf_fail(ctx, VF_ERR_ARGUMENT, "%s: unknown file extension; for a map, use one of %s", path, known);
 }

@@ -7,12 +7,12 @@
 
 /* ---- read_molecule.c ---- */
 
-/* What a file calls an atom, for files that name it again; texts are empty where it does not say. */
+/* An atom's names in its file, for output files. Texts that the file does not state are empty. */
 typedef struct atom_label {
     char name[9], residue[9]; /* "CA", "ALA" */
     char chain[9];            /* chain or segment: "A", "PROT" */
     char element[3];          /* "Na" */
-    char insertion;           /* code after the residue's number; 0: none */
+    char insertion;           /* letter after the residue number; 0: none */
     bool hetero;              /* a HETATM record */
     int32_t residue_number;
 } atom_label;
@@ -26,32 +26,32 @@ typedef struct molecule {
     atom_label *labels;          /* [atoms] */
     double total_charge;         /* e */
     double lo[3], hi[3];         /* bounds of the atoms' centres: x, y, z */
-    int64_t missing_atoms;       /* atoms the file itself says were left out (REMARK 5 of pdb2pqr) */
-    int64_t missing_residues;    /* residues those atoms belong to, or residues named as missing */
-    char dialect[96];            /* how the records were read, for the summary */
+    int64_t missing_atoms;       /* atoms left out according to the file itself (REMARK 5 of pdb2pqr) */
+    int64_t missing_residues;    /* residues of those atoms, or residues named as missing */
+    char dialect[96];            /* how the records were read, for messages */
     char digest[VF_DIGEST_TEXT]; /* SHA-256 of the file's text */
 } molecule;
 
-/* Reads a PQR file (docs/molecules.md). `out` is overwritten; free it with molecule_free. What deserves attention but is
- * no error goes out as vf_warn. Errors, each naming file, line and field: VF_ERR_INPUT; VF_ERR_MEMORY. */
+/* Reads a PQR file (docs/molecules.md). `out` is overwritten; free it with molecule_free. Suspicious input gives
+ * warnings (vf_warn). Errors (each names file, line and field): VF_ERR_INPUT, VF_ERR_MEMORY. */
 VF_MUST_CHECK vf_status read_molecule(vf_context *ctx, const char *path, molecule *out);
 
-/* The same from memory; `name` stands for the path in messages. The fuzzer's entry. */
+/* The same from memory; `name` replaces the path in messages. The fuzzer calls this. */
 VF_MUST_CHECK vf_status parse_pqr(vf_context *ctx, const char *name, const char *text, size_t bytes, molecule *out);
 void molecule_free(molecule *molecule);
 
 /* ---- molecule_with_charges.c ---- */
 
-/* The same out of two files: coordinates (PDB, or AMBER's inpcrd and rst7 as text) and charges (PSF, or AMBER's
- * prmtop), told apart by what they hold. Both must have the same atoms in the same order; names are compared, as far as
- * both files have them. Radii are 0 where the charges' file has none, and a note says so. The digest is that of the
- * coordinates' text followed by the charges' text. */
+/* Reads a molecule from two files: coordinates (PDB, or AMBER's inpcrd or rst7 in text form) and charges (PSF, or
+ * AMBER's prmtop). The contents tell the formats. Both files must have the same atoms in the same order; atom names
+ * are compared if both files have them. Without radii in the charge file, radii are 0, with a note. The digest is
+ * that of the text of the coordinates followed by the text of the charges. */
 VF_MUST_CHECK vf_status read_molecule_with_charges(vf_context *ctx, const char *coordinates, const char *charges,
                                                    molecule *out);
 
-/* The same from memory. The fuzzer's entry. */
+/* The same from memory. The fuzzer calls this. */
 typedef struct named_text {
-    const char *name; /* stands for the path in messages */
+    const char *name; /* replaces the path in messages */
     const char *text;
     size_t bytes;
 } named_text;

@@ -82,7 +82,7 @@ void label_element(text_piece text, char out[3])
     out[2] = '\0';
 }
 
-/* Hybrid-36 goes on where four digits end: A000 to ZZZZ, then a000 to zzzz. */
+/* Hybrid-36 continues where four digits end: A000 to ZZZZ, then a000 to zzzz. */
 static bool hybrid_36(text_piece text, int32_t *out)
 {
     enum { WIDTH = 4, BLOCK = 26 * 36 * 36 * 36, FIRST = 10000 };

@@ -52,7 +52,7 @@ bool text_count(text_piece word, int64_t *out)
 vf_status reader_number(const molecule_reader *r, text_piece line, size_t begin, size_t end, int decimals,
                         const char *what, double *out)
 {
-    const double limit = 1e9; /* as in PQR files: sums and grids would overflow */
+    const double limit = 1e9; /* as for PQR files: larger values would overflow sums and grids */
     char quoted[TEXT_QUOTE_SIZE];
     text_number number;
     text_piece text = text_columns(line, begin, end), inner = label_trim(text);
@@ -62,14 +62,14 @@ vf_status reader_number(const molecule_reader *r, text_piece line, size_t begin,
     else if (!text_read_number(inner, r->c_locale, &number))
         trouble = text_number_trouble(inner);
     else if (!(number.value >= -limit && number.value <= limit))
-        trouble = "is beyond 1e9; lengths are in angstrom, charges in elementary charges";
+        trouble = "is beyond +-1e9; lengths are in angstrom, charges in elementary charges";
     else if (decimals >= 0 && (number.decimals != decimals || inner.size <= (size_t)decimals ||
                                text.size != end - begin || inner.at + inner.size != text.at + text.size ||
                                inner.at[inner.size - 1] < '0' || inner.at[inner.size - 1 - (size_t)decimals] != '.'))
-        trouble = "does not fill its columns as the format has it: it was cut, or the line is shifted";
+        trouble = "does not fill its columns: the number is cut, or the line is shifted";
     if (trouble && decimals >= 0)
         return text_fail(r->ctx, r->name, r->lines.line,
-                         "columns %zu-%zu (%s): '%s' %s; there must be a number with %d decimals", begin + 1, end, what,
+                         "columns %zu-%zu (%s): '%s' %s; expected a number with %d decimals", begin + 1, end, what,
                          text_quote(text, quoted), trouble, decimals);
     if (trouble)
         return text_fail(r->ctx, r->name, r->lines.line, "columns %zu-%zu (%s): '%s' %s", begin + 1, end, what,

@@ -1,6 +1,5 @@
-/* A molecule out of two files: one that says where the atoms are, one that says what charges they have. Their atoms are
- * the same in the same order, or it would be a molecule with others' charges: so their names are compared.
- */
+/* Reads a molecule from two files: one with the atoms' positions, one with their charges. The atoms must be the same
+ * in the same order, or atoms would get others' charges. So their names are compared. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -14,7 +13,7 @@ typedef vf_status (*reader_function)(molecule_reader *r);
 
 /* ---- which file is which ---- */
 
-/* The reader for a file of charges; NULL if it is none. */
+/* The reader for a file of charges; NULL: not a file of charges. */
 static reader_function charges_reader(text_piece text)
 {
     static const text_signature psf[] = {{"PSF", 3, "PSF"}, {NULL, 0, NULL}};
@@ -31,10 +30,11 @@ static vf_status choose_coordinates(const molecule_reader *r, text_piece text, r
 {
     *out = is_inpcrd(text, r->c_locale) ? read_inpcrd : read_pdb;
     if (charges_reader(text))
-        return vf_fail(r->ctx, VF_ERR_INPUT,
-                       "%s: has charges, and no coordinates; name the file with the coordinates (PDB, inpcrd, rst7) "
-                       "as the molecule, and this one after --charges",
-                       r->name);
+        return vf_fail(
+            r->ctx, VF_ERR_INPUT,
+            "%s: this file has charges but no coordinates; give the file with the coordinates (PDB, inpcrd, rst7) "
+            "as the molecule, and this one after --charges",
+            r->name);
     return VF_OK;
 }
 
@@ -43,13 +43,13 @@ static vf_status choose_charges(const molecule_reader *r, text_piece text, reade
     *out = charges_reader(text);
     if (!*out)
         return vf_fail(r->ctx, VF_ERR_INPUT,
-                       "%s: is neither a PSF file, which begins with PSF, nor an AMBER prmtop file, which begins with "
-                       "%%VERSION (write older ones anew with ParmEd)",
+                       "%s: neither a PSF file, which begins with PSF, nor an AMBER prmtop file, which begins with "
+                       "%%VERSION (convert older prmtop files with ParmEd)",
                        r->name);
     return VF_OK;
 }
 
-/* Reads one of the files. */
+/* Reads one of the two files. */
 static vf_status read_part(vf_context *ctx, const named_text *from, locale_t c_locale,
                            vf_status (*choose)(const molecule_reader *, text_piece, reader_function *), molecule *out)
 {
@@ -69,7 +69,7 @@ static vf_status read_part(vf_context *ctx, const named_text *from, locale_t c_l
 
 /* ---- one molecule ---- */
 
-/* A name with its leading digits at its end, as PDB files have them in front to fill their columns: 1HB is HB1. */
+/* Moves leading digits of a name to its end: PDB files put them in front to fill their columns (1HB is HB1). */
 static void unrotate(const char *name, char out[LABEL_SIZE])
 {
     size_t digits = strspn(name, "0123456789");
@@ -91,20 +91,20 @@ static vf_status compare(vf_context *ctx, const char *coordinates, const molecul
 {
     static const char advice[] = "both must have the same atoms in the same order";
     if (places->atoms != charged->atoms)
-        return vf_fail(ctx, VF_ERR_INPUT, "%s: has %" PRId64 " atom%s, and %s has %" PRId64 "; %s", coordinates,
+        return vf_fail(ctx, VF_ERR_INPUT, "%s has %" PRId64 " atom%s, but %s has %" PRId64 "; %s", coordinates,
                        places->atoms, vf_plural(places->atoms), charges, charged->atoms, advice);
     for (int64_t i = 0; i < places->atoms; i++) {
         const atom_label *a = &places->labels[i], *b = &charged->labels[i];
         if (*a->name && !same_name(a->name, b->name))
             return vf_fail(ctx, VF_ERR_INPUT,
-                           "%s: atom %" PRId64 " is '%s' (%s %" PRId32 "), and in %s it is '%s' (%s %" PRId32 "); %s",
+                           "%s: atom %" PRId64 " is '%s' (%s %" PRId32 "), but in %s it is '%s' (%s %" PRId32 "); %s",
                            coordinates, i + 1, a->name, a->residue, a->residue_number, charges, b->name, b->residue,
                            b->residue_number, advice);
     }
     return VF_OK;
 }
 
-/* The coordinates' file says what atoms are called, the charges' what it leaves open. */
+/* Labels come from the file of coordinates. The file of charges adds what is missing. */
 static void complete_label(atom_label *label, const atom_label *other)
 {
     if (!*label->name) {
@@ -117,7 +117,7 @@ static void complete_label(atom_label *label, const atom_label *other)
         memcpy(label->chain, other->chain, sizeof label->chain);
 }
 
-/* Moves what `charged` has into `out`, which has the coordinates. */
+/* Moves the charges and radii of `charged` into `out`, which has the coordinates. */
 static void join(molecule *out, molecule *charged)
 {
     char dialect[sizeof out->dialect];
@@ -135,7 +135,7 @@ static void join(molecule *out, molecule *charged)
 
 static void say_of_charges(vf_context *ctx, const char *charges, const molecule *m)
 {
-    const double tolerance = 0.01; /* far above the rounding of charges with six decimals, in a million atoms even */
+    const double tolerance = 0.01; /* far above the rounding of charges with six decimals, even for a million atoms */
     double distance = fabs(m->total_charge - nearbyint(m->total_charge));
     bool zero = true, radii = false;
     for (int64_t i = 0; i < m->atoms; i++) {
@@ -143,15 +143,15 @@ static void say_of_charges(vf_context *ctx, const char *charges, const molecule 
         radii |= m->radius[i] > 0;
     }
     if (zero)
-        vf_warn(ctx, "%s: every charge is 0, and so will be the potential", charges);
+        vf_warn(ctx, "%s: all charges are 0, so the potential is 0 everywhere", charges);
     else if (distance > tolerance)
-        vf_warn(ctx, "%s: the total charge, %+.4f e, is %.4f e from an integer: are atoms missing?", charges,
+        vf_warn(ctx, "%s: the total charge, %+.4f e, is %.4f e from an integer; check for missing atoms", charges,
                 m->total_charge, distance);
     if (!radii)
-        vf_note(ctx, "note: %s has no radii: they are 0", charges);
+        vf_note(ctx, "note: %s has no radii; using 0", charges);
 }
 
-/* The digest of one text behind the other. */
+/* The digest of the two texts, one after the other. */
 static vf_status digest_both(vf_context *ctx, const named_text *coordinates, const named_text *charges, molecule *out)
 {
     size_t bytes = coordinates->bytes + charges->bytes;

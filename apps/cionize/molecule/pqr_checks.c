@@ -1,6 +1,5 @@
-/* What no single line of a PQR file shows: that it is another kind of file, that atoms are missing or doubled, that the
- * charges cannot be right.
- */
+/* Checks of a PQR file that need more than one line: another kind of file, missing or duplicate atoms, wrong
+ * charges. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -13,12 +12,13 @@
 #include "voxfield/timer.h"
 
 #define CHARGES_ALONE                                                                                                  \
-    ", which has charges and no coordinates; name the file with the coordinates as the molecule, and this file after " \
+    ", which has charges but no coordinates; give the file with the coordinates as the molecule, and this file after " \
     "--charges"
 #define PSF "a PSF file" CHARGES_ALONE
 #define PRMTOP "an AMBER prmtop file" CHARGES_ALONE
 
-/* A title, the number of atoms, and atoms in columns: residue's number and name, name, serial number, coordinates. */
+/* Whether this is a .gro file: a title, the number of atoms, and atoms in columns (residue number and name, name,
+ * serial number, coordinates). */
 static bool is_gro(text_piece text)
 {
     enum { NUMBER = 5, SERIAL = 15, X = 20 };
@@ -35,7 +35,7 @@ static bool is_gro(text_piece text)
     return text_take_apart(text_next_word(&p, rest.at + rest.size), piece, TEXT_MAX_WORDS, &by_decimals) > 0;
 }
 
-/* What a file is that is no PQR; NULL: not known. */
+/* What a file that is not PQR is; NULL: unknown. */
 static const char *other_kind(text_piece text, locale_t c_locale)
 {
     static const text_signature others[] = {
@@ -46,8 +46,8 @@ static const char *other_kind(text_piece text, locale_t c_locale)
         {"%FLAG", 5, PRMTOP},
         {"@<TRIPOS>", 9, "a mol2 file, which has no radii; write a PQR with pdb2pqr or Open Babel"},
         {"object 1 class gridpositions", 28,
-         "an OpenDX map, not a molecule; name the molecule, and this file after --read-map to place ions by it"},
-        {"<", 1, "HTML or XML, perhaps a server's error page that was saved"},
+         "an OpenDX map, not a molecule; give the molecule, and this file after --read-map to place ions on it"},
+        {"<", 1, "HTML or XML, perhaps a saved error page of a server"},
         {NULL, 0, NULL}};
     text_lines lines = {.next = text.at, .end = text.at + text.size};
     text_piece line = {text.at, 0};
@@ -59,7 +59,7 @@ static const char *other_kind(text_piece text, locale_t c_locale)
     if (found)
         return found->what;
     if (is_inpcrd(text, c_locale))
-        return "an AMBER coordinate file, which has no charges; name the prmtop file after --charges";
+        return "an AMBER coordinate file, which has no charges; give the prmtop file after --charges";
     return is_gro(text) ? "a GROMACS .gro file, which has no charges and no radii; write a PQR with gmx "
                           "editconf (gmx editconf -f run.tpr -mead out.pqr)"
                         : NULL;
@@ -78,8 +78,8 @@ vf_status pqr_fail_no_atoms(const pqr_reader *r)
         return status;
     if (r->stopped && r->atoms_after_end > 0)
         return vf_fail(r->ctx, VF_ERR_INPUT,
-                       "%s:%" PRId64 ": the file or its first model ends here without an atom, and %" PRId64
-                       " atom%s; remove what comes before",
+                       "%s:%" PRId64 ": the file or its first model ends here without atoms, but %" PRId64
+                       " atom%s; remove the lines before them",
                        r->name, r->end_line, r->atoms_after_end, r->atoms_after_end == 1 ? " follows" : "s follow");
     return vf_fail(r->ctx, VF_ERR_INPUT, "%s: no atoms: none of its %" PRId64 " line%s begins with ATOM or HETATM",
                    r->name, r->lines.line, vf_plural(r->lines.line));
@@ -97,8 +97,9 @@ vf_status pqr_check_not_pdb(const pqr_reader *r)
     if (!r->elements && !occupancies && !zeros)
         return VF_OK;
     return vf_fail(r->ctx, VF_ERR_INPUT,
-                   "%s:%" PRId64 ": this is a PDB file: occupancy %.2f and B-factor %.2f stand where charge and radius "
-                   "should be; give the charges (--charges molecule.psf, or .prmtop), or make a PQR file with "
+                   "%s:%" PRId64
+                   ": this is a PDB file: it has occupancy %.2f and B-factor %.2f instead of charge and radius; "
+                   "give the charges (--charges molecule.psf, or .prmtop), or make a PQR file with "
                    "pdb2pqr (pdb2pqr --ff=AMBER in.pdb out.pqr). If they are charges "
                    "and radii, write them with three decimals",
                    r->name, r->atom_line[0], r->first_charge, r->first_radius);
@@ -109,8 +110,8 @@ vf_status pqr_check_not_swapped(const pqr_reader *r)
     if (r->swapped_line == 0 || r->negative_charges > 0)
         return VF_OK;
     return vf_fail(r->ctx, VF_ERR_INPUT,
-                   "%s:%" PRId64 ": this REMARK says that the radii come before the charges, and no value in the "
-                   "charges' place is negative; exchange the two columns, and remove the REMARK",
+                   "%s:%" PRId64 ": this REMARK says that the radii come before the charges, and no charge is "
+                   "negative; exchange the two columns, and remove the REMARK",
                    r->name, r->swapped_line);
 }
 
@@ -126,7 +127,7 @@ static uint64_t hash_position(double x, double y, double z)
     return hash * UINT64_C(0xbf58476d1ce4e5b9) >> 16;
 }
 
-/* Two atoms at one point: a model or an alternate location read twice, usually. */
+/* Warns of two atoms at one point, usually because a model or an alternate location was read twice. */
 static vf_status warn_of_duplicates(const pqr_reader *r)
 {
     const molecule *m = r->out;
@@ -155,33 +156,33 @@ static vf_status warn_of_duplicates(const pqr_reader *r)
     free(table);
     if (count > 0)
         vf_warn(r->ctx,
-                "%s:%" PRId64 ": atom in the very place of that in line %" PRId64 " (%g %g %g); %" PRId64
-                " such atom%s in all: was something read in twice?",
+                "%s:%" PRId64 ": this atom is at the same position as that in line %" PRId64 " (%g %g %g); %" PRId64
+                " such atom%s in all; check for duplicates",
                 r->name, r->atom_line[second], r->atom_line[first], m->x[second], m->y[second], m->z[second], count,
                 count == 1 ? "" : "s");
     return VF_OK;
 }
 
-/* A molecule's charge is an integer. What rounding of the charges can explain: at most half a unit of the last decimal
- * for each atom; usually, when the errors are independent, not more than four standard deviations of their sum. */
+/* A molecule's charge is an integer. Rounding of the charges explains at most half a unit of the last decimal for each
+ * atom; if the errors are independent, usually at most four standard deviations of their sum. */
 static void warn_of_charge(const pqr_reader *r)
 {
     const double tolerance = 0.01;
     double total = r->out->total_charge, distance = fabs(total - nearbyint(total));
     double usual = fmin(4 * sqrt(r->rounding_variance), r->rounding_limit);
     if (r->zero_charges == r->out->atoms) {
-        vf_warn(r->ctx, "%s: every charge is 0, and so will be the potential", r->name);
+        vf_warn(r->ctx, "%s: all charges are 0, so the potential is 0 everywhere", r->name);
         return;
     }
     if (r->coarse_limit >= 0.5 && r->coarse_limit > 0.99 * r->rounding_limit)
         vf_warn(r->ctx,
-                "%s: charges have two decimals or fewer: rounding can have changed the total, %+.4f e, by up to "
-                "%.3g e; write them with more",
+                "%s: charges have two decimals or fewer: rounding may have changed the total charge, %+.4f e, by up to "
+                "%.3g e; write charges with more decimals",
                 r->name, total, r->coarse_limit);
     else if (distance > tolerance && distance > usual)
         vf_warn(r->ctx,
-                "%s: the total charge, %+.4f e, is %.4f e from an integer; rounding would explain %.2g e, at most "
-                "%.2g e: are atoms missing?",
+                "%s: the total charge, %+.4f e, is %.4f e from an integer; rounding explains %.2g e, at most "
+                "%.2g e; check for missing atoms",
                 r->name, total, distance, usual, r->rounding_limit);
 }
 
@@ -191,7 +192,7 @@ static void warn_of_omissions(const pqr_reader *r)
     if (m->missing_atoms > 0)
         vf_warn(r->ctx,
                 "%s:%" PRId64 ": the file says that %" PRId64 " atom%s of %" PRId64
-                " residue%s %s left out for lack of parameters (%s%s): charge and potential are without them",
+                " residue%s %s left out for lack of parameters (%s%s); charge and potential do not include them",
                 r->name, r->first_left_out, m->missing_atoms, vf_plural(m->missing_atoms), m->missing_residues,
                 vf_plural(m->missing_residues), m->missing_atoms == 1 ? "was" : "were", r->left_out_list,
                 m->missing_atoms > 3 ? ", ..." : "");
@@ -201,12 +202,13 @@ static void warn_of_omissions(const pqr_reader *r)
         vf_warn(r->ctx, "%s:%" PRId64 ": the molecule ends here; %" PRId64 " later atom%s not read", r->name,
                 r->end_line, r->atoms_after_end, r->atoms_after_end == 1 ? " is" : "s are");
     if (r->unknown > 0)
-        vf_warn(r->ctx, "%s:%" PRId64 ": '%s' is no record of a PQR file; %" PRId64 " such line%s left out", r->name,
+        vf_warn(r->ctx, "%s:%" PRId64 ": '%s' is not a record of a PQR file; %" PRId64 " such line%s ignored", r->name,
                 r->first_unknown, r->unknown_word, r->unknown, r->unknown == 1 ? "" : "s");
     if (r->cut > 0)
         vf_warn(r->ctx,
-                "%s:%" PRId64 ": coordinates were cut to their columns by the program that wrote the file, in %" PRId64
-                " atom%s: their last decimals are lost (0.01 angstrom or more); move the molecule nearer to the origin",
+                "%s:%" PRId64
+                ": the program that wrote the file cut coordinates to the width of their columns, in %" PRId64
+                " atom%s: the last decimals are lost (0.01 angstrom or more); move the molecule closer to the origin",
                 r->name, r->first_cut, r->cut, r->cut == 1 ? "" : "s");
 }
 

@@ -1,11 +1,10 @@
-/* PQR has no standard. Its writers agree on the order of the fields, and on little else: some keep the columns of PDB
- * files, where neighbours touch once they fill their columns. A record is read in the first of these ways that gives a
- * consistent one: words between blanks; run-together numbers taken apart; pdb2pqr's columns. What is not consistent is
- * refused.
+/* PQR has no standard. Programs that write it agree only on the order of the fields. Some keep the columns of PDB
+ * files, so neighbouring fields touch if they fill their columns. There are three ways to read a record: words
+ * between blanks; splitting numbers that run together; pdb2pqr's columns. The first that gives a consistent record
+ * is used. Inconsistent records are errors.
  *
- * Only the five numbers are used. The words before them matter because they tell where the numbers begin: a record that
- * lacks a field must not be read with its residue number as x.
- */
+ * Only the five numbers are used. The words before them matter because they show where the numbers begin: if a field
+ * is missing, the residue number must not become x. */
 #include "pqr_fields.h"
 
 #include <stdio.h>
@@ -37,7 +36,7 @@ bool pqr_ends_like_atom(text_piece line, locale_t c_locale)
 
 /* ---- the three ways to read a record ---- */
 
-/* The words of a record without a comment at its end; `element` if what follows the radius looks like an element's
+/* The words of a record without a trailing comment. `element`: the word after the radius looks like an element
  * symbol. */
 typedef struct record {
     text_piece line;
@@ -46,7 +45,7 @@ typedef struct record {
     locale_t c_locale;
 } record;
 
-/* Where only numbers can stand, a word that begins with # or % begins a comment; further left it can be a chain. */
+/* Where only numbers are possible, a word that begins with # or % starts a comment. Before that, it can be a chain. */
 static void split_record(text_piece line, locale_t c_locale, record *out)
 {
     out->line = line;
@@ -86,7 +85,7 @@ static bool read_five(const text_piece *word, locale_t c_locale, text_number *nu
     return true;
 }
 
-/* pdb2pqr cuts a coordinate to eight columns; then it has fewer decimals than three. */
+/* pdb2pqr cuts coordinates to eight columns. Cut ones have fewer than three decimals. */
 enum { COORDINATE_WIDTH = 8, COORDINATE_DECIMALS = 3 };
 
 static bool is_cut(const text_piece *coordinates, const text_number *xyz)
@@ -116,8 +115,8 @@ static bool read_separated(const record *from, pqr_head *trouble, pqr_atom *out)
     return true;
 }
 
-/* Reads a record whose numbers run together. What was taken apart by its decimals must be among the coordinates, all of
- * which then have three. (Pieces among the names are refused by pqr_check_head, for they have decimal points.) */
+/* Reads a record whose numbers run together. Only coordinates may be split by their decimals; then all three must have
+ * three decimals. (pqr_check_head rejects splits among the names, because they have decimal points.) */
 static bool read_run_together(const record *from, pqr_atom *out)
 {
     text_piece word[TEXT_MAX_WORDS];
@@ -155,14 +154,14 @@ static bool read_run_together(const record *from, pqr_atom *out)
     return true;
 }
 
-/* Where pdb2pqr puts things, by default and with --whitespace; counted from 0. */
+/* The columns of pdb2pqr, by default and with --whitespace, from 0. */
 typedef struct layout {
     size_t name, residue, code, xyz[3], charge, radius, end;
 } layout;
 static const layout default_layout = {12, 22, 26, {30, 38, 46}, 54, 62, 69};
 static const layout whitespace_layout = {13, 24, 28, {32, 41, 50}, 58, 66, 73};
 
-/* A number at the right of its columns, with `decimals` decimals, or fewer if it fills them and was cut. */
+/* A right-aligned number with `decimals` decimals, or fewer if it fills its columns and was cut. */
 static bool read_column(text_piece line, size_t begin, size_t end, int decimals, locale_t c_locale, text_number *out)
 {
     if (line.size < end)
@@ -215,7 +214,7 @@ static bool read_columns(text_piece line, const layout *at, const record *from, 
 
 /* ---- what is wrong with a record ---- */
 
-/* Whether occupancy and B-factor stand where PDB files have them; the pieces go to `found`. */
+/* Whether the record has occupancy and B-factor in the columns of PDB files; copies their texts to `found`. */
 static bool has_pdb_columns(text_piece line, locale_t c_locale, text_piece found[2])
 {
     enum { OCCUPANCY = 54, B_FACTOR = 60, END = 66, DECIMALS = 2 };
@@ -237,7 +236,7 @@ static bool has_pdb_columns(text_piece line, locale_t c_locale, text_piece found
 static void explain_head(const text_words *words, pqr_head trouble, char *why)
 {
     char quoted[TEXT_QUOTE_SIZE];
-    int x = words->count - PQR_VALUES; /* the word that seems to be x */
+    int x = words->count - PQR_VALUES; /* the word that is read as x */
     switch (trouble) {
     case PQR_HEAD_RESIDUE:
         snprintf(why, PQR_WHY_SIZE,
@@ -246,29 +245,29 @@ static void explain_head(const text_words *words, pqr_head trouble, char *why)
                  x, text_quote(words->word[x - 1], quoted), record_form);
         break;
     case PQR_HEAD_NUMBER:
-        snprintf(why, PQR_WHY_SIZE, "%d fields: a number with a decimal point stands among the names; a record is: %s",
+        snprintf(why, PQR_WHY_SIZE, "%d fields: a number with a decimal point is among the names; a record is: %s",
                  words->count, record_form);
         break;
     case PQR_HEAD_SHIFTED:
         snprintf(why, PQR_WHY_SIZE,
-                 "field %d (x): '%s' can be x or, if a field is missing or one too many, a residue number; "
+                 "field %d (x): '%s' may be x or, if a field is missing or extra, a residue number; "
                  "write coordinates with a decimal point",
                  x + 1, text_quote(words->word[x], quoted));
         break;
     case PQR_HEAD_CUT:
         snprintf(why, PQR_WHY_SIZE,
                  "fields %d to %d (x y z): a coordinate was cut to the width of its column and lost its decimal point; "
-                 "move the molecule nearer to the origin and write the file again",
+                 "move the molecule closer to the origin and write the file again",
                  x + 1, x + 3);
         break;
     default:
-        snprintf(why, PQR_WHY_SIZE, "%d fields, which make no consistent record; a record is: %s", words->count,
+        snprintf(why, PQR_WHY_SIZE, "%d fields that do not form a consistent record; a record is: %s", words->count,
                  record_form);
     }
 }
 
-/* Finds the first word that should be one of the five numbers and is none; if there is none, the first that is several
- * numbers. Counted from the right, for names may be missing or glued. */
+/* Finds the first word that should be one of the five numbers but is not, or else the first word made of several
+ * numbers. Counts from the right, because names may be missing or glued. */
 static bool explain_number(const record *from, char *why)
 {
     const text_words *words = &from->words;
@@ -298,8 +297,7 @@ static bool explain_number(const record *from, char *why)
     return wrong >= 0 || several >= 0;
 }
 
-/* Whether what was taken for an element's symbol is rather a radius that is no number: then what was taken for x is the
- * residue number. */
+/* Whether the supposed element symbol is really an invalid radius. Then the supposed x is the residue number. */
 static bool blames_radius(const record *from, char *why)
 {
     const text_words *words = &from->words;
@@ -311,7 +309,7 @@ static bool blames_radius(const record *from, char *why)
     return true;
 }
 
-/* Says why a record could not be read, counting fields as the user counts words. */
+/* Explains why a record could not be read. Counts fields as users count words. */
 static void explain(text_piece line, const record *from, pqr_head trouble, char *why)
 {
     const text_words *words = &from->words;
@@ -319,7 +317,7 @@ static void explain(text_piece line, const record *from, pqr_head trouble, char 
     text_piece found[2];
     if (has_pdb_columns(line, from->c_locale, found))
         snprintf(why, PQR_WHY_SIZE,
-                 "this is a PDB file's record: occupancy %s and B-factor %s stand where charge and radius should be; "
+                 "this is a record of a PDB file: it has occupancy %s and B-factor %s instead of charge and radius; "
                  "give the charges (--charges molecule.psf, or .prmtop), or make a PQR file with pdb2pqr (pdb2pqr "
                  "--ff=AMBER "
                  "in.pdb out.pqr)",
@@ -333,7 +331,7 @@ static void explain(text_piece line, const record *from, pqr_head trouble, char 
         explain_head(words, trouble, why);
 }
 
-/* Numbers no molecule has would make sums and grids overflow. */
+/* Values beyond any molecule's would overflow sums and grids. */
 static bool check_values(const pqr_atom *atom, const record *from, char *why)
 {
     const double limit = 1e9;
@@ -350,14 +348,15 @@ static bool check_values(const pqr_atom *atom, const record *from, char *why)
     }
     for (int i = 0; i < PQR_VALUES; i++)
         if (!(atom->value[i] >= -limit && atom->value[i] <= limit)) {
-            snprintf(why, PQR_WHY_SIZE, "(%s): %g is beyond %g; lengths are in angstrom, charges in elementary charges",
-                     value_names[i], atom->value[i], limit);
+            snprintf(why, PQR_WHY_SIZE,
+                     "(%s): %g is beyond +-%g; lengths are in angstrom, charges in elementary charges", value_names[i],
+                     atom->value[i], limit);
             return false;
         }
     return true;
 }
 
-/* Coordinates that ran together and were taken apart by their decimals, against what their columns say. */
+/* Whether coordinates that were split by their decimals differ from the ones in the columns. */
 static bool columns_disagree(text_piece line, locale_t c_locale, const pqr_atom *atom, char *why)
 {
     text_number xyz[3];
@@ -366,7 +365,7 @@ static bool columns_disagree(text_piece line, locale_t c_locale, const pqr_atom 
     if (xyz[0].value == atom->value[0] && xyz[1].value == atom->value[1] && xyz[2].value == atom->value[2])
         return false;
     snprintf(why, PQR_WHY_SIZE,
-             "fields x y z run together and can be read as %.10g %.10g %.10g or, by columns, as %.10g %.10g %.10g; "
+             "fields x y z run together: they may be %.10g %.10g %.10g or, by columns, %.10g %.10g %.10g; "
              "put blanks between them",
              atom->value[0], atom->value[1], atom->value[2], xyz[0].value, xyz[1].value, xyz[2].value);
     return true;

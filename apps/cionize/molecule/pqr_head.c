@@ -1,5 +1,4 @@
-/* What stands before the numbers of a PQR record. It tells where the numbers begin, and says what the atom is called.
- */
+/* The words before the numbers of a PQR record: they show where the numbers begin, and have the atom's names. */
 #include "pqr_head.h"
 
 #include <string.h>
@@ -28,7 +27,7 @@ bool pqr_is_residue_number(text_piece text)
     return pqr_is_integer(text);
 }
 
-/* Chain and residue number without a blank: "A1001", "A-12". */
+/* Chain and residue number without a blank between: "A1001", "A-12". */
 static bool is_chain_and_number(text_piece text)
 {
     return text.size > 1 && !strchr("+-.*", *text.at) &&
@@ -47,15 +46,15 @@ bool pqr_is_overflowed_number(text_piece text)
     return text.size == 4 && (stars == 4 || (stars == 0 && digits > 0));
 }
 
-/* Where names touch, or the residue number is not plainly one, the decimal points of the coordinates must show that
- * these begin where they seem to: as many decimals in each. */
+/* If names touch, or the residue number is doubtful, the decimal points of the coordinates must confirm where these
+ * begin: all must have the same number of decimals. */
 static bool plain_coordinates(const text_number *xyz)
 {
     return xyz[0].point && xyz[1].point && xyz[2].point && xyz[0].decimals == xyz[1].decimals &&
            xyz[0].decimals == xyz[2].decimals;
 }
 
-/* Coordinates without a decimal point may be a residue number that got shifted. */
+/* Coordinates without a decimal point may be a shifted residue number. */
 static pqr_head check_whole_coordinates(const text_number *xyz, const text_piece *coordinates, bool chain_is_number,
                                         bool chain)
 {
@@ -72,7 +71,7 @@ static pqr_head check_whole_coordinates(const text_number *xyz, const text_piece
 
 pqr_head pqr_check_head(const text_piece *word, int count, const text_number *xyz, locale_t c_locale, pqr_atom *out)
 {
-    bool glued = pqr_record_name(word[0]) < word[0].size; /* the serial number to the record's name */
+    bool glued = pqr_record_name(word[0]) < word[0].size; /* the serial number touches the record's name */
     int first = glued ? 1 : 2;
     text_number number;
     const text_piece *coordinates = word + count;
@@ -104,8 +103,8 @@ pqr_head pqr_check_head(const text_piece *word, int count, const text_number *xy
     out->reading = PQR_GLUED_NAMES;
     if (digits == 0 && !pqr_is_residue_number(residue))
         return PQR_HEAD_RESIDUE;
-    /* A name touches its residue's only if it fills its four columns; a residue number its chain only if it fills
-     * its own. */
+    /* A name touches the residue name only if it fills its four columns. A residue number touches the chain only if it
+     * fills its own columns. */
     bool names_touch = word[first].size >= 5;
     bool number_touches = digits >= 4 || (digits == 3 && residue.size > 4 && residue.at[residue.size - 4] == '-');
     if (names == 2 && plain && names_touch && (pqr_is_residue_number(residue) || is_chain_and_number(residue)))
@@ -117,7 +116,7 @@ pqr_head pqr_check_head(const text_piece *word, int count, const text_number *xy
 
 /* ---- labels ---- */
 
-/* Takes up to `size` characters away from the front of a text. */
+/* Removes up to `size` characters from the front of a text and returns them. */
 static text_piece take_front(text_piece *text, size_t size)
 {
     text_piece front = {text->at, text->size < size ? text->size : size};
@@ -134,18 +133,18 @@ static text_piece take_back(text_piece *text, size_t size)
     return back;
 }
 
-/* The columns of PDB files, from 0, and how wide they are. */
+/* The columns of PDB files, from 0, and their widths. */
 enum { NAME = 12, RESIDUE = 16, NAME_WIDTH = 4, RESIDUE_WIDTH = 4, NUMBER_WIDTH = 4 };
 
-/* A name that touches its residue's: " HB1NLEU" in its columns, else the first four characters. */
+/* Splits off a name that touches the residue name: " HB1NLEU" by its columns, otherwise the first four characters. */
 static text_piece take_name(text_piece line, text_piece *word)
 {
     size_t begin = (size_t)(word->at - line.at);
     return take_front(word, begin >= NAME && begin < RESIDUE ? RESIDUE - begin : NAME_WIDTH);
 }
 
-/* Whether the chain stands right behind a residue's name in the columns of gmx editconf -mead (chain 21, number 22-25)
- * or of PDB (chain 22, number 23-26): else a longer word is the residue's name alone. */
+/* Whether the chain follows the residue name without a blank in the columns of gmx editconf -mead (chain 21, number
+ * 22-25) or PDB (chain 22, number 23-26). Otherwise a longer word is only a residue name. */
 static bool chain_touches(text_piece line, text_piece residue, text_piece number)
 {
     size_t begin = (size_t)(residue.at - line.at), end = begin + residue.size;

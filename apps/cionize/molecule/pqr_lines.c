@@ -3,7 +3,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* The records of PDB files that also stand in PQR files, and those that hardly do. Digits at the end do not count. */
+/* Records of PDB files that also occur in PQR files, and those that rarely do. Digits at the end are ignored. */
 static const char *const other_records[] = {"TITLE",  "HEADER", "COMPND", "SOURCE", "AUTHOR", "CRYST", "TER",
                                             "CONECT", "NUMMDL", "MDLTYP", "CAVEAT", "SPLIT",  "USER",  NULL};
 static const char *const pdb_records[] = {"SEQRES", "HELIX",  "SHEET",  "TURN",   "ANISOU", "SIGATM", "SIGUIJ", "SCALE",

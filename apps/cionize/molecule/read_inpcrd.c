@@ -1,7 +1,6 @@
-/* Coordinates from an AMBER coordinate or restart file in text form (inpcrd, rst7): a title, the number of atoms with
- * perhaps a time, then numbers in columns of 12 with seven decimals, six a line. Velocities and a box may follow; they
- * are only counted, for their number shows whether that of the atoms is right.
- */
+/* Reads coordinates from an AMBER coordinate or restart file in text form (inpcrd, rst7): a title, the number of atoms
+ * (optionally with a time), then numbers in columns of 12 with seven decimals, six per line. Velocities and a box may
+ * follow. They are only counted, to check the number of atoms. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -10,7 +9,7 @@
 
 enum { WIDTH = 12, DECIMALS = 7, ATOMS_A_LINE = 2 };
 
-/* The number of atoms on the second line; 0 if it is none. */
+/* The number of atoms on the second line; 0 if invalid. */
 static int64_t atom_count(text_piece line, locale_t c_locale)
 {
     text_words words;
@@ -42,7 +41,8 @@ bool is_inpcrd(text_piece text, locale_t c_locale)
 static vf_status fail_short(const molecule_reader *r, int64_t count)
 {
     return vf_fail(r->ctx, VF_ERR_INPUT,
-                   "%s: ends after %" PRId64 " of the %" PRId64 " atom%s that its second line announces; copy it again",
+                   "%s: the file ends after %" PRId64 " of the %" PRId64
+                   " atom%s stated in its second line; copy it again",
                    r->name, r->out->atoms, count, vf_plural(count));
 }
 
@@ -74,7 +74,7 @@ static vf_status read_atoms(molecule_reader *r, int64_t count)
     return VF_OK;
 }
 
-/* What follows the coordinates: nothing, velocities, a box, or both. */
+/* Checks what follows the coordinates: nothing, velocities, a box, or both. */
 static vf_status check_rest(molecule_reader *r, int64_t count)
 {
     int64_t lines = 0, velocities = (count + ATOMS_A_LINE - 1) / ATOMS_A_LINE;
@@ -90,8 +90,8 @@ static vf_status check_rest(molecule_reader *r, int64_t count)
     if (lines <= 1 || lines == velocities || lines == velocities + 1)
         return VF_OK;
     return text_fail(r->ctx, r->name, first,
-                     "%" PRId64 " line%s the %" PRId64 " atom%s that the second line announces; velocities would "
-                     "take %" PRId64 ", and a box 1: the number of atoms is wrong, or lines are missing",
+                     "%" PRId64 " line%s the %" PRId64 " atom%s stated in the second line; velocities "
+                     "take %" PRId64 ", and a box takes 1: the number of atoms is wrong, or lines are missing",
                      lines, lines == 1 ? " follows" : "s follow", count, vf_plural(count), velocities);
 }
 

@@ -1,6 +1,5 @@
-/* Reads a PQR file: takes it into memory, walks its lines, and looks at the whole for what no single line shows. What
- * one record says is decided in pqr_fields.c; what is read and what is refused, and why, in docs/molecules.md.
- */
+/* Reads a PQR file: loads it into memory, reads its lines, and then checks the whole. pqr_fields.c reads a record.
+ * docs/molecules.md explains what is supported and why. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -26,7 +25,7 @@ static vf_status grow(pqr_reader *r)
     return VF_OK;
 }
 
-/* What rounding a charge to its decimals can have changed. A charge that is an integer is taken to be exact. */
+/* Adds up how much rounding may have changed a charge. Integers count as exact. */
 static void add_rounding(pqr_reader *r, double charge, int decimals)
 {
     static const double steps[] = {1, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8};
@@ -97,7 +96,7 @@ static bool is_integer_word(text_piece word)
     return word.size > 0;
 }
 
-/* "REMARK   5    1234 O1 in LIG 45": pdb2pqr names an atom it left out, for it had no parameters. */
+/* "REMARK   5    1234 O1 in LIG 45": pdb2pqr left out this atom for lack of parameters. */
 static void read_left_out(pqr_reader *r, const text_words *words)
 {
     if (words->count != 7 || !word_is(words->word[1], "5") || !is_integer_word(words->word[2]) ||
@@ -118,7 +117,7 @@ static void read_left_out(pqr_reader *r, const text_words *words)
     }
 }
 
-/* "REMARK  atom radii in columns 55-62": columns in another order than PQR's. */
+/* "REMARK  atom radii in columns 55-62": the columns are not in PQR's order. */
 static void read_remark(pqr_reader *r, text_piece line)
 {
     text_words words;
@@ -129,20 +128,20 @@ static void read_remark(pqr_reader *r, text_piece line)
         r->swapped_line = r->lines.line;
 }
 
-/* A line that is no record of any kind known. If it ends like an atom's it is one that was damaged. */
+/* A line of unknown kind. If it ends like an atom record, it is a damaged one. */
 static vf_status read_unknown(pqr_reader *r, text_piece line)
 {
     char word[TEXT_QUOTE_SIZE];
     const char *p = line.at;
     text_quote(text_next_word(&p, line.at + line.size), word);
     if (pqr_ends_like_atom(line, r->c_locale)) {
-        /* Before any atom it may be a line of another kind of file, which would be ruined by what is advised here. */
+        /* Before the first atom, it may be a line of another kind of file, to which the advice below does not apply. */
         vf_status status = r->out->atoms == 0 ? pqr_check_kind(r) : VF_OK;
         if (status != VF_OK)
             return status;
         return text_fail(r->ctx, r->name, r->lines.line,
-                         "field 1 (record): '%s' is not ATOM or HETATM, though the line ends in five numbers like an "
-                         "atom's; correct it, or make it a REMARK",
+                         "field 1 (record): '%s' is not ATOM or HETATM, but the line ends in five numbers like an "
+                         "atom record; correct it, or make it a REMARK",
                          word);
     }
     if (r->unknown++ == 0) {
@@ -158,13 +157,13 @@ static vf_status read_atom(pqr_reader *r, text_piece line, bool capitals)
     char why[PQR_WHY_SIZE];
     if (pqr_read_atom(line, r->c_locale, &atom, why))
         return add_atom(r, &atom);
-    /* "Atom 12 was added by hand" is a remark, as long as it has nothing of a record. */
+    /* "Atom 12 was added by hand" is a remark, unless it ends like a record. */
     if (!capitals && !pqr_ends_like_atom(line, r->c_locale))
         return read_unknown(r, line);
     return text_fail(r->ctx, r->name, r->lines.line, "%s", why);
 }
 
-/* Stops; what follows is only counted. */
+/* Stops reading. Later atoms are only counted. */
 static void stop(pqr_reader *r)
 {
     r->stopped = true;

@@ -1,6 +1,5 @@
-/* Coordinates and names from a PDB file, by the fixed columns of wwPDB's format 3.3. The columns are the format: names
- * may be blank or touch their neighbours, so words between blanks would be guesses.
- */
+/* Reads coordinates and names from a PDB file by the fixed columns of wwPDB format 3.3. Names may be blank or touch
+ * their neighbours, so splitting at blanks would be a guess. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,8 +8,8 @@
 #include "pqr_lines.h"
 #include "voxfield/timer.h"
 
-/* Counted from 0; each ends where the next begins, but for the gaps that the format has. The residue's name has three
- * columns there, and programs of molecular dynamics take the free one behind it (TIP3). */
+/* From 0. Each field ends where the next begins, except for the gaps in the format. The residue name has three
+ * columns in the format; molecular dynamics programs also use the free column after it (TIP3). */
 enum {
     NAME = 12,
     ALTERNATE = 16,
@@ -27,7 +26,7 @@ enum {
 
 typedef struct pdb_reader {
     molecule_reader *r;
-    char *alternate; /* [r->capacity] the atoms' alternate locations; ' ': there is one only */
+    char *alternate; /* [r->capacity] the atoms' alternate locations; ' ': only one */
     int64_t alternates_capacity;
     bool has_alternates, stopped;
     int64_t models, atoms_after_end, end_line;
@@ -53,15 +52,15 @@ static vf_status read_label(const molecule_reader *r, text_piece line, atom_labe
     label_element(text_columns(line, ELEMENT, ELEMENT_END), label->element);
     label->hetero = *line.at == 'H';
     if (!*label->name)
-        return text_fail(r->ctx, r->name, r->lines.line, "columns %d-%d (atom's name): are blank", NAME + 1, ALTERNATE);
+        return text_fail(r->ctx, r->name, r->lines.line, "columns %d-%d (atom name) are blank", NAME + 1, ALTERNATE);
     if (!label_number(label_trim(number), &label->residue_number))
         return text_fail(r->ctx, r->name, r->lines.line,
-                         "columns %d-%d (residue number): '%s' is no number, neither decimal nor hybrid-36 (A000)",
+                         "columns %d-%d (residue number): '%s' is neither a decimal nor a hybrid-36 (A000) number",
                          NUMBER + 1, CODE, text_quote(number, quoted));
     if (code != ' ' && !text_is_letter(code))
         return text_fail(r->ctx, r->name, r->lines.line,
-                         "column %d (insertion code): '%s' is no letter; is the line shifted, or a residue number "
-                         "longer than its columns?",
+                         "column %d (insertion code): '%s' is not a letter; the line is shifted, or a residue number "
+                         "is longer than its columns",
                          CODE + 1, text_quote((text_piece){&code, 1}, quoted));
     label->insertion = (char)(code == ' ' ? '\0' : code);
     return VF_OK;
@@ -98,7 +97,7 @@ static vf_status read_atom(pdb_reader *p, text_piece line)
     return VF_OK;
 }
 
-/* Stops; what follows is only counted. */
+/* Stops reading. Later atoms are only counted. */
 static void stop(pdb_reader *p)
 {
     p->stopped = true;
@@ -123,7 +122,7 @@ static vf_status read_line(pdb_reader *p, text_piece line)
             p->atoms_after_end++;
         else if (*line.at == ' ' || *line.at == '\t')
             return text_fail(r->ctx, r->name, r->lines.line,
-                             "a record begins in column 1; this one is shifted, and its columns with it");
+                             "a record must begin in column 1, but this one is shifted");
         else
             return read_atom(p, line);
         break;
@@ -167,14 +166,14 @@ static bool same_place(const atom_label *a, const atom_label *b, bool name)
            (!name || strcmp(a->name, b->name) == 0);
 }
 
-/* A set of atoms by residue, or by residue and name. */
+/* A set of atoms, keyed by residue or by residue and name. */
 typedef struct place_set {
     int64_t *slots; /* [size] atom + 1; 0: free */
     uint64_t size;
     bool name;
 } place_set;
 
-/* The atom that was put first where `label` belongs; `atom` itself, which is then put there, if there is none. */
+/* The atom stored first under the key of `label`. If there is none, stores and returns `atom`. */
 static int64_t find_or_put(place_set *set, const molecule *m, const atom_label *label, int64_t atom)
 {
     uint64_t hash = UINT64_C(0xcbf29ce484222325);
@@ -191,13 +190,14 @@ static int64_t find_or_put(place_set *set, const molecule *m, const atom_label *
     return atom;
 }
 
-/* Keeps the first location of each atom. Where residues of two names share a place, the first name's is kept. */
+/* Keeps the first location of each atom. If two residue names share a position, the first name is kept. */
 static int64_t drop_alternates(pdb_reader *p, place_set *residues, place_set *names)
 {
     molecule *m = p->r->out;
     int64_t kept = 0;
     for (int64_t i = 0; i < m->atoms; i++) {
-        /* Atoms that were kept have moved to the front, where the sets look them up; so this one goes there first. */
+        /* Kept atoms have moved to the front, where the sets look them up. So this one must move there before the
+         * lookup. */
         const double xyz[3] = {m->x[i], m->y[i], m->z[i]};
         m->labels[kept] = m->labels[i];
         p->alternate[kept] = p->alternate[i];
@@ -232,11 +232,10 @@ static vf_status choose_locations(pdb_reader *p)
     free(residues.slots);
     free(names.slots);
     if (!room)
-        return vf_fail(r->ctx, VF_ERR_MEMORY, "%s: no memory to choose among alternate locations", r->name);
+        return vf_fail(r->ctx, VF_ERR_MEMORY, "%s: not enough memory to choose among alternate locations", r->name);
     if (dropped > 0)
-        vf_warn(r->ctx,
-                "%s: the first location of each atom is kept; %" PRId64 " alternate location%s of atoms left out",
-                r->name, dropped, dropped == 1 ? "" : "s");
+        vf_warn(r->ctx, "%s: using the first location of each atom; %" PRId64 " alternate location%s ignored", r->name,
+                dropped, dropped == 1 ? "" : "s");
     return VF_OK;
 }
 
@@ -251,7 +250,7 @@ static void warn_of_omissions(const pdb_reader *p)
         vf_warn(r->ctx, "%s:%" PRId64 ": the molecule ends here; %" PRId64 " later atom%s not read", r->name,
                 p->end_line, p->atoms_after_end, p->atoms_after_end == 1 ? " is" : "s are");
     if (p->unknown > 0)
-        vf_warn(r->ctx, "%s:%" PRId64 ": '%s' is no record of a PDB file; %" PRId64 " such line%s left out", r->name,
+        vf_warn(r->ctx, "%s:%" PRId64 ": '%s' is not a record of a PDB file; %" PRId64 " such line%s ignored", r->name,
                 p->first_unknown, p->unknown_word, p->unknown, p->unknown == 1 ? "" : "s");
 }
 
@@ -260,8 +259,8 @@ static vf_status finish(pdb_reader *p)
     molecule_reader *r = p->r;
     if (r->out->atoms == 0 && p->atoms_after_end > 0)
         return text_fail(r->ctx, r->name, p->end_line,
-                         "the file or its first model ends here without an atom, and %" PRId64
-                         " atom%s; remove what comes before",
+                         "the file or its first model ends here without atoms, but %" PRId64
+                         " atom%s; remove the lines before them",
                          p->atoms_after_end, p->atoms_after_end == 1 ? " follows" : "s follow");
     if (r->out->atoms == 0)
         return vf_fail(r->ctx, VF_ERR_INPUT,

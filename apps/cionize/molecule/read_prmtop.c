@@ -1,7 +1,6 @@
-/* Charges, radii and names from an AMBER parameter and topology file (prmtop, parm7), also one that chamber made of a
- * CHARMM file. It is made of sections, in any order: %FLAG with the name, %FORMAT with Fortran's format, then the
- * values.
- */
+/* Reads charges, radii and names from an AMBER parameter and topology file (prmtop, parm7), including those that
+ * chamber converted from CHARMM files. The file consists of sections in any order: %FLAG with the name, %FORMAT with
+ * a Fortran format, then the values. */
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -9,13 +8,13 @@
 #include "molecule_readers.h"
 #include "voxfield/timer.h"
 
-/* What AMBER multiplies charges with, so that q q / r is in kcal/mol. */
+/* AMBER multiplies charges by this factor, so that q q / r is in kcal/mol. */
 static const double charge_unit = 18.2223;
 
-/* A section that is needed: where its values begin, and in which columns they stand. */
+/* A required section: where its values begin, and their columns. */
 typedef struct section {
     const char *name;
-    const char *kinds; /* of Fortran's edit descriptors that can be read, in capitals */
+    const char *kinds; /* allowed Fortran edit descriptors, in capitals */
     bool optional, found;
     text_lines lines;
     size_t per_line, width;
@@ -36,7 +35,7 @@ static bool begins(text_piece text, const char *start)
     return text.size >= strlen(start) && memcmp(text.at, start, strlen(start)) == 0;
 }
 
-/* A number at most `most`, 1 if there is none; *p moves behind it. */
+/* A number up to `most`; 1 if there is none. *p moves behind it. */
 static size_t scan_count(const char **p, const char *end, size_t most)
 {
     size_t value = 0;
@@ -46,7 +45,7 @@ static size_t scan_count(const char **p, const char *end, size_t most)
     return *p == begin ? 1 : value;
 }
 
-/* "%FORMAT(5E16.8)": values on a line, kind, columns of a value. */
+/* "%FORMAT(5E16.8)": values per line, kind, width of a value. */
 static vf_status read_format(const molecule_reader *r, text_piece line, section *s)
 {
     enum { MOST = 1000 };
@@ -64,18 +63,18 @@ static vf_status read_format(const molecule_reader *r, text_piece line, section 
     if (!text_is_letter(kind) || !strchr(s->kinds, kind) || s->per_line < 1 || s->per_line > MOST || s->width < 1 ||
         s->width > MOST)
         return text_fail(r->ctx, r->name, r->lines.line,
-                         "'%s': here must be the %%FORMAT of section %s, such as (20a4), (10I8) or (5E16.8)",
+                         "'%s': expected the %%FORMAT of section %s, such as (20a4), (10I8) or (5E16.8)",
                          text_quote(label_trim(line), quoted), s->name);
     return VF_OK;
 }
 
-/* Reads what stands between a section's name and its values. */
+/* Reads the lines between a section's name and its values. */
 static vf_status read_section(molecule_reader *r, section *s)
 {
     text_piece line;
     bool more;
     if (s->found)
-        return text_fail(r->ctx, r->name, r->lines.line, "section %s stands here for the second time", s->name);
+        return text_fail(r->ctx, r->name, r->lines.line, "duplicate section %s", s->name);
     vf_status status;
     do
         status = reader_next(r, &line, &more);
@@ -101,7 +100,7 @@ static vf_status find_sections(prmtop_reader *p)
             text_piece name = words.word[1];
             if (begins(name, "AMOEBA_FORCEFIELD"))
                 return text_fail(r->ctx, r->name, r->lines.line,
-                                 "AMOEBA's multipoles are more than charges, and are not read");
+                                 "AMOEBA multipoles are not supported; only charges are");
             for (int i = 0; status == VF_OK && i < SECTIONS; i++)
                 if (name.size == strlen(p->sections[i].name) && begins(name, p->sections[i].name))
                     status = read_section(r, &p->sections[i]);
@@ -111,20 +110,21 @@ static vf_status find_sections(prmtop_reader *p)
     }
     for (int i = 0; status == VF_OK && i < SECTIONS; i++)
         if (!p->sections[i].found && !p->sections[i].optional)
-            return vf_fail(r->ctx, VF_ERR_INPUT,
-                           "%s: has no section %%FLAG %s; copy it again, or write it again with tleap or ParmEd",
-                           r->name, p->sections[i].name);
+            return vf_fail(
+                r->ctx, VF_ERR_INPUT,
+                "%s: section %%FLAG %s is missing; copy the file again, or write it again with tleap or ParmEd",
+                r->name, p->sections[i].name);
     return status;
 }
 
 /* ---- values ---- */
 
-/* Goes through a section's values. */
+/* A position in a section's values. */
 typedef struct cursor {
     const section *section;
     text_lines lines;
     text_piece line;
-    size_t field; /* the next on the line */
+    size_t field; /* index of the next field on the line */
     int64_t done, count;
 } cursor;
 
@@ -134,7 +134,7 @@ static cursor begin_section(const prmtop_reader *p, int which, int64_t count)
     return (cursor){.section = s, .lines = s->lines, .field = s->per_line, .count = count};
 }
 
-/* The section's next line; *more is false where the next section begins. Messages then are about that line. */
+/* The next line of the section. *more is false where the next section begins. Error messages then name that line. */
 static vf_status next_line(molecule_reader *r, cursor *c, bool *more)
 {
     vf_status status;
@@ -194,10 +194,10 @@ static vf_status next_integer(molecule_reader *r, cursor *c, int64_t *out)
     *out = (int64_t)value;
     if (value == floor(value))
         return VF_OK;
-    return text_fail(r->ctx, r->name, r->lines.line, "section %s: %g is no whole number", c->section->name, value);
+    return text_fail(r->ctx, r->name, r->lines.line, "section %s: %g is not an integer", c->section->name, value);
 }
 
-/* A section must end where its values do. */
+/* Checks that the section has no more values. */
 static vf_status check_end(molecule_reader *r, cursor *c)
 {
     bool more;
@@ -210,7 +210,7 @@ static vf_status check_end(molecule_reader *r, cursor *c)
         if (status != VF_OK || !more)
             return status;
     }
-    return text_fail(r->ctx, r->name, r->lines.line, "section %s has more than the %" PRId64 " value%s that it should",
+    return text_fail(r->ctx, r->name, r->lines.line, "section %s has more than the %" PRId64 " value%s expected",
                      c->section->name, c->count, vf_plural(c->count));
 }
 
@@ -232,8 +232,8 @@ static vf_status read_pointers(prmtop_reader *p)
     if (p->atoms >= 1 && p->residues >= 1 && p->residues <= p->atoms)
         return VF_OK;
     return text_fail(r->ctx, r->name, r->lines.line,
-                     "section POINTERS announces %" PRId64 " atom%s in %" PRId64 " residue%s, which cannot be",
-                     p->atoms, vf_plural(p->atoms), p->residues, vf_plural(p->residues));
+                     "section POINTERS has %" PRId64 " atom%s in %" PRId64 " residue%s, which is impossible", p->atoms,
+                     vf_plural(p->atoms), p->residues, vf_plural(p->residues));
 }
 
 static vf_status read_atoms(prmtop_reader *p)
@@ -267,14 +267,14 @@ static vf_status read_atoms(prmtop_reader *p)
     return status == VF_OK && radii ? check_end(r, &sizes) : status;
 }
 
-/* Residues have a name and their first atom each, in order. */
+/* Every residue has a name and a first atom, in order. */
 static vf_status read_residues(prmtop_reader *p)
 {
     molecule_reader *r = p->r;
     atom_label *labels = r->out->labels, residue = {0};
     cursor names = begin_section(p, RESIDUE_LABEL, p->residues);
     cursor firsts = begin_section(p, RESIDUE_POINTER, p->residues);
-    int64_t filled = 0; /* atoms whose residue is known */
+    int64_t filled = 0; /* atoms with a residue so far */
     for (int64_t i = 0; i < p->residues; i++) {
         int64_t first;
         char name[LABEL_SIZE];

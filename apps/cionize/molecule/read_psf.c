@@ -1,10 +1,9 @@
-/* Charges and names from a PSF file of CHARMM, X-PLOR, NAMD or VMD. The words of the first line say which form the
- * atoms' lines have: columns of four characters for names, or of eight (EXT); NAMD separates by blanks only. What CHEQ
- * and DRUDE add stands behind the masses and is not needed.
+/* Reads charges and names from a PSF file of CHARMM, X-PLOR, NAMD or VMD. The first line tells the form of the atom
+ * lines: names in columns of four characters, or of eight (EXT); NAMD uses only blanks as separators. Additions by
+ * CHEQ and DRUDE follow the masses and are not needed.
  *
- * A line is read by words between blanks, if that gives a consistent one, since VMD lets long names push the rest to
- * the right; else by the columns, since a name may be blank.
- */
+ * A line is split at blanks if that gives a consistent record, because VMD lets long names push the rest to the
+ * right. Otherwise it is split by columns, because names may be blank. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,20 +11,20 @@
 #include "molecule_readers.h"
 #include "voxfield/timer.h"
 
-/* Where the fields of an atom begin, from 0; every name has a blank behind it. */
+/* Where the fields of an atom begin, from 0. A blank follows every name. */
 typedef struct layout {
     size_t segment, number, residue, name, type, charge;
 } layout;
 static const layout standard_layout = {9, 14, 19, 24, 29, 34};
 static const layout extended_layout = {11, 20, 29, 38, 47, 52};
-static const layout extended_wide_types = {11, 20, 29, 38, 47, 54}; /* X-PLOR types of CHARMM 36 and later */
+static const layout extended_wide_types = {11, 20, 29, 38, 47, 54}; /* X-PLOR files of CHARMM 36 and later */
 enum { CHARGE_WIDTH = 14 };
 
 typedef struct psf_reader {
     molecule_reader *r;
     bool extended, xplor, free_form;
     int64_t count;
-    double rest; /* of the charges' sum */
+    double rest; /* compensation for the rounding of the total charge */
 } psf_reader;
 
 static bool word_is(text_piece word, const char *text)
@@ -69,7 +68,7 @@ static vf_status read_flags(psf_reader *p)
     return VF_OK;
 }
 
-/* Goes through titles to the number of atoms. Title lines are counted, since they may hold any text. */
+/* Skips the titles up to the number of atoms. Title lines are counted, because they may contain any text. */
 static vf_status find_atoms(psf_reader *p)
 {
     molecule_reader *r = p->r;
@@ -82,7 +81,7 @@ static vf_status find_atoms(psf_reader *p)
         if (status != VF_OK)
             return status;
         if (!more)
-            return vf_fail(r->ctx, VF_ERR_INPUT, "%s: ends before a line such as '1234 !NATOM'; copy it again",
+            return vf_fail(r->ctx, VF_ERR_INPUT, "%s: the file ends before a line such as '1234 !NATOM'; copy it again",
                            r->name);
         if (titles > 0) {
             titles--;
@@ -93,7 +92,7 @@ static vf_status find_atoms(psf_reader *p)
         if (word.size == 0 || word_is(word, "REMARKS") || *word.at == '*' || is_heading(line, "!NTITLE", &titles))
             continue;
         if (!is_heading(line, "!NATOM", &p->count))
-            return text_fail(r->ctx, r->name, r->lines.line, "'%s': here must be the number of atoms and !NATOM",
+            return text_fail(r->ctx, r->name, r->lines.line, "'%s': expected the number of atoms and !NATOM",
                              text_quote(label_trim(line), quoted));
         if (p->count == 0)
             return text_fail(r->ctx, r->name, r->lines.line, "the file has no atoms");
@@ -101,13 +100,14 @@ static vf_status find_atoms(psf_reader *p)
     }
 }
 
-/* The fields that are used, as pieces of the line. */
+/* The fields used, as pieces of the line. */
 typedef struct fields {
     text_piece segment, number, residue, name;
     size_t charge, charge_end; /* columns */
 } fields;
 
-/* Serial, segment, number, residue, name, type, charge, mass, a whole number: consistent only if nothing is shifted. */
+/* Serial, segment, number, residue, name, type, charge, mass, an integer. The kinds match only if nothing is
+ * shifted. */
 static bool split_words(text_piece line, locale_t c_locale, fields *out)
 {
     enum { SERIAL, SEGMENT, NUMBER, RESIDUE, NAME, TYPE, CHARGE, MASS, FIXED, LEAST };
@@ -130,7 +130,7 @@ static bool split_words(text_piece line, locale_t c_locale, fields *out)
     return text_count(last, &fixed);
 }
 
-/* The columns, with blanks where the format has them. */
+/* Splits by columns; the format's separators must be blank. */
 static bool split_columns(text_piece line, const layout *at, fields *out)
 {
     const size_t begins[] = {at->segment, at->number, at->residue, at->name, at->type, at->charge};
@@ -164,7 +164,7 @@ static bool split_line(const psf_reader *p, text_piece line, fields *out)
         return false;
     if (!p->extended)
         return split_columns(line, &standard_layout, out);
-    /* With XPLOR the types have four or six columns, as old or new the program was. */
+    /* With XPLOR, types have four or six columns, depending on the program's version. */
     return (p->xplor && split_columns(line, &extended_wide_types, out) && has_charge(line, out, p->r->c_locale)) ||
            split_columns(line, &extended_layout, out);
 }
@@ -177,12 +177,14 @@ static vf_status read_atom(psf_reader *p, text_piece line)
     double charge;
     char quoted[TEXT_QUOTE_SIZE];
     if (!split_line(p, line, &from))
-        return text_fail(r->ctx, r->name, r->lines.line,
-                         "this is no atom's line: serial, segment, residue number, residue, name, type, charge, mass, "
-                         "and a whole number, between blanks%s",
-                         p->free_form ? "" : " or in the columns that the first line announces");
+        return text_fail(
+            r->ctx, r->name, r->lines.line,
+            "not an atom line: expected serial, segment, residue number, residue, name, type, charge, mass "
+            "and an integer, separated by blanks%s",
+            p->free_form ? "" : " or in the columns that the first line specifies");
     if (!label_number_and_code(label_trim(from.number), &label.residue_number, &label.insertion))
-        return text_fail(r->ctx, r->name, r->lines.line, "'%s' is no residue number", text_quote(from.number, quoted));
+        return text_fail(r->ctx, r->name, r->lines.line, "'%s' is not a residue number",
+                         text_quote(from.number, quoted));
     label_copy(from.name, label.name);
     label_copy(from.residue, label.residue);
     label_copy(from.segment, label.chain);
@@ -211,7 +213,8 @@ vf_status read_psf(molecule_reader *r)
         status = reader_next(r, &line, &more);
         if (status == VF_OK && !more)
             return vf_fail(r->ctx, VF_ERR_INPUT,
-                           "%s: ends after %" PRId64 " of the %" PRId64 " atom%s that !NATOM announces; copy it again",
+                           "%s: the file ends after %" PRId64 " of the %" PRId64
+                           " atom%s stated by !NATOM; copy it again",
                            r->name, r->out->atoms, p.count, vf_plural(p.count));
         if (status == VF_OK)
             status = read_atom(&p, line);

@@ -1,5 +1,5 @@
-/* The mean of the potential over a trajectory and its deviation: the pipeline that sums frames slab by slab, and the
- * accumulators behind it. What it does, how exactly, and what it costs: average.h. */
+/* The mean and deviation of the potential over a trajectory: the pipeline that sums frames slab by slab, and its
+ * accumulators. average.h explains the method, its accuracy and cost. */
 #include "average.h"
 
 #include <inttypes.h>
@@ -10,8 +10,8 @@
 #include "potential_common.h"
 #include "voxfield/pipeline.h"
 
-enum { MOST_FRAMES = 4 };                      /* of a piece: so often less are the accumulators read and written */
-static const double slab_seconds_least = 1e-2; /* of a frame: longer than to prepare it */
+enum { MOST_FRAMES = 4 }; /* frames in a piece: the accumulators are read and written once per piece */
+static const double slab_seconds_least = 1e-2; /* of a frame: longer than its preparation */
 static const double slabs_wanted = 64;
 static const double piece_bytes_most = 128 << 20;
 
@@ -22,30 +22,30 @@ typedef struct averaging {
     const frame_selection *selection;
     const potential_plan *plan;
     vf_dtype type;                   /* plan->problem.precision */
-    int64_t layer_points, thickness; /* of a slab, in layers; the last may be thinner */
+    int64_t layer_points, thickness; /* layers of a slab; the last slab may be thinner */
     int64_t slabs;
-    int64_t frames; /* of a piece; the last of a slab may have fewer */
-    int64_t groups; /* pieces of a slab */
+    int64_t frames; /* in a piece; the last piece of a slab may have fewer */
+    int64_t groups; /* pieces in a slab */
     vf_pipeline *pipeline;
-    double *mean, *squares;         /* [a slab's points] */
-    void *mean_out, *deviation_out; /* the same for the sink */
+    double *mean, *squares;         /* [points of a slab] */
+    void *mean_out, *deviation_out; /* the same, for the sink */
     average_sink sink;
     void *user;
 } averaging;
 
-/* ---- how the work is cut ---- */
+/* ---- dividing the work ---- */
 
 static double smaller(double a, double b)
 {
     return a < b ? a : b;
 }
 
-/* How many bytes a piece may have, so that all that is in memory at a time fits. */
+/* How many bytes a piece may have, so that everything fits into memory. */
 static vf_status piece_bytes(const averaging *a, double *most)
 {
     const bool host = vf_device_is_host(vf_context_device(a->ctx, 0)), reorder = a->plan->order == MAP_Z_FASTEST;
-    /* In pieces. Beside the buffers: accumulators and results, which are those of a frame, six times in single
-     * precision and four in double; and a scratch for each stage. */
+    /* In pieces. Besides the buffers: accumulators and results (six times the size of a frame's values in single
+     * precision, four times in double) and a scratch buffer for each stage. */
     const double host_pieces = a->plan->slots + 6 + (host && reorder ? a->plan->workers : 0);
     const double device_pieces = POTENTIAL_QUEUES_PER_GPU * (reorder ? 2 : 1);
     const double atoms_bytes =
@@ -71,7 +71,7 @@ static vf_status piece_bytes(const averaging *a, double *most)
 static vf_status cut_work(averaging *a)
 {
     const bool host = vf_device_is_host(vf_context_device(a->ctx, 0));
-    const int devices = host ? 1 : vf_context_device_count(a->ctx); /* those made of the CPU are one */
+    const int devices = host ? 1 : vf_context_device_count(a->ctx); /* devices simulated by the CPU count as one */
     const double layers = (double)a->plan->cut.layers, layer_seconds = a->plan->seconds * devices / layers;
     double most = 0;
     vf_status status = piece_bytes(a, &most);
@@ -99,7 +99,7 @@ static vf_box slab_box(const averaging *a, int64_t slab)
     return potential_slab_box(a->plan, first, first + (left < a->thickness ? left : a->thickness));
 }
 
-/* Frames of the selection that a piece has: from *first on, so many. */
+/* The number of selected frames in a piece; *first: the first of them. */
 static int64_t frames_of(const averaging *a, int64_t piece, int64_t *first)
 {
     *first = piece % a->groups * a->frames;
@@ -109,18 +109,19 @@ static int64_t frames_of(const averaging *a, int64_t piece, int64_t *first)
 
 /* ---- one piece ---- */
 
-/* The coordinates of a frame, by its number in the file; xyz: [3][atoms]. */
+/* Reads the coordinates of a frame, by its number in the file; xyz: [3][atoms]. */
 static vf_status read_frame(const averaging *a, int64_t frame, double *xyz)
 {
     const int64_t atoms = a->mol->atoms;
     vf_status status = trajectory_read(a->t, frame, xyz, xyz + atoms, xyz + 2 * atoms);
     for (int64_t i = 0; status == VF_OK && i < 3 * atoms; i++)
         if (!(fabs(xyz[i]) <= VF_COULOMB_MAX_COORDINATE))
-            status = vf_fail(a->ctx, VF_ERR_INPUT,
-                             "%s: frame %" PRId64 ": %c of atom %" PRId64 " is %g angstrom, which is beyond %g; the "
-                             "simulation failed there, or the file is damaged: leave that frame out",
-                             trajectory_path(a->t), frame + 1, (int)"xyz"[i / atoms], i % atoms + 1, xyz[i],
-                             VF_COULOMB_MAX_COORDINATE);
+            status =
+                vf_fail(a->ctx, VF_ERR_INPUT,
+                        "%s: frame %" PRId64 ": %c of atom %" PRId64 " is %g angstrom, beyond the limit of %g; the "
+                        "simulation failed or the file is damaged; leave out that frame with --frames",
+                        trajectory_path(a->t), frame + 1, (int)"xyz"[i / atoms], i % atoms + 1, xyz[i],
+                        VF_COULOMB_MAX_COORDINATE);
     return status;
 }
 
@@ -152,7 +153,7 @@ static vf_status compute(void *user, const vf_pipeline_piece *piece, size_t *byt
             status = potential_execute(a->plan, sums[f], piece->queue, &box, piece->scratch,
                                        vf_offset(device, piece->memory, a->type, f * points));
     }
-    const vf_status ended = vf_queue_sync(piece->queue); /* also after a failure: a kernel may still be at work */
+    const vf_status ended = vf_queue_sync(piece->queue); /* also after a failure: a kernel may still be running */
     for (int f = 0; f < MOST_FRAMES; f++)
         vf_potential_destroy(sums[f]);
     free(xyz);
@@ -161,8 +162,8 @@ static vf_status compute(void *user, const vf_pipeline_piece *piece, size_t *byt
 
 /* ---- the accumulators ---- */
 
-/* Frames k + 1, ..., k + frames of some points, whose values of a frame are `stride` apart from those of the next. The
- * same for both types: */
+/* Adds frames k + 1, ..., k + frames of some points. `stride`: distance between the values of two frames. The same for
+ * both types: */
 #define DEFINE_TAKE(name, real)                                                                                        \
     static void name(int64_t points, int64_t frames, int64_t k, const real *values, int64_t stride, double *mean,      \
                      double *squares)                                                                                  \
@@ -180,7 +181,7 @@ static vf_status compute(void *user, const vf_pipeline_piece *piece, size_t *byt
 DEFINE_TAKE(take_f32, float)
 DEFINE_TAKE(take_f64, double)
 
-/* Takes a piece's frames, of which those before are `k`; in blocks whose accumulators stay in the cache. */
+/* Adds a piece's frames after `k` earlier ones, in blocks whose accumulators stay in the cache. */
 static void take_frames(averaging *a, int64_t points, int64_t frames, int64_t k, const void *values)
 {
     enum { BLOCK = 1024 };
@@ -198,7 +199,7 @@ static void take_frames(averaging *a, int64_t points, int64_t frames, int64_t k,
     }
 }
 
-/* The two maps of a slab out of its sums. */
+/* Computes the two maps of a slab from its sums. */
 static void finish_slab(averaging *a, int64_t points)
 {
     const double share = 1 / (double)a->selection->count;
@@ -230,7 +231,7 @@ static vf_status store(void *user, const vf_pipeline_piece *piece)
     return a->sink(a->user, box.lo[axis], vf_box_extent(&box, axis), a->mean_out, a->deviation_out);
 }
 
-/* ---- the whole ---- */
+/* ---- all slabs ---- */
 
 static vf_status check(const averaging *a)
 {
@@ -238,14 +239,15 @@ static vf_status check(const averaging *a)
     const int64_t frames = trajectory_frames(a->t);
     if (trajectory_atoms(a->t) != a->mol->atoms)
         return vf_fail(a->ctx, VF_ERR_INPUT,
-                       "%s: its frames have %" PRId64 " atom%s, and the molecule has %" PRId64
-                       "; both must have the same atoms in the same order: make the molecule's file from the structure "
-                       "that was simulated, or cut the trajectory to its atoms (catdcd, cpptraj, MDAnalysis)",
+                       "%s: frames have %" PRId64 " atom%s, but the molecule has %" PRId64
+                       "; both must have the same atoms in the same order. Make the molecule's file from the structure "
+                       "that was simulated, or reduce the trajectory to its atoms (catdcd, cpptraj, MDAnalysis)",
                        trajectory_path(a->t), trajectory_atoms(a->t), vf_plural(trajectory_atoms(a->t)), a->mol->atoms);
     if (s->count < 1 || s->step < 1 || s->first < 0 || s->first >= frames ||
         s->count - 1 > (frames - 1 - s->first) / s->step)
         return vf_fail(a->ctx, VF_ERR_ARGUMENT,
-                       "%s: %" PRId64 " frames from number %" PRId64 " in steps of %" PRId64 " are not there; it has "
+                       "%s: %" PRId64 " frames from number %" PRId64 " in steps of %" PRId64
+                       " do not exist; the file has "
                        "%" PRId64,
                        trajectory_path(a->t), s->count, s->first + 1, s->step, frames);
     return VF_OK;

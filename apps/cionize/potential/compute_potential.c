@@ -1,4 +1,4 @@
-/* The stage that computes: the pipeline that fills the map's slabs. */
+/* The stage that computes the map: the pipeline that fills its slabs. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -6,7 +6,7 @@
 #include "voxfield/copy.h"
 #include "voxfield/pipeline.h"
 
-/* ---- what planning has, too ---- */
+/* ---- shared with planning ---- */
 
 vf_coulomb_atoms potential_charges(const molecule *m)
 {
@@ -38,7 +38,7 @@ vf_status potential_leave_out(vf_context *ctx, const potential_plan *plan, int d
     return VF_OK;
 }
 
-/* ---- what an average of maps has, too ---- */
+/* ---- shared with averaging ---- */
 
 vf_box potential_slab_box(const potential_plan *plan, int64_t first, int64_t behind)
 {
@@ -49,8 +49,8 @@ vf_box potential_slab_box(const potential_plan *plan, int64_t first, int64_t beh
     return box;
 }
 
-/* Puts the potential over a box into the queue, x fastest; on a GPU, if the method takes any box, in launches that end
- * soon, equally thick, one after the other. */
+/* Queues the potential over a box, x fastest. On a GPU, if the method can compute any box, it is split into short
+ * launches of equal thickness. */
 static vf_status execute(const potential_plan *plan, const vf_potential *sum, vf_queue *queue, const vf_box *box,
                          void *out)
 {

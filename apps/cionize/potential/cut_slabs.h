@@ -1,11 +1,11 @@
-/* cionize: how a map is cut into slabs (cut_slabs.c says why so). */
+/* cionize: how a map is cut into slabs (cut_slabs.c explains why). */
 #ifndef CIONIZE_CUT_SLABS_H
 #define CIONIZE_CUT_SLABS_H
 
 #include <stdint.h>
 
-/* Layers [0, layers) cut into slabs for `queues` queues of devices: as thick as `most`, and thinner towards the end,
- * but `least` at least, unless the last has less. Cuts are at multiples of `unit`. */
+/* Layers [0, layers) cut into slabs for `queues` queues of devices: `most` layers thick, thinner towards the end,
+ * but at least `least` (the last may have fewer). Cuts are at multiples of `unit`. */
 typedef struct slab_cut {
     int64_t layers; /* >= 1 */
     int64_t unit;   /* >= 1; most and least are multiples of it, 1 <= unit <= least <= most */
@@ -13,6 +13,7 @@ typedef struct slab_cut {
     int queues; /* >= 1 */
 } slab_cut;
 int64_t slab_count(const slab_cut *cut);
-int64_t slab_first(const slab_cut *cut, int64_t n); /* its first layer; of slab_count(cut): all layers */
+/* The first layer of slab n; for n = slab_count(cut), the number of layers. */
+int64_t slab_first(const slab_cut *cut, int64_t n);
 
 #endif

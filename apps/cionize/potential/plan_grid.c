@@ -8,7 +8,7 @@ const char *const potential_units = "kT/e, V, kcal/mol/e, e/A";
 
 double potential_constant(const char *unit, double temperature)
 {
-    /* CODATA 2022; the first three are exact. */
+    /* CODATA 2022; these three are exact. */
     const double elementary_charge = 1.602176634e-19, boltzmann = 1.380649e-23, avogadro = 6.02214076e23;
     const double vacuum_permittivity = 8.8541878188e-12, calorie = 4.184, angstrom = 1e-10;
     const double volt = elementary_charge / (4 * acos(-1.0) * vacuum_permittivity * angstrom);
@@ -23,11 +23,11 @@ double potential_constant(const char *unit, double temperature)
     return 0;
 }
 
-/* Where the grid begins along an axis, and how many points it has (as a double: it may be absurdly many). */
+/* The origin of an axis and its number of points (a double, because it may be huge). */
 static void plan_axis(const cionize_settings *s, const molecule *m, int axis, double *origin, double *count)
 {
     double h = s->spacing[axis], lo = m->lo[axis] - s->border, hi = m->hi[axis] + s->border;
-    /* 1e-6: a bound that lies on a grid point but for rounding does not ask for one more. */
+    /* 1e-6: a bound on a grid point, except for rounding, needs no extra point. */
     double first = floor(lo / h + 1e-6), last = ceil(hi / h - 1e-6);
     *origin = s->has_origin ? s->origin[axis] : first * h;
     if (s->has_counts)
@@ -38,13 +38,13 @@ static void plan_axis(const cionize_settings *s, const molecule *m, int axis, do
         *count = fmax(ceil((hi - s->origin[axis]) / h - 1e-6), 0) + 1;
     else
         *count = last - first + 1;
-    if (!s->has_origin && (s->has_counts || s->has_size)) /* around the molecule's middle */
+    if (!s->has_origin && (s->has_counts || s->has_size)) /* centred on the molecule */
         *origin = round((m->lo[axis] + m->hi[axis]) / 2 / h - (*count - 1) / 2) * h;
 }
 
 void expected_size(const cionize_settings *settings, double file_bytes, double *atoms, double *points)
 {
-    const double record_bytes = 70, atom_volume = 16; /* angstrom^3: proteins in boxes they do not fill */
+    const double record_bytes = 70, atom_volume = 16; /* angstrom^3: for proteins, whose boxes are partly empty */
     *atoms = fmax(file_bytes / record_bytes, 1);
     const double edge = cbrt(*atoms * atom_volume);
     const molecule cube = {.hi = {edge, edge, edge}};
@@ -58,7 +58,7 @@ void expected_size(const cionize_settings *settings, double file_bytes, double *
 
 vf_status plan_grid(vf_context *ctx, const cionize_settings *settings, const molecule *mol, vf_grid *out)
 {
-    /* A DX reader indexes with 32 bits, an MRC header counts with them; beyond this nothing reads a map. */
+    /* DX readers use 32-bit indices, MRC headers 32-bit counts. No reader supports more. */
     const double most_along_axis = 2147483647;
     double counts[3];
     char size[32];
@@ -70,25 +70,24 @@ vf_status plan_grid(vf_context *ctx, const cionize_settings *settings, const mol
     double points = counts[0] * counts[1] * counts[2];
     for (int a = 0; a < 3; a++)
         if (!(counts[a] >= 1 && counts[a] <= most_along_axis) || !(points <= 0x1p53))
-            return vf_fail(
-                ctx, VF_ERR_ARGUMENT,
-                "a grid of %.0f x %.0f x %.0f points is out of reach: it would take %s; use a larger --spacing or a "
-                "smaller --border, --size or --counts",
-                counts[0], counts[1], counts[2], vf_format_bytes(points * sizeof(float), size, sizeof size));
+            return vf_fail(ctx, VF_ERR_ARGUMENT,
+                           "a grid of %.0f x %.0f x %.0f points is too large (%s); use a larger --spacing or a "
+                           "smaller --border, --size or --counts",
+                           counts[0], counts[1], counts[2], vf_format_bytes(points * sizeof(float), size, sizeof size));
     for (int a = 0; a < 3; a++) {
         double last = out->origin[a] + (counts[a] - 1) * out->spacing[a];
         if (!(fabs(out->origin[a]) <= VF_COULOMB_MAX_COORDINATE && fabs(last) <= VF_COULOMB_MAX_COORDINATE))
-            return vf_fail(
-                ctx, VF_ERR_ARGUMENT,
-                "the grid reaches from %g to %g A along %c, beyond +-%g A; use smaller --spacing, --counts or --size",
-                out->origin[a], last, "xyz"[a], VF_COULOMB_MAX_COORDINATE);
+            return vf_fail(ctx, VF_ERR_ARGUMENT,
+                           "the grid reaches from %g to %g A along %c, beyond the limit of +-%g A; use a smaller "
+                           "--spacing, --counts or --size",
+                           out->origin[a], last, "xyz"[a], VF_COULOMB_MAX_COORDINATE);
         if (settings->has_origin && !settings->has_size && !settings->has_counts &&
             out->origin[a] > mol->hi[a] + settings->border)
-            return vf_fail(
-                ctx, VF_ERR_ARGUMENT,
-                "--origin: %c = %g A lies beyond the molecule and its border, which end at %g A; give --size or "
-                "--counts too if that is meant",
-                "xyz"[a], out -> origin[a], mol -> hi[a] + settings -> border);
+            return vf_fail(ctx, VF_ERR_ARGUMENT,
+                           "--origin: %c = %g A is beyond the molecule and its border, which end at %g A; if this is "
+                           "intended, add --size or "
+                           "--counts",
+                           "xyz"[a], out -> origin[a], mol -> hi[a] + settings -> border);
         out->counts[a] = (int64_t)counts[a];
     }
     return VF_OK;

@@ -1,4 +1,4 @@
-/* The plan of the computation: by which method, on which device, and how the map is cut into slabs. */
+/* Plans the computation: the method, the device, and the slabs. */
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -8,26 +8,28 @@
 #include "potential_common.h"
 
 enum {
-    LAYER_MULTIPLE_X = 64, /* the kernels' tiles: 64 points along x */
-    LAYER_MULTIPLE_Z = 8,  /* the blocks of those on the CPU: 8 layers along z; on a GPU one */
+    LAYER_MULTIPLE_X = 64, /* tiles of the kernels: 64 points along x */
+    LAYER_MULTIPLE_Z = 8,  /* tile blocks on the CPU: 8 layers along z; on a GPU, one */
 };
-static const double slab_seconds = 0.4;    /* long enough to keep a device busy, short enough to stop at once */
-static const double launch_seconds = 0.5;  /* of one kernel on a GPU: all of a slab at once keeps it busiest; but */
-static const double watched_seconds = 0.2; /* where one that runs long is ended */
-static const double slabs_least = 8;       /* a worker: writing overlaps with computing, the last device waits little */
-static const double fill_points = 1 << 18; /* of a slab on a GPU: two fill it, with two blocks on each multiprocessor */
-static const double fill_seconds = 5e-4;   /* of a slab: much longer than starting a kernel and a copy */
+static const double slab_seconds = 0.4;    /* long enough to keep a device busy, short enough for a quick stop */
+static const double launch_seconds = 0.5;  /* of one GPU kernel: enough for a whole slab, which keeps the GPU busiest */
+static const double watched_seconds = 0.2; /* the same if a display watchdog kills long kernels */
+static const double slabs_least = 8; /* per worker: writing overlaps with computing, and the last device waits little */
+static const double fill_points =
+    1 << 18; /* of a slab on a GPU: two of them fill it, with two blocks per multiprocessor */
+static const double fill_seconds = 5e-4; /* of a slab: much longer than starting a kernel and a copy */
 static const double slab_bytes_most = 128 << 20;
 
 static void *wait_for_lock(void *lock)
 {
     pthread_mutex_lock(lock);
     pthread_mutex_unlock(lock);
-    pthread_exit(NULL); /* as OpenMP's: this loads a library, and ends the process where memory is short; better now */
+    pthread_exit(
+        NULL); /* loads a library, as OpenMP's threads do; if memory is short, that ends the process, so do it now */
 }
 
-/* OpenMP ends the process when it cannot start a thread, and leaves half a file behind. So see first whether as many
- * can be started as there will be: a team for each of the threads that compute and for the caller, which writes. */
+/* OpenMP ends the process if it cannot start a thread, which would leave a partial file. So this first tries to
+ * start as many threads as the run needs: one team for each computing thread, and one for the caller, which writes. */
 static vf_status check_threads(vf_context *ctx, int teams)
 {
     int wanted = teams * vf_context_threads(ctx) - 1, started = 0, error = 0;
@@ -86,20 +88,20 @@ static bool has_variant(const vf_potential_method *method, vf_device_kind kind, 
 
 /* ---- the device ---- */
 
-/* How many devices add up. Those made of the CPU are one. */
+/* The number of devices that work in parallel. Devices simulated by the CPU count as one. */
 static int parallel_devices(const vf_context *ctx)
 {
     return vf_device_is_host(vf_context_device(ctx, 0)) ? 1 : vf_context_device_count(ctx);
 }
 
-/* What is planned: so many maps of a molecule. */
+/* The work to plan: a number of maps of one molecule. */
 typedef struct work {
     const molecule *mol;
     double maps;
-    vf_potential_estimate estimate; /* of one map, on one of the devices */
+    vf_potential_estimate estimate; /* for one map on one of the devices */
 } work;
 
-/* Estimates the work on the context's devices as they are. */
+/* Estimates the work on the current devices of the context. */
 static vf_status measure_device(vf_context *ctx, const potential_plan *plan, work *w)
 {
     const vf_coulomb_atoms charges = potential_charges(w->mol);
@@ -107,14 +109,14 @@ static vf_status measure_device(vf_context *ctx, const potential_plan *plan, wor
                                   &w->estimate);
 }
 
-/* Of all maps on all devices. */
+/* For all maps on all devices. */
 static double all_seconds(const vf_context *ctx, const work *w)
 {
     return w->estimate.seconds * w->maps / parallel_devices(ctx);
 }
 
-/* "auto": the CPU, or the GPUs if they are expected to be done sooner and, once measured, still are. A GPU that cannot
- * be used is no error here. */
+/* "auto": the GPUs if the estimate says that they finish earlier, and a measurement confirms it; otherwise the CPU. An
+ * unusable GPU is not an error here. */
 static vf_status choose_automatically(vf_context *ctx, const potential_plan *plan, work *w, char *why, size_t why_size)
 {
     vf_status status = vf_context_set_devices(ctx, "cpu");
@@ -135,7 +137,7 @@ static vf_status choose_automatically(vf_context *ctx, const potential_plan *pla
     if (vf_cancelled(ctx))
         return vf_fail(ctx, VF_ERR_CANCELLED, "interrupted");
     if (status == VF_OK && gpu_seconds < cpu_seconds) {
-        snprintf(why, why_size, "about %.2g s of work, now that it is started; the CPU would take %.2g s", gpu_seconds,
+        snprintf(why, why_size, "the GPU, once started, takes about %.2g s; the CPU would take %.2g s", gpu_seconds,
                  cpu_seconds);
         return VF_OK;
     }
@@ -143,15 +145,15 @@ static vf_status choose_automatically(vf_context *ctx, const potential_plan *pla
         snprintf(why, why_size, "%s would take %.2g s, the CPU %.2g s", vf_device_name(vf_context_device(ctx, 0)),
                  gpu_seconds, cpu_seconds);
     } else {
-        vf_warn(ctx, "the GPU cannot be used: %s", vf_context_message(ctx));
+        vf_warn(ctx, "cannot use the GPU: %s", vf_context_message(ctx));
         vf_context_clear_error(ctx);
-        snprintf(why, why_size, "the GPU cannot be used");
+        snprintf(why, why_size, "cannot use the GPU");
     }
     status = vf_context_set_devices(ctx, "cpu");
     return status == VF_OK ? measure_device(ctx, plan, w) : status;
 }
 
-/* The device that is asked for, by its name or by that of a variant; or "auto". */
+/* The device that the user requested, by its name or that of a variant; or "auto". */
 static const char *wished_device(const cionize_settings *s)
 {
     const vf_potential_method *method = s->method ? s->method : vf_potential_method_at(0);
@@ -172,7 +174,7 @@ void potential_warm_up(vf_context *ctx, const cionize_settings *settings, double
         vf_device_warm_up(ctx, wish);
 }
 
-/* Sets the context's devices, plan->variant, plan->device, plan->evaluations, plan->seconds (of one map) and
+/* Sets the context's devices, plan->variant, plan->device, plan->evaluations, plan->seconds (for one map) and
  * plan->launch_points. */
 static vf_status choose_device(vf_context *ctx, const cionize_settings *s, work *w, potential_plan *plan)
 {
@@ -212,8 +214,7 @@ static vf_status choose_device(vf_context *ctx, const cionize_settings *s, work 
     return VF_OK;
 }
 
-/* The memory that slabs may take on the host and on each GPU: some is left for others, and for what plans of the method
- * take. */
+/* The memory for slabs on the host and on each GPU. Some is left for other programs and for the method's own needs. */
 static vf_status memory_for_slabs(vf_context *ctx, const vf_potential_estimate *e, potential_plan *plan,
                                   double *host_most, double *device_most)
 {
@@ -236,7 +237,7 @@ static vf_status memory_for_slabs(vf_context *ctx, const vf_potential_estimate *
     return VF_OK;
 }
 
-/* How thick slabs are at most, at least, and what both are multiples of, in layers; by time and by the devices. */
+/* Maximum and minimum thickness of slabs, and their common factor, in layers; by time and devices. */
 typedef struct thickness {
     double most, least, multiple;
 } thickness;
@@ -255,7 +256,8 @@ static thickness choose_thickness(const vf_context *ctx, const potential_plan *p
     t.least = host || devices == 1 ? t.multiple : fmax(ceil(filled * layers_here / t.multiple), 1) * t.multiple;
     t.most = floor(fmin(share * layers_here, slab_bytes_most / layer_bytes) / t.multiple) * t.multiple;
     t.most = fmin(fmax(t.most, t.least), layers_here);
-    if (t.most * layer_bytes > slab_bytes_most) /* even the thinnest is much: thinner still, but one layer at least */
+    if (t.most * layer_bytes >
+        slab_bytes_most) /* if even the thinnest slabs are too large, use thinner ones, of at least one layer */
         t.most = fmax(floor(slab_bytes_most / layer_bytes), 1);
     return t;
 }
@@ -269,7 +271,7 @@ static vf_status plan_slabs(vf_context *ctx, const vf_potential_estimate *e, pot
         (double)vf_grid_points(grid) / (double)grid->counts[axis] * (double)vf_dtype_bytes(plan->problem.precision);
     plan->workers = (host ? 1 : POTENTIAL_QUEUES_PER_GPU) * devices;
     plan->slots = plan->workers + (host ? 1 : 2);
-    /* Slabs in memory: each stage computes into one more where layers must be reordered. */
+    /* Slabs in memory: each stage needs one more if layers must be reordered. */
     const int more = plan->order == MAP_Z_FASTEST, host_buffers = plan->slots + (host ? more * plan->workers : 0),
               device_buffers = POTENTIAL_QUEUES_PER_GPU * (1 + more);
     double host_most = 0, device_most = 0;
@@ -287,13 +289,14 @@ static vf_status plan_slabs(vf_context *ctx, const vf_potential_estimate *e, pot
         const bool on_device = needed * layer_bytes * device_buffers > device_most;
         return vf_fail(
             ctx, on_device ? VF_ERR_DEVICE_MEMORY : VF_ERR_MEMORY,
-            "%s of this grid needs %s of %s memory, and only %s may be used; use a larger --spacing or a "
+            "not enough memory: %s of this grid needs %s of %s memory, and only %s may be used; use a larger --spacing "
+            "or a "
             "smaller grid",
             needs_all ? "the whole" : "one layer",
             vf_format_bytes(on_device ? (double)plan->device_bytes : (double)plan->host_bytes, need, sizeof need),
             on_device ? "GPU" : "host", vf_format_bytes(on_device ? device_most : host_most, usable, sizeof usable));
     }
-    const bool odd = fmod(layers, t.multiple) > 0; /* no multiple: all slabs are as thick */
+    const bool odd = fmod(layers, t.multiple) > 0; /* not a multiple: all slabs have the same thickness */
     plan->cut = (slab_cut){.layers = grid->counts[axis],
                            .unit = (int64_t)(odd ? layers : t.multiple),
                            .most = (int64_t)layers,
@@ -311,7 +314,7 @@ vf_status potential_prepare(vf_context *ctx, const cionize_settings *settings, c
     const vf_device_kind kind = strncmp(wished_device(settings), "cuda", 4) == 0 ? VF_DEVICE_CUDA : VF_DEVICE_CPU;
     vf_status status = potential_choose_method(ctx, settings, mol, grid, kind, plan);
     if (status == VF_OK)
-        status = check_threads(ctx, 2); /* measuring on the CPU starts a team, too */
+        status = check_threads(ctx, 2); /* measuring on the CPU also starts a team */
     if (status == VF_OK)
         status = choose_device(ctx, settings, &w, plan);
     if (status == VF_OK)

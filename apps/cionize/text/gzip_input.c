@@ -17,7 +17,7 @@ vf_status gzip_input_open(vf_context *ctx, const char *path, gzFile *out, size_t
                        strerror(errno));
     if (fstat(fd, &info) != 0 || S_ISDIR(info.st_mode)) {
         close(fd);
-        return vf_fail(ctx, VF_ERR_INPUT, "%s: is a directory; name a file in it", path);
+        return vf_fail(ctx, VF_ERR_INPUT, "%s: is a directory; give a file in it", path);
     }
     *bytes = S_ISREG(info.st_mode) && (uint64_t)info.st_size < SIZE_MAX ? (size_t)info.st_size : 0;
     *out = gzdopen(fd, "rb");
@@ -36,8 +36,8 @@ vf_status gzip_input_fail(vf_context *ctx, const char *path, gzFile file)
     if (code == Z_ERRNO)
         return vf_fail(ctx, VF_ERR_INPUT, "%s: cannot read: %s", path, strerror(errno));
     if (code == Z_MEM_ERROR)
-        return vf_fail(ctx, VF_ERR_MEMORY, "%s: no memory to uncompress it", path);
-    const char *reason = strstr(text, ": "); /* before it stands zlib's name for the file, <fd:3> */
+        return vf_fail(ctx, VF_ERR_MEMORY, "%s: not enough memory to uncompress it", path);
+    const char *reason = strstr(text, ": "); /* zlib puts its name for the file in front: <fd:3> */
     return vf_fail(ctx, VF_ERR_INPUT, "%s: the gzip file is damaged or incomplete (%s); copy it again", path,
                    reason ? reason + 2 : text);
 }

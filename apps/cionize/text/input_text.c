@@ -1,4 +1,4 @@
-/* Files of text: into memory, through gunzip if need be, and line by line. */
+/* Text files: loaded into memory, uncompressed if necessary, and read line by line. */
 #include "input_text.h"
 
 #include <inttypes.h>
@@ -42,7 +42,7 @@ vf_status text_fail(vf_context *ctx, const char *name, int64_t line, const char 
     return vf_fail(ctx, VF_ERR_INPUT, "%s:%" PRId64 ": %s", name, line, text);
 }
 
-/* ---- what is no text ---- */
+/* ---- files that are not text ---- */
 
 const text_signature *text_find_signature(text_piece text, const text_signature *list)
 {
@@ -63,7 +63,7 @@ vf_status text_check(vf_context *ctx, const char *name, text_piece *text)
         {"\x28\xb5\x2f\xfd", 4, "compressed with zstd; uncompress it (unzstd)"},
         {"PK\x03\x04", 4, "a zip archive; unpack it (unzip)"},
         {"\x89HDF", 4,
-         "an HDF5 file (or NetCDF 4), and no text; name a map after --read-map, and write an AMBER restart as text "
+         "an HDF5 file (or NetCDF 4), not text; give a map after --read-map; write an AMBER restart as text "
          "with "
          "cpptraj (trajout m.rst7 restart)"},
         {"CDF\x01", 4, NETCDF},
@@ -73,15 +73,14 @@ vf_status text_check(vf_context *ctx, const char *name, text_piece *text)
         {"\xfe\xff", 2, "UTF-16 text; save it as plain text (iconv -f UTF-16 -t ASCII)"},
         {NULL, 0, NULL}};
     if (text->size == 0)
-        return vf_fail(ctx, VF_ERR_INPUT, "%s: is empty; the program that should have written it may have failed",
-                       name);
+        return vf_fail(ctx, VF_ERR_INPUT, "%s: is empty; the program that wrote it may have failed", name);
     const text_signature *found = text_find_signature(*text, binary);
     if (found)
         return vf_fail(ctx, VF_ERR_INPUT, "%s: is %s", name, found->what);
     const char *zero = memchr(text->at, '\0', text->size);
     if (zero)
-        return vf_fail(ctx, VF_ERR_INPUT, "%s: is a binary file, no molecule's text (byte %td is zero)", name,
-                       zero - text->at);
+        return vf_fail(ctx, VF_ERR_INPUT, "%s: this is a binary file, not a text file of a molecule (byte %td is zero)",
+                       name, zero - text->at);
     if (text->size >= 3 && memcmp(text->at, "\xef\xbb\xbf", 3) == 0) {
         text->at += 3;
         text->size -= 3;
@@ -91,7 +90,7 @@ vf_status text_check(vf_context *ctx, const char *name, text_piece *text)
 
 /* ---- files ---- */
 
-/* No molecule's file that fits a computer's memory is larger, and none but an attack shrinks so much under gzip. */
+/* No molecule that fits in memory has a larger file, and only an attack compresses so well. */
 enum { MAX_GIB = 8, MAX_RATIO = 200, RATIO_FROM_MIB = 64 };
 static const size_t max_text = (size_t)MAX_GIB << 30;
 
@@ -100,7 +99,7 @@ static vf_status make_room(vf_context *ctx, const char *path, input_text *to)
     if (to->size < to->capacity)
         return VF_OK;
     if (to->capacity >= max_text)
-        return vf_fail(ctx, VF_ERR_INPUT, "%s: holds more than %d GiB of text, which is no molecule", path, MAX_GIB);
+        return vf_fail(ctx, VF_ERR_INPUT, "%s: not a molecule: more than %d GiB of text", path, MAX_GIB);
     size_t capacity = to->capacity * 2 < max_text ? to->capacity * 2 : max_text;
     char *larger = realloc(to->data, capacity);
     if (!larger)
@@ -110,7 +109,7 @@ static vf_status make_room(vf_context *ctx, const char *path, input_text *to)
     return VF_OK;
 }
 
-/* Reads to the end, through gunzip if the file is compressed. */
+/* Reads to the end and uncompresses if necessary. */
 static vf_status read_all(vf_context *ctx, const char *path, gzFile file, input_text *to)
 {
     for (;;) {
@@ -124,8 +123,8 @@ static vf_status read_all(vf_context *ctx, const char *path, gzFile file, input_
         z_off_t packed = gzoffset(file);
         if (!gzdirect(file) && packed > 0 && to->size >> 20 >= RATIO_FROM_MIB && to->size / (size_t)packed > MAX_RATIO)
             return vf_fail(ctx, VF_ERR_INPUT,
-                           "%s: uncompresses to more than %d times its size, which is no molecule; "
-                           "if it is one, uncompress it yourself (gunzip)",
+                           "%s: probably not a molecule: the file uncompresses to more than %d times its size; "
+                           "if it is one, uncompress it first (gunzip)",
                            path, MAX_RATIO);
     }
 }
@@ -140,7 +139,7 @@ vf_status input_text_read(vf_context *ctx, const char *path, input_text *out)
         return status;
     if (expected >= max_text)
         expected = 0;
-    out->capacity = expected + (1 << 16); /* one more byte than the file has, to see its end */
+    out->capacity = expected + (1 << 16); /* one more byte than the file has, to detect its end */
     out->data = malloc(out->capacity);
     if (!out->data) {
         gzclose_r(file);

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* A longer text is no number that any program wrote. */
+/* No program writes longer numbers. */
 enum { MAX_LENGTH = 127, RUN_DECIMALS = 3 };
 
 static const double powers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
@@ -18,7 +18,7 @@ static bool is_sign(char c)
     return c == '-' || c == '+';
 }
 
-/* Where the exponent that begins at `p` ends, and its value; `p` if there is none. */
+/* The end of the exponent that begins at `p`, and its value; `p` if there is none. */
 static const char *scan_exponent(const char *p, const char *end, int *exponent)
 {
     const char *q = p + 1;
@@ -79,7 +79,7 @@ bool text_read_number(text_piece text, locale_t c_locale, text_number *out)
     out->point = point;
     out->decimals = decimals > exponent ? decimals - exponent : 0;
 
-    /* An integer below 2^53 and a power of ten up to 10^22 are both exact, so that one operation rounds once. */
+    /* Integers below 2^53 and powers of ten up to 10^22 are exact, so a single operation rounds only once. */
     int power = exponent - decimals;
     if (!fits || mantissa > UINT64_C(1) << 53 || power < -MAX_POWER || power > MAX_POWER)
         return read_slowly(text, c_locale, &out->value);
@@ -109,14 +109,14 @@ const char *text_number_trouble(text_piece text)
     if (n >= 2 && p[0] == '0' && (p[1] == 'x' || p[1] == 'X'))
         return "is a hexadecimal number; write it in decimal";
     if (stars > 0 && stars == n)
-        return "is a number that overflowed its column in the program that wrote the file; write it again with more "
+        return "overflowed its column in the program that wrote the file; write it again with more "
                "room";
     if (digits > 0 && fortran == 1 && digits + points + fortran + signs == n)
-        return "has Fortran's D for an exponent; write E";
+        return "has a Fortran exponent (D); use E";
     if (digits > 0 && commas == 1 && digits + commas == n)
-        return "has a decimal comma; write a point";
+        return "has a decimal comma; use a point";
     if (digits > 0 && points > 1 && digits + points + signs + exponents == n)
-        return "is several numbers run together, and where one ends cannot be told for sure; put blanks between them";
+        return "is several numbers run together, and it is unclear where they end; put blanks between them";
     if (digits > 0 && exponents <= 1 && digits + points + signs + exponents == n && p[n - 1] != 'e' && p[n - 1] != 'E')
         return "is out of range or has too many digits";
     return "is not a number";
@@ -140,7 +140,8 @@ int text_take_apart(text_piece text, text_piece *pieces, int room, bool *by_deci
         if (p == decimals)
             return 0;
         if (p < end && *p == '.') {
-            /* Another number begins among these digits. A zero before further digits shows that it is not here. */
+            /* Another number begins among these digits. It cannot begin here if this digit is a zero followed by
+             * digits. */
             if (p - decimals <= RUN_DECIMALS || (decimals[RUN_DECIMALS] == '0' && p - decimals > RUN_DECIMALS + 1))
                 return 0;
             p = decimals + RUN_DECIMALS;

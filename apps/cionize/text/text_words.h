@@ -1,4 +1,4 @@
-/* The words of a line of text, for all readers of text files. */
+/* Words of a line, for all readers of text files. */
 #ifndef CIONIZE_TEXT_WORDS_H
 #define CIONIZE_TEXT_WORDS_H
 
@@ -11,13 +11,13 @@ static inline bool text_is_letter(char c)
 
 bool text_all_blank(text_piece text);
 
-/* Whether `text` begins with `prefix`, which is then taken off. */
+/* Whether `text` begins with `prefix`; removes it. */
 bool text_take_prefix(text_piece *text, const char *prefix);
 
-/* The next blank-separated word of [*p, end), empty if there is none; *p moves behind it. */
+/* The next blank-separated word of [*p, end), empty if there is none. *p moves behind it. */
 text_piece text_next_word(const char **p, const char *end);
 
-/* The words of a line; `more` if there are more than TEXT_MAX_WORDS. */
+/* The words of a line; `more`: there are more than TEXT_MAX_WORDS. */
 enum { TEXT_MAX_WORDS = 16 };
 typedef struct text_words {
     text_piece word[TEXT_MAX_WORDS];
@@ -26,8 +26,7 @@ typedef struct text_words {
 } text_words;
 void text_split(text_piece line, text_words *out);
 
-/* Copies a piece of the file for a message: shortened, and without bytes that a terminal would act on. Returns `out`.
- */
+/* Copies a piece of the file for a message: shortened, without control characters. Returns `out`. */
 enum { TEXT_QUOTE_SIZE = 40 };
 const char *text_quote(text_piece text, char out[TEXT_QUOTE_SIZE]);
 

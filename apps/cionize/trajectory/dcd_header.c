@@ -1,4 +1,4 @@
-/* The header of a DCD file: what it says, whether it can be true, and where by it the frames lie (dcd_file.h). */
+/* Reads and checks the header of a DCD file, and finds the frames (dcd_file.h). */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,33 +8,33 @@
 
 enum {
     CONTROL_BYTES = 84,               /* of the first record */
-    MOST_ATOMS = (INT32_MAX - 8) / 4, /* whose record's length a 32-bit marker still holds */
+    MOST_ATOMS = (INT32_MAX - 8) / 4, /* limit of a 32-bit marker for a record's length */
 };
 
-/* The record of the header that begins at `offset` must lie within the file, between markers that agree. */
+/* Checks that the header's record at `offset` lies within the file and that its markers agree. */
 static vf_status enter_record(const trajectory *t, const char *what, int64_t offset, int64_t *bytes)
 {
     int64_t behind = -1;
     if (t->size - offset < 2 * t->marker)
-        return dcd_fail(t, "ends before its %s; copy it again", what);
+        return dcd_fail(t, "the file ends before its %s; copy it again", what);
     vf_status status = dcd_read_marker(t, offset, bytes);
     if (status != VF_OK)
         return status;
     if (*bytes < 0 || *bytes > t->size - offset - 2 * t->marker)
         return dcd_fail(t,
-                        "the record of its %s, at byte %" PRId64 ", is said to have %" PRId64
-                        " bytes, and the file ends before; it is damaged, or was cut: copy it again",
+                        "the record of its %s, at byte %" PRId64 ", should have %" PRId64
+                        " bytes, but the file ends before; it is damaged or incomplete: copy it again",
                         what, offset, *bytes);
     status = dcd_read_marker(t, offset + t->marker + *bytes, &behind);
     if (status == VF_OK && behind != *bytes)
         return dcd_fail(t,
                         "the record of its %s, at byte %" PRId64 ", begins with a length of %" PRId64
-                        " and ends with %" PRId64 "; the file is damaged: copy it again",
+                        " and ends with %" PRId64 "; the file is damaged; copy it again",
                         what, offset, *bytes, behind);
     return status;
 }
 
-/* Whether a record of so many bytes would lie within the file and end with the length `said`. */
+/* Whether a record of this size would lie within the file and end with the length `said`. */
 static bool ends_there(const trajectory *t, int64_t offset, int64_t bytes, int64_t said)
 {
     int64_t behind = -1;
@@ -42,8 +42,8 @@ static bool ends_there(const trajectory *t, int64_t offset, int64_t bytes, int64
            dcd_read_marker(t, offset + t->marker + bytes, &behind) == VF_OK && behind == said;
 }
 
-/* The record of the titles: as enter_record, but for files as among MDAnalysis's test data, whose markers say 164
- * around three titles of 80 bytes and their number. VMD and MDAnalysis believe the number. */
+/* Enters the record of the titles. Like enter_record, but accepts files like one of MDAnalysis's test data, whose
+ * markers say 164 around three titles of 80 bytes and their number. VMD and MDAnalysis trust the number. */
 static vf_status enter_titles(const trajectory *t, int64_t offset, int64_t *bytes)
 {
     unsigned char number[4];
@@ -61,7 +61,7 @@ static vf_status enter_titles(const trajectory *t, int64_t offset, int64_t *byte
     return enter_record(t, "titles", offset, bytes);
 }
 
-/* ---- what a file is ---- */
+/* ---- recognising the file ---- */
 
 typedef struct known_format {
     const char *bytes;
@@ -73,18 +73,18 @@ static const known_format others[] = {
     {"\x00\x00\x07\xcb", 4, "is a GROMACS XTC trajectory; convert it to DCD: mdconvert -o out.dcd in.xtc (MDTraj)"},
     {"\x00\x00\x07\xe7", 4, "is a GROMACS XTC trajectory; convert it to DCD with MDAnalysis, or gmx trjconv and VMD"},
     {"\x00\x00\x07\xc9", 4, "is a GROMACS TRR trajectory; convert it to DCD: mdconvert -o out.dcd in.trr (MDTraj)"},
-    {"CDF\x01", 4, "is a NetCDF file, as of AMBER; convert it to DCD: cpptraj with trajin in.nc, trajout out.dcd"},
-    {"CDF\x02", 4, "is a NetCDF file, as of AMBER; convert it to DCD: cpptraj with trajin in.nc, trajout out.dcd"},
-    {"CDF\x05", 4, "is a NetCDF file, as of AMBER; convert it to DCD: cpptraj with trajin in.nc, trajout out.dcd"},
+    {"CDF\x01", 4, "is a NetCDF file, such as AMBER's; convert it to DCD: cpptraj with trajin in.nc, trajout out.dcd"},
+    {"CDF\x02", 4, "is a NetCDF file, such as AMBER's; convert it to DCD: cpptraj with trajin in.nc, trajout out.dcd"},
+    {"CDF\x05", 4, "is a NetCDF file, such as AMBER's; convert it to DCD: cpptraj with trajin in.nc, trajout out.dcd"},
     {"\x89HDF\r\n\x1a\n", 8,
      "is an HDF5 file (MDTraj's, H5MD or NetCDF-4); convert it to DCD with mdconvert (MDTraj) or MDAnalysis"},
-    {"\x1f\x8b", 2, "is compressed with gzip; frames are read in any order, so uncompress it: gunzip"},
-    {"BZh", 3, "is compressed with bzip2; frames are read in any order, so uncompress it: bunzip2"},
+    {"\x1f\x8b", 2, "is compressed with gzip; uncompress it (gunzip), because frames are read in any order"},
+    {"BZh", 3, "is compressed with bzip2; uncompress it (bunzip2), because frames are read in any order"},
     {"\xfd"
      "7zXZ",
-     5, "is compressed with xz; frames are read in any order, so uncompress it: unxz"},
-    {"\x28\xb5\x2f\xfd", 4, "is compressed with zstd; frames are read in any order, so uncompress it: unzstd"},
-    {"PK\x03\x04", 4, "is a zip archive; unpack it: unzip"},
+     5, "is compressed with xz; uncompress it (unxz), because frames are read in any order"},
+    {"\x28\xb5\x2f\xfd", 4, "is compressed with zstd; uncompress it (unzstd), because frames are read in any order"},
+    {"PK\x03\x04", 4, "is a zip archive; unpack it (unzip)"},
 };
 
 static bool is_first_record(const unsigned char *head, int marker, bool big_endian, uint64_t bytes)
@@ -93,7 +93,7 @@ static bool is_first_record(const unsigned char *head, int marker, bool big_endi
            (memcmp(head + marker, "CORD", 4) == 0 || memcmp(head + marker, "VELD", 4) == 0);
 }
 
-/* Byte order and markers, from the first record's length and name. */
+/* Determines byte order and marker size from the first record's length and name. */
 static vf_status recognise(trajectory *t)
 {
     enum { HEAD = 12, WIDE_CONTROL_BYTES = 164 };
@@ -106,25 +106,26 @@ static vf_status recognise(trajectory *t)
         t->marker = kind & 2 ? 8 : 4;
         if (is_first_record(head, t->marker, t->big_endian, WIDE_CONTROL_BYTES))
             return vf_fail(t->ctx, VF_ERR_UNSUPPORTED,
-                           "%s: is a DCD file whose header has 64-bit integers, which no other program reads either; "
-                           "write it anew with a program built for 32-bit integers",
+                           "%s: is a DCD file with 64-bit integers in its header, which no program supports; "
+                           "write it again with a program built for 32-bit integers",
                            t->path);
         if (!is_first_record(head, t->marker, t->big_endian, CONTROL_BYTES))
             continue;
         if (head[t->marker] == 'V')
-            return dcd_fail(t, "holds velocities (VELD), not coordinates; name the trajectory of coordinates");
+            return dcd_fail(t, "holds velocities (VELD), not coordinates; use a trajectory of coordinates");
         return VF_OK;
     }
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (memcmp(head, others[i].bytes, (size_t)others[i].count) == 0)
             return vf_fail(t->ctx, VF_ERR_UNSUPPORTED, "%s: %s", t->path, others[i].advice);
-    return dcd_fail(t, "is no DCD trajectory: it does not begin with a record of 84 bytes named CORD; convert it with "
-                       "mdconvert, catdcd, cpptraj or MDAnalysis");
+    return dcd_fail(t,
+                    "is not a DCD trajectory: it does not begin with a record of 84 bytes named CORD; convert it with "
+                    "mdconvert, catdcd, cpptraj or MDAnalysis");
 }
 
 /* ---- opening ---- */
 
-/* The first record, the titles, and the number of atoms; *offset is moved behind them. */
+/* Reads the first record, the titles, and the number of atoms. *offset moves behind them. */
 static vf_status read_header(trajectory *t, int64_t *offset)
 {
     unsigned char control[CONTROL_BYTES] = {0};
@@ -134,7 +135,7 @@ static vf_status read_header(trajectory *t, int64_t *offset)
         status = dcd_read(t, *offset + t->marker, control, sizeof control);
     if (status != VF_OK)
         return status;
-    /* control[0..3] is the name, icntrl(n) stands at 4 n */
+    /* control[0..3] is the name; icntrl(n) is at 4 n */
     t->promised = dcd_integer(t, control + 4);
     t->version = dcd_integer(t, control + 80);
     t->cell = t->version != 0 && dcd_integer(t, control + 44) != 0;
@@ -151,7 +152,7 @@ static vf_status read_header(trajectory *t, int64_t *offset)
     if (status == VF_OK && bytes != 4)
         return dcd_fail(t,
                         "the record of its number of atoms, at byte %" PRId64 ", has %" PRId64
-                        " bytes instead of 4; the file is damaged: copy it again",
+                        " bytes instead of 4; the file is damaged; copy it again",
                         *offset, bytes);
     if (status == VF_OK)
         status = dcd_read(t, *offset + t->marker, control, 4);
@@ -161,14 +162,15 @@ static vf_status read_header(trajectory *t, int64_t *offset)
     t->moving = t->atoms - fixed;
     *offset += dcd_record_bytes(t, bytes);
     if (t->atoms < 1 || t->atoms > MOST_ATOMS)
-        return dcd_fail(t, "has %" PRId64 " atoms by its header; from 1 to %d are possible", t->atoms, MOST_ATOMS);
+        return dcd_fail(t, "has %" PRId64 " atoms according to its header; expected 1 to %d", t->atoms, MOST_ATOMS);
     if (fixed < 0 || fixed >= t->atoms)
-        return dcd_fail(t, "%" PRId64 " of its %" PRId64 " atom%s %s fixed by its header; at least one must move",
-                        fixed, t->atoms, vf_plural(t->atoms), fixed == 1 ? "is" : "are");
+        return dcd_fail(
+            t, "%" PRId64 " of its %" PRId64 " atom%s %s fixed according to its header; at least one must move", fixed,
+            t->atoms, vf_plural(t->atoms), fixed == 1 ? "is" : "are");
     return VF_OK;
 }
 
-/* Where the frames lie, and how many are whole. */
+/* Finds the frames, and how many are complete. */
 static vf_status count_frames(trajectory *t)
 {
     const int64_t cell = t->cell ? dcd_record_bytes(t, DCD_CELL_BYTES) : 0, axes = t->fourth ? 4 : 3;
@@ -177,8 +179,8 @@ static vf_status count_frames(trajectory *t)
     const int64_t behind_first = t->size - t->begin - t->first_bytes;
     if (behind_first < 0)
         return dcd_fail(t,
-                        "holds no whole frame: one of %" PRId64 " atom%s has %" PRId64
-                        " bytes, and behind the header are %" PRId64 "; the header is wrong, or the file was cut",
+                        "has no complete frame: a frame of %" PRId64 " atom%s needs %" PRId64
+                        " bytes, but only %" PRId64 " follow the header; the header is wrong or the file incomplete",
                         t->atoms, vf_plural(t->atoms), t->first_bytes, t->size - t->begin);
     t->frames = 1 + behind_first / t->frame_bytes;
     return VF_OK;
@@ -189,18 +191,17 @@ static void warn_of_frames(const trajectory *t)
     const int64_t rest = (t->size - t->begin - t->first_bytes) % t->frame_bytes;
     char promised[64] = "";
     if (t->promised > 0 && t->promised != t->frames)
-        snprintf(promised, sizeof promised, "; its header says %" PRId32, t->promised);
+        snprintf(promised, sizeof promised, ", but its header says %" PRId32, t->promised);
     if (rest > 0)
         vf_warn(t->ctx,
-                "%s: ends within frame %" PRId64 ", after %" PRId64 " of its %" PRId64
-                " bytes: that frame is left out, and %" PRId64 " %s there%s",
+                "%s: the file ends within frame %" PRId64 ", after %" PRId64 " of its %" PRId64
+                " bytes; ignoring that frame, %" PRId64 " %s left%s",
                 t->path, t->frames + 1, rest, t->frame_bytes, t->frames, t->frames == 1 ? "is" : "are", promised);
     else if (*promised)
-        vf_warn(t->ctx, "%s: holds %" PRId64 " frame%s%s, which is not so", t->path, t->frames, vf_plural(t->frames),
-                promised);
+        vf_warn(t->ctx, "%s: the file has %" PRId64 " frame%s%s", t->path, t->frames, vf_plural(t->frames), promised);
 }
 
-/* Fixed atoms: the list of the others, and the first frame. The file was seen to be large enough for both. */
+/* Reads the list of atoms that move, if atoms are fixed. The size of the file was checked before. */
 static vf_status read_index(trajectory *t, int64_t offset)
 {
     vf_status status = VF_OK;
@@ -217,7 +218,7 @@ static vf_status read_index(trajectory *t, int64_t offset)
         if (t->index[i] < 1 || t->index[i] > t->atoms || seen[t->index[i] - 1]++)
             status = dcd_fail(t,
                               "number %" PRId64 " of the atoms that move is %" PRId32
-                              ", which is not one of the %" PRId64 " atom%s, or there twice; the file is damaged",
+                              ", which is not one of the %" PRId64 " atom%s, or is a duplicate; the file is damaged",
                               i + 1, t->index[i], t->atoms, vf_plural(t->atoms));
     }
     free(seen);
@@ -250,13 +251,14 @@ vf_status dcd_read_layout(trajectory *t)
         if (status == VF_OK && bytes != 4 * t->moving)
             status = dcd_fail(t,
                               "its list of atoms that move has %" PRId64 " bytes instead of %" PRId64
-                              "; the file is damaged: copy it again",
+                              "; the file is damaged; copy it again",
                               bytes, 4 * t->moving);
         t->begin += dcd_record_bytes(t, bytes);
     }
     if (status == VF_OK)
         status = count_frames(t);
-    /* The second frame shows whether the list of fixed atoms is heeded, the last whether all are equally long. */
+    /* The second frame shows whether fixed atoms are really left out, the last whether all frames have the same
+     * size. */
     const int64_t looks[] = {0, 1, t->frames - 1};
     for (int i = 0; status == VF_OK && i < 3; i++)
         if (looks[i] < t->frames)

@@ -1,4 +1,4 @@
-/* The records of a DCD file: bytes, markers, and where the records of a frame lie (dcd_file.h). */
+/* The records of a DCD file: bytes, markers, and the offsets of a frame's records (dcd_file.h). */
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -59,7 +59,7 @@ vf_status dcd_read(const trajectory *t, int64_t offset, void *to, size_t bytes)
         if (got < 0)
             return dcd_fail(t, "cannot read: %s", strerror(errno));
         if (got == 0)
-            return dcd_fail(t, "ends at byte %" PRId64 ", before what its header promises; copy it again",
+            return dcd_fail(t, "the file ends at byte %" PRId64 ", earlier than its header says; copy it again",
                             offset + (int64_t)done);
         done += (size_t)got;
     }
@@ -77,12 +77,12 @@ vf_status dcd_read_marker(const trajectory *t, int64_t offset, int64_t *value)
 {
     unsigned char bytes[8];
     const vf_status status = dcd_read(t, offset, bytes, (size_t)t->marker);
-    if (status == VF_OK) /* 2^63 and more become negative, which is refused as well */
+    if (status == VF_OK) /* lengths of 2^63 and more become negative, which is also an error */
         *value = t->marker == 4 ? dcd_integer(t, bytes) : (int64_t)dcd_unsigned(bytes, 8, t->big_endian);
     return status;
 }
 
-/* A record of a frame must have the length that follows from the header. */
+/* Checks that a record of a frame has the length that follows from the header. */
 static vf_status check_record(const trajectory *t, int64_t frame, const char *what, int64_t offset, int64_t bytes)
 {
     int64_t before = -1, behind = -1;
@@ -90,14 +90,14 @@ static vf_status check_record(const trajectory *t, int64_t frame, const char *wh
     if (status == VF_OK)
         status = dcd_read_marker(t, offset + t->marker + bytes, &behind);
     if (status == VF_OK && (before != bytes || behind != bytes))
-        return dcd_fail(t,
-                        "frame %" PRId64 ": the record of %s, at byte %" PRId64 ", should have %" PRId64
-                        " bytes by the header (%" PRId64 " atom%s, %" PRId64 " of them fixed%s%s), but its ends say "
-                        "%" PRId64 " and %" PRId64 "; the file is damaged, or of another kind: write it anew with "
-                        "catdcd, cpptraj or MDAnalysis",
-                        frame + 1, what, offset, bytes, t->atoms, vf_plural(t->atoms), t->atoms - t->moving,
-                        t->cell ? ", with unit cells" : "", t->fourth ? ", with a fourth dimension" : "", before,
-                        behind);
+        return dcd_fail(
+            t,
+            "frame %" PRId64 ": the record of %s, at byte %" PRId64 ", should have %" PRId64
+            " bytes according to the header (%" PRId64 " atom%s, %" PRId64 " of them fixed%s%s), but its ends say "
+            "%" PRId64 " and %" PRId64 "; the file is damaged or of another kind; write it again with "
+            "catdcd, cpptraj or MDAnalysis",
+            frame + 1, what, offset, bytes, t->atoms, vf_plural(t->atoms), t->atoms - t->moving,
+            t->cell ? ", with unit cells" : "", t->fourth ? ", with a fourth dimension" : "", before, behind);
     return status;
 }
 
@@ -113,7 +113,7 @@ static int64_t atoms_in(const trajectory *t, int64_t frame)
     return frame > 0 ? t->moving : t->atoms;
 }
 
-/* Where x, y, z (axis 0 to 2) or the fourth dimension (3) of a frame begins. */
+/* The offset of x, y, z (axis 0 to 2) or the fourth dimension (3) of a frame. */
 static int64_t axis_offset(const trajectory *t, int64_t frame, int axis)
 {
     return frame_offset(t, frame) + (t->cell ? dcd_record_bytes(t, DCD_CELL_BYTES) : 0) +
@@ -132,7 +132,7 @@ vf_status dcd_check_frame(const trajectory *t, int64_t frame)
     return status;
 }
 
-/* One coordinate of the atoms that a frame has. */
+/* Reads one coordinate of the atoms in a frame. */
 vf_status dcd_read_axis(const trajectory *t, int64_t frame, int axis, double *out)
 {
     enum { CHUNK = 4096 };
@@ -148,10 +148,11 @@ vf_status dcd_read_axis(const trajectory *t, int64_t frame, int axis, double *ou
             const int64_t atom = index ? index[from + i] - 1 : from + i;
             out[atom] = (double)float_at(t, bytes + 4 * i);
             if (!isfinite(out[atom]))
-                return dcd_fail(t,
-                                "frame %" PRId64 ": %s of atom %" PRId64
-                                " is %s; the simulation failed there, or the file is damaged: leave that frame out",
-                                frame + 1, axis_names[axis], atom + 1, isnan(out[atom]) ? "not a number" : "infinite");
+                return dcd_fail(
+                    t,
+                    "frame %" PRId64 ": %s of atom %" PRId64
+                    " is %s; the simulation failed or the file is damaged; leave out that frame with --frames",
+                    frame + 1, axis_names[axis], atom + 1, isnan(out[atom]) ? "NaN" : "infinite");
         }
     }
     return VF_OK;

@@ -10,7 +10,7 @@
 
 #include "dcd_file.h"
 
-enum { CHARMM_WITH_SHAPE = 25 }; /* versions from here on are CHARMM's own, others write the 24 of old */
+enum { CHARMM_WITH_SHAPE = 25 }; /* CHARMM's own versions from here on; other programs write the old 24 */
 
 static vf_status check_number(const trajectory *t, int64_t frame)
 {
@@ -41,7 +41,7 @@ static double degrees(double cosine)
     return 90 - asin(cosine) * (180 / 3.14159265358979323846); /* exact at 90, unlike acos */
 }
 
-/* CHARMM's box is a symmetric matrix, whose rows are the cell's vectors: XX, XY, YY, XZ, YZ, ZZ. */
+/* CHARMM's box is a symmetric matrix, with the cell's vectors as rows: XX, XY, YY, XZ, YZ, ZZ. */
 static void cell_of_shape(const double shape[6], trajectory_cell *cell)
 {
     const double rows[3][3] = {
@@ -57,8 +57,8 @@ static void cell_of_shape(const double shape[6], trajectory_cell *cell)
     }
 }
 
-/* A, gamma, B, beta, alpha, C, with cosines (NAMD, VMD, LAMMPS) or degrees (MDAnalysis, OpenMM, old CHARMM) for angles:
- * no cell has three angles of a degree at most. */
+/* A, gamma, B, beta, alpha, C. Angles are cosines (NAMD, VMD, LAMMPS) or degrees (MDAnalysis, OpenMM, old CHARMM).
+ * If all three are at most 1, they are cosines: no cell has three angles of a degree or less. */
 static void cell_of_angles(const double values[6], trajectory_cell *cell)
 {
     static const int lengths[3] = {0, 2, 5}, angles[3] = {4, 3, 1};
@@ -86,7 +86,7 @@ vf_status trajectory_read_cell(const trajectory *t, int64_t frame, trajectory_ce
     else
         cell_of_angles(values, cell);
     cell->known = true;
-    for (int a = 0; a < 3; a++) /* NaN is none either */
+    for (int a = 0; a < 3; a++) /* also false for NaN */
         cell->known &=
             cell->lengths[a] > 0 && isfinite(cell->lengths[a]) && cell->angles[a] > 0 && cell->angles[a] < 180;
     if (!cell->known)
@@ -99,11 +99,12 @@ vf_status trajectory_read_cell(const trajectory *t, int64_t frame, trajectory_ce
 static vf_status open_file(trajectory *t)
 {
     struct stat info;
-    t->fd = open(t->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe without a writer would wait */
+    t->fd =
+        open(t->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* O_NONBLOCK: opening a pipe without a writer would wait */
     if (t->fd < 0)
         return dcd_fail(t, "cannot open: %s; check the name and the permissions", strerror(errno));
     if (fstat(t->fd, &info) != 0 || !S_ISREG(info.st_mode))
-        return dcd_fail(t, "is not a regular file; frames are read in any order, which a pipe or directory cannot do");
+        return dcd_fail(t, "is not a regular file; frames are read in any order, which needs one");
     t->size = info.st_size;
     return t->size > 0 ? VF_OK : dcd_fail(t, "is empty");
 }

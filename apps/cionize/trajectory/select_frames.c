@@ -1,4 +1,4 @@
-/* Which frames of a trajectory the user wants: "first:last:step". */
+/* Parses the user's selection of frames: "first:last:step". */
 #include <inttypes.h>
 #include <string.h>
 
@@ -7,12 +7,12 @@
 
 enum { PARTS = 3 };
 
-/* Takes the text apart at its colons, and each part that is not empty as a whole number; returns how many parts there
- * are, or 0 if it is anything else. */
+/* Splits the text at its colons and parses each non-empty part as an integer. Returns the number of parts; 0:
+ * invalid. */
 static int split(const char *text, bool given[PARTS], int64_t values[PARTS])
 {
     for (int n = 0; n < PARTS; n++) {
-        char part[24]; /* more than any 64-bit number has */
+        char part[24]; /* longer than any 64-bit number */
         const size_t size = strcspn(text, ":");
         given[n] = size > 0;
         if (size >= sizeof part)
@@ -28,7 +28,7 @@ static int split(const char *text, bool given[PARTS], int64_t values[PARTS])
     return 0;
 }
 
-/* The index from 0 of a frame that the user counts from 1, or from -1 backwards. */
+/* The index from 0 of a frame; the user counts from 1, or backwards from -1. */
 static vf_status frame_index(vf_context *ctx, const char *text, int64_t number, int64_t frames, int64_t *index)
 {
     if (number == 0 || number > frames || number < -frames)
@@ -46,10 +46,11 @@ vf_status parse_frames(vf_context *ctx, const char *text, int64_t frames, frame_
     int64_t values[PARTS] = {0}, first = 0, last = frames - 1;
     const int parts = split(text, given, values);
     if (parts == 0)
-        return vf_fail(ctx, VF_ERR_ARGUMENT,
-                       "frames '%s': not first:last:step in whole numbers, of which each may be left out; as 101:, "
-                       "::10, -100: or 1:500:5",
-                       text);
+        return vf_fail(
+            ctx, VF_ERR_ARGUMENT,
+            "frames '%s': expected first:last:step in integers, each of which may be left out, such as 101:, "
+            "::10, -100: or 1:500:5",
+            text);
     const int64_t step = parts == PARTS && given[2] ? values[2] : 1;
     vf_status status = given[0] ? frame_index(ctx, text, values[0], frames, &first) : VF_OK;
     if (status == VF_OK && parts == 1)
@@ -62,7 +63,7 @@ vf_status parse_frames(vf_context *ctx, const char *text, int64_t frames, frame_
         return vf_fail(ctx, VF_ERR_ARGUMENT, "frames '%s': the step is %" PRId64 "; it must be 1 or more", text, step);
     if (last < first)
         return vf_fail(ctx, VF_ERR_ARGUMENT,
-                       "frames '%s': the last frame, %" PRId64 ", lies before the first, %" PRId64
+                       "frames '%s': the last frame, %" PRId64 ", is before the first, %" PRId64
                        "; the trajectory has %" PRId64 " frames",
                        text, last + 1, first + 1, frames);
     *selection = (frame_selection){.first = first, .step = step, .count = (last - first) / step + 1};

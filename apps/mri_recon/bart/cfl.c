@@ -11,27 +11,28 @@
 
 #include "voxfield/output.h"
 
-enum { MOST_HEADER = 1 << 20 }; /* bytes: dimensions take a hundred, command lines some thousands */
+enum { MOST_HEADER = 1 << 20 }; /* bytes: dimensions take about a hundred, command lines some thousands */
 
 struct cfl_file {
     vf_context *ctx;
-    char *path, *header; /* names */
-    char *text;          /* of the header */
+    char *path, *header; /* file names */
+    char *text;          /* contents of the header */
     int64_t dims[CFL_DIMS], count;
     FILE *stream;
 };
 
 /* ---- the header ---- */
 
-/* "NAME.hdr and NAME.cfl" belong together: says which is missing. */
+/* Reports that one of the pair NAME.hdr and NAME.cfl cannot be opened. */
 static vf_status cannot_open(const cfl_file *f, const char *missing, const char *other)
 {
     const int error = errno;
     struct stat about;
     const bool has_other = stat(other, &about) == 0;
     return vf_fail(f->ctx, VF_ERR_INPUT, "%s: cannot open: %s%s%s%s", missing, strerror(error),
-                   error == ENOENT && has_other ? "; it belongs to " : "", error == ENOENT && has_other ? other : "",
-                   error == ENOENT && has_other ? ", since BART's files come in pairs (.cfl and .hdr)" : "");
+                   error == ENOENT && has_other ? "; it is needed with " : "",
+                   error == ENOENT && has_other ? other : "",
+                   error == ENOENT && has_other ? ", because BART files come in pairs (.cfl and .hdr)" : "");
 }
 
 static vf_status read_header(cfl_file *f)
@@ -45,11 +46,11 @@ static vf_status read_header(cfl_file *f)
     const bool regular = fstat(fileno(stream), &about) == 0 && S_ISREG(about.st_mode);
     const size_t bytes = f->text && regular ? fread(f->text, 1, MOST_HEADER, stream) : 0;
     if (!f->text)
-        status = vf_fail(f->ctx, VF_ERR_MEMORY, "%s: no memory to read the file", f->header);
+        status = vf_fail(f->ctx, VF_ERR_MEMORY, "%s: not enough memory to read the file", f->header);
     else if (!regular || ferror(stream))
-        status = vf_fail(f->ctx, VF_ERR_INPUT, "%s: cannot read: not a file that can be read", f->header);
+        status = vf_fail(f->ctx, VF_ERR_INPUT, "%s: cannot read: not a regular file, or a read error", f->header);
     else if (bytes == MOST_HEADER || memchr(f->text, 0, bytes))
-        status = vf_fail(f->ctx, VF_ERR_INPUT, "%s: not a header of BART's, which is a short text", f->header);
+        status = vf_fail(f->ctx, VF_ERR_INPUT, "%s: not a BART header, which is a short text", f->header);
     fclose(stream);
     return status;
 }
@@ -67,7 +68,7 @@ const char *cfl_section(const cfl_file *f, const char *title)
     return NULL;
 }
 
-/* One number of the line at *at; false at its end. */
+/* Parses one number of the line at *at; false at the line's end. */
 static bool next_number(const char **at, int64_t *value, bool *valid)
 {
     char *end;
@@ -88,22 +89,22 @@ static vf_status parse_header(cfl_file *f)
     int64_t value, bytes = (int64_t)sizeof(float complex);
     int dims = 0;
     if (!at)
-        return vf_fail(f->ctx, VF_ERR_INPUT, "%s: no line '# Dimensions', which a header of BART's has", f->header);
+        return vf_fail(f->ctx, VF_ERR_INPUT, "%s: not a BART header: the line '# Dimensions' is missing", f->header);
     for (int d = 0; d < CFL_DIMS; d++)
         f->dims[d] = 1;
     for (; next_number(&at, &value, &valid); dims++) {
         if (dims >= CFL_DIMS && value != 1)
             return vf_fail(f->ctx, VF_ERR_INPUT, "%s: more than %d dimensions", f->header, CFL_DIMS);
         if (__builtin_mul_overflow(bytes, value, &bytes))
-            return vf_fail(f->ctx, VF_ERR_INPUT, "%s: the dimensions' product is beyond any file", f->header);
+            return vf_fail(f->ctx, VF_ERR_INPUT, "%s: the product of the dimensions is too large", f->header);
         if (dims < CFL_DIMS)
             f->dims[dims] = value;
     }
     if (!valid)
-        return vf_fail(f->ctx, VF_ERR_INPUT, "%s: dimension %d (counted from 0) is not a whole number above 0",
-                       f->header, dims);
+        return vf_fail(f->ctx, VF_ERR_INPUT, "%s: dimension %d (counted from 0) is not a positive integer", f->header,
+                       dims);
     if (dims == 0)
-        return vf_fail(f->ctx, VF_ERR_INPUT, "%s: no numbers behind '# Dimensions'", f->header);
+        return vf_fail(f->ctx, VF_ERR_INPUT, "%s: no numbers after '# Dimensions'", f->header);
     f->count = bytes / (int64_t)sizeof(float complex);
     return VF_OK;
 }
@@ -119,8 +120,8 @@ static vf_status check_size(const cfl_file *f)
         return vf_fail(f->ctx, VF_ERR_INPUT, "%s: not a regular file", f->path);
     if (about.st_size != bytes)
         return vf_fail(f->ctx, VF_ERR_INPUT,
-                       "%s: %lld bytes, but %s says %s complex numbers, which are %" PRId64
-                       " bytes: the file is cut short, or the two do not belong together",
+                       "%s: the file has %lld bytes, but %s says %s complex numbers, which are %" PRId64
+                       " bytes; the file is incomplete, or the two do not belong together",
                        f->path, (long long)about.st_size, f->header, cfl_shape(f->dims, shape), bytes);
     return VF_OK;
 }
@@ -131,12 +132,12 @@ vf_status cfl_open(vf_context *ctx, const char *path, cfl_file **out)
     *out = NULL;
     cfl_file *f = calloc(1, sizeof *f);
     if (!f)
-        return vf_fail(ctx, VF_ERR_MEMORY, "%s: no memory to open the file", path);
+        return vf_fail(ctx, VF_ERR_MEMORY, "%s: not enough memory to open the file", path);
     f->ctx = ctx;
     f->path = cfl_file_name(path, ".cfl");
     f->header = cfl_file_name(path, ".hdr");
     if (!f->path || !f->header)
-        status = vf_fail(ctx, VF_ERR_MEMORY, "%s: no memory to open the file", path);
+        status = vf_fail(ctx, VF_ERR_MEMORY, "%s: not enough memory to open the file", path);
     if (status == VF_OK)
         status = read_header(f);
     if (status == VF_OK)
@@ -187,7 +188,7 @@ vf_status cfl_read(cfl_file *f, int64_t first, int64_t count, float complex *out
     errno = 0;
     if (fseeko(f->stream, at, SEEK_SET) != 0 || fread(out, sizeof *out, (size_t)count, f->stream) != (size_t)count)
         return vf_fail(f->ctx, VF_ERR_INPUT, "%s: cannot read: %s", f->path,
-                       errno ? strerror(errno) : "the file has become shorter");
+                       errno ? strerror(errno) : "the file is now shorter than when it was opened");
     for (int64_t i = 0; i < count; i++)
         if (!isfinite(crealf(out[i])) || !isfinite(cimagf(out[i])))
             return not_finite(f, first + i, out[i]);
@@ -216,7 +217,7 @@ struct cfl_output {
     int64_t left; /* elements */
 };
 
-/* A name that leads to no regular file, like a pipe, cannot stand for two. */
+/* A name that is not a regular file, such as a pipe, cannot stand for two files. */
 static vf_status open_both(cfl_output *o, const char *data, const char *header)
 {
     vf_status status = vf_output_open(o->ctx, data, &o->data);
@@ -242,7 +243,7 @@ vf_status cfl_create(vf_context *ctx, const char *path, const int64_t dims[CFL_D
     cfl_output *o = calloc(1, sizeof *o);
     vf_status status = VF_OK;
     if (!data || !header || !o) {
-        status = vf_fail(ctx, VF_ERR_MEMORY, "%s: no memory to open the file", path);
+        status = vf_fail(ctx, VF_ERR_MEMORY, "%s: not enough memory to open the file", path);
         goto done;
     }
     *o = (cfl_output){.ctx = ctx, .left = 1};

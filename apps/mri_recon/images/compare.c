@@ -4,7 +4,7 @@
 #include "recon_image.h"
 #include "voxfield/statistics.h"
 
-/* Of `squares` = sum (I - I0)^2, as published. */
+/* Error measures from `squares` = sum (I - I0)^2, as published. */
 static image_error figures(int64_t voxels, double squares, double energy, double largest)
 {
     const double mse = squares / (double)voxels, rms = sqrt(energy / (double)voxels);
@@ -44,7 +44,7 @@ vf_status compare_images(vf_context *ctx, const char *name, int64_t voxels, cons
     vf_reduced energy, own, largest;
     *out = (image_comparison){.scale = 1};
     if (voxels < 1)
-        return vf_fail(ctx, VF_ERR_ARGUMENT, "%s: there are no voxels to compare", name);
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "%s: no voxels to compare", name);
     vf_status status = vf_host_reduce(ctx, VF_REDUCE_SQUARES, VF_F32, voxels, truth, NULL, &energy);
     if (status == VF_OK)
         status = vf_host_reduce(ctx, VF_REDUCE_MAX, VF_F32, voxels, truth, NULL, &largest);
@@ -53,11 +53,11 @@ vf_status compare_images(vf_context *ctx, const char *name, int64_t voxels, cons
     if (status != VF_OK)
         return status;
     if (!isfinite(energy.re))
-        return vf_fail(ctx, VF_ERR_INPUT, "%s: the truth has values that are not finite", name);
+        return vf_fail(ctx, VF_ERR_INPUT, "%s: the truth has NaN or infinite values", name);
     if (!isfinite(own.re))
-        return vf_fail(ctx, VF_ERR_INPUT, "%s: the image has values that are not finite", name);
+        return vf_fail(ctx, VF_ERR_INPUT, "%s: the image has NaN or infinite values", name);
     if (!(energy.re > 0) || !(largest.re > 0))
-        return vf_fail(ctx, VF_ERR_INPUT, "%s: the truth is nowhere above zero, so no error can be relative to it",
+        return vf_fail(ctx, VF_ERR_INPUT, "%s: the truth has no positive values, so relative errors are undefined",
                        name);
     if (own.re > 0)
         out->scale = product(voxels, image, truth) / own.re;

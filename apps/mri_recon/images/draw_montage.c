@@ -1,4 +1,4 @@
-/* The picture of an image: slices side by side, or frames where there is one slice each. */
+/* Draws an image: slices side by side, or frames if each has one slice. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,26 +7,26 @@
 #include "image_files.h"
 #include "voxfield/figure.h"
 
-/* In pixels. The picture is 8 inches wide at 300 pixels an inch, or less. */
+/* In pixels. The picture is at most 8 inches wide at 300 pixels per inch. */
 enum {
     MAX_WIDTH = 2400,
     MIN_WIDTH = 1800,
-    MAX_BODY = 1800, /* height of the panels together */
+    MAX_BODY = 1800, /* height of all panels together */
     MARGIN = 50,
     GAP = 24,        /* between panels */
-    CAPTION_GAP = 8, /* between a panel and what is written above it */
+    CAPTION_GAP = 8, /* between a panel and its caption */
     FRAME_LINE = 2,
-    SIDE = 60,            /* beside the panels, for the letters of the orientation */
-    LARGEST_STEP = 16,    /* from voxel to voxel: more shows nothing more ... */
-    SMALLEST_PANEL = 400, /* ... but a panel of this size is welcome anyway */
+    SIDE = 60,            /* beside the panels, for the orientation letters */
+    LARGEST_STEP = 16,    /* maximum pixels per voxel: more would show nothing new ... */
+    SMALLEST_PANEL = 400, /* ... unless the panel would be smaller than this */
     THINNEST = 8,
     MOST_PANELS = 20
 };
 
 static const vf_color PAPER = {255, 255, 255, 255}, INK = {25, 25, 25, 255}, FAINT_INK = {90, 90, 90, 255},
-                      FRAME = {150, 150, 150, 255}; /* around panels, which may be white to their edges */
+                      FRAME = {150, 150, 150, 255}; /* around panels, which may be white up to their edges */
 
-/* How a slice is turned on paper, and what its edges are: "L", "RA", or "" for none. */
+/* How a slice is turned, and the names of its edges: "L", "RA", or "" for none. */
 typedef struct view {
     int u, v; /* axes of the image to the right and downwards */
     bool flip_u, flip_v;
@@ -38,19 +38,19 @@ typedef struct montage {
     const recon_image *image;
     view view;
     bool frames;   /* panels are frames, not slices */
-    int64_t total; /* of those, in the image */
+    int64_t total; /* number of items (frames or slices) in the image */
     int panels;
-    int64_t item[MOST_PANELS]; /* which frame or slice a panel shows */
+    int64_t item[MOST_PANELS]; /* the frame or slice of each panel */
     double white;
     double scale;                     /* pixels per mm */
-    int columns, rows, width, height; /* of panels; of a panel */
+    int columns, rows, width, height; /* number of panels; size of a panel */
     vf_colormap map;
     vf_canvas *canvas;
 } montage;
 
 /* ---- orientation ---- */
 
-/* The ends of the patient's body that a direction points to: the nearest, and a second one beyond 20 degrees off it. */
+/* The patient's direction nearest to a vector, and a second one if the vector is more than 20 degrees off. */
 static void name_direction(const double d[3], double sign, char out[4])
 {
     static const char names[3][2] = {{'L', 'R'}, {'P', 'A'}, {'H', 'F'}};
@@ -69,11 +69,12 @@ static void name_direction(const double d[3], double sign, char out[4])
     out[n] = '\0';
 }
 
-/* As radiologists look at slices: transverse ones from the feet with the front up, coronal ones from the front and
- * sagittal ones from the left with the head up. An image whose place is not known is shown as it lies in memory. */
+/* The radiologists' convention: transverse slices from the feet with the front up, coronal slices from the front and
+ * sagittal slices from the left with the head up. If the patient's position is unknown, the image is shown as in
+ * memory. */
 static view choose_view(const scan_geometry *g)
 {
-    view out = {.u = 0, .v = 1}; /* the text above says what is where */
+    view out = {.u = 0, .v = 1}; /* the caption explains the axes */
     if (!g->known)
         return out;
     int normal = 0;
@@ -98,7 +99,7 @@ static view choose_view(const scan_geometry *g)
 
 /* ---- choice of panels ---- */
 
-/* How many voxels of a slice have a fifth of white or more. */
+/* Counts the voxels of a slice with at least a fifth of white. */
 static int64_t count_bright(const montage *m, int64_t slice, float *values)
 {
     const int64_t voxels = m->image->counts[0] * m->image->counts[1];
@@ -110,7 +111,7 @@ static int64_t count_bright(const montage *m, int64_t slice, float *values)
     return bright;
 }
 
-/* Cuts off the slices at either end that show nothing, which is what has `least` bright voxels or fewer. False: all. */
+/* Trims slices at both ends with at most `least` bright voxels. False if none is left. */
 static bool trim_slices(const montage *m, int64_t least, float *values, int64_t *first, int64_t *last)
 {
     *first = 0;
@@ -124,7 +125,7 @@ static bool trim_slices(const montage *m, int64_t least, float *values, int64_t 
     return true;
 }
 
-/* All items from `first` to `last`, or as many as there is room for, evenly spaced. */
+/* Selects all items from `first` to `last`, or as many as fit, evenly spaced. */
 static void spread(montage *m, int64_t first, int64_t last)
 {
     const int64_t count = last - first + 1;
@@ -133,7 +134,7 @@ static void spread(montage *m, int64_t first, int64_t last)
         m->item[p] = first + (2 * p + 1) * count / (2 * m->panels);
 }
 
-/* Slabs at different places: the panels are of the first. */
+/* The number of slabs at different positions. The panels show the first. */
 static int slabs(const montage *m)
 {
     return m->image->place_geometry ? m->image->places : 1;
@@ -152,8 +153,8 @@ static vf_status choose_panels(montage *m)
     if (!m->frames && m->total > MOST_PANELS) {
         float *values = malloc((size_t)voxels * sizeof *values);
         if (!values)
-            return vf_fail(m->ctx, VF_ERR_MEMORY, "the picture: not enough memory for a slice");
-        /* one voxel in 200, or else any: a small object */
+            return vf_fail(m->ctx, VF_ERR_MEMORY, "not enough memory for a slice of the picture");
+        /* one voxel in 200; for small objects, any */
         if (!trim_slices(m, voxels / 200, values, &first, &last) && !trim_slices(m, 0, values, &first, &last)) {
             first = 0;
             last = m->total - 1;
@@ -171,20 +172,20 @@ static int larger(int a, int b)
     return a > b ? a : b;
 }
 
-/* What a panel is called is left out where there is nothing else. */
+/* No caption if there is nothing to distinguish. */
 static int caption_height(const montage *m)
 {
     return m->total > 1 ? vf_line_height() + CAPTION_GAP : 0;
 }
 
-/* Size of a slice on paper, in mm. */
+/* The size of a slice on paper, in mm. */
 static double extent(const montage *m, int axis)
 {
     return m->image->voxel[axis] * (double)m->image->counts[axis];
 }
 
-/* The number of columns that lets panels be largest; of several, the one that leaves fewest places empty,
- * and the widest. */
+/* Chooses the number of columns with the largest panels; of several, the one with the fewest empty places and the most
+ * columns. */
 static void lay_out(montage *m)
 {
     const double across = extent(m, m->view.u), down = extent(m, m->view.v);
@@ -209,13 +210,14 @@ static void lay_out(montage *m)
 
 /* ---- drawing ---- */
 
-/* The plane of a panel as it is shown, [counts[v]][counts[u]]. */
+/* The plane of a panel as shown, [counts[v]][counts[u]]. */
 static void take_plane(const montage *m, int panel, float *magnitude, float *out)
 {
     const view *v = &m->view;
     const int64_t *counts = m->image->counts, voxels = counts[0] * counts[1];
     const int64_t step_u = v->u == 0 ? 1 : counts[0], step_v = v->v == 0 ? 1 : counts[0];
-    const int64_t plane = m->frames ? m->item[panel] * slabs(m) : m->item[panel]; /* a frame has one */
+    const int64_t plane =
+        m->frames ? m->item[panel] * slabs(m) : m->item[panel]; /* index of the plane; a frame has one */
     image_magnitude(m->image->data + plane * voxels, voxels, magnitude);
     for (int64_t row = 0; row < counts[v->v]; row++)
         for (int64_t column = 0; column < counts[v->u]; column++) {
@@ -244,7 +246,7 @@ static vf_status draw_panels(const montage *m, int left, int top)
     float *planes = malloc(2 * (size_t)voxels * sizeof *planes);
     float *pixels = malloc((size_t)m->width * (size_t)m->height * sizeof *pixels);
     if (!planes || !pixels) {
-        status = vf_fail(m->ctx, VF_ERR_MEMORY, "the picture: not enough memory for its panels");
+        status = vf_fail(m->ctx, VF_ERR_MEMORY, "not enough memory for the panels of the picture");
         goto done;
     }
     for (int p = 0; p < m->panels; p++) {
@@ -263,7 +265,7 @@ done:
     return status;
 }
 
-/* The letters in the middle of the edges of all panels together, which are turned alike. */
+/* Draws the letters at the middle of the outer edges. All panels have the same orientation. */
 static void draw_letters(const montage *m, int left, int top, int width, int height)
 {
     const int capital = vf_font_get_size(VF_FONT_LARGE).capital, gap = 16;
@@ -274,7 +276,7 @@ static void draw_letters(const montage *m, int left, int top, int width, int hei
     vf_canvas_text(m->canvas, x, top + height + gap + capital, VF_FONT_LARGE, VF_ALIGN_CENTER, m->view.bottom, INK);
 }
 
-/* What the picture shows, in parts. */
+/* The picture's description, in parts. */
 enum { MOST_PARTS = 16 };
 typedef struct caption {
     char title[1200], voxels[200], shown[240], method[1024];
@@ -282,7 +284,7 @@ typedef struct caption {
     int parts;
 } caption;
 
-/* The method, divided at its commas so that it can go on in the next line. */
+/* Splits the method at its commas, to break lines there. */
 static void describe_method(const char *method, caption *out)
 {
     (void)snprintf(out->method, sizeof out->method, "%s", method);
@@ -354,7 +356,7 @@ static void describe(const montage *m, int width, caption *out)
         describe_method(image->method, out);
 }
 
-/* The window's bar. Very small and very large numbers are written without their power of ten. */
+/* The bar of the window. Very small and very large numbers are written without their power of ten. */
 static void draw_window(const montage *m, int x, int y, int width)
 {
     const int exponent = (int)floor(log10(m->white));
@@ -369,7 +371,7 @@ static void draw_window(const montage *m, int x, int y, int width)
 
 static void draw_footer(const montage *m, int left, int right, int y)
 {
-    enum { BESIDE = 560 }; /* room for the scale bar, and for the program */
+    enum { BESIDE = 560 }; /* room for the scale bar and the program's name */
     const recon_image *image = m->image;
     char line[256];
     const int room = right - left - 2 * BESIDE, width = room < 800 ? room : 800;

@@ -1,5 +1,5 @@
-/* BART's images: [x][y][z], slices stacked along z, volumes in dimension 10 (TIME). Where the patient lies has no place
- * in the format. */
+/* BART images: [x][y][z], slices stacked along z, volumes in dimension 10 (TIME). The format cannot store the patient's
+ * position. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "bart/cfl.h"
 #include "image_files.h"
 
-/* "# Title\ntext\n", as BART itself heads the command and the program; no line of a text begins a section. */
+/* Sections "# Title\n text\n", as BART writes its command and program. No line of a text starts a section. */
 static char *make_sections(const recon_image *image)
 {
     const struct {
@@ -40,7 +40,7 @@ static vf_status write_cfl(vf_context *ctx, const recon_image *image, const char
     cfl_output *output = NULL;
     char *sections = make_sections(image);
     if (!sections)
-        return vf_fail(ctx, VF_ERR_MEMORY, "%s: no memory for the header", path);
+        return vf_fail(ctx, VF_ERR_MEMORY, "%s: not enough memory for the header", path);
     for (int d = CFL_COIL; d < CFL_DIMS; d++)
         dims[d] = d == CFL_TIME ? image->frames : 1;
     vf_status status = cfl_create(ctx, path, dims, sections, &output);
@@ -57,18 +57,17 @@ const image_format image_cfl = {".cfl .hdr", write_cfl};
 
 /* ---- reading ---- */
 
-/* Volumes in any dimension but the coils' and the maps'; slices alone are stacked. */
+/* Volumes may be in any dimension except coils and maps. If there are only slices, they are stacked. */
 static vf_status read_cfl_shape(vf_context *ctx, const char *path, const int64_t *dims, recon_image *out)
 {
     int64_t frames = 1;
     char shape[CFL_SHAPE_TEXT];
     for (int d = CFL_COIL; d < CFL_DIMS; d++) {
         if ((d == CFL_COIL || d == CFL_MAPS) && dims[d] > 1)
-            return vf_fail(ctx, VF_ERR_INPUT,
-                           "%s: %s are %lld images in dimension %s; combine them first (bart rss %d)", path,
-                           cfl_shape(dims, shape), (long long)dims[d], cfl_dim_name(d), 1 << d);
+            return vf_fail(ctx, VF_ERR_INPUT, "%s: %s is %lld images in dimension %s; combine them first (bart rss %d)",
+                           path, cfl_shape(dims, shape), (long long)dims[d], cfl_dim_name(d), 1 << d);
         if (__builtin_mul_overflow(frames, dims[d], &frames) || frames > INT32_MAX)
-            return vf_fail(ctx, VF_ERR_INPUT, "%s: %s are too many images", path, cfl_shape(dims, shape));
+            return vf_fail(ctx, VF_ERR_INPUT, "%s: %s is too many images", path, cfl_shape(dims, shape));
     }
     for (int a = 0; a < 3; a++)
         out->counts[a] = dims[a];

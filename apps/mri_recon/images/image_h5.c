@@ -1,5 +1,5 @@
-/* HDF5 images: the dataset /image [frame][z][y][x] of complex numbers, with everything there is to say about it in
- * attributes, and /affine [frame][3][4]: where each volume's voxels lie. */
+/* HDF5 images: the dataset /image [frame][z][y][x] of complex numbers, with its description in attributes, and /affine
+ * [frame][3][4] with the position of each volume. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,13 +8,13 @@
 
 enum {
     FORMAT_VERSION = 1,
-    LEVEL = 0, /* not compressed: the low bits of a reconstruction are noise; shuffle + deflate would save a seventh */
-    CHUNK_VOXELS = 1 << 17 /* 1 MiB: HDF5's cache of chunks */
+    LEVEL = 0,             /* no compression: low bits are noise; shuffle and deflate would save only a seventh */
+    CHUNK_VOXELS = 1 << 17 /* 1 MiB, the size of HDF5's chunk cache */
 };
 
 static const char DATASET[] = "image", AFFINE[] = "affine";
 
-/* Whole slices, or rows of a large slice: what is next to one another in memory. */
+/* Whole slices, or rows of a large slice: contiguous in memory. */
 static void choose_chunk(const recon_image *image, int64_t chunk[4])
 {
     int64_t room = CHUNK_VOXELS;
@@ -96,7 +96,7 @@ static vf_status describe_dataset(vf_h5 *file, const recon_image *image)
     return status;
 }
 
-/* Where the voxels of each volume lie. */
+/* Writes the affine of each volume. */
 static vf_status write_affines(vf_h5 *file, const recon_image *image)
 {
     enum { CHUNK = 1 << 13 }; /* volumes: 768 KiB */
@@ -145,7 +145,7 @@ const image_format image_h5 = {".h5 .hdf5", write_h5};
 
 /* ---- reading ---- */
 
-/* [frame][z][y][x] of a dataset with 2 to 4 dimensions. */
+/* Reads the shape [frame][z][y][x] of a dataset with 2 to 4 dimensions. */
 static vf_status read_shape(vf_context *ctx, vf_h5 *file, const char *path, vf_dtype *type, int *rank, int64_t *dims,
                             recon_image *out)
 {
@@ -160,15 +160,14 @@ static vf_status read_shape(vf_context *ctx, vf_h5 *file, const char *path, vf_d
     for (int d = 0; d < 4; d++)
         valid = valid && shape[d] >= 1 && !__builtin_mul_overflow(total, shape[d], &total);
     if (!valid || shape[0] > INT32_MAX || total > INT64_MAX / (int64_t)sizeof *out->data)
-        return vf_fail(ctx, VF_ERR_INPUT, "%s: the dataset 'image' is not an image: [frame][z][y][x] is expected",
-                       path);
+        return vf_fail(ctx, VF_ERR_INPUT, "%s: the dataset 'image' is not an image; expected [frame][z][y][x]", path);
     out->frames = (int)shape[0];
     for (int a = 0; a < 3; a++)
         out->counts[a] = shape[3 - a];
     return VF_OK;
 }
 
-/* What a file of another origin may lack stays as it is. */
+/* Keeps the defaults of attributes that files of other programs may lack. */
 static vf_status read_geometry(vf_h5 *file, recon_image *out)
 {
     scan_geometry *g = &out->geometry;
@@ -199,7 +198,7 @@ vf_status image_read_h5(vf_context *ctx, const char *path, recon_image *out)
     const int64_t start[VF_H5_MAX_RANK] = {0};
     vf_status status = vf_h5_open(ctx, path, &file);
     if (status == VF_OK && !vf_h5_exists(file, DATASET))
-        status = vf_fail(ctx, VF_ERR_INPUT, "%s: there is no dataset 'image' in the file", path);
+        status = vf_fail(ctx, VF_ERR_INPUT, "%s: dataset 'image' is missing", path);
     if (status == VF_OK)
         status = read_shape(ctx, file, path, &type, &rank, dims, out);
     if (status == VF_OK)

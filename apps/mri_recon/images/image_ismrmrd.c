@@ -1,5 +1,5 @@
 /* ISMRMRD images: a series GROUP/image_0 with the datasets header, data (complex) and attributes, as libismrmrd appends
- * them, in a new file or in a copy of the scan's. A volume is one image, and so is every slice of a stack. */
+ * them, in a new file or in a copy of the scan. Every volume is one image, and so is every slice of a stack. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,11 +14,11 @@ enum { RANK = 5, NAME_SIZE = 300 }; /* [image][channel][z][y][x] */
 
 typedef struct series {
     const recon_image *image;
-    int64_t images, depth; /* of an image: along z */
+    int64_t images, depth; /* depth: voxels of an image along z */
     ismrmrd_image_header *headers;
-    char **attributes; /* [images] all the same text */
+    char **attributes; /* [images] the same text for all */
     char *meta, *protocol;
-    char group[NAME_SIZE], path[NAME_SIZE]; /* of the scan, and of the series in it; both end in / */
+    char group[NAME_SIZE], path[NAME_SIZE]; /* the scan's group and the new series in it; both end in / */
 } series;
 
 /* ---- text ---- */
@@ -49,7 +49,7 @@ static void put_meta(FILE *to, const char *name, const char *value)
     fputs("</value></meta>", to);
 }
 
-/* Both return text for free(), NULL without memory. */
+/* The next functions return text to free(), NULL if memory is not enough. */
 static char *make_meta(const recon_image *image)
 {
     char *text = NULL;
@@ -83,7 +83,7 @@ static void put_space(FILE *to, const char *name, const recon_image *image, int6
             number[2], name);
 }
 
-/* The least that the format's schema wants. A resonance frequency of 0: not known. */
+/* The minimum that the format's schema requires. A resonance frequency of 0: unknown. */
 static char *make_protocol(const recon_image *image, int64_t depth)
 {
     char *text = NULL;
@@ -129,7 +129,7 @@ static void set_header(const series *s, int64_t index, ismrmrd_image_header *hea
     }
 }
 
-/* The scan's own counters, instead of one that counts the volumes. */
+/* Copies the scan's own counters, which replace a running number of volumes. */
 static void take_counters(const series *s, const scan_frame *frame)
 {
     const int64_t slices = s->images / s->image->frames;
@@ -159,7 +159,7 @@ static vf_status make_series(vf_context *ctx, const recon_image *image, const ch
     s->headers = malloc((size_t)s->images * sizeof *s->headers);
     s->attributes = malloc((size_t)s->images * sizeof *s->attributes);
     if (!s->meta || !s->protocol || !s->headers || !s->attributes)
-        return vf_fail(ctx, VF_ERR_MEMORY, "%s: no memory to write the image", path);
+        return vf_fail(ctx, VF_ERR_MEMORY, "%s: not enough memory to write the image", path);
     for (int64_t i = 0; i < s->images; i++) {
         set_header(s, i, &s->headers[i]);
         s->attributes[i] = s->meta;
@@ -179,7 +179,7 @@ static void free_series(series *s)
 
 /* ---- datasets ---- */
 
-/* How a dataset is made: as libismrmrd's, it can grow along its first dimension, `chunk` at a time; without times, so
+/* Creates datasets as libismrmrd does: extensible along the first dimension, in chunks of `chunk`. Without times, so
  * that the same images give the same bytes. */
 static hid_t creation_properties(int rank, const hsize_t *chunk)
 {
@@ -191,8 +191,8 @@ static hid_t creation_properties(int rank, const hsize_t *chunk)
     return list;
 }
 
-/* Creates the dataset `name` in `place`, whose name ends in /, and writes all of it. Takes the two types over, which
- * may be negative. */
+/* Creates the dataset `name` in `place` (which ends in /) and writes it. Closes the two types, which may be
+ * negative. */
 static bool put_dataset(hid_t file, const char *place, const char *name, hid_t stored, hid_t memory, int rank,
                         const hsize_t *dims, const hsize_t *chunk, const void *data)
 {
@@ -236,7 +236,7 @@ static const char *put_series(void *user, int64_t id)
     const int64_t *counts = s->image->counts;
     const hsize_t dims[RANK] = {count, 1, (hsize_t)s->depth, (hsize_t)counts[1], (hsize_t)counts[0]};
     hsize_t chunk[RANK] = {1, 1, (hsize_t)s->depth, (hsize_t)counts[1], (hsize_t)counts[0]};
-    while (chunk[2] > 1 && chunk[2] * chunk[3] * chunk[4] > (hsize_t)1 << 27) /* 1 GiB; HDF5's limit is 4 */
+    while (chunk[2] > 1 && chunk[2] * chunk[3] * chunk[4] > (hsize_t)1 << 27) /* 1 GiB; HDF5's limit is 4 GiB */
         chunk[2] = (chunk[2] + 1) / 2;
     if (!s->image->copy_of && !put_text(file, s->group, "xml", 1, &s->protocol))
         return "write the ISMRMRD header";
@@ -259,15 +259,15 @@ static bool same_file(const char *a, const char *b)
     return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
-/* Where the series goes: into the scan's group, under the first number that is free. */
+/* Chooses the place of the series: the scan's group and the first free number. */
 static vf_status choose_names(vf_context *ctx, vf_h5 *file, series *s)
 {
     const recon_image *image = s->image;
     const char *group = image->copy_of && image->group && image->group[0] ? image->group : "/dataset";
-    int length = snprintf(s->group, sizeof s->group, "%s/", group); /* HDF5 takes // for / */
+    int length = snprintf(s->group, sizeof s->group, "%s/", group); /* HDF5 treats // as / */
     (void)snprintf(s->path, sizeof s->path, "%.*sxml", NAME_SIZE - 4, s->group);
     if (length < NAME_SIZE && image->copy_of && !vf_h5_exists(file, s->path))
-        return vf_fail(ctx, VF_ERR_INPUT, "%s: '%s' is no group of an ISMRMRD scan to add the images to",
+        return vf_fail(ctx, VF_ERR_INPUT, "%s: '%s' is not a group of an ISMRMRD scan; cannot add the images to it",
                        image->copy_of, group);
     for (int n = 0; length < NAME_SIZE; n++) {
         length = snprintf(s->path, sizeof s->path, "%simage_%d/", s->group, n);
@@ -283,8 +283,8 @@ static vf_status write_ismrmrd(vf_context *ctx, const recon_image *image, const 
     vf_h5 *file = NULL;
     vf_status status = make_series(ctx, image, path, &s);
     if (status == VF_OK && image->copy_of && same_file(image->copy_of, path))
-        status =
-            vf_fail(ctx, VF_ERR_ARGUMENT, "%s: is the scan itself; give the copy with the images another name", path);
+        status = vf_fail(ctx, VF_ERR_ARGUMENT,
+                         "%s: this is the scan itself; use another name for the copy with the images", path);
     if (status == VF_OK)
         status = image->copy_of ? vf_h5_create_copy(ctx, image->copy_of, path, &file) : vf_h5_create(ctx, path, &file);
     if (status == VF_OK)

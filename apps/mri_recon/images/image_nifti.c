@@ -1,4 +1,4 @@
-/* NIfTI-1 images: the magnitude as float32, in one file (.nii) or that file compressed by gzip (.nii.gz). See
+/* NIfTI-1 images: the magnitude as float32, in one file (.nii) or that file compressed with gzip (.nii.gz). See
  * https://nifti.nimh.nih.gov/nifti-1 (nifti1.h). */
 #include <math.h>
 #include <stddef.h>
@@ -10,7 +10,8 @@
 #include "voxfield/gzip.h"
 #include "voxfield/workpool.h"
 
-/* As in the file: every member lies where C puts it. In the machine's byte order, from which readers tell it. */
+/* The layout of the file: C places every member where the format wants it. In the machine's byte order, which readers
+ * detect. */
 typedef struct nifti_header {
     int32_t sizeof_hdr;
     char unused1[35], dim_info;
@@ -41,8 +42,8 @@ enum {
     EXTENDER = 4,    /* bytes between header and extensions */
     EXTENSION = 8,   /* bytes of an extension before its text */
     MOST_TEXT = 16384,
-    LEVEL = 1,      /* of gzip: magnitudes hardly compress, whatever the level */
-    BLOCK = 1 << 16 /* voxels a thread takes at a time */
+    LEVEL = 1,      /* of gzip: magnitudes hardly compress at any level */
+    BLOCK = 1 << 16 /* voxels that a thread takes at a time */
 };
 
 /* ---- orientation ---- */
@@ -52,7 +53,7 @@ static double dot(const double a[3], const double b[3])
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
 }
 
-/* Scales a vector to length 1. False if it has none. */
+/* Scales a vector to length 1. False for a zero vector. */
 static bool normalize(double v[3])
 {
     const double length = sqrt(dot(v, v));
@@ -61,8 +62,8 @@ static bool normalize(double v[3])
     return length > 0 && isfinite(length);
 }
 
-/* The columns of the affine as a rotation r[column], times -1 for the third if *flip < 0. False if they are not at
- * right angles to within a milliradian: then no rotation can stand for them. */
+/* The columns of the affine as a rotation r[column], with the third times -1 if *flip < 0. False if they are not
+ * orthogonal to within a milliradian, so that no rotation describes them. */
 static bool find_rotation(const double affine[3][4], double r[3][3], double *flip)
 {
     const double slack = 1e-3;
@@ -89,13 +90,13 @@ static bool find_rotation(const double affine[3][4], double r[3][3], double *fli
     return true;
 }
 
-/* b, c, d of the unit quaternion a + bi + cj + dk, a >= 0, of a rotation given by its columns. From the largest of the
- * four, so that nothing is divided by a small number. */
+/* b, c, d of the unit quaternion a + bi + cj + dk, a >= 0, of a rotation given by its columns. Starts from the
+ * largest of the four, to avoid dividing by a small number. */
 static void to_quaternion(const double r[3][3], float out[3])
 {
     const double xx = r[0][0], yy = r[1][1], zz = r[2][2];
     const double squares[4] = {1 + xx + yy + zz, 1 + xx - yy - zz, 1 - xx + yy - zz, 1 - xx - yy + zz}; /* 4 q^2 */
-    const double products[4][4] = {/* 4 times the product of two: of a, b, c, d */
+    const double products[4][4] = {/* 4 times the product of two of a, b, c, d */
                                    {squares[0], r[1][2] - r[2][1], r[2][0] - r[0][2], r[0][1] - r[1][0]},
                                    {r[1][2] - r[2][1], squares[1], r[0][1] + r[1][0], r[0][2] + r[2][0]},
                                    {r[2][0] - r[0][2], r[0][1] + r[1][0], squares[2], r[1][2] + r[2][1]},
@@ -109,8 +110,8 @@ static void to_quaternion(const double r[3][3], float out[3])
         out[i] = (float)(scale * products[largest][i + 1]);
 }
 
-/* What lies to the left has positive x in LPS, and negative x in NIfTI's RAS; the same for y. An unknown orientation
- * gets its numbers too, but the codes say that it is none. */
+/* Left is positive x in LPS and negative x in NIfTI's RAS; likewise for y. An unknown orientation also gets numbers,
+ * but the codes mark it as unknown. */
 static void set_orientation(const recon_image *image, nifti_header *header)
 {
     double affine[3][4], r[3][3], flip = 1;
@@ -140,20 +141,22 @@ static vf_status check_limits(vf_context *ctx, const recon_image *image, const c
     for (int a = 0; a < 3; a++)
         most = image->counts[a] > most ? image->counts[a] : most;
     if (most > INT16_MAX)
-        return vf_fail(ctx, VF_ERR_UNSUPPORTED,
-                       "%s: the image has %lld voxels or frames along an axis, and NIfTI-1 files count to 32767; write "
-                       ".h5 instead",
-                       path, (long long)most);
+        return vf_fail(
+            ctx, VF_ERR_UNSUPPORTED,
+            "%s: the image has %lld voxels or frames along an axis, but the limit of NIfTI-1 is 32767; write "
+            ".h5 instead",
+            path, (long long)most);
     return VF_OK;
 }
 
-/* The file has one affine for all volumes. */
+/* Warns of volumes at different positions: the file has only one affine. */
 static void warn_of_places(vf_context *ctx, const recon_image *image, const char *path)
 {
     if (image->place_geometry)
         vf_warn(ctx,
-                "%s: the volumes lie at %d different places, and a NIfTI file has one for all: that of the first is "
-                "written; .h5 and .mrd keep each",
+                "%s: the volumes have %d different positions, but a NIfTI file stores only one; the position of the "
+                "first is "
+                "written. Use .h5 or .mrd to keep all",
                 path, image->places);
 }
 
@@ -169,7 +172,7 @@ static vf_status make_header(vf_context *ctx, const recon_image *image, nifti_he
                              .bitpix = 32,
                              .pixdim = {1, 1, 1, 1, 1, 1, 1, 1},
                              .scl_slope = 1,
-                             .xyzt_units = MILLIMETERS, /* how far apart frames are is not known */
+                             .xyzt_units = MILLIMETERS, /* the time between frames is unknown */
                              .cal_max = (float)white,
                              .intent_name = "magnitude",
                              .magic = "n+1"};
@@ -191,7 +194,7 @@ static const char *or_empty(const char *text)
     return text ? text : "";
 }
 
-/* Header, and an extension with a text of where the image comes from; for free(). `bytes` gets its length. */
+/* The header and an extension with text about the image's origin; free() it. `bytes` gets its length. */
 static char *make_head(const recon_image *image, nifti_header *header, size_t *bytes)
 {
     char *head = calloc(1, sizeof *header + EXTENDER + MOST_TEXT);
@@ -212,21 +215,21 @@ static char *make_head(const recon_image *image, nifti_header *header, size_t *b
     *bytes = sizeof *header + EXTENDER + (size_t)about[0];
     header->vox_offset = (float)*bytes;
     memcpy(head, header, sizeof *header);
-    head[sizeof *header] = 1; /* there are extensions */
+    head[sizeof *header] = 1; /* marks that extensions follow */
     memcpy(extension, about, sizeof about);
     return head;
 }
 
 /* ---- voxels ---- */
 
-/* Blocks on their way into the file: threads take magnitudes and compress, the calling thread writes in order. */
+/* Blocks on their way to the file: threads compute magnitudes and compress, the calling thread writes in order. */
 typedef struct nifti_writing {
     const recon_image *image;
     int64_t voxels; /* of all frames */
     bool compress;
     vf_output *output;
     vf_gzip gzip;
-    size_t packed_size;    /* of a slot */
+    size_t packed_size;    /* of one slot */
     float *values;         /* [slot][BLOCK] */
     char *packed;          /* [slot][packed_size] */
     vf_gzip_block *blocks; /* [slot] */
@@ -299,7 +302,7 @@ static vf_status write_nifti(vf_context *ctx, const recon_image *image, const ch
     w.blocks = malloc(slots * sizeof *w.blocks);
     head = make_head(image, &header, &head_bytes);
     if (!w.values || !w.packed || !w.blocks || !head) {
-        status = vf_fail(ctx, VF_ERR_MEMORY, "%s: no memory to write the image", path);
+        status = vf_fail(ctx, VF_ERR_MEMORY, "%s: not enough memory to write the image", path);
         goto done;
     }
     warn_of_places(ctx, image, path);

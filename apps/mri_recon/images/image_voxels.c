@@ -1,4 +1,4 @@
-/* Memory for the voxels of an image that is read. */
+/* Memory for the voxels of an image to read. */
 #include <stdlib.h>
 
 #include "image_files.h"
@@ -10,13 +10,14 @@ vf_status image_allocate(vf_context *ctx, const char *path, recon_image *out)
     for (int a = 0; a < 3; a++)
         valid = valid && out->counts[a] >= 1 && !__builtin_mul_overflow(voxels, out->counts[a], &voxels);
     if (!valid || voxels > INT64_MAX / (int64_t)sizeof *out->data)
-        return vf_fail(ctx, VF_ERR_INPUT, "%s: %lld x %lld x %lld x %d voxels are no image", path,
+        return vf_fail(ctx, VF_ERR_INPUT, "%s: invalid or too large image of %lld x %lld x %lld x %d voxels", path,
                        (long long)out->counts[0], (long long)out->counts[1], (long long)out->counts[2], out->frames);
     out->data = malloc((size_t)voxels * sizeof *out->data);
-    return out->data ? VF_OK : vf_fail(ctx, VF_ERR_MEMORY, "%s: no memory for %lld voxels", path, (long long)voxels);
+    return out->data ? VF_OK
+                     : vf_fail(ctx, VF_ERR_MEMORY, "%s: not enough memory for %lld voxels", path, (long long)voxels);
 }
 
-/* From the last on, since those move furthest. */
+/* Starts at the end, because the last values move farthest. */
 void image_widen(float complex *data, int64_t count)
 {
     const float *real = (const float *)data;

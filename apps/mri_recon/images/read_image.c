@@ -1,4 +1,4 @@
-/* Images to compare with. */
+/* Reads images to compare with. */
 #include "bart/cfl.h"
 #include "image_files.h"
 #include "voxfield/output.h"
@@ -12,9 +12,9 @@ vf_status read_image(vf_context *ctx, const char *path, recon_image *out)
     else if (vf_path_has_extension(path, ".nii .nii.gz"))
         status = image_read_nifti(ctx, path, out);
     else if (vf_path_has_extension(path, ".mrd .ismrmrd"))
-        status =
-            vf_fail(ctx, VF_ERR_INPUT,
-                    "%s: ISMRMRD images are written, and not read; compare with a .h5, .cfl, .nii or .nii.gz", path);
+        status = vf_fail(ctx, VF_ERR_INPUT,
+                         "%s: reading ISMRMRD images is not supported; compare with a .h5, .cfl, .nii or .nii.gz file",
+                         path);
     else
         status = image_read_h5(ctx, path, out);
     if (status != VF_OK)

@@ -1,5 +1,5 @@
-/* NIfTI-1 images of any program, as far as they are read here: real numbers, in this machine's byte order, in one file,
- * compressed by gzip or not. See image_nifti.c. */
+/* Reads NIfTI-1 images of any program. Supported: real numbers in this machine's byte order, in one file, with or
+ * without gzip. See image_nifti.c. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 
 enum { HEADER = 348, PIECE = 1 << 16 };
 
-/* Where the header has what: nifti1.h. */
+/* Offsets in the header: nifti1.h. */
 enum { AT_DIM = 40, AT_TYPE = 70, AT_VOXELS = 76, AT_OFFSET = 108, AT_SLOPE = 112, AT_INTERCEPT = 116, AT_MAGIC = 344 };
 
 static float number(const char *header, int at)
@@ -27,7 +27,7 @@ static int short_number(const char *header, int at)
     return value;
 }
 
-/* Bytes of a voxel of the types that are read, else 0. */
+/* Bytes of a voxel of a supported type, else 0. */
 static int bytes_of(int type)
 {
     static const int known[][2] = {{2, 1}, {4, 2}, {8, 4}, {16, 4}, {64, 8}, {256, 1}, {512, 2}, {768, 4}};
@@ -76,8 +76,9 @@ static vf_status take(vf_context *ctx, const char *path, gzFile file, void *to, 
         const int64_t left = bytes - done;
         const int got = gzread(file, (char *)to + done, left < PIECE ? (unsigned)left : PIECE);
         if (got <= 0)
-            return vf_fail(ctx, VF_ERR_INPUT, "%s: damaged or cut short: %lld more bytes of the image were expected",
-                           path, (long long)left);
+            return vf_fail(ctx, VF_ERR_INPUT,
+                           "%s: the file is damaged or incomplete: %lld more bytes of the image expected", path,
+                           (long long)left);
         done += got;
     }
     return VF_OK;
@@ -92,18 +93,20 @@ static vf_status read_header(vf_context *ctx, const char *path, gzFile file, cha
         return status;
     memcpy(&size, header, sizeof size);
     if (size != HEADER || memcmp(header + AT_MAGIC, "n+1", 4) != 0)
-        return vf_fail(ctx, VF_ERR_INPUT, "%s: no NIfTI-1 image in one file and this machine's byte order", path);
+        return vf_fail(ctx, VF_ERR_INPUT, "%s: not a NIfTI-1 image in a single file and this machine's byte order",
+                       path);
     const int rank = short_number(header, AT_DIM), type = short_number(header, AT_TYPE);
     if (rank < 2 || rank > 7)
-        return vf_fail(ctx, VF_ERR_INPUT, "%s: %d dimensions, where an image has 2 to 7", path, rank);
+        return vf_fail(ctx, VF_ERR_INPUT, "%s: %d dimensions; expected 2 to 7", path, rank);
     if (bytes_of(type) == 0)
-        return vf_fail(ctx, VF_ERR_INPUT, "%s: NIfTI's data type %d is not read; store real numbers", path, type);
+        return vf_fail(ctx, VF_ERR_INPUT, "%s: unsupported NIfTI data type %d; store real numbers", path, type);
     for (int d = 0; d < rank; d++) {
         const int64_t n = short_number(header, AT_DIM + 2 + 2 * d);
         if (d < 3)
             out->counts[d] = n;
         else if (n < 1 || frames > INT32_MAX / n)
-            return vf_fail(ctx, VF_ERR_INPUT, "%s: %lld along dimension %d is no image", path, (long long)n, d + 1);
+            return vf_fail(ctx, VF_ERR_INPUT, "%s: invalid or too large size %lld along dimension %d", path,
+                           (long long)n, d + 1);
         else
             frames *= n;
     }
@@ -121,7 +124,7 @@ static vf_status read_voxels(vf_context *ctx, const char *path, gzFile file, con
     const bool scaled = isfinite(slope) && slope != 0 && isfinite(intercept);
     const int64_t voxels = image_volume(out) * out->frames;
     char *piece = malloc(PIECE);
-    vf_status status = piece ? VF_OK : vf_fail(ctx, VF_ERR_MEMORY, "%s: no memory", path);
+    vf_status status = piece ? VF_OK : vf_fail(ctx, VF_ERR_MEMORY, "%s: not enough memory to read the image", path);
     for (int64_t first = 0; first < voxels && status == VF_OK; first += PIECE / 8) {
         const int64_t count = voxels - first < PIECE / 8 ? voxels - first : PIECE / 8;
         status = take(ctx, path, file, piece, count * bytes);
@@ -144,7 +147,8 @@ vf_status image_read_nifti(vf_context *ctx, const char *path, recon_image *out)
     vf_status status = read_header(ctx, path, file, header, out);
     const double offset = status == VF_OK ? (double)number(header, AT_OFFSET) : 0;
     if (status == VF_OK && !(offset >= HEADER && offset < 1e9 && gzseek(file, (z_off_t)offset, SEEK_SET) >= 0))
-        status = vf_fail(ctx, VF_ERR_INPUT, "%s: voxels at byte %g, which is not in the file", path, offset);
+        status = vf_fail(ctx, VF_ERR_INPUT, "%s: the header places the voxels at byte %g, which is not in the file",
+                         path, offset);
     if (status == VF_OK)
         status = image_allocate(ctx, path, out);
     if (status == VF_OK)

@@ -18,8 +18,7 @@ static vf_status format_for(vf_context *ctx, const char *path, const image_forma
         if (vf_path_has_extension(path, formats[f]->extensions))
             return VF_OK;
     }
-    return vf_fail(ctx, VF_ERR_ARGUMENT,
-                   "%s: the name does not say which kind of image to write; end it with one of %s %s %s %s %s", path,
+    return vf_fail(ctx, VF_ERR_ARGUMENT, "%s: unknown file extension; for an image, use one of %s %s %s %s %s", path,
                    formats[0]->extensions, formats[1]->extensions, formats[2]->extensions, formats[3]->extensions,
                    formats[4]->extensions);
 }
@@ -31,14 +30,14 @@ vf_status image_check_path(vf_context *ctx, const char *path)
     struct stat existing;
     vf_status status = format_for(ctx, path, &format);
     if (stat(path, &existing) == 0 && !S_ISREG(existing.st_mode) && !S_ISDIR(existing.st_mode))
-        return status; /* the other end of a pipe would notice */
+        return status; /* opening and closing a pipe would be seen at its other end */
     if (status == VF_OK)
         status = vf_output_open(ctx, path, &output);
     vf_output_discard(&output);
     return status;
 }
 
-/* ---- what every file says of its voxels ---- */
+/* ---- the description of the voxels, for all formats ---- */
 
 int64_t image_volume(const recon_image *image)
 {
@@ -72,9 +71,9 @@ void image_magnitude(const float complex *data, int64_t count, float *out)
     }
 }
 
-/* ---- the window ---- */
+/* ---- the window (black to white) ---- */
 
-/* Every `step`-th magnitude of `voxels` from `from` on. */
+/* Every `step`-th magnitude of `voxels`, starting at `from`. */
 static int64_t sample_magnitudes(const float complex *from, int64_t voxels, int64_t step, float *out)
 {
     int64_t n = 0;
@@ -83,7 +82,7 @@ static int64_t sample_magnitudes(const float complex *from, int64_t voxels, int6
     return n;
 }
 
-/* Of all voxels: a sample could miss the only bright one. */
+/* Over all voxels: a sample might miss the only bright one. */
 static double largest_magnitude(const float complex *from, int64_t voxels)
 {
     double largest = 0;
@@ -94,7 +93,7 @@ static double largest_magnitude(const float complex *from, int64_t voxels)
     return sqrt(largest);
 }
 
-/* Moves those that are no background to the front. */
+/* Moves voxels above the background to the front. */
 static int64_t remove_background(float *values, int64_t n, double background)
 {
     int64_t kept = 0;
@@ -104,9 +103,9 @@ static int64_t remove_background(float *values, int64_t n, double background)
     return kept;
 }
 
-/* Of a million voxels at least, or all. Of those that are no background, w, the share below the percentile is as
- * uncertain as sqrt(0.005 / w): for a tenth of a million, 0.02 %. The step is odd so that it does not keep to some
- * columns. */
+/* Samples at least a million voxels, or takes all. If w of them are above the background, the share below the
+ * percentile has an uncertainty of sqrt(0.005 / w): 0.02 % for a tenth of a million. The step is odd, so the samples
+ * do not stay in the same columns. */
 vf_status image_white(vf_context *ctx, const recon_image *image, int first, int count, double *white)
 {
     enum { ENOUGH = 1 << 20 };
@@ -114,7 +113,7 @@ vf_status image_white(vf_context *ctx, const recon_image *image, int first, int 
     const float complex *from = image->data + image_volume(image) * first;
     float high, bright = 0, *values = malloc((size_t)(voxels / step + 1) * sizeof *values);
     if (!values)
-        return vf_fail(ctx, VF_ERR_MEMORY, "the image's window: not enough memory");
+        return vf_fail(ctx, VF_ERR_MEMORY, "not enough memory for the picture's window");
     int64_t n = sample_magnitudes(from, voxels, step, values);
     const double largest = largest_magnitude(from, voxels);
     vf_status status = vf_host_quantile(ctx, n, values, 0.999, &high);
@@ -139,8 +138,8 @@ static vf_status check_image(vf_context *ctx, const recon_image *image, const ch
         valid = valid && image->counts[a] >= 1 && isfinite(image->voxel[a]) && image->voxel[a] > 0 &&
                 !__builtin_mul_overflow(voxels, image->counts[a], &voxels);
     if (!valid)
-        return vf_fail(ctx, VF_ERR_INTERNAL, "%s: the image to be written has no valid shape", path);
-    vf_reduced sum; /* not finite as soon as one number is not */
+        return vf_fail(ctx, VF_ERR_INTERNAL, "%s: the image to write has an invalid shape", path);
+    vf_reduced sum; /* not finite if any value is not finite */
     vf_status status = vf_host_reduce(ctx, VF_REDUCE_SUM, VF_C64, voxels, image->data, NULL, &sum);
     if (status != VF_OK || (isfinite(sum.re) && isfinite(sum.im)))
         return status;
@@ -149,8 +148,8 @@ static vf_status check_image(vf_context *ctx, const recon_image *image, const ch
         if (!(fabsf(parts[i]) <= FLT_MAX)) {
             const int64_t at = i / 2, nx = image->counts[0], ny = image->counts[1], nz = image->counts[2];
             return vf_fail(ctx, VF_ERR_OUTPUT,
-                           "%s: voxel (%lld, %lld, %lld) of frame %lld is not a finite number; the reconstruction has "
-                           "failed: try a larger --lambda, or look for absurd samples",
+                           "%s: voxel (%lld, %lld, %lld) of frame %lld is NaN or infinite; the reconstruction "
+                           "failed; try a larger --lambda, or check the samples for wrong values",
                            path, (long long)(at % nx), (long long)(at / nx % ny), (long long)(at / nx / ny % nz),
                            (long long)(at / nx / ny / nz));
         }

@@ -1,11 +1,11 @@
-/* The noise of an image, in the formats of images: as HDF5 under names of its own, else as volumes of magnitude. */
+/* Writes noise maps in the formats of images: HDF5 with its own names, other formats as volumes of magnitude. */
 #include <stdlib.h>
 
 #include "image_files.h"
 #include "voxfield/hdf5_io.h"
 #include "voxfield/output.h"
 
-/* One of the two halves of the map, [volume][z][y][x]. */
+/* Writes one of the two halves of the map, [volume][z][y][x]. */
 static vf_status write_half(vf_h5 *file, const recon_image *map, const char *name, int64_t first, const char *quantity)
 {
     const int64_t half = map->frames / 2, voxels = map->counts[0] * map->counts[1] * map->counts[2];

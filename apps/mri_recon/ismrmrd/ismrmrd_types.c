@@ -13,7 +13,7 @@ typedef struct member {
     hsize_t count; /* 0: a scalar, else an array */
 } member;
 
-/* HDF5's own types are known only once it has started. */
+/* HDF5's own types are only available after its start. */
 static hid_t native(number type)
 {
     switch (type) {
@@ -115,7 +115,7 @@ static const member image_header[] = {
 #undef M
 };
 
-/* Adds members to a compound. A type that has failed (negative) stays so: HDF5 refuses it. */
+/* Adds members to a compound. A negative (failed) type stays negative: HDF5 rejects it. */
 static bool insert_members(hid_t compound, const member *members)
 {
     bool good = compound >= 0;
@@ -128,7 +128,7 @@ static bool insert_members(hid_t compound, const member *members)
     return good;
 }
 
-/* Adds a member whose type was made for it, and closes that type. */
+/* Adds a member and closes its type. */
 static bool insert_made(hid_t compound, const char *name, size_t offset, hid_t type)
 {
     bool good = compound >= 0 && type >= 0 && H5Tinsert(compound, name, offset, type) >= 0;
@@ -137,7 +137,7 @@ static bool insert_made(hid_t compound, const char *name, size_t offset, hid_t t
     return good;
 }
 
-/* The type, or a negative value and nothing left open. */
+/* Returns the type, or closes it and returns a negative value. */
 static hid_t keep_if(bool good, hid_t type)
 {
     if (!good && type >= 0)

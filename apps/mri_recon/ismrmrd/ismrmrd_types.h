@@ -1,8 +1,7 @@
-/* ISMRMRD's records as HDF5 stores them: acquisitions and images (version 1 of the format; Inati et al., Magn. Reson.
- * Med. 77 (2017) 411), and the HDF5 types to read and write them by the names of their members.
+/* ISMRMRD's records in HDF5: acquisitions and images (version 1 of the format; Inati et al., Magn. Reson. Med. 77
+ * (2017) 411), and HDF5 types to read and write them by the names of their members.
  *
- * The structures here are aligned as C likes it. In files they are packed (340 and 198 bytes); HDF5 converts.
- */
+ * The structures here have C's alignment. In files they are packed (340 and 198 bytes); HDF5 converts. */
 #ifndef ISMRMRD_TYPES_H
 #define ISMRMRD_TYPES_H
 
@@ -43,7 +42,7 @@ typedef enum ismrmrd_flag {
     ISMRMRD_SURFACE_COIL_CORRECTION = 29,
     ISMRMRD_PHASE_STABILIZATION_REFERENCE = 30,
     ISMRMRD_PHASE_STABILIZATION = 31,
-    ISMRMRD_COMPRESSION1 = 53 /* to 56: samples stored compressed */
+    ISMRMRD_COMPRESSION1 = 53 /* 53 to 56: compressed samples */
 } ismrmrd_flag;
 #define ISMRMRD_BIT(flag) (UINT64_C(1) << ((flag)-1))
 
@@ -66,7 +65,7 @@ typedef struct ismrmrd_acquisition_header {
     uint32_t physiology_time_stamp[3];
     uint16_t number_of_samples, available_channels, active_channels;
     uint64_t channel_mask[16];
-    uint16_t discard_pre, discard_post; /* samples at the ends that are to be dropped */
+    uint16_t discard_pre, discard_post; /* samples to drop at the two ends */
     uint16_t center_sample;             /* the sample at k = 0 of a Cartesian readout */
     uint16_t encoding_space_ref;
     uint16_t trajectory_dimensions; /* 0: no trajectory */
@@ -125,21 +124,21 @@ typedef struct ismrmrd_image_header {
     uint32_t attribute_string_len;
 } ismrmrd_image_header;
 
-/* HDF5 types of the structures above: `_memory_type` laid out as the C structures are, `_file_type` packed as the
- * format has it. To be closed with H5Tclose; negative if HDF5 fails. */
+/* HDF5 types of the structures above: `_memory_type` in C's layout, `_file_type` packed as in the format. Close them
+ * with H5Tclose; negative if HDF5 fails. */
 hid_t ismrmrd_acquisition_header_memory_type(void);
 hid_t ismrmrd_acquisition_memory_type(void);
 hid_t ismrmrd_acquisition_file_type(void);
 hid_t ismrmrd_image_header_memory_type(void);
 hid_t ismrmrd_image_header_file_type(void);
 
-/* {real, imag} of floats, as the format stores complex arrays: images, `csm`, `phantom`. */
+/* {real, imag} of floats, the format's type of complex arrays: images, `csm`, `phantom`. */
 hid_t ismrmrd_complex_float_type(void);
 
-/* Text of any length, ASCII and zero-terminated: the dataset `xml`, and the attributes of images. */
+/* Text of variable length, ASCII and zero-terminated: the dataset `xml`, and the attributes of images. */
 hid_t ismrmrd_text_type(void);
 
-/* HDF5's own printing of errors, turned off between silence and restore. */
+/* HDF5's own error messages, off between ismrmrd_silence and ismrmrd_restore. */
 typedef struct ismrmrd_printing {
     H5E_auto2_t print;
     void *user;
@@ -147,8 +146,7 @@ typedef struct ismrmrd_printing {
 ismrmrd_printing ismrmrd_silence(void);
 void ismrmrd_restore(ismrmrd_printing before);
 
-/* Puts the innermost thing that HDF5 said about its last failure into `text`, a guess if it said nothing.
- * Returns `text`. */
+/* Copies HDF5's innermost message about its last failure to `text`, or a guess if there is none. Returns `text`. */
 const char *ismrmrd_reason(char *text, size_t size);
 
 #endif

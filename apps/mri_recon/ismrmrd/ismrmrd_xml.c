@@ -15,7 +15,7 @@ enum { MOST_DEPTH = 64, PATH_SIZE = 256, TEXT_SIZE = 64 };
 
 typedef enum kind { NUMBER, WHOLE, WORD } kind;
 
-/* Where an element's content goes. Names are compared without regard to case and without their namespace. */
+/* The destination of an element's content. Names are compared without namespace, in any case. */
 typedef struct element {
     const char *path;
     kind kind;
@@ -52,7 +52,7 @@ enum { ELEMENTS = sizeof elements / sizeof *elements };
 typedef struct parser {
     XML_Parser expat;
     ismrmrd_protocol *out;
-    char path[PATH_SIZE];          /* of the element that is open */
+    char path[PATH_SIZE];          /* of the open element */
     size_t length[MOST_DEPTH + 1]; /* of the path, by depth */
     int depth;
     char text[TEXT_SIZE]; /* its content so far */
@@ -72,7 +72,7 @@ static void XMLCALL on_start(void *user, const XML_Char *name, const XML_Char **
         XML_StopParser(p->expat, XML_FALSE);
         return;
     }
-    /* A name that does not fit is none of ours: it stays a mark that matches nothing. */
+    /* A name that does not fit is not one of ours; it becomes a mark that matches nothing. */
     if (before + 1 + size + 1 > PATH_SIZE) {
         local = "?";
         size = before + 3 > PATH_SIZE ? 0 : 1;
@@ -99,7 +99,7 @@ static void XMLCALL on_text(void *user, const XML_Char *text, int size)
     }
 }
 
-/* A number that cannot be read leaves what was there: "not in the file". */
+/* An invalid number keeps the old value: "not in the file". */
 static void store(const parser *p, const element *e)
 {
     char *at = (char *)p->out + e->offset;
@@ -135,8 +135,7 @@ static void XMLCALL on_end(void *user, const XML_Char *name)
     p->used = 0;
 }
 
-/* No header needs entities of its own; those who declare them want a small file to become a large one, or to be told of
- * other files. */
+/* No header needs its own entities. Attacks use them to expand small files or to access other files. */
 static void XMLCALL on_entity(void *user, const XML_Char *name, int is_parameter, const XML_Char *value, int size,
                               const XML_Char *base, const XML_Char *system, const XML_Char *public_id,
                               const XML_Char *notation)
@@ -171,8 +170,8 @@ static vf_status run(vf_context *ctx, const char *path, const char *text, size_t
     bool encoding_trouble = *error == XML_ERROR_INVALID_TOKEN || *error == XML_ERROR_UNKNOWN_ENCODING ||
                             *error == XML_ERROR_INCORRECT_ENCODING || *error == XML_ERROR_PARTIAL_CHAR;
     if (p->declares_entity)
-        status = vf_fail(ctx, VF_ERR_INPUT, "%s: xml: line %lu declares an entity, which no ISMRMRD header needs", path,
-                         line);
+        status = vf_fail(ctx, VF_ERR_INPUT,
+                         "%s: xml: line %lu declares an entity, which is not allowed in an ISMRMRD header", path, line);
     else if (p->too_deep)
         status =
             vf_fail(ctx, VF_ERR_INPUT, "%s: xml: line %lu: elements nested more than %d deep", path, line, MOST_DEPTH);
@@ -188,19 +187,19 @@ vf_status ismrmrd_parse_xml(vf_context *ctx, const char *path, const char *text,
 {
     enum XML_Error error;
     if (size > ISMRMRD_XML_MOST)
-        return vf_fail(ctx, VF_ERR_INPUT, "%s: xml: a header of %zu bytes; at most %d are read", path, size,
+        return vf_fail(ctx, VF_ERR_INPUT, "%s: xml: the header has %zu bytes; at most %d are supported", path, size,
                        ISMRMRD_XML_MOST);
     parser p = {.out = out};
     vf_status status = run(ctx, path, text, size, NULL, &p, &error);
     if (status == VF_OK && error != XML_ERROR_NONE) {
-        /* Names of patients and hospitals in Latin-1, whatever the first line says. */
+        /* Names of patients and hospitals may be in Latin-1, whatever the first line says. */
         p = (parser){.out = out};
         status = run(ctx, path, text, size, "ISO-8859-1", &p, &error);
         if (status == VF_OK)
-            vf_warn(ctx, "%s: xml: not in the encoding that it declares; read as Latin-1", path);
+            vf_warn(ctx, "%s: xml: not in the declared encoding; reading it as Latin-1", path);
     }
     if (status == VF_OK && out->encodings == 0)
-        status = vf_fail(ctx, VF_ERR_INPUT, "%s: xml: no ismrmrdHeader/encoding in the header", path);
+        status = vf_fail(ctx, VF_ERR_INPUT, "%s: xml: ismrmrdHeader/encoding is missing", path);
     return status;
 }
 
@@ -212,7 +211,7 @@ vf_status ismrmrd_parse_xml(vf_context *ctx, const char *path, const char *text,
     *out = (ismrmrd_protocol){0};
     return vf_fail(
         ctx, VF_ERR_UNSUPPORTED,
-        "%s: an ISMRMRD file, but this build cannot read XML: install expat (package libexpat1-dev) and build "
+        "%s: this is an ISMRMRD file, but this build cannot read XML; install expat (package libexpat1-dev) and build "
         "again",
         path);
 }

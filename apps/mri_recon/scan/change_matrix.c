@@ -4,7 +4,7 @@
 
 #include "scan_internal.h"
 
-/* Samples beyond the edge of a smaller matrix get the weight 0. */
+/* Gives samples beyond the k-space of a smaller matrix the weight 0. */
 static vf_status drop_samples(vf_context *ctx, const scan *raw, scan_trajectory *at)
 {
     const int64_t *matrix = raw->matrix;
@@ -24,9 +24,10 @@ static vf_status drop_samples(vf_context *ctx, const scan *raw, scan_trajectory 
         at->weights[m] = beyond ? 0 : at->weights[m];
     }
     if (dropped == at->samples)
-        return vf_fail(ctx, VF_ERR_ARGUMENT, "--matrix: no sample lies within the k-space of so few voxels");
+        return vf_fail(ctx, VF_ERR_ARGUMENT,
+                       "--matrix: no sample is within the k-space of this matrix; use more voxels");
     if (dropped > 0)
-        vf_note(ctx, "note: %lld of %lld samples %s beyond the k-space of --matrix and %s left out", (long long)dropped,
+        vf_note(ctx, "note: %lld of %lld samples %s beyond the k-space of --matrix and %s ignored", (long long)dropped,
                 (long long)at->samples, dropped == 1 ? "lies" : "lie", dropped == 1 ? "is" : "are");
     return VF_OK;
 }
@@ -37,21 +38,20 @@ vf_status change_matrix(vf_context *ctx, const int64_t wanted[3], scan *raw)
     vf_status status = VF_OK;
     if (raw->sensitivity || raw->field_map || raw->reference)
         return vf_fail(ctx, VF_ERR_ARGUMENT,
-                       "--matrix: the scan's coil maps, field map or references are on its own matrix, %lld x %lld x "
-                       "%lld; leave --matrix out",
+                       "--matrix: the scan has coil maps, a field map or references on its own matrix, %lld x %lld x "
+                       "%lld; leave out --matrix",
                        (long long)raw->matrix[0], (long long)raw->matrix[1], (long long)raw->matrix[2]);
     for (int a = 0; a < 3; a++) {
         int64_t wish = wanted[a];
         if (raw->matrix[2] == 1 && a == 2 && wish == wanted[0] && wish == wanted[1])
             wish = 1; /* one number for all axes of a plane */
         if (wish > SCAN_MOST_MATRIX || (wish == 1) != (raw->matrix[a] == 1))
-            return vf_fail(
-                ctx, VF_ERR_ARGUMENT,
-                "--matrix: %lld along %c is not possible for a scan of %lld x %lld x %lld (an axis of 1 stays 1; "
-                "at most %d)",
-                (long long)wish, "xyz"[a], (long long)raw -> matrix[0], (long long)raw -> matrix[1],
-                (long long)raw -> matrix[2], SCAN_MOST_MATRIX);
-        /* The part of the field of view that is kept stays the same. */
+            return vf_fail(ctx, VF_ERR_ARGUMENT,
+                           "--matrix: %lld along %c is invalid for a scan of %lld x %lld x %lld (an axis of 1 stays 1; "
+                           "at most %d)",
+                           (long long)wish, "xyz"[a], (long long)raw -> matrix[0], (long long)raw -> matrix[1],
+                           (long long)raw -> matrix[2], SCAN_MOST_MATRIX);
+        /* Keeps the same part of the field of view. */
         double share = (double)raw->crop[a] / (double)raw->matrix[a];
         raw->crop[a] = (int64_t)fmax(1, round(share * (double)wish));
         raw->matrix[a] = wish;

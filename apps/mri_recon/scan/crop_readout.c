@@ -1,18 +1,18 @@
-/* Readout oversampling, removed before anything is computed: each line of k-space is transformed to its voxels, the
- * voxels that the image keeps are cut out, and those are transformed back to fewer samples.
+/* Removes readout oversampling before the computation: transforms each line of k-space to its voxels, cuts out the
+ * voxels that the image keeps, and transforms those back to fewer samples.
  *
- * Why the image stays the same. Let every line along an axis hold each of the N k once, with one weight w and the same
- * other k. In F^H W F the sum over the k of a line is sum_k exp(i 2 pi k (n - n') / N) = N for n = n' and 0 for all
- * other n' in the field of view: the matrix does not couple voxels of different n, and F^H W d at n is N w times what
- * the line's inverse transform g(n) = 1/N sum_k d(k) exp(i 2 pi k r_n) contributes. With the identity as prior each n
- * has equations of its own, and those outside the kept M voxels need not be solved. Lines of M samples that transform
- * to the same g, with the weight w N / M, give every kept n the same equations to the last factor: M (w N / M) = N w.
- * So F^H d, the diagonal that lambda is relative to (taken over the kept voxels now), the solution and its scale are
- * those of the whole scan restricted to the middle.
+ * Why the image stays the same. Let every line along an axis have each of the N values of k once, with one weight w
+ * and the same other components of k. In F^H W F, the sum over the k of a line is sum_k exp(i 2 pi k (n - n') / N) =
+ * N for n = n', and 0 for all other n' in the field of view. So the matrix does not couple voxels of different n,
+ * and F^H W d at n is N w times the contribution of the line's inverse transform g(n) = 1/N sum_k d(k) exp(i 2 pi k
+ * r_n). With the identity as prior, each n has its own equations, and those outside the kept M voxels need not be
+ * solved. Lines of M samples that transform to the same g, with weight w N / M, give exactly the same equations for
+ * every kept n: M (w N / M) = N w. So F^H d, the diagonal that lambda is relative to (now over the kept voxels), the
+ * solution and its scale are those of the whole scan, restricted to the middle.
  *
- * The noise of g has 1 / N of a sample's variance, that of the new samples M / N. The weight N / M is its inverse, so
- * the least-squares problem stays that of the maximum likelihood, and the covariance of the coils, which is that of
- * samples of weight 1, stays what it is. */
+ * The noise of g has 1 / N of a sample's variance, the new samples M / N. The weight's factor N / M is the inverse.
+ * So the least-squares problem remains that of maximum likelihood, and the covariance of the coils, which is for
+ * samples of weight 1, does not change. */
 #include "crop_readout.h"
 
 #include <math.h>
@@ -29,7 +29,7 @@
 
 enum { ALIGNMENT = 64 };
 
-/* An axis along which lines are cut. */
+/* One axis to crop. */
 typedef struct cut {
     vf_context *ctx;
     int axis;
@@ -38,7 +38,7 @@ typedef struct cut {
     vf_fft_rows *long_rows, *short_rows;
 } cut;
 
-/* Whether the run of N samples from `first` on is a line; `seen` [N] is 0 before the first run. */
+/* Whether the N samples from `first` on are a complete line. `seen` [N] is 0 before the first line. */
 static bool is_line(const scan *raw, const scan_trajectory *at, const cut *c, int64_t first, int32_t *place,
                     int64_t *seen)
 {
@@ -59,7 +59,7 @@ static bool is_line(const scan *raw, const scan_trajectory *at, const cut *c, in
     return true;
 }
 
-/* Whether a trajectory is made of whole lines; their places. */
+/* Whether a trajectory consists of complete lines; also finds the places of their samples. */
 static vf_status find_lines(const scan *raw, const scan_trajectory *at, const cut *c, int32_t **place, bool *whole)
 {
     int64_t *seen = calloc((size_t)c->from, sizeof *seen);
@@ -72,8 +72,8 @@ static vf_status find_lines(const scan *raw, const scan_trajectory *at, const cu
     return status;
 }
 
-/* A line: k to voxels, the middle of them to k. Offsets from the middle voxel are the same in both, so that there is
- * nothing to shift: offset p lies at p modulo N and p modulo M. */
+/* Crops a line: from k to voxels, and from the middle voxels back to k. Offsets from the middle voxel are the same
+ * in both, so no shift is needed: offset p is at p modulo N and at p modulo M. */
 static void cut_line(const cut *c, const int32_t *place, const float complex *in, double complex *room,
                      float complex *out)
 {
@@ -131,12 +131,12 @@ static vf_status cut_trajectory(const cut *c, scan_trajectory *at)
     }
     free(at->k);
     free(at->weights);
-    free(at->time); /* of use with a field map alone, with which nothing is cropped */
+    free(at->time); /* only used with a field map, and then nothing is cropped */
     *at = (scan_trajectory){.samples = lines * m, .k = k, .weights = weights};
     return VF_OK;
 }
 
-/* The middle along the axis of `count` arrays on the scan's matrix; NULL stays. */
+/* Cuts the middle out of `count` arrays on the scan's matrix. NULL stays NULL. */
 static vf_status cut_array(const cut *c, const int64_t matrix[3], int count, size_t element, void **array)
 {
     const int64_t inner = c->axis == 0 ? 1 : c->axis == 1 ? matrix[0] : matrix[0] * matrix[1];
@@ -169,7 +169,7 @@ static vf_status cut_arrays(const cut *c, scan *raw)
     return status;
 }
 
-/* On failure the scan can be freed, and nothing else. */
+/* After a failure, the scan can only be freed. */
 static vf_status cut_scan(cut *c, scan *raw)
 {
     vf_status status = vf_fft_rows_create(c->ctx, VF_C128, c->from, 1, &c->long_rows);
@@ -189,7 +189,7 @@ static vf_status cut_scan(cut *c, scan *raw)
     raw->matrix[c->axis] = c->to;
     const size_t used = strlen(raw->description);
     (void)snprintf(raw->description + used, sizeof raw->description - used,
-                   "%sreadouts along %c cropped from %lld voxels to %lld", used > 0 ? "; " : "", "xyz"[c->axis],
+                   "%sreadouts along %c cropped from %lld to %lld voxels", used > 0 ? "; " : "", "xyz"[c->axis],
                    (long long)c -> from, (long long)c -> to);
     return VF_OK;
 }
@@ -216,7 +216,7 @@ static vf_status crop_axis(vf_context *ctx, scan *raw, int axis)
     return status;
 }
 
-/* Whether the image stays the same; and whether bits may change: those of an operator that the user chose do not. */
+/* Whether the image stays the same, and the user did not choose an operator, whose bits must not change. */
 static bool may_crop(const recon_settings *s, const scan *raw)
 {
     bool off_resonance = false;

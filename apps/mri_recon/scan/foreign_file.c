@@ -1,5 +1,5 @@
-/* Files of other kinds that people have: what they are, by their first bytes, else by their names, and how to convert
- * them. HDF5 files pass, whatever their names. */
+/* Recognises other kinds of files by their first bytes or their names, and says how to convert them. HDF5 files of
+ * any name pass. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,9 +11,9 @@
 enum { HEAD = 1024 };
 
 typedef struct foreign {
-    int at; /* of `bytes` in the file; -1: anywhere in the head, which is text then */
+    int at; /* offset of `bytes` in the file; -1: anywhere in the head, which is then text */
     const char *bytes;
-    size_t length;          /* 0: the name tells */
+    size_t length;          /* 0: recognised by name only */
     const char *extensions; /* "" : any */
     const char *what, *advice;
 } foreign;
@@ -22,17 +22,17 @@ static const char SIEMENS[] = "raw data of a Siemens scanner (twix)",
                   BY_SIEMENS[] = "convert it: siemens_to_ismrmrd -f meas.dat -o scan.h5";
 static const char NIFTI[] = "a NIfTI image", DICOM[] = "a DICOM image",
                   AN_IMAGE[] = "mri_recon reads k-space, not images";
-static const char NPY[] = "an array of NumPy's",
-                  BY_H5PY[] = "write the plain layout by h5py: f['scan/data'], f['scan/trajectory'], and the "
+static const char NPY[] = "a NumPy array",
+                  BY_H5PY[] = "write the plain layout with h5py: f['scan/data'], f['scan/trajectory'], and the "
                               "attributes matrix and fov_mm of f['scan'] (docs/scans.md)";
 static const char MATLAB[] = "a MATLAB file",
-                  BY_MATLAB[] = "write the plain layout by h5py or h5write: /scan/data, /scan/trajectory, and the "
+                  BY_MATLAB[] = "write the plain layout with h5py or h5write: /scan/data, /scan/trajectory, and the "
                                 "attributes matrix and fov_mm of /scan (docs/scans.md)";
 static const char PHILIPS[] = "raw data of a Philips scanner",
                   BY_PHILIPS[] = "convert it: philips_to_ismrmrd -f scan.raw -o scan.h5";
 static const char BRUKER[] = "raw data of a Bruker scanner",
                   BY_BRUKER[] = "convert it: bruker_to_ismrmrd, or read it in Python (brukerapi) and write the plain "
-                                "layout by h5py (docs/scans.md)";
+                                "layout with h5py (docs/scans.md)";
 
 static const foreign known[] = {
     {344, "n+1", 4, "", NIFTI, AN_IMAGE},
@@ -44,9 +44,9 @@ static const foreign known[] = {
     {0, "\223NUMPY", 6, "", NPY, BY_H5PY},
     {0, "PK\003\004", 4, ".npz", NPY, BY_H5PY},
     {0, "rawarray", 8, "", "a RawArray file (.ra)",
-     "read it in Python, and write the plain layout by h5py (docs/scans.md)"},
+     "read it in Python, and write the plain layout with h5py (docs/scans.md)"},
     {-1, "[VERSION]", 9, ".seq", "a Pulseq sequence",
-     "it has no samples; its trajectory (pypulseq: seq.calculate_kspace) goes into the scan of its data, by h5py "
+     "it has no samples; write its trajectory (pypulseq: seq.calculate_kspace) into the scan of its data with h5py "
      "(docs/scans.md)"},
     {0, "", 0, ".dat", SIEMENS, BY_SIEMENS},
     {0, "", 0, ".raw .lab .sin .list .data", PHILIPS, BY_PHILIPS},
@@ -58,11 +58,10 @@ static const foreign known[] = {
 
 static vf_status refuse(vf_context *ctx, const char *path, const char *what, const char *advice)
 {
-    return vf_fail(ctx, VF_ERR_INPUT, "%s: not a scan that can be read here, but, as it seems, %s; %s", path, what,
-                   advice);
+    return vf_fail(ctx, VF_ERR_INPUT, "%s: not a supported scan; this seems to be %s; %s", path, what, advice);
 }
 
-/* A name in a folder, or a name with an ending: whether there is a file. */
+/* Whether there is a file NAME in a folder, or a file with another extension. */
 static bool has_file(const char *path, const char *between, const char *name)
 {
     struct stat about;
@@ -82,7 +81,7 @@ static vf_status refuse_folder(vf_context *ctx, const char *path)
     return bruker ? refuse(ctx, path, BRUKER, BY_BRUKER) : VF_OK;
 }
 
-/* Signatures of HDF5 lie at 0, 512, 1024, ... */
+/* HDF5 signatures may be at 0, 512, 1024, ... */
 static bool is_hdf5(const char *head, size_t bytes)
 {
     static const char signature[] = "\211HDF\r\n\032\n";
@@ -94,7 +93,7 @@ static bool is_hdf5(const char *head, size_t bytes)
 
 static bool matches(const foreign *f, const char *path, const char *head, size_t bytes)
 {
-    const size_t last = bytes < f->length ? 0 : bytes - f->length + 1; /* behind the places where it may begin */
+    const size_t last = bytes < f->length ? 0 : bytes - f->length + 1; /* one more than the last possible offset */
     const size_t first = f->at < 0 ? 0 : (size_t)f->at, end = f->at < 0 ? last : first + 1;
     bool found = f->length == 0;
     if (f->extensions[0] && !vf_path_has_extension(path, f->extensions))
@@ -104,9 +103,8 @@ static bool matches(const foreign *f, const char *path, const char *head, size_t
     return found;
 }
 
-/* The first numbers of Siemens' files of version VD and later are 0 (or a version below 10,000) and the number of
- * measurements, at most 64; both little-endian. The names of all end in .dat, so this is for those that were renamed.
- */
+/* Siemens files of version VD and later begin with 0 (or a version below 10,000) and the number of measurements, at
+ * most 64, both little-endian. Their names end in .dat; this recognises renamed ones. */
 static bool is_twix(const char *head, size_t bytes)
 {
     uint32_t version, count, measurement;
@@ -134,8 +132,8 @@ vf_status refuse_foreign_file(vf_context *ctx, const char *path)
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
     if (stat(path, &about) != 0)
         return has_file(path, ".", "cfl") || has_file(path, "", "cfl")
-                   ? vf_fail(ctx, VF_ERR_INPUT, "%s: no such file; BART's are given with their ending, as %s%scfl",
-                             path, path, path[0] && path[strlen(path) - 1] == '.' ? "" : ".")
+                   ? vf_fail(ctx, VF_ERR_INPUT, "%s: no such file; give BART files with their extension: %s%scfl", path,
+                             path, path[0] && path[strlen(path) - 1] == '.' ? "" : ".")
                    : VF_OK;
     if (S_ISDIR(about.st_mode))
         return refuse_folder(ctx, path);
@@ -156,6 +154,6 @@ const char *scan_matlab_advice(const char *path)
     static const char begin[] = "MATLAB 7.3 MAT-file";
     if (read_head(path, head) < sizeof begin || memcmp(head, begin, sizeof begin - 1) != 0)
         return "";
-    return "; it is a file of MATLAB's: write the plain layout by h5py or h5write: /scan/data, /scan/trajectory, and "
+    return "; this is a MATLAB file; write the plain layout with h5py or h5write: /scan/data, /scan/trajectory, and "
            "the attributes matrix and fov_mm of /scan (docs/scans.md)";
 }

@@ -1,4 +1,4 @@
-/* Reads a scan: finds out which layout the file has. */
+/* Reads a scan and detects the layout of its file. */
 #include <string.h>
 
 #include "scan_internal.h"
@@ -51,11 +51,12 @@ vf_status read_scan(vf_context *ctx, const char *path, const char *group, k_unit
         if (status == VF_OK && found[0])
             status = scan_read_ismrmrd(ctx, path, found, units, out);
         else if (status == VF_OK)
-            status = vf_fail(ctx, VF_ERR_INPUT,
-                             bare ? "%s: the group /scan has no dataset 'data'%s"
-                                  : "%s: no scan in it: neither a group /scan nor one with 'xml' and 'data' "
-                                    "(ISMRMRD)%s",
-                             path, scan_matlab_advice(path));
+            status = vf_fail(
+                ctx, VF_ERR_INPUT,
+                bare ? "%s: dataset /scan/data is missing%s"
+                     : "%s: no scan in this file: it has neither a group /scan nor a group with 'xml' and 'data' "
+                       "(ISMRMRD)%s",
+                path, scan_matlab_advice(path));
     }
 done:
     vf_h5_close(&file);

@@ -1,4 +1,4 @@
-/* A scan's arrays: their memory, and what all readers ask of their values. */
+/* Memory for the arrays of a scan, and checks of their values. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,13 +12,13 @@ vf_status scan_require_memory(vf_context *ctx, const char *path, const char *wha
     vf_host_memory(&available, &total);
     if (count >= 0 && bytes <= (double)available)
         return VF_OK;
-    return vf_fail(ctx, VF_ERR_MEMORY, "%s: not enough memory for %s: %.3g GB are needed, %.3g GB are free", path, what,
+    return vf_fail(ctx, VF_ERR_MEMORY, "%s: not enough memory for %s: %.3g GB needed, %.3g GB free", path, what,
                    bytes / 1e9, (double)available / 1e9);
 }
 
 vf_status scan_allocate(vf_context *ctx, const char *path, const char *what, int64_t count, size_t size, void *out)
 {
-    enum { LARGE = 1 << 20 }; /* asking the kernel what is free takes longer than a small piece is worth */
+    enum { LARGE = 1 << 20 }; /* smaller pieces are not worth the time to ask the kernel for the free memory */
     void *memory = NULL;
     vf_status status = VF_OK;
     if (count < 0 || count > LARGE)
@@ -64,7 +64,7 @@ int64_t scan_first_not_finite(const float *values, int64_t count)
         float zero = 0;
 #pragma omp simd reduction(+ : zero)
         for (int64_t i = first; i < end; i++)
-            zero += values[i] * 0; /* nan as soon as one of them is nan or infinite */
+            zero += values[i] * 0; /* NaN if any value is NaN or infinite */
         if (zero == 0)
             continue;
         for (int64_t i = first; i < end; i++)

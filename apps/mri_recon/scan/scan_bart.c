@@ -1,4 +1,4 @@
-/* Reads k-space of BART (docs/scans.md): Cartesian, or with a file of its trajectory. */
+/* Reads k-space of BART (docs/scans.md): Cartesian, or with a trajectory file. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -18,16 +18,16 @@ typedef struct reader {
     const recon_settings *settings;
     scan *out;
     cfl_file *data, *trajectory;  /* NULL: Cartesian */
-    const int64_t *dims, *k_dims; /* of both files; k_dims NULL: Cartesian */
-    int64_t samples;              /* of a coil in a frame, as the file has them: of a Cartesian scan, positions */
-    int64_t wanted[3];            /* the matrix in the end: that of --matrix, or the scan's */
-    double scale;                 /* from BART's unitary transforms to sums: sqrt(voxels) */
-    double extent[3];             /* of all trajectories, in the file's units */
+    const int64_t *dims, *k_dims; /* of both files; k_dims is NULL for Cartesian scans */
+    int64_t samples;              /* of a coil in a frame, in the file; for Cartesian scans, all positions */
+    int64_t wanted[3];            /* the final matrix: from --matrix, or the scan's */
+    double scale;                 /* sqrt(voxels), because BART's transforms are unitary */
+    double extent[3];             /* of all trajectories, in units of the file */
 } reader;
 
 /* ---- shapes ---- */
 
-/* Frames are counted along TE, TIME, TIME2 and BATCH, the first fastest; SLICE is a place. */
+/* Frames are counted along TE, TIME, TIME2 and BATCH, the first fastest. SLICE counts places. */
 static bool counts_frames(int dim)
 {
     return dim == CFL_TE || dim == CFL_TIME || dim == CFL_TIME2 || dim == CFL_BATCH;
@@ -40,19 +40,19 @@ static vf_status check_dims(const reader *r)
     for (int d = CFL_MAPS; d < CFL_DIMS; d++)
         if (r->dims[d] > 1 && !counts_frames(d) && d != CFL_SLICE)
             return vf_fail(r->ctx, VF_ERR_INPUT,
-                           "%s: %" PRId64 " elements along dimension %d (%s), which k-space does not have here; take "
-                           "one by `bart slice %d 0`%s",
+                           "%s: %" PRId64 " elements along dimension %d (%s), which is not supported; select "
+                           "one with `bart slice %d 0`%s",
                            path, r->dims[d], d, cfl_dim_name(d), d,
-                           d == CFL_AVG ? ", or their mean by `bart avg -w 16384`" : "");
+                           d == CFL_AVG ? ", or their mean with `bart avg -w 16384`" : "");
     if (r->k_dims && r->dims[CFL_READ] != 1)
         return vf_fail(r->ctx, VF_ERR_INPUT,
-                       "%s: its shape is %s; with --trajectory, k-space is [1][samples][spokes][coils]", path,
+                       "%s: the shape is %s; with --trajectory, expected [1][samples][spokes][coils]", path,
                        cfl_shape(r->dims, shape));
     int64_t frames = r->dims[CFL_SLICE];
-    for (int d = 0; d < CFL_DIMS; d++) /* no overflow: the product of all is a count of elements */
+    for (int d = 0; d < CFL_DIMS; d++) /* no overflow: the product of all dimensions is a number of elements */
         frames *= counts_frames(d) ? r->dims[d] : 1;
     if (r->dims[CFL_COIL] > SCAN_MOST_COILS || frames > MOST_FRAMES || r->samples > MOST_SAMPLES)
-        return vf_fail(r->ctx, VF_ERR_INPUT, "%s: its shape is %s; at most %d coils, 2^20 frames and 2^40 samples",
+        return vf_fail(r->ctx, VF_ERR_INPUT, "%s: the shape is %s; at most %d coils, 2^20 frames and 2^40 samples",
                        path, cfl_shape(r->dims, shape), SCAN_MOST_COILS);
     return VF_OK;
 }
@@ -64,14 +64,14 @@ static vf_status check_trajectory(const reader *r)
     bool fits = t[CFL_PHS1] == d[CFL_PHS1] && t[CFL_PHS2] == d[CFL_PHS2];
     if (t[0] != 3 || t[CFL_COIL] != 1 || t[CFL_MAPS] != 1)
         return vf_fail(r->ctx, VF_ERR_INPUT,
-                       "%s: its shape is %s; a trajectory is [3][samples][spokes], and has no coils",
+                       "%s: the shape is %s; expected [3][samples][spokes] without coils for a trajectory",
                        cfl_path(r->trajectory), cfl_shape(t, a));
     for (int i = CFL_TE; i < CFL_DIMS; i++)
         fits = fits && (t[i] == 1 || t[i] == d[i]);
     if (!fits)
         return vf_fail(r->ctx, VF_ERR_INPUT,
-                       "%s: its shape is %s, that of %s %s: samples and spokes (dimensions 1 and 2) must be as many, "
-                       "and frames as many or one",
+                       "%s: the shape is %s, but that of %s is %s; samples and spokes (dimensions 1 and 2) must match, "
+                       "and frames must match or be 1",
                        cfl_path(r->trajectory), cfl_shape(t, a), cfl_path(r->data), cfl_shape(d, b));
     return VF_OK;
 }
@@ -93,7 +93,7 @@ static vf_status open_files(reader *r)
 
 /* ---- the matrix ---- */
 
-/* "--matrix": one number stands for all axes of a plane, too. */
+/* "--matrix": a single number applies to all axes of a plane. */
 static void choose_wanted(reader *r)
 {
     const recon_settings *s = r->settings;
@@ -113,7 +113,7 @@ static vf_status set_space(reader *r)
             return vf_fail(r->ctx, VF_ERR_INPUT, "%s: the matrix is %" PRId64 " along %c; expected 1 to %d",
                            cfl_path(r->data), s->matrix[a], "xyz"[a], SCAN_MOST_MATRIX);
         s->crop[a] = s->matrix[a];
-        s->fov[a] = (double)r->wanted[a]; /* BART's files do not say: voxels of 1 mm */
+        s->fov[a] = (double)r->wanted[a]; /* BART's files have no field of view; assume voxels of 1 mm */
         voxels *= (double)r->wanted[a];
         s->geometry.direction[a][a] = 1;
     }
@@ -121,7 +121,7 @@ static vf_status set_space(reader *r)
     return VF_OK;
 }
 
-/* BART's rule where nobody says the matrix: the smallest even one that holds the trajectory. */
+/* BART's rule if the matrix is unknown: the smallest even one that holds the trajectory. */
 static vf_status guess_matrix(reader *r)
 {
     const recon_settings *s = r->settings;
@@ -132,21 +132,21 @@ static vf_status guess_matrix(reader *r)
     for (int a = 0; a < 3; a++) {
         if (2 * ceil(most[a]) > SCAN_MOST_MATRIX)
             return vf_fail(r->ctx, VF_ERR_INPUT,
-                           "%s: |k%c| = %.6g cycles per field of view needs a matrix above %d: are the units right?",
+                           "%s: |k%c| = %.6g cycles per field of view needs a matrix above %d; check the units",
                            cfl_path(r->trajectory), "xyz"[a], most[a], SCAN_MOST_MATRIX);
         r->out->matrix[a] = most[a] > 0 ? 2 * (int64_t)ceil(most[a]) : 1;
     }
     return VF_OK;
 }
 
-/* In other units the extent does not tell the matrix. */
+/* In other units, the extent does not determine the matrix. */
 static vf_status take_matrix(reader *r)
 {
     const recon_settings *s = r->settings;
     if (!s->has_matrix)
         return vf_fail(r->ctx, VF_ERR_ARGUMENT,
-                       "%s: with --trajectory-units %s the trajectory does not tell the matrix; give --matrix, or "
-                       "--coils and a file of maps",
+                       "%s: with --trajectory-units %s the trajectory does not determine the matrix; add --matrix, or "
+                       "--coils with a file of maps",
                        cfl_path(r->trajectory), s->units == K_NORMALIZED ? "normalized" : "radians");
     memcpy(r->out->matrix, s->matrix, sizeof r->out->matrix);
     if (s->matrix[0] == s->matrix[1] && s->matrix[1] == s->matrix[2] && r->extent[2] == 0)
@@ -159,15 +159,15 @@ static vf_status choose_matrix(reader *r, const char **why)
     const recon_settings *s = r->settings;
     vf_status status;
     if (s->maps) {
-        *why = "that of the coil maps";
+        *why = "from the coil maps";
         status = coil_map_matrix(r->ctx, s->maps, r->out->matrix);
         if (status == VF_OK && s->units == K_AUTO && scan_looks_normalized(r->out->matrix, r->extent))
             status = scan_refuse_normalized(r->ctx, cfl_path(r->trajectory), r->out->matrix, r->extent);
     } else if (s->units == K_NORMALIZED || s->units == K_RADIANS) {
-        *why = "that of --matrix";
+        *why = "from --matrix";
         status = take_matrix(r);
     } else {
-        *why = "the smallest even one that holds the trajectory";
+        *why = "the smallest even one that covers the trajectory";
         status = guess_matrix(r);
     }
     return status == VF_OK ? set_space(r) : status;
@@ -191,8 +191,8 @@ static vf_status read_k(reader *r, int index)
     for (int64_t i = 0; status == VF_OK && i < values; i++) {
         t->k[i] = crealf(pairs[i]);
         if (cimagf(pairs[i]) != 0)
-            status = vf_fail(r->ctx, VF_ERR_INPUT, "%s: sample %" PRId64 " has an imaginary part: not a trajectory",
-                             path, i / 3);
+            status = vf_fail(r->ctx, VF_ERR_INPUT,
+                             "%s: sample %" PRId64 " has an imaginary part; this is not a trajectory", path, i / 3);
     }
     if (status == VF_OK)
         scan_extent(t->k, r->samples, extent);
@@ -220,7 +220,7 @@ static vf_status read_trajectories(reader *r)
     int64_t count = 1;
     for (int d = CFL_TE; d < CFL_DIMS; d++)
         count *= r->k_dims[d];
-    s->trajectories = (int)count; /* no more than frames */
+    s->trajectories = (int)count; /* at most as many as frames */
     vf_status status =
         scan_allocate(r->ctx, cfl_path(r->trajectory), "trajectories", count, sizeof *s->trajectory, &s->trajectory);
     for (int i = 0; status == VF_OK && i < s->trajectories; i++) {
@@ -240,7 +240,7 @@ static vf_status read_trajectories(reader *r)
 
 /* ---- frames ---- */
 
-/* Number `block` of the file's frames: where it goes, by its index along each dimension behind the coils. */
+/* Where frame number `block` of the file goes, from its index along each dimension after the coils. */
 static scan_frame frame_of(const reader *r, int64_t block)
 {
     int64_t index[CFL_DIMS] = {0}, volume = 0, stride = 1, trajectory = 0, k_stride = 1;
@@ -265,7 +265,7 @@ static scan_frame frame_of(const reader *r, int64_t block)
                         .set = (int)index[CFL_BATCH]};
 }
 
-/* Slices of planes are stacked, 1 mm apart for want of a distance; of volumes each becomes a volume. */
+/* Slices of planes are stacked, assuming 1 mm between them. Slices of volumes each become a volume. */
 static int64_t count_frames(reader *r)
 {
     scan *s = r->out;
@@ -279,8 +279,8 @@ static int64_t count_frames(reader *r)
     return blocks;
 }
 
-/* Keeps of data[coil][position] the positions where some coil is not 0, and lists them as a trajectory, of no samples
- * if there are none. */
+/* Keeps the positions of data[coil][position] where some coil is not 0, and lists them as a trajectory (without
+ * samples if there are none). */
 static vf_status take_acquired(reader *r, float complex *data, scan_trajectory *t)
 {
     const int64_t n = r->samples, *matrix = r->out->matrix;
@@ -312,7 +312,7 @@ static vf_status take_acquired(reader *r, float complex *data, scan_trajectory *
     return status;
 }
 
-/* The frame's pattern is one of those before, or a new one; 0 samples: the frame is left out. */
+/* Uses an earlier trajectory if the frame's pattern is the same. Frames with 0 samples are left out. */
 static vf_status share_pattern(reader *r, scan_frame *frame)
 {
     scan *s = r->out;
@@ -349,11 +349,12 @@ static vf_status check_scaled(const reader *r, const scan_frame *frame, int64_t 
 {
     if (scan_first_not_finite((const float *)frame->data, 2 * count) < 0)
         return VF_OK;
-    return vf_fail(r->ctx, VF_ERR_INPUT, "%s: values of frame %d are too large for single precision times sqrt(voxels)",
+    return vf_fail(r->ctx, VF_ERR_INPUT,
+                   "%s: values of frame %d are too large: times sqrt(voxels), they exceed single precision",
                    cfl_path(r->data), frame->volume);
 }
 
-/* Reads frame `block`; of a Cartesian scan the acquired samples alone. */
+/* Reads frame `block`; for a Cartesian scan, only the acquired samples. */
 static vf_status read_frame(reader *r, int64_t block, bool *empty)
 {
     scan *s = r->out;
@@ -361,7 +362,7 @@ static vf_status read_frame(reader *r, int64_t block, bool *empty)
     scan_frame *frame = &s->frame[s->frames];
     *frame = frame_of(r, block);
     vf_status status = scan_allocate(r->ctx, cfl_path(r->data), "samples", count, sizeof *frame->data, &frame->data);
-    s->frames++; /* what it holds is the scan's to free */
+    s->frames++; /* the scan frees the frame's data from here on */
     if (status == VF_OK)
         status = cfl_read(r->data, block * count, count, frame->data);
     if (status == VF_OK && !r->k_dims) {
@@ -401,10 +402,9 @@ static vf_status read_frames(reader *r)
             status = vf_fail(r->ctx, VF_ERR_CANCELLED, "interrupted");
     }
     if (status == VF_OK && s->frames == 0)
-        status = vf_fail(r->ctx, VF_ERR_INPUT, "%s: all samples are 0, which means not acquired", path);
+        status = vf_fail(r->ctx, VF_ERR_INPUT, "%s: all samples are 0, which means that none was acquired", path);
     if (status == VF_OK && left_out > 0)
-        vf_warn(r->ctx, "%s: %" PRId64 " of %" PRId64 " frames hold nothing but 0, and are left out", path, left_out,
-                blocks);
+        vf_warn(r->ctx, "%s: %" PRId64 " of %" PRId64 " frames are all 0 and are ignored", path, left_out, blocks);
     return status;
 }
 
@@ -415,21 +415,20 @@ static vf_status read_cartesian(reader *r)
     scan *s = r->out;
     if (r->settings->units != K_AUTO)
         return vf_fail(r->ctx, VF_ERR_ARGUMENT,
-                       "%s: without --trajectory the scan is Cartesian, and --trajectory-units does nothing",
+                       "%s: --trajectory-units needs --trajectory; without it, the scan is Cartesian",
                        cfl_path(r->data));
     memcpy(s->matrix, r->dims, sizeof s->matrix);
     if (r->dims[CFL_READ] == 1 && r->dims[CFL_PHS1] > 1 && r->dims[CFL_PHS2] > 1)
-        vf_warn(
-            r->ctx,
-            "%s: its first dimension is 1, as of scans that are not Cartesian; without --trajectory it is taken for "
-            "a Cartesian plane",
-            cfl_path(r->data));
+        vf_warn(r->ctx,
+                "%s: the first dimension is 1, as in non-Cartesian scans; without --trajectory, the scan is read as "
+                "a Cartesian plane",
+                cfl_path(r->data));
     vf_status status = set_space(r);
     if (status == VF_OK)
         status = read_frames(r);
     if (status == VF_OK)
         snprintf(s->description, sizeof s->description,
-                 "Cartesian: %" PRId64 " of %" PRId64 " positions are not 0, and taken as acquired%s; voxels of 1 mm "
+                 "Cartesian: %" PRId64 " of %" PRId64 " positions are not 0 and count as acquired%s; voxels of 1 mm "
                  "assumed",
                  s->trajectory[0].samples, r->samples, s->trajectories > 1 ? " in the first frame" : "");
     return status;

@@ -4,9 +4,9 @@
 
 #include "mri_scan.h"
 
-/* Reads k-space of BART (docs/scans.md): settings->input is its .cfl or .hdr, settings->trajectory that of its
- * trajectory, or NULL. Data are multiplied by sqrt(voxels), since BART's transforms are unitary: images have BART's
- * scale. Of the settings it also uses units, matrix and maps (whose matrix it takes). Errors: as read_scan;
+/* Reads k-space of BART (docs/scans.md). settings->input is its .cfl or .hdr, settings->trajectory that of its
+ * trajectory, or NULL. Data are multiplied by sqrt(voxels), because BART's transforms are unitary; so images have
+ * BART's scale. Also uses the settings units, matrix and maps (the maps' matrix). Errors: as read_scan;
  * VF_ERR_ARGUMENT. */
 VF_MUST_CHECK vf_status read_bart_scan(vf_context *ctx, const recon_settings *settings, scan *out);
 

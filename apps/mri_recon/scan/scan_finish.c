@@ -1,4 +1,4 @@
-/* The last look at a scan, whatever layout it was read from. */
+/* Final checks of a scan of any layout. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -6,7 +6,7 @@
 
 #include "scan_internal.h"
 
-/* Samples beyond what the matrix resolves: a few, and not far beyond, get weight 0; else the trajectory is refused. */
+/* Samples slightly beyond what the matrix resolves get weight 0. A trajectory that goes further is an error. */
 static vf_status check_extent(vf_context *ctx, const char *path, const int64_t matrix[3], scan_trajectory *t,
                               int64_t *outside)
 {
@@ -21,8 +21,8 @@ static vf_status check_extent(vf_context *ctx, const char *path, const int64_t m
         if (!(extent[a] <= 1.05 * edge))
             return vf_fail(ctx, VF_ERR_INPUT,
                            "%s: the trajectory reaches |k%c| = %.6g cycles per field of view, but %" PRId64
-                           " voxels resolve no more than %.6g: check the matrix, or say in which units the trajectory "
-                           "is by --trajectory-units",
+                           " voxels resolve at most %.6g; check the matrix, or give the units of the trajectory "
+                           "with --trajectory-units",
                            path, "xyz"[a], extent[a], matrix[a], edge);
     }
     if (!some)
@@ -45,15 +45,15 @@ static vf_status check_extent(vf_context *ctx, const char *path, const int64_t m
     return VF_OK;
 }
 
-/* A piece of an array that is digested. */
+/* A piece of an array for the digest. */
 typedef struct piece {
-    char array; /* of k, weights, time, phi */
+    char array; /* k, weights, time or phi */
     int64_t samples;
     const char *data;
     size_t bytes;
 } piece;
 
-/* Lists the pieces of all arrays there are; with NULL it counts. */
+/* Lists the pieces of all arrays; with NULL, only counts them. */
 static int64_t cut_pieces(const scan *s, piece *out)
 {
     enum { ARRAYS = 4 };
@@ -66,7 +66,7 @@ static int64_t cut_pieces(const scan *s, piece *out)
         for (int a = 0; a < ARRAYS; a++) {
             const size_t bytes = arrays[a] ? size[a] * (size_t)t->samples : 0;
             size_t at = 0;
-            do { /* what is not there, or empty, is one piece of no bytes */
+            do { /* a missing or empty array is one piece without bytes */
                 const size_t n = bytes - at < most ? bytes - at : most;
                 if (out)
                     out[count] = (piece){"kwtp"[a], arrays[a] ? t->samples : -1, (const char *)arrays[a] + at, n};
@@ -78,8 +78,7 @@ static int64_t cut_pieces(const scan *s, piece *out)
     return count;
 }
 
-/* The digest of the digests of the pieces of what there is, so that nothing need be copied together, and threads can
- * share it. */
+/* Digests the digests of all pieces, so that nothing needs to be copied together and threads can share the work. */
 static vf_status digest_trajectories(vf_context *ctx, const char *path, scan *s)
 {
     enum { LINE = 96 };
@@ -114,22 +113,22 @@ vf_status scan_finish(vf_context *ctx, const char *path, scan *s)
         if (status != VF_OK)
             return status;
         if (t->weights && scan_all_zero(t->weights, t->samples))
-            return vf_fail(ctx, VF_ERR_INPUT, "%s: all samples have the weight 0", path);
+            return vf_fail(ctx, VF_ERR_INPUT, "%s: all samples have weight 0", path);
         if (t->phi && scan_all_zero((const float *)t->phi, 2 * t->samples))
-            return vf_fail(ctx, VF_ERR_INPUT, "%s: phi is 0 at all samples, as is the image it makes", path);
+            return vf_fail(ctx, VF_ERR_INPUT, "%s: phi is 0 at all samples, so the image would be 0", path);
         samples += t->samples;
     }
     if (outside > 0)
         vf_warn(ctx,
                 "%s: %" PRId64 " of %" PRId64
-                " sample%s %s more than half a cycle beyond what the matrix resolves; %s the weight 0",
+                " sample%s %s more than half a cycle beyond what the matrix resolves; %s weight 0",
                 path, outside, samples, vf_plural(samples), outside == 1 ? "lies" : "lie",
                 outside == 1 ? "it gets" : "they get");
     const int64_t maps = (int64_t)s->coils * s->matrix[0] * s->matrix[1] * s->matrix[2];
     if (s->sensitivity && scan_all_zero((const float *)s->sensitivity, 2 * maps))
         return vf_fail(ctx, VF_ERR_INPUT,
-                       "%s: the coil maps in %s are 0 everywhere, as is the image they make: leave "
-                       "them out of the file, and maps are estimated",
+                       "%s: the coil maps in %s are 0 everywhere, so the image would be 0; leave "
+                       "them out of the file to have maps estimated",
                        path, strcmp(s->layout, "plain") == 0 ? "/scan/sensitivity" : "'csm'");
     bool silent = true;
     for (int i = 0; silent && i < s->frames; i++)

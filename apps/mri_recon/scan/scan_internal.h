@@ -1,4 +1,4 @@
-/* What the files of the scan reader share. */
+/* What the readers of scans share. */
 #ifndef SCAN_INTERNAL_H
 #define SCAN_INTERNAL_H
 
@@ -8,47 +8,47 @@
 /* ---- scan_arrays.c ---- */
 
 enum {
-    SCAN_MOST_MATRIX = 16000, /* along an axis, of files and of --matrix: what the NUFFT takes */
+    SCAN_MOST_MATRIX = 16000, /* along an axis, for files and --matrix: the limit of the NUFFT */
     SCAN_MOST_COILS = 4096
 };
 
-/* Zeroed memory for `count` elements of `size` bytes; `what` for the message. Refuses, before the kernel would end the
- * process, what is more than the memory there is. Errors: VF_ERR_MEMORY. */
+/* Allocates zeroed memory for `count` elements of `size` bytes; `what` is for the message. Fails if that exceeds the
+ * free memory, because the kernel would end the process later. Errors: VF_ERR_MEMORY. */
 VF_MUST_CHECK vf_status scan_allocate(vf_context *ctx, const char *path, const char *what, int64_t count, size_t size,
                                       void *out);
 
-/* Whether there is memory for `count` elements of `size` bytes, before it is asked for piece by piece. */
+/* Checks that `count` elements of `size` bytes fit in memory, before they are allocated in pieces. */
 VF_MUST_CHECK vf_status scan_require_memory(vf_context *ctx, const char *path, const char *what, int64_t count,
                                             size_t size);
 
-/* The index of the first value that is nan or infinite, or -1. */
+/* The index of the first NaN or infinite value, or -1. */
 int64_t scan_first_not_finite(const float *values, int64_t count);
 const char *scan_not_finite_name(float value); /* "nan" or "infinite" */
 
 bool scan_all_zero(const float *values, int64_t count);
 
-/* Copies text that came with a file so that it can go to a terminal: what is not printable ASCII becomes '?'. */
+/* Copies text from a file for messages: characters other than printable ASCII become '?'. */
 const char *scan_printable(const char *text, char *out, size_t size);
 
 /* ---- scan_finish.c ---- */
 
-/* The last look at a scan that is filled in: samples beyond the matrix, data and coil maps that are all 0, digest. */
+/* Final checks of a scan: samples beyond the matrix, all-zero data and coil maps. Computes the digest. */
 VF_MUST_CHECK vf_status scan_finish(vf_context *ctx, const char *path, scan *s);
 
 /* ---- foreign_file.c ---- */
 
-/* Refuses a file of another kind that people have k-space or images in, with a line on how to convert it:
- * VF_ERR_INPUT. What it does not know passes. */
+/* Fails for files of other kinds with k-space or images, and says how to convert them: VF_ERR_INPUT. Unknown files
+ * pass. */
 VF_MUST_CHECK vf_status refuse_foreign_file(vf_context *ctx, const char *path);
 
-/* "" but for MATLAB's files of version 7.3, which are HDF5: what to do with one that holds no scan. */
+/* Advice for MATLAB files of version 7.3, which are HDF5, if they have no scan; "" for other files. */
 const char *scan_matlab_advice(const char *path);
 /* ---- scan_noise.c ---- */
 
 /* Adds the sums of n_a conj(n_b) over the samples [coil][sample] to product [coil][coil], for b <= a. */
 void scan_noise_add(int coils, int64_t samples, const double complex *noise, double complex *product);
-/* Makes the covariance of these sums, of `count` samples: times `scale`, and the other half; drawn towards coils that
- * are alike and independent as far as so few samples would show differences and correlations by chance. */
+/* Makes the covariance from these sums of `count` samples: multiplies by `scale`, fills the other half, and shrinks it
+ * towards equal and independent coils, as far as so few samples show differences and correlations by chance. */
 void scan_noise_finish(int coils, double scale, double count, double complex *product);
 
 /* ---- scan_units.c ---- */
@@ -56,16 +56,16 @@ void scan_noise_finish(int coils, double scale, double count, double complex *pr
 /* The largest |k| along each axis. */
 void scan_extent(const float *k, int64_t samples, double extent[3]);
 
-/* Which units a trajectory is in, if its extent along the first `axes` axes is as given: `asked`, or for K_AUTO the one
- * that fits. `why` gets a clause for people. False, and in `why` the reason, if none fits or two do. */
+/* Determines the units of a trajectory from its extent along the first `axes` axes: `asked`, or for K_AUTO the units
+ * that fit. `why` gets a clause for messages. Returns false, with the reason in `why`, if no units or two fit. */
 bool scan_choose_units(k_units asked, const int64_t matrix[3], int axes, const double extent[3], k_units *chosen,
                        char *why, size_t why_size);
 
-/* Whether k is in cycles per voxel, not per field of view: no more than 0.5 along every axis of more than a few voxels,
- * and not 0 along all of them. */
+/* Whether k is in cycles per voxel instead of cycles per field of view: at most 0.5 along every axis of more than a few
+ * voxels, and not 0 along all of them. */
 bool scan_looks_normalized(const int64_t matrix[3], const double extent[3]);
 
-/* Refuses such a trajectory and says what to do: VF_ERR_INPUT. `matrix` NULL: not known. */
+/* Fails for such a trajectory and says what to do: VF_ERR_INPUT. `matrix` NULL: unknown. */
 VF_MUST_CHECK vf_status scan_refuse_normalized(vf_context *ctx, const char *path, const int64_t *matrix,
                                                const double extent[3]);
 
@@ -74,7 +74,7 @@ double scan_unit_factor(k_units units, int64_t matrix);
 
 /* ---- scan_plain.c ---- */
 
-/* Where a plain scan comes from: a file, or what a test makes up. The functions are those of hdf5_io.h. */
+/* The source of a plain scan: a file, or data made by a test. The functions are those of hdf5_io.h. */
 typedef struct plain_source {
     const char *path;
     void *user;
@@ -90,13 +90,13 @@ VF_MUST_CHECK vf_status scan_read_plain(vf_context *ctx, const plain_source *sou
 
 /* ---- scan_unread.c ---- */
 
-/* Warns of what lies in group /scan under names that are not the layout's, which may be misspelt; notes attributes. */
+/* Warns of unknown datasets in group /scan, which may be typos; notes unknown attributes. */
 VF_MUST_CHECK vf_status scan_warn_unread(vf_context *ctx, const char *path, vf_h5 *file);
 
 /* ---- scan_ismrmrd.c ---- */
 
-/* Finds the group that holds `xml` and `data`: `group`, or the only one there is. `name` gets it; "" if there is none
- * and none was asked for. Errors: VF_ERR_INPUT, VF_ERR_MEMORY. */
+/* Finds the group with `xml` and `data`: `group`, or the only one. `name` gets its name; "" if there is none and
+ * `group` is NULL. Errors: VF_ERR_INPUT, VF_ERR_MEMORY. */
 VF_MUST_CHECK vf_status scan_find_ismrmrd(vf_context *ctx, const char *path, const char *group, char *name,
                                           size_t name_size);
 

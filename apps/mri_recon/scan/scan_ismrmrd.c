@@ -1,5 +1,5 @@
-/* Reads ISMRMRD files: finds the group, parses its header, assembles its acquisitions, and takes coil maps and truth
- * that lie beside them. */
+/* Reads ISMRMRD files: finds the group, parses its header, assembles the acquisitions, and reads coil maps and truth
+ * from the same group. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@ enum { NAME_SIZE = 256, MOST_NAMED = 8 };
 static hid_t open_file(const char *path)
 {
     hid_t list = H5Pcreate(H5P_FILE_ACCESS);
-    H5Pset_fclose_degree(list, H5F_CLOSE_STRONG); /* identifiers left open must not keep the file open */
+    H5Pset_fclose_degree(list, H5F_CLOSE_STRONG); /* open identifiers must not keep the file open */
 #if H5_VERSION_GE(1, 10, 7)
     H5Pset_file_locking(list, true, true);
 #endif
@@ -40,7 +40,7 @@ typedef struct search {
     hid_t file;
     int found;
     char name[NAME_SIZE]; /* of the first */
-    char all[NAME_SIZE];  /* of all, for people */
+    char all[NAME_SIZE];  /* all names, for messages */
 } search;
 
 static void note_group(search *s, const char *group)
@@ -55,7 +55,7 @@ static void note_group(search *s, const char *group)
     s->found++;
 }
 
-/* For each link: is it the xml of a group that also has data? */
+/* Called for each link: is it the `xml` of a group that also has `data`? */
 static herr_t look_at_link(hid_t root, const char *name, const H5L_info_t *info, void *user)
 {
     search *s = user;
@@ -80,13 +80,13 @@ static vf_status find_group(vf_context *ctx, const char *path, const char *group
         snprintf(s->name, sizeof s->name, "%s%s", group[0] == '/' ? "" : "/", group);
         if (is_dataset(s->file, s->name, "xml") && is_dataset(s->file, s->name, "data"))
             return VF_OK;
-        return vf_fail(ctx, VF_ERR_INPUT, "%s: no group '%s' with 'xml' and 'data'", path,
+        return vf_fail(ctx, VF_ERR_INPUT, "%s: no group '%s' with datasets 'xml' and 'data'", path,
                        scan_printable(group, printable, sizeof printable));
     }
     if (H5Lvisit(s->file, H5_INDEX_NAME, H5_ITER_INC, look_at_link, s) < 0)
-        return ismrmrd_failure(ctx, path, "cannot list what is in the file");
+        return ismrmrd_failure(ctx, path, "cannot list the file's contents");
     if (s->found > 1)
-        return vf_fail(ctx, VF_ERR_INPUT, "%s: %d groups hold scans (%s): choose one by --group", path, s->found,
+        return vf_fail(ctx, VF_ERR_INPUT, "%s: %d groups contain scans (%s); choose one with --group", path, s->found,
                        s->all);
     return VF_OK;
 }
@@ -110,7 +110,7 @@ vf_status scan_find_ismrmrd(vf_context *ctx, const char *path, const char *group
 
 /* ---- the header ---- */
 
-/* Text of fixed or of any length; the first element if there are several. */
+/* Text of fixed or variable length; the first element if there are several. */
 static char *read_text(hid_t dataset)
 {
     hid_t type = H5Dget_type(dataset), space = H5Dget_space(dataset), memory = ismrmrd_text_type();
@@ -152,7 +152,7 @@ static vf_status read_header(vf_context *ctx, const char *path, hid_t group, sca
     if (dataset >= 0)
         H5Dclose(dataset);
     if (!out->protocol)
-        return vf_fail(ctx, VF_ERR_INPUT, "%s: 'xml' is not a text that can be read", path);
+        return vf_fail(ctx, VF_ERR_INPUT, "%s: cannot read 'xml' as text", path);
     return ismrmrd_parse_xml(ctx, path, out->protocol, strlen(out->protocol), protocol);
 }
 

@@ -1,5 +1,5 @@
-/* What the files of the ISMRMRD reader share: acquisitions -> lines (one each, what is kept of its header) -> frames.
- */
+/* What the files of the ISMRMRD reader share. Data flow: acquisitions -> lines (what is kept of their headers) ->
+ * frames. */
 #ifndef SCAN_ISMRMRD_H
 #define SCAN_ISMRMRD_H
 
@@ -7,20 +7,19 @@
 #include "ismrmrd/ismrmrd_xml.h"
 #include "scan_internal.h"
 
-/* What an acquisition holds besides its header. */
+/* The contents of an acquisition besides its header. */
 typedef struct ismrmrd_body {
     const float *traj, *data;
     int64_t traj_floats, data_floats;
 } ismrmrd_body;
 
-/* Where acquisitions come from: a file, or what a test makes up. Errors of both functions: VF_ERR_INPUT, VF_ERR_MEMORY.
- */
+/* The source of acquisitions: a file, or data made by a test. Errors of both functions: VF_ERR_INPUT, VF_ERR_MEMORY. */
 typedef struct ismrmrd_source {
     const char *path; /* for messages */
     void *user;
     int64_t acquisitions;
     vf_status (*heads)(vf_context *ctx, void *user, int64_t first, int64_t count, ismrmrd_acquisition_header *out);
-    /* `bytes`: what their headers say they hold; more than that is refused. Valid until the next call. */
+    /* `bytes`: the size according to the headers; more is an error. The result is valid until the next call. */
     vf_status (*bodies)(vf_context *ctx, void *user, int64_t first, int64_t count, size_t bytes, ismrmrd_body *out);
 } ismrmrd_source;
 
@@ -28,27 +27,27 @@ enum { LINE_LEFT_OUT = -1, LINE_NOISE = -2, LINE_IMAGE = 0 };
 
 /* One acquisition. */
 typedef struct scan_line {
-    int64_t at;    /* its first sample in its frame */
+    int64_t at;    /* index of its first sample in its frame */
     int32_t frame; /* or LINE_LEFT_OUT, LINE_NOISE */
     uint16_t samples, channels, pre, post, center, dims, step_1, step_2;
     uint16_t slice, contrast, phase, repetition, set;
     bool reversed;
-    bool calibration; /* left out of the image, but coil maps may be estimated from it */
+    bool calibration; /* not part of the image, but usable to estimate coil maps */
     float sample_time_us;
 } scan_line;
 
-/* A slice as the acquisitions number it. */
+/* A slice in the numbering of the acquisitions. */
 typedef struct scan_slice {
     bool seen;
     float position[3], direction[3][3]; /* of the first acquisition */
-    int rank;                           /* in the stack */
+    int rank;                           /* place in the stack */
     bool calibrated;
-    uint64_t calibration_volume; /* the least key of volumes that have calibration lines */
+    uint64_t calibration_volume; /* the lowest key of volumes with calibration lines */
 } scan_slice;
 
-/* A line in the order of frames. */
+/* A line, for sorting by frame. */
 typedef struct scan_order {
-    uint64_t key; /* volume, slice; calibrations behind all volumes */
+    uint64_t key; /* volume, slice; calibrations after all volumes */
     int64_t line;
 } scan_order;
 
@@ -60,8 +59,8 @@ typedef struct ismrmrd_reader {
     scan *out;
     scan_line *line;   /* [acquisitions] */
     scan_slice *slice; /* [65536] */
-    int slice_count;   /* of those that are seen */
-    bool slabs;        /* 3D: each is a volume of its own */
+    int slice_count;   /* slices seen */
+    bool slabs;        /* 3D: each slice number is a volume of its own */
     int64_t image_lines, noise_lines, calibration_lines;
     int64_t centers_assumed;          /* readouts without a center_sample */
     scan_order *order;                /* [image_lines + calibration_lines] by frame, then as in the file */
@@ -69,8 +68,8 @@ typedef struct ismrmrd_reader {
     int64_t *frame_samples;           /* [frames + calibrations] */
     int dims;                         /* components of the trajectory; 0: Cartesian */
     ismrmrd_acquisition_header first; /* of the first image acquisition */
-    bool oblique;                     /* acquisitions of different orientations */
-    bool oblique_slice;               /* such within a slice */
+    bool oblique;                     /* acquisitions have different orientations */
+    bool oblique_slice;               /* acquisitions of one slice have different orientations */
     int64_t center[2];                /* the encoding steps at k = 0 */
     char units_text[200];
 } ismrmrd_reader;
@@ -80,36 +79,36 @@ static inline int64_t line_kept(const scan_line *line)
     return line->samples - line->pre - line->post;
 }
 
-/* Whether a Cartesian readout and its encoding steps stay within the encoded matrix; `axis` gets the first that does
- * not: 0 for x. Needs r->center. In scan_ismrmrd_trajectory.c. */
+/* Whether a Cartesian readout and its encoding steps stay within the encoded matrix. `axis` gets the first axis that
+ * does not (0: x). Needs r->center. In scan_ismrmrd_trajectory.c. */
 bool ismrmrd_line_fits(const ismrmrd_reader *r, const scan_line *line, int *axis);
 
-/* Makes a scan of acquisitions. `out` is zero, and is to be freed on failure too. */
+/* Makes a scan from acquisitions. `out` must be zero; free it also after a failure. */
 VF_MUST_CHECK vf_status ismrmrd_assemble(vf_context *ctx, const ismrmrd_source *source,
                                          const ismrmrd_protocol *protocol, k_units units, scan *out);
 
-/* ---- its parts, in this order ---- */
+/* ---- the steps, in order ---- */
 
 /* scan_ismrmrd_space.c: matrix, field of view and crop from the XML header. */
 VF_MUST_CHECK vf_status ismrmrd_read_space(ismrmrd_reader *r);
 
-/* scan_ismrmrd_sort.c: all headers: which acquisitions are image data, and to which frame they belong. */
+/* scan_ismrmrd_sort.c: reads all headers: which acquisitions are image data, and to which frames they belong. */
 VF_MUST_CHECK vf_status ismrmrd_sort(ismrmrd_reader *r);
 
-/* scan_ismrmrd_space.c: the order of slices, and where the image lies in the patient. */
+/* scan_ismrmrd_space.c: the order of slices, and the image's position in the patient. */
 VF_MUST_CHECK vf_status ismrmrd_order_slices(ismrmrd_reader *r);
 
-/* scan_ismrmrd_fill.c: the samples, and the trajectory as it is stored; the noise's covariance. */
+/* scan_ismrmrd_fill.c: the samples, the stored trajectory, and the covariance of the noise. */
 VF_MUST_CHECK vf_status ismrmrd_fill(ismrmrd_reader *r);
 
-/* scan_ismrmrd_trajectory.c: one trajectory a frame, then those that are equal are made one. */
+/* scan_ismrmrd_trajectory.c: one trajectory per frame; equal ones are then shared. */
 VF_MUST_CHECK vf_status ismrmrd_make_cartesian(ismrmrd_reader *r);
 VF_MUST_CHECK vf_status ismrmrd_convert_trajectories(ismrmrd_reader *r);
 
-/* scan_ismrmrd_maps.c: the array `csm` of the group, if there is one, as the scan's coil maps. */
+/* scan_ismrmrd_maps.c: reads the group's array `csm`, if any, as coil maps. */
 VF_MUST_CHECK vf_status ismrmrd_read_maps(vf_context *ctx, const char *path, hid_t group, scan *s);
 
-/* scan_ismrmrd_truth.c: the array `phantom` of the group, if there is one, as the scan's truth. */
+/* scan_ismrmrd_truth.c: reads the group's array `phantom`, if any, as the truth. */
 VF_MUST_CHECK vf_status ismrmrd_read_truth(vf_context *ctx, const char *path, hid_t group, scan *s);
 
 /* scan_ismrmrd_file.c: acquisitions of an HDF5 dataset. */
@@ -117,7 +116,7 @@ typedef struct ismrmrd_file ismrmrd_file;
 VF_MUST_CHECK vf_status ismrmrd_file_open(vf_context *ctx, const char *path, hid_t dataset, ismrmrd_file **out);
 void ismrmrd_file_close(ismrmrd_file *file); /* NULL is allowed */
 void ismrmrd_file_source(ismrmrd_file *file, ismrmrd_source *source);
-/* VF_ERR_INPUT, naming `path`, `what` failed and HDF5's own reason. */
+/* VF_ERR_INPUT with `path`, `what` failed, and HDF5's own reason. */
 VF_MUST_CHECK vf_status ismrmrd_failure(vf_context *ctx, const char *path, const char *what);
 
 #endif

@@ -1,4 +1,4 @@
-/* Acquisitions of an HDF5 dataset: their headers alone, and what they hold, some at a time. */
+/* Reads acquisitions of an HDF5 dataset: headers alone, and contents in batches. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 
 enum { REASON_SIZE = 160, ALIGNMENT = 16 };
 
-/* What HDF5 reads arrays of variable length into: memory for as many bytes as the headers say, and no more. */
+/* Memory for HDF5's arrays of variable length, limited to the size according to the headers. */
 typedef struct arena {
     char *memory;
     size_t size, used, limit;
@@ -36,7 +36,7 @@ static void *arena_allocate(size_t size, void *user)
 
 static void arena_free(void *memory, void *user)
 {
-    (void)memory, (void)user; /* all at once, with the next batch */
+    (void)memory, (void)user; /* freed all at once with the next batch */
 }
 
 /* ---- types ---- */
@@ -85,7 +85,7 @@ static vf_status check_type(vf_context *ctx, ismrmrd_file *file)
     vf_status status = VF_OK;
     if (type < 0 || H5Tget_class(type) != H5T_COMPOUND || !has_member(type, "head", H5T_COMPOUND) ||
         !has_member(type, "data", H5T_VLEN)) {
-        status = vf_fail(ctx, VF_ERR_INPUT, "%s: 'data' does not hold acquisitions with the members head and data",
+        status = vf_fail(ctx, VF_ERR_INPUT, "%s: 'data' is not a dataset of acquisitions with members head and data",
                          file->path);
         goto done;
     }
@@ -96,9 +96,10 @@ static vf_status check_type(vf_context *ctx, ismrmrd_file *file)
     static const char *const needed[] = {"flags", "number_of_samples", "active_channels", "idx"};
     for (int i = 0; i < 4; i++)
         if (status == VF_OK && H5Tget_member_index(head, needed[i]) < 0)
-            status = vf_fail(ctx, VF_ERR_INPUT, "%s: the headers of acquisitions have no '%s'", file->path, needed[i]);
+            status = vf_fail(ctx, VF_ERR_INPUT, "%s: member '%s' is missing in the headers of acquisitions", file->path,
+                             needed[i]);
     if (status == VF_OK && H5Tget_class(base) != H5T_FLOAT)
-        status = vf_fail(ctx, VF_ERR_INPUT, "%s: the data of acquisitions are not stored as floats", file->path);
+        status = vf_fail(ctx, VF_ERR_INPUT, "%s: the data of acquisitions are not floats", file->path);
 done:
     H5Tclose(base);
     H5Tclose(data);
@@ -169,7 +170,7 @@ static vf_status range_failure(vf_context *ctx, const ismrmrd_file *file, int64_
 {
     char what[120];
     if (count == 1)
-        snprintf(what, sizeof what, "cannot read acquisition %" PRId64 ", or it holds more than its header says",
+        snprintf(what, sizeof what, "cannot read acquisition %" PRId64 ", or it has more data than its header says",
                  first);
     else
         snprintf(what, sizeof what, "cannot read acquisitions %" PRId64 " to %" PRId64, first, first + count - 1);

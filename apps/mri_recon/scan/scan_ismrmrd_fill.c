@@ -1,5 +1,4 @@
-/* Reads what acquisitions hold: samples into their frames, trajectories as they are stored, and noise into its
- * covariance. */
+/* Reads the contents of acquisitions: samples into frames, stored trajectories, and the covariance of the noise. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -9,12 +8,12 @@
 
 enum { BATCH_MOST = 1024, BATCH_BYTES = 32 << 20, ALIGNMENT = 16 };
 
-/* Sums over all samples of the noise acquisitions. */
+/* Sums over the samples of all noise acquisitions. */
 typedef struct noise_sums {
-    double complex *product; /* [coil][coil]: conj of the second */
+    double complex *product; /* [coil][coil]: the second coil is conjugated */
     double complex *samples; /* [coil][samples of one acquisition] */
     int64_t count;
-    double dwell_us; /* of the first */
+    double dwell_us; /* of the first acquisition */
     int64_t ignored;
 } noise_sums;
 
@@ -33,13 +32,13 @@ static vf_status check_body(const ismrmrd_reader *r, int64_t index, const ismrmr
     if (body->data_floats != data)
         return vf_fail(r->ctx, VF_ERR_INPUT,
                        "%s: acquisition %" PRId64 " holds %" PRId64
-                       " numbers of data; its header says %d sample%s of %d channel%s, which makes %" PRId64,
+                       " numbers of data; by its header, %d sample%s of %d channel%s, it should have %" PRId64,
                        r->source->path, index, body->data_floats, line->samples, vf_plural(line->samples),
                        line->channels, vf_plural(line->channels), data);
     if (line->frame >= 0 && body->traj_floats < traj)
         return vf_fail(r->ctx, VF_ERR_INPUT,
                        "%s: acquisition %" PRId64 " holds %" PRId64
-                       " numbers of trajectory; its header says %d sample%s of %d component%s, which makes %" PRId64,
+                       " numbers of trajectory; by its header, %d sample%s of %d component%s, it should have %" PRId64,
                        r->source->path, index, body->traj_floats, line->samples, vf_plural(line->samples), line->dims,
                        vf_plural(line->dims), traj);
     return VF_OK;
@@ -61,7 +60,7 @@ static vf_status place_data(const ismrmrd_reader *r, int64_t index, const ismrmr
     return VF_OK;
 }
 
-/* The first three components go into k, the fourth is time. */
+/* The first three components go into k; the fourth is time. */
 static vf_status place_trajectory(const ismrmrd_reader *r, int64_t index, const ismrmrd_body *body)
 {
     const scan_line *line = &r->line[index];
@@ -135,8 +134,8 @@ static vf_status read_some(filler *f, int64_t first, int64_t count, size_t bytes
     return source->bodies(f->r->ctx, source->user, first, count, bytes, f->bodies);
 }
 
-/* One that cannot be read stops the others of its batch: then they are read one by one, without those that are not
- * needed, to name the one or do without it. */
+/* Reads a batch. If one acquisition cannot be read, the whole batch fails; then reads one by one, without those that
+ * are not needed, to name the bad one or do without it. */
 static vf_status read_batch(filler *f, int64_t first, int64_t count, size_t bytes)
 {
     vf_status status = read_some(f, first, count, bytes);
@@ -180,9 +179,9 @@ static vf_status read_all(filler *f)
 
 /* ---- noise ---- */
 
-/* White noise has a variance in proportion to the bandwidth, which is one over the time a sample takes. The noise
- * acquisitions show less than that, by relativeReceiverNoiseBandwidth: the receiver's filter takes away some at the
- * edges of their band (Kellman and McVeigh, Magn. Reson. Med. 54 (2005) 1439). */
+/* White noise has a variance proportional to the bandwidth, the inverse of the dwell time. Noise acquisitions have
+ * less noise than that, by relativeReceiverNoiseBandwidth: the receiver's filter attenuates the edges of their band
+ * (Kellman and McVeigh, Magn. Reson. Med. 54 (2005) 1439). */
 static void finish_noise(filler *f)
 {
     ismrmrd_reader *r = f->r;
@@ -191,7 +190,7 @@ static void finish_noise(filler *f)
     bool known = image_us > 0 && noise_us > 0 && image_us < 1e6 && noise_us < 1e6;
     double bandwidth = r->protocol->noise_bandwidth;
     if (!(bandwidth > 0)) {
-        vf_warn(r->ctx, "%s: xml: relativeReceiverNoiseBandwidth is %g; 1 is taken", r->source->path, bandwidth);
+        vf_warn(r->ctx, "%s: xml: relativeReceiverNoiseBandwidth is %g; using 1", r->source->path, bandwidth);
         bandwidth = 1;
     }
     double scale = known ? noise_us / (image_us * bandwidth) : 1;
@@ -200,8 +199,8 @@ static void finish_noise(filler *f)
                 f->noise.ignored, f->noise.ignored == 1 ? " does not match" : "s do not match",
                 f->noise.ignored == 1 ? "is" : "are");
     if (f->noise.count < 2 * (int64_t)coils) {
-        vf_warn(r->ctx, "%s: %" PRId64 " noise sample%s too few for %d coil%s; the noise is taken to be white",
-                r->source->path, f->noise.count, f->noise.count == 1 ? " is" : "s are", coils, vf_plural(coils));
+        vf_warn(r->ctx, "%s: %" PRId64 " noise sample%s too few for %d coil%s; assuming white noise", r->source->path,
+                f->noise.count, f->noise.count == 1 ? " is" : "s are", coils, vf_plural(coils));
         return;
     }
     scan_noise_finish(coils, scale / (double)f->noise.count, (double)f->noise.count, f->noise.product);

@@ -1,12 +1,12 @@
-/* Coil maps that lie beside the acquisitions of an ISMRMRD file: the array `csm`. */
+/* Reads coil maps from the array `csm` in the group of an ISMRMRD scan. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "scan_ismrmrd.h"
 
-/* Whether the array's last axes are [coil][z][y][x], or [coil][y][x] where there is one slice, of these counts along x,
- * y, z, and those in front of them have one element: the library that writes such arrays adds one. */
+/* Whether the last axes are [coil][z][y][x], or [coil][y][x] for one slice, with these counts along x, y, z, and the
+ * axes before them have one element, which the library that writes such arrays adds. */
 static bool has_shape(int rank, const hsize_t *dims, int coils, const int64_t counts[3])
 {
     const int64_t shape[4] = {coils, counts[2], counts[1], counts[0]};
@@ -24,7 +24,7 @@ static bool has_shape(int rank, const hsize_t *dims, int coils, const int64_t co
     return false;
 }
 
-/* The number of axes; 0 if that of no array. */
+/* The number of axes; 0 if the dataset is not an array. */
 static int get_shape(hid_t dataset, hsize_t dims[H5S_MAX_RANK])
 {
     hid_t space = H5Dget_space(dataset);
@@ -34,7 +34,7 @@ static int get_shape(hid_t dataset, hsize_t dims[H5S_MAX_RANK])
     return rank < 0 ? 0 : rank;
 }
 
-/* Maps of the image's voxels, carried on beyond them: each encoded voxel gets the nearest map value. */
+/* Extends the maps of the image's voxels to all encoded voxels, by the nearest value. */
 static void spread_maps(const scan *s, const float complex *from, float complex *to)
 {
     const int64_t *n = s->matrix, *m = s->crop;
@@ -60,7 +60,7 @@ static vf_status read_array(vf_context *ctx, const char *path, hid_t dataset, in
         status = vf_fail(ctx, VF_ERR_INPUT, "%s: cannot read the coil maps in 'csm'", path);
     H5Tclose(type);
     if (status == VF_OK && scan_first_not_finite((const float *)*out, 2 * count) >= 0)
-        status = vf_fail(ctx, VF_ERR_INPUT, "%s: the coil maps in 'csm' have values that are not finite", path);
+        status = vf_fail(ctx, VF_ERR_INPUT, "%s: the coil maps in 'csm' have NaN or infinite values", path);
     return status;
 }
 
@@ -90,7 +90,7 @@ vf_status ismrmrd_read_maps(vf_context *ctx, const char *path, hid_t group, scan
         free(inner);
     } else {
         vf_warn(ctx,
-                "%s: 'csm' is not used: it is not an array of complex maps of %d coil%s for one slice or volume of "
+                "%s: ignoring 'csm': it is not an array of complex maps of %d coil%s for one slice or volume of "
                 "the image",
                 path, s->coils, vf_plural(s->coils));
     }

@@ -1,4 +1,4 @@
-/* Reads the headers of all acquisitions: which of them are image data, and to which frame each belongs. */
+/* Reads the headers of all acquisitions: which are image data, and to which frame each belongs. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -7,9 +7,9 @@
 
 #include "scan_ismrmrd.h"
 
-/* ---- what an acquisition is for ---- */
+/* ---- the purpose of an acquisition ---- */
 
-/* In this order: the first that holds says what it is. */
+/* The first match decides. */
 static const struct {
     ismrmrd_flag flag;
     const char *name;
@@ -26,7 +26,7 @@ static const struct {
 };
 enum { REASONS = sizeof not_image / sizeof *not_image, CALIBRATION = REASONS - 1, OTHER_ENCODING, EMPTY, COUNTS };
 
-/* Behind the keys of all volumes and slices. */
+/* After the keys of all volumes and slices. */
 static const uint64_t CALIBRATION_KEY = UINT64_C(1) << 62;
 
 typedef struct tally {
@@ -39,14 +39,15 @@ static bool is_compressed(const ismrmrd_acquisition_header *head)
     return (head->flags & (UINT64_C(15) << (ISMRMRD_COMPRESSION1 - 1))) != 0;
 }
 
-/* Whether calibration lines were acquired among the image's, with their contrast: then they are image data, too. */
+/* Whether calibration lines were acquired interleaved with the image, with the same contrast. Then they are also image
+ * data. */
 static bool calibration_is_image(const ismrmrd_protocol *protocol)
 {
     return strcmp(protocol->calibration_mode, "embedded") == 0 ||
            strcmp(protocol->calibration_mode, "interleaved") == 0;
 }
 
-/* The number of the reason why it is no image data, or -1. */
+/* The index of the reason why this is not image data, or -1. */
 static int reason_to_leave_out(const ismrmrd_protocol *protocol, const ismrmrd_acquisition_header *head)
 {
     for (int i = 0; i < REASONS; i++) {
@@ -80,7 +81,7 @@ static const char *describe(const tally *t, char *text, size_t size)
     return text;
 }
 
-/* ---- one header after the other ---- */
+/* ---- one header after another ---- */
 
 static void keep(scan_line *line, const ismrmrd_acquisition_header *head)
 {
@@ -101,7 +102,7 @@ static void keep(scan_line *line, const ismrmrd_acquisition_header *head)
                         .sample_time_us = head->sample_time_us};
 }
 
-/* Whether an acquisition has these directions of read, phase and slice. */
+/* Whether an acquisition has these read, phase and slice directions. */
 static bool has_directions(const ismrmrd_acquisition_header *head, const float direction[3][3])
 {
     for (int i = 0; i < 3; i++)
@@ -112,7 +113,8 @@ static bool has_directions(const ismrmrd_acquisition_header *head, const float d
     return true;
 }
 
-/* Takes in where an image acquisition lies: what differs from the first of all, and from the first of its slice. */
+/* Records the position of an image acquisition, and whether it differs from the first one and from the first of its
+ * slice. */
 static void take_place(ismrmrd_reader *r, const ismrmrd_acquisition_header *head)
 {
     scan_slice *slice = &r->slice[head->idx.slice];
@@ -128,7 +130,7 @@ static void take_place(ismrmrd_reader *r, const ismrmrd_acquisition_header *head
     r->oblique_slice = r->oblique_slice || !has_directions(head, slice->direction);
 }
 
-/* Some writers leave center_sample at 0. A readout as long as the matrix is wide cannot have it there. */
+/* Some writers leave center_sample at 0. In a readout as long as the matrix, the centre cannot be there. */
 static void assume_center(ismrmrd_reader *r, scan_line *line)
 {
     if (line->dims > 0 || line->center > 0 || line->samples < 2 || line->samples != r->out->matrix[0])
@@ -137,13 +139,14 @@ static void assume_center(ismrmrd_reader *r, scan_line *line)
     r->centers_assumed++;
 }
 
-/* Takes in an image acquisition; all must agree in channels and components. */
+/* Records an image acquisition. All must have the same channels and components. */
 static vf_status take_image(ismrmrd_reader *r, int64_t index, const ismrmrd_acquisition_header *head)
 {
     const char *path = r->source->path;
     if (is_compressed(head))
-        return vf_fail(r->ctx, VF_ERR_UNSUPPORTED, "%s: acquisition %" PRId64 " is stored compressed (flags 53 to 56)",
-                       path, index);
+        return vf_fail(r->ctx, VF_ERR_UNSUPPORTED,
+                       "%s: acquisition %" PRId64 " is compressed (flags 53 to 56), which is not supported", path,
+                       index);
     if (head->active_channels < 1)
         return vf_fail(r->ctx, VF_ERR_INPUT, "%s: acquisition %" PRId64 " has no channels", path, index);
     if (r->image_lines++ == 0) {
@@ -152,11 +155,11 @@ static vf_status take_image(ismrmrd_reader *r, int64_t index, const ismrmrd_acqu
         r->dims = head->trajectory_dimensions;
     }
     if (head->active_channels != r->out->coils)
-        return vf_fail(r->ctx, VF_ERR_INPUT, "%s: acquisition %" PRId64 " has %d channel%s, those before it %d", path,
-                       index, head->active_channels, vf_plural(head->active_channels), r->out->coils);
+        return vf_fail(r->ctx, VF_ERR_INPUT, "%s: acquisition %" PRId64 " has %d channel%s, but earlier ones have %d",
+                       path, index, head->active_channels, vf_plural(head->active_channels), r->out->coils);
     if (head->trajectory_dimensions != r->dims)
         return vf_fail(r->ctx, VF_ERR_INPUT,
-                       "%s: acquisition %" PRId64 " has a trajectory of %d component%s, those before it %d", path,
+                       "%s: acquisition %" PRId64 " has a trajectory of %d component%s, but earlier ones have %d", path,
                        index, head->trajectory_dimensions, vf_plural(head->trajectory_dimensions), r->dims);
     take_place(r, head);
     return VF_OK;
@@ -194,7 +197,7 @@ static vf_status read_heads(ismrmrd_reader *r, tally *t)
     vf_status status = scan_allocate(r->ctx, path, "headers", BATCH, sizeof *heads, &heads);
     for (int64_t first = 0; status == VF_OK && first < r->source->acquisitions; first += BATCH) {
         int64_t count = r->source->acquisitions - first < BATCH ? r->source->acquisitions - first : BATCH;
-        memset(heads, 0, BATCH * sizeof *heads); /* members that a file lacks are 0 */
+        memset(heads, 0, BATCH * sizeof *heads); /* members missing in the file are 0 */
         status = r->source->heads(r->ctx, r->source->user, first, count, heads);
         for (int64_t i = 0; status == VF_OK && i < count; i++)
             status = take(r, first + i, &heads[i], t);
@@ -213,14 +216,14 @@ static int by_key(const void *a, const void *b)
     return p->key != q->key ? (p->key < q->key ? -1 : 1) : (p->line > q->line) - (p->line < q->line);
 }
 
-/* Which volume a line is of: repetition, phase, set, contrast, the last fastest. */
+/* The volume of a line: repetition, phase, set, contrast, the last fastest. */
 static uint64_t volume_key(const scan_line *line)
 {
     return (uint64_t)line->repetition << 48 | (uint64_t)line->phase << 32 | (uint64_t)line->set << 16 | line->contrast;
 }
 
-/* Coil maps may also be estimated from calibration lines that are no image data, where they are readouts like those of
- * the image: of each slice those of its first volume that has any. */
+/* Calibration lines that are not image data can also give coil maps, if their readouts are like the image's. For each
+ * slice, uses those of the first volume that has any. */
 static void choose_calibrations(ismrmrd_reader *r)
 {
     int axis;
@@ -241,7 +244,7 @@ static void choose_calibrations(ismrmrd_reader *r)
         }
 }
 
-/* Puts lines in the order of volumes, and numbers the volumes: keys become 0, 1, ... */
+/* Sorts lines by volume and numbers the volumes: keys become 0, 1, ... */
 static int64_t number_keys(scan_order *order, int64_t count)
 {
     uint64_t before = 0;
@@ -275,13 +278,13 @@ static vf_status sort_lines(ismrmrd_reader *r)
             r->order[n++] = (scan_order){CALIBRATION_KEY | (uint64_t)r->slice[r->line[i].slice].rank, i};
     qsort(r->order, (size_t)n, sizeof *r->order, by_key);
     if (volumes > INT32_MAX / r->slice_count)
-        return vf_fail(r->ctx, VF_ERR_INPUT, "%s: %" PRId64 " volumes of %d slices are too many", path, volumes,
-                       r->slice_count);
+        return vf_fail(r->ctx, VF_ERR_INPUT, "%s: %" PRId64 " volumes of %d slices are more than the program supports",
+                       path, volumes, r->slice_count);
     s->volumes = (int)(r->slabs ? volumes * r->slice_count : volumes);
     return VF_OK;
 }
 
-/* What a frame is, by a line of it. */
+/* The frame of a line. */
 static scan_frame frame_of(const ismrmrd_reader *r, const scan_order *o)
 {
     const scan_line *line = &r->line[o->line];
@@ -306,7 +309,7 @@ static vf_status allocate_frames(ismrmrd_reader *r, int64_t frames)
     return status;
 }
 
-/* From lines in the order of volume and slice to frames. */
+/* Makes frames from lines sorted by volume and slice. */
 static vf_status make_frames(ismrmrd_reader *r)
 {
     scan *s = r->out;
@@ -350,7 +353,7 @@ static vf_status check_what_is_left(ismrmrd_reader *r, const tally *t)
         vf_note(r->ctx, "%s: %" PRId64 " of %" PRId64 " acquisitions %s image data; others: %s", r->source->path,
                 r->image_lines, t->all, r->image_lines == 1 ? "is" : "are", text);
     if (r->centers_assumed > 0)
-        vf_warn(r->ctx, "%s: center_sample is 0 in %" PRId64 " readout%s as long as the matrix; the middle is taken",
+        vf_warn(r->ctx, "%s: center_sample is 0 in %" PRId64 " readout%s as long as the matrix; using the middle",
                 r->source->path, r->centers_assumed, vf_plural(r->centers_assumed));
     r->slabs = r->out->matrix[2] > 1 && r->slice_count > 1;
     if (r->slabs)

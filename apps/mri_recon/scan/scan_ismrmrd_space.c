@@ -1,4 +1,4 @@
-/* Where an ISMRMRD image lies: the matrix and field of view of its header, and the directions and positions of its
+/* Where an ISMRMRD image lies: matrix and field of view from the header, directions and positions from the
  * acquisitions. */
 #include <inttypes.h>
 #include <math.h>
@@ -21,13 +21,13 @@ static vf_status encoded_matrix(ismrmrd_reader *r)
     const ismrmrd_space *space = matrix_known(&p->encoded) ? &p->encoded : &p->recon;
     const char *path = r->source->path;
     if (!matrix_known(space))
-        return vf_fail(r->ctx, VF_ERR_INPUT, "%s: xml: encodedSpace has no matrixSize", path);
+        return vf_fail(r->ctx, VF_ERR_INPUT, "%s: xml: matrixSize of encodedSpace is missing", path);
     if (space == &p->recon)
-        vf_warn(r->ctx, "%s: xml: no matrix in encodedSpace; that of reconSpace is taken", path);
+        vf_warn(r->ctx, "%s: xml: no matrix in encodedSpace; using that of reconSpace", path);
     for (int a = 0; a < 3; a++) {
         int64_t n = space->matrix[a];
         if (a == 2 && n == 0) {
-            vf_warn(r->ctx, "%s: xml: no matrix along z; 1 is taken", path);
+            vf_warn(r->ctx, "%s: xml: no matrix along z; using 1", path);
             n = 1;
         }
         if (n < 1 || n > SCAN_MOST_MATRIX)
@@ -38,7 +38,7 @@ static vf_status encoded_matrix(ismrmrd_reader *r)
     return VF_OK;
 }
 
-/* A field of view that is missing follows from the image's, or else voxels are 1 mm. */
+/* A missing field of view follows from the image's voxels; if these are unknown too, voxels are 1 mm. */
 static void encoded_fov(ismrmrd_reader *r)
 {
     const ismrmrd_protocol *p = r->protocol;
@@ -48,13 +48,13 @@ static void encoded_fov(ismrmrd_reader *r)
         bool known = p->encoded.fov[a] > 0 && p->encoded.fov[a] < 1e6;
         r->out->fov[a] = known ? p->encoded.fov[a] : voxel > 0 && voxel < 1e3 ? voxel * n : n;
         if (!known)
-            vf_warn(r->ctx, "%s: xml: no field of view along %c in encodedSpace; %g mm are taken", r->source->path,
+            vf_warn(r->ctx, "%s: xml: no field of view along %c in encodedSpace; assuming %g mm", r->source->path,
                     "xyz"[a], r -> out -> fov[a]);
     }
 }
 
-/* Says so where the matrix of reconSpace is not that of the image, and where its field of view cannot be. The third
- * axis of slices is left alone: some files count there how many there are. */
+/* Warns if the image cannot have the matrix or the field of view of reconSpace. The third axis of slices is not
+ * checked: in some files it is the number of slices. */
 static void check_crop(const ismrmrd_reader *r)
 {
     const ismrmrd_space *image = &r->protocol->recon;
@@ -76,26 +76,25 @@ static void check_crop(const ismrmrd_reader *r)
                  "; --keep-oversampling keeps all of the encoded %" PRId64 " x %" PRId64 " x %" PRId64, n[0], n[1],
                  n[2]);
     vf_warn(r->ctx,
-            "%s: xml: reconSpace says %" PRId64 " x %" PRId64 " x %" PRId64
-            " voxels over %g x %g x %g mm, encodedSpace "
-            "%" PRId64 " x %" PRId64 " x %" PRId64 " over %g x %g x %g mm: the image keeps %" PRId64 " x %" PRId64
+            "%s: xml: reconSpace has %" PRId64 " x %" PRId64 " x %" PRId64 " voxels over %g x %g x %g mm, encodedSpace "
+            "%" PRId64 " x %" PRId64 " x %" PRId64 " over %g x %g x %g mm; the image keeps %" PRId64 " x %" PRId64
             " x %" PRId64 " voxels, %s%s",
             r->source->path, wanted[0], wanted[1], wanted[2], image->fov[0], image->fov[1], image->fov[2], n[0], n[1],
             n[2], s->fov[0], s->fov[1], s->fov[2], kept[0], kept[1], kept[2],
-            wider    ? "as nothing is known beyond the encoded field of view"
-            : larger ? "as nothing is interpolated"
+            wider    ? "because nothing is known outside the encoded field of view"
+            : larger ? "because nothing is interpolated"
                      : "those within the field of view of reconSpace, not its matrix",
             advice);
 }
 
-/* What of the encoded voxels is image: what lies in the field of view of reconSpace. */
+/* The voxels of the image: those in the field of view of reconSpace. */
 static void image_crop(ismrmrd_reader *r)
 {
     const ismrmrd_space *image = &r->protocol->recon;
     scan *s = r->out;
     bool missing = !matrix_known(image) && !(image->fov[0] > 0);
     if (missing)
-        vf_warn(r->ctx, "%s: xml: no reconSpace; the image is taken to be all of the encoded space", r->source->path);
+        vf_warn(r->ctx, "%s: xml: no reconSpace; the image is the whole encoded space", r->source->path);
     for (int a = 0; a < 3; a++) {
         double part = image->fov[a] > 0 ? image->fov[a] / s->fov[a] : 1;
         int64_t n = part < 1 ? (int64_t)floor(part * (double)s->matrix[a] + 0.5) : s->matrix[a];
@@ -136,7 +135,7 @@ static double dot(const double a[3], const double b[3])
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
 }
 
-/* Unit vectors along x, y, z, if they are such and at right angles. */
+/* Reads unit vectors along x, y, z. False if they are not orthonormal. */
 static bool read_directions(const float from[3][3], double direction[3][3])
 {
     bool good = true;
@@ -154,7 +153,7 @@ static bool read_directions(const float from[3][3], double direction[3][3])
 }
 
 typedef struct place {
-    double along; /* the normal, mm */
+    double along; /* position along the normal, mm */
     int slice;
 } place;
 
@@ -164,7 +163,7 @@ static int by_place(const void *a, const void *b)
     return p->along < q->along ? -1 : p->along > q->along ? 1 : (p->slice > q->slice) - (p->slice < q->slice);
 }
 
-/* Distance between neighbours; 0 if two are in one place. `worst` gets how far from it they are. */
+/* The mean distance between neighbours; 0 if two share a position. `worst`: the largest difference from it. */
 static double even_step(const place *places, int n, double *worst)
 {
     double step = n > 1 ? (places[n - 1].along - places[0].along) / (n - 1) : 0;
@@ -178,7 +177,7 @@ static double even_step(const place *places, int n, double *worst)
     return step;
 }
 
-/* Says so if slices lie beside the normal through the first one, where their positions are written. */
+/* Warns if slices are off the normal through the first one. Written positions are on it. */
 static void check_shear(ismrmrd_reader *r, const place *places, int n)
 {
     const scan *s = r->out;
@@ -195,12 +194,12 @@ static void check_shear(ismrmrd_reader *r, const place *places, int n)
     }
     if (worst > 0.01 * voxel)
         vf_warn(r->ctx,
-                "%s: positions are not along the normal of the slices; written positions of slices are approximate, by "
+                "%s: slice positions are not along the slices' normal; the written positions are off by "
                 "up to %.3g mm",
                 r->source->path, worst);
 }
 
-/* Says so if positions are not those of a stack, which is what is written of slices. */
+/* Warns if positions are not those of an evenly spaced stack, which is what is written. */
 static void check_stack(ismrmrd_reader *r, const place *places, int n, double step, double worst)
 {
     const char *path = r->source->path;
@@ -210,10 +209,10 @@ static void check_stack(ismrmrd_reader *r, const place *places, int n, double st
     if (step > 0)
         check_shear(r, places, n);
     else
-        vf_warn(r->ctx, "%s: slices share a position; they are stacked by their numbers", path);
+        vf_warn(r->ctx, "%s: slices share a position; stacking them by number", path);
 }
 
-/* Fills in the slices' ranks and the step between them. `places`: [slice_count]. */
+/* Sets the slices' ranks and the step between them. `places`: [slice_count]. */
 static void rank_slices(ismrmrd_reader *r, place *places)
 {
     scan_geometry *g = &r->out->geometry;
@@ -251,7 +250,7 @@ static bool same_place(const scan_geometry *a, const scan_geometry *b)
            memcmp(a->centre, b->centre, sizeof a->centre) == 0;
 }
 
-/* Where each slab lies. Of none if it is not known of all. */
+/* Sets the position of each slab, or of none if some are unknown. */
 static vf_status place_slabs(ismrmrd_reader *r)
 {
     scan *s = r->out;
@@ -273,8 +272,7 @@ static vf_status place_slabs(ismrmrd_reader *r)
     for (int p = 1; p < s->places; p++)
         differ = differ || !same_place(&s->place_geometry[p], &s->place_geometry[0]);
     if (!known)
-        vf_warn(r->ctx, "%s: the position and directions of some slabs are not known; those of none are written",
-                r->source->path);
+        vf_warn(r->ctx, "%s: the position and directions of some slabs are unknown; none are written", r->source->path);
     s->geometry = s->place_geometry[0];
     s->geometry.known = known;
     if (!known || !differ) {
@@ -303,9 +301,9 @@ vf_status ismrmrd_order_slices(ismrmrd_reader *r)
     }
     free(places);
     if (r->slabs && r->oblique_slice)
-        vf_warn(r->ctx, "%s: acquisitions of a slab differ in orientation; it gets that of its first", r->source->path);
+        vf_warn(r->ctx, "%s: acquisitions of a slab differ in orientation; using that of the first", r->source->path);
     else if (!r->slabs && r->oblique)
-        vf_warn(r->ctx, "%s: acquisitions differ in orientation; the image gets that of the first", r->source->path);
+        vf_warn(r->ctx, "%s: acquisitions differ in orientation; using that of the first", r->source->path);
     r->center[0] = step_center(r, &r->protocol->step_1, 1);
     r->center[1] = step_center(r, &r->protocol->step_2, 2);
     return status;

@@ -1,5 +1,5 @@
-/* The trajectories of an ISMRMRD scan: of Cartesian readouts from their encoding steps, of others from what is stored,
- * in units that are chosen; and frames with equal trajectories share one. */
+/* The trajectories of an ISMRMRD scan: from encoding steps for Cartesian readouts, otherwise as stored, with
+ * conversion of units. Frames with equal trajectories share one. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -22,7 +22,7 @@ static int by_digest(const void *a, const void *b)
     return order ? order : (p->frame > q->frame) - (p->frame < q->frame);
 }
 
-/* For each frame the first frame with the same signature: first[f] <= f. Sorts the signatures. */
+/* For each frame, the first frame with the same signature: first[f] <= f. Sorts the signatures. */
 static void find_equal(signature *signatures, int frames, int *first)
 {
     qsort(signatures, (size_t)frames, sizeof *signatures, by_digest);
@@ -43,14 +43,14 @@ static vf_status allocate_equal(ismrmrd_reader *r, signature **signatures, int *
 
 /* ---- Cartesian ---- */
 
-/* k of a sample of a readout. One that was acquired backwards is turned round first: center_sample counts from the end
- * at negative k. */
+/* k of a sample of a readout. A readout acquired backwards is reversed first: center_sample counts from the end at
+ * negative k. */
 static float readout_k(const scan_line *line, int sample)
 {
     return (float)((line->reversed ? line->samples - 1 - sample : sample) - line->center);
 }
 
-/* The least and the greatest k of what is kept of a readout. */
+/* The smallest and largest k of the kept part of a readout. */
 static void readout_range(const scan_line *line, float range[2])
 {
     float first = readout_k(line, line->pre), last = readout_k(line, line->samples - line->post - 1);
@@ -91,12 +91,11 @@ static vf_status check_line(const ismrmrd_reader *r, int64_t index)
     readout_range(line, range);
     return vf_fail(r->ctx, VF_ERR_INPUT,
                    "%s: acquisition %" PRId64
-                   ": its samples are %g to %g from center_sample, more than an encoded matrix of %" PRId64
-                   " along x has",
+                   ": samples from %g to %g relative to center_sample exceed the encoded matrix of %" PRId64 " along x",
                    r->source->path, index, (double)range[0], (double)range[1], n[0]);
 }
 
-/* The digest of all that k depends on. */
+/* A digest of everything that k depends on. */
 static vf_status cartesian_signature(const ismrmrd_reader *r, int frame, signature *out)
 {
     enum { VALUES = 7 };
@@ -137,7 +136,7 @@ static vf_status make_k(ismrmrd_reader *r, int frame, scan_trajectory *t)
     return VF_OK;
 }
 
-/* The header may have named a trajectory that encoding steps cannot give. */
+/* Fails or warns if the header names a trajectory that does not follow from encoding steps. */
 static vf_status check_is_cartesian(ismrmrd_reader *r)
 {
     const char *name = r->protocol->trajectory;
@@ -145,11 +144,11 @@ static vf_status check_is_cartesian(ismrmrd_reader *r)
         return VF_OK;
     if (strcmp(name, "radial") == 0 || strcmp(name, "goldenangle") == 0 || strcmp(name, "spiral") == 0)
         return vf_fail(r->ctx, VF_ERR_INPUT,
-                       "%s: the header says '%s', but the acquisitions hold no trajectory (trajectory_dimensions is 0)",
+                       "%s: the header says '%s', but the acquisitions have no trajectory (trajectory_dimensions is 0)",
                        r->source->path, name);
-    vf_warn(r->ctx, "%s: xml: the trajectory is '%s' and the acquisitions hold none; taken as Cartesian%s",
+    vf_warn(r->ctx, "%s: xml: the trajectory is '%s', but the acquisitions have none; assuming Cartesian%s",
             r->source->path, name[0] ? name : "not named",
-            strcmp(name, "epi") == 0 ? ", sampled evenly (not on the gradient's ramps)" : "");
+            strcmp(name, "epi") == 0 ? ", evenly sampled (not on the gradient's ramps)" : "");
     return VF_OK;
 }
 
@@ -203,10 +202,10 @@ done:
 
 /* ---- stored trajectories ---- */
 
-/* What the third component is. */
+/* The meaning of the third component. */
 typedef enum third { THIRD_KZ, THIRD_WEIGHT, THIRD_STEP } third;
 
-/* The rule that docs/scans.md states. */
+/* docs/scans.md has the rule. */
 static vf_status third_component(const ismrmrd_reader *r, third *out)
 {
     const scan *s = r->out;
@@ -226,8 +225,8 @@ static vf_status third_component(const ismrmrd_reader *r, third *out)
     *out = all_zero || r->dims == 4 ? THIRD_KZ : THIRD_WEIGHT;
     if (*out == THIRD_WEIGHT && negative)
         return vf_fail(r->ctx, VF_ERR_INPUT,
-                       "%s: the trajectory's third component is neither kz, as the matrix is 1 along z, nor a weight, "
-                       "as it is negative in places",
+                       "%s: the trajectory's third component is neither kz (the matrix is 1 along z) nor a weight "
+                       "(some are negative)",
                        r->source->path);
     return VF_OK;
 }

@@ -1,12 +1,12 @@
-/* What the image should be, where a program that makes scans has written it beside the acquisitions of an ISMRMRD file:
- * the array `phantom`, as ismrmrd_generate_cartesian_shepp_logan names it. */
+/* Reads the true image from the array `phantom` in the group of an ISMRMRD scan, if the program that made the scan
+ * wrote one. The name is that of ismrmrd_generate_cartesian_shepp_logan. */
 #include <inttypes.h>
 #include <stdlib.h>
 
 #include "scan_ismrmrd.h"
 
-/* The number of images in an array whose last axes are [z][y][x], or [y][x] where there is one slice: the product of
- * the axes in front. 0 if it has another shape. */
+/* The number of images in an array whose last axes are [z][y][x], or [y][x] for one slice: the product of the axes
+ * before. 0: another shape. */
 static int64_t count_images(hid_t dataset, const int64_t counts[3])
 {
     hsize_t dims[H5S_MAX_RANK];
@@ -29,7 +29,7 @@ static int64_t count_images(hid_t dataset, const int64_t counts[3])
     return 0;
 }
 
-/* The magnitude of what the dataset holds. */
+/* Reads the magnitude of the dataset. */
 static vf_status read_truth(vf_context *ctx, const char *path, hid_t dataset, int64_t images, scan *s)
 {
     int64_t voxels = images * s->crop[0] * s->crop[1] * s->crop[2];
@@ -39,7 +39,7 @@ static vf_status read_truth(vf_context *ctx, const char *path, hid_t dataset, in
     if (status == VF_OK && H5Dread(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) < 0)
         status = vf_fail(ctx, VF_ERR_INPUT, "%s: cannot read the truth in 'phantom'", path);
     if (status == VF_OK && scan_first_not_finite((const float *)values, 2 * voxels) >= 0)
-        status = vf_fail(ctx, VF_ERR_INPUT, "%s: the truth in 'phantom' has values that are not finite", path);
+        status = vf_fail(ctx, VF_ERR_INPUT, "%s: the truth in 'phantom' has NaN or infinite values", path);
     if (status == VF_OK)
         status = scan_allocate(ctx, path, "the truth", voxels, sizeof *s->truth, &s->truth);
     for (int64_t n = 0; status == VF_OK && n < voxels; n++)
@@ -65,7 +65,7 @@ vf_status ismrmrd_read_truth(vf_context *ctx, const char *path, hid_t group, sca
         status = read_truth(ctx, path, dataset, images, s);
     else
         vf_note(ctx,
-                "note: %s: 'phantom' is not used: it is not an array of complex numbers for the image, %" PRId64
+                "note: %s: ignoring 'phantom': it is not an array of complex numbers for the image, %" PRId64
                 " x %" PRId64 " x %" PRId64 ", or for each of its %d volume%s",
                 path, s->crop[0], s->crop[1], s->crop[2], s->volumes, vf_plural(s->volumes));
     if (type >= 0)

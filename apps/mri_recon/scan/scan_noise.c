@@ -1,4 +1,4 @@
-/* The covariance of the coils' noise from samples of noise alone. */
+/* The covariance of the coils' noise from noise samples. */
 #include <math.h>
 
 #include "scan_internal.h"
@@ -17,7 +17,7 @@ void scan_noise_add(int coils, int64_t samples, const double complex *noise, dou
         }
 }
 
-/* How far correlations are drawn towards 0. That of complex numbers has the variance (1 - |r|^2)^2 / count. */
+/* How far correlations are shrunk towards 0. The variance of a complex correlation is (1 - |r|^2)^2 / count. */
 static double share_of_chance(int coils, double count, const double complex *c)
 {
     double chance = 0, seen = 0;
@@ -45,7 +45,7 @@ static double middle_variance(int coils, const double complex *c)
     return sum / 2;
 }
 
-/* How far variances are drawn towards their median. That of one is v^2 / count. */
+/* How far variances are shrunk towards their median. The variance of a variance v is v^2 / count. */
 static double share_of_spread(int coils, double count, const double complex *c, double middle)
 {
     double chance = 0, seen = 0;
@@ -57,9 +57,9 @@ static double share_of_spread(int coils, double count, const double complex *c, 
     return seen > chance ? chance / seen : 1;
 }
 
-/* Few samples show correlations and differences that are not there, and whitening by them shades the image. Schaefer
- * and Strimmer, Stat. Appl. Genet. Mol. Biol. 4 (2005) 32; Opgen-Rhein and Strimmer, ibid. 6 (2007) 9. A coil that is
- * dead stays so. */
+/* Few samples show correlations and differences that do not exist, and whitening by them would shade the image. See
+ * Schaefer and Strimmer, Stat. Appl. Genet. Mol. Biol. 4 (2005) 32; Opgen-Rhein and Strimmer, ibid. 6 (2007) 9. A
+ * dead coil stays dead. */
 static void shrink(int coils, double count, double complex *c)
 {
     const double middle = middle_variance(coils, c), even = share_of_spread(coils, count, c, middle);
@@ -72,7 +72,7 @@ static void shrink(int coils, double count, double complex *c)
         const double v = creal(c[a * coils + a]), next = even * middle + (1 - even) * v;
         if (!(v > 0) || !(next > 0))
             continue;
-        for (int b = 0; b < coils; b++) { /* the correlations stay */
+        for (int b = 0; b < coils; b++) { /* the correlations do not change */
             c[a * coils + b] *= sqrt(next / v);
             c[b * coils + a] *= sqrt(next / v);
         }

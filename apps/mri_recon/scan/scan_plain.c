@@ -1,4 +1,4 @@
-/* Reads the plain layout: group /scan with one dataset for each thing (docs/scans.md). */
+/* Reads the plain layout: group /scan with one dataset per quantity (docs/scans.md). */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -11,11 +11,11 @@
 enum { RANK_MOST = VF_H5_MAX_RANK, SHAPE_TEXT = 160, MOST_VOLUMES = 65536, MOST_FRAMES = 1 << 20 };
 static const int64_t MOST_SAMPLES = (int64_t)1 << 40;
 
-/* A dataset: its shape without the axis of two that stands for a complex number. */
+/* A dataset. Its shape excludes the axis of two of a complex number. */
 typedef struct array {
     char name[32]; /* "/scan/data" */
     bool exists;
-    bool pair;      /* complex numbers as real ones with a last axis of 2 */
+    bool pair;      /* complex numbers stored as real ones with a last axis of 2 */
     bool two_parts; /* complex numbers {r, i} */
     int rank;
     int64_t dims[RANK_MOST];
@@ -26,8 +26,8 @@ typedef struct reader {
     const plain_source *source;
     scan *out;
     array trajectory, data;
-    int components;        /* of the trajectory: 2, 3 */
-    bool own_trajectories; /* one a frame */
+    int components;        /* of the trajectory: 2 or 3 */
+    bool own_trajectories; /* one per frame */
     int64_t samples;
 } reader;
 
@@ -47,7 +47,7 @@ static vf_status wrong_shape(const reader *r, const array *a, const char *expect
                    shape_text(a, shape), expected);
 }
 
-/* Looks up a dataset. Those that are missing are only missing; those with axes of no length are refused. */
+/* Looks up a dataset. A missing one is not an error; empty axes are. */
 static vf_status look_up(const reader *r, const char *name, bool complex_numbers, array *a)
 {
     vf_dtype type;
@@ -69,14 +69,14 @@ static vf_status look_up(const reader *r, const char *name, bool complex_numbers
             return wrong_shape(r, a, "complex numbers {r, i}, or a last axis of 2 for real and imaginary part");
         a->rank--;
     } else if (!complex_numbers && a->two_parts) {
-        return vf_fail(r->ctx, VF_ERR_INPUT, "%s: %s holds complex numbers; expected real ones", r->source->path,
+        return vf_fail(r->ctx, VF_ERR_INPUT, "%s: %s has complex numbers; expected real ones", r->source->path,
                        a->name);
     }
     return VF_OK;
 }
 
-/* Reads element `index` of the first axis, or all for -1, as floats or complex floats, and checks that they are finite.
- * `values`: floats in it. */
+/* Reads element `index` of the first axis (-1: everything) as floats or complex floats and checks that they are finite.
+ * `values`: the number of floats. */
 static vf_status read_part(const reader *r, const array *a, int64_t index, float *out)
 {
     int64_t start[RANK_MOST] = {0}, count[RANK_MOST], values = a->two_parts || a->pair ? 2 : 1;
@@ -101,7 +101,7 @@ static vf_status read_part(const reader *r, const array *a, int64_t index, float
         place.dims[d] = start[d] + rest % count[d];
         rest /= count[d];
     }
-    return vf_fail(r->ctx, VF_ERR_INPUT, "%s: %s%s is %s; all values must be finite numbers of single precision",
+    return vf_fail(r->ctx, VF_ERR_INPUT, "%s: %s%s is %s; all values must be finite in single precision",
                    r->source->path, a->name, shape_text(&place, at), name);
 }
 
@@ -121,8 +121,9 @@ static vf_status read_attributes(reader *r)
             return vf_fail(r->ctx, VF_ERR_INPUT, "%s: /scan: matrix is %" PRId64 " along %c; expected 1 to %d",
                            source->path, s->matrix[a], "xyz"[a], SCAN_MOST_MATRIX);
         if (!(s->fov[a] > 0 && s->fov[a] <= 1e6))
-            return vf_fail(r->ctx, VF_ERR_INPUT, "%s: /scan: fov_mm is %g along %c; expected millimetres above 0",
-                           source->path, s->fov[a], "xyz"[a]);
+            return vf_fail(r->ctx, VF_ERR_INPUT,
+                           "%s: /scan: fov_mm is %g along %c; expected a positive number of millimetres", source->path,
+                           s->fov[a], "xyz"[a]);
         s->crop[a] = s->matrix[a];
     }
     return VF_OK;
@@ -130,7 +131,7 @@ static vf_status read_attributes(reader *r)
 
 /* ---- data and trajectory ---- */
 
-/* Decides how many frames, coils and samples there are, from the two shapes. */
+/* Determines the numbers of frames, coils and samples from the two shapes. */
 static vf_status plan(reader *r)
 {
     const array *t = &r->trajectory, *d = &r->data;
@@ -145,17 +146,17 @@ static vf_status plan(reader *r)
     r->own_trajectories = t->rank == 3;
     r->components = (int)t->dims[t->rank - 1];
     if (t->dims[t->rank - 1] != 3 && !(t->dims[t->rank - 1] == 2 && s->matrix[2] == 1))
-        return wrong_shape(r, t, "a last axis of 3 (kx, ky, kz), or of 2 where the matrix is 1 along z");
+        return wrong_shape(r, t, "a last axis of 3 (kx, ky, kz), or of 2 if the matrix is 1 along z");
     if (t->dims[t->rank - 2] != r->samples)
         return vf_fail(r->ctx, VF_ERR_INPUT,
-                       "%s: %s has the shape %s and %s %s: %" PRId64 " sample%s against %" PRId64
+                       "%s: %s has the shape %s, but %s has %s: %" PRId64 " sample%s against %" PRId64
                        "; data is [coil][sample], trajectory [sample][3]",
                        r->source->path, d->name, shape_text(d, a), t->name, shape_text(t, b), r->samples,
                        vf_plural(r->samples), t->dims[t->rank - 2]);
     if (r->own_trajectories && t->dims[0] != frames)
-        return vf_fail(r->ctx, VF_ERR_INPUT, "%s: %s has the shape %s and %s %s: %" PRId64 " frame%s against %" PRId64,
-                       r->source->path, d->name, shape_text(d, a), t->name, shape_text(t, b), frames, vf_plural(frames),
-                       t->dims[0]);
+        return vf_fail(r->ctx, VF_ERR_INPUT,
+                       "%s: %s has the shape %s, but %s has %s: %" PRId64 " frame%s against %" PRId64, r->source->path,
+                       d->name, shape_text(d, a), t->name, shape_text(t, b), frames, vf_plural(frames), t->dims[0]);
     if (coils > SCAN_MOST_COILS || frames > MOST_FRAMES || r->samples > MOST_SAMPLES)
         return wrong_shape(r, d, "no more than 4096 coils, 2^20 frames and 2^40 samples");
     s->coils = (int)coils;
@@ -187,7 +188,7 @@ static vf_status read_data(reader *r)
     return status;
 }
 
-/* From two components a sample to three, in place. */
+/* Expands two components per sample to three, in place. */
 static void spread_components(float *k, int64_t samples)
 {
     for (int64_t m = samples - 1; m >= 0; m--) {
@@ -216,12 +217,12 @@ static vf_status read_k(reader *r)
     return status;
 }
 
-/* In the plain layout k is in cycles per field of view, unless the user says otherwise. */
+/* In the plain layout, k is in cycles per field of view, unless the user chooses other units. */
 static vf_status convert_units(reader *r, k_units units)
 {
-    static const char *const names[] = {"cycles per field of view, as the layout has it",
-                                        "cycles per voxel as asked for", "cycles per field of view",
-                                        "radians per voxel as asked for"};
+    static const char *const names[] = {"cycles per field of view, the default of the layout",
+                                        "cycles per voxel, as requested", "cycles per field of view",
+                                        "radians per voxel, as requested"};
     scan *s = r->out;
     double most[3] = {0, 0, 0};
     for (int i = 0; i < s->trajectories; i++) {
@@ -243,7 +244,8 @@ static vf_status convert_units(reader *r, k_units units)
     return VF_OK;
 }
 
-/* A value a sample: [sample], or [frame][sample] where each frame has its trajectory. `floats`: 2 for complex ones. */
+/* Reads one value per sample: [sample], or [frame][sample] if each frame has its own trajectory. `floats`: 2 for
+ * complex values. */
 static vf_status read_per_sample(reader *r, const char *name, bool complex_numbers, size_t offset)
 {
     scan *s = r->out;
@@ -254,8 +256,8 @@ static vf_status read_per_sample(reader *r, const char *name, bool complex_numbe
     bool each = a.rank == 2 && r->own_trajectories && a.dims[0] == s->trajectories;
     if (!(a.rank == 1 || each) || a.dims[a.rank - 1] != r->samples)
         return wrong_shape(r, &a,
-                           r->own_trajectories ? "[frame][sample] or [sample], as the trajectory has them"
-                                               : "[sample], as many as the trajectory has");
+                           r->own_trajectories ? "[frame][sample] or [sample], as in the trajectory"
+                                               : "[sample], with as many samples as the trajectory");
     for (int i = 0; status == VF_OK && i < s->trajectories; i++) {
         float *values = NULL;
         status = scan_allocate(r->ctx, r->source->path, a.name, r->samples, (complex_numbers ? 2 : 1) * sizeof(float),
@@ -283,8 +285,8 @@ static vf_status check_weights(const reader *r)
 
 /* ---- volumes ---- */
 
-/* Whether the last axes are those of a volume, [z][y][x], or [y][x] where there is one slice; `front` gets the number
- * of axes before them. */
+/* Whether the last axes are those of a volume: [z][y][x], or [y][x] for one slice. `front` gets the number of axes
+ * before them. */
 static bool is_volume(const array *a, const int64_t matrix[3], int *front)
 {
     for (int axes = 3; axes >= (matrix[2] == 1 ? 2 : 3); axes--) {
@@ -298,8 +300,8 @@ static bool is_volume(const array *a, const int64_t matrix[3], int *front)
     return false;
 }
 
-/* Reads `name` into *out; *count gets the length of the axis in front of the volume, 1 where there is none, 0 where the
- * dataset is missing. */
+/* Reads `name` into *out. *count: the length of the axis before the volume, 1 without that axis, 0 if the dataset is
+ * missing. */
 static vf_status read_volumes(reader *r, const char *name, const char *what, bool complex_numbers, int64_t *count,
                               void *out)
 {
@@ -341,9 +343,10 @@ static vf_status read_all_volumes(reader *r)
         status = vf_fail(r->ctx, VF_ERR_INPUT, "%s: %" PRId64 " volumes in /scan/field_map; expected one",
                          r->source->path, fields);
     if (status == VF_OK && fields > 0 && !s->trajectory[0].time)
-        status = vf_fail(r->ctx, VF_ERR_INPUT,
-                         "%s: /scan/field_map needs the time of each sample: add /scan/time [sample] in seconds",
-                         r->source->path);
+        status =
+            vf_fail(r->ctx, VF_ERR_INPUT,
+                    "%s: /scan/time is missing; /scan/field_map needs it: the time of each sample in seconds, [sample]",
+                    r->source->path);
     if (status == VF_OK)
         status = read_volumes(r, "reference", "[image]", false, &references, &s->reference);
     if (status == VF_OK)
@@ -360,7 +363,7 @@ static vf_status read_all_volumes(reader *r)
 
 /* ---- noise ---- */
 
-/* Samples of noise alone, [coil][sample], as their covariance. */
+/* Reads noise samples, [coil][sample], and computes their covariance. */
 static vf_status read_noise(reader *r)
 {
     scan *s = r->out;
@@ -372,10 +375,10 @@ static vf_status read_noise(reader *r)
     if (status != VF_OK || !a.exists)
         return status;
     if (a.rank != 2 || a.dims[0] != s->coils)
-        return wrong_shape(r, &a, "[coil][sample], as many coils as data has");
+        return wrong_shape(r, &a, "[coil][sample], with as many coils as data");
     int64_t count = a.dims[1];
     if (count < 2 * (int64_t)s->coils)
-        return wrong_shape(r, &a, "at least two samples of noise for each coil: else leave it out");
+        return wrong_shape(r, &a, "at least two noise samples per coil (or leave out the dataset)");
     if (count > MOST_SAMPLES)
         return wrong_shape(r, &a, "no more than 2^40 samples");
     status = scan_allocate(r->ctx, path, a.name, s->coils * count, sizeof *values, &values);
@@ -400,7 +403,7 @@ static vf_status read_noise(reader *r)
 
 static vf_status required(const reader *r, const array *a)
 {
-    return a->exists ? VF_OK : vf_fail(r->ctx, VF_ERR_INPUT, "%s: no dataset %s", r->source->path, a->name);
+    return a->exists ? VF_OK : vf_fail(r->ctx, VF_ERR_INPUT, "%s: dataset %s is missing", r->source->path, a->name);
 }
 
 vf_status scan_read_plain(vf_context *ctx, const plain_source *source, k_units units, scan *out)

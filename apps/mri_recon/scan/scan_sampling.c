@@ -5,25 +5,25 @@
 
 #include "mri_scan.h"
 
-/* Samples further apart than this many cycles per field of view are not neighbours on a readout. */
+/* Samples farther apart than this, in cycles per field of view, are not neighbours on a readout. */
 static const double NEIGHBOURS = 1.5;
-/* What of an axis counts as its edge. */
+/* The edge of an axis begins at this fraction of its reach. */
 static const double EDGE = 0.8;
-/* Samples may lie so far outside of the region, which is a sphere, a cylinder or a box in units of its reach. */
+/* Samples may be this far outside the region, a sphere, cylinder or box, in units of its reach. */
 static const double SLACK = 1.05;
-enum { BLOCK = 4 }; /* unit cells along an axis that are counted together */
+enum { BLOCK = 4 }; /* cells along an axis that are counted together */
 
-/* Axes whose squares are added to a radius: a sphere, cylinders, a box. */
+/* Axes whose squares add up to a radius: a sphere, cylinders, a box. */
 static const bool ROUND[5][3] = {{1, 1, 1}, {1, 1, 0}, {0, 1, 1}, {1, 0, 1}, {0, 0, 0}};
 
-/* k-space in cycles per field of view that is kept. */
+/* The sampled region of k-space, in cycles per field of view. */
 typedef struct k_region {
     double scale[3], reach[3];
     int64_t n[3], blocks[3]; /* unit cells, and blocks of them */
-    int shape;               /* of ROUND */
+    int shape;               /* index into ROUND */
 } k_region;
 
-/* sqrt of the largest of the squares, or of their sum for the axes that are round; `at` in units of reach. */
+/* sqrt of the sum of squares over round axes, or of the largest square. `at` is in units of reach. */
 static double region_radius(const bool *round, const double at[3])
 {
     double sum = 0, most = 0;
@@ -40,7 +40,7 @@ static void position(const k_region *r, const float *k, double at[3])
         at[a] = r->n[a] > 1 ? (double)k[a] * r->scale[a] : 0;
 }
 
-/* The smallest shape that holds all samples. */
+/* Finds the smallest shape that contains all samples. */
 static void find_region(const scan *raw, const scan_trajectory *t, k_region *r)
 {
     double most[5] = {0};
@@ -67,7 +67,7 @@ static void find_region(const scan *raw, const scan_trajectory *t, k_region *r)
         r->shape++;
 }
 
-/* Of a sample: the length of readout that it stands for, 1 cycle at most. */
+/* The length of readout that a sample represents, at most 1 cycle. */
 static double length_of(const k_region *r, const scan_trajectory *t, int64_t m)
 {
     double at[3], least = INFINITY;
@@ -82,9 +82,9 @@ static double length_of(const k_region *r, const scan_trajectory *t, int64_t m)
     return least < NEIGHBOURS ? fmin(least, 1) : 1;
 }
 
-/* Of each block: unit cells that hold a sample, and the length of readouts. */
+/* For each block: cells with a sample, and the length of readouts. */
 typedef struct k_blocks {
-    unsigned char *held; /* a bit a cell */
+    unsigned char *held; /* one bit per cell */
     unsigned short *cells;
     float *length;
 } k_blocks;
@@ -112,9 +112,9 @@ static void count_samples(const k_region *r, const scan_trajectory *t, k_blocks 
     }
 }
 
-/* Cells of the region, all and those at the edges of each axis, and how many of them samples stand for. */
+/* Cells of the region, all and at the edges of each axis, and how many of them the samples represent. */
 typedef struct k_sums {
-    double all[4], held[4]; /* the edges of x, y, z; all */
+    double all[4], held[4]; /* at the edges of x, y, z; all */
 } k_sums;
 
 static void add_block(const k_region *r, const int64_t block[3], double held, k_sums *sums)
@@ -183,12 +183,12 @@ vf_status scan_measure_sampling(vf_context *ctx, const scan *raw, scan_sampling 
     return status;
 }
 
-/* ---- for people ---- */
+/* ---- messages ---- */
 
-/* A complete scan may have less: cones are thinner here and there. */
+/* A complete scan may have less: cones have thinner places. */
 static const double WORTH_SAYING = 1.15;
-/* About what share of the field of view an object fills, as many voxels are unknown: every second line of one coil is
- * too little. */
+/* The share of the field of view that an object typically fills, as many voxels are unknown. With one coil, every
+ * second line is not enough. */
 static const double FILLED = 0.55;
 
 static int coils_apart(const recon_settings *settings, const scan *raw)
@@ -209,12 +209,14 @@ void scan_say_sampling(const recon_settings *settings, const scan *raw, const sc
     if (sampling->edge >= 1.1 * sampling->mean)
         (void)snprintf(edge, sizeof edge, ", %.2g at the edge of k-space", sampling->edge);
     if (settings->method != RECON_CG)
-        (void)snprintf(filled, sizeof filled, "this method fills nothing in; --method cg does");
+        (void)snprintf(filled, sizeof filled, "this method does not fill in missing samples; --method cg does");
     else if (coils > 1)
-        (void)snprintf(filled, sizeof filled,
-                       "%d coils and the prior fill in, which amplifies noise: --noise-map shows by how much", coils);
+        (void)snprintf(
+            filled, sizeof filled,
+            "%d coils and the prior fill in missing samples, which amplifies noise; --noise-map shows by how much",
+            coils);
     else
-        (void)snprintf(filled, sizeof filled, "only the prior fills in%s",
+        (void)snprintf(filled, sizeof filled, "only the prior fills in missing samples%s",
                        raw->coils > 1 ? ", since --coils rss uses each coil alone" : "");
     (void)snprintf(text, size, "undersampled, R = %.2g%s; %s", sampling->mean, edge, filled);
 }
@@ -225,8 +227,8 @@ void scan_warn_sampling(vf_context *ctx, const recon_settings *settings, const s
     if (settings->prior == RECON_REFERENCE || !(FILLED * sampling->mean > coils))
         return;
     vf_warn(ctx,
-            "%s: undersampled, R = %.2g, with %d coil%s%s: the samples do not determine the image, which will be "
-            "blurred, streaked or folded; acquire more, put the samples of several frames together, or reconstruct "
+            "%s: undersampled, R = %.2g, with %d coil%s%s: the samples do not determine the image; expect "
+            "blurring, streaks or aliasing. Acquire more samples, combine several frames, or reconstruct "
             "fewer voxels (--matrix)%s",
             settings->input, sampling->mean, coils, vf_plural(coils),
             raw->coils > coils         ? " at a time"

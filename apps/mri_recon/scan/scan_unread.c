@@ -1,5 +1,4 @@
-/* What lies in group /scan of the plain layout under names that are not the layout's: a misspelt dataset would be
- * missing without a word. */
+/* Finds unknown names in group /scan of the plain layout. Otherwise a misspelt dataset would silently be missing. */
 #include <hdf5.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,13 +9,13 @@ enum { NAME_SIZE = 64, LIST_SIZE = 400, MOST_NAMED = 8 };
 
 static const char *const datasets[] = {"trajectory", "data",      "weights", "time",  "phi", "sensitivity",
                                        "field_map",  "reference", "truth",   "noise", NULL};
-/* The last three are mri_phantom's. */
+/* mri_phantom writes the last three. */
 static const char *const attributes[] = {"matrix", "fov_mm", "description", "program", "noise_sigma", NULL};
 
-/* Names of one kind that are not known. */
+/* Unknown names of one kind. */
 typedef struct unread {
     const char *const *known;
-    const char *before; /* a name, for people */
+    const char *before; /* prefix of names in messages */
     int found;
     char names[LIST_SIZE];
 } unread;
@@ -63,7 +62,7 @@ static const char *look(void *user, int64_t file)
         return "open the group /scan";
     if (H5Literate(group, H5_INDEX_NAME, H5_ITER_INC, NULL, look_at_link, &w->links) < 0 ||
         H5Aiterate2(group, H5_INDEX_NAME, H5_ITER_INC, NULL, look_at_attribute, &w->attributes) < 0)
-        failed = "list what is in the group /scan";
+        failed = "list the group /scan";
     H5Gclose(group);
     return failed;
 }
@@ -86,10 +85,10 @@ vf_status scan_warn_unread(vf_context *ctx, const char *path, vf_h5 *file)
     if (status != VF_OK)
         return status;
     if (w.links.found > 0)
-        vf_warn(ctx, "%s: %s %s not read; known are %s", path, w.links.names, w.links.found > 1 ? "are" : "is",
-                join(datasets, known));
+        vf_warn(ctx, "%s: %s %s unknown and ignored; known names: %s", path, w.links.names,
+                w.links.found > 1 ? "are" : "is", join(datasets, known));
     if (w.attributes.found > 0)
-        vf_note(ctx, "note: %s: attributes of /scan that are not read: %s; known are %s", path, w.attributes.names,
+        vf_note(ctx, "note: %s: ignored unknown attributes of /scan: %s; known names: %s", path, w.attributes.names,
                 join(attributes, known));
     return VF_OK;
 }

@@ -1,14 +1,14 @@
-/* What is allowed in a scan but seldom meant. */
+/* Warnings of input that is allowed but rarely intended. */
 #include <math.h>
 
 #include "mri_scan.h"
 #include "scan_internal.h"
 
-/* A trajectory that reaches less of the matrix's k-space makes a blurred image: often wrong units. */
+/* A trajectory that covers less of the matrix's k-space gives a blurred image. Often the units are wrong. */
 static const double LEAST_COVERED = 0.25;
-/* A trajectory in radians per voxel reaches pi, 5 % more with gradient delays. */
+/* A trajectory in radians per voxel reaches pi, or 5 % more with gradient delays. */
 static const double MOST_RADIANS = 1.05 * 3.14159265358979323846;
-/* Of what is in other units than the layout's: mm of a field of view, seconds of all readouts. */
+/* Limits that suggest other units: a field of view in mm, the time of all readouts in s. */
 static const double LEAST_FOV = 2, LONGEST = 1;
 
 static void warn_of_extent(vf_context *ctx, const char *name, const scan *raw)
@@ -24,21 +24,21 @@ static void warn_of_extent(vf_context *ctx, const char *name, const scan *raw)
     for (int a = 0; a < 3; a++) {
         const double edge = (double)raw->matrix[a] / 2;
         if (raw->matrix[a] > 1 && most[a] == 0)
-            vf_warn(ctx, "%s: no sample has k%c other than 0, though the matrix is %lld along %c; a plane has 1 there",
-                    name, axes[a], (long long)raw->matrix[a], axes[a]);
+            vf_warn(ctx, "%s: k%c is 0 at all samples, but the matrix is %lld along %c; use 1 for a plane", name,
+                    axes[a], (long long)raw->matrix[a], axes[a]);
         else if (raw->matrix[a] > 1 && most[a] < LEAST_COVERED * edge)
-            vf_warn(
-                ctx,
-                "%s: the trajectory reaches |k%c| = %.3g of %g cycles per field of view that the matrix resolves; the "
-                "image will be blurred: are the units right?%s",
-                name, axes[a], most[a], edge,
-                most[a] > 0.5 && most[a] <= MOST_RADIANS
-                    ? " If they are radians per voxel, give --trajectory-units radians"
-                    : "");
+            vf_warn(ctx,
+                    "%s: the trajectory reaches only |k%c| = %.3g of the %g cycles per field of view that the matrix "
+                    "resolves; the "
+                    "image will be blurred. Check the units.%s",
+                    name, axes[a], most[a], edge,
+                    most[a] > 0.5 && most[a] <= MOST_RADIANS
+                        ? " If they are radians per voxel, give --trajectory-units radians"
+                        : "");
         else if (raw->matrix[a] == 1 && most[a] > 1)
             vf_warn(ctx,
-                    "%s: the trajectory reaches |k%c| = %.6g, but the matrix is 1 along %c, where k%c does nothing: is "
-                    "it a volume, with more voxels there?",
+                    "%s: the trajectory reaches |k%c| = %.6g, but the matrix is 1 along %c, so k%c has no effect; for "
+                    "a volume, use a larger matrix",
                     name, axes[a], most[a], axes[a], axes[a]);
     }
 }
@@ -50,8 +50,8 @@ static void warn_of_units(vf_context *ctx, const char *name, const scan *raw)
         fov = fmax(fov, raw->matrix[a] > 1 ? raw->fov[a] : 0);
     if (fov > 0 && fov < LEAST_FOV)
         vf_warn(ctx,
-                "%s: the field of view is %.3g mm; if that is in metres, so are voxels and positions in what is "
-                "written",
+                "%s: the field of view is only %.3g mm; check the unit, which also affects voxels and positions in the "
+                "output",
                 name, fov);
     for (int t = 0; raw->field_map && t < raw->trajectories; t++)
         for (int64_t m = 0; raw->trajectory[t].time && m < raw->trajectory[t].samples; m++) {
@@ -59,7 +59,7 @@ static void warn_of_units(vf_context *ctx, const char *name, const scan *raw)
             last = fmax(last, (double)raw->trajectory[t].time[m]);
         }
     if (last - first > LONGEST)
-        vf_warn(ctx, "%s: the samples' times span %.3g s: are they in seconds?", name, last - first);
+        vf_warn(ctx, "%s: the samples' times span %.3g s; check that they are in seconds", name, last - first);
 }
 
 void scan_warn(vf_context *ctx, const char *name, const scan *raw)
@@ -69,5 +69,5 @@ void scan_warn(vf_context *ctx, const char *name, const scan *raw)
     warn_of_units(ctx, name, raw);
     for (int c = 0; raw->sensitivity && c < raw->coils; c++)
         if (scan_all_zero((const float *)(raw->sensitivity + c * voxels), 2 * voxels))
-            vf_warn(ctx, "%s: the map of coil %d (counted from 0) is 0 everywhere: its data will not be used", name, c);
+            vf_warn(ctx, "%s: the map of coil %d (counted from 0) is 0 everywhere; its data are ignored", name, c);
 }
