@@ -12,7 +12,6 @@
 
 #include "coil_fixture.h"
 #include "voxfield/dense.h"
-#include "voxfield/dense.h"
 
 /* sum over k of values[k] u_k u_k^H with u_k the rows of u. */
 static double complex *hermitian(int n, const double complex *u, const double *values)
