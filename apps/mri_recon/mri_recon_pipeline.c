@@ -26,7 +26,7 @@ typedef struct recon_state {
     vf_context *ctx;
     const recon_settings *settings;
     recon_watch watch;
-    scan scan;
+    mri_scan scan;
     scan_sampling sampling;
     recon_summary summary;
     double memory; /* bytes, about: on the device */
@@ -64,7 +64,7 @@ static vf_status prepare_files(recon_state *r)
 static vf_status read_stage(recon_state *r)
 {
     const recon_settings *s = r->settings;
-    scan *raw = &r->scan;
+    mri_scan *raw = &r->scan;
     watch_stage(&r->watch, "read", 0);
     vf_status status =
         cfl_is_name(s->input) ? read_bart_scan(r->ctx, s, raw) : read_scan(r->ctx, s->input, s->group, s->units, raw);
@@ -127,7 +127,7 @@ static vf_status coil_stage(recon_state *r)
 
 static void say_scan(const recon_state *r)
 {
-    const scan *raw = &r->scan;
+    const mri_scan *raw = &r->scan;
     const scan_geometry *g = &raw->geometry;
     const int missing = raw->volumes * raw->slices - raw->frames;
     printf("scan       %s: %s, %d coil%s, %d volume%s", r->settings->input, raw->layout, raw->coils,
@@ -262,7 +262,7 @@ static void place_noise(void *user, const scan_frame *frame, const float *deviat
 /* Room for the noise of all places. */
 static vf_status make_noise(recon_state *r)
 {
-    const scan *raw = &r->scan;
+    const mri_scan *raw = &r->scan;
     if (!r->settings->noise_map)
         return VF_OK;
     const int64_t volume = r->image.counts[0] * r->image.counts[1] * r->image.counts[2];
@@ -277,7 +277,7 @@ static vf_status make_noise(recon_state *r)
 
 static vf_status reconstruct_stage(recon_state *r)
 {
-    const scan *raw = &r->scan;
+    const mri_scan *raw = &r->scan;
     recon_image *image = &r->image;
     *image = (recon_image){.frames = raw->volumes,
                            .counts = {raw->crop[0], raw->crop[1], raw->crop[2] * raw->slices},
@@ -459,7 +459,7 @@ static void report_noise(vf_report *report, const recon_summary *s)
 static void report_run(vf_report *report, const recon_state *r)
 {
     const recon_settings *s = r->settings;
-    const scan *raw = &r->scan;
+    const mri_scan *raw = &r->scan;
     vf_report_run(report, "mri_recon", s->argc, s->argv);
     vf_report_begin(report, "input");
     vf_report_text(report, "path", s->input);
@@ -589,7 +589,7 @@ static vf_status prepare(recon_state *r)
 /* What the image takes at most, and how it would take less. */
 static double image_bytes(const recon_state *r, const char **advice)
 {
-    const scan *raw = &r->scan;
+    const mri_scan *raw = &r->scan;
     const double voxels = (double)raw->volumes * raw->slices * (double)(raw->crop[0] * raw->crop[1] * raw->crop[2]);
     struct stat copied;
     if (vf_path_has_extension(r->output, ".nii.gz .nii")) {

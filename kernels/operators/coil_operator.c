@@ -75,7 +75,7 @@ vf_status vf_coil_operator(vf_device *device, vf_dtype precision, int64_t voxels
 
 typedef struct scan_state {
     vf_operator *chain;
-    vf_scan_operator of;
+    vf_sense_operator of;
 } scan_state;
 
 static void free_scan(void *state)
@@ -98,15 +98,12 @@ static vf_status scan_adjoint(void *state, vf_queue *queue, const void *y, void 
 static vf_status scan_normal(void *state, vf_queue *queue, const void *x, void *z)
 {
     const scan_state *s = state;
-    if (s->of.toeplitz)
-        return vf_toeplitz_apply(s->of.toeplitz, queue, s->of.coils, s->of.maps, x, z);
-    if (s->of.circulant)
-        return vf_cartesian_normal_apply(s->of.circulant, queue, s->of.coils, s->of.maps, x, z);
-    return vf_operator_normal(s->chain, queue, x, z);
+    return s->of.normal ? vf_normal_apply(s->of.normal, queue, s->of.coils, s->of.maps, x, z)
+                        : vf_operator_normal(s->chain, queue, x, z);
 }
 
 /* Makes the chain: coils, then F for all coils, then weights. */
-static vf_status make_chain(const vf_scan_operator *of, vf_operator **out)
+static vf_status make_chain(const vf_sense_operator *of, vf_operator **out)
 {
     vf_sum_shape all = of->shape;
     const vf_dtype type = vf_dtype_complex(all.precision);
@@ -128,7 +125,7 @@ static vf_status make_chain(const vf_scan_operator *of, vf_operator **out)
     return status;
 }
 
-vf_status vf_scan_operator_create(const vf_scan_operator *of, vf_operator **out)
+vf_status vf_sense_operator_create(const vf_sense_operator *of, vf_operator **out)
 {
     static const vf_operator_methods methods = {.name = "encoding of a scan",
                                                 .forward = scan_forward,
@@ -137,9 +134,8 @@ vf_status vf_scan_operator_create(const vf_scan_operator *of, vf_operator **out)
                                                 .free = free_scan};
     vf_context *ctx = vf_device_context(of->shape.device);
     *out = NULL;
-    if (of->coils < 1 || (!of->maps && of->coils != 1) || !of->encoding || (of->toeplitz && of->circulant))
-        return vf_fail(ctx, VF_ERR_ARGUMENT,
-                       "encoding of a scan: %d coils%s, no encoding, or two plans for its normal operator", of->coils,
+    if (of->coils < 1 || (!of->maps && of->coils != 1) || !of->encoding)
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "encoding of a scan: %d coils%s, or no encoding", of->coils,
                        of->maps ? "" : " without maps");
     scan_state *s = calloc(1, sizeof *s);
     if (!s)

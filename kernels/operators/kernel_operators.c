@@ -138,35 +138,17 @@ static vf_status create_self_adjoint(const vf_operator_methods *methods, const k
     return create(methods, VF_OPERATOR_SELF_ADJOINT, space, space, state, out);
 }
 
-static vf_status toeplitz_forward(void *state, vf_queue *queue, const void *x, void *y)
+static vf_status normal_forward(void *state, vf_queue *queue, const void *x, void *y)
 {
     const kernel_state *s = state;
-    return vf_toeplitz_apply(s->plan, queue, s->coils, s->array, x, y);
+    return vf_normal_apply(s->plan, queue, s->coils, s->array, x, y);
 }
 
-vf_status vf_toeplitz_operator(vf_device *device, vf_dtype precision, int64_t voxels, vf_toeplitz *plan, int coils,
-                               const void *maps, vf_operator **out)
+vf_status vf_normal_operator(vf_device *device, vf_dtype precision, int64_t voxels, const vf_normal *normal, int coils,
+                             const void *maps, vf_operator **out)
 {
-    static const vf_operator_methods methods = {.name = "Toeplitz", .forward = toeplitz_forward, .free = free};
-    const kernel_state state = {.plan = plan,
-                                .shape = {.device = device, .precision = precision, .voxels = voxels},
-                                .coils = coils,
-                                .array = maps};
-    return create_self_adjoint(&methods, &state, out);
-}
-
-static vf_status grid_normal_forward(void *state, vf_queue *queue, const void *x, void *y)
-{
-    const kernel_state *s = state;
-    return vf_cartesian_normal_apply(s->plan, queue, s->coils, s->array, x, y);
-}
-
-vf_status vf_cartesian_normal_operator(vf_device *device, vf_dtype precision, int64_t voxels, vf_cartesian *plan,
-                                       int coils, const void *maps, vf_operator **out)
-{
-    static const vf_operator_methods methods = {
-        .name = "F^H W F of the grid", .forward = grid_normal_forward, .free = free};
-    const kernel_state state = {.plan = plan,
+    static const vf_operator_methods methods = {.name = "F^H W F", .forward = normal_forward, .free = free};
+    const kernel_state state = {.plan = (vf_normal *)normal,
                                 .shape = {.device = device, .precision = precision, .voxels = voxels},
                                 .coils = coils,
                                 .array = maps};

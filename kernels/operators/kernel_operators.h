@@ -8,7 +8,7 @@
 #include "cartesian.h"
 #include "circulant.h"
 #include "encoding.h"
-#include "toeplitz.h"
+#include "normal.h"
 #include "voxfield/operator.h"
 
 #ifdef __cplusplus
@@ -32,13 +32,9 @@ VF_MUST_CHECK vf_status vf_encoding_operator(const vf_sum_shape *shape, vf_encod
 
 /* ---- self-adjoint operators of images [z][y][x] ---- */
 
-/* F^H W F with `coils` maps (device memory [coil][z][y][x], or NULL for one coil with s = 1), by vf_toeplitz_apply or
- * vf_cartesian_normal_apply. */
-VF_MUST_CHECK vf_status vf_toeplitz_operator(vf_device *device, vf_dtype precision, int64_t voxels, vf_toeplitz *plan,
-                                             int coils, const void *maps, vf_operator **out);
-VF_MUST_CHECK vf_status vf_cartesian_normal_operator(vf_device *device, vf_dtype precision, int64_t voxels,
-                                                     vf_cartesian *plan, int coils, const void *maps,
-                                                     vf_operator **out);
+/* F^H W F seen through `coils` maps (device memory [coil][z][y][x]; NULL: one coil of s = 1). */
+VF_MUST_CHECK vf_status vf_normal_operator(vf_device *device, vf_dtype precision, int64_t voxels,
+                                           const vf_normal *normal, int coils, const void *maps, vf_operator **out);
 
 /* Matrix number `which` of a circulant plan. */
 VF_MUST_CHECK vf_status vf_circulant_operator(vf_device *device, vf_dtype precision, int64_t voxels, vf_circulant *plan,
@@ -57,19 +53,16 @@ VF_MUST_CHECK vf_status vf_coil_operator(vf_device *device, vf_dtype precision, 
 
 /* The encoding of a scan, from the image [z][y][x] to W^(1/2) phi F s_c x, [coil][sample]. F is a plan for batches of
  * at least `coils`. */
-typedef struct vf_scan_operator {
+typedef struct vf_sense_operator {
     vf_sum_shape shape; /* its batch is ignored */
     vf_encoding *encoding;
     int coils;
-    const void *maps;    /* [coil][z][y][x], device memory; NULL: one coil with s = 1 */
-    const void *weights; /* [coil][sample] real: W^(1/2) |phi|; device memory; NULL: 1 */
-    /* If F^H W F is available, it becomes the operator's normal. A plan that was set for the same weights; at most one
-     * of the two. */
-    vf_toeplitz *toeplitz;
-    vf_cartesian *circulant;
-} vf_scan_operator;
+    const void *maps;        /* [coil][z][y][x], device memory; NULL: one coil with s = 1 */
+    const void *weights;     /* [coil][sample] real: W^(1/2) |phi|; device memory; NULL: 1 */
+    const vf_normal *normal; /* F^H W F of the same weights, if there is one: the operator's normal then; or NULL */
+} vf_sense_operator;
 
-VF_MUST_CHECK vf_status vf_scan_operator_create(const vf_scan_operator *of, vf_operator **out);
+VF_MUST_CHECK vf_status vf_sense_operator_create(const vf_sense_operator *of, vf_operator **out);
 
 #ifdef __cplusplus
 }

@@ -39,9 +39,9 @@ static float random_number(void)
 }
 
 /* Every `step`-th line along y and the middle CENTRE, whole along x and z; random data. */
-static scan make_scan(const bench_case *c)
+static mri_scan make_scan(const bench_case *c)
 {
-    scan s = {.coils = COILS, .volumes = 1, .slices = 1, .places = 1, .trajectories = 1, .frames = 1};
+    mri_scan s = {.coils = COILS, .volumes = 1, .slices = 1, .places = 1, .trajectories = 1, .frames = 1};
     const int64_t *n = c->matrix, voxels = n[0] * n[1] * n[2];
     int64_t count = 0;
     srand(1);
@@ -79,7 +79,7 @@ typedef struct made {
 
 typedef struct keeping {
     const bench_case *c;
-    const scan *s;
+    const mri_scan *s;
     float complex *image;
 } keeping;
 
@@ -117,7 +117,7 @@ static made reconstruct_by(const bench_case *c, vf_encode_by by, recon_method me
     const recon_settings settings = settings_of(c, by, method);
     recon_summary summary = {0};
     recon_watch watch = {.mode = VF_PROGRESS_OFF};
-    scan s = make_scan(c);
+    mri_scan s = make_scan(c);
     made m = {.image = room((size_t)(c->keep * c->matrix[1] * c->matrix[2]), sizeof *m.image)};
     keeping k = {c, &s, m.image};
     const double began = vf_now();
@@ -139,7 +139,7 @@ static made reconstruct_by(const bench_case *c, vf_encode_by by, recon_method me
 static double time_normal(const bench_case *c, vf_encode_by by)
 {
     const recon_settings settings = settings_of(c, by, RECON_CG);
-    scan s = make_scan(c);
+    mri_scan s = make_scan(c);
     need(crop_readout(ctx, &settings, &s));
     const int64_t voxels = s.matrix[0] * s.matrix[1] * s.matrix[2];
     const int applications = vf_device_is_host(device) ? 1 : APPLICATIONS;

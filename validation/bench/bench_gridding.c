@@ -14,15 +14,15 @@
 
 enum { RUNS = 7 };
 
-typedef struct scan {
+typedef struct mri_scan {
     int64_t matrix[3], samples;
     float *k;
-} scan;
+} mri_scan;
 
 /* Spokes through the centre, their ends on a spiral over the sphere. */
-static scan koosh_ball(int64_t spokes, int64_t a_spoke, int64_t matrix)
+static mri_scan koosh_ball(int64_t spokes, int64_t a_spoke, int64_t matrix)
 {
-    scan s = {.matrix = {matrix, matrix, matrix}, .samples = spokes * a_spoke};
+    mri_scan s = {.matrix = {matrix, matrix, matrix}, .samples = spokes * a_spoke};
     s.k = room((size_t)s.samples * 3, sizeof *s.k);
     for (int64_t i = 0; i < spokes; i++) {
         double z = 1 - (2 * (double)i + 1) / (double)spokes, angle = 2.399963229728653 * (double)i;
@@ -56,7 +56,7 @@ static void fill(vf_array *a)
     }
 }
 
-static vectors make_vectors(const scan *s, vf_dtype type)
+static vectors make_vectors(const mri_scan *s, vf_dtype type)
 {
     vectors v = {0};
     int64_t voxels = s->matrix[0] * s->matrix[1] * s->matrix[2];
@@ -79,7 +79,7 @@ static void free_vectors(vectors *v)
 }
 
 /* One exact output: voxel n of the adjoint, or sample m of the forward sum. */
-static void exact(const scan *s, const vf_array *in, bool adjoint, int64_t output, double sum[2])
+static void exact(const mri_scan *s, const vf_array *in, bool adjoint, int64_t output, double sum[2])
 {
     int64_t terms = adjoint ? s->samples : s->matrix[0] * s->matrix[1] * s->matrix[2];
     sum[0] = sum[1] = 0;
@@ -97,7 +97,7 @@ static void exact(const scan *s, const vf_array *in, bool adjoint, int64_t outpu
 }
 
 /* Relative to the outputs' root mean square, over some outputs. */
-static double error_of(const scan *s, const vf_array *in, const vf_array *out, bool adjoint)
+static double error_of(const mri_scan *s, const vf_array *in, const vf_array *out, bool adjoint)
 {
     enum { OUTPUTS = 12 };
     double squares = 0, error = 0, sum[2];
@@ -148,7 +148,7 @@ static double allowed_error(const bench_case *c)
     return 3 * c->tolerance + (c->precision == VF_F64 ? 1e-13 : 4e-6);
 }
 
-static void report_direction(const scan *s, const bench_case *c, const bench_result *r, int direction)
+static void report_direction(const mri_scan *s, const bench_case *c, const bench_result *r, int direction)
 {
     const char *name = direction == 0 ? "adjoint" : "forward",
                *precision = c->precision == VF_F64 ? "double" : "single";
@@ -177,7 +177,7 @@ static void report_direction(const scan *s, const bench_case *c, const bench_res
     vf_report_end(report);
 }
 
-static void note(const scan *s, const bench_case *c, const bench_result *r)
+static void note(const mri_scan *s, const bench_case *c, const bench_result *r)
 {
     bool wrong = !(r->error[0] <= allowed_error(c)) || !(r->error[1] <= allowed_error(c));
     failures += wrong;
@@ -191,7 +191,7 @@ static void note(const scan *s, const bench_case *c, const bench_result *r)
     report_direction(s, c, r, 1);
 }
 
-static void run_case(const scan *s, const bench_case *c)
+static void run_case(const mri_scan *s, const bench_case *c)
 {
     bench_result r;
     vf_nufft *plan = NULL;
@@ -229,7 +229,7 @@ int main(int argc, char **argv)
     int ended = begin("bench_gridding", argv[1], argc > 2 ? argv[2] : NULL);
     if (ended >= 0)
         return ended;
-    scan s = koosh_ball(spokes, a_spoke, matrix);
+    mri_scan s = koosh_ball(spokes, a_spoke, matrix);
     setvbuf(stdout, NULL, _IOLBF, 0);
     printf("%s, %d threads; %lld samples, %lld^3 voxels\n", vf_device_name(device), vf_context_threads(ctx),
            (long long)s.samples, (long long)matrix);

@@ -19,7 +19,7 @@ static const char PATH[] = "fuzz.h5";
 
 /* ---- what must hold ---- */
 
-static void require_trajectory(const scan *s, const scan_trajectory *t)
+static void require_trajectory(const mri_scan *s, const scan_trajectory *t)
 {
     double weight = 0;
     REQUIRE(t->samples >= 1 && t->k);
@@ -39,7 +39,7 @@ static void require_trajectory(const scan *s, const scan_trajectory *t)
     REQUIRE(weight > 0);
 }
 
-static void require_frames(const scan *s)
+static void require_frames(const mri_scan *s)
 {
     REQUIRE(s->frames >= 1 && (int64_t)s->frames <= (int64_t)s->volumes * s->slices);
     REQUIRE(s->calibrations >= 0 && s->calibrations <= s->places);
@@ -67,7 +67,7 @@ static void require_directions(const scan_geometry *g)
     }
 }
 
-static void require_sound(const scan *s)
+static void require_sound(const mri_scan *s)
 {
     for (int a = 0; a < 3; a++) {
         REQUIRE(s->matrix[a] >= 1 && s->crop[a] >= 1 && s->crop[a] <= s->matrix[a]);
@@ -207,13 +207,13 @@ static vf_status made_up_bodies(vf_context *ctx, void *user, int64_t first, int6
     return used <= size ? VF_OK : vf_fail(ctx, VF_ERR_INPUT, "%s: more than the headers say", PATH);
 }
 
-static vf_status assemble(vf_context *ctx, made_up *m, const ismrmrd_protocol *protocol, k_units units, scan *s)
+static vf_status assemble(vf_context *ctx, made_up *m, const ismrmrd_protocol *protocol, k_units units, mri_scan *s)
 {
     const ismrmrd_source source = {PATH, m, m->count, made_up_heads, made_up_bodies};
     return ismrmrd_assemble(ctx, &source, protocol, units, s);
 }
 
-static vf_status run_acquisitions(vf_context *ctx, bytes b, scan *s)
+static vf_status run_acquisitions(vf_context *ctx, bytes b, mri_scan *s)
 {
     made_up m = {.count = 1 + take(&b) % MOST_ACQUISITIONS};
     ismrmrd_protocol protocol = {.encodings = 1, .noise_bandwidth = 1, .step_1 = {-1, -1, -1}, .step_2 = {-1, -1, -1}};
@@ -239,7 +239,7 @@ static vf_status run_acquisitions(vf_context *ctx, bytes b, scan *s)
 
 /* ---- the XML header, and with what it says three readouts ---- */
 
-static vf_status run_xml(vf_context *ctx, bytes b, scan *s)
+static vf_status run_xml(vf_context *ctx, bytes b, mri_scan *s)
 {
     static float zeros[2 * 8], line[8 * 2];
     made_up m = {.count = 3};
@@ -337,7 +337,7 @@ static vf_status plain_doubles(void *user, const char *object, const char *name,
     return VF_OK;
 }
 
-static vf_status run_plain(vf_context *ctx, bytes b, scan *s)
+static vf_status run_plain(vf_context *ctx, bytes b, mri_scan *s)
 {
     static const char *const names[PLAIN_SETS] = {
         "/scan/data",        "/scan/trajectory", "/scan/weights",   "/scan/time",  "/scan/phi",
@@ -367,9 +367,9 @@ static vf_status run_plain(vf_context *ctx, bytes b, scan *s)
 
 vf_status fuzz_one(const uint8_t *data, size_t size)
 {
-    static const scan nothing;
+    static const mri_scan nothing;
     vf_context *ctx;
-    scan s = nothing;
+    mri_scan s = nothing;
     bytes rest = {data + (size > 0), data + size};
     if (vf_context_create(&ctx) != VF_OK)
         return VF_ERR_MEMORY;

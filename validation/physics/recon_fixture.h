@@ -37,7 +37,7 @@ typedef struct problem {
     vf_context *ctx;
     vf_queue *queue;
     recon_settings settings;
-    scan scan;
+    mri_scan scan;
     scan_trajectory trajectory;
     scan_frame *frames;
     int64_t voxels;
@@ -88,15 +88,15 @@ static inline problem open_problem(const int64_t matrix[3], int coils, int frame
         for (int i = 0; i < coils * SAMPLES; i++)
             p.frames[f].data[i] = random_complex();
     }
-    p.scan = (scan){.matrix = {matrix[0], matrix[1], matrix[2]},
-                    .crop = {matrix[0], matrix[1], matrix[2]},
-                    .coils = coils,
-                    .volumes = frames,
-                    .slices = 1,
-                    .places = 1,
-                    .trajectories = 1,
-                    .frames = frames,
-                    .frame = p.frames};
+    p.scan = (mri_scan){.matrix = {matrix[0], matrix[1], matrix[2]},
+                        .crop = {matrix[0], matrix[1], matrix[2]},
+                        .coils = coils,
+                        .volumes = frames,
+                        .slices = 1,
+                        .places = 1,
+                        .trajectories = 1,
+                        .frames = frames,
+                        .frame = p.frames};
     if (coils > 1) {
         p.scan.sensitivity = allocate((size_t)(coils * p.voxels), sizeof(float complex));
         for (int64_t i = 0; i < coils * p.voxels; i++)

@@ -15,9 +15,9 @@ enum { COILS = 3, FRAMES = 2 };
 /* A scan of whole lines along `axis` at random places, some of them twice, in a random order of k along each; two
  * frames, and a calibration frame of other lines. Maps of modulus 1 make the power that lambda is relative to the same
  * wherever the object is. */
-static scan make_lines(const int64_t matrix[3], int axis, int64_t keep, bool weights)
+static mri_scan make_lines(const int64_t matrix[3], int axis, int64_t keep, bool weights)
 {
-    scan s = {.coils = COILS, .volumes = FRAMES, .slices = 1, .places = 1, .trajectories = 1, .frames = FRAMES};
+    mri_scan s = {.coils = COILS, .volumes = FRAMES, .slices = 1, .places = 1, .trajectories = 1, .frames = FRAMES};
     const int64_t n = matrix[axis], lines[2] = {20, 3}, voxels = matrix[0] * matrix[1] * matrix[2];
     s.calibrations = 1;
     for (int a = 0; a < 3; a++) {
@@ -86,7 +86,7 @@ static void keep_image(void *user, const scan_frame *frame, const float complex 
     memcpy(k->image + frame->volume * k->voxels, image, (size_t)k->voxels * sizeof *image);
 }
 
-static float complex *make_images(vf_context *ctx, const recon_settings *settings, const scan *s,
+static float complex *make_images(vf_context *ctx, const recon_settings *settings, const mri_scan *s,
                                   recon_summary *summary)
 {
     recon_watch watch = {.mode = VF_PROGRESS_OFF};
@@ -102,7 +102,8 @@ static float complex *make_images(vf_context *ctx, const recon_settings *setting
  * u = 2^-24 of each; and images, twice. The first is amplified by the condition number of the system at most, in the
  * norm of the images, that is 10 / lambda (test_recon_algebra.c); on average, and as rounding errors are independent,
  * by its root. */
-static void compare(const scan *whole, const scan *cut, const float complex *a, const float complex *b, double bound)
+static void compare(const mri_scan *whole, const mri_scan *cut, const float complex *a, const float complex *b,
+                    double bound)
 {
     double difference = 0, size = 0;
     const int64_t *n = whole->matrix, *m = cut->matrix;
@@ -133,9 +134,9 @@ static void test_same_image(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases * 6; i++) {
         vf_context *ctx = open_context();
         const uint64_t here = seed;
-        scan whole = make_lines(cases[i / 6].matrix, cases[i / 6].axis, cases[i / 6].keep, i % 2);
+        mri_scan whole = make_lines(cases[i / 6].matrix, cases[i / 6].axis, cases[i / 6].keep, i % 2);
         seed = here;
-        scan cut = make_lines(cases[i / 6].matrix, cases[i / 6].axis, cases[i / 6].keep, i % 2);
+        mri_scan cut = make_lines(cases[i / 6].matrix, cases[i / 6].axis, cases[i / 6].keep, i % 2);
         recon_settings settings = usual;
         settings.method = methods[i / 2 % 3];
         recon_summary summary[2];
@@ -169,7 +170,7 @@ static void test_left_alone(void **state)
     for (int what = 0; what <= 12; what++) {
         vf_context *ctx = open_context();
         recon_settings settings = usual;
-        scan s = make_lines(matrix, 0, 8, true);
+        mri_scan s = make_lines(matrix, 0, 8, true);
         scan_trajectory *at = &s.trajectory[what == 1];
         switch (what) {
         case 0:
@@ -225,7 +226,7 @@ static void test_choice(void **state)
     static const int64_t matrix[3] = {16, 6, 1};
     vf_context *ctx = open_context();
     recon_settings settings = usual;
-    scan s = make_lines(matrix, 0, 8, true);
+    mri_scan s = make_lines(matrix, 0, 8, true);
     scan_trajectory *at = s.trajectory;
     assert_int_equal(encoding_choose_for(&settings, &s, at), VF_ENCODE_CARTESIAN);
     settings.encode_by = VF_ENCODE_OFF_GRID;

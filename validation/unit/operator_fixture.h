@@ -51,15 +51,6 @@ static inline void make_cartesian(subject *s)
     need(vf_cartesian_operator(&shape, s->cartesian, &s->a));
 }
 
-static inline void make_cartesian_normal(subject *s)
-{
-    round_samples(s);
-    const vf_cartesian_samples samples = {.count = SAMPLES_HERE, .k = s->k};
-    const void *maps = put_random(s, vf_dtype_complex(s->precision), COILS_HERE * s->voxels, -1)->data;
-    need(vf_cartesian_normal_create(device, s->matrix, &samples, s->precision, &s->circulant_normal));
-    need(vf_cartesian_normal_operator(device, s->precision, s->voxels, s->circulant_normal, COILS_HERE, maps, &s->a));
-}
-
 static inline void make_plan(const subject *s, vf_encode_by by, int extent, const int64_t matrix[3], int batch,
                              vf_encoding **out)
 {
@@ -69,30 +60,33 @@ static inline void make_plan(const subject *s, vf_encode_by by, int extent, cons
     need(vf_encoding_create(device, matrix, &samples, &options, out));
 }
 
-/* Of the weights w^2, Q by a direct sum on the doubled grid. */
-static inline void make_q(subject *s, const double *w)
+/* F^H W F; of samples off the grid, by a Q that a direct sum makes. */
+static inline void make_normal_matrix(subject *s, vf_encode_by by, const double *weights)
 {
-    const vf_toeplitz_options options = {.precision = s->precision, .segments = 1};
-    const vf_dtype type = vf_dtype_complex(s->precision);
-    int64_t doubled[3];
-    double weights[2 * SAMPLES_HERE] = {0};
-    need(vf_toeplitz_create(device, s->matrix, &options, &s->toeplitz));
-    vf_toeplitz_doubled(s->toeplitz, doubled);
-    make_plan(s, VF_ENCODE_DIRECT, 2, doubled, 1, &s->doubled);
-    for (int m = 0; m < SAMPLES_HERE; m++)
-        weights[2 * m] = w ? w[m] * w[m] : 1;
-    const vf_array *c = put_numbers(s, type, SAMPLES_HERE, weights);
-    vf_array *q = &s->array[s->arrays++];
-    need(vf_array_create(device, VF_SPACE_DEVICE, type, doubled[0] * doubled[1] * doubled[2], q));
-    need(vf_encoding_adjoint(s->doubled, s->queue, 1, c, q));
-    need(vf_toeplitz_set(s->toeplitz, s->queue, 0, q->data));
+    const vf_normal_task task = {.matrix = {s->matrix[0], s->matrix[1], s->matrix[2]},
+                                 .samples = SAMPLES_HERE,
+                                 .k = s->k,
+                                 .weights = weights,
+                                 .encoding = {.by = by, .precision = s->precision, .accuracy = NUFFT_ACCURACY}};
+    need(vf_normal_create(device, &task, &s->normal));
+}
+
+static inline void make_normal_operator(subject *s, vf_encode_by by)
+{
+    const void *maps = put_random(s, vf_dtype_complex(s->precision), COILS_HERE * s->voxels, -1)->data;
+    make_normal_matrix(s, by, NULL);
+    need(vf_normal_operator(device, s->precision, s->voxels, &s->normal, COILS_HERE, maps, &s->a));
 }
 
 static inline void make_toeplitz(subject *s)
 {
-    const void *maps = put_random(s, vf_dtype_complex(s->precision), COILS_HERE * s->voxels, -1)->data;
-    make_q(s, NULL);
-    need(vf_toeplitz_operator(device, s->precision, s->voxels, s->toeplitz, COILS_HERE, maps, &s->a));
+    make_normal_operator(s, VF_ENCODE_DIRECT);
+}
+
+static inline void make_cartesian_normal(subject *s)
+{
+    round_samples(s);
+    make_normal_operator(s, VF_ENCODE_CARTESIAN);
 }
 
 static inline void make_circulant(subject *s)
@@ -126,23 +120,19 @@ static inline void make_scan(subject *s, vf_encode_by by, bool with_normal)
     if (by == VF_ENCODE_CARTESIAN)
         round_samples(s);
     make_plan(s, by, 1, s->matrix, COILS_HERE, &s->encoding);
-    vf_scan_operator of = {.shape = shape_of(s, 1), .encoding = s->encoding, .coils = COILS_HERE};
+    vf_sense_operator of = {.shape = shape_of(s, 1), .encoding = s->encoding, .coils = COILS_HERE};
     of.maps = put_random(s, vf_dtype_complex(s->precision), COILS_HERE * s->voxels, -1)->data;
     of.weights = put_numbers(s, s->precision, COILS_HERE * SAMPLES_HERE, w)->data;
-    if (with_normal && by == VF_ENCODE_CARTESIAN) {
+    if (with_normal) {
         double squares[SAMPLES_HERE];
         for (int m = 0; m < SAMPLES_HERE; m++)
             squares[m] = w[m] * w[m];
-        const vf_cartesian_samples samples = {.count = SAMPLES_HERE, .k = s->k, .weights = squares};
-        need(vf_cartesian_normal_create(device, s->matrix, &samples, s->precision, &s->circulant_normal));
-        of.circulant = s->circulant_normal;
-    } else if (with_normal) {
-        make_q(s, w);
-        of.toeplitz = s->toeplitz;
+        make_normal_matrix(s, by == VF_ENCODE_CARTESIAN ? by : VF_ENCODE_DIRECT, squares);
+        of.normal = &s->normal;
     }
     /* Each of F and F^H is off by the accuracy, relative to sqrt(samples voxels), which may be sqrt(voxels) ||F||. */
     s->normal_error = by == VF_ENCODE_NUFFT && with_normal ? 2 * NUFFT_ACCURACY * sqrt((double)s->voxels) : 0;
-    need(vf_scan_operator_create(&of, &s->a));
+    need(vf_sense_operator_create(&of, &s->a));
 }
 
 static inline void make_scan_directly(subject *s)
@@ -301,9 +291,9 @@ static inline void make_sum_of_sums(subject *s)
 {
     vf_sum_shape shape = shape_of(s, 1);
     make_plan(s, VF_ENCODE_DIRECT, 1, s->matrix, 1, &s->encoding);
-    make_plan(s, VF_ENCODE_NUFFT, 1, s->matrix, 1, &s->doubled);
+    make_plan(s, VF_ENCODE_NUFFT, 1, s->matrix, 1, &s->other);
     need(vf_encoding_operator(&shape, s->encoding, &s->part[0]));
-    need(vf_encoding_operator(&shape, s->doubled, &s->part[1]));
+    need(vf_encoding_operator(&shape, s->other, &s->part[1]));
     need(vf_operator_sum(2, s->part, &s->a));
     assert_int_equal(vf_operator_properties(s->a), 0);
 }
@@ -406,11 +396,10 @@ static inline void close_subject(subject *s)
     vf_fourier_destroy(s->fourier);
     vf_nufft_destroy(s->nufft);
     vf_cartesian_destroy(s->cartesian);
-    vf_cartesian_destroy(s->circulant_normal);
-    vf_toeplitz_destroy(s->toeplitz);
+    vf_normal_free(&s->normal);
     vf_circulant_destroy(s->circulant);
     vf_encoding_destroy(s->encoding);
-    vf_encoding_destroy(s->doubled);
+    vf_encoding_destroy(s->other);
     vf_prior_free(&s->prior);
     for (int i = 0; i < s->arrays; i++)
         vf_array_free(&s->array[i]);

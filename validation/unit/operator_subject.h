@@ -24,10 +24,10 @@ typedef struct subject {
     int arrays;
     vf_fourier *fourier;
     vf_nufft *nufft;
-    vf_cartesian *cartesian, *circulant_normal;
-    vf_toeplitz *toeplitz;
+    vf_cartesian *cartesian;
+    vf_normal normal;
     vf_circulant *circulant;
-    vf_encoding *encoding, *doubled;
+    vf_encoding *encoding, *other;
     vf_prior prior;
     double normal_error; /* of its normal, relative to ||A||^2, besides rounding */
 } subject;

@@ -21,7 +21,7 @@ enum { FIXTURE_PATH = 256, FIXTURE_LOG = 4096 };
 
 static char directory[FIXTURE_PATH], path[FIXTURE_PATH], said[FIXTURE_LOG];
 static vf_context *ctx;
-static scan s; /* what was read last */
+static mri_scan s; /* what was read last */
 
 static inline void keep_log(void *user, vf_log_level level, const char *text)
 {
@@ -70,7 +70,7 @@ static inline void read_it(const char *group, k_units units)
 /* Reads the file, which must be refused with a message that names the file and has these words; and nothing is left. */
 static inline void expect_refusal(const char *group, k_units units, vf_status expected, const char *words)
 {
-    static const scan nothing;
+    static const mri_scan nothing;
     scan_free(&s);
     vf_status status = read_scan(ctx, path, group, units, &s);
     const char *text = vf_context_message(ctx);

@@ -28,7 +28,7 @@ enum { LARGE = sizeof large / sizeof *large };
 
 typedef enum pattern { SCATTERED, LINES_X, LINES_Y, LINES_Z, PLANES, FULL, PATTERNS } pattern;
 
-typedef struct scan {
+typedef struct mri_scan {
     int64_t matrix[3], voxels, samples;
     vf_dtype precision;
     float *k;
@@ -36,14 +36,14 @@ typedef struct scan {
     double complex *f; /* [sample][voxel]: F; NULL if it is to be left out */
     int most;          /* samples at a grid point */
     double most_weight;
-} scan;
+} mri_scan;
 
 static double unit_roundoff(vf_dtype precision)
 {
     return precision == VF_F64 ? 0x1p-53 : 0x1p-24;
 }
 
-static double fft_error(const scan *s)
+static double fft_error(const mri_scan *s)
 {
     double sum = 0;
     for (int a = 0; a < 3; a++)
@@ -52,10 +52,10 @@ static double fft_error(const scan *s)
 }
 
 /* Samples at any integer, far outside [-N/2, N/2) too; lines and planes hold all k along their axes. */
-static scan make_scan(const int64_t matrix[3], pattern kind, vf_dtype precision, bool with_f)
+static mri_scan make_scan(const int64_t matrix[3], pattern kind, vf_dtype precision, bool with_f)
 {
     static const bool whole[PATTERNS][3] = {{0}, {1, 0, 0}, {0, 1, 0}, {0, 0, 1}, {1, 0, 1}, {1, 1, 1}};
-    scan s = {.voxels = 1, .precision = precision};
+    mri_scan s = {.voxels = 1, .precision = precision};
     int64_t line = 1;
     for (int a = 0; a < 3; a++) {
         s.matrix[a] = matrix[a];
@@ -105,14 +105,14 @@ static scan make_scan(const int64_t matrix[3], pattern kind, vf_dtype precision,
     return s;
 }
 
-static void free_scan(scan *s)
+static void free_scan(mri_scan *s)
 {
     free(s->k);
     free(s->weights);
     free(s->f);
 }
 
-static double complex *random_numbers(const scan *s, int64_t count)
+static double complex *random_numbers(const mri_scan *s, int64_t count)
 {
     double complex *v = room(count, sizeof *v);
     for (int64_t n = 0; n < count; n++)
@@ -120,7 +120,7 @@ static double complex *random_numbers(const scan *s, int64_t count)
     return v;
 }
 
-static void check_error(const scan *s, const char *what, int64_t count, const double complex *got,
+static void check_error(const mri_scan *s, const char *what, int64_t count, const double complex *got,
                         const double complex *right, double bound)
 {
     double wrong = 0;
@@ -134,7 +134,7 @@ static void check_error(const scan *s, const char *what, int64_t count, const do
 
 /* ---- how the library computes ---- */
 
-static vf_cartesian *make_plan(const scan *s, bool normal)
+static vf_cartesian *make_plan(const mri_scan *s, bool normal)
 {
     const vf_cartesian_samples samples = {s->samples, s->k, s->weights};
     vf_cartesian *plan;
@@ -143,7 +143,7 @@ static vf_cartesian *make_plan(const scan *s, bool normal)
     return plan;
 }
 
-static void sums(const scan *s, bool adjoint, int batch, const double complex *in, double complex *out)
+static void sums(const mri_scan *s, bool adjoint, int batch, const double complex *in, double complex *out)
 {
     vf_queue *queue;
     vf_cartesian *plan = make_plan(s, false);
@@ -162,7 +162,7 @@ static void sums(const scan *s, bool adjoint, int batch, const double complex *i
     vf_queue_destroy(queue);
 }
 
-static void normal(const scan *s, int coils, const double complex *maps, const double complex *x, double complex *y)
+static void normal(const mri_scan *s, int coils, const double complex *maps, const double complex *x, double complex *y)
 {
     vf_queue *queue;
     vf_cartesian *plan = make_plan(s, true);
@@ -185,7 +185,7 @@ static void test_sums(void **state)
 {
     (void)state;
     for (int i = 0; i < SIZES * PATTERNS * 2; i++) {
-        scan s = make_scan(sizes[i / 2 % SIZES], (pattern)(i / 2 / SIZES), i % 2 ? VF_F64 : VF_F32, true);
+        mri_scan s = make_scan(sizes[i / 2 % SIZES], (pattern)(i / 2 / SIZES), i % 2 ? VF_F64 : VF_F32, true);
         const double gain = (fft_error(&s) + s.most) * unit_roundoff(s.precision) * sqrt((double)(s.voxels * s.most));
         double complex *c = random_numbers(&s, s.samples), *x = random_numbers(&s, s.voxels);
         double complex *y = room(s.voxels, sizeof *y), *d = room(s.samples, sizeof *d);
@@ -221,7 +221,7 @@ static void test_normal(void **state)
 {
     (void)state;
     for (int i = 0; i < SIZES * PATTERNS * 4; i++) {
-        scan s = make_scan(sizes[i / 4 % SIZES], (pattern)(i / 4 / SIZES), i % 2 ? VF_F64 : VF_F32, true);
+        mri_scan s = make_scan(sizes[i / 4 % SIZES], (pattern)(i / 4 / SIZES), i % 2 ? VF_F64 : VF_F32, true);
         const int coils = i / 2 % 2 ? COILS : 1;
         double complex *maps = i / 2 % 2 ? random_numbers(&s, coils * s.voxels) : NULL;
         double complex *x = random_numbers(&s, s.voxels), *y = room(s.voxels, sizeof *y);
@@ -263,7 +263,7 @@ static void test_normal_of_sums(void **state)
     (void)state;
     for (int i = 0; i < LARGE * 4; i++) {
         const pattern kind = (pattern)(uniform() * PATTERNS);
-        scan s = make_scan(large[i / 4], kind < PATTERNS ? kind : FULL, i % 2 ? VF_F64 : VF_F32, false);
+        mri_scan s = make_scan(large[i / 4], kind < PATTERNS ? kind : FULL, i % 2 ? VF_F64 : VF_F32, false);
         const int coils = i / 2 % 2 ? COILS : 1;
         double complex *maps = random_numbers(&s, coils * s.voxels), *x = random_numbers(&s, s.voxels);
         double complex *y = room(s.voxels, sizeof *y), *right = room(s.voxels, sizeof *y),
@@ -304,7 +304,7 @@ static void test_batch(void **state)
     (void)state;
     enum { BATCH = 3 };
     for (int adjoint = 0; adjoint < 2; adjoint++) {
-        scan s = make_scan(sizes[9], SCATTERED, VF_F32, true);
+        mri_scan s = make_scan(sizes[9], SCATTERED, VF_F32, true);
         const int64_t from = adjoint ? s.samples : s.voxels, to = adjoint ? s.voxels : s.samples;
         double complex *in = random_numbers(&s, BATCH * from), *all = room(BATCH * to, sizeof *all),
                        *one = room(to, sizeof *one);
@@ -330,7 +330,7 @@ static void test_nan(void **state)
 {
     (void)state;
     for (int i = 0; i < 4; i++) {
-        scan s = make_scan(sizes[i % 2 ? 6 : 9], SCATTERED, i / 2 ? VF_F64 : VF_F32, true);
+        mri_scan s = make_scan(sizes[i % 2 ? 6 : 9], SCATTERED, i / 2 ? VF_F64 : VF_F32, true);
         double complex *c = random_numbers(&s, s.samples), *y = room(s.voxels, sizeof *y);
         double complex *x = random_numbers(&s, s.voxels), *d = room(s.samples, sizeof *d);
         c[(int64_t)(uniform() * (double)s.samples)] = number(NAN, 0);
@@ -355,7 +355,7 @@ static void test_nufft(void **state)
     (void)state;
     const vf_nufft_options options = {.tolerance = 1e-9, .precision = VF_F64};
     for (int i = 0; i < SIZES; i++) {
-        scan s = make_scan(sizes[i], SCATTERED, VF_F64, true);
+        mri_scan s = make_scan(sizes[i], SCATTERED, VF_F64, true);
         for (int64_t j = 0; j < 3 * s.samples; j++)
             s.k[j] = rintf(s.k[j]); /* the NUFFT takes k as it is */
         const vf_nufft_samples at = {.count = s.samples, .k = s.k};

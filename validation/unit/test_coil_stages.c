@@ -18,9 +18,9 @@
 
 enum { COILS = 6, SHORT = 700, LONG = 1200, VOXELS = 5 * 4 * 3 };
 
-static scan random_scan(void)
+static mri_scan random_scan(void)
 {
-    scan s = {.matrix = {5, 4, 3}, .coils = COILS, .trajectories = 2, .frames = 3};
+    mri_scan s = {.matrix = {5, 4, 3}, .coils = COILS, .trajectories = 2, .frames = 3};
     s.trajectory = allocate(2 * sizeof *s.trajectory);
     s.trajectory[0] = (scan_trajectory){.samples = SHORT};
     s.trajectory[1] = (scan_trajectory){.samples = LONG};
@@ -33,12 +33,12 @@ static scan random_scan(void)
     return s;
 }
 
-static int64_t samples_of(const scan *s, int frame)
+static int64_t samples_of(const mri_scan *s, int frame)
 {
     return s->trajectory[s->frame[frame].trajectory].samples;
 }
 
-static void free_scan(scan *s)
+static void free_scan(mri_scan *s)
 {
     for (int f = 0; f < s->frames; f++)
         free(s->frame[f].data);
@@ -49,7 +49,7 @@ static void free_scan(scan *s)
 }
 
 /* Makes the first voxels of the maps and the first samples of every frame obey d = s x, with known x. */
-static void make_consistent(scan *s, float complex x[VOXELS])
+static void make_consistent(mri_scan *s, float complex x[VOXELS])
 {
     for (int n = 0; n < VOXELS; n++)
         x[n] = (float complex)random_complex();
@@ -59,7 +59,7 @@ static void make_consistent(scan *s, float complex x[VOXELS])
                 s->frame[f].data[c * samples_of(s, f) + n] = s->sensitivity[c * VOXELS + n] * x[n];
 }
 
-static void assert_consistent(const scan *s, const float complex x[VOXELS], double tolerance)
+static void assert_consistent(const mri_scan *s, const float complex x[VOXELS], double tolerance)
 {
     for (int f = 0; f < s->frames; f++)
         for (int c = 0; c < s->coils; c++)
@@ -68,7 +68,7 @@ static void assert_consistent(const scan *s, const float complex x[VOXELS], doub
                             0, tolerance);
 }
 
-static double complex gram(const scan *s, int frame, int i, int j)
+static double complex gram(const mri_scan *s, int frame, int i, int j)
 {
     int64_t samples = samples_of(s, frame);
     const float complex *data = s->frame[frame].data;
@@ -84,7 +84,7 @@ static double complex gram(const scan *s, int frame, int i, int j)
  * single precision (6e-8 COILS) times the condition of the mixing, some 100: 4e-5. */
 static void test_whitened_noise_is_white(void **state)
 {
-    scan s = random_scan();
+    mri_scan s = random_scan();
     double complex mixing[COILS * COILS];
     for (int i = 0; i < COILS; i++) /* correlated, and of unequal gain */
         for (int j = 0; j < COILS; j++)
@@ -103,7 +103,7 @@ static void test_whitened_noise_is_white(void **state)
     free_scan(&s);
 }
 
-static void set_noise(scan *s, double off_diagonal)
+static void set_noise(mri_scan *s, double off_diagonal)
 {
     s->noise = allocate(COILS * COILS * sizeof *s->noise);
     for (int i = 0; i < COILS; i++)
@@ -113,7 +113,7 @@ static void set_noise(scan *s, double off_diagonal)
 
 static void test_whitening_keeps_maps_and_data_together(void **state)
 {
-    scan s = random_scan();
+    mri_scan s = random_scan();
     float complex x[VOXELS], before = s.frame[2].data[SHORT - 1];
     make_consistent(&s, x);
     set_noise(&s, 0.5);
@@ -126,7 +126,7 @@ static void test_whitening_keeps_maps_and_data_together(void **state)
 
 static void test_no_covariance_nothing_to_do(void **state)
 {
-    scan s = random_scan();
+    mri_scan s = random_scan();
     float complex *before = copy_of(s.frame[0].data, COILS * SHORT);
     assert_int_equal(prewhiten(*state, &s), VF_OK);
     assert_memory_equal(s.frame[0].data, before, COILS * SHORT * sizeof *before);
@@ -134,7 +134,7 @@ static void test_no_covariance_nothing_to_do(void **state)
     free_scan(&s);
 }
 
-static void refuse_noise(vf_context *ctx, scan *s, const char *coil)
+static void refuse_noise(vf_context *ctx, mri_scan *s, const char *coil)
 {
     float complex *before = copy_of(s->frame[0].data, COILS * SHORT);
     vf_context_clear_error(ctx);
@@ -149,7 +149,7 @@ static void refuse_noise(vf_context *ctx, scan *s, const char *coil)
 
 static void test_singular_noise_is_refused(void **state)
 {
-    scan s = random_scan();
+    mri_scan s = random_scan();
     set_noise(&s, 0.5);
     for (int j = 0; j < COILS; j++) /* a dead coil */
         s.noise[3 * COILS + j] = s.noise[j * COILS + 3] = 0;
@@ -195,9 +195,9 @@ static void test_singular_noise_is_refused(void **state)
 
 /* Data whose principal components are known: coil i at sample m is sum_k size[k] u_ki f_km, with u unitary and the f
  * orthogonal in every frame (harmonics, |f| = 1), so that component k has energy size[k]^2 times the samples. */
-static scan scan_of_components(const double complex *u, const double *size)
+static mri_scan scan_of_components(const double complex *u, const double *size)
 {
-    scan s = random_scan();
+    mri_scan s = random_scan();
     for (int f = 0; f < s.frames; f++) {
         int64_t samples = samples_of(&s, f);
         for (int i = 0; i < COILS; i++)
@@ -218,7 +218,7 @@ static void test_compression_keeps_the_largest_components(void **state)
     static const double size[COILS] = {0.1, 3, 0.3, 1, 0.03, 2}, sorted[COILS] = {3, 2, 1, 0.3, 0.1, 0.03};
     double complex *u = random_unitary(COILS);
     for (int keep = 1; keep < COILS; keep++) {
-        scan s = scan_of_components(u, size);
+        mri_scan s = scan_of_components(u, size);
         double kept = -1, first = 0, total = 0;
         for (int k = 0; k < COILS; k++) {
             total += sorted[k] * sorted[k];
@@ -244,7 +244,7 @@ static void test_compression_regards_every_frame(void **state)
     static const double size[COILS] = {0, 3, 0, 1, 0, 2};
     double complex *u = random_unitary(COILS);
     for (int only = 0; only < 3; only++) {
-        scan s = scan_of_components(u, size);
+        mri_scan s = scan_of_components(u, size);
         double kept = -1;
         for (int f = 0; f < 3; f++)
             if (f != only)
@@ -257,7 +257,7 @@ static void test_compression_regards_every_frame(void **state)
     free(u);
 }
 
-static double rss(const scan *s, int frame, int64_t m)
+static double rss(const mri_scan *s, int frame, int64_t m)
 {
     double sum = 0;
     for (int c = 0; c < s->coils; c++)
@@ -271,7 +271,7 @@ static void test_compression_without_loss(void **state)
 {
     static const double size[COILS] = {0, 3, 0, 1, 0, 2};
     double complex *u = random_unitary(COILS);
-    scan s = scan_of_components(u, size), before = scan_of_components(u, size);
+    mri_scan s = scan_of_components(u, size), before = scan_of_components(u, size);
     double kept = -1;
     assert_int_equal(compress_coils(*state, &s, 3, &kept), VF_OK);
     assert_near(kept, 1, 1e-9);
@@ -286,7 +286,7 @@ static void test_compression_without_loss(void **state)
 static void test_compression_keeps_maps_and_data_together(void **state)
 {
     for (int keep = 1; keep < COILS; keep += 2) {
-        scan s = random_scan();
+        mri_scan s = random_scan();
         float complex x[VOXELS];
         double kept;
         make_consistent(&s, x);
@@ -300,7 +300,7 @@ static void test_compression_keeps_maps_and_data_together(void **state)
 static void test_compression_bits_do_not_depend_on_threads(void **state)
 {
     vf_context *ctx = *state;
-    scan s = random_scan(), t = random_scan();
+    mri_scan s = random_scan(), t = random_scan();
     double kept, same;
     for (int f = 0; f < s.frames; f++)
         memcpy(t.frame[f].data, s.frame[f].data, (size_t)(COILS * samples_of(&s, f)) * sizeof *s.frame[f].data);
@@ -317,7 +317,7 @@ static void test_compression_bits_do_not_depend_on_threads(void **state)
 static void test_compression_of_nothing_and_to_nothing(void **state)
 {
     vf_context *ctx = *state;
-    scan s = random_scan();
+    mri_scan s = random_scan();
     double kept = -1;
     float complex *before = copy_of(s.frame[0].data, COILS * SHORT);
     for (int keep = COILS; keep <= COILS + 3; keep++) { /* all: left as they are */

@@ -12,7 +12,7 @@
 
 static const recon_settings settings = {.method = RECON_CG};
 
-static void start_job(recon_job *job, vf_context *ctx, int64_t voxels, const scan *raw, const scan_frame **order,
+static void start_job(recon_job *job, vf_context *ctx, int64_t voxels, const mri_scan *raw, const scan_frame **order,
                       const float complex *maps)
 {
     *job = (recon_job){.ctx = ctx,
@@ -36,7 +36,7 @@ static void test_who_finds_the_power(void **state)
 {
     enum { FRAMES = 6, VOXELS = 4 };
     scan_frame frame[FRAMES] = {{.place = 0}, {.place = 1}, {.place = 0}, {.place = 1}, {.place = 0}, {.place = 2}};
-    const scan raw = {.coils = 1, .frames = FRAMES, .frame = frame, .places = 3};
+    const mri_scan raw = {.coils = 1, .frames = FRAMES, .frame = frame, .places = 3};
     const scan_frame *order[FRAMES];
     float complex maps[VOXELS] = {2, 2, 2, 2}, image[VOXELS] = {1, 2, 3, 4};
     recon_job job;
@@ -86,7 +86,7 @@ static void test_how_much_it_is(void **state)
     enum { COILS = 3, VOXELS = 9001 };
     scan_frame frame = {0};
     const scan_frame *order;
-    const scan raw = {.coils = COILS, .frames = 1, .frame = &frame, .places = 1};
+    const mri_scan raw = {.coils = COILS, .frames = 1, .frame = &frame, .places = 1};
     recon_job job;
     float complex *maps = random_images(COILS, VOXELS), *image = random_images(1, VOXELS);
     double complex *wide = allocate(VOXELS * sizeof *wide); /* the image in double precision */

@@ -87,7 +87,7 @@ static void test_stored_trajectory(void **state)
     if (!generate("-k -n 0"))
         skip();
     read_it(NULL, K_AUTO);
-    scan stored = s;
+    mri_scan stored = s;
     memset(&s, 0, sizeof s);
     assert_true(generate("-n 0"));
     read_it(NULL, K_AUTO);

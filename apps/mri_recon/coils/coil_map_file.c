@@ -180,7 +180,7 @@ vf_status coil_map_matrix(vf_context *ctx, const char *path, int64_t matrix[3])
 
 /* ---- do they belong to the scan? ---- */
 
-static vf_status check_coils(const map_file *m, int compress, const scan *raw)
+static vf_status check_coils(const map_file *m, int compress, const mri_scan *raw)
 {
     if (m->compressed_from > 0 && (m->compressed_from != raw->coils || m->coils != compress))
         return vf_fail(m->ctx, VF_ERR_INPUT,
@@ -203,7 +203,7 @@ static vf_status check_coils(const map_file *m, int compress, const scan *raw)
     return VF_OK;
 }
 
-static vf_status check_space(const map_file *m, const scan *raw, bool *cropped)
+static vf_status check_space(const map_file *m, const mri_scan *raw, bool *cropped)
 {
     const int64_t *n = m->matrix, *whole = raw->matrix, *crop = raw->crop;
     *cropped = memcmp(n, whole, sizeof m->matrix) != 0;
@@ -224,7 +224,7 @@ static vf_status check_space(const map_file *m, const scan *raw, bool *cropped)
 }
 
 /* Into the middle of zeros. */
-static void centre_maps(const map_file *m, const scan *raw, const float complex *from, float complex *to)
+static void centre_maps(const map_file *m, const mri_scan *raw, const float complex *from, float complex *to)
 {
     const int64_t *n = m->matrix, *whole = raw->matrix;
     int64_t first[3];
@@ -238,7 +238,7 @@ static void centre_maps(const map_file *m, const scan *raw, const float complex 
             }
 }
 
-static vf_status read_places(map_file *m, const scan *raw, bool cropped, float complex *maps)
+static vf_status read_places(map_file *m, const mri_scan *raw, bool cropped, float complex *maps)
 {
     const int64_t count = m->coils * m->matrix[0] * m->matrix[1] * m->matrix[2];
     const int64_t voxels = raw->matrix[0] * raw->matrix[1] * raw->matrix[2];
@@ -289,7 +289,7 @@ static void drop_empty_sets(map_file *m, int64_t voxels, float complex *maps)
     m->read = empty ? 1 : m->read;
 }
 
-vf_status read_coil_maps(vf_context *ctx, const char *path, int compress, recon_map_sets wanted, scan *raw)
+vf_status read_coil_maps(vf_context *ctx, const char *path, int compress, recon_map_sets wanted, mri_scan *raw)
 {
     map_file m;
     bool cropped = false;
@@ -330,7 +330,7 @@ static const float complex *set_of(const saved_maps *maps, int set, int64_t coun
     return maps->data && set < maps->sets ? maps->data + set * count : zeros;
 }
 
-static bool any_weighted(const scan *raw, const saved_maps *maps)
+static bool any_weighted(const mri_scan *raw, const saved_maps *maps)
 {
     bool weighted = false;
     for (int p = 0; p < raw->places; p++)
@@ -339,7 +339,7 @@ static bool any_weighted(const scan *raw, const saved_maps *maps)
 }
 
 /* A file whose places are written one after the other. */
-static vf_status write_cfl(vf_context *ctx, const char *path, const scan *raw, const saved_maps *maps, int sets,
+static vf_status write_cfl(vf_context *ctx, const char *path, const mri_scan *raw, const saved_maps *maps, int sets,
                            const float complex *zeros)
 {
     const int64_t count = raw->coils * raw->matrix[0] * raw->matrix[1] * raw->matrix[2];
@@ -359,7 +359,7 @@ static vf_status write_cfl(vf_context *ctx, const char *path, const scan *raw, c
     return status;
 }
 
-static vf_status describe_maps(vf_h5 *file, const scan *raw, int sets, bool weights)
+static vf_status describe_maps(vf_h5 *file, const mri_scan *raw, int sets, bool weights)
 {
     const int64_t whitened = raw->whitened, from = raw->compressed_from, weighted = weights;
     const char *axes = sets > 1          ? "[place][set][coil][z][y][x]"
@@ -381,7 +381,7 @@ static vf_status describe_maps(vf_h5 *file, const scan *raw, int sets, bool weig
     return status;
 }
 
-static vf_status write_h5(vf_context *ctx, const char *path, const scan *raw, const saved_maps *maps, int sets,
+static vf_status write_h5(vf_context *ctx, const char *path, const mri_scan *raw, const saved_maps *maps, int sets,
                           const float complex *zeros)
 {
     enum { CHUNK_VOXELS = 1 << 17, AXES = 6 }; /* 1 MiB: HDF5's cache of chunks */
@@ -415,7 +415,7 @@ static vf_status write_h5(vf_context *ctx, const char *path, const scan *raw, co
     return status;
 }
 
-vf_status write_coil_maps(vf_context *ctx, const char *path, const scan *raw, const saved_maps *maps)
+vf_status write_coil_maps(vf_context *ctx, const char *path, const mri_scan *raw, const saved_maps *maps)
 {
     const int64_t count = raw->coils * raw->matrix[0] * raw->matrix[1] * raw->matrix[2];
     int sets = 1;

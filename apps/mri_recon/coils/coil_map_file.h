@@ -16,7 +16,7 @@ VF_MUST_CHECK vf_status coil_map_matrix(vf_context *ctx, const char *path, int64
  * unless the second is 0. Errors: VF_ERR_INPUT, naming both sizes, or where two sets are wanted and one is there;
  * VF_ERR_MEMORY. */
 VF_MUST_CHECK vf_status read_coil_maps(vf_context *ctx, const char *path, int compress, recon_map_sets wanted,
-                                       scan *raw);
+                                       mri_scan *raw);
 
 /* Maps of a place, [set][coil][z][y][x]. */
 typedef struct saved_maps {
@@ -27,6 +27,6 @@ typedef struct saved_maps {
 
 /* Writes the maps of all places, raw->places of raw->matrix, to .h5 or .cfl, atomically; as many sets as any of them
  * has, 0 where one has fewer. Notes what was done to the coils before. Errors: VF_ERR_OUTPUT, VF_ERR_MEMORY. */
-VF_MUST_CHECK vf_status write_coil_maps(vf_context *ctx, const char *path, const scan *raw, const saved_maps *maps);
+VF_MUST_CHECK vf_status write_coil_maps(vf_context *ctx, const char *path, const mri_scan *raw, const saved_maps *maps);
 
 #endif

@@ -30,7 +30,7 @@ static void add_products(int coils, int64_t samples, const float complex *data, 
 }
 
 /* covariance[coils][coils] of the data over all frames, Hermitian. */
-static vf_status data_covariance(vf_context *ctx, const scan *raw, double complex *covariance)
+static vf_status data_covariance(vf_context *ctx, const mri_scan *raw, double complex *covariance)
 {
     int coils = raw->coils;
     size_t elements = (size_t)coils * (size_t)coils;
@@ -56,7 +56,7 @@ static vf_status data_covariance(vf_context *ctx, const scan *raw, double comple
 }
 
 /* Of each place and set in turn, moved up to the one before. */
-static vf_status project_maps(vf_context *ctx, const scan *raw, int keep, const double complex *vectors)
+static vf_status project_maps(vf_context *ctx, const mri_scan *raw, int keep, const double complex *vectors)
 {
     const int64_t voxels = raw->matrix[0] * raw->matrix[1] * raw->matrix[2];
     const int sets = raw->maps_compressed ? 0 : scan_all_map_sets(raw);
@@ -70,7 +70,7 @@ static vf_status project_maps(vf_context *ctx, const scan *raw, int keep, const 
 }
 
 /* d_i = sum_k v_ki z_k with orthonormal v: z_k = sum_i conj(v_ki) d_i. */
-static vf_status project(vf_context *ctx, scan *raw, int keep, double complex *vectors)
+static vf_status project(vf_context *ctx, mri_scan *raw, int keep, double complex *vectors)
 {
     int coils = raw->coils;
     vf_status status = VF_OK;
@@ -90,7 +90,7 @@ static void shrink(float complex **data, int keep, int64_t count)
         *data = smaller;
 }
 
-vf_status compress_coils(vf_context *ctx, scan *raw, int keep, double *kept)
+vf_status compress_coils(vf_context *ctx, mri_scan *raw, int keep, double *kept)
 {
     int coils = raw->coils;
     size_t elements = (size_t)coils * (size_t)coils;

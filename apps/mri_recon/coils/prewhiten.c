@@ -36,7 +36,7 @@ static vf_status whitening_matrix(vf_context *ctx, int coils, double complex *co
 }
 
 /* With the covariance E[n_i conj(n_j)] = L L^H, the noise of L^-1 n has the covariance L^-1 L L^H L^-H = 1. */
-vf_status prewhiten(vf_context *ctx, scan *raw)
+vf_status prewhiten(vf_context *ctx, mri_scan *raw)
 {
     if (!raw->noise)
         return VF_OK;

@@ -34,7 +34,7 @@ static const double SMALL_LAMBDA = 1e-3; /* relative to the diagonal of F^H F */
 
 static void choose_centre(calibration *c)
 {
-    const scan *raw = c->scan;
+    const mri_scan *raw = c->scan;
     double kept[3], widest = 0;
     for (int a = 0; a < 3; a++) {
         kept[a] = raw->fov[a] * (double)raw->crop[a] / (double)raw->matrix[a];
@@ -310,7 +310,7 @@ vf_status calibrate_block(calibration *c, int place, bool must, int64_t n[3], bo
 vf_status calibrate_espirit(calibration *c, int place, bool must, recon_map_sets sets, recon_watch *watch,
                             float complex *maps, calibrated *made, vf_espirit_quality *quality)
 {
-    const scan *raw = c->scan;
+    const mri_scan *raw = c->scan;
     int64_t n[3];
     bool cartesian;
     vf_status status = calibrate_block(c, place, must, n, &cartesian);
@@ -347,7 +347,7 @@ vf_status calibrate_espirit(calibration *c, int place, bool must, recon_map_sets
 
 static vf_status by_walsh(calibration *c, int place, float complex *maps, calibrated *made)
 {
-    const scan *raw = c->scan;
+    const mri_scan *raw = c->scan;
     choose_centre(c);
     vf_status status = make_grid(c);
     if (status == VF_OK)
@@ -366,7 +366,7 @@ static vf_status by_walsh(calibration *c, int place, float complex *maps, calibr
     return status;
 }
 
-bool calibrate_takes_joint(vf_context *ctx, const scan *raw, recon_coils how, recon_map_sets sets, int place)
+bool calibrate_takes_joint(vf_context *ctx, const mri_scan *raw, recon_coils how, recon_map_sets sets, int place)
 {
     calibration c = {.ctx = ctx, .scan = raw};
     int64_t n[3];
@@ -391,7 +391,7 @@ bool calibrate_takes_joint(vf_context *ctx, const scan *raw, recon_coils how, re
     return joint;
 }
 
-vf_status calibrate_maps(const device_team *team, const scan *raw, recon_coils how, recon_map_sets sets, int place,
+vf_status calibrate_maps(const device_team *team, const mri_scan *raw, recon_coils how, recon_map_sets sets, int place,
                          recon_watch *watch, float complex *maps, calibrated *made)
 {
     calibration c = {.ctx = team->ctx, .scan = raw, .team = team, .queue = team->queue[0]};

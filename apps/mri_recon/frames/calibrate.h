@@ -8,7 +8,7 @@
 
 typedef struct calibration {
     vf_context *ctx;
-    const scan *scan;
+    const mri_scan *scan;
     const device_team *team;
     vf_queue *queue; /* the team's first */
     double k_cut[3];
@@ -62,6 +62,6 @@ void calibrate_release(calibration *c);
 VF_MUST_CHECK vf_status calibrate_jointly(calibration *c, int place, recon_watch *watch, float complex *maps,
                                           calibrated *made);
 /* The floating-point operations of that for a place, about: in double precision, and on the host. */
-double calibrate_jointly_work(const scan *raw, bool on_grid);
+double calibrate_jointly_work(const mri_scan *raw, bool on_grid);
 
 #endif

@@ -10,7 +10,7 @@
 enum { LEAST_LINES = 12 };
 
 /* Samples along an axis that ESPIRiT takes at most, and those without which there is not enough to make maps from. */
-static int64_t most_lines(const scan *raw)
+static int64_t most_lines(const mri_scan *raw)
 {
     const bool volume = raw->matrix[0] > 1 && raw->matrix[1] > 1 && raw->matrix[2] > 1;
     return volume ? VF_ESPIRIT_LARGEST_3D : VF_ESPIRIT_LARGEST_2D;
@@ -87,7 +87,7 @@ void calibrate_cut(calibration *c, const int64_t whole[3], const int64_t n[3])
 
 static void choose_small(calibration *c)
 {
-    const scan *raw = c->scan;
+    const mri_scan *raw = c->scan;
     for (int a = 0; a < 3; a++)
         c->small[a] = raw->matrix[a] < most_lines(raw) ? raw->matrix[a] : most_lines(raw);
     c->points = c->small[0] * c->small[1] * c->small[2];
@@ -115,7 +115,7 @@ bool calibrate_has_box(calibration *c, int place)
 
 vf_status calibrate_cartesian(calibration *c, int place, int64_t n[3])
 {
-    const scan *raw = c->scan;
+    const mri_scan *raw = c->scan;
     choose_small(c);
     const int64_t samples = c->centre.samples = calibrate_gather(c, place, NULL, NULL, 0);
     int *times = calloc((size_t)c->points, sizeof *times);

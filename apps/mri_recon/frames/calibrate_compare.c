@@ -71,7 +71,7 @@ static double unexplained(const calibration *c, const low_resolution *l, const f
 static vf_status try_espirit(calibration *c, const low_resolution *l, int place, const float complex *given,
                              recon_watch *watch, float complex **out, calibrated *made)
 {
-    const scan *raw = c->scan;
+    const mri_scan *raw = c->scan;
     float complex *maps = malloc((size_t)raw->coils * (size_t)c->voxels * sizeof *maps);
     if (!maps)
         return vf_fail(c->ctx, VF_ERR_MEMORY, "no memory for the maps of %d coils", raw->coils);
@@ -93,7 +93,7 @@ static vf_status try_espirit(calibration *c, const low_resolution *l, int place,
     return VF_OK;
 }
 
-vf_status calibrate_better_maps(const device_team *team, const scan *raw, int place, const float complex *given,
+vf_status calibrate_better_maps(const device_team *team, const mri_scan *raw, int place, const float complex *given,
                                 recon_watch *watch, float complex **out, calibrated *made)
 {
     calibration c = {.ctx = team->ctx, .scan = raw, .team = team, .queue = team->queue[0]};

@@ -39,7 +39,7 @@ static vf_status no_memory(const calibration *c)
 static void choose_small(joint *j)
 {
     calibration *c = j->c;
-    const scan *raw = c->scan;
+    const mri_scan *raw = c->scan;
     double kept[3], widest = 0;
     int axes = 0;
     for (int a = 0; a < 3; a++) {
@@ -199,7 +199,7 @@ static void judge(const calibration *c, const vf_nlinv_quality *quality)
 
 static vf_status estimate(joint *j, recon_watch *watch, float complex *maps, vf_nlinv_quality *quality)
 {
-    const scan *raw = j->c->scan;
+    const mri_scan *raw = j->c->scan;
     vf_nlinv_task task = {.coils = raw->coils,
                           .periods = j->periods,
                           .adjoint = j->adjoint,
@@ -217,7 +217,7 @@ static vf_status estimate(joint *j, recon_watch *watch, float complex *maps, vf_
     return vf_nlinv(j->c->ctx, &task, maps, quality);
 }
 
-double calibrate_jointly_work(const scan *raw, bool on_grid)
+double calibrate_jointly_work(const mri_scan *raw, bool on_grid)
 {
     /* What nlinv.h has of series' terms along an axis and of virtual coils; iterations as they are usual. */
     const double terms = 17, iterations = 150;

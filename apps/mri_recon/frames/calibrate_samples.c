@@ -5,7 +5,7 @@
 #include "calibrate.h"
 
 /* Whether frame f is of the place and shows what its first frame shows. */
-static bool belongs(const scan *raw, int f, int first, int place)
+static bool belongs(const mri_scan *raw, int f, int first, int place)
 {
     const scan_frame *frame = &raw->frame[f], *like = &raw->frame[first];
     if (frame->place != place)
@@ -32,7 +32,7 @@ static bool inside(const calibration *c, const float *k)
 /* Gathers the centres of the frames; with NULL arrays it counts. */
 int64_t calibrate_gather(const calibration *c, int place, float *k, float complex *data, int64_t samples)
 {
-    const scan *raw = c->scan;
+    const mri_scan *raw = c->scan;
     int64_t found = 0;
     int first = 0;
     while (first < raw->frames && raw->frame[first].place != place)

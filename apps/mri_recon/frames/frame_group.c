@@ -197,7 +197,7 @@ static vf_status make_vectors(crew *c, int d, int sets)
 static vf_status make_prior(const recon_job *j, vf_queue *queue, vf_prior *out)
 {
     const recon_settings *settings = j->settings;
-    const scan *raw = j->scan;
+    const mri_scan *raw = j->scan;
     const vf_prior_options options = {.kind = (vf_prior_kind)settings->prior,
                                       .precision = settings->precision,
                                       .counts = {raw->matrix[0], raw->matrix[1], raw->matrix[2]},

@@ -41,7 +41,7 @@ typedef struct frame_place {
 typedef struct recon_job {
     vf_context *ctx;
     const recon_settings *settings;
-    const scan *scan;
+    const mri_scan *scan;
     vf_dtype type;
     int64_t voxels;
     int channels;              /* images a frame: 1, or one a coil where they are combined at the end */
@@ -145,7 +145,7 @@ VF_MUST_CHECK vf_status noise_from_residual(crew *c, int frame, const char *imag
 
 /* Whether frames of the trajectory lack one side of k-space, and are of a kind whose phase can make up for that;
  * reach[axis]: so far, in cycles per field of view, both sides were sampled. */
-bool partial_fourier(const recon_settings *settings, const scan *raw, int trajectory, double reach[3]);
+bool partial_fourier(const recon_settings *settings, const mri_scan *raw, int trajectory, double reach[3]);
 
 /* Tells the first device's solver the phase of the frame's image, `image` being what was found without it (as
  * crew_make_group leaves it); of a replica, that of the frame whose noise it shows. Errors: VF_ERR_MEMORY,
@@ -175,7 +175,7 @@ VF_MUST_CHECK vf_status regularise_filtered_noise(crew *c, const scan_frame *fra
 /* Preconditioners of the first device's solver for the real and the imaginary part, of which that has a share of
  * `imaginary` of the power; 0: for images whose phase is not known. Errors: VF_ERR_MEMORY, VF_ERR_DEVICE. */
 VF_MUST_CHECK vf_status regularise_parts(crew *c, const scan_frame *frame, double power, double imaginary);
-vf_wiener_space regularise_space(const scan *raw);
+vf_wiener_space regularise_space(const mri_scan *raw);
 
 /* ---- frame_places.c ---- */
 
@@ -183,7 +183,7 @@ VF_MUST_CHECK vf_status places_create(recon_job *job);
 void places_free(recon_job *job);
 
 /* Whether nobody has asked for the scan's own maps by name: then the data may judge them, and ESPIRiT's may be taken. */
-bool judges_scan_maps(const recon_settings *settings, const scan *raw);
+bool judges_scan_maps(const recon_settings *settings, const mri_scan *raw);
 /* The place's coil maps, once, into host memory. */
 VF_MUST_CHECK vf_status place_maps(crew *c, const scan_frame *frame);
 

@@ -9,7 +9,7 @@
 
 vf_status places_create(recon_job *job)
 {
-    const scan *raw = job->scan;
+    const mri_scan *raw = job->scan;
     for (int f = 0; f < raw->frames; f++)
         if (raw->frame[f].place < 0 || raw->frame[f].place >= raw->places)
             return vf_fail(job->ctx, VF_ERR_INTERNAL, "frame %d: place %d of %d", f, raw->frame[f].place, raw->places);
@@ -61,7 +61,7 @@ static void once_end(recon_job *job, once_state *state, bool made)
 
 /* ---- coil maps ---- */
 
-bool judges_scan_maps(const recon_settings *s, const scan *raw)
+bool judges_scan_maps(const recon_settings *s, const mri_scan *raw)
 {
     return s->coils == RECON_COILS_AUTO && raw->sensitivity && !s->maps && regularise_by_noise(s) && raw->coils > 1;
 }
@@ -100,7 +100,7 @@ static int sets_in_use(const recon_job *j, const float complex *maps, int sets)
 static vf_status take_from_scan(crew *c, frame_place *place, char *text, size_t size)
 {
     const recon_job *j = c->job;
-    const scan *raw = j->scan;
+    const mri_scan *raw = j->scan;
     const int sets = scan_map_sets(raw);
     place->of_scan = true;
     place->maps = raw->sensitivity + (raw->own_maps ? place->first->place * sets * raw->coils * j->voxels : 0);
@@ -115,7 +115,7 @@ static vf_status take_from_scan(crew *c, frame_place *place, char *text, size_t 
 static vf_status make_maps(crew *c, frame_place *place, char *text, size_t size)
 {
     const recon_job *j = c->job;
-    const scan *raw = j->scan;
+    const mri_scan *raw = j->scan;
     const recon_map_sets wanted = j->most_sets > 1 ? j->settings->map_sets : RECON_SETS_ONE;
     const size_t bytes = (size_t)raw->coils * (size_t)j->voxels * sizeof *place->maps;
     if (uses_scan_maps(j->settings, raw))

@@ -14,7 +14,7 @@ enum { MOST_SAMPLES = 1 << 14, MOST_FRAMES = 16 };
 /* Of the outermost samples' numbers, this share at least must not have gone into the image. */
 static const double LEAST_FREE = 0.2;
 
-static vf_wiener_samples samples_of(const scan *raw, const scan_frame *frame)
+static vf_wiener_samples samples_of(const mri_scan *raw, const scan_frame *frame)
 {
     const scan_trajectory *at = &raw->trajectory[frame->trajectory];
     return (vf_wiener_samples){.count = at->samples,
@@ -26,7 +26,7 @@ static vf_wiener_samples samples_of(const scan *raw, const scan_frame *frame)
 
 vf_status noise_from_samples(recon_job *j, int *frame)
 {
-    const scan *raw = j->scan;
+    const mri_scan *raw = j->scan;
     const vf_wiener_space space = regularise_space(raw);
     const int step = raw->frames > MOST_FRAMES ? raw->frames / MOST_FRAMES : 1;
     vf_status status = VF_OK;
@@ -124,7 +124,7 @@ static vf_status residual_variance(const crew *c, const scan_frame *frame, const
                                    double *median, double *mean)
 {
     const recon_job *j = c->job;
-    const scan *raw = j->scan;
+    const mri_scan *raw = j->scan;
     const scan_trajectory *at = &raw->trajectory[frame->trajectory];
     const vf_encoding_options options = {.precision = VF_F32, .accuracy = 1e-5, .most_batch = 1};
     const scan_trajectory taken = {.samples = o->count, .k = o->k, .time = at->time ? o->time : NULL};

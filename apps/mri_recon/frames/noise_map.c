@@ -8,7 +8,7 @@
 
 vf_status noise_map_create(recon_job *j, noise_map *out)
 {
-    const scan *raw = j->scan;
+    const mri_scan *raw = j->scan;
     const size_t most = (size_t)raw->places * (size_t)j->settings->replicas;
     *out = (noise_map){.job = j, .replica = calloc(most + 1, sizeof *out->replica)};
     out->squares = calloc((size_t)raw->places * (size_t)j->voxels, sizeof *out->squares);
@@ -75,7 +75,7 @@ static double numbers_of(const double *power, int sets, int64_t voxels, int64_t 
 vf_status noise_map_finish(const noise_map *map, recon_put_noise put, void *user)
 {
     const recon_job *j = map->job;
-    const scan *raw = j->scan;
+    const mri_scan *raw = j->scan;
     const double sigma = sqrt(j->variance);
     const bool adjoint = j->settings->method == RECON_ADJOINT;
     double *power = malloc((size_t)(j->most_sets * j->voxels) * sizeof *power);

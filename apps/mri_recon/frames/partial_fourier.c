@@ -18,7 +18,7 @@ static const double LEAST_IMAGINARY = 0.05, MOST_IMAGINARY = 0.5;
 /* Of its root mean square: the image counts where it is brighter, and has no phase of its own where it is darker. */
 static const double BRIGHT = 0.5, DARK = 0.1;
 
-bool partial_fourier(const recon_settings *s, const scan *raw, int trajectory, double reach[3])
+bool partial_fourier(const recon_settings *s, const mri_scan *raw, int trajectory, double reach[3])
 {
     const scan_trajectory *at = &raw->trajectory[trajectory];
     double share = 1;

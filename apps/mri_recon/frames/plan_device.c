@@ -7,7 +7,7 @@
 #include "frame_group.h"
 #include "solve/choose_operator.h"
 
-static bool all_on_grid(const recon_settings *s, const scan *raw)
+static bool all_on_grid(const recon_settings *s, const mri_scan *raw)
 {
     bool on_grid = raw->trajectories > 0;
     for (int t = 0; t < raw->trajectories && on_grid; t++)
@@ -16,7 +16,7 @@ static bool all_on_grid(const recon_settings *s, const scan *raw)
 }
 
 /* Points of a transform of F^H W F: of the doubled grid, or of samples on a grid the voxels. */
-static double transform_points(const recon_settings *s, const scan *raw)
+static double transform_points(const recon_settings *s, const mri_scan *raw)
 {
     const bool on_grid = all_on_grid(s, raw);
     double points = 1;
@@ -27,7 +27,7 @@ static double transform_points(const recon_settings *s, const scan *raw)
 
 /* Of all frames. Where lambda rests on noise the solver is preconditioned, and converges long before the most that it
  * may take; and a frame is solved for, roughly, up to three times to find the noise. */
-static double solver_iterations(const recon_settings *s, const scan *raw)
+static double solver_iterations(const recon_settings *s, const mri_scan *raw)
 {
     const double typical = 40, rough = 20;
     if (!s->lambda_auto)
@@ -36,7 +36,7 @@ static double solver_iterations(const recon_settings *s, const scan *raw)
 }
 
 /* Seconds of the transforms: about as measured on two cores and on an H200; good enough to choose by. */
-static void estimate(vf_context *ctx, const recon_settings *s, const scan *raw, double *cpu, double *gpu)
+static void estimate(vf_context *ctx, const recon_settings *s, const mri_scan *raw, double *cpu, double *gpu)
 {
     const double cpu_rate = 1e10, gpu_rate = 8e12; /* floating-point operations a second of one core, of a GPU */
     const double doubled = transform_points(s, raw);
@@ -58,7 +58,7 @@ static void estimate(vf_context *ctx, const recon_settings *s, const scan *raw, 
 /* Of the devices that are there, how many pay for one image whose coils are shared: each application of F^H W F sends
  * the image to all, and adds up what comes back. The first rate is as measured on an H200, the others are guesses
  * between PCIe and NVLink: nothing depends on them but how many GPUs "cuda" and "auto" take. */
-static int coils_pay_for(const recon_settings *s, const scan *raw, int devices)
+static int coils_pay_for(const recon_settings *s, const mri_scan *raw, int devices)
 {
     const double rate = 2e13, link = 1e11, wait = 5e-5; /* FLOP/s of transforms, bytes/s between devices, s: about */
     const double element = s->precision == VF_F64 ? 16 : 8;
@@ -77,7 +77,7 @@ static int coils_pay_for(const recon_settings *s, const scan *raw, int devices)
 }
 
 /* How many of the devices are worth using where the user leaves that open. */
-static int devices_that_pay(const recon_settings *s, const scan *raw, int devices)
+static int devices_that_pay(const recon_settings *s, const mri_scan *raw, int devices)
 {
     const recon_sharing how = share_devices(s, raw, devices);
     int each = how.each;
@@ -104,7 +104,7 @@ static vf_status keep_devices(vf_context *ctx, int count)
 }
 
 /* "cuda" is as many GPUs as pay, "auto" those or the CPU, and a list all that it names. */
-static vf_status set_devices(vf_context *ctx, const recon_settings *s, const scan *raw, char *why, size_t size)
+static vf_status set_devices(vf_context *ctx, const recon_settings *s, const mri_scan *raw, char *why, size_t size)
 {
     const bool all_gpus = strcmp(s->device, "cuda") == 0 && vf_cuda_device_count(NULL) > 1;
     const double endless = 1e9; /* s: no GPU takes longer */
@@ -123,7 +123,7 @@ static vf_status set_devices(vf_context *ctx, const recon_settings *s, const sca
 }
 
 /* What each of the devices does. */
-static void say_sharing(const vf_context *ctx, const recon_settings *s, const scan *raw, char *text, size_t size)
+static void say_sharing(const vf_context *ctx, const recon_settings *s, const mri_scan *raw, char *text, size_t size)
 {
     const int devices = vf_context_device_count(ctx);
     const recon_sharing how = share_devices(s, raw, devices);
@@ -148,7 +148,7 @@ static void say_sharing(const vf_context *ctx, const recon_settings *s, const sc
 }
 
 /* Whether the phase of frames is used. */
-static bool any_partial(const recon_settings *s, const scan *raw)
+static bool any_partial(const recon_settings *s, const mri_scan *raw)
 {
     double reach[3];
     for (int t = 0; t < raw->trajectories; t++)
@@ -160,7 +160,7 @@ static bool any_partial(const recon_settings *s, const scan *raw)
 /* Memory that the largest step needs, about: on each device (with its coils' maps, images of a batch of coils, Q and
  * its transform, or the NUFFT's grid; the NUFFT's sorted samples; on the first what the others make of an image), and
  * on the host (with the scan, and what passes from device to device). */
-static void estimate_memory(const recon_settings *s, const scan *raw, recon_sharing how, int sets, double *device,
+static void estimate_memory(const recon_settings *s, const mri_scan *raw, recon_sharing how, int sets, double *device,
                             double *host)
 {
     const double element = s->precision == VF_F64 ? 16 : 8, frames = raw->frames;
@@ -202,12 +202,12 @@ static void estimate_memory(const recon_settings *s, const scan *raw, recon_shar
 }
 
 /* Sets of maps that there will be: a second one that the calibration may ask for is made where it fits. */
-static int sure_sets(const recon_settings *s, const scan *raw)
+static int sure_sets(const recon_settings *s, const mri_scan *raw)
 {
     return uses_scan_maps(s, raw) || s->map_sets == RECON_SETS_TWO ? most_map_sets(s, raw) : 1;
 }
 
-bool plan_fits(vf_context *ctx, const recon_settings *s, const scan *raw, int sets)
+bool plan_fits(vf_context *ctx, const recon_settings *s, const mri_scan *raw, int sets)
 {
     uint64_t free_bytes, total, host_free, host_total;
     double device_bytes, host_bytes;
@@ -226,7 +226,7 @@ bool plan_fits(vf_context *ctx, const recon_settings *s, const scan *raw, int se
     return fits && host_bytes <= (double)host_free;
 }
 
-static vf_status check_memory(vf_context *ctx, const recon_settings *s, const scan *raw, double *bytes)
+static vf_status check_memory(vf_context *ctx, const recon_settings *s, const mri_scan *raw, double *bytes)
 {
     char need[32], have[32];
     uint64_t free_bytes, total, host_free, host_total;
@@ -259,7 +259,7 @@ static vf_status check_memory(vf_context *ctx, const recon_settings *s, const sc
 
 /* Of maps that are estimated together with an image, which is work of the CPU whatever the device: as if all places
  * were like the first. */
-static double joint_seconds(vf_context *ctx, const recon_settings *s, const scan *raw)
+static double joint_seconds(vf_context *ctx, const recon_settings *s, const mri_scan *raw)
 {
     const double rate = 5e9; /* floating-point operations a second of one core */
     if (s->coils == RECON_COILS_RSS || uses_scan_maps(s, raw) ||
@@ -268,7 +268,7 @@ static double joint_seconds(vf_context *ctx, const recon_settings *s, const scan
     return raw->places * calibrate_jointly_work(raw, all_on_grid(s, raw)) / (rate * vf_context_threads(ctx));
 }
 
-double plan_seconds(vf_context *ctx, const recon_settings *s, const scan *raw)
+double plan_seconds(vf_context *ctx, const recon_settings *s, const mri_scan *raw)
 {
     double cpu, gpu;
     estimate(ctx, s, raw, &cpu, &gpu);
@@ -278,7 +278,8 @@ double plan_seconds(vf_context *ctx, const recon_settings *s, const scan *raw)
     return maps + (vf_device_is_host(vf_context_device(ctx, 0)) ? cpu : gpu / devices + VF_CUDA_USE_SECONDS);
 }
 
-vf_status plan_device(vf_context *ctx, const recon_settings *s, const scan *raw, char *text, size_t size, double *bytes)
+vf_status plan_device(vf_context *ctx, const recon_settings *s, const mri_scan *raw, char *text, size_t size,
+                      double *bytes)
 {
     char why[384] = "", list[8 + 5 * RECON_MAX_DEVICES], shared[160];
     vf_status status = set_devices(ctx, s, raw, why, sizeof why);

@@ -40,7 +40,7 @@ typedef struct sharing {
     float complex *image; /* [most_sets][voxels]: a frame's, on its way to `put` */
 } sharing;
 
-recon_sharing share_devices(const recon_settings *s, const scan *raw, int devices)
+recon_sharing share_devices(const recon_settings *s, const mri_scan *raw, int devices)
 {
     const int64_t rows = raw->matrix[1] * raw->matrix[2];
     const int teams = raw->frames < 1 ? 1 : raw->frames < devices ? raw->frames : devices;
@@ -55,12 +55,12 @@ recon_sharing share_devices(const recon_settings *s, const scan *raw, int device
         .teams = teams, .each = most < devices / teams ? (int)most : devices / teams, .by_voxels = direct};
 }
 
-bool uses_scan_maps(const recon_settings *s, const scan *raw)
+bool uses_scan_maps(const recon_settings *s, const mri_scan *raw)
 {
     return raw->sensitivity && (s->coils == RECON_COILS_AUTO || s->coils == RECON_COILS_FILE);
 }
 
-int most_map_sets(const recon_settings *s, const scan *raw)
+int most_map_sets(const recon_settings *s, const mri_scan *raw)
 {
     const int there = uses_scan_maps(s, raw)           ? scan_map_sets(raw)
                       : s->coils > RECON_COILS_ESPIRIT ? 1
@@ -335,7 +335,7 @@ static vf_status make_noise_map(sharing *s, recon_put_noise put_noise)
 /* Frames, trajectory by trajectory. */
 static vf_status order_frames(recon_job *j)
 {
-    const scan *raw = j->scan;
+    const mri_scan *raw = j->scan;
     int frames = 0;
     j->frames = calloc((size_t)raw->frames + 1, sizeof *j->frames);
     if (!j->frames)
@@ -416,7 +416,7 @@ static void judge_solver(vf_context *ctx, const recon_settings *settings, const 
             settings->iterations, vf_plural(settings->iterations), summary->residual, settings->tolerance, advice);
 }
 
-vf_status reconstruct(vf_context *ctx, const recon_settings *settings, const scan *raw, recon_watch *watch,
+vf_status reconstruct(vf_context *ctx, const recon_settings *settings, const mri_scan *raw, recon_watch *watch,
                       recon_put put, recon_put_noise put_noise, void *user, recon_summary *summary)
 {
     recon_job j = {.ctx = ctx,

@@ -17,12 +17,12 @@
 /* Sets the context's devices from the settings and the work, and checks their memory; `text` (of `size`) says which,
  * why, and how they share the work; `bytes` about how much memory is needed on each. Errors: as vf_context_set_devices;
  * VF_ERR_MEMORY, VF_ERR_DEVICE_MEMORY. */
-VF_MUST_CHECK vf_status plan_device(vf_context *ctx, const recon_settings *settings, const scan *raw, char *text,
+VF_MUST_CHECK vf_status plan_device(vf_context *ctx, const recon_settings *settings, const mri_scan *raw, char *text,
                                     size_t size, double *bytes);
 /* Whether their memory is enough for so many sets of coil maps. */
-bool plan_fits(vf_context *ctx, const recon_settings *settings, const scan *raw, int sets);
+bool plan_fits(vf_context *ctx, const recon_settings *settings, const mri_scan *raw, int sets);
 /* About how long it will take on these devices, s: good to a factor of two or three. */
-double plan_seconds(vf_context *ctx, const recon_settings *settings, const scan *raw);
+double plan_seconds(vf_context *ctx, const recon_settings *settings, const mri_scan *raw);
 /* "cuda:0,1": the context's first `count` devices. */
 void device_list(const vf_context *ctx, int count, char *text, size_t size);
 
@@ -42,17 +42,18 @@ typedef struct calibrated {
  * jointly. Uses the place's calibration frames and all frames of the place that
  * differ from its first in repetition and trajectory only. `watch` (may be NULL) is told of 1 in all. Warns where the
  * centre is not sampled densely enough, or maps explain too little of it. Errors: as vf_nufft_create, vf_espirit. */
-VF_MUST_CHECK vf_status calibrate_maps(const device_team *team, const scan *raw, recon_coils how, recon_map_sets sets,
-                                       int place, recon_watch *watch, float complex *maps, calibrated *made);
+VF_MUST_CHECK vf_status calibrate_maps(const device_team *team, const mri_scan *raw, recon_coils how,
+                                       recon_map_sets sets, int place, recon_watch *watch, float complex *maps,
+                                       calibrated *made);
 /* Whether these will be made by joint estimation, which takes longest. Where memory is short: false. */
-bool calibrate_takes_joint(vf_context *ctx, const scan *raw, recon_coils how, recon_map_sets sets, int place);
+bool calibrate_takes_joint(vf_context *ctx, const mri_scan *raw, recon_coils how, recon_map_sets sets, int place);
 
 /* ---- calibrate_compare.c ---- */
 
 /* Judges a place's maps, `given` [coil][z][y][x], by the centre of its k-space. Where they leave much of it unexplained
  * and ESPIRiT's maps explain it, *out gets those, for the caller to free, with a warning; else *out is NULL. One set.
  * Errors: as calibrate_maps. */
-VF_MUST_CHECK vf_status calibrate_better_maps(const device_team *team, const scan *raw, int place,
+VF_MUST_CHECK vf_status calibrate_better_maps(const device_team *team, const mri_scan *raw, int place,
                                               const float complex *given, recon_watch *watch, float complex **out,
                                               calibrated *made);
 
@@ -64,7 +65,7 @@ typedef struct recon_sharing {
     int teams, each;
     bool by_voxels; /* direct sums are, within a team; all else by coils */
 } recon_sharing;
-recon_sharing share_devices(const recon_settings *settings, const scan *raw, int devices);
+recon_sharing share_devices(const recon_settings *settings, const mri_scan *raw, int devices);
 
 enum { RECON_MAX_DEVICES = 64 };
 
@@ -99,9 +100,9 @@ typedef void (*recon_put)(void *user, const scan_frame *frame, const float compl
 typedef void (*recon_put_noise)(void *user, const scan_frame *frame, const float *deviation, const float *g);
 
 /* Whether maps are those of raw->sensitivity. */
-bool uses_scan_maps(const recon_settings *settings, const scan *raw);
+bool uses_scan_maps(const recon_settings *settings, const mri_scan *raw);
 /* Sets of maps that a place may have. */
-int most_map_sets(const recon_settings *settings, const scan *raw);
+int most_map_sets(const recon_settings *settings, const mri_scan *raw);
 
 /* recon_settings' group_bytes, or what stands for 0. */
 int64_t recon_group_bytes(const recon_settings *settings);
@@ -109,7 +110,7 @@ int64_t recon_group_bytes(const recon_settings *settings);
 /* All frames of the scan, shared among the context's devices: each once, in any order, to `put`, on the caller's
  * thread; then, with settings->noise_map, the noise of all places. A device that fails leaves its frames to the others;
  * one of several that make a frame together ends the run. */
-VF_MUST_CHECK vf_status reconstruct(vf_context *ctx, const recon_settings *settings, const scan *raw,
+VF_MUST_CHECK vf_status reconstruct(vf_context *ctx, const recon_settings *settings, const mri_scan *raw,
                                     recon_watch *watch, recon_put put, recon_put_noise put_noise, void *user,
                                     recon_summary *summary);
 

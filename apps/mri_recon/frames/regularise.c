@@ -24,7 +24,7 @@ bool regularise_by_noise(const recon_settings *settings)
     return settings->method == RECON_CG && (settings->lambda_auto || settings->prior == RECON_SPECTRUM);
 }
 
-vf_wiener_space regularise_space(const scan *raw)
+vf_wiener_space regularise_space(const mri_scan *raw)
 {
     vf_wiener_space space;
     for (int a = 0; a < 3; a++) {
@@ -83,7 +83,7 @@ typedef struct frame_model {
 static vf_status make_model(crew *c, const scan_frame *frame, double power, frame_model *f)
 {
     const recon_job *j = c->job;
-    const scan *raw = j->scan;
+    const mri_scan *raw = j->scan;
     const scan_trajectory *at = &raw->trajectory[frame->trajectory];
     if (frame->replica) /* noise through the solver of the frame itself */
         frame = j->place[frame->place].first;

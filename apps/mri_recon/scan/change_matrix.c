@@ -5,7 +5,7 @@
 #include "scan_internal.h"
 
 /* Gives samples beyond the k-space of a smaller matrix the weight 0. */
-static vf_status drop_samples(vf_context *ctx, const scan *raw, scan_trajectory *at)
+static vf_status drop_samples(vf_context *ctx, const mri_scan *raw, scan_trajectory *at)
 {
     const int64_t *matrix = raw->matrix;
     int64_t dropped = 0;
@@ -33,7 +33,7 @@ static vf_status drop_samples(vf_context *ctx, const scan *raw, scan_trajectory 
 }
 
 /* --matrix: other voxels over the same field of view. */
-vf_status change_matrix(vf_context *ctx, const int64_t wanted[3], scan *raw)
+vf_status change_matrix(vf_context *ctx, const int64_t wanted[3], mri_scan *raw)
 {
     vf_status status = VF_OK;
     if (raw->sensitivity || raw->field_map || raw->reference)

@@ -39,7 +39,7 @@ typedef struct cut {
 } cut;
 
 /* Whether the N samples from `first` on are a complete line. `seen` [N] is 0 before the first line. */
-static bool is_line(const scan *raw, const scan_trajectory *at, const cut *c, int64_t first, int32_t *place,
+static bool is_line(const mri_scan *raw, const scan_trajectory *at, const cut *c, int64_t first, int32_t *place,
                     int64_t *seen)
 {
     for (int64_t m = first; m < first + c->from; m++) {
@@ -60,7 +60,7 @@ static bool is_line(const scan *raw, const scan_trajectory *at, const cut *c, in
 }
 
 /* Whether a trajectory consists of complete lines; also finds the places of their samples. */
-static vf_status find_lines(const scan *raw, const scan_trajectory *at, const cut *c, int32_t **place, bool *whole)
+static vf_status find_lines(const mri_scan *raw, const scan_trajectory *at, const cut *c, int32_t **place, bool *whole)
 {
     int64_t *seen = calloc((size_t)c->from, sizeof *seen);
     *place = malloc((size_t)at->samples * sizeof **place);
@@ -155,7 +155,7 @@ static vf_status cut_array(const cut *c, const int64_t matrix[3], int count, siz
     return VF_OK;
 }
 
-static vf_status cut_arrays(const cut *c, scan *raw)
+static vf_status cut_arrays(const cut *c, mri_scan *raw)
 {
     void *arrays[3] = {raw->sensitivity, raw->field_map, raw->reference};
     const int counts[3] = {raw->coils * scan_all_map_sets(raw), 1, raw->references};
@@ -170,7 +170,7 @@ static vf_status cut_arrays(const cut *c, scan *raw)
 }
 
 /* After a failure, the scan can only be freed. */
-static vf_status cut_scan(cut *c, scan *raw)
+static vf_status cut_scan(cut *c, mri_scan *raw)
 {
     vf_status status = vf_fft_rows_create(c->ctx, VF_C128, c->from, 1, &c->long_rows);
     if (status == VF_OK)
@@ -194,7 +194,7 @@ static vf_status cut_scan(cut *c, scan *raw)
     return VF_OK;
 }
 
-static vf_status crop_axis(vf_context *ctx, scan *raw, int axis)
+static vf_status crop_axis(vf_context *ctx, mri_scan *raw, int axis)
 {
     const int all = raw->trajectories + raw->calibrations;
     cut c = {.ctx = ctx,
@@ -217,7 +217,7 @@ static vf_status crop_axis(vf_context *ctx, scan *raw, int axis)
 }
 
 /* Whether the image stays the same, and the user did not choose an operator, whose bits must not change. */
-static bool may_crop(const recon_settings *s, const scan *raw)
+static bool may_crop(const recon_settings *s, const mri_scan *raw)
 {
     bool off_resonance = false;
     for (int t = 0; t < raw->trajectories + raw->calibrations; t++)
@@ -227,7 +227,7 @@ static bool may_crop(const recon_settings *s, const scan *raw)
            (s->method != RECON_CG || s->prior == RECON_IDENTITY || s->prior == RECON_SPECTRUM);
 }
 
-vf_status crop_readout(vf_context *ctx, const recon_settings *settings, scan *raw)
+vf_status crop_readout(vf_context *ctx, const recon_settings *settings, mri_scan *raw)
 {
     vf_status status = VF_OK;
     for (int a = 0; a < 3 && may_crop(settings, raw) && status == VF_OK; a++)

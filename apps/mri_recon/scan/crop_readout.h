@@ -11,6 +11,6 @@
  * off-resonance; --keep-oversampling, --save-q and --load-q, --voxel box, --operator nufft or direct, the bilinear
  * method; priors of differences, which couple voxels across the border and would change the image there. The digest
  * remains that of the file. Errors: VF_ERR_MEMORY. */
-VF_MUST_CHECK vf_status crop_readout(vf_context *ctx, const recon_settings *settings, scan *raw);
+VF_MUST_CHECK vf_status crop_readout(vf_context *ctx, const recon_settings *settings, mri_scan *raw);
 
 #endif

@@ -42,7 +42,7 @@ typedef struct scan_frame {
     int replica;                          /* > 0: its data are noise of variance 1, drawn anew for each number */
 } scan_frame;
 
-typedef struct scan {
+typedef struct mri_scan {
     int64_t matrix[3];   /* encoded voxels along x, y, z; z = 1 for 2D */
     double fov[3];       /* mm, encoded; > 0 */
     int64_t crop[3];     /* voxels of the image to keep, about the centre: matrix where nothing is to be cut */
@@ -76,14 +76,14 @@ typedef struct scan {
     char group[256];               /* of the ISMRMRD file, from its root: "/dataset"; "" for plain files */
     char description[256];         /* one line for people: trajectory, units and how they were chosen */
     char digest[VF_DIGEST_TEXT];   /* of trajectories, weights, time and phi: what Q depends on */
-} scan;
+} mri_scan;
 
 /* Reads a scan of either layout in HDF5 (docs/scans.md). `out` is overwritten; free it with scan_free. What deserves
  * attention but is no error goes out as vf_warn. Errors, each naming file and dataset: VF_ERR_INPUT; VF_ERR_MEMORY. */
-VF_MUST_CHECK vf_status read_scan(vf_context *ctx, const char *path, const char *group, k_units units, scan *out);
+VF_MUST_CHECK vf_status read_scan(vf_context *ctx, const char *path, const char *group, k_units units, mri_scan *out);
 /* Warns of what is allowed but seldom meant: a trajectory that covers little of k-space, a matrix deeper than the
  * trajectory, coil maps that are 0. `name` is the file. */
-void scan_warn(vf_context *ctx, const char *name, const scan *raw);
+void scan_warn(vf_context *ctx, const char *name, const mri_scan *raw);
 
 /* ---- scan_sampling.c ---- */
 
@@ -97,26 +97,26 @@ typedef struct scan_sampling {
     double edge; /* at the ends of the axis where it is largest: lines or spokes outside of the dense middle */
 } scan_sampling;
 /* Of the trajectory that is undersampled most. Errors: VF_ERR_MEMORY. */
-VF_MUST_CHECK vf_status scan_measure_sampling(vf_context *ctx, const scan *raw, scan_sampling *out);
+VF_MUST_CHECK vf_status scan_measure_sampling(vf_context *ctx, const mri_scan *raw, scan_sampling *out);
 /* A line for people; "" where the scan is complete. */
-void scan_say_sampling(const recon_settings *settings, const scan *raw, const scan_sampling *sampling, char *text,
+void scan_say_sampling(const recon_settings *settings, const mri_scan *raw, const scan_sampling *sampling, char *text,
                        size_t size);
 /* Warns where there are fewer numbers in all coils than about 0.55 of the voxels, unless a reference stands in. */
-void scan_warn_sampling(vf_context *ctx, const recon_settings *settings, const scan *raw,
+void scan_warn_sampling(vf_context *ctx, const recon_settings *settings, const mri_scan *raw,
                         const scan_sampling *sampling);
 
 /* The samples of all frames. */
-int64_t scan_samples(const scan *raw);
+int64_t scan_samples(const mri_scan *raw);
 /* Sets of maps in raw->sensitivity, of one place and of all. */
-int scan_map_sets(const scan *raw);
-int scan_all_map_sets(const scan *raw);
-void scan_free(scan *scan); /* leaves it zero */
+int scan_map_sets(const mri_scan *raw);
+int scan_all_map_sets(const mri_scan *raw);
+void scan_free(mri_scan *scan); /* leaves it zero */
 
 /* ---- change_matrix.c ---- */
 
 /* The scan's field of view in `wanted` voxels (x, y, z): matrix and crop; samples beyond a smaller matrix' k-space get
  * the weight 0; the truth is dropped. Errors: VF_ERR_ARGUMENT (not possible, or the scan has maps on its matrix),
  * VF_ERR_MEMORY. */
-VF_MUST_CHECK vf_status change_matrix(vf_context *ctx, const int64_t wanted[3], scan *raw);
+VF_MUST_CHECK vf_status change_matrix(vf_context *ctx, const int64_t wanted[3], mri_scan *raw);
 
 #endif

@@ -29,7 +29,7 @@ static vf_status h5_doubles(void *user, const char *object, const char *name, do
     return vf_h5_attribute_get_doubles(user, object, name, values, n);
 }
 
-vf_status read_scan(vf_context *ctx, const char *path, const char *group, k_units units, scan *out)
+vf_status read_scan(vf_context *ctx, const char *path, const char *group, k_units units, mri_scan *out)
 {
     char found[sizeof out->group] = "";
     vf_h5 *file = NULL;

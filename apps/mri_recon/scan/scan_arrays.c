@@ -32,7 +32,7 @@ vf_status scan_allocate(vf_context *ctx, const char *path, const char *what, int
     return status;
 }
 
-void scan_free(scan *s)
+void scan_free(mri_scan *s)
 {
     for (int i = 0; s->trajectory && i < s->trajectories + s->calibrations; i++) {
         free(s->trajectory[i].k);
@@ -96,17 +96,17 @@ bool scan_all_zero(const float *values, int64_t count)
     return true;
 }
 
-int scan_map_sets(const scan *raw)
+int scan_map_sets(const mri_scan *raw)
 {
     return !raw->sensitivity ? 0 : raw->map_sets > 1 ? raw->map_sets : 1;
 }
 
-int scan_all_map_sets(const scan *raw)
+int scan_all_map_sets(const mri_scan *raw)
 {
     return scan_map_sets(raw) * (raw->own_maps ? raw->places : 1);
 }
 
-int64_t scan_samples(const scan *raw)
+int64_t scan_samples(const mri_scan *raw)
 {
     int64_t samples = 0;
     for (int f = 0; f < raw->frames; f++)

@@ -16,7 +16,7 @@ static const int64_t MOST_SAMPLES = (int64_t)1 << 40;
 typedef struct reader {
     vf_context *ctx;
     const recon_settings *settings;
-    scan *out;
+    mri_scan *out;
     cfl_file *data, *trajectory;  /* NULL: Cartesian */
     const int64_t *dims, *k_dims; /* of both files; k_dims is NULL for Cartesian scans */
     int64_t samples;              /* of a coil in a frame, in the file; for Cartesian scans, all positions */
@@ -105,7 +105,7 @@ static void choose_wanted(reader *r)
 
 static vf_status set_space(reader *r)
 {
-    scan *s = r->out;
+    mri_scan *s = r->out;
     double voxels = 1;
     choose_wanted(r);
     for (int a = 0; a < 3; a++) {
@@ -215,7 +215,7 @@ static void convert_units(reader *r)
 
 static vf_status read_trajectories(reader *r)
 {
-    scan *s = r->out;
+    mri_scan *s = r->out;
     const char *why = "";
     int64_t count = 1;
     for (int d = CFL_TE; d < CFL_DIMS; d++)
@@ -268,7 +268,7 @@ static scan_frame frame_of(const reader *r, int64_t block)
 /* Slices of planes are stacked, assuming 1 mm between them. Slices of volumes each become a volume. */
 static int64_t count_frames(reader *r)
 {
-    scan *s = r->out;
+    mri_scan *s = r->out;
     const int64_t places = r->dims[CFL_SLICE], blocks = cfl_count(r->data) / (r->samples * r->dims[CFL_COIL]);
     const bool slabs = places > 1 && s->matrix[2] > 1;
     s->coils = (int)r->dims[CFL_COIL];
@@ -315,7 +315,7 @@ static vf_status take_acquired(reader *r, float complex *data, scan_trajectory *
 /* Uses an earlier trajectory if the frame's pattern is the same. Frames with 0 samples are left out. */
 static vf_status share_pattern(reader *r, scan_frame *frame)
 {
-    scan *s = r->out;
+    mri_scan *s = r->out;
     scan_trajectory *t = &s->trajectory[s->trajectories];
     vf_status status = take_acquired(r, frame->data, t);
     frame->trajectory = 0;
@@ -357,7 +357,7 @@ static vf_status check_scaled(const reader *r, const scan_frame *frame, int64_t 
 /* Reads frame `block`; for a Cartesian scan, only the acquired samples. */
 static vf_status read_frame(reader *r, int64_t block, bool *empty)
 {
-    scan *s = r->out;
+    mri_scan *s = r->out;
     const int64_t count = r->samples * s->coils;
     scan_frame *frame = &s->frame[s->frames];
     *frame = frame_of(r, block);
@@ -385,7 +385,7 @@ static vf_status read_frame(reader *r, int64_t block, bool *empty)
 
 static vf_status read_frames(reader *r)
 {
-    scan *s = r->out;
+    mri_scan *s = r->out;
     const char *path = cfl_path(r->data);
     const int64_t blocks = count_frames(r);
     int64_t left_out = 0;
@@ -412,7 +412,7 @@ static vf_status read_frames(reader *r)
 
 static vf_status read_cartesian(reader *r)
 {
-    scan *s = r->out;
+    mri_scan *s = r->out;
     if (r->settings->units != K_AUTO)
         return vf_fail(r->ctx, VF_ERR_ARGUMENT,
                        "%s: --trajectory-units needs --trajectory; without it, the scan is Cartesian",
@@ -434,7 +434,7 @@ static vf_status read_cartesian(reader *r)
     return status;
 }
 
-vf_status read_bart_scan(vf_context *ctx, const recon_settings *settings, scan *out)
+vf_status read_bart_scan(vf_context *ctx, const recon_settings *settings, mri_scan *out)
 {
     reader r = {.ctx = ctx, .settings = settings, .out = out};
     memset(out, 0, sizeof *out);

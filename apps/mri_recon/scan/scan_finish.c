@@ -54,7 +54,7 @@ typedef struct piece {
 } piece;
 
 /* Lists the pieces of all arrays; with NULL, only counts them. */
-static int64_t cut_pieces(const scan *s, piece *out)
+static int64_t cut_pieces(const mri_scan *s, piece *out)
 {
     enum { ARRAYS = 4 };
     const size_t most = 4 << 20;
@@ -79,7 +79,7 @@ static int64_t cut_pieces(const scan *s, piece *out)
 }
 
 /* Digests the digests of all pieces, so that nothing needs to be copied together and threads can share the work. */
-static vf_status digest_trajectories(vf_context *ctx, const char *path, scan *s)
+static vf_status digest_trajectories(vf_context *ctx, const char *path, mri_scan *s)
 {
     enum { LINE = 96 };
     const int threads = vf_context_threads(ctx);
@@ -104,7 +104,7 @@ static vf_status digest_trajectories(vf_context *ctx, const char *path, scan *s)
     return status;
 }
 
-vf_status scan_finish(vf_context *ctx, const char *path, scan *s)
+vf_status scan_finish(vf_context *ctx, const char *path, mri_scan *s)
 {
     int64_t outside = 0, samples = 0;
     for (int i = 0; i < s->trajectories; i++) {

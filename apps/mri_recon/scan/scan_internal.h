@@ -33,7 +33,7 @@ const char *scan_printable(const char *text, char *out, size_t size);
 /* ---- scan_finish.c ---- */
 
 /* Final checks of a scan: samples beyond the matrix, all-zero data and coil maps. Computes the digest. */
-VF_MUST_CHECK vf_status scan_finish(vf_context *ctx, const char *path, scan *s);
+VF_MUST_CHECK vf_status scan_finish(vf_context *ctx, const char *path, mri_scan *s);
 
 /* ---- foreign_file.c ---- */
 
@@ -86,7 +86,7 @@ typedef struct plain_source {
     vf_status (*doubles)(void *user, const char *object, const char *name, double *values, int n);
 } plain_source;
 
-VF_MUST_CHECK vf_status scan_read_plain(vf_context *ctx, const plain_source *source, k_units units, scan *out);
+VF_MUST_CHECK vf_status scan_read_plain(vf_context *ctx, const plain_source *source, k_units units, mri_scan *out);
 
 /* ---- scan_unread.c ---- */
 
@@ -101,6 +101,6 @@ VF_MUST_CHECK vf_status scan_find_ismrmrd(vf_context *ctx, const char *path, con
                                           size_t name_size);
 
 VF_MUST_CHECK vf_status scan_read_ismrmrd(vf_context *ctx, const char *path, const char *group, k_units units,
-                                          scan *out);
+                                          mri_scan *out);
 
 #endif

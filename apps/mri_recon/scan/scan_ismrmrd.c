@@ -145,7 +145,7 @@ done:
     return text;
 }
 
-static vf_status read_header(vf_context *ctx, const char *path, hid_t group, scan *out, ismrmrd_protocol *protocol)
+static vf_status read_header(vf_context *ctx, const char *path, hid_t group, mri_scan *out, ismrmrd_protocol *protocol)
 {
     hid_t dataset = H5Dopen2(group, "xml", H5P_DEFAULT);
     out->protocol = dataset < 0 ? NULL : read_text(dataset);
@@ -160,7 +160,7 @@ static vf_status read_header(vf_context *ctx, const char *path, hid_t group, sca
 
 static void describe(const ismrmrd_reader *r)
 {
-    scan *s = r->out;
+    mri_scan *s = r->out;
     const char *name = r->protocol->trajectory;
     int used = snprintf(s->description, sizeof s->description, "%.40s, %" PRId64 " readout%s, %d trajector%s",
                         name[0] ? name : "trajectory not named", r->image_lines, vf_plural(r->image_lines),
@@ -169,7 +169,7 @@ static void describe(const ismrmrd_reader *r)
 }
 
 vf_status ismrmrd_assemble(vf_context *ctx, const ismrmrd_source *source, const ismrmrd_protocol *protocol,
-                           k_units units, scan *out)
+                           k_units units, mri_scan *out)
 {
     ismrmrd_reader r = {.ctx = ctx, .source = source, .protocol = protocol, .units = units, .out = out};
     snprintf(out->layout, sizeof out->layout, "ISMRMRD");
@@ -196,7 +196,7 @@ vf_status ismrmrd_assemble(vf_context *ctx, const ismrmrd_source *source, const 
 }
 
 static vf_status read_acquisitions(vf_context *ctx, const char *path, hid_t group, const ismrmrd_protocol *protocol,
-                                   k_units units, scan *out)
+                                   k_units units, mri_scan *out)
 {
     ismrmrd_file *file = NULL;
     ismrmrd_source source;
@@ -213,7 +213,7 @@ static vf_status read_acquisitions(vf_context *ctx, const char *path, hid_t grou
     return status;
 }
 
-vf_status scan_read_ismrmrd(vf_context *ctx, const char *path, const char *group, k_units units, scan *out)
+vf_status scan_read_ismrmrd(vf_context *ctx, const char *path, const char *group, k_units units, mri_scan *out)
 {
     ismrmrd_protocol protocol;
     char place[1024], printable[NAME_SIZE]; /* file and group, for messages */

@@ -56,7 +56,7 @@ typedef struct ismrmrd_reader {
     const ismrmrd_source *source;
     const ismrmrd_protocol *protocol;
     k_units units;
-    scan *out;
+    mri_scan *out;
     scan_line *line;   /* [acquisitions] */
     scan_slice *slice; /* [65536] */
     int slice_count;   /* slices seen */
@@ -85,7 +85,7 @@ bool ismrmrd_line_fits(const ismrmrd_reader *r, const scan_line *line, int *axis
 
 /* Makes a scan from acquisitions. `out` must be zero; free it also after a failure. */
 VF_MUST_CHECK vf_status ismrmrd_assemble(vf_context *ctx, const ismrmrd_source *source,
-                                         const ismrmrd_protocol *protocol, k_units units, scan *out);
+                                         const ismrmrd_protocol *protocol, k_units units, mri_scan *out);
 
 /* ---- the steps, in order ---- */
 
@@ -106,10 +106,10 @@ VF_MUST_CHECK vf_status ismrmrd_make_cartesian(ismrmrd_reader *r);
 VF_MUST_CHECK vf_status ismrmrd_convert_trajectories(ismrmrd_reader *r);
 
 /* scan_ismrmrd_maps.c: reads the group's array `csm`, if any, as coil maps. */
-VF_MUST_CHECK vf_status ismrmrd_read_maps(vf_context *ctx, const char *path, hid_t group, scan *s);
+VF_MUST_CHECK vf_status ismrmrd_read_maps(vf_context *ctx, const char *path, hid_t group, mri_scan *s);
 
 /* scan_ismrmrd_truth.c: reads the group's array `phantom`, if any, as the truth. */
-VF_MUST_CHECK vf_status ismrmrd_read_truth(vf_context *ctx, const char *path, hid_t group, scan *s);
+VF_MUST_CHECK vf_status ismrmrd_read_truth(vf_context *ctx, const char *path, hid_t group, mri_scan *s);
 
 /* scan_ismrmrd_file.c: acquisitions of an HDF5 dataset. */
 typedef struct ismrmrd_file ismrmrd_file;

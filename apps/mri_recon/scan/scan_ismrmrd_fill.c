@@ -227,7 +227,7 @@ static vf_status allocate_noise(filler *f)
 
 static vf_status allocate_frames(ismrmrd_reader *r)
 {
-    scan *s = r->out;
+    mri_scan *s = r->out;
     const char *path = r->source->path;
     int64_t samples = 0;
     for (int f = 0; f < s->frames + s->calibrations; f++)

@@ -35,7 +35,7 @@ static int get_shape(hid_t dataset, hsize_t dims[H5S_MAX_RANK])
 }
 
 /* Extends the maps of the image's voxels to all encoded voxels, by the nearest value. */
-static void spread_maps(const scan *s, const float complex *from, float complex *to)
+static void spread_maps(const mri_scan *s, const float complex *from, float complex *to)
 {
     const int64_t *n = s->matrix, *m = s->crop;
     int64_t at[3];
@@ -64,7 +64,7 @@ static vf_status read_array(vf_context *ctx, const char *path, hid_t dataset, in
     return status;
 }
 
-vf_status ismrmrd_read_maps(vf_context *ctx, const char *path, hid_t group, scan *s)
+vf_status ismrmrd_read_maps(vf_context *ctx, const char *path, hid_t group, mri_scan *s)
 {
     hsize_t dims[H5S_MAX_RANK];
     float complex *inner = NULL;

@@ -260,7 +260,7 @@ static int64_t number_keys(scan_order *order, int64_t count)
 
 static vf_status sort_lines(ismrmrd_reader *r)
 {
-    scan *s = r->out;
+    mri_scan *s = r->out;
     const char *path = r->source->path;
     vf_status status =
         scan_allocate(r->ctx, path, "acquisitions", r->image_lines + r->calibration_lines, sizeof *r->order, &r->order);
@@ -312,7 +312,7 @@ static vf_status allocate_frames(ismrmrd_reader *r, int64_t frames)
 /* Makes frames from lines sorted by volume and slice. */
 static vf_status make_frames(ismrmrd_reader *r)
 {
-    scan *s = r->out;
+    mri_scan *s = r->out;
     int64_t lines = r->image_lines + r->calibration_lines, all = 0, slices = (int64_t)s->volumes * s->slices;
     for (int64_t i = 0; i < lines; i++)
         all += i == 0 || r->order[i].key != r->order[i - 1].key;

@@ -58,7 +58,7 @@ static void encoded_fov(ismrmrd_reader *r)
 static void check_crop(const ismrmrd_reader *r)
 {
     const ismrmrd_space *image = &r->protocol->recon;
-    const scan *s = r->out;
+    const mri_scan *s = r->out;
     const int64_t *n = s->matrix, *kept = s->crop, *wanted = image->matrix;
     bool other = false, larger = false, wider = false;
     for (int a = 0; a < 3; a++) {
@@ -91,7 +91,7 @@ static void check_crop(const ismrmrd_reader *r)
 static void image_crop(ismrmrd_reader *r)
 {
     const ismrmrd_space *image = &r->protocol->recon;
-    scan *s = r->out;
+    mri_scan *s = r->out;
     bool missing = !matrix_known(image) && !(image->fov[0] > 0);
     if (missing)
         vf_warn(r->ctx, "%s: xml: no reconSpace; the image is the whole encoded space", r->source->path);
@@ -180,7 +180,7 @@ static double even_step(const place *places, int n, double *worst)
 /* Warns if slices are off the normal through the first one. Written positions are on it. */
 static void check_shear(ismrmrd_reader *r, const place *places, int n)
 {
-    const scan *s = r->out;
+    const mri_scan *s = r->out;
     const float *first = r->slice[places[0].slice].position;
     const double voxel = fmin(s->fov[0] / (double)s->matrix[0], s->fov[1] / (double)s->matrix[1]);
     double worst = 0;
@@ -253,7 +253,7 @@ static bool same_place(const scan_geometry *a, const scan_geometry *b)
 /* Sets the position of each slab, or of none if some are unknown. */
 static vf_status place_slabs(ismrmrd_reader *r)
 {
-    scan *s = r->out;
+    mri_scan *s = r->out;
     bool known = s->geometry.known, differ = false;
     vf_status status =
         scan_allocate(r->ctx, r->source->path, "slabs", s->places, sizeof *s->place_geometry, &s->place_geometry);

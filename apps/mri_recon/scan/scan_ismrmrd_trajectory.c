@@ -165,7 +165,7 @@ static void describe_steps(ismrmrd_reader *r)
 
 vf_status ismrmrd_make_cartesian(ismrmrd_reader *r)
 {
-    scan *s = r->out;
+    mri_scan *s = r->out;
     signature *signatures = NULL;
     int *first = NULL;
     vf_status status = check_is_cartesian(r);
@@ -208,7 +208,7 @@ typedef enum third { THIRD_KZ, THIRD_WEIGHT, THIRD_STEP } third;
 /* docs/scans.md has the rule. */
 static vf_status third_component(const ismrmrd_reader *r, third *out)
 {
-    const scan *s = r->out;
+    const mri_scan *s = r->out;
     bool all_zero = true, negative = false, steps = false;
     for (int i = 0; i < s->trajectories; i++)
         for (int64_t m = 0; m < s->trajectory[i].samples; m++) {
@@ -260,7 +260,7 @@ static vf_status step_kz(ismrmrd_reader *r)
 
 static vf_status convert_units(ismrmrd_reader *r, int axes)
 {
-    scan *s = r->out;
+    mri_scan *s = r->out;
     double most[3] = {0, 0, 0};
     char why[160];
     k_units chosen;
@@ -296,7 +296,7 @@ static void trajectory_signature(const scan_trajectory *t, signature *out)
 
 static vf_status share_equal(ismrmrd_reader *r)
 {
-    scan *s = r->out;
+    mri_scan *s = r->out;
     signature *signatures;
     int *first, kept = 0;
     vf_status status = allocate_equal(r, &signatures, &first);
@@ -330,7 +330,7 @@ static vf_status share_equal(ismrmrd_reader *r)
 
 vf_status ismrmrd_convert_trajectories(ismrmrd_reader *r)
 {
-    scan *s = r->out;
+    mri_scan *s = r->out;
     third component = THIRD_KZ;
     vf_status status = third_component(r, &component);
     for (int i = 0; status == VF_OK && component == THIRD_WEIGHT && i < s->trajectories; i++)

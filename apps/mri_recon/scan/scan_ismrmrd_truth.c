@@ -30,7 +30,7 @@ static int64_t count_images(hid_t dataset, const int64_t counts[3])
 }
 
 /* Reads the magnitude of the dataset. */
-static vf_status read_truth(vf_context *ctx, const char *path, hid_t dataset, int64_t images, scan *s)
+static vf_status read_truth(vf_context *ctx, const char *path, hid_t dataset, int64_t images, mri_scan *s)
 {
     int64_t voxels = images * s->crop[0] * s->crop[1] * s->crop[2];
     float complex *values = NULL;
@@ -51,7 +51,7 @@ static vf_status read_truth(vf_context *ctx, const char *path, hid_t dataset, in
     return status;
 }
 
-vf_status ismrmrd_read_truth(vf_context *ctx, const char *path, hid_t group, scan *s)
+vf_status ismrmrd_read_truth(vf_context *ctx, const char *path, hid_t group, mri_scan *s)
 {
     vf_status status = VF_OK;
     hid_t dataset = H5Lexists(group, "phantom", H5P_DEFAULT) > 0 ? H5Dopen2(group, "phantom", H5P_DEFAULT) : -1;

@@ -24,7 +24,7 @@ typedef struct array {
 typedef struct reader {
     vf_context *ctx;
     const plain_source *source;
-    scan *out;
+    mri_scan *out;
     array trajectory, data;
     int components;        /* of the trajectory: 2 or 3 */
     bool own_trajectories; /* one per frame */
@@ -109,7 +109,7 @@ static vf_status read_part(const reader *r, const array *a, int64_t index, float
 
 static vf_status read_attributes(reader *r)
 {
-    scan *s = r->out;
+    mri_scan *s = r->out;
     const plain_source *source = r->source;
     vf_status status = source->integers(source->user, "/scan", "matrix", s->matrix, 3);
     if (status == VF_OK)
@@ -135,7 +135,7 @@ static vf_status read_attributes(reader *r)
 static vf_status plan(reader *r)
 {
     const array *t = &r->trajectory, *d = &r->data;
-    scan *s = r->out;
+    mri_scan *s = r->out;
     char a[SHAPE_TEXT], b[SHAPE_TEXT];
     if (d->rank < 1 || d->rank > 3)
         return wrong_shape(r, d, "[coil][sample] or [frame][coil][sample]");
@@ -169,7 +169,7 @@ static vf_status plan(reader *r)
 
 static vf_status read_data(reader *r)
 {
-    scan *s = r->out;
+    mri_scan *s = r->out;
     const char *path = r->source->path;
     vf_status status = scan_require_memory(r->ctx, path, r->data.name, s->frames * r->samples,
                                            (size_t)s->coils * sizeof(float complex));
@@ -201,7 +201,7 @@ static void spread_components(float *k, int64_t samples)
 
 static vf_status read_k(reader *r)
 {
-    scan *s = r->out;
+    mri_scan *s = r->out;
     const char *path = r->source->path;
     vf_status status =
         scan_allocate(r->ctx, path, "trajectories", s->trajectories, sizeof *s->trajectory, &s->trajectory);
@@ -223,7 +223,7 @@ static vf_status convert_units(reader *r, k_units units)
     static const char *const names[] = {"cycles per field of view, the default of the layout",
                                         "cycles per voxel, as requested", "cycles per field of view",
                                         "radians per voxel, as requested"};
-    scan *s = r->out;
+    mri_scan *s = r->out;
     double most[3] = {0, 0, 0};
     for (int i = 0; i < s->trajectories; i++) {
         scan_trajectory *t = &s->trajectory[i];
@@ -248,7 +248,7 @@ static vf_status convert_units(reader *r, k_units units)
  * complex values. */
 static vf_status read_per_sample(reader *r, const char *name, bool complex_numbers, size_t offset)
 {
-    scan *s = r->out;
+    mri_scan *s = r->out;
     array a;
     vf_status status = look_up(r, name, complex_numbers, &a);
     if (status != VF_OK || !a.exists)
@@ -330,7 +330,7 @@ static vf_status read_volumes(reader *r, const char *name, const char *what, boo
 
 static vf_status read_all_volumes(reader *r)
 {
-    scan *s = r->out;
+    mri_scan *s = r->out;
     int64_t maps, fields, references, truths;
     vf_status status = read_volumes(r, "sensitivity", "[coil]", true, &maps, &s->sensitivity);
     if (status == VF_OK && maps > 0 && maps != s->coils)
@@ -366,7 +366,7 @@ static vf_status read_all_volumes(reader *r)
 /* Reads noise samples, [coil][sample], and computes their covariance. */
 static vf_status read_noise(reader *r)
 {
-    scan *s = r->out;
+    mri_scan *s = r->out;
     const char *path = r->source->path;
     array a;
     float complex *values = NULL;
@@ -406,7 +406,7 @@ static vf_status required(const reader *r, const array *a)
     return a->exists ? VF_OK : vf_fail(r->ctx, VF_ERR_INPUT, "%s: dataset %s is missing", r->source->path, a->name);
 }
 
-vf_status scan_read_plain(vf_context *ctx, const plain_source *source, k_units units, scan *out)
+vf_status scan_read_plain(vf_context *ctx, const plain_source *source, k_units units, mri_scan *out)
 {
     reader r = {.ctx = ctx, .source = source, .out = out};
     snprintf(out->layout, sizeof out->layout, "plain");

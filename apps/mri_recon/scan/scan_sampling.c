@@ -41,7 +41,7 @@ static void position(const k_region *r, const float *k, double at[3])
 }
 
 /* Finds the smallest shape that contains all samples. */
-static void find_region(const scan *raw, const scan_trajectory *t, k_region *r)
+static void find_region(const mri_scan *raw, const scan_trajectory *t, k_region *r)
 {
     double most[5] = {0};
     *r = (k_region){.reach = {1, 1, 1}};
@@ -159,7 +159,7 @@ static void judge(const k_region *r, const k_blocks *b, scan_sampling *out)
     out->edge = fmax(out->edge, out->mean);
 }
 
-vf_status scan_measure_sampling(vf_context *ctx, const scan *raw, scan_sampling *out)
+vf_status scan_measure_sampling(vf_context *ctx, const mri_scan *raw, scan_sampling *out)
 {
     vf_status status = VF_OK;
     *out = (scan_sampling){1, 1};
@@ -191,14 +191,14 @@ static const double WORTH_SAYING = 1.15;
  * second line is not enough. */
 static const double FILLED = 0.55;
 
-static int coils_apart(const recon_settings *settings, const scan *raw)
+static int coils_apart(const recon_settings *settings, const mri_scan *raw)
 {
     if (settings->coils == RECON_COILS_RSS)
         return 1;
     return settings->compress > 0 && settings->compress < raw->coils ? settings->compress : raw->coils;
 }
 
-void scan_say_sampling(const recon_settings *settings, const scan *raw, const scan_sampling *sampling, char *text,
+void scan_say_sampling(const recon_settings *settings, const mri_scan *raw, const scan_sampling *sampling, char *text,
                        size_t size)
 {
     char edge[64] = "", filled[128];
@@ -221,7 +221,8 @@ void scan_say_sampling(const recon_settings *settings, const scan *raw, const sc
     (void)snprintf(text, size, "undersampled, R = %.2g%s; %s", sampling->mean, edge, filled);
 }
 
-void scan_warn_sampling(vf_context *ctx, const recon_settings *settings, const scan *raw, const scan_sampling *sampling)
+void scan_warn_sampling(vf_context *ctx, const recon_settings *settings, const mri_scan *raw,
+                        const scan_sampling *sampling)
 {
     const int coils = coils_apart(settings, raw);
     if (settings->prior == RECON_REFERENCE || !(FILLED * sampling->mean > coils))

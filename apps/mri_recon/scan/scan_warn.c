@@ -11,7 +11,7 @@ static const double MOST_RADIANS = 1.05 * 3.14159265358979323846;
 /* Limits that suggest other units: a field of view in mm, the time of all readouts in s. */
 static const double LEAST_FOV = 2, LONGEST = 1;
 
-static void warn_of_extent(vf_context *ctx, const char *name, const scan *raw)
+static void warn_of_extent(vf_context *ctx, const char *name, const mri_scan *raw)
 {
     double most[3] = {0, 0, 0};
     static const char axes[] = "xyz";
@@ -43,7 +43,7 @@ static void warn_of_extent(vf_context *ctx, const char *name, const scan *raw)
     }
 }
 
-static void warn_of_units(vf_context *ctx, const char *name, const scan *raw)
+static void warn_of_units(vf_context *ctx, const char *name, const mri_scan *raw)
 {
     double fov = 0, first = INFINITY, last = -INFINITY;
     for (int a = 0; a < 3; a++)
@@ -62,7 +62,7 @@ static void warn_of_units(vf_context *ctx, const char *name, const scan *raw)
         vf_warn(ctx, "%s: the samples' times span %.3g s; check that they are in seconds", name, last - first);
 }
 
-void scan_warn(vf_context *ctx, const char *name, const scan *raw)
+void scan_warn(vf_context *ctx, const char *name, const mri_scan *raw)
 {
     const int64_t voxels = raw->matrix[0] * raw->matrix[1] * raw->matrix[2];
     warn_of_extent(ctx, name, raw);

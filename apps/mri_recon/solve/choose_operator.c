@@ -5,7 +5,7 @@
 
 #include "equations.h"
 
-vf_encode_by encoding_choose_for(const recon_settings *settings, const scan *raw, const scan_trajectory *at)
+vf_encode_by encoding_choose_for(const recon_settings *settings, const mri_scan *raw, const scan_trajectory *at)
 {
     const bool keeps_q = settings->save_q || settings->load_q; /* the FFT of the grid has none */
     const vf_encode_by wish =
@@ -13,7 +13,7 @@ vf_encode_by encoding_choose_for(const recon_settings *settings, const scan *raw
     return vf_encoding_choose(wish, raw->matrix, at->samples, at->k, raw->field_map && at->time);
 }
 
-vf_encoding_options encoding_options(const recon_settings *settings, const scan *raw, const scan_trajectory *at)
+vf_encoding_options encoding_options(const recon_settings *settings, const mri_scan *raw, const scan_trajectory *at)
 {
     return (vf_encoding_options){.by = encoding_choose_for(settings, raw, at),
                                  .precision = settings->precision,
@@ -24,7 +24,7 @@ vf_encoding_options encoding_options(const recon_settings *settings, const scan 
                                  .piece_pairs = settings->piece_pairs};
 }
 
-vf_status encoding_check(vf_context *ctx, const recon_settings *settings, const scan *raw)
+vf_status encoding_check(vf_context *ctx, const recon_settings *settings, const mri_scan *raw)
 {
     int64_t first;
     double distance = 0;
@@ -65,7 +65,7 @@ static vf_status blame_scan(vf_context *ctx, const char *input)
     return vf_fail(ctx, VF_ERR_INPUT, "%s: time and field map: %s", input, reason);
 }
 
-vf_status encoding_create(vf_device *device, const char *input, const scan *raw, const scan_trajectory *at,
+vf_status encoding_create(vf_device *device, const char *input, const mri_scan *raw, const scan_trajectory *at,
                           const vf_encoding_options *options, vf_encoding **out)
 {
     const vf_encoding_samples samples = {.count = at->samples, .k = at->k, .time = at->time, .field = raw->field_map};

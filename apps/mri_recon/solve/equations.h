@@ -16,7 +16,7 @@
 
 /* A plan of F (encoding.h) for a trajectory of a scan, the file `input`. Errors: as vf_encoding_create; VF_ERR_INPUT
  * (times and field map that are too large together). */
-VF_MUST_CHECK vf_status encoding_create(vf_device *device, const char *input, const scan *raw,
+VF_MUST_CHECK vf_status encoding_create(vf_device *device, const char *input, const mri_scan *raw,
                                         const scan_trajectory *at, const vf_encoding_options *options,
                                         vf_encoding **out);
 
@@ -33,11 +33,12 @@ VF_MUST_CHECK vf_status download(vf_queue *queue, const vf_array *from, int64_t 
  * one each. They make Q together, with the bits that one device would make; or it is read from settings->load_q;
  * settings->save_q gets it. With `watch`, as a stage named Q; NULL: silently. Errors: as encoding_create; VF_ERR_INPUT
  * (a saved Q of another trajectory, matrix, field map or accuracy), VF_ERR_OUTPUT; all of `out` is zero then. */
-VF_MUST_CHECK vf_status normal_matrix_create(const device_team *team, const recon_settings *settings, const scan *raw,
-                                             const scan_trajectory *at, recon_watch *watch, int wanted, vf_normal *out);
+VF_MUST_CHECK vf_status normal_matrix_create(const device_team *team, const recon_settings *settings,
+                                             const mri_scan *raw, const scan_trajectory *at, recon_watch *watch,
+                                             int wanted, vf_normal *out);
 
 /* phi of sample m: the file's, a box voxel's (settings->box_voxels), or 1. */
-float complex sample_phi(const recon_settings *settings, const scan *raw, const scan_trajectory *at, int64_t m);
+float complex sample_phi(const recon_settings *settings, const mri_scan *raw, const scan_trajectory *at, int64_t m);
 
 /* Q with its file: [segment][2z][2y][2x], complex. `key` says what Q depends on. */
 typedef struct q_file q_file;
@@ -57,7 +58,7 @@ void q_file_close(q_file **file);                     /* reading, or giving up; 
  * shared by voxels, which changes no bit; NUFFTs by coils, whose groups are added up in the order of the devices.
  * Errors: as encoding_create. */
 typedef struct right_side right_side;
-VF_MUST_CHECK vf_status right_side_create(const device_team *team, const recon_settings *settings, const scan *raw,
+VF_MUST_CHECK vf_status right_side_create(const device_team *team, const recon_settings *settings, const mri_scan *raw,
                                           const scan_trajectory *at, recon_watch *watch, right_side **out);
 void right_side_destroy(right_side *side); /* NULL is allowed */
 const char *right_side_description(const right_side *side);

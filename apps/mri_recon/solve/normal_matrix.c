@@ -9,7 +9,7 @@
 #include "choose_operator.h"
 #include "equations.h"
 
-float complex sample_phi(const recon_settings *settings, const scan *raw, const scan_trajectory *at, int64_t m)
+float complex sample_phi(const recon_settings *settings, const mri_scan *raw, const scan_trajectory *at, int64_t m)
 {
     if (at->phi)
         return at->phi[m];
@@ -24,7 +24,7 @@ float complex sample_phi(const recon_settings *settings, const scan *raw, const 
 }
 
 /* What Q depends on, as one digest. */
-static void make_key(const recon_settings *settings, const scan *raw, bool direct, int segments,
+static void make_key(const recon_settings *settings, const mri_scan *raw, bool direct, int segments,
                      char key[VF_DIGEST_TEXT])
 {
     char text[512], field[VF_DIGEST_TEXT] = "";
@@ -70,7 +70,7 @@ typedef struct q_maker {
 } q_maker;
 
 /* w |phi|^2 of each sample. */
-static vf_status make_weights(q_maker *q, const scan *raw, const scan_trajectory *at)
+static vf_status make_weights(q_maker *q, const mri_scan *raw, const scan_trajectory *at)
 {
     const int threads = vf_context_threads(q->team->ctx);
     q->task.weights = q->weights = malloc((size_t)at->samples * sizeof *q->weights + 1);
@@ -132,7 +132,7 @@ static vf_status make_segment(q_maker *m)
 
 /* ---- plans and memory ---- */
 
-static vf_status open_file(q_maker *m, const scan *raw, int segments)
+static vf_status open_file(q_maker *m, const mri_scan *raw, int segments)
 {
     char key[VF_DIGEST_TEXT];
     const recon_settings *s = m->settings;
@@ -207,7 +207,7 @@ static void free_maker(q_maker *m)
     vf_array_free(&m->host);
 }
 
-static vf_status make_q(q_maker *m, const scan *raw, int wanted, vf_normal *out)
+static vf_status make_q(q_maker *m, const mri_scan *raw, int wanted, vf_normal *out)
 {
     vf_status status = make_parts(m, wanted);
     for (int d = 0; d < wanted && status == VF_OK; d++)
@@ -225,7 +225,7 @@ static vf_status make_q(q_maker *m, const scan *raw, int wanted, vf_normal *out)
     return status;
 }
 
-vf_status normal_matrix_create(const device_team *team, const recon_settings *settings, const scan *raw,
+vf_status normal_matrix_create(const device_team *team, const recon_settings *settings, const mri_scan *raw,
                                const scan_trajectory *at, recon_watch *watch, int wanted, vf_normal *out)
 {
     q_maker m = {.team = team,

@@ -29,7 +29,7 @@ typedef struct side_part {
 struct right_side {
     const device_team *team;
     const recon_settings *settings;
-    const scan *scan;
+    const mri_scan *scan;
     const scan_trajectory *at;
     recon_watch *watch;
     vf_dtype type;
@@ -222,7 +222,7 @@ static vf_status prepare_part(void *user, int number)
     return status;
 }
 
-vf_status right_side_create(const device_team *team, const recon_settings *settings, const scan *raw,
+vf_status right_side_create(const device_team *team, const recon_settings *settings, const mri_scan *raw,
                             const scan_trajectory *at, recon_watch *watch, right_side **out)
 {
     right_side *r = *out = calloc(1, sizeof *r);
