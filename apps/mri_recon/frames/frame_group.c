@@ -14,66 +14,12 @@ static const double ROUGH_PHASE = 1e-3;
 /* Of the time that a frame takes, what F^H d takes about, where a solver follows; for the line on progress. */
 static const double BEFORE_SOLVING = 0.25;
 
-size_t frame_bytes(const recon_job *j)
-{
-    return (size_t)j->voxels * (size_t)j->channels * (size_t)j->most_sets * vf_dtype_bytes(j->type);
-}
-
-int frame_sets(const recon_job *j, const scan_frame *frame)
-{
-    return j->has_maps ? j->place[frame->place].sets : 1;
-}
-
-static host_maps maps_of(const recon_job *j, const scan_frame *frame)
-{
-    const frame_place *place = &j->place[frame->place];
-    return (host_maps){
-        .place = frame->place, .sets = place->sets, .coils = j->scan->coils, .voxels = j->voxels, .data = place->maps};
-}
-
 static const scan_frame *frame_of(const recon_job *j, const frame_group *g, int f)
 {
     return j->frames[g->first + f];
 }
 
 /* ---- F^H d ---- */
-
-/* Gridding makes each coil's image; combined by conj(s), they are sum |s|^2 too bright, by which is divided where coils
- * see anything. */
-static vf_status normalise(const recon_job *j, const float complex *maps, char *image)
-{
-    const double least = 0.01; /* of the largest sum |s|^2 */
-    vf_reduced most;
-    double *sum = malloc((size_t)j->voxels * sizeof *sum);
-    if (!sum)
-        return vf_fail(j->ctx, VF_ERR_MEMORY, "no memory to combine coils");
-    map_powers(j, maps, sum);
-    vf_status status = vf_host_reduce(j->ctx, VF_REDUCE_MAX, VF_F64, j->voxels, sum, NULL, &most);
-    for (int64_t n = 0; status == VF_OK && most.re > 0 && n < j->voxels; n++)
-        if (j->type == VF_C128)
-            ((double complex *)(void *)image)[n] /= fmax(sum[n], least * most.re);
-        else
-            ((float complex *)(void *)image)[n] /= (float)fmax(sum[n], least * most.re);
-    free(sum);
-    return status;
-}
-
-vf_status crew_adjoint(crew *c, right_side *side, const scan_frame *frame, bool even, char *image)
-{
-    const recon_job *j = c->job;
-    const host_maps maps = maps_of(j, frame);
-    int parts;
-    const team_share *shares = right_side_shares(side, &parts);
-    vf_status status = VF_OK;
-    if (j->has_maps)
-        status = device_maps_put(&c->team, parts, shares, j->type, &maps, &c->maps);
-    if (status == VF_OK)
-        status = right_side_of_frame(side, frame, j->has_maps ? &c->maps : NULL, image);
-    for (int s = 0; s < maps.sets && j->has_maps && even && status == VF_OK; s++)
-        status = normalise(j, maps.data + s * maps.coils * maps.voxels,
-                           image + (size_t)(s * j->voxels) * vf_dtype_bytes(j->type));
-    return status;
-}
 
 /* Room for the envelopes of a group. */
 static vf_status make_envelopes(crew *c, int count)
@@ -258,7 +204,7 @@ static vf_status give_coils(crew *c, const scan_frame *frame)
         shares[d] =
             (team_share){.first_coil = first, .coils = team_cut(coils, 1, parts, d + 1) - first, .voxels = j->voxels};
     }
-    const host_maps maps = maps_of(j, frame);
+    const host_maps maps = frame_maps(j, frame);
     vf_status status = device_maps_put(&c->team, parts, shares, j->type, &maps, &c->maps);
     for (int d = 0; d < parts && status == VF_OK; d++) {
         status = make_vectors(c, d, maps.sets);

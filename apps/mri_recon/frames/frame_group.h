@@ -59,11 +59,6 @@ typedef struct recon_job {
     char coils[160];        /* how maps were made */
 } recon_job;
 
-/* Room for a frame's images. */
-size_t frame_bytes(const recon_job *job);
-/* Images that are solved for together of a frame: sets of its place's maps. */
-int frame_sets(const recon_job *job, const scan_frame *frame);
-
 /* Frames of one trajectory that are worked on together. */
 typedef struct frame_group {
     int trajectory, first, count; /* frames [first, first + count) of the job's */
@@ -103,6 +98,15 @@ int crew_normals(const recon_job *job, int devices);
  * error the crew can be freed, and another do the same group. Errors: of the stages. */
 VF_MUST_CHECK vf_status crew_make_group(crew *c, const frame_group *g, char *images);
 void crew_free(crew *c); /* but not its watch */
+
+/* ---- frame_adjoint.c ---- */
+
+/* Room for a frame's images. */
+size_t frame_bytes(const recon_job *job);
+/* Images that are solved for together of a frame: sets of its place's maps. */
+int frame_sets(const recon_job *job, const scan_frame *frame);
+/* Its place's maps, which must have been made. */
+host_maps frame_maps(const recon_job *job, const scan_frame *frame);
 
 /* F^H d of a frame, [channel][voxel] or [set][voxel] in host memory; `even`: over the sum of |s|^2, where coils are
  * combined. Errors: of the stage. */
@@ -155,8 +159,6 @@ VF_MUST_CHECK vf_status constrain_phase(crew *c, const scan_frame *frame, double
 
 /* ---- regularise.c ---- */
 
-/* Whether the prior is weighed by noise and spectrum. */
-bool regularise_by_noise(const recon_settings *settings);
 /* Sets the prior's weight, and where that rests on noise its preconditioner, in all solvers of the crew that solve;
  * `power` as place_power; `envelope` is read where regularise_by_noise. Errors: VF_ERR_MEMORY, VF_ERR_DEVICE. */
 VF_MUST_CHECK vf_status regularise_frame(crew *c, const scan_frame *frame, double power,
@@ -182,8 +184,6 @@ vf_wiener_space regularise_space(const mri_scan *raw);
 VF_MUST_CHECK vf_status places_create(recon_job *job);
 void places_free(recon_job *job);
 
-/* Whether nobody has asked for the scan's own maps by name: then the data may judge them, and ESPIRiT's may be taken. */
-bool judges_scan_maps(const recon_settings *settings, const mri_scan *raw);
 /* The place's coil maps, once, into host memory. */
 VF_MUST_CHECK vf_status place_maps(crew *c, const scan_frame *frame);
 

@@ -61,11 +61,6 @@ static void once_end(recon_job *job, once_state *state, bool made)
 
 /* ---- coil maps ---- */
 
-bool judges_scan_maps(const recon_settings *s, const mri_scan *raw)
-{
-    return s->coils == RECON_COILS_AUTO && raw->sensitivity && !s->maps && regularise_by_noise(s) && raw->coils > 1;
-}
-
 static vf_status find_better(crew *c, frame_place *place, char *text, size_t size)
 {
     const recon_job *j = c->job;

@@ -40,40 +40,6 @@ typedef struct sharing {
     float complex *image; /* [most_sets][voxels]: a frame's, on its way to `put` */
 } sharing;
 
-recon_sharing share_devices(const recon_settings *s, const mri_scan *raw, int devices)
-{
-    const int64_t rows = raw->matrix[1] * raw->matrix[2];
-    const int teams = raw->frames < 1 ? 1 : raw->frames < devices ? raw->frames : devices;
-    int64_t most = s->method == RECON_BILINEAR ? 1 : raw->coils; /* devices that find something to do in one frame */
-    bool direct = false;
-    for (int t = 0; t < raw->trajectories; t++)
-        direct = direct || (s->method != RECON_GRIDDING && s->method != RECON_BILINEAR &&
-                            encoding_choose_for(s, raw, &raw->trajectory[t]) == VF_ENCODE_DIRECT);
-    if (direct && rows > most)
-        most = rows;
-    return (recon_sharing){
-        .teams = teams, .each = most < devices / teams ? (int)most : devices / teams, .by_voxels = direct};
-}
-
-bool uses_scan_maps(const recon_settings *s, const mri_scan *raw)
-{
-    return raw->sensitivity && (s->coils == RECON_COILS_AUTO || s->coils == RECON_COILS_FILE);
-}
-
-int most_map_sets(const recon_settings *s, const mri_scan *raw)
-{
-    const int there = uses_scan_maps(s, raw)           ? scan_map_sets(raw)
-                      : s->coils > RECON_COILS_ESPIRIT ? 1
-                                                       : RECON_MOST_SETS;
-    const int wanted = s->method != RECON_CG || s->map_sets == RECON_SETS_ONE ? 1 : RECON_MOST_SETS;
-    return there < wanted ? there : wanted;
-}
-
-int64_t recon_group_bytes(const recon_settings *settings)
-{
-    return settings->group_bytes > 0 ? settings->group_bytes : INT64_C(1) << 30;
-}
-
 /* ---- groups ---- */
 
 /* One team takes as many frames at a time as memory has room for; of several each takes its share of them, and makes

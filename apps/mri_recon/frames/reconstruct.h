@@ -57,7 +57,7 @@ VF_MUST_CHECK vf_status calibrate_better_maps(const device_team *team, const mri
                                               const float complex *given, recon_watch *watch, float complex **out,
                                               calibrated *made);
 
-/* ---- reconstruct.c ---- */
+/* ---- recon_choices.c ---- */
 
 /* How a scan is shared among devices: so many frames are made at the same time, each by so many devices. Neither
  * depends on speeds, and so the bits do not. */
@@ -66,6 +66,22 @@ typedef struct recon_sharing {
     bool by_voxels; /* direct sums are, within a team; all else by coils */
 } recon_sharing;
 recon_sharing share_devices(const recon_settings *settings, const mri_scan *raw, int devices);
+
+/* Whether maps are those of raw->sensitivity. */
+bool uses_scan_maps(const recon_settings *settings, const mri_scan *raw);
+/* Sets of maps that a place may have. */
+int most_map_sets(const recon_settings *settings, const mri_scan *raw);
+
+/* recon_settings' group_bytes, or what stands for 0. */
+int64_t recon_group_bytes(const recon_settings *settings);
+
+/* Whether the prior is weighed by noise and spectrum. */
+bool regularise_by_noise(const recon_settings *settings);
+
+/* Whether nobody has asked for the scan's own maps by name: then the data may judge them, and ESPIRiT's may be taken. */
+bool judges_scan_maps(const recon_settings *settings, const mri_scan *raw);
+
+/* ---- reconstruct.c ---- */
 
 enum { RECON_MAX_DEVICES = 64 };
 
@@ -98,14 +114,6 @@ typedef void (*recon_put)(void *user, const scan_frame *frame, const float compl
  * g = deviation sqrt(Q(0) sum_c |s_c|^2) / sigma; for --method adjoint, whose image is not divided by that,
  * deviation / (sqrt(...) sigma). Coils that are combined by the root of the sum of squares: their mean. */
 typedef void (*recon_put_noise)(void *user, const scan_frame *frame, const float *deviation, const float *g);
-
-/* Whether maps are those of raw->sensitivity. */
-bool uses_scan_maps(const recon_settings *settings, const mri_scan *raw);
-/* Sets of maps that a place may have. */
-int most_map_sets(const recon_settings *settings, const mri_scan *raw);
-
-/* recon_settings' group_bytes, or what stands for 0. */
-int64_t recon_group_bytes(const recon_settings *settings);
 
 /* All frames of the scan, shared among the context's devices: each once, in any order, to `put`, on the caller's
  * thread; then, with settings->noise_map, the noise of all places. A device that fails leaves its frames to the others;

@@ -19,11 +19,6 @@ static const double LEAST_BALANCE = 0.3, LEAST_BALANCE_FADING = 1;
  * (docs/reconstruction.md). */
 static const double MOST_FOR_MISFIT = 3;
 
-bool regularise_by_noise(const recon_settings *settings)
-{
-    return settings->method == RECON_CG && (settings->lambda_auto || settings->prior == RECON_SPECTRUM);
-}
-
 vf_wiener_space regularise_space(const mri_scan *raw)
 {
     vf_wiener_space space;

@@ -1,0 +1,60 @@
+/* F^H d of one frame, and the sizes of its images. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "frame_group.h"
+#include "voxfield/statistics.h"
+
+size_t frame_bytes(const recon_job *j)
+{
+    return (size_t)j->voxels * (size_t)j->channels * (size_t)j->most_sets * vf_dtype_bytes(j->type);
+}
+
+int frame_sets(const recon_job *j, const scan_frame *frame)
+{
+    return j->has_maps ? j->place[frame->place].sets : 1;
+}
+
+host_maps frame_maps(const recon_job *j, const scan_frame *frame)
+{
+    const frame_place *place = &j->place[frame->place];
+    return (host_maps){
+        .place = frame->place, .sets = place->sets, .coils = j->scan->coils, .voxels = j->voxels, .data = place->maps};
+}
+
+/* Gridding makes each coil's image; combined by conj(s), they are sum |s|^2 too bright, by which is divided where coils
+ * see anything. */
+static vf_status normalise(const recon_job *j, const float complex *maps, char *image)
+{
+    const double least = 0.01; /* of the largest sum |s|^2 */
+    vf_reduced most;
+    double *sum = malloc((size_t)j->voxels * sizeof *sum);
+    if (!sum)
+        return vf_fail(j->ctx, VF_ERR_MEMORY, "no memory to combine coils");
+    map_powers(j, maps, sum);
+    vf_status status = vf_host_reduce(j->ctx, VF_REDUCE_MAX, VF_F64, j->voxels, sum, NULL, &most);
+    for (int64_t n = 0; status == VF_OK && most.re > 0 && n < j->voxels; n++)
+        if (j->type == VF_C128)
+            ((double complex *)(void *)image)[n] /= fmax(sum[n], least * most.re);
+        else
+            ((float complex *)(void *)image)[n] /= (float)fmax(sum[n], least * most.re);
+    free(sum);
+    return status;
+}
+
+vf_status crew_adjoint(crew *c, right_side *side, const scan_frame *frame, bool even, char *image)
+{
+    const recon_job *j = c->job;
+    const host_maps maps = frame_maps(j, frame);
+    int parts;
+    const team_share *shares = right_side_shares(side, &parts);
+    vf_status status = VF_OK;
+    if (j->has_maps)
+        status = device_maps_put(&c->team, parts, shares, j->type, &maps, &c->maps);
+    if (status == VF_OK)
+        status = right_side_of_frame(side, frame, j->has_maps ? &c->maps : NULL, image);
+    for (int s = 0; s < maps.sets && j->has_maps && even && status == VF_OK; s++)
+        status = normalise(j, maps.data + s * maps.coils * maps.voxels,
+                           image + (size_t)(s * j->voxels) * vf_dtype_bytes(j->type));
+    return status;
+}
