@@ -165,12 +165,13 @@ def rule_one_way_to_cuda(tree):
 # Files of kernels that are code of the CPU alone, where memory has addresses.
 CPU_FILES = re.compile(r"_(cpu\w*|ref|simd\w*|baseline|avx2|avx512|isa|axis)\.\w+$|\.(inc|cu|cuh)$")
 PRIMITIVES = tuple(f"libcore/src/{folder}/" for folder in ("copy", "fft", "reduce", "scan", "sort", "vectors"))
-IN_SLABS = ("apps/cionize/potential/average.c", "apps/cionize/potential/compute_potential.c")  # they compute in pieces of it
+# Programs that compute in pieces of it.
+IN_PIECES = ("apps/cionize/potential/average.c", "apps/cionize/potential/compute_potential.c", "apps/mri_recon/solve/")
 
 
 def rule_device_memory_is_opaque(tree):
     """Only a backend computes with addresses of a device's memory; front ends use vf_offset and vf_array_at."""
-    for file in tree.code("kernels/", *IN_SLABS, *PRIMITIVES):
+    for file in tree.code("kernels/", *IN_PIECES, *PRIMITIVES):
         if CPU_FILES.search(file):
             continue
         code = without_comments(tree.text(file))

@@ -320,28 +320,33 @@ static vf_status adjoint(side_part *p, const scan_frame *frame, const vf_pipelin
     return vf_encoding_adjoint(p->encoding, piece->queue, count, &samples, &p->coil_images);
 }
 
+/* Element `first` of host memory. */
+static void *host_at(const right_side *r, void *data, int64_t first)
+{
+    return vf_offset(vf_context_host(r->team->ctx), data, r->type, first);
+}
+
 /* A batch's images, and their part of what is asked for. */
 static vf_status take_batch(void *user, const vf_pipeline_piece *piece, size_t *bytes)
 {
     const part_of_frame *f = user;
     side_part *p = f->part;
     const right_side *r = p->side;
-    const size_t element = vf_dtype_bytes(r->type), image_bytes = (size_t)p->share.voxels * element;
+    const int64_t voxels = p->share.voxels;
     int first;
     const int count = batch_coils(p, piece->number, &first);
     vf_status status = adjoint(p, f->frame, piece, first, count);
     for (int c = 0; c < count && status == VF_OK; c++) {
-        const char *image = (const char *)p->coil_images.data + (size_t)c * image_bytes;
+        const void *image = vf_array_at(&p->coil_images, c * voxels);
         const int64_t coil = first + c;
         for (int s = 0; s < f->sets && status == VF_OK; s++) {
-            const size_t map = (size_t)(s * p->share.coils + coil - p->share.first_coil) * image_bytes;
-            status = vf_vector_multiply_add(piece->queue, r->type, p->share.voxels, (const char *)f->maps->data + map,
-                                            image, (char *)p->combined.data + (size_t)s * image_bytes);
+            const int64_t map = (s * p->share.coils + coil - p->share.first_coil) * voxels;
+            status = vf_vector_multiply_add(piece->queue, r->type, voxels, vf_array_at(f->maps, map), image,
+                                            vf_array_at(&p->combined, s * voxels));
         }
         if (!f->maps)
-            status = vf_queue_copy(piece->queue,
-                                   (char *)f->out + (size_t)(coil * r->voxels + p->share.first_voxel) * element, image,
-                                   image_bytes);
+            status = vf_queue_copy(piece->queue, host_at(r, f->out, coil * r->voxels + p->share.first_voxel), image,
+                                   (size_t)voxels * vf_dtype_bytes(r->type));
     }
     *bytes = 0;
     return status;
@@ -351,14 +356,13 @@ static vf_status take_batch(void *user, const vf_pipeline_piece *piece, size_t *
 static vf_status take_combined(side_part *p, int number, const side_of_frame *whole)
 {
     const right_side *r = p->side;
-    const size_t element = vf_dtype_bytes(r->type), bytes = (size_t)p->share.voxels * element;
     const bool adds = r->host && number > 0;
-    char *to =
-        adds ? (char *)r->partial.data + (size_t)((number - 1) * whole->maps->sets * r->voxels) * element : whole->out;
+    void *to = adds ? vf_array_at(&r->partial, (number - 1) * whole->maps->sets * r->voxels) : whole->out;
     vf_status status = VF_OK;
     for (int s = 0; s < whole->maps->sets && status == VF_OK; s++)
-        status = vf_queue_copy(p->queue, to + (size_t)(s * r->voxels + p->share.first_voxel) * element,
-                               (const char *)p->combined.data + (size_t)s * bytes, bytes);
+        status = vf_queue_copy(p->queue, host_at(r, to, s * r->voxels + p->share.first_voxel),
+                               vf_array_at(&p->combined, s * p->share.voxels),
+                               (size_t)p->share.voxels * vf_dtype_bytes(r->type));
     return status;
 }
 
@@ -399,8 +403,6 @@ vf_status right_side_of_frame(right_side *r, const scan_frame *frame, const devi
         status = team_run(r->team, r->parts, run_part, &f);
     /* Always in the order of the devices. */
     for (int d = 1; maps && r->host && d < r->parts && status == VF_OK; d++)
-        status = vf_vector_axpby(r->host, r->type, count, 1,
-                                 (const char *)r->partial.data + (size_t)((d - 1) * count) * vf_dtype_bytes(r->type), 1,
-                                 out);
+        status = vf_vector_axpby(r->host, r->type, count, 1, vf_array_at(&r->partial, (d - 1) * count), 1, out);
     return status;
 }

@@ -6,7 +6,6 @@
 vf_status upload_at(vf_queue *queue, const float complex *from, int64_t n, vf_array *to, int64_t at)
 {
     vf_context *ctx = vf_device_context(vf_queue_device(queue));
-    const size_t element = vf_dtype_bytes(to->type);
     if (at < 0 || n > to->count - at)
         return vf_fail(ctx, VF_ERR_INTERNAL, "upload: %lld elements to %lld of %lld", (long long)n, (long long)at,
                        (long long)to->count);
@@ -19,7 +18,7 @@ vf_status upload_at(vf_queue *queue, const float complex *from, int64_t n, vf_ar
         for (int64_t i = 0; i < n; i++)
             wide[i] = from[i];
     }
-    vf_status status = vf_queue_copy(queue, (char *)to->data + (size_t)at * element, host, (size_t)n * element);
+    vf_status status = vf_queue_copy(queue, vf_array_at(to, at), host, (size_t)n * vf_dtype_bytes(to->type));
     if (status == VF_OK)
         status = vf_queue_sync(queue);
     free(wide);
