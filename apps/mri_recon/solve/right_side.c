@@ -323,7 +323,7 @@ static vf_status adjoint(side_part *p, const scan_frame *frame, const vf_pipelin
     return vf_encoding_adjoint(p->encoding, piece->queue, count, &samples, &p->coil_images);
 }
 
-/* Computes a batch's images, and adds them to the combined image or copies them to the output. */
+/* A batch's images, and their part of what is asked for. */
 static vf_status take_batch(void *user, const vf_pipeline_piece *piece, size_t *bytes)
 {
     const part_of_frame *f = user;
