@@ -204,7 +204,7 @@ static void say_plan(const recon_state *r)
 static void describe(recon_state *r)
 {
     const recon_settings *s = r->settings;
-    const int operator_length = (int)strcspn(r->summary.encoding, ","); /* the rest is in the report */
+    const int operator_length = (int)strcspn(r->summary.encoding, ","); /* up to the comma; the report has all of it */
     const int devices = r->summary.sharing.teams * r->summary.sharing.each;
     char list[64], lambda[32];
     device_list(r->ctx, devices, list, sizeof list);
@@ -226,7 +226,7 @@ static void place_in_volume(const recon_state *r, const scan_frame *frame, const
     const int64_t *n = r->scan.matrix, *crop = r->scan.crop;
     int64_t first[3];
     for (int a = 0; a < 3; a++)
-        first[a] = n[a] / 2 - crop[a] / 2; /* voxel N/2 is the middle of both */
+        first[a] = n[a] / 2 - crop[a] / 2; /* voxel N/2 is the centre of both */
     for (int64_t z = 0; z < crop[2]; z++)
         for (int64_t y = 0; y < crop[1]; y++) {
             int64_t plane = frame->slice * crop[2] + z;

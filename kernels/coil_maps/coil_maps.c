@@ -15,7 +15,7 @@
 enum { REACH = 2, BOX = 2 * REACH + 1 };
 enum { LANES = 16 }; /* voxels side by side in a row; loops over them become SIMD */
 enum { ROWS = 8 };   /* rows per work item: fixed, so that the bits do not depend on the number of threads */
-enum { STEPS = 5 };  /* of the power method, after a start that is one step itself */
+enum { STEPS = 5 };  /* of the power method, after the start vector, which is a step itself */
 
 /* Maps are 0 where the signal (the root of the covariance's largest eigenvalue) is less than this share of its maximum.
  * The bound is low, to keep dark tissue far from bright skin. It is a sharp step, because the solver would divide noise

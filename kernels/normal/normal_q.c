@@ -13,7 +13,7 @@ struct vf_q {
     bool direct;
     int64_t doubled[3];
     vf_array weights; /* [sample] complex */
-    vf_array box;     /* [z][y][x] of Q, for a NUFFT */
+    vf_array box;     /* [z][y][x] a box of Q, for a NUFFT */
     void *moved;      /* [sample] shifted weights in host memory, of Q's type */
 };
 

@@ -28,8 +28,8 @@ typedef struct map_file {
     cfl_file *cfl; /* one of these two is NULL */
     vf_h5 *h5;
     const char *name; /* of the dataset */
-    int rank;         /* of the dataset, without the axis of 2 */
-    bool pair;        /* real numbers with a last axis of 2 */
+    int rank;         /* of the dataset, without a last axis {re, im} */
+    bool pair;        /* real numbers with a last axis {re, im} */
     int64_t matrix[3], coils, places;
     int64_t sets; /* sets of maps per place in the file */
     int64_t read; /* how many of them are read */

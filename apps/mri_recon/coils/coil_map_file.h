@@ -25,8 +25,8 @@ typedef struct saved_maps {
 } saved_maps;
 
 /* Writes the maps [raw->places] of raw->matrix to .h5 or .cfl, atomically. The file has as many sets as the place with
- * most sets; missing sets are 0. It records whether the coils were whitened or compressed. Errors: VF_ERR_OUTPUT,
- * VF_ERR_MEMORY. */
+ * most sets; missing sets are 0. The file and a note say if the coils were whitened or compressed. Errors:
+ * VF_ERR_OUTPUT, VF_ERR_MEMORY. */
 VF_MUST_CHECK vf_status write_coil_maps(vf_context *ctx, const char *path, const mri_scan *raw, const saved_maps *maps);
 
 #endif

@@ -44,8 +44,8 @@ bool calibrate_has_box(calibration *c, int place);
  * normal_matrix_create. */
 VF_MUST_CHECK vf_status calibrate_block(calibration *c, int place, bool must, int64_t n[3], bool *cartesian);
 
-/* Makes c->grid, the Cartesian samples of c->small: point n along an axis of N has k = n - N/2. Errors: VF_ERR_MEMORY.
- */
+/* Makes c->grid, the Cartesian samples of c->small: point n along an axis of N has k = n - N/2. Errors:
+ * VF_ERR_MEMORY. */
 VF_MUST_CHECK vf_status calibrate_number(calibration *c);
 
 /* Makes smooth images [coil][voxels] on a matrix from the samples c->gridded of c->grid, which it tapers in place. */

@@ -10,13 +10,13 @@
 #include "voxfield/fft.h"
 
 /* The centre's radius in cycles per field of view after cropping; it is the same in 1/mm along every axis. It covers
- * enough of the object that missing lines follow from their neighbours. Across a thin slab it is at least LEAST_CYCLES.
- */
+ * enough of the object that missing lines follow from their neighbours. Across a thin slab it is at least
+ * LEAST_CYCLES. */
 static const double CYCLES_2D = 24, CYCLES_3D = 12, LEAST_CYCLES = 4;
 /* The solved image and maps reach beyond the samples by this many cycles. */
 static const double BEYOND = 6;
-/* Warn if image and maps explain less of the data, or if the folding (vf_nlinv_quality) of regular samples is larger.
- */
+/* Warn if image and maps explain less of the data, or if the folding (vf_nlinv_quality) of regular samples is
+ * larger. */
 static const double LEAST_EXPLAINED = 0.9, MOST_FOLDING = 0.95;
 static const double ACCURACY = 1e-5; /* of F */
 

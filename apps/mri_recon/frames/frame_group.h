@@ -143,8 +143,8 @@ VF_MUST_CHECK vf_status noise_map_finish(const noise_map *map, recon_put_noise p
 VF_MUST_CHECK vf_status noise_from_samples(recon_job *job, int *frame);
 
 /* Lowers the estimate to the variance that a frame's image (as crew_make_group leaves it) leaves of the outermost
- * samples, which is smaller if signal reaches the edge of k-space. Sets the job's misfit. Errors: as encoding_create.
- */
+ * samples, which is smaller if signal reaches the edge of k-space. Sets the job's misfit. Errors: as
+ * encoding_create. */
 VF_MUST_CHECK vf_status noise_from_residual(crew *c, int frame, const char *image);
 
 /* ---- partial_fourier.c ---- */
@@ -170,8 +170,8 @@ VF_MUST_CHECK vf_status regularise_density(crew *c, int trajectory);
 /* The forecast for the last solved frame; forecast->outer counts frequencies beyond `radius`. Errors: VF_ERR_MEMORY. */
 VF_MUST_CHECK vf_status regularise_forecast(crew *c, const scan_frame *frame, double power, double radius,
                                             vf_forecast *forecast);
-/* E|n|^2 of a voxel's noise in the last solved frame, after a filter over frequency, [voxels]. Errors: VF_ERR_MEMORY.
- */
+/* E|n|^2 of a voxel's noise in the last solved frame, after a filter over frequency, [voxels]. Errors:
+ * VF_ERR_MEMORY. */
 VF_MUST_CHECK vf_status regularise_filtered_noise(crew *c, const scan_frame *frame, double power, const double *filter,
                                                   double *noise);
 /* Sets the first device's preconditioners for the real and the imaginary part; the imaginary part has the share

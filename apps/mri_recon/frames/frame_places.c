@@ -246,8 +246,8 @@ static bool needs_power(const recon_job *j)
     return j->has_maps && j->settings->method == RECON_CG;
 }
 
-/* No deadlock: a crew that holds claims makes images F^H d. It may wait for maps, but never for another crew's power.
- */
+/* No deadlock: a crew that holds claims makes images F^H d. It may wait for maps, but never for another crew's
+ * power. */
 vf_status claim_powers(crew *c, const frame_group *g)
 {
     recon_job *j = c->job;

@@ -79,7 +79,7 @@ static vf_status make_model(crew *c, const scan_frame *frame, double power, fram
     const recon_job *j = c->job;
     const mri_scan *raw = j->scan;
     const scan_trajectory *at = &raw->trajectory[frame->trajectory];
-    if (frame->replica) /* noise through the solver of the frame itself */
+    if (frame->replica) /* a replica is solved like the frame it was made from */
         frame = j->place[frame->place].first;
     const vf_wiener_samples samples = {.count = at->samples,
                                        .k = at->k,
@@ -170,7 +170,7 @@ static vf_status set_spectrum(const crew *c, const frame_envelope *envelope, fra
 {
     const recon_job *j = c->job;
     vf_queue *queue = s->part.queue;
-    for (int64_t n = 0; n < j->voxels; n++) /* s is no longer needed */
+    for (int64_t n = 0; n < j->voxels; n++) /* f->s serves as scratch from here on */
         f->s[n] = f->p[n] / envelope->filled;
     vf_status status = vf_circulant_set(s->known.circulant, queue, VF_PRIOR_WEIGHTS, f->s);
     for (int64_t n = 0; n < j->voxels; n++)
@@ -221,7 +221,7 @@ static vf_status set_inverse(const crew *c, frame_model *f, double lambda, doubl
 {
     const recon_job *j = c->job;
     const int64_t *n = j->scan->matrix;
-    const double filled = j->settings->prior == RECON_SPECTRUM ? c->filled : 1; /* 1 / the object's envelope, squared */
+    const double filled = j->settings->prior == RECON_SPECTRUM ? c->filled : 1; /* 1 / envelope^2 in the object */
     const int end = imaginary > 0 ? VF_PRIOR_MATRICES : VF_PRIOR_INVERSE_DATA_IMAGINARY;
     vf_status status = VF_OK;
     for (int which = VF_PRIOR_INVERSE_DATA; which < end && status == VF_OK; which++) {

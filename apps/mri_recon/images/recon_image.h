@@ -83,8 +83,8 @@ void comparison_report(vf_report *report, const image_comparison *all, int count
 
 /* Draws a PNG montage of slices of the magnitude, atomically: slices of the first frame, or of all frames if each has
  * one slice. Black is 0, white the 99.5th percentile of the foreground. Labels give orientation, window and method. All
- * slices are drawn if they fit, else those with visible content. Of slabs at different places, only the first is drawn.
- */
+ * slices are drawn if they fit, else those with visible content. Of slabs at different places, only the first is
+ * drawn. */
 VF_MUST_CHECK vf_status draw_montage(vf_context *ctx, const recon_image *image, const char *path);
 
 #endif

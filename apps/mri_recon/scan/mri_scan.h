@@ -43,7 +43,7 @@ typedef struct scan_frame {
 } scan_frame;
 
 typedef struct mri_scan {
-    int64_t matrix[3];   /* encoded voxels along x, y, z; z = 1 for 2D */
+    int64_t matrix[3];   /* encoded voxels along x, y, z; z is 1 for 2D */
     double fov[3];       /* mm, encoded; > 0 */
     int64_t crop[3];     /* voxels of the image to keep, about the centre; equal to matrix if nothing is cut */
     int coils;           /* >= 1 */
@@ -74,7 +74,7 @@ typedef struct mri_scan {
     char *protocol;                /* the ISMRMRD header, copied to an ISMRMRD image file; NULL for plain files */
     char layout[32];               /* "ISMRMRD", "plain", "BART" */
     char group[256];               /* of the ISMRMRD file, from its root: "/dataset"; "" for plain files */
-    char description[256];         /* one line for people: trajectory, units and how they were chosen */
+    char description[256];         /* one line: trajectory, units and how they were chosen */
     char digest[VF_DIGEST_TEXT];   /* of trajectories, weights, time and phi, which Q depends on */
 } mri_scan;
 
@@ -94,19 +94,19 @@ void scan_warn(vf_context *ctx, const char *name, const mri_scan *raw);
  * lines. At least 1. */
 typedef struct scan_sampling {
     double mean; /* over the part of k-space that the trajectory reaches */
-    double edge; /* at the ends of the axis where it is largest: lines or spokes outside of the dense middle */
+    double edge; /* at the ends of the most undersampled axis: lines or spokes outside the dense middle */
 } scan_sampling;
 /* Measures the most undersampled trajectory. Errors: VF_ERR_MEMORY. */
 VF_MUST_CHECK vf_status scan_measure_sampling(vf_context *ctx, const mri_scan *raw, scan_sampling *out);
 /* Describes the undersampling in one line; "" if the scan is complete. */
 void scan_say_sampling(const recon_settings *settings, const mri_scan *raw, const scan_sampling *sampling, char *text,
                        size_t size);
-/* Warns if all coils together have fewer numbers than about 0.55 of the voxels, unless a reference makes up for them.
- */
+/* Warns if all coils together have fewer numbers than about 0.55 of the voxels, unless a reference makes up for
+ * them. */
 void scan_warn_sampling(vf_context *ctx, const recon_settings *settings, const mri_scan *raw,
                         const scan_sampling *sampling);
 
-/* The samples of all frames. */
+/* The number of samples in all frames. */
 int64_t scan_samples(const mri_scan *raw);
 /* Sets of maps in raw->sensitivity: of one place, and of all places. */
 int scan_map_sets(const mri_scan *raw);

@@ -23,7 +23,7 @@ typedef struct side_part {
     int batch;             /* coils at a time */
     vf_pipeline *batches;  /* of [batch][sample] */
     vf_array coil_images;  /* [batch][its voxels] */
-    vf_array combined;     /* [set][its voxels]; empty until it is used */
+    vf_array combined;     /* [set][its voxels]; allocated on first use */
 } side_part;
 
 struct right_side {
@@ -50,13 +50,13 @@ typedef struct side_of_frame {
     void *out;
 } side_of_frame;
 
-/* The same, for one device. */
+/* The frame in progress on one device. */
 typedef struct part_of_frame {
     side_part *part;
     const scan_frame *frame;
     const vf_array *maps;
     int sets;
-    void *out; /* without maps: all coils' images of all voxels */
+    void *out; /* without maps: gets all coils' images, all voxels */
 } part_of_frame;
 
 /* Returns the number of coils in a batch; *first is its first coil, counted over all coils. */
@@ -86,8 +86,8 @@ static float complex draw(int replica, int place, int64_t sample)
     return (float)(size * cos(angle)) + (float)(size * sin(angle)) * I;
 }
 
-/* A coil's sample m: the frame's data, or a replica's noise. The noise of a sample of weight w has the variance 1 / w.
- */
+/* A coil's sample m: the frame's data, or a replica's noise. The noise of a sample of weight w has the variance 1
+ * / w. */
 static float complex datum(const right_side *r, const scan_frame *frame, int64_t coil, int64_t m)
 {
     const scan_trajectory *at = r->at;
@@ -183,8 +183,8 @@ static vf_status make_density(right_side *r)
                               r->watch, r->density);
 }
 
-/* Batches share arrays and the transform's memory, and are added up in a fixed order, so they are computed one by one.
- */
+/* Batches share arrays and the transform's memory, and are added up in a fixed order, so they are computed one by
+ * one. */
 static vf_status make_batches(side_part *p, int device)
 {
     const right_side *r = p->side;

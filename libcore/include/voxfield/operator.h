@@ -56,8 +56,8 @@ VF_MUST_CHECK vf_status vf_operator_create(vf_device *device, const vf_operator_
                                            vf_operator **out);
 
 /* Releases the caller's reference. Combinations that contain the operator keep it until they are freed themselves.
- * Operators that are combined must be freed from one thread at a time. Work in the queue must be done. NULL is allowed.
- */
+ * Operators that are combined must be freed from one thread at a time. Work in the queue must be done. NULL is
+ * allowed. */
 void vf_operator_free(vf_operator *a);
 
 vf_device *vf_operator_device(const vf_operator *a);

@@ -19,7 +19,7 @@ typedef enum vf_solver_end {
     VF_SOLVER_ITERATIONS,   /* the limit of iterations was reached */
     VF_SOLVER_STOPPED,      /* options->tell returned true */
     VF_SOLVER_NOT_POSITIVE, /* <p, A p> <= 0: A is not positive definite, at least within rounding errors */
-    VF_SOLVER_OVERFLOW,     /* a product of vectors is not finite */
+    VF_SOLVER_OVERFLOW,     /* an inner product is not finite */
 } vf_solver_end;
 
 typedef struct vf_cg_options {

@@ -1,4 +1,4 @@
-/* The largest eigenvalue of a positive operator. */
+/* The largest eigenvalue of a positive operator, by power iteration. */
 #include <math.h>
 #include <stdlib.h>
 
