@@ -43,8 +43,7 @@ void noise_map_add(void *user, const scan_frame *frame, const float complex *ima
     const noise_map *map = user;
     const recon_job *j = map->job;
     float *squares = map->squares + frame->place * j->voxels;
-    const float share = 1 / (float)(j->settings->replicas *
-                                    j->channels); /* of several channels, the image is the root of the sum of squares */
+    const float share = 1 / (float)(j->settings->replicas * j->channels); /* channels are root-sum-squared */
     for (int64_t n = 0; n < j->voxels; n++)
         squares[n] += share * (crealf(image[n]) * crealf(image[n]) + cimagf(image[n]) * cimagf(image[n]));
 }

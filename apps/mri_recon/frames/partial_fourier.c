@@ -2,7 +2,7 @@
  * the part of k-space that was sampled on both sides determines it. Without its phase the image is real, so its
  * frequencies k and -k are conjugate (Margosian, Schmitt and Purdy, Health Care Instrum. 1 (1986) 195; Noll, Nishimura
  * and Macovski, IEEE Trans. Med. Imaging 10 (1991) 154). Here this is not a hard constraint but part of the prior
- * (equations.h). Its strength depends on how well a first image agrees with it. */
+ * (prior.h). Its strength depends on how well a first image agrees with it. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -60,8 +60,7 @@ static void estimate(vf_context *ctx, const recon_settings *s, const mri_scan *r
  * NVLink; they only affect how many GPUs "cuda" and "auto" use. */
 static int coils_pay_for(const recon_settings *s, const mri_scan *raw, int devices)
 {
-    const double rate = 2e13, link = 1e11,
-                 wait = 5e-5; /* approximate FLOP/s of transforms, bytes/s between devices, latency in s */
+    const double rate = 2e13, link = 1e11, wait = 5e-5; /* FLOP/s of transforms, bytes/s of links, latency in s */
     const double element = s->precision == VF_F64 ? 16 : 8;
     const double doubled = transform_points(s, raw);
     double voxels = (double)(raw->matrix[0] * raw->matrix[1] * raw->matrix[2]), least = INFINITY;

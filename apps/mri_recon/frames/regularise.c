@@ -11,8 +11,9 @@
 static const double LEAST_DENSITY = 0.1;
 /* The prior's least weight, relative to the diagonal of F^H W F: the rounding error of the matrix. */
 static const double LEAST_WEIGHT = 1e-6;
-/* Lower bounds of the balance, sqrt(sum_c |s_c|^2 / power). Voxels where the coils see less are mostly determined by
- * the prior. For maps that fade at the object's rim the bound is 1: balancing them would slow the solver down. */
+/* Lower bounds of sqrt(sum_c |s_c|^2 / power); the balance is its inverse. Voxels where the coils see less are mostly
+ * determined by the prior. For maps that fade at the object's rim the bound is 1: balancing them would slow the solver
+ * down. */
 static const double LEAST_BALANCE = 0.3, LEAST_BALANCE_FADING = 1;
 /* Errors of coil maps, trajectory or field map are not noise, but are amplified like noise. They lie where the signal
  * is, in the middle of k-space. So the misfit counts by its cube root, up to this factor (docs/reconstruction.md). */

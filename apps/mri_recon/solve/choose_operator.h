@@ -7,7 +7,7 @@
 #include "settings.h"
 
 /* Returns VF_ENCODE_DIRECT, _NUFFT or _CARTESIAN: the choice for this trajectory under the settings
- * (vf_encoding_choose). With --save-q or --load-q it is never the FFT of the grid. */
+ * (vf_encoding_choose). With --save-q or --load-q, AUTO never chooses the FFT of the grid. */
 vf_encode_by encoding_choose_for(const recon_settings *settings, const mri_scan *raw, const scan_trajectory *at);
 
 /* The options for vf_encoding_create, from the settings, for one vector at a time; `by` is encoding_choose_for's. */
