@@ -1,4 +1,4 @@
-/* mri_recon: from options to settings, and nothing else. The work is mri_recon_run's. */
+/* mri_recon: reads the options into settings and calls mri_recon_run. */
 #include "mri_recon.h"
 #include "program.h"
 #include "recon_options.h"

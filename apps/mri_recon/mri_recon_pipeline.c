@@ -29,13 +29,13 @@ typedef struct recon_state {
     mri_scan scan;
     scan_sampling sampling;
     recon_summary summary;
-    double memory; /* bytes, about: on the device */
+    double memory; /* estimated bytes on each device */
     recon_image image;
-    recon_image noise;            /* of places: deviations, then g */
-    float complex *whole;         /* [voxels] of a place */
-    recon_image other;            /* what to compare with, if it is a file */
-    image_comparison *comparison; /* [compared] with the truth, or with the other image */
-    int compared;                 /* volumes, from the first */
+    recon_image noise;            /* deviations of all places, then their g factors */
+    float complex *whole;         /* [voxels] one place before cropping */
+    recon_image other;            /* the image file to compare with, if given */
+    image_comparison *comparison; /* [compared] with the truth or with `other` */
+    int compared;                 /* compared volumes, counted from the first */
     char *output, *command;
     char created[PROGRAM_TIME_TEXT], method[256], device[640];
 } recon_state;
@@ -77,7 +77,7 @@ static vf_status read_stage(recon_state *r)
     if (status == VF_OK && s->maps)
         status = read_coil_maps(r->ctx, s->maps, s->compress, s->map_sets, raw);
     if (status == VF_OK && s->keep_oversampling) {
-        if (memcmp(raw->crop, raw->matrix, sizeof raw->crop) != 0) { /* the truth is of the image without it */
+        if (memcmp(raw->crop, raw->matrix, sizeof raw->crop) != 0) { /* the truth has no oversampling */
             free(raw->truth);
             raw->truth = NULL;
             raw->truths = 0;
@@ -167,7 +167,7 @@ static const char *prior_text(const recon_settings *s)
     return texts[s->prior];
 }
 
-/* As it was asked for. */
+/* Lambda as the user gave it. */
 static const char *lambda_text(const recon_settings *s, char *text, size_t size)
 {
     if (s->lambda_auto && s->lambda == 1)
@@ -176,7 +176,7 @@ static const char *lambda_text(const recon_settings *s, char *text, size_t size)
     return text;
 }
 
-/* Iterations are counted through all frames, which have a solver each. */
+/* The number of iterations is the sum over all frames. */
 static const char *in_all_frames(const recon_state *r)
 {
     return r->scan.frames > 1 ? " in all frames" : "";
@@ -204,7 +204,7 @@ static void say_plan(const recon_state *r)
 static void describe(recon_state *r)
 {
     const recon_settings *s = r->settings;
-    const int operator_length = (int)strcspn(r->summary.encoding, ","); /* the rest is in the report */
+    const int operator_length = (int)strcspn(r->summary.encoding, ","); /* up to the comma; the report has all of it */
     const int devices = r->summary.sharing.teams * r->summary.sharing.each;
     char list[64], lambda[32];
     device_list(r->ctx, devices, list, sizeof list);
@@ -219,14 +219,14 @@ static void describe(recon_state *r)
                  r->summary.encoding, s->precision == VF_F64 ? "double" : "single", list);
 }
 
-/* Cuts the middle out of one frame's image and puts it where it belongs in a volume. */
+/* Copies the middle of one frame's image to its slice of a volume. */
 static void place_in_volume(const recon_state *r, const scan_frame *frame, const float complex *whole,
                             recon_image *image, int volume)
 {
     const int64_t *n = r->scan.matrix, *crop = r->scan.crop;
     int64_t first[3];
     for (int a = 0; a < 3; a++)
-        first[a] = n[a] / 2 - crop[a] / 2; /* voxel N/2 is the middle of both */
+        first[a] = n[a] / 2 - crop[a] / 2; /* voxel N/2 is the centre of both */
     for (int64_t z = 0; z < crop[2]; z++)
         for (int64_t y = 0; y < crop[1]; y++) {
             int64_t plane = frame->slice * crop[2] + z;
@@ -242,7 +242,7 @@ static void place_frame(void *user, const scan_frame *frame, const float complex
     place_in_volume(r, frame, whole, &r->image, frame->volume);
 }
 
-/* Slices are one volume, slabs one each. */
+/* All slices make one volume; each slab is a volume. */
 static int noise_volumes(const recon_state *r)
 {
     return r->scan.slices > 1 ? 1 : r->scan.places;
@@ -259,7 +259,7 @@ static void place_noise(void *user, const scan_frame *frame, const float *deviat
     }
 }
 
-/* Room for the noise of all places. */
+/* Allocates the noise image of all places. */
 static vf_status make_noise(recon_state *r)
 {
     const mri_scan *raw = &r->scan;
@@ -311,7 +311,7 @@ static vf_status reconstruct_stage(recon_state *r)
     return status;
 }
 
-/* The image to compare with, before any work: its size must be this one's. */
+/* Reads the image to compare with before any work starts. It must have the size of this image. */
 static vf_status read_other(recon_state *r)
 {
     const recon_settings *s = r->settings;
@@ -326,7 +326,7 @@ static vf_status read_other(recon_state *r)
     return status;
 }
 
-/* All volumes if there are as many to compare with, else the first. */
+/* Compares all volumes if the reference has as many, else the first. */
 static vf_status compare_stage(recon_state *r)
 {
     const int64_t voxels = r->image.counts[0] * r->image.counts[1] * r->image.counts[2];
@@ -355,7 +355,7 @@ static vf_status compare_stage(recon_state *r)
     return status;
 }
 
-/* `scaled`: how the second line begins; empty: there is none. */
+/* `scaled`: the start of the second line; "": no second line. */
 static void say_comparison(const char *head, const char *volume, const image_comparison *c, const char *remark,
                            const char *scaled)
 {
@@ -377,7 +377,7 @@ static void say_volume(const recon_state *r, int volume, const char *remark)
     say_comparison(volume == 0 ? "error" : "", name, c, remark, scaled);
 }
 
-/* Few volumes each, of many the first, the worst and the mean. */
+/* Prints each of up to FEW volumes. If there are more: the first, the worst and the mean. */
 static void say_error(const recon_state *r)
 {
     enum { FEW = 8 };
@@ -400,10 +400,10 @@ static void say_error(const recon_state *r)
     }
 }
 
-/* Residuals so many times the noise are said. */
+/* Residuals above this multiple of the noise get a line. */
 static const double MISFIT = 2;
 
-/* What lambda rests on. */
+/* Prints the noise, the misfit and the forecast that lambda was chosen by. */
 static void say_noise(const recon_state *r)
 {
     const recon_summary *s = &r->summary;
@@ -423,7 +423,7 @@ static void say_noise(const recon_state *r)
         printf("           so lambda is %.3g\n", s->lambda / s->diagonal);
 }
 
-/* What each device did. Those that made a frame together count it each. */
+/* Devices that made a frame together count it each. */
 static void report_devices(vf_report *report, const recon_state *r)
 {
     vf_report_begin(report, "devices");
@@ -439,7 +439,7 @@ static void report_devices(vf_report *report, const recon_state *r)
     vf_report_end(report);
 }
 
-/* Of any method, if its noise was asked for. */
+/* The noise is known if lambda or a noise map needed it, with any method. */
 static void report_noise(vf_report *report, const recon_summary *s)
 {
     if (!s->noise[0])
@@ -547,17 +547,17 @@ static vf_status finish(recon_state *r, vf_report **report)
     return vf_report_commit(report);
 }
 
-/* GPUs that are asked for, or may turn out to pay, start while the scan is read. */
+/* Starts GPUs while the scan is read, if the user named them or if they may pay off. */
 static void warm_up(const recon_state *r)
 {
-    const double seconds_a_byte = 2e-6; /* of work for one core, of a scan that is small for its work */
+    const double seconds_a_byte = 2e-6; /* on one core, for a scan with much work per byte */
     const char *wish = r->settings->device;
     const double seconds = seconds_a_byte * program_file_bytes(r->settings->input) / vf_context_threads(r->ctx);
     if (strcmp(wish, "auto") != 0 || seconds > VF_CUDA_START_SECONDS + VF_CUDA_USE_SECONDS)
         vf_device_warm_up(r->ctx, wish);
 }
 
-/* From the files' names to the device: everything that can be refused is refused here, before any work. */
+/* Checks the file names, reads the scan and chooses the devices. Invalid input is rejected here, before any work. */
 static vf_status prepare(recon_state *r)
 {
     vf_status status = prepare_files(r);
@@ -569,7 +569,7 @@ static vf_status prepare(recon_state *r)
         status = read_other(r);
     if (status == VF_OK)
         status = scan_measure_sampling(r->ctx, &r->scan, &r->sampling);
-    watch_hush(&r->watch); /* what is said has a line of its own */
+    watch_hush(&r->watch); /* text must not share the progress line */
     if (status == VF_OK && !r->settings->quiet)
         say_scan(r);
     if (status == VF_OK)
@@ -586,7 +586,7 @@ static vf_status prepare(recon_state *r)
     return status;
 }
 
-/* What the image takes at most, and how it would take less. */
+/* The largest size of the image file, and advice on how to make it smaller. */
 static double image_bytes(const recon_state *r, const char **advice)
 {
     const mri_scan *raw = &r->scan;

@@ -16,7 +16,7 @@ char *recon_default_output(const char *input)
 
 enum { MOST_FILES = 32 };
 
-/* A pair of BART's files is two. `names` keeps what was made for it. */
+/* Adds both files of a BART pair. `names` owns the strings made for it. */
 static vf_status add_file(vf_context *ctx, program_file *files, char **names, int *count, program_file file)
 {
     if (!file.path || !cfl_is_name(file.path)) {

@@ -4,9 +4,9 @@
 
 #include "settings.h"
 
-/* "a/b.h5" -> "a/b_image.h5"; BART's k-space (.cfl) makes an image of BART's. free() it; NULL: no memory. */
+/* "a/b.h5" -> "a/b_image.h5"; "a/b.cfl" -> "a/b_image.cfl". The caller frees it; NULL: no memory. */
 char *recon_default_output(const char *input);
-/* Refuses two names that lead to one file; those of BART stand for two files each. */
+/* Rejects two names for the same file. A BART name stands for two files, .cfl and .hdr. */
 VF_MUST_CHECK vf_status recon_check_names(vf_context *ctx, const recon_settings *settings, const char *output);
 
 #endif

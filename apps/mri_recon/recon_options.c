@@ -6,7 +6,7 @@
 #include "coils/coil_map_file.h"
 #include "recon_options.h"
 
-/* ---- arguments of their own kind ---- */
+/* ---- arguments with their own parser ---- */
 
 static const option_choice coil_words[] = {
     {"auto", RECON_COILS_AUTO,
@@ -20,7 +20,7 @@ static const option_choice coil_words[] = {
     {"rss", RECON_COILS_RSS, "no maps: each coil alone, then the root of the sum of squares"},
     {0}};
 
-/* --coils: a word, or a file of maps, which its extension tells. */
+/* --coils: a keyword, or a coil map file, recognised by its extension. */
 static vf_status coils(vf_context *ctx, const char *option, const char *text, void *settings)
 {
     recon_settings *s = settings;

@@ -1,10 +1,10 @@
-/* What settings do not go together, and what follows from others. */
+/* Rejects contradictory settings and sets the defaults that depend on other settings. */
 #include "bart/cfl.h"
 #include "coils/coil_map_file.h"
 #include "solve/equations.h"
 #include "voxfield/output.h"
 
-/* Files that go with others, or with settings. */
+/* Checks file options against the input's format and other options. */
 static vf_status check_files(vf_context *ctx, const recon_settings *s)
 {
     const bool bart = cfl_is_name(s->input);

@@ -1,4 +1,4 @@
-/* What a run is at, for the report and for people. */
+/* Stage times for the report, and the progress line. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -6,10 +6,10 @@
 
 #include "watch.h"
 
-/* Of all watches: several threads add to one, and watches of parts to that of the whole. */
+/* One lock for all watches: several threads add to one watch, and the teams' watches add to `whole`. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* A thread that draws the line anew while a stage has nothing to tell. */
+/* A thread that redraws the line while a stage reports nothing. */
 struct watch_pulse {
     pthread_t thread;
     pthread_cond_t ended_now;
@@ -35,7 +35,7 @@ static void *beat(void *user)
     return NULL;
 }
 
-/* The lock is held. Without it, or without memory, the line is only as fresh as what is told. */
+/* The caller holds the lock. Without the pulse thread, the line is redrawn only when progress is added. */
 static void start_pulse(recon_watch *watch)
 {
     struct watch_pulse *pulse = calloc(1, sizeof *pulse);
@@ -86,7 +86,7 @@ void watch_hush(recon_watch *watch)
     pthread_mutex_unlock(&lock);
 }
 
-/* The lock is held. */
+/* The caller holds the lock. */
 static void tell_whole(recon_watch *watch, double frames)
 {
     vf_progress_add(&watch->whole->progress, frames);

@@ -1,4 +1,4 @@
-/* mri_recon: what a run is doing: the times of its stages, and the progress line. */
+/* mri_recon: stage times and the progress line of a run. */
 #ifndef WATCH_H
 #define WATCH_H
 
@@ -6,33 +6,34 @@
 
 #include "voxfield/timer.h"
 
-/* What a run is at: the stages' times, and a line for people. That of a device which makes whole images beside others
- * is silent, and tells `whole`, which counts frames. */
+/* Stage times and a progress line. If several teams work at the same time, each has a silent watch of its own that
+ * adds to `whole`, the shared watch that counts frames. */
 typedef struct recon_watch {
     vf_stages stages;
     vf_progress progress;
     vf_progress_mode mode;
-    char which[96];  /* the frames at hand: "frame 3 of 20: ", or "" */
+    char which[96];  /* the current frames: "frame 3 of 20: ", or "" */
     char title[160]; /* of the line */
     struct recon_watch *whole;
-    double frames, told;       /* of the stage at hand, and how many were told so far */
-    struct watch_pulse *pulse; /* draws the line while nobody tells anything; NULL: no line was drawn yet */
+    double frames, told;       /* the current stage's share in frames; frames added to `whole` so far */
+    struct watch_pulse *pulse; /* a thread that redraws the line between updates; NULL: not started */
 } recon_watch;
 
-/* A stage begins, of `work` units that vf_progress_add counts (0: not known). `name` must outlive the watch. */
+/* Begins a stage of `work` units, which watch_add counts (0: unknown). `name` must outlive the watch. */
 void watch_stage(recon_watch *watch, const char *name, double work);
 
-/* The line goes, so that something can be printed, until the next stage; and for good: the last call, if any stage
- * began. */
+/* watch_hush clears the line until the next stage, so that the caller can print. watch_end also stops the pulse; it
+ * must be the last call on a watch. */
 void watch_hush(recon_watch *watch);
 void watch_end(recon_watch *watch);
 
-/* From any thread: so much more is done; what the line says. */
+/* These may be called from any thread. watch_add adds to the stage's progress; watch_title sets the line's text. */
 void watch_add(recon_watch *watch, double more);
-void watch_tell(void *watch, double more); /* the same, for what tells its progress */
+void watch_tell(void *watch, double more); /* watch_add as a progress callback */
 void watch_title(recon_watch *watch, const char *text);
 
-/* The stage's work is worth so many frames of the whole; all that was told makes `frames`. */
+/* watch_part: from now on, a complete stage counts as `frames` frames of `whole`. watch_part_ends: corrects what was
+ * added to `whole` so far to `frames` frames, and starts again from 0. */
 void watch_part(recon_watch *watch, double frames);
 void watch_part_ends(recon_watch *watch, double frames);
 

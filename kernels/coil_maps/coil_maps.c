@@ -10,16 +10,16 @@
 
 #include "voxfield/statistics.h"
 
-/* The local covariance is the sum over a box of 2 REACH + 1 voxels along each axis, cut at the borders. Calibration
- * images resolve less than that, so the box averages noise rather than coils. */
+/* The local covariance is the sum over a box of 2 REACH + 1 voxels along each axis, cut at the borders. The resolution
+ * of calibration images is coarser than the box, so the box averages noise rather than coils. */
 enum { REACH = 2, BOX = 2 * REACH + 1 };
 enum { LANES = 16 }; /* voxels side by side in a row; loops over them become SIMD */
-enum { ROWS = 8 };   /* rows that one thread takes: fixed, so that the bits do not depend on the number of threads */
-enum { STEPS = 5 };  /* of the power method, after a start that is one step itself */
+enum { ROWS = 8 };   /* rows per work item: fixed, so that the bits do not depend on the number of threads */
+enum { STEPS = 5 };  /* of the power method, after the start vector, which is a step itself */
 
-/* Where the signal (root of the covariance's largest eigenvalue) is less than this share of its maximum there is
- * nothing to see, and maps are 0. Low, so that dark tissue far from bright skin stays; and a step, since maps that
- * faded would have the solver divide noise by them. */
+/* Maps are 0 where the signal (the root of the covariance's largest eigenvalue) is less than this share of its maximum.
+ * The bound is low, to keep dark tissue far from bright skin. It is a sharp step, because the solver would divide noise
+ * by maps that fade. */
 static const float faint = 1e-3f;
 
 typedef struct walsh {
@@ -35,8 +35,8 @@ typedef struct walsh {
     size_t scratch_floats;
 } walsh;
 
-/* The Hermitian matrix of a voxel as real numbers: on and below the diagonal (i, j) and (j, i) hold the real and the
- * imaginary part of element (i, j). */
+/* The index into a voxel's Hermitian matrix, stored as real numbers: for j <= i, entry (i, j) holds the real part of
+ * element (i, j), and for j < i, entry (j, i) its imaginary part. */
 static size_t entry(const walsh *w, int i, int j)
 {
     return (size_t)i * (size_t)w->coils + (size_t)j;
@@ -47,7 +47,7 @@ static float *plane_row(const walsh *w, int64_t z, int coil, int64_t y)
     return w->plane + (size_t)((((z % BOX) * w->coils + coil) * w->n[1] + y) * 2 * w->row);
 }
 
-/* Takes a plane of the images in; its place is that of the plane BOX before it. */
+/* Loads row y of plane z. Plane z replaces plane z - BOX. */
 static void load_row(const walsh *w, int64_t z, int64_t y)
 {
     for (int c = 0; c < w->coils; c++) {
@@ -66,7 +66,7 @@ static void span(int64_t at, int64_t n, int64_t *begin, int64_t *end)
     *end = at + REACH + 1 < n ? at + REACH + 1 : n;
 }
 
-/* out[entry][row] = products of the coils at row y, summed over the planes around z. */
+/* out[entry][row]: the products of the coils at row y, summed over the planes around z. */
 static void sum_along_z(const walsh *w, int64_t z, int64_t y, float *restrict out)
 {
     int64_t begin, end;
@@ -90,8 +90,8 @@ static void sum_along_z(const walsh *w, int64_t z, int64_t y, float *restrict ou
         }
 }
 
-/* covariance[row / LANES][entry][LANES]: the sum over the box around row y, from the sums along z of the rows around
- * it, which lie in ring[y % BOX]. `line` holds one row with REACH zeros at either end. */
+/* covariance[row / LANES][entry][LANES]: the sums over the boxes around row y. ring[y % BOX] holds the sums along z of
+ * the neighbouring rows. `line` is scratch for one row with REACH zeros at either end. */
 static void finish_boxes(const walsh *w, int64_t y, const float *ring, float *restrict line, float *restrict covariance)
 {
     int64_t y0, y1;
@@ -143,7 +143,7 @@ static void multiply(int coils, const float *restrict r, const float *restrict v
     }
 }
 
-/* Makes the vectors' length 1 (0 stays 0); `length` gets what it was. */
+/* Scales the vectors to length 1 (0 stays 0); `length` gets the length before. */
 static void normalise(int coils, float *v, float length[LANES])
 {
     float squares[LANES] = {0}, inverse[LANES];
@@ -159,8 +159,9 @@ static void normalise(int coils, float *v, float length[LANES])
             v[c * LANES + l] *= inverse[l];
 }
 
-/* The column of R that belongs to the voxel's strongest coil: R e_c, a first step from a vector whose share of the
- * eigenvector is 1 / sqrt(coils) at least where R has rank 1. It depends on no other voxel. */
+/* The start vector: the column of R of the voxel's strongest coil c, R e_c. This is a first step of the power method
+ * from e_c, whose component along the eigenvector is at least 1 / sqrt(coils) if R has rank 1. It does not depend on
+ * other voxels. */
 static void start(int coils, const float *restrict r, float *restrict v)
 {
     float best[LANES], which[LANES] = {0};
@@ -181,7 +182,7 @@ static void start(int coils, const float *restrict r, float *restrict v)
     }
 }
 
-/* Turns the vectors so that the phase coil's component is real and not negative. */
+/* Changes the vectors' phase so that the phase coil's component is real and not negative. */
 static void turn(int coils, int phase_coil, float *v)
 {
     float c[LANES], s[LANES];
@@ -201,7 +202,7 @@ static void turn(int coils, int phase_coil, float *v)
     }
 }
 
-/* Maps and signal of the voxels of row (y, z) from their covariances; v, y: [coil][2][LANES]. */
+/* Maps and signal of the voxels of row (y, z) from their covariances. `v` and `next` [coil][2][LANES] are scratch. */
 static void maps_of_row(const walsh *w, int64_t z, int64_t y, const float *covariance, float *v, float *next)
 {
     size_t entries = (size_t)w->coils * (size_t)w->coils;
@@ -243,7 +244,7 @@ static void maps_of_rows(const walsh *w, int64_t z, int64_t begin, int64_t end, 
     }
 }
 
-/* Plane by plane: no more than BOX planes of the images are held beside the results, so maps may overwrite images. */
+/* Works plane by plane on copies of at most BOX planes of the images, so the maps may overwrite the images. */
 static void maps_of_planes(vf_context *ctx, const walsh *w, int threads)
 {
     int64_t chunks = (w->n[1] + ROWS - 1) / ROWS, loaded = 0, unused, need;
@@ -264,7 +265,7 @@ static void maps_of_planes(vf_context *ctx, const walsh *w, int threads)
     }
 }
 
-/* The coil with the most energy, and the largest part of all numbers. */
+/* Finds the coil with the most energy, and the largest absolute real or imaginary part. */
 static vf_status survey(vf_context *ctx, int coils, int64_t voxels, const float complex *images, int *strongest,
                         float *largest)
 {
@@ -295,7 +296,7 @@ static vf_status remove_faint(vf_context *ctx, int coils, int64_t voxels, const 
 {
     vf_reduced largest;
     vf_status status = vf_host_reduce(ctx, VF_REDUCE_MAX, VF_F32, voxels, signal, NULL, &largest);
-    const float bound = faint * faint * (float)largest.re; /* of the eigenvalue, a square */
+    const float bound = faint * faint * (float)largest.re; /* for the eigenvalue, which is a square */
 #pragma omp parallel for schedule(static) num_threads(vf_context_threads(ctx)) if (coils > 1)
     for (int c = 0; c < coils; c++)
         for (int64_t n = 0; n < voxels; n++)

@@ -2,10 +2,10 @@
  *
  *     w <- w / (C w),    (C w)_m = sum_m' w_m' K(k_m - k_m')
  *
- * until the weighted samples, seen through the kernel K, are as dense everywhere. K is the transform of a triangle over
- * twice the field of view, a product of sinc^2: nowhere negative, 1 at 0, and 0 at whole cycles per field of view, so
- * that the samples of a Cartesian grid do not see each other and keep the weight 1 (after Johnson and Pipe, Magn.
- * Reson. Med. 61 (2009) 439). C is applied as F^H on the doubled grid, the triangle, and F. */
+ * until the density of the weighted samples, smoothed by the kernel K, is the same at all samples. K is the transform
+ * of a triangle over twice the field of view, a product of sinc^2. It is nowhere negative, 1 at 0, and 0 at whole
+ * cycles per field of view, so the samples of a Cartesian grid do not see each other and keep the weight 1 (after
+ * Johnson and Pipe, Magn. Reson. Med. 61 (2009) 439). C is applied as F^H on the doubled grid, the triangle, and F. */
 #include "density.h"
 
 #include <complex.h>
@@ -14,7 +14,7 @@
 
 #include "voxfield/vector.h"
 
-/* Weights need not be known better; and they hardly change after so many iterations. */
+/* Sufficient for weights, which hardly change after so many iterations. */
 static const double ACCURACY = 1e-3;
 enum { ITERATIONS = 8 };
 
@@ -61,7 +61,7 @@ static vf_status get(vf_queue *queue, const vf_array *from, int64_t n, float com
     return status == VF_OK ? vf_queue_sync(queue) : status;
 }
 
-/* A plan for F: of images with `extent` 1, of the doubled grid with 2. */
+/* A plan for F: for images with `extent` 1, for the doubled grid with 2. */
 static vf_status make_encoding(vf_queue *queue, const int64_t matrix[3], int extent, int64_t samples, const float *k,
                                vf_encoding **out)
 {
@@ -87,7 +87,7 @@ static vf_status iterate(vf_context *ctx, density *d, float complex *seen, float
     for (int64_t m = 0; status == VF_OK && m < d->samples; m++) {
         if (weights[m] == 0)
             continue;
-        /* K is 1 at 0 and nowhere negative, so a sample sees its own weight at least. */
+        /* K is 1 at 0 and nowhere negative, so a sample sees at least its own weight. */
         if (!(crealf(seen[m]) > 0.5f * weights[m]))
             return vf_fail(ctx, VF_ERR_INTERNAL, "density weights: sample %lld sees %g of its weight %g; please report",
                            (long long)m, (double)crealf(seen[m]), (double)weights[m]);
@@ -96,8 +96,8 @@ static vf_status iterate(vf_context *ctx, density *d, float complex *seen, float
     return status;
 }
 
-/* Scales the weights so that a smooth object, a raised cosine over the field of view, keeps its energy in F^H w F: what
- * the kernel averages in the centre of k-space leaves the iteration some per cent off. */
+/* Scales the weights so that F^H w F keeps the energy of a smooth object, a raised cosine over the field of view. The
+ * iteration alone is some per cent off, because the kernel averages over the centre of k-space. */
 static vf_status scale_weights(vf_context *ctx, const int64_t matrix[3], int64_t samples, const float *k,
                                vf_queue *queue, float complex *values, float *weights)
 {
@@ -163,7 +163,7 @@ vf_status vf_density_weights(vf_queue *queue, const int64_t matrix[3], int64_t s
     if (status == VF_OK)
         status = make_triangle(ctx, matrix, doubled, &d);
     for (int64_t m = 0; m < samples; m++)
-        weights[m] = used && used[m] == 0 ? 0 : 1; /* what is left out is not seen either */
+        weights[m] = used && used[m] == 0 ? 0 : 1; /* unused samples do not contribute to others */
     for (int i = 0; i < ITERATIONS && status == VF_OK; i++) {
         status = vf_cancelled(ctx) ? vf_fail(ctx, VF_ERR_CANCELLED, "interrupted") : iterate(ctx, &d, seen, weights);
         if (tell)

@@ -1,4 +1,4 @@
-/* F and F^H of one trajectory: which way they are computed, and how that is called. */
+/* F and F^H of one trajectory: chooses the method and calls it. */
 #include "encoding.h"
 
 #include <math.h>
@@ -11,20 +11,20 @@
 
 struct vf_encoding {
     vf_context *ctx;
-    vf_fourier *direct; /* one of the three */
+    vf_fourier *direct; /* one of these three; the others are NULL */
     vf_nufft *nufft;
     vf_cartesian *cartesian;
     int64_t samples, voxels, row;
-    int64_t first, count; /* voxels of an adjoint */
+    int64_t first, count; /* the voxels that adjoints compute */
     double piece_pairs;
     vf_encode_by by;
-    vf_array part; /* [batch][voxels of a piece] of a direct sum; empty until it is used */
+    vf_array part; /* [batch][voxels of a piece] for a direct sum; allocated on first use */
     vf_encoding_tell *tell;
     void *user;
     char description[128];
 };
 
-/* Accuracies beyond this need the denser grid in single precision. */
+/* Accuracies finer than this need the denser grid in single precision. */
 static const double ROUNDING_SHOWS = 1e-4;
 
 static vf_status create_direct(vf_encoding *e, vf_device *device, const vf_encoding_options *options,
@@ -61,8 +61,8 @@ static vf_status create_nufft(vf_encoding *e, vf_device *device, const vf_encodi
             k[i] = 2 * samples->k[i];
         at.k = k;
     }
-    /* On a grid of less than twice the density the corners of an image are divided by small numbers, and with them the
-     * rounding of what lies in the centre of k-space, where all spokes of a radial scan add up. */
+    /* With less than twofold oversampling, the corners of an image are divided by small numbers. This amplifies the
+     * rounding errors from the centre of k-space, where all spokes of a radial scan add up. */
     const bool dense = options->precision == VF_F32 && options->accuracy < ROUNDING_SHOWS;
     const vf_nufft_options how = {
         .tolerance = options->accuracy, .precision = options->precision, .oversampling = dense ? 2 : 0, .field = field};
@@ -92,7 +92,7 @@ static vf_status create_cartesian(vf_encoding *e, vf_device *device, const vf_en
 
 /* ---- the choice ---- */
 
-/* Direct sums of fewer pairs take less time than a NUFFT's plan. */
+/* Below this number of pairs, a direct sum takes less time than planning a NUFFT. */
 static const double FEW_PAIRS = 1e7;
 
 bool vf_encoding_fits(const int64_t matrix[3], int64_t samples, const float *k, int64_t *first, double *distance)
@@ -168,7 +168,7 @@ void vf_encoding_destroy(vf_encoding *e)
     free(e);
 }
 
-/* Whether an array has the elements an operation will read or write. */
+/* Checks that an array has at least `count` elements. */
 static vf_status check_size(const vf_encoding *e, const vf_array *array, int64_t count)
 {
     return array->count >= count ? VF_OK
@@ -190,15 +190,16 @@ void vf_encoding_restrict(vf_encoding *e, int64_t first, int64_t count)
     }
 }
 
-/* Voxels of a direct sum between two looks at whether to stop: whole rows, about a second of a CPU, and enough to keep
- * a GPU busy. */
+/* The voxels of a direct sum between checks for cancellation: whole rows, about a second of work on a CPU, and enough
+ * to keep a GPU busy. */
 static int64_t piece(const vf_encoding *e, int batch)
 {
     const double rows = e->piece_pairs / ((double)e->samples + 1) / (double)e->row / batch;
     return rows < 1 ? e->row : rows * (double)e->row > (double)e->count ? e->count : (int64_t)rows * e->row;
 }
 
-/* A range of voxels is contiguous in the output of one vector only: of several it is computed elsewhere and copied. */
+/* For one vector, a range of voxels is contiguous in the output. For several it is not, so the piece is computed in
+ * e->part and copied. */
 static vf_status adjoint_piece(vf_encoding *e, vf_queue *queue, int batch, const vf_array *c, int64_t first,
                                int64_t count, vf_array *y)
 {

@@ -59,7 +59,7 @@ vf_status vf_normal_begin(vf_device *device, const vf_normal_task *t, const vf_s
     return status;
 }
 
-/* All segments of Q, by one device. */
+/* Computes all segments of Q on one device. */
 static vf_status set_q(vf_device *device, const vf_normal_task *t, const vf_segments *segments, vf_normal *out)
 {
     int64_t doubled[3];

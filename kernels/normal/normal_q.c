@@ -1,4 +1,4 @@
-/* Q on one device: a direct sum computes it whole, a NUFFT of the image's matrix in boxes. */
+/* Computes Q on one device: a direct sum on the whole doubled grid, or a NUFFT box by box of the image's matrix. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -13,8 +13,8 @@ struct vf_q {
     bool direct;
     int64_t doubled[3];
     vf_array weights; /* [sample] complex */
-    vf_array box;     /* [z][y][x] of Q, for a NUFFT */
-    void *moved;      /* [sample] weights on their way to the device, in Q's type */
+    vf_array box;     /* [z][y][x] a box of Q, for a NUFFT */
+    void *moved;      /* [sample] shifted weights in host memory, of Q's type */
 };
 
 int64_t vf_q_grid(const int64_t matrix[3], int64_t doubled[3])
@@ -93,7 +93,7 @@ const char *vf_q_description(const vf_q *p)
     return vf_encoding_description(p->encoding);
 }
 
-/* The weights times exp(i 2 pi k.shift) and the segment's coefficients, which are real, to the device. */
+/* Copies the weights times exp(i 2 pi k.shift) and the segment's coefficients, which are real, to the device. */
 static vf_status put_weights(vf_q *p, vf_queue *queue, int segment, const double shift[3])
 {
     const vf_normal_task *t = p->task;
@@ -118,10 +118,11 @@ static vf_status put_weights(vf_q *p, vf_queue *queue, int segment, const double
     return status == VF_OK ? vf_queue_sync(queue) : status;
 }
 
-/* The doubled grid in boxes of the image's matrix: along a doubled axis, index n of the lower box is r = (n - N) / N,
- * which is voxel n's place moved by (N/2 - N) / N fields of view, and of the upper box r = n / N, moved by (N/2) / N.
- * So each box is the adjoint of weights times exp(i 2 pi k.shift), by the plan that images are made with. The box with
- * the bits of `upper` begins at the point returned; -1: there is none, of an axis that is not doubled. */
+/* Cuts the doubled grid into boxes of the image's matrix. Along a doubled axis, index n of the lower box is at r = (n -
+ * N) / N: voxel n's position shifted by (N/2 - N) / N fields of view. In the upper box it is at r = n / N, a shift of
+ * (N/2) / N. So each box is the adjoint of the weights times exp(i 2 pi k.shift), computed with the plan for images.
+ * Bit a of `upper_bits` selects the upper box along axis a. Returns the box's first point; -1: no such box, because the
+ * axis is not doubled. */
 static int64_t shift_of_box(const vf_q *p, int upper_bits, double shift[3])
 {
     int64_t at = 0, step = 1;

@@ -1,4 +1,4 @@
-/* Coil maps in files of their own (docs/scans.md): BART's .cfl, and HDF5. */
+/* Reads and writes coil map files (docs/scans.md): BART's .cfl, and HDF5. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,18 +21,18 @@ bool coil_map_is_name(const char *path)
 
 /* ---- reading ---- */
 
-/* Maps in a file of either kind: [place][set][coil][z][y][x] of complex numbers. */
+/* An open map file of either format: complex numbers [place][set][coil][z][y][x]. */
 typedef struct map_file {
     vf_context *ctx;
     const char *path;
-    cfl_file *cfl; /* or */
+    cfl_file *cfl; /* one of these two is NULL */
     vf_h5 *h5;
     const char *name; /* of the dataset */
-    int rank;         /* of the dataset, without the axis of 2 */
-    bool pair;        /* real numbers with a last axis of 2 */
+    int rank;         /* of the dataset, without a last axis {re, im} */
+    bool pair;        /* real numbers with a last axis {re, im} */
     int64_t matrix[3], coils, places;
-    int64_t sets; /* of maps of a place, */
-    int64_t read; /* of which so many are read */
+    int64_t sets; /* sets of maps per place in the file */
+    int64_t read; /* how many of them are read */
     bool whitened, weighted;
     int64_t compressed_from;
 } map_file;
@@ -43,7 +43,7 @@ static void close_maps(map_file *m)
     vf_h5_close(&m->h5);
 }
 
-/* "whitened N compressed_from N weighted N"; the last may be missing, and anything else says nothing. */
+/* Parses "whitened N compressed_from N weighted N". The last pair may be missing; any other text is ignored. */
 static void read_section(const char *section, map_file *m)
 {
     static const char first[] = "whitened ", second[] = " compressed_from ", third[] = " weighted ";
@@ -75,7 +75,7 @@ static vf_status open_cfl(map_file *m)
     m->coils = dims[CFL_COIL];
     m->sets = dims[CFL_MAPS];
     m->places = dims[CFL_SLICE];
-    const char *section = cfl_section(m->cfl, "Maps"); /* our own: see write_cfl */
+    const char *section = cfl_section(m->cfl, "Maps"); /* written by write_cfl */
     read_section(section, m);
     return VF_OK;
 }
@@ -134,7 +134,7 @@ static vf_status open_maps(vf_context *ctx, const char *path, map_file *m)
     return cfl_is_name(path) ? open_cfl(m) : open_h5(m);
 }
 
-/* [coil][z][y][x] of a place's set. */
+/* Reads one set of a place, [coil][z][y][x]. */
 static vf_status read_set(map_file *m, int64_t place, int64_t set, float complex *out)
 {
     const int64_t count = m->coils * m->matrix[0] * m->matrix[1] * m->matrix[2];
@@ -178,7 +178,7 @@ vf_status coil_map_matrix(vf_context *ctx, const char *path, int64_t matrix[3])
     return status;
 }
 
-/* ---- do they belong to the scan? ---- */
+/* ---- do the maps fit the scan? ---- */
 
 static vf_status check_coils(const map_file *m, int compress, const mri_scan *raw)
 {
@@ -223,7 +223,7 @@ static vf_status check_space(const map_file *m, const mri_scan *raw, bool *cropp
     return VF_OK;
 }
 
-/* Into the middle of zeros. */
+/* Copies cropped maps into the middle of the full matrix, which is zero. */
 static void centre_maps(const map_file *m, const mri_scan *raw, const float complex *from, float complex *to)
 {
     const int64_t *n = m->matrix, *whole = raw->matrix;
@@ -264,7 +264,7 @@ static vf_status read_places(map_file *m, const mri_scan *raw, bool cropped, flo
     return status;
 }
 
-/* How many sets to read. */
+/* Chooses the number of sets to read. */
 static vf_status choose_sets(map_file *m, recon_map_sets wanted)
 {
     m->read = wanted == RECON_SETS_ONE || m->sets == 1 ? 1 : RECON_MOST_SETS;
@@ -277,7 +277,7 @@ static vf_status choose_sets(map_file *m, recon_map_sets wanted)
     return VF_OK;
 }
 
-/* Leaves second sets out that are 0 at all places. */
+/* Drops the second set if it is 0 at all places. */
 static void drop_empty_sets(map_file *m, int64_t voxels, float complex *maps)
 {
     const int64_t set = m->coils * voxels;
@@ -324,7 +324,7 @@ vf_status read_coil_maps(vf_context *ctx, const char *path, int compress, recon_
 
 /* ---- writing ---- */
 
-/* All sets of a place; `zeros` [coil][z][y][x] stands for what it has not. */
+/* A set of a place's maps; `zeros` [coil][z][y][x] if the place lacks it. */
 static const float complex *set_of(const saved_maps *maps, int set, int64_t count, const float complex *zeros)
 {
     return maps->data && set < maps->sets ? maps->data + set * count : zeros;
@@ -338,7 +338,7 @@ static bool any_weighted(const mri_scan *raw, const saved_maps *maps)
     return weighted;
 }
 
-/* A file whose places are written one after the other. */
+/* Writes a .cfl file, place by place. */
 static vf_status write_cfl(vf_context *ctx, const char *path, const mri_scan *raw, const saved_maps *maps, int sets,
                            const float complex *zeros)
 {
@@ -384,12 +384,12 @@ static vf_status describe_maps(vf_h5 *file, const mri_scan *raw, int sets, bool 
 static vf_status write_h5(vf_context *ctx, const char *path, const mri_scan *raw, const saved_maps *maps, int sets,
                           const float complex *zeros)
 {
-    enum { CHUNK_VOXELS = 1 << 17, AXES = 6 }; /* 1 MiB: HDF5's cache of chunks */
+    enum { CHUNK_VOXELS = 1 << 17, AXES = 6 }; /* 1 MiB: the size of HDF5's chunk cache */
     const int64_t count = raw->coils * raw->matrix[0] * raw->matrix[1] * raw->matrix[2];
     const int rank = sets > 1 ? 6 : raw->places > 1 ? 5 : 4;
     int64_t dims[AXES] = {sets > 1 ? raw->places : 1, sets, raw->coils, raw->matrix[2], raw->matrix[1], raw->matrix[0]};
     int64_t start[AXES] = {0}, chunk[AXES] = {1, 1, 1, 1, 1, 1}, room = CHUNK_VOXELS;
-    const int axis = sets > 1 ? 0 : 1; /* of places */
+    const int axis = sets > 1 ? 0 : 1; /* the axis of places */
     vf_h5 *file;
     dims[axis] = raw->places;
     for (int d = AXES - 1; d >= 3; d--) {
@@ -425,7 +425,7 @@ vf_status write_coil_maps(vf_context *ctx, const char *path, const mri_scan *raw
         sets = maps[p].data && maps[p].sets > sets ? maps[p].sets : sets;
     for (int p = 0; p < raw->places; p++)
         all = all && maps[p].data && maps[p].sets == sets;
-    if (!all) { /* places of which the scan has no frame, or which have one set */
+    if (!all) { /* some places have no frame, or fewer sets */
         zeros = calloc((size_t)count, sizeof *zeros);
         if (!zeros)
             return vf_fail(ctx, VF_ERR_MEMORY, "%s: no memory for coil maps", path);

@@ -5,8 +5,8 @@
 #include "coil_stages.h"
 #include "voxfield/dense.h"
 
-/* Samples are cut into so many parts, whatever the number of threads, and the parts' sums added in order, so that the
- * bits do not depend on it. */
+/* The samples are always cut into PARTS parts, and the parts' sums are added in order. So the bits do not depend on the
+ * number of threads. */
 enum { PARTS = 64, BLOCK = 256 };
 
 /* sum[i][j] += sum over samples of d_i conj(d_j), for j <= i. */
@@ -55,7 +55,7 @@ static vf_status data_covariance(vf_context *ctx, const mri_scan *raw, double co
     return vf_cancelled(ctx) ? vf_fail(ctx, VF_ERR_CANCELLED, "interrupted") : VF_OK;
 }
 
-/* Of each place and set in turn, moved up to the one before. */
+/* Projects the maps of each place and set, and moves the result up so that no gaps remain. */
 static vf_status project_maps(vf_context *ctx, const mri_scan *raw, int keep, const double complex *vectors)
 {
     const int64_t voxels = raw->matrix[0] * raw->matrix[1] * raw->matrix[2];
@@ -82,7 +82,7 @@ static vf_status project(vf_context *ctx, mri_scan *raw, int keep, double comple
     return status == VF_OK ? project_maps(ctx, raw, keep, vectors) : status;
 }
 
-/* Gives back the memory of the rows behind the first `keep`. */
+/* Frees the memory after the first `keep` rows. */
 static void shrink(float complex **data, int keep, int64_t count)
 {
     float complex *smaller = realloc(*data, (size_t)keep * (size_t)count * sizeof *smaller);
@@ -97,7 +97,7 @@ vf_status compress_coils(vf_context *ctx, mri_scan *raw, int keep, double *kept)
     *kept = 1;
     if (keep < 1)
         return vf_fail(ctx, VF_ERR_ARGUMENT, "coil compression: %d coils cannot be kept; keep 1 at least", keep);
-    if (raw->noise) /* its covariance would have to follow, and directions of much noise would be taken for signal */
+    if (raw->noise) /* the covariance would no longer fit, and strong noise would count as signal */
         return vf_fail(ctx, VF_ERR_INTERNAL, "coil compression before prewhitening");
     if (keep >= coils)
         return VF_OK;
@@ -114,7 +114,7 @@ vf_status compress_coils(vf_context *ctx, mri_scan *raw, int keep, double *kept)
     vf_hermitian_eigen(coils, matrix, values, matrix + elements);
     double total = 0, first = 0;
     for (int c = 0; c < coils; c++) {
-        total += values[c] > 0 ? values[c] : 0; /* rounding makes a 0 negative */
+        total += values[c] > 0 ? values[c] : 0; /* rounding can make a 0 negative */
         first += c < keep && values[c] > 0 ? values[c] : 0;
     }
     *kept = total > 0 ? first / total : 1;

@@ -5,9 +5,10 @@
 #include "coil_stages.h"
 #include "voxfield/dense.h"
 
-/* A coil's noise must have this share of its variance that the coils before it do not explain, and this share of the
- * largest variance. Real coils share at most some 90 % of their noise; a copy of another channel, or fewer noise
- * samples than coils, leaves about 1e-16. A channel that is connected is within 1e-6 of the others in gain. */
+/* least_own: the share of a coil's noise variance that the coils before it must leave unexplained. Real coils share at
+ * most some 90 % of their noise; a copy of another channel, or fewer noise samples than coils, leaves about 1e-16.
+ * least_variance: the smallest variance relative to the largest. The gain of a connected channel is within 1e-6 of the
+ * others. */
 static const double least_own = 1e-10, least_variance = 1e-12;
 
 static vf_status whitening_matrix(vf_context *ctx, int coils, double complex *covariance)

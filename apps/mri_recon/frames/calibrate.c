@@ -1,8 +1,8 @@
-/* Coil maps from the scan itself. Each coil's image of low resolution is solved for on a matrix that the centre of
- * k-space fills, by least squares: gridding would leave a haze around the object, which mixes what coils see at
- * different places. Its samples on a Cartesian grid are what vf_espirit makes maps of (samples that are Cartesian
- * already it gets as they are); or, tapered, they make smooth images on the scan's matrix, and vf_coil_maps_walsh the
- * maps. */
+/* Coil maps from the scan itself. Each coil's image of low resolution is solved for by least squares, on a matrix that
+ * the centre of k-space fills. (Gridding would leave a haze around the object, which mixes what coils see at different
+ * places.) From the image's samples on a Cartesian grid, vf_espirit makes the maps; samples that are Cartesian already
+ * are used unchanged. Or the samples are tapered and make smooth images on the scan's matrix, from which
+ * vf_coil_maps_walsh makes the maps. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,20 +12,21 @@
 #include "coil_maps.h"
 #include "espirit.h"
 
-/* The centre reaches this many cycles per field of view that is kept, as far in mm along every axis: coils vary slowly,
- * and 24 lines are what autocalibrated scans acquire. Along a thin slab at least LEAST_CYCLES. */
+/* The centre's radius in cycles per field of view after cropping; it is the same in 1/mm along every axis. Coils vary
+ * slowly, and autocalibrated scans acquire 24 lines. Across a thin slab it is at least LEAST_CYCLES. */
 static const double CENTRE_CYCLES = 12, LEAST_CYCLES = 4;
-/* Of the unit cells of the centre, this share must hold a sample, or the images of the coils are folded; less where the
- * gaps are irregular, so that what is missing is spread over the image: then an object that is shifted by a part of the
- * field of view appears with this share of its brightness at most. */
+/* LEAST_COVERED: the share of the centre's unit cells that must hold a sample, or the coils' images are folded. It is
+ * lower for irregular gaps, which spread the aliasing over the image. Gaps are irregular if copies of the object
+ * shifted by a half, third or quarter of the field of view have at most the share MOST_FOLDED of its brightness. */
 static const double LEAST_COVERED = 0.85, LEAST_COVERED_IRREGULARLY = 0.6, MOST_FOLDED = 0.2;
-enum { WIDER = 8 }; /* samples along an axis that are solved for beyond those that ESPIRiT gets */
-/* Of ESPIRiT, for samples as they are, and for those that were solved for. With 1e-6 the latter's errors may count as
+enum { WIDER = 8 }; /* extra samples along an axis that are solved for and then cut off before ESPIRiT */
+/* ESPIRiT's truncation, for original samples and for solved ones. With 1e-6, the errors of solved samples may count as
  * signal: images of a half-sampled radial scan were off by 6 % with WIDER = 8, but by 18 to 24 % with 0, 4 and 24. */
 static const double TRUNCATION = 3e-5, TRUNCATION_SOLVED = 1e-4;
-/* Maps that explain less of the data, or parts of the object on one voxel that hold more, are worth a warning. */
+/* Warn if the maps explain less of the data, or if more of the signal lies where two parts of the object fall on one
+ * voxel. */
 static const double LEAST_EXPLAINED = 0.9, MOST_SECOND = 0.1;
-/* Enough for images from which ratios of coils are taken. */
+/* Precise enough for ratios of coils. */
 static const solve_options small_solve = {
     .precision = VF_F32, .iterations = 25, .tolerance = 1e-3, .input = "calibration"};
 static const vf_encoding_options small_encoding = {
@@ -50,7 +51,7 @@ static void choose_centre(calibration *c)
     c->voxels = raw->matrix[0] * raw->matrix[1] * raw->matrix[2];
 }
 
-/* The share of unit cells within the centre, a ball, that hold a sample; 1 if there are too many to count. */
+/* The share of unit cells within the centre, a ball, that hold a sample; 1 if memory runs out. */
 static double covered(const calibration *c)
 {
     int64_t within = 0, held = 0;
@@ -77,7 +78,8 @@ static double covered(const calibration *c)
     return within ? (double)held / (double)within : 1;
 }
 
-/* The largest of the point spread function, over its value at 0, at parts of the field of view along the axes. */
+/* The largest value of the point spread function, relative to its value at 0, at shifts by a half, third and quarter of
+ * the field of view along the axes. */
 static double folding(const calibration *c)
 {
     double largest = 0;
@@ -94,7 +96,7 @@ static double folding(const calibration *c)
     return largest;
 }
 
-/* Whether the centre is sampled well enough to solve for images of the coils. */
+/* Whether the centre is sampled well enough to solve for the coils' images. */
 static bool well_sampled(const calibration *c)
 {
     return c->share >= LEAST_COVERED || (c->share >= LEAST_COVERED_IRREGULARLY && folding(c) <= MOST_FOLDED);
@@ -151,7 +153,7 @@ static vf_status take_centre(calibration *c, int place, bool warn)
     return VF_OK;
 }
 
-/* Device memory of the steps below; both use `samples` and `image` for one coil at a time. */
+/* Device memory for the steps below; both use `samples` and `image` for one coil at a time. */
 typedef struct coil_work {
     vf_encoding *from, *to;
     vf_array samples, image, solution, gridded;
@@ -178,7 +180,7 @@ static void free_work(coil_work *w)
     vf_array_free(&w->gridded);
 }
 
-/* The small images by least squares, and their Cartesian samples. */
+/* Solves for the small images by least squares, and computes their Cartesian samples. */
 static vf_status solve_small(calibration *c)
 {
     vf_context *ctx = c->ctx;
@@ -252,7 +254,7 @@ void calibrate_release(calibration *c)
     c->data = c->gridded = NULL;
 }
 
-/* The centre that is solved for is somewhat wider than `n`, which is kept: the solution is worst at its edge. */
+/* The solved centre is somewhat wider than the `n` that is kept, because the solution is worst at its edge. */
 static void choose_wider(calibration *c, int64_t n[3])
 {
     choose_centre(c);
@@ -262,7 +264,7 @@ static void choose_wider(calibration *c, int64_t n[3])
     }
 }
 
-/* The centre of any trajectory by least squares. */
+/* Solves for the centre of any trajectory by least squares. */
 static vf_status take_any(calibration *c, int place, bool must, int64_t n[3])
 {
     choose_wider(c, n);

@@ -1,4 +1,4 @@
-/* What the files that make coil maps share. */
+/* Declarations shared by the files that estimate coil maps. */
 #ifndef CALIBRATE_H
 #define CALIBRATE_H
 
@@ -10,58 +10,61 @@ typedef struct calibration {
     vf_context *ctx;
     const mri_scan *scan;
     const device_team *team;
-    vf_queue *queue; /* the team's first */
+    vf_queue *queue; /* of the team's first device */
     double k_cut[3];
     int64_t small[3];       /* the matrix that the centre fills */
-    int64_t points, voxels; /* of the small matrix, of the scan's */
+    int64_t points, voxels; /* of the small matrix; of the scan's matrix */
     scan_trajectory centre; /* samples of all frames within the centre; k only */
-    float complex *data;    /* [coil][sample] of those */
-    scan_trajectory grid;   /* the small matrix' Cartesian samples */
-    float complex *gridded; /* [coil][point] */
-    double share;           /* of the centre that is sampled */
+    float complex *data;    /* [coil][sample] of `centre` */
+    scan_trajectory grid;   /* the small matrix's Cartesian samples */
+    float complex *gridded; /* [coil][point] on `grid` */
+    double share;           /* the share of the centre that is sampled */
 } calibration;
 
-/* Gathers the samples of the place's frames within c->small: `k` [sample][3] and `data` [coil][sample], which may be
- * NULL; `samples` is the length of data's rows. Returns how many there are. */
+/* Gathers the samples of the place's frames within c->small: `k` [sample][3] and `data` [coil][sample]; both may be
+ * NULL. `samples` is the length of data's rows. Returns the number of samples. */
 int64_t calibrate_gather(const calibration *c, int place, float *k, float complex *data, int64_t samples);
 
-/* Brings the largest number near 1 by a power of two, which rounds nothing: maps are ratios, and the images that they
- * come from are in single precision whatever the scan's size. */
+/* Scales the data by a power of two, without rounding, so that the largest number is near 1. Maps are ratios, so their
+ * scale does not matter; this keeps the images behind them within the range of single precision. */
 void calibrate_normalise(float complex *data, int64_t count);
 
-/* Cuts the middle `n` out of c->gridded, [coil] of `whole`, in place. */
+/* Crops c->gridded in place from `whole` to the middle `n`, for each coil. */
 void calibrate_cut(calibration *c, const int64_t whole[3], const int64_t n[3]);
 
-/* The fully sampled box of a Cartesian scan, samples as they are, in c->gridded; `n` stays as it is where there is none
- * of 12 lines along each axis. Errors: VF_ERR_MEMORY. */
+/* Puts the samples of a Cartesian scan's fully sampled box, unchanged but for a common scale, into c->gridded, and its
+ * size into `n`. `n` stays unchanged if no box has 12 lines along each axis. Errors: VF_ERR_MEMORY. */
 VF_MUST_CHECK vf_status calibrate_cartesian(calibration *c, int place, int64_t n[3]);
 
-/* Whether there is one. Needs c->scan alone. False also if there is no memory. */
+/* Whether there is such a box. Only c->scan must be set. False if memory runs out. */
 bool calibrate_has_box(calibration *c, int place);
 
-/* The block of calibration data [coil][n] in c->gridded: of a Cartesian scan as it is, else by least squares. n = 0:
- * the centre is not sampled well enough, and `must` is false. Errors: VF_ERR_MEMORY, as normal_matrix_create. */
+/* Puts the block of calibration data [coil][n] into c->gridded: by calibrate_cartesian if possible, else by least
+ * squares. n = 0: the centre is not sampled well enough, and `must` is false. Errors: VF_ERR_MEMORY, as
+ * normal_matrix_create. */
 VF_MUST_CHECK vf_status calibrate_block(calibration *c, int place, bool must, int64_t n[3], bool *cartesian);
 
-/* c->grid: the Cartesian samples of c->small; voxel n's of its transform is k = n - N/2. */
+/* Makes c->grid, the Cartesian samples of c->small: point n along an axis of N has k = n - N/2. Errors:
+ * VF_ERR_MEMORY. */
 VF_MUST_CHECK vf_status calibrate_number(calibration *c);
 
-/* Smooth images [coil][voxels] on a matrix from the samples c->gridded of c->grid, which are tapered. */
+/* Makes smooth images [coil][voxels] on a matrix from the samples c->gridded of c->grid, which it tapers in place. */
 VF_MUST_CHECK vf_status calibrate_images(calibration *c, const int64_t matrix[3], float complex *images);
 
-/* Maps by ESPIRiT; made->sets is 0 where `must` is false and the centre is not sampled well enough. */
+/* Makes maps by ESPIRiT. If the centre is not sampled well enough and `must` is false, made->sets stays 0. */
 VF_MUST_CHECK vf_status calibrate_espirit(calibration *c, int place, bool must, recon_map_sets sets, recon_watch *watch,
                                           float complex *maps, calibrated *made, vf_espirit_quality *quality);
 
-/* Frees what the functions here have made. */
+/* Frees the arrays of the calibration. */
 void calibrate_release(calibration *c);
 
-/* Coil maps by joint estimation (nlinv.h) from the centre's samples, one set; `made` gets a line on how. Warns where
- * they explain too little, or samples cannot tell them. Errors: as vf_density_weights, vf_nlinv; VF_ERR_INPUT (no
- * sample in the centre). */
+/* Makes one set of maps by joint estimation (nlinv.h) from the centre's samples. Warns if they explain too little of
+ * the data, or if the samples do not determine them. Errors: as vf_density_weights, vf_nlinv; VF_ERR_INPUT (no sample
+ * in the centre). */
 VF_MUST_CHECK vf_status calibrate_jointly(calibration *c, int place, recon_watch *watch, float complex *maps,
                                           calibrated *made);
-/* The floating-point operations of that for a place, about: in double precision, and on the host. */
+/* The approximate number of floating-point operations of calibrate_jointly for a place; all run on the host, in double
+ * precision. */
 double calibrate_jointly_work(const mri_scan *raw, bool on_grid);
 
 #endif

@@ -1,4 +1,4 @@
-/* The fully sampled centre of a Cartesian scan, whose samples lie on the grid that vf_espirit asks for. */
+/* Finds the fully sampled centre of a Cartesian scan. Its samples already lie on the grid that vf_espirit needs. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,10 +6,10 @@
 #include "calibrate.h"
 #include "espirit.h"
 
-/* Without so many fully sampled lines along each axis ESPIRiT's patches have too little to slide over. */
+/* The least number of fully sampled lines along each axis; with fewer, ESPIRiT's patches have too little room. */
 enum { LEAST_LINES = 12 };
 
-/* Samples along an axis that ESPIRiT takes at most, and those without which there is not enough to make maps from. */
+/* The most samples along an axis that ESPIRiT takes, and the fewest from which it can make maps. */
 static int64_t most_lines(const mri_scan *raw)
 {
     const bool volume = raw->matrix[0] > 1 && raw->matrix[1] > 1 && raw->matrix[2] > 1;
@@ -21,7 +21,7 @@ static int64_t fewest_lines(int64_t matrix)
     return matrix < LEAST_LINES ? matrix : LEAST_LINES;
 }
 
-/* Which point of a Cartesian block of `n` a sample is; -1: none. */
+/* The index of a sample in a Cartesian block of `n`; -1 if it is off the grid or outside. */
 static int64_t point_of(const int64_t n[3], const float *k)
 {
     int64_t at = 0;
@@ -35,7 +35,7 @@ static int64_t point_of(const int64_t n[3], const float *k)
     return at;
 }
 
-/* Whether the box of `n` in the middle of `whole` is sampled everywhere. */
+/* Whether the box of `n` in the middle of `whole` is fully sampled. */
 static bool box_full(const int64_t whole[3], const int64_t n[3], const int *times)
 {
     int64_t first[3];
@@ -49,7 +49,7 @@ static bool box_full(const int64_t whole[3], const int64_t n[3], const int *time
     return true;
 }
 
-/* Grows the box from the fewest lines, axis by axis; false: not even those are sampled. */
+/* Grows the box from the fewest lines, axis by axis. False if not even those are sampled. */
 static bool grow(const int64_t whole[3], const int *times, int64_t n[3])
 {
     bool grown = true;

@@ -1,5 +1,5 @@
-/* Coil maps where the centre of k-space is not sampled densely enough for calibration: image and maps together
- * (nlinv.h), from the samples of the centre as they are. */
+/* Coil maps if the centre of k-space is not sampled densely enough for calibration: image and maps are estimated
+ * together (nlinv.h) from the samples in the centre. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,13 +9,14 @@
 #include "nlinv.h"
 #include "voxfield/fft.h"
 
-/* The centre reaches this many cycles per field of view that is kept, as far in mm along every axis: enough of the
- * object that lines which are missing are told by those between which they lie. */
+/* The centre's radius in cycles per field of view after cropping; it is the same in 1/mm along every axis. It covers
+ * enough of the object that missing lines follow from their neighbours. Across a thin slab it is at least
+ * LEAST_CYCLES. */
 static const double CYCLES_2D = 24, CYCLES_3D = 12, LEAST_CYCLES = 4;
-/* Cycles by which the image and maps that are solved for reach beyond the samples. */
+/* The solved image and maps reach beyond the samples by this many cycles. */
 static const double BEYOND = 6;
-/* Maps that explain less of the data, or samples that are alike their own shifted copies by more, are worth a warning.
- */
+/* Warn if image and maps explain less of the data, or if the folding (vf_nlinv_quality) of regular samples is
+ * larger. */
 static const double LEAST_EXPLAINED = 0.9, MOST_FOLDING = 0.95;
 static const double ACCURACY = 1e-5; /* of F */
 
@@ -35,7 +36,7 @@ static vf_status no_memory(const calibration *c)
     return vf_fail(c->ctx, VF_ERR_MEMORY, "no memory to estimate coil maps");
 }
 
-/* What of the centre is used, in c->small, and the matrix that is solved for. Needs c->scan alone. */
+/* Chooses the part of the centre to use, c->small, and the matrix to solve on, j->small. Only c->scan must be set. */
 static void choose_small(joint *j)
 {
     calibration *c = j->c;
@@ -78,7 +79,7 @@ static vf_status gather(joint *j, int place)
     return VF_OK;
 }
 
-/* W: 1 over the number of voxels on a grid, else density weights, so that F^H W F is near 1 where there are samples. */
+/* W: 1 / voxels for samples on a grid, else density weights, so that F^H W F is near 1 where there are samples. */
 static vf_status choose_weights(joint *j)
 {
     calibration *c = j->c;
@@ -112,7 +113,7 @@ static double data_energy(const joint *j)
     return energy;
 }
 
-/* Scales the data, and finds their energy and what of it is noise: known where that has variance 1. */
+/* Scales the data, and computes their energy and the noise's part of it, which is known only for whitened data. */
 static void measure(joint *j)
 {
     calibration *c = j->c;
@@ -125,7 +126,7 @@ static void measure(joint *j)
     j->noise = c->scan->whitened && before > 0 ? noise / before * j->energy : 0;
 }
 
-/* y = F^H x of `count` vectors of samples, on a matrix of `extent` fields of view. `weighted`: x times W. */
+/* y = F^H x for `count` vectors of samples, on a matrix of `extent` fields of view. `weighted`: y = F^H W x. */
 static vf_status adjoint_of(const joint *j, int extent, const int64_t matrix[3], int count, const float complex *x,
                             bool weighted, float complex *y)
 {
@@ -219,7 +220,7 @@ static vf_status estimate(joint *j, recon_watch *watch, float complex *maps, vf_
 
 double calibrate_jointly_work(const mri_scan *raw, bool on_grid)
 {
-    /* What nlinv.h has of series' terms along an axis and of virtual coils; iterations as they are usual. */
+    /* `terms`: of nlinv.h's series along an axis; `iterations`: a typical number. */
     const double terms = 17, iterations = 150;
     calibration c = {.scan = raw};
     joint j = {.c = &c};
@@ -231,7 +232,7 @@ double calibrate_jointly_work(const mri_scan *raw, bool on_grid)
         points *= (double)(j.small[a] > 1 && !on_grid ? 2 * j.small[a] : j.small[a]);
         series *= j.small[a] > 1 ? terms : 1;
     }
-    for (int a = 2; a >= 0; a--) { /* one axis after the other, from terms to voxels */
+    for (int a = 2; a >= 0; a--) { /* the series is summed axis by axis, from terms to voxels */
         if (j.small[a] == 1)
             continue;
         sums += 8 * series * (double)j.small[a];

@@ -1,10 +1,10 @@
-/* The samples in the centre of k-space, which all ways to make coil maps begin with. */
+/* Gathers the samples in the centre of k-space, the input of all estimates of coil maps. */
 #include <math.h>
 #include <string.h>
 
 #include "calibrate.h"
 
-/* Whether frame f is of the place and shows what its first frame shows. */
+/* Whether frame f belongs to the place, shows the same as its first frame, and adds a new trajectory. */
 static bool belongs(const mri_scan *raw, int f, int first, int place)
 {
     const scan_frame *frame = &raw->frame[f], *like = &raw->frame[first];
@@ -14,13 +14,13 @@ static bool belongs(const mri_scan *raw, int f, int first, int place)
         return true;
     if (frame->contrast != like->contrast || frame->phase != like->phase || frame->set != like->set)
         return false;
-    for (int g = 0; g < f; g++) /* the same samples again add nothing */
+    for (int g = 0; g < f; g++) /* a repeated trajectory adds nothing */
         if (raw->frame[g].place == place && raw->frame[g].trajectory == frame->trajectory)
             return false;
     return true;
 }
 
-/* Whether a sample belongs to the small matrix. */
+/* Whether a sample lies within the small matrix. */
 static bool inside(const calibration *c, const float *k)
 {
     for (int a = 0; a < 3; a++)
@@ -29,7 +29,6 @@ static bool inside(const calibration *c, const float *k)
     return true;
 }
 
-/* Gathers the centres of the frames; with NULL arrays it counts. */
 int64_t calibrate_gather(const calibration *c, int place, float *k, float complex *data, int64_t samples)
 {
     const mri_scan *raw = c->scan;
@@ -54,8 +53,6 @@ int64_t calibrate_gather(const calibration *c, int place, float *k, float comple
     return found;
 }
 
-/* Brings the largest number near 1 by a power of two, which rounds nothing: maps are ratios, and the images that they
- * come from are in single precision whatever the scan's size. */
 void calibrate_normalise(float complex *data, int64_t count)
 {
     float largest = 0;

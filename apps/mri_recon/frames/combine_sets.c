@@ -1,4 +1,4 @@
-/* One image of those that are seen through several sets of maps, and of even intensity where maps fade. */
+/* Combines the images of several sets of maps into one, and restores even intensity where weighted maps fade. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,21 +1,22 @@
-/* How brightness varies over the field of view: the envelope of a frame's image, before it is solved for. */
+/* The envelope of a frame's image: its brightness over the field of view, estimated before the solver runs. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "frame_group.h"
 
-/* An object fills more of the field of view than this. */
+/* The least share of the field of view that an object fills. */
 static const double LEAST_FILLED = 0.05;
-/* The envelope is smooth over two boxes that reach so large a part of an axis both ways; its least value, relative to
- * the root mean square. */
+/* The envelope is smoothed twice by a box that reaches 1 / ENVELOPE_SHARE of an axis to both sides. LEAST_ENVELOPE is
+ * its least value, relative to the root mean square. */
 enum { ENVELOPE_SHARE = 24 };
 static const double LEAST_ENVELOPE = 0.15;
-/* It is made from the middle of k-space, by a Gaussian of this standard deviation times root 2; 1 is a face of k-space.
- * Less would blur rims, more would add noise. */
+/* The image is made from the middle of k-space, with weights exp(-r^2 / LOW_PASS^2); r = 1 is a face of k-space. A
+ * smaller value would blur rims, a larger one would add noise. */
 static const double LOW_PASS = 0.5;
 
-/* The mean over 2 reach + 1 places of a line, `step` apart, 0 beyond the ends; `line` holds as many as the line. */
+/* Replaces each of `count` values, `step` apart, by the mean over 2 reach + 1 of them, 0 beyond the ends. `line` is
+ * scratch for `count` values. */
 static void smooth_line(double *values, int64_t count, int64_t step, int64_t reach, double *line)
 {
     double sum = 0;
@@ -30,7 +31,7 @@ static void smooth_line(double *values, int64_t count, int64_t step, int64_t rea
     }
 }
 
-/* Boxes along all axes, twice. */
+/* Box filters along all axes, twice. `line` is scratch for the longest axis. */
 static void smooth(const int64_t n[3], double *values, double *line)
 {
     const int64_t steps[3] = {1, n[0], n[0] * n[1]};
@@ -43,8 +44,8 @@ static void smooth(const int64_t n[3], double *values, double *line)
         }
 }
 
-/* sum over channels, or images that are seen together, of |x|^2; where maps fade, of the image of even intensity, |s
- * x|^2: that is not brighter where the maps are faint. */
+/* Sum of |x|^2 over channels, or over the images of several sets. For maps that fade, the sum is of |s x|^2, the image
+ * of even intensity, because x alone is brighter where the maps are faint. */
 static void add_energies(const recon_job *j, const scan_frame *frame, const char *image, double *energy)
 {
     const int images = j->channels * frame_sets(j, frame);
@@ -66,8 +67,8 @@ static void add_energies(const recon_job *j, const scan_frame *frame, const char
         }
 }
 
-/* The envelope of an image, and the share of voxels that would hold its amplitude evenly, which is the object's, about;
- * noise and folding make that larger. */
+/* The envelope of an image, and the share of the field of view that the object fills: (sum |x|)^2 / (N sum |x|^2),
+ * which is exact for an object of uniform brightness. Noise and folding make it larger. */
 static vf_status smooth_energy(const recon_job *j, const scan_frame *frame, const char *image, frame_envelope *out)
 {
     const int64_t *n = j->scan->matrix;
@@ -81,7 +82,7 @@ static vf_status smooth_energy(const recon_job *j, const scan_frame *frame, cons
         squares += energy[v];
     }
     const double share = sum * sum / (squares * (double)j->voxels), mean = squares / (double)j->voxels;
-    const bool known = share > 0 && isfinite(mean); /* else all is 0, or too large for squares */
+    const bool known = share > 0 && isfinite(mean); /* else all values are 0, or their squares overflow */
     out->filled = known ? fmin(fmax(share, LEAST_FILLED), 1) : 1;
     smooth(n, energy, energy + j->voxels);
     for (int64_t v = 0; v < j->voxels; v++)
@@ -90,8 +91,8 @@ static vf_status smooth_energy(const recon_job *j, const scan_frame *frame, cons
     return VF_OK;
 }
 
-/* The weights of samples that make an image of low resolution: one over the density where that is a Cartesian grid's at
- * least. What is sampled more thinly is folded, and counts less. */
+/* Sample weights for an image of low resolution: a Gaussian over the density, or over a Cartesian grid's density if
+ * that is larger. So regions that are sampled more thinly, and folded, count less. */
 static vf_status low_resolution(crew *c, const scan_frame *frame, float *weights)
 {
     const recon_job *j = c->job;
@@ -132,7 +133,7 @@ vf_status envelope_of_frame(crew *c, right_side *side, const scan_frame *frame, 
 {
     const recon_job *j = c->job;
     const scan_trajectory *at = &j->scan->trajectory[frame->trajectory];
-    if (frame->replica) /* noise through the solver of the frame itself */
+    if (frame->replica) /* a replica is solved like the frame it was made from */
         return copy_envelope(j, place_envelope(j, frame), out);
     float *weights = malloc((size_t)at->samples * sizeof *weights + 1);
     float complex *data = malloc((size_t)at->samples * (size_t)j->scan->coils * sizeof *data + 1);

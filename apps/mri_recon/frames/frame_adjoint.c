@@ -22,11 +22,11 @@ host_maps frame_maps(const recon_job *j, const scan_frame *frame)
         .place = frame->place, .sets = place->sets, .coils = j->scan->coils, .voxels = j->voxels, .data = place->maps};
 }
 
-/* Gridding makes each coil's image; combined by conj(s), they are sum |s|^2 too bright, by which is divided where coils
- * see anything. */
+/* Gridding makes the coils' images; combined by conj(s), the result is too bright by a factor of sum |s|^2. This
+ * divides by the sum, or by a hundredth of its maximum if that is larger. */
 static vf_status normalise(const recon_job *j, const float complex *maps, char *image)
 {
-    const double least = 0.01; /* of the largest sum |s|^2 */
+    const double least = 0.01; /* relative to the largest sum |s|^2 */
     vf_reduced most;
     double *sum = malloc((size_t)j->voxels * sizeof *sum);
     if (!sum)

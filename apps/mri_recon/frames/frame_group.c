@@ -1,5 +1,5 @@
-/* A group of frames of one trajectory on one team of devices: F^H d of all, then, when the memory of that is free, Q
- * (once) and the solver. */
+/* Makes a group of frames of one trajectory on one team of devices: F^H d of all frames first. Then its memory is
+ * freed, and Q (once) and the solver follow. */
 #include "frame_group.h"
 
 #include <math.h>
@@ -9,9 +9,9 @@
 
 #include "voxfield/statistics.h"
 
-/* Residual of a solution that only the phase of low frequencies is taken from. */
+/* The tolerance of a first solution that is only used for the phase of low frequencies. */
 static const double ROUGH_PHASE = 1e-3;
-/* Of the time that a frame takes, what F^H d takes about, where a solver follows; for the line on progress. */
+/* The approximate share of F^H d in a frame's time if a solver follows; for the progress line. */
 static const double BEFORE_SOLVING = 0.25;
 
 static const scan_frame *frame_of(const recon_job *j, const frame_group *g, int f)
@@ -21,7 +21,7 @@ static const scan_frame *frame_of(const recon_job *j, const frame_group *g, int 
 
 /* ---- F^H d ---- */
 
-/* Room for the envelopes of a group. */
+/* Grows c->envelope to `count` envelopes. */
 static vf_status make_envelopes(crew *c, int count)
 {
     if (count <= c->envelopes)
@@ -66,7 +66,7 @@ static vf_status adjoint_of_frames(crew *c, const frame_group *g, char *images)
     return status;
 }
 
-/* The power of a place whose first frame another team was to make, and could not. */
+/* Finds the power of a place if the team that should have made its first frame failed. */
 static vf_status find_power(crew *c, const scan_frame *first)
 {
     const recon_job *j = c->job;
@@ -101,8 +101,8 @@ static bool shares_channels(const recon_job *j)
     return j->channels > 1;
 }
 
-/* Devices that solve: for coils that are seen through maps, parts of one system, which take some coils each; for coils
- * that are images of their own, whole systems; one for one coil. */
+/* With maps, the devices solve one system together, and each takes some coils. Without maps, each coil is a system of
+ * its own, and the devices share the systems. So at most one device per coil is used. */
 int crew_normals(const recon_job *j, int devices)
 {
     const int most = j->settings->method == RECON_CG ? j->scan->coils : 0;
@@ -125,7 +125,8 @@ static void free_solvers(crew *c)
     c->solvers = 0;
 }
 
-/* The vectors are where a system is solved; of as many images as a frame has, and what there is of them stays. */
+/* Allocates the vectors b and x on the devices that solve a system, for `sets` images. Arrays that are large enough
+ * stay. */
 static vf_status make_vectors(crew *c, int d, int sets)
 {
     const recon_job *j = c->job;
@@ -191,7 +192,7 @@ static vf_status prepare_solvers(crew *c, int trajectory)
     return status;
 }
 
-/* Each device's coils, of a frame that is seen through maps. */
+/* Copies the frame's maps to the devices; each device gets its share of the coils. */
 static vf_status give_coils(crew *c, const scan_frame *frame)
 {
     const recon_job *j = c->job;
@@ -215,11 +216,11 @@ static vf_status give_coils(crew *c, const scan_frame *frame)
     return status;
 }
 
-/* A frame on its way. */
+/* The frame in progress. */
 typedef struct solving {
     crew *crew;
     double tolerance;
-    bool rough; /* a first solution, whose iterations are not counted as progress */
+    bool rough; /* a first solution; it does not complete the frame's progress */
     char *images;
     int sets;
     solve_result *result; /* [channel] */
@@ -235,7 +236,7 @@ static void tell(void *user, int iteration, double residual)
     watch_add(c->watch, 1);
 }
 
-/* A channel, or a frame's images that are seen together, on the device `d`, or on all of them. */
+/* Solves for a channel on device d, or with maps for all of a frame's images on all devices. */
 static vf_status solve_channel(const solving *w, int d, int channel)
 {
     crew *c = w->crew;
@@ -271,7 +272,7 @@ static vf_status solve_channel(const solving *w, int d, int channel)
     return status;
 }
 
-/* The channels of one device, of images that are solved for one by one. */
+/* Solves for device d's share of the channels, one by one. */
 static vf_status solve_channels(void *user, int d)
 {
     const solving *w = user;
@@ -282,8 +283,8 @@ static vf_status solve_channels(void *user, int d)
     return status;
 }
 
-/* Where one side of k-space is missing: a first solution tells the phase, unless two images share voxels. `images` F^H
- * d, which stays. */
+/* If one side of k-space is missing, takes the phase from a first solution, unless there are two sets of maps. `images`
+ * is F^H d, which stays unchanged. */
 static vf_status solve_for_phase(const solving *now, const scan_frame *frame, double power, const char *images)
 {
     crew *c = now->crew;
@@ -382,7 +383,7 @@ vf_status crew_make_group(crew *c, const frame_group *g, char *images)
         c->summary = before;
         return status;
     }
-    if (g->first < c->last) { /* taken over: what is said of the last frame stays */
+    if (g->first < c->last) { /* taken over from a failed team: keep the values of the last frame */
         c->summary.diagonal = before.diagonal;
         c->summary.lambda = before.lambda;
     } else {

@@ -1,4 +1,4 @@
-/* What makes frames: a team of devices, with all that it keeps from one group of frames to the next. */
+/* Reconstruction of frame groups: a crew is a team of devices with the state it keeps between groups. */
 #ifndef FRAME_GROUP_H
 #define FRAME_GROUP_H
 
@@ -8,63 +8,62 @@
 #include "solve/equations.h"
 #include "wiener.h"
 
-/* Something that is made once, by whoever needs it first; others wait for it. */
+/* State of a result that is computed once: the first thread that needs it computes it, the others wait. */
 typedef enum once_state { ONCE_NONE, ONCE_BEGUN, ONCE_MADE } once_state;
 
-/* How brightness varies over the field of view (envelope.c). */
+/* The brightness of an image over the field of view (envelope.c). */
 typedef struct frame_envelope {
-    float *
-        values; /* [voxels] the image's local root mean square, over that of the whole field of view; NULL: not known */
-    double filled; /* share of the field of view that the object fills */
+    float *values; /* [voxels] local root mean square over that of the whole field of view; NULL: unknown */
+    double filled; /* the share of the field of view that the object fills */
 } frame_envelope;
 
-/* The phase of an image, where one side of k-space is missing (partial_fourier.c). */
+/* The phase of an image, if one side of k-space is missing (partial_fourier.c). */
 typedef struct frame_phase {
     float complex *turn; /* [voxels] exp(i phi), or NULL */
-    double imaginary;    /* share of the power that has another phase; 1: nothing is known */
+    double imaginary;    /* the share of the power with another phase; 1: phase unknown */
 } frame_phase;
 
-/* What frames of one place share. */
+/* Data shared by all frames of a place. */
 typedef struct frame_place {
     const scan_frame *first; /* in the order of reconstruction */
     once_state maps_made, power_made;
     float complex *maps;     /* [set][coil][voxels] */
-    int sets;                /* images a frame of this place has; 1 before the maps are made */
+    int sets;                /* of maps, so images per frame; 1 before the maps are made */
     bool weighted;           /* the maps fade as vf_espirit's do */
-    bool of_scan;            /* they are the scan's own */
+    bool of_scan;            /* `maps` points into the scan's own */
     double power;            /* map_power of the first frame */
     frame_envelope envelope; /* of the first frame, kept for its noise map */
     frame_phase phase;       /* the same */
 } frame_place;
 
-/* The whole work; what several teams change is behind the lock. */
+/* The whole reconstruction. The lock guards the members that several teams change. */
 typedef struct recon_job {
     vf_context *ctx;
     const recon_settings *settings;
     const mri_scan *scan;
     vf_dtype type;
     int64_t voxels;
-    int channels;              /* images a frame: 1, or one a coil where they are combined at the end */
-    int most_sets;             /* of maps, and so many images in place of one */
-    bool has_maps;             /* more than one coil, seen through maps */
-    bool noise_begun;          /* frames are made to find the noise */
-    double variance;           /* of the noise of a sample of one coil; 0: not known */
-    char noise[160];           /* what that rests on */
-    double misfit;             /* variance of what a first image leaves of all samples, over that of the noise; >= 1 */
+    int channels;              /* images per frame: 1 with maps; without, one per coil, combined at the end */
+    int most_sets;             /* the most sets of maps of a place */
+    bool has_maps;             /* coils are combined by maps */
+    bool noise_begun;          /* the current frames are made to estimate the noise */
+    double variance;           /* of a sample's noise in one coil; 0: unknown */
+    char noise[160];           /* the source of `variance` */
+    double misfit;             /* variance of a first image's residual over `variance`; >= 1 */
     const scan_frame **frames; /* [frame_count] trajectory by trajectory: the scan's, or replicas of noise */
     int frame_count;
     pthread_mutex_t lock;
-    pthread_cond_t changed; /* something was made, or is not going to be */
+    pthread_cond_t changed; /* a once_state left ONCE_BEGUN */
     frame_place *place;     /* [scan->places] */
-    char coils[160];        /* how maps were made */
+    char coils[160];        /* how the maps were made */
 } recon_job;
 
-/* Frames of one trajectory that are worked on together. */
+/* Frames of one trajectory that are made together. */
 typedef struct frame_group {
-    int trajectory, first, count; /* frames [first, first + count) of the job's */
+    int trajectory, first, count; /* the job's frames [first, first + count) */
 } frame_group;
 
-/* What the solver needs on each device, for all frames of a trajectory. */
+/* The solver's state on one device, for all frames of a trajectory. */
 typedef struct device_solver {
     vf_normal normal;
     vf_prior known;
@@ -77,45 +76,46 @@ typedef struct crew {
     device_team team;
     recon_watch *watch;
     recon_summary summary; /* of its own frames */
-    int last;              /* the job's number of the last frame among them */
+    int last;              /* the job's number of its last frame */
     device_maps maps;
-    int solvers, trajectory;  /* devices that have a solver, and for which trajectory; 0: none */
-    device_solver *solver;    /* [team.count] */
-    vf_normal *normal;        /* [team.count] given by the job for its only trajectory, or NULL: the crew makes them */
-    double *density;          /* [voxels] of the trajectory (vf_sampling_density); NULL: not made */
-    int density_of;           /* which trajectory */
-    double mean_weight;       /* of its samples, w |phi|^2 */
-    double filled;            /* of the frame last regularised */
+    int solvers, trajectory; /* devices with a solver (0: none), and its trajectory */
+    device_solver *solver;   /* [solvers] */
+    vf_normal *normal;       /* [team.count] shared, for the scan's only trajectory; NULL: the crew makes its own */
+    double *density;         /* [voxels] of trajectory density_of (vf_sampling_density); NULL: not made */
+    int density_of;
+    double mean_weight;       /* the mean of w |phi|^2 over its samples */
+    double filled;            /* of the last regularised frame's envelope */
     frame_envelope *envelope; /* [envelopes] of the group's frames */
     int envelopes;
-    const scan_frame **claim; /* frames whose power this crew is to find, NULL behind the last */
+    const scan_frame **claim; /* frames whose power this crew must find, NULL-terminated */
 } crew;
 
-/* How many devices of a team need Q. */
+/* The number of devices of a team that need Q. */
 int crew_normals(const recon_job *job, int devices);
 
-/* The images of a group in host memory, each frame's [channel][voxel] or [set][voxel], frame_bytes apart. After an
- * error the crew can be freed, and another do the same group. Errors: of the stages. */
+/* Makes the images of a group in host memory: each frame's [channel][voxel] or [set][voxel], frame_bytes apart. After
+ * an error the crew can be freed, and another crew can make the same group. Errors: those of the stages. */
 VF_MUST_CHECK vf_status crew_make_group(crew *c, const frame_group *g, char *images);
-void crew_free(crew *c); /* but not its watch */
+void crew_free(crew *c); /* does not free its watch */
 
 /* ---- frame_adjoint.c ---- */
 
-/* Room for a frame's images. */
+/* The size of a frame's images. */
 size_t frame_bytes(const recon_job *job);
-/* Images that are solved for together of a frame: sets of its place's maps. */
+/* The number of a frame's images that are solved for together: the sets of its place's maps. */
 int frame_sets(const recon_job *job, const scan_frame *frame);
-/* Its place's maps, which must have been made. */
+/* The maps of the frame's place, which must have been made. */
 host_maps frame_maps(const recon_job *job, const scan_frame *frame);
 
-/* F^H d of a frame, [channel][voxel] or [set][voxel] in host memory; `even`: over the sum of |s|^2, where coils are
- * combined. Errors: of the stage. */
+/* F^H d of a frame, [channel][voxel] or [set][voxel] in host memory. `even`: with maps, divided by the sum of |s|^2.
+ * Errors: those of the stage. */
 VF_MUST_CHECK vf_status crew_adjoint(crew *c, right_side *side, const scan_frame *frame, bool even, char *image);
 
 /* ---- envelope.c ---- */
 
-/* From the frame's image at low resolution, which takes one more adjoint; of a replica, that of the frame whose noise
- * it shows. `out->values` is made if it is NULL, and is the caller's. Errors: VF_ERR_MEMORY, and as crew_adjoint. */
+/* Finds the envelope from the frame's image at low resolution, which takes one more adjoint. A replica gets the
+ * envelope of the frame it was made from. out->values is allocated if it is NULL; the caller frees it. Errors:
+ * VF_ERR_MEMORY, and as crew_adjoint. */
 VF_MUST_CHECK vf_status envelope_of_frame(crew *c, right_side *side, const scan_frame *frame, frame_envelope *out);
 
 /* ---- noise_map.c ---- */
@@ -127,55 +127,55 @@ typedef struct noise_map {
     float *squares;      /* [place][voxels] */
 } noise_map;
 
-/* Makes the job's frames replicas, trajectory by trajectory. Errors: VF_ERR_MEMORY. */
+/* Replaces the job's frames by replicas, sorted by trajectory. Errors: VF_ERR_MEMORY. */
 VF_MUST_CHECK vf_status noise_map_create(recon_job *job, noise_map *out);
-void noise_map_free(noise_map *map); /* the job is left without frames */
-/* Takes a replica's image. A recon_put. */
+void noise_map_free(noise_map *map); /* leaves the job without frames */
+/* Adds a replica's image. A recon_put. */
 void noise_map_add(void *map, const scan_frame *frame, const float complex *image);
-/* Errors: VF_ERR_MEMORY. */
+/* Passes the noise of each place to `put`. Errors: VF_ERR_MEMORY. */
 VF_MUST_CHECK vf_status noise_map_finish(const noise_map *map, recon_put_noise put, void *user);
 
 /* ---- noise_level.c ---- */
 
-/* The noise of the job's samples: known from a noise scan, else the least that the outermost samples of a few frames
- * have; *frame: the job's number of a frame that tells more, -1 if none does. Errors: VF_ERR_MEMORY. */
+/* Finds the noise of the job's samples: known if a noise scan was used for whitening, else the smallest variance of the
+ * outermost samples of a few frames. *frame gets the job's number of a frame for noise_from_residual, or -1. Errors:
+ * VF_ERR_MEMORY. */
 VF_MUST_CHECK vf_status noise_from_samples(recon_job *job, int *frame);
 
-/* The same from what is left of a frame's outermost samples when its image (as crew_make_group leaves it) is taken from
- * them: where signal reaches the edge of k-space, less. Also the job's misfit. Errors: as encoding_create. */
+/* Lowers the estimate to the variance that a frame's image (as crew_make_group leaves it) leaves of the outermost
+ * samples, which is smaller if signal reaches the edge of k-space. Sets the job's misfit. Errors: as
+ * encoding_create. */
 VF_MUST_CHECK vf_status noise_from_residual(crew *c, int frame, const char *image);
 
 /* ---- partial_fourier.c ---- */
 
-/* Whether frames of the trajectory lack one side of k-space, and are of a kind whose phase can make up for that;
- * reach[axis]: so far, in cycles per field of view, both sides were sampled. */
+/* Whether frames of the trajectory lack one side of k-space and the settings allow the phase to make up for it.
+ * reach[axis] gets the distance in cycles per field of view within which both sides are sampled. */
 bool partial_fourier(const recon_settings *settings, const mri_scan *raw, int trajectory, double reach[3]);
 
-/* Tells the first device's solver the phase of the frame's image, `image` being what was found without it (as
- * crew_make_group leaves it); of a replica, that of the frame whose noise it shows. Errors: VF_ERR_MEMORY,
- * VF_ERR_DEVICE. */
+/* Gives the phase of a frame's image to the first device's solver. `image` is a solution without it (as crew_make_group
+ * leaves it). A replica gets the phase of the frame it was made from. Errors: VF_ERR_MEMORY, VF_ERR_DEVICE. */
 VF_MUST_CHECK vf_status constrain_phase(crew *c, const scan_frame *frame, double power, const double reach[3],
                                         const char *image);
 
 /* ---- regularise.c ---- */
 
-/* Sets the prior's weight, and where that rests on noise its preconditioner, in all solvers of the crew that solve;
- * `power` as place_power; `envelope` is read where regularise_by_noise. Errors: VF_ERR_MEMORY, VF_ERR_DEVICE. */
+/* Sets the prior's weight in the crew's solvers, and the preconditioner if regularise_by_noise. `power` is from
+ * place_power; `envelope` is used only if regularise_by_noise. Errors: VF_ERR_MEMORY, VF_ERR_DEVICE. */
 VF_MUST_CHECK vf_status regularise_frame(crew *c, const scan_frame *frame, double power,
                                          const frame_envelope *envelope);
-/* Makes c->density, of samples by their frequency. Errors: VF_ERR_MEMORY. */
+/* Makes c->density, the density of samples over frequency. Errors: VF_ERR_MEMORY. */
 VF_MUST_CHECK vf_status regularise_density(crew *c, int trajectory);
 
-/* The forecast of the frame that was solved last, with what it takes from frequencies beyond a radius. Errors:
- * VF_ERR_MEMORY. */
+/* The forecast for the last solved frame; forecast->outer counts frequencies beyond `radius`. Errors: VF_ERR_MEMORY. */
 VF_MUST_CHECK vf_status regularise_forecast(crew *c, const scan_frame *frame, double power, double radius,
                                             vf_forecast *forecast);
-/* E|n|^2 of the noise in a voxel of the frame that was solved last, seen through a filter by frequency, [voxels].
- * Errors: VF_ERR_MEMORY. */
+/* E|n|^2 of a voxel's noise in the last solved frame, after a filter over frequency, [voxels]. Errors:
+ * VF_ERR_MEMORY. */
 VF_MUST_CHECK vf_status regularise_filtered_noise(crew *c, const scan_frame *frame, double power, const double *filter,
                                                   double *noise);
-/* Preconditioners of the first device's solver for the real and the imaginary part, of which that has a share of
- * `imaginary` of the power; 0: for images whose phase is not known. Errors: VF_ERR_MEMORY, VF_ERR_DEVICE. */
+/* Sets the first device's preconditioners for the real and the imaginary part; the imaginary part has the share
+ * `imaginary` of the power. 0: the phase is unknown. Errors: VF_ERR_MEMORY, VF_ERR_DEVICE. */
 VF_MUST_CHECK vf_status regularise_parts(crew *c, const scan_frame *frame, double power, double imaginary);
 vf_wiener_space regularise_space(const mri_scan *raw);
 
@@ -184,32 +184,31 @@ vf_wiener_space regularise_space(const mri_scan *raw);
 VF_MUST_CHECK vf_status places_create(recon_job *job);
 void places_free(recon_job *job);
 
-/* The place's coil maps, once, into host memory. */
+/* Makes the coil maps of the frame's place in host memory, once. */
 VF_MUST_CHECK vf_status place_maps(crew *c, const scan_frame *frame);
 
-/* Writes the maps of all places to settings->save_coils, if that is given; after all frames. */
+/* Writes the maps of all places to settings->save_coils, if given. Call it after all frames are made. */
 VF_MUST_CHECK vf_status places_save_maps(const recon_job *job);
 
-/* Those of the group's frames that are the first of their place: this crew finds their power, unless one has begun to.
- */
+/* Claims the powers of places whose first frame is in the group and that no crew has claimed yet. */
 VF_MUST_CHECK vf_status claim_powers(crew *c, const frame_group *g);
-/* The image F^H d of a frame: of one that was claimed, it gives the place's power. Errors: VF_ERR_MEMORY. */
+/* Computes the place's power from the image F^H d of a claimed frame; does nothing for other frames. Errors:
+ * VF_ERR_MEMORY. */
 VF_MUST_CHECK vf_status found_image(crew *c, const scan_frame *frame, const char *image);
-/* What was claimed and not found: another may. */
+/* Releases the claims that are left, so that other crews can take them. */
 void leave_powers(crew *c);
-/* The power of a frame's place; waits where another finds it. False: nobody does, so this crew is to make the image of
- * the place's first frame, and to call found_image or leave_powers. */
+/* The power of a frame's place; waits if another crew is finding it. False: the caller now has the claim, and must make
+ * F^H d of the place's first frame and call found_image or leave_powers. */
 bool place_power(crew *c, const scan_frame *frame, double *power);
 
-/* sum over coils of |s|^2 of one set: [voxel] */
+/* sum over coils of |s|^2 of one set of maps, [voxels] */
 void map_powers(const recon_job *job, const float complex *maps, double *out);
 
 /* ---- combine_sets.c ---- */
 
-/* One image of a frame's [set][voxel], in place: the magnitude is the root of the sum of squares of what the coils see,
- * sum_c |sum_s s_sc x_s|^2, for maps that are weighted; else of the images, sum_s |x_s|^2. The phase is that of the
- * stronger image. One image through maps that are not weighted stays as it is, and F^H d (--method adjoint). Errors:
- * VF_ERR_MEMORY. */
+/* Combines a frame's images x_s, [set][voxel], into one, in place. The squared magnitude is sum_c |sum_s s_sc x_s|^2
+ * for weighted maps, else sum_s |x_s|^2. The phase is from the stronger image. A single image stays as it is if its
+ * maps are not weighted; so do the images of --method adjoint. Errors: VF_ERR_MEMORY. */
 VF_MUST_CHECK vf_status combine_sets(const recon_job *job, const scan_frame *frame, float complex *images);
 
 #endif

@@ -1,4 +1,4 @@
-/* What the frames of one place share, made once by whichever team needs it first: coil maps, and how bright they make
+/* Data shared by the frames of a place, made once by the first team that needs them: the coil maps, and their power in
  * the object, which lambda is relative to. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,9 +36,9 @@ void places_free(recon_job *job)
     pthread_mutex_destroy(&job->lock);
 }
 
-/* ---- once ---- */
+/* ---- results computed once ---- */
 
-/* Waits while another makes it. True: the caller is to make it, and to say so with once_end. */
+/* Waits while another thread computes the result. True: the caller must compute it and call once_end. */
 static bool once_begin(recon_job *job, once_state *state)
 {
     pthread_mutex_lock(&job->lock);
@@ -81,8 +81,8 @@ static vf_status find_better(crew *c, frame_place *place, char *text, size_t siz
     return VF_OK;
 }
 
-/* Sets in use, of a scan's `sets` of a place: the second is zero where the file has two because other places need them,
- * and costs time for nothing. */
+/* The number of sets that are not zero, of a place's `sets`. If only other places need a second set, this place's is
+ * zero, and would only cost time. */
 static int sets_in_use(const recon_job *j, const float complex *maps, int sets)
 {
     const int64_t n = j->scan->coils * j->voxels;
@@ -106,7 +106,7 @@ static vf_status take_from_scan(crew *c, frame_place *place, char *text, size_t 
     return find_better(c, place, text, size);
 }
 
-/* Of the second set, if it was not made, the memory goes back. */
+/* Takes or estimates the place's maps. Frees the memory of the second set if it was not made. */
 static vf_status make_maps(crew *c, frame_place *place, char *text, size_t size)
 {
     const recon_job *j = c->job;
@@ -138,7 +138,7 @@ static vf_status make_maps(crew *c, frame_place *place, char *text, size_t size)
     return VF_OK;
 }
 
-/* Nobody waits while making maps, so all who wait for them get on. */
+/* No deadlock: a crew that makes maps waits for no other. */
 vf_status place_maps(crew *c, const scan_frame *frame)
 {
     recon_job *j = c->job;
@@ -172,11 +172,11 @@ vf_status places_save_maps(const recon_job *job)
     return status;
 }
 
-/* ---- their power ---- */
+/* ---- the maps' power ---- */
 
-enum { CHUNK = 4096 }; /* voxels that are summed together */
+enum { CHUNK = 4096 }; /* voxels per partial sum */
 
-/* sum over coils of |s|^2 of voxels [first, first + count). */
+/* sum over coils of |s|^2 at voxels [first, first + count) */
 static void add_coils(const recon_job *j, const float complex *maps, int64_t first, int64_t count, double *out)
 {
     for (int64_t n = 0; n < count; n++)
@@ -207,9 +207,9 @@ void map_powers(const recon_job *j, const float complex *maps, double *out)
         add_coils(j, maps, i * CHUNK, chunk_voxels(j, i), out + i * CHUNK);
 }
 
-/* sum over coils of |s|^2, averaged over voxels with |F^H d|^2 (`image`) as weights: where the object is. Maps of a
- * file may be of any scale, and largest where there is nothing. Chunks are added up in their order: the same bits
- * whatever the number of threads. */
+/* sum over coils of |s|^2, averaged over voxels with |F^H d|^2 (`image`) as weights, so mostly over the object. (Maps
+ * from a file may have any scale, and may be largest outside the object.) Chunks are added up in order, so the bits do
+ * not depend on the number of threads. */
 static vf_status map_power(const recon_job *j, const float complex *maps, const char *image, double *out)
 {
     const int threads = vf_context_threads(j->ctx);
@@ -246,8 +246,8 @@ static bool needs_power(const recon_job *j)
     return j->has_maps && j->settings->method == RECON_CG;
 }
 
-/* A claim is held while images F^H d are made, for which maps are waited for, but never another's power: so all who
- * wait for a power get on. */
+/* No deadlock: a crew that holds claims makes images F^H d. It may wait for maps, but never for another crew's
+ * power. */
 vf_status claim_powers(crew *c, const frame_group *g)
 {
     recon_job *j = c->job;
@@ -268,7 +268,7 @@ vf_status claim_powers(crew *c, const frame_group *g)
     return VF_OK;
 }
 
-/* Takes a frame from the claims; false if it is none of them. */
+/* Removes a frame from the claims; false if it is not claimed. */
 static bool take_claim(crew *c, const scan_frame *frame)
 {
     for (int i = 0; c->claim && c->claim[i]; i++) {
@@ -286,7 +286,7 @@ vf_status found_image(crew *c, const scan_frame *frame, const char *image)
     frame_place *place = &c->job->place[frame->place];
     if (!take_claim(c, frame))
         return VF_OK;
-    /* Nobody else writes it, or reads it before once_end. */
+    /* No lock: no other thread writes place->power, or reads it before once_end. */
     const vf_status status = map_power(c->job, place->maps, image, &place->power);
     once_end(c->job, &place->power_made, status == VF_OK);
     return status;
@@ -300,7 +300,7 @@ void leave_powers(crew *c)
     c->claim = NULL;
 }
 
-/* All that the crew claimed before has been found by now. */
+/* When this is called, the crew has no claims left. */
 bool place_power(crew *c, const scan_frame *frame, double *power)
 {
     recon_job *j = c->job;

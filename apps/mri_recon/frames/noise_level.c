@@ -1,4 +1,4 @@
-/* How much noise the samples have. */
+/* Estimates the noise of the samples. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,11 +7,12 @@
 #include "frame_group.h"
 #include "wiener.h"
 
-/* The outermost samples, of which noise is the larger part in most scans. */
+/* The share of the samples that counts as outermost. In most scans they are mostly noise. */
 static const double OUTER_SHARE = 0.15;
-/* Samples that the residual is taken of. Their variance is then known to 2 % with one coil. */
+/* The most samples that the residual is computed for, which gives its variance to 2 % with one coil; the most frames
+ * whose samples are examined. */
 enum { MOST_SAMPLES = 1 << 14, MOST_FRAMES = 16 };
-/* Of the outermost samples' numbers, this share at least must not have gone into the image. */
+/* The estimate needs at least this share of the samples' degrees of freedom left over by the image. */
 static const double LEAST_FREE = 0.2;
 
 static vf_wiener_samples samples_of(const mri_scan *raw, const scan_frame *frame)
@@ -54,9 +55,9 @@ vf_status noise_from_samples(recon_job *j, int *frame)
     return status;
 }
 
-/* Some of a frame's samples from a radius on. */
+/* A frame's samples beyond a radius, thinned out. */
 typedef struct outer_samples {
-    int64_t all, count; /* there are, are taken */
+    int64_t all, count; /* samples beyond the radius; those that were taken */
     double radius;
     int64_t *index; /* [count] */
     float *k, *time;
@@ -95,7 +96,7 @@ static void free_outer(outer_samples *o)
     free(o->time);
 }
 
-/* s x of a coil, of all sets, or the coil's own image. */
+/* What a coil sees: s x, added up over the sets; without maps, the coil's own image. */
 static void see_through(const recon_job *j, const scan_frame *frame, int coil, const char *image, float complex *out)
 {
     for (int s = 0; s < frame_sets(j, frame); s++) {
@@ -118,8 +119,8 @@ static int compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* w |d - F s x|^2 of the samples that were taken, the mean over coils: of medians / ln 2, and of means. Exact zeros
- * were not acquired, and do not count; the median's is infinite if there is nothing else. */
+/* w |d - F s x|^2 of the taken samples: *median is the mean over coils of median / ln 2, *mean the mean over coils of
+ * the mean. Samples that are exactly 0 were not acquired and do not count; without any others, *median is infinite. */
 static vf_status residual_variance(const crew *c, const scan_frame *frame, const char *image, const outer_samples *o,
                                    double *median, double *mean)
 {
@@ -180,7 +181,7 @@ static vf_status residual_variance(const crew *c, const scan_frame *frame, const
     return status;
 }
 
-/* The share of the numbers that went into no image. */
+/* The share of the samples' degrees of freedom that the image left over. */
 static double share_free(const recon_job *j, double taken, int64_t samples)
 {
     return 1 - taken * (j->has_maps ? 1.0 / j->scan->coils : 1) / (double)samples;

@@ -1,6 +1,5 @@
-/* How much noise each voxel of an image has: the same solver on noise instead of data, time and again (pseudo-replicas:
- * Robson et al., Magn. Reson. Med. 60 (2008) 895). The solution is linear in the data, so the image itself takes no
- * part. */
+/* The noise of each voxel of an image, by pseudo-replicas (Robson et al., Magn. Reson. Med. 60 (2008) 895): the solver
+ * runs many times on noise instead of data. The solution is linear in the data, so the image itself is not needed. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -44,7 +43,7 @@ void noise_map_add(void *user, const scan_frame *frame, const float complex *ima
     const noise_map *map = user;
     const recon_job *j = map->job;
     float *squares = map->squares + frame->place * j->voxels;
-    const float share = 1 / (float)(j->settings->replicas * j->channels); /* several channels are root-sum-squared */
+    const float share = 1 / (float)(j->settings->replicas * j->channels); /* channels are root-sum-squared */
     for (int64_t n = 0; n < j->voxels; n++)
         squares[n] += share * (crealf(image[n]) * crealf(image[n]) + cimagf(image[n]) * cimagf(image[n]));
 }
@@ -60,8 +59,8 @@ static double sum_of_weights(const recon_job *j, const scan_trajectory *at)
     return sum;
 }
 
-/* How many complex numbers the image of a voxel is the magnitude of, by its maps' squares in each set: noise of each
- * adds up in the replicas, but along the signal there is that of one. */
+/* The effective number of complex numbers in a voxel of the combined image, from `power`, the sum of |s|^2 in each set:
+ * (sum power)^2 / sum power^2. The replicas add up the noise of all of them, but the deviation counts only one. */
 static double numbers_of(const double *power, int sets, int64_t voxels, int64_t voxel)
 {
     double sum = 0, squares = 0;

@@ -1,8 +1,8 @@
-/* Scans that hold one side of k-space, partial Fourier and asymmetric echoes: the phase of images is smooth, so it is
- * known from the part of k-space that was sampled on both sides, and frequencies k and -k of the image without it are
- * conjugate (Margosian, Schmitt and Purdy, Health Care Instrum. 1 (1986) 195; Noll, Nishimura and Macovski, IEEE Trans.
- * Med. Imaging 10 (1991) 154). Here that is no constraint but part of the prior (equations.h), as strong as the image
- * shows it to be true. */
+/* Scans with one side of k-space missing: partial Fourier and asymmetric echoes. The phase of an image is smooth, so
+ * the part of k-space that was sampled on both sides determines it. Without its phase the image is real, so its
+ * frequencies k and -k are conjugate (Margosian, Schmitt and Purdy, Health Care Instrum. 1 (1986) 195; Noll, Nishimura
+ * and Macovski, IEEE Trans. Med. Imaging 10 (1991) 154). Here this is not a hard constraint but part of the prior
+ * (prior.h). Its strength depends on how well a first image agrees with it. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,12 +10,13 @@
 
 #include "frame_group.h"
 
-/* One side is missing if it reaches less than this share of the other. */
+/* A side is missing if it reaches less far than this share of the other. */
 static const double ONE_SIDED = 0.9;
-/* What of the power the imaginary part has: at least, since the phase is not known exactly; and at most, above which
- * nothing is gained. */
+/* The imaginary part's share of the power. It is at least LEAST_IMAGINARY, since the phase is not known exactly. From
+ * MOST_IMAGINARY on, the phase is not used, since it would gain nothing. */
 static const double LEAST_IMAGINARY = 0.05, MOST_IMAGINARY = 0.5;
-/* Of its root mean square: the image counts where it is brighter, and has no phase of its own where it is darker. */
+/* Relative to the image's root mean square: only voxels brighter than BRIGHT count for the share, and voxels darker
+ * than DARK get the mean phase. */
 static const double BRIGHT = 0.5, DARK = 0.1;
 
 bool partial_fourier(const recon_settings *s, const mri_scan *raw, int trajectory, double reach[3])
@@ -32,7 +33,7 @@ bool partial_fourier(const recon_settings *s, const mri_scan *raw, int trajector
             low = fmax(low, -k);
             high = fmax(high, k);
         }
-        const double less = fmin(low, high) + 1; /* even matrices have one line more on one side */
+        const double less = fmin(low, high) + 1; /* even matrices have one more line on one side */
         if (half > 1 && less < ONE_SIDED * fmax(low, high))
             share = fmin(share, less / half);
     }
@@ -42,7 +43,7 @@ bool partial_fourier(const recon_settings *s, const mri_scan *raw, int trajector
     return share < 1 && one_image && s->prior == RECON_SPECTRUM && s->partial_fourier && regularise_by_noise(s);
 }
 
-/* A Hann window over all axes, of frequency k, cycles per field of view. */
+/* A Hann window over all axes, at the frequency of a voxel of k-space; it is 0 from width * reach on. */
 static double window(const int64_t n[3], const double reach[3], double width, int64_t voxel)
 {
     const int64_t at[3] = {voxel % n[0], voxel / n[0] % n[1], voxel / n[0] / n[1]};
@@ -54,8 +55,8 @@ static double window(const int64_t n[3], const double reach[3], double width, in
     return product;
 }
 
-/* The image through windows of both widths: `wide` of the whole band, `narrow` of half of it. The matrix of an inverse
- * is used for them, and is to be set anew. */
+/* Filters the image by two windows: `wide` gets the whole band, `narrow` half of it. Overwrites the circulant matrix
+ * VF_PRIOR_INVERSE_DATA, which must be set again. */
 static vf_status low_images(const crew *c, const char *image, const double reach[3], float complex *wide,
                             float complex *narrow)
 {
@@ -80,15 +81,16 @@ static vf_status low_images(const crew *c, const char *image, const double reach
     return status;
 }
 
-/* exp(i phi) of z */
+/* exp(i phi) for the phase phi of z */
 static float complex turn(float complex z)
 {
     const float size = cabsf(z);
     return size > 0 ? z / size : 1;
 }
 
-/* Of what the wide window shows beyond the narrow one, the share that has not the phase that the narrow one shows: that
- * is what the phase of low frequencies does not tell of higher ones. `noise`: E|n|^2 of a voxel of that difference. */
+/* How well the phase of low frequencies predicts higher ones: in the difference of the wide and the narrow image, the
+ * power out of phase with the narrow image over the power in phase; 1 if useless. `noise`: E|n|^2 of a voxel of that
+ * difference. */
 static double imaginary_share(const recon_job *j, const float complex *wide, const float complex *narrow, double noise)
 {
     double mean = 0, real = 0, imaginary = 0;
@@ -105,8 +107,8 @@ static double imaginary_share(const recon_job *j, const float complex *wide, con
     return real > 0 && share < 1 ? fmax(share, LEAST_IMAGINARY) : 1;
 }
 
-/* The phase of each voxel. Where the image is dark it is noise's, which is not smooth, and would slow the solver down;
- * the mean phase takes its place. */
+/* Replaces each voxel by its exp(i phi). In dark voxels the phase is noise, which is not smooth and would slow the
+ * solver down, so the mean phase replaces it gradually. */
 static void turns_of(const recon_job *j, float complex *image)
 {
     double complex sum = 0;
@@ -122,7 +124,7 @@ static void turns_of(const recon_job *j, float complex *image)
     }
 }
 
-/* exp(i angle phi) times a factor, to the device. */
+/* Copies factor * exp(i angle phi) to the device; `angle` is -1, 1 or 2. */
 static vf_status put_turn(const recon_job *j, vf_queue *queue, const float complex *phase, int angle, float factor,
                           float complex *room, vf_array *to)
 {
@@ -155,7 +157,7 @@ static vf_status give_phase(const recon_job *j, device_solver *s, const frame_ph
     return status;
 }
 
-/* From the image that was found without: its phase, and how far that is to be trusted. */
+/* Finds the phase, and how far it can be trusted, from an image that was solved for without it. */
 static vf_status find_phase(crew *c, const scan_frame *frame, double power, const double reach[3], const char *image,
                             frame_phase *out)
 {

@@ -1,4 +1,4 @@
-/* Where to compute: what the work takes on the CPU and on a GPU, in time and in memory. */
+/* Chooses the devices from estimates of time and memory on the CPU and on a GPU. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,7 +15,7 @@ static bool all_on_grid(const recon_settings *s, const mri_scan *raw)
     return on_grid;
 }
 
-/* Points of a transform of F^H W F: of the doubled grid, or of samples on a grid the voxels. */
+/* Points of the transform for F^H W F: the doubled grid, or the matrix itself for samples on a grid. */
 static double transform_points(const recon_settings *s, const mri_scan *raw)
 {
     const bool on_grid = all_on_grid(s, raw);
@@ -25,8 +25,8 @@ static double transform_points(const recon_settings *s, const mri_scan *raw)
     return points;
 }
 
-/* Of all frames. Where lambda rests on noise the solver is preconditioned, and converges long before the most that it
- * may take; and a frame is solved for, roughly, up to three times to find the noise. */
+/* Expected iterations of all frames. If lambda comes from the noise, the solver is preconditioned and converges long
+ * before its limit; and up to three rough solutions of a frame are needed to estimate the noise. */
 static double solver_iterations(const recon_settings *s, const mri_scan *raw)
 {
     const double typical = 40, rough = 20;
@@ -35,10 +35,10 @@ static double solver_iterations(const recon_settings *s, const mri_scan *raw)
     return fmin(typical, s->iterations) * raw->frames + (raw->whitened ? 1 : 2) * rough;
 }
 
-/* Seconds of the transforms: about as measured on two cores and on an H200; good enough to choose by. */
+/* Seconds of the transforms, from rates measured on two cores and on an H200; precise enough for a choice. */
 static void estimate(vf_context *ctx, const recon_settings *s, const mri_scan *raw, double *cpu, double *gpu)
 {
-    const double cpu_rate = 1e10, gpu_rate = 8e12; /* floating-point operations a second of one core, of a GPU */
+    const double cpu_rate = 1e10, gpu_rate = 8e12; /* FLOP/s of one core and of a GPU */
     const double doubled = transform_points(s, raw);
     const double voxels = (double)(raw->matrix[0] * raw->matrix[1] * raw->matrix[2]);
     double transform = 5 * doubled * log2(doubled + 1), threads = vf_context_threads(ctx);
@@ -55,12 +55,12 @@ static void estimate(vf_context *ctx, const recon_settings *s, const mri_scan *r
     }
 }
 
-/* Of the devices that are there, how many pay for one image whose coils are shared: each application of F^H W F sends
- * the image to all, and adds up what comes back. The first rate is as measured on an H200, the others are guesses
- * between PCIe and NVLink: nothing depends on them but how many GPUs "cuda" and "auto" take. */
+/* The best number of devices for one image whose coils are shared: each application of F^H W F sends the image to all
+ * devices and adds up their results. The first rate was measured on an H200. The others are guesses between PCIe and
+ * NVLink; they only affect how many GPUs "cuda" and "auto" use. */
 static int coils_pay_for(const recon_settings *s, const mri_scan *raw, int devices)
 {
-    const double rate = 2e13, link = 1e11, wait = 5e-5; /* FLOP/s of transforms, bytes/s between devices, s: about */
+    const double rate = 2e13, link = 1e11, wait = 5e-5; /* FLOP/s of transforms, bytes/s of links, latency in s */
     const double element = s->precision == VF_F64 ? 16 : 8;
     const double doubled = transform_points(s, raw);
     double voxels = (double)(raw->matrix[0] * raw->matrix[1] * raw->matrix[2]), least = INFINITY;
@@ -76,7 +76,7 @@ static int coils_pay_for(const recon_settings *s, const mri_scan *raw, int devic
     return best;
 }
 
-/* How many of the devices are worth using where the user leaves that open. */
+/* The number of devices worth using if the user leaves the choice open. */
 static int devices_that_pay(const recon_settings *s, const mri_scan *raw, int devices)
 {
     const recon_sharing how = share_devices(s, raw, devices);
@@ -93,7 +93,7 @@ void device_list(const vf_context *ctx, int count, char *text, size_t size)
         used += snprintf(text + used, size - (size_t)used, ",%d", vf_device_ordinal(vf_context_device(ctx, d)));
 }
 
-/* The first `count` of the context's devices, from here on. */
+/* Reduces the context's devices to the first `count`. */
 static vf_status keep_devices(vf_context *ctx, int count)
 {
     char list[8 + 5 * RECON_MAX_DEVICES];
@@ -103,11 +103,11 @@ static vf_status keep_devices(vf_context *ctx, int count)
     return vf_context_set_devices(ctx, list);
 }
 
-/* "cuda" is as many GPUs as pay, "auto" those or the CPU, and a list all that it names. */
+/* "cuda" uses as many GPUs as pay off, "auto" those or the CPU, and a list uses all devices it names. */
 static vf_status set_devices(vf_context *ctx, const recon_settings *s, const mri_scan *raw, char *why, size_t size)
 {
     const bool all_gpus = strcmp(s->device, "cuda") == 0 && vf_cuda_device_count(NULL) > 1;
-    const double endless = 1e9; /* s: no GPU takes longer */
+    const double endless = 1e9; /* s; longer than any estimate for a GPU */
     double cpu, gpu;
     vf_status status;
     estimate(ctx, s, raw, &cpu, &gpu);
@@ -122,7 +122,7 @@ static vf_status set_devices(vf_context *ctx, const recon_settings *s, const mri
     return status == VF_OK ? keep_devices(ctx, devices_that_pay(s, raw, vf_context_device_count(ctx))) : status;
 }
 
-/* What each of the devices does. */
+/* Describes how the devices share the work. */
 static void say_sharing(const vf_context *ctx, const recon_settings *s, const mri_scan *raw, char *text, size_t size)
 {
     const int devices = vf_context_device_count(ctx);
@@ -147,7 +147,7 @@ static void say_sharing(const vf_context *ctx, const recon_settings *s, const mr
                  how.by_voxels ? solver : "", idle);
 }
 
-/* Whether the phase of frames is used. */
+/* Whether any frame needs the phase (partial_fourier.c). */
 static bool any_partial(const recon_settings *s, const mri_scan *raw)
 {
     double reach[3];
@@ -157,9 +157,10 @@ static bool any_partial(const recon_settings *s, const mri_scan *raw)
     return false;
 }
 
-/* Memory that the largest step needs, about: on each device (with its coils' maps, images of a batch of coils, Q and
- * its transform, or the NUFFT's grid; the NUFFT's sorted samples; on the first what the others make of an image), and
- * on the host (with the scan, and what passes from device to device). */
+/* Approximate memory of the largest step.
+ * On each device: its coils' maps, the images of a batch of coils, Q and its transform or the NUFFT's grid, the NUFFT's
+ * sorted samples; on the first device also the other devices' results.
+ * On the host: the scan, the images, and transfers between devices. */
 static void estimate_memory(const recon_settings *s, const mri_scan *raw, recon_sharing how, int sets, double *device,
                             double *host)
 {
@@ -168,23 +169,22 @@ static void estimate_memory(const recon_settings *s, const mri_scan *raw, recon_
     const bool maps = s->coils != RECON_COILS_RSS && (raw->coils > 1 || raw->sensitivity);
     const double doubled = transform_points(s, raw);
     const bool from_file = raw->sensitivity && (s->coils == RECON_COILS_AUTO || s->coils == RECON_COILS_FILE);
-    /* Where the scan's own maps do not fit, ESPIRiT's take their place, and stay beside them. */
+    /* If the scan's own maps do not fit the data, ESPIRiT's replace them, but both stay in memory. */
     const bool judged = judges_scan_maps(s, raw) && sets == 1;
-    /* The centre of k-space, gathered, and what vf_espirit holds. */
+    /* The samples of the centre, and vf_espirit's memory. */
     const double calibrating =
         maps && (!from_file || judged) ? (double)scan_samples(raw) * (12 + 8 * raw->coils) + 2e7 : 0;
     const double others = how.each - 1, devices = how.teams * how.each;
     const double images =
         sets * ((maps ? ceil((double)raw->coils / how.each) : 0) + 6 + (others > 0 ? others + 2 : 0)) +
-        (sets > 1 ? sets + 2 : 0) +
-        (regularise_by_noise(s) ? 5 + 2.5 * sets : 0) + /* the spectrum's, and the preconditioner */
-        (any_partial(s, raw) ? 5 : 0);                  /* and the phase's */
-    const double map_sets =                             /* all are kept */
+        (sets > 1 ? sets + 2 : 0) + (regularise_by_noise(s) ? 5 + 2.5 * sets : 0) + /* spectrum and preconditioner */
+        (any_partial(s, raw) ? 5 : 0);                                              /* phase */
+    const double map_sets = /* the maps of all places are kept */
         (from_file ? scan_all_map_sets(raw) : (double)sets * raw->places) + (judged ? raw->places : 0);
     const double of_frame = element * voxels * (maps ? sets : raw->coils);
     const double slots = how.teams > 1 ? how.teams + 1 : 1;
     const double group = fmin(frames * of_frame, fmax(slots * of_frame, (double)recon_group_bytes(s)));
-    /* With several groups, Q is there while the right sides of the next are made. */
+    /* With several groups, Q stays in memory while the next group's right-hand sides are made. */
     const bool several = how.teams > 1 || group < frames * of_frame;
     const double grids = s->method != RECON_CG ? 1.2 : several ? 3.7 : 2.5;
     double samples = 0; /* of the longest trajectory */
@@ -195,13 +195,13 @@ static void estimate_memory(const recon_settings *s, const mri_scan *raw, recon_
             (double)scan_samples(raw) * 8 * raw->coils + raw->trajectories * samples * 16 + samples * 16 * devices +
             element * (how.teams * others * voxels +
                        (devices > 1 && how.by_voxels && s->method == RECON_CG ? 2 * doubled : 0)) +
-            (regularise_by_noise(s) ? 64.0 * how.teams * voxels + 4 * group / element + /* models and envelopes */
+            (regularise_by_noise(s) ? 64.0 * how.teams * voxels + 4 * group / element + /* models, envelopes */
                                           how.teams * (samples * (8 * raw->coils + 4) + of_frame)
                                     : 0) +
             (s->noise_map ? 4.0 * raw->places * voxels : 0);
 }
 
-/* Sets of maps that there will be: a second one that the calibration may ask for is made where it fits. */
+/* The sets of maps that are certain. A second set that only the calibration asks for is made if it fits in memory. */
 static int sure_sets(const recon_settings *s, const mri_scan *raw)
 {
     return uses_scan_maps(s, raw) || s->map_sets == RECON_SETS_TWO ? most_map_sets(s, raw) : 1;
@@ -257,11 +257,11 @@ static vf_status check_memory(vf_context *ctx, const recon_settings *s, const mr
     return VF_OK;
 }
 
-/* Of maps that are estimated together with an image, which is work of the CPU whatever the device: as if all places
- * were like the first. */
+/* Time for joint estimation of maps and image, which always runs on the CPU. Assumes that all places are like the
+ * first. */
 static double joint_seconds(vf_context *ctx, const recon_settings *s, const mri_scan *raw)
 {
-    const double rate = 5e9; /* floating-point operations a second of one core */
+    const double rate = 5e9; /* FLOP/s of one core */
     if (s->coils == RECON_COILS_RSS || uses_scan_maps(s, raw) ||
         !calibrate_takes_joint(ctx, raw, s->coils, most_map_sets(s, raw) > 1 ? s->map_sets : RECON_SETS_ONE, 0))
         return 0;

@@ -1,4 +1,4 @@
-/* What follows from the settings and the scan, before anything is computed. */
+/* Choices that depend only on the settings and the scan. */
 #include "reconstruct.h"
 #include "solve/choose_operator.h"
 
@@ -6,7 +6,7 @@ recon_sharing share_devices(const recon_settings *s, const mri_scan *raw, int de
 {
     const int64_t rows = raw->matrix[1] * raw->matrix[2];
     const int teams = raw->frames < 1 ? 1 : raw->frames < devices ? raw->frames : devices;
-    int64_t most = s->method == RECON_BILINEAR ? 1 : raw->coils; /* devices that find something to do in one frame */
+    int64_t most = s->method == RECON_BILINEAR ? 1 : raw->coils; /* devices that one frame can keep busy */
     bool direct = false;
     for (int t = 0; t < raw->trajectories; t++)
         direct = direct || (s->method != RECON_GRIDDING && s->method != RECON_BILINEAR &&

@@ -1,4 +1,4 @@
-/* From samples to images: frames in groups that memory has room for, shared among teams of devices. */
+/* Reconstructs all frames: cuts them into groups that fit in memory, and shares the groups among teams of devices. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,19 +9,21 @@
 #include "solve/choose_operator.h"
 #include "voxfield/workpool.h"
 
-/* A residual so many times the tolerance, where that was asked for. */
+/* Warn if the residual is larger than this multiple of the tolerance. */
 static const double WORTH_A_WARNING = 10;
-/* Residuals so many times as large as a known noise are no noise. Images of voxels alone leave two or three. */
+/* Warn if the residual is larger than this multiple of the known noise. Because voxels only approximate the object, two
+ * or three is normal. */
 static const double MUCH_MORE_THAN_NOISE = 5;
-/* The residual to which the image is solved for that noise is taken from. */
+/* The tolerance of the images that are only used to estimate the noise. */
 static const double ROUGH = 1e-3;
-/* Less noise lets the next image have more of the outermost signal: again, where it is less by so much. */
+/* With a smaller noise estimate, the next image fits more of the outermost signal. Repeat if a pass lowered the
+ * estimate at least to this factor. */
 static const double WORTH_A_PASS = 0.9;
 enum { PASSES = 3 };
-/* As many as a number for lambda gets; fewer were asked for. */
+/* The default for a fixed lambda; with fewer iterations, the user asked for fewer. */
 enum { ENOUGH_ITERATIONS = 60 };
 
-/* All groups of a scan, and who makes them. */
+/* All frame groups of a scan, and the crews that make them. */
 typedef struct sharing {
     recon_job *job;
     recon_watch *watch;
@@ -29,21 +31,20 @@ typedef struct sharing {
     void *user;
     recon_sharing how;
     frame_group *group; /* [groups] */
-    int groups, most;   /* frames of the largest */
+    int groups, most;   /* `most`: frames of the largest group */
     crew *crew;         /* [how.teams] */
-    int *number;        /* [how.teams] of each */
-    recon_watch *own;   /* [how.teams] of theirs; NULL: one team has the caller's */
-    device_team whole;  /* all devices, and F^H W F on each: for several teams and one trajectory, else empty */
-    vf_normal *normal;
+    int *number;        /* [how.teams] the teams' numbers: 0, 1, ... */
+    recon_watch *own;   /* [how.teams] the teams' watches; NULL: the only team uses the caller's */
+    device_team whole;  /* all devices; used for several teams and one trajectory, else empty */
+    vf_normal *normal;  /* F^H W F on each device of `whole` */
     int slots;
-    char **images;        /* [slots] of a group each */
-    float complex *image; /* [most_sets][voxels]: a frame's, on its way to `put` */
+    char **images;        /* [slots] the images of a group */
+    float complex *image; /* [most_sets][voxels] a frame's image for `put` */
 } sharing;
 
 /* ---- groups ---- */
 
-/* One team takes as many frames at a time as memory has room for; of several each takes its share of them, and makes
- * fewer plans. */
+/* A group has as many frames as memory allows, but at most a team's fair share. Large groups need fewer plans. */
 static vf_status make_groups(sharing *s)
 {
     const recon_job *j = s->job;
@@ -86,7 +87,7 @@ static vf_status make_slots(sharing *s)
 
 /* ---- teams ---- */
 
-/* F^H W F of the scan's only trajectory, made once, on all devices. */
+/* If the scan has one trajectory and there are several teams: makes F^H W F once, on all devices. */
 static vf_status make_normal(sharing *s)
 {
     const recon_job *j = s->job;
@@ -129,7 +130,7 @@ static vf_status make_crews(sharing *s)
 
 /* ---- frames ---- */
 
-/* One frame's channels, or images that are seen together, to its image; s->image has room for the latter. */
+/* Combines a frame's channels, or its images of several sets, into one image. `image` has room for all sets. */
 static vf_status finish_frame(const recon_job *j, const scan_frame *frame, const char *channels, float complex *image)
 {
     const int64_t n = j->channels * frame_sets(j, frame) * j->voxels;
@@ -174,7 +175,7 @@ static vf_status put_group(void *user, int slot, int64_t item)
     return status;
 }
 
-/* A team whose device fails: the others make its frames. */
+/* Gives up a team after a device error; the other teams make its frames. */
 static void give_up(void *user, int number, const char *error)
 {
     const sharing *s = user;
@@ -182,7 +183,7 @@ static void give_up(void *user, int number, const char *error)
         vf_device_give_up(vf_context_device(s->job->ctx, number * s->how.each + d), error);
 }
 
-/* The noise that is known before any image, and what the first image adds to that. */
+/* Estimates the noise from the samples, then refines it with a first image. */
 static vf_status find_noise(sharing *s)
 {
     recon_job *j = s->job;
@@ -197,7 +198,7 @@ static vf_status find_noise(sharing *s)
         return status;
     const frame_group one = {.trajectory = j->frames[frame]->trajectory, .first = frame, .count = 1};
     rough.tolerance = ROUGH;
-    if (regularise_by_noise(settings)) /* what is said of the noise does not depend on how much of it is wanted */
+    if (regularise_by_noise(settings)) /* the noise estimate must not depend on the user's factor */
         rough.lambda = 1;
     j->settings = &rough;
     j->noise_begun = true;
@@ -268,7 +269,7 @@ static void free_groups(sharing *s)
     s->group = NULL;
 }
 
-/* Replicas of noise pass through what the frames passed through. */
+/* Makes replicas of noise as frames, by the same steps. */
 static vf_status make_noise_map(sharing *s, recon_put_noise put_noise)
 {
     recon_job *j = s->job;
@@ -298,7 +299,7 @@ static vf_status make_noise_map(sharing *s, recon_put_noise put_noise)
 
 /* ---- all of it ---- */
 
-/* Frames, trajectory by trajectory. */
+/* Sorts the frames by trajectory. */
 static vf_status order_frames(recon_job *j)
 {
     const mri_scan *raw = j->scan;
@@ -316,7 +317,7 @@ static vf_status order_frames(recon_job *j)
                : vf_fail(j->ctx, VF_ERR_INTERNAL, "%d of %d frames have a trajectory", frames, raw->frames);
 }
 
-/* What the teams say of their frames, as one would. */
+/* Merges the teams' summaries. */
 static void sum_up(const sharing *s, recon_summary *summary)
 {
     int last = -1;
@@ -364,7 +365,8 @@ static void free_sharing(sharing *s)
     free(s->normal);
 }
 
-/* Where a number is too small for noise, more iterations make an image worse; where few were asked for, better. */
+/* Warns if the solver stopped early. If a fixed lambda is too small for the noise, more iterations make the image
+ * worse; if the user asked for few, they make it better. */
 static void judge_solver(vf_context *ctx, const recon_settings *settings, const recon_summary *summary)
 {
     char advice[160] = "use more --iterations";

@@ -1,4 +1,4 @@
-/* What weighs the prior: a number of the user's, or the frame's own noise and spectrum (wiener.h). */
+/* The prior's weight: the user's number, or a weight from the frame's noise and spectrum (wiener.h). */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -6,17 +6,17 @@
 #include "frame_group.h"
 #include "wiener.h"
 
-/* The preconditioner takes no frequency for less than this share of the mean density: what lies between samples is
- * seen by coils. */
+/* The preconditioner's smallest density, relative to the mean. Gaps between samples have density 0, but the coils see
+ * something of their frequencies. */
 static const double LEAST_DENSITY = 0.1;
-/* The prior's least weight, of the diagonal of F^H W F: what the sums' rounding leaves of the matrix. */
+/* The prior's least weight, relative to the diagonal of F^H W F: the rounding error of the matrix. */
 static const double LEAST_WEIGHT = 1e-6;
-/* Where coils see less than this share of what they see of the object, the prior has most of the weight. Where maps
- * fade at the object's rim, it has all of it: balanced, they would slow the solver down. */
+/* Lower bounds of sqrt(sum_c |s_c|^2 / power); the balance is its inverse. Voxels where the coils see less are mostly
+ * determined by the prior. For maps that fade at the object's rim the bound is 1: balancing them would slow the solver
+ * down. */
 static const double LEAST_BALANCE = 0.3, LEAST_BALANCE_FADING = 1;
-/* What coil maps, trajectory or field map leave unexplained is no noise, but is amplified as noise is. It lies where
- * the signal does, in the middle of k-space, so it counts by its third root, and up to so much
- * (docs/reconstruction.md). */
+/* Errors of coil maps, trajectory or field map are not noise, but are amplified like noise. They lie where the signal
+ * is, in the middle of k-space. So the misfit counts by its cube root, up to this factor (docs/reconstruction.md). */
 static const double MOST_FOR_MISFIT = 3;
 
 vf_wiener_space regularise_space(const mri_scan *raw)
@@ -54,7 +54,7 @@ vf_status regularise_density(crew *c, int trajectory)
     return status;
 }
 
-/* Eigenvalues of -(first differences)^2, which differences weighted by references are near to. */
+/* The eigenvalues of first differences, sum_a 4 sin^2(pi k_a / N_a). Differences weighted by references are close. */
 static void difference_weights(const vf_wiener_space *space, double *out)
 {
     const int64_t *n = space->matrix;
@@ -66,13 +66,13 @@ static void difference_weights(const vf_wiener_space *space, double *out)
     }
 }
 
-/* What a frame's prior is made from: [voxels] each. */
+/* The model behind a frame's prior; arrays are [voxels]. */
 typedef struct frame_model {
     vf_wiener_space space;
-    double variance, mean; /* of the noise; of c */
+    double variance, mean; /* noise variance; diagonal of F^H W F in the object */
     double *s;             /* the spectrum */
-    double *c;             /* eigenvalues of F^H W F, about */
-    double *p;             /* of the prior, before its weight */
+    double *c;             /* approximate eigenvalues of F^H W F */
+    double *p;             /* eigenvalues of the prior, without its weight */
 } frame_model;
 
 static vf_status make_model(crew *c, const scan_frame *frame, double power, frame_model *f)
@@ -80,7 +80,7 @@ static vf_status make_model(crew *c, const scan_frame *frame, double power, fram
     const recon_job *j = c->job;
     const mri_scan *raw = j->scan;
     const scan_trajectory *at = &raw->trajectory[frame->trajectory];
-    if (frame->replica) /* noise through the solver of the frame itself */
+    if (frame->replica) /* a replica is solved like the frame it was made from */
         frame = j->place[frame->place].first;
     const vf_wiener_samples samples = {.count = at->samples,
                                        .k = at->k,
@@ -95,7 +95,7 @@ static vf_status make_model(crew *c, const scan_frame *frame, double power, fram
     f->c = f->s + j->voxels;
     f->p = f->c + j->voxels;
     vf_status status = regularise_density(c, frame->trajectory);
-    /* Coils that are images of their own have a mean spectrum. */
+    /* Without maps, all coils share a mean spectrum. */
     if (status == VF_OK)
         status =
             vf_spectrum_estimate(j->ctx, &f->space, &samples, j->variance, j->has_maps ? power : raw->coils, &spectrum);
@@ -103,7 +103,7 @@ static vf_status make_model(crew *c, const scan_frame *frame, double power, fram
         return status;
     vf_spectrum_fill(j->ctx, &f->space, &spectrum, f->s);
     for (int64_t i = 0; i < j->voxels; i++)
-        f->s[i] /= c->filled; /* the field's variance where the object is, not its mean over all */
+        f->s[i] /= c->filled; /* the variance in the object, not the mean over the field of view */
     f->mean = c->solver->normal.diagonal * power;
     f->variance = j->variance * fmin(cbrt(j->misfit), MOST_FOR_MISFIT);
     for (int64_t i = 0; i < j->voxels; i++) {
@@ -118,7 +118,7 @@ static vf_status make_model(crew *c, const scan_frame *frame, double power, fram
     return VF_OK;
 }
 
-/* Real numbers to the device, in the solver's precision. */
+/* Copies real numbers to the device in the solver's precision. */
 static vf_status put_real(const recon_job *j, const double *values, int64_t count, vf_queue *queue, vf_array *to)
 {
     const vf_dtype real = vf_dtype_real(j->type);
@@ -137,7 +137,7 @@ static vf_status put_real(const recon_job *j, const double *values, int64_t coun
     return status;
 }
 
-/* Where coils see anything, and how evenly, of each set of the place's maps. */
+/* For each set of the place's maps: the support (where the coils see anything), the balance, and the envelope. */
 static vf_status set_support(const crew *c, const frame_envelope *envelope, const frame_place *place, double power,
                              device_solver *s)
 {
@@ -165,33 +165,34 @@ static vf_status set_support(const crew *c, const frame_envelope *envelope, cons
     return status;
 }
 
-/* The spectrum's weights, for the image over its envelope, whose mean square is 1 over the whole field of view. */
+/* Sets the spectrum's weights. They apply to the image divided by its envelope, whose mean square is 1 over the whole
+ * field of view. */
 static vf_status set_spectrum(const crew *c, const frame_envelope *envelope, frame_model *f, device_solver *s)
 {
     const recon_job *j = c->job;
     vf_queue *queue = s->part.queue;
-    for (int64_t n = 0; n < j->voxels; n++) /* s is no longer needed */
+    for (int64_t n = 0; n < j->voxels; n++) /* f->s serves as scratch from here on */
         f->s[n] = f->p[n] / envelope->filled;
     vf_status status = vf_circulant_set(s->known.circulant, queue, VF_PRIOR_WEIGHTS, f->s);
     for (int64_t n = 0; n < j->voxels; n++)
         f->s[n] = 1 / (double)envelope->values[n];
     if (status == VF_OK)
         status = put_real(j, f->s, j->voxels, queue, &s->known.flatten);
-    if (status != VF_OK || j->has_maps) /* then it is set_support's */
+    if (status != VF_OK || j->has_maps) /* with maps, set_support has set the envelope */
         return status;
     for (int64_t n = 0; n < j->voxels; n++)
         f->s[n] = (double)envelope->values[n];
     return put_real(j, f->s, j->voxels, queue, &s->known.envelope);
 }
 
-/* What is near the inverse, in two terms, that of the data and that of the prior: with a = c + lambda p, c / a^2 and
- * lambda p / a^2. Where the phase is known, `imaginary` > 0, real part r and imaginary part i s of an image have
- * different weights, and data of one side of k-space couple them. For c the density of k, c' that of -k:
+/* The approximate inverse is the sum of two terms, one for the data and one for the prior: c / a^2 and lambda p / a^2,
+ * with a = c + lambda p. If the phase is known (`imaginary` > 0), the image's real part r and imaginary part i s have
+ * different weights, and data on one side of k-space couple them. With c for the density at k, and c' at -k:
  *
  *     A = 1/2 [c + c'  c - c'] + lambda p [1      0      ]     of (r(k), i s(k)),
  *             [c - c'  c + c']            [0  1/imaginary]
  *
- * and the terms are A^-1 C A^-1 and A^-1 P A^-1. Columns of them make the two matrices of each. */
+ * The terms are A^-1 C A^-1 and A^-1 P A^-1. The two columns of each term make its two matrices. */
 static double inverse_of_pair(const frame_model *f, double lambda, double imaginary, int which, int64_t i,
                               int64_t opposite)
 {
@@ -216,12 +217,12 @@ static double inverse_of(const frame_model *f, double lambda, int which, int64_t
     return (which == VF_PRIOR_INVERSE_DATA ? seen : known) / pow(seen + known, 2);
 }
 
-/* f->s is used up. */
+/* Overwrites f->s. */
 static vf_status set_inverse(const crew *c, frame_model *f, double lambda, double imaginary, device_solver *s)
 {
     const recon_job *j = c->job;
     const int64_t *n = j->scan->matrix;
-    const double filled = j->settings->prior == RECON_SPECTRUM ? c->filled : 1; /* 1 / the object's envelope, squared */
+    const double filled = j->settings->prior == RECON_SPECTRUM ? c->filled : 1; /* 1 / envelope^2 in the object */
     const int end = imaginary > 0 ? VF_PRIOR_MATRICES : VF_PRIOR_INVERSE_DATA_IMAGINARY;
     vf_status status = VF_OK;
     for (int which = VF_PRIOR_INVERSE_DATA; which < end && status == VF_OK; which++) {
@@ -276,7 +277,7 @@ static vf_status weigh_by_noise(crew *c, const scan_frame *frame, double power, 
         summary->expected_noise = forecast.noise;
         summary->expected_bias = forecast.bias;
     }
-    const int solving = j->has_maps ? 1 : c->solvers; /* maps: one system, on the first device */
+    const int solving = j->has_maps ? 1 : c->solvers; /* with maps there is one system, on the first device */
     for (int d = 0; d < solving && status == VF_OK; d++)
         status = set_solver(c, &c->solver[d], envelope, &f, j->has_maps ? &j->place[frame->place] : NULL, power,
                             summary->lambda);

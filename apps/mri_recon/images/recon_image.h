@@ -1,4 +1,4 @@
-/* mri_recon: images: their files, their pictures, and how far they are from the truth. Host memory, x fastest. */
+/* mri_recon: image files, pictures, and comparison with the truth. Arrays are in host memory, x fastest. */
 #ifndef RECON_IMAGE_H
 #define RECON_IMAGE_H
 
@@ -10,14 +10,14 @@
 
 /* ---- write_image.c: image_h5.c, image_nifti.c, image_ismrmrd.c, image_cfl.c ---- */
 
-/* A reconstructed image and what its file says of it. */
+/* A reconstructed image with its metadata. */
 typedef struct recon_image {
     int frames;                          /* volumes */
     int64_t counts[3];                   /* voxels along x, y, z (slices stacked) */
     double voxel[3];                     /* mm */
-    scan_geometry geometry;              /* of all volumes; of the first, where they differ */
-    int places;                          /* in turn: volume n is at place n % places */
-    const scan_geometry *place_geometry; /* [places] the caller's; NULL: all volumes share `geometry` */
+    scan_geometry geometry;              /* of all volumes; of the first if they differ */
+    int places;                          /* volume n is at place n % places */
+    const scan_geometry *place_geometry; /* [places] owned by the caller; NULL: all volumes share `geometry` */
     float complex *data;                 /* [frame][z][y][x] */
     const char *program;                 /* "mri_recon (Voxfield) 0.1.0" */
     const char *command;                 /* the command line */
@@ -26,64 +26,65 @@ typedef struct recon_image {
     const char *input;                   /* the scan's path */
     const char *digest;                  /* the scan's */
     const char *protocol;                /* the ISMRMRD header of the scan, or NULL */
-    const char *copy_of;       /* an ISMRMRD file: .mrd becomes a copy of it, with the images added; NULL: a new file */
-    const char *group;         /* that the images are added to in the copy; NULL, "": "dataset" */
-    const scan_frame *sources; /* [source_count] frames of the scan, for the counters of .mrd; NULL: volume n is */
+    const char *copy_of;       /* an ISMRMRD file: .mrd becomes a copy of it with the images added; NULL: a new file */
+    const char *group;         /* the group in the copy that gets the images; NULL, "": "dataset" */
+    const scan_frame *sources; /* [source_count] the scan's frames, for the counters in .mrd; NULL: volume n is */
     int source_count;          /* repetition n */
 } recon_image;
 
-/* Refuses, before any work is done, a path whose extension is not known or whose place cannot be written.
+/* Rejects, before any work is done, a path with an unknown extension or in a folder that cannot be written. Supported:
  * .h5 (dataset /image), .nii, .nii.gz (magnitude), .mrd (ISMRMRD images), .cfl (BART). Errors: VF_ERR_ARGUMENT,
  * VF_ERR_OUTPUT. */
 VF_MUST_CHECK vf_status image_check_path(vf_context *ctx, const char *path);
 
 /* Writes the image in the format of the path's extension, atomically. An image with NaN or infinities is VF_ERR_OUTPUT.
- * Errors: VF_ERR_OUTPUT, VF_ERR_MEMORY, VF_ERR_UNSUPPORTED (more voxels along an axis than the format can count);
+ * Errors: VF_ERR_OUTPUT, VF_ERR_MEMORY, VF_ERR_UNSUPPORTED (more voxels along an axis than the format allows);
  * VF_ERR_INPUT and VF_ERR_ARGUMENT for copy_of. */
 VF_MUST_CHECK vf_status write_image(vf_context *ctx, const recon_image *image, const char *path);
 
-/* The noise of an image: `map` holds the deviations of all places, then their factors g, as volumes; as .h5 datasets
- * /noise and /g_factor [volume][z][y][x], else as write_image. Errors: as write_image. */
+/* Writes a noise map. The volumes of `map` are the deviations of all places, then their g factors. In .h5 they are the
+ * datasets /noise and /g_factor [volume][z][y][x]; other formats are as in write_image. Errors: as write_image. */
 VF_MUST_CHECK vf_status write_noise_map(vf_context *ctx, const recon_image *map, const char *path);
 
-/* Reads an image to compare with, [frame][z][y][x]: dataset /image of HDF5 files, of two to four dimensions, with real
- * numbers or complex ones; .cfl; .nii and .nii.gz of real numbers. Texts and place_geometry stay NULL. Errors:
- * VF_ERR_INPUT, VF_ERR_MEMORY. */
+/* Reads an image to compare with, [frame][z][y][x]: the dataset /image of an HDF5 file, real or complex, with two to
+ * four dimensions; .cfl; .nii and .nii.gz with real numbers. Texts and place_geometry stay NULL. Errors: VF_ERR_INPUT,
+ * VF_ERR_MEMORY. */
 VF_MUST_CHECK vf_status read_image(vf_context *ctx, const char *path, recon_image *out);
-void recon_image_free(recon_image *image); /* the data only */
+void recon_image_free(recon_image *image); /* frees the data only */
 
 /* ---- compare.c ---- */
 
-/* How far an image is from the truth, over all voxels, as published (Stone et al. 2008): MSE = mean (I - I0)^2,
- * PSNR = 20 log10(max I0 / sqrt(MSE)), SNR = 20 log10(rms I0 / sqrt(MSE)), percent error = 100 sqrt(MSE) / rms I0. I is
- * the magnitude. Equal images: PSNR and SNR are infinite. */
+/* The error of an image over all voxels, as published (Stone et al. 2008): MSE = mean (I - I0)^2, PSNR = 20 log10(max
+ * I0 / sqrt(MSE)), SNR = 20 log10(rms I0 / sqrt(MSE)), percent error = 100 sqrt(MSE) / rms I0. I is the image's
+ * magnitude, I0 the truth. For equal images, PSNR and SNR are infinite. */
 typedef struct image_error {
     double mse, psnr, snr, percent;
 } image_error;
-/* The same for the image as it is, and for s I with the s that minimises |s I - I0|: 1 for an image of zeros. */
+/* The errors of I, and of s I with the s that minimises |s I - I0| (`scale`). For an image of zeros, s is 1. */
 typedef struct image_comparison {
     image_error error, scaled;
     double scale;
 } image_comparison;
-/* `name` begins messages. Errors: VF_ERR_ARGUMENT (no voxels); VF_ERR_INPUT: values that are not finite, or a truth
- * that is nowhere above zero. */
+/* Messages start with `name`. Errors: VF_ERR_ARGUMENT (no voxels); VF_ERR_INPUT (values that are not finite, or a truth
+ * without positive values). */
 VF_MUST_CHECK vf_status compare_images(vf_context *ctx, const char *name, int64_t voxels, const float complex *image,
                                        const float *truth, image_comparison *out);
 
 /* Whether the scale is more than 5 % off 1. */
 bool comparison_scale_matters(const image_comparison *comparison);
-/* Of several volumes: the one with the largest percent error, and the mean of each figure. */
+/* comparison_worst: the volume with the largest percent error. comparison_mean: the mean of each figure. */
 int comparison_worst(const image_comparison *all, int count);
 image_comparison comparison_mean(const image_comparison *all, int count);
 
-/* "error", of the first volume; of several also "error_mean" and "error_of_volumes". */
+/* Writes "error", for the first volume; for several volumes also "error_mean" and "error_of_volumes". */
 void comparison_report(vf_report *report, const image_comparison *all, int count);
 
 /* ---- draw_montage.c ---- */
 
-/* A montage of slices of the magnitude (of the first frame, and of others where there is one slice each), as PNG,
- * atomically; black at 0, white at the 99.5th percentile of what is not background; says orientation, window and
- * method. All slices where they fit, else those that show something. Of slabs at different places, the first. */
+/* Draws a PNG montage of slices of the magnitude, atomically: slices of the first frame, or of all frames if each has
+ * one slice. Black is 0, white the 99.5th percentile of the foreground. Labels give orientation, window and method. All
+ * slices are drawn if they fit, else those with visible content. Of slabs at different places, only the first is
+ * drawn. */
 VF_MUST_CHECK vf_status draw_montage(vf_context *ctx, const recon_image *image, const char *path);
 
 #endif

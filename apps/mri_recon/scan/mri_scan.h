@@ -1,4 +1,4 @@
-/* mri_recon: a scan in memory, whatever its file's layout.
+/* mri_recon: a scan in memory, independent of the file's layout.
  *
  * k in cycles per field of view of the encoded space, time in s, frequencies in Hz, lengths in mm, positions and
  * directions in the patient's coordinates (LPS: x to the left, y to the back, z to the head). Host memory, C order with
@@ -15,19 +15,19 @@
 #include "voxfield/context.h"
 #include "voxfield/digest.h"
 
-/* Where the voxels lie in the patient. */
+/* The position of the voxels in the patient. */
 typedef struct scan_geometry {
     bool known;             /* false: directions are the axes, centre is 0 */
     double direction[3][3]; /* unit vectors along x, y, z of the image, LPS */
-    double centre[3];       /* mm, LPS: of the field of view; of the first slice of a stack */
+    double centre[3];       /* mm, LPS: centre of the field of view; for a stack, of the first slice */
     double slice_step;      /* mm between the centres of stacked slices, along direction[2]; 0: no stack */
 } scan_geometry;
 
-/* Where samples lie in k-space. Several frames may share one. */
+/* Sample positions in k-space. Several frames may share a trajectory. */
 typedef struct scan_trajectory {
     int64_t samples;    /* >= 1 */
     float *k;           /* [sample][3] kx, ky, kz in cycles per encoded field of view, finite */
-    float *weights;     /* [sample] >= 0: of the samples in the sum of squares, or NULL */
+    float *weights;     /* [sample] >= 0: weights in the sum of squares, or NULL */
     float *time;        /* [sample] s since excitation, or NULL */
     float complex *phi; /* [sample] transform of a voxel's basis function at k, or NULL */
 } scan_trajectory;
@@ -35,88 +35,89 @@ typedef struct scan_trajectory {
 /* One image to reconstruct: a volume, or a slice of a stack. */
 typedef struct scan_frame {
     int trajectory;                       /* index */
-    int volume, slice;                    /* where the image goes: in 0 .. volumes - 1, 0 .. slices - 1 */
-    int place;                            /* what of the patient it shows: frames of one place share coil maps */
-    int contrast, phase, repetition, set; /* as the file numbers them; 0 where it does not */
+    int volume, slice;                    /* position in the output: 0 .. volumes - 1, 0 .. slices - 1 */
+    int place;                            /* the part of the patient it shows; frames of a place share coil maps */
+    int contrast, phase, repetition, set; /* the file's numbers; 0 if it has none */
     float complex *data;                  /* [coil][sample]; NULL for a replica */
-    int replica;                          /* > 0: its data are noise of variance 1, drawn anew for each number */
+    int replica;                          /* > 0: its data are noise of variance 1, different for each number */
 } scan_frame;
 
 typedef struct mri_scan {
-    int64_t matrix[3];   /* encoded voxels along x, y, z; z = 1 for 2D */
+    int64_t matrix[3];   /* encoded voxels along x, y, z; z is 1 for 2D */
     double fov[3];       /* mm, encoded; > 0 */
-    int64_t crop[3];     /* voxels of the image to keep, about the centre: matrix where nothing is to be cut */
+    int64_t crop[3];     /* voxels of the image to keep, about the centre; equal to matrix if nothing is cut */
     int coils;           /* >= 1 */
-    int volumes, slices; /* volumes * slices = frames where none is missing */
-    int places;          /* slices, or slabs of 3D scans, of which each is a volume; a frame's is in 0 .. places - 1 */
+    int volumes, slices; /* volumes * slices = frames if none is missing */
+    int places;          /* slices, or slabs of 3D scans, each a volume; frame.place is in 0 .. places - 1 */
     int trajectories;
     scan_trajectory *trajectory; /* [trajectories + calibrations] */
     int frames;
-    int calibrations;           /* frames behind those, each with a trajectory behind the others: lines that only coil
-                                 * maps are estimated from; at most one a place */
-    scan_frame *frame;          /* [frames + calibrations] */
-    double complex *noise;      /* [coil][coil] covariance of the coils' noise, or NULL */
+    int calibrations;      /* calibration frames after those, each with its own trajectory after the others. They are
+                                 * only used to estimate coil maps; at most one per place */
+    scan_frame *frame;     /* [frames + calibrations] */
+    double complex *noise; /* [coil][coil] covariance of the coils' noise, or NULL */
     float complex *sensitivity; /* [place][set][coil][z][y][x] of `matrix`, or NULL; coil c of set s sees s_sc, and its
                                  * data are F sum_s s_sc rho_s of the images rho_s */
-    bool own_maps;              /* each place has its maps; else all share those of the only one */
-    int map_sets;               /* 2, or one: 0, 1 */
-    bool maps_weighted;         /* they fade as vf_espirit's do, and the image is to be of even intensity */
-    bool maps_whitened, maps_compressed; /* sensitivity is of coils behind these stages: not to be done again */
-    bool whitened;                       /* the coils are decorrelated */
-    int compressed_from;                 /* coils that these were combined of; 0: they were not */
+    bool own_maps;              /* each place has its own maps; else all share one place's */
+    int map_sets;               /* 2; or 0 or 1 for one set */
+    bool maps_weighted;         /* the maps fade as vf_espirit's do; the image gets even intensity */
+    bool maps_whitened, maps_compressed; /* these stages are already applied to sensitivity */
+    bool whitened;                       /* the coils' noise is decorrelated */
+    int compressed_from;                 /* the number of coils before compression; 0: not compressed */
     float *field_map;                    /* [z][y][x] of `matrix`, Hz, or NULL */
     int references;
     float *reference;              /* [references][z][y][x] of `matrix`, or NULL */
     int truths;                    /* 0, 1, or `volumes` */
     float *truth;                  /* [truths][z][y][x] of `crop`, or NULL */
-    scan_geometry geometry;        /* of all volumes; of the first, where they differ */
-    scan_geometry *place_geometry; /* [places] of slabs: volume n shows place n % places; NULL: all share `geometry` */
-    char *protocol;                /* the ISMRMRD header, to go into an ISMRMRD image file; NULL for plain files */
+    scan_geometry geometry;        /* of all volumes; of the first if they differ */
+    scan_geometry *place_geometry; /* [places] for slabs: volume n shows place n % places; NULL: all share `geometry` */
+    char *protocol;                /* the ISMRMRD header, copied to an ISMRMRD image file; NULL for plain files */
     char layout[32];               /* "ISMRMRD", "plain", "BART" */
     char group[256];               /* of the ISMRMRD file, from its root: "/dataset"; "" for plain files */
-    char description[256];         /* one line for people: trajectory, units and how they were chosen */
-    char digest[VF_DIGEST_TEXT];   /* of trajectories, weights, time and phi: what Q depends on */
+    char description[256];         /* one line: trajectory, units and how they were chosen */
+    char digest[VF_DIGEST_TEXT];   /* of trajectories, weights, time and phi, which Q depends on */
 } mri_scan;
 
-/* Reads a scan of either layout in HDF5 (docs/scans.md). `out` is overwritten; free it with scan_free. What deserves
- * attention but is no error goes out as vf_warn. Errors, each naming file and dataset: VF_ERR_INPUT; VF_ERR_MEMORY. */
+/* Reads an HDF5 scan of either layout (docs/scans.md). `out` is overwritten; free it with scan_free. Prints warnings
+ * with vf_warn. Errors, each naming file and dataset: VF_ERR_INPUT; VF_ERR_MEMORY. */
 VF_MUST_CHECK vf_status read_scan(vf_context *ctx, const char *path, const char *group, k_units units, mri_scan *out);
-/* Warns of what is allowed but seldom meant: a trajectory that covers little of k-space, a matrix deeper than the
- * trajectory, coil maps that are 0. `name` is the file. */
+/* Warns about input that is valid but probably a mistake: a trajectory that covers little of k-space, a matrix deeper
+ * than the trajectory, coil maps that are 0. `name` is the file. */
 void scan_warn(vf_context *ctx, const char *name, const mri_scan *raw);
 
 /* ---- scan_sampling.c ---- */
 
-/* How far a trajectory is undersampled, of the field of view that is kept: cells of k-space of one cycle per field of
- * view, over those that samples stand for, in the ball, cylinder or box that the trajectory reaches. A sample stands
- * for its cell, or the length of readout to the next sample if that is less; within a few cells none counts twice. So
- * readout oversampling and repetitions do not count, R of spokes is that of Nyquist, and of Cartesian lines their
- * spacing. 1 at least. */
+/* The undersampling of a trajectory for the field of view that is kept: the cells of k-space of one cycle per field of
+ * view, over the cells that samples stand for, in the ball, cylinder or box that the trajectory reaches. A sample
+ * stands for its cell, or for the length of readout to the next sample if that is less; within a few cells none counts
+ * twice. So readout oversampling and repetitions do not count. R is Nyquist's for spokes, and the spacing for Cartesian
+ * lines. At least 1. */
 typedef struct scan_sampling {
-    double mean; /* over all of k-space that is reached */
-    double edge; /* at the ends of the axis where it is largest: lines or spokes outside of the dense middle */
+    double mean; /* over the part of k-space that the trajectory reaches */
+    double edge; /* at the ends of the most undersampled axis: lines or spokes outside the dense middle */
 } scan_sampling;
-/* Of the trajectory that is undersampled most. Errors: VF_ERR_MEMORY. */
+/* Measures the most undersampled trajectory. Errors: VF_ERR_MEMORY. */
 VF_MUST_CHECK vf_status scan_measure_sampling(vf_context *ctx, const mri_scan *raw, scan_sampling *out);
-/* A line for people; "" where the scan is complete. */
+/* Describes the undersampling in one line; "" if the scan is complete. */
 void scan_say_sampling(const recon_settings *settings, const mri_scan *raw, const scan_sampling *sampling, char *text,
                        size_t size);
-/* Warns where there are fewer numbers in all coils than about 0.55 of the voxels, unless a reference stands in. */
+/* Warns if all coils together have fewer numbers than about 0.55 of the voxels, unless a reference makes up for
+ * them. */
 void scan_warn_sampling(vf_context *ctx, const recon_settings *settings, const mri_scan *raw,
                         const scan_sampling *sampling);
 
-/* The samples of all frames. */
+/* The number of samples in all frames. */
 int64_t scan_samples(const mri_scan *raw);
-/* Sets of maps in raw->sensitivity, of one place and of all. */
+/* Sets of maps in raw->sensitivity: of one place, and of all places. */
 int scan_map_sets(const mri_scan *raw);
 int scan_all_map_sets(const mri_scan *raw);
 void scan_free(mri_scan *scan); /* leaves it zero */
 
 /* ---- change_matrix.c ---- */
 
-/* The scan's field of view in `wanted` voxels (x, y, z): matrix and crop; samples beyond a smaller matrix' k-space get
- * the weight 0; the truth is dropped. Errors: VF_ERR_ARGUMENT (not possible, or the scan has maps on its matrix),
- * VF_ERR_MEMORY. */
+/* Changes matrix and crop to `wanted` voxels (x, y, z) over the same field of view. Samples beyond the k-space of a
+ * smaller matrix get the weight 0. The truth is dropped. Errors: VF_ERR_ARGUMENT (not possible, or the scan has maps on
+ * its matrix), VF_ERR_MEMORY. */
 VF_MUST_CHECK vf_status change_matrix(vf_context *ctx, const int64_t wanted[3], mri_scan *raw);
 
 #endif

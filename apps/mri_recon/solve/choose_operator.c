@@ -1,4 +1,4 @@
-/* Which way F is computed, and its plans, as the settings have it. */
+/* Chooses how F is computed from the settings, and makes its plans. */
 #include "choose_operator.h"
 
 #include <stdio.h>
@@ -7,7 +7,7 @@
 
 vf_encode_by encoding_choose_for(const recon_settings *settings, const mri_scan *raw, const scan_trajectory *at)
 {
-    const bool keeps_q = settings->save_q || settings->load_q; /* the FFT of the grid has none */
+    const bool keeps_q = settings->save_q || settings->load_q; /* the FFT of the grid has no Q */
     const vf_encode_by wish =
         settings->encode_by == VF_ENCODE_AUTO && keeps_q ? VF_ENCODE_OFF_GRID : settings->encode_by;
     return vf_encoding_choose(wish, raw->matrix, at->samples, at->k, raw->field_map && at->time);
@@ -56,7 +56,7 @@ vf_status encoding_check(vf_context *ctx, const recon_settings *settings, const 
     return VF_OK;
 }
 
-/* Of what is given to a sum, times and field map can be too large together; both are of the scan. */
+/* Turns the sum's VF_ERR_ARGUMENT (times and field map too large together) into an input error that names the scan. */
 static vf_status blame_scan(vf_context *ctx, const char *input)
 {
     char reason[512];

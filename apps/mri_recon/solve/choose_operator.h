@@ -1,4 +1,4 @@
-/* Which operator F is computed by. */
+/* Chooses the operator that computes F. */
 #ifndef CHOOSE_OPERATOR_H
 #define CHOOSE_OPERATOR_H
 
@@ -6,15 +6,15 @@
 #include "scan/mri_scan.h"
 #include "settings.h"
 
-/* VF_ENCODE_DIRECT, _NUFFT or _CARTESIAN: what the settings lead to for a trajectory of a scan (vf_encoding_choose); no
- * FFT of the grid where a Q is to be kept or loaded. */
+/* Returns VF_ENCODE_DIRECT, _NUFFT or _CARTESIAN: the choice for this trajectory under the settings
+ * (vf_encoding_choose). With --save-q or --load-q, AUTO never chooses the FFT of the grid. */
 vf_encode_by encoding_choose_for(const recon_settings *settings, const mri_scan *raw, const scan_trajectory *at);
 
-/* The options of vf_encoding_create, as the settings have them, for one vector at a time; `by` as encoding_choose_for. */
+/* The options for vf_encoding_create, from the settings, for one vector at a time; `by` is encoding_choose_for's. */
 vf_encoding_options encoding_options(const recon_settings *settings, const mri_scan *raw, const scan_trajectory *at);
 
-/* Refuses --operator cartesian for a scan that is not on a grid, naming the first sample; notes where the FFT could be
- * used but for --save-q and --load-q. Errors: VF_ERR_INPUT. */
+/* Rejects --operator cartesian for a scan that is not on a grid; the message names the first sample off the grid.
+ * Prints a note if only --save-q or --load-q prevents the FFT. Errors: VF_ERR_INPUT. */
 VF_MUST_CHECK vf_status encoding_check(vf_context *ctx, const recon_settings *settings, const mri_scan *raw);
 
 #endif

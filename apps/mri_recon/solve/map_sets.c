@@ -1,10 +1,10 @@
-/* F^H W F of images that are seen together through several sets of maps, coil by coil: what a coil sees of all images,
- * F^H W F of that, and what each image gets of it. */
+/* F^H W F for several images with a set of coil maps each. For each coil: add up what it sees of all images, apply
+ * F^H W F, and add the result to each image. */
 #include "equations.h"
 #include "voxfield/copy.h"
 #include "voxfield/vector.h"
 
-/* In part->room: conj(x) of each set, then what a coil sees, and F^H W F of that. */
+/* part->room holds conj(x) of each set, then what a coil sees, then F^H W F of that. */
 int64_t map_sets_room(int sets, int64_t voxels)
 {
     return sets > 1 ? (sets + 2) * voxels : 0;

@@ -1,6 +1,6 @@
-/* F^H W F for a team of devices. A device makes what it needs of Q in its own memory: a NUFFT takes less time than Q
- * takes to come from another device. A direct sum takes so much longer that each device makes a part of it; the parts
- * meet in host memory, and whoever needs Q copies it from there. */
+/* F^H W F for a team of devices. By NUFFT, each device computes the whole Q in its own memory, which takes less time
+ * than a copy from another device. A direct sum takes much longer: each device computes a part of Q, the parts are
+ * collected in host memory, and the devices that need Q copy it from there. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,7 +23,7 @@ float complex sample_phi(const recon_settings *settings, const mri_scan *raw, co
     return (float)product;
 }
 
-/* What Q depends on, as one digest. */
+/* The digest of all inputs that Q depends on. */
 static void make_key(const recon_settings *settings, const mri_scan *raw, bool direct, int segments,
                      char key[VF_DIGEST_TEXT])
 {
@@ -41,13 +41,13 @@ static void make_key(const recon_settings *settings, const mri_scan *raw, bool d
 
 struct q_maker;
 
-/* What one device does of Q. */
+/* One device's part of the work on Q. */
 typedef struct q_part {
     struct q_maker *maker;
     vf_queue *queue;
-    int64_t first, count;  /* points of the doubled grid, of a direct sum */
-    vf_q *plan;            /* NULL where Q is loaded */
-    vf_array q;            /* Q, where this device needs it; else its points */
+    int64_t first, count;  /* its points of the doubled grid, for a direct sum */
+    vf_q *plan;            /* NULL if Q is loaded */
+    vf_array q;            /* all of Q if this device needs it; else its points */
     vf_toeplitz *toeplitz; /* the device's own, or NULL */
 } q_part;
 
@@ -56,16 +56,16 @@ typedef struct q_maker {
     const recon_settings *settings;
     recon_watch *watch; /* or NULL */
     vf_normal_task task;
-    double *weights; /* [sample] the task's */
+    double *weights; /* [sample] task.weights, to free */
     vf_segments segments;
     int64_t doubled[3], points;
     vf_dtype type;
     bool direct;
-    bool shared;  /* each device makes a part only */
-    int parts;    /* devices at work */
+    bool shared;  /* each device computes only a part of Q */
+    int parts;    /* devices that take part */
     q_part *part; /* [parts] */
     q_file *file;
-    vf_array host; /* Q on its way to or from the file, or from device to device; empty: neither */
+    vf_array host; /* Q in host memory, for the file or shared work; else empty */
     int segment;
 } q_maker;
 
@@ -95,7 +95,7 @@ static vf_status compute_share(void *user, int number)
     return status == VF_OK ? vf_queue_sync(p->queue) : status;
 }
 
-/* From wherever the segment's Q is. */
+/* Sets the segment's Q in the device's Toeplitz matrix, from host memory if it was shared or loaded. */
 static vf_status give_to_device(void *user, int number)
 {
     const q_maker *m = user;
@@ -111,7 +111,7 @@ static vf_status give_to_device(void *user, int number)
     return status == VF_OK ? vf_queue_sync(p->queue) : status;
 }
 
-/* One after the other, so that the host has one at a time. */
+/* Segments are made one after the other, so that the host holds one Q at a time. */
 static vf_status make_segment(q_maker *m)
 {
     const size_t bytes = (size_t)m->points * vf_dtype_bytes(m->type);
@@ -161,7 +161,7 @@ static vf_status prepare_part(void *user, int number)
     return status;
 }
 
-/* The devices that need Q take part; in a direct sum all do. */
+/* For a direct sum all devices take part; otherwise only those that need Q. */
 static vf_status make_parts(q_maker *m, int wanted)
 {
     const int64_t row = m->doubled[0];
@@ -193,7 +193,7 @@ static vf_status make_segments(q_maker *m, int segments)
     return status;
 }
 
-/* Frees the memory of Q's making before the solver's is allocated. */
+/* Frees the memory used to make Q before the solver allocates its own. */
 static void free_maker(q_maker *m)
 {
     for (int d = 0; m->part && d < m->parts; d++) {

@@ -1,4 +1,4 @@
-/* Q in a file: computed once for a trajectory, used for every scan that has it. */
+/* A file with Q: computed once for a trajectory, then reused for every scan with that trajectory. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -88,7 +88,7 @@ vf_status q_file_write(q_file *file, int segment, const void *q)
 vf_status q_file_read(q_file *file, int segment, void *q)
 {
     const int64_t start[4] = {segment, 0, 0, 0}, count[4] = {1, file->dims[1], file->dims[2], file->dims[3]};
-    vf_reduced sum; /* not finite as soon as one number is not */
+    vf_reduced sum; /* not finite if any number is not finite */
     vf_status status = vf_h5_read(file->file, DATASET, file->type, start, count, q);
     if (status == VF_OK)
         status = vf_host_reduce(file->ctx, VF_REDUCE_SUM, file->type, count[1] * count[2] * count[3], q, NULL, &sum);

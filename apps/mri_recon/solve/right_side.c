@@ -1,5 +1,5 @@
-/* F^H d, coil by coil in batches, combined through the coils' maps on the device. On a GPU the next batch's samples are
- * weighted and copied in beside the transform of the one before. */
+/* F^H d in batches of coils, combined with the coil maps on the device. On a GPU, the next batch's samples are weighted
+ * and copied while the current batch is transformed. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,9 +12,9 @@
 #include "voxfield/vector.h"
 
 enum { MOST_BATCH = 8, STAGES = 2 };
-static const int64_t BATCH_BYTES = 256 << 20; /* of coil images at a time */
+static const int64_t BATCH_BYTES = 256 << 20; /* limit for the coil images of a batch */
 
-/* What one device does of it. */
+/* One device's part of the work. */
 typedef struct side_part {
     right_side *side;
     vf_queue *queue;
@@ -23,7 +23,7 @@ typedef struct side_part {
     int batch;             /* coils at a time */
     vf_pipeline *batches;  /* of [batch][sample] */
     vf_array coil_images;  /* [batch][its voxels] */
-    vf_array combined;     /* [set][its voxels]; empty until it is used */
+    vf_array combined;     /* [set][its voxels]; allocated on first use */
 } side_part;
 
 struct right_side {
@@ -35,14 +35,14 @@ struct right_side {
     vf_dtype type;
     int64_t voxels;
     float *density;    /* [sample], or NULL */
-    int parts;         /* devices at work */
+    int parts;         /* devices that take part */
     team_share *share; /* [parts] */
     side_part *part;   /* [parts] */
-    vf_queue *host;    /* where the images of several coils' groups are added up; NULL: that is not needed */
-    vf_array partial;  /* [parts - 1][set][voxel], in host memory: of the groups behind the first */
+    vf_queue *host;    /* adds up the images of several coil groups; NULL: not needed */
+    vf_array partial;  /* [parts - 1][set][voxel], in host memory: images of all coil groups but the first */
 };
 
-/* A frame on its way. */
+/* The frame in progress. */
 typedef struct side_of_frame {
     right_side *side;
     const scan_frame *frame;
@@ -50,16 +50,16 @@ typedef struct side_of_frame {
     void *out;
 } side_of_frame;
 
-/* The same, for one device. */
+/* The frame in progress on one device. */
 typedef struct part_of_frame {
     side_part *part;
     const scan_frame *frame;
     const vf_array *maps;
     int sets;
-    void *out; /* without maps: all coils' images of all voxels */
+    void *out; /* without maps: gets all coils' images, all voxels */
 } part_of_frame;
 
-/* Coils of a batch, `first` of all. */
+/* Returns the number of coils in a batch; *first is its first coil, counted over all coils. */
 static int batch_coils(const side_part *p, int64_t batch, int *first)
 {
     const int64_t left = p->share.coils - batch * p->batch;
@@ -67,8 +67,8 @@ static int batch_coils(const side_part *p, int64_t batch, int *first)
     return (int)(left < p->batch ? left : p->batch);
 }
 
-/* A number of noise, of E|n|^2 = 1, from the number of the replica and of the sample: Box and Muller's method on
- * splitmix64's stream (Steele, Lea and Flood, OOPSLA 2014). */
+/* Noise with E|n|^2 = 1, determined by the numbers of replica, place and sample: the Box-Muller method on numbers from
+ * splitmix64 (Steele, Lea and Flood, OOPSLA 2014). */
 static uint64_t mix(uint64_t x)
 {
     x += UINT64_C(0x9e3779b97f4a7c15);
@@ -86,7 +86,8 @@ static float complex draw(int replica, int place, int64_t sample)
     return (float)(size * cos(angle)) + (float)(size * sin(angle)) * I;
 }
 
-/* A sample of a coil. Noise of a sample of weight w has the variance 1 / w. */
+/* A coil's sample m: the frame's data, or a replica's noise. The noise of a sample of weight w has the variance 1
+ * / w. */
 static float complex datum(const right_side *r, const scan_frame *frame, int64_t coil, int64_t m)
 {
     const scan_trajectory *at = r->at;
@@ -96,7 +97,7 @@ static float complex datum(const right_side *r, const scan_frame *frame, int64_t
     return w > 0 ? draw(frame->replica, frame->place, coil * at->samples + m) / sqrtf(w) : 0;
 }
 
-/* conj(phi) w d of a batch; for gridding `density` d, which is no least-squares right side. */
+/* A batch's conj(phi) w d; for gridding `density` d. */
 static vf_status weighted_data(void *user, const vf_pipeline_piece *piece, size_t *bytes)
 {
     const part_of_frame *f = user;
@@ -121,10 +122,10 @@ static vf_status weighted_data(void *user, const vf_pipeline_piece *piece, size_
     return VF_OK;
 }
 
-/* ---- who does what ---- */
+/* ---- sharing the work ---- */
 
-/* A direct sum is shared by voxels: so the exponentials serve all coils of a batch, and no bit changes. A NUFFT takes
- * whole images: it is shared by coils. Bilinear gridding runs on the CPU. */
+/* Devices share a direct sum by voxels: the exponentials serve all coils of a batch, and the bits stay the same. A
+ * NUFFT needs whole images, so devices share it by coils. Bilinear gridding runs on the CPU, as one part. */
 static vf_status make_shares(right_side *r)
 {
     const bool cuts_voxels = r->settings->method != RECON_GRIDDING && r->settings->method != RECON_BILINEAR &&
@@ -182,13 +183,15 @@ static vf_status make_density(right_side *r)
                               r->watch, r->density);
 }
 
-/* Batches share arrays and the transform's memory, and add up in one order: they are computed one by one. */
+/* Batches share arrays and the transform's memory, and are added up in a fixed order, so they are computed one by
+ * one. */
 static vf_status make_batches(side_part *p, int device)
 {
     const right_side *r = p->side;
     const bool overlap = p->share.coils > p->batch && !vf_device_is_host(vf_queue_device(p->queue));
     const int stages = overlap ? STAGES : 1;
-    const int64_t samples = p->encoding ? r->at->samples * p->batch : 0; /* bilinear gridding takes them as they are */
+    const int64_t samples =
+        p->encoding ? r->at->samples * p->batch : 0; /* bilinear gridding reads the frame's data directly */
     const vf_pipeline_options options = {.first = device,
                                          .devices = 1,
                                          .stages = stages,
@@ -277,8 +280,8 @@ const char *right_side_description(const right_side *r)
 
 /* ---- a frame ---- */
 
-/* The study's gridding of coils [first, first + count), on the CPU: into coil_images. Samples of weight 0 are left out.
- */
+/* Bilinear gridding, as in the published study, of coils [first, first + count) on the CPU, into coil_images. Samples
+ * of weight 0 are left out. */
 static vf_status bilinear(side_part *p, const scan_frame *frame, vf_queue *queue, int first, int count)
 {
     const right_side *r = p->side;
@@ -307,7 +310,7 @@ static vf_status bilinear(side_part *p, const scan_frame *frame, vf_queue *queue
     return status;
 }
 
-/* Into coil_images. */
+/* F^H d of a batch, into coil_images. */
 static vf_status adjoint(side_part *p, const scan_frame *frame, const vf_pipeline_piece *piece, int first, int count)
 {
     if (!p->encoding)
@@ -352,7 +355,7 @@ static vf_status take_batch(void *user, const vf_pipeline_piece *piece, size_t *
     return status;
 }
 
-/* What a device has made, to where the host wants its voxels. */
+/* Copies a device's combined image to the output, or to `partial` if groups are added up. */
 static vf_status take_combined(side_part *p, int number, const side_of_frame *whole)
 {
     const right_side *r = p->side;
@@ -384,7 +387,7 @@ static vf_status run_part(void *user, int number)
     if (status == VF_OK && sets)
         status = vf_fill(p->queue, r->type, count, (const double[2]){0}, p->combined.data);
     if (status == VF_OK)
-        status = vf_queue_sync(p->queue); /* batches have queues of their own */
+        status = vf_queue_sync(p->queue); /* the batches run on other queues */
     if (status == VF_OK)
         status = vf_pipeline_run(p->batches, &work);
     if (status == VF_OK && sets)
@@ -401,7 +404,7 @@ vf_status right_side_of_frame(right_side *r, const scan_frame *frame, const devi
         status = grow_array(vf_context_host(r->team->ctx), VF_SPACE_HOST, r->type, (r->parts - 1) * count, &r->partial);
     if (status == VF_OK)
         status = team_run(r->team, r->parts, run_part, &f);
-    /* Always in the order of the devices. */
+    /* Always in device order, so that the bits are the same. */
     for (int d = 1; maps && r->host && d < r->parts && status == VF_OK; d++)
         status = vf_vector_axpby(r->host, r->type, count, 1, vf_array_at(&r->partial, (d - 1) * count), 1, out);
     return status;

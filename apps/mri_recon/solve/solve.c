@@ -1,13 +1,13 @@
-/* The system of equations as an operator, and its solution by conjugate gradients. Where several devices share the
- * coils, the vectors are on the first, which sends the direction to the others and adds up what they make of it. */
+/* The system of equations as an operator, and its solution by conjugate gradients. If several devices share the coils,
+ * the vectors are on the first device: it sends the search direction to the others and adds up their results. */
 #include "equations.h"
 #include "voxfield/solver.h"
 #include "voxfield/vector.h"
 
-/* A residual below this is what single precision leaves. */
+/* Residuals below this are rounding errors of single precision. */
 static const double ONLY_ROUNDING = 1e-5;
 
-/* y += what the other parts make of x, in their order. */
+/* y += the other parts' results, in order. */
 static vf_status add_parts(const system_matrix *system, vf_array *y)
 {
     vf_queue *queue = system->part[0].queue;
@@ -27,12 +27,12 @@ static vf_status apply_part(const system_part *p, const vf_array *x, vf_array *y
                : vf_normal_apply(p->normal, p->queue, p->coils, p->maps ? p->maps->data : NULL, x->data, y->data);
 }
 
-/* Everything is put into the queues before any is waited for, so that GPUs work at the same time. */
+/* Fills all queues before it waits for any, so that the GPUs work at the same time. */
 static vf_status apply(const system_matrix *system, const vf_array *x, vf_array *y)
 {
     vf_queue *queue = system->part[0].queue;
     vf_status status =
-        system->parts > 1 ? vf_queue_sync(queue) : VF_OK; /* x, and what was added up before, are there */
+        system->parts > 1 ? vf_queue_sync(queue) : VF_OK; /* x is complete, and `arrived` is free again */
     for (int d = 1; d < system->parts && status == VF_OK; d++) {
         const system_part *p = &system->part[d];
         vf_array copy = p->x, result = p->y, arrived = p->arrived;
@@ -48,7 +48,7 @@ static vf_status apply(const system_matrix *system, const vf_array *x, vf_array 
     if (status == VF_OK)
         status = add_parts(system, y);
     for (int d = 1; d < system->parts && status != VF_OK; d++) {
-        const vf_status ended = vf_queue_sync(system->part[d].queue); /* it uses x */
+        const vf_status ended = vf_queue_sync(system->part[d].queue); /* it may still read x */
         (void)ended;
     }
     return status == VF_OK ? vf_prior_add(system->prior, queue, x, y) : status;
@@ -87,7 +87,7 @@ void system_part_free(system_part *part)
     vf_array_free(&part->room);
 }
 
-/* Data are finite where they are read; squares of their sums need not be. */
+/* The reader checked that data are finite, but the squares of their sums may overflow. */
 static vf_status overflow(vf_context *ctx, const solve_options *options)
 {
     return vf_fail(ctx, VF_ERR_INPUT, "%s: the data or coil maps are too large for %s precision; scale them down%s",
@@ -112,11 +112,11 @@ static vf_status apply_system(void *state, vf_queue *queue, const void *x, void 
     const system_matrix *system = state;
     const vf_array from = view(system, system->count, x);
     vf_array to = view(system, system->count, y);
-    (void)queue; /* that of the first part */
+    (void)queue; /* the first part's queue */
     return apply(system, &from, &to);
 }
 
-/* What the caller gets told, and tells the solver. */
+/* The caller's progress callback, wrapped for vf_cg. */
 typedef struct telling {
     void (*tell)(void *user, int iteration, double residual);
     void *user;
@@ -130,7 +130,7 @@ static bool tell_caller(void *user, int iteration, double residual)
     return false;
 }
 
-/* Errors and warnings of an end that is none. */
+/* The error or warning if the solver ended early. */
 static vf_status judge(vf_context *ctx, const solve_options *options, const vf_cg_result *found)
 {
     if (found->end == VF_SOLVER_OVERFLOW)

@@ -1,4 +1,4 @@
-/* Devices that work together, and their shares. */
+/* Teams of devices, and their shares of the coil maps. */
 #include "team.h"
 
 #include <stdlib.h>
@@ -30,7 +30,7 @@ typedef struct team_work {
     void *user;
 } team_work;
 
-/* As many threads as items: each takes one. The item says which part it is, whichever thread took it. */
+/* The item number is the part number. There are as many workers as parts, but any worker may take any part. */
 static vf_status produce(void *user, int worker, int slot, int64_t item)
 {
     const team_work *w = user;

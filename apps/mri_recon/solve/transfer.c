@@ -1,4 +1,4 @@
-/* Complex numbers between host memory, in single precision, and a device's, in either. */
+/* Copies complex numbers between host memory, in single precision, and device memory of either precision. */
 #include <stdlib.h>
 
 #include "equations.h"

@@ -4,18 +4,18 @@
  *     adjoint   x = A^H y      <A x, y> = <x, A^H y>
  *     normal    z = A^H A x
  *
- * Whoever has a linear map fills in a table of methods and gets an operator; whoever needs one (solver.h) takes any.
- * Operators are combined into others: chains, sums, multiples, stacks. A space of vectors is an element type, real
- * (VF_F32, VF_F64) or complex (VF_C64, VF_C128), and a number of elements. All elements lie in VF_SPACE_DEVICE memory
- * of one device, without gaps. Input is kept, output is overwritten; the two must not overlap.
+ * To make an operator, fill in a table of methods. Functions that need one (solver.h) take any. Operators can be
+ * combined: chains, sums, multiples, stacks. A vector space is an element type, real (VF_F32, VF_F64) or complex
+ * (VF_C64, VF_C128), and a number of elements. All elements are in VF_SPACE_DEVICE memory of one device, without gaps.
+ * The input is kept, the output is overwritten; the two must not overlap.
  *
- * Real-linear operators between complex vectors (those that conjugate) are adjoint with respect to Re <., .>. So are
- * operators between a real and a complex space, which are real-linear and nothing more: taking the real part, whose
- * adjoint is to append imaginary parts of 0. Between real spaces all operators are real-linear; they need not say so.
- * Nothing converts elements by itself: where operators meet in a combination or a solver, the types are the same.
+ * For real-linear operators between complex vectors (operators that conjugate), the adjoint is with respect to
+ * Re <., .>. The same holds for operators between a real and a complex space, which can only be real-linear. Example:
+ * taking the real part, whose adjoint appends imaginary parts of 0. Between real spaces all operators are real-linear,
+ * and the flag is not needed. Element types are never converted: in a combination or a solver, the types must be equal.
  *
  * Operations go into a queue: asynchronous on a GPU, blocking on the CPU. One queue at a time may use an operator. The
- * same input gives the same bits, whatever the number of threads.
+ * same input gives the same bits, for any number of threads.
  */
 #ifndef VOXFIELD_OPERATOR_H
 #define VOXFIELD_OPERATOR_H
@@ -32,30 +32,32 @@ typedef struct vf_vector_space {
     int64_t count; /* elements, >= 0 */
 } vf_vector_space;
 
-/* What an operator does, given its state. */
+/* An operator's methods; each gets the operator's state. */
 typedef struct vf_operator_methods {
     const char *name; /* in messages: "NUFFT" */
     vf_status (*forward)(void *state, vf_queue *queue, const void *x, void *y);
-    vf_status (*adjoint)(void *state, vf_queue *queue, const void *y, void *x); /* not used of a self-adjoint one */
-    vf_status (*normal)(void *state, vf_queue *queue, const void *x, void *z);  /* NULL: forward, then adjoint */
-    void (*free)(void *state);                                                  /* NULL: nothing is to be freed */
+    vf_status (*adjoint)(void *state, vf_queue *queue, const void *y,
+                         void *x);                                             /* not used for self-adjoint operators */
+    vf_status (*normal)(void *state, vf_queue *queue, const void *x, void *z); /* NULL: forward, then adjoint */
+    void (*free)(void *state);                                                 /* NULL: nothing to free */
 } vf_operator_methods;
 
-/* Properties that the maker vouches for. An operator between a real and a complex space must be real-linear. */
+/* Properties that the caller guarantees. An operator between a real and a complex space must be real-linear. */
 enum { VF_OPERATOR_SELF_ADJOINT = 1, VF_OPERATOR_REAL_LINEAR = 2 };
 
 typedef struct vf_operator vf_operator;
 
-/* Makes an operator of `state`, which it takes over: vf_operator_free frees it by methods->free. If it fails, `state`
- * stays the caller's. `methods` must outlive the operator. Errors: VF_ERR_ARGUMENT (a missing method; a space of
- * another type; a self-adjoint operator between two spaces; one between a real and a complex space that is not
- * real-linear), VF_ERR_MEMORY; *out is NULL then. */
+/* Makes an operator and takes ownership of `state`: vf_operator_free calls methods->free. After an error, the caller
+ * still owns `state`. `methods` must outlive the operator. Errors: VF_ERR_ARGUMENT (a missing method; a space of
+ * another type or of negative length; a self-adjoint operator between different spaces; an operator between a real and
+ * a complex space that is not real-linear), VF_ERR_MEMORY; *out is NULL then. */
 VF_MUST_CHECK vf_status vf_operator_create(vf_device *device, const vf_operator_methods *methods, unsigned properties,
                                            vf_vector_space domain, vf_vector_space codomain, void *state,
                                            vf_operator **out);
 
-/* The caller needs it no more; combinations of which it is a part keep it until they are freed themselves. From one
- * thread at a time for all operators that are combined. Work in the queue must be done. NULL is allowed. */
+/* Releases the caller's reference. Combinations that contain the operator keep it until they are freed themselves.
+ * Operators that are combined must be freed from one thread at a time. Work in the queue must be done. NULL is
+ * allowed. */
 void vf_operator_free(vf_operator *a);
 
 vf_device *vf_operator_device(const vf_operator *a);
@@ -64,25 +66,25 @@ vf_vector_space vf_operator_codomain(const vf_operator *a);
 const char *vf_operator_name(const vf_operator *a);
 unsigned vf_operator_properties(const vf_operator *a);
 
-/* Errors: VF_ERR_ARGUMENT (a missing vector, input that is the output, another device's queue); those of the methods.
- * The first `normal` of an operator without a method for it allocates a vector of the codomain. */
+/* Errors: VF_ERR_ARGUMENT (a missing vector, input equal to output, another device's queue); those of the methods. If
+ * an operator has no method `normal`, the first call of vf_operator_normal allocates a vector of the codomain. */
 VF_MUST_CHECK vf_status vf_operator_forward(vf_operator *a, vf_queue *queue, const void *x, void *y);
 VF_MUST_CHECK vf_status vf_operator_adjoint(vf_operator *a, vf_queue *queue, const void *y, void *x);
 VF_MUST_CHECK vf_status vf_operator_normal(vf_operator *a, vf_queue *queue, const void *x, void *z);
 
-/* ---- operators of operators: all of one device, at least one. Errors: VF_ERR_ARGUMENT (spaces that do not fit; it
- * names the operators), VF_ERR_MEMORY, VF_ERR_DEVICE_MEMORY. *out is NULL then. ---- */
+/* ---- combinations of operators: at least one, all of one device. Errors: VF_ERR_ARGUMENT (spaces that do not fit; the
+ * message names the operators), VF_ERR_MEMORY, VF_ERR_DEVICE_MEMORY. *out is NULL then. ---- */
 
 /* y = A_last ... A_1 A_0 x */
 VF_MUST_CHECK vf_status vf_operator_chain(int count, vf_operator *const *a, vf_operator **out);
 
-/* y = sum_i A_i x; self-adjoint where all are. */
+/* y = sum_i A_i x; self-adjoint if all A_i are. */
 VF_MUST_CHECK vf_status vf_operator_sum(int count, vf_operator *const *a, vf_operator **out);
 
-/* y = (A_0 x, A_1 x, ...), one after the other; codomains of one type. */
+/* y = (A_0 x, A_1 x, ...), concatenated; the codomains have one type. */
 VF_MUST_CHECK vf_status vf_operator_stack(int count, vf_operator *const *a, vf_operator **out);
 
-/* y = factor A x, with a finite real factor; self-adjoint where A is. */
+/* y = factor A x, with a finite real factor; self-adjoint if A is. */
 VF_MUST_CHECK vf_status vf_operator_scale(double factor, vf_operator *a, vf_operator **out);
 
 /* y = A^H A x, self-adjoint: its forward is A's normal. */
@@ -91,7 +93,7 @@ VF_MUST_CHECK vf_status vf_operator_normal_of(vf_operator *a, vf_operator **out)
 /* y = A^H x */
 VF_MUST_CHECK vf_status vf_operator_adjoint_of(vf_operator *a, vf_operator **out);
 
-/* ---- operators of one number an element, self-adjoint ---- */
+/* ---- diagonal operators, self-adjoint ---- */
 
 VF_MUST_CHECK vf_status vf_operator_identity(vf_device *device, vf_vector_space space, vf_operator **out);
 

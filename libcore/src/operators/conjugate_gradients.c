@@ -1,4 +1,4 @@
-/* Conjugate gradients, all of it on the device; two or three numbers an iteration come back to the host. */
+/* Conjugate gradients on the device; only two or three numbers per iteration are copied to the host. */
 #include <math.h>
 
 #include "voxfield/copy.h"
@@ -53,7 +53,7 @@ static vf_status precondition(const cg *s, double *product)
     return status;
 }
 
-/* r = b - A x of the first guess. */
+/* r = b - A x for the initial x. */
 static vf_status begin(const cg *s)
 {
     const double zero[2] = {0};

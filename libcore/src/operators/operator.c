@@ -1,4 +1,4 @@
-/* Operators as such, and those of one number an element. */
+/* Operators, and the diagonal ones. */
 #include "voxfield/operator.h"
 
 #include <stdlib.h>
@@ -15,8 +15,8 @@ struct vf_operator {
     unsigned properties;
     vf_vector_space domain, codomain;
     void *state;
-    int users;        /* the caller, and combinations */
-    vf_array between; /* of the codomain, for `normal`; empty until it is used */
+    int users;        /* reference count: the caller, and combinations */
+    vf_array between; /* a vector of the codomain, for `normal`; allocated on first use */
 };
 
 static bool same_space(vf_vector_space a, vf_vector_space b)
@@ -143,7 +143,7 @@ vf_status vf_operator_normal(vf_operator *a, vf_queue *queue, const void *x, voi
     return status == VF_OK ? vf_operator_adjoint(a, queue, a->between.data, z) : status;
 }
 
-/* ---- one number an element ---- */
+/* ---- diagonal operators ---- */
 
 typedef struct weights {
     vf_vector_space space;

@@ -1,4 +1,4 @@
-/* Operators of operators. */
+/* Combinations of operators. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -10,7 +10,7 @@ typedef struct combined {
     int count;
     double factor;
     vf_operator **part; /* [count] */
-    vf_array *room;     /* [rooms] vectors on the way from one part to another */
+    vf_array *room;     /* [rooms] intermediate vectors */
     int rooms;
 } combined;
 
@@ -26,12 +26,12 @@ static void free_combined(void *state)
     free(c);
 }
 
-/* Whether the parts are of one device and, if asked for, fit; the first that does not is named. */
+/* Checks that all parts are of one device and that their spaces fit. The message names the first two that do not. */
 static vf_status check_parts(const char *name, int count, vf_operator *const *a,
                              bool (*fits)(const vf_operator *first, const vf_operator *before, const vf_operator *a))
 {
     if (count < 1)
-        return VF_ERR_ARGUMENT; /* of no device, so without a text */
+        return VF_ERR_ARGUMENT; /* without a device there is no context for a message */
     vf_context *ctx = vf_device_context(vf_operator_device(a[0]));
     for (int i = 1; i < count; i++) {
         if (vf_operator_device(a[i]) != vf_operator_device(a[0]))
@@ -53,7 +53,7 @@ static bool same(vf_vector_space a, vf_vector_space b)
     return a.type == b.type && a.count == b.count;
 }
 
-/* `state` with the parts, and `rooms` empty rooms. */
+/* Allocates the state with references to the parts and `rooms` empty vectors. */
 static vf_status begin(int count, vf_operator *const *a, int rooms, combined **out)
 {
     vf_context *ctx = vf_device_context(vf_operator_device(a[0]));
@@ -76,7 +76,7 @@ static vf_status begin(int count, vf_operator *const *a, int rooms, combined **o
     return VF_OK;
 }
 
-/* Of what has been begun well; else frees it. */
+/* Makes the operator if `status` is VF_OK; after an error frees the state. */
 static vf_status finish(vf_status status, const vf_operator_methods *methods, unsigned properties,
                         vf_vector_space domain, vf_vector_space codomain, combined *c, vf_operator **out)
 {
@@ -92,7 +92,7 @@ static vf_status make_room(combined *c, int room, vf_vector_space space)
     return vf_array_create(vf_operator_device(c->part[0]), VF_SPACE_DEVICE, space.type, space.count, &c->room[room]);
 }
 
-/* A combination is real-linear where any part is, self-adjoint at most where all are. */
+/* A combination is real-linear if any part is. It can be self-adjoint only if all parts are. */
 static unsigned common_properties(int count, vf_operator *const *a)
 {
     unsigned all = ~0U, any = 0;
@@ -125,7 +125,7 @@ static vf_status chain_adjoint(void *state, vf_queue *queue, const void *y, void
     return status;
 }
 
-/* A_0^H ... (A_n^H A_n) ... A_0, so that the last part's own normal serves. */
+/* A_0^H ... (A_n^H A_n) ... A_0, which uses the last part's own `normal`. */
 static vf_status chain_normal(void *state, vf_queue *queue, const void *x, void *z)
 {
     combined *c = state;
@@ -161,7 +161,7 @@ vf_status vf_operator_chain(int count, vf_operator *const *a, vf_operator **out)
     vf_status status = check_parts("chain", count, a, follows);
     if (status == VF_OK)
         status = begin(count, a, count, &c);
-    /* Room i holds what part i makes; the last, for `normal`, another vector of the last part's domain. */
+    /* Room i holds the output of part i. The last room, for `normal`, is a vector of the last part's domain. */
     for (int i = 0; i < count && count > 1 && status == VF_OK; i++)
         status = make_room(c, i, i + 1 < count ? vf_operator_codomain(a[i]) : vf_operator_domain(a[i]));
     if (status != VF_OK)
@@ -254,7 +254,7 @@ static vf_status stack_adjoint(void *state, vf_queue *queue, const void *y, void
     return status;
 }
 
-/* The sum of the parts' own. */
+/* The sum of the parts' `normal`. */
 static vf_status stack_normal(void *state, vf_queue *queue, const void *x, void *z)
 {
     const combined *c = state;

@@ -1,10 +1,10 @@
-/* What the files of operators share; not installed. */
+/* Declarations shared by the operator files; not installed. */
 #ifndef VOXFIELD_OPERATOR_INTERNAL_H
 #define VOXFIELD_OPERATOR_INTERNAL_H
 
 #include "voxfield/operator.h"
 
-/* One user more, who will free it. */
+/* Adds a reference, which the new user releases with vf_operator_free. */
 void vf_operator_keep(vf_operator *a);
 
 #endif

@@ -1,11 +1,11 @@
-/* The largest eigenvalue of a positive operator. */
+/* The largest eigenvalue of a positive operator, by power iteration. */
 #include <math.h>
 #include <stdlib.h>
 
 #include "voxfield/solver.h"
 #include "voxfield/vector.h"
 
-/* splitmix64 (Steele, Lea and Flood, OOPSLA 2014), to (-1, 1). */
+/* A random number in (-1, 1), by splitmix64 (Steele, Lea and Flood, OOPSLA 2014). */
 static double draw(uint64_t *state)
 {
     uint64_t x = *state += UINT64_C(0x9e3779b97f4a7c15);

@@ -28,7 +28,7 @@ static vf_status check(const vf_queue *queue, vf_dtype type, int64_t n, const vf
 }
 #define CHECK(queue, type, n, ...) check(queue, type, n, (const vf_pointer[]){__VA_ARGS__, {NULL, NULL}})
 
-/* Sums are 0 where there is nothing to sum, or an error. */
+/* Sets the results to 0, their value for empty vectors and after errors. */
 static vf_status clear(const vf_queue *queue, const char *name, double *sum, int count)
 {
     vf_status status = VF_CHECK_POINTERS(context_of(queue), "a vector", {name, sum});
@@ -49,7 +49,7 @@ vf_status vf_vector_multiply_add(vf_queue *queue, vf_dtype type, int64_t n, cons
     return status == VF_OK ? ops_for(queue)->multiply_add(queue, type, n, x, y, z) : status;
 }
 
-/* Of complex vectors 2 Re x - x, of primitives that every device has. */
+/* For complex vectors: 2 Re x - x, by primitives that every device has. */
 vf_status vf_vector_conjugate(vf_queue *queue, vf_dtype type, int64_t n, const void *x, void *y)
 {
     const vf_pitch pitch = {2, 2 * n};

@@ -1,5 +1,5 @@
-/* Vectors on the CPU: threads take chunks of a fixed length; sums are those of reduce_internal.h. All is bound by
- * memory bandwidth, so the compiler's own vectors do. */
+/* Vectors on the CPU. Threads take chunks of a fixed length; sums use reduce_internal.h. Memory bandwidth is the limit,
+ * so the compiler's vectorization is enough. */
 #include <string.h>
 
 #include "reduce/reduce_internal.h"
@@ -32,7 +32,7 @@ enum { CHUNK = 16384, BLOCK = 2048 };
 #define NAME(x) x##_c128
 #include "vector_cpu.inc"
 
-/* Calls what##_f32 and so on, by the type; pointers are void *, and numbers are rounded to the type's precision. */
+/* Calls what##_f32 etc. for the type. Pointers are void *; numbers are rounded to the type's precision. */
 #define BY_TYPE(type, what, ...)                                                                                       \
     do {                                                                                                               \
         if ((type) == VF_F32)                                                                                          \
@@ -62,7 +62,8 @@ static int threads_for(vf_queue *queue, int64_t chunks)
     return chunks < threads ? (int)chunks : threads;
 }
 
-/* Runs `body` for chunks of n elements: `at` the first, `here` how many, `chunk` the number. */
+/* Runs `body` for chunks of n elements. In it, `at` is the first element, `here` the number of elements, `chunk` the
+ * chunk's number. */
 #define FOR_CHUNKS(queue, n, body)                                                                                     \
     do {                                                                                                               \
         const int64_t chunks_ = ((n) + CHUNK - 1) / CHUNK;                                                             \
@@ -112,7 +113,7 @@ typedef struct step {
     vf_reduce_chunk squares;
 } step;
 
-/* In blocks, whose squares are added up while the cache has them. */
+/* Works in blocks, so that the squares are added up while the data are in cache. */
 static void step_chunk(const void *user, int64_t at, int64_t count, void *state)
 {
     const step *s = user;

@@ -1,4 +1,4 @@
-/* What a kind of device fills in for vectors; not installed. */
+/* The table of vector operations that each kind of device fills in; not installed. */
 #ifndef VOXFIELD_VECTOR_INTERNAL_H
 #define VOXFIELD_VECTOR_INTERNAL_H
 
@@ -8,7 +8,7 @@
 extern "C" {
 #endif
 
-/* As vector.h has them, after the checks. */
+/* As in vector.h; the arguments are already checked. */
 typedef struct vf_vector_ops {
     vf_status (*axpby)(vf_queue *queue, vf_dtype type, int64_t n, double a, const void *x, double b, void *y);
     vf_status (*multiply_add)(vf_queue *queue, vf_dtype type, int64_t n, const void *x, const void *y, void *z);
