@@ -51,8 +51,8 @@ struct phase_type<double> {
     }
 };
 
-/* The arguments of the kernels. Tiles of the adjoint lie on a lattice fixed to the grid. A tile has 8 runs x rows_y x
- * rows_z points; runs x rows_y x rows_z = THREADS. */
+/* The arguments of the kernels. Tiles of the adjoint lie on a lattice fixed to the grid. A tile has 8 runs x rows_y
+ * x rows_z points, and runs x rows_y x rows_z = THREADS. */
 struct lattice_task {
     const lattice_wave *waves;
     const void *table; /* [samples][PAIRS_OF_RUN] Re E, Im E */

@@ -35,7 +35,7 @@ struct __align__(8) source
     double x, y, z, charge, distance;
 };
 
-/* The argument of all kernels. */
+/* The field, as kernels take it. */
 struct field {
     vf_grid grid;
     int64_t along[3], cells;

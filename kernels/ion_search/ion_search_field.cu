@@ -1,6 +1,6 @@
 /* The field begins as the map. An ion costs one pass over it, which adds the ion's potential, excludes the points near
- * it, and updates the bounds of each cell. This costs 16 bytes a point, read and written, and some 18 operations in
- * double precision. Cells without a free point are skipped.
+ * it, and updates the bounds of each cell. The pass takes 16 bytes a point, read and written, and some 18 operations
+ * in double precision. Cells without a free point are skipped.
  */
 #include "ion_search_cuda.cuh"
 
