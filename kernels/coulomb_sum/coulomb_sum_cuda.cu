@@ -1,5 +1,5 @@
-/* The CUDA backend of the Coulomb sum: the published constant-memory kernels, and which kernel a call is for. The tuned
- * one is in coulomb_sum_tiles.cuh. */
+/* The CUDA backend of the Coulomb sum: the published constant-memory kernels, and the choice of the kernel. The tuned
+ * kernel is in coulomb_sum_tiles.cuh. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,14 +21,16 @@ struct __align__(16) quad
 
 /* ---- the published kernels ----
  *
- * One z layer at a time, one launch for each chunk of atoms that fits constant memory, with the squared distance along
- * z computed beforehand. The layer is padded to whole thread blocks, so that no thread checks its range; launches add
- * to it. const1: a point a thread. const4: four neighbours along x, which share dy^2 + dz^2. const8: eight points a
- * block's width apart, so that the stores of a half warp coalesce.
+ * They compute one z layer at a time, with one launch for each chunk of atoms that fits constant memory. The squared
+ * distance along z is computed beforehand. The layer is padded to whole thread blocks, so no thread checks its range.
+ * Each launch adds to the layer. Points of a thread:
+ * - const1: one.
+ * - const4: four neighbours along x, which share dy^2 + dz^2.
+ * - const8: eight, a block's width apart, so that the stores of a half warp coalesce.
  */
 enum { SIDE = 16, MOST_POINTS = 8 };
 __constant__ __align__(16) unsigned char bank[VF_BANK_BYTES];
-vf_constant_bank bank_users = {"Coulomb sum"}; /* a plan's padded layer, too, is one for all its queues */
+vf_constant_bank bank_users = {"Coulomb sum"}; /* also guards a plan's padded layer, which its queues share */
 
 template <typename T>
 constexpr int bank_atoms()
@@ -78,13 +80,13 @@ __global__ void __launch_bounds__(SIDE *SIDE)
 /* ---- host side ---- */
 
 const char *const variants[] = {"tuned", "roots", "const1", "const4", "const8", NULL};
-const int variant_points[] = {0, 0, 1, 4, 8}; /* points a thread of the constant-memory kernels; 0: the tuned kernel */
+const int variant_points[] = {0, 0, 1, 4, 8}; /* of a thread, constant-memory kernels; 0: tuned kernel */
 
 struct cuda_state {
     device_atom *atoms;
-    void *staged;  /* a chunk of atoms on its way to the bank */
+    void *staged;  /* a chunk of atoms, before it is copied to the bank */
     void *layer;   /* a padded z layer of the whole grid */
-    int64_t pitch; /* elements in a row of it */
+    int64_t pitch; /* elements in a row of the layer */
     int points;    /* see variant_points */
     bool uses_bank;
     bool wide; /* tiles of two columns */
@@ -147,7 +149,7 @@ void launch_constant(const vf_coulomb *plan, cudaStream_t stream, const vf_box *
             plan->grid, box->lo[0], box->lo[1], centre_x, centre_y, count, least, layer, state->pitch);
 }
 
-/* One z layer of the box: all chunks of atoms, then the layer without its padding to `out`. */
+/* Computes one z layer of the box: adds all chunks of atoms, then copies the layer without its padding to `out`. */
 template <typename T>
 cudaError_t constant_layer(const vf_coulomb *plan, cudaStream_t stream, const vf_box *box, int64_t k, T *out)
 {
@@ -258,7 +260,7 @@ vf_status create(vf_coulomb *plan)
     state->points = variants[v] ? variant_points[v] : 0;
     if (status != VF_OK || state->points == 0)
         return status;
-    if (plan->grid.counts[1] > 65535 * SIDE) /* thread blocks of a launch along y */
+    if (plan->grid.counts[1] > 65535 * SIDE) /* the most thread blocks of a launch along y */
         return vf_fail(vf_device_context(plan->device), VF_ERR_UNSUPPORTED,
                        "Coulomb sum: %s is for at most %d points along y; use tuned", plan->variant, 65535 * SIDE);
     const int64_t rows = (plan->grid.counts[1] + SIDE - 1) / SIDE * SIDE, width = SIDE * MOST_POINTS;

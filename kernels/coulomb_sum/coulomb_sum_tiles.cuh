@@ -1,25 +1,25 @@
 /* The tuned kernel of the Coulomb sum on a GPU, for coulomb_sum_cuda.cu and for the search over its shapes; not
  * installed.
  *
- * A thread block computes a tile of points of one z layer, COLUMNS x 32 along x and 32 along y; the tiles lie on a
- * lattice fixed to the grid. A warp has 8 neighbouring rows, a thread COLUMNS points of each, 32 apart, so that stores
- * coalesce. Atoms go through shared memory in chunks, with positions relative to the tile's centre, made so in double
- * precision before they are rounded. The squared distance of an atom from a row, along y and z, is the same for all
- * points of the row: it is made once for a tile. Sums of FLUSH_ATOMS atoms are added in double precision, in shared
- * memory, which leaves the registers to the inner loop.
+ * A thread block computes a tile of points of one z layer, COLUMNS x 32 along x and 32 along y. The tiles lie on a
+ * lattice fixed to the grid. A warp has 8 neighbouring rows. A thread has COLUMNS points of each row, 32 apart, so that
+ * stores coalesce. Atoms go through shared memory in chunks. Their positions are relative to the tile's centre; the
+ * difference is computed in double precision before it is rounded. The squared distance of an atom from a row, along y
+ * and z, is the same for all points of the row, so it is computed once for a tile. Sums over FLUSH_ATOMS atoms are
+ * added up in double precision in shared memory, which leaves the registers to the inner loop.
  *
- * Work and its limits: a pair of an atom and a point costs one reciprocal square root of the special function units, of
- * which a multiprocessor starts 16 a clock (8 clocks for a warp on its quarter of a multiprocessor), and 3 other
- * instructions (r^2, its bound, sum), with loads 3.5, of which a quarter starts one a clock: the roots are the limit.
- * Bytes are none: an atom is read once for 2,048 points.
+ * Work and its limits: a pair of an atom and a point costs one reciprocal square root. The special function units of a
+ * multiprocessor start 16 of them a clock (8 clocks for a warp on its quarter of a multiprocessor). A pair also costs 3
+ * other instructions (r^2, its bound, the sum), or 3.5 with loads, and a quarter starts one of these a clock. So the
+ * roots are the limit. Memory bandwidth is not: an atom is read once for 2,048 points.
  *
- * Beyond that limit, in single precision: far from an atom the roots of two neighbouring rows give that of the row
- * between them. With w = 1/r(y - h) + 1/r(y + h) = (1 + d) 2/r, where d <= (h/r)^2 (1 + (h/r)^2) (from the second and
- * fourth derivative of 1/r), and e = 1 - r^2 (w/2)^2, 1/r = (w/2)(1 + e/2 + 3/8 e^2) but for 5/16 e^3 = 2.5 d^3: at r
- * >= 16 h 2.5 / 256^3 = 2.5 roundings of single precision, at most. That costs 6 instructions and no root. NEWTON has a
- * bit for each of the 8 rows that is done so: with k of them a pair takes (8 - k) clocks of the special function units,
- * and (28 + 5 k) / 8 instructions: 6 and 4.75 for k = 2, 5 and 5.4 for k = 3. Each chunk is sorted, in order, into far
- * atoms and near ones, which take the plain way.
+ * In single precision the kernel goes beyond that limit. Far from an atom, the roots of two neighbouring rows give the
+ * root of the row between them. Let w = 1/r(y - h) + 1/r(y + h) = (1 + d) 2/r, where d <= (h/r)^2 (1 + (h/r)^2) (from
+ * the second and fourth derivative of 1/r), and e = 1 - r^2 (w/2)^2. Then 1/r = (w/2)(1 + e/2 + 3/8 e^2), with an error
+ * of 5/16 e^3 = 2.5 d^3: at most 2.5 / 256^3 = 2.5 roundings of single precision at r >= 16 h. This costs 6
+ * instructions and no root. NEWTON has a bit for each of the 8 rows that is computed this way. With k such rows, a pair
+ * takes (8 - k) clocks of the special function units and (28 + 5 k) / 8 instructions: 6 and 4.75 for k = 2, 5 and 5.4
+ * for k = 3. Each chunk is sorted into far and near atoms, keeping their order; near atoms use the roots of all rows.
  */
 #ifndef COULOMB_SUM_TILES_CUH
 #define COULOMB_SUM_TILES_CUH
@@ -37,7 +37,7 @@ struct __align__(16) device_atom
     double x, y, z, charge;
 };
 
-/* Everything a kernel needs to know of the grid and the box. */
+/* The grid and the box, as kernels take them. */
 struct kernel_box {
     vf_grid grid;
     vf_box box;
@@ -45,7 +45,7 @@ struct kernel_box {
 
 __device__ inline double position(const vf_grid &grid, int axis, int64_t n)
 {
-    /* One rounding each, as on the host: no fused operation, so that all backends see the same point. */
+    /* Each operation rounds, as on the host. A fused one would give a point that differs from other backends'. */
     return __dadd_rn(grid.origin[axis], __dmul_rn(grid.spacing[axis], (double)n));
 }
 
@@ -55,7 +55,7 @@ __device__ inline int64_t extent(const vf_box &box, int axis)
 }
 
 /* 1 / sqrt(s), or 1 / s if SQUARE. Single precision: the hardware's approximation, relative error < 2^-22.9 (PTX ISA,
- * rsqrt.approx.ftz.f32) and 2^-23 (rcp.approx.ftz.f32); s is never subnormal, r_min sees to that. */
+ * rsqrt.approx.ftz.f32) and 2^-23 (rcp.approx.ftz.f32). Because of r_min, s is never subnormal. */
 template <bool SQUARE>
 __device__ inline float inverse(float s)
 {
@@ -95,22 +95,22 @@ enum {
 
 template <int columns, int unroll, int blocks, unsigned newton>
 struct tile_shape {
-    static constexpr int COLUMNS = columns; /* points of a row that a thread has */
-    static constexpr int UNROLL = unroll;   /* atoms the inner loop takes at a time */
-    static constexpr int BLOCKS = blocks;   /* on a multiprocessor: sets how many registers a thread may use */
+    static constexpr int COLUMNS = columns; /* a thread's points in a row */
+    static constexpr int UNROLL = unroll;   /* atoms in one pass of the inner loop */
+    static constexpr int BLOCKS = blocks;   /* on a multiprocessor: limits the registers of a thread */
     static constexpr unsigned NEWTON = newton;
 };
 
-/* The table: what was searched (validation/bench/tune_coulomb_sum.cu), for the architecture that is being compiled for;
- * the host need not know it. Multiprocessors of compute capability 7.5 and 8.0 start 64 multiply-adds a clock and have
- * none to spare for NEWTON. */
+/* The table of shapes that the search found (validation/bench/tune_coulomb_sum.cu), for the architecture being
+ * compiled; the host does not need it. Multiprocessors of compute capability 7.5 and 8.0 start 64 multiply-adds a clock
+ * and have none to spare for NEWTON. */
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ <= 800
 constexpr bool has_spare = false;
 #else
 constexpr bool has_spare = true;
 #endif
 template <typename T, bool ROOTS, int COLUMNS>
-struct table_shape { /* double precision, 1/r^2, or every root by the special function units */
+struct table_shape { /* double precision, 1/r^2, or all roots by the special function units */
     typedef tile_shape<COLUMNS, sizeof(T) == 4 ? 8 : 4, sizeof(T) == 4 ? 8 / COLUMNS : 4, 0> here;
 };
 template <>
@@ -122,20 +122,20 @@ struct table_shape<float, false, 2> {
     typedef tile_shape<2, 4, 4, has_spare ? 0x22 : 0> here; /* NVIDIA H200 */
 };
 
-/* A shape that the search names. */
+/* A shape given by the search. */
 template <typename Shape>
 struct given_shape {
     typedef Shape here;
 };
 
-/* Whether tiles of two columns are for a grid of so many points along x: they are a hundredth faster where they have no
- * more points beyond it, and want room for several thread blocks in a multiprocessor's shared memory. */
+/* Whether to use tiles of two columns for a grid with this many points along x. They are 1 % faster if they cover no
+ * more points beyond the grid, and if a multiprocessor's shared memory holds several thread blocks. */
 inline bool prefers_wide_tiles(int64_t points, int shared_bytes)
 {
     return (points + TILE - 1) / TILE % 2 == 0 && shared_bytes >= 160 << 10;
 }
 
-/* The squared distance from which an atom is far. */
+/* An atom is far at this squared distance or more. */
 inline double far_squared(const vf_grid &grid, double r_min)
 {
     const double far = FAR_SPACINGS * grid.spacing[1], least = far > r_min ? far : r_min;
@@ -163,7 +163,7 @@ struct __align__(2 * sizeof(T)) pair_of
 
 template <typename T>
 struct staged_atoms {
-    T rows[CHUNK][TILE]; /* squared distances from rows */
+    T rows[CHUNK][TILE]; /* squared distances from the rows, along y and z */
     pair_of<T> x_charge[CHUNK];
     pair_of<T> y_zz[CHUNK]; /* zz: the squared distance along z */
     int far[TILE_WARPS], near[TILE_WARPS];
@@ -196,7 +196,7 @@ __device__ inline void add_atom(const T (&rows)[ROWS], T x2, T charge, T least, 
         sum[p] += charge * y[p];
 }
 
-/* Stages up to CHUNK atoms, of which the first that it returns are far; the others are near. Called by all threads. */
+/* Stages up to CHUNK atoms, far ones first, and returns the number of far atoms. All threads must call it. */
 template <bool SORT, typename T>
 __device__ inline int stage_atoms_of_tile(const device_atom *__restrict__ atoms, int here, const double centre[3],
                                           T half_x, T half_y, T far, staged_atoms<T> &to)
@@ -243,7 +243,7 @@ __global__ void __launch_bounds__(TILE_THREADS, Shapes::here::BLOCKS)
     constexpr int COLUMNS = Shape::COLUMNS;
     constexpr unsigned NEWTON = Shape::NEWTON;
     __shared__ __align__(16) staged_atoms<T> chunk;
-    __shared__ double total[COLUMNS * ROWS][TILE_THREADS]; /* each thread its own column */
+    __shared__ double total[COLUMNS * ROWS][TILE_THREADS]; /* a column for each thread */
     const int thread = (int)threadIdx.x, lane = thread % 32, row = thread / 32 * ROWS;
     const int64_t tiles_x = tiles_along<COLUMNS>(at.box, 0), tiles_y = tiles_along<COLUMNS>(at.box, 1);
     const int64_t tile_x = (at.box.lo[0] / (COLUMNS * TILE) + blockIdx.x % tiles_x) * (COLUMNS * TILE);
@@ -251,7 +251,7 @@ __global__ void __launch_bounds__(TILE_THREADS, Shapes::here::BLOCKS)
     const int64_t k = at.box.lo[2] + blockIdx.x / tiles_x / tiles_y;
     const double centre[3] = {position(at.grid, 0, tile_x + COLUMNS * TILE / 2),
                               position(at.grid, 1, tile_y + TILE / 2), position(at.grid, 2, k)};
-    /* From the centre to the farthest points. */
+    /* Distances from the centre to the farthest points. */
     const T half_x = (T)(COLUMNS * TILE / 2 * at.grid.spacing[0]), half_y = (T)(TILE / 2 * at.grid.spacing[1]);
     const T my_row = (T)(position(at.grid, 1, tile_y + lane) - centre[1]);
     T x[COLUMNS], sum[COLUMNS][ROWS] = {};

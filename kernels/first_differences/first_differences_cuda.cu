@@ -1,5 +1,5 @@
-/* The CUDA backend: a voxel for each thread, its neighbours through the caches. Bytes decide: x, y, the weights once
- * each, and y written. */
+/* The CUDA backend: each thread has a voxel and reads its neighbours through the caches. Memory bandwidth is the limit:
+ * x, y and the weights are read once, and y is written once. */
 #include <stdint.h>
 
 #include "backend/cuda_check.cuh"

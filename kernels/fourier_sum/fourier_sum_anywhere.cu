@@ -1,11 +1,13 @@
-/* The CUDA kernel for points anywhere and for off-resonance, both directions, where fourier_sum_groups.cu does not do:
- * in double precision, and where voxels are few for such k. A sine and a cosine a pair.
+/* The CUDA kernel for points anywhere and for off-resonance, in both directions. It is for plans that
+ * fourier_sum_groups.cu does not support: double precision, and voxels too sparse for the samples' k. Each pair takes a
+ * sine and a cosine.
  *
- * A thread has 4 outer points (voxels in the adjoint, samples in the forward sum); inner points go through shared
- * memory, relative to nothing: phases are reduced pair by pair. Work and its limits: 2 operations of the special
- * function units a pair, of which a multiprocessor starts 16 a clock, against 128 others. The others are 4
- * multiply-adds of the sum, and of the phase some 20 (positions) or 15 (a grid with off-resonance): about as long as
- * the former.
+ * A thread has 4 outer points (voxels in the adjoint, samples in the forward sum). Inner points go through shared
+ * memory, with absolute positions: phases are reduced for each pair.
+ *
+ * Work and its limits: a pair takes 2 operations of the special function units. A multiprocessor starts 16 of these a
+ * clock, but 128 others. The others are 4 multiply-adds for the sum, and about 20 operations (positions) or 15 (a grid
+ * with off-resonance) for the phase. They take about as long.
  */
 #include "fourier_sum_cuda.cuh"
 
@@ -16,7 +18,7 @@ namespace
 
 enum { EACH = PAIR_POINTS / THREADS, STAGE = 128 };
 
-/* The two kinds of point in the roles that a direction gives them. */
+/* Which points are outer and which are inner: voxels and samples swap roles in the forward sum. */
 template <typename P, bool FORWARD>
 struct roles;
 template <typename P>
@@ -60,7 +62,7 @@ struct pairs_task {
     point_source points;
     double *partial;
     int64_t inner, segment_terms;
-    int64_t first, last; /* outer points: of this launch's first block, and the last there is */
+    int64_t first, last; /* outer points: the launch's first, and the last one requested */
 };
 
 template <typename P, bool FORWARD, bool HARDWARE, int B>

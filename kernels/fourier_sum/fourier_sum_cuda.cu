@@ -1,4 +1,4 @@
-/* The CUDA backend of the Fourier sum: what a plan keeps on the GPU, and which kernels a call is for. */
+/* The CUDA backend of the Fourier sum: a plan's data on the GPU, and the choice of kernels. */
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
@@ -8,7 +8,7 @@
 namespace vf_fourier_gpu
 {
 
-/* Terms of a segment, at most: with the groups of a launch they bound how long it takes. */
+/* The most terms of a segment; with the launch's groups, this limits how long a launch takes. */
 enum { MOST_SEGMENT_TERMS = 1 << 18, WAVES = 4 };
 
 static int64_t divide_up(int64_t a, int64_t b)
@@ -21,7 +21,7 @@ static int coil_width(const vf_fourier *plan)
     return plan->most_batch == 1 ? 1 : plan->options.precision == VF_F64 ? wide_batch<double>() : wide_batch<float>();
 }
 
-/* Bytes of one group's and segment's sums: real and imaginary part in double precision. */
+/* Bytes of the sums of one group and segment: real and imaginary parts in double precision. */
 static size_t slot_bytes(const vf_fourier *plan, int points)
 {
     return (size_t)coil_width(plan) * 2 * (size_t)points * sizeof(double);
@@ -51,7 +51,7 @@ namespace
 const char *const variants[] = {"tuned",     "products", "phasors",   "pairs", "naive",
                                 "registers", "constant", "published", NULL};
 
-/* A phase in turns, in units of 2^-64 turns, to the nearest even one; whole turns drop out. */
+/* A phase in units of 2^-64 turns, rounded to the nearest even number. Whole turns drop out. */
 uint64_t whole_phase(double turns)
 {
     return (uint64_t)llrint(ldexp(turns - rint(turns), 63)) << 1;
@@ -73,7 +73,7 @@ size_t wave_bytes(const vf_fourier *plan)
     return plan->has_grid ? (size_t)plan->samples * sizeof(lattice_wave) : 0;
 }
 
-/* Copies `count` numbers, if there are any, to *at, and moves it on. */
+/* Copies `count` numbers to *at, if there are any, and advances *at. */
 cudaError_t upload(const double *from, int64_t count, char **at, const double **out)
 {
     const size_t bytes = (size_t)count * sizeof *from;
@@ -124,7 +124,7 @@ vf_status upload_points(vf_fourier *plan, state *s)
     return status;
 }
 
-/* The sums of as many thread blocks as a launch may have. */
+/* Allocates the sums for the most thread blocks of a launch. */
 vf_status allocate_partial(const vf_fourier *plan, state *s)
 {
     s->partial_bytes = (size_t)WAVES * (size_t)s->wave_blocks * slot_bytes(plan, LATTICE_POINTS);
@@ -147,7 +147,7 @@ void destroy(vf_fourier *plan)
     plan->state = NULL;
 }
 
-/* Which kernels are for the plan's variant; sets plan->variant to what runs. */
+/* Chooses the kernels for the plan's variant, and sets plan->variant to the variant that runs. */
 void choose_kernels(vf_fourier *plan, state *s)
 {
     const bool products = strcmp(plan->variant, "products") == 0, phasors = strcmp(plan->variant, "phasors") == 0,

@@ -1,9 +1,12 @@
-/* What the CUDA files of the Fourier sum share: how phases are held, and what a plan keeps on the GPU; not installed.
+/* Shared by the CUDA files of the Fourier sum: how phases are stored, and what a plan keeps on the GPU; not installed.
  *
- * A phase is in turns. On a grid in single precision it is a whole number of 2^-32 turns, which wraps by itself where
- * whole turns drop out, so k.r may be thousands of turns and nothing is lost: lattice_points. For points anywhere each
- * product k x is reduced by itself, exactly, with a fused multiply-add, and positions have a second single-precision
- * number for what the first leaves over: list_points<float>. In double precision phases are plain numbers.
+ * Phases are in turns.
+ * - A grid in single precision (lattice_points): a phase is an integer, in units of 2^-32 turns. Its overflow drops
+ *   whole turns, so k.r may be thousands of turns without loss.
+ * - Points anywhere in single precision (list_points<float>): each product k x is reduced separately and exactly, with
+ *   a fused multiply-add. A second single-precision number holds the rest of each position.
+ * - Double precision (list_points<double>): phases are plain numbers. fourier_sum_lattice.cu uses integers instead,
+ *   in units of 2^-64 turns.
  */
 #ifndef VOXFIELD_FOURIER_SUM_CUDA_CUH
 #define VOXFIELD_FOURIER_SUM_CUDA_CUH
@@ -16,17 +19,17 @@
 namespace vf_fourier_gpu
 {
 
-enum { LONGEST_LATTICE = 4096 }; /* points along an axis: up to here 2^-33 turns a step are within 2^-22 */
+enum { LONGEST_LATTICE = 4096 }; /* points along an axis: errors of 2^-33 turns a step add up to at most 2^-22 */
 
-/* A sample's phases on a grid, in 2^-64 turns: half a step along x, y, z, and at the grid's first point. */
+/* A sample's phases on a grid, in units of 2^-64 turns: of half a step along x, y, z, and at the grid's first point. */
 struct lattice_wave {
     uint64_t half[3], origin;
 };
 
-/* Where samples and voxels are, for kernels that take points anywhere. */
+/* Positions of the samples and voxels. */
 struct point_source {
     const double *k[4]; /* [samples] kx, ky, kz, t */
-    const double *r[4]; /* [voxels] x, y, z, f; x, y, z NULL: a grid; f NULL: none */
+    const double *r[4]; /* [voxels] x, y, z, f; NULL x, y, z: a grid; NULL f: no off-resonance */
     const lattice_wave *lattice;
     double origin[3], spacing[3];
     int64_t counts[3];
@@ -39,30 +42,30 @@ __device__ inline void grid_point(const point_source &s, int64_t n, int64_t at[3
     at[2] = n / s.counts[0] / s.counts[1];
 }
 
-/* Position of voxel n along an axis, with one rounding an operation, as on the host. */
+/* Position of voxel n along an axis. Each operation rounds, as on the host. */
 __device__ inline double coordinate(const point_source &s, const int64_t at[3], int64_t n, int axis)
 {
     return s.r[axis] ? s.r[axis][n] : __dadd_rn(s.origin[axis], __dmul_rn(s.spacing[axis], (double)at[axis]));
 }
 
-/* a b less the whole number nearest to it, |a b| <= 2^22: of the exact product, rounded once. */
+/* a b minus the nearest integer, for |a b| <= 2^22. Computed from the exact product and rounded once. */
 __device__ inline float product_fraction(float a, float b)
 {
     const float big = 0x1.8p23f, whole = __fsub_rn(__fmaf_rn(a, b, big), big);
     return __fmaf_rn(a, b, -whole);
 }
 
-/* p less a whole number, |p| <= 1/2 then; |p| < 2^22. */
+/* p minus the nearest integer, for |p| < 2^22; the result is within 1/2. */
 __device__ inline float fraction(float p)
 {
     const float big = 0x1.8p23f;
     return p - __fsub_rn(__fadd_rn(p, big), big);
 }
 
-/* Each kind of points has: real, wave (a sample), place (a voxel), and their phase within 1/2 turn. */
+/* Each kind of points defines real, wave (a sample), place (a voxel), and phase, which is within 1/2 turn. */
 struct lattice_points {
     typedef float real;
-    static constexpr uint32_t SHIFT = 0x80000100u; /* half a turn, and half a rounding: see phase */
+    static constexpr uint32_t SHIFT = 0x80000100u; /* half a turn, plus 2^-24 turns so that from_one rounds */
     struct wave {
         uint32_t x, y, z, origin;
         float t;
@@ -93,14 +96,14 @@ struct lattice_points {
                 s.r[3] ? (float)s.r[3][n] : 0};
     }
 
-    /* The grid's part of a phase, and SHIFT. */
+    /* The phase without off-resonance, plus SHIFT. */
     static __device__ uint32_t steps(const wave &w, const place &at)
     {
         return w.origin + w.x * (uint32_t)at.x + w.y * (uint32_t)at.y + w.z * (uint32_t)at.z;
     }
 
-    /* HARDWARE: for sines and cosines that are worth no more, rounded to 2^-23 turns, without a conversion, which would
-     * take its turn on the units that make them: the phase and half a turn are the fraction of a number from 1 to 2. */
+    /* For HARDWARE: a number from 1 to 2 whose fraction is the phase plus half a turn, rounded to 2^-23 turns. Hardware
+     * sines and cosines are no more accurate. It takes no conversion, which would occupy the special function units. */
     static __device__ float from_one(uint32_t steps)
     {
         return __uint_as_float(__funnelshift_r(steps, 127u, 9));
@@ -212,13 +215,13 @@ __device__ inline void phasor(double p, double &cosine, double &sine)
 
 /* ---- host side ---- */
 
-/* Threads in a block of the tuned kernels, voxels or samples that a block of each sums, and the terms after which its
- * sums go from the precision of terms to double. */
+/* Of the tuned kernels: threads in a block, terms after which sums are added up in double precision, and the voxels or
+ * samples of a block in each kernel. */
 enum { THREADS = 128, FLUSH = 512 };
 enum { LATTICE_RUN = 8, LATTICE_POINTS = THREADS * LATTICE_RUN, PAIR_POINTS = THREADS * 4, RUN_POINTS = THREADS };
 
-/* How a sum is cut: into `groups` of outer points (voxels or samples) and `segments` of the terms, a thread block for
- * each pair of them; a launch takes `launch_groups` groups with all segments. */
+/* How a sum is divided: the outer points (voxels or samples) into `groups`, the terms into `segments`. Each pair of a
+ * group and a segment has a thread block. A launch takes `launch_groups` groups with all segments. */
 struct partition {
     int64_t groups, launch_groups, segment_terms;
     int segments;
@@ -227,22 +230,22 @@ struct partition {
 struct voxel_group;
 
 struct state {
-    bool tuned, lattice; /* lattice: single-precision phases on a grid, see above */
+    bool tuned, lattice; /* lattice: phases are lattice_points */
     point_source points;
-    void *device_points; /* owns what `points` points to */
-    void *table;         /* the lattice kernels' factors along x; NULL if not used */
-    bool phasors;        /* the sums are those of the lattice kernels */
-    bool dense;          /* to see whether there are groups: */
-    unsigned *order;     /* [voxels] the kernels' for groups of voxels, which have all sums if there are any */
+    void *device_points; /* the memory that `points` points into */
+    void *table;         /* the lattice kernels' factors along x; NULL if unused */
+    bool phasors;        /* use the lattice kernels, or products for the adjoint */
+    bool dense;          /* try groups of voxels; if they are possible, their kernels compute all sums */
+    unsigned *order;     /* [voxels] in the order of their groups; NULL without groups */
     voxel_group *groups;
-    bool products;   /* the adjoint is a matrix product; it alone uses what follows */
+    bool products;   /* the adjoint is a matrix product; only that uses factors and peaks */
     uint4 *factors;  /* along x, of a segment of the samples */
-    unsigned *peaks; /* [most_batch] the largest |Re c|, |Im c|, as bits */
-    double *partial; /* sums of thread blocks, the tuned kernels' */
+    unsigned *peaks; /* [most_batch] the largest |Re c| or |Im c|, as bits */
+    double *partial; /* sums of thread blocks, for the tuned kernels */
     size_t partial_bytes;
-    int wave_blocks; /* thread blocks that the GPU holds at a time, roughly */
-    int step;        /* which of the published steps; they alone use what follows */
-    void *waves;     /* samples, or a chunk of them with their values on its way to constant memory */
+    int wave_blocks; /* about how many thread blocks the GPU holds at a time */
+    int step;        /* the published step; only these steps use the rest */
+    void *waves;     /* samples, or a chunk of samples and values to be copied to constant memory */
     void *places;    /* voxels */
     bool uses_bank;
 };
@@ -252,15 +255,15 @@ static inline const state *state_of(const vf_fourier *plan)
     return static_cast<const state *>(plan->state);
 }
 
-/* Coils that the tuned kernels sum with the same exponentials; a remainder of one has a kernel of its own. */
+/* Coils that the tuned kernels sum with the same exponentials. A single remaining coil has its own kernel. */
 template <typename T>
 constexpr int wide_batch()
 {
     return sizeof(T) == 4 ? 4 : 2;
 }
 
-/* Sums `batch` vectors of `ins` numbers into as many of `outs`, as many at once as share exponentials: calls
- * sum(how many a kernel is for, a constant; coils; from; to). */
+/* Sums `batch` vectors of `ins` numbers into `batch` vectors of `outs` numbers, up to wide_batch coils at a time. Calls
+ * sum(the kernel's width as a constant, coils, from, to). */
 template <typename T, typename Sum>
 cudaError_t sum_all_coils(int batch, const T *from, int64_t ins, T *to, int64_t outs, Sum sum)
 {
@@ -275,12 +278,12 @@ cudaError_t sum_all_coils(int batch, const T *from, int64_t ins, T *to, int64_t 
     return error;
 }
 
-/* Fills in a partition for `groups` of `points` outer points and `terms` in all. Depends on the plan alone, so that
- * neither do results depend on the range asked for. `all_groups`: those of the whole plan. */
+/* The partition for `groups` groups of `points` outer points, with `terms` terms in each sum. `all_groups`: those of
+ * the whole plan. The segments depend on them, not on `groups`, so results do not depend on the requested range. */
 partition make_partition(const vf_fourier *plan, int64_t all_groups, int64_t groups, int points, int64_t terms);
 
-/* Which outer points the segments of a launch are for: its blocks have `each`, of `all` there are, from `first` on. Of
- * those, or with an order of what it names for them, [from, from + count) are written. */
+/* The outer points of a launch. Each block has `each` of them, from `first` on, up to `all`. With an order, point n is
+ * voxel order[n]. Only [from, from + count) is written. */
 struct segment_points {
     int each;
     int64_t first, all;
@@ -289,29 +292,30 @@ struct segment_points {
 };
 
 /* Adds up the segments of a launch's blocks, [block][segment][width][2][each], and writes `coils` <= width vectors of
- * points.count. */
+ * points.count numbers. */
 cudaError_t add_segments(const vf_fourier *plan, cudaStream_t stream, bool f64, unsigned blocks, int segments,
                          int width, int coils, const segment_points &points, void *out);
 
-/* Tuned kernels: a grid without off-resonance, and points anywhere. Into the stream. */
+/* Tuned kernels for a grid without off-resonance. All sums below are asynchronous, in the stream. */
 cudaError_t lattice_adjoint(const vf_fourier *plan, cudaStream_t stream, int batch, const void *c, int64_t first,
                             int64_t count, void *y);
 cudaError_t lattice_forward(const vf_fourier *plan, cudaStream_t stream, int batch, const void *x, void *c);
 cudaError_t lattice_prepare(const vf_fourier *plan, state *s);
-/* The adjoint as a matrix product: whether this GPU can, and whether so many voxels of whole tiles are the plan's that
- * it is faster than the lattice kernels. */
+/* The adjoint as a matrix product. products_possible: the plan and the GPU support it. products_pay: it is faster than
+ * the lattice kernels, since at least a quarter of the voxels in whole tiles are the plan's. */
 bool products_possible(const vf_fourier *plan);
 bool products_pay(const vf_fourier *plan);
 cudaError_t products_prepare(const vf_fourier *plan, state *s);
 cudaError_t products_adjoint(const vf_fourier *plan, cudaStream_t stream, int batch, const float *c, int64_t first,
                              int64_t count, float *y);
 
-/* Groups of neighbouring voxels: s->groups if they are narrow enough. Frees nothing when it fails. */
+/* Groups of neighbouring voxels: sets s->groups if they are narrow enough. Frees nothing on failure. */
 vf_status groups_prepare(const vf_fourier *plan, state *s);
 void groups_free(state *s);
 cudaError_t groups_sum(const vf_fourier *plan, cudaStream_t stream, bool forward, int batch, const float *values,
                        int64_t first, int64_t count, float *out);
 
+/* Tuned kernels for points anywhere and off-resonance, without groups. */
 cudaError_t pairs_sum(const vf_fourier *plan, cudaStream_t stream, bool forward, int batch, const void *values,
                       int64_t first, int64_t count, void *out);
 

@@ -1,19 +1,21 @@
-/* The tuned CUDA kernel for points anywhere and for off-resonance in single precision, both directions, where voxels
- * are dense: a sine and a cosine a pair.
+/* The tuned CUDA kernel for points anywhere and for off-resonance in single precision, in both directions, for dense
+ * voxels. Each pair takes a sine and a cosine.
  *
- * A plan has its voxels in groups of GROUP neighbours: k.r + t f is then a phase at the group's centre, which is made
- * once for all of them, exactly, and what a voxel's distance from there adds to it: four multiply-adds of plain
- * numbers, since that is a few turns. A plan whose groups are too wide for it (MOST_SPREAD: few voxels for such k, or a
- * field that jumps) has the kernels of fourier_sum_anywhere.cu, which reduce the phase of every pair.
+ * A plan has its voxels in groups of GROUP neighbours. The phase k.r + t f is then the sum of two parts: the phase at
+ * the group's centre, which is computed once for all its voxels and reduced exactly, and the phase over the voxel's
+ * distance from the centre. The latter is a few turns, so four plain multiply-adds are enough. If groups are too wide
+ * for this (MOST_SPREAD: few voxels for such k, or a field that jumps), a plan uses the kernels of
+ * fourier_sum_anywhere.cu, which reduce the phase of each pair.
  *
- * Errors, in turns: a phase of p turns in single precision is off by 2^-25 p at most for each of four operations, p
- * being 1 or 2 in the root of the mean square and MOST_SPREAD at most; what is made at the centre by 2^-25. With
- * hardware trigonometry one more: 2^-24 p.
+ * Errors, in turns: with phases of up to p turns, p a power of two, each of the four operations in single precision
+ * rounds by at most 2^-25 p. The root mean square of p is 1 or 2, its maximum MOST_SPREAD. The phase at the centre is
+ * off by 2^-25. Hardware trigonometry adds 2^-24 p.
  *
- * Work and its limits: a thread has 4 outer points (voxels in the adjoint, samples in the forward sum), inner ones go
- * through shared memory. Of 16 instructions that a quarter of a multiprocessor starts while its special function units
- * make the sine and the cosine of a warp, hardware trigonometry takes 12: 4 for the phase, 1 to scale it, 2 for those
- * units, 4 for the sum, 1 for loads and the loop. Accurate trigonometry takes 25: 16 for a sine and a cosine.
+ * Work and its limits: a thread has 4 outer points (voxels in the adjoint, samples in the forward sum). Inner points go
+ * through shared memory. While its special function units compute the sine and the cosine for a warp, a quarter of a
+ * multiprocessor starts 16 instructions. Hardware trigonometry takes 12: 4 for the phase, 1 to scale it, 2 for the
+ * special function units, 4 for the sum, 1 for loads and the loop. Accurate trigonometry takes 25: 16 for the sine and
+ * the cosine.
  */
 #include "fourier_sum_groups.cuh"
 
@@ -33,7 +35,7 @@ __device__ unsigned fixed_point(float turns)
     return (unsigned)__float2int_rn(turns * 0x1p32f);
 }
 
-/* The phase at a group's centre, within 1/2 turn: parts are added as whole numbers of 2^-32 turns, which wrap. */
+/* The phase at a group's centre, within 1/2 turn. Parts are added as integers, in units of 2^-32 turns, which wrap. */
 __device__ float centre_phase(const float4 &k, const list_points<float>::place &c)
 {
     const float rest = __fmaf_rn(k.x, c.x_rest, __fmaf_rn(k.y, c.y_rest, k.z * c.z_rest));
@@ -49,11 +51,12 @@ __device__ float4 sample_wave(const point_source &s, int64_t m)
     return {w.x, w.y, w.z, w.t};
 }
 
-/* Hardware trigonometry multiplies radians by the single-precision number nearest to 1 / 2 pi, 4.0e-8 below it, and
- * cuts the product off, 4.3e-8 of it in the mean: so much is added before. */
+/* Radians in a turn, for hardware trigonometry. It multiplies radians by the single-precision number nearest to
+ * 1 / (2 pi), which is too small by 4.0e-8, and truncates the product, which loses 4.3e-8 on average. The factor makes
+ * up for both. */
 #define HARDWARE_TURN (6.283185307179586 * (1 + 8.3e-8))
 
-/* A voxel's distance from the group's centre, in numbers that make turns or, HARDWARE, radians. */
+/* A voxel's distance from the group's centre, scaled so that its phase is in turns or, if HARDWARE, in radians. */
 template <bool HARDWARE>
 __device__ float4 distance_from(const point_source &s, int64_t n, const list_points<float>::place &c)
 {
@@ -64,8 +67,9 @@ __device__ float4 distance_from(const point_source &s, int64_t n, const list_poi
             (float)(unit * (voxel_coordinate(s, n, 3) - c.f))};
 }
 
-/* Cosine and sine of a phase, in radians if HARDWARE, else in turns. The latter to 2 u: half turns are taken off, which
- * change both signs, and polynomials (minimax, 5.3e-8 and 0.7e-8) are for what is left, 1/4 turn at most. */
+/* Cosine and sine of a phase, in radians if HARDWARE, else in turns. The latter are accurate to 2 u. They subtract half
+ * turns, each of which flips both signs, and evaluate minimax polynomials (errors 5.3e-8 and 0.7e-8) for the rest, at
+ * most 1/4 turn. */
 template <bool HARDWARE>
 __device__ void cosine_and_sine(float p, float &cosine, float &sine)
 {
@@ -98,11 +102,11 @@ struct groups_task {
     const voxel_group *groups;
     double *partial;
     int64_t samples, voxels, segment_terms;
-    int64_t first;       /* of the outer points, the launch's first */
-    int64_t begin, last; /* voxels asked for, in the adjoint */
+    int64_t first;       /* the launch's first outer point */
+    int64_t begin, last; /* adjoint: the first and the last voxel requested */
 };
 
-/* Whether some of a block's groups have voxels that are asked for. */
+/* Whether a block's groups may have requested voxels. */
 __device__ bool asked_for(const groups_task &task, int64_t first_group)
 {
     const int64_t groups = (task.voxels + GROUP - 1) / GROUP;
@@ -112,7 +116,7 @@ __device__ bool asked_for(const groups_task &task, int64_t first_group)
     return false;
 }
 
-/* A stage of inner points, one a thread: voxels of a group, or samples with their phases at the block's groups. */
+/* A stage of inner points, one a thread: voxels of a group, or samples with their phases at the groups' centres. */
 template <bool FORWARD, int B>
 struct stage {
     float4 point[THREADS];
@@ -121,7 +125,7 @@ struct stage {
 };
 
 template <bool FORWARD, bool HARDWARE, int B>
-__global__ void __launch_bounds__(THREADS, B == 1 ? 5 : 4) /* more registers than the compiler would take: 2 to 9 % */
+__global__ void __launch_bounds__(THREADS, B == 1 ? 5 : 4) /* more registers than by default: 2 to 9 % faster */
     groups_kernel(const groups_task task, const float *__restrict__ values, int coils)
 {
     const float unit = HARDWARE ? (float)HARDWARE_TURN : 1;
@@ -179,7 +183,7 @@ __global__ void __launch_bounds__(THREADS, B == 1 ? 5 : 4) /* more registers tha
 #pragma unroll(HARDWARE ? 4 : 8)
             for (int i = 0; i < count; i++) {
                 const float4 p = here.point[i];
-                float cosine[EACH], sine[EACH]; /* all of them first: the units that make them are busy longest */
+                float cosine[EACH], sine[EACH]; /* all first: the special function units take longest */
 #pragma unroll
                 for (int e = 0; e < EACH; e++) {
                     float phase = FORWARD ? own_phase[e] : here.phase[FORWARD ? 0 : warp][FORWARD ? 0 : i];
@@ -192,7 +196,7 @@ __global__ void __launch_bounds__(THREADS, B == 1 ? 5 : 4) /* more registers tha
 #pragma unroll
                 for (int e = 0; e < EACH; e++)
 #pragma unroll
-                    for (int b = 0; b < B; b++) { /* of the conjugate in the forward sum */
+                    for (int b = 0; b < B; b++) { /* forward: times the conjugate */
                         const float re = here.value[i][2 * b], im = here.value[i][2 * b + 1];
                         sum[e][b][0] = __fmaf_rn(re, cosine[e], sum[e][b][0]);
                         sum[e][b][0] = __fmaf_rn(FORWARD ? im : -im, sine[e], sum[e][b][0]);

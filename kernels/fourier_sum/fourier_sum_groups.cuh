@@ -1,4 +1,4 @@
-/* What makes groups of voxels and what sums over them share; not installed. See fourier_sum_groups.cu. */
+/* Groups of voxels, for the files that make them and sum over them; not installed. See fourier_sum_groups.cu. */
 #ifndef VOXFIELD_FOURIER_SUM_GROUPS_CUH
 #define VOXFIELD_FOURIER_SUM_GROUPS_CUH
 
@@ -7,16 +7,16 @@
 namespace vf_fourier_gpu
 {
 
-enum { GROUP = 128 }; /* voxels: a warp's in the adjoint, a stage of the forward sum */
+enum { GROUP = 128 }; /* voxels: of a warp in the adjoint, of a stage in the forward sum */
 
-/* Where a group is, and which voxels it has. */
+/* A group's centre and range of voxels. */
 struct voxel_group {
     list_points<float>::place centre;
-    unsigned first, last; /* the least and the greatest voxel */
+    unsigned first, last; /* the lowest and highest voxel index */
     unsigned unused[2];
 };
 
-/* Axis 3: off-resonance. */
+/* A voxel's position along an axis; axis 3 is off-resonance. */
 __device__ inline double voxel_coordinate(const point_source &s, int64_t n, int axis)
 {
     int64_t at[3];

@@ -1,17 +1,17 @@
 /* The tuned CUDA kernels for a grid without off-resonance.
  *
- * A thread has a run of 8 neighbours along x, whose distances from the run's middle are +-h, h = 1/2, 3/2, 5/2, 7/2
- * steps. With w = c exp(i 2 pi k.r) at the middle, one sine and cosine, and E_h = exp(i 2 pi k_x h), which is the same
- * for every run and so comes from a table,
+ * A thread has a run of 8 neighbours along x. Their distances from the run's middle are +-h, h = 1/2, 3/2, 5/2, 7/2
+ * steps. Let w = c exp(i 2 pi k.r) at the middle, which takes one sine and cosine, and E_h = exp(i 2 pi k_x h). E_h is
+ * the same for every run, so it comes from a table. The sums
  *     A = sum Re w Re E    B = sum Im w Im E    C = sum Re w Im E    D = sum Im w Re E
- * are the sums from which both y(+h) = (A - B, C + D) and y(-h) = (A + B, D - C) are made: two multiply-adds a pair.
- * The forward sum is the same transposed: p = x(+h) + x(-h), q = x(+h) - x(-h), S = sum p Re E - i q Im E, times
+ * give both y(+h) = (A - B, C + D) and y(-h) = (A + B, D - C): two multiply-adds a pair.
+ * The forward sum is the same, transposed: p = x(+h) + x(-h), q = x(+h) - x(-h), S = sum p Re E - i q Im E, times
  * conj(w).
  *
- * Work and its limits: for 8 pairs 16 multiply-adds, 4 for w, 2 operations of the special function units (accurate
- * trigonometry: some 30 others), 5 for the phase, 4 loads from shared memory of 16 bytes that all threads of a warp
- * share: 30 to 60 of the 128 instructions that a multiprocessor starts a clock, times 32. A sine and a cosine a pair
- * would take 64.
+ * Work and its limits: 8 pairs take 16 multiply-adds, 4 for w, 2 operations of the special function units (accurate
+ * trigonometry: some 30 others), 5 operations for the phase, and 4 loads of 16 bytes from shared memory, which all
+ * threads of a warp share. That is 30 to 60 instructions, each for 32 threads; a multiprocessor starts instructions for
+ * 128 threads a clock. A sine and a cosine for each pair would take 64.
  */
 #include "backend/launch_blocks.h"
 #include "fourier_sum_cuda.cuh"
@@ -23,7 +23,7 @@ namespace
 
 enum { PAIRS_OF_RUN = LATTICE_RUN / 2, SUMS_OF_RUN = 4 * PAIRS_OF_RUN, STAGE = 128, STAGE_RUNS = 32 };
 
-/* Whole-number phases as wide as the precision asks for. */
+/* Integer phases: 32 bits wide for single precision, 64 for double. */
 template <typename T>
 struct phase_type;
 template <>
@@ -51,19 +51,19 @@ struct phase_type<double> {
     }
 };
 
-/* What the kernels of a call know. Tiles of the adjoint lie on a lattice fixed to the grid: 8 x runs, rows_y, rows_z
- * points, runs x rows_y x rows_z = THREADS. */
+/* The arguments of the kernels. Tiles of the adjoint lie on a lattice fixed to the grid. A tile has 8 runs x rows_y
+ * x rows_z points, and runs x rows_y x rows_z = THREADS. */
 struct lattice_task {
     const lattice_wave *waves;
     const void *table; /* [samples][PAIRS_OF_RUN] Re E, Im E */
     double *partial;
     int64_t samples, counts[3], segment_terms, first_group;
     int runs, rows_y, rows_z;
-    int64_t tile_first[3], tiles[3]; /* of the range */
-    int64_t first, end;              /* voxels asked for */
+    int64_t tile_first[3], tiles[3]; /* of the requested range */
+    int64_t first, end;              /* voxels requested, [first, end) */
 };
 
-/* Thread's corner of its tile: the first voxel of its run. */
+/* The first voxel of a tile, and the thread's run in the tile. */
 __device__ void run_corner(const lattice_task &task, int64_t group, int64_t tile[3], int in_tile[3])
 {
     tile[0] = (task.tile_first[0] + group % task.tiles[0]) * (LATTICE_RUN * task.runs);
@@ -169,7 +169,7 @@ __global__ void __launch_bounds__(THREADS) adjoint_kernel(const lattice_task tas
     }
 }
 
-/* Adds up the segments and writes the voxels that were asked for. */
+/* Adds up the segments and writes the requested voxels. */
 template <typename T, int B>
 __global__ void __launch_bounds__(THREADS)
     adjoint_finish(const lattice_task task, int segments, int coils, T *__restrict__ y)
@@ -199,14 +199,14 @@ __global__ void __launch_bounds__(THREADS)
         }
 }
 
-/* p re, q im, p im, q re of two voxels */
+/* p and q of two voxels */
 template <typename T>
 struct __align__(16) voxel_pair
 {
     T p_re, q_im, p_im, q_re;
 };
 
-/* Stages pair h of run `run` of the grid; voxels beyond the row are 0. */
+/* Pair h of run `run` of the grid. Voxels beyond the row are 0. */
 template <typename T>
 __device__ voxel_pair<T> stage_pair(const lattice_task &task, int64_t runs_of_row, int64_t run, int h,
                                     const T *__restrict__ x)
@@ -223,7 +223,7 @@ __device__ voxel_pair<T> stage_pair(const lattice_task &task, int64_t runs_of_ro
     return {value[1][0] + value[0][0], value[1][1] - value[0][1], value[1][1] + value[0][1], value[1][0] - value[0][0]};
 }
 
-/* A thread is a sample; terms are runs. */
+/* Each thread has a sample. The terms are runs. */
 template <typename T, bool HARDWARE, int B>
 __global__ void __launch_bounds__(THREADS) forward_kernel(const lattice_task task, const T *__restrict__ x, int coils)
 {
@@ -314,7 +314,7 @@ int power_of_two(int64_t at_least, int at_most)
     return power;
 }
 
-/* Tiles as flat and narrow as the grid is, so that no thread is far outside it. */
+/* Makes tiles flat and narrow if the grid is, so that no thread is far outside the grid. */
 void shape_tiles(lattice_task *task)
 {
     task->runs = power_of_two((task->counts[0] + LATTICE_RUN - 1) / LATTICE_RUN, 4);
@@ -322,7 +322,7 @@ void shape_tiles(lattice_task *task)
     task->rows_y = THREADS / task->runs / task->rows_z;
 }
 
-/* The tiles that hold the voxels [first, end). */
+/* Chooses the tiles that hold the voxels [first, end). */
 void choose_tiles(lattice_task *task, int64_t first, int64_t end)
 {
     const int64_t size[3] = {LATTICE_RUN * task->runs, task->rows_y, task->rows_z};
@@ -334,7 +334,7 @@ void choose_tiles(lattice_task *task, int64_t first, int64_t end)
         to /= task->counts[a];
     }
     for (int a = 2; a >= 0; a--) {
-        const bool one = a == 2 || (lo[a + 1] == hi[a + 1] && (a == 1 || lo[2] == hi[2])); /* the same plane, or row */
+        const bool one = a == 2 || (lo[a + 1] == hi[a + 1] && (a == 1 || lo[2] == hi[2])); /* all in one plane or row */
         task->tile_first[a] = (one ? lo[a] : 0) / size[a];
         task->tiles[a] = (one ? hi[a] : task->counts[a] - 1) / size[a] - task->tile_first[a] + 1;
     }

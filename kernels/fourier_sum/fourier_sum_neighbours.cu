@@ -1,8 +1,9 @@
 /* Groups of neighbouring voxels for fourier_sum_groups.cu.
  *
- * They come from sorting (sort-tile-recursive: Leutenegger, Lopez and Edgington, Proc. ICDE 1997, 497): by z into
- * slabs, those by y into columns, those by x into groups, as many of each as make groups equally wide along all axes,
- * measured in turns. The voxels' order is the plan's own; results do not depend on the range that is asked for.
+ * They come from sorting (sort-tile-recursive: Leutenegger, Lopez and Edgington, Proc. ICDE 1997, 497): voxels are
+ * sorted by z into slabs, slabs by y into columns, and columns by x into groups. The numbers of slabs and columns are
+ * chosen so that groups are equally wide along all axes, measured in turns. The order depends only on the plan, so
+ * results do not depend on the requested range.
  */
 #include <cmath>
 #include <cstring>
@@ -16,11 +17,11 @@ namespace vf_fourier_gpu
 namespace
 {
 
-enum { KEY_BITS = 12 };        /* of a coordinate: voxels in 4096 layers; fewer where parts leave no room for them */
+enum { KEY_BITS = 12 };        /* of a coordinate: 4096 layers; fewer if the part's number needs the bits */
 const double MOST_SPREAD = 8;  /* turns from a group's centre */
-const size_t VOXEL_BYTES = 64; /* that sorting takes of device memory at most */
+const size_t VOXEL_BYTES = 64; /* the most device memory that sorting takes for a voxel */
 
-/* Keys of the voxels in their present order: which part of `part` voxels each is in, and how far along the axis. */
+/* Keys of the voxels in their present order: the number of the part (of `part` voxels), then the place on the axis. */
 __global__ void make_keys(point_source points, int64_t voxels, const unsigned *__restrict__ order, int axis,
                           int64_t part, int bits, double lowest, double scale, unsigned *__restrict__ keys,
                           unsigned *__restrict__ values)
@@ -34,7 +35,7 @@ __global__ void make_keys(point_source points, int64_t voxels, const unsigned *_
     values[i] = voxel;
 }
 
-/* The most that a sample's k (and t) may be: see MOST_SPREAD. */
+/* The largest |k| of the samples along each axis, and |t|: they give the turns that MOST_SPREAD limits. */
 struct reach {
     double k[4];
 };
@@ -75,13 +76,13 @@ __global__ void __launch_bounds__(GROUP)
     group.first = first[0];
     group.last = last[0];
     groups[blockIdx.x] = group;
-    atomicMax(spread, __float_as_uint(__double2float_ru(turns))); /* positive: in the order of their bits */
+    atomicMax(spread, __float_as_uint(__double2float_ru(turns))); /* positive numbers sort like their bits */
 }
 
 /* ---- host side ---- */
 
 struct extent {
-    double low[3], size[3], turns[3]; /* turns: the size times the most of k */
+    double low[3], size[3], turns[3]; /* turns: the size times the largest |k| */
 };
 
 reach most_of_samples(const vf_fourier *plan)
@@ -120,8 +121,8 @@ int64_t divide_up(int64_t a, int64_t b)
     return (a + b - 1) / b;
 }
 
-/* Into how many parts each axis is cut: always the one next along which groups are widest, x last, along which
- * neighbours of a grid lie together in memory. */
+/* Chooses the number of parts along each axis: repeatedly halves groups along the axis where they are widest. In a tie,
+ * x is last, since neighbours along x of a grid are adjacent in memory. */
 void choose_parts(const extent &e, int64_t groups, int64_t parts[3])
 {
     parts[0] = parts[1] = parts[2] = 1;
@@ -134,7 +135,7 @@ void choose_parts(const extent &e, int64_t groups, int64_t parts[3])
     }
 }
 
-/* Sorts the voxels along an axis, within parts of `part` of them in the order that s->order has, if there is one. */
+/* Sorts the voxels along an axis, within each part of `part` voxels in s->order. One part of all voxels ignores it. */
 vf_status sort_along(const vf_fourier *plan, state *s, vf_queue *queue, const extent &e, int axis, int64_t part,
                      unsigned *scratch)
 {
@@ -160,7 +161,7 @@ vf_status sort_along(const vf_fourier *plan, state *s, vf_queue *queue, const ex
     return status;
 }
 
-/* Fills in order and groups; *spread: the most turns from a centre. */
+/* Fills in order and groups. *spread: the most turns from a group's centre. */
 vf_status make_groups(const vf_fourier *plan, state *s, vf_queue *queue, const reach &most, float *spread)
 {
     const int64_t groups = divide_up(plan->voxels, GROUP);
@@ -168,7 +169,7 @@ vf_status make_groups(const vf_fourier *plan, state *s, vf_queue *queue, const r
     int64_t parts[3];
     choose_parts(e, groups, parts);
     const int64_t column = divide_up(groups, parts[2] * parts[1]), slab = column * parts[1];
-    const int64_t sizes[3] = {column * GROUP, slab * GROUP, groups * GROUP}; /* what is sorted along x, y, z */
+    const int64_t sizes[3] = {column * GROUP, slab * GROUP, groups * GROUP}; /* voxels sorted together along x, y, z */
     const cudaStream_t stream = static_cast<cudaStream_t>(vf_queue_native(queue));
     vf_array scratch = {}, widest = {};
     unsigned bits = 0;
@@ -192,7 +193,7 @@ vf_status make_groups(const vf_fourier *plan, state *s, vf_queue *queue, const r
     return status;
 }
 
-/* Not for fewer voxels than keep some groups busy, nor for more than fit their numbers, or the device's memory. */
+/* Groups need at least two groups of voxels, and no more voxels than 32-bit indices and the device memory allow. */
 bool groups_possible(const vf_fourier *plan)
 {
     size_t room = 0, all = 0;

@@ -1,21 +1,20 @@
 /* The adjoint on a grid as a matrix product on tensor cores, in single precision, without off-resonance.
  *
- * On a grid exp(i 2 pi k.r) separates. For a run of voxels along x, of which those at -+h from its middle, h = 1/2,
- * 3/2,
- * ..., are taken together (as in fourier_sum_lattice.cu), with w = c exp(i 2 pi k.r) at the middle of a run and
- * E_h = exp(i 2 pi k_x h), the sums
+ * On a grid exp(i 2 pi k.r) separates. In a run of voxels along x, those at -+h from its middle, h = 1/2, 3/2, ...,
+ * make pairs (as in fourier_sum_lattice.cu). With w = c exp(i 2 pi k.r) at the middle of a run and
+ * E_h = exp(i 2 pi k_x h), the sums over samples
  *     A = sum Re w Re E    B = sum Im w Im E    C = sum Re w Im E    D = sum Im w Re E
- * over samples are a product of real matrices, (2 runs) x samples times samples x (voxels of a run), and
+ * are a product of real matrices, (2 runs) x samples times samples x (voxels of a run), and
  *     y(+h) = (A - B, C + D)    y(-h) = (A + B, D - C).
  *
- * Tensor cores multiply numbers of 11 bits, so each factor is the sum of two of them, w scaled by a power of two to use
- * their range: hi hi + hi lo + lo hi is good to 2^-22, as good as single precision. Their sums are cut off, not
- * rounded, so they run over CHUNK samples only and are then added to others in single precision, and those, after
+ * Tensor cores multiply numbers of 11 bits, so each factor is the sum of two such numbers. A power of two scales w to
+ * use their range. hi hi + hi lo + lo hi is accurate to 2^-22, as good as single precision. Tensor cores truncate sums
+ * instead of rounding, so they sum over CHUNK samples only. These sums are added up in single precision and, after
  * FLUSH_PRODUCTS samples, in double. After Ootomo and Yokota, Int. J. High Perform. Comput. Appl. 36 (2022) 475.
  *
- * Work and its limits: 6 multiply-adds of tensor cores a pair (2 of real numbers, three products each). For a chunk a
- * warp starts 192 matrix instructions (16 x 8 x 16, 16 n-tiles), 128 additions to its sums, 36 loads of 16 bytes a lane
- * from shared memory and some 200 others for w: of the instructions that a multiprocessor can start meanwhile, half.
+ * Work and its limits: a pair takes 6 multiply-adds of tensor cores (2 of real numbers, three products each). For a
+ * chunk a warp starts 192 matrix instructions (16 x 8 x 16, 16 n-tiles), 128 additions to its sums, 36 loads of 16
+ * bytes a lane from shared memory and some 200 others for w. A multiprocessor can start twice as many meanwhile.
  */
 #include <cuda_fp16.h>
 #include <cuda_pipeline.h>
@@ -39,7 +38,7 @@ enum {
     CHUNK = 32,
     STEPS = CHUNK / STEP,
     QUADS = CHUNK / 4,
-    TOGETHER = 2, /* n-tiles whose products are made in turn, so that none waits for itself */
+    TOGETHER = 2, /* n-tiles whose products alternate, so that none waits for its last result */
     FLUSH_PRODUCTS = 8192,
     SEGMENT = 65536, /* samples of a launch */
     SPLIT_SAMPLES = 128,
@@ -53,13 +52,13 @@ struct products_task {
     const float *c;        /* [coils][samples] */
     float *y;              /* [coils][end - first] */
     double *partial;
-    int64_t samples, begin, end, split; /* the segment, and the samples of one of its parts */
+    int64_t samples, begin, end, split; /* samples: the segment is [begin, end), a part has `split` */
     int64_t counts[3], tiles_y, x_tiles, row_blocks;
     int64_t first_x_tile, first_tile, last_tile, first_group;
-    int64_t first, last; /* voxels asked for, [first, last) */
+    int64_t first, last; /* voxels requested, [first, last) */
 };
 
-/* Where a thread block works. */
+/* The work of a thread block. */
 struct products_place {
     int64_t coil, x_tile, first_tile;
 };
@@ -70,7 +69,7 @@ __device__ products_place place_of(const products_task &task, int64_t group)
             task.first_tile + group % task.row_blocks * BLOCK_TILES};
 }
 
-/* c is multiplied by 2^this, so that the largest is about 2^13. */
+/* The exponent of the power of two that scales c, so that the largest part is about 2^13. */
 __device__ int scale_exponent(unsigned peak)
 {
     const int exponent = (int)(peak >> 23);
@@ -79,7 +78,7 @@ __device__ int scale_exponent(unsigned peak)
 
 __global__ void find_peaks(const float *__restrict__ c, int64_t samples, unsigned *peaks)
 {
-    unsigned most = 0; /* absolute values are in the order of their bits */
+    unsigned most = 0; /* absolute values sort like their bits */
     const float *of_coil = c + 2 * blockIdx.y * samples;
     for (int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; i < 2 * samples;
          i += (int64_t)gridDim.x * blockDim.x)
@@ -111,8 +110,8 @@ __device__ split_pair split_two(float a, float b)
     return s;
 }
 
-/* E_h of a segment, as the lanes of a warp want them: lane 4 g + t has samples 4 t to 4 t + 3 of a step for column g of
- * an n-tile, which is Re E (g even) or Im E of h = g / 2 + 4 n-tile + 1/2. */
+/* E_h of a segment, in the layout of a warp's lanes. Lane 4 g + t has samples 4 t to 4 t + 3 of a step, for column g of
+ * an n-tile. This is Re E (g even) or Im E (g odd) for h = floor(g / 2) + 4 n-tile + 1/2. */
 __global__ void fill_factors(const lattice_wave *__restrict__ waves, int64_t begin, int64_t end, int n_tiles,
                              uint4 *__restrict__ factors)
 {
@@ -120,7 +119,7 @@ __global__ void fill_factors(const lattice_wave *__restrict__ waves, int64_t beg
     const int lane = (int)(i % 32), n_tile = (int)(i / 32 % n_tiles);
     const int64_t first = begin + i / 32 / n_tiles * STEP + lane % 4 * 4;
     const int column = lane / 4, h = 4 * n_tile + column / 2;
-    if (first - lane % 4 * 4 >= end + CHUNK) /* steps to the end of the last chunk */
+    if (first - lane % 4 * 4 >= end + CHUNK) /* steps past the end fill up the last chunk with 0 */
         return;
     float e[4];
 #pragma unroll
@@ -134,8 +133,8 @@ __global__ void fill_factors(const lattice_wave *__restrict__ waves, int64_t beg
     factors[i] = {a.hi, b.hi, a.lo, b.lo};
 }
 
-/* What a thread block has of a chunk in shared memory: E_h; exp(i 2 pi k_y row); c exp(i 2 pi k.r) at the first run of
- * each tile. One place beside each tile's is for the banks. */
+/* A thread block's data of a chunk in shared memory: E_h; exp(i 2 pi k_y row); c exp(i 2 pi k.r) at the first run of
+ * each tile. The padding of a tile's row avoids bank conflicts. */
 template <int N>
 struct __align__(16) product_stage
 {
@@ -144,7 +143,7 @@ struct __align__(16) product_stage
     float4 tile_re[BLOCK_TILES][QUADS + 1], tile_im[BLOCK_TILES][QUADS + 1];
 };
 
-/* Samples of a chunk as they come from memory. */
+/* Samples of a chunk, as loaded from global memory. */
 struct __align__(16) raw_samples
 {
     lattice_wave waves[CHUNK];
@@ -193,7 +192,7 @@ struct products_block {
                                     is_there ? 0 : 8);
     }
 
-    /* A thread has one of the ROWS phasors of a sample, and two tiles. */
+    /* A thread computes one of the ROWS phasors of a sample, and its values at two tiles. */
     __device__ void stage_phasors(int64_t chunk) const
     {
         product_stage<N> &to = shared.stages[chunk % 2];
@@ -249,7 +248,7 @@ struct products_block {
                 }
             }
         }
-        float part[2][TOGETHER][WARP_TILES][4]; /* added to the sums while the next are being made */
+        float part[2][TOGETHER][WARP_TILES][4]; /* added to the sums during the next products */
 #pragma unroll
         for (int n = 0; n < N; n += TOGETHER) {
             float(&now)[TOGETHER][WARP_TILES][4] = part[n / TOGETHER % 2];
@@ -262,7 +261,7 @@ struct products_block {
 #pragma unroll
             for (int i = 0; i < TOGETHER * WARP_TILES * 4; i++)
                 (&now[0][0][0])[i] = 0;
-                /* the small ones first */
+                /* small products first */
 #pragma unroll
             for (int product = 0; product < 3; product++)
 #pragma unroll
@@ -310,10 +309,10 @@ __global__ void __launch_bounds__(BLOCK_THREADS, 1) products_kernel(const produc
         shared.tile_y[threadIdx.x] = (uint64_t)(tile % task.tiles_y * ROWS);
         shared.tile_z[threadIdx.x] = (uint64_t)(tile / task.tiles_y);
     }
-    /* Samples are sent for two chunks ahead of their products, factors and phasors made one ahead. */
+    /* Samples are loaded two chunks ahead of their products, factors and phasors one chunk ahead. */
     for (int64_t chunk = -2; chunk <= chunks; chunk++) {
         __pipeline_wait_prior(0);
-        __syncthreads(); /* what was sent for and made is here, and nobody reads the chunk before */
+        __syncthreads(); /* staged data is complete, and no thread reads the chunk before */
         if (chunk + 2 < chunks)
             block.send_for_samples(chunk + 2);
         if (chunk >= -1 && chunk + 1 < chunks) {
@@ -340,7 +339,7 @@ __global__ void __launch_bounds__(BLOCK_THREADS, 1) products_kernel(const produc
     }
 }
 
-/* Adds up the splits and writes the voxels that were asked for; a thread block for each tile of a warp and n-tile. */
+/* Adds up the splits and writes the requested voxels. Each tile of a warp and each n-tile has a thread block. */
 template <int N>
 __global__ void __launch_bounds__(BLOCK_THREADS) products_finish(const products_task task, int splits)
 {
@@ -389,7 +388,7 @@ int64_t segment_samples(const vf_fourier *plan)
     return samples < SEGMENT ? samples : (int64_t)SEGMENT;
 }
 
-/* The width of tiles along x, in n-tiles, that has the fewest voxels beyond the grid. */
+/* The width of tiles along x, in n-tiles, with the fewest voxels beyond the grid. */
 int choose_width(int64_t count)
 {
     int best = 16;
@@ -399,8 +398,8 @@ int choose_width(int64_t count)
     return best;
 }
 
-/* Parts of a segment, so that all multiprocessors are busy to the end; beside its samples a part costs the time of
- * SPLIT_SAMPLES. Depends on the plan alone. */
+/* The number of parts of a segment that keeps all multiprocessors busy to the end. Each part costs the time of its
+ * samples and of SPLIT_SAMPLES more. Depends only on the plan and the GPU. */
 int choose_splits(const vf_fourier *plan, int64_t groups)
 {
     const int64_t multiprocessors = state_of(plan)->wave_blocks / 8, segment = segment_samples(plan);

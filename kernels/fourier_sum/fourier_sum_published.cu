@@ -1,17 +1,17 @@
-/* The published steps of the adjoint on a GPU (fourier_sum.h names the sources): one voxel a thread, a sine and a
- * cosine a pair, sums in the precision of the vectors. What changes from step to step is where things are kept:
+/* The published steps of the adjoint on a GPU (fourier_sum.h names the sources). A thread has one voxel, unless noted.
+ * Each pair takes a sine and a cosine. Sums have the precision of the vectors. The steps differ in where data is kept:
  *
- * - naive: everything is in global memory, the sums included, which are updated for every sample.
- * - registers: a voxel's place and sums are in registers.
- * - constant: besides, samples with their values are in constant memory, as an array of structures, as many as fit;
- *   one launch for each such chunk, what remains in a last, smaller one.
- * - published: the same, with the threads of a block, the samples of a chunk and the unrolling of the loop searched
- *   together: validation/bench/tune_fourier_sum.c searches, fourier_sum_tuning.h has what it found. The caches of
- *   constant memory are small on today's GPUs: in single precision each load is for four voxels, and the warps of a
- *   block wait for each other every 128 samples. On a grid the four are neighbours along x, whose phases are a step
- *   apart: fewer instructions beside the sine and the cosine, which are to be the limit.
+ * - naive: everything is in global memory. Even the sums are, and they are updated for every sample.
+ * - registers: a voxel's position and sums are in registers.
+ * - constant: also, samples with their values are in constant memory, as an array of structures. Each chunk that fits
+ *   has a launch; the last one may be smaller.
+ * - published: the same, but the threads of a block, the samples of a chunk and the unrolling of the loop are tuned
+ *   together. validation/bench/tune_fourier_sum.c searches, and fourier_sum_tuning.h has the results. The caches of
+ *   constant memory are small on today's GPUs. So in single precision a thread has four voxels for each load, and the
+ *   warps of a block wait for each other every 128 samples. On a grid the four voxels are neighbours along x, whose
+ *   phases are a step apart. This saves instructions, so that the sine and the cosine are the limit.
  *
- * Hardware trigonometry is an option of each. Coils are summed one after the other, as in the study, which had one.
+ * Each step has hardware trigonometry as an option. Coils are summed one by one; the study had only one.
  */
 #include <string.h>
 
@@ -29,7 +29,7 @@ enum { NAIVE, REGISTERS, CONSTANT, PUBLISHED, STEPS };
 const char *const names[STEPS] = {"naive", "registers", "constant", "published"};
 enum { PLAIN_THREADS = 256, TOGETHER = 128 };
 
-/* What a launch takes at most, so that it ends soon: nothing else can use a GPU that drives a display meanwhile. */
+/* Limits of a launch, so that it ends soon: meanwhile a GPU cannot draw on its display. */
 const int64_t MOST_VOXELS = 1 << 22;
 const int MOST_SAMPLES = 4096;
 
@@ -86,7 +86,7 @@ __global__ void naive_kernel(const typename P::wave *waves, const typename P::re
         phasor<HARDWARE>(P::template phase<FIELD, HARDWARE>(waves[m], places[n]), cosine, sine);
         y[2 * n] += c[2 * m] * cosine - c[2 * m + 1] * sine;
         y[2 * n + 1] += c[2 * m] * sine + c[2 * m + 1] * cosine;
-        asm volatile("" ::: "memory"); /* else the compiler would keep things in registers, which is the next step */
+        asm volatile("" ::: "memory"); /* stops the compiler from using registers, which is the next step */
     }
 }
 
@@ -110,7 +110,7 @@ __global__ void registers_kernel(const typename P::wave *__restrict__ waves, con
     y[2 * n + 1] = im;
 }
 
-/* A launch's voxels [first, first + count) of the plan's. */
+/* A launch's voxels, [first, first + count) of the plan. */
 struct voxel_range {
     int64_t first;
     int count, row; /* row: the grid's points along x */
@@ -120,7 +120,7 @@ struct voxel_range {
 template <typename P, int VOXELS>
 struct own_voxels {
     typename P::place place[VOXELS];
-    int at[VOXELS]; /* counted from the launch's first; -1: none */
+    int at[VOXELS]; /* from the launch's first voxel; -1: none */
 
     static int64_t threads(const voxel_range &range)
     {
@@ -147,7 +147,7 @@ struct own_voxels {
     }
 };
 
-/* Of a grid: a run along x, of which a row's last may have fewer. */
+/* A thread's voxels on a grid: a run along x. The last run of a row may be shorter. */
 template <int VOXELS>
 struct own_run {
     lattice_points::place start;
@@ -190,7 +190,7 @@ struct own_run {
         uint32_t steps = lattice_points::steps(w, start);
 #pragma unroll
         for (int v = 0; v < VOXELS; v++, steps += w.x) {
-            if (HARDWARE && !FIELD) { /* from turns, and half a turn, to radians in one operation */
+            if (HARDWARE && !FIELD) { /* subtracts 1.5 turns and converts to radians in one operation */
                 const float round = 6.283185307f;
                 __sincosf(fmaf(lattice_points::from_one(steps), round, -1.5f * round), &sine[v], &cosine[v]);
             } else {
@@ -204,7 +204,7 @@ struct own_voxels<lattice_points, 4> : own_run<4> {
     using own_run<4>::own_run;
 };
 
-/* May be launched with any number of threads, which limits its registers. */
+/* Blocks may have up to VF_FOURIER_MOST_THREADS threads, which limits the registers. */
 template <typename P, bool FIELD, bool HARDWARE, int UNROLL, int VOXELS>
 __global__ void __launch_bounds__(VF_FOURIER_MOST_THREADS)
     constant_kernel(int samples, const typename P::place *__restrict__ places, const voxel_range range,
@@ -212,7 +212,7 @@ __global__ void __launch_bounds__(VF_FOURIER_MOST_THREADS)
 {
     const sample<P> *in_bank = reinterpret_cast<const sample<P> *>(bank);
     const own_voxels<P, VOXELS> own(range, places);
-    typename P::real re[VOXELS] = {}, im[VOXELS] = {}; /* of this chunk: the smaller, the less is lost in rounding */
+    typename P::real re[VOXELS] = {}, im[VOXELS] = {}; /* of this chunk only: smaller sums round less */
     for (int from = 0; from < samples; from += TOGETHER) {
         if (VOXELS > 1)
             __syncthreads();
@@ -264,7 +264,7 @@ constant_kernel_of<P> choose_unrolling(int unroll)
     }
 }
 
-/* One launch's samples and voxels of one coil. */
+/* Sums one launch's samples for its voxels, for one coil. */
 template <typename P, bool FIELD, bool HARDWARE>
 cudaError_t step_launch(const vf_fourier *plan, cudaStream_t stream, const typename P::real *c, int64_t first_sample,
                         int samples, int64_t first_voxel, int voxels, typename P::real *y)
@@ -290,7 +290,7 @@ cudaError_t step_launch(const vf_fourier *plan, cudaStream_t stream, const typen
     return cudaGetLastError();
 }
 
-/* Puts a chunk of samples with their values into the bank. */
+/* Copies a chunk of samples with their values to the bank. */
 template <typename P>
 cudaError_t fill_bank(const vf_fourier *plan, cudaStream_t stream, const typename P::real *c, int64_t first, int count)
 {
@@ -351,7 +351,7 @@ cudaError_t step_adjoint(const vf_fourier *plan, cudaStream_t stream, int batch,
                     : step_batch<lattice_points, false, false>(plan, stream, batch, c, first, count, y);
 }
 
-/* Sets how the steps that use constant memory are launched. */
+/* Sets the launch parameters of the steps that use constant memory. */
 vf_status choose_tuning(vf_fourier *plan, const state *s)
 {
     const int ordinal = vf_device_ordinal(plan->device);
@@ -375,7 +375,7 @@ cudaError_t list_points_of(const vf_fourier *plan, state *s)
     const size_t waves = s->uses_bank ? (size_t)VF_BANK_BYTES : (size_t)plan->samples * sizeof(typename P::wave);
     const size_t places = (size_t)plan->voxels * sizeof(typename P::place);
     cudaError_t error = cudaMalloc(&s->waves, waves ? waves : 1);
-    if (error == cudaSuccess && waves > 0) /* what lies between the members of a sample is copied with them */
+    if (error == cudaSuccess && waves > 0) /* the padding of samples is copied, too */
         error = cudaMemset(s->waves, 0, waves);
     if (error == cudaSuccess)
         error = cudaMalloc(&s->places, places ? places : 1);

@@ -1,10 +1,11 @@
-/* The search on a GPU: every point's potential is kept there, the field (ion_search_cuda.cuh), with each cell's
- * extremes; where the least is, is a reduction over these. Here is what a search keeps on the device, and how it finds
- * a place; ion_search_exclude.cu marks what atoms exclude, ion_search_field.cu makes the field and adds ions to it.
+/* The ion search on a GPU. The device keeps the field, which is the potential of each point (ion_search_cuda.cuh), and
+ * the bounds of each cell. A reduction over the bounds finds the lowest energy. This file has the device's data and the
+ * search for a place. ion_search_exclude.cu marks the points that atoms exclude. ion_search_field.cu makes the field
+ * and adds ions.
  *
- * The field begins as the map, whose errors are bounded by those of ion_search.h. If more than a few points may have
- * the least energy to that error, their cells are summed again, atoms and ions, in double precision: once; then their
- * extremes are exact (ion_search_sums.cu). Of the few that are left the host sums the energies.
+ * The field begins as the map. ion_search.h bounds its errors. If more than a few points may have the least energy
+ * within that error, their cells are summed again over atoms and ions, in double precision (ion_search_sums.cu). Each
+ * cell is summed only once: then its bounds are exact. The host sums the energies of the few points that are left.
  */
 #include <stddef.h>
 #include <stdlib.h>
@@ -71,10 +72,10 @@ namespace
 
 /* ---- a search ---- */
 
-/* What the host learns from a look at the cells. */
+/* The results of a look at the cells. */
 struct findings {
-    vf_reduced extreme; /* of `low` or `high` */
-    int cells;          /* that are to be summed, unless there are few points */
+    vf_reduced extreme; /* the least `low` or the greatest `high` */
+    int cells;          /* to be summed, unless there are few points */
     ion_candidates points;
 };
 
@@ -124,14 +125,14 @@ vf_status create(vf_ion_search *search)
     for (const auto &a : arrays)
         if (status == VF_OK)
             status = vf_array_create(device, a.space, a.type, a.count, a.array);
-    if (status == VF_OK) /* more of it is copied to the host than was written */
+    if (status == VF_OK) /* fetch also copies elements that were never written */
         status = vf_create_cleared(device, VF_U8, (int64_t)sizeof(findings), &s->found);
     if (status == VF_OK)
         status = vf_reduce_create(device, VF_REDUCE_MIN, VF_F64, cells, &s->least);
     return status == VF_OK ? vf_reduce_create(device, VF_REDUCE_MAX, VF_F64, cells, &s->greatest) : status;
 }
 
-/* The first time, makes the field. */
+/* Makes the field at the first call. */
 vf_status get_ready(vf_ion_search *search)
 {
     return state_of(search)->begun ? use_device(search) : begin_field(search);
@@ -146,9 +147,9 @@ vf_status add(vf_ion_search *search)
 
 /* ---- the least energy ---- */
 
-enum { MOST_DIRECT = 4 /* candidates that the host sums rather than the GPU their cells */ };
+enum { MOST_DIRECT = 4 /* with at most so many candidates the host sums these, not the GPU cells */ };
 
-/* Takes up the points of a cell, by a warp, whose energy may be below `limit`. */
+/* Lists the points of a cell whose energy may be `limit` or less. A warp calls it. */
 __device__ inline void list_points(const field &f, int64_t cell, double sign, double limit, ion_candidates &to)
 {
 #pragma unroll
@@ -165,13 +166,13 @@ __device__ inline void list_points(const field &f, int64_t cell, double sign, do
     }
 }
 
-/* Lists the points that may have the least energy, to `window` and the errors of cells that are not summed; and of
- * those cells some, with the least bounds, which say more of the least when they are summed. sign: of the charge. */
+/* Lists the points that may have the least energy, within `window` and the errors of cells not yet summed. Also lists
+ * some of these cells, with the least bounds: summing them narrows the search most. sign: of the charge. */
 __global__ void __launch_bounds__(THREADS)
     look(field f, double sign, double window, findings *__restrict__ found, int64_t *__restrict__ list)
 {
     const int64_t cell = (int64_t)blockIdx.x * THREADS + threadIdx.x;
-    const double least = sign * found->extreme.re; /* bound of a cell that has a point twice its error above, or less */
+    const double least = sign * found->extreme.re; /* its cell has a point at most 2 errors above */
     const double error_there = f.error_factor * (double)f.magnitude[found->extreme.index];
     double bound = INFINITY, error = 0;
     if (cell < f.cells) {
@@ -191,7 +192,7 @@ __global__ void __launch_bounds__(THREADS)
     }
 }
 
-/* The numbers of a look to the host, and of its candidates the first few: seldom are there more. */
+/* Copies the findings to the host, with the first few candidates; copies all candidates only if there are more. */
 vf_status fetch(vf_ion_search *search)
 {
     enum { FEW = 32 };
@@ -207,7 +208,7 @@ vf_status fetch(vf_ion_search *search)
     return status == VF_OK ? vf_queue_sync(s->queue) : status;
 }
 
-/* What EXACT_ERROR is relative to, with the ions added since: none is nearer to a free point than its distance. */
+/* The magnitude for EXACT_ERROR, updated for new ions: an ion is no nearer to a free point than its distance. */
 double largest_magnitude(const vf_ion_search *search)
 {
     cuda_state *s = state_of(search);

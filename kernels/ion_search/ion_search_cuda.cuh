@@ -1,8 +1,7 @@
-/* What the CUDA files of the search for ions' places share: how the field lies, and what a search keeps on the GPU; not
- * installed.
+/* Shared by the CUDA files of the ion search: the field's layout, and what a search keeps on the GPU; not installed.
  *
- * The field is every point's potential, in double precision, cell after cell of the grid; NaN where a point is
- * excluded, and beyond the grid. A warp has a cell, a lane the points of it that are one above the other.
+ * The field holds the potential of each point in double precision, cell after cell of the grid. It is NaN at excluded
+ * points and beyond the grid. A warp handles a cell, and each lane a column of its points along z.
  */
 #ifndef VOXFIELD_ION_SEARCH_CUDA_CUH
 #define VOXFIELD_ION_SEARCH_CUDA_CUH
@@ -23,27 +22,27 @@ using vf_coulomb_gpu::position;
 
 enum {
     LANES = 32,
-    POINTS = CELL_POINTS / LANES, /* of a lane: one above the other */
-    THREADS = 256,                /* of a block whose warps take a cell each */
-    MOST_SUMS = 4096,             /* cells that are summed at a time */
-    SUM_BLOCKS = 2048             /* that sum parts of cells, where these are few: they fill a GPU */
+    POINTS = CELL_POINTS / LANES, /* of a lane, along z */
+    THREADS = 256,                /* of a block; each of its warps takes a cell */
+    MOST_SUMS = 4096,             /* cells summed at a time */
+    SUM_BLOCKS = 2048             /* blocks that fill a GPU when few cells are summed */
 };
 static_assert(CELL_X * CELL_Y == LANES, "a warp has a cell's layer");
 
-/* A source of potential, C in its charge; `distance`: within which it excludes points. */
+/* A source of potential. The charge is multiplied by C. Points nearer than `distance` are excluded. */
 struct __align__(8) source
 {
     double x, y, z, charge, distance;
 };
 
-/* What all kernels take. */
+/* The field, as kernels take it. */
 struct field {
     vf_grid grid;
     int64_t along[3], cells;
     double r_min;
     double *value;      /* [cells][CELL_Z][CELL_Y][CELL_X] */
-    double *low, *high; /* [cells] below the least value, above the greatest; INFINITY, -INFINITY: nothing is free */
-    float *magnitude;   /* [cells] times error_factor: how far the values may be off; 0: summed */
+    double *low, *high; /* [cells] bounds of the values; INFINITY, -INFINITY: no point is free */
+    float *magnitude;   /* [cells] times error_factor: the error of the values; 0: summed exactly */
     double error_factor;
 };
 
@@ -57,7 +56,7 @@ __device__ inline int64_t cell_point(const field &f, int64_t cell, int axis)
     return n * (axis == 0 ? CELL_X : axis == 1 ? CELL_Y : CELL_Z);
 }
 
-/* The grid point of a cell's element `at`; false: beyond the grid. */
+/* The grid point of a cell's element `at`. Returns false if it is beyond the grid. */
 __device__ inline bool grid_point(const field &f, int64_t cell, int at, int64_t p[3])
 {
     p[0] = cell_point(f, cell, 0) + at % CELL_X;
@@ -71,7 +70,7 @@ __device__ inline int64_t warp_cell()
     return (int64_t)blockIdx.x * (THREADS / LANES) + threadIdx.x / LANES;
 }
 
-/* The extremes of a cell whose points a warp has; fmin and fmax pass NaN over. */
+/* Sets the bounds of a cell from the values of a warp. fmin and fmax ignore NaN. */
 __device__ inline void set_bounds(const field &f, int64_t cell, const double (&v)[POINTS])
 {
     double low = INFINITY, high = -INFINITY;
@@ -99,15 +98,15 @@ struct cuda_state {
     ion_cells cells;
     vf_queue *queue;
     vf_array value, low, high, magnitude;
-    vf_array sources[ION_SOURCES]; /* of source */
-    int64_t there[ION_SOURCES];    /* how many of them are on the device */
-    vf_array found, host;          /* findings; the host's are pinned */
-    vf_array list;                 /* [MOST_SUMS] cells to be summed */
+    vf_array sources[ION_SOURCES]; /* elements: source */
+    int64_t there[ION_SOURCES];    /* number of sources on the device */
+    vf_array found, host;          /* findings, on the device and in pinned host memory */
+    vf_array list;                 /* [MOST_SUMS] cells to sum */
     vf_array partial;              /* [SUM_BLOCKS + MOST_SUMS][CELL_POINTS] sums of parts of the sources */
     vf_reduce *least, *greatest;
     double error_factor;
-    double magnitude_sum;   /* the most that atoms and ions add up to at a free point, C sum |q|/r */
-    int64_t magnitude_ions; /* how many ions it has */
+    double magnitude_sum;   /* bound of C sum |q|/r at free points; an exact map counts as its largest |value| */
+    int64_t magnitude_ions; /* number of ions in it */
 };
 
 static inline cuda_state *state_of(const vf_ion_search *search)
@@ -129,18 +128,18 @@ static inline vf_status use_device(const vf_ion_search *search)
 
 field field_of(const vf_ion_search *search);
 
-/* Copies the sources of a kind that the device lacks, into room for more where there is none. */
+/* Copies the sources of a kind that are not yet on the device. Grows the array if needed. */
 vf_status upload_sources(vf_ion_search *search, int kind);
 
 /* ---- ion_search_exclude.cu ---- */
 
-/* Excludes what is too near to atoms: vf_ion_search_backend's. */
+/* Excludes the points too near to atoms, for vf_ion_search_backend. */
 vf_status exclude_near_atoms(vf_ion_search *search);
 
 /* ---- ion_search_field.cu ---- */
 
-/* Makes the field, when all is excluded that atoms exclude, and finds what atoms add up to; then the state has begun.
- */
+/* Makes the field and finds the bound of the atoms' sum. Call it after atoms have excluded their points. On success it
+ * sets `begun`. */
 vf_status begin_field(vf_ion_search *search);
 
 /* Adds an ion to the field. */
@@ -148,7 +147,7 @@ vf_status add_to_field(vf_ion_search *search, const source &ion);
 
 /* ---- ion_search_sums.cu ---- */
 
-/* Puts exact sums of atoms and ions in place of the values of the first `cells` <= MOST_SUMS cells of the list. */
+/* Replaces the values of the first `cells` <= MOST_SUMS cells of the list by exact sums over atoms and ions. */
 vf_status sum_cells(vf_ion_search *search, int cells);
 
 } // namespace vf_ion_gpu

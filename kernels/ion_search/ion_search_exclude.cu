@@ -1,4 +1,4 @@
-/* The points too near to atoms: on a GPU they are marked in a mask of bytes, which the host gets. */
+/* Marks the points too near to atoms, on a GPU, in a mask of bytes, and copies the mask to the host. */
 #include "ion_search_cuda.cuh"
 
 namespace vf_ion_gpu
@@ -6,7 +6,7 @@ namespace vf_ion_gpu
 namespace
 {
 
-/* The least distances are the atoms' own: a block marks the points of one atom. */
+/* A block marks the points nearer to one atom than that atom's distance. */
 __global__ void exclude_atoms(vf_grid grid, const source *__restrict__ atoms, uint8_t *__restrict__ mask)
 {
     const source atom = atoms[blockIdx.x];
@@ -41,12 +41,12 @@ vf_status exclude_near_atoms(vf_ion_search *search)
     if (atoms == 0)
         return VF_OK;
     vf_status status = use_device(search);
-    s->there[ION_ATOMS] = 0; /* their distances are new */
+    s->there[ION_ATOMS] = 0; /* their distances have changed */
     if (status == VF_OK)
         status = upload_sources(search, ION_ATOMS);
     if (status == VF_OK)
         status = vf_create_cleared(search->device, VF_U8, points, &mask);
-    if (status == VF_OK && search->free < points) /* what vf_ion_search_exclude_about has excluded stays so */
+    if (status == VF_OK && search->free < points) /* keep what vf_ion_search_exclude_about excluded */
         status = vf_queue_copy(s->queue, mask.data, search->mask, (size_t)points);
     if (status == VF_OK)
         status = vf_reduce_create(search->device, VF_REDUCE_SUM, VF_U8, points, &count);

@@ -1,6 +1,6 @@
-/* The field: it begins as the map, and an ion costs one pass over it, which adds its potential, excludes the points
- * about it, and finds each cell's extremes: 16 bytes a point, read and written, and some 18 operations in double
- * precision; cells without a free point are passed over.
+/* The field begins as the map. An ion costs one pass over it, which adds the ion's potential, excludes the points near
+ * it, and updates the bounds of each cell. The pass takes 16 bytes a point, read and written, and some 18 operations
+ * in double precision. Cells without a free point are skipped.
  */
 #include "ion_search_cuda.cuh"
 
@@ -9,7 +9,7 @@ namespace vf_ion_gpu
 namespace
 {
 
-/* The map into the field, but for what the mask excludes. */
+/* Copies the map to the field, except for the points that the mask excludes. */
 template <typename T>
 __global__ void __launch_bounds__(THREADS)
     fill_field(field f, const T *__restrict__ map, const uint8_t *__restrict__ mask)
@@ -32,7 +32,7 @@ __global__ void __launch_bounds__(THREADS)
     set_bounds(f, cell, v);
 }
 
-/* An ion's potential onto all free points but those too near to it, which are free no more, nor is the one it is on. */
+/* Adds an ion's potential to the free points. Excludes the points too near to the ion, and always the ion's own. */
 template <bool SQUARE>
 __global__ void __launch_bounds__(THREADS) add_ion(field f, source ion)
 {
@@ -65,7 +65,7 @@ unsigned warps_for(const field &f)
     return vf_blocks_for(f.cells, THREADS / LANES);
 }
 
-/* The map and the mask to the device, and from there into the field. */
+/* Copies the map and the mask to the device, and from there to the field. */
 vf_status fill(vf_ion_search *search)
 {
     cuda_state *s = state_of(search);

@@ -1,6 +1,6 @@
-/* Exact sums of the field's cells: where the map leaves open which of many points has the least energy, their cells are
- * summed again, atoms and ions, in double precision. Parts of the sources are summed by blocks of their own, since
- * there may be few cells; a second kernel adds them in order.
+/* Exact sums of the field's cells. If the map is not accurate enough to tell which of many points has the least energy,
+ * their cells are summed again over atoms and ions, in double precision. There may be few cells, so the sources are
+ * divided into parts, each with its own blocks. A second kernel adds the parts up in a fixed order.
  */
 #include "ion_search_cuda.cuh"
 
@@ -14,7 +14,7 @@ enum {
     SLICES = 8
 };
 
-/* Part blockIdx.y of the sources, at the points of a listed cell: partial[part][listed][CELL_POINTS]. */
+/* Sums part blockIdx.y of the sources at the points of a listed cell: partial[part][listed][CELL_POINTS]. */
 template <bool SQUARE>
 __global__ void __launch_bounds__(CELL_POINTS)
     sum_parts(field f, const int64_t *__restrict__ list, const source *__restrict__ atoms, int64_t atom_count,
@@ -44,7 +44,7 @@ __global__ void __launch_bounds__(CELL_POINTS)
     partial[((int64_t)blockIdx.y * gridDim.x + blockIdx.x) * CELL_POINTS + threadIdx.x] = sum;
 }
 
-/* The sums into the field: what is excluded stays so. A block takes a listed cell, each SLICES threads a point. */
+/* Writes the sums to the field; excluded points stay NaN. A block takes a listed cell, with SLICES threads a point. */
 __global__ void __launch_bounds__(CELL_POINTS *SLICES)
     take_sums(field f, const int64_t *__restrict__ list, const double *__restrict__ partial, int parts)
 {
@@ -74,8 +74,8 @@ __global__ void __launch_bounds__(CELL_POINTS *SLICES)
     set_bounds(f, cell, v);
 }
 
-/* Parts of the sources for `cells` cells: enough to fill a GPU, but of a chunk at least. Of all cells together fewer
- * than SUM_BLOCKS + cells. */
+/* The number of parts of the sources for `cells` cells: enough to fill a GPU, but at most one more than there are full
+ * chunks. The parts of all cells are fewer than SUM_BLOCKS + cells. */
 int parts_for(const vf_ion_search *search, int cells)
 {
     const int64_t sources = search->sources[ION_ATOMS].count + search->sources[ION_IONS].count,
