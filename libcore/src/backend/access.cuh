@@ -97,7 +97,7 @@ struct vf_shape {
     static constexpr int warps = nWarps, work = nWork, threads = nWarps * VF_WARP, in_warp = VF_WARP * nWork,
                          in_block = threads * nWork; /* elements per warp's piece, per data block */
 
-    /* Steps of V elements a lane; V divides nWork. */
+    /* Steps of V elements per lane; V divides nWork. */
     __host__ __device__ static constexpr int steps(int V)
     {
         return nWork / V;

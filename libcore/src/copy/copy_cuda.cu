@@ -338,7 +338,7 @@ vf_status transpose(vf_queue *queue, size_t size, int64_t batch, int64_t rows, i
     if (status != VF_OK)
         return status;
     const int64_t down = (rows + TILE - 1) / TILE, across = (columns + TILE - 1) / TILE;
-    const unsigned blocks = vf_blocks_for(down * across * batch, 1); /* a tile each */
+    const unsigned blocks = vf_blocks_for(down * across * batch, 1); /* one tile per thread block */
     with_element(size, (uintptr_t)x | (uintptr_t)y, [&](auto element) {
         typedef decltype(element) T;
         transpose_kernel<T><<<blocks, dim3(TILE, TILE_ROWS), 0, stream_of(queue)>>>(

@@ -18,7 +18,7 @@
 #include "backend/block_stages.cuh"
 #include "backend/tuning.cuh"
 
-/* Scratch memory of one reduction at a time. */
+/* Scratch memory for one reduction at a time. */
 template <typename State>
 struct vf_partials {
     State *of;        /* one per thread block */

@@ -227,7 +227,7 @@ struct vf_scan_ring {
 
     __device__ void work_on() const
     {
-        unsigned tile[STAGES]; /* of the turns from BEHIND before this one to AHEAD - 1 after it */
+        unsigned tile[STAGES]; /* tiles of the turns from BEHIND before this one to AHEAD - 1 after it */
         int past = 0;          /* turns without a tile */
 #pragma unroll
         for (int i = 0; i < STAGES; i++)
