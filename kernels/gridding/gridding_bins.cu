@@ -1,5 +1,5 @@
-/* Samples binned on a GPU, and the tiles' walks cut into pieces: what is done for each by kernels here, the rest by
- * libcore's sort, scan and gather. */
+/* Bins samples on a GPU and cuts the tiles' walks into pieces. The kernels here do the work per sample, tile and piece;
+ * libcore's sort, scan and gather do the rest. */
 #include "backend/cuda_check.cuh"
 #include "backend/launch_blocks.h"
 #include "gridding_bins.h"
@@ -25,7 +25,7 @@ T *data_of(const vf_array &array)
     return static_cast<T *>(array.data);
 }
 
-/* Waits for the queue even after an error, so that what its work uses may be freed; keeps the first error. */
+/* Waits for the queue, even after an error, so that the memory its work uses can be freed. Keeps the first error. */
 vf_status finish(vf_queue *queue, vf_status status)
 {
     const vf_status waited = vf_queue_sync(queue);
@@ -39,7 +39,8 @@ int64_t total_tiles(const gridding_tiles *tiles)
 
 /* ---- sorting numbers by keys ---- */
 
-/* uint32: the keys of things, and their numbers. The kernel that fills in the former two counts from 0. */
+/* Keys and the numbers of the items they belong to, all uint32. The kernel that fills `keys` and `numbers` numbers the
+ * items from 0. */
 struct ordering {
     vf_array keys, numbers, sorted_keys, sorted_numbers;
 };
@@ -58,7 +59,7 @@ vf_status create_ordering(vf_device *device, int64_t count, ordering *order)
     return status == VF_OK ? vf_array_create(device, VF_SPACE_DEVICE, VF_I32, count, &order->numbers) : status;
 }
 
-/* Numbers of equal keys, which are below `end`, stay in order. Waits, and frees what was sorted. */
+/* Stable sort by keys, which are below `end`. Waits, and frees the unsorted arrays. */
 vf_status sort_by_key(vf_queue *queue, int64_t end, ordering *order)
 {
     vf_device *device = vf_queue_device(queue);
@@ -117,7 +118,7 @@ __global__ void write_records(const bin_task task, const uint32_t *index, Sample
     sorted[i].index = (uint32_t)m;
 }
 
-/* first[t], t <= tiles: how many keys are less. */
+/* first[t], t <= tiles: the number of keys below t. */
 __global__ void find_first(const uint32_t *sorted_keys, int64_t samples, int64_t tiles, uint32_t *first)
 {
     const int64_t t = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
@@ -134,7 +135,7 @@ __global__ void find_first(const uint32_t *sorted_keys, int64_t samples, int64_t
     first[t] = (uint32_t)low;
 }
 
-/* In order of their tiles; what the sort took is freed before records are made. */
+/* Sorts the samples by tile. The sort's input is freed before the records are made. */
 vf_status sort_samples(vf_queue *queue, const bin_task &task, ordering *order)
 {
     vf_device *device = vf_queue_device(queue);
@@ -197,8 +198,8 @@ __device__ uint64_t visits_of(const walk_task &task, int tile)
     return visits;
 }
 
-/* How many pieces each tile has, and whether that is more than one; of the end, which is no tile, 0. More visits than
- * 32 bits count are refused by a number of pieces that no plan may have. */
+/* pieces[t]: the number of pieces of tile t; splits[t]: 1 if there are several. Both are 0 at the end, t = total, which
+ * is not a tile. A walk with more visits than 32 bits can count gets a number of pieces that no plan may have. */
 __global__ void count_pieces(const walk_task task, int64_t *pieces, int64_t *splits)
 {
     const int64_t t = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
@@ -215,12 +216,13 @@ __global__ void count_pieces(const walk_task task, int64_t *pieces, int64_t *spl
     splits[t] = count > 1;
 }
 
-/* Their exclusive sums. */
+/* The exclusive sums of what count_pieces counts. */
 struct piece_sums {
     vf_array pieces, splits; /* int64 [tiles + 1] */
 };
 
-/* A thread makes a piece, and the first one of a split tile its split. The key is the less the fuller the piece is. */
+/* One thread per piece. The thread of a split tile's first piece also writes the tile's split. The fuller a piece, the
+ * smaller its key. */
 __global__ void write_pieces(const walk_task task, const int64_t *first_piece, const int64_t *first_split,
                              int64_t pieces, gridding_piece *piece, gridding_split *split, uint32_t *keys,
                              uint32_t *numbers)
@@ -228,7 +230,7 @@ __global__ void write_pieces(const walk_task task, const int64_t *first_piece, c
     const int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= pieces)
         return;
-    int64_t t = 0, high = task.total - 1; /* the last tile whose pieces begin at i or before */
+    int64_t t = 0, high = task.total - 1; /* find the last tile whose pieces begin at i or before */
     while (t < high) {
         const int64_t middle = (t + high + 1) / 2;
         if (first_piece[middle] <= i)
@@ -238,7 +240,7 @@ __global__ void write_pieces(const walk_task task, const int64_t *first_piece, c
     }
     const uint32_t visits = (uint32_t)visits_of(task, (int)t);
     const int64_t of_tile = first_piece[t + 1] - first_piece[t], number = i - first_piece[t];
-    /* The tiles before it that are not split have a piece and no slot each. */
+    /* Each tile before it that is not split has one piece and no slot. */
     const int64_t slot = first_piece[t] - (t - first_split[t]);
     const int64_t begin = number * GRIDDING_PIECE, end = number + 1 < of_tile ? begin + GRIDDING_PIECE : visits;
     piece[i].tile = (uint32_t)t;
@@ -255,7 +257,7 @@ __global__ void write_pieces(const walk_task task, const int64_t *first_piece, c
     }
 }
 
-/* What shared memory must hold of the longest walk. */
+/* Checks that the ranges of the longest walk fit into shared memory. */
 vf_status check_ranges(const vf_nufft *plan, const walk_task &task)
 {
     static const int sizes[3] = {TILE_X, TILE_Y, TILE_Z};
@@ -272,7 +274,7 @@ vf_status check_ranges(const vf_nufft *plan, const walk_task &task)
                : vf_fail(plan->ctx, VF_ERR_INTERNAL, "NUFFT: a kernel reaches %d rows of tiles", ranges);
 }
 
-/* Sets the sums, and the numbers in `out` by their last elements. */
+/* Computes the sums, and the numbers in `out` from their last elements. */
 vf_status sum_pieces(const vf_nufft *plan, vf_queue *queue, const walk_task &task, piece_sums *sums,
                      gridding_pieces *out)
 {
@@ -305,7 +307,7 @@ vf_status sum_pieces(const vf_nufft *plan, vf_queue *queue, const walk_task &tas
     return status;
 }
 
-/* The pieces, the fullest first, from the sums; `unsorted` and `order` are the caller's to free. */
+/* Lists the pieces from the sums, the fullest first. The caller frees `unsorted` and `order`. */
 vf_status list_pieces(const vf_nufft *plan, vf_queue *queue, const walk_task &task, const piece_sums *sums,
                       vf_array *unsorted, ordering *order, gridding_pieces *out)
 {

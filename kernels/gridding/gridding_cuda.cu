@@ -1,4 +1,4 @@
-/* The CUDA backend of the NUFFT: what a plan holds on the device, and the order of its kernels (gridding_cuda.cuh). */
+/* The CUDA backend of the NUFFT: a plan's device memory, and the order of its kernels (gridding_cuda.cuh). */
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,15 +21,15 @@ struct cuda_state {
 
 /* ---- the plan ---- */
 
-/* Copies host memory to a new array on the device. All that a plan copies goes into one queue, which is waited for in
- * the end: a copy from memory that is not pinned may return before its last bytes have arrived. */
+/* Copies host memory to a new device array. All copies of a plan go into one queue, which the plan waits for at the
+ * end: a copy from memory that is not pinned may return before its last bytes have arrived. */
 vf_status upload(vf_nufft *plan, vf_queue *queue, const void *data, int64_t count, vf_dtype type, vf_array *out)
 {
     vf_status status = vf_array_create(plan->device, VF_SPACE_DEVICE, type, count, out);
     return status == VF_OK ? vf_queue_copy(queue, out->data, data, (size_t)count * vf_dtype_bytes(type)) : status;
 }
 
-/* Copies numbers to the device as reals of the plan's precision. */
+/* Copies numbers to the device in the plan's precision. */
 vf_status copy_reals(vf_nufft *plan, vf_queue *queue, const double *data, int64_t count, void *to)
 {
     if (plan->real == VF_F64)
@@ -58,7 +58,7 @@ void grid_sizes(const vf_nufft *plan, int grid[3], int width[3])
     }
 }
 
-/* The kernel's polynomials, of an axis left out the polynomial 1. */
+/* Uploads the kernel's polynomials. An axis of width 1 gets the constant polynomial 1. */
 vf_status upload_table(vf_nufft *plan, vf_queue *queue, cuda_state *state)
 {
     const gridding_kernel *kernel = &plan->kernel;
@@ -72,7 +72,7 @@ vf_status upload_table(vf_nufft *plan, vf_queue *queue, cuda_state *state)
     return upload_reals(plan, queue, table, 3 * rows * width, &state->table);
 }
 
-/* The segments' factors in the order of the sorted samples, segment by segment through `row`. */
+/* Uploads the segments' factors in the order of the sorted samples, one segment at a time through `row`. */
 vf_status upload_factors(vf_nufft *plan, vf_queue *queue, cuda_state *state, vf_array *row)
 {
     const int64_t segments = plan->segments.count, samples = plan->samples;
@@ -100,7 +100,7 @@ vf_status upload_segments(vf_nufft *plan, vf_queue *queue, cuda_state *state, co
         status = upload(plan, queue, field, plan->voxels, VF_F32, &state->field);
     const vf_status waited = vf_queue_sync(queue);
     vf_array_free(&row);
-    free(plan->segments.coefficient); /* the sorted copy is what is used */
+    free(plan->segments.coefficient); /* only the sorted copy is used */
     plan->segments.coefficient = NULL;
     return status == VF_OK ? waited : status;
 }
@@ -300,7 +300,7 @@ vf_status forward_one(const vf_nufft *plan, vf_queue *queue, int segment, const 
     return status == VF_OK ? interpolate<T>(plan, stream, segment, c) : status;
 }
 
-/* `one` for each vector of a batch and each segment. */
+/* Calls `one` for each vector of a batch and each segment. */
 vf_status for_all(vf_nufft *plan, vf_queue *queue, int batch, const void *in, int64_t in_count, void *out,
                   int64_t out_count, vf_status (*one)(const vf_nufft *, vf_queue *, int, const void *, void *))
 {

@@ -1,14 +1,14 @@
-/* The kernels of the CUDA backend: between samples and grid, and between grid and voxels; not installed.
+/* CUDA kernels of the NUFFT: between samples and grid, and between grid and voxels. Not installed.
  *
- * Adjoint. A thread block owns a tile of grid points in shared memory, a thread a row of it along x. The block follows
- * the tile's walk (gridding_walk.cuh); no two threads add to a point, nothing is atomic, and the same input gives the
- * same bits. A sample is visited by as many tiles as its kernel reaches (about 5 for width 8), but each of its width^3
- * terms is computed once. Where samples are dense (the centre of a radial scan), the walk is cut into pieces of
- * GRIDDING_PIECE visits for several blocks, whose tiles a second kernel adds in order. Limits: shared memory, width^3
- * complex reads and writes a sample.
+ * Adjoint. A thread block owns a tile of grid points in shared memory; each thread owns one row of the tile along x.
+ * The block visits the samples of the tile's walk (gridding_walk.cuh). No two threads add to the same point and there
+ * are no atomics, so the same input gives the same bits. Every tile that a sample's kernel reaches visits the sample
+ * (about 5 tiles for width 8), but each of the width^3 terms is computed once. Where samples are dense (the centre of a
+ * radial scan), several blocks share a walk: it is cut into pieces of GRIDDING_PIECE visits, and a second kernel adds
+ * the pieces' tiles in order. Shared memory limits the speed: width^3 complex reads and writes per sample.
  *
- * Forward. A warp computes a sample: lanes along x, several rows at a time; grid points come through the L2 cache,
- * since neighbouring warps have neighbouring samples.
+ * Forward. One warp computes one sample. Its lanes run along x, and it takes several rows at a time. Grid points come
+ * through the L2 cache, because neighbouring warps have neighbouring samples.
  */
 #ifndef VOXFIELD_GRIDDING_CUDA_CUH
 #define VOXFIELD_GRIDDING_CUDA_CUH
@@ -22,7 +22,7 @@ namespace
 {
 
 enum {
-    TILE_ROWS = TILE_Y * TILE_Z, /* threads of a spreading block */
+    TILE_ROWS = TILE_Y * TILE_Z, /* threads per spreading block */
     TILE_PITCH = TILE_X + 1,     /* odd: rows begin in different banks */
     TILE_POINTS = TILE_X * TILE_ROWS,
     WARP = 32,
@@ -34,7 +34,7 @@ template <typename T>
 struct precision;
 template <>
 struct precision<float> {
-    enum { VISITS = 64 }; /* prepared at a time: what shared memory holds */
+    enum { VISITS = 64 }; /* prepared at a time; limited by shared memory */
     typedef float2 complex;
     typedef gridding_sample_f32 sample;
 };
@@ -53,7 +53,7 @@ struct spread_task {
     const typename precision<T>::complex *values, *factor; /* caller's order; sorted, or NULL */
     typename precision<T>::complex *grid, *scratch;
     int grid_size[3], tiles[3], width[3];
-    int kernel_width, degree, kernel_pitch; /* pitch: an odd number, so that visits begin in different banks */
+    int kernel_width, degree, kernel_pitch; /* pitch: odd, so that visits begin in different banks */
 };
 
 template <typename T>
@@ -74,7 +74,7 @@ __device__ C times(C a, C b)
     return p;
 }
 
-/* What the block needs to know of the samples it is at. */
+/* The samples that a block is visiting. */
 template <typename T>
 struct visit_batch {
     typename precision<T>::complex value[precision<T>::VISITS];
@@ -88,7 +88,7 @@ __device__ void prepare_visit(const spread_task<T> &task, const visit_range *ran
                               visit_batch<T> &batch)
 {
     int low = 0, high = count - 1;
-    while (low < high) { /* the first range that ends behind the visit */
+    while (low < high) { /* find the first range that ends after the visit */
         const int middle = (low + high) / 2;
         if (ranges[middle].end > visit)
             high = middle;
@@ -204,7 +204,7 @@ __global__ void add_pieces(const spread_task<T> task, const gridding_split *spli
 
 /* ---- forward ---- */
 
-/* LANES lanes along x: a power of two, at least the kernel's width. */
+/* LANES: lanes along x, a power of two and at least the kernel's width. */
 template <typename T, int LANES>
 __global__ void __launch_bounds__(WARP *SAMPLE_WARPS)
     interpolate_samples(const spread_task<T> task, typename precision<T>::complex *out, int64_t samples, bool add)
@@ -275,7 +275,8 @@ struct crop_task {
     bool add;
 };
 
-/* exp(i 2 pi time field): reduced in double precision, in turns, so that many turns cost no digits. */
+/* exp(i 2 pi turns), turns being time x field. Whole turns are removed in double precision, so that many turns cost no
+ * digits. */
 __device__ inline float2 phase_of(double turns, float)
 {
     float2 e;
@@ -290,7 +291,7 @@ __device__ inline double2 phase_of(double turns, double)
     return e;
 }
 
-/* The index along an axis of the grid that voxel n's frequency n - N / 2 has. */
+/* The grid index of voxel n's frequency, n - N / 2, along one axis. */
 __device__ inline int64_t frequency_index(int64_t n, int64_t voxels, int64_t grid)
 {
     const int64_t frequency = n - voxels / 2;
@@ -323,7 +324,7 @@ __global__ void crop_grid(const crop_task<T> task, const typename precision<T>::
     image[n] = value;
 }
 
-/* The voxel whose frequency has the index i of the grid; -1 if none. */
+/* The voxel whose frequency is at grid index i, or -1 if there is none. */
 __device__ inline int64_t voxel_index(int64_t i, int64_t voxels, int64_t grid)
 {
     const int64_t frequency = i < voxels - voxels / 2 ? i : i - grid;

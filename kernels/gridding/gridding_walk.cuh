@@ -1,6 +1,8 @@
-/* The walk of a tile: all samples whose kernels reach it, those that start in it and in the tiles before it, in a fixed
- * order; not installed. Samples are sorted by tile, x fastest, so that those of a row of tiles are one range; a visit
- * is one sample of the walk.
+/* The walk of a tile: all samples whose kernels reach the tile, in a fixed order. These samples start in the tile
+ * itself or in tiles before it. Not installed.
+ *
+ * Samples are sorted by tile, x fastest, so the samples of a row of tiles are one range. A visit is one sample of a
+ * walk.
  */
 #ifndef VOXFIELD_GRIDDING_WALK_CUH
 #define VOXFIELD_GRIDDING_WALK_CUH
@@ -14,8 +16,8 @@ namespace
 
 enum { TILE_X = 16, TILE_Y = 8, TILE_Z = 8, MOST_RANGES = 96 };
 
-/* The tiles along an axis in which kernels start that reach the tile that begins at `begin`: entry e of `count`. Those
- * in front of the grid's beginning are at its end, `-grid` away; they come first. */
+/* Along one axis: the `count` tiles in which kernels start that reach a given tile. Tiles before the grid's beginning
+ * wrap around to its end, `-grid` away; they come first. */
 struct reach {
     int wrapped, wrapped_first, direct_first, count;
 };
@@ -38,14 +40,14 @@ __device__ inline int reach_tile(const reach &r, int entry)
 
 /* The samples of one row of tiles along x (or of its wrapped part). */
 struct visit_range {
-    uint32_t first, end; /* samples; visits before and in this range */
-    int shift[3];        /* add to a sample's start: relative to the tile's beginning */
+    uint32_t first, end; /* first sample; number of visits up to the end of this range */
+    int shift[3];        /* added to a sample's start, makes it relative to the tile */
 };
 
-/* The walk of a tile as ranges, whose number is walk_ranges. */
+/* A tile's walk, as walk_ranges() ranges. */
 struct tile_walk {
     reach x, y, z;
-    int begin[3], segments; /* segments along x: 1, or 2 if it wraps */
+    int begin[3], segments; /* segments along x: 1, or 2 if the walk wraps */
 };
 
 __device__ inline tile_walk walk_of(const int grid[3], const int tiles[3], const int width[3], int tile)
@@ -67,7 +69,7 @@ __device__ inline int walk_ranges(const tile_walk &w)
     return w.segments * w.y.count * w.z.count;
 }
 
-/* `end` gets the range's number of visits; the caller adds up. */
+/* Range n of the walk. `end` is the number of visits in this range alone; the caller accumulates. */
 __device__ inline visit_range walk_range(const tile_walk &w, const int grid[3], const int tiles[3],
                                          const uint32_t *first, int n)
 {

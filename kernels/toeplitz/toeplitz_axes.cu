@@ -1,15 +1,15 @@
-/* The doubled grid one axis after the other, so that zeros are neither stored nor read, nor what nobody wants written:
+/* Transforms the doubled grid axis by axis. Zeros are neither stored nor read, and unneeded results are not written:
  *
  *     rows x:     x times map and e_l  -> [z][y][2x]        columns y: -> [z][2y][2x]
  *     columns z:  forward, times the kernel, and back, in place
  *     columns y:  back -> [z][y][2x]                        rows x:    back, times conj(map e_l), added to y
  *
- * In a plane, columns y are what columns z are here. A thread block has some lines side by side, so that what it reads
- * and writes of them lies together, and transforms them in shared memory (toeplitz_passes.cuh).
+ * In 2D, columns y take the place of columns z. A thread block takes several neighbouring lines, so that it reads and
+ * writes contiguous memory, and transforms them in shared memory (toeplitz_passes.cuh).
  *
- * Bytes for 128^3 voxels in single precision, one coil: 16 MiB to read x, as much of a map, 32 of the first array
- * written and read twice, 64 of the second written and read twice, 64 of the kernel, 16 of a map and of y, read and
- * written: 512 MiB, where transforms of the whole grid move 2 GiB.
+ * MiB for 128^3 voxels in single precision, one coil: x 16 and a map 16 (both read), the first array 4 x 32 and the
+ * second 4 x 64 (each written and read twice), the kernel 64 (read), a map 16 (read), y 16 (written). Total: 512 MiB;
+ * transforms of the whole grid move 2 GiB.
  */
 #include "toeplitz_lines.cuh"
 
@@ -18,19 +18,18 @@ namespace vf_toeplitz_gpu
 namespace
 {
 
-enum axis_mode { WHOLE, FORWARD, BACK, THERE_AND_BACK }; /* all but the first with a half of zeros, or not wanted */
+enum axis_mode { WHOLE, FORWARD, BACK, THERE_AND_BACK }; /* all but WHOLE: a half is zero or not needed */
 
 /* ---- columns ---- */
 
-/* Columns of `inner` x `outer` lines: number i of line (c, o) is in[o * in_outer + i * in_apart + c]. Likewise `out`.
- */
+/* `inner` x `outer` columns: element i of column (c, o) is in[o * in_outer + i * in_apart + c]; likewise for `out`. */
 template <typename T>
 struct columns_task {
     const number<T> *in;
     number<T> *out;
     int64_t inner, outer, in_outer, out_outer;
     unsigned in_apart, out_apart;
-    /* THERE_AND_BACK: the kernels of segments [length][inner], for outer lines of which each is an array. */
+    /* THERE_AND_BACK: the segments' kernels, [length][inner] each; each array of the batch is one `outer`. */
     const T *kernels;
     int64_t points;
     int first, segments;
@@ -43,7 +42,7 @@ struct column_port {
     number<T> *out;
     const T *kernel;
     unsigned in_apart, out_apart, inner;
-    bool is_there; /* else the line is loaded like others, but not stored */
+    bool is_there; /* if not, the line is loaded like the others but not stored */
 
     __device__ number<T> load(unsigned i) const
     {
@@ -55,7 +54,7 @@ struct column_port {
         if (is_there)
             out[i * out_apart] = HALF_OUT ? conjugate(v) : v;
     }
-    /* Back is forward between conjugates. */
+    /* A backward transform is a forward one between two conjugations. */
     __device__ number<T> between(unsigned i, number<T> v) const
     {
         const T p = MODE == THERE_AND_BACK ? kernel[i * inner] : 0;
@@ -89,7 +88,7 @@ __global__ void __launch_bounds__(MOST_THREADS, (least_blocks<T, LENGTH>()))
 
 /* ---- rows ---- */
 
-/* The place of a thread in its row of a block's. */
+/* A thread's place in its row; *row: which of the block's rows that is. */
 template <typename T>
 __device__ line_place<T, true> place_in_row(const axis_shape &shape, int *row)
 {
@@ -104,7 +103,7 @@ struct enter_port {
     const work<T> &w;
     const number<T> *x;
     number<T> *out;
-    int64_t first; /* voxel of the row */
+    int64_t first; /* the row's first voxel */
     int item;
     bool is_there;
 
@@ -167,7 +166,7 @@ struct leave_port {
     }
 };
 
-/* The batch's arrays are added in their order, so that the bits are always the same. */
+/* The batch's arrays are added in order, so the bits are always the same. */
 template <typename T, int HALF, int LENGTH>
 __global__ void __launch_bounds__(MOST_THREADS, (least_blocks<T, LENGTH>()))
     leave(const work<T> w, const axis_shape shape, number<T> *y)
@@ -180,7 +179,7 @@ __global__ void __launch_bounds__(MOST_THREADS, (least_blocks<T, LENGTH>()))
         const leave_port<T, HALF> port = {
             w, w.buffer + (b * rows + row) * w.doubled[0], y, row * w.matrix[0], w.first + b, own < rows};
         if (b > 0)
-            __syncthreads(); /* the one before has been read */
+            __syncthreads(); /* all threads have read the previous array */
         transform_line<LENGTH>(place, shape.plan, static_cast<const number<T> *>(shape.roots), 0, true, true, port);
     }
 }
@@ -206,7 +205,7 @@ struct plain_port {
     }
 };
 
-/* A block's last rows may be one that others store meanwhile: what is made of that is not stored. */
+/* Surplus rows of the last block repeat a row that other threads are storing. What they compute is not stored. */
 template <typename T>
 __global__ void __launch_bounds__(MOST_THREADS) whole_rows(number<T> *q, int64_t rows, const axis_shape shape)
 {
@@ -235,7 +234,7 @@ int64_t row_blocks(const axis_shape &shape, int64_t rows)
     return (rows + shape.lines - 1) / shape.lines;
 }
 
-/* Columns y, from the first array to the second or back; in a plane they stay in the first. */
+/* Columns y, from the first array to the second; 3D only. */
 template <typename T>
 columns_task<T> columns_y(const work<T> &w, number<T> *first, number<T> *second)
 {
@@ -250,7 +249,7 @@ columns_task<T> columns_y(const work<T> &w, number<T> *first, number<T> *second)
     return task;
 }
 
-/* There and back along the last axis in place, of `inner` lines side by side. */
+/* There and back along the last axis, in place: `inner` neighbouring columns of `count` numbers per array. */
 template <typename T>
 columns_task<T> columns_last(const work<T> &w, number<T> *in, int64_t inner, int64_t count)
 {

@@ -1,13 +1,13 @@
-/* Circulant matrices: no axis is doubled, and axes on which P does not depend are not transformed, for there the
- * transform and its inverse cancel. The first axis reads x through the maps and the last returns through them, so that
- * what is transformed is read and written once an axis:
+/* Circulant matrices: no axis is doubled. Axes on which P does not depend are not transformed, because there the
+ * transform and its inverse cancel. The first axis reads x through the maps and the last one returns through them, so
+ * the transformed data is read and written once per axis:
  *
  *     y or z alone    there and back, from x to y, in one kernel
  *     y and z         there from x, there and back, back to y
  *     x and others    rows there from x, columns there and back, rows back to y (toeplitz_axes.cu has rows)
  *
- * Bytes for 128^3 voxels in single precision, a coil of a scan whose readout lies along x: 16 MiB of a map read twice,
- * and the coil's array written, read, written and read: 96 MiB.
+ * Bytes for 128^3 voxels in single precision and one coil, for a scan with its readout along x: a 16 MiB map is read
+ * twice, and the coil's array (16 MiB) is written, read, written and read. Total: 96 MiB.
  */
 #include "toeplitz_lines.cuh"
 
@@ -17,11 +17,11 @@ namespace
 {
 
 enum { SUM_THREADS = 256, ENOUGH_BLOCKS = 512 };
-/* What a kernel does with its lines; with none of these it transforms them in place. */
+/* What a kernel does with its lines. With none of these it transforms them in place. */
 enum line_work { ENTERS = 1, TURNS = 2, LEAVES = 4, RETURNS = 8 /* transforms them back in place */ };
 
-/* Lines of an axis in [item][outer][axis][inner]: `inner` x `outer` of an item, and as many items a block as `share`.
- */
+/* Lines along one axis of [item][outer][axis][inner]: `inner` x `outer` per item. A thread block takes `share`
+ * items. */
 struct line_grid {
     int64_t inner, outer, tiles;
     int share;
@@ -32,12 +32,12 @@ struct line_port {
     enum { HALF_IN = 0, HALF_OUT = 0 };
     const work<T> &w;
     const number<T> *x;
-    number<T> *array; /* of the item: what is read without ENTERS, and written without LEAVES */
+    number<T> *array; /* the item's: read without ENTERS, written without LEAVES */
     number<T> *y;
     int64_t first; /* the line's first voxel */
     unsigned apart;
     int item;
-    bool is_there, adds; /* is stored; is added to what is stored */
+    bool is_there, adds; /* whether to store the line; whether to add it to what is stored */
 
     __device__ number<T> load(unsigned i) const
     {
@@ -46,7 +46,7 @@ struct line_port {
             return product(seen_through(w, item, n), x[n]);
         return WORK == LEAVES || WORK == RETURNS ? conjugate(array[n]) : array[n];
     }
-    /* Back is forward between conjugates. */
+    /* A backward transform is a forward one between two conjugations. */
     __device__ number<T> between(unsigned i, number<T> v) const
     {
         const T p = WORK & TURNS ? w.kernels[first + (int64_t)i * apart] : 0;
@@ -66,7 +66,7 @@ struct line_port {
     }
 };
 
-/* A block's items are added in their order, so that the bits are always the same. */
+/* A thread block adds its items in order, so the bits are always the same. */
 template <typename T, int WORK, int LENGTH>
 __global__ void __launch_bounds__(MOST_THREADS, (least_blocks<T, LENGTH>()))
     lines(const work<T> w, const axis_shape shape, const line_grid grid, const number<T> *x, number<T> *y)
@@ -88,14 +88,14 @@ __global__ void __launch_bounds__(MOST_THREADS, (least_blocks<T, LENGTH>()))
                                          w.first + b,
                                          own<grid.inner, b> begin || (y && w.first > 0)};
         if (b > begin)
-            __syncthreads(); /* the one before has been read */
+            __syncthreads(); /* all threads have read the previous item */
         const int half = transform_line<LENGTH>(place, shape.plan, roots, 0, true, !(WORK & TURNS), port);
         if (WORK & TURNS)
             transform_line<LENGTH>(place, shape.plan, roots, half, false, true, port);
     }
 }
 
-/* y (+)= the batch's arrays in their order. */
+/* y (+)= the sum of the batch's arrays, in order. */
 template <typename T>
 __global__ void __launch_bounds__(SUM_THREADS) sum_items(const work<T> w, number<T> *y)
 {
@@ -108,7 +108,7 @@ __global__ void __launch_bounds__(SUM_THREADS) sum_items(const work<T> w, number
     y[n] = w.first > 0 ? y[n] + sum : sum;
 }
 
-/* used[a] = 1 where P depends on axis a. */
+/* used[a] = 1 if P depends on axis a. */
 template <typename T>
 __global__ void __launch_bounds__(SUM_THREADS) find_used(const work<T> w, const T *p, int *used)
 {
@@ -132,7 +132,7 @@ __global__ void __launch_bounds__(SUM_THREADS) scale_kernel(int64_t points, T sc
         kernel[n] = scale * p[n];
 }
 
-/* Calls launch(a constant) with the length where this file has code of its own for it, else with 0. */
+/* Calls launch with the length as a constant if this file has code of its own for it, else with 0. */
 template <typename T, int WORK, typename Launch>
 void with_common_length(int length, Launch launch)
 {
@@ -145,8 +145,8 @@ void with_common_length(int length, Launch launch)
         launch(std::integral_constant<int, 0>());
 }
 
-/* Along axis 1 or 2. What LEAVES goes to y at once where blocks are many enough to have all items each, else a sum of
- * all follows. */
+/* Runs lines along axis 1 or 2. With LEAVES, a thread block takes all items and writes to y directly, if that gives
+ * enough blocks; otherwise each block takes one item, and sum_items follows. */
 template <typename T, int WORK>
 cudaError_t run_lines(const axes *a, const work<T> &w, int axis, cudaStream_t stream, const number<T> *x, number<T> *y)
 {

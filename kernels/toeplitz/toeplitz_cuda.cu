@@ -1,7 +1,6 @@
-/* The CUDA backend. Where lengths allow, the doubled grid is transformed axis by axis (toeplitz_axes.cu); else in whole
- * by cuFFT, with everything else in three kernels around it. Small problems are done several coils and segments at a
- * time, for enough threads and few launches.
- */
+/* The CUDA backend. If the lengths allow, it transforms the doubled grid axis by axis (toeplitz_axes.cu). Otherwise
+ * cuFFT transforms the whole grid, and three kernels around it do the rest. Small problems take several coils and
+ * segments at a time, for enough threads and few launches. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,29 +13,29 @@ namespace vf_toeplitz_gpu
 namespace
 {
 
-/* Threads in a block; points of the doubled grid that are done together at least, if there are that many; arrays that
- * are done together at most. */
+/* Threads in a block. A batch has at most MOST_BATCH arrays and at most BATCH_POINTS points of the doubled grid, but at
+ * least one array. */
 enum { THREADS = 256, BATCH_POINTS = 1 << 22, MOST_BATCH = 32 };
 
 struct cuda_state {
-    int batch;          /* arrays that are done together */
+    int batch;          /* arrays per batch */
     bool by_axes;       /* else by cuFFT */
-    bool used[3];       /* of a circulant matrix: axes that it depends on */
+    bool used[3];       /* axes that a circulant matrix depends on */
     axes axis;          /* by_axes */
-    vf_fft *one, *many; /* else: many transforms a batch, and is NULL where that is 1 */
+    vf_fft *one, *many; /* else; `many` transforms a batch, and is NULL if a batch is one array */
     vf_array buffer;    /* [batch][doubled grid] complex, or as axes_buffer says */
     vf_array kernels;   /* [segments][doubled grid] real */
     vf_array time;      /* [segments] or no data */
 };
 
-/* A thread's row of rows(); rows are along x, the thread's place in one is threadIdx.x and every blockDim.x after it.
- */
+/* The row of a thread. Rows are along x; in its row the thread takes element threadIdx.x and every blockDim.x-th one
+ * after it. */
 __device__ int64_t own_row()
 {
     return (int64_t)blockIdx.x * blockDim.y + threadIdx.y;
 }
 
-/* buffer = x times map and e_l, with zeros around it. A row of the batch's doubled grids for each thread row. */
+/* buffer = x times map and e_l, padded with zeros. Each thread row takes a row of the batch's doubled grids. */
 template <typename T>
 __global__ void __launch_bounds__(THREADS) enter(work<T> w, const number<T> *__restrict__ x)
 {
@@ -56,7 +55,7 @@ __global__ void __launch_bounds__(THREADS) enter(work<T> w, const number<T> *__r
     }
 }
 
-/* buffer *= kernel of each array's segment. A point of the doubled grid for each thread. */
+/* buffer *= the kernel of each array's segment. One thread per point of the doubled grid. */
 template <typename T>
 __global__ void __launch_bounds__(THREADS) multiply(work<T> w)
 {
@@ -70,8 +69,8 @@ __global__ void __launch_bounds__(THREADS) multiply(work<T> w)
     }
 }
 
-/* y (+)= the sum over the batch of conj(map e_l) buffer, without what lies around. A row of voxels for each thread row;
- * the batch's arrays are added in their order, so that the bits are always the same. */
+/* y (+)= the sum over the batch of conj(map e_l) buffer, without the padding. Each thread row takes a row of voxels.
+ * The batch's arrays are added in order, so the bits are always the same. */
 template <typename T>
 __global__ void __launch_bounds__(THREADS) leave(work<T> w, number<T> *__restrict__ y)
 {
@@ -110,8 +109,8 @@ __global__ void __launch_bounds__(THREADS) clear_unused(work<T> w, number<T> *q)
             q[row * w.doubled[0] + i] = {0, 0};
 }
 
-/* The kernel: the real part of Q's transform; see toeplitz_cpu_set. Q begins at r = -1, N points before r = 0: a
- * factor (-1)^k along each doubled axis. An axis that is not doubled has k = 0 alone. */
+/* The kernel: the real part of Q's transform; see toeplitz_cpu_set. Q begins at r = -1, N points before r = 0, which
+ * gives a factor (-1)^k along each doubled axis. Along an axis that is not doubled, k is always 0. */
 template <typename T>
 __global__ void __launch_bounds__(THREADS) take_kernel(work<T> w, T scale, const number<T> *q, T *kernel)
 {
@@ -131,7 +130,7 @@ struct launch_shape {
     dim3 blocks, threads;
 };
 
-/* Blocks for `rows` rows of `length` points, several short rows in one. */
+/* Blocks for `rows` rows of `length` points. A block takes several short rows. */
 launch_shape rows_shape(int64_t length, int64_t rows)
 {
     unsigned along = 1;
@@ -198,7 +197,7 @@ vf_status set_circulant(vf_toeplitz *plan, vf_queue *queue, const void *p)
         if (status == VF_OK)
             status = vf_queue_sync(queue);
     }
-    if (!found[1] && !found[2]) /* columns there always are, of one voxel if need be */
+    if (!found[1] && !found[2]) /* circulant_apply needs columns, if only of one voxel */
         found[plan->matrix[1] > 1 ? 1 : 2] = 1;
     for (int a = 0; a < 3; a++) {
         s->used[a] = found[a] != 0;
@@ -207,8 +206,8 @@ vf_status set_circulant(vf_toeplitz *plan, vf_queue *queue, const void *p)
     return status == VF_OK ? VF_CUDA(plan->device, circulant_set(w, stream, scale, from, kernel)) : status;
 }
 
-/* One batch: w.count arrays from w.first on. A batch that is not full is transformed whole if it holds more than one:
- * what the other arrays hold does not matter. */
+/* Applies one batch: w.count arrays from w.first on. cuFFT transforms whole batches, or a single array. The contents of
+ * a batch's unused arrays do not matter. */
 template <typename T>
 vf_status apply_batch(const vf_toeplitz *plan, vf_queue *queue, const work<T> &w, const void *x, void *y)
 {
@@ -291,7 +290,7 @@ void destroy(vf_toeplitz *plan)
 
 vf_status make_arrays(vf_toeplitz *plan, cuda_state *s, int64_t points)
 {
-    /* Cleared: a batch that is not full is transformed whole; what is in the rest is not used, but is a number. */
+    /* Cleared: a batch that is not full is transformed whole, and its unused arrays should hold valid numbers. */
     const int64_t each = s->by_axes && !plan->circulant ? axes_buffer(plan->matrix, plan->doubled) : points;
     vf_status status = vf_create_cleared(plan->device, vf_dtype_complex(plan->precision), s->batch * each, &s->buffer);
     if (status == VF_OK)

@@ -1,4 +1,4 @@
-/* What the files of the Toeplitz multiplication on GPUs share; not installed. */
+/* Shared by the files of the Toeplitz multiplication on GPUs. Not installed. */
 #ifndef VOXFIELD_TOEPLITZ_CUDA_CUH
 #define VOXFIELD_TOEPLITZ_CUDA_CUH
 
@@ -48,8 +48,8 @@ __device__ inline void sine_cosine_pi(double x, double *sine, double *cosine)
     sincospi(x, sine, cosine);
 }
 
-/* What the kernels need to know of a plan and of what is applied: pairs of a coil and a segment, numbered with the
- * segments fastest, of which a batch begins at `first`. */
+/* A plan and one batch, for the kernels. Items are pairs of a coil and a segment, numbered with the segments fastest. A
+ * batch has `count` items from `first` on. */
 template <typename T>
 struct work {
     int64_t matrix[3], doubled[3], voxels, points;
@@ -61,7 +61,7 @@ struct work {
     number<T> *buffer;
 };
 
-/* s_c(n) e_l(n) of the `item`-th pair. */
+/* s_c(n) e_l(n) of an item. */
 template <typename T>
 __device__ inline number<T> seen_through(const work<T> &w, int item, int64_t n)
 {
@@ -71,27 +71,28 @@ __device__ inline number<T> seen_through(const work<T> &w, int item, int64_t n)
     if (w.time) {
         const double turns = -w.time[item % w.segments] * (double)w.field[n];
         number<T> e;
-        /* Reduced in double precision, so that many turns cost no accuracy. */
+        /* Whole turns are removed in double precision, so that many turns cost no accuracy. */
         sine_cosine_pi((T)(2 * (turns - rint(turns))), &e.im, &e.re);
         s = product(s, e);
     }
     return s;
 }
 
-/* ---- transforms of our own (toeplitz_axes.cu), for lengths whose prime factors are 2, 3, 5 and 7 ---- */
+/* ---- built-in Fourier transforms (toeplitz_axes.cu), for lengths with the prime factors 2, 3, 5 and 7 ---- */
 
 enum { MOST_PASSES = 8 };
 
-/* Stockham's passes of one length: after those of radix[0] to radix[p-1] the line is in transforms of their product. */
+/* The Stockham passes of one length. After pass p the line consists of transforms of length radix[0] x ... x
+ * radix[p]. */
 struct axis_plan {
     int length, passes, radix[MOST_PASSES];
 };
 
-/* How an axis' lines are shared out: `lines` of a thread block, `threads` for each. */
+/* How thread blocks share an axis' lines: `lines` lines per block, `threads` threads per line. */
 struct axis_shape {
     axis_plan plan;
     int lines, threads, bytes; /* bytes of shared memory */
-    const void *roots;         /* [length] exp(-i 2 pi k / length) of the precision at hand, device memory */
+    const void *roots;         /* [length] exp(-i 2 pi k / length), in device memory */
 };
 
 struct axes {
@@ -99,26 +100,27 @@ struct axes {
     vf_array roots; /* of all three */
 };
 
-/* Whether the transforms of `doubled` can be made so; then `out` is filled in, else its roots are no array. Errors:
- * VF_ERR_DEVICE_MEMORY, VF_ERR_DEVICE. */
+/* Sets *possible: whether these transforms support the lengths `doubled`. If so, fills in `out`; otherwise its roots
+ * stay empty. Errors: VF_ERR_DEVICE_MEMORY, VF_ERR_DEVICE. */
 vf_status axes_create(vf_device *device, vf_dtype precision, const int64_t doubled[3], bool *possible, axes *out);
 
-/* Complex numbers that w.buffer is to have for one array. */
+/* The complex numbers that w.buffer needs for one array. */
 int64_t axes_buffer(const int64_t matrix[3], const int64_t doubled[3]);
 
-/* q, the doubled grid, to its transform in place. */
+/* Transforms q, the doubled grid, in place. */
 template <typename T>
 cudaError_t axes_transform(const axes *a, const work<T> &w, cudaStream_t stream, number<T> *q);
 
-/* y (+)= a batch's sum over its arrays, w.first being 0 or more. */
+/* y = a batch's sum over its arrays if w.first is 0; otherwise y += that sum. */
 template <typename T>
 cudaError_t axes_apply(const axes *a, const work<T> &w, cudaStream_t stream, const number<T> *x, number<T> *y);
 
-/* buffer [count][z][y][2x], or [count][z][y][x] where no HALF is zero: rows along x of x times map and e_l. */
+/* Transforms the rows along x of x times map and e_l, into the buffer: [count][z][y][2x], or [count][z][y][x] with HALF
+ * 0, where no half of a row is zero. */
 template <typename T, int HALF>
 cudaError_t rows_enter(const axes *a, const work<T> &w, cudaStream_t stream, const number<T> *x);
 
-/* And back: y (+)= the sum over the batch. */
+/* Transforms the rows back: y (+)= the sum over the batch. */
 template <typename T, int HALF>
 cudaError_t rows_leave(const axes *a, const work<T> &w, cudaStream_t stream, number<T> *y);
 
@@ -132,7 +134,7 @@ cudaError_t circulant_find(const work<T> &w, cudaStream_t stream, const T *p, in
 template <typename T>
 cudaError_t circulant_set(const work<T> &w, cudaStream_t stream, double scale, const T *p, T *kernel);
 
-/* As axes_apply, without transforms along the axes that are not used; y or z is. */
+/* Like axes_apply, but without transforms along unused axes. At least one of y and z must be used. */
 template <typename T>
 cudaError_t circulant_apply(const axes *a, const bool used[3], const work<T> &w, cudaStream_t stream,
                             const number<T> *x, number<T> *y);

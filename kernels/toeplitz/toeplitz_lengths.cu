@@ -1,4 +1,4 @@
-/* How the transforms of an axis' length are made up: radices, threads, shared memory, roots of unity. */
+/* Plans the transforms of an axis' length: radices, threads, shared memory, roots of unity. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,8 +12,8 @@ namespace
 
 enum { GOOD_THREADS = 256, LINE_BYTES = 128, MOST_LENGTH = 4096 };
 
-/* Radices of a length, the powers of two as even as can be and the first of them first; false: it has other prime
- * factors. */
+/* Splits a length into radices, with the powers of two as even as possible and the first of them first. Returns false
+ * if the length has other prime factors or needs more than MOST_PASSES passes. */
 bool plan_axis(int64_t length, axis_plan *plan)
 {
     static const int odd[] = {7, 5, 3};
@@ -38,7 +38,7 @@ bool plan_axis(int64_t length, axis_plan *plan)
     return length == 1 && twos == 0;
 }
 
-/* The most that a pass has to do side by side. */
+/* The most transforms that a pass of one line can do in parallel. */
 int line_threads(const axis_plan *plan)
 {
     int most = 1;
@@ -47,7 +47,8 @@ int line_threads(const axis_plan *plan)
     return most;
 }
 
-/* Lines side by side; false: a block has no room for them. `most_bytes`: of its shared memory. */
+/* Chooses the number of lines per thread block. Returns false if not even the fewest fit into a block's shared memory,
+ * which is `most_bytes`. */
 bool shape_axis(bool rows, size_t element, int most_bytes, axis_shape *shape)
 {
     const int threads = line_threads(&shape->plan);

@@ -1,4 +1,4 @@
-/* How kernels that transform lines in shared memory are launched; not installed. */
+/* Launches kernels that transform lines in shared memory. Not installed. */
 #ifndef VOXFIELD_TOEPLITZ_LINES_CUH
 #define VOXFIELD_TOEPLITZ_LINES_CUH
 
@@ -8,9 +8,10 @@
 namespace vf_toeplitz_gpu
 {
 
-enum { MOST_THREADS = 512 }; /* of a block */
+enum { MOST_THREADS = 512 }; /* of a thread block */
 
-/* Blocks that a multiprocessor's registers are to have room for: two, where they have so many threads. */
+/* Thread blocks per multiprocessor that the compiler leaves registers for: two for single-precision lines longer than
+ * 256, else one. */
 template <typename T, int LENGTH>
 constexpr int least_blocks()
 {
@@ -29,7 +30,8 @@ __device__ number<T> *shared_memory()
     return reinterpret_cast<number<T> *>(memory);
 }
 
-/* A half is enough where a transform of up to two passes ends in its port; see line_place. */
+/* Half of the memory is enough for up to two passes that end in the port, or one if the line stays in shared memory
+ * between two transforms; see line_place. */
 inline int bytes_for(const axis_shape *shape, bool stays)
 {
     return shape->plan.passes + stays <= 2 ? shape->bytes / 2 : shape->bytes;

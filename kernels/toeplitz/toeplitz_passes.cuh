@@ -1,9 +1,10 @@
-/* Fourier transforms of lines in shared memory, a thread block's at a time, by Stockham's passes, which put results in
- * order (Govindaraju et al., Proc. SC 2008). Lengths have the prime factors 2, 3, 5 and 7; not installed.
+/* Fourier transforms of lines in shared memory. A thread block transforms its lines by Stockham's passes, which leave
+ * the results in order (Govindaraju et al., Proc. SC 2008). Lengths have the prime factors 2, 3, 5 and 7. Not
+ * installed.
  *
  * A pass of radix R takes R numbers of a line that are length / R apart, multiplies them by roots of unity from a
- * table, transforms them in registers, and puts them where they belong. The first pass loads, the last one stores by
- * what the caller gives, so a line of two passes goes through shared memory once.
+ * table, transforms them in registers, and writes them to their places in the result. The first pass loads and the last
+ * pass stores through a port that the caller provides, so a line of two passes goes through shared memory once.
  */
 #ifndef VOXFIELD_TOEPLITZ_PASSES_CUH
 #define VOXFIELD_TOEPLITZ_PASSES_CUH
@@ -15,7 +16,7 @@
 namespace vf_toeplitz_gpu
 {
 
-/* ---- of a few numbers, in place, with exp(-i 2 pi m k / R) ---- */
+/* ---- transforms of a few numbers, in place, with exp(-i 2 pi m k / R) ---- */
 
 template <typename T>
 __device__ inline number<T> times_minus_i(number<T> a)
@@ -88,7 +89,7 @@ __device__ inline void transform_few(number<T> (&v)[16])
 #pragma unroll
     for (int k = 0; k < 4; k++)
         transform_four(v[4 * k], v[4 * k + 1], v[4 * k + 2], v[4 * k + 3]);
-        /* v[4 k + m] is number k + 4 m */
+        /* v[4 k + m] now holds result k + 4 m */
 #pragma unroll
     for (int k = 0; k < 4; k++)
 #pragma unroll
@@ -99,7 +100,7 @@ __device__ inline void transform_few(number<T> (&v)[16])
         }
 }
 
-/* R odd, by the symmetry of cosines and sines: half the multiplications of the sum as it stands. */
+/* R odd. The symmetry of cosines and sines saves half of the multiplications of the plain sum. */
 template <typename T, int R>
 __device__ inline void transform_odd(number<T> (&v)[R], const T (&cosine)[R / 2], const T (&sine)[R / 2])
 {
@@ -152,27 +153,28 @@ __device__ inline void transform_few(number<T> (&v)[7])
     transform_odd(v, cosine, sine);
 }
 
-/* ---- of a line ---- */
+/* ---- transforms of a line ---- */
 
-/* Where a thread is, and its line in shared memory: two halves, of which each pass reads one and writes the other. A
- * transform that begins at half 0 writes half 1 first, which is the first in memory: one of two passes that stores to
- * its port needs no half 0. */
+/* A thread's place in its line, and the line's shared memory. The memory has two halves: each pass reads one and writes
+ * the other. Half 1 comes first in memory. A transform that begins at half 0 writes half 1 first, so a transform of two
+ * passes that stores to its port needs no half 0. */
 template <typename T, bool ROWS>
 struct line_place {
     number<T> *memory;
-    int thread, threads; /* of those that have the line */
-    int pitch;           /* of columns, which lie side by side: from one number of a line to the next */
-    int half;            /* from half 1 to half 0 */
+    int thread, threads; /* of the threads that share the line */
+    int pitch;           /* columns are interleaved: the distance between neighbours in a line */
+    int half;            /* the distance from half 1 to half 0 */
 
-    /* Of rows one in 17 places is left out, for the banks. */
+    /* Rows leave one place in 17 empty, to avoid bank conflicts. */
     __device__ number<T> &at(int which, int i) const
     {
         return memory[(which ? 0 : half) + (ROWS ? i + (i >> 4) : i * pitch)];
     }
 };
 
-/* A port has load(i), store(i, v), and between(i, v), which is what a line that stays in shared memory has; of a line
- * with HALF_IN the upper half is zero and is not loaded, of one with HALF_OUT it is not wanted and not stored. */
+/* A port has load(i), store(i, v) and between(i, v); the last gives the value to keep if the line stays in shared
+ * memory. HALF_IN: the line's upper half is zero and is not loaded. HALF_OUT: the upper half is not needed and is not
+ * stored. */
 template <int R, typename T, bool ROWS, typename Port>
 __device__ __forceinline__ void pass(const line_place<T, ROWS> &place, int length, int done,
                                      const number<T> *__restrict__ roots, int from, bool loads, bool stores, bool last,
@@ -204,7 +206,7 @@ __device__ __forceinline__ void pass(const line_place<T, ROWS> &place, int lengt
         if (stores) {
 #pragma unroll
             for (int t = 0; t < R; t++) {
-                const int i = to + t * done; /* of the last pass: j + t apart */
+                const int i = to + t * done; /* in the last pass: j + t * apart */
                 if (!Port::HALF_OUT || (R % 2 == 0 ? t < R / 2 : 2 * i < length || length == 1))
                     port.store(i, v[t]);
             }
@@ -222,8 +224,8 @@ __device__ __forceinline__ void pass(const line_place<T, ROWS> &place, int lengt
         __syncthreads();
 }
 
-/* Lengths with code of their own, where the compiler knows all of what a number's place depends on: their radices. An
- * even one comes last, for it is the one that leaves half of its results out. */
+/* Lengths with code of their own: the compiler knows their radices, and with them where each number goes. An even radix
+ * comes last, because the last pass leaves out half of its results. */
 template <int LENGTH>
 struct radices {
     enum { FIRST = 0, SECOND = 0, THIRD = 0 };
@@ -255,9 +257,9 @@ __device__ __forceinline__ void chosen_pass(int radix, const line_place<T, ROWS>
         pass<R>(place, length, done, roots, from, loads, stores, last, port);
 }
 
-/* A line's transform: from the port if `loads`, else from half `from`; to the port if `stores`, else what port.between
- * makes of it into the half returned, for all threads to see. All threads of a block must call it. LENGTH: that of the
- * plan, or 0 for any. */
+/* Transforms a line. Input: the port if `loads`, else half `from`. Output: the port if `stores`; else port.between's
+ * values go into the half that is returned, visible to all threads. All threads of a block must call it. LENGTH: the
+ * plan's length, or 0 for any length. */
 template <int LENGTH, typename T, bool ROWS, typename Port>
 __device__ __forceinline__ int transform_line(const line_place<T, ROWS> &place, const axis_plan &plan,
                                               const number<T> *__restrict__ roots, int from, bool loads, bool stores,
@@ -295,7 +297,7 @@ __device__ __forceinline__ int transform_line(const line_place<T, ROWS> &place, 
     }
 }
 
-/* Calls launch(a constant) with the length where it has code of its own for T, else with 0. */
+/* with_length calls launch with the length as a constant if it has code of its own for T, else with 0. */
 template <int LENGTH, typename Launch>
 bool if_length(int length, Launch launch)
 {

@@ -1,28 +1,29 @@
-/* Data access skeletons of kernels that are bound by memory bandwidth: how the blocks of an array go to thread blocks,
- * and how a thread block touches one of them. After Brown, PhD thesis, University of North Carolina (2015). Not
+/* Data access skeletons for kernels that are limited by memory bandwidth: how thread blocks share the data blocks of an
+ * array, and how a thread block accesses one of them. After Brown, PhD thesis, University of North Carolina (2015). Not
  * installed.
  *
- * An array is cut into data blocks of a fixed shape, nWarps x 32 threads with nWork elements each; both are known to
- * the compiler: nWarps is parallelism of threads, nWork of instructions. Which pair is fastest is measured, and written
- * into a table beside the kernel, never into the kernel.
+ * An array is cut into data blocks of a fixed shape: nWarps x 32 threads with nWork elements each. The compiler knows
+ * both numbers. nWarps gives thread parallelism, nWork instruction parallelism. The fastest pair is measured and
+ * written into a table beside the kernel, never into the kernel.
  *
- * Runs of data blocks begin on warp-aligned addresses (VF_LINE bytes): the range has a `lead`, elements that the first
- * data block would have before the array begins. So only the FIRST and the LAST data block of an array can be partial:
- * they alone check each index ("edge"); all MIDDLE ones touch their elements without asking ("middle").
+ * Data blocks begin at warp-aligned addresses (VF_LINE bytes). For this a range has a `lead`: the number of elements
+ * that the first data block would have before the array begins. So only the FIRST and the LAST data block of an array
+ * can be partial. Only these check each index ("edge"); all MIDDLE ones access their elements without checks
+ * ("middle").
  *
- * Skeletons, which data blocks a thread block takes:
- *   Block   one, that of its own number. For work in which each element goes its own way: map, copy, fill, gather.
- *   Column  every gridDim.x'th: neighbouring thread blocks are at neighbouring addresses at any time. For work that is
- *           free in its order: commutative reductions, histograms.
- *   Row     a contiguous run, one of gridDim.x that are as long as each other or one longer. For work in order: scan,
+ * A skeleton says which data blocks a thread block takes:
+ *   Block   one, with the thread block's own number. For independent elements: map, copy, fill, gather.
+ *   Column  every gridDim.x-th one, so neighbouring thread blocks are at neighbouring addresses at any time. For work
+ *           in any order: commutative reductions, histograms.
+ *   Row     a contiguous run, one of gridDim.x runs whose lengths differ by at most one. For work in order: scans,
  *           reductions with operators that do not commute.
- * Each calls a body, which is any type with two functions:
+ * Each skeleton calls a body, which is any type with two functions:
  *   __device__ void middle(int64_t first);  a whole data block, from element `first` on
- *   __device__ void edge(int64_t first);    a partial one: `first` may be negative, and elements beyond n are not there
+ *   __device__ void edge(int64_t first);    a partial one: `first` may be negative, and the block may extend beyond n
  * All threads of a thread block call with the same `first`, so bodies may use __syncthreads.
  *
- * Inside a data block access is Warp-by-Warp: each warp owns a contiguous piece of 32 nWork elements and walks through
- * it in nWork / V steps, V contiguous elements a lane, the warp's 32 V elements contiguous:
+ * Inside a data block, access is Warp-by-Warp. Each warp owns a contiguous piece of 32 nWork elements and walks through
+ * it in nWork / V steps. In a step each lane takes V contiguous elements, and the warp's 32 V elements are contiguous:
  *
  *     typedef vf_shape<8, 16> Shape;
  *     struct doubling {
@@ -39,15 +40,17 @@
  *             }
  *         }
  *     };
- *     __global__ void __launch_bounds__(Shape::threads) kernel(doubling body) { vf_skeleton_block<Shape>(body.range,
- * body); } kernel<<<vf_data_blocks<Shape>(range), Shape::threads, 0, stream>>>({range, x, y}), range = vf_range_at(x,
- * n)
+ *     __global__ void __launch_bounds__(Shape::threads) kernel(doubling body) {
+ *         vf_skeleton_block<Shape>(body.range, body);
+ *     }
+ *     const vf_range range = vf_range_at(x, n);
+ *     kernel<<<vf_data_blocks<Shape>(range), Shape::threads, 0, stream>>>({range, x, y});
  *
- * The loads of a data block come before their first use, so that nWork elements a thread are on their way at once.
+ * The loads of a data block come before their first use, so each thread has nWork elements in flight at once.
  *
- * Where an array begins changes the lead, and with it which elements share a data block. Sums of floating-point numbers
- * must depend on n alone: their kernels take vf_range_from_0, whose lead is 0, and load with ALIGNED = false where the
- * address is not that of a vector.
+ * The address of an array changes the lead, and with it which elements share a data block. Sums of floating-point
+ * numbers must depend on n alone. Their kernels take vf_range_from_0, whose lead is 0, and load with ALIGNED = false
+ * where the address is not aligned to vectors.
  */
 #ifndef VOXFIELD_ACCESS_CUH
 #define VOXFIELD_ACCESS_CUH
@@ -71,8 +74,8 @@ struct vf_range {
     }
 };
 
-/* Data blocks begin on warp-aligned addresses of `data`, which is a multiple of its elements' size: a power of two, and
- * VF_LINE at most. */
+/* Data blocks begin at warp-aligned addresses. `data` must be aligned to the element size, which is a power of two
+ * and at most VF_LINE. */
 template <typename T>
 inline vf_range vf_range_at(const T *data, int64_t n)
 {
@@ -92,9 +95,9 @@ template <int nWarps, int nWork>
 struct vf_shape {
     static_assert(nWarps >= 1 && nWarps <= 32 && nWork >= 1, "a thread block has 1 to 32 warps");
     static constexpr int warps = nWarps, work = nWork, threads = nWarps * VF_WARP, in_warp = VF_WARP * nWork,
-                         in_block = threads * nWork; /* elements of a warp's piece and of a data block */
+                         in_block = threads * nWork; /* elements per warp's piece, per data block */
 
-    /* Steps of V elements a lane; V divides nWork. */
+    /* Steps of V elements per lane; V divides nWork. */
     __host__ __device__ static constexpr int steps(int V)
     {
         return nWork / V;
@@ -138,7 +141,7 @@ __device__ inline int64_t vf_first_of(vf_range r, int64_t b)
     return b * Shape::in_block - r.lead;
 }
 
-/* The part of a data block that is in the range, counted from its first element: quicker to ask in 32 bits. */
+/* The part of a data block that lies in the range, relative to the block's first element: 32-bit checks are faster. */
 struct vf_part {
     int from, to;
 
@@ -156,7 +159,7 @@ __device__ inline vf_part vf_part_of(vf_range r, int64_t first)
 
 /* ---- skeletons ---- */
 
-/* Data blocks b, b + stride, ... below `end`. The loop over MIDDLE ones checks no element. */
+/* Visits data blocks b, b + stride, ... below `end`. The loop over MIDDLE ones checks no element. */
 template <typename Shape, typename Body>
 __device__ inline void vf_walk(vf_range r, int64_t b, int64_t stride, int64_t end, Body &body)
 {
@@ -216,7 +219,7 @@ __host__ __device__ constexpr int vf_vector_of(int nWork)
     return v;
 }
 
-/* Whether elements 0, V, 2 V, ... of a range's data blocks are at addresses of vectors. */
+/* Whether elements 0, V, 2 V, ... of a range's data blocks are aligned to vectors. */
 template <typename T>
 inline bool vf_is_aligned(const T *data, vf_range r, int V)
 {
@@ -224,7 +227,7 @@ inline bool vf_is_aligned(const T *data, vf_range r, int V)
 }
 
 template <size_t bytes>
-struct vf_word { /* of other sizes: element by element */
+struct vf_word { /* other sizes: element by element */
     typedef void type;
 };
 template <>
@@ -244,7 +247,7 @@ struct vf_word<16> {
     typedef uint4 type;
 };
 
-/* V contiguous elements; ALIGNED: by one access, their address being a multiple of their size together. */
+/* Loads V contiguous elements. ALIGNED: in one access, the address being a multiple of their total size. */
 template <int V, bool ALIGNED, typename T>
 __device__ inline vf_pack<T, V> vf_load(const T *from)
 {
@@ -261,7 +264,7 @@ __device__ inline vf_pack<T, V> vf_load(const T *from)
     return pack;
 }
 
-/* The same of what is read once and not written meanwhile: it is not kept in the cache next to the cores. */
+/* The same for data that is read once and not written meanwhile: it is not kept in the L1 cache. */
 template <int V, bool ALIGNED, typename T>
 __device__ inline vf_pack<T, V> vf_load_once(const T *from)
 {
@@ -278,7 +281,7 @@ __device__ inline vf_pack<T, V> vf_load_once(const T *from)
     }
 }
 
-/* One store: of an assignment the compiler may make one for each element. */
+/* One store. For a plain assignment the compiler may generate one store per element. */
 template <typename Word>
 __device__ inline void vf_store_word(Word *to, Word w)
 {

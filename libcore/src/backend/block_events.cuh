@@ -1,9 +1,10 @@
-/* Events by which the warps of a thread block that have different parts wait for each other: a warp that arrives goes
- * on, a warp that waits goes on when all who are expected have arrived. Not installed.
+/* Events for warps of a thread block that have different roles and wait for each other. A warp that arrives goes on; a
+ * warp that waits goes on when all expected warps have arrived. Not installed.
  *
- * An event happens again and again, in phases 0, 1, ...; who waits says whether the phase is even or odd, so a phase
- * must not be over before all have seen the one before it. What was written before arriving is seen after waiting. From
- * compute capability 8.0 these are the mbarrier objects of the PTX ISA; before, counters in shared memory. */
+ * An event happens repeatedly, in phases 0, 1, ... A waiting warp says only whether its phase is even or odd, so a
+ * phase must not end before all warps have seen the one before it. What was written before arriving is visible after
+ * waiting. From compute capability 8.0 on, events are the mbarrier objects of the PTX ISA; before, counters in shared
+ * memory. */
 #ifndef VOXFIELD_BLOCK_EVENTS_CUH
 #define VOXFIELD_BLOCK_EVENTS_CUH
 
@@ -16,9 +17,9 @@ struct alignas(8) vf_event {
     unsigned expected, arrived, phase;
 #endif
 
-    /* By one thread, before a __syncthreads. `warps` that arrive in each phase. */
+    /* Called by one thread, before a __syncthreads. `warps`: how many arrive in each phase. */
     __device__ void init(unsigned warps);
-    /* By a whole warp. */
+    /* Called by a whole warp. */
     __device__ void arrive();
     __device__ void wait(bool odd);
 };

@@ -1,11 +1,12 @@
-/* Stages of reductions and scans inside a thread block, for any associative operator with an identity; operands are
- * regrouped and never reordered. Not installed.
+/* Stages of reductions and scans inside a thread block, for any associative operator with an identity. Operands are
+ * regrouped but never reordered. Not installed.
  *
  * An operator is a type with
  *   State                            what is combined: plain data, a multiple of 4 bytes
  *   static State identity()
  *   static State combine(a, b)       a comes before b
- * all for the device. After Brown, PhD thesis, University of North Carolina (2015), with the warp intrinsics of today.
+ * All functions are for the device. After Brown, PhD thesis, University of North Carolina (2015), with today's warp
+ * intrinsics.
  */
 #ifndef VOXFIELD_BLOCK_STAGES_CUH
 #define VOXFIELD_BLOCK_STAGES_CUH
@@ -47,7 +48,7 @@ __device__ inline S vf_each_word(const S &s, Function function)
     return w.value();
 }
 
-/* The State of lane - by, lane + by; a lane's own where there is none. */
+/* The State of lane - by (up) or lane + by (down), or the lane's own if there is no such lane. */
 template <typename S>
 __device__ inline S vf_shuffle_up(const S &s, int by)
 {
@@ -66,7 +67,7 @@ __device__ inline S vf_shuffle_from(const S &s, int lane)
     return vf_each_word(s, [lane](unsigned w) { return __shfl_sync(VF_ALL_LANES, w, lane); });
 }
 
-/* A State that another multiprocessor has written and this one has not read before: past the cache of its own. */
+/* Reads a State that another multiprocessor has written and this one has not read before. Bypasses the L1 cache. */
 template <typename S>
 __device__ inline S vf_read_global(const S *from)
 {
@@ -80,7 +81,8 @@ __device__ inline S vf_read_global(const S *from)
 
 /* ---- a warp ---- */
 
-/* All lanes' States in order; lane 0 has it. A lane that is a multiple of 2 by combines with one that is complete. */
+/* Combines all lanes' States in order; lane 0 gets the result. In each step, lanes that are multiples of 2 by combine
+ * with a lane that is complete. */
 template <typename Op>
 __device__ inline typename Op::State vf_warp_reduce(typename Op::State s)
 {
@@ -90,7 +92,7 @@ __device__ inline typename Op::State vf_warp_reduce(typename Op::State s)
     return s;
 }
 
-/* Each lane's States up to its own (Kogge and Stone). */
+/* Inclusive scan: each lane gets all States up to its own (Kogge and Stone). */
 template <typename Op>
 __device__ inline typename Op::State vf_warp_scan(typename Op::State s)
 {
@@ -104,7 +106,7 @@ __device__ inline typename Op::State vf_warp_scan(typename Op::State s)
     return s;
 }
 
-/* What comes before each lane, from an inclusive scan. */
+/* Turns an inclusive scan into an exclusive one: each lane gets what comes before it. */
 template <typename Op>
 __device__ inline typename Op::State vf_warp_before(const typename Op::State &inclusive)
 {
@@ -112,10 +114,10 @@ __device__ inline typename Op::State vf_warp_before(const typename Op::State &in
     return threadIdx.x % VF_WARP == 0 ? Op::identity() : before;
 }
 
-/* ---- a thread block: `sums` is shared memory for a State a warp ---- */
+/* ---- a thread block: `sums` is shared memory with one State per warp ---- */
 
-/* All warps' States in order, of which each lane 0 has one; thread 0 gets it. One barrier: the next call must be given
- * other memory, the one after it may have this again. */
+/* Combines all warps' States in order: each lane 0 has its warp's, and thread 0 gets the result. One barrier: the next
+ * call needs other memory for `sums`; the call after that may reuse this one. */
 template <int nWarps, typename Op>
 __device__ inline typename Op::State vf_block_reduce_warps(typename Op::State s, typename Op::State *sums)
 {
@@ -130,14 +132,14 @@ __device__ inline typename Op::State vf_block_reduce_warps(typename Op::State s,
     return s;
 }
 
-/* All threads' States in order; thread 0 has it. One barrier, as above. */
+/* Combines all threads' States in order; thread 0 gets the result. One barrier, as above. */
 template <int nWarps, typename Op>
 __device__ inline typename Op::State vf_block_reduce(const typename Op::State &s, typename Op::State *sums)
 {
     return vf_block_reduce_warps<nWarps, Op>(vf_warp_reduce<Op>(s), sums);
 }
 
-/* What comes before each of nWarps warps, in its lane, from the warps' sums; *all: of all, for every lane. */
+/* Lane w gets what comes before warp w of nWarps, from the warps' sums. *all: the total, in every lane. */
 template <int nWarps, typename Op>
 __device__ inline typename Op::State vf_before_warps(const typename Op::State *sums, typename Op::State *all)
 {
@@ -147,8 +149,8 @@ __device__ inline typename Op::State vf_before_warps(const typename Op::State *s
     return vf_warp_before<Op>(inclusive);
 }
 
-/* What comes before each warp, from its sum, which all its lanes have; *all: the sum of all, for every thread. One
- * barrier, as above. Each warp scans the warps' sums for itself: cheaper than one more barrier. */
+/* What comes before each warp, from its sum, which all its lanes have. *all: the total, in every thread. One barrier,
+ * as above. Each warp scans the warps' sums itself, which is cheaper than one more barrier. */
 template <int nWarps, typename Op>
 __device__ inline typename Op::State vf_block_before(const typename Op::State &sum, typename Op::State *sums,
                                                      typename Op::State *all)
@@ -165,15 +167,16 @@ __device__ inline typename Op::State vf_block_before(const typename Op::State &s
  * Work: an operator, and
  *   Element, const Element *x
  *   static constexpr int vector(int nWork)           how many elements a lane loads at once: divides nWork
- *   bool aligned                                     whether those are at addresses of vectors
- *   static constexpr bool SEGMENTED                  if so, const uint8_t *head, a flag for each element, aligned alike
+ *   bool aligned                                     whether these loads are aligned to vectors
+ *   static constexpr bool SEGMENTED                  if so, const uint8_t *head, a flag per element, aligned alike
  *   static State start(const Element &, bool head)   an element as a State
  *   static Element blank()                           an element whose State is the identity
- *   static constexpr bool COMMUTES                   if so, sums are made with fewer shuffles
+ *   static constexpr bool COMMUTES                   if so, sums need fewer shuffles
  *
- * Step k of the access Warp-by-Warp gives each lane V contiguous elements, and the warp 32 V. A lane combines its own,
- * shuffles combine the lanes', and the sums of steps are combined one after the other. All steps' shuffles are
- * independent of each other. Elements stay where they were loaded to; none goes through shared memory. */
+ * Step k of the Warp-by-Warp access gives each lane V contiguous elements, and the warp 32 V. A lane combines its own
+ * elements, shuffles combine the lanes, and the sums of the steps are combined one after the other. The shuffles of
+ * different steps are independent. Elements stay in the registers they were loaded into; none goes through shared
+ * memory. */
 template <typename Shape, typename Work>
 struct vf_piece {
     typedef typename Work::Element Element;
@@ -182,7 +185,7 @@ struct vf_piece {
     vf_pack<Element, V> items[steps];
     vf_pack<uint8_t, V> flags[steps]; /* segmented */
 
-    /* Of a whole data block. Nothing waits for the elements here. */
+    /* Loads from a whole data block. Does not wait for the elements. */
     __device__ void load_whole(const Work &work, int64_t first)
     {
         if (work.aligned)
@@ -191,7 +194,7 @@ struct vf_piece {
             load_all<false>(work, first);
     }
 
-    /* Of a partial one. */
+    /* Loads from a partial data block. Missing elements become blank. */
     __device__ void load_part(const Work &work, int64_t first, const vf_range &range)
     {
         const vf_part part = vf_part_of<Shape>(range, first);
@@ -207,7 +210,7 @@ struct vf_piece {
             }
     }
 
-    /* Of a piece that lies in shared memory, whole; what is not there is blank. */
+    /* Takes a whole piece from shared memory, where missing elements are blank already. */
     __device__ void take(const Element *elements, const uint8_t *heads)
     {
         const int lane = (int)threadIdx.x % VF_WARP;
@@ -232,7 +235,8 @@ struct vf_piece {
         return Work::start(items[k].of[j], is_head(k, j));
     }
 
-    /* What comes before the lane's elements of each step in the piece; returns the piece's sum, to all lanes. */
+    /* before[k]: what comes before the lane's elements of step k in the piece. Returns the piece's sum, in all
+     * lanes. */
     __device__ State scan(State (&before)[steps]) const
     {
         State sum = Work::identity();

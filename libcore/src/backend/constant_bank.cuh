@@ -1,12 +1,12 @@
-/* A __constant__ array that several plans fill and read in turn, from any queue and thread; not installed.
+/* A __constant__ array that several plans fill and read in turn, from any queue and thread. Not installed.
  *
- * Such an array is one for all plans on a device, so each use of it waits, on the device, for the one before. A .cu
- * file that has one keeps a vf_constant_bank beside it:
+ * All plans on a device share such an array, so each use waits, on the device, for the one before. A .cu file with such
+ * an array keeps a vf_constant_bank beside it:
  *
  *     __constant__ __align__(16) unsigned char bank[VF_BANK_BYTES];
  *     vf_constant_bank bank_users = {"the sum of this file"};
  *
- * A plan opens it once and closes it once, and puts work into a queue by vf_bank_use.
+ * A plan opens the bank once, closes it once, and enqueues work with vf_bank_use.
  */
 #ifndef VOXFIELD_CONSTANT_BANK_CUH
 #define VOXFIELD_CONSTANT_BANK_CUH
@@ -20,16 +20,16 @@ enum { VF_BANK_BYTES = 64000, VF_BANK_GPUS = 64 };
 
 struct vf_constant_bank {
     const char *user; /* for messages */
-    /* Guards the rest, and is held while work is put into a queue. */
+    /* Guards the rest; held while work is enqueued. */
     pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     struct {
-        cudaEvent_t done; /* after the last use; there while there are plans */
+        cudaEvent_t done; /* recorded after the last use; exists while there are plans */
         int plans;
     } of_gpu[VF_BANK_GPUS] = {};
 };
 
-/* Makes a plan on this device, which must be the current one, a user of the bank. Errors: VF_ERR_UNSUPPORTED (a GPU
- * beyond the last that is kept track of), VF_ERR_DEVICE. After an error there is nothing to close. */
+/* Registers a plan on this device, which must be the current one, as a user of the bank. Errors: VF_ERR_UNSUPPORTED
+ * (the device's number is VF_BANK_GPUS or higher), VF_ERR_DEVICE. After an error there is nothing to close. */
 static inline vf_status vf_bank_open(vf_constant_bank *bank, vf_device *device)
 {
     const int ordinal = vf_device_ordinal(device);
@@ -46,7 +46,7 @@ static inline vf_status vf_bank_open(vf_constant_bank *bank, vf_device *device)
     return status;
 }
 
-/* Ends what vf_bank_open began. The plan's work in queues must be done. */
+/* Ends what vf_bank_open began. The plan's queued work must be done. */
 static inline void vf_bank_close(vf_constant_bank *bank, vf_device *device)
 {
     auto &gpu = bank->of_gpu[vf_device_ordinal(device)];
@@ -56,9 +56,9 @@ static inline void vf_bank_close(vf_constant_bank *bank, vf_device *device)
     pthread_mutex_unlock(&bank->lock);
 }
 
-/* Calls `fill_and_launch`, which puts copies to the array and kernels that read it into the stream, asynchronously, and
- * returns a cudaError_t: before them the stream waits for the last use of the array, and nothing else can use it before
- * they are done. The plan must have opened the bank. */
+/* Calls `fill_and_launch`, which enqueues copies to the array and kernels that read it, asynchronously, and returns a
+ * cudaError_t. The stream first waits for the last use of the array, and the next use waits for this one. The plan must
+ * have opened the bank. */
 template <typename Work>
 cudaError_t vf_bank_use(vf_constant_bank *bank, vf_device *device, cudaStream_t stream, const Work &fill_and_launch)
 {
@@ -67,7 +67,7 @@ cudaError_t vf_bank_use(vf_constant_bank *bank, vf_device *device, cudaStream_t 
     cudaError_t error = cudaStreamWaitEvent(stream, gpu.done, 0);
     if (error == cudaSuccess) {
         error = fill_and_launch();
-        /* Also after a failure: what was launched before it still uses the array. */
+        /* Also after a failure: work that was launched before it still uses the array. */
         const cudaError_t recorded = cudaEventRecord(gpu.done, stream);
         error = error == cudaSuccess ? recorded : error;
     }

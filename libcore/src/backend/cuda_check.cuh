@@ -6,8 +6,7 @@
 
 #include "voxfield/device.h"
 
-/* Records a CUDA error with what was being done, and clears the runtime's last error so that it is not reported twice.
- */
+/* Records a CUDA error and what was being done. Clears the runtime's last error, so that it is not reported twice. */
 static inline vf_status vf_cuda_fail(vf_device *device, cudaError_t error, const char *doing)
 {
     (void)cudaGetLastError();
@@ -23,21 +22,22 @@ static inline vf_status vf_cuda_check(vf_device *device, cudaError_t error, cons
     return error == cudaSuccess ? VF_OK : vf_cuda_fail(device, error, doing);
 }
 
-/* Copies from host memory to the current device's, for use on any queue at once: queues do not wait for the stream that
- * cudaMemcpy goes into, and it returns when the host's memory may be used again, which may be before the end. */
+/* Copies from host memory to the current device; any queue can use the data at once. Queues do not wait for
+ * cudaMemcpy's stream, and cudaMemcpy may return before the copy has ended: as soon as the host memory can be
+ * reused. */
 static inline cudaError_t vf_cuda_upload(void *dst, const void *src, size_t bytes)
 {
     const cudaError_t error = cudaMemcpy(dst, src, bytes, cudaMemcpyHostToDevice);
     return error == cudaSuccess ? cudaStreamSynchronize(NULL) : error;
 }
 
-/* Device memory of an array, all 0, for use on any queue at once. */
+/* Allocates device memory for an array, all 0. Any queue can use it at once. */
 static inline vf_status vf_create_cleared(vf_device *device, vf_dtype type, int64_t count, vf_array *array)
 {
     vf_status status = vf_array_create(device, VF_SPACE_DEVICE, type, count, array);
     if (status == VF_OK)
         status = VF_CUDA(device, cudaMemset(array->data, 0, (size_t)count * vf_dtype_bytes(type)));
-    if (status == VF_OK) /* queues do not wait for the stream that this has gone into */
+    if (status == VF_OK) /* queues do not wait for cudaMemset's stream */
         status = VF_CUDA(device, cudaStreamSynchronize(NULL));
     return status;
 }

@@ -1,11 +1,11 @@
-/* Launch shapes of templates that are bound by memory: which (nWarps, nWork) a kernel is compiled with for each compute
- * capability, from a table that is apart from the algorithm. Not installed.
+/* Launch shapes of templates that are limited by memory bandwidth. A table, kept apart from the algorithm, gives the
+ * (nWarps, nWork) that a kernel is compiled with for each compute capability. Not installed.
  *
- * A kernel is compiled once for each architecture, with the shape that the table has for it, so all architectures
- * together have no more code than with one shape. The host finds out which of them the driver runs.
+ * A kernel is compiled once for each architecture, with that architecture's shape from the table. So all architectures
+ * together have no more code than with a single shape. The host finds out which of them the driver runs.
  *
- * A tuning is a type with `static constexpr vf_tuning at(int arch)`: arch 90 is compute capability
- * 9.0. In a kernel its shape is vf_shape_of<Tuning>, and its __launch_bounds__ are VF_TUNED_THREADS(Tuning).
+ * A tuning is a type with `static constexpr vf_tuning at(int arch)`: arch 90 is compute capability 9.0. In a kernel its
+ * shape is vf_shape_of<Tuning>, and its __launch_bounds__ are VF_TUNED_THREADS(Tuning).
  */
 #ifndef VOXFIELD_TUNING_CUH
 #define VOXFIELD_TUNING_CUH
@@ -18,15 +18,16 @@
 #define VF_ARCH 0
 #endif
 
-/* A row of a table: elements of up to `bytes` on `arch` and what is later and has no row of its own. */
+/* A row of a table: for elements of up to `bytes`, on `arch` and later architectures without rows of their own. */
 struct vf_tuning {
     int arch, bytes;
     int warps, work; /* nWarps, nWork */
-    int blocks;      /* thread blocks a multiprocessor; of scans, that run at a time: at most */
+    int blocks;      /* thread blocks per multiprocessor; for scans at most: all must run at a time */
 };
 
-/* The row with the latest arch that is not later, and of those the fewest bytes that are enough. Rows are sorted by
- * arch, then bytes; the first are for arch 0, the last of each arch is for all sizes. */
+/* The row for `arch`: among the rows with the latest arch that is not later than `arch`, the one with the fewest bytes
+ * that are enough. Rows are sorted by arch, then bytes. The first rows are for arch 0; the last row of each arch also
+ * serves all larger sizes. */
 template <int rows>
 constexpr vf_tuning vf_find_tuning(const vf_tuning (&table)[rows], int arch, int bytes)
 {
@@ -37,7 +38,7 @@ constexpr vf_tuning vf_find_tuning(const vf_tuning (&table)[rows], int arch, int
     return table[chosen];
 }
 
-/* A shape that a test or a search names. */
+/* A fixed shape, for tests and searches. */
 template <int nWarps, int nWork, int nBlocks = 4>
 struct vf_fixed_tuning {
     static constexpr vf_tuning at(int)
@@ -46,7 +47,7 @@ struct vf_fixed_tuning {
     }
 };
 
-/* Constants of the architecture that is being compiled for. */
+/* The tuning for the architecture that is being compiled. */
 template <typename Tuning>
 struct vf_tuned {
     static constexpr vf_tuning here = Tuning::at(VF_ARCH);
@@ -56,8 +57,8 @@ template <typename Tuning>
 using vf_shape_of = typename vf_tuned<Tuning>::Shape;
 #define VF_TUNED_THREADS(...) (vf_tuned<__VA_ARGS__>::Shape::threads)
 
-/* The second of the __launch_bounds__ of a kernel that is to leave registers for the table's number of thread blocks:
- * as many of them as a multiprocessor has threads for. `more_warps`: beside those of the shape. */
+/* The second argument of a kernel's __launch_bounds__: the compiler leaves registers for the table's number of thread
+ * blocks, or for as many as a multiprocessor has threads for. `more_warps`: warps in addition to the shape's. */
 constexpr int vf_blocks_within(vf_tuning t, int more_warps, int arch)
 {
     const int threads = arch == 75                                              ? 1024
@@ -71,13 +72,13 @@ struct vf_tuned_blocks {
     static constexpr int count = vf_blocks_within(Tuning::at(VF_ARCH), 0, VF_ARCH);
 };
 
-/* A kernel's launch on the current device: the table's number of thread blocks a multiprocessor, or as many as run at a
- * time if those are fewer and it must be so. */
+/* A kernel's launch on the current device, with the table's number of thread blocks per multiprocessor. If all of them
+ * must run at a time (`all_at_a_time`), there are no more than the multiprocessor can hold. */
 struct vf_launch {
-    int threads, work, in_block; /* threads of a block; elements of one of the shape's threads and of a data block */
+    int threads, work, in_block; /* per thread block; elements per thread of the shape, and per data block */
     unsigned most_blocks;
-    size_t shared_bytes = 0;   /* a block's, beside what the kernel declares */
-    unsigned first_claims = 0; /* of a block of a single-pass scan (scan_tiles.cuh) */
+    size_t shared_bytes = 0;   /* dynamic, per thread block */
+    unsigned first_claims = 0; /* per thread block of a single-pass scan (scan_tiles.cuh) */
 };
 
 template <typename Tuning, typename Kernel>
@@ -102,13 +103,13 @@ cudaError_t vf_find_launch(Kernel kernel, bool all_at_a_time, vf_launch *launch,
     return error;
 }
 
-/* Data blocks of a range in the launch's shape; one at least. */
+/* The number of data blocks of a range, at least 1. */
 inline int64_t vf_count_data_blocks(const vf_launch &launch, vf_range r)
 {
     return r.n > 0 ? (r.n + r.lead - 1) / launch.in_block + 1 : 1;
 }
 
-/* Thread blocks for them. */
+/* The number of thread blocks for a range. */
 inline unsigned vf_count_thread_blocks(const vf_launch &launch, vf_range r)
 {
     const int64_t blocks = vf_count_data_blocks(launch, r);

@@ -1,10 +1,10 @@
-/* Moving bytes on a GPU as words, after the Block skeleton (access.cuh): each thread block moves one data block, which
- * begins on a warp-aligned address of the destination. A header, so that a search for the best shape can compile it
- * with others; not installed.
+/* Moves bytes on a GPU as words, with the Block skeleton (access.cuh): each thread block moves one data block, which
+ * begins at a warp-aligned address of the destination. This is a header so that a search for the best shape can compile
+ * it with other shapes. Not installed.
  *
- * Words are aligned in the destination. If the source is aligned like it modulo 16, 8 or 4 bytes, words of that size
- * are moved; else each word of 4 bytes is put together from the two that hold its bytes, and neighbouring lanes find
- * them in the first-level cache. The fewer than two words of bytes before and behind the words are moved one by one.
+ * Words are aligned in the destination. If source and destination agree modulo 16, 8 or 4 bytes, words of that size are
+ * moved. Otherwise each 4-byte word is combined from the two source words that hold its bytes; neighbouring lanes find
+ * them in the L1 cache. The remaining bytes, fewer than two words before and after the words, are moved one by one.
  */
 #ifndef VOXFIELD_COPY_CUH
 #define VOXFIELD_COPY_CUH
@@ -15,7 +15,7 @@
 
 typedef unsigned char vf_byte;
 
-/* Where words come from. */
+/* Sources of words. */
 template <typename Word>
 struct vf_words_of_array {
     const Word *__restrict__ x;
@@ -73,9 +73,9 @@ struct vf_move_words {
     }
 };
 
-/* The bytes of a destination, and those of them around the words: [0, before) and [behind, bytes). */
+/* The bytes of a destination. Those around the words are [0, before) and [behind, bytes). */
 struct vf_move_ends {
-    const vf_byte *x; /* NULL: a fill, whose bytes repeat every 16 bytes of address as `pattern` */
+    const vf_byte *x; /* NULL for a fill, whose bytes are `pattern`, repeated every 16 bytes of address */
     vf_byte *y;
     int64_t bytes, behind;
     int before;
@@ -114,13 +114,13 @@ cudaError_t vf_find_shape(Kernel kernel, vf_tuning *shape)
     return error;
 }
 
-/* Thread blocks of `shape` for a range, one each data block; UINT32_MAX, which a launch refuses, if too many. */
+/* Thread blocks of `shape` for a range, one per data block. UINT32_MAX, which a launch refuses, if too many. */
 inline unsigned vf_blocks_of(vf_tuning shape, vf_range range)
 {
     return vf_blocks_for(range.lead + range.n, 32 * shape.warps * shape.work);
 }
 
-/* Cuts the destination into words and the bytes around them. `spare` words at the end are left to the latter. */
+/* Cuts the destination into words and the bytes around them. The last `spare` words count as bytes. */
 template <typename Word>
 int64_t vf_cut_words(vf_move_ends *ends, int spare)
 {
@@ -141,7 +141,7 @@ cudaError_t vf_launch_move(cudaStream_t stream, const Source &source, int64_t wo
     const cudaError_t error = vf_find_shape<Tuning>(vf_move_kernel<Tuning, Source, Word>, &shape);
     if (error != cudaSuccess)
         return error;
-    const unsigned blocks = words > 0 ? vf_blocks_of(shape, range) : 1; /* one for the bytes around none */
+    const unsigned blocks = words > 0 ? vf_blocks_of(shape, range) : 1; /* without words, one block moves the bytes */
     vf_move_kernel<Tuning, Source, Word><<<blocks, 32 * shape.warps, 0, stream>>>({range, source, y}, ends);
     return cudaGetLastError();
 }
@@ -154,7 +154,8 @@ cudaError_t vf_copy_words(cudaStream_t stream, vf_move_ends ends)
     return vf_launch_move<Tuning, vf_words_of_array<Word>, Word>(stream, source, words, ends);
 }
 
-/* The bytes of the last word may lie before the end of an allocation that is no multiple of words: it is left out. */
+/* The last word is moved as bytes: its second source word could lie beyond the end of an allocation that is not a
+ * multiple of words. */
 template <typename Tuning>
 cudaError_t vf_copy_between_words(cudaStream_t stream, vf_move_ends ends)
 {

@@ -1,4 +1,4 @@
-/* Copies on a GPU, after the Block skeleton (access.cuh): each thread block moves one data block. */
+/* Copies on a GPU, with the Block skeleton (access.cuh): each thread block moves one data block. */
 #include "backend/cuda_check.cuh"
 #include "copy.cuh"
 #include "copy_internal.h"
@@ -42,7 +42,7 @@ vf_status fill(vf_queue *queue, size_t size, int64_t n, const void *value, void 
         return status;
     vf_move_ends ends = {NULL, static_cast<vf_byte *>(y), n * (int64_t)size, 0, 0, {}};
     vf_byte *pattern = reinterpret_cast<vf_byte *>(&ends.pattern);
-    for (uintptr_t i = 0; i < 16; i++) /* the byte at addresses that are i modulo 16 */
+    for (uintptr_t i = 0; i < 16; i++) /* the byte for addresses equal to i modulo 16 */
         pattern[i] = static_cast<const vf_byte *>(value)[(i - (uintptr_t)y) % size];
     const int64_t words = vf_cut_words<uint4>(&ends, 0);
     const vf_one_word<uint4> source = {ends.pattern};
@@ -65,7 +65,8 @@ cudaError_t launch_for(cudaStream_t stream, void (*kernel)(Body), const Body &bo
     return cudaGetLastError();
 }
 
-/* Calls `launch` with an element of `size` bytes, in parts that addresses with the bits `addresses` may be read in. */
+/* Calls `launch` with an element of `size` bytes, in the largest parts that the addresses allow. `addresses`: their
+ * bits, or-ed. */
 template <typename Launch>
 void with_element(size_t size, uintptr_t addresses, const Launch &launch)
 {
@@ -144,7 +145,7 @@ vf_status gather(vf_queue *queue, size_t size, int64_t n, const uint32_t *index,
 
 /* ---- boxes ---- */
 
-/* Division of numbers below 2^31 by one below 2^31: Granlund and Montgomery, Proc. PLDI (1994) 61. */
+/* Divides numbers below 2^31 by one below 2^31: Granlund and Montgomery, Proc. PLDI (1994) 61. */
 struct divider {
     uint32_t magic, shift;
 
@@ -162,18 +163,18 @@ divider divider_by(uint32_t d)
     return {(uint32_t)((((uint64_t)1 << 32) * (((uint64_t)1 << shift) - d)) / d + 1), shift};
 }
 
-/* Rows are shorter than this, so that what is divided is below 2^31; longer ones are copied one by one. */
+/* Rows are shorter than this, so that dividends are below 2^31. Longer rows are copied one by one. */
 const int64_t LONG = (int64_t)1 << 30;
 
-/* The box, row after row, as one range of words. Its 64-bit index is divided once a data block, offsets within that in
- * 32 bits. */
+/* The box, row after row, as one range of words. Its 64-bit index is divided once per data block; offsets within the
+ * data block are divided in 32 bits. */
 template <typename Word>
 struct move_box {
     vf_range range;
     int64_t columns, rows; /* words in a row, rows in a plane */
     divider by_columns, by_rows;
     const Word *__restrict__ x;
-    vf_pitch x_pitch; /* in words, as y's */
+    vf_pitch x_pitch; /* in words, like y_pitch */
     Word *__restrict__ y;
     vf_pitch y_pitch;
 
@@ -286,8 +287,8 @@ vf_status box(vf_queue *queue, const int64_t counts[3], const void *x, vf_pitch 
 
 /* ---- transposes ----
  *
- * A thread block reads a tile row by row and writes it column by column, from shared memory, whose rows are one element
- * longer than the tile's, so that the elements of a column lie in different banks.
+ * A thread block reads a tile row by row into shared memory and writes it column by column. A row in shared memory is
+ * one element longer than the tile's, so that the elements of a column lie in different banks.
  */
 enum { TILE = 32, TILE_ROWS = 8 };
 
@@ -337,7 +338,7 @@ vf_status transpose(vf_queue *queue, size_t size, int64_t batch, int64_t rows, i
     if (status != VF_OK)
         return status;
     const int64_t down = (rows + TILE - 1) / TILE, across = (columns + TILE - 1) / TILE;
-    const unsigned blocks = vf_blocks_for(down * across * batch, 1); /* a tile each */
+    const unsigned blocks = vf_blocks_for(down * across * batch, 1); /* one tile per thread block */
     with_element(size, (uintptr_t)x | (uintptr_t)y, [&](auto element) {
         typedef decltype(element) T;
         transpose_kernel<T><<<blocks, dim3(TILE, TILE_ROWS), 0, stream_of(queue)>>>(

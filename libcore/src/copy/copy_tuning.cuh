@@ -1,5 +1,5 @@
-/* The launch shapes of copies on a GPU, by compute capability and size of a word or an element: data, apart from the
- * algorithm (tuning.cuh says what a row is). Not installed. */
+/* Launch shapes of copies on a GPU, by compute capability and size of a word or an element. They are kept apart from
+ * the algorithm; tuning.cuh explains the rows. Not installed. */
 #ifndef VOXFIELD_COPY_TUNING_CUH
 #define VOXFIELD_COPY_TUNING_CUH
 
@@ -7,13 +7,13 @@
 
 /* clang-format off */
 /* arch, bytes, nWarps, nWork; no kernel is persistent */
-constexpr vf_tuning vf_copy_tunings[] = { /* words that are moved as they are */
+constexpr vf_tuning vf_copy_tunings[] = { /* words moved as they are */
     {0, 4, 8, 8, 0},
     {0, 16, 8, 4, 0},
     {90, 4, 4, 4, 0}, /* NVIDIA H200 */
     {90, 16, 4, 1, 0},
 };
-constexpr vf_tuning vf_shifted_tunings[] = { /* words of 4 bytes, each put together from two */
+constexpr vf_tuning vf_shifted_tunings[] = { /* words of 4 bytes, each combined from two */
     {0, 4, 8, 8, 0},
 };
 constexpr vf_tuning vf_fill_tunings[] = {

@@ -49,7 +49,7 @@ static void cuda_release(vf_device *device, vf_space space, void *data)
 {
     (void)cudaSetDevice(device->ordinal);
     (void)(space == VF_SPACE_DEVICE ? cudaFree(data) : cudaFreeHost(data));
-    (void)cudaGetLastError(); /* of a device that has failed: no other device's next launch is to be blamed for it */
+    (void)cudaGetLastError(); /* clear it: other devices' launches must not report the failure of this one */
 }
 
 static vf_status cuda_queue_create(vf_device *device, void **native)
@@ -78,7 +78,7 @@ static vf_status cuda_queue_sync(vf_device *device, void *native)
     return status;
 }
 
-/* An event that is destroyed before it was reached lives until then. */
+/* CUDA keeps a destroyed event alive until it is reached. */
 static vf_status cuda_queue_after(vf_device *device, void *native, void *before)
 {
     cudaEvent_t reached = NULL;
@@ -102,11 +102,11 @@ static vf_status cuda_copy(vf_device *device, void *native, void *dst, const voi
     return status;
 }
 
-/* Lets a device, which is the thread's, read and write another's memory, once. Where that is not possible the driver
- * passes copies through the host. */
+/* Lets the thread's current device read and write a peer's memory; done once per pair. If this is not possible, the
+ * driver passes copies through the host. */
 static void reach(const vf_device *device, const vf_device *peer)
 {
-    static std::atomic<uint64_t> reached[VF_MAX_DEVICES]; /* by ordinal, a bit for each peer's */
+    static std::atomic<uint64_t> reached[VF_MAX_DEVICES]; /* by ordinal; one bit per peer */
     int possible = 0;
     if (device->ordinal >= VF_MAX_DEVICES || peer->ordinal >= VF_MAX_DEVICES ||
         (reached[device->ordinal].fetch_or(UINT64_C(1) << peer->ordinal) >> peer->ordinal & 1))
@@ -143,7 +143,7 @@ extern "C" int vf_cuda_device_count(const char **reason)
     cudaError_t error = cudaGetDeviceCount(&count);
     if (error != cudaSuccess)
         count = 0;
-    /* Where there is no driver at all the runtime calls it too old. */
+    /* Without any driver the runtime reports one that is too old. */
     bool no_driver = cudaDriverGetVersion(&driver) == cudaSuccess && driver == 0;
     (void)cudaGetLastError();
     if (reason)

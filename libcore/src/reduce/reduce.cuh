@@ -1,17 +1,16 @@
-/* Reductions on a GPU, by any associative operator with an identity, in one launch: thread blocks reduce their data
- * blocks to partial results, and the last of them to be done reduces those, in the order of the thread blocks. Which
- * one that is differs from run to run; what it does with which numbers does not, so neither does the result. Not
- * installed.
+/* Reductions on a GPU, by any associative operator with an identity, in one launch. Each thread block reduces its data
+ * blocks to a partial result; the last block to finish reduces the partial results, in the order of the blocks. Which
+ * block is last differs from run to run, but what it computes does not, so neither does the result. Not installed.
  *
  *   vf_reduce_rows      in order: operators need not commute. The published stages: coalesced load, a serial reduction
  *                       in registers, the warp's by shuffles, the warps' sums.
- *   vf_reduce_columns   the fast path for operators that commute: a thread combines what it loads as it comes.
+ *   vf_reduce_columns   the fast path for operators that commute: a thread combines elements as it loads them.
  *
- * How elements are grouped depends on the range, the shape and the number of thread blocks, which depend on n, on the
+ * The grouping of elements depends on the range, the shape and the number of thread blocks. These depend on n, on the
  * GPU and, unless the range is vf_range_from_0, on where the array begins.
  *
- * After Brown, PhD thesis, University of North Carolina (2015): two kernels and the skeletons (access.cuh). The last
- * block's part is that of the CUDA samples' threadFenceReduction.
+ * After Brown, PhD thesis, University of North Carolina (2015): two kernels and the skeletons (access.cuh). The part of
+ * the last block follows threadFenceReduction of the CUDA samples.
  */
 #ifndef VOXFIELD_REDUCE_CUH
 #define VOXFIELD_REDUCE_CUH
@@ -19,15 +18,15 @@
 #include "backend/block_stages.cuh"
 #include "backend/tuning.cuh"
 
-/* Scratch memory of one reduction at a time. */
+/* Scratch memory for one reduction at a time. */
 template <typename State>
 struct vf_partials {
-    State *of;        /* one a thread block */
+    State *of;        /* one per thread block */
     unsigned *ticket; /* 0 between launches */
 };
 
-/* The whole from each thread block's `mine`, which thread 0 has, for work.finish(State), called by one thread. `sums`:
- * shared memory of vf_block_reduce, free after the next barrier. */
+/* Reduces the thread blocks' partial results; thread 0 of each has `mine`. One thread calls work.finish(State) with the
+ * result. `sums`: shared memory for vf_block_reduce that is free after the next barrier. */
 template <typename Shape, typename Work>
 __device__ inline void vf_reduce_partials(const Work &work, const typename Work::State &mine,
                                           const vf_partials<typename Work::State> &partials, typename Work::State *sums)
@@ -56,14 +55,14 @@ __device__ inline void vf_reduce_partials(const Work &work, const typename Work:
 /* ---- operators that commute ----
  *
  * Work: an operator (block_stages.cuh), and
- *   static constexpr int bytes                  read for an element, for the table of tunings
+ *   static constexpr int bytes                  read per element, for the table of tunings
  *   static constexpr int vector(int nWork)      how many elements it fetches at once: divides nWork
- *   bool aligned                                whether those are at addresses of vectors
+ *   bool aligned                                whether these fetches are aligned to vectors
  *   Items<V>                                    V elements' data in registers
  *   Items<V> fetch<V, ALIGNED>(int64_t i)       elements [i, i + V)
  *   void take<V>(State &, const Items<V> &, i)  combines them into the State, one after the other
  *   void finish(State)                          stores the result
- * `take` may also store: it is called once for each element. A State meets elements in ascending order. */
+ * `take` may also store: it is called once for each element. A State gets its elements in ascending order. */
 template <typename Shape, typename Work>
 struct vf_column_body {
     static constexpr int V = Work::vector(Shape::work);
@@ -91,8 +90,8 @@ struct vf_column_body {
             whole<false>(first);
     }
 
-    /* A thread has the elements that it would have in a whole data block, so that an element's place in the order of
-     * additions depends on its number alone. */
+    /* A thread takes the elements that it would take in a whole data block, so an element's place in the order of
+     * additions depends only on its number. */
     __device__ void edge(int64_t first)
     {
         const vf_part part = vf_part_of<Shape>(range, first);
@@ -150,8 +149,8 @@ struct vf_row_body {
     }
 };
 
-/* The reduction of a thread block's run, in thread 0. `sums`: shared memory; what is at *free_sums afterwards may be
- * used after the next barrier. */
+/* The reduction of a thread block's run, in thread 0. `sums`: shared memory. *free_sums can be used after the next
+ * barrier. */
 template <typename Shape, typename Work>
 __device__ inline typename Work::State vf_reduce_run(const Work &work, const vf_range &range,
                                                      typename Work::State (*sums)[Shape::warps],
@@ -177,7 +176,7 @@ __global__ void __launch_bounds__(VF_TUNED_THREADS(Tuning))
 
 /* ---- launching ---- */
 
-/* More thread blocks than run at a time: multiprocessors that are done early take from what is left. */
+/* More thread blocks than run at a time, so that multiprocessors that finish early take from what is left. */
 template <typename Tuning, typename Work>
 inline cudaError_t vf_find_columns(vf_launch *launch)
 {
@@ -190,8 +189,8 @@ inline cudaError_t vf_find_rows(vf_launch *launch)
     return vf_find_launch<Tuning>(vf_reduce_rows<Tuning, Work>, false, launch);
 }
 
-/* Room for the partial results of a launch, then its ticket; the first must be aligned to 16 bytes, and all be 0
- * before the first launch. */
+/* Room for a launch's partial results, followed by its ticket. The memory must be aligned to 16 bytes and all 0 before
+ * the first launch. */
 template <typename State>
 inline size_t vf_partials_bytes(const vf_launch &launch)
 {

@@ -1,4 +1,4 @@
-/* Reductions on a GPU: the plan's scratch memory, and which work and tuning goes with which reduction and type. */
+/* Reductions on a GPU: a plan's scratch memory, and the work and tuning for each reduction and type. */
 #include <stdlib.h>
 
 #include "backend/cuda_check.cuh"
@@ -131,7 +131,7 @@ vf_status execute(const vf_reduce *plan, vf_queue *queue, int64_t n, const void 
     return status;
 }
 
-/* The kernel writes into the host's memory. */
+/* The kernel writes its result into pinned host memory. */
 vf_status now(const vf_reduce *plan, vf_queue *queue, int64_t n, const void *x, const void *y, vf_reduced *result)
 {
     const cuda_state *state = static_cast<const cuda_state *>(plan->state);

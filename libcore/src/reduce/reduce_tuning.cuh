@@ -1,6 +1,6 @@
-/* Launch shapes of reductions in columns: data, apart from the algorithm. `bytes` are those read for an element, of all
- * arrays together. The rows for arch 0 are for all GPUs that have none of their own: 64 bytes a thread on their way at
- * once, and no more registers than eight blocks of 256 threads leave. */
+/* Launch shapes of reductions in columns, kept apart from the algorithm. `bytes`: what is read per element, from all
+ * arrays together. The rows for arch 0 serve all GPUs without rows of their own: 64 bytes in flight per thread, and no
+ * more registers than eight blocks of 256 threads leave. */
 #ifndef VOXFIELD_REDUCE_TUNING_CUH
 #define VOXFIELD_REDUCE_TUNING_CUH
 
@@ -8,7 +8,7 @@
 
 /* clang-format off */
 constexpr vf_tuning vf_reduce_tunings[] = {
-    /* arch, bytes, nWarps, nWork, blocks a multiprocessor */
+    /* arch, bytes, nWarps, nWork, blocks per multiprocessor */
     {0,  1, 8, 32, 8},
     {0,  4, 8, 16, 8},
     {0,  8, 8,  8, 8},

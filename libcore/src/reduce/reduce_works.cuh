@@ -1,4 +1,4 @@
-/* The reductions that reduce.h names, for vf_reduce_columns (reduce.cuh); not installed. */
+/* The reductions that reduce.h offers, for vf_reduce_columns (reduce.cuh). Not installed. */
 #ifndef VOXFIELD_REDUCE_WORKS_CUH
 #define VOXFIELD_REDUCE_WORKS_CUH
 
@@ -39,7 +39,7 @@ struct vf_summing {
     }
 };
 
-/* What all have. EXACT: the grouping does not change the result, so data blocks may begin where the array's addresses
+/* Common to all. EXACT: the grouping does not change the result, so data blocks may begin where the array's addresses
  * are aligned. */
 template <typename E, bool exact>
 struct vf_of_arrays {
@@ -55,7 +55,7 @@ struct vf_of_arrays {
     }
 };
 
-/* Of one array. */
+/* For reductions of one array. */
 template <typename E, bool exact>
 struct vf_of_x : vf_of_arrays<E, exact> {
     static constexpr int bytes = sizeof(E);
@@ -119,7 +119,7 @@ struct vf_dot_work : vf_of_arrays<E, false>, vf_summing<E::parts> {
     {
         return {vf_load_once<V, ALIGNED>(this->x + i), vf_load_once<V, ALIGNED>(this->y + i)};
     }
-    /* Written with fma, so that it is the same wherever it is inlined. */
+    /* Uses fma explicitly, so that the result is the same wherever this is inlined. */
     template <int V>
     __device__ void take(State &s, const Items<V> &items, int64_t) const
     {
@@ -140,7 +140,7 @@ struct vf_dot_work : vf_of_arrays<E, false>, vf_summing<E::parts> {
     }
 };
 
-/* Sums of integers, which wrap. */
+/* Sums of integers; they wrap around. */
 template <typename T>
 struct vf_integer_work : vf_of_x<T, true> {
     typedef unsigned long long State;
@@ -156,7 +156,7 @@ struct vf_integer_work : vf_of_x<T, true> {
     template <int V>
     __device__ void take(State &s, const vf_pack<T, V> &items, int64_t) const
     {
-        if constexpr (sizeof(T) == 1) { /* not more than 16 of 255: in 32 bits */
+        if constexpr (sizeof(T) == 1) { /* at most 16 values of at most 255: 32 bits are enough */
             unsigned sum = 0;
 #pragma unroll
             for (int j = 0; j < V; j++)
@@ -176,7 +176,7 @@ struct vf_integer_work : vf_of_x<T, true> {
 
 /* ---- extremes ---- */
 
-/* The best so far, as T or, for small integers, int; index -1: nothing yet. */
+/* The best value so far, as T or, for small integers, int. Index -1: none yet. */
 template <typename T, bool is_large = sizeof(T) == 8>
 struct vf_best {
     T value;
@@ -203,7 +203,7 @@ struct vf_extreme_work : vf_of_x<T, true> {
     typedef typename vf_comparable<T>::type Value;
     typedef vf_best<Value> State;
 
-    /* That x is no better than best: false for NaN. */
+    /* Whether x is no better than best; false for NaN. */
     __device__ static bool no_better(Value x, Value best)
     {
         return least ? x >= best : x <= best;
@@ -214,7 +214,7 @@ struct vf_extreme_work : vf_of_x<T, true> {
         s.index = -1;
         return s;
     }
-    /* Commutes: of equal values, and of NaNs, the lower index is the first. */
+    /* Commutes: among equal values, and among NaNs, the lower index wins. */
     __device__ static State combine(const State &a, const State &b)
     {
         if (a.index < 0 || b.index < 0)
@@ -226,7 +226,7 @@ struct vf_extreme_work : vf_of_x<T, true> {
             return a.index < b.index ? a : b;
         return no_better(b.value, a.value) ? a : b;
     }
-    /* Asks of all together whether there is something better, which is seldom, and only then which is the first. */
+    /* First checks whether any value is better, which is rare, and only then which one comes first. */
     template <int V>
     __device__ void take(State &s, const vf_pack<T, V> &items, int64_t i) const
     {

@@ -1,26 +1,26 @@
 /* What comes before a tile (data block) of a scan, from the sums that other thread blocks publish while they run. Not
  * installed.
  *
- * Why the bits are the same each time. In Merrill and Garland's decoupled look-back (NVIDIA Technical Report
- * NVR-2016-002) a tile adds up the sums of those before it until it meets one that knows its whole prefix; how many it
- * adds itself is a matter of timing, and with floating-point numbers so is the result. Here the association is fixed.
- * VF_GROUP tiles form a group, and what comes before a tile is
+ * Why the bits are always the same. In Merrill and Garland's decoupled look-back (NVIDIA Technical Report NVR-2016-002)
+ * a tile adds up the sums of the tiles before it until it meets one that knows its whole prefix. How many sums it adds
+ * depends on timing, and with floating-point numbers so does the result. Here the association is fixed. VF_GROUP tiles
+ * form a group, and what comes before a tile is
  *
- *     P + A,   P: all before the group,
- *              A: the tiles before that one in the group, some in a row by each lane of a warp, lanes by always the
- *                 same tree of shuffles; a lane that has none has the identity.
+ *     P + A,   P: everything before the group,
+ *              A: the tiles before this one in the group. Each lane of a warp adds consecutive tiles, and a fixed tree
+ *                 of shuffles adds the lanes. A lane without tiles has the identity.
  *
- * Each term is a value that one thread block makes and publishes once: a tile's sum as soon as it is known; P by the
- * last tile of the group before, what comes before that tile + its sum. So every y is an expression that is determined
- * by n, the shape and the tile's number; time only decides how long the wait is. The only chain, P, has one link for
- * VF_GROUP tiles, and a warp asks for all that it needs at once.
+ * Each term is a value that one thread block computes and publishes once. A tile's sum is published as soon as it is
+ * known. P is published by the last tile of the previous group, as what comes before that tile + its sum. So n, the
+ * shape and the tile's number determine the expression of every y; timing affects only the wait. The only chain, P, has
+ * one link per VF_GROUP tiles, and a warp requests everything it needs at once.
  *
- * Progress: tiles are handed out by a counter, so the tiles before one's own are with thread blocks that run already,
- * and the first of all unfinished tiles waits for nothing that is not on its way.
+ * Progress: a counter hands out tiles, so the tiles before one's own belong to thread blocks that are already running.
+ * The first unfinished tile waits only for values that are on their way.
  *
- * Publishing: each 32-bit word of a State travels in one 64-bit word with the number of the launch. Such words are read
- * and written as a whole, so what is read with that number is the value; no fence and no order between words is needed,
- * and what earlier launches have left needs no clearing. */
+ * Publishing: each 32-bit word of a State travels in one 64-bit word with the launch number. Such words are read and
+ * written as a whole, so a word with the right launch number holds the value. No fences and no order between words are
+ * needed, and what earlier launches left needs no clearing. */
 #ifndef VOXFIELD_LOOK_BACK_CUH
 #define VOXFIELD_LOOK_BACK_CUH
 
@@ -28,7 +28,7 @@
 
 enum { VF_GROUP_ROWS = 8, VF_GROUP = VF_GROUP_ROWS * VF_WARP };
 
-/* A published State: words of 32 bits, each with the launch's number. */
+/* A published State: 32-bit words, each with the launch number. */
 template <typename State>
 struct vf_cell {
     unsigned long long word[vf_words<State>::count];
@@ -43,12 +43,12 @@ struct vf_cell {
     }
 };
 
-/* What one launch has of the scratch memory. */
+/* One launch's view of the scratch memory. */
 template <typename State>
 struct vf_look_back {
     unsigned launch, first_claim;
-    unsigned *next_tile;                   /* counts on from launch to launch */
-    vf_cell<State> *tiles, *before_groups; /* sums; all before a group, of which [0] is not used */
+    unsigned *next_tile;                   /* keeps counting from launch to launch */
+    vf_cell<State> *tiles, *before_groups; /* sums; everything before a group ([0] is not used) */
 
     static size_t bytes(int64_t tiles)
     {
@@ -56,7 +56,7 @@ struct vf_look_back {
         return 16 + (size_t)(groups * VF_GROUP + groups + 1) * sizeof(vf_cell<State>);
     }
 
-    /* The next launch's. */
+    /* The view of the next launch. */
     static vf_look_back next(const vf_scan_scratch &scratch, int64_t tiles)
     {
         vf_cell<State> *cells = reinterpret_cast<vf_cell<State> *>(static_cast<unsigned char *>(scratch.memory) + 16);
@@ -79,7 +79,7 @@ struct vf_look_back {
                          : "memory");
     }
 
-    /* A cell as it is now; nothing waits for it here. */
+    /* Reads a cell as it is now, without waiting for it. */
     __device__ void read(const vf_cell<State> *cell, vf_cell<State> *out) const
     {
 #pragma unroll
@@ -97,8 +97,8 @@ struct vf_look_back {
     }
 };
 
-/* Where tile `in_group` of a group has its cell: row by row the lanes' first ones, second ones ..., so that a warp
- * reads rows and each lane gets VF_GROUP_ROWS tiles in a row. */
+/* The position of the cell of tile `in_group` in its group: all lanes' first tiles, then their second ones, and so on.
+ * So a warp reads whole rows, and each lane gets VF_GROUP_ROWS consecutive tiles. */
 __device__ inline unsigned vf_cell_of(unsigned in_group)
 {
     return in_group % VF_GROUP_ROWS * VF_WARP + in_group / VF_GROUP_ROWS;
@@ -110,7 +110,7 @@ __device__ inline void vf_publish_tile(const vf_look_back<State> &cells, unsigne
     cells.publish(cells.tiles + tile / VF_GROUP * VF_GROUP + vf_cell_of(tile % VF_GROUP), sum);
 }
 
-/* What comes before a tile, of which `sum` is the sum, in lane 0 of the warp that calls. */
+/* What comes before a tile, in lane 0 of the calling warp. `sum`: the tile's sum. */
 template <typename Op>
 __device__ inline typename Op::State vf_before_tile(const vf_look_back<typename Op::State> &cells, unsigned tile,
                                                     const typename Op::State &sum)
@@ -121,7 +121,7 @@ __device__ inline typename Op::State vf_before_tile(const vf_look_back<typename 
     vf_cell<State> rows[VF_GROUP_ROWS] = {}, head = {}; /* of no launch */
     bool has_head = group == 0, has_rows;
     for (;;) {
-        /* All that is missing is asked for at once: its ways there and back overlap. */
+        /* Everything missing is requested at once, so that the round trips overlap. */
 #pragma unroll
         for (int r = 0; r < VF_GROUP_ROWS; r++)
             if (lane * VF_GROUP_ROWS + r < in_group && !cells.is_of_launch(rows[r]))

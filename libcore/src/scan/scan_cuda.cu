@@ -1,4 +1,4 @@
-/* Scans on a GPU: the sums that scan.h names, the plan's scratch memory, and which kernels go with which plan. */
+/* Scans on a GPU: the sums that scan.h offers, a plan's scratch memory, and the choice of kernels for a plan. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,12 +36,12 @@ struct summing {
     }
 };
 
-/* (flag, value): whether a segment begins in what has been summed, and the sum since the last one did. */
+/* flag: whether a segment begins among the summed elements; value: the sum since the last one began. */
 template <typename T>
 struct flagged {
     T value;
     unsigned flag;
-    unsigned unused[sizeof(T) / 4 - 1 + (sizeof(T) == 4)]; /* none is left unwritten */
+    unsigned unused[sizeof(T) / 4 - 1 + (sizeof(T) == 4)]; /* padding: no byte stays unwritten */
 };
 
 template <typename T>
@@ -132,7 +132,7 @@ cudaError_t prepare(vf_launch *launch, bool three_kernel, int64_t most, size_t *
 {
     const cudaError_t error = three_kernel ? vf_find_three_kernel<run_tuning<Work>, Work>(launch)
                                            : vf_find_single_pass<tile_tuning<Work>, Work>(launch);
-    if (error == cudaSuccess) { /* an array that begins late in a line may have a data block more */
+    if (error == cudaSuccess) { /* an array that begins late in a memory line may have one more data block */
         const vf_range range = {most, VF_LINE};
         *scratch_bytes = three_kernel ? vf_scan_runs_bytes<Work>(*launch) : vf_scan_tiles_bytes<Work>(*launch, range);
     }
@@ -148,7 +148,7 @@ cudaError_t launch(cuda_state *state, cudaStream_t stream, int64_t n, const void
     work.x = static_cast<const Element *>(x);
     work.head = head;
     work.y = static_cast<Out *>(y);
-    /* How sums are grouped matters to floating-point numbers only. */
+    /* Only sums of floating-point numbers depend on the grouping. */
     const bool exact = (Out)0.5 == (Out)0;
     const vf_range range = exact ? vf_range_at(work.x, n) : vf_range_from_0(n);
     const int V = Work::vector(state->launch.work);
@@ -174,7 +174,7 @@ const work_entry *entry_for(const vf_scan_options *o)
     return &entries[o->segmented][o->exclusive];
 }
 
-/* Integers wrap, so they are added without a sign. */
+/* Integer sums wrap around, so they are computed as unsigned. */
 const work_entry *find_entry(const vf_scan_options *o)
 {
     switch (o->type) {

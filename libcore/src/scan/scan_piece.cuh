@@ -1,5 +1,5 @@
-/* Scans on a GPU, by any associative operator with an identity, not assumed commutative: a warp's piece of a data
- * block, which both forms of scan have in common. Not installed.
+/* Scans on a GPU, by any associative operator with an identity, commutative or not: a warp's piece of a data block,
+ * which both kinds of scan use. Not installed.
  *
  *   scan_tiles.cuh   single-pass: an element is read once and written once
  *   scan_runs.cuh    three-kernel: elements are read twice
@@ -9,21 +9,21 @@
 
 #include "backend/block_stages.cuh"
 
-/* Scratch memory of scans, one after the other: aligned to 16 bytes, all 0 before the first of them. */
+/* Scratch memory for scans, one at a time. Aligned to 16 bytes, and all 0 before the first scan. */
 struct vf_scan_scratch {
     void *memory;
     size_t bytes;
-    unsigned launches; /* single passes that have used it */
-    unsigned claims;   /* what its counter of tiles is after them, modulo 2^32 */
+    unsigned launches; /* single-pass scans so far */
+    unsigned claims;   /* the value of the tile counter after them, modulo 2^32 */
 };
 
-/* Work: as for vf_piece (block_stages.cuh; `aligned` being of y too), and
+/* A warp's piece of a tile, from loading to storing.
+ *
+ * Work: as for vf_piece (block_stages.cuh; `aligned` covers y too), and
  *   Out, Out *y
  *   static constexpr bool EXCLUSIVE
- *   static Out value(State)                          inclusive: what is stored of all up to an element
- *   static Out value_before(State before, bool head) exclusive: of all before it
- *
- * A warp's piece of a tile, from loading to storing. */
+ *   static Out value(State)                          inclusive: the result for everything up to an element
+ *   static Out value_before(State before, bool head) exclusive: the result for everything before it */
 template <typename Shape, typename Work>
 struct vf_scan_piece {
     typedef typename Work::State State;
@@ -39,7 +39,7 @@ struct vf_scan_piece {
         return piece.scan(before);
     }
 
-    /* After scan(): stores the results of a piece that `before_piece` comes before. */
+    /* Stores the piece's results, after scan(). `before_piece`: what comes before the piece. */
     __device__ void store(const Work &work, const vf_range &range, int64_t first, bool is_whole,
                           const State &before_piece) const
     {

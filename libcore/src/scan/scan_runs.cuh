@@ -1,6 +1,5 @@
-/* The three-kernel scan: the runs of the Row skeleton are reduced, their sums are scanned, and the runs are scanned.
- * Elements are read twice. After Brown, PhD thesis, University of North Carolina (2015). Not installed.
- */
+/* The three-kernel scan: it reduces the runs of the Row skeleton, scans their sums, and scans the runs. Elements are
+ * read twice. After Brown, PhD thesis, University of North Carolina (2015). Not installed. */
 #ifndef VOXFIELD_SCAN_RUNS_CUH
 #define VOXFIELD_SCAN_RUNS_CUH
 
@@ -20,7 +19,7 @@ __global__ void __launch_bounds__(VF_TUNED_THREADS(Tuning), vf_tuned_blocks<Tuni
         run_sums[blockIdx.x] = sum;
 }
 
-/* Kernel 2: what comes before each run, in place, by one thread block. */
+/* Kernel 2, one thread block: replaces each run's sum with what comes before the run. */
 template <typename Tuning, typename Work>
 __global__ void __launch_bounds__(VF_TUNED_THREADS(Tuning)) vf_scan_run_sums(typename Work::State *run_sums, int runs)
 {
@@ -50,7 +49,7 @@ struct vf_scan_row_body {
     const vf_range range;
     State (*sums)[Shape::warps]; /* two, used in turn */
     int turn;
-    State before; /* the data block */
+    State before; /* what comes before the data block */
 
     template <bool is_whole>
     __device__ void scan(int64_t first)
@@ -88,7 +87,7 @@ __global__ void __launch_bounds__(VF_TUNED_THREADS(Tuning), vf_tuned_blocks<Tuni
 
 /* ---- launching; n > 0 ---- */
 
-/* The least scratch memory. */
+/* The minimum scratch memory. */
 template <typename Work>
 inline size_t vf_scan_runs_bytes(const vf_launch &launch)
 {

@@ -1,22 +1,28 @@
-/* The single-pass scan: an element is read once and written once. Thread blocks take tiles (data blocks) in order,
+/* The single-pass scan: each element is read once and written once. Thread blocks take tiles (data blocks) in order,
  * publish each tile's sum, and look back for what comes before it (look_back.cuh). Not installed.
  *
- * To look back takes several times as long as a tile's way through memory, so a thread block has many tiles in hand, in
- * a ring of STAGES in shared memory, and its warps have different parts. In a turn the workers, the warps of the shape,
+ * Looking back takes several times as long as a tile's way through memory. So a thread block works on many tiles at a
+ * time, in a ring of STAGES in shared memory, and its warps have different roles. In each turn the workers, which are
+ * the warps of the shape,
  *
- *   make the sum of a tile, for the publisher to make known to other thread blocks and a scout to look back from;
- *   take the tile that was summed BEHIND turns ago into registers, and send for the one AHEAD turns on in its place;
- *   scan what they took, wait for what its scout has found to come before it, and store the results.
+ *   make the sum of a tile; the publisher makes it known to other thread blocks, and a scout looks back from it;
+ *   take the tile that was summed BEHIND turns ago into registers, and load the one AHEAD turns on in its place;
+ *   scan the tile they took, wait for what its scout found to come before it, and store the results.
  *
- * So AHEAD tiles are on their way from memory at any time, and BEHIND are being looked back from, by several scouts in
- * turn. The publisher also claims tiles, early enough that nobody waits for the counter.
+ * So at any time AHEAD tiles are on their way from memory, and several scouts in turn look back from BEHIND tiles. The
+ * publisher also claims tiles, early enough that nobody waits for the counter.
  *
- * A worker's piece of a stage is its own; workers wait for no other's. With the others they have three events a stage:
- * `named`, the publisher has said which tile goes into it; `summed`, all workers have left their pieces' sums; `found`,
- * the scout has left what comes before each piece. A place is written again only when all who read it have passed a
- * later event: before workers make the sum of tile j + STAGES, `found` of tile j has told them that its scout is done
- * with the sums of tile j, and `named` of tile j + STAGES that the publisher is, who names it in turn j + 1 at the
- * earliest; and scouts pass `summed` of tile j + STAGES when all workers have stored tile j. */
+ * Each worker has its own piece of a stage and waits for no other worker. Each stage has three events that connect
+ * workers with the other warps:
+ *
+ *   named    the publisher has said which tile goes into the stage
+ *   summed   all workers have left their pieces' sums
+ *   found    the scout has left what comes before each piece
+ *
+ * A place is written again only when everyone who reads it has passed a later event. Before workers make the sum of
+ * tile j + STAGES, `found` of tile j has told them that its scout is done with the sums of tile j, and `named` of tile
+ * j + STAGES that the publisher is done too: it names that tile in turn j + 1 at the earliest. Scouts pass `summed` of
+ * tile j + STAGES only when all workers have stored tile j. */
 #ifndef VOXFIELD_SCAN_TILES_CUH
 #define VOXFIELD_SCAN_TILES_CUH
 
@@ -26,7 +32,8 @@
 #include "backend/tuning.cuh"
 #include "look_back.cuh"
 
-/* Bytes of shared memory that a multiprocessor has for thread blocks, each of which takes 1 KiB itself. */
+/* Bytes of shared memory that a multiprocessor has for thread blocks. Each thread block takes 1 KiB more than it
+ * uses. */
 constexpr int vf_shared_of(int arch)
 {
     const int kib = arch == 75                                                ? 64
@@ -38,14 +45,14 @@ constexpr int vf_shared_of(int arch)
 
 enum { VF_MOST_STAGES = 8, VF_MOST_SCOUTS = 4 };
 
-/* Of an element in shared memory. */
+/* Bytes per element in shared memory. */
 template <typename Work>
 constexpr int vf_scan_staged_bytes()
 {
     return (int)sizeof(typename Work::Element) + (Work::SEGMENTED ? 1 : 0);
 }
 
-/* As many stages as there is room for. */
+/* As many stages as fit into shared memory. */
 template <typename Work>
 constexpr int vf_stages_within(vf_tuning t, int arch)
 {
@@ -55,7 +62,7 @@ constexpr int vf_stages_within(vf_tuning t, int arch)
     return stages < 2 ? 2 : stages < VF_MOST_STAGES ? stages : (int)VF_MOST_STAGES;
 }
 
-/* Of the stages, those whose tiles' sums are known; and the scouts, which take turns. */
+/* The stages whose tiles' sums are known, and the scouts, which take turns. */
 constexpr int vf_behind_of(int stages)
 {
     return stages / 2;
@@ -65,15 +72,14 @@ constexpr int vf_scouts_of(int stages)
     return vf_behind_of(stages) < VF_MOST_SCOUTS ? vf_behind_of(stages) + 1 : (int)VF_MOST_SCOUTS;
 }
 
-/* How many turns ahead of the sum the publisher names a tile: a turn earlier than it is sent for, so that quick workers
- * need not wait for slow ones, if by then all have read what was in its place. */
+/* How many turns before its sum the publisher names a tile: if possible a turn before the tile's loads start, so that
+ * fast workers need not wait for slow ones. By then everyone must have read the previous tile in its place. */
 constexpr int vf_named_of(int stages)
 {
     return stages - vf_behind_of(stages) + (vf_behind_of(stages) > 1);
 }
-/* Tiles that the publisher of a thread block claims, beside one for each that the thread block has: those it names
- * before the first turn, one that is on its way, and one for each turn in which a scout learns that there are no more.
- */
+/* Tiles that a thread block's publisher claims in addition to the tiles that the block scans: those it names before the
+ * first turn, one in flight, and one for each turn in which a scout learns that no tiles are left. */
 constexpr unsigned vf_first_claims_of(int stages)
 {
     return (unsigned)(vf_named_of(stages) + 1 + vf_scouts_of(stages));
@@ -84,8 +90,8 @@ template <typename Shape, typename State, int STAGES>
 struct vf_scan_letters {
     State sums[STAGES][Shape::warps], before[STAGES][Shape::warps];
     vf_event named[STAGES], summed[STAGES], found[STAGES];
-    unsigned next[STAGES]; /* tile that is to go into a stage */
-    unsigned tile[STAGES]; /* whose sums those are */
+    unsigned next[STAGES]; /* tile that goes into a stage next */
+    unsigned tile[STAGES]; /* tile whose sums these are */
 };
 
 template <typename Shape, typename Work, int nStages>
@@ -112,7 +118,7 @@ struct vf_scan_ring {
     unsigned char *stages;
     unsigned tiles;
 
-    /* Where a ring's turns are: the stage, and whether its phase is odd. */
+    /* A place in the ring: the stage, and whether its phase is odd. */
     struct place {
         int stage;
         bool odd;
@@ -165,7 +171,7 @@ struct vf_scan_ring {
             __pipeline_memcpy_async(to_lane + size - rest, from_lane + size - rest, sizeof(Word));
     }
 
-    /* A warp's share of `in_warp` things of type T, from anywhere. */
+    /* Copies a warp's piece, `in_warp` elements of type T, from any address. */
     template <typename T>
     __device__ static void copy_piece(T *to, const T *from)
     {
@@ -182,7 +188,7 @@ struct vf_scan_ring {
         }
     }
 
-    /* Sends for the worker's piece of a tile. */
+    /* Starts loading the worker's piece of a tile. */
     __device__ void send_for(int stage, unsigned tile) const
     {
         const int64_t first = vf_first_of<Shape>(range, tile);
@@ -204,7 +210,7 @@ struct vf_scan_ring {
         }
     }
 
-    /* The tile that is to go into a stage. */
+    /* The tile that goes into a stage next; waits until it is named. */
     __device__ unsigned next_for(const place &p) const
     {
         letters.named[p.stage].wait(p.odd);
@@ -221,7 +227,7 @@ struct vf_scan_ring {
 
     __device__ void work_on() const
     {
-        unsigned tile[STAGES]; /* of the turns from BEHIND before this one to AHEAD - 1 after it */
+        unsigned tile[STAGES]; /* tiles of the turns from BEHIND before this one to AHEAD - 1 after it */
         int past = 0;          /* turns without a tile */
 #pragma unroll
         for (int i = 0; i < STAGES; i++)
@@ -246,7 +252,7 @@ struct vf_scan_ring {
                     letters.sums[summed.stage][warp()] = sum;
             } else
                 past++;
-            if (past <= SCOUTS) { /* each scout learns that there are no more */
+            if (past <= SCOUTS) { /* each scout must learn that no tiles are left */
                 if (threadIdx.x == 0)
                     letters.tile[summed.stage] = t;
                 letters.summed[summed.stage].arrive();
@@ -296,7 +302,7 @@ struct vf_scan_ring {
         for (;; p.advance(1), named.advance(1)) {
             name(named, next);
             if (lane() == 0)
-                next = cells.claim(); /* on its way during a turn */
+                next = cells.claim(); /* in flight during a turn */
             letters.summed[p.stage].wait(p.odd);
             const unsigned tile = letters.tile[p.stage];
             if (tile >= tiles && ++past == SCOUTS)
@@ -327,11 +333,11 @@ struct vf_scan_ring {
     }
 };
 
-/* The ring that an architecture has room for. */
+/* The ring that fits into an architecture's shared memory. */
 template <typename Tuning, typename Work>
 using vf_tuned_ring = vf_scan_ring<vf_shape_of<Tuning>, Work, vf_stages_within<Work>(vf_tuned<Tuning>::here, VF_ARCH)>;
 
-/* Warps beside those of the shape. */
+/* Warps in addition to the shape's: the publisher and the scouts. */
 template <typename Work>
 constexpr int vf_scan_more_warps(vf_tuning t, int arch)
 {
@@ -367,7 +373,7 @@ __global__ void __launch_bounds__(VF_TUNED_THREADS(Tuning) +
 
 /* ---- launching; n > 0 ---- */
 
-/* The least scratch memory for a range. */
+/* The minimum scratch memory for a range. */
 template <typename Work>
 inline size_t vf_scan_tiles_bytes(const vf_launch &launch, vf_range range)
 {
@@ -399,7 +405,7 @@ inline cudaError_t vf_scan_single_pass(const vf_launch &launch, cudaStream_t str
     typedef vf_look_back<typename Work::State> Cells;
     const int64_t tiles = vf_count_data_blocks(launch, range);
     const unsigned blocks = vf_count_thread_blocks(launch, range);
-    if (scratch->launches == UINT32_MAX) { /* what is left from the first must not pass for the next ones' */
+    if (scratch->launches == UINT32_MAX) { /* launch numbers start again: old cells must not look like new ones */
         const cudaError_t error = cudaMemsetAsync(scratch->memory, 0, scratch->bytes, stream);
         if (error != cudaSuccess)
             return error;

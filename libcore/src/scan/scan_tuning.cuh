@@ -1,12 +1,12 @@
-/* Launch shapes of scans: data, apart from the algorithm. `bytes` are those of an element of x or of y, whichever is
- * larger, and of a flag if there are segments. The rows for arch 0 are for all GPUs that have none of their own. */
+/* Launch shapes of scans, kept apart from the algorithm. `bytes`: the size of an element of x or y, whichever is
+ * larger, plus a flag if there are segments. The rows for arch 0 serve all GPUs without rows of their own. */
 #ifndef VOXFIELD_SCAN_TUNING_CUH
 #define VOXFIELD_SCAN_TUNING_CUH
 
 #include "backend/tuning.cuh"
 
 /* clang-format off */
-/* arch, bytes, nWarps, nWork, blocks a multiprocessor */
+/* arch, bytes, nWarps, nWork, blocks per multiprocessor */
 constexpr vf_tuning vf_scan_tile_tunings[] = { /* single-pass (scan_tiles.cuh) */
     { 0,  4,  8, 16, 1},
     { 0,  8,  8,  8, 1},

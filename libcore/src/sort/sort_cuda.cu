@@ -1,4 +1,4 @@
-/* Histograms and sorts on a GPU: CUB's, of the CUDA Toolkit. */
+/* Histograms and sorts on a GPU, by CUB from the CUDA Toolkit. */
 #include <stdlib.h>
 
 #include <cub/device/device_histogram.cuh>
@@ -15,7 +15,7 @@ struct cuda_state {
     vf_array edges;   /* empty for bytes and sorts */
 };
 
-/* CUB's counters are of the type that the GPU adds atomically. */
+/* CUB's counters have the type that GPU atomics add. */
 typedef unsigned long long counter;
 static_assert(sizeof(counter) == sizeof(uint64_t), "counts are 64-bit");
 
@@ -29,8 +29,8 @@ vf_status use(vf_device *device)
     return VF_CUDA(device, cudaSetDevice(vf_device_ordinal(device)));
 }
 
-/* With `scratch` NULL each of these only says how many bytes it needs; a plan has room for the longest array. Bins are
- * half open, as the plan's edges make them. */
+/* With `scratch` NULL, count() and order() only set the number of bytes they need. A plan has scratch memory for its
+ * longest array. Bins are half-open, as the plan's edges define them. */
 cudaError_t count(const vf_histogram *plan, void *scratch, size_t *bytes, int64_t n, const void *x, uint64_t *counts,
                   cudaStream_t stream)
 {
@@ -54,7 +54,7 @@ cudaError_t order(const vf_sort *plan, void *scratch, size_t *bytes, int64_t n, 
                                            stream);
 }
 
-/* Memory of a plan. At least a byte: NULL would ask for the size again. */
+/* A plan's scratch memory. At least a byte: NULL would query the size again. */
 vf_status make_scratch(vf_device *device, size_t bytes, cuda_state *state)
 {
     return vf_array_create(device, VF_SPACE_DEVICE, VF_U8, bytes > 0 ? (int64_t)bytes : 1, &state->scratch);

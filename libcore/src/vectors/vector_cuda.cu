@@ -1,5 +1,5 @@
-/* Vectors on a GPU. Each element is read and written once, so all is bound by memory bandwidth; a thread takes every
- * (blocks x threads)th element, with a number of blocks that depends on the length alone. Sums are the reductions of
+/* Vectors on a GPU. Each element is read and written once, so memory bandwidth is the limit. A thread takes every
+ * (blocks x threads)-th element; the number of blocks depends on the length alone. Sums are the reductions of
  * reduce.cuh, with scratch memory that the queue keeps. */
 #include <stdlib.h>
 
@@ -79,7 +79,7 @@ __global__ void __launch_bounds__(THREADS) scale_by_kernel(int64_t n, const type
     }
 }
 
-/* A step of conjugate gradients as a reduction of what it makes. */
+/* A step of conjugate gradients: updates x and r, and reduces the new r to its sum of squares. */
 template <typename E>
 struct step_work : vf_of_arrays<E, false>, vf_summing<1> {
     typedef vf_sums<1> State;
@@ -137,7 +137,7 @@ vf_status begin(vf_queue *queue)
     return VF_CUDA(device, cudaSetDevice(vf_device_ordinal(device)));
 }
 
-/* What follows, with E the element type that `type` names. */
+/* Runs the code that follows, with E as the element type that `type` names. */
 #define FOR_TYPE(type, ...)                                                                                            \
     do {                                                                                                               \
         if ((type) == VF_F32) {                                                                                        \
@@ -155,7 +155,7 @@ vf_status begin(vf_queue *queue)
         }                                                                                                              \
     } while (0)
 
-/* Launches a kernel. Inside: E the element type, `blocks`, `stream`. */
+/* Launches a kernel. The launch can use E (the element type), `blocks` and `stream`. */
 #define LAUNCH(queue, type, n, ...)                                                                                    \
     do {                                                                                                               \
         vf_status status_ = begin(queue);                                                                              \
@@ -192,7 +192,7 @@ vf_status scale_by(vf_queue *queue, vf_dtype type, int64_t n, const void *w, con
 
 /* ---- sums: plans and scratch memory of a queue ---- */
 
-/* Those of an element type, made by its first sum. */
+/* The plans and scratch memory of one element type, made by its first sum. */
 struct type_sums {
     vf_reduce *dot;
     vf_launch step;
@@ -224,7 +224,7 @@ void release_sums(void *data)
     free(sums);
 }
 
-/* The queue's sums, with those of the type, made if they are not there. Its lock is held by the caller. */
+/* The queue's sums, including those of the type; makes them if they are missing. The caller holds their lock. */
 vf_status find_sums(vf_queue *queue, vf_dtype type, queue_sums **out)
 {
     vf_device *device = queue->device;
@@ -251,7 +251,7 @@ vf_status find_sums(vf_queue *queue, vf_dtype type, queue_sums **out)
         status = vf_array_create(device, VF_SPACE_DEVICE, VF_U8, (int64_t)bytes, &of->scratch);
     if (status == VF_OK)
         status = VF_CUDA(device, cudaMemsetAsync(of->scratch.data, 0, bytes, stream_of(queue)));
-    /* The last: that it is there says that all is. */
+    /* Made last: if it is there, everything is. */
     return status == VF_OK ? vf_reduce_create(device, VF_REDUCE_DOT, type, INT64_MAX, &of->dot) : status;
 }
 
