@@ -329,8 +329,7 @@ static vf_status check_line(reader *r)
     if (k->part != SETTING)
         return VF_OK;
     if (r->given & 1U << number)
-        return fail_at(r, "%s was already given in line %" PRId64 "; keep one of them", k->name,
-                       r->given_line[number]);
+        return fail_at(r, "%s was already given in line %" PRId64 "; keep one of them", k->name, r->given_line[number]);
     r->given |= 1U << number;
     r->given_line[number] = r->line;
     return VF_OK;

@@ -329,7 +329,7 @@ static void *host_at(const right_side *r, void *data, int64_t first)
     return vf_offset(vf_context_host(r->team->ctx), data, r->type, first);
 }
 
-/* A batch's images, and their part of what is asked for. */
+/* Computes a batch's images, and adds them to the combined image or copies them to the output. */
 static vf_status take_batch(void *user, const vf_pipeline_piece *piece, size_t *bytes)
 {
     const part_of_frame *f = user;
