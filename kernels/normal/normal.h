@@ -21,7 +21,8 @@
 extern "C" {
 #endif
 
-/* Arrays are in host memory. They must outlive everything that is made from the task. */
+/* Arrays are in host memory. A vf_normal copies what it needs; a vf_q keeps the task and the segments that it was made
+ * from. */
 typedef struct vf_normal_task {
     int64_t matrix[3]; /* x, y, z */
     int64_t samples;

@@ -8,7 +8,10 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <time.h>
 
 #include <cmocka.h>
 
@@ -241,6 +244,19 @@ static inline void dense_solve(int64_t n, double complex *a, double complex *b)
             b[i] -= conj(a[k * n + i]) * b[k];
         b[i] /= a[i * n + i];
     }
+}
+
+/* Takes DEVICE and SEED from the command line. False: there is no such device, so the test is to be skipped. */
+static inline bool begin_tests(int argc, char **argv)
+{
+    const char *reason = "";
+    device_spec = argc > 1 ? argv[1] : "cpu";
+    seed = argc > 2 ? strtoull(argv[2], NULL, 10) : (uint64_t)time(NULL) * 2654435761u + 1;
+    printf("seed %llu\n", (unsigned long long)seed);
+    if (strncmp(device_spec, "cuda", 4) != 0 || vf_cuda_device_count(&reason) > 0)
+        return true;
+    printf("SKIP: no GPU: %s\n", reason);
+    return false;
 }
 
 #endif

@@ -258,14 +258,8 @@ static void test_choice(void **state)
 
 int main(int argc, char **argv)
 {
-    const char *reason = "";
-    device_spec = argc > 1 ? argv[1] : "cpu";
-    seed = argc > 2 ? strtoull(argv[2], NULL, 10) : (uint64_t)time(NULL) * 2654435761u + 1;
-    if (strncmp(device_spec, "cuda", 4) == 0 && vf_cuda_device_count(&reason) == 0) {
-        printf("SKIP: %s\n", reason);
+    if (!begin_tests(argc, argv))
         return 77;
-    }
-    printf("device %s, seed %llu\n", device_spec, (unsigned long long)seed);
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_same_image), cmocka_unit_test(test_left_alone),
                                        cmocka_unit_test(test_choice)};
     return cmocka_run_group_tests(tests, NULL, NULL);

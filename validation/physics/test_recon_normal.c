@@ -92,14 +92,8 @@ static void test_normal_matrix_in_double(void **state)
 
 int main(int argc, char **argv)
 {
-    device_spec = argc > 1 ? argv[1] : "cpu";
-    seed = argc > 2 ? strtoull(argv[2], NULL, 10) : (uint64_t)time(NULL) * 2654435761u + 1;
-    const char *reason = "";
-    if (strncmp(device_spec, "cuda", 4) == 0 && vf_cuda_device_count(&reason) == 0) {
-        printf("SKIP: no GPU: %s\n", reason);
+    if (!begin_tests(argc, argv))
         return 77;
-    }
-    printf("seed %llu\n", (unsigned long long)seed);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_normal_matrix_in_double),
     };

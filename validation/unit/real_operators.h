@@ -62,7 +62,7 @@ static inline void make_real_conjugation(subject *s)
     make_conjugation(s);
 }
 
-static inline void make_real_sum(subject *s)
+static inline void make_three_real(subject *s)
 {
     make_real_weights(s);
     set_aside(s, 0);
@@ -70,18 +70,18 @@ static inline void make_real_sum(subject *s)
     set_aside(s, 1);
     make_real_weights(s);
     set_aside(s, 2);
+}
+
+static inline void make_real_sum(subject *s)
+{
+    make_three_real(s);
     need(vf_operator_sum(3, s->part, &s->a));
     assert_int_equal(vf_operator_properties(s->a), VF_OPERATOR_SELF_ADJOINT);
 }
 
 static inline void make_real_stack(subject *s)
 {
-    make_real_weights(s);
-    set_aside(s, 0);
-    make_real_identity(s);
-    set_aside(s, 1);
-    make_real_weights(s);
-    set_aside(s, 2);
+    make_three_real(s);
     need(vf_operator_stack(3, s->part, &s->a));
     assert_int_equal(vf_operator_codomain(s->a).count, 3 * s->voxels);
     assert_int_equal(vf_operator_codomain(s->a).type, s->precision);
