@@ -1,0 +1,59 @@
+/* Voxfield - gradient delays of radial scans, estimated from their own samples.
+ *
+ * Gradients that begin late move a spoke: sample j, nominally at k = start + j step, was taken at k - S step. S is
+ * symmetric, in samples. Its eigenvalues are the delays of the gradients, its eigenvectors their axes (Moussavi, Untenberger,
+ * Uecker and Frahm, Magn. Reson. Med. 71 (2014) 308; Rosenzweig, Holme and Uecker, Magn. Reson. Med. 81 (2019) 1898).
+ *
+ * Spokes cross near the centre of k-space, where they must agree. RING searches the crossings of pairs. Here all
+ * samples near the centre are compared at once: S minimises
+ *
+ *     sum over coils c of  min over x_c of  |d_c - A(S) x_c|^2 + lambda |x_c|^2,    A_mn = exp(-i 2 pi k_m(S).r_n),
+ *
+ * where the x_c are coarse images over a disk or ball of 1.2 fields of view. So every sample counts, whatever the angles
+ * between spokes, and noise is averaged. The search is a Gauss-Newton method with variable projection (Golub and
+ * Pereyra, SIAM J. Numer. Anal. 10 (1973) 413), which starts from the best of some equal delays.
+ */
+#ifndef VOXFIELD_DELAYS_H
+#define VOXFIELD_DELAYS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "voxfield/context.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The spokes of one image, in host memory. k in cycles per field of view; if this differs between axes, per the widest,
+ * so that k has the same scale along all axes. */
+typedef struct vf_spokes {
+    int64_t spokes, length; /* length: samples of a spoke */
+    const double *start;    /* [spoke][3] k of the first sample */
+    const double *step;     /* [spoke][3] from one sample to the next; not 0 */
+    int coils;              /* the same for all images */
+    const float *data;      /* [coil][spoke][length] complex, interleaved */
+} vf_spokes;
+
+typedef struct vf_delays {
+    bool found;         /* false: the samples show no delays beyond their noise, or do not determine them; S is 0 */
+    double s[3][3];     /* S in samples; positive: the gradient is late */
+    double error[3][3]; /* standard errors of S, by the misfit */
+    double misfit_before,
+        misfit;      /* root mean square of what A(0) x and A(S) x leave of the samples, relative to them */
+    double radius;   /* of k-space that was used, in cycles per field of view */
+    int64_t samples; /* used, of a coil, in all images */
+} vf_delays;
+
+/* Estimates one S for all images: of the x and y components if `dimensions` is 2 (z components are ignored), else of
+ * all. `images` >= 1. Delays move samples by up to 2 cycles per field of view in 2D, 1.5 in 3D; beyond that, none are
+ * found. Uses at most 8 images, evenly spaced, of each at most 256 spokes (3D: 600), and the 16 strongest coils. The
+ * bits do not depend on the number of threads. Fewer than 5 spokes (3D: 12) do not suffice: found is false. Errors:
+ * VF_ERR_MEMORY, VF_ERR_CANCELLED. */
+VF_MUST_CHECK vf_status vf_delays_estimate(vf_context *ctx, int dimensions, int images, const vf_spokes *image,
+                                           vf_delays *out);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
