@@ -10,7 +10,7 @@ enum { STEPS = 30, STARTS = 4 };
 static const double ENOUGH = 1e-4;    /* samples: a smaller step ends the search */
 static const double SIGNIFICANT = 20; /* least gain over the noise of a sample; chance exceeds it once in 10^6 scans */
 static const double SMALL = 0.5;      /* cycles per field of view: delays beyond it must explain ... */
-static const double EXPLAINED = 0.5;  /* ... the misfit down to this share: other minima of the misfit do not */
+static const double EXPLAINED = 0.25; /* ... the misfit down to this share: other minima of the misfit do not */
 
 /* S of the unknowns. */
 static void unpack(const delay_problem *p, const double *delay, double s[3][3])
@@ -90,16 +90,23 @@ static vf_status refine(delay_problem *p, double *delay, delay_misfit *misfit, b
     return status;
 }
 
-/* Delays along the axes, with their misfit. */
+/* Delays to start from. Large delays draw the spokes apart, where a coarse image explains them more easily, so starts
+ * are compared by the likelihood of the samples, if those of the coarse image are Gaussian: n log f + log det (A^H A /
+ * lambda + 1), for n samples of a misfit f. */
 typedef struct start {
-    double delay[DELAYS_UNKNOWNS], value;
+    double delay[DELAYS_UNKNOWNS], cost;
 } start;
 
-/* Keeps the starts with the smallest misfits, in rising order. */
+static double cost(const delay_problem *p, const delay_misfit *misfit)
+{
+    return (double)p->samples * log(misfit->value) + misfit->spread;
+}
+
+/* Keeps the starts with the smallest costs, in rising order. */
 static void keep_best(start *best, start next)
 {
     for (int i = 0; i < STARTS; i++)
-        if (next.value < best[i].value) {
+        if (next.cost < best[i].cost) {
             const start before = best[i];
             best[i] = next;
             next = before;
@@ -115,7 +122,7 @@ static vf_status search_grid(delay_problem *p, start best[STARTS])
     const double spacing = 0.8 * p->reach / side / delays_reach(p, unit);
     vf_status status = VF_OK;
     for (int i = 0; i < STARTS; i++)
-        best[i] = (start){.value = INFINITY};
+        best[i] = (start){.cost = INFINITY};
     for (int i = 0; status == VF_OK && i < count; i++) {
         const int index[3] = {i % width, i / width % width, i / width / width};
         delay_misfit misfit;
@@ -125,9 +132,29 @@ static vf_status search_grid(delay_problem *p, start best[STARTS])
         if (delays_reach(p, next.delay) > p->reach)
             continue;
         status = delays_misfit(p, next.delay, false, &misfit);
-        next.value = misfit.value;
-        if (status == VF_OK)
+        if (status == VF_OK) {
+            next.cost = cost(p, &misfit);
             keep_best(best, next);
+        }
+    }
+    return status;
+}
+
+/* Refines all starts and sorts them. */
+static vf_status refine_starts(delay_problem *p, start best[STARTS])
+{
+    start found[STARTS];
+    vf_status status = VF_OK;
+    memcpy(found, best, sizeof found);
+    for (int i = 0; i < STARTS; i++)
+        best[i].cost = INFINITY;
+    for (int i = 0; status == VF_OK && i < STARTS && found[i].cost < INFINITY; i++) {
+        delay_misfit misfit;
+        bool ended;
+        status = refine(p, found[i].delay, &misfit, &ended);
+        found[i].cost = cost(p, &misfit);
+        if (status == VF_OK && isfinite(found[i].cost))
+            keep_best(best, found[i]);
     }
     return status;
 }
@@ -136,17 +163,11 @@ static vf_status search_grid(delay_problem *p, start best[STARTS])
 static vf_status search(delay_problem *p, double *delay)
 {
     start best[STARTS];
-    double least = INFINITY;
     vf_status status = search_grid(p, best);
-    for (int i = 0; status == VF_OK && i < STARTS; i++) {
-        delay_misfit misfit;
-        bool ended;
-        status = refine(p, best[i].delay, &misfit, &ended);
-        if (status == VF_OK && misfit.value < least) {
-            least = misfit.value;
-            memcpy(delay, best[i].delay, sizeof best[i].delay);
-        }
-    }
+    if (status == VF_OK)
+        status = refine_starts(p, best);
+    if (status == VF_OK && best[0].cost < INFINITY)
+        memcpy(delay, best[0].delay, sizeof best[0].delay);
     return status;
 }
 

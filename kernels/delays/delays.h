@@ -46,9 +46,9 @@ typedef struct vf_delays {
 } vf_delays;
 
 /* Estimates one S for all images: of the x and y components if `dimensions` is 2 (z components are ignored), else of
- * all. `images` >= 1. Delays move samples by up to 2 cycles per field of view in 2D, 1.5 in 3D; beyond that, none are
- * found. Uses at most 8 images, evenly spaced, of each at most 256 spokes (3D: 600), and the 16 strongest coils. The
- * bits do not depend on the number of threads. Fewer than 5 spokes (3D: 12) do not suffice: found is false. Errors:
+ * all. `images` >= 1. Finds delays that move samples by up to 1 cycle per field of view: two samples, if the readout is
+ * oversampled twice. Uses at most 8 images, evenly spaced, of each at most 256 spokes (3D: 600), and the 16 strongest
+ * coils. The bits do not depend on the number of threads. With fewer than 9 spokes (3D: 20), found is false. Errors:
  * VF_ERR_MEMORY, VF_ERR_CANCELLED. */
 VF_MUST_CHECK vf_status vf_delays_estimate(vf_context *ctx, int dimensions, int images, const vf_spokes *image,
                                            vf_delays *out);

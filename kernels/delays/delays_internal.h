@@ -36,8 +36,9 @@ typedef struct delay_problem {
 
 /* The misfit of delays, and what one step of the Gauss-Newton method needs. */
 typedef struct delay_misfit {
-    double value;                                                                /* with the term of lambda */
-    double residual;                                                             /* without */
+    double value;    /* with the term of lambda */
+    double spread;   /* log det (A^H A / lambda + 1), in all images: the larger, the less the samples overlap */
+    double residual; /* without */
     double gradient[DELAYS_UNKNOWNS], hessian[DELAYS_UNKNOWNS][DELAYS_UNKNOWNS]; /* half of the derivatives */
     double freedom; /* complex numbers of a coil that A x can fit, in all images */
 } delay_misfit;

@@ -213,6 +213,8 @@ static vf_status add_image(const fit *f, const double *delay, bool derivatives, 
         return vf_fail(p->ctx, VF_ERR_CANCELLED, "interrupted");
     if (vf_cholesky(p->points, f->factor, 0) >= 0)
         return vf_fail(p->ctx, VF_ERR_INTERNAL, "delays: the matrix of the coarse image is not positive");
+    for (int n = 0; n < p->points; n++)
+        out->spread += 2 * log(creal(f->factor[(size_t)n * p->points + n])) - log(f->lambda);
 #pragma omp parallel for schedule(dynamic, 1) num_threads(vf_context_threads(p->ctx))
     for (int c = 0; c < p->coils; c++)
         add_coil(f, c, derivatives, &part[c]);

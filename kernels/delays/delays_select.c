@@ -26,7 +26,7 @@ static void choose_radius(delay_problem *p, const delay_extent *extent, int64_t 
     const bool plane = p->dimensions == 2;
     const double width = plane ? 2 * n / M_PI : sqrt(3 * n / M_PI); /* 2 radius + 1: cycles across, and the edges */
     p->radius = fmax(1, fmin((width - 1) / 2, extent->radius[!plane]));
-    p->reach = plane ? 2 : 1.5;
+    p->reach = 1.5;
 }
 
 /* Points at the distance of the smallest image that resolves the samples wherever the delays move them. */
