@@ -13,6 +13,7 @@
 #include "mri_recon.h"
 #include "program.h"
 #include "recon_files.h"
+#include "scan/correct_trajectory.h"
 #include "scan/crop_readout.h"
 #include "scan/mri_scan.h"
 #include "scan/scan_bart.h"
@@ -68,6 +69,8 @@ static vf_status read_stage(recon_state *r)
     watch_stage(&r->watch, "read", 0);
     vf_status status =
         cfl_is_name(s->input) ? read_bart_scan(r->ctx, s, raw) : read_scan(r->ctx, s->input, s->group, s->units, raw);
+    if (status == VF_OK)
+        status = correct_trajectory(r->ctx, s, raw);
     if (status == VF_OK && s->has_matrix)
         status = change_matrix(r->ctx, s->matrix, raw);
     if (status == VF_OK)
@@ -139,6 +142,8 @@ static void say_scan(const recon_state *r)
     printf(", %lld sample%s\n", (long long)scan_samples(raw), vf_plural(scan_samples(raw)));
     if (raw->description[0])
         printf("           %s\n", raw->description);
+    if (raw->corrections[0])
+        printf("           %s\n", raw->corrections);
     printf("           matrix %lld x %lld x %lld over %g x %g x %g mm", (long long)raw->matrix[0],
            (long long)raw->matrix[1], (long long)raw->matrix[2], raw->fov[0], raw->fov[1], raw->fov[2]);
     if (memcmp(raw->crop, raw->matrix, sizeof raw->crop) != 0)
@@ -465,6 +470,8 @@ static void report_run(vf_report *report, const recon_state *r)
     vf_report_text(report, "path", s->input);
     vf_report_text(report, "layout", raw->layout);
     vf_report_text(report, "description", raw->description);
+    if (raw->corrections[0])
+        vf_report_text(report, "corrections", raw->corrections);
     vf_report_text(report, "trajectory_sha256", raw->digest);
     vf_report_integers(report, "matrix", raw->matrix, 3);
     vf_report_numbers(report, "fov_mm", raw->fov, 3);

@@ -38,6 +38,8 @@ vf_status recon_check_names(vf_context *ctx, const recon_settings *s, const char
     const bool other = s->compare && strcmp(s->compare, "truth") != 0;
     const program_file given[] = {{"the scan", s->input},
                                   {"the trajectory", s->trajectory},
+                                  {"the gradient response (--girf)", s->girf},
+                                  {"the motion", s->motion},
                                   {"the coil maps (--coils)", s->maps},
                                   {"the image", output},
                                   {"the picture", s->picture},

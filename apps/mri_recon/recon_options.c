@@ -54,6 +54,27 @@ static vf_status lambda(vf_context *ctx, const char *option, const char *text, v
     return text[length] ? option_number(ctx, "lambda auto", text + length + 1, 1e-6, 1e6, NULL, &s->lambda) : VF_OK;
 }
 
+static const option_choice delay_words[] = {
+    {"off", RECON_DELAYS_OFF, "none"},
+    {"auto", RECON_DELAYS_AUTO, "estimated from the samples near the centre of k-space, where spokes must agree"},
+    {0}};
+
+/* A keyword, or three numbers. */
+static vf_status delays(vf_context *ctx, const char *option, const char *text, void *settings)
+{
+    recon_settings *s = settings;
+    for (const option_choice *c = delay_words; c->word; c++)
+        if (strcmp(text, c->word) == 0) {
+            s->delays = (recon_delays)c->value;
+            return VF_OK;
+        }
+    if (!strpbrk(text, "0123456789"))
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "--%s '%s': expected auto, off, or delays X,Y,Z in samples", option, text);
+    const program_option row = {OPTION_TRIPLE, .name = option, .least = -100, .most = 100, .unit = "samples"};
+    s->delays = RECON_DELAYS_GIVEN;
+    return option_parse(ctx, &row, text, s->delay);
+}
+
 /* ---- the table ---- */
 
 static const option_choice units[] = {{"auto", K_AUTO, "decided by the extent of the trajectory; the program says how"},
@@ -134,13 +155,25 @@ const program_option recon_options[] = {
              "than eight, the lines are the first, the worst and the mean. The report has all."},
 
     {OPTION_GROUP, .name = "Reading"},
-    {OPTION_READ, .name = "trajectory", .argument = "FILE", SETTING(trajectory), .default_help = "Cartesian",
-     .help = "trajectory of a scan in a .cfl, as another .cfl",
+    {OPTION_READ, .name = "trajectory", .argument = "FILE", SETTING(trajectory),
+     .default_help = "that of the scan; Cartesian for a .cfl",
+     .help = "trajectory in place of the scan's: .cfl, or .h5 with /scan/trajectory",
      .more =
-         "The file has [3][samples][spokes], in cycles per field of view. Without this option, k-space is Cartesian; "
-         "samples that are 0 in all coils were not acquired."},
+         "A `.cfl` has [3][samples][spokes], an `.h5` [sample][3] or [frame][sample][3], in cycles per field of view, "
+         "with as many samples as the scan. A scan in a `.cfl` takes a `.cfl`; without this option its k-space is "
+         "Cartesian, and samples that are 0 in all coils were not acquired."},
     {OPTION_CHOICE, .name = "trajectory-units", .argument = "UNIT", SETTING(units), .choices = units, .initial = "auto",
      .help = "unit of k in ISMRMRD files"},
+    {OPTION_READ, .name = "girf", .argument = "FILE.h5", SETTING(girf),
+     .help = "gradient impulse response functions, to predict the actual trajectory",
+     .more = "The datasets are /girf/frequency in Hz and /girf/transfer, complex, [3][frequency] or, with cross terms, "
+             "[3][3][frequency]."},
+    {OPTION_CUSTOM, .name = "delays", .argument = "DELAYS", .parse = delays, .choices = delay_words, .initial = "off",
+     .help = "gradient delays of a radial scan: X,Y,Z in samples, or one of",
+     .more = "With a delay of 1, a sample lies where the trajectory has the sample before."},
+    {OPTION_READ, .name = "motion", .argument = "FILE", SETTING(motion),
+     .help = "the patient's motion: a text file with a row for each readout",
+     .more = "A row has the shift in mm along x, y and z and the rotation in degrees about x, y and z."},
     {OPTION_TEXT, .name = "group", .argument = "NAME", SETTING(group),
      .help = "group to read, if an ISMRMRD file has several"},
     {OPTION_COUNTS, .name = "matrix", .argument = "X,Y,Z", SETTING(matrix), OPTION_GIVEN(recon_settings, has_matrix),

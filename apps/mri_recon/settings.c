@@ -8,12 +8,9 @@
 static vf_status check_files(vf_context *ctx, const recon_settings *s)
 {
     const bool bart = cfl_is_name(s->input);
-    if (s->trajectory && !bart)
-        return vf_fail(ctx, VF_ERR_ARGUMENT, "--trajectory needs a scan in a .cfl; %s contains its trajectory",
-                       s->input);
-    if (s->trajectory && !cfl_is_name(s->trajectory))
-        return vf_fail(ctx, VF_ERR_ARGUMENT, "--trajectory %s: unknown file extension; use .cfl or .hdr",
-                       s->trajectory);
+    if (s->trajectory && !cfl_is_name(s->trajectory) && (bart || !vf_path_has_extension(s->trajectory, ".h5 .hdf5")))
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "--trajectory %s: unknown file extension; use %s.cfl or .hdr",
+                       s->trajectory, bart ? "" : ".h5, .hdf5, ");
     if (s->group && bart)
         return vf_fail(ctx, VF_ERR_ARGUMENT, "--group applies to ISMRMRD files; %s has no groups", s->input);
     if (s->save_coils && !coil_map_is_name(s->save_coils))

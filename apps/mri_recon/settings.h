@@ -29,6 +29,8 @@ typedef enum recon_coils {
 /* Sets of coil maps: chosen from the data, or a fixed number. */
 typedef enum recon_map_sets { RECON_SETS_AUTO, RECON_SETS_ONE, RECON_SETS_TWO } recon_map_sets;
 enum { RECON_MOST_SETS = 2 };
+/* Gradient delays: none, estimated from the data, or given. */
+typedef enum recon_delays { RECON_DELAYS_OFF, RECON_DELAYS_AUTO, RECON_DELAYS_GIVEN } recon_delays;
 typedef enum k_units { K_AUTO, K_NORMALIZED, K_FOV, K_RADIANS } k_units;
 
 /* The user's settings. The option parser has checked each number by itself: finite and in range. */
@@ -40,7 +42,11 @@ typedef struct recon_settings {
     const char *noise_map;  /* file to write; NULL: none */
     int replicas;           /* of noise, for the noise map */
     const char *group;      /* of an ISMRMRD file; NULL: the reader finds it */
-    const char *trajectory; /* file for k-space in a .cfl; NULL: Cartesian */
+    const char *trajectory; /* file that replaces the scan's trajectory; NULL: none */
+    const char *girf;       /* gradient impulse response functions; NULL: none */
+    const char *motion;     /* table of the patient's motion; NULL: none */
+    recon_delays delays;
+    double delay[3]; /* samples along x, y, z, with RECON_DELAYS_GIVEN */
     const char *maps;       /* coil map file, with RECON_COILS_FILE; NULL: the scan's own maps */
     const char *save_coils; /* file to save the coil maps in; NULL: none */
     recon_method method;

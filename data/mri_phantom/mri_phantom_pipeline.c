@@ -87,17 +87,27 @@ static void *room(vf_context *ctx, vf_status *status, int64_t count, size_t byte
     return memory;
 }
 
+static bool is_delayed(const phantom_settings *s)
+{
+    return s->delay[0] != 0 || s->delay[1] != 0 || s->delay[2] != 0;
+}
+
 static vf_status make_data(vf_context *ctx, const phantom_settings *s, work *w)
 {
     vf_status status = VF_OK;
     int64_t each = s->coils * w->trajectory.samples;
+    phantom_trajectory actual = w->trajectory;
     w->data = room(ctx, &status, each * s->frames, sizeof *w->data, "data");
+    if (status == VF_OK && is_delayed(s))
+        status = trajectory_delayed(ctx, &w->trajectory, s->delay, &actual.k);
     for (int64_t f = 0; status == VF_OK && f < s->frames; f++) {
         phantom now;
         phantom_at_frame(&w->object, f, s->frames, &now);
-        status = phantom_signal(ctx, &now, &w->coils, &w->field, &w->trajectory, f % w->trajectory.sets, s->matrix,
+        status = phantom_signal(ctx, &now, &w->coils, &w->field, &actual, f % w->trajectory.sets, s->matrix,
                                 w->data + f * each);
     }
+    if (actual.k != w->trajectory.k)
+        free(actual.k);
     if (status != VF_OK)
         return status;
     w->rms = complex_rms(w->data, each * s->frames);
@@ -162,6 +172,9 @@ static void describe(const phantom_settings *s, const work *w, char *text, size_
                  trajectory_names[s->trajectory], (long long)w->trajectory.readouts, (long long)w->trajectory.length);
     if (s->field > 0)
         n += snprintf(text + n, size - (size_t)n, "; field ramp from %g to %g Hz", -s->field, s->field);
+    if (is_delayed(s))
+        n += snprintf(text + n, size - (size_t)n, "; gradient delays %g, %g, %g samples", s->delay[0], s->delay[1],
+                      s->delay[2]);
     if (s->fat != 0)
         n += snprintf(text + n, size - (size_t)n, "; fat at %g Hz", s->fat);
     if (s->image_snr > 0)

@@ -345,6 +345,23 @@ void trajectory_free(phantom_trajectory *trajectory)
     *trajectory = (phantom_trajectory){0};
 }
 
+vf_status trajectory_delayed(vf_context *ctx, const phantom_trajectory *t, const double delay[3], float **k)
+{
+    float *out = malloc((size_t)(t->sets * t->samples) * 3 * sizeof *out);
+    *k = out;
+    if (!out)
+        return vf_fail(ctx, VF_ERR_MEMORY, "not enough memory for a trajectory");
+    for (int64_t m = 0; m < t->sets * t->samples; m++) {
+        const int64_t i = m % t->length, before = i > 0 ? m - 1 : m, after = i + 1 < t->length ? m + 1 : m;
+        for (int a = 0; a < 3; a++) {
+            const double step =
+                after > before ? ((double)t->k[3 * after + a] - t->k[3 * before + a]) / (double)(after - before) : 0;
+            out[3 * m + a] = (float)(t->k[3 * m + a] - delay[a] * step);
+        }
+    }
+    return VF_OK;
+}
+
 static double sinc(double x)
 {
     return fabs(x) < 1e-8 ? 1 : sin(M_PI * x) / (M_PI * x);

@@ -30,6 +30,7 @@ typedef struct scan_trajectory {
     float *weights;     /* [sample] >= 0: weights in the sum of squares, or NULL */
     float *time;        /* [sample] s since excitation, or NULL */
     float complex *phi; /* [sample] transform of a voxel's basis function at k, or NULL */
+    int64_t readout;    /* samples of each readout; 0: unknown, or they differ */
 } scan_trajectory;
 
 /* One image to reconstruct: a volume, or a slice of a stack. */
@@ -50,6 +51,7 @@ typedef struct mri_scan {
     int volumes, slices; /* volumes * slices = frames if none is missing */
     int places;          /* slices, or slabs of 3D scans, each a volume; frame.place is in 0 .. places - 1 */
     int trajectories;
+    double dwell;                /* s between samples, if the file has one for all readouts; else 0 */
     scan_trajectory *trajectory; /* [trajectories + calibrations] */
     int frames;
     int calibrations;      /* calibration frames after those, each with its own trajectory after the others. They are
@@ -75,6 +77,7 @@ typedef struct mri_scan {
     char layout[32];               /* "ISMRMRD", "plain", "BART" */
     char group[256];               /* of the ISMRMRD file, from its root: "/dataset"; "" for plain files */
     char description[256];         /* one line: trajectory, units and how they were chosen */
+    char corrections[512];         /* what correct_trajectory changed, separated by "; " */
     char digest[VF_DIGEST_TEXT];   /* of trajectories, weights, time and phi, which Q depends on */
 } mri_scan;
 

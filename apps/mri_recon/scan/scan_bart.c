@@ -183,6 +183,7 @@ static vf_status read_k(reader *r, int index)
     float complex *pairs = NULL;
     double extent[3];
     t->samples = r->samples;
+    t->readout = r->dims[CFL_PHS1];
     vf_status status = scan_allocate(r->ctx, path, "the trajectory", r->samples, 3 * sizeof *t->k, &t->k);
     if (status == VF_OK)
         status = scan_allocate(r->ctx, path, "the trajectory", values, sizeof *pairs, &pairs);

@@ -104,7 +104,7 @@ static vf_status digest_trajectories(vf_context *ctx, const char *path, mri_scan
     return status;
 }
 
-vf_status scan_finish(vf_context *ctx, const char *path, mri_scan *s)
+vf_status scan_finish_trajectories(vf_context *ctx, const char *path, mri_scan *s)
 {
     int64_t outside = 0, samples = 0;
     for (int i = 0; i < s->trajectories; i++) {
@@ -124,6 +124,14 @@ vf_status scan_finish(vf_context *ctx, const char *path, mri_scan *s)
                 " sample%s %s more than half a cycle beyond what the matrix resolves; %s weight 0",
                 path, outside, samples, vf_plural(samples), outside == 1 ? "lies" : "lie",
                 outside == 1 ? "it gets" : "they get");
+    return digest_trajectories(ctx, path, s);
+}
+
+vf_status scan_finish(vf_context *ctx, const char *path, mri_scan *s)
+{
+    const vf_status status = scan_finish_trajectories(ctx, path, s);
+    if (status != VF_OK)
+        return status;
     const int64_t maps = (int64_t)s->coils * s->matrix[0] * s->matrix[1] * s->matrix[2];
     if (s->sensitivity && scan_all_zero((const float *)s->sensitivity, 2 * maps))
         return vf_fail(ctx, VF_ERR_INPUT,
@@ -136,5 +144,5 @@ vf_status scan_finish(vf_context *ctx, const char *path, mri_scan *s)
                                2 * s->coils * s->trajectory[s->frame[i].trajectory].samples);
     if (silent)
         vf_warn(ctx, "%s: all samples are 0", path);
-    return digest_trajectories(ctx, path, s);
+    return VF_OK;
 }

@@ -35,6 +35,9 @@ const char *scan_printable(const char *text, char *out, size_t size);
 /* Final checks of a scan: samples beyond the matrix, all-zero data and coil maps. Computes the digest. */
 VF_MUST_CHECK vf_status scan_finish(vf_context *ctx, const char *path, mri_scan *s);
 
+/* The part of it that depends on trajectories, for those that change later: samples beyond the matrix, the digest. */
+VF_MUST_CHECK vf_status scan_finish_trajectories(vf_context *ctx, const char *path, mri_scan *s);
+
 /* ---- foreign_file.c ---- */
 
 /* Fails for files of other kinds with k-space or images, and says how to convert them: VF_ERR_INPUT. Unknown files

@@ -72,6 +72,7 @@ static vf_status place_trajectory(const ismrmrd_reader *r, int64_t index, const 
             r->ctx, VF_ERR_INPUT,
             "%s: acquisition %" PRId64 ": component %" PRId64 " of the trajectory's sample %" PRId64 " is %s",
             r->source->path, index, bad % line->dims, bad / line->dims + line->pre, scan_not_finite_name(from[bad]));
+    t->readout = line->at == 0 || t->readout == kept ? kept : 0;
     for (int64_t m = 0; m < kept; m++) {
         for (int a = 0; a < 3 && a < line->dims; a++)
             t->k[3 * (line->at + m) + a] = from[m * line->dims + a];
@@ -255,6 +256,7 @@ static vf_status allocate_frames(ismrmrd_reader *r)
 vf_status ismrmrd_fill(ismrmrd_reader *r)
 {
     filler f = {.r = r};
+    r->out->dwell = (double)r->first.sample_time_us > 0 ? 1e-6 * (double)r->first.sample_time_us : 0;
     vf_status status = scan_allocate(r->ctx, r->source->path, "acquisitions", BATCH_MOST, sizeof *f.bodies, &f.bodies);
     if (status == VF_OK)
         status = allocate_frames(r);

@@ -127,6 +127,7 @@ static vf_status make_k(ismrmrd_reader *r, int frame, scan_trajectory *t)
     t->samples = r->frame_samples[frame];
     for (int64_t i = r->frame_first[frame]; i < r->frame_first[frame + 1]; i++) {
         const scan_line *line = &r->line[r->order[i].line];
+        t->readout = k == t->k || t->readout == line_kept(line) ? line_kept(line) : 0;
         for (int m = line->pre; m < line->samples - line->post; m++, k += 3) {
             k[0] = readout_k(line, m);
             k[1] = r->out->matrix[1] == 1 ? 0 : (float)(line->step_1 - r->center[0]);

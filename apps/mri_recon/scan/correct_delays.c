@@ -1,0 +1,233 @@
+/* Moves the spokes of radial scans by gradient delays: given, or estimated (kernels/delays). */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "correct_internal.h"
+#include "delays.h"
+#include "scan_internal.h"
+
+enum { MOST_IMAGES = 8, LEAST_LENGTH = 4 };
+static const double STRAIGHT = 0.05; /* of a step: how far a sample may lie from a straight spoke with even steps */
+static const double CENTRAL = 1;     /* cycles per field of view: how far from the centre a spoke may pass */
+
+/* The spokes of one trajectory. */
+typedef struct spokes {
+    int64_t count, length;
+    double *start, *step; /* [spoke][3] cycles per field of view */
+    bool flat;            /* no steps along z */
+} spokes;
+
+static void free_spokes(spokes *s)
+{
+    free(s->start);
+    free(s->step);
+    *s = (spokes){0};
+}
+
+/* Whether a readout is a straight line with even steps. Single precision of k is allowed for. */
+static bool is_straight(const float *k, int64_t length, const double start[3], const double step[3])
+{
+    const double size = sqrt(step[0] * step[0] + step[1] * step[1] + step[2] * step[2]);
+    for (int64_t j = 0; j < length; j++)
+        for (int a = 0; a < 3; a++)
+            if (!(fabs(k[3 * j + a] - start[a] - (double)j * step[a]) <=
+                  STRAIGHT * size + 4e-7 * fabs((double)k[3 * j + a])))
+                return false;
+    return size > 0;
+}
+
+/* The distance of a line from the centre, or from the axis z if the lines are flat. */
+static double distance(const double start[3], const double step[3], bool flat)
+{
+    const int axes = flat ? 2 : 3;
+    double along = 0, size = 0, square = 0;
+    for (int a = 0; a < axes; a++) {
+        along += start[a] * step[a];
+        size += step[a] * step[a];
+        square += start[a] * start[a];
+    }
+    return sqrt(fmax(0, square - along * along / size));
+}
+
+static vf_status not_radial(vf_context *ctx, const char *path, int index, int64_t spoke, const char *why)
+{
+    return vf_fail(ctx, VF_ERR_INPUT, "%s: --delays needs a radial trajectory; readout %" PRId64 " of trajectory %d %s",
+                   path, spoke, index, why);
+}
+
+static vf_status find_spokes(vf_context *ctx, const char *path, const mri_scan *raw, int index, spokes *out)
+{
+    const scan_trajectory *t = &raw->trajectory[index];
+    *out = (spokes){.count = t->samples / t->readout, .length = t->readout, .flat = true};
+    if (t->readout < LEAST_LENGTH)
+        return not_radial(ctx, path, index, 0, "has fewer than 4 samples");
+    vf_status status = scan_allocate(ctx, path, "spokes", out->count, 3 * sizeof *out->start, &out->start);
+    if (status == VF_OK)
+        status = scan_allocate(ctx, path, "spokes", out->count, 3 * sizeof *out->step, &out->step);
+    for (int64_t i = 0; status == VF_OK && i < out->count; i++) {
+        const float *k = t->k + 3 * i * t->readout;
+        double *start = out->start + 3 * i, *step = out->step + 3 * i;
+        for (int a = 0; a < 3; a++) {
+            start[a] = k[a];
+            step[a] = ((double)k[3 * (t->readout - 1) + a] - k[a]) / (double)(t->readout - 1);
+        }
+        if (!is_straight(k, t->readout, start, step))
+            return not_radial(ctx, path, index, i, "is not a straight line with even steps");
+        out->flat = out->flat && fabs(step[2]) <= STRAIGHT * hypot(step[0], step[1]);
+    }
+    for (int64_t i = 0; status == VF_OK && i < out->count; i++)
+        if (!(distance(out->start + 3 * i, out->step + 3 * i, out->flat) <= CENTRAL))
+            return not_radial(ctx, path, index, i, "does not pass through the centre of k-space");
+    return status;
+}
+
+/* k is in cycles per the widest field of view of `axes` axes after multiplication by `scale`, so that the delay of a
+ * gradient in an oblique direction is the same wherever it points. */
+static void isotropic(const mri_scan *raw, int axes, double scale[3])
+{
+    double widest = 0;
+    for (int a = 0; a < axes; a++)
+        widest = fmax(widest, raw->fov[a]);
+    for (int a = 0; a < 3; a++)
+        scale[a] = widest / raw->fov[a];
+}
+
+/* k' = k - S step in the isotropic scale. */
+static void move_spokes(const double s[3][3], const double scale[3], const spokes *from, scan_trajectory *t)
+{
+    for (int64_t i = 0; i < from->count; i++) {
+        double shift[3] = {0};
+        for (int a = 0; a < 3; a++)
+            for (int b = 0; b < 3; b++)
+                shift[a] += s[a][b] * scale[b] * from->step[3 * i + b] / scale[a];
+        for (int64_t m = i * t->readout; m < (i + 1) * t->readout; m++)
+            for (int a = 0; a < 3; a++)
+                t->k[3 * m + a] = (float)(t->k[3 * m + a] - shift[a]);
+    }
+}
+
+/* ---- estimation ---- */
+
+/* One frame for the kernel: all spokes, or of a stack those of the partition nearest the centre. */
+typedef struct chosen {
+    double *start, *step;
+    float complex *data; /* [coil][spoke][length] */
+    int64_t count;
+} chosen;
+
+static void free_chosen(chosen *c)
+{
+    free(c->start);
+    free(c->step);
+    free(c->data);
+    *c = (chosen){0};
+}
+
+static vf_status choose_spokes(vf_context *ctx, const char *path, const mri_scan *raw, const scan_frame *frame,
+                               const spokes *all, const double scale[3], chosen *out)
+{
+    const int64_t length = all->length, samples = all->count * length;
+    double nearest = INFINITY;
+    *out = (chosen){0};
+    for (int64_t i = 0; i < all->count; i++)
+        nearest = fmin(nearest, fabs(all->start[3 * i + 2]));
+    vf_status status = scan_allocate(ctx, path, "spokes", all->count, 3 * sizeof *out->start, &out->start);
+    if (status == VF_OK)
+        status = scan_allocate(ctx, path, "spokes", all->count, 3 * sizeof *out->step, &out->step);
+    if (status == VF_OK)
+        status = scan_allocate(ctx, path, "spokes", samples * raw->coils, sizeof *out->data, &out->data);
+    for (int64_t i = 0; status == VF_OK && i < all->count; i++) {
+        if (all->flat && fabs(all->start[3 * i + 2]) > nearest + 1e-3)
+            continue;
+        for (int a = 0; a < 3; a++) {
+            out->start[3 * out->count + a] = scale[a] * all->start[3 * i + a];
+            out->step[3 * out->count + a] = scale[a] * all->step[3 * i + a];
+        }
+        out->count++;
+    }
+    float complex *to = out->data;
+    for (int64_t c = 0; status == VF_OK && c < raw->coils; c++)
+        for (int64_t i = 0; i < all->count; i++) {
+            if (all->flat && fabs(all->start[3 * i + 2]) > nearest + 1e-3)
+                continue;
+            memcpy(to, frame->data + c * samples + i * length, (size_t)length * sizeof *to);
+            to += length;
+        }
+    return status;
+}
+
+/* Estimates from up to MOST_IMAGES frames, evenly spaced. */
+static vf_status estimate(vf_context *ctx, const char *path, const mri_scan *raw, const spokes *all, int axes,
+                          const double scale[3], vf_delays *out)
+{
+    const int every = (raw->frames + MOST_IMAGES - 1) / MOST_IMAGES;
+    chosen choice[MOST_IMAGES] = {{0}};
+    vf_spokes image[MOST_IMAGES];
+    int images = 0;
+    vf_status status = VF_OK;
+    for (int f = 0; status == VF_OK && f < raw->frames; f += every, images++) {
+        const spokes *own = &all[raw->frame[f].trajectory];
+        chosen *c = &choice[images];
+        status = choose_spokes(ctx, path, raw, &raw->frame[f], own, scale, c);
+        image[images] = (vf_spokes){c->count, own->length, c->start, c->step, raw->coils, (const float *)c->data};
+    }
+    if (status == VF_OK)
+        status = vf_delays_estimate(ctx, axes, images, image, out);
+    for (int i = 0; i < MOST_IMAGES; i++)
+        free_chosen(&choice[i]);
+    return status;
+}
+
+static void say_estimate(mri_scan *raw, int axes, const vf_delays *d)
+{
+    if (!d->found) {
+        note_correction(raw, "no gradient delays found (spokes disagree by %.2g %% near the centre)",
+                        100 * d->misfit_before);
+        return;
+    }
+    double error = 0;
+    for (int a = 0; a < 9; a++)
+        error = fmax(error, d->error[a / 3][a % 3]);
+    if (axes == 2)
+        note_correction(raw, "gradient delays x %.3f, y %.3f, xy %.3f samples", d->s[0][0], d->s[1][1], d->s[0][1]);
+    else
+        note_correction(raw, "gradient delays x %.3f, y %.3f, z %.3f, xy %.3f, xz %.3f, yz %.3f samples", d->s[0][0],
+                        d->s[1][1], d->s[2][2], d->s[0][1], d->s[0][2], d->s[1][2]);
+    note_correction(raw, "errors up to %.2g; spokes disagree by %.2g %% near the centre, %.2g %% before", error,
+                    100 * d->misfit, 100 * d->misfit_before);
+}
+
+vf_status correct_delays(vf_context *ctx, const recon_settings *settings, mri_scan *raw)
+{
+    const char *path = settings->input;
+    spokes *all = NULL;
+    vf_delays d = {0};
+    double scale[3];
+    bool flat = true;
+    vf_status status = find_readouts(ctx, path, "--delays", raw);
+    if (status == VF_OK)
+        status = scan_allocate(ctx, path, "spokes", raw->trajectories, sizeof *all, &all);
+    for (int i = 0; status == VF_OK && i < raw->trajectories; i++) {
+        status = find_spokes(ctx, path, raw, i, &all[i]);
+        flat = flat && all[i].flat;
+    }
+    const int axes = flat ? 2 : 3;
+    isotropic(raw, axes, scale);
+    if (status == VF_OK && settings->delays == RECON_DELAYS_AUTO) {
+        status = estimate(ctx, path, raw, all, axes, scale, &d);
+        if (status == VF_OK)
+            say_estimate(raw, axes, &d);
+    } else if (status == VF_OK) {
+        for (int a = 0; a < 3; a++)
+            d.s[a][a] = settings->delay[a];
+        note_correction(raw, "gradient delays x %g, y %g, z %g samples, as given", d.s[0][0], d.s[1][1], d.s[2][2]);
+    }
+    for (int i = 0; status == VF_OK && i < raw->trajectories; i++)
+        move_spokes(d.s, scale, &all[i], &raw->trajectory[i]);
+    for (int i = 0; all && i < raw->trajectories; i++)
+        free_spokes(&all[i]);
+    free(all);
+    return status;
+}

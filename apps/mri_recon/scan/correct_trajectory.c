@@ -1,0 +1,111 @@
+/* The corrections of a trajectory, in order. */
+#include "correct_trajectory.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bart/cfl.h"
+#include "correct_internal.h"
+#include "scan_internal.h"
+
+void note_correction(mri_scan *raw, const char *format, ...)
+{
+    size_t used = strlen(raw->corrections);
+    const size_t size = sizeof raw->corrections;
+    va_list arguments;
+    if (used > 0 && used + 2 < size)
+        used += (size_t)snprintf(raw->corrections + used, size - used, "; ");
+    va_start(arguments, format);
+    vsnprintf(raw->corrections + used, size - used, format, arguments);
+    va_end(arguments);
+}
+
+/* Copies `count` elements of `size` bytes; NULL stays NULL. */
+static vf_status copy_array(vf_context *ctx, const char *path, const void *from, int64_t count, size_t size, void *to)
+{
+    void *copy = NULL;
+    vf_status status = from ? scan_allocate(ctx, path, "trajectories", count, size, &copy) : VF_OK;
+    if (copy)
+        memcpy(copy, from, (size_t)count * size);
+    memcpy(to, &copy, sizeof copy);
+    return status;
+}
+
+static vf_status copy_trajectory(vf_context *ctx, const char *path, const scan_trajectory *from, scan_trajectory *to)
+{
+    to->samples = from->samples;
+    to->readout = from->readout;
+    vf_status status = copy_array(ctx, path, from->k, from->samples, 3 * sizeof *from->k, &to->k);
+    if (status == VF_OK)
+        status = copy_array(ctx, path, from->weights, from->samples, sizeof *from->weights, &to->weights);
+    if (status == VF_OK)
+        status = copy_array(ctx, path, from->time, from->samples, sizeof *from->time, &to->time);
+    return status;
+}
+
+vf_status separate_trajectories(vf_context *ctx, const char *path, mri_scan *raw)
+{
+    scan_trajectory *own = NULL;
+    const int total = raw->frames + raw->calibrations;
+    bool own_already = raw->trajectories == raw->frames;
+    for (int f = 0; f < raw->frames; f++)
+        own_already = own_already && raw->frame[f].trajectory == f;
+    if (own_already)
+        return VF_OK;
+    vf_status status = scan_allocate(ctx, path, "trajectories", total, sizeof *own, &own);
+    for (int f = 0; status == VF_OK && f < raw->frames; f++)
+        status = copy_trajectory(ctx, path, &raw->trajectory[raw->frame[f].trajectory], &own[f]);
+    for (int i = 0; status != VF_OK && own && i < total; i++) {
+        free(own[i].k);
+        free(own[i].weights);
+        free(own[i].time);
+    }
+    if (status != VF_OK) {
+        free(own);
+        return status;
+    }
+    for (int i = 0; i < raw->trajectories; i++) {
+        free(raw->trajectory[i].k);
+        free(raw->trajectory[i].weights);
+        free(raw->trajectory[i].time);
+    }
+    for (int i = 0; i < raw->calibrations; i++)
+        own[raw->frames + i] = raw->trajectory[raw->trajectories + i];
+    free(raw->trajectory);
+    raw->trajectory = own;
+    raw->trajectories = raw->frames;
+    for (int f = 0; f < total; f++)
+        raw->frame[f].trajectory = f;
+    return VF_OK;
+}
+
+/* phi belongs to the k of the file. */
+static vf_status check_phi(vf_context *ctx, const char *path, const mri_scan *raw)
+{
+    for (int i = 0; i < raw->trajectories; i++)
+        if (raw->trajectory[i].phi)
+            return vf_fail(ctx, VF_ERR_INPUT,
+                           "%s: /scan/phi belongs to the trajectory of the file, so --trajectory, --girf, --delays and "
+                           "--motion cannot change k; leave phi out and use --voxel box",
+                           path);
+    return VF_OK;
+}
+
+vf_status correct_trajectory(vf_context *ctx, const recon_settings *s, mri_scan *raw)
+{
+    const bool measured = s->trajectory && !cfl_is_name(s->input); /* BART's scans are read with theirs */
+    if (!measured && !s->girf && s->delays == RECON_DELAYS_OFF && !s->motion)
+        return VF_OK;
+    vf_status status = check_phi(ctx, s->input, raw);
+    if (status == VF_OK && measured)
+        status = take_measured(ctx, s, raw);
+    if (status == VF_OK && s->girf)
+        status = correct_girf(ctx, s, raw);
+    if (status == VF_OK && s->delays != RECON_DELAYS_OFF)
+        status = correct_delays(ctx, s, raw);
+    if (status == VF_OK && s->motion)
+        status = correct_motion(ctx, s, raw);
+    return status == VF_OK ? scan_finish_trajectories(ctx, s->input, raw) : status;
+}

@@ -1,0 +1,147 @@
+/* Replaces the trajectory of a scan by that of a file (--trajectory): .h5 or .cfl. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bart/cfl.h"
+#include "correct_internal.h"
+#include "scan_internal.h"
+
+static const char DATASET[] = "/scan/trajectory";
+
+/* An open file, with the numbers of its blocks (one for all frames, or one each), samples and components. */
+typedef struct source {
+    const char *path;
+    vf_h5 *h5;
+    cfl_file *cfl;
+    int rank; /* of the dataset: 2 or 3 */
+    int64_t blocks, samples, components;
+} source;
+
+static vf_status open_h5(vf_context *ctx, source *s)
+{
+    vf_dtype type;
+    int64_t dims[VF_H5_MAX_RANK] = {0};
+    vf_status status = vf_h5_open(ctx, s->path, &s->h5);
+    if (status == VF_OK && !vf_h5_exists(s->h5, DATASET))
+        return vf_fail(ctx, VF_ERR_INPUT, "%s: dataset %s is missing", s->path, DATASET);
+    if (status == VF_OK)
+        status = vf_h5_dataset_shape(s->h5, DATASET, &type, &s->rank, dims);
+    if (status != VF_OK)
+        return status;
+    if ((s->rank != 2 && s->rank != 3) || vf_dtype_real(type) != type)
+        return vf_fail(ctx, VF_ERR_INPUT, "%s: %s must be real numbers of the shape [sample][3] or [frame][sample][3]",
+                       s->path, DATASET);
+    s->blocks = s->rank == 3 ? dims[0] : 1;
+    s->samples = dims[s->rank - 2];
+    s->components = dims[s->rank - 1];
+    return VF_OK;
+}
+
+static vf_status open_cfl(vf_context *ctx, source *s)
+{
+    vf_status status = cfl_open(ctx, s->path, &s->cfl);
+    if (status != VF_OK)
+        return status;
+    const int64_t *dims = cfl_dims(s->cfl);
+    char shape[CFL_SHAPE_TEXT];
+    if (dims[0] != 3 || dims[CFL_COIL] != 1 || dims[CFL_MAPS] != 1)
+        return vf_fail(ctx, VF_ERR_INPUT,
+                       "%s: the shape is %s; expected [3][samples][spokes] without coils for a trajectory", s->path,
+                       cfl_shape(dims, shape));
+    s->components = 3;
+    s->samples = dims[CFL_PHS1] * dims[CFL_PHS2];
+    s->blocks = cfl_count(s->cfl) / (3 * s->samples);
+    return VF_OK;
+}
+
+static vf_status check_counts(vf_context *ctx, const source *s, const mri_scan *raw)
+{
+    const bool plane = raw->matrix[2] == 1;
+    if (s->components != 3 && !(plane && s->components == 2))
+        return vf_fail(ctx, VF_ERR_INPUT, "%s: %s has %" PRId64 " components; expected 3%s", s->path, DATASET,
+                       s->components, plane ? " or 2" : "");
+    if (s->blocks != 1 && s->blocks != raw->frames)
+        return vf_fail(ctx, VF_ERR_INPUT,
+                       "%s: trajectories for %" PRId64 " frames, but the scan has %d; expected one, or one a frame",
+                       s->path, s->blocks, raw->frames);
+    for (int f = 0; f < raw->frames; f++) {
+        const int64_t samples = raw->trajectory[raw->frame[f].trajectory].samples;
+        if (samples != s->samples)
+            return vf_fail(ctx, VF_ERR_INPUT,
+                           "%s: the trajectory has %" PRId64 " sample%s, but frame %d of the scan has %" PRId64,
+                           s->path, s->samples, vf_plural(s->samples), f, samples);
+    }
+    return VF_OK;
+}
+
+/* Reads one block into k [sample][3]. */
+static vf_status read_block(vf_context *ctx, const source *s, int64_t block, float *k)
+{
+    const int64_t values = s->samples * s->components;
+    float *numbers = NULL;
+    vf_status status = scan_allocate(ctx, s->path, "the trajectory", values, 2 * sizeof *numbers, &numbers);
+    if (status == VF_OK && s->cfl)
+        status = cfl_read(s->cfl, block * values, values, (float complex *)(void *)numbers);
+    if (status == VF_OK && s->h5) {
+        const int64_t start[3] = {s->rank == 3 ? block : 0, 0, 0};
+        const int64_t of_frame[3] = {1, s->samples, s->components}, whole[2] = {s->samples, s->components};
+        status = vf_h5_read(s->h5, DATASET, VF_F32, start, s->rank == 3 ? of_frame : whole, numbers);
+    }
+    const int64_t stride = s->cfl ? 2 : 1; /* numbers of a .cfl are complex */
+    for (int64_t i = 0; status == VF_OK && i < values; i++) {
+        const float value = numbers[stride * i];
+        if (s->cfl && numbers[2 * i + 1] != 0)
+            status = vf_fail(ctx, VF_ERR_INPUT,
+                             "%s: sample %" PRId64 " has an imaginary part; this is not a trajectory", s->path, i / 3);
+        else if (scan_first_not_finite(&value, 1) == 0)
+            status = vf_fail(ctx, VF_ERR_INPUT, "%s: k of sample %" PRId64 " is %s", s->path, i / s->components,
+                             scan_not_finite_name(value));
+        k[3 * (i / s->components) + i % s->components] = value;
+    }
+    free(numbers);
+    return status;
+}
+
+/* In cycles per field of view unless the user says otherwise, as in the plain layout. */
+static vf_status convert(vf_context *ctx, const char *path, k_units units, mri_scan *raw)
+{
+    double most[3] = {0};
+    for (int i = 0; i < raw->trajectories; i++) {
+        scan_trajectory *t = &raw->trajectory[i];
+        double extent[3];
+        scan_extent(t->k, t->samples, extent);
+        for (int a = 0; a < 3; a++) {
+            const float factor = (float)scan_unit_factor(units == K_AUTO ? K_FOV : units, raw->matrix[a]);
+            most[a] = extent[a] > most[a] ? extent[a] : most[a];
+            for (int64_t m = 0; factor != 1 && m < t->samples; m++)
+                t->k[3 * m + a] *= factor;
+        }
+    }
+    return units == K_AUTO && scan_looks_normalized(raw->matrix, most)
+               ? scan_refuse_normalized(ctx, path, raw->matrix, most)
+               : VF_OK;
+}
+
+vf_status take_measured(vf_context *ctx, const recon_settings *settings, mri_scan *raw)
+{
+    source s = {.path = settings->trajectory};
+    vf_status status = cfl_is_name(s.path) ? open_cfl(ctx, &s) : open_h5(ctx, &s);
+    if (status == VF_OK)
+        status = check_counts(ctx, &s, raw);
+    if (status == VF_OK && s.blocks > 1)
+        status = separate_trajectories(ctx, s.path, raw);
+    for (int i = 0; status == VF_OK && i < raw->trajectories; i++) {
+        status = read_block(ctx, &s, s.blocks > 1 ? i : 0, raw->trajectory[i].k);
+        if (status == VF_OK && vf_cancelled(ctx))
+            status = vf_fail(ctx, VF_ERR_CANCELLED, "interrupted");
+    }
+    if (status == VF_OK)
+        status = convert(ctx, s.path, settings->units, raw);
+    if (status == VF_OK)
+        note_correction(raw, "trajectory of %s", s.path);
+    vf_h5_close(&s.h5);
+    cfl_close(&s.cfl);
+    return status;
+}
