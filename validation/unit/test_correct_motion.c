@@ -1,0 +1,131 @@
+/* The correction of motion, on scans of points that move; and the table that it reads. */
+#include "correct_fixture.h"
+
+enum { POINTS = 4 };
+
+typedef struct points {
+    double r[POINTS][3]; /* mm */
+    double complex value[COILS][POINTS];
+} points;
+
+static points make_points(void)
+{
+    points p;
+    for (int n = 0; n < POINTS; n++) {
+        for (int a = 0; a < 3; a++)
+            p.r[n][a] = between(-0.3, 0.3) * raw.fov[a];
+        for (int c = 0; c < COILS; c++)
+            p.value[c][n] = between(-1, 1) + between(-1, 1) * I;
+    }
+    return p;
+}
+
+/* Turns v about one axis: the next axis moves towards the one after it. */
+static void turn(double v[3], int axis, double degrees)
+{
+    const double c = cos(degrees * M_PI / 180), s = sin(degrees * M_PI / 180);
+    double *a = &v[(axis + 1) % 3], *b = &v[(axis + 2) % 3];
+    const double before = *a;
+    *a = c * before - s * *b;
+    *b = s * before + c * *b;
+}
+
+static double complex signal(const points *p, int coil, const float *k, const double move[6])
+{
+    double complex sum = 0;
+    for (int n = 0; n < POINTS; n++) {
+        double r[3] = {p->r[n][0], p->r[n][1], p->r[n][2]}, turns = 0;
+        for (int a = 0; a < 3; a++)
+            turn(r, a, move[3 + a]);
+        for (int a = 0; a < 3; a++)
+            turns += k[a] * (r[a] + move[a]) / raw.fov[a];
+        sum += p->value[coil][n] * cexp(-2 * M_PI * turns * I);
+    }
+    return sum;
+}
+
+/* After the correction, the data are those of the points at rest, at the new k. k is rounded by ROUNDING of up to 8 x
+ * 1.5 x 2 cycles (fields of view differ by up to 2), which turns values at 0.3 fields of view; the data are rounded
+ * twice, and the factor once. */
+static void check_motion(int dimensions)
+{
+    const double still[6] = {0};
+    static double move[2 * READOUTS][6];
+    char text[200 * 2 * READOUTS] = "# x y z, about x y z\n\n";
+    make_scan(dimensions, 2);
+    const points p = make_points();
+    for (int row = 0; row < 2 * READOUTS; row++) {
+        for (int a = 0; a < 6; a++)
+            move[row][a] = dimensions == 3 || a < 2 || a == 5 ? between(-30, 30) : 0;
+        snprintf(text + strlen(text), 200,
+                 row % 2 ? "%.17g %.17g\t%.17g %.17g %.17g %.17g # row\r\n"
+                         : " %.17g, %.17g,%.17g ,%.17g,%.17g, %.17g\n",
+                 move[row][0], move[row][1], move[row][2], move[row][3], move[row][4], move[row][5]);
+        for (int c = 0; c < COILS; c++)
+            for (int m = row % READOUTS * LENGTH; m < (row % READOUTS + 1) * LENGTH; m++)
+                raw.frame[row / READOUTS].data[c * SAMPLES + m] =
+                    (float complex)signal(&p, c, raw.trajectory->k + 3 * m, move[row]);
+    }
+    write_text(text);
+    settings.motion = path;
+    correct();
+    assert_int_equal(raw.trajectories, 2);
+    assert_non_null(strstr(raw.corrections, "motion of 14 readouts"));
+    const double tolerance = POINTS * sqrt(2) * ROUNDING * (2 * M_PI * 3 * 0.3 * 24 + 4);
+    for (int f = 0; f < 2; f++)
+        for (int c = 0; c < COILS; c++)
+            for (int m = 0; m < SAMPLES; m++) {
+                const scan_trajectory *t = &raw.trajectory[raw.frame[f].trajectory];
+                const double complex expected = signal(&p, c, t->k + 3 * m, still);
+                const double error = cabs(raw.frame[f].data[c * SAMPLES + m] - expected);
+                if (!(error <= tolerance))
+                    fail_msg("frame %d, sample %d: off by %g, allowed %g", f, m, error, tolerance);
+            }
+}
+
+static void test_motion(void **state)
+{
+    (void)state;
+    check_motion(2);
+    check_motion(3);
+}
+
+static void test_motion_refusals(void **state)
+{
+    (void)state;
+    make_scan(2, 1);
+    settings.motion = path;
+    unlink(path);
+    expect_refusal("cannot open");
+    write_text("0 0 0 0 0 0\n0 0 0 0 0\n");
+    expect_refusal("file:2: expected six numbers");
+    write_text("0 0 0 0 0 0 0\n");
+    expect_refusal("file:1: expected six numbers");
+    write_text("\n0 0 0,,0 0 0\n");
+    expect_refusal("file:2: expected six numbers");
+    write_text("0 0 0 0 0 0,\n");
+    expect_refusal("file:1: expected six numbers");
+    write_text("0 0 nan 0 0 0\n");
+    expect_refusal("file:1: expected six numbers");
+    write_text("0 0 0 0 0 361\n");
+    expect_refusal("file:1: shifts are up to");
+    write_text("0 0 0 0 0 0\n\n");
+    expect_refusal("file:2: the table ends after 1 row, but the scan has 7 readouts in 1 frame");
+    char text[400] = "";
+    for (int i = 0; i < READOUTS; i++)
+        snprintf(text + strlen(text), 40, i == 4 ? "0 0 1 0 0 0\n" : "1 2 0 0 0 3\n");
+    write_text(text);
+    expect_refusal("file:5: motion out of the plane");
+    char *longer = room(3000, 1);
+    memset(longer, '0', 2500);
+    write_text(longer);
+    expect_refusal("file:1: expected six numbers");
+    free(longer);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_motion), cmocka_unit_test(test_motion_refusals)};
+    print_seed();
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
