@@ -7,10 +7,12 @@
 #include "voxfield/dense.h"
 
 enum { STEPS = 30, STARTS = 4 };
-static const double ENOUGH = 1e-4;    /* samples: a smaller step ends the search */
-static const double SIGNIFICANT = 20; /* least gain over the noise of a sample; chance exceeds it once in 10^6 scans */
-static const double SMALL = 0.5;      /* cycles per field of view: delays beyond it must explain ... */
-static const double EXPLAINED = 0.25; /* ... the misfit down to this share: other minima of the misfit do not */
+static const double ENOUGH = 1e-4;     /* samples: a smaller step ends the search */
+static const double SIGNIFICANT = 20;  /* least gain over the noise of a sample; chance exceeds it once in 10^6 scans */
+static const double UNEXPLAINED = 0.5; /* a larger misfit is noise, of which chance makes anything */
+static const double LARGEST = 1.1;     /* cycles per field of view: larger delays are other minima of the misfit */
+static const double SMALL = 0.5;       /* cycles per field of view: delays beyond it must explain ... */
+static const double EXPLAINED = 0.25;  /* ... the misfit down to this share: other minima of the misfit do not */
 
 /* S of the unknowns. */
 static void unpack(const delay_problem *p, const double *delay, double s[3][3])
@@ -189,7 +191,8 @@ static vf_status decide(delay_problem *p, double *delay, vf_delays *out)
     const double numbers = p->coils * ((double)p->samples - after.freedom);
     const double variance = numbers > 0 ? after.residual / numbers : 0;
     const double misfit = sqrt(after.residual / p->energy);
-    if (!ended || !(numbers > 0) || !(before.value - after.value > SIGNIFICANT * variance) ||
+    if (!ended || !(numbers > 0) || !(misfit <= UNEXPLAINED) ||
+        !(before.value - after.value > SIGNIFICANT * variance) || delays_reach(p, delay) > LARGEST ||
         (delays_reach(p, delay) > SMALL && misfit > EXPLAINED * out->misfit_before) ||
         !invert(p->unknowns, after.hessian, 0, inverse))
         return VF_OK;

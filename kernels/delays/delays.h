@@ -36,20 +36,20 @@ typedef struct vf_spokes {
 } vf_spokes;
 
 typedef struct vf_delays {
-    bool found;         /* false: the samples show no delays beyond their noise, or do not determine them; S is 0 */
-    double s[3][3];     /* S in samples; positive: the gradient is late */
-    double error[3][3]; /* standard errors of S, by the misfit */
-    double misfit_before,
-        misfit;      /* root mean square of what A(0) x and A(S) x leave of the samples, relative to them */
-    double radius;   /* of k-space that was used, in cycles per field of view */
-    int64_t samples; /* used, of a coil, in all images */
+    bool found;           /* false: the samples show no delays beyond their noise, or do not determine them; S is 0 */
+    double s[3][3];       /* S in samples; positive: the gradient is late */
+    double error[3][3];   /* standard errors of S, by the misfit */
+    double misfit_before; /* what A(0) x leaves of the samples: root mean square, relative to them */
+    double misfit;        /* what A(S) x leaves */
+    double radius;        /* of k-space that was used, in cycles per field of view */
+    int64_t samples;      /* used, of a coil, in all images */
 } vf_delays;
 
 /* Estimates one S for all images: of the x and y components if `dimensions` is 2 (z components are ignored), else of
  * all. `images` >= 1. Finds delays that move samples by up to 1 cycle per field of view: two samples, if the readout is
  * oversampled twice. Uses at most 8 images, evenly spaced, of each at most 256 spokes (3D: 600), and the 16 strongest
- * coils. The bits do not depend on the number of threads. With fewer than 9 spokes (3D: 20), found is false. Errors:
- * VF_ERR_MEMORY, VF_ERR_CANCELLED. */
+ * coils. With fewer than 9 spokes (3D: 20), or if half of the samples' amplitude near the centre is noise, found is
+ * false. The bits do not depend on the number of threads. Errors: VF_ERR_MEMORY, VF_ERR_CANCELLED. */
 VF_MUST_CHECK vf_status vf_delays_estimate(vf_context *ctx, int dimensions, int images, const vf_spokes *image,
                                            vf_delays *out);
 
