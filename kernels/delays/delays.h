@@ -1,17 +1,18 @@
 /* Voxfield - gradient delays of radial scans, estimated from their own samples.
  *
  * Gradients that begin late move a spoke: sample j, nominally at k = start + j step, was taken at k - S step. S is
- * symmetric, in samples. Its eigenvalues are the delays of the gradients, its eigenvectors their axes (Moussavi, Untenberger,
- * Uecker and Frahm, Magn. Reson. Med. 71 (2014) 308; Rosenzweig, Holme and Uecker, Magn. Reson. Med. 81 (2019) 1898).
+ * symmetric, in samples. Its eigenvalues are the delays of the gradients, its eigenvectors their axes (Moussavi,
+ * Untenberger, Uecker and Frahm, Magn. Reson. Med. 71 (2014) 308; Rosenzweig, Holme and Uecker, Magn. Reson. Med. 81
+ * (2019) 1898).
  *
  * Spokes cross near the centre of k-space, where they must agree. RING searches the crossings of pairs. Here all
  * samples near the centre are compared at once: S minimises
  *
  *     sum over coils c of  min over x_c of  |d_c - A(S) x_c|^2 + lambda |x_c|^2,    A_mn = exp(-i 2 pi k_m(S).r_n),
  *
- * where the x_c are coarse images over a disk or ball of 1.2 fields of view. So every sample counts, whatever the angles
+ * where the x_c are coarse images over a disk or ball of 1.2 fields of view. Every sample counts, whatever the angles
  * between spokes, and noise is averaged. The search is a Gauss-Newton method with variable projection (Golub and
- * Pereyra, SIAM J. Numer. Anal. 10 (1973) 413), which starts from the best of some equal delays.
+ * Pereyra, SIAM J. Numer. Anal. 10 (1973) 413). It starts from the most likely delays of a grid, with few samples.
  */
 #ifndef VOXFIELD_DELAYS_H
 #define VOXFIELD_DELAYS_H

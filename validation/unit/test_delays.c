@@ -167,7 +167,7 @@ static void test_3d(void **state)
     }
 }
 
-/* Errors are those that are stated: over REPEATS scans of 3 elements each, the mean square of error / stated error is 1,
+/* Errors are those that are stated: over REPEATS scans of 3 elements, the mean square of error / stated error is 1,
  * with a deviation of sqrt(2 / 36) = 0.24 (more if the elements depend on each other). Noise of 5 % keeps lambda's bias
  * below the errors. */
 static void test_errors(void **state)
