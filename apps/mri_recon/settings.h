@@ -46,7 +46,7 @@ typedef struct recon_settings {
     const char *girf;       /* gradient impulse response functions; NULL: none */
     const char *motion;     /* table of the patient's motion; NULL: none */
     recon_delays delays;
-    double delay[3]; /* samples along x, y, z, with RECON_DELAYS_GIVEN */
+    double delay[3];        /* samples along x, y, z, with RECON_DELAYS_GIVEN */
     const char *maps;       /* coil map file, with RECON_COILS_FILE; NULL: the scan's own maps */
     const char *save_coils; /* file to save the coil maps in; NULL: none */
     recon_method method;

@@ -3,8 +3,9 @@
 
 usage: test_mri_corrections.py PROGRAM [DEVICE] [test_name ...]     VOXFIELD_PHANTOM names mri_phantom
 
-An image of a scan with delays that are known or found must be as good as that of the scan without. Its samples differ a little:
-a few at the ends of spokes lie beyond the matrix and get no weight, so errors may differ by LIKE of themselves.
+An image of a scan with delays that are known or found must be as good as that of the scan without. Its samples
+differ a little: a few at the ends of spokes lie beyond the matrix and get no weight, so errors may differ by LIKE of
+themselves.
 """
 import json
 import pathlib
@@ -33,7 +34,7 @@ def found(text):
 
 
 def check_auto(name, options, delay):
-    """Estimated delays: within 0.01 samples of the true ones, which move no sample by more than 1 % of a cycle; a good image."""
+    """Estimated delays: within 0.01 samples of the true ones, so that no sample is off by 1 % of a cycle; a good image."""
     phantom("n" + name, *options)
     phantom("d" + name, *options, "--delay", ",".join(map(str, delay)))
     without, text = error("n" + name, "--delays", "auto")
@@ -52,13 +53,13 @@ def test_delays_2d(_):
 
 def test_delays_few_spokes(_):
     """Frames of 13 spokes share the delays."""
-    check_auto("f.h5", ("--matrix", "32,32,1", "--coils", 4, "--spokes", 13, "--oversample", 2, "--frames", 6, "--continue",
-                        "--image-snr", 50), (0.4, 0.9, 0))
+    check_auto("f.h5", ("--matrix", "32,32,1", "--coils", 4, "--spokes", 13, "--oversample", 2, "--frames", 6,
+                        "--continue", "--image-snr", 50), (0.4, 0.9, 0))
 
 
 def test_delays_stack(_):
-    check_auto("s.h5", ("--matrix", "32,32,8", "--fov", "200,150,80", "--trajectory", "stack-of-stars", "--coils", 3, "--spokes",
-                        51, "--oversample", 2, "--image-snr", 50), (0.9, 0.5, 0))
+    check_auto("s.h5", ("--matrix", "32,32,8", "--fov", "200,150,80", "--trajectory", "stack-of-stars", "--coils", 3,
+                        "--spokes", 51, "--oversample", 2, "--image-snr", 50), (0.9, 0.5, 0))
 
 
 def test_delays_3d(_):
@@ -67,8 +68,9 @@ def test_delays_3d(_):
 
 
 def radial_scans():
-    phantom("n.h5", "--matrix", "48,48,1", "--coils", 4, "--spokes", 77, "--oversample", 2, "--image-snr", 50)
-    phantom("d.h5", "--matrix", "48,48,1", "--coils", 4, "--spokes", 77, "--oversample", 2, "--image-snr", 50, "--delay", "1,-0.5,0")
+    options = ("--matrix", "48,48,1", "--coils", 4, "--spokes", 77, "--oversample", 2, "--image-snr", 50)
+    phantom("n.h5", *options)
+    phantom("d.h5", *options, "--delay", "1,-0.5,0")
 
 
 def test_three_ways_to_say_it(_):
@@ -122,7 +124,8 @@ def test_motion(_):
                         -numpy.sin(turn) * k[:, 0] + numpy.cos(turn) * k[:, 1], 0 * turn], -1)
     shift = (k[:, :2] * rows[:, :2].repeat(2 * n, 0) / 240).sum(1)
     write_scan("still.h5", k, forward(k, images), maps_of(4, n), truth=disc(n)[None])
-    write_scan("moved.h5", k, forward(back, images) * numpy.exp(-2j * numpy.pi * shift), maps_of(4, n), truth=disc(n)[None])
+    moved = forward(back, images) * numpy.exp(-2j * numpy.pi * shift)
+    write_scan("moved.h5", k, moved, maps_of(4, n), truth=disc(n)[None])
     numpy.savetxt("motion.txt", rows, header="x y z mm, about x y z degrees")
     still = error("still.h5", "--lambda", 1e-3)[0]
     moved = error("moved.h5", "--lambda", 1e-3)[0]

@@ -1,6 +1,6 @@
 /* Predicts the actual trajectory from the nominal one and the gradients' impulse response (Vannesjo et al., Magn.
- * Reson. Med. 69 (2013) 583). Differences of k between samples, which are proportional to the gradients, are filtered and
- * summed up again. The gradient is 0 before and after a readout, and its first k is exact. */
+ * Reson. Med. 69 (2013) 583). Differences of k between samples, which are proportional to the gradients, are filtered
+ * and summed up again. The gradient is 0 before and after a readout, and its first k is exact. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
