@@ -195,7 +195,7 @@ def test_refused_scans(_):
     write_cfl("t", k[0].transpose(2, 1, 0))
     write_cfl("d", data)
     phantom("p.h5", "--matrix", 8)
-    refuse(2, "--trajectory needs a scan in a .cfl", "p.h5", "--trajectory", "t.cfl")
+    refuse(3, "the trajectory has 40 samples, but frame 0 of the scan has 808", "p.h5", "--trajectory", "t.cfl")
     refuse(2, "--trajectory p.h5: unknown file extension", "d.cfl", "--trajectory", "p.h5")
     refuse(2, "--group", "d.cfl", "--trajectory", "t.cfl", "--group", "x")
     refuse(2, "same file", "d.cfl", "--trajectory", "t.cfl", "-o", "d.hdr")

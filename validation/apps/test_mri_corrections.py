@@ -34,7 +34,7 @@ def found(text):
 
 
 def check_auto(name, options, delay):
-    """Estimated delays: within 0.01 samples of the true ones, so that no sample is off by 1 % of a cycle; a good image."""
+    """Estimated delays: within 0.01 samples of the true ones, so no sample is off by 1 % of a cycle; a good image."""
     phantom("n" + name, *options)
     phantom("d" + name, *options, "--delay", ",".join(map(str, delay)))
     without, text = error("n" + name, "--delays", "auto")
