@@ -69,12 +69,12 @@ def test_the_plan_says_who_does_what(_):
     phantom("coils.h5", "--matrix", "64,64,1", "--coils", 3)
     phantom("one.h5", "--matrix", 16)
     cases = [("frames.h5", "cpu:0,1", (), "2 frames at a time"),
-             ("frames.h5", "cpu:0,1,2,3,4", (), "4 frames at a time; 1 finds nothing to do"),
-             ("coils.h5", "cpu:0,1,2,3,4", ("--operator", "nufft"), "shared by coils; 2 find nothing to do"),
-             ("coils.h5", "cpu:0,1", ("--operator", "direct"), "shared by voxels, the solver by coils"),
-             ("one.h5", "cpu:0,1", ("--operator", "direct"), "shared by voxels, the solver on the first"),
-             ("one.h5", "cpu:0,1", ("--operator", "direct", "--method", "adjoint"), "shared by voxels"),
-             ("one.h5", "cpu:0,1", ("--operator", "nufft"), "the first does all")]
+             ("frames.h5", "cpu:0,1,2,3,4", (), "4 frames at a time; 1 idle"),
+             ("coils.h5", "cpu:0,1,2,3,4", ("--operator", "nufft"), "split by coils; 2 idle"),
+             ("coils.h5", "cpu:0,1", ("--operator", "direct"), "split by voxels, the solver by coils"),
+             ("one.h5", "cpu:0,1", ("--operator", "direct"), "split by voxels, the solver on the first"),
+             ("one.h5", "cpu:0,1", ("--operator", "direct", "--method", "adjoint"), "split by voxels"),
+             ("one.h5", "cpu:0,1", ("--operator", "nufft"), "only the first is used")]
     before = listing()
     for name, devices, more, words in cases:
         line = device_line(on(devices, name, "--dry-run", *more).out)
