@@ -263,7 +263,7 @@ def test_maps_of_virtual_coils(_):
     need_h5py()
     scan = ["--matrix", "24,24,1", "--coils", 6, "--noise", 0.02, "--noise-correlation", 0.5, "--noise-scan"]
     phantom("p.mrd", *scan, "--without", "sensitivity")
-    for name, options, coils, word in (("white", [], 6, "decorrelated"), ("both", ["--compress", 3], 3, "combined")):
+    for name, options, coils, word in (("white", [], 6, "decorrelation"), ("both", ["--compress", 3], 3, "compression")):
         out = make("p.mrd", "-o", "i.h5", "--save-coils", f"{name}.h5", *options).out
         assert f"note: {name}.h5: " in out and word in out, out
         with h5py.File("i.h5") as file:
@@ -301,7 +301,7 @@ def test_maps_of_the_kept_part(_):
         same(file["image"][...], image("p.mrd", "--coils", "large.cfl"), "cropped maps")
     with h5py.File("odd.h5", "w") as file:
         file["maps"] = maps[..., :15]
-    refuse(3, ["odd.h5", "15 x 16 x 1", "32 x 16 x 1", "16 x 16 x 1 are kept"], "p.mrd", "-o", "x.h5", "--coils", "odd.h5")
+    refuse(3, ["odd.h5", "15 x 16 x 1", "32 x 16 x 1", "cropped to 16 x 16 x 1"], "p.mrd", "-o", "x.h5", "--coils", "odd.h5")
 
 
 def test_maps_of_slices(_):
@@ -380,8 +380,8 @@ def test_refused_maps(_):
 
     refused(maps[:2], "maps of 2 coils, but the scan has 3")
     refused(maps[..., :8, :], "16 x 8 x 1")
-    refused(maps.real, "no array of coil maps")
-    refused(maps[0, 0], "no array of coil maps")
+    refused(maps.real, "not an array of coil maps")
+    refused(maps[0, 0], "not an array of coil maps")
     refused(0 * maps, "0 everywhere")
     refused(numpy.stack([maps, maps]), "2 slices")
     bad = maps.copy()
@@ -394,7 +394,7 @@ def test_refused_maps(_):
     # Several sets of maps (test_mri_map_sets.py): one where the second is 0, two at most, and not more than there are.
     write_cfl("one", maps.transpose(3, 2, 1, 0))
     one = image("p.h5", "--coils", "one.cfl")
-    refuse(3, ["one.cfl: one set of maps", "--map-sets 2"], "p.h5", "--coils", "one.cfl", "--map-sets", 2)
+    refuse(3, ["one.cfl: --map-sets 2 needs two sets"], "p.h5", "--coils", "one.cfl", "--map-sets", 2)
     write_cfl("m", numpy.stack([maps, 0 * maps], axis=-1).transpose(3, 2, 1, 0, 4))
     same(image("p.h5", "--coils", "m.cfl"), one, "the first set")
     write_cfl("m", numpy.stack([maps, maps[::-1], maps], axis=-1).transpose(3, 2, 1, 0, 4))

@@ -158,7 +158,7 @@ static void test_singular_noise_is_refused(void **state)
     s = random_scan();
     set_noise(&s, 0);
     s.noise[2 * COILS + 2] = 1e-13; /* of no correlation, but a ten millionth of the others' amplitude: unplugged */
-    refuse_noise(*state, &s, "coil 2 of 6 (counted from 0) has none");
+    refuse_noise(*state, &s, "coil 2 of 6 (counted from 0) has no noise");
 
     s = random_scan();
     set_noise(&s, 0.5);
