@@ -268,7 +268,7 @@ def test_q_is_kept(_):
     for bad in numpy.nan, numpy.inf, -numpy.inf:
         with h5py.File("q.h5", "r+") as file:
             file["q"][0, 0, 4, 5] = complex(0, bad)
-        refuse(3, ["q.h5", "no numbers"], "scan.h5", "--operator", "nufft", "--load-q", "q.h5", "-o", "c.h5")
+        refuse(3, ["q.h5", "NaN or infinite"], "scan.h5", "--operator", "nufft", "--load-q", "q.h5", "-o", "c.h5")
 
 
 def test_same_bits_every_run(_):
