@@ -53,7 +53,7 @@ def check_axis(axis):
     assert "phase" not in report, report
     full, keep = scan.error(whole), one_side(scan, axis)
     image, report = scan.image(keep)
-    assert "makes up" in report["phase"] and report["iterations"] < 100, report
+    assert "compensates for it" in report["phase"] and report["iterations"] < 100, report
     assert scan.error(image) <= 1.1 * 2 ** 0.5 * full, (scan.error(image), full)
     blurred, report = scan.image(keep, "--partial-fourier", "off")
     assert "phase" not in report, report
