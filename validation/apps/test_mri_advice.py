@@ -109,10 +109,10 @@ def test_hopeless(_):
 def test_not_converged(_):
     """A small number amplifies noise: more iterations are no advice there. A prior that is weighed by the noise does not."""
     scan = scan_of(*SLICE, "--trajectory", "radial", "--spokes", 16, "--image-snr", 20)
-    cases = ((("--lambda", 1e-6, "--tolerance", 1e-6), "leave it to --lambda auto", "use more --iterations"),
+    cases = ((("--lambda", 1e-6, "--tolerance", 1e-6), "use --lambda auto or a larger number", "use more --iterations"),
              (("--lambda", 1e-6, "--tolerance", 1e-6, "--iterations", 3), "use more --iterations", "lambda is small"),
              (("--iterations", 3), "use more --iterations", "lambda"),
-             (("--iterations", 20, "--lambda", "auto:1e-5", "--tolerance", 1e-6), "leave out the factor of --lambda auto:1e-05",
+             (("--iterations", 20, "--lambda", "auto:1e-5", "--tolerance", 1e-6), "use --lambda auto without the factor 1e-05",
               "lambda is small"))
     for options, advice, other in cases:
         err = make(scan, "-o", "i.h5", *options).err

@@ -287,7 +287,7 @@ def test_misfit(_):
     assert "times the noise" not in right.err, right.err
     write_scan("s.h5", scan.k, scan.data, numpy.roll(scan.maps, 1, axis=0), N, noise=noise)
     wrong = make("s.h5", "--coils", "file", "-q", "-o", "i.h5")
-    assert "times the noise that the noise scan shows" in wrong.err and "--coils" in wrong.err, wrong.err
+    assert "times the noise measured by the noise scan" in wrong.err and "--coils" in wrong.err, wrong.err
 
 
 if __name__ == "__main__":

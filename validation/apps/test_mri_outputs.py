@@ -38,7 +38,7 @@ def test_one_of_each(_):
         scan["trajectory"], scan["data"] = numpy.zeros((1, 3), "f4"), numpy.ones((1, 1), "c8")
     for options in ([], ["--compress", 3]):
         out = make("scan.h5", "-o", "i.h5", "--iterations", 1, "--tolerance", 1e-12, "--trajectory-units", "fov", *options).out
-        assert ": plain, 1 coil, 1 volume, 1 sample\n" in out and ", 1 iteration or residual" in out, out
+        assert ": plain, 1 coil, 1 volume, 1 sample\n" in out and ", at most 1 iteration, tolerance" in out, out
         assert not re.search(r"(?<![\d.])1 (coil|volume|sample|iteration|readout|image|frame)s\b", out), out
         assert ("keeps the one coil" in out) == bool(options), out
 
@@ -155,7 +155,7 @@ def test_compare_in_other_units(_):
     (plain,), one = compared("scan.h5", "truth")
     (published, scaled), other = compared("units.h5", "truth")
     assert abs(published[3] - 100) < 0.1 and abs(published[2]) < 0.01, published
-    found = re.fullmatch(r"with the image scaled by (\S+), which fits best: ", scaled[0])
+    found = re.fullmatch(r"with the image scaled by (\S+) \(best fit\): ", scaled[0])
     assert abs(float(found[1]) / (2 ** 14 * one["error"]["scale"]) - 1) < 0.005, (scaled, one["error"])
     # The best scale can only be better than 1, and is within 5 % of it here.
     assert plain[3] - 1 < scaled[3] <= plain[3] + 0.01, (plain, scaled)
@@ -183,8 +183,8 @@ def test_compare_volumes(_):
     in_units("scan.h5", "many.h5", [1] * 7 + [2] + [1] * 4)
     lines, report = compared("many.h5", "truth")
     assert [line[0] for line in lines] == ["volume 0: ", "volume 7: ", lines[2][0], "mean of 12 volumes: ",
-                                           "with each volume scaled as fits it best: "], lines
-    scale = re.fullmatch(r"with the image scaled by (\S+), which fits best: ", lines[2][0])
+                                           "with each volume scaled (best fit): "], lines
+    scale = re.fullmatch(r"with the image scaled by (\S+) \(best fit\): ", lines[2][0])
     assert lines[1][4] == " (the worst)" and scale and abs(float(scale[1]) - 2) < 0.1, lines
     assert lines[2][3] < 15 and abs(lines[1][3] - 50) < 5 and len(report["error_of_volumes"]) == 12, lines
     make("many.h5", "-o", "a.h5")
