@@ -5,12 +5,13 @@
  *
  * The ceilings, and the cost of a pair (fourier_sum_adjoint.inc, fourier_sum_pairs.inc, fourier_sum_lattice.cu):
  *   CPU, a grid: 2 multiply-adds per pair, since two voxels share 4; two operations per clock and core. The ceiling
- *   is half the multiply-add rate.
+ *     is half the multiply-add rate.
  *   CPU, off-resonance or positions: a vector of 16 pairs in single precision takes 23 operations on the
- *   multiply-add pipes: 8 for the phases (in double precision, two vectors), 11 for sine and cosine, 4 for the sum.
+ *     multiply-add pipes: 8 for the phases (in double precision, two vectors), 11 for sine and cosine, 4 for the
+ *     sum.
  *   GPU: sines and cosines of the special function units, one of each per pair. A grid's kernels take one of each
- *   for eight pairs and may exceed this ceiling. The kernels for groups (fourier_sum_groups.cu) take one of each per
- *   pair, or compute them by multiply-adds: 25 instructions per pair in all, while the ceiling has 16.
+ *     for eight pairs and may exceed this ceiling. The kernels for groups (fourier_sum_groups.cu) take one of each
+ *     per pair, or compute them by multiply-adds: 25 instructions per pair in all, while the ceiling has 16.
  */
 #include <math.h>
 
