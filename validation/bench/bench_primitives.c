@@ -1,6 +1,5 @@
-/* How fast the primitives are: throughput against size, next to the fastest known peer on the device in the same
- * run. Peers are CUB's sum and scan and cudaMemcpyAsync within the device on a GPU, and a copy with streaming stores
- * on the CPU.
+/* How fast the primitives are: throughput against size, next to a peer on the device in the same run. Peers are
+ * CUB's sum and scan and cudaMemcpyAsync within the device on a GPU, and a copy with streaming stores on the CPU.
  *
  * usage: bench_primitives DEVICE [REPORT.json]
  *
@@ -8,14 +7,13 @@
  * scans in single precision. It is compared for equality at every size before it is timed.
  *
  * A time is the median of several batches of consecutive executions, between events on a GPU. Peers and our
- * functions take turns. Small arrays therefore stay in the caches: shares of the memory's speed are meaningful only
- * for the largest sizes. Bytes count as read and written once: 2 n for a copy, n for a sum. Sizes are in 4-byte
- * elements, except histograms (bytes) and sorts (pairs).
+ * functions take turns. Small arrays stay in the caches, so shares of the memory's speed are meaningful only for the
+ * largest sizes. Bytes count as read and written once: 2 n for a copy, n for a sum. Sizes are in 4-byte elements,
+ * except histograms (bytes) and sorts (pairs).
  *
  * A share is one median divided by another of the same size. On the CPU all are compared with the copy. Functions
  * that only read are limited by the read speed of a core or its memory link, which is less than that of reading and
- * writing at once. The plain read, a bitwise or of everything, shows that limit.
- */
+ * writing at once. The plain read, a bitwise or of everything, shows that limit. */
 #include "bench_device.h"
 #include "bench_peers.h"
 #include "bench_truth.h"
