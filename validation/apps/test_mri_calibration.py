@@ -139,7 +139,7 @@ def test_maps_that_do_not_fit(_):
             file["scan/sensitivity"] = good[..., numpy.clip(numpy.rint(at.imag) + 48, 0, 95).astype(int),
                                             numpy.clip(numpy.rint(at.real) + 48, 0, 95).astype(int)]
         error, done, _ = scan.error("auto")
-        assert "ESPIRiT" in done.out and "--coils file takes the file's maps" in done.err, done.out + done.err
+        assert "ESPIRiT" in done.out and "so mri_recon uses the estimated maps" in done.err, done.out + done.err
         wrong, done, _ = scan.error("file")
         assert "maps from the file" in done.out, done.out
         assert error < true + 0.01 < wrong, (true, error, wrong)
