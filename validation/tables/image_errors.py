@@ -69,8 +69,8 @@ def high_share(found):
 
 
 def best_of(measure, start, limits):
-    """Returns (value, figure) with the least figure: tries factors of 4 in the direction that lowers it, then of 2.
-    `measure` is called once per value; all results are in .tried."""
+    """Returns the value with the least figure, and that figure: tries factors of 4 in the direction that lowers it, then of 2.
+    `measure` is called once per value. Also returns {value: figure} of all that were tried."""
     tried = {}
 
     def at(value):

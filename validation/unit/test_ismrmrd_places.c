@@ -228,7 +228,7 @@ static void test_maps_of_slabs(void **state)
     }
 }
 
-/* All-zero maps make an all-zero image, so they are rejected; the message says what the index counts from. */
+/* All-zero maps make an all-zero image, so they are rejected. The description says which sample has k = 0. */
 static void test_maps_of_zeros(void **state)
 {
     (void)state;

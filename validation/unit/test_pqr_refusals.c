@@ -39,7 +39,7 @@ static const struct refusal {
     {"ATOM 1 N ALA 1 5 1 2 3 0.5 1.5", "field 7 (x)|'1'|residue number"},
     {"ATOM 1 N 1 1.0 2.0 3.0 0.5 1.5", "not form a consistent record"},
     {"ATOM 1 H5T DC5 1 27.482 39.448 51.564 0.4422", "not form a consistent record"},
-    /* touching fields that cannot be separated, or only in two ways */
+    /* touching fields that can be separated in no way, or in two ways */
     {"ATOM      1 N    ALA     1    1999.32322998.7700-900.4900 -0.202 1.824", "run together"},
     {"ATOM      1 N    ALA     1    12.345.678 1.000 -900.490 -0.202 1.824", "run together"},
     {"ATOM      1 N    ALA     1    1999.3230998.770 -900.490 -0.202 1.824", "run together"},
