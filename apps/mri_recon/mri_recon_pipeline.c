@@ -88,25 +88,29 @@ static vf_status read_stage(recon_state *r)
         status = crop_readout(r->ctx, s, raw);
     if (status == VF_OK && s->map_sets == RECON_SETS_TWO && most_map_sets(s, raw) < RECON_MOST_SETS)
         status = vf_fail(r->ctx, VF_ERR_INPUT,
-                         "%s: --map-sets 2, but its coil maps are one set; use --coils espirit, or a file of two sets",
+                         "%s: --map-sets 2 needs two sets of coil maps, but there is one; use --coils espirit, or a "
+                         "file with two sets",
                          s->input);
     if (status == VF_OK && s->coils == RECON_COILS_FILE && !raw->sensitivity)
-        status = vf_fail(r->ctx, VF_ERR_INPUT,
-                         "%s: --coils file, but there are no coil maps in it; use --coils espirit or walsh", s->input);
+        status =
+            vf_fail(r->ctx, VF_ERR_INPUT,
+                    "%s: --coils file needs coil maps, but the file has none; use --coils espirit or walsh", s->input);
     if (status == VF_OK && s->prior == RECON_REFERENCE && !raw->reference)
         status =
             vf_fail(r->ctx, VF_ERR_INPUT,
                     "%s: --prior reference needs anatomical images in the scan (dataset /scan/reference)", s->input);
     if (status == VF_OK && (s->save_q || s->load_q) && raw->trajectories > 1)
-        status = vf_fail(r->ctx, VF_ERR_ARGUMENT,
-                         "%s: its frames have %d trajectories; --save-q and --load-q keep the Q of one", s->input,
-                         raw->trajectories);
+        status =
+            vf_fail(r->ctx, VF_ERR_ARGUMENT, "%s: --save-q and --load-q support one trajectory, but the frames have %d",
+                    s->input, raw->trajectories);
     if (status == VF_OK && s->append_to_copy && strcmp(raw->layout, "ISMRMRD") != 0)
-        status = vf_fail(r->ctx, VF_ERR_ARGUMENT, "%s: --append-to-copy is for ISMRMRD files; this one is %s", s->input,
-                         raw->layout);
+        status =
+            vf_fail(r->ctx, VF_ERR_ARGUMENT,
+                    "%s: --append-to-copy needs an ISMRMRD file; the layout of this file is %s", s->input, raw->layout);
     if (status == VF_OK && s->compare && !compares_with_file(s) && !raw->truth)
-        status = vf_fail(r->ctx, VF_ERR_INPUT, "%s: --compare truth, but there is no truth for this matrix in the scan",
-                         s->input);
+        status =
+            vf_fail(r->ctx, VF_ERR_INPUT,
+                    "%s: --compare truth needs the true image, but the scan has no truth for this matrix", s->input);
     return status;
 }
 
@@ -121,7 +125,8 @@ static vf_status coil_stage(recon_state *r)
     if (status == VF_OK && s->compress > 0 && s->compress < r->scan.coils)
         status = compress_coils(r->ctx, &r->scan, s->compress, &r->summary.coils_kept);
     if (status == VF_OK && s->save_coils && r->scan.coils == 1 && !r->scan.sensitivity)
-        status = vf_fail(r->ctx, VF_ERR_ARGUMENT, "--save-coils: one coil, for which no map is used");
+        status = vf_fail(r->ctx, VF_ERR_ARGUMENT,
+                         "--save-coils: the scan has one coil and no coil map, so there is nothing to save");
     return status;
 }
 
@@ -142,7 +147,7 @@ static void say_scan(const recon_state *r)
     printf("           matrix %lld x %lld x %lld over %g x %g x %g mm", (long long)raw->matrix[0],
            (long long)raw->matrix[1], (long long)raw->matrix[2], raw->fov[0], raw->fov[1], raw->fov[2]);
     if (memcmp(raw->crop, raw->matrix, sizeof raw->crop) != 0)
-        printf(", of which %lld x %lld x %lld are kept", (long long)raw->crop[0], (long long)raw->crop[1],
+        printf(", cropped to %lld x %lld x %lld", (long long)raw->crop[0], (long long)raw->crop[1],
                (long long)raw->crop[2]);
     printf("%s\n", g->known ? ", position known" : "");
     char text[256];
@@ -189,8 +194,8 @@ static void say_plan(const recon_state *r)
     char lambda[32];
     printf("method     %s", method_text(s));
     if (s->method == RECON_CG)
-        printf(", %d iteration%s or residual %g, lambda %s (%s)", s->iterations, vf_plural(s->iterations), s->tolerance,
-               lambda_text(s, lambda, sizeof lambda), prior_text(s));
+        printf(", at most %d iteration%s, tolerance %g, lambda %s (%s)", s->iterations, vf_plural(s->iterations),
+               s->tolerance, lambda_text(s, lambda, sizeof lambda), prior_text(s));
     char text[32];
     printf(", %s precision, about %s of memory", s->precision == VF_F64 ? "double" : "single",
            vf_format_bytes(r->memory, text, sizeof text));
@@ -320,7 +325,8 @@ static vf_status read_other(recon_state *r)
         return VF_OK;
     vf_status status = read_image(r->ctx, s->compare, &r->other);
     if (status == VF_OK && memcmp(r->other.counts, counts, sizeof counts) != 0)
-        status = vf_fail(r->ctx, VF_ERR_INPUT, "%s: %lld x %lld x %lld voxels, not %lld x %lld x %lld", s->compare,
+        status = vf_fail(r->ctx, VF_ERR_INPUT,
+                         "%s: the image has %lld x %lld x %lld voxels; --compare needs %lld x %lld x %lld", s->compare,
                          (long long)r->other.counts[0], (long long)r->other.counts[1], (long long)r->other.counts[2],
                          (long long)counts[0], (long long)counts[1], (long long)counts[2]);
     return status;
@@ -373,7 +379,7 @@ static void say_volume(const recon_state *r, int volume, const char *remark)
     if (r->compared > 1)
         (void)snprintf(name, sizeof name, "volume %d: ", volume);
     if (comparison_scale_matters(c))
-        (void)snprintf(scaled, sizeof scaled, "with the image scaled by %.3g, which fits best", c->scale);
+        (void)snprintf(scaled, sizeof scaled, "with the image scaled by %.3g (best fit)", c->scale);
     say_comparison(volume == 0 ? "error" : "", name, c, remark, scaled);
 }
 
@@ -396,7 +402,7 @@ static void say_error(const recon_state *r)
         const image_comparison mean = comparison_mean(r->comparison, r->compared);
         char name[40];
         (void)snprintf(name, sizeof name, "mean of %d volumes: ", r->compared);
-        say_comparison("", name, &mean, "", scaled ? "with each volume scaled as fits it best" : "");
+        say_comparison("", name, &mean, "", scaled ? "with each volume scaled (best fit)" : "");
     }
 }
 
@@ -408,19 +414,18 @@ static void say_noise(const recon_state *r)
 {
     const recon_summary *s = &r->summary;
     if (s->noise[0])
-        printf("noise      %.3g a sample, %s\n", s->sigma, s->noise);
+        printf("noise      %.3g per sample, %s\n", s->sigma, s->noise);
     if (s->noise[0] && s->misfit > MISFIT * MISFIT)
-        printf(
-            "           the image leaves %.2g times as much of all samples: coil maps, trajectory or field map are not "
-            "exact\n",
-            sqrt(s->misfit));
+        printf("           the residual of all samples is %.2g times the noise: coil maps, trajectory or field map are "
+               "inaccurate\n",
+               sqrt(s->misfit));
     if (s->expected_signal > 0)
-        printf("           expected, of the image's root mean square: noise %.2g %%, bias %.2g %%\n",
+        printf("           expected error relative to the image's RMS: noise %.2g %%, bias %.2g %%\n",
                100 * s->expected_noise / s->expected_signal, 100 * s->expected_bias / s->expected_signal);
     if (s->phase[0])
         printf("phase      %s\n", s->phase);
     if (s->noise[0] && r->settings->prior != RECON_SPECTRUM && s->diagonal > 0)
-        printf("           so lambda is %.3g\n", s->lambda / s->diagonal);
+        printf("           lambda relative to the diagonal: %.3g\n", s->lambda / s->diagonal);
 }
 
 /* Devices that made a frame together count it each. */
@@ -596,7 +601,7 @@ static double image_bytes(const recon_state *r, const char **advice)
         *advice = vf_path_has_extension(r->output, ".nii") ? "write .nii.gz" : "reconstruct fewer voxels (--matrix)";
         return sizeof(float) * voxels;
     }
-    *advice = "write .nii.gz, which has magnitudes alone";
+    *advice = "write .nii.gz, which stores only magnitudes";
     if (!r->settings->append_to_copy || stat(r->settings->input, &copied) != 0)
         return sizeof(float complex) * voxels;
     *advice = "leave out --append-to-copy";

@@ -50,16 +50,15 @@ vf_status settings_complete(vf_context *ctx, recon_settings *s, bool says_partia
     if (s->method == RECON_CG && s->accuracy > 0.01)
         return vf_fail(
             ctx, VF_ERR_ARGUMENT,
-            "--accuracy %g is too coarse for --method cg, whose matrix would not be positive definite: 0.01 or "
-            "finer",
+            "--accuracy %g is too coarse for --method cg: the matrix would not be positive definite; use 0.01 or less",
             s->accuracy);
     if (s->precision == VF_F32 && s->accuracy < 1e-7)
         return vf_fail(ctx, VF_ERR_ARGUMENT, "--accuracy %g is beyond single precision (1e-7): use --precision double",
                        s->accuracy);
     if (s->method == RECON_CG && s->tolerance > 0 && s->tolerance < recon_rounding(s->precision))
         vf_warn(ctx,
-                "--tolerance %g is beyond %s precision: the solver's own residual falls below it, that of the image "
-                "stays near %g",
+                "--tolerance %g is beyond %s precision: the solver's own residual falls below it, but the image's true "
+                "residual stays near %g",
                 s->tolerance, s->precision == VF_F64 ? "double" : "single", recon_rounding(s->precision));
     return VF_OK;
 }

@@ -1,4 +1,4 @@
-/* Which frames "first:last:step" selects, and what is refused.
+/* Which frames "first:last:step" selects, and invalid selections.
  *
  * usage: test_select_frames [cpu [SEED [TEST...]]]
  */

@@ -96,7 +96,7 @@ vf_status compress_coils(vf_context *ctx, mri_scan *raw, int keep, double *kept)
     size_t elements = (size_t)coils * (size_t)coils;
     *kept = 1;
     if (keep < 1)
-        return vf_fail(ctx, VF_ERR_ARGUMENT, "coil compression: %d coils cannot be kept; keep 1 at least", keep);
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "coil compression: cannot keep %d coils; keep at least 1", keep);
     if (raw->noise) /* the covariance would no longer fit, and strong noise would count as signal */
         return vf_fail(ctx, VF_ERR_INTERNAL, "coil compression before prewhitening");
     if (keep >= coils)

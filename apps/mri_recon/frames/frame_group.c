@@ -296,7 +296,9 @@ static vf_status solve_for_phase(const solving *now, const scan_frame *frame, do
     const bool one_sided = partial_fourier(j->settings, j->scan, frame->trajectory, reach);
     if (!one_sided || now->sets > 1) {
         snprintf(c->summary.phase, sizeof c->summary.phase, "%s",
-                 one_sided ? "one side of k-space is missing; with two sets of maps nothing makes up for that" : "");
+                 one_sided
+                     ? "one side of k-space is missing; nothing compensates for it, because there are two sets of maps"
+                     : "");
         return VF_OK;
     }
     char *image = frame->replica ? NULL : malloc(frame_bytes(j));
@@ -360,7 +362,7 @@ vf_status crew_make_group(crew *c, const frame_group *g, char *images)
     const recon_summary before = c->summary;
     const double begin = vf_now();
     if (frame_of(j, g, 0)->replica)
-        snprintf(c->watch->which, sizeof c->watch->which, "noise, replicas to %d of %d: ", g->first + g->count,
+        snprintf(c->watch->which, sizeof c->watch->which, "noise, replicas up to %d of %d: ", g->first + g->count,
                  j->frame_count);
     else if (g->count < frames && g->count > 1)
         snprintf(c->watch->which, sizeof c->watch->which, "frame %d and %d more of %d: ", number, g->count - 1, frames);

@@ -36,7 +36,7 @@ vf_status noise_from_samples(recon_job *j, int *frame)
     if (raw->whitened) {
         *frame = raw->frames / 2;
         j->variance = 1;
-        snprintf(j->noise, sizeof j->noise, "1 after prewhitening by the noise scan");
+        snprintf(j->noise, sizeof j->noise, "after prewhitening with the noise scan");
         return VF_OK;
     }
     for (int f = 0; f < raw->frames && status == VF_OK; f += step) {
@@ -50,8 +50,8 @@ vf_status noise_from_samples(recon_job *j, int *frame)
             *frame = f;
         }
     }
-    snprintf(j->noise, sizeof j->noise,
-             "estimated from the outermost %.0f %% of samples, as if no signal reached there", 100 * OUTER_SHARE);
+    snprintf(j->noise, sizeof j->noise, "estimated from the outermost %.0f %% of samples, assuming no signal there",
+             100 * OUTER_SHARE);
     return status;
 }
 
@@ -210,7 +210,7 @@ vf_status noise_from_residual(crew *c, int number, const char *image)
     if (status == VF_OK && !j->scan->whitened && outer_free > LEAST_FREE && variance / outer_free < j->variance) {
         j->variance = variance / outer_free;
         snprintf(j->noise, sizeof j->noise,
-                 "estimated from what a first image leaves of the outermost %.0f %% of samples", 100 * OUTER_SHARE);
+                 "estimated from the residual of a first image in the outermost %.0f %% of samples", 100 * OUTER_SHARE);
     }
     if (status == VF_OK && all_free > LEAST_FREE && rest / all_free > j->variance)
         j->misfit = rest / all_free / j->variance;

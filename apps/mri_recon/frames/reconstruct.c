@@ -223,12 +223,11 @@ static vf_status find_noise(sharing *s)
     j->settings = settings;
     j->noise_begun = false;
     if (status == VF_OK && j->scan->whitened && j->misfit > MUCH_MORE_THAN_NOISE * MUCH_MORE_THAN_NOISE)
-        vf_warn(
-            j->ctx,
-            "%s: what the image leaves of the samples is %.2g times the noise that the noise scan shows: coil maps, "
-            "trajectory or field map do not fit the data; try other maps (--coils espirit, walsh or a file), and "
-            "check the trajectory's units and delays",
-            settings->input, sqrt(j->misfit));
+        vf_warn(j->ctx,
+                "%s: the residual of the samples is %.2g times the noise measured by the noise scan, so the coil maps, "
+                "trajectory or field map do not fit the data; try other maps (--coils espirit, walsh or a file), and "
+                "check the trajectory's units and delays",
+                settings->input, sqrt(j->misfit));
     return status;
 }
 
@@ -374,13 +373,13 @@ static void judge_solver(vf_context *ctx, const recon_settings *settings, const 
         !(summary->residual > WORTH_A_WARNING * settings->tolerance))
         return;
     if (settings->lambda_auto && settings->lambda < 1)
-        snprintf(advice, sizeof advice, "leave out the factor of --lambda auto:%g, or use more --iterations",
+        snprintf(advice, sizeof advice, "use --lambda auto without the factor %g, or more --iterations",
                  settings->lambda);
     else if (!settings->lambda_auto && settings->iterations >= ENOUGH_ITERATIONS)
         snprintf(advice, sizeof advice,
-                 "lambda is small for this scan; leave it to --lambda auto, or make it larger. More --iterations would "
-                 "amplify noise");
-    vf_warn(ctx, "the solver stopped after %d iteration%s at a residual of %.2g, far from the tolerance of %g: %s",
+                 "lambda is small for this scan; use --lambda auto or a larger number (more --iterations would amplify "
+                 "noise)");
+    vf_warn(ctx, "the solver stopped after %d iteration%s at a residual of %.2g, far above the tolerance of %g: %s",
             settings->iterations, vf_plural(settings->iterations), summary->residual, settings->tolerance, advice);
 }
 

@@ -136,11 +136,12 @@ static vf_status judge(vf_context *ctx, const solve_options *options, const vf_c
     if (found->end == VF_SOLVER_OVERFLOW)
         return overflow(ctx, options);
     if (found->end == VF_SOLVER_NOT_POSITIVE && found->residual > ONLY_ROUNDING)
-        vf_warn(ctx,
-                "conjugate gradients stopped in iteration %d at residual %.2g: the matrix is not positive "
-                "definite to the accuracy at hand; use a finer --accuracy, %s, or --precision double",
-                found->iterations + 1, found->residual,
-                options->lambda_auto ? "a larger factor (--lambda auto:10)" : "--lambda auto or a larger number");
+        vf_warn(
+            ctx,
+            "conjugate gradients stopped in iteration %d at residual %.2g: the matrix is not positive definite at this "
+            "accuracy; use a finer --accuracy, %s, or --precision double",
+            found->iterations + 1, found->residual,
+            options->lambda_auto ? "a larger factor (--lambda auto:10)" : "--lambda auto or a larger number");
     return VF_OK;
 }
 
