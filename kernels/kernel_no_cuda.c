@@ -5,6 +5,7 @@
 #include "gridding_internal.h"
 #include "ion_search_internal.h"
 #include "toeplitz_backend.h"
+#include "wavelet_backend.h"
 
 const vf_coulomb_backend vf_coulomb_cuda = {0};
 const vf_differences_backend vf_differences_cuda = {0};
@@ -12,3 +13,4 @@ const vf_fourier_backend vf_fourier_cuda = {0};
 const gridding_backend gridding_cuda = {0};
 const vf_ion_search_backend vf_ion_search_cuda = {0};
 const vf_toeplitz_backend vf_toeplitz_cuda = {0};
+const vf_wavelet_backend vf_wavelet_cuda = {0};

@@ -12,7 +12,7 @@ typedef struct kernel_state {
     vf_sum_shape shape;
     int coils, which;
     const void *array; /* maps, weights */
-    int64_t counts[3];
+    int64_t counts[3]; /* voxels; of wavelets, the shift */
 } kernel_state;
 
 static vf_status create(const vf_operator_methods *methods, unsigned properties, vf_vector_space domain,
@@ -188,4 +188,42 @@ vf_status vf_first_differences_operator(vf_device *device, vf_dtype precision, c
         .array = weights,
         .counts = {counts[0], counts[1], counts[2]}};
     return create_self_adjoint(&methods, &state, out);
+}
+
+/* ---- wavelets ---- */
+
+static vf_status wavelet_forward(void *state, vf_queue *queue, const void *x, void *y)
+{
+    const kernel_state *s = state;
+    return vf_wavelet_forward(s->plan, queue, s->counts, x, y);
+}
+
+static vf_status wavelet_adjoint(void *state, vf_queue *queue, const void *y, void *x)
+{
+    const kernel_state *s = state;
+    return vf_wavelet_adjoint(s->plan, queue, s->counts, y, x);
+}
+
+static vf_status wavelet_normal(void *state, vf_queue *queue, const void *x, void *z)
+{
+    const kernel_state *s = state;
+    return vf_copy(queue, vf_dtype_complex(s->shape.precision), s->shape.voxels, x, z);
+}
+
+vf_status vf_wavelet_operator(vf_device *device, vf_dtype precision, const int64_t shift[3], vf_wavelet *plan,
+                              vf_operator **out)
+{
+    static const vf_operator_methods methods = {.name = "wavelets",
+                                                .forward = wavelet_forward,
+                                                .adjoint = wavelet_adjoint,
+                                                .normal = wavelet_normal,
+                                                .free = free};
+    int64_t padded[3];
+    vf_wavelet_padded(plan, padded);
+    kernel_state state = {
+        .plan = plan, .shape = {.device = device, .precision = precision, .voxels = padded[0] * padded[1] * padded[2]}};
+    for (int a = 0; a < 3 && shift; a++)
+        state.counts[a] = shift[a];
+    const vf_vector_space space = {vf_dtype_complex(precision), state.shape.voxels};
+    return create(&methods, 0, space, space, &state, out);
 }

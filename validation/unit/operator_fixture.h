@@ -106,6 +106,16 @@ static inline void make_differences(subject *s)
     need(vf_first_differences_operator(device, s->precision, s->matrix, weights, &s->a));
 }
 
+static inline void make_wavelets(subject *s)
+{
+    const vf_wavelet_options options = {.counts = {s->matrix[0], s->matrix[1], s->matrix[2]},
+                                        .precision = s->precision,
+                                        .moments = 1 + (int)(uniform() * 2)};
+    const int64_t shift[3] = {(int64_t)(uniform() * 9) - 4, (int64_t)(uniform() * 9), 1};
+    need(vf_wavelet_create(device, &options, &s->wavelet));
+    need(vf_wavelet_operator(device, s->precision, shift, s->wavelet, &s->a));
+}
+
 static inline void make_coils(subject *s)
 {
     const void *maps = put_random(s, vf_dtype_complex(s->precision), COILS_HERE * s->voxels, -1)->data;
@@ -339,6 +349,7 @@ static void (*const makers[])(subject *s) = {make_fourier,
                                              make_circulant,
                                              make_coils,
                                              make_differences,
+                                             make_wavelets,
                                              make_scan_directly,
                                              make_scan_with_q,
                                              make_scan_on_grid,
@@ -398,6 +409,7 @@ static inline void close_subject(subject *s)
     vf_cartesian_destroy(s->cartesian);
     vf_normal_free(&s->normal);
     vf_circulant_destroy(s->circulant);
+    vf_wavelet_destroy(s->wavelet);
     vf_encoding_destroy(s->encoding);
     vf_encoding_destroy(s->other);
     vf_prior_free(&s->prior);

@@ -27,6 +27,7 @@ typedef struct subject {
     vf_cartesian *cartesian;
     vf_normal normal;
     vf_circulant *circulant;
+    vf_wavelet *wavelet;
     vf_encoding *encoding, *other;
     vf_prior prior;
     double normal_error; /* error of its normal, relative to ||A||^2, besides rounding */
