@@ -5,6 +5,7 @@
 #include "fourier_sum_backend.h"
 #include "gridding_internal.h"
 #include "ion_search_internal.h"
+#include "low_rank_backend.h"
 #include "toeplitz_backend.h"
 
 const vf_coulomb_backend vf_coulomb_cuda = {0};
@@ -13,4 +14,5 @@ const vf_gradient_backend vf_gradient_cuda = {0};
 const vf_fourier_backend vf_fourier_cuda = {0};
 const gridding_backend gridding_cuda = {0};
 const vf_ion_search_backend vf_ion_search_cuda = {0};
+const vf_low_rank_backend vf_low_rank_cuda = {0};
 const vf_toeplitz_backend vf_toeplitz_cuda = {0};

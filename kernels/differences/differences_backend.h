@@ -40,7 +40,7 @@ typedef struct vf_gradient_backend {
 
 extern const vf_gradient_backend vf_gradient_cpu, vf_gradient_cuda;
 
-/* ---- the definitions: plain loops in double precision over host memory, for tests. Complex numbers are {re, im} ---- */
+/* ---- the definitions: plain loops in double precision over host memory, for tests ---- */
 
 void vf_differences_ref(const int64_t counts[4], unsigned axes, const double *x, double *y);
 void vf_differences_adjoint_ref(const int64_t counts[4], unsigned axes, const double *y, double *x);
