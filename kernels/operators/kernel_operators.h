@@ -51,6 +51,16 @@ VF_MUST_CHECK vf_status vf_first_differences_operator(vf_device *device, vf_dtyp
 VF_MUST_CHECK vf_status vf_wavelet_operator(vf_device *device, vf_dtype precision, const int64_t shift[3],
                                             vf_wavelet *plan, vf_operator **out);
 
+/* ---- gradients of image series [frame][z][y][x] (differences.h). `counts`, `axes`: as there ---- */
+
+/* From x to D x, one component for each axis. */
+VF_MUST_CHECK vf_status vf_differences_operator(vf_device *device, vf_dtype precision, const int64_t counts[4],
+                                                unsigned axes, vf_operator **out);
+
+/* From the vector field v to the components of E v. */
+VF_MUST_CHECK vf_status vf_symmetric_gradient_operator(vf_device *device, vf_dtype precision, const int64_t counts[4],
+                                                       unsigned axes, vf_operator **out);
+
 /* ---- several coils ---- */
 
 /* y_c = s_c x, from [z][y][x] to [coil][z][y][x]. `maps`: [coil][z][y][x], complex, device memory. Adjoint: sum_c

@@ -116,6 +116,29 @@ static inline void make_wavelets(subject *s)
     need(vf_wavelet_operator(device, s->precision, shift, s->wavelet, &s->a));
 }
 
+/* A series of 2 to 4 frames. Frames are always among the axes, so that there are differences. */
+static inline unsigned random_series(const subject *s, int64_t counts[4])
+{
+    for (int a = 0; a < 3; a++)
+        counts[a] = s->matrix[a];
+    counts[3] = 2 + (int64_t)(uniform() * 3);
+    return 8 + (unsigned)(uniform() * 8);
+}
+
+static inline void make_gradient(subject *s)
+{
+    int64_t counts[4];
+    const unsigned axes = random_series(s, counts);
+    need(vf_differences_operator(device, s->precision, counts, axes, &s->a));
+}
+
+static inline void make_symmetric_gradient(subject *s)
+{
+    int64_t counts[4];
+    const unsigned axes = random_series(s, counts);
+    need(vf_symmetric_gradient_operator(device, s->precision, counts, axes, &s->a));
+}
+
 static inline void make_coils(subject *s)
 {
     const void *maps = put_random(s, vf_dtype_complex(s->precision), COILS_HERE * s->voxels, -1)->data;
@@ -380,7 +403,9 @@ static void (*const makers[])(subject *s) = {make_fourier,
                                              make_real_chain,
                                              make_real_part,
                                              make_chain_by_real,
-                                             make_stack_of_adjoints};
+                                             make_stack_of_adjoints,
+                                             make_gradient,
+                                             make_symmetric_gradient};
 enum { MAKERS = sizeof makers / sizeof *makers };
 
 static inline subject *open_subject(int maker, vf_dtype precision)

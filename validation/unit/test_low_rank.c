@@ -1,0 +1,534 @@
+/* Singular value thresholds in blocks and the nuclear norm: every variant against a singular value decomposition of
+ * each block by another method (svd_fixture.h), and by what a proximal map must satisfy, on fresh random numbers.
+ *
+ * usage: test_low_rank DEVICE [SEED] [test ...]     (cpu, cuda; exit 77 if there is no such device)
+ *
+ * The bound, in the Frobenius norm, for a block of L x k, k the shorter side; for "ref", the frames. U = 2^-53, S its
+ * norm, t the threshold.
+ *   Gram matrix   L terms: (L + 2) U S^2. Eigenproblem: some 10 sweeps of k rotations of an element, 6 U each: its
+ *                 values and vectors are exact for a matrix that is 60 k U S^2 away. Together D = (L + 60 k + 100) U
+ *                 S^2.
+ *   M f(G)        for f = max(0, 1 - t / sqrt(lambda)) changes by D / (2 t) at most: between the eigenvectors i and j
+ *                 the factor is s_i |f_i - f_j| / |s_i^2 - s_j^2| <= 1 / (2 t), in all three cases of s_i, s_j and t.
+ *                 And by sqrt(k D) at most: what is lost or kept wrongly has s^2 <= D.
+ *   the product   vectors that are not orthonormal, 60 k U each, and sums of k terms, twice: (130 k + 10) sqrt(k) U S.
+ *   rounding      u |Z|, u = 2^-24 or U.
+ * The sum of the singular values is off by sum_i min(sqrt(D), D / s_i), and rounding, k U of it. Second-order terms,
+ * and what the decomposition is off itself, 100 k U S: 1 % and twice the product's. */
+#include "low_rank.h"
+
+#include "queue_fixture.h"
+#include "svd_fixture.h"
+
+enum { GUARD = 32 };
+
+static void *room(int64_t count, size_t size)
+{
+    void *p = calloc((size_t)count + 1, size);
+    assert_non_null(p);
+    return p;
+}
+
+static void need(vf_status status)
+{
+    if (status != VF_OK)
+        fail_msg("%s", vf_context_message(ctx));
+}
+
+static int64_t smaller(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static double complex number(double re, double im)
+{
+    const double parts[2] = {re, im};
+    double complex v;
+    memcpy(&v, parts, sizeof v);
+    return v;
+}
+
+/* Parts in [-1, 1], in single precision. */
+static double complex random_number(void)
+{
+    volatile float re = (float)(2 * uniform() - 1), im = (float)(2 * uniform() - 1);
+    return number((double)re, (double)im);
+}
+
+/* ---- the device's side ---- */
+
+typedef struct problem {
+    int64_t counts[4], block[3], shift[3];
+    vf_dtype type;
+} problem;
+
+static int64_t voxels_of(const problem *p)
+{
+    return p->counts[0] * p->counts[1] * p->counts[2];
+}
+
+static int64_t size_of(const problem *p)
+{
+    return voxels_of(p) * p->counts[3];
+}
+
+static vf_array upload(const problem *p, const double complex *values, vf_array *host)
+{
+    const int64_t n = size_of(p);
+    vf_array array = {0};
+    *host = (vf_array){0};
+    need(vf_array_create(device, VF_SPACE_DEVICE, p->type, n + 2 * GUARD, &array));
+    need(vf_array_create(device, VF_SPACE_PINNED, p->type, n + 2 * GUARD, host));
+    for (int64_t i = -GUARD; i < n + GUARD; i++) {
+        const double complex v = i >= 0 && i < n ? (values ? values[i] : number(NAN, NAN)) : (double)(12345 + i);
+        if (p->type == VF_C128)
+            ((double complex *)host->data)[i + GUARD] = v;
+        else
+            ((float complex *)host->data)[i + GUARD] = (float complex)v;
+    }
+    need(vf_array_copy(queue, &array, host, array.count));
+    need(vf_queue_sync(queue));
+    return array;
+}
+
+static void download(const problem *p, vf_array *array, vf_array *host, double complex *values)
+{
+    need(vf_array_copy(queue, host, array, array->count));
+    need(vf_queue_sync(queue));
+    for (int64_t i = -GUARD; i < size_of(p) + GUARD; i++) {
+        const double complex v = p->type == VF_C128 ? ((double complex *)host->data)[i + GUARD]
+                                                    : (double complex)((float complex *)host->data)[i + GUARD];
+        if (i >= 0 && i < size_of(p))
+            values[i] = v;
+        else if (!(creal(v) == (double)(12345 + i) && cimag(v) == 0))
+            fail_msg("written to element %lld of %lld", (long long)i, (long long)size_of(p));
+    }
+    vf_array_free(array);
+    vf_array_free(host);
+}
+
+/* z, and the norm of v. */
+static double complex *threshold(const problem *p, const char *variant, double t, bool in_place,
+                                 const double complex *v, double *norm)
+{
+    vf_array host_in, host_out, in = upload(p, v, &host_in), out = upload(p, NULL, &host_out);
+    double complex *z = room(size_of(p), sizeof *z), *same = room(size_of(p), sizeof *same);
+    vf_low_rank *plan;
+    *norm = NAN;
+    need(vf_low_rank_create(device, p->type, p->counts, p->block, variant, &plan));
+    void *from = vf_array_at(&in, GUARD);
+    need(vf_low_rank_norm(plan, queue, p->shift, from, norm));
+    need(vf_low_rank_threshold(plan, queue, p->shift, t, from, in_place ? from : vf_array_at(&out, GUARD)));
+    need(vf_queue_sync(queue));
+    vf_low_rank_destroy(plan);
+    download(p, &in, &host_in, same);
+    download(p, &out, &host_out, z);
+    if (in_place)
+        memcpy(z, same, (size_t)size_of(p) * sizeof *z);
+    else if (memcmp(same, v, (size_t)size_of(p) * sizeof *z) != 0)
+        fail_msg("the input was written to");
+    free(same);
+    return z;
+}
+
+/* The variants of this device that this machine can run; NULL ends them. */
+static const char *variant_name(int index)
+{
+    static const char *const names[] = {"simd", "baseline", "avx2", "avx512", "ref", NULL};
+    if (vf_device_get_kind(device) != VF_DEVICE_CPU)
+        return index == 0 ? "cuda" : NULL;
+    return names[index];
+}
+
+/* ---- what is right ---- */
+
+/* The voxels of one block, by the header's definition; their number. */
+static int64_t list_block(const problem *p, int64_t block, int64_t *list)
+{
+    int64_t count = 0;
+    for (int64_t n = 0; n < voxels_of(p); n++) {
+        int64_t rest = n, number_of = 0, step = 1;
+        for (int a = 0; a < 3; a++) {
+            const int64_t size = p->counts[a], width = smaller(p->block[a], size);
+            const int64_t position = ((rest % size - p->shift[a]) % size + size) % size;
+            rest /= size;
+            number_of += step * (position / width);
+            step *= (size + width - 1) / width;
+        }
+        if (number_of == block)
+            list[count++] = n;
+    }
+    return count;
+}
+
+/* One block as a matrix, its decomposition, and where its elements belong. */
+typedef struct matrix {
+    int64_t count, rows, columns; /* count: voxels; columns <= rows */
+    double k;                     /* of the bounds */
+    bool turned;
+    int64_t *list;
+    double complex *us, *v;
+    double *s, norm, sum; /* Frobenius, nuclear */
+} matrix;
+
+static int64_t place_of(const problem *p, const matrix *m, int64_t row, int64_t column)
+{
+    return m->turned ? row * voxels_of(p) + m->list[column] : column * voxels_of(p) + m->list[row];
+}
+
+static matrix open_matrix(const problem *p, int64_t block, const double complex *x)
+{
+    matrix m = {.list = room(voxels_of(p), sizeof *m.list)};
+    m.count = list_block(p, block, m.list);
+    m.turned = m.count < p->counts[3];
+    m.rows = m.turned ? p->counts[3] : m.count;
+    m.columns = m.turned ? m.count : p->counts[3];
+    m.us = room(m.rows * m.columns, sizeof *m.us);
+    m.v = room(m.columns * m.columns, sizeof *m.v);
+    m.s = room(m.columns, sizeof *m.s);
+    for (int64_t i = 0; i < m.rows * m.columns; i++)
+        m.us[i] = x[place_of(p, &m, i / m.columns, i % m.columns)];
+    m.k = (double)m.columns;
+    svd(m.rows, m.columns, m.us, m.s, m.v);
+    for (int64_t j = 0; j < m.columns; j++) {
+        m.norm += m.s[j] * m.s[j];
+        m.sum += m.s[j];
+    }
+    m.norm = sqrt(m.norm);
+    return m;
+}
+
+static void close_matrix(matrix *m)
+{
+    free(m->list);
+    free(m->us);
+    free(m->v);
+    free(m->s);
+}
+
+/* Element (row, column) of U diag(max(0, s - t)) V^H. */
+static double complex thresholded(const matrix *m, double t, int64_t row, int64_t column)
+{
+    double complex sum = 0;
+    for (int64_t j = 0; j < m->columns; j++)
+        if (m->s[j] > t)
+            sum += (1 - t / m->s[j]) * m->us[row * m->columns + j] * conj(m->v[column * m->columns + j]);
+    return sum;
+}
+
+/* D and the other bounds of this file's head. */
+static double gram_error(const matrix *m)
+{
+    return ((double)m->rows + 60 * m->k + 100) * 0x1p-53 * m->norm * m->norm;
+}
+
+static double allowed_error(const matrix *m, vf_dtype type, double t)
+{
+    const double k = m->k, d = gram_error(m), u = type == VF_C128 ? 0x1p-53 : 0x1p-24;
+    const double lost = t > 0 ? fmin(d / (2 * t), sqrt(k * d)) : sqrt(k * d);
+    return 1.01 * (lost + 2 * (130 * k + 10) * sqrt(k) * 0x1p-53 * m->norm + u * m->norm);
+}
+
+static int64_t blocks_of(const problem *p)
+{
+    int64_t blocks = 1;
+    for (int a = 0; a < 3; a++) {
+        const int64_t width = smaller(p->block[a], p->counts[a]);
+        blocks *= (p->counts[a] + width - 1) / width;
+    }
+    return blocks;
+}
+
+static void check(const problem *p, const char *variant, double t, const double complex *x, const double complex *z,
+                  double norm)
+{
+    double right = 0, off_norm = 0;
+    int64_t voxels = 0;
+    for (int64_t b = 0; b < blocks_of(p); b++) {
+        matrix m = open_matrix(p, b, x);
+        double off = 0;
+        if (strcmp(variant, "ref") == 0)
+            m.k = (double)p->counts[3];
+        for (int64_t i = 0; i < m.rows * m.columns; i++) {
+            const int64_t row = i / m.columns, column = i % m.columns;
+            const double complex apart = z[place_of(p, &m, row, column)] - thresholded(&m, t, row, column);
+            off += creal(apart * conj(apart));
+        }
+        if (!(sqrt(off) <= allowed_error(&m, p->type, t)))
+            fail_msg("%s, %s: block %lld, %lld x %lld, threshold %g: off by %.3g of %.3g, allowed %.3g", variant,
+                     vf_dtype_name(p->type), (long long)b, (long long)m.rows, (long long)m.columns, t, sqrt(off),
+                     m.norm, allowed_error(&m, p->type, t));
+        for (int64_t j = 0; j < m.columns; j++)
+            off_norm += m.s[j] > 0 ? fmin(sqrt(gram_error(&m)), gram_error(&m) / m.s[j]) : sqrt(gram_error(&m));
+        off_norm += 230 * m.k * m.k * 0x1p-53 * m.norm;
+        right += m.sum;
+        voxels += m.count;
+        close_matrix(&m);
+    }
+    assert_int_equal(voxels, voxels_of(p));
+    if (!(fabs(norm - right) <= 1.01 * off_norm + (double)blocks_of(p) * 0x1p-53 * right))
+        fail_msg("%s: the norm is %.17g instead of %.17g, allowed %.3g", variant, norm, right, off_norm);
+}
+
+/* ---- inputs ---- */
+
+typedef enum content { FULL, RANK_TWO, REPEATED, PARTLY_ZERO, GRADED, CONTENTS } content;
+
+/* FULL: random. RANK_TWO: all blocks have rank 2 at most. REPEATED: rows of a scaled Fourier matrix, so blocks of one
+ * row along x have equal singular values. PARTLY_ZERO: whole blocks and frames are 0. GRADED: frames from 1 to 1e-5. */
+static double complex *make_series(const problem *p, content what)
+{
+    const int64_t each = voxels_of(p), f = p->counts[3];
+    double complex *x = room(size_of(p), sizeof *x), *weight = room(2 * f, sizeof *weight);
+    for (int64_t i = 0; i < 2 * f; i++)
+        weight[i] = random_number();
+    for (int64_t n = 0; n < each; n++) {
+        const double complex a = random_number(), b = random_number();
+        for (int64_t i = 0; i < f; i++) {
+            double complex v = random_number();
+            if (what == RANK_TWO)
+                v = a * weight[i] + b * weight[f + i];
+            else if (what == REPEATED)
+                v = 3 * cexp(number(0, 2 * M_PI * (double)(n % p->counts[0] * i % f) / (double)f));
+            else if (what == PARTLY_ZERO && (i % 3 == 1 || n < each / 2))
+                v = 0;
+            else if (what == GRADED)
+                v *= pow(10, -5 * (double)i / (double)f);
+            const volatile float re = (float)creal(v), im = (float)cimag(v);
+            x[i * each + n] = p->type == VF_C128 ? v : number((double)re, (double)im);
+        }
+    }
+    free(weight);
+    return x;
+}
+
+static const problem problems[] = {
+    {{1, 1, 1, 1}, {1, 1, 1}, {0, 0, 0}, VF_C64},    {{1, 1, 1, 7}, {3, 3, 3}, {5, -1, 0}, VF_C64},
+    {{5, 4, 3, 1}, {2, 2, 2}, {1, 0, 0}, VF_C64},    {{8, 8, 1, 6}, {4, 4, 1}, {0, 0, 0}, VF_C64},
+    {{7, 5, 3, 4}, {3, 2, 2}, {-4, 13, 2}, VF_C64},  {{9, 6, 2, 17}, {4, 4, 4}, {3, 5, 1}, VF_C64},
+    {{3, 2, 2, 40}, {2, 2, 1}, {1, 1, 1}, VF_C64},   {{6, 5, 4, 8}, {100, 100, 100}, {2, 3, 1}, VF_C64},
+    {{31, 3, 1, 33}, {16, 3, 1}, {7, 2, 0}, VF_C64}, {{70, 1, 1, 66}, {70, 1, 1}, {9, 0, 0}, VF_C64},
+    {{2, 1, 1, 90}, {2, 1, 1}, {1, 0, 0}, VF_C64},   {{13, 11, 2, 5}, {5, 1, 2}, {1000003, -77, 1}, VF_C64},
+};
+enum { PROBLEMS = sizeof problems / sizeof *problems };
+
+static void test_against_svd(void **state)
+{
+    (void)state;
+    for (int i = 0; i < PROBLEMS * CONTENTS * 2; i++) {
+        problem p = problems[i / 2 / CONTENTS];
+        p.type = i % 2 ? VF_C128 : VF_C64;
+        double complex *x = make_series(&p, (content)(i / 2 % CONTENTS));
+        matrix m = open_matrix(&p, 0, x);
+        /* 0, far below the singular values, among them, and above all */
+        const double sizes[4] = {0, 1e-6 * uniform() * m.norm, uniform() * m.norm / sqrt((double)m.columns),
+                                 100 + 10 * sqrt((double)size_of(&p))};
+        const double t = sizes[(int)(uniform() * 4)];
+        close_matrix(&m);
+        for (int v = 0; variant_name(v); v++) {
+            double norm, again;
+            if (!can_run(variant_name(v)))
+                continue;
+            double complex *z = threshold(&p, variant_name(v), t, false, x, &norm);
+            double complex *in = threshold(&p, variant_name(v), t, true, x, &again);
+            check(&p, variant_name(v), t, x, z, norm);
+            if (memcmp(z, in, (size_t)size_of(&p) * sizeof *z) != 0 || again != norm)
+                fail_msg("%s: in place gives other bits", variant_name(v));
+            free(z);
+            free(in);
+        }
+        free(x);
+    }
+}
+
+/* z is the proximal map: with D = (v - z) / t, all singular values of D are at most 1, and Re <D, z> is the nuclear
+ * norm of z. And no random z + h has a lower objective than z plus |h|^2 / 2, which strong convexity adds. */
+static void test_optimality(void **state)
+{
+    (void)state;
+    for (int try = 0; try < 20; try++) {
+        problem p = {
+            .counts = {1 + (int64_t)(uniform() * 5), 1 + (int64_t)(uniform() * 4), 2, 1 + (int64_t)(uniform() * 9)},
+            .block = {9, 9, 9},
+            .shift = {try, 0, 1},
+            .type = VF_C128};
+        double complex *v = make_series(&p, (content)(try % 2)), *d = room(size_of(&p), sizeof *d);
+        const double t = 0.3 + 2 * uniform();
+        double norm, along = 0, apart = 0;
+        double complex *z = threshold(&p, NULL, t, false, v, &norm);
+        for (int64_t i = 0; i < size_of(&p); i++) {
+            d[i] = (v[i] - z[i]) / t;
+            along += creal(d[i] * conj(z[i]));
+            apart += creal((v[i] - z[i]) * conj(v[i] - z[i]));
+        }
+        matrix mv = open_matrix(&p, 0, v), mz = open_matrix(&p, 0, z), md = open_matrix(&p, 0, d);
+        const double off = allowed_error(&mv, VF_C128, t);
+        for (int64_t j = 0; j < md.columns; j++)
+            if (!(md.s[j] <= 1 + off / t))
+                fail_msg("a singular value of (v - z) / t is %.17g", md.s[j]);
+        if (!(fabs(along - mz.sum) <= off * (1 + mz.norm / t + sqrt((double)mz.columns))))
+            fail_msg("<(v - z) / t, z> is %.17g, the norm of z %.17g", along, mz.sum);
+        const double least = t * mz.sum + apart / 2;
+        for (int other = 0; other < 20; other++) {
+            const double size = pow(10, -3 * uniform());
+            double far = 0, objective = 0;
+            for (int64_t i = 0; i < size_of(&p); i++) {
+                const double complex h = other == 0 ? -z[i] : other == 1 ? v[i] - z[i] : size * random_number();
+                d[i] = z[i] + h;
+                far += creal(h * conj(h));
+                objective += creal((v[i] - d[i]) * conj(v[i] - d[i])) / 2;
+            }
+            matrix mo = open_matrix(&p, 0, d);
+            objective += t * mo.sum;
+            /* the gradient at the exact z is 0, so z itself is off by (t sqrt(k) + 2 |v|) times its error at most */
+            if (!(objective >= least + 0.49 * far - off * (t * sqrt((double)mz.columns) + 2 * mv.norm + sqrt(far))))
+                fail_msg("%.17g is lower than %.17g at the distance %g", objective, least, sqrt(far));
+            close_matrix(&mo);
+        }
+        close_matrix(&mv);
+        close_matrix(&mz);
+        close_matrix(&md);
+        free(v);
+        free(z);
+        free(d);
+    }
+}
+
+/* One large block in several segments, and many small ones: right, and the same bits for any number of threads. */
+static void test_segments_and_threads(void **state)
+{
+    (void)state;
+    const problem both[2] = {{{91, 50, 3, 5}, {91, 50, 3}, {5, 7, 1}, VF_C64},
+                             {{20, 17, 3, 9}, {4, 4, 2}, {3, 0, 1}, VF_C64}};
+    const int threads = vf_context_threads(ctx);
+    for (int i = 0; i < 2; i++) {
+        const problem *p = &both[i];
+        double complex *x = make_series(p, GRADED), *first = NULL;
+        double norm = 0;
+        for (int t = 1; t <= 4; t++) {
+            double again;
+            need(vf_context_set_threads(ctx, t));
+            double complex *z = threshold(p, NULL, 2.5, t % 2, x, &again);
+            if (t == 1) {
+                first = z;
+                norm = again;
+                check(p, "default", 2.5, x, z, norm);
+                continue;
+            }
+            if (memcmp(z, first, (size_t)size_of(p) * sizeof *z) != 0 || memcmp(&norm, &again, sizeof norm) != 0)
+                fail_msg("%d threads give other bits", t);
+            free(z);
+        }
+        free(x);
+        free(first);
+    }
+    need(vf_context_set_threads(ctx, threads));
+}
+
+/* More blocks than fit into a batch: their contents repeat after three, so their results must. */
+static void test_many_blocks(void **state)
+{
+    (void)state;
+    const int64_t f = 9, few = 3, many = 16500; /* a batch is 64 MiB of 16 x 16 numbers, 16384 blocks */
+    const problem small = {{3 * few, 3, 1, f}, {3, 3, 1}, {0, 0, 0}, VF_C64};
+    const problem large = {{3 * many, 3, 1, f}, {3, 3, 1}, {0, 0, 0}, VF_C64};
+    double complex *x = make_series(&small, FULL), *wide = room(size_of(&large), sizeof *wide);
+    double one, sum;
+    for (int64_t i = 0; i < size_of(&large); i++)
+        wide[i] = x[i / (3 * many) * (3 * few) + i % (3 * many) % (3 * few)];
+    double complex *z = threshold(&small, NULL, 1.5, false, x, &one);
+    double complex *all = threshold(&large, NULL, 1.5, false, wide, &sum);
+    check(&small, "default", 1.5, x, z, one);
+    for (int64_t i = 0; i < size_of(&large); i++)
+        if (memcmp(&all[i], &z[i / (3 * many) * (3 * few) + i % (3 * many) % (3 * few)], sizeof *z) != 0)
+            fail_msg("voxel %lld differs from the same one of the first blocks", (long long)(i % (9 * many)));
+    const double right = one * (double)(many / few);
+    if (!(fabs(sum - right) <= (double)many * 0x1p-52 * right))
+        fail_msg("the norm is %.17g instead of %.17g", sum, right);
+    free(x);
+    free(wide);
+    free(z);
+    free(all);
+}
+
+/* NaN or infinity makes its block NaN, the norm too, and no other block changes. */
+static void test_nan(void **state)
+{
+    (void)state;
+    const problem base = {{7, 5, 3, 6}, {3, 2, 2}, {1, 3, 2}, VF_C64};
+    for (int i = 0; i < 4; i++)
+        for (int v = 0; variant_name(v); v++) {
+            problem p = base;
+            if (!can_run(variant_name(v)))
+                continue;
+            p.type = i % 2 ? VF_C128 : VF_C64;
+            double complex *x = make_series(&p, FULL);
+            double norm;
+            int64_t *list = room(voxels_of(&p), sizeof *list), block = (int64_t)(uniform() * (double)blocks_of(&p));
+            double complex *good = threshold(&p, variant_name(v), 1, false, x, &norm);
+            assert_true(isfinite(norm));
+            const int64_t count = list_block(&p, block, list);
+            x[list[count - 1] + 4 * voxels_of(&p)] = i / 2 ? number(0, INFINITY) : number(0, NAN);
+            double complex *z = threshold(&p, variant_name(v), 1, true, x, &norm);
+            assert_true(isnan(norm));
+            for (int64_t n = 0; n < size_of(&p); n++) {
+                bool inside = false;
+                for (int64_t m = 0; m < count; m++)
+                    inside |= list[m] == n % voxels_of(&p);
+                if (inside ? !(isnan(creal(z[n])) && isnan(cimag(z[n]))) : memcmp(&z[n], &good[n], sizeof *z) != 0)
+                    fail_msg("%s: element %lld is %g%+gi", variant_name(v), (long long)n, creal(z[n]), cimag(z[n]));
+            }
+            free(x);
+            free(good);
+            free(z);
+            free(list);
+        }
+}
+
+static void refused(vf_status status)
+{
+    assert_int_equal(status, VF_ERR_ARGUMENT);
+    assert_true(strlen(vf_context_message(ctx)) > 0);
+    vf_context_clear_error(ctx);
+}
+
+static void test_refusals(void **state)
+{
+    (void)state;
+    const int64_t good[4] = {2, 1, 1, 2}, zero[4] = {2, 0, 1, 2}, none[4] = {2, 1, 1, 0}, shift[3] = {0};
+    const int64_t huge[4] = {1 << 20, 1 << 20, 1 << 20, 2}, wide[4] = {1025, 1, 1, 1025};
+    const int64_t block[3] = {1, 1, 1}, empty[3] = {1, 0, 1}, whole[3] = {1025, 1, 1};
+    float x[8] = {0};
+    double sum;
+    vf_low_rank *plan;
+    refused(vf_low_rank_create(device, VF_F32, good, block, NULL, &plan));
+    refused(vf_low_rank_create(device, VF_C64, zero, block, NULL, &plan));
+    refused(vf_low_rank_create(device, VF_C64, none, block, NULL, &plan));
+    refused(vf_low_rank_create(device, VF_C64, huge, block, NULL, &plan));
+    refused(vf_low_rank_create(device, VF_C64, good, empty, NULL, &plan));
+    refused(vf_low_rank_create(device, VF_C64, wide, whole, NULL, &plan));
+    refused(vf_low_rank_create(device, VF_C64, good, block, "none", &plan));
+    assert_null(plan);
+    need(vf_low_rank_create(device, VF_C64, good, block, NULL, &plan));
+    refused(vf_low_rank_threshold(plan, queue, shift, -1, x, x));
+    refused(vf_low_rank_threshold(plan, queue, shift, NAN, x, x));
+    refused(vf_low_rank_threshold(plan, queue, shift, INFINITY, x, x));
+    refused(vf_low_rank_threshold(plan, queue, shift, 1, NULL, x));
+    refused(vf_low_rank_norm(plan, queue, shift, NULL, &sum));
+    assert_true(vf_low_rank_bytes(plan) > 0);
+    vf_low_rank_destroy(plan);
+    vf_low_rank_destroy(NULL);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_against_svd),
+        cmocka_unit_test(test_optimality),
+        cmocka_unit_test(test_segments_and_threads),
+        cmocka_unit_test(test_many_blocks),
+        cmocka_unit_test(test_nan),
+        cmocka_unit_test(test_refusals),
+    };
+    return run_on_device(argc, argv, tests, make_queue, drop_queue);
+}
