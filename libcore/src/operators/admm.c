@@ -61,7 +61,9 @@ static vf_status next_direction(admm *s, int step, double *before, double *lengt
     vf_status status = m ? vf_operator_forward(m, c->queue, r, z) : VF_OK;
     if (status == VF_OK)
         status = vf_vector_dot(c->queue, c->type, c->n, r, z, now);
-    if (status != VF_OK || !(now[0] > 0))
+    if (status == VF_OK && !(now[0] >= 0 && isfinite(now[0])))
+        convex_break(c, now[0]);
+    if (status != VF_OK || !(now[0] > 0) || c->result->end != VF_SOLVER_ITERATIONS)
         return status;
     status = vf_vector_axpby(c->queue, c->type, c->n, 1, z, step > 0 ? now[0] / *before : 0, p);
     *before = now[0];
@@ -73,7 +75,9 @@ static vf_status next_direction(admm *s, int step, double *before, double *lengt
         status = add_penalties(s, p, whole);
     if (status == VF_OK)
         status = vf_vector_dot(c->queue, c->type, c->n, p, whole, curvature);
-    if (status == VF_OK && curvature[0] > 0)
+    if (status == VF_OK && !(curvature[0] >= 0 && isfinite(curvature[0])))
+        convex_break(c, curvature[0]);
+    else if (status == VF_OK && curvature[0] > 0)
         *length = now[0] / curvature[0];
     return status;
 }
@@ -87,7 +91,7 @@ static vf_status improve(admm *s)
     for (int step = 0; step < s->inner && status == VF_OK; step++) {
         status = next_direction(s, step, &before, &length);
         if (status != VF_OK || !(length > 0))
-            break; /* solved; or the residuals will tell that it is not a number */
+            break;
         status = vf_vector_axpby(c->queue, c->type, c->n, length, c->vector[DIRECTION], 1, c->x);
         if (status == VF_OK)
             status = vf_vector_axpby(c->queue, c->type, c->n, length, c->vector[PRODUCT], 1, c->vector[AX]);
@@ -131,59 +135,69 @@ static vf_status move_penalty(admm *s, int i, double squares[2])
     return status == VF_OK ? convex_add_adjoint(c, i, rho, z, scratch, c->vector[RESIDUAL]) : status;
 }
 
-/* The penalties' part of the residual, and the forces. */
-static vf_status move_penalties(admm *s, double *primal)
+/* The penalties' part of the residual, and the forces; squares as above. */
+static vf_status move_penalties(admm *s, double squares[2])
 {
     convex *c = &s->c;
     const double zero[2] = {0};
-    double squares[2] = {0};
     vf_status status = vf_fill(c->queue, c->type, c->n, zero, c->vector[FORCES]);
     if (status == VF_OK)
         status = vf_fill(c->queue, c->type, c->n, zero, c->vector[RESIDUAL]);
     for (int i = 0; i < c->problem->penalties && status == VF_OK; i++)
         status = move_penalty(s, i, squares);
-    *primal = squares[0] > 0 ? sqrt(squares[0] / squares[1]) : squares[0];
     return status;
 }
 
-/* Adds b - A x - forces to the residual; its norm is that of the dual condition. */
-static vf_status add_data(admm *s, double *dual)
+/* Adds b - A x - forces to the residual; *squares is its norm, that of the dual condition, squared. */
+static vf_status add_data(admm *s, double *squares)
 {
     convex *c = &s->c;
     void *gradient = c->vector[SCRATCH];
-    double squares = 0;
     vf_status status = vf_copy(c->queue, c->type, c->n, c->problem->b, gradient);
     if (status == VF_OK)
         status = vf_vector_axpby(c->queue, c->type, c->n, -1, c->vector[AX], 1, gradient);
     if (status == VF_OK)
         status = vf_vector_axpby(c->queue, c->type, c->n, -1, c->vector[FORCES], 1, gradient);
     if (status == VF_OK)
-        status = convex_squares(c, c->n, gradient, &squares);
-    *dual = sqrt(squares) / c->size;
+        status = convex_squares(c, c->n, gradient, squares);
     return status == VF_OK ? vf_vector_axpby(c->queue, c->type, c->n, 1, gradient, 1, c->vector[RESIDUAL]) : status;
+}
+
+/* z_i = T_i x and u_i = 0 for the x to start from. */
+static vf_status begin_warm(admm *s)
+{
+    convex *c = &s->c;
+    const void *tx;
+    vf_status status = convex_apply(c, c->x, c->vector[AX]);
+    for (int i = 0; i < c->problem->penalties && status == VF_OK; i++) {
+        status = convex_transform(c, i, c->x, &tx);
+        if (status == VF_OK)
+            status = vf_vector_axpby(c->queue, c->type, convex_count(c, i), 1 - s->relaxation, tx, 0, c->own[i]);
+    }
+    return status;
 }
 
 static vf_status iterate(admm *s)
 {
     convex *c = &s->c;
     vf_context *ctx = vf_device_context(vf_queue_device(c->queue));
-    double primal = 0, dual = 0;
-    vf_status status = VF_OK;
-    if (c->options->warm)
-        status = convex_apply(c, c->x, c->vector[AX]);
+    double gradient = 0;
+    vf_status status = c->options->warm ? begin_warm(s) : VF_OK;
     if (status == VF_OK)
-        status = add_data(s, &dual);
+        status = add_data(s, &gradient);
     while (status == VF_OK && c->result->end == VF_SOLVER_ITERATIONS &&
            c->result->iterations < c->options->iterations) {
         if (vf_cancelled(ctx))
             return vf_fail(ctx, VF_ERR_CANCELLED, "interrupted");
+        double squares[2] = {0};
         status = improve(s);
+        if (status != VF_OK || c->result->end != VF_SOLVER_ITERATIONS)
+            break;
+        status = move_penalties(s, squares);
         if (status == VF_OK)
-            status = move_penalties(s, &primal);
+            status = add_data(s, &gradient);
         if (status == VF_OK)
-            status = add_data(s, &dual);
-        if (status == VF_OK)
-            convex_judge(c, primal, dual);
+            convex_judge(c, squares[0], squares[1], gradient);
     }
     return status == VF_OK ? convex_finish(c, c->vector[AX]) : status;
 }
@@ -191,10 +205,14 @@ static vf_status iterate(admm *s)
 vf_status vf_admm(const vf_convex_problem *problem, vf_queue *queue, const vf_convex_options *options, void *x,
                   vf_convex_result *result)
 {
+    vf_context *ctx = vf_device_context(vf_operator_device(problem->normal));
     admm s = {.relaxation = options->relaxation > 0 ? options->relaxation : RELAXATION,
               .inner = options->inner > 0 ? options->inner : INNER};
     vf_status status = convex_begin("ADMM", problem, queue, options, x,
                                     options->preconditioner ? VECTORS : PRECONDITIONED, result, &s.c);
+    for (int i = 0; i < problem->penalties && status == VF_OK; i++)
+        if (!(problem->penalty[i].weight > 0) || !isfinite(problem->penalty[i].weight))
+            status = vf_fail(ctx, VF_ERR_ARGUMENT, "ADMM: penalty %d has the weight %g", i, problem->penalty[i].weight);
     if (status == VF_OK && result->end == VF_SOLVER_ITERATIONS)
         status = iterate(&s);
     convex_free(&s.c);

@@ -37,9 +37,8 @@ static vf_status check(const char *solver, const vf_convex_problem *p, const vf_
                   vf_operator_codomain(t).type != space.type || vf_operator_device(t) != device))
             return vf_fail(ctx, VF_ERR_ARGUMENT, "%s: transform %s is of another space than %s", solver,
                            vf_operator_name(t), vf_operator_name(p->normal));
-        if (!p->penalty[i].function || !(p->penalty[i].weight > 0) || !isfinite(p->penalty[i].weight))
-            return vf_fail(ctx, VF_ERR_ARGUMENT, "%s: penalty %d has no function, or the weight %g", solver, i,
-                           p->penalty[i].weight);
+        if (!p->penalty[i].function)
+            return vf_fail(ctx, VF_ERR_ARGUMENT, "%s: penalty %d has no function", solver, i);
     }
     return VF_OK;
 }
@@ -100,7 +99,7 @@ vf_status convex_begin(const char *solver, const vf_convex_problem *problem, vf_
     if (status == VF_OK && !isfinite(squares))
         result->end = VF_SOLVER_OVERFLOW;
     else if (status == VF_OK && squares == 0) {
-        result->end = VF_SOLVER_CONVERGED; /* x = 0, for all g of norms */
+        result->end = VF_SOLVER_CONVERGED; /* at x = 0, where all g_i are least */
         status = vf_fill(queue, out->type, out->n, zero, x);
     }
     return status;
@@ -133,19 +132,25 @@ vf_status convex_apply(convex *c, const void *x, void *y)
     return vf_operator_forward(c->problem->normal, c->queue, x, y);
 }
 
-void convex_judge(convex *c, double primal, double dual)
+void convex_judge(convex *c, double gap, double size, double gradient)
 {
     vf_convex_result *r = c->result;
     const vf_convex_options *o = c->options;
+    c->largest = fmax(c->largest, size);
     r->iterations++;
-    r->primal = primal;
-    r->dual = dual;
-    if (!isfinite(primal) || !isfinite(dual))
+    r->primal = gap > 0 ? sqrt(gap / (c->largest > 0 ? c->largest : gap)) : gap;
+    r->dual = sqrt(gradient) / c->size;
+    if (!isfinite(r->primal) || !isfinite(r->dual))
         r->end = VF_SOLVER_OVERFLOW;
-    else if (primal <= o->tolerance && dual <= o->tolerance)
+    else if (r->primal <= o->tolerance && r->dual <= o->tolerance)
         r->end = VF_SOLVER_CONVERGED;
-    if (o->tell && o->tell(o->user, r->iterations, fmax(primal, dual)) && r->end == VF_SOLVER_ITERATIONS)
+    if (o->tell && o->tell(o->user, r->iterations, fmax(r->primal, r->dual)) && r->end == VF_SOLVER_ITERATIONS)
         r->end = VF_SOLVER_STOPPED;
+}
+
+void convex_break(convex *c, double product)
+{
+    c->result->end = isfinite(product) ? VF_SOLVER_NOT_POSITIVE : VF_SOLVER_OVERFLOW;
 }
 
 vf_status convex_finish(convex *c, const void *ax)
@@ -156,6 +161,8 @@ vf_status convex_finish(convex *c, const void *ax)
     if (status == VF_OK)
         status = vf_vector_dot(c->queue, c->type, c->n, c->x, p->b, linear);
     c->result->data = quadratic[0] / 2 - linear[0];
+    if (status == VF_OK && !isfinite(c->result->data))
+        c->result->end = VF_SOLVER_OVERFLOW;
     for (int i = 0; i < p->penalties && status == VF_OK; i++) {
         const vf_proximal *g = p->penalty[i].function;
         const void *tx;

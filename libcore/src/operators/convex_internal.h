@@ -18,7 +18,8 @@ typedef struct convex {
     void *room[2];                /* of the largest codomain */
     vf_array array[CONVEX_VECTORS + VF_MOST_PENALTIES + 2];
     int arrays;
-    double size; /* |b| */
+    double size;    /* |b| */
+    double largest; /* sum_i |T_i x|^2 of the iteration where it is largest */
     vf_convex_result *result;
 } convex;
 
@@ -40,10 +41,14 @@ VF_MUST_CHECK vf_status convex_add_adjoint(convex *c, int penalty, double factor
 VF_MUST_CHECK vf_status convex_squares(const convex *c, int64_t n, const void *v, double *squares);
 VF_MUST_CHECK vf_status convex_apply(convex *c, const void *x, void *y); /* y = A x, and counts it */
 
-/* Judges the residuals after an iteration: sets result->end, and calls options->tell. */
-void convex_judge(convex *c, double primal, double dual);
+/* Judges an iteration: sets the residuals and result->end, and calls options->tell. gap = sum_i |T_i x - z_i|^2, size =
+ * sum_i |T_i x|^2, gradient = |A x - b + sum_i T_i^H y_i|^2. */
+void convex_judge(convex *c, double gap, double size, double gradient);
 
-/* The terms of the objective; ax = A x. */
+/* Ends the solver because of an inner product that is negative or not finite. */
+void convex_break(convex *c, double product);
+
+/* The terms of the objective; ax = A x. If it is not finite, the end is VF_SOLVER_OVERFLOW. */
 VF_MUST_CHECK vf_status convex_finish(convex *c, const void *ax);
 
 #endif

@@ -1,4 +1,5 @@
-/* FISTA, restarted: gradient steps of length 1 / L at a point ahead of x, then the proximal map. */
+/* FISTA, restarted: gradient steps of length 1 / L at a point `a` ahead of x, then the proximal map. Its result x has
+ * the subgradient y = L (a - x) - A a + b of g, so A x - b + y = (L - A) (a - x), and that is at most L |a - x|. */
 #include <math.h>
 
 #include "convex_internal.h"
@@ -7,13 +8,14 @@
 
 enum { AX, AHEAD, BEFORE, SCRATCH, VECTORS };
 
-/* x = the map at AHEAD - (A AHEAD - b) / L; *change = |x - BEFORE|, *uphill: the momentum points uphill. */
-static vf_status step(convex *c, double *change, double *size, bool *uphill)
+/* x = the map at AHEAD - (A AHEAD - b) / L, BEFORE = x less the former x. *squares = |AHEAD - x|^2, *uphill: the momentum
+ * points uphill. */
+static vf_status step(convex *c, double *squares, bool *uphill)
 {
     const vf_proximal *g = c->problem->penalty[0].function;
     const double largest = c->options->largest;
     void *to = c->vector[SCRATCH], *ahead = c->vector[AHEAD];
-    double squares[2] = {0}, product[2] = {0};
+    double product[2] = {0};
     vf_status status = vf_copy(c->queue, c->type, c->n, c->x, c->vector[BEFORE]);
     if (status == VF_OK)
         status = convex_apply(c, ahead, c->vector[AX]);
@@ -33,11 +35,7 @@ static vf_status step(convex *c, double *change, double *size, bool *uphill)
     if (status == VF_OK)
         status = vf_vector_dot(c->queue, c->type, c->n, ahead, c->vector[BEFORE], product);
     if (status == VF_OK)
-        status = convex_squares(c, c->n, c->vector[BEFORE], &squares[0]);
-    if (status == VF_OK)
-        status = convex_squares(c, c->n, c->x, &squares[1]);
-    *change = sqrt(squares[0]);
-    *size = sqrt(squares[1]);
+        status = convex_squares(c, c->n, ahead, squares);
     *uphill = product[0] > 0;
     return status;
 }
@@ -45,15 +43,16 @@ static vf_status step(convex *c, double *change, double *size, bool *uphill)
 static vf_status iterate(convex *c)
 {
     vf_context *ctx = vf_device_context(vf_queue_device(c->queue));
+    const double largest = c->options->largest;
     double t = 1;
     vf_status status = vf_copy(c->queue, c->type, c->n, c->x, c->vector[AHEAD]);
     while (status == VF_OK && c->result->end == VF_SOLVER_ITERATIONS &&
            c->result->iterations < c->options->iterations) {
-        double change = 0, size = 0;
+        double squares = 0;
         bool uphill = false;
         if (vf_cancelled(ctx))
             return vf_fail(ctx, VF_ERR_CANCELLED, "interrupted");
-        status = step(c, &change, &size, &uphill);
+        status = step(c, &squares, &uphill);
         const double next = uphill ? 1 : (1 + sqrt(1 + 4 * t * t)) / 2;
         if (status == VF_OK)
             status = vf_copy(c->queue, c->type, c->n, c->x, c->vector[AHEAD]);
@@ -61,7 +60,7 @@ static vf_status iterate(convex *c)
             status = vf_vector_axpby(c->queue, c->type, c->n, (t - 1) / next, c->vector[BEFORE], 1, c->vector[AHEAD]);
         t = next;
         if (status == VF_OK)
-            convex_judge(c, change > 0 ? change / size : change, 0);
+            convex_judge(c, 0, 0, largest * largest * squares);
     }
     if (status == VF_OK)
         status = convex_apply(c, c->x, c->vector[AX]);

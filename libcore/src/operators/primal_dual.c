@@ -18,20 +18,16 @@ typedef struct primal_dual {
     double tau, sigma;
 } primal_dual;
 
-/* x' = x - tau (A x - b + forces); AHEAD = 2 x' - x. *change = |x' - x|. */
-static vf_status move_x(primal_dual *s, double *change)
+/* x' = x - tau (A x - b + forces); AHEAD = 2 x' - x. */
+static vf_status move_x(primal_dual *s)
 {
     convex *c = &s->c;
-    double squares = 0;
     void *step = c->vector[SCRATCH];
     vf_status status = vf_copy(c->queue, c->type, c->n, c->problem->b, step);
     if (status == VF_OK)
         status = vf_vector_axpby(c->queue, c->type, c->n, -1, c->vector[AX], 1, step);
     if (status == VF_OK)
         status = vf_vector_axpby(c->queue, c->type, c->n, -1, c->vector[FORCES], 1, step);
-    if (status == VF_OK)
-        status = convex_squares(c, c->n, step, &squares);
-    *change = s->tau * sqrt(squares);
     if (status == VF_OK)
         status = vf_vector_axpby(c->queue, c->type, c->n, s->tau, step, 1, c->x);
     if (status == VF_OK)
@@ -78,10 +74,10 @@ static vf_status iterate(primal_dual *s)
     vf_status status = c->options->warm ? convex_apply(c, c->x, c->vector[AX]) : VF_OK;
     while (status == VF_OK && c->result->end == VF_SOLVER_ITERATIONS &&
            c->result->iterations < c->options->iterations) {
-        double change = 0, gap = 0, size = 0, dual = 0;
+        double gap = 0, size = 0, squares = 0;
         if (vf_cancelled(ctx))
             return vf_fail(ctx, VF_ERR_CANCELLED, "interrupted");
-        status = move_x(s, &change);
+        status = move_x(s);
         if (status == VF_OK)
             status = vf_fill(c->queue, c->type, c->n, zero, c->vector[FORCES]);
         for (int i = 0; i < c->problem->penalties && status == VF_OK; i++)
@@ -96,9 +92,9 @@ static vf_status iterate(primal_dual *s)
         if (status == VF_OK)
             status = vf_vector_axpby(c->queue, c->type, c->n, -1, c->vector[FORCES], 1, gradient);
         if (status == VF_OK)
-            status = convex_squares(c, c->n, gradient, &dual);
+            status = convex_squares(c, c->n, gradient, &squares);
         if (status == VF_OK)
-            convex_judge(c, gap > 0 ? sqrt(gap / size) : gap, sqrt(dual) / c->size);
+            convex_judge(c, gap, size, squares);
     }
     return status == VF_OK ? convex_finish(c, c->vector[AX]) : status;
 }
