@@ -160,16 +160,21 @@ static void say_scan(const recon_state *r)
 
 static const char *method_text(const recon_settings *s)
 {
+    static const char *const solvers[] = {"ADMM", "FISTA", "primal-dual method"};
     static const char *const texts[] = {"conjugate gradients", "adjoint", "density-compensated gridding",
                                         "bilinear gridding"};
-    return texts[s->method];
+    return s->sparse ? solvers[s->solver] : texts[s->method];
 }
 
-static const char *prior_text(const recon_settings *s)
+static const char *prior_text(const recon_settings *s, char *text, size_t size)
 {
     static const char *const texts[] = {"identity", "differences", "differences weighted by references",
                                         "the image's spectrum"};
-    return texts[s->prior];
+    if (!s->sparse)
+        return texts[s->prior];
+    (void)snprintf(text, size, "%s%s%s", vf_penalty_name(s->sparse_prior[0]), s->sparse > 1 ? "+" : "",
+                   s->sparse > 1 ? vf_penalty_name(s->sparse_prior[1]) : "");
+    return text;
 }
 
 /* Lambda as the user gave it. */
@@ -191,11 +196,11 @@ static void say_plan(const recon_state *r)
 {
     const recon_settings *s = r->settings;
     printf("device     %s\n", r->device);
-    char lambda[32];
+    char lambda[32], prior[32];
     printf("method     %s", method_text(s));
     if (s->method == RECON_CG)
         printf(", at most %d iteration%s, tolerance %g, lambda %s (%s)", s->iterations, vf_plural(s->iterations),
-               s->tolerance, lambda_text(s, lambda, sizeof lambda), prior_text(s));
+               s->tolerance, lambda_text(s, lambda, sizeof lambda), prior_text(s, prior, sizeof prior));
     char text[32];
     printf(", %s precision, about %s of memory", s->precision == VF_F64 ? "double" : "single",
            vf_format_bytes(r->memory, text, sizeof text));
@@ -211,14 +216,14 @@ static void describe(recon_state *r)
     const recon_settings *s = r->settings;
     const int operator_length = (int)strcspn(r->summary.encoding, ","); /* up to the comma; the report has all of it */
     const int devices = r->summary.sharing.teams * r->summary.sharing.each;
-    char list[64], lambda[32];
+    char list[64], lambda[32], prior[32];
     device_list(r->ctx, devices, list, sizeof list);
     program_time(r->created);
     if (s->method == RECON_CG)
         snprintf(r->method, sizeof r->method, "%s, %lld iteration%s%s, lambda %s (%s), %.*s, %s precision, %s",
                  method_text(s), (long long)r->summary.iterations, vf_plural(r->summary.iterations), in_all_frames(r),
-                 lambda_text(s, lambda, sizeof lambda), prior_text(s), operator_length, r->summary.encoding,
-                 s->precision == VF_F64 ? "double" : "single", list);
+                 lambda_text(s, lambda, sizeof lambda), prior_text(s, prior, sizeof prior), operator_length,
+                 r->summary.encoding, s->precision == VF_F64 ? "double" : "single", list);
     else
         snprintf(r->method, sizeof r->method, "%s, %.*s, %s precision, %s", method_text(s), operator_length,
                  r->summary.encoding, s->precision == VF_F64 ? "double" : "single", list);
@@ -419,7 +424,9 @@ static void say_noise(const recon_state *r)
         printf("           the residual of all samples is %.2g times the noise: coil maps, trajectory or field map are "
                "inaccurate\n",
                sqrt(s->misfit));
-    if (s->expected_signal > 0)
+    if (r->settings->sparse)
+        printf("sparsity   %lld applications of F^H W F, objective %.6g\n", (long long)s->applications, s->objective);
+    else if (s->expected_signal > 0)
         printf("           expected error relative to the image's RMS: noise %.2g %%, bias %.2g %%\n",
                100 * s->expected_noise / s->expected_signal, 100 * s->expected_bias / s->expected_signal);
     if (s->phase[0])
@@ -454,11 +461,26 @@ static void report_noise(vf_report *report, const recon_summary *s)
     vf_report_number(report, "misfit", s->misfit);
     if (s->phase[0])
         vf_report_text(report, "phase", s->phase);
-    if (!(s->expected_signal > 0))
+    if (!(s->expected_signal > 0)) /* no forecast */
         return;
     vf_report_number(report, "expected_signal", s->expected_signal);
     vf_report_number(report, "expected_noise", s->expected_noise);
     vf_report_number(report, "expected_bias", s->expected_bias);
+}
+
+static void report_sparse(vf_report *report, const recon_state *r)
+{
+    const recon_settings *s = r->settings;
+    vf_report_text(report, "solver", method_text(s));
+    vf_report_integer(report, "applications_of_normal", r->summary.applications);
+    vf_report_number(report, "noise_unit", r->summary.noise_unit);
+    vf_report_number(report, "objective", r->summary.objective);
+    for (int i = 0; i < s->sparse; i++) {
+        vf_report_begin(report, vf_penalty_name(s->sparse_prior[i]));
+        vf_report_number(report, "lambda", r->summary.sparse_lambda[i]);
+        vf_report_number(report, "term", r->summary.penalty[i]);
+        vf_report_end(report);
+    }
 }
 
 static void report_run(vf_report *report, const recon_state *r)
@@ -487,7 +509,8 @@ static void report_run(vf_report *report, const recon_state *r)
     vf_report_number(report, "coil_energy_kept", r->summary.coils_kept);
     if (s->method == RECON_CG) {
         vf_report_text(report, "q", r->summary.normal);
-        vf_report_text(report, "prior", prior_text(s));
+        char prior[32];
+        vf_report_text(report, "prior", prior_text(s, prior, sizeof prior));
         const bool spectrum = s->prior == RECON_SPECTRUM;
         vf_report_number(report, "lambda",
                          spectrum || !(r->summary.diagonal > 0) ? r->summary.lambda
@@ -497,6 +520,8 @@ static void report_run(vf_report *report, const recon_state *r)
         vf_report_number(report, "diagonal", r->summary.diagonal);
         vf_report_integer(report, "iterations", r->summary.iterations);
         vf_report_number(report, "residual", r->summary.residual);
+        if (s->sparse)
+            report_sparse(report, r);
     }
     report_noise(report, &r->summary);
     vf_report_end(report);

@@ -11,6 +11,8 @@
 
 /* The tolerance of a first solution that is only used for the phase of low frequencies. */
 static const double ROUGH_PHASE = 1e-3;
+/* That of one that is only used for the noise, before sparse priors. */
+static const double ROUGH_NOISE = 1e-4;
 /* The approximate share of F^H d in a frame's time if a solver follows; for the progress line. */
 static const double BEFORE_SOLVING = 0.25;
 
@@ -117,6 +119,8 @@ static void free_solvers(crew *c)
         vf_array_free(&s->x);
         system_part_free(&s->part);
         vf_prior_free(&s->known);
+        vf_penalties_free(s->penalties);
+        vf_circulant_destroy(s->inverse);
         if (!c->normal)
             vf_normal_free(&s->normal);
     }
@@ -221,6 +225,7 @@ typedef struct solving {
     crew *crew;
     double tolerance;
     bool rough; /* a first solution; it does not complete the frame's progress */
+    bool sparse;
     char *images;
     int sets;
     solve_result *result; /* [channel] */
@@ -253,6 +258,9 @@ static vf_status solve_channel(const solving *w, int d, int channel)
     for (int p = 0; p < parts; p++)
         part[p] = c->solver[d + p].part;
     const system_matrix system = {.prior = &s->known, .parts = parts, .part = part};
+    const vf_prior none = {.counts = {j->scan->matrix[0], j->scan->matrix[1], j->scan->matrix[2]}};
+    const system_matrix bare = {.prior = &none, .parts = parts, .part = part};
+    const sparse_problem problem = sparse_problem_of(c, s);
     const solve_options options = {.precision = j->settings->precision,
                                    .iterations = j->settings->iterations,
                                    .tolerance = w->tolerance,
@@ -261,7 +269,8 @@ static vf_status solve_channel(const solving *w, int d, int channel)
     solve_result *result = &w->result[channel];
     vf_status status = vf_queue_copy(s->part.queue, s->b.data, image, image_bytes);
     if (status == VF_OK)
-        status = solve(j->ctx, &options, &system, &b, &x, tell, c, result);
+        status = w->sparse ? solve_sparse(j->ctx, &options, &bare, &problem, &b, &x, tell, c, result)
+                           : solve(j->ctx, &options, &system, &b, &x, tell, c, result);
     if (status == VF_OK)
         status = vf_queue_copy(s->part.queue, image, s->x.data, image_bytes);
     if (status == VF_OK)
@@ -291,7 +300,7 @@ static vf_status solve_for_phase(const solving *now, const scan_frame *frame, do
     const recon_job *j = c->job;
     solve_result result;
     double reach[3];
-    if (j->noise_begun)
+    if (j->noise_begun || now->sparse)
         return VF_OK;
     const bool one_sided = partial_fourier(j->settings, j->scan, frame->trajectory, reach);
     if (!one_sided || now->sets > 1) {
@@ -306,7 +315,7 @@ static vf_status solve_for_phase(const solving *now, const scan_frame *frame, do
         image || frame->replica ? VF_OK : vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for an image without its phase");
     if (image)
         memcpy(image, images, frame_bytes(j));
-    const solving w = {c, fmax(j->settings->tolerance, ROUGH_PHASE), true, image, now->sets, &result};
+    const solving w = {c, fmax(j->settings->tolerance, ROUGH_PHASE), true, false, image, now->sets, &result};
     if (image)
         status = solve_channel(&w, 0, 0);
     if (status == VF_OK)
@@ -320,19 +329,30 @@ static vf_status solve_frame(crew *c, const scan_frame *frame, const frame_envel
     const recon_job *j = c->job;
     recon_summary *summary = &c->summary;
     double power = 1;
-    solving w = {c,      j->settings->tolerance, false,
-                 images, frame_sets(j, frame),   calloc((size_t)j->channels, sizeof *w.result)};
+    const bool sparse = j->settings->sparse > 0 && !j->noise_begun;
+    solving w = {.crew = c,
+                 .tolerance = j->settings->sparse && !sparse ? ROUGH_NOISE : j->settings->tolerance,
+                 .sparse = sparse,
+                 .images = images,
+                 .sets = frame_sets(j, frame),
+                 .result = calloc((size_t)j->channels, sizeof *w.result)};
     vf_status status = w.result ? power_of(c, frame, &power) : vf_fail(j->ctx, VF_ERR_MEMORY, "no memory");
     if (status == VF_OK && j->has_maps)
         status = give_coils(c, frame);
     if (status == VF_OK)
         status = regularise_frame(c, frame, power, envelope);
+    if (status == VF_OK && sparse)
+        status = sparse_frame(c, power);
     if (status == VF_OK)
         status = solve_for_phase(&w, frame, power, images);
     if (status == VF_OK)
         status = team_run(&c->team, shares_channels(j) ? c->solvers : 1, solve_channels, &w);
     for (int i = 0; i < j->channels && status == VF_OK; i++) {
         summary->iterations += w.result[i].iterations;
+        summary->applications += w.result[i].applications;
+        summary->objective = (i > 0 ? summary->objective : 0) + w.result[i].objective;
+        for (int k = 0; k < VF_MOST_PRIORS; k++)
+            summary->penalty[k] = (i > 0 ? summary->penalty[k] : 0) + w.result[i].penalty[k];
         summary->residual = fmax(summary->residual, w.result[i].residual);
         summary->converged &= w.result[i].converged;
     }

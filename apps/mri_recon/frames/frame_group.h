@@ -69,6 +69,8 @@ typedef struct device_solver {
     vf_prior known;
     vf_array b, x;
     system_part part;
+    vf_penalties *penalties; /* of sparse priors; NULL: none, or not made */
+    vf_circulant *inverse;   /* for solve_sparse */
 } device_solver;
 
 typedef struct crew {
@@ -178,6 +180,21 @@ VF_MUST_CHECK vf_status regularise_filtered_noise(crew *c, const scan_frame *fra
  * `imaginary` of the power. 0: the phase is unknown. Errors: VF_ERR_MEMORY, VF_ERR_DEVICE. */
 VF_MUST_CHECK vf_status regularise_parts(crew *c, const scan_frame *frame, double power, double imaginary);
 vf_wiener_space regularise_space(const mri_scan *raw);
+
+/* Copies real numbers to the device in the solver's precision; the array grows as needed. Errors: VF_ERR_MEMORY,
+ * VF_ERR_DEVICE_MEMORY. */
+VF_MUST_CHECK vf_status regularise_put(const recon_job *j, const double *values, int64_t count, vf_queue *queue,
+                                       vf_array *to);
+/* The variance of a sample's noise that the priors assume. */
+double regularise_variance(const recon_job *j);
+
+/* ---- sparse.c ---- */
+
+/* Sets the weights of the sparse priors, and the preconditioner for them, in the crew's solvers. Call it after
+ * regularise_frame. Errors: VF_ERR_MEMORY, VF_ERR_DEVICE_MEMORY, VF_ERR_DEVICE. */
+VF_MUST_CHECK vf_status sparse_frame(crew *c, double power);
+/* The problem of a frame on a device, after sparse_frame. */
+sparse_problem sparse_problem_of(const crew *c, const device_solver *s);
 
 /* ---- frame_places.c ---- */
 

@@ -326,6 +326,7 @@ static void sum_up(const sharing *s, recon_summary *summary)
         const crew *c = &s->crew[t];
         const recon_summary *of = &c->summary;
         summary->iterations += of->iterations;
+        summary->applications += of->applications;
         summary->residual = fmax(summary->residual, of->residual);
         summary->converged &= of->converged;
         for (int d = 0; d < RECON_MAX_DEVICES; d++) {
@@ -337,6 +338,10 @@ static void sum_up(const sharing *s, recon_summary *summary)
         last = c->last;
         summary->diagonal = of->diagonal;
         summary->lambda = of->lambda;
+        summary->noise_unit = of->noise_unit;
+        summary->objective = of->objective;
+        memcpy(summary->sparse_lambda, of->sparse_lambda, sizeof summary->sparse_lambda);
+        memcpy(summary->penalty, of->penalty, sizeof summary->penalty);
         summary->expected_signal = of->expected_signal;
         summary->expected_noise = of->expected_noise;
         summary->expected_bias = of->expected_bias;
