@@ -53,8 +53,8 @@ typedef struct pass {
 /* A thread's working memory. */
 typedef struct room {
     char *line, *even, *odd, *low, *high; /* parts of a row along x */
-    char *rows;                           /* [2 taps] transformed along x */
-    char *slabs;                          /* [2 taps] transformed along x and y */
+    char *rows;                           /* [taps] transformed along x */
+    char *slabs;                          /* [taps] transformed along x and y */
 } room;
 
 static int64_t smaller(int64_t a, int64_t b)
@@ -105,10 +105,10 @@ static int64_t slab_rows(const pass *p)
 /* Lays out the working memory from `at`; returns its bytes. */
 static int64_t lay_room(const pass *p, char *at, room *r)
 {
-    const int taps = 2 * p->plan->moments;
+    const int taps = 2 * p->plan->moments, rows = p->box.split[1] ? taps : 0, slabs = p->box.split[2] ? taps : 1;
     const int64_t n = p->box.counts[0], half = n / 2 + taps;
     char **const parts[] = {&r->line, &r->even, &r->odd, &r->low, &r->high, &r->rows, &r->slabs};
-    const int64_t numbers[] = {n, half, half, half, half, taps * n, taps * slab_rows(p) * n};
+    const int64_t numbers[] = {n, half, half, half, half, rows * n, slabs * slab_rows(p) * n};
     int64_t bytes = 0;
     for (int i = 0; i < 7; i++) {
         *parts[i] = at ? at + bytes : NULL;
