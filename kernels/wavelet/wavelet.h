@@ -2,10 +2,10 @@
  *
  *     c = Psi S P x
  *
- * P pads an image with zeros at the end of each axis, S shifts the padded image circularly, (S v)(n) = v(n - shift), and
- * Psi is the periodic, separable transform with Daubechies' filters of `moments` vanishing moments and taps = 2 moments
- * coefficients h: I. Daubechies, Comm. Pure Appl. Math. 41 (1988) 909; S. Mallat, IEEE Trans. Pattern Anal. Mach.
- * Intell. 11 (1989) 674. One level turns an axis of n numbers into n/2 of the coarse part and n/2 of the detail:
+ * P pads an image with zeros at the end of each axis, S shifts the padded image circularly, (S v)(n) = v(n - shift),
+ * and Psi is the periodic, separable transform with Daubechies' filters of `moments` vanishing moments and taps = 2
+ * moments coefficients h: I. Daubechies, Comm. Pure Appl. Math. 41 (1988) 909; S. Mallat, IEEE Trans. Pattern Anal.
+ * Mach. Intell. 11 (1989) 674. One level turns an axis of n numbers into n/2 of the coarse part and n/2 of the detail:
  *
  *     s(i) = sum_k h(k) v(2i + k)      d(i) = sum_k (-1)^k h(taps - 1 - k) v(2i + k)      indices modulo n
  *
@@ -76,8 +76,8 @@ VF_MUST_CHECK vf_status vf_wavelet_adjoint(vf_wavelet *plan, vf_queue *queue, co
 VF_MUST_CHECK vf_status vf_wavelet_threshold(vf_wavelet *plan, vf_queue *queue, const int64_t shift[3],
                                              double threshold, const void *v, void *z);
 
-/* *sum = sum |c| over all bands of c = Psi S v, except the coarsest. Waits for the queue. Squares are computed in double
- * precision, so magnitudes of double precision must lie within 1e-150 and 1e150. */
+/* *sum = sum |c| over all bands of c = Psi S v, except the coarsest. Waits for the queue. Squares are computed in
+ * double precision, so magnitudes of double precision must lie within 1e-150 and 1e150. */
 VF_MUST_CHECK vf_status vf_wavelet_norm(vf_wavelet *plan, vf_queue *queue, const int64_t shift[3], const void *v,
                                         double *sum);
 

@@ -53,8 +53,8 @@ typedef struct pass {
 /* A thread's working memory. */
 typedef struct room {
     char *line, *even, *odd, *low, *high; /* parts of a row along x */
-    char *rows;                           /* [2 taps] transformed along x */
-    char *slabs;                          /* [2 taps] transformed along x and y */
+    char *rows;                           /* [taps] transformed along x */
+    char *slabs;                          /* [taps] transformed along x and y */
 } room;
 
 static int64_t smaller(int64_t a, int64_t b)
@@ -105,10 +105,10 @@ static int64_t slab_rows(const pass *p)
 /* Lays out the working memory from `at`; returns its bytes. */
 static int64_t lay_room(const pass *p, char *at, room *r)
 {
-    const int taps = 2 * p->plan->moments;
+    const int taps = 2 * p->plan->moments, rows = p->box.split[1] ? taps : 0, slabs = p->box.split[2] ? taps : 1;
     const int64_t n = p->box.counts[0], half = n / 2 + taps;
     char **const parts[] = {&r->line, &r->even, &r->odd, &r->low, &r->high, &r->rows, &r->slabs};
-    const int64_t numbers[] = {n, half, half, half, half, taps * n, taps * slab_rows(p) * n};
+    const int64_t numbers[] = {n, half, half, half, half, rows * n, slabs * slab_rows(p) * n};
     int64_t bytes = 0;
     for (int i = 0; i < 7; i++) {
         *parts[i] = at ? at + bytes : NULL;
@@ -241,8 +241,8 @@ static void join(const pass *p, const row_piece piece[2], char *row)
     memcpy(row + (size_t)piece[0].count * element, piece[1].at, (size_t)piece[1].count * element);
 }
 
-/* Combines the pairs of the rows x and y, which begin with the first pair that is needed. */
-static void combine_neighbours(const pass *p, const char *x, const char *y, char *first, char *second)
+/* `count` pairs of the rows x and y, which begin with the first pair that is needed. */
+static void combine_neighbours(const pass *p, int64_t count, const char *x, const char *y, char *first, char *second)
 {
     const int moments = p->plan->moments;
     const void *rows[WAVELET_MOST_TAPS];
@@ -250,7 +250,7 @@ static void combine_neighbours(const pass *p, const char *x, const char *y, char
         rows[2 * m] = x + (size_t)m * p->state->element;
         rows[2 * m + 1] = y + (size_t)m * p->state->element;
     }
-    p->state->lines->combine[moments - 1](p->steps[0], p->filter[0], p->filter[1], rows, first, second);
+    p->state->lines->combine[moments - 1](count, p->filter[0], p->filter[1], rows, first, second);
 }
 
 static void forward_row(const pass *p, const room *r, const row_piece piece[2], char *row)
@@ -265,18 +265,22 @@ static void forward_row(const pass *p, const room *r, const row_piece piece[2], 
     p->state->lines->split(half, whole, r->even, r->odd);
     memcpy(r->even + half * element, r->even, more);
     memcpy(r->odd + half * element, r->odd, more);
-    combine_neighbours(p, r->even, r->odd, row, row + half * element);
+    combine_neighbours(p, half, r->even, r->odd, row, row + half * element);
 }
 
+/* Straight from the bands, except for the first pairs, which also need the last ones. */
 static void inverse_row(const pass *p, const room *r, const row_piece piece[2], char *row)
 {
-    const int64_t half = p->steps[0], element = (int64_t)p->state->element;
-    const size_t more = (size_t)overlap(p, 0) * p->state->element;
-    memcpy(r->low + more, piece[0].at, (size_t)(half * element));
-    memcpy(r->high + more, piece[1].at, (size_t)(half * element));
-    memcpy(r->low, r->low + half * element, more);
-    memcpy(r->high, r->high + half * element, more);
-    combine_neighbours(p, r->low, r->high, r->even, r->odd);
+    const int more = overlap(p, 0);
+    const int64_t half = p->steps[0], element = (int64_t)p->state->element, end = (half - more) * element,
+                  reach = more * element;
+    char *const ends[2] = {r->low, r->high};
+    for (int i = 0; i < 2; i++) {
+        memcpy(ends[i], piece[i].at + end, (size_t)reach);
+        memcpy(ends[i] + reach, piece[i].at, (size_t)reach);
+    }
+    combine_neighbours(p, more, r->low, r->high, r->even, r->odd);
+    combine_neighbours(p, half - more, piece[0].at, piece[1].at, r->even + reach, r->odd + reach);
     p->state->lines->merge(half, r->even, r->odd, row);
 }
 

@@ -14,7 +14,8 @@ typedef struct cpu_state {
     size_t element;     /* bytes of a complex number */
     vf_array work;      /* [threads][work_bytes] */
     int64_t work_bytes; /* of a thread */
-    /* The coefficients of the two outputs, forward and inverse, for rows in ascending order; in the plan's precision. */
+    /* The coefficients of the two outputs, forward and inverse, for rows in ascending order; in the plan's precision.
+     * */
     double filter_f64[2][2][WAVELET_MOST_TAPS];
     float filter_f32[2][2][WAVELET_MOST_TAPS];
 } cpu_state;

@@ -1,5 +1,5 @@
-/* Wavelet transforms by algebra that needs no reference: unitarity, vanishing moments, shifts, the soft threshold and the
- * proximal map that it is part of, sums over bands. wavelet_fixture.h derives the bound.
+/* Wavelet transforms by algebra that needs no reference: unitarity, vanishing moments, shifts, the soft threshold and
+ * the proximal map that it is part of, sums over bands. wavelet_fixture.h derives the bound.
  *
  * usage: test_wavelet_algebra DEVICE [SEED]     (cpu, cuda; exit 77 if there is no such device)
  */
@@ -183,9 +183,9 @@ static void test_threshold(void **state)
     }
 }
 
-/* z = threshold(v) minimises F(z) = |z - v|^2 / 2 + t sum |Psi z|, which is strongly convex: F(w) >= F(z) + |w - z|^2 / 2
- * for all w. z is off by d <= (2 E + 8 u) |v|; then F(z) is off by at most (|z - v| + t sqrt(n)) d, which is the error of
- * the norm, too. */
+/* z = threshold(v) minimises F(z) = |z - v|^2 / 2 + t sum |Psi z|, which is strongly convex: F(w) >= F(z) + |w - z|^2 /
+ * 2 for all w. z is off by d <= (2 E + 8 u) |v|; then F(z) is off by at most (|z - v| + t sqrt(n)) d, which is the
+ * error of the norm, too. */
 static void test_proximal_map(void **state)
 {
     (void)state;

@@ -3,8 +3,8 @@
  *
  * The bound, in the l2 norm. One level along one axis computes each number as a sum of `taps` products with rounded
  * coefficients: its error is at most (taps + 1) u sum |h_k v_k|, u the unit roundoff (2^-24 or 2^-53). The matrix of
- * absolute values |h_k| has row and column sums of at most sqrt(taps), because a filter has the norm 1, so its norm is at
- * most sqrt(taps). All further levels are unitary. With a transform of `passes` levels and axes in total,
+ * absolute values |h_k| has row and column sums of at most sqrt(taps), because a filter has the norm 1, so its norm is
+ * at most sqrt(taps). All further levels are unitary. With a transform of `passes` levels and axes in total,
  *
  *     |error| <= passes (taps + 1) sqrt(taps) u |v| = E |v|,
  *
