@@ -81,6 +81,12 @@ static void test_refusals(void **state)
     settings = (recon_settings){.input = "scan", .spokes_per_frame = 5};
     make_spokes(1, 160, false); /* one line without a jump */
     expect_failure(regroup_frames(ctx, &settings, &s), VF_ERR_INPUT, "give --readout-samples");
+    for (int trial = 0; trial < TRIALS; trial++) { /* jumps at unequal distances */
+        make_spokes(10, 16, false);
+        for (int i = 0; i < 480; i++)
+            s.trajectory->k[i] = number();
+        expect_failure(regroup_frames(ctx, &settings, &s), VF_ERR_INPUT, "give --readout-samples");
+    }
     make_spokes(1, 160, false);
     settings.readout_samples = 16;
     must(regroup_frames(ctx, &settings, &s));
