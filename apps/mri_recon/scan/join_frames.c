@@ -183,11 +183,11 @@ static vf_status join_data(const joiner *j, int whole)
 
 static void release(joiner *j, bool failed)
 {
-    for (int w = 0; failed && j->frame && w < j->wholes; w++)
+    for (int w = 0; failed && j->frame && w < j->wholes; w++) {
         free(j->frame[w].data);
-    for (int w = 0; failed && w < j->begun; w++)
-        if (piece_count(j, w) > 1)
+        if (j->joined && w < j->begun && piece_count(j, w) > 1)
             scan_free_trajectory(&j->joined[j->frame[w].trajectory]);
+    }
     if (failed) {
         free(j->frame);
         free(j->joined);

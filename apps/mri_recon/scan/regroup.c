@@ -135,6 +135,28 @@ static vf_status take_frames(regrouping *r)
 
 /* ---- selecting ---- */
 
+/* Adds the regrouping to the line that describes the scan. */
+static void describe(const regrouping *r)
+{
+    const recon_settings *s = r->settings;
+    char *text = r->raw->description;
+    const size_t size = sizeof r->raw->description;
+    size_t used = strlen(text);
+    if (s->spokes_per_frame > 0)
+        (void)snprintf(text + used, size - used, "; regrouped: %" PRId64 " frame%s of %d readout%s", r->volumes,
+                       vf_plural(r->volumes), s->spokes_per_frame, vf_plural(s->spokes_per_frame));
+    used = strlen(text);
+    if (step_of(s) != s->spokes_per_frame)
+        (void)snprintf(text + used, size - used, ", one every %" PRId64, step_of(s));
+    used = strlen(text);
+    if (r->used < r->readouts)
+        (void)snprintf(text + used, size - used, ", %" PRId64 " of %" PRId64 " readouts in no frame",
+                       r->readouts - r->used, r->readouts);
+    used = strlen(text);
+    if (s->frames)
+        (void)snprintf(text + used, size - used, "; frames %.40s of %" PRId64, s->frames, r->volumes);
+}
+
 /* Keeps the parts of selected volumes, and numbers those. */
 static vf_status select_parts(regrouping *r)
 {
@@ -157,26 +179,8 @@ static vf_status select_parts(regrouping *r)
                          r->settings->frames, r->settings->input);
     if (status != VF_OK)
         return status;
-    mri_scan *raw = r->raw;
-    char *text = raw->description;
-    const size_t size = sizeof raw->description;
-    size_t used = strlen(text);
-    if (r->settings->spokes_per_frame > 0) {
-        (void)snprintf(text + used, size - used, "; regrouped: %" PRId64 " frame%s of %d readout%s", r->volumes,
-                       vf_plural(r->volumes), r->settings->spokes_per_frame, vf_plural(r->settings->spokes_per_frame));
-        used = strlen(text);
-        if (step_of(r->settings) != r->settings->spokes_per_frame)
-            (void)snprintf(text + used, size - used, ", one every %" PRId64, step_of(r->settings));
-        used = strlen(text);
-        if (r->used < r->readouts)
-            (void)snprintf(text + used, size - used, ", %" PRId64 " of %" PRId64 " readouts in no frame",
-                           r->readouts - r->used, r->readouts);
-        used = strlen(text);
-    }
-    if (r->settings->frames)
-        (void)snprintf(text + used, size - used, "; frames %.40s of %" PRId64, r->settings->frames, r->volumes);
     r->parts = kept;
-    raw->volumes = (int)(chosen.count * r->slabs);
+    r->raw->volumes = (int)(chosen.count * r->slabs);
     return VF_OK;
 }
 
@@ -234,8 +238,8 @@ static vf_status make_windows(const regrouping *r, int wholes_from, mri_scan *cu
         *t = window_of(r, p, &cut->frame[i].first_sample);
         cut->frame[i].part_of = wholes_from + p->whole;
         if (t->weights && scan_all_zero(t->weights, t->samples))
-            return vf_fail(r->ctx, VF_ERR_INPUT, "%s: all samples of frame %" PRId64 " have weight 0",
-                           r->settings->input, p->volume + 1);
+            return vf_fail(r->ctx, VF_ERR_INPUT, "%s: all samples of frame %d have weight 0", r->settings->input,
+                           p->frame.repetition + 1);
     }
     return scan_share_trajectories(r->ctx, r->settings->input, cut);
 }
@@ -345,8 +349,10 @@ vf_status regroup_frames(vf_context *ctx, const recon_settings *settings, mri_sc
         status = cuts ? cut_parts(&r) : take_frames(&r);
     if (status == VF_OK)
         status = select_parts(&r);
-    if (status == VF_OK)
+    if (status == VF_OK) {
+        describe(&r);
         status = choose_truths(&r);
+    }
     if (status == VF_OK)
         status = cuts ? install_windows(&r) : install_selection(&r);
     if (status == VF_OK)
