@@ -15,6 +15,7 @@
 #include "recon_files.h"
 #include "scan/crop_readout.h"
 #include "scan/mri_scan.h"
+#include "scan/regroup.h"
 #include "scan/scan_bart.h"
 #include "solve/choose_operator.h"
 #include "solve/equations.h"
@@ -86,6 +87,8 @@ static vf_status read_stage(recon_state *r)
     }
     if (status == VF_OK)
         status = crop_readout(r->ctx, s, raw);
+    if (status == VF_OK)
+        status = regroup_frames(r->ctx, s, raw);
     if (status == VF_OK && s->map_sets == RECON_SETS_TWO && most_map_sets(s, raw) < RECON_MOST_SETS)
         status = vf_fail(r->ctx, VF_ERR_INPUT,
                          "%s: --map-sets 2 needs two sets of coil maps, but there is one; use --coils espirit, or a "

@@ -194,6 +194,29 @@ const program_option recon_options[] = {
          "Without this option, complete Cartesian readouts are cropped to that part before the reconstruction, if the "
          "prior is `spectrum` or `identity` and the operator is neither `nufft` nor `direct`. The image is the same."},
 
+    {OPTION_GROUP, .name = "Series"},
+    {OPTION_INTEGER, .name = "spokes-per-frame", .argument = "N", SETTING(spokes_per_frame), .least = 1, .most = 1e9,
+     .default_help = "the frames of the scan",
+     .help = "readouts of a frame; the readouts of all repetitions are cut into such frames",
+     .more =
+         "For continuous acquisitions, such as golden-angle spokes. Readouts are taken in the order of acquisition. "
+         "Coil maps are estimated from all readouts of a slice or slab. Readouts at the end that do not fill a "
+         "frame make no image."},
+    {OPTION_INTEGER, .name = "frame-step", .argument = "M", SETTING(frame_step), .least = 1, .most = 1e9,
+     .default_help = "N of --spokes-per-frame", .needs = "spokes-per-frame",
+     .help = "readouts from the first of a frame to the first of the next one",
+     .more = "Frames share readouts if it is less than N (sliding windows). If it is more, the readouts between frames "
+             "make no image."},
+    {OPTION_INTEGER, .name = "readout-samples", .argument = "N", SETTING(readout_samples), .least = 1, .most = 1e9,
+     .default_help = "found from the scan", .needs = "spokes-per-frame", .help = "samples of a readout of a plain scan",
+     .more = "Without this option, a readout of a plain scan begins where /scan/time starts again. Without times, it "
+             "begins where k jumps, if it does so at equal distances. Other layouts say how long their readouts are."},
+    {OPTION_TEXT, .name = "frames", .argument = "FIRST:LAST:STEP", SETTING(frames), .default_help = "all",
+     .help = "frames to reconstruct, counted from 1",
+     .more = "They are counted after --spokes-per-frame. A frame is a volume: all slices, or all slabs. Both ends are "
+             "included. Negative numbers count from the end: -1 is the last frame. Each part may be left out. A number "
+             "alone selects one frame. Coil maps still use all frames."},
+
     {OPTION_GROUP, .name = "Coils"},
     {OPTION_CUSTOM, .name = "coils", .argument = "COILS", .parse = coils, .choices = coil_words, .initial = "auto",
      .help = "coil maps: a file (.h5, .cfl), or one of",

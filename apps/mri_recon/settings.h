@@ -46,6 +46,7 @@ typedef struct recon_settings {
     const char *group;      /* of an ISMRMRD file; NULL: the reader finds it */
     const char *trajectory; /* file for k-space in a .cfl; NULL: Cartesian */
     const char *maps;       /* coil map file, with RECON_COILS_FILE; NULL: the scan's own maps */
+    const char *frames;     /* selection by parse_frames; NULL: all */
     const char *save_coils; /* file to save the coil maps in; NULL: none */
     recon_method method;
     vf_encode_by encode_by;
@@ -59,7 +60,10 @@ typedef struct recon_settings {
     recon_coils coils;
     recon_map_sets map_sets; /* for --method cg; other methods use the first set */
     k_units units;
-    int compress; /* coils to keep; 0: all */
+    int spokes_per_frame; /* readouts that make a frame; 0: the scan's frames */
+    int frame_step;       /* readouts from the beginning of a frame to the next; 0: spokes_per_frame */
+    int readout_samples;  /* samples of a readout, for scans that do not say so; 0: found from the scan */
+    int compress;         /* coils to keep; 0: all */
     int64_t matrix[3];
     bool has_matrix;
     bool box_voxels; /* phi is the transform of a box voxel, unless the file has phi */

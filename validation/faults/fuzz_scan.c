@@ -38,6 +38,9 @@ static void require_trajectory(const mri_scan *s, const scan_trajectory *t)
         weight += t->weights ? (double)t->weights[m] : 1;
     }
     REQUIRE(weight > 0);
+    REQUIRE(t->readouts == 0 || (t->readout[0] == 0 && t->readout[t->readouts] == t->samples));
+    for (int64_t n = 0; n < t->readouts; n++)
+        REQUIRE(t->readout[n] < t->readout[n + 1]);
 }
 
 static void require_frames(const mri_scan *s)

@@ -164,6 +164,7 @@ static void right_side_is_adjoint(vf_dtype precision, vf_encode_by by)
     recon_watch watch = {.mode = VF_PROGRESS_OFF};
     int parts;
     void *out = allocate((size_t)(SETS * p.voxels), 2 * sizeof(double));
+    p.scan.trajectory = &p.trajectory;
     assert_int_equal(team_create(p.ctx, 0, vf_context_device_count(p.ctx), &team), VF_OK);
     if (right_side_create(&team, &p.settings, &p.scan, &p.trajectory, &watch, &side) != VF_OK)
         fail_msg("%s", vf_context_message(p.ctx));

@@ -382,6 +382,34 @@ static void test_most_voxels(void **state)
     assert_non_null(strstr(vf_context_message(ctx), "at most 16000"));
 }
 
+/* Readouts are the kept samples of acquisitions, each frame's in the order of the file. */
+static void test_readouts(void **state)
+{
+    (void)state;
+    static const int length[5] = {9, 4, 7, 5, 6}, repetition[5] = {0, 1, 0, 1, 1};
+    static const int64_t expected[2][4] = {{0, 8, 14}, {0, 3, 7, 12}}; /* one sample of each is discarded */
+    for (int dims = 0; dims <= 2; dims += 2) {
+        begin_acquisitions();
+        for (int i = 0; i < 5; i++) {
+            ismrmrd_acquisition *a = acquire(length[i], 1, dims);
+            a->head.discard_pre = 1;
+            a->head.idx.repetition = (uint16_t)repetition[i];
+            a->head.idx.kspace_encode_step_1 = (uint16_t)i;
+            for (int m = 0; m < dims * length[i]; m++)
+                ((float *)a->traj.p)[m] = (float)(0.5 * m / dims / length[i]);
+        }
+        write_scan(
+            plain_header(16, 16, 1, dims ? "<trajectory>radial</trajectory>" : "<trajectory>cartesian</trajectory>"));
+        read_it(NULL, K_NORMALIZED);
+        assert_int_equal(s.frames, 2);
+        for (int f = 0; f < 2; f++) {
+            const scan_trajectory *t = &s.trajectory[s.frame[f].trajectory];
+            assert_int_equal(t->readouts, 2 + f);
+            assert_memory_equal(t->readout, expected[f], (size_t)(3 + f) * sizeof(int64_t));
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -397,6 +425,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_acquisitions_that_disagree, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_datasets_that_are_none, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_coil_maps, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_readouts, set_up, tear_down),
     };
     if (built_without_expat())
         return 77;

@@ -42,8 +42,9 @@ vf_status prewhiten(vf_context *ctx, mri_scan *raw)
         return VF_OK;
     vf_status status = whitening_matrix(ctx, raw->coils, raw->noise);
     for (int f = 0; f < raw->frames + raw->calibrations && status == VF_OK; f++)
-        status = vf_mix_rows(ctx, raw->coils, raw->coils, raw->noise, raw->trajectory[raw->frame[f].trajectory].samples,
-                             raw->frame[f].data);
+        if (raw->frame[f].data) /* parts share those of another frame */
+            status = vf_mix_rows(ctx, raw->coils, raw->coils, raw->noise, scan_stride(raw, &raw->frame[f]),
+                                 raw->frame[f].data);
     const int64_t voxels = raw->matrix[0] * raw->matrix[1] * raw->matrix[2];
     const int sets = raw->maps_whitened ? 0 : scan_all_map_sets(raw);
     for (int p = 0; p < sets && status == VF_OK; p++)

@@ -347,6 +347,14 @@ vf_status calibrate_espirit(calibration *c, int place, bool must, recon_map_sets
     return VF_OK;
 }
 
+static bool has_calibration_lines(const mri_scan *raw)
+{
+    for (int f = raw->frames; f < raw->frames + raw->calibrations; f++)
+        if (!raw->frame[f].spare)
+            return true;
+    return false;
+}
+
 static vf_status by_walsh(calibration *c, int place, float complex *maps, calibrated *made)
 {
     const mri_scan *raw = c->scan;
@@ -363,7 +371,7 @@ static vf_status by_walsh(calibration *c, int place, float complex *maps, calibr
     if (status == VF_OK)
         snprintf(made->text, sizeof made->text,
                  "%d coil%s, maps estimated from the centre of k-space, |kx| < %.3g%s (Walsh)", raw->coils,
-                 vf_plural(raw->coils), c->k_cut[0], raw->calibrations ? ", and calibration lines" : "");
+                 vf_plural(raw->coils), c->k_cut[0], has_calibration_lines(raw) ? ", and calibration lines" : "");
     made->sets = 1;
     return status;
 }

@@ -22,7 +22,8 @@ static vf_wiener_samples samples_of(const mri_scan *raw, const scan_frame *frame
                                .k = at->k,
                                .weights = at->weights,
                                .coils = raw->coils,
-                               .data = (const float *)frame->data};
+                               .stride = scan_stride(raw, frame),
+                               .data = (const float *)scan_coil(raw, frame, 0)};
 }
 
 vf_status noise_from_samples(recon_job *j, int *frame)
@@ -155,7 +156,7 @@ static vf_status residual_variance(const crew *c, const scan_frame *frame, const
         int64_t kept = 0;
         for (int64_t i = 0; i < o->count && status == VF_OK; i++) {
             const int64_t m = o->index[i];
-            const float complex phi = sample_phi(j->settings, raw, at, m), d_m = frame->data[coil * at->samples + m];
+            const float complex phi = sample_phi(j->settings, raw, at, m), d_m = scan_coil(raw, frame, coil)[m];
             const double complex left = d_m - phi * expected[i];
             if (d_m == 0)
                 continue;

@@ -302,18 +302,22 @@ static vf_status make_noise_map(sharing *s, recon_put_noise put_noise)
 static vf_status order_frames(recon_job *j)
 {
     const mri_scan *raw = j->scan;
-    int frames = 0;
+    int *place = calloc((size_t)raw->trajectories + 1, sizeof *place); /* of a trajectory's next frame */
     j->frames = calloc((size_t)raw->frames + 1, sizeof *j->frames);
-    if (!j->frames)
-        return vf_fail(j->ctx, VF_ERR_MEMORY, "no memory");
-    for (int t = 0; t < raw->trajectories; t++)
-        for (int f = 0; f < raw->frames; f++)
-            if (raw->frame[f].trajectory == t)
-                j->frames[frames++] = &raw->frame[f];
-    j->frame_count = frames;
-    return frames == raw->frames
-               ? VF_OK
-               : vf_fail(j->ctx, VF_ERR_INTERNAL, "%d of %d frames have a trajectory", frames, raw->frames);
+    vf_status status = j->frames && place ? VF_OK : vf_fail(j->ctx, VF_ERR_MEMORY, "no memory");
+    for (int f = 0; f < raw->frames && status == VF_OK; f++)
+        if (raw->frame[f].trajectory < 0 || raw->frame[f].trajectory >= raw->trajectories)
+            status = vf_fail(j->ctx, VF_ERR_INTERNAL, "frame %d: trajectory %d of %d", f, raw->frame[f].trajectory,
+                             raw->trajectories);
+        else
+            place[raw->frame[f].trajectory + 1]++;
+    for (int t = 0; t < raw->trajectories && status == VF_OK; t++)
+        place[t + 1] += place[t];
+    for (int f = 0; f < raw->frames && status == VF_OK; f++)
+        j->frames[place[raw->frame[f].trajectory]++] = &raw->frame[f];
+    j->frame_count = raw->frames;
+    free(place);
+    return status;
 }
 
 /* Merges the teams' summaries. */

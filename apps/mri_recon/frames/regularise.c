@@ -91,7 +91,8 @@ static vf_status make_model(crew *c, const scan_frame *frame, double power, fram
                                        .k = at->k,
                                        .weights = at->weights,
                                        .coils = raw->coils,
-                                       .data = (const float *)frame->data};
+                                       .stride = scan_stride(raw, frame),
+                                       .data = (const float *)scan_coil(raw, frame, 0)};
     vf_spectrum spectrum;
     f->space = regularise_space(raw);
     f->s = malloc(3 * (size_t)j->voxels * sizeof *f->s);

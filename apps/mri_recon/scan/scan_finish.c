@@ -79,7 +79,7 @@ static int64_t cut_pieces(const mri_scan *s, piece *out)
 }
 
 /* Digests the digests of all pieces, so that nothing needs to be copied together and threads can share the work. */
-static vf_status digest_trajectories(vf_context *ctx, const char *path, mri_scan *s)
+vf_status scan_digest(vf_context *ctx, const char *path, mri_scan *s)
 {
     enum { LINE = 96 };
     const int threads = vf_context_threads(ctx);
@@ -136,5 +136,5 @@ vf_status scan_finish(vf_context *ctx, const char *path, mri_scan *s)
                                2 * s->coils * s->trajectory[s->frame[i].trajectory].samples);
     if (silent)
         vf_warn(ctx, "%s: all samples are 0", path);
-    return digest_trajectories(ctx, path, s);
+    return scan_digest(ctx, path, s);
 }

@@ -244,8 +244,9 @@ static vf_status allocate_frames(ismrmrd_reader *r)
     for (int f = 0; status == VF_OK && f < s->frames; f++) {
         scan_trajectory *t = &s->trajectory[f];
         s->frame[f].trajectory = f;
-        t->samples = r->frame_samples[f];
-        status = scan_allocate(r->ctx, path, "a trajectory", t->samples, 3 * sizeof *t->k, &t->k);
+        status = ismrmrd_mark_readouts(r, f, t);
+        if (status == VF_OK)
+            status = scan_allocate(r->ctx, path, "a trajectory", t->samples, 3 * sizeof *t->k, &t->k);
         if (status == VF_OK && r->dims == 4)
             status = scan_allocate(r->ctx, path, "times", t->samples, sizeof *t->time, &t->time);
     }
