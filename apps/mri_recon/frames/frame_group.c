@@ -259,7 +259,8 @@ static vf_status solve_channel(const solving *w, int d, int channel)
         part[p] = c->solver[d + p].part;
     const system_matrix system = {.prior = &s->known, .parts = parts, .part = part};
     const vf_prior none = {.counts = {j->scan->matrix[0], j->scan->matrix[1], j->scan->matrix[2]}};
-    const system_matrix bare = {.prior = &none, .parts = parts, .part = part};
+    system_matrix bare = {.prior = &none, .parts = parts, .part = part};
+    vf_operator *normal = NULL;
     const sparse_problem problem = sparse_problem_of(c, s);
     const solve_options options = {.precision = j->settings->precision,
                                    .iterations = j->settings->iterations,
@@ -268,9 +269,12 @@ static vf_status solve_channel(const solving *w, int d, int channel)
                                    .lambda_auto = j->settings->lambda_auto};
     solve_result *result = &w->result[channel];
     vf_status status = vf_queue_copy(s->part.queue, s->b.data, image, image_bytes);
+    if (status == VF_OK && w->sparse)
+        status = system_operator_create(&bare, j->type, x.count, &normal);
     if (status == VF_OK)
-        status = w->sparse ? solve_sparse(j->ctx, &options, &bare, &problem, &b, &x, tell, c, result)
+        status = w->sparse ? solve_sparse(j->ctx, &options, normal, s->part.queue, &problem, &b, &x, tell, c, result)
                            : solve(j->ctx, &options, &system, &b, &x, tell, c, result);
+    vf_operator_free(normal);
     if (status == VF_OK)
         status = vf_queue_copy(s->part.queue, image, s->x.data, image_bytes);
     if (status == VF_OK)

@@ -104,8 +104,10 @@ sparse_problem sparse_problem_of(const crew *c, const device_solver *s)
 {
     static const sparse_solver solvers[] = {
         [RECON_ADMM] = SPARSE_ADMM, [RECON_FISTA] = SPARSE_FISTA, [RECON_PRIMAL_DUAL] = SPARSE_PRIMAL_DUAL};
-    sparse_problem problem = {
-        .solver = solvers[c->job->settings->solver], .penalties = s->penalties, .inverse = s->inverse};
+    sparse_problem problem = {.solver = solvers[c->job->settings->solver],
+                              .penalties = s->penalties,
+                              .inverse = s->inverse,
+                              .voxels = c->job->voxels};
     if (c->job->has_maps)
         problem.even = s->known.balance;
     return problem;

@@ -150,20 +150,21 @@ vf_status solve_overflow(vf_context *ctx, const solve_options *options);
 
 typedef enum sparse_solver { SPARSE_ADMM, SPARSE_FISTA, SPARSE_PRIMAL_DUAL } sparse_solver;
 
-/* What a sparse solution needs on the first device. With uneven coils, the penalties are of the image times `even`^-1,
- * in which noise is even. */
+/* What a sparse solution of some images [image][voxels] needs on the first device: sets of maps, or frames. With uneven
+ * coils, the penalties are of the images divided by `even`, in which noise is even. */
 typedef struct sparse_problem {
     sparse_solver solver;
     vf_penalties *penalties; /* with lambda and rho set */
-    vf_circulant *inverse;   /* matrix 0: near the inverse of F^H W F + sum rho T^H T */
-    vf_array even;           /* [set][voxels] real: 1 / sqrt(sum |s|^2) relative to its mean; 0 where no coil sees;
-                              * empty: 1 */
+    vf_circulant *inverse; /* near the inverse of F^H W F + sum rho T^H T: matrix i for image i, or matrix 0 for all */
+    bool inverse_of_each;
+    int64_t voxels;
+    vf_array even; /* [image][voxels] real: 1 / sqrt(sum |s|^2) relative to its mean; 0 where no coil sees; empty: 1 */
 } sparse_problem;
 
-/* Minimises |W^1/2 (F x - d)|^2 / 2 + penalties from x = 0; stops at options->tolerance (vf_convex_result). `b` is
- * overwritten; `x` gets the solution; both [set][voxels]. Otherwise as solve; the system's prior must be 0. */
-VF_MUST_CHECK vf_status solve_sparse(vf_context *ctx, const solve_options *options, const system_matrix *system,
-                                     const sparse_problem *problem, vf_array *b, vf_array *x,
+/* Minimises |W^1/2 (F x - d)|^2 / 2 + penalties from x = 0; stops at options->tolerance (vf_convex_result). `system` is
+ * F^H W F. `b` is overwritten; `x` gets the solution; both [image][voxels]. Otherwise as solve. */
+VF_MUST_CHECK vf_status solve_sparse(vf_context *ctx, const solve_options *options, vf_operator *system,
+                                     vf_queue *queue, const sparse_problem *problem, vf_array *b, vf_array *x,
                                      void (*tell)(void *user, int iteration, double residual), void *user,
                                      solve_result *result);
 

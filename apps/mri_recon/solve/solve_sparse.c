@@ -11,22 +11,24 @@ static const double POWER_MARGIN = 1.05;
 static const double POWER_CHANGE = 1e-3;
 static const uint64_t POWER_SEED = 1;
 
-/* ---- the preconditioner: of each set ---- */
+/* ---- the preconditioner: of each image ---- */
 
-typedef struct each_set {
-    vf_circulant *plan;
-    vf_dtype type;
-    int64_t voxels, count;
-} each_set;
+typedef struct each_image {
+    const sparse_problem *problem;
+    vf_vector_space space;
+} each_image;
 
 static vf_status apply_inverse(void *state, vf_queue *queue, const void *r, void *z)
 {
-    const each_set *s = state;
+    const each_image *s = state;
+    const sparse_problem *p = s->problem;
+    const vf_dtype type = s->space.type;
     vf_device *device = vf_queue_device(queue);
     vf_status status = VF_OK;
-    for (int64_t at = 0; at < s->count && status == VF_OK; at += s->voxels)
-        status = vf_circulant_apply(s->plan, queue, 0, 1, vf_offset(device, r, s->type, at), 0,
-                                    vf_offset(device, z, s->type, at));
+    for (int i = 0; i * p->voxels < s->space.count && status == VF_OK; i++)
+        status =
+            vf_circulant_apply(p->inverse, queue, p->inverse_of_each ? i : 0, 1,
+                               vf_offset(device, r, type, i * p->voxels), 0, vf_offset(device, z, type, i * p->voxels));
     return status;
 }
 
@@ -50,38 +52,37 @@ static vf_status apply_balanced(void *state, vf_queue *queue, const void *x, voi
 }
 
 typedef struct operators {
-    vf_operator *system;
-    vf_operator *normal; /* of the image of even noise */
+    vf_operator *normal; /* of images of even noise; NULL: the system itself */
     vf_operator *inverse;
     balanced even;
-    each_set sets;
+    each_image images;
 } operators;
 
-static vf_status make_operators(system_matrix *system, const sparse_problem *problem, vf_vector_space space,
-                                operators *out)
+static vf_status make_operators(vf_operator *system, const sparse_problem *problem, operators *out)
 {
     static const vf_operator_methods inverse = {.name = "preconditioner", .forward = apply_inverse},
-                                     normal = {.name = "F^H W F for an image of even noise", .forward = apply_balanced};
-    vf_device *device = vf_queue_device(system->part[0].queue);
-    const int64_t *n = system->prior->counts;
-    out->sets = (each_set){problem->inverse, space.type, n[0] * n[1] * n[2], space.count};
-    vf_status status = system_operator_create(system, space.type, space.count, &out->system);
-    if (status == VF_OK)
+                                     normal = {.name = "F^H W F of images of even noise", .forward = apply_balanced};
+    vf_device *device = vf_operator_device(system);
+    const vf_vector_space space = vf_operator_domain(system);
+    vf_status status = VF_OK;
+    out->images = (each_image){problem, space};
+    if (problem->even.data) {
+        out->even.a = system;
+        out->even.even = problem->even.data;
         status = vf_array_create(device, VF_SPACE_DEVICE, space.type, space.count, &out->even.room);
-    out->even.a = out->system;
-    out->even.even = problem->even.data;
-    if (status == VF_OK && out->even.even)
-        status = vf_operator_create(device, &normal, VF_OPERATOR_SELF_ADJOINT, space, space, &out->even, &out->normal);
-    return status == VF_OK
-               ? vf_operator_create(device, &inverse, VF_OPERATOR_SELF_ADJOINT, space, space, &out->sets, &out->inverse)
-               : status;
+        if (status == VF_OK)
+            status =
+                vf_operator_create(device, &normal, VF_OPERATOR_SELF_ADJOINT, space, space, &out->even, &out->normal);
+    }
+    return status == VF_OK ? vf_operator_create(device, &inverse, VF_OPERATOR_SELF_ADJOINT, space, space, &out->images,
+                                                &out->inverse)
+                           : status;
 }
 
 static void free_operators(operators *made)
 {
     vf_operator_free(made->inverse);
     vf_operator_free(made->normal);
-    vf_operator_free(made->system);
     vf_array_free(&made->even.room);
 }
 
@@ -117,18 +118,15 @@ static vf_status run(const sparse_problem *problem, const vf_convex_problem *con
     return status;
 }
 
-vf_status solve_sparse(vf_context *ctx, const solve_options *options, const system_matrix *system,
+vf_status solve_sparse(vf_context *ctx, const solve_options *options, vf_operator *system, vf_queue *queue,
                        const sparse_problem *problem, vf_array *b, vf_array *x,
                        void (*tell)(void *user, int iteration, double residual), void *user, solve_result *result)
 {
-    vf_queue *queue = system->part[0].queue;
-    const vf_vector_space space = {x->type, x->count};
-    system_matrix whole = *system;
     telling t = {tell, user};
     operators made = {0};
     vf_convex_result found = {0};
-    vf_status status = make_operators(&whole, problem, space, &made);
     const void *even = problem->even.data;
+    vf_status status = make_operators(system, problem, &made);
     if (status == VF_OK && even)
         status = vf_vector_scale_by(queue, x->type, x->count, even, b->data, b->data);
     vf_convex_options how = {.iterations = options->iterations,
@@ -136,7 +134,7 @@ vf_status solve_sparse(vf_context *ctx, const solve_options *options, const syst
                              .preconditioner = made.inverse,
                              .tell = tell_caller,
                              .user = &t};
-    vf_convex_problem convex = {.normal = made.normal ? made.normal : made.system, .b = b->data};
+    vf_convex_problem convex = {.normal = made.normal ? made.normal : system, .b = b->data};
     convex.penalty = vf_penalties_list(problem->penalties, &convex.penalties);
     if (status == VF_OK)
         status = run(problem, &convex, queue, &how, x->data, &found);
