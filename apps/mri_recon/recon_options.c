@@ -64,6 +64,10 @@ static const option_choice priors[] = {
     {"reference", RECON_REFERENCE, "the same, but smaller weights across the edges of the scan's anatomical images"},
     {"wavelet", RECON_SPARSE + VF_PENALTY_WAVELET,
      "few large wavelet coefficients (Haar and Daubechies), for undersampled scans"},
+    {"temporal", RECON_SPARSE + VF_PENALTY_TEMPORAL, "few changes from frame to frame; frames are solved together"},
+    {"llr", RECON_SPARSE + VF_PENALTY_LLR,
+     "blocks of the image whose changes over the frames are combinations of a few (locally low rank)"},
+    {"nuclear", RECON_SPARSE + VF_PENALTY_NUCLEAR, "the same for the whole image (nuclear norm)"},
     {"tv", RECON_SPARSE + VF_PENALTY_TV, "total variation: flat regions with sharp borders, for undersampled scans"},
     {0}};
 

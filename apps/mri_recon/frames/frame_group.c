@@ -37,13 +37,13 @@ static vf_status make_envelopes(crew *c, int count)
     return VF_OK;
 }
 
-static vf_status adjoint_of_frames(crew *c, const frame_group *g, char *images)
+vf_status crew_adjoints(crew *c, const frame_group *g, bool envelopes, char *images)
 {
     const recon_job *j = c->job;
     const recon_method method = j->settings->method;
-    const bool even = method == RECON_GRIDDING || method == RECON_BILINEAR, by_noise = regularise_by_noise(j->settings);
+    const bool even = method == RECON_GRIDDING || method == RECON_BILINEAR;
     right_side *side = NULL;
-    vf_status status = by_noise ? make_envelopes(c, g->count) : VF_OK;
+    vf_status status = envelopes ? make_envelopes(c, g->count) : VF_OK;
     for (int f = 0; f < g->count && status == VF_OK; f++)
         status = place_maps(c, frame_of(j, g, f));
     if (status == VF_OK)
@@ -53,7 +53,7 @@ static vf_status adjoint_of_frames(crew *c, const frame_group *g, char *images)
         snprintf(c->summary.encoding, sizeof c->summary.encoding, "%s", right_side_description(side));
     if (status == VF_OK)
         watch_stage(c->watch, "F^H d",
-                    (double)g->count * j->scan->coils * (by_noise && !frame_of(j, g, 0)->replica ? 2 : 1));
+                    (double)g->count * j->scan->coils * (envelopes && !frame_of(j, g, 0)->replica ? 2 : 1));
     watch_part(c->watch, g->count * (method == RECON_CG ? BEFORE_SOLVING : 1));
     for (int f = 0; f < g->count && status == VF_OK; f++) {
         const scan_frame *frame = frame_of(j, g, f);
@@ -61,7 +61,7 @@ static vf_status adjoint_of_frames(crew *c, const frame_group *g, char *images)
         status = crew_adjoint(c, side, frame, even, image);
         if (status == VF_OK)
             status = found_image(c, frame, image);
-        if (status == VF_OK && by_noise)
+        if (status == VF_OK && envelopes)
             status = envelope_of_frame(c, side, frame, &c->envelope[f]);
     }
     right_side_destroy(side);
@@ -88,7 +88,7 @@ static vf_status find_power(crew *c, const scan_frame *first)
     return status;
 }
 
-static vf_status power_of(crew *c, const scan_frame *frame, double *power)
+vf_status crew_power(crew *c, const scan_frame *frame, double *power)
 {
     vf_status status = VF_OK;
     while (status == VF_OK && !place_power(c, frame, power))
@@ -328,6 +328,17 @@ static vf_status solve_for_phase(const solving *now, const scan_frame *frame, do
     return status;
 }
 
+void summary_add(recon_summary *summary, const solve_result *result, bool first)
+{
+    summary->iterations += result->iterations;
+    summary->applications += result->applications;
+    summary->objective = (first ? 0 : summary->objective) + result->objective;
+    for (int k = 0; k < VF_MOST_PRIORS; k++)
+        summary->penalty[k] = (first ? 0 : summary->penalty[k]) + result->penalty[k];
+    summary->residual = fmax(summary->residual, result->residual);
+    summary->converged &= result->converged;
+}
+
 static vf_status solve_frame(crew *c, const scan_frame *frame, const frame_envelope *envelope, char *images)
 {
     const recon_job *j = c->job;
@@ -340,7 +351,7 @@ static vf_status solve_frame(crew *c, const scan_frame *frame, const frame_envel
                  .images = images,
                  .sets = frame_sets(j, frame),
                  .result = calloc((size_t)j->channels, sizeof *w.result)};
-    vf_status status = w.result ? power_of(c, frame, &power) : vf_fail(j->ctx, VF_ERR_MEMORY, "no memory");
+    vf_status status = w.result ? crew_power(c, frame, &power) : vf_fail(j->ctx, VF_ERR_MEMORY, "no memory");
     if (status == VF_OK && j->has_maps)
         status = give_coils(c, frame);
     if (status == VF_OK)
@@ -352,13 +363,7 @@ static vf_status solve_frame(crew *c, const scan_frame *frame, const frame_envel
     if (status == VF_OK)
         status = team_run(&c->team, shares_channels(j) ? c->solvers : 1, solve_channels, &w);
     for (int i = 0; i < j->channels && status == VF_OK; i++) {
-        summary->iterations += w.result[i].iterations;
-        summary->applications += w.result[i].applications;
-        summary->objective = (i > 0 ? summary->objective : 0) + w.result[i].objective;
-        for (int k = 0; k < VF_MOST_PRIORS; k++)
-            summary->penalty[k] = (i > 0 ? summary->penalty[k] : 0) + w.result[i].penalty[k];
-        summary->residual = fmax(summary->residual, w.result[i].residual);
-        summary->converged &= w.result[i].converged;
+        summary_add(summary, &w.result[i], i == 0);
     }
     free(w.result);
     return status;
@@ -383,6 +388,7 @@ vf_status crew_make_group(crew *c, const frame_group *g, char *images)
 {
     const recon_job *j = c->job;
     const int number = (int)(frame_of(j, g, 0) - j->scan->frame) + 1, frames = j->scan->frames;
+    const bool together = solves_series(j->settings) && !j->noise_begun;
     const recon_summary before = c->summary;
     const double begin = vf_now();
     if (frame_of(j, g, 0)->replica)
@@ -396,12 +402,12 @@ vf_status crew_make_group(crew *c, const frame_group *g, char *images)
         snprintf(c->watch->which, sizeof c->watch->which, "frame %d of %d: ", number, frames);
     else
         c->watch->which[0] = '\0';
-    if (c->solvers && c->trajectory != g->trajectory)
+    if (c->solvers && (together || c->trajectory != g->trajectory))
         free_solvers(c);
     vf_status status = claim_powers(c, g);
     if (status == VF_OK)
-        status = adjoint_of_frames(c, g, images);
-    if (status == VF_OK && j->settings->method == RECON_CG)
+        together ? crew_solve_series(c, g, images) : crew_adjoints(c, g, regularise_by_noise(j->settings), images);
+    if (status == VF_OK && j->settings->method == RECON_CG && !together)
         status = solve_frames(c, g, images);
     leave_powers(c);
     watch_part_ends(c->watch, status == VF_OK ? g->count : 0);

@@ -44,6 +44,12 @@ typedef struct sharing {
 
 /* ---- groups ---- */
 
+/* What groups have in common: the trajectory; or the place, if the frames of a place are solved together. */
+static int class_of(const recon_job *j, const scan_frame *frame)
+{
+    return solves_series(j->settings) ? frame->place : frame->trajectory;
+}
+
 /* A group has as many frames as memory allows, but at most a team's fair share. Large groups need fewer plans. */
 static vf_status make_groups(sharing *s)
 {
@@ -58,7 +64,7 @@ static vf_status make_groups(sharing *s)
     for (int f = 0; f < j->frame_count; f++) {
         const int trajectory = j->frames[f]->trajectory;
         frame_group *last = s->groups ? &s->group[s->groups - 1] : NULL;
-        if (last && last->trajectory == trajectory && last->count < most)
+        if (last && class_of(j, j->frames[last->first]) == class_of(j, j->frames[f]) && last->count < most)
             last->count++;
         else
             s->group[s->groups++] = (frame_group){.trajectory = trajectory, .first = f, .count = 1};
@@ -298,11 +304,12 @@ static vf_status make_noise_map(sharing *s, recon_put_noise put_noise)
 
 /* ---- all of it ---- */
 
-/* Sorts the frames by trajectory. */
+/* Sorts the frames by class. */
 static vf_status order_frames(recon_job *j)
 {
     const mri_scan *raw = j->scan;
-    int *place = calloc((size_t)raw->trajectories + 1, sizeof *place); /* of a trajectory's next frame */
+    const int classes = solves_series(j->settings) ? raw->places : raw->trajectories;
+    int *place = calloc((size_t)classes + 1, sizeof *place); /* of a class's next frame */
     j->frames = calloc((size_t)raw->frames + 1, sizeof *j->frames);
     vf_status status = j->frames && place ? VF_OK : vf_fail(j->ctx, VF_ERR_MEMORY, "no memory");
     for (int f = 0; f < raw->frames && status == VF_OK; f++)
@@ -310,11 +317,11 @@ static vf_status order_frames(recon_job *j)
             status = vf_fail(j->ctx, VF_ERR_INTERNAL, "frame %d: trajectory %d of %d", f, raw->frame[f].trajectory,
                              raw->trajectories);
         else
-            place[raw->frame[f].trajectory + 1]++;
-    for (int t = 0; t < raw->trajectories && status == VF_OK; t++)
+            place[class_of(j, &raw->frame[f]) + 1]++;
+    for (int t = 0; t < classes && status == VF_OK; t++)
         place[t + 1] += place[t];
     for (int f = 0; f < raw->frames && status == VF_OK; f++)
-        j->frames[place[raw->frame[f].trajectory]++] = &raw->frame[f];
+        j->frames[place[class_of(j, &raw->frame[f])]++] = &raw->frame[f];
     j->frame_count = raw->frames;
     free(place);
     return status;

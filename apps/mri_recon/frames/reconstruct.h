@@ -80,6 +80,9 @@ int64_t recon_group_bytes(const recon_settings *settings);
 /* Whether the prior's weight comes from noise and spectrum. */
 bool regularise_by_noise(const recon_settings *settings);
 
+/* Whether frames are solved together: a sparse prior couples them. */
+bool solves_series(const recon_settings *settings);
+
 /* Whether calibrate_better_maps checks the scan's own maps: only if the user has not asked for them explicitly. */
 bool judges_scan_maps(const recon_settings *settings, const mri_scan *raw);
 

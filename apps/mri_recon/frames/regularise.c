@@ -142,6 +142,14 @@ vf_status regularise_put(const recon_job *j, const double *values, int64_t count
     return status;
 }
 
+void regularise_balance(const recon_job *j, const frame_place *place, int set, double power, double *out)
+{
+    const double least = place->weighted ? LEAST_BALANCE_FADING : LEAST_BALANCE;
+    map_powers(j, place->maps + set * j->scan->coils * j->voxels, out);
+    for (int64_t i = 0; i < j->voxels; i++)
+        out[i] = out[i] > 0 ? 1 / fmax(sqrt(out[i] / power), least) : 0;
+}
+
 /* For each set of the place's maps: the support (where the coils see anything), the balance, and the envelope. */
 static vf_status set_support(const crew *c, const frame_envelope *envelope, const frame_place *place, double power,
                              device_solver *s)
@@ -153,13 +161,11 @@ static vf_status set_support(const crew *c, const frame_envelope *envelope, cons
     if (!seen)
         return vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for the support of %lld voxels", (long long)j->voxels);
     double *balance = seen + count, *bright = balance + count;
-    const double least = place->weighted ? LEAST_BALANCE_FADING : LEAST_BALANCE;
     for (int set = 0; set < place->sets; set++)
-        map_powers(j, place->maps + set * j->scan->coils * j->voxels, seen + set * j->voxels);
+        regularise_balance(j, place, set, power, balance + set * j->voxels);
     for (int64_t i = 0; i < count; i++) {
-        balance[i] = seen[i] > 0 ? 1 / fmax(sqrt(seen[i] / power), least) : 0;
-        bright[i] = seen[i] > 0 ? (double)envelope->values[i % j->voxels] : 0;
-        seen[i] = seen[i] > 0;
+        seen[i] = balance[i] > 0;
+        bright[i] = balance[i] > 0 ? (double)envelope->values[i % j->voxels] : 0;
     }
     vf_status status = regularise_put(j, seen, count, queue, &s->known.support);
     if (status == VF_OK)

@@ -10,6 +10,7 @@
  * errors are to be small and not noise invisible. docs/image_accuracy.md has the measurements behind the factors. */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "frame_group.h"
 
@@ -24,30 +25,33 @@ static const double RHO = 0.3;
 /* The smallest eigenvalue of the preconditioner's F^H W F, relative to the mean. */
 static const double LEAST_DENSITY = 1e-3;
 
-static vf_status make(const recon_job *j, device_solver *s)
+vf_status sparse_create(const recon_job *j, vf_device *device, int images, vf_penalties **out)
 {
     const recon_settings *settings = j->settings;
     const int64_t *n = j->scan->matrix;
-    vf_device *device = vf_queue_device(s->part.queue);
-    const int sets = s->part.sets > 1 ? s->part.sets : 1;
     vf_penalties_options options = {.priors = settings->sparse,
-                                    .counts = {n[0], n[1], n[2], sets},
+                                    .counts = {n[0], n[1], n[2], images},
                                     .precision = settings->precision,
                                     .seed = (uint64_t)settings->seed,
                                     .moments = settings->moments,
                                     .shifts = settings->shifts};
     for (int i = 0; i < settings->sparse; i++)
         options.kind[i] = settings->sparse_prior[i];
+    return vf_penalties_create(device, &options, out);
+}
+
+static vf_status make(const recon_job *j, device_solver *s)
+{
+    vf_device *device = vf_queue_device(s->part.queue);
     vf_penalties_free(s->penalties); /* the number of sets may have changed */
     s->penalties = NULL;
-    vf_status status = vf_penalties_create(device, &options, &s->penalties);
+    vf_status status = sparse_create(j, device, s->part.sets > 1 ? s->part.sets : 1, &s->penalties);
     if (status == VF_OK && !s->inverse)
-        status = vf_circulant_create(device, n, settings->precision, 1, &s->inverse);
+        status = vf_circulant_create(device, j->scan->matrix, j->settings->precision, 1, &s->inverse);
     return status;
 }
 
-/* The eigenvalues of F^H W F, their mean, and the unit of lambda. */
-static double noise_unit(const crew *c, double power, double *mean)
+double sparse_unit(const crew *c, double power, double *mean)
 {
     const recon_job *j = c->job;
     const int64_t *n = j->scan->matrix;
@@ -64,24 +68,37 @@ static double noise_unit(const crew *c, double power, double *mean)
     return sqrt(regularise_variance(j) * high / (double)j->voxels);
 }
 
-static vf_status set_solver(crew *c, device_solver *s, double power, double mean, double unit)
+void sparse_weigh(crew *c, vf_penalties *penalties, double mean, double unit)
 {
-    const recon_job *j = c->job;
-    const recon_settings *settings = j->settings;
-    double *spectrum = calloc((size_t)j->voxels, sizeof *spectrum);
-    vf_status status =
-        spectrum ? make(j, s) : vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for %lld voxels", (long long)j->voxels);
-    for (int i = 0; i < settings->sparse && status == VF_OK; i++) {
+    const recon_settings *settings = c->job->settings;
+    for (int i = 0; i < settings->sparse; i++) {
         const vf_penalty_kind kind = settings->sparse_prior[i];
         const double lambda = settings->lambda * (settings->lambda_auto ? FACTOR[kind] : 1) * unit;
         const double curvature = kind == VF_PENALTY_TV ? 4 : kind == VF_PENALTY_TEMPORAL ? 2 : 1;
-        vf_penalties_set(s->penalties, i, lambda, RHO * mean / curvature);
+        vf_penalties_set(penalties, i, lambda, RHO * mean / curvature);
         c->summary.sparse_lambda[i] = lambda;
     }
+    c->summary.noise_unit = unit;
+}
+
+void sparse_inverse(const crew *c, const vf_penalties *penalties, double power, double mean, double *out)
+{
+    const int64_t voxels = c->job->voxels;
+    memset(out, 0, (size_t)voxels * sizeof *out);
+    vf_penalties_add_spectrum(penalties, out);
+    for (int64_t i = 0; i < voxels; i++)
+        out[i] = 1 / (fmax(c->density[i] * power, LEAST_DENSITY * mean) + out[i]);
+}
+
+static vf_status set_solver(crew *c, device_solver *s, double power, double mean, double unit)
+{
+    const recon_job *j = c->job;
+    double *spectrum = malloc((size_t)j->voxels * sizeof *spectrum);
+    vf_status status =
+        spectrum ? make(j, s) : vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for %lld voxels", (long long)j->voxels);
     if (status == VF_OK) {
-        vf_penalties_add_spectrum(s->penalties, spectrum);
-        for (int64_t i = 0; i < j->voxels; i++)
-            spectrum[i] = 1 / (fmax(c->density[i] * power, LEAST_DENSITY * mean) + spectrum[i]);
+        sparse_weigh(c, s->penalties, mean, unit);
+        sparse_inverse(c, s->penalties, power, mean, spectrum);
         status = vf_circulant_set(s->inverse, s->part.queue, 0, spectrum);
     }
     free(spectrum);
@@ -92,9 +109,8 @@ vf_status sparse_frame(crew *c, double power)
 {
     const int solving = c->job->has_maps ? 1 : c->solvers;
     double mean = 0;
-    const double unit = noise_unit(c, power, &mean);
+    const double unit = sparse_unit(c, power, &mean);
     vf_status status = VF_OK;
-    c->summary.noise_unit = unit;
     for (int d = 0; d < solving && status == VF_OK; d++)
         status = set_solver(c, &c->solver[d], power, mean, unit);
     return status;
