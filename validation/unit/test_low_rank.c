@@ -42,7 +42,7 @@ static const problem problems[] = {
     {{7, 5, 3, 4}, {3, 2, 2}, {-4, 13, 2}, VF_C64},  {{9, 6, 2, 17}, {4, 4, 4}, {3, 5, 1}, VF_C64},
     {{3, 2, 2, 40}, {2, 2, 1}, {1, 1, 1}, VF_C64},   {{6, 5, 4, 8}, {100, 100, 100}, {2, 3, 1}, VF_C64},
     {{31, 3, 1, 33}, {16, 3, 1}, {7, 2, 0}, VF_C64}, {{70, 1, 1, 66}, {70, 1, 1}, {9, 0, 0}, VF_C64},
-    {{2, 1, 1, 90}, {2, 1, 1}, {1, 0, 0}, VF_C64},   {{13, 11, 2, 5}, {5, 1, 2}, {1000003, -77, 1}, VF_C64},
+    {{2, 1, 1, 20}, {2, 1, 1}, {1, 0, 0}, VF_C64},   {{13, 11, 2, 5}, {5, 1, 2}, {1000003, -77, 1}, VF_C64},
 };
 enum { PROBLEMS = sizeof problems / sizeof *problems, MOST_VARIANTS = 5 };
 
@@ -52,7 +52,10 @@ static void test_against_svd(void **state)
     for (int i = 0; i < PROBLEMS * CONTENTS * 2; i++) {
         problem p = problems[i / 2 / CONTENTS];
         p.type = i % 2 ? VF_C128 : VF_C64;
-        double complex *x = make_series(&p, (content)(i / 2 % CONTENTS));
+        const content what = (content)(i / 2 % CONTENTS);
+        if (p.counts[3] > 60 && what > RANK_TWO) /* takes long */
+            continue;
+        double complex *x = make_series(&p, what);
         double power = 0;
         for (int64_t n = 0; n < size_of(&p); n++)
             power += creal(x[n] * conj(x[n])) / (double)blocks_of(&p);
