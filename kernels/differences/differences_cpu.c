@@ -1,5 +1,5 @@
 /* The CPU backend. Gradients: OpenMP threads take rows along x; term after term of the stencil is added while the row
- * is in the cache. Thresholds and norms: threads take chunks of fixed size, so the bits do not depend on their number. */
+ * is in the cache. Thresholds and norms: threads take chunks of fixed size, so their number does not change bits. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

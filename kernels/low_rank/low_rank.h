@@ -9,9 +9,9 @@
  * locally low-rank prior (Trzasko and Manduca, Proc. ISMRM 19 (2011) 4371).
  *
  * V and s come from the Gram matrix of the shorter side (frames, or voxels if they are fewer), in double precision.
- * With U = 2^-53 and c about the longer side plus 100 times the shorter one, the result is off by at most c U s_1^2 / (2 t)
- * in the Frobenius norm, s_1 the largest singular value of the block, besides rounding to the type. Singular values
- * below about 1e-8 s_1 are lost in rounding.
+ * With U = 2^-53, S the Frobenius norm of the block and c the longer side plus 100 times the shorter one, the result is
+ * off by at most about c U S^2 / (2 t) in that norm, besides rounding to the type. Singular values below about 1e-8 S
+ * are lost in rounding.
  *
  * Blocks: along each axis, block j holds the positions j B to min((j + 1) B, N) - 1, where position p is voxel (p +
  * shift) mod N. So all blocks but the last one of an axis have B voxels, the last one has the rest, and blocks wrap

@@ -238,22 +238,23 @@ static vf_status execute(vf_low_rank *plan, vf_queue *queue, const low_rank_task
 {
     const cpu_state *s = plan->state;
     vf_context *ctx = vf_device_context(vf_queue_device(queue));
+    const bool parallel = s->threads > 1 && task->grid.voxels * task->grid.frames > 10000;
     for (int64_t base = 0; base < task->grid.all_blocks && !vf_cancelled(ctx); base += plan->batch) {
         const int64_t rest = task->grid.all_blocks - base;
         const int blocks = rest < plan->batch ? (int)rest : plan->batch;
         const int64_t jobs = (int64_t)blocks * plan->segments;
-#pragma omp parallel for schedule(dynamic) num_threads(s->threads) if (s->threads > 1)
+#pragma omp parallel for schedule(dynamic) num_threads(s->threads) if (parallel)
         for (int64_t job = 0; job < jobs; job++) {
             const piece p = open_piece(plan, task, base, job);
             make_gram(&p);
         }
-#pragma omp parallel for schedule(dynamic) num_threads(s->solvers) if (s->solvers > 1)
+#pragma omp parallel for schedule(dynamic) num_threads(s->solvers) if (parallel)
         for (int place = 0; place < blocks; place++)
             if (!vf_cancelled(ctx))
                 solve(plan, task, base, place);
         for (int place = 0; !task->z && place < blocks; place++)
             *task->sum += s->sums[place];
-#pragma omp parallel for schedule(dynamic) num_threads(s->threads) if (s->threads > 1)
+#pragma omp parallel for schedule(dynamic) num_threads(s->threads) if (parallel)
         for (int64_t job = 0; job < (task->z && !vf_cancelled(ctx) ? jobs : 0); job++) {
             const piece p = open_piece(plan, task, base, job);
             multiply(&p, matrix_of(plan, (int)(job / plan->segments), 0));

@@ -352,8 +352,8 @@ static double objective(int groups, const double *w, double threshold, const dou
 }
 
 /* z minimises what the header says. The objective is strongly convex: at the distance d (in the weighted norm) from
- * the minimum it is larger by d^2 / 2 at least, and it is some 1e-14 off here. So nothing random around z, and neither v nor
- * 0, may be lower than z plus half of that. */
+ * the minimum it is larger by d^2 / 2 at least, and it is some 1e-14 off here. So nothing random around z, and neither
+ * v nor 0, may be lower than z plus half of that. */
 static void test_minimises(void **state)
 {
     (void)state;

@@ -1,274 +1,8 @@
 /* Singular value thresholds in blocks and the nuclear norm: every variant against a singular value decomposition of
  * each block by another method (svd_fixture.h), and by what a proximal map must satisfy, on fresh random numbers.
  *
- * usage: test_low_rank DEVICE [SEED] [test ...]     (cpu, cuda; exit 77 if there is no such device)
- *
- * The bound, in the Frobenius norm, for a block of L x k, k the shorter side; for "ref", the frames. U = 2^-53, S its
- * norm, t the threshold.
- *   Gram matrix   L terms: (L + 2) U S^2. Eigenproblem: some 10 sweeps of k rotations of an element, 6 U each: its
- *                 values and vectors are exact for a matrix that is 60 k U S^2 away. Together D = (L + 60 k + 100) U
- *                 S^2.
- *   M f(G)        for f = max(0, 1 - t / sqrt(lambda)) changes by D / (2 t) at most: between the eigenvectors i and j
- *                 the factor is s_i |f_i - f_j| / |s_i^2 - s_j^2| <= 1 / (2 t), in all three cases of s_i, s_j and t.
- *                 And by sqrt(k D) at most: what is lost or kept wrongly has s^2 <= D.
- *   the product   vectors that are not orthonormal, 60 k U each, and sums of k terms, twice: (130 k + 10) sqrt(k) U S.
- *   rounding      u |Z|, u = 2^-24 or U.
- * The sum of the singular values is off by sum_i min(sqrt(D), D / s_i), and rounding, k U of it. Second-order terms,
- * and what the decomposition is off itself, 100 k U S: 1 % and twice the product's. */
-#include "low_rank.h"
-
-#include "queue_fixture.h"
-#include "svd_fixture.h"
-
-enum { GUARD = 32 };
-
-static void *room(int64_t count, size_t size)
-{
-    void *p = calloc((size_t)count + 1, size);
-    assert_non_null(p);
-    return p;
-}
-
-static void need(vf_status status)
-{
-    if (status != VF_OK)
-        fail_msg("%s", vf_context_message(ctx));
-}
-
-static int64_t smaller(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
-static double complex number(double re, double im)
-{
-    const double parts[2] = {re, im};
-    double complex v;
-    memcpy(&v, parts, sizeof v);
-    return v;
-}
-
-/* Parts in [-1, 1], in single precision. */
-static double complex random_number(void)
-{
-    volatile float re = (float)(2 * uniform() - 1), im = (float)(2 * uniform() - 1);
-    return number((double)re, (double)im);
-}
-
-/* ---- the device's side ---- */
-
-typedef struct problem {
-    int64_t counts[4], block[3], shift[3];
-    vf_dtype type;
-} problem;
-
-static int64_t voxels_of(const problem *p)
-{
-    return p->counts[0] * p->counts[1] * p->counts[2];
-}
-
-static int64_t size_of(const problem *p)
-{
-    return voxels_of(p) * p->counts[3];
-}
-
-static vf_array upload(const problem *p, const double complex *values, vf_array *host)
-{
-    const int64_t n = size_of(p);
-    vf_array array = {0};
-    *host = (vf_array){0};
-    need(vf_array_create(device, VF_SPACE_DEVICE, p->type, n + 2 * GUARD, &array));
-    need(vf_array_create(device, VF_SPACE_PINNED, p->type, n + 2 * GUARD, host));
-    for (int64_t i = -GUARD; i < n + GUARD; i++) {
-        const double complex v = i >= 0 && i < n ? (values ? values[i] : number(NAN, NAN)) : (double)(12345 + i);
-        if (p->type == VF_C128)
-            ((double complex *)host->data)[i + GUARD] = v;
-        else
-            ((float complex *)host->data)[i + GUARD] = (float complex)v;
-    }
-    need(vf_array_copy(queue, &array, host, array.count));
-    need(vf_queue_sync(queue));
-    return array;
-}
-
-static void download(const problem *p, vf_array *array, vf_array *host, double complex *values)
-{
-    need(vf_array_copy(queue, host, array, array->count));
-    need(vf_queue_sync(queue));
-    for (int64_t i = -GUARD; i < size_of(p) + GUARD; i++) {
-        const double complex v = p->type == VF_C128 ? ((double complex *)host->data)[i + GUARD]
-                                                    : (double complex)((float complex *)host->data)[i + GUARD];
-        if (i >= 0 && i < size_of(p))
-            values[i] = v;
-        else if (!(creal(v) == (double)(12345 + i) && cimag(v) == 0))
-            fail_msg("written to element %lld of %lld", (long long)i, (long long)size_of(p));
-    }
-    vf_array_free(array);
-    vf_array_free(host);
-}
-
-/* z, and the norm of v. */
-static double complex *threshold(const problem *p, const char *variant, double t, bool in_place,
-                                 const double complex *v, double *norm)
-{
-    vf_array host_in, host_out, in = upload(p, v, &host_in), out = upload(p, NULL, &host_out);
-    double complex *z = room(size_of(p), sizeof *z), *same = room(size_of(p), sizeof *same);
-    vf_low_rank *plan;
-    *norm = NAN;
-    need(vf_low_rank_create(device, p->type, p->counts, p->block, variant, &plan));
-    void *from = vf_array_at(&in, GUARD);
-    need(vf_low_rank_norm(plan, queue, p->shift, from, norm));
-    need(vf_low_rank_threshold(plan, queue, p->shift, t, from, in_place ? from : vf_array_at(&out, GUARD)));
-    need(vf_queue_sync(queue));
-    vf_low_rank_destroy(plan);
-    download(p, &in, &host_in, same);
-    download(p, &out, &host_out, z);
-    if (in_place)
-        memcpy(z, same, (size_t)size_of(p) * sizeof *z);
-    else if (memcmp(same, v, (size_t)size_of(p) * sizeof *z) != 0)
-        fail_msg("the input was written to");
-    free(same);
-    return z;
-}
-
-/* The variants of this device that this machine can run; NULL ends them. */
-static const char *variant_name(int index)
-{
-    static const char *const names[] = {"simd", "baseline", "avx2", "avx512", "ref", NULL};
-    if (vf_device_get_kind(device) != VF_DEVICE_CPU)
-        return index == 0 ? "cuda" : NULL;
-    return names[index];
-}
-
-/* ---- what is right ---- */
-
-/* The voxels of one block, by the header's definition; their number. */
-static int64_t list_block(const problem *p, int64_t block, int64_t *list)
-{
-    int64_t count = 0;
-    for (int64_t n = 0; n < voxels_of(p); n++) {
-        int64_t rest = n, number_of = 0, step = 1;
-        for (int a = 0; a < 3; a++) {
-            const int64_t size = p->counts[a], width = smaller(p->block[a], size);
-            const int64_t position = ((rest % size - p->shift[a]) % size + size) % size;
-            rest /= size;
-            number_of += step * (position / width);
-            step *= (size + width - 1) / width;
-        }
-        if (number_of == block)
-            list[count++] = n;
-    }
-    return count;
-}
-
-/* One block as a matrix, its decomposition, and where its elements belong. */
-typedef struct matrix {
-    int64_t count, rows, columns; /* count: voxels; columns <= rows */
-    double k;                     /* of the bounds */
-    bool turned;
-    int64_t *list;
-    double complex *us, *v;
-    double *s, norm, sum; /* Frobenius, nuclear */
-} matrix;
-
-static int64_t place_of(const problem *p, const matrix *m, int64_t row, int64_t column)
-{
-    return m->turned ? row * voxels_of(p) + m->list[column] : column * voxels_of(p) + m->list[row];
-}
-
-static matrix open_matrix(const problem *p, int64_t block, const double complex *x)
-{
-    matrix m = {.list = room(voxels_of(p), sizeof *m.list)};
-    m.count = list_block(p, block, m.list);
-    m.turned = m.count < p->counts[3];
-    m.rows = m.turned ? p->counts[3] : m.count;
-    m.columns = m.turned ? m.count : p->counts[3];
-    m.us = room(m.rows * m.columns, sizeof *m.us);
-    m.v = room(m.columns * m.columns, sizeof *m.v);
-    m.s = room(m.columns, sizeof *m.s);
-    for (int64_t i = 0; i < m.rows * m.columns; i++)
-        m.us[i] = x[place_of(p, &m, i / m.columns, i % m.columns)];
-    m.k = (double)m.columns;
-    svd(m.rows, m.columns, m.us, m.s, m.v);
-    for (int64_t j = 0; j < m.columns; j++) {
-        m.norm += m.s[j] * m.s[j];
-        m.sum += m.s[j];
-    }
-    m.norm = sqrt(m.norm);
-    return m;
-}
-
-static void close_matrix(matrix *m)
-{
-    free(m->list);
-    free(m->us);
-    free(m->v);
-    free(m->s);
-}
-
-/* Element (row, column) of U diag(max(0, s - t)) V^H. */
-static double complex thresholded(const matrix *m, double t, int64_t row, int64_t column)
-{
-    double complex sum = 0;
-    for (int64_t j = 0; j < m->columns; j++)
-        if (m->s[j] > t)
-            sum += (1 - t / m->s[j]) * m->us[row * m->columns + j] * conj(m->v[column * m->columns + j]);
-    return sum;
-}
-
-/* D and the other bounds of this file's head. */
-static double gram_error(const matrix *m)
-{
-    return ((double)m->rows + 60 * m->k + 100) * 0x1p-53 * m->norm * m->norm;
-}
-
-static double allowed_error(const matrix *m, vf_dtype type, double t)
-{
-    const double k = m->k, d = gram_error(m), u = type == VF_C128 ? 0x1p-53 : 0x1p-24;
-    const double lost = t > 0 ? fmin(d / (2 * t), sqrt(k * d)) : sqrt(k * d);
-    return 1.01 * (lost + 2 * (130 * k + 10) * sqrt(k) * 0x1p-53 * m->norm + u * m->norm);
-}
-
-static int64_t blocks_of(const problem *p)
-{
-    int64_t blocks = 1;
-    for (int a = 0; a < 3; a++) {
-        const int64_t width = smaller(p->block[a], p->counts[a]);
-        blocks *= (p->counts[a] + width - 1) / width;
-    }
-    return blocks;
-}
-
-static void check(const problem *p, const char *variant, double t, const double complex *x, const double complex *z,
-                  double norm)
-{
-    double right = 0, off_norm = 0;
-    int64_t voxels = 0;
-    for (int64_t b = 0; b < blocks_of(p); b++) {
-        matrix m = open_matrix(p, b, x);
-        double off = 0;
-        if (strcmp(variant, "ref") == 0)
-            m.k = (double)p->counts[3];
-        for (int64_t i = 0; i < m.rows * m.columns; i++) {
-            const int64_t row = i / m.columns, column = i % m.columns;
-            const double complex apart = z[place_of(p, &m, row, column)] - thresholded(&m, t, row, column);
-            off += creal(apart * conj(apart));
-        }
-        if (!(sqrt(off) <= allowed_error(&m, p->type, t)))
-            fail_msg("%s, %s: block %lld, %lld x %lld, threshold %g: off by %.3g of %.3g, allowed %.3g", variant,
-                     vf_dtype_name(p->type), (long long)b, (long long)m.rows, (long long)m.columns, t, sqrt(off),
-                     m.norm, allowed_error(&m, p->type, t));
-        for (int64_t j = 0; j < m.columns; j++)
-            off_norm += m.s[j] > 0 ? fmin(sqrt(gram_error(&m)), gram_error(&m) / m.s[j]) : sqrt(gram_error(&m));
-        off_norm += 230 * m.k * m.k * 0x1p-53 * m.norm;
-        right += m.sum;
-        voxels += m.count;
-        close_matrix(&m);
-    }
-    assert_int_equal(voxels, voxels_of(p));
-    if (!(fabs(norm - right) <= 1.01 * off_norm + (double)blocks_of(p) * 0x1p-53 * right))
-        fail_msg("%s: the norm is %.17g instead of %.17g, allowed %.3g", variant, norm, right, off_norm);
-}
+ * usage: test_low_rank DEVICE [SEED] [test ...]     (cpu, cuda; exit 77 if there is no such device) */
+#include "low_rank_fixture.h"
 
 /* ---- inputs ---- */
 
@@ -308,9 +42,9 @@ static const problem problems[] = {
     {{7, 5, 3, 4}, {3, 2, 2}, {-4, 13, 2}, VF_C64},  {{9, 6, 2, 17}, {4, 4, 4}, {3, 5, 1}, VF_C64},
     {{3, 2, 2, 40}, {2, 2, 1}, {1, 1, 1}, VF_C64},   {{6, 5, 4, 8}, {100, 100, 100}, {2, 3, 1}, VF_C64},
     {{31, 3, 1, 33}, {16, 3, 1}, {7, 2, 0}, VF_C64}, {{70, 1, 1, 66}, {70, 1, 1}, {9, 0, 0}, VF_C64},
-    {{2, 1, 1, 90}, {2, 1, 1}, {1, 0, 0}, VF_C64},   {{13, 11, 2, 5}, {5, 1, 2}, {1000003, -77, 1}, VF_C64},
+    {{2, 1, 1, 20}, {2, 1, 1}, {1, 0, 0}, VF_C64},   {{13, 11, 2, 5}, {5, 1, 2}, {1000003, -77, 1}, VF_C64},
 };
-enum { PROBLEMS = sizeof problems / sizeof *problems };
+enum { PROBLEMS = sizeof problems / sizeof *problems, MOST_VARIANTS = 5 };
 
 static void test_against_svd(void **state)
 {
@@ -318,25 +52,34 @@ static void test_against_svd(void **state)
     for (int i = 0; i < PROBLEMS * CONTENTS * 2; i++) {
         problem p = problems[i / 2 / CONTENTS];
         p.type = i % 2 ? VF_C128 : VF_C64;
-        double complex *x = make_series(&p, (content)(i / 2 % CONTENTS));
-        matrix m = open_matrix(&p, 0, x);
+        const content what = (content)(i / 2 % CONTENTS);
+        if (p.counts[3] > 60 && what > RANK_TWO) /* takes long */
+            continue;
+        double complex *x = make_series(&p, what);
+        double power = 0;
+        for (int64_t n = 0; n < size_of(&p); n++)
+            power += creal(x[n] * conj(x[n])) / (double)blocks_of(&p);
         /* 0, far below the singular values, among them, and above all */
-        const double sizes[4] = {0, 1e-6 * uniform() * m.norm, uniform() * m.norm / sqrt((double)m.columns),
+        const double sizes[4] = {0, 1e-6 * uniform() * sqrt(power), uniform() * sqrt(power / (double)p.counts[3]),
                                  100 + 10 * sqrt((double)size_of(&p))};
         const double t = sizes[(int)(uniform() * 4)];
-        close_matrix(&m);
+        outcome o[MOST_VARIANTS] = {0};
+        int count = 0;
         for (int v = 0; variant_name(v); v++) {
-            double norm, again;
+            double again;
             if (!can_run(variant_name(v)))
                 continue;
-            double complex *z = threshold(&p, variant_name(v), t, false, x, &norm);
+            o[count].variant = variant_name(v);
+            o[count].z = threshold(&p, variant_name(v), t, false, x, &o[count].norm);
             double complex *in = threshold(&p, variant_name(v), t, true, x, &again);
-            check(&p, variant_name(v), t, x, z, norm);
-            if (memcmp(z, in, (size_t)size_of(&p) * sizeof *z) != 0 || again != norm)
+            if (memcmp(o[count].z, in, (size_t)size_of(&p) * sizeof *in) != 0 || again != o[count].norm)
                 fail_msg("%s: in place gives other bits", variant_name(v));
-            free(z);
             free(in);
+            count++;
         }
+        check(&p, t, x, count, o);
+        for (int v = 0; v < count; v++)
+            free(o[v].z);
         free(x);
     }
 }
@@ -412,7 +155,7 @@ static void test_segments_and_threads(void **state)
             if (t == 1) {
                 first = z;
                 norm = again;
-                check(p, "default", 2.5, x, z, norm);
+                check(p, 2.5, x, 1, &(outcome){.variant = "default", .z = z, .norm = norm});
                 continue;
             }
             if (memcmp(z, first, (size_t)size_of(p) * sizeof *z) != 0 || memcmp(&norm, &again, sizeof norm) != 0)
@@ -438,7 +181,7 @@ static void test_many_blocks(void **state)
         wide[i] = x[i / (3 * many) * (3 * few) + i % (3 * many) % (3 * few)];
     double complex *z = threshold(&small, NULL, 1.5, false, x, &one);
     double complex *all = threshold(&large, NULL, 1.5, false, wide, &sum);
-    check(&small, "default", 1.5, x, z, one);
+    check(&small, 1.5, x, 1, &(outcome){.variant = "default", .z = z, .norm = one});
     for (int64_t i = 0; i < size_of(&large); i++)
         if (memcmp(&all[i], &z[i / (3 * many) * (3 * few) + i % (3 * many) % (3 * few)], sizeof *z) != 0)
             fail_msg("voxel %lld differs from the same one of the first blocks", (long long)(i % (9 * many)));
