@@ -371,6 +371,16 @@ double vf_penalties_value(const vf_penalties *p, int which, const double *values
     return sum;
 }
 
+double vf_penalties_noise(const vf_penalties *p, int which)
+{
+    const int64_t *n = p->options.counts;
+    const vf_penalty_kind kind = p->options.kind[which];
+    double voxels = 1;
+    for (int a = 0; a < 3; a++)
+        voxels *= (double)(kind == VF_PENALTY_LLR && n[a] > BLOCK ? BLOCK : n[a]);
+    return kind == VF_PENALTY_LLR || kind == VF_PENALTY_NUCLEAR ? sqrt(voxels) + sqrt((double)n[3]) : 1;
+}
+
 double vf_penalties_largest(const vf_penalties *p)
 {
     double sum = 0;

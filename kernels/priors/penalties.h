@@ -65,6 +65,10 @@ const vf_penalty *vf_penalties_list(const vf_penalties *p, int *count);
 /* The value of prior number `which` from those of its penalties, in the order of the list. */
 double vf_penalties_value(const vf_penalties *p, int which, const double *values);
 
+/* What lambda is in proportion to, for noise of variance 1: of low-rank priors the largest singular value that is to be
+ * expected of a block of noise, sqrt(voxels) + sqrt(frames); else 1. */
+double vf_penalties_noise(const vf_penalties *p, int which);
+
 /* Upper bound of the largest eigenvalue of sum T^H T over the list. */
 double vf_penalties_largest(const vf_penalties *p);
 /* Adds to out[z][y][x] the eigenvalues of sum rho T^H T for frequency n - N/2 along each axis, as if the image were

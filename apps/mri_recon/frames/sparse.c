@@ -14,10 +14,10 @@
 
 #include "frame_group.h"
 
-/* Lambda in units of the noise, for each kind of prior. */
+/* Lambda in units of the noise, for each kind of prior, times vf_penalties_noise. */
 static const double FACTOR[VF_PENALTY_KINDS] = {[VF_PENALTY_WAVELET] = 1,
                                                 [VF_PENALTY_TV] = 0.6,
-                                                [VF_PENALTY_TEMPORAL] = 1,
+                                                [VF_PENALTY_TEMPORAL] = 1.5,
                                                 [VF_PENALTY_LLR] = 1,
                                                 [VF_PENALTY_NUCLEAR] = 1};
 /* ADMM's rho, relative to the mean eigenvalue of F^H W F; for differences divided by their mean curvature, 2 an axis. */
@@ -73,7 +73,8 @@ void sparse_weigh(crew *c, vf_penalties *penalties, double mean, double unit)
     const recon_settings *settings = c->job->settings;
     for (int i = 0; i < settings->sparse; i++) {
         const vf_penalty_kind kind = settings->sparse_prior[i];
-        const double lambda = settings->lambda * (settings->lambda_auto ? FACTOR[kind] : 1) * unit;
+        const double factor = settings->lambda_auto ? FACTOR[kind] * vf_penalties_noise(penalties, i) : 1;
+        const double lambda = settings->lambda * factor * unit;
         const double curvature = kind == VF_PENALTY_TV ? 4 : kind == VF_PENALTY_TEMPORAL ? 2 : 1;
         vf_penalties_set(penalties, i, lambda, RHO * mean / curvature);
         c->summary.sparse_lambda[i] = lambda;
