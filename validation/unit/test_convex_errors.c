@@ -80,6 +80,12 @@ static void test_nan(void **state)
         free(unit.a);
         close_trial(s);
     }
+    /* Also in the product that FISTA needs for the objective alone. */
+    trial *s = diagonal_trial(VF_F32, BIG, 0, 0.5);
+    s->a.broken[FORWARD] = 3;
+    solve(s, vf_fista, (vf_convex_options){.iterations = 2});
+    assert_true(s->result.end == VF_SOLVER_OVERFLOW && s->result.iterations == 2);
+    close_trial(s);
 }
 
 static void test_not_positive(void **state)
