@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""mri_recon on series: one long golden-angle scan that --spokes-per-frame cuts into frames has the images of a scan that was made
-with those frames, bit for bit, in every layout; --frames.
+"""mri_recon on series: one long golden-angle scan that --spokes-per-frame cuts into frames has the images of a scan
+that was made with those frames, bit for bit, in every layout; --frames.
 
-usage: test_mri_series.py PROGRAM [DEVICE] [test_name ...]     VOXFIELD_PHANTOM names mri_phantom, VOXFIELD_TEST_SEED the noise
+usage: test_mri_series.py PROGRAM [DEVICE] [test_name ...]
+VOXFIELD_PHANTOM names mri_phantom, VOXFIELD_TEST_SEED the seed.
 """
 import json
 import os
@@ -19,8 +20,8 @@ PER_SAMPLE = {"trajectory": 1, "data": 2, "time": 0, "weights": 0}  # the axis o
 
 def made(path, *options):
     """A series: the golden angle goes on from frame to frame, and each frame has another contrast."""
-    return phantom(path, "--phantom", "head", "--matrix", "32,32,1", "--coils", COILS, "--spokes", SPOKES, "--frames", FRAMES,
-                   "--continue", "--oversample", 2, "--image-snr", 30, "--seed", SEED, *options)
+    return phantom(path, "--phantom", "head", "--matrix", "32,32,1", "--coils", COILS, "--spokes", SPOKES,
+                   "--frames", FRAMES, "--continue", "--oversample", 2, "--image-snr", 30, "--seed", SEED, *options)
 
 
 def spokes_of(path):
@@ -30,7 +31,8 @@ def spokes_of(path):
     data = data.reshape(len(data), COILS, -1, SAMPLES).transpose(0, 2, 1, 3).reshape(-1, COILS, SAMPLES)
     k = k.reshape(-1, SAMPLES, 3)
     weights = numpy.random.default_rng(SEED).uniform(0.5, 1, k.shape[:2]).astype("f4")
-    return {"trajectory": k, "data": data, "time": numpy.tile(when.reshape(-1, SAMPLES), (FRAMES, 1)), "weights": weights}
+    times = numpy.tile(when.reshape(-1, SAMPLES), (FRAMES, 1))
+    return {"trajectory": k, "data": data, "time": times, "weights": weights}
 
 
 def write_frames(path, like, readouts, frames):
@@ -79,7 +81,8 @@ def expect_same(whole, whole_options, separate, *options):
     theirs, of_theirs = reconstruct(separate, *options)
     assert ours.shape == theirs.shape, (whole_options, options, ours.shape, theirs.shape)
     assert numpy.isfinite(ours).all() and abs(ours).max() > 0, (whole_options, options)
-    assert ours.tobytes() == theirs.tobytes(), f"{whole_options}, {options}: {abs(ours - theirs).max() / abs(ours).max():.2e}"
+    off = abs(ours - theirs).max() / abs(ours).max()
+    assert ours.tobytes() == theirs.tobytes(), f"{whole_options}, {options}: {off:.2e}"
     assert of_ours["trajectory_sha256"] == of_theirs["trajectory_sha256"], (whole_options, options)
     return ours
 
@@ -111,8 +114,8 @@ def test_one_long_frame(_):
 
 
 def test_sliding_windows(_):
-    """Frames that share readouts, and frames with gaps between them, against scans with these frames. Maps are the file's,
-    because those that are estimated see each readout once."""
+    """Frames that share readouts, and frames with gaps between them, against scans with these frames. Maps are the
+    file's, because those that are estimated see each readout once."""
     need_h5py()
     made("s.h5", "--field-hz", 40)
     readouts = spokes_of("s.h5")
@@ -144,9 +147,9 @@ def test_maps_of_all_readouts(_):
 
 
 def test_frames(_):
-    """Selected frames of a series. The adjoint of a frame depends on no other, so it has the same bits; its maps are those of
-    all readouts. Frames of the scan itself: maps by ESPIRiT see the samples in another order, which changes their last bits;
-    with the maps of one frame alone, the image differs far more."""
+    """Selected frames of a series. The adjoint of a frame depends on no other, so it has the same bits; its maps are
+    those of all readouts. Frames of the scan itself: maps by ESPIRiT see the samples in another order, which changes
+    their last bits; with the maps of one frame alone, the image differs far more."""
     need_h5py()
     made("s.mrd")
     cut = ["--spokes-per-frame", 12, "--coils", "espirit", "--method", "adjoint"]
@@ -194,7 +197,8 @@ def test_bart(_):
         write_cfl(name + "_t", k.transpose(3, 2, 1, 0), [3, SAMPLES, k.shape[1], 1, *shape[1:7], *shape[7:]])
     options = ["--coils", "rss", "--lambda", 0.01]
     images = {}
-    for name, cut in (("long", []), ("frames", []), ("sliding", []), ("long", [24, 24]), ("frames", [24, 24]), ("frames", [40, 20])):
+    for name, cut in (("long", []), ("frames", []), ("sliding", []), ("long", [24, 24]), ("frames", [24, 24]),
+                      ("frames", [40, 20])):
         more = ["--spokes-per-frame", cut[0], "--frame-step", cut[1]] if cut else []
         images[name, *cut], _ = reconstruct(f"{name}.cfl", "--trajectory", f"{name}_t.cfl", *options, *more)
     for a, b in (("long", 24, 24), ("frames",)), (("frames", 24, 24), ("frames",)), (("frames", 40, 20), ("sliding",)):
@@ -222,9 +226,10 @@ def test_where_readouts_begin(_):
 
 
 def test_truth_and_compression(_):
-    """Each frame is compared with the truth of the frame that its middle readout was in. Virtual coils are the principal
-    components of all readouts, each counted once. The root sum of squares depends only on the space that they span. Ours is
-    compared with numpy's: samples are rounded to 6e-8, sums of 1920 samples in single precision are off by 1e-6 of the image."""
+    """Each frame is compared with the truth of the frame that its middle readout was in. Virtual coils are the
+    principal components of all readouts, each counted once. The root sum of squares depends only on the space that
+    they span. Ours is compared with numpy's: samples are rounded to 6e-8, sums of 1920 samples in single precision
+    are off by 1e-6 of the image."""
     need_h5py()
     made("s.h5")
     with h5py.File("s.h5") as file:
@@ -246,7 +251,8 @@ def test_truth_and_compression(_):
         scan = file.create_group("scan")
         scan.attrs.update(source["scan"].attrs)
         scan["trajectory"] = numpy.array([readouts["trajectory"][w].reshape(-1, 3) for w in windows(30, 11)])
-        scan["data"] = numpy.array([readouts["data"][w].transpose(1, 0, 2).reshape(COILS - 1, -1) for w in windows(30, 11)])
+        rows = [readouts["data"][w].transpose(1, 0, 2) for w in windows(30, 11)]
+        scan["data"] = numpy.array([row.reshape(COILS - 1, -1) for row in rows])
     options = ["--method", "adjoint", "--coils", "rss"]
     ours, _ = reconstruct("s.h5", "--spokes-per-frame", 30, "--frame-step", 11, "--compress", COILS - 1, *options)
     theirs, _ = reconstruct("virtual.h5", *options)
