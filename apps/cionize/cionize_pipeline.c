@@ -221,8 +221,8 @@ static vf_status open_trajectory(cionize_state *r)
 {
     vf_status status = trajectory_open(r->ctx, r->settings.trajectory, &r->trajectory);
     if (status == VF_OK)
-        status = parse_frames(r->ctx, r->settings.frames ? r->settings.frames : ":", trajectory_frames(r->trajectory),
-                              &r->frames);
+        status = parse_frames(r->ctx, r->settings.frames ? r->settings.frames : ":", "the trajectory",
+                              trajectory_frames(r->trajectory), &r->frames);
     return status == VF_OK ? find_bounds(r) : status;
 }
 

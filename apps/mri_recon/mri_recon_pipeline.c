@@ -16,6 +16,7 @@
 #include "scan/correct_trajectory.h"
 #include "scan/crop_readout.h"
 #include "scan/mri_scan.h"
+#include "scan/regroup.h"
 #include "scan/scan_bart.h"
 #include "solve/choose_operator.h"
 #include "solve/equations.h"
@@ -89,27 +90,33 @@ static vf_status read_stage(recon_state *r)
     }
     if (status == VF_OK)
         status = crop_readout(r->ctx, s, raw);
+    if (status == VF_OK)
+        status = regroup_frames(r->ctx, s, raw);
     if (status == VF_OK && s->map_sets == RECON_SETS_TWO && most_map_sets(s, raw) < RECON_MOST_SETS)
         status = vf_fail(r->ctx, VF_ERR_INPUT,
-                         "%s: --map-sets 2, but its coil maps are one set; use --coils espirit, or a file of two sets",
+                         "%s: --map-sets 2 needs two sets of coil maps, but there is one; use --coils espirit, or a "
+                         "file with two sets",
                          s->input);
     if (status == VF_OK && s->coils == RECON_COILS_FILE && !raw->sensitivity)
-        status = vf_fail(r->ctx, VF_ERR_INPUT,
-                         "%s: --coils file, but there are no coil maps in it; use --coils espirit or walsh", s->input);
+        status =
+            vf_fail(r->ctx, VF_ERR_INPUT,
+                    "%s: --coils file needs coil maps, but the file has none; use --coils espirit or walsh", s->input);
     if (status == VF_OK && s->prior == RECON_REFERENCE && !raw->reference)
         status =
             vf_fail(r->ctx, VF_ERR_INPUT,
                     "%s: --prior reference needs anatomical images in the scan (dataset /scan/reference)", s->input);
     if (status == VF_OK && (s->save_q || s->load_q) && raw->trajectories > 1)
-        status = vf_fail(r->ctx, VF_ERR_ARGUMENT,
-                         "%s: its frames have %d trajectories; --save-q and --load-q keep the Q of one", s->input,
-                         raw->trajectories);
+        status =
+            vf_fail(r->ctx, VF_ERR_ARGUMENT, "%s: --save-q and --load-q support one trajectory, but the frames have %d",
+                    s->input, raw->trajectories);
     if (status == VF_OK && s->append_to_copy && strcmp(raw->layout, "ISMRMRD") != 0)
-        status = vf_fail(r->ctx, VF_ERR_ARGUMENT, "%s: --append-to-copy is for ISMRMRD files; this one is %s", s->input,
-                         raw->layout);
+        status =
+            vf_fail(r->ctx, VF_ERR_ARGUMENT,
+                    "%s: --append-to-copy needs an ISMRMRD file; the layout of this file is %s", s->input, raw->layout);
     if (status == VF_OK && s->compare && !compares_with_file(s) && !raw->truth)
-        status = vf_fail(r->ctx, VF_ERR_INPUT, "%s: --compare truth, but there is no truth for this matrix in the scan",
-                         s->input);
+        status =
+            vf_fail(r->ctx, VF_ERR_INPUT,
+                    "%s: --compare truth needs the true image, but the scan has no truth for this matrix", s->input);
     return status;
 }
 
@@ -124,7 +131,8 @@ static vf_status coil_stage(recon_state *r)
     if (status == VF_OK && s->compress > 0 && s->compress < r->scan.coils)
         status = compress_coils(r->ctx, &r->scan, s->compress, &r->summary.coils_kept);
     if (status == VF_OK && s->save_coils && r->scan.coils == 1 && !r->scan.sensitivity)
-        status = vf_fail(r->ctx, VF_ERR_ARGUMENT, "--save-coils: one coil, for which no map is used");
+        status = vf_fail(r->ctx, VF_ERR_ARGUMENT,
+                         "--save-coils: the scan has one coil and no coil map, so there is nothing to save");
     return status;
 }
 
@@ -147,7 +155,7 @@ static void say_scan(const recon_state *r)
     printf("           matrix %lld x %lld x %lld over %g x %g x %g mm", (long long)raw->matrix[0],
            (long long)raw->matrix[1], (long long)raw->matrix[2], raw->fov[0], raw->fov[1], raw->fov[2]);
     if (memcmp(raw->crop, raw->matrix, sizeof raw->crop) != 0)
-        printf(", of which %lld x %lld x %lld are kept", (long long)raw->crop[0], (long long)raw->crop[1],
+        printf(", cropped to %lld x %lld x %lld", (long long)raw->crop[0], (long long)raw->crop[1],
                (long long)raw->crop[2]);
     printf("%s\n", g->known ? ", position known" : "");
     char text[256];
@@ -160,16 +168,21 @@ static void say_scan(const recon_state *r)
 
 static const char *method_text(const recon_settings *s)
 {
+    static const char *const solvers[] = {"ADMM", "FISTA", "primal-dual method"};
     static const char *const texts[] = {"conjugate gradients", "adjoint", "density-compensated gridding",
                                         "bilinear gridding"};
-    return texts[s->method];
+    return s->sparse ? solvers[s->solver] : texts[s->method];
 }
 
-static const char *prior_text(const recon_settings *s)
+static const char *prior_text(const recon_settings *s, char *text, size_t size)
 {
     static const char *const texts[] = {"identity", "differences", "differences weighted by references",
                                         "the image's spectrum"};
-    return texts[s->prior];
+    if (!s->sparse)
+        return texts[s->prior];
+    (void)snprintf(text, size, "%s%s%s", vf_penalty_name(s->sparse_prior[0]), s->sparse > 1 ? "+" : "",
+                   s->sparse > 1 ? vf_penalty_name(s->sparse_prior[1]) : "");
+    return text;
 }
 
 /* Lambda as the user gave it. */
@@ -191,11 +204,11 @@ static void say_plan(const recon_state *r)
 {
     const recon_settings *s = r->settings;
     printf("device     %s\n", r->device);
-    char lambda[32];
+    char lambda[32], prior[32];
     printf("method     %s", method_text(s));
     if (s->method == RECON_CG)
-        printf(", %d iteration%s or residual %g, lambda %s (%s)", s->iterations, vf_plural(s->iterations), s->tolerance,
-               lambda_text(s, lambda, sizeof lambda), prior_text(s));
+        printf(", at most %d iteration%s, tolerance %g, lambda %s (%s)", s->iterations, vf_plural(s->iterations),
+               s->tolerance, lambda_text(s, lambda, sizeof lambda), prior_text(s, prior, sizeof prior));
     char text[32];
     printf(", %s precision, about %s of memory", s->precision == VF_F64 ? "double" : "single",
            vf_format_bytes(r->memory, text, sizeof text));
@@ -211,14 +224,14 @@ static void describe(recon_state *r)
     const recon_settings *s = r->settings;
     const int operator_length = (int)strcspn(r->summary.encoding, ","); /* up to the comma; the report has all of it */
     const int devices = r->summary.sharing.teams * r->summary.sharing.each;
-    char list[64], lambda[32];
+    char list[64], lambda[32], prior[32];
     device_list(r->ctx, devices, list, sizeof list);
     program_time(r->created);
     if (s->method == RECON_CG)
         snprintf(r->method, sizeof r->method, "%s, %lld iteration%s%s, lambda %s (%s), %.*s, %s precision, %s",
                  method_text(s), (long long)r->summary.iterations, vf_plural(r->summary.iterations), in_all_frames(r),
-                 lambda_text(s, lambda, sizeof lambda), prior_text(s), operator_length, r->summary.encoding,
-                 s->precision == VF_F64 ? "double" : "single", list);
+                 lambda_text(s, lambda, sizeof lambda), prior_text(s, prior, sizeof prior), operator_length,
+                 r->summary.encoding, s->precision == VF_F64 ? "double" : "single", list);
     else
         snprintf(r->method, sizeof r->method, "%s, %.*s, %s precision, %s", method_text(s), operator_length,
                  r->summary.encoding, s->precision == VF_F64 ? "double" : "single", list);
@@ -325,7 +338,8 @@ static vf_status read_other(recon_state *r)
         return VF_OK;
     vf_status status = read_image(r->ctx, s->compare, &r->other);
     if (status == VF_OK && memcmp(r->other.counts, counts, sizeof counts) != 0)
-        status = vf_fail(r->ctx, VF_ERR_INPUT, "%s: %lld x %lld x %lld voxels, not %lld x %lld x %lld", s->compare,
+        status = vf_fail(r->ctx, VF_ERR_INPUT,
+                         "%s: the image has %lld x %lld x %lld voxels; --compare needs %lld x %lld x %lld", s->compare,
                          (long long)r->other.counts[0], (long long)r->other.counts[1], (long long)r->other.counts[2],
                          (long long)counts[0], (long long)counts[1], (long long)counts[2]);
     return status;
@@ -378,7 +392,7 @@ static void say_volume(const recon_state *r, int volume, const char *remark)
     if (r->compared > 1)
         (void)snprintf(name, sizeof name, "volume %d: ", volume);
     if (comparison_scale_matters(c))
-        (void)snprintf(scaled, sizeof scaled, "with the image scaled by %.3g, which fits best", c->scale);
+        (void)snprintf(scaled, sizeof scaled, "with the image scaled by %.3g (best fit)", c->scale);
     say_comparison(volume == 0 ? "error" : "", name, c, remark, scaled);
 }
 
@@ -401,7 +415,7 @@ static void say_error(const recon_state *r)
         const image_comparison mean = comparison_mean(r->comparison, r->compared);
         char name[40];
         (void)snprintf(name, sizeof name, "mean of %d volumes: ", r->compared);
-        say_comparison("", name, &mean, "", scaled ? "with each volume scaled as fits it best" : "");
+        say_comparison("", name, &mean, "", scaled ? "with each volume scaled (best fit)" : "");
     }
 }
 
@@ -413,19 +427,20 @@ static void say_noise(const recon_state *r)
 {
     const recon_summary *s = &r->summary;
     if (s->noise[0])
-        printf("noise      %.3g a sample, %s\n", s->sigma, s->noise);
+        printf("noise      %.3g per sample, %s\n", s->sigma, s->noise);
     if (s->noise[0] && s->misfit > MISFIT * MISFIT)
-        printf(
-            "           the image leaves %.2g times as much of all samples: coil maps, trajectory or field map are not "
-            "exact\n",
-            sqrt(s->misfit));
-    if (s->expected_signal > 0)
-        printf("           expected, of the image's root mean square: noise %.2g %%, bias %.2g %%\n",
+        printf("           the residual of all samples is %.2g times the noise: coil maps, trajectory or field map are "
+               "inaccurate\n",
+               sqrt(s->misfit));
+    if (r->settings->sparse)
+        printf("sparsity   %lld applications of F^H W F, objective %.6g\n", (long long)s->applications, s->objective);
+    else if (s->expected_signal > 0)
+        printf("           expected error relative to the image's RMS: noise %.2g %%, bias %.2g %%\n",
                100 * s->expected_noise / s->expected_signal, 100 * s->expected_bias / s->expected_signal);
     if (s->phase[0])
         printf("phase      %s\n", s->phase);
     if (s->noise[0] && r->settings->prior != RECON_SPECTRUM && s->diagonal > 0)
-        printf("           so lambda is %.3g\n", s->lambda / s->diagonal);
+        printf("           lambda relative to the diagonal: %.3g\n", s->lambda / s->diagonal);
 }
 
 /* Devices that made a frame together count it each. */
@@ -454,11 +469,26 @@ static void report_noise(vf_report *report, const recon_summary *s)
     vf_report_number(report, "misfit", s->misfit);
     if (s->phase[0])
         vf_report_text(report, "phase", s->phase);
-    if (!(s->expected_signal > 0))
+    if (!(s->expected_signal > 0)) /* no forecast */
         return;
     vf_report_number(report, "expected_signal", s->expected_signal);
     vf_report_number(report, "expected_noise", s->expected_noise);
     vf_report_number(report, "expected_bias", s->expected_bias);
+}
+
+static void report_sparse(vf_report *report, const recon_state *r)
+{
+    const recon_settings *s = r->settings;
+    vf_report_text(report, "solver", method_text(s));
+    vf_report_integer(report, "applications_of_normal", r->summary.applications);
+    vf_report_number(report, "noise_unit", r->summary.noise_unit);
+    vf_report_number(report, "objective", r->summary.objective);
+    for (int i = 0; i < s->sparse; i++) {
+        vf_report_begin(report, vf_penalty_name(s->sparse_prior[i]));
+        vf_report_number(report, "lambda", r->summary.sparse_lambda[i]);
+        vf_report_number(report, "term", r->summary.penalty[i]);
+        vf_report_end(report);
+    }
 }
 
 static void report_run(vf_report *report, const recon_state *r)
@@ -489,7 +519,8 @@ static void report_run(vf_report *report, const recon_state *r)
     vf_report_number(report, "coil_energy_kept", r->summary.coils_kept);
     if (s->method == RECON_CG) {
         vf_report_text(report, "q", r->summary.normal);
-        vf_report_text(report, "prior", prior_text(s));
+        char prior[32];
+        vf_report_text(report, "prior", prior_text(s, prior, sizeof prior));
         const bool spectrum = s->prior == RECON_SPECTRUM;
         vf_report_number(report, "lambda",
                          spectrum || !(r->summary.diagonal > 0) ? r->summary.lambda
@@ -499,6 +530,8 @@ static void report_run(vf_report *report, const recon_state *r)
         vf_report_number(report, "diagonal", r->summary.diagonal);
         vf_report_integer(report, "iterations", r->summary.iterations);
         vf_report_number(report, "residual", r->summary.residual);
+        if (s->sparse)
+            report_sparse(report, r);
     }
     report_noise(report, &r->summary);
     vf_report_end(report);
@@ -603,7 +636,7 @@ static double image_bytes(const recon_state *r, const char **advice)
         *advice = vf_path_has_extension(r->output, ".nii") ? "write .nii.gz" : "reconstruct fewer voxels (--matrix)";
         return sizeof(float) * voxels;
     }
-    *advice = "write .nii.gz, which has magnitudes alone";
+    *advice = "write .nii.gz, which stores only magnitudes";
     if (!r->settings->append_to_copy || stat(r->settings->input, &copied) != 0)
         return sizeof(float complex) * voxels;
     *advice = "leave out --append-to-copy";

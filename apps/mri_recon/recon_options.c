@@ -75,6 +75,51 @@ static vf_status delays(vf_context *ctx, const char *option, const char *text, v
     return option_parse(ctx, &row, text, s->delay);
 }
 
+static const option_choice priors[] = {
+    {"auto", RECON_PRIOR_AUTO, "spectrum if --lambda is auto, else identity"},
+    {"spectrum", RECON_SPECTRUM,
+     "the power of the scan itself at each spatial frequency, above the noise, and in each region its brightness"},
+    {"identity", RECON_IDENTITY, "small values"},
+    {"differences", RECON_DIFFERENCES,
+     "small differences of neighbouring voxels along each axis, whatever the voxel size; none across the faces"},
+    {"reference", RECON_REFERENCE, "the same, but smaller weights across the edges of the scan's anatomical images"},
+    {"wavelet", RECON_SPARSE + VF_PENALTY_WAVELET,
+     "few large wavelet coefficients (Haar and Daubechies), for undersampled scans"},
+    {"temporal", RECON_SPARSE + VF_PENALTY_TEMPORAL, "few changes from frame to frame; frames are solved together"},
+    {"llr", RECON_SPARSE + VF_PENALTY_LLR,
+     "blocks of the image whose changes over the frames are combinations of a few (locally low rank)"},
+    {"nuclear", RECON_SPARSE + VF_PENALTY_NUCLEAR, "the same for the whole image (nuclear norm)"},
+    {"tv", RECON_SPARSE + VF_PENALTY_TV, "total variation: flat regions with sharp borders, for undersampled scans"},
+    {0}};
+
+/* --prior: one word, or two sparse priors joined by a plus sign. */
+static vf_status prior(vf_context *ctx, const char *option, const char *text, void *settings)
+{
+    recon_settings *s = settings;
+    char words[128];
+    s->sparse = 0;
+    for (const char *at = text; at; at = strchr(at, '+') ? strchr(at, '+') + 1 : NULL) {
+        const size_t length = strcspn(at, "+");
+        const option_choice *c = priors;
+        while (c->word && !(strlen(c->word) == length && strncmp(at, c->word, length) == 0))
+            c++;
+        if (!c->word)
+            return vf_fail(ctx, VF_ERR_ARGUMENT, "--%s '%s': expected %s, or two sparse priors as in wavelet+tv",
+                           option, text, option_choices_text(priors, words, sizeof words));
+        if (c->value < RECON_SPARSE && !strchr(text, '+')) {
+            s->prior = (recon_prior)c->value;
+            return VF_OK;
+        }
+        if (c->value < RECON_SPARSE || s->sparse == VF_MOST_PRIORS ||
+            (s->sparse > 0 && (int)s->sparse_prior[0] == c->value - RECON_SPARSE))
+            return vf_fail(ctx, VF_ERR_ARGUMENT, "--%s '%s': only two different sparse priors can be combined", option,
+                           text);
+        s->sparse_prior[s->sparse++] = (vf_penalty_kind)(c->value - RECON_SPARSE);
+    }
+    s->prior = RECON_SPECTRUM;
+    return VF_OK;
+}
+
 /* ---- the table ---- */
 
 static const option_choice units[] = {{"auto", K_AUTO, "decided by the extent of the trajectory; the program says how"},
@@ -94,15 +139,17 @@ static const option_choice methods[] = {
     {"gridding", RECON_GRIDDING, "the adjoint with iterative density compensation"},
     {"bilinear", RECON_BILINEAR, "gridding with linear weights, as in older programs; for comparison"},
     {0}};
-static const option_choice priors[] = {
-    {"auto", RECON_PRIOR_AUTO, "spectrum if --lambda is auto, else identity"},
-    {"spectrum", RECON_SPECTRUM,
-     "the power of the scan itself at each spatial frequency, above the noise, and in each region its brightness"},
-    {"identity", RECON_IDENTITY, "small values"},
-    {"differences", RECON_DIFFERENCES,
-     "small differences of neighbouring voxels along each axis, whatever the voxel size; none across the faces"},
-    {"reference", RECON_REFERENCE, "the same, but smaller weights across the edges of the scan's anatomical images"},
+static const option_choice solvers[] = {
+    {"admm", RECON_ADMM, "alternating direction method of multipliers: the fastest"},
+    {"primal-dual", RECON_PRIMAL_DUAL, "the method of Condat and Vu: slow, a check of the first"},
+    {"fista", RECON_FISTA, "accelerated proximal gradients, for one wavelet with one shift: a check of the first"},
     {0}};
+static const option_choice wavelets[] = {{"auto", 0, "haar and db2: the mean of both priors"},
+                                         {"haar", 1, "for flat regions with sharp borders"},
+                                         {"db2", 2, "Daubechies' wavelet with two vanishing moments"},
+                                         {"db3", 3, "with three"},
+                                         {"db4", 4, "with four"},
+                                         {0}};
 static const option_choice partial_fourier[] = {
     {"auto", true, "a phase known from the low frequencies replaces the missing side, as far as it can"},
     {"off", false, "nothing is known of the phase; the image is blurred"},
@@ -184,6 +231,31 @@ const program_option recon_options[] = {
          "Without this option, complete Cartesian readouts are cropped to that part before the reconstruction, if the "
          "prior is `spectrum` or `identity` and the operator is neither `nufft` nor `direct`. The image is the same."},
 
+    {OPTION_GROUP, .name = "Series"},
+    {OPTION_INTEGER, .name = "spokes-per-frame", .argument = "N", SETTING(spokes_per_frame), .least = 1, .most = 1e9,
+     .default_help = "the frames of the scan",
+     .help = "readouts of a frame; the readouts of all repetitions are cut into such frames",
+     .more =
+         "For continuous acquisitions, such as golden-angle spokes. Readouts are taken in the order of acquisition. "
+         "Coil maps are estimated from all readouts of a slice or slab. Readouts at the end that do not fill a "
+         "frame make no image."},
+    {OPTION_INTEGER, .name = "frame-step", .argument = "M", SETTING(frame_step), .least = 1, .most = 1e9,
+     .default_help = "N of --spokes-per-frame", .needs = "spokes-per-frame",
+     .help = "readouts from the first of a frame to the first of the next one",
+     .more = "Frames share readouts if it is less than N (sliding windows). If it is more, the readouts between frames "
+             "make no image."},
+    {OPTION_INTEGER, .name = "readout-samples", .argument = "N", SETTING(readout_samples), .least = 1, .most = 1e9,
+     .default_help = "found from the scan", .needs = "spokes-per-frame girf delays motion",
+     .help = "samples of a readout of a plain scan",
+     .more = "Without this option, a readout of a plain scan begins where /scan/time starts again. Without times, it "
+             "begins where straight lines bend, or where k jumps, if that happens at equal distances. Other layouts "
+             "say how long their readouts are."},
+    {OPTION_TEXT, .name = "frames", .argument = "FIRST:LAST:STEP", SETTING(frames), .default_help = "all",
+     .help = "frames to reconstruct, counted from 1",
+     .more = "They are counted after --spokes-per-frame. A frame is a volume: all slices, or all slabs. Both ends are "
+             "included. Negative numbers count from the end: -1 is the last frame. Each part may be left out. A number "
+             "alone selects one frame. Coil maps still use all frames."},
+
     {OPTION_GROUP, .name = "Coils"},
     {OPTION_CUSTOM, .name = "coils", .argument = "COILS", .parse = coils, .choices = coil_words, .initial = "auto",
      .help = "coil maps: a file (.h5, .cfl), or one of",
@@ -206,10 +278,10 @@ const program_option recon_options[] = {
     {OPTION_CHOICE, .name = "method", .argument = "METHOD", SETTING(method), .choices = methods, .initial = "cg",
      .help = "method of reconstruction"},
     {OPTION_INTEGER, .name = "iterations", .argument = "N", SETTING(iterations), .least = 1, .most = 1000000,
-     .default_help = "500, or 60 if --lambda is a number", .needs = "method=cg",
+     .default_help = "500, or 60 if --lambda is a number; 200 with sparse priors", .needs = "method=cg",
      .help = "maximum number of iterations"},
     {OPTION_NUMBER, .name = "tolerance", .argument = "T", SETTING(tolerance), .least = 0, .most = 1,
-     .default_help = "1e-5, or 1e-4 if --lambda is a number", .needs = "method=cg",
+     .default_help = "1e-5, or 1e-4 if --lambda is a number; 3e-3 with sparse priors", .needs = "method=cg",
      .help = "relative residual to stop at; 0: all iterations",
      .more =
          "The residual is that of the solver's recurrence, relative to the right-hand side. The image's own residual "
@@ -220,9 +292,22 @@ const program_option recon_options[] = {
          "`auto` chooses it from the noise and the image's own spectrum. The noise comes from a noise scan, or is "
          "estimated from the outermost samples and from the residual of a first image. A number from 0 to 1e6 is "
          "relative to the diagonal of F^H W F in the object, so that one value serves scans of any scale and number "
-         "of samples. With --prior `spectrum`, it is relative to the choice of `auto`."},
-    {OPTION_CHOICE, .name = "prior", .argument = "PRIOR", SETTING(prior), .choices = priors, .initial = "auto",
-     .needs = "method=cg", .help = "prior of the image"},
+         "of samples. With --prior `spectrum`, it is relative to the choice of `auto`. With sparse priors, it is in "
+         "units of the noise: the standard deviation of the noise in the finest wavelet coefficients of F^H W data."},
+    {OPTION_CUSTOM, .name = "prior", .argument = "PRIOR", .parse = prior, .choices = priors, .initial = "auto",
+     .needs = "method=cg", .help = "prior of the image; two sparse ones at once as in wavelet+tv",
+     .more =
+         "`wavelet` and `tv` are sparse priors: they make noise and the artefacts of undersampling vanish, and keep "
+         "edges."},
+    {OPTION_CHOICE, .name = "solver", .argument = "SOLVER", SETTING(solver), .choices = solvers, .initial = "admm",
+     OPTION_GIVEN(recon_settings, has_sparse_option), .help = "solver for sparse priors"},
+    {OPTION_CHOICE, .name = "wavelet", .argument = "WAVELET", SETTING(moments), .choices = wavelets, .initial = "auto",
+     OPTION_GIVEN(recon_settings, has_sparse_option), .help = "wavelets of the prior"},
+    {OPTION_INTEGER, .name = "shifts", .argument = "N", SETTING(shifts), .least = 1, .most = 8,
+     .default_help = "2 in 1D, else 4", OPTION_GIVEN(recon_settings, has_sparse_option),
+     .help = "shifts of each wavelet; the prior is their mean"},
+    {OPTION_INTEGER, .name = "seed", .argument = "N", SETTING(seed), .least = 0, .most = 2147483647, .initial = "1",
+     OPTION_GIVEN(recon_settings, has_sparse_option), .help = "seed of the random part of the shifts"},
     {OPTION_CHOICE, .name = "partial-fourier", .argument = "HOW", SETTING(partial_fourier), .choices = partial_fourier,
      .initial = "auto", .help = "treatment of a missing side of k-space, with the prior spectrum",
      .more =

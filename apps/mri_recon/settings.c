@@ -35,28 +35,39 @@ vf_status settings_complete(vf_context *ctx, recon_settings *s, bool says_partia
         s->lambda_auto = false;
     if (s->prior == RECON_PRIOR_AUTO)
         s->prior = s->lambda_auto ? RECON_SPECTRUM : RECON_IDENTITY;
-    if (says_partial_fourier && s->prior != RECON_SPECTRUM)
+    if (s->has_sparse_option && !s->sparse)
+        return vf_fail(ctx, VF_ERR_ARGUMENT,
+                       "--solver, --wavelet, --shifts and --seed need a sparse prior: --prior "
+                       "wavelet or tv");
+    if (s->sparse && s->noise_map)
+        return vf_fail(ctx, VF_ERR_ARGUMENT,
+                       "--noise-map needs --prior spectrum, identity, differences or reference: "
+                       "what a sparse prior does to noise depends on the image");
+    if (s->sparse && s->solver == RECON_FISTA &&
+        (s->sparse > 1 || s->sparse_prior[0] != VF_PENALTY_WAVELET || s->moments == 0 || s->shifts != 1))
+        return vf_fail(ctx, VF_ERR_ARGUMENT,
+                       "--solver fista needs --prior wavelet with one wavelet and one shift: --wavelet db2 --shifts 1");
+    if (says_partial_fourier && (s->prior != RECON_SPECTRUM || s->sparse))
         return vf_fail(ctx, VF_ERR_ARGUMENT,
                        "--partial-fourier needs --prior spectrum, the default if --lambda is auto");
     if (s->tolerance < 0)
-        s->tolerance = s->lambda_auto ? 1e-5 : 1e-4;
+        s->tolerance = s->sparse ? 3e-3 : s->lambda_auto ? 1e-5 : 1e-4;
     if (s->iterations == 0)
-        s->iterations = s->lambda_auto ? 500 : 60;
+        s->iterations = s->sparse ? 200 : s->lambda_auto ? 500 : 60;
     if (s->accuracy == 0)
         s->accuracy = s->precision == VF_F64 ? 1e-9 : 1e-6;
     if (s->method == RECON_CG && s->accuracy > 0.01)
         return vf_fail(
             ctx, VF_ERR_ARGUMENT,
-            "--accuracy %g is too coarse for --method cg, whose matrix would not be positive definite: 0.01 or "
-            "finer",
+            "--accuracy %g is too coarse for --method cg: the matrix would not be positive definite; use 0.01 or less",
             s->accuracy);
     if (s->precision == VF_F32 && s->accuracy < 1e-7)
         return vf_fail(ctx, VF_ERR_ARGUMENT, "--accuracy %g is beyond single precision (1e-7): use --precision double",
                        s->accuracy);
     if (s->method == RECON_CG && s->tolerance > 0 && s->tolerance < recon_rounding(s->precision))
         vf_warn(ctx,
-                "--tolerance %g is beyond %s precision: the solver's own residual falls below it, that of the image "
-                "stays near %g",
+                "--tolerance %g is beyond %s precision: the solver's own residual falls below it, but the image's true "
+                "residual stays near %g",
                 s->tolerance, s->precision == VF_F64 ? "double" : "single", recon_rounding(s->precision));
     return VF_OK;
 }

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "encoding.h"
+#include "penalties.h"
 #include "prior.h"
 #include "voxfield/context.h"
 #include "voxfield/timer.h"
@@ -16,8 +17,11 @@ typedef enum recon_prior {
     RECON_DIFFERENCES = VF_PRIOR_DIFFERENCES,
     RECON_REFERENCE = VF_PRIOR_REFERENCE,
     RECON_SPECTRUM = VF_PRIOR_SPECTRUM,
-    RECON_PRIOR_AUTO
+    RECON_PRIOR_AUTO,
+    RECON_SPARSE = 100 /* of the option alone: plus a vf_penalty_kind */
 } recon_prior;
+/* The solver of sparse priors. */
+typedef enum recon_solver { RECON_ADMM, RECON_FISTA, RECON_PRIMAL_DUAL } recon_solver;
 typedef enum recon_coils {
     RECON_COILS_AUTO,
     RECON_COILS_FILE,
@@ -48,14 +52,24 @@ typedef struct recon_settings {
     recon_delays delays;
     double delay[3];        /* samples along x, y, z, with RECON_DELAYS_GIVEN */
     const char *maps;       /* coil map file, with RECON_COILS_FILE; NULL: the scan's own maps */
+    const char *frames;     /* selection by parse_frames; NULL: all */
     const char *save_coils; /* file to save the coil maps in; NULL: none */
     recon_method method;
     vf_encode_by encode_by;
-    recon_prior prior;
+    recon_prior prior; /* of first images, if there are sparse priors: RECON_SPECTRUM */
+    int sparse;        /* sparse priors; 0: none */
+    vf_penalty_kind sparse_prior[VF_MOST_PRIORS];
+    recon_solver solver;
+    int moments, shifts;    /* of wavelets (penalties.h) */
+    int seed;               /* of their shifts */
+    bool has_sparse_option; /* the user gave one of the last four */
     recon_coils coils;
     recon_map_sets map_sets; /* for --method cg; other methods use the first set */
     k_units units;
-    int compress; /* coils to keep; 0: all */
+    int spokes_per_frame; /* readouts that make a frame; 0: the scan's frames */
+    int frame_step;       /* readouts from the beginning of a frame to the next; 0: spokes_per_frame */
+    int readout_samples;  /* samples of a readout, for scans that do not say so; 0: found from the scan */
+    int compress;         /* coils to keep; 0: all */
     int64_t matrix[3];
     bool has_matrix;
     bool box_voxels; /* phi is the transform of a box voxel, unless the file has phi */
@@ -64,7 +78,8 @@ typedef struct recon_settings {
     bool hardware_trig;
     int iterations;
     double tolerance; /* the solver stops at this relative residual */
-    double lambda;    /* spectrum prior: a factor on Wiener's weight. Other priors: relative to the diagonal of F^H W F
+    double
+        lambda; /* sparse priors: relative to the noise (sparse.c). Spectrum prior: a factor on Wiener's weight. Other priors: relative to the diagonal of F^H W F
                        * in the object (reconstruct.c). With lambda_auto: a factor on the best value by the forecast */
     bool lambda_auto;
     bool partial_fourier; /* use the phase's smoothness if one side of k-space is missing */

@@ -9,7 +9,7 @@
  *
  * Errors, in turns: with phases of up to p turns, p a power of two, each of the four operations in single precision
  * rounds by at most 2^-25 p. The root mean square of p is 1 or 2, its maximum MOST_SPREAD. The phase at the centre is
- * off by 2^-25. Hardware trigonometry adds 2^-24 p.
+ * off by at most 2.5 x 2^-25. Hardware trigonometry adds 2^-24 p.
  *
  * Work and its limits: a thread has 4 outer points (voxels in the adjoint, samples in the forward sum). Inner points go
  * through shared memory. While its special function units compute the sine and the cosine for a warp, a quarter of a

@@ -11,7 +11,8 @@
  * Work and its limits: 8 pairs take 16 multiply-adds, 4 for w, 2 operations of the special function units (accurate
  * trigonometry: some 30 others), 5 operations for the phase, and 4 loads of 16 bytes from shared memory, which all
  * threads of a warp share. That is 30 to 60 instructions, each for 32 threads; a multiprocessor starts instructions for
- * 128 threads a clock. A sine and a cosine for each pair would take 64.
+ * 128 threads a clock. With a sine and a cosine for each pair, its special function units (16 threads a clock) would
+ * take as long as 128 instructions.
  */
 #include "backend/launch_blocks.h"
 #include "fourier_sum_cuda.cuh"

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "differences.h"
 #include "first_differences.h"
 #include "voxfield/copy.h"
 
@@ -12,7 +13,8 @@ typedef struct kernel_state {
     vf_sum_shape shape;
     int coils, which;
     const void *array; /* maps, weights */
-    int64_t counts[3];
+    int64_t counts[4]; /* voxels and frames; of wavelets, the shift */
+    unsigned axes;
 } kernel_state;
 
 static vf_status create(const vf_operator_methods *methods, unsigned properties, vf_vector_space domain,
@@ -170,7 +172,7 @@ vf_status vf_circulant_operator(vf_device *device, vf_dtype precision, int64_t v
     return create_self_adjoint(&methods, &state, out);
 }
 
-static vf_status differences_forward(void *state, vf_queue *queue, const void *x, void *y)
+static vf_status first_differences_forward(void *state, vf_queue *queue, const void *x, void *y)
 {
     const kernel_state *s = state;
     const vf_dtype type = vf_dtype_complex(s->shape.precision);
@@ -182,10 +184,103 @@ vf_status vf_first_differences_operator(vf_device *device, vf_dtype precision, c
                                         const void *weights, vf_operator **out)
 {
     static const vf_operator_methods methods = {
-        .name = "first differences", .forward = differences_forward, .free = free};
+        .name = "first differences", .forward = first_differences_forward, .free = free};
     const kernel_state state = {
         .shape = {.device = device, .precision = precision, .voxels = counts[0] * counts[1] * counts[2]},
         .array = weights,
         .counts = {counts[0], counts[1], counts[2]}};
     return create_self_adjoint(&methods, &state, out);
+}
+
+/* ---- wavelets ---- */
+
+static vf_status wavelet_forward(void *state, vf_queue *queue, const void *x, void *y)
+{
+    const kernel_state *s = state;
+    return vf_wavelet_forward(s->plan, queue, s->counts, x, y);
+}
+
+static vf_status wavelet_adjoint(void *state, vf_queue *queue, const void *y, void *x)
+{
+    const kernel_state *s = state;
+    return vf_wavelet_adjoint(s->plan, queue, s->counts, y, x);
+}
+
+static vf_status wavelet_normal(void *state, vf_queue *queue, const void *x, void *z)
+{
+    const kernel_state *s = state;
+    return vf_copy(queue, vf_dtype_complex(s->shape.precision), s->shape.voxels, x, z);
+}
+
+vf_status vf_wavelet_operator(vf_device *device, vf_dtype precision, const int64_t shift[3], vf_wavelet *plan,
+                              vf_operator **out)
+{
+    static const vf_operator_methods methods = {.name = "wavelets",
+                                                .forward = wavelet_forward,
+                                                .adjoint = wavelet_adjoint,
+                                                .normal = wavelet_normal,
+                                                .free = free};
+    int64_t padded[3];
+    vf_wavelet_padded(plan, padded);
+    kernel_state state = {
+        .plan = plan, .shape = {.device = device, .precision = precision, .voxels = padded[0] * padded[1] * padded[2]}};
+    for (int a = 0; a < 3 && shift; a++)
+        state.counts[a] = shift[a];
+    const vf_vector_space space = {vf_dtype_complex(precision), state.shape.voxels};
+    return create(&methods, 0, space, space, &state, out);
+}
+
+/* ---- gradients ---- */
+
+static vf_status create_gradient(const vf_operator_methods *methods, vf_device *device, vf_dtype precision,
+                                 const int64_t counts[4], unsigned axes, int inputs, int outputs, vf_operator **out)
+{
+    const vf_dtype type = vf_dtype_complex(precision);
+    const int64_t voxels = counts[0] * counts[1] * counts[2] * counts[3];
+    const kernel_state state = {.shape = {.device = device, .precision = precision, .voxels = voxels},
+                                .counts = {counts[0], counts[1], counts[2], counts[3]},
+                                .axes = axes};
+    return create(methods, 0, (vf_vector_space){type, inputs * voxels}, (vf_vector_space){type, outputs * voxels},
+                  &state, out);
+}
+
+static vf_status differences_forward(void *state, vf_queue *queue, const void *x, void *y)
+{
+    const kernel_state *s = state;
+    return vf_differences_forward(queue, vf_dtype_complex(s->shape.precision), s->counts, s->axes, x, y);
+}
+
+static vf_status differences_adjoint(void *state, vf_queue *queue, const void *y, void *x)
+{
+    const kernel_state *s = state;
+    return vf_differences_adjoint(queue, vf_dtype_complex(s->shape.precision), s->counts, s->axes, y, x);
+}
+
+vf_status vf_differences_operator(vf_device *device, vf_dtype precision, const int64_t counts[4], unsigned axes,
+                                  vf_operator **out)
+{
+    static const vf_operator_methods methods = {
+        .name = "gradient", .forward = differences_forward, .adjoint = differences_adjoint, .free = free};
+    return create_gradient(&methods, device, precision, counts, axes, 1, vf_differences_components(axes), out);
+}
+
+static vf_status symmetric_forward(void *state, vf_queue *queue, const void *x, void *y)
+{
+    const kernel_state *s = state;
+    return vf_symmetric_gradient_forward(queue, vf_dtype_complex(s->shape.precision), s->counts, s->axes, x, y);
+}
+
+static vf_status symmetric_adjoint(void *state, vf_queue *queue, const void *y, void *x)
+{
+    const kernel_state *s = state;
+    return vf_symmetric_gradient_adjoint(queue, vf_dtype_complex(s->shape.precision), s->counts, s->axes, y, x);
+}
+
+vf_status vf_symmetric_gradient_operator(vf_device *device, vf_dtype precision, const int64_t counts[4], unsigned axes,
+                                         vf_operator **out)
+{
+    static const vf_operator_methods methods = {
+        .name = "symmetrised gradient", .forward = symmetric_forward, .adjoint = symmetric_adjoint, .free = free};
+    return create_gradient(&methods, device, precision, counts, axes, vf_differences_components(axes),
+                           vf_symmetric_gradient_components(axes), out);
 }

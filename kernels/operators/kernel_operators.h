@@ -10,6 +10,7 @@
 #include "encoding.h"
 #include "normal.h"
 #include "voxfield/operator.h"
+#include "wavelet.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -43,6 +44,22 @@ VF_MUST_CHECK vf_status vf_circulant_operator(vf_device *device, vf_dtype precis
 /* D^H D of first differences D along each axis (first_differences.h). `weights`: as there; may be NULL. */
 VF_MUST_CHECK vf_status vf_first_differences_operator(vf_device *device, vf_dtype precision, const int64_t counts[3],
                                                       const void *weights, vf_operator **out);
+
+/* ---- wavelets ---- */
+
+/* Psi S of a plan for one shift (wavelet.h; NULL: 0), from padded images [z][y][x] to coefficients. Unitary. */
+VF_MUST_CHECK vf_status vf_wavelet_operator(vf_device *device, vf_dtype precision, const int64_t shift[3],
+                                            vf_wavelet *plan, vf_operator **out);
+
+/* ---- gradients of image series [frame][z][y][x] (differences.h). `counts`, `axes`: as there ---- */
+
+/* From x to D x, one component for each axis. */
+VF_MUST_CHECK vf_status vf_differences_operator(vf_device *device, vf_dtype precision, const int64_t counts[4],
+                                                unsigned axes, vf_operator **out);
+
+/* From the vector field v to the components of E v. */
+VF_MUST_CHECK vf_status vf_symmetric_gradient_operator(vf_device *device, vf_dtype precision, const int64_t counts[4],
+                                                       unsigned axes, vf_operator **out);
 
 /* ---- several coils ---- */
 

@@ -41,6 +41,7 @@ typedef struct vf_wiener_samples {
     const float *weights;
     int coils;
     const float *data; /* [coils][count] complex, interleaved */
+    int64_t stride;    /* complex numbers from a coil to the next; 0: count */
 } vf_wiener_samples;
 
 /* |k| in cycles/mm of a frequency or sample k in cycles per field of view. */

@@ -65,7 +65,7 @@ static int compare(const void *a, const void *b)
 static double median_square(const vf_wiener_samples *samples, const int64_t *outer, int64_t count, int coil,
                             double *squares)
 {
-    const float *data = samples->data + 2 * samples->count * coil;
+    const float *data = samples->data + 2 * coil * (samples->stride ? samples->stride : samples->count);
     int64_t taken = 0;
     const int64_t step = count / MOST_OF_A_COIL + 1;
     for (int64_t i = 0; i < count; i += step) {

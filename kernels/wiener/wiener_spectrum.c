@@ -41,9 +41,10 @@ static void choose_bins(bins *b)
 static void add_chunk(const bins *b, int64_t first, int64_t count, bin_sums *sums)
 {
     const vf_wiener_samples *s = b->samples;
+    const int64_t stride = s->stride ? s->stride : s->count;
     double power[CHUNK] = {0};
     for (int c = 0; c < s->coils; c++) {
-        const float *data = s->data + 2 * (c * s->count + first);
+        const float *data = s->data + 2 * (c * stride + first);
         for (int64_t m = 0; m < count; m++)
             power[m] += (double)data[2 * m] * data[2 * m] + (double)data[2 * m + 1] * data[2 * m + 1];
     }

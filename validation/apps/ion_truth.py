@@ -1,6 +1,8 @@
-"""Ions over again, by brute force in double precision: what test_cionize_ions.py and its neighbours hold the program to.
+"""Places ions by brute force in double precision. test_cionize_ions.py and its neighbours compare the program with
+this.
 
-Everything is worked out anew from the molecule's file and the grid that the report states: all points, all atoms, all ions.
+Everything is computed from the molecule's file and the grid that the report states: all points, all atoms, all
+ions.
 """
 import json
 import math
@@ -22,7 +24,7 @@ CHARGES = {"SOD": 1, "CLA": -1, "MG": 2, "ZN": 2, "POT": 1, "CAL": 2, "IOD": -1}
 
 
 def generator():
-    """A generator of fresh numbers, the same sequence for each test of a run."""
+    """A generator of fresh numbers, with the same sequence for each test of a run."""
     if numpy is None:
         raise Skip("no numpy")
     return numpy.random.default_rng(SEED)
@@ -32,7 +34,7 @@ def generator():
 
 
 def random_molecule(rng, count, half=6.0):
-    """[count][5]: x, y, z, charge, radius, with three decimals, so that a file holds them exactly."""
+    """[count][5]: x, y, z, charge, radius, with three decimals, so a file stores them exactly."""
     atoms = numpy.empty((count, 5))
     atoms[:, :3] = rng.uniform(-half, half, (count, 3)) + rng.uniform(-20, 20, 3)
     atoms[:, 3] = rng.uniform(-1, 1, count)
@@ -41,7 +43,7 @@ def random_molecule(rng, count, half=6.0):
 
 
 def whole(atoms, charge):
-    """The same with so large a total charge."""
+    """The same with a given total charge."""
     atoms = atoms.copy()
     atoms[0, 3] = 0
     atoms[0, 3] = round(charge - atoms[:, 3].sum(), 3)
@@ -59,7 +61,7 @@ def write_molecule(path, atoms):
 
 
 class Placed:
-    """A report: the grid, and the ions in the order they were placed."""
+    """A report: the grid, and the ions in order of placement."""
 
     def __init__(self, path="r.json"):
         self.report = json.loads(pathlib.Path(path).read_text(encoding="utf-8"))
@@ -78,7 +80,7 @@ class Placed:
 
 
 def run_ions(*arguments, **options):
-    """Runs the program, and returns what its report says."""
+    """Runs the program and returns its report."""
     done = program.make("-q", *arguments, "--report", "r.json", **options)
     placed = Placed()
     placed.said = done
@@ -89,13 +91,14 @@ def run_ions(*arguments, **options):
 
 
 def squares(axes, place):
-    """Squared distances of all points from a place, [z][y][x]."""
+    """Squared distances of all points from a position, [z][y][x]."""
     x, y, z = (axis - p for axis, p in zip(axes, place))
     return x * x + ((y * y)[:, None] + (z * z)[:, None, None])
 
 
 class Potential:
-    """C sum q/max(r, r_min) on all points, the sum of its terms' magnitudes, and that of their slopes'."""
+    """C sum q/max(r, r_min) at all points, the sum of the terms' magnitudes, and the sum of the magnitudes of their
+    slopes."""
 
     def __init__(self, axes, scale, r_min=0.1, power=1):
         self.axes, self.scale, self.r_min, self.power = axes, scale, r_min, power
@@ -112,27 +115,27 @@ class Potential:
         return self
 
     def error(self, double=False):
-        """The most that the program's map of these charges may be off: 16 u S (ion_search.h), and near a charge, where a
-        rounded distance weighs more, 2 P u of the slopes, P as in program.Sum.bound; 2e-8 of the value for the digits of
-        text and for the constant, which is found in another way here (1e-9)."""
+        """The error bound of the program's map of these charges: 16 u S (ion_search.h); near a charge, where a
+        rounded distance weighs more, also 2 P u of the slopes, with P as in program.Sum.bound; and 2e-8 of the
+        value for the digits of text and for the constant, which is computed differently here (1e-9)."""
         u = 2.0 ** (-53 if double else -24)
         half = math.sqrt(sum((16.5 * (axis[1] - axis[0])) ** 2 for axis in self.axes))
         return u * (16 * self.sizes + 2 * half * self.slopes) + (1e-9 if double else 2e-8) * numpy.abs(self.values)
 
     def at(self, place, places, charges):
-        """At any place: the value, and the magnitude."""
+        """The value and the sum of magnitudes at any position."""
         r = numpy.maximum(numpy.linalg.norm(numpy.asarray(places).reshape(-1, 3) - place, axis=1), self.r_min)
         terms = self.scale * numpy.asarray(charges) / r ** self.power
         return terms.sum(), numpy.abs(terms).sum()
 
 
-# Squared distances that differ from the limit by less than this, relatively, may count as either: three terms of a few
-# roundings each, of coordinates up to 50 times the distance, come to less than 50^2 * 10 * 2^-53 = 3e-12.
+# Squared distances within this relative difference of the limit may count as either side. They have three terms of a
+# few roundings each, of coordinates up to 50 times the distance: less than 50^2 * 10 * 2^-53 = 3e-12.
 EDGE = 1e-11
 
 
 class Room:
-    """Which points are free: what certainly is, and what may be."""
+    """Which points are free: those that are certainly free, and those that may be."""
 
     def __init__(self, axes):
         self.axes = axes
@@ -149,13 +152,14 @@ class Room:
         self.sure[index] = self.perhaps[index] = False
 
 
-# Of energies that differ by 2^-40 of the sum of the terms' magnitudes S the first point is taken; both sums, of some hundred
-# terms in double precision, are off by (n + 13) 2^-53 S, 2^-45 S, each: so within the 0.1 here.
+# If energies differ by less than 2^-40 of the sum of the terms' magnitudes S, the first point is taken. Both sums, of
+# some hundred terms in double precision, have errors of (n + 13) 2^-53 S, 2^-45 S each, so they are within the 0.1
+# here.
 TIE = 2.0 ** -40
 
 
 def index_of(placed, place):
-    """The grid point that a place is, [z][y][x]."""
+    """The grid point of a position, [z][y][x]."""
     steps = (place - placed.origin) / placed.spacing
     index = numpy.rint(steps).astype(int)
     assert numpy.abs(steps - index).max() < 1e-9, f"{place} is no point of the grid"
@@ -164,7 +168,7 @@ def index_of(placed, place):
 
 
 def check_place(n, potential, room, charge, at):
-    """That ion n's point is the free one of least energy, and the first of those that are equal."""
+    """Checks that ion n is at the free point of least energy, the first one among equals."""
     energies = charge * potential.values
     assert room.perhaps[at], f"ion {n} is too near an atom or an ion"
     least = numpy.where(room.sure, energies, numpy.inf)
@@ -179,7 +183,7 @@ def check_place(n, potential, room, charge, at):
 
 def replay(placed, atoms, sequence, unit="kT/e", dielectric=1.0, power=1, r_min=0.1, ion_solute=6.0, ion_ion=10.0,
            from_surface=False, refined=False, charges=None):
-    """Places all ions again. `sequence`: the names that should come, in their order. Returns the potential with the ions."""
+    """Places all ions again. `sequence`: the expected names, in order. Returns the potential with the ions."""
     assert placed.names == list(sequence), f"{placed.names}, expected {list(sequence)}"
     charges = {**CHARGES, **(charges or {})}
     scale = program.unit_constant(unit) / dielectric
@@ -193,7 +197,7 @@ def replay(placed, atoms, sequence, unit="kT/e", dielectric=1.0, power=1, r_min=
         check_distances(n, place, atoms, reach, before, ion_ion)
         sources = numpy.concatenate([atoms[:, :3], before])
         value, size = potential.at(place, sources, [*atoms[:, 3], *(charges[k] for k in placed.names[:n])])
-        # 1e-9: the constant, which is found in another way here.
+        # 1e-9: the constant, which is computed differently here
         assert abs(placed.energies[n] - charge * value) <= 1e-9 * abs(charge * value) + TIE * abs(charge) * size, (
             f"ion {n}: the report says {placed.energies[n]!r}, and it is {charge * value!r}")
         if refined:
@@ -202,7 +206,7 @@ def replay(placed, atoms, sequence, unit="kT/e", dielectric=1.0, power=1, r_min=
             at = index_of(placed, place)
             check_place(n, potential, room, charge, at)
             room.take(at)
-        room.exclude([place], [ion_ion], edge=EDGE if refined else 0)  # on grids of few binary digits nothing is rounded
+        room.exclude([place], [ion_ion], edge=EDGE if refined else 0)  # grids of few binary digits need no rounding
         potential.add([place], [charge])
     return potential, room
 
@@ -215,7 +219,7 @@ def check_distances(n, place, atoms, reach, ions, ion_ion):
 
 
 def check_refined(n, placed, potential, room, charge, energy, place):
-    """No worse than the best point, within a spacing of it, inside the grid."""
+    """Checks that an ion is no worse than the best point, within a spacing of it, and inside the grid."""
     energies = numpy.where(room.sure, charge * potential.values, numpy.inf)
     best = numpy.unravel_index(energies.argmin(), energies.shape)
     tie = TIE * abs(charge) * potential.sizes[best]
@@ -231,7 +235,8 @@ def check_refined(n, placed, potential, room, charge, energy, place):
 
 
 def read_ions(path):
-    """[(name, x, y, z, charge or None)] of a .pdb, .pqr or .xyz file, and half a unit of the coordinates' last digits."""
+    """Returns [(name, x, y, z, charge or None)] of a .pdb, .pqr or .xyz file, and half a unit of the coordinates'
+    last digits."""
     lines = pathlib.Path(path).read_text(encoding="ascii").splitlines()
     rows, half = [], []
     if path.endswith(".xyz"):
@@ -254,7 +259,7 @@ ELEMENTS = {"SOD": "Na", "CLA": "Cl", "MG": "Mg", "ZN": "Zn", "POT": "K", "CAL":
 
 
 def check_file(path, names, places, charges=None, solute=None):
-    """That a file holds these ions, behind the solute's atoms if there are any."""
+    """Checks that a file holds these ions, after the solute's atoms if there are any."""
     rows, half = read_ions(path)
     before = 0 if solute is None else len(solute)
     assert len(rows) == before + len(names), f"{path}: {len(rows)} atoms, expected {before} + {len(names)}"

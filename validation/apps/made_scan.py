@@ -1,4 +1,4 @@
-"""Scans that mri_phantom makes, and images of mri_recon. VOXFIELD_PHANTOM names mri_phantom."""
+"""Scans made by mri_phantom, and images made by mri_recon. VOXFIELD_PHANTOM names mri_phantom."""
 import os
 import subprocess
 import sys
@@ -39,7 +39,7 @@ def relative(a, b):
 
 
 def run_tests(names):
-    """program.main, with a scan that shows whether the device is there."""
+    """program.main with a scan that shows whether the device exists."""
     with tempfile.TemporaryDirectory() as folder:
         probe = phantom(os.path.join(folder, "probe.h5"), "--matrix", "8,8,1")
         program.main(names, probe=(probe, "--dry-run"))

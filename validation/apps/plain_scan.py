@@ -1,4 +1,5 @@
-"""Scans of small objects in the plain layout, written with numpy: k in cycles per field of view, F as the sum it stands for."""
+"""Scans of small objects in the plain layout, written with numpy: k in cycles per field of view, F as an explicit
+sum."""
 try:
     import h5py
     import numpy
@@ -12,7 +13,7 @@ def disc(n=24):
 
 
 def maps_of(coils, n=24):
-    """Coils around the object, as they fall off and turn the phase."""
+    """Coils around the object: the sensitivity decays and the phase turns."""
     y, x = numpy.mgrid[-(n // 2):n - n // 2, -(n // 2):n - n // 2] / n
     angles = 2 * numpy.pi * numpy.arange(coils) / coils + 0.3
     return numpy.array([numpy.exp(-((x - 0.5 * numpy.cos(a)) ** 2 + (y - 0.5 * numpy.sin(a)) ** 2) / 0.4 + 1j * a * x)
@@ -30,7 +31,7 @@ def radial(spokes=30, n=24):
 
 
 def forward(k, image):
-    """F, written out: [coil][sample] of images [coil][y][x]."""
+    """F as an explicit sum: [coil][sample] from images [coil][y][x]."""
     n = image.shape[-1]
     at = (numpy.arange(n) - n // 2) / n
     turns = k[:, 0, None, None] * at + k[:, 1, None, None] * at[:, None]

@@ -1,9 +1,9 @@
-"""What the tests through the command line share: running a program, cionize's maps, and a Coulomb sum of their own.
+"""Shared by the tests of the command line: running a program, cionize's maps, and an independent Coulomb sum.
 
-A test file ends with `program.main(globals())`, which runs its functions test_*: each gets an empty folder
-(pathlib.Path), which is the current directory meanwhile, and raises AssertionError or Skip. Called as `python3 test_x.py
-PROGRAM [DEVICE] [test_name ...]`; DEVICE is cpu (default) or cuda. Exit status 0, 1 if a test failed, 77 if none could
-run.
+A test file ends with `program.main(globals())`, which runs its functions test_*. Each gets an empty folder
+(pathlib.Path), which is also the current directory, and raises AssertionError or Skip. Call: `python3 test_x.py
+PROGRAM [DEVICE] [test_name ...]`; DEVICE is cpu (default) or cuda. Exit status 0, 1 if a test failed, 77 if none
+could run.
 """
 import math
 import os
@@ -32,7 +32,7 @@ class Skip(Exception):
 
 
 class Done:
-    """What a run of the program left: exit status, and its output as text."""
+    """The result of a run of the program: exit status, and its output as text."""
 
     def __init__(self, process, out, err):
         self.status = process.returncode
@@ -45,7 +45,7 @@ def command(*arguments):
 
 
 def run(*arguments, prefix=(), timeout=300, **popen):
-    """Runs the program on the device under test, with stdout and stderr caught."""
+    """Runs the program on the device under test; captures stdout and stderr."""
     popen = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **popen}
     process = subprocess.Popen([*prefix, *command(*arguments)], **popen)
     try:
@@ -58,7 +58,7 @@ def run(*arguments, prefix=(), timeout=300, **popen):
 
 
 def make(*arguments, **options):
-    """Runs the program and requires success, with nothing but warnings on stderr."""
+    """Runs the program and requires success, with only warnings on stderr."""
     done = run(*arguments, **options)
     assert done.status == 0, f"{arguments}: exit {done.status}: {done.err}"
     assert all(line.startswith(f"{NAME}: warning: ") for line in done.err.splitlines()), f"{arguments}: {done.err}"
@@ -66,7 +66,7 @@ def make(*arguments, **options):
 
 
 def on_a_terminal(*arguments):
-    """What a terminal gets, as one text."""
+    """Returns what a terminal would receive, as one text."""
     master, slave = os.openpty()
     process = subprocess.Popen(command(*arguments), stdin=slave, stdout=slave, stderr=slave)
     os.close(slave)
@@ -74,7 +74,7 @@ def on_a_terminal(*arguments):
     try:
         while piece := os.read(master, 65536):
             shown += piece
-    except OSError:  # how Linux says that the other end is closed
+    except OSError:  # Linux reports a closed other end like this
         pass
     os.close(master)
     assert process.wait(timeout=300) == 0, shown
@@ -82,8 +82,8 @@ def on_a_terminal(*arguments):
 
 
 def refuse(status, words, *arguments, **options):
-    """Runs the program and requires that it ends with `status` and one line of error that has all the words, and leaves the
-    folder as it was."""
+    """Runs the program and requires the exit status `status`, one line of error that contains all the words, and an
+    unchanged folder."""
     before = listing()
     done = run(*arguments, **options)
     what = f"{arguments}: exit {done.status}: {done.err!r}"
@@ -100,7 +100,7 @@ def refuse(status, words, *arguments, **options):
 
 
 def listing(folder="."):
-    """Every file under a folder with what it holds (its kind if it is no regular file)."""
+    """Every file under a folder with its contents (or its kind, if it is not a regular file)."""
     found = {}
     for path in sorted(pathlib.Path(folder).rglob("*")):
         state = path.lstat()
@@ -109,7 +109,7 @@ def listing(folder="."):
 
 
 def as_nobody():
-    """What to put before the program so that permissions hold for it, in the current folder, also in tests run by root."""
+    """Returns a command prefix that makes permissions apply in the current folder, even if root runs the tests."""
     if os.geteuid() != 0:
         return []
     if not shutil.which("setpriv"):
@@ -122,12 +122,12 @@ def as_nobody():
 
 
 def shows_gpu():
-    """Whether the system shows a GPU of NVIDIA's, in use or not: the signs that the programs look for."""
+    """Whether the system shows an NVIDIA GPU, usable or not: the signs that the programs look for."""
     return any(map(os.path.exists, ("/dev/nvidiactl", "/proc/driver/nvidia", "/dev/dxg", "/dev/nvhost-gpu", "/dev/nvgpu")))
 
 
 def is_sanitized():
-    """Built with a sanitizer, which takes all of the address space."""
+    """Built with a sanitizer, which uses all of the address space."""
     content = pathlib.Path(PROGRAM).read_bytes()
     return b"__asan_init" in content or b"__tsan_init" in content
 
@@ -149,7 +149,7 @@ def read_atoms(path):
 
 
 def write_atoms(path, atoms):
-    """Writes numbers of at most six decimals."""
+    """Writes numbers with at most six decimals."""
     with open(path, "w", encoding="ascii") as stream:
         for n, (x, y, z, q) in enumerate(atoms, 1):
             stream.write(f"ATOM {n} X UNK {n} {x:.6f} {y:.6f} {z:.6f} {q:.6f} 1.0\n")
@@ -160,7 +160,7 @@ def write_atoms(path, atoms):
 
 
 def read(path):
-    """A map by the readers of validation/peers, which share nothing with the program: values with x fastest."""
+    """A map, read by validation/peers, which share no code with the program: values with x fastest."""
     kind = read_map.kind_of(str(path))
     if kind == "h5":
         return read_h5(path)
@@ -169,7 +169,7 @@ def read(path):
 
 
 def read_h5(path):
-    """By h5dump: geometry from the attributes, values from its binary output."""
+    """Reads by h5dump: geometry from the attributes, values from its binary output."""
     if not shutil.which("h5dump"):
         raise Skip("no h5dump")
     geometry = []
@@ -184,7 +184,7 @@ def read_h5(path):
 
 
 def bits(path):
-    """The values of a single-precision map as they are stored: every format but cube keeps all bits."""
+    """The values of a single-precision map as stored; every format except cube keeps all bits."""
     return struct.pack(f"<{len(read(path).values)}f", *read(path).values)
 
 
@@ -201,7 +201,8 @@ def position(grid, n):
 
 # ---- the physics, in double precision ----
 
-# CODATA 2022 (h, c, e, k, N_A are exact). 1 / (4 pi eps0) is here by way of the fine-structure constant, alpha hbar c / e^2.
+# CODATA 2022 (h, c, e, k, N_A are exact). Here 1 / (4 pi eps0) follows from the fine-structure constant, as alpha hbar
+# c / e^2.
 ALPHA, PLANCK, LIGHT, CHARGE = 7.2973525643e-3, 6.62607015e-34, 299792458.0, 1.602176634e-19
 BOLTZMANN, AVOGADRO = 1.380649e-23, 6.02214076e23
 
@@ -214,7 +215,7 @@ def unit_constant(unit, temperature=298.15):
 
 
 class Sum:
-    """sum q / r at a point (power 2: q / r^2), and what its error is made of: S1 = sum |q| / r, S2 = sum |dV/dr|."""
+    """sum q / r at a point (power 2: q / r^2), and the sums for its error: S1 = sum |q| / r, S2 = sum |dV/dr|."""
 
     def __init__(self, atoms, point, r_min=0.1, power=1):
         terms, slopes = [], []
@@ -228,23 +229,24 @@ class Sum:
         self.s2 = math.fsum(slopes)
 
     def bound(self, spacing, double=False):
-        """The most that the program's sum may be off. The derivation is at the head of unit/test_coulomb_sum.c: with the unit
-        roundoff u, at most 512 atoms in a chunk (GPU; 256 on the CPU), and the largest distance P of a point from the centre of
-        its block (32 points along each axis on a GPU, less on the CPU): (n + 13.2) u S1 + 2 P u S2, and 2^-50 S1 for the double
-        sums of chunks. To it, 1e-9 of S1 for the constant, which this file computes in another way from CODATA."""
+        """The error bound of the program's sum, derived at the head of unit/test_coulomb_sum.c: (n + 13.2) u S1 + 2
+        P u S2, and 2^-50 S1 for the double sums of chunks. u is the unit roundoff; n the atoms in a chunk, at
+        most 512 (GPU) or 256 (CPU); P the largest distance of a point from the centre of its block (32 points
+        along each axis on a GPU, fewer on the CPU). 1e-9 of S1 is added for the constant, which this file
+        computes from CODATA in another way."""
         u = 2.0 ** (-53 if double else -24)
         half = math.sqrt(sum((16.5 * h) ** 2 for h in spacing))
         return (1.01 * ((min(self.atoms, 512) + 13.2) * u + 2.0 ** -50) * self.s1 + 1.01 * 2 * half * u * self.s2
                 + 1e-9 * abs(self.value))
 
 
-# How much of a value its text keeps: half a unit of the last digit.
+# The rounding of a value's text: half a unit of the last digit.
 DIGITS = {"dx": 0.5e-8, "dx.gz": 0.5e-8, "mrc": 0, "ccp4": 0, "cube": 0.5e-5, "h5": 0}
 
 
 def compare(path, atoms, scale=1.0, points=None, double=False, text=0.0, r_min=0.1, power=1):
-    """Every (or every so many-th) point of a map against the sum times `scale`, within the bound and `text` of the value.
-    Returns the root mean square of the errors relative to S1."""
+    """Compares every point of a map (or every n-th) with the sum times `scale`, within the bound and `text` of the
+    value. Returns the root mean square of the errors relative to S1."""
     grid = read(path)
     total = len(grid.values)
     squares = []
@@ -262,7 +264,7 @@ def compare(path, atoms, scale=1.0, points=None, double=False, text=0.0, r_min=0
 
 
 def main(names, probe=(DATA / "dipole.pqr", "--dry-run")):
-    """`probe`: arguments of a run that shows whether the device is there."""
+    """`probe`: arguments of a run that shows whether the device exists."""
     chosen = [word for word in sys.argv[2:] if word.startswith("test_")]
     tests = [(name, test) for name, test in names.items() if name.startswith("test_") and (not chosen or name in chosen)]
     if not tests:

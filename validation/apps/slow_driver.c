@@ -1,5 +1,4 @@
-/* In place of the CUDA driver's library: the first thing that is asked of it takes long, and fails. For
- * test_warm_up.py. */
+/* Replaces the CUDA driver library: the first call takes long and fails. For test_warm_up.py. */
 #include <unistd.h>
 
 int cuGetProcAddress(void);

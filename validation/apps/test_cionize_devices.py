@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""cionize on several devices: the same bits as on one, also if some of them fail. The devices are of the CPU, so no GPU is needed.
+"""cionize on several devices gives the same bits as on one, even if some devices fail. All devices are on the CPU,
+so no GPU is needed.
 
 usage: test_cionize_devices.py PROGRAM [test_name ...]
 """
@@ -11,7 +12,7 @@ import re
 import program
 from program import bits, make, refuse, sample
 
-# Enough layers along x and z for seven slabs and more: they are tiles of 32 or 8 layers at least.
+# Enough layers along x and z for seven slabs and more: slabs are tiles of at least 32 or 8 layers.
 GRID = ["--spacing", "0.5", "--counts", "224,6,130"]
 
 
@@ -45,7 +46,7 @@ def test_the_plan_says_how_many(_):
     assert re.search(r"^device +cpu:4 \(.*, 3 threads, 2 of them\)$", two, re.M), two
 
 
-# 3129 atoms, 2e5 points: each slab keeps a device busy long enough for all of them to begin with one.
+# 3129 atoms, 2e5 points: each slab keeps a device busy long enough for every device to start one.
 LONG = ["1hpv.pqr", *GRID, "--report", "r.json"]
 
 
@@ -56,7 +57,8 @@ def test_others_take_over(_):
         expected = bits(name)
         for devices, simulated, lost in (("cpu:0,1", "cpu:1@1", {"cpu:1": 0}), ("cpu:0,1", "cpu:0@2", {"cpu:0": 1}),
                                          ("cpu:2,0,1", "cpu:2@2,cpu:1@1", {"cpu:2": 1, "cpu:1": 0})):
-            # On a machine with other work, others may have done all before a device begins the piece at which it would fail.
+            # On a busy machine, other devices may finish everything before this one starts the piece at which it would
+            # fail.
             for _attempt in range(20):
                 os.remove(name)
                 done = make(*LONG, "--device", devices, "-o", name, env=failing(simulated))

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Bad options and bad input of cionize: each ends with its exit status and one line that says what is wrong, and no file.
+"""Bad options and bad input of cionize: each has its exit status and one line that says what is wrong, and no file
+is written.
 
 usage: test_cionize_errors.py PROGRAM [DEVICE] [test_name ...]
 """
@@ -28,7 +29,7 @@ def test_numbers(_):
     for option, more in {**SCALARS, **TRIPLES, **WHOLE}.items():
         several = NO_TRIPLE if option in TRIPLES or option == "--counts" else ["1,2", "1,2,3"]
         for text in JUNK + more + several:
-            # Attached, so that "--border -1" is no option.
+            # Attached to the option, so that "--border -1" is not taken for an option.
             refuse(2, [option, f"'{text}'", "expected"], "dipole.pqr", f"{option}={text}")
 
 
@@ -52,7 +53,7 @@ def test_contradictions(_):
     refuse(2, ["--dielectric", "--distance-dielectric"], "dipole.pqr", "--dielectric", "2", "--distance-dielectric", "2")
     refuse(2, ["--dielectric", "--distance-dielectric"], "dipole.pqr", "--distance-dielectric", "2", "--dielectric", "2")
     refuse(2, ["--size", "--counts"], "dipole.pqr", "--size", "2", "--counts", "2")
-    for option in ("--size", "--counts"):  # which end the grid where they say, whatever the border
+    for option in ("--size", "--counts"):  # these fix the grid's end, whatever the border
         refuse(2, ["--border", option], "dipole.pqr", option, "2", "--border", "3")
         refuse(2, ["--border", option], "dipole.pqr", "--border", "10", option, "2", "--origin", "0")
     refuse(2, ["--quiet", "--progress"], "dipole.pqr", "-q", "--progress")
@@ -64,7 +65,7 @@ def test_contradictions(_):
 
 
 def test_no_gpu(_):
-    """A GPU that is asked for and is not there is an error, not a quiet run on the CPU."""
+    """If a requested GPU is missing, that is an error. The program must not use the CPU silently."""
     sample("dipole.pqr")
     refuse(run("dipole.pqr", "--device", "cuda:1000", "-o", "x.mrc").status, "cuda:1000", "dipole.pqr", "--device", "cuda:1000")
     assert run("dipole.pqr", "--device", "cuda:1000").status in (6, 8)
@@ -112,7 +113,7 @@ PSF = "PSF\n\n       1 !NATOM\n       1 PROT 1    ALA  N    NH3    0.500000     
 
 
 def test_charges(_):
-    """Coordinates and charges of two files make the map of the same atoms in one."""
+    """Coordinates and charges in two files give the same map as one file."""
     for name, text in (("one.pqr", ATOM), ("two.pdb", PDB), ("two.psf", PSF), ("other.psf", PSF.replace(" N ", " C "))):
         write(name, text)
     make("-q", "one.pqr", "--spacing", "2")
@@ -167,7 +168,7 @@ def test_outputs(_):
     refuse(4, ["no/a.json", "No such file"], "dipole.pqr", "--report", "no/a.json")
     refuse(4, ["folder.dx", "directory"], "dipole.pqr", "--report", "folder.dx")
     assert not os.path.exists("dipole.dx")
-    # In whole steps only: said before the work.
+    # Whole grid steps only; the error comes before the work.
     refuse(8, ["a.ccp4", "whole number of grid steps"], "dipole.pqr", "--origin", "-1.13", "-o", "a.ccp4")
 
 
@@ -194,7 +195,7 @@ def test_outputs_do_not_replace_the_molecule_or_each_other(_):
 
 
 def test_files_that_stood_there_stay(_):
-    """A run that fails leaves what was under its names."""
+    """A failed run keeps existing files."""
     sample("dipole.pqr")
     for name in ("a.dx", "a.png", "a.json"):
         write(name, "precious")

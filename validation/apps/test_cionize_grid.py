@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Where the grid of cionize lies: --spacing, --border, --origin, --size, --counts, one by one and together.
+"""The grid of cionize: --spacing, --border, --origin, --size, --counts, one by one and together.
 
 usage: test_cionize_grid.py PROGRAM [DEVICE] [test_name ...]
 
-The rules: without --origin the origin is a whole multiple of the spacing; without --size and --counts the grid is the smallest
-that covers the molecule and its border; with one of them it lies around the molecule's middle, unless there is an --origin.
+The rules. Without --origin, the origin is a whole multiple of the spacing. Without --size and --counts, the grid
+is the smallest that covers the molecule and its border. With one of them, it is centred on the molecule, unless
+--origin is given.
 """
 import json
 import math
@@ -14,7 +15,7 @@ from program import make, read, read_atoms, refuse, sample, write_atoms
 
 
 def grid_of(*arguments):
-    """Origin, spacing and counts, from the report; the map must say the same."""
+    """Returns origin, spacing and counts from the report; the map must agree."""
     make("-q", *arguments, "-o", "grid.dx", "--report", "grid.json")
     with open("grid.json", encoding="utf-8") as stream:
         said = json.load(stream)["grid"]
@@ -66,7 +67,7 @@ def test_one_point(_):
 
 
 def test_bounds_on_grid_points_but_for_rounding(_):
-    """0.1 * 3 is not 0.3 in binary: a bound on a grid point must not ask for one more, nor for one less."""
+    """0.1 * 3 is not 0.3 in binary. A bound on a grid point must not add or drop a point."""
     write_atoms("two.pqr", [(0.3, -0.7, 1.1, 1.0), (0.6, 0.9, 2.3, -1.0)])
     origin, _, counts = grid_of("two.pqr", "--spacing", "0.1", "--border", "0")
     assert counts == [4, 17, 13], counts
@@ -124,7 +125,7 @@ def test_origin_beyond_the_molecule(_):
 
 
 def test_ccp4_keeps_every_default_origin(_):
-    """What the multiples are for: formats that hold the origin in whole steps hold it exactly."""
+    """The reason for multiples: formats that store the origin in whole steps store it exactly."""
     write_atoms("two.pqr", [(12.345, -0.7, 1.1, 1.0), (17.001, 0.9, 2.3, -1.0)])
     for spacing in ("0.3", "0.7,0.31,1.1"):
         for more in (["--border", "2"], ["--counts", "9"], ["--size", "5"]):
@@ -144,7 +145,7 @@ def test_absurd_grids(_):
         refuse(2, ["along x", "1e+06"], "dipole.pqr", "--counts", "1000000,1,1", "--spacing", "10000", *dry)
         memory = 7 if program.DEVICE == "cuda" else 5
         refuse(memory, ["one layer", "memory", "--spacing"], "dipole.pqr", "--counts", "1000000,1000000,2", "-o", "a.mrc", *dry)
-        # 2^31 points: one more than readers of these formats count to.
+        # 2^31 points: one more than readers of these formats can count.
         for kind in ("dx", "dx.gz", "cube"):
             refuse(8, ["2147483648 points", "32 bits", ".h5"], "dipole.pqr",
                    "--counts", "2048,1024,1024", "-o", f"a.{kind}", *dry)
@@ -155,7 +156,7 @@ def test_absurd_grids(_):
 
 
 def test_large_layers_fit(_):
-    """A layer may be larger than a slab is meant to be (128 MiB), as long as there is memory for it."""
+    """A layer may exceed the target size of a slab (128 MiB), if there is memory for it."""
     sample("dipole.pqr")
     done = make("dipole.pqr", "--counts", "6000,6000,4", "-o", "a.mrc", "--dry-run")
     assert "4 slabs" in done.out, done.out

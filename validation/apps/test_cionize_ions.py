@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Where cionize puts ions, held against brute force, against what physics says, and against itself by other ways.
+"""Where cionize places ions, compared with brute force, with physics, and with itself by other means.
 
 usage: test_cionize_ions.py PROGRAM [DEVICE] [test_name ...]
 """
@@ -16,7 +16,7 @@ SMALL = ["--border", "9", "--spacing", "1"]
 
 
 def spread(kinds, order):
-    """The names in the order that they are placed. kinds: [(name, count, charge)]."""
+    """The names in order of placement. kinds: [(name, count, charge)]."""
     if order == "given":
         return [name for name, count, _ in kinds for _ in range(count)]
     if order == "largest":
@@ -38,7 +38,7 @@ def test_every_ion_is_where_its_energy_is_least(_):
              {"unit": "kcal/mol/e", "from_surface": True, "ion_solute": 3.5}),
             ("alternate", ["--distance-dielectric", "4", "--units", "e/A", "--ion-ion", "4.2"],
              {"unit": "e/A", "dielectric": 4.0, "power": 2, "ion_ion": 4.2}),
-            # Ions among the atoms, where r_min matters; and none that keeps another away.
+            # Ions among the atoms, where r_min matters, with exclusion distances of 0.
             ("given", ["--ion-solute", "0", "--ion-ion", "0", "--r-min", "1.5", "--spacing", "0.75,1.25,1"],
              {"ion_solute": 0.0, "ion_ion": 0.0, "r_min": 1.5}))):
         atoms = random_molecule(rng, 40 + 17 * number)
@@ -80,12 +80,13 @@ def test_files_agree(_):
     done = make(*arguments)
     assert set(os.listdir(".")) - before == {"a_ionized.pdb"} and "a_ionized.pdb" in done.out
     check_file("a_ionized.pdb", names, run_ions(*arguments).places, solute=atoms)
-    # What is written is a molecule again.
+    # The written file is a valid molecule.
     assert "58 atoms" in make("all.pqr", "--dry-run").out
 
 
 def test_xyz_and_pdb_hold_elements(_):
-    """Of a protein: the first letters of its atoms' names, digits apart; CA, CD, HG and NE are no metals and no gas."""
+    """The first letters of a protein's atom names, without digits. CA, CD, HG and NE are not metals or noble gases
+    here."""
     sample("1hpv.pqr")
     for kind in ("xyz", "pdb"):
         make("1hpv.pqr", "--place", "CAL:2", "--spacing", "4", "-o", f"a.{kind}")
@@ -113,7 +114,7 @@ def test_a_charge_and_its_counter_ion(_):
     assert abs(r - math.sqrt(d2[d2 >= 4.3 ** 2].min())) < 1e-9, r
     placed = run_ions(*arguments, "--ions", "i.pdb", "--refine")
     r = numpy.linalg.norm(placed.places[0] - centre)
-    # The last steps are 1/64 of the spacing; to stay outside it may stop one short along a diagonal.
+    # The last steps are 1/64 of the spacing. To stay outside, the search may stop one step short along a diagonal.
     assert 4.3 * (1 - 1e-12) <= r <= 4.3 + math.sqrt(3) * 0.5 / 64 + 1e-9, r
     assert abs(placed.energies[0] + program.unit_constant("kT/e") / r) < 1e-6
     # A like charge goes as far away as the grid allows.
@@ -134,7 +135,8 @@ def test_a_dipole(_):
 
 
 def test_equal_points(_):
-    """Charges at a cube's corners: of points whose energies differ by rounding alone, the first in the order of the map."""
+    """Charges at the corners of a cube: among points whose energies differ only by rounding, the first one in the
+    order of the map."""
     rng = generator()
     for edge in rng.uniform(0.5, 2, 3).round(3):
         atoms = numpy.array([[x, y, z, 0.7, 1] for x in (-edge, edge) for y in (-edge, edge) for z in (-edge, edge)])
@@ -144,7 +146,7 @@ def test_equal_points(_):
 
 
 def test_ions_that_may_touch_do_not_share_a_point(_):
-    """With no distance at all, the anion of a pair is a step from the cation, not on it."""
+    """With an exclusion distance of 0, the anion of a pair is a step away from the cation, not on it."""
     generator()
     write_molecule("a.pqr", numpy.array([[0, 0, 0, 0.001, 1]]))
     placed = run_ions("a.pqr", "--place", "SOD:1", "--place", "CLA:1", "--ion-ion", "0", "--ions", "i.pdb", "--border", "6")
@@ -152,9 +154,9 @@ def test_ions_that_may_touch_do_not_share_a_point(_):
 
 
 def test_a_charged_sphere(_):
-    """Many equal charges on a sphere are, outside, one charge in its middle. 2000 charges on a spiral: the potential at twice
-    the radius differs from that by 1e-3 at most (the largest gap between neighbours is 4 percent of the radius, and its
-    field dies off within some gaps)."""
+    """Outside a sphere, many equal charges on it act like one charge at its centre. With 2000 charges on a spiral,
+    the potential at twice the radius differs by at most 1e-3 (the largest gap between neighbours is 4 percent of
+    the radius, and its field decays within a few gaps)."""
     count, radius = 2000, 4.0
     generator()
     n = numpy.arange(count) + 0.5
@@ -167,7 +169,7 @@ def test_a_charged_sphere(_):
     grid = ["--origin", "-11,-11,-11", "--counts", "23", "--spacing", "1", "--place", "CLA:6"]
     one = run_ions("sphere.pqr", *grid, "--ions", "i.pdb", "--ion-solute", "4", "--ion-ion", "9")
     two = run_ions("point.pqr", *grid, "--ions", "i.pdb", "--ion-solute", "8", "--ion-ion", "9")
-    # The sphere's grains leave equal points of the one a little apart in the other, so energies are compared.
+    # The graininess of the sphere shifts points that would be equal, so the test compares energies.
     assert one.placed == two.placed == 6
     assert abs(one.energies[0] / two.energies[0] - 1) < 2e-2, (one.energies[0], two.energies[0])
     for place, energy in zip(one.places[:1], one.energies[:1]):
@@ -197,7 +199,7 @@ def test_the_same_ions_in_every_way(_):
 
 def test_another_device_takes_over(_):
     write_molecule("a.pqr", random_molecule(generator(), 80))
-    # The map has fewer slabs than that: only the search for ions can fail there.
+    # The map has fewer slabs than that, so only the search for ions can fail there.
     arguments = ["a.pqr", *SMALL, "--place", "SOD:10", "--place", "CLA:10"]
     expected = run_ions(*arguments, "--ions", "one.pqr")
     gpu = program.DEVICE.startswith("cuda")
@@ -224,17 +226,17 @@ def test_neutralize(_):
         placed = run_ions("a.pqr", *SMALL, "--neutralize", option, "-o", "a.ionized.pqr")
         replay(placed, atoms, names)
         assert abs(total("a.ionized.pqr")) < 1e-6
-    # An odd charge and an ion of two: the smaller number, and what is left is said.
+    # An odd charge and an ion of charge two: the smaller number, and a message about the rest.
     write_molecule("a.pqr", whole(random_molecule(rng, 30), -5))
     placed = run_ions("a.pqr", *SMALL, "--neutralize", "MG", "-o", "b.pqr")
     assert placed.names == ["MG"] * 2 and "warning" in placed.said.err and "-1 e" in placed.said.err
-    # Ions asked for by number count.
+    # Ions that the user asks for by number count.
     placed = run_ions("a.pqr", *SMALL, "--place", "ZN:1", "--neutralize", "SOD", "-o", "b.pqr")
     assert placed.names == ["ZN"] + ["SOD"] * 3 and abs(total("b.pqr")) < 1e-6
 
 
 def salt_numbers(charge, volume, concentration, z, nu):
-    """docs/conventions.md's rule: the mean numbers by bisection, then the nearest neutral pair of all."""
+    """The rule of docs/conventions.md: the mean numbers by bisection, then the nearest neutral pair of all."""
     n0 = concentration * 6.02214076e-4 * volume
     lo, hi = -50.0, 50.0
     for _ in range(300):
@@ -242,7 +244,7 @@ def salt_numbers(charge, volume, concentration, z, nu):
         rest = sum(zi * ni * n0 * math.exp(-zi * phi) for zi, ni in zip(z, nu)) + charge
         lo, hi = (phi, hi) if rest > 0 else (lo, phi)
     mean = [ni * n0 * math.exp(-zi * lo) for zi, ni in zip(z, nu)]
-    # (what is left, distance, pair): the first counts most.
+    # (remaining charge, distance, pair); the first decides
     best = min((abs(a * z[0] + b * z[1] + charge), math.hypot(a - mean[0], b - mean[1]), (a, b))
                for a in range(int(mean[0]) + 8) for b in range(int(mean[1]) + 8))
     return best[2], mean
@@ -265,7 +267,8 @@ def test_concentration(_):
 
 
 def test_volume_of_solvent_around_one_atom(_):
-    """A sphere's. The points between grid lines where the probe falls short: 0.5 h^2/A of the radius (docs/conventions.md)."""
+    """The volume of a sphere. The probe does not reach all points between grid lines: 0.5 h^2/A of the radius
+    (docs/conventions.md)."""
     generator()
     radius, h = 3.0, 0.25
     write_molecule("a.pqr", numpy.array([[0, 0, 0, 1, radius]]))
@@ -290,7 +293,7 @@ def test_mask(_):
         assert list(map(int, grid.counts)) == placed.counts
         mask = numpy.array(grid.values).reshape(placed.counts[::-1])
         axes = placed.axes()
-        # The margins by which distances hold: near 0 either value is right.
+        # Margins of the distances; near 0 either result is right.
         solute = numpy.min([squares(axes, a[:3]) / (2 + a[4]) ** 2 for a in atoms], axis=0) - 1
         ions = numpy.min([squares(axes, place) / 100 for place in placed.places], axis=0) - 1
         expected = numpy.where(solute < 0, 1, numpy.where(ions < 0, 2, 0))
@@ -301,7 +304,7 @@ def test_mask(_):
 
 
 def test_a_mask_is_no_potential(_):
-    """It says neither a unit nor constants, and no ions are placed by it."""
+    """A mask has neither unit nor constants, and places no ions."""
     program.sample("dipole.pqr")
     place = ["dipole.pqr", *SMALL, "--place", "CLA:1", "--ions", "i.pdb"]
     for kind in ("dx", "dx.gz", "h5", "mrc", "cube"):
@@ -316,7 +319,8 @@ def test_a_mask_is_no_potential(_):
 
 
 def test_maps_before_and_with_ions(_):
-    """The map holds the potential everywhere, at excluded points too; with ions it is the map of the ionized molecule."""
+    """The map holds the potential everywhere, also at excluded points. With ions it is the map of the ionised
+    molecule."""
     rng = generator()
     atoms = random_molecule(rng, 60)
     write_molecule("a.pqr", atoms)
@@ -357,7 +361,7 @@ def test_maps_read_back(_):
             close = 1e-12 if name == "m.h5" else 1e-4
             assert (numpy.abs(placed.energies - expected.energies) <= close * size).all(), name
         assert open("one.pqr").read() == open("two.pqr").read()
-    # Ions in a map are counted, whether it is copied or gets more.
+    # Ions of an existing map are counted, whether the map is copied or extended.
     for kind in ("h5", "dx"):
         make("-q", "a.pqr", *place, "--read-map", "m.h5", "-o", f"with.{kind}", "--map-with-ions")
         for more, ions in (([], 8), (["--map-with-ions"], 9)):
@@ -365,7 +369,7 @@ def test_maps_read_back(_):
                         "two.pqr", *more)
             assert f"with.{kind}: the map includes the potential of 8 ions" in done.err, done.err
             assert open("more.dx").readline() == f"# electrostatic potential with {ions} ions in kT/e\n"
-    # Maps know the file they were made of, and with what.
+    # Maps record their input file and settings.
     write_molecule("b.pqr", random_molecule(rng, 60))
     for name in ("m.h5", "m.dx.gz"):
         for molecule, other in (("a.pqr", False), ("b.pqr", True)):
@@ -377,7 +381,7 @@ def test_maps_read_back(_):
                                (["--method", "direct:ref"], ["--method", name])):
             program.refuse(2, words, "a.pqr", *place, "--read-map", name, *options)
         program.refuse(3, "kT/e", "a.pqr", *place, "--read-map", name, "--units", "V")
-    world = ["--dielectric", "78.5432198", "--temperature", "310.15", "--r-min", "0.3"]  # of which DX has six digits
+    world = ["--dielectric", "78.5432198", "--temperature", "310.15", "--r-min", "0.3"]  # DX stores six digits of these
     make("-q", "a.pqr", *SMALL, *world, "-o", "world.dx")
     make("-q", "a.pqr", *place, *world, "--read-map", "world.dx", "--ions", "two.pqr")
     program.refuse(2, "--dielectric 78.5432", "a.pqr", *place, "--read-map", "world.dx", "--ions", "two.pqr")
@@ -389,7 +393,7 @@ def test_maps_read_back(_):
 
 
 def test_more_ions_than_fit(_):
-    """Exit status 9; the ones there was room for are written, at their distances, and a message says what stops the others."""
+    """Exit status 9. The ions that fit are written, at their distances, and a message says what prevents the others."""
     rng = generator()
     atoms = random_molecule(rng, 40)
     write_molecule("a.pqr", atoms)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Maps of cionize, format by format: against an independent sum, against each other, and whatever the number of threads.
+"""Maps of cionize in each format: compared with an independent sum, with each other, and across numbers of threads.
 
 usage: test_cionize_maps.py PROGRAM [DEVICE] [test_name ...]
 """
@@ -12,7 +12,7 @@ import program
 from program import compare, make, read, read_atoms, sample, Skip
 
 KINDS = ["dx", "dx.gz", "mrc", "ccp4", "cube", "h5"]
-# Three unlike axes, so that an exchange shows; the origin is a multiple of the spacing, as .ccp4 wants it.
+# Three different axes, so that swapped axes show. The origin is a multiple of the spacing, as .ccp4 requires.
 DIPOLE_GRID = ["--spacing", "0.5,0.75,1.25", "--border", "5"]
 PROTEIN_GRID = ["--spacing", "3,2,4", "--border", "4"]
 
@@ -28,7 +28,7 @@ def test_every_format_holds_the_sum(_):
                 continue
             make("-q", name, *grid, "-o", f"map.{kind}")
             rms = compare(f"map.{kind}", atoms, scale, points, text=program.DIGITS[kind])
-            # What single precision does on average is far below its bound: some u sqrt(256) / 2 of sum |q| / r, 5e-7.
+            # The average error of single precision is far below its bound: about u sqrt(256) / 2 of sum |q| / r, 5e-7.
             assert rms < 1e-6 + program.DIGITS[kind], f"{name} {kind}: {rms:.3g} of sum |q|/r off on average"
 
 
@@ -56,7 +56,7 @@ def test_formats_hold_the_same_bits(_):
         other = read(f"map.{kind}")
         assert other.counts == mrc.counts, kind
         for a in range(3):
-            # Cell lengths in single precision in an MRC file; 12 digits of a length in bohr in a cube file.
+            # MRC files store cell lengths in single precision; cube files store lengths in bohr with 12 digits.
             assert abs(other.origin[a] - mrc.origin[a]) <= 1e-6 * abs(mrc.origin[a]), (kind, other.origin, mrc.origin)
             assert abs(other.spacing[a] - mrc.spacing[a]) <= 1e-6 * mrc.spacing[a], (kind, other.spacing, mrc.spacing)
         if kind == "cube":
@@ -67,7 +67,8 @@ def test_formats_hold_the_same_bits(_):
 
 
 def without_provenance(path):
-    """What must not depend on when and how a map was made: all but comments, labels and attributes."""
+    """Returns what must not depend on when and how a map was made: everything except comments, labels and
+    attributes."""
     name = str(path)
     if name.endswith(".dx.gz"):
         return re.sub(rb"(?m)^#.*\n", b"", gzip.decompress(open(path, "rb").read()))
@@ -110,7 +111,7 @@ def test_file_names_do_not_break_a_header(_):
             if kind == "h5" and not shutil.which("h5dump"):
                 continue
             make("-q", name, *DIPOLE_GRID, "-o", f"map.{kind}")
-            read(f"map.{kind}")  # strict: stumbles over a line too many
+            read(f"map.{kind}")  # strict: fails on an extra line
     shutil.copy("dipole.pqr", b"latin\xe9.pqr")
     for kind in KINDS:
         subprocess.run([*map(str.encode, program.command("-q", *DIPOLE_GRID,

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""What cionize says and leaves besides the map: --dry-run, --quiet, --report, --picture, --help, default names, odd inputs.
+"""What cionize prints and writes besides the map: --dry-run, --quiet, --report, --picture, --help, default names,
+odd inputs.
 
 usage: test_cionize_outputs.py PROGRAM [DEVICE] [test_name ...]
 """
@@ -40,13 +41,13 @@ def test_dry_run(_):
     size = re.search(r"about ([\d.]+) MiB$", done.out, re.M)
     assert abs(float(size[1]) - 4 * points / 2 ** 20) <= 0.01 * float(size[1]), done.out
     assert "done" not in done.out and "the report r.json is not written" in done.out, done.out
-    # 1e14 evaluations, which no device does meanwhile.
+    # 1e14 evaluations: no device can do them in this time.
     make("1hpv.pqr", "--dry-run", "--spacing", "0.02", "-o", "huge.h5", timeout=30)
     assert listing() == before
 
 
 def test_why_the_cpu(_):
-    """What a GPU would cost is not said where there is none."""
+    """Without a GPU, the plan has no estimate for a GPU."""
     done = make(sample("dipole.pqr"), "--device", "auto", "--dry-run")
     why = re.search(r"^device +cpu .*; auto: (.*)$", done.out, re.M)
     without = why and why[1] in ("the system shows no GPU", "this binary was built without CUDA")
@@ -54,8 +55,8 @@ def test_why_the_cpu(_):
 
 
 def test_size_of_small_maps(_):
-    """Headers count in the size that is said. What a header says of its origin has some 60 characters more or less, of 800 at
-    least with the rest of it (OpenDX), and the container of HDF5 grows in steps of 2 KiB, of 12: less than 20 %."""
+    """The announced size includes headers. The text about the origin varies by some 60 characters, of a header of at
+    least 800 (OpenDX). HDF5's container grows in steps of 2 KiB, of 12. So the difference is below 20 %."""
     units = {"bytes": 1, "KiB": 2 ** 10, "MiB": 2 ** 20}
     for molecule in ("dipole", "1hpv"):
         sample(f"{molecule}.pqr")
@@ -103,7 +104,7 @@ def test_default_name_is_beside_the_input(_):
     shutil.copy("dipole.pqr", "sub/c.txt")
     pathlib.Path("sub/d.pqr.gz").write_bytes(gzip.compress(pathlib.Path("dipole.pqr").read_bytes()))
     cases = [("a.pqr", "a.dx"), ("B.PQR", "B.dx"), ("c.txt", "c.txt.dx"), ("d.pqr.gz", "d.dx")]
-    for ending in ("pdb", "ent", "inpcrd", "rst7", "rst", "Crd"):  # what a file holds is seen from its text
+    for ending in ("pdb", "ent", "inpcrd", "rst7", "rst", "Crd"):  # the file's text shows its format
         shutil.copy("dipole.pqr", f"sub/{ending}.{ending}")
         shutil.copy("sub/d.pqr.gz", f"sub/{ending}z.{ending}.gz")
         cases += [(f"{ending}.{ending}", f"{ending}.dx"), (f"{ending}z.{ending}.gz", f"{ending}z.dx")]
@@ -146,7 +147,7 @@ def test_report(_):
     mean = math.fsum(values) / points
     deviation = math.sqrt(math.fsum((v - mean) ** 2 for v in values) / points)
     scale = max(map(abs, values))
-    # Double sums of n values: n 2^-53 of their largest; the deviation comes from a difference of squares.
+    # Double sums of n values: n 2^-53 of the largest. The deviation comes from a difference of squares.
     assert abs(potential["mean"] - mean) <= points * 2 ** -53 * scale
     assert abs(potential["rms_deviation"] ** 2 - deviation ** 2) <= 2 * points * 2 ** -53 * scale ** 2
     assert potential["unit"] == "V" and potential["dielectric"] == 4 and potential["r_min"] == 0.1
@@ -196,7 +197,7 @@ def check_png(path):
 
 def test_picture(_):
     sample("1hpv.pqr")
-    for kind in ("dx", "mrc"):  # slices come from layers along x in one, along z in the other
+    for kind in ("dx", "mrc"):  # one format's slices come from layers along x, the other's from layers along z
         make("-q", "1hpv.pqr", "--spacing", "2,3,4", "-o", f"map.{kind}", "--picture", f"{kind}.png")
     one = check_png("dx.png")
     make("-q", "1hpv.pqr", "--spacing", "2,3,4", "--units", "V", "-o", "map.dx", "--picture", "volt.png")
@@ -263,7 +264,7 @@ def test_molecule_from_a_pipe_and_compressed(_):
 
 
 def test_standard_output(_):
-    """What /dev/stdout and /dev/fd/N are open for is written to behind what is there: a file, or a pipe."""
+    """Output to an open /dev/stdout or /dev/fd/N is appended: to a file, or to a pipe."""
     sample("dipole.pqr")
     os.symlink("/dev/stdout", "out.dx")
     os.symlink("/dev/fd/1", "out.mrc")
@@ -293,7 +294,7 @@ def test_standard_output(_):
             content, after = written.read().rsplit(b"after\n", 1)
             expected = file.read()
         assert before == b"precious\n" and after == b"", (before, after)
-        if kind == "mrc":  # statistics are not known when the header is written
+        if kind == "mrc":  # the header is written before the statistics are known
             least, most = struct.unpack("=ff", content[76:84])
             assert most < least and len(content) == len(expected)
         parts = (content[1024:], expected[1024:]) if kind == "mrc" else (v.split(b"# V = ")[1] for v in (content, expected))
@@ -312,7 +313,7 @@ def test_standard_output(_):
 
 
 def test_messages_come_in_order(_):
-    """In a log of both, an error comes after what led to it."""
+    """In a combined log, an error comes after the output that preceded it."""
     sample("dipole.pqr")
     done = run("dipole.pqr", "--counts", "1000000000", stderr=subprocess.STDOUT)
     lines = done.out.splitlines()
@@ -320,7 +321,7 @@ def test_messages_come_in_order(_):
 
 
 def test_locale_does_not_matter(_):
-    """A locale with a decimal comma neither reads nor writes commas."""
+    """A locale with a decimal comma changes neither input nor output."""
     sample("dipole.pqr")
     make("-q", "dipole.pqr", *GRID, "-o", "a.dx", "--report", "a.json")
     french = {**os.environ, "LC_ALL": "fr_FR.UTF-8", "LANG": "de_DE.UTF-8"}

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""What electrostatics says of the maps of cionize: units, known sums, symmetries, and the options that change the formula.
+"""The maps of cionize against electrostatics: units, known sums, symmetries, and the options that change the
+formula.
 
 usage: test_cionize_physics.py PROGRAM [DEVICE] [test_name ...]
 """
@@ -47,13 +48,13 @@ def test_temperature(_):
     for temperature in (1, 310.15, 1000):
         make("-q", "dipole.pqr", *SMALL, "--temperature", temperature, "-o", "a.mrc")
         compare("a.mrc", atoms, unit_constant("kT/e", temperature))
-    make("-q", "dipole.pqr", *SMALL, "--units", "V", "--temperature", 310, "-o", "a.mrc")  # of no influence on volts
+    make("-q", "dipole.pqr", *SMALL, "--units", "V", "--temperature", 310, "-o", "a.mrc")  # no effect on volts
     make("-q", "dipole.pqr", *SMALL, "--units", "V", "-o", "b.mrc")
     assert program.bits("a.mrc") == program.bits("b.mrc")
 
 
 def test_dipole(_):
-    """On the axis at distance z: 1/(z - 1/2) - 1/(z + 1/2), zero in the plane between, and odd in z."""
+    """On the axis at distance z: 1/(z - 1/2) - 1/(z + 1/2); zero in the mid-plane, and odd in z."""
     sample("dipole.pqr")
     make("-q", "dipole.pqr", "--units", "e/A", "--precision", "double", "--spacing", "1", "--origin", "-4", "--counts", "9",
          "-o", "a.dx")
@@ -99,9 +100,9 @@ def test_madelung(_):
                 s = sums[point]
                 error = abs(found - MADELUNG[point])
                 assert error <= s.bound(grid.spacing, double) + (0.5e-11 if double else 0), (arguments, point, found)
-                # In single precision 2,000 terms of either sign err at random: each by at most 13.2 u of itself (see
-                # Sum.bound), each partial sum, which is below the largest term times sqrt(n), by u; six standard deviations of
-                # that.
+                # In single precision, 2,000 terms of either sign have random errors: each term at most 13.2 u of itself
+                # (see Sum.bound), each partial sum u. A partial sum is below the largest term times sqrt(n). Six
+                # standard deviations are allowed.
                 if not double:
                     terms = math.sqrt(math.fsum((q / math.dist((x, y, z), point)) ** 2 for x, y, z, q in atoms))
                     likely = 6 * 2 ** -24 * (13.2 + math.sqrt(512)) * terms
@@ -131,7 +132,7 @@ def test_superposition(_):
 
 
 def test_translation(_):
-    """Molecule and grid moved by whole grid steps: the same map at another origin."""
+    """Molecule and grid moved by whole grid steps give the same map at another origin."""
     atoms = read_atoms(sample("dipole.pqr")) + [(1.25, -2.5, 0.75, -0.5), (-3.0, 1.125, 2.0, 0.25)]
     steps = (16, -40, 5)
     spacing = (0.5, 0.75, 1.25)
@@ -146,7 +147,8 @@ def test_translation(_):
         assert here.counts == there.counts
         for a in range(3):
             assert abs(there.origin[a] - here.origin[a] - shift[a]) <= 1e-5
-        # All positions here are exact in binary: relative to the centre of a block they differ only by where blocks begin.
+        # All positions here are exact in binary. Relative to a block's centre they differ only by where the blocks
+        # begin.
         for n in range(len(here.values)):
             s = Sum(atoms, position(here, n))
             allowed = 2 * unit_constant("kT/e") * s.bound(here.spacing, precision == "double") + (
@@ -155,7 +157,7 @@ def test_translation(_):
 
 
 def test_charge_reversal(_):
-    """Rounding to nearest knows no sign: the same bits, negated."""
+    """Rounding to nearest is symmetric: the same bits, negated."""
     atoms = read_atoms(sample("1hpv.pqr"))
     write_atoms("plus.pqr", atoms)
     write_atoms("minus.pqr", [(x, y, z, -q) for x, y, z, q in atoms])
@@ -193,7 +195,7 @@ def test_distance_dielectric(_):
 
 
 def test_r_min(_):
-    """At an atom's own centre the potential is C q / r_min: the cap, and no more; beyond r_min nothing changes."""
+    """At an atom's own centre the potential is C q / r_min, the cap. Beyond r_min nothing changes."""
     write_atoms("one.pqr", [(0.0, 0.0, 0.0, -0.75)])
     for r_min in (0.1, 0.25, 2, 1e-6):
         for unit in ("V", "e/A"):
@@ -203,7 +205,8 @@ def test_r_min(_):
             assert abs(found - expected) <= 1e-9 * abs(expected), (r_min, unit, found, expected)
             make("-q", "one.pqr", *POINT, "--r-min", r_min, "--units", unit, "-o", "a.mrc")
             found = value(read("a.mrc"), 0, 0, 0)
-            # Charge, constant and r_min rounded, an inverse root (5.2 u), two products: 13.2 u at most, as in Sum.bound.
+            # Charge, constant and r_min are rounded; then an inverse root (5.2 u) and two products: at most 13.2 u, as
+            # in Sum.bound.
             assert abs(found - expected) <= 14.2 * 2 ** -24 * abs(expected), (r_min, unit, found, expected)
     make("-q", "one.pqr", *POINT, "--units", "e/A", "-o", "a.mrc")
     make("-q", "one.pqr", *POINT, "--units", "e/A", "--r-min", "0.1", "-o", "b.mrc")
@@ -218,7 +221,7 @@ def test_r_min(_):
 
 
 def test_methods_agree(_):
-    """Every variant the device has keeps the bound; "ref" is the double sum rounded once."""
+    """Every variant of the device keeps the bound; "ref" is the double sum, rounded once."""
     atoms = read_atoms(sample("1hpv.pqr"))[:700]
     write_atoms("some.pqr", atoms)
     scale = unit_constant("kT/e")
@@ -240,7 +243,7 @@ def test_methods_agree(_):
 
 
 def test_far_from_the_origin(_):
-    """Positions are taken relative to a centre near by: 50,000 A away single precision keeps its digits."""
+    """Positions are relative to a nearby centre, so single precision keeps its digits 50,000 A away."""
     atoms = [(x + 50000, y - 40000, z + 30000, q) for x, y, z, q in read_atoms(sample("1hpv.pqr"))[:400]]
     write_atoms("far.pqr", atoms)
     make("-q", "far.pqr", *SMALL, "-o", "a.dx")

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Maps that cionize made, read by other programs (validation/peers/read_map.py): each must see the values, axes and positions.
+"""Other programs read maps of cionize (validation/peers/read_map.py): each must find the values, axes and positions.
 
 usage: test_cionize_readers.py PROGRAM [DEVICE] [test_name ...]
 """
@@ -7,7 +7,7 @@ import program
 import read_map
 from program import make, read, sample, Skip
 
-# ASE's entry in read_map.py is for the sample maps there, whose atoms it knows.
+# ASE's entry in read_map.py is only for the sample maps there, whose atoms it knows.
 READERS = {kind: [name for name, _, _ in readers if name != "ASE"] for kind, readers in read_map.READERS.items()}
 
 
@@ -16,7 +16,7 @@ def check(name, grid):
     make("-q", name, *grid, "-o", "truth.mrc")
     truth = read("truth.mrc")
     make("-q", name, *grid, "-o", "truth.dx")
-    exact = read("truth.dx")  # 12 digits of the grid, which an MRC file has not
+    exact = read("truth.dx")  # 12 digits of the grid, more than an MRC file has
     truth.origin, truth.spacing = exact.origin, exact.spacing
     good = 0
     for kind in ("dx", "dx.gz", "mrc", "ccp4", "cube", "h5"):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""cionize's ions by scripts, on averages over trajectories, and where something is wrong: what the program says and leaves.
+"""cionize's ions by scripts and on averages over trajectories, and its errors: what the program prints and writes.
 
 usage: test_cionize_scripts.py PROGRAM [DEVICE] [test_name ...]
 """
@@ -50,7 +50,7 @@ this is not read
 
 
 def test_script(_):
-    """All commands, from a file and from standard input, with LF and CR LF: the same files."""
+    """All commands, from a file and from standard input, with LF and CR LF, write the same files."""
     rng = generator()
     atoms = random_molecule(rng, 50)
     write_molecule("a.pqr", atoms)
@@ -83,7 +83,7 @@ def test_script(_):
 
 
 def test_settings_of_scripts(_):
-    """XYZDIM, DDD and GRIDFILE; options for what a script does not say."""
+    """XYZDIM, DDD and GRIDFILE; options for settings that the script leaves out."""
     rng = generator()
     atoms = random_molecule(rng, 50)
     write_molecule("a.pqr", atoms)
@@ -93,7 +93,7 @@ def test_settings_of_scripts(_):
     placed = run_ions("a.pqr", "-i", "s.cfg", "--units", "V", "--ion-ion", "7")
     assert placed.counts == [21] * 3 and (placed.origin == low).all()
     replay(placed, atoms, ["SOD"] * 3, unit="V", dielectric=2.0, power=2, ion_ion=7.0)
-    # The same ions on the map that the script begins with, after which it is not computed again.
+    # A map that the script starts with gives the same ions, and is not computed again.
     make("-q", "a.pqr", *GRID, "--precision", "double", "-o", "start.h5")
     expected = run_ions("a.pqr", *GRID, "--precision", "double", "--place", "CLA:4", "--ions", "expected.pqr")
     write("g.cfg", "GRIDFILE start.h5\nBORDERSIZE 9\nGRIDSPACING 1\nBEGIN\nPLACEION CLA 4 -1\nSAVEION i.pqr\nEXIT\n")
@@ -105,7 +105,7 @@ def test_settings_of_scripts(_):
 
 
 def test_options_with_a_script(_):
-    """Files that options ask for are written, too: of all ions."""
+    """Files requested by options are written, too, with all ions."""
     rng = generator()
     atoms = random_molecule(rng, 30)
     write_molecule("a.pqr", atoms)
@@ -120,7 +120,7 @@ def test_options_with_a_script(_):
 
 
 def test_options_that_a_script_overrides(_):
-    """The script holds, and a warning says which options are not used; those it says nothing of are."""
+    """The script has priority, and a warning lists the unused options. Options for other settings apply."""
     sample("dipole.pqr")
     make("-q", "dipole.pqr", *GRID, "-o", "m.h5")
     begin = "BEGIN\nPLACEION SOD 1 1\nSAVEION i.pdb\nEXIT\n"
@@ -141,7 +141,7 @@ def test_options_that_a_script_overrides(_):
 
 
 def test_errors_of_scripts(_):
-    """Each with its line, before any work, and no file."""
+    """Each error names its line and comes before any work; no file is written."""
     sample("dipole.pqr")
     save = "BEGIN\nPLACEION SOD 1 1\nSAVEION i.pdb\n"
     for text, words in (
@@ -170,7 +170,7 @@ def test_errors_of_scripts(_):
     for text, status, words in (
             (begin + "SAVEION i.dx\n", 2, ["i.dx", ".pdb"]), (begin + "SAVEION i\n", 2, [".pdb"]),
             (begin + "SAVEION i.pdb\nSAVEGRID m.grid\n", 2, ["m.grid", ".dx"]),
-            # Not over an input, nor over what was saved before.
+            # An input or an earlier saved file must not be overwritten.
             (begin + "SAVEION dipole.pqr\n", 2, ["dipole.pqr", "same file"]),
             (begin + "SAVEION i.pdb\nPLACEION CLA 1 -1\nSAVEION ./i.pdb\n", 2, ["i.pdb", "same file"]),
             (begin + "SAVEION no/i.pdb\n", 4, "no/i.pdb"),
@@ -189,7 +189,7 @@ def test_errors_of_scripts(_):
 
 
 def write_dcd(path, frames):
-    """frames: [frame][atom][3]. Little-endian, as CHARMM writes them, without a cell."""
+    """frames: [frame][atom][3]. Little-endian without a cell, as CHARMM writes them."""
     def record(body):
         return struct.pack("<i", len(body)) + body + struct.pack("<i", len(body))
     numbers = [0] * 20
@@ -216,12 +216,12 @@ def test_averages_over_frames(_):
             each = [Potential(placed.axes(), program.unit_constant("kT/e")).add(frames[f], atoms[:, 3]) for f in chosen]
             values = numpy.array([one.values for one in each])
             mean, deviation = (numpy.array(read(name).values).reshape(values[0].shape) for name in ("mean.h5", "dev.h5"))
-            # Deviations differ by the root mean square of the frames' errors at most.
+            # Deviations differ by at most the root mean square of the frames' errors.
             allowed = numpy.max([one.error(precision == "double") for one in each], axis=0)
             assert (numpy.abs(mean - values.mean(axis=0)) <= allowed).all(), (selection, precision)
             assert (numpy.abs(deviation - values.std(axis=0)) <= allowed).all(), (selection, precision)
             assert len(chosen) > 1 or (deviation == 0).all()
-            # Ions go to the mean's least points, and keep away from the atoms of all these frames.
+            # Ions are placed at minima of the mean, away from the atoms of all these frames.
             energies, free = mean.copy(), numpy.ones(mean.shape, dtype=bool)
             for position in frames[chosen].reshape(-1, 3):
                 free &= squares(placed.axes(), position) >= 36 * (1 + 1e-11)
@@ -241,7 +241,7 @@ def test_averages_over_frames(_):
 
 
 def test_one_of_each(_):
-    """One is no plural, and what there is none of is left out."""
+    """Singular forms, and nothing about what does not occur."""
     generator()
     write_molecule("a.pqr", numpy.array([[0, 0, 0, 1, 0]]))
     write_dcd("t.dcd", [numpy.zeros((1, 3))])
@@ -264,8 +264,8 @@ def test_one_of_each(_):
 
 
 def test_solvent_over_frames(_):
-    """A salt's volume is the mean over the frames, wherever the molecule's file has the atoms: two spheres in one place for 20
-    frames, then apart. Their volume by the grid's points: see test_volume_of_solvent_around_one_atom."""
+    """A salt's volume is the mean over the frames, wherever the molecule's file has the atoms. Two spheres coincide
+    for 20 frames, then are apart. Their volume by the grid's points: see test_volume_of_solvent_around_one_atom."""
     generator()
     radius, h = 3.0, 0.5
     write_molecule("a.pqr", numpy.array([[500.0, 0, 0, 1, radius], [500.0, 0, 0, -1, radius]]))
@@ -284,7 +284,7 @@ def test_solvent_over_frames(_):
 
 
 def test_bad_molecules(_):
-    """Missing, empty, junk, bad numbers, unknown names: an error, and no ions."""
+    """Missing, empty or invalid files, bad numbers, unknown names: an error, and no ions."""
     good = "ATOM 1 N ALA 1 1.0 2.0 3.0 0.5 1.8\n"
     os.mkdir("folder")
     for name, text, words in (
@@ -299,12 +299,13 @@ def test_bad_molecules(_):
         write("s.cfg", "BEGIN\nPLACEION SOD 1 1\nSAVEION i.pdb\nEXIT\n")
         refuse(3, name, name, "-i", "s.cfg")
         os.remove("s.cfg")
-    write("a.foo", good)  # what a file is, is seen from what it holds
+    write("a.foo", good)  # the contents show the file's format
     make("-q", "a.foo", *GRID, "--place", "CLA:1", "-o", "a.pdb")
 
 
 def test_a_script_for_more_than_fits(_):
-    """VMD's puts 374 of 400 on one point. Here: what fits, at its distances, exit status 9, and the rest of the script."""
+    """VMD places 374 of 400 on one point. cionize places those that fit, at their distances, with exit status 9, and
+    runs the rest of the script."""
     rng = generator()
     atoms = random_molecule(rng, 30)
     write_molecule("a.pqr", atoms)
@@ -381,16 +382,17 @@ def test_dry_run_places_nothing(_):
 
 
 def test_memory_for_ions(_):
-    """What placing takes is said, and refused by a dry run as by another: 4 bytes a point for the map, 2.1 for mask and bounds."""
+    """The plan includes the memory for placement, and a dry run rejects too much of it like any run: 4 bytes a point
+    for the map, 2.1 for mask and bounds."""
     sample("dipole.pqr")
     place = ["dipole.pqr", "--place", "SOD:1", "--ions", "i.pdb"]
     for more in ([], ["--dry-run"]):  # 1e13 points, in layers of 4 MB
         refuse(5, ["not enough memory to place ions", "need 55.5 TiB"], *place, "--counts", "1000,1000,10000000", "--spacing",
                "0.001", *more)
     if program.DEVICE == "cuda":
-        return  # slabs may take more than what comes after them, and the driver more address space than any limit here
+        return  # slabs may take more than the later stages, and the driver more address space than any limit here
     for options, said in (([], "23.3 MiB"), (["--precision", "double"], "38.5 MiB"),
-                          (["--mask", "m.dx"], "38.5 MiB")):  # which takes 4 bytes a point more
+                          (["--mask", "m.dx"], "38.5 MiB")):  # this needs 4 bytes a point more
         done = make(*place, "--counts", "200,200,100", "--dry-run", *options)
         assert f", {said} of memory in" in done.out, done.out
     if is_sanitized():
@@ -416,7 +418,7 @@ def test_radii_for_surfaces(_):
 
 
 def test_interrupt_while_placing(_):
-    """Exit status 130, the map that was done, and neither half a file nor a whole one of the ions."""
+    """Exit status 130, the finished map, and no file of ions, not even a partial one."""
     rng = random.Random()
     atoms = [(rng.uniform(0, 20), rng.uniform(0, 20), rng.uniform(0, 20), rng.choice((-1, 1))) for _ in range(500)]
     program.write_atoms("a.pqr", atoms)
@@ -436,7 +438,7 @@ def test_interrupt_while_placing(_):
     err = process.communicate(timeout=60)[1].decode()
     took = time.monotonic() - began
     assert process.returncode == 130 and "interrupted" in err, (process.returncode, err)
-    assert took < 5, took  # 2 s is what is promised; the machine may be busy
+    assert took < 5, took  # the promise is 2 s, but the machine may be busy
     assert sorted(os.listdir(".")) == ["a.pqr", "m.mrc"], os.listdir(".")
     assert len(read("m.mrc").values) > 1000
 

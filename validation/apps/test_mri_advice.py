@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""What mri_recon says of a scan that is hard to reconstruct, and what it advises: undersampled scans, solvers that do not
-converge, and stages that take long.
+"""What mri_recon says about difficult scans, and what it advises: undersampled scans, solvers that do not converge,
+and slow stages.
 
 usage: test_mri_advice.py PROGRAM [DEVICE] [test_name ...]     VOXFIELD_PHANTOM names mri_phantom
 """
@@ -20,7 +20,7 @@ def scan_of(*options, name="scan.h5"):
 
 
 def sampling(name, *options):
-    """What is said before any work: the line, warnings."""
+    """Returns what is said before any work: the line on sampling, and the warnings."""
     done = make(name, "--dry-run", *options)
     lines = [line.strip() for line in done.out.splitlines() if "undersampled" in line]
     assert len(lines) <= 1, done.out
@@ -28,7 +28,7 @@ def sampling(name, *options):
 
 
 def factors(name, *options):
-    """R on the whole and at the edge, from the report."""
+    """Returns R overall and at the edge, from the report."""
     make(name, "-o", "i.h5", "--report", "r.json", "--method", "adjoint", *options)
     with open("r.json", encoding="ascii") as file:
         found = json.load(file)["input"]
@@ -42,7 +42,7 @@ def near(value, expected, share):
 
 
 def test_complete_scans(_):
-    """Nothing is said; readout oversampling and scans of everything twice do not look like more or less."""
+    """No message. Readout oversampling and repeated scans do not change R."""
     for options in (("--trajectory", "radial"), ("--trajectory", "spiral"), ("--trajectory", "cartesian"),
                     ("--trajectory", "cartesian", "--oversample", 2), ("--trajectory", "radial", "--oversample", 4),
                     ("--matrix", "32,32,32"), ("--matrix", "32,32,8", "--trajectory", "stack-of-stars")):
@@ -50,8 +50,8 @@ def test_complete_scans(_):
 
 
 def test_cartesian(_):
-    """Every fourth line, and 16 in the middle: 28 of 64 lines, and one in four outside. With readout oversampling a line is
-    half a cell shifted, and the first of its 64 cells half empty."""
+    """Every fourth line, and 16 in the middle: 28 of 64 lines overall, one in four outside. With readout
+    oversampling a line is shifted by half a cell, so the first of its 64 cells is half empty."""
     for more, off in (((), 1e-6), (("--oversample", 2), 1 / 64)):
         scan = scan_of(*SLICE, "--trajectory", "cartesian", "--accelerate", 4, "--calibration-lines", 16, *more)
         mean, edge = factors(scan)
@@ -61,13 +61,13 @@ def test_cartesian(_):
     assert line.startswith("undersampled, R = 2.3, 4 at the edge of k-space; 8 coils and the prior fill in"), line
     assert not err
     both = scan_of("--matrix", "16,32,32", "--trajectory", "cartesian", "--accelerate", "2,2", "--calibration-lines", 2)
-    near(factors(both)[0], 32 * 32 / (16 * 16 + 3), 1e-6)  # one of the four in the middle is of the pattern
+    near(factors(both)[0], 32 * 32 / (16 * 16 + 3), 1e-6)  # one of the four in the middle belongs to the pattern
 
 
 def test_radial(_):
-    """At the edge, Nyquist's R: pi / 2 N readouts in 2D, pi / 2 N^2 in 3D, over those there are. The edge is a fifth of the
-    radius, so the mean R there is up to a tenth less, and cells are counted, not areas: 15 %. Readout oversampling changes
-    nothing: 5 %."""
+    """R at the edge relative to Nyquist: pi / 2 N readouts in 2D, pi / 2 N^2 in 3D, divided by the number of
+    readouts. The edge is a fifth of the radius, so the mean R there is up to a tenth less. Cells are counted
+    instead of areas. Hence 15 %. Readout oversampling changes nothing: 5 %."""
     for options, nyquist in ((("--matrix", "64,64,1", "--trajectory", "radial", "--spokes", 20), math.pi / 2 * 64 / 20),
                              (("--matrix", "32,32,32", "--spokes", 200), math.pi / 2 * 32 ** 2 / 200)):
         mean, edge = factors(scan_of("--coils", 4, *options))
@@ -87,8 +87,8 @@ def test_who_fills_in(_):
 
 
 def test_hopeless(_):
-    """Fewer numbers than 0.55 of the voxels: R over 1.8 times the coils, which 6 spokes of 64 are for 2 coils and not for
-    8; every second line of one coil, too."""
+    """A warning if there are fewer numbers than 0.55 of the voxels, so if R exceeds 1.8 times the coils. For 6
+    spokes of 64 that holds with 2 coils, but not with 8. It also holds for every second line with one coil."""
     words = "undersampled, R = "
     few = ("--matrix", "64,64,1", "--trajectory", "radial", "--spokes", 6)
     two, eight = scan_of("--coils", 2, *few, name="two.h5"), scan_of("--coils", 8, *few, name="eight.h5")
@@ -102,17 +102,18 @@ def test_hopeless(_):
     assert "with 1 coil at a time" in err and "--coils espirit" in err, err
     lines = ("--matrix", "64,64,1", "--trajectory", "cartesian", "--accelerate", 2, "--calibration-lines", 2)
     assert "R = 1.9, with 1 coil:" in sampling(scan_of(*lines))[1]
-    reference = scan_of("--reference", *few)  # which the reference makes up for
+    reference = scan_of("--reference", *few)  # the reference compensates for that
     assert words in sampling(reference)[1] and not sampling(reference, "--prior", "reference", "--lambda", 50)[1]
 
 
 def test_not_converged(_):
-    """A small number amplifies noise: more iterations are no advice there. A prior that is weighed by the noise does not."""
+    """With a small number as lambda, more iterations amplify noise, so the advice is different. With a prior
+    weighted by the noise they do not."""
     scan = scan_of(*SLICE, "--trajectory", "radial", "--spokes", 16, "--image-snr", 20)
-    cases = ((("--lambda", 1e-6, "--tolerance", 1e-6), "leave it to --lambda auto", "use more --iterations"),
+    cases = ((("--lambda", 1e-6, "--tolerance", 1e-6), "use --lambda auto or a larger number", "use more --iterations"),
              (("--lambda", 1e-6, "--tolerance", 1e-6, "--iterations", 3), "use more --iterations", "lambda is small"),
              (("--iterations", 3), "use more --iterations", "lambda"),
-             (("--iterations", 20, "--lambda", "auto:1e-5", "--tolerance", 1e-6), "leave out the factor of --lambda auto:1e-05",
+             (("--iterations", 20, "--lambda", "auto:1e-5", "--tolerance", 1e-6), "use --lambda auto without the factor 1e-05",
               "lambda is small"))
     for options, advice, other in cases:
         err = make(scan, "-o", "i.h5", *options).err
@@ -122,8 +123,8 @@ def test_not_converged(_):
 
 
 def test_silence(_):
-    """A stage that tells nothing for more than a second says how long it has taken: here one piece of a slow sum,
-    4 s in a test."""
+    """A stage without progress for more than a second prints its elapsed time: here one piece of a slow sum, 4 s in
+    a test."""
     if program.DEVICE != "cpu":
         raise program.Skip("the slow sum is the CPU's")
     shown = on_a_terminal(scan_of("--matrix", 24), "-o", "i.h5", "--method", "adjoint", "--operator", "direct",
@@ -132,7 +133,8 @@ def test_silence(_):
 
 
 def test_not_positive_definite(_):
-    """Errors of 1 % of Q, and no prior: some eigenvalues fall below 0, which conjugate gradients meet before they converge."""
+    """Q has errors of 1 % and there is no prior, so some eigenvalues are negative. Conjugate gradients find them
+    before they converge."""
     scan = scan_of("--matrix", "128,128,1", "--spokes", 40)
     err = make(scan, "-o", "i.h5", "--accuracy", 0.01, "--lambda", 0, "--iterations", 3000, "--tolerance", 0).err
     assert "is not positive definite" in err and "a finer --accuracy, --lambda auto or a larger number" in err, err

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""mri_recon on BART's files (.cfl, .hdr), coil maps from and to files, and what it says to files of other programs.
+"""mri_recon on BART's files (.cfl, .hdr), coil maps from and to files, and its messages about files of other
+programs.
 
 usage: test_mri_bart.py PROGRAM [DEVICE] [test_name ...]     VOXFIELD_PHANTOM names mri_phantom
 """
@@ -16,7 +17,7 @@ from program import make, refuse
 
 
 def write_cfl(name, array, shape=None):
-    """[x][y][z][coil]..., the first index fastest; the header by the rules of BART."""
+    """Writes [x][y][z][coil]..., the first index fastest, with a header as BART defines it."""
     shape = list(shape or (*array.shape, *[1] * (16 - array.ndim)))
     pathlib.Path(name + ".hdr").write_text("# Dimensions\n" + " ".join(map(str, shape)) + "\n", encoding="ascii")
     numpy.asarray(array, numpy.complex64).ravel(order="F").tofile(name + ".cfl")
@@ -28,7 +29,7 @@ def read_cfl(name):
 
 
 def image(scan, *options):
-    """mri_recon's image of a scan as [frame][z][y][x], from HDF5."""
+    """Returns mri_recon's image of a scan as [frame][z][y][x], from HDF5."""
     make(scan, "-o", "i.h5", *options)
     with h5py.File("i.h5") as file:
         return file["image"][...]
@@ -44,7 +45,7 @@ def write_plain(name, matrix, k, data, maps=None):
 
 
 def noise(seed, *shape):
-    """Complex white noise of single precision: nothing of it is 0."""
+    """Complex white noise in single precision, without zeros."""
     random = numpy.random.default_rng(seed)
     return (random.normal(size=shape) + 1j * random.normal(size=shape)).astype(numpy.complex64)
 
@@ -57,7 +58,7 @@ def smooth_maps(seed, coils, z, y, x):
 
 
 def scaled(data, voxels):
-    """As mri_recon does: each part times sqrt(voxels) in double precision, rounded once."""
+    """As in mri_recon: each part times sqrt(voxels) in double precision, rounded once."""
     return (data.real.astype("f8") * voxels ** 0.5).astype("f4") + 1j * (data.imag.astype("f8") * voxels ** 0.5).astype("f4")
 
 
@@ -78,7 +79,8 @@ def radial(spokes, samples, frames=1):
 
 
 def test_same_as_plain(_):
-    """The image of a scan in both layouts, bit for bit: radial, with maps; each frame has its own trajectory, or all one."""
+    """The image of a scan has the same bits from both layouts: radial, with maps, with a trajectory for each frame
+    or one for all."""
     need_h5py()
     matrix, spokes, samples, coils, frames = [16, 16, 1], 21, 16, 3, 2
     data, maps = noise(1, frames, coils, spokes, samples), smooth_maps(2, coils, 1, 16, 16)
@@ -102,7 +104,7 @@ def test_same_as_plain(_):
 
 
 def test_forgotten_trajectory(_):
-    """1 x samples x spokes is what BART has of scans that are not Cartesian: said, where the trajectory is not given."""
+    """BART stores non-Cartesian scans as 1 x samples x spokes. Without the trajectory, a message says so."""
     need_h5py()
     write_cfl("k", noise(5, 2, 21, 16).transpose(2, 1, 0), [1, 16, 21, 2])
     err = make("k.cfl", "--coils", "rss", "--dry-run").err
@@ -113,8 +115,8 @@ def test_forgotten_trajectory(_):
 
 
 def test_cartesian(_):
-    """A scan of all positions is its unitary transform, centred at N/2 rounded down on axes of even and odd lengths; of some,
-    only what is not 0 counts, and each frame has its pattern."""
+    """A complete scan is its unitary transform, centred at N/2 rounded down on axes of even and odd lengths. In an
+    incomplete one only nonzero samples count, and each frame has its own pattern."""
     need_h5py()
     nx, ny, nz, coils = 12, 9, 5, 2
     rho, maps = noise(3, nz, ny, nx), smooth_maps(4, coils, nz, ny, nx)
@@ -125,18 +127,18 @@ def test_cartesian(_):
     options = ["--lambda", 0, "--tolerance", 1e-6, "--precision", "double", "--iterations", 200]
     make("k.cfl", "--coils", "s.cfl", "-o", "i.cfl", *options)
     found = read_cfl("i")[..., 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0].T
-    # 1e-6 of the tolerance, times the condition of the maps' squares (below 100), beside single precision of data and maps.
+    # The tolerance of 1e-6 times the condition of the maps' squares (below 100), and single precision of data and maps.
     assert numpy.linalg.norm(found - rho) <= 1e-4 * numpy.linalg.norm(rho), numpy.linalg.norm(found - rho)
-    # Two patterns in three frames, one of which is empty; the file's positions in the order of the plain scan.
+    # Two patterns in three frames, one of which is empty. The file's positions are in the order of the plain scan.
     frames = numpy.stack([full] * 4)
     mask = numpy.random.default_rng(5).random((2, nz, ny, nx)) < 0.6
     for f, pattern in enumerate((0, 1, 0)):
         frames[f] *= mask[pattern]
     frames[3] = 0
     one = numpy.argwhere(mask[0])[0]
-    frames[0][0][tuple(one)] = 0  # of one coil: it is acquired
+    frames[0][0][tuple(one)] = 0  # zero in one coil only: the sample is acquired
     write_cfl("f", frames.transpose(4, 3, 2, 1, 0), [nx, ny, nz, coils, 1, 4, *[1] * 10])
-    done = make("f.cfl", "--coils", "s.cfl", "--lambda", 0)  # others are relative to the first frame's brightness
+    done = make("f.cfl", "--coils", "s.cfl", "--lambda", 0)  # other errors are relative to the brightness of the first frame
     assert "1 of 4 frames are all 0" in done.err and "(1 missing)" in done.out, (done.err, done.out)
     found = read_cfl("f_image")
     assert found.shape[10] == 4 and not found[..., 3, :, :, :, :, :].any()
@@ -148,7 +150,7 @@ def test_cartesian(_):
 
 
 def test_dimensions(_):
-    """Slices are stacked along z; echoes, times and others count volumes, in the file's order."""
+    """Slices are stacked along z. Echoes, times and others count volumes, in the file's order."""
     nx, ny, slices, echoes, times = 8, 6, 3, 2, 2
     data = noise(6, times, slices, echoes, 1, ny, nx)
     write_cfl("k", data.transpose(5, 4, 3, 2, 1, 0).reshape(-1, order="F"),
@@ -162,11 +164,12 @@ def test_dimensions(_):
                 k = numpy.fft.ifftshift(data[t, s, e, 0])
                 truth = numpy.fft.fftshift(numpy.fft.ifftn(k, norm="ortho"))
                 error = numpy.linalg.norm(found[:, :, s, e + echoes * t].T - truth) / numpy.linalg.norm(truth)
-                assert error < 1e-4, (t, s, e, error)  # the NUFFT's 1e-6 and the solver's 1e-6, amply
+                assert error < 1e-4, (t, s, e, error)  # the NUFFT's 1e-6 and the solver's 1e-6, with a wide margin
 
 
 def test_matrix_of_a_trajectory(_):
-    """The smallest even one that holds it; --matrix, and the maps', come before."""
+    """The matrix is the smallest even one that covers the trajectory; --matrix and the matrix of the maps have
+    priority."""
     k = radial(9, 13)  # up to 6.0
     write_cfl("t", k[0].transpose(2, 1, 0))
     write_cfl("d", noise(7, 1, 13, 9))
@@ -175,7 +178,7 @@ def test_matrix_of_a_trajectory(_):
     write_cfl("s", smooth_maps(8, 1, 1, 14, 18).transpose(3, 2, 1, 0))
     assert "18 x 14 x 1 over 18 x 14 x 1 mm" in make("d.cfl", "--trajectory", "t.cfl", "--coils", "s.cfl", "--dry-run").out
     write_cfl("s", smooth_maps(8, 1, 1, 64, 64).transpose(3, 2, 1, 0))
-    write_cfl("r", k[0].transpose(2, 1, 0) * numpy.pi / 6)  # radians, or a small part of k-space: only a warning
+    write_cfl("r", k[0].transpose(2, 1, 0) * numpy.pi / 6)  # radians, or a small part of k-space: a warning only
     for name, words in (("r", True), ("t", False)):
         err = make("d.cfl", "--trajectory", f"{name}.cfl", "--coils", "s.cfl", "--dry-run").err
         assert "heck the units" in err and ("--trajectory-units radians" in err) == words, err
@@ -186,7 +189,7 @@ def test_matrix_of_a_trajectory(_):
          "-o", "a.cfl")
     make("d.cfl", "--trajectory", "t.cfl", "--matrix", 24, "--method", "adjoint", "-o", "b.cfl")
     a, b = read_cfl("a"), read_cfl("b")
-    # k is rounded twice, by 2^-24 of 6 cycles, which is 1e-6 turns at most at the edge; the NUFFTs keep 1e-6 each.
+    # k is rounded twice, by 2^-24 of 6 cycles, at most 1e-6 turns at the edge. Each NUFFT adds 1e-6.
     assert numpy.linalg.norm(a - b) < 2e-5 * numpy.linalg.norm(b), numpy.linalg.norm(a - b) / numpy.linalg.norm(b)
 
 
@@ -221,7 +224,7 @@ def test_refused_scans(_):
     bad[0, 3, 2, 1] = complex(0, float("nan"))
     write_cfl("u", bad)
     refuse(3, ["u.cfl", "[0, 3, 2, 1,", "nan"], "u.cfl", "--trajectory", "t.cfl")
-    write_cfl("u", data * numpy.float32(3e37))  # times sqrt(64) they are infinite
+    write_cfl("u", data * numpy.float32(3e37))  # times sqrt(64) they overflow
     assert numpy.isfinite(read_cfl("u")).all()
     refuse(3, ["u.cfl", "too large"], "u.cfl", "--trajectory", "t.cfl")
     os.truncate("d.cfl", 100)
@@ -232,7 +235,7 @@ def test_refused_scans(_):
 
 
 def test_maps_saved_and_used(_):
-    """Maps that are estimated, saved, and used make the same bits; they are of the encoded matrix."""
+    """Estimated maps give the same bits after saving and loading. They cover the encoded matrix."""
     need_h5py()
     phantom("p.h5", "--matrix", "24,20,1", "--coils", 4, "--without", "sensitivity")
     first = image("p.h5", "--save-coils", "m.h5")
@@ -248,7 +251,7 @@ def test_maps_saved_and_used(_):
     # The maps of another plain scan, and pairs of real numbers.
     with h5py.File("other.h5", "w") as file:
         file["scan/sensitivity"] = numpy.stack([maps[:, 0].real, maps[:, 0].imag], axis=-1)
-        file["scan/sensitivity"].attrs["weighted"] = 1  # they fade, and the image is not to
+        file["scan/sensitivity"].attrs["weighted"] = 1  # these maps fade, but the image must not
     same(image("p.h5", "--coils", "other.h5"), first, "maps from a scan")
     phantom("with.h5", "--matrix", "24,20,1", "--coils", 4)
     truth = image("with.h5", "--save-coils", "t.h5")
@@ -259,11 +262,11 @@ def test_maps_saved_and_used(_):
 
 
 def test_maps_of_virtual_coils(_):
-    """Decorrelated and combined coils: the saved maps are theirs, and are not treated again."""
+    """Saved maps of decorrelated and combined coils belong to those coils and are not processed again."""
     need_h5py()
     scan = ["--matrix", "24,24,1", "--coils", 6, "--noise", 0.02, "--noise-correlation", 0.5, "--noise-scan"]
     phantom("p.mrd", *scan, "--without", "sensitivity")
-    for name, options, coils, word in (("white", [], 6, "decorrelated"), ("both", ["--compress", 3], 3, "combined")):
+    for name, options, coils, word in (("white", [], 6, "decorrelation"), ("both", ["--compress", 3], 3, "compression")):
         out = make("p.mrd", "-o", "i.h5", "--save-coils", f"{name}.h5", *options).out
         assert f"note: {name}.h5: " in out and word in out, out
         with h5py.File("i.h5") as file:
@@ -278,7 +281,7 @@ def test_maps_of_virtual_coils(_):
     refuse(3, "--compress 3", "p.mrd", "-o", "x.h5", "--coils", "both.cfl", "--compress", 4)
     phantom("q.mrd", "--matrix", "24,24,1", "--coils", 6)
     refuse(3, ["white.h5", "decorrelated"], "q.mrd", "-o", "x.h5", "--coils", "white.h5")
-    # Maps of the coils as they are go through both stages: the same image as with maps in the file.
+    # Maps of the original coils pass through both stages: the same image as with maps in the file.
     phantom("r.mrd", *scan)
     phantom("clean.h5", "--matrix", "24,24,1", "--coils", 6)
     for options in ([], ["--compress", 3]):
@@ -286,7 +289,7 @@ def test_maps_of_virtual_coils(_):
 
 
 def test_maps_of_the_kept_part(_):
-    """Those of the image without the readout's oversampling are put into the middle of the matrix."""
+    """Maps of the cropped size, without readout oversampling, are put into the middle of the matrix."""
     need_h5py()
     phantom("p.mrd", "--matrix", "16,16,1", "--trajectory", "cartesian", "--oversample", 2, "--coils", 3)
     maps = smooth_maps(10, 3, 1, 16, 16)
@@ -301,11 +304,11 @@ def test_maps_of_the_kept_part(_):
         same(file["image"][...], image("p.mrd", "--coils", "large.cfl"), "cropped maps")
     with h5py.File("odd.h5", "w") as file:
         file["maps"] = maps[..., :15]
-    refuse(3, ["odd.h5", "15 x 16 x 1", "32 x 16 x 1", "16 x 16 x 1 are kept"], "p.mrd", "-o", "x.h5", "--coils", "odd.h5")
+    refuse(3, ["odd.h5", "15 x 16 x 1", "32 x 16 x 1", "cropped to 16 x 16 x 1"], "p.mrd", "-o", "x.h5", "--coils", "odd.h5")
 
 
 def test_maps_of_slices(_):
-    """Each slice has its own."""
+    """Each slice has its own maps."""
     need_h5py()
     n, slices, coils = 16, 3, 4
     rho, maps = noise(11, slices, 1, n, n), numpy.stack([smooth_maps(12 + s, coils, 1, n, n) for s in range(slices)])
@@ -323,7 +326,7 @@ def test_maps_of_slices(_):
     same(image("k.cfl", "--coils", "m.cfl", *options), first, "from .cfl")
     write_cfl("one", maps[0].transpose(3, 2, 1, 0))
     refuse(3, ["one.cfl", "1 slice,", "3"], "k.cfl", "--coils", "one.cfl")
-    # A coil that is the sum of two others: combined to one fewer, nothing is lost but rounding (as above).
+    # One coil is the sum of two others. Combining to one coil fewer loses nothing but rounding (as above).
     more = [numpy.concatenate([array, array[:, :1] + array[:, 1:2]], axis=1) for array in (k, maps[:, :, 0])]
     for name, array in zip("bv", more):
         write_cfl(name, array.transpose(3, 2, 1, 0), [n, n, 1, coils + 1, *tail[1:]])
@@ -335,9 +338,10 @@ def test_maps_of_slices(_):
 
 
 def test_noise_of_slices(_):
-    """The noise map of a slice is its own, wherever it stands in the stack. Its replicas are others there: of 64, each way, a
-    voxel's deviation is off by 1/sqrt(2 64), so that the ratio of two varies by 0.125, and its mean over voxels, of which 64 at
-    least are independent, by 0.016; six times that is allowed. With the other slice's envelope the ratio is off by 0.5."""
+    """The noise map of a slice does not depend on its position in the stack, but its replicas do. With 64 replicas
+    each, a voxel's deviation has an error of 1/sqrt(2 64), so the ratio of two varies by 0.125. The mean over
+    voxels, at least 64 of them independent, varies by 0.016. Six times that is allowed. With the other slice's
+    envelope the ratio is off by 0.5."""
     need_h5py()
     n = 32
     y, x = numpy.mgrid[:n, :n] - n // 2
@@ -380,8 +384,8 @@ def test_refused_maps(_):
 
     refused(maps[:2], "maps of 2 coils, but the scan has 3")
     refused(maps[..., :8, :], "16 x 8 x 1")
-    refused(maps.real, "no array of coil maps")
-    refused(maps[0, 0], "no array of coil maps")
+    refused(maps.real, "not an array of coil maps")
+    refused(maps[0, 0], "not an array of coil maps")
     refused(0 * maps, "0 everywhere")
     refused(numpy.stack([maps, maps]), "2 slices")
     bad = maps.copy()
@@ -391,10 +395,11 @@ def test_refused_maps(_):
     refuse(3, ["m.cfl", "[7, 5, 0, 2,"], "p.h5", "--coils", "m.cfl")
     write_cfl("m", maps.transpose(3, 2, 1, 0), [16, 16, 1, 1, 1, 3, *[1] * 10])
     refuse(3, "[x][y][z][coil]", "p.h5", "--coils", "m.cfl")
-    # Several sets of maps (test_mri_map_sets.py): one where the second is 0, two at most, and not more than there are.
+    # Several sets of maps (test_mri_map_sets.py): one set if the second is 0, two sets at most, and not more than the
+    # file has.
     write_cfl("one", maps.transpose(3, 2, 1, 0))
     one = image("p.h5", "--coils", "one.cfl")
-    refuse(3, ["one.cfl: one set of maps", "--map-sets 2"], "p.h5", "--coils", "one.cfl", "--map-sets", 2)
+    refuse(3, ["one.cfl: --map-sets 2 needs two sets"], "p.h5", "--coils", "one.cfl", "--map-sets", 2)
     write_cfl("m", numpy.stack([maps, 0 * maps], axis=-1).transpose(3, 2, 1, 0, 4))
     same(image("p.h5", "--coils", "m.cfl"), one, "the first set")
     write_cfl("m", numpy.stack([maps, maps[::-1], maps], axis=-1).transpose(3, 2, 1, 0, 4))
@@ -406,7 +411,7 @@ def test_refused_maps(_):
 
 
 def test_files_of_other_programs(_):
-    """One message that says what the file seems to be, and what to do; by their first bytes, else by their names."""
+    """One message says what the file seems to be, by its first bytes or else its name, and what to do."""
     need_h5py()
     junk = bytes(range(256)) * 8
     numpy.save("a.npy", numpy.ones(4))
@@ -428,14 +433,14 @@ def test_files_of_other_programs(_):
         done = refuse(3, [name, "this seems to be", words], name, "-o", "x.h5")
         assert "HDF5 file" not in done.err, done.err
     refuse(3, ["bruker", "Bruker"], "bruker", "-o", "x.h5")
-    # Those of version 7.3 are HDF5, behind 512 bytes.
+    # MATLAB 7.3 files are HDF5 behind 512 bytes.
     with h5py.File("v73.mat", "w", userblock_size=512) as file:
         file["kspace"] = numpy.ones(3)
     content = bytearray(pathlib.Path("v73.mat").read_bytes())
     content[:19] = b"MATLAB 7.3 MAT-file"
     pathlib.Path("v73.mat").write_bytes(content)
     refuse(3, ["no scan in this file", "MATLAB", "h5py"], "v73.mat", "-o", "x.h5")
-    # HDF5 is read whatever its name, and text is no Siemens file.
+    # HDF5 is read whatever its name. Text is not taken for a Siemens file.
     phantom("p.h5", "--matrix", 8)
     os.rename("p.h5", "p.dat")
     make("p.dat", "-o", "x.h5")

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Coil maps of scans without calibration lines: which way is taken, and how far images are from what true maps make.
+"""Coil maps of scans without calibration lines: which method is chosen, and how far images are from those with true
+maps.
 
 usage: test_mri_calibration.py PROGRAM [DEVICE] [test_name ...]     VOXFIELD_PHANTOM names mri_phantom
 
-Estimated maps have a sum of squares of 1, and so the image is the object times the root of the sum of squares of the true maps.
-Errors are relative, after the best factor.
+Estimated maps have a sum of squares of 1, so the image is the object times the root of the sum of squares of the
+true maps. Errors are relative, after the best factor.
 """
 import json
 import os
@@ -18,7 +19,7 @@ from program import Skip, make, refuse
 
 
 class Scan:
-    """s.h5 without maps, and the true ones, normalised, in true.h5."""
+    """Makes s.h5 without maps, and true.h5 with the true ones, normalised."""
 
     def __init__(self, *options):
         need_h5py()
@@ -33,7 +34,7 @@ class Scan:
             file["maps"] = (maps / root).astype(numpy.complex64)
 
     def error(self, coils, *options):
-        """The image's error, and what the program said."""
+        """Returns the image's error, and what the program said."""
         start = time.time()
         done = make("s.h5", "--coils", coils, "-o", "i.h5", "--report", "r.json", *options)
         with h5py.File("i.h5") as file:
@@ -46,7 +47,8 @@ class Scan:
             return error, done, json.load(report)["reconstruction"]
 
     def compare(self):
-        """Errors with true maps, Walsh's, and what the program takes by itself; and what it said then."""
+        """Returns the errors with the true maps, Walsh's, and the program's choice, and what the program said about
+        that choice."""
         true, _, _ = self.error("true.h5")
         walsh, _, _ = self.error("walsh")
         error, done, report = self.error("auto")
@@ -56,20 +58,20 @@ class Scan:
 
 
 def test_every_second_line(_):
-    """No lines but every second or third. What Walsh's method makes is folded: half of the image, and more. Joint estimation leaves
-    ghosts: an image error of 0.12 and 0.19 where true maps leave 0.06 and 0.08; half of Walsh's would be folded, too. A warning
-    says so."""
+    """Only every second or third line. Walsh's image is folded by half or more. Joint estimation leaves ghosts: an
+    image error of 0.12 and 0.19, where true maps leave 0.06 and 0.08. If half of Walsh's error remained, the
+    image would be folded, too. A warning says so."""
     for every in 2, 3:
         scan = Scan("--matrix", "192,192,1", "--trajectory", "cartesian", "--accelerate", every, "--calibration-lines", 1)
         true, walsh, error, done = scan.compare()
         assert true < 0.1 and walsh > 0.4, (true, walsh)
         assert error < walsh / 2 and error < true + 0.15, (true, walsh, error)
-        assert "the samples lie regularly" in done.err, done.err
+        assert "the coil maps are ambiguous" in done.err, done.err
 
 
 def test_few_lines(_):
-    """Four lines in the middle, too few for ESPIRiT: as good as true maps. Maps that are off by e, root mean square, change the image
-    by about e: here below 0.01, from both sides."""
+    """Four lines in the middle are too few for ESPIRiT, but joint estimation is as good as true maps. Maps that are
+    off by e (root mean square) change the image by about e: here below 0.01 in both directions."""
     scan = Scan("--matrix", "192,192,1", "--trajectory", "cartesian", "--accelerate", 2, "--calibration-lines", 4)
     true, walsh, error, done = scan.compare()
     assert error < true + 0.01 and walsh > true + 0.01, (true, walsh, error)
@@ -77,14 +79,15 @@ def test_few_lines(_):
 
 
 def test_volume(_):
-    """Every second line of every second partition, and none in between."""
+    """Every second line of every second partition, without calibration lines."""
     scan = Scan("--matrix", 32, "--trajectory", "cartesian", "--accelerate", "2,2", "--calibration-lines", 1)
     true, walsh, error, _ = scan.compare()
     assert error < walsh / 2 and error < true + 0.15, (true, walsh, error)
 
 
 def test_by_name(_):
-    """--coils nlinv, where ESPIRiT would do, of a radial scan of a third of the spokes: samples that are no grid's."""
+    """--coils nlinv where ESPIRiT would also work: a radial scan with a third of the spokes, whose samples lie on no
+    grid."""
     scan = Scan("--matrix", "128,128,1", "--trajectory", "radial", "--spokes", 60, "--oversample", 2)
     true, _, _ = scan.error("true.h5")
     error, done, _ = scan.error("nlinv", "--save-coils", "maps.h5")
@@ -94,14 +97,14 @@ def test_by_name(_):
         maps = file["maps"][...]
     assert abs(numpy.sqrt((abs(maps) ** 2).sum(0))[scan.truth > 0.1] - 1).max() < 1e-3
     again, _, _ = scan.error("maps.h5")
-    assert abs(again - error) < 1e-4, (again, error)  # single precision, and where the solver stops
+    assert abs(again - error) < 1e-4, (again, error)  # single precision, and the point where the solver stops
     scan.error("nlinv", "--threads", 1, "--save-coils", "one.h5")
     with h5py.File("one.h5") as file:
         assert numpy.array_equal(file["maps"][...], maps)
 
 
 def test_noise_known(_):
-    """With a noise scan the noise is not asked to be explained: at an SNR of 4 an eighth of the data is noise and more."""
+    """With a noise scan, the noise need not be explained. At an SNR of 4, at least an eighth of the data is noise."""
     scan = Scan("--matrix", "64,64,1", "--trajectory", "radial", "--spokes", 40, "--oversample", 2, "--noise-scan",
                 "--image-snr", 4)
     _, done, _ = scan.error("nlinv")
@@ -110,15 +113,16 @@ def test_noise_known(_):
 
 
 def test_own_maps(_):
-    """--coils nlinv estimates maps though the scan has its own."""
+    """--coils nlinv estimates maps even if the scan has its own."""
     phantom("s.h5", "--coils", "4", "--matrix", "32,32,1")
     assert "maps from the file" in make("s.h5", "-o", "i.h5").out
     assert "NLINV" in make("s.h5", "--coils", "nlinv", "-o", "i.h5").out
 
 
 def test_maps_that_do_not_fit(_):
-    """A scan's own maps, when they are turned about the middle by a tenth of a turn: ESPIRiT's are taken, with a warning, and
-    are nearer to what the true maps make; not if the maps are asked for, and not in place of maps that fit, whatever the noise."""
+    """The scan's own maps are turned about the middle by a tenth of a turn. The program uses ESPIRiT's, with a
+    warning, and the image is nearer to that of the true maps. It does not if --coils asks for the scan's maps,
+    and not if they fit, whatever the noise."""
     for snr in 30, 4:
         scan = Scan("--matrix", "96,96,1", "--trajectory", "radial", "--spokes", 100, "--oversample", 2, "--image-snr", snr)
         true, _, _ = scan.error("true.h5")
@@ -135,26 +139,27 @@ def test_maps_that_do_not_fit(_):
             file["scan/sensitivity"] = good[..., numpy.clip(numpy.rint(at.imag) + 48, 0, 95).astype(int),
                                             numpy.clip(numpy.rint(at.real) + 48, 0, 95).astype(int)]
         error, done, _ = scan.error("auto")
-        assert "ESPIRiT" in done.out and "--coils file takes the file's maps" in done.err, done.out + done.err
+        assert "ESPIRiT" in done.out and "so mri_recon uses the estimated maps" in done.err, done.out + done.err
         wrong, done, _ = scan.error("file")
         assert "maps from the file" in done.out, done.out
         assert error < true + 0.01 < wrong, (true, error, wrong)
         again, _, _ = scan.error("true.h5")
-        assert again == true  # maps of another file are never judged
+        assert again == true  # maps of another file are never checked
 
 
 UNITS = {"KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "us": 1e-6, "ms": 1e-3, "s": 1}
 
 
 def estimates(said):
-    """Bytes and seconds of the plan."""
+    """Returns bytes and seconds of the plan."""
     found = re.search(r", about ([\d.]+) (\w+) of memory, about ([\d.]+) (\w+)$", said, re.MULTILINE)
     return float(found[1]) * UNITS[found[2]], float(found[3]) * UNITS[found[4]]
 
 
 def test_memory_of_maps_that_do_not_fit(_):
-    """ESPIRiT's maps stay beside those that they take the place of: the peak grows by their size, to 5 % for pages and what the
-    allocator keeps, and the estimate by at least as much. It adds what is not there at the same time: at most twice the peak."""
+    """ESPIRiT's maps are kept beside those that they replace. So the peak grows by their size, up to 5 % for pages
+    and what the allocator keeps, and the estimate by at least as much. The estimate adds up what is not allocated
+    at the same time: at most twice the peak."""
     need_h5py()
     if program.DEVICE == "cuda" or program.is_sanitized():
         raise Skip("the estimate is of a device's memory, or a sanitizer has memory of its own")
@@ -182,7 +187,7 @@ def test_memory_of_maps_that_do_not_fit(_):
 
 
 def test_time_of_joint_estimation(_):
-    """It is expected where it is asked for, or the centre will not do for ESPIRiT."""
+    """The plan expects joint estimation if the user asks for it, or if the centre is not suitable for ESPIRiT."""
     flat = ("--matrix", "64,64,1", "--coils", 8, "--without", "sensitivity")
     phantom("full.h5", *flat, "--trajectory", "cartesian")
     phantom("gaps.h5", *flat, "--trajectory", "cartesian", "--accelerate", 2, "--calibration-lines", 1)
@@ -197,7 +202,7 @@ def test_time_of_joint_estimation(_):
 
 
 def test_refused(_):
-    """A word that is none."""
+    """An invalid word."""
     scan = Scan("--matrix", "32,32,1")
     assert scan.truth.size
     refuse(2, ["nlinv"], "s.h5", "--coils", "joint")

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""mri_recon on Cartesian scans from end to end: by FFT of the grid, cropped of readout oversampling, and what is not.
+"""mri_recon on Cartesian scans from end to end: by FFT, with readout oversampling cropped, and the cases where
+neither applies.
 
 usage: test_mri_cartesian.py PROGRAM [DEVICE] [test_name ...]     VOXFIELD_PHANTOM names mri_phantom
 """
@@ -11,7 +12,8 @@ import program
 from made_scan import h5py, image, need_h5py, numpy, phantom, relative
 from program import Skip, make, refuse
 
-# Solutions to a residual of 1e-6 at lambda 0.05: within 10 / 0.05 of that (validation/physics/test_recon_algebra.c), each.
+# Each solution has a residual of 1e-6 at lambda 0.05, so it is within 10 / 0.05 times that
+# (validation/physics/test_recon_algebra.c).
 EXACT = ("--lambda", 0.05, "--tolerance", 1e-6, "--iterations", 500)
 NEAR = 2 * 10 / 0.05 * 1e-6
 
@@ -22,8 +24,8 @@ def encoding(path):
 
 
 def test_same_image_as_the_nufft(_):
-    """Oversampled readouts, two thirds of the lines, noise that is correlated: the FFT of half the matrix makes the image that
-    the NUFFT makes of the whole."""
+    """Oversampled readouts, two thirds of the lines, correlated noise: the FFT of half the matrix makes the same
+    image as the NUFFT of the whole."""
     need_h5py()
     for matrix in ("64,48,1", "44,34,1", "24,20,12"):
         phantom("s.mrd", "--matrix", matrix, "--trajectory", "cartesian", "--oversample", 2, "--coils", 3, "--accelerate", 2,
@@ -42,7 +44,7 @@ def test_same_image_as_the_nufft(_):
 
 
 def test_keeps_oversampling(_):
-    """Without the crop, the same voxels in the middle."""
+    """Without cropping, the same voxels in the middle."""
     need_h5py()
     phantom("k.mrd", "--matrix", "48,40,1", "--trajectory", "cartesian", "--oversample", 2, "--coils", 2)
     make("k.mrd", "--coils", "rss", *EXACT, "-o", "cropped.h5")
@@ -54,7 +56,7 @@ def test_keeps_oversampling(_):
 
 
 def test_devices_share_coils(_):
-    """Coils of one image on two devices: to rounding."""
+    """The coils of one image on two devices: the same up to rounding."""
     need_h5py()
     if program.DEVICE != "cpu":
         raise Skip("devices of the CPU")
@@ -65,7 +67,7 @@ def test_devices_share_coils(_):
 
 
 def test_refused(_):
-    """--operator cartesian where it cannot be, or with what is of no use to it."""
+    """--operator cartesian on scans that are not Cartesian, or with options that need another operator."""
     phantom("radial.h5", "--matrix", "32,32,1", "--trajectory", "radial", "--spokes", 20)
     phantom("grid.h5", "--matrix", "32,32,1", "--trajectory", "cartesian")
     refuse(3, ["radial.h5", "--operator cartesian", "sample 32 of trajectory 0", "off the grid"], "radial.h5", "--operator",
@@ -77,7 +79,7 @@ def test_refused(_):
 
 
 def ellipse(n):
-    """An object with a smooth phase, of n x n voxels, and eight coils' maps."""
+    """An object of n x n voxels with a smooth phase, and the maps of eight coils."""
     y, x = numpy.mgrid[-(n // 2):n - n // 2, -(n // 2):n - n // 2] / n
     shape = ((x / 0.4) ** 2 + (y / 0.43) ** 2 < 1) + 0.7 * (((x - 0.1) / 0.1) ** 2 + ((y + 0.1) / 0.15) ** 2 < 1)
     angles = 2 * numpy.pi * numpy.arange(8) / 8
@@ -87,7 +89,7 @@ def ellipse(n):
 
 
 def write_scan(path, data, lines, maps):
-    """k-space [coil][y][x], of which the given lines are kept, as a plain scan."""
+    """Writes k-space [coil][y][x], with only the given lines, as a plain scan."""
     coils, n, _ = data.shape
     ky, kx = numpy.meshgrid(lines, numpy.arange(n) - n // 2, indexing="ij")
     with h5py.File(path, "w") as file:
@@ -99,8 +101,9 @@ def write_scan(path, data, lines, maps):
 
 
 def test_partial_fourier(_):
-    """Five eighths of the lines, one side missing, eight coils whose maps are given. Smooth maps reach a few lines into the
-    missing side: the image is nearer to the truth than zero filling, and no farther from it at any voxel than its worst."""
+    """Five eighths of the lines, one side missing, eight coils with given maps. Smooth maps reach a few lines into
+    the missing side. The image is nearer to the truth than zero filling, and at no voxel farther from it than the
+    worst voxel of zero filling."""
     need_h5py()
     n = 96
     truth, maps = ellipse(n)

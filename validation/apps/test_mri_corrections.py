@@ -57,6 +57,42 @@ def test_delays_few_spokes(_):
                         "--continue", "--image-snr", 50), (0.4, 0.9, 0))
 
 
+def test_delays_series(_):
+    """Frames cut from one long golden-angle scan take corrected samples: the images, bit for bit, of a scan with these
+    frames of the same k, whether the delays are given or found from all spokes; a good image."""
+    need_h5py()
+    options = ("--matrix", "48,48,1", "--phantom", "head", "--coils", 4, "--spokes", 96, "--oversample", 2,
+               "--image-snr", 50)
+    phantom("n.h5", *options)
+    phantom("d.h5", *options, "--delay", "0.9,-0.7,0")
+    cut = ("--spokes-per-frame", 48)
+    without, text = error("n.h5", *cut)
+    late, _ = error("d.h5", *cut)
+    alone = error("d.h5", "--delays", "auto")[1]
+    corrected, said = error("d.h5", *cut, "--delays", "auto")
+    print(f"    {without:.3g} % without delays, {late:.3g} % with, {corrected:.3g} % corrected; {said}")
+    assert not text and said == alone, (said, alone)
+    assert all(abs(a - b) < 0.01 for a, b in zip(found(said), (0.9, -0.7))), said
+    assert corrected <= LIKE * without and late > 1.5 * without, (without, late, corrected)
+    # Found delays are printed to 0.001 samples, so only given ones can be compared bit for bit.
+    given = ("--delays", "0.9,-0.7,0", "--coils", "rss", "--lambda", 0.01)
+    make("d.h5", "-o", "s.h5", "--report", "s.json", *cut, *given)
+    with h5py.File("d.h5") as source, h5py.File("frames.h5", "w") as file:
+        source.copy("scan", file)
+        scan = file["scan"]
+        for name, shape in (("trajectory", (2, -1, 3)), ("data", (4, 2, -1)), ("time", (2, -1))):
+            values = scan[name][()].reshape(shape)
+            del scan[name]
+            scan[name] = {"trajectory": values, "data": values.swapaxes(0, 1), "time": values[0]}[name]
+    make("frames.h5", "-o", "f.h5", "--report", "f.json", *given)
+    series, frames = (h5py.File(name)["image"][()] for name in ("s.h5", "f.h5"))
+    assert series.shape == frames.shape and numpy.isfinite(series).all() and abs(series).max() > 0
+    assert series.tobytes() == frames.tobytes(), relative(series, frames)
+    digests = [json.loads(pathlib.Path(name).read_text(encoding="utf-8"))["input"]["trajectory_sha256"]
+               for name in ("s.json", "f.json")]
+    assert digests[0] == digests[1], digests
+
+
 def test_delays_stack(_):
     check_auto("s.h5", ("--matrix", "32,32,8", "--fov", "200,150,80", "--trajectory", "stack-of-stars", "--coils", 3,
                         "--spokes", 51, "--oversample", 2, "--image-snr", 50), (0.9, 0.5, 0))

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""mri_recon on several devices: the bits of one where frames or voxels are shared, the plan, the report, and devices that
-fail. The devices are of the CPU, so no GPU is needed.
+"""mri_recon on several devices: the bits of one device where frames or voxels are split, the plan, the report, and
+failing devices. All devices are on the CPU, so no GPU is needed.
 
 usage: test_mri_devices.py PROGRAM [test_name ...]     VOXFIELD_PHANTOM names mri_phantom
 """
@@ -24,7 +24,7 @@ def device_line(text):
 
 
 def scans():
-    """Scans that are shared by frames or voxels, with the options they are made with."""
+    """Scans that are split by frames or voxels, with their options."""
     phantom("frames.h5", "--matrix", "32,32,1", "--frames", 5)
     phantom("voxels.h5", "--matrix", 16)
     phantom("places.mrd", "--matrix", "32,32,1", "--frames", 3, "--coils", 4)
@@ -37,7 +37,7 @@ def scans():
 def test_several_devices_make_the_bits_of_one(_):
     for arguments in scans():
         if "walsh" in arguments:
-            devices = LISTS  # three frames, so coils are not shared
+            devices = LISTS  # three frames, so the work is not split by coils
         else:
             devices = (*LISTS, "cpu:0,1,2,3,4,5,6,7")
         on("cpu", *arguments, "-o", "one.h5")
@@ -49,9 +49,9 @@ def test_several_devices_make_the_bits_of_one(_):
 
 
 def test_shared_coils_agree_to_rounding(_):
-    """F^H d of 8 coils, added up in another order: at most 2 (2 C + D) u T apart, T the sum of the terms' sizes
-    (test_recon_devices.c), which over an object all coils see is some times the image: a factor of 10 is left for that. And the
-    same bits each time."""
+    """F^H d of 8 coils is added up in another order. The sums differ by at most 2 (2 C + D) u T, where T is the sum
+    of the terms' magnitudes (test_recon_devices.c). Over an object that all coils see, T is a few times the
+    image, so a factor of 10 is allowed. Every run gives the same bits."""
     phantom("c.h5", "--matrix", "64,64,1", "--coils", 8)
     for name in LISTS:
         for output in ("a.h5", "b.h5"):
@@ -69,12 +69,12 @@ def test_the_plan_says_who_does_what(_):
     phantom("coils.h5", "--matrix", "64,64,1", "--coils", 3)
     phantom("one.h5", "--matrix", 16)
     cases = [("frames.h5", "cpu:0,1", (), "2 frames at a time"),
-             ("frames.h5", "cpu:0,1,2,3,4", (), "4 frames at a time; 1 finds nothing to do"),
-             ("coils.h5", "cpu:0,1,2,3,4", ("--operator", "nufft"), "shared by coils; 2 find nothing to do"),
-             ("coils.h5", "cpu:0,1", ("--operator", "direct"), "shared by voxels, the solver by coils"),
-             ("one.h5", "cpu:0,1", ("--operator", "direct"), "shared by voxels, the solver on the first"),
-             ("one.h5", "cpu:0,1", ("--operator", "direct", "--method", "adjoint"), "shared by voxels"),
-             ("one.h5", "cpu:0,1", ("--operator", "nufft"), "the first does all")]
+             ("frames.h5", "cpu:0,1,2,3,4", (), "4 frames at a time; 1 idle"),
+             ("coils.h5", "cpu:0,1,2,3,4", ("--operator", "nufft"), "split by coils; 2 idle"),
+             ("coils.h5", "cpu:0,1", ("--operator", "direct"), "split by voxels, the solver by coils"),
+             ("one.h5", "cpu:0,1", ("--operator", "direct"), "split by voxels, the solver on the first"),
+             ("one.h5", "cpu:0,1", ("--operator", "direct", "--method", "adjoint"), "split by voxels"),
+             ("one.h5", "cpu:0,1", ("--operator", "nufft"), "only the first is used")]
     before = listing()
     for name, devices, more, words in cases:
         line = device_line(on(devices, name, "--dry-run", *more).out)
@@ -102,8 +102,8 @@ def with_failures(what):
 
 
 def test_a_device_that_fails_is_made_up_for(_):
-    """The other makes its frames: the same bits, one warning, exit status 0, and the report says who failed. A device that finds
-    all frames taken does not come to fail, so several runs are tried."""
+    """The other device takes over the frames: the same bits, one warning, exit status 0, and the report names the
+    failed device. A device that finds no frame left never gets to fail, so several runs are tried."""
     phantom("f.h5", "--matrix", "48,48,1", "--frames", 6, "--coils", 3)
     on("cpu", "f.h5", "--operator", "nufft", "-o", "one.h5")
     failed = 0
@@ -123,7 +123,7 @@ def test_a_device_that_fails_is_made_up_for(_):
 
 
 def test_failures_that_nobody_makes_up_for(_):
-    """All devices, or one of those that make an image together: exit status 6, one line of error, and no image."""
+    """All devices fail, or one of those that make an image together: exit status 6, one line of error, and no image."""
     phantom("f.h5", "--matrix", "16,16,1", "--frames", 4)
     phantom("c.h5", "--matrix", "16,16,1", "--coils", 4)
     for name, what in (("f.h5", "cpu:0@1,cpu:1@1"), ("f.h5", "cpu:0@0,cpu:1@0"), ("c.h5", "cpu:1@1"), ("c.h5", "cpu:0@0")):
@@ -136,7 +136,7 @@ def test_failures_that_nobody_makes_up_for(_):
 
 
 def test_saved_q(_):
-    """Q that several devices made is that of one, and several read it."""
+    """A Q made by several devices equals that of one, and several devices can read it."""
     phantom("c.h5", "--matrix", 12, "--coils", 3)
     for operator in ("direct", "nufft"):
         on("cpu:0,1,2", "c.h5", "--operator", operator, "--save-q", "three.q", "-o", "a.h5")

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""--lambda auto: what the image depends on and what not, how good it is, what a number means, and the noise it rests on.
+"""--lambda auto: what the image depends on, how good it is, what a number means, and the noise estimate behind it.
 
 usage: test_mri_lambda.py PROGRAM [DEVICE] [test_name ...]     VOXFIELD_PHANTOM names mri_phantom
 
-Solutions to a residual of 1e-6: each within the matrix' condition times that. After the preconditioner, which takes no frequency
-for less than a tenth of the mean density, the condition is 100 at most: 2 x 100 x 1e-6 between two of them.
+Each solution has a residual of 1e-6, so its error is within 1e-6 times the matrix's condition number. The
+preconditioner takes no frequency for less than a tenth of the mean density, so the condition is at most 100. Two
+solutions differ by at most 2 x 100 x 1e-6.
 """
 import json
 import os
@@ -22,10 +23,10 @@ try:
     import numpy
 except ImportError:
     h5py = numpy = None
-N, COILS, SPOKES = 32, 4, 28  # of 50 spokes that would be complete
+N, COILS, SPOKES = 32, 4, 28  # 50 spokes would be complete
 EXACT, SAME = ("--tolerance", 1e-6), 2 * 100 * 1e-6
-# The variance is a median of the outermost 15 % of SPOKES x 2 N samples of each coil, over ln 2: known to 1 / (ln 2 sqrt(count));
-# sigma to half of that.
+# The variance is a median over the outermost 15 % of SPOKES x 2 N samples of each coil, divided by ln 2. Its relative
+# uncertainty is 1 / (ln 2 sqrt(count)); that of sigma is half of it.
 SIGMA_KNOWN = 0.5 / (0.693 * (0.15 * SPOKES * 2 * N * COILS) ** 0.5)
 
 
@@ -40,7 +41,7 @@ def grid():
 
 
 def sharp():
-    """Ellipses and a smooth phase: signal to the edge of k-space."""
+    """Ellipses and a smooth phase; the signal reaches the edge of k-space."""
     x, y = grid()
     shape = (((x / 0.4) ** 2 + (y / 0.43) ** 2 < 1) + 0.7 * (((x - 0.1) / 0.1) ** 2 + ((y + 0.1) / 0.15) ** 2 < 1)
              - 0.4 * (((x + 0.15) / 0.08) ** 2 + ((y - 0.1) / 0.2) ** 2 < 1))
@@ -48,14 +49,14 @@ def sharp():
 
 
 def smooth():
-    """A bell that falls to exp(-14) at the faces, and its transform to exp(-33) of its centre where the outermost samples
-    begin: less than any noise here."""
+    """A bell that falls to exp(-14) at the faces. Where the outermost samples begin, its transform is exp(-33) of
+    its centre, less than any noise here."""
     x, y = grid()
     return numpy.exp(-(x ** 2 + y ** 2) / (2 * 0.095 ** 2)).astype(complex)
 
 
 class Scan:
-    """Data of an object with noise; the spokes are half of what would be complete."""
+    """Data of an object with noise, on half of the spokes of a complete scan."""
 
     def __init__(self, sigma, seed=0, truth=None):
         rng = numpy.random.default_rng(seed)
@@ -65,7 +66,7 @@ class Scan:
         self.data = clean + noise_like(clean, rng, sigma)
 
     def image(self, *options, **more):
-        """The image, and the report's reconstruction."""
+        """Returns the image and the report's reconstruction."""
         write_scan("s.h5", self.k, self.data, self.maps, N, **more)
         make("s.h5", *options, "-o", "i.h5", "--report", "r.json")
         with h5py.File("i.h5") as file, open("r.json", encoding="ascii") as report:
@@ -86,13 +87,13 @@ def expected_error(report):
 
 
 def test_scale_and_order(_):
-    """The data in another unit, and samples in another order: the same image. Units are powers of two, which change no rounding:
-    nothing may differ but the exponents."""
+    """The data in another unit, and samples in another order, give the same image. Units are powers of two, which
+    change no rounding, so only the exponents may differ."""
     need_h5py()
     for sigma in (1, 10):
         scan = Scan(sigma)
         image, report = scan.image(*EXACT)
-        assert report["iterations"] <= 45, report  # 31 was seen; without the preconditioner 71
+        assert report["iterations"] <= 45, report  # measured: 31; without the preconditioner: 71
         data = scan.data
         for scale in (2.0 ** -20, 2.0 ** 20):
             scan.data = scale * data
@@ -107,8 +108,8 @@ def test_scale_and_order(_):
 
 
 def test_mixed_coils(_):
-    """Coils and maps mixed by a unitary matrix: the noise stays white, but its estimate is a mean of medians of coils, other
-    numbers now. The image changes by less than half of its error."""
+    """Coils and maps are mixed by a unitary matrix. The noise stays white, but its estimate, a mean of the coils'
+    medians, changes. The image changes by less than half of its error."""
     need_h5py()
     for sigma in (1, 10):
         scan = Scan(sigma)
@@ -122,8 +123,9 @@ def test_mixed_coils(_):
 
 
 def test_doubled_samples(_):
-    """Every sample a second time with noise of its own: sigma stays, the error of the image falls, by sqrt(2) at most of what
-    is expected (noise alone need not: less of it is suppressed); and the image is within what was expected of the first."""
+    """Every sample is acquired a second time with independent noise. Sigma stays the same. The image's error falls
+    by at most sqrt(2) of what is expected (noise alone may fall less, since less of it is suppressed). The image
+    is within the error expected of the first."""
     need_h5py()
     for sigma in (1, 10):
         scan, second = Scan(sigma), Scan(sigma, 1)
@@ -131,14 +133,14 @@ def test_doubled_samples(_):
         scan.k, scan.data = numpy.vstack([scan.k] * 2), numpy.hstack([scan.data, second.data])
         twice, better = scan.image()
         assert abs(better["noise_sigma"] / report["noise_sigma"] - 1) <= 5 * 2 ** 0.5 * SIGMA_KNOWN
-        if sigma == 1:  # of more noise, what is expected hangs on how many outer bins stand out of it
+        if sigma == 1:  # with more noise, the expected error depends on how many outer bins stand out of it
             assert 2 ** -0.5 < expected_error(better) / expected_error(report) < 1
         assert relative(twice, image) <= expected_error(report)
         assert scan.error(twice) < scan.error(image)
 
 
 def test_near_the_best(_):
-    """No option, and the best of a sweep of numbers, half a decade apart."""
+    """Without options, against the best of a sweep of numbers half a decade apart."""
     need_h5py()
     for sigma in (1, 10):
         scan = Scan(sigma, 3)
@@ -149,8 +151,8 @@ def test_near_the_best(_):
 
 
 def test_factor(_):
-    """auto:0.1 is sharper and noisier, auto:10 smoother. Of two images with noise of their own, half the mean square of their
-    difference is the noise's, and the mean product of their errors the bias'."""
+    """auto:0.1 is sharper and noisier, auto:10 smoother. For two images with independent noise, half the mean square
+    of their difference is the noise, and the mean product of their errors is the bias."""
     need_h5py()
     scans = Scan(5, 4), Scan(5, 5)
     noise, bias, told, sigma = [], [], [], []
@@ -163,14 +165,15 @@ def test_factor(_):
         sigma.append(report["noise_sigma"])
         if word == "auto:1":
             assert noise[2] == noise[1] and bias[2] == bias[1] and told[2] == told[1]
-    assert len(set(sigma)) == 1, sigma  # the noise of the data is what it is
+    assert len(set(sigma)) == 1, sigma  # the noise of the data does not change
     for first, second in ((0, 1), (1, 3)):
         assert noise[first] > 1.3 * noise[second] and told[first][0] > 1.3 * told[second][0], (noise, told)
         assert bias[first] < bias[second] and told[first][1] < told[second][1], (bias, told)
 
 
 def test_number(_):
-    """A number is what it was: 60 iterations, the identity, relative to the diagonal, no preconditioner: the same bits."""
+    """A number as lambda gives the same bits as before: 60 iterations, the identity, relative to the diagonal, no
+    preconditioner."""
     need_h5py()
     scan = Scan(2)
     first, report = scan.image("--lambda", 0.001)
@@ -182,19 +185,20 @@ def test_number(_):
     assert "noise_sigma" not in report, report
     fewer = scan.image("--lambda", 0.001, "--iterations", 3)[0]
     assert not numpy.array_equal(first, fewer)
-    # Against the matrix written out.
+    # Against the dense matrix.
     waves = forward(scan.k, numpy.eye(N * N).reshape(-1, N, N)).T
     gram, power = (waves.conj().T @ waves).reshape(N * N, N * N), scan.maps.reshape(COILS, -1)
     matrix = sum(numpy.outer(one.conj(), one) * gram for one in power)
     right = sum(one.conj() * (waves.conj().T @ data) for one, data in zip(power, scan.data))
     solution = numpy.linalg.solve(matrix + report["lambda_absolute"] * numpy.eye(N * N), right).reshape(N, N)
     exact = scan.image("--lambda", 0.001, *EXACT, "--iterations", 2000)[0]
-    # Condition: at most sum of the weights over lambda, some 10 / 0.001 (validation/physics/test_recon_algebra.c).
+    # The condition number is at most the sum of the weights over lambda, about 10 / 0.001
+    # (validation/physics/test_recon_algebra.c).
     assert relative(exact, solution) <= 10 / 0.001 * 1e-6, relative(exact, solution)
 
 
 def test_report(_):
-    """What the choice rests on is in the report, of every prior; lambda too."""
+    """For every prior, the report has lambda and what it was chosen by."""
     need_h5py()
     scan = Scan(2)
     for prior in ("spectrum", "identity", "differences"):
@@ -207,7 +211,7 @@ def test_report(_):
 
 
 def test_words(_):
-    """What is no weight."""
+    """Invalid weights."""
     need_h5py()
     Scan(1).image()
     for word in ("auto:", "auto:x", "auto:-1", "auto:0", "auto:nan", "auto:inf", "auto:1x", "autox", "Auto", "aut", "nan", "inf",
@@ -218,9 +222,10 @@ def test_words(_):
 
 
 def test_sigma(_):
-    """Without a scan of noise: of an object whose signal does not reach the edge, within the estimate's own uncertainty, five
-    times, and 5 % for what the solution took (the forecast's share is that of a circulant matrix). Where signal reaches the edge
-    what undersampling leaves of it adds to the residual: up to a tenth more of noise that is a fiftieth of the data."""
+    """Without a noise scan. If the object's signal does not reach the edge, sigma is within five times the
+    estimate's own uncertainty, plus 5 % for the share that went into the solution (the forecast assumes a
+    circulant matrix). If signal reaches the edge, undersampling leaves some of it in the residual: up to a tenth
+    more, for noise of a fiftieth of the data."""
     need_h5py()
     for truth, more in ((smooth(), 0.05), (sharp(), 0.15)):
         for sigma in (0.2, 1, 5) if more == 0.05 else (1, 5):
@@ -230,8 +235,8 @@ def test_sigma(_):
 
 
 def test_zero_filled(_):
-    """A quarter of the lines not acquired, and written as zeros: they say nothing of the noise. Of the outermost 15 % of N x N
-    samples of each coil three fifths are left; the rest as in test_sigma."""
+    """A quarter of the lines is not acquired and written as zeros, which say nothing about the noise. They leave
+    three fifths of the outermost 15 % of N x N samples of each coil. The rest is as in test_sigma."""
     need_h5py()
     scan = Scan(5)
     scan.k = cartesian(1, N)
@@ -242,24 +247,26 @@ def test_zero_filled(_):
 
 
 def test_noise_scan(_):
-    """With one, sigma is 1 after prewhitening, and the image is that of the same data without, but for the estimate."""
+    """With a noise scan, sigma is 1 after prewhitening, and the image is the same as without it, except for the
+    estimate."""
     need_h5py()
     scan = Scan(5, 7)
     image, estimated = scan.image()
     noise = noise_like(numpy.empty((COILS, 4000)), numpy.random.default_rng(8), 5).astype("c8")
     white, report = scan.image(noise=noise)
     assert report["noise_sigma"] == 1 and "noise scan" in report["noise_rests_on"], report
-    # Maps are whitened with the data: the image keeps its unit, of which a factor of 5 would be off. What is expected follows
-    # sigma and the spectrum, whose outer bins are as uncertain as the noise in them.
+    # Maps are whitened with the data, so the image keeps its unit; otherwise it would be off by a factor of 5. The
+    # expected errors follow from sigma and the spectrum, whose outer bins are as uncertain as the noise in them.
     assert 0.5 < report["expected_noise"] / estimated["expected_noise"] < 2
     assert 0.9 < report["expected_signal"] / estimated["expected_signal"] < 1.1
     assert relative(white, image) <= 0.5 * scan.error(image), (relative(white, image), scan.error(image))
 
 
 def test_few_noise_samples(_):
-    """Of noise that is white, 128 samples show correlations of 1 / sqrt(128) by chance: whitening by them shades the image by
-    some such share in places. Drawn towards none, they do by less than half of that; those that are there stay: correlations
-    of 0.6 between neighbours, known to 0.06, leave white noise, which as many other samples show."""
+    """128 samples of white noise show correlations of 1 / sqrt(128) by chance. Whitening by these would shade the
+    image by about as much in places. Shrinking them towards zero leaves less than half of that. Real correlations
+    stay: with 0.6 between neighbours, known to 0.06, whitening leaves white noise, which as many other samples
+    show."""
     need_h5py()
     scan, rng = Scan(0.1, 9), numpy.random.default_rng(10)
     noise = noise_like(numpy.empty((COILS, 128)), rng, 0.1).astype("c8")
@@ -274,9 +281,9 @@ def test_few_noise_samples(_):
 
 
 def test_misfit(_):
-    """Maps that belong to other coils leave much more than noise, which is said where a noise scan says how much that is. With
-    the right ones the residual is the noise, of some thousand numbers: its variance is known to 5 %, the forecast of what went
-    into the image to 20 %, at half of all numbers."""
+    """Maps of other coils leave much more than noise. With a noise scan, a warning says so. With the right maps the
+    residual is the noise of some thousand numbers: its variance is known to 5 %. The forecast of the share that
+    went into the image is known to 20 %, at half of all numbers."""
     need_h5py()
     scan = Scan(1, 7)
     noise = noise_like(numpy.empty((COILS, 4000)), numpy.random.default_rng(8), 1).astype("c8")
@@ -287,7 +294,7 @@ def test_misfit(_):
     assert "times the noise" not in right.err, right.err
     write_scan("s.h5", scan.k, scan.data, numpy.roll(scan.maps, 1, axis=0), N, noise=noise)
     wrong = make("s.h5", "--coils", "file", "-q", "-o", "i.h5")
-    assert "times the noise that the noise scan shows" in wrong.err and "--coils" in wrong.err, wrong.err
+    assert "times the noise measured by the noise scan" in wrong.err and "--coils" in wrong.err, wrong.err
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""An object larger than its field of view, whose parts fold onto one another: two sets of coil maps.
+"""An object larger than the field of view, whose parts fold onto one another: two sets of coil maps.
 
 usage: test_mri_map_sets.py PROGRAM [DEVICE] [test_name ...]     VOXFIELD_PHANTOM names mri_phantom
 """
@@ -7,11 +7,12 @@ import program
 from made_scan import h5py, need_h5py, numpy, run_tests
 from program import make, refuse
 
-N, COILS, SIGMA = 64, 8, 0.005  # noise of a voxel of one coil's image, relative to the brightest voxel
+N, COILS, SIGMA = 64, 8, 0.005  # noise of a voxel in one coil's image, relative to the brightest voxel
 
 
 class Folded:
-    """A head that is `tall` fields of view high along y; coils around it; every second line and 24 in the middle."""
+    """A head that is `tall` fields of view high along y, with coils around it. The scan has every second line, and
+    24 in the middle."""
 
     def __init__(self, tall, step=2, seed=1):
         y, x = numpy.mgrid[-N:N, -(N // 2):N - N // 2] / N
@@ -48,9 +49,10 @@ class Folded:
             scan["data"] = self.data.reshape(COILS, -1).astype("c8")
 
     def by_true_maps(self):
-        """Least squares by every second line alone: up to four places of the tall object at each voxel, exact maps."""
+        """Least squares from every second line alone, with exact maps: each voxel has up to four places of the tall
+        object."""
         half, solved = N // 2, numpy.zeros_like(self.object)
-        folded = (self.noisy + numpy.roll(self.noisy, half, axis=1)) / 2  # of N lines every second one
+        folded = (self.noisy + numpy.roll(self.noisy, half, axis=1)) / 2  # every second of N lines
         for x in range(N):
             for y in range(half):
                 at = [i for i in range(y, 2 * N, half) if abs(self.object[i, x]) > 0]
@@ -77,9 +79,9 @@ def off(found, truth):
 
 
 def test_folded(_):
-    """Where least squares with the exact maps of all parts ends is what two sets are to reach: they have more lines and a
-    prior, but estimated maps. One set cannot: its ghosts are several times as large. Each part is a third of the folded
-    voxels' signal, which are a fifth of all: far more than noise."""
+    """Two sets must reach the error of least squares with the exact maps of all parts: they have more lines and a
+    prior, but estimated maps. One set cannot reach it: its ghosts are several times as large. Each part is a
+    third of the signal of the folded voxels, which are a fifth of all voxels. That is far more than noise."""
     need_h5py()
     scan = Folded(1.3)
     scan.write("scan.h5")
@@ -93,7 +95,7 @@ def test_folded(_):
     assert "larger than the field of view" in said.err, said.err
     forced, _ = image("scan.h5", "--map-sets", 2)
     assert forced.tobytes() == found.tobytes()
-    # The NUFFT makes the same image, to what the solver's tolerance (1e-5) and the condition number (below 1e2) leave.
+    # The NUFFT makes the same image, up to the solver's tolerance (1e-5) times the condition number (below 1e2).
     other, _ = image("scan.h5", "--operator", "nufft")
     assert abs(other - found).max() < 1e-3 * abs(found).max()
     # So do two devices, which share the coils.
@@ -106,14 +108,14 @@ def test_folded(_):
 
 
 def test_saved(_):
-    """Two sets in files of both kinds, and the same bits from them; the first one alone from either."""
+    """Files of both kinds store two sets and give the same bits. The first set alone can be read from either."""
     need_h5py()
     Folded(1.3).write("scan.h5")
     found, _ = image("scan.h5", "--save-coils", "two.h5")
     with h5py.File("two.h5") as file:
         maps = file["maps"][...]
         assert maps.shape == (1, 2, COILS, 1, N, N) and file["maps"].attrs["weighted"] == 1
-    # Maps: the second is there where parts meet, and nowhere else; together they have no more than two unit vectors.
+    # The second map is nonzero only where parts overlap. Together the maps have at most two unit vectors.
     power = (abs(maps[0, :, :, 0]) ** 2).sum(1)
     assert power.sum(0).max() < 2 + 1e-4 and power[0].max() < 1 + 1e-4
     assert (power[1] > 0.5).mean() > 0.05 and (power[1, N // 2 - 8:N // 2 + 8] == 0).all()
@@ -129,7 +131,7 @@ def test_saved(_):
 
 
 def test_one_set_is_enough(_):
-    """An object that fits: the same bits as with one set, whatever may be asked for."""
+    """An object that fits: every option gives the same bits as one set."""
     need_h5py()
     scan = Folded(0.9)
     scan.write("scan.h5")
@@ -138,13 +140,14 @@ def test_one_set_is_enough(_):
     assert found.tobytes() == one.tobytes() and "two sets" not in done.out
     with h5py.File("m.h5") as file:
         assert file["maps"].shape == (COILS, 1, N, N)
-    two, _ = image("scan.h5", "--map-sets", 2)  # a second map is 0, but for chance
+    two, _ = image("scan.h5", "--map-sets", 2)  # the second map is 0, except by chance
     assert off(two, scan.truth) < 1.2 * off(found, scan.truth)
 
 
 def test_noise_map(_):
-    """All lines, hardly a prior: no noise is amplified, with maps of length 1, one or two a voxel. 200 replicas have a
-    deviation of 1 / (2 sqrt 200) = 3.5 % a voxel of one number; maps that fade leave more to the prior at the rim."""
+    """All lines and almost no prior: noise is not amplified, with maps of length 1, one or two a voxel. With 200
+    replicas, each voxel's deviation has an uncertainty of 1 / (2 sqrt 200) = 3.5 %. At the rim, fading maps leave
+    more to the prior."""
     need_h5py()
     scan = Folded(1.3, step=1)
     scan.write("scan.h5")

@@ -3,9 +3,10 @@
 
 usage: test_mri_noise_map.py PROGRAM [DEVICE] [test_name ...]     VOXFIELD_PHANTOM names mri_phantom
 
-The map's variance of a voxel is the mean of REPLICAS exponential numbers, that of images made here of RUNS: their ratio is 1
-with the variance 1 / REPLICAS + 1 / (RUNS - 1) about. Of V voxels whose noise is not independent, the mean of the ratio has at
-least V / 8 of that much data: neighbours are correlated where the point spread is wider than a voxel, in two dimensions 8.
+The map's variance of a voxel is the mean of REPLICAS exponential numbers. The variance measured here is that of
+RUNS images. Their ratio has the mean 1 and about the variance 1 / REPLICAS + 1 / (RUNS - 1). The noise of
+neighbouring voxels is correlated where the point spread is wider than a voxel, in two dimensions over 8 voxels.
+So a mean over V voxels counts as at least V / 8 independent voxels.
 """
 import gzip
 import json
@@ -26,7 +27,7 @@ try:
 except ImportError:
     h5py = numpy = None
 REPLICAS, RUNS, SIGMA, N = 256, 24, 0.5, 24
-STRONG = 5  # more than what reaches the edge of the phantom's k-space
+STRONG = 5  # more than the signal at the edge of the phantom's k-space
 
 
 def need_h5py():
@@ -45,7 +46,7 @@ def sigma_of(path):
 
 
 def noise_map(path, *options, sigma=SIGMA):
-    """(deviation for noise of `sigma`, g), [z][y][x]: the report says what sigma the map is for."""
+    """Returns (deviation for noise of `sigma`, g), each [z][y][x]. The report has the sigma that the map is for."""
     make(path, *options, "--noise-map", "map.h5", "--replicas", REPLICAS, "--report", "map.json", "-o", "with_map.h5")
     deviation, g = dataset("map.h5", "noise")[0], dataset("map.h5", "g_factor")[0]
     assert numpy.all(numpy.isfinite(deviation)) and numpy.all(numpy.isfinite(g))
@@ -53,21 +54,22 @@ def noise_map(path, *options, sigma=SIGMA):
 
 
 def agree(deviation, images, voxels, components=1.0):
-    """Variances over images against those of the map; `components`: share of the complex noise that the images show."""
+    """Compares variances over images with those of the map. `components`: the share of the complex noise that the
+    images show."""
     found = numpy.var(numpy.array(images), axis=0, ddof=1)[voxels] / components
     ratio = found / deviation[voxels] ** 2
-    degrees = (len(images) - 1) * (1 if components == 1 else 0.5)  # a real number's square varies twice as much
+    degrees = (len(images) - 1) * (1 if components == 1 else 0.5)  # the square of a real number varies twice as much
     spread = 1 / REPLICAS + 1 / degrees
     allowed = 5 * numpy.sqrt(spread / (ratio.size / 8))
     assert abs(ratio.mean() - 1) <= allowed, f"mean variance {ratio.mean():.3f} of the map's, allowed {allowed:.3f}"
-    # Voxel by voxel the ratio's spread is what chance makes it. It has itself a spread: of squares of numbers that are
-    # nearly normal sqrt(2 / count), and the fourth moments of few degrees of freedom, half as much again.
+    # The ratio's spread over voxels is that of chance. The spread itself is uncertain: by sqrt(2 / count) for squares
+    # of nearly normal numbers, and by half as much again for the fourth moments of few degrees of freedom.
     seen, slack = numpy.mean((ratio - 1) ** 2) / spread, 5 * 1.5 * numpy.sqrt(2 / (ratio.size / 8))
     assert 1 / (1 + slack) <= seen <= 1 + slack, f"spread {seen:.3f} of chance's, allowed 1 +- {slack:.3f}"
 
 
 def replicas(k, data, maps, options, seed, inside):
-    """The map of one scan, compared with images of RUNS scans."""
+    """Compares the map of one scan with images of RUNS scans."""
     rng = numpy.random.default_rng(seed)
     images = []
     for run in range(RUNS):
@@ -83,12 +85,12 @@ def replicas(k, data, maps, options, seed, inside):
 
 
 def test_replicas_of_methods(_):
-    """Coils by given maps; radial and Cartesian; with and without a solver. The disc is brighter than the noise by far, so that
-    the magnitude of rss shows one component of the noise, half of it."""
+    """Coils with given maps; radial and Cartesian; with and without a solver. The disc is far brighter than the
+    noise, so the magnitude of rss shows one component of the noise, half of it."""
     need_h5py()
     inside = (disc() > 0)[None]
     maps, one = maps_of(4), numpy.ones((1, N, N))
-    fixed = ("--lambda", 0.01, "--tolerance", 1e-6)  # of a looser one, what is left varies with the data
+    fixed = ("--lambda", 0.01, "--tolerance", 1e-6)  # with a looser tolerance, the rest varies with the data
     cases = [(radial(), maps, ("--method", "cg", *fixed)), (radial(), maps, ("--method", "gridding",)),
              (radial(), maps, ("--method", "adjoint",)), (cartesian(2), maps, ("--method", "cg", *fixed)),
              (cartesian(), maps, ("--coils", "rss", *fixed)),
@@ -112,10 +114,10 @@ def noisy_copy(source, target, rng):
 
 
 def test_cropped_readouts(_):
-    """Readout oversampling is cropped before anything else, by which samples become fewer, of weight 2: sigma is still that of a
-    sample as it was acquired, and the map is right in the image's unit. The variance is the median of 15 % of the samples of
-    three coils, over ln 2: its standard deviation is 1 / (ln 2 sqrt(n)) of it, n = 0.15 x 24^2 x 3 after the crop; of sigma
-    half of that, 0.045."""
+    """Readout oversampling is cropped first. That leaves fewer samples, of weight 2. Sigma must still be that of an
+    acquired sample, and the map must be right in the image's unit. The variance is the median of 15 % of the
+    samples of three coils, divided by ln 2. Its relative standard deviation is 1 / (ln 2 sqrt(n)), with n = 0.15
+    x 24^2 x 3 after the crop; that of sigma is half of it, 0.045."""
     need_h5py()
     subprocess.run([PHANTOM, "-q", "-o", "clean.mrd", "--matrix", f"{N},{N},1", "--trajectory", "cartesian", "--oversample", "2",
                     "--coils", "3"], check=True, stdin=subprocess.DEVNULL)
@@ -139,28 +141,29 @@ def test_cropped_readouts(_):
 
 
 def test_full_cartesian(_):
-    """One coil, all of k-space, no prior: the image is an inverse transform, whose noise is sigma / sqrt(N) everywhere; g = 1.
-    A voxel's variance is of REPLICAS exponential numbers; their mean, of as many times N independent ones."""
+    """One coil, complete k-space, no prior: the image is an inverse transform. Its noise is sigma / sqrt(N)
+    everywhere, and g = 1. The variance of a voxel is a mean of REPLICAS exponential numbers; the mean over voxels
+    is one of N times as many."""
     need_h5py()
     data = forward(cartesian(), 5 * disc()[None])
     write_scan("s.h5", cartesian(), data + noise_like(data, numpy.random.default_rng(1), SIGMA), numpy.ones((1, N, N)))
     deviation, g = noise_map("s.h5", "--lambda", 0, "--tolerance", 1e-6)
     for found in ((deviation / (SIGMA / N)) ** 2, g ** 2):
         assert abs(found.mean() - 1) <= 5 / numpy.sqrt(REPLICAS * N * N), found.mean()
-        assert numpy.all(numpy.abs(found - 1) <= 6 / numpy.sqrt(REPLICAS)), (found.min(), found.max())  # tail: more than normal's
+        assert numpy.all(numpy.abs(found - 1) <= 6 / numpy.sqrt(REPLICAS)), (found.min(), found.max())  # heavier tail than normal
 
 
 def test_g_of_two_coils(_):
-    """Every other line and two coils: voxel r folds with r + N/2, and g = sqrt([(S^H S)^-1]_rr [S^H S]_rr), S the maps of the
-    two (Pruessmann et al., Magn. Reson. Med. 42 (1999) 952)."""
+    """Every other line and two coils: voxel r folds with r + N/2, and g = sqrt([(S^H S)^-1]_rr [S^H S]_rr), where S
+    are the maps at both (Pruessmann et al., Magn. Reson. Med. 42 (1999) 952)."""
     need_h5py()
     maps, half = maps_of(2), N // 2
-    # Beside coils at left and right there is nothing to tell two voxels above one another apart: coils are above and below.
+    # Coils at the left and right cannot separate two voxels above one another, so the coils are above and below.
     maps = numpy.transpose(maps, (0, 2, 1))
     pairs = numpy.stack([maps, numpy.roll(maps, half, axis=1)])  # [two voxels][coil][y][x]
     gram = numpy.einsum("icyx,jcyx->yxij", pairs.conj(), pairs)
     expected = numpy.sqrt((numpy.linalg.inv(gram)[..., 0, 0] * gram[..., 0, 0]).real)
-    assert expected.max() > 1.5 > 1.2 > expected.min()  # there is something to see
+    assert expected.max() > 1.5 > 1.2 > expected.min()  # g varies
     k = cartesian(2)
     data = forward(k, 5 * maps * disc())
     write_scan("s.h5", k, data + noise_like(data, numpy.random.default_rng(2), SIGMA), maps)
@@ -180,7 +183,7 @@ def small_scan(path="s.h5"):
 
 
 def test_forms(_):
-    """The same numbers in every format; the same bits again; half the file is deviations and half g."""
+    """The same numbers in every format, and the same bits in a second run. Half of the file is deviations, half g."""
     need_h5py()
     small_scan()
     fixed = ("s.h5", "--lambda", 0.01, "--replicas", 8)
@@ -202,7 +205,7 @@ def test_forms(_):
         assert list(shape[1:5]) == [N, N, 1, 2], shape
         nifti.append(numpy.frombuffer(content, "<f4", 2 * N * N, offset).reshape(2, N, N))
     assert numpy.array_equal(nifti[0], nifti[1])
-    for values in (raw.real, nifti[0]):  # axes may be turned, in both volumes the same way
+    for values in (raw.real, nifti[0]):  # axes may be turned, but the same way in both volumes
         for volume, expected in zip(values, both):
             turned = [f(t) for t in (volume, volume.T) for f in (lambda v: v, lambda v: v[::-1], lambda v: v[:, ::-1],
                                                                  lambda v: v[::-1, ::-1])]
@@ -210,7 +213,7 @@ def test_forms(_):
 
 
 def test_refused(_):
-    """Before any work is done: no file appears."""
+    """Rejected before any work: no file appears."""
     need_h5py()
     small_scan()
     refuse(2, ["--replicas", "--noise-map"], "s.h5", "--replicas", 8)

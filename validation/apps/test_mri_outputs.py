@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What mri_recon says and leaves besides the image: --compare, --dry-run, --quiet, and disks that are too small.
+"""What mri_recon prints and writes besides the image: --compare, --dry-run, --quiet, and disks that are too small.
 
 usage: test_mri_outputs.py PROGRAM [DEVICE] [test_name ...]     VOXFIELD_PHANTOM names mri_phantom
 """
@@ -30,7 +30,7 @@ def test_dry_run_and_quiet(_):
 
 
 def test_one_of_each(_):
-    """One is no plural: one coil, sample and iteration."""
+    """Singular forms: one coil, sample and iteration."""
     need_h5py()
     with h5py.File("scan.h5", "w") as file:
         scan = file.create_group("scan")
@@ -38,13 +38,13 @@ def test_one_of_each(_):
         scan["trajectory"], scan["data"] = numpy.zeros((1, 3), "f4"), numpy.ones((1, 1), "c8")
     for options in ([], ["--compress", 3]):
         out = make("scan.h5", "-o", "i.h5", "--iterations", 1, "--tolerance", 1e-12, "--trajectory-units", "fov", *options).out
-        assert ": plain, 1 coil, 1 volume, 1 sample\n" in out and ", 1 iteration or residual" in out, out
+        assert ": plain, 1 coil, 1 volume, 1 sample\n" in out and ", at most 1 iteration, tolerance" in out, out
         assert not re.search(r"(?<![\d.])1 (coil|volume|sample|iteration|readout|image|frame)s\b", out), out
         assert ("keeps the one coil" in out) == bool(options), out
 
 
 def test_why_the_cpu(_):
-    """What a GPU would cost is not said where there is none."""
+    """Without a GPU, the plan has no estimate for a GPU."""
     phantom("scan.h5", "--matrix", 16)
     done = make("scan.h5", "--device", "auto", "--dry-run")
     why = re.search(r"^device +cpu: .* \(auto: (.*)\)$", done.out, re.M)
@@ -56,7 +56,7 @@ def test_why_the_cpu(_):
 
 
 def compared(scan, *arguments):
-    """The lines of the error, each as (what it is of, PSNR, SNR, percent, what follows), and the report."""
+    """Returns the lines of the error, each as (subject, PSNR, SNR, percent, rest), and the report."""
     out = make(scan, "-o", "compared.h5", "--report", "compared.json", "--compare", *arguments).out
     lines = [(found[2], float(found[3]), float(found[4]), float(found[5]), found[6]) for found in LINE.finditer(out)]
     assert len(re.findall("^error ", out, re.M)) == 1 and lines, out
@@ -65,7 +65,7 @@ def compared(scan, *arguments):
 
 
 def in_units(old, new, units, truths=None):
-    """The same scan with the data of frame n divided by units[n], and with so many truths."""
+    """Copies a scan, with the data of frame n divided by units[n], and with that many truths."""
     with h5py.File(old) as a, h5py.File(new, "w") as b:
         scan = b.create_group("scan")
         for key, value in a["scan"].attrs.items():
@@ -87,7 +87,7 @@ def test_compare_with_a_file(_):
 
 
 def nifti(counts, values, kind, slope=0.0, intercept=0.0):
-    """A NIfTI-1 file as others write it: 352 bytes, then voxels of one of its types."""
+    """A NIfTI-1 file as other programs write it: 352 bytes, then voxels of one of its types."""
     codes = {"u1": 2, "i2": 4, "i4": 8, "f4": 16, "f8": 64, "c8": 32}
     head = bytearray(352)
     struct.pack_into("<i", head, 0, 348)
@@ -100,7 +100,8 @@ def nifti(counts, values, kind, slope=0.0, intercept=0.0):
 
 
 def test_compare_with_every_kind(_):
-    """The image itself, in each format that is read: nothing is lost but the phase. In 2D and 3D, and several volumes."""
+    """Compares the image with itself in each readable format: only the phase is lost. In 2D and 3D, and several
+    volumes."""
     need_h5py()
     for options, volumes in ((("--matrix", 16), 1), (("--matrix", "24,16,1", "--frames", 2), 2)):
         phantom("scan.h5", *options)
@@ -119,8 +120,8 @@ def test_compare_with_every_kind(_):
         for write, name in ((open, "n.nii"), (gzip.open, "n.nii.gz")):
             with write(name, "wb") as file:
                 file.write(nifti((24, 16), stored, kind, 1 / scale if kind[0] != "f" else 0, offset))
-            # Rounded to whole numbers, half of one at most, of a root mean square of a tenth of the largest and more; and to
-            # single precision.
+            # Rounding to whole numbers is off by at most a half, relative to a root mean square of at least a tenth of
+            # the largest. Single precision adds its rounding.
             whole = 0 if kind[0] == "f" else 0.5 / slope / 0.1
             assert compared("scan.h5", name)[1]["error"]["percent"] <= 100 * (whole + 2 ** -23), (kind, name)
     whole = nifti((24, 16), image, "f4")
@@ -147,17 +148,17 @@ def test_compare_with_every_kind(_):
 
 
 def test_compare_in_other_units(_):
-    """A scan in other units gives the image in other units: the figures as published say 100 %, those of the scaled image what the
-    image's own are. Where the units are the truth's, there is one line."""
+    """A scan in other units gives an image in other units. The figures as published are then 100 %; those of the
+    scaled image are the image's own. If the units are those of the truth, only one line appears."""
     need_h5py()
     phantom("scan.h5", "--matrix", "32,32,1")
     in_units("scan.h5", "units.h5", [2.0 ** 14])
     (plain,), one = compared("scan.h5", "truth")
     (published, scaled), other = compared("units.h5", "truth")
     assert abs(published[3] - 100) < 0.1 and abs(published[2]) < 0.01, published
-    found = re.fullmatch(r"with the image scaled by (\S+), which fits best: ", scaled[0])
+    found = re.fullmatch(r"with the image scaled by (\S+) \(best fit\): ", scaled[0])
     assert abs(float(found[1]) / (2 ** 14 * one["error"]["scale"]) - 1) < 0.005, (scaled, one["error"])
-    # The best scale can only be better than 1, and is within 5 % of it here.
+    # The best scale is never worse than 1, and here within 5 % of it.
     assert plain[3] - 1 < scaled[3] <= plain[3] + 0.01, (plain, scaled)
     assert one["error"]["scaled"]["percent"] <= one["error"]["percent"] and abs(one["error"]["scale"] - 1) < 0.05, one["error"]
     assert abs(other["error"]["scaled"]["percent"] - one["error"]["scaled"]["percent"]) < 0.01, (other["error"], one["error"])
@@ -165,7 +166,8 @@ def test_compare_in_other_units(_):
 
 
 def test_compare_volumes(_):
-    """Each volume with its own truth; of many the first, the worst and the mean; with a truth for one, that one."""
+    """Each volume is compared with its own truth. For many volumes the program prints the first, the worst and the
+    mean. With a single truth it compares the first volume."""
     need_h5py()
     phantom("scan.h5", "--matrix", "32,32,1", "--frames", 3)
     (a, b, c), report = compared("scan.h5", "truth")
@@ -183,8 +185,8 @@ def test_compare_volumes(_):
     in_units("scan.h5", "many.h5", [1] * 7 + [2] + [1] * 4)
     lines, report = compared("many.h5", "truth")
     assert [line[0] for line in lines] == ["volume 0: ", "volume 7: ", lines[2][0], "mean of 12 volumes: ",
-                                           "with each volume scaled as fits it best: "], lines
-    scale = re.fullmatch(r"with the image scaled by (\S+), which fits best: ", lines[2][0])
+                                           "with each volume scaled (best fit): "], lines
+    scale = re.fullmatch(r"with the image scaled by (\S+) \(best fit\): ", lines[2][0])
     assert lines[1][4] == " (the worst)" and scale and abs(float(scale[1]) - 2) < 0.1, lines
     assert lines[2][3] < 15 and abs(lines[1][3] - 50) < 5 and len(report["error_of_volumes"]) == 12, lines
     make("many.h5", "-o", "a.h5")
@@ -198,7 +200,7 @@ def test_compare_volumes(_):
 
 
 def test_what_is_seldom_meant(_):
-    """Numbers that are allowed, but in other units or of another scan: said, not left to be found in the image."""
+    """A warning names values that are valid but unlikely, such as other units or another scan's values."""
     need_h5py()
 
     def changed(name, change, *options):
@@ -236,11 +238,11 @@ def test_what_is_seldom_meant(_):
 
 
 def test_maps_of_large_and_small_numbers(_):
-    """Maps are estimated from the data's ratios: a scan's scale does not change them, be it near the ends of float."""
+    """Maps follow from ratios of the data, so the scan's scale does not change them, even near the ends of float."""
     need_h5py()
     images = []
     phantom("scan.h5", "--matrix", "24,24,1", "--coils", 3, "--without", "truth,sensitivity")
-    for power in (0, 120, -100):  # a float goes from 2^-126 to 2^128
+    for power in (0, 120, -100):  # float covers 2^-126 to 2^128
         shutil.copy("scan.h5", "scaled.h5")
         with h5py.File("scaled.h5", "r+") as file:
             d = file["scan/data"][...]
@@ -250,7 +252,7 @@ def test_maps_of_large_and_small_numbers(_):
         make("-q", "scaled.h5", "--precision", "double", "-o", "i.h5")
         with h5py.File("i.h5") as file:
             images.append(file["image"][...].astype("c16") / scale)
-    for scaled in images[1:]:  # what rounding of the smallest data, below the normal numbers, leaves
+    for scaled in images[1:]:  # rounding of the smallest data, which are subnormal
         assert numpy.linalg.norm(scaled - images[0]) <= 1e-5 * numpy.linalg.norm(images[0])
 
 
@@ -263,7 +265,8 @@ def test_residuals_beyond_rounding(_):
 
 
 def test_small_disk(_):
-    """What does not fit is refused before the work: by the bytes of the format, and with advice that helps."""
+    """An image that does not fit on the disk is an error before any work. The message has the bytes of the format,
+    and advice that helps."""
     phantom("scan.mrd", "--matrix", "64,64,16", "--trajectory", "cartesian", "--coils", 2)
     os.mkdir("disk")
     done = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=100k", "tmpfs", "disk"], capture_output=True, check=False)

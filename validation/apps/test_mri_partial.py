@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Scans that lack one side of k-space: the phase of low frequencies makes up for it where it is smooth, and only there.
+"""Scans that lack one side of k-space: the phase of low frequencies compensates for it, but only where it is smooth.
 
 usage: test_mri_partial.py PROGRAM [DEVICE] [test_name ...]     VOXFIELD_PHANTOM names mri_phantom
 """
@@ -10,11 +10,11 @@ from plain_scan import cartesian, forward, maps_of, noise_like, write_scan
 from program import make, refuse
 
 N, COILS = 48, 4
-SIGMA = 0.03  # of a voxel of a whole scan with one coil, where the object is 1
+SIGMA = 0.03  # noise of a voxel, for a complete scan with one coil; the object is 1
 
 
 def head(phase=None):
-    """Ellipses, sharp, with a phase of low frequencies."""
+    """Sharp ellipses with a phase of low frequencies."""
     y, x = numpy.mgrid[-(N // 2):N - N // 2, -(N // 2):N - N // 2] / N
     shape = (((x / 0.4) ** 2 + (y / 0.43) ** 2 < 1) + 0.7 * (((x - 0.1) / 0.1) ** 2 + ((y + 0.1) / 0.15) ** 2 < 1)
              - 0.4 * (((x + 0.15) / 0.08) ** 2 + ((y - 0.1) / 0.2) ** 2 < 1))
@@ -28,7 +28,7 @@ class Scan:
         self.data = clean + noise_like(clean, numpy.random.default_rng(seed), SIGMA * N)
 
     def image(self, keep=None, *options, scale=1, **more):
-        """The image of the samples to keep, and the report's reconstruction."""
+        """Returns the image of the samples to keep, and the report's reconstruction."""
         keep = numpy.ones(len(self.k), bool) if keep is None else keep
         write_scan("s.h5", self.k[keep], scale * self.data[:, keep], self.maps, N, **more)
         made = make("s.h5", *options, "-o", "i.h5", "--report", "r.json")
@@ -43,7 +43,7 @@ class Scan:
 
 
 def one_side(scan, axis, share=0.625):
-    """The samples of `share` of k-space along an axis, without its beginning."""
+    """Keeps the samples of `share` of k-space along an axis, without its beginning."""
     return scan.k[:, axis] >= N // 2 - round(share * N)
 
 
@@ -53,7 +53,7 @@ def check_axis(axis):
     assert "phase" not in report, report
     full, keep = scan.error(whole), one_side(scan, axis)
     image, report = scan.image(keep)
-    assert "makes up" in report["phase"] and report["iterations"] < 100, report
+    assert "compensates for it" in report["phase"] and report["iterations"] < 100, report
     assert scan.error(image) <= 1.1 * 2 ** 0.5 * full, (scan.error(image), full)
     blurred, report = scan.image(keep, "--partial-fourier", "off")
     assert "phase" not in report, report
@@ -61,21 +61,22 @@ def check_axis(axis):
 
 
 def test_lines(_):
-    """Each frequency without its opposite has half of the data it had: the noise and what is suppressed with it are at most
-    sqrt(2) times as much as those of the whole scan; a tenth more is for the phase, which is known at low resolution. Without it
-    the image is blurred."""
+    """A frequency without its opposite has half of the data. Its noise and what is suppressed with it are at most
+    sqrt(2) times those of the complete scan; a tenth more is for the phase, which is known at low resolution.
+    Without the phase the image is blurred."""
     need_h5py()
     check_axis(1)
 
 
 def test_echo(_):
-    """The same of readouts."""
+    """The same along readouts."""
     need_h5py()
     check_axis(0)
 
 
 def test_with_fewer_lines(_):
-    """Every second line as well, which coils make up for: the whole scan's lines of one side tell no less than these."""
+    """Every second line is missing, too. The coils compensate for that, so the result is as good as from all lines
+    of one side."""
     need_h5py()
     scan = Scan(head(), 4)
     even = (scan.k[:, 1] % 2 == 0) | (abs(scan.k[:, 1]) < 8)
@@ -84,7 +85,8 @@ def test_with_fewer_lines(_):
 
 
 def test_units(_):
-    """In another unit and with another phase of all: the same image. Residuals of 1e-6 times a condition of 100, twice."""
+    """Another unit and another constant phase give the same image. The bound is twice the residual of 1e-6 times a
+    condition of 100."""
     need_h5py()
     scan = Scan(head(), 5)
     keep = one_side(scan, 1)
@@ -95,7 +97,8 @@ def test_units(_):
 
 
 def test_phase_that_is_not_smooth(_):
-    """Of each voxel at random: low frequencies tell nothing of it, which is said; and the image is what it is without."""
+    """A random phase in each voxel: low frequencies do not determine it. The line `phase` says so, and the image is
+    the same as without compensation."""
     need_h5py()
     scan = Scan(head(numpy.random.default_rng(6).uniform(0, 2 * numpy.pi, (N, N))), 6)
     keep = one_side(scan, 1)
@@ -106,9 +109,9 @@ def test_phase_that_is_not_smooth(_):
 
 
 def test_noise_map(_):
-    """Replicas of noise pass through the same: as the scatter of images of scans with noise of their own, whose phases differ
-    by a little. A noise scan says how much noise there is. Of RUNS images and as many replicas, root mean squares over hundreds of voxels, of which neighbours share
-    noise: known to 5 % at least."""
+    """Noise replicas pass through the same steps. The map must match the scatter of images of scans with independent
+    noise, whose phases differ a little. A noise scan provides the noise. With RUNS images, as many replicas, and
+    root mean squares over hundreds of voxels with correlated noise, the ratio is known to 5 % at least."""
     need_h5py()
     runs = 16
     scan = Scan(head(), 7)

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""mri_phantom through its command line: both layouts, every trajectory, the signal, noise, and what it refuses.
+"""mri_phantom by its command line: both layouts, every trajectory, the signal, the noise, and the errors.
 
     test_mri_phantom.py PROGRAM [test_name ...]
 
-Files are read by h5dump, and ISMRMRD ones by h5py and by libismrmrd's own program, where they are installed. Exit status 0, 1
+Files are read by h5dump; ISMRMRD files also by h5py and libismrmrd's own program, if installed. Exit status 0, 1
 if a test failed, 77 if none could run.
 """
 import array
@@ -32,14 +32,14 @@ def run(*arguments):
 
 
 def make(*arguments):
-    """Runs the program, which must succeed without a word on stderr."""
+    """Runs the program, which must succeed with nothing on stderr."""
     done = run(*arguments)
     assert done.returncode == 0 and not done.stderr, f"{arguments}: exit {done.returncode}: {done.stderr}"
     return done.stdout
 
 
 def refuse(status, words, *arguments):
-    """Runs the program, which must end with `status`, one line of error that has the words, and no file."""
+    """Runs the program, which must end with `status`, one line of error that contains the words, and no file."""
     before = sorted(os.listdir("."))
     done = run(*arguments)
     what = f"{arguments}: exit {done.returncode}: {done.stderr!r}"
@@ -61,7 +61,7 @@ def names(path):
 
 
 class Dataset:
-    """Shape, and numbers as stored (complex ones as pairs)."""
+    """Shape, and numbers as stored (complex numbers as pairs)."""
 
     def __init__(self, path, name, group="/scan/"):
         header = dump("-H", "-d", group + name, path)
@@ -84,7 +84,7 @@ class Dataset:
         return complex(self.values[2 * n], self.values[2 * n + 1]) if self.complex else self.values[n]
 
     def rows(self):
-        """Of a dataset [n][3]."""
+        """The columns of a dataset [n][3]."""
         return [tuple(self.values[n:n + 3]) for n in range(0, len(self.values), 3)]
 
 
@@ -141,7 +141,7 @@ def check_trajectory(name, matrix, path):
     for a in range(3):
         least, most = min(r[a] for r in k), max(r[a] for r in k)
         assert -matrix[a] / 2 <= least and most < matrix[a] / 2, f"{name}: axis {a} spans {least} to {most}"
-        # Whole, but for the last sample or two and the directions of the outermost readouts.
+        # Complete, except for the last sample or two and the directions of the outermost readouts.
         assert most - least >= (0.88 * matrix[a] if matrix[a] > 1 else 0), f"{name}: axis {a} spans {least} to {most}"
     assert len(set(k)) >= total * 0.75, f"{name}: {len(set(k))} places, {total} samples"
     for r in range(readouts):
@@ -177,7 +177,7 @@ def test_golden_angle():
 
 
 def test_the_balls_are_even():
-    """The mean of (d.u)^2 over directions d spread evenly is 1/3 whatever u; each half has half of them."""
+    """For directions d spread evenly, the mean of (d.u)^2 is 1/3 for any u; each half has half of them."""
     for name in ("koosh-ball", "koosh-ball-golden"):
         make("--trajectory", name, "--matrix", 16, "--spokes", 377, "--samples", 16, "-o", "a.h5", "--without", "truth,time")
         ends = Dataset("a.h5", "trajectory").rows()[::16]
@@ -187,7 +187,7 @@ def test_the_balls_are_even():
 
 
 def test_rounding_stays_inside():
-    """The outermost sample of the last of so many spokes is at 8 - 1e-7, which float rounds to 8."""
+    """With so many spokes, the outermost sample of the last is at 8 - 1e-7, which float rounds to 8."""
     make("--trajectory", "radial", "--matrix", "16,16,1", "--spokes", 20000, "--samples", 2, "--without", "truth", "-o", "a.h5")
     k = Dataset("a.h5", "trajectory").values
     assert -8 <= min(k) and 7.9999 < max(k) < 8, (min(k), max(k))
@@ -208,7 +208,7 @@ def test_published_case():
     assert k.shape == (284592, 3) and data.shape == (1, 284592) and 284592 == 132 * 2156
     assert attribute("case128.h5", "matrix") == [128] * 3
     assert -64 <= min(k.values) and max(k.values) < 64
-    # The volumes of the phantom's ellipsoids times their values: semi-axes are in halves of the field of view.
+    # The volumes of the phantom's ellipsoids times their values; semi-axes are in halves of the field of view.
     table = [(0.69, 0.92, 0.9, 2), (0.6624, 0.874, 0.88, -0.8), (0.41, 0.16, 0.21, -0.2), (0.31, 0.11, 0.22, -0.2),
              (0.21, 0.25, 0.5, 0.2), (0.046, 0.046, 0.046, 0.2), (0.046, 0.023, 0.02, 0.1), (0.046, 0.023, 0.02, 0.1),
              (0.056, 0.04, 0.1, 0.2), (0.056, 0.056, 0.1, -0.2)]
@@ -221,8 +221,9 @@ def test_published_case():
 # ---- the signal ----
 
 def check_signal(matrix, *options):
-    """Samples near the middle against the sum over the voxels of truth, maps and field of the same file. The truth is the object
-    convolved with a voxel, hence the sinc. What differs is aliasing, and map and field within a voxel: each some 1e-3 at |k| < 2."""
+    """Samples near the middle against the sum over voxels of truth, maps and field of the same file. The truth is
+    the object convolved with a voxel, hence the sinc. Aliasing, and the variation of map and field within a
+    voxel, remain: each about 1e-3 at |k| < 2."""
     make("--matrix", ",".join(map(str, matrix)), "--samples", matrix[0], "--spokes", 8, *options, "-o", "s.h5")
     k, time, data = Dataset("s.h5", "trajectory").rows(), Dataset("s.h5", "time"), Dataset("s.h5", "data")
     truth, arrays = Dataset("s.h5", "truth"), names("s.h5")
@@ -255,7 +256,7 @@ def test_signal():
 
 
 def test_point():
-    """A point is one voxel of value 1, and its signal is 1 everywhere."""
+    """A point is one voxel of value 1, so its signal is 1 everywhere."""
     for matrix in ("16,12,1", "16,12,8"):
         make("--phantom", "point", "--matrix", matrix, "-o", "a.h5")
         data, truth = Dataset("a.h5", "data"), Dataset("a.h5", "truth")
@@ -289,7 +290,7 @@ def test_noise():
     sigma = math.sqrt(sum((a - b) ** 2 for a, b in zip(noisy, clean)) / count)
     assert abs(attribute("noisy.h5", "noise_sigma")[0] / (0.1 * rms) - 1) < 1e-6
     assert abs(sigma / (0.1 * rms) - 1) < 5 / math.sqrt(count), sigma / rms
-    # Independent between seeds: the correlation of 2 n numbers is 0 +- 1 / sqrt(2 n).
+    # Seeds are independent: the correlation of 2 n numbers is 0 +- 1 / sqrt(2 n).
     product = sum((a - c) * (b - c) for a, b, c in zip(noisy, other, clean)) / count / sigma ** 2
     assert abs(product) < 5 / math.sqrt(2 * count), product
 
@@ -387,7 +388,7 @@ def test_ismrmrd_noise_scan():
 
 
 def test_libismrmrd_reconstructs_it():
-    """libismrmrd's own program turns the Cartesian file into an image that is the truth, upright."""
+    """libismrmrd's own program reconstructs the truth from the Cartesian file, upright."""
     if not shutil.which("ismrmrd_recon_cartesian_2d"):
         raise Skip("no ismrmrd_recon_cartesian_2d (package ismrmrd-tools)")
     options = ("--trajectory", "cartesian", "--matrix", "64,48,1", "--oversample", 2, "--phantom", "ellipsoids", "--seed", 3)
@@ -399,7 +400,7 @@ def test_libismrmrd_reconstructs_it():
     assert image.shape == (1, 1, 1, 48, 64), image.shape
     product = sum(abs(a) * b for a, b in zip(truth.values, image.values))
     alike = product / math.sqrt(sum(v * v for v in truth.values) * sum(v * v for v in image.values))
-    # Gibbs ringing leaves 0.99; an image turned, mirrored or a voxel off is below 0.97.
+    # Gibbs ringing leaves 0.99; a turned or mirrored image, or one that is a voxel off, is below 0.97.
     assert alike > 0.985, alike
 
 

@@ -22,7 +22,7 @@ from program import DEVICE, Skip, command, listing, make, on_a_terminal, refuse,
 
 
 def error(*arguments):
-    """PSNR in dB and percent error that the program prints."""
+    """Returns PSNR in dB and percent error, as printed by the program."""
     out = make(*arguments, "--compare", "truth", "-o", "compared.h5").out
     found = re.search(r"^error +MSE (\S+), PSNR (\S+) dB, SNR (\S+) dB, (\S+) %$", out, re.M)
     assert found, out
@@ -36,8 +36,8 @@ CONVERGED = ("--lambda", 0.1, "--tolerance", 1e-6, "--iterations", 500)
 
 
 def test_iterative_beats_gridding(_):
-    """The published comparison, smaller: noiseless koosh-ball, an anatomical reference. The iterative image is at least 10 dB
-    above bilinear gridding."""
+    """The published comparison, smaller: a noiseless koosh-ball with an anatomical reference. The iterative image is
+    at least 10 dB better than bilinear gridding."""
     phantom("s.h5", "--matrix", 48, "--spokes", 800, "--phi", "--reference")
     cg = error("s.h5", "--tolerance", 0, "--prior", "reference", "--lambda", 10)[0]
     bilinear = error("s.h5", "--method", "bilinear")[0]
@@ -48,7 +48,7 @@ def test_iterative_beats_gridding(_):
 
 
 def test_every_trajectory(_):
-    """Each trajectory of the phantom maker samples the image; ringing at edges is what is left (Gibbs: 9 % of a jump)."""
+    """With each trajectory of mri_phantom, only ringing at edges remains (Gibbs: 9 % of a jump)."""
     for name, matrix in [("radial", "64,64,1"), ("golden-angle", "64,64,1"), ("spiral", "64,64,1"), ("rosette", "64,64,1"),
                          ("cartesian", "64,64,1"), ("koosh-ball", "32"), ("koosh-ball-golden", "32"), ("cones", "32"),
                          ("stack-of-stars", "32"), ("stack-of-spirals", "32"), ("cartesian", "32")]:
@@ -59,20 +59,21 @@ def test_every_trajectory(_):
 
 
 def test_coils(_):
-    """Eight coils: maps of the file, estimated ones, and none, on the same half-sampled radial scan."""
+    """Eight coils with maps from the file, estimated maps, and no maps, on the same half-sampled radial scan."""
     phantom("c.h5", "--matrix", "96,96,1", "--coils", 8, "--spokes", 48)
     figures = {how: error("c.h5", "--coils", how)[0] for how in ("file", "espirit", "walsh", "rss")}
     print("    PSNR", figures)
-    # With the true maps nothing but the limited k-space is missing; root-sum-of-squares cannot use that coils differ.
+    # With the true maps only the limited k-space is missing. Root-sum-of-squares cannot use the differences between
+    # coils.
     assert figures["file"] > figures["rss"] + 1, figures
     assert figures["walsh"] > 15, figures
-    assert figures["espirit"] > figures["file"] - 2, figures  # measured: 1.4 less; maps that went wrong: 10
+    assert figures["espirit"] > figures["file"] - 2, figures  # measured: 1.4 less; wrong maps: 10
     compressed = error("c.h5", "--coils", "file", "--compress", 6)[0]
     assert compressed > figures["file"] - 3, (compressed, figures)
 
 
 def test_off_resonance(_):
-    """A field of +-100 Hz over a readout of 10 ms blurs the image unless F has it."""
+    """A field of +-100 Hz over a readout of 10 ms blurs the image unless F includes it."""
     phantom("f.h5", "--matrix", "64,64,1", "--trajectory", "spiral", "--interleaves", 24, "--field-hz", 100, "--readout-ms", 10)
     phantom("g.h5", "--matrix", "64,64,1", "--trajectory", "spiral", "--interleaves", 24, "--field-hz", 100, "--readout-ms", 10,
             "--without", "field-map")
@@ -82,9 +83,9 @@ def test_off_resonance(_):
 
 
 def test_operators_agree(_):
-    """Direct sum and NUFFT, single and double: the same image. Differences are the operators' errors (1e-6, rounding of single
-    precision) times the condition number: the largest eigenvalue, of k = 0, which every readout of the ball passes, is some
-    hundred times the diagonal, and lambda a tenth of that."""
+    """Direct sum and NUFFT, single and double, give the same image. Differences are the operators' errors (1e-6,
+    rounding of single precision) times the condition number. The largest eigenvalue is that of k = 0, which every
+    readout of the ball passes: some hundred times the diagonal. Lambda is a tenth of the diagonal."""
     phantom("o.h5", "--matrix", 16, "--coils", 2)
     images = {}
     for operator in ("direct", "nufft"):
@@ -100,7 +101,7 @@ def test_operators_agree(_):
 
 
 def test_lambda_does_not_depend_on_scale(_):
-    """Data a thousand times as large, or every sample twice: the same image (times a thousand)."""
+    """Data a thousand times as large give a thousand times the image; every sample twice gives the same image."""
     need_h5py()
     phantom("a.h5", "--matrix", 24, "--snr", 20)
     for name in ("b.h5", "c.h5"):
@@ -119,7 +120,8 @@ def test_lambda_does_not_depend_on_scale(_):
 
 
 def test_frames(_):
-    """Frames of one file are those of several files. Of all the iterations are counted, and pictures and files say so."""
+    """Frames of one file give the same images as several files. Iterations are counted over all frames, and pictures
+    and files say so."""
     need_h5py()
 
     def iterations(path):
@@ -127,7 +129,7 @@ def test_frames(_):
             return re.search(r", (\d+) iterations([^,]*), ", file.attrs["method"]).groups()
 
     phantom("all.h5", "--matrix", "48,48,1", "--frames", 3)
-    make("all.h5", "-o", "all_image.h5", "--lambda", 0.001)  # by itself it rests on the noise of all frames
+    make("all.h5", "-o", "all_image.h5", "--lambda", 0.001)  # lambda auto would use the noise of all frames
     whole, counted = image("all_image.h5"), 0
     assert whole.shape == (3, 1, 48, 48), whole.shape
     with h5py.File("all.h5") as old:
@@ -145,8 +147,9 @@ def test_frames(_):
 
 
 def test_layouts_agree(_):
-    """The same scan as a plain file and as ISMRMRD, in every unit, gives the same image; oversampling is cropped away. Units of
-    radians round k; images that have converged differ by that, times the condition number: iterates on the way differ by more."""
+    """The same scan as a plain file and as ISMRMRD, in every unit, gives the same image; oversampling is cropped.
+    Radians round k. Converged images differ by that rounding times the condition number; earlier iterates differ
+    by more."""
     phantom("plain.h5", "--matrix", "64,64,1", "--trajectory", "radial", "--without", "sensitivity,truth")
     make("plain.h5", "-o", "plain_image.h5", *CONVERGED)
     expected = image("plain_image.h5")[0, 0]
@@ -165,7 +168,7 @@ def test_layouts_agree(_):
 
 
 def test_reference_prior(_):
-    """Few noisy spokes: smoothing keeps out noise; smoothing that knows the edges does better."""
+    """Few noisy spokes: smoothing suppresses noise, and smoothing that knows the edges does better."""
     phantom("r.h5", "--matrix", "96,96,1", "--spokes", 60, "--snr", 25, "--reference")
     figures = {prior: error("r.h5", "--prior", prior, "--lambda", 1)[0] for prior in ("identity", "differences", "reference")}
     print("    PSNR", figures)
@@ -201,8 +204,8 @@ def test_outputs(_):
 
 
 def two_slabs(path, matrix="16,12,8"):
-    """A Cartesian scan whose acquisitions are there twice: as slice 0, and as slice 1 with twice the signal, oblique and below.
-    Returns position and the three directions of the volumes, in the order of the positions."""
+    """A Cartesian scan with each acquisition twice: as slice 0, and as slice 1 with twice the signal, oblique and
+    below. Returns the position and the three directions of the volumes, in the order of the positions."""
     places = [((10, -20, 30), ((1, 0, 0), (0, 1, 0), (0, 0, 1))), ((-5, 8, -60), ((0, 0.8, 0.6), (0, -0.6, 0.8), (1, 0, 0)))]
     phantom("one.mrd", "--matrix", matrix, "--trajectory", "cartesian", "--fov", "160,144,120")
     with h5py.File("one.mrd") as old, h5py.File(path, "w") as new:
@@ -220,8 +223,8 @@ def two_slabs(path, matrix="16,12,8"):
 
 
 def test_slabs_lie_where_they_were(_):
-    """Each volume of a scan of several slabs has its own position and directions, in .h5 and .mrd; NIfTI, which has one for all
-    volumes, gets the first's, with a warning."""
+    """Each volume of a scan of several slabs has its own position and directions in .h5 and .mrd. NIfTI has one set
+    for all volumes: it gets those of the first volume, with a warning."""
     need_h5py()
     places = two_slabs("slabs.mrd")
     affines = numpy.empty((2, 3, 4))
@@ -236,7 +239,7 @@ def test_slabs_lie_where_they_were(_):
     volumes = image("i.h5")
     assert abs(volumes[1]).max() > 0 and (volumes[0] == 2 * volumes[1]).all(), "the slab below comes first"
     with h5py.File("i.h5") as file:
-        # Directions are of single precision (6e-8), places some 100 mm.
+        # Directions are in single precision (6e-8); positions are about 100 mm.
         assert abs(file["affine"][...] - affines).max() < 1e-4, file["affine"][...]
         about = file["image"].attrs
         assert about["patient_coordinates_known"] == 1 and "affine" in about["axis_order"], dict(about)
@@ -268,7 +271,7 @@ def test_q_is_kept(_):
     for bad in numpy.nan, numpy.inf, -numpy.inf:
         with h5py.File("q.h5", "r+") as file:
             file["q"][0, 0, 4, 5] = complex(0, bad)
-        refuse(3, ["q.h5", "no numbers"], "scan.h5", "--operator", "nufft", "--load-q", "q.h5", "-o", "c.h5")
+        refuse(3, ["q.h5", "NaN or infinite"], "scan.h5", "--operator", "nufft", "--load-q", "q.h5", "-o", "c.h5")
 
 
 def test_same_bits_every_run(_):
@@ -364,14 +367,14 @@ def test_interrupt_leaves_nothing(_):
 
 
 def spins(**more):
-    """How long threads will spin, as GCC's OpenMP says when it is loaded: once, or again when the program loads it anew."""
+    """How long threads spin, as GCC's OpenMP says when it is loaded: once, or twice if the program reloads it."""
     environment = {k: v for k, v in os.environ.items() if k not in ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "KMP_BLOCKTIME")}
     return re.findall(r"GOMP_SPINCOUNT = '(\w+)'",
                       run("--version", env={**environment, "OMP_DISPLAY_ENV": "VERBOSE", **more}).err)
 
 
 def test_threads_spin_less_beside_other_programs(_):
-    """The program loads OpenMP anew where others want the cores."""
+    """The program reloads OpenMP if other processes want the cores."""
     others = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range((os.cpu_count() or 1) + 1)]
     try:
         time.sleep(0.5)
@@ -386,15 +389,15 @@ def test_threads_spin_less_beside_other_programs(_):
 
 
 def test_progress_on_a_terminal(_):
-    """Every stage says what it is, the solver how far it is, and nothing of it is left on the screen."""
+    """Every stage prints its name, the solver its progress, and the screen is clean at the end."""
     phantom("scan.h5", "--matrix", 40, "--coils", 2, "--frames", 2)
-    # Of the solver's iterations as many as take longer than it waits before it says how far it is, on a GPU too.
+    # So many iterations that they take longer than the delay before the first progress line, on a GPU too.
     steps = 60 if DEVICE == "cpu" else 4000
     shown = on_a_terminal("scan.h5", "-o", "i.h5", "--coils", "walsh", "--operator", "direct", "--tolerance", 0, "--iterations", steps)
     for stage in ("read", "noise", "noise: coil maps", "noise: Q", "F^H d", "solve", "write"):
         assert f"\r{stage} ..." in shown, (stage, shown)
     assert re.search(rf"\rsolving, iteration \d+ of {steps}, residual \d\.\de-\d+: +\d+ %, \S+ (m?s|min) left", shown), shown
-    # What stays on a line is what was written last into each column.
+    # A terminal line shows what was last written into each column.
     lines = []
     for line in shown.replace("\r\n", "\n").split("\n"):
         screen = ""
@@ -407,8 +410,8 @@ def test_progress_on_a_terminal(_):
 
 
 def test_large_off_resonance(_):
-    """24 turns of phase between voxels: the segments' coefficients must not grow, or single precision diverges (to 1,200 %). What
-    the resolution leaves of the truth, 8 %, is what double precision leaves."""
+    """24 turns of phase between voxels: the coefficients of the segments must not grow, or single precision diverges
+    (to 1,200 %). Double precision leaves 8 %, which is due to the resolution."""
     phantom("scan.h5", "--matrix", "128,128,1", "--trajectory", "spiral", "--readout-ms", 30, "--field-hz", 400)
     _, single = error("scan.h5")
     _, double = error("scan.h5", "--precision", "double")
@@ -416,7 +419,8 @@ def test_large_off_resonance(_):
 
 
 def test_far_from_the_tolerance(_):
-    """Too few iterations are said on stderr, also with --quiet; so many as were wanted, without a tolerance, are not."""
+    """stderr has a warning for too few iterations, also with --quiet. Without a tolerance the number is what the
+    user wanted, so there is no warning."""
     phantom("scan.h5", "--matrix", "32,32,1")
     few = make("scan.h5", "--iterations", 2, "-q", "-o", "i.h5")
     assert "residual" in few.err and "--iterations" in few.err, few.err
@@ -425,7 +429,7 @@ def test_far_from_the_tolerance(_):
 
 
 def test_too_large_numbers(_):
-    """Finite data whose squares are not."""
+    """Finite data whose squares overflow."""
     need_h5py()
     phantom("scan.h5", "--matrix", "16,16,1", "--without", "truth")
     with h5py.File("scan.h5", "r+") as file:
@@ -436,7 +440,7 @@ def test_too_large_numbers(_):
 
 
 def test_limited_file_size(_):
-    """A limit on the size of files is an error like a full disk, not the end by a signal."""
+    """A limit on file sizes is an error like a full disk. A signal must not kill the program."""
     if not spins():
         raise Skip("LLVM's OpenMP ends the process where the size of files is limited")
     phantom("scan.h5", "--matrix", "64,64,1")
@@ -445,7 +449,7 @@ def test_limited_file_size(_):
 
 
 def test_no_memory(_):
-    """An image that no memory holds is refused, not tried."""
+    """An image too large for any memory is rejected at once."""
     phantom("scan.h5", "--matrix", 16, "--without", "sensitivity,truth")
     done = run("scan.h5", "--matrix", 100000, "-o", "i.h5")
     assert done.status in (2, 4, 5, 7) and done.err.count("error:") == 1, (done.status, done.err)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Scans like real ones, by mri_phantom, and what mri_recon makes of them: the head, noise of a stated image SNR, undersampling,
-the truth in ISMRMRD files, noise samples in plain ones.
+"""Realistic scans of mri_phantom, and their images by mri_recon: the head, noise for a given image SNR,
+undersampling, the truth in ISMRMRD files, noise samples in plain files.
 
     test_mri_scans.py MRI_PHANTOM MRI_RECON [test_name ...]
 
@@ -41,7 +41,7 @@ def refuse(program, status, words, *arguments):
 
 
 def reconstruct(path, *options):
-    """The report of a reconstruction, and its image."""
+    """Returns the report of a reconstruction, and its image."""
     done = run(RECON, path, "-o", "image.h5", "--report", "report.json", "--device", "cpu", "-q", *options)
     assert done.returncode == 0, f"{path}: exit {done.returncode}: {done.stderr}"
     with open("report.json", encoding="utf-8") as file, h5py.File("image.h5") as image:
@@ -54,7 +54,7 @@ def plain(path, name):
 
 
 def heads(path):
-    """Of each acquisition: line, partition, flags, samples, center_sample."""
+    """Line, partition, flags, samples and center_sample of each acquisition."""
     with h5py.File(path) as file:
         return [(int(r["idx"]["kspace_encode_step_1"]), int(r["idx"]["kspace_encode_step_2"]), int(r["flags"]),
                  int(r["number_of_samples"]), int(r["center_sample"])) for r in file["dataset/data"]["head"]]
@@ -66,7 +66,7 @@ def header(path):
 
 
 def combine(images, maps, inverse):
-    """Coil images, combined with the least noise."""
+    """Coil images, combined for the least noise."""
     weights = np.einsum("cyx,cd->dyx", maps.conj(), inverse)
     return np.einsum("dyx,dyx->yx", weights, images) / np.einsum("dyx,dyx->yx", weights, maps).real
 
@@ -74,8 +74,9 @@ def combine(images, maps, inverse):
 # ---- noise ----
 
 def test_image_snr():
-    """The definition: a fully sampled scan, combined optimally; signal over the noise's standard deviation in the real part.
-    About 1000 voxels in the object tell a standard deviation to 1 / sqrt(2 n), 2.2 %; 5 % are allowed."""
+    """The definition of image SNR: in a fully sampled scan with optimal combination, the signal over the standard
+    deviation of the noise in the real part. About n = 1000 voxels in the object give a standard deviation to 1 /
+    sqrt(2 n), 2.2 %; 5 % are allowed."""
     n = 48
     options = ("--matrix", f"{n},{n},1", "--trajectory", "cartesian", "--coils", 4, "--phantom", "head")
     for correlation in (0, 0.6):
@@ -88,12 +89,12 @@ def test_image_snr():
         inverse = np.linalg.inv((1 - correlation) * np.eye(4) + correlation)
         noise_image = combine(images, maps, inverse)
         inside = truth > 0.1 * truth.max()
-        # One standard deviation for each voxel: what the maps say, times one number that the noise says.
+        # One standard deviation for each voxel: known from the maps, times one number that the noise gives.
         shape = 1 / np.sqrt(np.einsum("cyx,cd,dyx->yx", maps.conj(), inverse, maps).real)
         size = np.sqrt(np.mean((noise_image.real / shape)[inside] ** 2))
         snr = np.mean(truth[inside] / (size * shape[inside]))
         assert abs(snr / 20 - 1) < 0.05, (correlation, snr)
-    # The object decides, not the sampling.
+    # The SNR depends on the object, not on the sampling.
     make(*options, "--image-snr", 20, "--accelerate", 3, "--calibration-lines", 8, "-o", "less.h5")
     make(*options, "--image-snr", 20, "-o", "all.h5")
     sigma = [h5py.File(f"{name}.h5")["scan"].attrs["noise_sigma"] for name in ("less", "all")]
@@ -104,7 +105,7 @@ def test_image_snr():
 
 
 def test_plain_noise():
-    """Noise samples of a plain scan are taken as those of an ISMRMRD one: the same image, to what float data leave."""
+    """Noise samples of a plain scan act like those of an ISMRMRD scan: the same image, up to rounding of float data."""
     options = ("--matrix", "32,32,1", "--trajectory", "cartesian", "--coils", 3, "--image-snr", 10, "--noise-correlation", 0.7,
                "--noise-scan")
     make(*options, "-o", "a.h5")
@@ -112,7 +113,7 @@ def test_plain_noise():
     noise = plain("a.h5", "noise")
     covariance = noise @ noise.conj().T / noise.shape[1]
     expected = h5py.File("a.h5")["scan"].attrs["noise_sigma"] ** 2 * (0.7 + 0.3 * np.eye(3))
-    # The standard error of a covariance is its variance over sqrt(samples); five of them.
+    # The standard error of a covariance is its variance over sqrt(samples); five times that is allowed.
     assert np.all(abs(covariance - expected) < 5 / np.sqrt(noise.shape[1]) * expected[0, 0]), covariance
     for coils in ("file", "rss"):
         image = [reconstruct(f"a.{kind}", "--coils", coils)[1] for kind in ("h5", "mrd")]
@@ -121,8 +122,9 @@ def test_plain_noise():
         del file["scan/noise"]
     without = reconstruct("a.h5", "--coils", "rss")[1]
     assert np.abs(without - image[1]).max() > 0.1 * np.abs(image[1]).max()  # it matters
-    # Coils mixed by any matrix, data and noise alike, make the same image: what is left after whitening is a rotation. But
-    # what of the covariance may be chance is taken for that, and chance looks different then: up to its standard error.
+    # Mixing the coils by any matrix, data and noise alike, gives the same image, because after whitening only a
+    # rotation remains. But whitening shrinks the part of the covariance that may be chance, and that part changes with
+    # the mixing, up to its standard error.
     rng = np.random.default_rng(1)
     mix = rng.normal(size=(3, 3)) + 1j * rng.normal(size=(3, 3))
     images = []
@@ -179,7 +181,8 @@ def test_poisson():
     assert middle.sum() == 64 and all(bool(flags & BOTH) == inside for (_, _, flags, _, _), inside in zip(seen, middle))
     assert not any(flags & CALIBRATION for _, _, flags, _, _ in seen)
     assert abs(len(places) / (64 * 64 / 6) - 1) < 0.02, len(places)
-    # No two are neighbours but in the middle; and they are denser near it: three times the distance, a ninth of the density.
+    # No two lines are neighbours except in the middle, where lines are denser: at three times the distance, a ninth of
+    # the density.
     outside = places[~middle]
     distance = np.linalg.norm(outside[:, None] - outside[None], axis=2) + 1e9 * np.eye(len(outside))
     assert distance.min() > 1.4, distance.min()
@@ -226,7 +229,7 @@ def test_partial():
 # ---- the truth ----
 
 def test_truth_in_ismrmrd():
-    """The same comparison as in the plain layout; with oversampling, of the image that is kept; of every frame."""
+    """The same comparison as in the plain layout. With oversampling it is of the cropped image. For every frame."""
     for options in (("--matrix", "48,40,1", "--oversample", 2), ("--matrix", "16,16,8", "--frames", 2)):
         options = (*options, "--trajectory", "cartesian", "--coils", 3, "--phantom", "head")
         for name in ("a.h5", "a.mrd"):
@@ -237,7 +240,8 @@ def test_truth_in_ismrmrd():
         assert np.array_equal((stored["real"] + 1j * stored["imag"]).reshape(truth.shape), truth)
         errors = [reconstruct(name, "--compare", "truth")[0] for name in ("a.h5", "a.mrd")]
         assert ("error_of_volumes" in errors[1]) == ("--frames" in options)
-        # Truncated Fourier series ring: some per cent; both files hold the same k-space. A voxel off makes 30 % and more.
+        # Truncated Fourier series ring by some per cent, and both files hold the same k-space. An offset of one voxel
+        # gives 30 % and more.
         percent = [e["error"]["percent"] for e in errors]
         assert 0 < percent[1] < 20 and abs(percent[0] - percent[1]) < 1, percent
     make("--matrix", "48,40,1", "--oversample", 2, "--trajectory", "cartesian", "-o", "b.mrd")
@@ -253,8 +257,8 @@ def test_truth_in_ismrmrd():
 # ---- the head ----
 
 def test_the_head_is_reconstructed():
-    """Undersampled and noisy. A full scan with such noise is off by 1 / 20 of the mean signal and by the ringing at edges; the
-    third of the spokes that are there, by about twice that."""
+    """Undersampled and noisy. A complete scan with this noise is off by 1 / 20 of the mean signal and by ringing at
+    edges; a third of the spokes, by about twice that."""
     make("--phantom", "head", "--matrix", "96,96,1", "--coils", 8, "--spokes", 50, "--oversample", 2, "--image-snr", 20,
          "--noise-scan", "-o", "a.h5")
     data, maps = plain("a.h5", "data"), plain("a.h5", "sensitivity")[:, 0]
@@ -263,7 +267,7 @@ def test_the_head_is_reconstructed():
     assert 2 < report["error"]["percent"] < 25, report["error"]
     phase = np.angle(image[0, 0])[plain("a.h5", "truth")[0] > 0.5]
     assert 0.7 < phase.max() - phase.min(), (phase.min(), phase.max())
-    # Coils that tell apart what lies a third of the field of view apart: g-factor (Pruessmann et al., 1999).
+    # Coils can separate voxels a third of the field of view apart: g-factor (Pruessmann et al., 1999).
     inside, worst = plain("a.h5", "truth")[0] > 0.1, []
     for x in range(96):
         for y in range(32):
@@ -275,8 +279,8 @@ def test_the_head_is_reconstructed():
 
 
 def test_fat():
-    """Fat turns by exp(-i 2 pi f t), and nothing else does: the step from f to 2 f is that from 0 to f, turned. Data are
-    floats: their rounding is 6e-8 of the largest sample, which the norm of the difference exceeds a hundredfold."""
+    """Only fat turns, by exp(-i 2 pi f t), so the step from f to 2 f is the step from 0 to f, turned. Float data
+    have a rounding of 6e-8 of the largest sample, a hundredth of the norm of the difference."""
     data = []
     for hertz in (0, -440, -880):
         make("--phantom", "head", "--matrix", "48,48,1", "--coils", 2, "--fat-hz", hertz, "-o", "a.h5")

@@ -1,4 +1,4 @@
-"""What all programs have in common on their command line: --help, --version, and how wrong options are refused.
+"""What all programs share on the command line: --help, --version, and errors of options.
 
 usage: test_options.py PROGRAM [test_name ...]
 """
@@ -17,7 +17,7 @@ STATUS = {"cionize": "9 not all ions fitted", "mri_recon": "3 invalid input", "m
 
 
 def call(*arguments, **more):
-    """The status and what was said, without the option --device, which mri_phantom does not have."""
+    """Returns the status and the output, without the option --device, which mri_phantom does not have."""
     done = subprocess.run([PROGRAM, *arguments], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, **more)
     return done.returncode, done.stdout, done.stderr
 
@@ -29,7 +29,7 @@ def refused(words, *arguments):
 
 
 def test_help(_):
-    """At most 100 columns wide, with all options of the manual page, whatever else is on the command line."""
+    """At most 100 columns wide, with all options of the manual page, whatever else the command line has."""
     for arguments in (["--help"], ["-h"], ["--he"], ["-q", "--help", "--nonsense"]):
         status, out, err = call(*arguments)
         assert (status, err) == (0, ""), (arguments, status, err)
@@ -70,7 +70,7 @@ def test_wrong_options(_):
 
 
 def interrupted(*arguments):
-    """The exit status of a run that is interrupted while it computes."""
+    """Returns the exit status of a run that is interrupted while it computes."""
     process = subprocess.Popen([PROGRAM, *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                text=True, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
     assert " voxels, " in process.stdout.readline()  # printed before the signal is computed

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""A GPU that is being started holds up nobody who does not need it: programs with a driver that takes SLOW seconds to say that
-it does not work.
+"""Starting a GPU must not delay runs that do not need it. The driver here takes SLOW seconds to report that it does
+not work.
 
 usage: test_warm_up.py CIONIZE MRI_RECON FOLDER_OF_THE_DRIVER
 """
@@ -35,7 +35,7 @@ def test_reading_error(programs):
 
 
 def test_cpu_is_chosen(programs):
-    """By its size the file may be worth a GPU; what is in it is not."""
+    """The file's size may justify a GPU, but its contents do not."""
     text = "REMARK   1 nothing\n" * 500000 + "ATOM 1 X UNK 1 0.0 0.0 0.0 1.0 1.0\n"
     pathlib.Path("long.pqr").write_text(text)
     done, seconds = run(programs[0], "-o", "long.mrc", "long.pqr")

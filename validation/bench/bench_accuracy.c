@@ -1,5 +1,5 @@
-/* The error of every variant of the Coulomb sum against double precision, for a molecule where it is and far from the
- * origin.
+/* The error of every variant of the Coulomb sum against double precision, for a molecule near the origin and far
+ * from it.
  *
  * usage: bench_accuracy DEVICE [REPORT.json [molecule.pqr]]     (default: the sample protein)
  *
@@ -44,7 +44,7 @@ static void compute(vf_device *device, const vf_grid *grid, const vf_coulomb_ato
     vf_coulomb_destroy(plan);
 }
 
-/* All variants of `device` against the reference, with molecule and grid moved by `shift` along x, y and z. */
+/* Compares all variants of `device` with the reference, with molecule and grid moved by `shift` along x, y and z. */
 static void table(vf_device *device, const molecule *m, double shift, vf_report *report)
 {
     int64_t n = m->atoms;
@@ -115,7 +115,7 @@ int main(int argc, char **argv)
     if (read_molecule(ctx, argc > 3 ? argv[3] : SAMPLE_PROTEIN, &m) != VF_OK ||
         (argc > 2 && vf_report_create(ctx, argv[2], &report) != VF_OK))
         die();
-    vf_report_run(report, "bench_accuracy", 0, NULL); /* no command: it names places on this machine */
+    vf_report_run(report, "bench_accuracy", 0, NULL); /* no command: it would contain paths of this machine */
     vf_report_text(report, "device", vf_device_name(device));
     table(device, &m, 0, report);
     table(device, &m, 2000, report);

@@ -1,12 +1,13 @@
-/* What the FFT of the grid is worth to Cartesian scans: the time of F^H d and the solver, and of all that lies between
- * a scan in memory and its image, against the NUFFT with Q on the doubled grid and the readout's oversampling left in;
- * and of F^H W F through the coils' maps alone, with everything on the device. F^H d is compared before anything is
- * timed. Bar: 3 times as fast, the solver with F^H d.
+/* How much Cartesian scans gain from the FFT: F^H d and the solver, the whole way from a scan in memory to its
+ * image, and F^H W F through the coils' maps alone on the device. The FFT is compared with the NUFFT, which has Q on
+ * the doubled grid and keeps the readout's oversampling. F^H d is checked before anything is timed. Bar: 3 times as
+ * fast, for the solver with F^H d.
  *
  * usage: bench_cartesian DEVICE [REPORT.json]
  *
- * Each round reconstructs by one operator and then by the other, so that both see the same machine; medians of the
- * rounds. Conjugate gradients, 30 iterations (10 of 128^3), 8 coils with maps, single precision, --accuracy 1e-6. */
+ * Each round reconstructs by one operator and then by the other, so both see the same machine. Times are medians
+ * over the rounds. Conjugate gradients, 30 iterations (10 of 128^3), 8 coils with maps, single precision, --accuracy
+ * 1e-6. */
 #include <complex.h>
 #include <math.h>
 
@@ -21,7 +22,7 @@ static const double BAR = 3;
 typedef struct bench_case {
     const char *name;
     int64_t matrix[3], keep; /* voxels along x that the image keeps */
-    int step;                /* every so many lines along y */
+    int step;                /* distance of lines along y */
     int iterations, rounds;
 } bench_case;
 
@@ -38,7 +39,7 @@ static float random_number(void)
     return (float)rand() / (float)RAND_MAX - 0.5F;
 }
 
-/* Every `step`-th line along y and the middle CENTRE, whole along x and z; random data. */
+/* Every `step`-th line along y and the middle CENTRE lines, complete along x and z; random data. */
 static mri_scan make_scan(const bench_case *c)
 {
     mri_scan s = {.coils = COILS, .volumes = 1, .slices = 1, .places = 1, .trajectories = 1, .frames = 1};
@@ -134,8 +135,8 @@ static made reconstruct_by(const bench_case *c, vf_encode_by by, recon_method me
     return m;
 }
 
-/* Seconds of one F^H W F of all coils, after a first one: several are given to the device at once, as many for each
- * operator, so that it is the device's time and not that of waiting for it. */
+/* Seconds of one F^H W F of all coils, after a first one. Several are queued at once, as many for each operator, so
+ * the time is the device's and not that of waiting for it. */
 static double time_normal(const bench_case *c, vf_encode_by by)
 {
     const recon_settings settings = settings_of(c, by, RECON_CG);
@@ -182,8 +183,8 @@ static double difference(const bench_case *c, const float complex *a, const floa
     return sqrt(wrong / size);
 }
 
-/* The NUFFT is good to 1e-6 in the root mean square over positions; all samples of a grid have the same one along an
- * axis, where two aliases may add, and three axes: 4 times that, and as much for what rounding adds. */
+/* The NUFFT is accurate to 1e-6 in the root mean square over positions. All samples of a grid have the same position
+ * along an axis, where two aliases may add, over three axes: 4 times that, and as much again for rounding. */
 static double check(const bench_case *c)
 {
     made fft = reconstruct_by(c, VF_ENCODE_CARTESIAN, RECON_ADJOINT),

@@ -1,14 +1,14 @@
-/* How fast the Coulomb sum is: pairs of an atom and a grid point a second, and the share of the device's ceiling
+/* How fast the Coulomb sum is: pairs of an atom and a grid point per second, and the share of the device's ceiling,
  * measured in the same run. Every result is checked against the reference at sample points before it is timed.
  *
  * usage: bench_coulomb_sum DEVICE [REPORT.json]
  *
  * Counts per pair (coulomb_sum_simd.inc, coulomb_sum_cuda.cu):
- *   CPU, AVX-512   7 vector operations: add, max, reciprocal root seed, and 4 on the multiply-add pipes
- *                  (y^2, 3 - s y^2, q y, sum). Two pipes a core, one operation a clock each: the ceiling is a quarter
+ *   CPU, AVX-512   7 vector operations: add, max, reciprocal root seed, and 4 on the multiply-add pipes (y^2, 3 - s
+ *                  y^2, q y, sum). A core has two pipes, each with one operation per clock: the ceiling is a quarter
  *                  of the multiply-add rate.
- *   GPU            one reciprocal square root on the special function units: the ceiling is their rate.
- * Bytes do not count: an atom (16 bytes in shared memory or cache) serves 128 to 1,024 points.
+ *   GPU            one reciprocal square root in the special function units: the ceiling is their rate.
+ * Memory traffic does not count: an atom (16 bytes in shared memory or cache) serves 128 to 1,024 points.
  */
 #include <math.h>
 
@@ -24,7 +24,7 @@ typedef struct bench_case {
     int atoms, counts[3];
     vf_dtype precision;
     bool against_plain, against_ceiling;
-    double bar; /* least pairs a second, or least share of the ceiling on a GPU; 0: none */
+    double bar; /* least pairs per second, or least share of the ceiling on a GPU; 0: none */
 } bench_case;
 
 static double *random_atoms(const bench_case *c)

@@ -1,4 +1,4 @@
-/* What the benchmarks share: a device by its name, the report, medians, and how a main begins and ends. */
+/* Shared by the benchmarks: a device by name, the report, medians, and the beginning and end of a main. */
 #ifndef BENCH_DEVICE_H
 #define BENCH_DEVICE_H
 
@@ -15,7 +15,7 @@ static const char *program; /* "bench_coulomb_sum" */
 static vf_context *ctx;
 static vf_device *device;
 static vf_queue *queue;
-static vf_report *report; /* NULL if none is asked for */
+static vf_report *report; /* NULL if no report is wanted */
 static int failures;      /* wrong results */
 
 static inline void need(vf_status status)
@@ -48,13 +48,13 @@ static inline double median(double *values, int n)
     return values[n / 2];
 }
 
-/* Whether a case's variant is not of an instruction set that this CPU lacks. */
+/* Whether this CPU lacks the instruction set of a case's variant. */
 static inline bool runs_here(const char *variant)
 {
     return !variant || strcmp(variant, "avx2") != 0 || vf_cpu_isa() >= VF_ISA_AVX2;
 }
 
-/* A whole number from 1 to `most`; 0 if it is none. */
+/* Parses a whole number from 1 to `most`; returns 0 if invalid. */
 static inline int64_t whole_number(const char *text, int64_t most)
 {
     char *end;
@@ -62,8 +62,8 @@ static inline int64_t whole_number(const char *text, int64_t most)
     return end != text && !*end && value >= 1 && value <= most ? value : 0;
 }
 
-/* Bytes read and written a second by vf_copy, of more than caches hold. What is read was written before: pages that
- * never were are all one page of zeros, in the cache. */
+/* Bytes read and written per second by vf_copy, for more than the caches hold. The source was written before:
+ * untouched pages are all one page of zeros, which stays in the cache. */
 static inline double copy_speed(void)
 {
     enum { DOUBLES = 1 << 25, RUNS = 9 };
@@ -85,8 +85,8 @@ static inline double copy_speed(void)
     return 2.0 * 8 * DOUBLES / median(seconds, RUNS);
 }
 
-/* Opens the device and, unless the path is NULL, the report. Returns main's exit status, 77 if there is no such device,
- * or -1 to go on. */
+/* Opens the device and, unless the path is NULL, the report. Returns main's exit status, 77 if there is no such
+ * device, or -1 to continue. */
 static inline int begin(const char *name, const char *spec, const char *report_path)
 {
     program = name;
@@ -101,7 +101,7 @@ static inline int begin(const char *name, const char *spec, const char *report_p
     need(vf_queue_create(device, &queue));
     if (report_path)
         need(vf_report_create(ctx, report_path, &report));
-    vf_report_run(report, name, 0, NULL); /* no command: it names places on this machine */
+    vf_report_run(report, name, 0, NULL); /* no command: it would contain paths of this machine */
     vf_report_text(report, "device", vf_device_name(device));
     return -1;
 }

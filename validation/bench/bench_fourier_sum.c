@@ -1,16 +1,17 @@
-/* How fast the Fourier sum is: pairs of a sample and a voxel a second (times coils), and the share of the device's
- * ceiling measured in the same run. Every result is checked against the formula at some points before it is timed.
+/* How fast the Fourier sum is: pairs of a sample and a voxel per second (times coils), and the share of the device's
+ * ceiling, measured in the same run. Every result is checked against the formula at some points before it is timed.
  *
  * usage: bench_fourier_sum DEVICE [REPORT.json]
  *
- * The ceilings, and what a pair costs (fourier_sum_adjoint.inc, fourier_sum_pairs.inc, fourier_sum_lattice.cu):
- *   CPU, a grid: 2 multiply-adds a pair, since two voxels share 4; two operations a clock and core. The ceiling is half
- *     the multiply-add rate.
- *   CPU, off-resonance or positions: for a vector of 16 pairs in single precision 23 operations on the multiply-add
- *     pipes: 8 for the phases (in double precision, two vectors), 11 for sine and cosine, 4 for the sum.
- *   GPU: sines and cosines of the special function units, one of each a pair. A grid's kernels take one of each for
- *     eight pairs and may exceed it; those of groups (fourier_sum_groups.cu) take one of each a pair, or make them with
- *     multiply-adds, 25 instructions a pair in all, where that ceiling is 16.
+ * The ceilings, and the cost of a pair (fourier_sum_adjoint.inc, fourier_sum_pairs.inc, fourier_sum_lattice.cu):
+ *   CPU, a grid: 2 multiply-adds per pair, since two voxels share 4; two operations per clock and core. The ceiling
+ *     is half the multiply-add rate.
+ *   CPU, off-resonance or positions: a vector of 16 pairs in single precision takes 23 operations on the
+ *     multiply-add pipes: 8 for the phases (in double precision, two vectors), 11 for sine and cosine, 4 for the
+ *     sum.
+ *   GPU: sines and cosines of the special function units, one of each per pair. A grid's kernels take one of each
+ *     for eight pairs and may exceed this ceiling. The kernels for groups (fourier_sum_groups.cu) take one of each
+ *     per pair, or compute them by multiply-adds: 25 instructions per pair in all, while the ceiling has 16.
  */
 #include <math.h>
 
@@ -20,12 +21,12 @@
 #include "fourier_sum.h"
 
 static bool gpu;
-static double ceiling; /* GPU: sines and cosines; CPU: multiply-adds a second */
-static double plain;   /* CPU: pairs a second of the plain kernel */
+static double ceiling; /* GPU: sines and cosines; CPU: multiply-adds per second */
+static double plain;   /* CPU: pairs per second of the plain kernel */
 static double grid_rate,
-    pairs_rate; /* CPU, single precision, adjoint: of a grid, and with a sine and a cosine a pair */
+    pairs_rate; /* CPU, single precision, adjoint: for a grid, and with a sine and a cosine per pair */
 
-enum { GRID, FIELD, NOISE, POSITIONS }; /* FIELD, POSITIONS: a field map that is smooth; NOISE: one that is not */
+enum { GRID, FIELD, NOISE, POSITIONS }; /* FIELD, POSITIONS: a smooth field map; NOISE: a random one */
 enum { GRID_BAR = 4 };
 
 typedef struct bench_case {
@@ -53,7 +54,7 @@ static float *random_numbers(int64_t count, double half_width)
 typedef struct bench_data {
     int64_t voxels;
     vf_grid grid;
-    float *k, *time, *field, *in; /* in: of the direction, [coils][...][2] */
+    float *k, *time, *field, *in; /* input of the direction, [coils][...][2] */
     double *positions;
 } bench_data;
 
@@ -107,7 +108,7 @@ static double turns(const bench_data *d, int64_t m, int64_t n)
     return sum;
 }
 
-/* The deviation from the formula at some points, relative to the root of the sum of squares of the terms; of the last
+/* The deviation from the formula at some points, relative to the root of the terms' sum of squares, for the last
  * coil. */
 static double largest_error(const bench_case *c, const bench_data *d, const vf_array *values)
 {
@@ -136,7 +137,7 @@ static double largest_error(const bench_case *c, const bench_data *d, const vf_a
     return largest;
 }
 
-/* Puts the sum into the queue and waits for it; returns seconds. */
+/* Queues the sum and waits for it; returns seconds. */
 static double execute(const bench_case *c, const bench_data *d, vf_fourier *plan, const vf_array *in,
                       const vf_array *out)
 {
@@ -147,7 +148,7 @@ static double execute(const bench_case *c, const bench_data *d, vf_fourier *plan
     return vf_now() - began;
 }
 
-/* What the device could do at most, in pairs a second; see the head of the file. */
+/* The device's upper limit in pairs per second; see the head of the file. */
 static double case_ceiling(const bench_case *c)
 {
     if (gpu)
@@ -155,11 +156,11 @@ static double case_ceiling(const bench_case *c)
     return c->kind == GRID ? ceiling / 2 : ceiling / 23;
 }
 
-/* The bound of largest_error. Sums are kept short in single precision, but for the published steps of the GPU, which
- * add all terms up in the plan's precision. Their errors, in units of the roundoff u and relative to the root of the
- * terms' sum of squares, add up as squares (test_large_k of test_fourier_sum.c): 43 of factors and products, 46 of
- * hardware trigonometry, and n / 6 of n additions, two for each term, to partial sums of root mean square sqrt(m / 2)
- * after m. That is the root mean square; the largest of a few is allowed three times as much. */
+/* The bound of largest_error. Single precision uses short sums, except for the GPU's published steps, which add all
+ * terms in the plan's precision. Errors, in units of the roundoff u and relative to the root of the terms' sum of
+ * squares, add up as squares (test_large_k of test_fourier_sum.c): 43 for factors and products, 46 for hardware
+ * trigonometry, and n / 6 for n additions, two per term, to partial sums of root mean square sqrt(m / 2) after m
+ * terms. That is the root mean square; the largest of a few may be three times as much. */
 static double allowed_error(const bench_case *c)
 {
     bool hardware = c->trig == VF_TRIG_HARDWARE;
@@ -246,7 +247,7 @@ static void run_case(const bench_case *c)
     int runs = 0;
     for (double spent = 0; (runs < 3 || spent < 0.5) && runs < MOST_RUNS; runs++)
         spent += seconds[runs] = execute(c, &d, plan, &in, &out);
-    /* Matrix products are the adjoint's. */
+    /* Matrix products exist for the adjoint only. */
     const char *variant = vf_fourier_variant(plan);
     if (c->forward && strcmp(variant, "products") == 0)
         variant = "phasors";
@@ -258,7 +259,7 @@ static void run_case(const bench_case *c)
     free_data(&d);
 }
 
-/* The plain kernel on a small piece of the first case, which is enough: its speed does not depend on the size. */
+/* Times the plain kernel on a small piece of the first case; its speed does not depend on the size. */
 static void time_plain(void)
 {
     enum { SAMPLES = 16384, VOXELS = 4096, RUNS = 5 };

@@ -1,11 +1,11 @@
-/* How fast the NUFFT is: both directions for a koosh-ball scan, by tolerance, each checked against the exact sum at
- * some outputs before it is timed.
+/* How fast the NUFFT is: both directions for a koosh-ball scan, by tolerance. Each is checked against the exact sum
+ * at some outputs before it is timed.
  *
  * usage: bench_gridding DEVICE [REPORT.json [SPOKES [SAMPLES_A_SPOKE [MATRIX]]]]     (none, 2156, 132, 128)
  *
- * Counts: a sample's kernel covers width^3 grid points, 4 floating-point operations each (a complex number times a real
- * weight, added), and rather fewer for its 3 width values; the transform 5 G log2(G) for G grid points, of which the
- * pruned passes on a CPU do about half. "rate" is samples a second of the whole operator.
+ * Counts: a sample's kernel covers width^3 grid points, with 4 floating-point operations each (a complex number
+ * times a real weight, added), and fewer for its 3 width values. The transform takes 5 G log2(G) for G grid points;
+ * the pruned passes on a CPU do about half of that. "rate" is samples per second of the whole operator.
  */
 #include <math.h>
 
@@ -19,7 +19,7 @@ typedef struct mri_scan {
     float *k;
 } mri_scan;
 
-/* Spokes through the centre, their ends on a spiral over the sphere. */
+/* Spokes through the centre, with their ends on a spiral over the sphere. */
 static mri_scan koosh_ball(int64_t spokes, int64_t a_spoke, int64_t matrix)
 {
     mri_scan s = {.matrix = {matrix, matrix, matrix}, .samples = spokes * a_spoke};
@@ -36,7 +36,7 @@ static mri_scan koosh_ball(int64_t spokes, int64_t a_spoke, int64_t matrix)
 }
 
 typedef struct vectors {
-    vf_array c, x, y, d; /* input of both directions and their outputs, on the device */
+    vf_array c, x, y, d; /* input and output of both directions, on the device */
     vf_array host_c, host_x, host_y, host_d;
 } vectors;
 
@@ -96,7 +96,7 @@ static void exact(const mri_scan *s, const vf_array *in, bool adjoint, int64_t o
     }
 }
 
-/* Relative to the outputs' root mean square, over some outputs. */
+/* Error relative to the outputs' root mean square, at some outputs. */
 static double error_of(const mri_scan *s, const vf_array *in, const vf_array *out, bool adjoint)
 {
     enum { OUTPUTS = 12 };
@@ -141,8 +141,8 @@ typedef struct bench_result {
     double seconds[2], error[2]; /* adjoint, forward */
 } bench_result;
 
-/* Three times the tolerance is wrong by any measure, though twelve outputs scatter about the root mean square.
- * Rounding: test_gridding.c. */
+/* Three times the tolerance would be wrong by any measure, even though twelve outputs scatter about the root mean
+ * square. Rounding: test_gridding.c. */
 static double allowed_error(const bench_case *c)
 {
     return 3 * c->tolerance + (c->precision == VF_F64 ? 1e-13 : 4e-6);

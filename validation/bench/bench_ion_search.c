@@ -1,37 +1,39 @@
-/* What the search for ions' places costs: seconds to make it, seconds an ion, and that time in passes over a field of
- * doubles of all the grid's points, each read and written (16 bytes a point) at the speed of a copy, which is measured
- * in the same run.
+/* The cost of the search for ions' places: seconds to create it, seconds per ion, and that time in passes. A pass
+ * reads and writes a field of doubles at all grid points (16 bytes per point) at the speed of a copy, measured in
+ * the same run.
  *
  * usage: bench_ion_search DEVICE [REPORT.json [ATOMS [EDGE [IONS]]]]
  *
- * A solute of random atoms without net charge, as dense as a protein, in the middle of a cube of EDGE points at 1
- * angstrom gets ions of charge +1 and -1 in turn. An ion is vf_ion_search_find and vf_ion_search_add; where a GPU's add
- * comes back before it is done, the next find has its time. The first ion is timed apart: it may have to prepare.
+ * A solute of random atoms without net charge, as dense as a protein, is in the middle of a cube of EDGE points at 1
+ * angstrom. It gets ions of charge +1 and -1 in turn. The time of an ion is that of vf_ion_search_find and
+ * vf_ion_search_add. A GPU's add may return early; the next find then includes its time. The first ion is timed
+ * separately, since it may include preparation.
  *
- * A search that keeps the potential of all points has to pass over them for each ion: there one pass is the ceiling.
- * The CPU's cells need less: the bounds and values of some cells. No share of memory's speed is given for them:
- * arithmetic is what limits them.
+ * A search that keeps the potential of all points must pass over them for each ion, so one pass is its ceiling. The
+ * CPU's cells need less: the bounds and values of some cells. They have no share of the memory's speed, because
+ * arithmetic limits them.
  *
- * Before anything is timed, ions on a small grid have to be where "ref" finds them, one by one. Of the cases
- * themselves the energies have to be finite and the distances kept; on a GPU the first ions have to be where "cells"
- * finds them, which is timed beside.
+ * Before any timing, ions on a small grid must be where "ref" finds them, one by one. In the timed cases, energies
+ * must be finite and distances kept. On a GPU the first ions must be where "cells" finds them, which is timed for
+ * comparison.
  */
 #include <math.h>
 
 #include "bench_device.h"
 #include "ion_search.h"
 
-static const double solute_density = 0.1;                /* atoms a cubic angstrom */
+static const double solute_density = 0.1;                /* atoms per cubic angstrom */
 static const double from_solute = 6, between_ions = 5.0; /* angstrom */
 
 static double copy_ceiling; /* bytes a second, read and written */
 
 typedef struct bench_case {
     int64_t atoms, edge, ions;
-    int64_t beside; /* ions that "cells" places as well */
+    int64_t beside; /* ions that "cells" places, too */
 } bench_case;
 
-static const bench_case check_case = {200, 84, 50, 0}; /* enough cells for loops that only many cells make parallel */
+static const bench_case check_case = {200, 84, 50, 0}; /* enough cells for loops that run in parallel only for many
+                                                        * cells */
 static const bench_case cpu_cases[] = {{10000, 128, 1000, 0}};
 static const bench_case gpu_cases[] = {{20000, 256, 1000, 200}, {100000, 400, 10000, 200}};
 
@@ -43,7 +45,7 @@ typedef struct problem {
     vf_ion_search_options options;
 } problem;
 
-/* What a search did. */
+/* The result of a search. */
 typedef struct placement {
     int64_t ions;
     vf_ion_place *place;   /* [ions] */
@@ -106,7 +108,7 @@ static void free_problem(problem *p)
     free(p->data);
 }
 
-/* Places ions on `where`. All must have room. */
+/* Places ions on `where`. There must be room for all. */
 static placement place_ions(const problem *p, vf_device *where, const char *variant, int64_t ions)
 {
     const size_t n = (size_t)ions;
@@ -153,7 +155,7 @@ static void free_placement(placement *p)
 
 /* ---- what has to be right ---- */
 
-/* How many of the first ions two searches have in common before they differ. */
+/* The number of first ions that are the same in two searches. */
 static int64_t agree(const placement *a, const placement *b, int64_t ions)
 {
     int64_t n = 0;
@@ -168,8 +170,8 @@ static bool apart(const double a[3], double x, double y, double z, double distan
     return dx * dx + dy * dy + dz * dz >= distance * distance;
 }
 
-/* Ions whose energy is not finite, or that are nearer to something than they may. At 1 angstrom ions are at whole
- * numbers, whose distances are exact; at an atom's distance rounding leaves the decision open to 1e-12. */
+/* Counts ions whose energy is not finite, or that are too near to something. At a spacing of 1 angstrom, ions have
+ * whole coordinates and exact distances between them. Near the limit to an atom, rounding leaves 1e-12 undecided. */
 static int64_t misplaced(const problem *p, const placement *got)
 {
     int64_t wrong = 0;
@@ -205,7 +207,7 @@ static void check_against_ref(void)
 
 /* ---- cases ---- */
 
-/* Of a value in seconds over ions [1, ions): the median, and the sum. */
+/* Median and sum of a value in seconds over ions [1, ions). */
 typedef struct summary {
     double median, sum;
 } summary;
@@ -223,7 +225,7 @@ static summary summarise(const double *find, const double *add, int64_t ions)
     return s;
 }
 
-/* The first ions by "cells" on the CPU, too: returns how many times as long an ion takes there. */
+/* Places the first ions by "cells" on the CPU, too; returns how many times as long an ion takes there. */
 static double compare_with_cells(const bench_case *c, const problem *p, const placement *got)
 {
     placement cells = place_ions(p, vf_context_host(ctx), "cells", c->beside);

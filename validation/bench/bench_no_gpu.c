@@ -1,4 +1,4 @@
-/* In place of bench_ceilings.cu and bench_peers.cu where there is no CUDA. */
+/* Replaces bench_ceilings.cu and bench_peers.cu in builds without CUDA. */
 #include "bench_ceilings.h"
 #include "bench_peers.h"
 

@@ -1,4 +1,5 @@
-/* What the primitives are measured beside: CUB and cudaMemcpyAsync on a GPU, a copy with streaming stores on the CPU.
+/* The peers that the primitives are compared with: CUB and cudaMemcpyAsync on a GPU, a copy with streaming stores on
+ * the CPU.
  */
 #ifndef BENCH_PEERS_H
 #define BENCH_PEERS_H
@@ -10,26 +11,26 @@
 extern "C" {
 #endif
 
-/* Of n floats (PEER_SET: their bytes to 0) from `in` to `out`; the sum is one float. */
+/* Operations on n floats (PEER_SET sets their bytes to 0) from `in` to `out`; the sum is one float. */
 typedef enum bench_peer { PEER_COPY, PEER_SET, PEER_SUM, PEER_SCAN, PEERS } bench_peer;
 
-/* The name of the function, for people. */
+/* The name of the function, for display. */
 const char *bench_peer_name(bench_peer peer);
 
-/* Bytes of device memory that the peer needs for n; SIZE_MAX: it failed. */
+/* Bytes of device memory that the peer needs for n; SIZE_MAX on failure. */
 size_t bench_peer_scratch(bench_peer peer, int64_t n);
 
-/* Puts it into the stream (a cudaStream_t of the current device); false: it failed. */
+/* Queues it in the stream (a cudaStream_t of the current device); returns false on failure. */
 int bench_peer_run(bench_peer peer, void *stream, void *scratch, size_t scratch_bytes, int64_t n, const float *in,
                    float *out);
 
-/* Seconds between events around what `put` puts into the stream; negative: it failed. */
+/* Seconds between events around what `put` queues in the stream; negative on failure. */
 double bench_gpu_seconds(void *stream, void (*put)(void *user), void *user);
 
-/* y = x by all threads, past the caches (STREAM's copy: McCalpin, IEEE TCCA Newsletter, December 1995). */
+/* y = x by all threads, bypassing the caches (STREAM's copy: McCalpin, IEEE TCCA Newsletter, December 1995). */
 void bench_stream_copy(int threads, int64_t n, const float *x, float *y);
 
-/* All bits of x, or-ed together, by all threads. */
+/* The bitwise or of all of x, by all threads. */
 uint32_t bench_plain_read(int threads, int64_t n, const float *x);
 
 #ifdef __cplusplus

@@ -1,6 +1,6 @@
-/* What a good program without Voxfield does: the Coulomb sum as plain C that the compiler turns into vectors, one row
- * of the grid a time, OpenMP over rows. Compiled with -O3 -march=native -ffast-math, like the best peers' kernels. And
- * the CPU's multiply-add ceiling, with the same flags. */
+/* A good program without Voxfield: the Coulomb sum in plain C that the compiler vectorises, one grid row at a time,
+ * OpenMP over rows. Compiled with -O3 -march=native -ffast-math, like the best peers' kernels. Also the CPU's
+ * multiply-add ceiling, with the same flags. */
 #include "bench_plain_coulomb.h"
 
 #include <math.h>

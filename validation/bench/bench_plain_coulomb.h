@@ -1,4 +1,4 @@
-/* The plain kernel that the benchmark compares with. Grid origin at 0; positions in the unit of `spacing`. */
+/* The plain kernel of the comparison. Grid origin at 0; positions in units of `spacing`. */
 #ifndef BENCH_PLAIN_COULOMB_H
 #define BENCH_PLAIN_COULOMB_H
 

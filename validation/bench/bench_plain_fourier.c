@@ -1,6 +1,5 @@
-/* What a good program without Voxfield does: the Fourier sum as plain C that the compiler turns into vectors, with the
- * C library's vector sine and cosine where it has them; OpenMP over voxels. Compiled with -O3 -march=native
- * -ffast-math.
+/* A good program without Voxfield: the Fourier sum in plain C that the compiler vectorises, with the C library's
+ * vector sine and cosine if it has them; OpenMP over voxels. Compiled with -O3 -march=native -ffast-math.
  */
 #include "bench_plain_fourier.h"
 
@@ -18,7 +17,8 @@ void bench_plain_fourier(const float *const k[3], const float *const c[2], int s
         float re = 0, im = 0;
         for (int m = 0; m < samples; m++) {
             float phase = 6.2831853f * (kx[m] * x + ky[m] * y + kz[m] * z), si = sinf(phase);
-            float co = sinf(phase + 1.5707964f); /* the compiler makes cosf and sinf one call that has no vector form */
+            float co = sinf(phase + 1.5707964f); /* the compiler merges cosf and sinf into one call that has no
+                                                  * vector form */
             re += c_re[m] * co - c_im[m] * si;
             im += c_re[m] * si + c_im[m] * co;
         }

@@ -1,5 +1,5 @@
-/* The plain kernel that the benchmark compares with: y(n) = sum c exp(i 2 pi k.r) at `voxels` points of a grid from the
- * first on; k: x, y, z; c: re, im; all [samples]. out: re, im [voxels]. */
+/* The plain kernel of the comparison: y(n) = sum c exp(i 2 pi k.r) at the first `voxels` points of a grid. k: x, y,
+ * z; c: re, im; all [samples]. out: re, im [voxels]. */
 #ifndef BENCH_PLAIN_FOURIER_H
 #define BENCH_PLAIN_FOURIER_H
 

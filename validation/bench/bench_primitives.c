@@ -1,20 +1,19 @@
-/* How fast the primitives are: throughput against size, beside what is as fast as it gets on the device, in the same
- * run. On a GPU CUB's sum and scan and cudaMemcpyAsync within the device, on the CPU a copy with streaming stores.
+/* How fast the primitives are: throughput against size, next to a peer on the device in the same run. Peers are
+ * CUB's sum and scan and cudaMemcpyAsync within the device on a GPU, and a copy with streaming stores on the CPU.
  *
  * usage: bench_primitives DEVICE [REPORT.json]
  *
- * Numbers are whole and small, with sums of any range below 2^24, so that every result, also of scans in single
- * precision, is exact in whatever order it is made, and is compared for equality, at every size, before it is timed.
+ * Numbers are small integers, and sums of any range are below 2^24. So every result is exact in any order, even
+ * scans in single precision. It is compared for equality at every size before it is timed.
  *
- * A time is the median of several batches of executions in a row, between events on a GPU; peers take their batches in
- * turn with ours. So what fits into caches is there: shares of memory's speed have a meaning for the largest sizes
- * only. Bytes count as read and written once: 2 n for a copy, n for a sum. Sizes are of 4-byte elements, but
- * histograms', which are of bytes, and sorts', which are of pairs.
+ * A time is the median of several batches of consecutive executions, between events on a GPU. Peers and our
+ * functions take turns. Small arrays stay in the caches, so shares of the memory's speed are meaningful only for the
+ * largest sizes. Bytes count as read and written once: 2 n for a copy, n for a sum. Sizes are in 4-byte elements,
+ * except histograms (bytes) and sorts (pairs).
  *
- * A share is one median by another, of the same size. On the CPU the peer of all is the copy; what only reads is
- * limited by what a core or its link to memory can read, less than it reads and writes at once: the plain read, of all
- * bits or-ed together, says how much that is.
- */
+ * A share is one median divided by another of the same size. On the CPU all are compared with the copy. Functions
+ * that only read are limited by the read speed of a core or its memory link, which is less than that of reading and
+ * writing at once. The plain read, a bitwise or of everything, shows that limit. */
 #include "bench_device.h"
 #include "bench_peers.h"
 #include "bench_truth.h"
@@ -30,19 +29,19 @@ enum { BATCHES = 9, MOST_IN_BATCH = 200 };
 typedef struct op op;
 struct op {
     const char *name;
-    double bytes; /* of an element, read and written */
+    double bytes; /* per element, read and written */
     void (*run)(const op *o, int64_t n);
     bool (*right)(const op *o, int64_t n);
     int peer;   /* bench_peer, or -1 */
     int most;   /* size, as a power of two; 0: the device's */
-    double bar; /* on a GPU, of the peer's throughput; 0: none */
+    double bar; /* on a GPU, share of the peer's throughput; 0: none */
     enum { EVERYWHERE, GPUS, CPUS } where;
     void *plan;
-    double rate[MOST_SIZES], peer_rate[MOST_SIZES]; /* bytes a second; on the CPU the second is the copy's */
+    double rate[MOST_SIZES], peer_rate[MOST_SIZES]; /* bytes per second; on the CPU the second is the copy's */
 };
 
 static bench_truth truth;
-static vf_array x, y, z, small, host; /* [most] floats each, but for `small`, which holds sums and counts */
+static vf_array x, y, z, small, host; /* [most] floats each, except `small`, which holds sums and counts */
 static const float fill_value = 0.25f;
 static vf_array scratch[PEERS];
 static int most_log;
@@ -72,7 +71,7 @@ static const void *fetch(const vf_array *from, size_t bytes)
     return on_gpu() ? host.data : from->data;
 }
 
-/* What no result is, in the first bytes of y and in all of `small`. */
+/* Fills the first `bytes` of y, and all of `small`, with a value that no result has. */
 static void poison(int64_t bytes)
 {
     static const uint8_t wrong = 0x81;
@@ -161,7 +160,7 @@ static bool histogram_right(const op *o, int64_t n)
     return truth_is_histogram(&truth, n, fetch(&small, TRUTH_BINS * sizeof(uint64_t)));
 }
 
-/* Keys in z, values 0, 1, ... in x; both sorted into y, one behind the other. */
+/* Keys in z, values 0, 1, ... in x. y receives both, sorted, keys first. */
 static void run_sort(const op *o, int64_t n)
 {
     uint32_t *out = y.data;
@@ -253,7 +252,7 @@ static const char *peer_name(const op *o)
     return on_gpu() ? bench_peer_name((bench_peer)o->peer) : "copy with streaming stores";
 }
 
-/* A peer that gives no result is none. */
+/* A peer with a wrong result is left out. */
 static bool peer_right(const op *o, int64_t n)
 {
     if (!on_gpu() || o->peer == PEER_COPY)
@@ -281,7 +280,7 @@ static void put_batch(void *user)
         b->run(b->o, b->n);
 }
 
-/* Seconds of an execution. */
+/* Seconds per execution. */
 static double time_batch(batch *b)
 {
     if (on_gpu()) {
@@ -295,7 +294,7 @@ static double time_batch(batch *b)
     return (vf_now() - began) / b->count;
 }
 
-/* How many make a batch, from a few executions, which also wake up what sleeps. */
+/* The number of executions in a batch, from a few executions, which also wake sleeping hardware. */
 static batch make_batch(const op *o, void (*run)(const op *o, int64_t n), int64_t n)
 {
     batch b = {.o = o, .run = run, .n = n, .count = 2};
@@ -381,7 +380,7 @@ static void note_bars(double ceiling)
     }
     if (on_gpu())
         bar("inclusive scan of the copy's", most_log, ops[SCAN].rate[most_log - LEAST], ceiling, peer_name(&ops[COPY]),
-            0.85); /* what is aimed at */
+            0.85); /* the target */
     vf_report_end(report);
 }
 
@@ -437,7 +436,7 @@ static void make_all(void)
     make_plans();
     make_peers();
     for (const double began = vf_now(); on_gpu() && vf_now() - began < 0.3; need(vf_queue_sync(queue)))
-        run_copy(&ops[COPY], most); /* brings the clock up */
+        run_copy(&ops[COPY], most); /* raises the clock */
 }
 
 static void free_all(void)
@@ -458,7 +457,7 @@ static void free_all(void)
     truth_free(&truth);
 }
 
-/* Sorts and histograms take random numbers, and values 0, 1, ... */
+/* Sorts and histograms get random numbers, and values 0, 1, ... */
 static void make_random(void)
 {
     uint32_t *values = host.data;

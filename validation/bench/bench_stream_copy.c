@@ -1,5 +1,5 @@
-/* The CPU's peers: a copy that is written past the caches, so that no line is read before it is overwritten, and what
- * reads only. Compiled for the machine at hand, like the other plain programs. */
+/* The CPU's peers: a copy with streaming stores, so no line is read before it is overwritten, and a read. Compiled
+ * for this machine, like the other plain programs. */
 #include "bench_peers.h"
 
 #if defined(__SSE2__)
@@ -22,7 +22,7 @@ enum { WIDTH = 1 };
 
 void bench_stream_copy(int threads, int64_t n, const float *x, float *y)
 {
-    const int64_t whole = n / WIDTH; /* y is aligned to 64 bytes, as all arrays are */
+    const int64_t whole = n / WIDTH; /* y is aligned to 64 bytes, like all arrays */
 #pragma omp parallel num_threads(threads)
     {
 #pragma omp for schedule(static) nowait
@@ -36,7 +36,7 @@ void bench_stream_copy(int threads, int64_t n, const float *x, float *y)
         y[i] = x[i];
 }
 
-/* Each thread reads in four places: more lines are on their way than of one. */
+/* Each thread reads at four places, so that more lines are in flight. */
 uint32_t bench_plain_read(int threads, int64_t n, const float *x)
 {
     enum { WORDS = 16 };

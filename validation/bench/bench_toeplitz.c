@@ -1,10 +1,10 @@
-/* How fast multiplication by a Toeplitz matrix is: time an application, and the shares of the device's ceilings
- * measured in the same run. Every result is checked, at all voxels, before it is timed.
+/* How fast multiplication by a Toeplitz matrix is: time per application, and the shares of the device's ceilings,
+ * measured in the same run. Every result is checked at all voxels before it is timed.
  *
  * usage: bench_toeplitz DEVICE [REPORT.json]
  *
- * Operations: of the transforms alone, 5 n log2 n for one of length n, with H = 2 along an axis of more than one voxel,
- * else 1, there and back, for each coil and segment. Two axes lie along x and z.
+ * Operations, of the transforms only: 5 n log2 n for one of length n, forward and back, for each coil and segment. H
+ * = 2 along an axis of more than one voxel, else 1. Two axes lie along x and z.
  *     CPU (toeplitz_cpu.c)
  *           2 (H_z nx ny  5 nz log2 nz  +  H_z nz H_x ny  5 nx log2 nx  +  H_z nz H_x nx H_y  5 ny log2 ny)
  *     GPU (toeplitz_axes.cu)
@@ -13,13 +13,13 @@
  * The ceiling counts a multiply-add as two.
  *
  * Bytes, in units of an image (voxels of 8 or 16 bytes), for each coil and segment, with H = H_x H_y H_z:
- *     CPU   x read, y written (and read before, as every cache line is that is written): 3; the map, twice: 2; the
- *           spectrum, 2 images, read and written by enter, read and written by multiply, read by leave: 10; the kernel:
- *           H / 2
- *     GPU   x read, y written, the map twice: 4; the array that is doubled along x, written and read twice: 4 H_x; in
- *           three dimensions that doubled along y as well: 4 H_x H_y; the kernel: H / 2. Lengths with prime factors
- *           beyond 7 are done otherwise; no case has one.
- * Where caches hold part of that, the share of the copy ceiling may pass 100 %. */
+ *     CPU   x read, y written (and read first, like every cache line that is written): 3; the map, twice: 2; the
+ *           spectrum, 2 images, read and written by enter, read and written by multiply, read by leave: 10; the
+ *           kernel: H / 2
+ *     GPU   x read, y written, the map twice: 4; the array doubled along x, written and read twice: 4 H_x; in three
+ *           dimensions the array doubled along y as well: 4 H_x H_y; the kernel: H / 2. Lengths with prime factors
+ *           above 7 take another path; no case has one.
+ * If caches hold part of that, the share of the copy ceiling may exceed 100 %. */
 #include <complex.h>
 #include <math.h>
 
@@ -29,7 +29,7 @@
 
 enum { SAMPLES = 2, PART = 1024, MOST_RUNS = 201 };
 
-static double flops_ceiling, copy_ceiling; /* operations, bytes a second; 0: not known */
+static double flops_ceiling, copy_ceiling; /* operations, bytes per second; 0: unknown */
 
 typedef struct bench_case {
     const char *name;
@@ -64,7 +64,7 @@ static double uniform(void)
     return rand() / (double)RAND_MAX - 0.5;
 }
 
-/* exp(i 2 pi k.(n - origin) / N) of all points of a grid, as a product of three tables. */
+/* exp(i 2 pi k.(n - origin) / N) at all points of a grid, as a product of three tables. */
 static void wave(const problem *p, int sample, const int64_t counts[3], const int64_t origin[3], double complex *out)
 {
     double complex *table[3];
@@ -105,8 +105,8 @@ static double complex seen(const problem *p, int coil, int segment, int64_t n)
     return p->field ? s * cexp(-I * (2 * M_PI * p->time[segment] * (double)p->field[n])) : s;
 }
 
-/* y = sum conj(s e) sum_m w_m wave_m (wave_m . (s e x)); every segment has the same Q. Summed in parts, so that the
- * answer's own error is below the bar in double precision. */
+/* y = sum conj(s e) sum_m w_m wave_m (wave_m . (s e x)); every segment has the same Q. Summed in parts, so the error
+ * of the expected result is below the bar in double precision. */
 static void make_answer(const problem *p)
 {
     const int64_t origin[3] = {0, 0, 0};

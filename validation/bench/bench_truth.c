@@ -6,7 +6,7 @@
 
 enum { CHUNK = 1 << 16 };
 
-/* Steele and Vigna's splitmix64 at i. */
+/* Element i of Steele and Vigna's splitmix64. */
 static uint64_t random_bits(uint64_t i)
 {
     uint64_t v = (i + 1) * 0x9e3779b97f4a7c15u;
@@ -48,7 +48,7 @@ bool truth_make(bench_truth *t, int log, int threads)
         t->products[c + 1] += t->products[c];
         largest = llabs(t->sums[c + 1]) > largest ? llabs(t->sums[c + 1]) : largest;
     }
-    /* A range's sum is the difference of two sums from 0 on, each within 8 CHUNK of a chunk's. */
+    /* A range's sum is the difference of two sums from 0, each within 8 CHUNK of the sum at a chunk. */
     return 2 * (largest + 8 * CHUNK) < 1 << 24;
 }
 
@@ -131,7 +131,8 @@ bool truth_is_histogram(const bench_truth *t, int64_t n, const uint64_t got[TRUT
     return memcmp(got, is, sizeof is) == 0;
 }
 
-/* Ascending, pairs of the input, and values of equal keys ascending: so no pair is there twice, and none is missing. */
+/* Keys ascend, every pair comes from the input, and values of equal keys ascend. So no pair occurs twice and none is
+ * missing. */
 bool truth_is_sorted(const bench_truth *t, int64_t n, const uint32_t *keys, const uint32_t *values)
 {
     int64_t wrong = 0;

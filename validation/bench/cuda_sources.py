@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Which CUDA sources have changed since the newest record of a GPU.
+"""Lists the CUDA sources that have changed since the newest GPU record.
 
     cuda_sources.py [--write]
 
-A record (validation/results/gpu-*.json) holds the SHA-256 of each source it was made with. What differs from it must be listed
-in validation/results/not-yet-run.txt, so that nobody takes it for measured; --write makes that list, or removes it if there is
-nothing to list. Without --write: exit status 1, and a line for each source, if the list is not what it has to be.
+A record (validation/results/gpu-*.json) holds the SHA-256 of each source that it measured. Sources that differ
+must be listed in validation/results/not-yet-run.txt, so that nobody takes them for measured. --write writes that
+list, or removes it if it is empty. Without --write: exit status 1, and a line for each source, if the list is
+wrong.
 """
 import hashlib
 import json
@@ -23,7 +24,7 @@ GONE = "-" * 64
 
 
 def listed(root):
-    """Tracked files, or without git all that lie outside folders of builds."""
+    """Tracked files; without git, all files outside build folders."""
     try:
         found = subprocess.run(["git", "ls-files", "*.cu", "*.cuh"], cwd=root, capture_output=True, text=True, check=True).stdout.split("\n")
         found = [path for path in found if path and (root / path).exists()]
@@ -47,8 +48,8 @@ def newest_record(root):
 
 
 def changed(root):
-    """The digest of each source that is not the record's; GONE for one that is no more. A record may hold several digests of
-    a source: of texts that make the same machine code (same_machine_code.py)."""
+    """The digest of each source that differs from the record; GONE for a deleted one. A record may hold several
+    digests of a source, for texts that give the same machine code (same_machine_code.py)."""
     record, now = newest_record(root)["cuda_sources"], digests(root)
     known = {path: value if isinstance(value, list) else [value] for path, value in record.items()}
     out = {path: value for path, value in now.items() if value not in known.get(path, [])}

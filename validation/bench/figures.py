@@ -1,13 +1,16 @@
 #!/usr/bin/env python3
-"""Writes the tables of measured figures in README.md and docs, and the pictures, from the newest records in validation/results.
+"""Writes the tables of measured figures in README.md and docs, and the pictures, from the newest records in
+validation/results.
 
-    figures.py            rewrites what stands between the markers <!-- figures: NAME --> and <!-- end -->, and the pictures
-                          docs/primitives-gpu.svg, docs/primitives-cpu.svg, docs/cionize-times.svg and docs/cionize-kernels.svg
-    figures.py --check    exit 1 if a file says anything else than the records
+    figures.py            rewrites the text between the markers <!-- figures: NAME --> and <!-- end -->, and the
+                          pictures docs/primitives-gpu.svg, docs/primitives-cpu.svg, docs/cionize-times.svg and
+                          docs/cionize-kernels.svg
+    figures.py --check    exit 1 if a file differs from the records
 
-Records: gpu-DEVICE-DATE.json (./run gpu), folders cpu-DEVICE-DATE with the reports of ./run bench, devices-N-DEVICE-DATE.json, of
-time_devices.py on a machine with N GPUs, and images-DATE.json, of image_study.py. The primitives, the study of cionize and the placement of ions may be missing in a record:
-then their tables say so, and there is no picture.
+Records: gpu-DEVICE-DATE.json (./run gpu), folders cpu-DEVICE-DATE with the reports of ./run bench,
+devices-N-DEVICE-DATE.json of time_devices.py on a machine with N GPUs, and images-DATE.json of image_study.py.
+The primitives, the study of cionize and the placement of ions may be missing in a record: then their tables say
+so, and there is no picture.
 """
 import json
 import pathlib
@@ -53,7 +56,7 @@ def table(head, rows):
 
 
 def rate(per_second):
-    """In 10^9 a second."""
+    """In units of 10^9 per second."""
     return f"{per_second * 1e-9:,.0f}" if per_second >= 1e11 else f"{per_second * 1e-9:.1f}"
 
 
@@ -86,7 +89,7 @@ def toeplitz_rows(report):
 
 
 def cartesian_rows(report):
-    """Times by the FFT of the grid, and how many times as long the NUFFT takes."""
+    """Times by the FFT, and how many times as long the NUFFT takes."""
     for name, case in report["cases"].items():
         def both(seconds, nufft):
             ms = 1e3 * case[seconds]
@@ -133,7 +136,7 @@ def recon_figures(data):
 
 
 def primitives(data, kind):
-    """The report of bench_primitives in the newest record; None if that has none."""
+    """The report of bench_primitives in the newest record, or None."""
     return data[kind].get("bench_primitives")
 
 
@@ -169,7 +172,8 @@ def primitives_block(data, kind):
 
 
 def ions_rows(kind, report):
-    """What limits an ion differs: a pass over all points on a GPU, arithmetic on a CPU. So the ratios stand beside the times."""
+    """A pass over all points limits an ion on a GPU; arithmetic limits it on a CPU. So the ratios are next to the
+    times."""
     device = report["device"] + (f", {report['threads']} threads" if kind == "cpu" else "")
     for case in report["cases"].values():
         yield [device, f"{case['atoms']:,}", " x ".join(map(str, case["grid"])), f"{case['ions']:,}",
@@ -188,7 +192,7 @@ def ions_block(data):
 
 
 def pictures(data):
-    """{path: what is in it; None: there is no such file}"""
+    """{path: contents; None: no such file}"""
     study = data["gpu"].get("bench_cionize_study")
     drawn = {f"primitives-{kind}": (plot_primitives.draw, primitives(data, kind)) for kind in ("gpu", "cpu")}
     drawn |= {"cionize-times": (cionize_study.draw_times, study), "cionize-kernels": (cionize_study.draw_kernels, study)}
@@ -222,7 +226,7 @@ def images_block(data):
     for name, row in data["images"]["cases"].items():
         errors = [f"{100 * row[column]['error']:.2f} %" if column in row else "-"
                   for column in ("untouched", "best", "gridding", "bart", "ecalib maps", "true maps")]
-        if row["kind"] == "scan":  # nobody knows its truth: errors are from the image at the best lambda
+        if row["kind"] == "scan":  # the truth is unknown: errors are from the image at the best lambda
             errors[1] = "-"
         rows.append([{"scan": "a real 3D scan, 4 coils"}.get(name, name), *errors])
     bars = data["images"]["bars"]
@@ -269,7 +273,7 @@ def filled(text, blocks):
 
 
 def update(path, new, check):
-    """Makes a file what it should be; True if it was not, and --check was given."""
+    """Updates a file. With --check, only returns True if it is out of date."""
     old = path.read_bytes() if path.exists() else None
     if new == old:
         return False

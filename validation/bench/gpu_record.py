@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Makes the record of a run on a GPU (./run gpu) out of what the run left in a folder.
+"""Makes the record of a run on a GPU (./run gpu) from the files that the run left in a folder.
 
     gpu_record.py WORK RESULTS
 
-WORK holds devices.csv (nvidia-smi), nvcc.txt, digest.txt, digests.txt and listed_by.txt (of the CUDA sources), tests.xml (ctest), for
-each tool of compute-sanitizer TOOL.log and TOOL.status, and the reports bench_*.json; commit.txt and changes.txt where there is git.
-RESULTS gets one file gpu-DEVICE-DATE.json. Exits with 1 if the record says that something is wrong: a test that failed or was
-skipped, no test at all, an error that compute-sanitizer found, no benchmark.
+WORK holds devices.csv (nvidia-smi), nvcc.txt, digest.txt, digests.txt and listed_by.txt (of the CUDA sources),
+tests.xml (ctest), TOOL.log and TOOL.status for each tool of compute-sanitizer, and the reports bench_*.json; with
+git, also commit.txt and changes.txt. RESULTS gets one file gpu-DEVICE-DATE.json. Exits with 1 if the record shows
+a problem: a failed or skipped test, no tests, an error found by compute-sanitizer, or no benchmark.
 """
 import datetime
 import json
@@ -46,7 +46,7 @@ def read_tests(work):
 
 
 def read_sanitizer(work):
-    """What came of each tool: "no errors", "errors", "cannot run here", "not finished"."""
+    """The result of each tool: "no errors", "errors", "cannot run here", "not finished"."""
     tools = {}
     for tool in TOOLS:
         log, status = text_of(work / f"{tool}.log"), text_of(work / f"{tool}.status")

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Draws the primitives' throughput against size, as PNG or SVG, from a report of bench_primitives.
 
-    plot_primitives.py REPORT.json FILE...      a report of bench_primitives, or a GPU's record that has one, into each FILE.png
-                                                or FILE.svg
+    plot_primitives.py REPORT.json FILE...      reads a report of bench_primitives, or a GPU record that contains
+                                                one, and draws each FILE.png or FILE.svg
 
-The pictures in docs/primitives.md are drawn by figures.py, from the newest records. Needs nothing but Python: PNG files get their letters from libcore/src/picture/canvas_font.inc, and lines with smooth edges from the
-distance of each pixel to the line. Our own curves are solid, those of what they are measured beside dashed.
+figures.py draws the pictures in docs/primitives.md from the newest records. Needs only Python: PNG files take
+their letters from libcore/src/picture/canvas_font.inc, and smooth lines from each pixel's distance to the line.
+Our own curves are solid, those of the peers dashed.
 """
 import json
 import math
@@ -21,7 +22,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 WIDTH, HEIGHT = 1640, 1000
 LEFT, RIGHT, TOP, BOTTOM = 130, 1120, 110, 880  # the axes' box
 DARK, GREY, WHITE = (64, 64, 64), (216, 216, 216), (255, 255, 255)
-# Okabe and Ito's colours, which people tell apart whatever their colour vision.
+# Okabe and Ito's colours, which all kinds of colour vision can distinguish.
 COLORS = [(0, 114, 178), (86, 180, 233), (213, 94, 0), (230, 159, 0), (0, 158, 115), (204, 121, 167), (0, 0, 0), (150, 130, 0)]
 PEER_OF = {"cudaMemcpyAsync": "copy", "cudaMemsetAsync": "fill", "cub::DeviceReduce::Sum": "sum",
            "cub::DeviceScan::InclusiveSum": "inclusive scan"}
@@ -115,7 +116,7 @@ class Png:
 
 
 def dashes(points, on=12, off=8):
-    """The pieces of a line that are drawn: `on` pixels, with gaps in between, around corners."""
+    """The visible pieces of a dashed line: `on` pixels, with gaps in between, around corners."""
     at = 0.0
     for (x0, y0), (x1, y1) in zip(points, points[1:]):
         length = math.hypot(x1 - x0, y1 - y0)
@@ -133,7 +134,7 @@ def dashes(points, on=12, off=8):
 # ---- the plot ----
 
 class LogAxes:
-    """Both logarithmic: sizes from the first to the last, and values over whole decades."""
+    """Logarithmic axes: sizes from the first to the last, and values over whole decades."""
 
     def __init__(self, sizes, values):
         self.sizes = sizes
@@ -149,7 +150,7 @@ class LogAxes:
 
 
 class Axes(LogAxes):
-    """Elements, and bytes a second as GB/s."""
+    """Axis labels: elements, and bytes per second as GB/s."""
 
     def __init__(self, report):
         rates = [rate for curve in report["bytes_per_second"].values() for rate in curve if rate]
@@ -182,7 +183,7 @@ def draw_axes(canvas, axes, labels, across, upwards):
 
 
 def draw_curve(canvas, points, color, width, dashed, key, name):
-    """A curve, and at height `key` what it is."""
+    """A curve, and its label at height `key`."""
     canvas.line(points, color, width, dashed=dashed)
     canvas.line([(RIGHT + 24, key), (RIGHT + 74, key)], color, width, dashed=dashed)
     canvas.text(RIGHT + 88, key + 9, name)

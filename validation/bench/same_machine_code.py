@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Whether CUDA sources that changed still make the machine code that a record was measured with.
+"""Whether changed CUDA sources still give the machine code that a record was measured with.
 
     same_machine_code.py REVISION [--arch sm_90] [--record]
 
-Compiles each .cu file of the library as it is now and as it was at a git revision, and compares the functions byte for byte: the
-.text sections of the cubins, whatever they are called. Prints each file with what differs. With --record, the digest of each
-source whose every .cu file makes the same code is added to the newest record (validation/results/gpu-*.json), which then knows
-both texts. Needs nvcc and git; no GPU. Exit status: 0 if all that could be compared is the same, 1 if not, 77 without nvcc.
+Compiles each .cu file of the library as it is now and as it was at a git revision. Compares the functions byte
+for byte: the .text sections of the cubins, under any name. Prints each file with its differences. With --record,
+adds the digest of each source to the newest record (validation/results/gpu-*.json) if every .cu file that uses it
+gives the same code. The record then knows both texts. Needs nvcc and git; no GPU. Exit status: 0 if everything
+that could be compared is the same, 1 if not, 77 without nvcc.
 """
 import argparse
 import collections
@@ -29,7 +30,7 @@ FOLDERS = ("libcore/", "kernels/")
 
 
 def functions(cubin):
-    """Digests of the functions of an ELF file, how often each."""
+    """The digests of the functions of an ELF file, with their counts."""
     data = cubin.read_bytes()
     table, = struct.unpack_from("<Q", data, 0x28)
     size, count, names = struct.unpack_from("<HHH", data, 0x3A)
@@ -50,7 +51,7 @@ def includes(tree):
 
 
 def compile_one(nvcc, tree, source, arch, out):
-    """The functions of a source, and which of the tree's CUDA files it is made of; None if it is not there."""
+    """The functions of a source, and the CUDA files of the tree that it includes; None if it does not exist."""
     if not (tree / source).exists():
         return None, set()
     command = [nvcc, "-std=c++17", "-O3", f"-arch={arch}", *includes(tree)]

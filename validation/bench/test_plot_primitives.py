@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""The plot of the primitives' throughput: curves lie where their numbers belong, in both kinds of file, and what is no report of
-bench_primitives is refused. And what figures.py makes of such a report: a table, and a picture that is compared byte by byte;
-and of reports of bench_ion_search, or where there are none."""
+"""The plot of the primitives' throughput: in both kinds of file, curves match their numbers, and other reports are
+rejected. Also what figures.py makes of such a report (a table, and a picture that is compared byte by byte) and
+of reports of bench_ion_search, with and without records."""
 import contextlib
 import io
 import json
@@ -23,7 +23,7 @@ SIZES = [1 << log for log in range(10, 29)]
 
 
 def made_up():
-    """As of a GPU: curves apart from each other, one of which is shorter."""
+    """Like a GPU's record: separate curves, one of them shorter."""
     names = ["copy", "cudaMemcpyAsync", "fill", "sum", "cub::DeviceReduce::Sum", "dot", "inclusive scan", "sort of pairs"]
     curves = {name: [1e9 * 1.7 ** (1 + i) * min(1 + step, 10) for step in range(len(SIZES))] for i, name in enumerate(names)}
     curves["sort of pairs"].pop()
@@ -49,7 +49,8 @@ def read_png(data):
 
 
 def test_axes(report):
-    """The smallest size at the left, the largest at the right; decades at equal distances, the last at the top."""
+    """The smallest size is at the left, the largest at the right. Decades have equal distances; the last is at the
+    top."""
     axes = plot.Axes(report)
     assert [axes.x(size) for size in (1 << 10, 1 << 19, 1 << 28)] == [plot.LEFT, (plot.LEFT + plot.RIGHT) / 2, plot.RIGHT]
     assert (axes.low, axes.high) == (0, 4), (axes.low, axes.high)
@@ -135,7 +136,7 @@ def test_ions():
 
 
 def test_update(folder):
-    """What differs is found and written; what no record has is removed."""
+    """Differences are found and written; figures without a record are removed."""
     figures.ROOT, path = folder, folder / "picture.svg"
     with contextlib.redirect_stdout(io.StringIO()) as said:
         for old, new in ((None, b"new"), (b"old", b"new"), (b"old", None)):

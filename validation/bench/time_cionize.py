@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
-"""Times cionize on small work on the CPU, from start to end of the program, and holds it to its bar.
+"""Times cionize on a small task on the CPU, from start to end of the program, against its bar.
 
     time_cionize.py BUILD REPORT.json [--rounds N] [--molecule FILE.pqr]
 
-BUILD is a build folder. Case: the sample protein with the program's defaults. Bar: the whole program takes at most BAR times what
-it cannot do without (time_cionize_parts: the file's bytes read, one call of the kernel, the map's bytes written and synced).
-In each of N rounds everything runs once, one after the other; times are medians over the rounds, the ratio is the median of
-the rounds' ratios, so that a machine that others use too shifts both sides. Beside it stand other outputs, and an empty run. Exit status: 0; 1 if
-the bar is missed or a program failed.
+BUILD is a build folder. Case: the sample protein with the program's defaults. Bar: the whole program takes at
+most BAR times the unavoidable parts (time_cionize_parts: reading the file's bytes, one call of the kernel,
+writing and syncing the map's bytes). Each of N rounds runs everything once, one after the other. Times are
+medians over the rounds. The ratio is the median of the rounds' ratios, so a busy machine affects both sides.
+Other outputs and an empty run are timed for comparison. Exit status: 0; 1 if the bar is missed or a program
+failed.
 """
 import argparse
 import json
@@ -21,14 +22,14 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 BAR = 2
-# What is run beside the default, with the arguments of each.
+# Runs besides the default, with their arguments.
 OUTPUTS = {"dx": [], "dx, picture": ["--picture", "map.png"], "dx.gz": [], "mrc": [], "cube": [], "h5": []}
-# Those that wait for others sleep, in the program and in its parts alike: nobody knows what else the machine does.
+# Waiting threads sleep, in the program and in its parts alike, because other programs may use the machine.
 ENVIRONMENT = {**os.environ, "OMP_WAIT_POLICY": "passive"}
 
 
 def run(command, folder):
-    """Seconds that a command takes."""
+    """Returns the seconds of a command."""
     began = time.perf_counter()
     done = subprocess.run(command, cwd=folder, env=ENVIRONMENT, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
     seconds = time.perf_counter() - began

@@ -1,16 +1,16 @@
-/* What cionize cannot do without on the CPU, each by itself, for time_cionize.py: reading the molecule's bytes, the sum
- * over the default grid in one call of the kernel, and writing a finished map's bytes.
+/* The unavoidable parts of cionize on the CPU, each by itself, for time_cionize.py: reading the molecule's bytes,
+ * the sum over the default grid in one call of the kernel, and writing the bytes of a finished map.
  *
  * usage: time_cionize_parts MOLECULE.pqr MAP COPY REPORT.json
  *
- * MAP is a map that is there; its bytes are written to COPY, as cionize writes: synced, then renamed.
+ * MAP is an existing map. Its bytes are written to COPY as cionize writes: synced, then renamed.
  */
 #include "bench_device.h"
 #include "coulomb_sum.h"
 #include "potential/plan_grid.h"
 #include "voxfield/output.h"
 
-/* A file's bytes, and the seconds that reading them takes. */
+/* Reads a file's bytes, and measures the seconds. */
 static char *read_bytes(const char *path, size_t *bytes, double *seconds)
 {
     const double began = vf_now();
@@ -39,7 +39,7 @@ static double time_writing(const char *path, const char *data, size_t bytes)
     return vf_now() - began;
 }
 
-/* The whole grid in one call, its threads having been started by a small one; the memory is touched first. */
+/* The whole grid in one call. A small call starts the threads first; the memory is touched before. */
 static double time_kernel(const molecule *m, double *evaluations)
 {
     const cionize_settings settings = {.spacing = {0.5, 0.5, 0.5}, .border = 10};

@@ -1,11 +1,11 @@
-/* The seconds that one launch of a Coulomb sum's kernel takes, case by case, for cionize_study.py.
+/* The seconds of one launch of a Coulomb sum's kernel, case by case, for cionize_study.py.
  *
  * usage: time_coulomb_kernels DEVICE REPORT.json SECONDS VARIANT:ATOMS:EDGE...
  *
  * A case is a variant, a number of random atoms and a grid of EDGE points along each axis, 0.5 angstrom apart, in
- * single precision. It is timed after one run that is not: median of as many runs as fit 0.1 s, 3 at least; or of 1
- * where a run takes more than that. A case that is expected to take more than SECONDS a run, at the rate of the
- * variant's case before it, is left out.
+ * single precision. After a warm-up run, the time is the median of as many runs as fit into 0.1 s, but at least 3;
+ * or of 1 if a run takes longer than that. A case is left out if it is expected to take more than SECONDS per run,
+ * at the rate of the variant's previous case.
  */
 #include <math.h>
 

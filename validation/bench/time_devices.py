@@ -1,15 +1,18 @@
 #!/usr/bin/env python3
-"""Times the programs on one device, on two, and so on: how much faster several are.
+"""Times the programs on one device, on two, and so on, for the speed-up by several devices.
 
-    time_devices.py BUILD REPORT.json [--devices cuda] [--counts 1,2,4] [--seconds S] [--rounds N] [--without-recon]
+    time_devices.py BUILD REPORT.json [--devices cuda] [--counts 1,2,4] [--seconds S] [--rounds N]
+    [--without-recon]
 
-BUILD is a build folder. --devices is cuda (all the GPUs there are) or cpu (devices of the CPU share its cores: that shows only that
-this program works). --counts: by default 1, 2, 4, ... and all GPUs.
+BUILD is a build folder. --devices is cuda (all GPUs) or cpu (devices on the CPU share its cores, which only shows
+that this program works). --counts: by default 1, 2, 4, ... and all GPUs.
 
-cionize: a molecule of random atoms, as many as take one device some S seconds on a grid of 512^3 points, into an MRC file. Every
-number of devices must make the same file, to the bit. mri_recon: the published case with eight coils, which takes one GPU less than
-a second, and one of 256^3. In each round every number of devices has its turn; a ratio is that of one round's times, and the median over the rounds counts. The bar is on the map, from the
-first slab to the last one written: BAR of N on N devices. Exit status: 0; 1 if the bar is missed, a program failed, or files differ.
+cionize: a molecule of random atoms, as many as take one device about S seconds on a grid of 512^3 points, into an
+MRC file. Every number of devices must make the same file, to the bit. mri_recon: the published case with eight
+coils, which takes one GPU less than a second, and one of 256^3. In each round every number of devices has its
+turn. A ratio is that of times of one round; the median over the rounds counts. The bar is on the map, from the
+first slab to the last one written: BAR of N on N devices. Exit status: 0; 1 if the bar is missed, a program
+failed, or files differ.
 """
 import argparse
 import hashlib
@@ -24,7 +27,7 @@ import time
 
 BAR = 0.95
 EDGE, PILOT_ATOMS = 512, 20000
-# Stages of the programs' reports: the map's; those that coils are shared out for.
+# Stages in the programs' reports: those of the map, and those that devices share by coils.
 MAP, SOLUTION = ("compute", "write"), ("F^H d", "Q", "solve")
 # Scans of eight coils: the phantom's options.
 SCANS = {"mri_recon": ("128^3, the published scan", ("--case", "128")),
@@ -32,7 +35,7 @@ SCANS = {"mri_recon": ("128^3, the published scan", ("--case", "128")),
 
 
 def run(command, folder):
-    """Seconds of a command, and its report."""
+    """Runs a command; returns its seconds and its report."""
     began = time.perf_counter()
     done = subprocess.run([*map(str, command), "-q", "--report", "report.json"], cwd=folder, stdin=subprocess.DEVNULL,
                           capture_output=True, text=True, check=False)
@@ -52,7 +55,7 @@ def write_molecule(path, atoms):
 
 
 def digest(path):
-    """Of an MRC file's values: its head says when it was made."""
+    """The digest of an MRC file's values; its header has the time of writing."""
     result = hashlib.sha256()
     with open(path, "rb") as stream:
         stream.seek(1024)
@@ -62,7 +65,7 @@ def digest(path):
 
 
 def cuda_sources():
-    """The digest of the CUDA sources here, as ./run gpu writes it; None where git does not list them."""
+    """The digest of the CUDA sources here, as ./run gpu writes it; None if git does not list them."""
     root = pathlib.Path(__file__).resolve().parents[2]
     try:
         done = subprocess.run(["git", "-C", root, "ls-files", "*.cu", "*.cuh"], capture_output=True, text=True, check=True)
@@ -76,7 +79,8 @@ def map_arguments(molecule, edge):
 
 
 def choose_atoms(program, spec, edge, wanted, folder):
-    """As many as take so many seconds: by what more of them cost, for a small molecule's map waits for its file."""
+    """As many atoms as take that many seconds. The rate is that of additional atoms, because a small molecule's map
+    waits for its file."""
     few, many = PILOT_ATOMS, 4 * PILOT_ATOMS
     seconds = {}
     for atoms in (few, few, many):  # the first run starts the driver
@@ -102,7 +106,7 @@ def one_round(cases, specs, folder):
 
 
 def summarise(name, rounds, specs):
-    """What the rounds say of a case, and whether all made the same."""
+    """The medians over the rounds of a case, and whether all made the same file."""
     rows = [row[name] for row in rounds]
     first = min(specs)
     out = {"devices": {}}

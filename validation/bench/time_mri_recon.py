@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Times mri_recon on the published case, from file to image, and checks it against the bars it was built to.
+"""Times mri_recon on the published case, from file to image, against its bars.
 
     time_mri_recon.py BUILD cpu|cuda REPORT.json [--bart]
 
-BUILD is a build folder. Case: 284,592 samples on a koosh-ball trajectory (132 x 2,156), 128^3 voxels, conjugate gradients, 60
-iterations, one coil and eight. First the adjoint by the NUFFT at its default accuracy is compared with the exact sum. Times are
-medians of RUNS whole runs; the peak memory is the program's. With --bart, BART (if installed) reconstructs the same one-coil scan
-in the same run, for the ratio. Exits with 1 if a bar is missed.
+BUILD is a build folder. Case: 284,592 samples on a koosh-ball trajectory (132 x 2,156), 128^3 voxels, conjugate
+gradients, 60 iterations, one coil and eight. First, the adjoint by the NUFFT at its default accuracy is compared
+with the exact sum. Times are medians of RUNS whole runs; the peak memory is the program's. With --bart, BART (if
+installed) reconstructs the same one-coil scan in the same run, for the ratio. Exits with 1 if a bar is missed.
 """
 import json
 import os
@@ -19,7 +19,7 @@ import tempfile
 import time
 
 RUNS = 3
-# Seconds and bytes of the whole program (two cores; one GPU), seconds of kernels and transfers (one GPU).
+# Seconds and bytes of the whole program (two cores; one GPU), and seconds of kernels and transfers (one GPU).
 BARS = {"cpu": {1: {"seconds": 10, "bytes": 1.5e9}, 8: {"seconds": 70, "bytes": 2.5e9}},
         "cuda": {1: {"seconds": 1.5, "device_seconds": 0.25}, 8: {}}}
 ADJOINT_BAR = 1e-5
@@ -75,7 +75,7 @@ def time_case(recon, device, coils, folder):
 
 
 def bart(folder):
-    """BART's conjugate gradients on the same samples: seconds, or why not."""
+    """BART's conjugate gradients on the same samples: seconds, or the reason why there are none."""
     try:
         import h5py
         import numpy

@@ -1,22 +1,23 @@
-/* Searches how the Fourier sum's step "published" is best launched on this GPU: threads of a block, samples of a chunk
- * in constant memory and unrolling of the loop, all three together, for accurate and for hardware trigonometry.
+/* Searches for the fastest launch of the Fourier sum's step "published" on this GPU: threads per block, samples per
+ * chunk in constant memory and unrolling of the loop, all three together, for accurate and for hardware
+ * trigonometry.
  *
  * usage: tune_fourier_sum [DEVICE [REPORT.json [HEADER]]]     (DEVICE: cuda; exit 77 without a GPU)
  *
- * HEADER is kernels/fourier_sum/fourier_sum_tuning.h: its row of this GPU's compute capability is written anew.
+ * HEADER is kernels/fourier_sum/fourier_sum_tuning.h: its row for this GPU's compute capability is rewritten.
  *
- * Two rounds, since the time has a limit. Coarse: every combination of threads and chunks that are powers of two (and
- * the largest chunk) with every unrolling, in random order, each once; a chunk is given up when two of its shapes took
- * SLOW times as long as the best so far. Fine: the best of those, their neighbours at 3/4 and 3/2 of their threads and
- * chunk, and what the table says now, each several times, in an order that is shuffled for every repeat, so that what
- * drifts (clock, temperature) falls on all alike; the least median is chosen. What was left out is reported.
+ * Time is limited, so there are two rounds. Coarse: every combination of threads and chunks that are powers of two
+ * (and the largest chunk) with every unrolling, in random order, once each. A chunk is given up when two of its
+ * shapes took SLOW times as long as the best so far. Fine: the best of those, their neighbours at 3/4 and 3/2 of
+ * their threads and chunk, and the table's current shape, several times each. The order is shuffled for every
+ * repeat, so drift (clock, temperature) affects all alike. The least median is chosen. Omitted shapes are reported.
  *
- * The case is the published one's grid, 128^3 voxels in single precision, with as many samples as take TRIAL_SECONDS. A
+ * The case is the published grid, 128^3 voxels in single precision, with as many samples as take TRIAL_SECONDS. A
  * trial counts only if its result is right: all voxels are compared with a sum in double precision, which is itself
- * compared with the formula at some voxels. Relative to that sum (l2) the error of one in single precision is at most
+ * compared with the formula at some voxels. Relative to that sum (l2), the error in single precision is at most
  * sqrt(43 + 2 n / 6 + 1) u for n samples, with hardware trigonometry sqrt(46 + ...): see test_large_k of
- * validation/unit/test_fourier_sum.c; 1 u^2 is for the reference, kept in single precision, and 10 % for chance. A
- * missing sample would be 1 / sqrt(n), a missing voxel 1 / sqrt(128^3): both are hundreds of times as much.
+ * validation/unit/test_fourier_sum.c. 1 u^2 is for the reference, stored in single precision, and 10 % for chance. A
+ * missing sample would give 1 / sqrt(n), a missing voxel 1 / sqrt(128^3), both hundreds of times as much.
  */
 #include <math.h>
 
@@ -25,7 +26,7 @@
 #include "tuning_table.h"
 
 #define TRIAL_SECONDS 0.015
-#define COARSE_SECONDS 12.0 /* limit of a round; two of each make less than 40 s with all the rest */
+#define COARSE_SECONDS 12.0 /* limit of a round; two rounds of each kind and the rest take less than 40 s */
 #define FINE_SECONDS 5.0
 enum {
     MATRIX = 128,
@@ -58,10 +59,10 @@ typedef struct search {
     const char *name;
     vf_trig trig;
     vf_fourier *plan;
-    vf_fourier_tuning table; /* what the table says now */
+    vf_fourier_tuning table; /* the table's current shape */
     trial trials[MOST_SHAPES];
     int count, not_tried;
-    double error, allowed; /* the largest that was found */
+    double error, allowed; /* the largest error found */
 } search;
 
 static double uniform(void)
@@ -107,7 +108,7 @@ static void make_samples(int64_t count)
     need(vf_queue_sync(queue));
 }
 
-/* As many samples as take TRIAL_SECONDS with what the table says. Also brings the GPU's clock up. */
+/* As many samples as take TRIAL_SECONDS with the table's shape. Also raises the GPU's clock. */
 static void choose_samples(void)
 {
     make_samples(PILOT_SAMPLES);
@@ -138,8 +139,9 @@ static double formula_error(int64_t n, const double y[2])
     return hypot(y[0] - re, y[1] - im) / sqrt(size);
 }
 
-/* The sum in double precision, by the default kernel. Its phases of up to 96 turns are good to 2 pi 96 2^-53 = 7e-14,
- * and errors of random terms add up like the terms themselves: 1e-11 leaves room and is far below single precision. */
+/* The sum in double precision, by the default kernel. Its phases of up to 96 turns are accurate to 2 pi 96 2^-53 =
+ * 7e-14, and errors of random terms add up like the terms themselves. 1e-11 leaves a margin and is far below single
+ * precision. */
 static void make_reference(void)
 {
     vf_array in = {0}, out = {0}, block = {0};
@@ -188,7 +190,7 @@ static void make_case(void)
 
 /* ---- the search ---- */
 
-/* Times a shape and checks what it gave; dies if that is wrong. */
+/* Times a shape and checks its result; exits if that is wrong. */
 static double try_shape(search *s, const vf_fourier_tuning *shape)
 {
     need(vf_fourier_set_tuning(s->plan, shape));
@@ -212,7 +214,7 @@ static double try_shape(search *s, const vf_fourier_tuning *shape)
     return seconds;
 }
 
-/* Adds a shape to the list unless it is there or cannot be launched. */
+/* Adds a shape to the list unless it is in the list or cannot be launched. */
 static void add_shape(search *s, int threads, int chunk, int unroll)
 {
     vf_fourier_tuning shape = {threads, chunk, unroll};
@@ -239,7 +241,7 @@ static int by_median(const void *a, const void *b)
     return by_size(&((const trial *)a)->median, &((const trial *)b)->median);
 }
 
-/* Sets the medians, the untried last, and drops those. */
+/* Sets the medians, sorts untried shapes last, and drops them. */
 static void rank_trials(search *s)
 {
     for (int i = 0; i < s->count; i++) {
@@ -253,7 +255,7 @@ static void rank_trials(search *s)
     }
 }
 
-/* Whether two of the trials before `t` had its chunk and took SLOW times as long as the best of all. */
+/* Whether two of the trials before `t` had the same chunk and took SLOW times as long as the best of all. */
 static bool is_given_up(const search *s, const trial *t)
 {
     double least = HUGE_VAL;
@@ -266,7 +268,7 @@ static bool is_given_up(const search *s, const trial *t)
     return slow >= 2;
 }
 
-/* Tries all in the list up to `repeats` times each, within a limit. */
+/* Tries all shapes in the list up to `repeats` times each, within a time limit. */
 static void run_round(search *s, int repeats, double limit)
 {
     double began = vf_now();
@@ -340,7 +342,7 @@ static void print_trials(const search *s)
     }
 }
 
-/* Both rounds; returns what was chosen, and for which compute capability. */
+/* Runs both rounds; returns the chosen shape, and its compute capability. */
 static vf_fourier_tuning run_search(search *s, int capability[2])
 {
     s->plan = make_plan("published", VF_F32, s->trig);

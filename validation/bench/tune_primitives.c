@@ -1,12 +1,12 @@
-/* Searches the shapes, nWarps x nWork and thread blocks a multiprocessor, in which copies, reductions and scans are
- * fastest on this GPU: the rows of {copy,reduce,scan}_tuning.cuh, which it prints.
+/* Searches for the shapes, nWarps x nWork and thread blocks per multiprocessor, with the fastest copies, reductions
+ * and scans on this GPU. Prints them as the rows of {copy,reduce,scan}_tuning.cuh.
  *
  * usage: tune_primitives [DEVICE [REPORT.json]]     (DEVICE: cuda; exit 77 without a GPU)
  *
- * All shapes that are compiled (tune_primitives.cu) are tried, REPEATS times each, in an order that is shuffled for
- * every repeat, so that what drifts (clock, temperature) falls on all alike; the least median is chosen. Arrays are so
- * large that caches do not matter. A shape counts only if its result is right: it is compared once, with numbers whose
- * sums are exact (bench_truth.h). A choice that is less than 1 % better than the table's shape leaves that.
+ * All compiled shapes (tune_primitives.cu) are tried REPEATS times each. The order is shuffled for every repeat, so
+ * drift (clock, temperature) affects all alike. The least median is chosen. Arrays are so large that caches do not
+ * matter. A shape counts only if its result is right: it is compared once, with numbers whose sums are exact
+ * (bench_truth.h). If a choice is less than 1 % better than the table's shape, the table's shape stays.
  */
 #include <math.h>
 
@@ -19,7 +19,7 @@
 
 enum { LOG = 27, REPEATS = 9, MOST_SHAPES = 32, IN_BATCH = 4, SHOWN = 6 };
 #define WORTH 1.01
-#define COUNT ((int64_t)1 << LOG) /* floats; half as many doubles, of the first half of the floats */
+#define COUNT ((int64_t)1 << LOG) /* floats; half as many doubles, from the first half of the floats */
 
 typedef struct trial {
     int shape;
@@ -92,7 +92,7 @@ static const void *fetch(const vf_array *from)
     return host.data;
 }
 
-/* The scan of doubles is that of the floats, which is exact. */
+/* The scan of doubles equals that of the floats, which is exact. */
 static bool scan_is_right(const double *got)
 {
     double sum = 0;
@@ -113,7 +113,7 @@ static bool is_right(tuned_kernel k)
         return sum->integer == sum_of_bytes;
     if (k == TUNE_SUM_4)
         return sum->re == truth_sum(&truth, n);
-    if (is_sum(k)) /* of complex numbers: sum conj(x) y has the parts' products as its real part */
+    if (is_sum(k)) /* for complex numbers, the real part of sum conj(x) y is the sum of products of the parts */
         return sum->re == truth_dot(&truth, n);
     if (k <= TUNE_COPY_16)
         return truth_is_copy(&truth, n, got);
@@ -161,7 +161,7 @@ static bool same(tuned_shape a, tuned_shape b)
     return a.warps == b.warps && a.work == b.work && (a.blocks == b.blocks || a.blocks == 0);
 }
 
-/* Scratch memory for a shape, and whether it can be launched and gives the right result. */
+/* Allocates scratch memory for a shape; returns whether it can be launched and gives the right result. */
 static bool begin_trial(tuned_kernel k, int shape, trial *t)
 {
     static const uint8_t zero = 0;
@@ -224,7 +224,7 @@ static void report_trials(tuned_kernel k, const trial *trials, int count, tuned_
     vf_report_end(report);
 }
 
-/* All shapes of a kernel; returns what is chosen. */
+/* Tries all shapes of a kernel; returns the chosen one. */
 static tuned_shape search(tuned_kernel k)
 {
     trial trials[MOST_SHAPES];

@@ -14,7 +14,7 @@ static const char *skip_spaces(const char *at)
     return at;
 }
 
-/* Reads "{number, number, ...}" of whole numbers with few digits; NULL if there is something else. */
+/* Reads "{number, number, ...}" of whole numbers with few digits; returns NULL if there is something else. */
 static const char *read_numbers(const char *at, int count, int *values)
 {
     if (!at || *(at = skip_spaces(at)) != '{')
@@ -87,7 +87,7 @@ static const char *next_line(const char *at)
 char *tuning_table_replace(const char *header, const vf_fourier_tuning_row *row, const char *device)
 {
     char text[TUNING_ROW_TEXT];
-    const char *from = NULL, *to = NULL; /* what the new row takes the place of */
+    const char *from = NULL, *to = NULL; /* the text that the new row replaces */
     for (const char *line = header; *line; line = next_line(line)) {
         vf_fourier_tuning_row there;
         if (!tuning_row_parse(line, &there) || compare_capability(&there, row) > 0)

@@ -1,10 +1,10 @@
-/* Feeds any bytes to the reader of DCD trajectories, and checks what must hold whatever they are: a file that is opened
- * has frames that lie within it, and each is read with finite coordinates or refused with its number; one that is
- * refused leaves a message and nothing else.
+/* Feeds arbitrary bytes to the reader of DCD trajectories. If a file opens, its frames lie within it, and each frame
+ * is read with finite coordinates or rejected with its number. A rejected file leaves an error message and nothing
+ * else.
  *
- * With libFuzzer (clang -fsanitize=fuzzer, VOXFIELD_LIBFUZZER defined) a fuzzer; else a program that runs the files and
- * directories it is given, for tests without it. There, files named ok-* must be read, all frames, and files named
- * bad-* refused. */
+ * With libFuzzer (clang -fsanitize=fuzzer, VOXFIELD_LIBFUZZER defined) this is a fuzzer; otherwise a program for
+ * tests that runs the given files and directories. There, files named ok-* must be read, with all frames, and files
+ * named bad-* must be rejected. */
 #include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -17,7 +17,7 @@
 #include "fuzz_replay.h"
 #include "trajectory/trajectory.h"
 
-static char name[32]; /* of the file, which messages begin with */
+static char name[32]; /* of the file; messages begin with it */
 
 static void check_text(void *user, vf_log_level level, const char *text)
 {
@@ -25,10 +25,10 @@ static void check_text(void *user, vf_log_level level, const char *text)
     (void)level;
     REQUIRE(strncmp(text, name, strlen(name)) == 0 && text[strlen(name)] == ':');
     for (; *text; text++)
-        REQUIRE(*text >= ' ' && *text <= '~'); /* nothing that a terminal would act on */
+        REQUIRE(*text >= ' ' && *text <= '~'); /* no control characters for a terminal */
 }
 
-/* Whether a frame can be read; from memory of its own, so that a sanitizer sees an atom too many. */
+/* Whether a frame can be read, into memory of its own, so that a sanitizer detects an extra atom. */
 static bool read_frame(vf_context *ctx, const trajectory *t, int64_t frame)
 {
     const int64_t n = trajectory_atoms(t);

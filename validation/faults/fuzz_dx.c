@@ -1,9 +1,9 @@
-/* Feeds any bytes to the reader of OpenDX maps, plain or compressed, and checks what must hold whatever they are: a map
- * that is read has a valid grid and finite values, no more than the file can hold; one that is refused leaves a
- * message.
+/* Feeds arbitrary bytes to the reader of OpenDX maps, plain or compressed. A map that is read has a valid grid and
+ * finite values, and not more of them than the file can hold. A rejected file leaves an error message.
  *
- * With libFuzzer (clang -fsanitize=fuzzer, VOXFIELD_LIBFUZZER defined) a fuzzer; else a program that runs the files and
- * directories it is given, for tests without it. There, files named ok-* must be read and files named bad-* refused. */
+ * With libFuzzer (clang -fsanitize=fuzzer, VOXFIELD_LIBFUZZER defined) this is a fuzzer; otherwise a program for
+ * tests that runs the given files and directories. There, files named ok-* must be read, and files named bad-* must
+ * be rejected. */
 #include <math.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -11,10 +11,10 @@
 #include "fuzz_replay.h"
 #include "maps/map_reader.h"
 
-/* Of a byte of a compressed file, text beyond the first SMALL_TEXT at most (docs/formats.md). */
+/* Most text from a byte of a compressed file, beyond the first SMALL_TEXT (docs/formats.md). */
 enum { MOST_EXPANSION = 200, SMALL_TEXT = 64 << 20 };
 
-static char name[32]; /* of the file, which messages begin with */
+static char name[32]; /* of the file; messages begin with it */
 
 static void check_text(void *user, vf_log_level level, const char *text)
 {
@@ -28,7 +28,7 @@ static void check_map(const loaded_map *map, size_t size, bool is_compressed)
 {
     const int64_t points = vf_grid_points(&map->grid);
     REQUIRE(vf_grid_valid(&map->grid) && (map->type == VF_F32 || map->type == VF_F64));
-    /* A value has a digit and a blank, but for the last. */
+    /* A value has a digit and a blank, except the last. */
     const size_t expanded = MOST_EXPANSION * size > SMALL_TEXT ? MOST_EXPANSION * size : SMALL_TEXT;
     REQUIRE((uint64_t)points <= ((is_compressed ? expanded : size) + 1) / 2);
     for (int64_t i = 0; i < points; i++)

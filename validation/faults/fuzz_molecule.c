@@ -1,9 +1,8 @@
-/* Feeds any bytes to the readers of molecules in two files, and checks what must hold whatever they are: a molecule
- * that is read is whole and finite, and reads the same when it is written out plainly; one that is refused leaves a
- * message and no memory.
+/* Feeds arbitrary bytes to the readers of molecules in two files. A molecule that is read is complete and finite,
+ * and reads the same after it is written in a plain form. A rejected one leaves an error message and no memory.
  *
  * The input is the coordinates' text, a line of equals signs (at least three), and the charges' text. Without such a
- * line it is read as coordinates of one atom and as the charges of one atom. fuzz_replay.c says how it is run. */
+ * line it is read both as coordinates and as charges of one atom. fuzz_replay.c says how to run this. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +10,7 @@
 
 #include "fuzz_molecules.h"
 
-/* Three or seven decimals give back the coordinates that were written with so many, and 17 digits every charge. */
+/* Three or seven decimals preserve coordinates that were written with as many; 17 digits preserve every charge. */
 static void require_round_trip(vf_context *ctx, const molecule *m)
 {
     enum { LINE = 120, MOST = 64 };
@@ -45,7 +44,7 @@ static void check_log(void *user, vf_log_level level, const char *text)
     require_text(text, strlen(text) + 1);
 }
 
-/* Memory of its own, ending where the data ends, so that a sanitizer sees a byte too far. */
+/* A separate allocation that ends where the data ends, so that a sanitizer detects reads beyond it. */
 static char *copy_exactly(const uint8_t *data, size_t size)
 {
     char *text = malloc(size ? size : 1);

@@ -1,4 +1,4 @@
-/* What must hold of a molecule, whatever bytes it was read from. */
+/* What must hold for a molecule, whatever bytes it was read from. */
 #ifndef FUZZ_MOLECULES_H
 #define FUZZ_MOLECULES_H
 
@@ -29,7 +29,8 @@ static inline void require_sound(const molecule *m)
         total += m->charge[i];
         size += fabs(m->charge[i]);
     }
-    /* A plain sum of n numbers is off by at most n half units in the last place of their absolute sum. */
+    /* A plain sum of n numbers has an error of at most n half units in the last place of the sum of their
+     * magnitudes. */
     REQUIRE(fabs(total - m->total_charge) <= 1.2e-16 * (double)m->atoms * size);
     REQUIRE(strlen(m->digest) == VF_DIGEST_TEXT - 1 && *m->dialect && strlen(m->dialect) < sizeof m->dialect);
 }

@@ -1,8 +1,9 @@
-/* Feeds any bytes to the PQR reader, and checks what must hold whatever they are: a molecule that is read is whole and
- * finite, and reads the same when it is written out plainly; one that is refused leaves a message and no memory.
+/* Feeds arbitrary bytes to the PQR reader. A molecule that is read is complete and finite, and reads the same after
+ * it is written in a plain form. A rejected one leaves an error message and no memory.
  *
- * With libFuzzer (clang -fsanitize=fuzzer, VOXFIELD_LIBFUZZER defined) a fuzzer; else a program that runs the files and
- * directories it is given, for tests without it. There, files named ok-* must be read and files named bad-* refused. */
+ * With libFuzzer (clang -fsanitize=fuzzer, VOXFIELD_LIBFUZZER defined) this is a fuzzer; otherwise a program for
+ * tests that runs the given files and directories. There, files named ok-* must be read, and files named bad-* must
+ * be rejected. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +11,7 @@
 
 #include "fuzz_molecules.h"
 
-/* 17 digits and an exponent give back every double; and no PDB file has such numbers. */
+/* 17 digits and an exponent preserve every double, and no PDB file has such numbers. */
 static void require_round_trip(vf_context *ctx, const molecule *m)
 {
     enum { LINE = 200, MOST = 64 };
@@ -44,7 +45,7 @@ vf_status fuzz_one(const uint8_t *data, size_t size)
     if (vf_context_create(&ctx) != VF_OK)
         return VF_ERR_MEMORY;
     vf_context_set_log(ctx, ignore_log, NULL);
-    /* Memory of its own, ending where the data ends, so that a sanitizer sees a byte too far. */
+    /* A separate allocation that ends where the data ends, so that a sanitizer detects reads beyond it. */
     char *text = malloc(size ? size : 1);
     REQUIRE(text);
     memcpy(text, data, size);

@@ -1,5 +1,5 @@
-/* Runs a fuzzer: under libFuzzer, or over the files and directories that are given, of which those named ok-* must be
- * read and those named bad-* refused. */
+/* Runs a fuzzer under libFuzzer, or over the given files and directories. Of these, files named ok-* must be read,
+ * and files named bad-* must be rejected. */
 #include "fuzz_replay.h"
 
 #include <dirent.h>
@@ -11,7 +11,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    (void)fuzz_one(data, size); /* what must hold is checked inside */
+    (void)fuzz_one(data, size); /* the function checks its own conditions */
     return 0;
 }
 

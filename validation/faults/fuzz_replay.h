@@ -1,4 +1,5 @@
-/* What fuzzers share: a check that stays on, and the program that runs files one by one where there is no libFuzzer. */
+/* Shared by the fuzzers: a check that is always active, and the program that runs files one by one without
+ * libFuzzer. */
 #ifndef FUZZ_REPLAY_H
 #define FUZZ_REPLAY_H
 
@@ -10,7 +11,7 @@
 
 #include "voxfield/status.h"
 
-/* The fuzzer: VF_OK if the input was read, the error if it was refused. */
+/* The fuzzer: returns VF_OK if the input was read, or the error if it was rejected. */
 vf_status fuzz_one(const uint8_t *data, size_t size);
 
 #define REQUIRE(condition)                                                                                             \
@@ -25,7 +26,7 @@ static inline void require_text(const char *text, size_t size)
 {
     REQUIRE(memchr(text, '\0', size));
     for (; *text; text++)
-        REQUIRE(*text >= ' ' && *text <= '~'); /* nothing that a terminal would act on */
+        REQUIRE(*text >= ' ' && *text <= '~'); /* no control characters for a terminal */
 }
 
 #endif

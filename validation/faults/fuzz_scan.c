@@ -1,11 +1,12 @@
-/* Feeds anything to the reader of scans, and checks what must hold whatever it is: a scan that is read is whole, finite
- * and consistent; one that is refused leaves a message and no memory.
+/* Feeds arbitrary bytes to the reader of scans. A scan that is read is complete, finite and consistent. A rejected
+ * one leaves an error message and no memory.
  *
- * HDF5 itself is left out: what its library does with a damaged file is not for this to find. The first byte says which
- * part is fed: 'x' the XML header of an ISMRMRD file, 'a' acquisitions, 'p' the shapes and values of the plain layout.
+ * HDF5 itself is not tested: its library's behaviour with damaged files is not the subject. The first byte selects
+ * the part: 'x' the XML header of an ISMRMRD file, 'a' acquisitions, 'p' the shapes and values of the plain layout.
  *
- * With libFuzzer (clang -fsanitize=fuzzer, VOXFIELD_LIBFUZZER defined) a fuzzer; else a program that runs the files and
- * directories it is given, for tests without it. There, files named ok-* must be read and files named bad-* refused. */
+ * With libFuzzer (clang -fsanitize=fuzzer, VOXFIELD_LIBFUZZER defined) this is a fuzzer; otherwise a program for
+ * tests that runs the given files and directories. There, files named ok-* must be read, and files named bad-* must
+ * be rejected. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,6 +38,9 @@ static void require_trajectory(const mri_scan *s, const scan_trajectory *t)
         weight += t->weights ? (double)t->weights[m] : 1;
     }
     REQUIRE(weight > 0);
+    REQUIRE(t->readouts == 0 || (t->readout[0] == 0 && t->readout[t->readouts] == t->samples));
+    for (int64_t n = 0; n < t->readouts; n++)
+        REQUIRE(t->readout[n] < t->readout[n + 1]);
 }
 
 static void require_frames(const mri_scan *s)
@@ -45,7 +49,7 @@ static void require_frames(const mri_scan *s)
     REQUIRE(s->calibrations >= 0 && s->calibrations <= s->places);
     for (int f = 0; f < s->frames + s->calibrations; f++) {
         const scan_frame *frame = &s->frame[f];
-        int from = f < s->frames ? 0 : s->frames; /* images and calibrations have places of their own */
+        int from = f < s->frames ? 0 : s->frames; /* images and calibrations have separate places */
         REQUIRE(frame->trajectory >= 0 && frame->trajectory < s->trajectories + s->calibrations);
         REQUIRE((f < s->frames) == (frame->trajectory < s->trajectories));
         REQUIRE(frame->volume >= 0 && frame->volume < s->volumes && frame->slice >= 0 && frame->slice < s->slices);
@@ -95,7 +99,7 @@ static void require_message(void *user, vf_log_level level, const char *text)
     (void)level;
     REQUIRE(strncmp(text, PATH, sizeof PATH - 1) == 0);
     for (; *text; text++)
-        REQUIRE(*text >= ' ' && *text <= '~'); /* nothing that a terminal would act on */
+        REQUIRE(*text >= ' ' && *text <= '~'); /* no control characters for a terminal */
 }
 
 /* ---- numbers out of bytes ---- */
@@ -109,7 +113,7 @@ static unsigned take(bytes *b)
     return b->at < b->end ? *b->at++ : 0;
 }
 
-/* Mostly what fits, sometimes what does not. */
+/* Mostly valid values, sometimes invalid ones. */
 static float take_float(bytes *b)
 {
     static const float special[] = {NAN, INFINITY, -INFINITY, 3e38f, 1e-40f, 0.5f, -0.5f, 3.1415927f};
@@ -135,7 +139,7 @@ typedef struct made_up {
     float *memory[MOST_ACQUISITIONS][2];
 } made_up;
 
-/* Memory of its own, ending where the floats end, so that a sanitizer sees one too far. */
+/* A separate allocation that ends where the floats end, so that a sanitizer detects reads beyond it. */
 static const float *make_floats(bytes *b, int64_t count, float **memory)
 {
     *memory = malloc(count ? (size_t)count * sizeof(float) : 1);
@@ -237,7 +241,7 @@ static vf_status run_acquisitions(vf_context *ctx, bytes b, mri_scan *s)
     return status;
 }
 
-/* ---- the XML header, and with what it says three readouts ---- */
+/* ---- the XML header, and three readouts that match it ---- */
 
 static vf_status run_xml(vf_context *ctx, bytes b, mri_scan *s)
 {
@@ -316,7 +320,7 @@ static vf_status plain_read(void *user, const char *name, vf_dtype type, const i
         REQUIRE(start[d] >= 0 && count[d] >= 1 && start[d] + count[d] <= set->dims[d]);
         values *= count[d];
     }
-    if (values > 1 << 20) /* would only take long */
+    if (values > 1 << 20) /* would only be slow */
         return vf_fail(f->ctx, VF_ERR_INPUT, "%s: too much", PATH);
     for (int64_t i = 0; i < values; i++)
         ((float *)data)[i] = take_float(&f->values);

@@ -1,6 +1,6 @@
-/* Feeds any bytes to the reader of scripts, and checks what must hold whatever they are: a script that is read has
- * settings in range and commands that are whole, and reads the same when it is written out plainly; one that is refused
- * leaves a message and no memory. As fuzz_pqr.c, a fuzzer with libFuzzer, else a program that runs files. */
+/* Feeds arbitrary bytes to the reader of scripts. A script that is read has settings in range and complete commands,
+ * and reads the same after it is written in a plain form. A rejected one leaves an error message and no memory. Like
+ * fuzz_pqr.c, a fuzzer with libFuzzer, otherwise a program that runs files. */
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -32,7 +32,7 @@ static void require_sound(const script *s)
     }
 }
 
-/* 17 digits give back every double. */
+/* 17 digits preserve every double. */
 static void require_round_trip(vf_context *ctx, const script *s)
 {
     enum { MOST = 1 << 16 };
@@ -77,7 +77,7 @@ static void check_log(void *user, vf_log_level level, const char *text)
     (void)level;
     REQUIRE(strncmp(text, "fuzz.cfg:", 9) == 0 || strncmp(text, "plain.cfg:", 10) == 0);
     for (; *text; text++)
-        REQUIRE(*text >= ' ' && *text <= '~'); /* nothing that a terminal would act on */
+        REQUIRE(*text >= ' ' && *text <= '~'); /* no control characters for a terminal */
 }
 
 vf_status fuzz_one(const uint8_t *data, size_t size)
@@ -88,7 +88,7 @@ vf_status fuzz_one(const uint8_t *data, size_t size)
     if (vf_context_create(&ctx) != VF_OK)
         return VF_ERR_MEMORY;
     vf_context_set_log(ctx, check_log, NULL);
-    /* Memory of its own, ending where the data ends, so that a sanitizer sees a byte too far. */
+    /* A separate allocation that ends where the data ends, so that a sanitizer detects reads beyond it. */
     char *text = malloc(size ? size : 1);
     REQUIRE(text);
     memcpy(text, data, size);

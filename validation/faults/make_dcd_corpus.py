@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the trajectories that fuzz_dcd starts from (corpus/dcd): small ones of every kind, and damaged ones.
+"""Writes the initial trajectories for fuzz_dcd (corpus/dcd): small ones of every kind, and damaged ones.
 
     make_dcd_corpus.py FOLDER
 """

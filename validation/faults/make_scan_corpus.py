@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Writes the inputs that fuzz_scan starts from (corpus/scan): headers of ISMRMRD files, acquisitions, and plain layouts,
-in the bytes that fuzz_scan.c takes them from. What it has found since lies beside them.
+"""Writes the initial inputs for fuzz_scan (corpus/scan): headers of ISMRMRD files, acquisitions, and plain layouts,
+as the bytes that fuzz_scan.c expects. The same folder has the inputs that it has found since.
 
     make_scan_corpus.py FOLDER
 """
@@ -36,12 +36,12 @@ HEADERS = {
 
 
 def number(value):
-    """The byte that fuzz_scan makes about this number of."""
+    """The byte that fuzz_scan converts to about this number."""
     return 132 + round(64 * value)
 
 
 def acquisition(flag=255, samples=8, dims=0, step=(0, 0), where=0, traj=(), data=()):
-    size = samples  # below 12: nothing is discarded
+    size = samples  # below 12: no samples are discarded
     head = [flag, size, 16 * dims + 1, samples // 2, number(1)]
     for axis in range(3):  # read_dir: 1, y, z; position
         head += [] if axis == 0 else [number(0)]

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""cionize under faults: full disks, signals, kills, closed streams, limits, files that stand in the way, runs side by side.
+"""cionize under faults: full disks, signals, kills, closed streams, limits, files in the way, parallel runs.
 
 usage: test_faults.py PROGRAM [DEVICE] [test_name ...]     (as validation/apps)
 
-What must hold whatever happens: a file under the final name is whole, and a run that fails says so once, with its exit status.
+In every case, a file under the final name is complete, and a failed run says so once, with its exit status.
 """
 import os
 import pathlib
@@ -28,11 +28,11 @@ PROMPTLY = 2.0  # seconds from a signal to the end
 
 
 def rest():
-    """Files of the program that nobody has asked for."""
+    """Files of the program other than the requested ones."""
     return [str(p) for p in pathlib.Path(".").rglob(".*.part*")]
 
 
-large = tempfile.NamedTemporaryFile(suffix=".pqr")  # gone when this program ends
+large = tempfile.NamedTemporaryFile(suffix=".pqr")  # deleted when this program ends
 
 
 def long_run():
@@ -45,7 +45,7 @@ def long_run():
 
 
 def begin(arguments, output):
-    """Starts the program, and returns when it has begun to write."""
+    """Starts the program, and returns when it has started to write."""
     process = subprocess.Popen(command(*arguments, "-o", output), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                stderr=subprocess.PIPE, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
     until = time.monotonic() + 60
@@ -57,7 +57,7 @@ def begin(arguments, output):
 
 
 def end(process, number):
-    """Sends a signal; returns exit status, stderr and how long it took to end."""
+    """Sends a signal; returns exit status, stderr and the seconds until the program ended."""
     began = time.monotonic()
     process.send_signal(number)
     _, err = process.communicate(timeout=60)
@@ -68,9 +68,9 @@ def end(process, number):
 
 
 def interrupt(arguments, kind, number, wait, promptly=PROMPTLY):
-    """An interrupt takes effect at once, leaves what stood there, and is said once."""
+    """An interrupt takes effect at once, keeps existing files, and is reported once."""
     seconds = []
-    for _ in range(6):  # a busy machine may be late now and then, and an idle one done before the signal
+    for _ in range(6):  # a busy machine may be late now and then, and an idle one may finish before the signal
         pathlib.Path(f"a.{kind}").write_text("the map of before")
         process = begin(arguments, f"a.{kind}")
         time.sleep(wait)
@@ -100,7 +100,7 @@ def test_interrupt_while_writing(_):
     """Two atoms and many points: nearly all the time goes into formatting, compressing and writing."""
     sample("dipole.pqr")
     for kind in KINDS:
-        # The slowest in slabs of 128 MiB, which take seconds to compress.
+        # The slowest format, in slabs of 128 MiB, which take seconds to compress.
         count, bytes_per_value = (640, 6.5) if kind == "dx.gz" else (480, 16)
         if shutil.disk_usage(".").free < count ** 3 * bytes_per_value:
             print(f"SKIP: no room for a .{kind} that is large enough")
@@ -120,7 +120,7 @@ def test_second_signal_kills(_):
 
 
 def test_nohup(_):
-    """What was ignored from outside stays ignored."""
+    """A signal that the parent process ignores stays ignored."""
     sample("dipole.pqr")
     process = subprocess.Popen(command("-q", "dipole.pqr", "--counts", "250", "-o", "a.cube"), stdin=subprocess.DEVNULL,
                                preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
@@ -131,7 +131,7 @@ def test_nohup(_):
 
 
 def test_kill(_):
-    """A killed run leaves the map of before, or none; what it leaves behind is hidden and hinders nobody."""
+    """A killed run leaves the earlier map, or none. Its temporary files are hidden and block nothing."""
     arguments = long_run()
     for before in (None, b"the map of before"):
         if before:
@@ -164,7 +164,7 @@ def test_full_disk(_):
     points = 120 ** 3
     small_disk("disk", "4m")
     try:
-        # So little that it is known beforehand: said before the work.
+        # Too small from the start: the error comes before the work.
         for kind in KINDS:
             refuse(4, [f"disk/a.{kind}", "not enough disk space", "free"], "dipole.pqr", "--counts", "200", "-o", f"disk/a.{kind}")
         done = run("dipole.pqr", "--counts", "200", "-o", "disk/a.mrc")
@@ -187,7 +187,7 @@ def test_full_disk(_):
 
 
 def refuse_beside(words, *arguments):
-    """A file that fails beside a map that does not: exit 4, the map stays."""
+    """One output fails, the map does not: exit 4, and the map stays."""
     done = run("-q", "dipole.pqr", "--spacing", "1", "-o", "beside.dx", *arguments)
     assert done.status == 4 and all(word in done.err for word in words), (done.status, done.err)
     os.remove("beside.dx")
@@ -202,7 +202,7 @@ def limit_file_size(size):
 
 
 def test_file_size_limit(_):
-    """As a full disk, for every format, and without a mount: each write fails in turn."""
+    """Like a full disk, for every format, but without a mount: each write fails in turn."""
     sample("dipole.pqr")
     for kind in KINDS:
         make("dipole.pqr", "--spacing", "0.4", "-o", f"b.{kind}")
@@ -215,14 +215,14 @@ def test_file_size_limit(_):
 
 
 def test_ions_under_a_file_size_limit(_):
-    """Files of ions, masks and what a script saves: each write fails in turn, and none is left."""
+    """Files of ions, masks and saves of a script: each write fails in turn, and no file remains."""
     sample("1hpv.pqr")
     arguments = ["-q", "1hpv.pqr", "--spacing", "3"]
     for option, name in (("-o", "a.pdb"), ("-o", "a.pqr"), ("-o", "a.xyz"), ("--mask", "a.dx")):
         ions = [*arguments, "--place", "CLA:5", option]
         make(*ions, f"whole.{name}")
         size = os.path.getsize(f"whole.{name}")
-        for at in (0, size // 2, size - 100):  # 100: the command, which maps hold, has a shorter name in it
+        for at in (0, size // 2, size - 100):  # 100: the command in the map contains a shorter name
             refuse(4, [name, "File too large"], *ions, name, preexec_fn=limit_file_size(at))
     for command_name, name in (("SAVEION", "a.pdb"), ("SAVEGRID", "a.mrc")):
         pathlib.Path("s.cfg").write_text(f"GRIDSPACING 3\nBEGIN\nPLACEION CLA 5 -1\n{command_name} {name}\nEXIT\n")
@@ -230,7 +230,7 @@ def test_ions_under_a_file_size_limit(_):
 
 
 def test_kill_while_placing(_):
-    """The map is whole, and there are no ions under their names."""
+    """The map is complete, and there are no files of ions."""
     write_atoms("a.pqr", [(x, y, 0, (-1) ** x) for x in range(20) for y in range(20)])
     process = subprocess.Popen(command("-q", "a.pqr", "--border", "20", "--place", "SOD:50000", "--ion-ion", "0.4", "--map",
                                        "m.mrc", "-o", "all.pqr", "--ions", "i.pdb"), stdin=subprocess.DEVNULL)
@@ -244,7 +244,8 @@ def test_kill_while_placing(_):
 
 
 def test_little_memory(_):
-    """Under any limit of address space: success, or one message and exit 5. Not .h5: libhdf5 1.10 crashes in H5AC_create."""
+    """With any limit of address space: success, or one message and exit 5. Not .h5: libhdf5 1.10 crashes in
+    H5AC_create."""
     if is_sanitized():
         raise Skip("a sanitizer needs all of the address space")
     if program.DEVICE == "cuda":
@@ -257,9 +258,9 @@ def test_little_memory(_):
             limited = {"preexec_fn": lambda b=bytes_: resource.setrlimit(resource.RLIMIT_AS, (b, b))}
             done = run("-q", "dipole.pqr", "--spacing", "0.4", "--threads", threads, "-o", "a.dx", **limited)
             if done.status == 127 or "loading shared libraries" in done.err:
-                continue  # it did not get as far as main
+                continue  # it did not reach main
             if "libgomp: Out of memory" in done.err and "libgomp: Out of memory" in run("--version", **limited).err:
-                continue  # nor here: --version starts no threads, so that was libgomp's constructor
+                continue  # it did not reach main either: --version starts no threads, so that was libgomp's constructor
             seen.add(done.status)
             what = f"{mebi} MiB, {threads} threads: exit {done.status}: {done.err}"
             assert done.status in (0, 5), what
@@ -280,7 +281,7 @@ def test_few_files(_):
                    preexec_fn=lambda n=most: resource.setrlimit(resource.RLIMIT_NOFILE, (n, n)))
         if done.status == 127 or "loading shared libraries" in done.err:
             continue
-        # Its driver opens files, too, and has its own words for what it lacks.
+        # The GPU driver opens files, too, and has its own messages for that.
         no_gpu = program.DEVICE == "cuda" and done.status == 6 and done.err.startswith("cionize: error: cuda:0")
         assert done.status in (0, 3, 4) or no_gpu, (most, done.status, done.err)
         assert done.status == 0 or no_gpu or "Too many open files" in done.err, (most, done.err)
@@ -293,7 +294,7 @@ def test_few_files(_):
 
 
 def test_closed_streams(_):
-    """Standard streams that are closed must not lend their number to the map."""
+    """If standard streams are closed, the map must not get their file descriptors."""
     sample("dipole.pqr")
     grid = ["--spacing", "0.5", "--report", "r.json", "--progress"]
     make("dipole.pqr", *grid, "-o", "good.mrc")
@@ -318,7 +319,7 @@ def test_closed_streams(_):
 
 
 def test_nobody_reads_the_messages(_):
-    """`cionize ... | head -1`: the map is worth finishing."""
+    """`cionize ... | head -1`: the run finishes the map."""
     sample("dipole.pqr")
     process = subprocess.Popen(command("dipole.pqr", "--counts", "100", "-o", "a.dx"), stdout=subprocess.PIPE,
                                stderr=subprocess.PIPE)
@@ -332,7 +333,7 @@ def test_nobody_reads_the_messages(_):
 
 
 def test_named_pipe(_):
-    """A pipe is written directly, and never renamed over."""
+    """A pipe is written directly, and never replaced by renaming."""
     sample("dipole.pqr")
     for kind in ("dx", "dx.gz", "cube"):
         make("-q", "dipole.pqr", "-o", f"file.{kind}")
@@ -343,7 +344,7 @@ def test_named_pipe(_):
             assert cat.wait(timeout=60) == 0
         assert stat.S_ISFIFO(os.stat(f"pipe.{kind}").st_mode)
         assert read(f"copy.{kind}").values == read(f"file.{kind}").values
-    for kind in ("mrc", "h5"):  # which go back to their beginning: said, or done another way, but no hang and no half file
+    for kind in ("mrc", "h5"):  # formats that seek to the beginning: an error or another way, but no hang and no partial file
         os.mkfifo(f"pipe.{kind}")
         cat = subprocess.Popen(["cat", f"pipe.{kind}"], stdout=subprocess.PIPE)
         thread = threading.Thread(target=cat.communicate)
@@ -360,7 +361,7 @@ def test_named_pipe(_):
 
 
 def test_write_protected_output(_):
-    """Renaming would get around the protection of a file that its owner wants to keep."""
+    """Renaming would bypass the write protection of a file."""
     sample("dipole.pqr")
     prefix = as_nobody()
     for name in ("a.dx", "a.h5"):
@@ -373,7 +374,7 @@ def test_write_protected_output(_):
 
 
 def test_links(_):
-    """A link stays, and what it leads to is replaced, or made."""
+    """A symbolic link stays; its target is replaced or created."""
     sample("dipole.pqr")
     os.makedirs("there/deep")
     for kind in ("dx", "h5"):

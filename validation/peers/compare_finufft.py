@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""The NUFFT beside FINUFFT (PyPI: finufft), at equal tolerance, on the same machine, one after the other.
+"""Compares the NUFFT with FINUFFT (PyPI: finufft) at equal tolerance, on the same machine, one after the other.
 
     compare_finufft.py BENCH_GRIDDING [SPOKES [SAMPLES_A_SPOKE [MATRIX]]]
 
-Runs bench_gridding on the CPU and FINUFFT on the same koosh-ball scan; prints times and their ratio (above 1: Voxfield
-is faster). Exit status 77 if finufft or numpy is missing.
+Runs bench_gridding on the CPU and FINUFFT on the same koosh-ball scan. Prints times and their ratio (above 1:
+Voxfield is faster). Exit status 77 if finufft or numpy is missing.
 """
 import json
 import os
@@ -23,7 +23,7 @@ except ImportError as missing:
 
 
 def koosh_ball(spokes, a_spoke):
-    """Radians: the same positions as bench_gridding.c."""
+    """Positions as in bench_gridding.c, in radians."""
     i = numpy.arange(spokes)
     z = 1 - (2 * i + 1) / spokes
     angle = 2.399963229728653 * i
@@ -59,7 +59,7 @@ def finufft_ms(points, matrix, tolerance, single, threads):
 
 
 def run_bench(bench, sizes):
-    """Exit status, and milliseconds by tolerance, precision and direction, with the oversampling that the plan chose."""
+    """Exit status, and milliseconds by tolerance, precision and direction, with the plan's oversampling."""
     with tempfile.TemporaryDirectory() as folder:
         report = os.path.join(folder, "report.json")
         status = subprocess.run([bench, "cpu", report] + [str(n) for n in sizes], check=False).returncode

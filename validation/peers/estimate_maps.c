@@ -1,5 +1,6 @@
-/* vf_espirit for scripts: estimate_maps X Y Z  BX BY BZ  COILS  BLOCK MAPS, matrix and block; raw complex floats,
- * [coil][z][y][x]. As mri_recon calls it for Cartesian scans. Prints seconds and quality. */
+/* vf_espirit for scripts: estimate_maps X Y Z  BX BY BZ  COILS  BLOCK MAPS. The arguments are the matrix, the
+ * block's size, and files of raw complex floats, [coil][z][y][x]. The settings are those of mri_recon for Cartesian
+ * scans. Prints seconds and quality. */
 #include <complex.h>
 #include <stdio.h>
 #include <stdlib.h>

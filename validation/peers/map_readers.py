@@ -1,7 +1,7 @@
-"""The programs that read a map for read_map.py, and the readers of its own: what each finds, as a Map.
+"""The map readers of read_map.py: those of other programs and its own. Each returns a Map.
 
-Readers written in Python run in the first interpreter that has their module: this one, those in VOXFIELD_PYTHON (separated by
-colons), /usr/bin/python3.
+Readers written in Python run in the first interpreter that has their module: this one, those in VOXFIELD_PYTHON
+(separated by colons), /usr/bin/python3.
 """
 import gzip
 import json
@@ -25,7 +25,7 @@ class Wrong(Exception):
 
 
 class Off(Exception):
-    """A known fault of the reader, measured and as expected."""
+    """A known fault of the reader, with the expected size."""
 
 
 class Map:
@@ -47,8 +47,8 @@ def x_fastest(values, counts):
 
 
 def compare(found, expected, digits=6):
-    """Values to `digits` digits of the largest; positions to single precision, which most readers use: 1e-6 of the size of the
-    box and of its distance from zero. An axis of one point has no step."""
+    """Compares values to `digits` digits of the largest, and positions to single precision, which most readers use:
+    1e-6 of the box's size and its distance from zero. An axis of one point has no step."""
     if found.counts != expected.counts:
         raise Wrong(f"{found.counts} points, not {expected.counts}")
     for a in range(3):
@@ -66,11 +66,11 @@ def compare(found, expected, digits=6):
             raise Wrong(f"value {at} is {f!r}, not {e!r}")
 
 
-# ---- readers of this file's own: the standard library only, and strict ----
+# ---- this file's own readers: standard library only, and strict ----
 
 
 def strict_dx(lines):
-    """The form APBS writes, and nothing else."""
+    """Only the form that APBS writes."""
     at = 0
     while lines[at].startswith("#"):
         at += 1
@@ -295,7 +295,8 @@ lo, hi = cmd.get_extent("m")
 show(v, lo, [(hi[a] - lo[a]) / max(v.shape[a] - 1, 1) for a in range(3)])
 """)
 
-# VMD's readers are plugins, which PyMOL's library has too (ABI 17). VMD takes the axes as the distance of the first and last point.
+# VMD's readers are plugins, which PyMOL's library has, too (ABI 17). In VMD, axes are the distances from the first to
+# the last point.
 VMD_PLUGIN = """
 import ctypes, numpy, os
 from pymol import _cmd
@@ -363,8 +364,8 @@ open_babel_cube = python_reader("openbabel", OPEN_BABEL.replace("FORMAT", "'cube
 
 
 def shifted(reader):
-    """VMD and PyMOL take a cube file for a periodic cell of n steps: the first point is half a step too low, the last one half a
-    step too high. Ok if a newer version has it right."""
+    """VMD and PyMOL take a cube file for a periodic cell of n steps: the first point is half a step too low, the
+    last one half a step too high. Passes if a newer version is right."""
 
     def read(path, expected):
         found = reader(path, expected)
@@ -381,7 +382,7 @@ def shifted(reader):
 
 
 def without_origin(reader):
-    """gemmi, as all programs for crystals, knows nothing of ORIGIN, which holds a position between grid steps."""
+    """gemmi, like all crystallography programs, ignores ORIGIN, which holds a position between grid steps."""
 
     def read(path, expected):
         found = reader(path, expected)
@@ -390,7 +391,7 @@ def without_origin(reader):
             compare(found, expected)
         except Wrong:
             if all(abs(s - round(s)) < 1e-4 for s in steps):
-                raise  # N*START could have told it
+                raise  # N*START holds this position
             compare(found, Map(expected.counts, [0, 0, 0], expected.spacing, expected.values))
             raise Off("takes no notice of ORIGIN") from None
         return found
@@ -437,7 +438,7 @@ def h5dump(path, expected):
     return Map(expected.counts, expected.origin, expected.spacing, struct.unpack(f"<{len(body) // struct.calcsize(code)}{code}", body))
 
 
-# name of the reader, what reads, and how many digits of the values must survive
+# name of the reader, its function, and how many digits of the values must survive
 READERS = {
     "dx": [("strict", own_dx, 9), ("GridDataFormats", grid_data_formats, 9), ("PyMOL", pymol, 6), ("VMD plugin", vmd_dx, 6),
            ("APBS", apbs, 6), ("OpenBabel", open_babel_dx, 9)],

@@ -1,8 +1,10 @@
-"""What the tests of mri_recon against other programs share: running it, its input and output, comparison, and an exact sum.
+"""Shared by the tests of mri_recon against other programs: running it, its input and output, comparison, and an
+exact sum.
 
-A test file is called as `python3 test_x.py PROGRAM [DEVICE] [test_name ...]` and ends with `mri_peers.main(globals(), TOOLS)`,
-which runs its functions test_* in an empty folder each. DEVICE is cpu (default) or cuda. Exit status 0; 1 if a test failed;
-77 if none could run, for the want of the other programs, of numpy or of h5py.
+A test file is called as `python3 test_x.py PROGRAM [DEVICE] [test_name ...]` and ends with
+`mri_peers.main(globals(), TOOLS)`, which runs its functions test_*, each in an empty folder. DEVICE is cpu
+(default) or cuda. Exit status 0; 1 if a test failed; 77 if none could run because the other programs, numpy or
+h5py are missing.
 """
 import os
 import pathlib
@@ -17,7 +19,7 @@ sys.dont_write_bytecode = True
 
 
 def find_modules():
-    """Starts again in the first Python that has numpy and h5py: this one, those in VOXFIELD_PYTHON, /usr/bin/python3."""
+    """Restarts in the first Python that has numpy and h5py: this one, those in VOXFIELD_PYTHON, /usr/bin/python3."""
     try:
         import h5py  # noqa: F401
         import numpy  # noqa: F401
@@ -55,7 +57,7 @@ def call(*command):
 
 
 def recon(*arguments):
-    """Runs mri_recon on the device under test, which must succeed; returns what it printed."""
+    """Runs mri_recon on the device under test, which must succeed; returns its output."""
     done = subprocess.run([PROGRAM, *map(str, arguments), "--device", DEVICE], stdin=subprocess.DEVNULL, capture_output=True,
                           text=True, timeout=300, check=False)
     assert done.returncode == 0, f"mri_recon {' '.join(map(str, arguments))}: exit {done.returncode}: {done.stderr}"
@@ -74,7 +76,7 @@ def image(scan, *options):
 
 
 def nrmse(found, truth):
-    """|found - truth| / |truth| over all elements; found is first multiplied by the complex number that makes it least."""
+    """|found - truth| / |truth| over all elements, after multiplying found by the best complex factor."""
     found, truth = np.ravel(found).astype(np.complex128), np.ravel(truth).astype(np.complex128)
     assert found.shape == truth.shape, f"{found.shape}, expected {truth.shape}"
     assert np.isfinite(found).all() and np.isfinite(truth).all() and np.vdot(found, found) > 0
@@ -83,7 +85,7 @@ def nrmse(found, truth):
 
 
 def bounded(what, value, bound):
-    """Prints a figure beside its bound, which it must keep; NaN does not."""
+    """Prints a value and its bound, and fails if it exceeds the bound or is NaN."""
     print(f"    {what}: {value:.2e} (at most {bound:.2g})", flush=True)
     assert value <= bound, f"{what}: {value:.3e}, allowed {bound:.2g}"
 
@@ -92,8 +94,8 @@ def bounded(what, value, bound):
 
 
 def write_scan(path, matrix, k, data, sensitivity=None, fov=(240.0, 240.0, 240.0)):
-    """A scan in the plain layout. matrix: x, y, z; k [sample][3] in cycles per field of view; data [coil][sample];
-    sensitivity [coil][z][y][x]."""
+    """Writes a scan in the plain layout. matrix: x, y, z; k [sample][3] in cycles per field of view; data
+    [coil][sample]; sensitivity [coil][z][y][x]."""
     with h5py.File(path, "w") as file:
         group = file.create_group("scan")
         group.attrs["matrix"] = np.array(matrix, np.int32)
@@ -109,12 +111,13 @@ def write_scan(path, matrix, k, data, sensitivity=None, fov=(240.0, 240.0, 240.0
 
 
 class Exact:
-    """F, rho -> sum over n of rho_n exp(-i 2 pi k.r_n), with voxel n at (n - N/2)/N (N/2 rounded down), over images [z][y][x]:
-    its adjoint, and F^H F, which is a convolution with Q(r) = sum over the samples of exp(i 2 pi k.r) and so exact by an FFT of
-    twice the size. The exponential is a product over the axes, so a sum over all voxels costs a few small ones."""
+    """F, rho -> sum over n of rho_n exp(-i 2 pi k.r_n), with voxel n at (n - N/2)/N (N/2 rounded down), over images
+    [z][y][x]. Also its adjoint, and F^H F: a convolution with Q(r) = sum over the samples of exp(i 2 pi k.r), so
+    an FFT of twice the size computes it exactly. The exponential is a product over the axes, so a sum over all
+    voxels costs a few small sums."""
 
     def __init__(self, matrix, k):
-        self.k = np.asarray(k, np.float32).astype(np.float64)  # as files hold it: the sums are of the same k
+        self.k = np.asarray(k, np.float32).astype(np.float64)  # rounded as in files, so the sums have the same k
         self.matrix = matrix
         self.q = None
 
@@ -127,7 +130,7 @@ class Exact:
 
     def normal(self, rho):
         if self.q is None:
-            # Differences of positions 0, 1, ..., N - 1, -N, ..., -1 voxels, as the transform has them.
+            # Differences of positions 0, 1, ..., N - 1, -N, ..., -1 voxels, in the order of the transform.
             self.q = np.fft.fftn(self._sum(np.ones(len(self.k)), [np.fft.fftfreq(2 * n) * 2 for n in self.matrix]))
         shape = rho.shape
         out = np.fft.ifftn(self.q * np.fft.fftn(rho, self.q.shape))
@@ -135,7 +138,8 @@ class Exact:
 
 
 def exact_cg(exact, maps, data, penalty, iterations):
-    """The image that minimises sum_c |F s_c rho - d_c|^2 + penalty |rho|^2, by conjugate gradients in double precision."""
+    """The image that minimises sum_c |F s_c rho - d_c|^2 + penalty |rho|^2, by conjugate gradients in double
+    precision."""
     residual = sum(np.conj(s) * exact.adjoint(d) for s, d in zip(maps, data))
     rho, p, size = np.zeros_like(residual), residual.copy(), np.vdot(residual, residual).real
     for _ in range(iterations):

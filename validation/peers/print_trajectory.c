@@ -1,5 +1,5 @@
-/* Prints what the reader of trajectories finds in a file: atoms and frames, then of each frame the box (zeros if it is
- * not known) and each atom's coordinates, exactly.
+/* Prints the contents of a trajectory as its reader finds them: atoms and frames, then for each frame the box (zeros
+ * if unknown) and each atom's coordinates, exactly.
  *
  * usage: print_trajectory FILE
  */

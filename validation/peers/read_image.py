@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Checks that other programs find in an image file of mri_recon what was put into it: values, and where in the patient they lie.
+"""Checks that other programs read mri_recon's image files correctly: values, and positions in the patient.
 
 usage: read_image.py PROGRAM      (PROGRAM: write_sample_image)
 
-The magnitude at each voxel of a sample says where the voxel lies: 500 + 100 frame + 2 x + 3 y + 5 z, in the patient's
-coordinates (LPS, mm), which write_sample_image takes from the rules of ISMRMRD. Every reader works out each voxel's place from the
-file, by its own rules, and the magnitude must be the one of that place. Exit status: 0; 1 if any failed; 77 if none could be tried.
+The magnitude at each voxel of a sample encodes the voxel's position: 500 + 100 frame + 2 x + 3 y + 5 z, in the
+patient's coordinates (LPS, mm), which write_sample_image takes from the rules of ISMRMRD. Every reader computes
+each voxel's position from the file, by its own rules, and the magnitude must match it. Exit status: 0; 1 if any
+failed; 77 if none could be tried.
 """
 import os
 import shutil
@@ -15,8 +16,8 @@ import tempfile
 
 from map_readers import Skip, interpreter_for
 
-# name: frames, counts x y z, steps between voxels x y z, whether the orientation is known, nibabel's letters for it, and at how many
-# places frames lie, in turn
+# name: frames, counts x y z, steps between voxels x y z, whether the orientation is known, nibabel's letters for it,
+# and the number of places over which frames alternate
 SCENES = {
     "volume": (2, (12, 10, 8), (1.5, 2, 3), True, "LPS", 1),
     "odd": (1, (7, 9, 5), (1.5, 1.5, 1.5), True, "LPS", 1),
@@ -164,7 +165,7 @@ def gunzips(path):
 
 
 def appended(program, folder):
-    """Images added to a copy of a scan of ismrmrd-tools: the scan's own data stay as they are, and so does the scan."""
+    """Images added to a copy of a scan of ismrmrd-tools: the scan and its data stay unchanged."""
     generate = shutil.which("ismrmrd_generate_cartesian_shepp_logan")
     if not generate:
         return "SKIP (no ismrmrd-tools)"

@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""Checks that other programs find in the ion files of cionize what was put into them: names, elements, residues' numbers, positions.
+"""Checks that other programs read cionize's ion files correctly: names, elements, residue numbers, positions.
 
-usage: read_ions.py PROGRAM      writes files with PROGRAM (write_sample_ions) and reads each with every reader that is here
+usage: read_ions.py PROGRAM      writes files with PROGRAM (write_sample_ions) and reads each with every available
+                                 reader
 
-Every reader gets a line: "ok", "SKIP (reason)" or "FAILED (what)". Exit status: 0; 1 if any failed; 77 if none could be tried.
-A reader prints a JSON list of [name, element, residue's number, x, y, z], with null for what it does not tell.
+Every reader gets a line: "ok", "SKIP (reason)" or "FAILED (what)". Exit status: 0; 1 if any failed; 77 if none
+could be tried. A reader prints a JSON list of [name, element, residue number, x, y, z], with null for missing
+values.
 """
 import json
 import os
@@ -54,7 +56,7 @@ show([[a.GetResidue().GetAtomID(a).strip() if a.GetResidue() and path.endswith("
 """
 READERS = [("gemmi", GEMMI, ("pdb",)), ("ase", ASE, ("pdb", "xyz")), ("pymol", PYMOL, ("pdb", "pqr", "xyz")),
            ("openbabel", OPEN_BABEL, ("pdb", "pqr", "xyz"))]
-# Atoms and ions: both; ions alone; and for gemmi, beyond the decimals of serial and residue numbers.
+# Atoms and ions: both; ions alone; and, for gemmi, serial and residue numbers with too many digits for decimal columns.
 SIZES = [(25, 9), (0, 5), (100020, 10010)]
 LARGE = ("gemmi",)
 

@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
-"""Checks that other programs find in a map file of cionize what was put into it: values, order of the axes, and positions.
+"""Checks that other programs read cionize's map files correctly: values, order of the axes, and positions.
 
 usage: read_map.py MAP EXPECTED [READER ...]      check one file with the readers for its format (default: all)
-       read_map.py --samples PROGRAM              write a set of small maps with PROGRAM (write_sample_map) and check each
+       read_map.py --samples PROGRAM              write a set of small maps with PROGRAM (write_sample_map) and
+                                                  check each
 
-EXPECTED is the text file that write_sample_map makes. Every reader gets a line: "ok", "SKIP (reason)", "FAILED (what)", or "off
-(what)" for a reader's known fault that docs/formats.md tells of. Exit status: 0; 1 if any failed; 77 if none could be tried.
+EXPECTED is the text file that write_sample_map makes. Every reader gets a line: "ok", "SKIP (reason)", "FAILED
+(what)", or "off (what)" for a reader's known fault, listed in docs/formats.md. Exit status: 0; 1 if any failed;
+77 if none could be tried.
 
 The readers are in map_readers.py.
 """
@@ -38,7 +40,7 @@ skipped = set()
 
 
 def check(path, expected, only=()):
-    """Prints a line for every reader (one that is not here: the first time only); returns how many agreed and how many did not."""
+    """Prints a line for every reader (for a missing one: only once); returns how many agreed and how many did not."""
     good = bad = 0
     for name, reader, digits in READERS[kind_of(path)]:
         if only and name not in only:
@@ -58,7 +60,7 @@ def check(path, expected, only=()):
         except Wrong as wrong:
             word = f"FAILED ({wrong})"
             bad += 1
-        except Exception as error:  # a reader of ours that stumbles over a file that is not as it should be
+        except Exception as error:  # one of our readers fails on an invalid file
             word = f"FAILED ({type(error).__name__}: {error})"
             bad += 1
         print(f"{os.path.basename(path):14} {name}: {word}", flush=True)
@@ -70,7 +72,7 @@ SAMPLES = [  # origin, spacing, counts
     ("-20.4 -10.2 30.6 0.6 0.6 0.6", "13 6 17"),
     ("0 0 0 1 1 1", "3 2 9"),
 ]
-BETWEEN_STEPS = ("-1.3 2.07 -3.1 0.5 0.25 0.75", "7 5 4")  # the origin is no whole number of steps: not for .ccp4
+BETWEEN_STEPS = ("-1.3 2.07 -3.1 0.5 0.25 0.75", "7 5 4")  # the origin is not a multiple of the spacing: not for .ccp4
 
 
 def check_samples(program):

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Trajectories that other programs write, read here: random coordinates must come back exactly, and boxes closely.
+"""Checks that trajectories of other programs are read correctly: random coordinates exactly, and boxes closely.
 
 usage: read_trajectory.py PROGRAM [SEED]      (PROGRAM: print_trajectory)
 
-Every writer gets a line: "ok", "SKIP (reason)" or "FAILED (what)". If MDAnalysisTests is installed, its trajectories, which
-CHARMM, NAMD and LAMMPS wrote, are compared with what MDAnalysis reads. Exit status: 0; 1 if any failed; 77 if nothing could be
-tried.
+Every writer gets a line: "ok", "SKIP (reason)" or "FAILED (what)". If MDAnalysisTests is installed, its
+trajectories of CHARMM, NAMD and LAMMPS are compared with what MDAnalysis reads. Exit status: 0; 1 if any failed;
+77 if nothing could be tried.
 """
 import os
 import subprocess
@@ -30,7 +30,7 @@ class Wrong(Exception):
 
 
 def read_here(program, path):
-    """Coordinates [frame][atom][3] and boxes [frame][6]."""
+    """Returns coordinates [frame][atom][3] and boxes [frame][6]."""
     run = subprocess.run([program, path], capture_output=True, text=True)
     if run.returncode:
         raise Wrong(run.stderr.strip())
@@ -83,7 +83,8 @@ def check_writers(program, folder, seed):
         xyz = rng.normal(0, 100, (FRAMES, ATOMS, 3)).astype(np.float32)
         path = os.path.join(folder, f"{number}.dcd")
         try:
-            # Writers keep boxes in single precision: 50 and 110 are off by 2^-24 of themselves, cosines by 60 degrees times that.
+            # Writers store boxes in single precision: 50 and 110 have an error of 2^-24, and cosines that times 60
+            # degrees.
             box = writer(path, xyz)
             compare(read_here(program, path), xyz, box, 2e-5)
             print(f"{writer.__name__}: ok")
@@ -97,7 +98,7 @@ def check_writers(program, folder, seed):
 
 
 def check_samples(program):
-    """The trajectories that MDAnalysis is tested with."""
+    """The test trajectories of MDAnalysis."""
     good = bad = 0
     try:
         from MDAnalysis.lib.formats.libdcd import DCDFile
@@ -109,7 +110,7 @@ def check_samples(program):
         name = os.path.basename(path)
         try:
             with DCDFile(path) as file:
-                expected = np.array([frame.xyz.copy() for frame in file])  # each is the same memory
+                expected = np.array([frame.xyz.copy() for frame in file])  # all frames share one buffer
         except OSError as error:
             print(f"{name}: SKIP (MDAnalysis does not read it either: {error})")
             continue

@@ -3,13 +3,13 @@
 
     test_bart.py MRI_RECON [cpu|cuda] [test_name ...]
 
-BART's conventions, as its programs show them: arrays have the first dimension fastest, x, y, z; k in cycles per field of view;
-exp(-i 2 pi k.r) from image to data; voxel n at (n - N/2)/N. All of them are Voxfield's, so that the conversion is one of
-layouts, but for one: on axes of an odd number of voxels BART's N/2 is a half more than an integer, and here it is rounded down.
-(BART 0.8's `nufft` goes wrong on such axes, by 60 %; its `nufft -s`, the direct sum, is right.)
-BART's F^H F is this project's over the number of voxels, so the penalty that BART calls r is r times the number of voxels here,
-and lambda, which is relative to the largest diagonal element of F^H F, is that over the number of samples where the maps'
-squares add up to 1.
+BART's conventions, as its programs show them: arrays have the first dimension fastest, x, y, z; k in cycles per
+field of view; exp(-i 2 pi k.r) from image to data; voxel n at (n - N/2)/N. Voxfield's are the same, so only the
+layouts are converted, with one exception: on axes of an odd number of voxels BART's N/2 is a half more than an
+integer, and here it is rounded down. (BART 0.8's `nufft` is wrong on such axes, by 60 %; its `nufft -s`, the
+direct sum, is right.) BART's F^H F is this project's divided by the number of voxels, so BART's penalty r is r
+times the number of voxels here. Lambda is relative to the largest diagonal element of F^H F. If the maps' squares
+add up to 1, it is that penalty divided by the number of samples.
 """
 import mri_peers
 from mri_peers import Exact, bounded, call, exact_cg, image, np, nrmse, write_scan
@@ -31,7 +31,7 @@ def write_cfl(name, array):
 
 
 def volumes(name):
-    """Images of BART, [x][y][z][coil], as [coil][z][y][x]."""
+    """Converts BART's images, [x][y][z][coil], to [coil][z][y][x]."""
     array = read_cfl(name)
     return array.reshape(array.shape[:4]).transpose(3, 2, 1, 0).astype(np.complex128)
 
@@ -41,7 +41,8 @@ def bart(*words):
 
 
 class Scan:
-    """A phantom of BART's, sampled by BART on a trajectory of BART's; as BART's files t, k (and s), and as ours, scan.h5."""
+    """A phantom of BART, sampled by BART on a trajectory of BART: as BART's files t, k (and s), and as our file
+    scan.h5."""
 
     def __init__(self, matrix, trajectory, coils=1, maps=False, swap=()):
         self.matrix = matrix
@@ -57,7 +58,7 @@ class Scan:
         self.data = data.reshape(len(self.k), coils, order="F").T
         self.sensitivity = None
         if maps:
-            # As programs estimate them: squares add up to 1. BART's phantom has maps of any scale.
+            # Normalised like estimated maps: squares add up to 1. BART's phantom has maps of any scale.
             bart("phantom", *solid, "-x", matrix[0], "-S", coils, "s")
             s = read_cfl("s")
             write_cfl("s", s / np.sqrt((abs(s) ** 2).sum(axis=3, keepdims=True)))
@@ -79,9 +80,9 @@ class Scan:
 
 # ---- the adjoint: conventions ----
 
-# After the best scale, BART's adjoint was measured 0.7e-4 to 1.6e-4 off the exact sum on these trajectories (its interpolation,
-# which is what it is: twice that is allowed); ours keeps its tolerance and single precision. A conjugate, a flipped or swapped
-# axis, or a grid shifted by half a voxel is off by more than 0.02.
+# After the best scale, BART's adjoint was measured 0.7e-4 to 1.6e-4 off the exact sum on these trajectories, because of
+# its interpolation; twice that is allowed. Ours keeps its tolerance and single precision. A conjugate, a flipped or
+# swapped axis, or a grid shifted by half a voxel would be off by more than 0.02.
 BART_ADJOINT, OUR_ADJOINT = 3e-4, 1e-5
 
 
@@ -95,7 +96,7 @@ def check_adjoint(matrix, trajectory, **options):
 
 
 def test_even_axes(_):
-    """2D and 3D, sides that differ, every order of the axes; and that a wrong convention would be seen."""
+    """2D and 3D, different sides, every order of the axes; and a check that a wrong convention would be detected."""
     check_adjoint((96, 96, 1), ["-r", "-x", 96, "-y", 151])
     scan, ours = check_adjoint((64, 74, 1), ["-r", "-x", 64, "-y", 101])
     check_adjoint((74, 64, 1), ["-r", "-G", "-x", 64, "-y", 101], swap=(0, 1))
@@ -111,8 +112,8 @@ def test_even_axes(_):
 
 
 def test_odd_axes(_):
-    """BART's direct sum, whose voxels on odd axes lie half a voxel before ours: moved to ours by the shift theorem. It computes
-    in single precision: 2e-6."""
+    """BART's direct sum. On odd axes its voxels lie half a voxel before ours, so the shift theorem moves them. It
+    computes in single precision: 2e-6."""
     for matrix, trajectory in (((33, 32, 1), ["-r", "-x", 32, "-y", 55]), ((32, 35, 1), ["-r", "-x", 32, "-y", 55]),
                                ((17, 16, 15), ["-3", "-r", "-x", 16, "-y", 100])):
         scan = Scan(matrix, trajectory)
@@ -125,10 +126,11 @@ def test_odd_axes(_):
 
 # ---- the inverse ----
 
-# What BART's iterations reach is off the exact minimum by its interpolation error, which small eigenvalues magnify: measured
-# here, in each test, against the minimum in double precision, as 2.1e-2 (nufft -i), 4.6e-3 and 5.2e-3 (pics, r = 0.1) and 1.9e-3
-# (r = 1); half as much again is allowed, to BART and to the distance from it. mri_recon must be within OUR_INVERSE of the same
-# minimum: measured 4e-6 to 2e-4, the tolerance of its sums times up to the number of samples over the penalty, some hundreds.
+# BART's iterations miss the exact minimum by its interpolation error, which small eigenvalues amplify. Each test
+# measures this against the minimum in double precision: 2.1e-2 (nufft -i), 4.6e-3 and 5.2e-3 (pics, r = 0.1) and 1.9e-3
+# (r = 1). Half as much again is allowed, to BART and to the distance from it. mri_recon must be within OUR_INVERSE of
+# the same minimum: measured 4e-6 to 2e-4, the tolerance of its sums times up to the number of samples over the penalty,
+# some hundreds.
 BART_INVERSE = 3e-2
 OUR_INVERSE = 5e-4
 

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""mri_recon and BART on the same files: BART's k-space, trajectories and maps read, images and maps written, and compared by
-`bart nrmse`, which is not told to find the best scale: both have BART's.
+"""mri_recon and BART on the same files: mri_recon reads BART's k-space, trajectories and maps, and writes images and
+maps. `bart nrmse` compares them without searching for the best scale, since both have BART's.
 
     test_bart_files.py MRI_RECON [cpu|cuda] [test_name ...]
 
-Both minimise |F s rho - d|^2 + penalty |rho|^2. BART's F is unitary, so its r is a penalty of r times the number of voxels here,
-and --lambda, which is relative to the number of samples where the maps' squares add up to 1, is that over this number.
+Both minimise |F s rho - d|^2 + penalty |rho|^2. BART's F is unitary, so its r is a penalty of r times the number
+of voxels here. --lambda is relative to the number of samples if the maps' squares add up to 1, so it is that
+penalty divided by this number.
 """
 import mri_peers
 from mri_peers import bounded, call, recon
@@ -16,7 +17,7 @@ def bart(*words):
 
 
 def nrmse(reference, found):
-    """|found - reference| / |reference|, by BART, of its files."""
+    """|found - reference| / |reference|, computed by BART from its files."""
     value = float(bart("nrmse", reference, found).split()[-1])
     assert value == value
     return value
@@ -31,13 +32,13 @@ def unit_maps(size, coils, out):
 
 
 SOLVED = ["--tolerance", 1e-6, "--iterations", 200]
-# BART prints six decimals. Single precision and the solvers' tolerance leave 2e-6 of the exact inverse: measured 0.000000 to
-# 0.000003. Another centre of an odd axis, a conjugate or a scale are off by more than 0.1.
+# BART prints six decimals. Single precision and the solvers' tolerance leave 2e-6 of the exact inverse: measured
+# 0.000000 to 0.000003. Another centre of an odd axis, a conjugate or a wrong scale would be off by more than 0.1.
 EXACT = 2e-5
 
 
 def test_cartesian_is_the_transform(_):
-    """All positions sampled: `fft -iu`, on even and odd axes."""
+    """Complete sampling: `fft -iu`, on even and odd axes."""
     for size in (64, 63):
         bart("phantom", "-x", size, "-k", "k")
         bart("fft", "-iu", 7, "k", "peer")
@@ -48,8 +49,8 @@ def test_cartesian_is_the_transform(_):
 
 
 def test_cartesian_parallel(_):
-    """Poisson-disc sampling, 8 coils: `pics`. Both at the minimum, in single precision; BART's stops after 200 iterations:
-    measured 2.6e-5."""
+    """Poisson-disc sampling, 8 coils: `pics`. Both at the minimum, in single precision; BART's stops after 200
+    iterations: measured 2.6e-5."""
     size, r = 64, 0.01
     unit_maps(size, 8, "s")
     bart("phantom", "-x", size, "-k", "-s", 8, "full")
@@ -65,13 +66,13 @@ def test_cartesian_parallel(_):
 
 
 def test_radial(_):
-    """Golden angles, 4 coils; the matrix is that of the maps, and without them the smallest that holds the trajectory. BART's
-    interpolation is what differs: measured 5e-3, as in test_bart.py, where half as much again is allowed."""
+    """Golden angles, 4 coils. The matrix is that of the maps; without maps, the smallest that covers the trajectory.
+    The difference is BART's interpolation: measured 5e-3, as in test_bart.py; half as much again is allowed."""
     size, spokes, r = 64, 101, 0.1
     unit_maps(size, 4, "s")
     bart("traj", "-r", "-G", "-x", size, "-y", spokes, "t")
     bart("phantom", "-k", "-s", 4, "-t", "t", "k")
-    # phantom's transform is that of a continuous object, and no scale of voxels; both programs see the same data.
+    # The phantom's transform is that of a continuous object, with its own scale. Both programs see the same data.
     recon("k.cfl", "--trajectory", "t.cfl", "--coils", "s.cfl", "-o", "ours.cfl", "--lambda", r * size ** 2 / (size * spokes), *SOLVED)
     bart("pics", "-S", "-l2", "-r", r, "-i", 100, "-t", "t", "k", "s", "peer")
     bounded("radial, 4 coils", nrmse("peer", "ours"), 8e-3)
@@ -79,13 +80,13 @@ def test_radial(_):
 
 
 def test_our_maps_in_bart(_):
-    """Maps that mri_recon estimates, in BART's `pics`, and BART's own, two sets of them, in mri_recon."""
+    """BART's `pics` uses maps estimated by mri_recon, and mri_recon uses BART's own maps, two sets of them."""
     size, r = 64, 0.01
     bart("phantom", "-x", size, "-k", "-s", 8, "k")
-    options = ["--lambda", r, *SOLVED]  # all positions: as many samples as voxels
+    options = ["--lambda", r, *SOLVED]  # complete sampling: as many samples as voxels
     recon("k.cfl", "--save-coils", "m.cfl", "-o", "ours.cfl", *options)
     bart("pics", "-S", "-l2", "-r", r, "-i", 200, "k", "m", "peer")
-    # Where maps fade, ours is the image that the coils see: times the root of the sum of their squares.
+    # Where maps fade, our image is the one that the coils see: times the root of the sum of their squares.
     bart("rss", 8, "m", "length")
     bart("fmac", "peer", "length", "even")
     bounded("mri_recon's maps", nrmse("even", "ours"), 1e-4)
@@ -94,7 +95,7 @@ def test_our_maps_in_bart(_):
     recon("k.cfl", "--coils", "two.cfl", "--map-sets", 1, "-o", "ours.cfl", *options)
     bart("pics", "-S", "-l2", "-r", r, "-i", 200, "k", "one", "peer")
     bounded("ecalib's maps", nrmse("peer", "ours"), 1e-4)
-    # Two images, of which ours is the root of the sum of squares.
+    # Two images; ours is the root of their sum of squares.
     recon("k.cfl", "--coils", "two.cfl", "-o", "ours.cfl", *options)
     bart("pics", "-S", "-l2", "-r", r, "-i", 200, "k", "two", "peer")
     bart("rss", 16, "peer", "both")
@@ -103,7 +104,7 @@ def test_our_maps_in_bart(_):
 
 
 def test_frames_and_slices(_):
-    """Frames come back in dimension 10, slices stacked along z: each that of its own k-space."""
+    """Frames are in dimension 10, slices are stacked along z; each matches its own k-space."""
     bart("phantom", "-x", 32, "-k", "a")
     bart("phantom", "-x", 32, "-k", "-B", "b")
     bart("join", 10, "a", "b", "frames")

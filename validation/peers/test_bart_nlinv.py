@@ -1,5 +1,5 @@
-"""Coil maps without calibration by mri_recon (--coils nlinv) against BART's nlinv, both from the same lines of BART's phantom with
-noise. mri_recon makes the image from either's maps, so that only these differ.
+"""Coil maps without calibration by mri_recon (--coils nlinv) against BART's nlinv, both from the same lines of
+BART's phantom with noise. mri_recon makes the image from both maps, so only these differ.
 
 usage: test_bart_nlinv.py PROGRAM [DEVICE] [test_name ...]
 """
@@ -69,7 +69,7 @@ def test_few_lines(_):
 
 
 def test_no_lines(_):
-    """None: BART begins with rho = 1 and ends with an image that is folded."""
+    """No calibration lines: BART starts with rho = 1 and ends with a folded image."""
     for every in 2, 3:
         errors = compare(every, 0)
         assert errors["ours"] <= errors["bart"], errors

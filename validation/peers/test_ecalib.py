@@ -3,7 +3,7 @@
 
     test_ecalib.py ESTIMATE_MAPS
 
-Images are solved for here, by one SENSE solver at each one's best lambda of a sweep, so that only the maps differ.
+One SENSE solver here makes the images from both, each at its best lambda of a sweep, so only the maps differ.
 """
 import os
 import pathlib
@@ -59,7 +59,7 @@ def sense(data, mask, maps, penalty):
 
 
 def best(data, mask, maps, truth):
-    even = np.sqrt((abs(maps) ** 2).sum(0))  # what makes the image of even intensity where maps fade
+    even = np.sqrt((abs(maps) ** 2).sum(0))  # makes the image's intensity even where maps fade
     return min(np.linalg.norm(even * abs(sense(data, mask, maps, penalty)) - truth) / np.linalg.norm(truth)
                for penalty in (1e-3, 3e-3, 1e-2, 3e-2))
 

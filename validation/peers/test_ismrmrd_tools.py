@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""mri_recon against ismrmrd-tools: files of ismrmrd_generate_cartesian_shepp_logan, reconstructed by ismrmrd_recon_cartesian_2d
-and compared with the phantom and the coil maps that lie in the file.
+"""mri_recon against ismrmrd-tools: files of ismrmrd_generate_cartesian_shepp_logan, reconstructed by
+ismrmrd_recon_cartesian_2d and compared with the phantom and the coil maps in the file.
 
     test_ismrmrd_tools.py MRI_RECON [cpu|cuda] [test_name ...]
 
-The phantom has values to 1. The generator's data are the orthonormal transform of maps times phantom, with noise of standard
-deviation -n in real and imaginary part, on a readout oversampled twice.
+The phantom has values up to 1. The generator's data are the orthonormal transform of maps times phantom, with
+noise of standard deviation -n in real and imaginary part, on a readout oversampled twice.
 """
 import shutil
 
@@ -21,7 +21,7 @@ def complex_of(dataset):
 
 
 class Sample:
-    """A file of the generator's: its phantom [y][x] and maps [coil][y][x], and the peer's image, of a copy."""
+    """A file of the generator: its phantom [y][x] and maps [coil][y][x], and the peer's image of a copy."""
 
     def __init__(self, *options, name="scan.h5", size=64, coils=4):
         self.file = name
@@ -44,7 +44,7 @@ def one_slice(array, size=64):
     return array[:, 0]
 
 
-# Fully sampled, both programs compute the same Fourier transform; mri_recon does it to its tolerance of 1e-6 or so.
+# Fully sampled: both programs compute the same Fourier transform; mri_recon to its tolerance of about 1e-6.
 SAME = 1e-5
 
 
@@ -60,7 +60,7 @@ def test_root_of_squares(_):
 
 
 def test_stored_trajectory(_):
-    """-k stores k/N in [-1/2, 1/2): the units are recognised, and the image is that of the Cartesian file."""
+    """-k stores k/N in [-1/2, 1/2). The units are recognised, and the image equals that of the Cartesian file."""
     sample = Sample("-k", "-n", 0.02)
     text = recon(sample.file, "--dry-run")
     assert "cycles per voxel" in text, text
@@ -69,15 +69,16 @@ def test_stored_trajectory(_):
 
 
 def test_noise_calibration(_):
-    """-C puts a noise measurement in front, which the peer leaves out of the image, and does not whiten by either. The
-    generator's noise is white, so whitening changes the image only by the error of a covariance from 128 samples: measured 0.025."""
+    """-C puts a noise measurement first. The peer omits it from the image, and does not whiten with it. The
+    generator's noise is white, so whitening changes the image only by the error of a covariance from 128 samples:
+    measured 0.025."""
     sample = Sample("-C", "-n", 0.05)
     ours = one_slice(image(sample.file, "--method", "adjoint", "--coils", "rss"))[0]
     bounded("with -C: root of squares against the peer", nrmse(abs(ours), sample.peer()), 0.05)
 
 
 def test_repetitions(_):
-    """One frame each; of a fully sampled file each alone is the phantom with its own noise."""
+    """One frame each. In a fully sampled file each frame is the phantom with its own noise."""
     sample = Sample("-r", 3, "-n", 0.01)
     ours = one_slice(image(sample.file, "--method", "adjoint", "--coils", "rss"))
     assert len(ours) == 3
@@ -87,9 +88,9 @@ def test_repetitions(_):
 
 
 def test_estimated_maps(_):
-    """Maps from the centre of k-space: their squares add up to 1, so the image is the phantom times the root of the true maps'
-    squares. Fully sampled, noise of 0.005 leaves 0.010 to 0.012 (measured; the root of squares, which adds the noise of empty
-    pixels up, 0.029)."""
+    """Maps from the centre of k-space: their squares add up to 1, so the image is the phantom times the root of the
+    true maps' squares. Fully sampled, noise of 0.005 leaves 0.010 to 0.012 (measured; the root of squares, which
+    adds up the noise of empty pixels, 0.029)."""
     for size in (64, 128):
         sample = Sample("-n", 0.005, size=size, coils=8, name=f"scan-{size}.h5")
         ours = one_slice(image(sample.file, "--coils", "walsh"), size)[0]
@@ -97,7 +98,8 @@ def test_estimated_maps(_):
 
 
 def test_calibration_lines(_):
-    """Every second line and 24 in the middle, maps from these. Without the maps the folded image is off by more than 0.2."""
+    """Every second line and 24 in the middle, maps from these. Without the maps the folded image would be off by
+    more than 0.2."""
     sample = Sample("-a", 2, "-w", 24, "-n", 0.005, coils=8)
     truth = abs(sample.phantom) * sample.rss
     ours = one_slice(image(sample.file, "--coils", "walsh"))
@@ -109,16 +111,18 @@ def test_calibration_lines(_):
 
 
 def test_maps_of_the_file(_):
-    """Every second line, and the maps in the file, which are found there: the phantom itself. The penalty is relative to the maps'
-    largest squares, which lie beside the coils; hence 1e-6, and noise of 0.005 magnified by the unfolding (measured 0.027)."""
+    """Every second line, and the maps in the file: the phantom itself. The penalty is relative to the maps' largest
+    squares, which lie beside the coils; hence 1e-6, and noise of 0.005 amplified by the unfolding (measured
+    0.027)."""
     sample = Sample("-a", 2, "-n", 0.005, coils=8)
     for frame in one_slice(image(sample.file, "--lambda", 1e-6)):
         bounded("twofold acceleration, maps of the file: against the phantom", nrmse(frame, sample.phantom), 0.035)
 
 
 def test_true_maps(_):
-    """Every second line, no noise, and the maps that made the data, in the plain layout: the phantom itself. With lambda 1e-6 the
-    penalty moves the image by 1e-6 times the condition of the unfolding, some tens; the iterations stop at 1e-6."""
+    """Every second line, no noise, and the maps that made the data, in the plain layout: the phantom itself. With
+    lambda 1e-6 the penalty changes the image by 1e-6 times the condition of the unfolding, some tens; the
+    iterations stop at 1e-6."""
     sample = Sample("-a", 2, "-n", 0, coils=8)
     with h5py.File(sample.file, "r") as file:
         lines = [line for line in file["dataset/data"][...] if line["head"]["idx"]["repetition"] == 0]

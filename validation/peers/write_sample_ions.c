@@ -1,9 +1,9 @@
-/* Writes ions, and before them some atoms with names, with the writer of cionize, and next to it what a reader must
- * find.
+/* Writes ions, preceded by some atoms with names, with the writer of cionize, and the expected result of reading
+ * them.
  *
  * usage: write_sample_ions FILE ATOMS IONS EXPECTED
  *
- * EXPECTED becomes a text file: a line for every atom with its name, element, residue's number, x, y and z. Used by
+ * EXPECTED becomes a text file: a line for every atom with its name, element, residue number, x, y and z. Used by
  * read_ions.py. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@ static const struct {
 } names[] = {{"N", "N"}, {"CA", "C"}, {"C", "C"}, {"O", "O"}, {"HH11", "H"}, {"SG", "S"}};
 enum { KINDS = sizeof kinds / sizeof *kinds, NAMES = sizeof names / sizeof *names };
 
-/* In thousandths, and in the range that PQR files hold in pdb2pqr's columns. */
+/* In thousandths, and in the range of pdb2pqr's PQR columns. */
 static double place(int64_t i, int axis)
 {
     return (double)((i * (7919 + 104 * axis) + 11) % 500000 - 99000) / 1000;

@@ -1,9 +1,9 @@
-/* Writes a small map without symmetry with the writers of cionize, and next to it what a reader must find in it.
+/* Writes a small map without symmetry with the writers of cionize, and the expected result of reading it.
  *
  * usage: write_sample_map FILE f32|f64 ORIGIN*3 SPACING*3 COUNT*3 EXPECTED
  *
- * EXPECTED becomes a text file: "counts", "origin" and "spacing" with three numbers each, then "values" and one value a
- * line, x fastest. Used by read_map.py. */
+ * EXPECTED becomes a text file: "counts", "origin" and "spacing" with three numbers each, then "values" and one
+ * value per line, x fastest. Used by read_map.py. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

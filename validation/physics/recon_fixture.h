@@ -1,4 +1,4 @@
-/* A small random scan with everything in it, and its matrices written out; for test_recon_algebra.c and
+/* A small random scan that uses every feature, and its dense matrices; for test_recon_algebra.c and
  * test_recon_devices.c. */
 #ifndef RECON_FIXTURE_H
 #define RECON_FIXTURE_H
@@ -35,7 +35,7 @@ static float complex random_complex(void)
     return re + (float)(2 * uniform() - 1) * I;
 }
 
-/* A small scan with everything in it, random. */
+/* A small random scan that uses every feature. */
 typedef struct problem {
     vf_context *ctx;
     vf_queue *queue;
@@ -80,7 +80,8 @@ static inline problem open_problem(const int64_t matrix[3], int coils, int frame
         for (int a = 0; a < 3; a++)
             p.trajectory.k[3 * m + a] = matrix[a] > 1 ? (float)((uniform() - 0.5) * (double)matrix[a]) : 0;
         for (int a = 0; a < 3 && encode_by == VF_ENCODE_CARTESIAN; a++)
-            p.trajectory.k[3 * m + a] = m > 0 ? rintf(p.trajectory.k[3 * m + a]) : 0; /* or nothing holds the mean */
+            p.trajectory.k[3 * m + a] = m > 0 ? rintf(p.trajectory.k[3 * m + a]) : 0; /* otherwise nothing determines
+                                                                                       * the mean */
         p.trajectory.weights[m] = (float)(0.2 + uniform());
         p.trajectory.time[m] = (float)(0.01 * uniform());
         p.trajectory.phi[m] = 1 + 0.2f * random_complex();
@@ -180,7 +181,7 @@ static inline double complex *dense_system(const problem *p, double lambda, cons
                 both += conj(maps[c * n + i]) * maps[c * n + j];
             a[i * n + j] *= both;
         }
-    /* The diagonal where the object is. */
+    /* The diagonal within the object. */
     double sum = 0, squares = 0;
     for (int64_t i = 0; i < n; i++) {
         sum += creal(a[i * n + i]) * pow(cabs(b[i]), 2);
@@ -246,7 +247,7 @@ static inline void dense_solve(int64_t n, double complex *a, double complex *b)
     }
 }
 
-/* Takes DEVICE and SEED from the command line. False: there is no such device, so the test is to be skipped. */
+/* Reads DEVICE and SEED from the command line. Returns false if there is no such device; the test is then skipped. */
 static inline bool begin_tests(int argc, char **argv)
 {
     const char *reason = "";

@@ -1,11 +1,11 @@
-/* The Coulomb sum against what physics and algebra say, without the reference: every variant of a device.
+/* The Coulomb sum against physics and algebra, without the reference: every variant of a device.
  *
  * usage: test_coulomb_physics DEVICE [SEED]     (cpu, cuda; exit 77 if there is no such device)
  *
  * Tolerances. Single precision (u = 2^-24): a term's relative error is at most (13.2 + additions in its chunk) u + 2
- * |P| u / r (head of unit/test_coulomb_sum.c), with |P| <= 14 angstrom from a block's centre at the spacings used here,
- * so for few atoms, far enough (r >= 1), it stays below 50 u = 3e-6 of sum |q| / r. Double: the same with u = 2^-53,
- * below 1e-14.
+ * |P| u / r (head of unit/test_coulomb_sum.c), with |P| <= 14 angstrom from a block's centre at the spacings used
+ * here. For few atoms at a distance r >= 1 it stays below 50 u = 3e-6 of sum |q| / r. Double: the same with u =
+ * 2^-53, below 1e-14.
  */
 #include <math.h>
 
@@ -13,8 +13,7 @@
 #include "device_fixture.h"
 #include "voxfield/fft.h"
 
-/* Potential of `count` charges {x, y, z, q} on a grid, r_min 0.01, C = 1, as doubles. Frees nothing: the caller does.
- */
+/* Potential of `count` charges {x, y, z, q} on a grid, r_min 0.01, C = 1, as doubles. The caller frees it. */
 static double *potential(const vf_grid *grid, const double *charges, int64_t count, const char *variant,
                          vf_dtype precision)
 {
@@ -94,11 +93,11 @@ static void test_point_and_dipole(void **state)
     for_variants(check_point_and_dipole);
 }
 
-/* Rock salt: the potential at an ion's site from all others is -M / d, M = 1.74756459463318 (Madelung; Evjen 1932).
- * Evjen's cube with half, quarter and eighth charges on faces, edges and corners converges like m^-4: 15 / (216 sqrt 3
- * m^4) is its leading error for m shells, 2.4e-6 for m = 24. The sum of |q|/r is 4 pi m^2 / 2 d^-1 or so, 3,700 at m =
- * 24, so that single precision, whose error is relative to that, holds M to 3,700 * 50 u; double to 4e-12, far below
- * Evjen's error. */
+/* Rock salt: the potential at an ion's site from all other ions is -M / d, M = 1.74756459463318 (Madelung; Evjen
+ * 1932). Evjen's cube with half, quarter and eighth charges on faces, edges and corners converges like m^-4. For m
+ * shells, its leading error is 15 / (216 sqrt 3 m^4), 2.4e-6 for m = 24. The sum of |q|/r is about 4 pi m^2 / 2
+ * d^-1, 3,700 at m = 24. The error of single precision is relative to that sum, so M holds to 3,700 * 50 u; double
+ * precision to 4e-12, far below Evjen's error. */
 static void check_madelung(const char *variant, vf_dtype precision, double tolerance)
 {
     enum { M = 24, SIDE = 2 * M + 1 };
@@ -130,10 +129,10 @@ static void test_madelung(void **state)
     for_variants(check_madelung);
 }
 
-/* Charges on grid points: the sum is a convolution of the charges with 1/r, which an FFT on the doubled grid computes
- * exactly, everywhere, in double precision, by a way that shares nothing with the sum. FFT error: a few u log2(n) of
- * the norms, here below 1e-12 of max |V|. In single precision many charges add up: a chunk of up to 4,000 on the const
- * variants; the bound (n u sum |q|/r) is far from reached, since rounding errors cancel like sqrt(n): 8 sqrt(4000) u =
+/* Charges on grid points: the sum is a convolution of the charges with 1/r. An FFT on the doubled grid computes it
+ * exactly, everywhere, in double precision, and shares nothing with the sum. FFT error: a few u log2(n) of the
+ * norms, here below 1e-12 of max |V|. In single precision many charges add up: a chunk of up to 4,000 on the const
+ * variants. Rounding errors cancel like sqrt(n), so the bound (n u sum |q|/r) is far from reached: 8 sqrt(4000) u =
  * 3e-5 of sum |q|/r is used. */
 static void check_convolution(const char *variant, vf_dtype precision, double tolerance)
 {
@@ -162,7 +161,7 @@ static void check_convolution(const char *variant, vf_dtype precision, double to
         z = z < N ? z : D - z;
         kernel[2 * cell] = 1 / fmax(0.5 * sqrt(x * x + y * y + z * z), 0.01);
     }
-    vf_context *host; /* the transforms are the CPU's, whatever device is tested */
+    vf_context *host; /* the transforms always run on the CPU */
     vf_queue *queue;
     vf_fft *fft;
     assert_int_equal(vf_context_create(&host), VF_OK);
@@ -206,8 +205,8 @@ static void test_convolution(void **state)
     for_variants(check_convolution);
 }
 
-/* Superposition: the map of two molecules is the sum of their maps; moving molecule and grid by whole grid steps that
- * binary numbers hold exactly moves the map and, the blocks moving along, changes no bit. */
+/* Superposition: the map of two molecules is the sum of their maps. Moving molecule and grid by whole grid steps
+ * that are exact in binary moves the map; the blocks move along, so no bit changes. */
 static void check_superposition_and_translation(const char *variant, vf_dtype precision, double tolerance)
 {
     enum { A = 90, B = 70 };

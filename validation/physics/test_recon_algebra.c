@@ -1,5 +1,5 @@
-/* The reconstruction as linear algebra: F^H is F's adjoint, and the solver solves, against dense matrices
- * written out, on the CPU or a GPU. */
+/* The reconstruction as linear algebra: F^H is the adjoint of F, and the solver's solution matches dense matrices,
+ * on the CPU or a GPU. */
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -19,8 +19,8 @@ static double norm(const float complex *x, int64_t n)
     return sqrt(sum);
 }
 
-/* Relative error allowed where results pass through float complex: the operators' accuracy and rounding of a few
- * hundred terms in the precision at hand, and the rounding of the host's copies. */
+/* Relative error allowed for results that pass through float complex: the operators' accuracy, rounding of a few
+ * hundred terms in the given precision, and the rounding of the host's copies. */
 static double allowed(const problem *p)
 {
     double rounding = p->settings.precision == VF_F64 ? 0 : 40 * 0x1p-24;
@@ -55,7 +55,7 @@ static void adjointness(const int64_t matrix[3], bool field, vf_dtype precision,
     /* Both sides are inner products of vectors, each with a relative error of `allowed`. */
     assert_true(cabs(left - right) <=
                 allowed(&p) * (norm(fx, SAMPLES) * norm(y, SAMPLES) + norm(x, p.voxels) * norm(fy, p.voxels)));
-    /* And against the matrix. */
+    /* Also against the dense matrix. */
     double difference = 0, size = 0;
     for (int m = 0; m < SAMPLES; m++) {
         double complex sum = 0;
@@ -126,9 +126,9 @@ static void against_dense(const int64_t matrix[3], int coils, bool field, bool d
         difference += pow(cabs(image[i] - b[i]), 2);
         size += pow(cabs(b[i]), 2);
     }
-    /* The error of a solution is at most the matrix's condition number times that of matrix, right side and residual.
-     * Largest eigenvalue over smallest: at most trace / (lambda x diagonal), for the identity; random samples
-     * are worth 2.5 of that bound's root. Random cases reach a tenth of what is allowed here. */
+    /* The error of a solution is at most the condition number times the error of matrix, right side and residual.
+     * The condition number is at most trace / (lambda x diagonal) for the identity; for random samples it is about
+     * 2.5 times the root of that bound. Random cases reach a tenth of what is allowed here. */
     double condition = 1 / p.settings.lambda * 10;
     double bound = condition * (allowed(&p) + p.settings.tolerance);
     double error = sqrt(difference / size);
@@ -162,7 +162,7 @@ static void test_off_resonance_against_dense(void **state)
     against_dense(cube, 2, true, false, VF_F32, VF_ENCODE_DIRECT);
 }
 
-/* Two frames together are each of them alone, bit for bit. (With coil maps lambda is the first frame's for both.) */
+/* Two frames together have the same bits as each alone. (With coil maps, both use the first frame's lambda.) */
 static void test_frames_one_at_a_time(void **state)
 {
     (void)state;
@@ -184,7 +184,8 @@ static void test_frames_one_at_a_time(void **state)
     close_problem(&p);
 }
 
-/* Frames in groups, and direct sums of several coils in pieces that do not divide the rows, change no bit. */
+/* Grouping frames, and splitting direct sums of several coils into pieces that do not divide the rows, changes no
+ * bit. */
 static void test_groups_and_pieces(void **state)
 {
     (void)state;
@@ -203,7 +204,7 @@ static void test_groups_and_pieces(void **state)
     close_problem(&p);
 }
 
-/* The pieces of adjoints add up to their number, to rounding. */
+/* The progress of the pieces of adjoints adds up to their number, up to rounding. */
 static void test_progress_adds_up(void **state)
 {
     (void)state;
@@ -230,7 +231,7 @@ static void test_progress_adds_up(void **state)
     }
 }
 
-/* --coils rss of two coils is the root of the sum of the squares of each alone. */
+/* --coils rss of two coils is the root of the sum of squares of each coil alone. */
 static void test_coils_one_at_a_time(void **state)
 {
     (void)state;
@@ -258,7 +259,7 @@ static void test_coils_one_at_a_time(void **state)
     close_problem(&p);
 }
 
-/* The adjoint of the direct sum and of the NUFFT, with everything in it, against the dense sum. */
+/* The adjoint of the direct sum and of the NUFFT, with every feature, against the dense sum. */
 static void test_adjoint_method(void **state)
 {
     (void)state;
@@ -281,8 +282,9 @@ static void test_adjoint_method(void **state)
     }
 }
 
-/* Gridded coils are combined by conj(s) and divided by sum |s|^2, or by 1 % of its largest where it is less: with s = 1
- * replaced by 0.5 a voxel becomes 0.5 / 0.25 = 2 times as bright, by 0.02 it becomes 0.02 / 0.01 = 2 times, too. */
+/* Gridded coils are combined by conj(s) and divided by sum |s|^2, but at least by 1 % of its maximum. Replacing s =
+ * 1 by 0.5 makes a voxel 0.5 / 0.25 = 2 times as bright; replacing it by 0.02 makes it 0.02 / 0.01 = 2 times as
+ * bright, too. */
 static void test_gridding_divides_by_the_maps(void **state)
 {
     (void)state;
@@ -296,7 +298,7 @@ static void test_gridding_divides_by_the_maps(void **state)
                       *image = allocate((size_t)p.voxels, sizeof *image);
         p.settings.method = RECON_GRIDDING;
         for (int64_t n = 0; n < 2 * p.voxels; n++)
-            p.scan.sensitivity[n] = n < p.voxels; /* the second coil sees nothing */
+            p.scan.sensitivity[n] = n < p.voxels; /* the second coil receives nothing */
         run_reconstruction(&p, plain, &summary);
         assert_true(norm(plain, p.voxels) > 0);
         for (int i = 0; i < 3; i++)
@@ -312,7 +314,7 @@ static void test_gridding_divides_by_the_maps(void **state)
     }
 }
 
-/* A saved Q gives the same image, bit for bit, and is refused for another trajectory. */
+/* A saved Q gives the same image, bit for bit, and is rejected for another trajectory. */
 static void test_saved_q(void **state)
 {
     (void)state;
@@ -363,9 +365,9 @@ static void test_density_cartesian(void **state)
     close_problem(&p);
 }
 
-/* On spokes, the area that a sample stands for is pi |k| / (2 spokes) for steps of 1/2; between the centre, where
- * spokes are closer than the kernel is wide, and the end, beyond which there is nothing, weights are that area. The
- * kernel averages over about a cycle, the iteration is stopped early: within a tenth. */
+/* On spokes, a sample stands for the area pi |k| / (2 spokes) for steps of 1/2. Weights are that area between the
+ * centre, where spokes are closer than the kernel's width, and the end, beyond which there are no samples. The
+ * kernel averages over about a cycle and the iteration stops early, so a tenth is allowed. */
 static void test_density_radial(void **state)
 {
     (void)state;

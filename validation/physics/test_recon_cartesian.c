@@ -1,4 +1,4 @@
-/* Cartesian scans: which operator they get, and that cropping readouts leaves the image what it was.
+/* Cartesian scans: which operator is chosen, and that cropping readouts does not change the image.
  *
  * usage: test_recon_cartesian DEVICE [SEED]     (cpu, cuda; exit 77 if there is no such device)
  */
@@ -12,9 +12,9 @@
 
 enum { COILS = 3, FRAMES = 2 };
 
-/* A scan of whole lines along `axis` at random places, some of them twice, in a random order of k along each; two
- * frames, and a calibration frame of other lines. Maps of modulus 1 make the power that lambda is relative to the same
- * wherever the object is. */
+/* A scan of whole lines along `axis` at random places, some of them twice, with k in random order along each line;
+ * two frames, and a calibration frame of other lines. Maps of modulus 1 give the same power, which lambda is
+ * relative to, everywhere in the object. */
 static mri_scan make_lines(const int64_t matrix[3], int axis, int64_t keep, bool weights)
 {
     mri_scan s = {.coils = COILS, .volumes = FRAMES, .slices = 1, .places = 1, .trajectories = 1, .frames = FRAMES};
@@ -32,7 +32,7 @@ static mri_scan make_lines(const int64_t matrix[3], int axis, int64_t keep, bool
         at->samples = lines[t] * n;
         at->k = allocate((size_t)(3 * at->samples), sizeof *at->k);
         at->weights = weights ? allocate((size_t)at->samples, sizeof *at->weights) : NULL;
-        at->time = allocate((size_t)at->samples, sizeof *at->time); /* of no use: there is no field map */
+        at->time = allocate((size_t)at->samples, sizeof *at->time); /* no effect: there is no field map */
         for (int64_t m = 0; m < at->samples; m++) {
             const int64_t i = m % n, from = m - i;
             for (int a = 0; a < 3; a++)
@@ -40,7 +40,7 @@ static mri_scan make_lines(const int64_t matrix[3], int axis, int64_t keep, bool
                     i > 0 || a == axis ? at->k[3 * from + a] : (float)floor((uniform() - 0.5) * (double)matrix[a]);
             if (weights)
                 at->weights[m] = i > 0 ? at->weights[from] : (float)(0.5 + uniform());
-            /* Turned round, every second line; one line has k = N/2 for -N/2. */
+            /* Every second line is reversed; one line has k = N/2 instead of -N/2. */
             const int64_t k = (from / n % 2 ? n - 1 - i : i) - n / 2;
             at->k[3 * m + axis] = (float)(from == n && n % 2 == 0 && k == -n / 2 ? n / 2 : k);
         }
@@ -98,9 +98,9 @@ static float complex *make_images(vf_context *ctx, const recon_settings *setting
     return k.image;
 }
 
-/* The middle of the whole scan's images and the cropped one's. Data are rounded to single precision on the way, once,
- * u = 2^-24 of each; and images, twice. The first is amplified by the condition number of the system at most, in the
- * norm of the images, that is 10 / lambda (test_recon_algebra.c); on average, and as rounding errors are independent,
+/* The middle of the full scan's images against the cropped scan's. Data are rounded to single precision once on the
+ * way, u = 2^-24 of each, and images twice. The first rounding is amplified at most by the system's condition number
+ * 10 / lambda (test_recon_algebra.c), in the norm of the images; on average, since rounding errors are independent,
  * by its root. */
 static void compare(const mri_scan *whole, const mri_scan *cut, const float complex *a, const float complex *b,
                     double bound)
@@ -150,7 +150,7 @@ static void test_same_image(void **state)
         float complex *a = make_images(ctx, &settings, &whole, &summary[0]),
                       *b = make_images(ctx, &settings, &cut, &summary[1]);
         assert_string_equal(summary[1].encoding, "FFT of the grid");
-        /* Density weights are known to 1e-3 of the NUFFT that finds them, for both. */
+        /* For both, density weights are known to the 1e-3 of the NUFFT that finds them. */
         compare(&whole, &cut, a, b, settings.method == RECON_GRIDDING ? 4e-3 : (sqrt(10 / 0.05) + 3) * 0x1p-24);
         if (settings.method == RECON_CG)
             assert_true(fabs(summary[0].lambda - summary[1].lambda) <= 1e-6 * summary[0].lambda);
@@ -162,7 +162,7 @@ static void test_same_image(void **state)
     }
 }
 
-/* What is not made of whole lines, and what the settings keep, stays as it is. */
+/* Scans not made of whole lines stay as they are; so do those that the settings exclude. */
 static void test_left_alone(void **state)
 {
     (void)state;
@@ -177,7 +177,7 @@ static void test_left_alone(void **state)
         case 1: /* asymmetric echo */
             at->samples -= 16 - 12;
             break;
-        case 2: /* another line's place in the middle */
+        case 2: /* the place of another line, in the middle */
             at->k[3 * 20 + 1] += 1;
             break;
         case 3: /* a k twice */

@@ -1,5 +1,5 @@
-/* Several devices reconstruct what one does: bit for bit where frames, channels or voxels are shared, and to rounding
- * where the coils of one image are. The devices are of the CPU, or GPUs of one host. */
+/* Several devices reconstruct the same image as one: the same bits if frames, channels or voxels are split, and up
+ * to rounding if the coils of one image are. The devices are on the CPU, or are GPUs of one host. */
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -12,11 +12,11 @@ static char lists[LISTS][24]; /* of devices */
 static int devices[LISTS] = {1, 2, 3};
 static uint64_t first_seed;
 
-/* What is reconstructed, and how. */
+/* The scan, and how it is reconstructed. */
 typedef struct variation {
     const int64_t *matrix;
     int coils, frames, places, trajectories;
-    bool field, to_the_end; /* of the solver; else some iterations */
+    bool field, to_the_end; /* of the solver; otherwise only some iterations */
     vf_dtype precision;
     vf_encode_by encode_by;
     recon_method method;
@@ -33,7 +33,7 @@ typedef struct images {
     recon_watch watch;
     vf_status status;
     char message[400]; /* of an error */
-    int given_up;      /* devices that were warned of */
+    int given_up;      /* devices with a warning */
 } images;
 
 static void keep(void *user, const scan_frame *frame, const float complex *image)
@@ -43,7 +43,7 @@ static void keep(void *user, const scan_frame *frame, const float complex *image
     k->frames++;
 }
 
-/* The second trajectory is the first turned round: x for y. */
+/* The second trajectory is the first rotated: x for y. */
 static void turn(const problem *p, scan_trajectory *out)
 {
     *out = p->trajectory;
@@ -63,7 +63,7 @@ static void count_warnings(void *user, vf_log_level level, const char *text)
     out->given_up += level == VF_LOG_WARNING && strstr(text, "is dropped") != NULL;
 }
 
-/* The same random scan each time, on the devices of a list. */
+/* Makes the same random scan each time, on the devices of a list. */
 static images try_to_make(const variation *v, int list)
 {
     scan_trajectory trajectories[2];
@@ -83,7 +83,7 @@ static images try_to_make(const variation *v, int list)
     for (int f = 0; f < v->frames; f++) {
         p.frames[f].trajectory = f % p.scan.trajectories;
         p.frames[f].place = f % p.scan.places;
-        for (int i = 0; i < v->coils * SAMPLES; i++) /* so that lambda depends on which frame it is found from */
+        for (int i = 0; i < v->coils * SAMPLES; i++) /* so lambda depends on the frame that it is found from */
             p.frames[f].data[i] *= (float)(1 + f);
     }
     for (int64_t n = 0; v->coils > 1 && n < v->coils * p.voxels; n++)
@@ -110,7 +110,7 @@ static images make(const variation *v, int list)
     return out;
 }
 
-/* Some scans could not tell a wrong image from the right one. */
+/* All-zero images could hide errors. */
 static void check_not_zero(const images *a, int frames)
 {
     for (int f = 0; f < frames; f++) {
@@ -123,7 +123,8 @@ static void check_not_zero(const images *a, int frames)
 
 static const char *const variable = "VOXFIELD_SIMULATE_FAILURE";
 
-/* `failing`: a device that is to fail (docs/architecture.md), or NULL. How many did: one that found no work did not. */
+/* `failing`: a device that fails (docs/architecture.md), or NULL. Returns how many failed; one that found no work
+ * did not. */
 static int same_bits_though(const variation *v, const char *failing)
 {
     int failed = 0;
@@ -158,7 +159,7 @@ static void same_bits(const variation *v)
     assert_int_equal(same_bits_though(v, NULL), 0);
 }
 
-/* With coil maps lambda is found from the first frame of a place, whoever makes it. */
+/* With coil maps, lambda is found from the first frame of a place, on any device. */
 static void test_frames(void **state)
 {
     (void)state;
@@ -189,7 +190,7 @@ static void test_frames_of_other_methods(void **state)
                                .method = (recon_method)method});
 }
 
-/* Every frame is counted once, by the device that made it, and the line's progress reaches their number. */
+/* Every frame is counted once, by the device that made it, and the progress reaches their number. */
 static void test_frames_are_counted(void **state)
 {
     (void)state;
@@ -208,7 +209,7 @@ static void test_frames_are_counted(void **state)
     }
 }
 
-/* One image of one coil: direct sums, those of Q among them, are shared by voxels. */
+/* One image of one coil: direct sums, including those of Q, are split by voxels. */
 static void test_voxels(void **state)
 {
     (void)state;
@@ -224,7 +225,7 @@ static void test_voxels(void **state)
                                        .method = coils == 1 ? RECON_CG : RECON_ADJOINT});
 }
 
-/* Coils that are images of their own: whole systems, each on one device. */
+/* Coils that are separate images: whole systems, each on one device. */
 static void test_channels(void **state)
 {
     (void)state;
@@ -238,11 +239,11 @@ static void test_channels(void **state)
                                    .seen = RECON_COILS_RSS});
 }
 
-/* F^H d by groups of coils: the coils' images are the same (test_channels), only the order differs in which C products
- * conj(s) x and D - 1 groups are added up. Each component of the sum takes at most 2 roundings a product and 1 a group,
- * each of at most T = sum |s| |x|; so each of the two is within (2 C + D) u T of the sum in exact arithmetic, and they
- * differ by twice that in a component, sqrt(2) times as much in modulus. T is at most the product of the roots of sum
- * |s|^2 and sum |x|^2 (Cauchy and Schwarz), of which the second is the image of --coils rss; 1 % is for its rounding.
+/* F^H d by groups of coils. The coils' images are the same (test_channels), but the C products conj(s) x and D - 1
+ * groups are added up in another order. Each component of the sum takes at most 2 roundings a product and 1 a group,
+ * each of at most T = sum |s| |x|. So both results are within (2 C + D) u T of the exact sum, and they differ by
+ * twice that in a component, sqrt(2) times as much in modulus. T is at most the product of the roots of sum |s|^2
+ * and sum |x|^2 (Cauchy and Schwarz); the latter is the image of --coils rss. 1 % is for its rounding.
  */
 static void test_coils_adjoint(void **state)
 {
@@ -277,9 +278,9 @@ static void test_coils_adjoint(void **state)
     close_problem(&p);
 }
 
-/* The solver with its coils shared. Each of two solutions to the tolerance e is within e times the condition number of
- * the exact one, and that is 10 / lambda at most (test_recon_algebra.c), so they differ by twice that; in double
- * precision rounding is far below. And the same devices make the same bits each time. */
+/* The solver with its coils split. Each of two solutions to the tolerance e is within e times the condition number
+ * of the exact one, and that is at most 10 / lambda (test_recon_algebra.c). So they differ by at most twice that; in
+ * double precision rounding is far below. The same devices give the same bits each time. */
 static void test_coils_solved(void **state)
 {
     (void)state;
@@ -299,7 +300,7 @@ static void test_coils_solved(void **state)
                 difference += pow(cabs((double complex)one.data[n] - (double complex)several.data[n]), 2);
                 size += pow(cabsf(one.data[n]), 2);
             }
-            /* What is compared passed through single precision: a rounding each. */
+            /* The compared images passed through single precision: one rounding each. */
             assert_true(sqrt(difference / size) <= 2 * 10 / 0.05 * 1e-12 + 2 * 0x1p-24);
             assert_memory_equal(several.data, again.data, (size_t)one.voxels * sizeof *one.data);
             assert_int_equal(several.summary.sharing.teams, 1);
@@ -312,15 +313,15 @@ static void test_coils_solved(void **state)
     }
 }
 
-/* A device that fails leaves its frames to the others: the same bits, a warning, and its part in what frames share,
- * which is the maps and lambda, is taken over, too. */
+/* If a device fails, the others take over its frames: the same bits, and a warning. They also take over its part of
+ * what frames share: the maps and lambda. */
 static void test_a_device_fails(void **state)
 {
     (void)state;
     int failed = 0;
     for (int first = 0; first < 2; first++)
         for (int by = VF_ENCODE_DIRECT; by <= VF_ENCODE_CARTESIAN; by++)
-            for (int at = 0; at < 2; at++) { /* it cannot be started, or fails at its first piece */
+            for (int at = 0; at < 2; at++) { /* it fails to start, or fails at its first piece */
                 char failing[32];
                 snprintf(failing, sizeof failing, "%.*s:%d@%d", (int)strcspn(lists[0], ":"), lists[0], first, at);
                 failed += same_bits_though(&(variation){.matrix = plane,
@@ -335,7 +336,7 @@ static void test_a_device_fails(void **state)
     assert_true(failed > 0);
 }
 
-/* All fail, or one of several that make one image together: an error that says which. */
+/* All devices fail, or one of those that make one image together: the error says which. */
 static void test_nobody_takes_over(void **state)
 {
     (void)state;
@@ -361,7 +362,7 @@ static void test_nobody_takes_over(void **state)
     unsetenv(variable);
 }
 
-/* More devices than there is work: some stay idle, and what is made is the same. */
+/* More devices than work: some stay idle, and the result is the same. */
 static void test_more_devices_than_work(void **state)
 {
     (void)state;
@@ -372,7 +373,7 @@ static void test_more_devices_than_work(void **state)
     same_bits(&(variation){.matrix = plane, .coils = 1, .frames = 2, .encode_by = VF_ENCODE_NUFFT});
 }
 
-/* Parts cover everything once, in order, in whole steps, and differ by a step at most. */
+/* Parts cover everything once, in order, in whole steps, and differ by at most one step. */
 static void test_cuts(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* F^H W F by Q, or by the FFT of the grid, against the matrix written out, on the CPU or a GPU. */
+/* F^H W F by Q, or by FFT, against the dense matrix, on the CPU or a GPU. */
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -11,10 +11,10 @@
 
 static const int64_t cube[3] = {7, 8, 6}, plane[3] = {14, 17, 1};
 
-/* F^H W F x in double precision against the matrix written out. Q is good to `accuracy` of its norm, and where its
- * errors are independent, F^H W F x to that of |Q| |x|; for random x, |y|^2 is |x|^2 times the sum of |Q|^2 over a
- * window with Q(0) of an eighth of the doubled grid. So the error is some 8^(1/2) accuracy |y|; four times that is
- * allowed, 1e-9, where weights in single precision would show as 1e-8. */
+/* F^H W F x in double precision against the dense matrix. Q is accurate to `accuracy` of its norm. If its errors are
+ * independent, F^H W F x is accurate to that of |Q| |x|. For random x, |y|^2 is |x|^2 times the sum of |Q|^2 over a
+ * window with Q(0) of an eighth of the doubled grid. So the error is about 8^(1/2) accuracy |y|. Four times that is
+ * allowed, 1e-9; weights in single precision would show as 1e-8. */
 static void normal_against_dense(const int64_t matrix[3], bool field, vf_encode_by encode_by)
 {
     problem p = open_problem(matrix, 1, 1, field, VF_F64, encode_by);

@@ -1,5 +1,5 @@
-/* Images that are seen together through two sets of coil maps: F^H W F and F^H W d of both, and their solution, against
- * dense matrices written out. */
+/* Images seen together through two sets of coil maps: F^H W F and F^H W d of both, and their solution, against dense
+ * matrices. */
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -82,7 +82,7 @@ static vf_array device_images(const problem *p, const double complex *x)
     return a;
 }
 
-/* Where the maps are on the devices: all coils on the first. */
+/* The maps on the devices: all coils on the first. */
 static device_maps put_maps(const problem *p, const device_team *team)
 {
     device_maps maps = {0};
@@ -92,14 +92,14 @@ static device_maps put_maps(const problem *p, const device_team *team)
     return maps;
 }
 
-/* Relative errors: of Q to the accuracy, about 3 times as much in F^H W F of random images (test_recon_algebra.c),
- * twice for the sums over sets and coils; and rounding of a few hundred terms. */
+/* Relative errors: Q to the accuracy, about 3 times as much in F^H W F of random images (test_recon_algebra.c),
+ * twice that for the sums over sets and coils, and rounding of a few hundred terms. */
 static double allowed(const problem *p)
 {
     return 12 * p->settings.accuracy + (p->settings.precision == VF_F64 ? 1e-12 : 80 * 0x1p-24);
 }
 
-/* <A x, y> = <F S x, W F S y> = <x, A y>, the middle one written out. */
+/* <A x, y> = <F S x, W F S y> = <x, A y>, where the middle is computed densely. */
 static void normal_is_hermitian(const int64_t matrix[3], bool field, vf_dtype precision, vf_encode_by by)
 {
     problem p = open_sets(matrix, field, precision, by);
@@ -154,8 +154,8 @@ static void test_normal_is_hermitian(void **state)
                                     (vf_encode_by)by);
 }
 
-/* <S^H F^H W conj(phi) d, x> = <d, W phi F S x>: the encoding of both images and its adjoint. Samples are weighted in
- * single precision, whichever follows: four roundings. */
+/* <S^H F^H W conj(phi) d, x> = <d, W phi F S x>: the encoding of both images and its adjoint. Samples are weighted
+ * in single precision in any precision: four roundings. */
 static void right_side_is_adjoint(vf_dtype precision, vf_encode_by by)
 {
     problem p = open_sets(plane, false, precision, by);
@@ -164,6 +164,7 @@ static void right_side_is_adjoint(vf_dtype precision, vf_encode_by by)
     recon_watch watch = {.mode = VF_PROGRESS_OFF};
     int parts;
     void *out = allocate((size_t)(SETS * p.voxels), 2 * sizeof(double));
+    p.scan.trajectory = &p.trajectory;
     assert_int_equal(team_create(p.ctx, 0, vf_context_device_count(p.ctx), &team), VF_OK);
     if (right_side_create(&team, &p.settings, &p.scan, &p.trajectory, &watch, &side) != VF_OK)
         fail_msg("%s", vf_context_message(p.ctx));
@@ -206,8 +207,8 @@ static void keep(void *user, const scan_frame *frame, const float complex *image
     memcpy(kept[0], image, (size_t)plane[0] * (size_t)plane[1] * sizeof *image);
 }
 
-/* The image of the dense solution x: the root of sum_s |x_s|^2, or of sum_c |sum_s S_sc x_s|^2, with the phase of the
- * stronger x_s. */
+/* The image of the dense solution x: the root of sum_s |x_s|^2, or of sum_c |sum_s S_sc x_s|^2, with the phase of
+ * the stronger x_s. */
 static double complex combined(const problem *p, const double complex *x, int64_t voxel)
 {
     const double complex a = x[voxel], b = x[p->voxels + voxel], strong = cabs(a) >= cabs(b) ? a : b;
@@ -217,8 +218,8 @@ static double complex combined(const problem *p, const double complex *x, int64_
     return strong * sqrt(squares) / cabs(strong);
 }
 
-/* Of the solution the error is bounded as in test_recon_algebra.c, by the condition number. Where both images are as
- * strong, rounding may choose the other phase, so magnitudes are compared too: all of those, and all phases but those.
+/* The solution's error is bounded by the condition number, as in test_recon_algebra.c. Where both images are equally
+ * strong, rounding may select the other phase. So all magnitudes are compared, and all phases but those.
  */
 static void solution_against_dense(bool weighted, vf_dtype precision, vf_encode_by by)
 {
@@ -275,7 +276,7 @@ static void test_solution_against_dense(void **state)
             solution_against_dense(weighted, by == VF_ENCODE_NUFFT ? VF_F64 : VF_F32, (vf_encode_by)by);
 }
 
-/* One set of two gives the bits of a scan that has no other, whatever the second. */
+/* One set of two gives the same bits as a scan with only that set, whatever the second is. */
 static void test_first_of_two(void **state)
 {
     (void)state;

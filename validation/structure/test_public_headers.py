@@ -12,7 +12,7 @@ import sys
 
 def compiles(compiler, standard, folders, names):
     language = "c++" if "++" in standard else "c"
-    # A typedef after the includes: C wants a file to declare something.
+    # A typedef after the includes, because C requires a declaration in a file.
     text = "".join(f'#include "{name}"\n' for name in names) + "typedef int ends_here;\n"
     command = [compiler, "-x", language, f"-std={standard}", "-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Werror",
                "-fsyntax-only", *[f"-I{folder}" for folder in folders], "-"]

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The shared library shows what the public headers declare, and nothing else.
+"""The shared library exports exactly what the public headers declare.
 
     test_public_symbols.py NM LIBRARY HEADER...
 """
@@ -10,13 +10,13 @@ import sys
 
 
 def declared(text):
-    """The functions that a header declares, but those it defines itself."""
+    """The functions that a header declares, except those that it also defines."""
     text = re.sub(r"/\*.*?\*/", " ", text, flags=re.DOTALL)
     text = re.sub(r"^[ \t]*#(?:[^\n]*\\\n)*[^\n]*", " ", text, flags=re.MULTILINE)
     text = re.sub(r'extern "C" \{|VF_API_BEGIN|VF_API_END', " ", text)
     inline = r"static inline[^{;]*\{(?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*\}"
     text = re.sub(inline, " ", text)
-    text = re.sub(r"\{(?:[^{}]|\{[^{}]*\})*\}", " ", text)  # what structures and enumerations hold
+    text = re.sub(r"\{(?:[^{}]|\{[^{}]*\})*\}", " ", text)  # the members of structures and enumerations
     found = set()
     for statement in text.split(";"):
         match = re.search(r"\(?\b(vf_\w+)\)?\s*\(", re.sub(r"\bvf_status(?=\()", "vf_status ", statement))

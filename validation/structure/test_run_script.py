@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""What the script `run` does where it cannot be tried for real: on a machine with a GPU (with stand-ins for the GPU's tools),
-without one, with packages missing. usage: test_run_script.py SOURCE
+"""The script `run` in situations that cannot be tried for real: on a machine with a GPU (with stand-ins for the
+GPU's tools), without one, and with missing packages. usage: test_run_script.py SOURCE
 """
 import hashlib
 import json
@@ -14,11 +14,11 @@ import tempfile
 import unittest
 
 SOURCE = pathlib.Path(sys.argv.pop(1)).resolve() if len(sys.argv) > 1 else pathlib.Path(__file__).resolve().parents[2]
-# Nothing else is on the PATH, so that neither a real GPU nor a real apt-get has a part in this.
+# The PATH has nothing else, so a real GPU or a real apt-get has no effect.
 TOOLS = """basename bash cat chmod cut date dirname env find flock git grep head id ls mkdir mktemp mv nproc python3 rm rmdir sed
            sha256sum sort tail tee timeout uniq xargs""".split()
 
-CASES = 21  # that compute-sanitizer runs with each tool
+CASES = 21  # the number of runs of compute-sanitizer with each tool
 
 JUNIT = """<?xml version="1.0"?><testsuite name="t">
 <testcase name="test_sum_gpu" status="run" time="1.5"/>{more}
@@ -122,13 +122,13 @@ class RunScript(unittest.TestCase):
         self.assertFalse(self.calls.exists(), text)
 
     def test_gpu_code_can_be_left_out(self):
-        """What a build folder was told before does not count."""
+        """Earlier settings of a build folder have no effect."""
         for name, script in STAND_INS.items():
             self.stand_in(name, script)
         for value, expected in (("OFF", "OFF"), (None, "NATIVE"), ("ON", "ON")):
             self.environment.pop("VOXFIELD_CUDA", None)
             self.environment.update({"VOXFIELD_INSTALL": "no"} | ({"VOXFIELD_CUDA": value} if value else {}))
-            text = self.run_script("demo")[1]  # there are no programs to go on with
+            text = self.run_script("demo")[1]  # the next step needs programs that do not exist
             self.assertIn(f"-DVOXFIELD_CUDA={expected} ", (self.tree / "build/release/configured").read_text() + " ", text)
 
     def test_check_compiles_all_gpu_code(self):
@@ -156,7 +156,7 @@ class RunScript(unittest.TestCase):
         self.apt_get()
         self.stand_in("id", "echo 0")
         status, text = self.run_script("packages")
-        self.assertEqual(status, 1, text)  # for the stand-in installs nothing
+        self.assertEqual(status, 1, text)  # because the stand-in installs nothing
         self.assertIn("still missing", text)
         calls = self.calls.read_text().splitlines()
         self.assertEqual([call.split()[-1] if "update" in call else "install" for call in calls], ["update", "install", "install"])
@@ -167,7 +167,7 @@ class RunScript(unittest.TestCase):
     # ---- gpu ----
 
     def gpu(self, more_tests="", **environment):
-        """A test may have stand-ins of its own: self.sanitizer, self.ctest, self.nproc."""
+        """A test may have its own stand-ins: self.sanitizer, self.ctest, self.nproc."""
         own = {"compute-sanitizer": getattr(self, "sanitizer", None), "ctest": getattr(self, "ctest", None),
                "nproc": getattr(self, "nproc", None)}
         for name, script in {**STAND_INS, **{name: script for name, script in own.items() if script}}.items():
@@ -222,7 +222,7 @@ class RunScript(unittest.TestCase):
         self.assertEqual(record["tests"]["passed"], 1)
         incomplete = self.tree / "validation/results/incomplete"
         self.assertFalse(incomplete.exists())
-        # Another run's is not this one's to remove.
+        # A run must not remove another run's folder.
         shutil.rmtree(incomplete.parent)
         incomplete.mkdir(parents=True)
         (incomplete / "gpu-other.json").write_text("{}")
@@ -263,7 +263,7 @@ class RunScript(unittest.TestCase):
             read -rt 1 <> <(:)
             echo "========= ERROR SUMMARY: 0 errors"
             echo "end $2" >>"$STAND_IN_CALLS\""""
-        # A sanitizer that ran beside the tests would begin before they end.
+        # If a sanitizer ran in parallel with the tests, it would start before they end.
         self.ctest = """read -rt 2 <> <(:)
             echo tests >>"$STAND_IN_CALLS"
             """ + STAND_INS["ctest"]
@@ -275,7 +275,7 @@ class RunScript(unittest.TestCase):
         for line in lines:
             running += line.startswith("begin ") - line.startswith("end ")
             most = max(most, running)
-        self.assertTrue(4 < most <= 6, most)  # more than a tool at a time
+        self.assertTrue(4 < most <= 6, most)  # more than one tool at a time
         begun = [line for line in lines if line.startswith("begin ")]
         self.assertEqual(len(begun), len(set(begun)))
         for tool in ("memcheck", "racecheck", "initcheck", "synccheck"):
@@ -286,7 +286,7 @@ class RunScript(unittest.TestCase):
             for name in ("copy", "reduce", "scan", "sort", "reduce_operators"):
                 self.assertTrue(any(f"/test_{name} " in line for line in begun if f" {tool} " in line), name)
         self.assertEqual(lines.index("tests"), 0, lines)  # before the sanitizers
-        self.assertEqual(lines.index("benchmark"), len(lines) - 1)  # and nothing ran beside the benchmark
+        self.assertEqual(lines.index("benchmark"), len(lines) - 1)  # nothing ran in parallel with the benchmark
 
     def test_gpu_sanitizer_cases_name_tests_that_exist(self):
         cases = re.findall(r'"\$unit/(test_\w+) cuda 1 ([\w ]+)"', (SOURCE / "run").read_text())

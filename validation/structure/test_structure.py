@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Checks the rules by which the tree is built (docs/ and the comments below say why), and that each check can fail.
+"""Checks the rules of the source tree (docs/ and the comments below give the reasons), and that each check can fail.
 
     test_structure.py SOURCE
 
-First every rule is tried on a small tree with a violation planted in it, then all of them on SOURCE.
+First, each rule is tried on a small tree with a planted violation; then all rules on SOURCE.
 """
 import os
 import pathlib
@@ -13,10 +13,10 @@ import sys
 import tempfile
 
 CODE = {".c", ".h", ".inc", ".cu", ".cuh"}
-# Samples, records and fixtures: not written by hand, or as long as what they hold.
+# Samples, records and fixtures: generated, or as long as their contents.
 DATA = {".pqr", ".json", ".dx", ".cube", ".mrc", ".h5", ".png", ".gz", ".csv"}
 MAX_LINES = 500
-# File: why it may be longer.
+# File: the reason why it may be longer.
 LONG_FILES = {
     "libcore/src/picture/canvas_font.inc": "generated glyphs",
     "apps/cionize/maps/draw_slices.c": "one picture: what is measured for its layout is what is then drawn",
@@ -24,12 +24,12 @@ LONG_FILES = {
     "kernels/fourier_sum/fourier_sum_products.cu": "one kernel: where its data lie is what all parts of it agree on",
     "validation/unit/test_draw_slices.c": "a test for each part of the picture, and what reads it back",
 }
-# Names that every folder may have.
+# File names that may occur in every folder.
 COMMON_NAMES = {"CMakeLists.txt", "README.md", ".gitignore", "run", "requirements.txt"}
 
 
 class Tree:
-    """The files of a source tree: what git tracks or would track, or all but build folders where there is no git."""
+    """The files of a source tree: those that git tracks or would track; without git, all outside build folders."""
 
     def __init__(self, root, long_files):
         self.root = pathlib.Path(root)
@@ -67,7 +67,7 @@ def blank(match):
 
 
 def without_comments(text):
-    """The code with comments blanked out and strings emptied; lines stay where they are."""
+    """The code with comments blanked out and strings emptied; lines keep their places."""
     token = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.DOTALL)
     return token.sub(lambda m: blank(m) if m.group(0)[0] == "/" else '""', text)
 
@@ -100,7 +100,7 @@ def rule_dependencies(tree):
 
 
 def rule_kernels_use_backend(tree):
-    """Of libcore's private headers the kernels use those in backend/ alone."""
+    """Kernels use only those private headers of libcore that are in backend/."""
     private = {os.path.basename(file): file.split("/")[2] for file in tree.code("libcore/src/") if file.count("/") == 3}
     for file in tree.code("kernels/"):
         for name in includes(tree.text(file)):
@@ -108,7 +108,8 @@ def rule_kernels_use_backend(tree):
                 yield file, f"includes {name}, of libcore/src/{private[os.path.basename(name)]}"
 
 
-# Words of MRI, chemistry and electrostatics. Parts of identifiers count (vf_coulomb_sum); "atomic" is another word than "atom".
+# Words of MRI, chemistry and electrostatics. Parts of identifiers count (vf_coulomb_sum); "atomic" does not match
+# "atom".
 PHYSICS = set("""molecule molecules molecular atom atoms charge charges charged coulomb electrostatic electrostatics potential
     potentials ion ions protein proteins ligand solvent chemistry chemical pqr pdb angstrom angstroms cionize
     mri kspace coil coils trajectory scanner spin spins acquisition acquisitions ismrmrd""".split())
@@ -156,21 +157,21 @@ def rule_no_cuda_in_apps(tree):
 
 
 def rule_one_way_to_cuda(tree):
-    """What is built with CUDA and what without differs in the files that CMake lists, not by VF_HAVE_CUDA in code."""
+    """Builds with and without CUDA differ by the files that CMake lists, not by VF_HAVE_CUDA in code."""
     for file in tree.code(""):
         for number, found in lines_with(r"\bVF_HAVE_CUDA\b", without_comments(tree.text(file))):
             yield f"{file}:{number}", f"uses {found}: define what is missing in no_cuda.c or kernel_no_cuda.c"
 
 
-# Files of kernels that are code of the CPU alone, where memory has addresses.
+# Kernel files that only run on the CPU, where memory has addresses.
 CPU_FILES = re.compile(r"_(cpu\w*|ref|simd\w*|baseline|avx2|avx512|isa|axis)\.\w+$|\.(inc|cu|cuh)$")
 PRIMITIVES = tuple(f"libcore/src/{folder}/" for folder in ("copy", "fft", "reduce", "scan", "sort", "vectors"))
-# Programs that compute in pieces of it.
+# Programs that process data in pieces.
 IN_PIECES = ("apps/cionize/potential/average.c", "apps/cionize/potential/compute_potential.c", "apps/mri_recon/solve/")
 
 
 def rule_device_memory_is_opaque(tree):
-    """Only a backend computes with addresses of a device's memory; front ends use vf_offset and vf_array_at."""
+    """Only a backend computes with addresses of device memory; front ends use vf_offset and vf_array_at."""
     for file in tree.code("kernels/", *IN_PIECES, *PRIMITIVES):
         if CPU_FILES.search(file):
             continue
@@ -180,7 +181,7 @@ def rule_device_memory_is_opaque(tree):
 
 
 def rule_library_is_quiet(tree):
-    """The library never ends the process and never prints on its own (progress goes to a stream of the caller's)."""
+    """The library never ends the process and never prints on its own (progress goes to the caller's stream)."""
     ends = "exit|_exit|_Exit|quick_exit|abort|assert|raise|kill|system|errx?|warnx?"
     prints = "printf|vprintf|puts|putchar|perror|psignal"
     for file in tree.code("libcore/", "kernels/"):
@@ -192,7 +193,7 @@ def rule_library_is_quiet(tree):
 
 
 def rule_unique_names(tree):
-    """A file's name says which file is meant."""
+    """A file name identifies one file."""
     places = {}
     for file in tree.files:
         if not file.startswith("validation/faults/corpus/"):
@@ -203,7 +204,8 @@ def rule_unique_names(tree):
 
 
 def rule_everything_is_built(tree):
-    """Every source is in some CMakeLists.txt, every other piece of code is included somewhere, every test is registered."""
+    """Every source is in some CMakeLists.txt, every other piece of code is included somewhere, every test is
+    registered."""
     listed = set()
     for file in tree.cmake():
         listed |= set(re.findall(r"[\w.+-]+", re.sub(r"#[^\n]*", "", tree.text(file))))
@@ -232,7 +234,7 @@ def public_headers(tree):
 
 
 def rule_public_headers_say_what_they_are(tree):
-    """A public header begins with a comment that says what it is for, guards itself, and is one for C++ too."""
+    """A public header begins with a comment on its purpose, has an include guard, and compiles as C++."""
     for file in public_headers(tree):
         text = tree.text(file)
         if not re.match(r"/\* \S[^\n]{20}", text):
@@ -245,7 +247,7 @@ def rule_public_headers_say_what_they_are(tree):
 
 
 def rule_no_long_files(tree):
-    """A file over 500 lines wants a reason."""
+    """A file over 500 lines needs a reason."""
     for file in tree.files:
         if pathlib.PurePath(file).suffix in DATA or file.startswith("validation/faults/corpus/"):
             continue
@@ -258,7 +260,7 @@ def rule_no_long_files(tree):
 
 
 def rule_examples_are_short(tree):
-    """An example is one file of less than 80 lines that includes voxfield.h alone."""
+    """An example is one file of less than 80 lines that includes only voxfield.h."""
     for file in tree.code("examples/"):
         lines = tree.text(file).count("\n")
         if lines >= 80:
@@ -268,14 +270,14 @@ def rule_examples_are_short(tree):
                 yield file, f"includes {name}"
 
 
-# Put together from pieces, so that this file does not name them itself.
+# Composed of pieces, so this file does not match itself.
 PRIVATE_PATHS = re.compile(
     r"(?<![\w.~$}/-])/(?:" + "|".join(("wo" + "rk", "ho" + "me/\\w+", "ro" + "ot", "Us" + "ers/\\w+")) + r")\b(?=/|\s|$|['\"`:;,)])"
     + r"|\.\./sha" + r"red\b|\.lib" + r"rary/")
 
 
 def rule_no_private_paths(tree):
-    """No file names a place on somebody's own machine."""
+    """No file names a path on somebody's own machine."""
     for file in tree.files:
         if pathlib.PurePath(file).suffix not in {".h5", ".png", ".gz", ".mrc"}:
             for number, found in lines_with(PRIVATE_PATHS, tree.text(file)):

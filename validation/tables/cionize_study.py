@@ -38,8 +38,8 @@ EDGE, QUICK_EDGE = 128, 24  # points along each axis of the first table's grid
 EDGES, QUICK_EDGES = (16, 24, 32, 48, 64, 96, 128, 192, 256, 384), (16, 24)
 ATOMS = 4096           # of the second table
 VARIANTS = {"cpu": ("simd",), "cuda": ("tuned", "roots", "const1", "const4", "const8")}
-REPEATS, ENOUGH = 3, 2  # a program runs so many times, but not again after so many seconds
-NOISE = 0.2            # what a choice may cost more than the better one
+REPEATS, ENOUGH = 3, 2  # a program runs this many times, but not again after this many seconds
+NOISE = 0.2            # how much more than the better device a choice may cost
 PUBLISHED_CROSSING = 400
 SEED = 1
 
@@ -64,7 +64,7 @@ class Study:
         return self.limit / 20
 
     def molecule(self, atoms):
-        """Its path; the atoms of smaller ones are its first."""
+        """Returns its path; smaller molecules are its first atoms."""
         path, edge = self.work / f"{atoms}.pqr", (self.edge - 1) * SPACING
         draw = random.Random(SEED + len(self.lines)).random
         # Fields with blanks between them, and nothing else: pqr_text.record would take ten seconds for a million.
@@ -101,7 +101,7 @@ class Study:
 
 
 def along_line(rows, atoms, key):
-    """What the last measured row says of more atoms: the kernel's time grows with them, the rest does not."""
+    """Extrapolates the last measured row to more atoms: the kernel's time grows with them, the rest does not."""
     known = max((size for size in rows if rows[size].get("kernel")), default=None)
     if known is None or known >= atoms:
         return None
@@ -110,7 +110,8 @@ def along_line(rows, atoms, key):
 
 
 def measure_device(study, device):
-    """{atoms: row} of one device, and its name; rows of the CPU that take too long are told by the ones before."""
+    """{atoms: row} of one device, and its name. Rows of the CPU that would take too long are extrapolated from
+    earlier ones."""
     variant, rows = VARIANTS[device][0], {}
     kernels, name = study.kernel_seconds(device, [f"{variant}:{atoms}:{study.edge}" for atoms in study.sizes])
     for atoms in study.sizes:
@@ -125,7 +126,7 @@ def measure_device(study, device):
 
 
 def judge(row):
-    """Whether auto's device is the faster one, within the noise; None where one of them was not measured."""
+    """Whether auto's device is the faster one, within the noise; None if one of them was not measured."""
     auto, chosen = row.get("auto"), None
     if auto:
         chosen = "cuda" if auto["device"].startswith("cuda") else "cpu"
@@ -145,14 +146,14 @@ def measure_auto(study, table):
 
 
 def measure_kernels(study, device):
-    """{variant: [seconds, one an edge]}; None: too long."""
+    """{variant: [seconds for each edge]}; None: too long."""
     cases = {variant: [f"{variant}:{ATOMS}:{edge}" for edge in study.edges] for variant in VARIANTS[device]}
     seconds, _ = study.kernel_seconds(device, [case for one in cases.values() for case in one])
     return {variant: [seconds.get(case) for case in one] for variant, one in cases.items()}
 
 
 def find_gpu(study, device):
-    """Why there is none to measure on; None if there is."""
+    """The reason why there is no GPU to measure on, or None."""
     if device == "cpu":
         return "--device cpu"
     try:
@@ -205,7 +206,7 @@ def make_record(study, device, quick):
 
 def problems_of(record):
     problems = [f"{what}: {why}" for what, why in record["failed"].items()]
-    if not record["quick"]:  # whose times are too short to say anything
+    if not record["quick"]:  # too short to say anything
         problems += [f"{row['atoms']:,} atoms: auto chose {row['chosen']}, which takes "
                      f"{row[row['chosen']]['whole'] / min(row[name]['whole'] for name in ('cpu', 'cuda')):.2f} times as long"
                      for row in record["rows"] if row.get("right") is False]
@@ -237,14 +238,14 @@ def both(record):
 
 
 def crossing(record):
-    """The sizes between which the GPU becomes the faster one: (last of the CPU, first of the GPU); one may be None."""
+    """The sizes between which the GPU becomes faster: (last of the CPU, first of the GPU); one may be None."""
     faster = [(row["atoms"], row["cuda"]["whole"] < row["cpu"]["whole"]) for row in both(record)]
     first = next((atoms for atoms, gpu in faster if gpu), None)
     return max((atoms for atoms, gpu in faster if not gpu and (first is None or atoms < first)), default=None), first
 
 
 def besides(record):
-    """Seconds that a GPU costs besides work and start: on the least work, where there is nothing that hides the start."""
+    """Seconds that a GPU costs besides work and start: from the smallest task, where nothing hides the start."""
     row = next(iter(both(record)), None)
     if not row or row["cuda"].get("waited") is None or not row["cuda"]["kernel"] or not row["cpu"]["kernel"]:
         return None
@@ -296,7 +297,7 @@ def draw_all(canvas, title, axes, labels, across, upwards, curves):
 
 
 def draw_times(record, canvas):
-    """Seconds against atoms: whole programs solid, kernels dashed; what was measured."""
+    """Seconds against atoms: whole programs solid, kernels dashed; measured values only."""
     names = {"cpu": "CPU", "cuda": "GPU", "auto": "auto"}
     curves = []
     for (device, name), color in zip(names.items(), plot.COLORS[::2]):
@@ -312,7 +313,7 @@ def draw_times(record, canvas):
 
 
 def draw_kernels(record, canvas):
-    """Pairs a second against points."""
+    """Pairs per second against points."""
     points = [edge ** 3 for edge in record["edges"]]
     curves = []
     for (variant, seconds), color in zip(record["kernels"].items(), plot.COLORS[::2] + plot.COLORS[1::2]):

@@ -1,6 +1,7 @@
-"""Figures of an image against the truth, and the search for the best value of a parameter, for image_study.py.
+"""Errors of an image against the truth, and the search for the best value of a parameter, for image_study.py.
 
-Images are [z][y][x], complex or magnitudes; the truth is a magnitude; the region, where the object is, is of bools.
+Images are [z][y][x], complex or magnitudes. The truth is a magnitude. The region, where the object is, is
+boolean.
 """
 import math
 
@@ -10,7 +11,7 @@ from image_scans import positions, transform
 
 
 def scaled(found, truth, region):
-    """Magnitude, times the number that fits the truth best in the region. ValueError where it is not finite or is 0."""
+    """Magnitude, times the factor that fits the truth best in the region. ValueError if it is not finite or 0."""
     found = abs(np.asarray(found, np.complex128))
     if found.shape != truth.shape:
         raise ValueError(f"an image of {found.shape}, not {truth.shape}")
@@ -26,7 +27,7 @@ def error_of(found, truth, region):
 
 
 def windows(array, width=7):
-    """Means over windows of `width` voxels along axes that have as many."""
+    """Means over windows of `width` voxels, along axes with at least as many."""
     for axis, n in enumerate(array.shape):
         if n >= width:
             sums = np.cumsum(np.concatenate([np.zeros_like(array.take([0], axis)), array], axis), axis)
@@ -35,7 +36,8 @@ def windows(array, width=7):
 
 
 def ssim_of(found, truth, region):
-    """Structural similarity (Wang et al. 2004, uniform windows of 7 voxels an axis), mean over windows about the region."""
+    """Structural similarity (Wang et al. 2004, uniform windows of 7 voxels per axis), mean over windows near the
+    region."""
     found, top = scaled(found, truth, region), truth.max()
     a, b = windows(found), windows(truth)
     aa, bb, ab = (windows(p * q) - r for p, q, r in ((found, found, a * a), (truth, truth, b * b), (found, truth, a * b)))
@@ -45,7 +47,7 @@ def ssim_of(found, truth, region):
 
 
 def background_of(found, truth, region):
-    """Root mean square outside the region over that inside."""
+    """Root mean square outside the region divided by that inside."""
     found = scaled(found, truth, region)
     if region.all():
         return 0.0
@@ -67,8 +69,8 @@ def high_share(found):
 
 
 def best_of(measure, start, limits):
-    """(value, figure) with the least figure: by factors of 4 in the direction that lowers it, then of 2. `measure` is called
-    once a value; all are in .tried of it."""
+    """Returns the value with the least figure, and that figure: tries factors of 4 in the direction that lowers it, then of 2.
+    `measure` is called once per value. Also returns {value: figure} of all that were tried."""
     tried = {}
 
     def at(value):

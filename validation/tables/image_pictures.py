@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
-"""The pictures of docs/reconstruction.md: what lambda does, and what maps do to an accelerated scan; with the errors they have.
+"""The pictures of docs/reconstruction.md: the effect of lambda, and of maps on an accelerated scan; with their
+errors.
 
-usage: image_pictures.py MRI_PHANTOM MRI_RECON [FOLDER]     FOLDER: docs; what is there is replaced
+usage: image_pictures.py MRI_PHANTOM MRI_RECON [FOLDER]     FOLDER: docs; existing files are replaced
 
-The object is mri_phantom's head. Needs numpy and h5py; exit status 1 where a picture does not show what its caption says.
+The object is mri_phantom's head. Needs numpy and h5py; exit status 1 if a picture does not show what its caption
+says.
 """
 import os
 import struct
@@ -50,7 +52,7 @@ def reconstruct(truth, *options):
 
 
 def write_png(name, panels, white):
-    """Grey, side by side, black at 0; in 37 shades, which noise does not show, but the file's size does."""
+    """Grey, side by side, black at 0. 37 shades hide nothing behind the noise, but make the file smaller."""
     grey = np.hstack([np.clip(p[SHOWN] / white, 0, 1) for p in panels])
     rows = 7 * (36 * grey + 0.5).astype("u1")
 

@@ -1,15 +1,16 @@
-"""Scans for image_study.py: procedural objects, coils and samples that mri_recon had no part in.
+"""Scans for image_study.py: procedural objects, coils and samples, made without mri_recon.
 
-Objects lie on a grid of twice the resolution of the images, and samples are exact sums over it, so that data do not come from
-the model that the reconstruction inverts. Arrays are [z][y][x], positions in fractions of the field of view in [-1/2, 1/2),
-k [sample][3] is x, y, z in cycles per field of view, and the signal is the sum of rho(r) exp(-i 2 pi k.r).
+Objects lie on a grid of twice the resolution of the images, and samples are exact sums over it. So the data do
+not come from the model that the reconstruction inverts. Arrays are [z][y][x], positions are fractions of the
+field of view in [-1/2, 1/2), k [sample][3] is x, y, z in cycles per field of view, and the signal is the sum of
+rho(r) exp(-i 2 pi k.r).
 """
 import gzip
 import struct
 
 import numpy as np
 
-FINER = 2  # voxels of an object in an image's voxel, along each axis
+FINER = 2  # object voxels per image voxel, along each axis
 
 
 def positions(n):
@@ -17,7 +18,7 @@ def positions(n):
 
 
 def mesh(shape):
-    """z, y, x, to be broadcast; an axis of one voxel is at 0."""
+    """z, y, x for broadcasting; an axis of one voxel is at 0."""
     return np.meshgrid(*(positions(n) for n in shape), indexing="ij", sparse=True)
 
 
@@ -57,7 +58,8 @@ def texture(shape, rng, exponent, highest):
 
 
 def head(shape, rng):
-    """Scalp, skull, liquid, a folded cortex around white matter, ventricles; texture in all tissues and sharp boundaries."""
+    """Scalp, skull, liquid, a folded cortex around white matter, ventricles, with texture in all tissues and sharp
+    boundaries."""
     image = np.zeros(shape)
     image[ellipsoid(shape, (0, 0, 0), (0.37, 0.45, 0.44))] = 0.9
     image[ellipsoid(shape, (0, 0, 0), (0.34, 0.42, 0.41))] = 0.08
@@ -76,7 +78,7 @@ def head(shape, rng):
 
 
 def bottle(shape, rng):
-    """A phantom of a laboratory: a bottle of liquid, with a slow shade, and tubes in it."""
+    """A laboratory phantom: a bottle of liquid with slow shading, and tubes in it."""
     z, y, x = mesh(shape)
     image = ellipsoid(shape, (0, 0, 0), (0.40, 0.40, 0.40)) * (0.8 + 0.2 * x + 0.1 * y + 0 * z)
     for i, value in enumerate((0, 0.3, 0.5, 1.2, 1.5, 0, 0.15, 1)):
@@ -100,7 +102,8 @@ def read_nifti(path):
 
 
 def template(path):
-    """An object of a brain in a NIfTI file: its middle slice or all of it, in a cube with a margin, by linear interpolation."""
+    """An object from a brain in a NIfTI file: its middle slice or all of it, in a cube with a margin, by linear
+    interpolation."""
     whole = read_nifti(path)
     whole = np.maximum(whole, 0) / np.percentile(whole, 99.5)
 
@@ -150,15 +153,15 @@ def coil_maps(shape, coils, segments=24):
 
 
 def radial(n, spokes):
-    """Golden-angle diameters, n samples each, two per cycle."""
+    """Golden-angle diameters with n samples each, two per cycle."""
     radius = (np.arange(2 * n) - n) / 2
     turn = np.pi * (np.arange(spokes) * (np.sqrt(5) - 1) / 2)[:, None]
     return np.stack([radius * np.cos(turn), radius * np.sin(turn), np.zeros((spokes, 2 * n))], -1).reshape(-1, 3)
 
 
 def spiral(n, arms, pitch, dense):
-    """Interleaved spirals whose arms lie one cycle apart up to a diameter of `dense` cycles, then `pitch`; samples lie half a
-    cycle apart."""
+    """Interleaved spirals. Their arms lie one cycle apart up to a diameter of `dense` cycles, then `pitch`; samples
+    lie half a cycle apart."""
     k = np.linspace(0, n / 2, 4000)
     apart = np.where(k < dense / 2, 1, np.minimum(pitch, 1 + (k - dense / 2) * pitch / 8))
     step = k[1]
@@ -170,7 +173,7 @@ def spiral(n, arms, pitch, dense):
 
 
 def koosh_ball(n, spokes):
-    """Diameters in directions spread over the sphere by golden means."""
+    """Diameters in directions distributed over the sphere by golden means."""
     i = np.arange(spokes)[:, None]
     z, turn = (i * 0.4656) % 1, 2 * np.pi * ((i * 0.6823) % 1)
     radius, flat = np.arange(n) - n // 2, np.sqrt(1 - z * z)
@@ -184,7 +187,7 @@ def cartesian(mask):
 
 
 def every(n, step, calibration):
-    """Mask [y][x]: every step-th line and the ones of the centre."""
+    """Mask [y][x]: every step-th line and the lines of the centre."""
     lines = np.arange(n)
     wanted = ((lines - n // 2) % step == 0) | ((lines >= n // 2 - calibration // 2) & (lines < n // 2 + (calibration + 1) // 2))
     return np.repeat(wanted[:, None], n, axis=1)
@@ -194,7 +197,8 @@ def every(n, step, calibration):
 
 
 def sample(image, k):
-    """The exact sums over a fine image; separable, so few of them, in single precision (relative error 1e-6)."""
+    """The exact sums over a fine image. They are separable, so there are few of them, in single precision (relative
+    error 1e-6)."""
     z, y, x = (np.exp(-2j * np.pi * np.outer(k[:, a], positions(n))).astype(np.complex64)
                for a, n in ((2, image.shape[0]), (1, image.shape[1]), (0, image.shape[2])))
     total = np.zeros(len(k), np.complex64)
@@ -230,7 +234,8 @@ class Scan:
         self.region = region_of(self.truth)
 
     def noisy(self, snr, seed=5):
-        """Data with noise such that an image of a sample for each voxel has this ratio of mean signal to standard deviation."""
+        """Data with noise such that an image with one sample per voxel has this ratio of mean signal to standard
+        deviation."""
         rng = np.random.default_rng(seed)
         sigma = self.truth[self.region].mean() / snr * np.sqrt(self.truth.size)
         noise = rng.standard_normal((2, *self.data.shape))
@@ -238,7 +243,8 @@ class Scan:
 
 
 def region_of(truth, least=0.05):
-    """Where the object is: from the first to the last voxel of a row and of a column above the share of the largest value."""
+    """Where the object is: from the first to the last voxel of a row and of a column above a share of the largest
+    value."""
     inside = truth > least * truth.max()
 
     def between(axis):

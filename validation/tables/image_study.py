@@ -41,12 +41,12 @@ from test_bart import bart, read_cfl, write_cfl  # noqa: E402
 
 GENERATOR = "ismrmrd_generate_cartesian_shepp_logan"
 SNRS = (5, 15, 60)
-# Of a scan a random tenth is held out, so many times: of its readouts, or, where there are few, so that a tenth of them would
-# leave a hole in k-space, of pieces of so many samples.
+# A random tenth of a scan is held out, this many times. It consists of readouts or, if there are so few that a tenth of
+# them would leave a hole in k-space, of pieces with this many samples.
 HOLD_OUTS, MANY_READOUTS, PIECE = 3, 100, 32
-OUTSIDE = 17  # cycles per field of view: beyond what coil maps are made from
+OUTSIDE = 17  # cycles per field of view: outside the centre that coil maps are made from
 
-# Figure: the most it may be, and in words. A figure is of a case, but for the mean.
+# Figure: its limit, and a description. Figures are of a case, except the mean.
 BARS = {
     "untouched / BART": (1.0, "Cartesian: error without options over that of ecalib and pics -l2 at its best r"),
     "untouched / best lambda": (1.2, "non-Cartesian: error without options over that at the best lambda by hand"),
@@ -63,7 +63,7 @@ BARS = {
 
 
 class Case:
-    """A scan as files: scan.h5, what mri_recon gets; data [coil][sample] at k for the others."""
+    """A scan as files: scan.h5 for mri_recon; data [coil][sample] at k for the others."""
 
     def __init__(self, scan, data, file=None, frames=1):
         self.matrix, self.k, self.data, self.mask = scan.matrix, scan.k, data, scan.mask
@@ -97,7 +97,7 @@ class Case:
 
 
 def bart_volume(array):
-    """[coil][z][y][x] as BART has it."""
+    """[coil][z][y][x] in BART's form."""
     return array.transpose(3, 2, 1, 0)
 
 
@@ -113,7 +113,7 @@ def bart_data(case):
         return
     write_cfl("t", case.k.T[:, :, None])
     write_cfl("k", case.data.T[None, :, None, :])
-    # The centre is made Cartesian by least squares, as BART's manual does it.
+    # Least squares make the centre Cartesian, as in BART's manual.
     side = case.centre
     inside = np.linalg.norm(case.k, axis=1) <= side / 2
     write_cfl("tc", case.k[inside].T[:, :, None])
@@ -165,7 +165,7 @@ def measure(case, with_bart):
 
 
 def simulated(*arguments, **options):
-    """A function of the noise that makes a case; the scan is made once."""
+    """A function of the noise that makes a case; the scan is made only once."""
     made = []
 
     def case(snr):
@@ -176,7 +176,7 @@ def simulated(*arguments, **options):
 
 
 def poisson_mask(n, reduction):
-    """BART's Poisson disc with a full centre; its acceleration is searched for, since the centre counts too."""
+    """BART's Poisson disc with a full centre. Its acceleration is searched for, since the centre counts, too."""
     low, high = 1.0, 6.0
     for _ in range(9):
         middle = (low + high) / 2
@@ -192,7 +192,7 @@ def complex_of(dataset):
 
 
 class Generated:
-    """A file of the generator's, without its answer; k, data and maps of its first repetition without oversampling."""
+    """A file of the generator, without its truth: k, data and maps of its first repetition without oversampling."""
 
     def __init__(self, n, step, noise):
         call(GENERATOR, "-m", n, "-c", 8, "-a", step, "-w", 24, "-n", noise, "-C", "-o", "generated.h5")
@@ -225,7 +225,7 @@ def generated(n, step, noise):
 
 
 def cases_of(options):
-    """(name, kind, SNR or None, tools needed, with BART, function). The kinds' bars are those of bars_of."""
+    """(name, kind, SNR or None, tools needed, with BART, function). bars_of has the bars of the kinds."""
     quick, head = options.quick, scans.template(options.brain) if options.brain else scans.head
     n, snrs = (64, (15,)) if quick else (128, SNRS)
     for step in (3,) if quick else (2, 3, 4):
@@ -238,7 +238,7 @@ def cases_of(options):
     case = simulated(head, (n, n, 1), scans.spiral(n, n // 8, 4, 24), 8, 1)
     yield from ((f"spiral R=4 SNR {snr}", "other", snr, (), True, case) for snr in snrs)
     m = 24 if quick else 40
-    # Without BART, which takes half a minute an image.
+    # Without BART, which takes half a minute per image.
     case = simulated(head, (m, m, m), scans.koosh_ball(m, round(np.pi * m * m / 2 / 6)), 6, 2)
     yield from ((f"koosh ball R=6 SNR {snr}", "other", snr, (), False, case) for snr in snrs)
     wide = 80 if quick else 160
@@ -256,7 +256,7 @@ def cases_of(options):
 
 
 def readouts_of(group):
-    """Number of the readout of each sample: a new one where time goes back, or k jumps by more than 4 median steps."""
+    """The readout number of each sample: a new one if time decreases, or if k jumps by more than 4 median steps."""
     k = group["trajectory"][...].astype(float)
     step = np.linalg.norm(np.diff(k, axis=0), axis=1)
     fresh = step > 4 * np.median(step)
@@ -266,7 +266,7 @@ def readouts_of(group):
 
 
 def held_out_error(found, maps, k, data):
-    """Of predicted samples, after the best scale."""
+    """The error of predicted samples, after the best scale."""
     predicted = []
     for s in maps:
         z, y, x = (np.exp(-2j * np.pi * np.outer(k[:, a], scans.positions(found.shape[2 - a]))) for a in (2, 1, 0))
@@ -275,8 +275,8 @@ def held_out_error(found, maps, k, data):
 
 
 def measure_scan(path):
-    """With the file's coil maps: the image of the program's own lambda against that of the lambda which predicts a tenth of the
-    readouts best. And how well they are predicted with the maps of the file, and with those that the program takes."""
+    """With the file's coil maps: the image at the program's own lambda against that at the lambda which predicts a
+    tenth of the readouts best. Also how well they are predicted with the file's maps, and with the program's own."""
     with h5py.File(path, "r") as file:
         group = file["scan"]
         if "sensitivity" not in group or group["data"].ndim != 2:
@@ -293,7 +293,7 @@ def measure_scan(path):
         return float(np.mean([held_out_error(image(part, "--coils", "file", "--lambda", v)[0], maps, k[held], data[:, held])
                               for part, held in parts]))
 
-    # Maps are made from the centre of k-space, which stays whole.
+    # Maps come from the centre of k-space, which stays complete.
     radius = np.linalg.norm(k * fov / np.max(fov) if k.shape[1] == len(fov) else k, axis=1)
     nearest = np.full(len(numbers), np.inf)
     np.minimum.at(nearest, np.searchsorted(numbers, pieces), radius)
@@ -448,7 +448,7 @@ def main():
     for name in ("json", "scan", "brain"):
         if getattr(options, name):
             setattr(options, name, getattr(options, name).resolve())
-    os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # programs follow each other, often beside others
+    os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # programs follow each other, often while others run
     began = time.perf_counter()
     record = make_record(options)
     record["seconds"] = time.perf_counter() - began

@@ -40,13 +40,13 @@ NOISE = ["--snr", "45", "--seed", "1"]  # decibels
 # Voxels an axis, readouts, samples a readout; the smaller cases are as much undersampled as the published one.
 CASES = {"published": (128, 2156, 132), "small": (64, 539, 66)}
 QUICK = {"published": (32, 135, 33), "small": (24, 76, 25)}
-PARTS = (64, 16)          # rows that are too slow are timed on one readout in so many
-REPEATS, ENOUGH = 3, 10   # a program runs so many times, but not again after so many seconds; the median counts
+PARTS = (64, 16)          # rows that are too slow are timed on every n-th readout
+REPEATS, ENOUGH = 3, 10   # a program runs this many times, but not again after this many seconds; the median counts
 ABOVE_BILINEAR, FROM_DOUBLE = 10, 0.1  # bars in dB, on PSNR
 
 DIRECT = ["--operator", "direct"]
 HARDWARE = ["--trig", "hardware"]
-# Key: title, device, what mri_recon is called with. Seconds of the publication below.
+# Key: title, device, mri_recon's arguments. The publication's seconds are below.
 ROWS = {
     "bilinear": ("bilinear gridding, CPU", "cpu", ["--method", "bilinear"]),
     "cpu-double": ("direct sum, CPU, double", "cpu", [*DIRECT, "--precision", "double"]),
@@ -61,7 +61,7 @@ ROWS = {
     "cpu-default": ("**ours: default, CPU (NUFFT)**", "cpu", []),
     "gpu-default": ("**ours: default, GPU (NUFFT)**", "cuda", []),
 }
-DOUBLE = ("cpu-double", "gpu-double", "cpu-nufft-double")  # the first that has an image is what the others' are compared with
+DOUBLE = ("cpu-double", "gpu-double", "cpu-nufft-double")  # the others' images are compared with the first that has an image
 # The publication: minutes for Q, F^H d, F^H d and solver (a four-core CPU of 2007, Quadro FX 5600), and PSNR in dB.
 PUBLISHED = {
     "bilinear": (None, None, None, 16.8),
@@ -105,7 +105,7 @@ class Study:
         self.cases, self.solver = QUICK if quick else CASES, [*SOLVER, str(weight)]
 
     def scan(self, case, noisy=False, part=1):
-        """Path of the scan, made when it is first asked for; `part`: with one readout in so many."""
+        """Path of the scan, made on first use; `part`: with every n-th readout."""
         path = self.work / f"{case}-{'noise' if noisy else 'clean'}-{part}.h5"
         matrix, readouts, samples = self.cases[case]
         if not path.exists():
@@ -115,7 +115,7 @@ class Study:
         return str(path)
 
     def once(self, key, scan):
-        """One run of mri_recon: its times and the error of its image."""
+        """Runs mri_recon once: its times and the error of its image."""
         _, device, arguments = ROWS[key]
         solver = [] if "--method" in arguments else self.solver
         report = self.work / "report.json"
@@ -147,8 +147,8 @@ class Study:
         return {**clean, "images": self.images(key, "small", clean)}
 
     def from_parts(self, key):
-        """A row from two parts of the readouts: Q and F^H d cost something once and the same for each sample, so they lie on a
-        straight line; the solver's and the files' time does not depend on the samples."""
+        """A row from two parts of the readouts. Q and F^H d have a fixed cost and the same cost per sample, so their
+        times lie on a straight line. The time of the solver and the files does not depend on the samples."""
         readouts = self.cases["published"][1]
         counts = [readouts // part for part in PARTS]
         few, more = (self.often(key, self.scan("published", part=part)) for part in PARTS)
@@ -169,7 +169,7 @@ class Study:
 
 
 def skip_reasons(study, device):
-    """Why rows cannot be measured: {key: reason}, and None or why there is no GPU."""
+    """Why rows cannot be measured: {key: reason}, and the reason why there is no GPU, or None."""
     no_gpu = None
     if device != "cpu":
         try:
@@ -210,18 +210,18 @@ def psnr(rows, key, noise):
 
 
 def from_double(rows, key, noise):
-    """PSNR less that of double precision, if both are there."""
+    """PSNR minus that of double precision, if both exist."""
     double = next((psnr(rows, other, noise) for other in DOUBLE if psnr(rows, other, noise) is not None), None)
     own = psnr(rows, key, noise)
     return None if double is None or own is None or key in DOUBLE else own - double
 
 
 def bars_of(tables):
-    """What the images must be worth. `passed` is None where a row of it was not measured."""
+    """The bars of the images. `passed` is None if a row of it was not measured."""
     bars = []
 
     def bar(name, value, least, most):
-        # NaN fails: it is neither at least nor at most anything.
+        # NaN fails: it satisfies neither bound.
         passed = None if value is None else bool(least <= value <= most)
         bars.append({"name": name, "value": value, "least": least, "most": most, "passed": passed})
 
@@ -233,7 +233,7 @@ def bars_of(tables):
                 None if bilinear is None or own is None else own - bilinear, ABOVE_BILINEAR, 1000)
         for noise, words in (("clean", "no noise"), ("noise", "noise")):
             for key, (_, _, arguments) in ROWS.items():
-                # On the published case the solver has not converged after its iterations, and rounding sets it back.
+                # On the published case the solver does not converge within its iterations, and rounding slows it down.
                 if key != "bilinear" and key not in DOUBLE and (case == "small" or "hardware" in arguments):
                     bar(f"{case} case, {words}: {key} from double precision", from_double(rows, key, noise),
                         -FROM_DOUBLE, FROM_DOUBLE)
@@ -299,7 +299,7 @@ def cell(ours, theirs=None):
 
 
 def published_of(record, key):
-    """Seconds for Q, F^H d, F^H d and solver, and PSNR; the publication's case is not that of a quick record."""
+    """Seconds for Q, F^H d, F^H d and solver, and PSNR. The publication's case does not apply to a quick record."""
     figures = None if record["quick"] else PUBLISHED.get(key)
     return (*(minutes and 60 * minutes for minutes in figures[:3]), figures[3]) if figures else (None,) * 4
 

@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
-"""The pictures of README.md, as the programs draw them (--picture), at half the size: docs/map.png and docs/image.png.
+"""The pictures of README.md, as the programs draw them (--picture), at half the size: docs/map.png and
+docs/image.png.
 
 usage: readme_pictures.py CIONIZE MRI_PHANTOM MRI_RECON [FOLDER [--check]]
     FOLDER: docs; existing pictures are replaced
-    --check: change nothing; exit status 1 if FOLDER's pictures are not those that the programs draw now
+    --check: change nothing; exit status 1 if FOLDER's pictures differ from those that the programs draw now
 
-Needs numpy. The files are not compared byte by byte: the picture of the image has the time and the version, that of the map
-the instruction set, and other processors and libraries have other last bits. --check compares the sizes, and all pixels but
-those of these words.
+Needs numpy. The files are not compared byte by byte: the picture of the image contains the time and the version,
+that of the map the instruction set, and last bits differ between processors and libraries. --check compares the
+sizes, and all pixels except those of this text.
 """
 import os
 import struct
@@ -24,11 +25,11 @@ except ImportError as missing:
 
 SAMPLE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "data", "1hpv.pqr")
 HEAD = "--phantom head --matrix 192,192,1 --coils 8 --spokes 96 --oversample 2 --image-snr 25 --noise-scan".split()
-SHADES = 52  # a channel: no step is visible, and the file is a third as long
+SHADES = 52  # per channel: no step is visible, and the file is a third as long
 WORDS = {"map.png": (slice(50, 75), slice(560, 900)), "image.png": (slice(1075, 1120), slice(800, 1010))}  # rows and columns
-# Values whose last bits differ may be on both sides of the middle between two shades. A relative difference e of the values
-# moves a pixel to the next shade with probability e SHADES at most. e is 1e-6 for the map (docs/accuracy.md), and up to 1e-5
-# for the image, as the iterations of the solver increase the rounding errors: of 10,000 pixels 5, and twice that to be safe.
+# Values whose last bits differ may round to different shades. A relative difference e of the values moves a pixel to
+# the next shade with a probability of at most e SHADES. e is 1e-6 for the map (docs/accuracy.md), and up to 1e-5 for
+# the image, since the solver's iterations amplify rounding errors: 5 of 10,000 pixels, and twice that to be safe.
 ONE_SHADE, MOST_PIXELS = 255 // (SHADES - 1), 1e-3
 
 
@@ -39,7 +40,7 @@ def run(*arguments):
 
 
 def unfilter(kind, row, above, step):
-    """One row of a PNG file (ISO/IEC 15948, 9.2), `step` bytes a pixel."""
+    """One row of a PNG file (ISO/IEC 15948, 9.2), `step` bytes per pixel."""
     if kind == 0:
         return row
     if kind == 2:
@@ -59,7 +60,7 @@ def unfilter(kind, row, above, step):
 
 
 def read_png(path):
-    """[row][column][channel] of a file with 8 bits a channel that is not interlaced."""
+    """[row][column][channel] of a file with 8 bits per channel that is not interlaced."""
     with open(path, "rb") as file:
         data = file.read()
     place, packed, header = 8, b"", None
@@ -96,7 +97,7 @@ def write_png(path, picture):
     pixels = (np.rint(picture * (SHADES - 1) / 255) * (255 / (SHADES - 1)) + 0.5).astype(np.uint8).astype(int)
     rows = pixels.reshape(height, -1)
     step = pixels.shape[2]
-    # Each row is stored as it is, or as differences from the row above or from the left: whichever is smallest.
+    # Each row is stored unchanged, or as differences from the row above or from the left: whichever is smallest.
     above = np.vstack([np.zeros_like(rows[:1]), rows[:-1]])
     left = np.hstack([np.zeros_like(rows[:, :step]), rows[:, :-step]])
     packed = b""
@@ -116,7 +117,7 @@ def write_png(path, picture):
 
 
 def differences(name, committed, drawn):
-    """What is wrong with a committed picture, "" if nothing is."""
+    """Describes what is wrong with a committed picture; "" if nothing is."""
     old, new = read_png(committed).astype(int), read_png(drawn).astype(int)
     if old.shape != new.shape:
         return f"{name}: {old.shape} rows, columns and channels, and the programs draw {new.shape}"

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The study of cionize on a made-up record: what is right, where the GPU begins to win, what is drawn; and its measuring, with
-programs that are made up too."""
+"""The study of cionize on a made-up record: what is right, where the GPU becomes faster, and what is drawn. Also its
+measurements, with made-up programs."""
 import contextlib
 import io
 import json
@@ -26,7 +26,7 @@ def times(atoms):
 
 
 def made_up(chosen):
-    """`chosen`: {atoms: device}, where it is not the faster one."""
+    """`chosen`: {atoms: device}, if it is not the faster one."""
     rows = []
     for atoms in study.SIZES:
         kernel = times(atoms)
@@ -47,8 +47,8 @@ def made_up(chosen):
 
 
 def test_right():
-    # 0.3 s against 1.9e-5 s an atom: the GPU is the faster one from 15,900 atoms on. At 10,000 it takes 0.351 s and the CPU
-    # 0.240 s, 1.46 times less; at 30,000 0.393 s and 0.659 s.
+    # 0.3 s against 1.9e-5 s per atom: the GPU is faster from 15,900 atoms on. At 10,000 it takes 0.351 s and the CPU
+    # 0.240 s, a factor of 1.46; at 30,000 0.393 s and 0.659 s.
     record = made_up({})
     assert study.crossing(record) == (10000, 30000), study.crossing(record)
     assert all(row["right"] is True for row in record["rows"]) and not study.problems_of(record)
@@ -103,7 +103,7 @@ def has(lines, points):
 def test_drawings():
     record = made_up({})
     lines, texts = curves(study.draw_times(record, plot.Svg()))
-    # From 2.1e-4 s (the GPU's kernel, 100 atoms) to 6.3 s (the CPU, 300,000; more was not measured): 1e-4 to 10.
+    # From 2.1e-4 s (the GPU's kernel, 100 atoms) to 6.3 s (the CPU, 300,000, the last measured): axis from 1e-4 to 10.
     axes = plot.LogAxes(study.SIZES, [1e-4, 10])
     for name, key, sizes in (("cpu", "whole", study.SIZES[:-1]), ("cuda", "whole", study.SIZES), ("cuda", "kernel", study.SIZES)):
         values = {row["atoms"]: row[name][key] for row in record["rows"]}
@@ -159,7 +159,7 @@ def test_measuring(folder):
     record, _ = measured(folder, False, "all")
     assert "no GPU" in record["no_gpu"] and list(record["kernels"]) == ["simd"]
     assert all(row["right"] is None and "cuda" not in row for row in record["rows"])
-    record, _ = measured(folder, True, "cpu", limit=20 * 2e-4)  # 2e-4 s a run: 300 atoms take longer, by the kernel's rate
+    record, _ = measured(folder, True, "cpu", limit=20 * 2e-4)  # 2e-4 s per run: 300 atoms take longer, by the kernel's rate
     few, many = (row["cpu"] for row in record["rows"])
     assert (few["expected"], many["expected"], many["kernel"]) == (False, True, None)
     assert abs(many["whole"] - few["whole"] - 2e-4) < 1e-12

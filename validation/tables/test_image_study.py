@@ -28,7 +28,8 @@ def test_errors():
     region = np.zeros(truth.shape, bool)
     region[:, 8:24, 8:24] = True
     assert errors.error_of(-3j * truth, truth, region) < 1e-12, "neither scale nor phase counts"
-    # An error of norm e that is orthogonal to the truth has its full size after the best scale, sqrt(1 + e^2) > 1 times less.
+    # An error of norm e that is orthogonal to the truth keeps its size after the best scale, up to a factor of sqrt(1 +
+    # e^2).
     wrong = rng.standard_normal(truth.shape) * region
     wrong -= truth * region * (wrong * truth).sum() / (truth[region] ** 2).sum()
     wrong *= 0.1 * np.linalg.norm(truth[region]) / np.linalg.norm(wrong)
@@ -86,7 +87,7 @@ def test_bars():
 
 
 def plain_sum(image, k):
-    """The sum itself, over the voxels that are not 0."""
+    """The sum itself, over the nonzero voxels."""
     total = np.zeros(len(k), complex)
     for at in np.argwhere(image):
         r = [(i - n // 2) / n for i, n in zip(at, image.shape)]
@@ -101,7 +102,7 @@ def test_samples():
         k = rng.uniform(-5, 5, (40, 3)) * [1, 1, shape[0] > 1]
         # Single precision: 6e-8 a term, some tens of terms.
         assert np.linalg.norm(scans.sample(image, k) - plain_sum(image, k)) < 1e-5 * np.linalg.norm(plain_sum(image, k))
-    # The transform is the same sum at whole k, which is what Cartesian samples are taken from.
+    # At whole k the transform is the same sum; Cartesian samples come from it.
     k = scans.cartesian(np.ones((12, 10), bool))
     image = rng.standard_normal((1, 12, 10))
     assert np.allclose(scans.transform(image).ravel(), plain_sum(image, k), atol=1e-9)
@@ -113,7 +114,7 @@ def test_scans():
     scan = scans.Scan(scans.head, (n, n, 1), scans.cartesian(mask), 4, 1, mask)
     images = scans.inverse(scan.data.reshape(4, 1, n, n))
     assert errors.error_of(np.sqrt((abs(images) ** 2).sum(0)), scan.truth, scan.region) < 1e-6, "all data make the truth"
-    # The maps fit the coils' images, but for what the object's fine detail adds at this resolution (measured 0.011).
+    # The maps fit the coils' images, up to the object's fine detail at this resolution (measured 0.011).
     combined = (np.conj(scan.maps) * images).sum(0)
     left = np.linalg.norm(images - scan.maps * combined) / np.linalg.norm(images)
     assert left < 0.02, left

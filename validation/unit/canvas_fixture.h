@@ -1,4 +1,4 @@
-/* What the tests of canvases and figures share: a folder of their own, and how much ink lies where. */
+/* Shared by the tests of canvases and figures: a folder of their own, and the amount of ink in a region. */
 #ifndef VOXFIELD_CANVAS_FIXTURE_H
 #define VOXFIELD_CANVAS_FIXTURE_H
 
@@ -39,7 +39,7 @@ static inline int teardown(void **state)
 {
     fixture *f = *state;
     (void)unlink(f->path);
-    assert_int_equal(rmdir(f->directory), 0); /* fails if anything was left behind */
+    assert_int_equal(rmdir(f->directory), 0); /* fails if any file is left */
     vf_context_destroy(f->ctx);
     free(f);
     return 0;
@@ -64,7 +64,7 @@ static inline void assert_color(vf_color actual, vf_color expected)
     assert_int_equal(actual.b, expected.b);
 }
 
-/* How many pixels' worth of black there is on a white canvas. */
+/* The amount of black on a white canvas, in pixels. */
 static inline double ink_on(const vf_canvas *canvas)
 {
     double ink = 0;
@@ -74,7 +74,7 @@ static inline double ink_on(const vf_canvas *canvas)
     return ink;
 }
 
-/* Whether all that is drawn lies in columns [x0, x1) and rows [y0, y1). */
+/* Whether everything drawn lies in columns [x0, x1) and rows [y0, y1). */
 static inline bool ink_inside(const vf_canvas *canvas, int x0, int y0, int x1, int y1)
 {
     for (int y = 0; y < vf_canvas_height(canvas); y++)

@@ -1,4 +1,4 @@
-/* What the tests of the coil stages share: a context, and random complex numbers. */
+/* Shared by the tests of the coil stages: a context, and random complex numbers. */
 #ifndef COIL_FIXTURE_H
 #define COIL_FIXTURE_H
 

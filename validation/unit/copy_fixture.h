@@ -1,5 +1,5 @@
-/* What the tests of copies share: memory of the device with a mirror on the host, so that all of it is compared, what
- * lies around a result too. */
+/* Shared by the tests of copies: device memory with a mirror on the host. All of it is compared, including the
+ * surroundings of a result. */
 #ifndef COPY_FIXTURE_H
 #define COPY_FIXTURE_H
 
@@ -34,8 +34,8 @@ static inline int64_t between(int64_t from, int64_t to)
 }
 
 typedef struct memory {
-    vf_array array; /* bytes on the device */
-    uint8_t *host;  /* what they should be */
+    vf_array array; /* device memory */
+    uint8_t *host;  /* the expected bytes */
 } memory;
 
 static inline void *at(const memory *m, int64_t byte)
@@ -53,7 +53,7 @@ static inline void upload(memory *m)
 static inline memory make_memory(int64_t bytes)
 {
     memory m = {.array = {.count = bytes}};
-    if (vf_device_is_host(device)) /* not a byte more, so that reading beyond is seen by memory checkers */
+    if (vf_device_is_host(device)) /* no extra byte, so memory checkers detect reads beyond the end */
         m.array.data = malloc((size_t)bytes);
     else
         assert_int_equal(vf_array_create(device, VF_SPACE_DEVICE, VF_U8, bytes, &m.array), VF_OK);
@@ -68,7 +68,7 @@ static inline memory make_memory(int64_t bytes)
     return m;
 }
 
-/* The device's bytes are the host's, all of them; `what` says what was done. */
+/* Checks that all of the device's bytes equal the host's; `what` describes the operation. */
 static inline void check_memory(memory *m, const char *what)
 {
     const size_t bytes = (size_t)m->array.count;

@@ -21,7 +21,7 @@
 #include "scan/correct_trajectory.h"
 #include "voxfield/hdf5_io.h"
 
-enum { COILS = 2, LENGTH = 24, READOUTS = 7, SAMPLES = LENGTH * READOUTS };
+enum { COILS = 2, LENGTH = 24, READOUTS = 7, SAMPLES = LENGTH * READOUTS, CUT = 10 };
 static const double ROUNDING = 0x1p-24; /* of single precision, relative */
 
 static vf_context *ctx;
@@ -122,6 +122,13 @@ static inline void make_radial(bool with_time)
         free(raw.trajectory->time);
         raw.trajectory->time = NULL;
     }
+}
+
+/* The second readout becomes two, of CUT samples and the rest. */
+static inline void cut_readout(void)
+{
+    for (int m = LENGTH + CUT; m < 2 * LENGTH; m++)
+        raw.trajectory->time[m] = 1e-5F * (float)(m - LENGTH - CUT);
 }
 
 static inline float *copy_k(void)

@@ -1,5 +1,5 @@
-/* What the tests of trajectories share: DCD files of every kind, written with random coordinates. Before it is included
- * stands device_fixture.h. */
+/* Shared by the tests of trajectories: DCD files of every kind with random coordinates. Include device_fixture.h
+ * first. */
 #ifndef DCD_FIXTURE_H
 #define DCD_FIXTURE_H
 
@@ -78,14 +78,14 @@ static inline void put_header(dcd_sample *s)
     control[3] = 10;   /* NSAVC */
     control[9] = k->fixed;
     control[11] = k->cell;
-    control[12] = k->fourth || k->version == 0; /* means nothing in X-PLOR's */
+    control[12] = k->fourth || k->version == 0; /* has no meaning in X-PLOR's files */
     control[20] = k->version;
     put_marker(s, 84);
     for (int i = 0; i < 4; i++)
         put_number(s, (uint64_t) "CORD"[i], 1);
     for (int i = 1; i < 21; i++)
         if (k->version == 0 && i == 10)
-            put_double(s, 0.0488882129); /* X-PLOR's time step, over icntrl(10) and (11) */
+            put_double(s, 0.0488882129); /* X-PLOR's time step, in icntrl(10) and (11) */
         else if (k->version != 0 || i != 11)
             put_integer(s, control[i]);
     put_marker(s, 84);
@@ -119,7 +119,7 @@ static inline void put_frame(dcd_sample *s, int64_t frame)
     for (int axis = 0; axis < (s->kind.fourth ? 4 : 3); axis++) {
         put_marker(s, 4 * (int64_t)count);
         for (int32_t i = 0; i < count; i++)
-            put_float(s, axis == 3 ? NAN /* is not looked at */
+            put_float(s, axis == 3 ? NAN /* not read */
                                    : s->xyz[axis][frame * s->atoms + (all ? i : s->index[i] - 1)]);
         put_marker(s, 4 * (int64_t)count);
     }
@@ -135,8 +135,8 @@ static inline void save(const char *path, const void *bytes, size_t size)
 
 /* ---- samples ---- */
 
-/* A file of this kind in the working memory and under s->path, with atoms in a box of `size` angstrom; those that are
- * fixed are chosen at random, and have their first place in all frames. */
+/* Writes a file of this kind to memory and to s->path, with atoms in a box of `size` angstrom. Fixed atoms are
+ * chosen at random, and keep their first position in all frames. */
 static inline dcd_sample make_dcd(dcd_kind kind, int32_t atoms, int64_t frames, double size)
 {
     dcd_sample s = {.kind = kind, .atoms = atoms, .frames = frames};
@@ -148,7 +148,7 @@ static inline dcd_sample make_dcd(dcd_kind kind, int32_t atoms, int64_t frames, 
     s.index = malloc((size_t)moving * sizeof *s.index);
     s.cells = malloc((size_t)frames * 6 * sizeof *s.cells);
     assert_true(s.index && s.cells);
-    for (int32_t atom = 0, i = 0; atom < atoms; atom++) /* each subset as likely (Knuth, algorithm S) */
+    for (int32_t atom = 0, i = 0; atom < atoms; atom++) /* each subset is equally likely (Knuth, algorithm S) */
         if (uniform() * (atoms - atom) < moving - i)
             s.index[i++] = atom + 1;
     for (int axis = 0; axis < 3; axis++) {

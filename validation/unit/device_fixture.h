@@ -1,5 +1,5 @@
-/* What the tests that run on a device share: the context, the device and random numbers, by the command line's DEVICE
- * [SEED [TEST...]]; which variants this machine can run; and main's body. */
+/* Shared by the tests that run on a device: the context, the device and random numbers, from the command line's
+ * DEVICE [SEED [TEST...]]; the variants that this machine can run; and main's body. */
 #ifndef DEVICE_FIXTURE_H
 #define DEVICE_FIXTURE_H
 
@@ -20,14 +20,14 @@
 static vf_context *ctx;
 static vf_device *device;
 
-/* Whether a variant is not of an instruction set that this CPU lacks. */
+/* Whether this CPU lacks the instruction set of a variant. */
 static inline bool can_run(const char *variant)
 {
     return (strcmp(variant, "avx512") != 0 || vf_cpu_isa() >= VF_ISA_AVX512) &&
            (strcmp(variant, "avx2") != 0 || vf_cpu_isa() >= VF_ISA_AVX2);
 }
 
-/* The tests of these names; false, and a line that says so, if there is none of one of them. */
+/* Selects the tests with these names. Returns false, and prints a line, if a name does not exist. */
 static inline bool choose_tests(int names, char **name, const struct CMUnitTest *tests, size_t count,
                                 struct CMUnitTest *chosen)
 {
@@ -44,8 +44,8 @@ static inline bool choose_tests(int names, char **name, const struct CMUnitTest 
     return true;
 }
 
-/* Runs the tests, or those that the command line names, between set_up and tear_down, which may be NULL; returns main's
- * exit status, 77 if there is no such device. */
+/* Runs the tests, or those that the command line names, between set_up and tear_down, which may be NULL. Returns
+ * main's exit status, 77 if there is no such device. */
 static inline int run_group(int argc, char **argv, const struct CMUnitTest *tests, size_t count,
                             CMFixtureFunction set_up, CMFixtureFunction tear_down)
 {

@@ -1,8 +1,7 @@
-/* A device that works behind the caller's back, as a GPU does, on any machine: it takes the place of the context's CPU,
- * with memory of its own kind and queues that are threads, each job of which waits a random while first. It can only
- * copy. What a GPU would do wrong by chance, such as reading a buffer that was filled anew too early, goes wrong here
- * often. And it can be told to fail at its n-th allocation, queue or copy, and to stay failed from then on: then it
- * copies nothing any more, and waiting for it is an error, too. */
+/* A device that works asynchronously, like a GPU, on any machine. It replaces the context's CPU, and has its own
+ * kind of memory and threads as queues. Each job first waits for a random time. It can only copy. Errors that a GPU
+ * shows by chance, such as reading a buffer that was refilled too early, happen here often. It can also fail at its
+ * n-th allocation, queue or copy, and stay failed: then it copies nothing, and waiting for it is an error. */
 #ifndef FAKE_DEVICE_H
 #define FAKE_DEVICE_H
 
@@ -29,17 +28,17 @@ typedef struct fake_job {
 
 typedef struct fake_queue {
     pthread_t thread;
-    fake_job *first, *last; /* what is at work is still the first */
+    fake_job *first, *last; /* a running job is still the first */
     bool ends;
     vf_device *device;
 } fake_queue;
 
 static pthread_mutex_t fake_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t fake_changed = PTHREAD_COND_INITIALIZER;
-static atomic_int fake_calls, fake_fails_at, fake_sleep; /* calls that can fail; the one that does; microseconds */
-static atomic_int fake_held;                             /* allocations and queues that are not freed */
+static atomic_int fake_calls, fake_fails_at, fake_sleep; /* calls that can fail; the failing call; microseconds */
+static atomic_int fake_held;                             /* allocations and queues that are not yet freed */
 static vf_device real_device;
-static atomic_bool fake_stays; /* a device that has failed stays so: */
+static atomic_bool fake_stays; /* a failed device stays failed: */
 static _Atomic(vf_device *) fake_failed[2];
 
 static inline bool fake_has_failed(vf_device *d)
@@ -201,14 +200,14 @@ static const vf_device_ops fake_ops = {
     .copy = fake_copy,
 };
 
-/* Whether the device is the CPU, and the only one. */
+/* Whether the device is the CPU, and the only device. */
 static inline bool fake_device_fits(const vf_device *d)
 {
     return vf_device_is_host(d) && vf_context_device_count(d->ctx) == 1;
 }
 
-/* Puts it in the CPU's place, with jobs that wait up to `sleep` microseconds, and the `fails_at`-th call failing (0:
- * none); and back. */
+/* Replaces the CPU by the fake device, with jobs that wait up to `sleep` microseconds and a failure at call
+ * `fails_at` (0: none); and restores it. */
 static inline void fake_device_begin(vf_device *d, int sleep, int fails_at)
 {
     real_device = *d;

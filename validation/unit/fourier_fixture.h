@@ -1,26 +1,28 @@
-/* What the tests of the Fourier sum share: random problems, plans run with guards around their output, every variant of
- * a device in turn, and the bound of the error.
+/* Shared by the tests of the Fourier sum: random problems, plans run with guards around their output, every variant
+ * of a device in turn, and the error bound.
  *
- * The bound of a sum's error, from the arithmetic. u is the unit roundoff (2^-24 or 2^-53), S = sum |c| over the terms.
+ * The error bound, from the arithmetic. u is the unit roundoff (2^-24 or 2^-53), S = sum |c| over the terms.
  *   phase    rounded to the precision once it is within 1/2 turn: 2^-2 u turns = 1.6 u in angle. On a GPU in single
- *            precision the phase of a grid is a whole number of 2^-32 turns: three steps of at most half the grid, each
- *            off by 2^-33, for up to 512 points along an axis 2^-23.4 turns together, 10 u. Of points anywhere it is a
- *            sum of ten terms within 3/2 turns, rounded to 2^-24 turns at most: 2^-22.4 turns together, 19 u. Where
- *            voxels are in groups (fourier_sum_groups.cu), it is within 8 turns after each of four sums, 2^-22 turns
- *            each, 100 u, distances from the group's centre are rounded to 2^-24 of what makes 8 turns, 25 u, and the
- *            phase there is off by 2^-24, 7 u; hardware trigonometry cuts a product of all off, 2^-20 turns, 100 u.
- *   trig     cosine and sine within 2.5 u each (fourier_sum_simd_ops.h; CUDA C++ Programming Guide: sincospif 2 ulp at
- *            most), 3.6 u as a complex number. Hardware: 2^-21.2 each (same guide, __sinf, __cosf), 10 u together.
+ *            precision the phase of a grid is a whole number of 2^-32 turns: three steps of at most half the grid,
+ *            each off by 2^-33, for up to 512 points along an axis 2^-23.4 turns together, 10 u. For points anywhere
+ *            it is a sum of ten terms within 3/2 turns, rounded to 2^-24 turns at most: 2^-22.4 turns together, 19
+ *            u. For voxels in groups (fourier_sum_groups.cu), it is within 8 turns after each of four sums, 2^-22
+ *            turns each, 100 u; distances from the group's centre are rounded to 2^-24 of what makes 8 turns, 25 u;
+ *            and the phase there is off by 2^-24, 7 u. Hardware trigonometry truncates a product of all, 2^-20
+ *            turns, 100 u.
+ *   trig     cosine and sine within 2.5 u each (fourier_sum_simd_ops.h; CUDA C++ Programming Guide: sincospif 2 ulp
+ *            at most), 3.6 u as a complex number. Hardware: 2^-21.2 each (same guide, __sinf, __cosf), 10 u
+ *            together.
  *   factors  an exponential is a product of up to 4, and of c: 4 products at 2.3 u, 4 factors at 3.6 + 1.6 u: 30 u.
- *            On tensor cores factors are split in two numbers of 11 bits: 2^-22 each, 8 u, less than what is left.
- *   sum      a term, the real or imaginary part's half, passes through two additions for each of n terms, one rounding
- *            each: 2 n u S. n: CHUNK below; for the published steps, which add up in the plan's precision, all.
- *            Tensor cores cut sums off, 2 u, 12 times in 32 samples, and 256 such sums are added: less.
+ *     On tensor cores each factor is split into two numbers of 11 bits: 2^-22 each, 8 u, less than the rest.
+ *   sum      a term, half of the real or imaginary part, passes through two additions for each of n terms, one
+ *            rounding each: 2 n u S. n is CHUNK below; for the published steps, which add in the plan's precision,
+ *            all terms. Tensor cores truncate sums, 2 u, 12 times in 32 samples, and 256 such sums are added: less.
  *   result   rounded once: u S.
- * Together (2 n + 48) u S, with hardware trigonometry 16 more, and 7 for phases of a grid, then rounded to 2^-24 turns;
- * and for the phase's own sum in double precision, which the reference shares, 2 pi 2^-50 times the largest phase in
- * turns. Second-order terms: 1 %. This is for the worst signs. The sum of random terms sees the root of the mean
- * square: test_large_k.
+ * Together (2 n + 48) u S, with hardware trigonometry 16 more, and 7 for phases of a grid, then rounded to 2^-24
+ * turns. For the phase's own sum in double precision, which the reference shares, add 2 pi 2^-50 times the largest
+ * phase in turns. Second-order terms: 1 %. This is for the worst signs. For random terms the root mean square
+ * applies: test_large_k.
  */
 #ifndef FOURIER_FIXTURE_H
 #define FOURIER_FIXTURE_H
@@ -43,8 +45,8 @@ typedef struct problem {
     int batch;
     float *k, *time, *field; /* time and field: NULL without off-resonance */
     double *positions;
-    double *c, *x; /* [batch][samples][2], [batch][voxels][2]; values that single precision holds */
-    double turns;  /* at most, of any pair */
+    double *c, *x; /* [batch][samples][2], [batch][voxels][2]; exact in single precision */
+    double turns;  /* the most of any pair */
 } problem;
 
 static inline double *random_vector(int64_t count)
@@ -58,7 +60,7 @@ static inline double *random_vector(int64_t count)
 
 enum { ON_GRID = 0, AT_POSITIONS = 1, OFF_RESONANCE = 2 };
 
-/* k up to `k_max` along each axis. The grid spans a field of view, 0 at voxel N/2. `kind`: see the enum above. */
+/* k up to `k_max` along each axis. The grid spans a field of view, with 0 at voxel N/2. `kind`: see the enum above. */
 static inline problem random_problem(int64_t samples, int64_t nx, int64_t ny, int64_t nz, int batch, double k_max,
                                      int kind)
 {
@@ -77,7 +79,7 @@ static inline problem random_problem(int64_t samples, int64_t nx, int64_t ny, in
     if (kind & AT_POSITIONS) {
         p.positions = random_vector(3 * p.voxels);
         for (int64_t i = 0; i < 3 * p.voxels; i++)
-            p.positions[i] += 1e-9 * uniform(); /* not numbers of single precision */
+            p.positions[i] += 1e-9 * uniform(); /* not exact in single precision */
     }
     if (kind & OFF_RESONANCE) {
         p.time = calloc((size_t)samples + 1, sizeof *p.time);
@@ -128,8 +130,8 @@ static inline double value_at(vf_dtype type, const void *values, int64_t n)
     return type == VF_F64 ? ((const double *)values)[n] : (double)((const float *)values)[n];
 }
 
-/* Runs a direction of the problem's plan: the adjoint for voxels [first, first + count), or the forward sum. `out`: the
- * result in the plan's precision. Looks after what is around the output, and starts from NaN. */
+/* Runs a direction of the problem's plan: the adjoint for voxels [first, first + count), or the forward sum. `out`:
+ * the result in the plan's precision. Checks the guards around the output, which starts as NaN. */
 static inline void execute(vf_device *on, vf_fourier *plan, const problem *p, vf_dtype type, bool forward,
                            const double *in, int64_t first, int64_t count, void *out)
 {
@@ -163,7 +165,7 @@ static inline void execute(vf_device *on, vf_fourier *plan, const problem *p, vf
     vf_queue_destroy(queue);
 }
 
-/* The same with a plan of its own. */
+/* The same with its own plan. */
 static inline void run(vf_device *on, const problem *p, const vf_fourier_options *o, bool forward, int64_t first,
                        int64_t count, void *out)
 {
@@ -181,8 +183,8 @@ static inline double *reference(const problem *p, bool forward)
     return out;
 }
 
-/* Every combination of variant, precision and trigonometry of the device that this machine can run, one a call;
- * false beyond the last. Start with index 0. */
+/* Returns one combination of variant, precision and trigonometry that this machine can run on the device per call,
+ * and false after the last. Start with index 0. */
 static inline bool next_options(int *index, vf_fourier_options *o)
 {
     for (;;) {
@@ -213,7 +215,7 @@ static inline double unit(const vf_fourier_options *o)
     return o->precision == VF_F64 ? 0x1p-53 : 0x1p-24;
 }
 
-/* The published steps of the adjoint; their forward sum is the default kernel's. */
+/* The published steps of the adjoint; their forward sum is that of the default kernel. */
 static inline bool is_published(const vf_fourier_options *o)
 {
     return vf_device_get_kind(device) == VF_DEVICE_CUDA && strcmp(o->variant, "tuned") != 0 &&
@@ -221,13 +223,13 @@ static inline bool is_published(const vf_fourier_options *o)
            strcmp(o->variant, "pairs") != 0;
 }
 
-/* Additions in the plan's precision that a term passes through, at most. */
+/* The most additions in the plan's precision that a term passes through. */
 static inline double additions(const vf_fourier_options *o, int64_t terms, bool forward)
 {
     return 2 * (is_published(o) && !forward ? (double)terms : fmin((double)terms, CHUNK));
 }
 
-/* Whether a GPU may take voxels in groups, of 128: of fewer than two it does not. */
+/* Whether a GPU may process voxels in groups of 128: it needs at least two groups. */
 static inline bool may_have_groups(const vf_fourier_options *o, const problem *p)
 {
     return vf_device_get_kind(device) == VF_DEVICE_CUDA && !is_published(o) && strcmp(o->variant, "pairs") != 0 &&

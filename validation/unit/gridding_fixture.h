@@ -1,4 +1,4 @@
-/* What the tests of the NUFFT share: problems, the direct sum, and one run of a plan. */
+/* Shared by the tests of the NUFFT: problems, the direct sum, and one run of a plan. */
 #ifndef GRIDDING_FIXTURE_H
 #define GRIDDING_FIXTURE_H
 
@@ -8,8 +8,8 @@
 #include "device_fixture.h"
 #include "gridding.h"
 
-/* A problem: samples, and vectors of samples and of voxels, in double precision. Small problems have several, so that
- * errors, which a few voxels at the edge may make up, come near their root mean square. */
+/* A problem: samples, and vectors of samples and of voxels, in double precision. In a small problem, a few voxels at
+ * the edge may dominate the error. Several vectors bring it near its root mean square. */
 typedef struct problem {
     int64_t matrix[3], voxels, samples;
     int vectors; /* in c and in x */
@@ -24,8 +24,8 @@ static inline void *allocate(size_t count, size_t size)
     return p;
 }
 
-/* Positions over twice the range of k, some of them on the edges, on grid points, or repeated. Values that single
- * precision holds exactly, so that both precisions sum the same problem. */
+/* Positions over twice the range of k, some of them on the edges, on grid points, or repeated. Values are exact in
+ * single precision, so both precisions sum the same problem. */
 static inline problem random_problem(int64_t nx, int64_t ny, int64_t nz, int64_t samples, bool off_resonance)
 {
     problem p = {.matrix = {nx, ny, nz}, .voxels = nx * ny * nz, .samples = samples, .vectors = samples < 600 ? 8 : 1};
@@ -62,7 +62,7 @@ static inline void problem_free(problem *p)
     free(p->x);
 }
 
-/* exp(i 2 pi n k / N) of all n of an axis. */
+/* exp(i 2 pi n k / N) for all n of an axis. */
 static inline void phases(int64_t voxels, double k, double complex *out)
 {
     for (int64_t i = 0; i < voxels; i++) {
@@ -126,7 +126,7 @@ static inline void convert(const void *from, vf_dtype from_type, void *to, vf_dt
     }
 }
 
-/* Runs one direction on vectors of double precision in host memory. What is not written shows as NaN. */
+/* Runs one direction on vectors of double precision in host memory. Unwritten values are NaN. */
 static inline void apply(vf_nufft *plan, vf_dtype real, bool adjoint, int batch, const double complex *in, int64_t n_in,
                          double complex *out, int64_t n_out)
 {
@@ -164,7 +164,7 @@ static inline double norm(const double complex *a, int64_t n)
     return sqrt(sum);
 }
 
-/* Relative in the l2 norm, or to `least` if b is smaller; NaN if there is any. */
+/* Relative in the l2 norm, or to `least` if b is smaller; NaN if any value is NaN. */
 static inline double difference(const double complex *a, const double complex *b, int64_t n, double least)
 {
     double sum = 0;

@@ -1,4 +1,4 @@
-/* What the tests of libcore's HDF5 files share: a directory, the name of a file in it, and checks of a status. */
+/* Shared by the tests of libcore's HDF5 files: a directory, the name of a file in it, and checks of a status. */
 #ifndef HDF5_FIXTURE_H
 #define HDF5_FIXTURE_H
 
@@ -36,7 +36,7 @@ static inline int tear_down(void **state)
     (void)state;
     vf_context_destroy(ctx);
     unlink(path);
-    return rmdir(directory); /* nothing else may be left, hidden or not */
+    return rmdir(directory); /* no other file may be left, hidden or not */
 }
 
 static inline void must(vf_status status)

@@ -1,4 +1,4 @@
-/* Images for the tests of what writes them: at each voxel a magnitude that says where in the patient it lies. */
+/* Images for the tests of the writers: the magnitude at each voxel encodes its position in the patient. */
 #ifndef IMAGE_FIXTURE_H
 #define IMAGE_FIXTURE_H
 
@@ -8,7 +8,7 @@
 
 #include "images/recon_image.h"
 
-/* The magnitude at a place (LPS, mm) of a frame, and the phase of the frame in radians. */
+/* The magnitude at a position (LPS, mm) in a frame, and the phase of the frame in radians. */
 static inline double scene_magnitude(int frame, const double place[3])
 {
     return 500 + 100 * frame + 2 * place[0] + 3 * place[1] + 5 * place[2];
@@ -19,7 +19,7 @@ static inline double scene_phase(int frame)
     return 0.4 + 0.5 * frame;
 }
 
-/* re + im I, also where one of them is no number (which im I would spread to both). */
+/* re + im I, also if one of them is NaN (which im I would spread to both). */
 static inline float complex complex_of(float re, float im)
 {
     const float parts[2] = {re, im};
@@ -35,7 +35,7 @@ typedef struct scene {
     double voxel[3];
     scan_geometry geometry;
     int places;
-    const scan_geometry *place; /* [places] where volume n is at place n % places; NULL: all at `geometry` */
+    const scan_geometry *place; /* [places] volume n is at place n % places; NULL: all at `geometry` */
 } scene;
 
 /* Oblique: a rotation by 0.5 about z, then by 0.3 about x. */
@@ -76,8 +76,8 @@ static inline const scene *scene_named(const char *name)
     return NULL;
 }
 
-/* The place of a frame's voxel by the ISMRMRD rules, independently of the program's affine: voxel N/2 of an axis
- * (rounded down) is at the centre of the field of view; slices of a stack have a centre each. */
+/* The position of a frame's voxel by the ISMRMRD rules, independently of the program's affine: voxel N/2 of an axis
+ * (rounded down) is at the centre of the field of view; each slice of a stack has its own centre. */
 static inline void scene_place(const scene *s, int frame, const int64_t voxel[3], double place[3])
 {
     const scan_geometry *g = s->place ? &s->place[frame % s->places] : &s->geometry;
@@ -91,7 +91,7 @@ static inline void scene_place(const scene *s, int frame, const int64_t voxel[3]
     }
 }
 
-/* The image of a scene, to be freed with recon_image_free; data NULL without memory. */
+/* The image of a scene, to be freed with recon_image_free; data is NULL if there is no memory. */
 static inline recon_image scene_image(const scene *s)
 {
     const int64_t *n = s->counts, volume = n[0] * n[1] * n[2];

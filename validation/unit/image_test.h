@@ -1,4 +1,4 @@
-/* What the tests of image files share: a directory and a context. */
+/* Shared by the tests of image files: a directory and a context. */
 #ifndef IMAGE_TEST_H
 #define IMAGE_TEST_H
 
@@ -37,7 +37,7 @@ static inline int tear_down(void **state)
 {
     (void)state;
     vf_context_destroy(ctx);
-    return rmdir(directory); /* nothing may be left, hidden or not */
+    return rmdir(directory); /* no file may be left, hidden or not */
 }
 
 static inline char *path_of(const char *name, char path[PATH_SIZE])
@@ -70,7 +70,7 @@ static inline void expect_error(vf_status status, vf_status expected, const char
     vf_context_clear_error(ctx);
 }
 
-/* A phantom of any size; not from a scene. */
+/* A phantom of any size, independent of scenes. */
 static inline recon_image plain_image(int frames, int64_t nx, int64_t ny, int64_t nz)
 {
     const int64_t total = frames * nx * ny * nz;

@@ -1,4 +1,4 @@
-/* What the tests of ions and scripts share: a context whose notes and warnings are kept, and fresh random numbers. */
+/* Shared by the tests of ions and scripts: a context that keeps notes and warnings, and fresh random numbers. */
 #ifndef ION_FIXTURE_H
 #define ION_FIXTURE_H
 
@@ -53,7 +53,7 @@ static inline int ion_teardown(void **state)
     return 0;
 }
 
-/* Before each call whose messages matter. */
+/* To be called before each call whose messages matter. */
 static inline vf_context *fresh(void)
 {
     fixture.log[0] = '\0';
@@ -81,7 +81,7 @@ static inline void assert_ok(vf_status status)
         fail_msg("%s: %s", vf_status_name(status), vf_context_message(fixture.ctx));
 }
 
-/* Whether the text has every one of `words`, which are separated by |. */
+/* Checks that the text contains every one of `words`, which are separated by |. */
 static inline void assert_says(const char *text, const char *words)
 {
     char copy[512], *state = NULL;

@@ -1,5 +1,5 @@
-/* What the test of the search for ions' places compares with: random problems, and a search of its own that sums every
- * point in long double. */
+/* The reference for the test of the search for ions' places: random problems, and an independent search that sums
+ * every point in long double. */
 #ifndef ION_SEARCH_FIXTURE_H
 #define ION_SEARCH_FIXTURE_H
 
@@ -12,7 +12,7 @@ typedef struct problem {
     vf_grid grid;
     int64_t points, atoms;
     double *data; /* x, y, z, charge, distance */
-    bool about;   /* the atoms exclude as places that are not known to be atoms' */
+    bool about;   /* atoms exclude as places that are not known to be atoms */
     vf_ion_search_options options;
     void *map; /* in options.precision */
 } problem;
@@ -89,7 +89,7 @@ static inline void free_problem(problem *p)
     free(p->map);
 }
 
-/* Atoms [first, first + count) exclude as places do that are not known to be atoms'. */
+/* Atoms [first, first + count) exclude as places that are not known to be atoms. */
 static inline vf_status exclude_about(vf_ion_search *search, const problem *p, int64_t first, int64_t count)
 {
     const int64_t n = p->atoms;
@@ -120,7 +120,7 @@ typedef struct brute {
     int64_t free;
 } brute;
 
-/* A pair potential that is nobody's law: 1 / (1 + x^2 + 2 y^2 + 3 z^2), the weights being its state. */
+/* An artificial pair potential: 1 / (1 + x^2 + 2 y^2 + 3 z^2), with the weights as its state. */
 static const double weights[3] = {1, 2, 3};
 static inline double uneven(const void *state, const double d[3])
 {

@@ -1,5 +1,5 @@
-/* Small ISMRMRD files for the tests of their reader: a header made of parts, and acquisitions with values that tell
- * which they are. */
+/* Small ISMRMRD files for the tests of their reader: a header made of parts, and acquisitions whose values identify
+ * them. */
 #ifndef ISMRMRD_FIXTURE_H
 #define ISMRMRD_FIXTURE_H
 
@@ -34,7 +34,7 @@ static inline void begin_acquisitions(void)
     floats_used = 0;
 }
 
-/* Adds an acquisition with samples as value_of has them, and a trajectory of zeros if `dims` > 0. */
+/* Adds an acquisition with the samples of value_of, and a trajectory of zeros if `dims` > 0. */
 static inline ismrmrd_acquisition *acquire(int samples, int channels, int dims)
 {
     int a = acquisitions++;
@@ -76,7 +76,7 @@ static inline const char *header(const int encoded[3], const double encoded_fov[
     return text;
 }
 
-/* A header of a matrix without oversampling, and voxels of 2 mm. */
+/* A header with a matrix without oversampling, and voxels of 2 mm. */
 static inline const char *plain_header(int x, int y, int z, const char *rest)
 {
     const int n[3] = {x, y, z};
@@ -124,7 +124,7 @@ static inline void write_scan(const char *xml)
     write_scan_in("/dataset", xml);
 }
 
-/* Whether this build reads no ISMRMRD files; says so. */
+/* Whether this build cannot read ISMRMRD files; prints a line if so. */
 static inline bool built_without_expat(void)
 {
     ismrmrd_protocol protocol;

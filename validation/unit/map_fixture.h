@@ -1,4 +1,4 @@
-/* What the tests of cionize's map files share: a directory, a molecule, and a map whose every value is different. */
+/* Shared by the tests of cionize's map files: a directory, a molecule, and a map whose values all differ. */
 #ifndef MAP_FIXTURE_H
 #define MAP_FIXTURE_H
 
@@ -72,7 +72,7 @@ static inline float sample(int64_t i, int64_t j, int64_t k)
     }
 }
 
-/* In double precision the values have more digits than a float, and are of usual size. */
+/* In double precision the values are of usual size and have more digits than a float. */
 static inline double sample_double(int64_t i, int64_t j, int64_t k)
 {
     return (double)(float)sin((double)(i + 2 * j + 5 * k)) * 12.3 + (double)i / 3 - (double)j / 7 + (double)k / 11;
@@ -83,7 +83,7 @@ static inline void path_of(const char *name, char *path)
     assert_true(snprintf(path, PATH_SIZE, "%s/%s", directory, name) < PATH_SIZE);
 }
 
-/* Layers [first, first + count) as a format wants them. */
+/* Layers [first, first + count) in the form that a format needs. */
 static inline void *make_layers(const map_info *info, map_order order, int64_t first, int64_t count)
 {
     const int64_t *n = info->grid.counts;
@@ -102,8 +102,8 @@ static inline void *make_layers(const map_info *info, map_order order, int64_t f
     return values;
 }
 
-/* Writes layers 0, 1-2, 3-6, 7-9, ... : thicknesses of 1, 2, 4, 3, 21 in turn, so that a piece may hold less and more
- * than a chunk of an HDF5 file, and end anywhere in one. */
+/* Writes layers 0, 1-2, 3-6, 7-9, ... in thicknesses of 1, 2, 4, 3, 21 in turn. So a piece may be smaller or larger
+ * than a chunk of an HDF5 file, and may end anywhere in one. */
 static inline vf_status write_layers(const map_format *format, const map_info *info, void *state)
 {
     static const int64_t thickness[] = {1, 2, 4, 3, 21};
@@ -143,7 +143,7 @@ static inline void must_write(const map_info *info, const char *path)
         fail_msg("%s: %s", vf_status_name(status), vf_context_message(ctx));
 }
 
-/* Checks and forgets an error: its status, and that its message begins with the path and has `part` in it. */
+/* Checks and clears an error: its status, and that its message begins with the path and contains `part`. */
 static inline void expect_error(vf_status status, vf_status expected, const char *path, const char *part)
 {
     const char *message = vf_context_message(ctx);
@@ -152,7 +152,7 @@ static inline void expect_error(vf_status status, vf_status expected, const char
     vf_context_clear_error(ctx);
 }
 
-/* How many files lie in the directory, hidden ones and half-written ones too. */
+/* The number of files in the directory, including hidden and partial ones. */
 static inline int files_left(void)
 {
     char command[PATH_SIZE + 32];

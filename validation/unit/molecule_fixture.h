@@ -1,4 +1,4 @@
-/* What the tests of molecules' readers share: a context that keeps warnings, random numbers, labels to compare. */
+/* Shared by the tests of molecules' readers: a context that keeps warnings, random numbers, and expected labels. */
 #ifndef MOLECULE_FIXTURE_H
 #define MOLECULE_FIXTURE_H
 
@@ -56,7 +56,7 @@ static inline int64_t random_between(int64_t lo, int64_t hi)
     return lo + (int64_t)((seed * UINT64_C(2685821657736338717)) % (uint64_t)(hi - lo + 1));
 }
 
-/* An allocation of its own, so that a sanitizer sees a byte too far. */
+/* A separate allocation, so that a sanitizer detects reads beyond its end. */
 static inline char *copy_exactly(const char *text, size_t bytes)
 {
     char *copy = malloc(bytes ? bytes : 1);
@@ -109,7 +109,7 @@ static inline void expect_read(const char *places, const char *charges, molecule
         fail_msg("not read: %s\n%.600s\n%.600s", vf_context_message(ctx), places, charges);
 }
 
-/* Numbers are compared for equality: a decimal number has one nearest double, and the reader has to find it. A prmtop's
+/* Numbers are compared for equality: a decimal number has one nearest double, which the reader must find. A prmtop's
  * charge is that double divided by 18.2223, one operation. */
 static inline void expect_molecule(const char *places, const char *charges, const double (*xyz)[3],
                                    const double *charge, const double *radius, int64_t atoms)

@@ -1,4 +1,4 @@
-/* What the tests of operators and solvers share: every operator there is, on small random problems; vectors on the
+/* Shared by the tests of operators and solvers: every existing operator on small random problems, and vectors on the
  * device. */
 #ifndef OPERATOR_FIXTURE_H
 #define OPERATOR_FIXTURE_H
@@ -60,7 +60,7 @@ static inline void make_plan(const subject *s, vf_encode_by by, int extent, cons
     need(vf_encoding_create(device, matrix, &samples, &options, out));
 }
 
-/* F^H W F; of samples off the grid, by a Q that a direct sum makes. */
+/* F^H W F for samples off the grid, by a Q that a direct sum makes. */
 static inline void make_normal_matrix(subject *s, vf_encode_by by, const double *weights)
 {
     const vf_normal_task task = {.matrix = {s->matrix[0], s->matrix[1], s->matrix[2]},
@@ -106,6 +106,39 @@ static inline void make_differences(subject *s)
     need(vf_first_differences_operator(device, s->precision, s->matrix, weights, &s->a));
 }
 
+static inline void make_wavelets(subject *s)
+{
+    const vf_wavelet_options options = {.counts = {s->matrix[0], s->matrix[1], s->matrix[2]},
+                                        .precision = s->precision,
+                                        .moments = 1 + (int)(uniform() * 2)};
+    const int64_t shift[3] = {(int64_t)(uniform() * 9) - 4, (int64_t)(uniform() * 9), 1};
+    need(vf_wavelet_create(device, &options, &s->wavelet));
+    need(vf_wavelet_operator(device, s->precision, shift, s->wavelet, &s->a));
+}
+
+/* A series of 2 to 4 frames. Frames are always among the axes, so that there are differences. */
+static inline unsigned random_series(const subject *s, int64_t counts[4])
+{
+    for (int a = 0; a < 3; a++)
+        counts[a] = s->matrix[a];
+    counts[3] = 2 + (int64_t)(uniform() * 3);
+    return 8 + (unsigned)(uniform() * 8);
+}
+
+static inline void make_gradient(subject *s)
+{
+    int64_t counts[4];
+    const unsigned axes = random_series(s, counts);
+    need(vf_differences_operator(device, s->precision, counts, axes, &s->a));
+}
+
+static inline void make_symmetric_gradient(subject *s)
+{
+    int64_t counts[4];
+    const unsigned axes = random_series(s, counts);
+    need(vf_symmetric_gradient_operator(device, s->precision, counts, axes, &s->a));
+}
+
 static inline void make_coils(subject *s)
 {
     const void *maps = put_random(s, vf_dtype_complex(s->precision), COILS_HERE * s->voxels, -1)->data;
@@ -130,7 +163,7 @@ static inline void make_scan(subject *s, vf_encode_by by, bool with_normal)
         make_normal_matrix(s, by == VF_ENCODE_CARTESIAN ? by : VF_ENCODE_DIRECT, squares);
         of.normal = &s->normal;
     }
-    /* Each of F and F^H is off by the accuracy, relative to sqrt(samples voxels), which may be sqrt(voxels) ||F||. */
+    /* F and F^H each have errors of the accuracy, relative to sqrt(samples voxels), which may be sqrt(voxels) ||F||. */
     s->normal_error = by == VF_ENCODE_NUFFT && with_normal ? 2 * NUFFT_ACCURACY * sqrt((double)s->voxels) : 0;
     need(vf_sense_operator_create(&of, &s->a));
 }
@@ -150,7 +183,7 @@ static inline void make_scan_on_grid(subject *s)
     make_scan(s, VF_ENCODE_CARTESIAN, true);
 }
 
-/* Of both images of two sets. */
+/* For both images of two sets. */
 static inline void make_prior(subject *s, vf_prior_kind kind)
 {
     const vf_prior_options options = {
@@ -170,7 +203,7 @@ static inline void make_differences_prior(subject *s)
     make_prior(s, VF_PRIOR_DIFFERENCES);
 }
 
-/* Copies of an array, which the prior frees itself. */
+/* Copies an array; the prior frees the copy. */
 static inline vf_array copy_of(const subject *s, const vf_array *array)
 {
     vf_array copy = {0};
@@ -180,7 +213,7 @@ static inline vf_array copy_of(const subject *s, const vf_array *array)
     return copy;
 }
 
-/* With all that the spectrum's prior may know: an envelope, a support, the image's phase, random spectra. */
+/* With every feature of the spectrum's prior: an envelope, a support, the image's phase, random spectra. */
 static inline void fill_spectrum(subject *s)
 {
     const vf_dtype type = vf_dtype_complex(s->precision);
@@ -193,7 +226,7 @@ static inline void fill_spectrum(subject *s)
         if (which < VF_PRIOR_INVERSE_DATA_IMAGINARY)
             odd[which] = which == VF_PRIOR_WEIGHTS ? 0 : uniform();
         const double b = odd[which < VF_PRIOR_INVERSE_DATA_IMAGINARY ? which : which - 2];
-        for (int64_t i = 0; i < n; i++) { /* even in k, but for what is odd and the same in both of a pair */
+        for (int64_t i = 0; i < n; i++) { /* even in k, except for an odd part that is the same in both of a pair */
             const double x = (double)(i % s->matrix[0] - s->matrix[0] / 2),
                          y = (double)(i / s->matrix[0] % s->matrix[1] - s->matrix[1] / 2),
                          z = (double)(i / s->matrix[0] / s->matrix[1] - s->matrix[2] / 2);
@@ -236,7 +269,7 @@ static inline void make_preconditioner(subject *s)
     assert_true(vf_operator_properties(s->a) & VF_OPERATOR_REAL_LINEAR);
 }
 
-/* It is self-adjoint between images that are 0 outside the support, so for this one there is none. */
+/* It is self-adjoint only between images that are 0 outside the support, so here there is no support. */
 static inline void make_spectrum_prior(subject *s)
 {
     make_prior(s, VF_PRIOR_SPECTRUM);
@@ -339,6 +372,7 @@ static void (*const makers[])(subject *s) = {make_fourier,
                                              make_circulant,
                                              make_coils,
                                              make_differences,
+                                             make_wavelets,
                                              make_scan_directly,
                                              make_scan_with_q,
                                              make_scan_on_grid,
@@ -369,7 +403,9 @@ static void (*const makers[])(subject *s) = {make_fourier,
                                              make_real_chain,
                                              make_real_part,
                                              make_chain_by_real,
-                                             make_stack_of_adjoints};
+                                             make_stack_of_adjoints,
+                                             make_gradient,
+                                             make_symmetric_gradient};
 enum { MAKERS = sizeof makers / sizeof *makers };
 
 static inline subject *open_subject(int maker, vf_dtype precision)
@@ -398,6 +434,7 @@ static inline void close_subject(subject *s)
     vf_cartesian_destroy(s->cartesian);
     vf_normal_free(&s->normal);
     vf_circulant_destroy(s->circulant);
+    vf_wavelet_destroy(s->wavelet);
     vf_encoding_destroy(s->encoding);
     vf_encoding_destroy(s->other);
     vf_prior_free(&s->prior);

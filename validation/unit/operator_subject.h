@@ -12,10 +12,10 @@
 enum { COILS_HERE = 3, MOST_ARRAYS = 12, MOST_PARTS = 4, SAMPLES_HERE = 40 };
 static const double NUFFT_ACCURACY = 1e-6;
 
-/* An operator, and what it is made of. */
+/* An operator, and its components. */
 typedef struct subject {
     vf_dtype precision;
-    bool real; /* images are real, not complex */
+    bool real; /* images are real instead of complex */
     vf_queue *queue;
     vf_operator *a, *part[MOST_PARTS];
     int64_t matrix[3], voxels;
@@ -27,9 +27,10 @@ typedef struct subject {
     vf_cartesian *cartesian;
     vf_normal normal;
     vf_circulant *circulant;
+    vf_wavelet *wavelet;
     vf_encoding *encoding, *other;
     vf_prior prior;
-    double normal_error; /* of its normal, relative to ||A||^2, besides rounding */
+    double normal_error; /* error of its normal, relative to ||A||^2, besides rounding */
 } subject;
 
 static inline double roundoff(vf_dtype precision)
@@ -69,7 +70,7 @@ static inline vf_array *put_random(subject *s, vf_dtype type, int64_t count, dou
 
 typedef vf_status operation(vf_operator *a, vf_queue *queue, const void *x, void *y);
 
-/* y = what the operation makes of x, between guards; x is kept. */
+/* y = the operation applied to x, between guards; x is kept. */
 static inline void carry_out(const subject *s, operation *apply_to, vf_operator *a, vf_vector_space from,
                              vf_vector_space to, const double complex *x, double complex *y)
 {

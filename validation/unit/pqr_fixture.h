@@ -1,5 +1,5 @@
-/* What the tests of the PQR reader share: text parsed in an allocation of its own, what is expected of it, atoms to write,
- * and random numbers that repeat with VOXFIELD_TEST_SEED. */
+/* Shared by the tests of the PQR reader: text in a separate allocation, the expected result, atoms to write, and
+ * random numbers that VOXFIELD_TEST_SEED repeats. */
 #ifndef VOXFIELD_PQR_FIXTURE_H
 #define VOXFIELD_PQR_FIXTURE_H
 
@@ -39,7 +39,7 @@ static inline vf_status parse_bytes(const char *text, size_t bytes, molecule *ou
 {
     warnings[0] = '\0';
     vf_context_clear_error(ctx);
-    /* An allocation of its own, so that a sanitizer sees a byte too far. */
+    /* A separate allocation, so that a sanitizer detects reads beyond its end. */
     char *copy = malloc(bytes ? bytes : 1);
     assert_non_null(copy);
     memcpy(copy, text, bytes);
@@ -59,7 +59,7 @@ static inline void expect_read(const char *text, molecule *out)
         fail_msg("not read: %s\n%.400s", vf_context_message(ctx), text);
 }
 
-/* Reads `text` and expects these atoms, x y z charge radius each, and nothing else. */
+/* Reads `text` and expects exactly these atoms: x y z charge radius each. */
 static inline void expect_atoms(const char *text, int64_t atoms, const double (*values)[VALUES])
 {
     molecule m;
@@ -86,7 +86,7 @@ static inline bool contains_all(const char *text, const char *words)
     return true;
 }
 
-/* Expects a refusal whose message contains every one of `words`, which are separated by |. */
+/* Expects an error whose message contains every one of `words`, which are separated by |. */
 static inline void expect_refused_bytes(const char *text, size_t bytes, const char *words)
 {
     molecule m;

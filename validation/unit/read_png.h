@@ -1,4 +1,4 @@
-/* Reads a PNG file back, for the tests of what draws one. */
+/* Reads a PNG file back, for the tests of the functions that draw. */
 #ifndef READ_PNG_H
 #define READ_PNG_H
 
@@ -26,7 +26,7 @@ static inline void png_picture_free(png_picture *picture)
     *picture = (png_picture){0};
 }
 
-/* False if it is no complete 8-bit RGB picture: truncated, or with a wrong check sum. */
+/* Returns false unless it is a complete 8-bit RGB picture with a correct checksum. */
 static inline bool png_picture_read(const char *path, png_picture *out)
 {
     *out = (png_picture){0};
@@ -65,7 +65,7 @@ static inline vf_color png_picture_at(const png_picture *picture, int x, int y)
     return (vf_color){rgb[0], rgb[1], rgb[2], 255};
 }
 
-/* The text of a keyword; NULL if there is none. */
+/* The text of a keyword, or NULL. */
 static inline const char *png_picture_text(const png_picture *picture, const char *keyword)
 {
     png_textp texts = NULL;

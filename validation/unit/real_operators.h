@@ -1,5 +1,5 @@
-/* Operators under test that know no kernel: of one number an element, of complex images or real ones; and what is made
- * of them between real vectors, or between real and complex ones. */
+/* Operators under test without a kernel: one number per element, for complex or real images, and combinations of
+ * them between real vectors, or between real and complex ones. */
 #ifndef REAL_OPERATORS_H
 #define REAL_OPERATORS_H
 
@@ -27,7 +27,7 @@ static inline vf_status conjugate_forward(void *state, vf_queue *queue, const vo
     return vf_vector_conjugate(queue, image_space(s).type, s->voxels, x, y);
 }
 
-/* Real-linear, and self-adjoint as such. */
+/* Real-linear, and self-adjoint in that sense. */
 static inline void make_conjugation(subject *s)
 {
     static const vf_operator_methods methods = {.name = "conjugation", .forward = conjugate_forward};
@@ -35,7 +35,7 @@ static inline void make_conjugation(subject *s)
                             image_space(s), s, &s->a));
 }
 
-/* What has been made so far becomes a part of what comes next. */
+/* Makes the operators so far a part of the next one. */
 static inline void set_aside(subject *s, int number)
 {
     s->part[number] = s->a;
@@ -175,7 +175,7 @@ static inline void make_chain_by_real(subject *s)
     assert_int_equal(vf_operator_codomain(s->a).type, vf_dtype_complex(s->precision));
 }
 
-/* From real to complex: two, one after the other. */
+/* From real to complex: two in sequence. */
 static inline void make_stack_of_adjoints(subject *s)
 {
     make_real_part(s);

@@ -1,5 +1,5 @@
-/* What the tests of reductions and scans share: arrays in device memory that begin anywhere, between sentinels, random
- * elements of all types, and the inputs that are too large for most machines. Include device_fixture.h before. */
+/* Shared by the tests of reductions and scans: arrays in device memory that begin anywhere, between sentinels;
+ * random elements of all types; and inputs that are too large for most machines. Include device_fixture.h first. */
 #ifndef REDUCE_FIXTURE_H
 #define REDUCE_FIXTURE_H
 
@@ -15,7 +15,7 @@ static inline void need_ok(vf_status status)
         fail_msg("%s: %s", vf_status_name(status), vf_context_message(ctx));
 }
 
-/* n elements in device memory, `offset` elements after an address that is aligned to 128 bytes. */
+/* n elements in device memory, starting `offset` elements after an address aligned to 128 bytes. */
 typedef struct placed {
     vf_array all;
     vf_dtype type;
@@ -48,7 +48,7 @@ static inline placed place(vf_dtype type, int64_t n, int64_t offset, const void 
     return p;
 }
 
-/* The elements, in memory that the caller frees; fails if anything around them was written. Frees the array. */
+/* Returns the elements in memory that the caller frees; fails if the surroundings were written. Frees the array. */
 static inline void *take_back(placed *p)
 {
     const size_t size = vf_dtype_bytes(p->type), from = (size_t)p->offset * size, bytes = (size_t)p->n * size,
@@ -65,7 +65,7 @@ static inline void *take_back(placed *p)
     return image;
 }
 
-/* Numbers in [-1, 1), integers of all sizes their type has. */
+/* Numbers in [-1, 1); integers of every size that their type has. */
 static inline void fill_random(vf_dtype type, int64_t n, void *data)
 {
     const bool is_complex = type == VF_C64 || type == VF_C128;
@@ -106,14 +106,14 @@ static inline const char *type_name(vf_dtype type)
     return names[type];
 }
 
-/* The bytes of the instruction sets that this CPU has give the same results; on a GPU there is one. */
+/* All instruction sets of this CPU give the same result bytes; a GPU has one. */
 static inline int instruction_sets(void)
 {
     unsetenv("VOXFIELD_ISA");
     return vf_device_get_kind(device) == VF_DEVICE_CPU ? (int)vf_cpu_isa() + 1 : 1;
 }
 
-/* Whether the device has memory for so many bytes and half as many again to spare; says SKIP if not. */
+/* Whether the device has memory for so many bytes, and half as many again; otherwise prints SKIP. */
 static inline bool has_memory(uint64_t bytes, const char *what)
 {
     uint64_t free_bytes = 0, total = 0;

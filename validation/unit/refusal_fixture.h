@@ -1,4 +1,4 @@
-/* What the tests of refused arguments share. */
+/* Shared by the tests of invalid arguments. */
 #ifndef REFUSAL_FIXTURE_H
 #define REFUSAL_FIXTURE_H
 
@@ -12,7 +12,7 @@
 
 #include "voxfield/context.h"
 
-/* A refusal for its arguments, whose message begins with `what` and says `why`; the context's error is cleared. */
+/* Expects an argument error whose message begins with `what` and contains `why`; clears the context's error. */
 static inline void assert_refused(vf_context *context, vf_status status, const char *what, const char *why)
 {
     const char *message = vf_context_message(context);

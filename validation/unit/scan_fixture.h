@@ -1,4 +1,4 @@
-/* What the tests of the scan reader share: a folder of their own, messages kept, and small files to read. */
+/* Shared by the tests of the scan reader: a folder, kept messages, and small files to read. */
 #ifndef SCAN_FIXTURE_H
 #define SCAN_FIXTURE_H
 
@@ -21,7 +21,7 @@ enum { FIXTURE_PATH = 256, FIXTURE_LOG = 4096 };
 
 static char directory[FIXTURE_PATH], path[FIXTURE_PATH], said[FIXTURE_LOG];
 static vf_context *ctx;
-static mri_scan s; /* what was read last */
+static mri_scan s; /* the last scan read */
 
 static inline void keep_log(void *user, vf_log_level level, const char *text)
 {
@@ -59,7 +59,7 @@ static inline void must(vf_status status)
         fail_msg("%s: %s", vf_status_name(status), vf_context_message(ctx));
 }
 
-/* Reads the file, which must be sound. */
+/* Reads the file, which must be valid. */
 static inline void read_it(const char *group, k_units units)
 {
     scan_free(&s);
@@ -67,7 +67,7 @@ static inline void read_it(const char *group, k_units units)
     must(read_scan(ctx, path, group, units, &s));
 }
 
-/* Reads the file, which must be refused with a message that names the file and has these words; and nothing is left. */
+/* Reads the file, which must be rejected with a message that names the file and contains these words, without leaks. */
 static inline void expect_refusal(const char *group, k_units units, vf_status expected, const char *words)
 {
     static const mri_scan nothing;

@@ -1,8 +1,8 @@
-/* Elements of a molecule's atoms in files of ions, where the molecule's own file has none: by the atoms' names. */
+/* Elements of atoms in files of ions if the molecule's own file has none: derived from the atoms' names. */
 #include "ions/ions.h"
 #include "map_fixture.h"
 
-/* The text of a file with one atom of a name in a residue; `known`: the element that its own file said. */
+/* The text of a file with one atom of a name in a residue; `known`: the element in its own file. */
 static char *with_atom(const char *file, const char *name, const char *residue, const char *known)
 {
     const ion_list none = {0, NULL, 0, NULL};
@@ -23,7 +23,7 @@ static char *with_atom(const char *file, const char *name, const char *residue, 
     return text;
 }
 
-/* An .xyz file has an element for every atom; a PDB the same, in capitals and where it is `sure`. */
+/* An .xyz file has an element for every atom; a PDB file has it in capitals, and only if it is `sure`. */
 static void expect_element(const char *name, const char *residue, const char *known, const char *expected, bool sure)
 {
     char *text = with_atom("a.xyz", name, residue, known), found[16];

@@ -1,5 +1,5 @@
-/* The mean of the potential over a trajectory and its deviation, on fresh random molecules and trajectories: against a
- * plain double-precision reference, against maps of the frames one by one, and for bits that depend on nothing.
+/* The mean of the potential over a trajectory and its deviation, on fresh random molecules and trajectories: against
+ * a plain double-precision reference, against maps of single frames, and for bits that are always the same.
  *
  * usage: test_average DEVICE [SEED [TEST...]]     (cpu, cpu:0,1, cuda, ...; exit 77 if there is no such device)
  */
@@ -47,7 +47,7 @@ static problem *random_problem(vf_dtype precision)
     p->mol = (molecule){.atoms = ATOMS, .x = p->xyz[0], .y = p->xyz[1], .z = p->xyz[2], .charge = p->charge};
     for (int i = 0; i < ATOMS; i++) {
         p->charge[i] = 2 * uniform() - 1;
-        for (int a = 0; a < 3; a++) /* of the molecule's file: not used for the average */
+        for (int a = 0; a < 3; a++) /* from the molecule's file: not used for the average */
             p->xyz[a][i] = 30 * uniform();
     }
     p->grid = (vf_grid){.counts = {66 + (int64_t)(uniform() * 10), 5 + (int64_t)(uniform() * 9), 17}};
@@ -75,7 +75,7 @@ static potential_plan make_plan(const problem *p, map_order order)
     return plan;
 }
 
-/* ---- maps, as a sink gets them ---- */
+/* ---- maps, as a sink receives them ---- */
 
 typedef struct maps {
     const problem *p;
@@ -143,7 +143,7 @@ static double value(const problem *p, const void *map, int64_t i)
     return p->settings.precision == VF_F64 ? ((const double *)map)[i] : (double)((const float *)map)[i];
 }
 
-/* Plans that cut the work otherwise: 0 as it comes (small work: one slab); 1 long work, many slabs; 2 of single layers.
+/* Plans that split the work differently: 0 default (small work: one slab); 1 long work, many slabs; 2 single layers.
  */
 static potential_plan cut_plan(const problem *p, map_order order, int cut)
 {
@@ -164,7 +164,7 @@ static frame_selection random_selection(void)
 
 /* ---- against a plain reference ---- */
 
-/* The potential of a frame at a point of the grid, in kT/e, and the sum of its terms' sizes. */
+/* The potential of a frame at a grid point, in kT/e, and the sum of the terms' magnitudes. */
 static double reference(const problem *p, int64_t frame, const double r[3], double *size)
 {
     const double scale = potential_constant("kT/e", 298.15);
@@ -183,10 +183,11 @@ static double reference(const problem *p, int64_t frame, const double r[3], doub
     return sum;
 }
 
-/* A value is off by e = eps (ATOMS + 8 + 8 D / r_min) of the sum of its terms' sizes at most: the sums of ATOMS terms,
- * some units in the last place for the root, and positions relative to a block's centre, at most D = 60 angstrom away,
- * which are off by eps D in three coordinates, relative to r >= r_min. The mean of values that are off by e at most is
- * so too, and so is the deviation: it is a norm of the values' distances from their mean, a projection. */
+/* A value has an error of at most e = eps (ATOMS + 8 + 8 D / r_min) of the sum of its terms' magnitudes: the sums of
+ * ATOMS terms, some units in the last place for the root, and positions relative to a block's centre, at most D = 60
+ * angstrom away, with errors of eps D in three coordinates, relative to r >= r_min. The mean of values with errors
+ * of at most e has such an error, too. So has the deviation: it is a norm of the distances from the mean, a
+ * projection. */
 static void check_against_reference(vf_dtype precision, map_order order, int cut)
 {
     problem *p = random_problem(precision);
@@ -239,9 +240,10 @@ static maps map_of_frame(problem *p, int64_t frame, const potential_plan *plan)
     return m;
 }
 
-/* The accumulators alone: with the very values of each frame, mean and deviation in long double. In double they are off
- * by 3 u a frame: the mean of the largest value; the sum of squares relatively, times kappa (average.h), which for its
- * root, the deviation, is n 3 u / 2 sqrt(mean^2 + deviation^2) at most. Then the rounding to the map's type. */
+/* The accumulators alone: with the same values of each frame, mean and deviation in long double. In double, each
+ * frame adds an error of 3 u: for the mean, of the largest value; for the sum of squares, relative and times kappa
+ * (average.h). For its root, the deviation, that is at most n 3 u / 2 sqrt(mean^2 + deviation^2). Then the result is
+ * rounded to the map's type. */
 static void check_against_frames(vf_dtype precision, map_order order)
 {
     problem *p = random_problem(precision);
@@ -282,7 +284,7 @@ static void test_frames(void **state)
         check_against_frames(kind & 1 ? VF_F64 : VF_F32, kind & 2 ? MAP_Z_FASTEST : MAP_X_FASTEST);
 }
 
-/* A mean of equal values is that value, and their deviation 0, to the bit: of one frame, and of frames that are equal.
+/* The mean of equal values is that value, and their deviation is 0, to the bit: for one frame, and for equal frames.
  */
 static void test_equal_frames(void **state)
 {
@@ -320,11 +322,11 @@ static void assert_same(const problem *p, const maps *a, const maps *b)
     assert_memory_equal(a->deviation, b->deviation, bytes);
 }
 
-/* Any number of threads, any cut, and on the CPU one device or two, of which one may fail. */
+/* Any number of threads, any split; on the CPU also one device or two, of which one may fail. */
 static void test_bits(void **state)
 {
     (void)state;
-    const bool host = vf_device_is_host(vf_context_device(ctx, 0)); /* `device` is gone: plans choose anew */
+    const bool host = vf_device_is_host(vf_context_device(ctx, 0)); /* `device` no longer exists: plans choose again */
     const int threads = vf_context_threads(ctx);
     for (int kind = 0; kind < 4; kind++) {
         problem *p = random_problem(kind & 1 ? VF_F64 : VF_F32);
@@ -340,7 +342,7 @@ static void test_bits(void **state)
             plan = cut_plan(p, order, trial / 2);
             if (fails)
                 setenv("VOXFIELD_SIMULATE_FAILURE", "cpu:1@1", 1);
-            /* On a busy machine the second device may find no work left to fail at. */
+            /* On a busy machine the second device may find no work left and never fail. */
             for (int attempt = 0; attempt < (fails ? 20 : 1) && !failed; attempt++) {
                 maps again = average(p, &f, &plan);
                 failed = fails && vf_device_failure(vf_context_device(ctx, 1));
@@ -398,7 +400,7 @@ static void test_errors(void **state)
         s->size = size;
         reopen(p);
         assert_fails(p, &all, -1, VF_ERR_INPUT, says);
-        const frame_selection before = {.first = 0, .step = 1, .count = 6}; /* which it does not touch */
+        const frame_selection before = {.first = 0, .step = 1, .count = 6}; /* which it must not change */
         const potential_plan plan = make_plan(p, MAP_X_FASTEST);
         maps m = average(p, &before, &plan);
         free_maps(&m);

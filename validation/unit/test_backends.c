@@ -1,5 +1,4 @@
-/* The registry of backends: what is found, and what is refused in which words; and offsets in memory that has no
- * addresses. */
+/* The registry of backends: what it finds, its error messages, and offsets in memory without addresses. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -88,7 +87,7 @@ static void test_refusals(void **state)
     check_refusal(on_gpu, "fast", VF_ERR_UNSUPPORTED, "a sum has no backend for cpu");
 }
 
-/* A device whose memory is named by numbers: 1000 to a byte. */
+/* A device whose memory is addressed by numbers: 1000 per byte. */
 static void *by_number(const vf_device *device, const void *data, size_t bytes)
 {
     (void)device;

@@ -69,8 +69,8 @@ static void test_axis_parallel_line_is_sharp(void **state)
     vf_canvas_destroy(canvas);
 }
 
-/* A line's ink is its area: length x width, and a disc for the two round ends. A ramp one pixel wide across each edge
- * has the area of the sharp edge; the pixels sample it, for 60 pixels of length to well within 2 %. */
+/* A line's ink is its area: length x width, plus a disc for the two round ends. The ramp of one pixel across each
+ * edge keeps the area of the sharp edge. Sampling by pixels is accurate to well within 2 % for 60 pixels of length. */
 static void test_slanted_line_has_its_area(void **state)
 {
     const double pi = acos(-1.0);
@@ -137,7 +137,7 @@ static void test_polygon_has_its_area(void **state)
     vf_canvas *canvas = new_canvas(*state, 64, 64), *other = new_canvas(*state, 64, 64);
     vf_canvas_polygon(canvas, triangle, 3, BLACK);
     vf_canvas_polygon(other, back, 3, BLACK);
-    /* As for lines, less a corner's deficit of under a pixel each. */
+    /* As for lines, less a deficit of under a pixel per corner. */
     assert_true(fabs(ink_on(canvas) - area) <= 3);
     assert_true(equal_canvases(canvas, other));
     vf_canvas_destroy(canvas);
@@ -159,15 +159,16 @@ static void test_text_stays_within_its_bounds(void **state)
             vf_canvas *canvas = new_canvas(*state, width + 40, 100);
             vf_canvas_text(canvas, 20, 50, (vf_font)font, VF_ALIGN_LEFT, texts[i], BLACK);
             assert_true(ink_on(canvas) > 5 * (double)strlen(texts[i]));
-            /* A glyph may reach a pixel beyond its advance; accents on capitals a few above the ascent. */
+            /* A glyph may reach a pixel beyond its advance, and accents on capitals a few above the ascent. */
             assert_true(ink_inside(canvas, 19, 50 - size.ascent - 4, width + 21, 50 + size.descent + 1));
             vf_canvas_destroy(canvas);
         }
     }
 }
 
-/* The ink of each size as FreeType renders the font (Pillow, the sum of the glyphs' masks), which the 16 levels of
- * coverage keep: their rounding is even-handed, so that over some 3000 edge pixels it stays far below half a percent.
+/* The ink of each size as FreeType renders the font (Pillow, the sum of the glyphs' masks). The 16 levels of
+ * coverage keep it: their rounding is unbiased, so over some 3000 edge pixels the difference stays far below half a
+ * percent.
  */
 static void test_glyphs_have_the_fonts_ink(void **state)
 {
@@ -198,7 +199,7 @@ static void test_alignment(void **state)
     vf_canvas_destroy(right);
 }
 
-/* Pixel (x, y) of a text becomes (y, H - 1 - x) of the same text upwards, when turned about the corner. */
+/* If turned about the corner, pixel (x, y) of a text becomes (y, H - 1 - x) of the same text upwards. */
 static void test_upwards_is_a_quarter_turn(void **state)
 {
     enum { SIDE = 200 };
@@ -215,7 +216,7 @@ static void test_upwards_is_a_quarter_turn(void **state)
 
 static void test_unknown_characters_become_question_marks(void **state)
 {
-    /* A letter of another script, four-byte UTF-8, a control character, bytes that are no UTF-8, a cut sequence. */
+    /* A letter of another script, four-byte UTF-8, a control character, invalid UTF-8, a truncated sequence. */
     static const char *const unknown[] = {"a日b", "a\xF0\x9F\x98\x80z", "a\nb", "a\377b", "a\xE6", "\xE1\x81z"};
     static const char *const shown[] = {"a?b", "a?z", "a?b", "a?b", "a?", "??z"};
     for (size_t i = 0; i < sizeof unknown / sizeof *unknown; i++) {
@@ -237,7 +238,7 @@ static void test_text_off_the_canvas(void **state)
             vf_canvas_text(canvas, x, y, VF_FONT_LARGE, VF_ALIGN_LEFT, "Wj", BLACK);
             vf_canvas_text_upwards(canvas, x, y, VF_FONT_LARGE, VF_ALIGN_RIGHT, "Wj", BLACK);
         }
-    vf_canvas_destroy(canvas); /* the sanitizers say whether it stayed inside */
+    vf_canvas_destroy(canvas); /* sanitizers detect writes outside */
 }
 
 static void test_shorten(void **state)
@@ -255,7 +256,7 @@ static void test_shorten(void **state)
             assert_true(strncmp(out, "a_v", 3) == 0);
             assert_string_equal(out + strlen(out) - 4, ".pqr");
         }
-        for (const char *c = out; *c; c++) /* no character was cut in two: an A-ring is C3 85 */
+        for (const char *c = out; *c; c++) /* no character is truncated: an A-ring is C3 85 */
             assert_true((*c == '\xC3') == (c[1] == '\x85'));
     }
     vf_text_shorten(VF_FONT_SMALL, name, 1000000, out, 20); /* the buffer is the limit */
@@ -263,7 +264,7 @@ static void test_shorten(void **state)
     assert_non_null(strstr(out, "…"));
     vf_text_shorten(VF_FONT_SMALL, name, 1000, tiny, sizeof tiny);
     assert_string_equal(tiny, "…");
-    /* Digits are equally wide, and an ellipsis as wide as one and a half: no more is cut than must be. */
+    /* Digits have equal widths, and an ellipsis is as wide as one and a half, so no more is cut than necessary. */
     vf_text_shorten(VF_FONT_SMALL, "1234567890", vf_text_width(VF_FONT_SMALL, "1234567890") - 1, out, sizeof out);
     assert_string_equal(out, "1234…7890");
     vf_text_shorten(VF_FONT_SMALL, "", -1, out, sizeof out);
@@ -292,7 +293,7 @@ static void test_png_round_trip(void **state)
     assert_string_equal(png_picture_text(&picture, "Title"), "electrostatic potential, Å");
     png_textp stored = NULL;
     assert_true(png_get_text(picture.png, picture.info, &stored, NULL) >= 1);
-    assert_int_equal(stored[0].compression, PNG_ITXT_COMPRESSION_NONE); /* the kind that is UTF-8 */
+    assert_int_equal(stored[0].compression, PNG_ITXT_COMPRESSION_NONE); /* the chunk type for UTF-8 */
     png_picture_free(&picture);
     vf_canvas_destroy(canvas);
 }
@@ -307,7 +308,7 @@ static int files_in(const char *directory)
     return files;
 }
 
-/* A canvas that does not compress to less than the stream's buffer: the error comes while libpng writes. */
+/* A canvas that does not compress to less than the stream's buffer: the error occurs while libpng writes. */
 static vf_canvas *noise(fixture *f)
 {
     vf_canvas *canvas = new_canvas(f, 1200, 800);
@@ -351,7 +352,7 @@ static void test_full_disk_leaves_nothing(void **state)
 static void test_failure_keeps_the_old_file(void **state)
 {
     fixture *f = *state;
-    const vf_png_text nameless = {"", "text"}; /* no keyword: libpng refuses by longjmp */
+    const vf_png_text nameless = {"", "text"}; /* no keyword: libpng rejects it by longjmp */
     vf_canvas *canvas = new_canvas(f, 10, 10);
     FILE *old = fopen(f->path, "w");
     assert_non_null(old);

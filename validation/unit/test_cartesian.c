@@ -1,13 +1,13 @@
-/* The sums of samples on a grid, and F^H W F of them, against the sums over all pairs in double precision, on fresh
+/* The sums of samples on a grid, and their F^H W F, against the sums over all pairs in double precision, on fresh
  * random problems; and by algebra.
  *
- * The bounds, in the l2 norm; u is the unit roundoff, V the voxels, L the samples at a grid point at most:
- *   sums      The grid's l2 norm is at most sqrt(L) |c|, an FFT's gain sqrt(V), its error relative to that 6.7 u a
- *             stage (toeplitz_fixture.h), and adding up L samples costs L u: (6.7 stages + L) u sqrt(V L) |c|. The
- *             forward sum has |x| for |c|, and reads a grid point up to L times, so the same.
- *   normal    two transforms, W rounded once and scaled by a length, and the products with the map, there and back, of
- *             at most sqrt(5) u each: (2 * 6.7 stages + 16) u V max W max |s| |s x| for each coil; adding the coils is
- *             less than the same again in u.
+ * The bounds, in the l2 norm; u is the unit roundoff, V the number of voxels, L the most samples at a grid point:
+ *   sums      The grid's l2 norm is at most sqrt(L) |c|. An FFT has a gain of sqrt(V), and an error relative to that
+ *             of 6.7 u per stage (toeplitz_fixture.h). Adding up L samples costs L u: (6.7 stages + L) u sqrt(V L)
+ *             |c|. The forward sum has |x| for |c|, and reads a grid point up to L times, so its bound is the same.
+ *   normal    two transforms, W rounded once and scaled by a length, and the products with the map, forward and
+ *             back, of at most sqrt(5) u each: (2 * 6.7 stages + 16) u V max W max |s| |s x| for each coil. Adding
+ *             the coils costs less than the same again in u.
  *
  * usage: test_cartesian DEVICE [SEED]     (cpu, cuda; exit 77 if there is no such device)
  */
@@ -20,7 +20,7 @@ static const int64_t sizes[][3] = {{1, 1, 1},   {2, 1, 1},  {1, 7, 1},  {1, 1, 9
                                    {15, 16, 1}, {9, 1, 12}, {1, 5, 18}, {7, 6, 5},  {4, 6, 8},  {20, 3, 17},
                                    {33, 18, 1}, {5, 1, 40}, {3, 34, 2}, {37, 2, 3}, {6, 11, 10}};
 enum { SIZES = sizeof sizes / sizeof *sizes };
-/* Lengths for which a GPU has code of its own, and grids large enough that a block of it takes all coils. */
+/* Lengths with special code on a GPU, and grids so large that one of its blocks processes all coils. */
 static const int64_t large[][3] = {{3, 64, 1},    {96, 128, 1}, {160, 192, 1}, {256, 320, 1},
                                    {384, 512, 1}, {4, 3, 600},  {64, 96, 2},   {3, 128, 64},
                                    {96, 64, 160}, {128, 70, 3}, {5, 256, 64},  {22, 13, 64}};
@@ -33,8 +33,8 @@ typedef struct mri_scan {
     vf_dtype precision;
     float *k;
     double *weights;
-    double complex *f; /* [sample][voxel]: F; NULL if it is to be left out */
-    int most;          /* samples at a grid point */
+    double complex *f; /* [sample][voxel]: F; NULL to leave it out */
+    int most;          /* most samples at a grid point */
     double most_weight;
 } mri_scan;
 
@@ -51,7 +51,7 @@ static double fft_error(const mri_scan *s)
     return sum;
 }
 
-/* Samples at any integer, far outside [-N/2, N/2) too; lines and planes hold all k along their axes. */
+/* Samples at any integer, even far outside [-N/2, N/2); lines and planes hold all k along their axes. */
 static mri_scan make_scan(const int64_t matrix[3], pattern kind, vf_dtype precision, bool with_f)
 {
     static const bool whole[PATTERNS][3] = {{0}, {1, 0, 0}, {0, 1, 0}, {0, 0, 1}, {1, 0, 1}, {1, 1, 1}};
@@ -81,7 +81,7 @@ static mri_scan make_scan(const int64_t matrix[3], pattern kind, vf_dtype precis
             for (int a = 0; a < 3; a++) {
                 const double at = base[a] + (whole[kind][a] ? (double)(rest % matrix[a]) : 0);
                 rest /= whole[kind][a] ? matrix[a] : 1;
-                /* Off the grid by less than what rounding leaves; an axis of one voxel by anything. */
+                /* Off the grid by less than rounding; along an axis of one voxel by anything. */
                 s.k[3 * m + a] = (float)(at + (matrix[a] > 1 ? 0x1p-23 * (double)matrix[a] * (uniform() - 0.5) : 0.3));
                 point += ((int64_t)at % matrix[a] + matrix[a]) % matrix[a] * step;
                 step *= matrix[a];
@@ -199,7 +199,7 @@ static void test_sums(void **state)
         sums(&s, false, 1, x, d);
         check_error(&s, "adjoint", s.voxels, y, right_y, 1.01 * gain * norm(s.samples, c));
         check_error(&s, "forward", s.samples, d, right_d, 1.01 * gain * norm(s.voxels, x));
-        /* <F x, c> = <x, F^H c>, by Cauchy and Schwarz to what both may be off. */
+        /* <F x, c> = <x, F^H c>, up to the bounds of both by Cauchy and Schwarz. */
         double complex left = 0, right = 0;
         for (int64_t m = 0; m < s.samples; m++)
             left += conj(d[m]) * c[m];
@@ -216,7 +216,7 @@ static void test_sums(void **state)
     }
 }
 
-/* F^H W F of all patterns, so with all choices of axes along which W does not depend on k; with maps and without. */
+/* F^H W F for all patterns, so for all choices of axes along which W does not depend on k; with maps and without. */
 static void test_normal(void **state)
 {
     (void)state;
@@ -255,9 +255,9 @@ static void test_normal(void **state)
     }
 }
 
-/* The same for grids where F is too large to be written out: against the sums, which test_sums has checked, within what
- * either may be off. A sum errs by its bound times |W F s x|, which is at most sqrt(voxels) times the largest sum of
- * weights times |s x|. */
+/* The same for grids where F is too large for a dense matrix: against the sums, which test_sums has checked, within
+ * the bounds of both. A sum's error is its bound times |W F s x|, which is at most sqrt(voxels) times the largest
+ * sum of weights times |s x|. */
 static void test_normal_of_sums(void **state)
 {
     (void)state;
@@ -298,7 +298,7 @@ static void test_normal_of_sums(void **state)
     }
 }
 
-/* The vectors of a batch have the bits that each has alone; F (a x + z) = a F x + F z follows from the bound. */
+/* Vectors of a batch have the same bits as each alone; F (a x + z) = a F x + F z follows from the bound. */
 static void test_batch(void **state)
 {
     (void)state;
@@ -349,7 +349,7 @@ static void test_nan(void **state)
     }
 }
 
-/* The same sums as the NUFFT's, to its tolerance (root mean square; four times that for one draw). */
+/* The same sums as the NUFFT's, within its tolerance (root mean square; four times that for one draw). */
 static void test_nufft(void **state)
 {
     (void)state;
@@ -357,7 +357,7 @@ static void test_nufft(void **state)
     for (int i = 0; i < SIZES; i++) {
         mri_scan s = make_scan(sizes[i], SCATTERED, VF_F64, true);
         for (int64_t j = 0; j < 3 * s.samples; j++)
-            s.k[j] = rintf(s.k[j]); /* the NUFFT takes k as it is */
+            s.k[j] = rintf(s.k[j]); /* the NUFFT takes k unrounded */
         const vf_nufft_samples at = {.count = s.samples, .k = s.k};
         double complex *c = random_numbers(&s, s.samples), *y = room(s.voxels, sizeof *y), *right = room(s.voxels, 16);
         vf_nufft *plan;

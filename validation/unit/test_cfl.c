@@ -1,4 +1,4 @@
-/* BART's files: what is written is read back, and what a header may say wrongly is refused. */
+/* BART's files: written files read back the same, and invalid headers are rejected. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -35,7 +35,7 @@ static int tear_down(void **state)
     vf_context_destroy(ctx);
     unlink(data_name);
     unlink(header_name);
-    return rmdir(directory); /* fails if a temporary file was left */
+    return rmdir(directory); /* fails if a temporary file is left */
 }
 
 static void must(vf_status status)
@@ -88,7 +88,7 @@ static void test_round_trip(void **state)
     must(cfl_create(ctx, header_name, dims, "# Creator\nsomebody\n", &out)); /* either name stands for both */
     must(cfl_append(out, values, 10));
     must(cfl_append(out, values + 10, ELEMENTS - 10));
-    assert_int_not_equal(access(data_name, F_OK), 0); /* not before it is whole */
+    assert_int_not_equal(access(data_name, F_OK), 0); /* not before it is complete */
     must(cfl_commit(&out));
     assert_null(out);
     for (int i = 0; i < 2; i++) {
@@ -108,7 +108,7 @@ static void test_round_trip(void **state)
     }
 }
 
-/* Too few elements, too many, and a change of mind: neither file appears. */
+/* Too few elements, too many, and an abandoned file: neither file appears. */
 static void test_nothing_by_halves(void **state)
 {
     (void)state;
@@ -153,7 +153,7 @@ static void test_headers_that_are_read(void **state)
         assert_memory_equal(cfl_dims(file), dims, sizeof dims);
         cfl_close(&file);
     }
-    write_header(headers[sizeof headers / sizeof *headers - 1]); /* a sign is no digit */
+    write_header(headers[sizeof headers / sizeof *headers - 1]); /* a sign is not a digit */
     expect_refusal(data_name, VF_ERR_INPUT, "dimension 0");
 }
 
@@ -181,7 +181,7 @@ static void test_hostile_headers(void **state)
         {"# Dimensions\n24 99999999999999999999\n", "dimension 1"},
         {"# Dimensions\n9223372036854775807\n", "is too large"},
         {"# Dimensions\n4294967296 4294967296\n", "is too large"},
-        /* 2^64 and 2^61 elements: products that come out as 0, in elements and in bytes */
+        /* 2^64 and 2^61 elements: products that overflow to 0, in elements and in bytes */
         {"# Dimensions\n65536 65536 65536 65536\n", "is too large"},
         {"# Dimensions\n2305843009213693952\n", "is too large"},
         {"# Dimensions\n1000000 1000000\n", "192 bytes"},
@@ -194,7 +194,7 @@ static void test_hostile_headers(void **state)
         write_header(headers[h].text);
         expect_refusal(data_name, VF_ERR_INPUT, headers[h].words);
     }
-    static const char binary[] = "\0\0\1\\# Dimensions\n24\n"; /* a header of Analyze ends in .hdr too */
+    static const char binary[] = "\0\0\1\\# Dimensions\n24\n"; /* headers of Analyze end in .hdr, too */
     write_file(header_name, binary, sizeof binary);
     expect_refusal(header_name, VF_ERR_INPUT, "a short text");
     char *long_text = malloc(2 << 20);
@@ -239,7 +239,7 @@ static void test_numbers_that_are_none(void **state)
         assert_non_null(strstr(vf_context_message(ctx), "[1, 2, 0, 2, 0,"));
         assert_non_null(strstr(vf_context_message(ctx), i < 2 ? "nan" : "infinite"));
         vf_context_clear_error(ctx);
-        /* The file is cut while it is read. */
+        /* The file is truncated while it is read. */
         assert_int_equal(truncate(data_name, 16 * sizeof *back), 0);
         assert_int_equal(cfl_read(file, 12, 8, back), VF_ERR_INPUT);
         vf_context_clear_error(ctx);

@@ -1,12 +1,12 @@
-/* Circulant matrices against their sum written out, in double precision, on fresh random numbers.
+/* Circulant matrices against their explicit sum, in double precision, on fresh random numbers.
  *
  * usage: test_circulant DEVICE [SEED]     (cpu, cuda; exit 77 if there is no such device)
  *
- * The bound. Parts of x are within [-1, 1], |m| <= M, L = log2 N, u the unit roundoff (2^-24 or 2^-53). A transform of
- * N numbers of root mean square r is off by at most 10 (L + 1) u sqrt(N) r (test_fft_vector.c). Forward: 10 (L + 1) u
- * sqrt(N). Times m / N, and as random numbers through the second transform: 10 (L + 1) u M. The second's own rounding,
- * of numbers M / sqrt(N) in size: as much again. m / N and the product round to 2 u M sqrt(2), a M x + b y to 4 u of
- * both, 1.5 in size at most. Together (20 (L + 1) + 16) u (|a| M + |b|). */
+ * The bound. Parts of x are within [-1, 1], |m| <= M, L = log2 N, u the unit roundoff (2^-24 or 2^-53). A transform
+ * of N numbers of root mean square r has an error of at most 10 (L + 1) u sqrt(N) r (test_fft_vector.c). Forward: 10
+ * (L + 1) u sqrt(N). Times m / N, and as random numbers through the second transform: 10 (L + 1) u M. The second
+ * transform's own rounding, of numbers of size M / sqrt(N): the same again. m / N and the product round to 2 u M
+ * sqrt(2), a M x + b y to 4 u of both, of size at most 1.5. Together (20 (L + 1) + 16) u (|a| M + |b|). */
 #include <complex.h>
 #include <math.h>
 
@@ -63,7 +63,7 @@ static void download(vf_array *from, vf_dtype real, double complex *values)
     vf_array_free(from);
 }
 
-/* y = a M x + b y by the library, which leaves x alone. */
+/* y = a M x + b y by the library, which must not change x. */
 static void apply(vf_circulant *plan, vf_dtype real, int which, int64_t count, double a, const double complex *x,
                   double b, double complex *y)
 {
@@ -124,7 +124,7 @@ static const int64_t sizes[][3] = {{1, 1, 1}, {2, 1, 1}, {1, 3, 1}, {1, 1, 4}, {
                                    {6, 4, 1}, {7, 5, 3}, {4, 3, 2}, {1, 9, 8}, {16, 5, 1}};
 enum { SIZES = sizeof sizes / sizeof *sizes, MATRICES = 3 };
 
-/* Several matrices in one plan, set in another order than they are used in, each against the sum. */
+/* Several matrices in one plan, set in one order and used in another, each against the sum. */
 static void test_sum(void **state)
 {
     (void)state;
@@ -168,7 +168,7 @@ static void test_sum(void **state)
         }
 }
 
-/* b = 0 does not read y; matrices are 0 until they are set, and a matrix may be set again. */
+/* b = 0 does not read y. Matrices are 0 until they are set, and a matrix may be set again. */
 static void test_unread_and_unset(void **state)
 {
     (void)state;
@@ -199,9 +199,9 @@ static void test_unread_and_unset(void **state)
     }
 }
 
-/* Eigenvalues are real: <C x, y> = <x, C y>. Each sum has n terms, off by at most the bound times |y| or |x|, 1.5; both
- * together 3 n of it, 0.2 for the largest in single precision. Of a matrix that is not its own adjoint they differ by
- * sqrt(n) or so, 64. */
+/* If eigenvalues are real, <C x, y> = <x, C y>. Each sum has n terms, with errors of at most the bound times |y| or
+ * |x|, 1.5; both together 3 n of it, 0.2 for the largest in single precision. For a matrix that is not self-adjoint
+ * the sums differ by about sqrt(n), 64. */
 static void test_self_adjoint(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-/* Coil maps of mri_recon: Walsh's against an eigenvector of each voxel by other means, and against maps that are known;
- * the choice of the centre of k-space; the root of the sum of squares. */
+/* Coil maps of mri_recon: Walsh's against an independently computed eigenvector of each voxel, and against known
+ * maps; the selection of the centre of k-space; the root of the sum of squares. */
 #include <complex.h>
 #include <math.h>
 #include <setjmp.h>
@@ -66,9 +66,10 @@ static int strongest_coil(const box *b, const float complex *images)
     return best;
 }
 
-/* Length, direction and phase of every map. After one step from the strongest coil's unit vector, whose component of
- * the eigenvector is 1 / sqrt(coils) at least, five steps of the power method leave (l2 / l1)^6 sqrt(coils) of the
- * others: voxels where l2 / l1 is 0.1 or less must agree to 3e-6 and single precision (1e-5 together). */
+/* Length, direction and phase of every map. The iteration starts with one step from the strongest coil's unit
+ * vector, whose component along the eigenvector is at least 1 / sqrt(coils). Five steps of the power method then
+ * leave (l2 / l1)^6 sqrt(coils) of the others. So voxels where l2 / l1 is at most 0.1 must agree to 3e-6 and single
+ * precision (1e-5 together). */
 static void check_by_definition(const box *b, const float complex *images, const float complex *maps)
 {
     int64_t total = voxels_of(b), checked = 0;
@@ -92,15 +93,15 @@ static void check_by_definition(const box *b, const float complex *images, const
             float complex reference = maps[phase_coil * total + n];
             assert_true(cimagf(reference) == 0 && crealf(reference) >= 0);
             if ((b->coils > 1 && !(values[1] <= 0.1 * values[0])) || fabs(signal / faint - 1) < 1e-4)
-                continue; /* or between all and nothing, by rounding */
+                continue; /* or in between, because of rounding */
             assert_near(sqrt(length), expected, 1e-5);
             assert_near(cabs(dot), expected, 1e-5);
             checked++;
         }
-    assert_true(checked > total / 4); /* else the images are no test */
+    assert_true(checked > total / 4); /* otherwise the images test nothing */
 }
 
-/* Smooth maps over a random object with a hole and noise: rank one within a box, but for some per cent. */
+/* Smooth maps over a random object with a hole and noise: rank one within a box, up to some per cent. */
 static float complex *lively_images(const box *b, double noise)
 {
     int64_t total = voxels_of(b);
@@ -109,7 +110,7 @@ static float complex *lively_images(const box *b, double noise)
         double x = (double)(n % b->n[0]), y = (double)(n / b->n[0] % b->n[1]), z = (double)(n / (b->n[0] * b->n[1]));
         double complex object = n % 7 == 0 ? 0 : 2 + random_complex();
         if (x > 8 && x < 16)
-            object *= 1e-3; /* faint, so that there are voxels on either side of the threshold */
+            object *= 1e-3; /* faint, so that voxels lie on both sides of the threshold */
         for (int c = 0; c < b->coils; c++) {
             double complex map =
                 cexp(I * (c + 0.03 * (c - 1) * x + 0.02 * y)) * (1.5 + sin(c + 0.05 * (x + c * y - z)));
@@ -133,7 +134,8 @@ static void test_against_the_definition(void **state)
     }
 }
 
-/* In place, with any number of threads, and from data of any scale. Squares of 1e-25 and 1e25 do not fit a float. */
+/* In place, with any number of threads, and from data of any scale. Squares of 1e-25 and 1e25 exceed a float's
+ * range. */
 static void test_same_bits(void **state)
 {
     vf_context *ctx = *state;
@@ -148,7 +150,7 @@ static void test_same_bits(void **state)
         assert_int_equal(vf_coil_maps_walsh(ctx, b.n, b.coils, other, other), VF_OK);
         assert_memory_equal(other, maps, (size_t)count * sizeof *maps);
     }
-    for (int exponent = -100; exponent <= 100; exponent += 200) { /* powers of 2: nothing is rounded */
+    for (int exponent = -100; exponent <= 100; exponent += 200) { /* powers of 2: no rounding */
         for (int64_t n = 0; n < count; n++)
             other[n] = ldexpf(crealf(images[n]), exponent) + ldexpf(cimagf(images[n]), exponent) * I;
         assert_int_equal(vf_coil_maps_walsh(ctx, b.n, b.coils, other, other), VF_OK);
@@ -160,7 +162,7 @@ static void test_same_bits(void **state)
     free(images);
 }
 
-/* The scale is that of the largest part, of whichever sign: maps of -x are those of x, here with all of x negative. */
+/* The scale is that of the largest part of either sign: maps of -x are those of x. Here all of x is negative. */
 static void test_sign(void **state)
 {
     const box b = {{19, 14, 6}, 3};
@@ -213,7 +215,7 @@ static double object_at(double x, double y, double z)
     return r > 0.4 ? 0 : 1 + 0.5 * sin(20 * x) * cos(17 * y + z);
 }
 
-/* How far the directions of the maps at two voxels' distance REACH in every axis lie apart, at most, as an angle. */
+/* The largest angle between the directions of the maps at two voxels at distance REACH along every axis. */
 static double spread(const double complex *map, const double complex *there)
 {
     double complex dot = 0;
@@ -249,13 +251,13 @@ static double largest_spread(const double at[3])
     return most;
 }
 
-/* Eight coils around an object, with noise of 3 % of a voxel's signal. The angle between the map found and the true
- * one: (1) Were there no noise: if the true maps in the box lie within an angle d of that at its centre, the dominant
- * eigenvector lies within 2 d of it (one further off would have an angle of more than d from all of them, and less of
- * the sum of squares than the centre's has); d is measured, over the corners of the box. (2) Noise of standard
- * deviation s in each coil and K voxels of signal a: the first-order perturbation has the components' standard
- * deviation s / (a sqrt K) in each of the coils - 1 other directions; four times the root of their sum is beyond the
- * worst of 40,000 voxels. At the object's rim, half a box is signal. */
+/* Eight coils around an object, with noise of 3 % of a voxel's signal. The angle between the estimated map and the
+ * true one has two parts. (1) Without noise: if the true maps in the box lie within an angle d of that at its
+ * centre, the dominant eigenvector lies within 2 d of it. (One further away would have an angle of more than d from
+ * all of them, and less of the sum of squares than the centre's.) d is measured over the corners of the box. (2)
+ * Noise of standard deviation s in each coil and K voxels of signal a: the first-order perturbation has components
+ * of standard deviation s / (a sqrt K) in each of the coils - 1 other directions. Four times the root of their sum
+ * exceeds the worst of 40,000 voxels. At the object's rim, half of a box is signal. */
 static void test_known_maps(void **state)
 {
     const box b = {{SIDE, SIDE, SIDE}, RING};
@@ -286,7 +288,7 @@ static void test_known_maps(void **state)
             outside++;
             continue;
         }
-        /* Signal of 0.5 at least in half of the box. */
+        /* Signal of at least 0.5 in half of the box. */
         double perturbed = noise / (0.5 * sqrt(truth) * sqrt(62.0)) * sqrt(RING - 1);
         double angle = spread(map, found);
         assert_near(length, 1, 1e-5);
@@ -297,11 +299,11 @@ static void test_known_maps(void **state)
         inside++;
     }
     assert_true(inside > 20000 && outside > 20000);
-    assert_true(sum_angle / (double)inside < 0.03); /* on the average: measured 0.013 */
+    assert_true(sum_angle / (double)inside < 0.03); /* on average: measured 0.013 */
     free(images);
 }
 
-/* Beyond the boxes that reach the object, with next to no noise, there is nothing. */
+/* Outside the boxes that reach the object, with almost no noise, maps are zero. */
 static void test_outside_the_object(void **state)
 {
     const box b = {{30, 30, 30}, 4};
@@ -345,7 +347,7 @@ static void test_calibration(void **state)
             assert_near(cabsf(out[c * M + m] - (float)taper * data[c * M + m]), 0, 1e-5);
             assert_true(share[m] < 1 || out[c * M + m] == 0);
         }
-    vf_taper_centre(M, &k[0][0], flat, 2, data, data); /* kz does not count; in place */
+    vf_taper_centre(M, &k[0][0], flat, 2, data, data); /* kz is ignored; in place */
     assert_near(cabsf(data[2] - 2 * out[2]), 0, 1e-5);
     free(data);
 }

@@ -48,7 +48,7 @@ static void free_scan(mri_scan *s)
     free(s->noise);
 }
 
-/* Makes the first voxels of the maps and the first samples of every frame obey d = s x, with known x. */
+/* Makes the first voxels of the maps and the first samples of every frame satisfy d = s x, with known x. */
 static void make_consistent(mri_scan *s, float complex x[VOXELS])
 {
     for (int n = 0; n < VOXELS; n++)
@@ -80,13 +80,13 @@ static double complex gram(const mri_scan *s, int frame, int i, int j)
 
 /* ---- prewhitening ---- */
 
-/* The covariance of a frame's own data: what is whitened by it has covariance 1, whatever the data are. Rounding of
- * single precision (6e-8 COILS) times the condition of the mixing, some 100: 4e-5. */
+/* The covariance of a frame's own data: after whitening by it the covariance is 1, for any data. Rounding of single
+ * precision (6e-8 COILS) times the condition of the mixing, some 100: 4e-5. */
 static void test_whitened_noise_is_white(void **state)
 {
     mri_scan s = random_scan();
     double complex mixing[COILS * COILS];
-    for (int i = 0; i < COILS; i++) /* correlated, and of unequal gain */
+    for (int i = 0; i < COILS; i++) /* correlated, with unequal gains */
         for (int j = 0; j < COILS; j++)
             mixing[i * COILS + j] = (i == j ? 1 : 0.3 * random_complex()) * (1 << i);
     assert_int_equal(vf_mix_rows(*state, COILS, COILS, mixing, LONG, s.frame[1].data), VF_OK);
@@ -94,7 +94,7 @@ static void test_whitened_noise_is_white(void **state)
     for (int i = 0; i < COILS; i++)
         for (int j = 0; j < COILS; j++)
             s.noise[i * COILS + j] = gram(&s, 1, i, j) / LONG;
-    assert_true(cabs(s.noise[1]) > 0.05); /* there is something to do */
+    assert_true(cabs(s.noise[1]) > 0.05); /* the data need whitening */
     assert_int_equal(prewhiten(*state, &s), VF_OK);
     assert_null(s.noise);
     for (int i = 0; i < COILS; i++)
@@ -118,9 +118,9 @@ static void test_whitening_keeps_maps_and_data_together(void **state)
     make_consistent(&s, x);
     set_noise(&s, 0.5);
     assert_int_equal(prewhiten(*state, &s), VF_OK);
-    assert_consistent(&s, x, 1e-5); /* rounding: sums of 6 terms of size 2 or so */
+    assert_consistent(&s, x, 1e-5); /* rounding: sums of 6 terms of size about 2 */
     assert_near(cabsf(s.frame[2].data[SHORT - 1] - before / 2), 0,
-                1e-6); /* coil 0 only changes its scale, 1 / sqrt 4 */
+                1e-6); /* only the scale of coil 0 changes, by 1 / sqrt 4 */
     free_scan(&s);
 }
 
@@ -157,8 +157,8 @@ static void test_singular_noise_is_refused(void **state)
 
     s = random_scan();
     set_noise(&s, 0);
-    s.noise[2 * COILS + 2] = 1e-13; /* of no correlation, but a ten millionth of the others' amplitude: unplugged */
-    refuse_noise(*state, &s, "coil 2 of 6 (counted from 0) has none");
+    s.noise[2 * COILS + 2] = 1e-13; /* uncorrelated, with a ten millionth of the others' amplitude: unplugged */
+    refuse_noise(*state, &s, "coil 2 of 6 (counted from 0) has no noise");
 
     s = random_scan();
     set_noise(&s, 0.5);
@@ -193,8 +193,9 @@ static void test_singular_noise_is_refused(void **state)
 
 /* ---- coil compression ---- */
 
-/* Data whose principal components are known: coil i at sample m is sum_k size[k] u_ki f_km, with u unitary and the f
- * orthogonal in every frame (harmonics, |f| = 1), so that component k has energy size[k]^2 times the samples. */
+/* Data with known principal components: coil i at sample m is sum_k size[k] u_ki f_km, with u unitary and the f
+ * orthogonal in every frame (harmonics, |f| = 1). So component k has the energy size[k]^2 times the number of
+ * samples. */
 static mri_scan scan_of_components(const double complex *u, const double *size)
 {
     mri_scan s = random_scan();
@@ -229,7 +230,7 @@ static void test_compression_keeps_the_largest_components(void **state)
         assert_near(kept, first / total, 1e-6);
         for (int f = 0; f < s.frames; f++)
             for (int i = 0; i < keep; i++)
-                for (int j = 0; j < keep; j++) /* uncorrelated, and of the energies known */
+                for (int j = 0; j < keep; j++) /* uncorrelated, with known energies */
                     assert_near(
                         cabs(gram(&s, f, i, j) / (double)samples_of(&s, f) - (i == j ? sorted[i] * sorted[i] : 0)), 0,
                         1e-5);
@@ -265,8 +266,8 @@ static double rss(const mri_scan *s, int frame, int64_t m)
     return sqrt(sum);
 }
 
-/* What has only three components loses nothing when three coils are kept: unitary, so the root of the sum of squares
- * stays at every sample. */
+/* Data with only three components lose nothing if three coils are kept: the mixing is unitary, so the root of the
+ * sum of squares stays the same at every sample. */
 static void test_compression_without_loss(void **state)
 {
     static const double size[COILS] = {0, 3, 0, 1, 0, 2};
@@ -320,7 +321,7 @@ static void test_compression_of_nothing_and_to_nothing(void **state)
     mri_scan s = random_scan();
     double kept = -1;
     float complex *before = copy_of(s.frame[0].data, COILS * SHORT);
-    for (int keep = COILS; keep <= COILS + 3; keep++) { /* all: left as they are */
+    for (int keep = COILS; keep <= COILS + 3; keep++) { /* all coils: left unchanged */
         assert_int_equal(compress_coils(ctx, &s, keep, &kept), VF_OK);
         assert_true(kept == 1 && s.coils == COILS);
         assert_memory_equal(s.frame[0].data, before, COILS * SHORT * sizeof *before);

@@ -1,5 +1,5 @@
-/* The stage of cionize that computes a map, by a method that takes any box of the grid, and by one that takes only the
- * whole grid: the bits are the same. The second is the direct sum, said to be such a method.
+/* The stage of cionize that computes a map gives the same bits with a method for any box of the grid, and with a
+ * method for only the whole grid. The second is the direct sum, declared as such a method.
  *
  * usage: test_compute_potential DEVICE [SEED]     (cpu, cuda; exit 77 if there is no such device)
  */
@@ -49,7 +49,7 @@ static vf_status take(void *user, int64_t first, int64_t count, const void *valu
     return VF_OK;
 }
 
-/* The map in the file's order, and in how many slabs it came. */
+/* Returns the map in the file's order, and the number of slabs. */
 static char *compute(const problem *p, const vf_potential_method *method, map_order order, int64_t *slabs)
 {
     cionize_settings settings = p->settings;
@@ -89,7 +89,7 @@ static void test_whole(void **state)
     free(p);
 }
 
-/* The library refuses such a method's parts. */
+/* The library rejects parts for such a method. */
 static void test_part(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* Contexts, devices, queues and arrays: the first error is kept, signals cancel, nothing is promised that is not there.
+/* Contexts, devices, queues and arrays: the first error is kept, signals cancel, and impossible requests fail.
  */
 #include <pthread.h>
 #include <setjmp.h>
@@ -143,7 +143,7 @@ static void test_signals(void **state)
     (void)state;
     const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
     for (int i = 0; i < 3; i++)
-        signal(numbers[i], SIG_DFL); /* whatever this test was started by */
+        signal(numbers[i], SIG_DFL); /* whatever the parent process set */
     for (int i = 0; i < 3; i++) {
         vf_context *own;
         assert_int_equal(vf_context_create(&own), VF_OK);
@@ -179,7 +179,7 @@ static void test_threads(void **state)
     assert_int_equal(setenv("OMP_NUM_THREADS", "1,2", 1), 0);
     assert_int_equal(vf_context_set_threads(ctx, 0), VF_OK);
     assert_int_equal(vf_context_threads(ctx), 1);
-    for (int c = 0; c < 3; c++) { /* more than there are, and what is no number, do not count */
+    for (int c = 0; c < 3; c++) { /* more than exist, and invalid numbers, do not count */
         assert_int_equal(setenv("OMP_NUM_THREADS", (const char *[]){"1000000", "many", "-1"}[c], 1), 0);
         assert_int_equal(vf_context_set_threads(ctx, 0), VF_OK);
         assert_int_equal(vf_context_threads(ctx), cores);
@@ -268,7 +268,7 @@ static void test_auto(void **state)
     (void)state;
     char why[160] = "";
     assert_int_equal(vf_device_choose(ctx, 1e-3, 1e-6, why, sizeof why), VF_OK);
-    assert_int_equal(vf_device_get_kind(vf_context_device(ctx, 0)), VF_DEVICE_CPU); /* too little to start a GPU for */
+    assert_int_equal(vf_device_get_kind(vf_context_device(ctx, 0)), VF_DEVICE_CPU); /* too little work to start a GPU */
     assert_true(strlen(why) > 10);
     assert_int_equal(vf_device_choose(ctx, 1e6, 1, why, sizeof why), VF_OK);
     vf_device_kind kind = vf_device_get_kind(vf_context_device(ctx, 0));
@@ -294,7 +294,7 @@ static void test_arrays(void **state)
             assert_int_equal(vf_array_create(cpu, spaces[s], VF_F32, count, &a), VF_OK);
             assert_int_equal((uintptr_t)a.data % 64, 0);
             assert_int_equal(a.count, count);
-            memset(a.data, 0x5a, (size_t)count * sizeof(float)); /* all of it is ours */
+            memset(a.data, 0x5a, (size_t)count * sizeof(float)); /* all of it is usable */
             vf_array_free(&a);
             assert_null(a.data);
             vf_array_free(&a);
@@ -338,7 +338,7 @@ static void test_arrays(void **state)
     vf_queue_destroy(NULL);
 }
 
-/* Not with sanitizers, which end the process instead. */
+/* Not with sanitizers, which would end the process. */
 static void test_more_memory_than_there_is(void **state)
 {
     (void)state;

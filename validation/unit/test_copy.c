@@ -5,13 +5,13 @@
 static const vf_dtype types[] = {VF_F32, VF_F64, VF_C64, VF_C128, VF_I32, VF_I64, VF_U8};
 enum { TYPES = sizeof types / sizeof *types };
 
-/* Lengths about a warp, about the data blocks of a GPU (warps x 32 x work, 128 to 4096 elements or words of 4 to 16
- * bytes) and about a piece of the CPU (64 KiB). */
+/* Lengths near a warp, near the data blocks of a GPU (warps x 32 x work, 128 to 4096 elements or words of 4 to 16
+ * bytes) and near a piece of the CPU (64 KiB). */
 static const int64_t lengths[] = {0,   1,   2,   3,   15,   16,   17,   31,   32,   33,   63,    64,    65,    127,
                                   128, 129, 255, 511, 1023, 1024, 1025, 4095, 4096, 4097, 16383, 16385, 65535, 65537};
 enum { LENGTHS = sizeof lengths / sizeof *lengths, GUARD = 64 };
 
-/* Complex numbers need to be aligned to their parts only, as C has it. */
+/* Complex numbers need only the alignment of their parts, as in C. */
 static int64_t alignment(vf_dtype type)
 {
     return type == VF_C64 ? 4 : type == VF_C128 ? 8 : (int64_t)vf_dtype_bytes(type);
@@ -55,7 +55,7 @@ static void test_copy_every_type(void **state)
         check_copy(types[t], (1 << 20) + 3, alignment(types[t]) * between(0, 31), alignment(types[t]) * between(0, 31));
 }
 
-/* From 32 MiB on the CPU writes past its caches. */
+/* From 32 MiB on, the CPU bypasses its caches for writes. */
 static void test_copy_large(void **state)
 {
     (void)state;
@@ -186,12 +186,12 @@ static void test_boxes(void **state)
                     counts[a] = between(repeat < 10 ? 1 : 0, most[m][a]);
                 check_box(types[t], counts, random_pitch(counts), random_pitch(counts));
             }
-    /* Larger than a piece of the CPU, and than what it keeps in its caches. */
+    /* Larger than a piece of the CPU, and than its caches. */
     const int64_t wide[3] = {70001, 5, 3}, large[3] = {1021, 523, 17};
     check_box(VF_F32, wide, (vf_pitch){70003, 350100}, (vf_pitch){70001, 350005});
     check_box(VF_C64, large, (vf_pitch){1024, 1024 * 524}, (vf_pitch){1021, 1021 * 600});
     check_box(VF_U8, large, (vf_pitch){1021, 1021 * 524}, (vf_pitch){1029, 1029 * 523});
-    /* Steps along an axis of one do not matter; planes within the gaps of rows do. */
+    /* Steps along an axis of length one do not matter; planes may lie within the gaps of rows. */
     const int64_t line[3] = {50, 1, 1}, plane[3] = {5, 7, 1}, woven[3] = {5, 7, 3};
     check_box(VF_F64, line, (vf_pitch){-3, 0}, (vf_pitch){0, -1});
     check_box(VF_F64, plane, (vf_pitch){5, 0}, (vf_pitch){5, -1});
@@ -239,7 +239,7 @@ static void test_transposes(void **state)
     check_transpose(VF_C64, 3, 517, 1021, (vf_pitch){1021, 517 * 1021}, (vf_pitch){517, 517 * 1021});
 }
 
-/* x and z of an array [z][y][x] exchanged, and back again. */
+/* Swaps x and z of an array [z][y][x], and swaps them back. */
 static void test_swap(void **state)
 {
     (void)state;
@@ -262,7 +262,7 @@ static void test_refused_copies(void **state)
     void *x = at(&m, 0), *y = at(&m, 32);
     assert_refused(ctx, vf_copy(queue, VF_F32, -1, x, y), "a copy", "-1");
     assert_refused(ctx, vf_copy(queue, VF_F32, INT64_MAX, x, y), "a copy", too_long);
-    assert_refused(ctx, vf_copy(queue, VF_F32, INT64_MAX / 4 + 1, x, y), "a copy", too_long); /* no bytes, in 64 bits */
+    assert_refused(ctx, vf_copy(queue, VF_F32, INT64_MAX / 4 + 1, x, y), "a copy", too_long); /* 0 bytes, modulo 2^64 */
     assert_refused(ctx, vf_copy(queue, strange, 1, x, y), "a copy", no_type);
     assert_refused(ctx, vf_copy(queue, (vf_dtype)-1, 0, x, y), "a copy", "invalid element type -1");
     assert_refused(ctx, vf_copy(queue, VF_F32, 1, NULL, y), "a copy", "x is NULL");
@@ -293,7 +293,7 @@ static void test_refused_boxes(void **state)
                   huge[3] = {INT64_C(1) << 40, INT64_C(1) << 40, 1}, wide[3] = {INT64_MAX, 1, 1};
     const vf_pitch right = {3, 12}, row = {2, 12}, plane = {3, 2}, backward = {-3, 12}, even = {4, 16},
                    contiguous = {INT64_C(1) << 40, 0}, far = {4, INT64_MAX / 2};
-    /* Planes begin within the rows of the plane before, and where rows are; one element short of apart. */
+    /* Planes begin within the rows of the previous plane, and where rows are; one element too near. */
     const vf_pitch overlapping[] = {{4, 8}, {4, 0}, {4, 4}, {4, 15}, {15, 4}, {3, 16}};
     memory m = make_memory(64);
     void *x = at(&m, 0), *y = at(&m, 32);

@@ -1,5 +1,5 @@
-/* Copies of more than 2^32 bytes: every place needs 64 bits. Windows of the result are compared: at both ends, around
- * 2^31 and 2^32, and at random.
+/* Copies of more than 2^32 bytes, whose offsets need 64 bits. Windows of the result are compared: at both ends,
+ * around 2^31 and 2^32, and at random.
  *
  * usage: test_copy_large DEVICE [SEED]     (cpu, cuda; exit 77 if there is no such device, or less than 11 GiB free)
  */
@@ -54,7 +54,7 @@ static void clear_result(void)
     assert_int_equal(vf_fill(queue, VF_U8, BYTES, &old, y.data), VF_OK);
 }
 
-/* Compares windows of y with what `source` says: the byte of x that byte i of y is, or -1 for the old one. */
+/* Compares windows of y with `source`: the index in x of byte i of y, or -1 for the old content. */
 static void check_result(const char *what, int64_t (*source)(int64_t i))
 {
     static const int64_t middles[] = {0,
@@ -149,7 +149,7 @@ static void test_boxes(void **state)
     assert_int_equal(
         vf_copy_box(queue, VF_U8, rows, x.data, (vf_pitch){BILLION + 5, 0}, y.data, (vf_pitch){BILLION + 9, 0}), VF_OK);
     check_result("box of long rows", long_row_source);
-    if (vf_device_is_host(device)) /* a CPU takes its time, and has no code for it */
+    if (vf_device_is_host(device)) /* slow on a CPU, which has no special code for it */
         return;
     clear_result();
     assert_int_equal(

@@ -47,14 +47,23 @@ static double complex signal(const points *p, int coil, const float *k, const do
 /* After the correction, the data are those of the points at rest, at the new k. k is rounded by ROUNDING of up to 8 x
  * 1.5 x 2 cycles (fields of view differ by up to 2), which turns values at 0.3 fields of view; the data are rounded
  * twice, and the factor once. */
-static void check_motion(int dimensions)
+static void check_motion(int dimensions, bool cut)
 {
+    enum { MOST_ROWS = 2 * (READOUTS + 1) };
     const double still[6] = {0};
-    static double move[2 * READOUTS][6];
-    char text[200 * 2 * READOUTS] = "# x y z, about x y z\n\n";
+    static double move[MOST_ROWS][6];
+    char text[200 * MOST_ROWS] = "# x y z, about x y z\n\n";
     make_scan(dimensions, 2);
     const points p = make_points();
-    for (int row = 0; row < 2 * READOUTS; row++) {
+    int begin[READOUTS + 2] = {0}, count = 0;
+    for (int m = LENGTH; m <= SAMPLES; m += LENGTH) {
+        if (cut && m == 2 * LENGTH)
+            begin[++count] = LENGTH + CUT;
+        begin[++count] = m;
+    }
+    if (cut)
+        cut_readout();
+    for (int row = 0; row < 2 * count; row++) {
         for (int a = 0; a < 6; a++)
             move[row][a] = dimensions == 3 || a < 2 || a == 5 ? between(-30, 30) : 0;
         snprintf(text + strlen(text), 200,
@@ -62,15 +71,15 @@ static void check_motion(int dimensions)
                          : " %.17g, %.17g,%.17g ,%.17g,%.17g, %.17g\n",
                  move[row][0], move[row][1], move[row][2], move[row][3], move[row][4], move[row][5]);
         for (int c = 0; c < COILS; c++)
-            for (int m = row % READOUTS * LENGTH; m < (row % READOUTS + 1) * LENGTH; m++)
-                raw.frame[row / READOUTS].data[c * SAMPLES + m] =
+            for (int m = begin[row % count]; m < begin[row % count + 1]; m++)
+                raw.frame[row / count].data[c * SAMPLES + m] =
                     (float complex)signal(&p, c, raw.trajectory->k + 3 * m, move[row]);
     }
     write_text(text);
     settings.motion = path;
     correct();
     assert_int_equal(raw.trajectories, 2);
-    assert_non_null(strstr(raw.corrections, "motion of 14 readouts"));
+    assert_non_null(strstr(raw.corrections, cut ? "motion of 16 readouts" : "motion of 14 readouts"));
     const double tolerance = POINTS * sqrt(2) * ROUNDING * (2 * M_PI * 3 * 0.3 * 24 + 4);
     for (int f = 0; f < 2; f++)
         for (int c = 0; c < COILS; c++)
@@ -86,8 +95,10 @@ static void check_motion(int dimensions)
 static void test_motion(void **state)
 {
     (void)state;
-    check_motion(2);
-    check_motion(3);
+    for (int cut = 0; cut < 2; cut++) {
+        check_motion(2, cut);
+        check_motion(3, cut);
+    }
 }
 
 static void test_motion_refusals(void **state)

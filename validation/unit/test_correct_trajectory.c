@@ -11,24 +11,23 @@ static void test_readouts(void **state)
 {
     (void)state;
     make_scan(3, 1);
-    scan_trajectory *t = raw.trajectory;
-    assert_int_equal(find_readout(t), LENGTH);
-    float *seconds = t->time;
-    t->time = NULL; /* curves without times */
-    assert_int_equal(find_readout(t), 0);
+    write_text("");
     settings.motion = path;
-    expect_refusal("/scan/time");
-    t->time = seconds;
-    seconds[LENGTH + 3] = 0; /* readouts of two lengths */
-    assert_int_equal(find_readout(t), 0);
-    t->readout = LENGTH; /* the file knows better */
-    assert_int_equal(find_readout(t), LENGTH);
-    make_radial(false);
-    assert_int_equal(find_readout(raw.trajectory), LENGTH);
-    raw.trajectory->samples -= LENGTH / 2; /* half a readout is missing */
-    assert_int_equal(find_readout(raw.trajectory), 0);
-    raw.trajectory->samples = 2;
-    assert_int_equal(find_readout(raw.trajectory), 0);
+    free(raw.trajectory->time);
+    raw.trajectory->time = NULL;
+    for (int i = 0; i < 3 * SAMPLES; i++)
+        raw.trajectory->k[i] = (float)between(-8, 8);
+    expect_refusal("--motion: cannot tell where readouts begin: sample times (/scan/time)");
+    settings.readout_samples = LENGTH;
+    expect_refusal("but the scan has 7 readouts");
+    make_scan(3, 1);
+    settings.motion = path;
+    cut_readout();
+    expect_refusal("but the scan has 8 readouts");
+    make_radial(true);
+    settings.delays = RECON_DELAYS_AUTO;
+    cut_readout();
+    expect_refusal("readout 1 of trajectory 0 is not as long as the first");
 }
 
 /* ---- gradient response ---- */
@@ -98,6 +97,17 @@ static void test_girf(void **state)
     }
     make_scan(3, 1);
     float *k = copy_k();
+    cut_readout(); /* of two lengths */
+    write_response(late, true, false);
+    correct();
+    assert_int_equal(raw.trajectory->readouts, READOUTS + 1);
+    for (int64_t i = 0; i <= READOUTS; i++)
+        for (int64_t first = raw.trajectory->readout[i], m = first; m < raw.trajectory->readout[i + 1]; m++)
+            for (int a = 0; a < 3; a++)
+                expect_k(0, m, a, k[3 * (m - first < 3 ? first : m - 3) + a], interpolated);
+    free(k);
+    make_scan(3, 1);
+    k = copy_k();
     write_response(leaking, true, false);
     correct();
     for (int64_t m = 0; m < SAMPLES; m++) {

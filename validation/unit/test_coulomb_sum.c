@@ -65,7 +65,7 @@ static void run(vf_device *on, const vf_grid *grid, const cloud *c, const vf_cou
         vf_array_create(on, VF_SPACE_DEVICE, options->precision, points, &values) != VF_OK ||
         vf_array_create(on, VF_SPACE_PINNED, options->precision, points, &host) != VF_OK)
         fail_msg("%s", vf_context_message(ctx));
-    /* NaN in the output: a point that is not written shows. */
+    /* NaN in the output shows points that are not written. */
     memset(host.data, 0xff, (size_t)points * vf_dtype_bytes(options->precision));
     if (vf_array_copy(queue, &values, &host, points) != VF_OK ||
         vf_coulomb_execute(plan, queue, box, values.data) != VF_OK ||
@@ -125,8 +125,8 @@ static void compare(const vf_grid *grid, const cloud *c, const vf_box *box, doub
             .scale = scale, .r_min = r_min, .distance_dielectric = square, .precision = precision, .variant = variant};
         if (!can_run(variant))
             continue;
-        /* Half of the largest block around a centre: 64 x 32 points (GPU tile), 32 x 16 x 8 (CPU block); const variants
-         * are centred on the grid's middle, and their z distance is exact. */
+        /* Half of the largest block around a centre: 64 x 32 points (GPU tile), 32 x 16 x 8 (CPU block). The const
+         * variants are centred on the grid's middle, and their z distance is exact. */
         bool constant = strncmp(variant, "const", 5) == 0;
         double half = 0;
         for (int a = 0; a < 3; a++) {
@@ -173,7 +173,7 @@ static void test_sizes(void **state)
         }
 }
 
-/* Around the chunks of every backend: 256 (CPU), 512 (tuned), 2000 and 4000 (constant memory in double and single). */
+/* Near the chunks of every backend: 256 (CPU), 512 (tuned), 2000 and 4000 (constant memory in double and single). */
 static void test_atom_counts(void **state)
 {
     (void)state;
@@ -188,7 +188,7 @@ static void test_atom_counts(void **state)
         }
 }
 
-/* Single precision far from the coordinates' origin, on a large grid: the reason for local centres. */
+/* Single precision far from the origin, on a large grid: the reason for local centres. */
 static void test_far_box(void **state)
 {
     (void)state;
@@ -217,7 +217,7 @@ static void test_far_index(void **state)
         near.origin[axis] = grid.origin[axis] + grid.spacing[axis] * (double)box.lo[axis];
         cloud c = random_cloud(100, &near);
         const char *variant;
-        /* The const variants keep a padded layer of the whole grid: not for such a one. */
+        /* The const variants keep a padded layer of the whole grid: impossible for this one. */
         for (int v = 0; (variant = vf_coulomb_variant_name(vf_device_get_kind(device), v)) && v < 1; v++) {
             vf_coulomb_options o = {.scale = 1, .r_min = 1e-3, .precision = VF_F64, .variant = variant}, r = o;
             int64_t points = vf_box_points(&box);
@@ -270,7 +270,8 @@ static void compare_boxes(const vf_coulomb_options *options, const vf_grid *grid
     free(piece);
 }
 
-/* A map made of boxes has the bits of the whole, for every variant; so has one made by another number of threads. */
+/* For every variant, a map made of boxes has the same bits as the whole; so has one made by another number of
+ * threads. */
 static void test_boxes_and_threads(void **state)
 {
     (void)state;
@@ -290,8 +291,9 @@ static void test_boxes_and_threads(void **state)
     free(c.data);
 }
 
-/* Two plans in two queues at the same time, nothing waited for in between: the bits of one after the other. The
- * constant- memory variants share one bank of a GPU, which must not be refilled while another queue still reads it. */
+/* Two plans in two queues at the same time, without waiting in between, give the same bits as one after the other.
+ * The constant-memory variants share one bank of a GPU, which must not be refilled while another queue still reads
+ * it. */
 static void test_queues_and_plans(void **state)
 {
     (void)state;
@@ -345,7 +347,7 @@ static void test_queues_and_plans(void **state)
     vf_array_free(&together);
 }
 
-/* Reversed charges give the negated bits: every rounding is symmetric about zero. */
+/* Reversed charges give the negated bits, because every rounding is symmetric about zero. */
 static void test_charge_reversal(void **state)
 {
     (void)state;
@@ -407,7 +409,7 @@ static void test_refusals(void **state)
     vf_coulomb_destroy(plan);
 }
 
-/* A plan for a variant of the empty sum; the status, and in `chosen` what runs. */
+/* Plans a variant for an empty sum; returns the status, and in `chosen` the variant that runs. */
 static vf_status choose(const char *variant, const char **chosen)
 {
     vf_grid grid = random_grid(4, 4, 4);
@@ -420,7 +422,7 @@ static vf_status choose(const char *variant, const char **chosen)
     return status;
 }
 
-/* The names a device knows, all of them in the message that refuses another; and what "simd" stands for. */
+/* The names that a device knows are all in the message for an unknown one; also the meaning of "simd". */
 static void test_variant_names(void **state)
 {
     (void)state;
@@ -432,7 +434,7 @@ static void test_variant_names(void **state)
     assert_null(chosen);
     name = strstr(vf_context_message(ctx), list);
     assert_non_null(name);
-    assert_string_equal(name, list); /* and nothing behind it */
+    assert_string_equal(name, list); /* and nothing after it */
     vf_context_clear_error(ctx);
     for (int v = 0; (name = vf_coulomb_variant_name(vf_device_get_kind(device), v)); v++)
         if (can_run(name)) {

@@ -1,4 +1,4 @@
-/* One box of more than 2^31 points: every offset into the output needs 64 bits.
+/* One box of more than 2^31 points: offsets into the output need 64 bits.
  *
  * usage: test_coulomb_sum_large DEVICE     (cpu, cuda; exit 77 if there is no such device, or less than 11 GiB free)
  */
@@ -17,7 +17,7 @@
 static vf_context *ctx;
 static vf_device *device;
 
-/* One box of more than 2^31 points: every offset into the output needs 64 bits. Windows of it are compared with the
+/* One box of more than 2^31 points: offsets into the output need 64 bits. Windows of it are compared with the
  * formula: at both ends, around 2^31 bytes, elements and 2^32 bytes, and at random. */
 static void test_large_box(void **state)
 {

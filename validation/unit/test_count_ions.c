@@ -1,7 +1,7 @@
-/* Numbers of ions: neutralised, and in equilibrium with a reservoir of salt. */
+/* Numbers of ions: for neutralisation, and in equilibrium with a salt reservoir. */
 #include "ion_fixture.h"
 
-static const double PER_ANGSTROM3 = 6.02214076e-4; /* of 1 mol/L: Avogadro's number x 1e-27 L */
+static const double PER_ANGSTROM3 = 6.02214076e-4; /* for 1 mol/L: Avogadro's number x 1e-27 L */
 
 static ion_kind kind(const char *name, double charge)
 {
@@ -21,7 +21,7 @@ static ion_demand counter(double first, double second)
     return (ion_demand){.counter_kinds = second == 0 ? 1 : 2, .counter = {kind("P", first), kind("N", second)}};
 }
 
-/* The numbers of the kinds with positive and with negative charge; everything counted must have one or the other. */
+/* The numbers of ions with positive and with negative charge; every kind must have one or the other. */
 static void count(const ion_demand *demand, double charge, double volume, int64_t number[2])
 {
     ion_request out[2];
@@ -40,7 +40,8 @@ static void count(const ion_demand *demand, double charge, double volume, int64_
 static void test_neutralise(void **state)
 {
     (void)state;
-    /* Charge of the solute, of the ions; their number; what is left over. Of two that are as near, the fewer. */
+    /* Charge of the solute, charge of the ions, their number, and the rest. If two numbers are equally near, the
+     * lower one. */
     static const double cases[][5] = {
         {-5, 1, 0, 5, 0},    {5, 1, -1, 5, 0},      {-5, 2, 0, 2, -1},    {-6, 2, -1, 3, 0},   {7, -3, 0, 2, 1},
         {8, -3, 0, 3, -1},   {0, 1, 0, 0, 0},       {-1, 2, 0, 0, -1},    {-3, .75, 0, 4, 0},  {-1, .75, 0, 1, -.25},
@@ -106,8 +107,8 @@ static void test_refused(void **state)
     assert_fails(count_ions(fresh(), &demand, 0, 1e5, out, &kinds), VF_ERR_ARGUMENT, "cannot form a salt");
 }
 
-/* Against the closed form for a salt of two ions of one charge: N = V c (sqrt(1 + (Q/2Vc)^2) -+ Q/2Vc). Whole numbers
- * differ from it by the rounding of the cations, 1/2; that of the anions follows. */
+/* Against the closed form for a salt of two ions with equal charges: N = V c (sqrt(1 + (Q/2Vc)^2) -+ Q/2Vc). Whole
+ * numbers differ from it by the rounding of the cations, 1/2; that of the anions follows. */
 static void test_one_to_one(void **state)
 {
     (void)state;
@@ -128,9 +129,9 @@ static void test_one_to_one(void **state)
     }
 }
 
-/* For salts of any valences: exactly neutral where that is possible; and the mean numbers, which are within half a
- * formula unit, obey the law of mass action, N+^nu+ N-^nu- = that of the reservoir. It grows with both along the
- * neutral line, so it has to lie between its values half a formula unit below and above the numbers. */
+/* For salts of any valences: exactly neutral if possible; and the mean numbers, within half a formula unit, obey the
+ * law of mass action, N+^nu+ N-^nu- = that of the reservoir. It grows with both along the neutral line, so it must
+ * lie between its values half a formula unit below and above the numbers. */
 static void test_mass_action(void **state)
 {
     (void)state;
@@ -170,10 +171,10 @@ static void test_salt_limits(void **state)
     count(&demand, 8, 0, number); /* no solvent */
     assert_true(number[0] == 0 && number[1] == 8);
     demand = salt(0.15, 2, -2);
-    count(&demand, 5, 1e5, number); /* nothing makes up an odd charge */
+    count(&demand, 5, 1e5, number); /* no ions can compensate an odd charge */
     assert_says(fixture.log, "warning: C (+2 e) and A (-2 e) cannot neutralise|+5 e|1 e");
     assert_int_equal(abs((int)(2 * number[0] - 2 * number[1]) + 5), 1);
-    count(&demand, -1.375, 1e5, number); /* and of what is left by others, the least */
+    count(&demand, -1.375, 1e5, number); /* and the least of what other numbers leave */
     assert_int_equal(number[0] - number[1], 1);
     assert_says(fixture.log, "neutralise -1.375 e|leave +0.625 e");
     demand = salt(0.15, 0.75, -0.75);
@@ -194,7 +195,7 @@ static void test_example_of_the_conventions(void **state)
     int64_t number[2];
     count(&demand, -20, volume, number);
     assert_true(number[0] == 39 && number[1] == 19);
-    /* To add salt, then neutralise: 27 pairs and 20 cations. The salt that is in equilibrium with is sqrt(N+ N-) / V.
+    /* Adding salt, then neutralising: 27 pairs and 20 cations. The salt in equilibrium with that is sqrt(N+ N-) / V.
      */
     assert_true(lround(pairs) == 27);
     assert_true(fabs(sqrt(47.0 * 27.0) / volume / PER_ANGSTROM3 - 0.197) < 0.0005);
@@ -219,7 +220,7 @@ static void test_options(void **state)
         {"SOD,CLA,MG", "two"}, {"SOD,POT", "positive"}, {"CLA,F", "negative"},
         {"SOD CLA", "blanks"}, {"XYZ", "known ions:"},  {"SODIUM,CLA", "4 characters"}};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-        char *text = strdup(wrong[i][0]); /* exactly as long as it is */
+        char *text = strdup(wrong[i][0]); /* exactly as long as the text */
         assert_fails(parse_counter_ions(fresh(), "neutralize", text, &demand), VF_ERR_ARGUMENT, "--neutralize '");
         assert_says(vf_context_message(fixture.ctx), wrong[i][1]);
         assert_fails(parse_salt(fresh(), "salt", text, &demand), VF_ERR_ARGUMENT, "--salt '");

@@ -1,4 +1,4 @@
-/* How maps are cut into slabs: all layers once, thickness within its bounds, and devices that are done together. */
+/* How maps are split into slabs: all layers once, thickness within its bounds, and devices that finish together. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -47,8 +47,8 @@ static void test_one_thickness(void **state)
 
 enum { QUEUES = 2, MOST_DEVICES = 8 };
 
-/* When the last of several devices is done, against all at once: devices of these speeds have two queues each, work on
- * one slab at a time, and a queue takes the next slab as soon as its own is done. */
+/* Compares the time when the last of several devices finishes with the ideal. Devices of these speeds have two
+ * queues each and work on one slab at a time; a queue takes the next slab as soon as its own is finished. */
 static double loss(const slab_cut *cut, int devices, const double *speed)
 {
     double free_at[MOST_DEVICES] = {0}, asks_at[MOST_DEVICES][QUEUES] = {{0}}, last = 0, together = 0;
@@ -70,9 +70,9 @@ static double loss(const slab_cut *cut, int devices, const double *speed)
     return last * together / (double)cut->layers - 1;
 }
 
-/* When no slab is left to take, a device has at most its own two before it, which by then are of the thinnest: it is
- * done no later than two of them after the mean, which is layers / devices. (Slabs of one thickness lose ten times
- * that.) */
+/* When no slab is left, a device has at most two slabs of its own to do, which by then are of the thinnest. So it
+ * finishes at most two of them later than the mean, layers / devices. (With slabs of one thickness the loss is ten
+ * times that.) */
 static void test_devices_are_done_together(void **state)
 {
     (void)state;

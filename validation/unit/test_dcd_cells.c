@@ -1,4 +1,4 @@
-/* The unit cells of DCD files, in each of the ways that programs write them.
+/* The unit cells of DCD files, in each of the forms that programs write.
  *
  * usage: test_dcd_cells [cpu [SEED]]
  */
@@ -23,8 +23,8 @@ static trajectory_cell cell_of(int32_t version, const double values[6])
     return cell;
 }
 
-/* Lengths and angles that are random must come out of each way to write them. Angles out of cosines and matrices are
- * off by some units in the last place of 180 degrees, times 1/sin(60 degrees) and the matrix' products: 1e-11. */
+/* Random lengths and angles must be read from each form. Angles from cosines and matrices have errors of some units
+ * in the last place of 180 degrees, times 1/sin(60 degrees) and the matrix products: 1e-11. */
 static void test_cells(void **state)
 {
     (void)state;

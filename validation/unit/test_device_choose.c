@@ -1,4 +1,4 @@
-/* GPUs started ahead, with devices of the test's own, and the rule by which "auto" chooses, with given numbers. */
+/* Early start of GPUs, with simulated devices, and the rule of "auto", with given numbers. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,14 +16,14 @@
 enum { DEVICES = 4 };
 static const double start = VF_CUDA_START_SECONDS, use = VF_CUDA_USE_SECONDS;
 
-/* ---- devices that take their time, or fail ---- */
+/* ---- devices that are slow, or fail ---- */
 
 typedef struct fake {
-    int there, broken; /* devices; the one that cannot be started; -1: none */
+    int there, broken; /* number of devices; the one that cannot start; -1: none */
     int sleep;         /* microseconds for each */
-    atomic_bool *gate; /* none begins to sleep before it is open; NULL: it is */
+    atomic_bool *gate; /* none starts to sleep until it is open; NULL: open */
     atomic_int counted, begun;
-    int order[DEVICES]; /* plain memory: a race here is one for the thread sanitizer */
+    int order[DEVICES]; /* plain memory: the thread sanitizer detects races on it */
 } fake;
 
 static int fake_count(void *user)
@@ -66,10 +66,10 @@ static void test_started_in_order(void **state)
     assert_true(s.begun && s.ended);
     assert_int_equal(s.started, DEVICES);
     assert_memory_equal(f.order, all, sizeof all);
-    /* usleep() sleeps at least as long as it is asked to. */
+    /* usleep() sleeps at least as long as requested. */
     assert_true(s.seconds >= 1e-3 * DEVICES && s.seconds <= vf_now() - began);
     assert_true(s.waited >= 0 && s.waited <= vf_now() - began);
-    vf_warm_up_join(&w); /* there is nothing to wait for any more */
+    vf_warm_up_join(&w); /* there is nothing left to wait for */
     vf_warm_up_end(&w);
 }
 
@@ -90,7 +90,7 @@ static void test_begun_twice(void **state)
     vf_warm_up_end(&w);
 }
 
-/* Ended without a join, at any moment: the thread has ended with it. */
+/* Ended without a join, at any moment: the thread has ended, too. */
 static void test_ended_at_once(void **state)
 {
     (void)state;
@@ -109,7 +109,8 @@ static void test_ended_at_once(void **state)
     }
 }
 
-/* The end is not held up by devices that are not begun yet: here the first is ready when they are not wanted any more.
+/* Devices that have not begun to start do not delay the end: here the first is ready when no device is wanted any
+ * more.
  */
 static void test_end_stops(void **state)
 {
@@ -160,11 +161,11 @@ static void test_context(void **state)
     vf_device_warm_up(ctx, "auto");
     vf_device_warm_up(ctx, "cuda");
     assert_int_equal(vf_device_warm_up_state(ctx).begun, vf_built_with_cuda());
-    assert_int_equal(vf_context_status(ctx), VF_OK); /* whatever comes of it */
-    vf_context_destroy(ctx);                         /* while it is under way */
+    assert_int_equal(vf_context_status(ctx), VF_OK); /* whatever the result */
+    vf_context_destroy(ctx);                         /* while the start is in progress */
 }
 
-/* Where a device is asked for, its start is waited for, and what is wrong is said then. */
+/* If a device is requested, the program waits for its start, and then reports errors. */
 static void test_set_devices_waits(void **state)
 {
     (void)state;
@@ -175,7 +176,7 @@ static void test_set_devices_waits(void **state)
     assert_int_equal(vf_context_create(&ctx), VF_OK);
     vf_warm_up_begin(vf_context_warm_up(ctx), &starter, all + 1, 1);
     assert_int_equal(vf_context_set_devices(ctx, "cpu"), VF_OK);
-    assert_false(vf_device_warm_up_state(ctx).ended); /* "cpu" waits for nothing */
+    assert_false(vf_device_warm_up_state(ctx).ended); /* "cpu" does not wait */
     atomic_store(&gate, true);
     assert_int_not_equal(vf_context_set_devices(ctx, "cuda:1000"), VF_OK);
     assert_true(vf_device_warm_up_state(ctx).ended);
@@ -195,7 +196,7 @@ static void test_left(void **state)
         {{0}, VF_CUDA_START_SECONDS},
         {{.begun = true}, VF_CUDA_START_SECONDS},
         {{.begun = true, .seconds = 0.75 * VF_CUDA_START_SECONDS}, 0.25 * VF_CUDA_START_SECONDS},
-        {{.begun = true, .seconds = 3 * VF_CUDA_START_SECONDS}, 2 * VF_CUDA_START_SECONDS}, /* late by so much */
+        {{.begun = true, .seconds = 3 * VF_CUDA_START_SECONDS}, 2 * VF_CUDA_START_SECONDS}, /* this much too late */
         {{.begun = true, .ended = true, .seconds = 5}, 0},
     };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) /* one subtraction's rounding */
@@ -210,13 +211,13 @@ static void test_rule(void **state)
         vf_device_costs costs;
         int gpus, choice;
     } cases[] = {
-        /* Both sides of the crossing: the work on the GPU, its start and its use against the CPU. */
+        /* Both sides of the break-even point: the work on the GPU, its start and its use against the CPU. */
         {{.cpu = 0.01 + 0.999 * fixed, .gpu = 0.01, .start = start}, 1, 0},
         {{.cpu = 0.01 + 1.001 * fixed, .gpu = 0.01, .start = start}, 1, 1},
         {{.cpu = 1e-4, .gpu = 1e-6, .start = start}, 1, 0},
         {{.cpu = 100, .gpu = 1, .start = start}, 1, 1},
-        {{.cpu = 0.5, .gpu = 10, .start = start}, 1, 0}, /* double precision on a desktop's card */
-        /* What was started ahead counts no more; half started, half. */
+        {{.cpu = 0.5, .gpu = 10, .start = start}, 1, 0}, /* double precision on a consumer GPU */
+        /* A finished early start costs nothing more; a half finished one, half. */
         {{.cpu = 0.01 + 1.1 * use, .gpu = 0.01, .start = 0}, 1, 1},
         {{.cpu = 0.01 + 0.9 * use, .gpu = 0.01, .start = 0}, 1, 0},
         {{.cpu = 0.01 + use + 0.6 * start, .gpu = 0.01, .start = 0.5 * start}, 1, 1},
@@ -224,13 +225,14 @@ static void test_rule(void **state)
         /* No GPU. */
         {{.cpu = 100, .gpu = 1, .start = 0}, 0, 0},
         {{.cpu = 100, .gpu = 1, .start = 0}, -1, 0},
-        /* A GPU more pays if it saves more than its start: gpu / n + n start is least at n = sqrt(gpu / start). */
+        /* An additional GPU pays off if it saves more than its start: gpu / n + n start is least at n = sqrt(gpu /
+         * start). */
         {{.cpu = 1e6, .gpu = 9.1 * start, .start = start}, 8, 3},
         {{.cpu = 1e6, .gpu = 9.1 * start, .start = start}, 2, 2},
         {{.cpu = 1e6, .gpu = 1.9 * start, .start = start}, 8, 1}, /* 1.9 + 1 < 0.95 + 2 */
         {{.cpu = 1e6, .gpu = 2.1 * start, .start = start}, 8, 2},
         {{.cpu = 1e6, .gpu = 1e4, .start = start}, 8, 8},
-        /* What is not known does not speak for a GPU. */
+        /* An unknown time never favours a GPU. */
         {{.cpu = NAN, .gpu = 1, .start = 0}, 1, 0},
         {{.cpu = 100, .gpu = NAN, .start = 0}, 1, 0},
         {{.cpu = 100, .gpu = 1, .start = NAN}, 1, 0},

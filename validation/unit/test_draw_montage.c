@@ -1,5 +1,5 @@
-/* The picture of an image. It is read back, its panels are found by their grey frames on white paper, and it is seen on
- * which side of them the parts of the patient are. */
+/* The picture of an image. The test reads it back, finds its panels by their grey frames on white paper, and checks
+ * on which side of them the parts of the patient are. */
 #include "image_test.h"
 
 #include <signal.h>
@@ -18,8 +18,8 @@ typedef struct rectangle {
     int x, y, width, height;
 } rectangle;
 
-/* The panels in reading order, inside frames of 2 pixels, and at least `least` wide and high; at most `most`. Letters
- * have no edges that long. */
+/* The panels in reading order, inside frames of 2 pixels, and at least `least` wide and high; at most `most` panels.
+ * No letter has edges that long. */
 static int find_panels(const png_picture *p, int least, rectangle *out, int most)
 {
     enum { GREY = 150, LINE = 2 };
@@ -58,14 +58,14 @@ static bool is_bright(const png_picture *p, const rectangle *r, double across, d
     return brightness(p, r->x + (int)(across * r->width), r->y + (int)(down * r->height)) > 128;
 }
 
-/* All 48 ways in which an image's axes can lie along the patient's. One corner of the body is bright: seen as
- * radiologists do, it must be at the top right. The edges of the volume stay dark. */
+/* All 48 ways in which an image's axes can lie along the patient's. One corner of the body is bright: in the
+ * radiological view it must be at the top right. The edges of the volume stay dark. */
 static void every_orientation(void **state)
 {
     (void)state;
     enum { N = 24 };
     static const int orders[6][3] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
-    /* by the patient's axis across the slices: the signs (LPS) of what is to be at the top right; 0: does not matter */
+    /* by the patient's axis across the slices: the signs (LPS) of the corner at the top right; 0: either */
     static const double corner[3][3] = {{0, 1, 1}, {1, 0, 1}, {1, -1, 0}};
     for (int o = 0; o < 6; o++)
         for (int signs = 0; signs < 8; signs++) {
@@ -100,7 +100,7 @@ static void every_orientation(void **state)
         }
 }
 
-/* What is not known is shown as it lies in memory: x to the right, y down. */
+/* Without a known orientation, the picture follows memory: x to the right, y down. */
 static void unknown_orientation(void **state)
 {
     (void)state;
@@ -119,7 +119,7 @@ static void unknown_orientation(void **state)
 
 /* ---- which panels ---- */
 
-/* A volume in whose slices `first` to `last` a square is bright, brighter from slice to slice. */
+/* A volume with a bright square in slices `first` to `last`, brighter from slice to slice. */
 static recon_image squares(int frames, int64_t nz, int64_t first, int64_t last)
 {
     recon_image image = plain_image(frames, 20, 20, nz);
@@ -131,7 +131,7 @@ static recon_image squares(int frames, int64_t nz, int64_t first, int64_t last)
     return image;
 }
 
-/* How many panels there are, and whether each has its square. */
+/* The number of panels; checks that each has its square. */
 static int count_panels(const recon_image *image)
 {
     png_picture picture;
@@ -169,7 +169,7 @@ static void slices_and_frames(void **state)
     }
 }
 
-/* Where all slices fit all are shown, bright or not; white to their edges, they end at their frames. */
+/* If all slices fit, all are shown, bright or not; white to their edges, they end at their frames. */
 static void all_that_fit(void **state)
 {
     (void)state;
@@ -194,7 +194,7 @@ static void all_that_fit(void **state)
     recon_image_free(&tiny);
 }
 
-/* One voxel among rounding errors: its slice is the one shown, and the rest is black. */
+/* One nonzero voxel among rounding errors: its slice is shown, and the rest is black. */
 static void one_voxel(void **state)
 {
     (void)state;
@@ -214,7 +214,7 @@ static void one_voxel(void **state)
     recon_image_free(&image);
 }
 
-/* How many pixels differ in the rows [first, last). */
+/* The number of differing pixels in the rows [first, last). */
 static int differing(const png_picture *a, const png_picture *b, int first, int last)
 {
     int count = 0;
@@ -224,7 +224,7 @@ static int differing(const png_picture *a, const png_picture *b, int first, int 
     return count;
 }
 
-/* Slabs at different places: the first one's slices, or frames, and the text above them says so. */
+/* Slabs at different places: the slices, or frames, of the first one, and the text above them says so. */
 static void first_slab(void **state)
 {
     (void)state;
@@ -238,7 +238,7 @@ static void first_slab(void **state)
     draw(&image, &picture);
     assert_int_equal(find_panels(&picture, 60, panels, 32), 6);
     image.place_geometry = NULL;
-    for (image.frames = 1; image.frames <= 2; image.frames++) { /* neither what it says of a volume nor of frames */
+    for (image.frames = 1; image.frames <= 2; image.frames++) { /* no text about volumes or frames */
         draw(&image, &other);
         assert_true(picture.width == other.width && picture.height == other.height);
         assert_true(differing(&picture, &other, 0, panels[0].y) > 100);
@@ -253,7 +253,7 @@ static void first_slab(void **state)
     recon_image_free(&frames);
 }
 
-/* Lengths on paper are as in the patient: voxels of 1 x 3 mm. */
+/* Lengths in the picture are as in the patient: voxels of 1 x 3 mm. */
 static void aspect(void **state)
 {
     (void)state;
@@ -268,7 +268,7 @@ static void aspect(void **state)
     recon_image_free(&image);
 }
 
-/* White is the window's end, whatever the scale of the numbers: half of it is as bright on paper. */
+/* White is the window's end, at any scale of the numbers, and half of it has half of the lightness. */
 static void scale_of_the_numbers(void **state)
 {
     (void)state;
@@ -290,7 +290,7 @@ static void scale_of_the_numbers(void **state)
     }
 }
 
-/* Odd shapes, an image of nothing, long texts, missing ones: a picture comes out, and it is not huge. */
+/* Odd shapes, an all-zero image, long texts, missing texts: a picture of moderate size results. */
 static void odd_images(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* The picture of a map. It is read back, its three panels are found by their frames, and pixels are looked up by the
+/* The picture of a map. The test reads it back, finds its three panels by their frames, and looks up pixels by the
  * position in angstrom that they show. */
 #include <stdarg.h>
 #include <stddef.h>
@@ -61,13 +61,13 @@ static int teardown(void **state)
 {
     fixture *f = *state;
     (void)unlink(f->path);
-    assert_int_equal(rmdir(f->directory), 0); /* fails if anything was left behind */
+    assert_int_equal(rmdir(f->directory), 0); /* fails if any file is left */
     vf_context_destroy(f->ctx);
     free(f);
     return 0;
 }
 
-/* Hands a map over in layers, `thickness` at a time. */
+/* Passes a map on in layers, `thickness` at a time. */
 static void hand_over(slices *planes, const vf_grid *grid, field value, map_order order, vf_dtype type,
                       int64_t thickness)
 {
@@ -175,7 +175,7 @@ static void assert_color(vf_color actual, vf_color expected)
     assert_int_equal(actual.b, expected.b);
 }
 
-/* The darkest pixel within two pixels of (u, v): a thin dark line there makes it dark. */
+/* The darkest pixel within two pixels of (u, v), which detects a thin dark line. */
 static int darkest_near(const fixture *f, const panels *all, int k, double u, double v)
 {
     int at[2], darkest = 255;
@@ -197,7 +197,7 @@ static double zero(const vf_grid *grid, const double r[3])
     return 0;
 }
 
-/* Every axis has its own value: -1 to 1 in steps that tell the axes and their directions apart. */
+/* Every axis has its own value: -1 to 1 in steps that identify the axes and their directions. */
 static double steps(const vf_grid *grid, const double r[3])
 {
     (void)grid;
@@ -223,7 +223,7 @@ static double half_missing(const vf_grid *grid, const double r[3])
     return r[0] > 0 ? NAN : r[0] < -3 ? -INFINITY : 1;
 }
 
-/* Half within 1 angstrom of the middle, 1 elsewhere, but for one point of 1000. */
+/* Half within 1 angstrom of the middle, 1 elsewhere, except for one point of 1000. */
 static double spike(const vf_grid *grid, const double r[3])
 {
     (void)grid;
@@ -264,7 +264,7 @@ static void test_size_and_paper(void **state)
         assert_int_equal(all.panel[i].height, all.panel[0].width);
         assert_true(all.panel[i].width > 500);
     }
-    for (int y = 0; y < p->height; y++) /* nothing is drawn in the margins */
+    for (int y = 0; y < p->height; y++) /* the margins are empty */
         for (int x = 0; x < p->width; x++)
             if (x < 40 || y < 40 || x >= p->width - 40 || y >= p->height - 40)
                 assert_color(png_picture_at(p, x, y), (vf_color){255, 255, 255, 255});
@@ -276,8 +276,8 @@ static void test_size_and_paper(void **state)
     png_picture_free(&all.picture);
 }
 
-/* Each panel shows the plane and the directions that it says. 98 % of the values lie within 13/13, so the colours span
- * -1 to 1. */
+/* Each panel shows the plane and the directions of its labels. 98 % of the values lie within 13/13, so the colours
+ * span -1 to 1. */
 static void test_planes_and_directions(void **state)
 {
     fixture *f = *state;
@@ -337,7 +337,7 @@ static void test_outline_of_one_atom(void **state)
 {
     fixture *f = *state;
     panels all;
-    f->x[0] = 0.6; /* off the planes x = 0: the circle there is smaller */
+    f->x[0] = 0.6; /* off the plane x = 0, where the circle is smaller */
     f->y[0] = f->z[0] = 0;
     f->radius[0] = 3;
     draw(f, zero, MAP_X_FASTEST, VF_F32, 3);
@@ -346,7 +346,7 @@ static void test_outline_of_one_atom(void **state)
         const double center = k == 0 ? 0 : 0.6, radius = k == 0 ? sqrt(9 - 0.36) : 3;
         for (int degrees = 0; degrees < 360; degrees += 10) {
             const double c = cos(degrees * acos(-1.0) / 180), s = sin(degrees * acos(-1.0) / 180);
-            /* A map of 0: white but for the line, 1.8 pixels wide, of grey 35. */
+            /* A map of 0 is white except for the line, 1.8 pixels wide, of grey 35. */
             assert_true(darkest_near(f, &all, k, center + radius * c, radius * s) < 80);
             assert_int_equal(darkest_near(f, &all, k, center + (radius - 0.3) * c, (radius - 0.3) * s), 255);
             assert_int_equal(darkest_near(f, &all, k, center + (radius + 0.3) * c, (radius + 0.3) * s), 255);
@@ -369,15 +369,15 @@ static void test_outline_is_that_of_the_union(void **state)
     find_panels(f, &all);
     assert_true(darkest_near(f, &all, 2, -3, 0) < 80);
     assert_true(darkest_near(f, &all, 2, 3, 0) < 80);
-    assert_int_equal(darkest_near(f, &all, 2, 1, 0), 255); /* one's circle inside the other */
+    assert_int_equal(darkest_near(f, &all, 2, 1, 0), 255); /* the circle of one inside the other */
     assert_int_equal(darkest_near(f, &all, 2, -1, 0), 255);
     assert_true(darkest_near(f, &all, 1, 0, 4.5) < 80);      /* the third atom, cut by y = 0 */
     assert_int_equal(darkest_near(f, &all, 2, 1.5, 0), 255); /* and not by z = 0 */
     png_picture_free(&all.picture);
 }
 
-/* The peak at the atom must not set the range: outside its radius of 2 angstrom |V| is 280 at most, and more than 200
- * for more than 2 % of the pixels, so the range is 300. */
+/* The peak at the atom must not set the range. Outside its radius of 2 angstrom |V| is at most 280, and more than
+ * 200 for more than 2 % of the pixels, so the range is 300. */
 static void test_range_ignores_the_peaks(void **state)
 {
     fixture *f = *state;
@@ -396,7 +396,7 @@ static void test_range_ignores_the_peaks(void **state)
     png_picture_free(&all.picture);
 }
 
-/* Where all of the picture is inside the molecule all of it counts: 98 of 100 values stay within the range. */
+/* If all of the picture is inside the molecule, all of it counts: 98 of 100 values stay within the range. */
 static void test_range_where_there_is_no_outside(void **state)
 {
     fixture *f = *state;
@@ -410,7 +410,7 @@ static void test_range_where_there_is_no_outside(void **state)
     png_picture_free(&all.picture);
 }
 
-/* Nor must the few largest values elsewhere, or infinite ones: here most values are 1. */
+/* Nor must a few largest values elsewhere, or infinite ones, set the range: here most values are 1. */
 static void test_range_ignores_the_rare_and_the_infinite(void **state)
 {
     fixture *f = *state;
@@ -432,7 +432,7 @@ static void test_what_is_no_number_is_grey(void **state)
     draw(f, half_missing, MAP_X_FASTEST, VF_F32, 4);
     find_panels(f, &all);
     assert_color(color_at(f, &all, 2, 3, 0), f->map.missing);
-    assert_color(color_at(f, &all, 2, -4.5, 0), vf_colormap_at(&f->map, 0)); /* -infinity is beyond the range */
+    assert_color(color_at(f, &all, 2, -4.5, 0), vf_colormap_at(&f->map, 0)); /* -infinity is below the range */
     assert_color(color_at(f, &all, 2, -1, 0), vf_colormap_at(&f->map, 1));
     png_picture_free(&all.picture);
     draw(f, nothing, MAP_X_FASTEST, VF_F32, 4);
@@ -440,7 +440,7 @@ static void test_what_is_no_number_is_grey(void **state)
     for (int k = 0; k < 3; k++)
         assert_color(color_at(f, &all, k, 3, 3), f->map.missing);
     png_picture_free(&all.picture);
-    draw(f, NULL, MAP_X_FASTEST, VF_F32, 4); /* layers that never came */
+    draw(f, NULL, MAP_X_FASTEST, VF_F32, 4); /* missing layers */
     find_panels(f, &all);
     assert_color(color_at(f, &all, 0, 3, 3), f->map.missing);
     png_picture_free(&all.picture);
@@ -537,7 +537,7 @@ static void test_planes_beyond_memory(void **state)
 {
     fixture *f = *state;
     slices *planes = NULL;
-    /* 2^62 values of 4 bytes: their size in bytes, 2^64, must not wrap around to nothing. */
+    /* 2^62 values of 4 bytes: their size in bytes, 2^64, must not overflow to 0. */
     const vf_grid huge = {.origin = {0, 0, 0}, .spacing = {1, 1, 1}, .counts = {1, INT64_C(1) << 31, INT64_C(1) << 31}};
     assert_int_equal(slices_create(f->ctx, &huge, &planes), VF_ERR_MEMORY);
     assert_null(planes);

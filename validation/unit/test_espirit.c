@@ -1,5 +1,5 @@
-/* Coil maps by ESPIRiT, where they are known. Coils are trigonometric polynomials of degree 1 an axis, so patches have
- * exact linear relations; the object is an ellipse that fills a third of the field of view. */
+/* Coil maps by ESPIRiT against known maps. Coils are trigonometric polynomials of degree 1 per axis, so patches have
+ * exact linear relations. The object is an ellipse that fills a third of the field of view. */
 #include <complex.h>
 #include <math.h>
 #include <setjmp.h>
@@ -44,13 +44,13 @@ static void make_maps(sample *s)
         }
         const double x = (n % N - N / 2) / 12.0, y = (n / N - N / 2) / 9.0;
         s->object[n] = x * x + y * y <= 1 ? 1 + 0.5f * (float)random_real() : 0;
-        s->object[n] *= (float)sqrt(power); /* the image, for maps whose squares add up to 1 */
+        s->object[n] *= (float)sqrt(power); /* the image for maps whose squares add up to 1 */
         for (int c = 0; c < COILS; c++)
             s->truth[c * N * N + n] /= (float)sqrt(power);
     }
 }
 
-/* Noise of root mean square `sigma` on data. */
+/* Noise of root mean square `sigma` on the data. */
 static sample make(double sigma)
 {
     sample s = {allocate(COILS * N * N * sizeof *s.truth), allocate(N * N * sizeof *s.object),
@@ -83,7 +83,7 @@ static vf_status maps_of(vf_context *ctx, const sample *s, float complex *maps, 
     return vf_espirit(ctx, &task, maps, eigenvalue, quality);
 }
 
-/* w(eigenvalue) of the contract. */
+/* w(eigenvalue) as documented. */
 static double weight_of(double eigenvalue)
 {
     const double t = fmin(fmax((eigenvalue - 0.94) / 0.05, 0), 1);
@@ -109,9 +109,9 @@ static double worst(const sample *s, const float complex *maps, const float comp
     return most;
 }
 
-/* Without noise what is left is the iteration's end (a residual of 2e-4, over 1 - lambda_2, above 0.02: 0.01) and what
- * the projector fades. Noise of 0.3 a sample is 0.3 / 20 of what is seen at one voxel of 20 x 20 samples, beside a
- * voxel of 1 or more, and patches average it: 0.02. Measured 0.002 and 0.006. */
+/* Without noise, the error is that of the stopped iteration (a residual of 2e-4, over 1 - lambda_2, above 0.02:
+ * 0.01) and of the projector's fading. Noise of 0.3 per sample is 0.3 / 20 of a voxel's signal with 20 x 20 samples,
+ * for voxels of 1 or more, and patches average it: 0.02. Measured 0.002 and 0.006. */
 static void test_known_maps(void **state)
 {
     for (int noisy = 0; noisy < 2; noisy++) {
@@ -124,7 +124,7 @@ static void test_known_maps(void **state)
         assert_int_equal(maps_of(*state, &s, maps, eigenvalue, &quality), VF_OK);
         assert_near(worst(&s, maps, s.truth), 0, noisy ? 0.02 : 0.01);
         assert_true(quality.explained > 0.97 && quality.second_share < 0.05);
-        if (noisy) /* a third either way: the estimate is for a threshold; measured 0.34 */
+        if (noisy) /* within a third: the estimate is for a threshold; measured 0.34 */
             assert_near(quality.sigma, 0.3, 0.1);
         for (int n = 0; n < N * N; n++) {
             double power = 0;
@@ -146,7 +146,7 @@ static void test_known_maps(void **state)
     }
 }
 
-/* Mixing coils by a unitary matrix mixes maps; a factor changes nothing; nor do threads, not a bit. */
+/* Mixing coils by a unitary matrix mixes maps. A factor, or another number of threads, changes no bit. */
 static void test_invariance(void **state)
 {
     vf_context *ctx = *state;
@@ -164,7 +164,7 @@ static void test_invariance(void **state)
     for (int k = 0; k < COILS * BLOCK * BLOCK; k++)
         s.data[k] = ldexpf(1, 40) * I * data[k];
     assert_int_equal(maps_of(ctx, &s, other, NULL, &quality), VF_OK);
-    /* Each is off by what iteration leaves, 2e-4 / (1 - lambda_2), at most. */
+    /* Each has an error of at most 2e-4 / (1 - lambda_2), from the stopped iteration. */
     assert_near(worst(&s, other, maps), 0, 0.01);
     memset(mixed, 0, count * sizeof *mixed);
     memset(s.data, 0, COILS * BLOCK * BLOCK * sizeof *s.data);
@@ -185,7 +185,7 @@ static void test_invariance(void **state)
     drop(&s);
 }
 
-/* What is left of v, of length 1, beside the two maps of a voxel, which are orthogonal. */
+/* The part of v, of length 1, outside the span of the two maps of a voxel, which are orthogonal. */
 static double beside(const float complex *maps, const float complex *v, int n)
 {
     double squares = 0;
@@ -198,12 +198,11 @@ static double beside(const float complex *maps, const float complex *v, int n)
     return sqrt(squares);
 }
 
-/* Two objects on the same voxels, each with maps of its own: two sets that span both. What of a true map v is beside
- * them, r, has r^2 (1 - lambda_3) <= 1 - v^H G v; that is about 1 - lambda_2, 0.01 at most here, and the third
- * eigenvalue about a half: 0.14. From voxel to voxel they turn as slowly as maps do: polynomials of degree 1 over 40
- * voxels, 2 pi / 40 = 0.16, which the quotients that make lengths 1 and right angles may double; vectors that turn with
- * the noise differ by
- * 1. Measured 0.041 and 0.14. */
+/* Two objects on the same voxels, each with its own maps: the two sets span both. The rest r of a true map v outside
+ * their span has r^2 (1 - lambda_3) <= 1 - v^H G v. That is about 1 - lambda_2, at most 0.01 here, and the third
+ * eigenvalue is about a half: 0.14. From voxel to voxel the sets turn as slowly as maps do: polynomials of degree 1
+ * over 40 voxels, 2 pi / 40 = 0.16, which the normalisation and orthogonalisation may double. Vectors that turn with
+ * the noise would differ by 1. Measured 0.041 and 0.14. */
 static void test_two_sets(void **state)
 {
     sample one = make(0.05), other = make(0.05);
@@ -246,7 +245,7 @@ static void test_two_sets(void **state)
     assert_true(count > 200);
     assert_near(most, 0, 0.14);
     assert_near(step, 0, 0.35);
-    task.least_share = 0.99; /* not reached: as one */
+    task.least_share = 0.99; /* not reached: like one set */
     memset(maps, 0, 2 * COILS * N * N * sizeof *maps);
     memset(single, 0, 2 * COILS * N * N * sizeof *single);
     assert_int_equal(vf_espirit(*state, &task, maps, eigenvalue, &quality), VF_OK);

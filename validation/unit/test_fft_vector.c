@@ -1,4 +1,4 @@
-/* Transforms and vectors of libcore, on the CPU or a GPU, against sums written out. */
+/* Transforms and vectors of libcore, on the CPU or a GPU, against explicit sums. */
 #include <complex.h>
 #include <math.h>
 #include <setjmp.h>
@@ -59,7 +59,7 @@ static int parts_of(vf_dtype type)
     return type == vf_dtype_real(type) ? 1 : 2;
 }
 
-/* Random numbers in the type's precision, as double; the imaginary part of a real one is 0. */
+/* Random numbers in the type's precision, as double; the imaginary part of a real number is 0. */
 static double complex *random_vector(int64_t n, vf_dtype type)
 {
     double complex *v = malloc((size_t)(n + 1) * sizeof *v);
@@ -137,7 +137,7 @@ static void transform_case(vf_dtype type, int rank, const int64_t *dims, int64_t
     size = n[0] * n[1] * n[2];
     double complex *x = random_vector(size * batch, type), *y = calloc((size_t)(size * batch), sizeof *y);
     assert_non_null(y);
-    /* One dimension after another, each term by its own exponential. */
+    /* One dimension after another, each term with its own exponential. */
     double complex *from = x, *line = malloc((size_t)size * sizeof *line);
     assert_non_null(line);
     memcpy(y, x, (size_t)(size * batch) * sizeof *y);
@@ -161,8 +161,8 @@ static void transform_case(vf_dtype type, int rank, const int64_t *dims, int64_t
     vf_array data = to_device(&f, type, size * batch, from);
     assert_int_equal(vf_fft_execute(plan, f.queue, direction, data.data), VF_OK);
     double complex *z = from_device(&f, &data);
-    /* Rounding of a fast transform grows as log2(size) eps times the rms of the result, here sqrt(size 2/3); 8 sigma
-     * and the constant of poor radices (Gentleman and Sande) are in the factor 10. */
+    /* Rounding of a fast transform grows as log2(size) eps times the rms of the result, here sqrt(size 2/3). The
+     * factor 10 covers 8 sigma and the constant of poor radices (Gentleman and Sande). */
     assert_close(size * batch, z, y, 10 * (log2((double)size) + 1) * epsilon(type) * sqrt((double)size));
     vf_fft_destroy(plan);
     free(x);
@@ -264,8 +264,8 @@ static void vector_case(vf_dtype type, int64_t n)
     assert_close(n, got, expected, 0);
     free(got);
 
-    /* Sums: each product is exact in double for single precision; n additions, each off by half a unit either way, and
-     * 20 for what they have in common. The reference, in long double, has no error beside it. */
+    /* Sums: in single precision each product is exact in double; n additions, each with half a unit of error in both
+     * the sum and the reference, and 20 for the rest. The reference, in long double, has a negligible error. */
     double sum[2], absolute = 1e-300;
     long double complex dot = 0;
     for (int64_t i = 0; i < n; i++) {
@@ -326,8 +326,7 @@ static void test_vectors(void **state)
             vector_case(vector_types[t], sizes[s]);
 }
 
-/* Vectors may begin at any element, as the parts of a stack do: the same bits as of vectors that begin at an address
- * for wide loads. */
+/* Vectors may begin at any element, like the parts of a stack: the same bits as for vectors at aligned addresses. */
 static void beginning_case(vf_dtype type, int first)
 {
     enum { N = 5003, VECTORS = 5 };
@@ -338,7 +337,7 @@ static void beginning_case(vf_dtype type, int first)
     double complex *values[VECTORS];
     for (int v = 0; v < VECTORS; v++)
         values[v] = random_vector(N + 2 * first, type);
-    for (int run = 0; run < 2; run++) { /* from the first of the array on, then from its element number `first` */
+    for (int run = 0; run < 2; run++) { /* from the array's first element, then from element `first` */
         vf_array array[VECTORS];
         void *at[VECTORS];
         for (int v = 0; v < VECTORS; v++) {

@@ -1,4 +1,4 @@
-/* What stands on a canvas: colour maps, images, contours, ticks, figures. */
+/* The elements of a picture: colour maps, images, contours, ticks, figures. */
 #include <math.h>
 
 #include "canvas_fixture.h"
@@ -20,7 +20,7 @@ static void test_diverging_map(void **state)
     assert_color(vf_colormap_at(&map, NAN), map.missing);
     for (int i = 0; i < VF_COLORMAP_STEPS; i++)
         assert_false(same(map.step[i], map.missing));
-    /* Green follows lightness: it falls on either side, without a jump. */
+    /* Green follows lightness: it decreases on both sides, without a jump. */
     const int middle = VF_COLORMAP_STEPS / 2;
     for (int i = 0; i < middle; i++) {
         assert_in_range(map.step[middle + i].g - map.step[middle + i + 1].g, 0, 3);
@@ -39,8 +39,8 @@ static double luminance(vf_color color)
     return sum;
 }
 
-/* Neither sign looks stronger. A channel rounded to 8 bits is off by 1/510, which changes a luminance by up to 2.3
- * times that. */
+/* Both signs look equally strong. A channel rounded to 8 bits is off by 1/510, which changes a luminance by up to
+ * 2.3 times that. */
 static void test_both_signs_are_equally_dark(void **state)
 {
     (void)state;
@@ -71,7 +71,7 @@ static void test_resampling_at_one_to_one_is_exact(void **state)
     float out[6];
     for (int filter = 0; filter < 2; filter++) {
         vf_resample(values, 3, 2, (vf_filter)filter, 3, 2, out);
-        assert_memory_equal(out, values, sizeof values); /* neither NaN nor infinity spreads */
+        assert_memory_equal(out, values, sizeof values); /* NaN and infinity do not spread */
     }
 }
 
@@ -83,14 +83,16 @@ static void test_enlarging(void **state)
     vf_resample(values, 2, 1, VF_FILTER_NEAREST, 8, 1, out);
     for (int i = 0; i < 8; i++)
         assert_true(out[i] == (i < 4 ? 0.0f : 10.0f));
-    /* Pixel i is at (i + 0.5) / 4 - 0.5 cells: 1/8, 3/8, 5/8, 7/8 between the two centres, the value itself beyond. */
+    /* Pixel i is at (i + 0.5) / 4 - 0.5 cells: 1/8, 3/8, 5/8, 7/8 between the two centres; outside, the value
+     * itself. */
     vf_resample(values, 2, 1, VF_FILTER_BILINEAR, 8, 1, out);
     const float expected[8] = {0, 0, 1.25f, 3.75f, 6.25f, 8.75f, 10, 10};
     for (int i = 0; i < 8; i++)
         assert_true(fabsf(out[i] - expected[i]) <= 1e-5f);
 }
 
-/* Averages keep a constant and a linear function (away from the edges, where the weight is cut); every value counts. */
+/* Averages preserve a constant and a linear function (away from the edges, where the weight is truncated); every
+ * value counts. */
 static void test_reducing(void **state)
 {
     (void)state;
@@ -103,11 +105,12 @@ static void test_reducing(void **state)
     for (int j = 2; j < M - 2; j++)
         for (int i = 2; i < M - 2; i++) {
             const double x = (i + 0.5) * N / M - 0.5, y = (j + 0.5) * N / M - 0.5;
-            /* The triangle is sampled at 2 N/M points; its first moment is off by well under a cell's tenth. */
+            /* The triangle is sampled at 2 N/M points; the error of its first moment is well under a tenth of a
+             * cell. */
             assert_true(fabs((double)out[j * M + i] - (3 * x - 2 * y)) <= 0.5);
         }
     memset(values, 0, sizeof values);
-    values[31 * N + 17] = 1; /* a single point must be seen by someone */
+    values[31 * N + 17] = 1; /* every single point must be visible */
     vf_resample(values, N, N, VF_FILTER_BILINEAR, M, M, out);
     double sum = 0;
     for (int i = 0; i < M * M; i++)
@@ -129,8 +132,8 @@ static void test_nan_spoils_its_neighbours_only(void **state)
         }
 }
 
-/* An odd enlargement has pixels at the very centres of cells: these show their own cell only, whatever rounding does
- * (3 cells on 147 pixels: the middle one is found at 1 - 2e-16).
+/* An odd enlargement has pixels exactly at the centres of cells. These show only their own cell, despite rounding (3
+ * cells on 147 pixels: the middle one is found at 1 - 2e-16).
  */
 static void test_neighbours_do_not_reach_a_cells_centre(void **state)
 {
@@ -187,9 +190,9 @@ static void test_contour_of_a_circle(void **state)
 
 static void test_contour_at_a_saddle(void **state)
 {
-    /* One cell, high at two opposite corners. Below its mean, 1/2, the level's lines cut off the two low corners, as
-     * the high ones are joined through the middle; above it, the high ones. The corners cut off are nearer to a line,
-     * so darker. */
+    /* One cell, high at two opposite corners. Below its mean, 1/2, the level's lines cut off the two low corners,
+     * and the high ones are connected through the middle; above the mean, the lines cut off the high ones. The cut
+     * corners are nearer to a line, so darker. */
     const float cell[4] = {1, 0, 0, 1};
     for (int joined = 0; joined < 2; joined++) {
         vf_canvas *canvas = new_canvas(*state, 2, 2);
@@ -214,7 +217,7 @@ static void test_contour_where_there_is_none(void **state)
     assert_false(vf_canvas_contour(canvas, 5, 5, 1, 1, values, 1, 2, BLACK));
     assert_true(ink_on(canvas) == 0);
     values[0] = 0;
-    values[4] = INFINITY; /* the line is drawn around the finite values' side of it */
+    values[4] = INFINITY; /* the line runs on the finite values' side */
     assert_true(vf_canvas_contour(canvas, 5, 5, 3, 3, values, 1, 1, BLACK));
     assert_true(ink_on(canvas) > 1);
     assert_true(ink_inside(canvas, 5, 5, 8, 8));
@@ -242,7 +245,7 @@ static void test_ticks(void **state)
     (void)state;
     assert_ticks(-23.4, 31.9, 7, "−20", "30", 6);
     assert_ticks(0, 1, 0.2, "0", "1.0", 6);
-    assert_ticks(-0.3, 0.3, 0.1, "−0.3", "0.3", 7); /* the ends are ticks in spite of rounding */
+    assert_ticks(-0.3, 0.3, 0.1, "−0.3", "0.3", 7); /* the ends are ticks despite rounding */
     assert_ticks(0.011, 0.049, 0.011, "0.02", "0.04", 2);
     assert_ticks(-4e7, 4e7, 1e7, "−4e7", "4e7", 9);
     assert_ticks(0, 1e-6, 2e-7, "0", "1e-6", 6);
@@ -289,17 +292,17 @@ static void test_axes_stay_in_the_space_they_ask_for(void **state)
     for (size_t i = 0; i < sizeof axes / sizeof *axes; i++) {
         vf_canvas *canvas = new_canvas(*state, 700, 500);
         vf_canvas_axes(canvas, X, Y, W, H, &axes[i], &axes[i]);
-        assert_color(vf_canvas_pixel(canvas, X, Y), WHITE); /* the image's corners are free */
+        assert_color(vf_canvas_pixel(canvas, X, Y), WHITE); /* the image's corners are visible */
         assert_color(vf_canvas_pixel(canvas, X + W - 1, Y + H - 1), WHITE);
         assert_false(same(vf_canvas_pixel(canvas, X - 1, Y - 1), WHITE));
         assert_false(same(vf_canvas_pixel(canvas, X + W, Y + H), WHITE));
-        /* Numbers at the ends may stand out by half their width, or height. */
+        /* Numbers at the ends may extend by half their width, or height. */
         assert_true(ink_inside(canvas, X - vf_axes_left(&axes[i]), Y - 20, X + W + 60, Y + H + vf_axes_below()));
         vf_canvas_destroy(canvas);
     }
 }
 
-/* Numbers too wide for their ticks' distance are thinned out: there are gaps between those that are left. */
+/* Numbers too wide for the distance of their ticks are thinned out, with gaps between the remaining ones. */
 static void test_numbers_do_not_touch(void **state)
 {
     const vf_axis across = axis_of(0, 0.01, 0.001), up = axis_of(0, 1, 1);
@@ -313,7 +316,7 @@ static void test_numbers_do_not_touch(void **state)
         gaps += ink && blank >= 15;
         blank = ink ? 0 : blank + 1;
     }
-    assert_in_range(gaps, 3, 6); /* including that before the first */
+    assert_in_range(gaps, 3, 6); /* including the gap before the first */
     vf_canvas_destroy(canvas);
 }
 
@@ -321,8 +324,8 @@ static void test_paragraph(void **state)
 {
     const char *parts[] = {"one part of it", "another part", "a part that is too long to fit even a line of its own",
                            "end"};
-    /* The first two fit one line together, the third needs one of its own and is shortened to it, so the last gets
-     * another. */
+    /* The first two fit on one line. The third needs its own line and is shortened to it, so the last gets another
+     * line. */
     const int width = vf_text_width(VF_FONT_SMALL, "one part of it  ·  another part") + 10;
     vf_canvas *canvas = new_canvas(*state, width + 40, 300);
     const int measured = vf_canvas_paragraph(NULL, 0, 0, width, parts, 4, BLACK);

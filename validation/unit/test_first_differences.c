@@ -2,10 +2,10 @@
  *
  * usage: test_first_differences DEVICE [SEED]     (cpu, cuda; exit 77 if there is no such device)
  *
- * The bound: a voxel's value is y plus at most six terms s w (x - x'). With u the unit roundoff (2^-24 or 2^-53), s
- * rounded to the precision (u), the difference, s w and their product one rounding each (3 u), and at most seven
- * additions, the relative error of a term is at most 11 u, that of y 7 u: |error| <= 11 u (|y| + sum |s w| (|x| +
- * |x'|)), 1 % for second-order terms. */
+ * The bound: a voxel's value is y plus at most six terms s w (x - x'). u is the unit roundoff (2^-24 or 2^-53). s is
+ * rounded to the precision (u); the difference, s w and their product have one rounding each (3 u); there are at
+ * most seven additions. So the relative error of a term is at most 11 u, that of y 7 u: |error| <= 11 u (|y| + sum
+ * |s w| (|x| + |x'|)), and 1 % for second-order terms. */
 #include <complex.h>
 #include <math.h>
 
@@ -27,7 +27,7 @@ static void need(vf_status status)
         fail_msg("%s", vf_context_message(ctx));
 }
 
-/* `count` random real numbers from `least` to 1, rounded to single precision, which both precisions hold. */
+/* `count` random real numbers from `least` to 1, rounded to single precision, so exact in both precisions. */
 static double *random_numbers(int64_t count, double least)
 {
     double *v = room(count, sizeof *v);
@@ -38,7 +38,7 @@ static double *random_numbers(int64_t count, double least)
     return v;
 }
 
-/* Real numbers of a precision in the device's memory, GUARD numbers of a pattern before and behind them. */
+/* Real numbers of a precision in the device's memory, with GUARD numbers of a pattern before and after them. */
 typedef struct guarded {
     vf_array all, host;
     int64_t count;
@@ -106,8 +106,8 @@ static void add(vf_dtype real, const int64_t counts[3], double scale, const doub
     free(same);
 }
 
-/* What one voxel's value should be, and the sum of the sizes of what is added up: y += scale sum over axes and both
- * neighbours of w (x - x'), w belonging to the later of the two voxels. */
+/* The expected value of a voxel, and the sum of the magnitudes of its terms: y += scale sum over axes and both
+ * neighbours of w (x - x'), where w belongs to the later of the two voxels. */
 static double value(const int64_t counts[3], double scale, const double *weights, const double *x, const double *y,
                     int64_t n, int part, double *size)
 {
@@ -144,7 +144,8 @@ static void test_matrix(void **state)
             vf_dtype real = kind & 1 ? VF_F64 : VF_F32;
             double u = kind & 1 ? 0x1p-53 : 0x1p-24, scale = kind & 2 ? 0.37 : -1.25;
             double *x = random_numbers(2 * n, -1), *y = random_numbers(2 * n, -1), *got = room(2 * n, sizeof *got);
-            double *weights = kind & 2 ? random_numbers(3 * n, 0) : NULL; /* on the faces too: not to be used there */
+            double *weights = kind & 2 ? random_numbers(3 * n, 0) : NULL; /* also on the faces, where they must not
+                                                                           * be used */
             memcpy(got, y, 2 * (size_t)n * sizeof *y);
             add(real, counts, scale, weights, x, got);
             for (int64_t i = 0; i < 2 * n; i++) {
@@ -162,8 +163,8 @@ static void test_matrix(void **state)
         }
 }
 
-/* <x, D^H D y> = <D^H D x, y>; the energy <x, D^H D x> = sum of w |x - x'|^2 is not negative; a constant has none, and
- * is left exactly alone. */
+/* <x, D^H D y> = <D^H D x, y>. The energy <x, D^H D x> = sum of w |x - x'|^2 is not negative. A constant has no
+ * energy, and adds exactly nothing. */
 static void test_symmetry_and_energy(void **state)
 {
     (void)state;
@@ -190,7 +191,7 @@ static void test_symmetry_and_energy(void **state)
                 flat[2 * i + 1] = x[1];
                 still[2 * i] = y[0];
             }
-            /* A value is at most 6 terms of 2 in size, wrong by 11 u of that; times |x| <= 1, for both parts. */
+            /* A value is at most 6 terms of size 2, with an error of 11 u of that; times |x| <= 1, for both parts. */
             double limit = 1.01 * 2 * 2 * 11 * u * 12 * (double)n;
             if (!(fabs(first[0] - second[0]) <= limit && fabs(first[1] - second[1]) <= limit && energy >= -limit))
                 fail_msg("%lld voxels: %.9g%+.9gi and %.9g%+.9gi, energy %.3g, allowed %.3g", (long long)n, first[0],
@@ -210,7 +211,7 @@ static void test_symmetry_and_energy(void **state)
         }
 }
 
-/* The bits do not depend on threads; NaN goes to a voxel and its neighbours, and nowhere else. */
+/* The bits do not depend on threads. NaN reaches a voxel and its neighbours, and no others. */
 static void test_threads_and_nan(void **state)
 {
     (void)state;
@@ -242,13 +243,14 @@ static void test_threads_and_nan(void **state)
     need(vf_context_set_threads(ctx, threads));
 }
 
-/* Weights worked out by hand: 3 x 2 x 1 voxels, two images. */
+/* Weights computed by hand: 3 x 2 x 1 voxels, two images. */
 static void test_weights_by_hand(void **state)
 {
     (void)state;
     const int64_t counts[3] = {3, 2, 1};
-    /* Image 0: along x 1, 2 and 0, -3; along y 1, 0, -5. Seven differences, squares 1 + 4 + 0 + 9 + 1 + 0 + 25 = 40.
-     * Image 1 is constant and changes nothing. Image 2: one step of 7 along y in column 2; and along x in row 1. */
+    /* Image 0: along x 1, 2 and 0, -3; along y 1, 0, -5. Seven differences, with squares 1 + 4 + 0 + 9 + 1 + 0 + 25
+     * = 40. Image 1 is constant and changes nothing. Image 2: one step of 7 along y in column 2, and along x in row
+     * 1. */
     const float images[3][6] = {{0, 1, 3, 1, 1, -2}, {4, 4, 4, 4, 4, 4}, {0, 0, 0, 0, 0, 7}};
     const double h0 = 40.0 / 7, h2 = 98.0 / 7, s = 0.5;
     const double square[3][6] = {{0, 1, 4, 0, 0, 9}, {0, 0, 0, 1, 0, 25}, {0}};
@@ -263,12 +265,12 @@ static void test_weights_by_hand(void **state)
             if (!(fabs((double)got[a][n] - expected) <= 8 * 0x1p-24 * expected))
                 fail_msg("axis %d, voxel %d: %.9g instead of %.9g", a, n, (double)got[a][n], expected);
         }
-    /* A constant image: all differences weigh the same. */
+    /* A constant image: all differences have equal weights. */
     need(vf_first_differences_weights(ctx, counts, 1, images[1], 1e-6, got[0]));
     for (int a = 0; a < 3; a++)
         for (int n = 0; n < 6; n++)
             assert_true(got[a][n] == (float)inside[a][n]);
-    /* Images whose squares leave single precision's range. */
+    /* Images whose squares exceed the range of single precision. */
     const float wide[6] = {-3e38f, 3e38f, 0, 1e-45f, 0, 1};
     need(vf_first_differences_weights(ctx, counts, 1, wide, 1e-100, got[0]));
     for (int a = 0; a < 3; a++)
@@ -277,8 +279,8 @@ static void test_weights_by_hand(void **state)
                 fail_msg("axis %d, voxel %d: %g", a, n, (double)got[a][n]);
 }
 
-/* Weights of random images by their formula, with any number of threads. A weight is 1 / (1 + sum) in single precision,
- * the sum of two terms: some five roundings. */
+/* Weights of random images by their formula, with any number of threads. A weight is 1 / (1 + sum) in single
+ * precision, where the sum has two terms: about five roundings. */
 static void test_random_weights(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* Numbers as text: the same characters as printf in the C locale, whatever the number and the locale. */
+/* Numbers as text: the same characters as printf in the C locale, for any number and locale. */
 #include <float.h>
 #include <locale.h>
 #include <math.h>
@@ -24,7 +24,8 @@ static uint64_t random_bits(void) /* xorshift64 */
     return random_state;
 }
 
-/* Must write exactly what printf does, no more than promised, and read back as the same number where digits suffice. */
+/* Must write exactly what printf writes, within the promised length, and read back the same number if there are
+ * enough digits. */
 static void check(double x, int digits)
 {
     char expected[64], text[64];
@@ -80,11 +81,11 @@ static void random_doubles_of_all_sizes(void **state)
         memcpy(&x, &bits, sizeof x);
         if (isfinite(x))
             check(x, 1 + i % VF_NUMBER_MAX_DIGITS);
-        check(ldexp((double)(bits >> 11), -40 - i % 40), 1 + i % VF_NUMBER_MAX_DIGITS); /* sizes that maps have */
+        check(ldexp((double)(bits >> 11), -40 - i % 40), 1 + i % VF_NUMBER_MAX_DIGITS); /* sizes that occur in maps */
     }
 }
 
-/* Decimal fractions that end in 5 are exactly between two neighbours: ties must go to the even one. */
+/* Decimal fractions that end in 5 are exactly between two neighbours: ties must round to even. */
 static void ties(void **state)
 {
     (void)state;
@@ -149,7 +150,7 @@ static void general(void **state)
         }
 }
 
-/* A locale with a decimal comma, and one whose mark is longer than a byte, change nothing. */
+/* A locale with a decimal comma, and one with a separator longer than a byte, have no effect. */
 static void other_locales(void **state)
 {
     (void)state;
@@ -166,7 +167,7 @@ static void other_locales(void **state)
         assert_string_equal(vf_format_general(1e-30, 9, text), "1e-30");
         text[vf_format_scientific(-12.25, 5, text)] = '\0';
         assert_string_equal(text, "-1.2250e+01");
-        text[vf_format_scientific(1e-30, 4, text)] = '\0'; /* by way of printf */
+        text[vf_format_scientific(1e-30, 4, text)] = '\0'; /* falls back to printf */
         assert_string_equal(text, "1.000e-30");
         text[vf_format_scientific(3e200, 1, text)] = '\0';
         assert_string_equal(text, "3e+200");

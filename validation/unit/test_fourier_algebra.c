@@ -1,11 +1,11 @@
-/* What holds for the Fourier sum whatever the values: adjointness, scaling, ranges and threads that change no bit, NaN,
- * and what is refused; every variant of a device, on fresh random input.
+/* Properties of the Fourier sum for any values: adjointness, scaling, ranges and threads that change no bit, NaN,
+ * and invalid arguments; every variant of a device, on fresh random input.
  *
  * usage: test_fourier_algebra DEVICE [SEED]     (cpu, cuda; exit 77 if there is no such device)
  */
 #include "fourier_fixture.h"
 
-/* Ranges of voxels have the bits of the whole, whatever the number of threads. */
+/* Ranges of voxels have the same bits as the whole, for any number of threads. */
 static void test_ranges_and_threads(void **state)
 {
     (void)state;
@@ -47,7 +47,7 @@ static void test_ranges_and_threads(void **state)
     }
 }
 
-/* The grid's points given as positions are the same sum. */
+/* Grid points given as positions have the same sum. */
 static void test_positions_of_grid(void **state)
 {
     (void)state;
@@ -63,7 +63,7 @@ static void test_positions_of_grid(void **state)
             q.positions[3 * n + a] = p.grid.origin[a] + p.grid.spacing[a] * (double)at;
         }
     for (int field = 0; field < 2; field++) {
-        if (!field) { /* the field ignored where either half is missing */
+        if (!field) { /* the field is ignored if either half is missing */
             float *time = p.time;
             p.time = q.time = NULL;
             free(time);
@@ -102,8 +102,8 @@ static double norm(const double *a, int64_t count)
     return sqrt(sum);
 }
 
-/* <F x, c> = <x, F^H c>. Both are sums of M N terms of random sign, sqrt(M N) rms = |x| |c| in size, each with relative
- * errors of 10 u (16 u) at most in the mean, as in test_large_k; ten standard deviations. */
+/* <F x, c> = <x, F^H c>. Both are sums of M N terms of random sign, of size sqrt(M N) rms = |x| |c|, each with a
+ * mean relative error of at most 10 u (16 u), as in test_large_k; ten standard deviations. */
 static void test_adjointness(void **state)
 {
     (void)state;
@@ -128,7 +128,7 @@ static void test_adjointness(void **state)
     }
 }
 
-/* Minus twice the input gives minus twice the bits: every rounding is symmetric, and no power of two rounds. */
+/* Minus twice the input gives minus twice the bits: every rounding is symmetric, and powers of two need none. */
 static void test_scaling(void **state)
 {
     (void)state;
@@ -157,7 +157,7 @@ static void test_scaling(void **state)
     }
 }
 
-/* A NaN among the values of one coil makes all of that coil's sums NaN, and leaves the other's alone. */
+/* A NaN among the values of one coil makes all of that coil's sums NaN, and does not affect the other's. */
 static void test_nan(void **state)
 {
     (void)state;

@@ -1,12 +1,12 @@
-/* The Fourier sum, every variant of a device against the reference, both directions, on fresh random input, and against
- * phases that are known.
+/* The Fourier sum, every variant of a device against the reference, both directions, on fresh random input, and
+ * against known phases.
  *
  * usage: test_fourier_sum DEVICE [SEED]     (cpu, cuda; exit 77 if there is no such device)
  */
 #include "fourier_fixture.h"
 #include "fourier_sum_backend.h"
 
-/* Compares what a variant gave with the reference. */
+/* Compares a variant's values with the reference. */
 static void compare_values(const vf_fourier_options *o, const problem *p, bool forward, const double *values,
                            const double *expected)
 {
@@ -27,7 +27,7 @@ static void compare_values(const vf_fourier_options *o, const problem *p, bool f
     }
 }
 
-/* Room for the result of a direction in any precision. */
+/* Memory for the result of a direction in any precision. */
 static double *room_for(const problem *p, bool forward)
 {
     double *values = calloc((size_t)(2 * p->batch * (forward ? p->samples : p->voxels)) + 1, sizeof *values);
@@ -63,7 +63,8 @@ static void test_sizes(void **state)
         }
 }
 
-/* Around the chunks of every backend, and what fits constant memory (1333 in double precision, 2000 in single). */
+/* Near the chunks of every backend, and near the capacity of constant memory (1333 in double precision, 2000 in
+ * single). */
 static void test_sample_counts(void **state)
 {
     (void)state;
@@ -91,9 +92,9 @@ static void test_batches(void **state)
         }
 }
 
-/* Launch shapes of the step "published" (of at most what constant memory holds in double precision), with every
- * unrolling: the least and the most of each, also together, chunks that do not divide the samples, and that are more
- * than there are. One plan runs them all. */
+/* Launch shapes of the step "published" (of at most the capacity of constant memory in double precision), with every
+ * unrolling: the smallest and the largest of each, also together; chunks that do not divide the samples, and chunks
+ * larger than the samples. One plan runs them all. */
 static const vf_fourier_tuning shapes[] = {{64, 16, 1},   {1024, 1333, 16}, {1024, 16, 16}, {64, 1333, 1},
                                            {96, 17, 2},   {256, 64, 4},     {320, 100, 8},  {1024, 333, 8},
                                            {512, 48, 16}, {992, 1000, 4}};
@@ -117,7 +118,7 @@ static void compare_shapes(const problem *p)
     free(values);
 }
 
-/* More voxels than the threads of a block, and no multiple of them. */
+/* More voxels than the threads of a block, and not a multiple of them. */
 static void test_tunings(void **state)
 {
     (void)state;
@@ -132,7 +133,7 @@ static void test_tunings(void **state)
         }
 }
 
-/* What is in the table and what is refused; that a refusal changes nothing. */
+/* The contents of the table, and invalid settings, which change nothing. */
 static void test_tuning_limits(void **state)
 {
     (void)state;
@@ -156,12 +157,12 @@ static void test_tuning_limits(void **state)
     free_problem(&p);
 }
 
-/* |k| of 64 to 128 cycles, where k.r in single precision would be off by 4e-6 turns. A sum of random terms with random
- * relative errors of root mean square e has e as its own relative error (l2 over the voxels). Errors add up as squares:
- * factors and products, spread evenly up to their bounds, (5.2^2 * 4 + 2.3^2 * 4) / 3 = 43 u^2; rounded partial sums,
- * of root mean square sqrt(m / 2) after m of n additions and rounded as evenly, n / 6 u^2; hardware trigonometry,
- * 2^-21.2 in both parts, 2 * 7^2 / 3 = 33 u^2, and phases rounded to 2^-24 turns, 6.3^2 / 3 = 13 u^2. The measure
- * itself is of hundreds of values: 10 %. */
+/* |k| of 64 to 128 cycles, where k.r in single precision would be off by 4e-6 turns. If random terms have random
+ * relative errors of root mean square e, their sum has the relative error e (l2 over the voxels). Errors add up as
+ * squares. Factors and products, spread evenly up to their bounds: (5.2^2 * 4 + 2.3^2 * 4) / 3 = 43 u^2. Rounded
+ * partial sums, of root mean square sqrt(m / 2) after m of n additions: n / 6 u^2. Hardware trigonometry, 2^-21.2 in
+ * both parts: 2 * 7^2 / 3 = 33 u^2; and phases rounded to 2^-24 turns: 6.3^2 / 3 = 13 u^2. The measure uses hundreds
+ * of values: 10 %. */
 static void test_large_k(void **state)
 {
     (void)state;
@@ -184,7 +185,7 @@ static void test_large_k(void **state)
                 }
                 double relative = sqrt(error / size), n = additions(&o, forward ? p.voxels : p.samples, forward);
                 double limit = 1.1 * sqrt(43 + n / 6 + (o.trig == VF_TRIG_HARDWARE ? 46 : 0));
-                double phase = 2 * (double)PI * 0x1p-52 * p.turns; /* of double precision itself */
+                double phase = 2 * (double)PI * 0x1p-52 * p.turns; /* error of double precision itself */
                 if (!(relative <= limit * unit(&o) + phase))
                     fail_msg("%s, %s, kind %d: relative error %.3g = %.1f u, allowed %.3g", describe(&o),
                              forward ? "forward" : "adjoint", kind, relative, relative / unit(&o),
@@ -197,10 +198,10 @@ static void test_large_k(void **state)
     }
 }
 
-/* Voxels so dense, and a field so smooth, that a GPU takes them in groups, whose phases are within 4 turns of that at
- * their centre: a rounding is 2^-23 turns then, 12.5 u, at each of four sums and of the distances; what hardware
- * trigonometry cuts off is 2^-21 turns, 50 u. The rest as in test_large_k, which is only for wider ones. Ranges of
- * voxels are to be the same bits as all of them. */
+/* Voxels so dense, and a field so smooth, that a GPU processes them in groups, whose phases are within 4 turns of
+ * the phase at their centre. So a rounding is 2^-23 turns, 12.5 u, at each of four sums and of the distances;
+ * hardware trigonometry truncates 2^-21 turns, 50 u. The rest is as in test_large_k, which only has wider groups.
+ * Ranges of voxels must have the same bits as all of them. */
 static void test_dense_voxels(void **state)
 {
     (void)state;
@@ -264,8 +265,8 @@ static void test_dense_voxels(void **state)
     }
 }
 
-/* One sample of weight 1: y = exp(i 2 pi k.r), with phases of many whole turns that binary numbers hold exactly. The
- * reference too. Bound: the terms of the head of the file for n = 1. */
+/* One sample of weight 1: y = exp(i 2 pi k.r), with phases of many whole turns that are exact in binary, also in the
+ * reference. Bound: the terms of the head of the file for n = 1. */
 static void test_single_sample(void **state)
 {
     (void)state;
@@ -293,8 +294,8 @@ static void test_single_sample(void **state)
     }
 }
 
-/* Indices and sizes beyond 2^31: single voxels at the far end of grids that nothing could hold, and an axis as long as
- * that. */
+/* Indices and sizes beyond 2^31: single voxels at the far end of grids too large for any memory, and an axis of that
+ * length. */
 static void test_far_voxels(void **state)
 {
     (void)state;
@@ -311,7 +312,7 @@ static void test_far_voxels(void **state)
         }
         for (int index = 0; next_options(&index, &o);) {
             if (strcmp(o.variant, "ref") == 0 || is_published(&o))
-                continue; /* the published steps hold a list of all voxels */
+                continue; /* the published steps store a list of all voxels */
             enum { COUNT = 77 };
             int64_t first = p.voxels - 100;
             double values[2 * COUNT], expected[2 * COUNT];
@@ -319,7 +320,7 @@ static void test_far_voxels(void **state)
             run(device, &p, &o, false, first, COUNT, values);
             run(vf_context_device(reference_ctx, 0), &p, &r, false, first, COUNT, expected);
             double size = 1.4143 * (double)p.samples, limit = bound(&o, &p, p.samples, size, false);
-            /* A GPU counts phases in half a step of 2^-63 turns, rounded: up to N steps from the first point. */
+            /* A GPU counts phases in rounded half steps of 2^-63 turns: up to N steps from the first point. */
             if (vf_device_get_kind(device) == VF_DEVICE_CUDA)
                 limit += 2 * (double)PI * size * (double)p.voxels * 0x1p-63;
             for (int n = 0; n < 2 * COUNT; n++)

@@ -1,5 +1,5 @@
-/* The table of launch shapes of the Fourier sum's step "published": what is in it, how it is looked up, and its rows as
- * text. (That each shape gives the right sum is test_fourier_sum's.) */
+/* The table of launch shapes of the Fourier sum's step "published": its contents, its lookup, and its rows as text.
+ * (test_fourier_sum checks that each shape gives the right sum.) */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,7 +16,7 @@
 
 enum { ROWS = sizeof vf_fourier_tunings / sizeof *vf_fourier_tunings };
 
-/* In single precision a sample takes 32 bytes of the 64,000. */
+/* In single precision a sample takes 32 of the 64,000 bytes. */
 enum { MOST_CHUNK = 2000 };
 
 static bool same(vf_fourier_tuning a, vf_fourier_tuning b)
@@ -27,7 +27,7 @@ static bool same(vf_fourier_tuning a, vf_fourier_tuning b)
 static void test_table(void **state)
 {
     (void)state;
-    assert_int_equal(vf_fourier_tunings[0].capability[0], 0); /* the one for all others */
+    assert_int_equal(vf_fourier_tunings[0].capability[0], 0); /* the row for all other devices */
     for (int i = 0; i < ROWS; i++) {
         const vf_fourier_tuning_row *row = &vf_fourier_tunings[i];
         assert_true(vf_fourier_tuning_valid(&row->accurate, MOST_CHUNK));
@@ -120,7 +120,7 @@ static void test_format(void **state)
     assert_string_equal(text, "    {{9, 0}, {384, 96, 4}, {128, 48, 16}}, /* NVIDIA H200 */\n");
     assert_true(tuning_row_parse(text, &back));
     assert_memory_equal(&row, &back, sizeof row);
-    /* A name that would end the comment or the line, and one too long. */
+    /* A name that would end the comment or the line, and one that is too long. */
     assert_true(tuning_row_format(&row, "a*/b\n\\c", text));
     assert_string_equal(text, "    {{9, 0}, {384, 96, 4}, {128, 48, 16}}, /* abc */\n");
     char name[500];
@@ -163,7 +163,7 @@ static void test_replace(void **state)
     }
 }
 
-/* On a copy of the header itself: every row of it is known as one, and a new one is put among them. */
+/* On a copy of the header itself: every row is recognised, and a new one is inserted among them. */
 static void test_write(void **state)
 {
     (void)state;
@@ -193,7 +193,7 @@ static void test_write(void **state)
     assert_non_null(strstr(after, line));
     assert_int_equal(strlen(after), bytes + strlen(line) - strlen("};\n"));
     unlink(path);
-    assert_int_equal(tuning_table_write(ctx, path, &row, "none"), VF_ERR_INPUT); /* there is no file now */
+    assert_int_equal(tuning_table_write(ctx, path, &row, "none"), VF_ERR_INPUT); /* the file no longer exists */
     vf_context_destroy(ctx);
 }
 

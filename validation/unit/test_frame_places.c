@@ -1,5 +1,5 @@
-/* What frames of one place share (apps/mri_recon/frames/frame_places.c): who finds the power of its coil maps, and how
- * much it is. */
+/* What frames of one place share (apps/mri_recon/frames/frame_places.c): which frame finds the power of its coil
+ * maps, and the value of that power. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -31,7 +31,8 @@ static void start_job(recon_job *job, vf_context *ctx, int64_t voxels, const mri
         job->place[p].maps = copy_of(maps, raw->coils * voxels);
 }
 
-/* Only the first frame of a place says what its power is; whoever needs it and finds nobody at it makes that frame. */
+/* Only the first frame of a place determines its power. If a thread needs it and no other works on it, it makes that
+ * frame. */
 static void test_who_finds_the_power(void **state)
 {
     enum { FRAMES = 6, VOXELS = 4 };
@@ -44,7 +45,7 @@ static void test_who_finds_the_power(void **state)
     const frame_group first = {.count = 2}, second = {.first = 2, .count = 4};
     double power;
     start_job(&job, *state, VOXELS, &raw, order, maps);
-    /* The group behind the first begins first: place 2 is its only one. */
+    /* The second group begins first: place 2 is its only one. */
     assert_int_equal(claim_powers(&other, &second), VF_OK);
     assert_ptr_equal(other.claim[0], &frame[5]);
     assert_null(other.claim[1]);
@@ -52,7 +53,7 @@ static void test_who_finds_the_power(void **state)
     assert_int_equal(job.place[0].power_made, ONCE_NONE);
     assert_int_equal(found_image(&other, &frame[5], (char *)image), VF_OK);
     assert_true(place_power(&other, &frame[5], &power) && power == 4);
-    /* Place 0 is needed, and nobody is at it. */
+    /* Place 0 is needed, and no thread works on it. */
     assert_false(place_power(&other, &frame[2], &power));
     assert_ptr_equal(other.claim[0], &frame[0]);
     assert_int_equal(claim_powers(&one, &first), VF_OK);
@@ -60,7 +61,7 @@ static void test_who_finds_the_power(void **state)
     assert_null(one.claim[1]);
     assert_int_equal(found_image(&other, &frame[0], (char *)image), VF_OK);
     assert_true(place_power(&other, &frame[4], &power) && power == 4);
-    /* The one gives up place 1. */
+    /* The first thread gives up place 1. */
     leave_powers(&one);
     assert_false(place_power(&other, &frame[3], &power));
     leave_powers(&other);
@@ -78,9 +79,9 @@ static long double squares(const float complex *of, int coils, int64_t voxels, i
     return sum;
 }
 
-/* Against its definition, and the same bits whatever the number of threads. All terms are positive, and squares of
- * single-precision numbers exact: sums over coils are off by 5 additions of 2^-53, those over voxels by as many as a
- * chunk has, 4096, and chunks, 3, in each of two, and the rest by 4. */
+/* Against its definition, and the same bits for any number of threads. All terms are positive, and squares of
+ * single-precision numbers are exact. Sums over coils have 5 additions of 2^-53; sums over voxels as many as a chunk
+ * has voxels, 4096, and chunks, 3, in each of two; the rest 4. */
 static void test_how_much_it_is(void **state)
 {
     enum { COILS = 3, VOXELS = 9001 };

@@ -1,4 +1,4 @@
-/* Small things with exact answers: grids and boxes, the reordering of arrays, SHA-256. */
+/* Small functions with exact answers: grids and boxes, the reordering of arrays, SHA-256. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -106,7 +106,7 @@ static void test_box(void **state)
     }
 }
 
-/* FIPS 180-4 by NIST's example values (SHA_All.pdf) and CAVP's SHA256ShortMsg; the others' lengths lie around the ends
+/* FIPS 180-4 by NIST's example values (SHA_All.pdf) and CAVP's SHA256ShortMsg; the other lengths are near the ends
  * of blocks. */
 static void test_digest(void **state)
 {
@@ -139,7 +139,7 @@ static void test_digest(void **state)
         assert_non_null(data);
         for (size_t k = 0; k < cases[i].times; k++)
             memcpy(data + k * length, cases[i].text, length);
-        for (int portable = 0; portable < 2; portable++) { /* where the CPU has instructions for it */
+        for (int portable = 0; portable < 2; portable++) { /* if the CPU has instructions for it */
             if (portable)
                 setenv("VOXFIELD_ISA", "baseline", 1);
             vf_digest(data, bytes, digest);

@@ -1,17 +1,17 @@
-/* The NUFFT against the direct sum, for every tolerance offered, on fresh random input.
+/* The NUFFT against the direct sum, for every supported tolerance, on fresh random input.
  *
  * usage: test_gridding DEVICE [SEED]     (cpu, cuda; exit 77 if there is no such device)
  *
- * The bound on the relative error in the l2 norm is the tolerance (which the plan takes as the root mean square over
- * random positions) and what rounding adds, u the unit roundoff (2^-24, 2^-53):
- *   of the grid's values: noise over all frequencies, which the division by the kernel's transform enlarges where that
- *               is small. An axis: A = (kernel's l2 norm) (rms over the image of 1 / transform), near 1 for sigma 2 and
- *               beyond 30 for 1.25; axes multiply. Products, sums and log2(points) stages of the transform are some 30
- *               roundings, whose errors add as squares: 6 u prod A.
- *   of the kernel's values: a polynomial of degree 3 to 16 by Horner's scheme, some 15 u of the largest value, and of
- *               their transform by quadrature with some 100 terms, 25 u; an axis's errors meet exact kernels along the
- *               others: 40 u sum A.
- *   everything else (scaling, the input's own rounding): 6 u.
+ * The bound on the relative error in the l2 norm is the tolerance (for the plan, the root mean square over random
+ * positions) plus rounding. u is the unit roundoff (2^-24, 2^-53):
+ *   of the grid's values: noise over all frequencies. Dividing by the kernel's transform amplifies it where the
+ *     transform is small. For an axis: A = (kernel's l2 norm) (rms over the image of 1 / transform), near 1 for
+ *     sigma 2 and beyond 30 for 1.25; axes multiply. Products, sums and log2(points) stages of the transform are
+ *     about 30 roundings, whose errors add as squares: 6 u prod A.
+ *   of the kernel's values: a polynomial of degree 3 to 16 by Horner's scheme, about 15 u of the largest value, and
+ *     its transform by quadrature with about 100 terms, 25 u. An axis's errors meet exact kernels along the others:
+ *     40 u sum A.
+ *   everything else (scaling, rounding of the input): 6 u.
  */
 #include "gridding_fixture.h"
 
@@ -21,7 +21,7 @@ static double kernel_value(const vf_nufft_info *info, double x)
     return exp(info->beta * (sqrt(fmax(0, 1 - t * t)) - 1));
 }
 
-/* A of the head of the file, by sums over midpoints: a bound needs no more digits. */
+/* A of the head of the file, by sums over midpoints, which are accurate enough for a bound. */
 static double amplification(const vf_nufft_info *info, int64_t voxels, int64_t grid)
 {
     enum { STEPS = 2000, FREQUENCIES = 32 };
@@ -55,7 +55,7 @@ static double rounding(const vf_nufft_options *o, const vf_nufft *plan, const pr
 
 static double worst_share; /* of the bound */
 
-/* Both directions against the sums `y` and `c`. */
+/* Checks both directions against the sums `y` and `c`. */
 static void check(const problem *p, const vf_nufft_options *o, const double complex *y, const double complex *c)
 {
     vf_nufft *plan = make_plan(p, o, p->vectors);
@@ -63,7 +63,7 @@ static void check(const problem *p, const vf_nufft_options *o, const double comp
     double complex *image = allocate((size_t)voxels, sizeof *image), *data = allocate((size_t)samples, sizeof *data);
     apply(plan, o->precision, true, p->vectors, p->c, p->samples, image, p->voxels);
     apply(plan, o->precision, false, p->vectors, p->x, p->voxels, data, p->samples);
-    /* Few sums may happen to be small: relative to their expected size, if that is larger. */
+    /* A few sums may be small by chance: relative to their expected size, if that is larger. */
     double back = difference(image, y, voxels, sqrt((double)p->voxels) * norm(p->c, samples));
     double forth = difference(data, c, samples, sqrt((double)p->samples) * norm(p->x, voxels));
     double bound = o->tolerance + rounding(o, plan, p);
@@ -170,8 +170,8 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_off_resonance),
 };
 
-/* Hundreds of small plans: on a busy machine threads would wait for each other at every step, for minutes.
- * test_gridding_algebra finds the same bits with any number of them. */
+/* One thread: with hundreds of small plans, threads on a busy machine would wait for each other at every step, for
+ * minutes. test_gridding_algebra finds the same bits with any number of threads. */
 static int set_up(void **state)
 {
     (void)state;

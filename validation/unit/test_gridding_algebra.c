@@ -1,5 +1,5 @@
-/* What must hold for the NUFFT whatever the direct sum says: adjointness, linearity, batches, the same bits every time,
- * refusals; and the plain gridding.
+/* Properties of the NUFFT that do not need the direct sum: adjointness, linearity, batches, the same bits every
+ * time, invalid arguments; and the plain gridding.
  *
  * usage: test_gridding_algebra DEVICE [SEED]     (cpu, cuda; exit 77 if there is no such device)
  */
@@ -16,9 +16,9 @@ static double complex inner(const double complex *a, const double complex *b, in
     return sum;
 }
 
-/* <F x, c> = <x, F^H c>. Both directions use the same kernel values, so that they are adjoint to within rounding, not
- * only to within the tolerance: the rounding of test_gridding.c, which for these sizes and sigma 1.5 is below 200 u,
- * relative to the norms. */
+/* <F x, c> = <x, F^H c>. Both directions use the same kernel values. So they are adjoint up to rounding, not only up
+ * to the tolerance. The rounding is that of test_gridding.c, below 200 u relative to the norms for these sizes and
+ * sigma 1.5. */
 static void check_adjoint(const problem *p, const vf_nufft_options *o)
 {
     vf_nufft *plan = make_plan(p, o, 1);
@@ -49,7 +49,7 @@ static void test_adjoint(void **state)
     }
 }
 
-/* Bit for bit, whatever the number of threads, and when run again: the adjoint and the forward sum of the first run. */
+/* The same bits for any number of threads, and in a second run: the adjoint and the forward sum of the first run. */
 static void check_same_bits(const problem *p, double complex *image)
 {
     double complex *y = allocate((size_t)p->voxels, sizeof *y), *d[2];
@@ -73,8 +73,8 @@ static void check_same_bits(const problem *p, double complex *image)
     free(d[1]);
 }
 
-/* Problems enough for several threads: samples all over k-space, and crowded at the centre as on spokes, where a GPU
- * cuts the work of one place into pieces; their sum is compared with the direct one. */
+/* Problems large enough for several threads: samples all over k-space, and dense at the centre as on spokes, where a
+ * GPU splits the work of one place into pieces. Their sum is compared with the direct one. */
 static void test_same_bits(void **state)
 {
     (void)state;
@@ -83,7 +83,7 @@ static void test_same_bits(void **state)
     check_same_bits(&p, image);
     free(image);
     problem_free(&p);
-    /* Dense everywhere: tiles in pieces side by side, whose sums must not reach where another thread is at work. */
+    /* Dense everywhere: adjacent tiles in pieces, whose sums must not reach where another thread works. */
     p = random_problem(160, 40, 1, 300000, false);
     image = allocate((size_t)p.voxels, sizeof *image);
     check_same_bits(&p, image);
@@ -105,16 +105,17 @@ static void test_same_bits(void **state)
     problem_free(&p);
 }
 
-/* Terms of one sign, thousands on the same grid points, as in the centre of a radial scan: three quarters at k = 0, the
- * rest close by. The bound, u = 2^-24:
- *   aliasing   the tolerance is the root mean square over random positions. Here all have almost the same one, where
- *              the two nearest aliases of an axis may add (sqrt 2), and the errors of three axes too (sqrt 3).
- *   sums       equal terms are rounded alike as long as their sum keeps its exponent. At worst, each of n roundings is
- *              off by u times the sum so far, n / 2 u in all; what is cut off differs from grid point to grid point,
- *              evenly: n / (2 sqrt 3) u in the root mean square, and in voxels no more (A of test_gridding.c is near 1
- *              for sigma 2). n: 512 terms of a piece, and as many again as there are pieces, 40.
+/* Terms of one sign, thousands on the same grid points, as in the centre of a radial scan: three quarters at k = 0,
+ * the rest close by. The bound, u = 2^-24:
+ *   aliasing   the tolerance is the root mean square over random positions. Here almost all have the same position,
+ *              where the two nearest aliases of an axis may add (sqrt 2), and also the errors of three axes (sqrt
+ *              3).
+ *   sums       equal terms are rounded alike as long as their sum keeps its exponent. At worst, each of n roundings
+ *              is off by u times the sum so far, n / 2 u in all. The truncated part differs evenly from grid point
+ *              to grid point: n / (2 sqrt 3) u in the root mean square, and no more in voxels (A of test_gridding.c
+ *              is near 1 for sigma 2). n: 512 terms of a piece, plus the number of pieces, 40.
  *   the rest   as in test_gridding.c with A = 1: 6 + 6 + 3 * 40 = 132 u.
- * Were all 20000 summed in one go, 5800 u would be allowed, and some 1100 u are found. */
+ * If all 20000 were summed in one go, 5800 u would be allowed, and about 1100 u are found. */
 static void test_dense_centre(void **state)
 {
     (void)state;
@@ -140,7 +141,7 @@ static void test_dense_centre(void **state)
     problem_free(&p);
 }
 
-/* Each vector of a batch gets the bits it gets alone. */
+/* Each vector of a batch has the same bits as alone. */
 static void test_batch(void **state)
 {
     (void)state;
@@ -172,7 +173,7 @@ static void test_batch(void **state)
     problem_free(&p);
 }
 
-/* F^H (a c + b d) = a F^H c + b F^H d, to within rounding: as for adjointness. */
+/* F^H (a c + b d) = a F^H c + b F^H d, up to rounding, as for adjointness. */
 static void test_linear(void **state)
 {
     (void)state;
@@ -222,7 +223,7 @@ static void test_bilinear(void **state)
     if (vf_bilinear_gridding(ctx, p.matrix, &samples, VF_C128, c, y) != VF_OK)
         fail_msg("%s", vf_context_message(ctx));
     assert_true(difference(y, p.x, SAMPLES, 0) <= 1e-13);
-    /* One sample between points: all four get its value, whatever their weights. */
+    /* One sample between points: all four get its value, with any weights. */
     samples.count = 1;
     p.k[0] = 2.25f;
     p.k[1] = -4.6f;
@@ -248,7 +249,7 @@ static vf_nufft_samples samples_of(const problem *p)
     return (vf_nufft_samples){.count = p->samples, .k = p->k, .time = p->time};
 }
 
-/* `plan`, whose samples are those of p, gives the bits of a new plan for them. */
+/* Checks that `plan`, whose samples are those of p, gives the same bits as a new plan. */
 static void check_as_new(vf_nufft *plan, const problem *p, const vf_nufft_options *o)
 {
     vf_nufft *fresh = make_plan(p, o, 1);
@@ -273,8 +274,8 @@ static void check_as_new(vf_nufft *plan, const problem *p, const vf_nufft_option
     }
 }
 
-/* As many, fewer and more samples, none, a dense centre (tiles in pieces, which need memory of their own), and the
- * first ones again. */
+/* The same number of samples, fewer, more, none, a dense centre (tiles in pieces, which need their own memory), and
+ * the first ones again. */
 static void test_other_samples(void **state)
 {
     (void)state;
@@ -282,7 +283,7 @@ static void test_other_samples(void **state)
     static const int64_t counts[SETS] = {700, 700, 90, 30000, 0, 700};
     for (int way = 0; way < 4; way++) {
         vf_nufft_options o = way & 1 ? DOUBLE : SINGLE;
-        o.oversampling = 1.5; /* or a new plan might choose another grid */
+        o.oversampling = 1.5; /* otherwise a new plan might choose another grid */
         vf_nufft *plan = NULL;
         problem first = {0};
         for (int i = 0; i < SETS; i++) {
@@ -307,7 +308,7 @@ static void test_other_samples(void **state)
     }
 }
 
-/* Samples that are wrong leave the plan as it was. */
+/* Invalid samples leave the plan unchanged. */
 static void test_other_samples_refused(void **state)
 {
     (void)state;

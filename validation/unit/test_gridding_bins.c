@@ -1,5 +1,5 @@
-/* What a plan of the NUFFT makes of the samples' positions on a GPU: records and tiles bit for bit as gridding_sort
- * makes them on the host, and the pieces of the tiles' walks as the definition has them.
+/* How a plan of the NUFFT bins the samples' positions on a GPU: records and tiles equal those of gridding_sort on
+ * the host, bit for bit, and the pieces of the tiles' walks match their definition.
  *
  * usage: test_gridding_bins cuda [SEED]     (exit 77 if there is no GPU)
  */
@@ -22,7 +22,7 @@ static void *allocate(int64_t count, size_t size)
     return p;
 }
 
-/* As much of a plan as binning needs. */
+/* The part of a plan that binning needs. */
 static vf_nufft plan_for(const int64_t voxels[3], const int64_t grid[3], int width, vf_dtype real, int64_t samples)
 {
     vf_nufft plan = {.device = device, .ctx = ctx, .samples = samples, .real = real};
@@ -36,7 +36,7 @@ static int64_t total(const gridding_tiles *tiles)
     return tiles->count[0] * tiles->count[1] * tiles->count[2];
 }
 
-/* A copy in host memory, its end followed by zeros. */
+/* A copy in host memory, with zeros after its end. */
 static void *download(const vf_array *array)
 {
     const size_t bytes = (size_t)array->count * vf_dtype_bytes(array->type);
@@ -66,7 +66,7 @@ static void check_f64(const gridding_sample_f64 *got, const gridding_sample_f64 
     }
 }
 
-/* The device's bins against gridding_sort's; `first` gets the latter's. */
+/* Compares the device's bins with gridding_sort's; `first` receives the latter's. */
 static void check_bins(const vf_nufft *plan, const vf_nufft_samples *samples, const gridding_tiles *tiles,
                        const gridding_bins *bins, int64_t *first)
 {
@@ -96,7 +96,7 @@ static void check_bins(const vf_nufft *plan, const vf_nufft_samples *samples, co
 
 /* ---- walks ---- */
 
-/* How often kernels that start in tile `from` of an axis are met on the walk of tile `to`: there, and one period ahead.
+/* How often the walk of tile `to` meets kernels that start in tile `from` of an axis: there, and one period ahead.
  * The walk takes whole tiles, of which the last may reach beyond the grid. */
 static int meetings(const gridding_axis *axis, int64_t size, int64_t from, int64_t to)
 {
@@ -192,7 +192,7 @@ static void check(const int64_t voxels[3], const int64_t grid[3], int width, int
     }
 }
 
-/* Grids of several tiles and of one, whole tiles and not; axes of one voxel. */
+/* Grids of several tiles and of one, with whole and partial tiles; axes of one voxel. */
 static const struct shape {
     int64_t voxels[3], grid[3];
     int width;
@@ -216,7 +216,7 @@ static void test_random(void **state)
         }
 }
 
-/* All in one tile, in the caller's order therefore: at one place, or close together. */
+/* All in one tile, so in the caller's order: at one place, or close together. */
 static void test_clustered(void **state)
 {
     enum { SAMPLES = 50001 };
@@ -234,9 +234,9 @@ static void test_clustered(void **state)
     free(k);
 }
 
-/* A k of an axis at which something changes: where a kernel's start goes from point to point, often from tile to tile,
- * and where the period ends; or a float or two beside it. Numbers too small to be normal are not zero: just below a
- * multiple of the period they are at its end. */
+/* A k of an axis at which something changes, or a float or two beside it: where a kernel's start moves to the next
+ * point, often to the next tile, and where the period ends. Subnormal numbers are not zero: just below a multiple of
+ * the period they are at its end. */
 static float edge(const gridding_axis *axis)
 {
     const int which = (int)(uniform() * 8);
@@ -278,7 +278,7 @@ static void test_few(void **state)
     }
 }
 
-/* Visits at whole pieces, one less and one more. */
+/* Numbers of visits at whole pieces, one fewer and one more. */
 static void test_whole_pieces(void **state)
 {
     static const int64_t voxels[3] = {64, 1, 1}, grid[3] = {128, 1, 1};
@@ -298,7 +298,8 @@ static void refused(vf_status status, vf_status expected)
     vf_context_clear_error(ctx);
 }
 
-/* A grid of 2^45 points; and 2^32 - 1 samples in a grid of one tile, whose kernels each reach it twice along an axis.
+/* A grid of 2^45 points; and 2^32 - 1 samples in a grid of one tile, whose kernels each reach it twice along an
+ * axis.
  */
 static void test_refusals(void **state)
 {

@@ -1,4 +1,4 @@
-/* libcore's HDF5 files: pieces, chunks, attributes, and what happens when something is wrong. */
+/* libcore's HDF5 files: pieces, chunks, attributes, and errors. */
 #include <errno.h>
 #include <math.h>
 #include <pthread.h>
@@ -117,14 +117,15 @@ static void whole_datasets(void **state)
                 assert_int_equal(stored, type);
                 assert_int_equal(rank, shape->rank);
                 assert_memory_equal(dims, shape->dims, (size_t)rank * sizeof *dims);
-                check_piece(file, "a", rank, dims, start, dims, VF_F32); /* converted where it has to be */
+                check_piece(file, "a", rank, dims, start, dims, VF_F32); /* converted if necessary */
                 check_piece(file, "a", rank, dims, start, dims, VF_F64);
                 vf_h5_close(&file);
                 assert_null(file);
             }
 }
 
-/* Pieces that are whole chunks go one way, all others another; the two must mix, also within one chunk's lifetime. */
+/* Pieces that are whole chunks take one path, all others another; the two must mix, even within one chunk's
+ * lifetime. */
 static void pieces(void **state)
 {
     (void)state;
@@ -154,7 +155,7 @@ static void pieces(void **state)
     }
 }
 
-/* What was never written reads as zero. */
+/* Elements that were never written read as zero. */
 static void gaps(void **state)
 {
     (void)state;
@@ -181,7 +182,7 @@ static void attributes(void **state)
     double back[3];
     char *long_text = malloc(200001);
     vf_h5 *file;
-    memset(long_text, 'x', 200000); /* more than the 64 KiB an attribute can hold by itself */
+    memset(long_text, 'x', 200000); /* more than the 64 KiB limit of a compact attribute */
     long_text[200000] = '\0';
     must(vf_h5_create(ctx, path, &file));
     must(vf_h5_dataset_create(file, "a", VF_F32, 1, &one, &one, 0));
@@ -209,7 +210,7 @@ static void attributes(void **state)
     vf_h5_close(&file);
 }
 
-/* The same calls give the same bytes, however many threads pack the chunks. */
+/* The same calls give the same bytes, with any number of threads that compress the chunks. */
 static void same_bytes(void **state)
 {
     (void)state;
@@ -323,7 +324,7 @@ static void wrong_files(void **state)
             expect_error(status, VF_ERR_INPUT, path);
         content[at] = kept;
     }
-    assert_true(failed > 100); /* a broken deflate stream shows */
+    assert_true(failed > 100); /* a broken deflate stream is detected */
     free(values);
     free(content);
 }
@@ -338,13 +339,13 @@ static void given_up(void **state)
     vf_h5_close(&file);
     must(vf_h5_create(ctx, path, &file));
     must(vf_h5_dataset_create(file, "a", VF_F64, 2, dims, chunk, 1));
-    write_piece(file, "a", 2, dims, start, part, VF_F64); /* waits in the cache */
+    write_piece(file, "a", 2, dims, start, part, VF_F64); /* stays in the cache */
     vf_h5_close(&file);
     assert_int_not_equal(access(path, F_OK), 0);
     assert_int_equal(vf_context_status(ctx), VF_OK);
 }
 
-/* A file that may not grow beyond `limit` bytes: the error must come out, and nothing may be left. */
+/* A file with a size limit of `limit` bytes: the error must be reported, and no file may be left. */
 static void no_room(void **state)
 {
     (void)state;
@@ -352,7 +353,7 @@ static void no_room(void **state)
     const int64_t dims[2] = {100, 100}, chunk[2] = {50, 50}, start[2] = {0, 0}, part[2] = {30, 100};
     double *values = malloc(10000 * sizeof *values);
     struct rlimit before;
-    for (int i = 0; i < 10000; i++) /* 52 random bits each: no less than 65,000 bytes when packed */
+    for (int i = 0; i < 10000; i++) /* 52 random bits each: at least 65,000 bytes when compressed */
         values[i] = sin(i * 1e6);
     getrlimit(RLIMIT_FSIZE, &before);
     signal(SIGXFSZ, SIG_IGN);
@@ -385,7 +386,7 @@ static void no_room(void **state)
     expect_error(vf_h5_create(ctx, "no/such/directory/x.h5", &(vf_h5 *){NULL}), VF_ERR_OUTPUT, "No such file");
 }
 
-/* ---- threads: an HDF5 that is thread-safe itself, as Debian's, would pass without libcore's lock too ---- */
+/* ---- threads: a thread-safe HDF5, such as Debian's, would pass without libcore's lock, too ---- */
 
 static void *write_and_read(void *user)
 {

@@ -1,4 +1,4 @@
-/* libcore's HDF5 files: complex numbers, as other programs store them too; names; attributes that others wrote. */
+/* libcore's HDF5 files: complex numbers, also as other programs store them; names; attributes of other programs. */
 #include <complex.h>
 #include <hdf5.h>
 #include <math.h>
@@ -8,7 +8,7 @@
 enum { NX = 11, NY = 7, NZ = 5, VALUES = NX * NY * NZ };
 static const int64_t dims[3] = {NZ, NY, NX}, zero[3] = {0, 0, 0};
 
-/* Exact in single precision; real and imaginary parts never equal. */
+/* Exact in single precision; real and imaginary parts are never equal. */
 static double complex value_of(int i)
 {
     return i * 0.25 - 31 + (-1000.5 - i) * I;
@@ -36,7 +36,7 @@ static void check(vf_h5 *file, const char *name, vf_dtype type)
     }
 }
 
-/* Packed whole chunks, HDF5's own way (pieces that cut chunks), and not compressed; both precisions each way. */
+/* Compressed whole chunks, HDF5's own path (pieces that split chunks), and uncompressed; both precisions each. */
 static void complex_datasets(void **state)
 {
     (void)state;
@@ -66,7 +66,7 @@ static void complex_datasets(void **state)
             }
 }
 
-/* No number of one kind becomes one of the other. */
+/* Kinds of numbers are never converted into each other. */
 static void kinds(void **state)
 {
     (void)state;
@@ -179,7 +179,7 @@ static void names(void **state)
     must(vf_h5_create(ctx, path, &file));
     must(vf_h5_dataset_create(file, "a/b/c", VF_C64, 1, &one, &one, 0));
     must(vf_h5_attribute_doubles(file, "/a", "number", &(double){2}, 1)); /* of a group */
-    assert_true(vf_h5_exists(file, "a/b"));                               /* while it is made */
+    assert_true(vf_h5_exists(file, "a/b"));                               /* before the file is complete */
     assert_true(vf_h5_attribute_exists(file, "a", "number"));
     must(vf_h5_commit(&file));
     hid_t id = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT);
@@ -274,7 +274,7 @@ static void own_text(void **state)
     vf_h5_close(&file);
 }
 
-/* ---- copies, and what there is no function for ---- */
+/* ---- copies, and objects that libcore has no function for ---- */
 
 static const char *add_group(void *user, int64_t file)
 {
@@ -298,7 +298,7 @@ static void copies(void **state)
     must(vf_h5_write(file, "scan/data", VF_C128, zero, dims, fill(VF_C128, data)));
     must(vf_h5_commit(&file));
     must(vf_h5_create_copy(ctx, path, copy, &file));
-    assert_int_not_equal(access(copy, F_OK), 0); /* not before it is whole */
+    assert_int_not_equal(access(copy, F_OK), 0); /* not before it is complete */
     must(vf_h5_dataset_create(file, "scan/more", VF_C128, 3, dims, dims, 1));
     must(vf_h5_write(file, "scan/more", VF_C128, zero, dims, data));
     must(vf_h5_attribute_text(file, "scan", "note", "added"));
@@ -311,7 +311,7 @@ static void copies(void **state)
     assert_true(vf_h5_attribute_exists(file, "scan", "note") && vf_h5_exists(file, "group"));
     expect_error(vf_h5_call(file, add_group, "other"), VF_ERR_INPUT, "cannot add the group");
     vf_h5_close(&file);
-    must(vf_h5_open(ctx, path, &file)); /* is what it was */
+    must(vf_h5_open(ctx, path, &file)); /* is unchanged */
     assert_false(vf_h5_exists(file, "scan/more") || vf_h5_attribute_exists(file, "scan", "note"));
     vf_h5_close(&file);
     must(vf_h5_create_copy(ctx, copy, again, &file));

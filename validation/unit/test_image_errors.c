@@ -1,5 +1,4 @@
-/* The images that mri_recon writes: what cannot be written is refused, and nothing is left of it; how images are
- * compared. */
+/* The images that mri_recon writes: invalid ones are rejected and leave no file; how images are compared. */
 #include "image_test.h"
 
 #include <signal.h>
@@ -12,7 +11,7 @@ static void copies_that_cannot_be(void **state)
     path_of("scan.h5", path);
     path_of("image.mrd", target);
     recon_image image = plain_image(1, 4, 4, 4);
-    must(write_image(ctx, &image, path)); /* HDF5, but no scan */
+    must(write_image(ctx, &image, path)); /* HDF5, but not a scan */
     image.copy_of = path;
     expect_error(write_image(ctx, &image, target), VF_ERR_INPUT, path, "is not a group of an ISMRMRD scan");
     must(symlink(path, target) == 0 ? VF_OK : VF_ERR_OUTPUT);
@@ -60,7 +59,7 @@ static void too_many_voxels(void **state)
     recon_image_free(&frames);
 }
 
-/* A disk that fills up: the largest file that the process may write is smaller than the image. */
+/* A disk that fills up: the process's file size limit is smaller than the image. */
 static void no_room(void **state)
 {
     (void)state;
@@ -92,7 +91,7 @@ static void no_room(void **state)
         snprintf(path, sizeof path, "%.200s/missing/%s", directory, all_names[f]);
         expect_error(write_image(ctx, &image, path), VF_ERR_OUTPUT, path, "No such file");
         expect_error(image_check_path(ctx, path), VF_ERR_OUTPUT, path, "No such file");
-        must(write_image(ctx, &image, path_of(all_names[f], path))); /* and all is well afterwards */
+        must(write_image(ctx, &image, path_of(all_names[f], path))); /* and afterwards everything works */
         unlink(path);
     }
     recon_image_free(&image);
@@ -132,7 +131,7 @@ static void window(void **state)
     must(image_white(ctx, &image, 0, 1, &white));
     assert_true(fabs(white - 0.1) < 1e-7);
     recon_image_free(&image);
-    /* One voxel among rounding errors, in an image of which only a part is looked at: white is its magnitude. */
+    /* One nonzero voxel among rounding errors, in an image of which only a part is sampled: its magnitude is white. */
     image = plain_image(1, 90, 90, 90);
     for (int64_t i = 0; i < image_volume(&image); i++)
         image.data[i] *= 1e-7f;
@@ -143,8 +142,8 @@ static void window(void **state)
         image.data[at] = 0;
     }
     recon_image_free(&image);
-    /* A million numbers from 500000 on, shuffled: all are looked at, so the percentile is exact. The largest becomes a
-     * hot voxel, a hundred times brighter; it is still the largest, and white stays. */
+    /* A million numbers from 500000 on, shuffled: all are used, so the percentile is exact. The largest becomes a
+     * hot voxel, a hundred times brighter; it is still the largest, and white does not change. */
     image = plain_image(1, 100, 100, 100);
     for (int64_t i = 0; i < 1000000; i++)
         image.data[i] = complex_of(0, (float)(500000 + i * 7919 % 1000000));
@@ -156,7 +155,8 @@ static void window(void **state)
     must(image_white(ctx, &image, 0, 1, &white));
     assert_true(white == 500000 + 994999);
     recon_image_free(&image);
-    /* Of 4.1 million, every third: the rank is uncertain by sqrt(0.005 / 1.37e6) of a million, 60; six times that. */
+    /* Of 4.1 million, every third is used: the rank has an uncertainty of sqrt(0.005 / 1.37e6) of a million, 60; six
+     * times that. */
     image = plain_image(1, 160, 160, 160);
     for (int64_t i = 0; i < image_volume(&image); i++)
         image.data[i] = (float)(500000 + i * 7919 % 1000000);
@@ -165,8 +165,8 @@ static void window(void **state)
     recon_image_free(&image);
 }
 
-/* By hand: truth 3, 4, 0, 0 and image 3i, 3, 1, -1: squares of errors 0, 1, 1, 1; mean 3/4; rms of the truth 5/2. The
- * scale: sum I I0 / sum I^2 = 21/20, with which sum (s I - I0)^2 = 25 - 21^2/20 = 2.95. */
+/* By hand: truth 3, 4, 0, 0 and image 3i, 3, 1, -1: squares of errors 0, 1, 1, 1; mean 3/4; rms of the truth 5/2.
+ * The scale: sum I I0 / sum I^2 = 21/20, with which sum (s I - I0)^2 = 25 - 21^2/20 = 2.95. */
 static void comparison(void **state)
 {
     (void)state;
@@ -187,7 +187,7 @@ static void comparison(void **state)
                 isinf(c.error.snr) && c.error.snr > 0 && c.scale == 1 && c.scaled.mse == 0);
     must(compare_images(ctx, "it", 2, (const float complex[2]){0, 0}, truth, &c));
     assert_true(c.scale == 1 && c.error.percent == 100 && c.scaled.percent == 100);
-    /* Other units: 2^-20, and as far apart as numbers of single precision can be. */
+    /* Other units: 2^-20, and the most different ones that single precision allows. */
     must(compare_images(ctx, "it", 2, (const float complex[2]){complex_of(0, 0x3p-20f), 0x4p-20f}, truth, &c));
     assert_true(c.scale == 0x1p20 && c.scaled.mse == 0 && fabs(c.error.percent - 100) < 1e-3);
     must(compare_images(ctx, "it", 2, (const float complex[2]){0x3p-149f, 0x4p-149f},
@@ -195,7 +195,7 @@ static void comparison(void **state)
     assert_true(fabs(c.scale / 0x1p274 - 1) < 1e-15 && c.scaled.percent < 1e-13);
 }
 
-/* More voxels than one thread adds up. The image is half the truth, with a phase: the errors are half the truth. */
+/* More voxels than one thread adds up. The image is half the truth, with a phase, so the errors are half the truth. */
 static void comparison_of_many(void **state)
 {
     (void)state;

@@ -1,11 +1,11 @@
-/* The bounds that the search for ions' places puts on what ions add to the potential within a node of its tree: at
- * corners, and elsewhere in the node, the potential itself must lie between them.
+/* The bounds, in the search for ions' places, of the potential of ions within a node of its tree: at corners, and
+ * elsewhere in the node, the potential itself must lie between them.
  *
  * usage: test_ion_bounds cpu [SEED]
  *
- * The potential is summed in long double, good to 2^-60 of sum |q|/r. Bounds leave room of 2^-39 of it for their own
- * rounding, so nothing is added here. One ion far away along a node's longest axis is where Taylor's rest comes
- * nearest to its bound: to 1 - 3 rho/r of it.
+ * The potential is summed in long double, accurate to 2^-60 of sum |q|/r. Bounds have a margin of 2^-39 of it for
+ * their own rounding, so nothing is added here. One ion far away along a node's longest axis brings Taylor's
+ * remainder nearest to its bound: to 1 - 3 rho/r of it.
  */
 #include <math.h>
 
@@ -51,7 +51,7 @@ static void make_problem(problem *p)
     }
 }
 
-/* The ions' potential, and whether none of them keeps this point free of others. */
+/* The ions' potential, and whether all of them leave this point free. */
 static bool potential(const problem *p, const double point[3], long double *sum)
 {
     *sum = 0;

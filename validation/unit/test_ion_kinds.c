@@ -1,4 +1,4 @@
-/* Kinds of ions: names of every force field, whatever their case, and requests for ions. */
+/* Kinds of ions: names in every force field, in any case, and requests for ions. */
 #include <ctype.h>
 
 #include "ion_fixture.h"
@@ -28,7 +28,7 @@ static void test_known_ions(void **state)
     }
 }
 
-/* The spelling is a force field's: what was given if the table has it so, else the table's. */
+/* The spelling is that of a force field: the given one if it is in the table, else the table's. */
 static void test_spelling(void **state)
 {
     (void)state;
@@ -41,7 +41,7 @@ static void test_spelling(void **state)
     }
 }
 
-/* The message lists every name there is; each must be found again, as its own kind, in capital and small letters. */
+/* The message lists every supported name; each must be found again as its own kind, in upper and lower case. */
 static void test_unknown_lists_the_known(void **state)
 {
     (void)state;
@@ -150,7 +150,7 @@ static void test_bad_placements(void **state)
     };
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         ion_request request;
-        /* An allocation of its own, so that a sanitizer sees a byte too far. */
+        /* A separate allocation, so that a sanitizer detects reads beyond its end. */
         char *text = strdup(wrong[i][0]);
         assert_non_null(text);
         assert_fails(parse_placement(fresh(), "place", text, &request), VF_ERR_ARGUMENT, "--place '");

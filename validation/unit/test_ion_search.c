@@ -1,15 +1,15 @@
-/* The search for ions' places: against a search by brute force of the test's own, against each other's variants, and
- * where the answer is known.
+/* The search for ions' places: against an independent search by brute force, between its variants, and with known
+ * answers.
  *
  * usage: test_ion_search DEVICE [SEED]
  *
- * The test's own search sums every point in long double. Both take the first of the points whose energies differ by no
- * more than 2^-40 of |z| C sum |q|/r; sums in double precision are good to some 2^-50 of that, so that only points
- * within that of the limit could be decided otherwise: of the some 10^4 points of a test about one in 10^8 tests.
+ * The test's own search sums every point in long double. Both take the first of the points whose energies differ by
+ * at most 2^-40 of |z| C sum |q|/r. Sums in double precision are accurate to about 2^-50 of that, so only points
+ * that near the limit could be decided otherwise: with about 10^4 points per test, in about one of 10^8 tests.
  */
 #include "ion_search_fixture.h"
 
-/* Adds ions anywhere, on either side, that keep nothing free: for searches in which each point lacks many of them. */
+/* Adds ions anywhere, on either side, that exclude nothing: for searches in which each point lacks many of them. */
 static void strew(vf_ion_search *search, brute *b, int count)
 {
     const vf_grid *g = &b->problem->grid;
@@ -22,7 +22,7 @@ static void strew(vf_ion_search *search, brute *b, int count)
     }
 }
 
-/* Places ions until none fits, beside the brute force; before, `strewn` others are added. */
+/* Places ions until none fits, and compares with brute force; before that, adds `strewn` others. */
 static void place_all(const problem *p, const char *variant, double distance, int most, int strewn)
 {
     vf_ion_search *search = make_search(p, variant);
@@ -63,7 +63,7 @@ static bool has_variant(const char *name)
     return !name || vf_device_get_kind(device) == VF_DEVICE_CPU;
 }
 
-/* Makes the map as bad as it may be: off by up to 16 u C sum |q|/r, of which rounding has its half u. */
+/* Makes the map as inaccurate as allowed: by up to 16 u C sum |q|/r, of which rounding takes half a u. */
 static void spoil_map(const problem *p)
 {
     brute b = make_brute(p);
@@ -92,7 +92,7 @@ static void test_random(void **state)
         }
 }
 
-/* So many ions that sums over those that cells lack are shared among threads. */
+/* So many ions that threads share the sums over those that cells lack. */
 static void test_many_ions(void **state)
 {
     (void)state;
@@ -102,8 +102,8 @@ static void test_many_ions(void **state)
     free_problem(&p);
 }
 
-/* Points that mirror one another have one energy: the first is taken, by all variants, whatever the map says of them.
- * About two charges there are up to 8 of them, about one up to 48. */
+/* Mirrored points have equal energies: all variants take the first, whatever the map's errors. Two charges have up
+ * to 8 of them, one up to 48. */
 static void test_ties(void **state)
 {
     (void)state;
@@ -143,7 +143,7 @@ static void test_no_charge(void **state)
     free_problem(&p);
 }
 
-/* A map that is exact is taken as it is, with atoms that only exclude. */
+/* An exact map is used unchanged, with atoms that only exclude. */
 static void test_exact_map(void **state)
 {
     (void)state;
@@ -173,8 +173,8 @@ static void test_exact_map(void **state)
     free_problem(&p);
 }
 
-/* One charge in the middle: the counter-ion goes to the sphere about it, and off the grid to a distance that is allowed
- * and nearer to it than the grid point; there its energy is -C/r, to rounding. */
+/* One charge in the middle: the counter-ion goes to the sphere around it. Off the grid, it goes to an allowed
+ * distance nearer than the grid point; its energy there is -C/r, up to rounding. */
 static void test_refine(void **state)
 {
     (void)state;
@@ -203,15 +203,15 @@ static void test_refine(void **state)
                  dz = place.position[2] - p.data[2], r = sqrt(dx * dx + dy * dy + dz * dz);
     assert_true(energy <= energy_before);
     assert_true(dx * dx + (dy * dy + dz * dz) >= radius * radius);
-    /* The last steps are 1/64 of the spacing long along an axis or diagonal; to stay outside the sphere it may have to
-     * stop up to one short of it. */
+    /* The last steps are 1/64 of the spacing along an axis or diagonal; to stay outside the sphere, the search may
+     * stop up to one step short of it. */
     assert_true(r <= radius + sqrt(3) * 0.5 / 64 + 1e-9);
     assert_true(fabs(energy + 560.459322 / r) <= 0x1p-48 * 560.459322 / r);
     vf_ion_search_destroy(search);
     free_problem(&p);
 }
 
-/* Atoms elsewhere, and atoms, exclude together whatever comes first, and no point is counted twice. */
+/* Atoms elsewhere and atoms exclude together in any order, and no point is counted twice. */
 static void test_exclude_order(void **state)
 {
     (void)state;
@@ -240,7 +240,7 @@ static void test_exclude_order(void **state)
     free_problem(&p);
 }
 
-/* Atoms elsewhere exclude as atoms do: half of them each time, or all at once. */
+/* Atoms elsewhere exclude like atoms: half of them each time, or all at once. */
 static void test_exclude_about(void **state)
 {
     (void)state;
@@ -269,8 +269,8 @@ static void test_exclude_about(void **state)
     free_problem(&p);
 }
 
-/* A pair potential that is a function: the variant for it places ions by it, with and without a map that is exact; the
- * others, which bound energies by Coulomb's law, say that they cannot. */
+/* A pair potential given as a function: the variant for it places ions by it, with and without an exact map. The
+ * others bound energies by Coulomb's law, so they report that they cannot. */
 static void test_function(void **state)
 {
     (void)state;

@@ -1,12 +1,12 @@
-/* Files that ISMRMRD's own tools write (ismrmrd_generate_cartesian_shepp_logan): read, and transformed to the phantom
- * that lies beside the acquisitions. Skipped where the tools are not installed. */
+/* Files of ISMRMRD's own tools (ismrmrd_generate_cartesian_shepp_logan): read, and transformed to the phantom stored
+ * beside the acquisitions. Skipped if the tools are not installed. */
 #include <math.h>
 
 #include "ismrmrd_fixture.h"
 
 enum { N = 24, WIDE = 2 * N, COILS = 3 };
 
-/* Makes a file by the generator with further options; false if there is no such program. */
+/* Makes a file by the generator with further options; returns false if there is no such program. */
 static bool generate(const char *options)
 {
     char command[2 * FIXTURE_PATH];
@@ -42,8 +42,8 @@ static void read_phantom(float complex *phantom)
     H5Fclose(file);
 }
 
-/* Fully sampled and without noise, the image is the phantom but for one factor. Both are of floats: 48 * 24 of them
- * summed, each rounded by 6e-8 of at most all the signal, stay far below 1e-4. */
+/* Fully sampled and without noise, the image is the phantom times one factor. Both are floats: 48 * 24 of them are
+ * summed, each rounded by at most 6e-8 of the whole signal, far below 1e-4. */
 static void test_image_is_the_phantom(void **state)
 {
     (void)state;
@@ -80,7 +80,7 @@ static void test_image_is_the_phantom(void **state)
         fail_msg("the image differs from the phantom by %g", sqrt(error / whole));
 }
 
-/* The generator's trajectories are in cycles per voxel, and say the same as its encoding steps. */
+/* The generator's trajectories are in cycles per voxel, and agree with its encoding steps. */
 static void test_stored_trajectory(void **state)
 {
     (void)state;
@@ -107,7 +107,7 @@ static void test_repetitions_and_noise(void **state)
     assert_int_equal(s.frames * 10 + s.volumes, 66); /* the generator interleaves: 2 for each repetition */
     assert_int_equal(s.trajectories, 2);
     expect_said("1 noise");
-    /* Every second line, and of the middle six the other three: the header's calibrationMode is interleaved. */
+    /* Every second line, and the other three of the middle six: the header's calibrationMode is interleaved. */
     assert_int_equal(s.calibrations, 0);
     assert_int_equal(s.trajectory[0].samples, (N / 2 + 3) * WIDE);
     assert_non_null(s.noise);

@@ -1,4 +1,4 @@
-/* The reader of ISMRMRD files: where slices and slabs lie in the patient, and where scans lie in their files. */
+/* The reader of ISMRMRD files: positions of slices and slabs in the patient, and of scans in their files. */
 #include <math.h>
 
 #include "images/image_files.h"
@@ -6,7 +6,7 @@
 
 static const char *const cartesian = "<trajectory>cartesian</trajectory>";
 
-/* Four readouts, one a slice, 5 mm apart along z. */
+/* Four readouts, one per slice, 5 mm apart along z. */
 static void acquire_stack(void)
 {
     begin_acquisitions();
@@ -46,7 +46,7 @@ static void test_each_direction_is_compared(void **state)
 static void test_slices_beside_the_normal(void **state)
 {
     (void)state;
-    static const float steps[3] = {0, 0.005f, 0.01f}; /* mm to the side a slice: 0, 0.015, 0.03 in all */
+    static const float steps[3] = {0, 0.005f, 0.01f}; /* mm to the side per slice: 0, 0.015, 0.03 in all */
     for (int t = 0; t < 3; t++) {
         acquire_stack();
         for (int i = 0; i < 4; i++)
@@ -62,7 +62,7 @@ static void test_slices_beside_the_normal(void **state)
     }
 }
 
-/* Slabs in the order of their positions, which is not that of their numbers; the second is missing once. */
+/* Slabs in the order of their positions, which differs from that of their numbers; the second is missing once. */
 static void test_slabs(void **state)
 {
     (void)state;
@@ -97,7 +97,7 @@ static void test_slabs(void **state)
     for (int f = 0; f < 4; f++)
         assert_int_equal(s.frame[f].place, f);
     begin_acquisitions();
-    acquire(4, 2, 0)->head.position[2] = 40; /* one slab is a volume as any */
+    acquire(4, 2, 0)->head.position[2] = 40; /* a single slab is an ordinary volume */
     write_scan(plain_header(4, 4, 2, cartesian));
     read_it(NULL, K_AUTO);
     assert_true(s.geometry.known && s.geometry.centre[2] == 40 && !s.place_geometry);
@@ -112,7 +112,7 @@ static void turn(ismrmrd_acquisition_header *head)
     memcpy(head->slice_dir, (const float[3]){1, 0, 0}, sizeof head->slice_dir);
 }
 
-/* Two slabs of two readouts each, in turn; the second slab of the file is turned, and comes first: it lies 64 mm
+/* Alternately two slabs of two readouts each. The file's second slab is turned, and comes first: it lies 64 mm
  * further down along the normal of the first. */
 static void acquire_turned_slabs(void)
 {
@@ -156,7 +156,7 @@ static void test_slabs_of_different_directions(void **state)
         expect_said("acquisitions of a slab differ in orientation; using that of the first");
         assert_memory_equal(s.place_geometry[0].direction, expected[0].direction, sizeof expected[0].direction);
     }
-    acquire_turned_slabs(); /* about one centre: in the order of their numbers */
+    acquire_turned_slabs(); /* with one centre: in the order of their numbers */
     for (int i = 0; i < 4; i++)
         memset(acquired[i].head.position, 0, sizeof acquired[i].head.position);
     write_scan(plain_header(4, 4, 2, cartesian));
@@ -166,7 +166,7 @@ static void test_slabs_of_different_directions(void **state)
     expect_not_said("position");
 }
 
-/* One geometry where slabs do not differ, and none where it is not known of all. */
+/* One geometry if slabs are equal, and none if it is unknown for one of them. */
 static void test_slabs_without_places(void **state)
 {
     (void)state;
@@ -212,7 +212,7 @@ static void write_maps(const hsize_t dims[4], const float complex *maps)
     H5Fclose(file);
 }
 
-/* Coil maps beside the acquisitions are those of one volume: not of several slabs. */
+/* Coil maps beside the acquisitions belong to one volume: they are not used for several slabs. */
 static void test_maps_of_slabs(void **state)
 {
     (void)state;
@@ -228,7 +228,7 @@ static void test_maps_of_slabs(void **state)
     }
 }
 
-/* Maps that are 0 everywhere make an image that is, and are refused; what k counts from is said. */
+/* All-zero maps make an all-zero image, so they are rejected. The description says which sample has k = 0. */
 static void test_maps_of_zeros(void **state)
 {
     (void)state;
@@ -247,7 +247,7 @@ static void test_maps_of_zeros(void **state)
     assert_null(strstr(s.description, "partition"));
 }
 
-/* A share of the noise that is none is not divided by. */
+/* An invalid noise bandwidth ratio is not used as a divisor. */
 static void test_no_bandwidth_of_noise(void **state)
 {
     (void)state;
@@ -267,7 +267,7 @@ static void test_no_bandwidth_of_noise(void **state)
         double sum = 0;
         for (int m = 0; m < 4; m++)
             sum += pow((double)cabsf(value_of(0, 0, m)), 2) / 4;
-        assert_true(fabs(creal(s.noise[0]) - sum) <= 1e-6 * sum); /* value_of is of floats */
+        assert_true(fabs(creal(s.noise[0]) - sum) <= 1e-6 * sum); /* value_of has float precision */
         if (i < 2)
             expect_said("using 1");
         else
@@ -277,7 +277,7 @@ static void test_no_bandwidth_of_noise(void **state)
 
 /* ---- groups ---- */
 
-/* Moves what lies in /made to where `to` says, in groups that are made for it: "/" is the root. */
+/* Moves the content of /made to `to`, in new groups: "/" is the root. */
 static void move_scan(const char *to)
 {
     hid_t file = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT), links = H5Pcreate(H5P_LINK_CREATE);
@@ -304,7 +304,7 @@ static void expect_in(const char *file_path, const char *group, const char *name
     vf_h5_close(&file);
 }
 
-/* Wherever the scan lies, its images are added there; also in a group that has the name of the plain layout's. */
+/* Images are added next to the scan, wherever it is, also in a group with the name of the plain layout's. */
 static void test_images_go_to_the_group_of_the_scan(void **state)
 {
     (void)state;
@@ -334,7 +334,7 @@ static void test_images_go_to_the_group_of_the_scan(void **state)
         expect_in(copy, place, "image_0/header", true);
         read_it(groups[g], K_AUTO);
         assert_string_equal(s.group, groups[g]);
-        image.copy_of = NULL; /* a file of its own: the usual group, whatever that of the scan */
+        image.copy_of = NULL; /* a separate file: the usual group, whatever the scan's group */
         must(write_image(ctx, &image, copy));
         expect_in(copy, "/dataset", "image_0/data", true);
         expect_in(copy, "/dataset", "xml", true);
@@ -399,7 +399,7 @@ static void test_counters_of_images(void **state)
     unlink(file_path);
 }
 
-/* Images of slabs, and of the repetition of one, lie where their acquisitions do. */
+/* Images of slabs, and of the repetition of one, are at the positions of their acquisitions. */
 static void test_places_of_images(void **state)
 {
     (void)state;
@@ -433,7 +433,7 @@ static void test_places_of_images(void **state)
         assert_memory_equal(h->read_dir, of->read_dir, sizeof h->read_dir);
         assert_memory_equal(h->phase_dir, of->phase_dir, sizeof h->phase_dir);
         assert_memory_equal(h->slice_dir, of->slice_dir, sizeof h->slice_dir);
-        if (i != 2) /* the one that is missing has no counters of its own */
+        if (i != 2) /* the missing one has no counters of its own */
             assert_int_equal(h->slice * 10 + h->repetition, i % 2 * 10 + i / 2);
     }
     unlink(file_path);

@@ -1,5 +1,5 @@
-/* Trajectories that ISMRMRD files store: their components and units; acquisitions and headers that contradict each
- * other; coil maps that lie beside them. */
+/* Trajectories in ISMRMRD files: their components and units; acquisitions and headers that contradict each other;
+ * coil maps beside them. */
 #include <math.h>
 
 #include "ismrmrd_fixture.h"
@@ -80,7 +80,7 @@ static void test_units_that_fit_none_or_two(void **state)
     expect_refusal(NULL, K_AUTO, VF_ERR_INPUT, "fits both radians per voxel (pi) and cycles per field of view");
     read_it(NULL, K_FOV);
     expect_line(3, 3, 0);
-    write_line(2, 64, 32, 1, 33, 16, 0); /* a delay of the gradients: dropped, not refused */
+    write_line(2, 64, 32, 1, 33, 16, 0); /* a gradient delay: dropped, not an error */
     read_it(NULL, K_AUTO);
     static const float expected[9] = {0, 1, 1, 1, 1, 1, 1, 1, 0};
     assert_memory_equal(s.trajectory[0].weights, expected, sizeof expected);
@@ -89,17 +89,17 @@ static void test_units_that_fit_none_or_two(void **state)
 static void test_third_component(void **state)
 {
     (void)state;
-    /* kz where the matrix has a third dimension */
+    /* kz if the matrix has a third dimension */
     write_line(3, 32, 32, 32, 0.5, 0.25, 0.125);
     read_it(NULL, K_AUTO);
     expect_line(16, 8, 4);
     assert_null(s.trajectory[0].weights);
-    /* 0 in two dimensions: nothing */
+    /* 0 in two dimensions: no effect */
     write_line(3, 32, 32, 1, 0.5, 0.25, 0);
     read_it(NULL, K_AUTO);
     expect_line(16, 8, 0);
     assert_null(s.trajectory[0].weights);
-    /* a weight in two dimensions, which has no part in the choice of units */
+    /* a weight in two dimensions, which does not affect the choice of units */
     begin_acquisitions();
     ismrmrd_acquisition *a = line_to(3, 0.5, 0.25, 0);
     float weights[9];
@@ -130,7 +130,7 @@ static void test_time_is_the_fourth(void **state)
     assert_null(s.trajectory[0].weights);
 }
 
-/* A stack of stars or spirals: kx and ky stored, kz from the encoding step. */
+/* A stack of stars or spirals: kx and ky are stored, kz follows from the encoding step. */
 static void test_stacks(void **state)
 {
     (void)state;
@@ -155,7 +155,7 @@ static void test_discarded_samples_of_trajectories(void **state)
     ismrmrd_acquisition *a = line_to(2, 0.5, 0.25, 0);
     a->head.discard_pre = 2;
     a->head.discard_post = 3;
-    a->head.flags = ISMRMRD_BIT(ISMRMRD_REVERSE); /* the trajectory goes with the samples, so nothing is turned */
+    a->head.flags = ISMRMRD_BIT(ISMRMRD_REVERSE); /* the trajectory belongs to the samples, so nothing is reversed */
     write_scan(plain_header(32, 32, 1, ""));
     read_it(NULL, K_AUTO);
     assert_int_equal(s.trajectory[0].samples, 4);
@@ -192,7 +192,7 @@ static void test_acquisitions_that_disagree(void **state)
     acquired[1].data.len = 32;
     ((float *)acquired[1].data.p)[2 * (8 + 5) + 1] = NAN;
     refuse_acquisitions(xml, "acquisition 1: sample 5 of channel 1 is nan");
-    acquired[1].head.discard_post = 3; /* what is discarded may be anything */
+    acquired[1].head.discard_post = 3; /* discarded samples may have any value */
     write_scan(xml);
     read_it(NULL, K_AUTO);
     acquired[1].head.idx.kspace_encode_step_1 = 9;
@@ -292,7 +292,7 @@ static void test_coil_maps(void **state)
         for (int i = 0; i < 2 * 2 * 4 * 8; i++)
             expect_map(i, i);
     }
-    write_scan(xml); /* maps of the image only: carried on beyond it */
+    write_scan(xml); /* maps of the image only: extrapolated beyond it */
     write_maps(2, 2, 4, 4, 1);
     read_it(NULL, K_AUTO);
     assert_non_null(s.sensitivity);
@@ -313,7 +313,7 @@ static void test_coil_maps(void **state)
     expect_said("ignoring 'csm'");
 }
 
-/* What reconSpace says and the image is not: said, and nowhere else. */
+/* If reconSpace and the image differ, a note says so, and only then. */
 static void test_other_matrix_than_kept(void **state)
 {
     (void)state;
@@ -361,7 +361,7 @@ static void test_other_matrix_than_kept(void **state)
     }
 }
 
-/* One limit, of files and of --matrix. */
+/* The same limit for files and for --matrix. */
 static void test_most_voxels(void **state)
 {
     (void)state;
@@ -382,6 +382,34 @@ static void test_most_voxels(void **state)
     assert_non_null(strstr(vf_context_message(ctx), "at most 16000"));
 }
 
+/* Readouts are the kept samples of acquisitions, each frame's in the order of the file. */
+static void test_readouts(void **state)
+{
+    (void)state;
+    static const int length[5] = {9, 4, 7, 5, 6}, repetition[5] = {0, 1, 0, 1, 1};
+    static const int64_t expected[2][4] = {{0, 8, 14}, {0, 3, 7, 12}}; /* one sample of each is discarded */
+    for (int dims = 0; dims <= 2; dims += 2) {
+        begin_acquisitions();
+        for (int i = 0; i < 5; i++) {
+            ismrmrd_acquisition *a = acquire(length[i], 1, dims);
+            a->head.discard_pre = 1;
+            a->head.idx.repetition = (uint16_t)repetition[i];
+            a->head.idx.kspace_encode_step_1 = (uint16_t)i;
+            for (int m = 0; m < dims * length[i]; m++)
+                ((float *)a->traj.p)[m] = (float)(0.5 * m / dims / length[i]);
+        }
+        write_scan(
+            plain_header(16, 16, 1, dims ? "<trajectory>radial</trajectory>" : "<trajectory>cartesian</trajectory>"));
+        read_it(NULL, K_NORMALIZED);
+        assert_int_equal(s.frames, 2);
+        for (int f = 0; f < 2; f++) {
+            const scan_trajectory *t = &s.trajectory[s.frame[f].trajectory];
+            assert_int_equal(t->readouts, 2 + f);
+            assert_memory_equal(t->readout, expected[f], (size_t)(3 + f) * sizeof(int64_t));
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -397,6 +425,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_acquisitions_that_disagree, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_datasets_that_are_none, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_coil_maps, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_readouts, set_up, tear_down),
     };
     if (built_without_expat())
         return 77;

@@ -1,4 +1,4 @@
-/* The header of ISMRMRD files: what is found in it, what real files get wrong, and what is refused. */
+/* The header of ISMRMRD files: what the reader finds, common mistakes of real files, and errors. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -154,7 +154,7 @@ static void test_encodings_of_text(void **state)
     char text[sizeof WHOLE + 64];
     snprintf(text, sizeof text, "%s", WHOLE);
     char *comment = strstr(text, "a comment");
-    comment[2] = (char)0xfc; /* u with dots in Latin-1, which is no UTF-8 */
+    comment[2] = (char)0xfc; /* u with dots in Latin-1, which is invalid UTF-8 */
     parse(text, strlen(text));
     expect_whole();
     assert_non_null(strstr(said, "reading it as Latin-1"));
@@ -185,7 +185,7 @@ static void test_what_is_refused(void **state)
     expect_refusal(deep, "elements nested more than 64 deep");
 }
 
-/* Ten entities, each made of ten of the one before: 30 bytes of text would become gigabytes. */
+/* Ten entities, each made of ten of the previous one: 30 bytes of text would become gigabytes. */
 static void test_entities(void **state)
 {
     (void)state;
@@ -223,7 +223,7 @@ static void test_long_header(void **state)
     free(text);
 }
 
-/* Long names, values and paths are cut or left out, never run over. */
+/* Long names, values and paths are truncated or omitted, without buffer overflows. */
 static void test_long_names(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* How many thread blocks a launch gets: all threads have one, and what no launch takes is not taken for something else.
+/* The number of thread blocks of a launch: it covers all threads, and impossible numbers are detected.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,7 +19,7 @@ static void test_blocks(void **state)
     assert_int_equal(vf_blocks_for((int64_t)1 << 32, 1024), 1 << 22);
 }
 
-/* Beyond 2^31 - 1 blocks, where a cast to 32 bits would give 0 or a small number. */
+/* Beyond 2^31 - 1 blocks, where a conversion to 32 bits would give 0 or a small number. */
 static void test_too_many(void **state)
 {
     (void)state;

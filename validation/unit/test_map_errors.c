@@ -1,4 +1,4 @@
-/* The map files of cionize, every format alike: their names, what they refuse, and what is left when something fails.
+/* The map files of cionize, all formats alike: their names, their errors, and the state after a failure.
  */
 #include <signal.h>
 #include <sys/resource.h>
@@ -8,8 +8,8 @@
 static const char *const all_names[] = {"map.dx", "map.dx.gz", "map.mrc", "map.cube", "map.h5"};
 enum { ALL = sizeof all_names / sizeof *all_names };
 
-/* The bytes do not depend on the number of threads or on the pieces. The map has half a million values, so that it
- * takes many blocks and chunks, which the threads must put in order. */
+/* The bytes do not depend on the number of threads or on the pieces. The map has half a million values, so it takes
+ * many blocks and chunks, which the threads must put in order. */
 static void same_bytes_whatever_the_threads_and_pieces(void **state)
 {
     (void)state;
@@ -44,7 +44,7 @@ static void same_bytes_whatever_the_threads_and_pieces(void **state)
     assert_int_equal(vf_context_set_threads(ctx, 3), VF_OK);
 }
 
-/* Puts one value into an otherwise good map, at (2, 1, 3); returns what writing it gave. */
+/* Puts one value into an otherwise valid map, at (2, 1, 3); returns the status of writing it. */
 static vf_status write_with(const char *path, vf_dtype type, double bad)
 {
     const vf_grid grid = {.origin = {0, 0, 0}, .spacing = {1, 1, 1}, .counts = {4, 3, 5}};
@@ -91,7 +91,7 @@ static void values_that_no_file_can_hold(void **state)
     assert_int_equal(files_left(), 0);
 }
 
-/* What needs three digits in the exponent: zero in a cube file, a token of 19 characters in a DX file. */
+/* Values with three digits in the exponent: zero in a cube file, a token of 19 characters in a DX file. */
 static void doubles_too_small_for_a_float(void **state)
 {
     (void)state;
@@ -103,7 +103,7 @@ static void doubles_too_small_for_a_float(void **state)
     int zeros = 0;
     for (const char *at = text; (at = strstr(at, "  0.00000E+00")); at += 13)
         zeros++;
-    assert_int_equal(zeros, 60); /* all of it: -1.5e-120 too */
+    assert_int_equal(zeros, 60); /* all of it: also -1.5e-120 */
     free(text);
     unlink(path);
     path_of("map.dx", path);
@@ -164,7 +164,7 @@ static void too_many_points(void **state)
     assert_int_equal(files_left(), 0);
 }
 
-/* A disk that fills up: the largest file the process may write is smaller than the map. */
+/* A disk that fills up: the process's file size limit is smaller than the map. */
 static void no_room(void **state)
 {
     (void)state;
@@ -184,7 +184,7 @@ static void no_room(void **state)
             expect_error(status, VF_ERR_OUTPUT, path, "File too large");
             assert_int_equal(files_left(), 0);
         }
-    for (int f = 0; f < ALL; f++) { /* and all is well afterwards */
+    for (int f = 0; f < ALL; f++) { /* and afterwards everything works */
         path_of(all_names[f], path);
         must_write(&info, path);
         unlink(path);

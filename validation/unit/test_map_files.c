@@ -1,5 +1,5 @@
-/* The map files of cionize: written in pieces, read back by small parsers that know the formats and nothing of the
- * writers. */
+/* The map files of cionize: written in pieces, read back by small parsers that know the formats and share no code
+ * with the writers. */
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -100,7 +100,7 @@ static void dx_holds_the_map(void **state)
     unlink(path);
 }
 
-/* Unpacks with zlib, which must find a single member with a right checksum and length, and nothing after it. */
+/* Decompresses with zlib: a single member with the right checksum and length, and nothing after it. */
 static char *gunzip_one_member(const char *path)
 {
     size_t packed_bytes, room = 64 << 20;
@@ -134,7 +134,7 @@ static void dx_gz_holds_the_same_text(void **state)
 
 /* ---- MRC ---- */
 
-static int32_t word(const char *file, int number) /* from 1, as the format's description counts them */
+static int32_t word(const char *file, int number) /* from 1, as in the format's description */
 {
     int32_t value;
     memcpy(&value, file + 4 * (number - 1), 4);
@@ -205,7 +205,7 @@ static void mrc_holds_the_map(void **state)
             }
 }
 
-/* An origin that is no whole number of steps goes to ORIGIN, and never to both; CCP4 files cannot hold it. */
+/* An origin that is not a whole number of steps goes to ORIGIN, and never to both; CCP4 files cannot store it. */
 static void mrc_position_between_steps(void **state)
 {
     (void)state;
@@ -216,8 +216,8 @@ static void mrc_position_between_steps(void **state)
         {.origin = {-1, 2, 3.0001}, .spacing = {0.5, 0.5, 0.5}, .counts = {3, 4, 5}}, /* by 2e-4 steps */
         {.origin = {-1, 2, 30.5},
          .spacing = {0.5, 0.5, 0.5},
-         .counts = {3, 4, 5}}, /* whole, but 61 steps away from a map of 5: ChimeraX would not believe it */
-        {.origin = {0, 0, 1e200}, .spacing = {1, 1, 1e190}, .counts = {3, 4, 5}}, /* whole, but not in 32 bits */
+         .counts = {3, 4, 5}}, /* whole, but 61 steps away from a map of 5: ChimeraX would reject it */
+        {.origin = {0, 0, 1e200}, .spacing = {1, 1, 1e190}, .counts = {3, 4, 5}}, /* whole, but too large for 32 bits */
     };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         map_info info = describe(cases[c], VF_F32);
@@ -246,7 +246,7 @@ static void mrc_position_between_steps(void **state)
     assert_int_equal(files_left(), 0);
 }
 
-/* The cell of a periodic map, where its edges are whole steps of the grid's axes; others are refused. */
+/* The cell of a periodic map, if its edges are whole steps of the grid's axes; others are rejected. */
 static void mrc_holds_the_cell(void **state)
 {
     (void)state;
@@ -278,7 +278,7 @@ static void mrc_holds_the_cell(void **state)
     assert_int_equal(files_left(), 0);
 }
 
-/* Copies all of a pipe into a file, in another process. */
+/* Copies all data from a pipe into a file, in another process. */
 static pid_t drain(const char *pipe, const char *copy)
 {
     pid_t child = fork();
@@ -294,7 +294,7 @@ static pid_t drain(const char *pipe, const char *copy)
     return child;
 }
 
-/* Into a pipe the header of an MRC file cannot be written again: it says that the statistics are not known. */
+/* In a pipe, the header of an MRC file cannot be rewritten, so it says that the statistics are unknown. */
 static void mrc_into_a_pipe(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* Whether a map that is read back is on the grid that is asked for. */
+/* Whether an existing map is on the requested grid. */
 #include "map_fixture.h"
 #include "maps/read_map.h"
 
@@ -11,7 +11,7 @@ static void grids_are_compared(void **state)
 {
     (void)state;
     char path[] = "m.dx";
-    /* In 5 digits the origin is known to 5e-4, a thousandth of a step; the spacing is exact. */
+    /* With 5 digits the origin is known to 5e-4, a thousandth of a step; the spacing is exact. */
     const loaded_map map = {.path = path,
                             .grid = {{-32.123, 0, 100}, {0.5, 0.25, 1}, {11, 101, 1}, {0}},
                             .origin_slack = {5e-4, 0, 0.5},
@@ -29,7 +29,7 @@ static void grids_are_compared(void **state)
         {0, -5.1e-4, 0, "origin along x is -32.123, but -32.12351"},
         {1, 2.4e-7, 0, NULL}, /* 1e-6 steps of 0.25 */
         {1, 2.6e-7, 0, "origin along y is 0, but 2.6e-07"},
-        {2, 9.9e-4, 0, NULL}, /* half a unit is 0.5, of which 1e-3 steps are believed */
+        {2, 9.9e-4, 0, NULL}, /* half a unit is 0.5, of which 1e-3 steps are accepted */
         {2, 1.1e-3, 0, "origin along z is 100, but 100.0011"},
         {0, 0, 4.9e-5, NULL}, /* the last of 11 points is 4.9e-4 off */
         {0, 0, 5.1e-5, "spacing along x is 0.5, but 0.500051"},
@@ -51,7 +51,7 @@ static void grids_are_compared(void **state)
     }
 }
 
-/* A grid written with few digits is the one it was rounded from, and none beside it. */
+/* A grid with few digits matches the one it was rounded from, and no neighbour of it. */
 static void digits_of_a_file(void **state)
 {
     (void)state;

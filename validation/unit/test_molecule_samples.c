@@ -1,9 +1,9 @@
-/* Random molecules in every form of the files that hold coordinates and charges. */
+/* Random molecules in every form of the files for coordinates and charges. */
 #include "molecule_fixture.h"
 
 enum { MOST = 2500, LINE = 160 };
 
-/* Random atoms, and the text of a file that holds them. */
+/* Random atoms, and the text of a file that contains them. */
 typedef struct sample {
     int atoms;
     double xyz[MOST][3], charge[MOST], radius[MOST];
@@ -62,12 +62,12 @@ static void write_prmtop(sample *s)
                   1);
     for (int i = 0; i < s->atoms; i++) {
         double value = (double)random_between(-999999, 999999) / 1e5;
-        to += sprintf(to, "%24.16E%s", value, i % 3 == 2 || i == last ? "\n" : ""); /* 17 digits give it back */
+        to += sprintf(to, "%24.16E%s", value, i % 3 == 2 || i == last ? "\n" : ""); /* 17 digits are exact */
         s->charge[i] = value / 18.2223;
     }
 }
 
-/* As many atoms as make the arrays grow, in a random form each time. */
+/* Enough atoms to make the arrays grow, in a random form each time. */
 static void reads_random_molecules(void **state)
 {
     (void)state;

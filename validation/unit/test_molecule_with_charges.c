@@ -1,5 +1,5 @@
-/* Molecules in two files, coordinates (PDB, inpcrd) and charges (PSF, prmtop): what is read is exact, and what does not
- * belong together is refused, with file, line and columns.
+/* Molecules in two files, coordinates (PDB, inpcrd) and charges (PSF, prmtop): values are read exactly, and files
+ * that do not match are rejected, with file, line and columns.
  */
 #include <math.h>
 #include <sys/stat.h>
@@ -53,7 +53,7 @@ static void expect_refused(const char *places, const char *charges, const char *
     assert_int_equal(m.atoms, 0);
 }
 
-/* `text` with the first `from` replaced, which must be there. Two results live at a time. */
+/* `text` with the first `from` replaced, which must exist. Two results are valid at a time. */
 static const char *with(const char *text, const char *from, const char *to)
 {
     static char results[2][TEXT];
@@ -110,7 +110,7 @@ static void keeps_labels_of_both_files(void **state)
             .name = "OH2", .residue = "TIP3", .chain = "W", .element = "O", .hetero = true, .residue_number = 10035},
         "PDB, hybrid-36");
     molecule_free(&m);
-    expect_read(with(pdb, "ALA A   1 ", "ALA   -12B"), psf, &m); /* the segment where the PDB file has no chain */
+    expect_read(with(pdb, "ALA A   1 ", "ALA   -12B"), psf, &m); /* the segment if the PDB file has no chain */
     expect_label(
         &m.labels[0],
         &(atom_label){
@@ -199,10 +199,10 @@ static void keeps_the_first_alternate_location(void **state)
     expect_molecule(with(pdb, plain, others), psf, three_places, psf_charges, no_radii, 3);
     assert_true(contains_all(warnings, "m.xyz: |first location|3 alternate locations"));
     expect_read(with(pdb, plain, others), psf, &m);
-    assert_true(m.hi[2] == 5.259 && m.lo[2] == -0.001); /* bounds of what was kept */
+    assert_true(m.hi[2] == 5.259 && m.lo[2] == -0.001); /* bounds of the atoms that are kept */
     assert_string_equal(m.labels[2].name, "OH2");
     molecule_free(&m);
-    /* The same names in another residue, or another insertion code, are other atoms. */
+    /* The same names in another residue, or with another insertion code, are other atoms. */
     expect_refused(with(with(pdb, plain, others), "BALA A   1 ", "BALA A   1X"), psf, "has 4 atoms|3;");
 }
 
@@ -267,7 +267,7 @@ static void refuses_damaged_pdb_files(void **state)
         {"   5.159", "    1e-3", "columns 47-54 (z)"},
         {"  39.003", "39.00 03", "columns 39-46 (y)|not a number"},
         {"9999.999", "99999.99", "m.xyz:5: columns 39-46 (y)|cut"},
-        {"HETATM    4", "HETATM100000", "m.xyz:5: "}, /* the serial number pushes all to the right */
+        {"HETATM    4", "HETATM100000", "m.xyz:5: "}, /* the serial number shifts everything to the right */
         {"ATOM      1", " ATOM     1", "m.xyz:2: |column 1"},
         {"A   1 ", "A   x ", "m.xyz:2: columns 23-26 (residue number): '   x'"},
         {"A   1 ", "A     ", "columns 23-26 (residue number)"},

@@ -1,6 +1,6 @@
-/* Joint estimation of image and coil maps, where both are known: an object of random ellipses, new in each run, seen by
- * a ring of coils that are trigonometric polynomials of half a cycle an axis, so that they are not periodic over the
- * field of view. Samples are the discrete model's, so what is left is what the method leaves. */
+/* Joint estimation of image and coil maps, against known ones. The object consists of random ellipses, new in each
+ * run. A ring of coils sees it. The coils are trigonometric polynomials of half a cycle per axis, so they are not
+ * periodic over the field of view. Samples follow the discrete model, so the remaining error is that of the method. */
 #include <complex.h>
 #include <math.h>
 #include <setjmp.h>
@@ -21,7 +21,7 @@ enum { N = 32, COILS = 6, SEEN = N * N };
 
 typedef struct sample {
     float complex *truth;   /* [coil][y][x], sum |s|^2 = 1 */
-    double *object;         /* [y][x] times the root of the sum of squares of the coils: the image for such maps */
+    double *object;         /* [y][x] times the root of the coils' sum of squares: the image for such maps */
     float complex *adjoint; /* [coil][y][x] */
     float complex *psf;     /* [py][px] */
     int lines[N];           /* 1: acquired */
@@ -85,7 +85,7 @@ static void make_maps(sample *s)
 /* Along y: F^H M F of lines M. */
 static void make_data(sample *s, int periods)
 {
-    double complex kernel[2 * N]; /* of distances n - N */
+    double complex kernel[2 * N]; /* for distances n - N */
     for (int n = 0; n < 2 * N; n++) {
         kernel[n] = 0;
         for (int k = 0; k < N; k++)
@@ -106,7 +106,7 @@ static void make_data(sample *s, int periods)
         s->psf[n] = (n % p - p / 2) % N ? 0 : (float complex)kernel[n / p - p / 2 + N];
 }
 
-/* `every` so many lines, and `more` in the middle. */
+/* Every `every`-th line, and `more` in the middle. */
 static sample make(int every, int more, int periods)
 {
     sample s = {allocate(COILS * SEEN * sizeof *s.truth),
@@ -144,7 +144,7 @@ static vf_nlinv_task task_of(const sample *s, int periods)
                            .energy = s->energy};
 }
 
-/* The part of the maps that is not along the true ones, root mean square over the object. */
+/* The part of the maps that is orthogonal to the true ones, root mean square over the object. */
 static double map_error(const sample *s, const float complex *maps)
 {
     double error = 0, energy = 0;
@@ -161,7 +161,7 @@ static double map_error(const sample *s, const float complex *maps)
     return sqrt(fmax(error, 0) / energy);
 }
 
-/* SENSE from every second line: a pair of voxels at a time, by least squares; its relative error. */
+/* SENSE from every second line, by least squares for each pair of voxels; returns its relative error. */
 static double unfolded_error(const sample *s, const float complex *maps)
 {
     double error = 0, energy = 0;
@@ -199,9 +199,9 @@ static nlinv_run maps_of(vf_context *ctx, const sample *s, int periods)
     return r;
 }
 
-/* With four lines in the middle maps are unique but for what regularisation adds: the last alpha, 0.25 0.7^15 = 1.2e-3,
- * over the data's mean square a voxel, 0.39^2: 0.8 %; and the steps are solved to 3 % of what is left. Measured 0.001
- * to 0.006. Q of a period and of two are the same operator. */
+/* With four lines in the middle, maps are unique up to the effect of the regularisation: the last alpha, 0.25 0.7^15
+ * = 1.2e-3, over the data's mean square per voxel, 0.39^2: 0.8 %. Each step is solved to 3 % of its residual.
+ * Measured 0.001 to 0.006. Q of one period and of two are the same operator. */
 static void test_few_lines(void **state)
 {
     const uint64_t first = seed;
@@ -217,8 +217,8 @@ static void test_few_lines(void **state)
 }
 
 /* Every second line and no others. A ghost of share d in the maps, s(r) + d s(r + 1/2), is a map error of d and an
- * image error of d; half and half, which is what the iteration ends with that begins with rho = 1, is 1/sqrt(2), and
- * the copy alone 1. 0.25 is a third of the way there. Of 300 objects most have 0.05, the worst 0.14. */
+ * image error of d. Half and half, where the iteration ends if it begins with rho = 1, is 1/sqrt(2), and the copy
+ * alone 1. 0.25 is a third of the way there. Of 300 objects most have 0.05, the worst 0.14. */
 static void test_every_second_line(void **state)
 {
     sample s = make(2, 0, 1);
@@ -247,7 +247,8 @@ static double distance(const float complex *a, const float complex *b, int64_t c
 }
 
 /* Threads change no bit, nor does a factor of 2^40. Mixing coils by a unitary matrix mixes maps: data are rounded to
- * 6e-8, and conjugate gradients may stop a step earlier or later, which is at most 3 % of the last step; 0.02 as above.
+ * 6e-8, and conjugate gradients may stop a step earlier or later, which is at most 3 % of the last step; 0.02 as
+ * above.
  */
 static void test_invariance(void **state)
 {
@@ -287,7 +288,7 @@ static void test_invariance(void **state)
     drop(&s);
 }
 
-/* Series are summed at any point: on twice the matrix every second voxel is as before. */
+/* The series can be evaluated at any point: on twice the matrix every second voxel is the same. */
 static void test_larger_matrix(void **state)
 {
     sample s = make(2, 4, 1);
@@ -299,7 +300,7 @@ static void test_larger_matrix(void **state)
     assert_int_equal(vf_nlinv(*state, &task, large, &quality), VF_OK);
     for (int n = 0; n < COILS * SEEN; n++)
         same[n] = large[(n / SEEN * 2 * N + n / N % N * 2) * 2 * N + n % N * 2];
-    /* The largest |s|, below which maps fade, may be between: 1e-6 of it; and rounding of floats. */
+    /* The largest |s|, below which maps fade, may lie between voxels: 1e-6 of it; and rounding of floats. */
     assert_near(distance(same, r.maps, COILS * SEEN), 0, 1e-5);
     free(large);
     free(same);
@@ -307,7 +308,7 @@ static void test_larger_matrix(void **state)
     drop(&s);
 }
 
-/* The noise's energy is not asked to be explained. */
+/* The noise's energy need not be explained. */
 static void test_noise(void **state)
 {
     sample s = make(2, 4, 1);
@@ -315,9 +316,10 @@ static void test_noise(void **state)
     const double clean = s.energy;
     vf_nlinv_task task = task_of(&s, 1);
     vf_nlinv_quality quality;
-    task.energy = 1.25 * clean; /* what no image explains */
+    task.energy = 1.25 * clean; /* energy that no image explains */
     assert_int_equal(vf_nlinv(*state, &task, r.maps, &quality), VF_OK);
-    /* Of what can be explained 0.98 is, as in all cases above; noise that is forgotten is 0.2. */
+    /* 0.98 of the explainable part is explained, as in all cases above. If the noise is ignored, the share is 0.2
+     * less. */
     assert_near(quality.explained, 0.8, 0.02);
     task.noise = 0.25 * clean;
     assert_int_equal(vf_nlinv(*state, &task, r.maps, &quality), VF_OK);

@@ -1,19 +1,18 @@
-/* Every linear operator there is: its adjoint, its normal against adjoint of forward, linearity, and that it keeps its
- * input.
+/* Every linear operator: its adjoint, its normal against adjoint of forward, linearity, and that it does not change
+ * its input.
  *
  * usage: test_operators DEVICE [SEED] [test ...]     (cpu, cuda; exit 77 if there is no such device)
  *
- * The bound. An element that an operator makes is a sum of n products at most, n the elements of both spaces together;
- * however it is summed, its error is at most (n + 8) u sum |a_j x_j|, u the unit roundoff, with 8 for the factors'. In
- * the l2 norm that is (n + 8) u sqrt(n) ||A|| |x|, for the matrix of absolute values has at most sqrt(n) times the
- * norm.
- * ||A|| is taken as twice the root of what vf_largest_eigenvalue finds for A^H A, which approaches it from below. A
- * NUFFT's forward and adjoint are each other's exact transposes: its tolerance does not enter, but where F^H W F is
- * computed in another way than by both.
+ * The bound. An element of an operator's result is a sum of at most n products, where n is the number of elements of
+ * both spaces together. In any order of summation its error is at most (n + 8) u sum |a_j x_j|, where u is the unit
+ * roundoff and 8 is for the factors. In the l2 norm that is (n + 8) u sqrt(n) ||A|| |x|, because the matrix of
+ * absolute values has at most sqrt(n) times the norm. ||A|| is taken as twice the root of vf_largest_eigenvalue for
+ * A^H A, which approaches it from below. A NUFFT's forward and adjoint are exact transposes of each other, so its
+ * tolerance matters only if F^H W F is computed without them.
  */
 #include "operator_fixture.h"
 
-/* ||A||, at least, and how far what A makes of x may be off, relative to |x|. */
+/* A bound of ||A||, and the error of A x relative to |x|. */
 static double norm_of(const subject *s, double *error)
 {
     vf_operator *normal;
@@ -52,11 +51,11 @@ static void check_subject(const subject *s)
     const double complex apart = inner(m, ax, y) - inner(n, x, ay);
     check(s, "<A x, y> - <x, A^H y>", real ? fabs(creal(apart)) : cabs(apart),
           2 * error * size_of(n, x) * size_of(m, y));
-    /* The normal, against the adjoint of what was made, rounded again on its way. */
+    /* The normal, against the adjoint of the forward result, which has one more rounding. */
     carry_out(s, vf_operator_normal, s->a, from, from, x, normal);
     carry_out(s, vf_operator_adjoint, s->a, to, from, ax, both);
     check(s, "A^H A x", distance(n, normal, both), (4 * error * size + s->normal_error * size * size) * size_of(n, x));
-    /* A (a x + z) = a A x + A z; a power of two leaves a x exact, the sum is rounded once an element. */
+    /* A (a x + z) = a A x + A z. A power of two keeps a x exact; the sum is rounded once per element. */
     const double complex factor = real ? -0.5 : 0.25 * I;
     for (int64_t i = 0; i < n; i++)
         both[i] = rounded(s->precision, factor * x[i] + z[i]);
@@ -64,7 +63,7 @@ static void check_subject(const subject *s)
     for (int64_t i = 0; i < m; i++)
         ax[i] = factor * ax[i] + az[i];
     check(s, "A (a x + z) - a A x - A z", distance(m, y, ax), 3 * error * (size_of(n, x) + size_of(n, z)));
-    assert_true(s->voxels == 1 || size_of(m, y) > 0); /* it does something; one voxel has no differences */
+    assert_true(s->voxels == 1 || size_of(m, y) > 0); /* it has an effect; one voxel has no differences */
     free(x);
     free(z);
     free(y);
@@ -115,7 +114,8 @@ static void test_refused(void **state)
     close_subject(t);
 }
 
-/* Between real and complex spaces: what is not real-linear, and parts that meet in two types of one length. */
+/* Between real and complex spaces: operators that are not real-linear, and parts that meet in two types of equal
+ * length. */
 static void test_refused_between_real_and_complex(void **state)
 {
     (void)state;
@@ -136,7 +136,7 @@ static void test_refused_between_real_and_complex(void **state)
     refused(vf_operator_sum(2, (vf_operator *[]){identity, real}, &out), "do not fit");
     refused(vf_operator_stack(2, (vf_operator *[]){identity, s->a}, &out), "do not fit");
     refused(vf_cg(s->a, s->queue, &(vf_cg_options){.iterations = 1}, b->data, x->data, &result), "two spaces");
-    /* Of A's length, but it would read or write elements of another size. */
+    /* Of A's length, but with elements of another size. */
     for (int i = 0; i < 2; i++) {
         const vf_cg_options options = {.iterations = 1, .preconditioner = i ? s->a : real};
         refused(vf_cg(identity, s->queue, &options, b->data, x->data, &result), "another space");

@@ -1,4 +1,4 @@
-/* Options read by a table: arguments, ranges, what goes with what, --help and the manual page. */
+/* Options from a table: arguments, ranges, combinations, --help and the manual page. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -138,7 +138,7 @@ static void test_values(void **state)
 static void test_ranges(void **state)
 {
     (void)state;
-    /* Both ends are included; one step of the number beyond them is not. */
+    /* Both ends are included; numbers one step beyond them are not. */
     for (const char *const *line = (const char *const[]){"--border=-2", "--border 10", "--accuracy 0.1 --method fast",
                                                          "--accuracy 1e-14 --method fast", "--seed 0", NULL};
          *line; line++)
@@ -182,7 +182,7 @@ static void test_names(void **state)
     assert_message("-o", "-o needs a value; program --help");
     assert_message("--output --quiet", "--output needs a value, but --quiet follows");
     assert_message("-o --border 3", "-o needs a value, but --border follows");
-    assert_read("-o --other"); /* no option of this program */
+    assert_read("-o --other"); /* not an option of this program */
 }
 
 static void test_needs(void **state)
@@ -194,7 +194,7 @@ static void test_needs(void **state)
     assert_message("--level 1", "--level needs --output or --group");
     assert_read("--level 1 -o x");
     assert_read("--group x --level 1");
-    assert_read("--quiet --method fast"); /* one of two values; the default, too */
+    assert_read("--quiet --method fast"); /* one of two values; also the default */
     assert_read("--quiet");
     assert_message("--border 1 --spacing 1", "--border cannot be combined with --spacing: both set the extent");
     assert_message("--spacing 1 --border 1", "--border cannot be combined with --spacing: both set the extent");
@@ -265,7 +265,7 @@ static void test_printed(void **state)
                        ".It Cm direct\nthe exact sum\n", "Cannot be combined with \\fB\\-\\-border\\fP.\n", NULL});
 }
 
-/* Rows that are mistakes, behind a group and a good row, and a word of the complaint. */
+/* Invalid rows, after a group and a valid row, and a word of the complaint. */
 static void test_table(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* Files that appear whole or not at all: what stands in the folder at every step, and after every failure. */
+/* Files that appear complete or not at all: the contents of the folder at every step, and after every failure. */
 #include <dirent.h>
 #include <errno.h>
 #include <setjmp.h>
@@ -20,7 +20,7 @@
 static vf_context *ctx;
 static char start[4096], folder[4096];
 
-/* Every test runs in an empty folder of its own. */
+/* Every test runs in its own empty folder. */
 static int enter(void **state)
 {
     (void)state;
@@ -215,7 +215,7 @@ static void test_write_protection(void **state)
     assert_refused("locked/map", "Permission denied");
 }
 
-/* Another process of this number (on another host, in another container), or one that was killed. */
+/* Another process with this number (on another host, in another container), or one that was killed. */
 static void test_leaves_other_temporaries_alone(void **state)
 {
     (void)state;
@@ -280,7 +280,7 @@ static void test_special_files_are_written_directly(void **state)
     assert_int_equal(files_here(), 1);
 }
 
-/* Errors of writing come with the write, the flush or the close: each must be seen. */
+/* Write errors may come with the write, the flush or the close: each must be detected. */
 static void test_full_disk(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* Numbers out of text: the whole text or nothing, in any locale. */
+/* Numbers from text: the whole text or nothing, in any locale. */
 #include <locale.h>
 #include <math.h>
 #include <setjmp.h>
@@ -68,7 +68,7 @@ static void test_how_many(void **state)
     assert_int_equal(vf_parse_integers("1,2,3", 3, 3, w), 3);
     assert_int_equal(vf_parse_integers("1,2,3", 1, 2, w), 0);
     v[1] = -7;
-    assert_int_equal(vf_parse_doubles("1,2", 1, 1, v), 0); /* and nothing written beyond `most` */
+    assert_int_equal(vf_parse_doubles("1,2", 1, 1, v), 0); /* and nothing is written beyond `most` */
     assert_true(v[1] == -7);
 }
 
@@ -103,7 +103,7 @@ static void test_integers(void **state)
             fail_msg("'%s' is no whole number", bad[i]);
 }
 
-/* With LOCPATH at a folder that has it, where the system has none. */
+/* If the system does not have the locale: with LOCPATH at a folder that has it. */
 static void test_in_another_locale(void **state)
 {
     (void)state;
@@ -119,7 +119,7 @@ static void test_in_another_locale(void **state)
     setlocale(LC_ALL, "C");
 }
 
-/* Every double comes back from 17 digits. */
+/* 17 digits preserve every double. */
 static void test_round_trip(void **state)
 {
     (void)state;

@@ -1,4 +1,5 @@
-/* mri_phantom's head: texture, phase, chemical shift and narrow coils against sums over fine voxels, and its tissues.
+/* mri_phantom's head: texture, phase, chemical shift and narrow coils against sums over fine voxels, and its
+ * tissues.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -59,7 +60,7 @@ static void signal(const phantom *object, const phantom_coils *coils, const phan
     assert_int_equal(phantom_signal(ctx, object, coils, field, &t, 0, matrix, data), VF_OK);
 }
 
-/* The head in two parts, whose images are not negative: fat alone, and all else. Without phase. */
+/* The head in two parts with nonnegative images: fat alone, and the rest. Without phase. */
 static void part_of(const phantom *head, bool fat, phantom *out)
 {
     *out = *head;
@@ -78,7 +79,7 @@ typedef struct images {
     float complex *maps;
 } images;
 
-/* As mri_phantom.h has it, summed over fine voxels; the sums' transform of a voxel's box is taken out. */
+/* The formula of mri_phantom.h, summed over fine voxels, divided by the transform of a voxel's box. */
 static double complex sum_over_voxels(const images *i, const float complex *map, const phantom_phase *phase,
                                       double hertz, const float k[3], double t)
 {
@@ -148,9 +149,9 @@ static void compare_with_image(int dimensions, int power, double bend, double he
     free(i.maps);
 }
 
-/* Tolerances: coil, phase and field are taken at a voxel's centre: sinc(k / N) stands for sinc((k - u) / N), off by
- * (pi / N)^2 (2 k u - u^2) / 6 along each axis, with |k| up to 2 and |u| up to 1.7: at most 4e-4 for N = 256 in 2D,
- * 1e-2 for 64 in 3D where all add up, and a fifth of that where they do not; edges leave some 1e-5
+/* Tolerances: coil, phase and field are taken at a voxel's centre, so sinc(k / N) replaces sinc((k - u) / N). The
+ * error is (pi / N)^2 (2 k u - u^2) / 6 along each axis, with |k| up to 2 and |u| up to 1.7: at most 4e-4 for N =
+ * 256 in 2D, 1e-2 for 64 in 3D if all add up, and a fifth of that if they do not. Edges leave about 1e-5
  * (test_phantom_signal.c). A wrong sign of a phase, a shift or the fat's frequency gives 0.05 or more. */
 static void test_against_image(void **state)
 {
@@ -267,7 +268,7 @@ static void test_tissues(void **state)
     assert_int_equal(phantom_voxels(ctx, &head, matrix, image), VF_OK);
     phantom_reference(&head, &other);
     assert_int_equal(phantom_voxels(ctx, &other, matrix, reference), VF_OK);
-    /* Places are those of phantom_head.c turned by 0.05 and moved; the texture adds up to 0.1 or so. */
+    /* Positions are those of phantom_head.c, turned by 0.05 and moved; the texture adds up to about 0.1. */
     static const struct {
         double x, y, least, most;
     } known[] = {{0.006, 0.003 - 0.435, 0.9, 1.15}, /* scalp */

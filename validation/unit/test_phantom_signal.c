@@ -1,4 +1,4 @@
-/* mri_phantom's signal against numerical integrals and images, and the laws that a Fourier transform obeys. */
+/* mri_phantom's signal against numerical integrals and images, and the laws of the Fourier transform. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -86,8 +86,9 @@ static double distance(const float complex *a, const double complex *b, int64_t 
 
 /* ---- the transforms of ball and disk ---- */
 
-/* Integral over the ball of exp(-i x s_z) = 2 pi int_0^1 (1 - u^2) cos(x u) du, over the disk 4 int_0^1 sqrt(1 - u^2)
- * cos(x u) du; with u = sin p both are smooth and periodic, so that the midpoint rule converges faster than any power.
+/* Integral over the ball of exp(-i x s_z) = 2 pi int_0^1 (1 - u^2) cos(x u) du, over the disk 4 int_0^1 sqrt(1 -
+ * u^2) cos(x u) du. With u = sin p both are smooth and periodic, so the midpoint rule converges faster than any
+ * power.
  */
 static double by_quadrature(double x, bool ball)
 {
@@ -103,7 +104,7 @@ static double by_quadrature(double x, bool ball)
 static void test_ball_and_disk(void **state)
 {
     (void)state;
-    /* Both sides of each place where the formula changes, and far out. */
+    /* Both sides of each position where the formula changes, and far out. */
     static const double at[] = {0, 1e-9,     9e-5, 1.1e-4, 1e-3, 0.1,  0.5, 0.999999,
                                 1, 1.000001, 2,    4.493,  10,   77.7, 300, 1000};
     for (size_t n = 0; n < sizeof at / sizeof *at; n++) {
@@ -185,10 +186,10 @@ static void test_shift_and_linearity(void **state)
     assert_below(distance(shifted, expected, SAMPLES), 2e-7);
 }
 
-/* ---- against an image: geometry, coils and field, which the image has from other code ---- */
+/* ---- against an image: geometry, coils and field, which other code gives to the image ---- */
 
-/* The sum over fine voxels of image * map * exp(-i 2 pi (k.r + f t)). The image is the object convolved with a voxel's
- * box; so the sum is divided by the box's transform. */
+/* The sum over fine voxels of image * map * exp(-i 2 pi (k.r + f t)). The image is the object convolved with a
+ * voxel's box, so the sum is divided by the box's transform. */
 static double complex sum_over_voxels(const int64_t fine[3], const float *image, const float complex *map,
                                       const float *field, const float k[3], double t)
 {
@@ -244,11 +245,11 @@ static void compare_with_image(phantom_kind kind, int dimensions, int64_t coils,
     free(expected);
 }
 
-/* Tolerances: an edge voxel is known to about half of the 8 points of an axis that the edge runs along, at random; the
- * sum over edge voxels leaves some 1e-5 of the whole. Coil and field are taken at a voxel's centre: sinc(k / N) stands
- * for sinc((k - u) / N), off by (pi / N)^2 (2 k u - u^2) / 6, where |k| is up to 2 and |u| (half a cycle of the coil,
- * and of the field 0.6) about 1 along an axis: up to 2e-3 for N = 64, 1e-4 for 256. A wrong sign, angle, order of axes
- * or shift gives 0.1 or more. */
+/* Tolerances: an edge voxel is known to about half of the 8 points of an axis that the edge runs along, at random;
+ * the sum over edge voxels leaves about 1e-5 of the whole. Coil and field are taken at a voxel's centre, so sinc(k /
+ * N) replaces sinc((k - u) / N). The error is (pi / N)^2 (2 k u - u^2) / 6, where |k| is up to 2 and |u| (half a
+ * cycle of the coil, and of the field 0.6) about 1 along an axis: up to 2e-3 for N = 64, 1e-4 for 256. A wrong sign,
+ * angle, order of axes or shift gives 0.1 or more. */
 static void test_against_image(void **state)
 {
     (void)state;
@@ -259,7 +260,7 @@ static void test_against_image(void **state)
     compare_with_image(PHANTOM_ELLIPSOIDS, 3, 3, 60, 2e-3);
 }
 
-/* The 2D phantom is the 3D one's slice. */
+/* The 2D phantom is a slice of the 3D one. */
 static double value_in(const phantom *object, const double r[3])
 {
     double sum = 0;
@@ -311,7 +312,7 @@ static void test_slice_of_the_solid(void **state)
     assert_memory_equal(&flat, &solid, sizeof flat);
 }
 
-/* Where the picture shows what: y down, the ventricles leaning outwards at the top. */
+/* The layout of the picture: y down, the ventricles leaning outwards at the top. */
 static void test_shepp_logan(void **state)
 {
     (void)state;
@@ -344,7 +345,7 @@ static void test_shepp_logan(void **state)
 
 /* ---- coils ---- */
 
-/* Each coil is most sensitive near the edge, at a place of its own, all alike; and its phase varies. */
+/* Each coil is most sensitive near the edge, at its own position, all alike; and its phase varies. */
 static void check_peaks(const phantom_coils *receivers, const float complex *maps, int64_t voxels)
 {
     int64_t peak[32];
@@ -395,7 +396,7 @@ static void test_coils(void **state)
             }
         }
         assert_below(fabs(middle - 1), 1e-6);
-        if (coils >= 4) { /* coils all around: no place inside without signal, none with far more */
+        if (coils >= 4) { /* coils all around: signal everywhere inside, and nowhere far more */
             assert_below(0.1, least);
             assert_below(most, 3);
         }
@@ -417,7 +418,7 @@ static void test_noise(void **state)
     assert_memory_equal(noise, again, (size_t)C * N * sizeof *noise);
     assert_int_equal(phantom_noise(ctx, 2, 0.25, 10, 1, C, N, again), VF_OK);
     assert_memory_not_equal(noise, again, (size_t)C * N * sizeof *noise);
-    /* Standard error of a mean of N: 1 / sqrt(N) = 2.2e-3 of the variance; five of them. */
+    /* Standard error of a mean of N: 1 / sqrt(N) = 2.2e-3 of the variance; five times that. */
     double error = 5 * 4 / sqrt(N);
     for (int a = 0; a < C; a++)
         for (int b = 0; b < C; b++) {
@@ -430,7 +431,7 @@ static void test_noise(void **state)
             }
             double expected = a == b ? 4 : 4 * 0.25;
             assert_below(cabs(product / N - expected), error);
-            assert_below(cabs(twofold / N), error); /* real and imaginary parts alike and independent */
+            assert_below(cabs(twofold / N), error); /* real and imaginary parts are alike and independent */
             assert_below(cabs(mean / N), 5 * 2 / sqrt(N));
         }
     double beyond = 0, next = 0;

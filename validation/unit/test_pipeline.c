@@ -1,5 +1,5 @@
-/* Pipelines: every piece once, whole and stored in order, whatever overlaps and whatever fails. On the CPU, on several
- * devices made of it, on a GPU, and on one that behaves like a GPU (fake_device.h). All computing is copying. */
+/* Pipelines: every piece once, complete and stored in order, with any overlap and any failure. On the CPU, on
+ * several devices on it, on a GPU, and on one that behaves like a GPU (fake_device.h). All computation is copying. */
 #include "device_fixture.h"
 #include "fake_device.h"
 #include "voxfield/pipeline.h"
@@ -9,19 +9,19 @@ enum { MOST_PIECES = 64, HALF = 4096, TAIL = 8, BYTES = 2 * HALF + TAIL };
 
 typedef enum place { NOWHERE, IN_LOAD, IN_COMPUTE, IN_STORE } place;
 
-/* What the functions of a run see. A failed check sets `wrong`, since cmocka's own do not work on other threads. */
+/* What the functions of a run see. A failed check sets `wrong`: cmocka's own checks do not work on other threads. */
 typedef struct record {
     vf_pipeline *pipeline;
     vf_pipeline_options options;
     vf_pipeline_work work;
     uint8_t *truth; /* [pieces][HALF] */
     size_t sizes[MOST_PIECES];
-    vf_array shared; /* device: [TAIL] the head of the piece before, then [pieces][TAIL] what each found there */
+    vf_array shared; /* device: [TAIL] the head of the previous piece, then [pieces][TAIL] what each found there */
     atomic_int wrong, calls[IN_STORE + 1][MOST_PIECES], computing;
     _Atomic(int64_t) stored;
     place fail_in, cancel_in;
     int64_t at;
-    size_t too_many;                 /* bytes said by fail_in at `at` instead of failing */
+    size_t too_many;                 /* bytes requested by fail_in at `at` instead of failing */
     bool loads_ahead, stores_behind; /* compute waits for the load of the next; store for the next one's compute */
 } record;
 
@@ -32,7 +32,7 @@ static void expect(record *r, int condition, int number)
         atomic_compare_exchange_strong(&r->wrong, &none, number);
 }
 
-/* What comes after `n` is to happen meanwhile: waits for it, for as long as a busy machine may need. */
+/* Expects the work after `n` to happen in parallel: waits for it, as long as a busy machine may need. */
 static void expect_soon(record *r, const atomic_int *seen, int number)
 {
     for (double began = vf_now(); !*seen && vf_now() - began < 10;)
@@ -48,7 +48,7 @@ static vf_status called(record *r, place where, int64_t n, size_t *bytes)
         vf_context_cancel(ctx);
     if (where != r->fail_in || n != r->at)
         return VF_OK;
-    if (n + 1 < r->work.pieces) /* others should be at work by then, and wait for this one */
+    if (n + 1 < r->work.pieces) /* other pieces should be at work by then, and wait for this one */
         for (int i = 0; i < 20 && !r->calls[IN_LOAD][n + 1]; i++)
             usleep(500);
     if (r->too_many && bytes)
@@ -67,8 +67,8 @@ static vf_status load(void *user, const vf_pipeline_piece *piece, size_t *bytes)
     return called(r, IN_LOAD, n, bytes);
 }
 
-/* The piece twice, by way of the stage's own memory, and at its end what the shared memory held before, which gets the
- * piece's own head. */
+/* The piece twice, through the stage's own memory, followed by the former contents of the shared memory, which
+ * receives the piece's own head. */
 static vf_status compute(void *user, const vf_pipeline_piece *piece, size_t *bytes)
 {
     record *r = user;
@@ -98,7 +98,7 @@ static vf_status compute(void *user, const vf_pipeline_piece *piece, size_t *byt
     return status;
 }
 
-/* What the shared memory holds when piece n begins: the heads of those before, one over the other. */
+/* The shared memory when piece n begins: the heads of the earlier pieces, each over the previous one. */
 static void tail_before(const record *r, int64_t n, uint8_t tail[TAIL])
 {
     memset(tail, 0, TAIL);
@@ -216,7 +216,7 @@ static int stages_in_all(int stages)
     return (vf_device_is_host(device) ? 1 : stages) * vf_context_device_count(ctx);
 }
 
-/* ---- the tests, on whatever `device` is ---- */
+/* ---- the tests, on any `device` ---- */
 
 static void test_whole_runs(void **state)
 {
@@ -235,8 +235,8 @@ static void test_whole_runs(void **state)
                 }
 }
 
-/* Of a pipeline that fails: what was stored is a beginning, nothing is done twice (`called` checks), and the next run
- * is whole. */
+/* A failing pipeline: the stored pieces are a beginning, nothing is done twice (`called` checks this), and the next
+ * run is complete. */
 static void test_failures(void **state)
 {
     (void)state;
@@ -273,7 +273,7 @@ static void *cancel_soon(void *argument)
     return NULL;
 }
 
-/* A cancelled context stays so: a new one each time, with the device as it is. */
+/* A cancelled context stays cancelled: a new one each time, with the device unchanged. */
 static void cancelled(bool stores, void (*set_up)(void), void (*tear_down)(void))
 {
     vf_context *const kept = ctx;
@@ -292,7 +292,7 @@ static void cancelled(bool stores, void (*set_up)(void), void (*tear_down)(void)
                 r->at = 5;
                 if (where == NOWHERE)
                     vf_context_cancel(ctx);
-                if (where > IN_STORE) /* by another thread, in the middle of it or a little later */
+                if (where > IN_STORE) /* by another thread, in the middle of it or slightly later */
                     assert_int_equal(pthread_create(&thread, NULL, cancel_soon, ctx), 0);
                 const vf_status status = vf_pipeline_run(r->pipeline, &r->work);
                 if (where > IN_STORE)
@@ -398,7 +398,7 @@ static void test_overlap(void **state)
             overlap(stages, ordered);
 }
 
-/* ---- on the device that is like a GPU ---- */
+/* ---- on the device that behaves like a GPU ---- */
 
 static void fake_set_up(void)
 {
@@ -495,6 +495,6 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_overlap_behind_the_back),
         cmocka_unit_test(test_every_failure),
     };
-    alarm(300); /* what waits for ever has failed */
+    alarm(300); /* a test that hangs has failed */
     return run_on_device(argc, argv, tests, NULL, NULL);
 }

@@ -1,17 +1,18 @@
-/* Every method of the table (potential.h), on fresh random charges: agreement with the sum that its own pair potential
- * states, linearity, the same bits in boxes as whole, and refusal of what its table does not claim. A new method is
- * tested by being in the table. Its variants and hard cases are for its kernel's own test.
+/* Every method of the table (potential.h), on fresh random charges: agreement with the sum of its own pair
+ * potential, linearity, the same bits in boxes as whole, and errors for what its table row does not claim. A new
+ * method is tested as soon as it is in the table. Tests of its variants and hard cases belong to its kernel.
  *
  * usage: test_potential_methods DEVICE [SEED [TEST...]]     (cpu, cuda; exit 77 if there is no such device)
  *
  * Bounds. A method with a tolerance must keep it as rms over the grid, relative to the rms potential, and at most 10
- * times that at any point. One that is exact (tolerance 0) must keep at each point the bound that is derived at the
- * head of test_coulomb_sum.c,
+ * times that at any point. An exact method (tolerance 0) must keep at each point the bound derived at the head of
+ * test_coulomb_sum.c,
  *
  *     1.01 ((n + 13.2) u S1 + 2 P u S2 + 2^-50 S1),     S1 = sum |q g|, S2 = sum |q dg/dr|,
  *
- * with n = min(charges, 512), u the unit roundoff, and for P, there half the diagonal of a block of points, that of the
- * whole grid, so that it does not depend on how a method cuts the grid. A combination of maps adds the bounds of each.
+ * with n = min(charges, 512) and u the unit roundoff. There P is half the diagonal of a block of points; here it is
+ * that of the whole grid, so it does not depend on how a method splits the grid. A combination of maps adds the
+ * bounds of each.
  */
 #include <math.h>
 
@@ -46,7 +47,8 @@ static cloud random_cloud(int64_t count, const vf_grid *grid)
     return c;
 }
 
-/* A problem on a small random grid; of a kind of cell whose edges are the grid's, the last two leaning over. */
+/* A problem on a small random grid. The cell is of a given kind; its edges are the grid's, and the last two are
+ * tilted. */
 static vf_potential_problem random_problem(vf_pair_law law, vf_cell_kind cell, vf_dtype precision)
 {
     vf_potential_problem p = {.grid = {.counts = {20 + (int64_t)(30 * uniform()), 9 + (int64_t)(20 * uniform()),
@@ -79,7 +81,7 @@ static void refuse(vf_status status, vf_status expected, const char *word)
     vf_context_clear_error(ctx);
 }
 
-/* The potential over a box, as doubles, which hold single precision exactly. */
+/* The potential over a box, as doubles, which represent single precision exactly. */
 static double *compute(const vf_potential_method *m, const vf_potential_problem *p, const cloud *c, const vf_box *box)
 {
     const int64_t points = vf_box_points(box);
@@ -93,7 +95,7 @@ static double *compute(const vf_potential_method *m, const vf_potential_problem 
     need(vf_queue_create(device, &queue));
     need(vf_array_create(device, VF_SPACE_DEVICE, p->precision, points, &values));
     need(vf_array_create(device, VF_SPACE_PINNED, p->precision, points, &host));
-    memset(host.data, 0xff, (size_t)points * vf_dtype_bytes(p->precision)); /* NaN shows what is not written */
+    memset(host.data, 0xff, (size_t)points * vf_dtype_bytes(p->precision)); /* NaN shows unwritten values */
     need(vf_array_copy(queue, &values, &host, points));
     need(vf_potential_compute(plan, queue, box, values.data));
     need(vf_array_copy(queue, &host, &values, points));
@@ -113,14 +115,14 @@ static double *compute_all(const vf_potential_method *m, const vf_potential_prob
     return compute(m, p, c, &all);
 }
 
-/* ---- what is right, and how nearly ---- */
+/* ---- the true values, and the allowed errors ---- */
 
 typedef struct truth {
     int64_t points;
-    double *value, *bound; /* [points]; the bound is an exact method's */
+    double *value, *bound; /* [points]; the bound is that of an exact method */
 } truth;
 
-/* |dg/dr| of a pair potential between d and 1.0001 d: of the laws exactly, else by a difference, enlarged. */
+/* |dg/dr| of a pair potential between d and 1.0001 d: exact for the laws, otherwise a difference, enlarged. */
 static double slope(const vf_pair_potential *pair, const double d[3])
 {
     const double r = fmax(sqrt(d[0] * d[0] + d[1] * d[1] + d[2] * d[2]), pair->r_min);
@@ -175,7 +177,7 @@ static double rms(const double *x, int64_t n)
     return sqrt(sum / (double)n);
 }
 
-/* Whether `got` is the truth, as nearly as the method and the problem say. */
+/* Whether `got` is true, within the bounds of the method and the problem. */
 static void assert_true_map(const vf_potential_method *m, const vf_potential_problem *p, const truth *t,
                             const double *got)
 {
@@ -280,7 +282,7 @@ static void test_linear(void **state)
     for_all(check_linear);
 }
 
-/* Where a box's points are in the whole grid. */
+/* The positions of a box's points in the whole grid. */
 static void assert_part(const vf_potential_method *m, const vf_grid *g, const vf_box *box, const double *part,
                         const double *whole)
 {
@@ -328,7 +330,7 @@ static void test_boxes(void **state)
     for_all(check_boxes);
 }
 
-/* A plan's estimate can be used, and more work is expected to take longer. */
+/* A plan's estimate is usable, and more work is expected to take longer. */
 static void check_cost(const vf_potential_method *m, vf_potential_problem p)
 {
     cloud c = random_cloud(50, &p.grid);
@@ -417,7 +419,7 @@ static void test_refusals(void **state)
     assert_null(vf_potential_method_at(-1));
 }
 
-/* The method chosen can do it; where none can, the reason is said. */
+/* The chosen method supports the problem; if none does, the reason is reported. */
 static void test_choose(void **state)
 {
     (void)state;

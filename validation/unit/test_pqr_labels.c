@@ -1,4 +1,4 @@
-/* What the PQR reader keeps of an atom's names, in every dialect. */
+/* The parts of an atom's names that the PQR reader keeps, in every dialect. */
 #include "molecule_fixture.h"
 
 static const struct dialect {
@@ -41,7 +41,7 @@ static const struct dialect {
      {.name = "HD11", .residue = "LEU", .chain = "A", .residue_number = 1000}},
     {"HETATM12345 H12APOPCA1000   12.340   45.600   78.900  -0.47   1.85",
      {.name = "H12A", .residue = "POPC", .chain = "A", .residue_number = 1000, .hetero = true}},
-    /* VMD: a residue's name of four letters in columns 18-21 is no residue with a chain */
+    /* VMD: a residue name of four letters in columns 18-21 is not a residue with a chain */
     {"ATOM      1 OH2  TIP3    1      13.120  39.003   5.159 -0.834 1.768",
      {.name = "OH2", .residue = "TIP3", .residue_number = 1}},
     {"ATOM  100000 N    TIP3 12345    -999.323-998.770-900.490 -0.202 1.824",
@@ -78,7 +78,7 @@ static void keeps_names_of_every_dialect(void **state)
     }
 }
 
-/* Random names in pdb2pqr's columns, which touch where they fill them. */
+/* Random names in pdb2pqr's columns, which touch if they fill them. */
 static void keeps_random_names_in_columns(void **state)
 {
     (void)state;
@@ -112,7 +112,7 @@ static void keeps_random_names_in_columns(void **state)
 static void keeps_a_label_for_every_atom(void **state)
 {
     (void)state;
-    enum { ATOMS = 3000, LINE = 80 }; /* more than the arrays begin with */
+    enum { ATOMS = 3000, LINE = 80 }; /* more than the arrays' initial size */
     char *text = malloc((size_t)ATOMS * LINE);
     size_t used = 0;
     molecule m;

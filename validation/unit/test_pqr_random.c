@@ -1,6 +1,7 @@
-/* The PQR reader: random molecules in every dialect, cut and shifted fields, more atoms than serials, and numbers.
+/* The PQR reader: random molecules in every dialect, truncated and shifted fields, more atoms than serial numbers,
+ * and numbers.
  *
- * Numbers are compared for equality: a decimal number has one nearest double, and the reader has to find it. */
+ * Numbers are compared for equality: a decimal number has one nearest double, which the reader must find. */
 #include <locale.h>
 
 #include "pqr_fixture.h"
@@ -14,7 +15,7 @@ typedef struct fields {
     int64_t value[VALUES]; /* x y z in 1/1000, charge and radius in units of the dialect's last decimal */
 } fields;
 
-/* value / 10^decimals as text, as printf would write a number that is exactly that. */
+/* value / 10^decimals as text, as printf would write a number with exactly this value. */
 static const char *decimal(int64_t value, int decimals, char *out)
 {
     int64_t unit = 1;
@@ -81,7 +82,8 @@ static int write_parmed(const fields *f, char *out)
                    f->chain, f->number, n.x, n.y, n.z, n.charge, n.radius);
 }
 
-/* PDB columns, where a residue's name of four letters touches the chain, and that a residue number of four digits. */
+/* PDB columns, where a residue name of four letters touches the chain, and the chain a residue number of four
+ * digits. */
 static int write_amber(const fields *f, char *out)
 {
     numbers n = write_numbers(f, 3);
@@ -111,12 +113,12 @@ static int write_tabs(const fields *f, char *out)
                    f->code, n.x, n.y, n.z, n.charge, n.radius);
 }
 
-/* Coordinates that fit eight columns, so that no writer cuts them: then none may be refused. */
+/* Coordinates that fit eight columns, so that no writer truncates them: then none may be rejected. */
 static const struct writer {
     const char *name;
     int (*write)(const fields *, char *);
     int decimals;
-    int64_t largest_radius; /* that the dialect keeps apart from the charge */
+    int64_t largest_radius; /* that the dialect separates from the charge */
 } writers[] = {
     {"pdb2pqr", write_pdb2pqr, 4, 129999},
     {"pdb2pqr --whitespace", write_pdb2pqr_whitespace, 4, 129999},
@@ -173,8 +175,8 @@ static void reads_random_molecules_in_every_dialect(void **state)
     free(expected);
 }
 
-/* pdb2pqr cuts coordinates that need more than eight columns. What is left is read by its columns, or the line is
- * refused as ambiguous; never read as something else. */
+/* pdb2pqr truncates coordinates that need more than eight columns. The rest is read by its columns, or the line is
+ * rejected as ambiguous, but never misread. */
 static void never_misreads_cut_coordinates(void **state)
 {
     (void)state;
@@ -206,8 +208,8 @@ static void never_misreads_cut_coordinates(void **state)
     assert_true(read > refused && refused > 0);
 }
 
-/* A record from which one of the last six fields is missing must be refused; one that lacks another field, or has one
- * too many, is refused or read with the same numbers. */
+/* A record without one of the last six fields must be rejected. One that lacks another field, or has an extra one,
+ * is rejected or read with the same numbers. */
 static void never_shifts_fields(void **state)
 {
     (void)state;
@@ -253,8 +255,8 @@ static void reads_more_atoms_than_serials(void **state)
     double(*expected)[VALUES] = malloc(ATOMS * sizeof *expected);
     assert_non_null(text);
     assert_non_null(expected);
-    /* cut to five columns (pdb2pqr), six columns, hexadecimal (VMD), hybrid-36's first block, asterisks, from 0 again
-     * (gmx) */
+    /* truncated to five columns (pdb2pqr), six columns, hexadecimal (VMD), hybrid-36's first block, asterisks, from
+     * 0 again (gmx) */
     for (int style = 0; style < 6; style++) {
         size_t used = 0;
         for (int i = 0; i < ATOMS; i++) {

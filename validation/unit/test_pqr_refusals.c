@@ -1,4 +1,4 @@
-/* The PQR reader: what it refuses, with file, line and field. */
+/* The PQR reader: invalid input, reported with file, line and field. */
 #include "pqr_fixture.h"
 
 static const struct refusal {
@@ -39,7 +39,7 @@ static const struct refusal {
     {"ATOM 1 N ALA 1 5 1 2 3 0.5 1.5", "field 7 (x)|'1'|residue number"},
     {"ATOM 1 N 1 1.0 2.0 3.0 0.5 1.5", "not form a consistent record"},
     {"ATOM 1 H5T DC5 1 27.482 39.448 51.564 0.4422", "not form a consistent record"},
-    /* run together where it cannot be told how, or in two ways */
+    /* touching fields that can be separated in no way, or in two ways */
     {"ATOM      1 N    ALA     1    1999.32322998.7700-900.4900 -0.202 1.824", "run together"},
     {"ATOM      1 N    ALA     1    12.345.678 1.000 -900.490 -0.202 1.824", "run together"},
     {"ATOM      1 N    ALA     1    1999.3230998.770 -900.490 -0.202 1.824", "run together"},
@@ -80,7 +80,7 @@ static void refuses_with_file_line_and_field(void **state)
     }
 }
 
-/* Lines behind these end in five numbers, as atoms of a PQR file do. */
+/* Lines after these end in five numbers, like atoms of a PQR file. */
 static const char *const psf_heads[] = {"PSF", "PSF CMAP CHEQ", "PSF EXT CMAP CHEQ XPLOR", "PSF NAMD", "PSF\r"};
 static const char *const gro_atoms[] = {"    1ALA      N    1   1.234   5.678   9.012",
                                         "    1ALA      N    1   1.234   5.678   9.012  0.1234  0.5678  0.9012",
@@ -117,7 +117,7 @@ static void refuses_what_is_no_pqr(void **state)
         expect_refused(gro, "m.pqr: is a GROMACS .gro file|editconf");
     }
     expect_refused("m\n    1\n1 N ALA A 5 1.0 2.0 3.0 0.5 1.5\n",
-                   "m.pqr:3: |five numbers"); /* has only the head of one */
+                   "m.pqr:3: |five numbers"); /* has only the beginning of one */
     expect_refused("<!DOCTYPE html><html>404</html>\n", "HTML");
     expect_refused("BZh91AY", "bzip2");
     expect_refused("\x1f\x8b\x08 x", "twice");
@@ -158,7 +158,8 @@ static void refuses_pdb_files_that_parse(void **state)
     expect_refused(five_atoms("SEQRES   1 A\n", false, "  1.00  0.00"), "m.pqr:2: |PDB file");
     expect_refused(five_atoms("", true, "  0.50  3.00           N"), "PDB file");
     expect_refused(five_atoms("", true, "  0.00 16.50"), "PDB file");
-    /* What looks alike and is none: ions; three decimals; a charge no occupancy has; an element after real charges. */
+    /* Similar files that are PQR: ions; three decimals; a charge that no occupancy has; an element after real
+     * charges. */
     const char *const accepted[] = {"  1.00  1.02", " 1.000  1.02", "  1.00 1.020",
                                     "  2.00  1.02", " -1.00  1.02", "  0.25  1.02"};
     for (size_t i = 0; i < sizeof accepted / sizeof *accepted; i++) {

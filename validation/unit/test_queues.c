@@ -1,13 +1,13 @@
-/* Queues that wait for each other, and what a GPU does at the same time in several of them, as pipelines have it. */
+/* Queues that wait for each other, and what a GPU does in several of them at the same time, as in pipelines. */
 #include "device_fixture.h"
 #include "fake_device.h"
 #include "voxfield/pipeline.h"
 
-/* ---- that a GPU copies and loads while it computes ---- */
+/* ---- a GPU copies and loads while it computes ---- */
 
 enum { LONG_PIECES = 8, LONG_COPIES = 300, LONG_BYTES = 128 << 20 };
 
-/* Work of some 20 ms or more on an H200, and a mark when it is done, for the host to see. */
+/* Work of about 20 ms or more on an H200, and a flag for the host when it is done. */
 typedef struct long_work {
     vf_array from, to, marks, zero_and_one;
     atomic_int queued[LONG_PIECES], beside;
@@ -37,11 +37,11 @@ static vf_status long_compute(void *user, const vf_pipeline_piece *piece, size_t
 {
     long_work *w = user;
     vf_status status = VF_OK;
-    if (!w->ordered) { /* what was copied in is there, while the other stage's piece is worked on */
+    if (!w->ordered) { /* the copied input is there, while the piece of the other stage is in progress */
         status = vf_queue_sync(piece->queue);
         w->beside += is_working(w, piece->number);
     }
-    const int copies = piece->number % 2 ? 2 * LONG_COPIES : LONG_COPIES; /* so that stages do not keep step */
+    const int copies = piece->number % 2 ? 2 * LONG_COPIES : LONG_COPIES; /* so that stages do not stay synchronous */
     for (int i = 0; i < copies && status == VF_OK; i++)
         status = vf_queue_copy(piece->queue, w->to.data, w->from.data, LONG_BYTES);
     if (status == VF_OK)
@@ -88,7 +88,7 @@ static void test_a_gpu_overlaps(void **state)
     }
 }
 
-/* Queues in order: what is put into one after another waits for it, and the caller does not. */
+/* Queues in order: work in a queue waits for the queue that it follows; the caller does not wait. */
 static void in_order(void)
 {
     enum { ROUNDS = 50 };
@@ -104,7 +104,7 @@ static void in_order(void)
     for (int i = 0; i < (ROUNDS + 1) * 64; i++)
         host[i] = (uint8_t)i;
     assert_int_equal(vf_queue_copy(queue[0], memory.data, host, (ROUNDS + 1) * 64), VF_OK);
-    for (int n = 0; n < ROUNDS; n++) { /* the first line travels from line to line, by one queue and the other */
+    for (int n = 0; n < ROUNDS; n++) { /* the first line moves from line to line, by alternate queues */
         uint8_t *line = (uint8_t *)memory.data + (size_t)n * 64;
         assert_int_equal(vf_queue_after(queue[1 - n % 2], queue[n % 2]), VF_OK);
         assert_int_equal(vf_queue_copy(queue[1 - n % 2], line + 64, line, 64), VF_OK);
@@ -143,6 +143,6 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_queues_in_order_behind_the_back),
         cmocka_unit_test(test_a_gpu_overlaps),
     };
-    alarm(120); /* what waits for ever has failed */
+    alarm(120); /* a test that hangs has failed */
     return run_on_device(argc, argv, tests, NULL, NULL);
 }

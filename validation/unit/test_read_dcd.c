@@ -1,5 +1,5 @@
-/* DCD trajectories: files of every kind with random coordinates, read back exactly in any order; what is cut, damaged
- * or another format is refused with a message that says so.
+/* DCD trajectories: files of every kind with random coordinates, read back exactly in any order. Truncated or
+ * damaged files, and files of other formats, are rejected with a suitable message.
  *
  * usage: test_read_dcd [cpu [SEED [TEST...]]]
  */
@@ -46,7 +46,7 @@ static void assert_no_open(const char *path, vf_status status, const char *why)
     vf_context_clear_error(ctx);
 }
 
-/* A sample's frame must come back to the bit; the arrays end where the atoms do. */
+/* A sample's frame must be read back to the bit; the arrays end where the atoms end. */
 static void check_frame(const trajectory *t, const dcd_sample *s, int64_t frame)
 {
     double *out[3];
@@ -109,7 +109,7 @@ static void test_every_kind(void **state)
     }
 }
 
-/* What any bits of a float come back as, denormal and -0 among them. */
+/* The expected result of any bits of a float, including denormals and -0. */
 static void test_all_floats(void **state)
 {
     (void)state;
@@ -153,8 +153,8 @@ static void test_promised_frames(void **state)
     }
 }
 
-/* Cut after every number of bytes: whole frames are there and exact, the rest is told of, and a file without any frame
- * is refused. */
+/* Truncated after every number of bytes: complete frames are exact, a message describes the rest, and a file without
+ * any frame is rejected. */
 static void test_cut_anywhere(void **state)
 {
     (void)state;
@@ -183,7 +183,7 @@ static void test_cut_anywhere(void **state)
     }
 }
 
-/* A file that gets shorter after it was opened. */
+/* A file that gets shorter after it is opened. */
 static void test_cut_while_open(void **state)
 {
     (void)state;
@@ -199,7 +199,7 @@ static void test_cut_while_open(void **state)
     free_dcd(&s);
 }
 
-/* Beyond 4 GiB: a file with holes, of which only what is looked at is written. */
+/* Beyond 4 GiB: a sparse file in which only the parts that are read are written. */
 static void test_large_file(void **state)
 {
     (void)state;
@@ -243,7 +243,7 @@ static void test_large_file(void **state)
 
 /* ---- damage ---- */
 
-/* Files whose 32-bit number at `at` is another one. Written with the machine's order of bytes swapped or not. */
+/* Files with another 32-bit number at `at`. Written in the machine's byte order, or swapped. */
 static void assert_change_refused(dcd_sample *s, size_t at, int32_t value, const char *why)
 {
     unsigned char before[4];
@@ -298,13 +298,13 @@ static void test_lies(void **state)
         assert_no_open(s.path, VF_ERR_INPUT, "velocities");
         free_dcd(&s);
     }
-    /* No fixed atoms: so many atoms that a frame would be larger than the file. */
+    /* No fixed atoms, but so many atoms that a frame would be larger than the file. */
     dcd_sample s = make_dcd((dcd_kind){.marker = 4}, 8, 1, 10);
     assert_change_refused(&s, 92 + 12 + 4, 536870000, "has no complete frame");
     free_dcd(&s);
 }
 
-/* Markers that say 164 around three titles, as in test data of MDAnalysis; but not any length. */
+/* Markers of 164 around three titles, as in MDAnalysis's test data; but not any length. */
 static void test_titles(void **state)
 {
     (void)state;
@@ -360,7 +360,7 @@ static void test_frames_within(void **state)
     free_dcd(&s);
 }
 
-/* A first frame with a coordinate that is no number spoils the fixed atoms of all. */
+/* A first frame with a NaN coordinate makes the fixed atoms of all frames invalid. */
 static void test_fixed_not_finite(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* The reader of ISMRMRD files: which acquisitions become which samples of which frame, at which k. */
+/* The reader of ISMRMRD files: which acquisitions become which samples of which frame, and at which k. */
 #include <math.h>
 
 #include "ismrmrd_fixture.h"
@@ -17,7 +17,7 @@ static void expect_k(int64_t sample, double x, double y, double z)
                  y, z);
 }
 
-/* Sample `at` of a frame comes from sample m of acquisition a, in all channels. */
+/* Checks that sample `at` of a frame comes from sample m of acquisition a, in all channels. */
 static void expect_sample(int frame, int64_t at, int a, int m)
 {
     int64_t samples = s.trajectory[s.frame[frame].trajectory].samples;
@@ -71,7 +71,7 @@ static void test_cartesian(void **state)
         expect_k(16 + m, m + 1 - 4, -3, -2);
         expect_sample(0, 16 + m, 1, m + 1);
     }
-    for (int m = 0; m < 15; m++) { /* the first one acquired, which is discarded, lies at the highest k */
+    for (int m = 0; m < 15; m++) { /* the first acquired sample, which is discarded, lies at the highest k */
         expect_k(25 + m, 6 - m, 0, 1);
         expect_sample(0, 25 + m, 2, m + 1);
     }
@@ -87,7 +87,7 @@ static void test_center_sample_left_out(void **state)
     (void)state;
     begin_acquisitions();
     acquire(8, 1, 0)->head.center_sample = 0;
-    acquire(4, 1, 0)->head.center_sample = 0; /* half an echo: possible */
+    acquire(4, 1, 0)->head.center_sample = 0; /* half an echo is valid */
     write_scan(plain_header(8, 8, 1, CARTESIAN LIMITS(0, 0)));
     read_it(NULL, K_AUTO);
     expect_said("center_sample is 0 in 1 readout as");
@@ -128,7 +128,7 @@ static void test_what_is_no_image(void **state)
     expect_said("1 parallel calibration, 1 of another encoding, 1 without samples");
 }
 
-/* Calibration lines that are no image data: a frame of their own behind the images, of the first volume that has any.
+/* Calibration lines outside the image data: a separate frame after the images, from the first volume that has any.
  */
 static void test_calibration_lines(void **state)
 {
@@ -146,7 +146,7 @@ static void test_calibration_lines(void **state)
                 a->head.position[2] = (float)slice;
                 a->head.flags = slice == 0 ? 0 : step % 2 ? only : both;
             }
-    acquire(4, 3, 0)->head.flags = only; /* other channels, another slice, beyond the matrix: of no use */
+    acquire(4, 3, 0)->head.flags = only; /* other channels, another slice, beyond the matrix: not used */
     acquire(4, 2, 0)->head.flags = only;
     acquired[17].head.idx.slice = 5;
     acquire(4, 2, 0)->head.flags = only;
@@ -167,7 +167,7 @@ static void test_calibration_lines(void **state)
     expect_sample(1, 4, 8 + 4 + 2, 0);
 }
 
-/* Two channels, whose noise has a covariance known from its very samples. */
+/* Two channels, whose noise samples give a known covariance. */
 static void test_noise(void **state)
 {
     (void)state;
@@ -182,7 +182,7 @@ static void test_noise(void **state)
             x[4 + m] = x[m] * (0.5f + 0.5f * I);
         }
     }
-    acquire(3, 1, 0)->head.flags = ISMRMRD_BIT(ISMRMRD_NOISE); /* of one channel: of no use */
+    acquire(3, 1, 0)->head.flags = ISMRMRD_BIT(ISMRMRD_NOISE); /* with one channel: not used */
     acquire(8, 2, 0)->head.sample_time_us = 5;
     const char *xml = plain_header(8, 8, 1, CARTESIAN LIMITS(0, 0));
     char with_bandwidth[4096];
@@ -195,9 +195,10 @@ static void test_noise(void **state)
     assert_int_equal(s.trajectory[0].samples, 8);
     assert_non_null(s.noise);
     expect_said("1 noise acquisition does not match the image data and is not used");
-    /* x1 = (1 + i)/2 x0: covariance 4, 2 - 2i; 2 + 2i, 2; noise read at half the bandwidth of the data (twice the time
-     * a sample), of which the filter left 3/4 there. Of 8 samples variances have a variance of 4^2 / 8 and 2^2 / 8, as
-     * much as they differ, so both are taken for their mean, 3. The correlation is 1, and stays. Ten roundings. */
+    /* x1 = (1 + i)/2 x0: covariance 4, 2 - 2i; 2 + 2i, 2. The noise was read at half the bandwidth of the data
+     * (twice the time per sample), of which the filter left 3/4. With 8 samples, variances have a variance of 4^2 /
+     * 8 and 2^2 / 8, as large as their difference, so both become their mean, 3. The correlation is 1, and stays.
+     * Ten roundings. */
     const double complex expected[4] = {3, 3 * sqrt(0.5) * (1 - I), 3 * sqrt(0.5) * (1 + I), 3};
     for (int i = 0; i < 4; i++) {
         double complex wanted = expected[i] * 2 / 0.75;
@@ -220,7 +221,7 @@ static void test_frames(void **state)
 {
     (void)state;
     begin_acquisitions();
-    for (int repetition = 2; repetition >= 0; repetition--) /* the order in the file is not that of the frames */
+    for (int repetition = 2; repetition >= 0; repetition--) /* the order in the file differs from that of the frames */
         for (int line = 0; line < 2; line++) {
             ismrmrd_acquisition *a = acquire(4, 1, 0);
             a->head.idx.repetition = (uint16_t)(7 * repetition);
@@ -291,7 +292,7 @@ static void test_equal_trajectories_are_shared(void **state)
     }
 }
 
-/* Slices in the order 0, 2, 1 along their normal, which is tilted. */
+/* Slices in the order 0, 2, 1 along their tilted normal. */
 static void test_slices(void **state)
 {
     (void)state;
@@ -311,7 +312,7 @@ static void test_slices(void **state)
     assert_int_equal(s.frames * 100 + s.volumes * 10 + s.slices, 313);
     assert_int_equal(s.trajectories, 1);
     for (int f = 0; f < 3; f++) {
-        static const int acquisition_at[3] = {2, 0, 1}; /* in the order of their places */
+        static const int acquisition_at[3] = {2, 0, 1}; /* in the order of their positions */
         assert_int_equal(s.frame[f].slice, f);
         expect_sample(f, 0, acquisition_at[f], 0);
     }
@@ -393,7 +394,7 @@ static void test_groups(void **state)
     read_it("three", K_AUTO);
 }
 
-/* Members in another order, at other places, of other widths, and some that are not there. */
+/* Members in another order, at other offsets, with other widths, and some missing. */
 static void test_members_by_name(void **state)
 {
     (void)state;
@@ -425,7 +426,7 @@ static void test_members_by_name(void **state)
     }
 }
 
-/* More acquisitions than one batch has, of which one is damaged; more than 32 MB would be slow here. */
+/* More acquisitions than one batch holds, one of them damaged; more than 32 MB would be slow here. */
 static void test_many_acquisitions(void **state)
 {
     (void)state;
@@ -443,7 +444,7 @@ static void test_many_acquisitions(void **state)
         for (int i = 0; i < FIXTURE_ACQUISITIONS; i++)
             acquired[i].head.idx.repetition = (uint16_t)copy;
         acquired[17].head.flags = copy == 40 ? ISMRMRD_BIT(ISMRMRD_NAVIGATION) : 0;
-        acquired[17].data.len = copy == 40 ? 16000 : 16; /* more than it says, and is not needed */
+        acquired[17].data.len = copy == 40 ? 16000 : 16; /* more than the header says, but not needed */
         H5Sselect_hyperslab(space, H5S_SELECT_SET, &start, NULL, &one, NULL);
         assert_true(H5Dwrite(set, type, memory, space, H5P_DEFAULT, acquired) >= 0);
     }

@@ -1,4 +1,4 @@
-/* Maps read back: what the writers wrote, what other programs write, and what is refused. */
+/* Maps read back: files of our writers, files of other programs, and invalid files. */
 #include <time.h>
 #include <zlib.h>
 
@@ -40,8 +40,8 @@ static double value_of(const loaded_map *map, int64_t i, int64_t j, int64_t k)
 
 /* ---- what write_map wrote ---- */
 
-/* DX: 12 digits of doubles are off by half a unit, 5e-12; 9 digits of a float are off by 5e-9, but the nearest float is
- * the one that was written. */
+/* DX: 12 digits of doubles are off by half a unit, 5e-12. 9 digits of a float are off by 5e-9, but the nearest float
+ * is the original. */
 static void check_values(const loaded_map *map, const map_info *info, bool exact)
 {
     const int64_t *n = info->grid.counts;
@@ -101,7 +101,7 @@ static void written_maps_read_back(void **state)
     }
 }
 
-/* The cell of a periodic map, in the format that holds any; one that is none is refused. */
+/* The cell of a periodic map, in the format that stores any cell; an invalid one is rejected. */
 static void cells_read_back(void **state)
 {
     (void)state;
@@ -138,7 +138,7 @@ static void cells_read_back(void **state)
     unlink(path);
 }
 
-/* What a map says it holds: a potential, with so many ions in it, or something that no ions can be placed by, whose
+/* The contents that a map declares: a potential with a number of ions, or something that cannot place ions, whose
  * header has neither a unit nor constants. */
 static void quantities(void **state)
 {
@@ -203,7 +203,7 @@ static void put_gzip(const char *path, const char *text)
     "attribute \"dep\" string \"positions\"\nobject \"regular positions regular connections\" class field\n"           \
     "component \"positions\" value 1\ncomponent \"connections\" value 2\ncomponent \"data\" value 3\n"
 
-/* Each holds the same map. `warning`: a part of what is said besides that the unit is not known; NULL: nothing. */
+/* Each holds the same map. `warning`: a part of the messages besides that on the unknown unit; NULL: none. */
 static const struct {
     const char *text, *warning;
     vf_dtype type;
@@ -227,7 +227,7 @@ static const struct {
      NULL, VF_F64, ""}, /* no connections */
 };
 
-/* What a map was made with, as far as it is said; what is no number or no digest is not said. */
+/* The recorded settings of a map, if present; invalid numbers or digests are ignored. */
 static void stated_constants(void **state)
 {
     (void)state;
@@ -251,7 +251,7 @@ static void stated_constants(void **state)
     path_of("said.dx", path);
     for (size_t c = 0; c < 2 * (sizeof cases / sizeof *cases); c++) {
         const size_t which = c / 2;
-        const bool ours = c % 2; /* comments of files that do not begin as cionize's do say nothing */
+        const bool ours = c % 2; /* comments of files that do not begin like cionize's are ignored */
         snprintf(text, sizeof text, "# %s in V\n%s" HEAD ARRAY "1 2 3 4 5 6\n" FOOT,
                  ours ? "electrostatic potential" : "something", cases[which].comments);
         put_file(path, text, strlen(text));
@@ -293,7 +293,7 @@ static void other_programs_maps(void **state)
         if (accepted[which].warning ? !strstr(warnings, accepted[which].warning) : *warnings != '\0')
             fail_msg("%zu: '%s'", which, warnings);
         map_free(&map);
-        if (!*accepted[which].unit) { /* what is not known is taken, with a warning */
+        if (!*accepted[which].unit) { /* an unknown unit is accepted, with a warning */
             map = must_read(path, "e/A");
             assert_string_equal(map.unit, "e/A");
             assert_non_null(strstr(warnings, "assuming e/A"));
@@ -320,7 +320,7 @@ static const struct {
     {HEAD ARRAY "1 2 3 4 5\n", "the data end after 5 values instead of 6"},
     {HEAD ARRAY SIX "7 8\n" FOOT, "there are 8 values, but only 6 are expected"},
     {HEAD ARRAY SIX "7", "there are 7 values, but only 6 are expected"},
-    {HEAD ARRAY "1 2 3 4 5 6", ":8: the file ends right after its last value"}, /* 6, or 6.5 that was cut */
+    {HEAD ARRAY "1 2 3 4 5 6", ":8: the file ends right after its last value"}, /* 6, or a truncated 6.5 */
     {HEAD ARRAY "1 2 3\n4 nan 6\n" FOOT, ":9: the value at grid point (0, 1, 1): 'nan' is not a finite number"},
     {HEAD ARRAY "1 2 -inf\n4 5 6\n" FOOT, ":8: the value at grid point (0, 0, 2): '-inf' is not a finite number"},
     {HEAD ARRAY "1 2 1e999\n4 5 6\n" FOOT, "grid point (0, 0, 2): '1e999'"},
@@ -387,7 +387,8 @@ static void damaged_dx(void **state)
     expect_error(read_map(ctx, directory, NULL, &map), VF_ERR_ARGUMENT, directory, ".dx");
 }
 
-/* A map cut off anywhere is refused, or, where only its footer is cut, warned of; a compressed one is always refused.
+/* A map truncated anywhere is rejected; if only its footer is truncated, there is a warning. A truncated compressed
+ * map is always rejected.
  */
 static void cut_maps(void **state)
 {
@@ -406,7 +407,7 @@ static void cut_maps(void **state)
         put_file(path, part, cut);
         vf_status status = read_quietly(path, NULL, &map);
         free(part);
-        /* "attr" is no part of a footer, "attribute" is one. */
+        /* "attr" is not part of a footer, "attribute" is. */
         const bool whole = cut == data_end + 1 || cut >= data_end + 1 + strlen("attribute");
         if (status != (whole ? VF_OK : VF_ERR_INPUT))
             fail_msg("cut at %zu of %zu: %s", cut, bytes, vf_context_message(ctx));
@@ -423,7 +424,7 @@ static void cut_maps(void **state)
         put_file(path, text, cut);
         expect_error(read_quietly(path, NULL, &map), VF_ERR_INPUT, path, "");
     }
-    for (size_t at = 20; at < bytes; at += 7) { /* and one with a bit turned */
+    for (size_t at = 20; at < bytes; at += 7) { /* and one with a flipped bit */
         text[at] ^= 16;
         put_file(path, text, bytes);
         expect_error(read_quietly(path, NULL, &map), VF_ERR_INPUT, path, "");
@@ -433,8 +434,7 @@ static void cut_maps(void **state)
     unlink(path);
 }
 
-/* Numbers and comments that lie across the ends of the reader's buffer, of 4 MiB: every number has its place, whatever
- * the widths. */
+/* Numbers and comments across the ends of the reader's buffer, of 4 MiB: every number is found, with any widths. */
 static void long_files(void **state)
 {
     (void)state;
@@ -463,7 +463,7 @@ static void long_files(void **state)
                     fail_msg("(%d, %d, %d): %.17g", i, j, k, value_of(&map, i, j, k));
     map_free(&map);
 
-    memset(text, 'x', used); /* no word at all */
+    memset(text, 'x', used); /* not a word at all */
     memcpy(text, "origin ", 7);
     put_file(path, text, used);
     expect_error(read_map(ctx, path, NULL, &map), VF_ERR_INPUT, path, "line is too long");

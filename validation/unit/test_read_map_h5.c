@@ -1,4 +1,4 @@
-/* HDF5 maps read back that lack something, or say what cannot be. What cionize wrote: test_read_map.c. */
+/* Incomplete or contradictory HDF5 maps read back. Maps written by cionize: test_read_map.c. */
 #include <sys/stat.h>
 #include <unistd.h>
 

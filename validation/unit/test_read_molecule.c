@@ -1,6 +1,6 @@
-/* The PQR reader: every dialect and every kind of line read exactly, warnings and sums, files plain and compressed.
+/* The PQR reader: every dialect and every kind of line read exactly, warnings and sums, plain and compressed files.
  *
- * Numbers are compared for equality: a decimal number has one nearest double, and the reader has to find it. */
+ * Numbers are compared for equality: a decimal number has one nearest double, which the reader must find. */
 #include <sys/stat.h>
 #include <zlib.h>
 
@@ -251,8 +251,8 @@ static void sums_charges_exactly(void **state)
 {
     (void)state;
     molecule m;
-    /* 0.1 is not a binary number: adding it 100,000 times naively is 2e-8 off; half a unit in the last place of the
-     * sum, plus the error of 0.1 itself times 100,000, 5.6e-13, is what a good sum leaves. */
+    /* 0.1 is not exact in binary: adding it 100,000 times naively is off by 2e-8. A good sum is off by half a unit
+     * in the last place of the sum, plus 100,000 times the error of 0.1 itself, 5.6e-13. */
     char *text = many_atoms(100000, 1, (const char *const[]){"0.1000"});
     expect_read(text, &m);
     free(text);
@@ -269,7 +269,7 @@ static void judges_the_total_charge(void **state)
 {
     (void)state;
     molecule m;
-    /* TIP3P water as gmx writes it, two decimals: -0.83 + 2 * 0.42 leaves 0.01 for each of 30,000 molecules. */
+    /* TIP3P water as gmx writes it, with two decimals: -0.83 + 2 * 0.42 leaves 0.01 for each of 30,000 molecules. */
     char *text = many_atoms(90000, 3, (const char *const[]){"-0.83", "0.42", "0.42"});
     expect_read(text, &m);
     assert_true(fabs(m.total_charge - 300) <= 1e-9);
@@ -283,13 +283,13 @@ static void judges_the_total_charge(void **state)
     text = many_atoms(300, 1, (const char *const[]){"-1.00"});
     expect_no_warning(text);
     free(text);
-    /* 3,000 charges of four decimals: 4 sqrt(3000/12) 1e-4 = 0.0063 is usual, so 0.2 is not. */
+    /* 3,000 charges of four decimals: 4 sqrt(3000/12) 1e-4 = 0.0063 is normal, so 0.2 is not. */
     text = many_atoms(3001, 3001, (const char *const[3001]){[0 ... 2999] = "0.1001", [3000] = "-0.1000"});
     expect_read(text, &m);
     molecule_free(&m);
     assert_true(contains_all(warnings, "+300.2000 e, is 0.2000 e from|0.0063 e, at most 0.15 e"));
     free(text);
-    /* With three decimals 4 sqrt(3000/12) 1e-3 = 0.063 is usual, so 0.02 is nothing to speak of. */
+    /* With three decimals 4 sqrt(3000/12) 1e-3 = 0.063 is normal, so 0.02 needs no warning. */
     text = many_atoms(3001, 3001, (const char *const[3001]){[0 ... 2999] = "0.101", [3000] = "0.020"});
     expect_no_warning(text);
     free(text);
@@ -304,7 +304,7 @@ static void digests_the_text(void **state)
     expect_read(FIRST "\n", &m);
     assert_string_equal(m.digest, expected);
     molecule_free(&m);
-    molecule_free(&m); /* twice is allowed: it leaves nothing */
+    molecule_free(&m); /* a second call is allowed: the first left nothing */
     assert_null(m.charge);
 }
 
@@ -376,7 +376,7 @@ static void refuses_files_that_cannot_be_read(void **state)
     expect_file_refused(directory, "is a directory");
     expect_file_refused(write_bytes("empty.pqr", "", 0), "is empty");
     unlink(path_of("empty.pqr"));
-    if (geteuid() != 0) { /* root may read everything */
+    if (geteuid() != 0) { /* root can read everything */
         const char *path = write_bytes("locked.pqr", FIRST, sizeof FIRST);
         chmod(path, 0);
         expect_file_refused(path, "Permission denied");
@@ -391,7 +391,7 @@ static void refuses_damaged_and_dangerous_gzip(void **state)
     const char *path = write_gzip("t.pqr.gz", text, strlen(text), 1);
     struct stat info;
     assert_int_equal(stat(path, &info), 0);
-    for (int cut = 1; cut < 12; cut++) { /* inside the data; at its end; inside the check sum */
+    for (int cut = 1; cut < 12; cut++) { /* inside the data; at its end; inside the checksum */
         assert_int_equal(truncate(path, info.st_size - (cut < 9 ? cut : 40 * cut)), 0);
         expect_file_refused(path, "gzip");
         path = write_gzip("t.pqr.gz", text, strlen(text), 1);

@@ -1,10 +1,10 @@
-/* The reader of scans: the plain layout, and what is refused. */
+/* The reader of scans: the plain layout, and invalid scans. */
 #include <math.h>
 #include <sys/stat.h>
 
 #include "scan_fixture.h"
 
-/* The scan that most tests start from: 2 coils, 5 samples, a matrix of 6 x 4 x 2. */
+/* The initial scan of most tests: 2 coils, 5 samples, a matrix of 6 x 4 x 2. */
 enum { NX = 6, NY = 4, NZ = 2, COILS = 2, SAMPLES = 5, VOXELS = NX * NY * NZ };
 
 typedef struct content {
@@ -198,7 +198,7 @@ static void test_units_of_plain_layout(void **state)
     write_file(all, matrix, fov);
     expect_refusal(NULL, K_AUTO, VF_ERR_INPUT, "multiply kx, ky, kz by the matrix (6, 4, 2)");
     expect_refusal(NULL, K_AUTO, VF_ERR_INPUT, "--trajectory-units normalized");
-    read_it(NULL, K_FOV); /* who says so is believed */
+    read_it(NULL, K_FOV); /* an explicit unit is accepted */
     assert_memory_equal(s.trajectory[0].k, other, sizeof other);
 }
 
@@ -214,7 +214,7 @@ static void test_samples_just_outside(void **state)
     read_it(NULL, K_AUTO);
     assert_null(s.trajectory[0].weights);
     assert_string_equal(said, "");
-    out[2][0] = 51; /* beyond, by no more than a twentieth: weight 0 */
+    out[2][0] = 51; /* beyond, by at most a twentieth: weight 0 */
     write_file(all, wide, fov);
     read_it(NULL, K_AUTO);
     static const float expected[SAMPLES] = {1, 1, 0, 1, 1};
@@ -227,7 +227,7 @@ static void test_samples_just_outside(void **state)
     expect_refusal(NULL, K_AUTO, VF_ERR_INPUT, "|kx| = 53 cycles per field of view, but 100 voxels");
 }
 
-/* It tells whether k, weights, time or phi changed, and nothing else. */
+/* It changes if k, weights, time or phi change, and only then. */
 static void test_digest(void **state)
 {
     (void)state;
@@ -273,7 +273,7 @@ static void test_zero_data_is_said(void **state)
 /* ---- what is refused ---- */
 
 typedef struct refusal {
-    content contents[3]; /* those with a name replace or join data and trajectory */
+    content contents[3]; /* those with a name replace or extend data and trajectory */
     const char *words;
 } refusal;
 
@@ -382,7 +382,7 @@ static void test_datasets_that_are_missing(void **state)
     expect_refusal("other", K_AUTO, VF_ERR_INPUT, "no group 'other' with datasets 'xml' and 'data'");
 }
 
-/* A file may say that it has more samples than any memory: HDF5 does not store what was never written. */
+/* A file may declare more samples than any memory holds: HDF5 does not store unwritten data. */
 static void test_more_than_memory(void **state)
 {
     (void)state;
@@ -399,7 +399,7 @@ static void test_more_than_memory(void **state)
     expect_refusal(NULL, K_AUTO, VF_ERR_MEMORY, "not enough memory for /scan/data");
 }
 
-/* Names that are not the layout's may be misspelt. */
+/* Unknown names may be typos. */
 static void test_names_that_are_not_known(void **state)
 {
     (void)state;
@@ -427,7 +427,7 @@ static void test_names_that_are_not_known(void **state)
     expect_refusal(NULL, K_AUTO, VF_ERR_INPUT, "the coil maps in /scan/sensitivity are 0 everywhere");
 }
 
-/* voxfield's own writer makes no empty datasets. */
+/* voxfield's own writer cannot make empty datasets. */
 static void test_zero_samples(void **state)
 {
     (void)state;

@@ -1,4 +1,5 @@
-/* The images that mri_recon writes: what is in the files, where voxels lie in the patient, and what is refused. */
+/* The images that mri_recon writes: the contents of the files, the voxels' positions in the patient, and invalid
+ * images. */
 #include "image_test.h"
 
 #include <zlib.h>
@@ -24,7 +25,7 @@ static int set_up_log(void **state)
 
 static unsigned char *slurp(const char *path, size_t *bytes)
 {
-    gzFile stream = gzopen(path, "rb"); /* reads what is not compressed as it is */
+    gzFile stream = gzopen(path, "rb"); /* reads uncompressed data unchanged */
     size_t room = 1 << 22;
     unsigned char *content = malloc(room);
     assert_non_null(stream);
@@ -122,7 +123,7 @@ static void h5_comes_back(void **state)
     unlink(path);
 }
 
-/* Images to compare with may come from elsewhere: fewer dimensions, real numbers, no attributes. */
+/* Images to compare with may come from other programs: fewer dimensions, real numbers, no attributes. */
 static void h5_of_others(void **state)
 {
     (void)state;
@@ -180,7 +181,7 @@ static int get_short(const unsigned char *header, size_t at)
     return value;
 }
 
-/* The place (RAS) of a voxel by the quaternion, as nifti1.h has it ("METHOD 2"). */
+/* The position (RAS) of a voxel by the quaternion, as in nifti1.h ("METHOD 2"). */
 static void place_by_quaternion(const unsigned char *header, const int64_t voxel[3], double place[3])
 {
     const double b = (double)get_float(header, 256), c = (double)get_float(header, 260),
@@ -207,8 +208,8 @@ static void place_by_rows(const unsigned char *header, const int64_t voxel[3], d
     }
 }
 
-/* Single precision of coordinates below 100 (4e-6), of a quaternion (a = 0 may stand for sqrt(1e-7): 3e-4 of 25 mm); a
- * voxel is 1 mm at least. */
+/* Single precision of coordinates below 100 (4e-6), and of a quaternion (a = 0 may stand for sqrt(1e-7): 3e-4 of 25
+ * mm); a voxel is at least 1 mm. */
 static void check_places(const scene *s, const unsigned char *header)
 {
     for (int corner = 0; corner < 8; corner++) {
@@ -228,7 +229,7 @@ static void check_places(const scene *s, const unsigned char *header)
     }
 }
 
-/* What is written of volumes at different places is said, in the file too. */
+/* If volumes are at different places, a message and the file say which one is described. */
 static void check_said(const scene *s, const unsigned char *header)
 {
     char expected[PATH_SIZE] = "", *text = (char *)header + 360;
@@ -287,7 +288,8 @@ static void nifti_holds_the_image(void **state)
     unlink(packed_path);
 }
 
-/* Rotations from all over the sphere of quaternions, with either hand: each of the four parts is the largest in some.
+/* Rotations from all over the sphere of quaternions, with either handedness: each of the four parts is the largest
+ * in some.
  */
 static void nifti_of_any_rotation(void **state)
 {
@@ -321,7 +323,7 @@ static void nifti_of_any_rotation(void **state)
     unlink(path);
 }
 
-/* No rotation can stand for axes that are not at right angles: the rows say it alone. */
+/* No rotation can represent axes that are not at right angles: only the rows describe them. */
 static void skewed_axes(void **state)
 {
     (void)state;
@@ -385,7 +387,7 @@ static void mrd_holds_the_image(void **state)
 
 /* ---- all formats ---- */
 
-/* Compressed files too are compared as they are. */
+/* Compressed files are compared in compressed form, too. */
 static void same_bytes_whatever_the_threads(void **state)
 {
     (void)state;

@@ -4,7 +4,7 @@
 
 #include "reduce/reduce_internal.h"
 
-/* Around warps, vectors, data blocks of all shapes that a table may have, chunks of the CPU's, and several runs. */
+/* Near warps, vectors, data blocks of all shapes that a table may have, chunks of the CPU, and several runs. */
 static const int64_t sizes[] = {0,    1,    2,    15,    16,    17,    31,    32,    33,     63,     127,     129,
                                 255,  256,  257,  511,   513,   1001,  1023,  1025,  2047,   2049,   4095,    4096,
                                 4097, 8191, 8193, 16383, 16384, 16385, 32769, 65537, 100003, 262145, 1048579, 6000011};
@@ -20,7 +20,7 @@ static vf_reduce *make_plan(vf_reduction reduction, vf_dtype type, int64_t most)
     return plan;
 }
 
-/* Runs a plan and returns the result, which must be the same from vf_reduce_now, with nothing written around it. */
+/* Runs a plan and returns the result. vf_reduce_now must give the same, and nothing may be written around it. */
 static vf_reduced run(const vf_reduce *plan, int64_t n, const void *x, const void *y)
 {
     vf_array results;
@@ -59,11 +59,11 @@ static void assert_result(const vf_reduced *got, const vf_reduced *want, double 
              (long long)got->index, want->re, want->im, (long long)want->integer, (long long)want->index, bound);
 }
 
-/* The error of a sum in double precision is at most k 2^-53 times the sum of the terms' sizes, where no term goes
- * through more than k roundings (Higham, Accuracy and Stability, 4.2). The CPU's longest way: 1/16 of a chunk, which is
- * 2^14 elements or 1/1024 of all, the 16 columns, the 1024 chunks; complex ones have two numbers an element, of which
- * the dot product's parts may both be in one column. A GPU's is shorter, having more threads. Three more for the
- * product and the definition's own rounding to double, twice for parts. */
+/* The error of a sum in double precision is at most k 2^-53 times the sum of the terms' magnitudes, if no term goes
+ * through more than k roundings (Higham, Accuracy and Stability, 4.2). The CPU's longest path: 1/16 of a chunk,
+ * which is 2^14 elements or 1/1024 of all, the 16 columns, the 1024 chunks. Complex elements have two numbers each,
+ * and for the dot product both may be in one column. A GPU's path is shorter, because it has more threads. Three
+ * more for the product and the reference's own rounding to double, twice for parts. */
 static double bound_of(vf_reduction reduction, vf_dtype type, int64_t n, const void *x, const void *y)
 {
     if (reduction >= VF_REDUCE_MIN || type >= VF_I32)
@@ -116,7 +116,7 @@ static void sizes_case(vf_reduction reduction, vf_dtype type)
     /* Offsets of x and y: aligned; the same; different ones. */
     static const int64_t offsets[][2] = {{0, 0}, {1, 1}, {3, 0}, {0, 5}, {31, 17}};
     vf_reduce *plan = make_plan(reduction, type, MOST);
-    for (int s = SIZES - 1; s >= 0; s--) /* the largest first: one that leaves its scratch dirty shows */
+    for (int s = SIZES - 1; s >= 0; s--) /* the largest first: a plan that does not clean its scratch memory shows */
         for (size_t o = 0; o < (sizes[s] < 10000 ? 5 : sizes[s] < MANY ? 2 : 1); o++) {
             const size_t which = sizes[s] < MANY ? o : (size_t)s % 2;
             const int64_t n = sizes[s];
@@ -138,7 +138,7 @@ static void test_sizes(void **state)
                 sizes_case((vf_reduction)r, (vf_dtype)t);
 }
 
-/* The same bits for any number of threads, all instruction sets, and wherever the array begins. */
+/* The same bits for any number of threads, all instruction sets, and any start of the array. */
 static void same_bits_case(vf_reduction reduction, vf_dtype type, int64_t n)
 {
     static const int threads[] = {1, 2, 7};
@@ -182,7 +182,7 @@ static void test_same_bits(void **state)
                     same_bits_case((vf_reduction)r, (vf_dtype)t, some[s]);
 }
 
-/* Whole numbers add up exactly in double precision and not in single, and in 64 bits and not in 32. */
+/* Whole numbers add up exactly in double precision but not in single, and in 64 bits but not in 32. */
 static void test_wide_accumulators(void **state)
 {
     (void)state;
@@ -222,7 +222,7 @@ static void test_wide_accumulators(void **state)
     free(l);
 }
 
-/* Sets a number; of an array of complex ones the parts count. */
+/* Sets a number; in an array of complex elements the parts count. */
 static void set_number(vf_dtype type, void *x, int64_t i, double value)
 {
     if (type == VF_F32 || type == VF_C64)
@@ -231,7 +231,7 @@ static void set_number(vf_dtype type, void *x, int64_t i, double value)
         ((double *)x)[i] = value;
 }
 
-/* All reductions of floating-point numbers, x being y too, against the definition. */
+/* All reductions of floating-point numbers, with y = x, against the definition. */
 static void special_case(vf_dtype type, int64_t n, const void *x, int64_t offset)
 {
     placed px = place(type, n, offset, x), py = place(type, n, 0, x);
@@ -241,7 +241,7 @@ static void special_case(vf_dtype type, int64_t n, const void *x, int64_t offset
         vf_reduce *plan = make_plan((vf_reduction)r, type, n);
         const vf_reduced want = vf_reduce_ref((vf_reduction)r, type, n, x, x);
         const vf_reduced got = run(plan, n, px.data, r == VF_REDUCE_DOT ? py.data : NULL);
-        /* One part may be a number where the other is not. */
+        /* One part may be finite where the other is not. */
         const double any = bound_of((vf_reduction)r, type, n, x, x), bound = isfinite(any) ? any : 1e-9;
         assert_result(&got, &want, bound, (vf_reduction)r, type, n);
         vf_reduce_destroy(plan);
@@ -274,7 +274,7 @@ static void test_nan_and_infinity(void **state)
         }
 }
 
-/* Nothing but one value: the first counts, whatever the value. */
+/* All elements equal: the first counts, for any value. */
 static void test_all_the_same(void **state)
 {
     (void)state;
@@ -292,7 +292,7 @@ static void test_all_the_same(void **state)
             }
 }
 
-/* -0 equals 0: the first of both is the least and the greatest. */
+/* -0 equals 0: the first of them is the least and the greatest. */
 static void test_zeros(void **state)
 {
     (void)state;
@@ -320,7 +320,7 @@ static void extreme_case(vf_dtype type, int64_t n, const void *x, int64_t offset
     vf_array_free(&px.all);
 }
 
-/* Many equal extremes; ascending and descending; one extreme anywhere; the ends of what a type can hold. */
+/* Many equal extremes; ascending and descending; one extreme anywhere; the limits of a type. */
 static void test_ties_and_places(void **state)
 {
     (void)state;
@@ -361,7 +361,7 @@ static void test_ties_and_places(void **state)
         }
 }
 
-/* More elements than 31 bits count. */
+/* More elements than a 31-bit index allows. */
 static void large_case(vf_dtype type, const void *one, const void *two)
 {
     const int64_t n = ((int64_t)1 << 31) + 1;
@@ -425,7 +425,7 @@ static void test_products_of_matrices(void **state)
         matrix *x = random_elements(VF_I32, 4 * n), want = {{1, 0, 0, 1}}, got = want;
         for (int64_t i = 0; i < n; i++) {
             for (int e = 0; e < 4; e++)
-                x[i].of[e] |= e % 3 == 0; /* odd on the diagonal: products do not come to nothing */
+                x[i].of[e] |= e % 3 == 0; /* odd on the diagonal: products do not vanish */
             append(&want, &x[i]);
         }
         const vf_chunked what = {x, multiply, append};

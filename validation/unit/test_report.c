@@ -1,4 +1,4 @@
-/* The run report, character by character, and the stages and times it tells of. */
+/* The run report, character by character, with its stages and times. */
 #include <fcntl.h>
 #include <locale.h>
 #include <math.h>
@@ -162,7 +162,7 @@ static void check_numbers(void)
     vf_report_number(r, "infinity", -INFINITY);
     vf_report_number(r, "tenth", 0.1);
     const char *at = strchr(finish(r), '[') + 1;
-    for (int i = 0; i < N; i++) { /* the same number, in the fewest digits, never with a comma of the locale */
+    for (int i = 0; i < N; i++) { /* the same number, in the fewest digits, never with the locale's comma */
         char token[64], shorter[64];
         int n = (int)strcspn(at, ",]");
         snprintf(token, sizeof token, "%.*s", n, at);
@@ -189,7 +189,7 @@ static void test_numbers(void **state)
     check_numbers();
 }
 
-/* With LOCPATH at a folder that has it, where the system has none. */
+/* If the system does not have the locale: with LOCPATH at a folder that has it. */
 static void test_numbers_in_another_locale(void **state)
 {
     (void)state;
@@ -236,7 +236,8 @@ static void test_failures(void **state)
     vf_context_clear_error(ctx);
 
     assert_int_equal(vf_report_create(ctx, "/dev/full", &r), VF_OK);
-    for (int i = 0; i < 100000; i++) /* more than any buffer: the first failure is kept, and the rest is quiet */
+    for (int i = 0; i < 100000; i++) /* more than any buffer: the first failure is kept, and later ones are not
+                                      * reported */
         vf_report_text(r, "key", "a value of some length that fills the disk in the end");
     assert_int_equal(vf_report_commit(&r), VF_ERR_OUTPUT);
     assert_null(r);
@@ -280,7 +281,7 @@ static void test_stages(void **state)
     vf_stage_end(&s); /* none is running */
     vf_stage_begin(&s, "read");
     usleep(20000);
-    vf_stage_begin(&s, "write"); /* ends the one before */
+    vf_stage_begin(&s, "write"); /* ends the previous one */
     usleep(1000);
     vf_stage_begin(&s, "read"); /* adds to its time */
     usleep(20000);
@@ -334,7 +335,7 @@ static void test_seconds_and_bytes(void **state)
         assert_string_equal(vf_format_seconds(seconds[i].value, out, sizeof out), seconds[i].expected);
     for (size_t i = 0; i < sizeof bytes / sizeof *bytes; i++)
         assert_string_equal(vf_format_bytes(bytes[i].value, out, sizeof out), bytes[i].expected);
-    for (double v = 1; v < 1e20; v *= 1.013) /* three digits, and never an exponent while there is a unit for it */
+    for (double v = 1; v < 1e20; v *= 1.013) /* three digits, and no exponent as long as there is a unit */
         assert_null(strchr(vf_format_bytes(v, out, sizeof out), '+'));
 }
 
@@ -347,7 +348,7 @@ static void test_plural(void **state)
         assert_string_equal(vf_plural(several[i]), "s");
 }
 
-/* Time that passes is said, where a share is known or not; not too often, and not of a line that has ended. */
+/* Elapsed time is shown, whether the share is known or not; not too often, and not for a line that has ended. */
 static void check_ticks(FILE *stream)
 {
     vf_progress p;
@@ -387,7 +388,7 @@ static void test_progress(void **state)
     assert_int_equal(size, 0);
     p.began -= 20;
     p.drawn -= 20;
-    vf_progress_update(&p, 0); /* no rate can be said yet */
+    vf_progress_update(&p, 0); /* no rate is known yet */
     fflush(stream);
     assert_int_equal(size, 0);
     vf_progress_update(&p, 50e9);
@@ -411,7 +412,7 @@ static void test_progress(void **state)
     free(shown);
 }
 
-/* What a terminal of `columns` (0: it does not say) gets of a line half way. */
+/* The output to a terminal of `columns` (0: unknown) for a half finished line. */
 static void check_terminal(unsigned short columns, const char *title, const char *expected)
 {
     int master = posix_openpt(O_RDWR | O_NOCTTY);
@@ -428,7 +429,7 @@ static void check_terminal(unsigned short columns, const char *title, const char
     vf_progress_add(&p, 2);
     vf_progress_end(&p);
     char shown[256] = "";
-    /* It arrives when the terminal's driver gets to it, in pieces. */
+    /* The terminal's driver delivers it later, in pieces. */
     struct pollfd ready = {.fd = master, .events = POLLIN};
     for (size_t length = 0; length < strlen(expected) && poll(&ready, 1, 10000) == 1;) {
         ssize_t more = read(master, shown + length, sizeof shown - 1 - length);
@@ -441,7 +442,8 @@ static void check_terminal(unsigned short columns, const char *title, const char
     close(master);
 }
 
-/* On a terminal: the title at once, each line over the one before, cut to the width, and nothing left of them. */
+/* On a terminal: the title at once, each line over the previous one, truncated to the width, and a clean line at the
+ * end. */
 static void test_progress_on_a_terminal(void **state)
 {
     (void)state;

@@ -5,8 +5,8 @@
 
 #include "scan/scan_plan.h"
 
-/* Around warps, vectors, data blocks of all shapes that a table may have, the CPU's runs and chunks, 32 data blocks,
- * and more than 256 of them, which are more than a group to look back over. */
+/* Near warps, vectors, data blocks of all shapes that a table may have, the CPU's runs and chunks, 32 data blocks,
+ * and more than 256 of them, which exceed a group of the look-back. */
 static const int64_t sizes[] = {0,    1,     2,     15,    16,     17,     31,     32,     33,      127,    129,
                                 257,  1001,  1023,  1024,  1025,   2047,   2049,   4095,   4096,    4097,   8191,
                                 8193, 16385, 65537, 65536, 131071, 131073, 100003, 262145, 1048579, 6000011};
@@ -53,12 +53,12 @@ static double number(vf_dtype type, const void *x, int64_t i)
     return type == VF_F32 ? (double)((const float *)x)[i] : ((const double *)x)[i];
 }
 
-/* Sums of integers are exact. The error of one of floating-point numbers is at most k u times the sum of the terms'
- * sizes, k being how many roundings a term may go through (Higham, Accuracy and Stability, 4.2). The CPU adds in double
- * precision, and rounds to the type at last: a run of 1,024, then all runs one after the other. A GPU adds in the type:
- * serially nWork numbers, at most 32 (twice: for the block's sum and the results), lanes, warps and three levels of
- * looking back with 5 each, and one supergroup after the other, or with three kernels data blocks and runs: fewer than
- * n / 1024 + 64 in all. */
+/* Sums of integers are exact. The error of a floating-point sum is at most k u times the sum of the terms'
+ * magnitudes, where k is the most roundings of a term (Higham, Accuracy and Stability, 4.2). The CPU adds in double
+ * precision, and rounds to the type last: a run of 1,024, then all runs one after the other. A GPU adds in the type:
+ * at most nWork = 32 numbers serially (twice: for the block's sum and the results), lanes, warps and three levels of
+ * look-back with 5 each, and one supergroup after the other; or, with three kernels, data blocks and runs. In all,
+ * fewer than n / 1024 + 64. */
 static double bound_of(vf_dtype type, int64_t n, double magnitude)
 {
     const bool gpu = vf_device_get_kind(device) == VF_DEVICE_CUDA;
@@ -95,7 +95,7 @@ static void assert_scan(const vf_scan_options *options, int64_t n, const void *x
     free(magnitudes);
 }
 
-/* Flags, a share `often` of them set, with any value but 0; NULL unless there are to be segments. */
+/* Flags, a share `often` of them set, with any nonzero value; NULL without segments. */
 static uint8_t *random_heads(const vf_scan_options *options, int64_t n, double often)
 {
     if (!options->segmented)
@@ -117,7 +117,7 @@ static void *scan_at(const vf_scan *plan, int64_t n, const void *x, const uint8_
         py = place(result_type(type), n, offsets[2], NULL);
     need_ok(vf_scan_execute(plan, queue, n, px.data, ph.data, offsets[2] < 0 ? px.data : py.data));
     void *y = take_back(offsets[2] < 0 ? &px : &py);
-    if (offsets[2] >= 0) { /* x is as it was */
+    if (offsets[2] >= 0) { /* x is unchanged */
         void *still = take_back(&px);
         assert_memory_equal(still, x, (size_t)n * vf_dtype_bytes(type));
         free(still);
@@ -127,7 +127,7 @@ static void *scan_at(const vf_scan *plan, int64_t n, const void *x, const uint8_
     return y;
 }
 
-/* The largest for one kind of each type only. */
+/* The largest size is tested for only one kind of each type. */
 static bool is_too_long(const vf_scan_options *o, int64_t n)
 {
     return n >= LARGE &&
@@ -139,7 +139,7 @@ static void sizes_case(const vf_scan_options *options)
     static const int64_t offsets[][3] = {{0, 0, 0}, {1, 1, 1}, {3, 0, 2}, {0, 17, -1}, {31, 2, 5}};
     static const double often[] = {0.01, 0.3, 0, 1, 0.0001};
     vf_scan *plan = make_plan(options, MOST);
-    for (int s = SIZES - 1; s >= 0; s--) /* the largest first: one that leaves its scratch dirty shows */
+    for (int s = SIZES - 1; s >= 0; s--) /* the largest first: a plan that does not clean its scratch memory shows */
         for (int o = 0; o < (sizes[s] < 10000 ? 5 : sizes[s] < LARGE ? 2 : 1); o++) {
             const int64_t n = sizes[s];
             if (is_too_long(options, n))
@@ -175,7 +175,7 @@ static void test_sizes(void **state)
     for_all(sizes_case);
 }
 
-/* The same bits each time, with any number of threads, and wherever the arrays begin. */
+/* The same bits each time, with any number of threads, and any start of the arrays. */
 static void same_bits_case(const vf_scan_options *options)
 {
     if (strcmp(options->variant, "ref") == 0)
@@ -214,7 +214,7 @@ static void test_same_bits(void **state)
     for_all(same_bits_case);
 }
 
-/* What is not a number stays so until the segment ends, and infinities until they meet. */
+/* NaN stays until the segment ends, and infinities until they meet. */
 static void special_case(const vf_scan_options *options)
 {
     static const int64_t some[] = {1, 40, 5000, 70001};
@@ -227,7 +227,7 @@ static void special_case(const vf_scan_options *options)
             const int64_t n = some[s];
             void *x = random_elements(options->type, n);
             uint8_t *head = random_heads(options, n, 0.0005);
-            for (int p = 0; p < (v == 3 ? 2 : 1); p++) { /* both infinities: NaN from the second on */
+            for (int p = 0; p < (v == 3 ? 2 : 1); p++) { /* both infinities: NaN from the second one on */
                 const int64_t i = (int64_t)(uniform() * (double)n);
                 const double value = values[v < 3 ? v : 1 + p];
                 if (options->type == VF_F32)
@@ -261,8 +261,8 @@ static void test_nan_and_infinity(void **state)
     for_all(special_case);
 }
 
-/* Whole numbers add up exactly as long as the sums are below 2^24: no grouping may change a bit. Results of more than
- * 32 MiB, which the CPU writes past its caches. */
+/* Whole numbers add up exactly as long as the sums are below 2^24, so no grouping may change a bit. Results of more
+ * than 32 MiB, for which the CPU bypasses its caches. */
 static void test_exact_sums(void **state)
 {
     (void)state;
@@ -288,7 +288,7 @@ static void test_exact_sums(void **state)
     free(x);
 }
 
-/* One plan, many times, without waiting: a scan must not see what the one before left behind. */
+/* One plan, many times, without waiting: a scan must not see remains of the previous one. */
 static void test_again_and_again(void **state)
 {
     (void)state;
@@ -316,7 +316,7 @@ static void test_again_and_again(void **state)
     }
 }
 
-/* More elements than 31 bits count: ones, in place where the sums are as wide as the elements. */
+/* More elements than a 31-bit index allows: ones, in place if the sums are as wide as the elements. */
 static void test_large(void **state)
 {
     (void)state;

@@ -1,11 +1,11 @@
-/* Scripts of VMD's cionize: every keyword read, every mistake named with its line. */
+/* Scripts of VMD's cionize: every keyword is read, every mistake is reported with its line. */
 #include "ion_fixture.h"
 
 #include "ions/script.h"
 
 static vf_status parse_bytes(const char *text, size_t bytes, script *out)
 {
-    /* An allocation of its own, so that a sanitizer sees a byte too far. */
+    /* A separate allocation, so that a sanitizer detects reads beyond its end. */
     char *copy = malloc(bytes ? bytes : 1);
     assert_non_null(copy);
     memcpy(copy, text, bytes);
@@ -36,7 +36,7 @@ static void expect_refused(const char *text, const char *words)
     expect_refused_bytes(text, strlen(text), words);
 }
 
-/* As VMD's plugin writes them. */
+/* As written by VMD's plugin. */
 static void test_a_whole_script(void **state)
 {
     (void)state;
@@ -81,7 +81,7 @@ static void test_nothing_is_set_that_is_not_said(void **state)
     script_free(&s);
 }
 
-/* Ends of lines, comments, blanks, a byte-order mark, capitals: all the same script. */
+/* Line ends, comments, blanks, a byte-order mark, capitals: all give the same script. */
 static void test_forms(void **state)
 {
     (void)state;
@@ -238,7 +238,7 @@ static void test_long_words(void **state)
         snprintf(text, sizeof text, "%s%s%s\n", starts[i], word, i == 2 ? " 1 1" : i == 3 ? " 1" : "");
         expect_refused(text, "1111...");
     }
-    snprintf(text, sizeof text, "BEGIN\nSAVEGRID %s\nEXIT", word); /* the file system's to refuse */
+    snprintf(text, sizeof text, "BEGIN\nSAVEGRID %s\nEXIT", word); /* an error of the file system, not of the script */
     expect_read(text, &s);
     assert_string_equal(s.command[0].path, word);
     script_free(&s);

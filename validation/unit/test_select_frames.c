@@ -1,10 +1,10 @@
-/* Which frames "first:last:step" selects, and what is refused.
+/* Which frames "first:last:step" selects, and invalid selections.
  *
  * usage: test_select_frames [cpu [SEED [TEST...]]]
  */
 #include "device_fixture.h"
 
-#include "trajectory/trajectory.h"
+#include "select_frames.h"
 
 static int64_t below(int64_t n)
 {
@@ -46,7 +46,7 @@ static void test_selections(void **state)
                {"0000000000000000000000000001", "expected first"}};
     for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
         frame_selection f;
-        if (parse_frames(ctx, good[i].text, 10, &f) != VF_OK)
+        if (parse_frames(ctx, good[i].text, "the trajectory", 10, &f) != VF_OK)
             fail_msg("'%s': %s", good[i].text, vf_context_message(ctx));
         if (f.first != good[i].first || f.step != good[i].step || f.count != good[i].count)
             fail_msg("'%s': %lld, %lld, %lld", good[i].text, (long long)f.first, (long long)f.step, (long long)f.count);
@@ -54,7 +54,7 @@ static void test_selections(void **state)
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         frame_selection f;
         const char *says = strcmp(bad[i].says, "it has 10") == 0 ? "the trajectory has 10" : bad[i].says;
-        const vf_status status = parse_frames(ctx, bad[i].text, 10, &f);
+        const vf_status status = parse_frames(ctx, bad[i].text, "the trajectory", 10, &f);
         if (status != VF_ERR_ARGUMENT || !strstr(vf_context_message(ctx), says))
             fail_msg("'%s': %s: %s", bad[i].text, vf_status_name(status), vf_context_message(ctx));
         vf_context_clear_error(ctx);
@@ -76,7 +76,7 @@ static void test_random_selections(void **state)
             expected++;
         snprintf(text, sizeof text, "%lld:%lld:%lld", (long long)(back ? first - frames - 1 : first),
                  (long long)(back ? last : last - frames - 1), (long long)step);
-        assert_int_equal(parse_frames(ctx, text, frames, &f), VF_OK);
+        assert_int_equal(parse_frames(ctx, text, "the trajectory", frames, &f), VF_OK);
         if (f.first != first - 1 || f.step != step || f.count != expected)
             fail_msg("'%s' of %lld: %lld frames", text, (long long)frames, (long long)f.count);
     }

@@ -1,4 +1,4 @@
-/* The small matrices that coil stages are made of, by their algebra. */
+/* The functions for small matrices in the coil stages, by their algebra. */
 #include <complex.h>
 #include <math.h>
 #include <setjmp.h>
@@ -13,7 +13,7 @@
 #include "coil_fixture.h"
 #include "voxfield/dense.h"
 
-/* sum over k of values[k] u_k u_k^H with u_k the rows of u. */
+/* sum over k of values[k] u_k u_k^H, where u_k are the rows of u. */
 static double complex *hermitian(int n, const double complex *u, const double *values)
 {
     double complex *a = allocate((size_t)n * (size_t)n * sizeof *a);
@@ -26,7 +26,7 @@ static double complex *hermitian(int n, const double complex *u, const double *v
     return a;
 }
 
-/* Eigenvalues known, some of them equal, zero and negative. The residual of a backward stable method is a modest
+/* Known eigenvalues, some of them equal, zero and negative. The residual of a backward stable method is a modest
  * multiple of n u times the norm; n * 1e-15 leaves a factor of 9. */
 static void test_eigenvectors(void **state)
 {
@@ -103,7 +103,7 @@ static void test_cholesky(void **state)
             assert_near(cabs(one - (i == j)), 0, 1e-13);
             assert_true(j <= i || (l[i * N + j] == 0 && inverse[i * N + j] == 0));
         }
-    values[0] = 0; /* u_0 has a component of every row, so it is the last row whose pivot vanishes */
+    values[0] = 0; /* u_0 has a component in every row, so the last row's pivot vanishes */
     double complex *singular = hermitian(N, u, values);
     assert_int_equal(vf_cholesky(N, singular, 1e-10), N - 1);
     free(singular);
@@ -140,7 +140,7 @@ static void test_apply(void **state)
                     assert_near(cabs(data[i * count + m] - sum), 0, 4 * (COLUMNS + 2) * 6e-8 * size);
                 }
             for (int64_t m = rows * count; m < COLUMNS * count; m++)
-                assert_true(data[m] == in[m]); /* what lies behind is left alone */
+                assert_true(data[m] == in[m]); /* data after the end stay unchanged */
             set_threads(ctx, 1);
             float complex *again = copy_of(in, COLUMNS * count);
             assert_int_equal(vf_mix_rows(ctx, rows, COLUMNS, matrix, count, again), VF_OK);

@@ -1,17 +1,17 @@
-/* The volume of solvent around spheres, against volumes known in closed form.
+/* The volume of solvent around spheres, against volumes in closed form.
  *
- * Errors, for a spacing h, a sphere of radius r and R = r + 1.4, the radius that the probe's centre sees:
+ * Errors, for a spacing h, a sphere of radius r and R = r + 1.4, the radius of the probe's centre:
  *
- * - Counting points. A ball of radius r at a random place has a number of grid points with the standard deviation
- *   (r/h) sqrt(8.27 / pi^2) at most: by Parseval it is the sum of |F(k)|^2 over the reciprocal points k but 0, F(k) =
- *   r/(pi k^2) cos(...) is a ball's transform, and 1/k^4 sums to 16.53; cos^2 is 1 at most, which makes 1.29 r h^2 in
- *   volume. Six of these are allowed.
- * - The probe's positions. They are where grid lines meet the sphere of radius R. Lines along the axis that is nearest
- *   to the normal are at most h/sqrt(2) aside of any point, which is s = sqrt(3/2) h on the sphere. From a position s
- *   aside the probe falls short of the surface by r s^2 / (2 1.4 R) = 0.54 (r/R) h^2, times the area 4 pi r^2: the
- *   solute may be that much too large, never too small.
- * - Where spheres meet, the probe rests on both: positions are at most s aside of there, and by the triangle inequality
- *   it falls short by s at most, on the area that it rolls. */
+ * - Counting points. A ball of radius r at a random position contains a number of grid points with a standard
+ *   deviation of at most (r/h) sqrt(8.27 / pi^2). By Parseval it is the sum of |F(k)|^2 over the reciprocal points k
+ *   except 0, where F(k) = r/(pi k^2) cos(...) is a ball's transform. 1/k^4 sums to 16.53, and cos^2 is at most 1:
+ *   1.29 r h^2 in volume. Six of these are allowed.
+ * - The probe's positions. They are where grid lines meet the sphere of radius R. Lines along the axis nearest to
+ *   the normal are at most h/sqrt(2) from any point, which is s = sqrt(3/2) h on the sphere. From a position at
+ *   distance s the probe falls short of the surface by r s^2 / (2 1.4 R) = 0.54 (r/R) h^2, times the area 4 pi r^2:
+ *   the solute may be too large by that, never too small.
+ * - Where spheres meet, the probe rests on both: positions are at most s away. By the triangle inequality it falls
+ *   short by at most s, on the area that it rolls over. */
 #include "ion_fixture.h"
 
 static const double PROBE = 1.4;
@@ -54,7 +54,7 @@ static double solute(const balls *b, const vf_grid *grid)
     return (double)vf_grid_points(grid) * cell(grid) - solvent(b, grid);
 }
 
-/* A grid about the origin that reaches `half` far, at a random place within a step. */
+/* A grid about the origin that reaches `half` far, at a random offset within a step. */
 static vf_grid around(double half, double h)
 {
     vf_grid grid = {.cell = {.kind = VF_CELL_NONE}};
@@ -111,7 +111,7 @@ static void test_fine_grid(void **state)
     assert_volume(solute(&b, &grid), ball_volume(r), counting_error(r, h), counting_error(r, h) + shortfall(r, 2 * h));
 }
 
-/* No axis is special: lines along all three are tried, and so an exchange of axes exchanges everything. */
+/* No axis is special: lines along all three are tried, so swapping axes swaps everything. */
 static void test_axes_are_alike(void **state)
 {
     (void)state;
@@ -150,8 +150,8 @@ static void test_two_far_spheres(void **state)
 }
 
 /* Two spheres of radius r at a distance d < 2 R: the probe rolls about the axis on a ring of radius w = sqrt(R^2 -
- * d^2/4), and between the planes +-t, t = (d/2) 1.4/R, the solute's radius is w - sqrt(1.4^2 - x^2). *rolled becomes
- * the area of that part. */
+ * d^2/4). Between the planes +-t, t = (d/2) 1.4/R, the solute's radius is w - sqrt(1.4^2 - x^2). *rolled becomes the
+ * area of that part. */
 static double two_spheres(double r, double d, double *rolled)
 {
     const double pi = acos(-1.0), R = r + PROBE, w = sqrt(R * R - d * d / 4), t = d / 2 * PROBE / R;
@@ -184,15 +184,15 @@ static void test_two_spheres_that_meet(void **state)
         const vf_grid grid = around(d / 2 + r + 0.3, h);
         const double expected = two_spheres(r, d, &rolled), counting = 2 * counting_error(r, h);
         const double more = counting + 2 * shortfall(r, h) + rolled * s;
-        /* The part that no sphere covers must be more than the bounds, or the test would see nothing. */
+        /* The part that no sphere covers must exceed the bounds, or the test would detect nothing. */
         const double overlap = d < 2 * r ? acos(-1.0) / 12 * (4 * r + d) * (2 * r - d) * (2 * r - d) : 0;
         assert_true(expected - (2 * ball_volume(r) - overlap) > 1.4 * more);
         assert_volume(solute(&b, &grid), expected, counting, more);
     }
 }
 
-/* The probe may stand beyond the grid, and atoms too: what the middle of a grid holds does not depend on its border. So
- * the volume of a grid is the sum of those of two halves, exactly. */
+/* The probe and atoms may be outside the grid. So the contents of a grid's middle do not depend on its border, and
+ * the volume of a grid is exactly the sum of those of two halves. */
 static void test_halves_make_the_whole(void **state)
 {
     (void)state;
@@ -209,15 +209,15 @@ static void test_halves_make_the_whole(void **state)
         const double all = solvent(&b, &whole) / cell(&whole);
         const double sum = (solvent(&b, &half[0]) + solvent(&b, &half[1])) / cell(&whole);
         assert_true(all > 1000 && all < (double)vf_grid_points(&whole) - 1000);
-        /* Other origins round otherwise: a point or two that lie within rounding of a surface may differ. */
+        /* Other origins round differently: a point or two within rounding of a surface may differ. */
         assert_true(fabs(all - sum) < 3);
     }
 }
 
-/* A cavity is solvent if the probe fits into it. Eight spheres at a cube's corners leave the probe room of 0.06 in the
- * middle, or lack 0.05. The room for the probe's centre contains |x| + |y| + |z| <= 0.06 sqrt(3) = 0.104. The probe is
- * tried along lines that are h = 0.1 apart, so that the nearest line is at most 0.05 away along each of two axes, and
- * always passes through the room. (With a room of 0.05 it may pass by, and 1 seed in some hundred did.) */
+/* A cavity is solvent if the probe fits into it. Eight spheres at a cube's corners leave the probe room of 0.06 in
+ * the middle, or lack 0.05. The room for the probe's centre contains |x| + |y| + |z| <= 0.06 sqrt(3) = 0.104. The
+ * probe is tried along lines h = 0.1 apart, so the nearest line is at most 0.05 away along each of two axes, and
+ * always passes through the room. (With a room of 0.05 it may miss it; 1 seed in some hundred did.) */
 static void test_cavities(void **state)
 {
     (void)state;
@@ -232,7 +232,7 @@ static void test_cavities(void **state)
         volume[fits] = solvent(&b, &grid);
     }
     assert_true(volume[0] == 0);
-    /* At least the probe in one place, less what the counting may lose. */
+    /* At least one probe, less the error of counting. */
     assert_true(volume[1] >= ball_volume(PROBE) - counting_error(PROBE, h) - shortfall(PROBE, h));
 }
 
@@ -260,7 +260,7 @@ static void test_far_away(void **state)
     assert_true(solute(&b, &point) == cell(&point));
 }
 
-/* The same bits whatever the number of threads. */
+/* The same bits for any number of threads. */
 static void test_threads(void **state)
 {
     (void)state;
@@ -277,7 +277,7 @@ static void test_threads(void **state)
     assert_true(volume[0] == volume[1] && volume[0] == volume[2]);
 }
 
-/* Last: it cannot be taken back. */
+/* Last, because it cannot be undone. */
 static void test_cancelled(void **state)
 {
     (void)state;

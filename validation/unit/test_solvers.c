@@ -1,10 +1,10 @@
-/* The solvers that take operators: conjugate gradients and power iteration, on operators whose inverse and eigenvalues
- * are known.
+/* The solvers that take operators: conjugate gradients and power iteration, on operators with known inverse and
+ * eigenvalues.
  *
  * usage: test_solvers DEVICE [SEED] [test ...]     (cpu, cuda; exit 77 if there is no such device) */
 #include "operator_fixture.h"
 
-/* A subject for its vectors; its operator, the identity, is not used. One of each element type in turn. */
+/* A subject for its vectors; its operator, the identity, is not used. One for each element type in turn. */
 enum { UNUSED_MAKER = 11, ELEMENT_TYPES = 4 };
 
 static subject *open_vectors(int i)
@@ -44,7 +44,7 @@ static void get_vector(const subject *s, const vf_array *from, double complex *v
     vf_array_free(&host);
 }
 
-/* (D + 1) x = b, D random between 0 and 1: as many iterations as D has values at most, the condition is 2. */
+/* (D + 1) x = b, D random between 0 and 1: at most as many iterations as D has values; the condition is 2. */
 static void test_cg(void **state)
 {
     (void)state;
@@ -68,8 +68,8 @@ static void test_cg(void **state)
         vf_array b = {0}, u = {0};
         need(vf_array_create(device, VF_SPACE_DEVICE, type, n, &b));
         need(vf_array_create(device, VF_SPACE_DEVICE, type, n, &u));
-        /* A residual of t leaves an error of t |b| at most, for all eigenvalues are 1 and more; and as much for what
-         * the recurrence's residual has drifted from the true one, some roundoffs. */
+        /* A residual of t leaves an error of at most t |b|, because all eigenvalues are 1 and more; and the same
+         * again for the drift of the recurrence's residual from the true one, some roundoffs. */
         const double tolerance = s->precision == VF_F64 ? 1e-12 : 1e-5;
         vf_cg_options options = {.iterations = 100, .tolerance = tolerance};
         vf_cg_result result;
@@ -80,7 +80,7 @@ static void test_cg(void **state)
         assert_true(result.residual <= tolerance && (n < 3 || result.iterations > 1));
         assert_true(distance(n, x, expected) <= 2 * tolerance * size_of(n, right));
         const int cold = result.iterations;
-        /* From the solution on nothing is left to do; from near it, less. */
+        /* From the solution there is nothing left to do; from near it, less. */
         options.warm = true;
         put_vector(s, &b, right);
         need(vf_cg(a, s->queue, &options, b.data, u.data, &result));
@@ -88,7 +88,7 @@ static void test_cg(void **state)
         get_vector(s, &u, x);
         assert_true(distance(n, x, expected) <= 2 * tolerance * size_of(n, right));
         options.warm = false;
-        /* The exact inverse as preconditioner: one iteration, two where it is rounded. */
+        /* The exact inverse as preconditioner: one iteration, or two if it is rounded. */
         options.preconditioner = m;
         put_vector(s, &b, right);
         need(vf_cg(a, s->queue, &options, b.data, u.data, &result));
@@ -96,7 +96,7 @@ static void test_cg(void **state)
         assert_true(result.end == VF_SOLVER_CONVERGED && result.iterations <= 2 && result.iterations <= cold);
         assert_true(distance(n, x, expected) <= 2 * tolerance * size_of(n, right));
         options.preconditioner = NULL;
-        /* Told to stop, out of iterations, not positive, not finite, nothing to do. */
+        /* The ends: told to stop, out of iterations, not positive, not finite, nothing to do. */
         int last = 0;
         vf_cg_options few = {.iterations = 100, .tell = stop_at_three, .user = &last};
         put_vector(s, &b, right);
@@ -163,8 +163,8 @@ static vf_status dense_forward(void *state, vf_queue *queue, const void *x, void
     return vf_queue_sync(queue);
 }
 
-/* A = 1 + 10 G G^T / ROWS, with G random: symmetric, all eigenvalues 1 or more. b = A x of a random x. Returns the
- * norm of Frobenius, which is no less than |A|. */
+/* A = 1 + 10 G G^T / ROWS, with G random: symmetric, all eigenvalues 1 or more. b = A x for a random x. Returns the
+ * Frobenius norm, which is at least |A|. */
 static double random_system(dense_matrix *m, double complex *x, double complex *b)
 {
     static double g[ROWS][ROWS];
@@ -191,10 +191,10 @@ static double random_system(dense_matrix *m, double complex *x, double complex *
     return sqrt(squares);
 }
 
-/* Real systems with a known solution x. |x_k| grows, from 0 to |x| (Steihaug, SIAM J. Numer. Anal. 20 (1983) 626), and
- * |x - x_k| falls, from |x| (Hestenes and Stiefel), to 1 % for rounding; so |a p| <= 2 |x| and |r| <= |A| |x|. A step
- * rounds q = A p to u |A| |p|; x += a p twice, to u (|a p| + |x_k|); and r -= a q to u (|A| |a p| + |r|). It moves
- * b - A x_k away from the r of the recurrence by at most
+/* Real systems with a known solution x. |x_k| grows, from 0 to |x| (Steihaug, SIAM J. Numer. Anal. 20 (1983) 626),
+ * and |x - x_k| decreases, from |x| (Hestenes and Stiefel), up to 1 % for rounding; so |a p| <= 2 |x| and |r| <= |A|
+ * |x|. A step rounds q = A p to u |A| |p|; x += a p twice, to u (|a p| + |x_k|); and r -= a q to u (|A| |a p| +
+ * |r|). It moves b - A x_k away from the r of the recurrence by at most
  *     |A| u 2 |x| + |A| u (2 |x| + |x|) + u (2 |A| |x| + |A| |x|) = 8 u |A| |x|
  * The recurrence ends at t |b| or below, b itself is rounded to u |b|, |b| <= |A| |x|, and |A^-1| <= 1. Together
  *     |x_k - x| <= (8 k u + t + u) |A| |x| */
@@ -231,8 +231,8 @@ static void test_cg_of_a_matrix(void **state)
     }
 }
 
-/* Of weights: the largest, which a power iteration approaches from below; one that stands out by half is found to
- * (2/3)^(2 iterations) of what separates them, times the number of elements. */
+/* For weights: the largest, which a power iteration approaches from below. One that exceeds the others by half is
+ * found to (2/3)^(2 iterations) of the difference, times the number of elements. */
 static void test_largest_eigenvalue(void **state)
 {
     (void)state;
@@ -248,8 +248,8 @@ static void test_largest_eigenvalue(void **state)
         need(vf_operator_weights(device, image_space(s), put_numbers(s, s->precision, n, d)->data, &a));
         need(vf_largest_eigenvalue(a, s->queue, 60, 0, (uint64_t)i, &found, &used));
         assert_true(used <= 60 && found <= 1.5 * (1 + (double)(n + 8) * roundoff(s->precision)));
-        /* A first share below 1e-6 of |v|^2 in one element of 343 at most is a chance in 3000; 60 iterations gain 21
-         * decades on it. */
+        /* An initial share below 1e-6 of |v|^2 in one of at most 343 elements has a probability of 1 / 3000; 60
+         * iterations amplify it by 21 decades. */
         assert_true(fabs(found - 1.5) <= 1e-4);
         vf_operator_free(a);
         free(d);

@@ -6,7 +6,7 @@
 #include "refusal_fixture.h"
 #include "voxfield/sort.h"
 
-/* Lengths about a warp, about where another thread of the CPU begins, and what the data blocks of CUB do not divide. */
+/* Lengths near a warp, near the start of another CPU thread, and lengths that CUB's data blocks do not divide. */
 static const int64_t lengths[] = {0, 1, 2, 31, 32, 33, 255, 1000, 4097, 32767, 32768, 65537, 300007, (1 << 20) + 3};
 enum { LENGTHS = sizeof lengths / sizeof *lengths, GUARD = 64 };
 
@@ -129,7 +129,7 @@ static void test_histograms(void **state)
             }
 }
 
-/* All there are: the largest numbers as edges, and the most bins. */
+/* All extremes: the largest numbers as edges, and the most bins. */
 static void test_extreme_edges(void **state)
 {
     (void)state;
@@ -179,7 +179,7 @@ static uint32_t key_at(keys kind, int bits, int64_t i, int64_t n)
     }
 }
 
-/* Values are random: a sort that moved places only would not be seen to go wrong. */
+/* Values are random: with consecutive values, a sort that only moved positions would pass. */
 static void check_sort(const vf_sort *plan, keys kind, int bits, int64_t n)
 {
     const int64_t offset[4] = {4 * between(0, 15), 4 * between(0, 15), 4 * between(1, 15), 4 * between(1, 15)};
@@ -205,7 +205,7 @@ static void check_sort(const vf_sort *plan, keys kind, int bits, int64_t n)
         memcpy(m[2].host + offset[2] + 4 * i, &pairs[i].key, 4);
         memcpy(m[3].host + offset[3] + 4 * i, &pairs[i].value, 4);
     }
-    for (int i = 0; i < 4; i++) { /* the inputs are as they were */
+    for (int i = 0; i < 4; i++) { /* the inputs are unchanged */
         check_memory(&m[i], what);
         free_memory(&m[i]);
     }
@@ -240,7 +240,7 @@ static void test_lengths(void **state)
             check_sorts(bits[b], lengths[l], between(0, 1) ? RANDOM : FEW);
 }
 
-/* A plan's room is for the threads there were. */
+/* A plan's memory is for the number of threads at its creation. */
 static void test_more_threads_than_planned(void **state)
 {
     (void)state;
@@ -318,7 +318,7 @@ static void test_refused_histograms(void **state)
     vf_histogram_destroy(NULL);
 }
 
-/* Outputs that begin where an input does, end in one, or are each other. */
+/* Outputs that begin where an input does, end in one, or are the same. */
 static void test_refused_sorts(void **state)
 {
     (void)state;

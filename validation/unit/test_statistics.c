@@ -1,5 +1,5 @@
-/* Reductions and quantiles of arrays in host memory. Quantiles are exact: they are compared with the C library's sort,
- * bit for bit. */
+/* Reductions and quantiles of arrays in host memory. Quantiles are exact: they are compared with the C library's
+ * sort, bit for bit. */
 #include <float.h>
 #include <math.h>
 #include <setjmp.h>
@@ -107,7 +107,7 @@ static void check_quantiles(int64_t n, const float *x)
     free(before);
 }
 
-/* Any finite float, of all sizes and both signs, so that the range is as wide as it can be. */
+/* Any finite float, of all sizes and both signs, so that the range is as wide as possible. */
 static void any_floats(float *x, int64_t n)
 {
     for (int64_t i = 0; i < n; i++)
@@ -128,7 +128,7 @@ static void quantiles(void **state)
             assert_non_null(x);
             any_floats(x, n);
             check_quantiles(n, x);
-            for (int64_t i = 0; i < n; i++) /* neighbours, of which many are equal: bins of one number */
+            for (int64_t i = 0; i < n; i++) /* neighbours, many of them equal: bins of one number */
                 x[i] = float_of(0x3f800000 + random_bits() % 3000);
             check_quantiles(n, x);
             for (int64_t i = 0; i < n; i++) /* about zero: subnormal, and both zeros */
@@ -139,7 +139,7 @@ static void quantiles(void **state)
             check_quantiles(n, x);
             memset(x, 0, (size_t)n * sizeof *x);
             check_quantiles(n, x);
-            x[n / 2] = FLT_MAX; /* alone above all others */
+            x[n / 2] = FLT_MAX; /* one value far above all others */
             check_quantiles(n, x);
             x[0] = -FLT_MAX;
             check_quantiles(n, x);

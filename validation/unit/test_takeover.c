@@ -1,6 +1,6 @@
-/* Devices of a pipeline that fail: others take over, what is stored is as if nothing had happened, and one warning says
- * what has. On several devices of the CPU, whose failures are simulated (VOXFIELD_SIMULATE_FAILURE), and on such that
- * behave like GPUs (fake_device.h), whose every call fails in turn. */
+/* Failing devices of a pipeline: others take over, the stored result is the same as without a failure, and there is
+ * one warning. On several devices on the CPU with simulated failures (VOXFIELD_SIMULATE_FAILURE), and on devices
+ * that behave like GPUs (fake_device.h), whose every call fails in turn. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -29,7 +29,7 @@ typedef struct record {
     char warning[300]; /* the last one */
     atomic_int wrong, loads[PIECES], computed[PIECES];
     int64_t stored, cancel_at, wrong_bytes_at;
-    unsigned doomed; /* a bit for each device that is to fail before any other's piece is done */
+    unsigned doomed; /* a bit for each device that must fail before any other's piece is done */
 } record;
 
 static void expect(record *r, int condition, int number)
@@ -50,13 +50,13 @@ static vf_status load(void *user, const vf_pipeline_piece *piece, size_t *bytes)
     uint8_t *to = piece->host;
     for (int b = 0; b < BYTES / 2; b++)
         to[b] = truth(piece->number, b);
-    memset(to + BYTES / 2, 0xee, BYTES / 2); /* nobody's result of before */
+    memset(to + BYTES / 2, 0xee, BYTES / 2); /* not an earlier result */
     r->loads[piece->number]++;
     *bytes = BYTES / 2;
     return VF_OK;
 }
 
-/* However slowly a busy machine lets their threads begin. */
+/* However slowly a busy machine starts their threads. */
 static void wait_for_the_doomed(record *r)
 {
     for (int d = 0; d < r->options.devices; d++)
@@ -69,7 +69,7 @@ static void wait_for_the_doomed(record *r)
         }
 }
 
-/* The piece twice, by way of the stage's own memory. */
+/* The piece twice, through the stage's own memory. */
 static vf_status compute(void *user, const vf_pipeline_piece *piece, size_t *bytes)
 {
     record *r = user;
@@ -167,7 +167,7 @@ static void test_simulated(void **state)
         assert_int_equal(r->warnings, 1);
         assert_non_null(strstr(r->warning, "cpu:5 is dropped"));
         assert_non_null(strstr(r->warning, variable));
-        assert_int_equal(vf_pipeline_done(r->pipeline, 1), at - 1); /* a device of the CPU has one stage */
+        assert_int_equal(vf_pipeline_done(r->pipeline, 1), at - 1); /* a device on the CPU has one stage */
         assert_non_null(strstr(vf_device_failure(vf_context_device(r->ctx, 1)), variable));
         assert_null(vf_device_failure(vf_context_device(r->ctx, 0)));
         int anew = 0;
@@ -177,7 +177,7 @@ static void test_simulated(void **state)
         }
         assert_int_equal(anew, 1);
 
-        r->stored = 0; /* the device stays away from later runs, and from later pipelines */
+        r->stored = 0; /* the device stays excluded from later runs, and from later pipelines */
         check_whole_run(r);
         assert_int_equal(vf_pipeline_stages(r->pipeline), 2);
         assert_int_equal(vf_pipeline_done(r->pipeline, 1), 0);
@@ -219,7 +219,7 @@ static void test_all(void **state)
     }
 }
 
-/* A device that cannot be started is an error, or, if it can be spared, given up. */
+/* A device that cannot start is an error, or, if others remain, given up. */
 static void test_not_started(void **state)
 {
     (void)state;
@@ -320,7 +320,7 @@ static void end_fakes(record *r, const fakes *f)
     }
 }
 
-/* Every allocation, queue and copy fails in turn, and its device with it. Only host memory, of which there is no other,
+/* Every allocation, queue and copy fails in turn, and with it its device. Only host memory, which has no substitute,
  * ends the run. */
 static void test_every_failure(void **state)
 {
@@ -358,7 +358,7 @@ static void test_every_failure(void **state)
     }
 }
 
-/* Both devices fail, the second a little later: an error, with what was said, and nothing behind it is stored. */
+/* Both devices fail, the second a little later: an error with its message, and nothing after it is stored. */
 static void test_every_pair_of_failures(void **state)
 {
     (void)state;
@@ -395,6 +395,6 @@ int main(void)
         cmocka_unit_test(test_every_failure),
         cmocka_unit_test(test_every_pair_of_failures),
     };
-    alarm(300); /* what waits for ever has failed */
+    alarm(300); /* a test that hangs has failed */
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,9 +2,9 @@
  *
  * usage: test_time_segments [cpu [SEED]]
  *
- * The residual, root mean square over the field's values and the worst over the samples' times, must be at most the
- * tolerance; beyond it only rounding: coefficients of size up to 2 of a sum of L terms, 2 L 2^-53, and phases of up to
- * 100 turns, 2 pi 100 2^-53, together below 2e-13.
+ * The residual (root mean square over the field's values, maximum over the samples' times) must be at most the
+ * tolerance plus rounding. The latter is 2 L 2^-53 for coefficients of size up to 2 in a sum of L terms, and 2 pi
+ * 100 2^-53 for phases of up to 100 turns, together below 2e-13.
  */
 #include "gridding_fixture.h"
 
@@ -13,9 +13,9 @@ static double complex turn(double t, double f)
     return cexp(2 * M_PI * I * t * f);
 }
 
-/* The root mean square of exp(i 2 pi t f) - sum_l b_l exp(i 2 pi t_l f) over the field's values or, `symmetric`, over
- * all differences of two; the largest of all samples'. `left` [voxels] and `segment` [count][voxels]: the exponentials
- * of the values; those of a difference are products of two. */
+/* The root mean square of exp(i 2 pi t f) - sum_l b_l exp(i 2 pi t_l f) over the field's values or, if `symmetric`,
+ * over all differences of two; the maximum over samples. `left` [voxels] and `segment` [count][voxels]: the
+ * exponentials of the values; those of a difference are products of two. */
 static double worst_residual(const vf_segments *s, int64_t samples, const float *t, int64_t voxels, const float *f,
                              bool symmetric)
 {
@@ -52,10 +52,10 @@ static double worst_residual(const vf_segments *s, int64_t samples, const float 
     return worst;
 }
 
-/* The most that the sum of a sample's |b_l|^2 may be, for frequencies of +-`most` about their centre. The library keeps
+/* The largest possible sum of a sample's |b_l|^2, for frequencies of +-`most` about their centre. The library keeps
  * |residual|^2 + (0.3 tolerance)^2 sum |b_l|^2 at most tolerance^2, at 2 N + 1 times that are equally spaced in the
- * angle of Chebyshev's polynomials (table_create in time_segments.c). Over half the times a phase turns by
- * a = pi most times, and in a square by 2 a: a polynomial of degree d = 2 a + 3 (2 a)^(1/3), beyond which its
+ * angle of Chebyshev's polynomials (table_create in time_segments.c). Over half the times a phase turns by a = pi
+ * most times, and in a square by 2 a. That is a polynomial of degree d = 2 a + 3 (2 a)^(1/3), beyond which its
  * coefficients, Bessel's J_n(2 a), are below 1e-2. Between the times it may rise to 1 / cos(pi d / (4 N)) of its
  * largest value there, and no further (Ehlich and Zeller, Math. Z. 86 (1964), 41). */
 static double most_power(double most, double times)
@@ -64,7 +64,7 @@ static double most_power(double most, double times)
     return 1 / (0.3 * 0.3) / cos(M_PI * d / (4 * n));
 }
 
-/* The largest sum of a sample's |b_l|^2. What is rounded in each segment's transform is added up with them. */
+/* The largest sum of a sample's |b_l|^2. It weighs the roundings of the segments' transforms. */
 static double largest_power(const vf_segments *s, int64_t samples)
 {
     double largest = 0;
@@ -90,11 +90,11 @@ static vf_segments make(int64_t samples, const float *t, int64_t voxels, const f
 
 enum { SAMPLES = 40, VOXELS = 600, FEW_VOXELS = 200 };
 
-/* The field is known by the points that stand for it, evenly spread over each of 64 bins, so the residual over its
- * values is as near to the tolerance as they are to the values. Of 600 values in 64 bins: a tenth. Differences lie in
- * bins of twice the width, more of them in the middle: with 16 segments e^2 has a period of 8 bins, and the difference
- * of the spreads' variances, (2 pi / 8)^2 / 12, is a twentieth of e^2; together with the 200 values that are used of
- * it, so that all pairs can be taken: a fifth. */
+/* Points represent the field, evenly spread over each of 64 bins. So the residual over its values is as near to the
+ * tolerance as the points are to the values. With 600 values in 64 bins: a tenth. Differences lie in bins of twice
+ * the width, more of them in the middle. With 16 segments e^2 has a period of 8 bins, and the difference of the
+ * spreads' variances, (2 pi / 8)^2 / 12, is a twentieth of e^2. Only 200 values are used, so that all pairs can be
+ * computed: together a fifth. */
 static void check_field(const float *t, const float *f, double range)
 {
     for (int symmetric = 0; symmetric < 2; symmetric++) {
@@ -134,7 +134,7 @@ static void test_smooth_field(void **state)
     check_field(t, f, 180);
 }
 
-/* Water and fat, each with some spread: two narrow groups, between which nothing counts. */
+/* Water and fat, each with some spread: two narrow groups, with no frequencies in between. */
 static void test_two_groups(void **state)
 {
     (void)state;
@@ -156,10 +156,10 @@ static void test_many_turns(void **state)
         f[n] = (float)(600 * (uniform() - 0.5));
     vf_segments s = make(SAMPLES, t, VOXELS, f, false, 1e-5);
     assert_true(worst_residual(&s, SAMPLES, t, VOXELS, f, false) <= 1.1e-5);
-    /* No fewer than the turns, and not many more are needed. */
+    /* At least the number of turns, and not many more. */
     assert_in_range(s.count, 25, 50);
     vf_segments_free(&s);
-    /* Of all differences, 60: where the least number of segments has coefficients of 10^6. */
+    /* For all differences, 60: with the least number of segments, coefficients would reach 10^6. */
     s = make(SAMPLES, t, FEW_VOXELS, f, true, 1e-5);
     assert_true(worst_residual(&s, SAMPLES, t, FEW_VOXELS, f, true) <= 1.2e-5);
     assert_true(largest_power(&s, SAMPLES) <= most_power(600, 0.05));
@@ -167,9 +167,9 @@ static void test_many_turns(void **state)
     vf_segments_free(&s);
 }
 
-/* The longest scan that is allowed: 5 s of 50 Hz are 250 turns; with `symmetric`, half of it. No fewer than the turns,
- * and as above not many more. Beyond 256: refused at once, before anything grows with the number, by a message that
- * names both ranges; the tolerance is of no help. */
+/* The longest valid scan: 5 s of 50 Hz are 250 turns; with `symmetric`, half of it. At least the number of turns,
+ * and, as above, not many more. Beyond 256 there is an immediate error, before anything grows with the number, whose
+ * message names both ranges; the tolerance does not help. */
 static void test_most_segments(void **state)
 {
     (void)state;
@@ -191,7 +191,7 @@ static void test_most_segments(void **state)
         assert_string_equal(vf_context_message(ctx), expected);
         vf_context_clear_error(ctx);
     }
-    /* Milliseconds taken for seconds: refused without counting up to a million. */
+    /* Milliseconds mistaken for seconds: rejected without counting up to a million. */
     t[0] = 0;
     t[1] = 1e6f;
     vf_segments s;
@@ -199,7 +199,7 @@ static void test_most_segments(void **state)
     vf_context_clear_error(ctx);
 }
 
-/* 256 are too few for the tolerance although there are fewer turns. */
+/* 256 are too few for the tolerance, although there are fewer turns. */
 static void test_too_few(void **state)
 {
     (void)state;
@@ -229,7 +229,7 @@ static void test_cancelled(void **state)
     vf_context_destroy(cancelled);
 }
 
-/* Where there is nothing to interpolate, one segment is exact. */
+/* Without anything to interpolate, one segment is exact. */
 static void test_one_segment(void **state)
 {
     (void)state;

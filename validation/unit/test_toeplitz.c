@@ -10,7 +10,7 @@ static const int64_t sizes[][3] = {{1, 1, 1},  {2, 1, 1},   {1, 37, 1}, {1, 1, 4
                                    {9, 17, 2}, {40, 37, 1}, {18, 4, 10}};
 enum { SIZES = sizeof sizes / sizeof *sizes };
 
-/* The device's way, and on the CPU "ref", on a random vector. */
+/* The device's method, and on the CPU "ref", on a random vector. */
 static void compare_with_dense(const problem *p)
 {
     double complex *x = random_vector(p, p->voxels), *got = room(p->voxels, sizeof *got),
@@ -43,8 +43,8 @@ static void test_against_dense(void **state)
         }
 }
 
-/* Along each axis: lengths whose doubles a GPU has code of their own for, and random ones, short and long, some with
- * prime factors beyond 7. Along x also what is as long as a GPU's own transforms can be, and longer. */
+/* Along each axis: lengths with doubles for which a GPU has special code, and random ones, short and long, some with
+ * prime factors above 7. Along x also the longest that a GPU's own transforms support, and longer ones. */
 static void test_lengths(void **state)
 {
     (void)state;
@@ -67,7 +67,7 @@ static void test_lengths(void **state)
         }
 }
 
-/* Many coils, more than one batch on a GPU; again with fewer by the same plan. */
+/* Many coils, more than one batch on a GPU; then fewer with the same plan. */
 static void test_many_coils(void **state)
 {
     (void)state;
@@ -92,11 +92,11 @@ static void test_many_coils(void **state)
     }
 }
 
-/* A single voxel is answered by Q itself, wherever it lies. */
+/* A single voxel gives Q itself, at any position. */
 static void test_delta(void **state)
 {
     (void)state;
-    for (int k = 0; k < 16; k++) { /* the last with several blocks of a GPU for each plane */
+    for (int k = 0; k < 16; k++) { /* the last with several GPU blocks for each plane */
         const bool large = k >= 12;
         const vf_dtype precision = k / 6 == 1 || k / 2 == 7 ? VF_F64 : VF_F32;
         problem p = large ? make_problem(32, 48, 64, 1, 1, false, false, precision)
@@ -116,7 +116,7 @@ static void test_delta(void **state)
     }
 }
 
-/* A Q that is not Hermitian counts by its Hermitian part, (Q(r) + conj(Q(-r))) / 2. */
+/* If Q is not Hermitian, its Hermitian part counts, (Q(r) + conj(Q(-r))) / 2. */
 static void test_hermitian_part(void **state)
 {
     (void)state;
@@ -147,7 +147,7 @@ static void test_hermitian_part(void **state)
     }
 }
 
-/* A value that is not a number reaches every voxel, as it does in the sum. */
+/* NaN reaches every voxel, as in the sum. */
 static void test_nan(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* What multiplication by a Toeplitz matrix must do whatever the numbers are, on sizes for which the sum over all pairs
+/* Properties of the multiplication by a Toeplitz matrix for any numbers, at sizes for which the sum over all pairs
  * would be slow.
  *
  * usage: test_toeplitz_algebra DEVICE [SEED]     (cpu, cuda; exit 77 if there is no such device)
@@ -13,8 +13,8 @@ static double complex dot(int64_t count, const double complex *a, const double c
     return sum;
 }
 
-/* <x, T y> = <T x, y>; <x, T x> is real and not negative, Q being made from weights that are not; T (a x + b y) = a T x
- * + b T y; twice the same bits. Sizes for which the dense sum would be slow. */
+/* <x, T y> = <T x, y>; <x, T x> is real and not negative, because Q is made from nonnegative weights; T (a x + b y)
+ * = a T x + b T y; the same bits twice. Sizes for which the dense sum would be slow. */
 static void test_algebra(void **state)
 {
     (void)state;
@@ -34,7 +34,7 @@ static void test_algebra(void **state)
             fail_msg("not Hermitian: %.9g%+.9gi and %.9g%+.9gi", creal(a), cimag(a), creal(b), cimag(b));
         if (!(creal(square) >= -nx * limit_x && fabs(cimag(square)) <= nx * limit_x && creal(square) > 0))
             fail_msg("<x, T x> is %.9g%+.9gi", creal(square), cimag(square));
-        const double complex alpha = number(0.5, -0.25), beta = number(-1, 2); /* exact products but for the sum */
+        const double complex alpha = number(0.5, -0.25), beta = number(-1, 2); /* exact products; only the sum rounds */
         for (int64_t i = 0; i < n; i++)
             z[i] = rounded(p.precision, alpha * x[i] + beta * y[i]);
         apply(&r, z, tz);
@@ -55,7 +55,7 @@ static void test_algebra(void **state)
     }
 }
 
-/* The coils one at a time, and the segments one at a time, add up to all at once. */
+/* The sum of single coils, or of single segments, equals the result for all at once. */
 static void test_parts_add_up(void **state)
 {
     (void)state;

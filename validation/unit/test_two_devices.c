@@ -1,4 +1,4 @@
-/* What passes between two devices, and work on the second alone: on devices of the CPU, or on two GPUs. */
+/* Transfers between two devices, and work on the second alone: on devices on the CPU, or on two GPUs. */
 #include <limits.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -22,7 +22,7 @@ static vf_array create(vf_device *device, vf_space space, int64_t count)
     return a;
 }
 
-/* From either device to the other, in a queue of either: what was asked for arrives, and nothing behind it. */
+/* From either device to the other, in a queue of either: exactly the requested data arrive. */
 static void test_copies(void **state)
 {
     (void)state;
@@ -68,7 +68,7 @@ static vf_status load(void *user, const vf_pipeline_piece *piece, size_t *bytes)
     return VF_OK;
 }
 
-/* The devices that pieces were computed on, as they say and as their queues do. */
+/* The devices that computed the pieces, by their own report and by their queues. */
 typedef struct seen {
     int stated[PIECES];
     const vf_device *queued[PIECES];

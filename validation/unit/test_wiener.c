@@ -1,9 +1,9 @@
-/* Noise, spectrum, density and forecast of wiener.h, against what random data were made with and against dense
+/* Noise, spectrum, density and forecast of wiener.h, against the parameters of random data and against dense
  * matrices.
  *
  * usage: test_wiener [SEED]
  *
- * Bounds of estimates are SIGMAS standard deviations, derived where they stand. */
+ * Bounds of estimates are SIGMAS standard deviations, derived where they are used. */
 #include <complex.h>
 #include <math.h>
 
@@ -35,7 +35,7 @@ static random_samples make_samples(int64_t count, int coils, bool weighted)
         const double radius = 64 * sqrt(uniform()), angle = 2 * M_PI * uniform();
         r.k[3 * m] = (float)(radius * cos(angle));
         r.k[3 * m + 1] = (float)(radius * sin(angle));
-        r.k[3 * m + 2] = 1000; /* of an axis of one voxel: counts for nothing */
+        r.k[3 * m + 2] = 1000; /* along an axis of one voxel: ignored */
         if (weighted)
             r.weights[m] = (float)(0.25 + 4 * uniform());
     }
@@ -82,7 +82,8 @@ static void test_outer_radius(void **state)
                 continue;
             all++;
             beyond += radius_of(&r, m) >= radius;
-            farther += radius_of(&r, m) >= radius + 0.25 / 1024; /* a bin of 4096 wider: the share is met by no more */
+            farther += radius_of(&r, m) >= radius + 0.25 / 1024; /* wider by one of 4096 bins: no longer the
+                                                                  * requested share */
         }
         if (!(beyond >= 0.15 * all && farther < 0.15 * all))
             fail_msg("%g and %g of %g samples beyond %g", beyond, farther, all, radius);
@@ -90,8 +91,8 @@ static void test_outer_radius(void **state)
     }
 }
 
-/* White noise beyond a radius, a strong signal within; several coils. The median of n numbers |n|^2 of mean s^2 has the
- * standard deviation s^2 / sqrt(n); over ln 2, and of the mean of C coils, s^2 / (ln 2 sqrt(n C)). */
+/* White noise beyond a radius, a strong signal within it; several coils. The median of n numbers |n|^2 of mean s^2,
+ * divided by ln 2, has a standard deviation of s^2 / (ln 2 sqrt(n)); the mean of C coils, s^2 / (ln 2 sqrt(n C)). */
 static void test_outer_variance(void **state)
 {
     (void)state;
@@ -99,7 +100,7 @@ static void test_outer_variance(void **state)
         int64_t count;
         int coils, silent; /* of the coils, the last ones are 0 */
         bool weighted, zeros;
-        double sigma2; /* of data in any unit: squares leave single precision's range */
+        double sigma2; /* for data in any unit: squares exceed the range of single precision */
     } cases[] = {{20000, 1, 0, false, false, 3e-7},
                  {20000, 4, 0, false, true, 3e-60},
                  {20000, 3, 1, true, true, 3e50},
@@ -112,7 +113,7 @@ static void test_outer_variance(void **state)
         for (int64_t m = 0; m < r.s.count; m++) {
             const bool outer = radius_of(&r, m) >= edge;
             if (cases[i].weighted && m % 7 == 0)
-                r.weights[m] = 0; /* not used, whatever is there */
+                r.weights[m] = 0; /* not used, whatever its value */
             const double w = weight_of(&r, m);
             for (int c = 0; c < active; c++) {
                 const bool missing = cases[i].zeros && (m + c) % 3 > 0;
@@ -123,7 +124,7 @@ static void test_outer_variance(void **state)
                 taken += outer && !missing && w > 0;
             }
         }
-        if (r.s.count > 1 << 16) /* not of all samples then: of every n-th, at least 2^15 */
+        if (r.s.count > 1 << 16) /* then not from all samples, but from every n-th, at least 2^15 */
             taken = fmin(taken, active * 32768.0);
         need(vf_outer_variance(ctx, &flat, &r.s, edge, &found));
         near("variance", found, sigma2, SIGMAS * sigma2 / (log(2) * sqrt(taken)));
@@ -138,7 +139,7 @@ static void test_outer_variance(void **state)
 enum { COILS = 4 };
 static const double WIDTH = 2.0 / 256; /* of a bin, about */
 
-/* Coils' signals that add up to power S, S = level (r / r0)^exponent, and noise of sigma2 / w. */
+/* Coil signals whose powers add up to S = level (r / r0)^exponent, and noise of sigma2 / w. */
 static random_samples power_law(int64_t count, bool weighted, double power, double level, double exponent,
                                 double sigma2)
 {
@@ -155,7 +156,7 @@ static random_samples power_law(int64_t count, bool weighted, double power, doub
 }
 
 /* A bin of n samples of C coils has the mean power (S + noise) (1 +- 1 / sqrt(n C)); S is known to (1 + noise / S)
- * times that. S at the mean radius is less than its mean: by e (e - 1) / 24 (width / r)^2, e the exponent. */
+ * times that. S at the mean radius is less than its mean, by e (e - 1) / 24 (width / r)^2 with the exponent e. */
 static void test_power_law(void **state)
 {
     (void)state;
@@ -182,8 +183,8 @@ static void test_power_law(void **state)
             near("S", vf_spectrum_at(&spectrum, radius) / expected, 1,
                  SIGMAS * (1 + noise * pow(1 + 2 / cycles, -exponent)) / sqrt(in_bin * COILS) + curved);
         }
-        /* Beyond the samples the power law goes on. Its slope is of some 16 bins over log 2, known to far better than
-         * 0.5 where the noise is weak. */
+        /* The power law continues beyond the samples. Its slope comes from about 16 bins over log 2, known to far
+         * better than 0.5 where the noise is weak. */
         if (strength <= 0.1)
             near("slope", spectrum.slope, exponent, 0.5);
         const double far = vf_spectrum_at(&spectrum, 1), farther = vf_spectrum_at(&spectrum, 2);
@@ -194,8 +195,8 @@ static void test_power_law(void **state)
     }
 }
 
-/* Of noise alone S is what a bin's chance leaves, SIGMAS times its standard deviation at most: the least bins have the
- * 4 pi / (64^2 pi) of samples in the centre. Of zeros S is 1. */
+/* For noise alone S is a bin's chance, at most SIGMAS times its standard deviation: the smallest bins have the 4 pi
+ * / (64^2 pi) of samples in the centre. For zeros S is 1. */
 static void test_noise_and_zeros(void **state)
 {
     (void)state;
@@ -213,14 +214,14 @@ static void test_noise_and_zeros(void **state)
     memset(r.data, 0, (size_t)(COILS * count) * sizeof *r.data);
     need(vf_spectrum_estimate(ctx, &flat, &r.s, 0, power, &spectrum));
     near("S of zeros", vf_spectrum_at(&spectrum, WIDTH / 4), 1, 1e-12);
-    need(vf_spectrum_estimate(ctx, &flat, &r.s, sigma2, power, &spectrum)); /* noise known, nothing acquired */
+    need(vf_spectrum_estimate(ctx, &flat, &r.s, sigma2, power, &spectrum)); /* known noise, nothing acquired */
     assert_true(vf_spectrum_at(&spectrum, 0.1) > 0 && vf_spectrum_at(&spectrum, 0.1) < sigma2);
     free_samples(&r);
 }
 
-/* No threshold: as the noise is thought to be more, S falls without a jump. A bin's noise is known to 5 % at best; for
- * a part above 0 of a normal distribution the mean's derivative is at most half of the mean over the deviation (at the
- * measured value 1.2 deviations), so a thousandth more noise takes no more than 0.5 * 0.001 / 0.05 of S. */
+/* No threshold: as the assumed noise grows, S falls without a jump. A bin's noise is known to 5 % at best. For the
+ * part above 0 of a normal distribution the mean's derivative is at most half of the mean over the deviation (at a
+ * measured value of 1.2 deviations). So a thousandth more noise takes at most 0.5 * 0.001 / 0.05 of S. */
 static void test_no_threshold(void **state)
 {
     (void)state;
@@ -266,7 +267,7 @@ static void test_one_bin(void **state)
     near("S of one voxel", filled, 5, 1e-12);
 }
 
-/* A frequency's place; the same bits with any number of threads, of the estimate too. */
+/* A frequency's position; the same bits with any number of threads, also for the estimate. */
 static void test_fill(void **state)
 {
     (void)state;

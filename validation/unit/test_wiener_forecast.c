@@ -1,4 +1,4 @@
-/* Density and forecast of wiener.h, against what can be said by hand, and against dense matrices.
+/* Density and forecast of wiener.h, against results by hand and against dense matrices.
  *
  * usage: test_wiener_forecast [SEED] */
 #include <complex.h>
@@ -8,7 +8,7 @@
 
 /* ---- density ---- */
 
-/* Additions of positive numbers, in double precision: 1e-12 is far more than they round. */
+/* Additions of positive numbers in double precision: 1e-12 is far above their rounding. */
 static const double ROUNDED = 1e-12;
 
 static void test_density_mean(void **state)
@@ -51,7 +51,7 @@ static void test_density_of_a_grid(void **state)
         k[3 * n + 2] = (float)(n / 56 - 2);
         w[n] = 0.3;
     }
-    for (int shift = 0; shift < 2; shift++) { /* half a step off the grid, around the end, nothing changes */
+    for (int shift = 0; shift < 2; shift++) { /* half a step off the grid, around the end, changes nothing */
         need(vf_sampling_density(ctx, &space, 224, k, w, out));
         for (int n = 0; n < 224; n++)
             near("density", out[n], 224 * 0.3, ROUNDED * 224);
@@ -60,7 +60,7 @@ static void test_density_of_a_grid(void **state)
     }
 }
 
-/* One sample: 1, 4, 6, 4, 1 sixteenths around it, around the end of the axis, wherever k is by a whole matrix. */
+/* One sample: 1, 4, 6, 4, 1 sixteenths around it, around the end of the axis, with k shifted by any whole matrix. */
 static void test_density_wraps(void **state)
 {
     (void)state;
@@ -111,7 +111,7 @@ static void circulant(const matrix wave, const double *d, matrix out)
         }
 }
 
-/* By Gauss and Jordan, without pivoting: of a positive definite matrix. */
+/* By Gauss and Jordan without pivoting, for a positive definite matrix. */
 static void invert(const matrix from, matrix out)
 {
     matrix a;
@@ -143,8 +143,9 @@ static double trace(const matrix a)
     return sum;
 }
 
-/* Samples of weight v(k) at every frequency: C = F^H V F. The solution of (C + w P) x = F^H V d, d = F x0 + noise of
- * variance s^2 / v, has noise of the covariance s^2 A C A, A the inverse, and the bias (A C - 1) x0. */
+/* Samples of weight v(k) at every frequency: C = F^H V F. The solution of (C + w P) x = F^H V d, with d = F x0 +
+ * noise of variance s^2 / v, has noise with the covariance s^2 A C A, where A is the inverse, and the bias (A C - 1)
+ * x0. */
 static void test_forecast(void **state)
 {
     (void)state;
@@ -170,7 +171,7 @@ static void test_forecast(void **state)
         double scaled[N];
         for (int k = 0; k < N; k++)
             scaled[k] = s[k] / N;
-        circulant(wave, scaled, cov); /* E x0 x0^H: of unnormalised transforms, S */
+        circulant(wave, scaled, cov); /* E x0 x0^H: for unnormalised transforms, S */
         for (int i = 0; i < N; i++)
             for (int j = 0; j < N; j++)
                 other[i][j] = c[i][j] + w * prior[i][j];
@@ -199,7 +200,7 @@ static void test_forecast(void **state)
     }
 }
 
-/* Against a scan of weights 0.5 % apart: not beaten by more than its steps, 2 %, are wide, from wherever it begins. */
+/* Against a scan of weights 0.5 % apart: from any start, at most 2 %, the width of its steps, worse than the best. */
 static void test_best_weight(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* The work pool: every item once and in order, memory bounded by the slots, and an end to it whatever fails. */
+/* The work pool: every item once and in order, memory bounded by the slots, and it ends after any failure. */
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,7 +18,7 @@
 
 enum { MOST_SLOTS = 16, MOST_ITEMS = 4000 };
 
-/* What the functions below see; a failed check sets `wrong`, since cmocka's own do not work on other threads. */
+/* What the functions below see. A failed check sets `wrong`, since cmocka's own checks do not work on other threads. */
 typedef struct record {
     vf_context *ctx;
     vf_workpool pool;
@@ -26,7 +26,7 @@ typedef struct record {
     atomic_int produced[MOST_ITEMS];
     _Atomic(int64_t) consumed;
     atomic_int busy[MOST_SLOTS]; /* 1: being produced, 2: finished, 3: being consumed */
-    int64_t held[MOST_SLOTS];    /* plain memory: a race here is one for the thread sanitizer */
+    int64_t held[MOST_SLOTS];    /* plain memory: the thread sanitizer detects races on it */
     int64_t fail_produce, fail_consume, cancel_at;
     int sleep_most; /* microseconds */
     int devices[MOST_SLOTS];
@@ -147,7 +147,7 @@ static vf_status swallow(void *user, int slot, int64_t item)
     return VF_OK;
 }
 
-/* A worker twenty times slower than the others must not keep them waiting for its equal share. */
+/* A worker twenty times slower than the others must not make them wait for an equal share. */
 static void test_the_fastest_does_the_most(void **state)
 {
     (void)state;
@@ -179,7 +179,7 @@ static record *new_record_of_devices(int64_t items, int devices, int workers_eac
     return r;
 }
 
-/* Devices fail until one is left: every item is there all the same, once and in order, and nothing is an error. */
+/* Devices fail until one is left: every item still appears once and in order, without an error. */
 static void test_takeover(void **state)
 {
     (void)state;
@@ -203,7 +203,7 @@ static void test_takeover(void **state)
                     }
 }
 
-/* An item waits for its device to fail while all others are done, and no other item is left: it is taken over still. */
+/* An item waits for its device to fail while all others are done, and no other item is left: it is still taken over. */
 static vf_status fail_late(void *user, int worker, int slot, int64_t item)
 {
     record *r = user;
@@ -212,7 +212,7 @@ static vf_status fail_late(void *user, int worker, int slot, int64_t item)
         r->by_worker[3] = 1;
         for (double began = vf_now(); r->produced[4] + r->produced[3] < 2 && vf_now() - began < 10;)
             usleep(200);
-        usleep(20000); /* the others have looked for more */
+        usleep(20000); /* the others have looked for more items */
         return vf_fail(r->ctx, VF_ERR_DEVICE, "device %d fails", r->devices[worker]);
     }
     r->produced[item]++;
@@ -237,8 +237,7 @@ static void test_the_last_device_fails(void **state)
     (void)state;
     for (int devices = 1; devices <= 3; devices++)
         for (int each = 1; each <= 2; each++)
-            for (int which = 0; which < 3;
-                 which++) { /* all devices; one and another kind of error; and a cancelled run */
+            for (int which = 0; which < 3; which++) { /* all devices; two kinds of error; and a cancelled run */
                 record *r = new_record_of_devices(60, devices, each, 1);
                 r->sleep_most = 150;
                 r->fail_from[0] = 10;
@@ -275,7 +274,7 @@ static void test_failures(void **state)
                 assert_int_equal(status, which ? VF_ERR_OUTPUT : VF_ERR_DEVICE);
                 assert_int_equal(vf_context_status(r->ctx), status);
                 assert_non_null(strstr(vf_context_message(r->ctx), which ? "cannot be kept" : "cannot be made"));
-                /* Items before the one that fails may have been consumed, none behind it. */
+                /* Items before the failing one may have been consumed, but none after it. */
                 assert_true(r->consumed <= at);
                 for (int64_t i = at + workers + 1; i < 40; i++)
                     assert_int_equal(r->produced[i], 0);
@@ -325,7 +324,7 @@ static vf_status slow(void *user, int worker, int slot, int64_t item)
     return VF_OK;
 }
 
-/* A signal's handler cannot wake anyone: the pool must look by itself. */
+/* A signal handler cannot wake a thread: the pool must check by itself. */
 static void test_cancelled_from_outside(void **state)
 {
     (void)state;
@@ -337,7 +336,7 @@ static void test_cancelled_from_outside(void **state)
         double began = vf_now();
         assert_int_equal(pthread_create(&thread, NULL, cancel_soon, r->ctx), 0);
         assert_int_equal(vf_workpool_run(r->ctx, &r->pool), VF_ERR_CANCELLED);
-        assert_true(vf_now() - began < 2); /* of 20 s that the work would take */
+        assert_true(vf_now() - began < 2); /* of 20 s for all the work */
         pthread_join(thread, NULL);
         free_record(r);
     }
@@ -382,6 +381,6 @@ int main(void)
         cmocka_unit_test(test_cancelled_before),
         cmocka_unit_test(test_nonsense),
     };
-    alarm(120); /* what waits for ever has failed */
+    alarm(120); /* a test that hangs has failed */
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* Files of ions: columns character by character, what a reader finds in them again, and what they refuse. */
+/* Files of ions: columns character by character, what a reader finds in them, and errors. */
 #include <time.h>
 
 #include "ions/hybrid36.h"
@@ -46,7 +46,7 @@ static void expect_text(const char *name, const ion_list *ions, const molecule *
 
 /* ---- hybrid-36 ---- */
 
-/* The other way, from the same description: digits of the base, from which the first letter takes 10 leading digits. */
+/* The other way, from the same description: digits of the base, of which the first letter takes 10 leading digits. */
 static int64_t decoded(const char *text, int width)
 {
     static const char capital[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ",
@@ -167,7 +167,7 @@ static void pdb_names(void **state)
     const ion_list ions = {KINDS, kinds, 1, &site};
     molecule labelled = solute;
     labelled.labels = odd;
-    expect_text("a.pdb", &ions, &labelled, NULL, /* chain I is taken: the ions' is Z */
+    expect_text("a.pdb", &ions, &labelled, NULL, /* chain I is taken, so the ions' is Z */
                 "ATOM      1 HH11 TIP3 A1T5       1.500   0.125  -7.750  1.00  0.00      PROT H  \n"
                 "ATOM      2 1HB    A Izzzz      -2.250   3.000 100.500  1.00  0.00           H  \n"
                 "TER       3        A Izzzz                                                      \n"
@@ -189,7 +189,7 @@ static void pdb_names(void **state)
     assert_int_equal(files_left(), 0);
 }
 
-/* What rounds to the last number that a column holds is written, what rounds beyond is refused. */
+/* A number that rounds to a column's last value is written; one that rounds beyond it is an error. */
 static void pdb_edges(void **state)
 {
     (void)state;
@@ -220,7 +220,7 @@ static void pdb_edges(void **state)
         }
 }
 
-/* Serial and residue numbers go on beyond the decimals. */
+/* Serial and residue numbers continue beyond the decimals. */
 static void many_ions(void **state)
 {
     (void)state;
@@ -318,16 +318,16 @@ static void random_word(char *to, int most)
     to[n] = '\0';
 }
 
-/* Half a unit of the decimals that a position has: three where four do not fit the columns and three do. What is nearly
- * too long for four may have either. */
+/* Half a unit of a position's decimals: three if four do not fit the columns. Positions nearly too long for four may
+ * have either. */
 static double place_slack(double value)
 {
     const bool four = value > -9.9998 && value<99.9998, three = value> - 100 && value < 1000;
     return (three && !four ? 0.5e-3 : 0.5e-4) + 1e-15 * fabs(value);
 }
 
-/* Names, numbers and charges at random; what is read back is off by rounding only: half a unit of the last decimal of
- * a position, and of the sixth of a charge (each with the few 1e-16 of its size that decimal numbers are off in
+/* Random names, numbers and charges. Values are read back up to rounding: half a unit of the last decimal of a
+ * position, and of the sixth of a charge (each with the few 1e-16 of its size by which decimal numbers are off in
  * double precision). */
 static void random_molecules_read_back(void **state)
 {
@@ -385,7 +385,7 @@ static void random_molecules_read_back(void **state)
             assert_true(fabs(read.radius[i] - radius) <= 0.5e-6 + 1e-15);
         }
         assert_true(fabs(read.total_charge - total) <= ATOMS * 0.5e-6 + 1e-12);
-        if (turn % 2 == 0) /* four decimals say all of these */
+        if (turn % 2 == 0) /* four decimals represent all of these */
             assert_true(fabs(read.total_charge - total) <= 1e-11);
         molecule_free(&read);
         free(text);

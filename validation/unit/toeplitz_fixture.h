@@ -1,20 +1,21 @@
-/* What the tests of the Toeplitz multiplication share: random problems, how the library computes them (between guards),
- * what is right, and how far from it a result may be.
+/* Shared by the tests of the Toeplitz multiplication: random problems, the library's result (between guards), the
+ * true result, and the allowed distance.
  *
- * The bound, in the l2 norm, from the arithmetic. u is the unit roundoff (2^-24 or 2^-53), M the points of the doubled
- * grid, |.| the l2 norm, for one coil and segment.
- *   FFT       a transform with `stages` radix-2 stages has a relative error of at most stages * 6.7 u (Higham, Accuracy
- *             and Stability of Numerical Algorithms, 2002, theorem 24.2). A prime factor p > 2 done as a plain product
- *             with the p x p matrix has sqrt(p) (p + 2) u, less than p such stages for p < 45; no larger ones here.
- *   forward, backward   each multiplies what comes by such a factor; between them stands max |P| <= |P| = sqrt(M) |Q|.
- *   kernel    the transform of Q, with the same relative error of |P| = sqrt(M) |Q|, in each of its values at most.
- *   the rest  multiplications by map, e_l, turns and P, there and back: 8 complex products of at most sqrt(5) u each
- *             and the errors of e_l and the turns, at most 8 u each (two of each): 50 u, also of max |P|; taken as
- *             64 u.
+ * The bound, in the l2 norm, from the arithmetic. u is the unit roundoff (2^-24 or 2^-53), M the points of the
+ * doubled grid, |.| the l2 norm, for one coil and segment.
+ *   FFT       a transform with `stages` radix-2 stages has a relative error of at most stages * 6.7 u (Higham,
+ *             Accuracy and Stability of Numerical Algorithms, 2002, theorem 24.2). A prime factor p > 2 as a plain
+ *             product with the p x p matrix has sqrt(p) (p + 2) u, less than p such stages for p < 45; there are no
+ *             larger ones here.
+ *   forward, backward   each multiplies its input by such a factor; between them is max |P| <= |P| = sqrt(M) |Q|.
+ *   kernel    the transform of Q, with the same relative error of |P| = sqrt(M) |Q|, at most, in each of its values.
+ *   the rest  multiplications by map, e_l, turns and P, forward and back: 8 complex products of at most sqrt(5) u
+ *     each, and the errors of e_l and the turns, at most 8 u each (two of each): 50 u, also of max |P|; taken as 64
+ *     u.
  * Together,
  *     |error| <= (3 * 6.7 stages + 64) u sqrt(M) |Q| max |s| |s x|,
- * and the sum of that over coils and segments. Adding the c-th coil or segment to y costs another u of what is there,
- * which is less than the same. Second-order terms: 1 %. */
+ * and the sum of that over coils and segments. Adding the c-th coil or segment to y costs another u of the sum so
+ * far, which is less than the same. Second-order terms: 1 %. */
 #ifndef TOEPLITZ_FIXTURE_H
 #define TOEPLITZ_FIXTURE_H
 
@@ -40,7 +41,7 @@ static inline double complex random_complex(void)
     return number(re, 2 * uniform() - 1);
 }
 
-/* Everything in double precision, but already rounded to the problem's. */
+/* All values are doubles, already rounded to the problem's precision. */
 typedef struct problem {
     int64_t matrix[3], doubled[3], voxels, points;
     int coils, segments;
@@ -58,7 +59,7 @@ static inline void *room(int64_t count, size_t size)
     return p;
 }
 
-/* volatile: GCC 12 with -O2 leaves one of two such conversions out where it makes a vector of them. */
+/* volatile: GCC 12 with -O2 omits one of two such conversions when it vectorises them. */
 static inline double complex rounded(vf_dtype precision, double complex v)
 {
     volatile float re = (float)creal(v), im = (float)cimag(v);
@@ -73,7 +74,7 @@ static inline double complex *random_vector(const problem *p, int64_t count)
     return v;
 }
 
-/* Q_l(r) = sum_m w_m exp(i 2 pi k_m.r) of a few random samples with w >= 0; NaN at r = -1, which is not to be used. */
+/* Q_l(r) = sum_m w_m exp(i 2 pi k_m.r) for a few random samples with w >= 0; NaN at r = -1, which must not be used. */
 static inline void random_kernel(const problem *p, double complex *q)
 {
     double k[SAMPLES][3], w[SAMPLES];
@@ -132,7 +133,7 @@ static inline void free_problem(problem *p)
 
 /* ---- the device's side ---- */
 
-/* `count` elements with GUARD elements of a pattern before and behind, in the device's memory. */
+/* `count` elements in the device's memory, with GUARD elements of a pattern before and after them. */
 typedef struct guarded {
     vf_array all, host;
     int64_t count;
@@ -166,7 +167,7 @@ static inline double complex get(const vf_array *host, int64_t at)
     return host->type == VF_F64 ? ((const double *)host->data)[at] : ((const float *)host->data)[at];
 }
 
-/* Values NULL: NaN, so that what is not written shows. */
+/* Values NULL: NaN, so that unwritten values show. */
 static inline guarded upload_elements(vf_queue *queue, vf_dtype type, int64_t count, const double complex *values)
 {
     guarded g = {.count = count};
@@ -318,7 +319,7 @@ static inline double stages(int64_t n)
     return sum;
 }
 
-/* See the head of the file; `factor` false: for |x| = 1 and |s| = 1, to compare with what belongs to given maps. */
+/* See the head of the file; `factor` false: for |x| = 1 and |s| = 1, to compare with the result for given maps. */
 static inline double bound(const problem *p, const double complex *x)
 {
     double u = p->precision == VF_F64 ? 0x1p-53 : 0x1p-24, depth = 0, sum = 0;

@@ -1,4 +1,4 @@
-/* What the tests of wiener.h share: the context, random numbers, comparison, and main's body. */
+/* Shared by the tests of wiener.h: the context, random numbers, comparison, and main's body. */
 #ifndef WIENER_FIXTURE_H
 #define WIENER_FIXTURE_H
 

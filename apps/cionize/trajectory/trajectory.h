@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "select_frames.h"
 #include "voxfield/context.h"
 
 /* ---- read_dcd.c ---- */
@@ -38,19 +39,5 @@ typedef struct trajectory_cell {
     double angles[3];  /* alpha, beta, gamma in degrees */
 } trajectory_cell;
 VF_MUST_CHECK vf_status trajectory_read_cell(const trajectory *t, int64_t frame, trajectory_cell *cell);
-
-/* ---- select_frames.c ---- */
-
-/* Frames first, first + step, ...: `count` of them. */
-typedef struct frame_selection {
-    int64_t first, step, count;
-} frame_selection;
-
-/* Parses the selection "first:last:step" of `frames` >= 1 frames. Numbers are from 1; both ends are included. Each
- * part may be left out; the defaults are 1, the last frame, and 1. Negative numbers count from the end; -1 is the
- * last frame. A number without a colon selects that frame. Examples: "101:", "::10", "-100:", "1:500:5", "7".
- * Errors: VF_ERR_ARGUMENT for frames that the file does not have, a step below 1, a last frame before the first, or
- * any other text. */
-VF_MUST_CHECK vf_status parse_frames(vf_context *ctx, const char *text, int64_t frames, frame_selection *selection);
 
 #endif

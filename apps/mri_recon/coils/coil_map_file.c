@@ -68,8 +68,7 @@ static vf_status open_cfl(map_file *m)
     for (int d = CFL_TE; d < CFL_DIMS; d++)
         if (d != CFL_SLICE && dims[d] != 1)
             return vf_fail(m->ctx, VF_ERR_INPUT,
-                           "%s: its shape is %s; coil maps are [x][y][z][coil], slices in "
-                           "dimension 13",
+                           "%s: unsupported shape %s; coil maps are [x][y][z][coil], with slices in dimension 13",
                            cfl_path(m->cfl), cfl_shape(dims, shape));
     memcpy(m->matrix, dims, sizeof m->matrix);
     m->coils = dims[CFL_COIL];
@@ -104,8 +103,8 @@ static vf_status open_h5(map_file *m)
         return status;
     m->name = vf_h5_exists(m->h5, DATASET) ? DATASET : OF_SCAN;
     if (!vf_h5_exists(m->h5, m->name))
-        return vf_fail(m->ctx, VF_ERR_INPUT, "%s: no coil maps in it: neither a dataset %s nor %s", m->path, DATASET,
-                       OF_SCAN);
+        return vf_fail(m->ctx, VF_ERR_INPUT, "%s: there are no coil maps; expected a dataset %s or %s", m->path,
+                       DATASET, OF_SCAN);
     status = vf_h5_dataset_shape(m->h5, m->name, &type, &m->rank, dims);
     if (status != VF_OK)
         return status;
@@ -117,7 +116,7 @@ static vf_status open_h5(map_file *m)
         valid = dims[d] >= 1 && !__builtin_mul_overflow(bytes, dims[d], &bytes);
     if (!valid)
         return vf_fail(m->ctx, VF_ERR_INPUT,
-                       "%s: %s is no array of coil maps; expected complex numbers [coil][z][y][x], "
+                       "%s: %s is not an array of coil maps; expected complex numbers [coil][z][y][x], "
                        "[place][coil][z][y][x], or [place][set][coil][z][y][x]",
                        m->path, m->name);
     for (int a = 0; a < 3; a++)
@@ -184,22 +183,24 @@ static vf_status check_coils(const map_file *m, int compress, const mri_scan *ra
 {
     if (m->compressed_from > 0 && (m->compressed_from != raw->coils || m->coils != compress))
         return vf_fail(m->ctx, VF_ERR_INPUT,
-                       "%s: maps of %" PRId64 " virtual coils that --compress %" PRId64 " combined of %" PRId64
-                       "; they go with the same scan (this one has %d coil%s) and the same --compress",
+                       "%s: maps for %" PRId64 " virtual coils, which --compress %" PRId64 " combined from %" PRId64
+                       " coils; use them with the same scan (this one has %d coil%s) and the same --compress",
                        m->path, m->coils, m->coils, m->compressed_from, raw->coils, vf_plural(raw->coils));
     if (m->compressed_from == 0 && m->coils != raw->coils)
         return vf_fail(m->ctx, VF_ERR_INPUT, "%s: maps of %" PRId64 " coil%s, but the scan has %d", m->path, m->coils,
                        vf_plural(m->coils), raw->coils);
     if (m->whitened && !raw->noise)
-        return vf_fail(m->ctx, VF_ERR_INPUT,
-                       "%s: these maps are of coils whose noise was decorrelated, but the scan has no noise to do so; "
-                       "use them with the scan that they were saved from",
-                       m->path);
+        return vf_fail(
+            m->ctx, VF_ERR_INPUT,
+            "%s: the maps are for coils with decorrelated noise, but this scan has no noise data; use them with the "
+            "scan that they were saved from",
+            m->path);
     if (m->compressed_from > 0 && !m->whitened && raw->noise)
-        return vf_fail(m->ctx, VF_ERR_INPUT,
-                       "%s: maps of virtual coils that were combined without decorrelating their noise, but the scan "
-                       "has noise; use them with the scan that they were saved from",
-                       m->path);
+        return vf_fail(
+            m->ctx, VF_ERR_INPUT,
+            "%s: the maps are for virtual coils without noise decorrelation, but this scan has noise data; use them "
+            "with the scan that they were saved from",
+            m->path);
     return VF_OK;
 }
 
@@ -210,15 +211,15 @@ static vf_status check_space(const map_file *m, const mri_scan *raw, bool *cropp
     if (*cropped && memcmp(n, crop, sizeof m->matrix) != 0)
         return vf_fail(m->ctx, VF_ERR_INPUT,
                        "%s: maps of %" PRId64 " x %" PRId64 " x %" PRId64 " voxels; the scan's matrix is %" PRId64
-                       " x %" PRId64 " x %" PRId64 ", of which %" PRId64 " x %" PRId64 " x %" PRId64 " are kept",
+                       " x %" PRId64 " x %" PRId64 ", cropped to %" PRId64 " x %" PRId64 " x %" PRId64,
                        m->path, n[0], n[1], n[2], whole[0], whole[1], whole[2], crop[0], crop[1], crop[2]);
     if (m->places != raw->places)
         return vf_fail(m->ctx, VF_ERR_INPUT, "%s: maps of %" PRId64 " slice%s, but the scan has %d", m->path, m->places,
                        vf_plural(m->places), raw->places);
     if (*cropped)
         vf_note(m->ctx,
-                "note: %s: maps of %" PRId64 " x %" PRId64 " x %" PRId64 " voxels, the part of the matrix that is "
-                "kept; beyond it they are taken as 0",
+                "note: %s: maps of %" PRId64 " x %" PRId64 " x %" PRId64 " voxels, which is the size after cropping; "
+                "outside it the maps are taken as 0",
                 m->path, n[0], n[1], n[2]);
     return VF_OK;
 }
@@ -256,11 +257,12 @@ static vf_status read_places(map_file *m, const mri_scan *raw, bool cropped, flo
     for (int64_t c = 0; c < m->coils && status == VF_OK; c++)
         if (scan_all_zero((const float *)(maps + c * voxels), 2 * voxels))
             vf_warn(m->ctx,
-                    "%s: the map of coil %" PRId64 " (counted from 0) is 0 everywhere: its data will not be used",
+                    "%s: the map of coil %" PRId64
+                    " (counted from 0) is 0 everywhere, so this coil's data are not used",
                     m->path, c);
     if (status == VF_OK && scan_all_zero((const float *)maps, 2 * m->places * m->read * m->coils * voxels))
         status =
-            vf_fail(m->ctx, VF_ERR_INPUT, "%s: the coil maps are 0 everywhere, as is the image they make", m->path);
+            vf_fail(m->ctx, VF_ERR_INPUT, "%s: the coil maps are 0 everywhere, so the image would be, too", m->path);
     return status;
 }
 
@@ -269,7 +271,8 @@ static vf_status choose_sets(map_file *m, recon_map_sets wanted)
 {
     m->read = wanted == RECON_SETS_ONE || m->sets == 1 ? 1 : RECON_MOST_SETS;
     if (wanted == RECON_SETS_TWO && m->sets == 1)
-        return vf_fail(m->ctx, VF_ERR_INPUT, "%s: one set of maps; --map-sets 2 needs two (dimension 4 of a .cfl)",
+        return vf_fail(m->ctx, VF_ERR_INPUT,
+                       "%s: --map-sets 2 needs two sets of maps (dimension 4 of a .cfl), but the file has one",
                        m->path);
     if (m->sets > m->read && m->read > 1)
         vf_note(m->ctx, "note: %s: %" PRId64 " sets of maps; the first %" PRId64 " are used", m->path, m->sets,
@@ -434,10 +437,9 @@ vf_status write_coil_maps(vf_context *ctx, const char *path, const mri_scan *raw
         cfl_is_name(path) ? write_cfl(ctx, path, raw, maps, sets, zeros) : write_h5(ctx, path, raw, maps, sets, zeros);
     if (status == VF_OK && (raw->whitened || raw->compressed_from))
         vf_note(ctx,
-                "note: %s: the maps are those of the coils after %s%s%s; the file says so, and works with this scan",
-                path, raw->whitened ? "their noise was decorrelated" : "",
-                raw->whitened && raw->compressed_from ? " and " : "",
-                raw->compressed_from ? "they were combined (--compress)" : "");
+                "note: %s: the maps are for the coils after %s%s%s; the file records this, so it works with this scan",
+                path, raw->whitened ? "noise decorrelation" : "", raw->whitened && raw->compressed_from ? " and " : "",
+                raw->compressed_from ? "compression (--compress)" : "");
     free(zeros);
     return status;
 }

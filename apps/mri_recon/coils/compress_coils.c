@@ -40,9 +40,10 @@ static vf_status data_covariance(vf_context *ctx, const mri_scan *raw, double co
 #pragma omp parallel for schedule(dynamic, 1) num_threads(vf_context_threads(ctx))
     for (int p = 0; p < PARTS; p++)
         for (int f = 0; f < raw->frames + raw->calibrations && !vf_cancelled(ctx); f++) {
-            int64_t samples = raw->trajectory[raw->frame[f].trajectory].samples;
-            add_products(coils, samples, raw->frame[f].data, samples * p / PARTS, samples * (p + 1) / PARTS,
-                         part + (size_t)p * elements);
+            int64_t samples = scan_stride(raw, &raw->frame[f]);
+            if (raw->frame[f].data) /* parts share those of another frame */
+                add_products(coils, samples, raw->frame[f].data, samples * p / PARTS, samples * (p + 1) / PARTS,
+                             part + (size_t)p * elements);
         }
     memset(covariance, 0, elements * sizeof *covariance);
     for (int p = 0; p < PARTS; p++)
@@ -77,8 +78,8 @@ static vf_status project(vf_context *ctx, mri_scan *raw, int keep, double comple
     for (int e = 0; e < keep * coils; e++)
         vectors[e] = conj(vectors[e]);
     for (int f = 0; f < raw->frames + raw->calibrations && status == VF_OK; f++)
-        status = vf_mix_rows(ctx, keep, coils, vectors, raw->trajectory[raw->frame[f].trajectory].samples,
-                             raw->frame[f].data);
+        if (raw->frame[f].data)
+            status = vf_mix_rows(ctx, keep, coils, vectors, scan_stride(raw, &raw->frame[f]), raw->frame[f].data);
     return status == VF_OK ? project_maps(ctx, raw, keep, vectors) : status;
 }
 
@@ -96,7 +97,7 @@ vf_status compress_coils(vf_context *ctx, mri_scan *raw, int keep, double *kept)
     size_t elements = (size_t)coils * (size_t)coils;
     *kept = 1;
     if (keep < 1)
-        return vf_fail(ctx, VF_ERR_ARGUMENT, "coil compression: %d coils cannot be kept; keep 1 at least", keep);
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "coil compression: cannot keep %d coils; keep at least 1", keep);
     if (raw->noise) /* the covariance would no longer fit, and strong noise would count as signal */
         return vf_fail(ctx, VF_ERR_INTERNAL, "coil compression before prewhitening");
     if (keep >= coils)
@@ -124,7 +125,8 @@ vf_status compress_coils(vf_context *ctx, mri_scan *raw, int keep, double *kept)
     raw->coils = keep;
     raw->compressed_from = coils;
     for (int f = 0; f < raw->frames + raw->calibrations; f++)
-        shrink(&raw->frame[f].data, keep, raw->trajectory[raw->frame[f].trajectory].samples);
+        if (raw->frame[f].data)
+            shrink(&raw->frame[f].data, keep, scan_stride(raw, &raw->frame[f]));
     if (raw->sensitivity)
         shrink(&raw->sensitivity, keep, raw->matrix[0] * raw->matrix[1] * raw->matrix[2] * scan_all_map_sets(raw));
 done:

@@ -20,17 +20,16 @@ static vf_status whitening_matrix(vf_context *ctx, int coils, double complex *co
         if (!(creal(covariance[c * coils + c]) > least_variance * largest))
             return vf_fail(
                 ctx, VF_ERR_INPUT,
-                "noise: coil %d of %d (counted from 0) has none (variance %g, the largest is %g), so its data "
-                "cannot be trusted: it may be unplugged; remove it from the file, or remove the noise "
-                "acquisitions",
+                "noise scan: coil %d of %d (counted from 0) has no noise (variance %g, the largest is %g) and may be "
+                "unplugged; remove the coil from the file, or remove the noise acquisitions",
                 c, coils, creal(covariance[c * coils + c]), largest);
     int row = vf_cholesky(coils, covariance, least_own);
     if (row >= 0)
         return vf_fail(
             ctx, VF_ERR_INPUT,
-            "noise: that of coil %d of %d (counted from 0) is a combination of that of other coils, or not a "
-            "number, so the coils cannot be decorrelated; remove the coil, or the noise acquisitions if they "
-            "hold fewer samples than there are coils",
+            "noise scan: the noise of coil %d of %d (counted from 0) is NaN or a combination of other coils' noise, so "
+            "the coils cannot be decorrelated; remove the coil, or remove the noise acquisitions if they have fewer "
+            "samples than there are coils",
             row, coils);
     vf_invert_lower(coils, covariance);
     return VF_OK;
@@ -43,8 +42,9 @@ vf_status prewhiten(vf_context *ctx, mri_scan *raw)
         return VF_OK;
     vf_status status = whitening_matrix(ctx, raw->coils, raw->noise);
     for (int f = 0; f < raw->frames + raw->calibrations && status == VF_OK; f++)
-        status = vf_mix_rows(ctx, raw->coils, raw->coils, raw->noise, raw->trajectory[raw->frame[f].trajectory].samples,
-                             raw->frame[f].data);
+        if (raw->frame[f].data) /* parts share those of another frame */
+            status = vf_mix_rows(ctx, raw->coils, raw->coils, raw->noise, scan_stride(raw, &raw->frame[f]),
+                                 raw->frame[f].data);
     const int64_t voxels = raw->matrix[0] * raw->matrix[1] * raw->matrix[2];
     const int sets = raw->maps_whitened ? 0 : scan_all_map_sets(raw);
     for (int p = 0; p < sets && status == VF_OK; p++)

@@ -145,11 +145,10 @@ static vf_status take_centre(calibration *c, int place, bool warn)
     calibrate_normalise(c->data, samples * coils);
     c->share = covered(c);
     if (warn && !well_sampled(c))
-        vf_warn(
-            c->ctx,
-            "coil maps are estimated from a centre of k-space of which only %.0f %% is sampled, so the image may be "
-            "folded; give maps (--coils file) or calibration lines, or use --coils rss",
-            100 * c->share);
+        vf_warn(c->ctx,
+                "only %.0f %% of the centre of k-space is sampled, so the estimated coil maps may be wrong and the "
+                "image folded; give maps (--coils FILE), acquire calibration lines, or use --coils rss",
+                100 * c->share);
     return VF_OK;
 }
 
@@ -285,16 +284,17 @@ static vf_status take_any(calibration *c, int place, bool must, int64_t n[3])
 static void judge(const calibration *c, const vf_espirit_quality *quality)
 {
     if (quality->explained < LEAST_EXPLAINED)
-        vf_warn(c->ctx,
-                "the coil maps explain %.0f %% of the calibration data, so the image may be shaded or folded; acquire "
-                "more calibration lines, or use --coils rss",
-                100 * quality->explained);
-    if (quality->second_share > MOST_SECOND && quality->sets == 1)
         vf_warn(
             c->ctx,
-            "the object seems to be larger than the field of view: %.0f %% of the signal lies where two parts of it "
-            "fall on one voxel, which one set of coil maps cannot describe; --method cg takes two with --map-sets auto",
-            100 * quality->second_share);
+            "the coil maps explain only %.0f %% of the calibration data, so the image may be shaded or folded; acquire "
+            "more calibration lines, or use --coils rss",
+            100 * quality->explained);
+    if (quality->second_share > MOST_SECOND && quality->sets == 1)
+        vf_warn(c->ctx,
+                "the object seems to be larger than the field of view: %.0f %% of the signal is in voxels where two "
+                "parts of it overlap, which one set of coil maps cannot describe; use two sets (--method cg with "
+                "--map-sets auto)",
+                100 * quality->second_share);
 }
 
 vf_status calibrate_block(calibration *c, int place, bool must, int64_t n[3], bool *cartesian)
@@ -335,7 +335,7 @@ vf_status calibrate_espirit(calibration *c, int place, bool must, recon_map_sets
     if (quality->sets == 1)
         snprintf(made->text, sizeof made->text,
                  "%d coil%s, maps estimated from %lld x %lld x %lld samples of the centre of k-space (ESPIRiT), which "
-                 "explain %.1f %%",
+                 "explain %.1f %% of the data",
                  raw->coils, vf_plural(raw->coils), (long long)n[0], (long long)n[1], (long long)n[2],
                  100 * quality->explained);
     else
@@ -345,6 +345,14 @@ vf_status calibrate_espirit(calibration *c, int place, bool must, recon_map_sets
                  raw->coils, vf_plural(raw->coils), (long long)n[0], (long long)n[1], (long long)n[2],
                  100 * quality->second_share);
     return VF_OK;
+}
+
+static bool has_calibration_lines(const mri_scan *raw)
+{
+    for (int f = raw->frames; f < raw->frames + raw->calibrations; f++)
+        if (!raw->frame[f].spare)
+            return true;
+    return false;
 }
 
 static vf_status by_walsh(calibration *c, int place, float complex *maps, calibrated *made)
@@ -363,7 +371,7 @@ static vf_status by_walsh(calibration *c, int place, float complex *maps, calibr
     if (status == VF_OK)
         snprintf(made->text, sizeof made->text,
                  "%d coil%s, maps estimated from the centre of k-space, |kx| < %.3g%s (Walsh)", raw->coils,
-                 vf_plural(raw->coils), c->k_cut[0], raw->calibrations ? ", and calibration lines" : "");
+                 vf_plural(raw->coils), c->k_cut[0], has_calibration_lines(raw) ? ", and calibration lines" : "");
     made->sets = 1;
     return status;
 }

@@ -84,11 +84,12 @@ static vf_status try_espirit(calibration *c, const low_resolution *l, int place,
         return status;
     }
     if (place == 0)
-        vf_warn(c->ctx,
-                "the file's coil maps do not explain %.1f %% of the calibration data, and maps estimated from the data "
-                "(ESPIRiT) only %.1f %%, so those are used; the image is shaded by the coils; --coils file takes the "
-                "file's maps",
-                100 * by_given, 100 * by_new);
+        vf_warn(
+            c->ctx,
+            "the file's coil maps leave %.1f %% of the calibration data unexplained, maps estimated from the data "
+            "(ESPIRiT) only %.1f %%, so mri_recon uses the estimated maps, and the image is shaded by the coils; for "
+            "the file's maps, use --coils file",
+            100 * by_given, 100 * by_new);
     *out = maps;
     return VF_OK;
 }

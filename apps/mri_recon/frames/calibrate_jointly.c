@@ -188,14 +188,16 @@ static vf_status make_input(joint *j)
 static void judge(const calibration *c, const vf_nlinv_quality *quality)
 {
     if (quality->explained < LEAST_EXPLAINED)
-        vf_warn(c->ctx,
-                "image and coil maps explain %.0f %% of the centre of k-space, so the image may be shaded or folded; "
-                "give maps (--coils FILE), acquire calibration lines, or use --coils rss",
-                100 * quality->explained);
+        vf_warn(
+            c->ctx,
+            "the estimated image and coil maps explain only %.0f %% of the data in the centre of k-space, so the "
+            "image may be shaded or folded; give maps (--coils FILE), acquire calibration lines, or use --coils rss",
+            100 * quality->explained);
     if (quality->folding > MOST_FOLDING)
-        vf_warn(c->ctx,
-                "the samples lie regularly, with no lines between them, so coil maps cannot be told for certain: the "
-                "image may have ghosts; give maps (--coils FILE), or acquire four lines or more in the middle");
+        vf_warn(
+            c->ctx,
+            "the centre of k-space is regularly undersampled, so the coil maps are ambiguous and the image may have "
+            "ghosts; give maps (--coils FILE), or acquire at least four more lines in the centre of k-space");
 }
 
 static vf_status estimate(joint *j, recon_watch *watch, float complex *maps, vf_nlinv_quality *quality)
@@ -261,7 +263,7 @@ vf_status calibrate_jointly(calibration *c, int place, recon_watch *watch, float
         made->sets = 1;
         snprintf(made->text, sizeof made->text,
                  "%d coils, maps estimated together with the image from %lld samples of the centre of k-space (NLINV), "
-                 "which explain %.1f %%",
+                 "which explain %.1f %% of the data",
                  c->scan->coils, (long long)c->centre.samples, 100 * quality.explained);
     }
     free(j.weights);

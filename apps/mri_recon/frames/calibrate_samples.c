@@ -8,16 +8,14 @@
 static bool belongs(const mri_scan *raw, int f, int first, int place)
 {
     const scan_frame *frame = &raw->frame[f], *like = &raw->frame[first];
-    if (frame->place != place)
+    if (frame->place != place || frame->part_of > 0) /* the samples of parts are those of the whole */
         return false;
-    if (f >= raw->frames || f == first)
+    if ((f >= raw->frames && !frame->spare) || f == first)
         return true;
-    if (frame->contrast != like->contrast || frame->phase != like->phase || frame->set != like->set)
-        return false;
     for (int g = 0; g < f; g++) /* a repeated trajectory adds nothing */
-        if (raw->frame[g].place == place && raw->frame[g].trajectory == frame->trajectory)
+        if (scan_same_kind(&raw->frame[g], like) && raw->frame[g].trajectory == frame->trajectory)
             return false;
-    return true;
+    return scan_same_kind(frame, like);
 }
 
 /* Whether a sample lies within the small matrix. */
@@ -44,7 +42,7 @@ int64_t calibrate_gather(const calibration *c, int place, float *k, float comple
             if (!inside(c, at->k + 3 * m))
                 continue;
             for (int coil = 0; data && coil < raw->coils; coil++)
-                data[coil * samples + found] = raw->frame[f].data[coil * at->samples + m];
+                data[coil * samples + found] = scan_coil(raw, &raw->frame[f], coil)[m];
             if (k)
                 memcpy(k + 3 * found, at->k + 3 * m, 3 * sizeof *k);
             found++;

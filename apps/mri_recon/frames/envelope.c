@@ -143,10 +143,13 @@ vf_status envelope_of_frame(crew *c, right_side *side, const scan_frame *frame, 
     vf_status status = weights && data && image && out->values
                            ? low_resolution(c, frame, weights)
                            : vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for a frame's image of low resolution");
-    for (int64_t i = 0; status == VF_OK && i < at->samples * j->scan->coils; i++)
-        data[i] = weights[i % at->samples] * frame->data[i];
+    for (int coil = 0; status == VF_OK && coil < j->scan->coils; coil++)
+        for (int64_t m = 0; m < at->samples; m++)
+            data[coil * at->samples + m] = weights[m] * scan_coil(j->scan, frame, coil)[m];
     scan_frame weighted = *frame;
     weighted.data = data;
+    weighted.part_of = 0;
+    weighted.first_sample = 0;
     if (status == VF_OK)
         status = crew_adjoint(c, side, &weighted, true, image);
     if (status == VF_OK)

@@ -11,6 +11,8 @@
 
 /* The tolerance of a first solution that is only used for the phase of low frequencies. */
 static const double ROUGH_PHASE = 1e-3;
+/* That of one that is only used for the noise, before sparse priors. */
+static const double ROUGH_NOISE = 1e-4;
 /* The approximate share of F^H d in a frame's time if a solver follows; for the progress line. */
 static const double BEFORE_SOLVING = 0.25;
 
@@ -35,13 +37,13 @@ static vf_status make_envelopes(crew *c, int count)
     return VF_OK;
 }
 
-static vf_status adjoint_of_frames(crew *c, const frame_group *g, char *images)
+vf_status crew_adjoints(crew *c, const frame_group *g, bool envelopes, char *images)
 {
     const recon_job *j = c->job;
     const recon_method method = j->settings->method;
-    const bool even = method == RECON_GRIDDING || method == RECON_BILINEAR, by_noise = regularise_by_noise(j->settings);
+    const bool even = method == RECON_GRIDDING || method == RECON_BILINEAR;
     right_side *side = NULL;
-    vf_status status = by_noise ? make_envelopes(c, g->count) : VF_OK;
+    vf_status status = envelopes ? make_envelopes(c, g->count) : VF_OK;
     for (int f = 0; f < g->count && status == VF_OK; f++)
         status = place_maps(c, frame_of(j, g, f));
     if (status == VF_OK)
@@ -51,7 +53,7 @@ static vf_status adjoint_of_frames(crew *c, const frame_group *g, char *images)
         snprintf(c->summary.encoding, sizeof c->summary.encoding, "%s", right_side_description(side));
     if (status == VF_OK)
         watch_stage(c->watch, "F^H d",
-                    (double)g->count * j->scan->coils * (by_noise && !frame_of(j, g, 0)->replica ? 2 : 1));
+                    (double)g->count * j->scan->coils * (envelopes && !frame_of(j, g, 0)->replica ? 2 : 1));
     watch_part(c->watch, g->count * (method == RECON_CG ? BEFORE_SOLVING : 1));
     for (int f = 0; f < g->count && status == VF_OK; f++) {
         const scan_frame *frame = frame_of(j, g, f);
@@ -59,7 +61,7 @@ static vf_status adjoint_of_frames(crew *c, const frame_group *g, char *images)
         status = crew_adjoint(c, side, frame, even, image);
         if (status == VF_OK)
             status = found_image(c, frame, image);
-        if (status == VF_OK && by_noise)
+        if (status == VF_OK && envelopes)
             status = envelope_of_frame(c, side, frame, &c->envelope[f]);
     }
     right_side_destroy(side);
@@ -86,7 +88,7 @@ static vf_status find_power(crew *c, const scan_frame *first)
     return status;
 }
 
-static vf_status power_of(crew *c, const scan_frame *frame, double *power)
+vf_status crew_power(crew *c, const scan_frame *frame, double *power)
 {
     vf_status status = VF_OK;
     while (status == VF_OK && !place_power(c, frame, power))
@@ -117,6 +119,8 @@ static void free_solvers(crew *c)
         vf_array_free(&s->x);
         system_part_free(&s->part);
         vf_prior_free(&s->known);
+        vf_penalties_free(s->penalties);
+        vf_circulant_destroy(s->inverse);
         if (!c->normal)
             vf_normal_free(&s->normal);
     }
@@ -221,6 +225,7 @@ typedef struct solving {
     crew *crew;
     double tolerance;
     bool rough; /* a first solution; it does not complete the frame's progress */
+    bool sparse;
     char *images;
     int sets;
     solve_result *result; /* [channel] */
@@ -253,6 +258,10 @@ static vf_status solve_channel(const solving *w, int d, int channel)
     for (int p = 0; p < parts; p++)
         part[p] = c->solver[d + p].part;
     const system_matrix system = {.prior = &s->known, .parts = parts, .part = part};
+    const vf_prior none = {.counts = {j->scan->matrix[0], j->scan->matrix[1], j->scan->matrix[2]}};
+    system_matrix bare = {.prior = &none, .parts = parts, .part = part};
+    vf_operator *normal = NULL;
+    const sparse_problem problem = sparse_problem_of(c, s);
     const solve_options options = {.precision = j->settings->precision,
                                    .iterations = j->settings->iterations,
                                    .tolerance = w->tolerance,
@@ -260,8 +269,12 @@ static vf_status solve_channel(const solving *w, int d, int channel)
                                    .lambda_auto = j->settings->lambda_auto};
     solve_result *result = &w->result[channel];
     vf_status status = vf_queue_copy(s->part.queue, s->b.data, image, image_bytes);
+    if (status == VF_OK && w->sparse)
+        status = system_operator_create(&bare, j->type, x.count, &normal);
     if (status == VF_OK)
-        status = solve(j->ctx, &options, &system, &b, &x, tell, c, result);
+        status = w->sparse ? solve_sparse(j->ctx, &options, normal, s->part.queue, &problem, &b, &x, tell, c, result)
+                           : solve(j->ctx, &options, &system, &b, &x, tell, c, result);
+    vf_operator_free(normal);
     if (status == VF_OK)
         status = vf_queue_copy(s->part.queue, image, s->x.data, image_bytes);
     if (status == VF_OK)
@@ -291,12 +304,14 @@ static vf_status solve_for_phase(const solving *now, const scan_frame *frame, do
     const recon_job *j = c->job;
     solve_result result;
     double reach[3];
-    if (j->noise_begun)
+    if (j->noise_begun || now->sparse)
         return VF_OK;
     const bool one_sided = partial_fourier(j->settings, j->scan, frame->trajectory, reach);
     if (!one_sided || now->sets > 1) {
         snprintf(c->summary.phase, sizeof c->summary.phase, "%s",
-                 one_sided ? "one side of k-space is missing; with two sets of maps nothing makes up for that" : "");
+                 one_sided
+                     ? "one side of k-space is missing; nothing compensates for it, because there are two sets of maps"
+                     : "");
         return VF_OK;
     }
     char *image = frame->replica ? NULL : malloc(frame_bytes(j));
@@ -304,7 +319,7 @@ static vf_status solve_for_phase(const solving *now, const scan_frame *frame, do
         image || frame->replica ? VF_OK : vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for an image without its phase");
     if (image)
         memcpy(image, images, frame_bytes(j));
-    const solving w = {c, fmax(j->settings->tolerance, ROUGH_PHASE), true, image, now->sets, &result};
+    const solving w = {c, fmax(j->settings->tolerance, ROUGH_PHASE), true, false, image, now->sets, &result};
     if (image)
         status = solve_channel(&w, 0, 0);
     if (status == VF_OK)
@@ -313,26 +328,42 @@ static vf_status solve_for_phase(const solving *now, const scan_frame *frame, do
     return status;
 }
 
+void summary_add(recon_summary *summary, const solve_result *result, bool first)
+{
+    summary->iterations += result->iterations;
+    summary->applications += result->applications;
+    summary->objective = (first ? 0 : summary->objective) + result->objective;
+    for (int k = 0; k < VF_MOST_PRIORS; k++)
+        summary->penalty[k] = (first ? 0 : summary->penalty[k]) + result->penalty[k];
+    summary->residual = fmax(summary->residual, result->residual);
+    summary->converged &= result->converged;
+}
+
 static vf_status solve_frame(crew *c, const scan_frame *frame, const frame_envelope *envelope, char *images)
 {
     const recon_job *j = c->job;
     recon_summary *summary = &c->summary;
     double power = 1;
-    solving w = {c,      j->settings->tolerance, false,
-                 images, frame_sets(j, frame),   calloc((size_t)j->channels, sizeof *w.result)};
-    vf_status status = w.result ? power_of(c, frame, &power) : vf_fail(j->ctx, VF_ERR_MEMORY, "no memory");
+    const bool sparse = j->settings->sparse > 0 && !j->noise_begun;
+    solving w = {.crew = c,
+                 .tolerance = j->settings->sparse && !sparse ? ROUGH_NOISE : j->settings->tolerance,
+                 .sparse = sparse,
+                 .images = images,
+                 .sets = frame_sets(j, frame),
+                 .result = calloc((size_t)j->channels, sizeof *w.result)};
+    vf_status status = w.result ? crew_power(c, frame, &power) : vf_fail(j->ctx, VF_ERR_MEMORY, "no memory");
     if (status == VF_OK && j->has_maps)
         status = give_coils(c, frame);
     if (status == VF_OK)
         status = regularise_frame(c, frame, power, envelope);
+    if (status == VF_OK && sparse)
+        status = sparse_frame(c, power);
     if (status == VF_OK)
         status = solve_for_phase(&w, frame, power, images);
     if (status == VF_OK)
         status = team_run(&c->team, shares_channels(j) ? c->solvers : 1, solve_channels, &w);
     for (int i = 0; i < j->channels && status == VF_OK; i++) {
-        summary->iterations += w.result[i].iterations;
-        summary->residual = fmax(summary->residual, w.result[i].residual);
-        summary->converged &= w.result[i].converged;
+        summary_add(summary, &w.result[i], i == 0);
     }
     free(w.result);
     return status;
@@ -357,10 +388,11 @@ vf_status crew_make_group(crew *c, const frame_group *g, char *images)
 {
     const recon_job *j = c->job;
     const int number = (int)(frame_of(j, g, 0) - j->scan->frame) + 1, frames = j->scan->frames;
+    const bool together = solves_series(j->settings) && !j->noise_begun;
     const recon_summary before = c->summary;
     const double begin = vf_now();
     if (frame_of(j, g, 0)->replica)
-        snprintf(c->watch->which, sizeof c->watch->which, "noise, replicas to %d of %d: ", g->first + g->count,
+        snprintf(c->watch->which, sizeof c->watch->which, "noise, replicas up to %d of %d: ", g->first + g->count,
                  j->frame_count);
     else if (g->count < frames && g->count > 1)
         snprintf(c->watch->which, sizeof c->watch->which, "frame %d and %d more of %d: ", number, g->count - 1, frames);
@@ -370,12 +402,12 @@ vf_status crew_make_group(crew *c, const frame_group *g, char *images)
         snprintf(c->watch->which, sizeof c->watch->which, "frame %d of %d: ", number, frames);
     else
         c->watch->which[0] = '\0';
-    if (c->solvers && c->trajectory != g->trajectory)
+    if (c->solvers && (together || c->trajectory != g->trajectory))
         free_solvers(c);
     vf_status status = claim_powers(c, g);
     if (status == VF_OK)
-        status = adjoint_of_frames(c, g, images);
-    if (status == VF_OK && j->settings->method == RECON_CG)
+        together ? crew_solve_series(c, g, images) : crew_adjoints(c, g, regularise_by_noise(j->settings), images);
+    if (status == VF_OK && j->settings->method == RECON_CG && !together)
         status = solve_frames(c, g, images);
     leave_powers(c);
     watch_part_ends(c->watch, status == VF_OK ? g->count : 0);

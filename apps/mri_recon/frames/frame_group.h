@@ -69,6 +69,8 @@ typedef struct device_solver {
     vf_prior known;
     vf_array b, x;
     system_part part;
+    vf_penalties *penalties; /* of sparse priors; NULL: none, or not made */
+    vf_circulant *inverse;   /* for solve_sparse */
 } device_solver;
 
 typedef struct crew {
@@ -97,6 +99,13 @@ int crew_normals(const recon_job *job, int devices);
  * an error the crew can be freed, and another crew can make the same group. Errors: those of the stages. */
 VF_MUST_CHECK vf_status crew_make_group(crew *c, const frame_group *g, char *images);
 void crew_free(crew *c); /* does not free its watch */
+
+/* F^H d of a group of frames of one trajectory, and their places' maps; `envelopes`: their envelopes, too. */
+VF_MUST_CHECK vf_status crew_adjoints(crew *c, const frame_group *g, bool envelopes, char *images);
+/* The power of a frame's place; finds it if need be. */
+VF_MUST_CHECK vf_status crew_power(crew *c, const scan_frame *frame, double *power);
+/* Adds a channel's result to a summary. */
+void summary_add(recon_summary *summary, const solve_result *result, bool first);
 
 /* ---- frame_adjoint.c ---- */
 
@@ -178,6 +187,36 @@ VF_MUST_CHECK vf_status regularise_filtered_noise(crew *c, const scan_frame *fra
  * `imaginary` of the power. 0: the phase is unknown. Errors: VF_ERR_MEMORY, VF_ERR_DEVICE. */
 VF_MUST_CHECK vf_status regularise_parts(crew *c, const scan_frame *frame, double power, double imaginary);
 vf_wiener_space regularise_space(const mri_scan *raw);
+
+/* 1 / sqrt(sum |s|^2) of a set of maps relative to its mean, [voxels]; 0 where no coil sees. */
+void regularise_balance(const recon_job *j, const frame_place *place, int set, double power, double *out);
+/* Copies real numbers to the device in the solver's precision; the array grows as needed. Errors: VF_ERR_MEMORY,
+ * VF_ERR_DEVICE_MEMORY. */
+VF_MUST_CHECK vf_status regularise_put(const recon_job *j, const double *values, int64_t count, vf_queue *queue,
+                                       vf_array *to);
+/* The variance of a sample's noise that the priors assume. */
+double regularise_variance(const recon_job *j);
+
+/* ---- sparse.c ---- */
+
+/* Makes the penalties of the settings for `images` images, without weights. Errors: as vf_penalties_create. */
+VF_MUST_CHECK vf_status sparse_create(const recon_job *j, vf_device *device, int images, vf_penalties **out);
+/* The unit of lambda; *mean gets the mean eigenvalue of F^H W F. Both for c->density. */
+double sparse_unit(const crew *c, double power, double *mean);
+/* Sets the weights of penalties, and the summary's. */
+void sparse_weigh(crew *c, vf_penalties *penalties, double mean, double unit);
+/* The preconditioner's eigenvalues for c->density, [voxels]. */
+void sparse_inverse(const crew *c, const vf_penalties *penalties, double power, double mean, double *out);
+/* Sets the weights of the sparse priors, and the preconditioner for them, in the crew's solvers. Call it after
+ * regularise_frame. Errors: VF_ERR_MEMORY, VF_ERR_DEVICE_MEMORY, VF_ERR_DEVICE. */
+VF_MUST_CHECK vf_status sparse_frame(crew *c, double power);
+/* The problem of a frame on a device, after sparse_frame. */
+sparse_problem sparse_problem_of(const crew *c, const device_solver *s);
+
+/* ---- series.c ---- */
+
+/* Makes the images of a group of frames of one place together, [frame][channel][voxel]. Errors: those of the stages. */
+VF_MUST_CHECK vf_status crew_solve_series(crew *c, const frame_group *g, char *images);
 
 /* ---- frame_places.c ---- */
 

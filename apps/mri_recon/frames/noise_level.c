@@ -22,7 +22,8 @@ static vf_wiener_samples samples_of(const mri_scan *raw, const scan_frame *frame
                                .k = at->k,
                                .weights = at->weights,
                                .coils = raw->coils,
-                               .data = (const float *)frame->data};
+                               .stride = scan_stride(raw, frame),
+                               .data = (const float *)scan_coil(raw, frame, 0)};
 }
 
 vf_status noise_from_samples(recon_job *j, int *frame)
@@ -36,7 +37,7 @@ vf_status noise_from_samples(recon_job *j, int *frame)
     if (raw->whitened) {
         *frame = raw->frames / 2;
         j->variance = 1;
-        snprintf(j->noise, sizeof j->noise, "1 after prewhitening by the noise scan");
+        snprintf(j->noise, sizeof j->noise, "after prewhitening with the noise scan");
         return VF_OK;
     }
     for (int f = 0; f < raw->frames && status == VF_OK; f += step) {
@@ -50,8 +51,8 @@ vf_status noise_from_samples(recon_job *j, int *frame)
             *frame = f;
         }
     }
-    snprintf(j->noise, sizeof j->noise,
-             "estimated from the outermost %.0f %% of samples, as if no signal reached there", 100 * OUTER_SHARE);
+    snprintf(j->noise, sizeof j->noise, "estimated from the outermost %.0f %% of samples, assuming no signal there",
+             100 * OUTER_SHARE);
     return status;
 }
 
@@ -155,7 +156,7 @@ static vf_status residual_variance(const crew *c, const scan_frame *frame, const
         int64_t kept = 0;
         for (int64_t i = 0; i < o->count && status == VF_OK; i++) {
             const int64_t m = o->index[i];
-            const float complex phi = sample_phi(j->settings, raw, at, m), d_m = frame->data[coil * at->samples + m];
+            const float complex phi = sample_phi(j->settings, raw, at, m), d_m = scan_coil(raw, frame, coil)[m];
             const double complex left = d_m - phi * expected[i];
             if (d_m == 0)
                 continue;
@@ -210,7 +211,7 @@ vf_status noise_from_residual(crew *c, int number, const char *image)
     if (status == VF_OK && !j->scan->whitened && outer_free > LEAST_FREE && variance / outer_free < j->variance) {
         j->variance = variance / outer_free;
         snprintf(j->noise, sizeof j->noise,
-                 "estimated from what a first image leaves of the outermost %.0f %% of samples", 100 * OUTER_SHARE);
+                 "estimated from the residual of a first image in the outermost %.0f %% of samples", 100 * OUTER_SHARE);
     }
     if (status == VF_OK && all_free > LEAST_FREE && rest / all_free > j->variance)
         j->misfit = rest / all_free / j->variance;

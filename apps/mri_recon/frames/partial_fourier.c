@@ -195,8 +195,8 @@ vf_status constrain_phase(crew *c, const scan_frame *frame, double power, const 
         status = give_phase(j, c->solver, phase);
     if (!frame->replica)
         snprintf(c->summary.phase, sizeof c->summary.phase,
-                 known ? "one side of k-space is missing; the phase of low frequencies makes up for that"
-                       : "one side of k-space is missing, and the phase is not smooth enough to make up for that");
+                 known ? "one side of k-space is missing; the phase of low frequencies compensates for it"
+                       : "one side of k-space is missing; the phase is not smooth enough to compensate for it");
     if (status == VF_OK)
         status = regularise_parts(c, frame, power, c->solver->known.imaginary);
     if (phase == &own)

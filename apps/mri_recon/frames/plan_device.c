@@ -133,17 +133,17 @@ static void say_sharing(const vf_context *ctx, const recon_settings *s, const mr
                                                : ", the solver by coils";
     char by[32] = "", idle[64] = "";
     if (how.each > 1)
-        snprintf(by, sizeof by, ", each by %d", how.each);
+        snprintf(by, sizeof by, ", each on %d devices", how.each);
     if (used < devices)
-        snprintf(idle, sizeof idle, "; %d find%s nothing to do", devices - used, devices - used == 1 ? "s" : "");
+        snprintf(idle, sizeof idle, "; %d idle", devices - used);
     if (devices == 1)
         text[0] = '\0';
     else if (how.teams > 1)
         snprintf(text, size, ", %d of them: %d frames at a time%s%s", devices, how.teams, by, idle);
     else if (how.each == 1)
-        snprintf(text, size, ", %d of them, of which the first does all: one frame of one coil is not shared", devices);
+        snprintf(text, size, ", %d of them, only the first is used: one frame of one coil cannot be split", devices);
     else
-        snprintf(text, size, ", %d of them: shared by %s%s%s", devices, how.by_voxels ? "voxels" : "coils",
+        snprintf(text, size, ", %d of them: split by %s%s%s", devices, how.by_voxels ? "voxels" : "coils",
                  how.by_voxels ? solver : "", idle);
 }
 
@@ -243,17 +243,18 @@ static vf_status check_memory(vf_context *ctx, const recon_settings *s, const mr
         *bytes = host ? devices * device_bytes + host_bytes : device_bytes;
         if (*bytes > (double)free_bytes)
             return vf_fail(ctx, host ? VF_ERR_MEMORY : VF_ERR_DEVICE_MEMORY,
-                           "%s: about %s of memory are needed and %s are free; use a smaller --matrix, fewer coils "
-                           "(--compress), or another --device",
+                           "%s: the reconstruction needs about %s of memory, but only %s are free; use a smaller "
+                           "--matrix, fewer coils (--compress), or another --device",
                            vf_device_spec(device), vf_format_bytes(*bytes, need, sizeof need),
                            vf_format_bytes((double)free_bytes, have, sizeof have));
     }
     vf_host_memory(&host_free, &host_total);
     if (host_bytes > (double)host_free)
-        return vf_fail(ctx, VF_ERR_MEMORY,
-                       "about %s of host memory are needed for %d image%s and %s are free; use a smaller --matrix",
-                       vf_format_bytes(host_bytes, need, sizeof need), raw->frames, vf_plural(raw->frames),
-                       vf_format_bytes((double)host_free, have, sizeof have));
+        return vf_fail(
+            ctx, VF_ERR_MEMORY,
+            "about %s of host memory are needed for %d image%s, but only %s are free; use a smaller --matrix",
+            vf_format_bytes(host_bytes, need, sizeof need), raw->frames, vf_plural(raw->frames),
+            vf_format_bytes((double)host_free, have, sizeof have));
     return VF_OK;
 }
 
@@ -287,7 +288,7 @@ vf_status plan_device(vf_context *ctx, const recon_settings *s, const mri_scan *
         return status;
     vf_device *device = vf_context_device(ctx, 0);
     if (s->hardware_trig && vf_device_is_host(device))
-        return vf_fail(ctx, VF_ERR_ARGUMENT, "--trig hardware is of GPUs; this runs on %s: use --device cuda",
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "--trig hardware needs a GPU, but the device is %s; use --device cuda",
                        vf_device_spec(device));
     device_list(ctx, vf_context_device_count(ctx), list, sizeof list);
     say_sharing(ctx, s, raw, shared, sizeof shared);

@@ -5,7 +5,7 @@
 recon_sharing share_devices(const recon_settings *s, const mri_scan *raw, int devices)
 {
     const int64_t rows = raw->matrix[1] * raw->matrix[2];
-    const int teams = raw->frames < 1 ? 1 : raw->frames < devices ? raw->frames : devices;
+    const int teams = raw->frames < 1 || solves_series(s) ? 1 : raw->frames < devices ? raw->frames : devices;
     int64_t most = s->method == RECON_BILINEAR ? 1 : raw->coils; /* devices that one frame can keep busy */
     bool direct = false;
     for (int t = 0; t < raw->trajectories; t++)
@@ -27,7 +27,7 @@ int most_map_sets(const recon_settings *s, const mri_scan *raw)
     const int there = uses_scan_maps(s, raw)           ? scan_map_sets(raw)
                       : s->coils > RECON_COILS_ESPIRIT ? 1
                                                        : RECON_MOST_SETS;
-    const int wanted = s->method != RECON_CG || s->map_sets == RECON_SETS_ONE ? 1 : RECON_MOST_SETS;
+    const int wanted = s->method != RECON_CG || s->map_sets == RECON_SETS_ONE || solves_series(s) ? 1 : RECON_MOST_SETS;
     return there < wanted ? there : wanted;
 }
 
@@ -44,4 +44,13 @@ bool regularise_by_noise(const recon_settings *settings)
 bool judges_scan_maps(const recon_settings *s, const mri_scan *raw)
 {
     return s->coils == RECON_COILS_AUTO && raw->sensitivity && !s->maps && regularise_by_noise(s) && raw->coils > 1;
+}
+
+bool solves_series(const recon_settings *s)
+{
+    bool together = false;
+    for (int i = 0; i < s->sparse; i++)
+        together |= s->sparse_prior[i] == VF_PENALTY_TEMPORAL || s->sparse_prior[i] == VF_PENALTY_LLR ||
+                    s->sparse_prior[i] == VF_PENALTY_NUCLEAR;
+    return together;
 }

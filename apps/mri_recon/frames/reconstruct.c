@@ -44,6 +44,12 @@ typedef struct sharing {
 
 /* ---- groups ---- */
 
+/* What groups have in common: the trajectory; or the place, if the frames of a place are solved together. */
+static int class_of(const recon_job *j, const scan_frame *frame)
+{
+    return solves_series(j->settings) ? frame->place : frame->trajectory;
+}
+
 /* A group has as many frames as memory allows, but at most a team's fair share. Large groups need fewer plans. */
 static vf_status make_groups(sharing *s)
 {
@@ -58,7 +64,7 @@ static vf_status make_groups(sharing *s)
     for (int f = 0; f < j->frame_count; f++) {
         const int trajectory = j->frames[f]->trajectory;
         frame_group *last = s->groups ? &s->group[s->groups - 1] : NULL;
-        if (last && last->trajectory == trajectory && last->count < most)
+        if (last && class_of(j, j->frames[last->first]) == class_of(j, j->frames[f]) && last->count < most)
             last->count++;
         else
             s->group[s->groups++] = (frame_group){.trajectory = trajectory, .first = f, .count = 1};
@@ -223,12 +229,11 @@ static vf_status find_noise(sharing *s)
     j->settings = settings;
     j->noise_begun = false;
     if (status == VF_OK && j->scan->whitened && j->misfit > MUCH_MORE_THAN_NOISE * MUCH_MORE_THAN_NOISE)
-        vf_warn(
-            j->ctx,
-            "%s: what the image leaves of the samples is %.2g times the noise that the noise scan shows: coil maps, "
-            "trajectory or field map do not fit the data; try other maps (--coils espirit, walsh or a file), and "
-            "check the trajectory's units and delays",
-            settings->input, sqrt(j->misfit));
+        vf_warn(j->ctx,
+                "%s: the residual of the samples is %.2g times the noise measured by the noise scan, so the coil maps, "
+                "trajectory or field map do not fit the data; try other maps (--coils espirit, walsh or a file), and "
+                "check the trajectory's units and delays",
+                settings->input, sqrt(j->misfit));
     return status;
 }
 
@@ -299,22 +304,27 @@ static vf_status make_noise_map(sharing *s, recon_put_noise put_noise)
 
 /* ---- all of it ---- */
 
-/* Sorts the frames by trajectory. */
+/* Sorts the frames by class. */
 static vf_status order_frames(recon_job *j)
 {
     const mri_scan *raw = j->scan;
-    int frames = 0;
+    const int classes = solves_series(j->settings) ? raw->places : raw->trajectories;
+    int *place = calloc((size_t)classes + 1, sizeof *place); /* of a class's next frame */
     j->frames = calloc((size_t)raw->frames + 1, sizeof *j->frames);
-    if (!j->frames)
-        return vf_fail(j->ctx, VF_ERR_MEMORY, "no memory");
-    for (int t = 0; t < raw->trajectories; t++)
-        for (int f = 0; f < raw->frames; f++)
-            if (raw->frame[f].trajectory == t)
-                j->frames[frames++] = &raw->frame[f];
-    j->frame_count = frames;
-    return frames == raw->frames
-               ? VF_OK
-               : vf_fail(j->ctx, VF_ERR_INTERNAL, "%d of %d frames have a trajectory", frames, raw->frames);
+    vf_status status = j->frames && place ? VF_OK : vf_fail(j->ctx, VF_ERR_MEMORY, "no memory");
+    for (int f = 0; f < raw->frames && status == VF_OK; f++)
+        if (raw->frame[f].trajectory < 0 || raw->frame[f].trajectory >= raw->trajectories)
+            status = vf_fail(j->ctx, VF_ERR_INTERNAL, "frame %d: trajectory %d of %d", f, raw->frame[f].trajectory,
+                             raw->trajectories);
+        else
+            place[class_of(j, &raw->frame[f]) + 1]++;
+    for (int t = 0; t < classes && status == VF_OK; t++)
+        place[t + 1] += place[t];
+    for (int f = 0; f < raw->frames && status == VF_OK; f++)
+        j->frames[place[class_of(j, &raw->frame[f])]++] = &raw->frame[f];
+    j->frame_count = raw->frames;
+    free(place);
+    return status;
 }
 
 /* Merges the teams' summaries. */
@@ -327,6 +337,7 @@ static void sum_up(const sharing *s, recon_summary *summary)
         const crew *c = &s->crew[t];
         const recon_summary *of = &c->summary;
         summary->iterations += of->iterations;
+        summary->applications += of->applications;
         summary->residual = fmax(summary->residual, of->residual);
         summary->converged &= of->converged;
         for (int d = 0; d < RECON_MAX_DEVICES; d++) {
@@ -338,6 +349,10 @@ static void sum_up(const sharing *s, recon_summary *summary)
         last = c->last;
         summary->diagonal = of->diagonal;
         summary->lambda = of->lambda;
+        summary->noise_unit = of->noise_unit;
+        summary->objective = of->objective;
+        memcpy(summary->sparse_lambda, of->sparse_lambda, sizeof summary->sparse_lambda);
+        memcpy(summary->penalty, of->penalty, sizeof summary->penalty);
         summary->expected_signal = of->expected_signal;
         summary->expected_noise = of->expected_noise;
         summary->expected_bias = of->expected_bias;
@@ -374,13 +389,13 @@ static void judge_solver(vf_context *ctx, const recon_settings *settings, const 
         !(summary->residual > WORTH_A_WARNING * settings->tolerance))
         return;
     if (settings->lambda_auto && settings->lambda < 1)
-        snprintf(advice, sizeof advice, "leave out the factor of --lambda auto:%g, or use more --iterations",
+        snprintf(advice, sizeof advice, "use --lambda auto without the factor %g, or more --iterations",
                  settings->lambda);
     else if (!settings->lambda_auto && settings->iterations >= ENOUGH_ITERATIONS)
         snprintf(advice, sizeof advice,
-                 "lambda is small for this scan; leave it to --lambda auto, or make it larger. More --iterations would "
-                 "amplify noise");
-    vf_warn(ctx, "the solver stopped after %d iteration%s at a residual of %.2g, far from the tolerance of %g: %s",
+                 "lambda is small for this scan; use --lambda auto or a larger number (more --iterations would amplify "
+                 "noise)");
+    vf_warn(ctx, "the solver stopped after %d iteration%s at a residual of %.2g, far above the tolerance of %g: %s",
             settings->iterations, vf_plural(settings->iterations), summary->residual, settings->tolerance, advice);
 }
 

@@ -80,6 +80,9 @@ int64_t recon_group_bytes(const recon_settings *settings);
 /* Whether the prior's weight comes from noise and spectrum. */
 bool regularise_by_noise(const recon_settings *settings);
 
+/* Whether frames are solved together: a sparse prior couples them. */
+bool solves_series(const recon_settings *settings);
+
 /* Whether calibrate_better_maps checks the scan's own maps: only if the user has not asked for them explicitly. */
 bool judges_scan_maps(const recon_settings *settings, const mri_scan *raw);
 
@@ -97,6 +100,9 @@ typedef struct recon_summary {
     char phase[128]; /* how the phase was used if one side of k-space is missing; "": both sides are there */
     double misfit;   /* variance of a first image's residual over sigma^2; at least 1 */
     double expected_signal, expected_noise, expected_bias; /* root mean squares over the last frame's voxels */
+    double noise_unit, sparse_lambda[VF_MOST_PRIORS];      /* for the last frame: sparse.c, and absolute */
+    double objective, penalty[VF_MOST_PRIORS];             /* of sparse priors, for the last frame: solve_result */
+    int64_t applications;                                  /* of F^H W F, over all frames with sparse priors */
     int64_t iterations;                                    /* over all frames */
     double residual;                                       /* the largest of all frames */
     bool converged;                                        /* all frames */

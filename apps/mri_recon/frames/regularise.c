@@ -66,6 +66,11 @@ static void difference_weights(const vf_wiener_space *space, double *out)
     }
 }
 
+double regularise_variance(const recon_job *j)
+{
+    return j->variance * fmin(cbrt(j->misfit), MOST_FOR_MISFIT);
+}
+
 /* The model behind a frame's prior; arrays are [voxels]. */
 typedef struct frame_model {
     vf_wiener_space space;
@@ -86,7 +91,8 @@ static vf_status make_model(crew *c, const scan_frame *frame, double power, fram
                                        .k = at->k,
                                        .weights = at->weights,
                                        .coils = raw->coils,
-                                       .data = (const float *)frame->data};
+                                       .stride = scan_stride(raw, frame),
+                                       .data = (const float *)scan_coil(raw, frame, 0)};
     vf_spectrum spectrum;
     f->space = regularise_space(raw);
     f->s = malloc(3 * (size_t)j->voxels * sizeof *f->s);
@@ -105,7 +111,7 @@ static vf_status make_model(crew *c, const scan_frame *frame, double power, fram
     for (int64_t i = 0; i < j->voxels; i++)
         f->s[i] /= c->filled; /* the variance in the object, not the mean over the field of view */
     f->mean = c->solver->normal.diagonal * power;
-    f->variance = j->variance * fmin(cbrt(j->misfit), MOST_FOR_MISFIT);
+    f->variance = regularise_variance(j);
     for (int64_t i = 0; i < j->voxels; i++) {
         f->c[i] = c->density[i] * power;
         if (j->settings->prior == RECON_SPECTRUM)
@@ -118,8 +124,7 @@ static vf_status make_model(crew *c, const scan_frame *frame, double power, fram
     return VF_OK;
 }
 
-/* Copies real numbers to the device in the solver's precision. */
-static vf_status put_real(const recon_job *j, const double *values, int64_t count, vf_queue *queue, vf_array *to)
+vf_status regularise_put(const recon_job *j, const double *values, int64_t count, vf_queue *queue, vf_array *to)
 {
     const vf_dtype real = vf_dtype_real(j->type);
     vf_status status = grow_array(vf_queue_device(queue), VF_SPACE_DEVICE, real, count, to);
@@ -137,6 +142,14 @@ static vf_status put_real(const recon_job *j, const double *values, int64_t coun
     return status;
 }
 
+void regularise_balance(const recon_job *j, const frame_place *place, int set, double power, double *out)
+{
+    const double least = place->weighted ? LEAST_BALANCE_FADING : LEAST_BALANCE;
+    map_powers(j, place->maps + set * j->scan->coils * j->voxels, out);
+    for (int64_t i = 0; i < j->voxels; i++)
+        out[i] = out[i] > 0 ? 1 / fmax(sqrt(out[i] / power), least) : 0;
+}
+
 /* For each set of the place's maps: the support (where the coils see anything), the balance, and the envelope. */
 static vf_status set_support(const crew *c, const frame_envelope *envelope, const frame_place *place, double power,
                              device_solver *s)
@@ -148,19 +161,17 @@ static vf_status set_support(const crew *c, const frame_envelope *envelope, cons
     if (!seen)
         return vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for the support of %lld voxels", (long long)j->voxels);
     double *balance = seen + count, *bright = balance + count;
-    const double least = place->weighted ? LEAST_BALANCE_FADING : LEAST_BALANCE;
     for (int set = 0; set < place->sets; set++)
-        map_powers(j, place->maps + set * j->scan->coils * j->voxels, seen + set * j->voxels);
+        regularise_balance(j, place, set, power, balance + set * j->voxels);
     for (int64_t i = 0; i < count; i++) {
-        balance[i] = seen[i] > 0 ? 1 / fmax(sqrt(seen[i] / power), least) : 0;
-        bright[i] = seen[i] > 0 ? (double)envelope->values[i % j->voxels] : 0;
-        seen[i] = seen[i] > 0;
+        seen[i] = balance[i] > 0;
+        bright[i] = balance[i] > 0 ? (double)envelope->values[i % j->voxels] : 0;
     }
-    vf_status status = put_real(j, seen, count, queue, &s->known.support);
+    vf_status status = regularise_put(j, seen, count, queue, &s->known.support);
     if (status == VF_OK)
-        status = put_real(j, balance, count, queue, &s->known.balance);
+        status = regularise_put(j, balance, count, queue, &s->known.balance);
     if (status == VF_OK && j->settings->prior == RECON_SPECTRUM)
-        status = put_real(j, bright, count, queue, &s->known.envelope);
+        status = regularise_put(j, bright, count, queue, &s->known.envelope);
     free(seen);
     return status;
 }
@@ -177,12 +188,12 @@ static vf_status set_spectrum(const crew *c, const frame_envelope *envelope, fra
     for (int64_t n = 0; n < j->voxels; n++)
         f->s[n] = 1 / (double)envelope->values[n];
     if (status == VF_OK)
-        status = put_real(j, f->s, j->voxels, queue, &s->known.flatten);
+        status = regularise_put(j, f->s, j->voxels, queue, &s->known.flatten);
     if (status != VF_OK || j->has_maps) /* with maps, set_support has set the envelope */
         return status;
     for (int64_t n = 0; n < j->voxels; n++)
         f->s[n] = (double)envelope->values[n];
-    return put_real(j, f->s, j->voxels, queue, &s->known.envelope);
+    return regularise_put(j, f->s, j->voxels, queue, &s->known.envelope);
 }
 
 /* The approximate inverse is the sum of two terms, one for the data and one for the prior: c / a^2 and lambda p / a^2,
@@ -267,7 +278,7 @@ static vf_status weigh_by_noise(crew *c, const scan_frame *frame, double power, 
     c->filled = envelope->filled;
     vf_status status = make_model(c, frame, power, &f);
     if (status == VF_OK) {
-        double lambda = settings->lambda;
+        double lambda = settings->sparse ? 1 : settings->lambda; /* of a first image */
         if (settings->lambda_auto && settings->prior != RECON_SPECTRUM)
             lambda *=
                 fmax(LEAST_WEIGHT * f.mean, vf_wiener_best_weight(&f.space, f.variance, f.c, f.s, f.p, 1e-2 * f.mean));

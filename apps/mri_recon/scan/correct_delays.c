@@ -60,20 +60,24 @@ static vf_status not_radial(vf_context *ctx, const char *path, int index, int64_
 static vf_status find_spokes(vf_context *ctx, const char *path, const mri_scan *raw, int index, spokes *out)
 {
     const scan_trajectory *t = &raw->trajectory[index];
-    *out = (spokes){.count = t->samples / t->readout, .length = t->readout, .flat = true};
-    if (t->readout < LEAST_LENGTH)
+    const int64_t length = t->readout[1];
+    *out = (spokes){.count = t->readouts, .length = length, .flat = true};
+    if (length < LEAST_LENGTH)
         return not_radial(ctx, path, index, 0, "has fewer than 4 samples");
+    for (int64_t i = 1; i < t->readouts; i++)
+        if (t->readout[i + 1] - t->readout[i] != length)
+            return not_radial(ctx, path, index, i, "is not as long as the first");
     vf_status status = scan_allocate(ctx, path, "spokes", out->count, 3 * sizeof *out->start, &out->start);
     if (status == VF_OK)
         status = scan_allocate(ctx, path, "spokes", out->count, 3 * sizeof *out->step, &out->step);
     for (int64_t i = 0; status == VF_OK && i < out->count; i++) {
-        const float *k = t->k + 3 * i * t->readout;
+        const float *k = t->k + 3 * i * length;
         double *start = out->start + 3 * i, *step = out->step + 3 * i;
         for (int a = 0; a < 3; a++) {
             start[a] = k[a];
-            step[a] = ((double)k[3 * (t->readout - 1) + a] - k[a]) / (double)(t->readout - 1);
+            step[a] = ((double)k[3 * (length - 1) + a] - k[a]) / (double)(length - 1);
         }
-        if (!is_straight(k, t->readout, start, step))
+        if (!is_straight(k, length, start, step))
             return not_radial(ctx, path, index, i, "is not a straight line with even steps");
         out->flat = out->flat && fabs(step[2]) <= STRAIGHT * hypot(step[0], step[1]);
     }
@@ -102,7 +106,7 @@ static void move_spokes(const double s[3][3], const double scale[3], const spoke
         for (int a = 0; a < 3; a++)
             for (int b = 0; b < 3; b++)
                 shift[a] += s[a][b] * scale[b] * from->step[3 * i + b] / scale[a];
-        for (int64_t m = i * t->readout; m < (i + 1) * t->readout; m++)
+        for (int64_t m = i * from->length; m < (i + 1) * from->length; m++)
             for (int a = 0; a < 3; a++)
                 t->k[3 * m + a] = (float)(t->k[3 * m + a] - shift[a]);
     }
@@ -206,7 +210,7 @@ vf_status correct_delays(vf_context *ctx, const recon_settings *settings, mri_sc
     vf_delays d = {0};
     double scale[3];
     bool flat = true;
-    vf_status status = find_readouts(ctx, path, "--delays", raw);
+    vf_status status = find_readouts(ctx, settings, "--delays", raw);
     if (status == VF_OK)
         status = scan_allocate(ctx, path, "spokes", raw->trajectories, sizeof *all, &all);
     for (int i = 0; status == VF_OK && i < raw->trajectories; i++) {

@@ -19,20 +19,22 @@ static vf_status find_dwell(vf_context *ctx, const char *path, const mri_scan *r
                             double *dwell)
 {
     *dwell = raw->dwell;
-    if (!t->time || t->readout < 2)
+    if (!t->time || t->readout[1] < 2)
         return *dwell > 0 ? VF_OK
                           : vf_fail(ctx, VF_ERR_INPUT,
                                     "%s: --girf needs the time between samples; add the time of each sample since the "
                                     "beginning of its readout (/scan/time)",
                                     path);
-    *dwell = ((double)t->time[t->readout - 1] - t->time[0]) / (double)(t->readout - 1);
-    for (int64_t m = 0; m < t->samples; m++)
-        if (m % t->readout > 0 &&
-            !(fabs((double)t->time[m] - t->time[m - 1] - *dwell) <= EVEN * *dwell + 4e-7 * fabs((double)t->time[m])))
-            return vf_fail(ctx, VF_ERR_INPUT,
-                           "%s: --girf needs even times of samples; those before and at sample %" PRId64
-                           " differ by %g s instead of %g s",
-                           path, m, (double)t->time[m] - t->time[m - 1], *dwell);
+    *dwell = ((double)t->time[t->readout[1] - 1] - t->time[0]) / (double)(t->readout[1] - 1);
+    for (int64_t i = 0; i < t->readouts; i++)
+        for (int64_t m = t->readout[i] + 1; m < t->readout[i + 1]; m++) {
+            const double step = (double)t->time[m] - t->time[m - 1];
+            if (!(fabs(step - *dwell) <= EVEN * *dwell + 4e-7 * fabs((double)t->time[m])))
+                return vf_fail(ctx, VF_ERR_INPUT,
+                               "%s: --girf needs even times of samples; those before and at sample %" PRId64
+                               " differ by %g s instead of %g s",
+                               path, m, step, *dwell);
+        }
     return VF_OK;
 }
 
@@ -72,10 +74,20 @@ static void filter(const vf_fft_rows *plan, int64_t n, const double complex *res
     }
 }
 
+static int64_t longest_readout(const scan_trajectory *t)
+{
+    int64_t longest = 0;
+    for (int64_t i = 0; i < t->readouts; i++) {
+        const int64_t length = t->readout[i + 1] - t->readout[i];
+        longest = length > longest ? length : longest;
+    }
+    return longest;
+}
+
 static vf_status filter_trajectory(vf_context *ctx, const char *path, const mri_scan *raw, const girf *g,
                                    scan_trajectory *t)
 {
-    const int64_t n = vf_fft_good_length(2 * t->readout + PADDING);
+    const int64_t n = vf_fft_good_length(2 * longest_readout(t) + PADDING);
     const int64_t half = (AXES * n + 3) / 4 * 4; /* 64-byte aligned */
     double dwell = 0;
     double complex *work = NULL, *response = NULL;
@@ -90,8 +102,9 @@ static vf_status filter_trajectory(vf_context *ctx, const char *path, const mri_
     }
     if (status == VF_OK)
         sample_response(g, n, dwell, response);
-    for (int64_t first = 0; status == VF_OK && first < t->samples; first += t->readout)
-        filter(plan, n, response, raw->fov, t->readout, t->k + 3 * first, work, work + half);
+    for (int64_t i = 0; status == VF_OK && i < t->readouts; i++)
+        filter(plan, n, response, raw->fov, t->readout[i + 1] - t->readout[i], t->k + 3 * t->readout[i], work,
+               work + half);
     vf_fft_rows_destroy(plan);
     free(work);
     free(response);
@@ -101,7 +114,7 @@ static vf_status filter_trajectory(vf_context *ctx, const char *path, const mri_
 vf_status correct_girf(vf_context *ctx, const recon_settings *settings, mri_scan *raw)
 {
     girf g = {0};
-    vf_status status = find_readouts(ctx, settings->input, "--girf", raw);
+    vf_status status = find_readouts(ctx, settings, "--girf", raw);
     if (status == VF_OK)
         status = girf_read(ctx, settings->girf, &g);
     for (int i = 0; status == VF_OK && i < raw->trajectories; i++) {

@@ -56,12 +56,12 @@ static vf_status check_plane(vf_context *ctx, const char *path, const motion_tab
 }
 
 /* Undoes the motion of one readout. */
-static void undo(const mri_scan *raw, const motion_row *row, int64_t first, int64_t length, const scan_frame *frame,
+static void undo(const mri_scan *raw, const motion_row *row, int64_t first, int64_t end, const scan_frame *frame,
                  scan_trajectory *t)
 {
     matrix3 r;
     rotation(row->degrees, r);
-    for (int64_t m = first; m < first + length; m++) {
+    for (int64_t m = first; m < end; m++) {
         double k[3], turns = 0;
         for (int a = 0; a < 3; a++) {
             k[a] = t->k[3 * m + a] / raw->fov[a];
@@ -80,10 +80,8 @@ static void undo(const mri_scan *raw, const motion_row *row, int64_t first, int6
 static int64_t count_readouts(const mri_scan *raw)
 {
     int64_t count = 0;
-    for (int f = 0; f < raw->frames; f++) {
-        const scan_trajectory *t = &raw->trajectory[raw->frame[f].trajectory];
-        count += t->samples / t->readout;
-    }
+    for (int f = 0; f < raw->frames; f++)
+        count += raw->trajectory[raw->frame[f].trajectory].readouts;
     return count;
 }
 
@@ -91,7 +89,7 @@ vf_status correct_motion(vf_context *ctx, const recon_settings *settings, mri_sc
 {
     const char *path = settings->motion;
     motion_table table = {0};
-    vf_status status = find_readouts(ctx, settings->input, "--motion", raw);
+    vf_status status = find_readouts(ctx, settings, "--motion", raw);
     if (status == VF_OK)
         status = motion_table_read(ctx, path, &table);
     const int64_t readouts = status == VF_OK ? count_readouts(raw) : 0;
@@ -108,8 +106,8 @@ vf_status correct_motion(vf_context *ctx, const recon_settings *settings, mri_sc
     int64_t row = 0;
     for (int f = 0; status == VF_OK && f < raw->frames; f++) {
         scan_trajectory *t = &raw->trajectory[f];
-        for (int64_t first = 0; first < t->samples; first += t->readout)
-            undo(raw, &table.row[row++], first, t->readout, &raw->frame[f], t);
+        for (int64_t i = 0; i < t->readouts; i++)
+            undo(raw, &table.row[row++], t->readout[i], t->readout[i + 1], &raw->frame[f], t);
     }
     if (status == VF_OK)
         note_correction(raw, "motion of %" PRId64 " readout%s by %s", readouts, vf_plural(readouts), path);

@@ -36,12 +36,14 @@ static vf_status copy_array(vf_context *ctx, const char *path, const void *from,
 static vf_status copy_trajectory(vf_context *ctx, const char *path, const scan_trajectory *from, scan_trajectory *to)
 {
     to->samples = from->samples;
-    to->readout = from->readout;
+    to->readouts = from->readouts;
     vf_status status = copy_array(ctx, path, from->k, from->samples, 3 * sizeof *from->k, &to->k);
     if (status == VF_OK)
         status = copy_array(ctx, path, from->weights, from->samples, sizeof *from->weights, &to->weights);
     if (status == VF_OK)
         status = copy_array(ctx, path, from->time, from->samples, sizeof *from->time, &to->time);
+    if (status == VF_OK)
+        status = copy_array(ctx, path, from->readout, from->readouts + 1, sizeof *from->readout, &to->readout);
     return status;
 }
 
@@ -57,20 +59,14 @@ vf_status separate_trajectories(vf_context *ctx, const char *path, mri_scan *raw
     vf_status status = scan_allocate(ctx, path, "trajectories", total, sizeof *own, &own);
     for (int f = 0; status == VF_OK && f < raw->frames; f++)
         status = copy_trajectory(ctx, path, &raw->trajectory[raw->frame[f].trajectory], &own[f]);
-    for (int i = 0; status != VF_OK && own && i < total; i++) {
-        free(own[i].k);
-        free(own[i].weights);
-        free(own[i].time);
-    }
+    for (int i = 0; status != VF_OK && own && i < total; i++)
+        scan_free_trajectory(&own[i]);
     if (status != VF_OK) {
         free(own);
         return status;
     }
-    for (int i = 0; i < raw->trajectories; i++) {
-        free(raw->trajectory[i].k);
-        free(raw->trajectory[i].weights);
-        free(raw->trajectory[i].time);
-    }
+    for (int i = 0; i < raw->trajectories; i++)
+        scan_free_trajectory(&raw->trajectory[i]);
     for (int i = 0; i < raw->calibrations; i++)
         own[raw->frames + i] = raw->trajectory[raw->trajectories + i];
     free(raw->trajectory);

@@ -129,10 +129,18 @@ static vf_status cut_trajectory(const cut *c, scan_trajectory *at)
         k[3 * i + c->axis] = (float)(i % m - m / 2);
         weights[i] = (float)((at->weights ? (double)at->weights[first] : 1) * (double)n / (double)m);
     }
-    free(at->k);
-    free(at->weights);
-    free(at->time); /* only used with a field map, and then nothing is cropped */
-    *at = (scan_trajectory){.samples = lines * m, .k = k, .weights = weights};
+    for (int64_t i = 0; i <= at->readouts && at->readout; i++) {
+        if (at->readout[i] % n != 0) /* readouts that are not whole lines */
+            at->readouts = 0;
+        at->readout[i] = at->readout[i] / n * m;
+    }
+    scan_trajectory cropped = {.samples = lines * m, .k = k, .weights = weights, .readouts = at->readouts};
+    if (at->readouts > 0) {
+        cropped.readout = at->readout;
+        at->readout = NULL;
+    }
+    scan_free_trajectory(at); /* time, too: it is only used with a field map, and then nothing is cropped */
+    *at = cropped;
     return VF_OK;
 }
 

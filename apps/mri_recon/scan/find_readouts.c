@@ -1,22 +1,78 @@
-/* Which samples of a trajectory were taken in one readout. */
+/* Finds where readouts begin in trajectories that do not say so. */
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
-#include "correct_internal.h"
+#include "scan_internal.h"
 
+/* Between readouts, k jumps at least by this multiple of the longest step within a readout. */
+static const double JUMP = 2;
 /* The steps of a straight readout are equal to this share. */
 static const double EVEN = 0.05;
 
-/* Up to the first time that is not later than the one before. */
-static int64_t by_time(const scan_trajectory *t)
+vf_status scan_even_readouts(vf_context *ctx, const char *path, int64_t length, scan_trajectory *t)
 {
-    int64_t length = 1;
-    while (length < t->samples && t->time[length] > t->time[length - 1])
-        length++;
-    for (int64_t m = length; m < t->samples; m++)
-        if ((t->time[m] > t->time[m - 1]) != (m % length != 0))
-            return 0;
-    return length;
+    const int64_t count = t->samples / length;
+    vf_status status = scan_allocate(ctx, path, "readouts", count + 1, sizeof *t->readout, &t->readout);
+    if (status != VF_OK)
+        return status;
+    for (int64_t i = 0; i <= count; i++)
+        t->readout[i] = i * length;
+    t->readouts = count;
+    return VF_OK;
+}
+
+/* Each excitation starts the time again. Without several of them, t->readouts stays 0. */
+static vf_status by_time(vf_context *ctx, const char *path, scan_trajectory *t)
+{
+    int64_t count = 1;
+    for (int64_t m = 1; t->time && m < t->samples; m++)
+        count += t->time[m] < t->time[m - 1];
+    if (count == 1)
+        return VF_OK;
+    vf_status status = scan_allocate(ctx, path, "readouts", count + 1, sizeof *t->readout, &t->readout);
+    if (status != VF_OK)
+        return status;
+    for (int64_t m = 1; m < t->samples; m++)
+        if (t->time[m] < t->time[m - 1])
+            t->readout[++t->readouts] = m;
+    t->readout[++t->readouts] = t->samples;
+    return VF_OK;
+}
+
+/* The length of the step to sample m. */
+static double step_to(const scan_trajectory *t, int64_t m)
+{
+    const float *k = t->k + 3 * m;
+    const double x = (double)k[0] - k[-3], y = (double)k[1] - k[-2], z = (double)k[2] - k[-1];
+    return sqrt(x * x + y * y + z * z);
+}
+
+/* Whether k jumps every `length` samples and nowhere else. */
+static bool jumps_every(const scan_trajectory *t, int64_t length)
+{
+    double within = 0, between = INFINITY;
+    for (int64_t m = 1; m < t->samples; m++) {
+        const double step = step_to(t, m);
+        if (m % length == 0)
+            between = fmin(between, step);
+        else
+            within = fmax(within, step);
+    }
+    return between > JUMP * within;
+}
+
+/* The length of readouts that jumps of k separate; 0: there are no such readouts. */
+static int64_t length_by_jumps(const scan_trajectory *t)
+{
+    double longest = 0;
+    for (int64_t m = 1; m < t->samples; m++) {
+        const double step = step_to(t, m);
+        if (m > 1 && longest > 0 && step > JUMP * longest && t->samples % m == 0 && jumps_every(t, m))
+            return m;
+        longest = fmax(longest, step);
+    }
+    return 0;
 }
 
 /* Whether the step to sample m is that of the step before. */
@@ -32,39 +88,61 @@ static bool goes_on(const float *k, int64_t m)
     return step > 0 && change <= EVEN * EVEN * step;
 }
 
-/* Up to the first bend. */
-static int64_t by_straight_lines(const scan_trajectory *t)
+/* The length of straight readouts with even steps, up to the first bend; 0: not all are such lines of one length. */
+static int64_t length_by_lines(const scan_trajectory *t)
 {
     int64_t length = 2;
     while (length < t->samples && goes_on(t->k, length))
         length++;
+    if (length == 2 || length >= t->samples || t->samples % length != 0)
+        return 0;
     for (int64_t m = length; m < t->samples; m++)
-        if (m % length >= 2 && !goes_on(t->k, m))
+        if (m % length != 1 && goes_on(t->k, m) != (m % length != 0))
             return 0;
-    return length > 2 ? length : 0;
+    return length;
 }
 
-int64_t find_readout(const scan_trajectory *t)
+static vf_status find(vf_context *ctx, const recon_settings *settings, const char *option, scan_trajectory *t)
 {
-    int64_t length = t->readout;
-    if (length == 0 && t->time)
-        length = by_time(t);
-    if (length == 0 || (length == t->samples && t->readout == 0))
-        length = t->samples > 2 ? by_straight_lines(t) : 0;
-    return length > 0 && t->samples % length == 0 ? length : 0;
-}
-
-vf_status find_readouts(vf_context *ctx, const char *path, const char *option, mri_scan *raw)
-{
-    for (int i = 0; i < raw->trajectories; i++) {
-        scan_trajectory *t = &raw->trajectory[i];
-        t->readout = find_readout(t);
-        if (t->readout == 0)
-            return vf_fail(ctx, VF_ERR_INPUT,
-                           "%s: %s needs to know which samples are one readout, but the %" PRId64
-                           " samples of trajectory %d are not readouts of equal length; add the time of each sample "
-                           "since the beginning of its readout (/scan/time)",
-                           path, option, t->samples, i);
+    const char *path = settings->input;
+    int64_t length = settings->readout_samples;
+    if (length > 0 && t->samples % length != 0)
+        return vf_fail(ctx, VF_ERR_ARGUMENT,
+                       "--readout-samples %" PRId64 ": %s has %" PRId64 " samples a frame, which is no multiple of it",
+                       length, path, t->samples);
+    if (length == 0) {
+        vf_status status = by_time(ctx, path, t);
+        if (status != VF_OK || t->readouts > 0)
+            return status;
+        length = length_by_lines(t);
     }
-    return VF_OK;
+    if (length == 0)
+        length = length_by_jumps(t);
+    if (length > 0)
+        return scan_even_readouts(ctx, path, length, t);
+    return vf_fail(ctx, VF_ERR_INPUT,
+                   "%s: %s: cannot tell where readouts begin: sample times (/scan/time) do not start again, and k "
+                   "neither follows straight lines of one length nor jumps at equal distances; give --readout-samples",
+                   path, option);
+}
+
+vf_status find_readouts(vf_context *ctx, const recon_settings *settings, const char *option, mri_scan *raw)
+{
+    vf_status status = VF_OK;
+    bool all_known = true;
+    for (int t = 0; t < raw->trajectories; t++)
+        all_known = all_known && raw->trajectory[t].readouts > 0;
+    raw->readouts_found = raw->readouts_found || !all_known;
+    if (!raw->readouts_found && settings->readout_samples > 0)
+        return vf_fail(ctx, VF_ERR_ARGUMENT,
+                       "--readout-samples: %s says itself how long its readouts are; leave out this option",
+                       settings->input);
+    if (raw->readouts_found && settings->spokes_per_frame > 0 && strcmp(raw->layout, "BART") == 0)
+        return vf_fail(ctx, VF_ERR_INPUT,
+                       "%s: --spokes-per-frame: a Cartesian .cfl does not say in what order it was acquired",
+                       settings->input);
+    for (int t = 0; t < raw->trajectories && status == VF_OK; t++)
+        if (raw->trajectory[t].readouts == 0)
+            status = find(ctx, settings, option, &raw->trajectory[t]);
+    return status;
 }

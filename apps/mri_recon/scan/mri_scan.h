@@ -30,7 +30,9 @@ typedef struct scan_trajectory {
     float *weights;     /* [sample] >= 0: weights in the sum of squares, or NULL */
     float *time;        /* [sample] s since excitation, or NULL */
     float complex *phi; /* [sample] transform of a voxel's basis function at k, or NULL */
-    int64_t readout;    /* samples of each readout; 0: unknown, or they differ */
+    int64_t readouts;   /* 0: unknown */
+    int64_t *readout; /* [readouts + 1] the first sample of each readout, in the order of acquisition, and `samples` */
+    bool borrowed;    /* the arrays belong to another trajectory */
 } scan_trajectory;
 
 /* One image to reconstruct: a volume, or a slice of a stack. */
@@ -39,7 +41,11 @@ typedef struct scan_frame {
     int volume, slice;                    /* position in the output: 0 .. volumes - 1, 0 .. slices - 1 */
     int place;                            /* the part of the patient it shows; frames of a place share coil maps */
     int contrast, phase, repetition, set; /* the file's numbers; 0 if it has none */
-    float complex *data;                  /* [coil][sample]; NULL for a replica */
+    float complex *data;                  /* [coil][sample]; NULL for a replica or a part */
+    int part_of;                          /* > 0: its data are part of this frame's, */
+    int64_t first_sample;                 /* from this sample on */
+    bool spare;                           /* a calibration frame of image data: frames are parts of it, or it was not
+                                           * selected */
     int replica;                          /* > 0: its data are noise of variance 1, different for each number */
 } scan_frame;
 
@@ -51,11 +57,13 @@ typedef struct mri_scan {
     int volumes, slices; /* volumes * slices = frames if none is missing */
     int places;          /* slices, or slabs of 3D scans, each a volume; frame.place is in 0 .. places - 1 */
     int trajectories;
+    bool readouts_found;         /* the file does not say where readouts begin; find_readouts found it */
     double dwell;                /* s between samples, if the file has one for all readouts; else 0 */
-    scan_trajectory *trajectory; /* [trajectories + calibrations] */
+    scan_trajectory *trajectory; /* [trajectories + calibrations]; the last may be empty */
     int frames;
-    int calibrations;      /* calibration frames after those, each with its own trajectory after the others. They are
-                                 * only used to estimate coil maps; at most one per place */
+    int calibrations;      /* calibration frames after those, with their own trajectories after the others. They are
+                                 * only used to estimate coil maps: calibration lines, at most one frame per place, and
+                                 * spare frames */
     scan_frame *frame;     /* [frames + calibrations] */
     double complex *noise; /* [coil][coil] covariance of the coils' noise, or NULL */
     float complex *sensitivity; /* [place][set][coil][z][y][x] of `matrix`, or NULL; coil c of set s sees s_sc, and its
@@ -76,7 +84,7 @@ typedef struct mri_scan {
     char *protocol;                /* the ISMRMRD header, copied to an ISMRMRD image file; NULL for plain files */
     char layout[32];               /* "ISMRMRD", "plain", "BART" */
     char group[256];               /* of the ISMRMRD file, from its root: "/dataset"; "" for plain files */
-    char description[256];         /* one line: trajectory, units and how they were chosen */
+    char description[400];         /* one line: trajectory, units and how they were chosen */
     char corrections[512];         /* what correct_trajectory changed, separated by "; " */
     char digest[VF_DIGEST_TEXT];   /* of trajectories, weights, time and phi, which Q depends on */
 } mri_scan;
@@ -109,6 +117,23 @@ void scan_say_sampling(const recon_settings *settings, const mri_scan *raw, cons
 void scan_warn_sampling(vf_context *ctx, const recon_settings *settings, const mri_scan *raw,
                         const scan_sampling *sampling);
 
+/* The frame whose data a frame's are part of, or itself. */
+static inline const scan_frame *scan_whole(const mri_scan *raw, const scan_frame *frame)
+{
+    return frame->part_of > 0 ? &raw->frame[frame->part_of] : frame;
+}
+/* The distance from a coil's samples to the next coil's. */
+static inline int64_t scan_stride(const mri_scan *raw, const scan_frame *frame)
+{
+    return raw->trajectory[scan_whole(raw, frame)->trajectory].samples;
+}
+/* A coil's samples in a frame that is no replica. */
+static inline const float complex *scan_coil(const mri_scan *raw, const scan_frame *frame, int64_t coil)
+{
+    return scan_whole(raw, frame)->data + coil * scan_stride(raw, frame) + frame->first_sample;
+}
+/* Whether two frames show the same but for time: they differ only in repetition. */
+bool scan_same_kind(const scan_frame *a, const scan_frame *b);
 /* The number of samples in all frames. */
 int64_t scan_samples(const mri_scan *raw);
 /* Sets of maps in raw->sensitivity: of one place, and of all places. */

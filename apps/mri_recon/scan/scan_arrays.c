@@ -32,14 +32,22 @@ vf_status scan_allocate(vf_context *ctx, const char *path, const char *what, int
     return status;
 }
 
+void scan_free_trajectory(scan_trajectory *t)
+{
+    if (!t->borrowed) {
+        free(t->k);
+        free(t->weights);
+        free(t->time);
+        free(t->phi);
+        free(t->readout);
+    }
+    *t = (scan_trajectory){0};
+}
+
 void scan_free(mri_scan *s)
 {
-    for (int i = 0; s->trajectory && i < s->trajectories + s->calibrations; i++) {
-        free(s->trajectory[i].k);
-        free(s->trajectory[i].weights);
-        free(s->trajectory[i].time);
-        free(s->trajectory[i].phi);
-    }
+    for (int i = 0; s->trajectory && i < s->trajectories + s->calibrations; i++)
+        scan_free_trajectory(&s->trajectory[i]);
     for (int i = 0; s->frame && i < s->frames + s->calibrations; i++)
         free(s->frame[i].data);
     free(s->trajectory);
@@ -104,6 +112,11 @@ int scan_map_sets(const mri_scan *raw)
 int scan_all_map_sets(const mri_scan *raw)
 {
     return scan_map_sets(raw) * (raw->own_maps ? raw->places : 1);
+}
+
+bool scan_same_kind(const scan_frame *a, const scan_frame *b)
+{
+    return a->place == b->place && a->contrast == b->contrast && a->phase == b->phase && a->set == b->set;
 }
 
 int64_t scan_samples(const mri_scan *raw)

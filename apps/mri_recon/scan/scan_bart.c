@@ -183,7 +183,6 @@ static vf_status read_k(reader *r, int index)
     float complex *pairs = NULL;
     double extent[3];
     t->samples = r->samples;
-    t->readout = r->dims[CFL_PHS1];
     vf_status status = scan_allocate(r->ctx, path, "the trajectory", r->samples, 3 * sizeof *t->k, &t->k);
     if (status == VF_OK)
         status = scan_allocate(r->ctx, path, "the trajectory", values, sizeof *pairs, &pairs);
@@ -226,6 +225,8 @@ static vf_status read_trajectories(reader *r)
         scan_allocate(r->ctx, cfl_path(r->trajectory), "trajectories", count, sizeof *s->trajectory, &s->trajectory);
     for (int i = 0; status == VF_OK && i < s->trajectories; i++) {
         status = read_k(r, i);
+        if (status == VF_OK)
+            status = scan_even_readouts(r->ctx, cfl_path(r->trajectory), r->dims[CFL_PHS1], &s->trajectory[i]);
         if (status == VF_OK && vf_cancelled(r->ctx))
             status = vf_fail(r->ctx, VF_ERR_CANCELLED, "interrupted");
     }

@@ -79,7 +79,7 @@ static int64_t cut_pieces(const mri_scan *s, piece *out)
 }
 
 /* Digests the digests of all pieces, so that nothing needs to be copied together and threads can share the work. */
-static vf_status digest_trajectories(vf_context *ctx, const char *path, mri_scan *s)
+vf_status scan_digest(vf_context *ctx, const char *path, mri_scan *s)
 {
     enum { LINE = 96 };
     const int threads = vf_context_threads(ctx);
@@ -124,7 +124,7 @@ vf_status scan_finish_trajectories(vf_context *ctx, const char *path, mri_scan *
                 " sample%s %s more than half a cycle beyond what the matrix resolves; %s weight 0",
                 path, outside, samples, vf_plural(samples), outside == 1 ? "lies" : "lie",
                 outside == 1 ? "it gets" : "they get");
-    return digest_trajectories(ctx, path, s);
+    return scan_digest(ctx, path, s);
 }
 
 vf_status scan_finish(vf_context *ctx, const char *path, mri_scan *s)

@@ -30,7 +30,55 @@ bool scan_all_zero(const float *values, int64_t count);
 /* Copies text from a file for messages: characters other than printable ASCII become '?'. */
 const char *scan_printable(const char *text, char *out, size_t size);
 
+void scan_free_trajectory(scan_trajectory *t); /* leaves it zero */
+
+/* ---- share_trajectories.c ---- */
+
+/* Stands for a frame's trajectory: equal ones have the same digest. */
+typedef struct trajectory_digest {
+    char text[VF_DIGEST_TEXT];
+    int frame;
+} trajectory_digest;
+
+/* Allocates both arrays for `frames` frames; free them also after a failure. Errors: VF_ERR_MEMORY. */
+VF_MUST_CHECK vf_status scan_allocate_digests(vf_context *ctx, const char *path, int frames,
+                                              trajectory_digest **digests, int **first);
+/* For each frame, the first frame with the same digest: first[f] <= f. Sorts the digests. */
+void scan_find_equal(trajectory_digest *digests, int frames, int *first);
+/* Lets frames with equal trajectories share one. Before, frame f has trajectory f. Errors: VF_ERR_MEMORY. */
+VF_MUST_CHECK vf_status scan_share_trajectories(vf_context *ctx, const char *path, mri_scan *s);
+
+/* ---- find_readouts.c ---- */
+
+/* Marks readouts of `length` samples each; the trajectory has a multiple of it. `path` is for messages. Errors:
+ * VF_ERR_MEMORY. */
+VF_MUST_CHECK vf_status scan_even_readouts(vf_context *ctx, const char *path, int64_t length, scan_trajectory *t);
+/* Finds the readouts of trajectories that do not know them: of settings->readout_samples each; else one begins where
+ * the sample times start again, where straight lines of one length bend, or where k jumps at equal distances. `option`
+ * needs them, for messages. Errors: VF_ERR_ARGUMENT (readout_samples does not fit, or the file knows its readouts),
+ * VF_ERR_INPUT (no readouts to be seen), VF_ERR_MEMORY. */
+VF_MUST_CHECK vf_status find_readouts(vf_context *ctx, const recon_settings *settings, const char *option,
+                                      mri_scan *raw);
+
+/* ---- join_frames.c ---- */
+
+/* Where the readouts of a joined frame come from: its pieces [begin[f], begin[f + 1]) are former frames. */
+typedef struct joined_pieces {
+    int *begin;             /* [frames + 1] */
+    int *volume;            /* [pieces] of the former frame */
+    int64_t *first_readout; /* [pieces] in the joined frame */
+} joined_pieces;
+
+/* Joins frames that differ only in repetition into one each, in the order of repetitions. The frames are then in the
+ * order of phase, set, contrast and place. All trajectories know their readouts. raw->volumes and volumes of frames
+ * are no longer valid. Free the pieces also after a failure. Errors: VF_ERR_MEMORY. */
+VF_MUST_CHECK vf_status join_frames(vf_context *ctx, const char *path, mri_scan *raw, joined_pieces *pieces);
+void joined_pieces_free(joined_pieces *pieces);
+
 /* ---- scan_finish.c ---- */
+
+/* Computes s->digest. Errors: VF_ERR_MEMORY. */
+VF_MUST_CHECK vf_status scan_digest(vf_context *ctx, const char *path, mri_scan *s);
 
 /* Final checks of a scan: samples beyond the matrix, all-zero data and coil maps. Computes the digest. */
 VF_MUST_CHECK vf_status scan_finish(vf_context *ctx, const char *path, mri_scan *s);

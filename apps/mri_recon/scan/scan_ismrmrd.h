@@ -105,6 +105,9 @@ VF_MUST_CHECK vf_status ismrmrd_fill(ismrmrd_reader *r);
 VF_MUST_CHECK vf_status ismrmrd_make_cartesian(ismrmrd_reader *r);
 VF_MUST_CHECK vf_status ismrmrd_convert_trajectories(ismrmrd_reader *r);
 
+/* Sets the number of samples and the readouts of a frame's trajectory. Errors: VF_ERR_MEMORY. */
+VF_MUST_CHECK vf_status ismrmrd_mark_readouts(const ismrmrd_reader *r, int frame, scan_trajectory *t);
+
 /* scan_ismrmrd_maps.c: reads the group's array `csm`, if any, as coil maps. */
 VF_MUST_CHECK vf_status ismrmrd_read_maps(vf_context *ctx, const char *path, hid_t group, mri_scan *s);
 

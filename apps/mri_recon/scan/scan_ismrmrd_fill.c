@@ -72,7 +72,6 @@ static vf_status place_trajectory(const ismrmrd_reader *r, int64_t index, const 
             r->ctx, VF_ERR_INPUT,
             "%s: acquisition %" PRId64 ": component %" PRId64 " of the trajectory's sample %" PRId64 " is %s",
             r->source->path, index, bad % line->dims, bad / line->dims + line->pre, scan_not_finite_name(from[bad]));
-    t->readout = line->at == 0 || t->readout == kept ? kept : 0;
     for (int64_t m = 0; m < kept; m++) {
         for (int a = 0; a < 3 && a < line->dims; a++)
             t->k[3 * (line->at + m) + a] = from[m * line->dims + a];
@@ -245,8 +244,9 @@ static vf_status allocate_frames(ismrmrd_reader *r)
     for (int f = 0; status == VF_OK && f < s->frames; f++) {
         scan_trajectory *t = &s->trajectory[f];
         s->frame[f].trajectory = f;
-        t->samples = r->frame_samples[f];
-        status = scan_allocate(r->ctx, path, "a trajectory", t->samples, 3 * sizeof *t->k, &t->k);
+        status = ismrmrd_mark_readouts(r, f, t);
+        if (status == VF_OK)
+            status = scan_allocate(r->ctx, path, "a trajectory", t->samples, 3 * sizeof *t->k, &t->k);
         if (status == VF_OK && r->dims == 4)
             status = scan_allocate(r->ctx, path, "times", t->samples, sizeof *t->time, &t->time);
     }

@@ -1,5 +1,5 @@
 /* The trajectories of an ISMRMRD scan: from encoding steps for Cartesian readouts, otherwise as stored, with
- * conversion of units. Frames with equal trajectories share one. */
+ * conversion of units. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -8,37 +8,18 @@
 
 #include "scan_ismrmrd.h"
 
-/* ---- frames with equal trajectories ---- */
-
-typedef struct signature {
-    char digest[VF_DIGEST_TEXT];
-    int frame;
-} signature;
-
-static int by_digest(const void *a, const void *b)
+vf_status ismrmrd_mark_readouts(const ismrmrd_reader *r, int frame, scan_trajectory *t)
 {
-    const signature *p = a, *q = b;
-    int order = strcmp(p->digest, q->digest);
-    return order ? order : (p->frame > q->frame) - (p->frame < q->frame);
-}
-
-/* For each frame, the first frame with the same signature: first[f] <= f. Sorts the signatures. */
-static void find_equal(signature *signatures, int frames, int *first)
-{
-    qsort(signatures, (size_t)frames, sizeof *signatures, by_digest);
-    for (int i = 0, start = 0; i < frames; i++) {
-        if (strcmp(signatures[i].digest, signatures[start].digest) != 0)
-            start = i;
-        first[signatures[i].frame] = signatures[start].frame;
-    }
-}
-
-static vf_status allocate_equal(ismrmrd_reader *r, signature **signatures, int **first)
-{
-    const char *path = r->source->path;
-    *first = NULL;
-    vf_status status = scan_allocate(r->ctx, path, "frames", r->out->frames, sizeof **signatures, signatures);
-    return status == VF_OK ? scan_allocate(r->ctx, path, "frames", r->out->frames, sizeof **first, first) : status;
+    const int64_t first = r->frame_first[frame], count = r->frame_first[frame + 1] - first;
+    t->samples = r->frame_samples[frame];
+    vf_status status = scan_allocate(r->ctx, r->source->path, "readouts", count + 1, sizeof *t->readout, &t->readout);
+    if (status != VF_OK)
+        return status;
+    for (int64_t i = 0; i < count; i++)
+        t->readout[i] = r->line[r->order[first + i].line].at;
+    t->readout[count] = t->samples;
+    t->readouts = count;
+    return VF_OK;
 }
 
 /* ---- Cartesian ---- */
@@ -96,7 +77,7 @@ static vf_status check_line(const ismrmrd_reader *r, int64_t index)
 }
 
 /* A digest of everything that k depends on. */
-static vf_status cartesian_signature(const ismrmrd_reader *r, int frame, signature *out)
+static vf_status cartesian_digest(const ismrmrd_reader *r, int frame, trajectory_digest *out)
 {
     enum { VALUES = 7 };
     int64_t lines = r->frame_first[frame + 1] - r->frame_first[frame];
@@ -111,7 +92,7 @@ static vf_status cartesian_signature(const ismrmrd_reader *r, int frame, signatu
         status = check_line(r, index);
     }
     if (status == VF_OK)
-        vf_digest(values, (size_t)lines * VALUES * sizeof *values, out->digest);
+        vf_digest(values, (size_t)lines * VALUES * sizeof *values, out->text);
     out->frame = frame;
     free(values);
     return status;
@@ -123,11 +104,12 @@ static vf_status make_k(ismrmrd_reader *r, int frame, scan_trajectory *t)
         scan_allocate(r->ctx, r->source->path, "a trajectory", r->frame_samples[frame], 3 * sizeof *t->k, &t->k);
     if (status != VF_OK)
         return status;
+    status = ismrmrd_mark_readouts(r, frame, t);
+    if (status != VF_OK)
+        return status;
     float *k = t->k;
-    t->samples = r->frame_samples[frame];
     for (int64_t i = r->frame_first[frame]; i < r->frame_first[frame + 1]; i++) {
         const scan_line *line = &r->line[r->order[i].line];
-        t->readout = k == t->k || t->readout == line_kept(line) ? line_kept(line) : 0;
         for (int m = line->pre; m < line->samples - line->post; m++, k += 3) {
             k[0] = readout_k(line, m);
             k[1] = r->out->matrix[1] == 1 ? 0 : (float)(line->step_1 - r->center[0]);
@@ -167,16 +149,16 @@ static void describe_steps(ismrmrd_reader *r)
 vf_status ismrmrd_make_cartesian(ismrmrd_reader *r)
 {
     mri_scan *s = r->out;
-    signature *signatures = NULL;
+    trajectory_digest *digests = NULL;
     int *first = NULL;
     vf_status status = check_is_cartesian(r);
     if (status == VF_OK)
-        status = allocate_equal(r, &signatures, &first);
+        status = scan_allocate_digests(r->ctx, r->source->path, s->frames, &digests, &first);
     for (int f = 0; status == VF_OK && f < s->frames; f++)
-        status = cartesian_signature(r, f, &signatures[f]);
+        status = cartesian_digest(r, f, &digests[f]);
     if (status != VF_OK)
         goto done;
-    find_equal(signatures, s->frames, first);
+    scan_find_equal(digests, s->frames, first);
     for (int f = 0; f < s->frames; f++)
         s->trajectories += first[f] == f;
     status = scan_allocate(r->ctx, r->source->path, "trajectories", s->trajectories + s->calibrations,
@@ -196,7 +178,7 @@ vf_status ismrmrd_make_cartesian(ismrmrd_reader *r)
     }
     describe_steps(r);
 done:
-    free(signatures);
+    free(digests);
     free(first);
     return status;
 }
@@ -284,51 +266,6 @@ static vf_status convert_units(ismrmrd_reader *r, int axes)
     return VF_OK;
 }
 
-static void trajectory_signature(const scan_trajectory *t, signature *out)
-{
-    char text[3][VF_DIGEST_TEXT] = {"", "", ""};
-    vf_digest(t->k, (size_t)t->samples * 3 * sizeof *t->k, text[0]);
-    if (t->weights)
-        vf_digest(t->weights, (size_t)t->samples * sizeof *t->weights, text[1]);
-    if (t->time)
-        vf_digest(t->time, (size_t)t->samples * sizeof *t->time, text[2]);
-    vf_digest(text, sizeof text, out->digest);
-}
-
-static vf_status share_equal(ismrmrd_reader *r)
-{
-    mri_scan *s = r->out;
-    signature *signatures;
-    int *first, kept = 0;
-    vf_status status = allocate_equal(r, &signatures, &first);
-    const int threads = vf_context_threads(r->ctx), frames = status == VF_OK ? s->frames : 0;
-#pragma omp parallel for schedule(dynamic, 1) num_threads(threads) if (threads > 1 && frames > 1)
-    for (int f = 0; f < frames; f++) {
-        trajectory_signature(&s->trajectory[f], &signatures[f]);
-        signatures[f].frame = f;
-    }
-    if (status == VF_OK)
-        find_equal(signatures, s->frames, first);
-    for (int f = 0; status == VF_OK && f < s->frames; f++) {
-        scan_trajectory t = s->trajectory[f];
-        s->trajectory[f] = (scan_trajectory){0};
-        if (first[f] == f) {
-            s->frame[f].trajectory = kept;
-            s->trajectory[kept++] = t;
-            continue;
-        }
-        s->frame[f].trajectory = s->frame[first[f]].trajectory;
-        free(t.k);
-        free(t.weights);
-        free(t.time);
-    }
-    if (status == VF_OK)
-        s->trajectories = kept;
-    free(signatures);
-    free(first);
-    return status;
-}
-
 vf_status ismrmrd_convert_trajectories(ismrmrd_reader *r)
 {
     mri_scan *s = r->out;
@@ -341,7 +278,7 @@ vf_status ismrmrd_convert_trajectories(ismrmrd_reader *r)
     if (status == VF_OK && component == THIRD_STEP)
         status = step_kz(r);
     if (status == VF_OK)
-        status = share_equal(r);
+        status = scan_share_trajectories(r->ctx, r->source->path, s);
     if (status == VF_OK && component != THIRD_KZ) {
         size_t used = strlen(r->units_text);
         snprintf(r->units_text + used, sizeof r->units_text - used, "; %s",

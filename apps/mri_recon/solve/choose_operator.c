@@ -47,11 +47,11 @@ vf_status encoding_check(vf_context *ctx, const recon_settings *settings, const 
     }
     if (settings->encode_by == VF_ENCODE_CARTESIAN && off_resonance)
         return vf_fail(ctx, VF_ERR_INPUT,
-                       "%s: --operator cartesian: the scan has a field map and sample times, and an FFT has no "
+                       "%s: --operator cartesian: the scan has a field map and sample times, but an FFT cannot model "
                        "off-resonance; use --operator auto",
                        settings->input);
     if (settings->encode_by == VF_ENCODE_AUTO && fits && !off_resonance && (settings->save_q || settings->load_q))
-        vf_note(ctx, "note: the scan is Cartesian and needs no Q; without %s an FFT of the grid would do",
+        vf_note(ctx, "note: the scan is Cartesian and needs no Q; without %s, mri_recon would use an FFT",
                 settings->save_q ? "--save-q" : "--load-q");
     return VF_OK;
 }

@@ -7,6 +7,7 @@
 
 #include "encoding.h"
 #include "normal.h"
+#include "penalties.h"
 #include "scan/mri_scan.h"
 #include "settings.h"
 #include "team.h"
@@ -111,6 +112,10 @@ typedef struct solve_result {
     int iterations;
     double residual; /* |b - A x| / |b| by the recurrence */
     bool converged;  /* to the tolerance */
+    /* Of sparse solutions: applications of F^H W F; the objective without the constant |W^1/2 d|^2 / 2, and the part of
+     * it of each prior. `residual` is then the larger of the two of vf_convex_result. */
+    int applications;
+    double objective, penalty[VF_MOST_PRIORS];
 } solve_result;
 
 /* The approximate rounding error of |b - A x| / |b|. The recurrence's residual may fall below it, but the image does
@@ -135,5 +140,32 @@ typedef struct solve_options {
 VF_MUST_CHECK vf_status solve(vf_context *ctx, const solve_options *options, const system_matrix *system, vf_array *b,
                               vf_array *x, void (*tell)(void *user, int iteration, double residual), void *user,
                               solve_result *result);
+
+/* Makes an operator of a system, which must outlive it; sets its type and count. Errors: as vf_operator_create. */
+VF_MUST_CHECK vf_status system_operator_create(system_matrix *system, vf_dtype type, int64_t count, vf_operator **out);
+/* The error of data that are too large for the precision. */
+vf_status solve_overflow(vf_context *ctx, const solve_options *options);
+
+/* ---- solve_sparse.c ---- */
+
+typedef enum sparse_solver { SPARSE_ADMM, SPARSE_FISTA, SPARSE_PRIMAL_DUAL } sparse_solver;
+
+/* What a sparse solution of some images [image][voxels] needs on the first device: sets of maps, or frames. With uneven
+ * coils, the penalties are of the images divided by `even`, in which noise is even. */
+typedef struct sparse_problem {
+    sparse_solver solver;
+    vf_penalties *penalties; /* with lambda and rho set */
+    vf_circulant *inverse; /* near the inverse of F^H W F + sum rho T^H T: matrix i for image i, or matrix 0 for all */
+    bool inverse_of_each;
+    int64_t voxels;
+    vf_array even; /* [image][voxels] real: 1 / sqrt(sum |s|^2) relative to its mean; 0 where no coil sees; empty: 1 */
+} sparse_problem;
+
+/* Minimises |W^1/2 (F x - d)|^2 / 2 + penalties from x = 0; stops at options->tolerance (vf_convex_result). `system` is
+ * F^H W F. `b` is overwritten; `x` gets the solution; both [image][voxels]. Otherwise as solve. */
+VF_MUST_CHECK vf_status solve_sparse(vf_context *ctx, const solve_options *options, vf_operator *system,
+                                     vf_queue *queue, const sparse_problem *problem, vf_array *b, vf_array *x,
+                                     void (*tell)(void *user, int iteration, double residual), void *user,
+                                     solve_result *result);
 
 #endif

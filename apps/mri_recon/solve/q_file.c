@@ -63,7 +63,8 @@ vf_status q_file_open(vf_context *ctx, const char *path, vf_dtype type, int segm
     q_file *f = *out;
     status = vf_h5_open(ctx, path, &f->file);
     if (status == VF_OK && !vf_h5_exists(f->file, DATASET))
-        status = vf_fail(ctx, VF_ERR_INPUT, "%s: there is no dataset /q: not a file that --save-q made", path);
+        status =
+            vf_fail(ctx, VF_ERR_INPUT, "%s: dataset /q is missing; --load-q needs a file written by --save-q", path);
     if (status == VF_OK)
         status = vf_h5_dataset_shape(f->file, DATASET, &stored, &rank, dims);
     if (status == VF_OK)
@@ -71,8 +72,8 @@ vf_status q_file_open(vf_context *ctx, const char *path, vf_dtype type, int segm
     if (status == VF_OK &&
         (rank != 4 || memcmp(dims, f->dims, sizeof f->dims) != 0 || strcmp(found, key) != 0 || stored != type))
         status = vf_fail(ctx, VF_ERR_INPUT,
-                         "%s: this Q belongs to another trajectory, matrix, field map, precision, --operator or "
-                         "--accuracy; make it anew with --save-q",
+                         "%s: this Q was computed for another trajectory, matrix, field map, precision, --operator or "
+                         "--accuracy; recompute it with --save-q",
                          path);
     if (status != VF_OK)
         q_file_close(out);
@@ -93,7 +94,7 @@ vf_status q_file_read(q_file *file, int segment, void *q)
     if (status == VF_OK)
         status = vf_host_reduce(file->ctx, VF_REDUCE_SUM, file->type, count[1] * count[2] * count[3], q, NULL, &sum);
     if (status == VF_OK && !(isfinite(sum.re) && isfinite(sum.im)))
-        status = vf_fail(file->ctx, VF_ERR_INPUT, "%s: /q holds values that are no numbers; make it anew with --save-q",
+        status = vf_fail(file->ctx, VF_ERR_INPUT, "%s: /q contains NaN or infinite values; recompute it with --save-q",
                          file->path);
     return status;
 }

@@ -92,7 +92,7 @@ static float complex datum(const right_side *r, const scan_frame *frame, int64_t
 {
     const scan_trajectory *at = r->at;
     if (!frame->replica)
-        return frame->data[coil * at->samples + m];
+        return scan_coil(r->scan, frame, coil)[m];
     const float w = at->weights ? at->weights[m] : 1;
     return w > 0 ? draw(frame->replica, frame->place, coil * at->samples + m) / sqrtf(w) : 0;
 }

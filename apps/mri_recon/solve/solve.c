@@ -88,7 +88,7 @@ void system_part_free(system_part *part)
 }
 
 /* The reader checked that data are finite, but the squares of their sums may overflow. */
-static vf_status overflow(vf_context *ctx, const solve_options *options)
+vf_status solve_overflow(vf_context *ctx, const solve_options *options)
 {
     return vf_fail(ctx, VF_ERR_INPUT, "%s: the data or coil maps are too large for %s precision; scale them down%s",
                    options->input, options->precision == VF_F64 ? "double" : "single",
@@ -116,6 +116,16 @@ static vf_status apply_system(void *state, vf_queue *queue, const void *x, void 
     return apply(system, &from, &to);
 }
 
+vf_status system_operator_create(system_matrix *system, vf_dtype type, int64_t count, vf_operator **out)
+{
+    static const vf_operator_methods methods = {.name = "F^H W F + lambda P", .forward = apply_system};
+    const vf_vector_space space = {type, count};
+    const unsigned properties = VF_OPERATOR_SELF_ADJOINT | (system->prior->imaginary > 0 ? VF_OPERATOR_REAL_LINEAR : 0);
+    system->type = type;
+    system->count = count;
+    return vf_operator_create(vf_queue_device(system->part[0].queue), &methods, properties, space, space, system, out);
+}
+
 /* The caller's progress callback, wrapped for vf_cg. */
 typedef struct telling {
     void (*tell)(void *user, int iteration, double residual);
@@ -134,33 +144,29 @@ static bool tell_caller(void *user, int iteration, double residual)
 static vf_status judge(vf_context *ctx, const solve_options *options, const vf_cg_result *found)
 {
     if (found->end == VF_SOLVER_OVERFLOW)
-        return overflow(ctx, options);
+        return solve_overflow(ctx, options);
     if (found->end == VF_SOLVER_NOT_POSITIVE && found->residual > ONLY_ROUNDING)
-        vf_warn(ctx,
-                "conjugate gradients stopped in iteration %d at residual %.2g: the matrix is not positive "
-                "definite to the accuracy at hand; use a finer --accuracy, %s, or --precision double",
-                found->iterations + 1, found->residual,
-                options->lambda_auto ? "a larger factor (--lambda auto:10)" : "--lambda auto or a larger number");
+        vf_warn(
+            ctx,
+            "conjugate gradients stopped in iteration %d at residual %.2g: the matrix is not positive definite at this "
+            "accuracy; use a finer --accuracy, %s, or --precision double",
+            found->iterations + 1, found->residual,
+            options->lambda_auto ? "a larger factor (--lambda auto:10)" : "--lambda auto or a larger number");
     return VF_OK;
 }
 
 vf_status solve(vf_context *ctx, const solve_options *options, const system_matrix *system, vf_array *b, vf_array *x,
                 void (*tell)(void *user, int iteration, double residual), void *user, solve_result *result)
 {
-    static const vf_operator_methods methods = {.name = "F^H W F + lambda P", .forward = apply_system};
     const vf_prior *known = system->prior;
     vf_device *device = vf_queue_device(system->part[0].queue);
-    const vf_vector_space space = {x->type, x->count};
-    const unsigned properties = VF_OPERATOR_SELF_ADJOINT | (known->imaginary > 0 ? VF_OPERATOR_REAL_LINEAR : 0);
     system_matrix whole = *system;
     telling t = {tell, user};
     vf_cg_options how = {
         .iterations = options->iterations, .tolerance = options->tolerance, .tell = tell_caller, .user = &t};
     vf_cg_result found = {0};
     vf_operator *a = NULL, *m = NULL;
-    whole.type = x->type;
-    whole.count = x->count;
-    vf_status status = vf_operator_create(device, &methods, properties, space, space, &whole, &a);
+    vf_status status = system_operator_create(&whole, x->type, x->count, &a);
     if (status == VF_OK && known->preconditioned)
         status =
             vf_prior_inverse_operator(known, device, options->precision,

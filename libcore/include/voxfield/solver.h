@@ -55,6 +55,87 @@ VF_MUST_CHECK vf_status vf_cg(vf_operator *a, vf_queue *queue, const vf_cg_optio
 VF_MUST_CHECK vf_status vf_largest_eigenvalue(vf_operator *a, vf_queue *queue, int iterations, double tolerance,
                                               uint64_t seed, double *eigenvalue, int *used);
 
+/* ---- convex problems with penalties ----
+ *
+ *     minimise  <x, A x> / 2 - Re <b, x> + sum_i g_i(T_i x)
+ *
+ * A is self-adjoint and positive semidefinite; with A = F^H W F and b = F^H W d the first terms are |W^1/2 (F x - d)|^2
+ * / 2 without a constant. T_i are linear, and the g_i are convex functions that are least at 0 and known by their
+ * proximal maps: weights of wavelet coefficients, total variation, nuclear norms. */
+
+/* A convex function g of vectors of one space. */
+typedef struct vf_proximal {
+    const char *name; /* in messages: "wavelet" */
+    /* z = the minimum of step g(z) + |z - v|^2 / 2; z may be v. NaN in v must give NaN in z. */
+    vf_status (*map)(void *state, vf_queue *queue, double step, const void *v, void *z);
+    /* *value = g(v). Blocking. */
+    vf_status (*value)(void *state, vf_queue *queue, const void *v, double *value);
+    void *state;
+} vf_proximal;
+
+typedef struct vf_penalty {
+    vf_operator *transform; /* T; NULL: the identity */
+    const vf_proximal *function;
+    double weight; /* rho > 0 of vf_admm: how strongly z is tied to T x; no influence on the solution */
+} vf_penalty;
+
+enum { VF_MOST_PENALTIES = 64 };
+
+typedef struct vf_convex_problem {
+    vf_operator *normal; /* A */
+    const void *b;       /* kept */
+    int penalties;       /* 1 to VF_MOST_PENALTIES */
+    const vf_penalty *penalty;
+} vf_convex_problem;
+
+typedef struct vf_convex_options {
+    int iterations;   /* at most, >= 0 */
+    double tolerance; /* of both residuals, >= 0; 0: all iterations */
+    bool warm;        /* start from x; else from 0. Multipliers always start from 0, so that vf_admm and
+                       * vf_primal_dual leave even a solution before they return to it */
+    /* vf_admm: near the inverse of A + sum_i weight_i T_i^H T_i, self-adjoint and positive; NULL: none. */
+    vf_operator *preconditioner;
+    int inner;         /* vf_admm: steps of conjugate gradients per iteration, >= 1; 0: 2 */
+    double relaxation; /* vf_admm: over-relaxation, in (0, 2); 0: 1.6 */
+    /* vf_primal_dual: upper bounds of the largest eigenvalues of A and of sum_i T_i^H T_i, > 0 */
+    double largest, largest_transform;
+    /* Called after each iteration; returning true stops the solver. May be NULL. */
+    bool (*tell)(void *user, int iteration, double residual);
+    void *user;
+} vf_convex_options;
+
+typedef struct vf_convex_result {
+    int iterations, applications; /* applications of A */
+    /* Relative residuals of the conditions of a minimum: T_i x = z_i, and A x - b + sum_i T_i^H y_i = 0 with y_i a
+     * subgradient of g_i at z_i. The first is relative to the largest |T x| of all iterations, because the solution
+     * may have T x = 0, the second to |b|. 0 without iterations. */
+    double primal, dual;
+    double data;                       /* <x, A x> / 2 - Re <b, x> at the end */
+    double penalty[VF_MOST_PENALTIES]; /* g_i(T_i x) at the end */
+    /* VF_SOLVER_CONVERGED: both residuals are at most the tolerance, or b = 0. VF_SOLVER_NOT_POSITIVE: only by vf_admm */
+    vf_solver_end end;
+} vf_convex_result;
+
+/* The alternating direction method of multipliers (Boyd et al., Found. Trends Mach. Learn. 3 (2011) 1), with a few
+ * steps of preconditioned conjugate gradients for x in each iteration. It allocates 6 vectors of the domain, 1 more with
+ * a preconditioner, for each penalty a vector of T_i's codomain, and 2 of the largest space. However it stops, x is the
+ * last iterate, and *result has the outcome. Errors: VF_ERR_ARGUMENT (spaces that do not fit, options out of range),
+ * VF_ERR_DEVICE_MEMORY, VF_ERR_CANCELLED (checked between iterations), those of the operators and maps. */
+VF_MUST_CHECK vf_status vf_admm(const vf_convex_problem *problem, vf_queue *queue, const vf_convex_options *options,
+                                void *x, vf_convex_result *result);
+
+/* The primal-dual method of Condat (J. Optim. Theory Appl. 158 (2013) 460) and Vu: needs no inner solver, but many more
+ * applications of A. A check of vf_admm. Arguments and errors as there. */
+VF_MUST_CHECK vf_status vf_primal_dual(const vf_convex_problem *problem, vf_queue *queue,
+                                       const vf_convex_options *options, void *x, vf_convex_result *result);
+
+/* FISTA (Beck and Teboulle, SIAM J. Imaging Sci. 2 (2009) 183), restarted when the momentum points uphill (O'Donoghue
+ * and Candes, Found. Comput. Math. 15 (2015) 715). For one penalty without a transform; needs options->largest.
+ * result->primal is 0, and result->dual an upper bound of that residual. Otherwise as vf_admm; with another kind of
+ * problem VF_ERR_ARGUMENT. */
+VF_MUST_CHECK vf_status vf_fista(const vf_convex_problem *problem, vf_queue *queue, const vf_convex_options *options,
+                                 void *x, vf_convex_result *result);
+
 VF_API_END
 
 #ifdef __cplusplus

@@ -1,0 +1,131 @@
+/* Sparse priors: their weights from the noise, and the preconditioner.
+ *
+ * The unit of lambda is the standard deviation that noise alone has in a wavelet coefficient of F^H W n of the finest
+ * band. There F^H W F is close to a circulant matrix with the eigenvalues c(k), so
+ *
+ *     unit^2 = sigma^2 mean_k c(k) prod_a (1 - cos(2 pi k_a / N_a))
+ *
+ * with the frequency response of Haar's detail filter along each axis. A threshold of that size keeps noise out of the
+ * minimum, as universal thresholds do (Donoho and Johnstone, Biometrika 81 (1994) 425), but smaller, since mean square
+ * errors are to be small and not noise invisible. docs/image_accuracy.md has the measurements behind the factors. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "frame_group.h"
+
+/* Lambda in units of the noise, for each kind of prior, times vf_penalties_noise. */
+static const double FACTOR[VF_PENALTY_KINDS] = {[VF_PENALTY_WAVELET] = 1,
+                                                [VF_PENALTY_TV] = 0.6,
+                                                [VF_PENALTY_TEMPORAL] = 1.5,
+                                                [VF_PENALTY_LLR] = 1,
+                                                [VF_PENALTY_NUCLEAR] = 1};
+/* ADMM's rho, relative to the mean eigenvalue of F^H W F; for differences divided by their mean curvature, 2 an axis. */
+static const double RHO = 0.3;
+/* The smallest eigenvalue of the preconditioner's F^H W F, relative to the mean. */
+static const double LEAST_DENSITY = 1e-3;
+
+vf_status sparse_create(const recon_job *j, vf_device *device, int images, vf_penalties **out)
+{
+    const recon_settings *settings = j->settings;
+    const int64_t *n = j->scan->matrix;
+    vf_penalties_options options = {.priors = settings->sparse,
+                                    .counts = {n[0], n[1], n[2], images},
+                                    .precision = settings->precision,
+                                    .seed = (uint64_t)settings->seed,
+                                    .moments = settings->moments,
+                                    .shifts = settings->shifts};
+    for (int i = 0; i < settings->sparse; i++)
+        options.kind[i] = settings->sparse_prior[i];
+    return vf_penalties_create(device, &options, out);
+}
+
+static vf_status make(const recon_job *j, device_solver *s)
+{
+    vf_device *device = vf_queue_device(s->part.queue);
+    vf_penalties_free(s->penalties); /* the number of sets may have changed */
+    s->penalties = NULL;
+    vf_status status = sparse_create(j, device, s->part.sets > 1 ? s->part.sets : 1, &s->penalties);
+    if (status == VF_OK && !s->inverse)
+        status = vf_circulant_create(device, j->scan->matrix, j->settings->precision, 1, &s->inverse);
+    return status;
+}
+
+double sparse_unit(const crew *c, double power, double *mean)
+{
+    const recon_job *j = c->job;
+    const int64_t *n = j->scan->matrix;
+    double sum = 0, high = 0;
+    for (int64_t i = 0; i < j->voxels; i++) {
+        const int64_t at[3] = {i % n[0], i / n[0] % n[1], i / n[0] / n[1]};
+        double response = 1;
+        for (int a = 0; a < 3; a++)
+            response *= n[a] > 1 ? 1 - cos(2 * M_PI * (double)(at[a] - n[a] / 2) / (double)n[a]) : 1;
+        sum += c->density[i] * power;
+        high += c->density[i] * power * response;
+    }
+    *mean = sum / (double)j->voxels;
+    return sqrt(regularise_variance(j) * high / (double)j->voxels);
+}
+
+void sparse_weigh(crew *c, vf_penalties *penalties, double mean, double unit)
+{
+    const recon_settings *settings = c->job->settings;
+    for (int i = 0; i < settings->sparse; i++) {
+        const vf_penalty_kind kind = settings->sparse_prior[i];
+        const double factor = settings->lambda_auto ? FACTOR[kind] * vf_penalties_noise(penalties, i) : 1;
+        const double lambda = settings->lambda * factor * unit;
+        const double curvature = kind == VF_PENALTY_TV ? 4 : kind == VF_PENALTY_TEMPORAL ? 2 : 1;
+        vf_penalties_set(penalties, i, lambda, RHO * mean / curvature);
+        c->summary.sparse_lambda[i] = lambda;
+    }
+    c->summary.noise_unit = unit;
+}
+
+void sparse_inverse(const crew *c, const vf_penalties *penalties, double power, double mean, double *out)
+{
+    const int64_t voxels = c->job->voxels;
+    memset(out, 0, (size_t)voxels * sizeof *out);
+    vf_penalties_add_spectrum(penalties, out);
+    for (int64_t i = 0; i < voxels; i++)
+        out[i] = 1 / (fmax(c->density[i] * power, LEAST_DENSITY * mean) + out[i]);
+}
+
+static vf_status set_solver(crew *c, device_solver *s, double power, double mean, double unit)
+{
+    const recon_job *j = c->job;
+    double *spectrum = malloc((size_t)j->voxels * sizeof *spectrum);
+    vf_status status =
+        spectrum ? make(j, s) : vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for %lld voxels", (long long)j->voxels);
+    if (status == VF_OK) {
+        sparse_weigh(c, s->penalties, mean, unit);
+        sparse_inverse(c, s->penalties, power, mean, spectrum);
+        status = vf_circulant_set(s->inverse, s->part.queue, 0, spectrum);
+    }
+    free(spectrum);
+    return status;
+}
+
+vf_status sparse_frame(crew *c, double power)
+{
+    const int solving = c->job->has_maps ? 1 : c->solvers;
+    double mean = 0;
+    const double unit = sparse_unit(c, power, &mean);
+    vf_status status = VF_OK;
+    for (int d = 0; d < solving && status == VF_OK; d++)
+        status = set_solver(c, &c->solver[d], power, mean, unit);
+    return status;
+}
+
+sparse_problem sparse_problem_of(const crew *c, const device_solver *s)
+{
+    static const sparse_solver solvers[] = {
+        [RECON_ADMM] = SPARSE_ADMM, [RECON_FISTA] = SPARSE_FISTA, [RECON_PRIMAL_DUAL] = SPARSE_PRIMAL_DUAL};
+    sparse_problem problem = {.solver = solvers[c->job->settings->solver],
+                              .penalties = s->penalties,
+                              .inverse = s->inverse,
+                              .voxels = c->job->voxels};
+    if (c->job->has_maps)
+        problem.even = s->known.balance;
+    return problem;
+}

@@ -1,0 +1,156 @@
+/* Solutions with penalties: the system of equations as an operator of the image of even noise, its preconditioner, and
+ * the solver. */
+#include "equations.h"
+#include "voxfield/solver.h"
+#include "voxfield/vector.h"
+
+/* Steps of the power iteration for the largest eigenvalue, which FISTA and the primal-dual method need, and what the
+ * estimate, which is a lower bound, is multiplied by. */
+enum { POWER_STEPS = 30 };
+static const double POWER_MARGIN = 1.05;
+static const double POWER_CHANGE = 1e-3;
+static const uint64_t POWER_SEED = 1;
+
+/* ---- the preconditioner: of each image ---- */
+
+typedef struct each_image {
+    const sparse_problem *problem;
+    vf_vector_space space;
+} each_image;
+
+static vf_status apply_inverse(void *state, vf_queue *queue, const void *r, void *z)
+{
+    const each_image *s = state;
+    const sparse_problem *p = s->problem;
+    const vf_dtype type = s->space.type;
+    vf_device *device = vf_queue_device(queue);
+    vf_status status = VF_OK;
+    for (int i = 0; i * p->voxels < s->space.count && status == VF_OK; i++)
+        status =
+            vf_circulant_apply(p->inverse, queue, p->inverse_of_each ? i : 0, 1,
+                               vf_offset(device, r, type, i * p->voxels), 0, vf_offset(device, z, type, i * p->voxels));
+    return status;
+}
+
+/* ---- the operators ---- */
+
+/* E A E, E the diagonal matrix `even`. */
+typedef struct balanced {
+    vf_operator *a;
+    const void *even;
+    vf_array room;
+} balanced;
+
+static vf_status apply_balanced(void *state, vf_queue *queue, const void *x, void *y)
+{
+    const balanced *s = state;
+    const vf_array *r = &s->room;
+    vf_status status = vf_vector_scale_by(queue, r->type, r->count, s->even, x, r->data);
+    if (status == VF_OK)
+        status = vf_operator_forward(s->a, queue, r->data, y);
+    return status == VF_OK ? vf_vector_scale_by(queue, r->type, r->count, s->even, y, y) : status;
+}
+
+typedef struct operators {
+    vf_operator *normal; /* of images of even noise; NULL: the system itself */
+    vf_operator *inverse;
+    balanced even;
+    each_image images;
+} operators;
+
+static vf_status make_operators(vf_operator *system, const sparse_problem *problem, operators *out)
+{
+    static const vf_operator_methods inverse = {.name = "preconditioner", .forward = apply_inverse},
+                                     normal = {.name = "F^H W F of images of even noise", .forward = apply_balanced};
+    vf_device *device = vf_operator_device(system);
+    const vf_vector_space space = vf_operator_domain(system);
+    vf_status status = VF_OK;
+    out->images = (each_image){problem, space};
+    if (problem->even.data) {
+        out->even.a = system;
+        out->even.even = problem->even.data;
+        status = vf_array_create(device, VF_SPACE_DEVICE, space.type, space.count, &out->even.room);
+        if (status == VF_OK)
+            status =
+                vf_operator_create(device, &normal, VF_OPERATOR_SELF_ADJOINT, space, space, &out->even, &out->normal);
+    }
+    return status == VF_OK ? vf_operator_create(device, &inverse, VF_OPERATOR_SELF_ADJOINT, space, space, &out->images,
+                                                &out->inverse)
+                           : status;
+}
+
+static void free_operators(operators *made)
+{
+    vf_operator_free(made->inverse);
+    vf_operator_free(made->normal);
+    vf_array_free(&made->even.room);
+}
+
+/* ---- solving ---- */
+
+typedef struct telling {
+    void (*tell)(void *user, int iteration, double residual);
+    void *user;
+} telling;
+
+static bool tell_caller(void *user, int iteration, double residual)
+{
+    const telling *t = user;
+    if (t->tell)
+        t->tell(t->user, iteration, residual);
+    return false;
+}
+
+static vf_status run(const sparse_problem *problem, const vf_convex_problem *convex, vf_queue *queue,
+                     vf_convex_options *options, void *x, vf_convex_result *found)
+{
+    if (problem->solver == SPARSE_ADMM)
+        return vf_admm(convex, queue, options, x, found);
+    int used = 0;
+    vf_status status =
+        vf_largest_eigenvalue(convex->normal, queue, POWER_STEPS, POWER_CHANGE, POWER_SEED, &options->largest, &used);
+    options->largest *= POWER_MARGIN;
+    options->largest_transform = vf_penalties_largest(problem->penalties);
+    if (status == VF_OK)
+        status = problem->solver == SPARSE_FISTA ? vf_fista(convex, queue, options, x, found)
+                                                 : vf_primal_dual(convex, queue, options, x, found);
+    found->applications += used;
+    return status;
+}
+
+vf_status solve_sparse(vf_context *ctx, const solve_options *options, vf_operator *system, vf_queue *queue,
+                       const sparse_problem *problem, vf_array *b, vf_array *x,
+                       void (*tell)(void *user, int iteration, double residual), void *user, solve_result *result)
+{
+    telling t = {tell, user};
+    operators made = {0};
+    vf_convex_result found = {0};
+    const void *even = problem->even.data;
+    vf_status status = make_operators(system, problem, &made);
+    if (status == VF_OK && even)
+        status = vf_vector_scale_by(queue, x->type, x->count, even, b->data, b->data);
+    vf_convex_options how = {.iterations = options->iterations,
+                             .tolerance = options->tolerance,
+                             .preconditioner = made.inverse,
+                             .tell = tell_caller,
+                             .user = &t};
+    vf_convex_problem convex = {.normal = made.normal ? made.normal : system, .b = b->data};
+    convex.penalty = vf_penalties_list(problem->penalties, &convex.penalties);
+    if (status == VF_OK)
+        status = run(problem, &convex, queue, &how, x->data, &found);
+    if (status == VF_OK && found.end == VF_SOLVER_OVERFLOW)
+        status = solve_overflow(ctx, options);
+    if (status == VF_OK && even)
+        status = vf_vector_scale_by(queue, x->type, x->count, even, x->data, x->data);
+    *result = (solve_result){.iterations = found.iterations,
+                             .residual = found.primal > found.dual ? found.primal : found.dual,
+                             .converged = found.end == VF_SOLVER_CONVERGED,
+                             .applications = found.applications,
+                             .objective = found.data};
+    for (int i = 0; i < VF_MOST_PRIORS; i++) {
+        result->penalty[i] = vf_penalties_value(problem->penalties, i, found.penalty);
+        result->objective += result->penalty[i];
+    }
+    free_operators(&made);
+    return status;
+}

@@ -1,0 +1,407 @@
+/* The penalties: plans, and functions made of them. */
+#include "penalties.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "differences.h"
+#include "kernel_operators.h"
+#include "low_rank.h"
+#include "voxfield/copy.h"
+
+enum { MOST_WAVELETS = 2, MOST_SHIFTS = 8, BLOCK = 8, RANDOM_STEPS = 8 };
+
+/* One term: a wavelet with one shift, a block size with one shift, or differences. */
+typedef struct term {
+    vf_proximal function;
+    vf_penalties *of;
+    int prior;    /* number of its prior */
+    double share; /* 1 / terms of the prior */
+    vf_wavelet *wavelet;
+    vf_low_rank *blocks;
+    int64_t shift[3], image; /* elements of an image, with padding */
+} term;
+
+/* P of wavelet.h for each frame. */
+typedef struct padding {
+    vf_wavelet *wavelet;
+    int64_t frames, voxels, padded;
+    vf_dtype type;
+} padding;
+
+struct vf_penalties {
+    vf_penalties_options options;
+    vf_dtype type;
+    unsigned axes; /* in space, with more than one voxel */
+    int dimensions, terms;
+    double lambda[VF_MOST_PRIORS], rho[VF_MOST_PRIORS];
+    vf_wavelet *wavelet[MOST_WAVELETS];
+    vf_operator *pad[MOST_WAVELETS]; /* NULL: no padding */
+    vf_low_rank *blocks[VF_MOST_PRIORS];
+    vf_operator *gradient[VF_MOST_PRIORS];
+    term term[VF_MOST_PENALTIES];
+    vf_penalty list[VF_MOST_PENALTIES];
+};
+
+const char *vf_penalty_name(vf_penalty_kind kind)
+{
+    static const char *const names[] = {"wavelet", "tv", "temporal", "llr", "nuclear"};
+    return names[kind];
+}
+
+/* ---- proximal maps ---- */
+
+static double weight_of(const term *t)
+{
+    return t->of->lambda[t->prior] * t->share;
+}
+
+static vf_status map_wavelet(void *state, vf_queue *queue, double step, const void *v, void *z)
+{
+    const term *t = state;
+    vf_status status = VF_OK;
+    for (int64_t f = 0; f < t->of->options.counts[3] && status == VF_OK; f++)
+        status = vf_wavelet_threshold(t->wavelet, queue, t->shift, step * weight_of(t),
+                                      vf_offset(vf_queue_device(queue), v, t->of->type, f * t->image),
+                                      vf_offset(vf_queue_device(queue), z, t->of->type, f * t->image));
+    return status;
+}
+
+static vf_status wavelet_value(void *state, vf_queue *queue, const void *v, double *value)
+{
+    const term *t = state;
+    vf_status status = VF_OK;
+    *value = 0;
+    for (int64_t f = 0; f < t->of->options.counts[3] && status == VF_OK; f++) {
+        double sum = 0;
+        status = vf_wavelet_norm(t->wavelet, queue, t->shift,
+                                 vf_offset(vf_queue_device(queue), v, t->of->type, f * t->image), &sum);
+        *value += weight_of(t) * sum;
+    }
+    return status;
+}
+
+/* Voxels times frames. */
+static int64_t all_of(const vf_penalties *p)
+{
+    const int64_t *n = p->options.counts;
+    return n[0] * n[1] * n[2] * n[3];
+}
+
+static int groups_of(const term *t)
+{
+    return t->of->options.kind[t->prior] == VF_PENALTY_TV ? t->of->dimensions : 1;
+}
+
+static vf_status map_gradient(void *state, vf_queue *queue, double step, const void *v, void *z)
+{
+    const term *t = state;
+    return vf_group_soft(queue, t->of->type, groups_of(t), all_of(t->of), NULL, step * weight_of(t), v, z);
+}
+
+static vf_status gradient_value(void *state, vf_queue *queue, const void *v, double *value)
+{
+    const term *t = state;
+    const vf_status status = vf_group_norm(queue, t->of->type, groups_of(t), all_of(t->of), NULL, v, value);
+    *value *= weight_of(t);
+    return status;
+}
+
+static vf_status map_low_rank(void *state, vf_queue *queue, double step, const void *v, void *z)
+{
+    const term *t = state;
+    return vf_low_rank_threshold(t->blocks, queue, t->shift, step * weight_of(t), v, z);
+}
+
+static vf_status low_rank_value(void *state, vf_queue *queue, const void *v, double *value)
+{
+    const term *t = state;
+    const vf_status status = vf_low_rank_norm(t->blocks, queue, t->shift, v, value);
+    *value *= weight_of(t);
+    return status;
+}
+
+/* ---- padding ---- */
+
+static vf_status pad(void *state, vf_queue *queue, const void *x, void *v)
+{
+    const padding *p = state;
+    vf_status status = VF_OK;
+    for (int64_t f = 0; f < p->frames && status == VF_OK; f++)
+        status = vf_wavelet_pad(p->wavelet, queue, vf_offset(vf_queue_device(queue), x, p->type, f * p->voxels),
+                                vf_offset(vf_queue_device(queue), v, p->type, f * p->padded));
+    return status;
+}
+
+static vf_status crop(void *state, vf_queue *queue, const void *v, void *x)
+{
+    const padding *p = state;
+    vf_status status = VF_OK;
+    for (int64_t f = 0; f < p->frames && status == VF_OK; f++)
+        status = vf_wavelet_crop(p->wavelet, queue, vf_offset(vf_queue_device(queue), v, p->type, f * p->padded),
+                                 vf_offset(vf_queue_device(queue), x, p->type, f * p->voxels));
+    return status;
+}
+
+static vf_status same(void *state, vf_queue *queue, const void *x, void *z)
+{
+    const padding *p = state;
+    return vf_copy(queue, p->type, p->frames * p->voxels, x, z);
+}
+
+static int64_t padded_voxels(const vf_wavelet *wavelet)
+{
+    int64_t n[3];
+    vf_wavelet_padded(wavelet, n);
+    return n[0] * n[1] * n[2];
+}
+
+static vf_status make_padding(vf_penalties *p, vf_device *device, int which)
+{
+    static const vf_operator_methods methods = {
+        .name = "padding", .forward = pad, .adjoint = crop, .normal = same, .free = free};
+    const int64_t voxels = all_of(p) / p->options.counts[3], padded = padded_voxels(p->wavelet[which]);
+    if (padded == voxels)
+        return VF_OK;
+    padding *state = malloc(sizeof *state);
+    if (!state)
+        return vf_fail(vf_device_context(device), VF_ERR_MEMORY, "not enough memory for the wavelet prior");
+    *state = (padding){p->wavelet[which], p->options.counts[3], voxels, padded, p->type};
+    const vf_vector_space from = {p->type, all_of(p)}, to = {p->type, padded * p->options.counts[3]};
+    const vf_status status = vf_operator_create(device, &methods, 0, from, to, state, &p->pad[which]);
+    if (status != VF_OK)
+        free(state);
+    return status;
+}
+
+/* ---- making the list ---- */
+
+static term *add_term(vf_penalties *p, int prior, vf_operator *transform, const vf_proximal *function)
+{
+    term *t = &p->term[p->terms];
+    *t = (term){.function = *function, .of = p, .prior = prior, .share = 1};
+    t->function.state = t;
+    p->list[p->terms] = (vf_penalty){.transform = transform, .function = &t->function, .weight = 1};
+    p->terms++;
+    return t;
+}
+
+static uint64_t draw(uint64_t *state) /* splitmix64 (Steele, Lea and Flood, OOPSLA 2014) */
+{
+    uint64_t x = *state += UINT64_C(0x9e3779b97f4a7c15);
+    x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
+    return x ^ x >> 31;
+}
+
+static int shifts_of(const vf_penalties *p)
+{
+    const int most = 1 << p->dimensions;
+    return p->options.shifts ? p->options.shifts : most < 4 ? most : 4;
+}
+
+/* Shift number i: its bits are the parities along the axes in use. Four shifts of three axes have parities that add up
+ * to an even number, and with `odd` to an odd one: each pair of axes has all combinations. */
+static void choose_shift(const vf_penalties *p, int i, bool odd, uint64_t *seed, int64_t shift[3])
+{
+    const int count = shifts_of(p);
+    int bit = 0;
+    for (int a = 0; a < 3; a++) {
+        shift[a] = 0;
+        if (!(p->axes & 1U << a))
+            continue;
+        int parity = i >> bit & 1;
+        if (bit == 2 && count <= 4)
+            parity = ((i & 1) ^ (i >> 1 & 1)) ^ odd;
+        shift[a] = 2 * (int64_t)(draw(seed) % RANDOM_STEPS) + parity;
+        bit++;
+    }
+}
+
+static vf_status add_wavelets(vf_penalties *p, vf_device *device, int prior, uint64_t *seed)
+{
+    static const vf_proximal function = {.name = "wavelet", .map = map_wavelet, .value = wavelet_value};
+    const vf_penalties_options *o = &p->options;
+    const int wavelets = o->moments ? 1 : MOST_WAVELETS, shifts = shifts_of(p);
+    for (int w = 0; w < wavelets; w++) {
+        const vf_wavelet_options options = {.counts = {o->counts[0], o->counts[1], o->counts[2]},
+                                            .precision = o->precision,
+                                            .moments = o->moments ? o->moments : w + 1};
+        vf_status status = vf_wavelet_create(device, &options, &p->wavelet[w]);
+        if (status == VF_OK)
+            status = make_padding(p, device, w);
+        if (status != VF_OK)
+            return status;
+        for (int i = 0; i < shifts; i++) {
+            term *t = add_term(p, prior, p->pad[w], &function);
+            t->wavelet = p->wavelet[w];
+            t->image = padded_voxels(t->wavelet);
+            t->share = 1.0 / (wavelets * shifts);
+            choose_shift(p, i, w == 1, seed, t->shift);
+        }
+    }
+    return VF_OK;
+}
+
+static vf_status add_low_rank(vf_penalties *p, vf_device *device, int prior, bool local, uint64_t *seed)
+{
+    static const vf_proximal llr = {.name = "llr", .map = map_low_rank, .value = low_rank_value},
+                             nuclear = {.name = "nuclear", .map = map_low_rank, .value = low_rank_value};
+    const int shifts = local ? shifts_of(p) : 1;
+    int64_t block[3];
+    for (int a = 0; a < 3; a++)
+        block[a] = local && p->options.counts[a] > BLOCK ? BLOCK : p->options.counts[a];
+    const vf_status status = vf_low_rank_create(device, p->type, p->options.counts, block, NULL, &p->blocks[prior]);
+    for (int i = 0; i < shifts && status == VF_OK; i++) {
+        term *t = add_term(p, prior, NULL, local ? &llr : &nuclear);
+        t->blocks = p->blocks[prior];
+        t->share = 1.0 / shifts;
+        for (int a = 0; a < 3 && local; a++)
+            t->shift[a] = block[a] > 1 ? (int64_t)(draw(seed) % (uint64_t)block[a]) : 0;
+    }
+    return status;
+}
+
+static vf_status add_gradient(vf_penalties *p, vf_device *device, int prior, unsigned axes)
+{
+    static const vf_proximal tv = {.name = "tv", .map = map_gradient, .value = gradient_value},
+                             temporal = {.name = "temporal", .map = map_gradient, .value = gradient_value};
+    const vf_status status =
+        vf_differences_operator(device, p->options.precision, p->options.counts, axes, &p->gradient[prior]);
+    if (status == VF_OK)
+        add_term(p, prior, p->gradient[prior], axes == VF_ALONG_FRAMES ? &temporal : &tv);
+    return status;
+}
+
+static vf_status add_prior(vf_penalties *p, vf_device *device, int prior, uint64_t *seed)
+{
+    const vf_penalty_kind kind = p->options.kind[prior];
+    const bool needs_frames = kind == VF_PENALTY_TEMPORAL || kind == VF_PENALTY_LLR || kind == VF_PENALTY_NUCLEAR;
+    if (needs_frames ? p->options.counts[3] < 2 : p->dimensions < 1)
+        return vf_fail(vf_device_context(device), VF_ERR_ARGUMENT, "prior %s needs more than one %s",
+                       vf_penalty_name(kind), needs_frames ? "frame" : "voxel");
+    switch (kind) {
+    case VF_PENALTY_WAVELET:
+        return add_wavelets(p, device, prior, seed);
+    case VF_PENALTY_TV:
+        return add_gradient(p, device, prior, p->axes);
+    case VF_PENALTY_TEMPORAL:
+        return add_gradient(p, device, prior, VF_ALONG_FRAMES);
+    default:
+        return add_low_rank(p, device, prior, kind == VF_PENALTY_LLR, seed);
+    }
+}
+
+vf_status vf_penalties_create(vf_device *device, const vf_penalties_options *options, vf_penalties **out)
+{
+    vf_context *ctx = vf_device_context(device);
+    uint64_t seed = options->seed;
+    *out = NULL;
+    bool possible = options->priors >= 1 && options->priors <= VF_MOST_PRIORS && options->shifts >= 0 &&
+                    options->shifts <= MOST_SHIFTS;
+    for (int a = 0; a < 4; a++)
+        possible &= options->counts[a] >= 1;
+    for (int i = 0; possible && i < options->priors; i++)
+        possible = options->kind[i] < VF_PENALTY_KINDS && (i == 0 || options->kind[i] != options->kind[0]);
+    if (!possible)
+        return vf_fail(ctx, VF_ERR_ARGUMENT,
+                       "penalties: %d priors, %d shifts, or a grid of %lld x %lld x %lld, %lld frames: not supported",
+                       options->priors, options->shifts, (long long)options->counts[0], (long long)options->counts[1],
+                       (long long)options->counts[2], (long long)options->counts[3]);
+    vf_penalties *p = calloc(1, sizeof *p);
+    if (!p)
+        return vf_fail(ctx, VF_ERR_MEMORY, "not enough memory for the penalties");
+    p->options = *options;
+    p->type = vf_dtype_complex(options->precision);
+    for (int a = 0; a < 3; a++)
+        if (options->counts[a] > 1) {
+            p->axes |= 1U << a;
+            p->dimensions++;
+        }
+    vf_status status = VF_OK;
+    for (int i = 0; i < options->priors && status == VF_OK; i++)
+        status = add_prior(p, device, i, &seed);
+    for (int i = 0; i < options->priors && status == VF_OK; i++)
+        vf_penalties_set(p, i, 0, 1);
+    if (status == VF_OK)
+        *out = p;
+    else
+        vf_penalties_free(p);
+    return status;
+}
+
+void vf_penalties_free(vf_penalties *p)
+{
+    if (!p)
+        return;
+    for (int w = 0; w < MOST_WAVELETS; w++) {
+        vf_operator_free(p->pad[w]);
+        vf_wavelet_destroy(p->wavelet[w]);
+    }
+    for (int i = 0; i < VF_MOST_PRIORS; i++) {
+        vf_operator_free(p->gradient[i]);
+        vf_low_rank_destroy(p->blocks[i]);
+    }
+    free(p);
+}
+
+/* ---- numbers ---- */
+
+void vf_penalties_set(vf_penalties *p, int which, double lambda, double rho)
+{
+    p->lambda[which] = lambda;
+    p->rho[which] = rho;
+    for (int i = 0; i < p->terms; i++)
+        if (p->term[i].prior == which)
+            p->list[i].weight = rho * p->term[i].share;
+}
+
+const vf_penalty *vf_penalties_list(const vf_penalties *p, int *count)
+{
+    *count = p->terms;
+    return p->list;
+}
+
+double vf_penalties_value(const vf_penalties *p, int which, const double *values)
+{
+    double sum = 0;
+    for (int i = 0; i < p->terms; i++)
+        sum += p->term[i].prior == which ? values[i] : 0;
+    return sum;
+}
+
+double vf_penalties_noise(const vf_penalties *p, int which)
+{
+    const int64_t *n = p->options.counts;
+    const vf_penalty_kind kind = p->options.kind[which];
+    double voxels = 1;
+    for (int a = 0; a < 3; a++)
+        voxels *= (double)(kind == VF_PENALTY_LLR && n[a] > BLOCK ? BLOCK : n[a]);
+    return kind == VF_PENALTY_LLR || kind == VF_PENALTY_NUCLEAR ? sqrt(voxels) + sqrt((double)n[3]) : 1;
+}
+
+double vf_penalties_largest(const vf_penalties *p)
+{
+    double sum = 0;
+    for (int i = 0; i < p->terms; i++) {
+        const vf_penalty_kind kind = p->options.kind[p->term[i].prior];
+        sum += kind == VF_PENALTY_TV ? 4 * p->dimensions : kind == VF_PENALTY_TEMPORAL ? 4 : 1;
+    }
+    return sum;
+}
+
+void vf_penalties_add_spectrum(const vf_penalties *p, double *out)
+{
+    const int64_t *n = p->options.counts, voxels = n[0] * n[1] * n[2];
+    for (int64_t i = 0; i < voxels; i++) {
+        const int64_t at[3] = {i % n[0], i / n[0] % n[1], i / n[0] / n[1]};
+        double curvature = 0;
+        for (int a = 0; a < 3; a++)
+            curvature += 4 * pow(sin(M_PI * (double)(at[a] - n[a] / 2) / (double)n[a]), 2);
+        for (int q = 0; q < p->options.priors; q++)
+            out[i] += p->rho[q] * (p->options.kind[q] == VF_PENALTY_TV         ? curvature
+                                   : p->options.kind[q] == VF_PENALTY_TEMPORAL ? 2
+                                                                               : 1);
+    }
+}

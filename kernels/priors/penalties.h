@@ -1,0 +1,81 @@
+/* Voxfield - priors that are not quadratic: sparse and low-rank images, as penalties for the solvers of convex problems
+ * (voxfield/solver.h).
+ *
+ * Vectors are images or series [frame][z][y][x], complex. A penalty is lambda times
+ *
+ *     wavelet    the mean over shifts and wavelets of sum |c|, c the wavelet coefficients of each frame except the
+ *                coarsest band (wavelet.h). The wavelets are Haar's and Daubechies' with two moments: the first suits
+ *                flat regions with sharp borders, the second smooth ones, and their mean does better than either on
+ *                images that have both (docs/image_accuracy.md). The shifts are fixed: all parities along the axes,
+ *                on top of random even shifts. So the problem is convex and has one solution, nearly that of the mean
+ *                over all shifts (Coifman and Donoho, 1995)
+ *     tv         isotropic total variation of each frame, sum sqrt(sum_a |D_a x|^2) (Rudin, Osher and Fatemi, Physica D
+ *                60 (1992) 259)
+ *     temporal   sum |D_t x|, differences between frames
+ *     llr        the mean over shifts of the sum of singular values of blocks of 8^d voxels and all frames (Trzasko and
+ *                Manduca, 2011; Zhang, Pauly and Levesque, Magn. Reson. Med. 73 (2015) 655)
+ *     nuclear    the sum of singular values of the matrix [voxels][frames] (Lingala et al., IEEE Trans. Med. Imaging 30
+ *                (2011) 1042)
+ */
+#ifndef VOXFIELD_PENALTIES_H
+#define VOXFIELD_PENALTIES_H
+
+#include "voxfield/solver.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum vf_penalty_kind {
+    VF_PENALTY_WAVELET,
+    VF_PENALTY_TV,
+    VF_PENALTY_TEMPORAL,
+    VF_PENALTY_LLR,
+    VF_PENALTY_NUCLEAR,
+    VF_PENALTY_KINDS
+} vf_penalty_kind;
+
+enum { VF_MOST_PRIORS = 2 }; /* at once */
+
+typedef struct vf_penalties_options {
+    int priors; /* 1 to VF_MOST_PRIORS, of different kinds */
+    vf_penalty_kind kind[VF_MOST_PRIORS];
+    int64_t counts[4]; /* voxels along x, y, z, and frames, each >= 1 */
+    vf_dtype precision;
+    uint64_t seed; /* of the shifts */
+    int moments;   /* 1 to 4: only this wavelet; 0: 1 and 2 */
+    int shifts;    /* of each wavelet, and of the blocks, 1 to 8; 0: 2^d, at most 4, in d dimensions */
+} vf_penalties_options;
+
+typedef struct vf_penalties vf_penalties;
+
+const char *vf_penalty_name(vf_penalty_kind kind);
+
+/* Makes the penalties, with lambda = 0 and rho = 1. Errors: VF_ERR_ARGUMENT (numbers out of range; a kind that needs
+ * frames, and one frame; one that needs space, and one voxel), VF_ERR_MEMORY, VF_ERR_DEVICE_MEMORY; *out is NULL
+ * then. */
+VF_MUST_CHECK vf_status vf_penalties_create(vf_device *device, const vf_penalties_options *options, vf_penalties **out);
+void vf_penalties_free(vf_penalties *p); /* NULL is allowed; work in the queue must be done */
+
+/* Sets lambda >= 0 of prior number `which`, and its share rho > 0 of ADMM's augmented Lagrangian. */
+void vf_penalties_set(vf_penalties *p, int which, double lambda, double rho);
+
+/* The penalties for vf_convex_problem; valid until vf_penalties_free. *count: their number. A prior may have several. */
+const vf_penalty *vf_penalties_list(const vf_penalties *p, int *count);
+/* The value of prior number `which` from those of its penalties, in the order of the list. */
+double vf_penalties_value(const vf_penalties *p, int which, const double *values);
+
+/* What lambda is in proportion to, for noise of variance 1: of low-rank priors the largest singular value that is to be
+ * expected of a block of noise, sqrt(voxels) + sqrt(frames); else 1. */
+double vf_penalties_noise(const vf_penalties *p, int which);
+
+/* Upper bound of the largest eigenvalue of sum T^H T over the list. */
+double vf_penalties_largest(const vf_penalties *p);
+/* Adds to out[z][y][x] the eigenvalues of sum rho T^H T for frequency n - N/2 along each axis, as if the image were
+ * periodic; for differences between frames their mean, 2. For preconditioners. */
+void vf_penalties_add_spectrum(const vf_penalties *p, double *out);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

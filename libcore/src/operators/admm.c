@@ -1,0 +1,220 @@
+/* The alternating direction method of multipliers. With scaled multipliers u_i = y_i / rho_i an iteration is
+ *
+ *     x    near the solution of (A + sum_i rho_i T_i^H T_i) x = b + sum_i rho_i T_i^H (z_i - u_i)
+ *     v_i  = relaxation T_i x + (1 - relaxation) z_i + u_i
+ *     z_i  = the proximal map of g_i / rho_i at v_i,    u_i = v_i - z_i
+ *
+ * What v_i needs of z_i and u_i is kept in one vector, w_i = (1 - relaxation) z_i + u_i = v_i - relaxation z_i. Two sums
+ * over the penalties are kept in the domain: `pulls` = sum_i rho_i T_i^H (z_i - T_i x) and `forces` = sum_i rho_i T_i^H
+ * u_i. The residual of the equations for x is b - A x - forces + pulls, that of the dual condition b - A x - forces. A x
+ * follows the steps, so that an iteration costs as many applications of A as steps; it is made anew now and then. */
+#include <math.h>
+
+#include "convex_internal.h"
+#include "voxfield/copy.h"
+#include "voxfield/vector.h"
+
+enum {
+    INNER = 2,
+    REFRESH = 32
+}; /* steps per iteration; iterations between new products A x, against rounding errors */
+static const double RELAXATION = 1.6;
+
+enum { AX, RESIDUAL, DIRECTION, PRODUCT, FORCES, SCRATCH, PRECONDITIONED, VECTORS };
+
+typedef struct admm {
+    convex c;
+    double relaxation;
+    int inner;
+} admm;
+
+/* y += sum rho T^H T p. */
+static vf_status add_penalties(admm *s, const void *p, void *y)
+{
+    convex *c = &s->c;
+    const vf_convex_problem *problem = c->problem;
+    double identity = 0;
+    for (int i = 0; i < problem->penalties; i++)
+        identity += problem->penalty[i].transform ? 0 : problem->penalty[i].weight;
+    vf_status status = identity > 0 ? vf_vector_axpby(c->queue, c->type, c->n, identity, p, 1, y) : VF_OK;
+    for (int i = 0; i < problem->penalties && status == VF_OK; i++) {
+        vf_operator *t = problem->penalty[i].transform;
+        if (!t)
+            continue;
+        status = vf_operator_normal(t, c->queue, p, c->room[0]);
+        if (status == VF_OK)
+            status = vf_vector_axpby(c->queue, c->type, c->n, problem->penalty[i].weight, c->room[0], 1, y);
+    }
+    return status;
+}
+
+/* *length = <r, z> / <p, q + penalties> for p from z = M r; 0 where there is nothing to gain. The penalties' part comes
+ * into SCRATCH, with q. */
+static vf_status next_direction(admm *s, int step, double *before, double *length)
+{
+    convex *c = &s->c;
+    vf_operator *m = c->options->preconditioner;
+    void *r = c->vector[RESIDUAL], *p = c->vector[DIRECTION], *q = c->vector[PRODUCT], *whole = c->vector[SCRATCH];
+    void *z = m ? c->vector[PRECONDITIONED] : r;
+    double now[2] = {0}, curvature[2] = {0};
+    *length = 0;
+    vf_status status = m ? vf_operator_forward(m, c->queue, r, z) : VF_OK;
+    if (status == VF_OK)
+        status = vf_vector_dot(c->queue, c->type, c->n, r, z, now);
+    if (status == VF_OK && !(now[0] >= 0 && isfinite(now[0])))
+        convex_break(c, now[0]);
+    if (status != VF_OK || !(now[0] > 0) || c->result->end != VF_SOLVER_ITERATIONS)
+        return status;
+    status = vf_vector_axpby(c->queue, c->type, c->n, 1, z, step > 0 ? now[0] / *before : 0, p);
+    *before = now[0];
+    if (status == VF_OK)
+        status = convex_apply(c, p, q);
+    if (status == VF_OK)
+        status = vf_copy(c->queue, c->type, c->n, q, whole);
+    if (status == VF_OK)
+        status = add_penalties(s, p, whole);
+    if (status == VF_OK)
+        status = vf_vector_dot(c->queue, c->type, c->n, p, whole, curvature);
+    if (status == VF_OK && !(curvature[0] >= 0 && isfinite(curvature[0])))
+        convex_break(c, curvature[0]);
+    else if (status == VF_OK && curvature[0] > 0)
+        *length = now[0] / curvature[0];
+    return status;
+}
+
+/* Steps of conjugate gradients for x; the residual is overwritten. */
+static vf_status improve(admm *s)
+{
+    convex *c = &s->c;
+    double before = 0, length = 1;
+    vf_status status = VF_OK;
+    for (int step = 0; step < s->inner && status == VF_OK; step++) {
+        status = next_direction(s, step, &before, &length);
+        if (status != VF_OK || !(length > 0))
+            break;
+        status = vf_vector_axpby(c->queue, c->type, c->n, length, c->vector[DIRECTION], 1, c->x);
+        if (status == VF_OK)
+            status = vf_vector_axpby(c->queue, c->type, c->n, length, c->vector[PRODUCT], 1, c->vector[AX]);
+        if (status == VF_OK && step + 1 < s->inner)
+            status = vf_vector_axpby(c->queue, c->type, c->n, -length, c->vector[SCRATCH], 1, c->vector[RESIDUAL]);
+    }
+    if (status == VF_OK && (c->result->iterations + 1) % REFRESH == 0)
+        status = convex_apply(c, c->x, c->vector[AX]);
+    return status;
+}
+
+/* v, z and w of a penalty, and its part of the sums. squares[0] += |T x - z|^2, squares[1] += |T x|^2. */
+static vf_status move_penalty(admm *s, int i, double squares[2])
+{
+    convex *c = &s->c;
+    const vf_penalty *penalty = &c->problem->penalty[i];
+    const int64_t count = convex_count(c, i);
+    const double alpha = s->relaxation, rho = penalty->weight;
+    void *w = c->own[i], *z = c->room[1], *scratch = c->vector[SCRATCH], *forces = c->vector[FORCES];
+    const void *tx = NULL;
+    double part[2] = {0};
+    vf_status status = convex_transform(c, i, c->x, &tx);
+    if (status == VF_OK) /* w becomes v */
+        status = vf_vector_axpby(c->queue, c->type, count, alpha, tx, 1, w);
+    if (status == VF_OK)
+        status = penalty->function->map(penalty->function->state, c->queue, 1 / rho, w, z);
+    if (status == VF_OK)
+        status = vf_vector_axpby(c->queue, c->type, count, -1, z, 1, w); /* u */
+    if (status == VF_OK)
+        status = convex_add_adjoint(c, i, rho, w, scratch, forces);
+    if (status == VF_OK)
+        status = vf_vector_axpby(c->queue, c->type, count, 1 - alpha, z, 1, w);
+    if (status == VF_OK)
+        status = convex_squares(c, count, tx, &part[1]);
+    if (status == VF_OK)
+        status = vf_vector_axpby(c->queue, c->type, count, -1, tx, 1, z); /* z - T x */
+    if (status == VF_OK)
+        status = convex_squares(c, count, z, &part[0]);
+    squares[0] += part[0];
+    squares[1] += part[1];
+    return status == VF_OK ? convex_add_adjoint(c, i, rho, z, scratch, c->vector[RESIDUAL]) : status;
+}
+
+/* The penalties' part of the residual, and the forces; squares as above. */
+static vf_status move_penalties(admm *s, double squares[2])
+{
+    convex *c = &s->c;
+    const double zero[2] = {0};
+    vf_status status = vf_fill(c->queue, c->type, c->n, zero, c->vector[FORCES]);
+    if (status == VF_OK)
+        status = vf_fill(c->queue, c->type, c->n, zero, c->vector[RESIDUAL]);
+    for (int i = 0; i < c->problem->penalties && status == VF_OK; i++)
+        status = move_penalty(s, i, squares);
+    return status;
+}
+
+/* Adds b - A x - forces to the residual; *squares is its norm, that of the dual condition, squared. */
+static vf_status add_data(admm *s, double *squares)
+{
+    convex *c = &s->c;
+    void *gradient = c->vector[SCRATCH];
+    vf_status status = vf_copy(c->queue, c->type, c->n, c->problem->b, gradient);
+    if (status == VF_OK)
+        status = vf_vector_axpby(c->queue, c->type, c->n, -1, c->vector[AX], 1, gradient);
+    if (status == VF_OK)
+        status = vf_vector_axpby(c->queue, c->type, c->n, -1, c->vector[FORCES], 1, gradient);
+    if (status == VF_OK)
+        status = convex_squares(c, c->n, gradient, squares);
+    return status == VF_OK ? vf_vector_axpby(c->queue, c->type, c->n, 1, gradient, 1, c->vector[RESIDUAL]) : status;
+}
+
+/* z_i = T_i x and u_i = 0 for the x to start from. */
+static vf_status begin_warm(admm *s)
+{
+    convex *c = &s->c;
+    const void *tx;
+    vf_status status = convex_apply(c, c->x, c->vector[AX]);
+    for (int i = 0; i < c->problem->penalties && status == VF_OK; i++) {
+        status = convex_transform(c, i, c->x, &tx);
+        if (status == VF_OK)
+            status = vf_vector_axpby(c->queue, c->type, convex_count(c, i), 1 - s->relaxation, tx, 0, c->own[i]);
+    }
+    return status;
+}
+
+static vf_status iterate(admm *s)
+{
+    convex *c = &s->c;
+    vf_context *ctx = vf_device_context(vf_queue_device(c->queue));
+    double gradient = 0;
+    vf_status status = c->options->warm ? begin_warm(s) : VF_OK;
+    if (status == VF_OK)
+        status = add_data(s, &gradient);
+    while (status == VF_OK && c->result->end == VF_SOLVER_ITERATIONS &&
+           c->result->iterations < c->options->iterations) {
+        if (vf_cancelled(ctx))
+            return vf_fail(ctx, VF_ERR_CANCELLED, "interrupted");
+        double squares[2] = {0};
+        status = improve(s);
+        if (status != VF_OK || c->result->end != VF_SOLVER_ITERATIONS)
+            break;
+        status = move_penalties(s, squares);
+        if (status == VF_OK)
+            status = add_data(s, &gradient);
+        if (status == VF_OK)
+            convex_judge(c, squares[0], squares[1], gradient);
+    }
+    return status == VF_OK ? convex_finish(c, c->vector[AX]) : status;
+}
+
+vf_status vf_admm(const vf_convex_problem *problem, vf_queue *queue, const vf_convex_options *options, void *x,
+                  vf_convex_result *result)
+{
+    vf_context *ctx = vf_device_context(vf_operator_device(problem->normal));
+    admm s = {.relaxation = options->relaxation > 0 ? options->relaxation : RELAXATION,
+              .inner = options->inner > 0 ? options->inner : INNER};
+    vf_status status = convex_begin("ADMM", problem, queue, options, x,
+                                    options->preconditioner ? VECTORS : PRECONDITIONED, result, &s.c);
+    for (int i = 0; i < problem->penalties && status == VF_OK; i++)
+        if (!(problem->penalty[i].weight > 0) || !isfinite(problem->penalty[i].weight))
+            status = vf_fail(ctx, VF_ERR_ARGUMENT, "ADMM: penalty %d has the weight %g", i, problem->penalty[i].weight);
+    if (status == VF_OK && result->end == VF_SOLVER_ITERATIONS)
+        status = iterate(&s);
+    convex_free(&s.c);
+    return status;
+}
