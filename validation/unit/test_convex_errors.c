@@ -290,7 +290,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_ends),         cmocka_unit_test(test_nan),
                                        cmocka_unit_test(test_not_positive), cmocka_unit_test(test_options_out_of_range),
-                                       cmocka_unit_test(test_spaces),       cmocka_unit_test(test_cancel),
-                                       cmocka_unit_test(test_bits)};
+                                       cmocka_unit_test(test_spaces),       cmocka_unit_test(test_bits),
+                                       cmocka_unit_test(test_cancel)};
     return run_on_device(argc, argv, tests, NULL, NULL);
 }
