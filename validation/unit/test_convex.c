@@ -102,7 +102,7 @@ static void test_closed_forms(void **state)
             check_converged(s, i);
             check_report(s, i, tolerance);
             const double off = distance(n, s->x, expected), allowed = distance_allowed(s, 1);
-            if (!(off <= allowed) || !(allowed <= (is_fine(type) ? 1e-4 : 0.1) * size_of(n, s->b)))
+            if (!(off <= allowed) || !(allowed <= (is_fine(type) ? 1e-4 : 0.1) * (1 + size_of(n, s->b))))
                 fail_msg("%s: off by %g, allowed %g (kind %d, %s)", solvers[i].name, off, allowed, kind,
                          vf_dtype_name(type));
         }
@@ -201,7 +201,7 @@ static void test_settings(void **state)
     (void)state;
     for (int i = 0; i < ELEMENT_TYPES; i++) {
         const vf_dtype type = element_types[i];
-        const double tolerance = is_fine(type) ? 1e-10 : 3e-5, least = 0.3;
+        const double tolerance = is_fine(type) ? 1e-9 : 1e-4, least = 0.3;
         trial *s = dense_trial(type, least);
         double complex *first = room(s->n, sizeof *first);
         double allowed = 0;
@@ -215,7 +215,7 @@ static void test_settings(void **state)
                                       .tolerance = tolerance,
                                       .inner = inner,
                                       .relaxation = (double[]){1, 1.6, 1.8}[k / 3 % 3]});
-            assert_int_equal(s->result.end, VF_SOLVER_CONVERGED);
+            check_converged(s, ADMM);
             assert_int_equal(s->result.applications, inner * s->result.iterations + s->result.iterations / 32);
             check_report(s, ADMM, tolerance);
             iterations[which] = s->result.iterations;
@@ -240,7 +240,7 @@ static void test_preconditioner(void **state)
     for (int i = 0; i < ELEMENT_TYPES; i++) {
         const vf_dtype type = element_types[i];
         matrix a = zero_matrix(type, BIG, BIG), inverse = zero_matrix(type, BIG, BIG);
-        const double weight = 1 + uniform();
+        const double weight = 20 * (1 + uniform()); /* near the root of 1000: few iterations with exact x */
         for (int j = 0; j < BIG; j++) {
             a.a[j * BIG + j] = pow(1000, j / (BIG - 1.0));
             inverse.a[j * BIG + j] = 1 / (creal(a.a[j * BIG + j]) + weight);
