@@ -1,5 +1,5 @@
 /* How the solvers of convex problems end and what they reject: no iterations, stops, NaN, b = 0, cancellation, options
- * and spaces that do not fit; and that bits do not depend on threads.
+ * and spaces that do not fit.
  *
  * usage: test_convex_errors DEVICE [SEED] [test ...]     (cpu, cuda; exit 77 if there is no such device) */
 #include "convex_fixture.h"
@@ -230,67 +230,10 @@ static void test_cancel(void **state)
     }
 }
 
-/* ---- bits ---- */
-
-/* Vectors of several blocks, T a stack of weights. */
-static void test_bits(void **state)
-{
-    (void)state;
-    const int threads = vf_context_threads(ctx);
-    enum { LONG = 70001 };
-    for (int i = 0; i < SOLVERS * ELEMENT_TYPES; i++) {
-        const int solver = i / ELEMENT_TYPES;
-        const vf_dtype type = element_types[i % ELEMENT_TYPES];
-        const vf_vector_space space = {type, LONG};
-        const bool any = solvers[solver].any;
-        subject *vectors = room(1, sizeof *vectors);
-        need(vf_queue_create(device, &vectors->queue));
-        vf_queue *queue = vectors->queue;
-        vf_operator *part[2], *normal, *t;
-        for (int k = 0; k < 2; k++)
-            need(vf_operator_weights(device, space, put_random(vectors, vf_dtype_real(type), LONG, 0.5)->data,
-                                     &part[k]));
-        need(vf_operator_stack(2, part, &t));
-        need(vf_operator_normal_of(part[0], &normal));
-        const int64_t count = any ? 2 * LONG : LONG;
-        term g = {.type = type, .count = count, .lambda = 0.2};
-        g.v = room(count, sizeof *g.v);
-        g.z = room(count, sizeof *g.z);
-        const vf_proximal map = {.name = "soft threshold", .map = soft_map, .value = soft_value, .state = &g};
-        const vf_penalty penalty = {.transform = any ? t : NULL, .function = &map, .weight = 0.5};
-        const vf_convex_problem task = {normal, put_random(vectors, type, LONG, -1)->data, 1, &penalty};
-        const vf_convex_options options = {.iterations = 4, .largest = 1, .largest_transform = 2};
-        vf_array *x = put_random(vectors, type, LONG, -1);
-        double complex *found[3];
-        vf_convex_result result[3];
-        for (int k = 0; k < 3; k++) {
-            need(vf_context_set_threads(ctx, k ? 4 : 1));
-            need(solvers[solver].solve(&task, queue, &options, x->data, &result[k]));
-            found[k] = room(LONG, sizeof *found[k]);
-            fetch(queue, type, LONG, x->data, found[k]);
-            assert_memory_equal(found[k], found[0], LONG * sizeof *found[k]);
-            assert_true(result[k].primal == result[0].primal && result[k].dual == result[0].dual);
-            assert_true(result[k].data == result[0].data && result[k].penalty[0] == result[0].penalty[0]);
-            assert_true(size_of(LONG, found[k]) > 0);
-        }
-        for (int k = 0; k < 3; k++)
-            free(found[k]);
-        vf_operator_free(part[0]);
-        vf_operator_free(part[1]);
-        vf_operator_free(t);
-        vf_operator_free(normal);
-        free(g.v);
-        free(g.z);
-        close_subject(vectors);
-    }
-    need(vf_context_set_threads(ctx, threads));
-}
-
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_ends),         cmocka_unit_test(test_nan),
                                        cmocka_unit_test(test_not_positive), cmocka_unit_test(test_options_out_of_range),
-                                       cmocka_unit_test(test_spaces),       cmocka_unit_test(test_bits),
-                                       cmocka_unit_test(test_cancel)};
+                                       cmocka_unit_test(test_spaces),       cmocka_unit_test(test_cancel)};
     return run_on_device(argc, argv, tests, NULL, NULL);
 }
