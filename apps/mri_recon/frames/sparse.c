@@ -14,8 +14,8 @@
 #include "frame_group.h"
 
 /* Lambda in units of the noise, for each kind of prior. */
-static const double FACTOR[VF_PENALTY_KINDS] = {[VF_PENALTY_WAVELET] = 1,
-                                                [VF_PENALTY_TV] = 0.6,
+static const double FACTOR[VF_PENALTY_KINDS] = {[VF_PENALTY_WAVELET] = 1.4,
+                                                [VF_PENALTY_TV] = 1,
                                                 [VF_PENALTY_TEMPORAL] = 1,
                                                 [VF_PENALTY_LLR] = 1,
                                                 [VF_PENALTY_NUCLEAR] = 1};
