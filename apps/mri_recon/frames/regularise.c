@@ -66,7 +66,8 @@ static void difference_weights(const vf_wiener_space *space, double *out)
     }
 }
 
-double regularise_variance(const recon_job *j)
+/* The variance of a sample's noise that quadratic priors assume. */
+static double regularise_variance(const recon_job *j)
 {
     return j->variance * fmin(cbrt(j->misfit), MOST_FOR_MISFIT);
 }
