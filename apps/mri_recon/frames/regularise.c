@@ -66,8 +66,7 @@ static void difference_weights(const vf_wiener_space *space, double *out)
     }
 }
 
-/* The variance of a sample's noise that quadratic priors assume. */
-static /* The model behind a frame's prior; arrays are [voxels]. */
+/* The model behind a frame's prior; arrays are [voxels]. */
 typedef struct frame_model {
     vf_wiener_space space;
     double variance, mean; /* noise variance; diagonal of F^H W F in the object */
