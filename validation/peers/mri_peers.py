@@ -39,6 +39,7 @@ import h5py  # noqa: E402
 import numpy as np  # noqa: E402
 
 PROGRAM = os.path.abspath(sys.argv[1]) if len(sys.argv) > 1 else sys.exit(__doc__)
+LONGEST = 1800  # seconds that a program may run
 DEVICE = sys.argv[2] if sys.argv[2:3] in (["cpu"], ["cuda"]) else "cpu"
 
 
@@ -51,7 +52,7 @@ class Skip(Exception):
 
 def call(*command):
     """Runs another program, which must succeed."""
-    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=300, check=False)
+    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=LONGEST, check=False)
     assert done.returncode == 0, f"{' '.join(map(str, command))}: exit {done.returncode}: {done.stderr or done.stdout}"
     return done.stdout
 
@@ -59,7 +60,7 @@ def call(*command):
 def recon(*arguments):
     """Runs mri_recon on the device under test, which must succeed; returns its output."""
     done = subprocess.run([PROGRAM, *map(str, arguments), "--device", DEVICE], stdin=subprocess.DEVNULL, capture_output=True,
-                          text=True, timeout=300, check=False)
+                          text=True, timeout=LONGEST, check=False)
     assert done.returncode == 0, f"mri_recon {' '.join(map(str, arguments))}: exit {done.returncode}: {done.stderr}"
     return done.stdout
 
@@ -159,7 +160,7 @@ def skip_without_gpu():
     with tempfile.TemporaryDirectory() as folder:
         scan = write_scan(os.path.join(folder, "scan.h5"), (4, 4, 1), np.zeros((1, 3)), np.ones((1, 1)))
         done = subprocess.run([PROGRAM, scan, "-o", os.path.join(folder, "image.h5"), "--device", "cuda"],
-                              stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=300, check=False)
+                              stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=LONGEST, check=False)
     if done.returncode in (6, 8):
         print("SKIP: " + done.stderr.strip())
         sys.exit(77)

@@ -68,23 +68,45 @@ def high_share(found):
 # ---- the best of a parameter ----
 
 
-def best_of(measure, start, limits):
-    """Returns the value with the least figure, and that figure: tries factors of 4 in the direction that lowers it, then of 2.
-    `measure` is called once per value. Also returns {value: figure} of all that were tried."""
-    tried = {}
+class Tried(dict):
+    """{value: figure}. Measures each value once; a figure that is not finite is an error."""
+
+    def __init__(self, measure):
+        super().__init__()
+        self.measure = measure
+
+    def __missing__(self, value):
+        figure = self.measure(value)
+        if not math.isfinite(figure):
+            raise ValueError(f"error {figure} at {value:g}")
+        self[value] = figure
+        return figure
+
+    def sorted(self):
+        return dict(sorted(self.items()))
+
+
+def best_of(measure, start, limits, refine=(2,)):
+    """Returns the value with the least figure, and that figure: tries factors of 4 in the direction that lowers it, then those
+    of `refine`. `measure` is called once per value. Also returns {value: figure} of all that were tried."""
+    tried = Tried(measure)
 
     def at(value):
-        if not limits[0] <= value <= limits[1]:
-            return math.inf
-        if value not in tried:
-            tried[value] = measure(value)
-            if not math.isfinite(tried[value]):
-                raise ValueError(f"error {tried[value]} at {value:g}")
-        return tried[value]
+        return tried[value] if limits[0] <= value <= limits[1] else math.inf
 
     best = start
     for factor in (4, 0.25):
         while at(best * factor) < at(best):
             best *= factor
-    best = min((best, best * 2, best / 2), key=at)
-    return best, tried[best], dict(sorted(tried.items()))
+    for factor in refine:
+        best = min((best, best * factor, best / factor), key=at)
+    return best, tried[best], tried.sorted()
+
+
+def best_among(measure, values, start):
+    """The same over a sorted list: from `start`, neighbours in the direction that lowers the figure."""
+    tried, best = Tried(measure), values.index(start)
+    for step in (1, -1):
+        while 0 <= best + step < len(values) and tried[values[best + step]] < tried[values[best]]:
+            best += step
+    return values[best], tried[values[best]], tried.sorted()

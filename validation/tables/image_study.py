@@ -129,24 +129,25 @@ def ecalib(case, *options):
     return read_cfl("s").reshape((*case.matrix, -1)).transpose(3, 2, 1, 0)
 
 
-def pics(case, r):
-    words = ["-t", "t"] if case.mask is None else []
-    bart("pics", "-l2", "-r", r, "-i", 60, *words, "k", "s", "p")
+def pics(case, *words):
+    trajectory = ["-t", "t"] if case.mask is None else []
+    bart("pics", *words, *trajectory, "k", "s", "p")
     return read_cfl("p").reshape(case.matrix).transpose(2, 1, 0)
 
 
-def by_bart(case, start):
-    """ecalib -c 0 and pics -l2 at the best r, or ecalib's own crop at that r, whichever is better; and the maps."""
+def by_bart(case, start, words=lambda r: ("-l2", "-r", r, "-i", 60), refine=(2,)):
+    """ecalib -c 0 and pics with words(r) at the best r, or ecalib's own crop at that r, whichever is better; and the maps."""
     began = time.perf_counter()
     bart_data(case)
     maps = ecalib(case, "-c", 0)
     calibration = time.perf_counter() - began
-    value, _, tried = best_of(lambda r: case.error(pics(case, r)), start, (1e-6, 20))
+    value, _, tried = best_of(lambda r: case.error(pics(case, *words(r))), start, (1e-6, 20), refine)
     began = time.perf_counter()
-    found = pics(case, value)
-    figures = {"r": value, **case.figures(found), "tried": tried, "seconds": calibration + time.perf_counter() - began}
+    found = pics(case, *words(value))
+    solving = time.perf_counter() - began
+    figures = {"r": value, **case.figures(found), "tried": tried, "seconds": calibration + solving, "pics seconds": solving}
     ecalib(case)
-    cropped = case.figures(pics(case, value))
+    cropped = case.figures(pics(case, *words(value)))
     return {**figures, **cropped} if cropped["error"] < figures["error"] else figures, maps
 
 
@@ -331,12 +332,16 @@ def measure_scan(path):
 # ---- the record ----
 
 
+def bar_of(limits, case, name, value):
+    most = limits[name][0]
+    return {"case": case, "bar": name, "value": value, "most": most, "met": bool(value <= most)}  # NaN misses
+
+
 def bars_of(rows):
     bars = []
 
     def bar(case, name, value):
-        most = BARS[name][0]
-        bars.append({"case": case, "bar": name, "value": value, "most": most, "met": bool(value <= most)})  # NaN misses
+        bars.append(bar_of(BARS, case, name, value))
 
     ratios = []
     for name, row in rows.items():
@@ -358,7 +363,7 @@ def bars_of(rows):
 
 def run_case(name, kind, function, record):
     began = time.perf_counter()
-    with tempfile.TemporaryDirectory(prefix="image_study-") as folder, changed(folder):
+    with tempfile.TemporaryDirectory(prefix=f"{record['program']}-") as folder, changed(folder):
         try:
             record["cases"][name] = {"kind": kind, **function()}
             word = f"error {record['cases'][name]['untouched']['error']:.4f}"
@@ -378,21 +383,34 @@ def changed(folder):
         os.chdir(before)
 
 
-def make_record(options):
-    record = {"program": "image_study", "quick": options.quick, "cases": {}, "skipped": {}, "failed": {}}
-    if options.scan and re.search(options.cases, "scan"):
-        run_case("scan", "scan", lambda: measure_scan(options.scan), record)
-    for name, kind, snr, needs, thorough, case in cases_of(options):
+def save(record, path):
+    part = path.with_name(f".{path.name}.part")
+    part.write_text(json.dumps(record, indent=2) + "\n")
+    os.replace(part, path)
+
+
+def run_cases(options, cases, measure_case, record):
+    """Measures the cases that match; the record on disk has each of them as soon as it is done."""
+    for name, kind, snr, needs, thorough, case in cases:
         missing = [tool for tool in needs if not shutil.which(tool)]
-        if not re.search(options.cases, name):
+        if not re.search(options.cases, name) or name in record["cases"]:
             continue
         if missing:
             record["skipped"][name] = f"no {', '.join(missing)} here"
             print(f"SKIP: {name}: {record['skipped'][name]}", file=sys.stderr, flush=True)
             continue
-        run_case(name, kind, lambda: measure(case(snr), thorough and shutil.which("bart")), record)
+        run_case(name, kind, lambda: measure_case(case(snr), thorough and shutil.which("bart")), record)
+        if options.json:
+            save(record, options.json)
     if record["cases"] and not shutil.which("bart"):
         record["skipped"]["columns BART and ecalib maps"] = "no bart here"
+
+
+def make_record(options):
+    record = {"program": "image_study", "quick": options.quick, "cases": {}, "skipped": {}, "failed": {}}
+    if options.scan and re.search(options.cases, "scan"):
+        run_case("scan", "scan", lambda: measure_scan(options.scan), record)
+    run_cases(options, cases_of(options), measure, record)
     record["bars"] = bars_of(record["cases"])
     return record
 
@@ -426,6 +444,10 @@ def show(record):
                    f"high frequencies: untouched {row['untouched']['high']:.4f}, best {row['best']['high']:.4f}, "
                    f"gridding {row['gridding']['high']:.4f}")
             yield "difference from it at lambda " + ", ".join(f"{v}: {at['error']:.4f}" for v, at in row["by hand"].items())
+    yield from show_end(record)
+
+
+def show_end(record):
     yield ""
     yield from (f"{'met   ' if bar['met'] else 'MISSED'} {bar['case']}: {bar['bar']} {bar['value']:.3f} (at most {bar['most']:g})"
                 for bar in record["bars"])
@@ -434,32 +456,41 @@ def show(record):
     yield f"Bars: {sum(bar['met'] for bar in record['bars'])} of {len(record['bars'])} met."
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+def options_of(text):
+    """The options that all studies of images have."""
+    parser = argparse.ArgumentParser(description=text.splitlines()[0])
     parser.add_argument("program", metavar="MRI_RECON")
     parser.add_argument("device", nargs="?", choices=("cpu", "cuda"), default="cpu")
     parser.add_argument("--json", type=pathlib.Path, metavar="FILE", help="the record")
     parser.add_argument("--quick", action="store_true", help="small images, to see that this program works")
     parser.add_argument("--cases", default="", metavar="REGEX", help="only cases whose names match")
-    parser.add_argument("--scan", type=pathlib.Path, metavar="FILE", help="a scan in the plain layout with coil maps")
     parser.add_argument("--brain", type=pathlib.Path, metavar="FILE", help="a NIfTI image, the object in place of the head")
     parser.add_argument("--enforce", action="store_true", help="exit status 1 if a bar is missed")
+    return parser
+
+
+def run_study(parser, make, tell):
+    """Makes a record, saves and prints it; returns the exit status."""
     options = parser.parse_args()
     for name in ("json", "scan", "brain"):
-        if getattr(options, name):
+        if getattr(options, name, None):
             setattr(options, name, getattr(options, name).resolve())
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # programs follow each other, often while others run
     began = time.perf_counter()
-    record = make_record(options)
+    record = make(options)
     record["seconds"] = time.perf_counter() - began
     if options.json:
-        part = options.json.with_name(f".{options.json.name}.part")
-        part.write_text(json.dumps(record, indent=2) + "\n")
-        os.replace(part, options.json)
-    print("\n".join(show(record)))
+        save(record, options.json)
+    print("\n".join(tell(record)))
     missed = options.enforce and not all(bar["met"] for bar in record["bars"])
     nothing = not record["cases"] and not record["failed"]
     return 1 if record["failed"] or missed else 77 if nothing else 0
+
+
+def main():
+    parser = options_of(__doc__)
+    parser.add_argument("--scan", type=pathlib.Path, metavar="FILE", help="a scan in the plain layout with coil maps")
+    return run_study(parser, make_record, show)
 
 
 if __name__ == "__main__":

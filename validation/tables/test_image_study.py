@@ -68,8 +68,26 @@ def test_best_of():
         # Factors of 2 around the optimum: the best is within a factor of sqrt(2).
         assert abs(math.log2(value / optimum)) <= 0.5 + 1e-9 and figure == tried[value], (value, optimum)
         assert len(calls) == len(set(calls)), "nothing is measured twice"
+        finer, least, more = errors.best_of(measure, 0.02, (1e-6, 20), (2, 1.4))
+        assert least <= figure and set(tried) < set(more) and finer in (value, value * 1.4, value / 1.4)
     assert errors.best_of(lambda v: 1 / v, 0.02, (1e-6, 20))[0] <= 20, "the limits are kept"
     assert refused(errors.best_of, lambda v: math.nan, 0.02, (1e-6, 20))
+
+
+def test_best_among():
+    values = [2.0 ** i for i in range(-4, 5)]
+    for start in values:
+        for best in values:
+            calls = []
+
+            def measure(value):
+                calls.append(value)
+                return abs(math.log2(value / best))
+            found, figure, tried = errors.best_among(measure, values, start)
+            assert found == best and figure == 0 and len(calls) == len(set(calls)) == len(tried), (start, best)
+            # All from the start to the best, and a neighbour of each end, if there is one.
+            assert len(calls) <= abs(math.log2(best / start)) + 3, (start, best, calls)
+    assert refused(errors.best_among, lambda v: math.nan, values, 1)
 
 
 def test_bars():

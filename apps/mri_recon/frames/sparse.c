@@ -5,9 +5,12 @@
  *
  *     unit^2 = sigma^2 mean_k c(k) prod_a (1 - cos(2 pi k_a / N_a))
  *
- * with the frequency response of Haar's detail filter along each axis. A threshold of that size keeps noise out of the
- * minimum, as universal thresholds do (Donoho and Johnstone, Biometrika 81 (1994) 425), but smaller, since mean square
- * errors are to be small and not noise invisible. docs/image_accuracy.md has the measurements behind the factors. */
+ * with the frequency response of Haar's detail filter along each axis. sigma^2 is that of the noise alone: with the
+ * factor for the misfit, which quadratic priors have (regularise.c), lambda would be too large at high SNR.
+ *
+ * A threshold of some units keeps noise out of the minimum. Universal thresholds (Donoho and Johnstone, Biometrika 81
+ * (1994) 425) are larger: they make noise invisible, and the mean square error is not their aim.
+ * validation/tables/sparse_study.py measures the factors. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,13 +18,17 @@
 #include "frame_group.h"
 
 /* Lambda in units of the noise, for each kind of prior, times vf_penalties_noise. */
-static const double FACTOR[VF_PENALTY_KINDS] = {[VF_PENALTY_WAVELET] = 1,
-                                                [VF_PENALTY_TV] = 0.6,
+static const double FACTOR[VF_PENALTY_KINDS] = {[VF_PENALTY_WAVELET] = 1.6,
+                                                [VF_PENALTY_TV] = 0.075.2,
                                                 [VF_PENALTY_TEMPORAL] = 1.5,
                                                 [VF_PENALTY_LLR] = 1,
                                                 [VF_PENALTY_NUCLEAR] = 1};
-/* ADMM's rho, relative to the mean eigenvalue of F^H W F; for differences divided by their mean curvature, 2 an axis. */
-static const double RHO = 0.3;
+/* ADMM's rho for each kind, relative to the mean eigenvalue of F^H W F: with few applications of F^H W F in trials. */
+static const double RHO[VF_PENALTY_KINDS] = {[VF_PENALTY_WAVELET] = 0.3,
+                                             [VF_PENALTY_TV] = 0.075,
+                                             [VF_PENALTY_TEMPORAL] = 2,
+                                             [VF_PENALTY_LLR] = 0.3,
+                                             [VF_PENALTY_NUCLEAR] = 0.3};
 /* The smallest eigenvalue of the preconditioner's F^H W F, relative to the mean. */
 static const double LEAST_DENSITY = 1e-3;
 
@@ -65,7 +72,7 @@ double sparse_unit(const crew *c, double power, double *mean)
         high += c->density[i] * power * response;
     }
     *mean = sum / (double)j->voxels;
-    return sqrt(regularise_variance(j) * high / (double)j->voxels);
+    return sqrt(j->variance * high / (double)j->voxels);
 }
 
 void sparse_weigh(crew *c, vf_penalties *penalties, double mean, double unit)
@@ -75,8 +82,7 @@ void sparse_weigh(crew *c, vf_penalties *penalties, double mean, double unit)
         const vf_penalty_kind kind = settings->sparse_prior[i];
         const double factor = settings->lambda_auto ? FACTOR[kind] * vf_penalties_noise(penalties, i) : 1;
         const double lambda = settings->lambda * factor * unit;
-        const double curvature = kind == VF_PENALTY_TV ? 4 : kind == VF_PENALTY_TEMPORAL ? 2 : 1;
-        vf_penalties_set(penalties, i, lambda, RHO * mean / curvature);
+        vf_penalties_set(penalties, i, lambda, RHO[kind] * mean);
         c->summary.sparse_lambda[i] = lambda;
     }
     c->summary.noise_unit = unit;

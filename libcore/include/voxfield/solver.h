@@ -90,7 +90,7 @@ typedef struct vf_convex_problem {
 
 typedef struct vf_convex_options {
     int iterations;   /* at most, >= 0 */
-    double tolerance; /* of both residuals, >= 0; 0: all iterations */
+    double tolerance; /* of both residuals, >= 0; 0: all iterations, unless both become 0 */
     bool warm;        /* start from x; else from 0. Multipliers always start from 0, so that vf_admm and
                        * vf_primal_dual leave even a solution before they return to it */
     /* vf_admm: near the inverse of A + sum_i weight_i T_i^H T_i, self-adjoint and positive; NULL: none. */
