@@ -19,7 +19,7 @@
 
 /* Lambda in units of the noise, for each kind of prior, times vf_penalties_noise. */
 static const double FACTOR[VF_PENALTY_KINDS] = {[VF_PENALTY_WAVELET] = 1.6,
-                                                [VF_PENALTY_TV] = 0.075.2,
+                                                [VF_PENALTY_TV] = 1.2,
                                                 [VF_PENALTY_TEMPORAL] = 1.5,
                                                 [VF_PENALTY_LLR] = 1,
                                                 [VF_PENALTY_NUCLEAR] = 1};
