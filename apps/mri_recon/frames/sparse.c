@@ -24,8 +24,8 @@ static const double FACTOR[VF_PENALTY_KINDS] = {[VF_PENALTY_WAVELET] = 1.6,
                                                 [VF_PENALTY_LLR] = 1,
                                                 [VF_PENALTY_NUCLEAR] = 1};
 /* ADMM's rho for each kind, relative to the mean eigenvalue of F^H W F: with few applications of F^H W F in trials. */
-static const double RHO[VF_PENALTY_KINDS] = {[VF_PENALTY_WAVELET] = 0.3,
-                                             [VF_PENALTY_TV] = 0.075,
+static const double RHO[VF_PENALTY_KINDS] = {[VF_PENALTY_WAVELET] = 0.6,
+                                             [VF_PENALTY_TV] = 1,
                                              [VF_PENALTY_TEMPORAL] = 2,
                                              [VF_PENALTY_LLR] = 0.3,
                                              [VF_PENALTY_NUCLEAR] = 0.3};
