@@ -11,8 +11,8 @@
  *   values     g is the sum of at most m magnitudes (coefficients, differences, singular values) of numbers that are
  *              off by 620 u |v| together, so it is off by weight sqrt(m) 620 u |v|; m is at most the numbers of v. For
  *              low ranks (test_low_rank.c) a singular value is off by at most sqrt(D), D = (L + 60 k + 100) U |v|^2 <
- *              c U |v|^2. So the error is at most V(v) = weight sqrt(m) (620 u + sqrt(c U)) |v|, the second only for low
- *              ranks. weight sqrt(m) is also the Lipschitz constant of g. */
+ *              c U |v|^2. So the error is at most V(v) = weight sqrt(m) (620 u + sqrt(c U)) |v|, the second only for
+ *              low ranks. weight sqrt(m) is also the Lipschitz constant of g. */
 #ifndef PENALTIES_FIXTURE_H
 #define PENALTIES_FIXTURE_H
 
@@ -258,6 +258,36 @@ static inline void at_most(const subject *s, int term, const char *what, double 
 {
     if (!(is <= allowed))
         fail_msg("%s is %g, allowed %g, term %d of %s", what, is, allowed, term, text_of(s));
+}
+
+/* The sum over the terms of a prior, of T x. */
+static inline double value_of_image(const subject *s, int prior, const double complex *x)
+{
+    double values[VF_MOST_PENALTIES] = {0};
+    for (int t = 0; t < s->terms; t++) {
+        double complex *tx = room(codomain(s, t), sizeof *tx);
+        transform(s, t, x, tx);
+        values[t] = value(s, t, tx);
+        free(tx);
+    }
+    return vf_penalties_value(s->p, prior, values);
+}
+
+/* lambda sum sqrt(sum_a |D_a x|^2), by the definition; axes 0 to 2, or 3 alone. */
+static inline double variation(const subject *s, const double complex *x, bool of_frames)
+{
+    const int64_t *n = s->o.counts;
+    double sum = 0;
+    for (int64_t i = 0; i < s->numbers; i++) {
+        const int64_t at[4] = {i % n[0], i / n[0] % n[1], i / n[0] / n[1] % n[2], i / n[0] / n[1] / n[2]};
+        int64_t stride = 1;
+        double square = 0;
+        for (int a = 0; a < 4; stride *= n[a++])
+            if ((a == 3) == of_frames && at[a] + 1 < n[a])
+                square += creal((x[i + stride] - x[i]) * conj(x[i + stride] - x[i]));
+        sum += sqrt(square);
+    }
+    return sum;
 }
 
 #endif

@@ -47,38 +47,8 @@ static void test_values(void **state)
     }
 }
 
-/* The sum over the terms of a prior, of T x. */
-static double value_of_image(const subject *s, int prior, const double complex *x)
-{
-    double values[VF_MOST_PENALTIES] = {0};
-    for (int t = 0; t < s->terms; t++) {
-        double complex *tx = room(codomain(s, t), sizeof *tx);
-        transform(s, t, x, tx);
-        values[t] = value(s, t, tx);
-        free(tx);
-    }
-    return vf_penalties_value(s->p, prior, values);
-}
-
-/* lambda sum sqrt(sum_a |D_a x|^2), by the definition; axes 0 to 2, or 3 alone. */
-static double variation(const subject *s, const double complex *x, bool of_frames)
-{
-    const int64_t *n = s->o.counts;
-    double sum = 0;
-    for (int64_t i = 0; i < s->numbers; i++) {
-        const int64_t at[4] = {i % n[0], i / n[0] % n[1], i / n[0] / n[1] % n[2], i / n[0] / n[1] / n[2]};
-        int64_t stride = 1;
-        double square = 0;
-        for (int a = 0; a < 4; stride *= n[a++])
-            if ((a == 3) == of_frames && at[a] + 1 < n[a])
-                square += creal((x[i + stride] - x[i]) * conj(x[i + stride] - x[i]));
-        sum += sqrt(square);
-    }
-    return sum;
-}
-
-/* tv and temporal against the definition; blocks that cover the grid are the nuclear norm; an image series of rank 1 has
- * the nuclear norm |a| |b|; a constant has no wavelet coefficients if nothing is padded. */
+/* tv and temporal against the definition; blocks that cover the grid are the nuclear norm; an image series of rank 1
+ * has the nuclear norm |a| |b|; a constant has no wavelet coefficients if nothing is padded. */
 static void test_definitions(void **state)
 {
     (void)state;
@@ -122,9 +92,9 @@ static void test_definitions(void **state)
 
 /* ---- proximal maps ---- */
 
-/* z = map(v) exactly if v - z is a subgradient of step g at z. For a norm g that means step g(z) = Re <v - z, z>, and Re
- * <v - z, w> <= step g(w) for all w. An error e of z changes the first by at most (2 step L + |z|) |e|, because |v - z| <=
- * step L; and the second by |e| |w|. */
+/* z = map(v) exactly if v - z is a subgradient of step g at z. For a norm g that means step g(z) = Re <v - z, z>, and
+ * Re <v - z, w> <= step g(w) for all w. An error e of z changes the first by at most (2 step L + |z|) |e|, because |v
+ * - z| <= step L; and the second by |e| |w|. */
 static void check_subgradient(const subject *s, int t, double step, const double complex *v, const double complex *z)
 {
     const int64_t count = codomain(s, t);
@@ -146,8 +116,8 @@ static void check_subgradient(const subject *s, int t, double step, const double
     free(rest);
 }
 
-/* f(w) = step g(w) + |w - v|^2 / 2 is least at z, and 1-strongly convex: f(z + d) - f(z) >= |d|^2 / 2. With errors e of z
- * and those of two values: f(z) is too large by at most 2 step L |e| + |e|^2, and d is off by |e|. */
+/* f(w) = step g(w) + |w - v|^2 / 2 is least at z, and 1-strongly convex: f(z + d) - f(z) >= |d|^2 / 2. With errors e
+ * of z and those of two values: f(z) is too large by at most 2 step L |e| + |e|^2, and d is off by |e|. */
 static void check_least(const subject *s, int t, double step, const double complex *v, const double complex *z)
 {
     const int64_t count = codomain(s, t);
@@ -349,8 +319,8 @@ static void test_sums(void **state)
     }
 }
 
-/* |T x|^2 is at most `largest` |x|^2 for any x. Signs that change from voxel to voxel and from frame to frame reach (n -
- * 1) / n of the 4 of each axis, at least half. 1300 u: |T x| is off by 620 u. */
+/* |T x|^2 is at most `largest` |x|^2 for any x. Signs that change from voxel to voxel and from frame to frame reach
+ * (n - 1) / n of the 4 of each axis, at least half. 1300 u: |T x| is off by 620 u. */
 static void test_largest(void **state)
 {
     (void)state;
@@ -382,9 +352,10 @@ static void test_largest(void **state)
     }
 }
 
-/* sum rho T^H T of a plane wave is the spectrum times the wave: for wavelets and low ranks everywhere, because padding
- * keeps norms, for differences where all neighbours exist. Along frames, the mean over all waves is 2. The result is off
- * by at most 12 u per difference, and by 8 u for the wave, times eigenvalues of at most 4 an axis: 400 u rho. */
+/* sum rho T^H T of a plane wave is the spectrum times the wave: for wavelets and low ranks everywhere, because
+ * padding keeps norms, for differences where all neighbours exist. Along frames, the mean over all waves is 2. The
+ * result is off by at most 12 u per difference, and by 8 u for the wave, times eigenvalues of at most 4 an axis: 400
+ * u rho. */
 static void test_spectrum(void **state)
 {
     (void)state;

@@ -19,7 +19,8 @@ static const double FACTOR[VF_PENALTY_KINDS] = {[VF_PENALTY_WAVELET] = 1,
                                                 [VF_PENALTY_TEMPORAL] = 1,
                                                 [VF_PENALTY_LLR] = 1,
                                                 [VF_PENALTY_NUCLEAR] = 1};
-/* ADMM's rho, relative to the mean eigenvalue of F^H W F; for differences divided by their mean curvature, 2 an axis. */
+/* ADMM's rho, relative to the mean eigenvalue of F^H W F; for differences divided by their mean curvature, 2 an axis.
+ * */
 static const double RHO = 0.3;
 /* The smallest eigenvalue of the preconditioner's F^H W F, relative to the mean. */
 static const double LEAST_DENSITY = 1e-3;
