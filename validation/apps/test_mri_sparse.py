@@ -215,9 +215,25 @@ def test_lambda(_):
 
 
 def test_report(_):
-    """The objective is the data's part, which is negative at a solution, and the terms."""
+    """The objective is the data's part, |F x - d|^2 / 2 - |d|^2 / 2, and the terms; it is negative at a solution. F is
+    made to 1e-6, and F^H W F x follows the steps in single precision: 1e-4 of |d|^2 / 2 leaves room for both, and every
+    term is larger. Without a noise scan, data are not whitened."""
     need_h5py()
     write("s.h5")
+    with h5py.File("s.h5", "a") as file:
+        k, data, maps = (file[f"scan/{name}"][...] for name in ("trajectory", "data", "sensitivity"))
+        noise = file["scan/noise"][...]
+        del file["scan/noise"]
+    for prior in "wavelet", "tv", "wavelet+tv":
+        values, report = image("s.h5", "--prior", prior, "--coils", "file", "--lambda", "auto:10")
+        left = forward(k, maps[:, 0] * values.reshape(N, N)) - data
+        whole = numpy.linalg.norm(data) ** 2 / 2
+        terms = [report[name]["term"] for name in prior.split("+")]
+        part = numpy.linalg.norm(left) ** 2 / 2 - whole
+        assert abs(part + sum(terms) - report["objective"]) <= 1e-4 * whole, (part, terms, report["objective"])
+        assert min(terms) > 1e-3 * whole, (terms, whole)
+    with h5py.File("s.h5", "a") as file:
+        file["scan/noise"] = noise
     for prior, solver in ("wavelet", "admm"), ("tv", "primal-dual"), ("wavelet+tv", "admm"):
         _, report = image("s.h5", "--prior", prior, "--coils", "file", "--solver", solver)
         assert report["prior"] == prior, report
