@@ -460,7 +460,7 @@ static void report_devices(vf_report *report, const recon_state *r)
 }
 
 /* The noise is known if lambda or a noise map needed it, with any method. */
-static void report_noise(vf_report *report, const recon_summary *s)
+static void report_noise(vf_report *report, const recon_summary *s, bool sparse)
 {
     if (!s->noise[0])
         return;
@@ -469,7 +469,7 @@ static void report_noise(vf_report *report, const recon_summary *s)
     vf_report_number(report, "misfit", s->misfit);
     if (s->phase[0])
         vf_report_text(report, "phase", s->phase);
-    if (!(s->expected_signal > 0)) /* no forecast */
+    if (!(s->expected_signal > 0) || sparse) /* no forecast, or only of first images */
         return;
     vf_report_number(report, "expected_signal", s->expected_signal);
     vf_report_number(report, "expected_noise", s->expected_noise);
@@ -489,6 +489,19 @@ static void report_sparse(vf_report *report, const recon_state *r)
         vf_report_number(report, "term", r->summary.penalty[i]);
         vf_report_end(report);
     }
+}
+
+/* Sparse priors have a lambda each; the summary's is that of first images. */
+static void report_lambda(vf_report *report, const recon_settings *s, const recon_summary *found)
+{
+    const bool relative = s->prior == RECON_SPECTRUM || !(found->diagonal > 0);
+    vf_report_number(report, "lambda",
+                     s->sparse  ? s->lambda
+                     : relative ? found->lambda
+                                : found->lambda / found->diagonal);
+    vf_report_text(report, "lambda_chosen_by", !s->lambda_auto ? "number" : s->sparse ? "noise" : "noise and spectrum");
+    if (!s->sparse)
+        vf_report_number(report, "lambda_absolute", found->lambda);
 }
 
 static void report_run(vf_report *report, const recon_state *r)
@@ -521,19 +534,14 @@ static void report_run(vf_report *report, const recon_state *r)
         vf_report_text(report, "q", r->summary.normal);
         char prior[32];
         vf_report_text(report, "prior", prior_text(s, prior, sizeof prior));
-        const bool spectrum = s->prior == RECON_SPECTRUM;
-        vf_report_number(report, "lambda",
-                         spectrum || !(r->summary.diagonal > 0) ? r->summary.lambda
-                                                                : r->summary.lambda / r->summary.diagonal);
-        vf_report_text(report, "lambda_chosen_by", s->lambda_auto ? "noise and spectrum" : "number");
-        vf_report_number(report, "lambda_absolute", r->summary.lambda);
+        report_lambda(report, s, &r->summary);
         vf_report_number(report, "diagonal", r->summary.diagonal);
         vf_report_integer(report, "iterations", r->summary.iterations);
         vf_report_number(report, "residual", r->summary.residual);
         if (s->sparse)
             report_sparse(report, r);
     }
-    report_noise(report, &r->summary);
+    report_noise(report, &r->summary, s->sparse > 0);
     vf_report_end(report);
     comparison_report(report, r->comparison, r->compared);
     vf_report_text(report, "device", r->device);

@@ -78,9 +78,10 @@ typedef struct recon_settings {
     bool hardware_trig;
     int iterations;
     double tolerance; /* the solver stops at this relative residual */
-    double
-        lambda; /* sparse priors: relative to the noise (sparse.c). Spectrum prior: a factor on Wiener's weight. Other priors: relative to the diagonal of F^H W F
-                       * in the object (reconstruct.c). With lambda_auto: a factor on the best value by the forecast */
+    /* Sparse priors: in units of the noise (sparse.c). Spectrum prior: a factor on Wiener's weight. Other priors:
+     * relative to the diagonal of F^H W F in the object (reconstruct.c). With lambda_auto: a factor on the best value by
+     * the forecast, or on that of sparse.c. */
+    double lambda;
     bool lambda_auto;
     bool partial_fourier; /* use the phase's smoothness if one side of k-space is missing */
     double accuracy;      /* of the NUFFT */

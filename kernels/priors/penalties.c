@@ -11,6 +11,7 @@
 #include "voxfield/copy.h"
 
 enum { MOST_WAVELETS = 2, MOST_SHIFTS = 8, BLOCK = 8, RANDOM_STEPS = 8 };
+static const int64_t MOST_NUMBERS = INT64_MAX >> 12; /* voxels times frames: bytes of any vector fit in 64 bits */
 
 /* One term: a wavelet with one shift, a block size with one shift, or differences. */
 typedef struct term {
@@ -300,8 +301,11 @@ vf_status vf_penalties_create(vf_device *device, const vf_penalties_options *opt
     *out = NULL;
     bool possible = options->priors >= 1 && options->priors <= VF_MOST_PRIORS && options->shifts >= 0 &&
                     options->shifts <= MOST_SHIFTS;
-    for (int a = 0; a < 4; a++)
-        possible &= options->counts[a] >= 1;
+    int64_t left = MOST_NUMBERS;
+    for (int a = 0; a < 4 && possible; a++) {
+        possible = options->counts[a] >= 1 && options->counts[a] <= left;
+        left /= possible ? options->counts[a] : 1;
+    }
     for (int i = 0; possible && i < options->priors; i++)
         possible = options->kind[i] < VF_PENALTY_KINDS && (i == 0 || options->kind[i] != options->kind[0]);
     if (!possible)

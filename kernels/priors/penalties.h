@@ -60,7 +60,8 @@ void vf_penalties_free(vf_penalties *p); /* NULL is allowed; work in the queue m
 /* Sets lambda >= 0 of prior number `which`, and its share rho > 0 of ADMM's augmented Lagrangian. */
 void vf_penalties_set(vf_penalties *p, int which, double lambda, double rho);
 
-/* The penalties for vf_convex_problem; valid until vf_penalties_free. *count: their number. A prior may have several. */
+/* The penalties for vf_convex_problem; valid until vf_penalties_free. *count: their number. A prior may have several.
+ * */
 const vf_penalty *vf_penalties_list(const vf_penalties *p, int *count);
 /* The value of prior number `which` from those of its penalties, in the order of the list. */
 double vf_penalties_value(const vf_penalties *p, int which, const double *values);

@@ -25,11 +25,21 @@ static double transform_points(const recon_settings *s, const mri_scan *raw)
     return points;
 }
 
+/* Applications of F^H W F for an image with sparse priors: ADMM takes two steps an iteration, the others one, and more
+ * iterations. */
+static double sparse_applications(const recon_settings *s)
+{
+    const double typical = 40, slow = 200;
+    return s->solver == RECON_ADMM ? 2 * fmin(typical, s->iterations) : fmin(slow, s->iterations);
+}
+
 /* Expected iterations of all frames. If lambda comes from the noise, the solver is preconditioned and converges long
  * before its limit; and up to three rough solutions of a frame are needed to estimate the noise. */
 static double solver_iterations(const recon_settings *s, const mri_scan *raw)
 {
     const double typical = 40, rough = 20;
+    if (s->sparse)
+        return sparse_applications(s) * raw->frames + (raw->whitened ? 1 : 2) * rough;
     if (!s->lambda_auto)
         return (double)s->iterations * raw->frames;
     return fmin(typical, s->iterations) * raw->frames + (raw->whitened ? 1 : 2) * rough;
@@ -157,6 +167,26 @@ static bool any_partial(const recon_settings *s, const mri_scan *raw)
     return false;
 }
 
+/* Vectors of an image for sparse priors, at most, for each set: ADMM's 7, one for the image of even noise, one for each
+ * term of a wavelet and as many as axes for tv, 2 of the largest of these, and the plans of wavelets. Padded images are
+ * up to 16 voxels longer along each axis (wavelet.h: 4 levels). */
+static double sparse_images(const recon_settings *s, const mri_scan *raw)
+{
+    double padded = 1, axes = 0, terms = 0, largest = 1;
+    for (int a = 0; a < 3; a++)
+        if (raw->matrix[a] > 1) {
+            padded *= ceil((double)raw->matrix[a] / 16) * 16 / (double)raw->matrix[a];
+            axes++;
+        }
+    const double wavelets = s->moments ? 1 : 2, shifts = s->shifts ? s->shifts : fmin(4, exp2(axes));
+    for (int i = 0; i < s->sparse; i++) {
+        const bool tv = s->sparse_prior[i] == VF_PENALTY_TV;
+        terms += tv ? axes : wavelets * (shifts + 3) * padded;
+        largest = fmax(largest, tv ? axes : padded);
+    }
+    return s->sparse ? 8 + terms + 2 * largest + 2 : 0; /* 2: the preconditioner */
+}
+
 /* Approximate memory of the largest step.
  * On each device: its coils' maps, the images of a batch of coils, Q and its transform or the NUFFT's grid, the NUFFT's
  * sorted samples; on the first device also the other devices' results.
@@ -178,7 +208,8 @@ static void estimate_memory(const recon_settings *s, const mri_scan *raw, recon_
     const double images =
         sets * ((maps ? ceil((double)raw->coils / how.each) : 0) + 6 + (others > 0 ? others + 2 : 0)) +
         (sets > 1 ? sets + 2 : 0) + (regularise_by_noise(s) ? 5 + 2.5 * sets : 0) + /* spectrum and preconditioner */
-        (any_partial(s, raw) ? 5 : 0);                                              /* phase */
+        (any_partial(s, raw) ? 5 : 0) +                                             /* phase */
+        sets * sparse_images(s, raw);
     const double map_sets = /* the maps of all places are kept */
         (from_file ? scan_all_map_sets(raw) : (double)sets * raw->places) + (judged ? raw->places : 0);
     const double of_frame = element * voxels * (maps ? sets : raw->coils);

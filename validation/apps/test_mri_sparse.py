@@ -1,0 +1,343 @@
+#!/usr/bin/env python3
+"""--prior wavelet, tv: the solvers against each other, errors of undersampled scans, scans without signal, units,
+shapes of scans, bits, the report, and invalid combinations.
+
+usage: test_mri_sparse.py PROGRAM [DEVICE] [test_name ...]     VOXFIELD_PHANTOM names mri_phantom
+
+VOXFIELD_TEST_SEED repeats the random numbers.
+"""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+
+import program
+from plain_scan import forward, maps_of, noise_like, radial, write_scan
+from program import Skip, make, refuse
+
+PHANTOM = os.environ.get("VOXFIELD_PHANTOM") or sys.exit("VOXFIELD_PHANTOM is not set")
+SEED = int(os.environ.get("VOXFIELD_TEST_SEED") or time.time())
+print(f"seed {SEED} (VOXFIELD_TEST_SEED repeats it)")
+try:
+    import h5py
+    import numpy
+except ImportError:
+    h5py = numpy = None
+N, COILS, SPOKES, SIGMA = 32, 4, 14, 1.0  # 50 spokes would be complete
+
+
+def need_h5py():
+    if h5py is None:
+        raise Skip("no h5py")
+
+
+def phantom(path, *options):
+    subprocess.run([PHANTOM, "-q", "-o", path, *map(str, options)], check=True, stdin=subprocess.DEVNULL)
+
+
+def truth_of(n=N):
+    """Flat ellipses in a disc."""
+    y, x = numpy.mgrid[-(n // 2):n - n // 2, -(n // 2):n - n // 2] / n
+    return ((x / 0.4) ** 2 + (y / 0.43) ** 2 < 1) + 0.7 * (((x - 0.1) / 0.1) ** 2 + ((y + 0.1) / 0.15) ** 2 < 1)
+
+
+def write(path, signal=1.0, n=N, coils=COILS, scale=1.0, spokes=SPOKES):
+    """A radial scan with noise and a noise scan, both times `scale`."""
+    rng = numpy.random.default_rng(SEED)
+    k, maps = radial(spokes, n), maps_of(coils, n)
+    clean = forward(k, maps * truth_of(n))
+    data = signal * clean + noise_like(clean, rng, SIGMA)
+    noise = noise_like(numpy.empty((coils, 4000)), rng, SIGMA)
+    write_scan(path, k, scale * data, maps, n, noise=(scale * noise).astype("c8"))
+
+
+def image(scan, *options):
+    """The image, and the report's reconstruction."""
+    make(scan, *options, "-q", "-o", "i.h5", "--report", "r.json")
+    with h5py.File("i.h5") as file, open("r.json", encoding="ascii") as report:
+        values = file["image"][...]
+        assert numpy.all(numpy.isfinite(values)), options
+        return values, json.load(report)["reconstruction"]
+
+
+def relative(a, b):
+    return numpy.linalg.norm(a - b) / numpy.linalg.norm(b)
+
+
+def rms(a):
+    return numpy.linalg.norm(a) / a.size ** 0.5
+
+
+# ---- the solvers ----
+
+
+def test_solvers_agree(_):
+    """The objective P is convex. At a point with a primal residual p and a dual one d (relative to |T x| and
+    |b|), P is above the minimum by at most d |b| |x - x*| + p |T x| |y|, y a subgradient. |b| |x| is twice the
+    data's part of P at most where |A x| <= |b|, and the same holds for |y| |T x|, because T^H y = b - A x. So
+    objectives agree to a few times the tolerance times the largest term; 10 leaves room for both solvers. P
+    grows at least with the smallest eigenvalue m of A: |x - x*|^2 <= 2 (P - P*) / m, and 28 spokes leave m of a
+    few hundredths of the mean, so images differ by less than sqrt(2 x 10 x 1e-5 / 0.02) = 0.1 for certain. The
+    bound is a tenth of that, three times the measured."""
+    need_h5py()
+    write("s.h5", spokes=28)
+    exact = ("--tolerance", 1e-5, "--iterations", 20000, "--precision", "double", "--coils", "file")
+    one = ("--prior", "wavelet", "--wavelet", "haar", "--shifts", 1)
+    two = ("--prior", "wavelet+tv", "--shifts", 2)
+    for prior, solvers in ((one, ("admm", "primal-dual", "fista")), (two, ("admm", "primal-dual"))):
+        found = {solver: image("s.h5", *prior, *exact, "--solver", solver) for solver in solvers}
+        first, report = found["admm"]
+        assert report["residual"] <= 1e-5, report
+        for solver in solvers[1:]:
+            other, of_other = found[solver]
+            assert of_other["residual"] <= 1e-5, (solver, of_other)
+            off = abs(of_other["objective"] - report["objective"]) / abs(report["objective"])
+            print(f"    {prior[1]} {solver}: objective off by {off:.1e}, image by {relative(other, first):.1e}")
+            assert off <= 10 * 1e-5, (prior, solver, off)
+            assert relative(other, first) <= 1e-2, (prior, solver, relative(other, first))
+
+
+def test_lower_error(_):
+    """An undersampled head: the wavelet prior has a lower error than the prior spectrum."""
+    need_h5py()
+    flat = ("--matrix", "96,96,1", "--coils", 8, "--trajectory", "golden-angle")
+    deep = ("--matrix", "24,24,24", "--coils", 4, "--trajectory", "koosh-ball")
+    for name, options in {"R = 4": (*flat, "--spokes", 38), "R = 8": (*flat, "--spokes", 19),
+                          "koosh": (*deep, "--spokes", 300)}.items():
+        phantom("s.h5", *options, "--phantom", "head", "--image-snr", 20, "--noise-scan", "--seed", SEED % 2 ** 31)
+        errors = {}
+        for prior in "spectrum", "wavelet":
+            values = abs(image("s.h5", "--prior", prior, "--coils", "file")[0])
+            with h5py.File("s.h5") as file:
+                truth = abs(file["scan/truth"][...]).reshape(values.shape)
+            errors[prior] = relative(values * (values * truth).sum() / (values ** 2).sum(), truth)
+        print(f"    {name}: {errors}")
+        assert 0 < errors["wavelet"] < errors["spectrum"], (name, errors)
+
+
+# ---- no signal ----
+
+
+def test_noise_alone(_):
+    """In pure noise, a coefficient of the finest band of F^H W n has the standard deviation lambda, so |c|^2 /
+    lambda^2 is exponential, and what a threshold t lambda leaves has E max(0, |c| - t lambda)^2 = exp(-t^2) - t
+    sqrt(pi) erfc(t) of the variance: a root of 0.30 for t = 1 and 0.04 for t = 2. Coarser bands have more noise
+    in F^H W n, as far as more samples see them, and so less in the image. The coarsest, a 64th of the numbers
+    or fewer, keeps all: a root of 0.12. So 0.42 and 0.16 of gridding's noise at most on a complete scan, and 20
+    % for other bands and chance. With few samples, small eigenvalues of F^H W F amplify what remains, at most
+    to the noise of gridding, and at 2 lambda to a fifth of it."""
+    need_h5py()
+    write("s.h5", signal=0)
+    write("full.h5", signal=0, spokes=50)
+    for scan, most in ("s.h5", (1, 0.2)), ("full.h5", (1.2 * 0.42, 1.2 * 0.16)):
+        plain = rms(image(scan, "--method", "gridding", "--coils", "file")[0])
+        one = rms(image(scan, "--prior", "wavelet", "--coils", "file")[0])
+        two = rms(image(scan, "--prior", "wavelet", "--lambda", "auto:2", "--coils", "file")[0])
+        print(f"    {scan}: gridding {plain:.3g}, wavelet {one:.3g}, auto:2 {two:.3g}")
+        assert 0 < plain and one <= most[0] * plain and two <= most[1] * plain, (scan, plain, one, two)
+
+
+def test_zeros(_):
+    """All data are 0, with and without a noise scan: so is the image."""
+    need_h5py()
+    write("s.h5")
+    with h5py.File("s.h5", "a") as file:
+        file["scan/data"][...] = 0
+    for _ in range(2):
+        for prior in "wavelet", "tv", "wavelet+tv":
+            values, report = image("s.h5", "--prior", prior, "--coils", "file")
+            assert not numpy.any(values) and report["objective"] == 0, (prior, report)
+        with h5py.File("s.h5", "a") as file:
+            if "noise" in file["scan"]:
+                del file["scan/noise"]
+
+
+# ---- units, bits ----
+
+
+def test_scale(_):
+    """Data in another unit, a power of two: the same bits in the mantissas. The noise scan has the same unit,
+    or lambda comes from the data. (With a noise scan, data are divided by the noise, so the image keeps its
+    numbers and the maps the scale.)"""
+    need_h5py()
+    for keeps in True, False:
+        images = []
+        for scale in 1, 4:
+            write("s.h5", scale=scale)
+            if not keeps:
+                with h5py.File("s.h5", "a") as file:
+                    del file["scan/noise"]
+            images.append(image("s.h5", "--prior", "wavelet+tv", "--coils", "file")[0])
+        assert numpy.any(images[0])
+        assert numpy.array_equal(images[1], 4 * images[0]), (keeps, relative(images[1], 4 * images[0]))
+
+
+def test_same_bits(_):
+    """The same input, and any number of threads, give the same bits. Two devices add up their coils in another order:
+    the single-precision sums differ by 1e-6, and a solution to a tolerance by about that tolerance."""
+    need_h5py()
+    write("s.h5", n=33)
+    settings = ("--prior", "wavelet+tv", "--coils", "file", "--tolerance", 1e-4)
+    first = image("s.h5", *settings, "--threads", 1)[0]
+    assert numpy.array_equal(first, image("s.h5", *settings, "--threads", 4)[0])
+    assert numpy.array_equal(first, image("s.h5", *settings, "--threads", 1, "--seed", 1)[0])
+    assert not numpy.array_equal(first, image("s.h5", *settings, "--threads", 1, "--seed", 2)[0])
+    if program.DEVICE == "cpu":
+        pair = image("s.h5", *settings, "--threads", 2, "--device", "cpu:0,1")[0]
+        assert relative(pair, first) <= 1e-3, relative(pair, first)
+        assert numpy.array_equal(pair, image("s.h5", *settings, "--threads", 2, "--device", "cpu:0,1")[0])
+
+
+# ---- lambda ----
+
+
+def test_lambda(_):
+    """auto:F multiplies the lambda of each prior, a number is one in units of the noise, 0 switches the prior off. The
+    larger lambda, the smaller the penalty's sum: sum |c| = term / lambda."""
+    need_h5py()
+    write("s.h5", spokes=28)
+    reports = {word: image("s.h5", "--prior", "wavelet+tv", "--coils", "file", "--lambda", word)[1]
+               for word in ("auto", "auto:1", "auto:2", "2", "0")}
+    one = reports["auto"]
+    assert one == {**reports["auto:1"], "method": one["method"]}, reports
+    for prior in "wavelet", "tv":
+        values = {word: report[prior]["lambda"] for word, report in reports.items()}
+        assert 0 < values["auto"] and abs(values["auto:2"] / values["auto"] - 2) <= 1e-12, values
+        assert abs(values["2"] / one["noise_unit"] - 2) <= 1e-12 and values["0"] == 0, (values, one)
+        sums = {word: reports[word][prior]["term"] / values[word] for word in ("auto", "auto:2")}
+        assert 0 < sums["auto:2"] < sums["auto"], sums
+        assert reports["0"][prior]["term"] == 0, reports["0"]
+    for word, number in ("auto", 1), ("auto:2", 2), ("2", 2), ("0", 0):
+        assert reports[word]["lambda"] == number, (word, reports[word])
+        assert reports[word]["lambda_chosen_by"] == ("noise" if "auto" in word else "number"), reports[word]
+
+
+def test_report(_):
+    """The objective is the data's part, |F x - d|^2 / 2 - |d|^2 / 2, and the terms; it is negative at a solution. F is
+    made to 1e-6, and F^H W F x follows the steps in single precision: 1e-4 of |d|^2 / 2 leaves room for both, and every
+    term is larger. Without a noise scan, data are not whitened."""
+    need_h5py()
+    write("s.h5")
+    with h5py.File("s.h5", "a") as file:
+        k, data, maps = (file[f"scan/{name}"][...] for name in ("trajectory", "data", "sensitivity"))
+        noise = file["scan/noise"][...]
+        del file["scan/noise"]
+    for prior in "wavelet", "tv", "wavelet+tv":
+        values, report = image("s.h5", "--prior", prior, "--coils", "file", "--lambda", "auto:10")
+        left = forward(k, maps[:, 0] * values.reshape(N, N)) - data
+        whole = numpy.linalg.norm(data) ** 2 / 2
+        terms = [report[name]["term"] for name in prior.split("+")]
+        part = numpy.linalg.norm(left) ** 2 / 2 - whole
+        assert abs(part + sum(terms) - report["objective"]) <= 1e-4 * whole, (part, terms, report["objective"])
+        assert min(terms) > 1e-3 * whole, (terms, whole)
+    with h5py.File("s.h5", "a") as file:
+        file["scan/noise"] = noise
+    for prior, solver in ("wavelet", "admm"), ("tv", "primal-dual"), ("wavelet+tv", "admm"):
+        _, report = image("s.h5", "--prior", prior, "--coils", "file", "--solver", solver)
+        assert report["prior"] == prior, report
+        assert report["solver"] == {"admm": "ADMM", "primal-dual": "primal-dual method"}[solver], report
+        assert 0 < report["noise_unit"] and report["applications_of_normal"] >= report["iterations"] > 0, report
+        assert 0 < report["residual"] < 1 and report["noise_sigma"] == 1, report
+        terms = [report[name]["term"] for name in prior.split("+")]
+        assert all(term > 0 for term in terms) and report["objective"] < 0, report
+        for name in "lambda_absolute", "expected_noise", "expected_bias":
+            assert name not in report, (name, report)
+
+
+# ---- shapes of scans ----
+
+
+def test_shapes(_):
+    """One coil, no maps, two sets of maps, odd matrices, several frames, 3D."""
+    need_h5py()
+    write("one.h5", coils=1, spokes=50)
+    write("odd.h5", n=33, spokes=50)
+    phantom("frames.h5", "--matrix", "32,32,1", "--frames", 3, "--coils", 4, "--image-snr", 30, "--noise-scan")
+    phantom("deep.h5", "--matrix", "12,14,16", "--trajectory", "koosh-ball", "--spokes", 200, "--coils", 2,
+            "--image-snr", 30, "--noise-scan")
+    print("    error relative to the prior spectrum:")
+    for scan, options in (("one.h5", ()), ("odd.h5", ()), ("odd.h5", ("--coils", "rss")),
+                          ("frames.h5", ("--coils", "espirit", "--map-sets", 2)), ("frames.h5", ()),
+                          ("deep.h5", ())):
+        # On a scan that is nearly complete, both priors show the same object.
+        plain = image(scan, *options)[0]
+        for prior in "wavelet", "tv":
+            values = image(scan, "--prior", prior, *options)[0]
+            print(f"      {scan} {options} {prior}: {relative(abs(values), abs(plain)):.3f}")
+            assert values.shape == plain.shape and relative(abs(values), abs(plain)) < 0.3, (
+                scan, options, prior, relative(abs(values), abs(plain)))
+
+
+# ---- memory ----
+
+
+# Runs a command and prints its peak of memory in KiB; a process of its own, because a child's peak is at least the
+# memory of the process that started it.
+MEASURE = """import resource, subprocess, sys
+subprocess.run(sys.argv[1:], check=True)
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"""
+
+
+def peak(*options):
+    """The plan's estimate and the peak of the process's memory in bytes."""
+    arguments = program.command("s.h5", "-o", "i.h5", "--coils", "file", "--iterations", 2, "--threads", 2, *options)
+    said = subprocess.run([sys.executable, "-c", MEASURE, *arguments], check=True, stdin=subprocess.DEVNULL,
+                          capture_output=True, text=True).stdout
+    number, unit = said.split("about ")[1].split(" of memory")[0].split()
+    return float(number) * {"KiB": 2 ** 10, "MiB": 2 ** 20, "GiB": 2 ** 30}[unit], 1024 * int(said.split()[-1])
+
+
+def test_memory(_):
+    """The plan counts what ADMM keeps: for each shift of two wavelets another vector, of at most 1 % of padding. Sparse
+    priors raise the peak by no more than the estimate, which adds up what is not allocated at the same time: at most
+    three times the rise. 2 MiB: pages, and digits of the plan's text."""
+    need_h5py()
+    side, slack = 384, 2 ** 21
+    phantom("s.h5", "--matrix", f"{side},{side},1", "--spokes", 60, "--coils", 2, "--image-snr", 20, "--noise-scan")
+    plain, *others = [peak(*options) for options in (
+        (), ("--prior", "tv"), ("--prior", "wavelet", "--shifts", 1), ("--prior", "wavelet", "--shifts", 8))]
+    print(f"    estimates and peaks: {plain}, {others}")
+    more = others[2][0] - others[1][0] - 14 * 8 * side ** 2
+    assert -slack <= more <= 0.02 * 14 * 8 * side ** 2 + slack, others
+    if program.DEVICE == "cuda" or program.is_sanitized():
+        return  # the estimate is of a device's memory, or a sanitizer has memory of its own
+    for expected, found in others:
+        assert found - plain[1] <= expected - plain[0] + slack, (plain, others)
+        assert expected - plain[0] <= 3 * (found - plain[1]) + slack, (plain, others)
+
+
+# ---- invalid combinations ----
+
+
+def test_refused(_):
+    """Invalid words and combinations."""
+    need_h5py()
+    write("s.h5")
+    sparse = ("s.h5", "--prior", "wavelet")
+    for option in ("--solver", "fista"), ("--wavelet", "db2"), ("--shifts", 2), ("--seed", 3):
+        refuse(2, "need a sparse prior", "s.h5", *option)
+        refuse(2, "need a sparse prior", "s.h5", "--prior", "spectrum", *option)
+    for options in ((*sparse, "--wavelet", "db2", "--shifts", 2), (*sparse, "--shifts", 1),
+                    (*sparse, "--wavelet", "db2"), ("s.h5", "--prior", "tv", "--wavelet", "db2", "--shifts", 1),
+                    ("s.h5", "--prior", "wavelet+tv", "--wavelet", "db2", "--shifts", 1)):
+        refuse(2, "--solver fista needs --prior wavelet", *options, "--solver", "fista")
+    for word in "wavelet+wavelet", "wavelet+spectrum", "spectrum+wavelet", "wavelet+tv+wavelet", "auto+tv":
+        refuse(2, "only two different sparse priors", "s.h5", "--prior", word)
+    for word in "wavelet+", "+wavelet", "wavelets", "wavelet,tv", "":
+        refuse(2, "--prior", "s.h5", "--prior", word)
+    refuse(2, "--partial-fourier needs --prior spectrum", *sparse, "--partial-fourier", "auto")
+    refuse(2, "--noise-map needs a linear method", *sparse, "--noise-map", "n.h5")
+    refuse(2, "--prior needs --method cg", *sparse, "--method", "adjoint")
+    wrong = {"--shifts": ("0", "9", "x"), "--wavelet": ("db5", "1"), "--solver": ("cg",), "--seed": ("-1",)}
+    for option, words in wrong.items():
+        for word in words:
+            refuse(2, option, *sparse, option, word)
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as folder:
+        probe = os.path.join(folder, "probe.h5")
+        subprocess.run([PHANTOM, "-q", "-o", probe, "--matrix", "8,8,1"], check=True, stdin=subprocess.DEVNULL)
+        program.main(globals(), probe=(probe, "--dry-run"))

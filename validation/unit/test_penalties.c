@@ -1,0 +1,475 @@
+/* The penalties of sparse and low-rank priors: values against definitions, what a proximal map must satisfy, shifts,
+ * numbers for solvers, refusals. On fresh random numbers.
+ *
+ * usage: test_penalties DEVICE [SEED] [test ...]     (cpu, cuda; exit 77 if there is no such device)
+ * penalties_fixture.h derives the bounds. */
+#include "penalties_fixture.h"
+#include "wavelet.h"
+
+enum { SIDE = 8 /* of a block */, STEPS = 16 /* shifts along an axis: 2 x 8 and a parity */ };
+
+/* ---- values ---- */
+
+/* Every g is a norm of linear functions: >= 0, 0 at 0, proportional to lambda and to |v|, and convex. */
+static void test_values(void **state)
+{
+    (void)state;
+    for (int i = 0; i < CASES; i++) {
+        const vf_penalties_options o = random_options(i);
+        subject s = make(&o);
+        for (int t = 0; t < s.terms; t++) {
+            const int64_t count = codomain(&s, t);
+            double complex *a = random_numbers(count), *b = random_numbers(count), *sum = room(count, sizeof *sum);
+            assert_true(value(&s, t, sum) == 0);
+            const double of_a = value(&s, t, a), of_b = value(&s, t, b);
+            const double error = value_error(&s, t, norm(count, a)) + value_error(&s, t, norm(count, b));
+            if (!(of_a >= 0) || !isfinite(of_a))
+                fail_msg("value %g: term %d of %s", of_a, t, text_of(&s));
+            for (int64_t n = 0; n < count; n++)
+                sum[n] = rounded(s.o.precision, a[n] + b[n]); /* rounding is less than the bound */
+            at_most(&s, t, "the value of a sum less those of its parts", value(&s, t, sum) - of_a - of_b, 2 * error);
+            for (int64_t n = 0; n < count; n++)
+                sum[n] = number(0, 2) * a[n];
+            at_most(&s, t, "g(2i a) - 2 g(a)", fabs(value(&s, t, sum) - 2 * of_a), 4 * error);
+            vf_penalties_set(s.p, s.prior[t], 2 * s.lambda[s.prior[t]], 1);
+            assert_true(value(&s, t, a) == 2 * of_a); /* a power of two */
+            vf_penalties_set(s.p, s.prior[t], 0, 1);
+            assert_true(value(&s, t, a) == 0);
+            vf_penalties_set(s.p, s.prior[t], s.lambda[s.prior[t]], s.rho[s.prior[t]]);
+            a[integer_below(count)] = number(NAN, 0); /* of a grid that no wavelet takes apart, the value is 0 */
+            const double with_nan = value(&s, t, a);
+            assert_true(isnan(with_nan) || (of_b == 0 && with_nan == 0));
+            free(a);
+            free(b);
+            free(sum);
+        }
+        vf_penalties_free(s.p);
+    }
+}
+
+/* tv and temporal against the definition; blocks that cover the grid are the nuclear norm; an image series of rank 1
+ * has the nuclear norm |a| |b|; a constant has no wavelet coefficients if nothing is padded. */
+static void test_definitions(void **state)
+{
+    (void)state;
+    for (int i = 0; i < CASES; i++) {
+        vf_penalties_options o = random_options(i);
+        const vf_penalty_kind kind = o.kind[0];
+        o.priors = 1;
+        if (kind == VF_PENALTY_LLR)
+            for (int a = 0; a < 3; a++)
+                o.counts[a] = 1 + integer_below(SIDE);
+        if (kind == VF_PENALTY_WAVELET)
+            for (int a = 0; a < 3; a++)
+                o.counts[a] = a == i % 3 || uniform() < 0.5 ? 16 << integer_below(2) : 1;
+        subject s = make(&o);
+        const int64_t voxels = s.numbers / o.counts[3];
+        double complex *x = random_numbers(s.numbers), *a = random_numbers(voxels), *b = random_numbers(o.counts[3]);
+        double right = NAN, size = norm(s.numbers, x);
+        if (kind == VF_PENALTY_WAVELET)
+            for (int64_t n = 0; n < s.numbers; n++)
+                x[n] = b[n / voxels];
+        if (kind == VF_PENALTY_LLR || kind == VF_PENALTY_NUCLEAR)
+            for (int64_t n = 0; n < s.numbers; n++)
+                x[n] = rounded(o.precision, a[n % voxels] * b[n / voxels]);
+        if (kind == VF_PENALTY_WAVELET)
+            right = 0;
+        else if (kind == VF_PENALTY_TV || kind == VF_PENALTY_TEMPORAL)
+            right = variation(&s, x, kind == VF_PENALTY_TEMPORAL);
+        else
+            right = norm(voxels, a) * norm(o.counts[3], b);
+        size = fmax(size, norm(s.numbers, x));
+        double allowed = 0; /* differences at most triple the norm, along at most three axes */
+        for (int t = 0; t < s.terms; t++)
+            allowed += value_error(&s, t, 4 * size);
+        at_most(&s, 0, "distance from the definition", fabs(value_of_image(&s, 0, x) - s.lambda[0] * right), allowed);
+        free(x);
+        free(a);
+        free(b);
+        vf_penalties_free(s.p);
+    }
+}
+
+/* ---- proximal maps ---- */
+
+/* z = map(v) exactly if v - z is a subgradient of step g at z. For a norm g that means step g(z) = Re <v - z, z>, and
+ * Re <v - z, w> <= step g(w) for all w. An error e of z changes the first by at most (2 step L + |z|) |e|, because |v
+ * - z| <= step L; and the second by |e| |w|. */
+static void check_subgradient(const subject *s, int t, double step, const double complex *v, const double complex *z)
+{
+    const int64_t count = codomain(s, t);
+    const double of_v = norm(count, v), e = map_error(s, t, step, of_v), slope = step * lipschitz(s, t);
+    double complex *rest = room(count, sizeof *rest);
+    for (int64_t n = 0; n < count; n++)
+        rest[n] = v[n] - z[n];
+    at_most(s, t, "step g(z) - Re <v - z, z>", fabs(step * value(s, t, z) - creal(dot(count, rest, z))),
+            (2 * slope + of_v) * e + e * e + step * value_error(s, t, of_v));
+    for (int k = 0; k < 4; k++) {
+        double complex *w = random_numbers(count);
+        for (int64_t n = 0; n < count && k > 0; n++) /* towards v - z, where it is tight */
+            w[n] = rounded(s->o.precision, rest[n] + (k - 1) * 0.1 * w[n]);
+        const double size = norm(count, w);
+        at_most(s, t, "Re <v - z, w> - step g(w)", creal(dot(count, rest, w)) - step * value(s, t, w),
+                e * size + step * value_error(s, t, size));
+        free(w);
+    }
+    free(rest);
+}
+
+/* f(w) = step g(w) + |w - v|^2 / 2 is least at z, and 1-strongly convex: f(z + d) - f(z) >= |d|^2 / 2. With errors e
+ * of z and those of two values: f(z) is too large by at most 2 step L |e| + |e|^2, and d is off by |e|. */
+static void check_least(const subject *s, int t, double step, const double complex *v, const double complex *z)
+{
+    const int64_t count = codomain(s, t);
+    const double of_v = norm(count, v), e = map_error(s, t, step, of_v), slope = step * lipschitz(s, t);
+    const double least = step * value(s, t, z) + pow(distance(count, z, v), 2) / 2;
+    for (int k = 0; k < 6; k++) {
+        double complex *w = random_numbers(count);
+        const double size = pow(10, -k / 2); /* 1, 1, 0.1, 0.1, 0.01, 0.01 */
+        for (int64_t n = 0; n < count; n++)
+            w[n] = rounded(s->o.precision, k % 2 ? (1 + size) * z[n] - size * v[n] * 0.5 : z[n] + size * w[n]);
+        const double d = distance(count, w, z), of_w = norm(count, w);
+        const double there = step * value(s, t, w) + pow(distance(count, w, v), 2) / 2;
+        at_most(s, t, "f(z) + |d|^2 / 2 - f(z + d)", least + d * d / 2 - there,
+                d * e + 2 * slope * e + e * e + step * (value_error(s, t, of_v) + value_error(s, t, of_w)));
+        free(w);
+    }
+}
+
+static void test_maps(void **state)
+{
+    (void)state;
+    for (int i = 0; i < CASES; i++) {
+        const vf_penalties_options o = random_options(i);
+        subject s = make(&o);
+        const int t = (int)integer_below(s.terms);
+        const int64_t count = codomain(&s, t);
+        const double step = (0.05 + uniform()) / s.share[t];
+        double complex *a = random_numbers(count), *b = random_numbers(count);
+        double complex *of_a = room(count, sizeof *of_a), *of_b = room(count, sizeof *of_b);
+        if (uniform() < 0.5) /* neighbours */
+            for (int64_t n = 0; n < count; n++)
+                b[n] = rounded(s.o.precision, a[n] + 1e-2 * b[n]);
+        map(&s, t, step, a, of_a);
+        map(&s, t, step, b, of_b);
+        at_most(&s, t, "|map(a) - map(b)| - |a - b|", distance(count, of_a, of_b) - distance(count, a, b),
+                map_error(&s, t, step, norm(count, a)) + map_error(&s, t, step, norm(count, b)));
+        check_subgradient(&s, t, step, a, of_a);
+        check_least(&s, t, step, a, of_a);
+        vf_penalties_set(s.p, s.prior[t], 0, 1); /* the identity, but for rounding */
+        map(&s, t, step, a, of_b);
+        at_most(&s, t, "|map(a) - a| for lambda = 0", distance(count, of_b, a), 620 * unit_of(&s) * norm(count, a));
+        vf_penalties_set(s.p, s.prior[t], s.lambda[s.prior[t]], 1);
+        const int64_t bad = integer_below(count);
+        a[bad] = number(NAN, 1);
+        map(&s, t, step, a, of_a);
+        assert_true(isnan(creal(of_a[bad])));
+        free(a);
+        free(b);
+        free(of_a);
+        free(of_b);
+        vf_penalties_free(s.p);
+    }
+}
+
+/* ---- shifts ---- */
+
+/* Finds the shift of a wavelet term: vf_wavelet_norm gives the term's value. With three levels, shifts that differ by 8
+ * only reorder the coefficients, so a parity is all that is certain. */
+static void find_shift(const subject *s, int t, int moments, const double complex *x, int64_t found[3])
+{
+    const vf_wavelet_options options = {
+        .counts = {s->o.counts[0], s->o.counts[1], s->o.counts[2]}, .precision = s->o.precision, .moments = moments};
+    const int64_t count = codomain(s, t);
+    double complex *tx = room(count, sizeof *tx);
+    int64_t most[3];
+    bool matches = false;
+    vf_wavelet *plan = NULL;
+    need(vf_wavelet_create(device, &options, &plan));
+    transform(s, t, x, tx);
+    const double right = value(s, t, tx);
+    guarded in = upload(line, s->o.precision, count, tx);
+    for (int a = 0; a < 3; a++)
+        most[a] = s->o.counts[a] <= 1 ? 1 : s->dimensions == 3 ? STEPS / 2 : STEPS; /* small grids have short periods */
+    for (int64_t i = 0; i < most[0] * most[1] * most[2]; i++) {
+        const int64_t shift[3] = {i % most[0], i / most[0] % most[1], i / most[0] / most[1]};
+        double sum = NAN;
+        need(vf_wavelet_norm(plan, line, shift, in.data, &sum));
+        if (fabs(weight_of(s, t) * sum - right) <= 1e-14 * right) { /* the same sum, two products */
+            for (int a = 0; a < 3 && matches; a++)
+                assert_true((shift[a] - found[a]) % 2 == 0);
+            matches = true;
+            memcpy(found, shift, sizeof shift);
+        }
+    }
+    if (!matches) /* also for shifts of more than a period */
+        fail_msg("no shift fits term %d of %s", t, text_of(s));
+    download(line, &in, NULL);
+    vf_wavelet_destroy(plan);
+    free(tx);
+}
+
+/* Shifts have all parities along the axes; with four of them in three dimensions each pair of axes has, and the two
+ * wavelets have all eight together. */
+static void test_shifts(void **state)
+{
+    (void)state;
+    static const int64_t grids[][4] = {{40, 1, 1, 1}, {1, 33, 1, 1}, {24, 1, 20, 1}, {19, 21, 1, 1}, {9, 8, 10, 1}};
+    for (int i = 0; i < 5; i++)
+        for (int eight = 0; eight < 2; eight++) {
+            vf_penalties_options o = {
+                .priors = 1, .kind = {VF_PENALTY_WAVELET}, .precision = VF_F64, .shifts = eight ? 8 : 0};
+            memcpy(o.counts, grids[i], sizeof o.counts);
+            o.seed = (uint64_t)integer_below(1 << 30);
+            subject s = make(&o);
+            double complex *x = random_numbers(s.numbers);
+            int seen[2] = {0};
+            for (int t = 0; t < s.terms; t++) {
+                int64_t shift[3] = {0};
+                int parity = 0, bit = 0;
+                const int wavelet = 2 * t / s.terms;
+                find_shift(&s, t, wavelet + 1, x, shift);
+                for (int a = 0; a < 3; a++)
+                    parity |= o.counts[a] > 1 ? (int)(shift[a] & 1) << bit++ : 0;
+                seen[wavelet] |= 1 << parity;
+            }
+            const int all = (1 << (1 << s.dimensions)) - 1;
+            for (int w = 0; w < 2 && (s.dimensions < 3 || eight); w++)
+                assert_int_equal(seen[w], all);
+            for (int w = 0; w < 2 && s.dimensions == 3; w++)
+                for (int without = 0; without < 3; without++) { /* the pair of the other two axes */
+                    int pairs = 0;
+                    for (int parity = 0; parity < 8; parity++)
+                        if (seen[w] >> parity & 1)
+                            pairs |= 1 << ((parity & ((1 << without) - 1)) | (parity >> 1 & ~((1 << without) - 1)));
+                    assert_int_equal(pairs, 15);
+                }
+            assert_int_equal(seen[0] | seen[1], all);
+            free(x);
+            vf_penalties_free(s.p);
+        }
+}
+
+/* The same seed and any number of threads give the same bits; another seed gives other shifts. Two seeds have the same
+ * four shifts with a probability below 1e-7 (wavelets: 64^-4 a grid; blocks: 64^-4). */
+static void test_seeds(void **state)
+{
+    (void)state;
+    const int threads = vf_context_threads(ctx);
+    for (int i = 0; i < 8; i++) {
+        vf_penalties_options o = {.priors = 1,
+                                  .kind = {i % 2 ? VF_PENALTY_LLR : VF_PENALTY_WAVELET},
+                                  .counts = {20 + integer_below(9), 19 + integer_below(9), 1, 3},
+                                  .precision = i & 2 ? VF_F32 : VF_F64,
+                                  .seed = (uint64_t)integer_below(1 << 30)};
+        double complex *z[3] = {NULL}, *x = NULL;
+        double sum[3];
+        bool same[3] = {true, true, true};
+        for (int k = 0; k < 3; k++) {
+            need(vf_context_set_threads(ctx, k == 1 ? 4 : 1));
+            o.seed += k == 2;
+            subject s = make(&o);
+            vf_penalties_set(s.p, 0, 0.5, 1);
+            if (!x)
+                x = random_numbers(s.numbers);
+            sum[k] = value_of_image(&s, 0, x);
+            for (int64_t t = 0, at = 0, count = 0; t < s.terms; t++, at += count) {
+                count = codomain(&s, (int)t);
+                double complex *tx = room(count, sizeof *tx);
+                z[k] = realloc(z[k], (size_t)(at + count) * sizeof **z);
+                assert_non_null(z[k]);
+                transform(&s, (int)t, x, tx);
+                map(&s, (int)t, 1, tx, z[k] + at);
+                same[k] &= memcmp(z[k] + at, z[0] + at, (size_t)count * sizeof *tx) == 0;
+                free(tx);
+            }
+            vf_penalties_free(s.p);
+        }
+        assert_true(same[1] && sum[1] == sum[0]);
+        assert_true(!same[2] && sum[2] != sum[0]);
+        for (int k = 0; k < 3; k++)
+            free(z[k]);
+        free(x);
+    }
+    need(vf_context_set_threads(ctx, threads));
+}
+
+/* ---- numbers for solvers ---- */
+
+/* Values belong to the right prior; weights of a prior add up to its rho. */
+static void test_sums(void **state)
+{
+    (void)state;
+    for (int i = 0; i < CASES; i++) {
+        vf_penalties_options o = random_options(i);
+        o.priors = 2;
+        subject s = make(&o);
+        double values[VF_MOST_PENALTIES] = {0}, weights[2] = {0}, right[2] = {0};
+        for (int t = 0; t < s.terms; t++) {
+            values[t] = (double)(1 << t);
+            weights[s.prior[t]] += s.list[t].weight;
+            right[s.prior[t]] += values[t];
+            assert_string_equal(s.list[t].function->name, vf_penalty_name(o.kind[s.prior[t]]));
+        }
+        for (int k = 0; k < 2; k++) {
+            assert_true(vf_penalties_value(s.p, k, values) == right[k]);
+            assert_true(fabs(weights[k] - s.rho[k]) <= 16 * 0x1p-53 * s.rho[k]);
+        }
+        vf_penalties_free(s.p);
+    }
+}
+
+/* |T x|^2 is at most `largest` |x|^2 for any x. Signs that change from voxel to voxel and from frame to frame reach
+ * (n - 1) / n of the 4 of each axis, at least half. 1300 u: |T x| is off by 620 u. */
+static void test_largest(void **state)
+{
+    (void)state;
+    for (int i = 0; i < CASES; i++) {
+        const vf_penalties_options o = random_options(i);
+        subject s = make(&o);
+        const int64_t *n = o.counts;
+        const double largest = vf_penalties_largest(s.p), slack = 1 + 1300 * unit_of(&s);
+        double complex *x = random_numbers(s.numbers);
+        for (int k = 0; k < 2; k++) {
+            double sum = 0, right = 0;
+            for (int64_t j = 0; j < s.numbers && k == 1; j++)
+                x[j] = (j % n[0] + j / n[0] % n[1] + j / n[0] / n[1] % n[2] + j / n[0] / n[1] / n[2]) % 2 ? -1 : 1;
+            for (int t = 0; t < s.terms; t++) {
+                const vf_penalty_kind kind = o.kind[s.prior[t]];
+                sum += transformed_power(&s, t, x) / creal(dot(s.numbers, x, x));
+                for (int a = 0; a < 4 && (kind == VF_PENALTY_TV || kind == VF_PENALTY_TEMPORAL); a++)
+                    right += (a == 3) == (kind == VF_PENALTY_TEMPORAL) ? 4 * (1 - 1 / (double)n[a]) : 0;
+                right += kind == VF_PENALTY_TV || kind == VF_PENALTY_TEMPORAL ? 0 : 1;
+            }
+            at_most(&s, 0, "|T x|^2 / |x|^2", sum, largest * slack);
+            if (k == 1)
+                at_most(&s, 0, "distance from the largest", fabs(sum - right), (slack - 1) * right);
+            if (k == 1)
+                at_most(&s, 0, "the bound", largest, 2 * slack * sum);
+        }
+        free(x);
+        vf_penalties_free(s.p);
+    }
+}
+
+/* sum rho T^H T of a plane wave is the spectrum times the wave: for wavelets and low ranks everywhere, because
+ * padding keeps norms, for differences where all neighbours exist. Along frames, the mean over all waves is 2. The
+ * result is off by at most 12 u per difference, and by 8 u for the wave, times eigenvalues of at most 4 an axis: 400
+ * u rho. */
+static void test_spectrum(void **state)
+{
+    (void)state;
+    for (int i = 0; i < CASES; i++) {
+        vf_penalties_options o = random_options(i);
+        for (int a = 0; a < 3; a++) /* with an interior */
+            o.counts[a] += o.counts[a] == 2;
+        o.counts[3] += 1;
+        subject s = make(&o);
+        const int64_t *n = o.counts, voxels = s.numbers / n[3], which = integer_below(voxels);
+        double *spectrum = room(voxels, sizeof *spectrum);
+        double complex *x = room(s.numbers, sizeof *x), *y = room(s.numbers, sizeof *y);
+        double f[4], of_frames = 0, total = 0;
+        for (int64_t j = 0; j < voxels; j++)
+            spectrum[j] = 1;
+        vf_penalties_add_spectrum(s.p, spectrum);
+        for (int64_t j = 0, rest = which; j < 3; rest /= n[j++])
+            f[j] = (double)(rest % n[j] - n[j] / 2) / (double)n[j];
+        for (int64_t k = 0; k < n[3]; k++) {
+            f[3] = (double)k / (double)n[3];
+            for (int64_t j = 0; j < s.numbers; j++) {
+                const double turns = f[0] * (double)(j % n[0]) + f[1] * (double)(j / n[0] % n[1]) +
+                                     f[2] * (double)(j / n[0] / n[1] % n[2]) + f[3] * (double)(j / voxels);
+                x[j] = rounded(s.o.precision, cexp(number(0, 2 * M_PI * turns)));
+                y[j] = 0;
+            }
+            for (int t = 0; t < s.terms; t++)
+                add_normal(&s, t, x, y);
+            double complex first = 0;
+            for (int64_t j = 0; j < s.numbers; j++) {
+                const int64_t at[4] = {j % n[0], j / n[0] % n[1], j / n[0] / n[1] % n[2], j / voxels};
+                bool inside = true;
+                for (int a = 0; a < 4; a++)
+                    inside &= n[a] == 1 || (at[a] > 0 && at[a] < n[a] - 1);
+                if (!inside)
+                    continue;
+                first = first != 0 ? first : y[j] / x[j];
+                at_most(&s, 0, "distance from a multiple of the wave", cabs(y[j] - first * x[j]),
+                        800 * unit_of(&s) * (s.rho[0] + s.rho[1]));
+            }
+            total += creal(first);
+        }
+        of_frames = total / (double)n[3];
+        at_most(&s, 0, "distance from the spectrum", fabs(of_frames - (spectrum[which] - 1)),
+                400 * unit_of(&s) * (s.rho[0] + s.rho[1]));
+        free(spectrum);
+        free(x);
+        free(y);
+        vf_penalties_free(s.p);
+    }
+}
+
+/* ---- refusals ---- */
+
+static void refused(const vf_penalties_options *o, const char *word)
+{
+    vf_penalties *p = (vf_penalties *)&p;
+    assert_int_equal(vf_penalties_create(device, o, &p), VF_ERR_ARGUMENT);
+    assert_null(p);
+    if (!strstr(vf_context_message(ctx), word))
+        fail_msg("\"%s\" does not say \"%s\"", vf_context_message(ctx), word);
+    vf_context_clear_error(ctx);
+}
+
+static void test_refusals(void **state)
+{
+    (void)state;
+    const vf_penalties_options good = {
+        .priors = 1, .kind = {VF_PENALTY_WAVELET, VF_PENALTY_TV}, .counts = {16, 16, 1, 1}, .precision = VF_F32};
+    static const vf_penalty_kind of_frames[] = {VF_PENALTY_TEMPORAL, VF_PENALTY_LLR, VF_PENALTY_NUCLEAR};
+    vf_penalties_options o[10];
+    static const char *const words[10] = {"0 priors",  "3 priors", "-1 shifts",   "9 shifts", "16 x 0 x 1, 1 frames",
+                                          "-1 frames", "priors",   "5 vanishing", "VF_C64",   "priors"};
+    for (int i = 0; i < 10; i++)
+        o[i] = good;
+    o[0].priors = 0;
+    o[1].priors = 3;
+    o[2].shifts = -1;
+    o[3].shifts = 9;
+    o[4].counts[1] = 0;
+    o[5].counts[3] = -1;
+    o[6].priors = 2;
+    o[6].kind[1] = VF_PENALTY_WAVELET;
+    o[7].moments = 5;
+    o[8].precision = VF_C64;
+    o[9].kind[0] = VF_PENALTY_KINDS;
+    for (int i = 0; i < 10; i++)
+        refused(&o[i], words[i]);
+    for (int i = 0; i < 3; i++) {
+        vf_penalties_options single = good;
+        single.kind[0] = of_frames[i];
+        refused(&single, "needs more than one frame");
+    }
+    for (int i = 0; i < 2; i++) {
+        const vf_penalties_options point = {
+            .priors = 1, .kind = {i ? VF_PENALTY_TV : VF_PENALTY_WAVELET}, .counts = {1, 1, 1, 3}, .precision = VF_F64};
+        refused(&point, "needs more than one voxel");
+    }
+    vf_penalties_options huge = good;
+    for (int kind = 0; kind < VF_PENALTY_KINDS; kind++) {
+        huge.kind[0] = (vf_penalty_kind)kind;
+        huge.counts[0] = huge.counts[1] = huge.counts[2] = (int64_t)1 << 40;
+        huge.counts[3] = 2;
+        refused(&huge, "not supported");
+    }
+    vf_penalties_free(NULL);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_values),  cmocka_unit_test(test_definitions), cmocka_unit_test(test_maps),
+        cmocka_unit_test(test_shifts),  cmocka_unit_test(test_seeds),       cmocka_unit_test(test_sums),
+        cmocka_unit_test(test_largest), cmocka_unit_test(test_spectrum),    cmocka_unit_test(test_refusals),
+    };
+    return run_on_device(argc, argv, tests, open_line, close_line);
+}
