@@ -40,8 +40,9 @@ ITERATIONS = 100  # of BART; TV counts those of conjugate gradients
 SERIES = (3, 6, 12, 25, 50, 100, 200)  # iterations of the case of times
 WEIGHT = 0.0005  # of BART's wavelet problem in that case: about its best
 TIMES = "time to BART's objective"
-# The two wavelet transforms differ at the image's edges, and mri_recon leaves the coarsest band alone.
-SAME_OBJECTIVE = 1.001
+# BART's objective is reached at this multiple of its last value. mri_recon's minimum lies above that by 0.1 % (192^2) to
+# 0.4 % (64^2), since its wavelet transform differs at the image's edges and leaves the coarsest band alone.
+SAME_OBJECTIVE = 1.005
 
 # Figure: its limit, and a description. Figures are of a case, except the mean.
 BARS = {
