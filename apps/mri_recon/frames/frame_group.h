@@ -185,6 +185,8 @@ vf_wiener_space regularise_space(const mri_scan *raw);
  * VF_ERR_DEVICE_MEMORY. */
 VF_MUST_CHECK vf_status regularise_put(const recon_job *j, const double *values, int64_t count, vf_queue *queue,
                                        vf_array *to);
+/* The variance of a sample's noise that the priors assume. */
+double regularise_variance(const recon_job *j);
 
 /* ---- sparse.c ---- */
 

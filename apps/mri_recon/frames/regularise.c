@@ -66,8 +66,7 @@ static void difference_weights(const vf_wiener_space *space, double *out)
     }
 }
 
-/* The variance of a sample's noise that quadratic priors assume. */
-static double regularise_variance(const recon_job *j)
+double regularise_variance(const recon_job *j)
 {
     return j->variance * fmin(cbrt(j->misfit), MOST_FOR_MISFIT);
 }
