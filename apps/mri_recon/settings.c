@@ -39,10 +39,6 @@ vf_status settings_complete(vf_context *ctx, recon_settings *s, bool says_partia
         return vf_fail(ctx, VF_ERR_ARGUMENT,
                        "--solver, --wavelet, --shifts and --seed need a sparse prior: --prior "
                        "wavelet or tv");
-    if (s->sparse && s->noise_map)
-        return vf_fail(ctx, VF_ERR_ARGUMENT,
-                       "--noise-map needs --prior spectrum, identity, differences or reference: "
-                       "what a sparse prior does to noise depends on the image");
     if (s->sparse && s->solver == RECON_FISTA &&
         (s->sparse > 1 || s->sparse_prior[0] != VF_PENALTY_WAVELET || s->moments == 0 || s->shifts != 1))
         return vf_fail(ctx, VF_ERR_ARGUMENT,

@@ -5,7 +5,7 @@
 #include "operator_fixture.h"
 
 /* A subject for its vectors; its operator, the identity, is not used. One for each element type in turn. */
-enum { UNUSED_MAKER = 11, ELEMENT_TYPES = 4 };
+enum { UNUSED_MAKER = 12, ELEMENT_TYPES = 4 };
 
 static subject *open_vectors(int i)
 {

@@ -11,8 +11,6 @@
 
 /* The tolerance of a first solution that is only used for the phase of low frequencies. */
 static const double ROUGH_PHASE = 1e-3;
-/* That of one that is only used for the noise, before sparse priors. */
-static const double ROUGH_NOISE = 1e-4;
 /* The approximate share of F^H d in a frame's time if a solver follows; for the progress line. */
 static const double BEFORE_SOLVING = 0.25;
 
@@ -346,7 +344,7 @@ static vf_status solve_frame(crew *c, const scan_frame *frame, const frame_envel
     double power = 1;
     const bool sparse = j->settings->sparse > 0 && !j->noise_begun;
     solving w = {.crew = c,
-                 .tolerance = j->settings->sparse && !sparse ? ROUGH_NOISE : j->settings->tolerance,
+                 .tolerance = j->settings->tolerance,
                  .sparse = sparse,
                  .images = images,
                  .sets = frame_sets(j, frame),

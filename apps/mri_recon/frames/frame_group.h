@@ -194,6 +194,8 @@ void regularise_balance(const recon_job *j, const frame_place *place, int set, d
  * VF_ERR_DEVICE_MEMORY. */
 VF_MUST_CHECK vf_status regularise_put(const recon_job *j, const double *values, int64_t count, vf_queue *queue,
                                        vf_array *to);
+/* The variance of a sample's noise that the priors assume. */
+double regularise_variance(const recon_job *j);
 
 /* ---- sparse.c ---- */
 

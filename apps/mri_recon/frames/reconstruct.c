@@ -19,7 +19,7 @@ static const double ROUGH = 1e-3;
 /* With a smaller noise estimate, the next image fits more of the outermost signal. Repeat if a pass lowered the
  * estimate at least to this factor. */
 static const double WORTH_A_PASS = 0.9;
-enum { PASSES = 3 };
+enum { PASSES = 3, FIRST_ITERATIONS = 500 };
 /* The default for a fixed lambda; with fewer iterations, the user asked for fewer. */
 enum { ENOUGH_ITERATIONS = 60 };
 
@@ -206,6 +206,8 @@ static vf_status find_noise(sharing *s)
     rough.tolerance = ROUGH;
     if (regularise_by_noise(settings)) /* the noise estimate must not depend on the user's factor */
         rough.lambda = 1;
+    if (settings->sparse) /* nor on the limit of another solver */
+        rough.iterations = FIRST_ITERATIONS;
     j->settings = &rough;
     j->noise_begun = true;
     for (int t = 0; t < s->how.teams; t++) {

@@ -66,6 +66,11 @@ static void difference_weights(const vf_wiener_space *space, double *out)
     }
 }
 
+double regularise_variance(const recon_job *j)
+{
+    return j->variance * fmin(cbrt(j->misfit), MOST_FOR_MISFIT);
+}
+
 /* The model behind a frame's prior; arrays are [voxels]. */
 typedef struct frame_model {
     vf_wiener_space space;
@@ -106,7 +111,7 @@ static vf_status make_model(crew *c, const scan_frame *frame, double power, fram
     for (int64_t i = 0; i < j->voxels; i++)
         f->s[i] /= c->filled; /* the variance in the object, not the mean over the field of view */
     f->mean = c->solver->normal.diagonal * power;
-    f->variance = j->variance * fmin(cbrt(j->misfit), MOST_FOR_MISFIT);
+    f->variance = regularise_variance(j);
     for (int64_t i = 0; i < j->voxels; i++) {
         f->c[i] = c->density[i] * power;
         if (j->settings->prior == RECON_SPECTRUM)

@@ -5,12 +5,9 @@
  *
  *     unit^2 = sigma^2 mean_k c(k) prod_a (1 - cos(2 pi k_a / N_a))
  *
- * with the frequency response of Haar's detail filter along each axis. sigma^2 is that of the noise alone: with the
- * factor for the misfit, which quadratic priors have (regularise.c), lambda would be too large at high SNR.
- *
- * A threshold of some units keeps noise out of the minimum. Universal thresholds (Donoho and Johnstone, Biometrika 81
- * (1994) 425) are larger: they make noise invisible, and the mean square error is not their aim.
- * validation/tables/sparse_study.py measures the factors. */
+ * with the frequency response of Haar's detail filter along each axis. A threshold of that size keeps noise out of the
+ * minimum, as universal thresholds do (Donoho and Johnstone, Biometrika 81 (1994) 425), but smaller, since mean square
+ * errors are to be small and not noise invisible. validation/tables/sparse_study.py measures the factors. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,8 +15,8 @@
 #include "frame_group.h"
 
 /* Lambda in units of the noise, for each kind of prior, times vf_penalties_noise. */
-static const double FACTOR[VF_PENALTY_KINDS] = {[VF_PENALTY_WAVELET] = 1.6,
-                                                [VF_PENALTY_TV] = 1.2,
+static const double FACTOR[VF_PENALTY_KINDS] = {[VF_PENALTY_WAVELET] = 1.4,
+                                                [VF_PENALTY_TV] = 0.85,
                                                 [VF_PENALTY_TEMPORAL] = 1.5,
                                                 [VF_PENALTY_LLR] = 1,
                                                 [VF_PENALTY_NUCLEAR] = 1};
@@ -72,7 +69,7 @@ double sparse_unit(const crew *c, double power, double *mean)
         high += c->density[i] * power * response;
     }
     *mean = sum / (double)j->voxels;
-    return sqrt(j->variance * high / (double)j->voxels);
+    return sqrt(regularise_variance(j) * high / (double)j->voxels);
 }
 
 void sparse_weigh(crew *c, vf_penalties *penalties, double mean, double unit)
