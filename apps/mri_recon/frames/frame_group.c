@@ -404,7 +404,8 @@ vf_status crew_make_group(crew *c, const frame_group *g, char *images)
         free_solvers(c);
     vf_status status = claim_powers(c, g);
     if (status == VF_OK)
-        together ? crew_solve_series(c, g, images) : crew_adjoints(c, g, regularise_by_noise(j->settings), images);
+        status =
+            together ? crew_solve_series(c, g, images) : crew_adjoints(c, g, regularise_by_noise(j->settings), images);
     if (status == VF_OK && j->settings->method == RECON_CG && !together)
         status = solve_frames(c, g, images);
     leave_powers(c);
