@@ -22,7 +22,6 @@ LONG_FILES = {
     "apps/cionize/maps/draw_slices.c": "one picture: what is measured for its layout is what is then drawn",
     "apps/mri_recon/mri_recon_pipeline.c": "the stages in the order data flows, and what is said of them",
     "kernels/fourier_sum/fourier_sum_products.cu": "one kernel: where its data lie is what all parts of it agree on",
-    "validation/unit/test_low_rank.c": "one problem: its bound, its definition and its properties",
     "validation/unit/test_draw_slices.c": "a test for each part of the picture, and what reads it back",
 }
 # File names that may occur in every folder.
