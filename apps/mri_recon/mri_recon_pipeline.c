@@ -61,6 +61,19 @@ static vf_status prepare_files(recon_state *r)
     return status;
 }
 
+/* Whether each place has several frames. */
+static bool has_series(const mri_scan *raw)
+{
+    bool all = true;
+    for (int p = 0; p < raw->places; p++) {
+        int frames = 0;
+        for (int f = 0; f < raw->frames; f++)
+            frames += raw->frame[f].place == p;
+        all = all && frames != 1;
+    }
+    return all;
+}
+
 /* ---- the scan ---- */
 
 static vf_status read_stage(recon_state *r)
@@ -105,6 +118,11 @@ static vf_status read_stage(recon_state *r)
         status =
             vf_fail(r->ctx, VF_ERR_INPUT,
                     "%s: --prior reference needs anatomical images in the scan (dataset /scan/reference)", s->input);
+    if (status == VF_OK && solves_series(s) && !has_series(raw))
+        status = vf_fail(r->ctx, VF_ERR_ARGUMENT,
+                         "%s: --prior temporal, llr and nuclear need several frames of each slice or slab; for one "
+                         "image use wavelet or tv, or cut a continuous scan into frames (--spokes-per-frame)",
+                         s->input);
     if (status == VF_OK && (s->save_q || s->load_q) && raw->trajectories > 1)
         status =
             vf_fail(r->ctx, VF_ERR_ARGUMENT, "%s: --save-q and --load-q support one trajectory, but the frames have %d",

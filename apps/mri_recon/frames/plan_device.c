@@ -167,9 +167,16 @@ static bool any_partial(const recon_settings *s, const mri_scan *raw)
     return false;
 }
 
-/* Vectors of an image for sparse priors, at most, for each set: ADMM's 7, one for the image of even noise, one for each
- * term of a wavelet and as many as axes for tv, 2 of the largest of these, and the plans of wavelets. Padded images are
- * up to 16 voxels longer along each axis (wavelet.h: 4 levels). */
+/* Frames that are solved together, at most. */
+static double frames_together(const recon_settings *s, const mri_scan *raw, double frame_bytes)
+{
+    const double room = fmax(1, floor((double)recon_group_bytes(s) / frame_bytes));
+    return solves_series(s) ? fmin(room, ceil((double)raw->frames / fmax(1, raw->places))) : 1;
+}
+
+/* Vectors of an image for sparse priors, at most, for each set or frame: ADMM's 7, one for the image of even noise, one
+ * for each term of a wavelet or a block and as many as axes for tv, 2 of the largest of these, and the plans of
+ * wavelets. Padded images are up to 16 voxels longer along each axis (wavelet.h: 4 levels). */
 static double sparse_images(const recon_settings *s, const mri_scan *raw)
 {
     double padded = 1, axes = 0, terms = 0, largest = 1;
@@ -180,9 +187,11 @@ static double sparse_images(const recon_settings *s, const mri_scan *raw)
         }
     const double wavelets = s->moments ? 1 : 2, shifts = s->shifts ? s->shifts : fmin(4, exp2(axes));
     for (int i = 0; i < s->sparse; i++) {
-        const bool tv = s->sparse_prior[i] == VF_PENALTY_TV;
-        terms += tv ? axes : wavelets * (shifts + 3) * padded;
-        largest = fmax(largest, tv ? axes : padded);
+        const bool wavelet = s->sparse_prior[i] == VF_PENALTY_WAVELET;
+        const double components = s->sparse_prior[i] == VF_PENALTY_TV ? axes : 1;
+        const double several = s->sparse_prior[i] == VF_PENALTY_LLR ? shifts : 1;
+        terms += wavelet ? wavelets * (shifts + 3) * padded : components * several;
+        largest = fmax(largest, wavelet ? padded : components);
     }
     return s->sparse ? 8 + terms + 2 * largest + 2 : 0; /* 2: the preconditioner */
 }
@@ -205,14 +214,15 @@ static void estimate_memory(const recon_settings *s, const mri_scan *raw, recon_
     const double calibrating =
         maps && (!from_file || judged) ? (double)scan_samples(raw) * (12 + 8 * raw->coils) + 2e7 : 0;
     const double others = how.each - 1, devices = how.teams * how.each;
+    const double of_frame = element * voxels * (maps ? sets : raw->coils);
+    const double together = frames_together(s, raw, of_frame);
     const double images =
         sets * ((maps ? ceil((double)raw->coils / how.each) : 0) + 6 + (others > 0 ? others + 2 : 0)) +
-        (sets > 1 ? sets + 2 : 0) + (regularise_by_noise(s) ? 5 + 2.5 * sets : 0) + /* spectrum and preconditioner */
-        (any_partial(s, raw) ? 5 : 0) +                                             /* phase */
-        sets * sparse_images(s, raw);
+        (sets > 1 ? sets + 2 : 0) + (regularise_by_noise(s) ? 5 + 2.5 * sets : 0) +    /* spectrum and preconditioner */
+        (any_partial(s, raw) ? 5 : 0) +                                                /* phase */
+        sets * sparse_images(s, raw) * together + (together > 1 ? 2.5 * together : 0); /* both sides, balance */
     const double map_sets = /* the maps of all places are kept */
         (from_file ? scan_all_map_sets(raw) : (double)sets * raw->places) + (judged ? raw->places : 0);
-    const double of_frame = element * voxels * (maps ? sets : raw->coils);
     const double slots = how.teams > 1 ? how.teams + 1 : 1;
     const double group = fmin(frames * of_frame, fmax(slots * of_frame, (double)recon_group_bytes(s)));
     /* With several groups, Q stays in memory while the next group's right-hand sides are made. */
@@ -221,7 +231,7 @@ static void estimate_memory(const recon_settings *s, const mri_scan *raw, recon_
     double samples = 0; /* of the longest trajectory */
     for (int t = 0; t < raw->trajectories; t++)
         samples = fmax(samples, (double)raw->trajectory[t].samples);
-    *device = element * (images * voxels + grids * doubled) + samples * (3 * element + 8);
+    *device = element * (images * voxels + (grids + 0.5 * (together - 1)) * doubled) + samples * (3 * element + 8);
     *host = calibrating + 8 * frames * voxels + group + (maps ? 8.0 * map_sets * raw->coils * voxels : 0) +
             (double)scan_samples(raw) * 8 * raw->coils + raw->trajectories * samples * 16 + samples * 16 * devices +
             element * (how.teams * others * voxels +
