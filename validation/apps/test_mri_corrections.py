@@ -11,8 +11,7 @@ import json
 import pathlib
 import re
 
-import program
-from made_scan import h5py, need_h5py, numpy, phantom, relative
+from made_scan import h5py, need_h5py, numpy, phantom, relative, run_tests
 from plain_scan import disc, forward, maps_of, radial, write_scan
 from program import make, refuse
 
@@ -185,4 +184,4 @@ def test_refusals(_):
     refuse(3, ["g.h5"], "s.h5", "--girf", "g.h5")
 
 
-program.main(globals())
+run_tests(globals())
