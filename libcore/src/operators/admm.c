@@ -153,11 +153,7 @@ static vf_status add_data(admm *s, double *squares)
 {
     convex *c = &s->c;
     void *gradient = c->vector[SCRATCH];
-    vf_status status = vf_copy(c->queue, c->type, c->n, c->problem->b, gradient);
-    if (status == VF_OK)
-        status = vf_vector_axpby(c->queue, c->type, c->n, -1, c->vector[AX], 1, gradient);
-    if (status == VF_OK)
-        status = vf_vector_axpby(c->queue, c->type, c->n, -1, c->vector[FORCES], 1, gradient);
+    vf_status status = convex_descent(c, c->vector[AX], c->vector[FORCES], gradient);
     if (status == VF_OK)
         status = convex_squares(c, c->n, gradient, squares);
     return status == VF_OK ? vf_vector_axpby(c->queue, c->type, c->n, 1, gradient, 1, c->vector[RESIDUAL]) : status;

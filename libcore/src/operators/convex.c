@@ -126,6 +126,14 @@ vf_status convex_add_adjoint(convex *c, int penalty, double factor, const void *
     return status == VF_OK ? vf_vector_axpby(c->queue, c->type, c->n, factor, t ? scratch : v, 1, to) : status;
 }
 
+vf_status convex_descent(convex *c, const void *ax, const void *forces, void *out)
+{
+    vf_status status = vf_copy(c->queue, c->type, c->n, c->problem->b, out);
+    if (status == VF_OK)
+        status = vf_vector_axpby(c->queue, c->type, c->n, -1, ax, 1, out);
+    return status == VF_OK ? vf_vector_axpby(c->queue, c->type, c->n, -1, forces, 1, out) : status;
+}
+
 vf_status convex_apply(convex *c, const void *x, void *y)
 {
     c->result->applications++;

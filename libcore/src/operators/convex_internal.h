@@ -38,6 +38,8 @@ VF_MUST_CHECK vf_status convex_transform(convex *c, int penalty, const void *x, 
 /* to += factor T^H v. `scratch` is a vector of the domain. */
 VF_MUST_CHECK vf_status convex_add_adjoint(convex *c, int penalty, double factor, const void *v, void *scratch,
                                            void *to);
+/* out = b - ax - forces: minus the gradient, for forces = sum_i T_i^H y_i. */
+VF_MUST_CHECK vf_status convex_descent(convex *c, const void *ax, const void *forces, void *out);
 VF_MUST_CHECK vf_status convex_squares(const convex *c, int64_t n, const void *v, double *squares);
 VF_MUST_CHECK vf_status convex_apply(convex *c, const void *x, void *y); /* y = A x, and counts it */
 

@@ -23,11 +23,7 @@ static vf_status move_x(primal_dual *s)
 {
     convex *c = &s->c;
     void *step = c->vector[SCRATCH];
-    vf_status status = vf_copy(c->queue, c->type, c->n, c->problem->b, step);
-    if (status == VF_OK)
-        status = vf_vector_axpby(c->queue, c->type, c->n, -1, c->vector[AX], 1, step);
-    if (status == VF_OK)
-        status = vf_vector_axpby(c->queue, c->type, c->n, -1, c->vector[FORCES], 1, step);
+    vf_status status = convex_descent(c, c->vector[AX], c->vector[FORCES], step);
     if (status == VF_OK)
         status = vf_vector_axpby(c->queue, c->type, c->n, s->tau, step, 1, c->x);
     if (status == VF_OK)
@@ -86,11 +82,7 @@ static vf_status iterate(primal_dual *s)
             status = convex_apply(c, c->x, c->vector[AX]);
         void *gradient = c->vector[SCRATCH]; /* of the new x and y */
         if (status == VF_OK)
-            status = vf_copy(c->queue, c->type, c->n, c->problem->b, gradient);
-        if (status == VF_OK)
-            status = vf_vector_axpby(c->queue, c->type, c->n, -1, c->vector[AX], 1, gradient);
-        if (status == VF_OK)
-            status = vf_vector_axpby(c->queue, c->type, c->n, -1, c->vector[FORCES], 1, gradient);
+            status = convex_descent(c, c->vector[AX], c->vector[FORCES], gradient);
         if (status == VF_OK)
             status = convex_squares(c, c->n, gradient, &squares);
         if (status == VF_OK)
