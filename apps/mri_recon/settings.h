@@ -44,25 +44,24 @@ typedef struct recon_settings {
     const char *picture, *report, *compare; /* compare: "truth", or a file; NULL: none */
     const char *save_q, *load_q;
     const char *noise_map;  /* file to write; NULL: none */
-    int replicas;           /* of noise, for the noise map */
     const char *group;      /* of an ISMRMRD file; NULL: the reader finds it */
     const char *trajectory; /* file that replaces the scan's trajectory; NULL: none */
     const char *girf;       /* gradient impulse response functions; NULL: none */
     const char *motion;     /* table of the patient's motion; NULL: none */
-    recon_delays delays;
-    double delay[3];        /* samples along x, y, z, with RECON_DELAYS_GIVEN */
     const char *maps;       /* coil map file, with RECON_COILS_FILE; NULL: the scan's own maps */
     const char *frames;     /* selection by parse_frames; NULL: all */
     const char *save_coils; /* file to save the coil maps in; NULL: none */
+    double delay[3];        /* samples along x, y, z, with RECON_DELAYS_GIVEN */
+    recon_delays delays;
+    int replicas; /* of noise, for the noise map */
     recon_method method;
     vf_encode_by encode_by;
     recon_prior prior; /* of first images, if there are sparse priors: RECON_SPECTRUM */
     int sparse;        /* sparse priors; 0: none */
     vf_penalty_kind sparse_prior[VF_MOST_PRIORS];
     recon_solver solver;
-    int moments, shifts;    /* of wavelets (penalties.h) */
-    int seed;               /* of their shifts */
-    bool has_sparse_option; /* the user gave one of the last four */
+    int moments, shifts; /* of wavelets (penalties.h) */
+    int seed;            /* of their shifts */
     recon_coils coils;
     recon_map_sets map_sets; /* for --method cg; other methods use the first set */
     k_units units;
@@ -72,7 +71,8 @@ typedef struct recon_settings {
     int compress;         /* coils to keep; 0: all */
     int64_t matrix[3];
     bool has_matrix;
-    bool box_voxels; /* phi is the transform of a box voxel, unless the file has phi */
+    bool has_sparse_option; /* the user gave --solver, --wavelet, --shifts or --seed */
+    bool box_voxels;        /* phi is the transform of a box voxel, unless the file has phi */
     bool keep_oversampling;
     bool append_to_copy; /* the image file is a copy of the ISMRMRD scan with the images added */
     bool hardware_trig;

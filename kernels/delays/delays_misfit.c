@@ -75,6 +75,7 @@ static void adjoint(const fit *f, int count, const double *re, const double *im,
 static void make_normal(const fit *f)
 {
     const int points = f->p->points, threads = vf_context_threads(f->p->ctx);
+    (void)threads; /* unused in a build without OpenMP */
 #pragma omp parallel for schedule(dynamic, 4) num_threads(threads)
     for (int n = points - 1; n >= 0; n--) {
         double *re = f->rows + (size_t)2 * points * n, *im = re + points;

@@ -61,7 +61,7 @@ static bool is_central(const delay_problem *p, const vf_spokes *s, int64_t spoke
 /* The numbers of the coils with most energy near the centre of the first image, in rising order. */
 static void choose_coils(const delay_problem *p, const vf_spokes *s, int64_t stride, int *coil)
 {
-    double best[DELAYS_MOST_COILS];
+    double best[DELAYS_MOST_COILS] = {0};
     int count = 0;
     for (int c = 0; c < s->coils; c++) {
         double energy = 0, k[3];
