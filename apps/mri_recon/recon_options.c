@@ -296,16 +296,16 @@ const program_option recon_options[] = {
          "units of the noise: the standard deviation of the noise in the finest wavelet coefficients of F^H W data."},
     {OPTION_CUSTOM, .name = "prior", .argument = "PRIOR", .parse = prior, .choices = priors, .initial = "auto",
      .needs = "method=cg", .help = "prior of the image; two sparse ones at once as in wavelet+tv",
-     .more =
-         "`wavelet` and `tv` are sparse priors: they make noise and the artefacts of undersampling vanish, and keep "
-         "edges."},
+     .more = "`wavelet`, `tv`, `temporal`, `llr` and `nuclear` are sparse priors: they make noise and the artefacts of "
+             "undersampling vanish, and keep "
+             "edges."},
     {OPTION_CHOICE, .name = "solver", .argument = "SOLVER", SETTING(solver), .choices = solvers, .initial = "admm",
      OPTION_GIVEN(recon_settings, has_sparse_option), .help = "solver for sparse priors"},
     {OPTION_CHOICE, .name = "wavelet", .argument = "WAVELET", SETTING(moments), .choices = wavelets, .initial = "auto",
      OPTION_GIVEN(recon_settings, has_sparse_option), .help = "wavelets of the prior"},
     {OPTION_INTEGER, .name = "shifts", .argument = "N", SETTING(shifts), .least = 1, .most = 8,
      .default_help = "2 in 1D, else 4", OPTION_GIVEN(recon_settings, has_sparse_option),
-     .help = "shifts of each wavelet; the prior is their mean"},
+     .help = "shifts of each wavelet, or of the blocks of llr; the prior is their mean"},
     {OPTION_INTEGER, .name = "seed", .argument = "N", SETTING(seed), .least = 0, .most = 2147483647, .initial = "1",
      OPTION_GIVEN(recon_settings, has_sparse_option), .help = "seed of the random part of the shifts"},
     {OPTION_CHOICE, .name = "partial-fourier", .argument = "HOW", SETTING(partial_fourier), .choices = partial_fourier,

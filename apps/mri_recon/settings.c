@@ -22,6 +22,14 @@ static vf_status check_files(vf_context *ctx, const recon_settings *s)
     return VF_OK;
 }
 
+static bool has_sparse_prior(const recon_settings *s, vf_penalty_kind kind)
+{
+    bool has = false;
+    for (int i = 0; i < s->sparse; i++)
+        has |= s->sparse_prior[i] == kind;
+    return has;
+}
+
 vf_status settings_complete(vf_context *ctx, recon_settings *s, bool says_partial_fourier)
 {
     const vf_status status = check_files(ctx, s);
@@ -37,8 +45,11 @@ vf_status settings_complete(vf_context *ctx, recon_settings *s, bool says_partia
         s->prior = s->lambda_auto ? RECON_SPECTRUM : RECON_IDENTITY;
     if (s->has_sparse_option && !s->sparse)
         return vf_fail(ctx, VF_ERR_ARGUMENT,
-                       "--solver, --wavelet, --shifts and --seed need a sparse prior: --prior "
-                       "wavelet or tv");
+                       "--solver, --wavelet, --shifts and --seed need a sparse prior, such as --prior wavelet");
+    if (s->moments && !has_sparse_prior(s, VF_PENALTY_WAVELET))
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "--wavelet needs --prior wavelet");
+    if (s->shifts && !has_sparse_prior(s, VF_PENALTY_WAVELET) && !has_sparse_prior(s, VF_PENALTY_LLR))
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "--shifts needs --prior wavelet or llr");
     if (s->sparse && s->solver == RECON_FISTA &&
         (s->sparse > 1 || s->sparse_prior[0] != VF_PENALTY_WAVELET || s->moments == 0 || s->shifts != 1))
         return vf_fail(ctx, VF_ERR_ARGUMENT,

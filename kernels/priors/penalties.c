@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "backend/splitmix.h"
 #include "differences.h"
 #include "kernel_operators.h"
 #include "low_rank.h"
@@ -188,14 +189,6 @@ static term *add_term(vf_penalties *p, int prior, vf_operator *transform, const 
     return t;
 }
 
-static uint64_t draw(uint64_t *state) /* splitmix64 (Steele, Lea and Flood, OOPSLA 2014) */
-{
-    uint64_t x = *state += UINT64_C(0x9e3779b97f4a7c15);
-    x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
-    return x ^ x >> 31;
-}
-
 static int shifts_of(const vf_penalties *p)
 {
     const int most = 1 << p->dimensions;
@@ -215,7 +208,7 @@ static void choose_shift(const vf_penalties *p, int i, bool odd, uint64_t *seed,
         int parity = i >> bit & 1;
         if (bit == 2 && count <= 4)
             parity = ((i & 1) ^ (i >> 1 & 1)) ^ odd;
-        shift[a] = 2 * (int64_t)(draw(seed) % RANDOM_STEPS) + parity;
+        shift[a] = 2 * (int64_t)(vf_splitmix64(seed) % RANDOM_STEPS) + parity;
         bit++;
     }
 }
@@ -259,7 +252,7 @@ static vf_status add_low_rank(vf_penalties *p, vf_device *device, int prior, boo
         t->blocks = p->blocks[prior];
         t->share = 1.0 / shifts;
         for (int a = 0; a < 3 && local; a++)
-            t->shift[a] = block[a] > 1 ? (int64_t)(draw(seed) % (uint64_t)block[a]) : 0;
+            t->shift[a] = block[a] > 1 ? (int64_t)(vf_splitmix64(seed) % (uint64_t)block[a]) : 0;
     }
     return status;
 }

@@ -6,8 +6,8 @@
  *     wavelet    the mean over shifts and wavelets of sum |c|, c the wavelet coefficients of each frame except the
  *                coarsest band (wavelet.h). The wavelets are Haar's and Daubechies' with two moments: the first suits
  *                flat regions with sharp borders, the second smooth ones, and their mean does better than either on
- *                images that have both (docs/image_accuracy.md). The shifts are fixed: all parities along the axes,
- *                on top of random even shifts. So the problem is convex and has one solution, nearly that of the mean
+ *                images that have both (docs/image_accuracy.md). The shifts are fixed: all parities along the axes
+ *                (in 3D by default half of them for each wavelet), on top of random even shifts. So the problem is convex and has one solution, nearly that of the mean
  *                over all shifts (Coifman and Donoho, 1995)
  *     tv         isotropic total variation of each frame, sum sqrt(sum_a |D_a x|^2) (Rudin, Osher and Fatemi, Physica D
  *                60 (1992) 259)

@@ -320,7 +320,7 @@ def test_refused(_):
         refuse(2, "need a sparse prior", "s.h5", *option)
         refuse(2, "need a sparse prior", "s.h5", "--prior", "spectrum", *option)
     for options in ((*sparse, "--wavelet", "db2", "--shifts", 2), (*sparse, "--shifts", 1),
-                    (*sparse, "--wavelet", "db2"), ("s.h5", "--prior", "tv", "--wavelet", "db2", "--shifts", 1),
+                    (*sparse, "--wavelet", "db2"), ("s.h5", "--prior", "tv"),
                     ("s.h5", "--prior", "wavelet+tv", "--wavelet", "db2", "--shifts", 1)):
         refuse(2, "--solver fista needs --prior wavelet", *options, "--solver", "fista")
     for word in "wavelet+wavelet", "wavelet+spectrum", "spectrum+wavelet", "wavelet+tv+wavelet", "auto+tv":
@@ -330,6 +330,10 @@ def test_refused(_):
     refuse(2, "--partial-fourier needs --prior spectrum", *sparse, "--partial-fourier", "auto")
     refuse(2, "--noise-map needs a linear method", *sparse, "--noise-map", "n.h5")
     refuse(2, "--prior needs --method cg", *sparse, "--method", "adjoint")
+    refuse(2, "--wavelet needs --prior wavelet", "s.h5", "--prior", "tv", "--wavelet", "db2")
+    refuse(2, "--shifts needs --prior wavelet or llr", "s.h5", "--prior", "temporal", "--shifts", 2)
+    phantom("odd.h5", "--matrix", "50,50,1", "--spokes", 20)
+    refuse(2, "wavelets do not have to pad", "odd.h5", "--prior", "wavelet", "--wavelet", "db2", "--shifts", 1, "--solver", "fista")
     wrong = {"--shifts": ("0", "9", "x"), "--wavelet": ("db5", "1"), "--solver": ("cg",), "--seed": ("-1",)}
     for option, words in wrong.items():
         for word in words:

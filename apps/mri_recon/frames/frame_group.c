@@ -229,7 +229,7 @@ typedef struct solving {
     solve_result *result; /* [channel] */
 } solving;
 
-static void tell(void *user, int iteration, double residual)
+static bool tell(void *user, int iteration, double residual)
 {
     const crew *c = user;
     char text[96];
@@ -237,6 +237,7 @@ static void tell(void *user, int iteration, double residual)
              residual);
     watch_title(c->watch, text);
     watch_add(c->watch, 1);
+    return false;
 }
 
 /* Solves for a channel on device d, or with maps for all of a frame's images on all devices. */
@@ -302,14 +303,16 @@ static vf_status solve_for_phase(const solving *now, const scan_frame *frame, do
     const recon_job *j = c->job;
     solve_result result;
     double reach[3];
-    if (j->noise_begun || now->sparse)
+    if (j->noise_begun)
         return VF_OK;
     const bool one_sided = partial_fourier(j->settings, j->scan, frame->trajectory, reach);
-    if (!one_sided || now->sets > 1) {
-        snprintf(c->summary.phase, sizeof c->summary.phase, "%s",
-                 one_sided
-                     ? "one side of k-space is missing; nothing compensates for it, because there are two sets of maps"
-                     : "");
+    if (!one_sided || now->sets > 1 || now->sparse) {
+        if (one_sided)
+            snprintf(c->summary.phase, sizeof c->summary.phase,
+                     "one side of k-space is missing; nothing compensates for it, because %s",
+                     now->sparse ? "the prior is sparse" : "there are two sets of maps");
+        else
+            c->summary.phase[0] = '\0';
         return VF_OK;
     }
     char *image = frame->replica ? NULL : malloc(frame_bytes(j));

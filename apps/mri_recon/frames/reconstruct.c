@@ -71,6 +71,9 @@ static vf_status make_groups(sharing *s)
     }
     for (int g = 0; g < s->groups; g++)
         s->most = s->group[g].count > s->most ? s->group[g].count : s->most;
+    if (solves_series(j->settings) && s->groups > j->scan->places)
+        vf_warn(j->ctx, "the frames of a slice or slab are solved in groups of at most %d, because of their memory",
+                most);
     return VF_OK;
 }
 

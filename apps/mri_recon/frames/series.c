@@ -114,7 +114,7 @@ static vf_status make_priors(series *s)
 
 /* ---- solving ---- */
 
-static void tell(void *user, int iteration, double residual)
+static bool tell(void *user, int iteration, double residual)
 {
     const crew *c = user;
     char text[96];
@@ -122,6 +122,7 @@ static void tell(void *user, int iteration, double residual)
              c->job->settings->iterations, residual);
     watch_title(c->watch, text);
     watch_add(c->watch, 1);
+    return false;
 }
 
 /* Copies a channel of all frames to the device or back. */
@@ -148,7 +149,7 @@ static vf_status solve_channel(series *s, vf_operator *system, char *images, int
                                    .tolerance = j->settings->tolerance,
                                    .input = j->settings->input,
                                    .lambda_auto = j->settings->lambda_auto};
-    const sparse_problem problem = {.solver = (sparse_solver)j->settings->solver,
+    const sparse_problem problem = {.solver = j->settings->solver,
                                     .penalties = s->penalties,
                                     .inverse = s->inverse,
                                     .inverse_of_each = true,

@@ -5,9 +5,9 @@
  *
  *     unit^2 = sigma^2 mean_k c(k) prod_a (1 - cos(2 pi k_a / N_a))
  *
- * with the frequency response of Haar's detail filter along each axis. A threshold of that size keeps noise out of the
- * minimum, as universal thresholds do (Donoho and Johnstone, Biometrika 81 (1994) 425), but smaller, since mean square
- * errors are to be small and not noise invisible. validation/tables/sparse_study.py measures the factors. */
+ * with the frequency response of Haar's detail filter along each axis. Thresholds of about one unit give small mean
+ * square errors. Universal thresholds (Donoho and Johnstone, Biometrika 81 (1994) 425) are larger: they make noise
+ * invisible. validation/tables/sparse_study.py measures FACTOR. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +20,8 @@ static const double FACTOR[VF_PENALTY_KINDS] = {[VF_PENALTY_WAVELET] = 1.4,
                                                 [VF_PENALTY_TEMPORAL] = 1.5,
                                                 [VF_PENALTY_LLR] = 1,
                                                 [VF_PENALTY_NUCLEAR] = 1};
-/* ADMM's rho for each kind, relative to the mean eigenvalue of F^H W F: with few applications of F^H W F in trials. */
+/* ADMM's rho for each kind, relative to the mean eigenvalue of F^H W F. It changes how fast the solver converges, not the
+ * solution. */
 static const double RHO[VF_PENALTY_KINDS] = {[VF_PENALTY_WAVELET] = 0.6,
                                              [VF_PENALTY_TV] = 1,
                                              [VF_PENALTY_TEMPORAL] = 2,
@@ -122,12 +123,8 @@ vf_status sparse_frame(crew *c, double power)
 
 sparse_problem sparse_problem_of(const crew *c, const device_solver *s)
 {
-    static const sparse_solver solvers[] = {
-        [RECON_ADMM] = SPARSE_ADMM, [RECON_FISTA] = SPARSE_FISTA, [RECON_PRIMAL_DUAL] = SPARSE_PRIMAL_DUAL};
-    sparse_problem problem = {.solver = solvers[c->job->settings->solver],
-                              .penalties = s->penalties,
-                              .inverse = s->inverse,
-                              .voxels = c->job->voxels};
+    sparse_problem problem = {
+        .solver = c->job->settings->solver, .penalties = s->penalties, .inverse = s->inverse, .voxels = c->job->voxels};
     if (c->job->has_maps)
         problem.even = s->known.balance;
     return problem;

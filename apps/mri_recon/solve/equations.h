@@ -135,10 +135,10 @@ typedef struct solve_options {
 
 /* Conjugate gradients from x = 0 (Hestenes and Stiefel, J. Res. Natl. Bur. Stand. 49 (1952) 409), with the prior's
  * preconditioner if it has one. Stops once the residual is at most options->tolerance, or after options->iterations.
- * `b` is overwritten; `x` gets the solution; both [set][voxels]. `tell` (may be NULL) is called after each iteration.
+ * `b` is overwritten; `x` gets the solution; both [set][voxels]. `tell` (may be NULL) is called after each iteration; true stops the solver.
  * Errors: those of the operations; VF_ERR_INPUT (overflow). */
 VF_MUST_CHECK vf_status solve(vf_context *ctx, const solve_options *options, const system_matrix *system, vf_array *b,
-                              vf_array *x, void (*tell)(void *user, int iteration, double residual), void *user,
+                              vf_array *x, bool (*tell)(void *user, int iteration, double residual), void *user,
                               solve_result *result);
 
 /* Makes an operator of a system, which must outlive it; sets its type and count. Errors: as vf_operator_create. */
@@ -148,12 +148,10 @@ vf_status solve_overflow(vf_context *ctx, const solve_options *options);
 
 /* ---- solve_sparse.c ---- */
 
-typedef enum sparse_solver { SPARSE_ADMM, SPARSE_FISTA, SPARSE_PRIMAL_DUAL } sparse_solver;
-
 /* What a sparse solution of some images [image][voxels] needs on the first device: sets of maps, or frames. With uneven
  * coils, the penalties are of the images divided by `even`, in which noise is even. */
 typedef struct sparse_problem {
-    sparse_solver solver;
+    recon_solver solver;
     vf_penalties *penalties; /* with lambda and rho set */
     vf_circulant *inverse; /* near the inverse of F^H W F + sum rho T^H T: matrix i for image i, or matrix 0 for all */
     bool inverse_of_each;
@@ -165,7 +163,7 @@ typedef struct sparse_problem {
  * F^H W F. `b` is overwritten; `x` gets the solution; both [image][voxels]. Otherwise as solve. */
 VF_MUST_CHECK vf_status solve_sparse(vf_context *ctx, const solve_options *options, vf_operator *system,
                                      vf_queue *queue, const sparse_problem *problem, vf_array *b, vf_array *x,
-                                     void (*tell)(void *user, int iteration, double residual), void *user,
+                                     bool (*tell)(void *user, int iteration, double residual), void *user,
                                      solve_result *result);
 
 #endif

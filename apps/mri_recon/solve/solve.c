@@ -126,20 +126,6 @@ vf_status system_operator_create(system_matrix *system, vf_dtype type, int64_t c
     return vf_operator_create(vf_queue_device(system->part[0].queue), &methods, properties, space, space, system, out);
 }
 
-/* The caller's progress callback, wrapped for vf_cg. */
-typedef struct telling {
-    void (*tell)(void *user, int iteration, double residual);
-    void *user;
-} telling;
-
-static bool tell_caller(void *user, int iteration, double residual)
-{
-    const telling *t = user;
-    if (t->tell)
-        t->tell(t->user, iteration, residual);
-    return false;
-}
-
 /* The error or warning if the solver ended early. */
 static vf_status judge(vf_context *ctx, const solve_options *options, const vf_cg_result *found)
 {
@@ -156,14 +142,13 @@ static vf_status judge(vf_context *ctx, const solve_options *options, const vf_c
 }
 
 vf_status solve(vf_context *ctx, const solve_options *options, const system_matrix *system, vf_array *b, vf_array *x,
-                void (*tell)(void *user, int iteration, double residual), void *user, solve_result *result)
+                bool (*tell)(void *user, int iteration, double residual), void *user, solve_result *result)
 {
     const vf_prior *known = system->prior;
     vf_device *device = vf_queue_device(system->part[0].queue);
     system_matrix whole = *system;
-    telling t = {tell, user};
     vf_cg_options how = {
-        .iterations = options->iterations, .tolerance = options->tolerance, .tell = tell_caller, .user = &t};
+        .iterations = options->iterations, .tolerance = options->tolerance, .tell = tell, .user = user};
     vf_cg_result found = {0};
     vf_operator *a = NULL, *m = NULL;
     vf_status status = system_operator_create(&whole, x->type, x->count, &a);

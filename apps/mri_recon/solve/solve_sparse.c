@@ -88,41 +88,31 @@ static void free_operators(operators *made)
 
 /* ---- solving ---- */
 
-typedef struct telling {
-    void (*tell)(void *user, int iteration, double residual);
-    void *user;
-} telling;
-
-static bool tell_caller(void *user, int iteration, double residual)
-{
-    const telling *t = user;
-    if (t->tell)
-        t->tell(t->user, iteration, residual);
-    return false;
-}
-
 static vf_status run(const sparse_problem *problem, const vf_convex_problem *convex, vf_queue *queue,
                      vf_convex_options *options, void *x, vf_convex_result *found)
 {
-    if (problem->solver == SPARSE_ADMM)
+    if (problem->solver == RECON_ADMM)
         return vf_admm(convex, queue, options, x, found);
+    if (problem->solver == RECON_FISTA && convex->penalty->transform)
+        return vf_fail(vf_device_context(vf_queue_device(queue)), VF_ERR_ARGUMENT,
+                       "--solver fista needs a matrix that wavelets do not have to pad, such as multiples of 16; use "
+                       "--solver admm or primal-dual");
     int used = 0;
     vf_status status =
         vf_largest_eigenvalue(convex->normal, queue, POWER_STEPS, POWER_CHANGE, POWER_SEED, &options->largest, &used);
     options->largest *= POWER_MARGIN;
     options->largest_transform = vf_penalties_largest(problem->penalties);
     if (status == VF_OK)
-        status = problem->solver == SPARSE_FISTA ? vf_fista(convex, queue, options, x, found)
-                                                 : vf_primal_dual(convex, queue, options, x, found);
+        status = problem->solver == RECON_FISTA ? vf_fista(convex, queue, options, x, found)
+                                                : vf_primal_dual(convex, queue, options, x, found);
     found->applications += used;
     return status;
 }
 
 vf_status solve_sparse(vf_context *ctx, const solve_options *options, vf_operator *system, vf_queue *queue,
                        const sparse_problem *problem, vf_array *b, vf_array *x,
-                       void (*tell)(void *user, int iteration, double residual), void *user, solve_result *result)
+                       bool (*tell)(void *user, int iteration, double residual), void *user, solve_result *result)
 {
-    telling t = {tell, user};
     operators made = {0};
     vf_convex_result found = {0};
     const void *even = problem->even.data;
@@ -132,8 +122,8 @@ vf_status solve_sparse(vf_context *ctx, const solve_options *options, vf_operato
     vf_convex_options how = {.iterations = options->iterations,
                              .tolerance = options->tolerance,
                              .preconditioner = made.inverse,
-                             .tell = tell_caller,
-                             .user = &t};
+                             .tell = tell,
+                             .user = user};
     vf_convex_problem convex = {.normal = made.normal ? made.normal : system, .b = b->data};
     convex.penalty = vf_penalties_list(problem->penalties, &convex.penalties);
     if (status == VF_OK)

@@ -2,16 +2,14 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "backend/splitmix.h"
 #include "voxfield/solver.h"
 #include "voxfield/vector.h"
 
-/* A random number in (-1, 1), by splitmix64 (Steele, Lea and Flood, OOPSLA 2014). */
+/* A random number in (-1, 1). */
 static double draw(uint64_t *state)
 {
-    uint64_t x = *state += UINT64_C(0x9e3779b97f4a7c15);
-    x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
-    return ((double)((x ^ x >> 31) >> 11) + 0.5) * 0x1p-52 - 1;
+    return ((double)(vf_splitmix64(state) >> 11) + 0.5) * 0x1p-52 - 1;
 }
 
 static vf_status fill_at_random(vf_queue *queue, vf_vector_space space, uint64_t seed, void *to)
