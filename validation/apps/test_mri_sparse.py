@@ -290,9 +290,10 @@ def peak(*options):
 
 
 def test_memory(_):
-    """The plan counts what ADMM keeps: for each shift of two wavelets another vector, of at most 1 % of padding. Sparse
-    priors raise the peak by no more than the estimate, which adds up what is not allocated at the same time: at most
-    three times the rise. 2 MiB: pages, and digits of the plan's text."""
+    """The plan counts what ADMM keeps: for each shift of two wavelets another vector, of at most 1 % of padding. The
+    peak never exceeds the estimate by more than it does without a prior. Seven more shifts make the solver the part
+    that needs most, whatever it was before (on some machines reading or calibrating): from one shift to eight, estimate
+    and peak rise by the same. 2 MiB: pages, and digits of the plan's text."""
     need_h5py()
     side, slack = 384, 2 ** 21
     phantom("s.h5", "--matrix", f"{side},{side},1", "--spokes", 60, "--coils", 2, "--image-snr", 20, "--noise-scan")
@@ -305,7 +306,8 @@ def test_memory(_):
         return  # the estimate is of a device's memory, or a sanitizer has memory of its own
     for expected, found in others:
         assert found - plain[1] <= expected - plain[0] + slack, (plain, others)
-        assert expected - plain[0] <= 3 * (found - plain[1]) + slack, (plain, others)
+    rise = others[2][1] - others[1][1]
+    assert abs(rise - more - 14 * 8 * side ** 2) <= slack, (plain, others)
 
 
 # ---- invalid combinations ----
