@@ -435,6 +435,7 @@ static inline bool note(void *user, int iteration, double residual)
     return iteration == h->stop;
 }
 
+/* ADMM with two inner steps. */
 static inline int applications(int solver, bool warm, int iterations)
 {
     enum { INNER = 2, REFRESH = 32 };

@@ -119,6 +119,7 @@ static void free_solvers(crew *c)
         vf_prior_free(&s->known);
         vf_penalties_free(s->penalties);
         vf_circulant_destroy(s->inverse);
+        vf_array_free(&s->unseen);
         if (!c->normal)
             vf_normal_free(&s->normal);
     }
@@ -358,7 +359,7 @@ static vf_status solve_frame(crew *c, const scan_frame *frame, const frame_envel
     if (status == VF_OK)
         status = regularise_frame(c, frame, power, envelope);
     if (status == VF_OK && sparse)
-        status = sparse_frame(c, power);
+        status = sparse_frame(c, &j->place[frame->place], power);
     if (status == VF_OK)
         status = solve_for_phase(&w, frame, power, images);
     if (status == VF_OK)

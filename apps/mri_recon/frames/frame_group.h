@@ -71,6 +71,7 @@ typedef struct device_solver {
     system_part part;
     vf_penalties *penalties; /* of sparse priors; NULL: none, or not made */
     vf_circulant *inverse;   /* for solve_sparse */
+    vf_array unseen;         /* the same */
 } device_solver;
 
 typedef struct crew {
@@ -190,6 +191,9 @@ vf_wiener_space regularise_space(const mri_scan *raw);
 
 /* 1 / sqrt(sum |s|^2) of a set of maps relative to its mean, [voxels]; 0 where no coil sees. */
 void regularise_balance(const recon_job *j, const frame_place *place, int set, double power, double *out);
+/* The share of a voxel's F^H W F that is missing after the balance, [voxels]: 0 where the coils see it, 1 where they do
+ * not. */
+void regularise_unseen(const recon_job *j, const frame_place *place, int set, double power, double *out);
 /* Copies real numbers to the device in the solver's precision; the array grows as needed. Errors: VF_ERR_MEMORY,
  * VF_ERR_DEVICE_MEMORY. */
 VF_MUST_CHECK vf_status regularise_put(const recon_job *j, const double *values, int64_t count, vf_queue *queue,
@@ -203,13 +207,16 @@ double regularise_variance(const recon_job *j);
 VF_MUST_CHECK vf_status sparse_create(const recon_job *j, vf_device *device, int images, vf_penalties **out);
 /* The unit of lambda; *mean gets the mean eigenvalue of F^H W F. Both for c->density. */
 double sparse_unit(const crew *c, double power, double *mean);
-/* Sets the weights of penalties, and the summary's. */
-void sparse_weigh(crew *c, vf_penalties *penalties, double mean, double unit);
+/* The expected error of a frame's image with the spectrum prior, relative to the signal; without a forecast a usual
+ * value. */
+double sparse_error(const recon_summary *summary);
+/* Sets the weights of penalties, and the summary's; `error` is of sparse_error. */
+void sparse_weigh(crew *c, vf_penalties *penalties, double mean, double unit, double error);
 /* The preconditioner's eigenvalues for c->density, [voxels]. */
 void sparse_inverse(const crew *c, const vf_penalties *penalties, double power, double mean, double *out);
 /* Sets the weights of the sparse priors, and the preconditioner for them, in the crew's solvers. Call it after
  * regularise_frame. Errors: VF_ERR_MEMORY, VF_ERR_DEVICE_MEMORY, VF_ERR_DEVICE. */
-VF_MUST_CHECK vf_status sparse_frame(crew *c, double power);
+VF_MUST_CHECK vf_status sparse_frame(crew *c, const frame_place *place, double power);
 /* The problem of a frame on a device, after sparse_frame. */
 sparse_problem sparse_problem_of(const crew *c, const device_solver *s);
 

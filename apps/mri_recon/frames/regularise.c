@@ -150,6 +150,14 @@ void regularise_balance(const recon_job *j, const frame_place *place, int set, d
         out[i] = out[i] > 0 ? 1 / fmax(sqrt(out[i] / power), least) : 0;
 }
 
+void regularise_unseen(const recon_job *j, const frame_place *place, int set, double power, double *out)
+{
+    const double least = place->weighted ? LEAST_BALANCE_FADING : LEAST_BALANCE;
+    map_powers(j, place->maps + set * j->scan->coils * j->voxels, out);
+    for (int64_t i = 0; i < j->voxels; i++)
+        out[i] = 1 - fmin(1, out[i] / (power * least * least));
+}
+
 /* For each set of the place's maps: the support (where the coils see anything), the balance, and the envelope. */
 static vf_status set_support(const crew *c, const frame_envelope *envelope, const frame_place *place, double power,
                              device_solver *s)

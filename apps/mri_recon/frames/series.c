@@ -15,7 +15,7 @@ typedef struct series {
     const vf_normal **of; /* [group->count] each frame's */
     int normals;
     double power;
-    vf_array b, x, even;
+    vf_array b, x, even, unseen;
     vf_penalties *penalties;
     vf_circulant *inverse;
 } series;
@@ -63,7 +63,7 @@ static vf_status make_normals(series *s)
 /* ---- priors ---- */
 
 /* The balance of solve_sparse, the same for all frames. */
-static vf_status put_balance(series *s)
+static vf_status put_balance(series *s, double mean)
 {
     const recon_job *j = s->c->job;
     const frame_place *place = &j->place[frame_of(s, 0)->place];
@@ -71,10 +71,18 @@ static vf_status put_balance(series *s)
     double *balance = malloc((size_t)(n * s->group->count) * sizeof *balance);
     if (!balance)
         return vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for %d frames of %lld voxels", s->group->count, (long long)n);
-    regularise_balance(j, place, 0, s->power, balance);
-    for (int f = 1; f < s->group->count; f++)
-        memcpy(balance + f * n, balance, (size_t)n * sizeof *balance);
-    const vf_status status = regularise_put(j, balance, n * s->group->count, s->queue, &s->even);
+    vf_status status = VF_OK;
+    for (int which = 0; which < 2 && status == VF_OK; which++) {
+        if (which == 0)
+            regularise_balance(j, place, 0, s->power, balance);
+        else
+            regularise_unseen(j, place, 0, s->power, balance);
+        for (int64_t i = 0; which > 0 && i < n; i++)
+            balance[i] *= mean;
+        for (int f = 1; f < s->group->count; f++)
+            memcpy(balance + f * n, balance, (size_t)n * sizeof *balance);
+        status = regularise_put(j, balance, n * s->group->count, s->queue, which ? &s->unseen : &s->even);
+    }
     free(balance);
     return status;
 }
@@ -106,10 +114,10 @@ static vf_status make_priors(series *s)
             }
         }
         if (pass == 0 && status == VF_OK)
-            sparse_weigh(c, s->penalties, mean, sqrt(unit));
+            sparse_weigh(c, s->penalties, mean, sqrt(unit), sparse_error(&(recon_summary){0}));
     }
     free(spectrum);
-    return status;
+    return status == VF_OK && j->has_maps ? put_balance(s, mean) : status;
 }
 
 /* ---- solving ---- */
@@ -154,7 +162,8 @@ static vf_status solve_channel(series *s, vf_operator *system, char *images, int
                                     .inverse = s->inverse,
                                     .inverse_of_each = true,
                                     .voxels = j->voxels,
-                                    .even = s->even};
+                                    .even = s->even,
+                                    .unseen = s->unseen};
     solve_result result = {0};
     vf_status status = transfer(s, images, channel, false);
     if (status == VF_OK)
@@ -224,8 +233,6 @@ vf_status crew_solve_series(crew *c, const frame_group *g, char *images)
     }
     if (status == VF_OK)
         status = make_normals(&s);
-    if (status == VF_OK && j->has_maps)
-        status = put_balance(&s);
     if (status == VF_OK)
         status = make_priors(&s);
     if (status == VF_OK)
@@ -237,6 +244,7 @@ vf_status crew_solve_series(crew *c, const frame_group *g, char *images)
     vf_array_free(&s.b);
     vf_array_free(&s.x);
     vf_array_free(&s.even);
+    vf_array_free(&s.unseen);
     free(s.normal);
     free(s.of);
     return status;

@@ -14,19 +14,26 @@
 
 #include "frame_group.h"
 
-/* Lambda in units of the noise, for each kind of prior, times vf_penalties_noise. */
-static const double FACTOR[VF_PENALTY_KINDS] = {[VF_PENALTY_WAVELET] = 1.4,
+/* Lambda in units of the noise, for each kind of prior, times vf_penalties_noise, for an image whose expected error is
+ * USUAL_ERROR of the signal; and the power of that error it grows with. A Laplace distribution of the coefficients with
+ * standard deviation s has its most probable image at lambda = sqrt(2) sigma^2 / s, which is proportional to sigma / s in
+ * units of sigma: the power 1. The measured ones are near. */
+static const double FACTOR[VF_PENALTY_KINDS] = {[VF_PENALTY_WAVELET] = 1.3,
                                                 [VF_PENALTY_TV] = 0.85,
                                                 [VF_PENALTY_TEMPORAL] = 1.5,
                                                 [VF_PENALTY_LLR] = 1,
                                                 [VF_PENALTY_NUCLEAR] = 1};
-/* ADMM's rho for each kind, relative to the mean eigenvalue of F^H W F. It changes how fast the solver converges, not the
- * solution. */
-static const double RHO[VF_PENALTY_KINDS] = {[VF_PENALTY_WAVELET] = 0.6,
+static const double FACTOR_POWER[VF_PENALTY_KINDS] = {[VF_PENALTY_WAVELET] = 0.85, [VF_PENALTY_TV] = 1.1};
+static const double USUAL_ERROR = 0.12, LEAST_ERROR = 0.03, MOST_ERROR = 0.4;
+/* ADMM's rho for each kind, relative to the mean eigenvalue of F^H W F, for images with USUAL_ERROR; the power of the
+ * error it grows with, and its bounds as factors. It changes how fast the solver converges, not the solution. */
+static const double RHO[VF_PENALTY_KINDS] = {[VF_PENALTY_WAVELET] = 1.2,
                                              [VF_PENALTY_TV] = 1,
                                              [VF_PENALTY_TEMPORAL] = 2,
                                              [VF_PENALTY_LLR] = 0.3,
                                              [VF_PENALTY_NUCLEAR] = 0.3};
+static const double RHO_POWER[VF_PENALTY_KINDS] = {[VF_PENALTY_WAVELET] = 1, [VF_PENALTY_TV] = 1.5};
+static const double LEAST_RHO = 0.2, MOST_RHO = 1;
 /* The smallest eigenvalue of the preconditioner's F^H W F, relative to the mean. */
 static const double LEAST_DENSITY = 1e-3;
 
@@ -73,14 +80,24 @@ double sparse_unit(const crew *c, double power, double *mean)
     return sqrt(regularise_variance(j) * high / (double)j->voxels);
 }
 
-void sparse_weigh(crew *c, vf_penalties *penalties, double mean, double unit)
+double sparse_error(const recon_summary *summary)
+{
+    const double error = hypot(summary->expected_noise, summary->expected_bias);
+    return summary->expected_signal > 0 ? error / summary->expected_signal : USUAL_ERROR;
+}
+
+void sparse_weigh(crew *c, vf_penalties *penalties, double mean, double unit, double error)
 {
     const recon_settings *settings = c->job->settings;
     for (int i = 0; i < settings->sparse; i++) {
         const vf_penalty_kind kind = settings->sparse_prior[i];
-        const double factor = settings->lambda_auto ? FACTOR[kind] * vf_penalties_noise(penalties, i) : 1;
+        const double usual = fmin(fmax(error, LEAST_ERROR), MOST_ERROR) / USUAL_ERROR;
+        const double factor = settings->lambda_auto
+                                  ? FACTOR[kind] * pow(usual, FACTOR_POWER[kind]) * vf_penalties_noise(penalties, i)
+                                  : 1;
         const double lambda = settings->lambda * factor * unit;
-        vf_penalties_set(penalties, i, lambda, RHO[kind] * mean);
+        const double rho = RHO[kind] * fmin(fmax(pow(usual, RHO_POWER[kind]), LEAST_RHO), MOST_RHO);
+        vf_penalties_set(penalties, i, lambda, rho * mean);
         c->summary.sparse_lambda[i] = lambda;
     }
     c->summary.noise_unit = unit;
@@ -95,29 +112,44 @@ void sparse_inverse(const crew *c, const vf_penalties *penalties, double power, 
         out[i] = 1 / (fmax(c->density[i] * power, LEAST_DENSITY * mean) + out[i]);
 }
 
-static vf_status set_solver(crew *c, device_solver *s, double power, double mean, double unit)
+static vf_status put_unseen(const recon_job *j, const frame_place *place, device_solver *s, double power, double mean)
+{
+    const int64_t count = place->sets * j->voxels;
+    double *unseen = malloc((size_t)count * sizeof *unseen);
+    if (!unseen)
+        return vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for %lld voxels", (long long)count);
+    for (int set = 0; set < place->sets; set++)
+        regularise_unseen(j, place, set, power, unseen + set * j->voxels);
+    for (int64_t i = 0; i < count; i++)
+        unseen[i] *= mean;
+    const vf_status status = regularise_put(j, unseen, count, s->part.queue, &s->unseen);
+    free(unseen);
+    return status;
+}
+
+static vf_status set_solver(crew *c, const frame_place *place, device_solver *s, double power, double mean, double unit)
 {
     const recon_job *j = c->job;
     double *spectrum = malloc((size_t)j->voxels * sizeof *spectrum);
     vf_status status =
         spectrum ? make(j, s) : vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for %lld voxels", (long long)j->voxels);
     if (status == VF_OK) {
-        sparse_weigh(c, s->penalties, mean, unit);
+        sparse_weigh(c, s->penalties, mean, unit, sparse_error(&c->summary));
         sparse_inverse(c, s->penalties, power, mean, spectrum);
         status = vf_circulant_set(s->inverse, s->part.queue, 0, spectrum);
     }
     free(spectrum);
-    return status;
+    return status == VF_OK && j->has_maps ? put_unseen(j, place, s, power, mean) : status;
 }
 
-vf_status sparse_frame(crew *c, double power)
+vf_status sparse_frame(crew *c, const frame_place *place, double power)
 {
     const int solving = c->job->has_maps ? 1 : c->solvers;
     double mean = 0;
     const double unit = sparse_unit(c, power, &mean);
     vf_status status = VF_OK;
     for (int d = 0; d < solving && status == VF_OK; d++)
-        status = set_solver(c, &c->solver[d], power, mean, unit);
+        status = set_solver(c, place, &c->solver[d], power, mean, unit);
     return status;
 }
 
@@ -125,7 +157,9 @@ sparse_problem sparse_problem_of(const crew *c, const device_solver *s)
 {
     sparse_problem problem = {
         .solver = c->job->settings->solver, .penalties = s->penalties, .inverse = s->inverse, .voxels = c->job->voxels};
-    if (c->job->has_maps)
+    if (c->job->has_maps) {
         problem.even = s->known.balance;
+        problem.unseen = s->unseen;
+    }
     return problem;
 }

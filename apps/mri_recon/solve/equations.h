@@ -157,6 +157,8 @@ typedef struct sparse_problem {
     bool inverse_of_each;
     int64_t voxels;
     vf_array even; /* [image][voxels] real: 1 / sqrt(sum |s|^2) relative to its mean; 0 where no coil sees; empty: 1 */
+    vf_array
+        unseen; /* with `even`, [image][voxels] real: weights w of sum w |x|^2 / 2 for voxels that no coil sees well */
 } sparse_problem;
 
 /* Minimises |W^1/2 (F x - d)|^2 / 2 + penalties from x = 0; stops at options->tolerance (vf_convex_result). `system` is

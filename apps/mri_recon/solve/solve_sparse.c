@@ -34,10 +34,11 @@ static vf_status apply_inverse(void *state, vf_queue *queue, const void *r, void
 
 /* ---- the operators ---- */
 
-/* E A E, E the diagonal matrix `even`. */
+/* E A E + U, E and U the diagonal matrices `even` and `unseen`. Voxels that no coil sees would be determined by the
+ * penalties alone, slowly; with U they are 0, and F^H W F is as circulant as with even coils. */
 typedef struct balanced {
     vf_operator *a;
-    const void *even;
+    const void *even, *unseen;
     vf_array room;
 } balanced;
 
@@ -48,7 +49,11 @@ static vf_status apply_balanced(void *state, vf_queue *queue, const void *x, voi
     vf_status status = vf_vector_scale_by(queue, r->type, r->count, s->even, x, r->data);
     if (status == VF_OK)
         status = vf_operator_forward(s->a, queue, r->data, y);
-    return status == VF_OK ? vf_vector_scale_by(queue, r->type, r->count, s->even, y, y) : status;
+    if (status == VF_OK)
+        status = vf_vector_scale_by(queue, r->type, r->count, s->even, y, y);
+    if (status == VF_OK)
+        status = vf_vector_scale_by(queue, r->type, r->count, s->unseen, x, r->data);
+    return status == VF_OK ? vf_vector_axpby(queue, r->type, r->count, 1, r->data, 1, y) : status;
 }
 
 typedef struct operators {
@@ -69,6 +74,7 @@ static vf_status make_operators(vf_operator *system, const sparse_problem *probl
     if (problem->even.data) {
         out->even.a = system;
         out->even.even = problem->even.data;
+        out->even.unseen = problem->unseen.data;
         status = vf_array_create(device, VF_SPACE_DEVICE, space.type, space.count, &out->even.room);
         if (status == VF_OK)
             status =

@@ -95,7 +95,7 @@ typedef struct vf_convex_options {
                        * vf_primal_dual leave even a solution before they return to it */
     /* vf_admm: near the inverse of A + sum_i weight_i T_i^H T_i, self-adjoint and positive; NULL: none. */
     vf_operator *preconditioner;
-    int inner;         /* vf_admm: steps of conjugate gradients per iteration, >= 1; 0: 2 */
+    int inner;         /* vf_admm: steps of conjugate gradients per iteration, >= 1; 0: as many as needed */
     double relaxation; /* vf_admm: over-relaxation, in (0, 2); 0: 1.6 */
     /* vf_primal_dual: upper bounds of the largest eigenvalues of A and of sum_i T_i^H T_i, > 0 */
     double largest, largest_transform;
