@@ -3,6 +3,7 @@
  *
  * usage: test_penalties DEVICE [SEED] [test ...]     (cpu, cuda; exit 77 if there is no such device)
  * penalties_fixture.h derives the bounds. */
+#include "low_rank.h"
 #include "penalties_fixture.h"
 #include "wavelet.h"
 
@@ -250,6 +251,83 @@ static void test_shifts(void **state)
         }
 }
 
+/* The header's rule: shift number i of a wavelet (`second`: of two), or of blocks. */
+static void shift_of(const subject *s, int i, bool wavelet, bool second, uint64_t *seed, int64_t shift[3])
+{
+    const int shifts = terms_of(&s->o, VF_PENALTY_LLR, s->dimensions), bits[] = {i & 1, i >> 1 & 1, i >> 2};
+    int axis = 0;
+    for (int a = 0; a < 3; a++) {
+        const int64_t n = s->o.counts[a];
+        shift[a] = 0;
+        if (n == 1)
+            continue;
+        const uint64_t random = splitmix(seed);
+        const int p = axis == 2 && shifts <= 4 ? (bits[0] + bits[1] + second) % 2 : bits[axis];
+        shift[a] = wavelet ? (int64_t)(2 * (random % 8)) + p : (int64_t)(random % (uint64_t)(n < SIDE ? n : SIDE));
+        axis++;
+    }
+}
+
+/* The value of a wavelet with this shift, or of blocks, without a weight. */
+static double shifted_value(const subject *s, int moments, const int64_t shift[3], int64_t count,
+                            const double complex *tx)
+{
+    const int64_t *n = s->o.counts, image = moments ? count / n[3] : count;
+    const vf_wavelet_options options = {
+        .counts = {n[0], n[1], n[2]}, .precision = s->o.precision, .moments = moments ? moments : 1};
+    double sum = 0;
+    vf_wavelet *wavelet = NULL;
+    vf_low_rank *blocks = NULL;
+    need(vf_wavelet_create(device, &options, &wavelet));
+    need(vf_low_rank_create(device, vf_dtype_complex(s->o.precision), n, (const int64_t[]){SIDE, SIDE, SIDE}, NULL,
+                            &blocks));
+    for (int64_t first = 0; first < count; first += image) {
+        double part = NAN;
+        guarded in = upload(line, s->o.precision, image, tx + first);
+        need(moments ? vf_wavelet_norm(wavelet, line, shift, in.data, &part)
+                     : vf_low_rank_norm(blocks, line, shift, in.data, &part));
+        download(line, &in, NULL);
+        sum += part;
+    }
+    vf_wavelet_destroy(wavelet);
+    vf_low_rank_destroy(blocks);
+    return sum;
+}
+
+/* Every term is that of its shift by the rule: the same sums and two products, so equal to 1e-14. */
+static void test_rule_of_shifts(void **state)
+{
+    (void)state;
+    for (int i = 0; i < CASES; i++) {
+        vf_penalties_options o = random_options(i);
+        o.kind[0] = i % 2 ? VF_PENALTY_LLR : VF_PENALTY_WAVELET;
+        o.kind[1] = i % 2 ? VF_PENALTY_WAVELET : VF_PENALTY_LLR;
+        o.shifts = i % 5 ? o.shifts : 5;
+        o.moments = i % 3 ? o.moments : 0;
+        for (int a = 0; a < 3 && i % 3 == 0; a++) /* in 3D, both wavelets take all axes apart */
+            o.counts[a] = 7 + integer_below(8);
+        subject s = make(&o);
+        uint64_t seed = o.seed;
+        double complex *x = random_numbers(s.numbers);
+        for (int t = 0, of_prior = 0; t < s.terms; t++, of_prior++) {
+            of_prior = t > 0 && s.prior[t] != s.prior[t - 1] ? 0 : of_prior;
+            const bool wavelet = o.kind[s.prior[t]] == VF_PENALTY_WAVELET;
+            const int shifts = terms_of(&o, VF_PENALTY_LLR, s.dimensions), second = of_prior / shifts;
+            const int64_t count = codomain(&s, t);
+            double complex *tx = room(count, sizeof *tx);
+            int64_t shift[3];
+            shift_of(&s, of_prior % shifts, wavelet, second > 0, &seed, shift);
+            transform(&s, t, x, tx);
+            const int moments = wavelet ? o.moments ? o.moments : second + 1 : 0;
+            const double right = weight_of(&s, t) * shifted_value(&s, moments, shift, count, tx);
+            at_most(&s, t, "distance from the value by the rule", fabs(value(&s, t, tx) - right), 1e-14 * right);
+            free(tx);
+        }
+        free(x);
+        vf_penalties_free(s.p);
+    }
+}
+
 /* The same seed and any number of threads give the same bits; another seed gives other shifts. Two seeds have the same
  * four shifts with a probability below 1e-7 (wavelets: 64^-4 a grid; blocks: 64^-4). */
 static void test_seeds(void **state)
@@ -467,9 +545,10 @@ static void test_refusals(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_values),  cmocka_unit_test(test_definitions), cmocka_unit_test(test_maps),
-        cmocka_unit_test(test_shifts),  cmocka_unit_test(test_seeds),       cmocka_unit_test(test_sums),
-        cmocka_unit_test(test_largest), cmocka_unit_test(test_spectrum),    cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_values),   cmocka_unit_test(test_definitions),    cmocka_unit_test(test_maps),
+        cmocka_unit_test(test_shifts),   cmocka_unit_test(test_rule_of_shifts), cmocka_unit_test(test_seeds),
+        cmocka_unit_test(test_sums),     cmocka_unit_test(test_largest),        cmocka_unit_test(test_spectrum),
+        cmocka_unit_test(test_refusals),
     };
     return run_on_device(argc, argv, tests, open_line, close_line);
 }
