@@ -6,9 +6,9 @@
  *     wavelet    the mean over shifts and wavelets of sum |c|, c the wavelet coefficients of each frame except the
  *                coarsest band (wavelet.h). The wavelets are Haar's and Daubechies' with two moments: the first suits
  *                flat regions with sharp borders, the second smooth ones, and their mean does better than either on
- *                images that have both (docs/image_accuracy.md). The shifts are fixed: all parities along the axes
- *                (in 3D by default half of them for each wavelet), on top of random even shifts. So the problem is convex and has one solution, nearly that of the mean
- *                over all shifts (Coifman and Donoho, 1995)
+ *                images that have both (docs/image_accuracy.md). The shifts are fixed (below): all parities along the
+ *                axes (in 3D by default half of them for each wavelet), on top of random even shifts. So the problem is
+ *                convex and has one solution, nearly that of the mean over all shifts (Coifman and Donoho, 1995)
  *     tv         isotropic total variation of each frame, sum sqrt(sum_a |D_a x|^2) (Rudin, Osher and Fatemi, Physica D
  *                60 (1992) 259)
  *     temporal   sum |D_t x|, differences between frames
@@ -16,6 +16,12 @@
  *                Manduca, 2011; Zhang, Pauly and Levesque, Magn. Reson. Med. 73 (2015) 655)
  *     nuclear    the sum of singular values of the matrix [voxels][frames] (Lingala et al., IEEE Trans. Med. Imaging 30
  *                (2011) 1042)
+ *
+ * Shifts. Random numbers n are those of splitmix64 (Steele, Lea and Flood, OOPSLA 2014) from the seed on: for each prior
+ * in the order given, each wavelet, each shift, one for each axis x, y, z with more than one voxel. Shift i = 0, 1, ...
+ * of a wavelet is 2 (n mod 8) + p. p is bit 0 of i along the first of these axes, bit 1 along the second. Along the third
+ * it is bit 2 with more than 4 shifts, else bit 0 + bit 1 modulo 2, and the opposite for the second of two wavelets. The
+ * shift of blocks is n mod B, B voxels in a block along the axis.
  */
 #ifndef VOXFIELD_PENALTIES_H
 #define VOXFIELD_PENALTIES_H

@@ -104,11 +104,78 @@ def test_shared_trajectory(_):
     assert relative(once, each) <= 1e-5, relative(once, each)
 
 
+def plain(frames=2, coils=3, shape=(1, 10, 9)):
+    """A small scan with noise and maps: the samples of the grid of k-space."""
+    need_h5py()
+    rng = numpy.random.default_rng(SEED)
+    at = [(numpy.arange(n) - n // 2) / n for n in shape]
+    r = numpy.stack([axis.ravel() for axis in numpy.meshgrid(*at, indexing="ij")[::-1]], axis=-1)
+    k, voxels = numpy.round(r * shape[::-1]), len(r)
+    maps = numpy.exp(-((r - rng.uniform(-0.5, 0.5, (coils, 1, 3))) ** 2).sum(axis=2))
+    images = numpy.array([1 + (r > 0.1 * frame).sum(axis=1) for frame in range(frames)])
+    data = (images[:, None] * maps) @ numpy.exp(-2j * numpy.pi * k @ r.T).T
+    noise = rng.standard_normal((2, frames, coils, voxels))
+    with h5py.File("p.h5", "w") as file:
+        scan = file.create_group("scan")
+        scan.attrs["matrix"], scan.attrs["fov_mm"] = shape[::-1], [200.0] * 3
+        scan["trajectory"], scan["data"] = k.astype("f4"), (data + noise[0] + 1j * noise[1]).astype("c8")
+        scan["sensitivity"] = maps.reshape(coils, *shape).astype("c8")
+
+
+def solve(prior, *options):
+    make("p.h5", "--prior", prior, "--coils", "file", *options, "-q", "-o", "i.h5")
+    with h5py.File("i.h5") as file:
+        x = file["image"][...].astype(complex)
+        assert numpy.all(numpy.isfinite(x)), (prior, options)
+        return x
+
+
+def test_small_scans(_):
+    """Two frames, one coil, matrices with one or two axes of one voxel, and of one voxel: near the images without a
+    prior. The noise of a sample is a tenth of the signal at most, so lambda is small."""
+    for more in {}, {"coils": 1}, *({"shape": shape} for shape in ((1, 1, 12), (12, 1, 1), (5, 1, 6), (1, 1, 1))):
+        plain(**more)
+        free = solve("identity", "--lambda", 0)
+        for prior in "temporal", "llr", "nuclear", "wavelet+temporal", "llr+tv":
+            if "+" in prior and more.get("shape") == (1, 1, 1):
+                refuse(2, "needs more than one voxel", "p.h5", "--prior", prior, "--coils", "file", "-o", "x.h5")
+                continue
+            found = solve(prior, "--lambda", 0.1)
+            assert found.shape == free.shape and relative(found, free) < 0.3, (more, prior, relative(found, free))
+
+
+def test_zeros(_):
+    """All data are 0: so are the images. Only the first frame is 0: lambda and the balance still follow the scale of the
+    maps. Maps of 4 times the scale give a fourth of the image, with the same bits in the mantissas."""
+    plain(frames=3)
+    with h5py.File("p.h5", "r+") as file:
+        file["scan/data"][0] = 0
+    for prior in "temporal", "nuclear", "wavelet", "llr+wavelet":
+        first = solve(prior)
+        assert numpy.any(first[1:]), prior
+        with h5py.File("p.h5", "r+") as file:
+            file["scan/sensitivity"][...] *= 4
+        assert numpy.array_equal(4 * solve(prior), first), (prior, relative(4 * solve(prior), first))
+        with h5py.File("p.h5", "r+") as file:
+            file["scan/sensitivity"][...] /= 4
+    with h5py.File("p.h5", "r+") as file:
+        file["scan/data"][...] = 0
+    for prior in "temporal", "llr", "nuclear":
+        assert not numpy.any(solve(prior)), prior
+
+
 def test_refused(_):
     phantom("one.h5", "--matrix", "32,32,1", "--coils", 4, "--spokes", 20)
     for prior in ("temporal", "llr", "wavelet+nuclear"):
         refuse(2, ["one.h5", "need several frames"], "one.h5", "--prior", prior, "-o", "i.h5")
     assert not os.path.exists("i.h5")
+    plain()
+    refuse(2, "need several frames", "p.h5", "--prior", "llr", "--frames", "2:2")
+    for prior in "temporal", "llr", "wavelet+nuclear":
+        refuse(2, "one set of coil maps", "p.h5", "--prior", prior, "--map-sets", 2, "--coils", "espirit")
+    with h5py.File("p.h5", "r+") as file:
+        file["scan/data"][1, 0, 3] = numpy.nan
+    refuse(3, ["p.h5", "[1, 0, 3]", "nan"], "p.h5", "--prior", "llr")
 
 
 if __name__ == "__main__":

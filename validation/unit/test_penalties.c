@@ -1,12 +1,11 @@
-/* The penalties of sparse and low-rank priors: values against definitions, what a proximal map must satisfy, shifts,
+/* The penalties of sparse and low-rank priors: values against definitions, what a proximal map must satisfy,
  * numbers for solvers, refusals. On fresh random numbers.
  *
  * usage: test_penalties DEVICE [SEED] [test ...]     (cpu, cuda; exit 77 if there is no such device)
  * penalties_fixture.h derives the bounds. */
 #include "penalties_fixture.h"
-#include "wavelet.h"
 
-enum { SIDE = 8 /* of a block */, STEPS = 16 /* shifts along an axis: 2 x 8 and a parity */ };
+enum { SIDE = 8 /* of a block */ };
 
 /* ---- values ---- */
 
@@ -170,128 +169,6 @@ static void test_maps(void **state)
         free(of_b);
         vf_penalties_free(s.p);
     }
-}
-
-/* ---- shifts ---- */
-
-/* Finds the shift of a wavelet term: vf_wavelet_norm gives the term's value. With three levels, shifts that differ by 8
- * only reorder the coefficients, so a parity is all that is certain. */
-static void find_shift(const subject *s, int t, int moments, const double complex *x, int64_t found[3])
-{
-    const vf_wavelet_options options = {
-        .counts = {s->o.counts[0], s->o.counts[1], s->o.counts[2]}, .precision = s->o.precision, .moments = moments};
-    const int64_t count = codomain(s, t);
-    double complex *tx = room(count, sizeof *tx);
-    int64_t most[3];
-    bool matches = false;
-    vf_wavelet *plan = NULL;
-    need(vf_wavelet_create(device, &options, &plan));
-    transform(s, t, x, tx);
-    const double right = value(s, t, tx);
-    guarded in = upload(line, s->o.precision, count, tx);
-    for (int a = 0; a < 3; a++)
-        most[a] = s->o.counts[a] <= 1 ? 1 : s->dimensions == 3 ? STEPS / 2 : STEPS; /* small grids have short periods */
-    for (int64_t i = 0; i < most[0] * most[1] * most[2]; i++) {
-        const int64_t shift[3] = {i % most[0], i / most[0] % most[1], i / most[0] / most[1]};
-        double sum = NAN;
-        need(vf_wavelet_norm(plan, line, shift, in.data, &sum));
-        if (fabs(weight_of(s, t) * sum - right) <= 1e-14 * right) { /* the same sum, two products */
-            for (int a = 0; a < 3 && matches; a++)
-                assert_true((shift[a] - found[a]) % 2 == 0);
-            matches = true;
-            memcpy(found, shift, sizeof shift);
-        }
-    }
-    if (!matches) /* also for shifts of more than a period */
-        fail_msg("no shift fits term %d of %s", t, text_of(s));
-    download(line, &in, NULL);
-    vf_wavelet_destroy(plan);
-    free(tx);
-}
-
-/* Shifts have all parities along the axes; with four of them in three dimensions each pair of axes has, and the two
- * wavelets have all eight together. */
-static void test_shifts(void **state)
-{
-    (void)state;
-    static const int64_t grids[][4] = {{40, 1, 1, 1}, {1, 33, 1, 1}, {24, 1, 20, 1}, {19, 21, 1, 1}, {9, 8, 10, 1}};
-    for (int i = 0; i < 5; i++)
-        for (int eight = 0; eight < 2; eight++) {
-            vf_penalties_options o = {
-                .priors = 1, .kind = {VF_PENALTY_WAVELET}, .precision = VF_F64, .shifts = eight ? 8 : 0};
-            memcpy(o.counts, grids[i], sizeof o.counts);
-            o.seed = (uint64_t)integer_below(1 << 30);
-            subject s = make(&o);
-            double complex *x = random_numbers(s.numbers);
-            int seen[2] = {0};
-            for (int t = 0; t < s.terms; t++) {
-                int64_t shift[3] = {0};
-                int parity = 0, bit = 0;
-                const int wavelet = 2 * t / s.terms;
-                find_shift(&s, t, wavelet + 1, x, shift);
-                for (int a = 0; a < 3; a++)
-                    parity |= o.counts[a] > 1 ? (int)(shift[a] & 1) << bit++ : 0;
-                seen[wavelet] |= 1 << parity;
-            }
-            const int all = (1 << (1 << s.dimensions)) - 1;
-            for (int w = 0; w < 2 && (s.dimensions < 3 || eight); w++)
-                assert_int_equal(seen[w], all);
-            for (int w = 0; w < 2 && s.dimensions == 3; w++)
-                for (int without = 0; without < 3; without++) { /* the pair of the other two axes */
-                    int pairs = 0;
-                    for (int parity = 0; parity < 8; parity++)
-                        if (seen[w] >> parity & 1)
-                            pairs |= 1 << ((parity & ((1 << without) - 1)) | (parity >> 1 & ~((1 << without) - 1)));
-                    assert_int_equal(pairs, 15);
-                }
-            assert_int_equal(seen[0] | seen[1], all);
-            free(x);
-            vf_penalties_free(s.p);
-        }
-}
-
-/* The same seed and any number of threads give the same bits; another seed gives other shifts. Two seeds have the same
- * four shifts with a probability below 1e-7 (wavelets: 64^-4 a grid; blocks: 64^-4). */
-static void test_seeds(void **state)
-{
-    (void)state;
-    const int threads = vf_context_threads(ctx);
-    for (int i = 0; i < 8; i++) {
-        vf_penalties_options o = {.priors = 1,
-                                  .kind = {i % 2 ? VF_PENALTY_LLR : VF_PENALTY_WAVELET},
-                                  .counts = {20 + integer_below(9), 19 + integer_below(9), 1, 3},
-                                  .precision = i & 2 ? VF_F32 : VF_F64,
-                                  .seed = (uint64_t)integer_below(1 << 30)};
-        double complex *z[3] = {NULL}, *x = NULL;
-        double sum[3];
-        bool same[3] = {true, true, true};
-        for (int k = 0; k < 3; k++) {
-            need(vf_context_set_threads(ctx, k == 1 ? 4 : 1));
-            o.seed += k == 2;
-            subject s = make(&o);
-            vf_penalties_set(s.p, 0, 0.5, 1);
-            if (!x)
-                x = random_numbers(s.numbers);
-            sum[k] = value_of_image(&s, 0, x);
-            for (int64_t t = 0, at = 0, count = 0; t < s.terms; t++, at += count) {
-                count = codomain(&s, (int)t);
-                double complex *tx = room(count, sizeof *tx);
-                z[k] = realloc(z[k], (size_t)(at + count) * sizeof **z);
-                assert_non_null(z[k]);
-                transform(&s, (int)t, x, tx);
-                map(&s, (int)t, 1, tx, z[k] + at);
-                same[k] &= memcmp(z[k] + at, z[0] + at, (size_t)count * sizeof *tx) == 0;
-                free(tx);
-            }
-            vf_penalties_free(s.p);
-        }
-        assert_true(same[1] && sum[1] == sum[0]);
-        assert_true(!same[2] && sum[2] != sum[0]);
-        for (int k = 0; k < 3; k++)
-            free(z[k]);
-        free(x);
-    }
-    need(vf_context_set_threads(ctx, threads));
 }
 
 /* ---- numbers for solvers ---- */
@@ -467,9 +344,9 @@ static void test_refusals(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_values),  cmocka_unit_test(test_definitions), cmocka_unit_test(test_maps),
-        cmocka_unit_test(test_shifts),  cmocka_unit_test(test_seeds),       cmocka_unit_test(test_sums),
-        cmocka_unit_test(test_largest), cmocka_unit_test(test_spectrum),    cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_values),   cmocka_unit_test(test_definitions), cmocka_unit_test(test_maps),
+        cmocka_unit_test(test_sums),     cmocka_unit_test(test_largest),     cmocka_unit_test(test_spectrum),
+        cmocka_unit_test(test_refusals),
     };
     return run_on_device(argc, argv, tests, open_line, close_line);
 }

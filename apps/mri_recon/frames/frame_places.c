@@ -208,18 +208,18 @@ void map_powers(const recon_job *j, const float complex *maps, double *out)
 }
 
 /* sum over coils of |s|^2, averaged over voxels with |F^H d|^2 (`image`) as weights, so mostly over the object. (Maps
- * from a file may have any scale, and may be largest outside the object.) Chunks are added up in order, so the bits do
- * not depend on the number of threads. */
+ * from a file may have any scale, and may be largest outside the object.) If the image is 0, all voxels weigh the same.
+ * Chunks are added up in order, so the bits do not depend on the number of threads. */
 static vf_status map_power(const recon_job *j, const float complex *maps, const char *image, double *out)
 {
     const int threads = vf_context_threads(j->ctx);
     const int64_t count = chunks(j);
-    double(*sum)[2] = malloc((size_t)count * sizeof *sum);
+    double(*sum)[3] = malloc((size_t)count * sizeof *sum);
     if (!sum)
         return vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for the power of coil maps");
 #pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
     for (int64_t i = 0; i < count; i++) {
-        double power[CHUNK], squares[2] = {0};
+        double power[CHUNK], squares[3] = {0};
         const int64_t first = i * CHUNK, voxels = chunk_voxels(j, i);
         add_coils(j, maps, first, voxels, power);
         for (int64_t n = 0; n < voxels; n++) {
@@ -228,16 +228,18 @@ static vf_status map_power(const recon_job *j, const float complex *maps, const 
             const double square = creal(value) * creal(value) + cimag(value) * cimag(value);
             squares[0] += square * power[n];
             squares[1] += square;
+            squares[2] += power[n];
         }
         memcpy(sum[i], squares, sizeof squares);
     }
-    double power = 0, weights = 0;
+    double power = 0, weights = 0, all = 0;
     for (int64_t i = 0; i < count; i++) {
         power += sum[i][0];
         weights += sum[i][1];
+        all += sum[i][2];
     }
     free(sum);
-    *out = weights > 0 ? power / weights : 1;
+    *out = weights > 0 ? power / weights : all > 0 ? all / (double)j->voxels : 1;
     return VF_OK;
 }
 
