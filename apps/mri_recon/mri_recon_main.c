@@ -8,7 +8,7 @@ static vf_status run(vf_context *ctx, const program *p)
     recon_settings *s = p->settings;
     s->argc = p->argc;
     s->argv = p->argv;
-    const vf_status status = settings_complete(ctx, s, program_given(p, "partial-fourier"));
+    const vf_status status = settings_complete(ctx, s, program_given(p, "partial-fourier"), program_given(p, "prior"));
     return status == VF_OK ? mri_recon_run(ctx, s) : status;
 }
 

@@ -27,6 +27,8 @@
 typedef struct recon_state {
     vf_context *ctx;
     const recon_settings *settings;
+    recon_settings chosen; /* the user's, with the prior that --prior auto chose; `reason`: why, or NULL */
+    const char *reason;
     recon_watch watch;
     mri_scan scan;
     scan_sampling sampling;
@@ -61,17 +63,24 @@ static vf_status prepare_files(recon_state *r)
     return status;
 }
 
-/* Whether each place has several frames. */
-static bool has_series(const mri_scan *raw)
+/* The fewest frames of a place. */
+static int least_frames(const mri_scan *raw)
 {
-    bool all = true;
+    int least = raw->frames;
     for (int p = 0; p < raw->places; p++) {
         int frames = 0;
         for (int f = 0; f < raw->frames; f++)
             frames += raw->frame[f].place == p;
-        all = all && frames != 1;
+        least = frames < least ? frames : least;
     }
-    return all;
+    return least;
+}
+
+static void choose_prior(recon_state *r)
+{
+    r->chosen = *r->settings;
+    r->reason = settings_choose_prior(&r->chosen, r->sampling.mean, least_frames(&r->scan));
+    r->settings = &r->chosen;
 }
 
 /* ---- the scan ---- */
@@ -118,7 +127,7 @@ static vf_status read_stage(recon_state *r)
         status =
             vf_fail(r->ctx, VF_ERR_INPUT,
                     "%s: --prior reference needs anatomical images in the scan (dataset /scan/reference)", s->input);
-    if (status == VF_OK && solves_series(s) && !has_series(raw))
+    if (status == VF_OK && solves_series(s) && least_frames(raw) == 1)
         status = vf_fail(r->ctx, VF_ERR_ARGUMENT,
                          "%s: --prior temporal, llr and nuclear need several frames of each slice or slab; for one "
                          "image use wavelet or tv, or cut a continuous scan into frames (--spokes-per-frame)",
@@ -231,6 +240,8 @@ static void say_plan(const recon_state *r)
     printf(", %s precision, about %s of memory", s->precision == VF_F64 ? "double" : "single",
            vf_format_bytes(r->memory, text, sizeof text));
     printf(", about %s\n", vf_format_seconds(plan_seconds(r->ctx, s, &r->scan), text, sizeof text));
+    if (r->reason)
+        printf("prior      %s, chosen by --prior auto: %s\n", prior_text(s, prior, sizeof prior), r->reason);
     printf("image      %s: %d volume%s of %lld x %lld x %lld\n", r->output, r->scan.volumes,
            r->scan.volumes == 1 ? "" : "s", (long long)r->scan.crop[0], (long long)r->scan.crop[1],
            (long long)(r->scan.crop[2] * r->scan.slices));
@@ -552,6 +563,8 @@ static void report_run(vf_report *report, const recon_state *r)
         vf_report_text(report, "q", r->summary.normal);
         char prior[32];
         vf_report_text(report, "prior", prior_text(s, prior, sizeof prior));
+        if (r->reason)
+            vf_report_text(report, "prior_chosen_because", r->reason);
         report_lambda(report, s, &r->summary);
         vf_report_number(report, "diagonal", r->summary.diagonal);
         vf_report_integer(report, "iterations", r->summary.iterations);
@@ -636,6 +649,8 @@ static vf_status prepare(recon_state *r)
     if (status == VF_OK)
         status = scan_measure_sampling(r->ctx, &r->scan, &r->sampling);
     watch_hush(&r->watch); /* text must not share the progress line */
+    if (status == VF_OK && r->settings->chooses_prior)
+        choose_prior(r);
     if (status == VF_OK && !r->settings->quiet)
         say_scan(r);
     if (status == VF_OK)

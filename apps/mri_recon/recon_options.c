@@ -76,7 +76,8 @@ static vf_status delays(vf_context *ctx, const char *option, const char *text, v
 }
 
 static const option_choice priors[] = {
-    {"auto", RECON_PRIOR_AUTO, "spectrum if --lambda is auto, else identity"},
+    {"auto", RECON_PRIOR_AUTO,
+     "wavelet if the scan is undersampled, wavelet+temporal if it is a series of undersampled frames, else spectrum"},
     {"spectrum", RECON_SPECTRUM,
      "the power of the scan itself at each spatial frequency, above the noise, and in each region its brightness"},
     {"identity", RECON_IDENTITY, "small values"},
@@ -295,7 +296,8 @@ const program_option recon_options[] = {
          "of samples. With --prior `spectrum`, it is relative to the choice of `auto`. With sparse priors, it is in "
          "units of the noise: the standard deviation of the noise in the finest wavelet coefficients of F^H W data."},
     {OPTION_CUSTOM, .name = "prior", .argument = "PRIOR", .parse = prior, .choices = priors, .initial = "auto",
-     .needs = "method=cg", .help = "prior of the image; two sparse ones at once as in wavelet+tv",
+     .default_help = "spectrum if --lambda is auto, else identity", .needs = "method=cg",
+     .help = "prior of the image; two sparse ones at once as in wavelet+tv",
      .more = "`wavelet`, `tv`, `temporal`, `llr` and `nuclear` are sparse priors: they make noise and the artefacts of "
              "undersampling vanish, and keep "
              "edges."},

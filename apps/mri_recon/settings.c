@@ -31,7 +31,40 @@ static bool has_sparse_prior(const recon_settings *s, vf_penalty_kind kind)
     return has;
 }
 
-vf_status settings_complete(vf_context *ctx, recon_settings *s, bool says_partial_fourier)
+static void set_defaults(recon_settings *s)
+{
+    if (s->tolerance < 0)
+        s->tolerance = s->sparse ? 3e-3 : s->lambda_auto ? 1e-5 : 1e-4;
+    if (s->iterations == 0)
+        s->iterations = s->sparse ? 200 : s->lambda_auto ? 500 : 60;
+}
+
+const char *settings_choose_prior(recon_settings *s, double undersampling, int frames)
+{
+    static const double INCOMPLETE = 1.25; /* R from which samples are missing that sparse priors can fill in */
+    enum { SERIES = 4 };                   /* frames from which differences between them say something */
+    const char *reason = NULL;
+    if (s->noise_map)
+        reason = "--noise-map needs a linear method";
+    else if (s->partial_fourier_given)
+        reason = "--partial-fourier needs it";
+    else if (!(undersampling >= INCOMPLETE))
+        reason = "the scan is complete";
+    else if (frames < SERIES || s->map_sets == RECON_SETS_TWO) {
+        s->sparse = 1;
+        s->sparse_prior[0] = VF_PENALTY_WAVELET;
+        reason = frames < SERIES ? "the scan is undersampled" : "the scan is undersampled, with two sets of coil maps";
+    } else {
+        s->sparse = 2;
+        s->sparse_prior[0] = VF_PENALTY_WAVELET;
+        s->sparse_prior[1] = VF_PENALTY_TEMPORAL;
+        reason = "the frames of a series are undersampled";
+    }
+    set_defaults(s);
+    return reason;
+}
+
+vf_status settings_complete(vf_context *ctx, recon_settings *s, bool says_partial_fourier, bool says_prior)
 {
     const vf_status status = check_files(ctx, s);
     if (status != VF_OK)
@@ -42,6 +75,11 @@ vf_status settings_complete(vf_context *ctx, recon_settings *s, bool says_partia
         return vf_fail(ctx, VF_ERR_ARGUMENT, "--append-to-copy needs an output (-o) with the extension .mrd");
     if (s->method != RECON_CG)
         s->lambda_auto = false;
+    s->chooses_prior = s->prior == RECON_PRIOR_AUTO && says_prior && s->method == RECON_CG;
+    s->partial_fourier_given = says_partial_fourier;
+    if (s->chooses_prior && !s->lambda_auto)
+        return vf_fail(ctx, VF_ERR_ARGUMENT,
+                       "--prior auto needs --lambda auto: a number would mean something else with each prior");
     if (s->prior == RECON_PRIOR_AUTO)
         s->prior = s->lambda_auto ? RECON_SPECTRUM : RECON_IDENTITY;
     if (s->has_sparse_option && !s->sparse)
@@ -66,10 +104,8 @@ vf_status settings_complete(vf_context *ctx, recon_settings *s, bool says_partia
     if (says_partial_fourier && (s->prior != RECON_SPECTRUM || s->sparse))
         return vf_fail(ctx, VF_ERR_ARGUMENT,
                        "--partial-fourier needs --prior spectrum, the default if --lambda is auto");
-    if (s->tolerance < 0)
-        s->tolerance = s->sparse ? 3e-3 : s->lambda_auto ? 1e-5 : 1e-4;
-    if (s->iterations == 0)
-        s->iterations = s->sparse ? 200 : s->lambda_auto ? 500 : 60;
+    if (!s->chooses_prior)
+        set_defaults(s);
     if (s->accuracy == 0)
         s->accuracy = s->precision == VF_F64 ? 1e-9 : 1e-6;
     if (s->method == RECON_CG && s->accuracy > 0.01)

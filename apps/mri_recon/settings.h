@@ -83,6 +83,8 @@ typedef struct recon_settings {
      * the forecast, or on that of sparse.c. */
     double lambda;
     bool lambda_auto;
+    bool chooses_prior; /* --prior auto: settings_choose_prior must be called */
+    bool partial_fourier_given;
     bool partial_fourier; /* use the phase's smoothness if one side of k-space is missing */
     double accuracy;      /* of the NUFFT */
     vf_dtype precision;   /* VF_F32, VF_F64 */
@@ -98,7 +100,11 @@ typedef struct recon_settings {
 } recon_settings;
 
 /* Rejects contradictory settings that the option table does not catch, and fills in the defaults that depend on other
- * settings. `says_partial_fourier`: the user gave --partial-fourier. Errors: VF_ERR_ARGUMENT. */
-VF_MUST_CHECK vf_status settings_complete(vf_context *ctx, recon_settings *settings, bool says_partial_fourier);
+ * settings. `says_partial_fourier`, `says_prior`: the user gave --partial-fourier, --prior. Errors: VF_ERR_ARGUMENT. */
+VF_MUST_CHECK vf_status settings_complete(vf_context *ctx, recon_settings *settings, bool says_partial_fourier,
+                                          bool says_prior);
+/* With chooses_prior, chooses it for a scan with the undersampling of scan_sampling and at least `frames` frames of each
+ * place, and fills in the defaults that depend on it. Returns the reason. */
+const char *settings_choose_prior(recon_settings *settings, double undersampling, int frames);
 
 #endif

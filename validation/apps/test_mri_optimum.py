@@ -65,10 +65,14 @@ def write(shape, frames, rng):
     return numpy.array(a), numpy.array(b), (abs(maps.astype(complex)) ** 2).sum(axis=0)
 
 
-def even_noise(b, seen):
-    """E, by reconstruction.md: the penalties act on the image / E."""
-    weights = abs(b[0]) ** 2
-    return 1 / numpy.maximum(numpy.sqrt(seen / ((weights * seen).sum() / weights.sum())), LEAST_BALANCE)
+def even_noise(a, b, seen):
+    """E and U, by reconstruction.md: the penalties act on v = the image / E, and |U^1/2 v|^2 / 2 is added. The diagonal
+    of A is sum |s|^2 times the sum of the samples' weights."""
+    brightness = abs(b[0]) ** 2
+    power = (brightness * seen).sum() / brightness.sum()
+    even = 1 / numpy.maximum(numpy.sqrt(seen / power), LEAST_BALANCE)
+    mean = numpy.einsum("fii->i", a).real.mean() / seen.mean() / len(a) * power
+    return even, mean * (1 - numpy.minimum(1, seen / power / LEAST_BALANCE ** 2))
 
 
 # ---- shifts, by the rule of penalties.h ----
@@ -146,8 +150,8 @@ def check(prior, shape, number, frames=1, moments=0, shifts=0, solvers=("admm",)
     need_h5py()
     rng = numpy.random.default_rng([SEED, *shape, frames, moments])
     a, b, seen = write(shape, frames, rng)
-    even = even_noise(b, seen)
-    assert even.max() == 1 / LEAST_BALANCE
+    even, unseen = even_noise(a, b, seen)
+    assert even.max() == 1 / LEAST_BALANCE and unseen.max() > 0
     seed = int(rng.integers(1000))
     options = ["--prior", prior, "--lambda", number, "--seed", seed] + (["--shifts", shifts] if shifts else [])
     options += ["--wavelet", {1: "haar", 2: "db2"}[moments]] if moments else []
@@ -160,7 +164,7 @@ def check(prior, shape, number, frames=1, moments=0, shifts=0, solvers=("admm",)
             numbers = splitmix(seed)
             parts = {name: terms_of(name, said[name]["lambda"], shape, moments, shifts, numbers)
                      for name in prior.split("+")}
-            problem = Problem(even[:, None] * a * even, even * b, sum(parts.values(), []))
+            problem = Problem(even[:, None] * a * even + numpy.diag(unseen), even * b, sum(parts.values(), []))
             best, lower = problem.solve()
         m, size, r = problem.least, numpy.linalg.norm(x), said["residual"]
         of_b, change = numpy.linalg.norm(problem.b), 2 ** -24 * size

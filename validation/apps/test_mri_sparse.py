@@ -270,6 +270,28 @@ def test_shapes(_):
                 scan, options, prior, relative(abs(values), abs(plain)))
 
 
+# ---- the automatic choice ----
+
+
+def test_automatic_prior(_):
+    """--prior auto is the prior that it names: wavelets for undersampled images, with differences in time for series of
+    four frames or more, else the spectrum, as without options."""
+    need_h5py()
+    write("under.h5")
+    write("complete.h5", spokes=60)
+    phantom("three.h5", "--matrix", "32,32,1", "--spokes", 12, "--frames", 3, "--image-snr", 20, "--noise-scan")
+    phantom("four.h5", "--matrix", "32,32,1", "--spokes", 12, "--frames", 4, "--image-snr", 20, "--noise-scan")
+    for scan, options, same in (("under.h5", (), "wavelet"), ("complete.h5", (), "spectrum"),
+                                ("under.h5", ("--noise-map", "n.h5"), "spectrum"), ("three.h5", (), "wavelet"),
+                                ("four.h5", (), "wavelet+temporal")):
+        chosen, report = image(scan, "--prior", "auto", *options)[:2]
+        named = image(scan, "--prior", same, *options)[0]
+        assert numpy.isfinite(chosen).all() and (chosen == named).all(), (scan, same)
+        assert report["prior"] == ("the image's spectrum" if same == "spectrum" else same), report
+        assert report["prior_chosen_because"], report
+    refuse(2, "--prior auto needs --lambda auto", "under.h5", "--prior", "auto", "--lambda", 2)
+
+
 # ---- memory ----
 
 
