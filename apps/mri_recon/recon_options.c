@@ -308,6 +308,11 @@ const program_option recon_options[] = {
      .help = "shifts of each wavelet, or of the blocks of llr; the prior is their mean"},
     {OPTION_INTEGER, .name = "seed", .argument = "N", SETTING(seed), .least = 0, .most = 2147483647, .initial = "1",
      OPTION_GIVEN(recon_settings, has_sparse_option), .help = "seed of the random part of the shifts"},
+    {OPTION_INTEGER, .name = "window", .argument = "FRAMES", SETTING(window), .least = 0, .most = 1e9,
+     .default_help = "all whose images fit into 1 GiB and whose solver fits into memory",
+     .help = "frames of a series that are solved together; longer series are solved in windows that overlap",
+     .more = "It needs --prior temporal, llr or nuclear. Neighbouring windows share a quarter of their frames, where "
+             "the images go over from one window to the next. At least 4; 0 is the default."},
     {OPTION_CHOICE, .name = "partial-fourier", .argument = "HOW", SETTING(partial_fourier), .choices = partial_fourier,
      .initial = "auto", .help = "treatment of a missing side of k-space, with the prior spectrum",
      .more =

@@ -1,6 +1,7 @@
 /* Rejects contradictory settings and sets the defaults that depend on other settings. */
 #include "bart/cfl.h"
 #include "coils/coil_map_file.h"
+#include "frames/reconstruct.h"
 #include "solve/equations.h"
 #include "voxfield/output.h"
 
@@ -50,6 +51,11 @@ vf_status settings_complete(vf_context *ctx, recon_settings *s, bool says_partia
         return vf_fail(ctx, VF_ERR_ARGUMENT, "--wavelet needs --prior wavelet");
     if (s->shifts && !has_sparse_prior(s, VF_PENALTY_WAVELET) && !has_sparse_prior(s, VF_PENALTY_LLR))
         return vf_fail(ctx, VF_ERR_ARGUMENT, "--shifts needs --prior wavelet or llr");
+    if (s->window > 0 && !solves_series(s))
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "--window needs --prior temporal, llr or nuclear");
+    if (s->window > 0 && s->window < RECON_LEAST_WINDOW)
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "--window %d: windows overlap, so they need at least %d frames", s->window,
+                       RECON_LEAST_WINDOW);
     if (s->sparse && s->solver == RECON_FISTA &&
         (s->sparse > 1 || s->sparse_prior[0] != VF_PENALTY_WAVELET || s->moments == 0 || s->shifts != 1))
         return vf_fail(ctx, VF_ERR_ARGUMENT,

@@ -110,11 +110,11 @@ static vf_status set_solver(crew *c, device_solver *s, double power, double mean
     return status;
 }
 
-vf_status sparse_frame(crew *c, double power)
+vf_status sparse_frame(crew *c, const scan_frame *frame, double power)
 {
     const int solving = c->job->has_maps ? 1 : c->solvers;
     double mean = 0;
-    const double unit = sparse_unit(c, power, &mean);
+    const double unit = sparse_unit(c, power, &mean) * sqrt(frame_noise_ratio(c->job, frame));
     vf_status status = VF_OK;
     for (int d = 0; d < solving && status == VF_OK; d++)
         status = set_solver(c, &c->solver[d], power, mean, unit);
