@@ -163,6 +163,9 @@ VF_MUST_CHECK vf_status noise_from_samples(recon_job *job, int *frame);
  * noise. Errors: VF_ERR_MEMORY. */
 VF_MUST_CHECK vf_status noise_of_outer(const recon_job *j, const scan_frame *frame, double *variance, double *error);
 
+/* The mean of w |d|^2 over a frame's samples and coils. */
+double mean_of_samples(const recon_job *j, const scan_frame *frame);
+
 /* Lowers the estimate to the variance that a frame's image (as crew_make_group leaves it) leaves of the outermost
  * samples, which is smaller if signal reaches the edge of k-space, unless the noise is known. Sets the job's misfit.
  * *told: the image left enough of these samples for an estimate. Errors: as encoding_create. */

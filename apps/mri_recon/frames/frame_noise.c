@@ -1,9 +1,10 @@
 /* The noise of the samples, from first images; and noise that differs from frame to frame, for sparse priors.
  *
  * Frames differ in noise if their readouts differ in bandwidth or averages that the weights do not tell, or if a coil
- * fails for a while. The outermost samples show whether frames may differ. They contain signal, which differs between
- * contrasts, so a first image of each frame decides. A frame whose noise does not differ for certain has exactly the
- * common noise. */
+ * fails for a while. The outermost samples show whether frames may differ, and what a first image of each frame leaves of
+ * them decides. Both contain signal, the second one as much as undersampling hides. So frames differ only by what their
+ * signal's power does not explain: a frame of another contrast keeps the common noise. A frame whose noise does not
+ * differ for certain has exactly the common noise. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -47,6 +48,7 @@ static int compare(const void *a, const void *b)
 /* The variances of frames, and their relative standard errors; 0: unknown. [frame_count] each. */
 typedef struct frame_variances {
     double *outer, *error; /* of the outermost samples */
+    double *signal;        /* mean of all samples less that of the outermost */
     double *found;         /* from first images */
     double *sorted;        /* scratch */
 } frame_variances;
@@ -56,27 +58,39 @@ static bool apart(double ratio, double least, double error)
     return fabs(log(ratio)) > fmax(log(least), CERTAIN * error);
 }
 
+/* The ratio of two frames' variances, less what the ratio of their signals explains. */
+static double excess(double ratio, double signal, double of_signal)
+{
+    const double explained = signal == of_signal ? 1 : signal / of_signal;
+    return ratio > 1 ? fmax(1, ratio / fmax(1, explained)) : fmin(1, ratio / fmin(1, explained));
+}
+
 static bool in_place(const recon_job *j, int frame, int place)
 {
     return j->frames[frame]->place == place;
 }
 
+/* Compares frames with the one of median variance. */
 static vf_status may_differ(const recon_job *j, int place, frame_variances *v, bool *differ)
 {
-    int count = 0;
+    int count = 0, median = 0;
     vf_status status = VF_OK;
     *differ = false;
     for (int f = 0; f < j->frame_count && status == VF_OK; f++) {
         if (!in_place(j, f, place))
             continue;
         status = noise_of_outer(j, j->frames[f], &v->outer[f], &v->error[f]);
+        v->signal[f] = fmax(0, mean_of_samples(j, j->frames[f]) - v->outer[f]);
         if (v->outer[f] > 0)
             v->sorted[count++] = v->outer[f];
     }
     qsort(v->sorted, (size_t)count, sizeof *v->sorted, compare);
-    for (int f = 0; f < j->frame_count && status == VF_OK; f++)
-        *differ |= in_place(j, f, place) && v->outer[f] > 0 &&
-                   apart(v->outer[f] / v->sorted[count / 2], MAY_DIFFER, v->error[f]);
+    while (median < j->frame_count && v->outer[median] != v->sorted[count / 2])
+        median++;
+    for (int f = 0; f < j->frame_count && status == VF_OK && count > 0; f++)
+        *differ |=
+            in_place(j, f, place) && v->outer[f] > 0 &&
+            apart(excess(v->outer[f] / v->outer[median], v->signal[f], v->signal[median]), MAY_DIFFER, v->error[f]);
     return status;
 }
 
@@ -143,7 +157,9 @@ static vf_status compare_frames(crew *c, int place, char *image, frame_variances
     const double base = fmax(j->variance, v->found[quietest]), error = v->error[quietest];
     differ = false;
     for (int f = 0; f < j->frame_count && status == VF_OK; f++) {
-        const double ratio = in_place(j, f, place) && v->found[f] > 0 ? v->found[f] / base : 1;
+        if (!in_place(j, f, place) || !(v->found[f] > 0))
+            continue;
+        const double ratio = excess(v->found[f] / base, v->signal[f], v->signal[quietest]);
         if (!apart(ratio, DIFFERS, hypot(v->error[f], error)))
             continue;
         differ = true;
@@ -160,8 +176,8 @@ vf_status crew_find_noise(crew *c, int frame, char *image)
     const size_t frames = (size_t)j->frame_count;
     bool told = false;
     vf_status status = from_first_images(c, frame, image, &told);
-    double *room = calloc(4 * frames + 1, sizeof *room);
-    frame_variances v = {room, room + frames, room + 2 * frames, room + 3 * frames};
+    double *room = calloc(5 * frames + 1, sizeof *room);
+    frame_variances v = {room, room + frames, room + 2 * frames, room + 3 * frames, room + 4 * frames};
     if (status == VF_OK && !room)
         status = vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for the noise of %d frames", j->frame_count);
     const int places = j->settings->sparse > 0 ? j->scan->places : 0;

@@ -40,6 +40,21 @@ vf_status noise_of_outer(const recon_job *j, const scan_frame *frame, double *va
     return status;
 }
 
+double mean_of_samples(const recon_job *j, const scan_frame *frame)
+{
+    const scan_trajectory *at = &j->scan->trajectory[frame->trajectory];
+    double sum = 0, used = 0;
+    for (int64_t m = 0; m < at->samples; m++)
+        used += !at->weights || at->weights[m] > 0;
+    for (int coil = 0; coil < j->scan->coils; coil++) {
+        const float complex *d = scan_coil(j->scan, frame, coil);
+        for (int64_t m = 0; m < at->samples; m++)
+            sum += (at->weights ? at->weights[m] : 1) *
+                   ((double)crealf(d[m]) * crealf(d[m]) + (double)cimagf(d[m]) * cimagf(d[m]));
+    }
+    return used > 0 ? sum / used / j->scan->coils : 0;
+}
+
 vf_status noise_from_samples(recon_job *j, int *frame)
 {
     const mri_scan *raw = j->scan;

@@ -125,6 +125,28 @@ static vf_status find_unit(const series *s, frame_place *place)
     return status;
 }
 
+/* Wavelets act within a frame, so each frame's lambda is in units of its own noise: sqrt(v_f) over the root mean square
+ * of all frames'. */
+static vf_status set_own_units(const series *s, const frame_place *place)
+{
+    const recon_job *j = s->c->job;
+    double sum = 0;
+    int count = 0;
+    for (int f = 0; f < j->frame_count; f++)
+        if (&j->place[j->frames[f]->place] == place) {
+            sum += weight_of(j, j->frames[f]);
+            count++;
+        }
+    double *factor = malloc((size_t)s->group->count * sizeof *factor);
+    if (!factor)
+        return vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for the weights of %d frames", s->group->count);
+    for (int f = 0; f < s->group->count; f++)
+        factor[f] = sqrt(weight_of(j, frame_of(s, f)) * count / sum);
+    const vf_status status = vf_penalties_set_frames(s->penalties, j->ctx, factor);
+    free(factor);
+    return status;
+}
+
 static vf_status make_priors(series *s)
 {
     crew *c = s->c;
@@ -143,6 +165,8 @@ static vf_status make_priors(series *s)
         status = find_unit(s, place);
     if (status == VF_OK)
         sparse_weigh(c, s->penalties, place->mean, place->unit);
+    if (status == VF_OK && j->noise_ratio)
+        status = set_own_units(s, place);
     for (int f = 0; f < count && status == VF_OK; f++) {
         status = regularise_density(c, frame_of(s, f)->trajectory);
         if (status == VF_OK) {
