@@ -45,8 +45,9 @@ vf_status settings_complete(vf_context *ctx, recon_settings *s, bool says_partia
     if (s->prior == RECON_PRIOR_AUTO)
         s->prior = s->lambda_auto ? RECON_SPECTRUM : RECON_IDENTITY;
     if (s->has_sparse_option && !s->sparse)
-        return vf_fail(ctx, VF_ERR_ARGUMENT,
-                       "--solver, --wavelet, --shifts and --seed need a sparse prior, such as --prior wavelet");
+        return vf_fail(
+            ctx, VF_ERR_ARGUMENT,
+            "--solver, --wavelet, --shifts, --seed and --frame-noise need a sparse prior, such as --prior wavelet");
     if (s->moments && !has_sparse_prior(s, VF_PENALTY_WAVELET))
         return vf_fail(ctx, VF_ERR_ARGUMENT, "--wavelet needs --prior wavelet");
     if (s->shifts && !has_sparse_prior(s, VF_PENALTY_WAVELET) && !has_sparse_prior(s, VF_PENALTY_LLR))

@@ -64,6 +64,7 @@ typedef struct recon_settings {
     int moments, shifts; /* of wavelets (penalties.h) */
     int seed;            /* of their shifts */
     int window;          /* frames of a series that are solved together, at most; 0: all that fit (windows.c) */
+    bool equal_noise;    /* with sparse priors: all frames have the common noise */
     recon_coils coils;
     recon_map_sets map_sets; /* for --method cg; other methods use the first set */
     k_units units;

@@ -180,7 +180,7 @@ vf_status crew_find_noise(crew *c, int frame, char *image)
     frame_variances v = {room, room + frames, room + 2 * frames, room + 3 * frames, room + 4 * frames};
     if (status == VF_OK && !room)
         status = vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for the noise of %d frames", j->frame_count);
-    const int places = j->settings->sparse > 0 ? j->scan->places : 0;
+    const int places = j->settings->sparse > 0 && !j->settings->equal_noise ? j->scan->places : 0;
     for (int p = 0; p < places && status == VF_OK; p++)
         status = compare_frames(c, p, image, &v);
     free(room);
