@@ -60,19 +60,19 @@ def test_near_whole(_):
 
 def test_each_frame(_):
     """With a prior of no weight, frames do not depend on each other, so those of any window are those of the whole
-    series: none is lost, or comes twice. Each frame has a size of its own. Solutions to a tolerance of 1e-3 differ by as
-    much, as measured; 1e-2 leaves room, and sizes of neighbours differ by 3 % and more."""
-    series("s.h5", spokes=64)
+    series: none is lost, or comes twice, and the weights in the seams add up to 1. Frames have the sizes 1, 2, 3, 1, 2, ...
+    Solutions to a tolerance of 3e-3 differ by 0.02 in the smallest frames, as measured; 0.06 leaves room."""
+    series("s.h5", spokes=48)
     with h5py.File("s.h5", "r+") as file:
         data = file["scan/data"]
-        file["scan/data"][...] = data[...] * numpy.linspace(1, 2, FRAMES, dtype="f4").reshape(-1, 1, 1)
-    free = ("--prior", "temporal", "--lambda", 1e-6, "--tolerance", 1e-3, "--iterations", 500)
+        file["scan/data"][...] = data[...] * (1 + numpy.arange(FRAMES, dtype="f4") % 3).reshape(-1, 1, 1)
+    free = ("--prior", "temporal", "--lambda", 1e-6)
     for precision, windows in (("single", (4, 7, 11)), ("double", (5,))):
         whole, _ = images("s.h5", *free, "--precision", precision)
         for window in windows:
             found, report = images("s.h5", *free, "--precision", precision, "--window", window)
             off = max(relative(a, b) for a, b in zip(found, whole))
-            assert found.shape == whole.shape and off <= 1e-2, (window, precision, off)
+            assert found.shape == whole.shape and off <= 0.06, (window, precision, off)
             assert report["windows"] > 1, report
             print(f"    {precision}, {window}: off by {off:.1e}")
 

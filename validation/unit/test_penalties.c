@@ -319,48 +319,6 @@ static void test_sums(void **state)
     }
 }
 
-/* A wavelet prior with a factor for each frame does to a frame what it does to the frame alone with lambda times the
- * factor, a power of two: the same bits. Other priors know no factors. */
-static void test_frames(void **state)
-{
-    (void)state;
-    for (int i = 0; i < CASES; i++) {
-        static const double factor[] = {0.25, 2, 1, 0, 0.5};
-        vf_penalties_options o = random_options(i), alone;
-        o.priors = 1;
-        alone = o;
-        alone.counts[3] = 1;
-        subject s = make(&o), equal = make(&o);
-        vf_penalties_set(equal.p, 0, s.lambda[0], s.rho[0]);
-        need(vf_penalties_set_frames(s.p, ctx, factor));
-        for (int t = 0; t < s.terms; t++) {
-            const int64_t count = codomain(&s, t), each = count / o.counts[3];
-            double complex *v = random_numbers(count), *z = room(count, sizeof *z), *y = room(count, sizeof *y);
-            double sum = 0;
-            map(&s, t, 0.7, v, z);
-            if (o.kind[0] == VF_PENALTY_WAVELET)
-                for (int f = 0; f < o.counts[3]; f++) {
-                    subject one = make(&alone);
-                    vf_penalties_set(one.p, 0, s.lambda[0] * factor[f], s.rho[0]);
-                    map(&one, t, 0.7, v + f * each, y + f * each);
-                    sum += value(&one, t, v + f * each);
-                    vf_penalties_free(one.p);
-                }
-            else
-                map(&equal, t, 0.7, v, y);
-            if (o.kind[0] != VF_PENALTY_WAVELET)
-                sum = value(&equal, t, v);
-            assert_memory_equal(z, y, (size_t)count * sizeof *z);
-            assert_true(value(&s, t, v) == sum);
-            free(v);
-            free(z);
-            free(y);
-        }
-        vf_penalties_free(s.p);
-        vf_penalties_free(equal.p);
-    }
-}
-
 /* |T x|^2 is at most `largest` |x|^2 for any x. Signs that change from voxel to voxel and from frame to frame reach
  * (n - 1) / n of the 4 of each axis, at least half. 1300 u: |T x| is off by 620 u. */
 static void test_largest(void **state)
@@ -509,10 +467,9 @@ static void test_refusals(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_values),   cmocka_unit_test(test_definitions), cmocka_unit_test(test_maps),
-        cmocka_unit_test(test_shifts),   cmocka_unit_test(test_seeds),       cmocka_unit_test(test_sums),
-        cmocka_unit_test(test_frames),   cmocka_unit_test(test_largest),     cmocka_unit_test(test_spectrum),
-        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_values),  cmocka_unit_test(test_definitions), cmocka_unit_test(test_maps),
+        cmocka_unit_test(test_shifts),  cmocka_unit_test(test_seeds),       cmocka_unit_test(test_sums),
+        cmocka_unit_test(test_largest), cmocka_unit_test(test_spectrum),    cmocka_unit_test(test_refusals),
     };
     return run_on_device(argc, argv, tests, open_line, close_line);
 }
