@@ -74,7 +74,7 @@ typedef struct recon_settings {
     int compress;         /* coils to keep; 0: all */
     int64_t matrix[3];
     bool has_matrix;
-    bool has_sparse_option; /* the user gave --solver, --wavelet, --shifts or --seed */
+    bool has_sparse_option; /* the user gave --solver, --wavelet, --shifts, --seed or --frame-noise */
     bool box_voxels;        /* phi is the transform of a box voxel, unless the file has phi */
     bool keep_oversampling;
     bool append_to_copy; /* the image file is a copy of the ISMRMRD scan with the images added */
