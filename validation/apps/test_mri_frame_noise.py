@@ -56,12 +56,14 @@ def equal(scan, *options):
 def test_lower_error(_):
     """Four of ten frames have four times the noise. Errors of them and of the whole fall against equal weights, those of
     the others do not grow by more than 10 %. Measured with 20 seeds, the whole: llr 0.49 to 0.58, wavelet+temporal 0.76
-    to 0.78, wavelet 0.79 to 0.82. The noise found is 2.4 to 3.3 times that of the others, because undersampling hides
+    to 0.78, wavelet 0.79 to 0.82; the four frames 0.33 to 0.40, 0.64 to 0.67, and 0.72 to 0.77. With one lambda for
+    wavelets in all frames, the second would be 0.71. The noise found is 2.4 to 3.3 times that of the others, because undersampling hides
     signal."""
     times = noisy() == 4
-    for scan, priors in ((True, (("llr", 0.7), ("wavelet+temporal", 0.83), ("wavelet", 0.9))), (False, (("llr", 0.7),))):
+    bounds = {"llr": (0.7, 0.5), "wavelet+temporal": (0.83, 0.69), "wavelet": (0.9, 0.85)}
+    for scan, priors in ((True, bounds), (False, ["llr"])):
         truth = series("s.h5", noisy(), scan=scan)
-        for prior, most in priors:
+        for prior in priors:
             (before, _), (after, report) = equal("s.h5", "--prior", prior), images("s.h5", "--prior", prior)
             error = [[relative(abs(found[part]), truth[part]) for part in (slice(None), times, ~times)]
                      for found in (before, after)]
@@ -69,7 +71,7 @@ def test_lower_error(_):
             found = numpy.array(report["noise_of_frames"]) / report["noise_sigma"]
             print(f"    {prior}: errors {numpy.round(error[0], 3)} -> {numpy.round(error[1], 3)}, "
                   f"ratios {numpy.round(ratios, 2)}, noise {found[times].min():.2f} to {found[times].max():.2f}")
-            assert ratios[0] <= most and ratios[1] <= most and ratios[2] <= 1.1, (prior, ratios)
+            assert all(ratio <= most for ratio, most in zip(ratios, (*bounds[prior], 1.1))), (prior, ratios)
             assert all(found[~times] == 1) and all(found[times] > 1.8) and all(found[times] < 5), found
 
 
