@@ -54,11 +54,11 @@ def equal(scan, *options):
 
 
 def test_lower_error(_):
-    """Four of ten frames have four times the noise. Errors of them and of the whole fall against equal weights, those of
-    the others do not grow by more than 10 %. Measured with 20 seeds, the whole: llr 0.49 to 0.58, wavelet+temporal 0.76
-    to 0.78, wavelet 0.79 to 0.82; the four frames 0.33 to 0.40, 0.64 to 0.67, and 0.72 to 0.77. With one lambda for
-    wavelets in all frames, the second would be 0.71. The noise found is 2.4 to 3.3 times that of the others, because undersampling hides
-    signal."""
+    """Four of ten frames have four times the noise. Errors of them and of the whole fall against equal weights, those
+    of the others do not grow by more than 10 %. Measured with 20 seeds, the whole: llr 0.49 to 0.58,
+    wavelet+temporal 0.76 to 0.78, wavelet 0.79 to 0.82; the four frames 0.33 to 0.40, 0.64 to 0.67, and 0.72 to
+    0.77. With one lambda for wavelets in all frames, the second would be 0.71. The noise found is 2.4 to 3.3
+    times that of the others, because undersampling hides signal."""
     times = noisy() == 4
     bounds = {"llr": (0.7, 0.5), "wavelet+temporal": (0.83, 0.69), "wavelet": (0.9, 0.85)}
     for scan, priors in ((True, bounds), (False, ["llr"])):
@@ -76,8 +76,8 @@ def test_lower_error(_):
 
 
 def test_equal_noise(_):
-    """Frames with the same noise have the bits of equal noise, also where the signal differs by a factor of 4, and where a
-    frame is all zeros or noise alone."""
+    """Frames with the same noise have the bits of equal noise, also where the signal differs by a factor of 4, and
+    where a frame is all zeros or noise alone."""
     one = numpy.arange(FRAMES) == 3
     for scan, noise, signal in ((False, ALL, ALL), (True, ALL, noisy()), (False, ALL, 1 + ALL.cumsum() / 3),
                                 (True, 1.0 - one, 1.0 - one), (False, ALL, 1.0 - one)):
@@ -89,10 +89,10 @@ def test_equal_noise(_):
 
 
 def test_weights(_):
-    """Frames that weigh v_f = sigma^2 / sigma_f^2 have the images of a scan whose weights are v_f times as large and whose
-    frames count as equal, with the same absolute lambda: the same problem, and the same steps of the solver, but for
-    weights rounded to single precision, which the solver's inner steps amplify. Measured 2e-4 or less; 5e-3 leaves
-    room."""
+    """Frames that weigh v_f = sigma^2 / sigma_f^2 have the images of a scan whose weights are v_f times as large and
+    whose frames count as equal, with the same absolute lambda: the same problem, and the same steps of the
+    solver, but for weights rounded to single precision, which the solver's inner steps amplify. Measured 2e-4 or
+    less; 5e-3 leaves room."""
     for prior in ("temporal", "llr"):
         series("s.h5", noisy())
         exact = ("--prior", prior, "--precision", "double", "--iterations", 40)

@@ -40,11 +40,11 @@ def largest_step(found, whole):
 
 
 def test_near_whole(_):
-    """Three windows of eight frames, against the whole solution and two other ways: pieces of eight and seven frames that
-    share nothing, and the same windows, each frame taken from the one in whose middle it lies. Where those meet, images
-    jump. Measured with 20 seeds: steps are 0.17 to 0.25 of the pieces', and 0.3 to 0.6 of those between inner parts;
-    errors 0.88 to 0.90 of the pieces' with llr, whose windows see fewer frames everywhere, and 0.56 to 0.59 with
-    wavelet+temporal, where only the ends of windows are off."""
+    """Three windows of eight frames, against the whole solution and two other ways: pieces of eight and seven frames
+    that share nothing, and the same windows, each frame taken from the one in whose middle it lies. Where those
+    meet, images jump. Measured with 20 seeds: steps are 0.17 to 0.26 of the pieces', and 0.3 to 0.6 of those
+    between inner parts; errors 0.88 to 0.90 of the pieces' with llr, whose windows see fewer frames everywhere,
+    and 0.56 to 0.59 with wavelet+temporal, where only the ends of windows are off."""
     series("s.h5")
     for prior, most in (("llr", 1), ("wavelet+temporal", 0.9)):
         whole, _ = images("s.h5", "--prior", prior)
@@ -54,18 +54,20 @@ def test_near_whole(_):
         pieces, inner = numpy.concatenate([first, rest]), numpy.concatenate([first[:6], second[3:6], third[2:]])
         ways = (found, pieces, inner)
         steps, errors = [largest_step(way, whole) for way in ways], [relative(way, whole) for way in ways]
-        print(f"    {prior}: windows, pieces, inner parts: off by {numpy.round(errors, 4)}, steps {numpy.round(steps, 4)}; "
-              f"of the pieces' {errors[0] / errors[1]:.2f}, {steps[0] / steps[1]:.2f}; steps of the inner parts' "
-              f"{steps[0] / steps[2]:.2f}")
+        print(f"    {prior}: windows, pieces, inner parts: off by {numpy.round(errors, 4)}, "
+              f"steps {numpy.round(steps, 4)}; of the pieces' {errors[0] / errors[1]:.2f}, "
+              f"{steps[0] / steps[1]:.2f}; steps of the inner parts' {steps[0] / steps[2]:.2f}")
         assert (report["windows"], report["window_frames"], report["window_overlap"]) == (3, 8, 2), report
         assert 0 < errors[0] <= most * errors[1], (prior, errors)
-        assert errors[0] <= errors[2] and steps[0] <= 0.5 * steps[1] and steps[0] <= 0.8 * steps[2], (prior, errors, steps)
+        assert errors[0] <= errors[2], (prior, errors)
+        assert steps[0] <= 0.5 * steps[1] and steps[0] <= 0.8 * steps[2], (prior, steps)
 
 
 def test_each_frame(_):
     """With a prior of no weight, frames do not depend on each other, so those of any window are those of the whole
-    series: none is lost, or comes twice, and the weights in the seams add up to 1. Frames have the sizes 1, 2, 3, 1, 2, ...
-    Solutions to a tolerance of 3e-3 differ by 0.02 in the smallest frames, as measured; 0.06 leaves room."""
+    series: none is lost, or comes twice, and the weights in the seams add up to 1. Frames have the sizes 1, 2, 3,
+    1, 2, ... Solutions to a tolerance of 3e-3 differ by 0.02 in the smallest frames, as measured; 0.06 leaves
+    room."""
     series("s.h5", spokes=48)
     with h5py.File("s.h5", "r+") as file:
         data = file["scan/data"]
@@ -109,10 +111,11 @@ def test_said(_):
 def test_refused(_):
     series("s.h5")
     for window in (1, 2, 3):
-        refuse(2, f"--window {window}: windows overlap, so they need at least 4 frames", "s.h5", "--prior", "llr", "--window",
-               window, "-o", "i.h5")
+        refuse(2, f"--window {window}: windows overlap, so they need at least 4 frames", "s.h5", "--prior", "llr",
+               "--window", window, "-o", "i.h5")
     refuse(2, "--window", "s.h5", "--prior", "llr", "--window", -1, "-o", "i.h5")
-    refuse(2, "--window needs --prior temporal, llr or nuclear", "s.h5", "--prior", "wavelet", "--window", 8, "-o", "i.h5")
+    refuse(2, "--window needs --prior temporal, llr or nuclear", "s.h5", "--prior", "wavelet", "--window", 8, "-o",
+           "i.h5")
     assert not os.path.exists("i.h5")
 
 

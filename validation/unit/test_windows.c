@@ -1,4 +1,4 @@
-/* Windows of a series (apps/mri_recon/frames/windows.c): how they lie, and how their images go over into one another. */
+/* Windows of a series (apps/mri_recon/frames/windows.c): how they lie, and how images go over from one to the next. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -60,8 +60,9 @@ static void test_limit(void **state)
 }
 
 /* A series whose window is halved until it fits into the memory that is free: with a matrix for which about 25 frames
- * would fill half of it, neither 200 nor 100 frames fit. A window by hand is not changed, and what never fits is refused
- * without one. The test of the larger matrix needs 40 times the memory of the first, and so do four frames. */
+ * would fill half of it, neither 200 nor 100 frames fit. A window by hand is not changed, and what never fits is
+ * refused without one. The test of the larger matrix needs 40 times the memory of the first, and so do four frames.
+ * */
 static void test_memory(void **state)
 {
     vf_context *ctx = *state;

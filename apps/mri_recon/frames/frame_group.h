@@ -62,9 +62,9 @@ typedef struct recon_job {
     char coils[160];        /* how the maps were made */
 } recon_job;
 
-/* Frames of one trajectory, or of one place, that are made together. Windows of a series (windows.c) overlap: the frames
- * shared with the window before follow the first `skip` ones, those shared with the next come before the last `drop`
- * ones. */
+/* Frames of one trajectory, or of one place, that are made together. Windows of a series (windows.c) overlap: the
+ * frames shared with the window before follow the first `skip` ones, those shared with the next come before the last
+ * `drop` ones. */
 typedef struct frame_group {
     int trajectory, first, count; /* the job's frames [first, first + count) */
     int skip, drop;               /* frames at its beginning and end whose images come from other windows */
@@ -245,8 +245,8 @@ VF_MUST_CHECK vf_status crew_solve_series(crew *c, const frame_group *g, char *i
 
 /* Window number `number` of series_windows for the frames [first, first + frames) of a place. */
 frame_group window_of_series(const series_windows *windows, int first, int frames, int number);
-/* Blends the frames that a window shares with the one before, whose images are in `shared`; then copies to `shared` those
- * that it shares with the next. `images` as crew_make_group makes them. */
+/* Blends the frames that a window shares with the one before, whose images are in `shared`; then copies to `shared`
+ * those that it shares with the next. `images` as crew_make_group makes them. */
 void window_blend(const recon_job *j, const frame_group *g, char *images, char *shared);
 
 /* ---- frame_places.c ---- */

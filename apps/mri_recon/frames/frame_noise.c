@@ -1,10 +1,10 @@
 /* The noise of the samples, from first images; and noise that differs from frame to frame, for sparse priors.
  *
  * Frames differ in noise if their readouts differ in bandwidth or averages that the weights do not tell, or if a coil
- * fails for a while. The outermost samples show whether frames may differ, and what a first image of each frame leaves of
- * them decides. Both contain signal, the second one as much as undersampling hides. So frames differ only by what their
- * signal's power does not explain: a frame of another contrast keeps the common noise. A frame whose noise does not
- * differ for certain has exactly the common noise. */
+ * fails for a while. The outermost samples show whether frames may differ, and what a first image of each frame
+ * leaves of them decides. Both contain signal, the second one as much as undersampling hides. So frames differ only
+ * by what their signal's power does not explain: a frame of another contrast keeps the common noise. A frame whose
+ * noise does not differ for certain has exactly the common noise. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

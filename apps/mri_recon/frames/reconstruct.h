@@ -95,8 +95,8 @@ typedef struct series_windows {
     int count, frames, shared;
 } series_windows;
 
-/* The windows of a place with `frames` frames, of `frame_bytes` bytes each: settings->window frames, or for 0 as many as
- * fit in recon_group_bytes, but RECON_LEAST_WINDOW at least. */
+/* The windows of a place with `frames` frames, of `frame_bytes` bytes each: settings->window frames, or for 0 as many
+ * as fit in recon_group_bytes, but RECON_LEAST_WINDOW at least. */
 series_windows windows_of_series(const recon_settings *settings, int frames, double frame_bytes);
 /* The frames of the place that has the most. */
 int most_frames_of_place(const mri_scan *raw);

@@ -1,9 +1,10 @@
 /* Series that are too long to be solved in one piece: windows of frames that overlap.
  *
- * All windows of a place have the same number of frames and lie evenly in the series, so neighbours share a quarter of a
- * window or more. In the middle of what they share, the images go over from one window to the next linearly, because a
- * window's first and last frames lack neighbours on one side. Taking each frame from the window in whose middle it lies
- * leaves seams: steps between frames two to three times as large (validation/apps/test_mri_windows.py). */
+ * All windows of a place have the same number of frames and lie evenly in the series, so neighbours share a quarter
+ * of a window or more. In the middle of what they share, the images go over from one window to the next linearly,
+ * because a window's first and last frames lack neighbours on one side. Taking each frame from the window in whose
+ * middle it lies leaves seams: steps between frames two to three times as large
+ * (validation/apps/test_mri_windows.py). */
 #include <string.h>
 
 #include "frame_group.h"
