@@ -26,9 +26,9 @@
 
 typedef struct recon_state {
     vf_context *ctx;
-    const recon_settings *settings;
-    recon_settings chosen; /* the user's, with the prior that --prior auto chose; `reason`: why, or NULL */
-    const char *reason;
+    const recon_settings *settings; /* = &planned */
+    recon_settings planned;         /* the user's, the prior that --prior auto chose, and what plan_device sets */
+    const char *reason;             /* of --prior auto; NULL: the user chose */
     recon_watch watch;
     mri_scan scan;
     scan_sampling sampling;
@@ -74,13 +74,6 @@ static int least_frames(const mri_scan *raw)
         least = frames < least ? frames : least;
     }
     return least;
-}
-
-static void choose_prior(recon_state *r)
-{
-    r->chosen = *r->settings;
-    r->reason = settings_choose_prior(&r->chosen, r->sampling.mean, least_frames(&r->scan));
-    r->settings = &r->chosen;
 }
 
 /* ---- the scan ---- */
@@ -227,6 +220,21 @@ static const char *in_all_frames(const recon_state *r)
     return r->scan.frames > 1 ? " in all frames" : "";
 }
 
+/* The windows of the longest series. */
+static series_windows windows_of_scan(const recon_state *r)
+{
+    return windows_of_series(r->settings, most_frames_of_place(&r->scan), series_frame_bytes(r->settings, &r->scan));
+}
+
+static void say_series(series_windows w)
+{
+    if (w.count == 1)
+        printf("series     %d frames are solved together\n", w.frames);
+    else
+        printf("series     %d windows of %d frames are solved; each shares at least %d frames with the next\n", w.count,
+               w.frames, w.shared);
+}
+
 static void say_plan(const recon_state *r)
 {
     const recon_settings *s = r->settings;
@@ -242,6 +250,8 @@ static void say_plan(const recon_state *r)
     printf(", about %s\n", vf_format_seconds(plan_seconds(r->ctx, s, &r->scan), text, sizeof text));
     if (r->reason)
         printf("prior      %s, chosen by --prior auto: %s\n", prior_text(s, prior, sizeof prior), r->reason);
+    if (solves_series(s))
+        say_series(windows_of_scan(r));
     printf("image      %s: %d volume%s of %lld x %lld x %lld\n", r->output, r->scan.volumes,
            r->scan.volumes == 1 ? "" : "s", (long long)r->scan.crop[0], (long long)r->scan.crop[1],
            (long long)(r->scan.crop[2] * r->scan.slices));
@@ -451,6 +461,23 @@ static void say_error(const recon_state *r)
 /* Residuals above this multiple of the noise get a line. */
 static const double MISFIT = 2;
 
+/* Frames whose noise is not the common one. */
+static void say_frame_noise(const recon_state *r)
+{
+    const recon_summary *s = &r->summary;
+    double least = INFINITY, most = 0;
+    int others = 0;
+    for (int f = 0; f < r->scan.frames; f++) {
+        if (s->frame_noise[f] == s->sigma)
+            continue;
+        least = fmin(least, s->frame_noise[f] / s->sigma);
+        most = fmax(most, s->frame_noise[f] / s->sigma);
+        others++;
+    }
+    printf("           %d of %d frames have other noise, %.2g to %.2g times as much; %s\n", others, r->scan.frames,
+           least, most, solves_series(r->settings) ? "frames weigh 1 / noise^2" : "each has its own lambda");
+}
+
 /* Prints the noise, the misfit and the forecast that lambda was chosen by. */
 static void say_noise(const recon_state *r)
 {
@@ -461,6 +488,8 @@ static void say_noise(const recon_state *r)
         printf("           the residual of all samples is %.2g times the noise: coil maps, trajectory or field map are "
                "inaccurate\n",
                sqrt(s->misfit));
+    if (s->frame_noise)
+        say_frame_noise(r);
     if (r->settings->sparse)
         printf("sparsity   %lld applications of F^H W F, objective %.6g\n", (long long)s->applications, s->objective);
     else if (s->expected_signal > 0)
@@ -489,13 +518,15 @@ static void report_devices(vf_report *report, const recon_state *r)
 }
 
 /* The noise is known if lambda or a noise map needed it, with any method. */
-static void report_noise(vf_report *report, const recon_summary *s, bool sparse)
+static void report_noise(vf_report *report, const recon_summary *s, bool sparse, int frames)
 {
     if (!s->noise[0])
         return;
     vf_report_number(report, "noise_sigma", s->sigma);
     vf_report_text(report, "noise_rests_on", s->noise);
     vf_report_number(report, "misfit", s->misfit);
+    if (s->frame_noise)
+        vf_report_numbers(report, "noise_of_frames", s->frame_noise, frames);
     if (s->phase[0])
         vf_report_text(report, "phase", s->phase);
     if (!(s->expected_signal > 0) || sparse) /* no forecast, or only of first images */
@@ -512,6 +543,12 @@ static void report_sparse(vf_report *report, const recon_state *r)
     vf_report_integer(report, "applications_of_normal", r->summary.applications);
     vf_report_number(report, "noise_unit", r->summary.noise_unit);
     vf_report_number(report, "objective", r->summary.objective);
+    if (solves_series(s)) {
+        const series_windows w = windows_of_scan(r);
+        vf_report_integer(report, "windows", w.count);
+        vf_report_integer(report, "window_frames", w.frames);
+        vf_report_integer(report, "window_overlap", w.shared);
+    }
     for (int i = 0; i < s->sparse; i++) {
         vf_report_begin(report, vf_penalty_name(s->sparse_prior[i]));
         vf_report_number(report, "lambda", r->summary.sparse_lambda[i]);
@@ -572,7 +609,7 @@ static void report_run(vf_report *report, const recon_state *r)
         if (s->sparse)
             report_sparse(report, r);
     }
-    report_noise(report, &r->summary, s->sparse > 0);
+    report_noise(report, &r->summary, s->sparse > 0, raw->frames);
     vf_report_end(report);
     comparison_report(report, r->comparison, r->compared);
     vf_report_text(report, "device", r->device);
@@ -650,7 +687,7 @@ static vf_status prepare(recon_state *r)
         status = scan_measure_sampling(r->ctx, &r->scan, &r->sampling);
     watch_hush(&r->watch); /* text must not share the progress line */
     if (status == VF_OK && r->settings->chooses_prior)
-        choose_prior(r);
+        r->reason = settings_choose_prior(&r->planned, r->sampling.mean, least_frames(&r->scan));
     if (status == VF_OK && !r->settings->quiet)
         say_scan(r);
     if (status == VF_OK)
@@ -660,7 +697,7 @@ static vf_status prepare(recon_state *r)
     if (status == VF_OK)
         watch_stage(&r->watch, "device", 0);
     if (status == VF_OK)
-        status = plan_device(r->ctx, r->settings, &r->scan, r->device, sizeof r->device, &r->memory);
+        status = plan_device(r->ctx, &r->planned, &r->scan, r->device, sizeof r->device, &r->memory);
     watch_hush(&r->watch);
     if (status == VF_OK && !r->settings->quiet)
         say_plan(r);
@@ -702,9 +739,10 @@ static vf_status check_places(recon_state *r)
 vf_status mri_recon_run(vf_context *ctx, const recon_settings *settings)
 {
     recon_state r = {
-        .ctx = ctx, .settings = settings, .watch.mode = settings->quiet ? VF_PROGRESS_OFF : settings->progress};
+        .ctx = ctx, .planned = *settings, .watch.mode = settings->quiet ? VF_PROGRESS_OFF : settings->progress};
     vf_report *report = NULL;
     vf_status status = VF_OK;
+    r.settings = &r.planned;
     r.command = program_join_arguments(settings->argc, settings->argv);
     if (!r.command)
         return vf_fail(ctx, VF_ERR_MEMORY, "no memory");
@@ -727,6 +765,7 @@ vf_status mri_recon_run(vf_context *ctx, const recon_settings *settings)
     free(r.whole);
     recon_image_free(&r.other);
     free(r.comparison);
+    free(r.summary.frame_noise);
     scan_free(&r.scan);
     free(r.output);
     free(r.command);

@@ -145,6 +145,10 @@ static const option_choice solvers[] = {
     {"primal-dual", RECON_PRIMAL_DUAL, "the method of Condat and Vu: slow, a check of the first"},
     {"fista", RECON_FISTA, "accelerated proximal gradients, for one wavelet with one shift: a check of the first"},
     {0}};
+static const option_choice frame_noise[] = {
+    {"auto", false, "found for each frame where frames differ by more than their signal and chance explain"},
+    {"equal", true, "the same in all frames"},
+    {0}};
 static const option_choice wavelets[] = {{"auto", 0, "haar and db2: the mean of both priors"},
                                          {"haar", 1, "for flat regions with sharp borders"},
                                          {"db2", 2, "Daubechies' wavelet with two vanishing moments"},
@@ -310,6 +314,15 @@ const program_option recon_options[] = {
      .help = "shifts of each wavelet, or of the blocks of llr; the prior is their mean"},
     {OPTION_INTEGER, .name = "seed", .argument = "N", SETTING(seed), .least = 0, .most = 2147483647, .initial = "1",
      OPTION_GIVEN(recon_settings, has_sparse_option), .help = "seed of the random part of the shifts"},
+    {OPTION_INTEGER, .name = "window", .argument = "FRAMES", SETTING(window), .least = 0, .most = 1e9,
+     .default_help = "all whose images fit into 1 GiB and whose solver fits into memory",
+     .help = "frames of a series that are solved together; longer series are solved in windows that overlap",
+     .more = "It needs --prior temporal, llr or nuclear. Neighbouring windows share a quarter of their frames, where "
+             "the images go over from one window to the next. At least 4; 0 is the default."},
+    {OPTION_CHOICE, .name = "frame-noise", .argument = "HOW", SETTING(equal_noise), .choices = frame_noise,
+     .initial = "auto", OPTION_GIVEN(recon_settings, has_sparse_option), .help = "noise of the frames of a series",
+     .more = "It applies to sparse priors. Frames that are solved together weigh 1 / noise^2. Other frames have lambda "
+             "in units of their own noise."},
     {OPTION_CHOICE, .name = "partial-fourier", .argument = "HOW", SETTING(partial_fourier), .choices = partial_fourier,
      .initial = "auto", .help = "treatment of a missing side of k-space, with the prior spectrum",
      .more =

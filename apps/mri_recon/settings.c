@@ -83,8 +83,9 @@ vf_status settings_complete(vf_context *ctx, recon_settings *s, bool says_partia
     if (s->prior == RECON_PRIOR_AUTO)
         s->prior = s->lambda_auto ? RECON_SPECTRUM : RECON_IDENTITY;
     if (s->has_sparse_option && !s->sparse)
-        return vf_fail(ctx, VF_ERR_ARGUMENT,
-                       "--solver, --wavelet, --shifts and --seed need a sparse prior, such as --prior wavelet");
+        return vf_fail(
+            ctx, VF_ERR_ARGUMENT,
+            "--solver, --wavelet, --shifts, --seed and --frame-noise need a sparse prior, such as --prior wavelet");
     if (s->moments && !has_sparse_prior(s, VF_PENALTY_WAVELET))
         return vf_fail(ctx, VF_ERR_ARGUMENT, "--wavelet needs --prior wavelet");
     if (s->shifts && !has_sparse_prior(s, VF_PENALTY_WAVELET) && !has_sparse_prior(s, VF_PENALTY_LLR))
@@ -93,6 +94,11 @@ vf_status settings_complete(vf_context *ctx, recon_settings *s, bool says_partia
         return vf_fail(ctx, VF_ERR_ARGUMENT,
                        "--map-sets 2 does not work with --prior temporal, llr and nuclear, which use one set of coil "
                        "maps");
+    if (s->window > 0 && !solves_series(s))
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "--window needs --prior temporal, llr or nuclear");
+    if (s->window > 0 && s->window < RECON_LEAST_WINDOW)
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "--window %d: windows overlap, so they need at least %d frames", s->window,
+                       RECON_LEAST_WINDOW);
     if (s->sparse && s->solver == RECON_FISTA &&
         (s->sparse > 1 || s->sparse_prior[0] != VF_PENALTY_WAVELET || s->moments == 0 || s->shifts != 1))
         return vf_fail(ctx, VF_ERR_ARGUMENT,

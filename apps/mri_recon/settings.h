@@ -33,6 +33,7 @@ typedef enum recon_coils {
 /* Sets of coil maps: chosen from the data, or a fixed number. */
 typedef enum recon_map_sets { RECON_SETS_AUTO, RECON_SETS_ONE, RECON_SETS_TWO } recon_map_sets;
 enum { RECON_MOST_SETS = 2 };
+enum { RECON_LEAST_WINDOW = 4 }; /* frames: half of them are shared with each neighbour */
 /* Gradient delays: none, estimated from the data, or given. */
 typedef enum recon_delays { RECON_DELAYS_OFF, RECON_DELAYS_AUTO, RECON_DELAYS_GIVEN } recon_delays;
 typedef enum k_units { K_AUTO, K_NORMALIZED, K_FOV, K_RADIANS } k_units;
@@ -62,6 +63,8 @@ typedef struct recon_settings {
     recon_solver solver;
     int moments, shifts; /* of wavelets (penalties.h) */
     int seed;            /* of their shifts */
+    int window;          /* frames of a series that are solved together, at most; 0: all that fit (windows.c) */
+    bool equal_noise;    /* with sparse priors: all frames have the common noise */
     recon_coils coils;
     recon_map_sets map_sets; /* for --method cg; other methods use the first set */
     k_units units;
@@ -71,7 +74,7 @@ typedef struct recon_settings {
     int compress;         /* coils to keep; 0: all */
     int64_t matrix[3];
     bool has_matrix;
-    bool has_sparse_option; /* the user gave --solver, --wavelet, --shifts or --seed */
+    bool has_sparse_option; /* the user gave --solver, --wavelet, --shifts, --seed or --frame-noise */
     bool box_voxels;        /* phi is the transform of a box voxel, unless the file has phi */
     bool keep_oversampling;
     bool append_to_copy; /* the image file is a copy of the ISMRMRD scan with the images added */

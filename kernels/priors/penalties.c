@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "backend/splitmix.h"
 #include "differences.h"
@@ -38,6 +39,7 @@ struct vf_penalties {
     unsigned axes; /* in space, with more than one voxel */
     int dimensions, terms;
     double lambda[VF_MOST_PRIORS], rho[VF_MOST_PRIORS];
+    double *factor; /* [frames] of the wavelet prior's lambda; NULL: 1 */
     vf_wavelet *wavelet[MOST_WAVELETS];
     vf_operator *pad[MOST_WAVELETS]; /* NULL: no padding */
     vf_low_rank *blocks[VF_MOST_PRIORS];
@@ -59,12 +61,17 @@ static double weight_of(const term *t)
     return t->of->lambda[t->prior] * t->share;
 }
 
+static double weight_of_frame(const term *t, int64_t frame)
+{
+    return weight_of(t) * (t->of->factor ? t->of->factor[frame] : 1);
+}
+
 static vf_status map_wavelet(void *state, vf_queue *queue, double step, const void *v, void *z)
 {
     const term *t = state;
     vf_status status = VF_OK;
     for (int64_t f = 0; f < t->of->options.counts[3] && status == VF_OK; f++)
-        status = vf_wavelet_threshold(t->wavelet, queue, t->shift, step * weight_of(t),
+        status = vf_wavelet_threshold(t->wavelet, queue, t->shift, step * weight_of_frame(t, f),
                                       vf_offset(vf_queue_device(queue), v, t->of->type, f * t->image),
                                       vf_offset(vf_queue_device(queue), z, t->of->type, f * t->image));
     return status;
@@ -79,7 +86,7 @@ static vf_status wavelet_value(void *state, vf_queue *queue, const void *v, doub
         double sum = 0;
         status = vf_wavelet_norm(t->wavelet, queue, t->shift,
                                  vf_offset(vf_queue_device(queue), v, t->of->type, f * t->image), &sum);
-        *value += weight_of(t) * sum;
+        *value += weight_of_frame(t, f) * sum;
     }
     return status;
 }
@@ -340,6 +347,7 @@ void vf_penalties_free(vf_penalties *p)
         vf_operator_free(p->gradient[i]);
         vf_low_rank_destroy(p->blocks[i]);
     }
+    free(p->factor);
     free(p);
 }
 
@@ -352,6 +360,18 @@ void vf_penalties_set(vf_penalties *p, int which, double lambda, double rho)
     for (int i = 0; i < p->terms; i++)
         if (p->term[i].prior == which)
             p->list[i].weight = rho * p->term[i].share;
+}
+
+vf_status vf_penalties_set_frames(vf_penalties *p, vf_context *ctx, const double *factor)
+{
+    const size_t bytes = (size_t)p->options.counts[3] * sizeof *p->factor;
+    if (!p->factor)
+        p->factor = malloc(bytes);
+    if (!p->factor)
+        return vf_fail(ctx, VF_ERR_MEMORY, "not enough memory for the weights of %lld frames",
+                       (long long)p->options.counts[3]);
+    memcpy(p->factor, factor, bytes);
+    return VF_OK;
 }
 
 const vf_penalty *vf_penalties_list(const vf_penalties *p, int *count)

@@ -66,6 +66,10 @@ void vf_penalties_free(vf_penalties *p); /* NULL is allowed; work in the queue m
 /* Sets lambda >= 0 of prior number `which`, and its share rho > 0 of ADMM's augmented Lagrangian. */
 void vf_penalties_set(vf_penalties *p, int which, double lambda, double rho);
 
+/* Multiplies the wavelet prior's lambda by factor[frame] >= 0, for frames that differ in noise. Other priors keep one
+ * lambda. Errors: VF_ERR_MEMORY. */
+VF_MUST_CHECK vf_status vf_penalties_set_frames(vf_penalties *p, vf_context *ctx, const double *factor);
+
 /* The penalties for vf_convex_problem; valid until vf_penalties_free. *count: their number. A prior may have several.
  * */
 const vf_penalty *vf_penalties_list(const vf_penalties *p, int *count);

@@ -359,7 +359,7 @@ static vf_status solve_frame(crew *c, const scan_frame *frame, const frame_envel
     if (status == VF_OK)
         status = regularise_frame(c, frame, power, envelope);
     if (status == VF_OK && sparse)
-        status = sparse_frame(c, &j->place[frame->place], power);
+        status = sparse_frame(c, frame, power);
     if (status == VF_OK)
         status = solve_for_phase(&w, frame, power, images);
     if (status == VF_OK)
@@ -425,7 +425,7 @@ vf_status crew_make_group(crew *c, const frame_group *g, char *images)
         c->last = g->first + g->count - 1;
     }
     for (int d = 0; d < c->team.count; d++) {
-        c->summary.device[c->team.first + d].frames += g->count;
+        c->summary.device[c->team.first + d].frames += g->count - g->skip - g->drop - g->after;
         c->summary.device[c->team.first + d].seconds += vf_now() - begin;
     }
     return VF_OK;

@@ -34,6 +34,8 @@ typedef struct frame_place {
     double power;            /* map_power of the first frame */
     frame_envelope envelope; /* of the first frame, kept for its noise map */
     frame_phase phase;       /* the same */
+    double unit, mean;       /* of series, over all frames: the unit of lambda, and the mean eigenvalue of F^H W F; 0:
+                              * not known */
 } frame_place;
 
 /* The whole reconstruction. The lock guards the members that several teams change. */
@@ -48,6 +50,8 @@ typedef struct recon_job {
     bool has_maps;             /* coils are combined by maps */
     bool noise_begun;          /* the current frames are made to estimate the noise */
     double variance;           /* of a sample's noise in one coil; 0: unknown */
+    bool noise_known;          /* `variance` is measured; first images do not change it */
+    double *noise_ratio;       /* [scan->frames] each frame's variance over `variance`, not 0; NULL: all are 1 */
     char noise[160];           /* the source of `variance` */
     double misfit;             /* variance of a first image's residual over `variance`; >= 1 */
     const scan_frame **frames; /* [frame_count] trajectory by trajectory: the scan's, or replicas of noise */
@@ -58,9 +62,13 @@ typedef struct recon_job {
     char coils[160];        /* how the maps were made */
 } recon_job;
 
-/* Frames of one trajectory that are made together. */
+/* Frames of one trajectory, or of one place, that are made together. Windows of a series (windows.c) overlap: the
+ * frames shared with the window before follow the first `skip` ones, those shared with the next come before the last
+ * `drop` ones. */
 typedef struct frame_group {
     int trajectory, first, count; /* the job's frames [first, first + count) */
+    int skip, drop;               /* frames at its beginning and end whose images come from other windows */
+    int before, after;            /* frames shared with the window before, and with the next one */
 } frame_group;
 
 /* The solver's state on one device, for all frames of a trajectory. */
@@ -152,10 +160,25 @@ VF_MUST_CHECK vf_status noise_map_finish(const noise_map *map, recon_put_noise p
  * VF_ERR_MEMORY. */
 VF_MUST_CHECK vf_status noise_from_samples(recon_job *job, int *frame);
 
+/* The variance of the outermost samples of one frame; 0: it has none. *error: its relative standard error, if they are
+ * noise. Errors: VF_ERR_MEMORY. */
+VF_MUST_CHECK vf_status noise_of_outer(const recon_job *j, const scan_frame *frame, double *variance, double *error);
+
+/* The mean of w |d|^2 over a frame's samples and coils. */
+double mean_of_samples(const recon_job *j, const scan_frame *frame);
+
 /* Lowers the estimate to the variance that a frame's image (as crew_make_group leaves it) leaves of the outermost
- * samples, which is smaller if signal reaches the edge of k-space. Sets the job's misfit. Errors: as
- * encoding_create. */
-VF_MUST_CHECK vf_status noise_from_residual(crew *c, int frame, const char *image);
+ * samples, which is smaller if signal reaches the edge of k-space, unless the noise is known. Sets the job's misfit.
+ * *told: the image left enough of these samples for an estimate. Errors: as encoding_create. */
+VF_MUST_CHECK vf_status noise_from_residual(crew *c, int frame, const char *image, bool *told);
+
+/* ---- frame_noise.c ---- */
+
+/* Sets the job's noise from first images of a frame, after noise_from_samples. With sparse priors, sets noise_ratio if
+ * frames of a place differ in noise. `image` has room for a frame's images. Errors: those of the stages. */
+VF_MUST_CHECK vf_status crew_find_noise(crew *c, int frame, char *image);
+/* The variance of a frame's noise over the job's. */
+double frame_noise_ratio(const recon_job *j, const scan_frame *frame);
 
 /* ---- partial_fourier.c ---- */
 
@@ -216,7 +239,7 @@ void sparse_weigh(crew *c, vf_penalties *penalties, double mean, double unit, do
 void sparse_inverse(const crew *c, const vf_penalties *penalties, double power, double mean, double *out);
 /* Sets the weights of the sparse priors, and the preconditioner for them, in the crew's solvers. Call it after
  * regularise_frame. Errors: VF_ERR_MEMORY, VF_ERR_DEVICE_MEMORY, VF_ERR_DEVICE. */
-VF_MUST_CHECK vf_status sparse_frame(crew *c, const frame_place *place, double power);
+VF_MUST_CHECK vf_status sparse_frame(crew *c, const scan_frame *frame, double power);
 /* The problem of a frame on a device, after sparse_frame. */
 sparse_problem sparse_problem_of(const crew *c, const device_solver *s);
 
@@ -224,6 +247,14 @@ sparse_problem sparse_problem_of(const crew *c, const device_solver *s);
 
 /* Makes the images of a group of frames of one place together, [frame][channel][voxel]. Errors: those of the stages. */
 VF_MUST_CHECK vf_status crew_solve_series(crew *c, const frame_group *g, char *images);
+
+/* ---- windows.c ---- */
+
+/* Window number `number` of series_windows for the frames [first, first + frames) of a place. */
+frame_group window_of_series(const series_windows *windows, int first, int frames, int number);
+/* Blends the frames that a window shares with the one before, whose images are in `shared`; then copies to `shared`
+ * those that it shares with the next. `images` as crew_make_group makes them. */
+void window_blend(const recon_job *j, const frame_group *g, char *images, char *shared);
 
 /* ---- frame_places.c ---- */
 

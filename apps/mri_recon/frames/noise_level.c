@@ -26,14 +26,43 @@ static vf_wiener_samples samples_of(const mri_scan *raw, const scan_frame *frame
                                .data = (const float *)scan_coil(raw, frame, 0)};
 }
 
+vf_status noise_of_outer(const recon_job *j, const scan_frame *frame, double *variance, double *error)
+{
+    const vf_wiener_space space = regularise_space(j->scan);
+    const vf_wiener_samples samples = samples_of(j->scan, frame);
+    double radius, used = 0;
+    vf_status status = vf_outer_radius(j->ctx, &space, &samples, OUTER_SHARE, &radius);
+    if (status == VF_OK)
+        status = vf_outer_variance(j->ctx, &space, &samples, radius, variance);
+    for (int64_t m = 0; m < samples.count; m++)
+        used += !samples.weights || samples.weights[m] > 0;
+    *error = 1 / log(2) / sqrt(fmax(1, fmin(OUTER_SHARE * used, MOST_SAMPLES) * samples.coils));
+    return status;
+}
+
+double mean_of_samples(const recon_job *j, const scan_frame *frame)
+{
+    const scan_trajectory *at = &j->scan->trajectory[frame->trajectory];
+    double sum = 0, used = 0;
+    for (int64_t m = 0; m < at->samples; m++)
+        used += !at->weights || at->weights[m] > 0;
+    for (int coil = 0; coil < j->scan->coils; coil++) {
+        const float complex *d = scan_coil(j->scan, frame, coil);
+        for (int64_t m = 0; m < at->samples; m++)
+            sum += (at->weights ? at->weights[m] : 1) *
+                   ((double)crealf(d[m]) * crealf(d[m]) + (double)cimagf(d[m]) * cimagf(d[m]));
+    }
+    return used > 0 ? sum / used / j->scan->coils : 0;
+}
+
 vf_status noise_from_samples(recon_job *j, int *frame)
 {
     const mri_scan *raw = j->scan;
-    const vf_wiener_space space = regularise_space(raw);
     const int step = raw->frames > MOST_FRAMES ? raw->frames / MOST_FRAMES : 1;
     vf_status status = VF_OK;
     *frame = -1;
     j->misfit = 1;
+    j->noise_known = raw->whitened;
     if (raw->whitened) {
         *frame = raw->frames / 2;
         j->variance = 1;
@@ -41,11 +70,8 @@ vf_status noise_from_samples(recon_job *j, int *frame)
         return VF_OK;
     }
     for (int f = 0; f < raw->frames && status == VF_OK; f += step) {
-        const vf_wiener_samples samples = samples_of(raw, j->frames[f]);
-        double radius, variance = 0;
-        status = vf_outer_radius(j->ctx, &space, &samples, OUTER_SHARE, &radius);
-        if (status == VF_OK)
-            status = vf_outer_variance(j->ctx, &space, &samples, radius, &variance);
+        double error, variance = 0;
+        status = noise_of_outer(j, j->frames[f], &variance, &error);
         if (status == VF_OK && variance > 0 && (*frame < 0 || variance < j->variance)) {
             j->variance = variance;
             *frame = f;
@@ -188,7 +214,7 @@ static double share_free(const recon_job *j, double taken, int64_t samples)
     return 1 - taken * (j->has_maps ? 1.0 / j->scan->coils : 1) / (double)samples;
 }
 
-vf_status noise_from_residual(crew *c, int number, const char *image)
+vf_status noise_from_residual(crew *c, int number, const char *image, bool *told)
 {
     recon_job *j = c->job;
     const scan_frame *frame = j->frames[number];
@@ -208,7 +234,8 @@ vf_status noise_from_residual(crew *c, int number, const char *image)
         status = residual_variance(c, frame, image, &all, &unused, &rest);
     const double outer_free = outer.all > 0 ? share_free(j, forecast.outer, outer.all) : 0;
     const double all_free = all.all > 0 ? share_free(j, forecast.freedom, all.all) : 0;
-    if (status == VF_OK && !j->scan->whitened && outer_free > LEAST_FREE && variance / outer_free < j->variance) {
+    *told = status == VF_OK && outer_free > LEAST_FREE;
+    if (*told && !j->noise_known && variance / outer_free < j->variance) {
         j->variance = variance / outer_free;
         snprintf(j->noise, sizeof j->noise,
                  "estimated from the residual of a first image in the outermost %.0f %% of samples", 100 * OUTER_SHARE);

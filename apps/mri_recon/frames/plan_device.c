@@ -167,13 +167,6 @@ static bool any_partial(const recon_settings *s, const mri_scan *raw)
     return false;
 }
 
-/* Frames that are solved together, at most. */
-static double frames_together(const recon_settings *s, const mri_scan *raw, double frame_bytes)
-{
-    const double room = fmax(1, floor((double)recon_group_bytes(s) / frame_bytes));
-    return solves_series(s) ? fmin(room, ceil((double)raw->frames / fmax(1, raw->places))) : 1;
-}
-
 /* Vectors of an image for sparse priors, at most, for each set or frame: ADMM's 7, one for the image of even noise, one
  * for each term of a wavelet or a block and as many as axes for tv, 2 of the largest of these, and the plans of
  * wavelets. Padded images are up to 16 voxels longer along each axis (wavelet.h: 4 levels). */
@@ -215,7 +208,8 @@ static void estimate_memory(const recon_settings *s, const mri_scan *raw, recon_
         maps && (!from_file || judged) ? (double)scan_samples(raw) * (12 + 8 * raw->coils) + 2e7 : 0;
     const double others = how.each - 1, devices = how.teams * how.each;
     const double of_frame = element * voxels * (maps ? sets : raw->coils);
-    const double together = frames_together(s, raw, of_frame);
+    const series_windows windows = windows_of_series(s, most_frames_of_place(raw), of_frame);
+    const double together = solves_series(s) ? windows.frames : 1;
     const double images =
         sets * ((maps ? ceil((double)raw->coils / how.each) : 0) + 6 + (others > 0 ? others + 2 : 0)) +
         (sets > 1 ? sets + 2 : 0) + (regularise_by_noise(s) ? 5 + 2.5 * sets : 0) +    /* spectrum and preconditioner */
@@ -224,7 +218,9 @@ static void estimate_memory(const recon_settings *s, const mri_scan *raw, recon_
     const double map_sets = /* the maps of all places are kept */
         (from_file ? scan_all_map_sets(raw) : (double)sets * raw->places) + (judged ? raw->places : 0);
     const double slots = how.teams > 1 ? how.teams + 1 : 1;
-    const double group = fmin(frames * of_frame, fmax(slots * of_frame, (double)recon_group_bytes(s)));
+    const double group = solves_series(s)
+                             ? (together + windows.shared) * of_frame
+                             : fmin(frames * of_frame, fmax(slots * of_frame, (double)recon_group_bytes(s)));
     /* With several groups, Q stays in memory while the next group's right-hand sides are made. */
     const bool several = how.teams > 1 || group < frames * of_frame;
     const double grids = s->method != RECON_CG ? 1.2 : several ? 3.7 : 2.5;
@@ -267,6 +263,29 @@ bool plan_fits(vf_context *ctx, const recon_settings *s, const mri_scan *raw, in
     return fits && host_bytes <= (double)host_free;
 }
 
+/* If a series does not fit into memory in one piece, and the user did not set the window, halves the window until it
+ * does. Halving leaves it the same if a little more or less memory is free. */
+static void fit_window(vf_context *ctx, recon_settings *s, const mri_scan *raw)
+{
+    const int all = windows_of_series(s, most_frames_of_place(raw), series_frame_bytes(s, raw)).frames;
+    int window = all;
+    if (!solves_series(s) || s->window > 0)
+        return;
+    while (window > RECON_LEAST_WINDOW && !plan_fits(ctx, s, raw, sure_sets(s, raw))) {
+        window = (window + 1) / 2 > RECON_LEAST_WINDOW ? (window + 1) / 2 : RECON_LEAST_WINDOW;
+        s->window = window;
+    }
+    if (s->window == 0)
+        return;
+    if (plan_fits(ctx, s, raw, sure_sets(s, raw)))
+        vf_warn(ctx,
+                "%d frames do not fit into memory together, so windows of %d frames are solved; use --window %d to get "
+                "the same images on other machines",
+                all, window, window);
+    else
+        s->window = 0; /* check_memory says what is missing */
+}
+
 static vf_status check_memory(vf_context *ctx, const recon_settings *s, const mri_scan *raw, double *bytes)
 {
     char need[32], have[32];
@@ -285,9 +304,10 @@ static vf_status check_memory(vf_context *ctx, const recon_settings *s, const mr
         if (*bytes > (double)free_bytes)
             return vf_fail(ctx, host ? VF_ERR_MEMORY : VF_ERR_DEVICE_MEMORY,
                            "%s: the reconstruction needs about %s of memory, but only %s are free; use a smaller "
-                           "--matrix, fewer coils (--compress), or another --device",
+                           "--matrix, fewer coils (--compress)%s, or another --device",
                            vf_device_spec(device), vf_format_bytes(*bytes, need, sizeof need),
-                           vf_format_bytes((double)free_bytes, have, sizeof have));
+                           vf_format_bytes((double)free_bytes, have, sizeof have),
+                           solves_series(s) ? ", a smaller --window" : "");
     }
     vf_host_memory(&host_free, &host_total);
     if (host_bytes > (double)host_free)
@@ -320,8 +340,7 @@ double plan_seconds(vf_context *ctx, const recon_settings *s, const mri_scan *ra
     return maps + (vf_device_is_host(vf_context_device(ctx, 0)) ? cpu : gpu / devices + VF_CUDA_USE_SECONDS);
 }
 
-vf_status plan_device(vf_context *ctx, const recon_settings *s, const mri_scan *raw, char *text, size_t size,
-                      double *bytes)
+vf_status plan_device(vf_context *ctx, recon_settings *s, const mri_scan *raw, char *text, size_t size, double *bytes)
 {
     char why[384] = "", list[8 + 5 * RECON_MAX_DEVICES], shared[160];
     vf_status status = set_devices(ctx, s, raw, why, sizeof why);
@@ -331,6 +350,7 @@ vf_status plan_device(vf_context *ctx, const recon_settings *s, const mri_scan *
     if (s->hardware_trig && vf_device_is_host(device))
         return vf_fail(ctx, VF_ERR_ARGUMENT, "--trig hardware needs a GPU, but the device is %s; use --device cuda",
                        vf_device_spec(device));
+    fit_window(ctx, s, raw);
     device_list(ctx, vf_context_device_count(ctx), list, sizeof list);
     say_sharing(ctx, s, raw, shared, sizeof shared);
     snprintf(text, size, "%s: %s%s%s%s%s", list, vf_device_name(device), shared, why[0] ? " (auto: " : "", why,

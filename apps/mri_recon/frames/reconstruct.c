@@ -16,10 +16,7 @@ static const double WORTH_A_WARNING = 10;
 static const double MUCH_MORE_THAN_NOISE = 5;
 /* The tolerance of the images that are only used to estimate the noise. */
 static const double ROUGH = 1e-3;
-/* With a smaller noise estimate, the next image fits more of the outermost signal. Repeat if a pass lowered the
- * estimate at least to this factor. */
-static const double WORTH_A_PASS = 0.9;
-enum { PASSES = 3, FIRST_ITERATIONS = 500 };
+enum { FIRST_ITERATIONS = 500 };
 /* The default for a fixed lambda; with fewer iterations, the user asked for fewer. */
 enum { ENOUGH_ITERATIONS = 60 };
 
@@ -39,6 +36,7 @@ typedef struct sharing {
     vf_normal *normal;  /* F^H W F on each device of `whole` */
     int slots;
     char **images;        /* [slots] the images of a group */
+    char *shared;         /* the images that a window shares with the next one */
     float complex *image; /* [most_sets][voxels] a frame's image for `put` */
 } sharing;
 
@@ -48,6 +46,19 @@ typedef struct sharing {
 static int class_of(const recon_job *j, const scan_frame *frame)
 {
     return solves_series(j->settings) ? frame->place : frame->trajectory;
+}
+
+/* The windows of all places. */
+static void make_windows(sharing *s)
+{
+    const recon_job *j = s->job;
+    for (int f = 0, next = 0; f < j->frame_count; f = next) {
+        while (next < j->frame_count && j->frames[next]->place == j->frames[f]->place)
+            next++;
+        const series_windows windows = windows_of_series(j->settings, next - f, (double)frame_bytes(j));
+        for (int w = 0; w < windows.count; w++)
+            s->group[s->groups++] = window_of_series(&windows, f, next - f, w);
+    }
 }
 
 /* A group has as many frames as memory allows, but at most a team's fair share. Large groups need fewer plans. */
@@ -61,19 +72,18 @@ static vf_status make_groups(sharing *s)
     s->group = calloc((size_t)j->frame_count + 1, sizeof *s->group);
     if (!s->group)
         return vf_fail(j->ctx, VF_ERR_MEMORY, "no memory");
-    for (int f = 0; f < j->frame_count; f++) {
+    if (solves_series(j->settings))
+        make_windows(s);
+    for (int f = 0; f < j->frame_count && !solves_series(j->settings); f++) {
         const int trajectory = j->frames[f]->trajectory;
         frame_group *last = s->groups ? &s->group[s->groups - 1] : NULL;
-        if (last && class_of(j, j->frames[last->first]) == class_of(j, j->frames[f]) && last->count < most)
+        if (last && last->trajectory == trajectory && last->count < most)
             last->count++;
         else
             s->group[s->groups++] = (frame_group){.trajectory = trajectory, .first = f, .count = 1};
     }
     for (int g = 0; g < s->groups; g++)
         s->most = s->group[g].count > s->most ? s->group[g].count : s->most;
-    if (solves_series(j->settings) && s->groups > j->scan->places)
-        vf_warn(j->ctx, "the frames of a slice or slab are solved in groups of at most %d, because of their memory",
-                most);
     return VF_OK;
 }
 
@@ -82,7 +92,11 @@ static vf_status make_slots(sharing *s)
     const recon_job *j = s->job;
     s->images = calloc((size_t)s->slots, sizeof *s->images);
     s->image = malloc((size_t)(j->most_sets * j->voxels) * sizeof *s->image);
-    bool all = s->images && s->image;
+    int shared = 0;
+    for (int g = 0; g < s->groups; g++)
+        shared = s->group[g].after > shared ? s->group[g].after : shared;
+    s->shared = malloc((size_t)shared * frame_bytes(j) + 1);
+    bool all = s->images && s->image && s->shared;
     vf_large_pages(s->image, (size_t)j->voxels * sizeof *s->image);
     for (int i = 0; all && i < s->slots; i++) {
         s->images[i] = malloc((size_t)s->most * frame_bytes(j) + 1);
@@ -176,7 +190,9 @@ static vf_status put_group(void *user, int slot, int64_t item)
     vf_status status = VF_OK;
     if (!s->own)
         watch_stage(s->watch, "combine", 0);
-    for (int f = 0; f < g->count && status == VF_OK; f++) {
+    if (g->before + g->after > 0)
+        window_blend(j, g, s->images[slot], s->shared);
+    for (int f = g->skip; f < g->count - g->drop - g->after && status == VF_OK; f++) {
         status = finish_frame(j, j->frames[g->first + f], s->images[slot] + (size_t)f * frame_bytes(j), s->image);
         if (status == VF_OK)
             s->put(s->user, j->frames[g->first + f], s->image);
@@ -205,7 +221,6 @@ static vf_status find_noise(sharing *s)
     vf_status status = noise_from_samples(j, &frame);
     if (status != VF_OK || frame < 0 || settings->method != RECON_CG)
         return status;
-    const frame_group one = {.trajectory = j->frames[frame]->trajectory, .first = frame, .count = 1};
     rough.tolerance = ROUGH;
     if (regularise_by_noise(settings)) /* the noise estimate must not depend on the user's factor */
         rough.lambda = 1;
@@ -215,15 +230,7 @@ static vf_status find_noise(sharing *s)
     j->noise_begun = true;
     for (int t = 0; t < s->how.teams; t++) {
         crew *c = &s->crew[t];
-        status = VF_OK;
-        for (int pass = 0; pass < PASSES && status == VF_OK; pass++) {
-            const double before = j->variance;
-            status = crew_make_group(c, &one, s->images[0]);
-            if (status == VF_OK)
-                status = noise_from_residual(c, frame, s->images[0]);
-            if (!(j->variance < WORTH_A_PASS * before))
-                break;
-        }
+        status = crew_find_noise(c, frame, s->images[0]);
         c->summary = (recon_summary){.converged = true};
         c->last = -1;
         if (!vf_is_device_error(status) || t + 1 == s->how.teams)
@@ -273,9 +280,11 @@ static void free_groups(sharing *s)
         free(s->images[i]);
     free(s->images);
     free(s->image);
+    free(s->shared);
     free(s->group);
     s->images = NULL;
     s->image = NULL;
+    s->shared = NULL;
     s->group = NULL;
 }
 
@@ -369,6 +378,10 @@ static void sum_up(const sharing *s, recon_summary *summary)
     memcpy(summary->noise, s->job->noise, sizeof summary->noise);
     summary->sigma = sqrt(s->job->variance);
     summary->misfit = s->job->misfit;
+    summary->frame_noise = s->job->noise_ratio;
+    for (int f = 0; summary->frame_noise && f < s->job->scan->frames; f++)
+        summary->frame_noise[f] = summary->sigma * sqrt(summary->frame_noise[f]);
+    s->job->noise_ratio = NULL;
 }
 
 static void free_sharing(sharing *s)

@@ -14,10 +14,11 @@
 
 /* ---- plan_device.c ---- */
 
-/* Sets the context's devices from the settings and the work, and checks their memory. `text` [size] gets the devices,
- * why they were chosen, and how they share the work; *bytes an estimate of the memory needed on each. Errors: as
- * vf_context_set_devices; VF_ERR_MEMORY, VF_ERR_DEVICE_MEMORY. */
-VF_MUST_CHECK vf_status plan_device(vf_context *ctx, const recon_settings *settings, const mri_scan *raw, char *text,
+/* Sets the context's devices from the settings and the work, and checks their memory. Sets settings->window if a series
+ * needs smaller windows to fit. `text` [size] gets the devices, why they were chosen, and how they share the work;
+ * *bytes an estimate of the memory needed on each. Errors: as vf_context_set_devices; VF_ERR_MEMORY,
+ * VF_ERR_DEVICE_MEMORY. */
+VF_MUST_CHECK vf_status plan_device(vf_context *ctx, recon_settings *settings, const mri_scan *raw, char *text,
                                     size_t size, double *bytes);
 /* Whether the devices and the host have enough memory for `sets` sets of coil maps. */
 bool plan_fits(vf_context *ctx, const recon_settings *settings, const mri_scan *raw, int sets);
@@ -86,6 +87,22 @@ bool solves_series(const recon_settings *settings);
 /* Whether calibrate_better_maps checks the scan's own maps: only if the user has not asked for them explicitly. */
 bool judges_scan_maps(const recon_settings *settings, const mri_scan *raw);
 
+/* ---- windows.c ---- */
+
+/* How the frames of a place are solved together: `count` windows of `frames` frames each, of which each shares at least
+ * `shared` with the next. The choice does not depend on the device, unless plan_device has to set settings->window. */
+typedef struct series_windows {
+    int count, frames, shared;
+} series_windows;
+
+/* The windows of a place with `frames` frames, of `frame_bytes` bytes each: settings->window frames, or for 0 as many
+ * as fit in recon_group_bytes, but RECON_LEAST_WINDOW at least. */
+series_windows windows_of_series(const recon_settings *settings, int frames, double frame_bytes);
+/* The frames of the place that has the most. */
+int most_frames_of_place(const mri_scan *raw);
+/* The size of a frame's images in the solver: one with maps (of one set), else one for each coil. */
+double series_frame_bytes(const recon_settings *settings, const mri_scan *raw);
+
 /* ---- reconstruct.c ---- */
 
 enum { RECON_MAX_DEVICES = 64 };
@@ -93,12 +110,13 @@ enum { RECON_MAX_DEVICES = 64 };
 /* Results of the reconstruction besides the images, for the report. */
 typedef struct recon_summary {
     char encoding[128], normal[160], coils[160];
-    double diagonal; /* of F^H W F in the object, for the last frame: lambda is relative to it */
-    double lambda;   /* absolute, for the last frame; spectrum prior: a factor on Wiener's weight */
-    double sigma;    /* standard deviation of a sample's noise, E|n|^2 = sigma^2; 0: not needed */
-    char noise[160]; /* the source of sigma */
-    char phase[128]; /* how the phase was used if one side of k-space is missing; "": both sides are there */
-    double misfit;   /* variance of a first image's residual over sigma^2; at least 1 */
+    double diagonal;     /* of F^H W F in the object, for the last frame: lambda is relative to it */
+    double lambda;       /* absolute, for the last frame; spectrum prior: a factor on Wiener's weight */
+    double sigma;        /* standard deviation of a sample's noise, E|n|^2 = sigma^2; 0: not needed */
+    char noise[160];     /* the source of sigma */
+    double *frame_noise; /* [frames] each frame's sigma, if they differ, else NULL; the caller frees it */
+    char phase[128];     /* how the phase was used if one side of k-space is missing; "": both sides are there */
+    double misfit;       /* variance of a first image's residual over sigma^2; at least 1 */
     double expected_signal, expected_noise, expected_bias; /* root mean squares over the last frame's voxels */
     double noise_unit, sparse_lambda[VF_MOST_PRIORS];      /* for the last frame: sparse.c, and absolute */
     double objective, penalty[VF_MOST_PRIORS];             /* of sparse priors, for the last frame: solve_result */

@@ -1,11 +1,15 @@
 /* Frames of a place that are solved together, under priors that couple them. All vectors are on the team's first
- * device, [frame][voxels]; each frame has the F^H W F of its trajectory. */
+ * device, [frame][voxels]; each frame has the F^H W F of its trajectory.
+ *
+ * If frames differ in noise, the sum of squares of frame f is weighted by v_f = sigma^2 / sigma_f^2, as maximum
+ * likelihood requires. So its F^H W F and F^H W d are multiplied by v_f, and the noise in F^H W d by sqrt(v_f). */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "frame_group.h"
+#include "voxfield/vector.h"
 
 typedef struct series {
     crew *c;
@@ -25,6 +29,19 @@ static const scan_frame *frame_of(const series *s, int f)
     return s->c->job->frames[s->group->first + f];
 }
 
+static double weight_of(const recon_job *j, const scan_frame *frame)
+{
+    return 1 / frame_noise_ratio(j, frame);
+}
+
+/* Multiplies a frame's image in a vector by its weight. */
+static vf_status weigh(const series *s, vf_queue *queue, int f, void *x)
+{
+    const recon_job *j = s->c->job;
+    const double weight = weight_of(j, frame_of(s, f));
+    return weight != 1 ? vf_vector_axpby(queue, j->type, j->voxels, weight, x, 0, x) : VF_OK;
+}
+
 /* ---- F^H W F ---- */
 
 static vf_status apply(void *state, vf_queue *queue, const void *x, void *y)
@@ -33,10 +50,14 @@ static vf_status apply(void *state, vf_queue *queue, const void *x, void *y)
     const recon_job *j = s->c->job;
     vf_device *device = vf_queue_device(queue);
     vf_status status = VF_OK;
-    for (int f = 0; f < s->group->count && status == VF_OK; f++)
-        status = vf_normal_apply(
-            s->of[f], queue, j->has_maps ? j->scan->coils : 1, j->has_maps ? s->c->maps.array[0].data : NULL,
-            vf_offset(device, x, j->type, f * j->voxels), vf_offset(device, y, j->type, f * j->voxels));
+    for (int f = 0; f < s->group->count && status == VF_OK; f++) {
+        void *of_frame = vf_offset(device, y, j->type, f * j->voxels);
+        status = vf_normal_apply(s->of[f], queue, j->has_maps ? j->scan->coils : 1,
+                                 j->has_maps ? s->c->maps.array[0].data : NULL,
+                                 vf_offset(device, x, j->type, f * j->voxels), of_frame);
+        if (status == VF_OK)
+            status = weigh(s, queue, f, of_frame);
+    }
     return status;
 }
 
@@ -87,12 +108,70 @@ static vf_status put_balance(series *s, double mean)
     return status;
 }
 
+/* The unit of lambda and the mean eigenvalue, over all frames of the place, so that all windows have the same; the place
+ * keeps them. */
+static vf_status find_unit(const series *s, frame_place *place, double *mean, double *unit)
+{
+    crew *c = s->c;
+    recon_job *j = c->job;
+    double squares = 0, sum = 0;
+    int count = 0;
+    vf_status status = VF_OK;
+    pthread_mutex_lock(&j->lock);
+    *mean = place->mean;
+    *unit = place->unit;
+    pthread_mutex_unlock(&j->lock);
+    if (*mean != 0)
+        return VF_OK;
+    for (int f = 0; f < j->frame_count && status == VF_OK; f++) {
+        double one = 0;
+        if (&j->place[j->frames[f]->place] != place)
+            continue;
+        status = regularise_density(c, j->frames[f]->trajectory);
+        if (status != VF_OK)
+            return status;
+        squares += pow(sparse_unit(c, s->power * weight_of(j, j->frames[f]), &one), 2);
+        sum += one;
+        count++;
+    }
+    *mean = sum / count;
+    *unit = sqrt(squares / count);
+    pthread_mutex_lock(&j->lock);
+    place->mean = *mean;
+    place->unit = *unit;
+    pthread_mutex_unlock(&j->lock);
+    return status;
+}
+
+/* Wavelets act within a frame, so each frame's lambda is in units of its own noise: sqrt(v_f) over the root mean square
+ * of all frames'. */
+static vf_status set_own_units(const series *s, const frame_place *place)
+{
+    const recon_job *j = s->c->job;
+    double sum = 0;
+    int count = 0;
+    for (int f = 0; f < j->frame_count; f++)
+        if (&j->place[j->frames[f]->place] == place) {
+            sum += weight_of(j, j->frames[f]);
+            count++;
+        }
+    double *factor = malloc((size_t)s->group->count * sizeof *factor);
+    if (!factor)
+        return vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for the weights of %d frames", s->group->count);
+    for (int f = 0; f < s->group->count; f++)
+        factor[f] = sqrt(weight_of(j, frame_of(s, f)) * count / sum);
+    const vf_status status = vf_penalties_set_frames(s->penalties, j->ctx, factor);
+    free(factor);
+    return status;
+}
+
 static vf_status make_priors(series *s)
 {
     crew *c = s->c;
     const recon_job *j = c->job;
     const int count = s->group->count;
     double *spectrum = malloc((size_t)j->voxels * sizeof *spectrum);
+    frame_place *place = &c->job->place[frame_of(s, 0)->place];
     double mean = 0, unit = 0;
     vf_status status =
         spectrum ? VF_OK : vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for %lld voxels", (long long)j->voxels);
@@ -101,20 +180,18 @@ static vf_status make_priors(series *s)
     if (status == VF_OK)
         status =
             vf_circulant_create(vf_queue_device(s->queue), j->scan->matrix, j->settings->precision, count, &s->inverse);
-    for (int pass = 0; pass < 2 && status == VF_OK; pass++) {
-        for (int f = 0; f < count && status == VF_OK; f++) {
-            double one = 0;
-            status = regularise_density(c, frame_of(s, f)->trajectory);
-            if (status == VF_OK && pass == 0) {
-                unit += pow(sparse_unit(c, s->power, &one), 2) / count;
-                mean += one / count;
-            } else if (status == VF_OK) {
-                sparse_inverse(c, s->penalties, s->power, mean, spectrum);
-                status = vf_circulant_set(s->inverse, s->queue, f, spectrum);
-            }
+    if (status == VF_OK)
+        status = find_unit(s, place, &mean, &unit);
+    if (status == VF_OK)
+        sparse_weigh(c, s->penalties, mean, unit, sparse_error(&(recon_summary){0}));
+    if (status == VF_OK && j->noise_ratio)
+        status = set_own_units(s, place);
+    for (int f = 0; f < count && status == VF_OK; f++) {
+        status = regularise_density(c, frame_of(s, f)->trajectory);
+        if (status == VF_OK) {
+            sparse_inverse(c, s->penalties, s->power * weight_of(j, frame_of(s, f)), mean, spectrum);
+            status = vf_circulant_set(s->inverse, s->queue, f, spectrum);
         }
-        if (pass == 0 && status == VF_OK)
-            sparse_weigh(c, s->penalties, mean, sqrt(unit), sparse_error(&(recon_summary){0}));
     }
     free(spectrum);
     return status == VF_OK && j->has_maps ? put_balance(s, mean) : status;
@@ -143,6 +220,8 @@ static vf_status transfer(series *s, char *images, int channel, bool back)
         char *image = images + (size_t)f * frame_bytes(j) + (size_t)channel * bytes;
         void *there = vf_array_at(back ? &s->x : &s->b, f * j->voxels);
         status = vf_queue_copy(s->queue, back ? (void *)image : there, back ? there : (void *)image, bytes);
+        if (status == VF_OK && !back)
+            status = weigh(s, s->queue, f, there);
     }
     return status == VF_OK ? vf_queue_sync(s->queue) : status;
 }

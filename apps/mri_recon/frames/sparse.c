@@ -142,14 +142,14 @@ static vf_status set_solver(crew *c, const frame_place *place, device_solver *s,
     return status == VF_OK && j->has_maps ? put_unseen(j, place, s, power, mean) : status;
 }
 
-vf_status sparse_frame(crew *c, const frame_place *place, double power)
+vf_status sparse_frame(crew *c, const scan_frame *frame, double power)
 {
     const int solving = c->job->has_maps ? 1 : c->solvers;
     double mean = 0;
-    const double unit = sparse_unit(c, power, &mean);
+    const double unit = sparse_unit(c, power, &mean) * sqrt(frame_noise_ratio(c->job, frame));
     vf_status status = VF_OK;
     for (int d = 0; d < solving && status == VF_OK; d++)
-        status = set_solver(c, place, &c->solver[d], power, mean, unit);
+        status = set_solver(c, &c->job->place[frame->place], &c->solver[d], power, mean, unit);
     return status;
 }
 

@@ -1,0 +1,154 @@
+/* Windows of a series (apps/mri_recon/frames/windows.c): how they lie, and how images go over from one to the next. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "coil_fixture.h"
+#include "frames/frame_group.h"
+
+enum { MOST_FRAMES = 70 };
+
+/* Every frame comes from one window, or from two neighbours that both know it as shared. No window is longer than
+ * asked for, neighbours share a quarter or more, and a frame that is shared lies in the middle of what both have. */
+static void test_every_frame_once(void **state)
+{
+    (void)state;
+    for (int frames = 2; frames <= MOST_FRAMES; frames++)
+        for (int window = RECON_LEAST_WINDOW; window <= MOST_FRAMES; window++) {
+            const recon_settings settings = {.window = window};
+            const series_windows w = windows_of_series(&settings, frames, 1e12);
+            int next = 0, shared = 0, end = 0;
+            assert_int_equal(w.frames, window < frames ? window : frames);
+            assert_true(w.count == 1 ? w.frames == frames : w.shared >= 2 && 4 * w.shared >= w.frames - 3);
+            for (int i = 0; i < w.count; i++) {
+                const frame_group g = window_of_series(&w, 100, frames, i);
+                assert_int_equal(g.count, w.frames);
+                assert_true(g.skip >= 0 && g.drop >= 0 && g.first >= 100 && g.first + g.count <= 100 + frames);
+                assert_true(i == 0 || end - g.first >= w.shared); /* of the window before */
+                assert_true(i == 0 || abs(g.skip - (end - g.first - g.before - g.skip)) <= 1);
+                assert_int_equal(g.before, shared);
+                assert_int_equal(g.first + g.skip, 100 + next);
+                next += g.count - g.skip - g.drop - g.after;
+                assert_true(g.skip + g.before <= g.count - g.drop - g.after); /* no frame of three windows */
+                assert_int_equal(g.after, i + 1 < w.count ? w.shared : 0);
+                shared = g.after;
+                end = g.first + g.count;
+            }
+            assert_int_equal(next, frames);
+            assert_int_equal(end, 100 + frames);
+        }
+}
+
+/* Without a window by hand, as many frames as the limit of bytes holds, but no fewer than windows need. */
+static void test_limit(void **state)
+{
+    (void)state;
+    recon_settings settings = {.group_bytes = 1000};
+    assert_int_equal(windows_of_series(&settings, 50, 100).frames, 10);
+    assert_int_equal(windows_of_series(&settings, 50, 100).count, 6); /* 10, then 8 more each */
+    assert_int_equal(windows_of_series(&settings, 10, 100).count, 1);
+    assert_int_equal(windows_of_series(&settings, 50, 900).frames, RECON_LEAST_WINDOW);
+    assert_int_equal(windows_of_series(&settings, 3, 900).count, 1);
+    settings.group_bytes = 0;
+    assert_int_equal(windows_of_series(&settings, 1 << 12, 1 << 20).frames, 1 << 10);
+    settings.window = 20;
+    assert_int_equal(windows_of_series(&settings, 50, 1e12).frames, 20);
+}
+
+/* A series whose window is halved until it fits into the memory that is free: with a matrix for which about 25 frames
+ * would fill half of it, neither 200 nor 100 frames fit. A window by hand is not changed, and what never fits is
+ * refused without one. The test of the larger matrix needs 40 times the memory of the first, and so do four frames.
+ * */
+static void test_memory(void **state)
+{
+    vf_context *ctx = *state;
+    uint64_t available, total;
+    float k[3] = {0};
+    scan_trajectory trajectory[2] = {{.samples = 1, .k = k}};
+    scan_frame frame[200] = {{0}};
+    char text[640];
+    double bytes;
+    vf_host_memory(&available, &total);
+    const double of_frame = (double)available / 50;
+    for (int n = 0; n < 3; n++) {
+        const int64_t rows = (int64_t)(of_frame / (n == 2 ? 4 : 160) / 1024);
+        const mri_scan raw = {.matrix = {1024, rows, 1},
+                              .fov = {200, 200, 5},
+                              .crop = {1024, rows, 1},
+                              .coils = 1,
+                              .volumes = 200,
+                              .slices = 1,
+                              .places = 1,
+                              .trajectories = 1,
+                              .trajectory = trajectory,
+                              .frames = 200,
+                              .frame = frame};
+        recon_settings settings = {.device = "cpu",
+                                   .method = RECON_CG,
+                                   .prior = RECON_SPECTRUM,
+                                   .sparse = 1,
+                                   .sparse_prior = {VF_PENALTY_TEMPORAL},
+                                   .iterations = 10,
+                                   .lambda_auto = true,
+                                   .precision = VF_F32,
+                                   .accuracy = 1e-6,
+                                   .window = n == 1 ? 150 : 0,
+                                   .group_bytes = INT64_MAX};
+        const vf_status status = plan_device(ctx, &settings, &raw, text, sizeof text, &bytes);
+        assert_int_equal(status, n == 0 ? VF_OK : VF_ERR_MEMORY);
+        assert_true(n == 0 ? settings.window < 100 && settings.window >= 13 : settings.window == (n == 1 ? 150 : 0));
+        assert_true(n == 0 || strstr(vf_context_message(ctx), "a smaller --window"));
+        vf_context_clear_error(ctx);
+    }
+}
+
+/* Images whose value is the frame's number plus 100 times the window's. Of three shared frames, the window before
+ * contributes 3/4, 2/4 and 1/4; all numbers are exact. */
+static void test_blend(void **state)
+{
+    (void)state;
+    enum { VOXELS = 3, CHANNELS = 2, COUNT = 12, NUMBERS = VOXELS * CHANNELS };
+    for (int type = 0; type < 2; type++) {
+        const recon_job j = {.type = type ? VF_C128 : VF_C64, .voxels = VOXELS, .channels = CHANNELS, .most_sets = 1};
+        const frame_group g[2] = {{.count = COUNT, .drop = 1, .after = 3},
+                                  {.first = 8, .count = COUNT, .skip = 0, .before = 3}};
+        char *images = calloc(COUNT, frame_bytes(&j)), *shared = calloc(3, frame_bytes(&j));
+        assert_non_null(images);
+        assert_non_null(shared);
+        double complex *wide = (double complex *)(void *)images;
+        float complex *narrow = (float complex *)(void *)images;
+        for (int w = 0; w < 2; w++) {
+            for (int i = 0; i < COUNT * NUMBERS; i++) {
+                const double complex x = (100 * w + g[w].first + i / NUMBERS) * (1 + 2 * I);
+                if (type)
+                    wide[i] = x;
+                else
+                    narrow[i] = (float complex)x;
+            }
+            window_blend(&j, &g[w], images, shared);
+        }
+        for (int i = 0; i < COUNT * NUMBERS; i++) {
+            const int f = i / NUMBERS;
+            const double part = f < 3 ? (f + 1) / 4.0 : 1;
+            const double complex x = (100 * part + g[1].first + f) * (1 + 2 * I), found = type ? wide[i] : narrow[i];
+            assert_true(found == x);
+        }
+        free(images);
+        free(shared);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_every_frame_once),
+        cmocka_unit_test(test_limit),
+        cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_blend),
+    };
+    return cmocka_run_group_tests(tests, make_context, free_context);
+}
