@@ -18,6 +18,10 @@ typedef struct series {
     vf_array b, x, even;
     vf_penalties *penalties;
     vf_circulant *inverse;
+    double mean, unit; /* of sparse_weigh */
+    vf_operator *system;
+    solve_result *result; /* [channel] */
+    bool again;           /* with the numbers of iterations in `result` */
 } series;
 
 static const scan_frame *frame_of(const series *s, int f)
@@ -84,8 +88,7 @@ static vf_status make_priors(series *s)
     crew *c = s->c;
     const recon_job *j = c->job;
     const int count = s->group->count;
-    double *spectrum = malloc((size_t)j->voxels * sizeof *spectrum);
-    double mean = 0, unit = 0;
+    double *spectrum = malloc((size_t)j->voxels * sizeof *spectrum), square = 0;
     vf_status status =
         spectrum ? VF_OK : vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for %lld voxels", (long long)j->voxels);
     if (status == VF_OK)
@@ -98,15 +101,16 @@ static vf_status make_priors(series *s)
             double one = 0;
             status = regularise_density(c, frame_of(s, f)->trajectory);
             if (status == VF_OK && pass == 0) {
-                unit += pow(sparse_unit(c, s->power, &one), 2) / count;
-                mean += one / count;
+                square += pow(sparse_unit(c, s->power, &one), 2) / count;
+                s->mean += one / count;
             } else if (status == VF_OK) {
-                sparse_inverse(c, s->penalties, s->power, mean, spectrum);
+                sparse_inverse(c, s->penalties, s->power, s->mean, spectrum);
                 status = vf_circulant_set(s->inverse, s->queue, f, spectrum);
             }
         }
+        s->unit = sqrt(square);
         if (pass == 0 && status == VF_OK)
-            sparse_weigh(c, s->penalties, mean, sqrt(unit));
+            sparse_weigh(c, s->penalties, s->mean, s->unit);
     }
     free(spectrum);
     return status;
@@ -139,14 +143,14 @@ static vf_status transfer(series *s, char *images, int channel, bool back)
     return status == VF_OK ? vf_queue_sync(s->queue) : status;
 }
 
-static vf_status solve_channel(series *s, vf_operator *system, char *images, int channel)
+static vf_status solve_channel(series *s, char *images, int channel)
 {
     crew *c = s->c;
     const recon_job *j = c->job;
-    recon_summary *summary = &c->summary;
+    solve_result *result = &s->result[channel];
     const solve_options options = {.precision = j->settings->precision,
-                                   .iterations = j->settings->iterations,
-                                   .tolerance = j->settings->tolerance,
+                                   .iterations = s->again ? result->iterations : j->settings->iterations,
+                                   .tolerance = s->again ? 0 : j->settings->tolerance,
                                    .input = j->settings->input,
                                    .lambda_auto = j->settings->lambda_auto};
     const sparse_problem problem = {.solver = j->settings->solver,
@@ -155,17 +159,44 @@ static vf_status solve_channel(series *s, vf_operator *system, char *images, int
                                     .inverse_of_each = true,
                                     .voxels = j->voxels,
                                     .even = s->even};
-    solve_result result = {0};
     vf_status status = transfer(s, images, channel, false);
     if (status == VF_OK)
-        status = solve_sparse(j->ctx, &options, system, s->queue, &problem, &s->b, &s->x, tell, c, &result);
-    if (status == VF_OK)
-        status = transfer(s, images, channel, true);
-    if (status != VF_OK)
-        return status;
-    watch_add(c->watch, j->settings->iterations - result.iterations);
-    summary_add(summary, &result, channel == 0);
-    return VF_OK;
+        status = solve_sparse(j->ctx, &options, s->system, s->queue, &problem, &s->b, &s->x, tell, c, result);
+    return status == VF_OK ? transfer(s, images, channel, true) : status;
+}
+
+/* A sure_estimate. */
+static vf_status estimate(void *user, double factor, bool again, const void *b, void *x, double *data)
+{
+    series *s = user;
+    recon_job *j = s->c->job;
+    vf_status status = VF_OK;
+    s->again = again;
+    j->factor = factor;
+    sparse_weigh(s->c, s->penalties, s->mean, s->unit);
+    memcpy(x, b, (size_t)s->group->count * frame_bytes(j));
+    *data = 0;
+    for (int i = 0; i < j->channels && status == VF_OK; i++) {
+        status = solve_channel(s, x, i);
+        *data += s->result[i].data;
+        j->sure_applications += s->result[i].applications;
+    }
+    return status;
+}
+
+static vf_status solve_channels(series *s, char *images)
+{
+    crew *c = s->c;
+    const recon_job *j = c->job;
+    vf_status status = VF_OK;
+    for (int i = 0; i < j->channels && status == VF_OK; i++) {
+        status = solve_channel(s, images, i);
+        if (status != VF_OK)
+            break;
+        watch_add(c->watch, j->settings->iterations - s->result[i].iterations);
+        summary_add(&c->summary, &s->result[i], i == 0);
+    }
+    return status;
 }
 
 static vf_status solve_all(series *s, char *images)
@@ -175,7 +206,6 @@ static vf_status solve_all(series *s, char *images)
     const recon_job *j = c->job;
     vf_device *device = vf_queue_device(s->queue);
     const vf_vector_space space = {j->type, s->group->count * j->voxels};
-    vf_operator *system = NULL;
     snprintf(c->summary.normal, sizeof c->summary.normal, "%s", s->normal->description);
     c->summary.diagonal = s->of[s->group->count - 1]->diagonal * s->power;
     watch_stage(c->watch, "solve", (double)j->channels * j->settings->iterations);
@@ -183,10 +213,11 @@ static vf_status solve_all(series *s, char *images)
     if (status == VF_OK)
         status = vf_array_create(device, VF_SPACE_DEVICE, space.type, space.count, &s->x);
     if (status == VF_OK)
-        status = vf_operator_create(device, &methods, VF_OPERATOR_SELF_ADJOINT, space, space, s, &system);
-    for (int i = 0; i < j->channels && status == VF_OK; i++)
-        status = solve_channel(s, system, images, i);
-    vf_operator_free(system);
+        status = vf_operator_create(device, &methods, VF_OPERATOR_SELF_ADJOINT, space, space, s, &s->system);
+    if (status == VF_OK)
+        status =
+            j->choosing ? sure_choose(c, images, j->channels * space.count, estimate, s) : solve_channels(s, images);
+    vf_operator_free(s->system);
     return status;
 }
 
@@ -213,9 +244,12 @@ vf_status crew_solve_series(crew *c, const frame_group *g, char *images)
     const team_share all = {.coils = j->scan->coils, .voxels = j->voxels};
     s.normal = calloc((size_t)g->count, sizeof *s.normal);
     s.of = calloc((size_t)g->count, sizeof *s.of);
-    vf_status status = s.normal && s.of ? VF_OK : vf_fail(j->ctx, VF_ERR_MEMORY, "no memory");
+    s.result = calloc((size_t)j->channels, sizeof *s.result);
+    vf_status status = s.normal && s.of && s.result ? VF_OK : vf_fail(j->ctx, VF_ERR_MEMORY, "no memory");
     if (status == VF_OK)
         status = adjoints(&s, images);
+    if (status == VF_OK && j->choosing)
+        status = sure_probe(c, g);
     if (status == VF_OK)
         status = crew_power(c, first, &s.power);
     if (status == VF_OK && j->has_maps) {
@@ -239,5 +273,6 @@ vf_status crew_solve_series(crew *c, const frame_group *g, char *images)
     vf_array_free(&s.even);
     free(s.normal);
     free(s.of);
+    free(s.result);
     return status;
 }

@@ -78,7 +78,8 @@ void sparse_weigh(crew *c, vf_penalties *penalties, double mean, double unit)
     const recon_settings *settings = c->job->settings;
     for (int i = 0; i < settings->sparse; i++) {
         const vf_penalty_kind kind = settings->sparse_prior[i];
-        const double factor = settings->lambda_auto ? FACTOR[kind] * vf_penalties_noise(penalties, i) : 1;
+        const double factor =
+            settings->lambda_auto ? c->job->factor * FACTOR[kind] * vf_penalties_noise(penalties, i) : 1;
         const double lambda = settings->lambda * factor * unit;
         vf_penalties_set(penalties, i, lambda, RHO[kind] * mean);
         c->summary.sparse_lambda[i] = lambda;
