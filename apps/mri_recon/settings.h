@@ -83,7 +83,7 @@ typedef struct recon_settings {
      * the forecast, or on that of sparse.c. */
     double lambda;
     bool lambda_auto;
-    bool lambda_sure;     /* lambda_auto, and a factor by sure.c */
+    bool lambda_sure;     /* lambda_auto, and a factor by choose_lambda.c */
     bool partial_fourier; /* use the phase's smoothness if one side of k-space is missing */
     double accuracy;      /* of the NUFFT */
     vf_dtype precision;   /* VF_F32, VF_F64 */

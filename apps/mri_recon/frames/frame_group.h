@@ -219,7 +219,7 @@ VF_MUST_CHECK vf_status sparse_frame(crew *c, double power);
 /* The problem of a frame on a device, after sparse_frame. */
 sparse_problem sparse_problem_of(const crew *c, const device_solver *s);
 
-/* ---- sure.c ---- */
+/* ---- choose_lambda.c ---- */
 
 /* The frames that lambda is chosen for: one, or a group of those that are solved together. */
 frame_group sure_group(const recon_job *job, const frame_group *group, int groups);

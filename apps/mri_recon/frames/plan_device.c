@@ -33,7 +33,7 @@ static double sparse_applications(const recon_settings *s)
     return s->solver == RECON_ADMM ? 2 * fmin(typical, s->iterations) : fmin(slow, s->iterations);
 }
 
-/* Frames that sure.c solves again and again, times how often. */
+/* Frames that choose_lambda.c solves again and again, times how often. */
 static double sure_frames(const recon_settings *s, const mri_scan *raw)
 {
     const double typical = 8;
