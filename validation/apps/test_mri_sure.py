@@ -65,12 +65,13 @@ def plain(path, rng, sigma, n=40, spokes=16, coils=4):
 
 def test_predicted_error(_):
     """P = |F (x - x0)|^2 / sigma^2 of the chosen image is the least of a sweep, but for chance and for the spacing of
-    the factors. The risk of two images differs from their P by 2 (f' - f) - 2 Re <x' - x, F^H n> / sigma^2, f with the
-    chance of the probe. That has the mean 0 and a variance of at most 4 (|F (x' - x)|^2 / (2 sigma^2) + 2 f), f the
-    larger number of degrees of freedom (a squared eigenvalue is below an eigenvalue). Between factors that are 1.41
-    apart, the least P of a parabola differs from the lowest of the sweep by less than the lowest from its neighbour;
-    the search's own spacing is finer. A share of the misfit counts as noise: with it the variance is at most a few
-    percent too large here, times f. Whitening knows sigma to 1 %."""
+    the factors. The risks of two images differ by what their P differ by, and by 2 (e - Re <x' - x, F^H n> / sigma^2),
+    e the estimate of f' - f, whose mean is 0. Both terms come from the change J of the estimate's derivative, with the
+    same eigenvalues, below 1 and of one sign, and have a variance of at most their sum |f' - f|; the second also has
+    |F (x' - x)|^2 / (2 sigma^2). Between factors that are 1.41 apart, the least P of a parabola differs from the lowest
+    of the sweep by less than the lowest from its neighbour; the search's own spacing is finer. A share of the misfit
+    counts as noise, and whitening knows sigma to 1 %: a variance off by a share s changes the difference of the risks by
+    2 s |f' - f|."""
     need_h5py()
     rng = numpy.random.default_rng(SEED)
     for sigma in 0.5, 1, 3:
@@ -86,7 +87,8 @@ def test_predicted_error(_):
             found, least = numpy.linalg.norm(left) ** 2, swept[best][0]
             at = FACTORS.index(best)
             near = min(swept[f][0] for f in FACTORS[max(0, at - 1):at + 2] if f != best) - least
-            freedom = max(sure["degrees_of_freedom"])
+            tried = sorted(zip(numpy.log(sure["factors_tried"]), sure["degrees_of_freedom"]))
+            freedom = abs(numpy.interp(numpy.log(sure["factor"]), *zip(*tried)) - numpy.interp(numpy.log(best), *zip(*tried)))
             chance = 2 * (numpy.linalg.norm(left - swept[best][1]) ** 2 / 2 + 2 * freedom) ** 0.5
             unsure = 2 * (min(report["misfit"] ** (1 / 3), 3) - 1 + 0.02) * freedom
             most = least + near + 4 * chance + unsure
@@ -148,38 +150,60 @@ def test_series(_):
 # ---- what is said, and for which frames ----
 
 
+def flat(path, *options):
+    """An object for which the automatic lambda of total variation is too small."""
+    phantom(path, "--phantom", "ellipsoids", "--matrix", "40,40,1", "--coils", 3, "--spokes", 20, "--image-snr", 4,
+            "--noise-scan", "--seed", SEED, *options)
+
+
 def test_one_choice(_):
     """All frames have the same factor, with and without maps; auto with that factor is the same image, to the
     solver's rounding."""
     need_h5py()
-    phantom("s.h5", "--phantom", "ellipsoids", "--matrix", "40,40,1", "--coils", 3, "--spokes", 20, "--frames", 3,
-            "--image-snr", 6, "--noise-scan", "--seed", SEED)
+    flat("s.h5", "--frames", 3)
     for options in (), ("--coils", "rss"):
-        values, whole, said = image("s.h5", *options, "--lambda", "sure")
+        values, whole, said = image("s.h5", *options, "--lambda", "sure", prior="tv")
         report = whole["reconstruction"]
         factor = choice(report)["factor"]
-        other, plain_report = made("s.h5", *options, "--lambda", f"auto:{factor:.17g}")
+        assert factor > 1, factor
+        other, automatic = made("s.h5", *options, "--lambda", f"auto:{factor:.17g}", prior="tv")
         assert relative(values, other) <= 1e-5, relative(values, other)
-        assert "sure" not in plain_report and report["iterations"] == plain_report["iterations"], plain_report
-        assert report["applications_of_normal"] == plain_report["applications_of_normal"], plain_report
-        assert "lambda sure (wavelet)" in said and f"lambda     {factor:.2f} times that of auto, by SURE" in said, said
+        assert "sure" not in automatic and report["iterations"] == automatic["iterations"], automatic
+        assert report["applications_of_normal"] == automatic["applications_of_normal"], automatic
+        assert abs(report["tv"]["lambda"] / automatic["tv"]["lambda"] - 1) <= 1e-12, automatic
+        assert "lambda sure (tv)" in said and f"lambda     {factor:.2f} times that of auto, by SURE" in said, said
+
+
+def test_risk(_):
+    """The risk is 2 (objective - terms) / variance + 2 f, of one image or of all coils. The image of the report is the
+    one whose risk was taken: the same steps, up to the rounding of lambda, in single precision. Terms and data's part
+    are below |d|^2 / 2, which is near the objective."""
+    need_h5py()
+    flat("s.h5")
+    for options in (), ("--coils", "rss"):
+        report = made("s.h5", *options, "--lambda", "sure", prior="tv")[1]
+        sure = choice(report)
+        at = sure["factors_tried"].index(sure["factor"])
+        variance = report["noise_sigma"] ** 2 * min(report["misfit"] ** (1 / 3), 3)
+        risk = 2 * (report["objective"] - report["tv"]["term"]) / variance + 2 * sure["degrees_of_freedom"][at]
+        assert abs(sure["risks"][at] / risk - 1) <= 1e-4, (sure, risk)
 
 
 def test_same_bits(_):
-    """The same bits with any number of threads; the seed determines the probe. Shared by two devices, risks differ by
+    """The same bits with any number of threads; the seed determines the probe (tv has no shifts). Shared by two devices, risks differ by
     rounding alone."""
     need_h5py()
     phantom("s.h5", "--matrix", "40,40,1", "--coils", 3, "--spokes", 16, "--image-snr", 10, "--noise-scan", "--seed", SEED)
     words = ("--lambda", "sure", "--seed")
-    first, report = made("s.h5", *words, 7, "--threads", 1)
+    first, report = made("s.h5", *words, 7, "--threads", 1, prior="tv")
     for threads in 2, 3:
-        other, again = made("s.h5", *words, 7, "--threads", threads)
+        other, again = made("s.h5", *words, 7, "--threads", threads, prior="tv")
         assert numpy.array_equal(first, other) and again["sure"] == report["sure"], (report["sure"], again["sure"])
-    moved = made("s.h5", *words, 8, "--threads", 1)[1]["sure"]["degrees_of_freedom"][0]
+    moved = made("s.h5", *words, 8, "--threads", 1, prior="tv")[1]["sure"]["degrees_of_freedom"][0]
     freedom = report["sure"]["degrees_of_freedom"][0]
     assert moved != freedom and abs(moved - freedom) <= 8 * freedom ** 0.5, (moved, freedom)
     if program.DEVICE == "cpu":
-        pair = made("s.h5", *words, 7, "--device", "cpu:0,1")[1]["sure"]
+        pair = made("s.h5", *words, 7, "--device", "cpu:0,1", prior="tv")[1]["sure"]
         assert abs(pair["degrees_of_freedom"][0] - freedom) <= 0.01 * freedom, (pair, freedom)
 
 
