@@ -299,7 +299,7 @@ const program_option recon_options[] = {
          "of samples. With --prior `spectrum`, it is relative to the choice of `auto`. With sparse priors, it is in "
          "units of the noise: the standard deviation of the noise in the finest wavelet coefficients of F^H W data. "
          "`sure`, for sparse priors, looks for a factor on the choice of `auto` by Stein's unbiased risk estimate. It "
-         "takes as long as six to fourteen more images."},
+         "makes six to fourteen more images."},
     {OPTION_CUSTOM, .name = "prior", .argument = "PRIOR", .parse = prior, .choices = priors, .initial = "auto",
      .needs = "method=cg", .help = "prior of the image; two sparse ones at once as in wavelet+tv",
      .more = "`wavelet`, `tv`, `temporal`, `llr` and `nuclear` are sparse priors: they make noise and the artefacts of "

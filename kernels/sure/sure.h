@@ -24,8 +24,8 @@
 extern "C" {
 #endif
 
-/* h / sigma. Measured on images in single precision: from 1e-4 to 1e-2, f is the same to 1 %. Smaller steps would show
- * the rounding errors of x. At 0.3, f is 2 to 8 % too large, because steps near sigma change what lies below a threshold. */
+/* h / sigma. Small against the noise: steps near sigma change what lies below a threshold, and f comes out too large.
+ * Large against rounding errors of x, which the product with p averages. */
 #define VF_SURE_STEP 0.01
 
 typedef struct vf_sure_problem {

@@ -189,6 +189,18 @@ def test_risk(_):
         assert abs(sure["risks"][at] / risk - 1) <= 1e-4, (sure, risk)
 
 
+def test_coarse(_):
+    """Far from convergence, too, both images of a factor take the same steps: f counts numbers, so it is above 0 and at
+    most that of voxels, up to the chance of the probe. Other steps would move the image by the tolerance, a hundred times
+    what the probe does."""
+    need_h5py()
+    flat("s.h5", "--frames", 3)
+    for prior, voxels in ("tv", 1600), ("llr", 4800):
+        sure = choice(made("s.h5", "--tolerance", 0.1, "--lambda", "sure", prior=prior)[1])
+        for freedom in sure["degrees_of_freedom"]:
+            assert 0 < freedom <= voxels + 6 * voxels ** 0.5, (prior, sure)
+
+
 def test_same_bits(_):
     """The same bits with any number of threads; the seed determines the probe (tv has no shifts). Shared by two devices, risks differ by
     rounding alone."""
