@@ -8,8 +8,8 @@
  *     f = E Re <x'(b) p, p>,    p = F^H W n1, n1 noise of sigma = 1
  *
  * (Stein, Ann. Stat. 9 (1981) 1135; Ramani et al., IEEE Trans. Image Process. 21 (2012) 3659). f is the estimate's
- * degrees of freedom, in complex numbers: tr(J A) for x = J b. One realisation of p stands for the mean, and a difference
- * for the derivative (Ramani, Blu and Unser, IEEE Trans. Image Process. 17 (2008) 1540):
+ * degrees of freedom, in complex numbers: tr(J A) for x = J b. One realisation of p stands for the mean, and a
+ * difference for the derivative (Ramani, Blu and Unser, IEEE Trans. Image Process. 17 (2008) 1540):
  *
  *     f = Re <x(b + h p) - x(b), p> / h,    h = VF_SURE_STEP sigma
  *
@@ -33,8 +33,8 @@ typedef struct vf_sure_problem {
     int64_t count;
     const void *b, *probe; /* b and p, [count], VF_SPACE_DEVICE memory of the queue's device */
     double variance;       /* sigma^2 > 0 */
-    /* Sets x to the estimate from `b` with a prior of a relative strength, and *data to <x, A x> / 2 - Re <b, x>. `again`:
-     * with the same steps as in the last call, at the same strength, so that x is a smooth function of b. */
+    /* Sets x to the estimate from `b` with a prior of a relative strength, and *data to <x, A x> / 2 - Re <b, x>.
+     * `again`: with the same steps as in the last call, at the same strength, so that x is a smooth function of b. */
     vf_status (*estimate)(void *user, double factor, bool again, const void *b, void *x, double *data);
     void *user;
 } vf_sure_problem;
@@ -58,9 +58,9 @@ typedef struct vf_sure_result {
     int best;                          /* of these, the one of least risk */
 } vf_sure_result;
 
-/* Looks for the factor of least risk: 1, 2 and 1/2, doubled or halved on while the least is at an end and in [1 / widest,
- * widest]; then up to two vertices of parabolas over log factor through the least and its neighbours. Of equal risks, the
- * one that was tried first. Errors: as vf_sure_risk. */
+/* Looks for the factor of least risk: 1, 2 and 1/2, doubled or halved on while the least is at an end and in [1 /
+ * widest, widest]; then up to two vertices of parabolas over log factor through the least and its neighbours. Of equal
+ * risks, the one that was tried first. Errors: as vf_sure_risk. */
 VF_MUST_CHECK vf_status vf_sure_search(vf_queue *queue, const vf_sure_problem *problem, double widest,
                                        vf_sure_result *out);
 

@@ -1,5 +1,5 @@
-/* Stein's unbiased risk estimate: linear estimates, whose degrees of freedom are a trace, soft thresholds, whose degrees
- * of freedom are known, the search for the least risk, and refusals. On fresh random numbers.
+/* Stein's unbiased risk estimate: linear estimates, whose degrees of freedom are a trace, soft thresholds, whose
+ * degrees of freedom are known, the search for the least risk, and refusals. On fresh random numbers.
  *
  * usage: test_sure DEVICE [SEED] [test ...]     (cpu, cuda; exit 77 if there is no such device)
  *

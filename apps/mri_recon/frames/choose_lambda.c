@@ -2,10 +2,10 @@
  * the first frame of the place in the middle, or for the first frames of that place that are solved together, and
  * serves all frames.
  *
- * The variance is that of auto's lambda: the noise's, and a share of the misfit. With the noise alone, SURE takes all that
- * coil maps and trajectory get wrong for signal, and fits it; with the whole misfit, it smooths too much. The
- * estimate whose risk is taken is the image as the solver leaves it, so both images of a
- * factor take the same number of iterations. */
+ * The variance is that of auto's lambda: the noise's, and a share of the misfit. With the noise alone, SURE takes all
+ * that coil maps and trajectory get wrong for signal, and fits it; with the whole misfit, it smooths too much. The
+ * estimate whose risk is taken is the image as the solver leaves it, so both images of a factor take the same number
+ * of iterations. */
 #include <stdlib.h>
 
 #include "frame_group.h"
