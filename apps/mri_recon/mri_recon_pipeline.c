@@ -209,7 +209,7 @@ static const char *prior_text(const recon_settings *s, char *text, size_t size)
 static const char *lambda_text(const recon_settings *s, char *text, size_t size)
 {
     if (s->lambda_auto && s->lambda == 1)
-        return "auto";
+        return s->lambda_sure ? "sure" : "auto";
     (void)snprintf(text, size, s->lambda_auto ? "auto:%g" : "%g", s->lambda);
     return text;
 }
@@ -490,6 +490,13 @@ static void say_noise(const recon_state *r)
                sqrt(s->misfit));
     if (s->frame_noise)
         say_frame_noise(r);
+    if (r->settings->lambda_sure && s->sure.tried > 0)
+        printf("lambda     %.2f times that of auto, by SURE: the least predicted risk of %d, found with %lld "
+               "applications of "
+               "F^H W F\n",
+               s->sure.point[s->sure.best].factor, s->sure.tried, (long long)s->sure_applications);
+    else if (r->settings->lambda_sure)
+        printf("lambda     that of auto, because there is no noise that SURE could measure\n");
     if (r->settings->sparse)
         printf("sparsity   %lld applications of F^H W F, objective %.6g\n", (long long)s->applications, s->objective);
     else if (s->expected_signal > 0)
@@ -536,6 +543,24 @@ static void report_noise(vf_report *report, const recon_summary *s, bool sparse,
     vf_report_number(report, "expected_bias", s->expected_bias);
 }
 
+/* The factors that were tried, and their risks. */
+static void report_sure(vf_report *report, const recon_summary *s)
+{
+    double factor[VF_SURE_MOST], risk[VF_SURE_MOST], freedom[VF_SURE_MOST];
+    for (int i = 0; i < s->sure.tried; i++) {
+        factor[i] = s->sure.point[i].factor;
+        risk[i] = s->sure.point[i].risk;
+        freedom[i] = s->sure.point[i].freedom;
+    }
+    vf_report_begin(report, "sure");
+    vf_report_number(report, "factor", s->sure.tried > 0 ? factor[s->sure.best] : 1);
+    vf_report_numbers(report, "factors_tried", factor, s->sure.tried);
+    vf_report_numbers(report, "risks", risk, s->sure.tried);
+    vf_report_numbers(report, "degrees_of_freedom", freedom, s->sure.tried);
+    vf_report_integer(report, "applications_of_normal", s->sure_applications);
+    vf_report_end(report);
+}
+
 static void report_sparse(vf_report *report, const recon_state *r)
 {
     const recon_settings *s = r->settings;
@@ -549,6 +574,8 @@ static void report_sparse(vf_report *report, const recon_state *r)
         vf_report_integer(report, "window_frames", w.frames);
         vf_report_integer(report, "window_overlap", w.shared);
     }
+    if (s->lambda_sure)
+        report_sure(report, &r->summary);
     for (int i = 0; i < s->sparse; i++) {
         vf_report_begin(report, vf_penalty_name(s->sparse_prior[i]));
         vf_report_number(report, "lambda", r->summary.sparse_lambda[i]);
@@ -565,7 +592,11 @@ static void report_lambda(vf_report *report, const recon_settings *s, const reco
                      s->sparse  ? s->lambda
                      : relative ? found->lambda
                                 : found->lambda / found->diagonal);
-    vf_report_text(report, "lambda_chosen_by", !s->lambda_auto ? "number" : s->sparse ? "noise" : "noise and spectrum");
+    vf_report_text(report, "lambda_chosen_by",
+                   !s->lambda_auto         ? "number"
+                   : found->sure.tried > 0 ? "noise and SURE"
+                   : s->sparse             ? "noise"
+                                           : "noise and spectrum");
     if (!s->sparse)
         vf_report_number(report, "lambda_absolute", found->lambda);
 }

@@ -41,14 +41,18 @@ static vf_status coils(vf_context *ctx, const char *option, const char *text, vo
                    text, option_choices_text(coil_words, words, sizeof words));
 }
 
-/* auto, auto:FACTOR, or a number. */
+/* auto, auto:FACTOR, sure, or a number. */
 static vf_status lambda(vf_context *ctx, const char *option, const char *text, void *settings)
 {
     static const char word[] = "auto";
     const size_t length = sizeof word - 1;
     recon_settings *s = settings;
     s->lambda = 1;
-    s->lambda_auto = strncmp(text, word, length) == 0 && (text[length] == '\0' || text[length] == ':');
+    s->lambda_sure = strcmp(text, "sure") == 0;
+    s->lambda_auto =
+        s->lambda_sure || (strncmp(text, word, length) == 0 && (text[length] == '\0' || text[length] == ':'));
+    if (s->lambda_sure)
+        return VF_OK;
     if (!s->lambda_auto)
         return option_number(ctx, option, text, 0, 1e6, NULL, &s->lambda);
     return text[length] ? option_number(ctx, "lambda auto", text + length + 1, 1e-6, 1e6, NULL, &s->lambda) : VF_OK;
@@ -292,13 +296,15 @@ const program_option recon_options[] = {
          "The residual is that of the solver's recurrence, relative to the right-hand side. The image's own residual "
          "follows it down to about 1e-6 in single precision, 1e-14 in double."},
     {OPTION_CUSTOM, .name = "lambda", .argument = "L", .parse = lambda, .initial = "auto", .needs = "method=cg",
-     .help = "weight of the prior: auto, auto:F (F times that; below 1 sharper and noisier), or a number",
+     .help = "weight of the prior: auto, auto:F (F times that; below 1 sharper and noisier), sure, or a number",
      .more =
          "`auto` chooses it from the noise and the image's own spectrum. The noise comes from a noise scan, or is "
          "estimated from the outermost samples and from the residual of a first image. A number from 0 to 1e6 is "
          "relative to the diagonal of F^H W F in the object, so that one value serves scans of any scale and number "
          "of samples. With --prior `spectrum`, it is relative to the choice of `auto`. With sparse priors, it is in "
-         "units of the noise: the standard deviation of the noise in the finest wavelet coefficients of F^H W data."},
+         "units of the noise: the standard deviation of the noise in the finest wavelet coefficients of F^H W data. "
+         "`sure`, for sparse priors, looks for a factor on the choice of `auto` by Stein's unbiased risk estimate. It "
+         "makes six to fourteen more images."},
     {OPTION_CUSTOM, .name = "prior", .argument = "PRIOR", .parse = prior, .choices = priors, .initial = "auto",
      .default_help = "spectrum if --lambda is auto, else identity", .needs = "method=cg",
      .help = "prior of the image; two sparse ones at once as in wavelet+tv",
@@ -313,7 +319,8 @@ const program_option recon_options[] = {
      .default_help = "2 in 1D, else 4", OPTION_GIVEN(recon_settings, has_sparse_option),
      .help = "shifts of each wavelet, or of the blocks of llr; the prior is their mean"},
     {OPTION_INTEGER, .name = "seed", .argument = "N", SETTING(seed), .least = 0, .most = 2147483647, .initial = "1",
-     OPTION_GIVEN(recon_settings, has_sparse_option), .help = "seed of the random part of the shifts"},
+     OPTION_GIVEN(recon_settings, has_sparse_option),
+     .help = "seed of the random part of the shifts, and of the noise for --lambda sure"},
     {OPTION_INTEGER, .name = "window", .argument = "FRAMES", SETTING(window), .least = 0, .most = 1e9,
      .default_help = "all whose images fit into 1 GiB and whose solver fits into memory",
      .help = "frames of a series that are solved together; longer series are solved in windows that overlap",

@@ -103,6 +103,10 @@ vf_status settings_complete(vf_context *ctx, recon_settings *s, bool says_partia
         (s->sparse > 1 || s->sparse_prior[0] != VF_PENALTY_WAVELET || s->moments == 0 || s->shifts != 1))
         return vf_fail(ctx, VF_ERR_ARGUMENT,
                        "--solver fista needs --prior wavelet with one wavelet and one shift: --wavelet db2 --shifts 1");
+    if (s->lambda_sure && !s->sparse)
+        return vf_fail(
+            ctx, VF_ERR_ARGUMENT,
+            "--lambda sure needs a sparse prior, such as --prior wavelet; for other priors use --lambda auto");
     if (s->sparse && s->noise_map)
         return vf_fail(ctx, VF_ERR_ARGUMENT,
                        "--noise-map needs a linear method; with --prior %s, the noise depends on the image",

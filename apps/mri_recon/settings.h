@@ -88,6 +88,7 @@ typedef struct recon_settings {
     bool lambda_auto;
     bool chooses_prior; /* --prior auto: settings_choose_prior must be called */
     bool partial_fourier_given;
+    bool lambda_sure;     /* lambda_auto, and a factor by choose_lambda.c */
     bool partial_fourier; /* use the phase's smoothness if one side of k-space is missing */
     double accuracy;      /* of the NUFFT */
     vf_dtype precision;   /* VF_F32, VF_F64 */

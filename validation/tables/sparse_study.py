@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Sparse priors: mri_recon's images with --prior wavelet and tv against BART's. A table of errors, times and bars.
 
-    sparse_study.py MRI_RECON [cpu|cuda] [--json FILE] [--resume] [--quick] [--ours] [--cases REGEX] [--brain FILE.nii.gz]
+    sparse_study.py MRI_RECON [cpu|cuda] [--json FILE] [--resume] [--quick] [--ours] [--sure] [--cases REGEX] [--brain FILE.nii.gz]
                     [--enforce]
 
 For each case the error (as in image_study.py) of mri_recon's image without options; with each prior at the lambda that
@@ -15,6 +15,7 @@ programs with more and more iterations. One function of this file computes the o
 --resume    keep the cases that the record has
 --quick     small images, one level of noise: to see that this program works
 --ours      without BART
+--sure      with --lambda sure, too, and the cases of a bottle, an object unlike a head
 --brain     a NIfTI image as the object in place of the procedural head
 --enforce   exit status 1 if a bar is missed
 
@@ -68,13 +69,17 @@ def reported(case, *options, file=None):
                    "iterations": made["iterations"], "residual": made["residual"]}, made
 
 
-def with_prior(case, prior):
-    """At the automatic lambda, and the best factor of it."""
+def with_prior(case, prior, sure=False):
+    """At the automatic lambda, the best factor of it, and perhaps at that of SURE."""
     def measured(factor):
         return reported(case, "--prior", prior, "--lambda", f"auto:{factor:g}")[1]
     row = measured(1)
     best, error, tried = best_among(lambda f: row["error"] if f == 1 else measured(f)["error"], FACTORS, 1)
-    return {**row, "best factor": best, "best error": error, "tried": tried}
+    row.update({"best factor": best, "best error": error, "tried": tried})
+    if sure:
+        _, figures, made = reported(case, "--prior", prior, "--lambda", "sure")
+        row["sure"] = {"error": figures["error"], "solve seconds": figures["solve seconds"], **made["sure"]}
+    return row
 
 
 def bart_words(case, prior):
@@ -84,10 +89,10 @@ def bart_words(case, prior):
     return lambda weight: ("-R", f"{PRIORS[prior]}:{axes}:0:{weight:g}", "-i", ITERATIONS, *fista)
 
 
-def measure(case, with_bart):
+def measure(case, with_bart, sure=False):
     row = {"untouched": case.untouched()}
     for prior in PRIORS:
-        row[prior] = with_prior(case, prior)
+        row[prior] = with_prior(case, prior, sure)
         if with_bart:
             row[f"BART {prior}"], _ = by_bart(case, START[prior], bart_words(case, prior), (2, 1.4))
     return row
@@ -172,7 +177,10 @@ def cases_of(options):
         return mask[0](snr)
     spiral = simulated(head, (n, n, 1), scans.spiral(n, n // 8, 4, 24), 8, 1)
     koosh = simulated(head, (m, m, m), scans.koosh_ball(m, round(np.pi * m * m / 2 / 6)), 8, 2)
+    bottle = simulated(scans.bottle, (n, n, 1), scans.radial(n, 48), 8, 1)
     for snr in snrs:
+        if options.sure:
+            yield f"bottle, 48 spokes, SNR {snr}", "sparse", snr, (), peer and not quick, bottle
         for spokes, case in radial.items():
             yield f"radial, {spokes} spokes, SNR {snr}", "sparse", snr, (), peer, case
         yield f"Poisson disc, R = {4 if quick else 8}, SNR {snr}", "sparse", snr, ("bart",), peer, poisson
@@ -213,7 +221,7 @@ def make_record(options):
     record = {"program": "sparse_study", "quick": options.quick, "cases": {}, "skipped": {}, "failed": {}}
     if options.resume and options.json and options.json.exists():
         record["cases"] = json.loads(options.json.read_text())["cases"]
-    run_cases(options, cases_of(options), measure, record)
+    run_cases(options, cases_of(options), lambda case, with_bart: measure(case, with_bart, options.sure), record)
     run_cases(options, times_of(options), measure_times, record)
     record["bars"] = bars_of(record["cases"])
     return record
@@ -235,6 +243,13 @@ def show(record):
                                      f"{own['best error']:.4f}", f"{own['best factor']:g}",
                                      f"{own['error'] / own['best error']:.3f}", *theirs,
                                      f"{own['seconds']:.1f}, {own['solve seconds']:.1f}", times]) + " |"
+    if any("sure" in row[prior] for row in rows.values() for prior in PRIORS):
+        yield "\n| case | prior | auto | sure | at | best factor | at | sure / best factor |\n|---|---|" + "---:|" * 6
+        for name, row in rows.items():
+            for prior in (prior for prior in PRIORS if "sure" in row[prior]):
+                own, sure = row[prior], row[prior]["sure"]
+                yield (f"| {name} | {prior} | {own['error']:.4f} | {sure['error']:.4f} | {sure['factor']:.2g} | "
+                       f"{own['best error']:.4f} | {own['best factor']:g} | {sure['error'] / own['best error']:.3f} |")
     for name, row in record["cases"].items():
         if row["kind"] == "time":
             yield f"\n{name}\n\n| iterations | BART: seconds | objective | error | ours: seconds | objective | error |"
@@ -249,6 +264,7 @@ def main():
     parser = image_study.options_of(__doc__)
     parser.add_argument("--resume", action="store_true", help="keep the cases that the record has")
     parser.add_argument("--ours", action="store_true", help="without BART")
+    parser.add_argument("--sure", action="store_true", help="with --lambda sure, too, and the cases of a bottle")
     return image_study.run_study(parser, make_record, show)
 
 

@@ -225,8 +225,10 @@ typedef struct solving {
     double tolerance;
     bool rough; /* a first solution; it does not complete the frame's progress */
     bool sparse;
+    bool again; /* with the numbers of iterations in `result` */
     char *images;
     int sets;
+    double power;
     solve_result *result; /* [channel] */
 } solving;
 
@@ -247,6 +249,7 @@ static vf_status solve_channel(const solving *w, int d, int channel)
     crew *c = w->crew;
     const recon_job *j = c->job;
     device_solver *s = &c->solver[d];
+    solve_result *result = &w->result[channel];
     const size_t image_bytes = (size_t)(w->sets * j->voxels) * vf_dtype_bytes(j->type);
     char *image = w->images + (size_t)channel * image_bytes;
     vf_array b = s->b, x = s->x;
@@ -263,11 +266,10 @@ static vf_status solve_channel(const solving *w, int d, int channel)
     vf_operator *normal = NULL;
     const sparse_problem problem = sparse_problem_of(c, s);
     const solve_options options = {.precision = j->settings->precision,
-                                   .iterations = j->settings->iterations,
-                                   .tolerance = w->tolerance,
+                                   .iterations = w->again ? result->iterations : j->settings->iterations,
+                                   .tolerance = w->again ? 0 : w->tolerance,
                                    .input = j->settings->input,
                                    .lambda_auto = j->settings->lambda_auto};
-    solve_result *result = &w->result[channel];
     vf_status status = vf_queue_copy(s->part.queue, s->b.data, image, image_bytes);
     if (status == VF_OK && w->sparse)
         status = system_operator_create(&bare, j->type, x.count, &normal);
@@ -321,7 +323,12 @@ static vf_status solve_for_phase(const solving *now, const scan_frame *frame, do
         image || frame->replica ? VF_OK : vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for an image without its phase");
     if (image)
         memcpy(image, images, frame_bytes(j));
-    const solving w = {c, fmax(j->settings->tolerance, ROUGH_PHASE), true, false, image, now->sets, &result};
+    const solving w = {.crew = c,
+                       .tolerance = fmax(j->settings->tolerance, ROUGH_PHASE),
+                       .rough = true,
+                       .images = image,
+                       .sets = now->sets,
+                       .result = &result};
     if (image)
         status = solve_channel(&w, 0, 0);
     if (status == VF_OK)
@@ -341,32 +348,61 @@ void summary_add(recon_summary *summary, const solve_result *result, bool first)
     summary->converged &= result->converged;
 }
 
+/* Solves for all channels. */
+static vf_status solve_images(solving *w)
+{
+    crew *c = w->crew;
+    return team_run(&c->team, shares_channels(c->job) ? c->solvers : 1, solve_channels, w);
+}
+
+/* A sure_estimate. */
+static vf_status estimate(void *user, double factor, bool again, const void *b, void *x, double *data)
+{
+    solving *w = user;
+    crew *c = w->crew;
+    recon_job *j = c->job;
+    w->images = x;
+    w->again = again;
+    j->factor = factor;
+    memcpy(x, b, (size_t)(j->channels * w->sets * j->voxels) * vf_dtype_bytes(j->type));
+    vf_status status = again ? VF_OK : sparse_frame(c, w->power);
+    if (status == VF_OK)
+        status = solve_images(w);
+    *data = 0;
+    for (int i = 0; i < j->channels && status == VF_OK; i++) {
+        *data += w->result[i].data;
+        j->sure_applications += w->result[i].applications;
+    }
+    return status;
+}
+
 static vf_status solve_frame(crew *c, const scan_frame *frame, const frame_envelope *envelope, char *images)
 {
     const recon_job *j = c->job;
     recon_summary *summary = &c->summary;
-    double power = 1;
     const bool sparse = j->settings->sparse > 0 && !j->noise_begun;
     solving w = {.crew = c,
                  .tolerance = j->settings->tolerance,
+                 .rough = j->choosing,
+                 .power = 1,
                  .sparse = sparse,
                  .images = images,
                  .sets = frame_sets(j, frame),
                  .result = calloc((size_t)j->channels, sizeof *w.result)};
-    vf_status status = w.result ? crew_power(c, frame, &power) : vf_fail(j->ctx, VF_ERR_MEMORY, "no memory");
+    vf_status status = w.result ? crew_power(c, frame, &w.power) : vf_fail(j->ctx, VF_ERR_MEMORY, "no memory");
     if (status == VF_OK && j->has_maps)
         status = give_coils(c, frame);
     if (status == VF_OK)
-        status = regularise_frame(c, frame, power, envelope);
+        status = regularise_frame(c, frame, w.power, envelope);
     if (status == VF_OK && sparse)
-        status = sparse_frame(c, frame, power);
+        status = sparse_frame(c, frame, w.power);
     if (status == VF_OK)
-        status = solve_for_phase(&w, frame, power, images);
+        status = solve_for_phase(&w, frame, w.power, images);
     if (status == VF_OK)
-        status = team_run(&c->team, shares_channels(j) ? c->solvers : 1, solve_channels, &w);
-    for (int i = 0; i < j->channels && status == VF_OK; i++) {
+        status =
+            j->choosing ? sure_choose(c, images, j->channels * w.sets * j->voxels, estimate, &w) : solve_images(&w);
+    for (int i = 0; i < j->channels && status == VF_OK; i++)
         summary_add(summary, &w.result[i], i == 0);
-    }
     free(w.result);
     return status;
 }
@@ -410,6 +446,8 @@ vf_status crew_make_group(crew *c, const frame_group *g, char *images)
     if (status == VF_OK)
         status =
             together ? crew_solve_series(c, g, images) : crew_adjoints(c, g, regularise_by_noise(j->settings), images);
+    if (status == VF_OK && j->choosing && !together)
+        status = sure_probe(c, g);
     if (status == VF_OK && j->settings->method == RECON_CG && !together)
         status = solve_frames(c, g, images);
     leave_powers(c);
@@ -440,5 +478,6 @@ void crew_free(crew *c)
         free(c->envelope[f].values);
     free(c->envelope);
     free(c->claim);
+    free(c->probe);
     team_free(&c->team);
 }

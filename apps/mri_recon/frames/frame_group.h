@@ -6,6 +6,7 @@
 
 #include "reconstruct.h"
 #include "solve/equations.h"
+#include "sure.h"
 #include "wiener.h"
 
 /* State of a result that is computed once: the first thread that needs it computes it, the others wait. */
@@ -54,6 +55,10 @@ typedef struct recon_job {
     double *noise_ratio;       /* [scan->frames] each frame's variance over `variance`, not 0; NULL: all are 1 */
     char noise[160];           /* the source of `variance` */
     double misfit;             /* variance of a first image's residual over `variance`; >= 1 */
+    bool choosing;             /* the current frames are made to choose `factor` */
+    double factor;             /* on the automatic lambda of sparse priors */
+    vf_sure_result sure;       /* how it was chosen; nothing tried: it is 1 */
+    int64_t sure_applications; /* of F^H W F, for that */
     const scan_frame **frames; /* [frame_count] trajectory by trajectory: the scan's, or replicas of noise */
     int frame_count;
     pthread_mutex_t lock;
@@ -98,6 +103,7 @@ typedef struct crew {
     double filled;            /* of the last regularised frame's envelope */
     frame_envelope *envelope; /* [envelopes] of the group's frames */
     int envelopes;
+    char *probe;              /* of the frames that lambda is chosen for: sure.h's p */
     const scan_frame **claim; /* frames whose power this crew must find, NULL-terminated */
 } crew;
 
@@ -242,6 +248,19 @@ void sparse_inverse(const crew *c, const vf_penalties *penalties, double power, 
 VF_MUST_CHECK vf_status sparse_frame(crew *c, const scan_frame *frame, double power);
 /* The problem of a frame on a device, after sparse_frame. */
 sparse_problem sparse_problem_of(const crew *c, const device_solver *s);
+
+/* ---- choose_lambda.c ---- */
+
+/* The frames that lambda is chosen for: one, or a group of those that are solved together. */
+frame_group sure_group(const recon_job *job, const frame_group *group, int groups);
+/* Makes the probe of a group of frames, whose maps must have been made. The seed of the settings determines it. Errors:
+ * as crew_adjoints. */
+VF_MUST_CHECK vf_status sure_probe(crew *c, const frame_group *g);
+/* vf_sure_problem's; all vectors are in host memory. */
+typedef vf_status (*sure_estimate)(void *user, double factor, bool again, const void *b, void *x, double *data);
+/* Sets the job's factor from the images F^H d of the probe's group, `count` numbers in host memory. Errors: as
+ * vf_sure_search. */
+VF_MUST_CHECK vf_status sure_choose(crew *c, const char *b, int64_t count, sure_estimate estimate, void *user);
 
 /* ---- series.c ---- */
 

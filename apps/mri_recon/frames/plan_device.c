@@ -33,13 +33,20 @@ static double sparse_applications(const recon_settings *s)
     return s->solver == RECON_ADMM ? 2 * fmin(typical, s->iterations) : fmin(slow, s->iterations);
 }
 
+/* Frames that choose_lambda.c solves again and again, times how often. */
+static double sure_frames(const recon_settings *s, const mri_scan *raw)
+{
+    const double typical = 8;
+    return s->lambda_sure ? typical * (solves_series(s) ? ceil((double)raw->frames / fmax(1, raw->places)) : 1) : 0;
+}
+
 /* Expected iterations of all frames. If lambda comes from the noise, the solver is preconditioned and converges long
  * before its limit; and up to three rough solutions of a frame are needed to estimate the noise. */
 static double solver_iterations(const recon_settings *s, const mri_scan *raw)
 {
     const double typical = 40, rough = 20;
     if (s->sparse)
-        return sparse_applications(s) * raw->frames + (raw->whitened ? 1 : 2) * rough;
+        return sparse_applications(s) * (raw->frames + sure_frames(s, raw)) + (raw->whitened ? 1 : 2) * rough;
     if (!s->lambda_auto)
         return (double)s->iterations * raw->frames;
     return fmin(typical, s->iterations) * raw->frames + (raw->whitened ? 1 : 2) * rough;
@@ -235,7 +242,7 @@ static void estimate_memory(const recon_settings *s, const mri_scan *raw, recon_
             (regularise_by_noise(s) ? 64.0 * how.teams * voxels + 4 * group / element + /* models, envelopes */
                                           how.teams * (samples * (8 * raw->coils + 4) + of_frame)
                                     : 0) +
-            (s->noise_map ? 4.0 * raw->places * voxels : 0);
+            (s->lambda_sure ? 4 * together * sets * of_frame : 0) + (s->noise_map ? 4.0 * raw->places * voxels : 0);
 }
 
 /* The sets of maps that are certain. A second set that only the calibration asks for is made if it fits in memory. */

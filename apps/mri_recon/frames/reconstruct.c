@@ -208,6 +208,30 @@ static void give_up(void *user, int number, const char *error)
         vf_device_give_up(vf_context_device(s->job->ctx, number * s->how.each + d), error);
 }
 
+typedef vf_status (*team_work)(crew *c, const frame_group *g, char *images);
+
+/* Gives work that precedes the frames to the first team whose devices work. Its summary does not count. */
+static vf_status on_a_team(sharing *s, const frame_group *g, team_work work)
+{
+    vf_status status = VF_OK;
+    for (int t = 0; t < s->how.teams; t++) {
+        crew *c = &s->crew[t];
+        status = work(c, g, s->images[0]);
+        c->summary = (recon_summary){.converged = true};
+        c->last = -1;
+        if (!vf_is_device_error(status) || t + 1 == s->how.teams)
+            break;
+        give_up(s, t, vf_context_message(s->job->ctx));
+        vf_context_clear_error(s->job->ctx);
+    }
+    return status;
+}
+
+static vf_status noise_on_crew(crew *c, const frame_group *one, char *images)
+{
+    return crew_find_noise(c, one->first, images);
+}
+
 /* Estimates the noise from the samples, then refines it with a first image. */
 static vf_status find_noise(sharing *s)
 {
@@ -228,16 +252,7 @@ static vf_status find_noise(sharing *s)
         rough.iterations = FIRST_ITERATIONS;
     j->settings = &rough;
     j->noise_begun = true;
-    for (int t = 0; t < s->how.teams; t++) {
-        crew *c = &s->crew[t];
-        status = crew_find_noise(c, frame, s->images[0]);
-        c->summary = (recon_summary){.converged = true};
-        c->last = -1;
-        if (!vf_is_device_error(status) || t + 1 == s->how.teams)
-            break;
-        give_up(s, t, vf_context_message(j->ctx));
-        vf_context_clear_error(j->ctx);
-    }
+    status = on_a_team(s, &(frame_group){.first = frame}, noise_on_crew);
     j->settings = settings;
     j->noise_begun = false;
     if (status == VF_OK && j->scan->whitened && j->misfit > MUCH_MORE_THAN_NOISE * MUCH_MORE_THAN_NOISE)
@@ -246,6 +261,19 @@ static vf_status find_noise(sharing *s)
                 "trajectory or field map do not fit the data; try other maps (--coils espirit, walsh or a file), and "
                 "check the trajectory's units and delays",
                 settings->input, sqrt(j->misfit));
+    return status;
+}
+
+/* --lambda sure. Without noise there is nothing to choose. */
+static vf_status choose_lambda(sharing *s)
+{
+    recon_job *j = s->job;
+    if (!j->settings->lambda_sure || !(j->variance > 0) || s->groups == 0)
+        return VF_OK;
+    const frame_group g = sure_group(j, s->group, s->groups);
+    j->choosing = true;
+    const vf_status status = on_a_team(s, &g, crew_make_group);
+    j->choosing = false;
     return status;
 }
 
@@ -376,6 +404,8 @@ static void sum_up(const sharing *s, recon_summary *summary)
     }
     memcpy(summary->coils, s->job->coils, sizeof summary->coils);
     memcpy(summary->noise, s->job->noise, sizeof summary->noise);
+    summary->sure = s->job->sure;
+    summary->sure_applications = s->job->sure_applications;
     summary->sigma = sqrt(s->job->variance);
     summary->misfit = s->job->misfit;
     summary->frame_noise = s->job->noise_ratio;
@@ -425,6 +455,7 @@ vf_status reconstruct(vf_context *ctx, const recon_settings *settings, const mri
                    .scan = raw,
                    .type = vf_dtype_complex(settings->precision),
                    .voxels = raw->matrix[0] * raw->matrix[1] * raw->matrix[2],
+                   .factor = 1,
                    .has_maps = (raw->coils > 1 || raw->sensitivity) && settings->coils != RECON_COILS_RSS,
                    .lock = PTHREAD_MUTEX_INITIALIZER,
                    .changed = PTHREAD_COND_INITIALIZER};
@@ -453,6 +484,8 @@ vf_status reconstruct(vf_context *ctx, const recon_settings *settings, const mri
         status = make_crews(&s);
     if (status == VF_OK)
         status = find_noise(&s);
+    if (status == VF_OK)
+        status = choose_lambda(&s);
     if (status == VF_OK)
         status = make_frames(&s);
     if (status == VF_OK)

@@ -10,6 +10,7 @@
 #include "scan/mri_scan.h"
 #include "settings.h"
 #include "solve/team.h"
+#include "sure.h"
 #include "watch.h"
 
 /* ---- plan_device.c ---- */
@@ -119,6 +120,8 @@ typedef struct recon_summary {
     double misfit;       /* variance of a first image's residual over sigma^2; at least 1 */
     double expected_signal, expected_noise, expected_bias; /* root mean squares over the last frame's voxels */
     double noise_unit, sparse_lambda[VF_MOST_PRIORS];      /* for the last frame: sparse.c, and absolute */
+    vf_sure_result sure;                                   /* how the factor on these was chosen; tried 0: it is 1 */
+    int64_t sure_applications;                             /* of F^H W F, for that */
     double objective, penalty[VF_MOST_PRIORS];             /* of sparse priors, for the last frame: solve_result */
     int64_t applications;                                  /* of F^H W F, over all frames with sparse priors */
     int64_t iterations;                                    /* over all frames */

@@ -22,6 +22,10 @@ typedef struct series {
     vf_array b, x, even, unseen;
     vf_penalties *penalties;
     vf_circulant *inverse;
+    double mean, unit; /* of sparse_weigh */
+    vf_operator *system;
+    solve_result *result; /* [channel] */
+    bool again;           /* with the numbers of iterations in `result` */
 } series;
 
 static const scan_frame *frame_of(const series *s, int f)
@@ -84,7 +88,7 @@ static vf_status make_normals(series *s)
 /* ---- priors ---- */
 
 /* The balance of solve_sparse, the same for all frames. */
-static vf_status put_balance(series *s, double mean)
+static vf_status put_balance(series *s)
 {
     const recon_job *j = s->c->job;
     const frame_place *place = &j->place[frame_of(s, 0)->place];
@@ -99,7 +103,7 @@ static vf_status put_balance(series *s, double mean)
         else
             regularise_unseen(j, place, 0, s->power, balance);
         for (int64_t i = 0; which > 0 && i < n; i++)
-            balance[i] *= mean;
+            balance[i] *= s->mean;
         for (int f = 1; f < s->group->count; f++)
             memcpy(balance + f * n, balance, (size_t)n * sizeof *balance);
         status = regularise_put(j, balance, n * s->group->count, s->queue, which ? &s->unseen : &s->even);
@@ -110,7 +114,7 @@ static vf_status put_balance(series *s, double mean)
 
 /* The unit of lambda and the mean eigenvalue, over all frames of the place, so that all windows have the same; the place
  * keeps them. */
-static vf_status find_unit(const series *s, frame_place *place, double *mean, double *unit)
+static vf_status find_unit(series *s, frame_place *place)
 {
     crew *c = s->c;
     recon_job *j = c->job;
@@ -118,10 +122,10 @@ static vf_status find_unit(const series *s, frame_place *place, double *mean, do
     int count = 0;
     vf_status status = VF_OK;
     pthread_mutex_lock(&j->lock);
-    *mean = place->mean;
-    *unit = place->unit;
+    s->mean = place->mean;
+    s->unit = place->unit;
     pthread_mutex_unlock(&j->lock);
-    if (*mean != 0)
+    if (s->mean != 0)
         return VF_OK;
     for (int f = 0; f < j->frame_count && status == VF_OK; f++) {
         double one = 0;
@@ -134,11 +138,11 @@ static vf_status find_unit(const series *s, frame_place *place, double *mean, do
         sum += one;
         count++;
     }
-    *mean = sum / count;
-    *unit = sqrt(squares / count);
+    s->mean = sum / count;
+    s->unit = sqrt(squares / count);
     pthread_mutex_lock(&j->lock);
-    place->mean = *mean;
-    place->unit = *unit;
+    place->mean = s->mean;
+    place->unit = s->unit;
     pthread_mutex_unlock(&j->lock);
     return status;
 }
@@ -165,6 +169,12 @@ static vf_status set_own_units(const series *s, const frame_place *place)
     return status;
 }
 
+/* Frames of a series have no forecast of their error. */
+static void weigh(series *s)
+{
+    sparse_weigh(s->c, s->penalties, s->mean, s->unit, sparse_error(&(recon_summary){0}));
+}
+
 static vf_status make_priors(series *s)
 {
     crew *c = s->c;
@@ -172,7 +182,6 @@ static vf_status make_priors(series *s)
     const int count = s->group->count;
     double *spectrum = malloc((size_t)j->voxels * sizeof *spectrum);
     frame_place *place = &c->job->place[frame_of(s, 0)->place];
-    double mean = 0, unit = 0;
     vf_status status =
         spectrum ? VF_OK : vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for %lld voxels", (long long)j->voxels);
     if (status == VF_OK)
@@ -181,20 +190,20 @@ static vf_status make_priors(series *s)
         status =
             vf_circulant_create(vf_queue_device(s->queue), j->scan->matrix, j->settings->precision, count, &s->inverse);
     if (status == VF_OK)
-        status = find_unit(s, place, &mean, &unit);
+        status = find_unit(s, place);
     if (status == VF_OK)
-        sparse_weigh(c, s->penalties, mean, unit, sparse_error(&(recon_summary){0}));
+        weigh(s);
     if (status == VF_OK && j->noise_ratio)
         status = set_own_units(s, place);
     for (int f = 0; f < count && status == VF_OK; f++) {
         status = regularise_density(c, frame_of(s, f)->trajectory);
         if (status == VF_OK) {
-            sparse_inverse(c, s->penalties, s->power * weight_of(j, frame_of(s, f)), mean, spectrum);
+            sparse_inverse(c, s->penalties, s->power * weight_of(j, frame_of(s, f)), s->mean, spectrum);
             status = vf_circulant_set(s->inverse, s->queue, f, spectrum);
         }
     }
     free(spectrum);
-    return status == VF_OK && j->has_maps ? put_balance(s, mean) : status;
+    return status == VF_OK && j->has_maps ? put_balance(s) : status;
 }
 
 /* ---- solving ---- */
@@ -226,14 +235,14 @@ static vf_status transfer(series *s, char *images, int channel, bool back)
     return status == VF_OK ? vf_queue_sync(s->queue) : status;
 }
 
-static vf_status solve_channel(series *s, vf_operator *system, char *images, int channel)
+static vf_status solve_channel(series *s, char *images, int channel)
 {
     crew *c = s->c;
     const recon_job *j = c->job;
-    recon_summary *summary = &c->summary;
+    solve_result *result = &s->result[channel];
     const solve_options options = {.precision = j->settings->precision,
-                                   .iterations = j->settings->iterations,
-                                   .tolerance = j->settings->tolerance,
+                                   .iterations = s->again ? result->iterations : j->settings->iterations,
+                                   .tolerance = s->again ? 0 : j->settings->tolerance,
                                    .input = j->settings->input,
                                    .lambda_auto = j->settings->lambda_auto};
     const sparse_problem problem = {.solver = j->settings->solver,
@@ -243,17 +252,44 @@ static vf_status solve_channel(series *s, vf_operator *system, char *images, int
                                     .voxels = j->voxels,
                                     .even = s->even,
                                     .unseen = s->unseen};
-    solve_result result = {0};
     vf_status status = transfer(s, images, channel, false);
     if (status == VF_OK)
-        status = solve_sparse(j->ctx, &options, system, s->queue, &problem, &s->b, &s->x, tell, c, &result);
-    if (status == VF_OK)
-        status = transfer(s, images, channel, true);
-    if (status != VF_OK)
-        return status;
-    watch_add(c->watch, j->settings->iterations - result.iterations);
-    summary_add(summary, &result, channel == 0);
-    return VF_OK;
+        status = solve_sparse(j->ctx, &options, s->system, s->queue, &problem, &s->b, &s->x, tell, c, result);
+    return status == VF_OK ? transfer(s, images, channel, true) : status;
+}
+
+/* A sure_estimate. */
+static vf_status estimate(void *user, double factor, bool again, const void *b, void *x, double *data)
+{
+    series *s = user;
+    recon_job *j = s->c->job;
+    vf_status status = VF_OK;
+    s->again = again;
+    j->factor = factor;
+    weigh(s);
+    memcpy(x, b, (size_t)s->group->count * frame_bytes(j));
+    *data = 0;
+    for (int i = 0; i < j->channels && status == VF_OK; i++) {
+        status = solve_channel(s, x, i);
+        *data += s->result[i].data;
+        j->sure_applications += s->result[i].applications;
+    }
+    return status;
+}
+
+static vf_status solve_channels(series *s, char *images)
+{
+    crew *c = s->c;
+    const recon_job *j = c->job;
+    vf_status status = VF_OK;
+    for (int i = 0; i < j->channels && status == VF_OK; i++) {
+        status = solve_channel(s, images, i);
+        if (status != VF_OK)
+            break;
+        watch_add(c->watch, j->settings->iterations - s->result[i].iterations);
+        summary_add(&c->summary, &s->result[i], i == 0);
+    }
+    return status;
 }
 
 static vf_status solve_all(series *s, char *images)
@@ -263,7 +299,6 @@ static vf_status solve_all(series *s, char *images)
     const recon_job *j = c->job;
     vf_device *device = vf_queue_device(s->queue);
     const vf_vector_space space = {j->type, s->group->count * j->voxels};
-    vf_operator *system = NULL;
     snprintf(c->summary.normal, sizeof c->summary.normal, "%s", s->normal->description);
     c->summary.diagonal = s->of[s->group->count - 1]->diagonal * s->power;
     watch_stage(c->watch, "solve", (double)j->channels * j->settings->iterations);
@@ -271,10 +306,11 @@ static vf_status solve_all(series *s, char *images)
     if (status == VF_OK)
         status = vf_array_create(device, VF_SPACE_DEVICE, space.type, space.count, &s->x);
     if (status == VF_OK)
-        status = vf_operator_create(device, &methods, VF_OPERATOR_SELF_ADJOINT, space, space, s, &system);
-    for (int i = 0; i < j->channels && status == VF_OK; i++)
-        status = solve_channel(s, system, images, i);
-    vf_operator_free(system);
+        status = vf_operator_create(device, &methods, VF_OPERATOR_SELF_ADJOINT, space, space, s, &s->system);
+    if (status == VF_OK)
+        status =
+            j->choosing ? sure_choose(c, images, j->channels * space.count, estimate, s) : solve_channels(s, images);
+    vf_operator_free(s->system);
     return status;
 }
 
@@ -301,9 +337,12 @@ vf_status crew_solve_series(crew *c, const frame_group *g, char *images)
     const team_share all = {.coils = j->scan->coils, .voxels = j->voxels};
     s.normal = calloc((size_t)g->count, sizeof *s.normal);
     s.of = calloc((size_t)g->count, sizeof *s.of);
-    vf_status status = s.normal && s.of ? VF_OK : vf_fail(j->ctx, VF_ERR_MEMORY, "no memory");
+    s.result = calloc((size_t)j->channels, sizeof *s.result);
+    vf_status status = s.normal && s.of && s.result ? VF_OK : vf_fail(j->ctx, VF_ERR_MEMORY, "no memory");
     if (status == VF_OK)
         status = adjoints(&s, images);
+    if (status == VF_OK && j->choosing)
+        status = sure_probe(c, g);
     if (status == VF_OK)
         status = crew_power(c, first, &s.power);
     if (status == VF_OK && j->has_maps) {
@@ -326,5 +365,6 @@ vf_status crew_solve_series(crew *c, const frame_group *g, char *images)
     vf_array_free(&s.unseen);
     free(s.normal);
     free(s.of);
+    free(s.result);
     return status;
 }

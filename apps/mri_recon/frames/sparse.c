@@ -92,9 +92,9 @@ void sparse_weigh(crew *c, vf_penalties *penalties, double mean, double unit, do
     for (int i = 0; i < settings->sparse; i++) {
         const vf_penalty_kind kind = settings->sparse_prior[i];
         const double usual = fmin(fmax(error, LEAST_ERROR), MOST_ERROR) / USUAL_ERROR;
-        const double factor = settings->lambda_auto
-                                  ? FACTOR[kind] * pow(usual, FACTOR_POWER[kind]) * vf_penalties_noise(penalties, i)
-                                  : 1;
+        const double factor = settings->lambda_auto ? c->job->factor * FACTOR[kind] * pow(usual, FACTOR_POWER[kind]) *
+                                                          vf_penalties_noise(penalties, i)
+                                                    : 1;
         const double lambda = settings->lambda * factor * unit;
         const double rho = RHO[kind] * fmin(fmax(pow(usual, RHO_POWER[kind]), LEAST_RHO), MOST_RHO);
         vf_penalties_set(penalties, i, lambda, rho * mean);

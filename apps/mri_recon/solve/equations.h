@@ -115,7 +115,7 @@ typedef struct solve_result {
     /* Of sparse solutions: applications of F^H W F; the objective without the constant |W^1/2 d|^2 / 2, and the part of
      * it of each prior. `residual` is then the larger of the two of vf_convex_result. */
     int applications;
-    double objective, penalty[VF_MOST_PRIORS];
+    double objective, data, penalty[VF_MOST_PRIORS]; /* data: <x, A x> / 2 - Re <b, x> */
 } solve_result;
 
 /* The approximate rounding error of |b - A x| / |b|. The recurrence's residual may fall below it, but the image does

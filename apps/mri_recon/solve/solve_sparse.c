@@ -142,7 +142,8 @@ vf_status solve_sparse(vf_context *ctx, const solve_options *options, vf_operato
                              .residual = found.primal > found.dual ? found.primal : found.dual,
                              .converged = found.end == VF_SOLVER_CONVERGED,
                              .applications = found.applications,
-                             .objective = found.data};
+                             .objective = found.data,
+                             .data = found.data};
     for (int i = 0; i < VF_MOST_PRIORS; i++) {
         result->penalty[i] = vf_penalties_value(problem->penalties, i, found.penalty);
         result->objective += result->penalty[i];

@@ -1,0 +1,253 @@
+#!/usr/bin/env python3
+"""--lambda sure: the predicted error and the error of the image against a sweep of lambda, objects that the automatic
+lambda does not suit, series, the report, one choice for all frames, bits, scans without noise, and refusals.
+
+usage: test_mri_sure.py PROGRAM [DEVICE] [test_name ...]     VOXFIELD_PHANTOM names mri_phantom
+
+VOXFIELD_TEST_SEED repeats the random numbers.
+"""
+import json
+import os
+import time
+
+import program
+from made_scan import h5py, need_h5py, numpy, phantom, relative, run_tests
+from plain_scan import forward, maps_of, noise_like, radial, write_scan
+from program import make, refuse
+
+SEED = int(os.environ.get("VOXFIELD_TEST_SEED") or time.time()) % 2 ** 31
+print(f"seed {SEED} (VOXFIELD_TEST_SEED repeats it)")
+FACTORS = (0.25, 0.35, 0.5, 0.7, 1, 1.4, 2, 2.8, 4)  # of the automatic lambda
+HEAD = ("--phantom", "head", "--matrix", "96,96,1", "--coils", 8, "--oversample", 2, "--noise-scan", "--seed", SEED)
+
+
+def image(scan, *options, prior="wavelet"):
+    """The image, complex, what the report says of it, and what the program printed."""
+    done = make(scan, "--prior", prior, *options, "-o", "i.h5", "--report", "r.json")
+    with h5py.File("i.h5") as file, open("r.json", encoding="ascii") as report:
+        values = file["image"][...]
+        values = values.view("c8") if values.dtype.kind == "V" else values
+        assert numpy.all(numpy.isfinite(values)), options
+        return values, json.load(report), done.out
+
+
+def made(scan, *options, **more):
+    values, report, _ = image(scan, *options, **more)
+    return values, report["reconstruction"]
+
+
+def choice(report):
+    """What the report says of the choice, after checks that hold for each."""
+    sure = report["sure"]
+    risks, factors = sure["risks"], sure["factors_tried"]
+    assert len(risks) == len(factors) == len(sure["degrees_of_freedom"]) >= 3, sure
+    assert factors[0] == 1 and sure["factor"] == factors[risks.index(min(risks))], sure
+    assert all(1 / 8 <= factor <= 8 for factor in factors), sure
+    assert report["lambda_chosen_by"] == "noise and SURE" and sure["applications_of_normal"] > 0, report
+    return sure
+
+
+# ---- against a sweep ----
+
+
+def plain(path, rng, sigma, n=40, spokes=16, coils=4):
+    """A radial scan of a disc with a texture, and its data without noise. The object is one of voxels, so nothing but
+    noise is in the data."""
+    y, x = numpy.mgrid[-(n // 2):n - n // 2, -(n // 2):n - n // 2] / n
+    truth = (((x / 0.4) ** 2 + (y / 0.43) ** 2 < 1) * (1 + 0.3 * numpy.cos(40 * x + 9 * rng.random()))
+             + 0.7 * (((x - 0.1) / 0.1) ** 2 + ((y + 0.1) / 0.15) ** 2 < 1))
+    k, maps = radial(spokes, n), maps_of(coils, n)
+    clean = forward(k, maps * truth)
+    noise = noise_like(numpy.empty((coils, 20000)), rng, sigma)
+    write_scan(path, k, clean + noise_like(clean, rng, sigma), maps, n, noise=noise.astype("c8"))
+    return lambda values: forward(k, maps * values.reshape(n, n)) - clean
+
+
+def test_predicted_error(_):
+    """P = |F (x - x0)|^2 / sigma^2 of the chosen image is the least of a sweep, but for chance and for the spacing of
+    the factors. The risks of two images differ by what their P differ by, and by 2 (e - Re <x' - x, F^H n> / sigma^2),
+    e the estimate of f' - f, whose mean is 0. Both terms come from the change J of the estimate's derivative, with the
+    same eigenvalues, below 1 and of one sign, and have a variance of at most their sum |f' - f|; the second also has
+    |F (x' - x)|^2 / (2 sigma^2). Between factors that are 1.41 apart, the least P of a parabola differs from the lowest
+    of the sweep by less than the lowest from its neighbour; the search's own spacing is finer. A share of the misfit
+    counts as noise, and whitening knows sigma to 1 %: a variance off by a share s changes the difference of the risks by
+    2 s |f' - f|."""
+    need_h5py()
+    rng = numpy.random.default_rng(SEED)
+    for sigma in 0.5, 3:
+        error = plain("s.h5", rng, sigma)
+        for prior in "wavelet", "tv":
+            swept = {}
+            for factor in FACTORS:
+                left = error(made("s.h5", "--coils", "file", "--lambda", f"auto:{factor}", prior=prior)[0])
+                swept[factor] = (numpy.linalg.norm(left / sigma) ** 2, left / sigma)
+            values, report = made("s.h5", "--coils", "file", "--lambda", "sure", prior=prior)
+            sure, left = choice(report), error(values) / sigma
+            best = min(swept, key=lambda factor: swept[factor][0])
+            found, least = numpy.linalg.norm(left) ** 2, swept[best][0]
+            at = FACTORS.index(best)
+            near = min(swept[f][0] for f in FACTORS[max(0, at - 1):at + 2] if f != best) - least
+            tried = sorted(zip(numpy.log(sure["factors_tried"]), sure["degrees_of_freedom"]))
+            freedom = abs(numpy.interp(numpy.log(sure["factor"]), *zip(*tried)) - numpy.interp(numpy.log(best), *zip(*tried)))
+            chance = 2 * (numpy.linalg.norm(left - swept[best][1]) ** 2 / 2 + 2 * freedom) ** 0.5
+            unsure = 2 * (min(report["misfit"] ** (1 / 3), 3) - 1 + 0.02) * freedom
+            most = least + near + 4 * chance + unsure
+            worst = max(value for value, _ in swept.values())
+            print(f"    sigma {sigma}, {prior}: factor {sure['factor']:.2f}, P {found:.0f}; sweep: factor {best}, P {least:.0f} "
+                  f"to {worst:.0f}; bound {most:.0f}")
+            assert found <= most, (sigma, prior, found, most)
+            assert most < worst, (sigma, prior, most, worst)
+
+
+def errors(scan, words, prior):
+    """Of the image with each lambda, as the program reports it, and the last report."""
+    found = {}
+    for word in words:
+        report = image(scan, "--lambda", word, "--compare", "truth", prior=prior)[1]
+        found[word] = report["error"]["scaled"]["percent"]
+        assert numpy.isfinite(found[word]) and found[word] > 0, (word, report)
+    return found, report["reconstruction"]
+
+
+def test_error(_):
+    """Heads, undersampled: SURE knows nothing of what no sample sees, so the error of the image has no bound. Measured
+    with eight seeds: 0.99 to 1.05 of the least of the sweep."""
+    need_h5py()
+    for spokes, snr in (24, 5), (48, 15), (48, 60):
+        phantom("s.h5", *HEAD, "--spokes", spokes, "--image-snr", snr)
+        found, report = errors("s.h5", [f"auto:{factor}" for factor in FACTORS[1:-1]] + ["sure"], "wavelet")
+        least = min(value for word, value in found.items() if word != "sure")
+        print(f"    {spokes} spokes, SNR {snr}: sure {found['sure']:.2f} % at {choice(report)['factor']:.2f}, "
+              f"auto {found['auto:1']:.2f} %, least {least:.2f} %, ratio {found['sure'] / least:.3f}")
+        assert found["sure"] <= 1.1 * least, (spokes, snr, found)
+
+
+def test_other_objects(_):
+    """Objects with fewer edges than a head, in noise: a larger lambda is right, and SURE finds it. Measured with eight
+    seeds: 0.51 to 0.62 of the error at auto."""
+    need_h5py()
+    phantom("s.h5", "--phantom", "ellipsoids", *HEAD[2:], "--spokes", 32, "--image-snr", 5)
+    found, report = errors("s.h5", ("auto", "sure"), "tv")
+    print(f"    {found}, factor {report['sure']['factor']:.2f}")
+    assert found["sure"] <= 0.85 * found["auto"] and choice(report)["factor"] > 1.4, found
+
+
+def test_series(_):
+    """Frames that are solved together, and two priors with one factor."""
+    need_h5py()
+    phantom("s.h5", "--matrix", "40,40,1", "--coils", 4, "--spokes", 8, "--frames", 5, "--continue", "--oversample", 2,
+            "--image-snr", 8, "--noise-scan", "--seed", SEED)
+    for prior in "llr", "wavelet+temporal":
+        found, report = errors("s.h5", ("auto", "sure"), prior)
+        automatic = made("s.h5", prior=prior)[1]
+        factor = choice(report)["factor"]
+        print(f"    {prior}: {found}, factor {factor:.2f}")
+        for name in prior.split("+"):
+            assert abs(report[name]["lambda"] / automatic[name]["lambda"] / factor - 1) <= 1e-9, (report, automatic)
+        assert found["sure"] <= 1.1 * found["auto"], found
+
+
+# ---- what is said, and for which frames ----
+
+
+def flat(path, *options):
+    """An object for which the automatic lambda of total variation is too small."""
+    phantom(path, "--phantom", "ellipsoids", "--matrix", "40,40,1", "--coils", 3, "--spokes", 20, "--image-snr", 4,
+            "--noise-scan", "--seed", SEED, *options)
+
+
+def test_one_choice(_):
+    """All frames have the same factor, with and without maps; auto with that factor is the same image, to the
+    solver's rounding."""
+    need_h5py()
+    flat("s.h5", "--frames", 3)
+    for options in (), ("--coils", "rss"):
+        values, whole, said = image("s.h5", *options, "--lambda", "sure", prior="tv")
+        report = whole["reconstruction"]
+        factor = choice(report)["factor"]
+        assert factor > 1, factor
+        other, automatic = made("s.h5", *options, "--lambda", f"auto:{factor:.17g}", prior="tv")
+        assert relative(values, other) <= 1e-5, relative(values, other)
+        assert "sure" not in automatic and report["iterations"] == automatic["iterations"], automatic
+        assert report["applications_of_normal"] == automatic["applications_of_normal"], automatic
+        assert abs(report["tv"]["lambda"] / automatic["tv"]["lambda"] - 1) <= 1e-12, automatic
+        assert "lambda sure (tv)" in said and f"lambda     {factor:.2f} times that of auto, by SURE" in said, said
+
+
+def test_risk(_):
+    """The risk is 2 (objective - terms) / variance + 2 f, of one image or of all coils. The image of the report is the
+    one whose risk was taken: the same steps, up to the rounding of lambda, in single precision. Terms and data's part
+    are below |d|^2 / 2, which is near the objective."""
+    need_h5py()
+    flat("s.h5")
+    for options in (), ("--coils", "rss"):
+        report = made("s.h5", *options, "--lambda", "sure", prior="tv")[1]
+        sure = choice(report)
+        at = sure["factors_tried"].index(sure["factor"])
+        variance = report["noise_sigma"] ** 2 * min(report["misfit"] ** (1 / 3), 3)
+        risk = 2 * (report["objective"] - report["tv"]["term"]) / variance + 2 * sure["degrees_of_freedom"][at]
+        assert abs(sure["risks"][at] / risk - 1) <= 1e-4, (sure, risk)
+
+
+def test_coarse(_):
+    """Far from convergence, too, both images of a factor take the same steps: f counts numbers, so it is above 0 and at
+    most that of voxels, up to the chance of the probe. Other steps would move the image by the tolerance, a hundred times
+    what the probe does."""
+    need_h5py()
+    flat("s.h5", "--frames", 3)
+    for prior, voxels in ("tv", 1600), ("llr", 4800):
+        sure = choice(made("s.h5", "--tolerance", 0.1, "--lambda", "sure", prior=prior)[1])
+        for freedom in sure["degrees_of_freedom"]:
+            assert 0 < freedom <= voxels + 6 * voxels ** 0.5, (prior, sure)
+
+
+def test_same_bits(_):
+    """The same bits with any number of threads; the seed determines the probe (tv has no shifts). Shared by two devices, risks differ by
+    rounding alone."""
+    need_h5py()
+    phantom("s.h5", "--matrix", "40,40,1", "--coils", 3, "--spokes", 16, "--image-snr", 10, "--noise-scan", "--seed", SEED)
+    words = ("--lambda", "sure", "--seed")
+    first, report = made("s.h5", *words, 7, "--threads", 1, prior="tv")
+    for threads in 2, 3:
+        other, again = made("s.h5", *words, 7, "--threads", threads, prior="tv")
+        assert numpy.array_equal(first, other) and again["sure"] == report["sure"], (report["sure"], again["sure"])
+    moved = made("s.h5", *words, 8, "--threads", 1, prior="tv")[1]["sure"]["degrees_of_freedom"][0]
+    freedom = report["sure"]["degrees_of_freedom"][0]
+    assert moved != freedom and abs(moved - freedom) <= 8 * freedom ** 0.5, (moved, freedom)
+    if program.DEVICE == "cpu":
+        pair = made("s.h5", *words, 7, "--device", "cpu:0,1", prior="tv")[1]["sure"]
+        assert abs(pair["degrees_of_freedom"][0] - freedom) <= 0.01 * freedom, (pair, freedom)
+
+
+def test_no_noise(_):
+    """Data of zeros: with a noise scan all risks are 0; without one there is no noise to measure, and lambda is that of
+    auto."""
+    need_h5py()
+    plain("s.h5", numpy.random.default_rng(SEED), 1)
+    with h5py.File("s.h5", "a") as file:
+        file["scan/data"][...] = 0
+    values, whole, _ = image("s.h5", "--lambda", "sure")
+    sure = whole["reconstruction"]["sure"]
+    assert not numpy.any(values) and sure["factor"] == 1 and min(sure["risks"]) >= 0, sure
+    with h5py.File("s.h5", "a") as file:
+        del file["scan/noise"]
+    values, whole, said = image("s.h5", "--lambda", "sure")
+    report = whole["reconstruction"]
+    assert not numpy.any(values) and report["sure"]["factor"] == 1 and report["sure"]["risks"] == [], report
+    assert "lambda     that of auto, because there is no noise" in said, said
+    assert report["lambda_chosen_by"] == "noise", report
+
+
+def test_refused(_):
+    """Priors without a factor to choose, and words that are none."""
+    phantom("s.h5", "--matrix", "8,8,1", "--coils", 2)
+    for options in (), ("--prior", "spectrum"), ("--prior", "identity"), ("--prior", "differences"):
+        refuse(2, ("--lambda sure needs a sparse prior, such as --prior wavelet", "--lambda auto"), "s.h5", *options,
+               "--lambda", "sure")
+    for word in "sure:2", "sures", "SURE", "sur":
+        refuse(2, "--lambda", "s.h5", "--prior", "wavelet", "--lambda", word)
+    refuse(2, "--lambda needs --method cg", "s.h5", "--method", "adjoint", "--lambda", "sure")
+
+
+if __name__ == "__main__":
+    run_tests(globals())
