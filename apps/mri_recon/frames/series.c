@@ -91,8 +91,8 @@ static vf_status make_priors(series *s)
     if (status == VF_OK)
         status = sparse_create(j, vf_queue_device(s->queue), count, &s->penalties);
     if (status == VF_OK)
-        status =
-            vf_circulant_create(vf_queue_device(s->queue), j->scan->matrix, j->settings->precision, count, &s->inverse);
+        status = vf_circulant_create(vf_queue_device(s->queue), j->scan->matrix, j->settings->precision,
+                                     count + vf_penalties_extra(s->penalties), &s->inverse);
     for (int pass = 0; pass < 2 && status == VF_OK; pass++) {
         for (int f = 0; f < count && status == VF_OK; f++) {
             double one = 0;
@@ -108,6 +108,8 @@ static vf_status make_priors(series *s)
         if (pass == 0 && status == VF_OK)
             sparse_weigh(c, s->penalties, mean, sqrt(unit));
     }
+    if (status == VF_OK)
+        status = sparse_set_fields(j, s->penalties, s->queue, count, spectrum, s->inverse);
     free(spectrum);
     return status;
 }

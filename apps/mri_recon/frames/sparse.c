@@ -15,18 +15,14 @@
 #include "frame_group.h"
 
 /* Lambda in units of the noise, for each kind of prior, times vf_penalties_noise. */
-static const double FACTOR[VF_PENALTY_KINDS] = {[VF_PENALTY_WAVELET] = 1.4,
-                                                [VF_PENALTY_TV] = 0.85,
-                                                [VF_PENALTY_TEMPORAL] = 1.5,
-                                                [VF_PENALTY_LLR] = 1,
-                                                [VF_PENALTY_NUCLEAR] = 1};
+static const double FACTOR[VF_PENALTY_KINDS] = {
+    [VF_PENALTY_WAVELET] = 1.4,  [VF_PENALTY_TV] = 0.85, [VF_PENALTY_TGV] = 0.85,
+    [VF_PENALTY_TEMPORAL] = 1.5, [VF_PENALTY_LLR] = 1,   [VF_PENALTY_NUCLEAR] = 1};
 /* ADMM's rho for each kind, relative to the mean eigenvalue of F^H W F. It changes how fast the solver converges, not the
  * solution. */
-static const double RHO[VF_PENALTY_KINDS] = {[VF_PENALTY_WAVELET] = 0.6,
-                                             [VF_PENALTY_TV] = 1,
-                                             [VF_PENALTY_TEMPORAL] = 2,
-                                             [VF_PENALTY_LLR] = 0.3,
-                                             [VF_PENALTY_NUCLEAR] = 0.3};
+static const double RHO[VF_PENALTY_KINDS] = {
+    [VF_PENALTY_WAVELET] = 0.6, [VF_PENALTY_TV] = 1,    [VF_PENALTY_TGV] = 0.6,
+    [VF_PENALTY_TEMPORAL] = 2,  [VF_PENALTY_LLR] = 0.3, [VF_PENALTY_NUCLEAR] = 0.3};
 /* The smallest eigenvalue of the preconditioner's F^H W F, relative to the mean. */
 static const double LEAST_DENSITY = 1e-3;
 
@@ -52,7 +48,8 @@ static vf_status make(const recon_job *j, device_solver *s)
     s->penalties = NULL;
     vf_status status = sparse_create(j, device, s->part.sets > 1 ? s->part.sets : 1, &s->penalties);
     if (status == VF_OK && !s->inverse)
-        status = vf_circulant_create(device, j->scan->matrix, j->settings->precision, 1, &s->inverse);
+        status = vf_circulant_create(device, j->scan->matrix, j->settings->precision,
+                                     1 + vf_penalties_extra(s->penalties), &s->inverse);
     return status;
 }
 
@@ -90,9 +87,23 @@ void sparse_inverse(const crew *c, const vf_penalties *penalties, double power, 
 {
     const int64_t voxels = c->job->voxels;
     memset(out, 0, (size_t)voxels * sizeof *out);
-    vf_penalties_add_spectrum(penalties, out);
+    vf_penalties_add_spectrum(penalties, 0, out);
     for (int64_t i = 0; i < voxels; i++)
         out[i] = 1 / (fmax(c->density[i] * power, LEAST_DENSITY * mean) + out[i]);
+}
+
+vf_status sparse_set_fields(const recon_job *j, const vf_penalties *penalties, vf_queue *queue, int first, double *room,
+                            vf_circulant *inverse)
+{
+    vf_status status = VF_OK;
+    for (int part = 1; part <= vf_penalties_extra(penalties) && status == VF_OK; part++) {
+        memset(room, 0, (size_t)j->voxels * sizeof *room);
+        vf_penalties_add_spectrum(penalties, part, room);
+        for (int64_t i = 0; i < j->voxels; i++)
+            room[i] = 1 / room[i];
+        status = vf_circulant_set(inverse, queue, first + part - 1, room);
+    }
+    return status;
 }
 
 static vf_status set_solver(crew *c, device_solver *s, double power, double mean, double unit)
@@ -106,6 +117,8 @@ static vf_status set_solver(crew *c, device_solver *s, double power, double mean
         sparse_inverse(c, s->penalties, power, mean, spectrum);
         status = vf_circulant_set(s->inverse, s->part.queue, 0, spectrum);
     }
+    if (status == VF_OK)
+        status = sparse_set_fields(j, s->penalties, s->part.queue, 1, spectrum, s->inverse);
     free(spectrum);
     return status;
 }
