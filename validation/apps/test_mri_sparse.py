@@ -300,7 +300,8 @@ def test_memory(_):
     side, slack = 384, 2 ** 21
     phantom("s.h5", "--matrix", f"{side},{side},1", "--spokes", 60, "--coils", 2, "--image-snr", 20, "--noise-scan")
     plain, *others = [peak(*options) for options in (
-        (), ("--prior", "tv"), ("--prior", "wavelet", "--shifts", 1), ("--prior", "wavelet", "--shifts", 8))]
+        (), ("--prior", "tv"), ("--prior", "wavelet", "--shifts", 1), ("--prior", "wavelet", "--shifts", 8),
+        ("--prior", "tgv"))]
     print(f"    estimates and peaks: {plain}, {others}")
     more = others[2][0] - others[1][0] - 14 * 8 * side ** 2
     assert -slack <= more <= 0.02 * 14 * 8 * side ** 2 + slack, others

@@ -27,7 +27,7 @@ static vf_convex_result denoise(subject *s, int solver, double tolerance, const 
 {
     static const vf_operator_methods methods = {.name = "identity of the image", .forward = keep_image};
     const vf_vector_space space = {vf_dtype_complex(s->o.precision), s->whole};
-    const vf_convex_options options = {.iterations = 50000,
+    const vf_convex_options options = {.iterations = 100000,
                                        .tolerance = tolerance,
                                        .inner = 4,
                                        .largest = 1,
@@ -131,8 +131,8 @@ static void test_exact(void **state)
 /* ---- the solvers ---- */
 
 /* Alone and beside each other prior, in one to three dimensions, complex. f is above its minimum by |x - x*|^2 / 2 at
- * least, and by the residuals, 1e-5, times numbers below 1000 (test_exact) at most: 0.01, so each image is off by less
- * than 0.15 for certain. The bounds are a tenth of that. */
+ * least, and by the residuals, 3e-5, times numbers below 1000 (test_exact) at most: 0.03, so each image is off by less
+ * than 0.25 for certain. The bounds are a third and a fifth of that. */
 static void test_solvers(void **state)
 {
     (void)state;
@@ -151,13 +151,13 @@ static void test_solvers(void **state)
         double f[SOLVERS];
         for (int k = 0; k < SOLVERS; k++) {
             x[k] = room(s.whole, sizeof **x);
-            const vf_convex_result r = denoise(&s, k, 1e-5, a, x[k]);
+            const vf_convex_result r = denoise(&s, k, 3e-5, a, x[k]);
             f[k] = r.data;
             for (int t = 0; t < s.terms; t++)
                 f[k] += r.penalty[t];
         }
-        at_most(&s, 0, "distance of the objectives", fabs(f[1] - f[0]), 1e-3);
-        at_most(&s, 0, "distance of the images", distance(s.numbers, x[1], x[0]), 1.5e-2);
+        at_most(&s, 0, "distance of the objectives", fabs(f[1] - f[0]), 1e-2);
+        at_most(&s, 0, "distance of the images", distance(s.numbers, x[1], x[0]), 5e-2);
         free(a);
         for (int k = 0; k < SOLVERS; k++)
             free(x[k]);
