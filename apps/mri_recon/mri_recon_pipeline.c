@@ -123,7 +123,7 @@ static vf_status read_stage(recon_state *r)
     if (status == VF_OK && solves_series(s) && least_frames(raw) == 1)
         status = vf_fail(r->ctx, VF_ERR_ARGUMENT,
                          "%s: --prior temporal, llr and nuclear need several frames of each slice or slab; for one "
-                         "image use wavelet or tv, or cut a continuous scan into frames (--spokes-per-frame)",
+                         "image use wavelet, tv or tgv, or cut a continuous scan into frames (--spokes-per-frame)",
                          s->input);
     if (status == VF_OK && (s->save_q || s->load_q) && raw->trajectories > 1)
         status =

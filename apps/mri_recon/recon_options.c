@@ -95,6 +95,7 @@ static const option_choice priors[] = {
      "blocks of the image whose changes over the frames are combinations of a few (locally low rank)"},
     {"nuclear", RECON_SPARSE + VF_PENALTY_NUCLEAR, "the same for the whole image (nuclear norm)"},
     {"tv", RECON_SPARSE + VF_PENALTY_TV, "total variation: flat regions with sharp borders, for undersampled scans"},
+    {"tgv", RECON_SPARSE + VF_PENALTY_TGV, "total generalised variation: the same, but regions may be shaded"},
     {0}};
 
 /* --prior: one word, or two sparse priors joined by a plus sign. */
@@ -308,7 +309,8 @@ const program_option recon_options[] = {
     {OPTION_CUSTOM, .name = "prior", .argument = "PRIOR", .parse = prior, .choices = priors, .initial = "auto",
      .default_help = "spectrum if --lambda is auto, else identity", .needs = "method=cg",
      .help = "prior of the image; two sparse ones at once as in wavelet+tv",
-     .more = "`wavelet`, `tv`, `temporal`, `llr` and `nuclear` are sparse priors: they make noise and the artefacts of "
+     .more = "`wavelet`, `tv`, `tgv`, `temporal`, `llr` and `nuclear` are sparse priors: they make noise and the "
+             "artefacts of "
              "undersampling vanish, and keep "
              "edges."},
     {OPTION_CHOICE, .name = "solver", .argument = "SOLVER", SETTING(solver), .choices = solvers, .initial = "admm",

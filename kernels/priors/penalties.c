@@ -10,9 +10,15 @@
 #include "differences.h"
 #include "kernel_operators.h"
 #include "low_rank.h"
+#include "tgv.h"
 #include "voxfield/copy.h"
 
 enum { MOST_WAVELETS = 2, MOST_SHIFTS = 8, BLOCK = 8, RANDOM_STEPS = 8 };
+/* Of tgv: the weight of sum |E w|, in units of that of sum |D x - w|; that of Knoll et al. */
+static const double SECOND_ORDER = 2;
+/* Its weight in ADMM, in units of the other's: of 0.5 to 20, values from 6 on need the fewest iterations for radial scans
+ * of mri_phantom's head in 2D and 3D, a third of those for 0.5. */
+static const double SECOND_TIE = 10;
 static const int64_t MOST_NUMBERS = INT64_MAX >> 12; /* voxels times frames: bytes of any vector fit in 64 bits */
 
 /* One term: a wavelet with one shift, a block size with one shift, or differences. */
@@ -20,7 +26,9 @@ typedef struct term {
     vf_proximal function;
     vf_penalties *of;
     int prior;    /* number of its prior */
-    double share; /* 1 / terms of the prior */
+    double share; /* its weight in the prior */
+    double tie;   /* its part of rho */
+    int groups;   /* of gradients: components */
     vf_wavelet *wavelet;
     vf_low_rank *blocks;
     int64_t shift[3], image; /* elements of an image, with padding */
@@ -43,14 +51,15 @@ struct vf_penalties {
     vf_wavelet *wavelet[MOST_WAVELETS];
     vf_operator *pad[MOST_WAVELETS]; /* NULL: no padding */
     vf_low_rank *blocks[VF_MOST_PRIORS];
-    vf_operator *gradient[VF_MOST_PRIORS];
+    vf_operator *gradient[VF_MOST_PRIORS], *second; /* second: of tgv */
+    vf_operator *of_image[VF_MOST_PENALTIES];       /* of terms of the image alone, if there are other unknowns */
     term term[VF_MOST_PENALTIES];
     vf_penalty list[VF_MOST_PENALTIES];
 };
 
 const char *vf_penalty_name(vf_penalty_kind kind)
 {
-    static const char *const names[] = {"wavelet", "tv", "temporal", "llr", "nuclear"};
+    static const char *const names[] = {"wavelet", "tv", "tgv", "temporal", "llr", "nuclear"};
     return names[kind];
 }
 
@@ -98,21 +107,16 @@ static int64_t all_of(const vf_penalties *p)
     return n[0] * n[1] * n[2] * n[3];
 }
 
-static int groups_of(const term *t)
-{
-    return t->of->options.kind[t->prior] == VF_PENALTY_TV ? t->of->dimensions : 1;
-}
-
 static vf_status map_gradient(void *state, vf_queue *queue, double step, const void *v, void *z)
 {
     const term *t = state;
-    return vf_group_soft(queue, t->of->type, groups_of(t), all_of(t->of), NULL, step * weight_of(t), v, z);
+    return vf_group_soft(queue, t->of->type, t->groups, all_of(t->of), NULL, step * weight_of(t), v, z);
 }
 
 static vf_status gradient_value(void *state, vf_queue *queue, const void *v, double *value)
 {
     const term *t = state;
-    const vf_status status = vf_group_norm(queue, t->of->type, groups_of(t), all_of(t->of), NULL, v, value);
+    const vf_status status = vf_group_norm(queue, t->of->type, t->groups, all_of(t->of), NULL, v, value);
     *value *= weight_of(t);
     return status;
 }
@@ -189,7 +193,7 @@ static vf_status make_padding(vf_penalties *p, vf_device *device, int which)
 static term *add_term(vf_penalties *p, int prior, vf_operator *transform, const vf_proximal *function)
 {
     term *t = &p->term[p->terms];
-    *t = (term){.function = *function, .of = p, .prior = prior, .share = 1};
+    *t = (term){.function = *function, .of = p, .prior = prior, .share = 1, .tie = 1};
     t->function.state = t;
     p->list[p->terms] = (vf_penalty){.transform = transform, .function = &t->function, .weight = 1};
     p->terms++;
@@ -238,7 +242,7 @@ static vf_status add_wavelets(vf_penalties *p, vf_device *device, int prior, uin
             term *t = add_term(p, prior, p->pad[w], &function);
             t->wavelet = p->wavelet[w];
             t->image = padded_voxels(t->wavelet);
-            t->share = 1.0 / (wavelets * shifts);
+            t->share = t->tie = 1.0 / (wavelets * shifts);
             choose_shift(p, i, w == 1, seed, t->shift);
         }
     }
@@ -257,7 +261,7 @@ static vf_status add_low_rank(vf_penalties *p, vf_device *device, int prior, boo
     for (int i = 0; i < shifts && status == VF_OK; i++) {
         term *t = add_term(p, prior, NULL, local ? &llr : &nuclear);
         t->blocks = p->blocks[prior];
-        t->share = 1.0 / shifts;
+        t->share = t->tie = 1.0 / shifts;
         for (int a = 0; a < 3 && local; a++)
             t->shift[a] = block[a] > 1 ? (int64_t)(vf_splitmix64(seed) % (uint64_t)block[a]) : 0;
     }
@@ -271,7 +275,40 @@ static vf_status add_gradient(vf_penalties *p, vf_device *device, int prior, uns
     const vf_status status =
         vf_differences_operator(device, p->options.precision, p->options.counts, axes, &p->gradient[prior]);
     if (status == VF_OK)
-        add_term(p, prior, p->gradient[prior], axes == VF_ALONG_FRAMES ? &temporal : &tv);
+        add_term(p, prior, p->gradient[prior], axes == VF_ALONG_FRAMES ? &temporal : &tv)->groups =
+            vf_differences_components(axes);
+    return status;
+}
+
+static vf_status add_tgv(vf_penalties *p, vf_device *device, int prior)
+{
+    static const vf_proximal tgv = {.name = "tgv", .map = map_gradient, .value = gradient_value};
+    const vf_penalties_options *o = &p->options;
+    vf_status status = vf_tgv_first_operator(device, o->precision, o->counts, p->axes, &p->gradient[prior]);
+    if (status == VF_OK)
+        status = vf_tgv_second_operator(device, o->precision, o->counts, p->axes, &p->second);
+    if (status != VF_OK)
+        return status;
+    add_term(p, prior, p->gradient[prior], &tgv)->groups = vf_differences_components(p->axes);
+    term *second = add_term(p, prior, p->second, &tgv);
+    second->groups = vf_symmetric_gradient_components(p->axes);
+    second->share = SECOND_ORDER;
+    second->tie = SECOND_TIE;
+    return VF_OK;
+}
+
+/* With tgv, the other priors are of the first part of the unknowns. */
+static vf_status extend_terms(vf_penalties *p, vf_device *device)
+{
+    const int extra = vf_penalties_extra(p);
+    const vf_vector_space series = {p->type, all_of(p)};
+    vf_status status = VF_OK;
+    for (int i = 0; i < p->terms && extra > 0 && status == VF_OK; i++) {
+        if (p->options.kind[p->term[i].prior] == VF_PENALTY_TGV)
+            continue;
+        status = vf_tgv_image_operator(device, series, extra, p->list[i].transform, &p->of_image[i]);
+        p->list[i].transform = p->of_image[i];
+    }
     return status;
 }
 
@@ -287,6 +324,8 @@ static vf_status add_prior(vf_penalties *p, vf_device *device, int prior, uint64
         return add_wavelets(p, device, prior, seed);
     case VF_PENALTY_TV:
         return add_gradient(p, device, prior, p->axes);
+    case VF_PENALTY_TGV:
+        return add_tgv(p, device, prior);
     case VF_PENALTY_TEMPORAL:
         return add_gradient(p, device, prior, VF_ALONG_FRAMES);
     default:
@@ -326,6 +365,8 @@ vf_status vf_penalties_create(vf_device *device, const vf_penalties_options *opt
     vf_status status = VF_OK;
     for (int i = 0; i < options->priors && status == VF_OK; i++)
         status = add_prior(p, device, i, &seed);
+    if (status == VF_OK)
+        status = extend_terms(p, device);
     for (int i = 0; i < options->priors && status == VF_OK; i++)
         vf_penalties_set(p, i, 0, 1);
     if (status == VF_OK)
@@ -339,6 +380,8 @@ void vf_penalties_free(vf_penalties *p)
 {
     if (!p)
         return;
+    for (int i = 0; i < p->terms; i++)
+        vf_operator_free(p->of_image[i]);
     for (int w = 0; w < MOST_WAVELETS; w++) {
         vf_operator_free(p->pad[w]);
         vf_wavelet_destroy(p->wavelet[w]);
@@ -348,6 +391,7 @@ void vf_penalties_free(vf_penalties *p)
         vf_low_rank_destroy(p->blocks[i]);
     }
     free(p->factor);
+    vf_operator_free(p->second);
     free(p);
 }
 
@@ -359,7 +403,7 @@ void vf_penalties_set(vf_penalties *p, int which, double lambda, double rho)
     p->rho[which] = rho;
     for (int i = 0; i < p->terms; i++)
         if (p->term[i].prior == which)
-            p->list[i].weight = rho * p->term[i].share;
+            p->list[i].weight = rho * p->term[i].tie;
 }
 
 vf_status vf_penalties_set_frames(vf_penalties *p, vf_context *ctx, const double *factor)
@@ -398,27 +442,64 @@ double vf_penalties_noise(const vf_penalties *p, int which)
     return kind == VF_PENALTY_LLR || kind == VF_PENALTY_NUCLEAR ? sqrt(voxels) + sqrt((double)n[3]) : 1;
 }
 
+int vf_penalties_extra(const vf_penalties *p)
+{
+    bool has_field = false;
+    for (int q = 0; q < p->options.priors; q++)
+        has_field |= p->options.kind[q] == VF_PENALTY_TGV;
+    return has_field ? p->dimensions : 0;
+}
+
+/* tgv: |D|^2 and |E|^2 are at most L = 4 d, so |D x - w|^2 + |E w|^2 is at most that of the matrix (L, -sqrt L; -sqrt L,
+ * 1 + L) for (|x|, |w|). */
 double vf_penalties_largest(const vf_penalties *p)
 {
+    const double gradient = 4 * p->dimensions;
     double sum = 0;
     for (int i = 0; i < p->terms; i++) {
         const vf_penalty_kind kind = p->options.kind[p->term[i].prior];
-        sum += kind == VF_PENALTY_TV ? 4 * p->dimensions : kind == VF_PENALTY_TEMPORAL ? 4 : 1;
+        sum += kind == VF_PENALTY_TV         ? gradient
+               : kind == VF_PENALTY_TEMPORAL ? 4
+               : kind == VF_PENALTY_TGV      ? gradient / 2 + (1 + sqrt(1 + 4 * gradient)) / 4 /* of two terms */
+                                             : 1;
     }
     return sum;
 }
 
-void vf_penalties_add_spectrum(const vf_penalties *p, double *out)
+/* Eigenvalues of B^H B at a frequency, B a difference along axis a. */
+static double curvature(const vf_penalties *p, const int64_t at[3], int a)
+{
+    const int64_t n = p->options.counts[a];
+    return 4 * pow(sin(M_PI * (double)(at[a] - n / 2) / (double)n), 2);
+}
+
+/* Axis number `which` of those in use. */
+static int axis_of(const vf_penalties *p, int which)
+{
+    int a = 0;
+    while (!(p->axes & 1U << a) || which-- > 0)
+        a++;
+    return a;
+}
+
+void vf_penalties_add_spectrum(const vf_penalties *p, int part, double *out)
 {
     const int64_t *n = p->options.counts, voxels = n[0] * n[1] * n[2];
+    const int axis = part > 0 ? axis_of(p, part - 1) : 0;
     for (int64_t i = 0; i < voxels; i++) {
         const int64_t at[3] = {i % n[0], i / n[0] % n[1], i / n[0] / n[1]};
-        double curvature = 0;
+        double all = 0;
         for (int a = 0; a < 3; a++)
-            curvature += 4 * pow(sin(M_PI * (double)(at[a] - n[a] / 2) / (double)n[a]), 2);
-        for (int q = 0; q < p->options.priors; q++)
-            out[i] += p->rho[q] * (p->options.kind[q] == VF_PENALTY_TV         ? curvature
-                                   : p->options.kind[q] == VF_PENALTY_TEMPORAL ? 2
-                                                                               : 1);
+            all += curvature(p, at, a);
+        for (int q = 0; q < p->options.priors; q++) {
+            const vf_penalty_kind kind = p->options.kind[q];
+            if (part > 0)
+                out[i] +=
+                    kind == VF_PENALTY_TGV ? p->rho[q] * (1 + SECOND_TIE * (all + curvature(p, at, axis)) / 2) : 0;
+            else
+                out[i] += p->rho[q] * (kind == VF_PENALTY_TV || kind == VF_PENALTY_TGV ? all
+                                       : kind == VF_PENALTY_TEMPORAL                   ? 2
+                                                                                       : 1);
+        }
     }
 }

@@ -11,6 +11,10 @@
  *                convex and has one solution, nearly that of the mean over all shifts (Coifman and Donoho, 1995)
  *     tv         isotropic total variation of each frame, sum sqrt(sum_a |D_a x|^2) (Rudin, Osher and Fatemi, Physica D
  *                60 (1992) 259)
+ *     tgv        second-order total generalised variation of each frame, min over w of sum |D x - w| + 2 sum |E w|, with
+ *                a vector field w and its symmetrised gradient E (differences.h; Bredies, Kunisch and Pock, SIAM J.
+ *                Imaging Sci. 3 (2010) 492; Knoll et al., Magn. Reson. Med. 65 (2011) 480). Where tv expects flat regions,
+ *                it expects regions of constant slope, as shading by coils leaves them. w is unknown, too (below)
  *     temporal   sum |D_t x|, differences between frames
  *     llr        the mean over shifts of the sum of singular values of blocks of 8^d voxels and all frames (Trzasko and
  *                Manduca, 2011; Zhang, Pauly and Levesque, Magn. Reson. Med. 73 (2015) 655)
@@ -35,6 +39,7 @@ extern "C" {
 typedef enum vf_penalty_kind {
     VF_PENALTY_WAVELET,
     VF_PENALTY_TV,
+    VF_PENALTY_TGV,
     VF_PENALTY_TEMPORAL,
     VF_PENALTY_LLR,
     VF_PENALTY_NUCLEAR,
@@ -69,6 +74,11 @@ void vf_penalties_set(vf_penalties *p, int which, double lambda, double rho);
 /* Multiplies the wavelet prior's lambda by factor[frame] >= 0, for frames that differ in noise. Other priors keep one
  * lambda. Errors: VF_ERR_MEMORY. */
 VF_MUST_CHECK vf_status vf_penalties_set_frames(vf_penalties *p, vf_context *ctx, const double *factor);
+/* The number of vector components that the solver has to find beside each image: of tgv's field w, one for each axis with
+ * several voxels; 0 without tgv. The penalties then are of vectors [1 + extra][frame][z][y][x], the images first. The data
+ * depend on the images alone, and a penalty's value is least with the right field: the minimum over all unknowns is that
+ * of tgv. */
+int vf_penalties_extra(const vf_penalties *p);
 
 /* The penalties for vf_convex_problem; valid until vf_penalties_free. *count: their number. A prior may have several.
  * */
@@ -83,8 +93,9 @@ double vf_penalties_noise(const vf_penalties *p, int which);
 /* Upper bound of the largest eigenvalue of sum T^H T over the list. */
 double vf_penalties_largest(const vf_penalties *p);
 /* Adds to out[z][y][x] the eigenvalues of sum rho T^H T for frequency n - N/2 along each axis, as if the image were
- * periodic; for differences between frames their mean, 2. For preconditioners. */
-void vf_penalties_add_spectrum(const vf_penalties *p, double *out);
+ * periodic; for differences between frames their mean, 2. `part` is 0 for images, 1 ... extra for a component of the
+ * field; what couples the parts is left out. For preconditioners. */
+void vf_penalties_add_spectrum(const vf_penalties *p, int part, double *out);
 
 #ifdef __cplusplus
 }

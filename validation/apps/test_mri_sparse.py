@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""--prior wavelet, tv: the solvers against each other, errors of undersampled scans, scans without signal, units,
+"""--prior wavelet, tv, tgv: the solvers against each other, errors of undersampled scans, scans without signal, units,
 shapes of scans, bits, the report, and invalid combinations.
 
 usage: test_mri_sparse.py PROGRAM [DEVICE] [test_name ...]     VOXFIELD_PHANTOM names mri_phantom
@@ -86,7 +86,9 @@ def test_solvers_agree(_):
     exact = ("--tolerance", 1e-5, "--iterations", 20000, "--precision", "double", "--coils", "file")
     one = ("--prior", "wavelet", "--wavelet", "haar", "--shifts", 1)
     two = ("--prior", "wavelet+tv", "--shifts", 2)
-    for prior, solvers in ((one, ("admm", "primal-dual", "fista")), (two, ("admm", "primal-dual"))):
+    field = ("--prior", "tgv")
+    for prior, solvers in ((one, ("admm", "primal-dual", "fista")), (two, ("admm", "primal-dual")),
+                           (field, ("admm", "primal-dual"))):
         found = {solver: image("s.h5", *prior, *exact, "--solver", solver) for solver in solvers}
         first, report = found["admm"]
         assert report["residual"] <= 1e-5, report
@@ -146,7 +148,7 @@ def test_zeros(_):
     with h5py.File("s.h5", "a") as file:
         file["scan/data"][...] = 0
     for _ in range(2):
-        for prior in "wavelet", "tv", "wavelet+tv":
+        for prior in "wavelet", "tv", "tgv", "wavelet+tv":
             values, report = image("s.h5", "--prior", prior, "--coils", "file")
             assert not numpy.any(values) and report["objective"] == 0, (prior, report)
         with h5py.File("s.h5", "a") as file:
@@ -224,7 +226,7 @@ def test_report(_):
         k, data, maps = (file[f"scan/{name}"][...] for name in ("trajectory", "data", "sensitivity"))
         noise = file["scan/noise"][...]
         del file["scan/noise"]
-    for prior in "wavelet", "tv", "wavelet+tv":
+    for prior in "wavelet", "tv", "tgv", "wavelet+tv", "tgv+wavelet":
         values, report = image("s.h5", "--prior", prior, "--coils", "file", "--lambda", "auto:10")
         left = forward(k, maps[:, 0] * values.reshape(N, N)) - data
         whole = numpy.linalg.norm(data) ** 2 / 2
@@ -263,7 +265,7 @@ def test_shapes(_):
                           ("deep.h5", ())):
         # On a scan that is nearly complete, both priors show the same object.
         plain = image(scan, *options)[0]
-        for prior in "wavelet", "tv":
+        for prior in "wavelet", "tv", "tgv":
             values = image(scan, "--prior", prior, *options)[0]
             print(f"      {scan} {options} {prior}: {relative(abs(values), abs(plain)):.3f}")
             assert values.shape == plain.shape and relative(abs(values), abs(plain)) < 0.3, (
@@ -320,7 +322,8 @@ def test_memory(_):
     side, slack = 384, 2 ** 21
     phantom("s.h5", "--matrix", f"{side},{side},1", "--spokes", 60, "--coils", 2, "--image-snr", 20, "--noise-scan")
     plain, *others = [peak(*options) for options in (
-        (), ("--prior", "tv"), ("--prior", "wavelet", "--shifts", 1), ("--prior", "wavelet", "--shifts", 8))]
+        (), ("--prior", "tv"), ("--prior", "wavelet", "--shifts", 1), ("--prior", "wavelet", "--shifts", 8),
+        ("--prior", "tgv"))]
     print(f"    estimates and peaks: {plain}, {others}")
     more = others[2][0] - others[1][0] - 14 * 8 * side ** 2
     assert -slack <= more <= 0.02 * 14 * 8 * side ** 2 + slack, others
@@ -344,7 +347,7 @@ def test_refused(_):
         refuse(2, "need a sparse prior", "s.h5", *option)
         refuse(2, "need a sparse prior", "s.h5", "--prior", "spectrum", *option)
     for options in ((*sparse, "--wavelet", "db2", "--shifts", 2), (*sparse, "--shifts", 1),
-                    (*sparse, "--wavelet", "db2"), ("s.h5", "--prior", "tv"),
+                    (*sparse, "--wavelet", "db2"), ("s.h5", "--prior", "tv"), ("s.h5", "--prior", "tgv"),
                     ("s.h5", "--prior", "wavelet+tv", "--wavelet", "db2", "--shifts", 1)):
         refuse(2, "--solver fista needs --prior wavelet", *options, "--solver", "fista")
     for word in "wavelet+wavelet", "wavelet+spectrum", "spectrum+wavelet", "wavelet+tv+wavelet", "auto+tv":

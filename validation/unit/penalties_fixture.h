@@ -4,7 +4,7 @@
  * Bounds. u is the unit roundoff of the precision, U = 2^-53, |.| the l2 norm of all numbers of a vector.
  *   wavelet    wavelet_fixture.h: at most 12 passes of 8 taps, to the coefficients and back, and 8 u for threshold and
  *              rounding: 2 x 12 x 9 sqrt(8) u + 8 u < 620 u of |v|.
- *   tv, temporal   the factor of a group is computed in double precision: less than that.
+ *   tv, tgv, temporal   the factor of a group is computed in double precision: less than that.
  *   llr, nuclear   low_rank.h: c U s^2 / (2 t) for a threshold t, c the longer side of a block plus 100 times the
  *              shorter one, s <= |v|; and rounding.
  * So a map is off by at most E(v) = 620 u |v| + c U |v|^2 / (2 t), the second only for low ranks.
@@ -43,9 +43,9 @@ typedef struct subject {
     vf_penalties_options o;
     const vf_penalty *list;
     int terms, dimensions;
-    int64_t numbers; /* of an image series */
+    int64_t numbers, whole; /* of an image series; of all unknowns */
     int prior[TERMS];
-    double share[TERMS], lambda[VF_MOST_PRIORS], rho[VF_MOST_PRIORS];
+    double share[TERMS], tie[TERMS], lambda[VF_MOST_PRIORS], rho[VF_MOST_PRIORS];
 } subject;
 
 static inline int64_t integer_below(int64_t n)
@@ -68,7 +68,10 @@ static inline const char *text_of(const subject *s)
 static inline int terms_of(const vf_penalties_options *o, vf_penalty_kind kind, int dimensions)
 {
     const int most = 1 << dimensions, shifts = o->shifts ? o->shifts : most < 4 ? most : 4;
-    return kind == VF_PENALTY_WAVELET ? shifts * (o->moments ? 1 : 2) : kind == VF_PENALTY_LLR ? shifts : 1;
+    return kind == VF_PENALTY_WAVELET ? shifts * (o->moments ? 1 : 2)
+           : kind == VF_PENALTY_LLR   ? shifts
+           : kind == VF_PENALTY_TGV   ? 2
+                                      : 1;
 }
 
 static inline subject make(const vf_penalties_options *o)
@@ -84,11 +87,14 @@ static inline subject make(const vf_penalties_options *o)
         vf_penalties_set(s.p, i, s.lambda[i], s.rho[i]);
         const int terms = terms_of(o, o->kind[i], s.dimensions);
         for (int t = 0; t < terms && next < TERMS; t++, next++) {
+            const bool tgv = o->kind[i] == VF_PENALTY_TGV; /* 2 sum |E w|; ADMM ties it ten times as much */
             s.prior[next] = i;
-            s.share[next] = 1.0 / terms;
+            s.share[next] = tgv ? 1 + t : 1.0 / terms;
+            s.tie[next] = tgv ? 1 + 9 * t : 1.0 / terms;
         }
     }
     s.list = vf_penalties_list(s.p, &s.terms);
+    s.whole = s.numbers * (1 + vf_penalties_extra(s.p));
     if (s.terms != next)
         fail_msg("%d terms, not %d: %s", s.terms, next, text_of(&s));
     return s;
@@ -112,7 +118,7 @@ static inline vf_penalties_options random_options(int i)
     return o;
 }
 
-enum { CASES = 30 };
+enum { CASES = 36 };
 
 static inline double unit_of(const subject *s)
 {
@@ -181,7 +187,7 @@ static inline double value(const subject *s, int term, const double complex *v)
 static inline void transform(const subject *s, int term, const double complex *x, double complex *y)
 {
     vf_operator *t = s->list[term].transform;
-    guarded in = upload(line, s->o.precision, s->numbers, x);
+    guarded in = upload(line, s->o.precision, s->whole, x);
     if (!t) {
         download(line, &in, y);
         return;
@@ -192,17 +198,27 @@ static inline void transform(const subject *s, int term, const double complex *x
     download(line, &out, y);
 }
 
+/* x = T^H y */
+static inline void adjoint(const subject *s, int term, const double complex *y, double complex *x)
+{
+    guarded in = upload(line, s->o.precision, codomain(s, term), y);
+    guarded out = upload(line, s->o.precision, s->whole, NULL);
+    need(vf_operator_adjoint(s->list[term].transform, line, in.data, out.data));
+    download(line, &in, NULL);
+    download(line, &out, x);
+}
+
 /* y += rho T^H T x */
 static inline void add_normal(const subject *s, int term, const double complex *x, double complex *y)
 {
     vf_operator *t = s->list[term].transform;
-    double complex *got = room(s->numbers, sizeof *got);
-    guarded in = upload(line, s->o.precision, s->numbers, x), out = upload(line, s->o.precision, s->numbers, NULL);
+    double complex *got = room(s->whole, sizeof *got);
+    guarded in = upload(line, s->o.precision, s->whole, x), out = upload(line, s->o.precision, s->whole, NULL);
     if (t)
         need(vf_operator_normal(t, line, in.data, out.data));
     download(line, &out, t ? got : NULL);
     download(line, &in, t ? NULL : got);
-    for (int64_t n = 0; n < s->numbers; n++)
+    for (int64_t n = 0; n < s->whole; n++)
         y[n] += s->list[term].weight * got[n];
     free(got);
 }
@@ -260,7 +276,7 @@ static inline void at_most(const subject *s, int term, const char *what, double 
         fail_msg("%s is %g, allowed %g, term %d of %s", what, is, allowed, term, text_of(s));
 }
 
-/* The sum over the terms of a prior, of T x. */
+/* The sum over the terms of a prior, of T x; x has all unknowns. */
 static inline double value_of_image(const subject *s, int prior, const double complex *x)
 {
     double values[VF_MOST_PENALTIES] = {0};
@@ -286,6 +302,52 @@ static inline double variation(const subject *s, const double complex *x, bool o
             if ((a == 3) == of_frames && at[a] + 1 < n[a])
                 square += creal((x[i + stride] - x[i]) * conj(x[i + stride] - x[i]));
         sum += sqrt(square);
+    }
+    return sum;
+}
+
+/* The matrix E w at a point, by the definition of differences.h: element (k, l) is (B_l w_k + B_k w_l) / 2; w_k is the
+ * component of the k-th axis in use. Adds what its norm weighs. */
+static inline double bending(const subject *s, const double complex *w, int64_t i)
+{
+    const int64_t *n = s->o.counts, at[3] = {i % n[0], i / n[0] % n[1], i / n[0] / n[1] % n[2]};
+    int64_t stride[3], axis[3], step = 1;
+    int axes = 0;
+    double square = 0;
+    for (int a = 0; a < 3; step *= n[a++])
+        if (n[a] > 1) {
+            stride[axes] = step;
+            axis[axes++] = a;
+        }
+    for (int k = 0; k < axes; k++)
+        for (int l = 0; l < axes; l++) {
+            const double complex *of_k = w + k * s->numbers, *of_l = w + l * s->numbers;
+            double complex sum = 0;
+            if (at[axis[l]] > 0)
+                sum += of_k[i] - of_k[i - stride[l]];
+            if (at[axis[k]] > 0)
+                sum += of_l[i] - of_l[i - stride[k]];
+            square += creal(sum * conj(sum)) / 4;
+        }
+    return sqrt(square);
+}
+
+/* lambda's factor of tgv for x and a field w, [x, w] in v: sum |D x - w| + 2 sum |E w|. */
+static inline double generalised_variation(const subject *s, const double complex *v)
+{
+    const int64_t *n = s->o.counts;
+    double sum = 0;
+    for (int64_t i = 0; i < s->numbers; i++) {
+        const int64_t at[3] = {i % n[0], i / n[0] % n[1], i / n[0] / n[1] % n[2]};
+        int64_t stride = 1, next = 1;
+        double square = 0;
+        for (int a = 0; a < 3; stride *= n[a++]) {
+            if (n[a] == 1)
+                continue;
+            const double complex rest = (at[a] + 1 < n[a] ? v[i + stride] - v[i] : 0) - v[next++ * s->numbers + i];
+            square += creal(rest * conj(rest));
+        }
+        sum += sqrt(square) + 2 * bending(s, v + s->numbers, i);
     }
     return sum;
 }

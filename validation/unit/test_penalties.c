@@ -1,5 +1,5 @@
-/* The penalties of sparse and low-rank priors: values against definitions, what a proximal map must satisfy,
- * numbers for solvers, refusals. On fresh random numbers.
+/* The penalties of sparse and low-rank priors: values against definitions, what a proximal map must satisfy, refusals.
+ * On fresh random numbers.
  *
  * usage: test_penalties DEVICE [SEED] [test ...]     (cpu, cuda; exit 77 if there is no such device)
  * penalties_fixture.h derives the bounds. */
@@ -46,7 +46,7 @@ static void test_values(void **state)
     }
 }
 
-/* tv and temporal against the definition; blocks that cover the grid are the nuclear norm; an image series of rank 1
+/* tv, tgv and temporal against the definition; blocks that cover the grid are the nuclear norm; an image series of rank 1
  * has the nuclear norm |a| |b|; a constant has no wavelet coefficients if nothing is padded. */
 static void test_definitions(void **state)
 {
@@ -63,8 +63,8 @@ static void test_definitions(void **state)
                 o.counts[a] = a == i % 3 || uniform() < 0.5 ? 16 << integer_below(2) : 1;
         subject s = make(&o);
         const int64_t voxels = s.numbers / o.counts[3];
-        double complex *x = random_numbers(s.numbers), *a = random_numbers(voxels), *b = random_numbers(o.counts[3]);
-        double right = NAN, size = norm(s.numbers, x);
+        double complex *x = random_numbers(s.whole), *a = random_numbers(voxels), *b = random_numbers(o.counts[3]);
+        double right = NAN, size = norm(s.whole, x);
         if (kind == VF_PENALTY_WAVELET)
             for (int64_t n = 0; n < s.numbers; n++)
                 x[n] = b[n / voxels];
@@ -75,10 +75,12 @@ static void test_definitions(void **state)
             right = 0;
         else if (kind == VF_PENALTY_TV || kind == VF_PENALTY_TEMPORAL)
             right = variation(&s, x, kind == VF_PENALTY_TEMPORAL);
+        else if (kind == VF_PENALTY_TGV)
+            right = generalised_variation(&s, x);
         else
             right = norm(voxels, a) * norm(o.counts[3], b);
-        size = fmax(size, norm(s.numbers, x));
-        double allowed = 0; /* differences at most triple the norm, along at most three axes */
+        size = fmax(size, norm(s.whole, x));
+        double allowed = 0; /* |T x| is at most 4 |x|: |T|^2 is at most 16 (vf_penalties_largest) */
         for (int t = 0; t < s.terms; t++)
             allowed += value_error(&s, t, 4 * size);
         at_most(&s, 0, "distance from the definition", fabs(value_of_image(&s, 0, x) - s.lambda[0] * right), allowed);
@@ -171,120 +173,6 @@ static void test_maps(void **state)
     }
 }
 
-/* ---- numbers for solvers ---- */
-
-/* Values belong to the right prior; weights of a prior add up to its rho. */
-static void test_sums(void **state)
-{
-    (void)state;
-    for (int i = 0; i < CASES; i++) {
-        vf_penalties_options o = random_options(i);
-        o.priors = 2;
-        subject s = make(&o);
-        double values[VF_MOST_PENALTIES] = {0}, weights[2] = {0}, right[2] = {0};
-        for (int t = 0; t < s.terms; t++) {
-            values[t] = (double)(1 << t);
-            weights[s.prior[t]] += s.list[t].weight;
-            right[s.prior[t]] += values[t];
-            assert_string_equal(s.list[t].function->name, vf_penalty_name(o.kind[s.prior[t]]));
-        }
-        for (int k = 0; k < 2; k++) {
-            assert_true(vf_penalties_value(s.p, k, values) == right[k]);
-            assert_true(fabs(weights[k] - s.rho[k]) <= 16 * 0x1p-53 * s.rho[k]);
-        }
-        vf_penalties_free(s.p);
-    }
-}
-
-/* |T x|^2 is at most `largest` |x|^2 for any x. Signs that change from voxel to voxel and from frame to frame reach
- * (n - 1) / n of the 4 of each axis, at least half. 1300 u: |T x| is off by 620 u. */
-static void test_largest(void **state)
-{
-    (void)state;
-    for (int i = 0; i < CASES; i++) {
-        const vf_penalties_options o = random_options(i);
-        subject s = make(&o);
-        const int64_t *n = o.counts;
-        const double largest = vf_penalties_largest(s.p), slack = 1 + 1300 * unit_of(&s);
-        double complex *x = random_numbers(s.numbers);
-        for (int k = 0; k < 2; k++) {
-            double sum = 0, right = 0;
-            for (int64_t j = 0; j < s.numbers && k == 1; j++)
-                x[j] = (j % n[0] + j / n[0] % n[1] + j / n[0] / n[1] % n[2] + j / n[0] / n[1] / n[2]) % 2 ? -1 : 1;
-            for (int t = 0; t < s.terms; t++) {
-                const vf_penalty_kind kind = o.kind[s.prior[t]];
-                sum += transformed_power(&s, t, x) / creal(dot(s.numbers, x, x));
-                for (int a = 0; a < 4 && (kind == VF_PENALTY_TV || kind == VF_PENALTY_TEMPORAL); a++)
-                    right += (a == 3) == (kind == VF_PENALTY_TEMPORAL) ? 4 * (1 - 1 / (double)n[a]) : 0;
-                right += kind == VF_PENALTY_TV || kind == VF_PENALTY_TEMPORAL ? 0 : 1;
-            }
-            at_most(&s, 0, "|T x|^2 / |x|^2", sum, largest * slack);
-            if (k == 1)
-                at_most(&s, 0, "distance from the largest", fabs(sum - right), (slack - 1) * right);
-            if (k == 1)
-                at_most(&s, 0, "the bound", largest, 2 * slack * sum);
-        }
-        free(x);
-        vf_penalties_free(s.p);
-    }
-}
-
-/* sum rho T^H T of a plane wave is the spectrum times the wave: for wavelets and low ranks everywhere, because
- * padding keeps norms, for differences where all neighbours exist. Along frames, the mean over all waves is 2. The
- * result is off by at most 12 u per difference, and by 8 u for the wave, times eigenvalues of at most 4 an axis: 400
- * u rho. */
-static void test_spectrum(void **state)
-{
-    (void)state;
-    for (int i = 0; i < CASES; i++) {
-        vf_penalties_options o = random_options(i);
-        for (int a = 0; a < 3; a++) /* with an interior */
-            o.counts[a] += o.counts[a] == 2;
-        o.counts[3] += 1;
-        subject s = make(&o);
-        const int64_t *n = o.counts, voxels = s.numbers / n[3], which = integer_below(voxels);
-        double *spectrum = room(voxels, sizeof *spectrum);
-        double complex *x = room(s.numbers, sizeof *x), *y = room(s.numbers, sizeof *y);
-        double f[4], of_frames = 0, total = 0;
-        for (int64_t j = 0; j < voxels; j++)
-            spectrum[j] = 1;
-        vf_penalties_add_spectrum(s.p, spectrum);
-        for (int64_t j = 0, rest = which; j < 3; rest /= n[j++])
-            f[j] = (double)(rest % n[j] - n[j] / 2) / (double)n[j];
-        for (int64_t k = 0; k < n[3]; k++) {
-            f[3] = (double)k / (double)n[3];
-            for (int64_t j = 0; j < s.numbers; j++) {
-                const double turns = f[0] * (double)(j % n[0]) + f[1] * (double)(j / n[0] % n[1]) +
-                                     f[2] * (double)(j / n[0] / n[1] % n[2]) + f[3] * (double)(j / voxels);
-                x[j] = rounded(s.o.precision, cexp(number(0, 2 * M_PI * turns)));
-                y[j] = 0;
-            }
-            for (int t = 0; t < s.terms; t++)
-                add_normal(&s, t, x, y);
-            double complex first = 0;
-            for (int64_t j = 0; j < s.numbers; j++) {
-                const int64_t at[4] = {j % n[0], j / n[0] % n[1], j / n[0] / n[1] % n[2], j / voxels};
-                bool inside = true;
-                for (int a = 0; a < 4; a++)
-                    inside &= n[a] == 1 || (at[a] > 0 && at[a] < n[a] - 1);
-                if (!inside)
-                    continue;
-                first = first != 0 ? first : y[j] / x[j];
-                at_most(&s, 0, "distance from a multiple of the wave", cabs(y[j] - first * x[j]),
-                        800 * unit_of(&s) * (s.rho[0] + s.rho[1]));
-            }
-            total += creal(first);
-        }
-        of_frames = total / (double)n[3];
-        at_most(&s, 0, "distance from the spectrum", fabs(of_frames - (spectrum[which] - 1)),
-                400 * unit_of(&s) * (s.rho[0] + s.rho[1]));
-        free(spectrum);
-        free(x);
-        free(y);
-        vf_penalties_free(s.p);
-    }
-}
-
 /* ---- refusals ---- */
 
 static void refused(const vf_penalties_options *o, const char *word)
@@ -326,9 +214,10 @@ static void test_refusals(void **state)
         single.kind[0] = of_frames[i];
         refused(&single, "needs more than one frame");
     }
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 3; i++) {
+        static const vf_penalty_kind of_space[] = {VF_PENALTY_WAVELET, VF_PENALTY_TV, VF_PENALTY_TGV};
         const vf_penalties_options point = {
-            .priors = 1, .kind = {i ? VF_PENALTY_TV : VF_PENALTY_WAVELET}, .counts = {1, 1, 1, 3}, .precision = VF_F64};
+            .priors = 1, .kind = {of_space[i]}, .counts = {1, 1, 1, 3}, .precision = VF_F64};
         refused(&point, "needs more than one voxel");
     }
     vf_penalties_options huge = good;
@@ -344,8 +233,9 @@ static void test_refusals(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_values),   cmocka_unit_test(test_definitions), cmocka_unit_test(test_maps),
-        cmocka_unit_test(test_sums),     cmocka_unit_test(test_largest),     cmocka_unit_test(test_spectrum),
+        cmocka_unit_test(test_values),
+        cmocka_unit_test(test_definitions),
+        cmocka_unit_test(test_maps),
         cmocka_unit_test(test_refusals),
     };
     return run_on_device(argc, argv, tests, open_line, close_line);

@@ -222,6 +222,7 @@ static vf_status give_coils(crew *c, const scan_frame *frame)
 /* The frame in progress. */
 typedef struct solving {
     crew *crew;
+    const scan_frame *frame;
     double tolerance;
     bool rough; /* a first solution; it does not complete the frame's progress */
     bool sparse;
@@ -365,7 +366,7 @@ static vf_status estimate(void *user, double factor, bool again, const void *b, 
     w->again = again;
     j->factor = factor;
     memcpy(x, b, (size_t)(j->channels * w->sets * j->voxels) * vf_dtype_bytes(j->type));
-    vf_status status = again ? VF_OK : sparse_frame(c, w->power);
+    vf_status status = again ? VF_OK : sparse_frame(c, w->frame, w->power);
     if (status == VF_OK)
         status = solve_images(w);
     *data = 0;
@@ -382,6 +383,7 @@ static vf_status solve_frame(crew *c, const scan_frame *frame, const frame_envel
     recon_summary *summary = &c->summary;
     const bool sparse = j->settings->sparse > 0 && !j->noise_begun;
     solving w = {.crew = c,
+                 .frame = frame,
                  .tolerance = j->settings->tolerance,
                  .rough = j->choosing,
                  .power = 1,

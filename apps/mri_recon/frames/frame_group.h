@@ -243,6 +243,10 @@ double sparse_error(const recon_summary *summary);
 void sparse_weigh(crew *c, vf_penalties *penalties, double mean, double unit, double error);
 /* The preconditioner's eigenvalues for c->density, [voxels]. */
 void sparse_inverse(const crew *c, const vf_penalties *penalties, double power, double mean, double *out);
+/* Sets the preconditioner's matrices of the penalties' extra components, from number `first` on. `room`: [voxels].
+ * Errors: as vf_circulant_set. */
+VF_MUST_CHECK vf_status sparse_set_fields(const recon_job *j, const vf_penalties *penalties, vf_queue *queue, int first,
+                                          double *room, vf_circulant *inverse);
 /* Sets the weights of the sparse priors, and the preconditioner for them, in the crew's solvers. Call it after
  * regularise_frame. Errors: VF_ERR_MEMORY, VF_ERR_DEVICE_MEMORY, VF_ERR_DEVICE. */
 VF_MUST_CHECK vf_status sparse_frame(crew *c, const scan_frame *frame, double power);

@@ -176,10 +176,10 @@ static bool any_partial(const recon_settings *s, const mri_scan *raw)
 
 /* Vectors of an image for sparse priors, at most, for each set or frame: ADMM's 7, one for the image of even noise, one
  * for each term of a wavelet or a block and as many as axes for tv, 2 of the largest of these, and the plans of
- * wavelets. Padded images are up to 16 voxels longer along each axis (wavelet.h: 4 levels). */
+ * wavelets. With tgv the solver's own vectors have a component more for each axis, and so do the two sides. Padded images are up to 16 voxels longer along each axis (wavelet.h: 4 levels). */
 static double sparse_images(const recon_settings *s, const mri_scan *raw)
 {
-    double padded = 1, axes = 0, terms = 0, largest = 1;
+    double padded = 1, axes = 0, terms = 0, largest = 1, fields = 0;
     for (int a = 0; a < 3; a++)
         if (raw->matrix[a] > 1) {
             padded *= ceil((double)raw->matrix[a] / 16) * 16 / (double)raw->matrix[a];
@@ -188,12 +188,16 @@ static double sparse_images(const recon_settings *s, const mri_scan *raw)
     const double wavelets = s->moments ? 1 : 2, shifts = s->shifts ? s->shifts : fmin(4, exp2(axes));
     for (int i = 0; i < s->sparse; i++) {
         const bool wavelet = s->sparse_prior[i] == VF_PENALTY_WAVELET;
-        const double components = s->sparse_prior[i] == VF_PENALTY_TV ? axes : 1;
+        const bool tgv = s->sparse_prior[i] == VF_PENALTY_TGV;
+        const double matrix = axes * (axes + 1) / 2; /* components of E w: a term, and the operator's own */
+        const double components = s->sparse_prior[i] == VF_PENALTY_TV ? axes : tgv ? axes + 2 * matrix : 1;
         const double several = s->sparse_prior[i] == VF_PENALTY_LLR ? shifts : 1;
         terms += wavelet ? wavelets * (shifts + 3) * padded : components * several;
-        largest = fmax(largest, wavelet ? padded : components);
+        largest = fmax(largest, wavelet ? padded : tgv ? fmax(1 + axes, matrix) : components);
+        fields = tgv ? axes : fields;
     }
-    return s->sparse ? 8 + terms + 2 * largest + 2 : 0; /* 2: the preconditioner */
+    const double both = fields > 0 ? 2 * (1 + fields) : 0;                               /* b and x with fields */
+    return s->sparse ? 8 + 7 * fields + both + terms + 2 * largest + 2 + fields / 2 : 0; /* 2: the preconditioner */
 }
 
 /* Approximate memory of the largest step.

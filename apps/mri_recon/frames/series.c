@@ -170,7 +170,7 @@ static vf_status set_own_units(const series *s, const frame_place *place)
 }
 
 /* Frames of a series have no forecast of their error. */
-static void weigh(series *s)
+static void set_weights(series *s)
 {
     sparse_weigh(s->c, s->penalties, s->mean, s->unit, sparse_error(&(recon_summary){0}));
 }
@@ -187,12 +187,12 @@ static vf_status make_priors(series *s)
     if (status == VF_OK)
         status = sparse_create(j, vf_queue_device(s->queue), count, &s->penalties);
     if (status == VF_OK)
-        status =
-            vf_circulant_create(vf_queue_device(s->queue), j->scan->matrix, j->settings->precision, count, &s->inverse);
+        status = vf_circulant_create(vf_queue_device(s->queue), j->scan->matrix, j->settings->precision,
+                                     count + vf_penalties_extra(s->penalties), &s->inverse);
     if (status == VF_OK)
         status = find_unit(s, place);
     if (status == VF_OK)
-        weigh(s);
+        set_weights(s);
     if (status == VF_OK && j->noise_ratio)
         status = set_own_units(s, place);
     for (int f = 0; f < count && status == VF_OK; f++) {
@@ -202,6 +202,8 @@ static vf_status make_priors(series *s)
             status = vf_circulant_set(s->inverse, s->queue, f, spectrum);
         }
     }
+    if (status == VF_OK)
+        status = sparse_set_fields(j, s->penalties, s->queue, count, spectrum, s->inverse);
     free(spectrum);
     return status == VF_OK && j->has_maps ? put_balance(s) : status;
 }
@@ -266,7 +268,7 @@ static vf_status estimate(void *user, double factor, bool again, const void *b, 
     vf_status status = VF_OK;
     s->again = again;
     j->factor = factor;
-    weigh(s);
+    set_weights(s);
     memcpy(x, b, (size_t)s->group->count * frame_bytes(j));
     *data = 0;
     for (int i = 0; i < j->channels && status == VF_OK; i++) {

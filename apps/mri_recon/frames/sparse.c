@@ -7,7 +7,8 @@
  *
  * with the frequency response of Haar's detail filter along each axis. Thresholds of about one unit give small mean
  * square errors. Universal thresholds (Donoho and Johnstone, Biometrika 81 (1994) 425) are larger: they make noise
- * invisible. validation/tables/sparse_study.py measures FACTOR. */
+ * invisible. validation/tables/sparse_study.py measures FACTOR. tgv has that of tv: over the study's twelve 2D cases the error
+ * was 1.07 times that at the best factor of each, for both, and the two priors' errors differ by 1 % at most. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,21 +19,19 @@
  * USUAL_ERROR of the signal; and the power of that error it grows with. A Laplace distribution of the coefficients with
  * standard deviation s has its most probable image at lambda = sqrt(2) sigma^2 / s, which is proportional to sigma / s in
  * units of sigma: the power 1. The measured ones are near. */
-static const double FACTOR[VF_PENALTY_KINDS] = {[VF_PENALTY_WAVELET] = 1.3,
-                                                [VF_PENALTY_TV] = 0.85,
-                                                [VF_PENALTY_TEMPORAL] = 1.5,
-                                                [VF_PENALTY_LLR] = 1,
-                                                [VF_PENALTY_NUCLEAR] = 1};
-static const double FACTOR_POWER[VF_PENALTY_KINDS] = {[VF_PENALTY_WAVELET] = 0.85, [VF_PENALTY_TV] = 1.1};
+static const double FACTOR[VF_PENALTY_KINDS] = {
+    [VF_PENALTY_WAVELET] = 1.3,  [VF_PENALTY_TV] = 0.85, [VF_PENALTY_TGV] = 0.85,
+    [VF_PENALTY_TEMPORAL] = 1.5, [VF_PENALTY_LLR] = 1,   [VF_PENALTY_NUCLEAR] = 1};
+static const double FACTOR_POWER[VF_PENALTY_KINDS] = {
+    [VF_PENALTY_WAVELET] = 0.85, [VF_PENALTY_TV] = 1.1, [VF_PENALTY_TGV] = 1.1};
 static const double USUAL_ERROR = 0.12, LEAST_ERROR = 0.03, MOST_ERROR = 0.4;
 /* ADMM's rho for each kind, relative to the mean eigenvalue of F^H W F, for images with USUAL_ERROR; the power of the
  * error it grows with, and its bounds as factors. It changes how fast the solver converges, not the solution. */
-static const double RHO[VF_PENALTY_KINDS] = {[VF_PENALTY_WAVELET] = 1.2,
-                                             [VF_PENALTY_TV] = 1,
-                                             [VF_PENALTY_TEMPORAL] = 2,
-                                             [VF_PENALTY_LLR] = 0.3,
-                                             [VF_PENALTY_NUCLEAR] = 0.3};
-static const double RHO_POWER[VF_PENALTY_KINDS] = {[VF_PENALTY_WAVELET] = 1, [VF_PENALTY_TV] = 1.5};
+static const double RHO[VF_PENALTY_KINDS] = {
+    [VF_PENALTY_WAVELET] = 1.2, [VF_PENALTY_TV] = 1,    [VF_PENALTY_TGV] = 0.6,
+    [VF_PENALTY_TEMPORAL] = 2,  [VF_PENALTY_LLR] = 0.3, [VF_PENALTY_NUCLEAR] = 0.3};
+static const double RHO_POWER[VF_PENALTY_KINDS] = {
+    [VF_PENALTY_WAVELET] = 1, [VF_PENALTY_TV] = 1.5, [VF_PENALTY_TGV] = 1.5};
 static const double LEAST_RHO = 0.2, MOST_RHO = 1;
 /* The smallest eigenvalue of the preconditioner's F^H W F, relative to the mean. */
 static const double LEAST_DENSITY = 1e-3;
@@ -59,7 +58,8 @@ static vf_status make(const recon_job *j, device_solver *s)
     s->penalties = NULL;
     vf_status status = sparse_create(j, device, s->part.sets > 1 ? s->part.sets : 1, &s->penalties);
     if (status == VF_OK && !s->inverse)
-        status = vf_circulant_create(device, j->scan->matrix, j->settings->precision, 1, &s->inverse);
+        status = vf_circulant_create(device, j->scan->matrix, j->settings->precision,
+                                     1 + vf_penalties_extra(s->penalties), &s->inverse);
     return status;
 }
 
@@ -107,7 +107,7 @@ void sparse_inverse(const crew *c, const vf_penalties *penalties, double power, 
 {
     const int64_t voxels = c->job->voxels;
     memset(out, 0, (size_t)voxels * sizeof *out);
-    vf_penalties_add_spectrum(penalties, out);
+    vf_penalties_add_spectrum(penalties, 0, out);
     for (int64_t i = 0; i < voxels; i++)
         out[i] = 1 / (fmax(c->density[i] * power, LEAST_DENSITY * mean) + out[i]);
 }
@@ -127,6 +127,20 @@ static vf_status put_unseen(const recon_job *j, const frame_place *place, device
     return status;
 }
 
+vf_status sparse_set_fields(const recon_job *j, const vf_penalties *penalties, vf_queue *queue, int first, double *room,
+                            vf_circulant *inverse)
+{
+    vf_status status = VF_OK;
+    for (int part = 1; part <= vf_penalties_extra(penalties) && status == VF_OK; part++) {
+        memset(room, 0, (size_t)j->voxels * sizeof *room);
+        vf_penalties_add_spectrum(penalties, part, room);
+        for (int64_t i = 0; i < j->voxels; i++)
+            room[i] = 1 / room[i];
+        status = vf_circulant_set(inverse, queue, first + part - 1, room);
+    }
+    return status;
+}
+
 static vf_status set_solver(crew *c, const frame_place *place, device_solver *s, double power, double mean, double unit)
 {
     const recon_job *j = c->job;
@@ -138,6 +152,8 @@ static vf_status set_solver(crew *c, const frame_place *place, device_solver *s,
         sparse_inverse(c, s->penalties, power, mean, spectrum);
         status = vf_circulant_set(s->inverse, s->part.queue, 0, spectrum);
     }
+    if (status == VF_OK)
+        status = sparse_set_fields(j, s->penalties, s->part.queue, 1, spectrum, s->inverse);
     free(spectrum);
     return status == VF_OK && j->has_maps ? put_unseen(j, place, s, power, mean) : status;
 }

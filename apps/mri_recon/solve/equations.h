@@ -153,7 +153,9 @@ vf_status solve_overflow(vf_context *ctx, const solve_options *options);
 typedef struct sparse_problem {
     recon_solver solver;
     vf_penalties *penalties; /* with lambda and rho set */
-    vf_circulant *inverse; /* near the inverse of F^H W F + sum rho T^H T: matrix i for image i, or matrix 0 for all */
+    /* near the inverse of F^H W F + sum rho T^H T: matrix i for image i, or matrix 0 for all; then one for each of the
+     * penalties' extra components, for all images */
+    vf_circulant *inverse;
     bool inverse_of_each;
     int64_t voxels;
     vf_array even; /* [image][voxels] real: 1 / sqrt(sum |s|^2) relative to its mean; 0 where no coil sees; empty: 1 */

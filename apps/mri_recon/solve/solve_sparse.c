@@ -1,6 +1,7 @@
 /* Solutions with penalties: the system of equations as an operator of the image of even noise, its preconditioner, and
  * the solver. */
 #include "equations.h"
+#include "voxfield/copy.h"
 #include "voxfield/solver.h"
 #include "voxfield/vector.h"
 
@@ -11,11 +12,12 @@ static const double POWER_MARGIN = 1.05;
 static const double POWER_CHANGE = 1e-3;
 static const uint64_t POWER_SEED = 1;
 
-/* ---- the preconditioner: of each image ---- */
+/* ---- the preconditioner: of each image, and of each component of the penalties' fields ---- */
 
 typedef struct each_image {
     const sparse_problem *problem;
-    vf_vector_space space;
+    vf_vector_space space; /* of images and fields */
+    int images;
 } each_image;
 
 static vf_status apply_inverse(void *state, vf_queue *queue, const void *r, void *z)
@@ -23,12 +25,15 @@ static vf_status apply_inverse(void *state, vf_queue *queue, const void *r, void
     const each_image *s = state;
     const sparse_problem *p = s->problem;
     const vf_dtype type = s->space.type;
+    const int matrices = p->inverse_of_each ? s->images : 1; /* of the images */
     vf_device *device = vf_queue_device(queue);
     vf_status status = VF_OK;
-    for (int i = 0; i * p->voxels < s->space.count && status == VF_OK; i++)
-        status =
-            vf_circulant_apply(p->inverse, queue, p->inverse_of_each ? i : 0, 1,
-                               vf_offset(device, r, type, i * p->voxels), 0, vf_offset(device, z, type, i * p->voxels));
+    for (int i = 0; i * p->voxels < s->space.count && status == VF_OK; i++) {
+        const int component = i / s->images;
+        const int which = component > 0 ? matrices + component - 1 : p->inverse_of_each ? i : 0;
+        status = vf_circulant_apply(p->inverse, queue, which, 1, vf_offset(device, r, type, i * p->voxels), 0,
+                                    vf_offset(device, z, type, i * p->voxels));
+    }
     return status;
 }
 
@@ -56,40 +61,98 @@ static vf_status apply_balanced(void *state, vf_queue *queue, const void *x, voi
     return status == VF_OK ? vf_vector_axpby(queue, r->type, r->count, 1, r->data, 1, y) : status;
 }
 
+/* A of the images, 0 of the fields. */
+typedef struct extended {
+    vf_operator *a;
+    vf_vector_space images, fields;
+} extended;
+
+static vf_status apply_extended(void *state, vf_queue *queue, const void *x, void *y)
+{
+    const extended *s = state;
+    const vf_status status = vf_operator_forward(s->a, queue, x, y);
+    void *rest = vf_offset(vf_queue_device(queue), y, s->images.type, s->images.count);
+    return status == VF_OK ? vf_fill(queue, s->fields.type, s->fields.count, (const double[2]){0}, rest) : status;
+}
+
+/* The operators of the convex problem, and its vectors if these are more than the images. */
 typedef struct operators {
-    vf_operator *normal; /* of images of even noise; NULL: the system itself */
+    vf_operator *balanced, *extended; /* NULL: not needed */
+    vf_operator *normal;              /* the last of system, balanced, extended */
     vf_operator *inverse;
     balanced even;
+    extended all;
     each_image images;
+    vf_array b, x;
 } operators;
+
+static vf_status make_balanced(vf_operator *system, const sparse_problem *problem, operators *out)
+{
+    static const vf_operator_methods normal = {.name = "F^H W F of images of even noise", .forward = apply_balanced};
+    const vf_vector_space space = vf_operator_domain(system);
+    out->even.a = system;
+    out->even.even = problem->even.data;
+    out->even.unseen = problem->unseen.data;
+    vf_status status =
+        vf_array_create(vf_operator_device(system), VF_SPACE_DEVICE, space.type, space.count, &out->even.room);
+    if (status == VF_OK)
+        status = vf_operator_create(vf_operator_device(system), &normal, VF_OPERATOR_SELF_ADJOINT, space, space,
+                                    &out->even, &out->balanced);
+    out->normal = out->balanced;
+    return status;
+}
+
+static vf_status make_extended(int extra, operators *out)
+{
+    static const vf_operator_methods normal = {.name = "F^H W F of images and fields", .forward = apply_extended};
+    vf_device *device = vf_operator_device(out->normal);
+    const vf_vector_space images = vf_operator_domain(out->normal);
+    const vf_vector_space fields = {images.type, extra * images.count};
+    const vf_vector_space all = {images.type, images.count + fields.count};
+    out->all = (extended){out->normal, images, fields};
+    vf_status status = vf_array_create(device, VF_SPACE_DEVICE, all.type, all.count, &out->b);
+    if (status == VF_OK)
+        status = vf_array_create(device, VF_SPACE_DEVICE, all.type, all.count, &out->x);
+    if (status == VF_OK)
+        status = vf_operator_create(device, &normal, VF_OPERATOR_SELF_ADJOINT, all, all, &out->all, &out->extended);
+    out->normal = out->extended;
+    return status;
+}
 
 static vf_status make_operators(vf_operator *system, const sparse_problem *problem, operators *out)
 {
-    static const vf_operator_methods inverse = {.name = "preconditioner", .forward = apply_inverse},
-                                     normal = {.name = "F^H W F of images of even noise", .forward = apply_balanced};
-    vf_device *device = vf_operator_device(system);
-    const vf_vector_space space = vf_operator_domain(system);
-    vf_status status = VF_OK;
-    out->images = (each_image){problem, space};
-    if (problem->even.data) {
-        out->even.a = system;
-        out->even.even = problem->even.data;
-        out->even.unseen = problem->unseen.data;
-        status = vf_array_create(device, VF_SPACE_DEVICE, space.type, space.count, &out->even.room);
-        if (status == VF_OK)
-            status =
-                vf_operator_create(device, &normal, VF_OPERATOR_SELF_ADJOINT, space, space, &out->even, &out->normal);
-    }
-    return status == VF_OK ? vf_operator_create(device, &inverse, VF_OPERATOR_SELF_ADJOINT, space, space, &out->images,
-                                                &out->inverse)
-                           : status;
+    static const vf_operator_methods inverse = {.name = "preconditioner", .forward = apply_inverse};
+    const int extra = vf_penalties_extra(problem->penalties);
+    out->normal = system;
+    vf_status status = problem->even.data ? make_balanced(system, problem, out) : VF_OK;
+    if (status == VF_OK && extra > 0)
+        status = make_extended(extra, out);
+    if (status != VF_OK)
+        return status;
+    const vf_vector_space space = vf_operator_domain(out->normal);
+    out->images = (each_image){problem, space, (int)(vf_operator_domain(system).count / problem->voxels)};
+    return vf_operator_create(vf_operator_device(system), &inverse, VF_OPERATOR_SELF_ADJOINT, space, space,
+                              &out->images, &out->inverse);
 }
 
 static void free_operators(operators *made)
 {
     vf_operator_free(made->inverse);
-    vf_operator_free(made->normal);
+    vf_operator_free(made->extended);
+    vf_operator_free(made->balanced);
     vf_array_free(&made->even.room);
+    vf_array_free(&made->b);
+    vf_array_free(&made->x);
+}
+
+/* b with zeros for the fields. */
+static vf_status extend(const operators *made, vf_queue *queue, const vf_array *b)
+{
+    const vf_vector_space fields = made->all.fields;
+    vf_status status = vf_copy(queue, fields.type, b->count, b->data, made->b.data);
+    return status == VF_OK
+               ? vf_fill(queue, fields.type, fields.count, (const double[2]){0}, vf_array_at(&made->b, b->count))
+               : status;
 }
 
 /* ---- solving ---- */
@@ -130,14 +193,19 @@ vf_status solve_sparse(vf_context *ctx, const solve_options *options, vf_operato
                              .preconditioner = made.inverse,
                              .tell = tell,
                              .user = user};
-    vf_convex_problem convex = {.normal = made.normal ? made.normal : system, .b = b->data};
+    if (status == VF_OK && made.extended)
+        status = extend(&made, queue, b);
+    void *found_x = made.extended ? made.x.data : x->data;
+    vf_convex_problem convex = {.normal = made.normal, .b = made.extended ? made.b.data : b->data};
     convex.penalty = vf_penalties_list(problem->penalties, &convex.penalties);
     if (status == VF_OK)
-        status = run(problem, &convex, queue, &how, x->data, &found);
+        status = run(problem, &convex, queue, &how, found_x, &found);
     if (status == VF_OK && found.end == VF_SOLVER_OVERFLOW)
         status = solve_overflow(ctx, options);
     if (status == VF_OK && even)
-        status = vf_vector_scale_by(queue, x->type, x->count, even, x->data, x->data);
+        status = vf_vector_scale_by(queue, x->type, x->count, even, found_x, x->data);
+    else if (status == VF_OK && made.extended)
+        status = vf_copy(queue, x->type, x->count, found_x, x->data);
     *result = (solve_result){.iterations = found.iterations,
                              .residual = found.primal > found.dual ? found.primal : found.dual,
                              .converged = found.end == VF_SOLVER_CONVERGED,
