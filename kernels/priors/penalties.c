@@ -409,13 +409,11 @@ void vf_penalties_set(vf_penalties *p, int which, double lambda, double rho)
 vf_status vf_penalties_set_frames(vf_penalties *p, vf_context *ctx, const double *factor)
 {
     const size_t bytes = (size_t)p->options.counts[3] * sizeof *p->factor;
-    if (!p->factor)
-        p->factor = malloc(bytes);
-    if (!p->factor)
-        return vf_fail(ctx, VF_ERR_MEMORY, "not enough memory for the weights of %lld frames",
-                       (long long)p->options.counts[3]);
-    memcpy(p->factor, factor, bytes);
-    return VF_OK;
+    free(p->factor);
+    p->factor = malloc(bytes);
+    if (p->factor)
+        memcpy(p->factor, factor, bytes);
+    return p->factor ? VF_OK : vf_fail(ctx, VF_ERR_MEMORY, "not enough memory for the weights of a series");
 }
 
 const vf_penalty *vf_penalties_list(const vf_penalties *p, int *count)
@@ -444,10 +442,7 @@ double vf_penalties_noise(const vf_penalties *p, int which)
 
 int vf_penalties_extra(const vf_penalties *p)
 {
-    bool has_field = false;
-    for (int q = 0; q < p->options.priors; q++)
-        has_field |= p->options.kind[q] == VF_PENALTY_TGV;
-    return has_field ? p->dimensions : 0;
+    return p->second ? p->dimensions : 0;
 }
 
 /* tgv: |D|^2 and |E|^2 are at most L = 4 d, so |D x - w|^2 + |E w|^2 is at most that of the matrix (L, -sqrt L; -sqrt L,
@@ -488,9 +483,7 @@ void vf_penalties_add_spectrum(const vf_penalties *p, int part, double *out)
     const int axis = part > 0 ? axis_of(p, part - 1) : 0;
     for (int64_t i = 0; i < voxels; i++) {
         const int64_t at[3] = {i % n[0], i / n[0] % n[1], i / n[0] / n[1]};
-        double all = 0;
-        for (int a = 0; a < 3; a++)
-            all += curvature(p, at, a);
+        const double all = curvature(p, at, 0) + curvature(p, at, 1) + curvature(p, at, 2);
         for (int q = 0; q < p->options.priors; q++) {
             const vf_penalty_kind kind = p->options.kind[q];
             if (part > 0)

@@ -123,13 +123,12 @@ def test_error(_):
 
 
 def test_other_objects(_):
-    """Objects with fewer edges than a head, in noise: a larger lambda is right, and SURE finds it. Measured with eight
-    seeds: 0.51 to 0.62 of the error at auto."""
+    """Objects with fewer edges than a head, in noise: as near to the least of the sweep as for heads."""
     need_h5py()
     phantom("s.h5", "--phantom", "ellipsoids", *HEAD[2:], "--spokes", 32, "--image-snr", 5)
-    found, report = errors("s.h5", ("auto", "sure"), "tv")
+    found, report = errors("s.h5", [f"auto:{factor}" for factor in FACTORS[1:-1]] + ["sure"], "tv")
     print(f"    {found}, factor {report['sure']['factor']:.2f}")
-    assert found["sure"] <= 0.85 * found["auto"] and choice(report)["factor"] > 1.4, found
+    assert found["sure"] <= 1.1 * min(value for word, value in found.items() if word != "sure"), found
 
 
 def test_series(_):
@@ -151,7 +150,7 @@ def test_series(_):
 
 
 def flat(path, *options):
-    """An object for which the automatic lambda of total variation is too small."""
+    """An object that is not a head."""
     phantom(path, "--phantom", "ellipsoids", "--matrix", "40,40,1", "--coils", 3, "--spokes", 20, "--image-snr", 4,
             "--noise-scan", "--seed", SEED, *options)
 
@@ -165,7 +164,6 @@ def test_one_choice(_):
         values, whole, said = image("s.h5", *options, "--lambda", "sure", prior="tv")
         report = whole["reconstruction"]
         factor = choice(report)["factor"]
-        assert factor > 1, factor
         other, automatic = made("s.h5", *options, "--lambda", f"auto:{factor:.17g}", prior="tv")
         assert relative(values, other) <= 1e-5, relative(values, other)
         assert "sure" not in automatic and report["iterations"] == automatic["iterations"], automatic

@@ -180,9 +180,9 @@ VF_MUST_CHECK vf_status noise_from_residual(crew *c, int frame, const char *imag
 
 /* ---- frame_noise.c ---- */
 
-/* Sets the job's noise from first images of a frame, after noise_from_samples. With sparse priors, sets noise_ratio if
- * frames of a place differ in noise. `image` has room for a frame's images. Errors: those of the stages. */
-VF_MUST_CHECK vf_status crew_find_noise(crew *c, int frame, char *image);
+/* Sets the job's noise from first images of a group's first frame, after noise_from_samples. With sparse priors, sets
+ * noise_ratio if frames of a place differ in noise. `image` has room for a frame's images. Errors: those of the stages. */
+VF_MUST_CHECK vf_status crew_find_noise(crew *c, const frame_group *one, char *image);
 /* The variance of a frame's noise over the job's. */
 double frame_noise_ratio(const recon_job *j, const scan_frame *frame);
 

@@ -170,12 +170,12 @@ static vf_status compare_frames(crew *c, int place, char *image, frame_variances
     return status;
 }
 
-vf_status crew_find_noise(crew *c, int frame, char *image)
+vf_status crew_find_noise(crew *c, const frame_group *one, char *image)
 {
     recon_job *j = c->job;
     const size_t frames = (size_t)j->frame_count;
     bool told = false;
-    vf_status status = from_first_images(c, frame, image, &told);
+    vf_status status = from_first_images(c, one->first, image, &told);
     double *room = calloc(5 * frames + 1, sizeof *room);
     frame_variances v = {room, room + frames, room + 2 * frames, room + 3 * frames, room + 4 * frames};
     if (status == VF_OK && !room)

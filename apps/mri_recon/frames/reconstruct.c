@@ -227,11 +227,6 @@ static vf_status on_a_team(sharing *s, const frame_group *g, team_work work)
     return status;
 }
 
-static vf_status noise_on_crew(crew *c, const frame_group *one, char *images)
-{
-    return crew_find_noise(c, one->first, images);
-}
-
 /* Estimates the noise from the samples, then refines it with a first image. */
 static vf_status find_noise(sharing *s)
 {
@@ -252,7 +247,7 @@ static vf_status find_noise(sharing *s)
         rough.iterations = FIRST_ITERATIONS;
     j->settings = &rough;
     j->noise_begun = true;
-    status = on_a_team(s, &(frame_group){.first = frame}, noise_on_crew);
+    status = on_a_team(s, &(frame_group){.first = frame}, crew_find_noise);
     j->settings = settings;
     j->noise_begun = false;
     if (status == VF_OK && j->scan->whitened && j->misfit > MUCH_MORE_THAN_NOISE * MUCH_MORE_THAN_NOISE)

@@ -85,6 +85,7 @@ static vf_status make_model(crew *c, const scan_frame *frame, double power, fram
     const recon_job *j = c->job;
     const mri_scan *raw = j->scan;
     const scan_trajectory *at = &raw->trajectory[frame->trajectory];
+    const double ratio = frame_noise_ratio(j, frame);
     if (frame->replica) /* a replica is solved like the frame it was made from */
         frame = j->place[frame->place].first;
     const vf_wiener_samples samples = {.count = at->samples,
@@ -103,15 +104,15 @@ static vf_status make_model(crew *c, const scan_frame *frame, double power, fram
     vf_status status = regularise_density(c, frame->trajectory);
     /* Without maps, all coils share a mean spectrum. */
     if (status == VF_OK)
-        status =
-            vf_spectrum_estimate(j->ctx, &f->space, &samples, j->variance, j->has_maps ? power : raw->coils, &spectrum);
+        status = vf_spectrum_estimate(j->ctx, &f->space, &samples, j->variance * ratio,
+                                      j->has_maps ? power : raw->coils, &spectrum);
     if (status != VF_OK)
         return status;
     vf_spectrum_fill(j->ctx, &f->space, &spectrum, f->s);
     for (int64_t i = 0; i < j->voxels; i++)
         f->s[i] /= c->filled; /* the variance in the object, not the mean over the field of view */
     f->mean = c->solver->normal.diagonal * power;
-    f->variance = regularise_variance(j);
+    f->variance = regularise_variance(j) * ratio;
     for (int64_t i = 0; i < j->voxels; i++) {
         f->c[i] = c->density[i] * power;
         if (j->settings->prior == RECON_SPECTRUM)

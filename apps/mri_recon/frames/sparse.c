@@ -24,7 +24,8 @@ static const double FACTOR[VF_PENALTY_KINDS] = {
     [VF_PENALTY_TEMPORAL] = 1.5, [VF_PENALTY_LLR] = 1,   [VF_PENALTY_NUCLEAR] = 1};
 static const double FACTOR_POWER[VF_PENALTY_KINDS] = {
     [VF_PENALTY_WAVELET] = 0.85, [VF_PENALTY_TV] = 1.1, [VF_PENALTY_TGV] = 1.1};
-static const double USUAL_ERROR = 0.12, LEAST_ERROR = 0.03, MOST_ERROR = 0.4;
+static const double USUAL_ERROR = 0.12;
+static const double LEAST_ERROR = 0.05, MOST_ERROR = 0.27; /* of the scans that this was measured with */
 /* ADMM's rho for each kind, relative to the mean eigenvalue of F^H W F, for images with USUAL_ERROR; the power of the
  * error it grows with, and its bounds as factors. It changes how fast the solver converges, not the solution. */
 static const double RHO[VF_PENALTY_KINDS] = {
