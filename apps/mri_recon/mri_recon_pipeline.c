@@ -242,8 +242,9 @@ static void say_plan(const recon_state *r)
     char lambda[32], prior[32];
     printf("method     %s", method_text(s));
     if (s->method == RECON_CG)
-        printf(", at most %d iteration%s, tolerance %g, lambda %s (%s)", s->iterations, vf_plural(s->iterations),
-               s->tolerance, lambda_text(s, lambda, sizeof lambda), prior_text(s, prior, sizeof prior));
+        printf(", at most %d iteration%s, tolerance %g%s, lambda %s (%s)", s->iterations, vf_plural(s->iterations),
+               s->tolerance, s->tolerance_auto ? " or less" : "", lambda_text(s, lambda, sizeof lambda),
+               prior_text(s, prior, sizeof prior));
     char text[32];
     printf(", %s precision, about %s of memory", s->precision == VF_F64 ? "double" : "single",
            vf_format_bytes(r->memory, text, sizeof text));

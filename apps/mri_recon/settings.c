@@ -33,10 +33,11 @@ static bool has_sparse_prior(const recon_settings *s, vf_penalty_kind kind)
 
 static void set_defaults(recon_settings *s)
 {
+    s->tolerance_auto = s->tolerance < 0 && s->sparse;
     if (s->tolerance < 0)
         s->tolerance = s->sparse ? 3e-3 : s->lambda_auto ? 1e-5 : 1e-4;
     if (s->iterations == 0)
-        s->iterations = s->sparse ? 200 : s->lambda_auto ? 500 : 60;
+        s->iterations = s->sparse ? 300 : s->lambda_auto ? 500 : 60;
 }
 
 const char *settings_choose_prior(recon_settings *s, double undersampling, int frames)

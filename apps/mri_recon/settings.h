@@ -80,7 +80,8 @@ typedef struct recon_settings {
     bool append_to_copy; /* the image file is a copy of the ISMRMRD scan with the images added */
     bool hardware_trig;
     int iterations;
-    double tolerance; /* the solver stops at this relative residual */
+    double tolerance;    /* the solver stops at this relative residual */
+    bool tolerance_auto; /* or at sparse_tolerance's share of it */
     /* Sparse priors: in units of the noise (sparse.c). Spectrum prior: a factor on Wiener's weight. Other priors:
      * relative to the diagonal of F^H W F in the object (reconstruct.c). With lambda_auto: a factor on the best value by
      * the forecast, or on that of sparse.c. */

@@ -398,6 +398,8 @@ static vf_status solve_frame(crew *c, const scan_frame *frame, const frame_envel
         status = regularise_frame(c, frame, w.power, envelope);
     if (status == VF_OK && sparse)
         status = sparse_frame(c, frame, w.power);
+    if (status == VF_OK && sparse)
+        w.tolerance = sparse_tolerance(j, summary);
     if (status == VF_OK)
         status = solve_for_phase(&w, frame, w.power, images);
     if (status == VF_OK)

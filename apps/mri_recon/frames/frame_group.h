@@ -239,6 +239,8 @@ double sparse_unit(const crew *c, double power, double *mean);
 /* The expected error of a frame's image with the spectrum prior, relative to the signal; without a forecast a usual
  * value. */
 double sparse_error(const recon_summary *summary);
+/* The tolerance of a frame's solution. */
+double sparse_tolerance(const recon_job *j, const recon_summary *summary);
 /* Sets the weights of penalties, and the summary's; `error` is of sparse_error. */
 void sparse_weigh(crew *c, vf_penalties *penalties, double mean, double unit, double error);
 /* The preconditioner's eigenvalues for c->density, [voxels]. */

@@ -34,6 +34,9 @@ static const double RHO[VF_PENALTY_KINDS] = {
 static const double RHO_POWER[VF_PENALTY_KINDS] = {
     [VF_PENALTY_WAVELET] = 1, [VF_PENALTY_TV] = 1.5, [VF_PENALTY_TGV] = 1.5};
 static const double LEAST_RHO = 0.2, MOST_RHO = 1;
+/* What the solver leaves must be small beside the noise: the noise, relative to the signal, for which the usual tolerance
+ * is small enough; the power of it that the tolerance falls with; and the tolerance's least share. */
+static const double USUAL_NOISE = 0.08, TOLERANCE_POWER = 3, LEAST_TOLERANCE = 0.1;
 /* The smallest eigenvalue of the preconditioner's F^H W F, relative to the mean. */
 static const double LEAST_DENSITY = 1e-3;
 
@@ -85,6 +88,13 @@ double sparse_error(const recon_summary *summary)
 {
     const double error = hypot(summary->expected_noise, summary->expected_bias);
     return summary->expected_signal > 0 ? error / summary->expected_signal : USUAL_ERROR;
+}
+
+double sparse_tolerance(const recon_job *j, const recon_summary *summary)
+{
+    const double noise = summary->expected_noise / summary->expected_signal;
+    const double share = summary->expected_signal > 0 ? pow(noise / USUAL_NOISE, TOLERANCE_POWER) : 1;
+    return j->settings->tolerance * (j->settings->tolerance_auto ? fmin(fmax(share, LEAST_TOLERANCE), 1) : 1);
 }
 
 void sparse_weigh(crew *c, vf_penalties *penalties, double mean, double unit, double error)
