@@ -8,6 +8,9 @@
 /* Steps of the power iteration for the largest eigenvalue, which FISTA and the primal-dual method need, and what the
  * estimate, which is a lower bound, is multiplied by. */
 enum { POWER_STEPS = 30 };
+/* ADMM's inner steps for frames together: their preconditioner knows nothing of the other frames, so that the first step
+ * alone does not say how far the others are. */
+enum { SERIES_STEPS = 2 };
 static const double POWER_MARGIN = 1.05;
 static const double POWER_CHANGE = 1e-3;
 static const uint64_t POWER_SEED = 1;
@@ -190,6 +193,7 @@ vf_status solve_sparse(vf_context *ctx, const solve_options *options, vf_operato
         status = vf_vector_scale_by(queue, x->type, x->count, even, b->data, b->data);
     vf_convex_options how = {.iterations = options->iterations,
                              .tolerance = options->tolerance,
+                             .inner = problem->inverse_of_each ? SERIES_STEPS : 0,
                              .preconditioner = made.inverse,
                              .tell = tell,
                              .user = user};
