@@ -64,7 +64,6 @@ typedef struct recon_settings {
     int moments, shifts; /* of wavelets (penalties.h) */
     int seed;            /* of their shifts */
     int window;          /* frames of a series that are solved together, at most; 0: all that fit (windows.c) */
-    bool equal_noise;    /* with sparse priors: all frames have the common noise */
     recon_coils coils;
     recon_map_sets map_sets; /* for --method cg; other methods use the first set */
     k_units units;
@@ -74,21 +73,22 @@ typedef struct recon_settings {
     int compress;         /* coils to keep; 0: all */
     int64_t matrix[3];
     bool has_matrix;
+    bool equal_noise;   /* with sparse priors: all frames have the common noise */
+    bool chooses_prior; /* --prior auto: settings_choose_prior must be called */
+    bool partial_fourier_given;
+    bool tolerance_auto;    /* the tolerance, or sparse_tolerance's share of it */
     bool has_sparse_option; /* the user gave --solver, --wavelet, --shifts, --seed or --frame-noise */
     bool box_voxels;        /* phi is the transform of a box voxel, unless the file has phi */
     bool keep_oversampling;
     bool append_to_copy; /* the image file is a copy of the ISMRMRD scan with the images added */
     bool hardware_trig;
     int iterations;
-    double tolerance;    /* the solver stops at this relative residual */
-    bool tolerance_auto; /* or at sparse_tolerance's share of it */
+    double tolerance; /* the solver stops at this relative residual */
     /* Sparse priors: in units of the noise (sparse.c). Spectrum prior: a factor on Wiener's weight. Other priors:
      * relative to the diagonal of F^H W F in the object (reconstruct.c). With lambda_auto: a factor on the best value by
      * the forecast, or on that of sparse.c. */
     double lambda;
     bool lambda_auto;
-    bool chooses_prior; /* --prior auto: settings_choose_prior must be called */
-    bool partial_fourier_given;
     bool lambda_sure;     /* lambda_auto, and a factor by choose_lambda.c */
     bool partial_fourier; /* use the phase's smoothness if one side of k-space is missing */
     double accuracy;      /* of the NUFFT */

@@ -472,7 +472,7 @@ static double curvature(const vf_penalties *p, const int64_t at[3], int a)
 static int axis_of(const vf_penalties *p, int which)
 {
     int a = 0;
-    while (!(p->axes & 1U << a) || which-- > 0)
+    while (a < 2 && (!(p->axes & 1U << a) || which-- > 0))
         a++;
     return a;
 }

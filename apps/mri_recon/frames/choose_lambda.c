@@ -24,7 +24,7 @@ frame_group sure_group(const recon_job *j, const frame_group *group, int groups)
             if (j->frames[f] == first)
                 return solves_series(j->settings)
                            ? group[g]
-                           : (frame_group){.trajectory = first->trajectory, .first = f, .count = 1};
+                           : (frame_group){.trajectory = j->frames[f]->trajectory, .first = f, .count = 1};
     return group[0];
 }
 

@@ -126,7 +126,7 @@ void sparse_inverse(const crew *c, const vf_penalties *penalties, double power, 
 static vf_status put_unseen(const recon_job *j, const frame_place *place, device_solver *s, double power, double mean)
 {
     const int64_t count = place->sets * j->voxels;
-    double *unseen = malloc((size_t)count * sizeof *unseen);
+    double *unseen = calloc((size_t)count, sizeof *unseen);
     if (!unseen)
         return vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for %lld voxels", (long long)count);
     for (int set = 0; set < place->sets; set++)
