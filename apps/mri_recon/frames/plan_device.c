@@ -175,8 +175,9 @@ static bool any_partial(const recon_settings *s, const mri_scan *raw)
 }
 
 /* Vectors of an image for sparse priors, at most, for each set or frame: ADMM's 7, one for the image of even noise, one
- * for each term of a wavelet or a block and as many as axes for tv, 2 of the largest of these, and the plans of
- * wavelets. With tgv the solver's own vectors have a component more for each axis, and so do the two sides. Padded images are up to 16 voxels longer along each axis (wavelet.h: 4 levels). */
+ * for each term of a wavelet or a block and as many as axes for tv, 2 of the largest of these, half a one for the
+ * weights of unseen voxels, and the plans of wavelets. With tgv the solver's own vectors have a component more for each
+ * axis, and so do the two sides. Padded images are up to 16 voxels longer along each axis (wavelet.h: 4 levels). */
 static double sparse_images(const recon_settings *s, const mri_scan *raw)
 {
     double padded = 1, axes = 0, terms = 0, largest = 1, fields = 0;
@@ -197,7 +198,7 @@ static double sparse_images(const recon_settings *s, const mri_scan *raw)
         fields = tgv ? axes : fields;
     }
     const double both = fields > 0 ? 2 * (1 + fields) : 0;                               /* b and x with fields */
-    return s->sparse ? 8 + 7 * fields + both + terms + 2 * largest + 2 + fields / 2 : 0; /* 2: the preconditioner */
+    return s->sparse ? 8.5 + 7 * fields + both + terms + 2 * largest + 2 + fields / 2 : 0; /* 2: the preconditioner */
 }
 
 /* Approximate memory of the largest step.
