@@ -197,7 +197,7 @@ static double sparse_images(const recon_settings *s, const mri_scan *raw)
         largest = fmax(largest, wavelet ? padded : tgv ? fmax(1 + axes, matrix) : components);
         fields = tgv ? axes : fields;
     }
-    const double both = fields > 0 ? 2 * (1 + fields) : 0;                               /* b and x with fields */
+    const double both = fields > 0 ? 2 * (1 + fields) : 0;                                 /* b and x with fields */
     return s->sparse ? 8.5 + 7 * fields + both + terms + 2 * largest + 2 + fields / 2 : 0; /* 2: the preconditioner */
 }
 
