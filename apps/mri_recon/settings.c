@@ -61,6 +61,7 @@ const char *settings_choose_prior(recon_settings *s, double undersampling, int f
         s->sparse_prior[1] = VF_PENALTY_TEMPORAL;
         reason = "the frames of a series are undersampled";
     }
+    s->lambda_sure &= s->sparse > 0; /* the spectrum has its own choice */
     set_defaults(s);
     return reason;
 }
@@ -104,7 +105,7 @@ vf_status settings_complete(vf_context *ctx, recon_settings *s, bool says_partia
         (s->sparse > 1 || s->sparse_prior[0] != VF_PENALTY_WAVELET || s->moments == 0 || s->shifts != 1))
         return vf_fail(ctx, VF_ERR_ARGUMENT,
                        "--solver fista needs --prior wavelet with one wavelet and one shift: --wavelet db2 --shifts 1");
-    if (s->lambda_sure && !s->sparse)
+    if (s->lambda_sure && !s->sparse && !s->chooses_prior)
         return vf_fail(
             ctx, VF_ERR_ARGUMENT,
             "--lambda sure needs a sparse prior, such as --prior wavelet; for other priors use --lambda auto");

@@ -285,12 +285,14 @@ def test_automatic_prior(_):
     phantom("four.h5", "--matrix", "32,32,1", "--spokes", 12, "--frames", 4, "--image-snr", 20, "--noise-scan")
     for scan, options, same in (("under.h5", (), "wavelet"), ("complete.h5", (), "spectrum"),
                                 ("under.h5", ("--noise-map", "n.h5"), "spectrum"), ("three.h5", (), "wavelet"),
+                                ("three.h5", ("--lambda", "sure"), "wavelet"),
                                 ("four.h5", (), "wavelet+temporal")):
         chosen, report = image(scan, "--prior", "auto", *options)[:2]
         named = image(scan, "--prior", same, *options)[0]
         assert numpy.isfinite(chosen).all() and (chosen == named).all(), (scan, same)
         assert report["prior"] == ("the image's spectrum" if same == "spectrum" else same), report
         assert report["prior_chosen_because"], report
+    assert (image("complete.h5", "--prior", "auto", "--lambda", "sure")[0] == image("complete.h5")[0]).all()
     refuse(2, "--prior auto needs --lambda auto", "under.h5", "--prior", "auto", "--lambda", 2)
 
 
