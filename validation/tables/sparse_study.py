@@ -51,7 +51,7 @@ BARS = {
     "auto / best factor": (1.1, "error at the automatic lambda over that at the best factor"),
     "mean auto / best factor": (1.05, "the same, the mean over the cases"),
     "auto / untouched": (1.0, "error at the automatic lambda over that without options, without a sparse prior"),
-    "seconds / BART": (1.0, "time of the whole program to BART's objective, over that of pics -e -n"),
+    "seconds / BART": (0.2, "time of the whole program to BART's objective, over that of pics -e -n"),
 }
 
 
