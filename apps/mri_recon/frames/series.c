@@ -120,18 +120,17 @@ static vf_status find_unit(series *s, frame_place *place)
     recon_job *j = c->job;
     double squares = 0, sum = 0;
     int count = 0;
-    vf_status status = VF_OK;
     pthread_mutex_lock(&j->lock);
     s->mean = place->mean;
     s->unit = place->unit;
     pthread_mutex_unlock(&j->lock);
     if (s->mean != 0)
         return VF_OK;
-    for (int f = 0; f < j->frame_count && status == VF_OK; f++) {
+    for (int f = 0; f < j->frame_count; f++) {
         double one = 0;
         if (&j->place[j->frames[f]->place] != place)
             continue;
-        status = regularise_density(c, j->frames[f]->trajectory);
+        const vf_status status = regularise_density(c, j->frames[f]->trajectory);
         if (status != VF_OK)
             return status;
         squares += pow(sparse_unit(c, s->power * weight_of(j, j->frames[f]), &one), 2);
@@ -144,7 +143,7 @@ static vf_status find_unit(series *s, frame_place *place)
     place->mean = s->mean;
     place->unit = s->unit;
     pthread_mutex_unlock(&j->lock);
-    return status;
+    return VF_OK;
 }
 
 /* Wavelets act within a frame, so each frame's lambda is in units of its own noise: sqrt(v_f) over the root mean square

@@ -7,8 +7,8 @@
  *
  * with the frequency response of Haar's detail filter along each axis. Thresholds of about one unit give small mean
  * square errors. Universal thresholds (Donoho and Johnstone, Biometrika 81 (1994) 425) are larger: they make noise
- * invisible. validation/tables/sparse_study.py measures FACTOR. tgv has that of tv: over the study's twelve 2D cases the error
- * was 1.07 times that at the best factor of each, for both, and the two priors' errors differ by 1 % at most. */
+ * invisible. validation/tables/sparse_study.py measures FACTOR. It does not cover tgv, which has tv's
+ * factor, nor the priors of series, whose factors rest on one phantom. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
