@@ -26,14 +26,15 @@ def test_bars():
     rows = {"a": {"kind": "sparse", "untouched": {"error": 0.2}, "wavelet": prior(0.109, 0.1), "tv": prior(0.3, 0.2),
                   "BART wavelet": {"error": 0.12}, "BART tv": {"error": 0.12}},
             "b": {"kind": "sparse", "untouched": {"error": 0.2}, "wavelet": prior(0.107, 0.1), "tv": prior(math.nan, 0.1)},
-            "c": {"kind": "time", "untouched": {"error": 0.2}, "seconds": {"BART": 2, "ours": 1}},
-            "d": {"kind": "time", "untouched": {"error": 0.2}, "seconds": {"BART": 2, "ours": None}}}
+            "c": {"kind": "time", "untouched": {"error": 0.2}, "seconds": {"BART": 11, "ours": 2}},
+            "d": {"kind": "time", "untouched": {"error": 0.2}, "seconds": {"BART": 2, "ours": None}},
+            "e": {"kind": "time", "untouched": {"error": 0.2}, "seconds": {"BART": 9, "ours": 2}}}
     met = {(bar["case"], bar["bar"]): bar["met"] for bar in study.bars_of(rows)}
     ratio, l2 = "auto / best factor", "auto / untouched"
     assert met == {("a, wavelet", "auto / BART"): True, ("a, wavelet", ratio): True, ("a, wavelet", l2): True,
                    ("a, tv", "auto / BART"): False, ("a, tv", ratio): False, ("a, tv", l2): False,
                    ("b, wavelet", ratio): True, ("b, wavelet", l2): True, ("b, tv", ratio): False, ("b, tv", l2): False,
-                   ("c", "seconds / BART"): True, ("d", "seconds / BART"): False,
+                   ("c", "seconds / BART"): True, ("d", "seconds / BART"): False, ("e", "seconds / BART"): False,
                    ("all cases, wavelet", "mean auto / best factor"): False,  # of 1.09 and 1.07
                    ("all cases, tv", "mean auto / best factor"): False}, met
 
