@@ -63,14 +63,24 @@ static vf_status prepare_files(recon_state *r)
     return status;
 }
 
-/* The fewest frames of a place. */
-static int least_frames(const mri_scan *raw)
+/* The fewest frames of a place; with `in_time`, 1 if frames of a place differ in contrast or set, so that differences
+ * between them are not changes over time. */
+static int least_frames(const mri_scan *raw, bool in_time)
 {
     int least = raw->frames;
     for (int p = 0; p < raw->places; p++) {
+        const scan_frame *first = NULL;
         int frames = 0;
-        for (int f = 0; f < raw->frames; f++)
-            frames += raw->frame[f].place == p;
+        bool series = true;
+        for (int f = 0; f < raw->frames; f++) {
+            const scan_frame *frame = &raw->frame[f];
+            if (frame->place != p)
+                continue;
+            first = first ? first : frame;
+            series &= frame->contrast == first->contrast && frame->set == first->set;
+            frames++;
+        }
+        frames = in_time && !series ? 1 : frames;
         least = frames < least ? frames : least;
     }
     return least;
@@ -120,7 +130,7 @@ static vf_status read_stage(recon_state *r)
         status =
             vf_fail(r->ctx, VF_ERR_INPUT,
                     "%s: --prior reference needs anatomical images in the scan (dataset /scan/reference)", s->input);
-    if (status == VF_OK && solves_series(s) && least_frames(raw) == 1)
+    if (status == VF_OK && solves_series(s) && least_frames(raw, false) == 1)
         status = vf_fail(r->ctx, VF_ERR_ARGUMENT,
                          "%s: --prior temporal, llr and nuclear need several frames of each slice or slab; for one "
                          "image use wavelet, tv or tgv, or cut a continuous scan into frames (--spokes-per-frame)",
@@ -250,7 +260,7 @@ static void say_plan(const recon_state *r)
            vf_format_bytes(r->memory, text, sizeof text));
     printf(", about %s\n", vf_format_seconds(plan_seconds(r->ctx, s, &r->scan), text, sizeof text));
     if (r->reason)
-        printf("prior      %s, chosen by --prior auto: %s\n", prior_text(s, prior, sizeof prior), r->reason);
+        printf("prior      %s, because %s\n", prior_text(s, prior, sizeof prior), r->reason);
     if (solves_series(s))
         say_series(windows_of_scan(r));
     printf("image      %s: %d volume%s of %lld x %lld x %lld\n", r->output, r->scan.volumes,
@@ -705,6 +715,15 @@ static void warm_up(const recon_state *r)
         vf_device_warm_up(r->ctx, wish);
 }
 
+static void choose_prior(recon_state *r)
+{
+    const bool sure = r->planned.lambda_sure;
+    r->reason = settings_choose_prior(&r->planned, r->sampling.mean, least_frames(&r->scan, true),
+                                      partial_fourier_any(&r->planned, &r->scan));
+    if (sure && !r->planned.lambda_sure)
+        vf_warn(r->ctx, "--lambda sure has no effect: it is for sparse priors, and the prior is the image's spectrum");
+}
+
 /* Checks the file names, reads the scan and chooses the devices. Invalid input is rejected here, before any work. */
 static vf_status prepare(recon_state *r)
 {
@@ -719,7 +738,7 @@ static vf_status prepare(recon_state *r)
         status = scan_measure_sampling(r->ctx, &r->scan, &r->sampling);
     watch_hush(&r->watch); /* text must not share the progress line */
     if (status == VF_OK && r->settings->chooses_prior)
-        r->reason = settings_choose_prior(&r->planned, r->sampling.mean, least_frames(&r->scan));
+        choose_prior(r);
     if (status == VF_OK && !r->settings->quiet)
         say_scan(r);
     if (status == VF_OK)

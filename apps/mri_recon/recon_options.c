@@ -307,12 +307,12 @@ const program_option recon_options[] = {
          "`sure`, for sparse priors, looks for a factor on the choice of `auto` by Stein's unbiased risk estimate. It "
          "makes six to fourteen more images."},
     {OPTION_CUSTOM, .name = "prior", .argument = "PRIOR", .parse = prior, .choices = priors, .initial = "auto",
-     .default_help = "spectrum if --lambda is auto, else identity", .needs = "method=cg",
+     .default_help = "by the scan if --lambda is auto, else identity", .needs = "method=cg",
      .help = "prior of the image; two sparse ones at once as in wavelet+tv",
      .more = "`wavelet`, `tv`, `tgv`, `temporal`, `llr` and `nuclear` are sparse priors: they make noise and the "
-             "artefacts of "
-             "undersampling vanish, and keep "
-             "edges."},
+             "artefacts of undersampling vanish, and keep edges. `auto` takes `wavelet` for undersampled scans, "
+             "`wavelet+temporal` for series of four or more undersampled frames, and `spectrum` for complete scans, "
+             "where one side of k-space is missing, and with --noise-map and --partial-fourier."},
     {OPTION_CHOICE, .name = "solver", .argument = "SOLVER", SETTING(solver), .choices = solvers, .initial = "admm",
      OPTION_GIVEN(recon_settings, has_sparse_option), .help = "solver for sparse priors"},
     {OPTION_CHOICE, .name = "wavelet", .argument = "WAVELET", SETTING(moments), .choices = wavelets, .initial = "auto",
@@ -335,8 +335,8 @@ const program_option recon_options[] = {
     {OPTION_CHOICE, .name = "partial-fourier", .argument = "HOW", SETTING(partial_fourier), .choices = partial_fourier,
      .initial = "auto", .help = "treatment of a missing side of k-space, with the prior spectrum",
      .more =
-         "It applies to partial Fourier scans and asymmetric echoes. It needs --prior `spectrum`, or `auto` with an "
-         "automatic --lambda."},
+         "It applies to partial Fourier scans and asymmetric echoes. It needs --prior `spectrum`, which `auto` takes "
+         "then."},
     {OPTION_CHOICE, .name = "operator", .argument = "OPERATOR", SETTING(encode_by), .choices = operators,
      .initial = "auto", .excludes = "method=bilinear", .help = "computation of F"},
     {OPTION_TEXT, .name = "variant", .argument = "VARIANT", SETTING(variant), .needs = "operator=direct",

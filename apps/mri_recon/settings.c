@@ -40,7 +40,7 @@ static void set_defaults(recon_settings *s)
         s->iterations = s->sparse ? 300 : s->lambda_auto ? 500 : 60;
 }
 
-const char *settings_choose_prior(recon_settings *s, double undersampling, int frames)
+const char *settings_choose_prior(recon_settings *s, double undersampling, int frames, bool one_sided)
 {
     static const double INCOMPLETE = 1.25; /* R from which samples are missing that sparse priors can fill in */
     enum { SERIES = 4 };                   /* frames from which differences between them say something */
@@ -49,6 +49,8 @@ const char *settings_choose_prior(recon_settings *s, double undersampling, int f
         reason = "--noise-map needs a linear method";
     else if (s->partial_fourier_given)
         reason = "--partial-fourier needs it";
+    else if (one_sided)
+        reason = "one side of k-space is missing, and the phase makes up for it";
     else if (!(undersampling >= INCOMPLETE))
         reason = "the scan is complete";
     else if (frames < SERIES || s->map_sets == RECON_SETS_TWO) {
@@ -77,9 +79,9 @@ vf_status settings_complete(vf_context *ctx, recon_settings *s, bool says_partia
         return vf_fail(ctx, VF_ERR_ARGUMENT, "--append-to-copy needs an output (-o) with the extension .mrd");
     if (s->method != RECON_CG)
         s->lambda_auto = false;
-    s->chooses_prior = s->prior == RECON_PRIOR_AUTO && says_prior && s->method == RECON_CG;
+    s->chooses_prior = s->prior == RECON_PRIOR_AUTO && s->method == RECON_CG && s->lambda_auto;
     s->partial_fourier_given = says_partial_fourier;
-    if (s->chooses_prior && !s->lambda_auto)
+    if (s->prior == RECON_PRIOR_AUTO && says_prior && s->method == RECON_CG && !s->lambda_auto)
         return vf_fail(ctx, VF_ERR_ARGUMENT,
                        "--prior auto needs --lambda auto: a number would mean something else with each prior");
     if (s->prior == RECON_PRIOR_AUTO)

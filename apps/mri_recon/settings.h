@@ -74,7 +74,7 @@ typedef struct recon_settings {
     int64_t matrix[3];
     bool has_matrix;
     bool equal_noise;   /* with sparse priors: all frames have the common noise */
-    bool chooses_prior; /* --prior auto: settings_choose_prior must be called */
+    bool chooses_prior; /* settings_choose_prior must be called */
     bool partial_fourier_given;
     bool tolerance_auto;    /* the tolerance, or sparse_tolerance's share of it */
     bool has_sparse_option; /* the user gave --solver, --wavelet, --shifts, --seed or --frame-noise */
@@ -108,8 +108,9 @@ typedef struct recon_settings {
  * settings. `says_partial_fourier`, `says_prior`: the user gave --partial-fourier, --prior. Errors: VF_ERR_ARGUMENT. */
 VF_MUST_CHECK vf_status settings_complete(vf_context *ctx, recon_settings *settings, bool says_partial_fourier,
                                           bool says_prior);
-/* With chooses_prior, chooses it for a scan with the undersampling of scan_sampling and at least `frames` frames of each
- * place, and fills in the defaults that depend on it. Returns the reason. */
-const char *settings_choose_prior(recon_settings *settings, double undersampling, int frames);
+/* With chooses_prior, chooses it and fills in the defaults that depend on it: for a scan with the undersampling of
+ * scan_sampling, `frames` frames of each place that show the same at different times (1: no series), and one side of
+ * k-space missing or not. Returns the reason. */
+const char *settings_choose_prior(recon_settings *settings, double undersampling, int frames, bool one_sided);
 
 #endif

@@ -22,7 +22,7 @@ def scan_of(*options, name="scan.h5"):
 def sampling(name, *options):
     """Returns what is said before any work: the line on sampling, and the warnings."""
     done = make(name, "--dry-run", *options)
-    lines = [line.strip() for line in done.out.splitlines() if "undersampled" in line]
+    lines = [line.strip() for line in done.out.splitlines() if "undersampled, R" in line]
     assert len(lines) <= 1, done.out
     return lines[0] if lines else "", done.err
 

@@ -406,7 +406,7 @@ def test_progress_on_a_terminal(_):
         lines.append(screen.rstrip())
     assert not any("..." in line or "left" in line for line in lines), lines
     assert [line.split()[0] for line in lines if line and line[0] != " "] == [
-        "scan", "device", "method", "image", "coils", "encoding", "noise", "done"], lines
+        "scan", "device", "method", "prior", "image", "coils", "encoding", "noise", "done"], lines
 
 
 def test_large_off_resonance(_):

@@ -276,8 +276,8 @@ def test_shapes(_):
 
 
 def test_automatic_prior(_):
-    """--prior auto is the prior that it names: wavelets for undersampled images, with differences in time for series of
-    four frames or more, else the spectrum, as without options."""
+    """The prior without options is the one that it names: wavelets for undersampled images, with differences in time for
+    series of four frames or more, else the spectrum. Frames that differ in contrast are no series."""
     need_h5py()
     write("under.h5")
     write("complete.h5", spokes=60)
@@ -287,12 +287,14 @@ def test_automatic_prior(_):
                                 ("under.h5", ("--noise-map", "n.h5"), "spectrum"), ("three.h5", (), "wavelet"),
                                 ("three.h5", ("--lambda", "sure"), "wavelet"),
                                 ("four.h5", (), "wavelet+temporal")):
-        chosen, report = image(scan, "--prior", "auto", *options)[:2]
+        chosen, report = image(scan, *options)[:2]
         named = image(scan, "--prior", same, *options)[0]
         assert numpy.isfinite(chosen).all() and (chosen == named).all(), (scan, same)
         assert report["prior"] == ("the image's spectrum" if same == "spectrum" else same), report
         assert report["prior_chosen_because"], report
-    assert (image("complete.h5", "--prior", "auto", "--lambda", "sure")[0] == image("complete.h5")[0]).all()
+    assert (image("complete.h5")[0] == image("complete.h5", "--prior", "auto")[0]).all()
+    assert "--lambda sure has no effect" in make("complete.h5", "--lambda", "sure", "-o", "i.h5").err
+    assert image("under.h5", "--lambda", 2)[1]["prior"] == "identity"
     refuse(2, "--prior auto needs --lambda auto", "under.h5", "--prior", "auto", "--lambda", 2)
 
 
@@ -324,7 +326,7 @@ def test_memory(_):
     side, slack = 384, 2 ** 21
     phantom("s.h5", "--matrix", f"{side},{side},1", "--spokes", 60, "--coils", 2, "--image-snr", 20, "--noise-scan")
     plain, *others = [peak(*options) for options in (
-        (), ("--prior", "tv"), ("--prior", "wavelet", "--shifts", 1), ("--prior", "wavelet", "--shifts", 8),
+        ("--prior", "spectrum"), ("--prior", "tv"), ("--prior", "wavelet", "--shifts", 1), ("--prior", "wavelet", "--shifts", 8),
         ("--prior", "tgv"))]
     print(f"    estimates and peaks: {plain}, {others}")
     more = others[2][0] - others[1][0] - 14 * 8 * side ** 2

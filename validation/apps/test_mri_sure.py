@@ -239,7 +239,7 @@ def test_no_noise(_):
 def test_refused(_):
     """Priors without a factor to choose, and words that are none."""
     phantom("s.h5", "--matrix", "8,8,1", "--coils", 2)
-    for options in (), ("--prior", "spectrum"), ("--prior", "identity"), ("--prior", "differences"):
+    for options in ("--prior", "spectrum"), ("--prior", "identity"), ("--prior", "differences"):
         refuse(2, ("--lambda sure needs a sparse prior, such as --prior wavelet", "--lambda auto"), "s.h5", *options,
                "--lambda", "sure")
     for word in "sure:2", "sures", "SURE", "sur":

@@ -43,6 +43,15 @@ bool partial_fourier(const recon_settings *s, const mri_scan *raw, int trajector
     return share < 1 && one_image && s->prior == RECON_SPECTRUM && s->partial_fourier && regularise_by_noise(s);
 }
 
+bool partial_fourier_any(const recon_settings *s, const mri_scan *raw)
+{
+    double reach[3];
+    for (int t = 0; t < raw->trajectories; t++)
+        if (partial_fourier(s, raw, t, reach))
+            return true;
+    return false;
+}
+
 /* A Hann window over all axes, at the frequency of a voxel of k-space; it is 0 from width * reach on. */
 static double window(const int64_t n[3], const double reach[3], double width, int64_t voxel)
 {

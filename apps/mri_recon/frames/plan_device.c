@@ -164,16 +164,6 @@ static void say_sharing(const vf_context *ctx, const recon_settings *s, const mr
                  how.by_voxels ? solver : "", idle);
 }
 
-/* Whether any frame needs the phase (partial_fourier.c). */
-static bool any_partial(const recon_settings *s, const mri_scan *raw)
-{
-    double reach[3];
-    for (int t = 0; t < raw->trajectories; t++)
-        if (partial_fourier(s, raw, t, reach))
-            return true;
-    return false;
-}
-
 /* Vectors of an image for sparse priors, at most, for each set or frame: ADMM's 7, one for the image of even noise, one
  * for each term of a wavelet or a block and as many as axes for tv, 2 of the largest of these, half a one for the
  * weights of unseen voxels, and the plans of wavelets. With tgv the solver's own vectors have a component more for each
@@ -225,7 +215,7 @@ static void estimate_memory(const recon_settings *s, const mri_scan *raw, recon_
     const double images =
         sets * ((maps ? ceil((double)raw->coils / how.each) : 0) + 6 + (others > 0 ? others + 2 : 0)) +
         (sets > 1 ? sets + 2 : 0) + (regularise_by_noise(s) ? 5 + 2.5 * sets : 0) +    /* spectrum and preconditioner */
-        (any_partial(s, raw) ? 5 : 0) +                                                /* phase */
+        (partial_fourier_any(s, raw) ? 5 : 0) +                                        /* phase */
         sets * sparse_images(s, raw) * together + (together > 1 ? 2.5 * together : 0); /* both sides, balance */
     const double map_sets = /* the maps of all places are kept */
         (from_file ? scan_all_map_sets(raw) : (double)sets * raw->places) + (judged ? raw->places : 0);

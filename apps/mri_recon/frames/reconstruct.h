@@ -88,6 +88,11 @@ bool solves_series(const recon_settings *settings);
 /* Whether calibrate_better_maps checks the scan's own maps: only if the user has not asked for them explicitly. */
 bool judges_scan_maps(const recon_settings *settings, const mri_scan *raw);
 
+/* ---- partial_fourier.c ---- */
+
+/* Whether any frame lacks one side of k-space and the settings allow the phase to make up for it. */
+bool partial_fourier_any(const recon_settings *settings, const mri_scan *raw);
+
 /* ---- windows.c ---- */
 
 /* How the frames of a place are solved together: `count` windows of `frames` frames each, of which each shares at least

@@ -211,10 +211,8 @@ void scan_say_sampling(const recon_settings *settings, const mri_scan *raw, cons
     if (settings->method != RECON_CG)
         (void)snprintf(filled, sizeof filled, "this method does not fill in missing samples; --method cg does");
     else if (coils > 1)
-        (void)snprintf(
-            filled, sizeof filled,
-            "%d coils and the prior fill in missing samples, which amplifies noise; --noise-map shows by how much",
-            coils);
+        (void)snprintf(filled, sizeof filled, "%d coils and the prior fill in missing samples%s", coils,
+                       settings->sparse ? "" : ", which amplifies noise; --noise-map shows by how much");
     else
         (void)snprintf(filled, sizeof filled, "only the prior fills in missing samples%s",
                        raw->coils > 1 ? ", since --coils rss uses each coil alone" : "");
