@@ -22,6 +22,8 @@ typedef struct variation {
     recon_method method;
     recon_coils seen;
     int64_t group_bytes;
+    int window, priors; /* of frames that are solved together; priors 0: frame by frame */
+    vf_penalty_kind prior[VF_MOST_PRIORS];
 } variation;
 
 typedef struct images {
@@ -75,6 +77,14 @@ static images try_to_make(const variation *v, int list)
     p.settings.group_bytes = v->group_bytes;
     if (!v->to_the_end)
         p.settings.iterations = 8;
+    if (v->priors > 0) { /* lambda is 0.05 of the noise, which first images tell */
+        p.settings.prior = RECON_SPECTRUM;
+        p.settings.sparse = v->priors;
+        memcpy(p.settings.sparse_prior, v->prior, sizeof v->prior);
+        p.settings.window = v->window;
+    }
+    for (int a = 0; a < 3; a++)
+        p.scan.fov[a] = 200;
     trajectories[0] = p.trajectory;
     turn(&p, &trajectories[1]);
     p.scan.trajectory = trajectories;
@@ -123,6 +133,19 @@ static void check_not_zero(const images *a, int frames)
 
 static const char *const variable = "VOXFIELD_SIMULATE_FAILURE";
 
+/* With windows, each device is a team; otherwise all are one. Frames are counted once for each device that made them. */
+static void check_sharing(const variation *v, const images *several, int list)
+{
+    const int teams = v->window > 0 ? devices[list] : 1, each = devices[list] / teams;
+    int sum = 0;
+    for (int d = 0; d < RECON_MAX_DEVICES; d++)
+        sum += several->summary.device[d].frames;
+    assert_int_equal(several->summary.sharing.teams, teams);
+    assert_int_equal(several->summary.sharing.each, each);
+    assert_int_equal(sum, v->frames * each);
+    assert_true(teams == 1 || fabs(several->watch.progress.done - v->frames) <= 1e-9);
+}
+
 /* `failing`: a device that fails (docs/architecture.md), or NULL. Returns how many failed; one that found no work
  * did not. */
 static int same_bits_though(const variation *v, const char *failing)
@@ -142,6 +165,9 @@ static int same_bits_though(const variation *v, const char *failing)
                        (size_t)one.voxels * sizeof *one.data) != 0)
                 fail_msg("%s: frame %d differs (%d coils, operator %d, method %d)", lists[list], f, v->coils,
                          v->encode_by, v->method);
+        if (v->priors > 0)
+            check_sharing(v, &several, list);
+        assert_true(one.summary.objective == several.summary.objective);
         assert_int_equal(one.summary.iterations, several.summary.iterations);
         assert_true(one.summary.residual == several.summary.residual);
         assert_true(one.summary.lambda == several.summary.lambda);
@@ -362,6 +388,42 @@ static void test_nobody_takes_over(void **state)
     unsetenv(variable);
 }
 
+/* Frames that are solved together: teams take the windows of all places, here three times two. Frames differ in noise. */
+static void test_windows(void **state)
+{
+    (void)state;
+    for (int by = VF_ENCODE_DIRECT; by <= VF_ENCODE_CARTESIAN; by++)
+        for (int trajectories = 1; trajectories <= 2; trajectories++) {
+            const int coils = 1 + 2 * ((by + trajectories) % 2);
+            same_bits(&(variation){.matrix = plane,
+                                   .coils = coils,
+                                   .frames = 15,
+                                   .places = 3,
+                                   .trajectories = trajectories,
+                                   .encode_by = (vf_encode_by)by,
+                                   .window = 4,
+                                   .priors = 1 + (coils > 1),
+                                   .prior = {VF_PENALTY_TEMPORAL, VF_PENALTY_LLR}});
+        }
+}
+
+/* One window: each device computes F^H W F of some frames. Without maps, first images and F^H d have the same bits,
+ * too. */
+static void test_frames_of_a_window(void **state)
+{
+    (void)state;
+    for (int by = VF_ENCODE_DIRECT; by <= VF_ENCODE_CARTESIAN; by++)
+        for (int trajectories = 1; trajectories <= 2; trajectories++)
+            same_bits(&(variation){.matrix = plane,
+                                   .coils = 1 + (by + trajectories) % 2,
+                                   .frames = 5,
+                                   .trajectories = trajectories,
+                                   .encode_by = (vf_encode_by)by,
+                                   .seen = RECON_COILS_RSS,
+                                   .priors = 1,
+                                   .prior = {VF_PENALTY_TEMPORAL}});
+}
+
 /* More devices than work: some stay idle, and the result is the same. */
 static void test_more_devices_than_work(void **state)
 {
@@ -417,6 +479,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_coils_solved),
         cmocka_unit_test(test_a_device_fails),
         cmocka_unit_test(test_nobody_takes_over),
+        cmocka_unit_test(test_windows),
+        cmocka_unit_test(test_frames_of_a_window),
         cmocka_unit_test(test_more_devices_than_work),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
