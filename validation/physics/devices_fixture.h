@@ -138,7 +138,8 @@ static void check_not_zero(const images *a, int frames)
 
 static const char *const variable = "VOXFIELD_SIMULATE_FAILURE";
 
-/* With windows, each device is a team; otherwise all are one. Frames are counted once for each device that made them. */
+/* With windows, each device is a team; otherwise all are one. Frames are counted once for each device that made
+ * them. */
 static void check_sharing(const variation *v, const images *several, int list)
 {
     const int teams = v->window > 0 ? devices[list] : 1, each = devices[list] / teams;

@@ -2,7 +2,8 @@
  * frames of a window without coil maps, and up to rounding with maps. */
 #include "devices_fixture.h"
 
-/* Frames that are solved together: teams take the windows of all places, here three times two. Frames differ in noise. */
+/* Frames that are solved together: teams take the windows of all places, here three times two. Frames differ in
+ * noise. */
 static void test_windows(void **state)
 {
     (void)state;
@@ -38,9 +39,9 @@ static void test_frames_of_a_window(void **state)
                                    .prior = {VF_PENALTY_TEMPORAL}});
 }
 
-/* With coil maps, F^H d and first images are shared by coils, so other devices have other roundings. After some steps of
- * the solver, those of double precision have grown far less than a millionfold; the images have single precision. The
- * same devices give the same bits each time. */
+/* With coil maps, F^H d and first images are shared by coils, so other devices have other roundings. After some
+ * steps of the solver, those of double precision have grown far less than a millionfold; the images have single
+ * precision. The same devices give the same bits each time. */
 static void test_frames_and_coils(void **state)
 {
     (void)state;

@@ -227,6 +227,7 @@ VF_MUST_CHECK vf_status regularise_filtered_noise(crew *c, const scan_frame *fra
 VF_MUST_CHECK vf_status regularise_parts(crew *c, const scan_frame *frame, double power, double imaginary);
 vf_wiener_space regularise_space(const mri_scan *raw);
 
+/* What a set of maps says of each voxel. */
 typedef void regularise_of_maps(const recon_job *j, const frame_place *place, int set, double power, double *out);
 /* 1 / sqrt(sum |s|^2) of a set of maps relative to its mean, [voxels]; 0 where no coil sees. */
 regularise_of_maps regularise_balance;
@@ -310,7 +311,8 @@ VF_MUST_CHECK vf_status series_normal_create(crew *c, const frame_group *g, seri
 void series_normal_free(series_normal *s);
 /* That of frame f of the group. */
 const vf_normal *series_normal_of(const series_normal *s, int f);
-/* Makes an operator of it, for the first device's queue; it must outlive the operator. Errors: as vf_operator_create. */
+/* Makes an operator of it, for the first device's queue; it must outlive the operator. Errors: as
+ * vf_operator_create. */
 VF_MUST_CHECK vf_status series_normal_operator(series_normal *s, vf_operator **out);
 
 /* ---- series.c ---- */

@@ -78,9 +78,10 @@ static int frames_together(const recon_settings *s, const mri_scan *raw)
     return solves_series(s) ? windows_of_series(s, most_frames_of_place(raw), series_frame_bytes(s, raw)).frames : 1;
 }
 
-/* The best number of devices for one image whose coils are shared, or for a series whose frames are: each application of
- * F^H W F sends the image, or a share of the frames, to all devices and gets their results. The first rate was measured
- * on an H200. The others are guesses between PCIe and NVLink; they only affect how many GPUs "cuda" and "auto" use. */
+/* The best number of devices for one image whose coils are shared, or for a series whose frames are: each
+ * application of F^H W F sends the image, or a share of the frames, to all devices and gets their results. The first
+ * rate was measured on an H200. The others are guesses between PCIe and NVLink; they only affect how many GPUs
+ * "cuda" and "auto" use. */
 static int shares_pay_for(const recon_settings *s, const mri_scan *raw, int devices)
 {
     const double rate = 2e13, link = 1e11, wait = 5e-5; /* FLOP/s of transforms, bytes/s of links, latency in s */
@@ -245,7 +246,8 @@ static void estimate_memory(const recon_settings *s, const mri_scan *raw, recon_
                           (any_partial(s, raw) ? 5 : 0) +                 /* phase */
                           sets * sparse_images(s, raw) * together +
                           (together > 1 ? 2.5 * together : 0); /* both sides, balance */
-    const double map_sets =                                    /* the maps of all places are kept */
+    /* The maps of all places are kept. */
+    const double map_sets =
         (from_file ? scan_all_map_sets(raw) : (double)sets * raw->places) + (judged ? raw->places : 0);
     const double slots = how.teams > 1 ? how.teams + 1 : 1;
     const double group = solves_series(s)

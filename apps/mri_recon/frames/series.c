@@ -33,8 +33,9 @@ static const scan_frame *frame_of(const series *s, int f)
 
 /* ---- priors ---- */
 
-/* The balance of solve_sparse, the same for all frames, and its weights of unseen voxels. These follow the weight of the
- * frame's data, as F^H W F does: a voxel that coils see a little then has the same share of its signal in all frames. */
+/* The balance of solve_sparse, the same for all frames, and its weights of unseen voxels. These follow the weight of
+ * the frame's data, as F^H W F does: a voxel that coils see a little then has the same share of its signal in all
+ * frames. */
 static vf_status put_balance(series *s)
 {
     const recon_job *j = s->c->job;
