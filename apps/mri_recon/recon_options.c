@@ -362,8 +362,9 @@ const program_option recon_options[] = {
      .help = "where to compute: auto, cpu, cuda, or a list such as cuda:0,1; cpu:0,1 simulates devices for tests",
      .more = "`auto` weighs the work against the time it takes to start a GPU. `cuda` uses as many GPUs as pay off. "
              "`cuda:0,1` uses all GPUs of the list. `cpu:0,1` are several devices that all are the CPU; this is no "
-             "faster, but tests what several GPUs would do. Several devices make several images at a time. One image "
-             "is shared by coils, or, for direct sums, by voxels. Sharing by coils changes the last bits of the sums. "
+             "faster, but tests what several GPUs would do. Several devices make several images at a time, "
+             "or, with priors that couple frames, several windows. One image is shared by coils, or, for direct sums, "
+             "by voxels. Sharing by coils changes the last bits of the sums. "
              "One image of one coil by NUFFT is not shared. If one of several devices fails, a warning says so and the "
              "others continue, unless they make one image together."},
     {OPTION_CUSTOM, .name = "threads", .argument = "N", .parse = option_threads, .default_help = "one per core",

@@ -13,6 +13,7 @@ from made_scan import h5py, image, numpy, phantom
 from program import listing, make, run
 
 LISTS = ("cpu:0,1", "cpu:3,1,2")
+WINDOWS = ("--prior", "wavelet+temporal", "--window", 4)
 
 
 def on(devices, *arguments, **options):
@@ -23,21 +24,27 @@ def device_line(text):
     return re.search(r"^device +(.*)$", text, re.M)[1]
 
 
+def series():
+    """Frames that are solved together in three windows."""
+    phantom("series.h5", "--matrix", "24,24,1", "--frames", 8, "--coils", 3, "--spokes", 10, "--continue", "--image-snr", 20)
+
+
 def scans():
     """Scans that are split by frames or voxels, with their options."""
     phantom("frames.h5", "--matrix", "32,32,1", "--frames", 5)
     phantom("voxels.h5", "--matrix", 16)
     phantom("places.mrd", "--matrix", "32,32,1", "--frames", 3, "--coils", 4)
+    series()
     return [("frames.h5",), ("frames.h5", "--operator", "nufft", "--precision", "double"),
             ("frames.h5", "--method", "gridding"), ("voxels.h5", "--operator", "direct"),
             ("voxels.h5", "--operator", "direct", "--method", "adjoint"), ("places.mrd", "--coils", "walsh", "--operator", "nufft"),
-            ("places.mrd", "--coils", "rss")]
+            ("places.mrd", "--coils", "rss"), ("series.h5", *WINDOWS)]
 
 
 def test_several_devices_make_the_bits_of_one(_):
     for arguments in scans():
-        if "walsh" in arguments:
-            devices = LISTS  # three frames, so the work is not split by coils
+        if "walsh" in arguments or "--window" in arguments:
+            devices = LISTS  # three frames or windows, so the work is not split by coils
         else:
             devices = (*LISTS, "cpu:0,1,2,3,4,5,6,7")
         on("cpu", *arguments, "-o", "one.h5")
@@ -68,13 +75,21 @@ def test_the_plan_says_who_does_what(_):
     phantom("frames.h5", "--matrix", "16,16,1", "--frames", 4)
     phantom("coils.h5", "--matrix", "64,64,1", "--coils", 3)
     phantom("one.h5", "--matrix", 16)
+    series()
     cases = [("frames.h5", "cpu:0,1", (), "2 frames at a time"),
              ("frames.h5", "cpu:0,1,2,3,4", (), "4 frames at a time; 1 idle"),
              ("coils.h5", "cpu:0,1,2,3,4", ("--operator", "nufft"), "split by coils; 2 idle"),
              ("coils.h5", "cpu:0,1", ("--operator", "direct"), "split by voxels, the solver by coils"),
              ("one.h5", "cpu:0,1", ("--operator", "direct"), "split by voxels, the solver on the first"),
              ("one.h5", "cpu:0,1", ("--operator", "direct", "--method", "adjoint"), "split by voxels"),
-             ("one.h5", "cpu:0,1", ("--operator", "nufft"), "only the first is used")]
+             ("one.h5", "cpu:0,1", ("--operator", "nufft"), "only the first is used"),
+             ("coils.h5", "cpu:0,1", ("--operator", "nufft", "--prior", "tv"), "split by coils, the priors on the first"),
+             ("series.h5", "cpu:0,1", WINDOWS, "2 windows of series at a time"),
+             ("series.h5", "cpu:0,1,2,3", WINDOWS, "3 windows of series at a time; 1 idle"),
+             ("series.h5", "cpu:0,1,2,3,4,5", WINDOWS, "3 windows of series at a time, each on 2 devices"),
+             ("series.h5", "cpu:0,1", ("--prior", "llr", "--operator", "nufft"),
+              "F^H W F split by frames, F^H d by coils, the priors on the first"),
+             ("series.h5", "cpu:0,1", ("--prior", "llr", "--operator", "direct"), "split by frames, F^H d by voxels")]
     before = listing()
     for name, devices, more, words in cases:
         line = device_line(on(devices, name, "--dry-run", *more).out)

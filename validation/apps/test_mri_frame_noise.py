@@ -115,6 +115,25 @@ def test_weights(_):
         assert off <= 5e-3 < 5e-2 < relative(plain, weighted), (prior, off)
 
 
+def test_dim_voxels(_):
+    """Where coils see little, the weights U hold v near 0. They follow the weight of the frame, so all frames keep the same
+    share of their signal there. The maps are made ten times too small in a square of 8 x 8 voxels, which makes that
+    share about a tenth. If U were the same in all frames, the loud ones would keep a quarter of it. Their noise, a
+    fifth of the signal in a voxel, averages out in 4 frames of 64 voxels. Measured with 15 seeds: 0.98 to 1.01."""
+    series("s.h5", noisy(), spokes=48)
+    with h5py.File("s.h5", "r+") as file:
+        maps = file["scan/sensitivity"][...]
+        maps[..., 16:24, 16:24] *= 0.1
+        file["scan/sensitivity"][...] = maps
+    found, report = images("s.h5", "--prior", "temporal", "--lambda", 1e-6)
+    inside = found.reshape(FRAMES, N, N)[:, 16:24, 16:24].reshape(FRAMES, -1)
+    times = noisy() == 4
+    quiet, loud = inside[~times].mean(axis=0), inside[times].mean(axis=0)
+    share = (numpy.vdot(quiet, loud) / numpy.vdot(quiet, quiet)).real
+    print(f"    noise {numpy.round(numpy.array(report['noise_of_frames']) / report['noise_sigma'], 2)}, share {share:.3f}")
+    assert abs(share - 1) <= 0.1, share
+
+
 def test_bits_and_windows(_):
     """The number of threads changes no bits; windows find the same noise, and have a lower error, too."""
     truth = series("s.h5", noisy())

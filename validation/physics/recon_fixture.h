@@ -1,5 +1,5 @@
 /* A small random scan that uses every feature, and its dense matrices; for test_recon_algebra.c and
- * test_recon_devices.c. */
+ * devices_fixture.h. */
 #ifndef RECON_FIXTURE_H
 #define RECON_FIXTURE_H
 

@@ -1,163 +1,8 @@
 /* Several devices reconstruct the same image as one: the same bits if frames, channels or voxels are split, and up
  * to rounding if the coils of one image are. The devices are on the CPU, or are GPUs of one host. */
-#include <stdio.h>
-#include <string.h>
-#include <time.h>
+#include "devices_fixture.h"
 
-#include "recon_fixture.h"
-
-enum { MOST_FRAMES = 5, LISTS = 3 };
-static const int64_t cube[3] = {7, 8, 6}, plane[3] = {14, 17, 1};
-static char lists[LISTS][24]; /* of devices */
-static int devices[LISTS] = {1, 2, 3};
-static uint64_t first_seed;
-
-/* The scan, and how it is reconstructed. */
-typedef struct variation {
-    const int64_t *matrix;
-    int coils, frames, places, trajectories;
-    bool field, to_the_end; /* of the solver; otherwise only some iterations */
-    vf_dtype precision;
-    vf_encode_by encode_by;
-    recon_method method;
-    recon_coils seen;
-    int64_t group_bytes;
-} variation;
-
-typedef struct images {
-    float complex *data; /* [frame][voxel] */
-    int64_t voxels;
-    const scan_frame *first;
-    int frames;
-    recon_summary summary;
-    recon_watch watch;
-    vf_status status;
-    char message[400]; /* of an error */
-    int given_up;      /* devices with a warning */
-} images;
-
-static void keep(void *user, const scan_frame *frame, const float complex *image)
-{
-    images *k = user;
-    memcpy(k->data + (frame - k->first) * k->voxels, image, (size_t)k->voxels * sizeof *image);
-    k->frames++;
-}
-
-/* The second trajectory is the first rotated: x for y. */
-static void turn(const problem *p, scan_trajectory *out)
-{
-    *out = p->trajectory;
-    out->k = allocate(3 * SAMPLES, sizeof *out->k);
-    for (int m = 0; m < SAMPLES; m++) {
-        out->k[3 * m] = p->trajectory.k[3 * m + 1] * (float)p->scan.matrix[0] / (float)p->scan.matrix[1];
-        out->k[3 * m + 1] = p->trajectory.k[3 * m] * (float)p->scan.matrix[1] / (float)p->scan.matrix[0];
-        out->k[3 * m + 2] = p->trajectory.k[3 * m + 2];
-        for (int a = 0; a < 2 && p->settings.encode_by == VF_ENCODE_CARTESIAN; a++)
-            out->k[3 * m + a] = rintf(out->k[3 * m + a]);
-    }
-}
-
-static void count_warnings(void *user, vf_log_level level, const char *text)
-{
-    images *out = user;
-    out->given_up += level == VF_LOG_WARNING && strstr(text, "is dropped") != NULL;
-}
-
-/* Makes the same random scan each time, on the devices of a list. */
-static images try_to_make(const variation *v, int list)
-{
-    scan_trajectory trajectories[2];
-    device_spec = lists[list];
-    seed = first_seed;
-    problem p = open_problem(v->matrix, v->coils, v->frames, v->field, v->precision, v->encode_by);
-    p.settings.method = v->method;
-    p.settings.coils = v->seen;
-    p.settings.group_bytes = v->group_bytes;
-    if (!v->to_the_end)
-        p.settings.iterations = 8;
-    trajectories[0] = p.trajectory;
-    turn(&p, &trajectories[1]);
-    p.scan.trajectory = trajectories;
-    p.scan.trajectories = v->trajectories ? v->trajectories : 1;
-    p.scan.places = v->places ? v->places : 1;
-    for (int f = 0; f < v->frames; f++) {
-        p.frames[f].trajectory = f % p.scan.trajectories;
-        p.frames[f].place = f % p.scan.places;
-        for (int i = 0; i < v->coils * SAMPLES; i++) /* so lambda depends on the frame that it is found from */
-            p.frames[f].data[i] *= (float)(1 + f);
-    }
-    for (int64_t n = 0; v->coils > 1 && n < v->coils * p.voxels; n++)
-        p.scan.sensitivity[n] *= (float)(1 + n % 7);
-    images out = {.data = allocate((size_t)(v->frames * p.voxels), sizeof *out.data),
-                  .voxels = p.voxels,
-                  .first = p.frames,
-                  .watch.mode = VF_PROGRESS_OFF};
-    vf_context_set_log(p.ctx, count_warnings, &out);
-    out.status = reconstruct(p.ctx, &p.settings, &p.scan, &out.watch, keep, NULL, &out, &out.summary);
-    assert_int_equal(out.status, vf_context_status(p.ctx));
-    snprintf(out.message, sizeof out.message, "%s", vf_context_message(p.ctx));
-    free(trajectories[1].k);
-    close_problem(&p);
-    return out;
-}
-
-static images make(const variation *v, int list)
-{
-    images out = try_to_make(v, list);
-    if (out.status != VF_OK)
-        fail_msg("%s: %s", lists[list], out.message);
-    assert_int_equal(out.frames, v->frames);
-    return out;
-}
-
-/* All-zero images could hide errors. */
-static void check_not_zero(const images *a, int frames)
-{
-    for (int f = 0; f < frames; f++) {
-        double sum = 0;
-        for (int64_t n = 0; n < a->voxels; n++)
-            sum += cabsf(a->data[f * a->voxels + n]);
-        assert_true(sum > 0 && isfinite(sum));
-    }
-}
-
-static const char *const variable = "VOXFIELD_SIMULATE_FAILURE";
-
-/* `failing`: a device that fails (docs/architecture.md), or NULL. Returns how many failed; one that found no work
- * did not. */
-static int same_bits_though(const variation *v, const char *failing)
-{
-    int failed = 0;
-    images one = make(v, 0);
-    check_not_zero(&one, v->frames);
-    for (int list = 1; list < LISTS; list++) {
-        if (failing)
-            setenv(variable, failing, 1);
-        images several = make(v, list);
-        unsetenv(variable);
-        assert_true(several.given_up <= (failing != NULL));
-        failed += several.given_up;
-        for (int f = 0; f < v->frames; f++)
-            if (memcmp(one.data + f * one.voxels, several.data + f * one.voxels,
-                       (size_t)one.voxels * sizeof *one.data) != 0)
-                fail_msg("%s: frame %d differs (%d coils, operator %d, method %d)", lists[list], f, v->coils,
-                         v->encode_by, v->method);
-        assert_int_equal(one.summary.iterations, several.summary.iterations);
-        assert_true(one.summary.residual == several.summary.residual);
-        assert_true(one.summary.lambda == several.summary.lambda);
-        assert_string_equal(one.summary.encoding, several.summary.encoding);
-        assert_string_equal(one.summary.normal, several.summary.normal);
-        assert_string_equal(one.summary.coils, several.summary.coils);
-        free(several.data);
-    }
-    free(one.data);
-    return failed;
-}
-
-static void same_bits(const variation *v)
-{
-    assert_int_equal(same_bits_though(v, NULL), 0);
-}
+static const int64_t cube[3] = {7, 8, 6};
 
 /* With coil maps, lambda is found from the first frame of a place, on any device. */
 static void test_frames(void **state)
@@ -295,13 +140,8 @@ static void test_coils_solved(void **state)
         assert_true(one.summary.converged);
         for (int list = 1; list < LISTS; list++) {
             images several = make(&v, list), again = make(&v, list);
-            double difference = 0, size = 0;
-            for (int64_t n = 0; n < one.voxels; n++) {
-                difference += pow(cabs((double complex)one.data[n] - (double complex)several.data[n]), 2);
-                size += pow(cabsf(one.data[n]), 2);
-            }
             /* The compared images passed through single precision: one rounding each. */
-            assert_true(sqrt(difference / size) <= 2 * 10 / 0.05 * 1e-12 + 2 * 0x1p-24);
+            assert_true(relative(&one, &several) <= 2 * 10 / 0.05 * 1e-12 + 2 * 0x1p-24);
             assert_memory_equal(several.data, again.data, (size_t)one.voxels * sizeof *one.data);
             assert_int_equal(several.summary.sharing.teams, 1);
             assert_int_equal(several.summary.sharing.each, devices[list]);
@@ -394,18 +234,8 @@ static void test_cuts(void **state)
 
 int main(int argc, char **argv)
 {
-    const char *kind = argc > 1 ? argv[1] : "cpu", *reason = "";
-    first_seed = argc > 2 ? strtoull(argv[2], NULL, 10) : (uint64_t)time(NULL) * 2654435761u + 1;
-    const int gpus = strcmp(kind, "cuda") == 0 ? vf_cuda_device_count(&reason) : LISTS;
-    if (gpus < 2) {
-        printf("SKIP: %d GPU, not two: %s\n", gpus, reason);
+    if (!begin_lists(argc, argv))
         return 77;
-    }
-    snprintf(lists[0], sizeof lists[0], "%s:0", kind);
-    snprintf(lists[1], sizeof lists[1], "%s:0,1", kind);
-    snprintf(lists[2], sizeof lists[2], gpus > 2 ? "%s:0,1,2" : "%s:1,0", kind);
-    devices[2] = gpus > 2 ? 3 : 2;
-    printf("seed %llu\n", (unsigned long long)first_seed);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_cuts),
         cmocka_unit_test(test_frames),

@@ -10,7 +10,7 @@
 #include "coil_fixture.h"
 #include "frames/frame_group.h"
 
-enum { MOST_FRAMES = 70 };
+enum { MOST_FRAMES = 70, SERIES = 200 };
 
 /* Every frame comes from one window, or from two neighbours that both know it as shared. No window is longer than
  * asked for, neighbours share a quarter or more, and a frame that is shared lies in the middle of what both have. */
@@ -59,6 +59,38 @@ static void test_limit(void **state)
     assert_int_equal(windows_of_series(&settings, 50, 1e12).frames, 20);
 }
 
+static mri_scan scan_of(int places, int64_t rows, scan_trajectory *trajectory, scan_frame frame[SERIES])
+{
+    for (int f = 0; f < SERIES; f++)
+        frame[f].place = f % places;
+    return (mri_scan){.matrix = {1024, rows, 1},
+                      .fov = {200, 200, 5},
+                      .crop = {1024, rows, 1},
+                      .coils = 1,
+                      .volumes = SERIES / places,
+                      .slices = places,
+                      .places = places,
+                      .trajectories = 1,
+                      .trajectory = trajectory,
+                      .frames = SERIES,
+                      .frame = frame};
+}
+
+static recon_settings settings_of(const char *device, int window)
+{
+    return (recon_settings){.device = device,
+                            .method = RECON_CG,
+                            .prior = RECON_SPECTRUM,
+                            .sparse = 1,
+                            .sparse_prior = {VF_PENALTY_TEMPORAL},
+                            .iterations = 10,
+                            .lambda_auto = true,
+                            .precision = VF_F32,
+                            .accuracy = 1e-6,
+                            .window = window,
+                            .group_bytes = INT64_MAX};
+}
+
 /* A series whose window is halved until it fits into the memory that is free: with a matrix for which about 25 frames
  * would fill half of it, neither 200 nor 100 frames fit. A window by hand is not changed, and what never fits is
  * refused without one. The test of the larger matrix needs 40 times the memory of the first, and so do four frames.
@@ -69,40 +101,45 @@ static void test_memory(void **state)
     uint64_t available, total;
     float k[3] = {0};
     scan_trajectory trajectory[2] = {{.samples = 1, .k = k}};
-    scan_frame frame[200] = {{0}};
+    scan_frame frame[SERIES] = {{0}};
     char text[640];
     double bytes;
     vf_host_memory(&available, &total);
     const double of_frame = (double)available / 50;
     for (int n = 0; n < 3; n++) {
         const int64_t rows = (int64_t)(of_frame / (n == 2 ? 4 : 160) / 1024);
-        const mri_scan raw = {.matrix = {1024, rows, 1},
-                              .fov = {200, 200, 5},
-                              .crop = {1024, rows, 1},
-                              .coils = 1,
-                              .volumes = 200,
-                              .slices = 1,
-                              .places = 1,
-                              .trajectories = 1,
-                              .trajectory = trajectory,
-                              .frames = 200,
-                              .frame = frame};
-        recon_settings settings = {.device = "cpu",
-                                   .method = RECON_CG,
-                                   .prior = RECON_SPECTRUM,
-                                   .sparse = 1,
-                                   .sparse_prior = {VF_PENALTY_TEMPORAL},
-                                   .iterations = 10,
-                                   .lambda_auto = true,
-                                   .precision = VF_F32,
-                                   .accuracy = 1e-6,
-                                   .window = n == 1 ? 150 : 0,
-                                   .group_bytes = INT64_MAX};
+        const mri_scan raw = scan_of(1, rows, trajectory, frame);
+        recon_settings settings = settings_of("cpu", n == 1 ? 150 : 0);
         const vf_status status = plan_device(ctx, &settings, &raw, text, sizeof text, &bytes);
         assert_int_equal(status, n == 0 ? VF_OK : VF_ERR_MEMORY);
         assert_true(n == 0 ? settings.window < 100 && settings.window >= 13 : settings.window == (n == 1 ? 150 : 0));
         assert_true(n == 0 || strstr(vf_context_message(ctx), "a smaller --window"));
         vf_context_clear_error(ctx);
+    }
+}
+
+/* Three devices of the CPU share its memory. A series that needs windows to fit on one device fits on no more than that,
+ * because two teams need twice as much; one of a few voxels is made by as many teams as it has windows. */
+static void test_memory_of_teams(void **state)
+{
+    vf_context *ctx = *state;
+    uint64_t available, total;
+    float k[3] = {0};
+    scan_trajectory trajectory[2] = {{.samples = 1, .k = k}};
+    scan_frame frame[SERIES] = {{0}};
+    char text[640];
+    double bytes;
+    vf_host_memory(&available, &total);
+    for (int small = 0; small < 2; small++) {
+        const int64_t rows = small ? 8 : (int64_t)((double)available / 50 / 160 / 1024);
+        const mri_scan raw = scan_of(2, rows, trajectory, frame);
+        recon_settings settings = settings_of("cpu:0,1,2", 0);
+        assert_int_equal(plan_device(ctx, &settings, &raw, text, sizeof text, &bytes), VF_OK);
+        assert_true(small ? settings.window == 0 : settings.window < 100 && settings.window >= 13);
+        assert_int_equal(vf_context_device_count(ctx), small ? 3 : 1);
+        const recon_sharing how = share_devices(&settings, &raw, vf_context_device_count(ctx));
+        assert_int_equal(how.teams, small ? 2 : 1);
+        assert_true(!small || strstr(text, "2 windows of series at a time; 1 idle"));
     }
 }
 
@@ -145,10 +182,8 @@ static void test_blend(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_frame_once),
-        cmocka_unit_test(test_limit),
-        cmocka_unit_test(test_memory),
-        cmocka_unit_test(test_blend),
+        cmocka_unit_test(test_every_frame_once), cmocka_unit_test(test_limit), cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_memory_of_teams),  cmocka_unit_test(test_blend),
     };
     return cmocka_run_group_tests(tests, make_context, free_context);
 }

@@ -35,9 +35,11 @@ static vf_status make_images(calibration *c, low_resolution *l)
     for (int64_t i = 0; status == VF_OK && i < l->points; i++) {
         const int64_t at[3] = {i % n[0], i / n[0] % n[1], i / n[0] / n[1]};
         l->voxel[i] = 0;
-        for (int a = 2; a >= 0; a--) /* the centres coincide; the index is never past the end */
-            l->voxel[i] = l->voxel[i] * whole[a] + whole[a] / 2 +
-                          (int64_t)floor((double)(at[a] - n[a] / 2) * (double)whole[a] / (double)n[a]);
+        for (int a = 2; a >= 0;
+             a--) { /* the centres coincide; the first of an even number is half a voxel off an odd one */
+            const double moved = floor((double)(at[a] - n[a] / 2) * (double)whole[a] / (double)n[a]);
+            l->voxel[i] = l->voxel[i] * whole[a] + (int64_t)fmax(0, (double)(whole[a] / 2) + moved);
+        }
     }
     return status == VF_OK ? calibrate_images(c, n, l->images) : status;
 }

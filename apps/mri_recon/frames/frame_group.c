@@ -338,17 +338,6 @@ static vf_status solve_for_phase(const solving *now, const scan_frame *frame, do
     return status;
 }
 
-void summary_add(recon_summary *summary, const solve_result *result, bool first)
-{
-    summary->iterations += result->iterations;
-    summary->applications += result->applications;
-    summary->objective = (first ? 0 : summary->objective) + result->objective;
-    for (int k = 0; k < VF_MOST_PRIORS; k++)
-        summary->penalty[k] = (first ? 0 : summary->penalty[k]) + result->penalty[k];
-    summary->residual = fmax(summary->residual, result->residual);
-    summary->converged &= result->converged;
-}
-
 /* Solves for all channels. */
 static vf_status solve_images(solving *w)
 {
@@ -411,13 +400,18 @@ static vf_status solve_frame(crew *c, const scan_frame *frame, const frame_envel
     return status;
 }
 
+void crew_stage_solve(crew *c, int frames, double work)
+{
+    watch_stage(c->watch, "solve", work);
+    watch_part(c->watch, frames * (1 - BEFORE_SOLVING));
+}
+
 static vf_status solve_frames(crew *c, const frame_group *g, char *images)
 {
     const recon_job *j = c->job;
     vf_status status = c->solvers ? VF_OK : prepare_solvers(c, g->trajectory);
     if (status == VF_OK)
-        watch_stage(c->watch, "solve", (double)g->count * j->channels * j->settings->iterations);
-    watch_part(c->watch, g->count * (1 - BEFORE_SOLVING));
+        crew_stage_solve(c, g->count, (double)g->count * j->channels * j->settings->iterations);
     for (int f = 0; f < g->count && status == VF_OK; f++)
         status = solve_frame(c, frame_of(j, g, f), c->envelope ? &c->envelope[f] : NULL,
                              images + (size_t)f * frame_bytes(j));
@@ -431,6 +425,7 @@ vf_status crew_make_group(crew *c, const frame_group *g, char *images)
     const recon_job *j = c->job;
     const int number = (int)(frame_of(j, g, 0) - j->scan->frame) + 1, frames = j->scan->frames;
     const bool together = solves_series(j->settings) && !j->noise_begun;
+    const int own = g->count - g->skip - g->drop - g->after, last = g->first + g->count - 1;
     const recon_summary before = c->summary;
     const double begin = vf_now();
     if (frame_of(j, g, 0)->replica)
@@ -455,19 +450,17 @@ vf_status crew_make_group(crew *c, const frame_group *g, char *images)
     if (status == VF_OK && j->settings->method == RECON_CG && !together)
         status = solve_frames(c, g, images);
     leave_powers(c);
-    watch_part_ends(c->watch, status == VF_OK ? g->count : 0);
+    watch_part_ends(c->watch, status == VF_OK ? own : 0);
     if (status != VF_OK) {
         c->summary = before;
         return status;
     }
-    if (g->first < c->last) { /* taken over from a failed team: keep the values of the last frame */
-        c->summary.diagonal = before.diagonal;
-        c->summary.lambda = before.lambda;
-    } else {
-        c->last = g->first + g->count - 1;
-    }
+    if (last < c->last) /* taken over from a failed team */
+        summary_take_last(&c->summary, &before);
+    else
+        c->last = last;
     for (int d = 0; d < c->team.count; d++) {
-        c->summary.device[c->team.first + d].frames += g->count - g->skip - g->drop - g->after;
+        c->summary.device[c->team.first + d].frames += own;
         c->summary.device[c->team.first + d].seconds += vf_now() - begin;
     }
     return VF_OK;

@@ -119,8 +119,15 @@ void crew_free(crew *c); /* does not free its watch */
 VF_MUST_CHECK vf_status crew_adjoints(crew *c, const frame_group *g, bool envelopes, char *images);
 /* The power of a frame's place; finds it if need be. */
 VF_MUST_CHECK vf_status crew_power(crew *c, const scan_frame *frame, double *power);
+/* Starts the stage "solve" of `work` units for some of a group's frames. */
+void crew_stage_solve(crew *c, int frames, double work);
+
+/* ---- summary.c ---- */
+
 /* Adds a channel's result to a summary. */
 void summary_add(recon_summary *summary, const solve_result *result, bool first);
+/* Copies what a summary says of the last frame. */
+void summary_take_last(recon_summary *summary, const recon_summary *from);
 
 /* ---- frame_adjoint.c ---- */
 
@@ -185,6 +192,8 @@ VF_MUST_CHECK vf_status noise_from_residual(crew *c, int frame, const char *imag
 VF_MUST_CHECK vf_status crew_find_noise(crew *c, const frame_group *one, char *image);
 /* The variance of a frame's noise over the job's. */
 double frame_noise_ratio(const recon_job *j, const scan_frame *frame);
+/* Its inverse: the weight of a frame's data beside those of other frames. */
+double frame_weight(const recon_job *j, const scan_frame *frame);
 
 /* ---- partial_fourier.c ---- */
 
@@ -218,15 +227,22 @@ VF_MUST_CHECK vf_status regularise_filtered_noise(crew *c, const scan_frame *fra
 VF_MUST_CHECK vf_status regularise_parts(crew *c, const scan_frame *frame, double power, double imaginary);
 vf_wiener_space regularise_space(const mri_scan *raw);
 
+/* What a set of maps says of each voxel. */
+typedef void regularise_of_maps(const recon_job *j, const frame_place *place, int set, double power, double *out);
 /* 1 / sqrt(sum |s|^2) of a set of maps relative to its mean, [voxels]; 0 where no coil sees. */
-void regularise_balance(const recon_job *j, const frame_place *place, int set, double power, double *out);
+regularise_of_maps regularise_balance;
 /* The share of a voxel's F^H W F that is missing after the balance, [voxels]: 0 where the coils see it, 1 where they do
  * not. */
-void regularise_unseen(const recon_job *j, const frame_place *place, int set, double power, double *out);
+regularise_of_maps regularise_unseen;
 /* Copies real numbers to the device in the solver's precision; the array grows as needed. Errors: VF_ERR_MEMORY,
  * VF_ERR_DEVICE_MEMORY. */
 VF_MUST_CHECK vf_status regularise_put(const recon_job *j, const double *values, int64_t count, vf_queue *queue,
                                        vf_array *to);
+/* Copies `what` of each set of a place's maps to the device, times factor[f] for each of `frames` frames: [frame][set]
+ * [voxels]. Errors: VF_ERR_MEMORY, as regularise_put. */
+VF_MUST_CHECK vf_status regularise_put_of_maps(const recon_job *j, const frame_place *place, regularise_of_maps *what,
+                                               double power, int frames, const double *factor, vf_queue *queue,
+                                               vf_array *to);
 /* The variance of a sample's noise that the priors assume. */
 double regularise_variance(const recon_job *j);
 
@@ -267,6 +283,37 @@ typedef vf_status (*sure_estimate)(void *user, double factor, bool again, const 
 /* Sets the job's factor from the images F^H d of the probe's group, `count` numbers in host memory. Errors: as
  * vf_sure_search. */
 VF_MUST_CHECK vf_status sure_choose(crew *c, const char *b, int64_t count, sure_estimate estimate, void *user);
+
+/* ---- series_normal.c ---- */
+
+/* A device's share of a series: frames [first, first + count) of the group. */
+typedef struct series_part {
+    vf_queue *queue;
+    int first, count;
+    vf_normal *normal; /* [normals] its own, of different trajectories */
+    int normals;
+    const vf_normal **of; /* [count] each frame's */
+    vf_array x, y;        /* [count][voxels] on the device; empty on the first */
+} series_part;
+
+/* F^H W F of the frames of a group, which are of one place, times frame_weight. The vectors [frame][voxels] are on the
+ * team's first device. Each frame is computed by one device, so the bits do not depend on their number. */
+typedef struct series_normal {
+    crew *c;
+    const frame_group *group;
+    int parts;
+    series_part *part; /* [parts] */
+} series_normal;
+
+/* Makes F^H W F of the group's trajectories, and copies the place's maps, which must have been made, to all devices.
+ * Call series_normal_free even after an error. Errors: as normal_matrix_create. */
+VF_MUST_CHECK vf_status series_normal_create(crew *c, const frame_group *g, series_normal *out);
+void series_normal_free(series_normal *s);
+/* That of frame f of the group. */
+const vf_normal *series_normal_of(const series_normal *s, int f);
+/* Makes an operator of it, for the first device's queue; it must outlive the operator. Errors: as
+ * vf_operator_create. */
+VF_MUST_CHECK vf_status series_normal_operator(series_normal *s, vf_operator **out);
 
 /* ---- series.c ---- */
 

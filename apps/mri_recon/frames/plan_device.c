@@ -72,20 +72,28 @@ static void estimate(vf_context *ctx, const recon_settings *s, const mri_scan *r
     }
 }
 
-/* The best number of devices for one image whose coils are shared: each application of F^H W F sends the image to all
- * devices and adds up their results. The first rate was measured on an H200. The others are guesses between PCIe and
- * NVLink; they only affect how many GPUs "cuda" and "auto" use. */
-static int coils_pay_for(const recon_settings *s, const mri_scan *raw, int devices)
+/* The frames of the longest window, if frames are solved together; else 1. */
+static int frames_together(const recon_settings *s, const mri_scan *raw)
+{
+    return solves_series(s) ? windows_of_series(s, most_frames_of_place(raw), series_frame_bytes(s, raw)).frames : 1;
+}
+
+/* The best number of devices for one image whose coils are shared, or for a series whose frames are: each
+ * application of F^H W F sends the image, or a share of the frames, to all devices and gets their results. The first
+ * rate was measured on an H200. The others are guesses between PCIe and NVLink; they only affect how many GPUs
+ * "cuda" and "auto" use. */
+static int shares_pay_for(const recon_settings *s, const mri_scan *raw, int devices)
 {
     const double rate = 2e13, link = 1e11, wait = 5e-5; /* FLOP/s of transforms, bytes/s of links, latency in s */
     const double element = s->precision == VF_F64 ? 16 : 8;
-    const double doubled = transform_points(s, raw);
+    const double doubled = transform_points(s, raw), frames = frames_together(s, raw);
     double voxels = (double)(raw->matrix[0] * raw->matrix[1] * raw->matrix[2]), least = INFINITY;
     int best = 1;
     for (int n = 1; n <= devices; n++) {
-        const double coils = ceil((double)raw->coils / n), others = n - 1;
-        const double seconds =
-            coils * 10 * doubled * log2(doubled + 1) / rate + others * (2 * element * voxels / link + wait);
+        const double images = ceil(frames / n), others = n - 1;
+        const double transforms = solves_series(s) ? images * raw->coils : ceil((double)raw->coils / n);
+        const double seconds = transforms * 10 * doubled * log2(doubled + 1) / rate +
+                               others * (2 * element * images * voxels / link + wait);
         if (seconds < least)
             best = n;
         least = fmin(seconds, least);
@@ -98,8 +106,8 @@ static int devices_that_pay(const recon_settings *s, const mri_scan *raw, int de
 {
     const recon_sharing how = share_devices(s, raw, devices);
     int each = how.each;
-    if (raw->coils > 1 && !how.by_voxels && s->method == RECON_CG)
-        each = coils_pay_for(s, raw, each);
+    if (!how.by_voxels && s->method == RECON_CG && (raw->coils > 1 || solves_series(s)))
+        each = shares_pay_for(s, raw, each);
     return how.teams * each;
 }
 
@@ -148,6 +156,8 @@ static void say_sharing(const vf_context *ctx, const recon_settings *s, const mr
     const char *solver = s->method != RECON_CG ? ""
                          : raw->coils == 1     ? ", the solver on the first"
                                                : ", the solver by coils";
+    const bool maps = s->coils != RECON_COILS_RSS && raw->coils > 1;
+    const char *priors = s->sparse && maps ? ", the priors on the first" : "";
     char by[32] = "", idle[64] = "";
     if (how.each > 1)
         snprintf(by, sizeof by, ", each on %d devices", how.each);
@@ -156,12 +166,19 @@ static void say_sharing(const vf_context *ctx, const recon_settings *s, const mr
     if (devices == 1)
         text[0] = '\0';
     else if (how.teams > 1)
-        snprintf(text, size, ", %d of them: %d frames at a time%s%s", devices, how.teams, by, idle);
+        snprintf(text, size, ", %d of them: %d %s at a time%s%s", devices, how.teams,
+                 solves_series(s) ? "windows of series" : "frames", by, idle);
     else if (how.each == 1)
         snprintf(text, size, ", %d of them, only the first is used: one frame of one coil cannot be split", devices);
+    else if (solves_series(s))
+        snprintf(text, size, ", %d of them: F^H W F split by frames, F^H d %s, the priors on the first%s", devices,
+                 how.by_voxels    ? "by voxels"
+                 : raw->coils > 1 ? "by coils"
+                                  : "on the first",
+                 idle);
     else
-        snprintf(text, size, ", %d of them: split by %s%s%s", devices, how.by_voxels ? "voxels" : "coils",
-                 how.by_voxels ? solver : "", idle);
+        snprintf(text, size, ", %d of them: split by %s%s%s%s", devices, how.by_voxels ? "voxels" : "coils",
+                 how.by_voxels ? solver : "", priors, idle);
 }
 
 /* Vectors of an image for sparse priors, at most, for each set or frame: ADMM's 7, one for the image of even noise, one
@@ -212,12 +229,15 @@ static void estimate_memory(const recon_settings *s, const mri_scan *raw, recon_
     const double of_frame = element * voxels * (maps ? sets : raw->coils);
     const series_windows windows = windows_of_series(s, most_frames_of_place(raw), of_frame);
     const double together = solves_series(s) ? windows.frames : 1;
-    const double images =
-        sets * ((maps ? ceil((double)raw->coils / how.each) : 0) + 6 + (others > 0 ? others + 2 : 0)) +
-        (sets > 1 ? sets + 2 : 0) + (regularise_by_noise(s) ? 5 + 2.5 * sets : 0) +    /* spectrum and preconditioner */
-        (partial_fourier_any(s, raw) ? 5 : 0) +                                        /* phase */
-        sets * sparse_images(s, raw) * together + (together > 1 ? 2.5 * together : 0); /* both sides, balance */
-    const double map_sets = /* the maps of all places are kept */
+    const double normals = ceil(together / how.each); /* a series' frames have one each, with the maps of all coils */
+    const double coils = solves_series(s) ? raw->coils : ceil((double)raw->coils / how.each);
+    const double images = sets * ((maps ? coils : 0) + 6 + (others > 0 ? others + 2 : 0)) + (sets > 1 ? sets + 2 : 0) +
+                          (regularise_by_noise(s) ? 5 + 2.5 * sets : 0) + /* spectrum and preconditioner */
+                          (partial_fourier_any(s, raw) ? 5 : 0) +         /* phase */
+                          sets * sparse_images(s, raw) * together +
+                          (together > 1 ? 2.5 * together : 0); /* both sides, balance */
+    /* The maps of all places are kept. */
+    const double map_sets =
         (from_file ? scan_all_map_sets(raw) : (double)sets * raw->places) + (judged ? raw->places : 0);
     const double slots = how.teams > 1 ? how.teams + 1 : 1;
     const double group = solves_series(s)
@@ -229,7 +249,7 @@ static void estimate_memory(const recon_settings *s, const mri_scan *raw, recon_
     double samples = 0; /* of the longest trajectory */
     for (int t = 0; t < raw->trajectories; t++)
         samples = fmax(samples, (double)raw->trajectory[t].samples);
-    *device = element * (images * voxels + (grids + 0.5 * (together - 1)) * doubled) + samples * (3 * element + 8);
+    *device = element * (images * voxels + (grids + 0.5 * (normals - 1)) * doubled) + samples * (3 * element + 8);
     *host = calibrating + 8 * frames * voxels + group + (maps ? 8.0 * map_sets * raw->coils * voxels : 0) +
             (double)scan_samples(raw) * 8 * raw->coils + raw->trajectories * samples * 16 + samples * 16 * devices +
             element * (how.teams * others * voxels +
@@ -246,11 +266,12 @@ static int sure_sets(const recon_settings *s, const mri_scan *raw)
     return uses_scan_maps(s, raw) || s->map_sets == RECON_SETS_TWO ? most_map_sets(s, raw) : 1;
 }
 
-bool plan_fits(vf_context *ctx, const recon_settings *s, const mri_scan *raw, int sets)
+/* plan_fits for the context's first `count` devices. */
+static bool fits_on(vf_context *ctx, const recon_settings *s, const mri_scan *raw, int sets, int count)
 {
     uint64_t free_bytes, total, host_free, host_total;
     double device_bytes, host_bytes;
-    const recon_sharing how = share_devices(s, raw, vf_context_device_count(ctx));
+    const recon_sharing how = share_devices(s, raw, count);
     const int devices = how.teams * how.each;
     bool fits = true;
     estimate_memory(s, raw, how, sets, &device_bytes, &host_bytes);
@@ -265,27 +286,50 @@ bool plan_fits(vf_context *ctx, const recon_settings *s, const mri_scan *raw, in
     return fits && host_bytes <= (double)host_free;
 }
 
-/* If a series does not fit into memory in one piece, and the user did not set the window, halves the window until it
- * does. Halving leaves it the same if a little more or less memory is free. */
-static void fit_window(vf_context *ctx, recon_settings *s, const mri_scan *raw)
+bool plan_fits(vf_context *ctx, const recon_settings *s, const mri_scan *raw, int sets)
 {
-    const int all = windows_of_series(s, most_frames_of_place(raw), series_frame_bytes(s, raw)).frames;
+    return fits_on(ctx, s, raw, sets, vf_context_device_count(ctx));
+}
+
+/* How many of the context's devices have the memory for a series at the same time; 0: not even the first. */
+static int devices_that_fit(vf_context *ctx, const recon_settings *s, const mri_scan *raw)
+{
+    int count = vf_context_device_count(ctx);
+    while (count > 0 && !fits_on(ctx, s, raw, sure_sets(s, raw), count))
+        count--;
+    return count;
+}
+
+/* If a series does not fit into memory, leaves out devices: each team holds a window, and those on the CPU share its
+ * memory. If it does not fit on the first device in one piece, and the user did not set the window, halves the window
+ * until it does. So windows, and with them the images, do not depend on the number of devices. Halving leaves them the
+ * same if a little more or less memory is free. */
+static vf_status fit_series(vf_context *ctx, recon_settings *s, const mri_scan *raw)
+{
+    const bool chooses = s->window == 0;
+    const int devices = vf_context_device_count(ctx), all = frames_together(s, raw);
     int window = all;
-    if (!solves_series(s) || s->window > 0)
-        return;
-    while (window > RECON_LEAST_WINDOW && !plan_fits(ctx, s, raw, sure_sets(s, raw))) {
+    if (!solves_series(s))
+        return VF_OK;
+    int fit = devices_that_fit(ctx, s, raw);
+    while (fit == 0 && chooses && window > RECON_LEAST_WINDOW) {
         window = (window + 1) / 2 > RECON_LEAST_WINDOW ? (window + 1) / 2 : RECON_LEAST_WINDOW;
         s->window = window;
+        fit = devices_that_fit(ctx, s, raw);
     }
-    if (s->window == 0)
-        return;
-    if (plan_fits(ctx, s, raw, sure_sets(s, raw)))
+    if (fit == 0) { /* check_memory says what is missing */
+        s->window = chooses ? 0 : s->window;
+        return VF_OK;
+    }
+    if (window < all)
         vf_warn(ctx,
                 "%d frames do not fit into memory together, so windows of %d frames are solved; use --window %d to get "
                 "the same images on other machines",
                 all, window, window);
-    else
-        s->window = 0; /* check_memory says what is missing */
+    if (fit < devices)
+        vf_warn(ctx, "only the first %d of %d devices %s used: there is too little memory for more", fit, devices,
+                fit == 1 ? "is" : "are");
+    return keep_devices(ctx, fit);
 }
 
 static vf_status check_memory(vf_context *ctx, const recon_settings *s, const mri_scan *raw, double *bytes)
@@ -348,11 +392,13 @@ vf_status plan_device(vf_context *ctx, recon_settings *s, const mri_scan *raw, c
     vf_status status = set_devices(ctx, s, raw, why, sizeof why);
     if (status != VF_OK)
         return status;
+    status = fit_series(ctx, s, raw);
+    if (status != VF_OK)
+        return status;
     vf_device *device = vf_context_device(ctx, 0);
     if (s->hardware_trig && vf_device_is_host(device))
         return vf_fail(ctx, VF_ERR_ARGUMENT, "--trig hardware needs a GPU, but the device is %s; use --device cuda",
                        vf_device_spec(device));
-    fit_window(ctx, s, raw);
     device_list(ctx, vf_context_device_count(ctx), list, sizeof list);
     say_sharing(ctx, s, raw, shared, sizeof shared);
     snprintf(text, size, "%s: %s%s%s%s%s", list, vf_device_name(device), shared, why[0] ? " (auto: " : "", why,

@@ -5,7 +5,8 @@
 recon_sharing share_devices(const recon_settings *s, const mri_scan *raw, int devices)
 {
     const int64_t rows = raw->matrix[1] * raw->matrix[2];
-    const int teams = raw->frames < 1 || solves_series(s) ? 1 : raw->frames < devices ? raw->frames : devices;
+    const int pieces = solves_series(s) ? windows_up_to(s, raw, devices) : raw->frames;
+    const int teams = pieces < 1 ? 1 : pieces < devices ? pieces : devices;
     int64_t most = s->method == RECON_BILINEAR ? 1 : raw->coils; /* devices that one frame can keep busy */
     bool direct = false;
     for (int t = 0; t < raw->trajectories; t++)
@@ -13,6 +14,10 @@ recon_sharing share_devices(const recon_settings *s, const mri_scan *raw, int de
                             encoding_choose_for(s, raw, &raw->trajectory[t]) == VF_ENCODE_DIRECT);
     if (direct && rows > most)
         most = rows;
+    if (solves_series(s) && teams < devices) {
+        const int frames = windows_of_series(s, most_frames_of_place(raw), series_frame_bytes(s, raw)).frames;
+        most = frames > most ? frames : most;
+    }
     return (recon_sharing){
         .teams = teams, .each = most < devices / teams ? (int)most : devices / teams, .by_voxels = direct};
 }

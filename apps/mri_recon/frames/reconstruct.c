@@ -115,7 +115,8 @@ static vf_status make_normal(sharing *s)
 {
     const recon_job *j = s->job;
     const int devices = s->how.teams * s->how.each;
-    if (s->how.teams == 1 || j->scan->trajectories > 1 || crew_normals(j, s->how.each) < s->how.each)
+    const bool wanted = solves_series(j->settings) || crew_normals(j, s->how.each) == s->how.each;
+    if (s->how.teams == 1 || j->scan->trajectories > 1 || !wanted)
         return VF_OK;
     s->normal = calloc((size_t)devices, sizeof *s->normal);
     vf_status status = s->normal ? VF_OK : vf_fail(j->ctx, VF_ERR_MEMORY, "no memory");
@@ -384,18 +385,7 @@ static void sum_up(const sharing *s, recon_summary *summary)
         if (c->last <= last)
             continue;
         last = c->last;
-        summary->diagonal = of->diagonal;
-        summary->lambda = of->lambda;
-        summary->noise_unit = of->noise_unit;
-        summary->objective = of->objective;
-        memcpy(summary->sparse_lambda, of->sparse_lambda, sizeof summary->sparse_lambda);
-        memcpy(summary->penalty, of->penalty, sizeof summary->penalty);
-        summary->expected_signal = of->expected_signal;
-        summary->expected_noise = of->expected_noise;
-        summary->expected_bias = of->expected_bias;
-        memcpy(summary->encoding, of->encoding, sizeof summary->encoding);
-        memcpy(summary->normal, of->normal, sizeof summary->normal);
-        memcpy(summary->phase, of->phase, sizeof summary->phase);
+        summary_take_last(summary, of);
     }
     memcpy(summary->coils, s->job->coils, sizeof summary->coils);
     memcpy(summary->noise, s->job->noise, sizeof summary->noise);

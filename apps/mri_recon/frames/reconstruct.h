@@ -15,10 +15,10 @@
 
 /* ---- plan_device.c ---- */
 
-/* Sets the context's devices from the settings and the work, and checks their memory. Sets settings->window if a series
- * needs smaller windows to fit. `text` [size] gets the devices, why they were chosen, and how they share the work;
- * *bytes an estimate of the memory needed on each. Errors: as vf_context_set_devices; VF_ERR_MEMORY,
- * VF_ERR_DEVICE_MEMORY. */
+/* Sets the context's devices from the settings and the work, and checks their memory. If a series does not fit,
+ * leaves out devices; if it does not fit on the first one either, sets settings->window. `text` [size] gets the
+ * devices, why they were chosen, and how they share the work; *bytes an estimate of the memory needed on each.
+ * Errors: as vf_context_set_devices; VF_ERR_MEMORY, VF_ERR_DEVICE_MEMORY. */
 VF_MUST_CHECK vf_status plan_device(vf_context *ctx, recon_settings *settings, const mri_scan *raw, char *text,
                                     size_t size, double *bytes);
 /* Whether the devices and the host have enough memory for `sets` sets of coil maps. */
@@ -66,8 +66,8 @@ VF_MUST_CHECK vf_status calibrate_better_maps(const device_team *team, const mri
 
 /* How devices share a scan. The choice does not depend on measured speeds, so the result's bits do not either. */
 typedef struct recon_sharing {
-    int teams, each; /* `teams` frames are made at the same time, each by a team of `each` devices */
-    bool by_voxels;  /* a team shares direct sums by voxels; all other work by coils */
+    int teams, each; /* `teams` frames, or windows of a series, are made at the same time, each by `each` devices */
+    bool by_voxels;  /* a team shares direct sums by voxels; F^H W F of a series by frames; all other work by coils */
 } recon_sharing;
 recon_sharing share_devices(const recon_settings *settings, const mri_scan *raw, int devices);
 
@@ -104,6 +104,8 @@ typedef struct series_windows {
 /* The windows of a place with `frames` frames, of `frame_bytes` bytes each: settings->window frames, or for 0 as many
  * as fit in recon_group_bytes, but RECON_LEAST_WINDOW at least. */
 series_windows windows_of_series(const recon_settings *settings, int frames, double frame_bytes);
+/* The windows of all places, or `most` if there are more. */
+int windows_up_to(const recon_settings *settings, const mri_scan *raw, int most);
 /* The frames of the place that has the most. */
 int most_frames_of_place(const mri_scan *raw);
 /* The size of a frame's images in the solver: one with maps (of one set), else one for each coil. */

@@ -159,6 +159,22 @@ void regularise_unseen(const recon_job *j, const frame_place *place, int set, do
         out[i] = 1 - fmin(1, out[i] / (power * least * least));
 }
 
+vf_status regularise_put_of_maps(const recon_job *j, const frame_place *place, regularise_of_maps *what, double power,
+                                 int frames, const double *factor, vf_queue *queue, vf_array *to)
+{
+    const int64_t of_frame = place->sets * j->voxels, count = frames * of_frame;
+    double *values = malloc((size_t)count * sizeof *values);
+    if (!values)
+        return vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for %lld voxels", (long long)count);
+    for (int set = 0; set < place->sets; set++)
+        what(j, place, set, power, values + set * j->voxels);
+    for (int64_t i = count - 1; i >= 0; i--) /* the first frame's, which is the source, last */
+        values[i] = values[i % of_frame] * factor[i / of_frame];
+    const vf_status status = regularise_put(j, values, count, queue, to);
+    free(values);
+    return status;
+}
+
 /* For each set of the place's maps: the support (where the coils see anything), the balance, and the envelope. */
 static vf_status set_support(const crew *c, const frame_envelope *envelope, const frame_place *place, double power,
                              device_solver *s)

@@ -1,5 +1,5 @@
 /* Frames of a place that are solved together, under priors that couple them. All vectors are on the team's first
- * device, [frame][voxels]; each frame has the F^H W F of its trajectory.
+ * device, [frame][voxels]; each frame has the F^H W F of its trajectory (series_normal.c).
  *
  * If frames differ in noise, the sum of squares of frame f is weighted by v_f = sigma^2 / sigma_f^2, as maximum
  * likelihood requires. So its F^H W F and F^H W d are multiplied by v_f, and the noise in F^H W d by sqrt(v_f). */
@@ -15,9 +15,7 @@ typedef struct series {
     crew *c;
     const frame_group *group;
     vf_queue *queue;
-    vf_normal *normal;    /* [group->count] of different trajectories */
-    const vf_normal **of; /* [group->count] each frame's */
-    int normals;
+    series_normal normal;
     double power;
     vf_array b, x, even, unseen;
     vf_penalties *penalties;
@@ -33,82 +31,28 @@ static const scan_frame *frame_of(const series *s, int f)
     return s->c->job->frames[s->group->first + f];
 }
 
-static double weight_of(const recon_job *j, const scan_frame *frame)
-{
-    return 1 / frame_noise_ratio(j, frame);
-}
-
-/* Multiplies a frame's image in a vector by its weight. */
-static vf_status weigh(const series *s, vf_queue *queue, int f, void *x)
-{
-    const recon_job *j = s->c->job;
-    const double weight = weight_of(j, frame_of(s, f));
-    return weight != 1 ? vf_vector_axpby(queue, j->type, j->voxels, weight, x, 0, x) : VF_OK;
-}
-
-/* ---- F^H W F ---- */
-
-static vf_status apply(void *state, vf_queue *queue, const void *x, void *y)
-{
-    const series *s = state;
-    const recon_job *j = s->c->job;
-    vf_device *device = vf_queue_device(queue);
-    vf_status status = VF_OK;
-    for (int f = 0; f < s->group->count && status == VF_OK; f++) {
-        void *of_frame = vf_offset(device, y, j->type, f * j->voxels);
-        status = vf_normal_apply(s->of[f], queue, j->has_maps ? j->scan->coils : 1,
-                                 j->has_maps ? s->c->maps.array[0].data : NULL,
-                                 vf_offset(device, x, j->type, f * j->voxels), of_frame);
-        if (status == VF_OK)
-            status = weigh(s, queue, f, of_frame);
-    }
-    return status;
-}
-
-static vf_status make_normals(series *s)
-{
-    crew *c = s->c;
-    const recon_job *j = c->job;
-    vf_status status = VF_OK;
-    for (int f = 0; f < s->group->count && status == VF_OK; f++) {
-        const int trajectory = frame_of(s, f)->trajectory;
-        int before = 0;
-        while (frame_of(s, before)->trajectory != trajectory)
-            before++;
-        if (before == f)
-            status = normal_matrix_create(&c->team, j->settings, j->scan, &j->scan->trajectory[trajectory], c->watch, 1,
-                                          &s->normal[s->normals]);
-        if (before == f && status == VF_OK)
-            s->normals++;
-        s->of[f] = before == f ? &s->normal[s->normals - 1] : s->of[before];
-    }
-    return status;
-}
-
 /* ---- priors ---- */
 
-/* The balance of solve_sparse, the same for all frames. */
+/* The balance of solve_sparse, the same for all frames, and its weights of unseen voxels. These follow the weight of
+ * the frame's data, as F^H W F does: a voxel that coils see a little then has the same share of its signal in all
+ * frames. */
 static vf_status put_balance(series *s)
 {
     const recon_job *j = s->c->job;
     const frame_place *place = &j->place[frame_of(s, 0)->place];
-    const int64_t n = j->voxels;
-    double *balance = malloc((size_t)(n * s->group->count) * sizeof *balance);
-    if (!balance)
-        return vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for %d frames of %lld voxels", s->group->count, (long long)n);
-    vf_status status = VF_OK;
-    for (int which = 0; which < 2 && status == VF_OK; which++) {
-        if (which == 0)
-            regularise_balance(j, place, 0, s->power, balance);
-        else
-            regularise_unseen(j, place, 0, s->power, balance);
-        for (int64_t i = 0; which > 0 && i < n; i++)
-            balance[i] *= s->mean;
-        for (int f = 1; f < s->group->count; f++)
-            memcpy(balance + f * n, balance, (size_t)n * sizeof *balance);
-        status = regularise_put(j, balance, n * s->group->count, s->queue, which ? &s->unseen : &s->even);
-    }
-    free(balance);
+    const int count = s->group->count;
+    double *factor = malloc((size_t)count * sizeof *factor);
+    if (!factor)
+        return vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for the weights of %d frames", count);
+    for (int f = 0; f < count; f++)
+        factor[f] = 1;
+    vf_status status =
+        regularise_put_of_maps(j, place, regularise_balance, s->power, count, factor, s->queue, &s->even);
+    for (int f = 0; f < count; f++)
+        factor[f] = s->mean * frame_weight(j, frame_of(s, f));
+    if (status == VF_OK)
+        status = regularise_put_of_maps(j, place, regularise_unseen, s->power, count, factor, s->queue, &s->unseen);
+    free(factor);
     return status;
 }
 
@@ -133,7 +77,7 @@ static vf_status find_unit(series *s, frame_place *place)
         const vf_status status = regularise_density(c, j->frames[f]->trajectory);
         if (status != VF_OK)
             return status;
-        squares += pow(sparse_unit(c, s->power * weight_of(j, j->frames[f]), &one), 2);
+        squares += pow(sparse_unit(c, s->power * frame_weight(j, j->frames[f]), &one), 2);
         sum += one;
         count++;
     }
@@ -155,14 +99,14 @@ static vf_status set_own_units(const series *s, const frame_place *place)
     int count = 0;
     for (int f = 0; f < j->frame_count; f++)
         if (&j->place[j->frames[f]->place] == place) {
-            sum += weight_of(j, j->frames[f]);
+            sum += frame_weight(j, j->frames[f]);
             count++;
         }
     double *factor = malloc((size_t)s->group->count * sizeof *factor);
     if (!factor)
         return vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for the weights of %d frames", s->group->count);
     for (int f = 0; f < s->group->count; f++)
-        factor[f] = sqrt(weight_of(j, frame_of(s, f)) * count / sum);
+        factor[f] = sqrt(frame_weight(j, frame_of(s, f)) * count / sum);
     const vf_status status = vf_penalties_set_frames(s->penalties, j->ctx, factor);
     free(factor);
     return status;
@@ -197,7 +141,7 @@ static vf_status make_priors(series *s)
     for (int f = 0; f < count && status == VF_OK; f++) {
         status = regularise_density(c, frame_of(s, f)->trajectory);
         if (status == VF_OK) {
-            sparse_inverse(c, s->penalties, s->power * weight_of(j, frame_of(s, f)), s->mean, spectrum);
+            sparse_inverse(c, s->penalties, s->power * frame_weight(j, frame_of(s, f)), s->mean, spectrum);
             status = vf_circulant_set(s->inverse, s->queue, f, spectrum);
         }
     }
@@ -230,8 +174,9 @@ static vf_status transfer(series *s, char *images, int channel, bool back)
         char *image = images + (size_t)f * frame_bytes(j) + (size_t)channel * bytes;
         void *there = vf_array_at(back ? &s->x : &s->b, f * j->voxels);
         status = vf_queue_copy(s->queue, back ? (void *)image : there, back ? there : (void *)image, bytes);
-        if (status == VF_OK && !back)
-            status = weigh(s, s->queue, f, there);
+        const double weight = frame_weight(j, frame_of(s, f));
+        if (status == VF_OK && !back && weight != 1)
+            status = vf_vector_axpby(s->queue, j->type, j->voxels, weight, there, 0, there);
     }
     return status == VF_OK ? vf_queue_sync(s->queue) : status;
 }
@@ -295,19 +240,18 @@ static vf_status solve_channels(series *s, char *images)
 
 static vf_status solve_all(series *s, char *images)
 {
-    static const vf_operator_methods methods = {.name = "F^H W F of a series", .forward = apply};
     crew *c = s->c;
     const recon_job *j = c->job;
     vf_device *device = vf_queue_device(s->queue);
     const vf_vector_space space = {j->type, s->group->count * j->voxels};
-    snprintf(c->summary.normal, sizeof c->summary.normal, "%s", s->normal->description);
-    c->summary.diagonal = s->of[s->group->count - 1]->diagonal * s->power;
-    watch_stage(c->watch, "solve", (double)j->channels * j->settings->iterations);
+    snprintf(c->summary.normal, sizeof c->summary.normal, "%s", series_normal_of(&s->normal, 0)->description);
+    c->summary.diagonal = series_normal_of(&s->normal, s->group->count - 1)->diagonal * s->power;
+    crew_stage_solve(c, s->group->count, (double)j->channels * j->settings->iterations);
     vf_status status = vf_array_create(device, VF_SPACE_DEVICE, space.type, space.count, &s->b);
     if (status == VF_OK)
         status = vf_array_create(device, VF_SPACE_DEVICE, space.type, space.count, &s->x);
     if (status == VF_OK)
-        status = vf_operator_create(device, &methods, VF_OPERATOR_SELF_ADJOINT, space, space, s, &s->system);
+        status = series_normal_operator(&s->normal, &s->system);
     if (status == VF_OK)
         status =
             j->choosing ? sure_choose(c, images, j->channels * space.count, estimate, s) : solve_channels(s, images);
@@ -335,37 +279,27 @@ vf_status crew_solve_series(crew *c, const frame_group *g, char *images)
     const recon_job *j = c->job;
     const scan_frame *first = j->frames[g->first];
     series s = {.c = c, .group = g, .queue = c->team.queue[0], .power = 1};
-    const team_share all = {.coils = j->scan->coils, .voxels = j->voxels};
-    s.normal = calloc((size_t)g->count, sizeof *s.normal);
-    s.of = calloc((size_t)g->count, sizeof *s.of);
     s.result = calloc((size_t)j->channels, sizeof *s.result);
-    vf_status status = s.normal && s.of && s.result ? VF_OK : vf_fail(j->ctx, VF_ERR_MEMORY, "no memory");
+    vf_status status = s.result ? VF_OK : vf_fail(j->ctx, VF_ERR_MEMORY, "no memory");
     if (status == VF_OK)
         status = adjoints(&s, images);
     if (status == VF_OK && j->choosing)
         status = sure_probe(c, g);
     if (status == VF_OK)
         status = crew_power(c, first, &s.power);
-    if (status == VF_OK && j->has_maps) {
-        const host_maps maps = frame_maps(j, first);
-        status = device_maps_put(&c->team, 1, &all, j->type, &maps, &c->maps);
-    }
     if (status == VF_OK)
-        status = make_normals(&s);
+        status = series_normal_create(c, g, &s.normal);
     if (status == VF_OK)
         status = make_priors(&s);
     if (status == VF_OK)
         status = solve_all(&s, images);
-    for (int i = 0; i < s.normals; i++)
-        vf_normal_free(&s.normal[i]);
+    series_normal_free(&s.normal);
     vf_penalties_free(s.penalties);
     vf_circulant_destroy(s.inverse);
     vf_array_free(&s.b);
     vf_array_free(&s.x);
     vf_array_free(&s.even);
     vf_array_free(&s.unseen);
-    free(s.normal);
-    free(s.of);
     free(s.result);
     return status;
 }

@@ -123,21 +123,6 @@ void sparse_inverse(const crew *c, const vf_penalties *penalties, double power, 
         out[i] = 1 / (fmax(c->density[i] * power, LEAST_DENSITY * mean) + out[i]);
 }
 
-static vf_status put_unseen(const recon_job *j, const frame_place *place, device_solver *s, double power, double mean)
-{
-    const int64_t count = place->sets * j->voxels;
-    double *unseen = calloc((size_t)count, sizeof *unseen);
-    if (!unseen)
-        return vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for %lld voxels", (long long)count);
-    for (int set = 0; set < place->sets; set++)
-        regularise_unseen(j, place, set, power, unseen + set * j->voxels);
-    for (int64_t i = 0; i < count; i++)
-        unseen[i] *= mean;
-    const vf_status status = regularise_put(j, unseen, count, s->part.queue, &s->unseen);
-    free(unseen);
-    return status;
-}
-
 vf_status sparse_set_fields(const recon_job *j, const vf_penalties *penalties, vf_queue *queue, int first, double *room,
                             vf_circulant *inverse)
 {
@@ -166,7 +151,9 @@ static vf_status set_solver(crew *c, const frame_place *place, device_solver *s,
     if (status == VF_OK)
         status = sparse_set_fields(j, s->penalties, s->part.queue, 1, spectrum, s->inverse);
     free(spectrum);
-    return status == VF_OK && j->has_maps ? put_unseen(j, place, s, power, mean) : status;
+    return status == VF_OK && j->has_maps
+               ? regularise_put_of_maps(j, place, regularise_unseen, power, 1, &mean, s->part.queue, &s->unseen)
+               : status;
 }
 
 vf_status sparse_frame(crew *c, const scan_frame *frame, double power)

@@ -12,13 +12,19 @@
 /* Neighbours share 1 / SHARE of a window, and LEAST_SHARED frames at least. */
 enum { SHARE = 4, LEAST_SHARED = 2 };
 
+static int frames_of_place(const mri_scan *raw, int place)
+{
+    int frames = 0;
+    for (int f = 0; f < raw->frames; f++)
+        frames += raw->frame[f].place == place;
+    return frames;
+}
+
 int most_frames_of_place(const mri_scan *raw)
 {
     int most = 0;
     for (int p = 0; p < raw->places; p++) {
-        int frames = 0;
-        for (int f = 0; f < raw->frames; f++)
-            frames += raw->frame[f].place == p;
+        const int frames = frames_of_place(raw, p);
         most = frames > most ? frames : most;
     }
     return most;
@@ -52,6 +58,17 @@ static int begin_of(const series_windows *w, int frames, int number)
 static int seam_of(const series_windows *w, int frames, int number)
 {
     return (begin_of(w, frames, number - 1) + begin_of(w, frames, number) + w->frames - w->shared) / 2;
+}
+
+int windows_up_to(const recon_settings *s, const mri_scan *raw, int most)
+{
+    const double bytes = series_frame_bytes(s, raw);
+    int windows = 0;
+    for (int p = 0; p < raw->places && windows < most; p++) {
+        const int frames = frames_of_place(raw, p);
+        windows += frames > 0 ? windows_of_series(s, frames, bytes).count : 0;
+    }
+    return windows < most ? windows : most;
 }
 
 frame_group window_of_series(const series_windows *w, int first, int frames, int number)
