@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "circulant_internal.h"
 #include "voxfield/copy.h"
 #include "voxfield/fft.h"
 #include "voxfield/vector.h"
@@ -76,18 +77,18 @@ static int64_t place(int64_t n, int64_t length)
 
 /* Reorders for the transform and rounds to the plan's precision. Returns false if a value is not finite, or
  * overflows. */
-static bool arrange(const vf_circulant *c, const double *m, void *to)
+static bool arrange(const int64_t n[3], vf_dtype real, const double *m, void *to)
 {
-    const int64_t *n = c->matrix;
+    const double voxels = (double)(n[0] * n[1] * n[2]);
     bool finite = true;
     for (int64_t z = 0; z < n[2]; z++)
         for (int64_t y = 0; y < n[1]; y++) {
             const int64_t row = (place(z, n[2]) * n[1] + place(y, n[1])) * n[0];
             const double *from = m + (z * n[1] + y) * n[0];
             for (int64_t x = 0; x < n[0]; x++) {
-                const double value = from[x] / (double)c->voxels;
+                const double value = from[x] / voxels;
                 const int64_t at = row + place(x, n[0]);
-                if (c->real == VF_F64) {
+                if (real == VF_F64) {
                     ((double *)to)[at] = value;
                     finite = finite && isfinite(value);
                 } else {
@@ -99,25 +100,32 @@ static bool arrange(const vf_circulant *c, const double *m, void *to)
     return finite;
 }
 
-vf_status vf_circulant_set(vf_circulant *c, vf_queue *queue, int which, const double *m)
+vf_status vf_circulant_put(vf_context *ctx, vf_queue *queue, const int64_t matrix[3], vf_dtype real, const double *m,
+                           void *to)
 {
-    const size_t bytes = (size_t)c->voxels * vf_dtype_bytes(c->real);
-    if (which < 0 || which >= c->count)
-        return vf_fail(c->ctx, VF_ERR_ARGUMENT, "circulant: no matrix %d of %d", which, c->count);
+    const int64_t voxels = matrix[0] * matrix[1] * matrix[2];
+    const size_t bytes = (size_t)voxels * vf_dtype_bytes(real);
     void *values = malloc(bytes);
     if (!values)
-        return vf_fail(c->ctx, VF_ERR_MEMORY, "circulant: not enough memory for %lld eigenvalues",
-                       (long long)c->voxels);
-    vf_status status = arrange(c, m, values) ? VF_OK
-                                             : vf_fail(c->ctx, VF_ERR_ARGUMENT,
-                                                       "circulant: an eigenvalue is NaN, infinite or too large for %s",
-                                                       vf_dtype_name(c->real));
+        return vf_fail(ctx, VF_ERR_MEMORY, "circulant: not enough memory for %lld eigenvalues", (long long)voxels);
+    vf_status status =
+        arrange(matrix, real, m, values)
+            ? VF_OK
+            : vf_fail(ctx, VF_ERR_ARGUMENT, "circulant: an eigenvalue is NaN, infinite or too large for %s",
+                      vf_dtype_name(real));
     if (status == VF_OK)
-        status = vf_queue_copy(queue, vf_array_at(&c->eigenvalues, which * c->voxels), values, bytes);
+        status = vf_queue_copy(queue, to, values, bytes);
     if (status == VF_OK)
         status = vf_queue_sync(queue);
     free(values);
     return status;
+}
+
+vf_status vf_circulant_set(vf_circulant *c, vf_queue *queue, int which, const double *m)
+{
+    if (which < 0 || which >= c->count)
+        return vf_fail(c->ctx, VF_ERR_ARGUMENT, "circulant: no matrix %d of %d", which, c->count);
+    return vf_circulant_put(c->ctx, queue, c->matrix, c->real, m, vf_array_at(&c->eigenvalues, which * c->voxels));
 }
 
 vf_status vf_circulant_apply(vf_circulant *c, vf_queue *queue, int which, double a, const void *x, double b, void *y)

@@ -16,8 +16,7 @@
 enum { MOST_WAVELETS = 2, MOST_SHIFTS = 8, BLOCK = 8, RANDOM_STEPS = 8 };
 /* Of tgv: the weight of sum |E w|, in units of that of sum |D x - w|; that of Knoll et al. */
 static const double SECOND_ORDER = 2;
-/* Its weight in ADMM, in units of the other's: of 0.5 to 20, values from 6 on need the fewest iterations for radial scans
- * of mri_phantom's head in 2D and 3D, a third of those for 0.5. */
+/* Its weight in ADMM, in units of the other's: radial scans of a head take a third of the iterations of 0.5. */
 static const double SECOND_TIE = 10;
 static const int64_t MOST_NUMBERS = INT64_MAX >> 12; /* voxels times frames: bytes of any vector fit in 64 bits */
 
@@ -100,8 +99,7 @@ static vf_status wavelet_value(void *state, vf_queue *queue, const void *v, doub
     return status;
 }
 
-/* Voxels times frames. */
-static int64_t all_of(const vf_penalties *p)
+static int64_t all_of(const vf_penalties *p) /* voxels times frames */
 {
     const int64_t *n = p->options.counts;
     return n[0] * n[1] * n[2] * n[3];
@@ -195,8 +193,7 @@ static term *add_term(vf_penalties *p, int prior, vf_operator *transform, const 
     term *t = &p->term[p->terms];
     *t = (term){.function = *function, .of = p, .prior = prior, .share = 1, .tie = 1};
     t->function.state = t;
-    p->list[p->terms] = (vf_penalty){.transform = transform, .function = &t->function, .weight = 1};
-    p->terms++;
+    p->list[p->terms++] = (vf_penalty){.transform = transform, .function = &t->function, .weight = 1};
     return t;
 }
 
@@ -396,7 +393,6 @@ void vf_penalties_free(vf_penalties *p)
 }
 
 /* ---- numbers ---- */
-
 void vf_penalties_set(vf_penalties *p, int which, double lambda, double rho)
 {
     p->lambda[which] = lambda;
@@ -468,13 +464,20 @@ static double curvature(const vf_penalties *p, const int64_t at[3], int a)
     return 4 * pow(sin(M_PI * (double)(at[a] - n / 2) / (double)n), 2);
 }
 
-/* Axis number `which` of those in use. */
-static int axis_of(const vf_penalties *p, int which)
+static int axis_of(const vf_penalties *p, int which) /* of those in use */
 {
     int a = 0;
     while (a < 2 && (!(p->axes & 1U << a) || which-- > 0))
         a++;
     return a;
+}
+
+double vf_penalties_coupling(const vf_penalties *p)
+{
+    for (int q = 0; q < p->options.priors; q++)
+        if (p->options.kind[q] == VF_PENALTY_TEMPORAL)
+            return p->rho[q];
+    return 0;
 }
 
 void vf_penalties_add_spectrum(const vf_penalties *p, int part, double *out)
@@ -486,13 +489,11 @@ void vf_penalties_add_spectrum(const vf_penalties *p, int part, double *out)
         const double all = curvature(p, at, 0) + curvature(p, at, 1) + curvature(p, at, 2);
         for (int q = 0; q < p->options.priors; q++) {
             const vf_penalty_kind kind = p->options.kind[q];
+            const bool tgv = kind == VF_PENALTY_TGV;
             if (part > 0)
-                out[i] +=
-                    kind == VF_PENALTY_TGV ? p->rho[q] * (1 + SECOND_TIE * (all + curvature(p, at, axis)) / 2) : 0;
-            else
-                out[i] += p->rho[q] * (kind == VF_PENALTY_TV || kind == VF_PENALTY_TGV ? all
-                                       : kind == VF_PENALTY_TEMPORAL                   ? 2
-                                                                                       : 1);
+                out[i] += tgv ? p->rho[q] * (1 + SECOND_TIE * (all + curvature(p, at, axis)) / 2) : 0;
+            else if (kind != VF_PENALTY_TEMPORAL)
+                out[i] += p->rho[q] * (tgv || kind == VF_PENALTY_TV ? all : 1);
         }
     }
 }

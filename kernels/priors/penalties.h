@@ -92,10 +92,12 @@ double vf_penalties_noise(const vf_penalties *p, int which);
 
 /* Upper bound of the largest eigenvalue of sum T^H T over the list. */
 double vf_penalties_largest(const vf_penalties *p);
-/* Adds to out[z][y][x] the eigenvalues of sum rho T^H T for frequency n - N/2 along each axis, as if the image were
- * periodic; for differences between frames their mean, 2. `part` is 0 for images, 1 ... extra for a component of the
- * field; what couples the parts is left out. For preconditioners. */
+/* For preconditioners: adds to out[z][y][x] the eigenvalues of sum rho T^H T for frequency n - N/2 along each axis, as if
+ * the image were periodic, without the differences between frames. `part` is 0 for images, 1 ... extra for a component of
+ * the field; what couples the parts is left out. */
 void vf_penalties_add_spectrum(const vf_penalties *p, int part, double *out);
+/* rho of the differences between frames; 0 without them. */
+double vf_penalties_coupling(const vf_penalties *p);
 
 #ifdef __cplusplus
 }

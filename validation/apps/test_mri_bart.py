@@ -122,6 +122,7 @@ def test_cartesian(_):
     rho, maps = noise(3, nz, ny, nx), smooth_maps(4, coils, nz, ny, nx)
     axes = (1, 2, 3)
     full = numpy.fft.fftshift(numpy.fft.fftn(numpy.fft.ifftshift(maps * rho, axes=axes), axes=axes, norm="ortho"), axes=axes)
+    full = full.astype("c8")  # as it is in the file; NumPy 1 transforms in double precision
     write_cfl("k", full.transpose(3, 2, 1, 0))
     write_cfl("s", maps.transpose(3, 2, 1, 0))
     options = ["--lambda", 0, "--tolerance", 1e-6, "--precision", "double", "--iterations", 200]

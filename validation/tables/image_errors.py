@@ -21,9 +21,11 @@ def scaled(found, truth, region):
     return found * ((found[region] * truth[region]).sum() / size)
 
 
-def error_of(found, truth, region):
-    difference = scaled(found, truth, region)[region] - truth[region]
-    return float(np.sqrt((difference ** 2).sum() / (truth[region] ** 2).sum()))
+def error_of(found, truth, region, part=None):
+    """Of the region, or of a part of it, with the scale that fits the region."""
+    part = region if part is None else part
+    difference = scaled(found, truth, region)[part] - truth[part]
+    return float(np.sqrt((difference ** 2).sum() / (truth[part] ** 2).sum()))
 
 
 def windows(array, width=7):

@@ -5,6 +5,7 @@ not come from the model that the reconstruction inverts. Arrays are [z][y][x], p
 field of view in [-1/2, 1/2), k [sample][3] is x, y, z in cycles per field of view, and the signal is the sum of
 rho(r) exp(-i 2 pi k.r).
 """
+import functools
 import gzip
 import struct
 
@@ -57,9 +58,9 @@ def texture(shape, rng, exponent, highest):
     return noise / noise.std()
 
 
-def head(shape, rng):
+def head(shape, rng, change=None):
     """Scalp, skull, liquid, a folded cortex around white matter, ventricles, with texture in all tissues and sharp
-    boundaries."""
+    boundaries. change(image) changes tissues before they get their texture."""
     image = np.zeros(shape)
     image[ellipsoid(shape, (0, 0, 0), (0.37, 0.45, 0.44))] = 0.9
     image[ellipsoid(shape, (0, 0, 0), (0.34, 0.42, 0.41))] = 0.08
@@ -74,7 +75,46 @@ def head(shape, rng):
     for side in (-1, 1):
         image[ellipsoid(shape, (side * 0.06, -0.02, 0), (0.03, 0.12, 0.10))] = 0.2
         image[ellipsoid(shape, (side * 0.13, 0.04, 0), (0.035, 0.05, 0.05))] = 0.7
+    if change:
+        change(image)
     return np.maximum(image * (1 + 0.12 * texture(shape, rng, 1.5, min(n for n in shape if n > 1) / 2)), 0)
+
+
+def still(shape, rng, t):
+    """A head that is the same at all times t, from 0 to 1."""
+    return head(shape, rng)
+
+
+def perfused(shape, rng, t):
+    """A head through which contrast agent passes: it arrives in parts of it at different times, and leaves them more or
+    less slowly, or hardly."""
+    def passing(arrival, peak):
+        """0 before the arrival, 1 at the peak after it."""
+        since = max(t - arrival, 0) / peak
+        return since ** 2 * np.exp(2 * (1 - since))
+
+    def change(image):
+        for side in (-1, 1):
+            ventricle = ellipsoid(shape, (side * 0.06, -0.02, 0), (0.03, 0.12, 0.10))
+            image[ventricle] *= 1 + 3 * passing(0.1 + 0.05 * side, 0.2)
+            image[ellipsoid(shape, (side * 0.13, 0.04, 0), (0.035, 0.05, 0.05))] *= 1 + 0.7 * passing(0.2, 0.25)
+        image[ellipsoid(shape, (0.17, -0.17, 0), (0.09, 0.10, 0.10))] *= 1 + 0.35 * passing(0.25, 0.25)
+        image[ellipsoid(shape, (-0.16, 0.20, 0), (0.06, 0.05, 0.06))] *= 1 + 0.6 * passing(0.3, 0.7)
+    return head(shape, rng, change)
+
+
+def beating(shape, rng, t, beats=2):
+    """A head with a heart in it: a muscle around a pool of blood, which contracts, and beside it a vessel that moves by
+    6 % of the field of view."""
+    squeeze = (1 - np.cos(2 * np.pi * beats * t)) / 2
+
+    def change(image):
+        image[ellipsoid(shape, (0, 0.05, 0), (0.18, 0.19, 0.18))] = 0.12
+        outer, pool = 0.13 - 0.015 * squeeze, 0.095 - 0.045 * squeeze
+        image[ellipsoid(shape, (0, 0.03, 0), (outer, 1.1 * outer, outer))] = 0.5
+        image[ellipsoid(shape, (0, 0.03, 0), (pool, 1.1 * pool, pool))] = 1
+        image[ellipsoid(shape, (0.06 * squeeze - 0.03, 0.205, 0), (0.025, 0.02, 0.025))] = 1.1
+    return head(shape, rng, change)
 
 
 def bottle(shape, rng):
@@ -236,10 +276,32 @@ class Scan:
     def noisy(self, snr, seed=5):
         """Data with noise such that an image with one sample per voxel has this ratio of mean signal to standard
         deviation."""
+        return self.data + self.noise(snr, seed)
+
+    def noise(self, snr, seed):
         rng = np.random.default_rng(seed)
         sigma = self.truth[self.region].mean() / snr * np.sqrt(self.truth.size)
         noise = rng.standard_normal((2, *self.data.shape))
-        return self.data + sigma * (noise[0] + 1j * noise[1])
+        return sigma * (noise[0] + 1j * noise[1])
+
+
+class Series:
+    """Frames at times t from 0 to 1 of an object make(shape, rng, t), k [frame][sample][3]. As a Scan, but data, truth
+    and region have frames first. changing: where the truth changes by more than 5 % of its largest value."""
+
+    def __init__(self, make, matrix, k, coils, seed, centre=24):
+        self.frames = [Scan(functools.partial(make, t=f / len(k)), matrix, samples, coils, seed, centre=centre)
+                       for f, samples in enumerate(k)]
+        first = self.frames[0]
+        self.matrix, self.mask, self.centre, self.maps = matrix, None, centre, first.maps
+        self.k, self.data, self.truth = (np.array([getattr(frame, name) for frame in self.frames])
+                                         for name in ("k", "data", "truth"))
+        self.region = np.broadcast_to(region_of(self.truth.mean(0)), self.truth.shape)
+        self.changing = np.broadcast_to(np.ptp(self.truth, 0) > 0.05 * self.truth.max(), self.truth.shape)
+
+    def noisy(self, snr, seed=5):
+        """As of a Scan, with the same standard deviation in all frames."""
+        return self.data + np.array([self.frames[0].noise(snr, seed + f) for f in range(len(self.frames))])
 
 
 def region_of(truth, least=0.05):

@@ -87,6 +87,9 @@ class Case:
         found = self.image(*options)
         return {**self.figures(found), "seconds": (time.perf_counter() - began) / self.frames}
 
+    def bart_samples(self):  # trajectory and data in BART's form
+        return self.k.T[:, :, None], self.data.T[None, :, None, :]
+
     def sweep(self, start, file=None):
         value, _, tried = best_of(lambda v: self.error(self.image("--lambda", v, file=file)), start, (1e-6, 20))
         return {"lambda": value, **self.figures(self.image("--lambda", value, file=file)), "tried": tried}
@@ -111,8 +114,8 @@ def bart_data(case):
         shutil.copy("k.hdr", "c.hdr")
         shutil.copy("k.cfl", "c.cfl")
         return
-    write_cfl("t", case.k.T[:, :, None])
-    write_cfl("k", case.data.T[None, :, None, :])
+    for name, array in zip("tk", case.bart_samples()):
+        write_cfl(name, array)
     # Least squares make the centre Cartesian, as in BART's manual.
     side = case.centre
     inside = np.linalg.norm(case.k, axis=1) <= side / 2
@@ -132,7 +135,7 @@ def ecalib(case, *options):
 def pics(case, *words):
     trajectory = ["-t", "t"] if case.mask is None else []
     bart("pics", *words, *trajectory, "k", "s", "p")
-    return read_cfl("p").reshape(case.matrix).transpose(2, 1, 0)
+    return read_cfl("p").reshape(*case.matrix, -1).transpose(3, 2, 1, 0).reshape(case.truth.shape)
 
 
 def by_bart(case, start, words=lambda r: ("-l2", "-r", r, "-i", 60), refine=(2,)):
@@ -165,14 +168,14 @@ def measure(case, with_bart):
 # ---- cases ----
 
 
-def simulated(*arguments, **options):
+def simulated(*arguments, scan_type=scans.Scan, case_type=Case, **options):
     """A function of the noise that makes a case; the scan is made only once."""
     made = []
 
     def case(snr):
         if not made:
-            made.append(scans.Scan(*arguments, **options))
-        return Case(made[0], made[0].noisy(snr))
+            made.append(scan_type(*arguments, **options))
+        return case_type(made[0], made[0].noisy(snr))
     return case
 
 

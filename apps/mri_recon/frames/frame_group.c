@@ -119,6 +119,7 @@ static void free_solvers(crew *c)
         vf_prior_free(&s->known);
         vf_penalties_free(s->penalties);
         vf_circulant_destroy(s->inverse);
+        vf_circulant_destroy(s->held);
         vf_array_free(&s->unseen);
         if (!c->normal)
             vf_normal_free(&s->normal);

@@ -82,9 +82,9 @@ typedef struct device_solver {
     vf_prior known;
     vf_array b, x;
     system_part part;
-    vf_penalties *penalties; /* of sparse priors; NULL: none, or not made */
-    vf_circulant *inverse;   /* for solve_sparse */
-    vf_array unseen;         /* the same */
+    vf_penalties *penalties;      /* of sparse priors; NULL: none, or not made */
+    vf_circulant *inverse, *held; /* for solve_sparse */
+    vf_array unseen;              /* the same */
 } device_solver;
 
 typedef struct crew {
@@ -259,8 +259,13 @@ double sparse_error(const recon_summary *summary);
 double sparse_tolerance(const recon_job *j, const recon_summary *summary);
 /* Sets the weights of penalties, and the summary's; `error` is of sparse_error. */
 void sparse_weigh(crew *c, vf_penalties *penalties, double mean, double unit, double error);
-/* The preconditioner's eigenvalues for c->density, [voxels]. */
-void sparse_inverse(const crew *c, const vf_penalties *penalties, double power, double mean, double *out);
+/* Makes K of solve_sparse, with the eigenvalues kappa [voxels]: `mean` at frequencies that are not `reached`
+ * (scan_mark_reached), else 0. *held is replaced, by NULL if all are reached. Errors: as vf_circulant_create. */
+VF_MUST_CHECK vf_status sparse_hold(const recon_job *j, vf_queue *queue, const bool *reached, double mean,
+                                    double *kappa, vf_circulant **held);
+/* The eigenvalues [voxels] of what the preconditioner inverts, for c->density, without the differences between frames. */
+void sparse_spectrum(const crew *c, const vf_penalties *penalties, double power, double mean, const double *kappa,
+                     double *out);
 /* Sets the preconditioner's matrices of the penalties' extra components, from number `first` on. `room`: [voxels].
  * Errors: as vf_circulant_set. */
 VF_MUST_CHECK vf_status sparse_set_fields(const recon_job *j, const vf_penalties *penalties, vf_queue *queue, int first,

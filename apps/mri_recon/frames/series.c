@@ -19,7 +19,8 @@ typedef struct series {
     double power;
     vf_array b, x, even, unseen;
     vf_penalties *penalties;
-    vf_circulant *inverse;
+    vf_circulant_chain *chain; /* the preconditioner: of the images, and of the penalties' fields */
+    vf_circulant *inverse, *held;
     double mean, unit; /* of sparse_weigh */
     vf_operator *system;
     solve_result *result; /* [channel] */
@@ -118,35 +119,65 @@ static void set_weights(series *s)
     sparse_weigh(s->c, s->penalties, s->mean, s->unit, sparse_error(&(recon_summary){0}));
 }
 
+/* Makes K for the frequencies that no frame of the place reaches. kappa: [voxels]. */
+static vf_status hold(series *s, const frame_place *place, double *kappa)
+{
+    const recon_job *j = s->c->job;
+    bool *reached = calloc((size_t)j->voxels, sizeof *reached);
+    if (!reached)
+        return vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for %lld voxels", (long long)j->voxels);
+    for (int f = 0, last = -1; f < j->frame_count; f++)
+        if (&j->place[j->frames[f]->place] == place && j->frames[f]->trajectory != last)
+            scan_mark_reached(j->scan, last = j->frames[f]->trajectory, reached);
+    const vf_status status = sparse_hold(j, s->queue, reached, s->mean, kappa, &s->held);
+    free(reached);
+    return status;
+}
+
+/* The preconditioner. */
+static vf_status set_chain(series *s, const double *kappa, double *spectrum)
+{
+    crew *c = s->c;
+    const recon_job *j = c->job;
+    vf_status status = vf_circulant_chain_couple(s->chain, vf_penalties_coupling(s->penalties));
+    for (int f = 0; f < s->group->count && status == VF_OK; f++) {
+        status = regularise_density(c, frame_of(s, f)->trajectory);
+        if (status != VF_OK)
+            break;
+        sparse_spectrum(c, s->penalties, s->power * frame_weight(j, frame_of(s, f)), s->mean, kappa, spectrum);
+        status = vf_circulant_chain_add(s->chain, s->queue, spectrum);
+    }
+    return status == VF_OK ? sparse_set_fields(j, s->penalties, s->queue, 0, spectrum, s->inverse) : status;
+}
+
 static vf_status make_priors(series *s)
 {
     crew *c = s->c;
     const recon_job *j = c->job;
     const int count = s->group->count;
-    double *spectrum = malloc((size_t)j->voxels * sizeof *spectrum);
+    double *spectrum = malloc(2 * (size_t)j->voxels * sizeof *spectrum);
     frame_place *place = &c->job->place[frame_of(s, 0)->place];
     vf_status status =
         spectrum ? VF_OK : vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for %lld voxels", (long long)j->voxels);
     if (status == VF_OK)
         status = sparse_create(j, vf_queue_device(s->queue), count, &s->penalties);
     if (status == VF_OK)
-        status = vf_circulant_create(vf_queue_device(s->queue), j->scan->matrix, j->settings->precision,
-                                     count + vf_penalties_extra(s->penalties), &s->inverse);
+        status = vf_circulant_chain_create(vf_queue_device(s->queue), j->scan->matrix, j->settings->precision, count,
+                                           &s->chain);
+    const int extra = status == VF_OK ? vf_penalties_extra(s->penalties) : 0;
+    if (extra > 0)
+        status =
+            vf_circulant_create(vf_queue_device(s->queue), j->scan->matrix, j->settings->precision, extra, &s->inverse);
     if (status == VF_OK)
         status = find_unit(s, place);
     if (status == VF_OK)
         set_weights(s);
     if (status == VF_OK && j->noise_ratio)
         status = set_own_units(s, place);
-    for (int f = 0; f < count && status == VF_OK; f++) {
-        status = regularise_density(c, frame_of(s, f)->trajectory);
-        if (status == VF_OK) {
-            sparse_inverse(c, s->penalties, s->power * frame_weight(j, frame_of(s, f)), s->mean, spectrum);
-            status = vf_circulant_set(s->inverse, s->queue, f, spectrum);
-        }
-    }
     if (status == VF_OK)
-        status = sparse_set_fields(j, s->penalties, s->queue, count, spectrum, s->inverse);
+        status = hold(s, place, spectrum);
+    if (status == VF_OK)
+        status = set_chain(s, spectrum, spectrum + j->voxels);
     free(spectrum);
     return status == VF_OK && j->has_maps ? put_balance(s) : status;
 }
@@ -193,11 +224,12 @@ static vf_status solve_channel(series *s, char *images, int channel)
                                    .lambda_auto = j->settings->lambda_auto};
     const sparse_problem problem = {.solver = j->settings->solver,
                                     .penalties = s->penalties,
+                                    .chain = s->chain,
                                     .inverse = s->inverse,
-                                    .inverse_of_each = true,
                                     .voxels = j->voxels,
                                     .even = s->even,
-                                    .unseen = s->unseen};
+                                    .unseen = s->unseen,
+                                    .held = s->held};
     vf_status status = transfer(s, images, channel, false);
     if (status == VF_OK)
         status = solve_sparse(j->ctx, &options, s->system, s->queue, &problem, &s->b, &s->x, tell, c, result);
@@ -295,7 +327,9 @@ vf_status crew_solve_series(crew *c, const frame_group *g, char *images)
         status = solve_all(&s, images);
     series_normal_free(&s.normal);
     vf_penalties_free(s.penalties);
+    vf_circulant_chain_destroy(s.chain);
     vf_circulant_destroy(s.inverse);
+    vf_circulant_destroy(s.held);
     vf_array_free(&s.b);
     vf_array_free(&s.x);
     vf_array_free(&s.even);

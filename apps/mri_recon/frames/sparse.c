@@ -7,8 +7,8 @@
  *
  * with the frequency response of Haar's detail filter along each axis. Thresholds of about one unit give small mean
  * square errors. Universal thresholds (Donoho and Johnstone, Biometrika 81 (1994) 425) are larger: they make noise
- * invisible. validation/tables/sparse_study.py measures FACTOR. It does not cover tgv, which has tv's
- * factor, nor the priors of series, whose factors rest on one phantom. */
+ * invisible. validation/tables/sparse_study.py measures FACTOR, series_study.py
+ * that of series. They do not cover tgv, which has tv's factor, nor nuclear, which has llr's. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,8 +20,11 @@
  * standard deviation s has its most probable image at lambda = sqrt(2) sigma^2 / s, which is proportional to sigma / s in
  * units of sigma: the power 1. The measured ones are near. */
 static const double FACTOR[VF_PENALTY_KINDS] = {
-    [VF_PENALTY_WAVELET] = 1.3,  [VF_PENALTY_TV] = 0.85, [VF_PENALTY_TGV] = 0.85,
-    [VF_PENALTY_TEMPORAL] = 1.5, [VF_PENALTY_LLR] = 1,   [VF_PENALTY_NUCLEAR] = 1};
+    [VF_PENALTY_WAVELET] = 1.3, [VF_PENALTY_TV] = 0.85, [VF_PENALTY_TGV] = 0.85,
+    [VF_PENALTY_TEMPORAL] = 4,  [VF_PENALTY_LLR] = 1,   [VF_PENALTY_NUCLEAR] = 1};
+/* What the wavelets' factor is multiplied by beside differences between frames, which have taken most of the noise. The
+ * best value falls with the number of frames, from 0.4 for 4 to 0.1 for 48 of a still head, and grows with the noise. */
+static const double BESIDE_TEMPORAL = 0.22;
 static const double FACTOR_POWER[VF_PENALTY_KINDS] = {
     [VF_PENALTY_WAVELET] = 0.85, [VF_PENALTY_TV] = 1.1, [VF_PENALTY_TGV] = 1.1};
 static const double USUAL_ERROR = 0.12;
@@ -30,7 +33,7 @@ static const double LEAST_ERROR = 0.05, MOST_ERROR = 0.27; /* of the scans that 
  * error it grows with, and its bounds as factors. It changes how fast the solver converges, not the solution. */
 static const double RHO[VF_PENALTY_KINDS] = {
     [VF_PENALTY_WAVELET] = 1.2, [VF_PENALTY_TV] = 1,    [VF_PENALTY_TGV] = 0.6,
-    [VF_PENALTY_TEMPORAL] = 2,  [VF_PENALTY_LLR] = 0.3, [VF_PENALTY_NUCLEAR] = 0.3};
+    [VF_PENALTY_TEMPORAL] = 6,  [VF_PENALTY_LLR] = 0.3, [VF_PENALTY_NUCLEAR] = 0.3};
 static const double RHO_POWER[VF_PENALTY_KINDS] = {
     [VF_PENALTY_WAVELET] = 1, [VF_PENALTY_TV] = 1.5, [VF_PENALTY_TGV] = 1.5};
 static const double LEAST_RHO = 0.2, MOST_RHO = 1;
@@ -100,12 +103,17 @@ double sparse_tolerance(const recon_job *j, const recon_summary *summary)
 void sparse_weigh(crew *c, vf_penalties *penalties, double mean, double unit, double error)
 {
     const recon_settings *settings = c->job->settings;
+    bool temporal = false;
+    for (int i = 0; i < settings->sparse; i++)
+        temporal |= settings->sparse_prior[i] == VF_PENALTY_TEMPORAL;
     for (int i = 0; i < settings->sparse; i++) {
         const vf_penalty_kind kind = settings->sparse_prior[i];
+        const double beside = temporal && kind == VF_PENALTY_WAVELET ? BESIDE_TEMPORAL : 1;
         const double usual = fmin(fmax(error, LEAST_ERROR), MOST_ERROR) / USUAL_ERROR;
-        const double factor = settings->lambda_auto ? c->job->factor * FACTOR[kind] * pow(usual, FACTOR_POWER[kind]) *
-                                                          vf_penalties_noise(penalties, i)
-                                                    : 1;
+        const double factor = settings->lambda_auto
+                                  ? c->job->factor * FACTOR[kind] * beside * pow(usual, FACTOR_POWER[kind]) *
+                                        vf_penalties_noise(penalties, i)
+                                  : 1;
         const double lambda = settings->lambda * factor * unit;
         const double rho = RHO[kind] * fmin(fmax(pow(usual, RHO_POWER[kind]), LEAST_RHO), MOST_RHO);
         vf_penalties_set(penalties, i, lambda, rho * mean);
@@ -114,13 +122,38 @@ void sparse_weigh(crew *c, vf_penalties *penalties, double mean, double unit, do
     c->summary.noise_unit = unit;
 }
 
-void sparse_inverse(const crew *c, const vf_penalties *penalties, double power, double mean, double *out)
+vf_status sparse_hold(const recon_job *j, vf_queue *queue, const bool *reached, double mean, double *kappa,
+                      vf_circulant **held)
+{
+    bool all = true;
+    for (int64_t i = 0; i < j->voxels; i++) {
+        kappa[i] = reached[i] ? 0 : mean;
+        all &= reached[i];
+    }
+    vf_circulant_destroy(*held);
+    *held = NULL;
+    if (all)
+        return VF_OK;
+    const vf_status status =
+        vf_circulant_create(vf_queue_device(queue), j->scan->matrix, j->settings->precision, 1, held);
+    return status == VF_OK ? vf_circulant_set(*held, queue, 0, kappa) : status;
+}
+
+void sparse_spectrum(const crew *c, const vf_penalties *penalties, double power, double mean, const double *kappa,
+                     double *out)
 {
     const int64_t voxels = c->job->voxels;
     memset(out, 0, (size_t)voxels * sizeof *out);
     vf_penalties_add_spectrum(penalties, 0, out);
     for (int64_t i = 0; i < voxels; i++)
-        out[i] = 1 / (fmax(c->density[i] * power, LEAST_DENSITY * mean) + out[i]);
+        out[i] += fmax(c->density[i] * power, LEAST_DENSITY * mean) + kappa[i];
+}
+
+static vf_status set_inverse(const recon_job *j, vf_queue *queue, int which, double *spectrum, vf_circulant *inverse)
+{
+    for (int64_t i = 0; i < j->voxels; i++)
+        spectrum[i] = 1 / spectrum[i];
+    return vf_circulant_set(inverse, queue, which, spectrum);
 }
 
 vf_status sparse_set_fields(const recon_job *j, const vf_penalties *penalties, vf_queue *queue, int first, double *room,
@@ -130,27 +163,33 @@ vf_status sparse_set_fields(const recon_job *j, const vf_penalties *penalties, v
     for (int part = 1; part <= vf_penalties_extra(penalties) && status == VF_OK; part++) {
         memset(room, 0, (size_t)j->voxels * sizeof *room);
         vf_penalties_add_spectrum(penalties, part, room);
-        for (int64_t i = 0; i < j->voxels; i++)
-            room[i] = 1 / room[i];
-        status = vf_circulant_set(inverse, queue, first + part - 1, room);
+        status = set_inverse(j, queue, first + part - 1, room, inverse);
     }
     return status;
 }
 
-static vf_status set_solver(crew *c, const frame_place *place, device_solver *s, double power, double mean, double unit)
+static vf_status set_solver(crew *c, const scan_frame *frame, device_solver *s, double power, double mean, double unit)
 {
     const recon_job *j = c->job;
-    double *spectrum = malloc((size_t)j->voxels * sizeof *spectrum);
-    vf_status status =
-        spectrum ? make(j, s) : vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for %lld voxels", (long long)j->voxels);
+    const frame_place *place = &j->place[frame->place];
+    double *spectrum = malloc(2 * (size_t)j->voxels * sizeof *spectrum);
+    bool *reached = calloc((size_t)j->voxels, sizeof *reached);
+    vf_status status = spectrum && reached
+                           ? make(j, s)
+                           : vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for %lld voxels", (long long)j->voxels);
+    if (status == VF_OK) {
+        scan_mark_reached(j->scan, frame->trajectory, reached);
+        status = sparse_hold(j, s->part.queue, reached, mean, spectrum + j->voxels, &s->held);
+    }
     if (status == VF_OK) {
         sparse_weigh(c, s->penalties, mean, unit, sparse_error(&c->summary));
-        sparse_inverse(c, s->penalties, power, mean, spectrum);
-        status = vf_circulant_set(s->inverse, s->part.queue, 0, spectrum);
+        sparse_spectrum(c, s->penalties, power, mean, spectrum + j->voxels, spectrum);
+        status = set_inverse(j, s->part.queue, 0, spectrum, s->inverse);
     }
     if (status == VF_OK)
         status = sparse_set_fields(j, s->penalties, s->part.queue, 1, spectrum, s->inverse);
     free(spectrum);
+    free(reached);
     return status == VF_OK && j->has_maps
                ? regularise_put_of_maps(j, place, regularise_unseen, power, 1, &mean, s->part.queue, &s->unseen)
                : status;
@@ -163,14 +202,17 @@ vf_status sparse_frame(crew *c, const scan_frame *frame, double power)
     const double unit = sparse_unit(c, power, &mean) * sqrt(frame_noise_ratio(c->job, frame));
     vf_status status = VF_OK;
     for (int d = 0; d < solving && status == VF_OK; d++)
-        status = set_solver(c, &c->job->place[frame->place], &c->solver[d], power, mean, unit);
+        status = set_solver(c, frame, &c->solver[d], power, mean, unit);
     return status;
 }
 
 sparse_problem sparse_problem_of(const crew *c, const device_solver *s)
 {
-    sparse_problem problem = {
-        .solver = c->job->settings->solver, .penalties = s->penalties, .inverse = s->inverse, .voxels = c->job->voxels};
+    sparse_problem problem = {.solver = c->job->settings->solver,
+                              .penalties = s->penalties,
+                              .inverse = s->inverse,
+                              .voxels = c->job->voxels,
+                              .held = s->held};
     if (c->job->has_maps) {
         problem.even = s->known.balance;
         problem.unseen = s->unseen;

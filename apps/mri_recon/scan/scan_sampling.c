@@ -11,7 +11,8 @@ static const double NEIGHBOURS = 1.5;
 static const double EDGE = 0.8;
 /* Samples may be this far outside the region, a sphere, cylinder or box, in units of its reach. */
 static const double SLACK = 1.05;
-enum { BLOCK = 4 }; /* cells along an axis that are counted together */
+static const double ROUNDING = 1e-6; /* of k in single precision */
+enum { BLOCK = 4 };                  /* cells along an axis that are counted together */
 
 /* Axes whose squares add up to a radius: a sphere, cylinders, a box. */
 static const bool ROUND[5][3] = {{1, 1, 1}, {1, 1, 0}, {0, 1, 1}, {1, 0, 1}, {0, 0, 0}};
@@ -181,6 +182,20 @@ vf_status scan_measure_sampling(vf_context *ctx, const mri_scan *raw, scan_sampl
         free(b.length);
     }
     return status;
+}
+
+void scan_mark_reached(const mri_scan *raw, int trajectory, bool *reached)
+{
+    const int64_t *n = raw->matrix;
+    k_region r;
+    find_region(raw, &raw->trajectory[trajectory], &r);
+    for (int64_t i = 0; i < n[0] * n[1] * n[2]; i++) {
+        const int64_t cell[3] = {i % n[0], i / n[0] % n[1], i / n[0] / n[1]};
+        double at[3];
+        for (int a = 0; a < 3; a++)
+            at[a] = fmax(fabs((double)(cell[a] - n[a] / 2)) - 0.5, 0) * r.scale[a] / r.reach[a];
+        reached[i] |= region_radius(ROUND[r.shape], at) <= 1 + ROUNDING;
+    }
 }
 
 /* ---- messages ---- */

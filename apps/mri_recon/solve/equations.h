@@ -5,6 +5,7 @@
 #ifndef EQUATIONS_H
 #define EQUATIONS_H
 
+#include "circulant_chain.h"
 #include "encoding.h"
 #include "normal.h"
 #include "penalties.h"
@@ -149,18 +150,20 @@ vf_status solve_overflow(vf_context *ctx, const solve_options *options);
 /* ---- solve_sparse.c ---- */
 
 /* What a sparse solution of some images [image][voxels] needs on the first device: sets of maps, or frames. With uneven
- * coils, the penalties are of the images divided by `even`, in which noise is even. */
+ * coils, the penalties are of the images v divided by `even`, in which noise is even. */
 typedef struct sparse_problem {
     recon_solver solver;
     vf_penalties *penalties; /* with lambda and rho set */
-    /* near the inverse of F^H W F + sum rho T^H T: matrix i for image i, or matrix 0 for all; then one for each of the
-     * penalties' extra components, for all images */
-    vf_circulant *inverse;
-    bool inverse_of_each;
+    /* Near the inverse of F^H W F + K + sum rho T^H T: for the images of a series `chain`, else (NULL) matrix 0 of `inverse`
+     * for each. The other matrices of `inverse` are for the penalties' extra components, one each for all images. */
+    vf_circulant_chain *chain;
+    vf_circulant *inverse; /* NULL: no matrices */
     int64_t voxels;
     vf_array even; /* [image][voxels] real: 1 / sqrt(sum |s|^2) relative to its mean; 0 where no coil sees; empty: 1 */
     vf_array
-        unseen; /* with `even`, [image][voxels] real: weights w of sum w |x|^2 / 2 for voxels that no coil sees well */
+        unseen; /* with `even`, [image][voxels] real: weights w of sum w |v|^2 / 2, v = x / even, for voxels that no
+                      * coil sees well */
+    vf_circulant *held; /* its matrix 0 is K of v^H K v / 2, for frequencies that no sample reaches; NULL: none */
 } sparse_problem;
 
 /* Minimises |W^1/2 (F x - d)|^2 / 2 + penalties from x = 0; stops at options->tolerance (vf_convex_result). `system` is

@@ -8,8 +8,8 @@
 /* Steps of the power iteration for the largest eigenvalue, which FISTA and the primal-dual method need, and what the
  * estimate, which is a lower bound, is multiplied by. */
 enum { POWER_STEPS = 30 };
-/* ADMM's inner steps for frames together: their preconditioner knows nothing of the other frames, so that the first step
- * alone does not say how far the others are. */
+/* ADMM's inner steps for frames together. Of low ranks their preconditioner knows nothing, so that the first step alone
+ * does not say how far the others are. */
 enum { SERIES_STEPS = 2 };
 static const double POWER_MARGIN = 1.05;
 static const double POWER_CHANGE = 1e-3;
@@ -28,40 +28,51 @@ static vf_status apply_inverse(void *state, vf_queue *queue, const void *r, void
     const each_image *s = state;
     const sparse_problem *p = s->problem;
     const vf_dtype type = s->space.type;
-    const int matrices = p->inverse_of_each ? s->images : 1; /* of the images */
+    const int chained = p->chain ? 1 : 0;
     vf_device *device = vf_queue_device(queue);
-    vf_status status = VF_OK;
-    for (int i = 0; i * p->voxels < s->space.count && status == VF_OK; i++) {
+    vf_status status = chained ? vf_circulant_chain_apply(p->chain, queue, r, z) : VF_OK;
+    for (int i = chained * s->images; i * p->voxels < s->space.count && status == VF_OK; i++) {
         const int component = i / s->images;
-        const int which = component > 0 ? matrices + component - 1 : p->inverse_of_each ? i : 0;
-        status = vf_circulant_apply(p->inverse, queue, which, 1, vf_offset(device, r, type, i * p->voxels), 0,
-                                    vf_offset(device, z, type, i * p->voxels));
+        status =
+            vf_circulant_apply(p->inverse, queue, component - chained, 1, vf_offset(device, r, type, i * p->voxels), 0,
+                               vf_offset(device, z, type, i * p->voxels));
     }
     return status;
 }
 
 /* ---- the operators ---- */
 
-/* E A E + U, E and U the diagonal matrices `even` and `unseen`. Voxels that no coil sees would be determined by the
- * penalties alone, slowly; with U they are 0, and F^H W F is as circulant as with even coils. */
+/* E A E + U + K of images: E and U the diagonal matrices `even` and `unseen`, K the circulant matrix `held`. Voxels that
+ * no coil sees, and frequencies that no sample reaches, would be determined by the penalties alone: slowly, and wrongly
+ * where these are the corners of k-space (docs/image_accuracy.md). U and K hold them near 0, and F^H W F is as circulant
+ * as with even coils. */
 typedef struct balanced {
     vf_operator *a;
-    const void *even, *unseen;
-    vf_array room;
+    const sparse_problem *problem;
+    vf_array room; /* with E */
 } balanced;
 
 static vf_status apply_balanced(void *state, vf_queue *queue, const void *x, void *y)
 {
     const balanced *s = state;
+    const sparse_problem *p = s->problem;
+    const vf_vector_space space = vf_operator_domain(s->a);
     const vf_array *r = &s->room;
-    vf_status status = vf_vector_scale_by(queue, r->type, r->count, s->even, x, r->data);
+    const void *even = p->even.data;
+    vf_device *device = vf_queue_device(queue);
+    vf_status status = even ? vf_vector_scale_by(queue, r->type, r->count, even, x, r->data) : VF_OK;
     if (status == VF_OK)
-        status = vf_operator_forward(s->a, queue, r->data, y);
-    if (status == VF_OK)
-        status = vf_vector_scale_by(queue, r->type, r->count, s->even, y, y);
-    if (status == VF_OK)
-        status = vf_vector_scale_by(queue, r->type, r->count, s->unseen, x, r->data);
-    return status == VF_OK ? vf_vector_axpby(queue, r->type, r->count, 1, r->data, 1, y) : status;
+        status = vf_operator_forward(s->a, queue, even ? r->data : x, y);
+    if (status == VF_OK && even)
+        status = vf_vector_scale_by(queue, r->type, r->count, even, y, y);
+    if (status == VF_OK && even)
+        status = vf_vector_scale_by(queue, r->type, r->count, p->unseen.data, x, r->data);
+    if (status == VF_OK && even)
+        status = vf_vector_axpby(queue, r->type, r->count, 1, r->data, 1, y);
+    for (int64_t i = 0; p->held && i < space.count && status == VF_OK; i += p->voxels)
+        status = vf_circulant_apply(p->held, queue, 0, 1, vf_offset(device, x, space.type, i), 1,
+                                    vf_offset(device, y, space.type, i));
+    return status;
 }
 
 /* A of the images, 0 of the fields. */
@@ -91,13 +102,13 @@ typedef struct operators {
 
 static vf_status make_balanced(vf_operator *system, const sparse_problem *problem, operators *out)
 {
-    static const vf_operator_methods normal = {.name = "F^H W F of images of even noise", .forward = apply_balanced};
+    static const vf_operator_methods normal = {.name = "F^H W F + U + K of images of even noise",
+                                               .forward = apply_balanced};
     const vf_vector_space space = vf_operator_domain(system);
-    out->even.a = system;
-    out->even.even = problem->even.data;
-    out->even.unseen = problem->unseen.data;
-    vf_status status =
-        vf_array_create(vf_operator_device(system), VF_SPACE_DEVICE, space.type, space.count, &out->even.room);
+    vf_status status = VF_OK;
+    out->even = (balanced){.a = system, .problem = problem};
+    if (problem->even.data)
+        status = vf_array_create(vf_operator_device(system), VF_SPACE_DEVICE, space.type, space.count, &out->even.room);
     if (status == VF_OK)
         status = vf_operator_create(vf_operator_device(system), &normal, VF_OPERATOR_SELF_ADJOINT, space, space,
                                     &out->even, &out->balanced);
@@ -127,7 +138,7 @@ static vf_status make_operators(vf_operator *system, const sparse_problem *probl
     static const vf_operator_methods inverse = {.name = "preconditioner", .forward = apply_inverse};
     const int extra = vf_penalties_extra(problem->penalties);
     out->normal = system;
-    vf_status status = problem->even.data ? make_balanced(system, problem, out) : VF_OK;
+    vf_status status = problem->even.data || problem->held ? make_balanced(system, problem, out) : VF_OK;
     if (status == VF_OK && extra > 0)
         status = make_extended(extra, out);
     if (status != VF_OK)
@@ -193,7 +204,7 @@ vf_status solve_sparse(vf_context *ctx, const solve_options *options, vf_operato
         status = vf_vector_scale_by(queue, x->type, x->count, even, b->data, b->data);
     vf_convex_options how = {.iterations = options->iterations,
                              .tolerance = options->tolerance,
-                             .inner = problem->inverse_of_each ? SERIES_STEPS : 0,
+                             .inner = problem->chain ? SERIES_STEPS : 0,
                              .preconditioner = made.inverse,
                              .tell = tell,
                              .user = user};
