@@ -213,12 +213,16 @@ const program_option cionize_options[] = {
      .choices = precisions, .initial = "single", .help = "precision of the computation, and of values in the map",
      .more = "Some formats store single precision only."},
     {OPTION_CUSTOM, .name = "method", .argument = "NAME[:VARIANT]", .parse = method, .initial = "auto",
-     .help =
-         "method of the map: auto or direct, the exact sum; variants of direct are simd, avx512, avx2, baseline and "
-         "ref on the CPU, and tuned, roots, const1, const4 and const8 on GPUs",
-     .more = "`auto` is the fastest method for the problem. `direct` is the exact sum in free space. `simd` is the "
-             "widest instruction set of the CPU, `ref` is plain C in double precision on one thread. `roots` "
+     .help = "method of the map: auto, direct, the exact sum, or fast, to --accuracy; variants are simd, avx512, avx2, "
+             "baseline and ref on the CPU, and of direct tuned, roots, const1, const4 and const8 on GPUs",
+     .more = "`auto` is the fastest method for the problem. `direct` is the exact sum in free space. `fast` splits it "
+             "into a sum over near pairs and a convolution on a mesh, on the CPU. `simd` is the widest instruction set "
+             "of the CPU, `ref` is plain C in double precision on one thread. `roots` "
              "computes all reciprocal roots with the special function units."},
+    {OPTION_NUMBER, .name = "accuracy", .argument = "E", SETTING(accuracy), .least = 1e-10, .most = 1e-3,
+     .initial = "1e-6",
+     .help = "largest error of methods that are not exact: rms over the map, relative to the rms potential",
+     .more = "The error of single points is at most 10 times that. Below 1e-6, `fast` needs --precision double."},
     {OPTION_FLAG, .name = "dry-run", SETTING(dry_run), .help = "the plan, time and memory only; no file is written",
      .more = "It is an error if the memory is not enough."},
 

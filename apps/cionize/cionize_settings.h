@@ -29,6 +29,7 @@ typedef struct cionize_settings {
     vf_dtype precision;                /* with read_map, the file's */
     const vf_potential_method *method; /* NULL: auto */
     const char *variant;               /* NULL: the device's default */
+    double accuracy;                   /* of methods that are not exact: rms error / rms potential */
     const char *device;                /* "auto", or a list for vf_context_set_devices */
     bool dry_run, quiet;
     vf_progress_mode progress;
