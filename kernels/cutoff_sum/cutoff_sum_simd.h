@@ -10,7 +10,7 @@
 
 /* One thread computes one tile of grid points at a time, whose sums stay in the cache. Charges are in bins. The sizes
  * are in points. Rows of sums are longer than a tile: vectors may begin at its last point. */
-enum { TILE_X = 64, TILE_Y = 8, TILE_Z = 8, BIN_X = 16, BIN_Y = 4, BIN_Z = 4, ROW = TILE_X + 16 };
+enum { TILE_X = 128, TILE_Y = 16, TILE_Z = 8, BIN_X = 16, BIN_Y = 4, BIN_Z = 4, ROW = TILE_X + 16 };
 
 /* A charge at grid point `at` plus `offset`, which is at most half a spacing: so differences from near points are
  * accurate in single precision. */

@@ -354,7 +354,7 @@ static vf_dtype mesh_precision(const vf_ewald_options *o, const summary *s, cons
 static bool is_noisy(const vf_grid *grid, const vf_ewald_options *o, const summary *s, const ewald_shape *shape)
 {
     const double squares = s->squares / fmax((double)s->count, 1) * shape->pairs / (double)vf_grid_points(grid);
-    return o->precision == VF_F32 && 6e-8 * 3.5 / shape->fine.cutoff * sqrt(squares) > 0.4 * o->tolerance * s->rms;
+    return o->precision == VF_F32 && 6e-8 * 3.5 / shape->fine.cutoff * sqrt(squares) > 0.7 * o->tolerance * s->rms;
 }
 
 static void find_costs(const vf_grid *grid, const vf_ewald_options *o, const summary *s, ewald_shape *out)
@@ -374,7 +374,7 @@ static void find_costs(const vf_grid *grid, const vf_ewald_options *o, const sum
     const double near = near_charges(s, grid, rc);
     out->pairs = near * fmin(sphere, points);
     out->making += near * 3e-8;
-    out->using = out->pairs * (twice ? 3.5e-9 : 1.3e-9) + near * 5e-8 +
+    out->using = out->pairs * (twice ? 2.9e-9 : 1.0e-9) + near * 5e-8 +
                  points * (out->interpolates ? (twice_mesh ? 10e-9 : 5e-9) : 0.5e-9);
 }
 
