@@ -111,8 +111,9 @@ static vf_status sample_potential(vf_device *device, const vf_grid *grid, const 
                                   double *rms)
 {
     vf_grid coarse = {.counts = {SAMPLES, SAMPLES, SAMPLES}};
-    const vf_coulomb_options options = {.scale = 1, .r_min = r_min, .precision = VF_F64};
-    double values[SAMPLES * SAMPLES * SAMPLES], sum = 0;
+    const vf_coulomb_options options = {.scale = 1, .r_min = r_min, .precision = VF_F32};
+    float values[SAMPLES * SAMPLES * SAMPLES];
+    double sum = 0;
     vf_coulomb *plan = NULL;
     vf_queue *queue = NULL;
     for (int a = 0; a < 3; a++) {
@@ -126,7 +127,7 @@ static vf_status sample_potential(vf_device *device, const vf_grid *grid, const 
     if (status == VF_OK)
         status = vf_coulomb_execute(plan, queue, &all, values);
     for (int i = 0; status == VF_OK && i < SAMPLES * SAMPLES * SAMPLES; i++)
-        sum += values[i] * values[i];
+        sum += (double)values[i] * (double)values[i];
     *rms = sqrt(sum / (SAMPLES * SAMPLES * SAMPLES));
     vf_queue_destroy(queue);
     vf_coulomb_destroy(plan);
