@@ -17,7 +17,9 @@
  * the plane of x and y, as molecular simulations have it.
  *
  * Error: the root mean square over the grid is at most `tolerance` times the rms potential, the largest at most 10
- * times that, plus rounding errors: in single precision about 1e-7 of the root of sum (q_i / r_i)^2 at a point.
+ * times that, plus rounding errors: in single precision about 1e-7 of the root of sum (q_i / r_i)^2 at a point. The
+ * smallest error in double precision is about 2e-11 of sqrt(h sum q_i^2 / V), h the spacing, V the grid's volume: a
+ * potential smaller than a fifth of that, such as that of neutral molecules far away, is not known to 1e-10 of itself.
  *
  * A plan does the work on the mesh. Executing it for a box interpolates and sums near pairs, so that maps of any size
  * can be made slab by slab. A point's value does not depend on its box, on the number of threads or on queues. Lengths

@@ -66,7 +66,7 @@ static void test_free_space(void **state)
     static const subject subjects[] = {{"neutral", 240, 0.1, 0.9, true}, {"charged", 240, 0.1, 0.9, false},
                                        {"sparse", 3, 0.1, 0.9, false},   {"one", 1, 0, 1, false},
                                        {"dense", 250, 0.4, 0.6, false},  {"beyond the edges", 200, -0.3, 1.4, false},
-                                       {"beside", 60, 1.1, 1.6, false},  {"far away", 60, 3, 4, true}};
+                                       {"beside", 60, 1.1, 1.6, false},  {"farther away", 60, 1.5, 2, true}};
     for (size_t n = 0; n < sizeof subjects / sizeof *subjects; n++) {
         const subject *s = &subjects[n];
         const vf_grid g = random_grid(12, 20);
