@@ -69,6 +69,49 @@ static vf_status method(vf_context *ctx, const char *option, const char *text, v
     return status;
 }
 
+/* Lengths, and angles in degrees, to vectors: the first along x, the second in the plane of x and y. */
+static void set_cell(const double lengths[3], const double angles[3], vf_cell *cell)
+{
+    const double degree = acos(-1.0) / 180;
+    double cosine[3];
+    bool right = true;
+    for (int a = 0; a < 3; a++) {
+        cosine[a] = angles[a] == 90 ? 0 : cos(degree * angles[a]);
+        right &= angles[a] == 90;
+    }
+    const double sine = sqrt(1 - cosine[2] * cosine[2]), y = (cosine[0] - cosine[1] * cosine[2]) / sine;
+    *cell = (vf_cell){
+        .kind = right ? VF_CELL_ORTHORHOMBIC : VF_CELL_TRICLINIC,
+        .vectors = {{lengths[0], 0, 0},
+                    {lengths[1] * cosine[2], lengths[1] * sine, 0},
+                    {lengths[2] * cosine[1], lengths[2] * y, lengths[2] * sqrt(1 - cosine[1] * cosine[1] - y * y)}}};
+}
+
+/* A,B,C[,ALPHA,BETA,GAMMA] */
+static vf_status cell(vf_context *ctx, const char *option, const char *text, void *to)
+{
+    double numbers[6] = {0, 0, 0, 90, 90, 90};
+    const char *rest = text;
+    int count = 0;
+    for (bool more = true; more && count < 6; count++) {
+        char *end;
+        numbers[count] = strtod(rest, &end);
+        more = end != rest && *end == ',';
+        rest = end == rest ? "?" : more ? end + 1 : end;
+    }
+    vf_cell *out = &((cionize_request *)to)->settings.cell;
+    if (*rest == '\0' && (count == 3 || count == 6))
+        set_cell(numbers, numbers + 3, out);
+    const double most = VF_COULOMB_MAX_COORDINATE;
+    if (out->kind == VF_CELL_NONE || !vf_cell_valid(out) ||
+        !(numbers[0] < most && numbers[1] < most && numbers[2] < most))
+        return vf_fail(ctx, VF_ERR_ARGUMENT,
+                       "--%s '%s': a cell is three lengths in angstrom, and three angles in degrees unless all are 90, "
+                       "such as 60,60,80 or 60,60,60,90,90,120",
+                       option, text);
+    return VF_OK;
+}
+
 /* ---- the table ---- */
 
 static const option_choice orders[] = {
@@ -184,6 +227,15 @@ const program_option cionize_options[] = {
      .help = "edge lengths of the grid, instead of a border"},
     {OPTION_COUNTS, .name = "counts", .argument = "NX,NY,NZ", SETTING(counts), SETS(has_counts), .least = 1,
      .most = INFINITY, .help = "numbers of grid points, instead of a border"},
+    {OPTION_CUSTOM, .name = "cell", .argument = "A,B,C[,ALPHA,BETA,GAMMA]", .parse = cell,
+     .excludes = "border size counts distance-dielectric trajectory read-map " PLACES_IONS,
+     .why = "the map covers the cell once, and so far neither frames nor ions can have one",
+     .help = "a periodic cell: the molecule and all its images; lengths in angstrom, angles in degrees",
+     .more =
+         "The first vector is along x, the second in the plane of x and y. The grid covers the cell once: a box of "
+         "the cell's volume with edges along x, y and z. Its spacing is the one nearest to --spacing that divides the "
+         "edges. The mean potential is 0 (conducting boundary); a uniform background neutralises a net charge. Needs "
+         "--method fast, which auto takes."},
 
     {OPTION_GROUP, .name = "Physics", .help = "By default, the molecule is in vacuum."},
     {OPTION_WORD, .name = "units", .argument = "UNIT", SETTING(unit), .choices = units, .initial = "kT/e",
@@ -213,12 +265,16 @@ const program_option cionize_options[] = {
      .choices = precisions, .initial = "single", .help = "precision of the computation, and of values in the map",
      .more = "Some formats store single precision only."},
     {OPTION_CUSTOM, .name = "method", .argument = "NAME[:VARIANT]", .parse = method, .initial = "auto",
-     .help =
-         "method of the map: auto or direct, the exact sum; variants of direct are simd, avx512, avx2, baseline and "
-         "ref on the CPU, and tuned, roots, const1, const4 and const8 on GPUs",
-     .more = "`auto` is the fastest method for the problem. `direct` is the exact sum in free space. `simd` is the "
-             "widest instruction set of the CPU, `ref` is plain C in double precision on one thread. `roots` "
+     .help = "method of the map: auto, direct, the exact sum, or fast, to --accuracy; variants are simd, avx512, avx2, "
+             "baseline and ref on the CPU, and of direct tuned, roots, const1, const4 and const8 on GPUs",
+     .more = "`auto` is the fastest method for the problem. `direct` is the exact sum in free space. `fast` splits it "
+             "into a sum over near pairs and a convolution on a mesh, on the CPU. `simd` is the widest instruction set "
+             "of the CPU, `ref` is plain C in double precision on one thread. `roots` "
              "computes all reciprocal roots with the special function units."},
+    {OPTION_NUMBER, .name = "accuracy", .argument = "E", SETTING(accuracy), .least = 1e-10, .most = 1e-3,
+     .initial = "1e-6",
+     .help = "largest error of methods that are not exact: rms over the map, relative to the rms potential",
+     .more = "The error of single points is at most 10 times that. Below 1e-6, `fast` needs --precision double."},
     {OPTION_FLAG, .name = "dry-run", SETTING(dry_run), .help = "the plan, time and memory only; no file is written",
      .more = "It is an error if the memory is not enough."},
 

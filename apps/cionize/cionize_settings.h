@@ -20,6 +20,7 @@ typedef struct cionize_settings {
     bool has_spacing, has_border, has_origin, has_size, has_counts;
     double origin[3], size[3];
     int64_t counts[3];
+    vf_cell cell;     /* of a periodic system; none: in free space */
     const char *unit; /* one of the names that potential_constant knows */
     double temperature;
     double dielectric; /* relative permittivity; with distance_dielectric, the factor c of eps(r) = c r */
@@ -29,6 +30,7 @@ typedef struct cionize_settings {
     vf_dtype precision;                /* with read_map, the file's */
     const vf_potential_method *method; /* NULL: auto */
     const char *variant;               /* NULL: the device's default */
+    double accuracy;                   /* of methods that are not exact: rms error / rms potential */
     const char *device;                /* "auto", or a list for vf_context_set_devices */
     bool dry_run, quiet;
     vf_progress_mode progress;

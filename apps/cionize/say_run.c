@@ -36,6 +36,13 @@ static void say_grid(const cionize_state *r)
     else
         printf("%g x %g x %g A", g->spacing[0], g->spacing[1], g->spacing[2]);
     printf(", origin (%g, %g, %g)\n", g->origin[0], g->origin[1], g->origin[2]);
+    if (g->cell.kind == VF_CELL_NONE)
+        return;
+    double lengths[3], angles[3];
+    vf_cell_shape(&g->cell, lengths, angles);
+    printf("cell       %g x %g x %g A, %g, %g, %g degrees%s\n", lengths[0], lengths[1], lengths[2], angles[0],
+           angles[1], angles[2],
+           fabs(r->molecule.total_charge) < 5e-4 ? "" : "; the charge is neutralised by a uniform background");
 }
 
 static void say_potential(const cionize_state *r)

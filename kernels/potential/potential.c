@@ -8,7 +8,7 @@
 
 #include "potential_methods.h"
 
-static const vf_potential_method *const methods[] = {&vf_potential_direct};
+static const vf_potential_method *const methods[] = {&vf_potential_direct, &vf_potential_fast};
 enum { METHODS = sizeof methods / sizeof *methods };
 
 struct vf_potential {

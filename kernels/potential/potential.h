@@ -99,7 +99,8 @@ typedef struct vf_potential_method {
     void (*destroy)(void *state);              /* never called with NULL */
     const char *(*variant)(const void *state); /* the actual variant */
 
-    /* The potential that this method gives to one more charge of the problem, such as an ion placed on the map. */
+    /* The potential that this method gives to one more charge of the problem, such as an ion placed on the map. The
+     * problem must outlive it. */
     void (*pair)(const vf_potential_problem *problem, vf_pair_potential *out);
 } vf_potential_method;
 

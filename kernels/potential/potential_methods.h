@@ -4,6 +4,6 @@
 
 #include "potential.h"
 
-extern const vf_potential_method vf_potential_direct;
+extern const vf_potential_method vf_potential_direct, vf_potential_fast;
 
 #endif

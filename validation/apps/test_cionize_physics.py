@@ -89,7 +89,7 @@ def test_madelung(_):
                       ["--spacing", "1.41", "--border", "2.82"]):
         for kind, double in (("dx", True), ("mrc", False)):
             make("-q", "nacl.pqr", *arguments, "--units", "e/A", "--precision", "double" if double else "single",
-                 "-o", f"a.{kind}")
+                 "--method", "direct", "-o", f"a.{kind}")
             grid = read(f"a.{kind}")
             seen = 0
             for n, found in enumerate(grid.values):
@@ -108,6 +108,39 @@ def test_madelung(_):
                     likely = 6 * 2 ** -24 * (13.2 + math.sqrt(512)) * terms
                     assert error <= likely < 1e-4, (arguments, point, error, likely)
             assert seen in (2, 9), (arguments, seen)
+
+
+def rock_salt(edge):
+    """The eight ions of a cubic cell of NaCl."""
+    return [(0.5 * edge * i, 0.5 * edge * j, 0.5 * edge * k, 1.0 if (i + j + k) % 2 == 0 else -1.0)
+            for i in (0, 1) for j in (0, 1) for k in (0, 1)]
+
+
+def test_periodic_madelung(_):
+    """The crystal of NaCl: at an ion of charge q, the potential is q / r_min - q M / d, M = 1.747564594633."""
+    if program.DEVICE != "cpu":
+        return
+    edge = 6.0
+    write_atoms("cell.pqr", rock_salt(edge))
+    # The same crystal in its primitive cell, with angles of 60 degrees: the anion is in its middle.
+    side = edge / 2 ** 0.5
+    anion = (side, side / 3 ** 0.5, side / 6 ** 0.5, -1.0)
+    write_atoms("two.pqr", [(0.0, 0.0, 0.0, 1.0), anion])
+    for atoms, cell in (("cell.pqr", "6,6,6"), ("two.pqr", ",".join([repr(side)] * 3 + ["60"] * 3))):
+        for kind, double in (("dx", True), ("cube", False)):
+            done = make(atoms, "--cell", cell, "--origin", "0", "--spacing", "0.4", "--units", "e/A", "-o", f"a.{kind}",
+                        *(["--precision", "double", "--accuracy", "1e-10"] if double else []))
+            assert "periodic" in done.out and "fast" in done.out, done.out
+            grid = read(f"a.{kind}")
+            expected = 10 - 1.747564594633182 / (edge / 2)
+            assert abs(grid.values[0] - expected) <= (2e-8 if double else 2e-5), (atoms, double, grid.values[0], expected)
+
+
+def test_cell_is_checked(_):
+    sample("dipole.pqr")
+    for text in ("1,2", "1,2,3,4", "1,2,x", "0,1,1", "1,1,1,90,90,180", "1,1,1,10,10,90", "nan,1,1", "1,1,1,90,90,90,90", ""):
+        refuse(2, ["--cell", "lengths"], "dipole.pqr", f"--cell={text}")
+    refuse(2, ["--cell", "--border"], "dipole.pqr", "--cell=9,9,9", "--border=2")
 
 
 def test_superposition(_):

@@ -57,6 +57,8 @@ static vf_potential_problem random_problem(vf_pair_law law, vf_cell_kind cell, v
                               .pair = {.law = law, .scale = 332.0637, .r_min = 0.2},
                               .precision = precision};
     for (int a = 0; a < 3; a++) {
+        if (cell != VF_CELL_NONE)
+            p.grid.counts[a] = 7 + (int64_t)(6 * uniform());
         p.grid.spacing[a] = 0.3 + 0.5 * uniform();
         p.grid.origin[a] = 60 * uniform() - 30;
         if (cell != VF_CELL_NONE)
@@ -156,7 +158,8 @@ static truth find_truth(const vf_potential_method *m, const vf_potential_problem
             const double term = c->data[3 * c->count + k] * vf_pair_value(&pair, d);
             t.value[i] += term;
             s1 += fabs(term);
-            s2 += fabs(c->data[3 * c->count + k]) * slope(&pair, d);
+            if (!(m->tolerance[p->precision] > 0))
+                s2 += fabs(c->data[3 * c->count + k]) * slope(&pair, d);
         }
         t.bound[i] = 1.01 * ((n + 13.2) * u * s1 + 2 * half * u * s2 + 0x1p-50 * s1);
     }
@@ -224,7 +227,8 @@ static void for_all(check_method check)
 static void check_sum(const vf_potential_method *m, vf_potential_problem p)
 {
     static const int64_t counts[] = {1, 2, 37, 600};
-    for (int n = 0; n < 4; n++) {
+    const int cases = p.grid.cell.kind == VF_CELL_NONE ? 4 : 3; /* sums over images are slow */
+    for (int n = 0; n < cases; n++) {
         cloud c = random_cloud(counts[n], &p.grid);
         truth t = find_truth(m, &p, &c);
         double *got = compute_all(m, &p, &c);
@@ -244,18 +248,18 @@ static void test_sum(void **state)
 /* V(a q + b q') = a V(q) + b V(q'). */
 static void check_linear(const vf_potential_method *m, vf_potential_problem p)
 {
-    enum { COUNT = 90 };
+    const int count = p.grid.cell.kind == VF_CELL_NONE ? 90 : 20;
     cloud c[3];
     truth t[3];
     double *v[3];
     const double a = 1 + uniform(), b = -2 * uniform();
     const bool exact = !(m->tolerance[p.precision] > 0);
     for (int n = 0; n < 3; n++) {
-        c[n] = random_cloud(COUNT, &p.grid);
-        memcpy(c[n].data, c[0].data, (size_t)(3 * COUNT) * sizeof(double)); /* the same places */
+        c[n] = random_cloud(count, &p.grid);
+        memcpy(c[n].data, c[0].data, (size_t)(3 * count) * sizeof(double)); /* the same places */
     }
-    for (int i = 0; i < COUNT; i++)
-        c[2].data[3 * COUNT + i] = a * c[0].data[3 * COUNT + i] + b * c[1].data[3 * COUNT + i];
+    for (int i = 0; i < count; i++)
+        c[2].data[3 * count + i] = a * c[0].data[3 * count + i] + b * c[1].data[3 * count + i];
     double largest = 0;
     for (int n = 0; n < 3; n++) {
         t[n] = find_truth(m, &p, &c[n]);

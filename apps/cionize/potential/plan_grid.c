@@ -42,6 +42,15 @@ static void plan_axis(const cionize_settings *s, const molecule *m, int axis, do
         *origin = round((m->lo[axis] + m->hi[axis]) / 2 / h - (*count - 1) / 2) * h;
 }
 
+/* An axis of a grid that covers the cell once: the spacing that divides the edge of the box. */
+static void plan_cell_axis(const cionize_settings *s, const molecule *m, int axis, vf_grid *grid, double *count)
+{
+    const double edge = s->cell.vectors[axis][axis];
+    *count = fmax(round(edge / s->spacing[axis]), 1);
+    const double h = grid->spacing[axis] = edge / *count;
+    grid->origin[axis] = s->has_origin ? s->origin[axis] : round((m->lo[axis] + m->hi[axis] - edge) / 2 / h) * h;
+}
+
 void expected_size(const cionize_settings *settings, double file_bytes, double *atoms, double *points)
 {
     const double record_bytes = 70, atom_volume = 16; /* angstrom^3: for proteins, whose boxes are partly empty */
@@ -62,10 +71,13 @@ vf_status plan_grid(vf_context *ctx, const cionize_settings *settings, const mol
     const double most_along_axis = 2147483647;
     double counts[3];
     char size[32];
-    out->cell = (vf_cell){.kind = VF_CELL_NONE};
+    out->cell = settings->cell;
     for (int a = 0; a < 3; a++) {
-        plan_axis(settings, mol, a, &out->origin[a], &counts[a]);
         out->spacing[a] = settings->spacing[a];
+        if (out->cell.kind != VF_CELL_NONE)
+            plan_cell_axis(settings, mol, a, out, &counts[a]);
+        else
+            plan_axis(settings, mol, a, &out->origin[a], &counts[a]);
     }
     double points = counts[0] * counts[1] * counts[2];
     for (int a = 0; a < 3; a++)
@@ -81,7 +93,7 @@ vf_status plan_grid(vf_context *ctx, const cionize_settings *settings, const mol
                            "the grid reaches from %g to %g A along %c, beyond the limit of +-%g A; use a smaller "
                            "--spacing, --counts or --size",
                            out->origin[a], last, "xyz"[a], VF_COULOMB_MAX_COORDINATE);
-        if (settings->has_origin && !settings->has_size && !settings->has_counts &&
+        if (settings->has_origin && !settings->has_size && !settings->has_counts && out->cell.kind == VF_CELL_NONE &&
             out->origin[a] > mol->hi[a] + settings->border)
             return vf_fail(ctx, VF_ERR_ARGUMENT,
                            "--origin: %c = %g A is beyond the molecule and its border, which end at %g A; if this is "

@@ -65,6 +65,7 @@ static vf_potential_problem problem_of(const cionize_settings *s, const vf_grid 
                  .scale = constant / s->dielectric,
                  .r_min = s->r_min},
         .precision = s->precision,
+        .tolerance = s->accuracy,
         .variant = s->variant};
 }
 

@@ -1,0 +1,67 @@
+/* Voxfield - the short-range part of a Coulomb sum on a regular grid.
+ *
+ *     V_j = C sum_i q_i S(|r_j - r_i|)     over charges (and, in a cell, all their images) with |r_j - r_i| < rc
+ *     S(r) = 1 / max(r, r_min) - Phi(r / rc) / r,     Phi(x) = integral_0^x psi / integral_0^1 psi
+ *
+ * psi is the zeroth prolate spheroidal wave function of bandwidth c (prolate.h). S is 0 from rc on. The rest of
+ * Coulomb's law, Phi(r / rc) / r, is smooth: its Fourier transform is negligible beyond the wave number c / rc, and
+ * ewald_sum.h computes it on a mesh. Split: Liang, Lu, Barnett, Greengard and Jiang, arXiv 2505.09727 (2025).
+ *
+ * Phi(r / rc) / r is a polynomial in r^2, to the precision of the arithmetic. Make a plan for a device, a grid and a
+ * set of charges, then execute it for boxes of the grid in any order. A point's value does not depend on its box, on
+ * the number of threads or on queues. Charges are sorted into bins of any number of charges.
+ *
+ * Variants, by device (the first is the default):
+ *   cpu   "simd"   the widest of avx512, avx2, baseline that the machine has; each is also a variant by name
+ *         "ref"    plain C in double precision, one thread: the reference
+ */
+#ifndef VOXFIELD_CUTOFF_SUM_H
+#define VOXFIELD_CUTOFF_SUM_H
+
+#include "coulomb_sum.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct vf_cutoff_options {
+    double scale;        /* C: finite */
+    double r_min;        /* >= VF_COULOMB_MIN_R_MIN, in the grid's length unit */
+    double cutoff;       /* rc >= r_min; at most VF_COULOMB_MAX_COORDINATE, and 2^20 spacings */
+    double bandwidth;    /* c: VF_PROLATE_LEAST to VF_PROLATE_MOST */
+    vf_dtype precision;  /* VF_F32, VF_F64: of distances, terms, results; "ref" computes in double, rounds the result */
+    const char *variant; /* NULL: the device's default */
+} vf_cutoff_options;
+
+typedef struct vf_cutoff vf_cutoff;
+
+/* Makes a plan: sorts the charges, and their images near the grid, which may be freed afterwards. A grid with a cell
+ * means charges and all their periodic images. Blocking. Errors: VF_ERR_ARGUMENT (NaN, out of range, unknown variant:
+ * the message lists the known ones), VF_ERR_UNSUPPORTED (an instruction set this CPU lacks; no backend for the device),
+ * VF_ERR_MEMORY. *out is NULL then. */
+VF_MUST_CHECK vf_status vf_cutoff_create(vf_device *device, const vf_grid *grid, const vf_coulomb_atoms *charges,
+                                         const vf_cutoff_options *options, vf_cutoff **out);
+
+/* Puts the sum over a box into the queue. `out`: memory of the queue's device (VF_SPACE_DEVICE), vf_box_points(box)
+ * elements of the plan's precision, [z][y][x] of the box without padding; overwritten, or increased if `add`. Several
+ * queues of the plan's device may execute one plan at the same time. Blocking on the CPU. Errors: VF_ERR_ARGUMENT (the
+ * box is not inside the grid), VF_ERR_CANCELLED (CPU only). */
+VF_MUST_CHECK vf_status vf_cutoff_execute(const vf_cutoff *plan, vf_queue *queue, const vf_box *box, bool add,
+                                          void *out);
+
+/* NULL is allowed. Work in the queues must be done. */
+void vf_cutoff_destroy(vf_cutoff *plan);
+
+/* The actual variant: "avx512" for "simd". */
+const char *vf_cutoff_variant(const vf_cutoff *plan);
+
+/* The variants of a kind of device, the default first; NULL beyond the last. */
+const char *vf_cutoff_variant_name(vf_device_kind kind, int index);
+
+/* Host memory held, in bytes. */
+uint64_t vf_cutoff_bytes(const vf_cutoff *plan);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,39 @@
+/* The interface of the cutoff sum's backends, and the contents of a plan; not installed. */
+#ifndef VOXFIELD_CUTOFF_SUM_BACKEND_H
+#define VOXFIELD_CUTOFF_SUM_BACKEND_H
+
+#include "backend/variants.h"
+#include "cutoff_sum.h"
+#include "prolate.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct vf_cutoff_backend {
+    vf_variants variants;
+    /* Makes plan->state from the rest of the plan; may set plan->variant to the actual one. */
+    vf_status (*create)(vf_cutoff *plan);
+    vf_status (*execute)(const vf_cutoff *plan, vf_queue *queue, const vf_box *box, bool add, void *out);
+    void (*destroy)(vf_cutoff *plan);
+} vf_cutoff_backend;
+
+struct vf_cutoff {
+    const vf_cutoff_backend *backend;
+    vf_device *device;
+    vf_grid grid;
+    vf_cutoff_options options;
+    const char *variant;
+    vf_prolate psi;
+    int64_t count;              /* charges and images within the cutoff of the grid's box */
+    double *x, *y, *z, *charge; /* [count]; the charge times options.scale */
+    uint64_t bytes;
+    void *state; /* the backend's own */
+};
+
+extern const vf_cutoff_backend vf_cutoff_ref, vf_cutoff_cpu;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

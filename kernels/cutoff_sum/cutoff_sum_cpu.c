@@ -1,0 +1,224 @@
+/* The CPU backend. Charges are sorted into bins. OpenMP threads compute tiles of the box with the instruction set
+ * chosen at run time; a tile gathers from the bins within reach. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "coulomb_sum_backend.h"
+#include "cutoff_sum_simd.h"
+
+typedef struct cpu_state {
+    const cutoff_simd *simd;
+    vf_prolate_powers law; /* Phi(r / rc) / r */
+    int64_t bins[3];       /* their numbers along the axes; charges beyond the grid are in the outermost ones */
+    int64_t reach[3];      /* the cutoff, in points, rounded up */
+    int64_t *first;        /* [bins + 1] charges */
+    void *charges;         /* sorted by bin, x fastest; in the caller's order within a bin */
+} cpu_state;
+
+static const int64_t bin_size[3] = {BIN_X, BIN_Y, BIN_Z}, tile_size[3] = {TILE_X, TILE_Y, TILE_Z};
+
+static int64_t clamp(int64_t n, int64_t low, int64_t high)
+{
+    return n < low ? low : n > high ? high : n;
+}
+
+/* The nearest grid point and the distance from it. */
+static int32_t locate(const vf_grid *grid, int axis, double x, double *offset)
+{
+    const double nearest = floor((x - grid->origin[axis]) / grid->spacing[axis] + 0.5);
+    *offset = x - vf_coulomb_position(grid, axis, (int64_t)nearest);
+    return (int32_t)nearest;
+}
+
+static int64_t bin_of(const vf_cutoff *plan, int64_t i)
+{
+    const cpu_state *s = plan->state;
+    const double at[3] = {plan->x[i], plan->y[i], plan->z[i]};
+    int64_t bin = 0;
+    for (int a = 2; a >= 0; a--) {
+        double offset;
+        const int64_t n = clamp(locate(&plan->grid, a, at[a], &offset), 0, plan->grid.counts[a] - 1);
+        bin = bin * s->bins[a] + n / bin_size[a];
+    }
+    return bin;
+}
+
+static void put_charge(const vf_cutoff *plan, int64_t i, int64_t place)
+{
+    const cpu_state *s = plan->state;
+    const double at[3] = {plan->x[i], plan->y[i], plan->z[i]};
+    for (int a = 0; a < 3; a++) {
+        double offset;
+        const int32_t n = locate(&plan->grid, a, at[a], &offset);
+        if (plan->options.precision == VF_F64) {
+            cutoff_charge_f64 *c = (cutoff_charge_f64 *)s->charges + place;
+            c->at[a] = n;
+            c->offset[a] = offset;
+            c->charge = plan->charge[i];
+        } else {
+            cutoff_charge_f32 *c = (cutoff_charge_f32 *)s->charges + place;
+            c->at[a] = n;
+            c->offset[a] = (float)offset;
+            c->charge = (float)plan->charge[i];
+        }
+    }
+}
+
+static size_t charge_bytes(const vf_cutoff *plan)
+{
+    return plan->options.precision == VF_F64 ? sizeof(cutoff_charge_f64) : sizeof(cutoff_charge_f32);
+}
+
+/* A counting sort. */
+static void sort_charges(vf_cutoff *plan, int64_t bins)
+{
+    cpu_state *s = plan->state;
+    for (int64_t i = 0; i < plan->count; i++)
+        s->first[bin_of(plan, i) + 1]++;
+    for (int64_t b = 0; b < bins; b++)
+        s->first[b + 1] += s->first[b];
+    for (int64_t i = 0; i < plan->count; i++)
+        put_charge(plan, i, s->first[bin_of(plan, i)]++);
+    for (int64_t b = bins; b > 0; b--) /* each now holds the end of its bin */
+        s->first[b] = s->first[b - 1];
+    s->first[0] = 0;
+}
+
+static vf_status create(vf_cutoff *plan)
+{
+    static const cutoff_simd *const sets[VF_ISA_COUNT] = {
+        &cutoff_simd_baseline,
+#if defined(__x86_64__)
+        &cutoff_simd_avx2,
+        &cutoff_simd_avx512,
+#endif
+    };
+    vf_isa isa;
+    vf_status status = vf_variant_isa(plan->device, "cutoff sum", &plan->variant, &isa);
+    if (status != VF_OK)
+        return status;
+    cpu_state *s = calloc(1, sizeof *s);
+    if (!s)
+        return vf_fail(vf_device_context(plan->device), VF_ERR_MEMORY, "not enough memory for a plan");
+    plan->state = s;
+    s->simd = sets[isa];
+    vf_prolate_fit(&plan->psi, vf_prolate_slope, plan->options.precision == VF_F64 ? 0x1p-53 : 0x1p-25, &s->law);
+    for (int k = 0; k <= s->law.degree; k++)
+        s->law.coefficient[k] /= plan->options.cutoff;
+    int64_t bins = 1;
+    for (int a = 0; a < 3; a++) {
+        s->bins[a] = (plan->grid.counts[a] + bin_size[a] - 1) / bin_size[a];
+        s->reach[a] = (int64_t)ceil(plan->options.cutoff / plan->grid.spacing[a]) + 1;
+        bins *= s->bins[a];
+    }
+    s->first = calloc((size_t)bins + 1, sizeof *s->first);
+    s->charges = malloc((size_t)(plan->count + 1) * charge_bytes(plan));
+    if (!s->first || !s->charges)
+        return vf_fail(vf_device_context(plan->device), VF_ERR_MEMORY,
+                       "not enough memory to sort %lld charges into %lld bins", (long long)plan->count,
+                       (long long)bins);
+    sort_charges(plan, bins);
+    free(plan->x); /* sorted copies replace them */
+    plan->bytes = (uint64_t)plan->count * charge_bytes(plan) + (uint64_t)bins * sizeof *s->first;
+    plan->x = plan->y = plan->z = plan->charge = NULL;
+    return VF_OK;
+}
+
+/* Adds the charges within reach of a tile, in the order of the bins. */
+static void sum_tile(const vf_cutoff *plan, const cutoff_tile *tile)
+{
+    const cpu_state *s = plan->state;
+    int64_t lo[3], hi[3];
+    for (int a = 0; a < 3; a++) {
+        lo[a] = clamp(tile->lo[a] - s->reach[a], 0, plan->grid.counts[a] - 1) / bin_size[a];
+        hi[a] = clamp(tile->hi[a] + s->reach[a], 0, plan->grid.counts[a] - 1) / bin_size[a];
+    }
+    for (int64_t z = lo[2]; z <= hi[2]; z++)
+        for (int64_t y = lo[1]; y <= hi[1]; y++) {
+            const int64_t row = (z * s->bins[1] + y) * s->bins[0], first = s->first[row + lo[0]],
+                          count = s->first[row + hi[0] + 1] - first;
+            const void *charges = (const char *)s->charges + (size_t)first * charge_bytes(plan);
+            if (plan->options.precision == VF_F64)
+                s->simd->add_f64(tile, charges, count);
+            else
+                s->simd->add_f32(tile, charges, count);
+        }
+}
+
+static void put_row(vf_dtype precision, int64_t n, bool add, const void *sums, void *out)
+{
+    if (precision == VF_F64)
+        for (int64_t i = 0; i < n; i++)
+            ((double *)out)[i] = ((const double *)sums)[i] + (add ? ((const double *)out)[i] : 0);
+    else
+        for (int64_t i = 0; i < n; i++)
+            ((float *)out)[i] = ((const float *)sums)[i] + (add ? ((const float *)out)[i] : 0);
+}
+
+/* Tiles lie on a lattice fixed to the grid, not to the box. So the order of a point's terms does not depend on the
+ * box. */
+typedef struct tiling {
+    const vf_cutoff *plan;
+    const vf_box *box;
+    int64_t first[3], count[3]; /* tiles that the box touches */
+    bool add;
+    void *out;
+} tiling;
+
+static void compute_tile(const tiling *t, int64_t number)
+{
+    const vf_cutoff *plan = t->plan;
+    const cpu_state *s = plan->state;
+    const size_t element = vf_dtype_bytes(plan->options.precision);
+    _Alignas(64) double sums[TILE_Z * TILE_Y * ROW];
+    memset(sums, 0, TILE_Z * TILE_Y * ROW * element);
+    cutoff_tile tile = {.cutoff = plan->options.cutoff, .r_min = plan->options.r_min, .law = &s->law, .sums = sums};
+    const int64_t at[3] = {number % t->count[0], number / t->count[0] % t->count[1],
+                           number / t->count[0] / t->count[1]};
+    for (int a = 0; a < 3; a++) {
+        const int64_t begin = (t->first[a] + at[a]) * tile_size[a];
+        tile.lo[a] = (int32_t)(begin > t->box->lo[a] ? begin : t->box->lo[a]);
+        tile.hi[a] = (int32_t)clamp(begin + tile_size[a], 0, t->box->hi[a]);
+        tile.spacing[a] = plan->grid.spacing[a];
+    }
+    sum_tile(plan, &tile);
+    const int64_t width = vf_box_extent(t->box, 0), height = vf_box_extent(t->box, 1);
+    for (int32_t z = tile.lo[2]; z < tile.hi[2]; z++)
+        for (int32_t y = tile.lo[1]; y < tile.hi[1]; y++) {
+            const int64_t to = ((z - t->box->lo[2]) * height + y - t->box->lo[1]) * width + tile.lo[0] - t->box->lo[0];
+            const int32_t from = ((z - tile.lo[2]) * TILE_Y + y - tile.lo[1]) * ROW;
+            put_row(plan->options.precision, tile.hi[0] - tile.lo[0], t->add, (char *)sums + (size_t)from * element,
+                    (char *)t->out + (size_t)to * element);
+        }
+}
+
+static vf_status execute(const vf_cutoff *plan, vf_queue *queue, const vf_box *box, bool add, void *out)
+{
+    (void)queue;
+    vf_context *ctx = vf_device_context(plan->device);
+    tiling t = {.plan = plan, .box = box, .add = add, .out = out};
+    int64_t tiles = 1;
+    for (int a = 0; a < 3; a++) {
+        t.first[a] = box->lo[a] / tile_size[a];
+        t.count[a] = (box->hi[a] - 1) / tile_size[a] - t.first[a] + 1;
+        tiles *= t.count[a];
+    }
+    const int threads = tiles < vf_context_threads(ctx) ? (int)tiles : vf_context_threads(ctx);
+#pragma omp parallel for schedule(dynamic, 1) num_threads(threads) if (threads > 1)
+    for (int64_t i = 0; i < tiles; i++)
+        if (!vf_cancelled(ctx))
+            compute_tile(&t, i);
+    return vf_cancelled(ctx) ? vf_fail(ctx, VF_ERR_CANCELLED, "interrupted") : VF_OK;
+}
+
+static void destroy(vf_cutoff *plan)
+{
+    cpu_state *s = plan->state;
+    free(s->first);
+    free(s->charges);
+    free(s);
+}
+
+const vf_cutoff_backend vf_cutoff_cpu = {
+    .variants = {VF_DEVICE_CPU, vf_isa_variants}, .create = create, .execute = execute, .destroy = destroy};

@@ -1,0 +1,42 @@
+/* The interface between the CPU backend (cutoff_sum_cpu.c: bins, tiles, threads) and each instruction set
+ * (cutoff_sum_simd.inc, compiled once for each); not installed. */
+#ifndef VOXFIELD_CUTOFF_SUM_SIMD_H
+#define VOXFIELD_CUTOFF_SUM_SIMD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cutoff_sum_backend.h"
+
+/* One thread computes one tile of grid points at a time, whose sums stay in the cache. Charges are in bins. The sizes
+ * are in points. Rows of sums are longer than a tile: vectors may begin at its last point. */
+enum { TILE_X = 128, TILE_Y = 16, TILE_Z = 8, BIN_X = 16, BIN_Y = 4, BIN_Z = 4, ROW = TILE_X + 16 };
+
+/* A charge at grid point `at` plus `offset`, which is at most half a spacing: so differences from near points are
+ * accurate in single precision. */
+typedef struct cutoff_charge_f32 {
+    int32_t at[3];
+    float offset[3], charge;
+} cutoff_charge_f32;
+
+typedef struct cutoff_charge_f64 {
+    int32_t at[3];
+    double offset[3], charge;
+} cutoff_charge_f64;
+
+typedef struct cutoff_tile {
+    int32_t lo[3], hi[3]; /* the wanted points lo <= n < hi, of the grid */
+    double spacing[3], cutoff, r_min;
+    const vf_prolate_powers *law; /* Phi(r / rc) / r of t = 2 (r / rc)^2 - 1 */
+    void *sums;                   /* [z][y][ROW] from `lo` on; of the precision */
+} cutoff_tile;
+
+typedef struct cutoff_simd {
+    /* Adds the terms of `count` charges, cutoff_charge_F. */
+    void (*add_f32)(const cutoff_tile *tile, const void *charges, int64_t count);
+    void (*add_f64)(const cutoff_tile *tile, const void *charges, int64_t count);
+} cutoff_simd;
+
+extern const cutoff_simd cutoff_simd_baseline, cutoff_simd_avx2, cutoff_simd_avx512;
+
+#endif

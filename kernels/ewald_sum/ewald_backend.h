@@ -1,0 +1,89 @@
+/* The contents of a plan, and the interface of backends; not installed.
+ *
+ * The smooth part of Coulomb's law is split once more, into a range up to a few rc and the rest:
+ *
+ *     Phi(r / rc) / r = [Phi(r / rc) / r - Phi(r / rc') / r] + Phi(r / rc') / r,     rc' = about EWALD_COARSER rc
+ *
+ * The bracket is 0 beyond rc'. So in free space, the fine mesh needs only a margin of rc' against its images, not twice
+ * its length, and its kernel is known in closed form. The rest is on a coarse mesh, in double precision: in single
+ * precision, rounding errors of long waves would be multiplied by their 4 pi / k^2. */
+#ifndef VOXFIELD_EWALD_INTERNAL_H
+#define VOXFIELD_EWALD_INTERNAL_H
+
+#include "ewald_sum.h"
+#include "prolate.h"
+
+enum { EWALD_LEAST_WIDTH = 4, EWALD_MOST_WIDTH = 20, EWALD_COARSER = 4 };
+
+/* A mesh, and the part of Coulomb's law that it is for. */
+typedef struct ewald_layout {
+    bool periodic, skewed;    /* in a cell; a triclinic one */
+    double bandwidth, cutoff; /* c, rc */
+    int width;                /* P */
+    double window;            /* the window's bandwidth */
+    int64_t mesh[3];          /* points along each axis; periodic: once around */
+    int64_t length[3];        /* of transforms: mesh, or longer in free space */
+    double origin[3];         /* of mesh point 0 */
+    double edge[3][3];        /* vectors from a mesh point to its neighbours; triangular: 0 above the diagonal */
+    double inverse[3][3];     /* mesh coordinates: u_i = inverse[i] . (r - origin) */
+    double step[3];           /* |edge| */
+} ewald_layout;
+
+/* What follows from the tolerance, the grid and the charges (ewald_parameters.c). */
+typedef struct ewald_shape {
+    ewald_layout fine, coarse;
+    vf_dtype precision;   /* of the fine mesh */
+    bool interpolates;    /* the fine mesh does not have the map's points */
+    double pairs;         /* near pairs, about */
+    double making, using; /* seconds of one typical thread for the plan, and for the grid */
+} ewald_shape;
+
+/* A backend computes the smooth part. */
+typedef struct vf_ewald_backend {
+    /* Makes plan->state from the rest of the plan; sets plan->bytes and plan->most_bytes. */
+    vf_status (*create)(vf_ewald *plan, const vf_coulomb_atoms *charges);
+    /* out = the smooth part over a box, with the term of the vacuum boundary. */
+    vf_status (*execute)(const vf_ewald *plan, vf_queue *queue, const vf_box *box, void *out);
+    void (*destroy)(vf_ewald *plan);
+} vf_ewald_backend;
+
+struct vf_ewald {
+    const vf_ewald_backend *backend;
+    vf_device *device;
+    vf_context *ctx;
+    vf_grid grid;
+    vf_ewald_options options;
+    ewald_shape shape;
+    vf_cutoff *near;
+    double slope[3];            /* of the term of the vacuum boundary */
+    uint64_t bytes, most_bytes; /* of the state */
+    void *state;                /* the backend's own */
+};
+
+extern const vf_ewald_backend vf_ewald_cpu;
+
+/* Chooses the shape. Errors: VF_ERR_ARGUMENT, VF_ERR_UNSUPPORTED, VF_ERR_MEMORY. */
+VF_MUST_CHECK vf_status ewald_choose(vf_device *device, const vf_grid *grid, const vf_coulomb_atoms *charges,
+                                     const vf_ewald_options *options, ewald_shape *shape);
+
+/* Numbers from a row of a mesh to the next: space for half a spectrum, and for windows that reach beyond the end. */
+enum { EWALD_PADDED = 32 };
+static inline int64_t ewald_pitch(const ewald_layout *s)
+{
+    const int64_t spectrum = s->length[0] + 2, windows = s->mesh[0] + EWALD_PADDED;
+    return ((spectrum > windows ? spectrum : windows) + 15) / 16 * 16;
+}
+
+static inline uint64_t ewald_mesh_bytes(const ewald_layout *s, vf_dtype precision)
+{
+    return (uint64_t)(s->mesh[2] * s->mesh[1] * ewald_pitch(s)) * vf_dtype_bytes(precision);
+}
+
+/* The sizes of the multiplier of a mesh's spectrum: [x 0..length / 2][y][z], y and z up to length / 2 if it is even in
+ * each (not skewed), else whole. */
+static inline int64_t ewald_kernel_size(const ewald_layout *s, int axis)
+{
+    return axis > 0 && s->skewed ? s->length[axis] : s->length[axis] / 2 + 1;
+}
+
+#endif

@@ -1,0 +1,203 @@
+/* The CPU backend: two meshes, one after the other, and interpolation from the fine one. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ewald_cpu.h"
+
+typedef struct cpu_state {
+    ewald_level fine; /* its mesh has the whole smooth potential in the end */
+    ewald_targets map;
+} cpu_state;
+
+static const ewald_simd *simd_for(vf_dtype precision)
+{
+    static const ewald_isa *const sets[VF_ISA_COUNT] = {
+        &ewald_isa_baseline,
+#if defined(__x86_64__)
+        &ewald_isa_avx2,
+        &ewald_isa_avx512,
+#endif
+    };
+    return precision == VF_F64 ? sets[vf_cpu_isa()]->f64 : sets[vf_cpu_isa()]->f32;
+}
+
+/* ---- levels ---- */
+
+vf_status ewald_level_make(vf_device *device, const ewald_layout *layout, vf_dtype precision, ewald_level *out)
+{
+    *out = (ewald_level){.at = *layout,
+                         .ctx = vf_device_context(device),
+                         .precision = precision,
+                         .element = vf_dtype_bytes(precision),
+                         .simd = simd_for(precision),
+                         .pitch = ewald_pitch(layout)};
+    vf_prolate_make(layout->bandwidth, &out->psi);
+    vf_prolate_make(layout->window, &out->window);
+    vf_prolate_fit(&out->window, vf_prolate_value, precision == VF_F64 ? 0 : 0x1p-26, &out->window_powers);
+    const vf_status status =
+        vf_array_create(device, VF_SPACE_DEVICE, precision, layout->mesh[2] * layout->mesh[1] * out->pitch, &out->mesh);
+    if (status == VF_OK)
+        vf_large_pages(out->mesh.data, ewald_mesh_bytes(layout, precision));
+    return status;
+}
+
+void ewald_level_free(ewald_level *level)
+{
+    vf_array_free(&level->mesh);
+}
+
+/* level->mesh = the potential of its part of the law on the mesh. *bytes: the most memory used meanwhile. */
+static vf_status solve(ewald_level *level, const vf_coulomb_atoms *charges, double scale, ewald_kernel_job *job,
+                       bool truncated, uint64_t *bytes)
+{
+    vf_array kernel = {0};
+    uint64_t work = 0;
+    vf_status status = truncated ? ewald_truncated_kernel(job, &kernel) : ewald_make_kernel(job, &kernel);
+    if (status == VF_OK)
+        status = ewald_spread(level, charges, scale);
+    if (status == VF_OK)
+        status = ewald_convolve(level, &kernel, &work);
+    *bytes = (uint64_t)kernel.count * level->element + (work > job->work_bytes ? work : job->work_bytes);
+    vf_array_free(&kernel);
+    return status;
+}
+
+/* fine.mesh += the coarse mesh's potential. */
+static vf_status add_coarse(const ewald_level *level, const ewald_level *coarse)
+{
+    const ewald_layout *fine = &level->at;
+    const ewald_output out = {.values = level->mesh.data,
+                              .precision = level->precision,
+                              .row = level->pitch,
+                              .plane = level->pitch * fine->mesh[1],
+                              .add = true};
+    const vf_box all = {.hi = {fine->mesh[0], fine->mesh[1], fine->mesh[2]}};
+    ewald_targets targets;
+    vf_status status = ewald_targets_make(coarse, fine->mesh, fine->origin, fine->edge, &targets);
+    if (status == VF_OK)
+        status = ewald_interpolate(coarse, &targets, &all, &out);
+    ewald_targets_free(&targets);
+    return status;
+}
+
+static vf_status make_meshes(vf_ewald *plan, const vf_coulomb_atoms *charges)
+{
+    ewald_level *fine = &((cpu_state *)plan->state)->fine;
+    const bool periodic = plan->shape.fine.periodic;
+    const double volume = periodic ? vf_cell_volume(&plan->grid.cell) : 0;
+    uint64_t fine_bytes = 0, coarse_bytes = 0;
+    ewald_level coarse = {0};
+    vf_status status = ewald_level_make(plan->device, &plan->shape.fine, plan->shape.precision, fine);
+    if (status == VF_OK)
+        status = ewald_level_make(plan->device, &plan->shape.coarse, VF_F64, &coarse);
+    if (status != VF_OK)
+        goto done;
+    ewald_kernel_job fine_job = {
+        .level = fine, .less = &coarse, .divisions = plan->shape.interpolates ? 2 : 1, .volume = volume};
+    ewald_kernel_job coarse_job = {
+        .level = &coarse, .divisions = 2, .more = plan->shape.interpolates ? fine : NULL, .volume = volume};
+    status = solve(fine, charges, plan->options.scale, &fine_job, false, &fine_bytes);
+    if (status == VF_OK)
+        status = solve(&coarse, charges, plan->options.scale, &coarse_job, !periodic, &coarse_bytes);
+    if (status == VF_OK)
+        status = add_coarse(fine, &coarse);
+    plan->bytes = ewald_mesh_bytes(&fine->at, fine->precision);
+    plan->most_bytes = ewald_mesh_bytes(&fine->at, fine->precision) + ewald_mesh_bytes(&coarse.at, VF_F64) +
+                       (fine_bytes > coarse_bytes ? fine_bytes : coarse_bytes);
+done:
+    ewald_level_free(&coarse);
+    return status;
+}
+
+static vf_status prepare_map(vf_ewald *plan)
+{
+    cpu_state *s = plan->state;
+    double edge[3][3] = {{0}};
+    if (!plan->shape.interpolates)
+        return VF_OK;
+    for (int a = 0; a < 3; a++) {
+        edge[a][a] = plan->grid.spacing[a];
+        plan->bytes += (uint64_t)plan->grid.counts[a] *
+                       (sizeof(int64_t) + (size_t)plan->shape.fine.width * vf_dtype_bytes(plan->shape.precision));
+    }
+    return ewald_targets_make(&s->fine, plan->grid.counts, plan->grid.origin, edge, &s->map);
+}
+
+static vf_status create(vf_ewald *plan, const vf_coulomb_atoms *charges)
+{
+    plan->state = calloc(1, sizeof(cpu_state));
+    if (!plan->state)
+        return vf_fail(plan->ctx, VF_ERR_MEMORY, "not enough memory for a plan");
+    vf_status status = make_meshes(plan, charges);
+    if (status == VF_OK)
+        status = prepare_map(plan);
+    return status;
+}
+
+/* ---- use ---- */
+
+/* The mesh has the map's points. */
+static void copy_box(const vf_ewald *plan, const vf_box *box, const ewald_output *out)
+{
+    const ewald_level *fine = &((const cpu_state *)plan->state)->fine;
+    const int64_t width = vf_box_extent(box, 0), height = vf_box_extent(box, 1), rows = height * vf_box_extent(box, 2);
+    const int threads = ewald_threads(plan->ctx, rows * width / 65536 + 1);
+    int64_t first[3];
+    for (int a = 0; a < 3; a++)
+        first[a] = llround((plan->grid.origin[a] - fine->at.origin[a]) / fine->at.step[a]) + box->lo[a];
+#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
+    for (int64_t r = 0; r < rows; r++) {
+        const int64_t row = (first[2] + r / height) * fine->at.mesh[1] + first[1] + r % height;
+        ewald_put_row(out, fine->precision, width,
+                      (const char *)fine->mesh.data + (size_t)(row * fine->pitch + first[0]) * fine->element,
+                      (char *)out->values + (size_t)(r * width) * vf_dtype_bytes(out->precision));
+    }
+}
+
+/* The term of the vacuum boundary. */
+static void add_slope(const vf_ewald *plan, const vf_box *box, void *out)
+{
+    double r[3];
+    int64_t n = 0;
+    for (int64_t z = box->lo[2]; z < box->hi[2]; z++)
+        for (int64_t y = box->lo[1]; y < box->hi[1]; y++)
+            for (int64_t x = box->lo[0]; x < box->hi[0]; x++, n++) {
+                const int64_t at[3] = {x, y, z};
+                for (int a = 0; a < 3; a++)
+                    r[a] = plan->grid.origin[a] + plan->grid.spacing[a] * (double)at[a];
+                const double more = plan->slope[0] * r[0] + plan->slope[1] * r[1] + plan->slope[2] * r[2];
+                if (plan->options.precision == VF_F64)
+                    ((double *)out)[n] += more;
+                else
+                    ((float *)out)[n] += (float)more;
+            }
+}
+
+static vf_status execute(const vf_ewald *plan, vf_queue *queue, const vf_box *box, void *out)
+{
+    (void)queue;
+    const cpu_state *s = plan->state;
+    const ewald_output to = {.values = out,
+                             .precision = plan->options.precision,
+                             .row = vf_box_extent(box, 0),
+                             .plane = vf_box_extent(box, 0) * vf_box_extent(box, 1)};
+    vf_status status = VF_OK;
+    if (plan->shape.interpolates)
+        status = ewald_interpolate(&s->fine, &s->map, box, &to);
+    else
+        copy_box(plan, box, &to);
+    if (status == VF_OK && plan->options.vacuum)
+        add_slope(plan, box, out);
+    return status;
+}
+
+static void destroy(vf_ewald *plan)
+{
+    cpu_state *s = plan->state;
+    ewald_targets_free(&s->map);
+    ewald_level_free(&s->fine);
+    free(s);
+}
+
+const vf_ewald_backend vf_ewald_cpu = {.create = create, .execute = execute, .destroy = destroy};

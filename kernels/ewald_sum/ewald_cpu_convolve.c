@@ -1,0 +1,166 @@
+/* The convolution on the mesh, in place. Where transforms are longer than the mesh, zeros follow it; they are neither
+ * stored nor read, and what would be cut off afterwards is not written.
+ *
+ * First, rows along x are transformed, two real ones as one complex one; half of each spectrum is stored. Then, for
+ * each few neighbouring wave numbers along x, the lines along y of all planes are transformed into a thread's own
+ * memory, there the lines along z, multiplied and transformed back, and the lines along y back to the mesh. At last,
+ * the rows along x. */
+#include <stdlib.h>
+#include <string.h>
+
+#ifdef _OPENMP
+#include <omp.h>
+#endif
+
+#include "ewald_cpu.h"
+#include "voxfield/fft.h"
+
+enum { LINES = 8 }; /* transformed together */
+
+typedef struct convolution {
+    const ewald_level *level;
+    const char *kernel;
+    vf_fft_rows *fft[3];
+    char *work;
+    size_t thread_bytes, columns; /* a thread's memory; where in it columns begin */
+    size_t complex_bytes;
+} convolution;
+
+static char *thread_work(const convolution *c)
+{
+    int thread = 0;
+#ifdef _OPENMP
+    thread = omp_get_thread_num();
+#endif
+    return c->work + (size_t)thread * c->thread_bytes;
+}
+
+static char *mesh_row(const convolution *c, int64_t row)
+{
+    return (char *)c->level->mesh.data + (size_t)(row * c->level->pitch) * c->level->element;
+}
+
+/* LINES pairs of rows along x, from row `first` on. */
+static void transform_rows(const convolution *c, vf_fft_direction direction, int64_t first)
+{
+    const ewald_layout *s = &c->level->at;
+    const int64_t rows = s->mesh[1] * s->mesh[2], n = s->length[0];
+    const ewald_simd *simd = c->level->simd;
+    char *work = thread_work(c);
+    for (int l = 0; l < LINES && first + 2 * l < rows; l++) {
+        char *line = work + (size_t)(l * n) * c->complex_bytes, *a = mesh_row(c, first + 2 * l);
+        char *b = first + 2 * l + 1 < rows ? mesh_row(c, first + 2 * l + 1) : NULL;
+        if (direction == VF_FFT_FORWARD)
+            simd->pack(s->mesh[0], a, b, n, line);
+        else
+            simd->join(n, a, b, line);
+    }
+    vf_fft_rows_execute(c->fft[0], direction, work);
+    for (int l = 0; l < LINES && first + 2 * l < rows; l++) {
+        char *line = work + (size_t)(l * n) * c->complex_bytes, *a = mesh_row(c, first + 2 * l);
+        char *b = first + 2 * l + 1 < rows ? mesh_row(c, first + 2 * l + 1) : NULL;
+        if (direction == VF_FFT_FORWARD)
+            simd->split(n, line, a, b);
+        else
+            simd->unpack(s->mesh[0], line, a, b);
+    }
+}
+
+/* The lines along z of LINES wave numbers along y, from `y` on, at wave number x + g along x. */
+static void multiply_columns(const convolution *c, char *plane, int64_t x, int g, int64_t y, char *columns)
+{
+    const ewald_layout *s = &c->level->at;
+    const int64_t ny = s->length[1], nz = s->length[2];
+    const int64_t size_y = ewald_kernel_size(s, 1), size_z = ewald_kernel_size(s, 2);
+    const int lines = (int)(ny - y < LINES ? ny - y : LINES);
+    char *at = plane + (size_t)(g * ny + y) * c->complex_bytes;
+    c->level->simd->gather(s->mesh[2], lines, at, LINES * ny, nz, columns);
+    vf_fft_rows_execute(c->fft[2], VF_FFT_FORWARD, columns);
+    for (int l = 0; l < lines; l++) {
+        const int64_t ky = !s->skewed && 2 * (y + l) > ny ? ny - y - l : y + l;
+        c->level->simd->multiply(nz, !s->skewed,
+                                 c->kernel + (size_t)(((x + g) * size_y + ky) * size_z) * c->level->element,
+                                 columns + (size_t)(l * nz) * c->complex_bytes);
+    }
+    vf_fft_rows_execute(c->fft[2], VF_FFT_BACKWARD, columns);
+    c->level->simd->scatter(s->mesh[2], lines, columns, nz, at, LINES * ny);
+}
+
+/* All y and z of LINES wave numbers along x, from `x` on. */
+static void convolve_planes(const convolution *c, int64_t x)
+{
+    const ewald_layout *s = &c->level->at;
+    const int64_t nx = s->length[0] / 2 + 1, ny = s->length[1], stride = c->level->pitch / 2;
+    const int lines = (int)(nx - x < LINES ? nx - x : LINES);
+    char *plane = thread_work(c), *columns = plane + c->columns; /* plane: [z][LINES][y] */
+    for (int64_t z = 0; z < s->mesh[2]; z++) {
+        char *rows = plane + (size_t)(z * LINES * ny) * c->complex_bytes;
+        c->level->simd->gather(s->mesh[1], lines, mesh_row(c, z * s->mesh[1]) + (size_t)x * c->complex_bytes, stride,
+                               ny, rows);
+        vf_fft_rows_execute(c->fft[1], VF_FFT_FORWARD, rows);
+    }
+    for (int g = 0; g < lines; g++)
+        for (int64_t y = 0; y < ny; y += LINES)
+            multiply_columns(c, plane, x, g, y, columns);
+    for (int64_t z = 0; z < s->mesh[2]; z++) {
+        char *rows = plane + (size_t)(z * LINES * ny) * c->complex_bytes;
+        vf_fft_rows_execute(c->fft[1], VF_FFT_BACKWARD, rows);
+        c->level->simd->scatter(s->mesh[1], lines, rows, ny, mesh_row(c, z * s->mesh[1]) + (size_t)x * c->complex_bytes,
+                                stride);
+    }
+}
+
+typedef enum pass { ROWS_FORWARD, PLANES, ROWS_BACKWARD, PASSES } pass;
+
+static vf_status run(const convolution *c, pass which)
+{
+    const ewald_layout *s = &c->level->at;
+    vf_context *ctx = c->level->ctx;
+    const int64_t per_piece = which == PLANES ? LINES : 2 * LINES;
+    const int64_t all = which == PLANES ? s->length[0] / 2 + 1 : s->mesh[1] * s->mesh[2];
+    const int threads = ewald_threads(ctx, (all + per_piece - 1) / per_piece);
+#pragma omp parallel for schedule(dynamic, 1) num_threads(threads) if (threads > 1)
+    for (int64_t i = 0; i < all; i += per_piece) {
+        if (vf_cancelled(ctx))
+            continue;
+        if (which == PLANES)
+            convolve_planes(c, i);
+        else
+            transform_rows(c, which == ROWS_FORWARD ? VF_FFT_FORWARD : VF_FFT_BACKWARD, i);
+    }
+    return vf_cancelled(ctx) ? vf_fail(ctx, VF_ERR_CANCELLED, "interrupted") : VF_OK;
+}
+
+static vf_status prepare(convolution *c, const ewald_level *level)
+{
+    const ewald_layout *s = &level->at;
+    const vf_dtype type = vf_dtype_complex(level->precision);
+    const size_t threads = (size_t)vf_context_threads(level->ctx);
+    c->columns = (size_t)(s->mesh[2] * LINES * s->length[1]) * c->complex_bytes;
+    size_t bytes = c->columns + (size_t)(LINES * s->length[2]) * c->complex_bytes;
+    const size_t rows = (size_t)(LINES * s->length[0]) * c->complex_bytes;
+    bytes = bytes > rows ? bytes : rows;
+    c->thread_bytes = (bytes + 63) / 64 * 64 + 256; /* threads begin at different offsets in a page */
+    c->work = aligned_alloc(64, c->thread_bytes * threads);
+    if (!c->work)
+        return vf_fail(level->ctx, VF_ERR_MEMORY, "Ewald sum: not enough memory for transforms");
+    vf_large_pages(c->work, c->thread_bytes * threads);
+    memset(c->work, 0, c->thread_bytes * threads); /* unused lines are transformed, too */
+    vf_status status = VF_OK;
+    for (int a = 0; a < 3 && status == VF_OK; a++)
+        status = vf_fft_rows_create(level->ctx, type, s->length[a], LINES, &c->fft[a]);
+    return status;
+}
+
+vf_status ewald_convolve(ewald_level *level, const vf_array *kernel, uint64_t *bytes)
+{
+    convolution c = {.level = level, .kernel = kernel->data, .complex_bytes = 2 * level->element};
+    vf_status status = prepare(&c, level);
+    *bytes = (uint64_t)c.thread_bytes * (uint64_t)vf_context_threads(level->ctx);
+    for (int i = ROWS_FORWARD; i < PASSES && status == VF_OK; i++)
+        status = run(&c, (pass)i);
+    for (int a = 0; a < 3; a++)
+        vf_fft_rows_destroy(c.fft[a]);
+    free(c.work);
+    return status;
+}

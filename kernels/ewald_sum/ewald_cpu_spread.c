@@ -1,0 +1,174 @@
+/* Charges onto the mesh. OpenMP threads spread tiles of charges; a tile is a range of rows and planes of the mesh, and
+ * tiles of one colour touch no common row. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ewald_cpu.h"
+
+int64_t ewald_start(int width, double u, double *offset)
+{
+    const double first = ceil(u - 0.5 * width);
+    *offset = first + 0.5 * width - u;
+    return (int64_t)first;
+}
+
+void ewald_weights(const ewald_level *level, double offset, double *weights)
+{
+    const double half = 0.5 * level->at.width;
+    for (int p = 0; p < level->at.width; p++) {
+        const double x = (p - half + offset) / half, t = 2 * x * x - 1;
+        double sum = 0;
+        for (int k = level->window_powers.degree; k >= 0; k--)
+            sum = sum * t + level->window_powers.coefficient[k];
+        weights[p] = sum;
+    }
+}
+
+/* Tiles along y and z: a whole number, even or one, so that two colours suffice along each. */
+typedef struct tiles {
+    int64_t count[2]; /* y, z */
+    int64_t *first;   /* [count + 1] charges */
+    void *charges;
+} tiles;
+
+static int64_t tiles_along(int64_t mesh, int width)
+{
+    const int64_t most = mesh / (width > 8 ? width : 8);
+    return most < 2 ? 1 : most / 2 * 2;
+}
+
+static int64_t tile_of(const ewald_level *level, const tiles *t, const int64_t start[3])
+{
+    const int64_t y = start[1] * t->count[0] / level->at.mesh[1], z = start[2] * t->count[1] / level->at.mesh[2];
+    return z * t->count[0] + y;
+}
+
+/* The first point of a charge's window along each axis, and the offsets. */
+static void locate(const ewald_level *level, const vf_coulomb_atoms *charges, int64_t i, int64_t start[3],
+                   double offset[3])
+{
+    const ewald_layout *s = &level->at;
+    const double r[3] = {charges->x[i] - s->origin[0], charges->y[i] - s->origin[1], charges->z[i] - s->origin[2]};
+    for (int a = 0; a < 3; a++) {
+        double u = 0;
+        for (int b = a; b < 3; b++)
+            u += s->inverse[a][b] * r[b];
+        start[a] = ewald_start(s->width, u, &offset[a]);
+        if (s->periodic)
+            start[a] = (start[a] % s->mesh[a] + s->mesh[a]) % s->mesh[a];
+    }
+}
+
+static void put_charge(const ewald_level *level, const tiles *t, int64_t place, const int64_t start[3],
+                       const double offset[3], double charge)
+{
+    if (level->precision == VF_F64) {
+        ewald_charge_f64 *c = (ewald_charge_f64 *)t->charges + place;
+        for (int a = 0; a < 3; a++) {
+            c->start[a] = (int32_t)start[a];
+            c->offset[a] = offset[a];
+        }
+        c->charge = charge;
+    } else {
+        ewald_charge_f32 *c = (ewald_charge_f32 *)t->charges + place;
+        for (int a = 0; a < 3; a++) {
+            c->start[a] = (int32_t)start[a];
+            c->offset[a] = (float)offset[a];
+        }
+        c->charge = (float)charge;
+    }
+}
+
+static size_t charge_bytes(const ewald_level *level)
+{
+    return level->precision == VF_F64 ? sizeof(ewald_charge_f64) : sizeof(ewald_charge_f32);
+}
+
+/* A counting sort by tile; the caller's order within one. */
+static vf_status sort(const ewald_level *level, const vf_coulomb_atoms *charges, double scale, tiles *t)
+{
+    const int64_t n = charges->count;
+    int64_t start[3];
+    double offset[3];
+    for (int a = 0; a < 2; a++)
+        t->count[a] = tiles_along(level->at.mesh[a + 1], level->at.width);
+    const int64_t count = t->count[0] * t->count[1];
+    t->first = calloc((size_t)count + 1, sizeof *t->first);
+    t->charges = malloc((size_t)(n + 1) * charge_bytes(level));
+    if (!t->first || !t->charges)
+        return vf_fail(level->ctx, VF_ERR_MEMORY, "not enough memory to sort %lld charges", (long long)n);
+    for (int64_t i = 0; i < n; i++) {
+        locate(level, charges, i, start, offset);
+        t->first[tile_of(level, t, start) + 1]++;
+    }
+    for (int64_t i = 0; i < count; i++)
+        t->first[i + 1] += t->first[i];
+    for (int64_t i = 0; i < n; i++) {
+        locate(level, charges, i, start, offset);
+        put_charge(level, t, t->first[tile_of(level, t, start)]++, start, offset, charges->charge[i] * scale);
+    }
+    for (int64_t i = count; i > 0; i--) /* each now holds the end of its tile */
+        t->first[i] = t->first[i - 1];
+    t->first[0] = 0;
+    return VF_OK;
+}
+
+static void spread_tile(const ewald_level *level, const tiles *t, int64_t tile)
+{
+    const ewald_spread_job job = {.charges = (const char *)t->charges + (size_t)t->first[tile] * charge_bytes(level),
+                                  .count = t->first[tile + 1] - t->first[tile],
+                                  .width = level->at.width,
+                                  .window = &level->window_powers,
+                                  .mesh = level->mesh.data,
+                                  .pitch = level->pitch,
+                                  .mesh_y = level->at.mesh[1],
+                                  .mesh_z = level->at.mesh[2]};
+    level->simd->spread(&job);
+}
+
+/* Adds what lies beyond the end of periodic rows to their beginning. */
+static void wrap_rows(const ewald_level *level)
+{
+    const int64_t n = level->at.mesh[0], rows = level->at.mesh[1] * level->at.mesh[2];
+    const int threads = ewald_threads(level->ctx, rows / 64 + 1);
+#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
+    for (int64_t r = 0; r < rows; r++)
+        for (int64_t i = 0; i < level->at.width; i++)
+            if (level->precision == VF_F64)
+                ((double *)level->mesh.data)[r * level->pitch + i] +=
+                    ((double *)level->mesh.data)[r * level->pitch + n + i];
+            else
+                ((float *)level->mesh.data)[r * level->pitch + i] +=
+                    ((float *)level->mesh.data)[r * level->pitch + n + i];
+}
+
+vf_status ewald_spread(ewald_level *level, const vf_coulomb_atoms *charges, double scale)
+{
+    tiles t = {0};
+    vf_status status = sort(level, charges, scale, &t);
+    const int64_t planes = level->at.mesh[2];
+    const size_t plane_bytes = (size_t)(level->at.mesh[1] * level->pitch) * level->element;
+    const int clearing = ewald_threads(level->ctx, planes);
+    if (status != VF_OK)
+        goto done;
+#pragma omp parallel for schedule(static) num_threads(clearing) if (clearing > 1)
+    for (int64_t z = 0; z < planes; z++)
+        memset((char *)level->mesh.data + (size_t)z * plane_bytes, 0, plane_bytes);
+    for (int colour = 0; colour < 4; colour++) {
+        const int64_t across = (t.count[0] + 1 - colour % 2) / 2, along = (t.count[1] + 1 - colour / 2) / 2;
+        const int threads = ewald_threads(level->ctx, across * along);
+#pragma omp parallel for schedule(dynamic, 1) num_threads(threads) if (threads > 1)
+        for (int64_t i = 0; i < across * along; i++)
+            if (!vf_cancelled(level->ctx))
+                spread_tile(level, &t, (i / across * 2 + colour / 2) * t.count[0] + i % across * 2 + colour % 2);
+    }
+    if (level->at.periodic)
+        wrap_rows(level);
+    if (vf_cancelled(level->ctx))
+        status = vf_fail(level->ctx, VF_ERR_CANCELLED, "interrupted");
+done:
+    free(t.first);
+    free(t.charges);
+    return status;
+}

@@ -1,0 +1,265 @@
+/* The multiplier of a mesh in free space: the transform of Phi(r / rc) / r, divided by that of windows.
+ *
+ * Coulomb's law is truncated beyond R, the largest distance on the mesh and rc: its transform is 8 pi sin(k R / 2)^2 /
+ * k^2 (Vico, Greengard and Ferrando 2016, eq. 6). That oscillates too fast for the doubled mesh. So it is sampled on
+ * one that is long enough for no image to be within R, transformed to the kernel's values in space, cut to the doubled
+ * mesh, and transformed again; axis by axis, and on one octant, as all is even. Two lines are the real and imaginary
+ * part of one. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#ifdef _OPENMP
+#include <omp.h>
+#endif
+
+#include "ewald_cpu.h"
+#include "voxfield/fft.h"
+
+enum { LINES = 8, PAIRED = 2 * LINES };
+
+static const double pi = 3.14159265358979323846;
+
+/* The kernel on the longer mesh. */
+typedef struct spectrum {
+    const ewald_level *level;
+    ewald_radial radial;
+    double radius;         /* R */
+    int64_t samples[3];    /* period in mesh points */
+    int64_t count[3];      /* wave numbers 0 <= j < count that matter */
+    double *correction[3]; /* [count] 1 / the windows' transforms, and other factors of the axis */
+} spectrum;
+
+static double transform(const spectrum *s, double k2)
+{
+    const double half = sin(0.5 * sqrt(k2) * s->radius);
+    return ewald_radial_value(&s->radial, k2) * (k2 > 0 ? 8 * pi * half * half / k2 : 2 * pi * s->radius * s->radius);
+}
+
+static void put(const ewald_level *level, void *row, int64_t n, double value)
+{
+    if (level->precision == VF_F64)
+        ((double *)row)[n] = value;
+    else
+        ((float *)row)[n] = (float)value;
+}
+
+/* From samples of an even spectrum to values in space on the mesh, to the spectrum of the doubled mesh. */
+typedef struct resampler {
+    int64_t from, to; /* lengths */
+    vf_fft_rows *first, *second;
+} resampler;
+
+/* rows [LINES][from] with even sequences; afterwards [LINES][to]. `work` has as much space as the larger. */
+static void resample(const resampler *r, double *rows, double *work)
+{
+    vf_fft_rows_execute(r->first, VF_FFT_FORWARD, rows);
+    memcpy(work, rows, (size_t)(LINES * r->from) * 2 * sizeof *rows);
+    for (int l = 0; l < LINES; l++) {
+        const double *in = work + 2 * l * r->from;
+        double *out = rows + 2 * l * r->to;
+        memcpy(out, in, (size_t)(r->to / 2 + 1) * 2 * sizeof *out);
+        for (int64_t n = r->to / 2 + 1; n < r->to; n++) {
+            out[2 * n] = in[2 * (r->to - n)];
+            out[2 * n + 1] = in[2 * (r->to - n) + 1];
+        }
+    }
+    vf_fft_rows_execute(r->second, VF_FFT_FORWARD, rows);
+}
+
+/* Element j of line l of PAIRED lines in `rows` with even sequences of length n. */
+static void put_even(double *rows, int64_t n, int l, int64_t j, double value)
+{
+    double *row = rows + 2 * (l / 2) * n + l % 2;
+    row[2 * j] = value;
+    if (j > 0)
+        row[2 * (n - j)] = value;
+}
+
+typedef struct builder {
+    spectrum s;
+    resampler axis[3];
+    double *between; /* [z wave numbers][y][x] */
+    void *kernel;
+    double *work;
+    size_t thread_doubles, row_doubles; /* of a thread's working memory; of one of its two sets of rows */
+} builder;
+
+static double *thread_work(const builder *b)
+{
+    int thread = 0;
+#ifdef _OPENMP
+    thread = omp_get_thread_num();
+#endif
+    return b->work + (size_t)thread * b->thread_doubles;
+}
+
+/* Along x, then y, for one wave number along z. */
+static void build_plane(const builder *b, int64_t z)
+{
+    const spectrum *s = &b->s;
+    const ewald_layout *shape = &s->level->at;
+    const int64_t nx = shape->mesh[0] + 1, ny = shape->mesh[1] + 1;
+    double *rows = thread_work(b), *work = rows + b->row_doubles, *plane = work + b->row_doubles;
+    const double unit[3] = {2 * pi / ((double)s->samples[0] * shape->step[0]),
+                            2 * pi / ((double)s->samples[1] * shape->step[1]),
+                            2 * pi / ((double)s->samples[2] * shape->step[2])};
+    const double kz = unit[2] * (double)z;
+    for (int64_t y = 0; y < s->count[1]; y += PAIRED) {
+        const int lines = (int)(s->count[1] - y < PAIRED ? s->count[1] - y : PAIRED);
+        memset(rows, 0, (size_t)(LINES * s->samples[0]) * 2 * sizeof *rows);
+        for (int l = 0; l < lines; l++) {
+            const double ky = unit[1] * (double)(y + l), factor = s->correction[1][y + l] * s->correction[2][z];
+            for (int64_t x = 0; x < s->count[0]; x++) {
+                const double kx = unit[0] * (double)x, k2 = kx * kx + ky * ky + kz * kz;
+                if (k2 > s->radial.most * s->radial.most)
+                    break;
+                put_even(rows, s->samples[0], l, x, factor * s->correction[0][x] * transform(s, k2));
+            }
+        }
+        resample(&b->axis[0], rows, work);
+        for (int l = 0; l < lines; l++)
+            for (int64_t x = 0; x < nx; x++)
+                plane[(y + l) * nx + x] = rows[2 * (l / 2 * b->axis[0].to + x) + l % 2];
+    }
+    for (int64_t x = 0; x < nx; x += PAIRED) {
+        const int lines = (int)(nx - x < PAIRED ? nx - x : PAIRED);
+        memset(rows, 0, (size_t)(LINES * s->samples[1]) * 2 * sizeof *rows);
+        for (int64_t y = 0; y < s->count[1]; y++)
+            for (int l = 0; l < lines; l++)
+                put_even(rows, s->samples[1], l, y, plane[y * nx + x + l]);
+        resample(&b->axis[1], rows, work);
+        for (int64_t y = 0; y < ny; y++)
+            for (int l = 0; l < lines; l++)
+                b->between[(z * ny + y) * nx + x + l] = rows[2 * (l / 2 * b->axis[1].to + y) + l % 2];
+    }
+}
+
+/* Along z, for all columns of one row. */
+static void build_columns(const builder *b, int64_t y)
+{
+    const spectrum *s = &b->s;
+    const ewald_level *level = s->level;
+    const int64_t nx = level->at.mesh[0] + 1, ny = level->at.mesh[1] + 1, nz = level->at.mesh[2] + 1;
+    double *rows = thread_work(b), *work = rows + b->row_doubles;
+    for (int64_t x = 0; x < nx; x += PAIRED) {
+        const int lines = (int)(nx - x < PAIRED ? nx - x : PAIRED);
+        memset(rows, 0, (size_t)(LINES * s->samples[2]) * 2 * sizeof *rows);
+        for (int64_t z = 0; z < s->count[2]; z++)
+            for (int l = 0; l < lines; l++)
+                put_even(rows, s->samples[2], l, z, b->between[(z * ny + y) * nx + x + l]);
+        resample(&b->axis[2], rows, work);
+        for (int l = 0; l < lines; l++)
+            for (int64_t z = 0; z < nz; z++)
+                put(level, b->kernel, ((x + l) * ny + y) * nz + z, rows[2 * (l / 2 * b->axis[2].to + z) + l % 2]);
+    }
+}
+
+/* Sets R and the longer periods. A window's width more keeps the tails of its inverse transform apart. */
+static vf_status choose_samples(builder *b)
+{
+    spectrum *s = &b->s;
+    const ewald_level *level = s->level;
+    const ewald_layout *shape = &level->at;
+    double diagonal = 0;
+    vf_status status = VF_OK;
+    for (int a = 0; a < 3; a++)
+        diagonal += pow((double)shape->mesh[a] * shape->step[a], 2);
+    s->radius = sqrt(diagonal) + shape->cutoff;
+    for (int a = 0; a < 3 && status == VF_OK; a++) {
+        const double reach = (s->radius + shape->cutoff) / shape->step[a] + shape->width;
+        int64_t n = vf_fft_good_length(shape->mesh[a] + (int64_t)ceil(reach));
+        n = n > shape->length[a] ? n : shape->length[a];
+        s->samples[a] = n;
+        s->count[a] = (int64_t)(s->radial.most * (double)n * shape->step[a] / (2 * pi)) + 1;
+        s->count[a] = s->count[a] < n / 2 + 1 ? s->count[a] : n / 2 + 1;
+        b->axis[a] = (resampler){.from = n, .to = shape->length[a]};
+        status = vf_fft_rows_create(level->ctx, VF_C128, n, LINES, &b->axis[a].first);
+        if (status == VF_OK)
+            status = vf_fft_rows_create(level->ctx, VF_C128, shape->length[a], LINES, &b->axis[a].second);
+    }
+    return status;
+}
+
+static vf_status make_corrections(spectrum *s, const ewald_kernel_job *job)
+{
+    const ewald_layout *shape = &s->level->at;
+    for (int a = 0; a < 3; a++) {
+        s->correction[a] = malloc((size_t)s->count[a] * sizeof(double));
+        if (!s->correction[a])
+            return vf_fail(s->level->ctx, VF_ERR_MEMORY, "Ewald sum: not enough memory for a kernel");
+        for (int64_t j = 0; j < s->count[a]; j++) {
+            const double angle = 2 * pi * (double)j / (double)s->samples[a];
+            double value = pow(ewald_window_inverse(s->level, angle), job->divisions);
+            if (job->more)
+                value *= ewald_window_inverse(job->more, angle * job->more->at.step[a] / shape->step[a]);
+            s->correction[a][j] = value / ((double)s->samples[a] * shape->step[a] * (double)shape->length[a]);
+        }
+    }
+    return VF_OK;
+}
+
+static vf_status prepare(builder *b, ewald_kernel_job *job)
+{
+    const ewald_layout *shape = &job->level->at;
+    spectrum *s = &b->s;
+    vf_context *ctx = job->level->ctx;
+    vf_status status = choose_samples(b);
+    if (status != VF_OK)
+        return status;
+    int64_t longest = 0;
+    for (int a = 0; a < 3; a++)
+        longest = longest > s->samples[a] ? longest : s->samples[a];
+    const int64_t plane = s->count[1] * (shape->mesh[0] + 1);
+    b->row_doubles = (size_t)(LINES * longest) * 2;
+    b->thread_doubles = (2 * b->row_doubles + (size_t)plane + 31) / 8 * 8;
+    const size_t threads = (size_t)vf_context_threads(ctx);
+    const size_t between = (size_t)(s->count[2] * (shape->mesh[1] + 1) * (shape->mesh[0] + 1));
+    b->work = aligned_alloc(64, threads * b->thread_doubles * sizeof(double));
+    b->between = malloc(between * sizeof(double));
+    job->work_bytes = (threads * b->thread_doubles + between) * sizeof(double);
+    if (!b->work || !b->between)
+        return vf_fail(ctx, VF_ERR_MEMORY, "Ewald sum: not enough memory for a kernel of %lld x %lld x %lld points",
+                       (long long)shape->mesh[0], (long long)shape->mesh[1], (long long)shape->mesh[2]);
+    return make_corrections(s, job);
+}
+
+static vf_status build(builder *b)
+{
+    const ewald_level *level = b->s.level;
+    vf_context *ctx = level->ctx;
+    const int64_t planes = b->s.count[2], rows = level->at.mesh[1] + 1;
+    const int threads = ewald_threads(ctx, planes);
+#pragma omp parallel for schedule(dynamic, 1) num_threads(threads) if (threads > 1)
+    for (int64_t z = 0; z < planes; z++)
+        if (!vf_cancelled(ctx))
+            build_plane(b, z);
+#pragma omp parallel for schedule(dynamic, 1) num_threads(threads) if (threads > 1)
+    for (int64_t y = 0; y < rows; y++)
+        if (!vf_cancelled(ctx))
+            build_columns(b, y);
+    return vf_cancelled(ctx) ? vf_fail(ctx, VF_ERR_CANCELLED, "interrupted") : VF_OK;
+}
+
+vf_status ewald_truncated_kernel(ewald_kernel_job *job, vf_array *kernel)
+{
+    const ewald_level *level = job->level;
+    builder b = {.s = {.level = level}};
+    ewald_radial_make(level, &b.s.radial);
+    vf_status status = vf_array_create(
+        vf_context_host(level->ctx), VF_SPACE_HOST, level->precision,
+        ewald_kernel_size(&level->at, 0) * ewald_kernel_size(&level->at, 1) * ewald_kernel_size(&level->at, 2), kernel);
+    b.kernel = kernel->data;
+    if (status == VF_OK)
+        status = prepare(&b, job);
+    if (status == VF_OK)
+        status = build(&b);
+    for (int a = 0; a < 3; a++) {
+        free(b.s.correction[a]);
+        vf_fft_rows_destroy(b.axis[a].first);
+        vf_fft_rows_destroy(b.axis[a].second);
+    }
+    free(b.work);
+    free(b.between);
+    return status;
+}

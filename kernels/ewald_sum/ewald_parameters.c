@@ -1,0 +1,433 @@
+/* The choice of c, P, rc and the mesh, from the tolerance, the grid and the charges.
+ *
+ * Errors. The charges' phases are taken as independent, and errors of each wave number add up in squares over the grid:
+ *
+ *     (rms error)^2 = (sum_i q_i^2 / V) H e^2,     e^2 = integral d^3k / (2 pi)^3 |error of the kernel at k|^2 / H
+ *
+ * with V the grid's volume and H the mesh's spacing. The kernel is cut off at k = pi / H = c / rc, and its rest beyond
+ * gives e = 2.96 exp(-c): within 2 % for c from 4 to 30. The window's aliases, relative to each wave number's own
+ * amplitude, weighted with the kernel, give the errors of the table below, for c = 1.5 P and the bandwidth that makes
+ * them least; interpolation adds as much again. Near a single charge all wave numbers have the same phase: there the
+ * error is at most sqrt(pi / 6) e / H. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ewald_backend.h"
+#include "voxfield/fft.h"
+
+static const double pi = 3.14159265358979323846;
+
+static const struct {
+    double bandwidth; /* times 2 / (pi P) */
+    double error;     /* e */
+} windows[] = {
+    {1.40, 8.9e-3}, {1.34, 2.0e-3},  {1.34, 4.3e-4},  {1.30, 8.8e-5},  {1.26, 1.8e-5},
+    {1.22, 3.7e-6}, {1.18, 7.3e-7},  {1.16, 1.5e-7},  {1.12, 3.0e-8},  {1.10, 6.8e-9},
+    {1.10, 1.7e-9}, {1.10, 4.0e-10}, {1.10, 8.8e-11}, {1.10, 2.0e-11}, {1.10, 4.5e-12},
+};
+enum { WINDOWS = sizeof windows / sizeof *windows };
+
+enum { DISTANCES = 64, SAMPLES = 6, MOST_POINTS = 4000 };
+
+static const double noisy_seconds = 1e4; /* what is less accurate than asked is the last choice */
+
+/* What the choice needs to know of the charges. */
+typedef struct summary {
+    int64_t count;
+    double squares, largest;   /* sum q^2, max |q| */
+    double lo[3], hi[3];       /* bounds */
+    double rms;                /* of the potential over the grid, without the scale */
+    double volume;             /* of the grid, or of the cell */
+    int64_t within[DISTANCES]; /* charges at most 2^(n - 32) grid spacings outside of the grid */
+} summary;
+
+static double smallest_spacing(const vf_grid *grid)
+{
+    return fmin(grid->spacing[0], fmin(grid->spacing[1], grid->spacing[2]));
+}
+
+static double far_end(const vf_grid *grid, int axis)
+{
+    return grid->origin[axis] + grid->spacing[axis] * (double)(grid->counts[axis] - 1);
+}
+
+/* ---- checks ---- */
+
+static vf_status check_cell(vf_context *ctx, const vf_cell *cell)
+{
+    if (cell->kind != VF_CELL_TRICLINIC)
+        return VF_OK;
+    const double *a = cell->vectors[0], *b = cell->vectors[1], *c = cell->vectors[2];
+    const double small = 1e-9 * cbrt(vf_cell_volume(cell));
+    if (fabs(a[1]) > small || fabs(a[2]) > small || fabs(b[2]) > small || !(a[0] > 0) || !(b[1] > 0) || !(c[2] > 0))
+        return vf_fail(ctx, VF_ERR_UNSUPPORTED,
+                       "Ewald sum: the cell's first vector must be along x, and its second in the plane of x and y");
+    return VF_OK;
+}
+
+static vf_status check(vf_context *ctx, const vf_grid *grid, const vf_coulomb_atoms *charges, const vf_ewald_options *o)
+{
+    if (!vf_grid_valid(grid))
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "Ewald sum: the grid's counts, spacing or cell are invalid");
+    if (o->precision != VF_F32 && o->precision != VF_F64)
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "Ewald sum: the precision must be VF_F32 or VF_F64");
+    const double finest = o->precision == VF_F64 ? VF_EWALD_FINEST_F64 : VF_EWALD_FINEST_F32;
+    if (!(o->tolerance >= 0.999999 * finest) || !(o->tolerance <= 0.1))
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "Ewald sum: tolerance %g is not between %g and 0.1", o->tolerance, finest);
+    if (!isfinite(o->scale) || !(o->r_min >= VF_COULOMB_MIN_R_MIN) || !(o->r_min <= VF_COULOMB_MAX_COORDINATE) ||
+        (o->coarseness != 0 && !(o->coarseness >= 1 && o->coarseness <= 16)))
+        return vf_fail(ctx, VF_ERR_ARGUMENT,
+                       "Ewald sum: scale %g, minimal distance %g or coarseness %g is out of range", o->scale, o->r_min,
+                       o->coarseness);
+    for (int64_t i = 0; i < charges->count; i++)
+        if (!(fabs(charges->x[i]) <= VF_COULOMB_MAX_COORDINATE) ||
+            !(fabs(charges->y[i]) <= VF_COULOMB_MAX_COORDINATE) ||
+            !(fabs(charges->z[i]) <= VF_COULOMB_MAX_COORDINATE) || !isfinite((float)(charges->charge[i] * o->scale)))
+            return vf_fail(ctx, VF_ERR_ARGUMENT,
+                           "Ewald sum: charge %lld at (%g, %g, %g) with charge %g is out of range", (long long)i + 1,
+                           charges->x[i], charges->y[i], charges->z[i], charges->charge[i]);
+    return check_cell(ctx, &grid->cell);
+}
+
+/* ---- the charges ---- */
+
+static void add_charge(summary *s, const vf_grid *grid, const double r[3], double q)
+{
+    double outside = 0;
+    for (int a = 0; a < 3; a++) {
+        s->lo[a] = fmin(s->lo[a], r[a]);
+        s->hi[a] = fmax(s->hi[a], r[a]);
+        outside = fmax(outside, fmax(grid->origin[a] - r[a], r[a] - far_end(grid, a)) / grid->spacing[a]);
+    }
+    s->squares += q * q;
+    s->largest = fmax(s->largest, fabs(q));
+    const int n = outside > 0 ? ilogb(outside) + 33 : 0;
+    s->within[n < 0 ? 0 : n < DISTANCES ? n : DISTANCES - 1]++;
+}
+
+/* The rms potential over the grid, from a coarse grid of some of its points. */
+static vf_status sample_potential(vf_device *device, const vf_grid *grid, const vf_coulomb_atoms *charges, double r_min,
+                                  double *rms)
+{
+    vf_grid coarse = {.counts = {SAMPLES, SAMPLES, SAMPLES}};
+    const vf_coulomb_options options = {.scale = 1, .r_min = r_min, .precision = VF_F32};
+    float values[SAMPLES * SAMPLES * SAMPLES];
+    double sum = 0;
+    vf_coulomb *plan = NULL;
+    vf_queue *queue = NULL;
+    for (int a = 0; a < 3; a++) {
+        coarse.spacing[a] = grid->spacing[a] * (double)grid->counts[a] / SAMPLES;
+        coarse.origin[a] = grid->origin[a] + 0.5 * (coarse.spacing[a] - grid->spacing[a]);
+    }
+    const vf_box all = vf_grid_box(&coarse);
+    vf_status status = vf_coulomb_create(device, &coarse, charges, &options, &plan);
+    if (status == VF_OK)
+        status = vf_queue_create(device, &queue);
+    if (status == VF_OK)
+        status = vf_coulomb_execute(plan, queue, &all, values);
+    for (int i = 0; status == VF_OK && i < SAMPLES * SAMPLES * SAMPLES; i++)
+        sum += (double)values[i] * (double)values[i];
+    *rms = sqrt(sum / (SAMPLES * SAMPLES * SAMPLES));
+    vf_queue_destroy(queue);
+    vf_coulomb_destroy(plan);
+    return status;
+}
+
+static vf_status summarise(vf_device *device, const vf_grid *grid, const vf_coulomb_atoms *charges, double r_min,
+                           summary *s)
+{
+    *s = (summary){.count = charges->count, .volume = vf_cell_volume(&grid->cell)};
+    for (int a = 0; a < 3; a++) {
+        s->lo[a] = grid->origin[a];
+        s->hi[a] = far_end(grid, a);
+    }
+    for (int64_t i = 0; i < charges->count; i++)
+        add_charge(s, grid, (const double[3]){charges->x[i], charges->y[i], charges->z[i]}, charges->charge[i]);
+    for (int n = 1; n < DISTANCES; n++)
+        s->within[n] += s->within[n - 1];
+    if (grid->cell.kind == VF_CELL_NONE) {
+        s->volume = 1;
+        for (int a = 0; a < 3; a++)
+            s->volume *= grid->spacing[a] * (double)grid->counts[a];
+        return sample_potential(device, grid, charges, r_min, &s->rms);
+    }
+    /* That of independent charges, without wave lengths beyond the mean distance of charges: real ones are larger. */
+    const double distance = cbrt(s->volume / fmax((double)s->count, 1));
+    s->rms = sqrt(1.27 * distance * s->squares / s->volume);
+    return VF_OK;
+}
+
+/* The number of charges, and images, within rc of the grid's box, about. */
+static double near_charges(const summary *s, const vf_grid *grid, double rc)
+{
+    if (grid->cell.kind == VF_CELL_NONE) {
+        const int n = ilogb(rc / smallest_spacing(grid)) + 33;
+        return (double)s->within[n < 0 ? 0 : n < DISTANCES ? n : DISTANCES - 1];
+    }
+    double volume = 1;
+    for (int a = 0; a < 3; a++)
+        volume *= grid->spacing[a] * (double)(grid->counts[a] - 1) + 2 * rc;
+    return (double)s->count * volume / s->volume;
+}
+
+/* ---- shapes ---- */
+
+/* The largest e that keeps the tolerance, for a mesh of spacing H: see the head of the file. Half of it is for what the
+ * model leaves out. */
+static double allowed_error(const summary *s, double tolerance, double h)
+{
+    if (!(s->squares > 0) || !(s->rms > 0))
+        return s->squares > 0 ? 0 : 1;
+    const double everywhere = tolerance * s->rms / sqrt(h * s->squares / s->volume);
+    const double at_most = 10 * tolerance * s->rms / (sqrt(pi / 6) * s->largest / h);
+    return 0.4 * fmin(everywhere, at_most);
+}
+
+/* Sets c and P; the split and the window get 1 / sqrt(3) each, and interpolation. */
+static void choose_window(double allowed, ewald_layout *out)
+{
+    const double each = allowed / sqrt(3);
+    int w = 0;
+    while (w < WINDOWS - 1 && windows[w].error > each)
+        w++;
+    out->width = EWALD_LEAST_WIDTH + w;
+    out->window = windows[w].bandwidth * pi / 2 * out->width;
+    out->bandwidth = fmin(fmax(log(2.96 / fmax(each, 1e-300)), 4), 1.5 * (EWALD_LEAST_WIDTH + WINDOWS - 1) + 2);
+}
+
+/* A mesh of this spacing over the box from lo to hi, and `margin` points at each end. */
+static bool lay_free(const double lo[3], const double hi[3], const double step[3], double margin, ewald_layout *out)
+{
+    for (int a = 0; a < 3; a++) {
+        const double points = ceil((hi[a] - lo[a]) / step[a] + 2 * margin) + 1;
+        if (!(points < MOST_POINTS))
+            return false;
+        out->mesh[a] = (int64_t)points;
+        out->origin[a] = lo[a] - margin * step[a];
+        out->step[a] = out->edge[a][a] = step[a];
+        out->inverse[a][a] = 1 / step[a];
+    }
+    return true;
+}
+
+/* A mesh of these numbers of points over the cell. */
+static void lay_cell(const vf_grid *grid, const int64_t mesh[3], ewald_layout *out)
+{
+    double lengths[3], angles[3];
+    vf_cell_shape(&grid->cell, lengths, angles);
+    for (int a = 0; a < 3; a++) {
+        out->mesh[a] = out->length[a] = mesh[a];
+        out->origin[a] = grid->origin[a];
+        out->step[a] = lengths[a] / (double)mesh[a];
+        for (int b = 0; b < 3; b++)
+            out->edge[a][b] = b <= a ? grid->cell.vectors[a][b] / (double)mesh[a] : 0;
+    }
+    /* The inverse of a lower triangular matrix, transposed: u = inverse r. */
+    double(*e)[3] = out->edge, (*u)[3] = out->inverse;
+    for (int a = 0; a < 3; a++)
+        u[a][a] = 1 / e[a][a];
+    u[1][2] = -e[2][1] * u[1][1] * u[2][2];
+    u[0][1] = -e[1][0] * u[0][0] * u[1][1];
+    u[0][2] = -(e[2][0] * u[2][2] + e[1][0] * u[1][2]) * u[0][0];
+}
+
+static bool points_in_cell(const vf_grid *grid, double h, int width, int64_t mesh[3])
+{
+    double lengths[3], angles[3];
+    vf_cell_shape(&grid->cell, lengths, angles);
+    for (int a = 0; a < 3; a++) {
+        const double points = fmax(ceil(lengths[a] / h) + 1, width);
+        if (!(points < MOST_POINTS))
+            return false;
+        mesh[a] = vf_fft_good_length((int64_t)points);
+    }
+    return true;
+}
+
+/* rc, from the largest sphere of wave numbers that the mesh has; in cells, it ends before half the mesh's frequency. */
+static void set_cutoff(ewald_layout *out)
+{
+    double most = INFINITY;
+    for (int a = 0; a < 3; a++)
+        most = fmin(most, pi / out->step[a] * (out->periodic ? 1 - 1 / (double)out->mesh[a] : 1));
+    out->cutoff = out->bandwidth / most;
+}
+
+/* Whether the map's points can be those of the fine mesh. */
+static bool can_be_direct(const vf_grid *grid, int width)
+{
+    for (int a = 0; a < 3; a++) {
+        const double edge = grid->spacing[a] * (double)grid->counts[a];
+        if (grid->cell.kind != VF_CELL_NONE && (grid->cell.kind == VF_CELL_TRICLINIC || grid->counts[a] < width ||
+                                                fabs(edge - grid->cell.vectors[a][a]) > 1e-9 * edge ||
+                                                vf_fft_good_length(grid->counts[a]) != grid->counts[a]))
+            return false;
+        if (grid->spacing[a] > 1.3 * smallest_spacing(grid))
+            return false;
+    }
+    return true;
+}
+
+static bool lay_fine(const vf_grid *grid, const summary *s, double h, ewald_shape *out)
+{
+    ewald_layout *fine = &out->fine;
+    int64_t mesh[3];
+    if (fine->periodic) {
+        if (!points_in_cell(grid, h, fine->width, mesh))
+            return false;
+        lay_cell(grid, out->interpolates ? mesh : grid->counts, fine);
+        return true;
+    }
+    double lo[3], step[3];
+    for (int a = 0; a < 3; a++) {
+        step[a] = out->interpolates ? h : grid->spacing[a];
+        lo[a] = out->interpolates ? s->lo[a] : /* the map's points are mesh points */
+                    grid->origin[a] - ceil((grid->origin[a] - s->lo[a]) / step[a] - 1e-9) * step[a];
+    }
+    return lay_free(lo, s->hi, step, ceil(0.5 * fine->width) + 1, fine);
+}
+
+/* The coarse mesh covers the fine one. Its errors are made smaller, for they count for a larger spacing. */
+static bool lay_coarse(const vf_grid *grid, ewald_shape *out)
+{
+    ewald_layout *fine = &out->fine, *coarse = &out->coarse;
+    const double longest = fmax(fine->step[0], fmax(fine->step[1], fine->step[2]));
+    const double step[3] = {EWALD_COARSER * longest, EWALD_COARSER * longest, EWALD_COARSER * longest};
+    coarse->width = fine->width + (fine->width < EWALD_LEAST_WIDTH + WINDOWS - 1);
+    coarse->window = windows[coarse->width - EWALD_LEAST_WIDTH].bandwidth * pi / 2 * coarse->width;
+    coarse->bandwidth = fine->bandwidth + 1.5;
+    if (coarse->periodic) {
+        int64_t mesh[3];
+        if (!points_in_cell(grid, step[0], coarse->width, mesh))
+            return false;
+        lay_cell(grid, mesh, coarse);
+        set_cutoff(coarse);
+        /* A small cell has a coarse mesh finer than needed: its cutoff may be any larger one. */
+        coarse->cutoff = fmax(coarse->cutoff, coarse->bandwidth * EWALD_COARSER * longest / pi);
+        return true;
+    }
+    double hi[3];
+    for (int a = 0; a < 3; a++)
+        hi[a] = fine->origin[a] + fine->step[a] * (double)(fine->mesh[a] - 1);
+    if (!lay_free(fine->origin, hi, step, ceil(0.5 * coarse->width) + 1, coarse))
+        return false;
+    set_cutoff(coarse);
+    for (int a = 0; a < 3; a++) {
+        /* Images of the fine mesh's part are as far away as it reaches, and tails of the window's inverse transform. */
+        const double margin = coarse->cutoff / fine->step[a] + fine->width;
+        coarse->mesh[a] = vf_fft_good_length(coarse->mesh[a]);
+        coarse->length[a] = 2 * coarse->mesh[a];
+        fine->length[a] = vf_fft_good_length(fine->mesh[a] + (int64_t)ceil(margin));
+    }
+    return true;
+}
+
+/* ---- costs ---- */
+
+/* Seconds of one thread for transforms of `lines` lines of length n, to and fro. */
+static double fft_seconds(double lines, int64_t n, bool twice)
+{
+    return 2 * lines * (double)n * (log2((double)n) + 2) * (twice ? 1.8e-9 : 0.9e-9);
+}
+
+static double level_seconds(const ewald_layout *s, double charges, bool twice)
+{
+    const double n1 = (double)s->mesh[1], n2 = (double)s->mesh[2], l1 = (double)s->length[1];
+    const double half = (double)s->length[0] / 2 + 1, spread = pow(s->width, 2) * (twice ? 4e-9 : 2e-9) + 2e-7;
+    return fft_seconds(n1 * n2 / 2, s->length[0], twice) + fft_seconds(half * n2, s->length[1], twice) +
+           fft_seconds(half * l1, s->length[2], twice) + charges * spread;
+}
+
+/* In single precision, rounding errors of transforms are about 3e-8 of the charges on the mesh, and multiplied by the
+ * law within rc'. Where the potential is small because charges cancel, or are far away, that is too much. */
+static vf_dtype mesh_precision(const vf_ewald_options *o, const summary *s, const ewald_shape *shape)
+{
+    double volume = 1;
+    for (int a = 0; a < 3; a++)
+        volume *= shape->fine.step[a] * (double)shape->fine.mesh[a];
+    const double noise = 3e-8 * sqrt(s->squares / volume * 4 * pi * shape->coarse.cutoff);
+    return o->precision == VF_F64 || noise > 0.4 * o->tolerance * s->rms ? VF_F64 : VF_F32;
+}
+
+/* Whether rounding errors of near pairs, each of about the smooth part at 0, matter in single precision: for a small
+ * potential of charges that cancel, or are far away. */
+static bool is_noisy(const vf_grid *grid, const vf_ewald_options *o, const summary *s, const ewald_shape *shape)
+{
+    const double squares = s->squares / fmax((double)s->count, 1) * shape->pairs / (double)vf_grid_points(grid);
+    return o->precision == VF_F32 && 6e-8 * 3.5 / shape->fine.cutoff * sqrt(squares) > 0.7 * o->tolerance * s->rms;
+}
+
+static void find_costs(const vf_grid *grid, const vf_ewald_options *o, const summary *s, ewald_shape *out)
+{
+    const bool twice = o->precision == VF_F64, twice_mesh = out->precision == VF_F64;
+    const double points = (double)vf_grid_points(grid), rc = out->fine.cutoff;
+    double fine = 1, coarse = 1, spectrum = 1;
+    for (int a = 0; a < 3; a++) {
+        fine *= (double)out->fine.mesh[a];
+        coarse *= (double)out->coarse.mesh[a];
+        spectrum *= (double)out->fine.length[a] / (out->fine.skewed && a > 0 ? 1 : 2);
+    }
+    out->making = level_seconds(&out->fine, (double)s->count, twice_mesh) +
+                  level_seconds(&out->coarse, (double)s->count, true) + spectrum * 5e-8 + fine * 5e-9;
+    out->making += coarse * (out->coarse.periodic ? 5e-8 : 2e-7); /* its kernel */
+    const double sphere = 4 * pi / 3 * pow(rc, 3) / (grid->spacing[0] * grid->spacing[1] * grid->spacing[2]);
+    const double near = near_charges(s, grid, rc);
+    out->pairs = near * fmin(sphere, points);
+    out->making += near * 3e-8;
+    out->using = out->pairs * (twice ? 2.9e-9 : 1.0e-9) + near * 5e-8 +
+                 points * (out->interpolates ? (twice_mesh ? 10e-9 : 5e-9) : 0.5e-9);
+}
+
+/* The shape for a fine mesh of spacing H = coarseness times the smallest spacing. Returns false if there is none. */
+static bool shape_for(const vf_grid *grid, const vf_ewald_options *o, const summary *s, double coarseness, bool direct,
+                      ewald_shape *out)
+{
+    const ewald_layout empty = {.periodic = grid->cell.kind != VF_CELL_NONE,
+                                .skewed = grid->cell.kind == VF_CELL_TRICLINIC};
+    *out = (ewald_shape){.fine = empty, .coarse = empty, .interpolates = !direct};
+    double h = coarseness * smallest_spacing(grid);
+    for (int a = 0; direct && a < 3; a++)
+        h = fmax(h, grid->spacing[a]);
+    choose_window(allowed_error(s, o->tolerance, h), &out->fine);
+    if ((direct && !can_be_direct(grid, out->fine.width)) || !lay_fine(grid, s, h, out))
+        return false;
+    set_cutoff(&out->fine);
+    if (!lay_coarse(grid, out))
+        return false;
+    out->precision = mesh_precision(o, s, out);
+    find_costs(grid, o, s, out);
+    out->making += is_noisy(grid, o, s, out) ? noisy_seconds : 0;
+    return out->fine.cutoff >= o->r_min && out->fine.cutoff <= 0x1p19 * smallest_spacing(grid) &&
+           out->fine.cutoff <= VF_COULOMB_MAX_COORDINATE;
+}
+
+vf_status ewald_choose(vf_device *device, const vf_grid *grid, const vf_coulomb_atoms *charges,
+                       const vf_ewald_options *options, ewald_shape *shape)
+{
+    static const double coarser[] = {1.0, 1.2, 1.4, 1.6, 1.8, 2.0, 2.25, 2.5, 2.75, 3.0, 3.5, 4.0, 5.0, 6.0, 8.0};
+    vf_context *ctx = vf_device_context(device);
+    summary s;
+    vf_status status = check(ctx, grid, charges, options);
+    if (status == VF_OK)
+        status = summarise(device, grid, charges, options->r_min, &s);
+    if (status != VF_OK)
+        return status;
+    double least = INFINITY;
+    for (double octaves = 1; octaves < 1e6; octaves *= 8)
+        for (int i = -1; i < (int)(sizeof coarser / sizeof *coarser); i++) {
+            const bool direct = i < 0;
+            const double coarseness =
+                options->coarseness != 0 ? options->coarseness : octaves * coarser[direct ? 0 : i];
+            ewald_shape one;
+            if ((direct && coarseness != 1) || !shape_for(grid, options, &s, coarseness, direct, &one) ||
+                !(one.making + one.using < least))
+                continue;
+            least = one.making + one.using;
+            *shape = one;
+        }
+    return least < INFINITY
+               ? VF_OK
+               : vf_fail(ctx, VF_ERR_UNSUPPORTED,
+                         "Ewald sum: no mesh suits this grid, tolerance and minimal distance %g", options->r_min);
+}

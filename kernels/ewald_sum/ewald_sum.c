@@ -1,0 +1,153 @@
+/* The front end: the choice of the shape, the near sum, and the backends of the rest. */
+#include "ewald_sum.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "backend/registry.h"
+#include "ewald_backend.h"
+
+static const vf_backend backends[] = {
+    {&vf_cpu_only, &vf_ewald_cpu},
+    {0},
+};
+
+/* The dipole's term of a sphere in vacuum. */
+static vf_status set_slope(vf_ewald *plan, const vf_coulomb_atoms *charges)
+{
+    double sum = 0, size = 0, dipole[3] = {0};
+    if (!plan->options.vacuum)
+        return VF_OK;
+    if (!plan->shape.fine.periodic)
+        return vf_fail(plan->ctx, VF_ERR_ARGUMENT, "Ewald sum: a vacuum boundary needs a periodic cell");
+    for (int64_t i = 0; i < charges->count; i++) {
+        const double r[3] = {charges->x[i], charges->y[i], charges->z[i]}, q = charges->charge[i];
+        sum += q;
+        size += fabs(q);
+        for (int a = 0; a < 3; a++)
+            dipole[a] += q * r[a];
+    }
+    if (fabs(sum) > 1e-6 * size)
+        return vf_fail(plan->ctx, VF_ERR_ARGUMENT, "Ewald sum: a vacuum boundary needs neutral charges, not %g in all",
+                       sum);
+    const double pi = 3.14159265358979323846;
+    for (int a = 0; a < 3; a++)
+        plan->slope[a] = plan->options.scale * 4 * pi / 3 * dipole[a] / vf_cell_volume(&plan->grid.cell);
+    return VF_OK;
+}
+
+static vf_status make_near(vf_ewald *plan, const vf_coulomb_atoms *charges)
+{
+    const vf_cutoff_options options = {.scale = plan->options.scale,
+                                       .r_min = plan->options.r_min,
+                                       .cutoff = plan->shape.fine.cutoff,
+                                       .bandwidth = plan->shape.fine.bandwidth,
+                                       .precision = plan->options.precision,
+                                       .variant = plan->options.variant};
+    return vf_cutoff_create(plan->device, &plan->grid, charges, &options, &plan->near);
+}
+
+vf_status vf_ewald_create(vf_device *device, const vf_grid *grid, const vf_coulomb_atoms *charges,
+                          const vf_ewald_options *options, vf_ewald **out)
+{
+    vf_context *ctx = vf_device_context(device);
+    ewald_shape shape;
+    *out = NULL;
+    const vf_ewald_backend *backend = vf_backend_table(backends, device);
+    if (!backend)
+        return vf_fail(ctx, VF_ERR_UNSUPPORTED, "Ewald sum: it does not run on %s", vf_device_name(device));
+    vf_status status = ewald_choose(device, grid, charges, options, &shape);
+    if (status != VF_OK)
+        return status;
+    vf_ewald *plan = calloc(1, sizeof *plan);
+    if (!plan)
+        return vf_fail(ctx, VF_ERR_MEMORY, "not enough memory for a plan");
+    *plan = (vf_ewald){
+        .backend = backend, .device = device, .ctx = ctx, .grid = *grid, .options = *options, .shape = shape};
+    status = make_near(plan, charges);
+    plan->options.variant = NULL; /* the caller's string may not outlive this call */
+    if (status == VF_OK)
+        status = set_slope(plan, charges);
+    if (status == VF_OK)
+        status = backend->create(plan, charges);
+    if (status == VF_OK)
+        *out = plan;
+    else
+        vf_ewald_destroy(plan);
+    return status;
+}
+
+vf_status vf_ewald_execute(const vf_ewald *plan, vf_queue *queue, const vf_box *box, void *out)
+{
+    if (!vf_box_inside(box, &plan->grid) || vf_queue_device(queue) != plan->device)
+        return vf_fail(plan->ctx, VF_ERR_ARGUMENT,
+                       "Ewald sum: the box is empty or not inside the grid, or the queue belongs to another device");
+    const vf_status status = plan->backend->execute(plan, queue, box, out);
+    return status == VF_OK ? vf_cutoff_execute(plan->near, queue, box, true, out) : status;
+}
+
+void vf_ewald_destroy(vf_ewald *plan)
+{
+    if (!plan)
+        return;
+    if (plan->state)
+        plan->backend->destroy(plan);
+    vf_cutoff_destroy(plan->near);
+    free(plan);
+}
+
+const char *vf_ewald_variant(const vf_ewald *plan)
+{
+    return vf_cutoff_variant(plan->near);
+}
+
+const char *vf_ewald_variant_name(vf_device_kind kind, int index)
+{
+    return vf_cutoff_variant_name(kind, index);
+}
+
+static vf_ewald_info info_of(const ewald_shape *s)
+{
+    vf_ewald_info info = {.bandwidth = s->fine.bandwidth,
+                          .cutoff = s->fine.cutoff,
+                          .width = s->fine.width,
+                          .interpolates = s->interpolates,
+                          .pairs = s->pairs};
+    for (int a = 0; a < 3; a++) {
+        info.mesh[a] = s->fine.mesh[a];
+        info.spacing[a] = s->fine.step[a];
+    }
+    return info;
+}
+
+void vf_ewald_get_info(const vf_ewald *plan, vf_ewald_info *info)
+{
+    *info = info_of(&plan->shape);
+    info->bytes = plan->bytes + vf_cutoff_bytes(plan->near);
+    info->most_bytes = plan->most_bytes + vf_cutoff_bytes(plan->near);
+}
+
+static uint64_t kernel_bytes(const ewald_layout *s, vf_dtype precision)
+{
+    return (uint64_t)(ewald_kernel_size(s, 0) * ewald_kernel_size(s, 1) * ewald_kernel_size(s, 2)) *
+           vf_dtype_bytes(precision);
+}
+
+vf_status vf_ewald_plan_costs(vf_device *device, const vf_grid *grid, const vf_coulomb_atoms *charges,
+                              const vf_ewald_options *options, vf_ewald_info *info, double *create_seconds,
+                              double *execute_seconds)
+{
+    ewald_shape s;
+    vf_status status = ewald_choose(device, grid, charges, options, &s);
+    if (status != VF_OK)
+        return status;
+    *info = info_of(&s);
+    *create_seconds = s.making;
+    *execute_seconds = s.using;
+    /* A charge in bins takes up to 48 bytes, and as many while charges are sorted; a bin of 256 points, 8. */
+    const uint64_t sorted = (uint64_t)charges->count * 48;
+    info->bytes = ewald_mesh_bytes(&s.fine, s.precision) + sorted + (uint64_t)vf_grid_points(grid) / 32;
+    info->most_bytes = info->bytes + sorted + ewald_mesh_bytes(&s.coarse, VF_F64) +
+                       kernel_bytes(&s.coarse, VF_F64) * 3 + kernel_bytes(&s.fine, s.precision);
+    return VF_OK;
+}

@@ -1,0 +1,172 @@
+/* Ewald sums on a mesh as a method: to a tolerance, in free space and in cells, for any box of the grid.
+ * kernels/ewald_sum computes them. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "ewald_sum.h"
+#include "potential_methods.h"
+#include "voxfield/timer.h"
+
+static vf_ewald_options options_of(const vf_potential_problem *problem)
+{
+    return (vf_ewald_options){.scale = problem->pair.scale,
+                              .r_min = problem->pair.r_min,
+                              .tolerance = fmin(problem->tolerance, 0.1),
+                              .precision = problem->precision,
+                              .variant = problem->variant};
+}
+
+/* ---- costs ---- */
+
+/* For a molecule of usual density, and a grid of about half an angstrom: pairs within the cutoff, and the mesh. */
+static double expected_seconds(const vf_potential_problem *problem, vf_device_kind kind, int threads, double charges,
+                               double points)
+{
+    (void)kind;
+    const double bandwidth = log(1 / fmax(problem->tolerance, 1e-16)) + 2, pairs = 0.5 * pow(bandwidth, 3);
+    const double single = 0.01 + charges * (1e-6 + 1.3e-9 * pairs) + points * 2.5e-8;
+    return single * (problem->precision == VF_F64 ? 2 : 1) / threads;
+}
+
+/* The actual variant; or why there is none. */
+static vf_status find_variant(vf_device *device, const vf_potential_problem *problem, char *name, size_t size)
+{
+    const vf_grid grid = {.spacing = {1, 1, 1}, .counts = {1, 1, 1}};
+    const vf_cutoff_options options = {.scale = 1,
+                                       .r_min = 0.1,
+                                       .cutoff = 1,
+                                       .bandwidth = 8,
+                                       .precision = problem->precision,
+                                       .variant = problem->variant};
+    vf_cutoff *plan = NULL;
+    const vf_status status = vf_cutoff_create(device, &grid, &(vf_coulomb_atoms){0}, &options, &plan);
+    if (status == VF_OK)
+        snprintf(name, size, "%s", vf_cutoff_variant(plan));
+    vf_cutoff_destroy(plan);
+    return status;
+}
+
+/* How much longer than expected one layer of the map takes on this machine, with all else that it needs; 1 for little
+ * work, which is not worth measuring. */
+static vf_status measure(vf_device *device, const vf_potential_problem *problem, const vf_coulomb_atoms *charges,
+                         double *factor)
+{
+    vf_potential_problem part = *problem;
+    vf_coulomb_atoms some = *charges;
+    const int64_t most_charges = 4000, most_points = 40;
+    double making, using, began;
+    vf_ewald_info info;
+    vf_array values = {0};
+    vf_queue *queue = NULL;
+    vf_ewald *plan = NULL;
+    some.count = some.count < most_charges ? some.count : most_charges;
+    for (int a = 0; a < 3; a++)
+        part.grid.counts[a] = part.grid.counts[a] < most_points ? part.grid.counts[a] : most_points;
+    const vf_ewald_options options = options_of(&part);
+    const vf_box all = vf_grid_box(&part.grid);
+    vf_status status = vf_ewald_plan_costs(device, &part.grid, &some, &options, &info, &making, &using);
+    if (status == VF_OK)
+        status = vf_array_create(device, VF_SPACE_DEVICE, part.precision, vf_box_points(&all), &values);
+    if (status == VF_OK)
+        status = vf_queue_create(device, &queue);
+    began = vf_now();
+    if (status == VF_OK)
+        status = vf_ewald_create(device, &part.grid, &some, &options, &plan);
+    if (status == VF_OK)
+        status = vf_ewald_execute(plan, queue, &all, values.data);
+    *factor = (vf_now() - began) * vf_context_threads(vf_device_context(device)) / fmax(making + using, 1e-3);
+    vf_ewald_destroy(plan);
+    vf_queue_destroy(queue);
+    vf_array_free(&values);
+    return status;
+}
+
+static vf_status estimate(vf_device *device, const vf_potential_problem *problem, const vf_coulomb_atoms *charges,
+                          double maps, vf_potential_estimate *out)
+{
+    static const double worth_measuring = 2; /* seconds */
+    const vf_ewald_options options = options_of(problem);
+    const int threads = vf_context_threads(vf_device_context(device));
+    double making = 0, using = 0, factor = 1;
+    vf_ewald_info info;
+    *out = (vf_potential_estimate){0};
+    vf_status status = find_variant(device, problem, out->variant, sizeof out->variant);
+    if (status == VF_OK)
+        status = vf_ewald_plan_costs(device, &problem->grid, charges, &options, &info, &making, &using);
+    if (status == VF_OK && (making + using) / threads * maps > worth_measuring)
+        status = measure(device, problem, charges, &factor);
+    if (status != VF_OK)
+        return status;
+    out->evaluations = info.pairs + 1;
+    out->seconds = fmax(factor, 0.25) * (making + using) / threads + 1e-4;
+    out->host_bytes = info.most_bytes;
+    return VF_OK;
+}
+
+/* ---- plans: the state is just a vf_ewald ---- */
+
+static vf_status create(vf_device *device, const vf_potential_problem *problem, const vf_coulomb_atoms *charges,
+                        void **state)
+{
+    const vf_ewald_options options = options_of(problem);
+    vf_ewald *sum = NULL;
+    const vf_status status = vf_ewald_create(device, &problem->grid, charges, &options, &sum);
+    *state = sum;
+    return status;
+}
+
+static vf_status compute(const void *state, vf_queue *queue, const vf_box *box, void *out)
+{
+    return vf_ewald_execute(state, queue, box, out);
+}
+
+static void destroy(void *state)
+{
+    vf_ewald_destroy(state);
+}
+
+static const char *variant(const void *state)
+{
+    return vf_ewald_variant(state);
+}
+
+/* ---- the potential of one charge ---- */
+
+/* With all its images and a neutralising background, exactly. */
+static double value_in_cell(const void *state, const double d[3])
+{
+    const vf_potential_problem *problem = state;
+    const double zero = 0, one = 1;
+    const vf_coulomb_atoms unit = {.count = 1, .x = &zero, .y = &zero, .z = &zero, .charge = &one};
+    double value;
+    vf_ewald_reference(&problem->grid.cell, &unit, 1, problem->pair.r_min, false, 1, d, &value);
+    return value;
+}
+
+static void pair(const vf_potential_problem *problem, vf_pair_potential *out)
+{
+    *out = problem->pair;
+    if (problem->grid.cell.kind == VF_CELL_NONE)
+        return;
+    out->law = VF_PAIR_FUNCTION;
+    out->value = value_in_cell;
+    out->state = problem;
+}
+
+const vf_potential_method vf_potential_fast = {.name = "fast",
+                                               .title = "fast sum",
+                                               .devices = 1u << VF_DEVICE_CPU,
+                                               .cells = 1u << VF_CELL_NONE | 1u << VF_CELL_ORTHORHOMBIC |
+                                                        1u << VF_CELL_TRICLINIC,
+                                               .laws = 1u << VF_PAIR_COULOMB,
+                                               .extent = VF_POTENTIAL_BOXES,
+                                               .tolerance = {VF_EWALD_FINEST_F32, VF_EWALD_FINEST_F64},
+                                               .variant_name = vf_ewald_variant_name,
+                                               .expected_seconds = expected_seconds,
+                                               .estimate = estimate,
+                                               .create = create,
+                                               .compute = compute,
+                                               .destroy = destroy,
+                                               .variant = variant,
+                                               .pair = pair};

@@ -1,0 +1,243 @@
+/* Ewald sums in free space against the direct sum, at every power of ten; the same bits in boxes and for any number of
+ * threads, in cells, too; costs; what is refused.
+ *
+ * usage: test_ewald_sum DEVICE [SEED [TEST...]]     (cpu; exit 77 if there is no such device)
+ *
+ * Bounds: ewald_fixture.h. The direct sums here are in double precision; their errors of 1e-15 of sum |q| / r do not
+ * matter. */
+#include "ewald_fixture.h"
+#include "prolate.h"
+
+/* Also sets spread[n]: the root of the terms' squares. */
+static double *direct_sum(const vf_grid *g, const cloud *c, double scale, double r_min, double *spread)
+{
+    const int64_t points = vf_grid_points(g), n = c->count;
+    double *out = calloc((size_t)points, sizeof *out);
+    assert_non_null(out);
+    for (int64_t p = 0; p < points; p++) {
+        double r[3], squares = 0;
+        position(g, p, r);
+        for (int64_t i = 0; i < n; i++) {
+            const double x = r[0] - c->data[i], y = r[1] - c->data[n + i], z = r[2] - c->data[2 * n + i];
+            const double term = scale * c->data[3 * n + i] / fmax(sqrt(x * x + y * y + z * z), r_min);
+            out[p] += term;
+            squares += term * term;
+        }
+        spread[p] = sqrt(squares);
+    }
+    return out;
+}
+
+typedef struct subject {
+    const char *name;
+    int64_t count;
+    double lo, hi;
+    bool neutral;
+} subject;
+
+static void check_free(const char *name, const vf_grid *g, const cloud *c)
+{
+    const double scale = 14.4, r_min = 0.15;
+    double *spread = calloc((size_t)vf_grid_points(g), sizeof *spread);
+    assert_non_null(spread);
+    double *expected = direct_sum(g, c, scale, r_min, spread);
+    for (int digits = 3; digits <= 10; digits++)
+        for (int precision = VF_F32; precision <= VF_F64; precision++) {
+            vf_ewald_options o = {.scale = scale,
+                                  .r_min = r_min,
+                                  .tolerance = pow(10, -digits),
+                                  .precision = (vf_dtype)precision,
+                                  .coarseness = uniform() < 0.5   ? 0
+                                                : uniform() < 0.4 ? 1
+                                                                  : 1 + 2 * uniform()};
+            if (precision == VF_F32 && digits > 6)
+                continue;
+            double *got = compute_all(g, c, &o);
+            assert_close(name, &o, got, expected, spread, vf_grid_points(g), 1);
+            free(got);
+        }
+    free(expected);
+    free(spread);
+}
+
+static void test_free_space(void **state)
+{
+    (void)state;
+    static const subject subjects[] = {{"neutral", 240, 0.1, 0.9, true}, {"charged", 240, 0.1, 0.9, false},
+                                       {"sparse", 3, 0.1, 0.9, false},   {"one", 1, 0, 1, false},
+                                       {"dense", 250, 0.4, 0.6, false},  {"beyond the edges", 200, -0.3, 1.4, false},
+                                       {"beside", 60, 1.1, 1.6, false},  {"farther away", 60, 1.5, 2, true}};
+    for (size_t n = 0; n < sizeof subjects / sizeof *subjects; n++) {
+        const subject *s = &subjects[n];
+        const vf_grid g = random_grid(12, 20);
+        cloud c = charges_in(&g, s->count, s->lo, s->hi);
+        const cloud all = c;
+        if (s->neutral)
+            make_neutral(&c);
+        check_free(s->name, &g, &c);
+        free(all.data);
+    }
+}
+
+/* Charges on grid points and close to them. */
+static void test_near_points(void **state)
+{
+    (void)state;
+    const vf_grid g = random_grid(14, 12);
+    cloud c = charges_in(&g, 60, 0, 1);
+    for (int64_t i = 0; i < c.count; i++)
+        for (int a = 0; a < 3; a++) {
+            double *x = &c.data[a * c.count + i];
+            *x =
+                g.origin[a] + g.spacing[a] * (floor((*x - g.origin[a]) / g.spacing[a]) + (i % 2 ? 0.1 * uniform() : 0));
+        }
+    check_free("near points", &g, &c);
+    free(c.data);
+}
+
+/* No charges: 0 everywhere. */
+static void test_nothing(void **state)
+{
+    (void)state;
+    const vf_grid g = random_grid(5, 9);
+    const cloud none = make_cloud(0);
+    const vf_ewald_options o = {.scale = 1, .r_min = 0.1, .tolerance = 1e-5, .precision = VF_F32};
+    double *got = compute_all(&g, &none, &o);
+    for (int64_t i = 0; i < vf_grid_points(&g); i++)
+        assert_true(got[i] == 0);
+    free(got);
+    free(none.data);
+}
+
+/* The error model of the split (ewald_parameters.c): e = 2.96 exp(-c), within 6 %. */
+static void test_split_model(void **state)
+{
+    (void)state;
+    for (double c = 4; c < 30; c += 1 + 2 * uniform()) {
+        vf_prolate psi;
+        vf_prolate_make(c, &psi);
+        double sum = 0;
+        const double step = 0.01;
+        for (double u = c + 0.5 * step; u < c + 300; u += step)
+            sum += step * pow(vf_prolate_transform(&psi, u) / u, 2);
+        const double ratio = sqrt(8 * c / 3.14159265358979323846 * sum) / (2.96 * exp(-c));
+        if (!(fabs(ratio - 1) < 0.06))
+            fail_msg("c = %g: the split's error is %g times the model's", c, ratio);
+    }
+}
+
+/* ---- bits, costs and errors ---- */
+
+static vf_box random_box(const vf_grid *g)
+{
+    vf_box box;
+    for (int a = 0; a < 3; a++) {
+        box.lo[a] = (int64_t)(uniform() * (double)g->counts[a]);
+        box.hi[a] = box.lo[a] + 1 + (int64_t)(uniform() * (double)(g->counts[a] - box.lo[a]));
+        box.hi[a] = box.hi[a] < g->counts[a] ? box.hi[a] : g->counts[a];
+    }
+    return box;
+}
+
+static void test_bits(void **state)
+{
+    (void)state;
+    for (int trial = 0; trial < 8; trial++) {
+        const vf_cell_kind kind = (vf_cell_kind)(trial % 3);
+        const vf_grid g = kind == VF_CELL_NONE ? random_grid(20, 90) : cell_grid(kind, 40, 0.5);
+        cloud c = charges_in(&g, 300, -0.1, 1.1);
+        const vf_ewald_options o = {.scale = 1,
+                                    .r_min = 0.1,
+                                    .tolerance = 1e-6,
+                                    .precision = trial % 2 ? VF_F64 : VF_F32,
+                                    .coarseness = trial < 4 ? 0 : 1 + trial % 2};
+        const int threads = vf_context_threads(ctx);
+        double *whole = compute_all(&g, &c, &o);
+        need(vf_context_set_threads(ctx, threads > 1 ? 1 : 3));
+        const vf_box box = random_box(&g);
+        double *part = compute(&g, &c, &o, &box);
+        need(vf_context_set_threads(ctx, threads));
+        const int64_t row = vf_box_extent(&box, 0);
+        const double *at = part;
+        for (int64_t k = box.lo[2]; k < box.hi[2]; k++)
+            for (int64_t j = box.lo[1]; j < box.hi[1]; j++, at += row)
+                assert_memory_equal(at, whole + (k * g.counts[1] + j) * g.counts[0] + box.lo[0],
+                                    (size_t)row * sizeof *at);
+        free(part);
+        free(whole);
+        free(c.data);
+    }
+}
+
+/* What is planned is what is made. */
+static void test_costs(void **state)
+{
+    (void)state;
+    const vf_grid g = random_grid(30, 30);
+    cloud c = charges_in(&g, 500, 0, 1);
+    const vf_coulomb_atoms charges = charges_of(&c);
+    const vf_ewald_options o = {.scale = 1, .r_min = 0.1, .tolerance = 1e-6, .precision = VF_F32};
+    vf_ewald *plan = make_plan(&g, &c, &o);
+    vf_ewald_info planned, made;
+    double making, using;
+    vf_ewald_get_info(plan, &made);
+    need(vf_ewald_plan_costs(device, &g, &charges, &o, &planned, &making, &using));
+    assert_true(making > 0 && using > 0 && making < 60 && using < 60);
+    assert_true(planned.cutoff == made.cutoff && planned.width == made.width && planned.mesh[2] == made.mesh[2]);
+    assert_true(made.bytes > 0 && made.most_bytes >= made.bytes);
+    assert_true((double)planned.most_bytes > 0.8 * (double)made.most_bytes &&
+                (double)planned.most_bytes < 4 * (double)made.most_bytes);
+    vf_ewald_destroy(plan);
+    free(c.data);
+}
+
+static void refuse(const vf_grid *g, const cloud *c, const vf_ewald_options *o, vf_status expected, const char *word)
+{
+    const vf_coulomb_atoms charges = charges_of(c);
+    vf_ewald *plan = NULL;
+    const vf_status status = vf_ewald_create(device, g, &charges, o, &plan);
+    if (status != expected || plan || !strstr(vf_context_message(ctx), word))
+        fail_msg("%s instead of %s with '%s': %s", vf_status_name(status), vf_status_name(expected), word,
+                 vf_context_message(ctx));
+    vf_context_clear_error(ctx);
+}
+
+static void test_refusals(void **state)
+{
+    (void)state;
+    const vf_grid g = random_grid(6, 6);
+    cloud c = charges_in(&g, 5, 0, 1);
+    const vf_ewald_options good = {.scale = 1, .r_min = 0.1, .tolerance = 1e-4, .precision = VF_F32};
+    vf_ewald_options bad[] = {good, good, good, good, good, good, good, good};
+    bad[0].tolerance = 1e-8; /* in single precision */
+    bad[1].tolerance = NAN;
+    bad[2].scale = NAN;
+    bad[3].r_min = NAN;
+    bad[4].coarseness = NAN;
+    bad[5].precision = VF_C64;
+    bad[6].variant = "nonsense";
+    bad[7].vacuum = true; /* without a cell */
+    static const char *const words[] = {"tolerance",  "tolerance", "scale",    "distance",
+                                        "coarseness", "precision", "nonsense", "cell"};
+    for (int i = 0; i < 8; i++)
+        refuse(&g, &c, &bad[i], VF_ERR_ARGUMENT, words[i]);
+    vf_grid turned = cell_grid(VF_CELL_TRICLINIC, 6, 0.2);
+    vf_ewald_options vacuum = good;
+    vacuum.vacuum = true;
+    c.data[3 * c.count] += 1;
+    refuse(&turned, &c, &vacuum, VF_ERR_ARGUMENT, "neutral");
+    turned.cell.vectors[0][1] = 1;
+    refuse(&turned, &c, &good, VF_ERR_UNSUPPORTED, "along x");
+    c.data[7] = NAN;
+    refuse(&g, &c, &good, VF_ERR_ARGUMENT, "charge 3");
+    free(c.data);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_free_space), cmocka_unit_test(test_near_points),
+                                       cmocka_unit_test(test_nothing),    cmocka_unit_test(test_split_model),
+                                       cmocka_unit_test(test_bits),       cmocka_unit_test(test_costs),
+                                       cmocka_unit_test(test_refusals)};
+    return run_on_device(argc, argv, tests, NULL, NULL);
+}
