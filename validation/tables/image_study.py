@@ -206,7 +206,7 @@ class Generated:
             for name in ("csm", "phantom", "coil_images"):
                 del group[name]
             lines = [line for line in group["data"][...] if line["head"]["idx"]["repetition"] == 0
-                     and not line["head"]["flags"] & 1 << 18]
+                     and not int(line["head"]["flags"]) & 1 << 18]
         self.matrix, self.mask = (n, n, 1), np.zeros((n, n), bool)
         grid = np.zeros((8, n, n), complex)
         for line in lines:
