@@ -414,11 +414,11 @@ vf_status ewald_choose(vf_device *device, const vf_grid *grid, const vf_coulomb_
     if (status != VF_OK)
         return status;
     double least = INFINITY;
-    for (double octaves = 1; octaves < 1e6; octaves *= 8)
+    for (int exponent = 0; exponent <= 18; exponent += 3)
         for (int i = -1; i < (int)(sizeof coarser / sizeof *coarser); i++) {
             const bool direct = i < 0;
             const double coarseness =
-                options->coarseness != 0 ? options->coarseness : octaves * coarser[direct ? 0 : i];
+                options->coarseness != 0 ? options->coarseness : ldexp(coarser[direct ? 0 : i], exponent);
             ewald_shape one;
             if ((direct && coarseness != 1) || !shape_for(grid, options, &s, coarseness, direct, &one) ||
                 !(one.making + one.using < least))

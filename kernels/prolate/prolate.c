@@ -33,7 +33,7 @@ static int all_above(const tridiagonal *m, double shift, double *pivots)
 /* The eigenvector of the smallest eigenvalue by inverse iteration, shifted to just below that eigenvalue. */
 static void first_eigenvector(const tridiagonal *m, double *v)
 {
-    double pivots[VF_PROLATE_TERMS], low = 0, high = m->diagonal[0];
+    double pivots[VF_PROLATE_TERMS] = {0}, low = 0, high = m->diagonal[0];
     for (int step = 0; step < 40 && high - low > 1e-7 * high; step++) {
         const double middle = 0.5 * (low + high);
         if (all_above(m, middle, pivots))
