@@ -46,6 +46,7 @@ def write_plain(name, matrix, k, data, maps=None):
 
 def noise(seed, *shape):
     """Complex white noise in single precision, without zeros."""
+    need_h5py()
     random = numpy.random.default_rng(seed)
     return (random.normal(size=shape) + 1j * random.normal(size=shape)).astype(numpy.complex64)
 

@@ -36,6 +36,7 @@ def series(path, noise, signal=None, scan=True, spokes=12):
 
 
 def noisy(times=4.0):
+    need_h5py()
     return numpy.where(numpy.isin(range(FRAMES), NOISY), times, 1)
 
 
