@@ -21,6 +21,13 @@ def need_h5py():
         raise Skip("no h5py")
 
 
+def skip_without_h5py():
+    """Ends a program all of whose tests need h5py and numpy."""
+    if h5py is None:
+        print("SKIP: no h5py")
+        sys.exit(77)
+
+
 def phantom(path, *arguments):
     subprocess.run([PHANTOM, "-q", "-o", path, *map(str, arguments)], check=True, stdin=subprocess.DEVNULL)
     return path

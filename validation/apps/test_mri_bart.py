@@ -10,7 +10,7 @@ import pathlib
 import tempfile
 
 import program
-from made_scan import h5py, need_h5py, numpy, phantom
+from made_scan import h5py, need_h5py, numpy, phantom, skip_without_h5py
 from program import make, refuse
 
 # ---- files ----
@@ -46,7 +46,6 @@ def write_plain(name, matrix, k, data, maps=None):
 
 def noise(seed, *shape):
     """Complex white noise in single precision, without zeros."""
-    need_h5py()
     random = numpy.random.default_rng(seed)
     return (random.normal(size=shape) + 1j * random.normal(size=shape)).astype(numpy.complex64)
 
@@ -451,6 +450,7 @@ def test_files_of_other_programs(_):
 
 
 if __name__ == "__main__":
+    skip_without_h5py()
     with tempfile.TemporaryDirectory() as probe_folder:
         probe = phantom(os.path.join(probe_folder, "probe.h5"), "--matrix", "8,8,1")
         program.main(globals(), probe=(probe, "--dry-run"))

@@ -9,7 +9,7 @@ import json
 import os
 import time
 
-from made_scan import h5py, need_h5py, numpy, phantom, relative, run_tests
+from made_scan import h5py, need_h5py, numpy, phantom, relative, run_tests, skip_without_h5py
 from program import make, refuse
 
 SEED = int(os.environ.get("VOXFIELD_TEST_SEED") or time.time()) % 2 ** 31
@@ -36,7 +36,6 @@ def series(path, noise, signal=None, scan=True, spokes=12):
 
 
 def noisy(times=4.0):
-    need_h5py()
     return numpy.where(numpy.isin(range(FRAMES), NOISY), times, 1)
 
 
@@ -162,4 +161,5 @@ def test_said(_):
 
 
 if __name__ == "__main__":
+    skip_without_h5py()
     run_tests(globals())
