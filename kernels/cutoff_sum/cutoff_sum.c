@@ -20,13 +20,47 @@ const char *vf_cutoff_variant_name(vf_device_kind kind, int index)
     return vf_backend_variant(backends, kind, index);
 }
 
+/* ---- the smooth part ---- */
+
+/* erf(b x) / x: p->c is b. */
+static double gaussian_slope(const vf_prolate *p, double x)
+{
+    return fabs(x) < 1e-10 ? 1.1283791670955126 * p->c : erf(p->c * x) / x;
+}
+
+static vf_prolate gaussian_of(const vf_cutoff *plan)
+{
+    return (vf_prolate){.c = plan->options.cutoff / (sqrt(2) * plan->options.sigma)};
+}
+
+double vf_cutoff_smooth(const vf_cutoff *plan, double x)
+{
+    const vf_prolate gaussian = plan->options.sigma > 0 ? gaussian_of(plan) : (vf_prolate){0};
+    return plan->options.sigma > 0 ? gaussian_slope(&gaussian, x) : vf_prolate_slope(&plan->psi, x);
+}
+
+void vf_cutoff_fit(const vf_cutoff *plan, double accuracy, vf_prolate_powers *out)
+{
+    const vf_prolate gaussian = plan->options.sigma > 0 ? gaussian_of(plan) : (vf_prolate){0};
+    if (plan->options.sigma > 0)
+        vf_prolate_fit(&gaussian, gaussian_slope, accuracy, out);
+    else
+        vf_prolate_fit(&plan->psi, vf_prolate_slope, accuracy, out);
+    for (int k = 0; k <= out->degree; k++)
+        out->coefficient[k] /= plan->options.cutoff;
+}
+
+/* ---- checks ---- */
+
 static vf_status check_options(vf_context *ctx, const vf_grid *grid, const vf_cutoff_options *o)
 {
     if (!isfinite(o->scale) || !(o->r_min >= VF_COULOMB_MIN_R_MIN) || !(o->cutoff >= o->r_min) ||
         !(o->cutoff <= VF_COULOMB_MAX_COORDINATE))
         return vf_fail(ctx, VF_ERR_ARGUMENT, "cutoff sum: scale %g, minimal distance %g or cutoff %g is out of range",
                        o->scale, o->r_min, o->cutoff);
-    if (!(o->bandwidth >= VF_PROLATE_LEAST) || !(o->bandwidth <= VF_PROLATE_MOST))
+    if (o->sigma != 0 && (!(o->sigma >= 0.1 * o->cutoff) || !(o->sigma <= o->cutoff)))
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "cutoff sum: sigma %g does not suit the cutoff %g", o->sigma, o->cutoff);
+    if (o->sigma == 0 && (!(o->bandwidth >= VF_PROLATE_LEAST) || !(o->bandwidth <= VF_PROLATE_MOST)))
         return vf_fail(ctx, VF_ERR_ARGUMENT, "cutoff sum: bandwidth %g is out of range", o->bandwidth);
     if (o->precision != VF_F32 && o->precision != VF_F64)
         return vf_fail(ctx, VF_ERR_ARGUMENT, "cutoff sum: the precision must be VF_F32 or VF_F64");

@@ -7,7 +7,10 @@
  * Coulomb's law, Phi(r / rc) / r, is smooth: its Fourier transform is negligible beyond the wave number c / rc, and
  * ewald_sum.h computes it on a mesh. Split: Liang, Lu, Barnett, Greengard and Jiang, arXiv 2505.09727 (2025).
  *
- * Phi(r / rc) / r is a polynomial in r^2, to the precision of the arithmetic. Make a plan for a device, a grid and a
+ * With `sigma`, erf(r / (sqrt(2) sigma)) / r takes the place of Phi(r / rc) / r: the potential of a Gaussian charge. Its
+ * difference from Coulomb's law is cut off at rc, where it should be negligible.
+ *
+ * The smooth part is a polynomial in r^2, to the precision of the arithmetic. Make a plan for a device, a grid and a
  * set of charges, then execute it for boxes of the grid in any order. A point's value does not depend on its box, on
  * the number of threads or on queues. Charges are sorted into bins of any number of charges.
  *
@@ -28,7 +31,8 @@ typedef struct vf_cutoff_options {
     double scale;        /* C: finite */
     double r_min;        /* >= VF_COULOMB_MIN_R_MIN, in the grid's length unit */
     double cutoff;       /* rc >= r_min; at most VF_COULOMB_MAX_COORDINATE, and 2^20 spacings */
-    double bandwidth;    /* c: VF_PROLATE_LEAST to VF_PROLATE_MOST */
+    double bandwidth;    /* c: VF_PROLATE_LEAST to VF_PROLATE_MOST; not used with sigma */
+    double sigma;        /* 0, or of Gaussian charges: rc / 10 to rc */
     vf_dtype precision;  /* VF_F32, VF_F64: of distances, terms, results; "ref" computes in double, rounds the result */
     const char *variant; /* NULL: the device's default */
 } vf_cutoff_options;

@@ -31,6 +31,12 @@ struct vf_cutoff {
     void *state; /* the backend's own */
 };
 
+/* The part of Coulomb's law that is left out, times rc, at r / rc: Phi(x) / x, or that of a Gaussian charge. */
+double vf_cutoff_smooth(const vf_cutoff *plan, double x);
+
+/* The same as a polynomial, divided by rc. */
+void vf_cutoff_fit(const vf_cutoff *plan, double accuracy, vf_prolate_powers *out);
+
 extern const vf_cutoff_backend vf_cutoff_ref, vf_cutoff_cpu;
 
 #ifdef __cplusplus

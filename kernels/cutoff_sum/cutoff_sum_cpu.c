@@ -9,7 +9,7 @@
 
 typedef struct cpu_state {
     const cutoff_simd *simd;
-    vf_prolate_powers law; /* Phi(r / rc) / r */
+    vf_prolate_powers law; /* the smooth part */
     int64_t bins[3];       /* their numbers along the axes; charges beyond the grid are in the outermost ones */
     int64_t reach[3];      /* the cutoff, in points, rounded up */
     int64_t *first;        /* [bins + 1] charges */
@@ -103,9 +103,7 @@ static vf_status create(vf_cutoff *plan)
         return vf_fail(vf_device_context(plan->device), VF_ERR_MEMORY, "not enough memory for a plan");
     plan->state = s;
     s->simd = sets[isa];
-    vf_prolate_fit(&plan->psi, vf_prolate_slope, plan->options.precision == VF_F64 ? 0x1p-53 : 0x1p-25, &s->law);
-    for (int k = 0; k <= s->law.degree; k++)
-        s->law.coefficient[k] /= plan->options.cutoff;
+    vf_cutoff_fit(plan, plan->options.precision == VF_F64 ? 0x1p-53 : 0x1p-25, &s->law);
     int64_t bins = 1;
     for (int a = 0; a < 3; a++) {
         s->bins[a] = (plan->grid.counts[a] + bin_size[a] - 1) / bin_size[a];

@@ -12,7 +12,7 @@ static double potential(const vf_cutoff *plan, double x, double y, double z)
         const double r = sqrt(dx * dx + dy * dy + dz * dz);
         if (r < plan->options.cutoff)
             sum += plan->charge[i] * (1 / fmax(r, plan->options.r_min) -
-                                      vf_prolate_slope(&plan->psi, r / plan->options.cutoff) / plan->options.cutoff);
+                                      vf_cutoff_smooth(plan, r / plan->options.cutoff) / plan->options.cutoff);
     }
     return sum;
 }

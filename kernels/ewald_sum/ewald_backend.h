@@ -18,7 +18,9 @@ enum { EWALD_LEAST_WIDTH = 4, EWALD_MOST_WIDTH = 20, EWALD_COARSER = 4 };
 /* A mesh, and the part of Coulomb's law that it is for. */
 typedef struct ewald_layout {
     bool periodic, skewed;    /* in a cell; a triclinic one */
-    double bandwidth, cutoff; /* c, rc */
+    double bandwidth, cutoff; /* c, rc; c / rc is the largest wave number */
+    double sigma;             /* of Gaussian charges, all of whose potential is on this mesh; 0: Phi(r / rc) / r is */
+    double background;        /* added to the transform at k = 0 */
     int width;                /* P */
     double window;            /* the window's bandwidth */
     int64_t mesh[3];          /* points along each axis; periodic: once around */
@@ -35,6 +37,7 @@ typedef struct ewald_shape {
     vf_dtype precision;   /* of the fine mesh */
     bool interpolates;    /* the fine mesh does not have the map's points */
     double pairs;         /* near pairs, about */
+    double correction;    /* the reach of Gaussian charges that differ from points at near pairs only; 0: none */
     double making, using; /* seconds of one typical thread for the plan, and for the grid */
 } ewald_shape;
 
@@ -54,13 +57,20 @@ struct vf_ewald {
     vf_grid grid;
     vf_ewald_options options;
     ewald_shape shape;
-    vf_cutoff *near;
+    vf_cutoff *near;            /* of points; empty if all is on the mesh */
+    vf_cutoff *correction;      /* from points to Gaussian charges; NULL: none */
     double slope[3];            /* of the term of the vacuum boundary */
     uint64_t bytes, most_bytes; /* of the state */
     void *state;                /* the backend's own */
 };
 
 extern const vf_ewald_backend vf_ewald_cpu;
+
+/* Gaussian charges have no pole; what is subtracted from one should not be larger than needed. */
+static inline double ewald_r_min(const vf_ewald_options *o)
+{
+    return o->sigma > 0 && o->sigma < o->r_min ? o->sigma : o->r_min;
+}
 
 /* Chooses the shape. Errors: VF_ERR_ARGUMENT, VF_ERR_UNSUPPORTED, VF_ERR_MEMORY. */
 VF_MUST_CHECK vf_status ewald_choose(vf_device *device, const vf_grid *grid, const vf_coulomb_atoms *charges,

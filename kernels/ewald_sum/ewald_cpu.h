@@ -51,10 +51,11 @@ typedef struct ewald_kernel_job {
 VF_MUST_CHECK vf_status ewald_make_kernel(ewald_kernel_job *job, vf_array *kernel);
 VF_MUST_CHECK vf_status ewald_truncated_kernel(ewald_kernel_job *job, vf_array *kernel);
 
-/* The level's own part of the transform at k^2, without windows: psi(k rc / c). */
+/* The level's own part of the transform at k^2, without windows: psi(k rc / c), or exp(-sigma^2 k^2 / 2). */
 typedef struct ewald_radial {
     vf_prolate_powers psi;
     double most; /* c / rc: beyond, it is 0 */
+    double sigma;
 } ewald_radial;
 void ewald_radial_make(const ewald_level *level, ewald_radial *out);
 double ewald_radial_value(const ewald_radial *radial, double k2);

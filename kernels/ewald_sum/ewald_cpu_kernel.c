@@ -9,6 +9,7 @@ static const double pi = 3.14159265358979323846;
 void ewald_radial_make(const ewald_level *level, ewald_radial *out)
 {
     out->most = level->at.bandwidth / level->at.cutoff;
+    out->sigma = level->at.sigma;
     vf_prolate_fit(&level->psi, vf_prolate_value, 0, &out->psi);
 }
 
@@ -18,6 +19,8 @@ double ewald_radial_value(const ewald_radial *radial, double k2)
     double psi = 0;
     if (k2 > most2)
         return 0;
+    if (radial->sigma > 0)
+        return exp(-0.5 * k2 * radial->sigma * radial->sigma);
     for (int n = radial->psi.degree; n >= 0; n--)
         psi = psi * t + radial->psi.coefficient[n];
     return psi;
@@ -95,13 +98,21 @@ static void fill_row(const filling *f, int64_t x, int64_t y, void *row)
     }
 }
 
+/* The constant of the transform's part at k = 0, where 4 pi / k^2 is left out. In a cell, it is the uniform background's:
+ * the integral of S, with the opposite sign; Gaussian charges without near pairs have none. */
+static double constant_of(const ewald_layout *s, const vf_prolate *psi)
+{
+    if (s->sigma > 0)
+        return s->periodic ? 0 : -2 * pi * s->sigma * s->sigma;
+    return s->background - 2 * pi * psi->variance * s->cutoff * s->cutoff;
+}
+
 vf_status ewald_make_kernel(ewald_kernel_job *job, vf_array *kernel)
 {
     const ewald_level *level = job->level;
     const ewald_layout *s = &level->at;
     const int64_t columns = ewald_kernel_size(s, 0), rows = ewald_kernel_size(s, 1), size = ewald_kernel_size(s, 2);
-    /* In a cell, the uniform background's: the integral of S, with the opposite sign. */
-    filling f = {.level = level, .at_zero = -2 * pi * level->psi.variance * pow(s->cutoff, 2)};
+    filling f = {.level = level, .at_zero = constant_of(s, &level->psi)};
     ewald_radial_make(level, &f.own);
     if (job->less) {
         ewald_radial_make(job->less, &f.less);

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ewald_backend.h"
+#include "ewald_charges.h"
 #include "voxfield/fft.h"
 
 static const double pi = 3.14159265358979323846;
@@ -28,28 +28,13 @@ static const struct {
 };
 enum { WINDOWS = sizeof windows / sizeof *windows };
 
-enum { DISTANCES = 64, SAMPLES = 6, MOST_POINTS = 4000 };
+enum { MOST_POINTS = 4000 };
 
 static const double noisy_seconds = 1e4; /* what is less accurate than asked is the last choice */
-
-/* What the choice needs to know of the charges. */
-typedef struct summary {
-    int64_t count;
-    double squares, largest;   /* sum q^2, max |q| */
-    double lo[3], hi[3];       /* bounds */
-    double rms;                /* of the potential over the grid, without the scale */
-    double volume;             /* of the grid, or of the cell */
-    int64_t within[DISTANCES]; /* charges at most 2^(n - 32) grid spacings outside of the grid */
-} summary;
 
 static double smallest_spacing(const vf_grid *grid)
 {
     return fmin(grid->spacing[0], fmin(grid->spacing[1], grid->spacing[2]));
-}
-
-static double far_end(const vf_grid *grid, int axis)
-{
-    return grid->origin[axis] + grid->spacing[axis] * (double)(grid->counts[axis] - 1);
 }
 
 /* ---- checks ---- */
@@ -66,6 +51,23 @@ static vf_status check_cell(vf_context *ctx, const vf_cell *cell)
     return VF_OK;
 }
 
+static vf_status check_vacuum(vf_context *ctx, const vf_grid *grid, const vf_coulomb_atoms *charges)
+{
+    double sum = 0, size = 0;
+    if (grid->cell.kind == VF_CELL_NONE)
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "Ewald sum: a vacuum boundary needs a periodic cell");
+    for (int64_t i = 0; i < charges->count; i++) {
+        sum += charges->charge[i];
+        size += fabs(charges->charge[i]);
+    }
+    return fabs(sum) <= 1e-6 * size
+               ? VF_OK
+               : vf_fail(ctx, VF_ERR_ARGUMENT,
+                         "a vacuum boundary needs neutral charges, but the total charge is %g e; use the tinfoil "
+                         "boundary, or add counter-ions",
+                         sum);
+}
+
 static vf_status check(vf_context *ctx, const vf_grid *grid, const vf_coulomb_atoms *charges, const vf_ewald_options *o)
 {
     if (!vf_grid_valid(grid))
@@ -80,6 +82,9 @@ static vf_status check(vf_context *ctx, const vf_grid *grid, const vf_coulomb_at
         return vf_fail(ctx, VF_ERR_ARGUMENT,
                        "Ewald sum: scale %g, minimal distance %g or coarseness %g is out of range", o->scale, o->r_min,
                        o->coarseness);
+    if (o->sigma != 0 && (!(o->sigma >= VF_EWALD_LEAST_SIGMA) || !(o->sigma <= VF_COULOMB_MAX_COORDINATE)))
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "Ewald sum: sigma %g is not between %g and %g", o->sigma,
+                       VF_EWALD_LEAST_SIGMA, VF_COULOMB_MAX_COORDINATE);
     for (int64_t i = 0; i < charges->count; i++)
         if (!(fabs(charges->x[i]) <= VF_COULOMB_MAX_COORDINATE) ||
             !(fabs(charges->y[i]) <= VF_COULOMB_MAX_COORDINATE) ||
@@ -87,79 +92,14 @@ static vf_status check(vf_context *ctx, const vf_grid *grid, const vf_coulomb_at
             return vf_fail(ctx, VF_ERR_ARGUMENT,
                            "Ewald sum: charge %lld at (%g, %g, %g) with charge %g is out of range", (long long)i + 1,
                            charges->x[i], charges->y[i], charges->z[i], charges->charge[i]);
-    return check_cell(ctx, &grid->cell);
+    const vf_status status = check_cell(ctx, &grid->cell);
+    return status == VF_OK && o->vacuum ? check_vacuum(ctx, grid, charges) : status;
 }
 
 /* ---- the charges ---- */
 
-static void add_charge(summary *s, const vf_grid *grid, const double r[3], double q)
-{
-    double outside = 0;
-    for (int a = 0; a < 3; a++) {
-        s->lo[a] = fmin(s->lo[a], r[a]);
-        s->hi[a] = fmax(s->hi[a], r[a]);
-        outside = fmax(outside, fmax(grid->origin[a] - r[a], r[a] - far_end(grid, a)) / grid->spacing[a]);
-    }
-    s->squares += q * q;
-    s->largest = fmax(s->largest, fabs(q));
-    const int n = outside > 0 ? ilogb(outside) + 33 : 0;
-    s->within[n < 0 ? 0 : n < DISTANCES ? n : DISTANCES - 1]++;
-}
-
-/* The rms potential over the grid, from a coarse grid of some of its points. */
-static vf_status sample_potential(vf_device *device, const vf_grid *grid, const vf_coulomb_atoms *charges, double r_min,
-                                  double *rms)
-{
-    vf_grid coarse = {.counts = {SAMPLES, SAMPLES, SAMPLES}};
-    const vf_coulomb_options options = {.scale = 1, .r_min = r_min, .precision = VF_F32};
-    float values[SAMPLES * SAMPLES * SAMPLES];
-    double sum = 0;
-    vf_coulomb *plan = NULL;
-    vf_queue *queue = NULL;
-    for (int a = 0; a < 3; a++) {
-        coarse.spacing[a] = grid->spacing[a] * (double)grid->counts[a] / SAMPLES;
-        coarse.origin[a] = grid->origin[a] + 0.5 * (coarse.spacing[a] - grid->spacing[a]);
-    }
-    const vf_box all = vf_grid_box(&coarse);
-    vf_status status = vf_coulomb_create(device, &coarse, charges, &options, &plan);
-    if (status == VF_OK)
-        status = vf_queue_create(device, &queue);
-    if (status == VF_OK)
-        status = vf_coulomb_execute(plan, queue, &all, values);
-    for (int i = 0; status == VF_OK && i < SAMPLES * SAMPLES * SAMPLES; i++)
-        sum += (double)values[i] * (double)values[i];
-    *rms = sqrt(sum / (SAMPLES * SAMPLES * SAMPLES));
-    vf_queue_destroy(queue);
-    vf_coulomb_destroy(plan);
-    return status;
-}
-
-static vf_status summarise(vf_device *device, const vf_grid *grid, const vf_coulomb_atoms *charges, double r_min,
-                           summary *s)
-{
-    *s = (summary){.count = charges->count, .volume = vf_cell_volume(&grid->cell)};
-    for (int a = 0; a < 3; a++) {
-        s->lo[a] = grid->origin[a];
-        s->hi[a] = far_end(grid, a);
-    }
-    for (int64_t i = 0; i < charges->count; i++)
-        add_charge(s, grid, (const double[3]){charges->x[i], charges->y[i], charges->z[i]}, charges->charge[i]);
-    for (int n = 1; n < DISTANCES; n++)
-        s->within[n] += s->within[n - 1];
-    if (grid->cell.kind == VF_CELL_NONE) {
-        s->volume = 1;
-        for (int a = 0; a < 3; a++)
-            s->volume *= grid->spacing[a] * (double)grid->counts[a];
-        return sample_potential(device, grid, charges, r_min, &s->rms);
-    }
-    /* That of independent charges, without wave lengths beyond the mean distance of charges: real ones are larger. */
-    const double distance = cbrt(s->volume / fmax((double)s->count, 1));
-    s->rms = sqrt(1.27 * distance * s->squares / s->volume);
-    return VF_OK;
-}
-
 /* The number of charges, and images, within rc of the grid's box, about. */
-static double near_charges(const summary *s, const vf_grid *grid, double rc)
+static double near_charges(const ewald_charges *s, const vf_grid *grid, double rc)
 {
     if (grid->cell.kind == VF_CELL_NONE) {
         const int n = ilogb(rc / smallest_spacing(grid)) + 33;
@@ -175,7 +115,7 @@ static double near_charges(const summary *s, const vf_grid *grid, double rc)
 
 /* The largest e that keeps the tolerance, for a mesh of spacing H: see the head of the file. Half of it is for what the
  * model leaves out. */
-static double allowed_error(const summary *s, double tolerance, double h)
+static double allowed_error(const ewald_charges *s, double tolerance, double h)
 {
     if (!(s->squares > 0) || !(s->rms > 0))
         return s->squares > 0 ? 0 : 1;
@@ -194,6 +134,12 @@ static void choose_window(double allowed, ewald_layout *out)
     out->width = EWALD_LEAST_WIDTH + w;
     out->window = windows[w].bandwidth * pi / 2 * out->width;
     out->bandwidth = fmin(fmax(log(2.96 / fmax(each, 1e-300)), 4), 1.5 * (EWALD_LEAST_WIDTH + WINDOWS - 1) + 2);
+}
+
+/* Where erfc(r / (sqrt(2) sigma)) / r is small enough to be left out. */
+static double gaussian_reach(double sigma, double allowed)
+{
+    return sigma * sqrt(2 * fmax(log(10 / fmax(allowed, 1e-17)), 2));
 }
 
 /* A mesh of this spacing over the box from lo to hi, and `margin` points at each end. */
@@ -223,13 +169,7 @@ static void lay_cell(const vf_grid *grid, const int64_t mesh[3], ewald_layout *o
         for (int b = 0; b < 3; b++)
             out->edge[a][b] = b <= a ? grid->cell.vectors[a][b] / (double)mesh[a] : 0;
     }
-    /* The inverse of a lower triangular matrix, transposed: u = inverse r. */
-    double(*e)[3] = out->edge, (*u)[3] = out->inverse;
-    for (int a = 0; a < 3; a++)
-        u[a][a] = 1 / e[a][a];
-    u[1][2] = -e[2][1] * u[1][1] * u[2][2];
-    u[0][1] = -e[1][0] * u[0][0] * u[1][1];
-    u[0][2] = -(e[2][0] * u[2][2] + e[1][0] * u[1][2]) * u[0][0];
+    ewald_invert(out->edge, out->inverse);
 }
 
 static bool points_in_cell(const vf_grid *grid, double h, int width, int64_t mesh[3])
@@ -269,7 +209,7 @@ static bool can_be_direct(const vf_grid *grid, int width)
     return true;
 }
 
-static bool lay_fine(const vf_grid *grid, const summary *s, double h, ewald_shape *out)
+static bool lay_fine(const vf_grid *grid, const ewald_charges *s, double h, ewald_shape *out)
 {
     ewald_layout *fine = &out->fine;
     int64_t mesh[3];
@@ -288,8 +228,9 @@ static bool lay_fine(const vf_grid *grid, const summary *s, double h, ewald_shap
     return lay_free(lo, s->hi, step, ceil(0.5 * fine->width) + 1, fine);
 }
 
-/* The coarse mesh covers the fine one. Its errors are made smaller, for they count for a larger spacing. */
-static bool lay_coarse(const vf_grid *grid, ewald_shape *out)
+/* The coarse mesh covers the fine one. Its errors are made smaller, for they count for a larger spacing. What the fine
+ * mesh has differs from 1 / r within `reach`, at least. */
+static bool lay_coarse(const vf_grid *grid, double reach, ewald_shape *out)
 {
     ewald_layout *fine = &out->fine, *coarse = &out->coarse;
     const double longest = fmax(fine->step[0], fmax(fine->step[1], fine->step[2]));
@@ -313,6 +254,7 @@ static bool lay_coarse(const vf_grid *grid, ewald_shape *out)
     if (!lay_free(fine->origin, hi, step, ceil(0.5 * coarse->width) + 1, coarse))
         return false;
     set_cutoff(coarse);
+    coarse->cutoff = fmax(coarse->cutoff, reach);
     for (int a = 0; a < 3; a++) {
         /* Images of the fine mesh's part are as far away as it reaches, and tails of the window's inverse transform. */
         const double margin = coarse->cutoff / fine->step[a] + fine->width;
@@ -341,7 +283,7 @@ static double level_seconds(const ewald_layout *s, double charges, bool twice)
 
 /* In single precision, rounding errors of transforms are about 3e-8 of the charges on the mesh, and multiplied by the
  * law within rc'. Where the potential is small because charges cancel, or are far away, that is too much. */
-static vf_dtype mesh_precision(const vf_ewald_options *o, const summary *s, const ewald_shape *shape)
+static vf_dtype mesh_precision(const vf_ewald_options *o, const ewald_charges *s, const ewald_shape *shape)
 {
     double volume = 1;
     for (int a = 0; a < 3; a++)
@@ -352,16 +294,25 @@ static vf_dtype mesh_precision(const vf_ewald_options *o, const summary *s, cons
 
 /* Whether rounding errors of near pairs, each of about the smooth part at 0, matter in single precision: for a small
  * potential of charges that cancel, or are far away. */
-static bool is_noisy(const vf_grid *grid, const vf_ewald_options *o, const summary *s, const ewald_shape *shape)
+static bool is_noisy(const vf_grid *grid, const vf_ewald_options *o, const ewald_charges *s, const ewald_shape *shape)
 {
     const double squares = s->squares / fmax((double)s->count, 1) * shape->pairs / (double)vf_grid_points(grid);
     return o->precision == VF_F32 && 6e-8 * 3.5 / shape->fine.cutoff * sqrt(squares) > 0.7 * o->tolerance * s->rms;
 }
 
-static void find_costs(const vf_grid *grid, const vf_ewald_options *o, const summary *s, ewald_shape *out)
+/* Pairs of a charge and a point within rc, about. Adds the charges to *near. */
+static double near_pairs(const vf_grid *grid, const ewald_charges *s, double rc, double *near)
+{
+    const double sphere = 4 * pi / 3 * pow(rc, 3) / (grid->spacing[0] * grid->spacing[1] * grid->spacing[2]);
+    const double charges = near_charges(s, grid, rc);
+    *near += charges;
+    return charges * fmin(sphere, (double)vf_grid_points(grid));
+}
+
+static void find_costs(const vf_grid *grid, const vf_ewald_options *o, const ewald_charges *s, ewald_shape *out)
 {
     const bool twice = o->precision == VF_F64, twice_mesh = out->precision == VF_F64;
-    const double points = (double)vf_grid_points(grid), rc = out->fine.cutoff;
+    const double points = (double)vf_grid_points(grid);
     double fine = 1, coarse = 1, spectrum = 1;
     for (int a = 0; a < 3; a++) {
         fine *= (double)out->fine.mesh[a];
@@ -371,17 +322,35 @@ static void find_costs(const vf_grid *grid, const vf_ewald_options *o, const sum
     out->making = level_seconds(&out->fine, (double)s->count, twice_mesh) +
                   level_seconds(&out->coarse, (double)s->count, true) + spectrum * 5e-8 + fine * 5e-9;
     out->making += coarse * (out->coarse.periodic ? 5e-8 : 2e-7); /* its kernel */
-    const double sphere = 4 * pi / 3 * pow(rc, 3) / (grid->spacing[0] * grid->spacing[1] * grid->spacing[2]);
-    const double near = near_charges(s, grid, rc);
-    out->pairs = near * fmin(sphere, points);
+    double near = 0;
+    out->pairs = 0;
+    if (!(out->fine.sigma > 0))
+        out->pairs += near_pairs(grid, s, out->fine.cutoff, &near);
+    if (out->correction > 0)
+        out->pairs += near_pairs(grid, s, out->correction, &near);
     out->making += near * 3e-8;
     out->using = out->pairs * (twice ? 2.9e-9 : 1.0e-9) + near * 5e-8 +
                  points * (out->interpolates ? (twice_mesh ? 10e-9 : 5e-9) : 0.5e-9);
 }
 
-/* The shape for a fine mesh of spacing H = coarseness times the smallest spacing. Returns false if there is none. */
-static bool shape_for(const vf_grid *grid, const vf_ewald_options *o, const summary *s, double coarseness, bool direct,
-                      ewald_shape *out)
+/* Puts Gaussian charges on the fine mesh, if it has enough of their wave numbers, or has near pairs corrected. Beyond
+ * K = x / sigma, a kernel of 4 pi / k^2 exp(-sigma^2 k^2 / 2) leaves e^2 = 4 exp(-x^2) / (pi x^2), K = pi / H. */
+static bool place_gaussians(double sigma, bool on_mesh, double allowed, ewald_shape *out)
+{
+    const double each = allowed / sqrt(3), x = sigma * out->fine.bandwidth / out->fine.cutoff;
+    if (!on_mesh) {
+        out->correction = gaussian_reach(sigma, allowed);
+        out->fine.background = out->fine.periodic ? 2 * pi * sigma * sigma : 0; /* the mean of what is subtracted */
+        return true;
+    }
+    out->fine.sigma = sigma;
+    return 2 / sqrt(pi) * exp(-0.5 * x * x) / x <= each;
+}
+
+/* The shape for a fine mesh of spacing H = coarseness times the smallest spacing. `direct`: the map's points are mesh
+ * points. `on_mesh`: of Gaussian charges, which have no near pairs then. Returns false if there is none. */
+static bool shape_for(const vf_grid *grid, const vf_ewald_options *o, const ewald_charges *s, double coarseness,
+                      bool direct, bool on_mesh, ewald_shape *out)
 {
     const ewald_layout empty = {.periodic = grid->cell.kind != VF_CELL_NONE,
                                 .skewed = grid->cell.kind == VF_CELL_TRICLINIC};
@@ -389,17 +358,19 @@ static bool shape_for(const vf_grid *grid, const vf_ewald_options *o, const summ
     double h = coarseness * smallest_spacing(grid);
     for (int a = 0; direct && a < 3; a++)
         h = fmax(h, grid->spacing[a]);
-    choose_window(allowed_error(s, o->tolerance, h), &out->fine);
+    const double allowed = allowed_error(s, o->tolerance, h);
+    choose_window(allowed, &out->fine);
     if ((direct && !can_be_direct(grid, out->fine.width)) || !lay_fine(grid, s, h, out))
         return false;
     set_cutoff(&out->fine);
-    if (!lay_coarse(grid, out))
+    if ((o->sigma > 0 && !place_gaussians(o->sigma, on_mesh, allowed, out)) ||
+        !lay_coarse(grid, out->fine.sigma > 0 ? gaussian_reach(o->sigma, allowed) : 0, out))
         return false;
     out->precision = mesh_precision(o, s, out);
     find_costs(grid, o, s, out);
     out->making += is_noisy(grid, o, s, out) ? noisy_seconds : 0;
-    return out->fine.cutoff >= o->r_min && out->fine.cutoff <= 0x1p19 * smallest_spacing(grid) &&
-           out->fine.cutoff <= VF_COULOMB_MAX_COORDINATE;
+    return out->fine.cutoff >= ewald_r_min(o) && out->correction <= VF_COULOMB_MAX_COORDINATE &&
+           out->fine.cutoff <= 0x1p19 * smallest_spacing(grid) && out->fine.cutoff <= VF_COULOMB_MAX_COORDINATE;
 }
 
 vf_status ewald_choose(vf_device *device, const vf_grid *grid, const vf_coulomb_atoms *charges,
@@ -407,10 +378,10 @@ vf_status ewald_choose(vf_device *device, const vf_grid *grid, const vf_coulomb_
 {
     static const double coarser[] = {1.0, 1.2, 1.4, 1.6, 1.8, 2.0, 2.25, 2.5, 2.75, 3.0, 3.5, 4.0, 5.0, 6.0, 8.0};
     vf_context *ctx = vf_device_context(device);
-    summary s;
+    ewald_charges s;
     vf_status status = check(ctx, grid, charges, options);
     if (status == VF_OK)
-        status = summarise(device, grid, charges, options->r_min, &s);
+        status = ewald_summarise(device, grid, charges, options, &s);
     if (status != VF_OK)
         return status;
     double least = INFINITY;
@@ -419,12 +390,14 @@ vf_status ewald_choose(vf_device *device, const vf_grid *grid, const vf_coulomb_
             const bool direct = i < 0;
             const double coarseness =
                 options->coarseness != 0 ? options->coarseness : ldexp(coarser[direct ? 0 : i], exponent);
-            ewald_shape one;
-            if ((direct && coarseness != 1) || !shape_for(grid, options, &s, coarseness, direct, &one) ||
-                !(one.making + one.using < least))
-                continue;
-            least = one.making + one.using;
-            *shape = one;
+            for (int on_mesh = 0; on_mesh <= (options->sigma > 0); on_mesh++) {
+                ewald_shape one;
+                if ((direct && coarseness != 1) || !shape_for(grid, options, &s, coarseness, direct, on_mesh, &one) ||
+                    !(one.making + one.using < least))
+                    continue;
+                least = one.making + one.using;
+                *shape = one;
+            }
         }
     return least < INFINITY
                ? VF_OK

@@ -13,38 +13,39 @@ static const vf_backend backends[] = {
 };
 
 /* The dipole's term of a sphere in vacuum. */
-static vf_status set_slope(vf_ewald *plan, const vf_coulomb_atoms *charges)
+static void set_slope(vf_ewald *plan, const vf_coulomb_atoms *charges)
 {
-    double sum = 0, size = 0, dipole[3] = {0};
+    double dipole[3] = {0};
     if (!plan->options.vacuum)
-        return VF_OK;
-    if (!plan->shape.fine.periodic)
-        return vf_fail(plan->ctx, VF_ERR_ARGUMENT, "Ewald sum: a vacuum boundary needs a periodic cell");
+        return;
     for (int64_t i = 0; i < charges->count; i++) {
-        const double r[3] = {charges->x[i], charges->y[i], charges->z[i]}, q = charges->charge[i];
-        sum += q;
-        size += fabs(q);
+        const double r[3] = {charges->x[i], charges->y[i], charges->z[i]};
         for (int a = 0; a < 3; a++)
-            dipole[a] += q * r[a];
+            dipole[a] += charges->charge[i] * r[a];
     }
-    if (fabs(sum) > 1e-6 * size)
-        return vf_fail(plan->ctx, VF_ERR_ARGUMENT, "Ewald sum: a vacuum boundary needs neutral charges, not %g in all",
-                       sum);
     const double pi = 3.14159265358979323846;
     for (int a = 0; a < 3; a++)
         plan->slope[a] = plan->options.scale * 4 * pi / 3 * dipole[a] / vf_cell_volume(&plan->grid.cell);
-    return VF_OK;
 }
 
 static vf_status make_near(vf_ewald *plan, const vf_coulomb_atoms *charges)
 {
-    const vf_cutoff_options options = {.scale = plan->options.scale,
-                                       .r_min = plan->options.r_min,
-                                       .cutoff = plan->shape.fine.cutoff,
-                                       .bandwidth = plan->shape.fine.bandwidth,
-                                       .precision = plan->options.precision,
-                                       .variant = plan->options.variant};
-    return vf_cutoff_create(plan->device, &plan->grid, charges, &options, &plan->near);
+    const bool all_on_mesh = plan->shape.fine.sigma > 0;
+    vf_cutoff_options options = {.scale = plan->options.scale,
+                                 .r_min = ewald_r_min(&plan->options),
+                                 .cutoff = plan->shape.fine.cutoff,
+                                 .bandwidth = plan->shape.fine.bandwidth,
+                                 .precision = plan->options.precision,
+                                 .variant = plan->options.variant};
+    const vf_coulomb_atoms none = {0};
+    vf_status status =
+        vf_cutoff_create(plan->device, &plan->grid, all_on_mesh ? &none : charges, &options, &plan->near);
+    if (status != VF_OK || !(plan->shape.correction > 0))
+        return status;
+    options.scale = -plan->options.scale;
+    options.cutoff = plan->shape.correction;
+    options.sigma = plan->options.sigma;
+    return vf_cutoff_create(plan->device, &plan->grid, charges, &options, &plan->correction);
 }
 
 vf_status vf_ewald_create(vf_device *device, const vf_grid *grid, const vf_coulomb_atoms *charges,
@@ -66,8 +67,7 @@ vf_status vf_ewald_create(vf_device *device, const vf_grid *grid, const vf_coulo
         .backend = backend, .device = device, .ctx = ctx, .grid = *grid, .options = *options, .shape = shape};
     status = make_near(plan, charges);
     plan->options.variant = NULL; /* the caller's string may not outlive this call */
-    if (status == VF_OK)
-        status = set_slope(plan, charges);
+    set_slope(plan, charges);
     if (status == VF_OK)
         status = backend->create(plan, charges);
     if (status == VF_OK)
@@ -82,8 +82,12 @@ vf_status vf_ewald_execute(const vf_ewald *plan, vf_queue *queue, const vf_box *
     if (!vf_box_inside(box, &plan->grid) || vf_queue_device(queue) != plan->device)
         return vf_fail(plan->ctx, VF_ERR_ARGUMENT,
                        "Ewald sum: the box is empty or not inside the grid, or the queue belongs to another device");
-    const vf_status status = plan->backend->execute(plan, queue, box, out);
-    return status == VF_OK ? vf_cutoff_execute(plan->near, queue, box, true, out) : status;
+    vf_status status = plan->backend->execute(plan, queue, box, out);
+    if (status == VF_OK && !(plan->shape.fine.sigma > 0))
+        status = vf_cutoff_execute(plan->near, queue, box, true, out);
+    if (status == VF_OK && plan->correction)
+        status = vf_cutoff_execute(plan->correction, queue, box, true, out);
+    return status;
 }
 
 void vf_ewald_destroy(vf_ewald *plan)
@@ -93,6 +97,7 @@ void vf_ewald_destroy(vf_ewald *plan)
     if (plan->state)
         plan->backend->destroy(plan);
     vf_cutoff_destroy(plan->near);
+    vf_cutoff_destroy(plan->correction);
     free(plan);
 }
 
@@ -123,8 +128,9 @@ static vf_ewald_info info_of(const ewald_shape *s)
 void vf_ewald_get_info(const vf_ewald *plan, vf_ewald_info *info)
 {
     *info = info_of(&plan->shape);
-    info->bytes = plan->bytes + vf_cutoff_bytes(plan->near);
-    info->most_bytes = plan->most_bytes + vf_cutoff_bytes(plan->near);
+    const uint64_t near = vf_cutoff_bytes(plan->near) + (plan->correction ? vf_cutoff_bytes(plan->correction) : 0);
+    info->bytes = plan->bytes + near;
+    info->most_bytes = plan->most_bytes + near;
 }
 
 static uint64_t kernel_bytes(const ewald_layout *s, vf_dtype precision)

@@ -16,6 +16,11 @@
  * the dipole moment of the charges as they are given. A triclinic cell has its first vector along x and its second in
  * the plane of x and y, as molecular simulations have it.
  *
+ * With `sigma`, charges are Gaussians of that standard deviation: 1 / r becomes erf(r / (sqrt(2) sigma)) / r, whose
+ * transform is 4 pi / k^2 exp(-sigma^2 k^2 / 2). If a mesh resolves them, all of it is computed there, without near
+ * pairs. Otherwise, erfc(r / (sqrt(2) sigma)) / r is subtracted from the potential of points, at near pairs. In a cell,
+ * the mean is 0 then.
+ *
  * Error: the root mean square over the grid is at most `tolerance` times the rms potential, the largest at most 10
  * times that, plus rounding errors: in single precision about 1e-7 of the root of sum (q_i / r_i)^2 at a point. The
  * smallest error in double precision is about 2e-11 of sqrt(h sum q_i^2 / V), h the spacing, V the grid's volume: a
@@ -35,12 +40,14 @@ extern "C" {
 
 #define VF_EWALD_FINEST_F32 1e-6 /* the smallest tolerances */
 #define VF_EWALD_FINEST_F64 1e-10
+#define VF_EWALD_LEAST_SIGMA 1e-3
 
 typedef struct vf_ewald_options {
     double scale;        /* C: finite */
-    double r_min;        /* >= VF_COULOMB_MIN_R_MIN */
+    double r_min;        /* >= VF_COULOMB_MIN_R_MIN; Gaussian charges have no use for it */
     double tolerance;    /* VF_EWALD_FINEST_F32 or _F64 to 0.1 */
     vf_dtype precision;  /* VF_F32, VF_F64: of the mesh, of near pairs, of results */
+    double sigma;        /* of Gaussian charges, >= VF_EWALD_LEAST_SIGMA; 0: points */
     bool vacuum;         /* periodic cells only: a sphere in vacuum; the charges must be neutral to 1e-6 of sum |q| */
     double coarseness;   /* H / the map's smallest spacing: 1 to 16, or 0: chosen by cost */
     const char *variant; /* of the near sum; NULL: the device's default */
