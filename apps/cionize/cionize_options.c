@@ -5,7 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ewald_sum.h"
 #include "maps/map_format.h"
+#include "molecule/unit_cell.h"
 #include "voxfield/output.h"
 
 /* The extension of -o decides: a map, or the molecule with its ions. */
@@ -69,45 +71,29 @@ static vf_status method(vf_context *ctx, const char *option, const char *text, v
     return status;
 }
 
-/* Lengths, and angles in degrees, to vectors: the first along x, the second in the plane of x and y. */
-static void set_cell(const double lengths[3], const double angles[3], vf_cell *cell)
-{
-    const double degree = acos(-1.0) / 180;
-    double cosine[3];
-    bool right = true;
-    for (int a = 0; a < 3; a++) {
-        cosine[a] = angles[a] == 90 ? 0 : cos(degree * angles[a]);
-        right &= angles[a] == 90;
-    }
-    const double sine = sqrt(1 - cosine[2] * cosine[2]), y = (cosine[0] - cosine[1] * cosine[2]) / sine;
-    *cell = (vf_cell){
-        .kind = right ? VF_CELL_ORTHORHOMBIC : VF_CELL_TRICLINIC,
-        .vectors = {{lengths[0], 0, 0},
-                    {lengths[1] * cosine[2], lengths[1] * sine, 0},
-                    {lengths[2] * cosine[1], lengths[2] * y, lengths[2] * sqrt(1 - cosine[1] * cosine[1] - y * y)}}};
-}
-
-/* A,B,C[,ALPHA,BETA,GAMMA] */
+/* input, or A,B,C[,ALPHA,BETA,GAMMA] */
 static vf_status cell(vf_context *ctx, const char *option, const char *text, void *to)
 {
     double numbers[6] = {0, 0, 0, 90, 90, 90};
     const char *rest = text;
     int count = 0;
+    cionize_settings *s = &((cionize_request *)to)->settings;
+    s->cell = (vf_cell){.kind = VF_CELL_NONE};
+    s->cell_from_input = strcmp(text, "input") == 0;
+    if (s->cell_from_input)
+        return VF_OK;
     for (bool more = true; more && count < 6; count++) {
         char *end;
         numbers[count] = strtod(rest, &end);
         more = end != rest && *end == ',';
         rest = end == rest ? "?" : more ? end + 1 : end;
     }
-    vf_cell *out = &((cionize_request *)to)->settings.cell;
-    if (*rest == '\0' && (count == 3 || count == 6))
-        set_cell(numbers, numbers + 3, out);
     const double most = VF_COULOMB_MAX_COORDINATE;
-    if (out->kind == VF_CELL_NONE || !vf_cell_valid(out) ||
+    if (*rest != '\0' || (count != 3 && count != 6) || !cell_of_shape(numbers, numbers + 3, &s->cell) ||
         !(numbers[0] < most && numbers[1] < most && numbers[2] < most))
         return vf_fail(ctx, VF_ERR_ARGUMENT,
                        "--%s '%s': a cell is three lengths in angstrom, and three angles in degrees unless all are 90, "
-                       "such as 60,60,80 or 60,60,60,90,90,120",
+                       "such as 60,60,80 or 60,60,60,90,90,120; or input, for the cell of the input file",
                        option, text);
     return VF_OK;
 }
@@ -122,6 +108,10 @@ static const option_choice orders[] = {
     {0}};
 static const option_choice units[] = {
     {"kT/e", 0, NULL}, {"V", 0, NULL}, {"kcal/mol/e", 0, NULL}, {"e/A", 0, NULL}, {0}};
+static const option_choice boundaries[] = {
+    {"tinfoil", false, "a conductor: the usual condition of Ewald sums in simulations"},
+    {"vacuum", true, "vacuum around a sphere of cells; the charges must be neutral, and molecules whole"},
+    {0}};
 static const option_choice precisions[] = {{"single", VF_F32, NULL}, {"double", VF_F64, NULL}, {0}};
 
 #define SETTING(member) OPTION_TO(cionize_request, settings.member)
@@ -227,15 +217,18 @@ const program_option cionize_options[] = {
      .help = "edge lengths of the grid, instead of a border"},
     {OPTION_COUNTS, .name = "counts", .argument = "NX,NY,NZ", SETTING(counts), SETS(has_counts), .least = 1,
      .most = INFINITY, .help = "numbers of grid points, instead of a border"},
-    {OPTION_CUSTOM, .name = "cell", .argument = "A,B,C[,ALPHA,BETA,GAMMA]", .parse = cell,
-     .excludes = "border size counts distance-dielectric trajectory read-map " PLACES_IONS,
-     .why = "the map covers the cell once, and so far neither frames nor ions can have one",
-     .help = "a periodic cell: the molecule and all its images; lengths in angstrom, angles in degrees",
+    {OPTION_CUSTOM, .name = "cell", .argument = "CELL", .parse = cell, .default_help = "none: free space",
+     .excludes = "border size distance-dielectric refine", .why = "the map covers a periodic cell once",
+     .help = "periodic cell A,B,C[,ALPHA,BETA,GAMMA], in angstrom and degrees; or input: that of the input file",
      .more =
-         "The first vector is along x, the second in the plane of x and y. The grid covers the cell once: a box of "
-         "the cell's volume with edges along x, y and z. Its spacing is the one nearest to --spacing that divides the "
-         "edges. The mean potential is 0 (conducting boundary); a uniform background neutralises a net charge. Needs "
-         "--method fast, which auto takes."},
+         "`input` takes the cells of the trajectory's frames, or else that of the molecule's file: the record CRYST1 "
+         "of "
+         "PDB and PQR files, the box of AMBER's coordinates. The first vector is along x, the second in the plane of x "
+         "and y. The grid covers the cell once: a box of the cell's volume with edges along x, y and z. Its spacing is "
+         "the one nearest to --spacing that divides the edges, unless --counts is given. If frames have cells of "
+         "different sizes, the map has their mean, and shows the mean potential at the same fractional coordinates. "
+         "The mean potential is 0; a uniform background neutralises a net charge. Distances of ions are those of the "
+         "nearest images. Needs --method fast, which auto takes."},
 
     {OPTION_GROUP, .name = "Physics", .help = "By default, the molecule is in vacuum."},
     {OPTION_WORD, .name = "units", .argument = "UNIT", SETTING(unit), .choices = units, .initial = "kT/e",
@@ -248,6 +241,15 @@ const program_option cionize_options[] = {
     {OPTION_NUMBER, .name = "distance-dielectric", .argument = "C", SETTING(dielectric), SETS(distance_dielectric),
      .least = 1e-3, .most = 1e6, .excludes = "dielectric", .help = "permittivity C r that grows with the distance r",
      .more = "The potential is then the sum of q_i / (C max(|r - r_i|, R)^2), times Coulomb's constant."},
+    {OPTION_CHOICE, .name = "boundary", .argument = "B", SETTING(vacuum), .choices = boundaries, .initial = "tinfoil",
+     .needs = "cell", .excludes = PLACES_IONS, .why = "in vacuum, the potential of a single ion is not periodic",
+     .help = "what surrounds a periodic crystal"},
+    {OPTION_NUMBER, .name = "smooth", .argument = "SIGMA", SETTING(sigma), .least = VF_EWALD_LEAST_SIGMA, .most = 1e3,
+     .unit = "angstrom", .default_help = "point charges", .excludes = "distance-dielectric read-map " PLACES_IONS,
+     .why = "ions are placed by the potential of points, with one dielectric",
+     .help = "the potential of Gaussian charges of this standard deviation, instead of points",
+     .more = "The map of VMD's PMEPot with an Ewald factor of beta has a SIGMA of 0.7071 / beta; its default, 0.25 per "
+             "angstrom, is 2.83 angstrom. Needs --method fast, which auto takes."},
     {OPTION_NUMBER, .name = "r-min", .argument = "R", SETTING(r_min), .least = 1e-6, .most = 1e3, .unit = "angstrom",
      .initial = "0.1", .help = "smallest distance in the sum: smaller ones count as R",
      .more = "This keeps the potential finite at the atoms."},

@@ -49,6 +49,12 @@ typedef struct cionize_state {
     int64_t missing;   /* ions without room */
 } cionize_state;
 
+/* ---- read_map_stage.c ---- */
+
+/* Reads the map of settings.read_map and plans with its grid; if options ask for a grid, it must be the same. Needs the
+ * molecule. Errors: those of read_map; VF_ERR_ARGUMENT, VF_ERR_INPUT (options that contradict the map). */
+VF_MUST_CHECK vf_status take_read_map(cionize_state *r);
+
 /* ---- name_files.c ---- */
 
 /* Decides which files are written, and makes default names. Errors: VF_ERR_ARGUMENT (options that exclude each other or

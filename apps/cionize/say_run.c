@@ -41,14 +41,18 @@ static void say_grid(const cionize_state *r)
     double lengths[3], angles[3];
     vf_cell_shape(&g->cell, lengths, angles);
     printf("cell       %g x %g x %g A, %g, %g, %g degrees%s\n", lengths[0], lengths[1], lengths[2], angles[0],
-           angles[1], angles[2],
-           fabs(r->molecule.total_charge) < 5e-4 ? "" : "; the charge is neutralised by a uniform background");
+           angles[1], angles[2], r->plan.follows_cells ? "; mean of the frames' cells" : "");
+    if (map_has_background(&r->info))
+        printf("           the net charge of %+g e is neutralised by a uniform background\n", r->molecule.total_charge);
 }
 
 static void say_potential(const cionize_state *r)
 {
     const cionize_settings *s = &r->settings;
-    if (s->read_map)
+    if (s->sigma > 0)
+        printf("potential  V = C sum q erf(r / (sqrt(2) %g A)) / (eps r), C = %.9g %s A/e", s->sigma,
+               r->info.unit_constant, s->unit);
+    else if (s->read_map)
         printf("potential  read from %s, in %s; ions: C = %.9g %s A/e", s->read_map, s->unit, r->info.unit_constant,
                s->unit);
     else
@@ -79,7 +83,7 @@ static void say_frames(const cionize_state *r)
 
 static const char *boundary(const cionize_state *r)
 {
-    return r->grid.cell.kind == VF_CELL_NONE ? "free space" : "periodic";
+    return r->grid.cell.kind == VF_CELL_NONE ? "free space" : r->settings.vacuum ? "vacuum" : "tinfoil";
 }
 
 /* The accuracy of the method: "exact", or "tolerance 1e-06". */
@@ -101,8 +105,9 @@ void say_plan(const cionize_state *r)
         say_frames(r);
     printf("device     %s\n", r->plan.device);
     if (r->plan.slabs > 0) {
-        printf("method     %s%s: %s, %s\n", r->plan.method->name, r->settings.method ? "" : " (auto)",
-               accuracy(r, text, sizeof text), boundary(r));
+        printf("method     %s%s: %s, %s%s\n", r->plan.method->name, r->settings.method ? "" : " (auto)",
+               accuracy(r, text, sizeof text), r->grid.cell.kind == VF_CELL_NONE ? "" : "periodic, boundary ",
+               boundary(r));
         printf("work       %.3g G evaluations, %s, about %s", 1e-9 * r->evaluations, r->method,
                vf_format_seconds(r->plan.seconds * (double)r->plan.maps, text, sizeof text));
         printf(", %s of memory in %lld slab%s\n",
@@ -263,6 +268,10 @@ static void report_potential(vf_report *report, const cionize_state *r)
     vf_report_number(report, "dielectric", s->dielectric);
     vf_report_bool(report, "distance_dielectric", s->distance_dielectric);
     vf_report_number(report, "r_min", s->r_min);
+    if (s->sigma > 0)
+        vf_report_number(report, "sigma", s->sigma);
+    if (map_has_background(&r->info))
+        vf_report_number(report, "background_charge", -r->molecule.total_charge);
     vf_report_number(report, "minimum", f->minimum);
     vf_report_number(report, "maximum", f->maximum);
     vf_report_number(report, "mean", map_figures_mean(f));
@@ -318,6 +327,8 @@ void report_run(vf_report *report, const cionize_state *r, double seconds)
     vf_report_numbers(report, "origin", r->grid.origin, 3);
     vf_report_numbers(report, "spacing", r->grid.spacing, 3);
     vf_report_integers(report, "counts", r->grid.counts, 3);
+    if (r->grid.cell.kind != VF_CELL_NONE)
+        vf_report_numbers(report, "cell", r->grid.cell.vectors[0], 9);
     vf_report_end(report);
     report_potential(report, r);
     if (r->placement)

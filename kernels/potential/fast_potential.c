@@ -14,6 +14,8 @@ static vf_ewald_options options_of(const vf_potential_problem *problem)
                               .r_min = problem->pair.r_min,
                               .tolerance = fmin(problem->tolerance, 0.1),
                               .precision = problem->precision,
+                              .sigma = problem->sigma,
+                              .vacuum = problem->vacuum,
                               .variant = problem->variant};
 }
 
@@ -61,6 +63,7 @@ static vf_status measure(vf_device *device, const vf_potential_problem *problem,
     vf_queue *queue = NULL;
     vf_ewald *plan = NULL;
     some.count = some.count < most_charges ? some.count : most_charges;
+    part.vacuum = false; /* they need not be neutral */
     for (int a = 0; a < 3; a++)
         part.grid.counts[a] = part.grid.counts[a] < most_points ? part.grid.counts[a] : most_points;
     const vf_ewald_options options = options_of(&part);
@@ -98,7 +101,8 @@ static vf_status estimate(vf_device *device, const vf_potential_problem *problem
         status = measure(device, problem, charges, &factor);
     if (status != VF_OK)
         return status;
-    out->evaluations = info.pairs + 1;
+    out->evaluations =
+        info.pairs > 0 ? info.pairs : (double)vf_grid_points(&problem->grid); /* the map's, if all is there */
     out->seconds = fmax(factor, 0.25) * (making + using) / threads + 1e-4;
     out->host_bytes = info.most_bytes;
     return VF_OK;
@@ -160,6 +164,7 @@ const vf_potential_method vf_potential_fast = {.name = "fast",
                                                .cells = 1u << VF_CELL_NONE | 1u << VF_CELL_ORTHORHOMBIC |
                                                         1u << VF_CELL_TRICLINIC,
                                                .laws = 1u << VF_PAIR_COULOMB,
+                                               .gaussians = true,
                                                .extent = VF_POTENTIAL_BOXES,
                                                .tolerance = {VF_EWALD_FINEST_F32, VF_EWALD_FINEST_F64},
                                                .variant_name = vf_ewald_variant_name,

@@ -63,6 +63,10 @@ static vf_status check_numbers(vf_context *ctx, const vf_potential_problem *p)
         return vf_fail(ctx, VF_ERR_ARGUMENT, "potential: the precision must be VF_F32 or VF_F64");
     if (!(p->tolerance >= 0) || !(p->tolerance <= 1))
         return vf_fail(ctx, VF_ERR_ARGUMENT, "potential: tolerance %g is not between 0 and 1", p->tolerance);
+    if (p->vacuum && p->grid.cell.kind == VF_CELL_NONE)
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "potential: a vacuum boundary needs a periodic cell");
+    if (!(p->sigma >= 0) || !(p->sigma <= VF_COULOMB_MAX_COORDINATE))
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "potential: sigma %g is out of range", p->sigma);
     return VF_OK;
 }
 
@@ -83,6 +87,9 @@ vf_status vf_potential_check(vf_context *ctx, const vf_potential_method *method,
     if (!(method->laws >> problem->pair.law & 1))
         return vf_fail(ctx, VF_ERR_UNSUPPORTED, "the %s does not support this pair potential%s", method->title,
                        problem->pair.law == VF_PAIR_DISTANCE_DIELECTRIC ? " (distance-dependent dielectric)" : "");
+    if (problem->sigma > 0 && (!method->gaussians || kind != VF_DEVICE_CPU))
+        return vf_fail(ctx, VF_ERR_UNSUPPORTED, "the %s does not support Gaussian charges%s", method->title,
+                       method->gaussians ? " on this device; use the CPU" : "; use the method fast");
     if (finest > 0 && problem->tolerance < finest)
         return vf_fail(ctx, VF_ERR_UNSUPPORTED, "the %s keeps a tolerance of %g at best, not %g", method->title, finest,
                        problem->tolerance);

@@ -10,7 +10,7 @@
  * mesh) is done then, and shared by all boxes. A point's value does not depend on the box in which it is computed.
  *
  * Boundary: a grid without a cell (vf_grid.cell) means charges in free space. A grid with a cell means charges and all
- * their periodic images.
+ * their periodic images; a net charge is neutralised by a uniform background.
  *
  * Lengths are in the grid's unit, charges in any unit, potentials in the unit that C defines.
  */
@@ -52,6 +52,8 @@ typedef struct vf_potential_problem {
     vf_dtype precision;  /* VF_F32 or VF_F64: of the arithmetic and the results */
     double tolerance;    /* rms error over the grid / rms potential, at most; 0: as exact as the precision allows */
     const char *variant; /* of the method; NULL: the device's default; must outlive the problem */
+    double sigma;        /* > 0: of Gaussian charges, g(d) = erf(|d| / (sqrt(2) sigma)) / |d|; 0: points */
+    bool vacuum;         /* with a cell: the crystal is a sphere in vacuum, not in a conductor; see ewald_sum.h */
 } vf_potential_problem;
 
 /* The costs of a plan. Memory excludes the results. */
@@ -76,6 +78,7 @@ typedef struct vf_potential_method {
     unsigned devices;  /* set of 1u << vf_device_kind */
     unsigned cells;    /* set of 1u << vf_cell_kind: supported boundaries; VF_CELL_NONE is free space */
     unsigned laws;     /* set of 1u << vf_pair_law: supported pair potentials */
+    bool gaussians;    /* whether charges may be Gaussians; on the CPU only */
     vf_potential_extent extent;
     double tolerance[2]; /* the smallest supported, indexed by vf_dtype (VF_F32, VF_F64); 0: exact */
 

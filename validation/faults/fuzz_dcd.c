@@ -44,10 +44,10 @@ static bool read_frame(vf_context *ctx, const trajectory *t, int64_t frame)
             REQUIRE(isfinite(xyz[a][i]));
         free(xyz[a]);
     }
-    trajectory_cell cell;
+    unit_cell cell;
     if (status == VF_OK) {
         REQUIRE(trajectory_read_cell(t, frame, &cell) == VF_OK);
-        for (int a = 0; cell.known && a < 3; a++)
+        for (int a = 0; cell.state != UNIT_CELL_NONE && a < 3; a++)
             REQUIRE(cell.lengths[a] > 0 && isfinite(cell.lengths[a]) && cell.angles[a] > 0 && cell.angles[a] < 180);
     } else {
         check_text(NULL, VF_LOG_NOTE, vf_context_message(ctx));

@@ -19,7 +19,7 @@ static void warn(void *user, vf_log_level level, const char *text)
 static vf_status print_frame(const trajectory *t, int64_t frame, double *xyz)
 {
     const int64_t n = trajectory_atoms(t);
-    trajectory_cell c;
+    unit_cell c;
     vf_status status = trajectory_read(t, frame, xyz, xyz + n, xyz + 2 * n);
     if (status == VF_OK)
         status = trajectory_read_cell(t, frame, &c);

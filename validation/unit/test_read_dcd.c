@@ -94,11 +94,11 @@ static void test_every_kind(void **state)
         assert_int_equal(trajectory_atoms(t), atoms);
         for (int look = 0; look < 8; look++)
             check_frame(t, &s, below(frames));
-        trajectory_cell cell;
+        unit_cell cell;
         const int64_t frame = below(frames);
         const double *c = s.cells + 6 * frame;
         assert_int_equal(trajectory_read_cell(t, frame, &cell), VF_OK);
-        assert_int_equal(cell.known, kind.cell);
+        assert_int_equal(cell.state != UNIT_CELL_NONE, kind.cell);
         const double expected[6] = {c[0], c[2], c[5], c[4], c[3], c[1]};
         for (int a = 0; a < 3; a++) {
             assert_true(cell.lengths[a] == (kind.cell ? expected[a] : 0));

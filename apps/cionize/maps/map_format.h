@@ -23,8 +23,13 @@ typedef struct map_info {
     double dielectric;    /* relative permittivity, or the factor c of eps(r) = c r */
     bool distance_dielectric;
     double r_min;             /* angstrom */
+    double sigma;             /* of Gaussian charges, angstrom; 0: points */
+    bool vacuum;              /* of periodic maps: around the crystal, instead of a conductor */
     const molecule *molecule; /* for total charge and digest; cube files list the atoms */
 } map_info;
+
+/* Whether a uniform background neutralises the charge of a periodic map. */
+bool map_has_background(const map_info *info);
 
 /* One file format. Layers along the file's slowest axis (z for MAP_X_FASTEST, x for MAP_Z_FASTEST) are written in
  * order, without gaps, in any thickness: `values` has layers [first, first + count) in the file's order, in

@@ -111,7 +111,11 @@ static vf_status describe_potential(vf_h5 *file, const map_info *info)
                                         {"dielectric", &info->dielectric, 1},
                                         {"r_min", &info->r_min, 1}};
     vf_status status = write_texts(file, DATASET, texts, sizeof texts / sizeof *texts);
-    return status == VF_OK ? write_numbers(file, DATASET, numbers, sizeof numbers / sizeof *numbers) : status;
+    if (status == VF_OK)
+        status = write_numbers(file, DATASET, numbers, sizeof numbers / sizeof *numbers);
+    if (status == VF_OK && info->sigma > 0)
+        status = vf_h5_attribute_doubles(file, DATASET, "sigma", &info->sigma, 1);
+    return status;
 }
 
 static vf_status describe_dataset(vf_h5 *file, const map_info *info)
@@ -130,6 +134,8 @@ static vf_status describe_dataset(vf_h5 *file, const map_info *info)
         status = vf_h5_attribute_integers(file, DATASET, "counts", info->grid.counts, 3);
     if (status == VF_OK && info->grid.cell.kind != VF_CELL_NONE)
         status = vf_h5_attribute_doubles(file, DATASET, "cell", info->grid.cell.vectors[0], 9);
+    if (status == VF_OK && info->grid.cell.kind != VF_CELL_NONE)
+        status = vf_h5_attribute_text(file, DATASET, "boundary", info->vacuum ? "vacuum" : "tinfoil");
     return status == VF_OK && *info->unit ? describe_potential(file, info) : status;
 }
 

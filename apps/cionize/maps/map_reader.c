@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "molecule/unit_cell.h"
+
 vf_status map_allocate(vf_context *ctx, loaded_map *map)
 {
     const vf_grid *grid = &map->grid;
@@ -70,6 +72,19 @@ static bool is_digest(text_piece text)
     return digits == VF_DIGEST_TEXT - 1 && digits == text.size;
 }
 
+/* "60 60 80 90 90 90, tinfoil" */
+static void take_cell(text_piece *line, locale_t c_locale, loaded_map *map)
+{
+    double shape[6];
+    for (int i = 0; i < 6; i++) {
+        shape[i] = take_number(line, c_locale);
+        text_take_prefix(line, " ");
+    }
+    map->vacuum = text_take_prefix(line, ", vacuum");
+    if (!cell_of_shape(shape, shape + 3, &map->grid.cell))
+        map->grid.cell = (vf_cell){.kind = VF_CELL_NONE};
+}
+
 void map_constants(text_piece line, locale_t c_locale, loaded_map *map)
 {
     if (text_take_prefix(&line, "SHA-256: ")) {
@@ -86,5 +101,9 @@ void map_constants(text_piece line, locale_t c_locale, loaded_map *map)
         map->distance_dielectric = text_take_prefix(&line, " r/Angstrom");
         if (text_take_prefix(&line, ", r at least "))
             map->r_min = take_number(&line, c_locale);
+    } else if (text_take_prefix(&line, "periodic: ")) {
+        take_cell(&line, c_locale, map);
+    } else if (text_take_prefix(&line, "Gaussian charges: erf(r/(sqrt(2) sigma))/r instead of 1/r, sigma = ")) {
+        map->sigma = take_number(&line, c_locale);
     }
 }

@@ -19,6 +19,8 @@ typedef struct loaded_map {
     /* Other values in files of cionize (see map_info), in DX to six digits; NAN in other files. */
     double unit_constant, temperature, dielectric, r_min;
     bool distance_dielectric;
+    double sigma;                  /* of Gaussian charges; 0: points, or not stated */
+    bool vacuum;                   /* of periodic maps */
     int64_t ions;                  /* ions whose potential the map includes, if the file states it */
     char molecule[VF_DIGEST_TEXT]; /* SHA-256 of the molecule's file; "": not stated */
 } loaded_map;

@@ -58,6 +58,10 @@ static vf_status read_cell(vf_context *ctx, vf_h5 *file, loaded_map *map)
     if (status == VF_OK && !vf_cell_valid(cell))
         status = vf_fail(ctx, VF_ERR_INPUT, "%s: the attribute cell is not a right-handed cell; write the map again",
                          map->path);
+    char boundary[16] = "";
+    if (status == VF_OK && vf_h5_attribute_exists(file, DATASET, "boundary"))
+        status = vf_h5_attribute_get_text(file, DATASET, "boundary", boundary, sizeof boundary);
+    map->vacuum = strcmp(boundary, "vacuum") == 0;
     return status;
 }
 
@@ -100,6 +104,8 @@ static vf_status read_constants(vf_context *ctx, vf_h5 *file, loaded_map *map)
     vf_status status = vf_h5_attribute_get_text(file, DATASET, "unit", map->unit, sizeof map->unit);
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers && status == VF_OK; i++)
         status = vf_h5_attribute_get_doubles(file, DATASET, numbers[i].name, numbers[i].to, 1);
+    if (status == VF_OK && vf_h5_attribute_exists(file, DATASET, "sigma"))
+        status = vf_h5_attribute_get_doubles(file, DATASET, "sigma", &map->sigma, 1);
     if (status == VF_OK)
         status = vf_h5_attribute_get_text(file, DATASET, "dielectric_model", model, sizeof model);
     if (status != VF_OK)

@@ -2,6 +2,7 @@
 #ifndef CIONIZE_MOLECULE_H
 #define CIONIZE_MOLECULE_H
 
+#include "unit_cell.h"
 #include "voxfield/context.h"
 #include "voxfield/digest.h"
 
@@ -28,6 +29,7 @@ typedef struct molecule {
     double lo[3], hi[3];         /* bounds of the atoms' centres: x, y, z */
     int64_t missing_atoms;       /* atoms left out according to the file itself (REMARK 5 of pdb2pqr) */
     int64_t missing_residues;    /* residues of those atoms, or residues named as missing */
+    unit_cell cell;              /* of the crystal or box, if the file states one */
     char dialect[96];            /* how the records were read, for messages */
     char digest[VF_DIGEST_TEXT]; /* SHA-256 of the file's text */
 } molecule;

@@ -1,6 +1,6 @@
 /* Reads coordinates from an AMBER coordinate or restart file in text form (inpcrd, rst7): a title, the number of atoms
  * (optionally with a time), then numbers in columns of 12 with seven decimals, six per line. Velocities and a box may
- * follow. They are only counted, to check the number of atoms. */
+ * follow. Velocities are only counted, to check the number of atoms. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -74,19 +74,26 @@ static vf_status read_atoms(molecule_reader *r, int64_t count)
     return VF_OK;
 }
 
-/* Checks what follows the coordinates: nothing, velocities, a box, or both. */
-static vf_status check_rest(molecule_reader *r, int64_t count)
+/* Checks what follows the coordinates: nothing, velocities, a box, or both. Reads the box. */
+static vf_status read_rest(molecule_reader *r, int64_t count)
 {
     int64_t lines = 0, velocities = (count + ATOMS_A_LINE - 1) / ATOMS_A_LINE;
     int64_t first = r->lines.line + 1;
-    text_piece line;
+    text_piece line, last = {"", 0};
     bool more = true;
     while (more) {
         vf_status status = reader_next(r, &line, &more);
         if (status != VF_OK)
             return status;
-        lines += more && !text_all_blank(line);
+        if (more && !text_all_blank(line)) {
+            last = line;
+            lines++;
+        }
     }
+    /* A single line after one or two atoms can also be their velocities. */
+    if (lines != velocities && (lines == 1 || lines == velocities + 1) &&
+        !read_amber_box(last, r->c_locale, &r->out->cell))
+        r->out->cell.state = UNIT_CELL_BAD;
     if (lines <= 1 || lines == velocities || lines == velocities + 1)
         return VF_OK;
     return text_fail(r->ctx, r->name, first,
@@ -109,7 +116,7 @@ vf_status read_inpcrd(molecule_reader *r)
         return text_fail(r->ctx, r->name, r->lines.line, "the second line must begin with the number of atoms");
     status = read_atoms(r, count);
     if (status == VF_OK)
-        status = check_rest(r, count);
+        status = read_rest(r, count);
     strcpy(r->out->dialect, "AMBER coordinates");
     return status;
 }

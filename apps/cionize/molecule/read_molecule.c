@@ -173,6 +173,8 @@ static void stop(pqr_reader *r)
 static vf_status read_line(pqr_reader *r, text_piece line)
 {
     pqr_kind kind = pqr_line_kind(line);
+    if (!r->stopped)
+        read_cryst1(line, r->c_locale, &r->out->cell);
     switch (kind) {
     case PQR_ATOM:
     case PQR_ATOM_CASE:

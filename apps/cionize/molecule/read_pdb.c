@@ -116,6 +116,8 @@ static void note_unknown(pdb_reader *p, text_piece line)
 static vf_status read_line(pdb_reader *p, text_piece line)
 {
     const molecule_reader *r = p->r;
+    if (!p->stopped)
+        read_cryst1(line, r->c_locale, &r->out->cell);
     switch (pqr_line_kind(line)) {
     case PQR_ATOM:
         if (p->stopped)

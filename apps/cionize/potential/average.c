@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "periodic_frames.h"
 #include "potential_common.h"
 #include "voxfield/pipeline.h"
 
@@ -129,8 +130,11 @@ static vf_status make_sum(const averaging *a, vf_device *device, int64_t frame, 
 {
     const int64_t n = a->mol->atoms;
     const vf_coulomb_atoms charges = {.count = n, .x = xyz, .y = xyz + n, .z = xyz + 2 * n, .charge = a->mol->charge};
-    const vf_status status = read_frame(a, frame, xyz);
-    return status == VF_OK ? vf_potential_create(device, a->plan->method, &a->plan->problem, &charges, sum) : status;
+    vf_potential_problem problem = a->plan->problem;
+    vf_status status = read_frame(a, frame, xyz);
+    if (status == VF_OK && a->plan->follows_cells)
+        status = frame_grid(a->ctx, a->t, frame, &a->plan->problem.grid, &problem.grid);
+    return status == VF_OK ? vf_potential_create(device, a->plan->method, &problem, &charges, sum) : status;
 }
 
 static vf_status compute(void *user, const vf_pipeline_piece *piece, size_t *bytes)

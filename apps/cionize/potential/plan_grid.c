@@ -45,8 +45,8 @@ static void plan_axis(const cionize_settings *s, const molecule *m, int axis, do
 /* An axis of a grid that covers the cell once: the spacing that divides the edge of the box. */
 static void plan_cell_axis(const cionize_settings *s, const molecule *m, int axis, vf_grid *grid, double *count)
 {
-    const double edge = s->cell.vectors[axis][axis];
-    *count = fmax(round(edge / s->spacing[axis]), 1);
+    const double edge = grid->cell.vectors[axis][axis];
+    *count = s->has_counts ? (double)s->counts[axis] : fmax(round(edge / s->spacing[axis]), 1);
     const double h = grid->spacing[axis] = edge / *count;
     grid->origin[axis] = s->has_origin ? s->origin[axis] : round((m->lo[axis] + m->hi[axis] - edge) / 2 / h) * h;
 }

@@ -66,7 +66,9 @@ static vf_potential_problem problem_of(const cionize_settings *s, const vf_grid 
                  .r_min = s->r_min},
         .precision = s->precision,
         .tolerance = s->accuracy,
-        .variant = s->variant};
+        .variant = s->variant,
+        .sigma = s->sigma,
+        .vacuum = s->vacuum};
 }
 
 vf_status potential_choose_method(vf_context *ctx, const cionize_settings *settings, const molecule *mol,
@@ -123,7 +125,7 @@ static vf_status choose_automatically(vf_context *ctx, const potential_plan *pla
     vf_status status = vf_context_set_devices(ctx, "cpu");
     if (status == VF_OK)
         status = measure_device(ctx, plan, w);
-    if (status != VF_OK || !(plan->method->devices >> VF_DEVICE_CUDA & 1))
+    if (status != VF_OK || !(plan->method->devices >> VF_DEVICE_CUDA & 1) || plan->problem.sigma > 0)
         return status;
     const double cpu_seconds = all_seconds(ctx, w);
     const double typical =

@@ -42,7 +42,7 @@ static double degrees(double cosine)
 }
 
 /* CHARMM's box is a symmetric matrix, with the cell's vectors as rows: XX, XY, YY, XZ, YZ, ZZ. */
-static void cell_of_shape(const double shape[6], trajectory_cell *cell)
+static void take_shape(const double shape[6], unit_cell *cell)
 {
     const double rows[3][3] = {
         {shape[0], shape[1], shape[3]}, {shape[1], shape[2], shape[4]}, {shape[3], shape[4], shape[5]}};
@@ -59,7 +59,7 @@ static void cell_of_shape(const double shape[6], trajectory_cell *cell)
 
 /* A, gamma, B, beta, alpha, C. Angles are cosines (NAMD, VMD, LAMMPS) or degrees (MDAnalysis, OpenMM, old CHARMM).
  * If all three are at most 1, they are cosines: no cell has three angles of a degree or less. */
-static void cell_of_angles(const double values[6], trajectory_cell *cell)
+static void take_angles(const double values[6], unit_cell *cell)
 {
     static const int lengths[3] = {0, 2, 5}, angles[3] = {4, 3, 1};
     const bool cosines = fabs(values[1]) <= 1 && fabs(values[3]) <= 1 && fabs(values[4]) <= 1;
@@ -70,10 +70,11 @@ static void cell_of_angles(const double values[6], trajectory_cell *cell)
     }
 }
 
-vf_status trajectory_read_cell(const trajectory *t, int64_t frame, trajectory_cell *cell)
+vf_status trajectory_read_cell(const trajectory *t, int64_t frame, unit_cell *cell)
 {
     double values[6];
-    *cell = (trajectory_cell){0};
+    vf_cell vectors;
+    *cell = (unit_cell){0};
     vf_status status = check_number(t, frame);
     if (status != VF_OK || !t->cell)
         return status;
@@ -82,15 +83,15 @@ vf_status trajectory_read_cell(const trajectory *t, int64_t frame, trajectory_ce
         return status;
     const bool right_angles = values[1] == 90 && values[3] == 90 && values[4] == 90;
     if (t->version >= CHARMM_WITH_SHAPE && !right_angles)
-        cell_of_shape(values, cell);
+        take_shape(values, cell);
     else
-        cell_of_angles(values, cell);
-    cell->known = true;
-    for (int a = 0; a < 3; a++) /* also false for NaN */
-        cell->known &=
-            cell->lengths[a] > 0 && isfinite(cell->lengths[a]) && cell->angles[a] > 0 && cell->angles[a] < 180;
-    if (!cell->known)
-        *cell = (trajectory_cell){0};
+        take_angles(values, cell);
+    if (!cell_of_shape(cell->lengths, cell->angles, &vectors))
+        *cell = (unit_cell){0};
+    else if (vectors.kind == VF_CELL_TRICLINIC && t->version >= CHARMM_WITH_SHAPE)
+        cell->state = UNIT_CELL_TURNED;
+    else
+        cell->state = UNIT_CELL_NUMBERS;
     return VF_OK;
 }
 

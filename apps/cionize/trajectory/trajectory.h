@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "molecule/unit_cell.h"
 #include "select_frames.h"
 #include "voxfield/context.h"
 
@@ -32,12 +33,8 @@ int64_t trajectory_atoms(const trajectory *t);  /* of each frame, >= 1 */
  * frame). */
 VF_MUST_CHECK vf_status trajectory_read(const trajectory *t, int64_t frame, double *x, double *y, double *z);
 
-/* The periodic box of a frame. It is only reported. */
-typedef struct trajectory_cell {
-    bool known;        /* false: no valid cell in the file; the rest is then 0 */
-    double lengths[3]; /* a, b, c */
-    double angles[3];  /* alpha, beta, gamma in degrees */
-} trajectory_cell;
-VF_MUST_CHECK vf_status trajectory_read_cell(const trajectory *t, int64_t frame, trajectory_cell *cell);
+/* The periodic cell of a frame; none if the file has no valid one. CHARMM's own cells are turned, unless all angles are
+ * right. */
+VF_MUST_CHECK vf_status trajectory_read_cell(const trajectory *t, int64_t frame, unit_cell *cell);
 
 #endif

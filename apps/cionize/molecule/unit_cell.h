@@ -1,0 +1,33 @@
+/* cionize: periodic cells as files state them. Lengths in angstrom, angles in degrees. */
+#ifndef CIONIZE_UNIT_CELL_H
+#define CIONIZE_UNIT_CELL_H
+
+#include "text/text_number.h"
+#include "voxfield/grid.h"
+
+typedef enum unit_cell_state {
+    UNIT_CELL_NONE,    /* the file has no cell */
+    UNIT_CELL_NUMBERS, /* it has one */
+    UNIT_CELL_DUMMY,   /* CRYST1 of lengths 1 1 1: the PDB's convention for "no crystal" */
+    UNIT_CELL_BAD,     /* it has one that cannot be read */
+    UNIT_CELL_TURNED   /* its first vector is not along x, or its second not in the plane of x and y */
+} unit_cell_state;
+
+/* All zero: none. */
+typedef struct unit_cell {
+    unit_cell_state state;
+    double lengths[3]; /* a, b, c */
+    double angles[3];  /* alpha, beta, gamma */
+} unit_cell;
+
+/* The vectors of a cell, the first along x, the second in the plane of x and y. False if there is no such cell. */
+bool cell_of_shape(const double lengths[3], const double angles[3], vf_cell *out);
+
+/* Whether a line is the record CRYST1 of PDB and PQR files, which sets *out; later ones are ignored. */
+bool read_cryst1(text_piece line, locale_t c_locale, unit_cell *out);
+
+/* The box in the last line of AMBER's coordinates: six numbers in columns of 12. Three numbers of older files, the
+ * lengths, mean right angles. False if the line is none of these. */
+bool read_amber_box(text_piece line, locale_t c_locale, unit_cell *out);
+
+#endif
