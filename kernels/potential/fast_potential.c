@@ -164,6 +164,7 @@ const vf_potential_method vf_potential_fast = {.name = "fast",
                                                .cells = 1u << VF_CELL_NONE | 1u << VF_CELL_ORTHORHOMBIC |
                                                         1u << VF_CELL_TRICLINIC,
                                                .laws = 1u << VF_PAIR_COULOMB,
+                                               .costly_plans = true,
                                                .gaussians = true,
                                                .extent = VF_POTENTIAL_BOXES,
                                                .tolerance = {VF_EWALD_FINEST_F32, VF_EWALD_FINEST_F64},

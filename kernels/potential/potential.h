@@ -78,6 +78,7 @@ typedef struct vf_potential_method {
     unsigned devices;  /* set of 1u << vf_device_kind */
     unsigned cells;    /* set of 1u << vf_cell_kind: supported boundaries; VF_CELL_NONE is free space */
     unsigned laws;     /* set of 1u << vf_pair_law: supported pair potentials */
+    bool costly_plans; /* making a plan takes about as long as computing all boxes: better few large ones */
     bool gaussians;    /* whether charges may be Gaussians; on the CPU only */
     vf_potential_extent extent;
     double tolerance[2]; /* the smallest supported, indexed by vf_dtype (VF_F32, VF_F64); 0: exact */

@@ -53,7 +53,9 @@ static vf_status piece_bytes(const averaging *a, double *most)
         (double)(POTENTIAL_QUEUES_PER_GPU * MOST_FRAMES) * (double)a->mol->atoms * 4 * sizeof(double);
     uint64_t free_bytes = 0, total = 0;
     vf_host_memory(&free_bytes, &total);
-    *most = smaller(piece_bytes_most, 0.5 * (double)free_bytes / host_pieces);
+    *most = 0.5 * (double)free_bytes / host_pieces;
+    if (!a->plan->method->costly_plans)
+        *most = smaller(*most, piece_bytes_most);
     for (int d = 0; !host && d < vf_context_device_count(a->ctx); d++) {
         vf_device *device = vf_context_device(a->ctx, d);
         if (vf_device_failure(device))
@@ -80,8 +82,11 @@ static vf_status cut_work(averaging *a)
         return status;
     const int64_t n = a->selection->count, unit = a->plan->cut.unit;
     const double layer_bytes = (double)a->layer_points * (double)vf_dtype_bytes(a->type);
-    a->frames = (int64_t)fmax(smaller(smaller(MOST_FRAMES, (double)n), floor(most / layer_bytes)), 1);
+    const double most_layers = floor(most / layer_bytes) / (a->plan->method->costly_plans ? layers : 1);
+    a->frames = (int64_t)fmax(smaller(smaller(MOST_FRAMES, (double)n), floor(most_layers)), 1);
     double thickness = fmax(ceil(layers / slabs_wanted), ceil(slab_seconds_least / fmax(layer_seconds, 1e-12)));
+    if (a->plan->method->costly_plans) /* each slab makes a plan of each frame */
+        thickness = layers;
     thickness = ceil(thickness / (double)unit) * (double)unit;
     thickness = smaller(thickness, floor(most / (layer_bytes * (double)a->frames)));
     if (thickness > (double)unit)
@@ -156,6 +161,10 @@ static vf_status compute(void *user, const vf_pipeline_piece *piece, size_t *byt
         if (status == VF_OK)
             status = potential_execute(a->plan, sums[f], piece->queue, &box, piece->scratch,
                                        vf_offset(device, piece->memory, a->type, f * points));
+        if (vf_device_is_host(device)) { /* it is done already */
+            vf_potential_destroy(sums[f]);
+            sums[f] = NULL;
+        }
     }
     const vf_status ended = vf_queue_sync(piece->queue); /* also after a failure: a kernel may still be running */
     for (int f = 0; f < MOST_FRAMES; f++)

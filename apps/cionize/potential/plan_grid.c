@@ -48,7 +48,7 @@ static void plan_cell_axis(const cionize_settings *s, const molecule *m, int axi
     const double edge = grid->cell.vectors[axis][axis];
     *count = s->has_counts ? (double)s->counts[axis] : fmax(round(edge / s->spacing[axis]), 1);
     const double h = grid->spacing[axis] = edge / *count;
-    grid->origin[axis] = s->has_origin ? s->origin[axis] : round((m->lo[axis] + m->hi[axis] - edge) / 2 / h) * h;
+    grid->origin[axis] = s->has_origin ? s->origin[axis] : round((m->lo[axis] + m->hi[axis] - edge) / 2 / h) * h + 0.0;
 }
 
 void expected_size(const cionize_settings *settings, double file_bytes, double *atoms, double *points)
