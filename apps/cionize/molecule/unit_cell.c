@@ -19,12 +19,12 @@ bool cell_of_shape(const double lengths[3], const double angles[3], vf_cell *out
         valid &= lengths[a] > 0 && angles[a] > 0 && angles[a] < 180; /* also false for NaN */
     }
     const double sine = sqrt(1 - cosine[2] * cosine[2]), y = (cosine[0] - cosine[1] * cosine[2]) / sine;
-    *out = (vf_cell){
-        .kind = right ? VF_CELL_ORTHORHOMBIC : VF_CELL_TRICLINIC,
-        .vectors = {{lengths[0], 0, 0},
-                    {lengths[1] * cosine[2], lengths[1] * sine, 0},
-                    {lengths[2] * cosine[1], lengths[2] * y, lengths[2] * sqrt(1 - cosine[1] * cosine[1] - y * y)}}};
-    return valid && vf_cell_valid(out);
+    const double height2 = 1 - cosine[1] * cosine[1] - y * y, flat = 1e-6;
+    *out = (vf_cell){.kind = right ? VF_CELL_ORTHORHOMBIC : VF_CELL_TRICLINIC,
+                     .vectors = {{lengths[0], 0, 0},
+                                 {lengths[1] * cosine[2], lengths[1] * sine, 0},
+                                 {lengths[2] * cosine[1], lengths[2] * y, lengths[2] * sqrt(height2)}}};
+    return valid && height2 > flat && vf_cell_valid(out);
 }
 
 static void take_numbers(const double numbers[6], unit_cell *out)

@@ -1,0 +1,247 @@
+#!/usr/bin/env python3
+"""cionize in periodic cells: where the cell comes from, Gaussian charges, boundaries, and trajectories whose cells
+change, against plain sums over wave numbers and exact scaling laws.
+
+usage: test_cionize_periodic.py PROGRAM [DEVICE] [test_name ...]
+"""
+import json
+import math
+import pathlib
+import struct
+
+import program
+from ion_truth import generator, numpy
+from program import make, read, refuse, sample
+
+DOUBLE = ["--precision", "double", "--accuracy", "1e-9", "--units", "e/A"]
+FINE = 1e-9  # --accuracy: rms error over the map, relative to the rms potential; DX files keep 12 digits
+
+
+def cryst1(shape):
+    return "CRYST1%9.3f%9.3f%9.3f%7.2f%7.2f%7.2f P 1           1\n" % tuple(shape)
+
+
+def write_pqr(path, atoms, head=""):
+    with open(path, "w", encoding="ascii") as stream:
+        stream.write(head)
+        for n, (x, y, z, q) in enumerate(atoms, 1):
+            stream.write(f"ATOM {n} X UNK {n} {x:.6f} {y:.6f} {z:.6f} {q:.6f} 1.0\n")
+    return path
+
+
+def write_dcd(path, frames, shapes):
+    """frames: [frame][atom][3]; shapes: [frame][6], lengths and angles, as NAMD writes them: A, cos gamma, B, ..."""
+    def record(body):
+        return struct.pack("<i", len(body)) + body + struct.pack("<i", len(body))
+    numbers = [0] * 20
+    numbers[0], numbers[10], numbers[19] = len(frames), 1, 24
+    content = record(b"CORD" + struct.pack("<20i", *numbers)) + record(struct.pack("<i80s", 1, b"a test".ljust(80)))
+    content += record(struct.pack("<i", len(frames[0])))
+    for frame, (a, b, c, alpha, beta, gamma) in zip(frames, shapes):
+        cosines = [math.cos(math.radians(angle)) for angle in (alpha, beta, gamma)]
+        content += record(struct.pack("<6d", a, cosines[2], b, cosines[1], cosines[0], c))
+        for axis in range(3):
+            content += record(frame[:, axis].astype("<f4").tobytes())
+    pathlib.Path(path).write_bytes(content)
+
+
+def vectors(shape):
+    a, b, c = shape[:3]
+    alpha, beta, gamma = (math.radians(angle) for angle in shape[3:])
+    y = (math.cos(alpha) - math.cos(beta) * math.cos(gamma)) / math.sin(gamma)
+    return numpy.array([[a, 0, 0], [b * math.cos(gamma), b * math.sin(gamma), 0],
+                        [c * math.cos(beta), c * y, c * math.sqrt(1 - math.cos(beta) ** 2 - y ** 2)]])
+
+
+def values_of(path):
+    grid = read(path)
+    return numpy.array(grid.values), points_of(grid)
+
+
+def points_of(grid):
+    axes = [grid.origin[a] + grid.spacing[a] * numpy.arange(grid.counts[a]) for a in range(3)]
+    z, y, x = numpy.meshgrid(axes[2], axes[1], axes[0], indexing="ij")
+    return numpy.stack([x.ravel(), y.ravel(), z.ravel()], axis=1)
+
+
+def waves(cell, atoms, sigma, points):
+    """4 pi / V sum_(k != 0) exp(-sigma^2 k^2 / 2) / k^2 S(k) exp(i k r): terms left out are below exp(-40)."""
+    most = math.sqrt(80) / sigma
+    reciprocal = 2 * math.pi * numpy.linalg.inv(cell).T
+    counts = [int(most * numpy.linalg.norm(v) / (2 * math.pi)) + 1 for v in cell]
+    n = numpy.stack(numpy.meshgrid(*[numpy.arange(-c, c + 1) for c in counts], indexing="ij"), axis=-1).reshape(-1, 3)
+    k = n @ reciprocal
+    k2 = (k ** 2).sum(axis=1)
+    keep = (k2 > 0) & (k2 < most ** 2)
+    k, k2 = k[keep], k2[keep]
+    factor = numpy.exp(-1j * (k @ atoms[:, :3].T)) @ atoms[:, 3] * numpy.exp(-0.5 * sigma ** 2 * k2) / k2
+    total = numpy.zeros(len(points))
+    for part in range(0, len(points), 200):
+        total[part:part + 200] = (numpy.exp(1j * (points[part:part + 200] @ k.T)) @ factor).real
+    return 4 * math.pi / abs(numpy.linalg.det(cell)) * total
+
+
+def check(found, expected, allowed, what):
+    """Root mean square over the map; 1e-11: the digits in DX files."""
+    error, size = numpy.sqrt(((found - expected) ** 2).mean()), numpy.sqrt((expected ** 2).mean())
+    assert error <= (allowed + 1e-11) * size, (what, error, size)  # also if it is NaN
+
+
+def some_atoms(rng, count, extent, neutral=True):
+    atoms = numpy.empty((count, 4))
+    atoms[:, :3] = numpy.round(rng.uniform(-0.2, 1.2, (count, 3)) * extent, 3)
+    atoms[:, 3] = numpy.round(rng.uniform(-1, 1, count), 3)
+    if neutral:
+        atoms[-1, 3] = -round(atoms[:-1, 3].sum(), 3)
+    return atoms
+
+
+SHAPES = ([7.0, 8.0, 6.5, 90.0, 90.0, 90.0], [7.0, 8.0, 6.5, 75.0, 80.0, 70.0])
+
+
+def test_smooth_against_waves(_):
+    rng = generator()
+    for shape in SHAPES:
+        for neutral in (True, False):
+            atoms = some_atoms(rng, 12, 7, neutral)
+            write_pqr("a.pqr", atoms)
+            for sigma in (0.5, 1.0, 1 / (math.sqrt(2) * 0.25)):  # the last is PMEPot's default, beta = 0.25
+                make("-q", "a.pqr", "--cell", ",".join(map(str, shape)), "--spacing", "0.7", *DOUBLE,
+                     f"--smooth={sigma!r}", "-o", "a.dx")
+                found, points = values_of("a.dx")
+                check(found, waves(vectors(shape), atoms, sigma, points), FINE, (shape, sigma))
+                text = pathlib.Path("a.dx").read_text()
+                assert "# Gaussian charges: " in text and f"sigma = {sigma:.6g}" in text
+                assert ("uniform background" in text) == (not neutral), (neutral, text[:900])
+
+
+def test_smooth_in_free_space(_):
+    rng = generator()
+    atoms = some_atoms(rng, 12, 7)
+    write_pqr("a.pqr", atoms)
+    make("-q", "a.pqr", "--border", "3", "--spacing", "0.9", *DOUBLE, "--smooth", "0.8", "-o", "a.dx")
+    found, points = values_of("a.dx")
+    expected = numpy.zeros(len(points))
+    for x, y, z, q in atoms:
+        r = numpy.maximum(numpy.sqrt(((points - [x, y, z]) ** 2).sum(axis=1)), 1e-9)
+        expected += q / r * numpy.array([math.erf(v / (math.sqrt(2) * 0.8)) for v in r])
+    check(found, expected, FINE, "free space")
+
+
+def test_smooth_is_checked(_):
+    sample("dipole.pqr")
+    refuse(2, ["--smooth", "--place"], "dipole.pqr", "--smooth", "1", "--place", "SOD:1")
+    refuse(2, ["--smooth", "--distance-dielectric"], "dipole.pqr", "--smooth", "1", "--distance-dielectric", "4")
+    refuse(2, "--smooth", "dipole.pqr", "--smooth", "0")
+    refuse(8, ["direct sum", "Gaussian"], "dipole.pqr", "--smooth", "1", "--method", "direct")
+
+
+def test_boundaries(_):
+    """Vacuum adds 4 pi D . r / (3 V), D the dipole moment."""
+    rng = generator()
+    atoms = some_atoms(rng, 9, 7)
+    write_pqr("a.pqr", atoms)
+    dipole = atoms[:, 3] @ atoms[:, :3]
+    for shape in SHAPES:
+        for more in ([], ["--smooth", "0.7"]):
+            cell = ["--cell", ",".join(map(str, shape)), "--spacing", "0.7", *DOUBLE, *more]
+            make("-q", "a.pqr", *cell, "-o", "a.dx")
+            done = make("a.pqr", *cell, "--boundary", "vacuum", "-o", "b.dx", "--report", "r.json")
+            tinfoil, points = values_of("a.dx")
+            vacuum, _ = values_of("b.dx")
+            expected = tinfoil + 4 * math.pi / (3 * abs(numpy.linalg.det(vectors(shape)))) * (points @ dipole)
+            check(vacuum, expected, 2 * FINE, shape)
+            assert "boundary vacuum" in done.out and ", vacuum" in pathlib.Path("b.dx").read_text()[:2000]
+            assert json.loads(pathlib.Path("r.json").read_text())["potential"]["boundary"] == "vacuum"
+    refuse(2, ["--boundary", "--cell"], "a.pqr", "--boundary", "vacuum")
+    refuse(2, "--boundary", "a.pqr", "--cell", "7,7,7", "--boundary", "vacuum", "--place", "SOD:1")
+    atoms[0, 3] += 1
+    write_pqr("charged.pqr", atoms)
+    refuse(2, ["vacuum", "neutral"], "charged.pqr", "--cell", "7,7,7", "--boundary", "vacuum")
+
+
+def test_net_charge_is_said(_):
+    write_pqr("a.pqr", [(1, 2, 3, 1.5), (4, 4, 4, -0.25)])
+    done = make("a.pqr", "--cell", "9,9,9", "-o", "a.mrc", "--report", "r.json")
+    report = json.loads(pathlib.Path("r.json").read_text())
+    assert report["potential"]["background_charge"] == -1.25 and report["potential"]["boundary"] == "tinfoil"
+    assert report["grid"]["cell"] == [9, 0, 0, 0, 9, 0, 0, 0, 9]
+    assert "+1.25 e is neutralised by a uniform background" in done.out, done.out
+    assert b"periodic: 9 9 9 90 90 90, tinfoil; 1.25 e neutralised by a uniform background" in pathlib.Path("a.mrc").read_bytes()
+
+
+def test_cell_of_the_file(_):
+    rng = generator()
+    for shape in SHAPES:
+        atoms = some_atoms(rng, 9, 7)
+        write_pqr("a.pqr", atoms, cryst1(shape))
+        write_pqr("words.pqr", atoms, "CRYST1 " + " ".join(map(str, shape)) + " P 1\n")
+        written = ["--cell", ",".join(map(str, shape))]
+        make("-q", "a.pqr", *written, "-o", "a.mrc" if shape[3] == 90 else "a.dx")
+        for name in ("a.pqr", "words.pqr"):
+            make("-q", name, "--cell", "input", "-o", "b.mrc" if shape[3] == 90 else "b.dx")
+            assert (program.bits("a.mrc") == program.bits("b.mrc") if shape[3] == 90 else
+                    read("a.dx").values == read("b.dx").values), (shape, name)
+        # The cells of frames come first.
+        frame = atoms[:, :3].astype("f4").astype(float)
+        write_dcd("t.dcd", [frame, frame], [[length * 2 for length in shape[:3]] + shape[3:]] * 2)
+        done = make("a.pqr", "--trajectory", "t.dcd", "--cell", "input", "-o", "c.h5")
+        assert "cell       14 x 16 x 13 A" in done.out and "mean of the frames' cells" in done.out, done.out
+        done = make("a.pqr", "--trajectory", "t.dcd", *written, "-o", "c.h5")
+        assert "cell       7 x 8 x 6.5 A" in done.out, done.out
+    write_pqr("dummy.pqr", atoms, cryst1([1, 1, 1, 90, 90, 90]))
+    refuse(3, ["dummy.pqr", "1 x 1 x 1", "there is none"], "dummy.pqr", "--cell", "input")
+    make("-q", "dummy.pqr", "-o", "d.dx")  # no cell was asked for
+    write_pqr("bad.pqr", atoms, "CRYST1   60.000   60.000\n")
+    refuse(3, ["bad.pqr", "cannot be read"], "bad.pqr", "--cell", "input")
+    write_pqr("none.pqr", atoms)
+    refuse(3, ["none.pqr", "no periodic cell", "--cell A,B,C"], "none.pqr", "--cell", "input")
+    write_dcd("none.dcd", [frame, frame], [SHAPES[0], [0, 0, 0, 90, 90, 90]])
+    refuse(3, ["none.dcd: frame 2", "no periodic cell"], "a.pqr", "--trajectory", "none.dcd", "--cell", "input")
+
+
+def test_cells_that_change(_):
+    """Scaling positions and the cell by t divides the potential of points by t, at the same fractional coordinates. So
+    the mean over frames is the first one's, times the mean of 1 / t; the deviation likewise. Positions and t have few
+    bits, so single precision keeps them."""
+    rng = generator()
+    scales = [1, 1.03125, 0.96875, 1.0625]
+    for shape in SHAPES:
+        atoms = numpy.empty((15, 4))
+        atoms[:, :3] = rng.integers(-200, 600, (15, 3)) / 64
+        atoms[:, 3] = numpy.round(rng.uniform(-1, 1, 15), 3)
+        write_pqr("a.pqr", atoms)
+        write_dcd("t.dcd", [atoms[:, :3] * t for t in scales], [[length * t for length in shape[:3]] + shape[3:] for t in scales])
+        # The origin scales with the frames; r_min, which does not, is not reached.
+        options = ["--counts", "9,10,8", "--cell", "input", "--r-min", "1e-6", *DOUBLE]
+        mean_scale = numpy.mean(scales)
+        origin = numpy.array([0.3137, -1.2431, 0.7179])
+        make("-q", "a.pqr", "--trajectory", "t.dcd", "--frames", "1", *options, "--origin", ",".join(map(repr, map(float, origin))),
+             "-o", "one.dx")
+        make("-q", "a.pqr", "--trajectory", "t.dcd", *options, "--origin", ",".join(map(repr, map(float, origin * mean_scale))),
+             "-o", "mean.dx", "--deviation", "dev.dx")
+        one, points = values_of("one.dx")
+        mean, at = values_of("mean.dx")
+        deviation, _ = values_of("dev.dx")
+        inverse = 1 / numpy.array(scales)
+        assert numpy.abs(at - points * mean_scale).max() < 1e-9, "the map has the mean cell"
+        check(mean, one * inverse.mean(), 3 * FINE, shape)
+        check(deviation, numpy.abs(one) * inverse.std(), 3 * FINE / inverse.std(), shape)
+        # Along each axis by itself, a cell of right angles can also change.
+        if shape[3] == 90:
+            factors = [[1, 1, 1], [1.0625, 1, 0.96875]]
+            write_dcd("t.dcd", [atoms[:, :3] * f for f in factors], [list(numpy.array(shape[:3]) * f) + shape[3:] for f in factors])
+            smooth = ["--smooth", "0.6", *options, "--origin", "0"]
+            make("-q", "a.pqr", "--trajectory", "t.dcd", *smooth, "-o", "mean.dx")
+            mean, at = values_of("mean.dx")
+            centre = numpy.mean(factors, axis=0)
+            each = [waves(vectors(list(numpy.array(shape[:3]) * f) + shape[3:]), numpy.hstack([atoms[:, :3] * f, atoms[:, 3:]]),
+                          0.6, at / centre * f) for f in factors]
+            check(mean, numpy.mean(each, axis=0), 2 * FINE, "anisotropic")
+        else:
+            write_dcd("t.dcd", [atoms[:, :3]] * 2, [shape, shape[:5] + [shape[5] + 1]])
+            refuse(8, ["t.dcd: frame", "shape of the cell"], "a.pqr", "--trajectory", "t.dcd", *options)
+
+
+if __name__ == "__main__":
+    program.main(globals())
