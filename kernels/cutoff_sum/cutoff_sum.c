@@ -98,85 +98,44 @@ static vf_status check(vf_context *ctx, const vf_grid *grid, const vf_coulomb_at
 
 /* ---- charges and images within the cutoff of the grid's box ---- */
 
-typedef struct reach {
-    double lo[3], hi[3]; /* the box around the grid that matters */
-    double inverse[3][3];
-    const vf_cell *cell;
-} reach;
+/* The images of charges, counted, or stored if the plan has arrays. */
+typedef struct images {
+    vf_cutoff *plan;
+    double charge;
+    int64_t count;
+} images;
 
-/* inverse[i] . r: the fractional coordinates of r; rows of the cell's reciprocal vectors. */
-static void invert(const vf_cell *cell, double inverse[3][3])
+static void add_image(void *user, const double p[3])
 {
-    const double volume = vf_cell_volume(cell);
-    for (int i = 0; i < 3; i++) {
-        const double *b = cell->vectors[(i + 1) % 3], *c = cell->vectors[(i + 2) % 3];
-        for (int a = 0; a < 3; a++)
-            inverse[i][a] = (b[(a + 1) % 3] * c[(a + 2) % 3] - b[(a + 2) % 3] * c[(a + 1) % 3]) / volume;
+    images *to = user;
+    if (to->plan->x) {
+        to->plan->x[to->count] = p[0];
+        to->plan->y[to->count] = p[1];
+        to->plan->z[to->count] = p[2];
+        to->plan->charge[to->count] = to->charge;
     }
+    to->count++;
 }
 
-static reach reach_of(const vf_cutoff *plan)
+static int64_t add_images(vf_cutoff *plan, const vf_coulomb_atoms *charges)
 {
-    reach r = {.cell = &plan->grid.cell};
+    images to = {.plan = plan};
+    double lo[3], hi[3];
     for (int a = 0; a < 3; a++) {
-        r.lo[a] = vf_coulomb_position(&plan->grid, a, 0) - plan->options.cutoff;
-        r.hi[a] = vf_coulomb_position(&plan->grid, a, plan->grid.counts[a] - 1) + plan->options.cutoff;
+        lo[a] = vf_coulomb_position(&plan->grid, a, 0) - plan->options.cutoff;
+        hi[a] = vf_coulomb_position(&plan->grid, a, plan->grid.counts[a] - 1) + plan->options.cutoff;
     }
-    if (r.cell->kind != VF_CELL_NONE)
-        invert(r.cell, r.inverse);
-    return r;
-}
-
-/* The multiples of cell vector i that can move `r` into the box. */
-static void image_range(const reach *box, const double r[3], int i, int64_t *first, int64_t *last)
-{
-    double low = 0, high = 0;
-    for (int a = 0; a < 3; a++) {
-        const double w = box->inverse[i][a], from_lo = w * (box->lo[a] - r[a]), from_hi = w * (box->hi[a] - r[a]);
-        low += fmin(from_lo, from_hi);
-        high += fmax(from_lo, from_hi);
+    for (int64_t i = 0; i < charges->count; i++) {
+        to.charge = charges->charge[i] * plan->options.scale;
+        vf_cell_images(&plan->grid.cell, (double[]){charges->x[i], charges->y[i], charges->z[i]}, lo, hi, add_image,
+                       &to);
     }
-    *first = (int64_t)ceil(low - 1e-9);
-    *last = (int64_t)floor(high + 1e-9);
-}
-
-/* Calls for each image of charge i in the box: stores it from element *n on, if the plan has arrays. */
-static void add_images(vf_cutoff *plan, const reach *box, const vf_coulomb_atoms *charges, int64_t i, int64_t *n)
-{
-    const double r[3] = {charges->x[i], charges->y[i], charges->z[i]};
-    int64_t first[3] = {0}, last[3] = {0};
-    for (int a = 0; box->cell->kind != VF_CELL_NONE && a < 3; a++)
-        image_range(box, r, a, &first[a], &last[a]);
-    for (int64_t c = first[2]; c <= last[2]; c++)
-        for (int64_t b = first[1]; b <= last[1]; b++)
-            for (int64_t m = first[0]; m <= last[0]; m++) {
-                double p[3];
-                bool inside = true;
-                for (int a = 0; a < 3; a++) {
-                    p[a] = r[a];
-                    if (box->cell->kind != VF_CELL_NONE)
-                        p[a] += (double)m * box->cell->vectors[0][a] + (double)b * box->cell->vectors[1][a] +
-                                (double)c * box->cell->vectors[2][a];
-                    inside = inside && p[a] > box->lo[a] && p[a] < box->hi[a];
-                }
-                if (!inside)
-                    continue;
-                if (plan->x) {
-                    plan->x[*n] = p[0];
-                    plan->y[*n] = p[1];
-                    plan->z[*n] = p[2];
-                    plan->charge[*n] = charges->charge[i] * plan->options.scale;
-                }
-                ++*n;
-            }
+    return to.count;
 }
 
 static vf_status take_charges(vf_cutoff *plan, const vf_coulomb_atoms *charges)
 {
-    const reach box = reach_of(plan);
-    int64_t n = 0;
-    for (int64_t i = 0; i < charges->count; i++)
-        add_images(plan, &box, charges, i, &n);
+    const int64_t n = add_images(plan, charges);
     const size_t count = (size_t)n;
     double *block = count <= SIZE_MAX / (4 * sizeof *block) ? malloc(4 * (count ? count : 1) * sizeof *block) : NULL;
     if (!block)
@@ -187,9 +146,7 @@ static vf_status take_charges(vf_cutoff *plan, const vf_coulomb_atoms *charges)
     plan->z = block + 2 * count;
     plan->charge = block + 3 * count;
     plan->bytes += 4 * count * sizeof *block;
-    n = 0;
-    for (int64_t i = 0; i < charges->count; i++)
-        add_images(plan, &box, charges, i, &n);
+    add_images(plan, charges);
     return VF_OK;
 }
 

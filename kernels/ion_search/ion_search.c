@@ -11,24 +11,29 @@
 
 static const vf_backend backends[] = {
     {&vf_ion_search_cells.variants, &vf_ion_search_cells},
+    {&vf_ion_search_images.variants, &vf_ion_search_images},
     {&vf_ion_search_ref.variants, &vf_ion_search_ref},
     {&vf_ion_search_cuda.variants, &vf_ion_search_cuda},
     {0},
 };
 
-/* Chooses the backend for the device, the pair potential and the requested variant. Only the reference supports
- * functions; the others bound energies by Coulomb's law. */
+/* Chooses the backend for the device, the pair potential and the requested variant. The reference supports all, and
+ * "images" periodic cells; the others bound energies by Coulomb's law. */
 static vf_status choose_backend(vf_ion_search *search, const char *wish, const void **backend)
 {
-    const bool function = search->pair.law == VF_PAIR_FUNCTION;
-    const bool ref = vf_device_get_kind(search->device) == VF_DEVICE_CPU && (!wish || strcmp(wish, "ref") == 0);
-    if (function && !ref)
+    const bool function = search->pair.law == VF_PAIR_FUNCTION, periodic = search->pair.law == VF_PAIR_PERIODIC;
+    const char *own = periodic ? "images" : function ? "ref" : NULL; /* the default of the law */
+    const bool on_cpu = vf_device_get_kind(search->device) == VF_DEVICE_CPU;
+    const bool suits = on_cpu && (!wish || strcmp(wish, "ref") == 0 || (own && strcmp(wish, own) == 0));
+    if (!own && wish && strcmp(wish, "images") == 0)
+        return vf_fail(search->ctx, VF_ERR_UNSUPPORTED, "search for ions: variant images needs a periodic cell");
+    if (own && !suits)
         return vf_fail(
             search->ctx, VF_ERR_UNSUPPORTED,
             "search for ions: %s%s supports only Coulomb's law, not this method's pair potential; use ref on "
             "the CPU",
             wish ? "variant " : vf_device_spec(search->device), wish ? wish : "");
-    return vf_backend_choose(backends, "the search for ions", search->device, function ? "ref" : wish, backend,
+    return vf_backend_choose(backends, "the search for ions", search->device, wish ? wish : own, backend,
                              &search->variant);
 }
 
@@ -119,7 +124,7 @@ static vf_status check_sums(vf_ion_search *search, const vf_coulomb_atoms *atoms
     vf_grid grid = search->grid;
     if (!vf_grid_valid(&grid))
         return vf_fail(search->ctx, VF_ERR_ARGUMENT, "search for ions: the grid is invalid");
-    if (search->pair.law == VF_PAIR_FUNCTION)
+    if (search->pair.law == VF_PAIR_FUNCTION || search->pair.law == VF_PAIR_PERIODIC)
         grid.cell = (vf_cell){.kind = VF_CELL_NONE};
     vf_status status = vf_coulomb_create(vf_context_host(search->ctx), &grid, atoms, &search->options.potential, &sums);
     vf_coulomb_destroy(sums);
@@ -287,10 +292,13 @@ vf_status vf_ion_search_add(vf_ion_search *search, const double position[3], dou
     if (!(distance >= 0) || !(distance <= VF_COULOMB_MAX_COORDINATE))
         return vf_fail(search->ctx, VF_ERR_ARGUMENT, "search for ions: distance %g is out of range", distance);
     const int64_t point = point_at(&search->grid, position);
+    const bool known = search->backend->potential && point >= 0;
+    if (known && energy)
+        *energy = charge * search->backend->potential(search, point);
     status = add_source(search, ION_IONS, position, charge, distance);
     if (status == VF_OK) /* a GPU works on this while the host continues */
         status = search->backend->add(search);
-    if (status == VF_OK && energy) {
+    if (status == VF_OK && energy && !known) {
         search->sources[ION_IONS].count--; /* the energy is without the ion itself */
         *energy = charge * ion_total_potential(search, point, position);
         search->sources[ION_IONS].count++;

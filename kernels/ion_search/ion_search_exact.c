@@ -18,7 +18,7 @@ double ion_map_value(const vf_ion_search *search, int64_t index)
                                                          : (double)((const float *)search->map)[index];
 }
 
-/* The same with the pair potential's function; C is in the charges. */
+/* The same with a pair potential that is not a plain law; C is in the charges. */
 static double sum_function(const vf_ion_search *search, const ion_sources *s, const double position[3], bool magnitude)
 {
     vf_pair_potential pair = search->pair;
@@ -41,7 +41,7 @@ double ion_potential(const vf_ion_search *search, int kind, const double positio
     const vf_coulomb_options *potential = &search->options.potential;
     ion_point_sum *const sum_part = sums[vf_cpu_isa()];
     double sum = 0;
-    if (search->pair.law == VF_PAIR_FUNCTION)
+    if (search->pair.law == VF_PAIR_FUNCTION || search->pair.law == VF_PAIR_PERIODIC)
         return sum_function(search, s, position, magnitude);
     /* The parts do not depend on the number of threads, and are added in order. */
     for (int64_t from = 0; from < s->count; from += (int64_t)PART * MOST_PARTS) {

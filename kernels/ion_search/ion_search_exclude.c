@@ -77,7 +77,70 @@ static bool make_lists(const vf_grid *grid, const ion_sources *s, int64_t first,
     return true;
 }
 
+/* ---- images ---- */
+
+void ion_images(const vf_ion_search *search, const double position[3], double distance,
+                void (*take)(void *user, const double image[3]), void *user)
+{
+    static const vf_cell none = {.kind = VF_CELL_NONE};
+    const vf_grid *grid = &search->grid;
+    const bool periodic = search->pair.law == VF_PAIR_PERIODIC;
+    double lo[3], hi[3];
+    for (int a = 0; a < 3; a++) {
+        lo[a] = periodic ? grid->origin[a] - distance : -INFINITY;
+        hi[a] = periodic ? vf_coulomb_position(grid, a, grid->counts[a] - 1) + distance : INFINITY;
+    }
+    vf_cell_images(periodic ? &search->pair.cell : &none, position, lo, hi, take, user);
+}
+
+typedef struct image_list {
+    ion_sources *out; /* NULL arrays: only counted */
+    double distance;
+} image_list;
+
+static void take_image(void *user, const double image[3])
+{
+    const image_list *list = user;
+    ion_sources *s = list->out;
+    if (s->x) {
+        s->x[s->count] = image[0];
+        s->y[s->count] = image[1];
+        s->z[s->count] = image[2];
+        s->distance[s->count] = list->distance;
+    }
+    s->count++;
+}
+
+static void list_images(const vf_ion_search *search, const ion_sources *s, int64_t first, int64_t count,
+                        ion_sources *out)
+{
+    out->count = 0;
+    for (int64_t n = first; n < first + count; n++) {
+        image_list list = {out, s->distance[n]};
+        ion_images(search, (double[]){s->x[n], s->y[n], s->z[n]}, s->distance[n], take_image, &list);
+    }
+}
+
+static vf_status exclude_listed(vf_ion_search *search, int kind, const ion_sources *s, int64_t first, int64_t count);
+
 vf_status ion_exclude(vf_ion_search *search, int kind, const ion_sources *s, int64_t first, int64_t count)
+{
+    ion_sources images = {0};
+    if (search->pair.law != VF_PAIR_PERIODIC)
+        return exclude_listed(search, kind, s, first, count);
+    list_images(search, s, first, count, &images);
+    const size_t n = (size_t)images.count;
+    double *data = malloc((4 * n + 1) * sizeof *data);
+    if (!data)
+        return vf_fail(search->ctx, VF_ERR_MEMORY, "not enough memory for the images of %lld atoms", (long long)count);
+    images = (ion_sources){.x = data, .y = data + n, .z = data + 2 * n, .distance = data + 3 * n};
+    list_images(search, s, first, count, &images);
+    const vf_status status = exclude_listed(search, kind, &images, 0, images.count);
+    free(data);
+    return status;
+}
+
+static vf_status exclude_listed(vf_ion_search *search, int kind, const ion_sources *s, int64_t first, int64_t count)
 {
     const int64_t layers = search->grid.counts[2];
     const uint8_t value = (uint8_t)(kind + 1);

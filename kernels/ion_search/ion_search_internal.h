@@ -36,6 +36,8 @@ typedef struct vf_ion_search_backend {
     /* Called after an ion is added to ION_IONS, before it is in the mask. */
     vf_status (*add)(vf_ion_search *search);
     void (*destroy)(vf_ion_search *search);
+    /* The potential at a grid point before `add`; NULL: the front end sums it. */
+    double (*potential)(const vf_ion_search *search, int64_t point);
 } vf_ion_search_backend;
 
 /* The options for backends that support only Coulomb's law. */
@@ -62,7 +64,7 @@ struct vf_ion_search {
     void *state;     /* the backend's own */
 };
 
-extern const vf_ion_search_backend vf_ion_search_cells, vf_ion_search_cuda, vf_ion_search_ref;
+extern const vf_ion_search_backend vf_ion_search_cells, vf_ion_search_images, vf_ion_search_cuda, vf_ion_search_ref;
 
 /* Errors relative to C sum |q|/r. MAP_ERROR and POSITION_ERROR: of the map, see ion_search.h. EXACT_ERROR: of energies
  * that are compared exactly. It is many times the rounding error of double precision, so that all points within the
@@ -112,6 +114,10 @@ VF_MUST_CHECK vf_status ion_bound_atoms(const vf_ion_search *search, const ion_c
  * from search->free. Errors: VF_ERR_MEMORY. */
 VF_MUST_CHECK vf_status ion_exclude(vf_ion_search *search, int kind, const ion_sources *s, int64_t first,
                                     int64_t count);
+
+/* The images of a place that lie within `distance` of the grid's box; without VF_PAIR_PERIODIC, only itself. */
+void ion_images(const vf_ion_search *search, const double position[3], double distance,
+                void (*take)(void *user, const double image[3]), void *user);
 
 /* Whether d^2 (from ion_distance_squared) is too near. All code must use this test. */
 ION_HOST_DEVICE static inline bool ion_too_near(double squared, double distance)

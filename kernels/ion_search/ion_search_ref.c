@@ -38,7 +38,7 @@ static vf_status create(vf_ion_search *search)
         state->potential = malloc((size_t)points * sizeof *state->potential);
     if (!state || !state->potential)
         return vf_fail(search->ctx, VF_ERR_MEMORY, "not enough memory for %lld points", (long long)points);
-    if (!search->options.map_is_exact && search->pair.law != VF_PAIR_FUNCTION)
+    if (!search->options.map_is_exact && search->pair.law < VF_PAIR_FUNCTION)
         return sum_atoms(search, state->potential);
     for (int64_t i = 0; i < points; i++) {
         double p[3];

@@ -137,25 +137,13 @@ static const char *variant(const void *state)
 
 /* ---- the potential of one charge ---- */
 
-/* With all its images and a neutralising background, exactly. */
-static double value_in_cell(const void *state, const double d[3])
-{
-    const vf_potential_problem *problem = state;
-    const double zero = 0, one = 1;
-    const vf_coulomb_atoms unit = {.count = 1, .x = &zero, .y = &zero, .z = &zero, .charge = &one};
-    double value;
-    vf_ewald_reference(&problem->grid.cell, &unit, 1, problem->pair.r_min, false, 1, d, &value);
-    return value;
-}
-
 static void pair(const vf_potential_problem *problem, vf_pair_potential *out)
 {
     *out = problem->pair;
     if (problem->grid.cell.kind == VF_CELL_NONE)
         return;
-    out->law = VF_PAIR_FUNCTION;
-    out->value = value_in_cell;
-    out->state = problem;
+    out->law = VF_PAIR_PERIODIC;
+    out->cell = problem->grid.cell;
 }
 
 const vf_potential_method vf_potential_fast = {.name = "fast",

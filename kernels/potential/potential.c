@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ewald_sum.h"
 #include "potential_methods.h"
 
 static const vf_potential_method *const methods[] = {&vf_potential_direct, &vf_potential_fast};
@@ -18,10 +19,22 @@ struct vf_potential {
     void *state; /* the method's */
 };
 
+/* Ewald's own sum. */
+static double value_in_cell(const vf_pair_potential *pair, const double d[3])
+{
+    const double zero = 0, one = 1;
+    const vf_coulomb_atoms unit = {.count = 1, .x = &zero, .y = &zero, .z = &zero, .charge = &one};
+    double value;
+    vf_ewald_reference(&pair->cell, &unit, pair->scale, pair->r_min, false, 1, d, &value);
+    return value;
+}
+
 double vf_pair_value(const vf_pair_potential *pair, const double d[3])
 {
     if (pair->law == VF_PAIR_FUNCTION)
         return pair->scale * pair->value(pair->state, d);
+    if (pair->law == VF_PAIR_PERIODIC)
+        return value_in_cell(pair, d);
     const double r = fmax(sqrt(d[0] * d[0] + d[1] * d[1] + d[2] * d[2]), pair->r_min);
     return pair->scale / (pair->law == VF_PAIR_DISTANCE_DIELECTRIC ? r * r : r);
 }

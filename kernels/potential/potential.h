@@ -25,10 +25,12 @@ extern "C" {
 
 /* ---- the potential of one charge ---- */
 
+/* A problem's law is one of the first two: its grid's cell says whether charges have images. */
 typedef enum vf_pair_law {
     VF_PAIR_COULOMB,             /* g(d) = 1 / max(|d|, r_min) */
     VF_PAIR_DISTANCE_DIELECTRIC, /* g(d) = 1 / max(|d|, r_min)^2 */
-    VF_PAIR_FUNCTION,            /* g(d) = value(state, d): for example a charge and its images */
+    VF_PAIR_FUNCTION,            /* g(d) = value(state, d) */
+    VF_PAIR_PERIODIC,            /* g(d): a charge, its images in `cell` and a neutralising background, mean 0 */
     VF_PAIR_LAWS
 } vf_pair_law;
 
@@ -39,6 +41,7 @@ typedef struct vf_pair_potential {
     /* For VF_PAIR_FUNCTION. Called by several threads at a time; must be finite. `state` must outlive all users. */
     double (*value)(const void *state, const double d[3]);
     const void *state;
+    vf_cell cell; /* for VF_PAIR_PERIODIC: its first vector along x, its second in the plane of x and y */
 } vf_pair_potential;
 
 /* C g(d). */

@@ -42,6 +42,44 @@ void vf_cell_shape(const vf_cell *cell, double lengths[3], double angles[3])
     }
 }
 
+/* The multiples of cell vector i that can move r into the box, from those of its faces. */
+static void image_range(const vf_cell *cell, int i, const double r[3], const double lo[3], const double hi[3],
+                        int64_t *first, int64_t *last)
+{
+    const double *b = cell->vectors[(i + 1) % 3], *c = cell->vectors[(i + 2) % 3], volume = vf_cell_volume(cell);
+    double low = 0, high = 0;
+    for (int a = 0; a < 3; a++) {
+        const double w = (b[(a + 1) % 3] * c[(a + 2) % 3] - b[(a + 2) % 3] * c[(a + 1) % 3]) / volume;
+        const double from_lo = w * (lo[a] - r[a]), from_hi = w * (hi[a] - r[a]);
+        low += fmin(from_lo, from_hi);
+        high += fmax(from_lo, from_hi);
+    }
+    *first = (int64_t)ceil(low - 1e-9);
+    *last = (int64_t)floor(high + 1e-9);
+}
+
+void vf_cell_images(const vf_cell *cell, const double r[3], const double lo[3], const double hi[3],
+                    void (*take)(void *user, const double image[3]), void *user)
+{
+    int64_t first[3] = {0}, last[3] = {0};
+    for (int i = 0; cell->kind != VF_CELL_NONE && i < 3; i++)
+        image_range(cell, i, r, lo, hi, &first[i], &last[i]);
+    for (int64_t c = first[2]; c <= last[2]; c++)
+        for (int64_t b = first[1]; b <= last[1]; b++)
+            for (int64_t m = first[0]; m <= last[0]; m++) {
+                double p[3] = {r[0], r[1], r[2]};
+                bool inside = true;
+                for (int a = 0; a < 3; a++) {
+                    if (cell->kind != VF_CELL_NONE)
+                        p[a] += (double)m * cell->vectors[0][a] + (double)b * cell->vectors[1][a] +
+                                (double)c * cell->vectors[2][a];
+                    inside = inside && p[a] > lo[a] && p[a] < hi[a];
+                }
+                if (inside)
+                    take(user, p);
+            }
+}
+
 bool vf_grid_valid(const vf_grid *grid)
 {
     int64_t points = 1;

@@ -46,6 +46,11 @@ double vf_cell_volume(const vf_cell *cell);
  * vectors. For valid cells except kind none. */
 void vf_cell_shape(const vf_cell *cell, double lengths[3], double angles[3]);
 
+/* Calls `take` for each periodic image of r, r itself included, that lies inside the box lo < p < hi, in a fixed order.
+ * Without a cell, r is its only image. */
+void vf_cell_images(const vf_cell *cell, const double r[3], const double lo[3], const double hi[3],
+                    void (*take)(void *user, const double image[3]), void *user);
+
 /* Whether counts are positive, the number of points fits int64_t, every number is finite, and the cell is valid. */
 bool vf_grid_valid(const vf_grid *grid);
 int64_t vf_grid_points(const vf_grid *grid);
