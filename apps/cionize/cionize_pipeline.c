@@ -197,7 +197,8 @@ static vf_status plan(cionize_state *r)
  * later the mask, the bounds of cells, and a second mask in the form of a map. */
 static double ions_memory(const cionize_state *r)
 {
-    const double bounds_and_mask = 2.1; /* bytes a point: docs/ions.md */
+    static const double kinds[] = {2.1, 11, 25}; /* bytes a point, by the kind of cell: docs/ions.md */
+    const double bounds_and_mask = kinds[r->grid.cell.kind];
     const double points = (double)vf_grid_points(&r->grid);
     const double map = r->stored ? 0 : points * (double)vf_dtype_bytes(r->settings.precision);
     const double search = points * (bounds_and_mask + (r->ions.mask ? sizeof(float) : 0));

@@ -36,7 +36,7 @@ static vf_status add_requests(cionize_state *r, const ion_request *request, int 
 /* Ions by rule: they count the charge of the solute and of the ions requested by number. */
 static vf_status add_by_rule(cionize_state *r)
 {
-    const solute_frames frames = {r->trajectory, &r->frames};
+    const solute_frames frames = {r->trajectory, &r->frames, r->plan.follows_cells};
     double charge = r->molecule.total_charge;
     ion_request request[2];
     int kinds = 0;
@@ -64,9 +64,27 @@ static vf_status check_radii(const cionize_state *r)
                    r->settings.charges ? r->settings.charges : r->settings.input);
 }
 
+/* An ion is nearer to its own images than ions may be to each other if the shortest vector of the lattice says so. */
+static void warn_of_small_cell(const cionize_state *r)
+{
+    const double(*v)[3] = r->grid.cell.vectors;
+    double least = INFINITY;
+    for (int n = 0; n < 27; n++) {
+        double square = 0;
+        for (int a = 0; a < 3; a++)
+            square += pow((n % 3 - 1) * v[0][a] + (n / 3 % 3 - 1) * v[1][a] + (n / 9 - 1) * v[2][a], 2);
+        if (n != 13)
+            least = fmin(least, sqrt(square));
+    }
+    if (r->grid.cell.kind != VF_CELL_NONE && least < r->ions.ion_ion)
+        vf_warn(r->ctx, "the images of an ion are %g A apart, nearer than the %g A between ions", least,
+                r->ions.ion_ion);
+}
+
 vf_status ions_prepare(cionize_state *r)
 {
     vf_status status = r->ions.from_surface ? check_radii(r) : VF_OK;
+    warn_of_small_cell(r);
     if (status == VF_OK && r->ions.ionized)
         status = check_ions_room(r->ctx, r->ions.ionized, &r->molecule);
     for (int64_t n = 0; status == VF_OK && n < r->script.commands; n++)
@@ -152,6 +170,7 @@ static void note_missing(cionize_state *r, const ion_request *request, int reque
                          int64_t before)
 {
     int64_t wanted = 0, points[3];
+    const bool border = r->grid.cell.kind == VF_CELL_NONE; /* the grid may be larger */
     for (int n = 0; n < requests; n++)
         wanted += request[n].count;
     const int64_t placed = list->count - before;
@@ -166,10 +185,10 @@ static void note_missing(cionize_state *r, const ion_request *request, int reque
             r->ions.from_surface ? "surface" : "atoms", r->ions.ion_ion, (long long)vf_grid_points(&r->grid),
             vf_plural(vf_grid_points(&r->grid)), (long long)points[VF_ION_SOLUTE], (long long)points[VF_ION_ION],
             points[VF_ION_ION] > points[VF_ION_SOLUTE]
-                ? "ions exclude most of them: lower --ion-ion, or "
-                  "use a larger --border"
-                : "the solute excludes most of them: use a larger --border, or lower "
-                  "--ion-solute");
+                ? border ? "ions exclude most of them: lower --ion-ion, or use a larger --border"
+                         : "ions exclude most of them: lower --ion-ion"
+            : border ? "the solute excludes most of them: use a larger --border, or lower --ion-solute"
+                     : "the solute excludes most of them: lower --ion-solute");
 }
 
 static vf_status place(cionize_state *r, const ion_request *request, int requests)
@@ -229,7 +248,7 @@ static vf_status write_files(cionize_state *r)
 
 vf_status ions_place(cionize_state *r)
 {
-    const solute_frames frames = {r->trajectory, &r->frames};
+    const solute_frames frames = {r->trajectory, &r->frames, r->plan.follows_cells};
     vf_status status = placement_create(r->ctx, &r->plan, &r->ions, &r->molecule, r->trajectory ? &frames : NULL,
                                         r->stored, r->settings.read_map || r->settings.trajectory, &r->placement);
     if (status != VF_OK)

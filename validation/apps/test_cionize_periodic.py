@@ -243,5 +243,100 @@ def test_cells_that_change(_):
             refuse(8, ["t.dcd: frame", "shape of the cell"], "a.pqr", "--trajectory", "t.dcd", *options)
 
 
+def nearest_squares(cell, points, at):
+    """The squares of the distances of the nearest images."""
+    turns = numpy.stack(numpy.meshgrid(*[numpy.arange(-3, 4)] * 3, indexing="ij"), axis=-1).reshape(-1, 3) @ cell
+    best = numpy.full(len(points), numpy.inf)
+    for turn in turns:
+        best = numpy.minimum(best, ((points - at + turn) ** 2).sum(axis=1))
+    return best
+
+
+def test_ions_keep_their_distance_from_images(_):
+    """Ions on a computed map, and on the same map read from files: no pair of images is nearer than asked, and each ion
+    has the lowest energy. Energies are in single precision's map, to 1e-8 of it otherwise."""
+    rng = generator()
+    for shape in ([14.0, 15.0, 13.0, 90.0, 90.0, 90.0], [14.0, 15.0, 13.0, 75.0, 80.0, 70.0]):
+        cell = vectors(shape)
+        atoms = some_atoms(rng, 40, 14)
+        write_pqr("a.pqr", atoms, cryst1(shape))
+        options = ["--place", "SOD:9", "--place", "CLA:8", "--ion-solute", "1.5", "--ion-ion", "4"]
+        done = make("a.pqr", "--cell", "input", "--spacing", "0.8", *DOUBLE, *options, "--map", "m.h5", "--ions", "i.xyz", "--report",
+                    "r.json", "--mask", "mask.dx")
+        ions = json.loads(pathlib.Path("r.json").read_text())["ions"]
+        places = numpy.stack([ions[a] for a in "xyz"], axis=1)
+        assert len(places) > 5, done.out
+        close = min(nearest_squares(cell, places[:n], places[n]).min() for n in range(1, len(places)))
+        assert close >= 16 * (1 - 1e-9), math.sqrt(close)
+        outside = min(nearest_squares(cell, atoms[:, :3], place).min() for place in places)
+        assert outside >= 2.25 * (1 - 1e-9), math.sqrt(outside)
+        plain = min(((places[:n] - places[n]) ** 2).sum(axis=1).min() for n in range(1, len(places)))
+        assert plain >= close
+        same_grid = ["--cell", ",".join(map(str, shape)), "--spacing", "0.8", *DOUBLE, "--origin", ",".join(map(repr, read("m.h5").origin))]
+        potential, points = values_of("m.h5")
+        free = numpy.ones(len(points), dtype=bool)
+        for atom in atoms:
+            free &= nearest_squares(cell, points, atom[:3]) >= 2.25 * (1 + 1e-12)
+        for n, place in enumerate(places):
+            charge = 1.0 if ions["name"][n] == "SOD" else -1.0
+            energies = charge * potential
+            index = int(((points - place) ** 2).sum(axis=1).argmin())
+            assert free[index] and energies[index] <= energies[free].min() + 1e-6 * abs(energies[index]), (n, shape)
+            assert abs(ions["energy"][n] - energies[index]) <= 1e-6 * abs(energies[index])
+            free &= nearest_squares(cell, points, place) >= 16 * (1 + 1e-12)
+            write_pqr("ion.pqr", [(*place, charge)])
+            make("-q", "ion.pqr", *same_grid, "-o", "ion.h5")
+            potential += values_of("ion.h5")[0]
+        # The same from files: HDF5 has the cell as an attribute, DX as a comment.
+        for name in ("m.h5", "m.dx"):
+            if name == "m.dx":
+                make("-q", "a.pqr", "--cell", "input", "--spacing", "0.8", *DOUBLE, "-o", name)
+            make("-q", "a.pqr", "--read-map", name, "--units", "e/A", *options, "-o", "b.pdb", "--report", "again.json")
+            again = json.loads(pathlib.Path("again.json").read_text())["ions"]
+            found = numpy.stack([again[a] for a in "xyz"], axis=1)
+            assert found.shape == places.shape and numpy.abs(found - places).max() < 1e-6, name
+        # A map of another program, whose cell --cell states.
+        lines = [line for line in pathlib.Path("m.dx").read_text().splitlines(True) if not line.startswith("# periodic")]
+        pathlib.Path("other.dx").write_text("".join(lines))
+        make("-q", "a.pqr", "--read-map", "other.dx", "--cell", "input", "--units", "e/A", *options, "-o", "c.pdb", "--report",
+             "again.json")
+        again = json.loads(pathlib.Path("again.json").read_text())["ions"]
+        assert numpy.abs(numpy.stack([again[a] for a in "xyz"], axis=1) - places).max() < 1e-6
+        refuse(3, ["m.h5", "another periodic cell"], "a.pqr", "--read-map", "m.h5", "--cell", "14,15,13.5", "--units", "e/A", *options)
+        # The map with ions is that of all charges.
+        make("-q", "a.pqr", "--cell", "input", "--spacing", "0.8", *DOUBLE, *options, "-o", "d.pqr", "--map", "with.dx", "--map-with-ions")
+        charges = numpy.array([[1.0 if name == "SOD" else -1.0] for name in ions["name"]])
+        write_pqr("all.pqr", numpy.vstack([atoms, numpy.hstack([places, charges])]))
+        origin = ",".join(repr(v) for v in read("with.dx").origin)
+        make("-q", "all.pqr", "--cell", ",".join(map(str, shape)), "--origin", origin, "--spacing", "0.8", *DOUBLE, "-o", "all.dx")
+        check(values_of("with.dx")[0], values_of("all.dx")[0], 1e-5, "ions in the map")  # six decimals of positions
+    refuse(2, "--refine", "a.pqr", "--cell", "input", "--place", "SOD:1", "--refine")
+    done = make("a.pqr", "--cell", "input", "--place", "SOD:1", "--ion-solute", "1.5", "--ion-ion", "13.5", "-o", "e.pdb")
+    assert "the images of an ion are 13 A apart" in done.err, done.err
+
+
+def test_read_map_of_other_kinds(_):
+    write_pqr("a.pqr", [(1, 2, 3, 1.5), (4, 4, 4, -1.5)])
+    for name in ("a.h5", "a.dx"):
+        make("-q", "a.pqr", "--cell", "9,9,9", "--smooth", "1", "-o", name)
+        refuse(3, [name, "--smooth 1"], "a.pqr", "--read-map", name, "--place", "SOD:1")
+        make("-q", "a.pqr", "--cell", "9,9,9", "--boundary", "vacuum", "-o", name)
+        refuse(3, [name, "vacuum"], "a.pqr", "--read-map", name, "--place", "SOD:1")
+
+
+def test_solvent_of_a_cell(_):
+    """The solvent of a periodic cell does not depend on where the cell is cut: an atom in the middle, or on a corner."""
+    volumes = []
+    for x in (5.0, 0.0, -20.0):
+        write_pqr("a.pqr", [(x, x, x, 1.0)])
+        make("-q", "a.pqr", "--cell", "10,10,10", "--origin", "0", "--spacing", "0.25", "--concentration", "0.5", "--ion-solute", "2",
+             "-o", "b.pdb", "--report", "r.json")
+        volumes.append(json.loads(pathlib.Path("r.json").read_text())["ions"]["solvent_volume"])
+    # A sphere of radius 1, as in its PQR file. Grid points in it: to about a spacing times its surface, divided by 4.
+    expected = 1000 - 4 / 3 * math.pi
+    assert volumes[0] == volumes[1] == volumes[2], volumes
+    assert abs(volumes[0] - expected) < 0.8, (volumes, expected)
+
+
 if __name__ == "__main__":
     program.main(globals())

@@ -5,6 +5,7 @@
 
 #include "ion_search.h"
 #include "ions.h"
+#include "potential/periodic_frames.h"
 #include "potential/potential_common.h"
 
 struct placement {
@@ -34,21 +35,42 @@ void ion_list_free(ion_list *list)
 
 /* ---- excluded points ---- */
 
+/* Scales a frame's positions to the map's cell; *factor: what distances are multiplied by, at most. */
+static vf_status scale_frame(const placement *p, int64_t frame, double *const position[3], double *factor)
+{
+    vf_grid own;
+    *factor = 1;
+    if (!p->frames.follows_cells)
+        return VF_OK;
+    const vf_status status = frame_grid(p->ctx, p->frames.trajectory, frame, &p->grid, &own);
+    for (int a = 0; status == VF_OK && a < 3; a++) {
+        const double scale = p->grid.spacing[a] / own.spacing[a];
+        *factor = a == 0 ? scale : fmax(*factor, scale);
+        for (int64_t i = 0; i < p->mol->atoms; i++)
+            position[a][i] *= scale;
+    }
+    return status;
+}
+
 /* Excludes points near the atoms of any frame. */
-static vf_status exclude_frames(placement *p, double *distance)
+static vf_status exclude_frames(placement *p, const double *distance)
 {
     const solute_frames *f = &p->frames;
     const int64_t atoms = p->mol->atoms;
-    double *data = malloc(3 * (size_t)atoms * sizeof *data);
+    double *data = malloc(4 * (size_t)atoms * sizeof *data), factor, *scaled = data + 3 * atoms;
     if (!data)
         return vf_fail(p->ctx, VF_ERR_MEMORY, "no memory for the positions of %lld atoms", (long long)atoms);
     double *const position[3] = {data, data + atoms, data + 2 * atoms};
     vf_status status = VF_OK;
     for (int64_t n = 0; n < f->selection->count && status == VF_OK; n++) {
-        status = trajectory_read(f->trajectory, f->selection->first + n * f->selection->step, position[0], position[1],
-                                 position[2]);
+        const int64_t frame = f->selection->first + n * f->selection->step;
+        status = trajectory_read(f->trajectory, frame, position[0], position[1], position[2]);
         if (status == VF_OK)
-            status = vf_ion_search_exclude_about(p->search, atoms, position, distance);
+            status = scale_frame(p, frame, position, &factor);
+        for (int64_t i = 0; status == VF_OK && i < atoms; i++)
+            scaled[i] = distance[i] * factor;
+        if (status == VF_OK)
+            status = vf_ion_search_exclude_about(p->search, atoms, position, scaled);
         if (status == VF_OK && vf_cancelled(p->ctx))
             status = vf_fail(p->ctx, VF_ERR_CANCELLED, "interrupted");
     }
@@ -120,8 +142,9 @@ vf_status placement_create(vf_context *ctx, const potential_plan *plan, const io
     p->grid = *grid;
     p->options = (vf_ion_search_options){.precision = plan->problem.precision, .map_is_exact = map_is_exact};
     plan->method->pair(&plan->problem, &p->options.pair);
-    /* GPUs can only search with Coulomb's law. */
-    p->device = p->options.pair.law == VF_PAIR_FUNCTION ? vf_context_host(ctx) : potential_first_device(ctx);
+    /* GPUs can only search with Coulomb's law. In a cell, the map is as exact as the ions' potential. */
+    p->device = p->options.pair.law >= VF_PAIR_FUNCTION ? vf_context_host(ctx) : potential_first_device(ctx);
+    p->options.map_is_exact |= p->options.pair.law == VF_PAIR_PERIODIC;
     p->points = vf_grid_points(grid);
     vf_status status = take_over(p, &none, open_search(p, &none));
     if (status == VF_OK)

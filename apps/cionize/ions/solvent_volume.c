@@ -12,6 +12,7 @@
 #include <stdlib.h>
 
 #include "ions.h"
+#include "potential/periodic_frames.h"
 
 static const double PROBE_RADIUS = 1.4, MISSING_RADIUS = 1.5, BLOCK_THICKNESS = 8, LINE_SPACING = 0.1; /* angstrom */
 enum { BLOCK_BYTES = 1 << 26, INSIDE = 1, REACHED = 2 };
@@ -302,6 +303,57 @@ static vf_status take_frame(const solute_frames *frames, int64_t n, int64_t atom
     return status;
 }
 
+/* The spheres' images that can affect the points of a periodic grid, or without a cell, the spheres. */
+typedef struct image_list {
+    sphere *out; /* NULL: only counted */
+    int64_t count;
+    double reach;
+} image_list;
+
+static void take_image(void *user, const double image[3])
+{
+    image_list *list = user;
+    if (list->out)
+        list->out[list->count] = (sphere){.centre = {image[0], image[1], image[2]}, .reach = list->reach};
+    list->count++;
+}
+
+static void list_images(const vf_grid *grid, const sphere *spheres, int64_t count, image_list *list)
+{
+    list->count = 0;
+    for (int64_t i = 0; i < count; i++) {
+        double lo[3], hi[3];
+        list->reach = spheres[i].reach;
+        for (int a = 0; a < 3; a++) { /* lines beyond the grid matter as far as the probe reaches */
+            const double beyond = spheres[i].reach + ((double)margin(grid, a) + 1) * grid->spacing[a];
+            lo[a] = position(grid, a, 0) - beyond;
+            hi[a] = position(grid, a, grid->counts[a] - 1) + beyond;
+        }
+        vf_cell_images(&grid->cell, spheres[i].centre, lo, hi, take_image, list);
+    }
+}
+
+/* The volume of solvent for one set of positions. */
+static vf_status volume_of(vf_context *ctx, const sphere *spheres, int64_t count, const vf_grid *grid, double *volume)
+{
+    image_list images = {0};
+    int64_t points = 0;
+    vf_status status = VF_OK;
+    if (grid->cell.kind != VF_CELL_NONE) {
+        list_images(grid, spheres, count, &images);
+        images.out = malloc((size_t)(images.count + 1) * sizeof *images.out);
+        if (!images.out)
+            return vf_fail(ctx, VF_ERR_MEMORY, "no memory for the images of %" PRId64 " atoms", count);
+        list_images(grid, spheres, count, &images);
+        status = count_solvent(ctx, images.out, images.count, grid, &points);
+    } else {
+        status = count_solvent(ctx, spheres, count, grid, &points);
+    }
+    free(images.out);
+    *volume = (double)points * (grid->spacing[0] * grid->spacing[1] * grid->spacing[2]);
+    return status;
+}
+
 vf_status solvent_volume(vf_context *ctx, const molecule *mol, const solute_frames *frames, const vf_grid *grid,
                          double *volume)
 {
@@ -314,16 +366,21 @@ vf_status solvent_volume(vf_context *ctx, const molecule *mol, const solute_fram
     if (!spheres || (frames && !data))
         status = vf_fail(ctx, VF_ERR_MEMORY, "no memory for the spheres of %" PRId64 " atoms", mol->atoms);
     for (int64_t n = 0; status == VF_OK && n < count; n++) {
-        int64_t points = 0;
-        if (frames) /* the middle frame of each of `count` equal parts */
-            status = take_frame(frames, (2 * n + 1) * all / (2 * count), mol->atoms, data, spheres);
+        const int64_t chosen = (2 * n + 1) * all / (2 * count); /* the middle frame of each of `count` equal parts */
+        vf_grid own = *grid;
+        double here = 0;
+        if (frames)
+            status = take_frame(frames, chosen, mol->atoms, data, spheres);
+        if (status == VF_OK && frames && frames->follows_cells)
+            status = frame_grid(ctx, frames->trajectory, frames->selection->first + chosen * frames->selection->step,
+                                grid, &own);
         if (status == VF_OK)
-            status = count_solvent(ctx, spheres, mol->atoms, grid, &points);
-        sum += (double)points;
+            status = volume_of(ctx, spheres, mol->atoms, &own, &here);
+        sum += here;
     }
     free(data);
     free(spheres);
     if (status == VF_OK)
-        *volume = sum / (double)count * (grid->spacing[0] * grid->spacing[1] * grid->spacing[2]);
+        *volume = sum / (double)count;
     return status;
 }
