@@ -7,8 +7,8 @@
  * Coulomb's law, Phi(r / rc) / r, is smooth: its Fourier transform is negligible beyond the wave number c / rc, and
  * ewald_sum.h computes it on a mesh. Split: Liang, Lu, Barnett, Greengard and Jiang, arXiv 2505.09727 (2025).
  *
- * With `sigma`, erf(r / (sqrt(2) sigma)) / r takes the place of Phi(r / rc) / r: the potential of a Gaussian charge. Its
- * difference from Coulomb's law is cut off at rc, where it should be negligible.
+ * With `sigma`, erf(r / (sqrt(2) sigma)) / r takes the place of Phi(r / rc) / r: the potential of a Gaussian charge.
+ * Its difference from Coulomb's law is cut off at rc, where it should be negligible.
  *
  * The smooth part is a polynomial in r^2, to the precision of the arithmetic. Make a plan for a device, a grid and a
  * set of charges, then execute it for boxes of the grid in any order. A point's value does not depend on its box, on

@@ -98,8 +98,8 @@ static void fill_row(const filling *f, int64_t x, int64_t y, void *row)
     }
 }
 
-/* The constant of the transform's part at k = 0, where 4 pi / k^2 is left out. In a cell, it is the uniform background's:
- * the integral of S, with the opposite sign; Gaussian charges without near pairs have none. */
+/* The constant of the transform's part at k = 0, where 4 pi / k^2 is left out. In a cell, it is the uniform
+ * background's: the integral of S, with the opposite sign; Gaussian charges without near pairs have none. */
 static double constant_of(const ewald_layout *s, const vf_prolate *psi)
 {
     if (s->sigma > 0)

@@ -380,6 +380,9 @@ vf_status ewald_choose(vf_device *device, const vf_grid *grid, const vf_coulomb_
     vf_context *ctx = vf_device_context(device);
     ewald_charges s;
     vf_status status = check(ctx, grid, charges, options);
+    if (status == VF_OK && options->sigma > 0 && vf_device_get_kind(device) != VF_DEVICE_CPU)
+        return vf_fail(ctx, VF_ERR_UNSUPPORTED, "Ewald sum: Gaussian charges run on the CPU only, not on %s",
+                       vf_device_name(device));
     if (status == VF_OK)
         status = ewald_summarise(device, grid, charges, options, &s);
     if (status != VF_OK)

@@ -17,24 +17,30 @@ static const vf_backend backends[] = {
     {0},
 };
 
+/* The default variant of a law on the CPU; NULL: that of the list. */
+static const char *preferred_variant(vf_pair_law law)
+{
+    return law == VF_PAIR_PERIODIC ? "images" : law == VF_PAIR_FUNCTION ? "ref" : NULL;
+}
+
 /* Chooses the backend for the device, the pair potential and the requested variant. The reference supports all, and
  * "images" periodic cells; the others bound energies by Coulomb's law. */
 static vf_status choose_backend(vf_ion_search *search, const char *wish, const void **backend)
 {
-    const bool function = search->pair.law == VF_PAIR_FUNCTION, periodic = search->pair.law == VF_PAIR_PERIODIC;
-    const char *own = periodic ? "images" : function ? "ref" : NULL; /* the default of the law */
+    const bool special = preferred_variant(search->pair.law) != NULL;
     const bool on_cpu = vf_device_get_kind(search->device) == VF_DEVICE_CPU;
-    const bool suits = on_cpu && (!wish || strcmp(wish, "ref") == 0 || (own && strcmp(wish, own) == 0));
-    if (!own && wish && strcmp(wish, "images") == 0)
+    const bool suits = on_cpu && (!wish || strcmp(wish, "ref") == 0 ||
+                                  (special && strcmp(wish, preferred_variant(search->pair.law)) == 0));
+    if (!special && wish && strcmp(wish, "images") == 0)
         return vf_fail(search->ctx, VF_ERR_UNSUPPORTED, "search for ions: variant images needs a periodic cell");
-    if (own && !suits)
+    if (special && !suits)
         return vf_fail(
             search->ctx, VF_ERR_UNSUPPORTED,
             "search for ions: %s%s supports only Coulomb's law, not this method's pair potential; use ref on "
             "the CPU",
             wish ? "variant " : vf_device_spec(search->device), wish ? wish : "");
-    return vf_backend_choose(backends, "the search for ions", search->device, wish ? wish : own, backend,
-                             &search->variant);
+    return vf_backend_choose(backends, "the search for ions", search->device,
+                             wish ? wish : preferred_variant(search->pair.law), backend, &search->variant);
 }
 
 /* ---- sources ---- */

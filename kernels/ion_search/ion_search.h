@@ -27,8 +27,8 @@
  * potential (VF_PAIR_FUNCTION). It is the default on the CPU then.
  *
  * Periodic cells: with VF_PAIR_PERIODIC, all distances are those of the nearest images, and an ion's potential includes
- * its images. The variants are "images" (CPU, the default), on grids that cover the cell once and with map_is_exact, and
- * "ref". "images" keeps the potential of all points in double precision, and adds an ion's from a table of g at the
+ * its images. The variants are "images" (CPU, the default), on grids that cover the cell once and with map_is_exact,
+ * and "ref". "images" keeps the potential of all points in double precision, and adds an ion's from a table of g at the
  * grid's displacements, which an Ewald sum makes to 1e-9 of its rms. It takes 8 bytes a point, and 2 more for the table
  * in an orthorhombic cell, 16 more in a triclinic one. Energies that differ by at most 1e-8 of |z| C sum |q| over ions,
  * divided by the edge of a cube of the cell's volume, count as equal.

@@ -1,10 +1,10 @@
-/* The search in periodic cells. The potential of all points is kept in double precision; an ion adds that of a charge with
- * its images, from a table.
+/* The search in periodic cells. The potential of all points is kept in double precision; an ion adds that of a charge
+ * with its images, from a table.
  *
  * A point's displacement from an ion on the grid is (i, j, k) steps, where i counts modulo the points along x, for the
- * cell's first vector is that many steps. In an orthorhombic cell the same is true of j and k, and g is even in each: the
- * table has rows for j and k from 0 to half. In a triclinic cell the other vectors are not whole steps. There g(-d) = g(d)
- * leaves k from 0 on, and j of either sign. */
+ * cell's first vector is that many steps. In an orthorhombic cell the same is true of j and k, and g is even in each:
+ * the table has rows for j and k from 0 to half. In a triclinic cell the other vectors are not whole steps. There g(-d)
+ * = g(d) leaves k from 0 on, and j of either sign. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -12,6 +12,7 @@
 #include "ion_search_internal.h"
 
 static const double table_tolerance = 1e-9, equal_energies = 1e-8;
+static const double rounding = 1e-3; /* of a step: map files round origin and spacing */
 
 typedef struct images_state {
     bool skewed;
@@ -32,7 +33,7 @@ static vf_status check(const vf_ion_search *search)
                        "search for ions: in a periodic cell, the map must count as exact");
     for (int a = 0; a < 3; a++) {
         const double edge = grid->spacing[a] * (double)grid->counts[a];
-        if (cell->kind == VF_CELL_NONE || !(fabs(edge - cell->vectors[a][a]) <= 1e-6 * grid->spacing[a]))
+        if (cell->kind == VF_CELL_NONE || !(fabs(edge - cell->vectors[a][a]) <= rounding * grid->spacing[a]))
             return vf_fail(search->ctx, VF_ERR_UNSUPPORTED,
                            "search for ions: the grid must cover the periodic cell once, but its points cover %g along "
                            "%c instead of %g",
@@ -66,8 +67,10 @@ static vf_status make_table(const vf_ion_search *search, images_state *s)
 {
     s->table = search->grid;
     s->table.cell = search->pair.cell;
-    for (int a = 0; a < 3; a++)
+    for (int a = 0; a < 3; a++) {
         s->table.origin[a] = 0;
+        s->table.spacing[a] = s->table.cell.vectors[a][a] / (double)s->table.counts[a];
+    }
     if (s->skewed) {
         s->table.counts[1] = 2 * search->grid.counts[1] - 1;
         s->table.origin[1] = -s->table.spacing[1] * (double)(search->grid.counts[1] - 1);

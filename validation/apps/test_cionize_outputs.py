@@ -217,14 +217,14 @@ def test_help_and_version(_):
     sample("dipole.pqr")
     values = {"--output": "a.dx", "--picture": "a.png", "--report": "a.json", "--units": "V", "--device": program.DEVICE,
               "--precision": "double", "--method": "direct", "--accuracy": "1e-5", "--cell": "30,30,30", "--origin": "0", "--border": "1", "--threads": "2",
-              "--spacing": "1",
+              "--spacing": "1", "--smooth": "1", "--boundary": "vacuum",
               "--size": "1", "--counts": "2", "--temperature": "300", "--dielectric": "2", "--distance-dielectric": "2",
               "--r-min": "0.1", "--map": "a.dx", "--ions": "i.pdb", "--mask": "m.dx", "--place": "SOD:1", "--neutralize": "CLA",
               "--concentration": "0.1", "--salt": "POT,CLA", "--ion-solute": "5", "--ion-ion": "5", "--order": "alternate"}
     place = ["--place", "SOD:1"]
     of_ions = {"--ions": place, "--mask": place, "--map-with-ions": ["--map", "a.dx", *place], "--refine": place,
                "--from-surface": place, "--ion-solute": place, "--ion-ion": place, "--order": place,
-               "--salt": ["--concentration", "0.1"]}
+               "--salt": ["--concentration", "0.1"], "--boundary": ["--cell", "30,30,30"]}
     files = {"--script", "--charges", "--trajectory", "--frames", "--read-map", "--deviation"}  # need a file of theirs; tested elsewhere
     for option in sorted(named - {"--help", "--version"} - files):
         value = [values[option]] if option in values else []

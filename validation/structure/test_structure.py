@@ -21,6 +21,7 @@ LONG_FILES = {
     "libcore/src/picture/canvas_font.inc": "generated glyphs",
     "apps/cionize/maps/draw_slices.c": "one picture: what is measured for its layout is what is then drawn",
     "apps/mri_recon/mri_recon_pipeline.c": "the stages in the order data flows, and what is said of them",
+    "docs/man/cionize.1": "the table of options, which update_options.py writes, and what belongs to it",
     "kernels/fourier_sum/fourier_sum_products.cu": "one kernel: where its data lie is what all parts of it agree on",
     "validation/unit/test_draw_slices.c": "a test for each part of the picture, and what reads it back",
 }

@@ -1,5 +1,6 @@
-/* The potential of Gaussian charges, in cells against a plain sum over wave numbers, in free space against the plain sum
- * of erf(r / (sqrt(2) sigma)) / r; wide ones, which a mesh resolves, and narrow ones, which are corrected at near pairs.
+/* The potential of Gaussian charges, in cells against a plain sum over wave numbers, in free space against the plain
+ * sum of erf(r / (sqrt(2) sigma)) / r; wide ones, which a mesh resolves, and narrow ones, which are corrected at near
+ * pairs.
  *
  * usage: test_ewald_gaussians DEVICE [SEED [TEST...]] (cpu; exit 77 if there is no such device)
  *

@@ -3,9 +3,9 @@
  *
  * usage: test_ion_images [cpu [SEED]]
  *
- * The variant "images" takes an ion's potential from a table, which is accurate to 1e-9 of its rms over the grid, and to
- * 10 times that at any point. So energies may differ by 1e-8 of |z| C sum |q| times the largest potential of a charge
- * beyond the distance of ions: at most 1 / distance. */
+ * The variant "images" takes an ion's potential from a table, which is accurate to 1e-9 of its rms over the grid, and
+ * to 10 times that at any point. So energies may differ by 1e-8 of |z| C sum |q| times the largest potential of a
+ * charge beyond the distance of ions: at most 1 / distance. */
 #include <math.h>
 
 #include "device_fixture.h"

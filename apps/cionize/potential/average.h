@@ -36,8 +36,8 @@
  * sums run. Keeping the prepared sums of all frames would need memory that grows with their number. So slabs are
  * thicker than those of one map: one frame of a slab takes a device at least 10 ms. If a frame takes longer than 64
  * times that, there are 64 slabs, so that layers and progress come regularly. Memory: a piece for each buffer of the
- * plan, and 16 bytes per point of one slab, for any number of frames and any size of map. Methods whose plans are costly
- * (vf_potential_method), such as those with a mesh, get the whole map as one slab, if memory allows, or few.
+ * plan, and 16 bytes per point of one slab, for any number of frames and any size of map. Methods whose plans are
+ * costly (vf_potential_method), such as those with a mesh, get the whole map as one slab, if memory allows, or few.
  *
  * Periodic cells that change from frame to frame: periodic_frames.h. */
 #ifndef CIONIZE_AVERAGE_H
