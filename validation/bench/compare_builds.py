@@ -37,8 +37,8 @@ SCANS = {"radial": ["--matrix", "256,256,1", "--coils", "8", "--spokes", "100"],
          "frames": ["--matrix", "128,128,1", "--coils", "4", "--spokes", "40", "--frames", "16"]}
 # Name: program, arguments without --device and output, dataset of the result.
 CASES = {
-    "map, 3,129 atoms, 0.5 angstrom": ("cionize", [str(DATA / "1hpv.pqr"), "--spacing", "0.5"], "potential"),
-    "map and 20 ions": ("cionize", [str(DATA / "1hpv.pqr"), "--spacing", "1", "--place", "CLA:20", "--map-with-ions"], "potential"),
+    "map, 3,129 atoms, 0.5 angstrom": ("cionize", [str(DATA / "1hpv.pqr"), "--spacing", "0.5", "--method", "direct"], "potential"),
+    "map and 20 ions": ("cionize", [str(DATA / "1hpv.pqr"), "--spacing", "1", "--method", "direct", "--place", "CLA:20", "--map-with-ions"], "potential"),
     "radial 256^2, 8 coils": ("mri_recon", ["radial.h5", "--lambda", "0.01", "--iterations", "60", "--tolerance", "0"], "image"),
     "koosh ball 64^3, 8 coils": ("mri_recon", ["koosh.h5", "--lambda", "0.01", "--iterations", "30", "--tolerance", "0"], "image"),
     "16 frames 128^2, 4 coils": ("mri_recon", ["frames.h5", "--lambda", "0.01", "--iterations", "60", "--tolerance", "0"], "image"),
