@@ -7,11 +7,11 @@ Sites (i, j, k), -M <= i, j, k <= M, lie r0 = 2.82 angstrom apart; Na+ where i +
 central Na+ is left out, so that the potential at the origin is that of all the other ions, -Madelung / r0, unless
 --complete is given.
 
-A plain cube of ions would converge badly. Each ion's charge is multiplied by w(i) w(j) w(k):
+The potential of a plain cube of ions would converge slowly. So each ion's charge is multiplied by w(i) w(j) w(k):
   evjen    w = 1/2 in the outermost layer (faces 1/2, edges 1/4, corners 1/8; Evjen, Phys. Rev. 39, 675 (1932))
   smooth   w = 1/4 in the outermost layer and 3/4 in the next: the mean of Evjen's boxes of half-width M - 1 and M,
-           taken along each axis on its own
-With either, the weighted charges along every row add up to zero. README.md derives how far each is from Madelung's
+           for each axis separately
+With both, the weighted charges of every row add up to zero. README.md derives the error of each in Madelung's
 constant.
 """
 import argparse
