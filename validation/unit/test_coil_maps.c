@@ -199,7 +199,7 @@ static void test_nothing_to_see(void **state)
     free(images);
 }
 
-/* ---- maps that are known ---- */
+/* ---- against known maps ---- */
 
 enum { SIDE = 48, RING = 8 };
 

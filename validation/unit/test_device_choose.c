@@ -21,7 +21,7 @@ static const double start = VF_CUDA_START_SECONDS, use = VF_CUDA_USE_SECONDS;
 typedef struct fake {
     int there, broken; /* number of devices; the one that cannot start; -1: none */
     int sleep;         /* microseconds for each */
-    atomic_bool *gate; /* none starts to sleep until it is open; NULL: open */
+    atomic_bool *gate; /* no device starts to sleep until it is open; NULL: open */
     atomic_int counted, begun;
     int order[DEVICES]; /* plain memory: the thread sanitizer detects races on it */
 } fake;
@@ -196,7 +196,7 @@ static void test_left(void **state)
         {{0}, VF_CUDA_START_SECONDS},
         {{.begun = true}, VF_CUDA_START_SECONDS},
         {{.begun = true, .seconds = 0.75 * VF_CUDA_START_SECONDS}, 0.25 * VF_CUDA_START_SECONDS},
-        {{.begun = true, .seconds = 3 * VF_CUDA_START_SECONDS}, 2 * VF_CUDA_START_SECONDS}, /* this much too late */
+        {{.begun = true, .seconds = 3 * VF_CUDA_START_SECONDS}, 2 * VF_CUDA_START_SECONDS}, /* too late by this much */
         {{.begun = true, .ended = true, .seconds = 5}, 0},
     };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) /* one subtraction's rounding */

@@ -65,7 +65,7 @@ static void every_orientation(void **state)
     (void)state;
     enum { N = 24 };
     static const int orders[6][3] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
-    /* by the patient's axis across the slices: the signs (LPS) of the corner at the top right; 0: either */
+    /* by the patient's axis across the slices: the signs (LPS) of the corner at the top right; 0: any */
     static const double corner[3][3] = {{0, 1, 1}, {1, 0, 1}, {1, -1, 0}};
     for (int o = 0; o < 6; o++)
         for (int signs = 0; signs < 8; signs++) {
