@@ -242,7 +242,7 @@ static void test_bilinear(void **state)
     problem_free(&p);
 }
 
-/* ---- other samples ---- */
+/* ---- new samples for a plan ---- */
 
 static vf_nufft_samples samples_of(const problem *p)
 {

@@ -46,7 +46,8 @@ static void expect_text(const char *name, const ion_list *ions, const molecule *
 
 /* ---- hybrid-36 ---- */
 
-/* The other way, from the same description: digits of the base, of which the first letter takes 10 leading digits. */
+/* An independent decoder, from the same description: digits of the base, where the first letter replaces 10 leading
+ * digits. */
 static int64_t decoded(const char *text, int width)
 {
     static const char capital[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ",
