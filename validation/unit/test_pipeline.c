@@ -9,7 +9,7 @@ enum { MOST_PIECES = 64, HALF = 4096, TAIL = 8, BYTES = 2 * HALF + TAIL };
 
 typedef enum place { NOWHERE, IN_LOAD, IN_COMPUTE, IN_STORE } place;
 
-/* The state shared by the functions of a run. A failed check sets `wrong`: cmocka's checks do not work on threads. */
+/* The state shared by the functions of a run. A failed check sets `wrong`: cmocka's checks need the main thread. */
 typedef struct record {
     vf_pipeline *pipeline;
     vf_pipeline_options options;

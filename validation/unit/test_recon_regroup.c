@@ -295,7 +295,7 @@ static void test_windows(void **state)
                 continue;
             assert_true(f < s.frames);
             expect_frame(f, &expected[w], volume / at[1], length, every);
-            for (int g = 0; g < f; g++) /* if all weights are 1, there are none */
+            for (int g = 0; g < f; g++) /* no weights and weights of 1 count as different */
                 assert_int_equal(s.frame[g].trajectory == s.frame[f].trajectory,
                                  same_trajectory(chosen[g], &expected[w], length, every) &&
                                      has_weights(g) == has_weights(f));
