@@ -57,7 +57,7 @@ def write_molecule(path, atoms):
     return path
 
 
-# ---- what the program says ----
+# ---- the program's report ----
 
 
 class Placed:

@@ -34,7 +34,7 @@ class Scan:
             file["maps"] = (maps / root).astype(numpy.complex64)
 
     def error(self, coils, *options):
-        """Returns the image's error, and what the program said."""
+        """Returns the image's error, and the program's output."""
         start = time.time()
         done = make("s.h5", "--coils", coils, "-o", "i.h5", "--report", "r.json", *options)
         with h5py.File("i.h5") as file:
@@ -47,7 +47,7 @@ class Scan:
             return error, done, json.load(report)["reconstruction"]
 
     def compare(self):
-        """Returns the errors with the true maps, Walsh's, and the program's choice, and what the program said about
+        """Returns the errors with the true maps, Walsh's, and the program's choice, and the program's output on
         that choice."""
         true, _, _ = self.error("true.h5")
         walsh, _, _ = self.error("walsh")

@@ -283,7 +283,7 @@ def test_same_bits_every_run(_):
     assert len(set(kept)) == 1
 
 
-# ---- what is refused ----
+# ---- invalid input ----
 
 
 def test_bad_options(_):
