@@ -69,9 +69,9 @@ def test_near_whole(_):
 
 
 def test_each_frame(_):
-    """With a prior of weight 0, frames do not depend on each other, so windows must give the images of the whole
-    series: no frame is lost or doubled, and the weights in the seams add up to 1. The frames' magnitudes are 1, 2,
-    3, 1, 2, ... With a tolerance of 3e-3, solutions differ by 0.02 in the smallest frames (measured); 0.06 leaves
+    """With a prior of almost no weight, frames do not depend on each other, so windows must give the images of the
+    whole series: no frame is lost or doubled, and the weights in the seams add up to 1. The frames' magnitudes are 1,
+    2, 3, 1, 2, ... With a tolerance of 3e-3, solutions differ by 0.02 in the smallest frames (measured); 0.06 leaves
     room."""
     series("s.h5", spokes=48)
     with h5py.File("s.h5", "r+") as file:

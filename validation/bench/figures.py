@@ -219,7 +219,7 @@ def several_block(data):
 
 
 def images_block(data):
-    """What validation/tables/image_study.py recorded."""
+    """The record of validation/tables/image_study.py."""
     if not data["images"]:
         return no_record("CPU", "validation/tables/image_study.py")
     rows = []

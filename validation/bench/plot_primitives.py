@@ -28,7 +28,7 @@ PEER_OF = {"cudaMemcpyAsync": "copy", "cudaMemsetAsync": "fill", "cub::DeviceRed
            "cub::DeviceScan::InclusiveSum": "inclusive scan"}
 
 
-# ---- what is drawn: the same calls for both kinds of file ----
+# ---- drawing: the same calls for both kinds of file ----
 
 class Svg:
     def __init__(self):

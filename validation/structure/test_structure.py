@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks the rules of the source tree (docs/ and the comments below give the reasons), and that each check can fail.
+"""Checks the rules of the source tree, and that each check can fail. docs/ and the comments below give the reasons.
 
     test_structure.py SOURCE
 
