@@ -29,7 +29,7 @@ def read_pqr(name):
         for number, line in enumerate(lines, 1):
             where = f"{name}:{number}"
             if not line.endswith("\n") or "\r" in line:
-                raise ValueError(f"{where}: not ended by a line feed")
+                raise ValueError(f"{where}: no line feed at the end")
             fields = line.split()
             if ended:
                 raise ValueError(f"{where}: text after END")
@@ -229,7 +229,7 @@ def check_nacl():
     corners = [potential(charges, (x, y, z)) for x in half_cell for y in half_cell for z in half_cell]
     expected = -2 / (math.sqrt(3) * r0)
     print(f"       potential at (r0/2, r0/2, r0/2) {corners[-1]!r} e/angstrom, -2 / (sqrt(3) r0) = {expected!r}")
-    check(max(abs(v - corners[0]) for v in corners) < 1e-13, "the same at all eight such points")
+    check(max(abs(v - corners[0]) for v in corners) < 1e-13, "the same at all eight of these points")
     check(max(abs(v - expected) for v in corners) < 1e-6, f"off by {corners[0] - expected:+.3e} e/angstrom")
 
 

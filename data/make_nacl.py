@@ -44,7 +44,7 @@ def main():
     parser = argparse.ArgumentParser(description="Writes a cube of rock salt as PQR to standard output.")
     parser.add_argument("--half-width", type=int, default=6, metavar="M", help="sites to each side, 2..10 (default: 6)")
     parser.add_argument("--weights", choices=sorted(WEIGHTS), default="smooth",
-                        help="of the outer layers (default: smooth)")
+                        help="weights of the outer layers (default: smooth)")
     parser.add_argument("--complete", action="store_true", help="keep the central ion")
     options = parser.parse_args()
     if not 2 <= options.half_width <= 10:

@@ -66,8 +66,8 @@ def draw_charges(count, total, rng):
 def main():
     parser = argparse.ArgumentParser(description="Writes a ball of random charges as PQR to standard output.")
     parser.add_argument("atoms", type=int, help="1 or more")
-    parser.add_argument("seed", type=int, help="of the random numbers")
-    parser.add_argument("--charge", default="0", metavar="TOTAL", help="total in e, up to 4 decimals (default: 0)")
+    parser.add_argument("seed", type=int, help="seed of the random numbers")
+    parser.add_argument("--charge", default="0", metavar="TOTAL", help="total charge in e, up to 4 decimals (default: 0)")
     options = parser.parse_args()
     if options.atoms < 1:
         parser.error("ATOMS: 1 or more")

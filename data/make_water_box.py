@@ -80,8 +80,8 @@ def fill_box(edge, spacing, rng):
 
 def main():
     parser = argparse.ArgumentParser(description="Writes a synthetic box of TIP3P water as PQR to standard output.")
-    parser.add_argument("--edge", type=int, default=11, metavar="N", help="molecules an edge, 3..21 (default: 11)")
-    parser.add_argument("--seed", type=int, default=1, metavar="S", help="of the random numbers (default: 1)")
+    parser.add_argument("--edge", type=int, default=11, metavar="N", help="molecules per edge, 3..21 (default: 11)")
+    parser.add_argument("--seed", type=int, default=1, metavar="S", help="seed of the random numbers (default: 1)")
     options = parser.parse_args()
     if not 3 <= options.edge <= 21:
         parser.error("--edge: 3..21 (more would not fit the columns)")

@@ -162,7 +162,7 @@ def index_of(placed, place):
     """The grid point of a position, [z][y][x]."""
     steps = (place - placed.origin) / placed.spacing
     index = numpy.rint(steps).astype(int)
-    assert numpy.abs(steps - index).max() < 1e-9, f"{place} is no point of the grid"
+    assert numpy.abs(steps - index).max() < 1e-9, f"{place} is not a point of the grid"
     assert (index >= 0).all() and (index < placed.counts).all(), f"{place} is outside the grid"
     return tuple(index[::-1])
 
@@ -228,7 +228,7 @@ def check_refined(n, placed, potential, room, charge, energy, place):
     assert (place >= placed.origin).all() and (place <= last).all(), f"ion {n} is outside the grid"
     near = numpy.argwhere(room.perhaps & (charge * potential.values <= energies[best] + 1.1 * tie))
     points = placed.origin + placed.spacing * near[:, ::-1]
-    assert (numpy.abs(points - place) <= placed.spacing * (1 + 1e-12)).all(axis=1).any(), f"ion {n} has gone too far"
+    assert (numpy.abs(points - place) <= placed.spacing * (1 + 1e-12)).all(axis=1).any(), f"ion {n} is too far from the best point"
 
 
 # ---- files of ions ----

@@ -381,7 +381,7 @@ def test_threads_spin_less_beside_other_programs(_):
         if not spins():
             raise Skip("the OpenMP library is not GCC's")
         assert spins()[-1] == "1000", spins()
-        assert spins(OMP_WAIT_POLICY="active") == spins(OMP_WAIT_POLICY="active")[:1], "what the user asks for stays"
+        assert spins(OMP_WAIT_POLICY="active") == spins(OMP_WAIT_POLICY="active")[:1], "the user's setting has no effect"
     finally:
         for other in others:
             other.kill()
@@ -442,7 +442,7 @@ def test_too_large_numbers(_):
 def test_limited_file_size(_):
     """A limit on file sizes is an error like a full disk. A signal must not kill the program."""
     if not spins():
-        raise Skip("LLVM's OpenMP ends the process where the size of files is limited")
+        raise Skip("LLVM's OpenMP ends the process if file sizes are limited")
     phantom("scan.h5", "--matrix", "64,64,1")
     refuse(4, "i.h5", "scan.h5", "-o", "i.h5",
            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (5000, 5000)))

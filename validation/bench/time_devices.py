@@ -144,7 +144,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--edge", type=int, default=EDGE, help="points of the map's edge")
     parser.add_argument("--without-recon", action="store_true", help="only cionize")
-    parser.add_argument("--no-bar", action="store_true", help="exit 0 whatever the ratio is: to see that this program works")
+    parser.add_argument("--no-bar", action="store_true", help="exit 0 for any ratio, to test this program")
     options = parser.parse_args()
     there = gpus() if options.devices == "cuda" else [("CPU", "")] * 2
     if len(there) < 2:

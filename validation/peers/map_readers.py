@@ -102,7 +102,7 @@ def strict_dx(lines):
         if len(tokens) != min(3, total - len(values)):
             raise Wrong(f"line {at} has {len(tokens)} values")
         if any(len(t) >= 20 or not math.isfinite(float(t)) for t in tokens):
-            raise Wrong(f"line {at} has a value that readers choke on")
+            raise Wrong(f"line {at} has a value that some readers cannot read")
         values += [float(t) for t in tokens]
     footer = ['attribute "dep" string "positions"', 'object "regular positions regular connections" class field',
               'component "positions" value 1', 'component "connections" value 2', 'component "data" value 3', ""]
@@ -276,7 +276,7 @@ import numpy
 with open(path) as f:
     r = read_cube(f)
 if "spacing" not in r:
-    print("SKIP: this version of ASE does not tell the steps")
+    print("SKIP: this version of ASE does not return the steps")
     sys.exit()
 s = r["spacing"]
 assert abs(s - numpy.diag(numpy.diag(s))).max() == 0
@@ -393,7 +393,7 @@ def without_origin(reader):
             if all(abs(s - round(s)) < 1e-4 for s in steps):
                 raise  # N*START holds this position
             compare(found, Map(expected.counts, [0, 0, 0], expected.spacing, expected.values))
-            raise Off("takes no notice of ORIGIN") from None
+            raise Off("ignores ORIGIN") from None
         return found
 
     return read

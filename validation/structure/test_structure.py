@@ -19,10 +19,10 @@ MAX_LINES = 500
 # File: the reason why it may be longer.
 LONG_FILES = {
     "libcore/src/picture/canvas_font.inc": "generated glyphs",
-    "apps/cionize/maps/draw_slices.c": "one picture: what is measured for its layout is what is then drawn",
-    "apps/mri_recon/mri_recon_pipeline.c": "the stages in the order data flows, and what is said of them",
-    "kernels/fourier_sum/fourier_sum_products.cu": "one kernel: where its data lie is what all parts of it agree on",
-    "validation/unit/test_draw_slices.c": "a test for each part of the picture, and what reads it back",
+    "apps/cionize/maps/draw_slices.c": "one picture: the layout measures the same text that is then drawn",
+    "apps/mri_recon/mri_recon_pipeline.c": "the stages in the order of the data flow, and their messages",
+    "kernels/fourier_sum/fourier_sum_products.cu": "one kernel: all its parts share the layout of its data",
+    "validation/unit/test_draw_slices.c": "a test for each part of the picture, and the code that reads it back",
 }
 # File names that may occur in every folder.
 COMMON_NAMES = {"CMakeLists.txt", "README.md", ".gitignore", "run", "requirements.txt"}
@@ -123,7 +123,7 @@ def rule_no_physics_in_libcore(tree):
             words = {w.lower() for w in re.findall(r"[A-Z]?[a-z]+|[A-Z]+", line)} | set(re.findall(r"[a-z]+", line.lower()))
             found = sorted(words & PHYSICS) + re.findall(r"k-space|mri_recon", line.lower())
             if found:
-                yield f"{file}:{number}", f"speaks of {', '.join(found)}"
+                yield f"{file}:{number}", f"mentions {', '.join(found)}"
 
 
 CALL = r"(?<![\w.>])(?:{})\s*\("
@@ -221,7 +221,7 @@ def rule_everything_is_built(tree):
             if name not in included:
                 yield file, "is included nowhere"
         elif re.match(r"(test|check)_.*\.(py|sh)$", name) and file.startswith("validation/") and name not in listed:
-            yield file, "is in no CMakeLists.txt, so that nobody runs it"
+            yield file, "is in no CMakeLists.txt, so it never runs"
 
 
 def public_headers(tree):
@@ -238,7 +238,7 @@ def rule_public_headers_say_what_they_are(tree):
     for file in public_headers(tree):
         text = tree.text(file)
         if not re.match(r"/\* \S[^\n]{20}", text):
-            yield file, "does not begin with a comment that says what it is for"
+            yield file, "does not begin with a comment on its purpose"
         if not re.search(r"#ifndef (VOXFIELD_\w+_H)\n#define \1\n", text):
             yield file, "has no include guard VOXFIELD_..._H"
         declares = re.search(r"\);", without_comments(text))
@@ -256,7 +256,7 @@ def rule_no_long_files(tree):
             yield file, f"has {lines} lines, more than {MAX_LINES}, and no reason in this test"
     for file in tree.long_files:
         if file not in tree.files or tree.text(file).count("\n") <= MAX_LINES:
-            yield file, "is excused for its length in this test, and need not be"
+            yield file, "has an exception for its length in this test, but does not need it"
 
 
 def rule_examples_are_short(tree):
@@ -353,7 +353,7 @@ PLANTED = [
     (rule_public_headers_say_what_they_are, "kernels/sum/sum.h",
      "/* Voxfield - long enough to be read. */\n#ifndef VOXFIELD_A_H\n#define VOXFIELD_A_H\nint f(int);\n#endif\n", "C++"),
     (rule_no_long_files, "docs/long.md", "line\n" * (MAX_LINES + 1), "lines"),
-    (rule_no_long_files, "docs/font.md", "line\n", "need not be"),
+    (rule_no_long_files, "docs/font.md", "line\n", "does not need it"),
     (rule_examples_are_short, "examples/long.c", "\n" * 80, "lines"),
     (rule_examples_are_short, "examples/inside.c", "#include <voxfield/scan.h>\n", "scan.h"),
     (rule_no_private_paths, "docs/a.md", "see /ho" + "me/ann/x\n", "/ho"),
@@ -381,8 +381,8 @@ def try_rules():
             tree = plant(folder, {**CLEAN, file: text if replaces else CLEAN.get(file, "") + text})
             found = [what for place, what in rule(tree) if place.startswith(file)]
             if not any(word in what for what in found):
-                wrong.append(f"{rule.__name__} does not see {text[:60]!r} in {file}: {found}")
-    wrong += [f"{rule.__name__} was never seen to fail" for rule in RULES if rule not in [p[0] for p in PLANTED]]
+                wrong.append(f"{rule.__name__} does not detect {text[:60]!r} in {file}: {found}")
+    wrong += [f"{rule.__name__} has no planted violation" for rule in RULES if rule not in [p[0] for p in PLANTED]]
     return wrong
 
 

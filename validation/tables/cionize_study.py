@@ -337,7 +337,7 @@ def main():
     run.add_argument("out", type=pathlib.Path, metavar="OUT.json")
     run.add_argument("--device", choices=("all", "cpu", "cuda"), default="all")
     run.add_argument("--limit", type=float, default=50, help="seconds for all, about (50)")
-    run.add_argument("--quick", action="store_true", help="tiny cases, to see that this program works")
+    run.add_argument("--quick", action="store_true", help="tiny cases, to test this program")
     commands.add_parser("show").add_argument("out", type=pathlib.Path, metavar="OUT.json")
     drawing = commands.add_parser("plot")
     for name in ("out", "times", "kernels"):

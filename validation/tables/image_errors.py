@@ -18,7 +18,7 @@ def scaled(found, truth, region):
         raise ValueError(f"an image of {found.shape}, not {truth.shape}")
     size = (found[region] ** 2).sum()
     if not (np.isfinite(found).all() and size > 0):
-        raise ValueError("an image with values that are not finite, or of zeros")
+        raise ValueError("an image with NaN or infinite values, or all zeros")
     return found * ((found[region] * truth[region]).sum() / size)
 
 

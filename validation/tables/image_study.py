@@ -465,9 +465,9 @@ def options_of(text):
     parser.add_argument("program", metavar="MRI_RECON")
     parser.add_argument("device", nargs="?", choices=("cpu", "cuda"), default="cpu")
     parser.add_argument("--json", type=pathlib.Path, metavar="FILE", help="the record")
-    parser.add_argument("--quick", action="store_true", help="small images, to see that this program works")
+    parser.add_argument("--quick", action="store_true", help="small images, to test this program")
     parser.add_argument("--cases", default="", metavar="REGEX", help="only cases whose names match")
-    parser.add_argument("--brain", type=pathlib.Path, metavar="FILE", help="a NIfTI image, the object in place of the head")
+    parser.add_argument("--brain", type=pathlib.Path, metavar="FILE", help="a NIfTI image as the object, instead of the head")
     parser.add_argument("--enforce", action="store_true", help="exit status 1 if a bar is missed")
     return parser
 

@@ -378,7 +378,7 @@ def main():
     run.add_argument("--device", choices=("all", "cpu", "cuda"), default="all")
     run.add_argument("--limit", type=float, help="seconds of Q and F^H d of a row that is run whole (30; --quick: 0)")
     run.add_argument("--lambda", type=float, default=50, dest="weight", help="of the solver (50)")
-    run.add_argument("--quick", action="store_true", help="tiny cases, to see that this program works")
+    run.add_argument("--quick", action="store_true", help="tiny cases, to test this program")
     commands.add_parser("show").add_argument("out", type=pathlib.Path, metavar="OUT.json")
     options = parser.parse_args()
     if options.command == "run":

@@ -264,7 +264,7 @@ def main():
     parser = image_study.options_of(__doc__)
     parser.add_argument("--resume", action="store_true", help="keep the cases that the record has")
     parser.add_argument("--ours", action="store_true", help="without BART")
-    parser.add_argument("--sure", action="store_true", help="with --lambda sure, too, and the cases of a bottle")
+    parser.add_argument("--sure", action="store_true", help="also with --lambda sure, and with the cases of a bottle")
     return image_study.run_study(parser, make_record, show)
 
 

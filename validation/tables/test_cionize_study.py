@@ -170,7 +170,7 @@ def test_measuring(folder):
         except SystemExit as ended:
             assert ended.code == 77 and said.getvalue().startswith("SKIP: ")
         else:
-            raise AssertionError("--device cuda without a GPU is no skip")
+            raise AssertionError("--device cuda without a GPU was not skipped")
 
 
 def main():

@@ -21,7 +21,7 @@ static void acquire_stack(void)
 static void expect_not_said(const char *words)
 {
     if (strstr(said, words))
-        fail_msg("'%s' is in what was said: '%s'", words, said);
+        fail_msg("'%s' is in the messages: '%s'", words, said);
 }
 
 static void test_each_direction_is_compared(void **state)

@@ -45,7 +45,7 @@ static void expect_refused(const char *places, const char *charges, const char *
     molecule m;
     vf_status status = parse_two(places, charges, &m);
     if (status != VF_ERR_INPUT)
-        fail_msg("%s instead of a refusal for '%s'\n%.600s\n%.600s", vf_status_name(status), words, places, charges);
+        fail_msg("%s instead of an error with '%s'\n%.600s\n%.600s", vf_status_name(status), words, places, charges);
     if (!contains_all(vf_context_message(ctx), words))
         fail_msg("'%s' lacks one of '%s'", vf_context_message(ctx), words);
     assert_null(m.x);
