@@ -346,7 +346,7 @@ PLANTED = [
     (rule_unique_names, "apps/cionize/status.c", "\n", "status.c"),
     (rule_everything_is_built, "libcore/src/forgotten.c", "\n", "in no CMakeLists"),
     (rule_everything_is_built, "kernels/sum/forgotten.inc", "\n", "included nowhere"),
-    (rule_everything_is_built, "validation/apps/test_forgotten.py", "\n", "nobody runs it"),
+    (rule_everything_is_built, "validation/apps/test_forgotten.py", "\n", "it never runs"),
     (rule_public_headers_say_what_they_are, "libcore/include/voxfield/bare.h", "int x;\n", "begin with a comment"),
     (rule_public_headers_say_what_they_are, "libcore/include/voxfield/bare.h", "/* Voxfield - long enough to be read. */\nint f(int);\n",
      "guard"),
