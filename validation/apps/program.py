@@ -122,7 +122,7 @@ def as_nobody():
 
 
 def shows_gpu():
-    """Whether the system shows an NVIDIA GPU, usable or not: the signs that the programs look for."""
+    """Whether the system shows an NVIDIA GPU, usable or not, by the same signs that the programs check."""
     return any(map(os.path.exists, ("/dev/nvidiactl", "/proc/driver/nvidia", "/dev/dxg", "/dev/nvhost-gpu", "/dev/nvgpu")))
 
 

@@ -1,4 +1,4 @@
-"""What all programs share on the command line: --help, --version, and errors of options.
+"""Command-line features of all programs: --help, --version, and errors of options.
 
 usage: test_options.py PROGRAM [test_name ...]
 """
@@ -29,7 +29,7 @@ def refused(words, *arguments):
 
 
 def test_help(_):
-    """At most 100 columns wide, with all options of the manual page, whatever else the command line has."""
+    """The help is at most 100 columns wide and has all options of the manual page, with any other arguments."""
     for arguments in (["--help"], ["-h"], ["--he"], ["-q", "--help", "--nonsense"]):
         status, out, err = call(*arguments)
         assert (status, err) == (0, ""), (arguments, status, err)

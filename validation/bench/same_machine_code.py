@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Whether changed CUDA sources still give the machine code that a record was measured with.
+"""Checks whether changed CUDA sources still give the machine code of a record.
 
     same_machine_code.py REVISION [--arch sm_90] [--record]
 

@@ -22,7 +22,7 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 BAR = 2
-# Runs besides the default, with their arguments.
+# Runs in addition to the default, with their arguments.
 OUTPUTS = {"dx": [], "dx, picture": ["--picture", "map.png"], "dx.gz": [], "mrc": [], "cube": [], "h5": []}
 # Waiting threads sleep, in the program and in its parts alike, because other programs may use the machine.
 ENVIRONMENT = {**os.environ, "OMP_WAIT_POLICY": "passive"}

@@ -236,7 +236,7 @@ with mrcfile.open(path) as m:
     show(m.data.transpose(2, 1, 0), origin, step)
 """)
 
-# gemmi takes a map for a part of a periodic cell: grid point (0,0,0) is at zero, and the map begins at N*START.
+# gemmi treats a map as a part of a periodic cell: grid point (0,0,0) is at zero, and the map begins at N*START.
 gemmi = python_reader("gemmi", """
 import gemmi, numpy
 m = gemmi.read_ccp4_map(path)
@@ -364,8 +364,8 @@ open_babel_cube = python_reader("openbabel", OPEN_BABEL.replace("FORMAT", "'cube
 
 
 def shifted(reader):
-    """VMD and PyMOL take a cube file for a periodic cell of n steps: the first point is half a step too low, the
-    last one half a step too high. Passes if a newer version is right."""
+    """VMD and PyMOL treat a cube file as a periodic cell of n steps: the first point is half a step too low, the last
+    one half a step too high. Passes if a newer version is right."""
 
     def read(path, expected):
         found = reader(path, expected)

@@ -43,7 +43,7 @@ def scan(*options):
 
 
 def reconstruct(truth, *options):
-    """The magnitude at the scale that fits the truth best, and its error."""
+    """The magnitude with the scale that fits the truth best, and its error."""
     run(RECON, "-q", "scan.h5", "-o", "image.h5", "--device", "cpu", *options)
     with h5py.File("image.h5") as file:
         image = abs(file["image"][...].reshape(N, N).astype(complex))

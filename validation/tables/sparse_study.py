@@ -59,7 +59,7 @@ BARS = {
 
 
 def reported(case, *options, file=None):
-    """An image, its figures, and what the report says about it."""
+    """Returns an image, its figures, and its part of the report."""
     began = time.perf_counter()
     found = case.image(*options, "--report", "report.json", file=file)
     seconds = time.perf_counter() - began
@@ -102,7 +102,8 @@ def measure(case, with_bart, sure=False):
 
 
 class BartProblem:
-    """|F s x / sqrt(N) - d / scale|^2 / 2 + WEIGHT |W x|_1, W BART's wavelet transform, for the image x that pics writes."""
+    """|F s x / sqrt(N) - d / scale|^2 / 2 + WEIGHT |W x|_1, for the image x that pics writes. W is BART's wavelet
+    transform."""
 
     def __init__(self, case, maps, scale):
         self.case, self.maps, self.scale, self.root = case, maps, scale, np.sqrt(case.truth.size)

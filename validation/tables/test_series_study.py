@@ -68,7 +68,7 @@ def test_objects():
 
 
 def test_figures():
-    """One scale fits all frames. The voxels that change also have an error of their own."""
+    """One scale fits all frames. The voxels that change also have a separate error."""
     scan = series(scans.perfused)
     case = study.SeriesCase(scan, scan.data)
     exact = case.figures(3j * scan.truth)

@@ -83,7 +83,7 @@ static void test_begun_twice(void **state)
     vf_warm_up_begin(&w, &starter, all, 2);
     vf_warm_up_begin(&w, &second, all, DEVICES);
     vf_warm_up_join(&w);
-    vf_warm_up_begin(&w, &second, all, DEVICES); /* nor after its end */
+    vf_warm_up_begin(&w, &second, all, DEVICES); /* ignored after the end, too */
     vf_warm_up_join(&w);
     assert_int_equal(vf_warm_up_get(&w).started, 2);
     assert_true(f.counted == 1 && f.begun == 2 && other.counted == 0);
@@ -109,8 +109,8 @@ static void test_ended_at_once(void **state)
     }
 }
 
-/* Devices that have not begun to start do not delay the end: here the first is ready when no device is wanted any
- * more.
+/* Devices that have not begun to start do not delay the end. Here, the first becomes ready when no device is needed
+ * any more.
  */
 static void test_end_stops(void **state)
 {

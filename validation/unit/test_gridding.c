@@ -63,7 +63,7 @@ static void check(const problem *p, const vf_nufft_options *o, const double comp
     double complex *image = allocate((size_t)voxels, sizeof *image), *data = allocate((size_t)samples, sizeof *data);
     apply(plan, o->precision, true, p->vectors, p->c, p->samples, image, p->voxels);
     apply(plan, o->precision, false, p->vectors, p->x, p->voxels, data, p->samples);
-    /* A few sums may be small by chance: relative to their expected size, if that is larger. */
+    /* A few sums may be small by chance, so errors are relative to the expected size if that is larger. */
     double back = difference(image, y, voxels, sqrt((double)p->voxels) * norm(p->c, samples));
     double forth = difference(data, c, samples, sqrt((double)p->samples) * norm(p->x, voxels));
     double bound = o->tolerance + rounding(o, plan, p);

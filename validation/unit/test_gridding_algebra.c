@@ -333,7 +333,7 @@ static void test_other_samples_refused(void **state)
     }
 }
 
-/* ---- refusals ---- */
+/* ---- invalid arguments ---- */
 
 static void refuse(const int64_t matrix[3], const vf_nufft_samples *samples, int batch, vf_nufft_options o,
                    const char *word)

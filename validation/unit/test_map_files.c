@@ -238,7 +238,7 @@ static void mrc_position_between_steps(void **state)
     }
     const vf_grid nearly = {.origin = {-1, 2, 3.000001},
                             .spacing = {0.5, 0.5, 0.5},
-                            .counts = {3, 4, 5}}; /* a whole step but for rounding */
+                            .counts = {3, 4, 5}}; /* a whole step, up to rounding */
     map_info info = describe(nearly, VF_F32);
     path_of("map.map", path);
     must_write(&info, path);

@@ -84,7 +84,7 @@ static void test_every_operator(void **state)
     }
 }
 
-/* ---- refusals ---- */
+/* ---- invalid arguments ---- */
 
 static void test_refused(void **state)
 {

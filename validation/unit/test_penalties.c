@@ -174,7 +174,7 @@ static void test_maps(void **state)
     }
 }
 
-/* ---- refusals ---- */
+/* ---- invalid arguments ---- */
 
 static void refused(const vf_penalties_options *o, const char *word)
 {

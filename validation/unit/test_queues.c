@@ -1,4 +1,4 @@
-/* Queues that wait for each other, and what a GPU does in several of them at the same time, as in pipelines. */
+/* Queues that wait for each other, and work of a GPU in several queues at the same time, as in pipelines. */
 #include "device_fixture.h"
 #include "fake_device.h"
 #include "voxfield/pipeline.h"

@@ -138,8 +138,8 @@ static void cells_read_back(void **state)
     unlink(path);
 }
 
-/* The contents that a map declares: a potential with a number of ions, or something that cannot place ions, whose
- * header has neither a unit nor constants. */
+/* The contents that a map declares: a potential with a number of ions; or something that cannot be used to place
+ * ions, with neither a unit nor constants in its header. */
 static void quantities(void **state)
 {
     (void)state;

@@ -214,10 +214,10 @@ static void test_halves_make_the_whole(void **state)
     }
 }
 
-/* A cavity is solvent if the probe fits into it. Eight spheres at a cube's corners leave the probe room of 0.06 in
- * the middle, or lack 0.05. The room for the probe's centre contains |x| + |y| + |z| <= 0.06 sqrt(3) = 0.104. The
- * probe is tried along lines h = 0.1 apart, so the nearest line is at most 0.05 away along each of two axes, and
- * always passes through the room. (With a room of 0.05 it may miss it; 1 seed in some hundred did.) */
+/* A cavity is solvent if the probe fits into it. Eight spheres at a cube's corners leave 0.06 more room in the middle
+ * than the probe needs, or 0.05 less. The room for the probe's centre contains |x| + |y| + |z| <= 0.06 sqrt(3) =
+ * 0.104. The probe is tried along lines h = 0.1 apart, so the nearest line is at most 0.05 away along each of two
+ * axes, and always passes through the room. (With a room of 0.05 it may miss it; 1 seed in some hundred did.) */
 static void test_cavities(void **state)
 {
     (void)state;

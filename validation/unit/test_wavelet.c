@@ -212,7 +212,7 @@ static void test_not_finite(void **state)
     }
 }
 
-/* ---- refusals ---- */
+/* ---- invalid arguments ---- */
 
 static void refused(vf_status status, const char *word)
 {

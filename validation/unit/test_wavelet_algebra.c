@@ -240,7 +240,8 @@ static bool counts(const subject *s, const double complex *weights, int64_t n)
     return true;
 }
 
-/* Sums of |c| and |c|^2 over n numbers, in double precision: (n + 4) 2^-53 relative, besides the error of c. */
+/* Sums of |c| and |c|^2 over n numbers, in double precision: a relative error of (n + 4) 2^-53, in addition to the
+ * error of c. */
 static void test_sums(void **state)
 {
     (void)state;
@@ -283,7 +284,7 @@ static void test_sums(void **state)
     }
 }
 
-/* In white noise the mean of |c|^2 is the variance, whatever the filter. Parts are uniform in [-1, 1]: the variance is
+/* In white noise the mean of |c|^2 is the variance, for any filter. Parts are uniform in [-1, 1]: the variance is
  * 2/3. |c|^2 has at most the relative deviation of a normal c, which is 1, so the root of a mean over n uncorrelated
  * ones has 1 / (2 sqrt(n)): six of these. */
 static void test_noise(void **state)

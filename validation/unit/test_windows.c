@@ -95,7 +95,8 @@ static recon_settings settings_of(const char *device, int window)
 
 /* The program halves the window until it fits into the free memory. The matrix is so large that about 25 frames fill
  * half of the memory, so neither 200 nor 100 frames fit. A window given by --window is never changed. A series that
- * fits with no window is rejected. The larger matrix needs 40 times the memory, so not even four frames fit. */
+ * does not fit even with the smallest window is rejected. The larger matrix needs 40 times the memory, so not even
+ * four frames fit. */
 static void test_memory(void **state)
 {
     vf_context *ctx = *state;

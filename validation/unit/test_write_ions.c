@@ -393,7 +393,7 @@ static void random_molecules_read_back(void **state)
     }
 }
 
-/* ---- refusals ---- */
+/* ---- errors ---- */
 
 static void refusals(void **state)
 {
