@@ -270,7 +270,7 @@ def readouts_of(group):
 
 
 def held_out_error(found, maps, k, data):
-    """The error of predicted samples, after the best scale."""
+    """The relative error of predicted samples, after the best scale."""
     predicted = []
     for s in maps:
         z, y, x = (np.exp(-2j * np.pi * np.outer(k[:, a], scans.positions(found.shape[2 - a]))) for a in (2, 1, 0))

@@ -3,13 +3,13 @@
 
     series_study.py MRI_RECON [cpu|cuda] [--json FILE] [--resume] [--quick] [--ours] [--cases REGEX] [--enforce]
 
-Golden-angle radial series of a head that does not change, one through which contrast agent passes, and one with a
-part that beats. For each case, the table has the errors of mri_recon without options and with --prior spectrum; of
-each prior at the lambda that mri_recon chooses, and at the best multiple of it; and of BART (ecalib with the spokes
-of all frames, then pics) with total variation over time, also with wavelets, and with locally low rank, each at its
-best weight. An error is the root-mean-square error of the magnitudes of all frames in the object's region after the
-best common scale, relative to the truth of the frames. If the head changes, there is also the error of the voxels
-that change, which those that do not change would hide.
+The series are golden-angle radial scans of three heads: one does not change, contrast agent passes through the
+second, and the third has a part that beats. For each case, the table has the errors of mri_recon without options and
+with --prior spectrum; of each prior at the lambda that mri_recon chooses, and at the best multiple of it; and of BART
+(ecalib with the spokes of all frames, then pics) with total variation over time, also with wavelets, and with locally
+low rank, each at its best weight. An error is the root-mean-square error of the magnitudes of all frames in the
+object's region after the best common scale, relative to the truth of the frames. If the head changes, there is also
+the error of the voxels that change, which those that do not change would hide.
 
 --json      the record; it has each case as soon as that is measured
 --resume    keep the cases that the record has

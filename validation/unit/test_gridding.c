@@ -4,8 +4,8 @@
  *
  * The bound on the relative error in the l2 norm is the tolerance (for the plan, the root mean square over random
  * positions) plus rounding. u is the unit roundoff (2^-24, 2^-53):
- *   of the grid's values: noise over all frequencies. Dividing by the kernel's transform amplifies it where the
- *     transform is small. For an axis: A = (kernel's l2 norm) (rms over the image of 1 / transform), near 1 for
+ *   of the grid's values: this is noise over all frequencies. Dividing by the kernel's transform amplifies it where
+ *     the transform is small. For an axis: A = (kernel's l2 norm) (rms over the image of 1 / transform), near 1 for
  *     sigma 2 and beyond 30 for 1.25; axes multiply. Products, sums and log2(points) stages of the transform are
  *     about 30 roundings, whose errors add as squares: 6 u prod A.
  *   of the kernel's values: a polynomial of degree 3 to 16 by Horner's scheme, about 15 u of the largest value, and

@@ -6,7 +6,7 @@
  *   deviation of at most (r/h) sqrt(8.27 / pi^2). By Parseval it is the sum of |F(k)|^2 over the reciprocal points k
  *   except 0, where F(k) = r/(pi k^2) cos(...) is a ball's transform. 1/k^4 sums to 16.53, and cos^2 is at most 1:
  *   1.29 r h^2 in volume. Six of these are allowed.
- * - The probe's positions. They are where grid lines meet the sphere of radius R. Lines along the axis nearest to
+ * - The probe's positions are where grid lines meet the sphere of radius R. Lines along the axis nearest to
  *   the normal are at most h/sqrt(2) from any point, which is s = sqrt(3/2) h on the sphere. From a position at
  *   distance s the probe falls short of the surface by r s^2 / (2 1.4 R) = 0.54 (r/R) h^2, times the area 4 pi r^2:
  *   the solute may be too large by that, never too small.

@@ -337,7 +337,7 @@ static void test_cancelled_from_outside(void **state)
         double began = vf_now();
         assert_int_equal(pthread_create(&thread, NULL, cancel_soon, r->ctx), 0);
         assert_int_equal(vf_workpool_run(r->ctx, &r->pool), VF_ERR_CANCELLED);
-        assert_true(vf_now() - began < 2); /* of 20 s for all the work */
+        assert_true(vf_now() - began < 2); /* all the work would take 20 s */
         pthread_join(thread, NULL);
         free_record(r);
     }
