@@ -45,7 +45,7 @@ static void test_who_finds_the_power(void **state)
     const frame_group first = {.count = 2}, second = {.first = 2, .count = 4};
     double power;
     start_job(&job, *state, VOXELS, &raw, order, maps);
-    /* The second group begins first. Place 2 is its only place. */
+    /* The second group begins first. It only has the first frame of place 2. */
     assert_int_equal(claim_powers(&other, &second), VF_OK);
     assert_ptr_equal(other.claim[0], &frame[5]);
     assert_null(other.claim[1]);
