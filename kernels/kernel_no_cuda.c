@@ -1,5 +1,6 @@
 /* Replaces the kernels' .cu files in a build without CUDA: empty tables of backends. */
 #include "coulomb_sum_backend.h"
+#include "cutoff_sum_backend.h"
 #include "differences_backend.h"
 #include "first_differences_backend.h"
 #include "fourier_sum_backend.h"
@@ -10,6 +11,7 @@
 #include "wavelet_backend.h"
 
 const vf_coulomb_backend vf_coulomb_cuda = {0};
+const vf_cutoff_backend vf_cutoff_cuda = {0};
 const vf_differences_backend vf_differences_cuda = {0};
 const vf_gradient_backend vf_gradient_cuda = {0};
 const vf_fourier_backend vf_fourier_cuda = {0};

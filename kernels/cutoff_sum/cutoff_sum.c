@@ -12,6 +12,7 @@
 static const vf_backend backends[] = {
     {&vf_cutoff_cpu.variants, &vf_cutoff_cpu},
     {&vf_cutoff_ref.variants, &vf_cutoff_ref},
+    {&vf_cutoff_cuda.variants, &vf_cutoff_cuda},
     {0},
 };
 

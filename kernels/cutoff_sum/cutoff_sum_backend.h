@@ -31,7 +31,7 @@ struct vf_cutoff {
     void *state; /* the backend's own */
 };
 
-extern const vf_cutoff_backend vf_cutoff_ref, vf_cutoff_cpu;
+extern const vf_cutoff_backend vf_cutoff_ref, vf_cutoff_cpu, vf_cutoff_cuda;
 
 #ifdef __cplusplus
 }

@@ -13,6 +13,10 @@
 #include "ewald_sum.h"
 #include "prolate.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 enum { EWALD_LEAST_WIDTH = 4, EWALD_MOST_WIDTH = 20, EWALD_COARSER = 4 };
 
 /* A mesh, and the part of Coulomb's law that it is for. */
@@ -35,7 +39,7 @@ typedef struct ewald_shape {
     vf_dtype precision;   /* of the fine mesh */
     bool interpolates;    /* the fine mesh does not have the map's points */
     double pairs;         /* near pairs, about */
-    double making, using; /* seconds of one typical thread for the plan, and for the grid */
+    double making, executing; /* seconds of one typical thread for the plan, and for the grid */
 } ewald_shape;
 
 /* A backend computes the smooth part. */
@@ -60,7 +64,7 @@ struct vf_ewald {
     void *state;                /* the backend's own */
 };
 
-extern const vf_ewald_backend vf_ewald_cpu;
+extern const vf_ewald_backend vf_ewald_cpu, vf_ewald_cuda;
 
 /* Chooses the shape. Errors: VF_ERR_ARGUMENT, VF_ERR_UNSUPPORTED, VF_ERR_MEMORY. */
 VF_MUST_CHECK vf_status ewald_choose(vf_device *device, const vf_grid *grid, const vf_coulomb_atoms *charges,
@@ -85,5 +89,9 @@ static inline int64_t ewald_kernel_size(const ewald_layout *s, int axis)
 {
     return axis > 0 && s->skewed ? s->length[axis] : s->length[axis] / 2 + 1;
 }
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

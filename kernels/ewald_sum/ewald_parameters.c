@@ -375,7 +375,7 @@ static void find_costs(const vf_grid *grid, const vf_ewald_options *o, const sum
     const double near = near_charges(s, grid, rc);
     out->pairs = near * fmin(sphere, points);
     out->making += near * 3e-8;
-    out->using = out->pairs * (twice ? 2.9e-9 : 1.0e-9) + near * 5e-8 +
+    out->executing = out->pairs * (twice ? 2.9e-9 : 1.0e-9) + near * 5e-8 +
                  points * (out->interpolates ? (twice_mesh ? 10e-9 : 5e-9) : 0.5e-9);
 }
 
@@ -421,9 +421,9 @@ vf_status ewald_choose(vf_device *device, const vf_grid *grid, const vf_coulomb_
                 options->coarseness != 0 ? options->coarseness : ldexp(coarser[direct ? 0 : i], exponent);
             ewald_shape one;
             if ((direct && coarseness != 1) || !shape_for(grid, options, &s, coarseness, direct, &one) ||
-                !(one.making + one.using < least))
+                !(one.making + one.executing < least))
                 continue;
-            least = one.making + one.using;
+            least = one.making + one.executing;
             *shape = one;
         }
     return least < INFINITY

@@ -143,7 +143,7 @@ vf_status vf_ewald_plan_costs(vf_device *device, const vf_grid *grid, const vf_c
         return status;
     *info = info_of(&s);
     *create_seconds = s.making;
-    *execute_seconds = s.using;
+    *execute_seconds = s.executing;
     /* A charge in bins takes up to 48 bytes, and as many while charges are sorted; a bin of 256 points, 8. */
     const uint64_t sorted = (uint64_t)charges->count * 48;
     info->bytes = ewald_mesh_bytes(&s.fine, s.precision) + sorted + (uint64_t)vf_grid_points(grid) / 32;
