@@ -371,7 +371,7 @@ vf_status create(vf_cutoff *plan)
         status = sort_on(plan, queue);
     vf_queue_destroy(queue);
     free(plan->x); /* sorted copies replace them */
-    plan->bytes = 0;
+    plan->bytes = (uint64_t)s->charges.items.count + (uint64_t)s->charges.first.count * sizeof(uint32_t);
     plan->x = plan->y = plan->z = plan->charge = NULL;
     return status;
 }

@@ -36,9 +36,9 @@ typedef struct ewald_layout {
 /* What follows from the tolerance, the grid and the charges (ewald_parameters.c). */
 typedef struct ewald_shape {
     ewald_layout fine, coarse;
-    vf_dtype precision;   /* of the fine mesh */
-    bool interpolates;    /* the fine mesh does not have the map's points */
-    double pairs;         /* near pairs, about */
+    vf_dtype precision;       /* of the fine mesh */
+    bool interpolates;        /* the fine mesh does not have the map's points */
+    double pairs;             /* near pairs, about */
     double making, executing; /* seconds of one typical thread for the plan, and for the grid */
 } ewald_shape;
 

@@ -30,14 +30,8 @@ void ewald_level_free(ewald_level *level)
 
 void ewald_weights(const ewald_level *level, double offset, double *weights)
 {
-    const double half = 0.5 * level->at.width;
-    for (int p = 0; p < level->at.width; p++) {
-        const double x = (p - half + offset) / half, t = 2 * x * x - 1;
-        double sum = 0;
-        for (int k = level->window_powers.degree; k >= 0; k--)
-            sum = sum * t + level->window_powers.coefficient[k];
-        weights[p] = sum;
-    }
+    for (int p = 0; p < level->at.width; p++)
+        weights[p] = ewald_window_value(&level->window_powers, level->at.width, p, offset);
 }
 
 int64_t ewald_window_at(const ewald_level *level, const ewald_targets *t, int axis, const int64_t at[3], void *weights)
@@ -54,11 +48,10 @@ int64_t ewald_window_at(const ewald_level *level, const ewald_targets *t, int ax
     return start;
 }
 
-vf_status ewald_targets_make(const ewald_level *level, const int64_t counts[3], const double origin[3],
-                             const double edge[3][3], ewald_targets *out)
+void ewald_targets_place(const ewald_level *level, const int64_t counts[3], const double origin[3],
+                         const double edge[3][3], ewald_targets *out)
 {
     const ewald_layout *s = &level->at;
-    const size_t window_bytes = (size_t)s->width * level->element;
     *out = (ewald_targets){0};
     for (int a = 0; a < 3; a++) {
         out->counts[a] = counts[a];
@@ -68,12 +61,19 @@ vf_status ewald_targets_make(const ewald_level *level, const int64_t counts[3], 
                 out->step[a][b] += s->inverse[a][c] * edge[b][c];
         }
     }
-    for (int a = 0; a < 3; a++) {
-        bool depends = false;
+    for (int a = 0; a < 3; a++)
         for (int b = 0; b < 3; b++)
-            depends |= b != a && fabs(out->step[a][b]) > 1e-12 * fabs(out->step[a][a]);
-        out->skewed |= depends;
-        if (depends)
+            out->depends[a] |= b != a && fabs(out->step[a][b]) > 1e-12 * fabs(out->step[a][a]);
+    out->skewed = out->depends[0] || out->depends[1] || out->depends[2];
+}
+
+vf_status ewald_targets_make(const ewald_level *level, const int64_t counts[3], const double origin[3],
+                             const double edge[3][3], ewald_targets *out)
+{
+    const size_t window_bytes = (size_t)level->at.width * level->element;
+    ewald_targets_place(level, counts, origin, edge, out);
+    for (int a = 0; a < 3; a++) {
+        if (out->depends[a])
             continue;
         out->start[a] = malloc((size_t)counts[a] * sizeof *out->start[a]);
         out->weights[a] = malloc((size_t)counts[a] * window_bytes);

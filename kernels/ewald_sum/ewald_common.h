@@ -48,7 +48,17 @@ EWALD_EVERYWHERE int64_t ewald_start(int width, double u, double *offset)
     return (int64_t)first;
 }
 
-/* window(p - width / 2 + offset) for the points of a window. */
+/* window(p - width / 2 + offset) */
+EWALD_EVERYWHERE double ewald_window_value(const vf_prolate_powers *window, int width, int p, double offset)
+{
+    const double half = 0.5 * width, x = (p - half + offset) / half, t = 2 * x * x - 1;
+    double sum = 0;
+    for (int k = window->degree; k >= 0; k--)
+        sum = sum * t + window->coefficient[k];
+    return sum;
+}
+
+/* The same for all points of a window. */
 void ewald_weights(const ewald_level *level, double offset, double *weights);
 
 /* n modulo a period. */
@@ -74,7 +84,8 @@ EWALD_EVERYWHERE void ewald_locate(const ewald_layout *s, const double r[3], int
 typedef struct ewald_targets {
     int64_t counts[3];
     double first[3], step[3][3]; /* mesh coordinate i of point n: first[i] + sum_a step[i][a] n_a */
-    bool skewed;                 /* coordinates depend on other axes */
+    bool depends[3];             /* a coordinate depends on other axes */
+    bool skewed;                 /* one does */
     int64_t *start[3];           /* [counts] the first mesh point of each window; NULL if it depends on other axes */
     void *weights[3];            /* [counts][width], of the level's precision */
 } ewald_targets;
@@ -88,7 +99,9 @@ EWALD_EVERYWHERE double ewald_coordinate(const double first[3], const double ste
     return u;
 }
 
-/* Targets at origin + n . edge. ewald_targets_free is always allowed. */
+/* Targets at origin + n . edge: without windows, and with them. ewald_targets_free is always allowed. */
+void ewald_targets_place(const ewald_level *level, const int64_t counts[3], const double origin[3],
+                         const double edge[3][3], ewald_targets *out);
 VF_MUST_CHECK vf_status ewald_targets_make(const ewald_level *level, const int64_t counts[3], const double origin[3],
                                            const double edge[3][3], ewald_targets *out);
 void ewald_targets_free(ewald_targets *targets);

@@ -116,6 +116,7 @@ static vf_status sample_potential(vf_device *device, const vf_grid *grid, const 
     double sum = 0;
     vf_coulomb *plan = NULL;
     vf_queue *queue = NULL;
+    device = vf_context_host(vf_device_context(device)); /* too little work for a GPU */
     for (int a = 0; a < 3; a++) {
         coarse.spacing[a] = grid->spacing[a] * (double)grid->counts[a] / SAMPLES;
         coarse.origin[a] = grid->origin[a] + 0.5 * (coarse.spacing[a] - grid->spacing[a]);
@@ -376,7 +377,7 @@ static void find_costs(const vf_grid *grid, const vf_ewald_options *o, const sum
     out->pairs = near * fmin(sphere, points);
     out->making += near * 3e-8;
     out->executing = out->pairs * (twice ? 2.9e-9 : 1.0e-9) + near * 5e-8 +
-                 points * (out->interpolates ? (twice_mesh ? 10e-9 : 5e-9) : 0.5e-9);
+                     points * (out->interpolates ? (twice_mesh ? 10e-9 : 5e-9) : 0.5e-9);
 }
 
 /* The shape for a fine mesh of spacing H = coarseness times the smallest spacing. Returns false if there is none. */

@@ -9,6 +9,7 @@
 
 static const vf_backend backends[] = {
     {&vf_cpu_only, &vf_ewald_cpu},
+    {&vf_cuda_only, &vf_ewald_cuda},
     {0},
 };
 
@@ -127,6 +128,14 @@ void vf_ewald_get_info(const vf_ewald *plan, vf_ewald_info *info)
     info->most_bytes = plan->most_bytes + vf_cutoff_bytes(plan->near);
 }
 
+/* The transforms' numbers and their working memory, and the mesh. */
+static uint64_t gpu_bytes(const ewald_layout *s, vf_dtype precision)
+{
+    const uint64_t spectrum = (uint64_t)(s->length[0] * s->length[1] * s->length[2]),
+                   mesh = (uint64_t)(s->mesh[0] * s->mesh[1] * s->mesh[2]);
+    return (4 * spectrum + mesh) * vf_dtype_bytes(precision);
+}
+
 static uint64_t kernel_bytes(const ewald_layout *s, vf_dtype precision)
 {
     return (uint64_t)(ewald_kernel_size(s, 0) * ewald_kernel_size(s, 1) * ewald_kernel_size(s, 2)) *
@@ -149,5 +158,11 @@ vf_status vf_ewald_plan_costs(vf_device *device, const vf_grid *grid, const vf_c
     info->bytes = ewald_mesh_bytes(&s.fine, s.precision) + sorted + (uint64_t)vf_grid_points(grid) / 32;
     info->most_bytes = info->bytes + sorted + ewald_mesh_bytes(&s.coarse, VF_F64) +
                        kernel_bytes(&s.coarse, VF_F64) * 3 + kernel_bytes(&s.fine, s.precision);
+    if (vf_device_get_kind(device) == VF_DEVICE_CUDA) {
+        const uint64_t fine = gpu_bytes(&s.fine, s.precision), coarse = gpu_bytes(&s.coarse, VF_F64);
+        info->bytes = (uint64_t)(s.fine.mesh[0] * s.fine.mesh[1] * s.fine.mesh[2]) * vf_dtype_bytes(s.precision) +
+                      sorted + (uint64_t)vf_grid_points(grid) / 128;
+        info->most_bytes = info->bytes + 2 * sorted + (fine > coarse ? fine : coarse);
+    }
     return VF_OK;
 }
