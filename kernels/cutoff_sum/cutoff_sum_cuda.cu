@@ -44,10 +44,11 @@ struct __align__(16) near_charge
 };
 
 struct place_task {
-    double origin[3], spacing[3];
+    double origin[3], spacing[3], lo[3], hi[3]; /* lo and hi: of the grid's box and the cutoff around it */
     int64_t counts[3], bins[3];
     const double *data; /* x, y, z, charge, each [count] */
     int64_t count;
+    double scale;
 };
 
 template <typename T>
@@ -58,17 +59,19 @@ __global__ void place_charges(const place_task task, charge_at<T> *charges, uint
         return;
     charge_at<T> c;
     int64_t bin = 0;
+    bool inside = true;
     for (int a = 2; a >= 0; a--) {
         const double x = task.data[a * task.count + i];
+        inside = inside && x > task.lo[a] && x < task.hi[a];
         const double nearest = floor((x - task.origin[a]) / task.spacing[a] + 0.5);
         c.at[a] = (int32_t)nearest;
         c.offset[a] = (T)(x - __dadd_rn(task.origin[a], __dmul_rn(task.spacing[a], nearest)));
         const int64_t last = task.counts[a] - 1, n = c.at[a] < 0 ? 0 : c.at[a] > last ? last : c.at[a];
         bin = bin * task.bins[a] + n / BIN; /* charges beyond the grid are in the outermost bins */
     }
-    c.charge = (T)task.data[3 * task.count + i];
+    c.charge = (T)(task.scale * task.data[3 * task.count + i]);
     charges[i] = c;
-    keys[i] = (uint32_t)bin;
+    keys[i] = (uint32_t)(inside ? bin : task.bins[0] * task.bins[1] * task.bins[2]);
     numbers[i] = (uint32_t)i;
 }
 
@@ -311,14 +314,14 @@ vf_status execute(const vf_cutoff *plan, vf_queue *queue, const vf_box *box, boo
 }
 
 template <typename T>
-vf_status sort_charges(vf_cutoff *plan, vf_queue *queue, const place_task &task)
+vf_status sort_charges(vf_cutoff *plan, vf_stream_memory *memory, const place_task &task)
 {
     cuda_state *s = static_cast<cuda_state *>(plan->state);
     return sort_into_bins<charge_at<T>>(
-        queue, task.count, s->bins[0] * s->bins[1] * s->bins[2],
+        memory, task.count, s->bins[0] * s->bins[1] * s->bins[2], true,
         [&](charge_at<T> *charges, uint32_t *keys, uint32_t *numbers) {
-            place_charges<<<vf_blocks_for(task.count, THREADS), THREADS, 0, stream_of(queue)>>>(task, charges, keys,
-                                                                                                numbers);
+            place_charges<<<vf_blocks_for(task.count, THREADS), THREADS, 0, stream_of(memory->queue)>>>(task, charges,
+                                                                                                        keys, numbers);
         },
         &s->charges);
 }
@@ -326,24 +329,31 @@ vf_status sort_charges(vf_cutoff *plan, vf_queue *queue, const place_task &task)
 vf_status sort_on(vf_cutoff *plan, vf_queue *queue)
 {
     const cuda_state *s = static_cast<const cuda_state *>(plan->state);
+    const vf_grid &grid = plan->grid;
+    vf_stream_memory memory;
     vf_array data = {};
     place_task task = {};
-    vf_status status = vf_array_create(plan->device, VF_SPACE_DEVICE, VF_F64, 4 * plan->count, &data);
-    if (status == VF_OK && plan->count > 0)
+    vf_status status = vf_stream_memory_begin(queue, &memory);
+    if (status == VF_OK && !plan->loaded)
+        status = vf_stream_memory_take(&memory, VF_F64, 4 * plan->count, &data);
+    if (status == VF_OK && !plan->loaded && plan->count > 0)
         status = vf_queue_copy(queue, data.data, plan->x, (size_t)data.count * sizeof(double));
-    task.data = data_of<double>(data);
+    task.data = plan->loaded ? plan->loaded : data_of<double>(data);
     task.count = plan->count;
+    task.scale = plan->loaded ? plan->options.scale : 1;
     for (int a = 0; a < 3; a++) {
-        task.origin[a] = plan->grid.origin[a];
-        task.spacing[a] = plan->grid.spacing[a];
-        task.counts[a] = plan->grid.counts[a];
+        task.origin[a] = grid.origin[a];
+        task.spacing[a] = grid.spacing[a];
+        task.counts[a] = grid.counts[a];
         task.bins[a] = s->bins[a];
+        task.lo[a] = vf_coulomb_position(&grid, a, 0) - plan->options.cutoff;
+        task.hi[a] = vf_coulomb_position(&grid, a, grid.counts[a] - 1) + plan->options.cutoff;
     }
     if (status == VF_OK)
-        status = plan->options.precision == VF_F64 ? sort_charges<double>(plan, queue, task)
-                                                   : sort_charges<float>(plan, queue, task);
-    vf_array_free(&data);
-    return status;
+        status = plan->options.precision == VF_F64 ? sort_charges<double>(plan, &memory, task)
+                                                   : sort_charges<float>(plan, &memory, task);
+    vf_stream_memory_free(&memory);
+    return finish(queue, status);
 }
 
 vf_status create(vf_cutoff *plan)
@@ -379,7 +389,7 @@ vf_status create(vf_cutoff *plan)
 void destroy(vf_cutoff *plan)
 {
     cuda_state *s = static_cast<cuda_state *>(plan->state);
-    free_binned(&s->charges);
+    free_binned(&s->charges, false);
     free(s);
 }
 

@@ -121,7 +121,8 @@ static double *make_correction(const ewald_kernel_job *job, int axis, int64_t co
         const double angle = 2 * EWALD_PI * (double)j / (double)period;
         out[j] = factor * pow(window_inverse(job->level, angle), job->divisions);
         if (job->more)
-            out[j] *= window_inverse(job->more, angle * job->more->at.step[axis] / job->level->at.step[axis]);
+            out[j] *= pow(window_inverse(job->more, angle * job->more->at.step[axis] / job->level->at.step[axis]),
+                          job->times);
     }
     return out;
 }

@@ -38,6 +38,30 @@ VF_MUST_CHECK vf_status ewald_level_make(vf_device *device, const ewald_layout *
                                          int64_t pitch, ewald_level *out);
 void ewald_level_free(ewald_level *level);
 
+/* ---- charges ---- */
+
+EWALD_EVERYWHERE double ewald_far_end(const vf_grid *grid, int axis)
+{
+    return grid->origin[axis] + grid->spacing[axis] * (double)(grid->counts[axis] - 1);
+}
+
+/* `q`: times the scale. */
+EWALD_EVERYWHERE bool ewald_in_range(const double r[3], double q)
+{
+    return fabs(r[0]) <= VF_COULOMB_MAX_COORDINATE && fabs(r[1]) <= VF_COULOMB_MAX_COORDINATE &&
+           fabs(r[2]) <= VF_COULOMB_MAX_COORDINATE && isfinite((float)q);
+}
+
+/* The least n of ewald_summary's `within` that counts a charge. */
+EWALD_EVERYWHERE int ewald_distance_class(const vf_grid *grid, const double r[3])
+{
+    double outside = 0;
+    for (int a = 0; a < 3; a++)
+        outside = fmax(outside, fmax(grid->origin[a] - r[a], r[a] - ewald_far_end(grid, a)) / grid->spacing[a]);
+    const int n = outside > 0 ? ilogb(outside) + 33 : 0;
+    return n < 0 ? 0 : n < EWALD_DISTANCES ? n : EWALD_DISTANCES - 1;
+}
+
 /* ---- windows ---- */
 
 /* The first mesh point of the window around mesh coordinate u. Point p of it lies p - width / 2 + *offset from u. */
@@ -118,9 +142,10 @@ typedef struct ewald_kernel_job {
     const ewald_level *level;
     const ewald_level *less; /* NULL: nothing */
     int divisions;           /* by the level's own window's transform, in 1 to 2 */
-    const ewald_level *more; /* also divided by this level's window's, once; NULL: not */
-    double volume;           /* of the cell; 0: in free space */
-    uint64_t work_bytes;     /* set: memory used meanwhile */
+    const ewald_level *more; /* also divided by this level's window's, `times`; NULL: not */
+    int times;
+    double volume;       /* of the cell; 0: in free space */
+    uint64_t work_bytes; /* set: memory used meanwhile */
 } ewald_kernel_job;
 
 /* The level's own part of the transform at k^2, without windows: psi(k rc / c). */

@@ -81,7 +81,7 @@ static vf_status make_meshes(vf_ewald *plan, const vf_coulomb_atoms *charges)
     ewald_kernel_job fine_job = {
         .level = fine, .less = &coarse, .divisions = plan->shape.interpolates ? 2 : 1, .volume = volume};
     ewald_kernel_job coarse_job = {
-        .level = &coarse, .divisions = 2, .more = plan->shape.interpolates ? fine : NULL, .volume = volume};
+        .level = &coarse, .divisions = 2, .more = plan->shape.interpolates ? fine : NULL, .times = 1, .volume = volume};
     status = solve(fine, charges, plan->options.scale, &fine_job, false, &fine_bytes);
     if (status == VF_OK)
         status = solve(&coarse, charges, plan->options.scale, &coarse_job, !periodic, &coarse_bytes);
@@ -109,8 +109,9 @@ static vf_status prepare_map(vf_ewald *plan)
     return ewald_targets_make(&s->fine, plan->grid.counts, plan->grid.origin, edge, &s->map);
 }
 
-static vf_status create(vf_ewald *plan, const vf_coulomb_atoms *charges)
+static vf_status create(vf_ewald *plan, const vf_coulomb_atoms *charges, ewald_loaded *loaded)
 {
+    (void)loaded;
     plan->state = calloc(1, sizeof(cpu_state));
     if (!plan->state)
         return vf_fail(plan->ctx, VF_ERR_MEMORY, "not enough memory for a plan");

@@ -16,57 +16,53 @@ struct cuda_state {
     ewald_targets map;
 };
 
-/* x, y, z and charge, one after another. */
-vf_status upload(vf_queue *queue, const vf_coulomb_atoms *charges, vf_array *out)
+void unload(ewald_loaded *loaded)
+{
+    if (loaded->data.data)
+        (void)cudaFreeAsync(loaded->data.data, stream_of(loaded->queue));
+    vf_queue_destroy(loaded->queue);
+    *loaded = {};
+}
+
+vf_status load(vf_device *device, const vf_coulomb_atoms *charges, ewald_loaded *loaded)
 {
     const double *parts[4] = {charges->x, charges->y, charges->z, charges->charge};
     const int64_t n = charges->count;
-    vf_status status = vf_array_create(vf_queue_device(queue), VF_SPACE_DEVICE, VF_F64, 4 * n, out);
+    vf_stream_memory memory;
+    if (n > INT32_MAX)
+        return vf_fail(vf_device_context(device), VF_ERR_UNSUPPORTED, "Ewald sum: too many charges for a GPU");
+    vf_status status = vf_queue_create(device, &loaded->queue);
+    if (status == VF_OK)
+        status = vf_stream_memory_begin(loaded->queue, &memory);
+    if (status == VF_OK)
+        status = vf_stream_memory_take(&memory, VF_F64, 4 * n, &loaded->data);
     for (int a = 0; a < 4 && status == VF_OK && n > 0; a++)
-        status = vf_queue_copy(queue, data_of<double>(*out) + a * n, parts[a], (size_t)n * sizeof(double));
+        status =
+            vf_queue_copy(loaded->queue, data_of<double>(loaded->data) + a * n, parts[a], (size_t)n * sizeof(double));
+    if (status != VF_OK)
+        unload(loaded);
     return status;
 }
 
-/* mesh->data convolved. */
-vf_status convolve(const spectrum &mesh, vf_queue *queue, const ewald_kernel_job &job, bool truncated, uint64_t *bytes)
+/* mesh.level->mesh = the convolved charges. */
+vf_status convolve(const spectrum &mesh, vf_stream_memory *memory, const ewald_kernel_job &job, bool truncated,
+                   vf_fft **fft)
 {
+    vf_queue *queue = memory->queue;
     const int64_t *length = mesh.level->at.length, dims[3] = {length[2], length[1], length[0]};
-    vf_fft *fft = NULL;
-    scratch work = {};
-    vf_status status = vf_fft_create(vf_queue_device(queue), mesh.data.type, 3, dims, 1, &fft);
+    vf_array work = {};
+    vf_status status = vf_fft_create_bare(vf_queue_device(queue), mesh.data.type, 3, dims, 1, fft);
     if (status == VF_OK)
-        status = vf_fft_execute(fft, queue, VF_FFT_FORWARD, mesh.data.data);
+        status = vf_stream_memory_take(memory, VF_U8, vf_fft_bytes(*fft), &work);
     if (status == VF_OK)
-        status = multiply(mesh, queue, job, truncated, &work);
+        status = vf_fft_lend(*fft, work.data);
     if (status == VF_OK)
-        status = vf_fft_execute(fft, queue, VF_FFT_BACKWARD, mesh.data.data);
-    status = finish(queue, status);
-    *bytes = fft ? (uint64_t)vf_fft_bytes(fft) : 0;
-    for (int i = 0; i < work.used; i++)
-        *bytes += (uint64_t)work.arrays[i].count * vf_dtype_bytes(work.arrays[i].type);
-    free_scratch(&work);
-    vf_fft_destroy(fft);
-    return status;
-}
-
-/* level->mesh = the potential of its part of the law on the mesh. *bytes: the most memory used meanwhile. */
-vf_status solve(const ewald_level &level, vf_queue *queue, const vf_array &charges, double scale,
-                const ewald_kernel_job &job, bool truncated, uint64_t *bytes)
-{
-    spectrum mesh = {&level, {}};
-    vf_status status = vf_array_create(vf_queue_device(queue), VF_SPACE_DEVICE, vf_dtype_complex(level.precision),
-                                       spectrum_numbers(level.at), &mesh.data);
-    *bytes = 0;
+        status = vf_fft_execute(*fft, queue, VF_FFT_FORWARD, mesh.data.data);
     if (status == VF_OK)
-        status = spread(mesh, queue, charges, scale);
+        status = multiply(mesh, memory, job, truncated);
     if (status == VF_OK)
-        status = convolve(mesh, queue, job, truncated, bytes);
-    if (status == VF_OK)
-        status = take_real(mesh, queue);
-    status = finish(queue, status);
-    *bytes += (uint64_t)mesh.data.count * 2 * level.element;
-    vf_array_free(&mesh.data);
-    return status;
+        status = vf_fft_execute(*fft, queue, VF_FFT_BACKWARD, mesh.data.data);
+    return status == VF_OK ? take_real(mesh, queue) : status;
 }
 
 /* fine.mesh += the coarse mesh's potential. */
@@ -77,54 +73,69 @@ vf_status add_coarse(const ewald_level &fine, const ewald_level &coarse, vf_queu
     const vf_box all = {{0, 0, 0}, {n[0], n[1], n[2]}};
     ewald_targets targets;
     ewald_targets_place(&coarse, n, fine.at.origin, fine.at.edge, &targets);
-    return finish(queue, interpolate(coarse, targets, queue, all, out));
+    return interpolate(coarse, targets, queue, all, out);
 }
 
-vf_status make_meshes(vf_ewald *plan, vf_queue *queue, const vf_array &charges)
+/* What has to last until the queue's work is done. */
+struct making {
+    vf_stream_memory memory[2]; /* of the fine mesh, and of the coarse one */
+    vf_fft *fft[2];
+    ewald_level coarse;
+    binned sorted;
+};
+
+/* The coarse mesh's charges are those of the fine mesh's points: their window has to be divided out once more. */
+vf_status make_meshes(vf_ewald *plan, const ewald_loaded *loaded, making *m)
 {
-    ewald_level *fine = &static_cast<cuda_state *>(plan->state)->fine, coarse = {};
+    ewald_level *fine = &static_cast<cuda_state *>(plan->state)->fine, *coarse = &m->coarse;
     const ewald_shape &shape = plan->shape;
     const bool periodic = shape.fine.periodic;
     const double volume = periodic ? vf_cell_volume(&plan->grid.cell) : 0;
-    uint64_t fine_bytes = 0, coarse_bytes = 0;
+    spectrum fine_mesh = {}, coarse_mesh = {};
     vf_status status = ewald_level_make(plan->device, &shape.fine, shape.precision, shape.fine.mesh[0], fine);
     if (status == VF_OK)
-        status = ewald_level_make(plan->device, &shape.coarse, VF_F64, shape.coarse.mesh[0], &coarse);
-    const ewald_kernel_job fine_job = {fine, &coarse, shape.interpolates ? 2 : 1, NULL, volume, 0};
-    const ewald_kernel_job coarse_job = {&coarse, NULL, 2, shape.interpolates ? fine : NULL, volume, 0};
-    const double scale = plan->options.scale;
+        status = ewald_level_make(plan->device, &shape.coarse, VF_F64, shape.coarse.mesh[0], coarse);
+    for (int i = 0; i < 2 && status == VF_OK; i++)
+        status = vf_stream_memory_begin(loaded->queue, &m->memory[i]);
+    const ewald_kernel_job fine_job = {fine, coarse, shape.interpolates ? 2 : 1, NULL, 0, volume, 0};
+    const ewald_kernel_job coarse_job = {coarse, NULL, 2, fine, shape.interpolates ? 2 : 1, volume, 0};
     if (status == VF_OK)
-        status = solve(*fine, queue, charges, scale, fine_job, false, &fine_bytes);
+        status = make_spectrum(fine, &m->memory[0], &fine_mesh);
     if (status == VF_OK)
-        status = solve(coarse, queue, charges, scale, coarse_job, !periodic, &coarse_bytes);
+        status = make_spectrum(coarse, &m->memory[1], &coarse_mesh);
     if (status == VF_OK)
-        status = add_coarse(*fine, coarse, queue);
+        status = spread(fine_mesh, &m->memory[0], loaded->data, plan->options.scale, &m->sorted);
+    if (status == VF_OK)
+        status = restrict_charges(fine_mesh, coarse_mesh, &m->memory[1]);
+    if (status == VF_OK)
+        status = convolve(fine_mesh, &m->memory[0], fine_job, false, &m->fft[0]);
+    if (status == VF_OK)
+        status = convolve(coarse_mesh, &m->memory[1], coarse_job, !periodic, &m->fft[1]);
+    if (status == VF_OK)
+        status = add_coarse(*fine, *coarse, loaded->queue);
     plan->bytes = (uint64_t)fine->mesh.count * fine->element;
-    plan->most_bytes = plan->bytes + (uint64_t)coarse.mesh.count * coarse.element +
-                       (fine_bytes > coarse_bytes ? fine_bytes : coarse_bytes) + (uint64_t)charges.count * 8;
-    ewald_level_free(&coarse);
+    plan->most_bytes = plan->bytes + (uint64_t)coarse->mesh.count * coarse->element +
+                       vf_stream_memory_bytes(&m->memory[0]) + vf_stream_memory_bytes(&m->memory[1]) +
+                       (uint64_t)loaded->data.count * sizeof(double);
     return status;
 }
 
-vf_status create(vf_ewald *plan, const vf_coulomb_atoms *charges)
+vf_status create(vf_ewald *plan, const vf_coulomb_atoms *charges, ewald_loaded *loaded)
 {
+    (void)charges;
     cuda_state *s = static_cast<cuda_state *>(calloc(1, sizeof *s));
     plan->state = s;
     if (!s)
         return vf_fail(plan->ctx, VF_ERR_MEMORY, "not enough memory for a plan");
-    if (charges->count > INT32_MAX)
-        return vf_fail(plan->ctx, VF_ERR_UNSUPPORTED, "Ewald sum: too many charges for a GPU");
-    vf_queue *queue = NULL;
-    vf_array data = {};
-    vf_status status = VF_CUDA(plan->device, cudaSetDevice(vf_device_ordinal(plan->device)));
-    if (status == VF_OK)
-        status = vf_queue_create(plan->device, &queue);
-    if (status == VF_OK)
-        status = upload(queue, charges, &data);
-    if (status == VF_OK)
-        status = make_meshes(plan, queue, data);
-    vf_queue_destroy(queue);
-    vf_array_free(&data);
+    making m = {};
+    vf_status status = make_meshes(plan, loaded, &m);
+    for (int i = 0; i < 2; i++)
+        vf_stream_memory_free(&m.memory[i]);
+    status = finish(loaded->queue, status);
+    free_binned(&m.sorted, true);
+    ewald_level_free(&m.coarse);
+    vf_fft_destroy(m.fft[0]);
+    vf_fft_destroy(m.fft[1]);
     const double *h = plan->grid.spacing, edge[3][3] = {{h[0], 0, 0}, {0, h[1], 0}, {0, 0, h[2]}};
     if (status == VF_OK && plan->shape.interpolates)
         ewald_targets_place(&s->fine, plan->grid.counts, plan->grid.origin, edge, &s->map);
@@ -160,4 +171,4 @@ void destroy(vf_ewald *plan)
 
 } // namespace
 
-extern "C" const vf_ewald_backend vf_ewald_cuda = {create, execute, destroy};
+extern "C" const vf_ewald_backend vf_ewald_cuda = {create, execute, destroy, load, vf_ewald_gpu::summarise, unload};

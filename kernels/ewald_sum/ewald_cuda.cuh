@@ -21,24 +21,26 @@ struct spectrum {
     vf_array data;
 };
 
-inline int64_t spectrum_numbers(const ewald_layout &s)
-{
-    return s.length[0] * s.length[1] * s.length[2];
-}
+/* What the choice of the mesh needs to know (ewald_backend.h). */
+vf_status summarise(ewald_loaded *loaded, const vf_grid *grid, const vf_ewald_options *options, ewald_summary *out);
 
-/* data = sum_i scale q_i window(mesh - r_i), 0 beyond the mesh. charges: x, y, z and charge, each [count]. */
-vf_status spread(const spectrum &mesh, vf_queue *queue, const vf_array &charges, double scale);
+/* Takes data, all 0. */
+vf_status make_spectrum(const ewald_level *level, vf_stream_memory *memory, spectrum *out);
 
-/* Device memory that a step's work needs until it is done. */
-struct scratch {
-    vf_array arrays[8];
-    int used;
-};
-vf_status take(scratch *s, vf_device *device, vf_dtype type, int64_t count, void **data);
-void free_scratch(scratch *s);
+/* data = sum_i scale q_i window(mesh - r_i), beyond zeros. charges: x, y, z and charge, each [count]. *sorted: to be
+ * freed when the queue's work is done. */
+vf_status spread(const spectrum &mesh, vf_stream_memory *memory, const vf_array &charges, double scale,
+                 vf_bin_order::binned *sorted);
+
+/* coarse = sum over the fine mesh's points of their charges times the coarse level's window there. */
+vf_status restrict_charges(const spectrum &fine, const spectrum &coarse, vf_stream_memory *memory);
+
+/* out [j][row] = sum_k matrix [j][k] in [row][k]: so three products bring the axes of an array back in order. */
+vf_status apply_matrix(vf_queue *queue, int64_t rows, int64_t j_count, int64_t k_count, const double *in,
+                       const double *matrix, double *out);
 
 /* data *= the multiplier of the job (ewald_common.h), in closed form or truncated (in free space, double precision). */
-vf_status multiply(const spectrum &mesh, vf_queue *queue, const ewald_kernel_job &job, bool truncated, scratch *work);
+vf_status multiply(const spectrum &mesh, vf_stream_memory *memory, const ewald_kernel_job &job, bool truncated);
 
 /* level->mesh = the real part of the mesh. */
 vf_status take_real(const spectrum &mesh, vf_queue *queue);

@@ -95,153 +95,116 @@ __global__ void make_matrix(int64_t from, int64_t to, int64_t count, double *mat
     matrix[j * count + k] = k == 0 || 2 * k == from ? sum : 2 * sum;
 }
 
-/* out [j][row] = sum_k matrix [j][k] in [row][k]: so three products bring the axes back in order. */
-enum { SIDE = 64, DEPTH = 16, EACH = 4, PRODUCT_THREADS = (SIDE / EACH) * (SIDE / EACH) };
-__global__ void __launch_bounds__(PRODUCT_THREADS)
-    apply_matrix(int64_t rows, int64_t j_count, int64_t k_count, const double *__restrict__ in,
-                 const double *__restrict__ matrix, double *__restrict__ out)
-{
-    __shared__ double a[DEPTH][SIDE + 1], b[DEPTH][SIDE + 1];
-    const int64_t row0 = (int64_t)blockIdx.x * SIDE, j0 = (int64_t)blockIdx.y * SIDE;
-    const int tr = threadIdx.x % (SIDE / EACH), tj = threadIdx.x / (SIDE / EACH);
-    double sums[EACH][EACH] = {};
-    for (int64_t k0 = 0; k0 < k_count; k0 += DEPTH) {
-        for (int i = threadIdx.x; i < SIDE * DEPTH; i += PRODUCT_THREADS) {
-            const int k = i % DEPTH, n = i / DEPTH;
-            const bool inside = k0 + k < k_count;
-            a[k][n] = inside && row0 + n < rows ? in[(row0 + n) * k_count + k0 + k] : 0;
-            b[k][n] = inside && j0 + n < j_count ? matrix[(j0 + n) * k_count + k0 + k] : 0;
-        }
-        __syncthreads();
-        for (int k = 0; k < DEPTH; k++)
-#pragma unroll
-            for (int m = 0; m < EACH; m++)
-#pragma unroll
-                for (int n = 0; n < EACH; n++)
-                    sums[m][n] += b[k][tj + m * (SIDE / EACH)] * a[k][tr + n * (SIDE / EACH)];
-        __syncthreads();
-    }
-    for (int m = 0; m < EACH; m++)
-        for (int n = 0; n < EACH; n++) {
-            const int64_t j = j0 + tj + m * (SIDE / EACH), row = row0 + tr + n * (SIDE / EACH);
-            if (j < j_count && row < rows)
-                out[j * rows + row] = sums[m][n];
-        }
-}
-
 /* ---- host side ---- */
 
-/* Puts arrays of the host one after another into device memory, and sets `there` to where they are. */
-vf_status upload(vf_queue *queue, scratch *work, double *const host[3], const int64_t count[3], double *there[3])
+/* Puts arrays of the host into device memory, and sets `there` to where they are. */
+vf_status upload(vf_stream_memory *memory, double *const host[3], const int64_t count[3], double *there[3])
 {
     vf_status status = VF_OK;
     for (int a = 0; a < 3 && status == VF_OK; a++) {
-        void *data = NULL;
-        status = take(work, vf_queue_device(queue), VF_F64, count[a], &data);
+        vf_array data;
+        status = vf_stream_memory_take(memory, VF_F64, count[a], &data);
         if (status == VF_OK)
-            status = vf_queue_copy(queue, data, host[a], (size_t)count[a] * sizeof(double));
-        there[a] = static_cast<double *>(data);
+            status = vf_queue_copy(memory->queue, data.data, host[a], (size_t)count[a] * sizeof(double));
+        there[a] = data_of<double>(data);
     }
     return status;
 }
 
-vf_status multiply_in_closed_form(const spectrum &mesh, vf_queue *queue, const ewald_kernel_job &job, scratch *work)
+vf_status multiply_in_closed_form(const spectrum &mesh, vf_stream_memory *memory, const ewald_kernel_job &job)
 {
+    const cudaStream_t stream = stream_of(memory->queue);
     ewald_closed_form form;
     vf_status status = ewald_closed_form_make(&job, &form);
     if (status == VF_OK) {
         ewald_closed_form there = form;
         const int64_t count[3] = {form.length[0] / 2 + 1, form.length[1] / 2 + 1, form.length[2] / 2 + 1};
         const dim3 blocks = blocks_over(form.length), threads(ACROSS, DOWN);
-        status = upload(queue, work, form.correction, count, there.correction);
+        status = upload(memory, form.correction, count, there.correction);
         if (status == VF_OK && mesh.level->precision == VF_F64)
-            multiply_closed<<<blocks, threads, 0, stream_of(queue)>>>(there, data_of<pair<double>>(mesh.data));
+            multiply_closed<<<blocks, threads, 0, stream>>>(there, data_of<pair<double>>(mesh.data));
         else if (status == VF_OK)
-            multiply_closed<<<blocks, threads, 0, stream_of(queue)>>>(there, data_of<pair<float>>(mesh.data));
+            multiply_closed<<<blocks, threads, 0, stream>>>(there, data_of<pair<float>>(mesh.data));
         if (status == VF_OK)
-            status = vf_cuda_check(vf_queue_device(queue), cudaGetLastError(), "multiplying a spectrum");
+            status = vf_cuda_check(vf_queue_device(memory->queue), cudaGetLastError(), "multiplying a spectrum");
     }
     ewald_closed_form_free(&form);
     return status;
 }
 
-/* `samples`: those of one octant; replaced by the multiplier, in a part of `work`. */
-vf_status transform_samples(const ewald_truncated &t, const int64_t length[3], vf_queue *queue, scratch *work,
-                            double **samples)
+/* `samples`: those of one octant; replaced by the multiplier. */
+vf_status transform_samples(const ewald_truncated &t, const int64_t length[3], vf_stream_memory *memory,
+                            vf_array *samples)
 {
-    vf_device *device = vf_queue_device(queue);
-    const cudaStream_t stream = stream_of(queue);
+    vf_queue *queue = memory->queue;
     int64_t sizes[3] = {t.count[0], t.count[1], t.count[2]};
     vf_status status = VF_OK;
     for (int a = 0; a < 3 && status == VF_OK; a++) {
         const int64_t to = length[a] / 2 + 1, k = sizes[a], rows = sizes[(a + 1) % 3] * sizes[(a + 2) % 3];
-        void *matrix = NULL, *out = NULL;
-        status = take(work, device, VF_F64, to * k, &matrix);
+        vf_array matrix, out;
+        status = vf_stream_memory_take(memory, VF_F64, to * k, &matrix);
         if (status == VF_OK)
-            status = take(work, device, VF_F64, to * rows, &out);
+            status = vf_stream_memory_take(memory, VF_F64, to * rows, &out);
         if (status != VF_OK)
             return status;
-        make_matrix<<<dim3(vf_blocks_for(k, 128), (unsigned)to), 128, 0, stream>>>(t.samples[a], length[a], k,
-                                                                                   static_cast<double *>(matrix));
-        apply_matrix<<<dim3(vf_blocks_for(rows, SIDE), vf_blocks_for(to, SIDE)), PRODUCT_THREADS, 0, stream>>>(
-            rows, to, k, *samples, static_cast<double *>(matrix), static_cast<double *>(out));
-        status = vf_cuda_check(device, cudaGetLastError(), "transforming a kernel");
-        *samples = static_cast<double *>(out);
+        make_matrix<<<dim3(vf_blocks_for(k, 128), (unsigned)to), 128, 0, stream_of(queue)>>>(t.samples[a], length[a], k,
+                                                                                             data_of<double>(matrix));
+        status = vf_cuda_check(vf_queue_device(queue), cudaGetLastError(), "transforming a kernel");
+        if (status == VF_OK)
+            status = apply_matrix(queue, rows, to, k, data_of<double>(*samples), data_of<double>(matrix),
+                                  data_of<double>(out));
+        *samples = out;
         sizes[a] = to;
     }
     return status;
 }
 
-vf_status multiply_truncated(const spectrum &mesh, vf_queue *queue, const ewald_kernel_job &job, scratch *work)
+vf_status multiply_truncated(const spectrum &mesh, vf_stream_memory *memory, const ewald_kernel_job &job)
 {
-    vf_device *device = vf_queue_device(queue);
+    vf_device *device = vf_queue_device(memory->queue);
+    const cudaStream_t stream = stream_of(memory->queue);
     const ewald_layout &s = mesh.level->at;
     ewald_truncated t;
-    scratch tables = {};
-    void *samples = NULL;
+    vf_array samples = {};
     vf_status status = ewald_truncated_make(&job, &t);
     ewald_truncated there = t;
     if (status == VF_OK)
-        status = upload(queue, &tables, t.correction, t.count, there.correction);
+        status = upload(memory, t.correction, t.count, there.correction);
     if (status == VF_OK)
-        status = take(work, device, VF_F64, t.count[0] * t.count[1] * t.count[2], &samples);
+        status = vf_stream_memory_take(memory, VF_F64, t.count[0] * t.count[1] * t.count[2], &samples);
     if (status == VF_OK) {
-        double *values = static_cast<double *>(samples);
-        sample_truncated<<<blocks_over(t.count), dim3(ACROSS, DOWN), 0, stream_of(queue)>>>(there, values);
+        sample_truncated<<<blocks_over(t.count), dim3(ACROSS, DOWN), 0, stream>>>(there, data_of<double>(samples));
         status = vf_cuda_check(device, cudaGetLastError(), "sampling a kernel");
-        if (status == VF_OK)
-            status = transform_samples(t, s.length, queue, work, &values);
-        if (status == VF_OK) {
-            multiply_table<<<blocks_over(s.length), dim3(ACROSS, DOWN), 0, stream_of(queue)>>>(
-                {{s.length[0], s.length[1], s.length[2]}}, values, data_of<pair<double>>(mesh.data));
-            status = vf_cuda_check(device, cudaGetLastError(), "multiplying a spectrum");
-        }
     }
-    status = finish(queue, status);
-    free_scratch(&tables);
+    if (status == VF_OK)
+        status = transform_samples(t, s.length, memory, &samples);
+    if (status == VF_OK) {
+        multiply_table<<<blocks_over(s.length), dim3(ACROSS, DOWN), 0, stream>>>(
+            {{s.length[0], s.length[1], s.length[2]}}, data_of<double>(samples), data_of<pair<double>>(mesh.data));
+        status = vf_cuda_check(device, cudaGetLastError(), "multiplying a spectrum");
+    }
     ewald_truncated_free(&t);
     return status;
 }
 
 } // namespace
 
-vf_status take(scratch *s, vf_device *device, vf_dtype type, int64_t count, void **data)
+vf_status multiply(const spectrum &mesh, vf_stream_memory *memory, const ewald_kernel_job &job, bool truncated)
 {
-    const vf_status status = vf_array_create(device, VF_SPACE_DEVICE, type, count, &s->arrays[s->used]);
-    *data = s->arrays[s->used].data;
-    s->used += status == VF_OK;
-    return status;
+    return truncated ? multiply_truncated(mesh, memory, job) : multiply_in_closed_form(mesh, memory, job);
 }
 
-void free_scratch(scratch *s)
+vf_status make_spectrum(const ewald_level *level, vf_stream_memory *memory, spectrum *out)
 {
-    while (s->used > 0)
-        vf_array_free(&s->arrays[--s->used]);
-}
-
-vf_status multiply(const spectrum &mesh, vf_queue *queue, const ewald_kernel_job &job, bool truncated, scratch *work)
-{
-    return truncated ? multiply_truncated(mesh, queue, job, work) : multiply_in_closed_form(mesh, queue, job, work);
+    const int64_t *n = level->at.length;
+    *out = {level, {}};
+    const vf_status status =
+        vf_stream_memory_take(memory, vf_dtype_complex(level->precision), n[0] * n[1] * n[2], &out->data);
+    return status == VF_OK
+               ? VF_CUDA(vf_queue_device(memory->queue),
+                         cudaMemsetAsync(out->data.data, 0, (size_t)out->data.count * vf_dtype_bytes(out->data.type),
+                                         stream_of(memory->queue)))
+               : status;
 }
 
 vf_status take_real(const spectrum &mesh, vf_queue *queue)

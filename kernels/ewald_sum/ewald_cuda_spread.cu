@@ -168,20 +168,20 @@ __global__ void __launch_bounds__(ROWS) spread_tiles(const spread_task<T> task, 
 /* ---- host side ---- */
 
 template <typename T>
-vf_status spread_in(const spectrum &mesh, vf_queue *queue, const place_task &place)
+vf_status spread_in(const spectrum &mesh, vf_stream_memory *memory, const place_task &place, binned *charges)
 {
+    vf_queue *queue = memory->queue;
     const ewald_level &level = *mesh.level;
-    binned charges = {};
     vf_status status = sort_into_bins<mesh_charge<T>>(
-        queue, place.count, place.bins[0] * place.bins[1] * place.bins[2],
+        memory, place.count, place.bins[0] * place.bins[1] * place.bins[2], false,
         [&](mesh_charge<T> *to, uint32_t *keys, uint32_t *numbers) {
             place_charges<<<vf_blocks_for(place.count, THREADS), THREADS, 0, stream_of(queue)>>>(place, to, keys,
                                                                                                  numbers);
         },
-        &charges);
+        charges);
     spread_task<T> task = {};
-    task.charges = data_of<mesh_charge<T>>(charges.items);
-    task.first = data_of<uint32_t>(charges.first);
+    task.charges = data_of<mesh_charge<T>>(charges->items);
+    task.first = data_of<uint32_t>(charges->first);
     for (int a = 0; a < 3; a++) {
         task.mesh[a] = (int32_t)level.at.mesh[a];
         task.bins[a] = (int32_t)place.bins[a];
@@ -198,26 +198,20 @@ vf_status spread_in(const spectrum &mesh, vf_queue *queue, const place_task &pla
             task, data_of<pair<T>>(mesh.data));
         status = vf_cuda_check(vf_queue_device(queue), cudaGetLastError(), "spreading charges");
     }
-    status = finish(queue, status);
-    free_binned(&charges);
     return status;
 }
 
 } // namespace
 
-vf_status spread(const spectrum &mesh, vf_queue *queue, const vf_array &charges, double scale)
+vf_status spread(const spectrum &mesh, vf_stream_memory *memory, const vf_array &charges, double scale, binned *sorted)
 {
     const ewald_level &level = *mesh.level;
     const int sizes[3] = {TILE_X, TILE_Y, TILE_Z};
     place_task place = {level.at, {}, data_of<double>(charges), charges.count / 4, scale};
     for (int a = 0; a < 3; a++)
         place.bins[a] = (level.at.mesh[a] + sizes[a] - 1) / sizes[a];
-    const vf_status status = VF_CUDA(
-        vf_queue_device(queue),
-        cudaMemsetAsync(mesh.data.data, 0, (size_t)mesh.data.count * vf_dtype_bytes(mesh.data.type), stream_of(queue)));
-    if (status != VF_OK)
-        return status;
-    return level.precision == VF_F64 ? spread_in<double>(mesh, queue, place) : spread_in<float>(mesh, queue, place);
+    return level.precision == VF_F64 ? spread_in<double>(mesh, memory, place, sorted)
+                                     : spread_in<float>(mesh, memory, place, sorted);
 }
 
 } // namespace vf_ewald_gpu

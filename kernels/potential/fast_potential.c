@@ -112,6 +112,8 @@ static vf_status estimate(vf_device *device, const vf_potential_problem *problem
         out->host_bytes = info.most_bytes;
     else
         out->device_bytes = info.most_bytes;
+    if (!vf_device_is_host(device)) /* of a cell's charges and images */
+        out->host_bytes = 64 * ((uint64_t)charges->count + 1);
     return VF_OK;
 }
 

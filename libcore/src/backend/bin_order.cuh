@@ -7,6 +7,7 @@
 
 #include "cuda_check.cuh"
 #include "launch_blocks.h"
+#include "stream_memory.cuh"
 #include "voxfield/sort.h"
 
 namespace vf_bin_order
@@ -117,45 +118,65 @@ __global__ void reorder_items(const Item *items, const uint32_t *numbers, int64_
 struct binned {
     vf_array items; /* VF_U8; sorted by bin */
     vf_array first; /* [bins + 1] uint32 */
+    vf_sort *sort;
 };
 
-inline void free_binned(binned *b)
+/* The queue's work must be done, unless the arrays are of stream memory. */
+inline void free_binned(binned *b, bool stream_memory)
 {
-    vf_array_free(&b->items);
-    vf_array_free(&b->first);
+    vf_sort_destroy(b->sort);
+    if (!stream_memory) {
+        vf_array_free(&b->items);
+        vf_array_free(&b->first);
+    }
+    *b = {};
 }
 
 /* Makes `count` items and sorts them into `bins` bins: `launch(items, keys, numbers)` puts the kernel into the queue's
- * stream that writes them and returns its error. Waits. free_binned is always allowed. */
+ * stream that writes them. Items with the key `bins` are left out. `out` has arrays of its own if `keep`, otherwise of
+ * `memory`. free_binned is always allowed. */
 template <typename Item, typename Launch>
-vf_status sort_into_bins(vf_queue *queue, int64_t count, int64_t bins, const Launch &launch, binned *out)
+vf_status sort_into_bins(vf_stream_memory *memory, int64_t count, int64_t bins, bool keep, const Launch &launch,
+                         binned *out)
 {
+    vf_queue *queue = memory->queue;
     vf_device *device = vf_queue_device(queue);
-    ordering order = {};
-    vf_array unsorted = {};
+    const int64_t bytes = count * (int64_t)sizeof(Item);
+    const cudaStream_t stream = stream_of(queue);
+    vf_array unsorted, keys[2], numbers[2];
+    int bits = 1;
     *out = {};
-    vf_status status = create_ordering(device, count, &order);
+    while (((int64_t)1 << bits) <= bins)
+        bits++;
+    vf_status status = keep ? vf_array_create(device, VF_SPACE_DEVICE, VF_U8, bytes, &out->items)
+                            : vf_stream_memory_take(memory, VF_U8, bytes, &out->items);
     if (status == VF_OK)
-        status = vf_array_create(device, VF_SPACE_DEVICE, VF_U8, count * (int64_t)sizeof(Item), &unsorted);
+        status = keep ? vf_array_create(device, VF_SPACE_DEVICE, VF_I32, bins + 1, &out->first)
+                      : vf_stream_memory_take(memory, VF_I32, bins + 1, &out->first);
     if (status == VF_OK)
-        status = vf_array_create(device, VF_SPACE_DEVICE, VF_U8, count * (int64_t)sizeof(Item), &out->items);
+        status = vf_stream_memory_take(memory, VF_U8, bytes, &unsorted);
+    for (int i = 0; i < 2 && status == VF_OK; i++) {
+        status = vf_stream_memory_take(memory, VF_I32, count, &keys[i]);
+        if (status == VF_OK)
+            status = vf_stream_memory_take(memory, VF_I32, count, &numbers[i]);
+    }
     if (status == VF_OK && count > 0) {
-        launch(data_of<Item>(unsorted), data_of<uint32_t>(order.keys), data_of<uint32_t>(order.numbers));
+        launch(data_of<Item>(unsorted), data_of<uint32_t>(keys[0]), data_of<uint32_t>(numbers[0]));
         status = vf_cuda_check(device, cudaGetLastError(), "finding items' bins");
     }
     if (status == VF_OK && count > 0)
-        status = sort_by_key(queue, bins, &order);
-    if (status == VF_OK)
-        status = make_first(queue, &order, bins, &out->first);
-    if (status == VF_OK && count > 0) {
-        reorder_items<<<vf_blocks_for(count, THREADS), THREADS, 0, stream_of(queue)>>>(
-            data_of<Item>(unsorted), data_of<uint32_t>(order.sorted_numbers), count, data_of<Item>(out->items));
-        status = vf_cuda_check(device, cudaGetLastError(), "sorting items");
-    }
-    status = finish(queue, status);
-    free_ordering(&order);
-    vf_array_free(&unsorted);
-    return status;
+        status = vf_sort_create(device, bits, count, &out->sort);
+    if (status == VF_OK && count > 0)
+        status = vf_sort_execute(out->sort, queue, count, data_of<uint32_t>(keys[0]), data_of<uint32_t>(numbers[0]),
+                                 data_of<uint32_t>(keys[1]), data_of<uint32_t>(numbers[1]));
+    if (status != VF_OK)
+        return status;
+    find_first<<<vf_blocks_for(bins + 1, THREADS), THREADS, 0, stream>>>(data_of<uint32_t>(keys[1]), count, bins,
+                                                                         data_of<uint32_t>(out->first));
+    if (count > 0)
+        reorder_items<<<vf_blocks_for(count, THREADS), THREADS, 0, stream>>>(
+            data_of<Item>(unsorted), data_of<uint32_t>(numbers[1]), count, data_of<Item>(out->items));
+    return vf_cuda_check(device, cudaGetLastError(), "sorting items");
 }
 
 } // namespace vf_bin_order
