@@ -22,47 +22,50 @@ struct interpolation {
     vf_prolate_powers window;
     int64_t lo[3]; /* the box's first target */
     int32_t count[3], tile[3], tiles[3];
-    int32_t extent[2]; /* mesh points along x and y that a tile's windows cover, with some to spare */
+    int32_t extent[3]; /* mesh points that a tile's windows cover along each axis, with some to spare */
     U *out;
     int64_t row, plane;
 };
 
-/* A block's shared memory. Windows along y, and bases, are those of each z if coordinates depend on other axes. */
+/* A block's shared memory. Windows along z and y are those of up to 8 targets at each point of the extent, 0 where they
+ * do not reach, so that a thread reads a point once for all targets; along y, and bases, those of each z if coordinates
+ * depend on other axes. */
 template <typename T>
 struct shared_parts {
     T *along_z, *along_y; /* [tile z][extent y][extent x], [tile z][tile y][extent x] */
-    T *wz, *wy, *wx;      /* [tile z][width], [z or 1][tile y][width], [width][tile x] */
-    int *zs, *ys, *xs;    /* z: [tile z][width] rows of the mesh; the others the first point of each window */
+    T *wz, *wy, *wx;      /* [extent z][8], [z or 1][extent y][8], [width][tile x] */
+    int64_t *planes;      /* [extent z] where planes of the mesh begin */
+    int *xs;              /* [tile x] the first point of each window */
     int *base_y, *base_x; /* [z or 1] mesh coordinates of point 0 of the extents */
 };
 
-__host__ __device__ inline int windows_y(const int32_t *tile, bool skewed)
+/* How many sets of windows along y there are. */
+__host__ __device__ inline int sets_y(const int32_t *tile, bool skewed)
 {
-    return skewed ? tile[1] * tile[2] : tile[1];
+    return skewed ? tile[2] : 1;
 }
 
 template <typename T>
 __host__ __device__ inline size_t shared_bytes(const int32_t *tile, const int32_t *extent, int width, bool skewed)
 {
-    const size_t numbers = (size_t)tile[2] * extent[1] * extent[0] + (size_t)tile[2] * tile[1] * extent[0] +
-                           (size_t)(tile[2] + windows_y(tile, skewed) + tile[0]) * width;
-    const size_t places = (size_t)tile[2] * width + windows_y(tile, skewed) + tile[0] + 2 * tile[2];
-    return numbers * sizeof(T) + places * sizeof(int);
+    const size_t numbers = (size_t)MOST_TILE_Z * extent[2] + (size_t)sets_y(tile, skewed) * MOST_TILE_Y * extent[1] +
+                           (size_t)tile[2] * extent[1] * extent[0] + (size_t)tile[2] * tile[1] * extent[0] +
+                           (size_t)tile[0] * width;
+    return numbers * sizeof(T) + (size_t)extent[2] * sizeof(int64_t) + (size_t)(tile[0] + 2 * tile[2]) * sizeof(int);
 }
 
 template <typename T>
 __device__ inline shared_parts<T> divide_shared(void *memory, const int32_t *tile, const int32_t *extent, int width,
                                                 bool skewed)
 {
-    shared_parts<T> s;
-    s.along_z = static_cast<T *>(memory);
+    shared_parts<T> s; /* the most aligned first */
+    s.wz = static_cast<T *>(memory);
+    s.wy = s.wz + MOST_TILE_Z * extent[2];
+    s.planes = reinterpret_cast<int64_t *>(s.wy + sets_y(tile, skewed) * MOST_TILE_Y * extent[1]);
+    s.along_z = reinterpret_cast<T *>(s.planes + extent[2]);
     s.along_y = s.along_z + tile[2] * extent[1] * extent[0];
-    s.wz = s.along_y + tile[2] * tile[1] * extent[0];
-    s.wy = s.wz + tile[2] * width;
-    s.wx = s.wy + windows_y(tile, skewed) * width;
-    s.zs = reinterpret_cast<int *>(s.wx + tile[0] * width);
-    s.ys = s.zs + tile[2] * width;
-    s.xs = s.ys + windows_y(tile, skewed);
+    s.wx = s.along_y + tile[2] * tile[1] * extent[0];
+    s.xs = reinterpret_cast<int *>(s.wx + tile[0] * width);
     s.base_y = s.xs + tile[0];
     s.base_x = s.base_y + tile[2];
     return s;
@@ -85,53 +88,77 @@ __device__ inline int window_start(const interpolation<T, U> &task, int axis, in
     return (int)ewald_start(task.width, ewald_coordinate(task.first, task.step, axis, at), offset);
 }
 
-/* `at`: the tile's first target. */
+/* Point 0 of an extent: one before the first window of the tile's row z, so that rounding cannot matter. `at`: the tile's
+ * first target. */
+template <typename T, typename U>
+__device__ inline int extent_base(const interpolation<T, U> &task, int axis, const int *at, int z)
+{
+    double offset;
+    const int one = window_start(task, axis, at[0], at[1], at[2] + z, &offset);
+    if (axis > 0 || !task.skewed)
+        return one - 1;
+    const int other = window_start(task, axis, at[0], at[1] + task.tile[1] - 1, at[2] + z, &offset);
+    return (one < other ? one : other) - 1;
+}
+
 template <typename T, typename U>
 __device__ inline void make_windows(const interpolation<T, U> &task, const int *at, const shared_parts<T> &s)
 {
-    const int width = task.width, of_y = windows_y(task.tile, task.skewed);
+    const int width = task.width, sets = sets_y(task.tile, task.skewed), of_y = sets * task.tile[1];
     const int items = (task.tile[2] + of_y + (task.skewed ? 0 : task.tile[0])) * width;
     double offset;
+    for (int i = threadIdx.x; i < MOST_TILE_Z * task.extent[2]; i += blockDim.x)
+        s.wz[i] = 0;
+    for (int i = threadIdx.x; i < sets * MOST_TILE_Y * task.extent[1]; i += blockDim.x)
+        s.wy[i] = 0;
+    const int base_z = extent_base(task, 2, at, 0);
+    for (int i = threadIdx.x; i < task.extent[2]; i += blockDim.x)
+        s.planes[i] = (int64_t)mesh_point(base_z + i, task.mesh_n[2], task.periodic) * task.mesh_n[1] * task.mesh_n[0];
+    for (int z = threadIdx.x; z < sets; z += blockDim.x) {
+        s.base_x[z] = extent_base(task, 0, at, z);
+        s.base_y[z] = extent_base(task, 1, at, z);
+    }
+    __syncthreads();
     for (int i = threadIdx.x; i < items; i += blockDim.x) {
         const int p = i % width, n = i / width;
         if (n < task.tile[2]) {
-            const int start = window_start(task, 2, at[0], at[1], at[2] + n, &offset);
-            s.zs[n * width + p] = mesh_point(start + p, task.mesh_n[2], task.periodic);
-            s.wz[n * width + p] = (T)ewald_window_value(&task.window, width, p, offset);
+            const int start = window_start(task, 2, at[0], at[1], at[2] + n, &offset) - base_z;
+            s.wz[(start + p) * MOST_TILE_Z + n] = (T)ewald_window_value(&task.window, width, p, offset);
         } else if (n < task.tile[2] + of_y) {
-            const int row = n - task.tile[2];
-            s.ys[row] = window_start(task, 1, at[0], at[1] + row % task.tile[1], at[2] + row / task.tile[1], &offset);
-            s.wy[row * width + p] = (T)ewald_window_value(&task.window, width, p, offset);
+            const int y = (n - task.tile[2]) % task.tile[1], z = (n - task.tile[2]) / task.tile[1];
+            const int start = window_start(task, 1, at[0], at[1] + y, at[2] + z, &offset) - s.base_y[z];
+            s.wy[(z * task.extent[1] + start + p) * MOST_TILE_Y + y] =
+                (T)ewald_window_value(&task.window, width, p, offset);
         } else {
             const int x = n - task.tile[2] - of_y;
             s.xs[x] = window_start(task, 0, at[0] + x, at[1], at[2], &offset);
             s.wx[p * task.tile[0] + x] = (T)ewald_window_value(&task.window, width, p, offset);
         }
     }
-    /* The bases: one point before the least window, so that rounding cannot matter. */
-    for (int z = threadIdx.x; z < (task.skewed ? task.tile[2] : 1); z += blockDim.x) {
-        const int one = window_start(task, 0, at[0], at[1], at[2] + z, &offset),
-                  other = window_start(task, 0, at[0], at[1] + task.tile[1] - 1, at[2] + z, &offset);
-        s.base_x[z] = (one < other || !task.skewed ? one : other) - 1;
-        s.base_y[z] = window_start(task, 1, at[0], at[1], at[2] + z, &offset) - 1;
-    }
 }
 
+/* A column of the mesh, for all z of the tile; in skewed cells, whose columns begin elsewhere at each z, for one. */
 template <typename T, typename U>
 __device__ inline void go_along_z(const interpolation<T, U> &task, const shared_parts<T> &s)
 {
-    const int ex = task.extent[0], ey = task.extent[1];
-    for (int i = threadIdx.x; i < task.tile[2] * ey * ex; i += blockDim.x) {
-        const int x = i % ex, y = i / ex % ey, z = i / ex / ey, base = task.skewed ? z : 0;
+    const int ex = task.extent[0], ey = task.extent[1], sets = sets_y(task.tile, task.skewed);
+    for (int i = threadIdx.x; i < sets * ey * ex; i += blockDim.x) {
+        const int x = i % ex, y = i / ex % ey, z = i / ex / ey;
         const T *from = task.mesh +
-                        (int64_t)mesh_point(s.base_y[base] + y, task.mesh_n[1], task.periodic) * task.mesh_n[0] +
-                        mesh_point(s.base_x[base] + x, task.mesh_n[0], task.periodic);
-        const int64_t plane = (int64_t)task.mesh_n[1] * task.mesh_n[0];
-        T sum = 0;
+                        (int64_t)mesh_point(s.base_y[z] + y, task.mesh_n[1], task.periodic) * task.mesh_n[0] +
+                        mesh_point(s.base_x[z] + x, task.mesh_n[0], task.periodic);
+        T sums[MOST_TILE_Z] = {};
 #pragma unroll 4
-        for (int p = 0; p < task.width; p++)
-            sum += s.wz[z * task.width + p] * from[s.zs[z * task.width + p] * plane];
-        s.along_z[i] = sum;
+        for (int p = 0; p < task.extent[2]; p++) {
+            const T value = from[s.planes[p]];
+#pragma unroll
+            for (int k = 0; k < MOST_TILE_Z; k++)
+                sums[k] += s.wz[p * MOST_TILE_Z + k] * value;
+        }
+#pragma unroll
+        for (int k = 0; k < MOST_TILE_Z; k++)
+            if (task.skewed ? k == z : k < task.tile[2])
+                s.along_z[(k * ey + y) * ex + x] = sums[k];
     }
 }
 
@@ -139,14 +166,21 @@ template <typename T, typename U>
 __device__ inline void go_along_y(const interpolation<T, U> &task, const shared_parts<T> &s)
 {
     const int ex = task.extent[0], ey = task.extent[1], ty = task.tile[1];
-    for (int i = threadIdx.x; i < task.tile[2] * ty * ex; i += blockDim.x) {
-        const int x = i % ex, y = i / ex % ty, z = i / ex / ty, base = task.skewed ? z : 0, row = base * ty + y;
-        const T *from = s.along_z + (z * ey + s.ys[row] - s.base_y[base]) * ex + x, *weights = s.wy + row * task.width;
-        T sum = 0;
+    for (int i = threadIdx.x; i < task.tile[2] * ex; i += blockDim.x) {
+        const int x = i % ex, z = i / ex;
+        const T *from = s.along_z + z * ey * ex + x, *weights = s.wy + (task.skewed ? z : 0) * ey * MOST_TILE_Y;
+        T sums[MOST_TILE_Y] = {};
 #pragma unroll 4
-        for (int p = 0; p < task.width; p++)
-            sum += weights[p] * from[p * ex];
-        s.along_y[i] = sum;
+        for (int p = 0; p < ey; p++) {
+            const T value = from[p * ex];
+#pragma unroll
+            for (int k = 0; k < MOST_TILE_Y; k++)
+                sums[k] += weights[p * MOST_TILE_Y + k] * value;
+        }
+#pragma unroll
+        for (int k = 0; k < MOST_TILE_Y; k++)
+            if (k < ty)
+                s.along_y[(z * ty + k) * ex + x] = sums[k];
     }
 }
 
@@ -261,11 +295,14 @@ size_t choose_tile(interpolation<T, U> *task)
     for (;;) {
         const double across =
                          fabs(task->step[0][0]) * (task->tile[0] - 1) + fabs(task->step[0][1]) * (task->tile[1] - 1),
-                     down = fabs(task->step[1][1]) * (task->tile[1] - 1);
+                     down = fabs(task->step[1][1]) * (task->tile[1] - 1),
+                     along = fabs(task->step[2][2]) * (task->tile[2] - 1);
         const double bytes = (across + task->width) * (down + task->width) * task->tile[2] * (double)sizeof(T);
-        if (bytes < MOST_SHARED) {
-            task->extent[0] = (int32_t)ceil(across) + task->width + 4;
-            task->extent[1] = (int32_t)ceil(down) + task->width + 4;
+        if (bytes < MOST_SHARED && along < MOST_SHARED) {
+            const int more = task->width + (task->skewed ? 4 : 3);
+            task->extent[0] = (int32_t)ceil(across) + more;
+            task->extent[1] = (int32_t)ceil(down) + more;
+            task->extent[2] = (int32_t)ceil(along) + more;
             const size_t shared = shared_bytes<T>(task->tile, task->extent, task->width, task->skewed);
             if (shared <= MOST_SHARED)
                 return shared;

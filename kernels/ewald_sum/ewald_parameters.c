@@ -356,7 +356,26 @@ static bool is_noisy(const vf_grid *grid, const vf_ewald_options *o, const ewald
     return o->precision == VF_F32 && 6e-8 * 3.5 / shape->fine.cutoff * sqrt(squares) > 0.7 * o->tolerance * s->rms;
 }
 
-static void find_costs(const vf_grid *grid, const vf_ewald_options *o, const ewald_summary *s, ewald_shape *out)
+static double numbers(const int64_t n[3])
+{
+    return (double)n[0] * (double)n[1] * (double)n[2];
+}
+
+/* On an H200, measured at bench_ewald's cases. Transforms are of complex numbers. */
+static void find_gpu_costs(const vf_grid *grid, const vf_ewald_options *o, const ewald_summary *s, double near,
+                           ewald_shape *out)
+{
+    const double twice = o->precision == VF_F64 ? 2.5 : 1, twice_mesh = out->precision == VF_F64 ? 2 : 1;
+    out->making = 1e-3 +
+                  twice_mesh * (numbers(out->fine.length) * 5.5e-11 + numbers(out->fine.mesh) * 3.5e-11 +
+                                (double)s->count * pow(out->fine.width, 3) * 2.2e-12) +
+                  numbers(out->coarse.length) * 1.5e-10 + ((double)s->count + near) * 5e-10;
+    out->executing = 1e-4 + out->pairs * 3.5e-12 * twice +
+                     (double)vf_grid_points(grid) * (out->interpolates ? 1e-11 * twice_mesh : 4e-12);
+}
+
+static void find_costs(vf_device_kind kind, const vf_grid *grid, const vf_ewald_options *o, const ewald_summary *s,
+                       ewald_shape *out)
 {
     const bool twice = o->precision == VF_F64, twice_mesh = out->precision == VF_F64;
     const double points = (double)vf_grid_points(grid), rc = out->fine.cutoff;
@@ -375,11 +394,13 @@ static void find_costs(const vf_grid *grid, const vf_ewald_options *o, const ewa
     out->making += near * 3e-8;
     out->executing = out->pairs * (twice ? 2.9e-9 : 1.0e-9) + near * 5e-8 +
                      points * (out->interpolates ? (twice_mesh ? 10e-9 : 5e-9) : 0.5e-9);
+    if (kind == VF_DEVICE_CUDA)
+        find_gpu_costs(grid, o, s, near, out);
 }
 
 /* The shape for a fine mesh of spacing H = coarseness times the smallest spacing. Returns false if there is none. */
-static bool shape_for(const vf_grid *grid, const vf_ewald_options *o, const ewald_summary *s, double coarseness,
-                      bool direct, ewald_shape *out)
+static bool shape_for(vf_device_kind kind, const vf_grid *grid, const vf_ewald_options *o, const ewald_summary *s,
+                      double coarseness, bool direct, ewald_shape *out)
 {
     const ewald_layout empty = {.periodic = grid->cell.kind != VF_CELL_NONE,
                                 .skewed = grid->cell.kind == VF_CELL_TRICLINIC};
@@ -394,7 +415,7 @@ static bool shape_for(const vf_grid *grid, const vf_ewald_options *o, const ewal
     if (!lay_coarse(grid, out))
         return false;
     out->precision = mesh_precision(o, s, out);
-    find_costs(grid, o, s, out);
+    find_costs(kind, grid, o, s, out);
     out->making += is_noisy(grid, o, s, out) ? noisy_seconds : 0;
     return out->fine.cutoff >= o->r_min && out->fine.cutoff <= 0x1p19 * smallest_spacing(grid) &&
            out->fine.cutoff <= VF_COULOMB_MAX_COORDINATE;
@@ -419,7 +440,8 @@ vf_status ewald_choose(vf_device *device, const vf_ewald_backend *backend, const
             const double coarseness =
                 options->coarseness != 0 ? options->coarseness : ldexp(coarser[direct ? 0 : i], exponent);
             ewald_shape one;
-            if ((direct && coarseness != 1) || !shape_for(grid, options, &s, coarseness, direct, &one) ||
+            if ((direct && coarseness != 1) ||
+                !shape_for(vf_device_get_kind(device), grid, options, &s, coarseness, direct, &one) ||
                 !(one.making + one.executing < least))
                 continue;
             least = one.making + one.executing;
