@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ewald_backend.h"
+#include "ewald_common.h"
 #include "voxfield/fft.h"
 
 static const double pi = 3.14159265358979323846;
@@ -28,28 +28,13 @@ static const struct {
 };
 enum { WINDOWS = sizeof windows / sizeof *windows };
 
-enum { DISTANCES = 64, SAMPLES = 6, MOST_POINTS = 4000 };
+enum { DISTANCES = EWALD_DISTANCES, SAMPLES = EWALD_SAMPLES, MOST_POINTS = 4000 };
 
 static const double noisy_seconds = 1e4; /* what is less accurate than asked is the last choice */
-
-/* What the choice needs to know of the charges. */
-typedef struct summary {
-    int64_t count;
-    double squares, largest;   /* sum q^2, max |q| */
-    double lo[3], hi[3];       /* bounds */
-    double rms;                /* of the potential over the grid, without the scale */
-    double volume;             /* of the grid, or of the cell */
-    int64_t within[DISTANCES]; /* charges at most 2^(n - 32) grid spacings outside of the grid */
-} summary;
 
 static double smallest_spacing(const vf_grid *grid)
 {
     return fmin(grid->spacing[0], fmin(grid->spacing[1], grid->spacing[2]));
-}
-
-static double far_end(const vf_grid *grid, int axis)
-{
-    return grid->origin[axis] + grid->spacing[axis] * (double)(grid->counts[axis] - 1);
 }
 
 /* ---- checks ---- */
@@ -66,7 +51,7 @@ static vf_status check_cell(vf_context *ctx, const vf_cell *cell)
     return VF_OK;
 }
 
-static vf_status check(vf_context *ctx, const vf_grid *grid, const vf_coulomb_atoms *charges, const vf_ewald_options *o)
+static vf_status check(vf_context *ctx, const vf_grid *grid, const vf_ewald_options *o)
 {
     if (!vf_grid_valid(grid))
         return vf_fail(ctx, VF_ERR_ARGUMENT, "Ewald sum: the grid's counts, spacing or cell are invalid");
@@ -80,30 +65,26 @@ static vf_status check(vf_context *ctx, const vf_grid *grid, const vf_coulomb_at
         return vf_fail(ctx, VF_ERR_ARGUMENT,
                        "Ewald sum: scale %g, minimal distance %g or coarseness %g is out of range", o->scale, o->r_min,
                        o->coarseness);
-    for (int64_t i = 0; i < charges->count; i++)
-        if (!(fabs(charges->x[i]) <= VF_COULOMB_MAX_COORDINATE) ||
-            !(fabs(charges->y[i]) <= VF_COULOMB_MAX_COORDINATE) ||
-            !(fabs(charges->z[i]) <= VF_COULOMB_MAX_COORDINATE) || !isfinite((float)(charges->charge[i] * o->scale)))
-            return vf_fail(ctx, VF_ERR_ARGUMENT,
-                           "Ewald sum: charge %lld at (%g, %g, %g) with charge %g is out of range", (long long)i + 1,
-                           charges->x[i], charges->y[i], charges->z[i], charges->charge[i]);
     return check_cell(ctx, &grid->cell);
 }
 
 /* ---- the charges ---- */
 
-static void add_charge(summary *s, const vf_grid *grid, const double r[3], double q)
+static vf_status refuse_charge(vf_context *ctx, const vf_coulomb_atoms *charges, int64_t i)
 {
-    double outside = 0;
+    return vf_fail(ctx, VF_ERR_ARGUMENT, "Ewald sum: charge %lld at (%g, %g, %g) with charge %g is out of range",
+                   (long long)i + 1, charges->x[i], charges->y[i], charges->z[i], charges->charge[i]);
+}
+
+static void add_charge(ewald_summary *s, const vf_grid *grid, const double r[3], double q)
+{
     for (int a = 0; a < 3; a++) {
         s->lo[a] = fmin(s->lo[a], r[a]);
         s->hi[a] = fmax(s->hi[a], r[a]);
-        outside = fmax(outside, fmax(grid->origin[a] - r[a], r[a] - far_end(grid, a)) / grid->spacing[a]);
     }
     s->squares += q * q;
     s->largest = fmax(s->largest, fabs(q));
-    const int n = outside > 0 ? ilogb(outside) + 33 : 0;
-    s->within[n < 0 ? 0 : n < DISTANCES ? n : DISTANCES - 1]++;
+    s->within[ewald_distance_class(grid, r)]++;
 }
 
 /* The rms potential over the grid, from a coarse grid of some of its points. */
@@ -118,7 +99,7 @@ static vf_status sample_potential(vf_device *device, const vf_grid *grid, const 
     vf_queue *queue = NULL;
     for (int a = 0; a < 3; a++) {
         coarse.spacing[a] = grid->spacing[a] * (double)grid->counts[a] / SAMPLES;
-        coarse.origin[a] = grid->origin[a] + 0.5 * (coarse.spacing[a] - grid->spacing[a]);
+        coarse.origin[a] = ewald_sample(grid, a, 0);
     }
     const vf_box all = vf_grid_box(&coarse);
     vf_status status = vf_coulomb_create(device, &coarse, charges, &options, &plan);
@@ -134,23 +115,40 @@ static vf_status sample_potential(vf_device *device, const vf_grid *grid, const 
     return status;
 }
 
-static vf_status summarise(vf_device *device, const vf_grid *grid, const vf_coulomb_atoms *charges, double r_min,
-                           summary *s)
+static vf_status summarise_on_host(vf_device *device, const vf_grid *grid, const vf_coulomb_atoms *charges,
+                                   const vf_ewald_options *o, ewald_summary *s)
 {
-    *s = (summary){.count = charges->count, .volume = vf_cell_volume(&grid->cell)};
     for (int a = 0; a < 3; a++) {
         s->lo[a] = grid->origin[a];
-        s->hi[a] = far_end(grid, a);
+        s->hi[a] = ewald_far_end(grid, a);
     }
-    for (int64_t i = 0; i < charges->count; i++)
-        add_charge(s, grid, (const double[3]){charges->x[i], charges->y[i], charges->z[i]}, charges->charge[i]);
+    for (int64_t i = 0; i < charges->count; i++) {
+        const double r[3] = {charges->x[i], charges->y[i], charges->z[i]};
+        if (!ewald_in_range(r, charges->charge[i] * o->scale)) {
+            s->wrong = i;
+            return VF_OK;
+        }
+        add_charge(s, grid, r, charges->charge[i]);
+    }
+    return grid->cell.kind == VF_CELL_NONE ? sample_potential(device, grid, charges, o->r_min, &s->rms) : VF_OK;
+}
+
+static vf_status summarise(vf_device *device, const vf_ewald_backend *backend, const vf_grid *grid,
+                           const vf_coulomb_atoms *charges, ewald_loaded *loaded, const vf_ewald_options *o,
+                           ewald_summary *s)
+{
+    *s = (ewald_summary){.count = charges->count, .wrong = -1, .volume = vf_cell_volume(&grid->cell)};
+    const vf_status status =
+        backend->summarise ? backend->summarise(loaded, grid, o, s) : summarise_on_host(device, grid, charges, o, s);
+    if (status != VF_OK || s->wrong >= 0)
+        return status == VF_OK ? refuse_charge(vf_device_context(device), charges, s->wrong) : status;
     for (int n = 1; n < DISTANCES; n++)
         s->within[n] += s->within[n - 1];
     if (grid->cell.kind == VF_CELL_NONE) {
         s->volume = 1;
         for (int a = 0; a < 3; a++)
             s->volume *= grid->spacing[a] * (double)grid->counts[a];
-        return sample_potential(device, grid, charges, r_min, &s->rms);
+        return VF_OK;
     }
     /* That of independent charges, without wave lengths beyond the mean distance of charges: real ones are larger. */
     const double distance = cbrt(s->volume / fmax((double)s->count, 1));
@@ -159,7 +157,7 @@ static vf_status summarise(vf_device *device, const vf_grid *grid, const vf_coul
 }
 
 /* The number of charges, and images, within rc of the grid's box, about. */
-static double near_charges(const summary *s, const vf_grid *grid, double rc)
+static double near_charges(const ewald_summary *s, const vf_grid *grid, double rc)
 {
     if (grid->cell.kind == VF_CELL_NONE) {
         const int n = ilogb(rc / smallest_spacing(grid)) + 33;
@@ -175,7 +173,7 @@ static double near_charges(const summary *s, const vf_grid *grid, double rc)
 
 /* The largest e that keeps the tolerance, for a mesh of spacing H: see the head of the file. Half of it is for what the
  * model leaves out. */
-static double allowed_error(const summary *s, double tolerance, double h)
+static double allowed_error(const ewald_summary *s, double tolerance, double h)
 {
     if (!(s->squares > 0) || !(s->rms > 0))
         return s->squares > 0 ? 0 : 1;
@@ -269,7 +267,7 @@ static bool can_be_direct(const vf_grid *grid, int width)
     return true;
 }
 
-static bool lay_fine(const vf_grid *grid, const summary *s, double h, ewald_shape *out)
+static bool lay_fine(const vf_grid *grid, const ewald_summary *s, double h, ewald_shape *out)
 {
     ewald_layout *fine = &out->fine;
     int64_t mesh[3];
@@ -341,7 +339,7 @@ static double level_seconds(const ewald_layout *s, double charges, bool twice)
 
 /* In single precision, rounding errors of transforms are about 3e-8 of the charges on the mesh, and multiplied by the
  * law within rc'. Where the potential is small because charges cancel, or are far away, that is too much. */
-static vf_dtype mesh_precision(const vf_ewald_options *o, const summary *s, const ewald_shape *shape)
+static vf_dtype mesh_precision(const vf_ewald_options *o, const ewald_summary *s, const ewald_shape *shape)
 {
     double volume = 1;
     for (int a = 0; a < 3; a++)
@@ -352,13 +350,32 @@ static vf_dtype mesh_precision(const vf_ewald_options *o, const summary *s, cons
 
 /* Whether rounding errors of near pairs, each of about the smooth part at 0, matter in single precision: for a small
  * potential of charges that cancel, or are far away. */
-static bool is_noisy(const vf_grid *grid, const vf_ewald_options *o, const summary *s, const ewald_shape *shape)
+static bool is_noisy(const vf_grid *grid, const vf_ewald_options *o, const ewald_summary *s, const ewald_shape *shape)
 {
     const double squares = s->squares / fmax((double)s->count, 1) * shape->pairs / (double)vf_grid_points(grid);
     return o->precision == VF_F32 && 6e-8 * 3.5 / shape->fine.cutoff * sqrt(squares) > 0.7 * o->tolerance * s->rms;
 }
 
-static void find_costs(const vf_grid *grid, const vf_ewald_options *o, const summary *s, ewald_shape *out)
+static double numbers(const int64_t n[3])
+{
+    return (double)n[0] * (double)n[1] * (double)n[2];
+}
+
+/* On an H200, measured at bench_ewald's cases. Transforms are of complex numbers. */
+static void find_gpu_costs(const vf_grid *grid, const vf_ewald_options *o, const ewald_summary *s, double near,
+                           ewald_shape *out)
+{
+    const double twice = o->precision == VF_F64 ? 2.5 : 1, twice_mesh = out->precision == VF_F64 ? 2 : 1;
+    out->making = 1e-3 +
+                  twice_mesh * (numbers(out->fine.length) * 5.5e-11 + numbers(out->fine.mesh) * 3.5e-11 +
+                                (double)s->count * pow(out->fine.width, 3) * 2.2e-12) +
+                  numbers(out->coarse.length) * 1.5e-10 + ((double)s->count + near) * 5e-10;
+    out->executing = 1e-4 + out->pairs * 3.5e-12 * twice +
+                     (double)vf_grid_points(grid) * (out->interpolates ? 1e-11 * twice_mesh : 4e-12);
+}
+
+static void find_costs(vf_device_kind kind, const vf_grid *grid, const vf_ewald_options *o, const ewald_summary *s,
+                       ewald_shape *out)
 {
     const bool twice = o->precision == VF_F64, twice_mesh = out->precision == VF_F64;
     const double points = (double)vf_grid_points(grid), rc = out->fine.cutoff;
@@ -375,13 +392,15 @@ static void find_costs(const vf_grid *grid, const vf_ewald_options *o, const sum
     const double near = near_charges(s, grid, rc);
     out->pairs = near * fmin(sphere, points);
     out->making += near * 3e-8;
-    out->using = out->pairs * (twice ? 2.9e-9 : 1.0e-9) + near * 5e-8 +
-                 points * (out->interpolates ? (twice_mesh ? 10e-9 : 5e-9) : 0.5e-9);
+    out->executing = out->pairs * (twice ? 2.9e-9 : 1.0e-9) + near * 5e-8 +
+                     points * (out->interpolates ? (twice_mesh ? 10e-9 : 5e-9) : 0.5e-9);
+    if (kind == VF_DEVICE_CUDA)
+        find_gpu_costs(grid, o, s, near, out);
 }
 
 /* The shape for a fine mesh of spacing H = coarseness times the smallest spacing. Returns false if there is none. */
-static bool shape_for(const vf_grid *grid, const vf_ewald_options *o, const summary *s, double coarseness, bool direct,
-                      ewald_shape *out)
+static bool shape_for(vf_device_kind kind, const vf_grid *grid, const vf_ewald_options *o, const ewald_summary *s,
+                      double coarseness, bool direct, ewald_shape *out)
 {
     const ewald_layout empty = {.periodic = grid->cell.kind != VF_CELL_NONE,
                                 .skewed = grid->cell.kind == VF_CELL_TRICLINIC};
@@ -396,21 +415,22 @@ static bool shape_for(const vf_grid *grid, const vf_ewald_options *o, const summ
     if (!lay_coarse(grid, out))
         return false;
     out->precision = mesh_precision(o, s, out);
-    find_costs(grid, o, s, out);
+    find_costs(kind, grid, o, s, out);
     out->making += is_noisy(grid, o, s, out) ? noisy_seconds : 0;
     return out->fine.cutoff >= o->r_min && out->fine.cutoff <= 0x1p19 * smallest_spacing(grid) &&
            out->fine.cutoff <= VF_COULOMB_MAX_COORDINATE;
 }
 
-vf_status ewald_choose(vf_device *device, const vf_grid *grid, const vf_coulomb_atoms *charges,
-                       const vf_ewald_options *options, ewald_shape *shape)
+vf_status ewald_choose(vf_device *device, const vf_ewald_backend *backend, const vf_grid *grid,
+                       const vf_coulomb_atoms *charges, ewald_loaded *loaded, const vf_ewald_options *options,
+                       ewald_shape *shape)
 {
     static const double coarser[] = {1.0, 1.2, 1.4, 1.6, 1.8, 2.0, 2.25, 2.5, 2.75, 3.0, 3.5, 4.0, 5.0, 6.0, 8.0};
     vf_context *ctx = vf_device_context(device);
-    summary s;
-    vf_status status = check(ctx, grid, charges, options);
+    ewald_summary s;
+    vf_status status = check(ctx, grid, options);
     if (status == VF_OK)
-        status = summarise(device, grid, charges, options->r_min, &s);
+        status = summarise(device, backend, grid, charges, loaded, options, &s);
     if (status != VF_OK)
         return status;
     double least = INFINITY;
@@ -420,10 +440,11 @@ vf_status ewald_choose(vf_device *device, const vf_grid *grid, const vf_coulomb_
             const double coarseness =
                 options->coarseness != 0 ? options->coarseness : ldexp(coarser[direct ? 0 : i], exponent);
             ewald_shape one;
-            if ((direct && coarseness != 1) || !shape_for(grid, options, &s, coarseness, direct, &one) ||
-                !(one.making + one.using < least))
+            if ((direct && coarseness != 1) ||
+                !shape_for(vf_device_get_kind(device), grid, options, &s, coarseness, direct, &one) ||
+                !(one.making + one.executing < least))
                 continue;
-            least = one.making + one.using;
+            least = one.making + one.executing;
             *shape = one;
         }
     return least < INFINITY
