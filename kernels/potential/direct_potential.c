@@ -150,7 +150,7 @@ static void pair(const vf_potential_problem *problem, vf_pair_potential *out)
     *out = problem->pair;
 }
 
-const vf_potential_method vf_potential_direct = {.name = "direct",
+const vf_potential_method vf_potential_direct = {.name = "exact",
                                                  .title = "direct sum",
                                                  .devices = 1u << VF_DEVICE_CPU | 1u << VF_DEVICE_CUDA,
                                                  .cells = 1u << VF_CELL_NONE,

@@ -188,7 +188,7 @@ def test_the_same_ions_in_every_way(_):
     expected = run_ions(*arguments, "--ions", "one.pqr")
     replay(expected, atoms, ["SOD", "CLA"] * 6)
     for ways in (["--device", "cpu"], ["--device", "cpu:0,1"], ["--threads", "1"], ["--threads", "2"],
-                 ["--precision", "single"], ["--precision", "double"], ["--method", "direct:ref", "--device", "cpu"],
+                 ["--precision", "single"], ["--precision", "double"], ["--method", "exact:ref", "--device", "cpu"],
                  ["--device", "cpu:0,1", "--precision", "double", "--threads", "1"]):
         other = run_ions(*arguments, *ways, "--ions", "two.pqr")
         assert (other.places == expected.places).all(), ways
@@ -378,7 +378,7 @@ def test_maps_read_back(_):
         for options, words in ((["--dielectric", "80"], "dielectric"), (["--distance-dielectric", "1"], "dielectric"),
                                (["--temperature", "310"], "temperature"), (["--r-min", "0.5"], "--r-min 0.1"),
                                (["--refine"], "--refine"), (["--precision", "single"], [name, "double precision"]),
-                               (["--method", "direct:ref"], ["--method", name])):
+                               (["--method", "exact:ref"], ["--method", name])):
             program.refuse(2, words, "a.pqr", *place, "--read-map", name, *options)
         program.refuse(3, "kT/e", "a.pqr", *place, "--read-map", name, "--units", "V")
     world = ["--dielectric", "78.5432198", "--temperature", "310.15", "--r-min", "0.3"]  # DX stores six digits of these

@@ -27,7 +27,7 @@ GRID = ["--spacing", "0.5,0.75,1.25", "--border", "4"]
 def test_dry_run(_):
     sample("1hpv.pqr")
     before = listing()
-    done = make("1hpv.pqr", "--dry-run", "--picture", "p.png", "--report", "r.json", "--spacing", "0.25", "--method", "direct",
+    done = make("1hpv.pqr", "--dry-run", "--picture", "p.png", "--report", "r.json", "--spacing", "0.25", "--method", "exact",
                 "-o", "big.mrc")
     assert listing() == before, "a dry run wrote something"
     counts = re.search(r"^grid +(\d+) x (\d+) x (\d+) = (\d+) points", done.out, re.M)
@@ -36,7 +36,7 @@ def test_dry_run(_):
     assert nx * ny * nz == points > 1e7
     for part in (r"^molecule +1hpv\.pqr: 3129 atoms", r"total charge \+5 e", r"^grid .*spacing 0\.25 A, origin \(",
                  r"^potential .*kT/e",
-                 r"^device +\w+", r"^method +direct: exact, free space$", rf"^work +{3129e-9 * points:.3g} G evaluations, .*about [\d.e+-]+ (ms|s|min|h)",
+                 r"^device +\w+", r"^method +exact: exact, free space$", rf"^work +{3129e-9 * points:.3g} G evaluations, .*about [\d.e+-]+ (ms|s|min|h)",
                  r"[\d.]+ [KMG]iB of memory", r"^map +big\.mrc: MRC/CCP4, about [\d.]+ MiB"):
         assert re.search(part, done.out, re.M), f"no '{part}' in\n{done.out}"
     size = re.search(r"about ([\d.]+) MiB$", done.out, re.M)
@@ -156,7 +156,7 @@ def test_report(_):
     assert abs(potential["constant"] - program.unit_constant("V")) < 1e-8
     assert report["evaluations"] == len(atoms) * points == len(atoms) * math.prod(report["grid"]["counts"])
     stated = {key: report["potential"][key] for key in ("method", "accuracy", "boundary")}
-    assert stated == {"method": "direct", "accuracy": "exact", "boundary": "free space"}, stated
+    assert stated == {"method": "exact", "accuracy": "exact", "boundary": "free space"}, stated
     assert report["potential"]["variant"] in report["method"], report["method"]
     assert report["map"] == "map.mrc" and "single" in report["method"] and report["device"].startswith(program.DEVICE)
     stages = report["seconds"]
@@ -216,7 +216,7 @@ def test_help_and_version(_):
     assert len(named) > 15
     sample("dipole.pqr")
     values = {"--output": "a.dx", "--picture": "a.png", "--report": "a.json", "--units": "V", "--device": program.DEVICE,
-              "--precision": "double", "--method": "direct", "--accuracy": "1e-5", "--cell": "30,30,30", "--origin": "0", "--border": "1", "--threads": "2",
+              "--precision": "double", "--method": "exact", "--accuracy": "1e-5", "--cell": "30,30,30", "--origin": "0", "--border": "1", "--threads": "2",
               "--spacing": "1",
               "--size": "1", "--counts": "2", "--temperature": "300", "--dielectric": "2", "--distance-dielectric": "2",
               "--r-min": "0.1", "--map": "a.dx", "--ions": "i.pdb", "--mask": "m.dx", "--place": "SOD:1", "--neutralize": "CLA",

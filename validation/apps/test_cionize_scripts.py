@@ -3,6 +3,7 @@
 
 usage: test_cionize_scripts.py PROGRAM [DEVICE] [test_name ...]
 """
+import json
 import os
 import pathlib
 import random
@@ -117,6 +118,24 @@ def test_options_with_a_script(_):
     check_file("all.pqr", names, placed.places, solute=atoms)
     check_file("ions.xyz", names, placed.places)
     assert set(read("m.mrc").values) == {0, 1, 2} and len(read("m.dx").values) == len(read("m.mrc").values)
+
+
+def test_calls_of_vmd(_):
+    """The options of VMD's cionize, in its order, and its names of the methods."""
+    rng = generator()
+    write_molecule("a.pqr", random_molecule(rng, 50))
+    write("s.cfg", "BORDERSIZE 9\nGRIDSPACING 1\nBEGIN\nSAVEGRID m.mrc\nPLACEION SOD 2 1\nSAVEION i.pqr\nEXIT\n")
+    maps = {}
+    for theirs, ours in (("standard", "exact"), ("direct", "exact"), ("multilevel", "fast")):
+        make("-i", "s.cfg", "-m", theirs, "-p", "2", "a.pqr", "--device", "cpu", "--report", "r.json")
+        maps[theirs] = read("m.mrc").values
+        report = json.loads(pathlib.Path("r.json").read_text())
+        assert report["potential"]["method"] == ours, (theirs, report["potential"])
+        make("-i", "s.cfg", "-m", ours, "-p", "2", "a.pqr", "--device", "cpu", "--report", "r.json")
+        assert maps[theirs] == read("m.mrc").values, theirs
+    assert maps["standard"] != maps["multilevel"] and maps["standard"] == maps["direct"]
+    make("-i", "s.cfg", "-m", "standard:ref", "a.pqr", "--device", "cpu")
+    refuse(2, ["ddd", "--distance-dielectric"], "-i", "s.cfg", "-m", "ddd", "-p", "2", "a.pqr")
 
 
 def test_options_that_a_script_overrides(_):

@@ -16,7 +16,7 @@ typedef struct map_info {
     const char *program;  /* "cionize (Voxfield) 0.1.0" */
     const char *command;  /* the command line */
     const char *created;  /* UTC, ISO 8601 */
-    const char *method;   /* "direct:cpu-avx512, single precision" */
+    const char *method;   /* "direct sum (avx512), single precision" */
     const char *input;    /* the molecule's path */
     double unit_constant; /* C in V = C sum q/r: unit * angstrom / e */
     double temperature;   /* K */
