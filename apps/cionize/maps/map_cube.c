@@ -25,12 +25,15 @@ static vf_status write_comments(text_map *state)
 {
     /* Lines of map_provenance, without method and command, which do not fit. The first of each group always exists. */
     static const int lines[2][3] = {{0, 1, 6}, {2, 7, 3}};
+    enum { ERROR_SIZE = 60 }; /* without its last words, which VMD might cut */
     char part[PART_SIZE];
     vf_status status = VF_OK;
     for (int line = 0; line < 2; line++) {
         for (int n = 0; status == VF_OK && n < 3; n++)
             if (map_provenance(state->map.info, lines[line][n], part, sizeof part))
                 status = map_text_printf(state->text, "%s%s", n > 0 ? "; " : "", part);
+        if (status == VF_OK && line == 0)
+            status = text_map_error_line(state, "; ", ERROR_SIZE, "");
         if (status == VF_OK)
             status = map_text_append(state->text, "\n");
     }
