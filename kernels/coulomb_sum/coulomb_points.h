@@ -9,8 +9,8 @@
  * depend on the CPU's instruction set, not on `threads`. */
 double vf_coulomb_point(const vf_coulomb_atoms *atoms, const double at[3], double r_min, bool square, int threads);
 
-/* values[n] = C times the same at points[n], [count][3], by the context's threads. The options' precision and variant do
- * not matter. Errors: VF_ERR_CANCELLED. */
+/* values[n] = C times the same at points[n], [count][3], by the context's threads. The options' precision and variant
+ * do not matter. Errors: VF_ERR_CANCELLED. */
 VF_MUST_CHECK vf_status vf_coulomb_points(vf_context *ctx, const vf_coulomb_atoms *atoms,
                                           const vf_coulomb_options *options, int64_t count, const double *points,
                                           double *values);

@@ -10,13 +10,12 @@ import random
 import re
 import resource
 import signal
-import struct
 import subprocess
 import time
 
 import program
 from ion_truth import (check_file, CHARGES, generator, numpy, Placed, Potential, random_molecule, read_ions, replay, run_ions,
-                       squares, write_molecule)
+                       squares, write_dcd, write_molecule)
 from program import command, is_sanitized, listing, make, read, refuse, run, sample, Skip
 
 GRID = ["--border", "9", "--spacing", "1"]
@@ -205,20 +204,6 @@ def test_errors_of_scripts(_):
 
 
 # ---- trajectories ----
-
-
-def write_dcd(path, frames):
-    """frames: [frame][atom][3]. Little-endian without a cell, as CHARMM writes them."""
-    def record(body):
-        return struct.pack("<i", len(body)) + body + struct.pack("<i", len(body))
-    numbers = [0] * 20
-    numbers[0], numbers[1], numbers[2], numbers[3], numbers[19] = len(frames), 1, 1, len(frames), 24
-    content = record(b"CORD" + struct.pack("<20i", *numbers)) + record(struct.pack("<i80s", 1, b"a test".ljust(80)))
-    content += record(struct.pack("<i", len(frames[0])))
-    for frame in frames:
-        for axis in range(3):
-            content += record(frame[:, axis].astype("<f4").tobytes())
-    pathlib.Path(path).write_bytes(content)
 
 
 def test_averages_over_frames(_):

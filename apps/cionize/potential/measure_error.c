@@ -5,11 +5,12 @@
 #include <stdlib.h>
 
 #include "coulomb_points.h"
+#include "ewald_sum.h"
 #include "potential_common.h"
 
 enum { LEAST_POINTS = 16, MOST_POINTS = 256 };
-static const double share = 0.015;         /* of the expected time */
-static const double pair_seconds = 0.7e-9; /* of an exact sum, on one thread */
+static const double share = 0.015;                                    /* of the expected time */
+static const double pair_seconds = 0.7e-9, cell_pair_seconds = 25e-9; /* of an exact sum, on one thread */
 
 struct error_points {
     const potential_plan *plan;
@@ -43,7 +44,8 @@ static void draw_points(error_points *p)
 
 static int64_t affordable(const vf_context *ctx, const potential_plan *plan, int64_t atoms)
 {
-    const double pairs = share * plan->seconds * vf_context_threads(ctx) / pair_seconds;
+    const double each = plan->problem.grid.cell.kind == VF_CELL_NONE ? pair_seconds : cell_pair_seconds;
+    const double pairs = share * plan->seconds * vf_context_threads(ctx) / each;
     return (int64_t)fmin(fmax(pairs / (double)atoms, LEAST_POINTS), MOST_POINTS);
 }
 
@@ -51,9 +53,13 @@ static int64_t affordable(const vf_context *ctx, const potential_plan *plan, int
 
 static vf_status sum_exactly(vf_context *ctx, const error_points *p, const vf_coulomb_atoms *charges, double *values)
 {
-    const vf_pair_potential *pair = &p->plan->problem.pair;
+    const vf_potential_problem *problem = &p->plan->problem;
+    const vf_pair_potential *pair = &problem->pair;
+    const vf_ewald_options in_cell = {.scale = pair->scale, .r_min = pair->r_min, .tolerance = problem->tolerance};
     const vf_coulomb_options options = {
         .scale = pair->scale, .r_min = pair->r_min, .distance_dielectric = pair->law == VF_PAIR_DISTANCE_DIELECTRIC};
+    if (problem->grid.cell.kind != VF_CELL_NONE)
+        return vf_ewald_points(ctx, &problem->grid.cell, charges, &in_cell, p->count, p->place, values);
     return vf_coulomb_points(ctx, charges, &options, p->count, p->place, values);
 }
 
@@ -81,7 +87,7 @@ vf_status error_points_make(vf_context *ctx, const potential_plan *plan, const m
 {
     const vf_potential_problem *problem = &plan->problem;
     *out = NULL;
-    if (plan->method->tolerance[problem->precision] == 0 || problem->grid.cell.kind != VF_CELL_NONE)
+    if (plan->method->tolerance[problem->precision] == 0)
         return VF_OK;
     error_points *p = calloc(1, sizeof *p);
     if (!p)

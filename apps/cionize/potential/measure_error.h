@@ -1,12 +1,12 @@
 /* cionize: the error of a map, measured while it is made: at random points, against the exact sum in double precision.
  *
  * The exact sums cost atoms times points (times frames, whose mean the map is). As many points as take at most 1.5 % of
- * the run's expected time are taken, but 16 at least, 256 at most. For n points, the estimate of the rms error is itself
- * uncertain by about 1 / sqrt(2 n) of itself where errors are alike everywhere: 4 % for 256, 18 % for 16. The points are
- * the same in each run of a grid.
+ * the run's expected time are taken, but 16 at least, 256 at most. For n points, the estimate of the rms error is
+ * itself uncertain by about 1 / sqrt(2 n) of itself where errors are alike everywhere: 4 % for 256, 18 % for 16. The
+ * first points are the same in each run of a grid.
  *
- * In a cell, an exact value is a sum over all images, which for many atoms costs more than the map. There the error is
- * measured only if 16 points take at most 5 % of the expected time. */
+ * In a cell, an exact value is Ewald's own sum, whose waves are summed once for all points; this may take 5 % of the
+ * time. */
 #ifndef CIONIZE_MEASURE_ERROR_H
 #define CIONIZE_MEASURE_ERROR_H
 
@@ -16,9 +16,8 @@
 
 typedef struct error_points error_points;
 
-/* Draws points and sums their exact values: of the molecule, or the mean over frames (`t`, `selection`; else NULL). *out
- * is NULL for methods that are exact, and for cells of many atoms. Errors: VF_ERR_MEMORY, VF_ERR_CANCELLED, those of
- * trajectory_read. */
+/* Draws points and sums their exact values: of the molecule, or the mean over frames (`t`, `selection`; else NULL).
+ * *out is NULL for methods that are exact. Errors: VF_ERR_MEMORY, VF_ERR_CANCELLED, those of trajectory_read. */
 VF_MUST_CHECK vf_status error_points_make(vf_context *ctx, const potential_plan *plan, const molecule *mol,
                                           const trajectory *t, const frame_selection *selection, error_points **out);
 void error_points_free(error_points *points); /* NULL is allowed */

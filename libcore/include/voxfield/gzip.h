@@ -27,8 +27,9 @@ typedef struct vf_gzip_block {
 /* The most bytes that `bytes` bytes may take when compressed. */
 size_t vf_gzip_bound(size_t bytes);
 
-/* Compresses at level 0 (not at all) to 9 into `packed`, which has room for vf_gzip_bound(bytes) bytes; bytes < 2^31. On any thread.
- */
+/* Compresses at level 0 (not at all) to 9 into `packed`, which has room for vf_gzip_bound(bytes) bytes; bytes < 2^31.
+ * On any thread.
+ * */
 vf_gzip_block vf_gzip_pack(int level, const void *data, size_t bytes, void *packed);
 
 /* The file: begin, blocks in their order, end. Errors: VF_ERR_OUTPUT; VF_ERR_MEMORY for a block without memory. */
