@@ -440,9 +440,8 @@ static vf_status execute(cionize_state *r, vf_report **report)
     report_run(*report, r, seconds);
     status = vf_report_commit(report);
     if (status == VF_OK && r->missing > 0)
-        status =
-            vf_fail(r->ctx, VF_ERR_INCOMPLETE, "%lld of %lld ion%s %s missing for lack of room", (long long)r->missing,
-                    (long long)r->wanted, vf_plural(r->wanted), r->missing == 1 ? "is" : "are");
+        status = vf_fail(r->ctx, VF_ERR_INCOMPLETE, "%lld of %lld ion%s did not fit; the files have those that did",
+                         (long long)r->missing, (long long)r->wanted, vf_plural(r->wanted));
     return status;
 }
 

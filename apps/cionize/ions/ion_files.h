@@ -32,6 +32,7 @@ typedef struct ion_file {
 /* One format. Functions are called in this order and may be NULL. */
 typedef struct ion_format {
     const char *extension;
+    bool words; /* fields are words between blanks: readers expect as many in each record */
     vf_status (*begin)(ion_file *file);
     vf_status (*atom)(ion_file *file, const filed_atom *atom);
     vf_status (*part)(ion_file *file, const filed_atom *last); /* between the solute and the ions */
