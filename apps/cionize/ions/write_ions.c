@@ -128,7 +128,8 @@ static vf_status xyz_atom(ion_file *file, const filed_atom *atom)
 {
     static const char *const axes[3] = {"its x", "its y", "its z"};
     char line[LINE], symbol[3];
-    (void)atom_element(atom, symbol); /* always writes a symbol: readers ignore atoms without one */
+    /* Always a symbol: readers ignore atoms without one. */
+    (void)atom_element(atom->name, atom->residue, atom->element, symbol);
     char *to = put_name(file, symbol, LONGEST_NAME, line);
     for (int a = 0; a < 3; a++) {
         int64_t scaled;

@@ -1,5 +1,6 @@
 /* Gaussian cube files: lengths in bohr, z fastest, every row of z on its own lines, as cubegen writes them. */
 
+#include "ions/atom_element.h"
 #include "map_common.h"
 #include "voxfield/format_number.h"
 
@@ -40,7 +41,17 @@ static vf_status write_comments(text_map *state)
     return status;
 }
 
-/* The number of atoms is positive: readers take 0 and less for a list of orbitals. PQR files have no elements, so the
+static int number_of(const molecule *solute, int64_t i)
+{
+    char symbol[3];
+    if (!solute->labels)
+        return 0;
+    const atom_label *label = &solute->labels[i];
+    (void)atom_element(label->name, label->residue, label->element, symbol);
+    return atomic_number(symbol);
+}
+
+/* The number of atoms is positive: readers take 0 and less for a list of orbitals. Where the element is not known, the
  * atomic number is 0, which readers take for a dummy atom. The second column has the atom's charge. */
 static vf_status write_atoms(text_map *state)
 {
@@ -48,7 +59,7 @@ static vf_status write_atoms(text_map *state)
     char charge[VF_NUMBER_TEXT], x[VF_NUMBER_TEXT], y[VF_NUMBER_TEXT], z[VF_NUMBER_TEXT];
     vf_status status = VF_OK;
     for (int64_t i = 0; status == VF_OK && i < solute->atoms; i++)
-        status = map_text_printf(state->text, "    0 %s %s %s %s\n",
+        status = map_text_printf(state->text, "%5d %s %s %s %s\n", number_of(solute, i),
                                  vf_format_general(solute->charge[i], GRID_DIGITS, charge), length(solute->x[i], x),
                                  length(solute->y[i], y), length(solute->z[i], z));
     return status;
