@@ -146,13 +146,14 @@ static const option_choice precisions[] = {{"single", VF_F32, NULL}, {"double", 
 #define PLACES_IONS "place neutralize concentration script"
 
 const program_option cionize_options[] = {
-    {OPTION_GROUP, .name = "Input", .help = "Files of molecules may be compressed with gzip."},
+    {OPTION_GROUP, .name = "Input",
+     .help = "Files of molecules may be compressed with gzip. A molecule named - is read from standard input."},
     {OPTION_READ, .name = "charges", .argument = "FILE", SETTING(charges),
      .help = "the charges, if the molecule's file has none: PSF or AMBER prmtop",
      .more =
          "A PSF file may come from CHARMM, NAMD or X-PLOR. The molecule is then a PDB file or an AMBER coordinate "
          "file in text form (inpcrd, rst7). Both files must have the same atoms in the same order. The names of the "
-         "atoms are compared."},
+         "atoms are compared. One of the two files may be -, standard input."},
     {OPTION_READ, .name = "trajectory", .argument = "FILE.dcd", SETTING(trajectory),
      .help = "trajectory of the same atoms; the map is the mean over its frames",
      .more = "The grid covers all frames. Ions keep their distance from the atoms of every frame."},

@@ -13,6 +13,7 @@ import os
 import pathlib
 import re
 import shutil
+import socket
 import struct
 import subprocess
 import time
@@ -262,6 +263,40 @@ def test_molecule_from_a_pipe_and_compressed(_):
     pathlib.Path("z.pqr.gz").write_bytes(gzip.compress(pathlib.Path("dipole.pqr").read_bytes()))
     make("-q", "z.pqr.gz", *GRID, "-o", "c.mrc")
     assert program.bits("a.mrc") == program.bits("b.mrc") == program.bits("c.mrc")
+
+
+def test_molecule_from_standard_input(_):
+    """- is the molecule or its charges, from a file, a pipe or a socket; compressed or not; of any form."""
+    data = pathlib.Path(sample("dipole.pqr")).read_bytes()
+    pathlib.Path("z.pqr.gz").write_bytes(gzip.compress(data))
+    make("-q", "dipole.pqr", *GRID, "-o", "a.mrc")
+    for name in ("dipole.pqr", "z.pqr.gz"):
+        with open(name, "rb") as stdin:
+            make("-q", "-o", "b.mrc", *GRID, "-", stdin=stdin)
+        assert program.bits("a.mrc") == program.bits("b.mrc"), name
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        theirs.sendall(data)
+        theirs.shutdown(socket.SHUT_WR)
+        assert "/dev/stdin: 2 atoms" in make("-", *GRID, "-o", "b.mrc", stdin=ours).out
+    assert program.bits("a.mrc") == program.bits("b.mrc")
+    pathlib.Path("m.pdb").write_text("ATOM      1  NA   NA     1       0.000   0.000  -0.500  1.00  0.00\n"
+                                     "ATOM      2  CL   CL     2       0.000   0.000   0.500  1.00  0.00\n")
+    pathlib.Path("m.psf").write_text(
+        "PSF\n\n       1 !NTITLE\n REMARKS two ions\n\n       2 !NATOM\n"
+        "       1 A    1    NA   NA   NA     1.000000       22.9898           0\n"
+        "       2 A    2    CL   CL   CL    -1.000000       35.4500           0\n\n")
+    make("-q", "--charges", "m.psf", "m.pdb", *GRID, "-o", "c.mrc")
+    for charges, places in (("-", "m.pdb"), ("m.psf", "-")):
+        with open("m.psf" if charges == "-" else "m.pdb", "rb") as stdin:
+            make("-q", "--charges", charges, places, *GRID, "-o", "d.mrc", stdin=stdin)
+        assert program.bits("c.mrc") == program.bits("d.mrc"), charges
+    pathlib.Path("s.cfg").write_text("BEGIN\nSAVEGRID m.mrc\nEXIT\n")
+    for both in (["--charges", "-", "-"], ["-i", "-", "-"], ["-i", "-", "--charges", "-", "m.pdb"]):
+        with open("dipole.pqr", "rb") as stdin:
+            refuse(2, ["cannot both be standard input", "file for one"], *both, "-o", "e.mrc", stdin=stdin)
+    with open("dipole.pqr", "rb") as stdin:
+        refuse(2, ["/dev/stdin", "-o"], "-", *GRID, stdin=stdin)
 
 
 def test_standard_output(_):
