@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "backend/variants.h"
 #include "potential_methods.h"
 #include "voxfield/timer.h"
 
@@ -22,7 +23,8 @@ static vf_coulomb_options options_of(const vf_potential_problem *problem)
 static double expected_seconds(const vf_potential_problem *problem, vf_device_kind kind, int threads, double charges,
                                double points)
 {
-    static const double core_rate[] = {5e9, 1e9}, gpu_rate[] = {1.5e12, 0.05e12}; /* single, double precision */
+    static const double gpu_rate[] = {1.5e12, 0.05e12}; /* single, double precision */
+    const double core_rate[] = {vf_cpu_isa() == VF_ISA_AVX512 ? 1e10 : 5e9, 1e9};
     const bool twice = problem->precision == VF_F64;
     return charges * points / (kind == VF_DEVICE_CUDA ? gpu_rate[twice] : core_rate[twice] * threads);
 }

@@ -138,4 +138,18 @@ def test_warning(_):
     assert error["rms"] <= 1e-6 and not done.err, done.err
 
 
+def test_auto_knows_the_charges(_):
+    """Small neutral groups: the potential is small, its tolerance hard to keep in single precision, and fast takes several
+    times as long as exact. By numbers of atoms and points alone, fast would be chosen, as it is for charges that
+    do not cancel."""
+    rng = generator()
+    places = numpy.repeat(27 * rng.random((667, 3)), 3, axis=0)
+    places += (numpy.arange(2001) % 3 > 0)[:, None] * (rng.random((2001, 3)) - 0.5) * 0.1
+    for charges, method in (((-0.8, 0.4, 0.4), "exact"), ((0.5, 0.4, 0.4), "fast")):
+        atoms = numpy.column_stack([places, numpy.tile(charges, 667), numpy.full(2001, 1.5)])
+        write_molecule("a.pqr", atoms)
+        done = make("a.pqr", "--device", "cpu", "--border", "4", "--dry-run")
+        assert re.search(rf"^method +{method} \(auto\)", done.out, re.M), done.out
+
+
 program.main(globals())
