@@ -93,6 +93,14 @@ VF_MUST_CHECK vf_status vf_ewald_plan_costs(vf_device *device, const vf_grid *gr
 void vf_ewald_reference(const vf_cell *cell, const vf_coulomb_atoms *charges, double scale, double r_min, bool vacuum,
                         int64_t count, const double *points, double *values);
 
+/* The same to a hundredth of options->tolerance of the rms potential or better, in double precision, by the context's
+ * threads: one sum over waves for all points, and one over near images for each. For a few hundred points it takes a
+ * few per cent of the time of a map: to measure its error. `options`: scale, r_min, tolerance (> 0), vacuum. Errors:
+ * VF_ERR_MEMORY, VF_ERR_CANCELLED. */
+VF_MUST_CHECK vf_status vf_ewald_points(vf_context *ctx, const vf_cell *cell, const vf_coulomb_atoms *charges,
+                                        const vf_ewald_options *options, int64_t count, const double *points,
+                                        double *values);
+
 #ifdef __cplusplus
 }
 #endif

@@ -8,6 +8,7 @@ import json
 import math
 import os
 import pathlib
+import struct
 import time
 
 import program
@@ -48,6 +49,20 @@ def whole(atoms, charge):
     atoms[0, 3] = 0
     atoms[0, 3] = round(charge - atoms[:, 3].sum(), 3)
     return atoms
+
+
+def write_dcd(path, frames):
+    """frames: [frame][atom][3]. Little-endian without a cell, as CHARMM writes them."""
+    def record(body):
+        return struct.pack("<i", len(body)) + body + struct.pack("<i", len(body))
+    numbers = [0] * 20
+    numbers[0], numbers[1], numbers[2], numbers[3], numbers[19] = len(frames), 1, 1, len(frames), 24
+    content = record(b"CORD" + struct.pack("<20i", *numbers)) + record(struct.pack("<i80s", 1, b"a test".ljust(80)))
+    content += record(struct.pack("<i", len(frames[0])))
+    for frame in frames:
+        for axis in range(3):
+            content += record(frame[:, axis].astype("<f4").tobytes())
+    pathlib.Path(path).write_bytes(content)
 
 
 def write_molecule(path, atoms):

@@ -93,7 +93,7 @@ def test_interrupt_while_computing(_):
     for kind, number in (("dx", signal.SIGINT), ("h5", signal.SIGTERM), ("mrc", signal.SIGHUP)):
         interrupt(arguments, kind, number, 0.3)
     if program.DEVICE == "cpu":
-        interrupt([*arguments, "--method", "direct:ref"], "cube", signal.SIGINT, 0.1)
+        interrupt([*arguments, "--method", "exact:ref"], "cube", signal.SIGINT, 0.1)
 
 
 def test_interrupt_while_writing(_):

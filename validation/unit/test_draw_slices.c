@@ -48,7 +48,7 @@ static int setup(void **state)
                          .program = "cionize (Voxfield) test",
                          .command = "cionize --picture map.png",
                          .created = "2024-01-02T03:04:05Z",
-                         .method = "direct:ref",
+                         .method = "exact:ref",
                          .input = "some/where/molecule.pqr",
                          .dielectric = 1,
                          .molecule = &f->mol};

@@ -85,6 +85,10 @@ static void put_labels(uint32_t *header, const map_info *info)
         memcpy(labels + used * LABEL_SIZE, text, strlen(text));
         used++;
     }
+    if (used < LABELS_MOST && *map_error_line(info, text)) {
+        memcpy(labels + used * LABEL_SIZE, text, strlen(text));
+        used++;
+    }
     put_integer(header, LABELS_USED, used);
 }
 
@@ -245,7 +249,8 @@ static vf_status mrc_commit(void *pointer, double minimum, double maximum, doubl
     if (status != VF_OK)
         goto done;
     put_statistics(state->header, minimum, maximum, mean, rms);
-    if (vf_output_direct(state->output)) /* the header is already written, with unknown statistics */
+    put_labels(state->header, state->map.info); /* the error is known now */
+    if (vf_output_direct(state->output))        /* the header is already written, with unknown statistics */
         status = VF_OK;
     else if (fseeko(vf_output_stream(state->output), 0, SEEK_SET) == 0)
         status = vf_output_write(state->output, state->header, sizeof state->header);
